@@ -1,0 +1,905 @@
+/**
+ * @file viaduct.h
+ * @brief Viaduct: memory that already exists, as strided arrays that every runtime can use.
+ *
+ * Wrap a pointer once; lend it without a copy (DLPack, array interfaces, Arrow device); copy it, when a copy is
+ * wanted, at the speed of the hardware. This header is the whole public surface: plain C11, nothing inline.
+ *
+ * The rules, stated once:
+ *
+ * Status. Every function that can fail returns a via_status, 0 being VIA_OK. A failing call, and nothing else,
+ * sets the calling thread's via_last_error() and via_last_error_code(). Getters, retain and release never fail,
+ * never touch that text, and accept NULL (they return 0 or NULL).
+ *
+ * Outputs. Parameters named out_... are outputs, and only those; they must not be NULL unless said otherwise. On
+ * failure a pointer or number output is NULL or 0, and an output struct is left as it was.
+ *
+ * Ownership. A handle that comes back through out_... is the caller's, to be released with its release function.
+ * A pointer returned by value (a shape, a text, a shared stream) is borrowed and lives as long as its parent. Views
+ * and exported tensors hold the memory themselves: their parent handle may be released first.
+ *
+ * Threads. Handles are reference counted atomically; retain and release may be called from any thread. Arrays do not
+ * change after they are made, so any number of threads may read one. Nothing here locks while a callback runs.
+ *
+ * Callbacks must return normally: no C++ exception and no longjmp may leave one. Each type says from which thread it
+ * is called. The last error is saved before a callback and restored after it.
+ *
+ * Structs begin with struct_size, set by the struct's ..._INIT macro; 0 there is an error. Zero is the default of
+ * every other field. Callers built against an older header pass a smaller struct_size and get the fields they know.
+ *
+ * Sizes. Counts, extents, strides and offsets are int64_t. Strides count elements, as in DLPack, unless said to be
+ * in bytes. Device types have the numbers of DLPack's DLDeviceType (dlpack.h 1.3).
+ */
+#ifndef VIADUCT_VIADUCT_H
+#define VIADUCT_VIADUCT_H
+
+#include <stdint.h>
+
+#if defined(SWIG)
+#define VIA_API
+#define VIA_CHECKED
+#elif defined(__GNUC__)
+#define VIA_API __attribute__((visibility("default")))
+#define VIA_CHECKED __attribute__((visibility("default"), warn_unused_result))
+#else
+#define VIA_API
+#define VIA_CHECKED
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------------------------------------- constants */
+
+/** The version of this header; via_version() is the library's. */
+enum {
+    VIA_VERSION_MAJOR = 1,
+    VIA_VERSION_MINOR = 0,
+    VIA_VERSION_PATCH = 0
+};
+
+/** What a call came to. Only ever a return type; parameters and fields carry it as int32_t. */
+typedef enum via_status {
+    VIA_OK = 0,
+    VIA_ERROR_INVALID_ARGUMENT = 1,  /**< an argument is out of its range, NULL, or at odds with another */
+    VIA_ERROR_DTYPE = 2,             /**< an element type is unknown, or not the one expected */
+    VIA_ERROR_SHAPE = 3,             /**< a shape is malformed, or not the one expected */
+    VIA_ERROR_INDEX = 4,             /**< an axis or an index lies outside the array */
+    VIA_ERROR_OVERFLOW = 5,          /**< a product or sum of extents does not fit */
+    VIA_ERROR_OUT_OF_MEMORY = 6,     /**< memory could not be had, of whichever kind */
+    VIA_ERROR_READ_ONLY = 7,         /**< the destination may not be written */
+    VIA_ERROR_OVERLAP = 8,           /**< source and destination, or elements of a destination, share bytes */
+    VIA_ERROR_NEEDS_COPY = 9,        /**< only a copy could do it, and a copy was not allowed */
+    VIA_ERROR_EXCHANGE = 10,         /**< the protocol cannot say what this array is, or the tensor breaks its rules */
+    VIA_ERROR_VERSION = 11,          /**< a library, struct or protocol version that cannot be served */
+    VIA_ERROR_DEVICE = 12,           /**< no such device, or not the device that the memory is on */
+    VIA_ERROR_POINTER = 13,          /**< the address is unknown, unreadable, or ends before the array does */
+    VIA_ERROR_UNSUPPORTED = 14,      /**< this build, machine or driver cannot do it */
+    VIA_ERROR_CUDA = 15,             /**< the CUDA driver refused; via_last_error_code() is its CUresult */
+    VIA_ERROR_STREAM_CAPTURE = 16,   /**< it cannot be captured into a graph; nothing was touched */
+    VIA_ERROR_FORKED = 17,           /**< CUDA was used before fork; the child cannot use it */
+    VIA_ERROR_WOULD_DEADLOCK = 18,   /**< waiting here could never end */
+    VIA_ERROR_CANCELLED = 19,        /**< the task was cancelled */
+    VIA_ERROR_IO = 20,               /**< the operating system refused; via_last_error_code() is errno */
+    VIA_ERROR_FORMAT = 21,           /**< a file is not what it claims to be */
+    VIA_ERROR_CALLBACK = 22,         /**< a callback of the caller reported failure */
+    VIA_ERROR_INTERNAL = 23          /**< a fault of this library: please report the text */
+} via_status;
+
+/** Kinds of memory, with DLPack's numbers. */
+enum {
+    VIA_DEVICE_ANY = 0,           /**< in via_wrap: find out from the address; in options: wherever it is now */
+    VIA_DEVICE_CPU = 1,           /**< ordinary host memory */
+    VIA_DEVICE_CUDA = 2,          /**< memory of a CUDA device */
+    VIA_DEVICE_CUDA_HOST = 3,     /**< page-locked (pinned) host memory */
+    VIA_DEVICE_CUDA_MANAGED = 13  /**< CUDA managed (unified) memory */
+};
+
+/**
+ * Element types: DLPack's code | bits << 8 | lanes << 16. Any value of that form with a code of DLPack 1.3 and lanes
+ * from 1 to 32767 is a dtype; these are the common ones. A negative dtype is a record (a C struct) of that many
+ * bytes: see via_dtype_record.
+ */
+enum {
+    VIA_INT4 = 0x00010400,
+    VIA_INT8 = 0x00010800,
+    VIA_INT16 = 0x00011000,
+    VIA_INT32 = 0x00012000,
+    VIA_INT64 = 0x00014000,
+    VIA_UINT4 = 0x00010401,
+    VIA_UINT8 = 0x00010801,
+    VIA_UINT16 = 0x00011001,
+    VIA_UINT32 = 0x00012001,
+    VIA_UINT64 = 0x00014001,
+    VIA_FLOAT16 = 0x00011002,
+    VIA_FLOAT32 = 0x00012002,
+    VIA_FLOAT64 = 0x00014002,
+    VIA_OPAQUE64 = 0x00014003,
+    VIA_BFLOAT16 = 0x00011004,
+    VIA_COMPLEX32 = 0x00012005,
+    VIA_COMPLEX64 = 0x00014005,
+    VIA_COMPLEX128 = 0x00018005,
+    VIA_BOOL = 0x00010806,
+    VIA_FLOAT8_E3M4 = 0x00010807,
+    VIA_FLOAT8_E4M3 = 0x00010808,
+    VIA_FLOAT8_E4M3B11FNUZ = 0x00010809,
+    VIA_FLOAT8_E4M3FN = 0x0001080A,
+    VIA_FLOAT8_E4M3FNUZ = 0x0001080B,
+    VIA_FLOAT8_E5M2 = 0x0001080C,
+    VIA_FLOAT8_E5M2FNUZ = 0x0001080D,
+    VIA_FLOAT8_E8M0FNU = 0x0001080E,
+    VIA_FLOAT6_E2M3FN = 0x0001060F,
+    VIA_FLOAT6_E3M2FN = 0x00010610,
+    VIA_FLOAT4_E2M1FN = 0x00010411
+};
+
+/** The most dimensions an array may have (NumPy's limit too). */
+enum { VIA_MAX_NDIM = 64 };
+
+/** Flags of via_wrap. */
+enum {
+    VIA_WRAP_READ_ONLY = 1,     /**< nothing may write through this array, its views or its exports */
+    VIA_WRAP_BYTE_STRIDES = 2,  /**< the strides given are in bytes */
+    VIA_WRAP_UNCHECKED = 4,     /**< do not look the address up in the driver */
+    VIA_WRAP_DETECT = 8         /**< find device_type and device_id from the address; those given are not read */
+};
+
+/** What via_array_flags tells. */
+enum {
+    VIA_ARRAY_READ_ONLY = 1,      /**< may not be written */
+    VIA_ARRAY_COPIED = 2,         /**< made by copying what was offered, so writes do not reach the original */
+    VIA_ARRAY_MISALIGNED = 4,     /**< some element does not start at a multiple of its natural alignment */
+    VIA_ARRAY_SUBBYTE_PADDED = 8  /**< elements narrower than a byte have a byte each (DLPack's flag) */
+};
+
+/** Memory orders, for via_array_is_contiguous. */
+enum {
+    VIA_ORDER_ROW_MAJOR = 0,     /**< the last index moves fastest, as in C */
+    VIA_ORDER_COLUMN_MAJOR = 1,  /**< the first index moves fastest, as in Fortran */
+    VIA_ORDER_ANY = 2            /**< no gaps and no overlap, whatever the order of the axes */
+};
+
+/** When an exchange may copy. */
+enum {
+    VIA_COPY_IF_NEEDED = 0,  /**< lend; copy only where lending cannot be done */
+    VIA_COPY_NEVER = 1,      /**< lend, or fail with VIA_ERROR_NEEDS_COPY */
+    VIA_COPY_ALWAYS = 2      /**< always a fresh, writable copy */
+};
+
+/** Kinds of memory that via_memory_create makes. */
+enum {
+    VIA_MEMORY_HOST = 1,         /**< host memory, aligned to 64 bytes */
+    VIA_MEMORY_PINNED = 2,       /**< page-locked host memory */
+    VIA_MEMORY_DEVICE = 3,       /**< memory of one CUDA device */
+    VIA_MEMORY_DEVICE_POOL = 4,  /**< the same, allocated and freed in stream order */
+    VIA_MEMORY_MANAGED = 5       /**< CUDA managed memory */
+};
+
+/** How a file is opened. */
+enum {
+    VIA_MODE_READ = 0,          /**< an existing file, to read */
+    VIA_MODE_READ_WRITE = 1,    /**< an existing file, to read and write */
+    VIA_MODE_COPY_ON_WRITE = 2  /**< an existing file; arrays mapped from it may be written, the file is not */
+};
+
+/** What the bytes of a file are. */
+enum {
+    VIA_FORMAT_AUTO = 0,  /**< .npy if the file starts with its magic, else raw */
+    VIA_FORMAT_RAW = 1,   /**< elements and nothing else */
+    VIA_FORMAT_NPY = 2    /**< NumPy's .npy, versions 1.0 to 3.0 */
+};
+
+/* -------------------------------------------------------------------------------------- handles and callbacks */
+
+typedef struct via_array via_array;   /**< a strided array: a view of memory and a share in keeping it alive */
+typedef struct via_memory via_memory; /**< a place to allocate from */
+typedef struct via_stream via_stream; /**< an order of work on a device */
+typedef struct via_event via_event;   /**< a point in a stream */
+typedef struct via_task via_task;     /**< a copy or file transfer under way */
+typedef struct via_batch via_batch;   /**< many copies prepared as one */
+typedef struct via_file via_file;     /**< an open file */
+
+/* The structs of DLPack (dlpack.h) and of Arrow's C device interface; include their own headers to look inside. */
+struct DLManagedTensorVersioned;
+struct DLManagedTensor;
+struct ArrowSchema;
+struct ArrowDeviceArray;
+
+/**
+ * Ends the loan of wrapped memory. Called exactly once, on whichever thread lets go last, after every view and export
+ * is gone; for device memory with recorded uses, possibly on a thread of the library. free() fits.
+ */
+typedef void (*via_release_fn)(void *context);
+
+/**
+ * Allocates nbytes (more than 0) aligned to `alignment` bytes, and stores the address in *out_address. `stream` is
+ * the native stream handle that the allocation is ordered on, NULL for none. Returns 0, or anything else for failure.
+ * Called on the thread that asks for memory.
+ */
+typedef int32_t (*via_alloc_fn)(int64_t nbytes, int64_t alignment, void *stream, void *context, void **out_address);
+
+/** Frees what the alloc callback gave; the same arguments. Called on whichever thread lets go last. */
+typedef void (*via_free_fn)(void *address, int64_t nbytes, void *stream, void *context);
+
+/**
+ * Tells that a task has ended: `status` is its via_status, `text` the error text ("" for VIA_OK), borrowed for the
+ * call. Called exactly once, on a thread of the library or, if the task has ended already, on the registering one.
+ */
+typedef void (*via_complete_fn)(int32_t status, const char *text, void *context);
+
+/* -------------------------------------------------------------------------------------------- library */
+
+/** The library's version: major * 1000000 + minor * 1000 + patch. */
+VIA_API int32_t via_version(void);
+
+/**
+ * Checks that the library serves a program built against header version major.minor: the same major version, and at
+ * least that minor one. Call it first: via_require(VIA_VERSION_MAJOR, VIA_VERSION_MINOR).
+ * Errors: VIA_ERROR_VERSION.
+ */
+VIA_CHECKED via_status via_require(int32_t major, int32_t minor);
+
+/** The name of a status, "VIA_ERROR_SHAPE" for 3; "VIA_ERROR_UNKNOWN" for a number that is none. Never NULL. */
+VIA_API const char *via_status_name(int32_t status);
+
+/**
+ * What the calling thread's last failing call found: function, argument, found, expected, in valid UTF-8. Borrowed
+ * until this thread's next failing call; "" before the first. Never NULL.
+ */
+VIA_API const char *via_last_error(void);
+
+/** The errno or CUresult behind the calling thread's last failing call; 0 where there was none. */
+VIA_API int32_t via_last_error_code(void);
+
+/**
+ * How many devices of a type can be used: 1 for VIA_DEVICE_CPU; for VIA_DEVICE_CUDA, 0 on a machine without.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT for another type.
+ */
+VIA_CHECKED via_status via_device_count(int32_t device_type, int32_t *out_count);
+
+/** What via_device_info tells. Texts end with a 0 byte. */
+typedef struct via_device_properties {
+    int32_t struct_size;
+    int32_t device_type;
+    int32_t device_id;
+    int32_t compute_capability; /**< major * 10 + minor for a CUDA device, else 0 */
+    int32_t driver_version;     /**< as the CUDA driver numbers it (13000 for 13.0), else 0 */
+    int32_t num_threads;        /**< threads that a host copy may use */
+    int64_t total_bytes;        /**< memory of the device, or of the machine */
+    int64_t staging_bytes;      /**< page-locked memory that copies may hold, else 0 */
+    char name[128];
+    char routes[512];           /**< which copy routes are on, and why the others are not */
+} via_device_properties;
+#define VIA_DEVICE_PROPERTIES_INIT {(int32_t)sizeof(via_device_properties), 0, 0, 0, 0, 0, 0, 0, {0}, {0}}
+
+/**
+ * Describes one device; *out_properties must be initialised with VIA_DEVICE_PROPERTIES_INIT.
+ * Errors: VIA_ERROR_DEVICE, VIA_ERROR_UNSUPPORTED (no usable driver; the text says why).
+ */
+VIA_CHECKED via_status via_device_info(int32_t device_type, int32_t device_id, via_device_properties *out_properties);
+
+/**
+ * Sets how many threads, the caller's included, one host copy may use; 0 goes back to the default, which is
+ * VIADUCT_NUM_THREADS or else the CPUs this process may run on. For copies that start later.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT below 0 or above 1024.
+ */
+VIA_CHECKED via_status via_set_num_threads(int32_t count);
+
+/** How many threads one host copy may use now. */
+VIA_API int32_t via_num_threads(void);
+
+/**
+ * Loads now, for one CUDA device, all that is otherwise loaded at first use, so that a later graph capture or a
+ * timed section does not meet it. Errors: VIA_ERROR_UNSUPPORTED, VIA_ERROR_DEVICE, VIA_ERROR_CUDA.
+ */
+VIA_CHECKED via_status via_cuda_warmup(int32_t device_id);
+
+/**
+ * Measures where one copy route becomes faster than another between the host and a CUDA device, and uses the answer
+ * from then on. Takes seconds; call it while nothing else copies. Errors: as via_cuda_warmup.
+ */
+VIA_CHECKED via_status via_calibrate(int32_t device_id);
+
+/** Saves what via_calibrate found to a file (UTF-8 path). Errors: VIA_ERROR_UNSUPPORTED, VIA_ERROR_IO. */
+VIA_CHECKED via_status via_calibration_save(const char *path);
+
+/** Restores what via_calibration_save wrote. Errors: VIA_ERROR_UNSUPPORTED, VIA_ERROR_IO, VIA_ERROR_FORMAT. */
+VIA_CHECKED via_status via_calibration_load(const char *path);
+
+/** What via_stats counts: all of it now, none of it since the start. */
+typedef struct via_stats_info {
+    int32_t struct_size;
+    int32_t pad;
+    int64_t live_arrays;         /**< array handles not yet released by all who hold them, views included */
+    int64_t live_storages;       /**< loans and allocations whose release has not run yet */
+    int64_t outstanding_exports; /**< exported tensors whose consumers have not let go */
+    int64_t pending_releases;    /**< releases waiting for a device */
+    int64_t host_bytes;          /**< bytes allocated here, by kind; wrapped memory is not counted */
+    int64_t pinned_bytes;
+    int64_t device_bytes;
+    int64_t managed_bytes;
+    int64_t staged_bytes;        /**< page-locked memory held for staging */
+} via_stats_info;
+#define VIA_STATS_INFO_INIT {(int32_t)sizeof(via_stats_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/** Counts what is alive. While other threads work, the numbers are of slightly different moments. */
+VIA_CHECKED via_status via_stats(via_stats_info *out_stats);
+
+/* --------------------------------------------------------------------------------------------- dtypes */
+
+/** The dtype of a record of `nbytes` bytes (a C struct: pass its sizeof); 0 if nbytes is below 1 or over 2^30. */
+VIA_API int32_t via_dtype_record(int64_t nbytes);
+
+/** 1 if the number is a dtype, else 0. */
+VIA_API int32_t via_dtype_is_valid(int32_t dtype);
+
+/** Bits of one element, lanes included; 0 if the number is no dtype. */
+VIA_API int64_t via_dtype_bits(int32_t dtype);
+
+/**
+ * The dtype's name: NumPy's where NumPy has one ("float32", "complex128"), else ml_dtypes' ("bfloat16",
+ * "float8_e4m3fn"); "float32x4" with lanes, "record12" for a record of 12 bytes. Writes at most `capacity` bytes,
+ * the ending 0 included. Errors: VIA_ERROR_DTYPE, VIA_ERROR_INVALID_ARGUMENT (too short: 32 is enough).
+ */
+VIA_CHECKED via_status via_dtype_name(int32_t dtype, int64_t capacity, char *out_name);
+
+/** The dtype of a name that via_dtype_name gives. Errors: VIA_ERROR_DTYPE. */
+VIA_CHECKED via_status via_dtype_from_name(const char *name, int32_t *out_dtype);
+
+/* ------------------------------------------------------------------------------------------------ wrap */
+
+/**
+ * Makes an array of memory that exists. Nothing is copied and nothing is touched.
+ *
+ * @param address     the element with index 0 everywhere (strides may be negative); NULL only if there are no elements
+ * @param dtype       the element type; negative for a record of that many bytes
+ * @param ndim        number of dimensions, 0 to VIA_MAX_NDIM
+ * @param shape       ndim extents, each 0 or more; NULL only if ndim is 0. Copied.
+ * @param strides     ndim steps in elements (in bytes with VIA_WRAP_BYTE_STRIDES); NULL for row-major. Copied.
+ * @param device_type where the memory is; VIA_DEVICE_ANY to find out
+ * @param device_id   which device; 0 for host, pinned and managed memory
+ * @param flags       VIA_WRAP_... or-ed together
+ * @param release     called once when nobody uses the memory any more; NULL if it outlives every use
+ * @param context     handed to release
+ * @param out_array   the array
+ *
+ * On success the memory is lent until `release` runs. On failure `release` is never called and the memory is as it
+ * was. A device address is looked up in the driver (unless VIA_WRAP_UNCHECKED): it must lie on that device and the
+ * allocation must not end before the array does. A host address is not looked up unless its place is to be found
+ * out; then its first and last byte must be readable.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW, VIA_ERROR_DEVICE,
+ * VIA_ERROR_POINTER, VIA_ERROR_UNSUPPORTED, VIA_ERROR_OUT_OF_MEMORY.
+ */
+VIA_CHECKED via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *shape,
+                                const int64_t *strides, int32_t device_type, int32_t device_id, int32_t flags,
+                                via_release_fn release, void *context, via_array **out_array);
+
+/** One more owner of the handle. Any thread. */
+VIA_API void via_array_retain(via_array *array);
+
+/** One owner less; the last one ends the handle, and the loan with it once views and exports are gone too. */
+VIA_API void via_array_release(via_array *array);
+
+/* --------------------------------------------------------------------------------------------- inspect */
+
+/** The address of the element with index 0 everywhere. NULL for an array without elements that was given none. */
+VIA_API void *via_array_data(via_array *array);
+
+/** The element type. */
+VIA_API int32_t via_array_dtype(via_array *array);
+
+/** The number of dimensions. */
+VIA_API int32_t via_array_ndim(via_array *array);
+
+/** The ndim extents, borrowed from the array; NULL if ndim is 0. */
+VIA_API const int64_t *via_array_shape(via_array *array);
+
+/** The ndim strides in elements, borrowed; NULL if ndim is 0 or some stride is not a whole number of elements. */
+VIA_API const int64_t *via_array_strides(via_array *array);
+
+/** The ndim strides in bytes, borrowed; NULL if ndim is 0 or some stride is not a whole number of bytes. */
+VIA_API const int64_t *via_array_byte_strides(via_array *array);
+
+/** Where the memory is: a VIA_DEVICE_... */
+VIA_API int32_t via_array_device_type(via_array *array);
+
+/** Which device; 0 for host, pinned and managed memory. */
+VIA_API int32_t via_array_device_id(via_array *array);
+
+/** The number of elements. */
+VIA_API int64_t via_array_size(via_array *array);
+
+/** The bytes of all elements, as a dense array would hold them (elements below a byte packed, unless padded). */
+VIA_API int64_t via_array_nbytes(via_array *array);
+
+/** VIA_ARRAY_... or-ed together. */
+VIA_API int32_t via_array_flags(via_array *array);
+
+/** 1 if the elements lie dense in that VIA_ORDER_..., else 0. Extents of 1 have no say; no elements means 1. */
+VIA_API int32_t via_array_is_contiguous(via_array *array, int32_t order);
+
+/**
+ * The context that the array's memory was wrapped with, if `release` is the function it was wrapped with; else NULL.
+ * So a producer recovers its own object from a view of it, and nobody mistakes another's.
+ */
+VIA_API void *via_array_context(via_array *array, via_release_fn release);
+
+/** What via_pointer_query tells. */
+typedef struct via_pointer_info {
+    int32_t struct_size;
+    int32_t device_type; /**< VIA_DEVICE_CPU for memory that no device knows */
+    int32_t device_id;
+    int32_t read_only;   /**< 1 if the memory cannot be written */
+    void *base;          /**< start of the allocation; of the mapping, for ordinary host memory */
+    int64_t nbytes;      /**< its size */
+} via_pointer_info;
+#define VIA_POINTER_INFO_INIT {(int32_t)sizeof(via_pointer_info), 0, 0, 0, 0, 0}
+
+/**
+ * Finds out what an address points to; *out_info must be initialised with VIA_POINTER_INFO_INIT. A snapshot: the
+ * memory may be gone a moment later. Errors: VIA_ERROR_POINTER for an address that is no memory.
+ */
+VIA_CHECKED via_status via_pointer_query(const void *address, via_pointer_info *out_info);
+
+/* ----------------------------------------------------------------------------------------------- views */
+/*
+ * A view shares the memory of its array and holds it: the array may be released first. No view copies; where only a
+ * copy could do it the answer is VIA_ERROR_NEEDS_COPY. A view of a read-only array is read-only. Each view is a new
+ * handle, to be released. On failure *out_array is NULL and the array is as it was.
+ */
+
+/**
+ * `count[i]` elements of each axis, from index start[i] on, step[i] apart (not 0; negative goes backwards). NULL for
+ * start means 0, for step 1, for count as many as there are. All elements named must exist.
+ * Errors: VIA_ERROR_INDEX, VIA_ERROR_INVALID_ARGUMENT; VIA_ERROR_NEEDS_COPY if the view of elements narrower than a
+ * byte would start inside one.
+ */
+VIA_CHECKED via_status via_array_slice(via_array *array, const int64_t *start, const int64_t *count,
+                                       const int64_t *step, via_array **out_array);
+
+/** The array without `axis`, at `index` along it; both count from the end if negative. Errors: as via_array_slice. */
+VIA_CHECKED via_status via_array_select(via_array *array, int32_t axis, int64_t index, via_array **out_array);
+
+/** Axis i of the view is axis axes[i] of the array; NULL reverses them. Errors: VIA_ERROR_INDEX. */
+VIA_CHECKED via_status via_array_permute(via_array *array, const int32_t *axes, via_array **out_array);
+
+/**
+ * The same elements in row-major order under another shape; one extent may be -1, to be worked out.
+ * Errors: VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW, VIA_ERROR_NEEDS_COPY.
+ */
+VIA_CHECKED via_status via_array_reshape(via_array *array, int32_t ndim, const int64_t *shape, via_array **out_array);
+
+/** Repeats extents of 1, and adds axes in front, by strides of 0; the result is read-only. Errors: VIA_ERROR_SHAPE. */
+VIA_CHECKED via_status via_array_broadcast(via_array *array, int32_t ndim, const int64_t *shape,
+                                           via_array **out_array);
+
+/**
+ * Drops the `count` axes named, each of extent 1 (negative ones count from the end); axes NULL and count 0 drops
+ * every axis of extent 1. Errors: VIA_ERROR_INDEX, VIA_ERROR_SHAPE.
+ */
+VIA_CHECKED via_status via_array_squeeze(via_array *array, int32_t count, const int32_t *axes, via_array **out_array);
+
+/** Adds an axis of extent 1 so that it becomes `axis` (0 to ndim; negative counts from the end). */
+VIA_CHECKED via_status via_array_expand(via_array *array, int32_t axis, via_array **out_array);
+
+/**
+ * The same bytes as elements of another dtype. With another element size the last axis must be dense and hold a
+ * whole number of the new elements; an array of no dimensions keeps its size.
+ * Errors: VIA_ERROR_DTYPE, VIA_ERROR_NEEDS_COPY, VIA_ERROR_SHAPE.
+ */
+VIA_CHECKED via_status via_array_reinterpret(via_array *array, int32_t dtype, via_array **out_array);
+
+/**
+ * One field of every element: `dtype` at `byte_offset` inside it. ndim and shape append the axes of a field that is
+ * itself a row-major array (0 and NULL for a single value). The array's elements must be whole bytes: records, but
+ * also the real or imaginary half of a complex number. Errors: VIA_ERROR_DTYPE, VIA_ERROR_INDEX, VIA_ERROR_SHAPE.
+ */
+VIA_CHECKED via_status via_array_field(via_array *array, int64_t byte_offset, int32_t dtype, int32_t ndim,
+                                       const int64_t *shape, via_array **out_array);
+
+/** The same array, not to be written. */
+VIA_CHECKED via_status via_array_as_read_only(via_array *array, via_array **out_array);
+
+/* ---------------------------------------------------------------------------------------------- create */
+
+/**
+ * A place to allocate from: `kind` is a VIA_MEMORY_..., device_id the CUDA device (0 for host memory).
+ * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_DEVICE, VIA_ERROR_UNSUPPORTED.
+ */
+VIA_CHECKED via_status via_memory_create(int32_t kind, int32_t device_id, via_memory **out_memory);
+
+/**
+ * The caller's own allocator, for memory of device_type and device_id. `release` (may be NULL) is called once, after
+ * the handle and every array made from it are gone. On failure it is not called.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_DEVICE, VIA_ERROR_UNSUPPORTED, VIA_ERROR_OUT_OF_MEMORY.
+ */
+VIA_CHECKED via_status via_memory_create_custom(int32_t device_type, int32_t device_id, via_alloc_fn alloc,
+                                                void *alloc_context, via_free_fn free_memory, void *free_context,
+                                                via_release_fn release, void *context, via_memory **out_memory);
+
+/** One more owner of the handle. */
+VIA_API void via_memory_retain(via_memory *memory);
+
+/** One owner less; arrays made from it keep what they need. */
+VIA_API void via_memory_release(via_memory *memory);
+
+/** Where its memory is: a VIA_DEVICE_... */
+VIA_API int32_t via_memory_device_type(via_memory *memory);
+
+/** Which device. */
+VIA_API int32_t via_memory_device_id(via_memory *memory);
+
+/**
+ * A new row-major array, its elements not initialised. `memory` NULL means host memory. `stream` orders the
+ * allocation of a stream-ordered pool; NULL for every other kind of memory.
+ * Errors: VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW, VIA_ERROR_OUT_OF_MEMORY, VIA_ERROR_CALLBACK.
+ */
+VIA_CHECKED via_status via_empty(via_memory *memory, int32_t dtype, int32_t ndim, const int64_t *shape,
+                                 via_stream *stream, via_array **out_array);
+
+/* -------------------------------------------------------------------------------------------- exchange */
+/*
+ * Exports hold the array: its handle may be released first. Imports consume on success only: then the tensor belongs
+ * to the library, which calls its deleter when the last view lets go (or at once, if the import copied). On any
+ * failure the tensor is untouched and still the caller's, who ends it with via_dlpack_delete.
+ *
+ * Streams. An export to a CUDA consumer makes `stream` wait until the array is ready; NULL means the legacy default
+ * stream, via_stream_no_sync() leaves ordering to the caller. An import takes the tensor as ready on `stream`. For
+ * memory the CPU reads, `stream` is NULL (or no_sync) and the export waits on the host.
+ */
+
+/** Options of DLPack export and import. */
+typedef struct via_dlpack_options {
+    int32_t struct_size;
+    int32_t max_major;          /**< newest DLPack version the consumer takes; 0.0 for no limit */
+    int32_t max_minor;
+    int32_t target_device_type; /**< where the result must be; VIA_DEVICE_ANY for where it is */
+    int32_t target_device_id;
+    int32_t copy;               /**< VIA_COPY_... */
+} via_dlpack_options;
+#define VIA_DLPACK_OPTIONS_INIT {(int32_t)sizeof(via_dlpack_options), 0, 0, 0, 0, 0}
+
+/**
+ * Lends the array as a DLPack 1.x tensor; options may be NULL. The caller hands *out_tensor on, or ends it with
+ * via_dlpack_delete. Records have no DLPack form; strides that are not whole elements have none without a copy.
+ * Errors: VIA_ERROR_EXCHANGE, VIA_ERROR_VERSION (max version below 1.0: use via_to_dlpack_legacy),
+ * VIA_ERROR_NEEDS_COPY, VIA_ERROR_DEVICE, VIA_ERROR_UNSUPPORTED, VIA_ERROR_OUT_OF_MEMORY.
+ */
+VIA_CHECKED via_status via_to_dlpack(via_array *array, const via_dlpack_options *options, via_stream *stream,
+                                     struct DLManagedTensorVersioned **out_tensor);
+
+/**
+ * Takes a DLPack 1.x tensor over as an array; options may be NULL (max version is not read). Every field is checked.
+ * Errors: VIA_ERROR_VERSION (another major version), VIA_ERROR_EXCHANGE, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE,
+ * VIA_ERROR_OVERFLOW, VIA_ERROR_DEVICE, VIA_ERROR_NEEDS_COPY, VIA_ERROR_UNSUPPORTED, VIA_ERROR_OUT_OF_MEMORY.
+ */
+VIA_CHECKED via_status via_from_dlpack(struct DLManagedTensorVersioned *tensor, const via_dlpack_options *options,
+                                       via_stream *stream, via_array **out_array);
+
+/** As via_to_dlpack in the form before 1.0, which has no flags: a read-only array is refused unless it is copied. */
+VIA_CHECKED via_status via_to_dlpack_legacy(via_array *array, const via_dlpack_options *options, via_stream *stream,
+                                            struct DLManagedTensor **out_tensor);
+
+/** As via_from_dlpack for the form before 1.0. The array is writable, since the form cannot say otherwise. */
+VIA_CHECKED via_status via_from_dlpack_legacy(struct DLManagedTensor *tensor, const via_dlpack_options *options,
+                                              via_stream *stream, via_array **out_array);
+
+/** Calls the tensor's deleter, if it has one. For a tensor that nobody took, of any major version. NULL is ignored. */
+VIA_API void via_dlpack_delete(struct DLManagedTensorVersioned *tensor);
+
+/** The same for the form before 1.0. */
+VIA_API void via_dlpack_delete_legacy(struct DLManagedTensor *tensor);
+
+/**
+ * NumPy's __array_interface__ and the __cuda_array_interface__ (both version 3) as one flat struct: what the Python
+ * dictionary holds, with nothing to own.
+ */
+typedef struct via_array_interface {
+    int32_t struct_size;
+    int32_t version;               /**< 3 */
+    int32_t ndim;
+    int32_t read_only;
+    int32_t has_strides;           /**< 0: row-major, strides not read */
+    int32_t has_stream;            /**< CUDA only: 1 if `stream` is meant, 0 for None */
+    int64_t stream;                /**< CUDA only: 1 legacy, 2 per-thread, else the address of a CUstream; never 0 */
+    void *address;                 /**< NULL if there are no elements */
+    int64_t shape[64];             /**< ndim extents */
+    int64_t strides[64];           /**< ndim strides in bytes */
+    char typestr[16];              /**< as NumPy writes it, "<f4"; "|V12" for a record */
+} via_array_interface;
+#define VIA_ARRAY_INTERFACE_INIT {(int32_t)sizeof(via_array_interface), 0, 0, 0, 0, 0, 0, 0, {0}, {0}, {0}}
+
+/**
+ * Describes host memory as __array_interface__ does; *out_description must be initialised with
+ * VIA_ARRAY_INTERFACE_INIT. It borrows: the array must outlive its use.
+ * Errors: VIA_ERROR_EXCHANGE (no typestr for this dtype, or not host memory).
+ */
+VIA_CHECKED via_status via_to_array_interface(via_array *array, via_array_interface *out_description);
+
+/** Wraps what an __array_interface__ describes; release and context as in via_wrap. Errors: as via_wrap. */
+VIA_CHECKED via_status via_from_array_interface(const via_array_interface *description, via_release_fn release,
+                                                void *context, via_array **out_array);
+
+/**
+ * Describes device memory as __cuda_array_interface__ does, after making `stream` wait until it is ready; the
+ * description names that stream. It borrows. Errors: VIA_ERROR_EXCHANGE for memory that is not CUDA's.
+ */
+VIA_CHECKED via_status via_to_cuda_array_interface(via_array *array, via_stream *stream,
+                                                   via_array_interface *out_description);
+
+/**
+ * Wraps what a __cuda_array_interface__ describes, ready after the stream it names; release and context as in
+ * via_wrap. Errors: as via_wrap; VIA_ERROR_EXCHANGE for stream 0; VIA_ERROR_UNSUPPORTED without CUDA.
+ */
+VIA_CHECKED via_status via_from_cuda_array_interface(const via_array_interface *description, via_release_fn release,
+                                                     void *context, via_array **out_array);
+
+/**
+ * Lends a row-major numeric array through Arrow's C device interface: one dimension as a plain column, more as the
+ * canonical extension type arrow.fixed_shape_tensor. The structs are the caller's, uninitialised, and end with their
+ * own release members or via_arrow_release. Arrow cannot say read-only: consumers must treat columns as immutable.
+ * Errors: VIA_ERROR_EXCHANGE (a dtype without Arrow type, no dimension), VIA_ERROR_NEEDS_COPY (not row-major).
+ */
+VIA_CHECKED via_status via_to_arrow_device(via_array *array, struct ArrowSchema *out_schema,
+                                           struct ArrowDeviceArray *out_array);
+
+/**
+ * Takes over an Arrow device array without nulls, of a primitive type or (nested) fixed-size lists of one; the result
+ * is read-only. On success both structs have been consumed (their release members are NULL); on failure neither.
+ * Errors: VIA_ERROR_EXCHANGE, VIA_ERROR_DTYPE, VIA_ERROR_OVERFLOW, VIA_ERROR_DEVICE, VIA_ERROR_UNSUPPORTED.
+ */
+VIA_CHECKED via_status via_from_arrow_device(struct ArrowSchema *schema, struct ArrowDeviceArray *column,
+                                             via_stream *stream, via_array **out_array);
+
+/** Releases whichever of the two is not NULL and not yet released. */
+VIA_API void via_arrow_release(struct ArrowSchema *schema, struct ArrowDeviceArray *column);
+
+/* ----------------------------------------------------------------------------------------------- order */
+/*
+ * Streams and events are CUDA's; a build or a machine without CUDA answers VIA_ERROR_UNSUPPORTED. The three shared
+ * streams exist everywhere and are borrowed: retain and release do nothing to them.
+ */
+
+/** A new stream of a device, not synchronising with the legacy stream. */
+VIA_CHECKED via_status via_stream_create(int32_t device_id, via_stream **out_stream);
+
+/**
+ * A foreign CUstream as a handle. The stream stays its owner's and must live until the work queued through the handle
+ * is done. Handle values 0 and 1 are the legacy stream, 2 the calling thread's.
+ */
+VIA_CHECKED via_status via_stream_wrap(void *native_stream, int32_t device_id, via_stream **out_stream);
+
+/** CUDA's legacy default stream. Borrowed, never NULL. */
+VIA_API via_stream *via_stream_legacy(void);
+
+/** CUDA's per-thread default stream: of whichever thread makes the call it is passed to. Borrowed, never NULL. */
+VIA_API via_stream *via_stream_per_thread(void);
+
+/** Not a stream: "do not order anything", for exchange. Borrowed, never NULL. */
+VIA_API via_stream *via_stream_no_sync(void);
+
+/** One more owner of the handle. */
+VIA_API void via_stream_retain(via_stream *stream);
+
+/** One owner less; a stream made by via_stream_create ends once its work has run. */
+VIA_API void via_stream_release(via_stream *stream);
+
+/** The CUstream; 1 and 2 for the legacy and per-thread streams. */
+VIA_API void *via_stream_handle(via_stream *stream);
+
+/** The stream's device. */
+VIA_API int32_t via_stream_device_id(via_stream *stream);
+
+/** Waits on the host until the stream's work so far is done. */
+VIA_CHECKED via_status via_stream_synchronize(via_stream *stream);
+
+/** Stores 1 if the stream's work so far is done, else 0. */
+VIA_CHECKED via_status via_stream_query(via_stream *stream, int32_t *out_done);
+
+/** Makes `stream` the calling thread's current one for its device; NULL goes back to the legacy stream. */
+VIA_CHECKED via_status via_stream_set_current(int32_t device_id, via_stream *stream);
+
+/** The calling thread's current stream for a device; the caller's to release. */
+VIA_CHECKED via_status via_stream_current(int32_t device_id, via_stream **out_stream);
+
+/** Makes later work of the stream wait, on the device, for the event. */
+VIA_CHECKED via_status via_stream_wait(via_stream *stream, via_event *marker);
+
+/** A new event of a device, without timing. */
+VIA_CHECKED via_status via_event_create(int32_t device_id, via_event **out_event);
+
+/** A foreign CUevent as a handle; it stays its owner's. */
+VIA_CHECKED via_status via_event_wrap(void *native_event, int32_t device_id, via_event **out_event);
+
+/** One more owner of the handle. */
+VIA_API void via_event_retain(via_event *marker);
+
+/** One owner less. */
+VIA_API void via_event_release(via_event *marker);
+
+/** The CUevent. */
+VIA_API void *via_event_handle(via_event *marker);
+
+/** Marks the end of the stream's work so far. */
+VIA_CHECKED via_status via_event_record(via_event *marker, via_stream *stream);
+
+/** Stores 1 if the marked point has been reached, else 0. */
+VIA_CHECKED via_status via_event_query(via_event *marker, int32_t *out_done);
+
+/** Waits on the host until the marked point has been reached. */
+VIA_CHECKED via_status via_event_synchronize(via_event *marker);
+
+/**
+ * The memory is used by the stream's work so far: its release waits for that. A point is marked now; the stream
+ * itself is not kept.
+ */
+VIA_CHECKED via_status via_array_record_stream(via_array *array, via_stream *stream);
+
+/** The content is written by the stream's work so far: reads and exports wait for that. A point is marked now. */
+VIA_CHECKED via_status via_array_set_ready(via_array *array, via_stream *stream);
+
+/* ------------------------------------------------------------------------------------------------ copy */
+/*
+ * A copy takes two arrays of equal shape and dtype, of any layout; the source may be broadcast (strides of 0) and go
+ * backwards. Gaps of the destination are not written. Refused: a destination that is read-only or overlaps itself
+ * (VIA_ERROR_READ_ONLY, VIA_ERROR_OVERLAP), arrays that overlap each other (VIA_ERROR_OVERLAP), other shapes or
+ * dtypes (VIA_ERROR_SHAPE, VIA_ERROR_DTYPE). Whatever is refused was not touched.
+ */
+
+/** Copies and returns when done; after the legacy stream's work, and when both arrays are ready. */
+VIA_CHECKED via_status via_copy(via_array *dst, via_array *src);
+
+/**
+ * Copies in stream order. Both arrays are held until it has run. From pageable memory the source has been read on
+ * return; to pageable memory the data has arrived on return. Errors: also VIA_ERROR_STREAM_CAPTURE.
+ */
+VIA_CHECKED via_status via_copy_async(via_array *dst, via_array *src, via_stream *stream);
+
+/**
+ * Starts a copy after the stream's work so far, and returns at once. Later work of the stream is ordered after it
+ * only by via_task_join.
+ */
+VIA_CHECKED via_status via_copy_submit(via_array *dst, via_array *src, via_stream *stream, via_task **out_task);
+
+/** Copies `count` pairs of arrays in stream order; the pairs must not overlap one another. */
+VIA_CHECKED via_status via_copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs,
+                                      via_stream *stream);
+
+/**
+ * Copies nbytes between two raw addresses, each of host, pinned, managed or device memory as the driver says;
+ * `stream` NULL waits. Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_POINTER, VIA_ERROR_OVERLAP.
+ */
+VIA_CHECKED via_status via_memcpy(void *dst, const void *src, int64_t nbytes, via_stream *stream);
+
+/**
+ * Sets every element to the bytes at `element` (host memory, one element as a dense array holds it; for elements
+ * narrower than a byte, in the low bits); NULL means zero. `stream` NULL returns when done.
+ * Errors: VIA_ERROR_READ_ONLY, VIA_ERROR_OVERLAP, VIA_ERROR_UNSUPPORTED.
+ */
+VIA_CHECKED via_status via_fill(via_array *dst, const void *element, via_stream *stream);
+
+/**
+ * Writes how the copy would be done (route, collapsed shape, threads, bytes) as text, at most `capacity` bytes with
+ * the ending 0, and its whole length without that to *out_length. Nothing is copied. Errors: as via_copy.
+ */
+VIA_CHECKED via_status via_copy_explain(via_array *dst, via_array *src, int64_t capacity, char *out_text,
+                                        int64_t *out_length);
+
+/* --------------------------------------------------------------------------------- tasks and batches */
+
+/** One more owner of the handle. */
+VIA_API void via_task_retain(via_task *task);
+
+/** One owner less; a task still running is detached and runs on. */
+VIA_API void via_task_release(via_task *task);
+
+/** Waits for the end and returns the task's own status. Errors: VIA_ERROR_WOULD_DEADLOCK inside a callback. */
+VIA_CHECKED via_status via_task_wait(via_task *task);
+
+/** Stores 1 if the task has ended, else 0. */
+VIA_CHECKED via_status via_task_poll(via_task *task, int32_t *out_done);
+
+/** Stores the bytes moved so far and the bytes in all. */
+VIA_CHECKED via_status via_task_progress(via_task *task, int64_t *out_done, int64_t *out_total);
+
+/** Asks the task to stop; it ends with VIA_ERROR_CANCELLED unless it was done already. Does not wait. */
+VIA_CHECKED via_status via_task_cancel(via_task *task);
+
+/** Makes later work of the stream wait, on the device, for the task. */
+VIA_CHECKED via_status via_task_join(via_task *task, via_stream *stream);
+
+/** Has `complete` called once, when the task has ended. */
+VIA_CHECKED via_status via_task_on_complete(via_task *task, via_complete_fn complete, void *context);
+
+/** A batch of copies, empty. */
+VIA_CHECKED via_status via_batch_create(via_batch **out_batch);
+
+/** One more owner of the handle. */
+VIA_API void via_batch_retain(via_batch *batch);
+
+/** One owner less. */
+VIA_API void via_batch_release(via_batch *batch);
+
+/** Adds one copy and holds both arrays. Entries must not overlap one another. */
+VIA_CHECKED via_status via_batch_add(via_batch *batch, via_array *dst, via_array *src);
+
+/** The number of copies. */
+VIA_API int64_t via_batch_size(via_batch *batch);
+
+/** Runs all copies in stream order; the batch may be run again. */
+VIA_CHECKED via_status via_batch_run(via_batch *batch, via_stream *stream);
+
+/** Runs all copies as a task, as via_copy_submit does. */
+VIA_CHECKED via_status via_batch_submit(via_batch *batch, via_stream *stream, via_task **out_task);
+
+/* ------------------------------------------------------------------------------------------------ file */
+
+/** Options of via_file_open and via_file_create. */
+typedef struct via_file_options {
+    int32_t struct_size;
+    int32_t mode;         /**< VIA_MODE_...; not read by via_file_create */
+    int32_t format;       /**< VIA_FORMAT_...; via_file_create takes AUTO as .npy if the path ends so, else raw */
+    int32_t column_major; /**< via_file_create, .npy: 1 for Fortran order */
+    int32_t durable;      /**< 1: a write returns when the data would survive a power cut */
+    int32_t atomic_write; /**< 1: a write replaces the file whole, or not at all */
+} via_file_options;
+#define VIA_FILE_OPTIONS_INIT {(int32_t)sizeof(via_file_options), 0, 0, 0, 0, 0}
+
+/** What via_file_info tells. */
+typedef struct via_file_properties {
+    int32_t struct_size;
+    int32_t format;       /**< VIA_FORMAT_RAW or VIA_FORMAT_NPY */
+    int32_t dtype;        /**< .npy: of the elements; 0 for raw */
+    int32_t ndim;         /**< .npy */
+    int32_t column_major; /**< .npy */
+    int32_t pad;
+    int64_t nbytes;       /**< of the whole file */
+    int64_t byte_offset;  /**< of the first element */
+    int64_t shape[64];    /**< .npy: ndim extents */
+} via_file_properties;
+#define VIA_FILE_PROPERTIES_INIT {(int32_t)sizeof(via_file_properties), 0, 0, 0, 0, 0, 0, 0, {0}}
+
+/** Opens an existing file (UTF-8 path); options may be NULL. */
+VIA_CHECKED via_status via_file_open(const char *path, const via_file_options *options, via_file **out_file);
+
+/** Creates a file of the size such an array needs, or cuts an existing one to it; options may be NULL. */
+VIA_CHECKED via_status via_file_create(const char *path, int32_t dtype, int32_t ndim, const int64_t *shape,
+                                       const via_file_options *options, via_file **out_file);
+
+/** One more owner of the handle. */
+VIA_API void via_file_retain(via_file *file);
+
+/** One owner less; the last one closes the file, once transfers are done. Mapped arrays live on. */
+VIA_API void via_file_release(via_file *file);
+
+/** Describes the file; *out_properties must be initialised with VIA_FILE_PROPERTIES_INIT. */
+VIA_CHECKED via_status via_file_info(via_file *file, via_file_properties *out_properties);
+
+/**
+ * Maps the file, from byte_offset on, as a row-major array; nothing is read until it is touched. For .npy, dtype 0,
+ * ndim 0 and shape NULL take the header's. Touching an array of a file that was cut short meanwhile is fatal (SIGBUS):
+ * via_file_read reports it instead.
+ */
+VIA_CHECKED via_status via_file_array(via_file *file, int64_t byte_offset, int32_t dtype, int32_t ndim,
+                                      const int64_t *shape, via_array **out_array);
+
+/** Reads the array's elements, in row-major order, from the file at byte_offset; `stream` NULL waits. */
+VIA_CHECKED via_status via_file_read(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream);
+
+/** Writes the array's elements, in row-major order, to the file at byte_offset; `stream` NULL waits. */
+VIA_CHECKED via_status via_file_write(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream);
+
+/** As via_file_read, returning at once. */
+VIA_CHECKED via_status via_file_read_submit(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream,
+                                            via_task **out_task);
+
+/** As via_file_write, returning at once. */
+VIA_CHECKED via_status via_file_write_submit(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream,
+                                             via_task **out_task);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,15 @@
+# The public header is the one place that holds the version number; everything else reads it from there.
+
+function(viaduct_read_version out_version header)
+  file(READ "${header}" text)
+  set(parts "")
+  foreach(part IN ITEMS MAJOR MINOR PATCH)
+    if(NOT text MATCHES "VIA_VERSION_${part}[ \t]*=[ \t]*([0-9]+)")
+      message(FATAL_ERROR "${header} has no enumerator VIA_VERSION_${part} = <number>")
+    endif()
+    list(APPEND parts "${CMAKE_MATCH_1}")
+  endforeach()
+  list(JOIN parts "." version)
+  set(${out_version} "${version}" PARENT_SCOPE)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
+endfunction()

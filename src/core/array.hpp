@@ -1,0 +1,140 @@
+// The array: a view of memory, and a share in the storage that keeps the memory alive.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/dtype.hpp"
+#include "core/status.hpp"
+
+namespace via {
+
+// What is to be done when nobody uses the memory any more, and how many still do. It sits at the front of the block
+// of the array that made it; views and exports of that array keep the block.
+struct Storage {
+    // Ends the loan or frees the memory. Called once, after the block itself has been freed, on a copy.
+    using Dispose = void (*)(const Storage &storage);
+
+    std::atomic<int64_t> references;
+    Dispose dispose;         // nullptr: nothing to do
+    via_release_fn release;  // of a loan
+    void *context;           // of a loan; the via_memory of an allocation
+    void *address;           // of an allocation
+    int64_t nbytes;          // of an allocation
+};
+
+// Strides inside the library are "steps": bytes for elements of whole bytes, elements for packed narrower ones. Every
+// step is exact, whatever protocol it came by.
+struct Layout {
+    int32_t ndim;
+    int64_t shape[VIA_MAX_NDIM];
+    int64_t steps[VIA_MAX_NDIM];
+};
+
+}  // namespace via
+
+// Followed in its block by shape, strides in elements and strides in bytes, ndim numbers each.
+struct via_array {
+    std::atomic<int64_t> references;
+    via::Storage *storage;
+    void *data;
+    int64_t size;       // elements
+    int64_t item_bits;  // 8 for padded narrow elements
+    int32_t dtype;
+    int32_t ndim;
+    int32_t flags;  // VIA_ARRAY_...
+    int32_t device_type;
+    int32_t device_id;
+    bool is_view;                // its block holds no storage
+    bool strides_are_elements;   // the strides in elements are exact
+    bool strides_are_bytes;      // the strides in bytes are exact
+
+    int64_t *shape() { return reinterpret_cast<int64_t *>(this + 1); }
+    int64_t *strides() { return shape() + ndim; }
+    int64_t *byte_strides() { return strides() + ndim; }
+
+    bool is_packed() const { return item_bits % 8 != 0; }
+    int64_t item_bytes() const { return item_bits / 8; }
+    const int64_t *steps() { return is_packed() ? strides() : byte_strides(); }
+    int64_t nbytes() const { return is_packed() ? (size * item_bits + 7) / 8 : size * (item_bits / 8); }
+    bool is_read_only() const { return (flags & VIA_ARRAY_READ_ONLY) != 0; }
+};
+
+static_assert(sizeof(via_array) % alignof(int64_t) == 0, "the dimensions follow without a gap");
+
+namespace via {
+
+enum class StrideUnit { RowMajor, Elements, Bytes };
+
+// What an array is to be made of. The pointers are read during the call only.
+struct ArraySpec {
+    void *data = nullptr;
+    int32_t dtype = 0;
+    int32_t ndim = 0;
+    const int64_t *shape = nullptr;
+    const int64_t *strides = nullptr;  // not read for StrideUnit::RowMajor
+    StrideUnit unit = StrideUnit::RowMajor;
+    int32_t device_type = VIA_DEVICE_CPU;
+    int32_t device_id = 0;
+    int32_t flags = 0;  // VIA_ARRAY_... but for MISALIGNED, which is found out
+};
+
+// The first and the last byte touched, relative to the data pointer: [low, high). Both 0 if there are no elements.
+struct ByteSpan {
+    int64_t low;
+    int64_t high;
+};
+
+// Makes an array with a storage of its own, after checking every field of the spec; on failure nothing is disposed.
+VIA_NODISCARD Status make_array(const ArraySpec &spec, const Storage &storage, via_array **out_array);
+
+// Makes a view of `parent` that starts at `data`; `dtype`, `layout` and `flags` are the view's own.
+VIA_NODISCARD Status make_view(via_array *parent, void *data, int32_t dtype, const Layout &layout, int32_t flags,
+                               via_array **out_array);
+
+// Checks dtype, ndim and shape, and stores the number of elements; the bytes of a dense array fit an int64_t.
+VIA_NODISCARD Status check_shape(int32_t dtype, int32_t ndim, const int64_t *shape, int64_t *out_size);
+
+// The loan of wrapped memory.
+Storage loan(via_release_fn release, void *context);
+
+inline void retain_array(via_array *array) { array->references.fetch_add(1, std::memory_order_relaxed); }
+void destroy_array(via_array *array);
+
+inline void release_array(via_array *array) {
+    // The only owner cannot race with a retain, so it needs no locked instruction to find out that it is the last.
+    if (array->references.load(std::memory_order_acquire) == 1 ||
+        array->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        destroy_array(array);
+    }
+}
+
+void get_layout(via_array *array, Layout *out_layout);
+ByteSpan byte_span(via_array *array);
+bool is_contiguous(via_array *array, int32_t order);
+void *loan_context(via_array *array, via_release_fn release);
+
+// Releases an array when a scope ends.
+class ArrayHolder {
+public:
+    explicit ArrayHolder(via_array *array = nullptr) : array_(array) {}
+    ~ArrayHolder() noexcept(false) {
+        if (array_ != nullptr) {
+            release_array(array_);
+        }
+    }
+    ArrayHolder(const ArrayHolder &) = delete;
+    ArrayHolder &operator=(const ArrayHolder &) = delete;
+    via_array *get() const { return array_; }
+    via_array **out() { return &array_; }
+    via_array *give() {
+        via_array *array = array_;
+        array_ = nullptr;
+        return array;
+    }
+
+private:
+    via_array *array_;
+};
+
+}  // namespace via

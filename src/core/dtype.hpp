@@ -1,0 +1,67 @@
+// Element types: DLPack's code, bits and lanes packed in an int32_t; a negative one is a record of that many bytes.
+#pragma once
+
+#include <cstdint>
+
+#include "core/status.hpp"
+
+namespace via {
+
+// DLDataTypeCode of DLPack 1.3. Restated because core knows no protocol; exchange asserts that they agree.
+enum class Code : int32_t {
+    Int = 0,
+    UInt = 1,
+    Float = 2,
+    Opaque = 3,
+    Bfloat = 4,
+    Complex = 5,
+    Bool = 6,
+    Float8First = 7,
+    Float8Last = 14,
+    Float6E2M3 = 15,
+    Float6E3M2 = 16,
+    Float4E2M1 = 17
+};
+
+inline constexpr int64_t kMaxRecordBytes = int64_t{1} << 30;
+inline constexpr int32_t kMaxLanes = 32767;
+
+constexpr bool dtype_is_record(int32_t dtype) { return dtype < 0; }
+constexpr int32_t dtype_code(int32_t dtype) { return dtype & 0xFF; }
+constexpr int32_t dtype_scalar_bits(int32_t dtype) { return (dtype >> 8) & 0xFF; }
+constexpr int32_t dtype_lanes(int32_t dtype) { return dtype >> 16; }
+
+constexpr int32_t pack_dtype(int32_t code, int32_t bits, int32_t lanes) { return code | bits << 8 | lanes << 16; }
+
+// Bits of one element; the dtype must be valid.
+constexpr int64_t dtype_bits(int32_t dtype) {
+    if (dtype_is_record(dtype)) {
+        return -int64_t{dtype} * 8;
+    }
+    return int64_t{dtype_scalar_bits(dtype)} * dtype_lanes(dtype);
+}
+
+bool dtype_is_valid(int32_t dtype);
+
+// VIA_ERROR_DTYPE, naming the argument, unless the dtype is valid.
+VIA_NODISCARD Status check_dtype(const char *argument, int32_t dtype);
+
+// The bytes whose multiples its elements should start at: those of one scalar, of half a complex; 1 for a record.
+int64_t dtype_alignment(int32_t dtype);
+
+// Room for any dtype's name.
+inline constexpr int32_t kDtypeNameCapacity = 32;
+
+// The name of a dtype, also of a number that is none ("dtype 0x..."), into name[kDtypeNameCapacity]. Returns name.
+const char *dtype_name(int32_t dtype, char *name);
+
+// The dtype of a name, 0 if there is none of that name.
+int32_t dtype_from_name(const char *name);
+
+// A dtype's name that lives as long as the full expression: fail(..., DtypeName(dtype).text).
+struct DtypeName {
+    explicit DtypeName(int32_t dtype) { dtype_name(dtype, text); }
+    char text[kDtypeNameCapacity];
+};
+
+}  // namespace via

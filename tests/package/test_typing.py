@@ -1,0 +1,19 @@
+"""The type stubs, checked against the built package and by the code that uses them."""
+
+import os
+import sys
+from pathlib import Path
+
+from conftest import ROOT, Shell
+
+PACKAGE = os.environ.get("PYTHONPATH", "").split(os.pathsep)[0]
+
+
+def test_the_stubs_say_what_the_package_has(shell: Shell) -> None:
+    env = {"PYTHONPATH": PACKAGE, "MYPYPATH": PACKAGE}
+    shell(sys.executable, "-m", "mypy.stubtest", "viaduct", cwd=ROOT, env=env)
+
+
+def test_the_package_and_its_examples_pass_mypy_strict(shell: Shell) -> None:
+    sources = [ROOT / "bindings/python/viaduct", ROOT / "bindings/python/examples"]
+    shell(sys.executable, "-m", "mypy", *filter(Path.exists, sources), cwd=ROOT, env={"MYPYPATH": "bindings/python"})

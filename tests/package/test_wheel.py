@@ -1,0 +1,61 @@
+"""The wheel, as pip installs it where nothing else is."""
+
+import stat
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from conftest import Shell
+
+USE = """
+import sys
+import viaduct
+
+memory = bytearray(b"abcdef")
+array = viaduct.asarray(memory)
+memory[0] = ord("A")
+assert bytes(memoryview(array)) == b"Abcdef"
+assert array.shape == (6,)
+assert "numpy" not in sys.modules
+print(viaduct.__version__, viaduct.__file__)
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(shell: Shell, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh virtual environment with the wheel in it and no NumPy."""
+    venv = tmp_path_factory.mktemp("user") / "venv"
+    shell(sys.executable, "-m", "venv", venv)
+    shell(venv / "bin/pip", "install", "--no-index", wheel)
+    return venv
+
+
+def test_the_wheel_serves_every_python_from_3_11_on(wheel: Path, version: str) -> None:
+    assert wheel.name.startswith(f"viaduct-{version}-cp311-abi3-linux_")
+
+
+def test_the_wheel_holds_the_package_and_the_library_as_plain_files(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        modes = {info.filename: info.external_attr >> 16 for info in archive.infolist()}
+    package = {name.removeprefix("viaduct/") for name in modes if name.startswith("viaduct/")}
+    assert package >= {"__init__.py", "py.typed", "_viaduct.abi3.so", "libviaduct.so.1"}
+    assert not any(stat.S_ISLNK(mode) for mode in modes.values())
+    assert {name.split("/")[0].split("-")[0] for name in modes} == {"viaduct"}
+
+
+def test_the_extension_module_keeps_to_the_stable_abi_of_3_11(shell: Shell, wheel: Path) -> None:
+    shell(sys.executable, "-m", "abi3audit", "--strict", "--verbose", wheel)
+
+
+def test_the_extension_module_finds_its_library_beside_itself(shell: Shell, installed: Path) -> None:
+    (module,) = installed.glob("lib/*/site-packages/viaduct/_viaduct.abi3.so")
+    assert f"libviaduct.so.1 => {module.parent}/libviaduct.so.1" in shell("ldd", module)
+
+
+def test_an_installed_wheel_works_without_numpy_from_any_directory(
+    shell: Shell, installed: Path, tmp_path: Path, version: str
+) -> None:
+    told, place = shell(installed / "bin/python", "-c", USE, cwd=tmp_path).split(maxsplit=1)
+    assert told == version
+    assert place.startswith(str(installed))
