@@ -31,10 +31,7 @@ struct Item {
 };
 
 Item item_of(int32_t dtype, int32_t flags) {
-    int64_t bits = dtype_bits(dtype);
-    if (bits % 8 != 0 && (flags & VIA_ARRAY_SUBBYTE_PADDED) != 0) {
-        bits = (bits + 7) / 8 * 8;
-    }
+    const int64_t bits = item_bits_of(dtype, flags);
     return {bits, bits % 8 != 0 ? 1 : bits / 8, bits % 8 != 0};
 }
 
@@ -70,16 +67,6 @@ Status count_elements(int32_t ndim, const int64_t *shape, const Item &item, int6
     }
     *out_size = empty ? 0 : size;
     return VIA_OK;
-}
-
-void set_row_major(via_array *array, const Item &item) {
-    int64_t stride = 1;
-    for (int32_t i = array->ndim - 1; i >= 0; --i) {
-        array->strides()[i] = stride;
-        array->byte_strides()[i] = stride * item.bytes;
-        // Cannot overflow: count_elements has multiplied the same numbers.
-        stride *= std::max<int64_t>(array->shape()[i], 1);
-    }
 }
 
 // Axes of extent 0 or 1 are never stepped along: where their stride cannot be said, another is.
@@ -148,6 +135,11 @@ bool to_byte_span(const Item &item, int64_t low, int64_t high, ByteSpan *out_spa
     return true;
 }
 
+Status leaves_address_space(via_array *array, const ByteSpan &span) {
+    return fail(VIA_ERROR_OVERFLOW, "address %p with bytes %lld to %lld leaves the address space", array->data,
+                static_cast<long long>(span.low), static_cast<long long>(span.high));
+}
+
 Status check_span(via_array *array, const Item &item) {
     if (array->size == 0) {
         return VIA_OK;
@@ -160,23 +152,131 @@ Status check_span(via_array *array, const Item &item) {
     }
     const void *end = nullptr;
     if (!advance(array->data, span.low, &end) || !advance(array->data, span.high, &end)) {
-        return fail(VIA_ERROR_OVERFLOW, "address %p with bytes %lld to %lld leaves the address space", array->data,
-                    static_cast<long long>(span.low), static_cast<long long>(span.high));
+        return leaves_address_space(array, span);
     }
     return VIA_OK;
 }
 
-bool is_misaligned(via_array *array) {
-    const int64_t alignment = dtype_alignment(array->dtype);
-    if (alignment <= 1 || array->size == 0) {
+bool is_misaligned(via_array *array, uint64_t offsets) {
+    const auto mask = static_cast<uint64_t>(dtype_alignment(array->dtype) - 1);
+    return (offsets & mask) != 0 && array->size > 0;
+}
+
+// Row-major: the span is that of the elements themselves, and only the address can be misaligned.
+Status describe_row_major(via_array *array, const Item &item) {
+    int64_t stride = 1;
+    for (int32_t i = array->ndim - 1; i >= 0; --i) {
+        array->strides()[i] = stride;
+        array->byte_strides()[i] = stride * item.bytes;
+        // Cannot overflow: count_elements has multiplied the same numbers.
+        stride *= std::max<int64_t>(array->shape()[i], 1);
+    }
+    array->strides_are_bytes = !item.packed;
+    const void *end = nullptr;
+    if (!advance(array->data, array->nbytes(), &end)) {
+        return leaves_address_space(array, {0, array->nbytes()});
+    }
+    array->flags |= is_misaligned(array, reinterpret_cast<uintptr_t>(array->data)) ? VIA_ARRAY_MISALIGNED : 0;
+    return VIA_OK;
+}
+
+Status describe_strided(via_array *array, const ArraySpec &spec, const Item &item) {
+    auto offsets = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(array->data));
+    for (int32_t i = 0; i < spec.ndim; ++i) {
+        if (!set_stride(array, item, i, spec.strides[i], spec.unit)) {
+            return fail(VIA_ERROR_OVERFLOW, "strides[%d] is %lld; in bytes that exceeds 2^63 - 1", i,
+                        static_cast<long long>(spec.strides[i]));
+        }
+        offsets |= array->shape()[i] > 1 ? static_cast<uint64_t>(array->byte_strides()[i]) : 0;
+    }
+    if (item.packed && !array->strides_are_elements) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "strides in bytes are not whole elements of %lld bits",
+                    static_cast<long long>(item.bits));
+    }
+    VIA_TRY(check_span(array, item));
+    array->flags |= is_misaligned(array, offsets) ? VIA_ARRAY_MISALIGNED : 0;
+    return VIA_OK;
+}
+
+// What nearly every array is: row-major, of whole bytes, not empty, small enough. One pass and no error to word; false
+// for any other array, of which nothing has been decided then.
+bool describe_plain(via_array *array, const ArraySpec &spec) {
+    const int64_t bits = dtype_bits(spec.dtype);
+    if (spec.unit != StrideUnit::RowMajor || bits % 8 != 0 || spec.data == nullptr) {
         return false;
     }
-    auto bits = reinterpret_cast<uint64_t>(array->data);
-    for (int32_t i = 0; i < array->ndim; ++i) {
-        bits |= array->shape()[i] > 1 ? static_cast<uint64_t>(array->byte_strides()[i]) : 0;
+    const int64_t item_bytes = bits / 8;
+    int64_t size = 1;
+    int64_t bytes = item_bytes;
+    for (int32_t i = spec.ndim - 1; i >= 0; --i) {
+        const int64_t extent = spec.shape[i];
+        array->shape()[i] = extent;
+        array->strides()[i] = size;
+        array->byte_strides()[i] = bytes;
+        if (extent <= 0 || !multiply(bytes, extent, &bytes)) {
+            return false;
+        }
+        size *= extent;  // at most `bytes`, so it fits
     }
-    return (bits & static_cast<uint64_t>(alignment - 1)) != 0;
+    const void *end = nullptr;
+    array->size = size;
+    array->item_bits = bits;
+    array->flags |= is_misaligned(array, reinterpret_cast<uintptr_t>(array->data)) ? VIA_ARRAY_MISALIGNED : 0;
+    return advance(spec.data, bytes, &end);
 }
+
+Status describe_any(via_array *array, const ArraySpec &spec) {
+    const Item item = item_of(spec.dtype, spec.flags);
+    VIA_TRY(count_elements(spec.ndim, spec.shape, item, &array->size));
+    if (spec.data == nullptr && array->size > 0) [[unlikely]] {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "address is NULL; expected the memory of %lld elements",
+                    static_cast<long long>(array->size));
+    }
+    array->item_bits = item.bits;
+    for (int32_t i = 0; i < spec.ndim; ++i) {
+        array->shape()[i] = spec.shape[i];
+    }
+    return spec.unit == StrideUnit::RowMajor ? describe_row_major(array, item) : describe_strided(array, spec, item);
+}
+
+// Fills everything that follows from the spec; the array's block has room for spec.ndim dimensions.
+Status describe(via_array *array, const ArraySpec &spec) {
+    array->data = spec.data;
+    array->dtype = spec.dtype;
+    array->ndim = spec.ndim;
+    array->flags = spec.flags & ~VIA_ARRAY_MISALIGNED;
+    array->device_type = spec.device_type;
+    array->device_id = spec.device_id;
+    array->strides_are_elements = true;
+    array->strides_are_bytes = true;
+    if (describe_plain(array, spec)) [[likely]] {
+        return VIA_OK;
+    }
+    array->flags = spec.flags & ~VIA_ARRAY_MISALIGNED;
+    return describe_any(array, spec);
+}
+
+void end_loan(const Disposal &disposal) {
+    if (disposal.release != nullptr) {
+        const CallbackScope scope;
+        disposal.release(disposal.context);
+    }
+}
+
+void release_storage(Storage *storage) {
+    if (!storage->references.release()) {
+        return;
+    }
+    // The owner's callback comes last: whatever it does, nothing of ours is left to lose.
+    const Disposal disposal = storage->disposal;
+    std::free(storage);
+    count(Counter::Storages, -1);
+    if (disposal.run != nullptr) {
+        disposal.run(disposal);
+    }
+}
+
+}  // namespace
 
 Status check_rank(int32_t ndim, const int64_t *shape) {
     if (ndim < 0 || ndim > VIA_MAX_NDIM) [[unlikely]] {
@@ -188,74 +288,10 @@ Status check_rank(int32_t ndim, const int64_t *shape) {
     return VIA_OK;
 }
 
-// Fills everything that follows from the spec; the array's size in memory is that of spec.ndim already.
-Status describe(via_array *array, const ArraySpec &spec) {
-    const Item item = item_of(spec.dtype, spec.flags);
-    VIA_TRY(count_elements(spec.ndim, spec.shape, item, &array->size));
-    array->data = spec.data;
-    array->item_bits = item.bits;
-    array->dtype = spec.dtype;
-    array->ndim = spec.ndim;
-    array->flags = spec.flags;
-    array->device_type = spec.device_type;
-    array->device_id = spec.device_id;
-    array->strides_are_elements = true;
-    array->strides_are_bytes = true;
-    for (int32_t i = 0; i < spec.ndim; ++i) {
-        array->shape()[i] = spec.shape[i];
-    }
-    if (spec.data == nullptr && array->size > 0) [[unlikely]] {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "address is NULL; expected the memory of %lld elements",
-                    static_cast<long long>(array->size));
-    }
-    if (spec.unit == StrideUnit::RowMajor) {
-        set_row_major(array, item);
-        array->strides_are_bytes = !item.packed;
-    } else {
-        for (int32_t i = 0; i < spec.ndim; ++i) {
-            if (!set_stride(array, item, i, spec.strides[i], spec.unit)) {
-                return fail(VIA_ERROR_OVERFLOW, "strides[%d] is %lld; in bytes that exceeds 2^63 - 1", i,
-                            static_cast<long long>(spec.strides[i]));
-            }
-        }
-        if (item.packed && !array->strides_are_elements) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "strides in bytes are not whole elements of %lld bits",
-                        static_cast<long long>(item.bits));
-        }
-    }
-    VIA_TRY(check_span(array, item));
-    array->flags = is_misaligned(array) ? array->flags | VIA_ARRAY_MISALIGNED : array->flags & ~VIA_ARRAY_MISALIGNED;
-    return VIA_OK;
-}
+// Not in the header, so that loan_context can tell a loan by its address.
+Disposal loan(via_release_fn release, void *context) { return {end_loan, release, context, nullptr, 0}; }
 
-void end_loan(const Storage &storage) {
-    if (storage.release != nullptr) {
-        const CallbackScope scope;
-        storage.release(storage.context);
-    }
-}
-
-void release_storage(Storage *storage) {
-    if (storage->references.load(std::memory_order_acquire) != 1 &&
-        storage->references.fetch_sub(1, std::memory_order_acq_rel) != 1) {
-        return;
-    }
-    // The owner's callback comes last: whatever it does, nothing of ours is left to lose.
-    Storage last{{0}, storage->dispose, storage->release, storage->context, storage->address, storage->nbytes};
-    std::free(storage);
-    count(Counter::Storages, -1);
-    if (last.dispose != nullptr) {
-        last.dispose(last);
-    }
-}
-
-}  // namespace
-
-Storage loan(via_release_fn release, void *context) {
-    return {{1}, end_loan, release, context, nullptr, 0};
-}
-
-Status make_array(const ArraySpec &spec, const Storage &storage, via_array **out_array) {
+Status make_array(const ArraySpec &spec, const Disposal &disposal, via_array **out_array) {
     VIA_TRY(check_dtype("dtype", spec.dtype));
     VIA_TRY(check_rank(spec.ndim, spec.shape));
     const int64_t nbytes = static_cast<int64_t>(sizeof(Block)) + dims_bytes(spec.ndim);
@@ -267,9 +303,8 @@ Status make_array(const ArraySpec &spec, const Storage &storage, via_array **out
         std::free(block);
         return status;
     }
-    new (&block->storage)
-        Storage{{1}, storage.dispose, storage.release, storage.context, storage.address, storage.nbytes};
-    new (&block->array.references) std::atomic<int64_t>(1);
+    new (&block->storage) Storage{{}, disposal};
+    new (&block->array.references) ReferenceCount;
     block->array.storage = &block->storage;
     block->array.is_view = false;
     count(Counter::Arrays, 1);
@@ -298,19 +333,24 @@ Status make_view(via_array *parent, void *data, int32_t dtype, const Layout &lay
         std::free(view);
         return status;
     }
-    new (&view->references) std::atomic<int64_t>(1);
+    new (&view->references) ReferenceCount;
     view->storage = parent->storage;
-    view->storage->references.fetch_add(1, std::memory_order_relaxed);
+    view->storage->references.retain();
     view->is_view = true;
     count(Counter::Arrays, 1);
     *out_array = view;
     return VIA_OK;
 }
 
-Status check_shape(int32_t dtype, int32_t ndim, const int64_t *shape, int64_t *out_size) {
+int64_t item_bits_of(int32_t dtype, int32_t flags) {
+    const int64_t bits = dtype_bits(dtype);
+    return (flags & VIA_ARRAY_SUBBYTE_PADDED) != 0 ? (bits + 7) / 8 * 8 : bits;
+}
+
+Status check_shape(int32_t dtype, int32_t ndim, const int64_t *shape, int32_t flags, int64_t *out_size) {
     VIA_TRY(check_dtype("dtype", dtype));
     VIA_TRY(check_rank(ndim, shape));
-    return count_elements(ndim, shape, item_of(dtype, 0), out_size);
+    return count_elements(ndim, shape, item_of(dtype, flags), out_size);
 }
 
 void destroy_array(via_array *array) {
@@ -390,8 +430,8 @@ bool is_contiguous(via_array *array, int32_t order) {
 }
 
 void *loan_context(via_array *array, via_release_fn release) {
-    const Storage *storage = array->storage;
-    return storage->dispose == end_loan && storage->release == release ? storage->context : nullptr;
+    const Disposal &disposal = array->storage->disposal;
+    return disposal.run == end_loan && disposal.release == release ? disposal.context : nullptr;
 }
 
 }  // namespace via

@@ -1,26 +1,28 @@
 // The array: a view of memory, and a share in the storage that keeps the memory alive.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "core/dtype.hpp"
+#include "core/reference_count.hpp"
 #include "core/status.hpp"
 
 namespace via {
 
-// What is to be done when nobody uses the memory any more, and how many still do. It sits at the front of the block
-// of the array that made it; views and exports of that array keep the block.
-struct Storage {
-    // Ends the loan or frees the memory. Called once, after the block itself has been freed, on a copy.
-    using Dispose = void (*)(const Storage &storage);
+// What is to be done when nobody uses the memory any more.
+struct Disposal {
+    void (*run)(const Disposal &disposal);  // nullptr: nothing
+    via_release_fn release;                 // of a loan
+    void *context;                          // of a loan; the via_memory of an allocation
+    void *address;                          // of an allocation
+    int64_t nbytes;                         // of an allocation
+};
 
-    std::atomic<int64_t> references;
-    Dispose dispose;         // nullptr: nothing to do
-    via_release_fn release;  // of a loan
-    void *context;           // of a loan; the via_memory of an allocation
-    void *address;           // of an allocation
-    int64_t nbytes;          // of an allocation
+// How many still use the memory: arrays, so also their exports. It sits at the front of the block of the array that
+// made it, and its views keep that block.
+struct Storage {
+    ReferenceCount references;
+    Disposal disposal;
 };
 
 // Strides inside the library are "steps": bytes for elements of whole bytes, elements for packed narrower ones. Every
@@ -35,7 +37,7 @@ struct Layout {
 
 // Followed in its block by shape, strides in elements and strides in bytes, ndim numbers each.
 struct via_array {
-    std::atomic<int64_t> references;
+    via::ReferenceCount references;
     via::Storage *storage;
     void *data;
     int64_t size;       // elements
@@ -85,26 +87,33 @@ struct ByteSpan {
     int64_t high;
 };
 
-// Makes an array with a storage of its own, after checking every field of the spec; on failure nothing is disposed.
-VIA_NODISCARD Status make_array(const ArraySpec &spec, const Storage &storage, via_array **out_array);
+// Makes an array with a storage of its own, after checking every field of the spec; on failure the disposal does not
+// run.
+VIA_NODISCARD Status make_array(const ArraySpec &spec, const Disposal &disposal, via_array **out_array);
 
 // Makes a view of `parent` that starts at `data`; `dtype`, `layout` and `flags` are the view's own.
 VIA_NODISCARD Status make_view(via_array *parent, void *data, int32_t dtype, const Layout &layout, int32_t flags,
                                via_array **out_array);
 
-// Checks dtype, ndim and shape, and stores the number of elements; the bytes of a dense array fit an int64_t.
-VIA_NODISCARD Status check_shape(int32_t dtype, int32_t ndim, const int64_t *shape, int64_t *out_size);
+// ndim is in range and, unless it is 0, shape is given.
+VIA_NODISCARD Status check_rank(int32_t ndim, const int64_t *shape);
+
+// Checks dtype, ndim and shape, and stores the number of elements; the bits of a dense array of packed elements, or
+// the bytes of any other, fit an int64_t. `flags` matters for VIA_ARRAY_SUBBYTE_PADDED.
+VIA_NODISCARD Status check_shape(int32_t dtype, int32_t ndim, const int64_t *shape, int32_t flags, int64_t *out_size);
+
+// Bits from one element to the next of a dense array; whole bytes if VIA_ARRAY_SUBBYTE_PADDED is among the flags.
+int64_t item_bits_of(int32_t dtype, int32_t flags);
 
 // The loan of wrapped memory.
-Storage loan(via_release_fn release, void *context);
+Disposal loan(via_release_fn release, void *context);
 
-inline void retain_array(via_array *array) { array->references.fetch_add(1, std::memory_order_relaxed); }
 void destroy_array(via_array *array);
 
+inline void retain_array(via_array *array) { array->references.retain(); }
+
 inline void release_array(via_array *array) {
-    // The only owner cannot race with a retain, so it needs no locked instruction to find out that it is the last.
-    if (array->references.load(std::memory_order_acquire) == 1 ||
-        array->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    if (array->references.release()) {
         destroy_array(array);
     }
 }

@@ -67,12 +67,6 @@ const char *scalar_name(int32_t scalar) {
     return found == std::end(kNames) ? nullptr : found->name;
 }
 
-// Answers without a search for the types that nearly every array has.
-bool is_usual_scalar(int32_t scalar) {
-    const int32_t bits = scalar >> 8;
-    return (scalar & 0xFF) <= static_cast<int32_t>(Code::Float) && (bits == 32 || bits == 64 || bits == 16);
-}
-
 // A whole decimal number from 1 to `most`, 0 for anything else.
 int64_t parse_count(const char *text, int64_t most) {
     if (*text < '1' || *text > '9') {
@@ -92,18 +86,15 @@ int32_t record_from_name(const char *name) {
 
 }  // namespace
 
-bool dtype_is_valid(int32_t dtype) {
+bool dtype_is_any(int32_t dtype) {
     if (dtype_is_record(dtype)) {
         return -int64_t{dtype} <= kMaxRecordBytes;
     }
     const int32_t lanes = dtype_lanes(dtype);
-    return lanes >= 1 && lanes <= kMaxLanes && (is_usual_scalar(dtype & 0xFFFF) || scalar_name(dtype & 0xFFFF) != nullptr);
+    return lanes >= 1 && lanes <= kMaxLanes && scalar_name(dtype & 0xFFFF) != nullptr;
 }
 
-Status check_dtype(const char *argument, int32_t dtype) {
-    if (dtype_is_valid(dtype)) [[likely]] {
-        return VIA_OK;
-    }
+Status refuse_dtype(const char *argument, int32_t dtype) {
     if (dtype_is_record(dtype)) {
         return fail(VIA_ERROR_DTYPE, "%s is a record of %lld bytes; expected at most %lld", argument,
                     -static_cast<long long>(dtype), static_cast<long long>(kMaxRecordBytes));
@@ -115,7 +106,7 @@ Status check_dtype(const char *argument, int32_t dtype) {
                 dtype_lanes(dtype));
 }
 
-int64_t dtype_alignment(int32_t dtype) {
+int64_t alignment_of_any(int32_t dtype) {
     if (dtype_is_record(dtype)) {
         return 1;
     }

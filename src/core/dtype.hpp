@@ -41,13 +41,30 @@ constexpr int64_t dtype_bits(int32_t dtype) {
     return int64_t{dtype_scalar_bits(dtype)} * dtype_lanes(dtype);
 }
 
-bool dtype_is_valid(int32_t dtype);
+// Answers without a search for what nearly every array holds: one integer or float of 8 to 64 bits, but float8.
+constexpr bool dtype_is_plain(int32_t dtype) {
+    const int32_t bits = dtype & 0xFF00;
+    return dtype >> 16 == 1 && (bits == 0x2000 || bits == 0x4000 || bits == 0x1000 || bits == 0x0800) &&
+           (dtype & 0xFF) <= (bits == 0x0800 ? 1 : 2);
+}
+
+bool dtype_is_any(int32_t dtype);
+
+inline bool dtype_is_valid(int32_t dtype) { return dtype_is_plain(dtype) || dtype_is_any(dtype); }
+
+VIA_NODISCARD Status refuse_dtype(const char *argument, int32_t dtype) __attribute__((cold));
 
 // VIA_ERROR_DTYPE, naming the argument, unless the dtype is valid.
-VIA_NODISCARD Status check_dtype(const char *argument, int32_t dtype);
+VIA_NODISCARD inline Status check_dtype(const char *argument, int32_t dtype) {
+    return dtype_is_valid(dtype) ? VIA_OK : refuse_dtype(argument, dtype);
+}
+
+int64_t alignment_of_any(int32_t dtype);
 
 // The bytes whose multiples its elements should start at: those of one scalar, of half a complex; 1 for a record.
-int64_t dtype_alignment(int32_t dtype);
+inline int64_t dtype_alignment(int32_t dtype) {
+    return dtype_is_plain(dtype) ? dtype_scalar_bits(dtype) / 8 : alignment_of_any(dtype);
+}
 
 // Room for any dtype's name.
 inline constexpr int32_t kDtypeNameCapacity = 32;

@@ -1,0 +1,86 @@
+#include "copy/copy.hpp"
+
+#include "api/guard.hpp"
+
+using namespace via;
+
+namespace {
+
+Status require_pair(via_array *dst, via_array *src) {
+    VIA_TRY(require("dst", dst));
+    return require("src", src);
+}
+
+constexpr char kAsynchronous[] = "an asynchronous copy";
+
+}  // namespace
+
+via_status via_copy(via_array *dst, via_array *src) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require_pair(dst, src));
+        return copy_array(dst, src);
+    });
+}
+
+via_status via_copy_async(via_array *dst, via_array *src, via_stream *) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require_pair(dst, src));
+        return no_cuda(kAsynchronous);
+    });
+}
+
+via_status via_copy_submit(via_array *dst, via_array *src, via_stream *, via_task **out_task) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_task", out_task));
+        VIA_TRY(require_pair(dst, src));
+        return no_cuda(kAsynchronous);
+    });
+}
+
+via_status via_copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs, via_stream *) {
+    return guarded(__func__, [&]() -> Status {
+        if (count < 0) {
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "count is %d; expected 0 or more", count);
+        }
+        VIA_TRY(require("dsts", dsts));
+        VIA_TRY(require("srcs", srcs));
+        return no_cuda("a batch of copies");
+    });
+}
+
+via_status via_memcpy(void *dst, const void *src, int64_t nbytes, via_stream *stream) {
+    return guarded(__func__, [&]() -> Status {
+        if (nbytes != 0) {
+            VIA_TRY(require("dst", dst));
+            VIA_TRY(require("src", src));
+        }
+        if (stream != nullptr) {
+            return no_cuda("a stream");
+        }
+        return copy_bytes(dst, src, nbytes);
+    });
+}
+
+via_status via_fill(via_array *dst, const void *element, via_stream *stream) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("dst", dst));
+        if (stream != nullptr) {
+            return no_cuda("a stream");
+        }
+        return fill_array(dst, element);
+    });
+}
+
+via_status via_copy_explain(via_array *dst, via_array *src, int64_t capacity, char *out_text, int64_t *out_length) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_length", out_length));
+        VIA_TRY(require("out_text", out_text));
+        if (capacity < 1) {
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 1 or more",
+                        static_cast<long long>(capacity));
+        }
+        out_text[0] = '\0';
+        VIA_TRY(require_pair(dst, src));
+        return explain_copy(dst, src, capacity, out_text, out_length);
+    });
+}

@@ -1,0 +1,76 @@
+#include "core/memory.hpp"
+
+#include "api/guard.hpp"
+
+using namespace via;
+
+namespace {
+
+Status check_device(int32_t device_type, int32_t device_id) {
+    if (device_type == VIA_DEVICE_CUDA || device_type == VIA_DEVICE_CUDA_HOST ||
+        device_type == VIA_DEVICE_CUDA_MANAGED) {
+        return no_cuda("memory of that device_type");
+    }
+    if (device_type != VIA_DEVICE_CPU || device_id != 0) {
+        return fail(VIA_ERROR_DEVICE, "device is %d:%d; expected %d:0 (CPU)", device_type, device_id, VIA_DEVICE_CPU);
+    }
+    return VIA_OK;
+}
+
+}  // namespace
+
+via_status via_memory_create(int32_t kind, int32_t device_id, via_memory **out_memory) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_memory", out_memory));
+        if (kind < VIA_MEMORY_HOST || kind > VIA_MEMORY_MANAGED) {
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "kind is %d; expected %d to %d", kind, VIA_MEMORY_HOST,
+                        VIA_MEMORY_MANAGED);
+        }
+        if (kind != VIA_MEMORY_HOST) {
+            return no_cuda("memory of that kind");
+        }
+        VIA_TRY(check_device(VIA_DEVICE_CPU, device_id));
+        *out_memory = host_memory();
+        return VIA_OK;
+    });
+}
+
+via_status via_memory_create_custom(int32_t device_type, int32_t device_id, via_alloc_fn alloc, void *alloc_context,
+                                    via_free_fn free_memory, void *free_context, via_release_fn release, void *context,
+                                    via_memory **out_memory) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_memory", out_memory));
+        VIA_TRY(require("alloc", reinterpret_cast<void *>(alloc)));
+        VIA_TRY(require("free_memory", reinterpret_cast<void *>(free_memory)));
+        VIA_TRY(check_device(device_type, device_id));
+        return make_memory({{}, device_type, device_id, alloc, alloc_context, free_memory, free_context, release, context},
+                           out_memory);
+    });
+}
+
+void via_memory_retain(via_memory *memory) {
+    if (memory != nullptr) {
+        retain_memory(memory);
+    }
+}
+
+void via_memory_release(via_memory *memory) {
+    if (memory != nullptr) {
+        release_memory(memory);
+    }
+}
+
+int32_t via_memory_device_type(via_memory *memory) { return memory != nullptr ? memory->device_type : 0; }
+
+int32_t via_memory_device_id(via_memory *memory) { return memory != nullptr ? memory->device_id : 0; }
+
+via_status via_empty(via_memory *memory, int32_t dtype, int32_t ndim, const int64_t *shape, via_stream *stream,
+                     via_array **out_array) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_array", out_array));
+        if (stream != nullptr) {
+            return no_cuda("a stream");
+        }
+        return make_empty(memory != nullptr ? memory : host_memory(), dtype, ndim, shape, 0, out_array);
+    });
+}

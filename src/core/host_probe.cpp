@@ -1,0 +1,121 @@
+#include "core/host_probe.hpp"
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+namespace via {
+namespace {
+
+// Reads a file line by line through a buffer on the stack: the probe is used where memory may be short.
+class LineReader {
+public:
+    explicit LineReader(const char *path) : descriptor_(open(path, O_RDONLY | O_CLOEXEC)) {}
+    ~LineReader() {
+        if (descriptor_ >= 0) {
+            close(descriptor_);
+        }
+    }
+    LineReader(const LineReader &) = delete;
+    LineReader &operator=(const LineReader &) = delete;
+
+    // The next line without its end, cut to what the buffer holds; nullptr after the last.
+    char *next() {
+        char *end = nullptr;
+        while ((end = static_cast<char *>(std::memchr(buffer_ + at_, '\n', filled_ - at_))) == nullptr) {
+            if (!refill()) {
+                return nullptr;
+            }
+        }
+        *end = '\0';
+        char *line = buffer_ + at_;
+        at_ = static_cast<size_t>(end - buffer_) + 1;
+        return line;
+    }
+
+private:
+    bool refill() {
+        filled_ -= at_;
+        std::memmove(buffer_, buffer_ + at_, filled_);
+        at_ = 0;
+        if (descriptor_ < 0 || filled_ == sizeof buffer_) {
+            return false;
+        }
+        const ssize_t got = read(descriptor_, buffer_ + filled_, sizeof buffer_ - filled_);
+        filled_ += got > 0 ? static_cast<size_t>(got) : 0;
+        return got > 0;
+    }
+
+    int descriptor_;
+    size_t at_ = 0;
+    size_t filled_ = 0;
+    char buffer_[8192];
+};
+
+int64_t control_group_limit() {
+    LineReader limits("/sys/fs/cgroup/memory.max");
+    int64_t nbytes = 0;
+    const char *line = limits.next();
+    return line != nullptr && std::sscanf(line, "%" SCNd64, &nbytes) == 1 ? nbytes : INT64_MAX;
+}
+
+}  // namespace
+
+bool find_host_mapping(const void *address, HostMapping *out_mapping) {
+    LineReader maps("/proc/self/maps");
+    const auto wanted = reinterpret_cast<uintptr_t>(address);
+    while (const char *line = maps.next()) {
+        uintptr_t begin = 0;
+        uintptr_t end = 0;
+        char access[5] = {};
+        if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &begin, &end, access) != 3) {
+            continue;
+        }
+        if (wanted >= begin && wanted < end) {
+            *out_mapping = {reinterpret_cast<void *>(begin), static_cast<int64_t>(end - begin), access[0] == 'r',
+                            access[1] == 'w'};
+            return true;
+        }
+    }
+    return false;
+}
+
+bool is_readable(const void *address) {
+    char byte = 0;
+    const iovec local{&byte, 1};
+    const iovec remote{const_cast<void *>(address), 1};
+    if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1) {
+        return true;
+    }
+    if (errno == EFAULT) {
+        return false;
+    }
+    // Containers may forbid the call; the list of mappings is slower but always there.
+    HostMapping mapping{};
+    return find_host_mapping(address, &mapping) && mapping.readable;
+}
+
+void cpu_name(int64_t capacity, char *name) {
+    std::snprintf(name, static_cast<size_t>(capacity), "CPU");
+    LineReader info("/proc/cpuinfo");
+    while (const char *line = info.next()) {
+        const char *colon = std::strchr(line, ':');
+        if (std::strncmp(line, "model name", 10) == 0 && colon != nullptr && colon[1] == ' ') {
+            std::snprintf(name, static_cast<size_t>(capacity), "%s", colon + 2);
+            return;
+        }
+    }
+}
+
+int64_t host_memory_bytes() {
+    const int64_t machine = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+    const int64_t limit = control_group_limit();
+    return limit < machine ? limit : machine;
+}
+
+}  // namespace via

@@ -1,0 +1,150 @@
+#include "core/memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "core/checked.hpp"
+#include "core/thread_state.hpp"
+
+namespace via {
+namespace {
+
+constexpr int64_t kHugePage = int64_t{1} << 21;
+
+constinit via_memory the_host_memory{{}, VIA_DEVICE_CPU, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
+
+// Large blocks start at a huge page, so that the kernel can fill them with a few faults instead of thousands.
+void *allocate_host(int64_t nbytes) {
+    const bool large = nbytes >= 2 * kHugePage;
+    const int64_t alignment = large ? kHugePage : kAlignment;
+    int64_t rounded = 0;
+    if (!add(nbytes, alignment - 1, &rounded)) {
+        return nullptr;
+    }
+    rounded -= rounded % alignment;
+    void *address = std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(rounded));
+    if (address != nullptr && large) {
+        (void)madvise(address, static_cast<size_t>(rounded), MADV_HUGEPAGE);
+    }
+    return address;
+}
+
+void free_host(const Disposal &disposal) {
+    count(Counter::HostBytes, -disposal.nbytes);
+    std::free(disposal.address);
+}
+
+void free_custom(const Disposal &disposal) {
+    auto *memory = static_cast<via_memory *>(disposal.context);
+    if (disposal.address != nullptr) {
+        const CallbackScope scope;
+        memory->free_memory(disposal.address, disposal.nbytes, nullptr, memory->free_context);
+    }
+    release_memory(memory);
+}
+
+Status allocate_custom(via_memory *memory, int64_t nbytes, void **out_address) {
+    int32_t failure = 0;
+    {
+        const CallbackScope scope;
+        failure = memory->alloc(nbytes, kAlignment, nullptr, memory->alloc_context, out_address);
+    }
+    if (failure != 0) {
+        return fail_with_code(VIA_ERROR_CALLBACK, failure, "the allocator returned %d for %lld bytes; expected 0",
+                              failure, static_cast<long long>(nbytes));
+    }
+    if (*out_address == nullptr) {
+        return fail(VIA_ERROR_CALLBACK, "the allocator succeeded with NULL for %lld bytes; expected an address",
+                    static_cast<long long>(nbytes));
+    }
+    return VIA_OK;
+}
+
+Status allocate(via_memory *memory, int64_t nbytes, Disposal *out_disposal) {
+    if (memory->alloc != nullptr) {
+        *out_disposal = {free_custom, nullptr, memory, nullptr, nbytes};
+        if (nbytes > 0) {
+            VIA_TRY(allocate_custom(memory, nbytes, &out_disposal->address));
+        }
+        retain_memory(memory);
+        return VIA_OK;
+    }
+    *out_disposal = {free_host, nullptr, memory, nullptr, nbytes};
+    if (nbytes > 0) {
+        out_disposal->address = allocate_host(nbytes);
+        if (out_disposal->address == nullptr) {
+            return fail(VIA_ERROR_OUT_OF_MEMORY, "no host memory for %lld bytes", static_cast<long long>(nbytes));
+        }
+    }
+    count(Counter::HostBytes, nbytes);
+    return VIA_OK;
+}
+
+}  // namespace
+
+via_memory *host_memory() { return &the_host_memory; }
+
+Status make_memory(const via_memory &description, via_memory **out_memory) {
+    auto *memory = new (std::nothrow)
+        via_memory{{},
+                   description.device_type,
+                   description.device_id,
+                   description.alloc,
+                   description.alloc_context,
+                   description.free_memory,
+                   description.free_context,
+                   description.release,
+                   description.context};
+    if (memory == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(via_memory));
+    }
+    *out_memory = memory;
+    return VIA_OK;
+}
+
+void retain_memory(via_memory *memory) {
+    if (memory != &the_host_memory) {
+        memory->references.retain();
+    }
+}
+
+void release_memory(via_memory *memory) {
+    if (memory == &the_host_memory || !memory->references.release()) {
+        return;
+    }
+    const via_release_fn release = memory->release;
+    void *context = memory->context;
+    delete memory;
+    if (release != nullptr) {
+        const CallbackScope scope;
+        release(context);
+    }
+}
+
+Status make_empty(via_memory *memory, int32_t dtype, int32_t ndim, const int64_t *shape, int32_t flags,
+                  via_array **out_array) {
+    int64_t size = 0;
+    VIA_TRY(check_shape(dtype, ndim, shape, flags, &size));
+    // No overflow: check_shape has multiplied the same numbers.
+    const int64_t bits = item_bits_of(dtype, flags);
+    const int64_t nbytes = bits % 8 == 0 ? size * (bits / 8) : (size * bits + 7) / 8;
+    Disposal disposal{};
+    VIA_TRY(allocate(memory, nbytes, &disposal));
+    const ArraySpec spec{.data = disposal.address,
+                         .dtype = dtype,
+                         .ndim = ndim,
+                         .shape = shape,
+                         .device_type = memory->device_type,
+                         .device_id = memory->device_id,
+                         .flags = flags};
+    const Status status = make_array(spec, disposal, out_array);
+    if (status != VIA_OK) {
+        disposal.run(disposal);
+    }
+    return status;
+}
+
+}  // namespace via

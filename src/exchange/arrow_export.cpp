@@ -1,0 +1,161 @@
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "core/thread_state.hpp"
+#include "exchange/arrow.hpp"
+#include "exchange/arrow_format.hpp"
+
+namespace via {
+namespace {
+
+// Consumers may move a child out of its parent and release it later, so what both need is counted, not owned by the
+// parent. Each live struct holds one count.
+struct SchemaBlock {
+    std::atomic<int32_t> references{1};
+    char format[kArrowFormatCapacity];
+    char item_format[kArrowFormatCapacity];
+    ArrowSchema item;
+    ArrowSchema *children[1];
+    char metadata[kTensorMetadataCapacity];
+};
+
+struct ColumnBlock {
+    std::atomic<int32_t> references{1};
+    via_array *array;
+    const void *no_validity[1];
+    const void *buffers[2];
+    ArrowArray item;
+    ArrowArray *children[1];
+};
+
+void release_schema(ArrowSchema *schema) {
+    auto *block = static_cast<SchemaBlock *>(schema->private_data);
+    for (int64_t i = 0; i < schema->n_children; ++i) {
+        if (schema->children[i]->release != nullptr) {
+            schema->children[i]->release(schema->children[i]);
+        }
+    }
+    schema->release = nullptr;
+    if (block->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        delete block;
+    }
+}
+
+void release_column(ArrowArray *column) {
+    auto *block = static_cast<ColumnBlock *>(column->private_data);
+    for (int64_t i = 0; i < column->n_children; ++i) {
+        if (column->children[i]->release != nullptr) {
+            column->children[i]->release(column->children[i]);
+        }
+    }
+    column->release = nullptr;
+    if (block->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        via_array *array = block->array;
+        delete block;
+        count(Counter::Exports, -1);
+        release_array(array);
+    }
+}
+
+// The number of values in one row of the column; Arrow's list sizes are 32 bits.
+Status row_size(via_array *array, int64_t *out_size) {
+    int64_t size = 1;
+    for (int32_t i = 1; i < array->ndim; ++i) {
+        size *= array->shape()[i];
+        if (size > INT_MAX || array->shape()[i] > INT_MAX) {
+            return fail(VIA_ERROR_OVERFLOW, "a row has more than %d values; expected what an Arrow list size holds",
+                        INT_MAX);
+        }
+    }
+    *out_size = size;
+    return VIA_OK;
+}
+
+Status check_expressible(via_array *array) {
+    char format[kArrowFormatCapacity];
+    if (array->ndim == 0) {
+        return fail(VIA_ERROR_EXCHANGE, "the array has no dimension; expected 1 or more for an Arrow column");
+    }
+    if (!arrow_format(array->dtype, format)) {
+        return fail(VIA_ERROR_EXCHANGE, "Arrow has no type for %s; expected integers, float16 to float64 or records",
+                    DtypeName(array->dtype).text);
+    }
+    if (!is_contiguous(array, VIA_ORDER_ROW_MAJOR)) {
+        return fail(VIA_ERROR_NEEDS_COPY, "the array is not row-major and dense; expected that, or a copy");
+    }
+    return VIA_OK;
+}
+
+void fill_schema(via_array *array, int64_t values, SchemaBlock *block, ArrowSchema *schema) {
+    *schema = {block->format, "", nullptr, 0, 0, nullptr, nullptr, release_schema, block};
+    arrow_format(array->dtype, block->format);
+    if (array->ndim == 1) {
+        return;
+    }
+    std::memcpy(block->item_format, block->format, sizeof block->format);
+    std::snprintf(block->format, sizeof block->format, "+w:%d", static_cast<int>(values));
+    encode_tensor_metadata(array->ndim - 1, array->shape() + 1, block->metadata);
+    block->item = {block->item_format, "item", nullptr, 0, 0, nullptr, nullptr, release_schema, block};
+    block->children[0] = &block->item;
+    block->references = 2;
+    schema->metadata = block->metadata;
+    schema->n_children = 1;
+    schema->children = block->children;
+}
+
+void fill_column(via_array *array, int64_t values, ColumnBlock *block, ArrowArray *column) {
+    const int64_t rows = array->shape()[0];
+    block->array = array;
+    block->no_validity[0] = nullptr;
+    block->buffers[0] = nullptr;
+    block->buffers[1] = array->data;
+    *column = {rows, 0, 0, 2, 0, block->buffers, nullptr, nullptr, release_column, block};
+    if (array->ndim == 1) {
+        return;
+    }
+    block->item = {rows * values, 0, 0, 2, 0, block->buffers, nullptr, nullptr, release_column, block};
+    block->children[0] = &block->item;
+    block->references = 2;
+    column->n_buffers = 1;
+    column->buffers = block->no_validity;
+    column->n_children = 1;
+    column->children = block->children;
+}
+
+}  // namespace
+
+Status export_arrow(via_array *array, ArrowSchema *out_schema, ArrowDeviceArray *out_column) {
+    int64_t values = 0;
+    VIA_TRY(check_expressible(array));
+    VIA_TRY(row_size(array, &values));
+    auto *schema_block = new (std::nothrow) SchemaBlock;
+    auto *column_block = new (std::nothrow) ColumnBlock;
+    if (schema_block == nullptr || column_block == nullptr) {
+        delete schema_block;
+        delete column_block;
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for an Arrow schema and array");
+    }
+    fill_schema(array, values, schema_block, out_schema);
+    *out_column = {};
+    fill_column(array, values, column_block, &out_column->array);
+    // ARROW_DEVICE_CPU has DLPack's number, and -1 stands for "the CPU" as its id.
+    out_column->device_type = array->device_type;
+    out_column->device_id = array->device_type == VIA_DEVICE_CPU ? -1 : array->device_id;
+    retain_array(array);
+    count(Counter::Exports, 1);
+    return VIA_OK;
+}
+
+void release_arrow(ArrowSchema *schema, ArrowDeviceArray *column) {
+    const CallbackScope scope;
+    if (schema != nullptr && schema->release != nullptr) {
+        schema->release(schema);
+    }
+    if (column != nullptr && column->array.release != nullptr) {
+        column->array.release(&column->array);
+    }
+}
+
+}  // namespace via

@@ -1,0 +1,190 @@
+#include <bit>
+#include <cstring>
+#include <new>
+
+#include "core/checked.hpp"
+#include "exchange/arrow.hpp"
+#include "exchange/arrow_format.hpp"
+
+namespace via {
+namespace {
+
+long long print(int64_t value) { return value; }
+
+// Counts the set bits of [offset, offset + length) of a validity bitmap, least significant bit first.
+int64_t count_valid(const void *bitmap, int64_t offset, int64_t length) {
+    const auto *bytes = static_cast<const unsigned char *>(bitmap);
+    int64_t valid = 0;
+    for (int64_t i = offset; i < offset + length; ++i) {
+        valid += (bytes[i / 8] >> (i % 8)) & 1;
+    }
+    return valid;
+}
+
+Status check_no_nulls(const ArrowArray &column) {
+    const void *bitmap = column.n_buffers > 0 ? column.buffers[0] : nullptr;
+    if (column.null_count == 0 || bitmap == nullptr) {
+        return VIA_OK;
+    }
+    const int64_t nulls =
+        column.null_count > 0 ? column.null_count : column.length - count_valid(bitmap, column.offset, column.length);
+    if (nulls > 0) {
+        return fail(VIA_ERROR_EXCHANGE, "the column has %lld nulls; expected none", print(nulls));
+    }
+    return VIA_OK;
+}
+
+Status check_struct(const ArrowSchema &schema, const ArrowArray &column) {
+    if (schema.release == nullptr || column.release == nullptr) {
+        return fail(VIA_ERROR_EXCHANGE, "the %s has been released already", schema.release ? "column" : "schema");
+    }
+    if (schema.format == nullptr) {
+        return fail(VIA_ERROR_EXCHANGE, "schema.format is NULL");
+    }
+    if (schema.dictionary != nullptr || column.dictionary != nullptr) {
+        return fail(VIA_ERROR_EXCHANGE, "the column is dictionary-encoded; expected plain values");
+    }
+    int64_t end = 0;
+    if (column.length < 0 || column.offset < 0 || !add(column.length, column.offset, &end)) {
+        return fail(VIA_ERROR_EXCHANGE, "column.length is %lld and offset %lld; expected 0 or more",
+                    print(column.length), print(column.offset));
+    }
+    if (column.n_buffers > 0 && column.buffers == nullptr) {
+        return fail(VIA_ERROR_EXCHANGE, "column.buffers is NULL; expected %lld buffers", print(column.n_buffers));
+    }
+    return check_no_nulls(column);
+}
+
+Status check_device(const ArrowDeviceArray &column) {
+    if (column.device_type != VIA_DEVICE_CPU) {
+        return fail(column.device_type == VIA_DEVICE_CUDA || column.device_type == VIA_DEVICE_CUDA_HOST ||
+                            column.device_type == VIA_DEVICE_CUDA_MANAGED
+                        ? VIA_ERROR_UNSUPPORTED
+                        : VIA_ERROR_DEVICE,
+                    "column.device_type is %d; expected 1 (CPU), for this build has no CUDA", column.device_type);
+    }
+    return VIA_OK;
+}
+
+// Goes down one level of fixed-size lists: rows of `list` values each, from value `first` of the child on.
+struct Walk {
+    const ArrowSchema *schema;
+    const ArrowArray *column;
+    int64_t first;  // in rows of this level
+    int64_t rows;   // that the result covers
+};
+
+Status descend(int64_t list, Walk *walk) {
+    const bool has_child = walk->schema->n_children == 1 && walk->schema->children != nullptr &&
+                           walk->schema->children[0] != nullptr && walk->column->n_children == 1 &&
+                           walk->column->children != nullptr && walk->column->children[0] != nullptr;
+    if (!has_child) {
+        return fail(VIA_ERROR_EXCHANGE, "a fixed-size list has %lld children; expected 1",
+                    print(walk->column->n_children));
+    }
+    walk->schema = walk->schema->children[0];
+    walk->column = walk->column->children[0];
+    VIA_TRY(check_struct(*walk->schema, *walk->column));
+    int64_t end = 0;
+    if (!multiply(walk->first, list, &walk->first) || !multiply(walk->rows, list, &walk->rows) ||
+        !add(walk->first, walk->rows, &end)) {
+        return fail(VIA_ERROR_OVERFLOW, "the product of the list sizes exceeds 2^63 - 1");
+    }
+    if (end > walk->column->length) {
+        return fail(VIA_ERROR_EXCHANGE, "a list's child has %lld values; expected %lld", print(walk->column->length),
+                    print(end));
+    }
+    walk->first += walk->column->offset;
+    return VIA_OK;
+}
+
+Status read_values(const Walk &walk, ArraySpec *out_spec) {
+    out_spec->dtype = dtype_of_arrow_format(walk.schema->format);
+    if (out_spec->dtype == 0) {
+        return fail(VIA_ERROR_DTYPE, "schema.format is \"%s\"; expected integers, float16 to float64, fixed-size binary "
+                                     "or fixed-size lists of those",
+                    walk.schema->format);
+    }
+    if (walk.column->n_buffers != 2) {
+        return fail(VIA_ERROR_EXCHANGE, "column.n_buffers is %lld; expected 2", print(walk.column->n_buffers));
+    }
+    const void *data = walk.column->buffers[1];
+    int64_t skipped = 0;
+    if (!multiply(walk.first, dtype_bits(out_spec->dtype) / 8, &skipped) ||
+        !advance(data, skipped, &data)) {
+        return fail(VIA_ERROR_OVERFLOW, "column.offset of %lld values leaves the address space", print(walk.first));
+    }
+    out_spec->data = walk.column->buffers[1] == nullptr ? nullptr : const_cast<void *>(data);
+    return VIA_OK;
+}
+
+// The extents of the tensors in a column, if its metadata tells them and they make up its list size.
+bool refine_shape(const ArrowSchema &schema, Layout *layout) {
+    int64_t shape[VIA_MAX_NDIM];
+    const int32_t ndim = layout->ndim == 2 ? tensor_shape_of(schema.metadata, shape) : -1;
+    int64_t size = 1;
+    for (int32_t i = 0; i < ndim; ++i) {
+        size *= size > INT32_MAX ? 1 : shape[i];
+    }
+    if (ndim < 1 || ndim >= VIA_MAX_NDIM || size != layout->shape[1]) {
+        return false;
+    }
+    std::memcpy(layout->shape + 1, shape, sizeof(int64_t) * static_cast<size_t>(ndim));
+    layout->ndim = ndim + 1;
+    return true;
+}
+
+// Both structs, moved out of the consumer's hands, until the array lets go.
+struct Imported {
+    ArrowSchema schema;
+    ArrowDeviceArray column;
+};
+
+void end_import(const Disposal &disposal) {
+    auto *imported = static_cast<Imported *>(disposal.context);
+    release_arrow(&imported->schema, &imported->column);
+    delete imported;
+}
+
+Status read_column(const ArrowSchema &schema, const ArrowDeviceArray &column, Layout *shape, ArraySpec *out_spec) {
+    VIA_TRY(check_device(column));
+    VIA_TRY(check_struct(schema, column.array));
+    Walk walk{&schema, &column.array, column.array.offset, column.array.length};
+    shape->ndim = 1;
+    shape->shape[0] = column.array.length;
+    for (int64_t list = 0; (list = arrow_list_size(walk.schema->format)) >= 0;) {
+        if (shape->ndim == VIA_MAX_NDIM) {
+            return fail(VIA_ERROR_SHAPE, "the column nests more than %d lists", VIA_MAX_NDIM);
+        }
+        shape->shape[shape->ndim++] = list;
+        VIA_TRY(descend(list, &walk));
+    }
+    VIA_TRY(read_values(walk, out_spec));
+    refine_shape(schema, shape);
+    out_spec->ndim = shape->ndim;
+    out_spec->shape = shape->shape;
+    out_spec->flags = VIA_ARRAY_READ_ONLY;
+    return VIA_OK;
+}
+
+}  // namespace
+
+Status import_arrow(ArrowSchema *schema, ArrowDeviceArray *column, via_array **out_array) {
+    Layout shape;
+    ArraySpec spec;
+    VIA_TRY(read_column(*schema, *column, &shape, &spec));
+    auto *imported = new (std::nothrow) Imported{*schema, *column};
+    if (imported == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for an import of %zu bytes", sizeof(Imported));
+    }
+    const Status status = make_array(spec, {end_import, nullptr, imported, nullptr, 0}, out_array);
+    if (status != VIA_OK) {
+        delete imported;
+        return status;
+    }
+    schema->release = nullptr;
+    column->array.release = nullptr;
+    return VIA_OK;
+}
+
+}  // namespace via

@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "core/structs.hpp"
+#include "core/thread_state.hpp"
+#include "exchange/dlpack.hpp"
+
+namespace via {
+
+static_assert(static_cast<int32_t>(Code::Float4E2M1) == kDLFloat4_e2m1fn, "core's codes are DLPack's");
+static_assert(static_cast<int32_t>(Code::Float8Last) == kDLFloat8_e8m0fnu, "core's codes are DLPack's");
+static_assert(int32_t{VIA_DEVICE_CPU} == int32_t{kDLCPU} && int32_t{VIA_DEVICE_CUDA} == int32_t{kDLCUDA} &&
+                  int32_t{VIA_DEVICE_CUDA_HOST} == int32_t{kDLCUDAHost} &&
+                  int32_t{VIA_DEVICE_CUDA_MANAGED} == int32_t{kDLCUDAManaged},
+              "the header's device types are DLPack's");
+
+namespace {
+
+Status check_version(DlpackForm form, const via_dlpack_options &options) {
+    const int32_t major = options.max_major;
+    const int32_t minor = options.max_minor;
+    if (major < 0 || minor < 0) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "options.max_major.max_minor is %d.%d; expected 0 or more", major,
+                    minor);
+    }
+    if (form == DlpackForm::Versioned && major == 0 && minor > 0) {
+        return fail(VIA_ERROR_VERSION, "the consumer takes DLPack up to 0.%d; expected 1.0 or more, or the legacy form",
+                    minor);
+    }
+    return VIA_OK;
+}
+
+// The reason why the array cannot be lent as it is though a copy could be; nullptr if it can.
+const char *reason_to_copy(via_array *array) {
+    if (!array->strides_are_elements) {
+        return "its strides are not whole elements";
+    }
+    if ((array->flags & VIA_ARRAY_MISALIGNED) != 0) {
+        return "its elements are not aligned";
+    }
+    return nullptr;
+}
+
+// What no copy mends.
+Status check_expressible(via_array *array, DlpackForm form, bool copying) {
+    if (dtype_is_record(array->dtype)) {
+        return fail(VIA_ERROR_EXCHANGE, "DLPack has no type for %s; expected a field of it, or a view as uint8",
+                    DtypeName(array->dtype).text);
+    }
+    if (form == DlpackForm::Versioned || copying) {
+        return VIA_OK;
+    }
+    if (array->is_read_only()) {
+        return fail(VIA_ERROR_EXCHANGE,
+                    "the array is read-only, which DLPack before 1.0 cannot say; expected a consumer of 1.0 or a copy");
+    }
+    if ((array->flags & VIA_ARRAY_SUBBYTE_PADDED) != 0) {
+        return fail(VIA_ERROR_EXCHANGE, "the elements of %s are padded to bytes, which DLPack before 1.0 cannot say",
+                    DtypeName(array->dtype).text);
+    }
+    return VIA_OK;
+}
+
+DLDataType dl_dtype(int32_t dtype) {
+    return {static_cast<uint8_t>(dtype_code(dtype)), static_cast<uint8_t>(dtype_scalar_bits(dtype)),
+            static_cast<uint16_t>(dtype_lanes(dtype))};
+}
+
+DLTensor describe(via_array *array) {
+    return {.data = array->size == 0 ? nullptr : array->data,
+            .device = {static_cast<DLDeviceType>(array->device_type), array->device_id},
+            .ndim = array->ndim,
+            .dtype = dl_dtype(array->dtype),
+            .shape = array->ndim == 0 ? nullptr : array->shape(),
+            .strides = array->ndim == 0 ? nullptr : array->strides(),
+            .byte_offset = 0};
+}
+
+// One allocation: shape and strides are those of the array, which the tensor holds.
+template <class Tensor>
+void end_export(Tensor *tensor) {
+    auto *array = static_cast<via_array *>(tensor->manager_ctx);
+    std::free(tensor);
+    count(Counter::Exports, -1);
+    release_array(array);
+}
+
+template <class Tensor>
+Status begin_export(via_array *array, Tensor **out_tensor) {
+    auto *tensor = static_cast<Tensor *>(std::malloc(sizeof(Tensor)));
+    if (tensor == nullptr) [[unlikely]] {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a tensor of %zu bytes", sizeof(Tensor));
+    }
+    tensor->dl_tensor = describe(array);
+    tensor->manager_ctx = array;
+    tensor->deleter = end_export<Tensor>;
+    retain_array(array);
+    count(Counter::Exports, 1);
+    *out_tensor = tensor;
+    return VIA_OK;
+}
+
+uint64_t export_flags(via_array *array, bool copied) {
+    return (array->is_read_only() ? DLPACK_FLAG_BITMASK_READ_ONLY : 0) |
+           (copied ? DLPACK_FLAG_BITMASK_IS_COPIED : 0) |
+           ((array->flags & VIA_ARRAY_SUBBYTE_PADDED) != 0 ? DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED : 0);
+}
+
+// A consumer that takes at most 1.0 is told 1.0: what it reads is the same in every 1.x.
+DLPackVersion version_for(const via_dlpack_options &options) {
+    const bool limited = options.max_major == static_cast<int32_t>(kDlpackMajor);
+    return {kDlpackMajor, limited ? std::min(kDlpackMinor, static_cast<uint32_t>(options.max_minor)) : kDlpackMinor};
+}
+
+}  // namespace
+
+Status read_options(const via_dlpack_options *options, via_dlpack_options *out_options) {
+    *out_options = VIA_DLPACK_OPTIONS_INIT;
+    if (options == nullptr) {
+        return VIA_OK;
+    }
+    VIA_TRY(read_struct("options", *options, out_options));
+    if (out_options->copy < VIA_COPY_IF_NEEDED || out_options->copy > VIA_COPY_ALWAYS) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "options.copy is %d; expected %d, %d or %d", out_options->copy,
+                    VIA_COPY_IF_NEEDED, VIA_COPY_NEVER, VIA_COPY_ALWAYS);
+    }
+    return VIA_OK;
+}
+
+Status check_target(const via_dlpack_options &options, int32_t device_type, int32_t device_id) {
+    const int32_t type = options.target_device_type;
+    if (type == VIA_DEVICE_ANY || (type == device_type && options.target_device_id == device_id)) {
+        return VIA_OK;
+    }
+    if (type == VIA_DEVICE_CUDA || type == VIA_DEVICE_CUDA_HOST || type == VIA_DEVICE_CUDA_MANAGED) {
+        return fail(VIA_ERROR_UNSUPPORTED, "options.target_device is %d:%d, but this build has no CUDA", type,
+                    options.target_device_id);
+    }
+    return fail(VIA_ERROR_DEVICE, "options.target_device is %d:%d; expected a device that Viaduct knows", type,
+                options.target_device_id);
+}
+
+Status negotiate_export(via_array *array, DlpackForm form, const via_dlpack_options &options, Lending *out_lending) {
+    VIA_TRY(check_version(form, options));
+    const char *reason = reason_to_copy(array);
+    const bool copying = options.copy == VIA_COPY_ALWAYS || (reason != nullptr && options.copy != VIA_COPY_NEVER);
+    VIA_TRY(check_expressible(array, form, options.copy == VIA_COPY_ALWAYS));
+    VIA_TRY(check_target(options, array->device_type, array->device_id));
+    if (reason != nullptr && !copying) {
+        return fail(VIA_ERROR_NEEDS_COPY, "the array cannot be lent through DLPack: %s; expected copying to be allowed",
+                    reason);
+    }
+    *out_lending = copying ? Lending::ByCopy : Lending::AsItIs;
+    return VIA_OK;
+}
+
+Status export_dlpack(via_array *array, const via_dlpack_options &options, bool copied,
+                     DLManagedTensorVersioned **out_tensor) {
+    VIA_TRY(begin_export(array, out_tensor));
+    (*out_tensor)->version = version_for(options);
+    (*out_tensor)->flags = export_flags(array, copied);
+    return VIA_OK;
+}
+
+Status export_dlpack(via_array *array, DLManagedTensor **out_tensor) { return begin_export(array, out_tensor); }
+
+}  // namespace via

@@ -1,0 +1,136 @@
+#include "core/checked.hpp"
+#include "exchange/dlpack.hpp"
+
+namespace via {
+namespace {
+
+constexpr uint64_t kKnownFlags =
+    DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED | DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+
+Status check_header(const DLManagedTensorVersioned &tensor) {
+    if (tensor.version.major != kDlpackMajor) {
+        return fail(VIA_ERROR_VERSION, "tensor is of DLPack %u.%u; expected 1.x", tensor.version.major,
+                    tensor.version.minor);
+    }
+    // A newer minor version may have added flags that need no answer; in a known one there are no others.
+    if (tensor.version.minor <= kDlpackMinor && (tensor.flags & ~kKnownFlags) != 0) {
+        return fail(VIA_ERROR_EXCHANGE, "tensor.flags is 0x%llx; expected only bits of 0x%llx in DLPack %u.%u",
+                    static_cast<unsigned long long>(tensor.flags), static_cast<unsigned long long>(kKnownFlags),
+                    tensor.version.major, tensor.version.minor);
+    }
+    return VIA_OK;
+}
+
+Status check_device(const DLDevice &device) {
+    switch (static_cast<int32_t>(device.device_type)) {
+        case VIA_DEVICE_CPU:
+            break;
+        case VIA_DEVICE_CUDA:
+        case VIA_DEVICE_CUDA_HOST:
+        case VIA_DEVICE_CUDA_MANAGED:
+            return fail(VIA_ERROR_UNSUPPORTED, "tensor.device is %d:%d, but this build has no CUDA",
+                        static_cast<int32_t>(device.device_type), device.device_id);
+        default:
+            return fail(VIA_ERROR_DEVICE, "tensor.device is %d:%d; expected CPU or CUDA memory",
+                        static_cast<int32_t>(device.device_type), device.device_id);
+    }
+    // Some runtimes number several CPU devices; their memory is the same.
+    if (device.device_id < 0) {
+        return fail(VIA_ERROR_DEVICE, "tensor.device is %d:%d; expected a device id of 0 or more",
+                    static_cast<int32_t>(device.device_type), device.device_id);
+    }
+    return VIA_OK;
+}
+
+Status read_dtype(const DLDataType &given, int32_t *out_dtype) {
+    if (given.lanes == 0 || given.lanes > kMaxLanes) {
+        return fail(VIA_ERROR_DTYPE, "tensor.dtype.lanes is %d; expected 1 to %d", given.lanes, kMaxLanes);
+    }
+    *out_dtype = pack_dtype(given.code, given.bits, given.lanes);
+    return check_dtype("tensor.dtype", *out_dtype);
+}
+
+bool has_no_elements(const DLTensor &tensor) {
+    for (int32_t i = 0; i < tensor.ndim; ++i) {
+        if (tensor.shape[i] == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// data + byte_offset, once what can be said of them has been checked.
+Status read_address(const DLTensor &tensor, void **out_address) {
+    *out_address = nullptr;
+    if (tensor.data == nullptr) {
+        return has_no_elements(tensor) ? VIA_OK
+                                       : fail(VIA_ERROR_EXCHANGE, "tensor.data is NULL; expected the memory of its "
+                                                                  "elements");
+    }
+    const void *address = nullptr;
+    if (tensor.byte_offset > INT64_MAX ||
+        !advance(tensor.data, static_cast<int64_t>(tensor.byte_offset), &address)) {
+        return fail(VIA_ERROR_OVERFLOW, "tensor.byte_offset is %llu; from %p that leaves the address space",
+                    static_cast<unsigned long long>(tensor.byte_offset), tensor.data);
+    }
+    *out_address = const_cast<void *>(address);
+    return VIA_OK;
+}
+
+Status read_tensor(const DLTensor &tensor, uint64_t flags, ArraySpec *out_spec) {
+    VIA_TRY(check_device(tensor.device));
+    VIA_TRY(read_dtype(tensor.dtype, &out_spec->dtype));
+    VIA_TRY(check_rank(tensor.ndim, tensor.shape));
+    VIA_TRY(read_address(tensor, &out_spec->data));
+    out_spec->ndim = tensor.ndim;
+    out_spec->shape = tensor.shape;
+    out_spec->strides = tensor.strides;
+    // Before DLPack 1.2 NULL meant row-major, and producers of then are still about.
+    out_spec->unit = tensor.strides == nullptr ? StrideUnit::RowMajor : StrideUnit::Elements;
+    const bool narrow = dtype_bits(out_spec->dtype) % 8 != 0;
+    out_spec->flags = ((flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? VIA_ARRAY_READ_ONLY : 0) |
+                      ((flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0 ? VIA_ARRAY_COPIED : 0) |
+                      ((flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0 && narrow ? VIA_ARRAY_SUBBYTE_PADDED
+                                                                                          : 0);
+    return VIA_OK;
+}
+
+template <class Tensor>
+void end_import(const Disposal &disposal) {
+    delete_tensor(static_cast<Tensor *>(disposal.context));
+}
+
+template <class Tensor>
+Status import_tensor(Tensor *tensor, uint64_t flags, const via_dlpack_options &options, bool owning,
+                     via_array **out_array) {
+    VIA_TRY(check_target(options, VIA_DEVICE_CPU, 0));
+    ArraySpec spec;
+    VIA_TRY(read_tensor(tensor->dl_tensor, flags, &spec));
+    const Disposal disposal{owning ? end_import<Tensor> : nullptr, nullptr, tensor, nullptr, 0};
+    return make_array(spec, disposal, out_array);
+}
+
+template <class Tensor>
+void call_deleter(Tensor *tensor) {
+    if (tensor != nullptr && tensor->deleter != nullptr) {
+        const CallbackScope scope;
+        tensor->deleter(tensor);
+    }
+}
+
+}  // namespace
+
+Status import_dlpack(DLManagedTensorVersioned *tensor, const via_dlpack_options &options, bool owning,
+                     via_array **out_array) {
+    VIA_TRY(check_header(*tensor));
+    return import_tensor(tensor, tensor->flags, options, owning, out_array);
+}
+
+Status import_dlpack(DLManagedTensor *tensor, const via_dlpack_options &options, bool owning, via_array **out_array) {
+    return import_tensor(tensor, 0, options, owning, out_array);
+}
+
+void delete_tensor(DLManagedTensorVersioned *tensor) { call_deleter(tensor); }
+void delete_tensor(DLManagedTensor *tensor) { call_deleter(tensor); }
+
+}  // namespace via
