@@ -1,38 +1,13 @@
 """What the tests of installed packages share: they build, install and move the project as its users would."""
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-class Shell:
-    """Runs commands far from the source tree, and shows what they printed when one fails."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-
-    def __call__(self, *command: object, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
-        # Nothing of the build tree may reach a consumer through the environment.
-        clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
-        done = subprocess.run(
-            [str(word) for word in command],
-            cwd=cwd or self.home,
-            env=clean | (env or {}),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{' '.join(map(str, command))}\nexited with {done.returncode}:\n{done.stdout}"
-        return done.stdout
+from package_tools import LIBDIR, ROOT, Shell
 
 
 @pytest.fixture(scope="session")
@@ -60,7 +35,11 @@ def install(shell: Shell) -> Callable[..., Path]:
     """Builds the library with the given CMake definitions, and installs it to a prefix."""
 
     def build_and_install(build: Path, prefix: Path, **definitions: object) -> Path:
-        wanted = {"CMAKE_BUILD_TYPE": "Release", "CMAKE_INSTALL_PREFIX": prefix, "VIADUCT_EXAMPLES": "OFF"} | definitions
+        wanted = {
+            "CMAKE_BUILD_TYPE": "Release",
+            "CMAKE_INSTALL_PREFIX": prefix,
+            "VIADUCT_EXAMPLES": "OFF",
+        } | definitions
         shell("cmake", "-G", "Ninja", "-S", ROOT, "-B", build, *(f"-D{k}={v}" for k, v in wanted.items()))
         shell("cmake", "--build", build)
         shell("cmake", "--install", build)
@@ -73,7 +52,7 @@ def install(shell: Shell) -> Callable[..., Path]:
 def moved_prefix(install: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An installed tree that lies where it was not installed to; its build tree is gone."""
     home = tmp_path_factory.mktemp("moved")
-    prefix = install(home / "build", home / "installed-here", CMAKE_INSTALL_LIBDIR="lib/some-arch")
+    prefix = install(home / "build", home / "installed-here", CMAKE_INSTALL_LIBDIR=LIBDIR)
     shutil.rmtree(home / "build")
     return prefix.rename(home / "moved here")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, Shell
+from package_tools import LIBDIR, ROOT, Shell
 
 SOURCES = {"consumer_c": ("cc", "main.c"), "consumer_cxx": ("c++", "main.cpp")}
 
@@ -41,7 +41,7 @@ def test_the_cmake_package_serves_after_its_tree_has_moved(
 def test_the_pkg_config_module_serves_after_its_tree_has_moved(
     shell: Shell, consumer: Path, moved_prefix: Path, version_number: int, name: str
 ) -> None:
-    build = build_with_pkg_config(shell, consumer, moved_prefix / "lib/some-arch/pkgconfig", name)
+    build = build_with_pkg_config(shell, consumer, moved_prefix / f"{LIBDIR}/pkgconfig", name)
     assert shell(build / name) == f"viaduct {version_number}\n"
 
 
@@ -68,22 +68,21 @@ def test_a_moved_tree_names_no_place_it_was_built_or_installed_at(moved_prefix: 
 
 def test_an_installed_tree_holds_the_library_its_header_and_its_packages_only(moved_prefix: Path, version: str) -> None:
     found = {str(path.relative_to(moved_prefix)) for path in moved_prefix.rglob("*") if not path.is_dir()}
-    lib = "lib/some-arch"
     assert found == {
         "include/viaduct/viaduct.h",
-        f"{lib}/libviaduct.so",
-        f"{lib}/libviaduct.so.1",
-        f"{lib}/libviaduct.so.{version}",
-        f"{lib}/cmake/viaduct/viaductConfig.cmake",
-        f"{lib}/cmake/viaduct/viaductConfigVersion.cmake",
-        f"{lib}/cmake/viaduct/viaductTargets.cmake",
-        f"{lib}/cmake/viaduct/viaductTargets-release.cmake",
-        f"{lib}/pkgconfig/viaduct.pc",
+        f"{LIBDIR}/libviaduct.so",
+        f"{LIBDIR}/libviaduct.so.1",
+        f"{LIBDIR}/libviaduct.so.{version}",
+        f"{LIBDIR}/cmake/viaduct/viaductConfig.cmake",
+        f"{LIBDIR}/cmake/viaduct/viaductConfigVersion.cmake",
+        f"{LIBDIR}/cmake/viaduct/viaductTargets.cmake",
+        f"{LIBDIR}/cmake/viaduct/viaductTargets-release.cmake",
+        f"{LIBDIR}/pkgconfig/viaduct.pc",
     }
 
 
 def test_pkg_config_tells_the_version_of_the_header(shell: Shell, moved_prefix: Path, version: str) -> None:
-    assert pkg_config(shell, moved_prefix / "lib/some-arch/pkgconfig", "--modversion") == [version]
+    assert pkg_config(shell, moved_prefix / f"{LIBDIR}/pkgconfig", "--modversion") == [version]
 
 
 def test_the_cmake_package_refuses_a_caller_of_another_major_version(
@@ -111,7 +110,11 @@ def test_the_source_tree_serves_as_a_subproject_and_installs_nothing_then(
     parent, build = Path(__file__).parent / "subproject", tmp_path / "build"
     shell(
         *("cmake", "-G", "Ninja", "-S", parent, "-B", build, "-DCMAKE_BUILD_TYPE=Release"),
-        *(f"-DVIADUCT_SOURCE_DIR={ROOT}", f"-DCONSUMER_DIR={consumer}", f"-DCMAKE_INSTALL_PREFIX={tmp_path / 'prefix'}"),
+        *(
+            f"-DVIADUCT_SOURCE_DIR={ROOT}",
+            f"-DCONSUMER_DIR={consumer}",
+            f"-DCMAKE_INSTALL_PREFIX={tmp_path / 'prefix'}",
+        ),
     )
     shell("cmake", "--build", build)
     shell("cmake", "--install", build)

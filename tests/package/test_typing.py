@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from conftest import ROOT, Shell
+from package_tools import ROOT, Shell
 
 PACKAGE = os.environ.get("PYTHONPATH", "").split(os.pathsep)[0]
 

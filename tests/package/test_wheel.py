@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import Shell
+from package_tools import Shell
 
 USE = """
 import sys
