@@ -72,7 +72,7 @@ via_status via_device_info(int32_t device_type, int32_t device_id, via_device_pr
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_properties", out_properties));
         if (is_cuda(device_type)) {
-            return no_cuda("device_type");
+            return no_cuda("device_type", device_type);
         }
         if (device_type != VIA_DEVICE_CPU || device_id != 0) {
             return fail(VIA_ERROR_DEVICE, "device is %d:%d; expected %d:0 (CPU)", device_type, device_id,

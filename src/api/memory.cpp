@@ -9,7 +9,7 @@ namespace {
 Status check_device(int32_t device_type, int32_t device_id) {
     if (device_type == VIA_DEVICE_CUDA || device_type == VIA_DEVICE_CUDA_HOST ||
         device_type == VIA_DEVICE_CUDA_MANAGED) {
-        return no_cuda("memory of that device_type");
+        return no_cuda("device_type", device_type);
     }
     if (device_type != VIA_DEVICE_CPU || device_id != 0) {
         return fail(VIA_ERROR_DEVICE, "device is %d:%d; expected %d:0 (CPU)", device_type, device_id, VIA_DEVICE_CPU);
@@ -27,7 +27,7 @@ via_status via_memory_create(int32_t kind, int32_t device_id, via_memory **out_m
                         VIA_MEMORY_MANAGED);
         }
         if (kind != VIA_MEMORY_HOST) {
-            return no_cuda("memory of that kind");
+            return no_cuda("kind", kind);
         }
         VIA_TRY(check_device(VIA_DEVICE_CPU, device_id));
         *out_memory = host_memory();

@@ -22,10 +22,10 @@ Status check_device(int32_t device_type, int32_t device_id) {
         case VIA_DEVICE_CUDA:
         case VIA_DEVICE_CUDA_HOST:
         case VIA_DEVICE_CUDA_MANAGED:
-            return no_cuda("memory of that device_type");
+            return no_cuda("device_type", device_type);
         default:
-            return fail(VIA_ERROR_DEVICE, "device_type is %d; expected %d (CPU), %d (CUDA), %d (CUDA host) or %d "
-                                          "(CUDA managed)",
+            return fail(VIA_ERROR_DEVICE,
+                        "device_type is %d; expected %d (CPU), %d (CUDA), %d (CUDA host) or %d (CUDA managed)",
                         device_type, VIA_DEVICE_CPU, VIA_DEVICE_CUDA, VIA_DEVICE_CUDA_HOST, VIA_DEVICE_CUDA_MANAGED);
     }
 }
