@@ -1,0 +1,18 @@
+// Sizes that follow from the processor's caches.
+#pragma once
+
+#include <cstdint>
+
+namespace via {
+
+// The pieces a transpose is done in: bytes along the axis that is adjacent in dst, and in src.
+inline constexpr int64_t kTurnRowBytes = 1024;
+inline constexpr int64_t kTurnColumnBytes = 2048;
+
+// Shorter runs gain nothing from streaming stores: their first and last cache lines are written in part.
+inline constexpr int64_t kLeastStreamedRun = 1024;
+
+// From how many bytes on a copy had better not go through the cache.
+int64_t streaming_bytes();
+
+}  // namespace via

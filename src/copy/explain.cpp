@@ -1,0 +1,89 @@
+// The plan of a copy as text.
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+
+#include "copy/check.hpp"
+#include "copy/copy.hpp"
+#include "copy/kernels.hpp"
+#include "copy/plan.hpp"
+
+namespace via {
+namespace {
+
+// Text that is cut where the caller's room ends, and counted whole.
+class Text {
+public:
+    Text(char *text, int64_t capacity) : text_(text), capacity_(capacity) {
+        if (capacity > 0) {
+            text[0] = '\0';
+        }
+    }
+
+    void add(const char *format, ...) __attribute__((format(printf, 2, 3))) {
+        const int64_t room = std::max<int64_t>(capacity_ - length_, 0);
+        va_list arguments;
+        va_start(arguments, format);
+        length_ += std::vsnprintf(room > 0 ? text_ + length_ : nullptr, static_cast<size_t>(room), format, arguments);
+        va_end(arguments);
+    }
+
+    int64_t length() const { return length_; }
+
+private:
+    char *text_;
+    int64_t capacity_;
+    int64_t length_ = 0;
+};
+
+const char *kernel_name(Route route) {
+    switch (route) {
+        case Route::Contiguous:
+        case Route::Rows:
+        case Route::Transpose:
+            return simd_kernels().name;
+        default:
+            return "scalar";
+    }
+}
+
+void describe_axes(const Plan &plan, Text *text) {
+    text->add("loops:");
+    for (int32_t i = 0; i < plan.ndim; ++i) {
+        const Axis &axis = plan.axes[i];
+        text->add("%s %lld (dst %+lld, src %+lld)", i > 0 ? "," : "", static_cast<long long>(axis.extent),
+                  static_cast<long long>(axis.dst_step), static_cast<long long>(axis.src_step));
+    }
+    text->add(plan.ndim == 0 ? " none\n" : ", innermost first, steps in bytes\n");
+}
+
+void describe_plan(const Plan &plan, Text *text) {
+    text->add("route: %s, %s kernel%s\n", route_name(plan.route), kernel_name(plan.route),
+              plan.streaming ? ", streaming stores" : "");
+    text->add("element: %lld bytes adjacent in both", static_cast<long long>(plan.run));
+    text->add(plan.tail_bits != 0 ? " and %d bits\n" : "\n", plan.tail_bits);
+    describe_axes(plan, text);
+    text->add("blocks: %lld bytes x %lld x %lld\n", static_cast<long long>(plan.run_block),
+              static_cast<long long>(plan.block[0]), static_cast<long long>(plan.block[1]));
+    text->add("threads: %d\n", plan.threads);
+    text->add("bytes: %lld, each moved once\n", static_cast<long long>(plan.nbytes));
+}
+
+}  // namespace
+
+Status explain_copy(via_array *dst, via_array *src, int64_t capacity, char *text, int64_t *out_length) {
+    Text description(text, capacity);
+    VIA_TRY(check_copy(dst, src));
+    if (dst->size == 0) {
+        description.add("route: none, there are no elements\n");
+    } else {
+        Plan plan;
+        VIA_TRY(normalise_copy(dst, src, &plan));
+        choose_route(&plan);
+        describe_plan(plan, &description);
+    }
+    *out_length = description.length();
+    return VIA_OK;
+}
+
+}  // namespace via

@@ -1,0 +1,27 @@
+// What a kernel is given. Plain structs only: the files compiled for newer processors include this one, and any inline
+// function they had in common with the rest of the library could end up as the copy that older processors run.
+#pragma once
+
+#include <cstdint>
+
+namespace via {
+
+// One loop: how many times, and by how many bytes each array's address moves.
+struct Axis {
+    int64_t extent;
+    int64_t dst_step;
+    int64_t src_step;
+};
+
+// `run` bytes for each index of two loops.
+struct Piece {
+    char *dst;
+    const char *src;
+    int64_t run;
+    Axis inner;
+    Axis outer;
+};
+
+using Kernel = void (*)(const Piece &piece);
+
+}  // namespace via

@@ -1,0 +1,55 @@
+// How a copy is to be done: a value made without touching an element, which can be printed, tested, and then run.
+#pragma once
+
+#include <cstdint>
+
+#include "copy/piece.hpp"
+#include "core/array.hpp"
+#include "core/status.hpp"
+
+namespace via {
+
+enum class Route : int32_t {
+    Contiguous,  // one run of bytes
+    Rows,        // runs of bytes long enough to be copied as such
+    Transpose,   // elements adjacent in dst along one axis, in src along another: blocks turned in registers
+    Tiles,       // as Transpose, where elements have gaps or odd sizes: blocks that stay in the cache
+    Elements,    // element by element
+    Repeat       // one element, again and again, to adjacent places
+};
+
+const char *route_name(Route route);
+
+// A copy in normal form. Axes of extent 1 are gone, destination steps are positive and ascending, axes that continue
+// one another in both arrays are one, and elements adjacent in both are a run. The first two axes are the panel, which
+// kernels walk; the rest are walked around it, the last outermost. Large: axes past the panel and ndim are not set.
+struct Plan {
+    char *dst;
+    const char *src;
+    int64_t run;        // bytes adjacent in both
+    int64_t nbytes;     // that are written
+    int32_t ndim;
+    int32_t tail_bits;  // of packed elements after the last whole run, where they end inside a byte
+    Route route;
+    int32_t threads;    // that may work on it
+    bool streaming;     // with stores that bypass the cache
+    int64_t run_block;  // what a kernel is given at a time: bytes of the run
+    int64_t block[2];   // and indices of the panel
+    Axis axes[VIA_MAX_NDIM];
+};
+
+// Brings a copy between non-empty arrays of equal dtype and shape into normal form; no more than that is decided, and
+// the two may overlap. VIA_ERROR_UNSUPPORTED for packed elements that do not come in whole bytes.
+VIA_NODISCARD Status normalise_copy(via_array *dst, via_array *src, Plan *out_plan);
+
+// The same for writing the item_bytes() bytes at `element` (of a non-empty array) everywhere; nullptr means zeros.
+// Packed elements: a group of them that makes whole bytes, `group_bits` in all.
+VIA_NODISCARD Status normalise_fill(via_array *dst, const char *element, int64_t group_bits, Plan *out_plan);
+
+// A copy of nbytes > 0 adjacent bytes.
+void normalise_bytes(void *dst, const void *src, int64_t nbytes, Plan *out_plan);
+
+// Decides how a copy in normal form is to be done.
+void choose_route(Plan *plan);
+
+}  // namespace via

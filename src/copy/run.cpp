@@ -1,0 +1,165 @@
+#include "copy/run.hpp"
+
+#include <algorithm>
+
+#include "copy/elements.hpp"
+#include "copy/kernels.hpp"
+#include "copy/thread_pool.hpp"
+
+namespace via {
+namespace {
+
+Kernel transpose_kernel(const Plan &plan) {
+    const auto index = __builtin_ctzll(static_cast<unsigned long long>(plan.run));
+    const SimdKernels &kernels = simd_kernels();
+    return plan.streaming ? kernels.transpose_streaming[index] : kernels.transpose[index];
+}
+
+Kernel choose_kernel(const Plan &plan) {
+    switch (plan.route) {
+        case Route::Transpose:
+            return transpose_kernel(plan);
+        case Route::Repeat:
+            return repeat_element;
+        case Route::Elements:
+        case Route::Tiles:
+            return element_kernel(plan.run);
+        default:
+            return plan.streaming ? simd_kernels().rows_streaming : simd_kernels().rows;
+    }
+}
+
+constexpr int32_t kCuts = 3;  // the run and the panel's axes are cut into blocks, the other axes are single indices
+
+int64_t count_blocks(int64_t extent, int64_t block) { return block > 0 ? (extent - 1) / block + 1 : 0; }
+
+// All blocks of a plan, numbered: blocks of the run first, then of the panel's axes, then the indices of the others.
+class Blocks {
+public:
+    explicit Blocks(const Plan &plan) : plan_(plan), kernel_(choose_kernel(plan)) {
+        counts_[0] = std::max<int64_t>(count_blocks(plan.run, plan.run_block), 1);
+        counts_[1] = count_blocks(plan.axes[0].extent, plan.block[0]);
+        counts_[2] = count_blocks(plan.axes[1].extent, plan.block[1]);
+        total_ = counts_[0] * counts_[1] * counts_[2];
+        for (int32_t i = 2; i < plan.ndim; ++i) {
+            total_ *= plan.axes[i].extent;
+        }
+    }
+
+    int64_t total() const { return total_; }
+
+    // Does blocks first to last - 1.
+    void run(int64_t first, int64_t last) const {
+        if (first == last) {
+            return;
+        }
+        Cursor cursor;
+        place(first, &cursor);
+        for (int64_t i = first; i < last; ++i) {
+            run_block(cursor);
+            step(&cursor);
+        }
+    }
+
+    // The usual small copy.
+    void run_only_block() const {
+        kernel_({plan_.dst, plan_.src, plan_.run, plan_.axes[0], plan_.axes[1]});
+    }
+
+private:
+    // Where a block starts: its indices by axis of the numbering, and the addresses of the axes that are not cut.
+    struct Cursor {
+        int64_t index[VIA_MAX_NDIM + 1];
+        char *dst;
+        const char *src;
+    };
+
+    int32_t depth() const { return std::max(plan_.ndim, 2) + 1; }
+    int64_t extent(int32_t level) const { return level < kCuts ? counts_[level] : plan_.axes[level - 1].extent; }
+
+    void place(int64_t number, Cursor *cursor) const {
+        cursor->dst = plan_.dst;
+        cursor->src = plan_.src;
+        for (int32_t level = 0; level < depth(); ++level) {
+            const int64_t index = number % extent(level);
+            number /= extent(level);
+            cursor->index[level] = index;
+            if (level >= kCuts) {
+                cursor->dst += index * plan_.axes[level - 1].dst_step;
+                cursor->src += index * plan_.axes[level - 1].src_step;
+            }
+        }
+    }
+
+    void step(Cursor *cursor) const {
+        for (int32_t level = 0; level < depth(); ++level) {
+            const bool outer = level >= kCuts;
+            if (++cursor->index[level] < extent(level)) {
+                cursor->dst += outer ? plan_.axes[level - 1].dst_step : 0;
+                cursor->src += outer ? plan_.axes[level - 1].src_step : 0;
+                return;
+            }
+            cursor->index[level] = 0;
+            if (outer) {
+                cursor->dst -= (extent(level) - 1) * plan_.axes[level - 1].dst_step;
+                cursor->src -= (extent(level) - 1) * plan_.axes[level - 1].src_step;
+            }
+        }
+    }
+
+    void run_block(const Cursor &cursor) const {
+        const int64_t from = cursor.index[0] * plan_.run_block;
+        Piece piece{cursor.dst + from, cursor.src + from, std::min(plan_.run_block, plan_.run - from), {}, {}};
+        piece.inner = cut(0, cursor.index[1], &piece);
+        piece.outer = cut(1, cursor.index[2], &piece);
+        kernel_(piece);
+    }
+
+    Axis cut(int32_t axis, int64_t number, Piece *piece) const {
+        Axis part = plan_.axes[axis];
+        const int64_t from = number * plan_.block[axis];
+        piece->dst += from * part.dst_step;
+        piece->src += from * part.src_step;
+        part.extent = std::min(plan_.block[axis], part.extent - from);
+        return part;
+    }
+
+    const Plan &plan_;
+    Kernel kernel_;
+    int64_t counts_[kCuts];
+    int64_t total_;
+};
+
+// What a thread takes at a time: enough to be worth the taking, and several turns each, so that one that is held up
+// does not hold up the copy.
+constexpr int64_t kTurnBytes = int64_t{1} << 18;
+
+struct Turns {
+    const Blocks &blocks;
+    int64_t each;
+};
+
+void run_turn(void *context, int64_t index) {
+    const auto &turns = *static_cast<const Turns *>(context);
+    const int64_t first = index * turns.each;
+    turns.blocks.run(first, std::min(first + turns.each, turns.blocks.total()));
+}
+
+}  // namespace
+
+void run_plan(const Plan &plan) {
+    const Blocks blocks(plan);
+    if (blocks.total() == 1) {
+        blocks.run_only_block();
+        return;
+    }
+    if (plan.threads == 1) {
+        blocks.run(0, blocks.total());
+        return;
+    }
+    const int64_t block_bytes = std::max<int64_t>(plan.nbytes / blocks.total(), 1);
+    Turns turns{blocks, std::max<int64_t>(kTurnBytes / block_bytes, 1)};
+    parallel_for(count_blocks(blocks.total(), turns.each), plan.threads, run_turn, &turns);
+}
+
+}  // namespace via

@@ -1,0 +1,350 @@
+// The kernels themselves, compiled once per instruction set: the file that includes this defines VIA_VECTOR_BYTES, and
+// is compiled for a processor that has vectors of that size. All of it has internal linkage, and it uses nothing that
+// has not (see piece.hpp).
+#pragma once
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <utility>
+
+#include "copy/kernels.hpp"
+
+namespace via {
+namespace {
+
+constexpr int64_t kVector = VIA_VECTOR_BYTES;
+constexpr int64_t kLine = 64;   // of a cache
+constexpr int64_t kLane = 16;   // the part of a vector that shuffles do not leave
+constexpr int64_t kRowPitch = 1024 + kLine;  // of a streaming transpose's scratch: a row, and what moves it to other sets
+
+template <typename T, int64_t Bytes>
+struct VectorOf {
+    typedef T Type __attribute__((vector_size(Bytes)));
+};
+template <typename T>
+using Vector = typename VectorOf<T, kVector>::Type;
+template <typename T>
+using Lane = typename VectorOf<T, kLane>::Type;
+struct Element16 {
+    uint64_t halves[2];
+};
+
+inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+template <typename V>
+inline V load(const char *address) {
+    V value;
+    __builtin_memcpy(&value, address, sizeof value);
+    return value;
+}
+
+template <typename V>
+inline void store(char *address, V value) {
+    __builtin_memcpy(address, &value, sizeof value);
+}
+
+// ------------------------------------------------------------------------------------------------------- rows
+
+template <typename V>
+inline void move_ends(char *dst, const char *src, int64_t nbytes) {
+    const V first = load<V>(src);
+    const V last = load<V>(src + nbytes - int64_t{sizeof(V)});
+    store(dst, first);
+    store(dst + nbytes - int64_t{sizeof(V)}, last);
+}
+
+// Less than a lane.
+inline void move_few(char *dst, const char *src, int64_t nbytes) {
+    if (nbytes >= 8) {
+        move_ends<uint64_t>(dst, src, nbytes);
+    } else if (nbytes >= 4) {
+        move_ends<uint32_t>(dst, src, nbytes);
+    } else if (nbytes >= 2) {
+        move_ends<uint16_t>(dst, src, nbytes);
+    } else if (nbytes == 1) {
+        *dst = *src;
+    }
+}
+
+// Two stores that meet or overlap, in place of a loop.
+inline void move_less_than_two_vectors(char *dst, const char *src, int64_t nbytes) {
+    if (nbytes >= kVector) {
+        move_ends<Vector<char>>(dst, src, nbytes);
+        return;
+    }
+    if constexpr (kVector > 32) {
+        if (nbytes >= 32) {
+            move_ends<typename VectorOf<char, 32>::Type>(dst, src, nbytes);
+            return;
+        }
+    }
+    if constexpr (kVector > kLane) {
+        if (nbytes >= kLane) {
+            move_ends<Lane<char>>(dst, src, nbytes);
+            return;
+        }
+    }
+    move_few(dst, src, nbytes);
+}
+
+inline void move_vectors(char *dst, const char *src, int64_t nbytes) {
+    int64_t at = 0;
+    for (; at + 4 * kVector <= nbytes; at += 4 * kVector) {
+        const auto a = load<Vector<char>>(src + at);
+        const auto b = load<Vector<char>>(src + at + kVector);
+        const auto c = load<Vector<char>>(src + at + 2 * kVector);
+        const auto d = load<Vector<char>>(src + at + 3 * kVector);
+        store(dst + at, a);
+        store(dst + at + kVector, b);
+        store(dst + at + 2 * kVector, c);
+        store(dst + at + 3 * kVector, d);
+    }
+    for (; at + 2 * kVector <= nbytes; at += kVector) {
+        store(dst + at, load<Vector<char>>(src + at));
+    }
+    if (at < nbytes) {
+        move_less_than_two_vectors(dst + at, src + at, nbytes - at);
+    }
+}
+
+template <int64_t Count>
+inline void move_constant(char *dst, const char *src) {
+    Vector<char> values[Count];
+    for (int64_t i = 0; i < Count; ++i) {
+        values[i] = load<Vector<char>>(src + i * kVector);
+    }
+    for (int64_t i = 0; i < Count; ++i) {
+        store(dst + i * kVector, values[i]);
+    }
+}
+
+struct MoveAny {
+    int64_t nbytes;
+    void operator()(char *dst, const char *src) const { move_vectors(dst, src, nbytes); }
+};
+
+// The C library knows best how to copy what is long.
+struct MoveLong {
+    int64_t nbytes;
+    void operator()(char *dst, const char *src) const { __builtin_memcpy(dst, src, static_cast<size_t>(nbytes)); }
+};
+
+template <int64_t Count>
+struct MoveConstant {
+    void operator()(char *dst, const char *src) const { move_constant<Count>(dst, src); }
+};
+
+template <typename Move>
+inline void for_each_run(const Piece &piece, const Move &move) {
+    for (int64_t j = 0; j < piece.outer.extent; ++j) {
+        char *dst = piece.dst + j * piece.outer.dst_step;
+        const char *src = piece.src + j * piece.outer.src_step;
+        for (int64_t i = 0; i < piece.inner.extent; ++i, dst += piece.inner.dst_step, src += piece.inner.src_step) {
+            move(dst, src);
+        }
+    }
+}
+
+constexpr int64_t kLongRun = 2048;
+
+void copy_rows(const Piece &piece) {
+    switch (piece.run) {
+        case kVector:
+            return for_each_run(piece, MoveConstant<1>());
+        case 2 * kVector:
+            return for_each_run(piece, MoveConstant<2>());
+        case 4 * kVector:
+            return for_each_run(piece, MoveConstant<4>());
+        case 8 * kVector:
+            return for_each_run(piece, MoveConstant<8>());
+        default:
+            if (piece.run >= kLongRun) {
+                return for_each_run(piece, MoveLong{piece.run});
+            }
+            return for_each_run(piece, MoveAny{piece.run});
+    }
+}
+
+// --------------------------------------------------------------------------------------------------- streaming
+
+// `address` is a multiple of the vector's size.
+inline void store_streaming(char *address, Vector<char> value) {
+#if defined(__x86_64__) && VIA_VECTOR_BYTES == 64
+    _mm512_stream_si512(reinterpret_cast<__m512i *>(address), reinterpret_cast<__m512i>(value));
+#elif defined(__x86_64__) && VIA_VECTOR_BYTES == 32
+    _mm256_stream_si256(reinterpret_cast<__m256i *>(address), reinterpret_cast<__m256i>(value));
+#elif defined(__x86_64__)
+    _mm_stream_si128(reinterpret_cast<__m128i *>(address), reinterpret_cast<__m128i>(value));
+#else
+    store(address, value);
+#endif
+}
+
+// Makes streaming stores visible before anything that this thread writes later.
+inline void end_streaming() {
+#if defined(__x86_64__)
+    _mm_sfence();
+#endif
+}
+
+inline void stream_line(char *dst, const char *src) {
+    for (int64_t i = 0; i < kLine; i += kVector) {
+        store_streaming(dst + i, load<Vector<char>>(src + i));
+    }
+}
+
+// Whole lines are streamed, the parts of lines at both ends stored.
+inline void stream_run(char *dst, const char *src, int64_t nbytes) {
+    const int64_t head = least(static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst) % kLine), nbytes);
+    move_vectors(dst, src, head);
+    int64_t at = head;
+    for (; at + kLine <= nbytes; at += kLine) {
+        stream_line(dst + at, src + at);
+    }
+    move_vectors(dst + at, src + at, nbytes - at);
+}
+
+struct MoveStreaming {
+    int64_t nbytes;
+    void operator()(char *dst, const char *src) const { stream_run(dst, src, nbytes); }
+};
+
+void stream_rows(const Piece &piece) {
+    for_each_run(piece, MoveStreaming{piece.run});
+    end_streaming();
+}
+
+// --------------------------------------------------------------------------------------------------- transpose
+
+template <typename T>
+constexpr int kPerLane = static_cast<int>(kLane / static_cast<int64_t>(sizeof(T)));
+template <typename T>
+constexpr int kPerVector = static_cast<int>(kVector / static_cast<int64_t>(sizeof(T)));
+
+// The elements of one half of each lane of a and b, in turns.
+template <typename T, int Half, int... I>
+inline Vector<T> interleave(Vector<T> a, Vector<T> b, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(
+        a, b, (I / kPerLane<T> * kPerLane<T> + Half * kPerLane<T> / 2 + I % kPerLane<T> / 2 + I % 2 * kPerVector<T>)...);
+}
+
+// In each lane, element i of row j becomes element j of row i. Interleaving the first half of the rows with the second
+// moves the top bit of the row number to the bottom of the element number; done for each bit, they have changed places.
+template <typename T>
+inline void turn_lanes(Vector<T> (&rows)[kPerLane<T>]) {
+    constexpr int kRows = kPerLane<T>;
+    constexpr auto kIndices = std::make_integer_sequence<int, kPerVector<T>>();
+    for (int step = 1; step < kRows; step *= 2) {
+        Vector<T> turned[kRows];
+        for (int i = 0; i < kRows / 2; ++i) {
+            turned[2 * i] = interleave<T, 0>(rows[i], rows[i + kRows / 2], kIndices);
+            turned[2 * i + 1] = interleave<T, 1>(rows[i], rows[i + kRows / 2], kIndices);
+        }
+        for (int i = 0; i < kRows; ++i) {
+            rows[i] = turned[i];
+        }
+    }
+}
+
+template <int L>
+inline Lane<char> lane(Vector<char> vector) {
+    return __builtin_shufflevector(vector, vector, L * 16, L * 16 + 1, L * 16 + 2, L * 16 + 3, L * 16 + 4, L * 16 + 5,
+                                   L * 16 + 6, L * 16 + 7, L * 16 + 8, L * 16 + 9, L * 16 + 10, L * 16 + 11,
+                                   L * 16 + 12, L * 16 + 13, L * 16 + 14, L * 16 + 15);
+}
+
+template <int... L>
+inline void store_lanes(char *dst, int64_t step, Vector<char> vector, std::integer_sequence<int, L...>) {
+    (store(dst + L * step, lane<L>(vector)), ...);
+}
+
+// A lane of rows by a vector of columns.
+template <typename T>
+inline void turn(char *dst, int64_t dst_step, const char *src, int64_t src_step) {
+    constexpr int kRows = kPerLane<T>;
+    Vector<T> rows[kRows];
+    for (int i = 0; i < kRows; ++i) {
+        rows[i] = load<Vector<T>>(src + i * src_step);
+    }
+    turn_lanes<T>(rows);
+    for (int i = 0; i < kRows; ++i) {
+        store_lanes(dst + i * dst_step, kRows * dst_step, reinterpret_cast<Vector<char>>(rows[i]),
+                    std::make_integer_sequence<int, static_cast<int>(kVector / kLane)>());
+    }
+}
+
+// Elements of a whole lane have nothing to be turned.
+template <>
+inline void turn<Element16>(char *dst, int64_t dst_step, const char *src, int64_t) {
+    store_lanes(dst, dst_step, load<Vector<char>>(src),
+                std::make_integer_sequence<int, static_cast<int>(kVector / kLane)>());
+}
+
+template <typename T>
+inline void turn_one_by_one(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step,
+                            int64_t rows) {
+    for (int64_t j = 0; j < columns; ++j) {
+        for (int64_t i = 0; i < rows; ++i) {
+            store(dst + j * dst_step + i * int64_t{sizeof(T)}, load<T>(src + i * src_step + j * int64_t{sizeof(T)}));
+        }
+    }
+}
+
+// Any number of rows, and up to a vector of columns.
+template <typename T>
+inline void turn_columns(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step,
+                         int64_t rows) {
+    constexpr int64_t kSize = sizeof(T);
+    constexpr int64_t kRows = kPerLane<T>;
+    int64_t i = 0;
+    if (columns == kPerVector<T>) {
+        for (; i + kRows <= rows; i += kRows) {
+            turn<T>(dst + i * kSize, dst_step, src + i * src_step, src_step);
+        }
+    }
+    turn_one_by_one<T>(dst + i * kSize, dst_step, columns, src + i * src_step, src_step, rows - i);
+}
+
+template <typename T>
+void transpose(const Piece &piece) {
+    constexpr int64_t kColumns = kPerVector<T>;
+    for (int64_t j = 0; j < piece.outer.extent; j += kColumns) {
+        turn_columns<T>(piece.dst + j * piece.outer.dst_step, piece.outer.dst_step,
+                        least(kColumns, piece.outer.extent - j), piece.src + j * int64_t{sizeof(T)},
+                        piece.inner.src_step, piece.inner.extent);
+    }
+}
+
+// Turns a line's worth of columns into a scratch that stays in the first-level cache, and streams it from there.
+template <typename T>
+void transpose_streaming(const Piece &piece) {
+    constexpr int64_t kSize = sizeof(T);
+    constexpr int64_t kColumns = kLine / kSize;
+    alignas(kLine) char scratch[static_cast<size_t>(kColumns * kRowPitch)];
+    for (int64_t j = 0; j < piece.outer.extent; j += kColumns) {
+        const int64_t columns = least(kColumns, piece.outer.extent - j);
+        for (int64_t k = 0; k < columns; k += kPerVector<T>) {
+            turn_columns<T>(scratch + k * kRowPitch, kRowPitch, least(kPerVector<T>, columns - k),
+                            piece.src + (j + k) * kSize, piece.inner.src_step, piece.inner.extent);
+        }
+        for (int64_t k = 0; k < columns; ++k) {
+            stream_run(piece.dst + (j + k) * piece.outer.dst_step, scratch + k * kRowPitch,
+                       piece.inner.extent * kSize);
+        }
+    }
+    end_streaming();
+}
+
+constexpr SimdKernels make_kernels(const char *name) {
+    return {name,
+            copy_rows,
+            stream_rows,
+            {transpose<uint8_t>, transpose<uint16_t>, transpose<uint32_t>, transpose<uint64_t>, transpose<Element16>},
+            {transpose_streaming<uint8_t>, transpose_streaming<uint16_t>, transpose_streaming<uint32_t>,
+             transpose_streaming<uint64_t>, transpose_streaming<Element16>}};
+}
+
+}  // namespace
+}  // namespace via

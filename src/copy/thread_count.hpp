@@ -1,0 +1,16 @@
+// How many threads this process was given to use.
+#pragma once
+
+#include <cstdint>
+
+namespace via {
+
+inline constexpr int32_t kMostThreads = 1024;
+
+// CPUs of the affinity mask, or fewer if a cgroup allows less time than these have.
+int32_t usable_cpus();
+
+// The quotient of a cgroup's cpu.max ("max 100000", "150000 100000"), rounded up; 0 if there is no limit in it.
+int32_t parse_cpu_max(const char *text);
+
+}  // namespace via

@@ -1,0 +1,218 @@
+#include "copy/thread_pool.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+
+namespace via {
+namespace {
+
+// One call of parallel_for. It lives on its caller's stack: helpers hold on to it only between join and leave, and the
+// caller waits for those who have joined.
+struct Job {
+    void (*work)(void *context, int64_t index);
+    void *context;
+    int64_t count;
+    int32_t places;  // for helpers that may yet join
+    std::atomic<int64_t> next{0};
+    std::atomic<int32_t> helpers{0};
+    Job *following = nullptr;
+
+    void run() {
+        for (int64_t i = next.fetch_add(1, std::memory_order_relaxed); i < count;
+             i = next.fetch_add(1, std::memory_order_relaxed)) {
+            work(context, i);
+        }
+    }
+
+    bool has_work() const { return places > 0 && next.load(std::memory_order_relaxed) < count; }
+};
+
+// Statically initialised and never destroyed: helpers use it until the process is gone.
+struct Pool {
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t posted = PTHREAD_COND_INITIALIZER;
+    pthread_cond_t left = PTHREAD_COND_INITIALIZER;
+    Job *jobs = nullptr;
+    int32_t helpers = 0;
+    int32_t asleep = 0;
+    // Counts posts, so that a helper that has just finished can look for the next job without the lock.
+    std::atomic<uint32_t> posts{0};
+};
+
+constinit Pool pool;
+constinit std::atomic<bool> watches_fork{false};
+
+class Lock {
+public:
+    Lock() { pthread_mutex_lock(&pool.mutex); }
+    ~Lock() { pthread_mutex_unlock(&pool.mutex); }
+    Lock(const Lock &) = delete;
+    Lock &operator=(const Lock &) = delete;
+};
+
+inline void relax() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+// About the time that waking a thread takes.
+constexpr int32_t kSpins = 1000;
+
+template <typename Condition>
+bool spin_until(const Condition &condition) {
+    for (int32_t i = 0; i < kSpins; ++i) {
+        if (condition()) {
+            return true;
+        }
+        relax();
+    }
+    return false;
+}
+
+Job *find_job() {
+    Job *job = pool.jobs;
+    while (job != nullptr && !job->has_work()) {
+        job = job->following;
+    }
+    return job;
+}
+
+// With the lock held.
+Job *join_job() {
+    Job *job = find_job();
+    while (job == nullptr) {
+        pool.asleep++;
+        pthread_cond_wait(&pool.posted, &pool.mutex);
+        pool.asleep--;
+        job = find_job();
+    }
+    job->places--;
+    job->helpers.fetch_add(1, std::memory_order_relaxed);
+    return job;
+}
+
+// With the lock held: once the caller sees zero, the job is gone.
+void leave_job(Job *job) {
+    if (job->helpers.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        pthread_cond_broadcast(&pool.left);
+    }
+}
+
+void *help(void *) {
+    while (true) {
+        const uint32_t seen = pool.posts.load(std::memory_order_relaxed);
+        Job *job = nullptr;
+        {
+            const Lock lock;
+            job = join_job();
+        }
+        job->run();
+        {
+            const Lock lock;
+            leave_job(job);
+        }
+        (void)spin_until([&] { return pool.posts.load(std::memory_order_relaxed) != seen + 1; });
+    }
+    return nullptr;
+}
+
+// A child of fork has the caller's thread only, and whatever state the others left the pool in. Nothing in it is worth
+// keeping.
+void forget_helpers() {
+    pool.mutex = PTHREAD_MUTEX_INITIALIZER;
+    pool.posted = PTHREAD_COND_INITIALIZER;
+    pool.left = PTHREAD_COND_INITIALIZER;
+    pool.jobs = nullptr;
+    pool.helpers = 0;
+    pool.asleep = 0;
+}
+
+// Helpers take no signals: those are for threads whose stacks the program knows.
+bool start_helper() {
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0) {
+        return false;
+    }
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, size_t{1} << 20);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    const bool started = pthread_create(&thread, &attributes, help, nullptr) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+// With the lock held.
+void start_helpers(int32_t wanted) {
+    if (pool.helpers < wanted && !watches_fork.exchange(true)) {
+        pthread_atfork(nullptr, nullptr, forget_helpers);
+    }
+    while (pool.helpers < wanted && start_helper()) {
+        pool.helpers++;
+    }
+}
+
+void post(Job *job) {
+    const Lock lock;
+    start_helpers(job->places);
+    job->following = pool.jobs;
+    pool.jobs = job;
+    pool.posts.fetch_add(1, std::memory_order_relaxed);
+    for (int32_t i = std::min(job->places, pool.asleep); i > 0; --i) {
+        pthread_cond_signal(&pool.posted);
+    }
+}
+
+void withdraw(Job *job) {
+    const Lock lock;
+    Job **link = &pool.jobs;
+    while (*link != job) {
+        link = &(*link)->following;
+    }
+    *link = job->following;
+}
+
+void wait_for_helpers(Job *job) {
+    const auto alone = [&] { return job->helpers.load(std::memory_order_acquire) == 0; };
+    if (spin_until(alone)) {
+        return;
+    }
+    const Lock lock;
+    while (!alone()) {
+        pthread_cond_wait(&pool.left, &pool.mutex);
+    }
+}
+
+}  // namespace
+
+void parallel_for(int64_t count, int32_t threads, void (*work)(void *context, int64_t index), void *context) {
+    Job job{.work = work,
+            .context = context,
+            .count = count,
+            .places = static_cast<int32_t>(std::min<int64_t>(threads, count)) - 1};
+    if (job.places <= 0) {
+        job.run();
+        return;
+    }
+    post(&job);
+    job.run();
+    withdraw(&job);
+    wait_for_helpers(&job);
+}
+
+int32_t helper_count() {
+    const Lock lock;
+    return pool.helpers;
+}
+
+}  // namespace via

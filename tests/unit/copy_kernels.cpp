@@ -1,0 +1,93 @@
+// Every instruction set's kernels do what a naive loop does, at every size around their vectors' sizes.
+#include "copy/cache.hpp"
+#include "copy/elements.hpp"
+#include "copy/kernels.hpp"
+#include "copy_support.hpp"
+
+namespace {
+
+template <typename Check>
+void at_each_level(const Check &check) {
+    assert_non_null(via::simd_kernels_at(0));
+    for (int level = 0; level < via::kSimdLevels; ++level) {
+        if (const via::SimdKernels *kernels = via::simd_kernels_at(level)) {
+            check(*kernels);
+        }
+    }
+}
+
+void expect_like_naive(via::Kernel kernel, const via::Piece &piece, const std::vector<char> &src, size_t src_at,
+                       const std::vector<char> &dst_before, size_t dst_at) {
+    std::vector<char> dst = dst_before;
+    std::vector<char> expected = dst_before;
+    naive_copy(expected.data() + dst_at, src.data() + src_at, {piece.outer.extent, piece.inner.extent},
+               {piece.outer.dst_step, piece.inner.dst_step}, {piece.outer.src_step, piece.inner.src_step}, piece.run);
+    via::Piece placed = piece;
+    placed.dst = dst.data() + dst_at;
+    placed.src = src.data() + src_at;
+    kernel(placed);
+    assert_memory_equal(dst.data(), expected.data(), expected.size());
+}
+
+void check_rows(const via::SimdKernels &kernels) {
+    Random random(11);
+    std::vector<char> src(16000);
+    std::vector<char> dst(16000);
+    random.fill(&src);
+    for (int64_t run = 1; run < 1300; run += run < 600 ? 1 : 37) {
+        const via::Piece piece{nullptr, nullptr, run, {3, run + 2, run + 1}, {2, 3 * run + 9, -3 * run - 5}};
+        const auto src_at = static_cast<size_t>(4 * run + 40);
+        expect_like_naive(kernels.rows, piece, src, src_at, dst, static_cast<size_t>(run % 64));
+        expect_like_naive(kernels.rows_streaming, piece, src, src_at, dst, static_cast<size_t>(run % 64));
+    }
+}
+
+void row_kernels_copy_runs_of_every_length(void **) { at_each_level(check_rows); }
+
+void check_transpose(const via::SimdKernels &kernels, int index, int64_t rows, int64_t columns, int64_t gap) {
+    const int64_t item = int64_t{1} << index;
+    const int64_t dst_step = rows * item + gap;
+    const int64_t src_step = columns * item + gap;
+    const via::Piece piece{nullptr, nullptr, item, {rows, item, src_step}, {columns, dst_step, item}};
+    std::vector<char> src(static_cast<size_t>(rows * src_step + 64));
+    std::vector<char> dst(static_cast<size_t>(columns * dst_step + 64));
+    Random(12).fill(&src);
+    expect_like_naive(kernels.transpose[index], piece, src, 1, dst, 3);
+    expect_like_naive(kernels.transpose_streaming[index], piece, src, 1, dst, 3);
+}
+
+void transpose_kernels_turn_blocks_of_every_size(void **) {
+    at_each_level([](const via::SimdKernels &kernels) {
+        for (int index = 0; index < 5; ++index) {
+            const int64_t widest = via::kTurnRowBytes >> index;
+            for (const int64_t rows : {int64_t{1}, int64_t{2}, int64_t{7}, int64_t{16}, int64_t{33}, widest}) {
+                for (int64_t columns = 1; columns < 140; columns += columns < 70 ? 1 : 13) {
+                    check_transpose(kernels, index, rows, columns, columns % 5);
+                }
+            }
+        }
+    });
+}
+
+void element_kernels_copy_elements_of_every_size(void **) {
+    std::vector<char> src(40000);
+    std::vector<char> dst(40000);
+    Random(13).fill(&src);
+    for (int64_t item = 1; item < 70; ++item) {
+        for (const int64_t inner : {1, 2, 9, 20}) {
+            const via::Piece piece{nullptr, nullptr, item, {inner, item + 3, -item - 1}, {5, 30 * item + 90, 2 * item}};
+            expect_like_naive(via::element_kernel(item), piece, src, 10000, dst, 7);
+        }
+    }
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(row_kernels_copy_runs_of_every_length),
+        cmocka_unit_test(transpose_kernels_turn_blocks_of_every_size),
+        cmocka_unit_test(element_kernels_copy_elements_of_every_size),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,195 @@
+// Plans: the normal form of a copy, the route chosen for it, and both as text.
+#include <string>
+
+#include "copy/plan.hpp"
+#include "copy/thread_count.hpp"
+#include "copy_support.hpp"
+
+namespace {
+
+using via::Route;
+
+// The plan of a copy of float32; steps are in elements.
+via::Plan plan_of(const std::vector<int64_t> &shape, const std::vector<int64_t> &to, const std::vector<int64_t> &from) {
+    static char anywhere[64];
+    const Wrapped dst(anywhere, VIA_FLOAT32, shape, to, via::StrideUnit::Elements);
+    const Wrapped src(anywhere, VIA_FLOAT32, shape, from, via::StrideUnit::Elements);
+    via::Plan plan;
+    assert_int_equal(via::normalise_copy(dst.get(), src.get(), &plan), VIA_OK);
+    via::choose_route(&plan);
+    return plan;
+}
+
+void expect_axis(const via::Plan &plan, int32_t axis, int64_t extent, int64_t dst_step, int64_t src_step) {
+    assert_true(axis < plan.ndim);
+    assert_int_equal(plan.axes[axis].extent, extent);
+    assert_int_equal(plan.axes[axis].dst_step, dst_step);
+    assert_int_equal(plan.axes[axis].src_step, src_step);
+}
+
+void dense_arrays_of_the_same_order_are_one_run(void **) {
+    const via::Plan row_major = plan_of({3, 1, 4, 5}, {20, 99, 5, 1}, {20, 7, 5, 1});
+    const via::Plan column_major = plan_of({3, 4, 5}, {1, 3, 12}, {1, 3, 12});
+    for (const via::Plan &plan : {row_major, column_major}) {
+        assert_int_equal(plan.route, Route::Contiguous);
+        assert_int_equal(plan.ndim, 0);
+        assert_int_equal(plan.run, 240);
+        assert_int_equal(plan.nbytes, 240);
+    }
+}
+
+void axes_that_go_backwards_in_both_are_one_run(void **) {
+    const via::Plan plan = plan_of({4, 5}, {-5, -1}, {-5, -1});
+    assert_int_equal(plan.route, Route::Contiguous);
+    assert_int_equal(plan.run, 80);
+}
+
+void a_part_of_a_matrix_is_rows(void **) {
+    const via::Plan plan = plan_of({64, 64}, {64, 1}, {1024, 1});
+    assert_int_equal(plan.route, Route::Rows);
+    assert_int_equal(plan.ndim, 1);
+    assert_int_equal(plan.run, 256);
+    expect_axis(plan, 0, 64, 256, 4096);
+    assert_int_equal(plan.threads, 1);
+}
+
+void a_turned_matrix_is_a_transpose(void **) {
+    const via::Plan plan = plan_of({100, 200}, {200, 1}, {1, 100});
+    assert_int_equal(plan.route, Route::Transpose);
+    assert_int_equal(plan.run, 4);
+    expect_axis(plan, 0, 200, 4, 400);
+    expect_axis(plan, 1, 100, 800, 4);
+}
+
+void a_turned_matrix_read_backwards_is_a_transpose(void **) {
+    const via::Plan plan = plan_of({100, 200}, {200, 1}, {-1, 100});
+    assert_int_equal(plan.route, Route::Transpose);
+    expect_axis(plan, 1, 100, -800, 4);
+}
+
+void a_permutation_turns_the_two_fastest_axes(void **) {
+    const via::Plan plan = plan_of({10, 20, 30}, {600, 30, 1}, {1, 10, 200});
+    assert_int_equal(plan.route, Route::Transpose);
+    expect_axis(plan, 0, 30, 4, 800);
+    expect_axis(plan, 1, 10, 2400, 4);
+    expect_axis(plan, 2, 20, 120, 40);
+}
+
+void a_turned_matrix_with_gaps_is_done_in_tiles(void **) {
+    assert_int_equal(plan_of({100, 200}, {400, 2}, {1, 100}).route, Route::Tiles);
+    assert_int_equal(plan_of({100, 200}, {200, 1}, {2, 200}).route, Route::Tiles);
+}
+
+void elements_with_gaps_are_done_one_by_one(void **) {
+    const via::Plan plan = plan_of({10, 20}, {20, 1}, {60, 3});
+    assert_int_equal(plan.route, Route::Elements);
+    assert_int_equal(plan.ndim, 1);
+    expect_axis(plan, 0, 200, 4, 12);
+}
+
+void a_broadcast_repeats_elements_or_rows(void **) {
+    assert_int_equal(plan_of({10, 20}, {20, 1}, {0, 0}).route, Route::Repeat);
+    assert_int_equal(plan_of({10, 20}, {20, 1}, {1, 0}).route, Route::Repeat);
+    const via::Plan rows = plan_of({10, 20}, {20, 1}, {0, 1});
+    assert_int_equal(rows.route, Route::Rows);
+    expect_axis(rows, 0, 10, 80, 0);
+}
+
+void small_copies_wake_no_thread_and_large_ones_do(void **) {
+    assert_int_equal(via::set_num_threads(4), VIA_OK);
+    assert_int_equal(plan_of({100, 100}, {100, 1}, {1, 100}).threads, 1);
+    const via::Plan large = plan_of({10000, 10000}, {10000, 1}, {1, 10000});
+    assert_int_equal(large.threads, 4);
+    assert_int_equal(via::set_num_threads(1), VIA_OK);
+    assert_int_equal(plan_of({10000, 10000}, {10000, 1}, {1, 10000}).threads, 1);
+    assert_int_equal(via::set_num_threads(0), VIA_OK);
+    assert_true(via::num_threads() >= 1);
+}
+
+void axes_of_extreme_steps_do_not_overflow(void **) {
+    const via::Plan plan = plan_of({2, 1, 2}, {2, INT64_MAX, 1}, {0, INT64_MIN, 0});
+    assert_int_equal(plan.ndim, 1);
+    expect_axis(plan, 0, 4, 4, 0);
+}
+
+void a_plan_reads_as_text(void **) {
+    char dst_bytes[800];
+    char src_bytes[800];
+    const Wrapped dst(dst_bytes, VIA_FLOAT32, {10, 20});
+    const Wrapped src(src_bytes, VIA_FLOAT32, {10, 20}, {1, 10}, via::StrideUnit::Elements);
+    char text[600];
+    int64_t length = 0;
+    assert_int_equal(via::explain_copy(dst.get(), src.get(), sizeof text, text, &length), VIA_OK);
+    assert_int_equal(length, strlen(text));
+    assert_non_null(strstr(text, "route: transpose"));
+    assert_non_null(strstr(text, "20 (dst +4, src +40), 10 (dst +80, src +4)"));
+    assert_non_null(strstr(text, "bytes: 800"));
+}
+
+void a_plan_is_cut_to_the_room_there_is(void **) {
+    char bytes[64];
+    const Wrapped dst(bytes, VIA_UINT8, {30});
+    const Wrapped src(bytes + 32, VIA_UINT8, {30});
+    char text[600];
+    int64_t length = 0;
+    assert_int_equal(via::explain_copy(dst.get(), src.get(), sizeof text, text, &length), VIA_OK);
+    const std::string whole = text;
+    for (int64_t capacity = 0; capacity <= length + 1; ++capacity) {
+        int64_t again = 0;
+        std::memset(text, 'x', sizeof text);
+        assert_int_equal(via::explain_copy(dst.get(), src.get(), capacity, text, &again), VIA_OK);
+        assert_int_equal(again, length);
+        if (capacity > 0) {
+            assert_string_equal(text, whole.substr(0, static_cast<size_t>(capacity - 1)).c_str());
+        }
+        assert_int_equal(text[capacity], 'x');
+    }
+    assert_int_equal(via::explain_copy(dst.get(), src.get(), 0, nullptr, &length), VIA_OK);
+}
+
+void an_empty_copy_and_a_refused_one_explain_themselves(void **) {
+    char bytes[8];
+    const Wrapped none(nullptr, VIA_UINT8, {0});
+    const Wrapped one(bytes, VIA_UINT8, {1});
+    char text[100];
+    int64_t length = 0;
+    assert_int_equal(via::explain_copy(none.get(), none.get(), sizeof text, text, &length), VIA_OK);
+    assert_non_null(strstr(text, "no elements"));
+    assert_int_equal(via::explain_copy(one.get(), one.get(), sizeof text, text, &length), VIA_ERROR_OVERLAP);
+    assert_string_equal(text, "");
+}
+
+void a_cgroups_limit_is_read_in_whole_cpus(void **) {
+    assert_int_equal(via::parse_cpu_max("max 100000\n"), 0);
+    assert_int_equal(via::parse_cpu_max("200000 100000\n"), 2);
+    assert_int_equal(via::parse_cpu_max("150000 100000"), 2);
+    assert_int_equal(via::parse_cpu_max("1000 100000"), 1);
+    assert_int_equal(via::parse_cpu_max("9223372036854775807 1"), via::kMostThreads);
+    assert_int_equal(via::parse_cpu_max(""), 0);
+    assert_int_equal(via::parse_cpu_max("-1 100000"), 0);
+    assert_int_equal(via::parse_cpu_max("100000 0"), 0);
+    assert_true(via::usable_cpus() >= 1);
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(dense_arrays_of_the_same_order_are_one_run),
+        cmocka_unit_test(axes_that_go_backwards_in_both_are_one_run),
+        cmocka_unit_test(a_part_of_a_matrix_is_rows),
+        cmocka_unit_test(a_turned_matrix_is_a_transpose),
+        cmocka_unit_test(a_turned_matrix_read_backwards_is_a_transpose),
+        cmocka_unit_test(a_permutation_turns_the_two_fastest_axes),
+        cmocka_unit_test(a_turned_matrix_with_gaps_is_done_in_tiles),
+        cmocka_unit_test(elements_with_gaps_are_done_one_by_one),
+        cmocka_unit_test(a_broadcast_repeats_elements_or_rows),
+        cmocka_unit_test(small_copies_wake_no_thread_and_large_ones_do),
+        cmocka_unit_test(axes_of_extreme_steps_do_not_overflow),
+        cmocka_unit_test(a_plan_reads_as_text),
+        cmocka_unit_test(a_plan_is_cut_to_the_room_there_is),
+        cmocka_unit_test(an_empty_copy_and_a_refused_one_explain_themselves),
+        cmocka_unit_test(a_cgroups_limit_is_read_in_whole_cpus),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

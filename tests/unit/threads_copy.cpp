@@ -1,0 +1,212 @@
+// Copies by many threads at once, after fork, and where no thread can be had. Run under ThreadSanitizer too.
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "copy/thread_pool.hpp"
+#include "copy_support.hpp"
+
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kUnderThreadSanitizer = true;
+#else
+constexpr bool kUnderThreadSanitizer = false;
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kUnderAddressSanitizer = true;
+#else
+constexpr bool kUnderAddressSanitizer = false;
+#endif
+
+namespace {
+
+struct Counts {
+    std::vector<std::atomic<int32_t>> each;
+    explicit Counts(size_t size) : each(size) {}
+};
+
+void count_one(void *context, int64_t index) {
+    static_cast<Counts *>(context)->each[static_cast<size_t>(index)].fetch_add(1, std::memory_order_relaxed);
+}
+
+template <typename Child>
+int exit_code_of_child(const Child &child) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+        _exit(child());
+    }
+    int status = 0;
+    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// The first test: later ones leave stacks behind that a thread could be started on.
+void where_no_thread_can_be_had_the_caller_copies_alone(void **) {
+    if (kUnderThreadSanitizer || kUnderAddressSanitizer) {
+        skip();  // they need more address space than can be taken away
+    }
+    assert_int_equal(exit_code_of_child([] {
+                         // So little address space that no stack fits; what the copy needs is allocated before.
+                         std::vector<char> dst(size_t{8} << 20);
+                         std::vector<char> src(dst.size(), 'x');
+                         rlimit limit{};
+                         getrlimit(RLIMIT_AS, &limit);
+                         limit.rlim_cur = size_t{1} << 20;
+                         setrlimit(RLIMIT_AS, &limit);
+                         (void)!via::set_num_threads(3);
+                         const bool copied = via::copy_bytes(dst.data(), src.data(), int64_t{8} << 20) == VIA_OK;
+                         return copied && via::helper_count() == 0 && dst == src ? 7 : 1;
+                     }),
+                     7);
+}
+
+void every_piece_of_work_is_done_once(void **) {
+    for (const int64_t count : {0, 1, 2, 3, 100, 5000}) {
+        for (const int32_t threads : {1, 2, 5}) {
+            Counts counts(static_cast<size_t>(count));
+            via::parallel_for(count, threads, count_one, &counts);
+            for (const auto &times : counts.each) {
+                assert_int_equal(times.load(), 1);
+            }
+        }
+    }
+    assert_int_equal(via::helper_count(), 4);
+}
+
+void short_jobs_from_many_callers_are_done_once(void **) {
+    std::atomic<int64_t> wrong{0};
+    std::vector<std::thread> callers;
+    for (int caller = 0; caller < 6; ++caller) {
+        callers.emplace_back([&wrong, caller] {
+            for (int round = 0; round < 300; ++round) {
+                Counts counts(static_cast<size_t>(1 + (caller + round) % 9));
+                via::parallel_for(static_cast<int64_t>(counts.each.size()), 1 + round % 4, count_one, &counts);
+                for (const auto &times : counts.each) {
+                    wrong += times.load() != 1;
+                }
+            }
+        });
+    }
+    for (std::thread &caller : callers) {
+        caller.join();
+    }
+    assert_int_equal(wrong.load(), 0);
+}
+
+constexpr int64_t kRows = 1111;
+constexpr int64_t kColumns = 1017;
+
+// Copies a matrix, by way of its transpose; true if it came back as it was.
+bool copy_there_and_back(uint64_t seed) {
+    std::vector<char> bytes(static_cast<size_t>(kRows * kColumns * 4));
+    std::vector<char> turned(bytes.size());
+    std::vector<char> back(bytes.size());
+    Random(seed).fill(&bytes);
+    const Wrapped first(bytes.data(), VIA_FLOAT32, {kRows, kColumns});
+    const Wrapped middle(turned.data(), VIA_FLOAT32, {kRows, kColumns}, {4, 4 * kRows});
+    const Wrapped last(back.data(), VIA_FLOAT32, {kRows, kColumns});
+    return via::copy_array(middle.get(), first.get()) == VIA_OK && via::copy_array(last.get(), middle.get()) == VIA_OK &&
+           bytes == back;
+}
+
+void many_threads_copy_at_once(void **) {
+    assert_int_equal(via::set_num_threads(3), VIA_OK);
+    std::atomic<int> good{0};
+    std::vector<std::thread> callers;
+    for (uint64_t seed = 0; seed < 4; ++seed) {
+        callers.emplace_back([&good, seed] { good += copy_there_and_back(seed) && copy_there_and_back(seed + 9); });
+    }
+    for (std::thread &caller : callers) {
+        caller.join();
+    }
+    assert_int_equal(good.load(), 4);
+}
+
+void the_number_of_threads_may_change_while_copies_run(void **) {
+    std::atomic<bool> stop{false};
+    std::thread changer([&stop] {
+        for (int32_t count = 1; !stop.load(); count = count % 4 + 1) {
+            (void)!via::set_num_threads(count);
+        }
+    });
+    const bool good = copy_there_and_back(20) && copy_there_and_back(21);
+    stop = true;
+    changer.join();
+    assert_true(good);
+    assert_int_equal(via::set_num_threads(3), VIA_OK);
+}
+
+void a_forked_child_copies_with_threads_of_its_own(void **) {
+    if (kUnderThreadSanitizer) {
+        skip();  // it does not follow threads into a child of fork
+    }
+    assert_true(copy_there_and_back(30));
+    assert_true(via::helper_count() > 0);
+    assert_int_equal(exit_code_of_child([] {
+                         const bool forgot = via::helper_count() == 0;
+                         const bool good = copy_there_and_back(31);
+                         return forgot && good && via::helper_count() == 2 ? 7 : 1;
+                     }),
+                     7);
+    assert_true(copy_there_and_back(32));
+}
+
+void a_fork_amid_copies_of_other_threads_leaves_a_child_that_copies(void **) {
+    if (kUnderThreadSanitizer) {
+        skip();
+    }
+    std::atomic<bool> stop{false};
+    std::thread copier([&stop] {
+        while (!stop.load()) {
+            (void)copy_there_and_back(40);
+        }
+    });
+    for (int i = 0; i < 10; ++i) {
+        Counts counts(50);
+        assert_int_equal(exit_code_of_child([&counts] {
+                             via::parallel_for(50, 3, count_one, &counts);
+                             return 7;
+                         }),
+                         7);
+    }
+    stop = true;
+    copier.join();
+}
+
+void a_process_may_exit_amid_a_copy(void **) {
+    if (kUnderThreadSanitizer) {
+        skip();
+    }
+    const pid_t pid = fork();
+    if (pid == 0) {
+        std::thread([] {
+            while (true) {
+                (void)copy_there_and_back(50);
+            }
+        }).detach();
+        usleep(20000);
+        // What exit would do, but for the handlers that cmocka's parent has registered.
+        _exit(0);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(where_no_thread_can_be_had_the_caller_copies_alone),
+        cmocka_unit_test(every_piece_of_work_is_done_once),
+        cmocka_unit_test(short_jobs_from_many_callers_are_done_once),
+        cmocka_unit_test(many_threads_copy_at_once),
+        cmocka_unit_test(the_number_of_threads_may_change_while_copies_run),
+        cmocka_unit_test(a_forked_child_copies_with_threads_of_its_own),
+        cmocka_unit_test(a_fork_amid_copies_of_other_threads_leaves_a_child_that_copies),
+        cmocka_unit_test(a_process_may_exit_amid_a_copy),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
