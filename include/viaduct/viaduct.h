@@ -142,7 +142,8 @@ enum {
     VIA_WRAP_READ_ONLY = 1,     /**< nothing may write through this array, its views or its exports */
     VIA_WRAP_BYTE_STRIDES = 2,  /**< the strides given are in bytes */
     VIA_WRAP_UNCHECKED = 4,     /**< do not look the address up in the driver */
-    VIA_WRAP_DETECT = 8         /**< find device_type and device_id from the address; those given are not read */
+    VIA_WRAP_DETECT = 8,        /**< find device_type and device_id from the address; those given are not read */
+    VIA_WRAP_PROBE = 16         /**< host memory: its first and last byte must be readable (a system call each) */
 };
 
 /** What via_array_flags tells. */
@@ -366,8 +367,8 @@ VIA_CHECKED via_status via_dtype_from_name(const char *name, int32_t *out_dtype)
  *
  * On success the memory is lent until `release` runs. On failure `release` is never called and the memory is as it
  * was. A device address is looked up in the driver (unless VIA_WRAP_UNCHECKED): it must lie on that device and the
- * allocation must not end before the array does. A host address is not looked up unless its place is to be found
- * out; then its first and last byte must be readable.
+ * allocation must not end before the array does. A host address is taken on trust, which costs nothing, unless its
+ * place is to be found out or VIA_WRAP_PROBE is set; then its first and last byte must be readable.
  * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW, VIA_ERROR_DEVICE,
  * VIA_ERROR_POINTER, VIA_ERROR_UNSUPPORTED, VIA_ERROR_OUT_OF_MEMORY.
  */

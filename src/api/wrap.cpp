@@ -10,7 +10,7 @@ namespace {
 static_assert(sizeof(via_pointer_info) == 32 && offsetof(via_pointer_info, base) == 16);
 
 constexpr int32_t kAllFlags =
-    VIA_WRAP_READ_ONLY | VIA_WRAP_BYTE_STRIDES | VIA_WRAP_UNCHECKED | VIA_WRAP_DETECT;
+    VIA_WRAP_READ_ONLY | VIA_WRAP_BYTE_STRIDES | VIA_WRAP_UNCHECKED | VIA_WRAP_DETECT | VIA_WRAP_PROBE;
 
 Status check_device(int32_t device_type, int32_t device_id) {
     switch (device_type) {
@@ -30,7 +30,6 @@ Status check_device(int32_t device_type, int32_t device_id) {
     }
 }
 
-// An address that no device knows is host memory only if it is memory at all.
 Status check_readable(via_array *array) {
     if (array->size == 0) {
         return VIA_OK;
@@ -47,7 +46,7 @@ Status check_readable(via_array *array) {
 }
 
 // The disposal is set last: until then a failure must not release what it did not take.
-Status wrap_detected(const ArraySpec &spec, const Disposal &disposal, via_array **out_array) {
+Status wrap_probed(const ArraySpec &spec, const Disposal &disposal, via_array **out_array) {
     ArrayHolder array;
     VIA_TRY(make_array(spec, Disposal{}, array.out()));
     VIA_TRY(check_readable(array.get()));
@@ -81,7 +80,9 @@ via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *s
                                                                               : StrideUnit::Elements,
                              .flags = (flags & VIA_WRAP_READ_ONLY) != 0 ? VIA_ARRAY_READ_ONLY : 0};
         const Disposal disposal = loan(release, context);
-        return detect ? wrap_detected(spec, disposal, out_array) : make_array(spec, disposal, out_array);
+        // An address that no device knows is host memory only if it is memory at all.
+        const bool probe = detect || (flags & VIA_WRAP_PROBE) != 0;
+        return probe ? wrap_probed(spec, disposal, out_array) : make_array(spec, disposal, out_array);
     });
 }
 

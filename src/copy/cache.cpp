@@ -1,23 +1,36 @@
 #include "copy/cache.hpp"
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <atomic>
+#include <cstdio>
+
+#include "copy/small_file.hpp"
 
 namespace via {
 namespace {
 
 constexpr int64_t kUsualCacheBytes = int64_t{32} << 20;
 
-// Virtual machines report what they like: an absurd size is not believed.
+// In "32768K"; 0 if it is anything else.
+int64_t parse_cache_size(const char *text) {
+    char unit = 0;
+    long long count = 0;
+    return std::sscanf(text, "%lld%c", &count, &unit) == 2 && unit == 'K' && count > 0 && count < (1 << 21)
+               ? count << 10
+               : 0;
+}
+
+// As the kernel tells it: that is the part of the cache which a core can use. The C library's answer may be the sum
+// over a package of which a virtual machine has a few cores.
 int64_t last_level_cache_bytes() {
-#if defined(_SC_LEVEL3_CACHE_SIZE)
-    const int64_t bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    if (bytes > 0) {
-        return std::clamp<int64_t>(bytes, int64_t{1} << 20, int64_t{256} << 20);
+    for (int index = 3; index >= 2; --index) {
+        char path[64];
+        char text[32];
+        std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
+        const int64_t bytes = read_small_file(path, text, sizeof text) ? parse_cache_size(text) : 0;
+        if (bytes > 0) {
+            return bytes;
+        }
     }
-#endif
     return kUsualCacheBytes;
 }
 
@@ -28,7 +41,7 @@ constinit std::atomic<int64_t> known_bytes{0};
 int64_t streaming_bytes() {
     int64_t bytes = known_bytes.load(std::memory_order_relaxed);
     if (bytes == 0) {
-        bytes = last_level_cache_bytes() / 2;
+        bytes = last_level_cache_bytes();
         known_bytes.store(bytes, std::memory_order_relaxed);
     }
     return bytes;

@@ -1,34 +1,21 @@
 #include "copy/thread_count.hpp"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "copy/copy.hpp"
+#include "copy/small_file.hpp"
 
 namespace via {
 namespace {
 
 constexpr char kCgroupRoot[] = "/sys/fs/cgroup";
-
-// The start of a small file as a string; false if there is no such file.
-bool read_text(const char *path, char *text, size_t capacity) {
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        return false;
-    }
-    const ssize_t length = read(file, text, capacity - 1);
-    close(file);
-    text[std::max<ssize_t>(length, 0)] = '\0';
-    return length > 0;
-}
 
 int32_t cpus_of_affinity() {
     cpu_set_t cpus;
@@ -43,7 +30,7 @@ int32_t cpus_of_affinity() {
 void own_cgroup(char *path, size_t capacity) {
     char text[4096];
     path[0] = '\0';
-    if (!read_text("/proc/self/cgroup", text, sizeof text)) {
+    if (!read_small_file("/proc/self/cgroup", text, sizeof text)) {
         return;
     }
     const char *line = std::strncmp(text, "0::", 3) == 0 ? text : std::strstr(text, "\n0::");
@@ -59,7 +46,7 @@ int32_t limit_of_group(const char *group) {
     char path[4096 + 64];
     char text[64];
     std::snprintf(path, sizeof path, "%s%s/cpu.max", kCgroupRoot, group);
-    return read_text(path, text, sizeof text) ? parse_cpu_max(text) : 0;
+    return read_small_file(path, text, sizeof text) ? parse_cpu_max(text) : 0;
 }
 
 // The least limit of this process's group and of all that hold it; 0 if there is none.
@@ -116,9 +103,7 @@ int32_t usable_cpus() {
 int32_t num_threads() {
     int32_t count = known_count.load(std::memory_order_relaxed);
     if (count == 0) {
-        const int saved = errno;
         count = default_count();
-        errno = saved;
         known_count.store(count, std::memory_order_relaxed);
     }
     return count;

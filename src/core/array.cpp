@@ -130,7 +130,7 @@ bool to_byte_span(const Item &item, int64_t low, int64_t high, ByteSpan *out_spa
         !add(high_bits, 7, &high_bits)) {
         return false;
     }
-    out_span->low = low_bits >= 0 ? low_bits / 8 : -((-low_bits + 7) / 8);
+    out_span->low = low_bits / 8 - (low_bits % 8 < 0 ? 1 : 0);
     out_span->high = high_bits / 8;
     return true;
 }

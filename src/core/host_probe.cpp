@@ -1,7 +1,7 @@
 #include "core/host_probe.hpp"
 
 #include <fcntl.h>
-#include <sys/uio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -85,19 +85,17 @@ bool find_host_mapping(const void *address, HostMapping *out_mapping) {
     return false;
 }
 
+// The kernel reads the signal set before it looks at `how`, which is none that it knows: the answer is EFAULT or EINVAL,
+// and nothing is changed. Quicker than process_vm_readv, and allowed in every sandbox. A signal set is 8 bytes; aligned
+// ones lie within one page.
 bool is_readable(const void *address) {
-    char byte = 0;
-    const iovec local{&byte, 1};
-    const iovec remote{const_cast<void *>(address), 1};
-    if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1) {
-        return true;
-    }
-    if (errno == EFAULT) {
-        return false;
-    }
-    // Containers may forbid the call; the list of mappings is slower but always there.
-    HostMapping mapping{};
-    return find_host_mapping(address, &mapping) && mapping.readable;
+    constexpr uintptr_t kSetBytes = 8;
+    constexpr int kNoSuchHow = -1;
+    const auto set = reinterpret_cast<uintptr_t>(address) / kSetBytes * kSetBytes;
+    const int saved = errno;
+    const bool readable = syscall(SYS_rt_sigprocmask, kNoSuchHow, set, nullptr, kSetBytes) == -1 && errno == EINVAL;
+    errno = saved;
+    return readable;
 }
 
 void cpu_name(int64_t capacity, char *name) {

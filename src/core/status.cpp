@@ -86,16 +86,15 @@ const char *status_name(int32_t status) {
     return kNames[status];
 }
 
-CallbackScope::CallbackScope() {
-    ThreadState &state = thread_state();
-    state.depth++;
-    ErrorRecord &record = state.record();
+CallbackScope::CallbackScope() : state_(thread_state()) {
+    state_.depth++;
+    ErrorRecord &record = state_.record();
     record.code = 0;
     record.length = 0;
     record.text[0] = '\0';
 }
 
-CallbackScope::~CallbackScope() { thread_state().depth--; }
+CallbackScope::~CallbackScope() { state_.depth--; }
 
 bool inside_callback() { return current_thread_state != nullptr && current_thread_state->depth > 0; }
 

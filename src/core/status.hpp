@@ -28,6 +28,8 @@ int32_t last_error_code();
 // The name of a status; "VIA_ERROR_UNKNOWN" for a number that is none.
 const char *status_name(int32_t status);
 
+struct ThreadState;
+
 // Keeps the thread's last error over a callback: inside, failures are recorded elsewhere.
 class CallbackScope {
 public:
@@ -35,6 +37,9 @@ public:
     ~CallbackScope();
     CallbackScope(const CallbackScope &) = delete;
     CallbackScope &operator=(const CallbackScope &) = delete;
+
+private:
+    ThreadState &state_;  // the callback may be what attaches the thread to another one
 };
 
 // True while the calling thread is inside a callback of the caller.

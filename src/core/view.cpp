@@ -36,13 +36,22 @@ Status view_from(via_array *array, int64_t first, const Layout &layout, via_arra
     return make_view(array, data, array->dtype, layout, array->flags, out_view);
 }
 
-// Counts from the end if negative; `axes` is how many there are.
-Status resolve_axis(int32_t axis, int32_t axes, int32_t *out_axis) {
-    if (axis < -axes || axis >= axes) {
-        return fail(VIA_ERROR_INDEX, "axis is %d; expected %d to %d", axis, -axes, axes - 1);
-    }
-    *out_axis = axis < 0 ? axis + axes : axis;
-    return VIA_OK;
+// Counts from the end if negative; false if it is none of the `count` axes.
+bool find_axis(int32_t axis, int32_t count, int32_t *out_axis) {
+    *out_axis = axis < 0 ? axis + count : axis;
+    return axis >= -count && axis < count;
+}
+
+Status resolve_axis(int32_t axis, int32_t count, int32_t *out_axis) {
+    return find_axis(axis, count, out_axis)
+               ? VIA_OK
+               : fail(VIA_ERROR_INDEX, "axis is %d; expected %d to %d", axis, -count, count - 1);
+}
+
+Status resolve_listed_axis(const int32_t *axes, int32_t at, int32_t count, int32_t *out_axis) {
+    return find_axis(axes[at], count, out_axis)
+               ? VIA_OK
+               : fail(VIA_ERROR_INDEX, "axes[%d] is %d; expected %d to %d", at, axes[at], -count, count - 1);
 }
 
 void remove_axis(Layout *layout, int32_t axis) {
@@ -144,10 +153,10 @@ Status permute_view(via_array *array, const int32_t *axes, via_array **out_view)
     for (int32_t i = 0; i < array->ndim; ++i) {
         int32_t axis = array->ndim - 1 - i;
         if (axes != nullptr) {
-            VIA_TRY(resolve_axis(axes[i], array->ndim, &axis));
+            VIA_TRY(resolve_listed_axis(axes, i, array->ndim, &axis));
         }
         if (taken[axis]) {
-            return fail(VIA_ERROR_INDEX, "axes[%d] is %d again; expected each axis once", i, axis);
+            return fail(VIA_ERROR_INDEX, "axes[%d] is %d again; expected each axis once", i, axes[i]);
         }
         taken[axis] = true;
         layout.shape[i] = array->shape()[axis];
@@ -222,8 +231,11 @@ bool split_axes(const Layout &merged, int64_t unit, Layout *layout) {
             return false;
         }
         layout->steps[i] = step;
-        step *= extent;
         left /= extent;
+        // Past the end of a merged axis there are only extents of 1, for which any step will do.
+        if (!multiply(step, extent, &step)) {
+            step = unit;
+        }
     }
     return true;
 }
@@ -245,6 +257,9 @@ Status reshape_view(via_array *array, int32_t ndim, const int64_t *shape, via_ar
     layout.ndim = ndim;
     VIA_TRY(complete_shape(array, ndim, shape, layout.shape));
     if (array->size == 0) {
+        // Beside an extent of 0 the others may be of any size.
+        int64_t size = 0;
+        VIA_TRY(check_shape(array->dtype, ndim, layout.shape, array->flags, &size));
         row_major_steps(step_unit(array), &layout);
     } else if (!split_axes(collapse(array), step_unit(array), &layout)) {
         return fail(VIA_ERROR_NEEDS_COPY, "the strides do not allow this shape; expected axes that merge, or a copy");
@@ -280,9 +295,10 @@ Status squeeze_view(via_array *array, int32_t count, const int32_t *axes, via_ar
     bool drop[VIA_MAX_NDIM] = {};
     for (int32_t i = 0; i < count; ++i) {
         int32_t axis = 0;
-        VIA_TRY(resolve_axis(axes[i], array->ndim, &axis));
+        VIA_TRY(resolve_listed_axis(axes, i, array->ndim, &axis));
         if (array->shape()[axis] != 1) {
-            return fail(VIA_ERROR_SHAPE, "axis %d has extent %lld; expected 1", axis, print(array->shape()[axis]));
+            return fail(VIA_ERROR_SHAPE, "axes[%d] is %d, of extent %lld; expected axes of extent 1", i, axes[i],
+                        print(array->shape()[axis]));
         }
         drop[axis] = true;
     }
@@ -339,14 +355,15 @@ bool convert_steps(via_array *array, int64_t new_bits, bool new_packed, int32_t 
     if (!array->is_packed() && !new_packed) {
         return true;
     }
+    const int64_t unit = array->is_packed() ? array->item_bits : 8;
+    const int64_t new_unit = new_packed ? new_bits : 8;
     for (int32_t i = 0; i < axes; ++i) {
-        const int64_t unit = array->is_packed() ? array->item_bits : 8;
-        const int64_t new_unit = new_packed ? new_bits : 8;
         int64_t bits = 0;
-        if (!multiply(layout->steps[i], unit, &bits) || bits % new_unit != 0) {
+        const bool exact = multiply(layout->steps[i], unit, &bits) && bits % new_unit == 0;
+        if (!exact && layout->shape[i] > 1) {
             return false;
         }
-        layout->steps[i] = bits / new_unit;
+        layout->steps[i] = exact ? bits / new_unit : 1;
     }
     return true;
 }

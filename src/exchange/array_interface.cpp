@@ -58,7 +58,8 @@ Status dtype_of(const char *typestr, int32_t *out_dtype) {
         std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind &k) { return k.letter == typestr[1]; });
     char *end = nullptr;
     const long long bytes = typestr[0] == '\0' || typestr[1] == '\0' ? 0 : std::strtoll(typestr + 2, &end, 10);
-    if (kind == std::end(kKinds) || bytes < 1 || bytes > kMaxRecordBytes || *end != '\0' || typestr[2] == '+') {
+    if (kind == std::end(kKinds) || bytes < 1 || bytes > kMaxRecordBytes || *end != '\0' || typestr[2] < '0' ||
+        typestr[2] > '9') {
         return bad_typestr(typestr, "byte order, one of i u f c b V, and a number of bytes");
     }
     VIA_TRY(check_byte_order(typestr, bytes));

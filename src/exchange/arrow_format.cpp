@@ -120,7 +120,8 @@ int32_t dtype_of_arrow_format(const char *format) {
 }
 
 int64_t arrow_list_size(const char *format) {
-    return std::strncmp(format, "+w:", 3) == 0 ? parse_size(format + 3) : -1;
+    const int64_t size = std::strncmp(format, "+w:", 3) == 0 ? parse_size(format + 3) : -1;
+    return size <= INT32_MAX ? size : -1;
 }
 
 void encode_tensor_metadata(int32_t ndim, const int64_t *shape, char *metadata) {

@@ -16,7 +16,7 @@ bool arrow_format(int32_t dtype, char *format);
 // The dtype of a primitive or fixed-size binary format string; 0 for any other.
 int32_t dtype_of_arrow_format(const char *format);
 
-// The list size of a "+w:N" format string; -1 for any other.
+// The list size of a "+w:N" format string, which Arrow limits to 32 bits; -1 for any other.
 int64_t arrow_list_size(const char *format);
 
 // Room for the metadata of a tensor of any shape there is.

@@ -22,12 +22,15 @@ int64_t count_valid(const void *bitmap, int64_t offset, int64_t length) {
 }
 
 Status check_no_nulls(const ArrowArray &column) {
-    const void *bitmap = column.n_buffers > 0 ? column.buffers[0] : nullptr;
-    if (column.null_count == 0 || bitmap == nullptr) {
-        return VIA_OK;
+    if (column.null_count < -1) {
+        return fail(VIA_ERROR_EXCHANGE, "column.null_count is %lld; expected 0, or -1 for not counted",
+                    print(column.null_count));
     }
-    const int64_t nulls =
-        column.null_count > 0 ? column.null_count : column.length - count_valid(bitmap, column.offset, column.length);
+    const void *bitmap = column.n_buffers > 0 ? column.buffers[0] : nullptr;
+    int64_t nulls = column.null_count;
+    if (nulls == -1) {
+        nulls = bitmap == nullptr ? 0 : column.length - count_valid(bitmap, column.offset, column.length);
+    }
     if (nulls > 0) {
         return fail(VIA_ERROR_EXCHANGE, "the column has %lld nulls; expected none", print(nulls));
     }
@@ -79,8 +82,8 @@ Status descend(int64_t list, Walk *walk) {
                            walk->schema->children[0] != nullptr && walk->column->n_children == 1 &&
                            walk->column->children != nullptr && walk->column->children[0] != nullptr;
     if (!has_child) {
-        return fail(VIA_ERROR_EXCHANGE, "a fixed-size list has %lld children; expected 1",
-                    print(walk->column->n_children));
+        return fail(VIA_ERROR_EXCHANGE, "a fixed-size list has %lld children, its schema %lld; expected 1 of each",
+                    print(walk->column->n_children), print(walk->schema->n_children));
     }
     walk->schema = walk->schema->children[0];
     walk->column = walk->column->children[0];
@@ -109,6 +112,10 @@ Status read_values(const Walk &walk, ArraySpec *out_spec) {
         return fail(VIA_ERROR_EXCHANGE, "column.n_buffers is %lld; expected 2", print(walk.column->n_buffers));
     }
     const void *data = walk.column->buffers[1];
+    if (data == nullptr && walk.rows > 0) {
+        return fail(VIA_ERROR_EXCHANGE, "column.buffers[1] is NULL; expected the memory of %lld values",
+                    print(walk.rows));
+    }
     int64_t skipped = 0;
     if (!multiply(walk.first, dtype_bits(out_spec->dtype) / 8, &skipped) ||
         !advance(data, skipped, &data)) {
