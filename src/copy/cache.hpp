@@ -11,6 +11,7 @@ inline constexpr int64_t kTurnColumnBytes = 2048;
 
 // Shorter runs gain nothing from streaming stores: their first and last cache lines are written in part.
 inline constexpr int64_t kLeastStreamedRun = 1024;
+inline constexpr int64_t kLeastStreamedRow = 256;  // of a transpose
 
 // From how many bytes on a copy had better not go through the cache.
 int64_t streaming_bytes();

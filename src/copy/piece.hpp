@@ -20,6 +20,10 @@ struct Piece {
     int64_t run;
     Axis inner;
     Axis outer;
+    // How many more indices the whole copy has on either side along the inner axis: kernels that write whole cache
+    // lines leave the line they start in to the piece before, and finish the one they end in.
+    int64_t before;
+    int64_t after;
 };
 
 using Kernel = void (*)(const Piece &piece);

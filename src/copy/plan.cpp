@@ -96,8 +96,9 @@ void choose_blocks(Plan *plan) {
 bool can_stream(const Plan &plan) {
     switch (plan.route) {
         case Route::Contiguous:
-        case Route::Transpose:
             return true;
+        case Route::Transpose:
+            return plan.axes[0].extent * plan.run >= kLeastStreamedRow;
         case Route::Rows:
             return plan.run >= kLeastStreamedRun;
         default:

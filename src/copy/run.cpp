@@ -63,7 +63,7 @@ public:
 
     // The usual small copy.
     void run_only_block() const {
-        kernel_({plan_.dst, plan_.src, plan_.run, plan_.axes[0], plan_.axes[1]});
+        kernel_({plan_.dst, plan_.src, plan_.run, plan_.axes[0], plan_.axes[1], 0, 0});
     }
 
 private:
@@ -109,8 +109,10 @@ private:
 
     void run_block(const Cursor &cursor) const {
         const int64_t from = cursor.index[0] * plan_.run_block;
-        Piece piece{cursor.dst + from, cursor.src + from, std::min(plan_.run_block, plan_.run - from), {}, {}};
+        Piece piece{cursor.dst + from, cursor.src + from, std::min(plan_.run_block, plan_.run - from), {}, {}, 0, 0};
         piece.inner = cut(0, cursor.index[1], &piece);
+        piece.before = cursor.index[1] * plan_.block[0];
+        piece.after = plan_.axes[0].extent - piece.before - piece.inner.extent;
         piece.outer = cut(1, cursor.index[2], &piece);
         kernel_(piece);
     }

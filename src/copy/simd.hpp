@@ -9,6 +9,7 @@
 
 #include <utility>
 
+#include "copy/cache.hpp"
 #include "copy/kernels.hpp"
 
 namespace via {
@@ -17,7 +18,6 @@ namespace {
 constexpr int64_t kVector = VIA_VECTOR_BYTES;
 constexpr int64_t kLine = 64;   // of a cache
 constexpr int64_t kLane = 16;   // the part of a vector that shuffles do not leave
-constexpr int64_t kRowPitch = 1024 + kLine;  // of a streaming transpose's scratch: a row, and what moves it to other sets
 
 template <typename T, int64_t Bytes>
 struct VectorOf {
@@ -224,20 +224,21 @@ template <typename T>
 constexpr int kPerVector = static_cast<int>(kVector / static_cast<int64_t>(sizeof(T)));
 
 // The elements of one half of each lane of a and b, in turns.
-template <typename T, int Half, int... I>
-inline Vector<T> interleave(Vector<T> a, Vector<T> b, std::integer_sequence<int, I...>) {
-    return __builtin_shufflevector(
-        a, b, (I / kPerLane<T> * kPerLane<T> + Half * kPerLane<T> / 2 + I % kPerLane<T> / 2 + I % 2 * kPerVector<T>)...);
+template <typename T, int Half, typename V, int... I>
+inline V interleave(V a, V b, std::integer_sequence<int, I...>) {
+    return __builtin_shufflevector(a, b, (I / kPerLane<T> * kPerLane<T> + Half * kPerLane<T> / 2 + I % kPerLane<T> / 2 +
+                                          I % 2 * static_cast<int>(sizeof...(I)))...);
 }
 
 // In each lane, element i of row j becomes element j of row i. Interleaving the first half of the rows with the second
 // moves the top bit of the row number to the bottom of the element number; done for each bit, they have changed places.
-template <typename T>
-inline void turn_lanes(Vector<T> (&rows)[kPerLane<T>]) {
+template <int64_t Bytes, typename T>
+inline void turn_lanes(typename VectorOf<T, Bytes>::Type (&rows)[kPerLane<T>]) {
+    using V = typename VectorOf<T, Bytes>::Type;
     constexpr int kRows = kPerLane<T>;
-    constexpr auto kIndices = std::make_integer_sequence<int, kPerVector<T>>();
+    constexpr auto kIndices = std::make_integer_sequence<int, static_cast<int>(Bytes / int64_t{sizeof(T)})>();
     for (int step = 1; step < kRows; step *= 2) {
-        Vector<T> turned[kRows];
+        V turned[kRows];
         for (int i = 0; i < kRows / 2; ++i) {
             turned[2 * i] = interleave<T, 0>(rows[i], rows[i + kRows / 2], kIndices);
             turned[2 * i + 1] = interleave<T, 1>(rows[i], rows[i + kRows / 2], kIndices);
@@ -268,7 +269,7 @@ inline void turn(char *dst, int64_t dst_step, const char *src, int64_t src_step)
     for (int i = 0; i < kRows; ++i) {
         rows[i] = load<Vector<T>>(src + i * src_step);
     }
-    turn_lanes<T>(rows);
+    turn_lanes<kVector, T>(rows);
     for (int i = 0; i < kRows; ++i) {
         store_lanes(dst + i * dst_step, kRows * dst_step, reinterpret_cast<Vector<char>>(rows[i]),
                     std::make_integer_sequence<int, static_cast<int>(kVector / kLane)>());
@@ -282,17 +283,89 @@ inline void turn<Element16>(char *dst, int64_t dst_step, const char *src, int64_
                 std::make_integer_sequence<int, static_cast<int>(kVector / kLane)>());
 }
 
+// --------------------------------------------------------------------------------- the edges of a transpose
+
+// Bytes 8 and more of the two halves are those of the second one.
+using Halves = typename VectorOf<uint64_t, kLane>::Type;
+
+// The nbytes (1 to 16) at src, the rest zero, without reading more.
+inline Lane<char> load_part(const char *src, int64_t nbytes) {
+    Halves halves = {0, 0};
+    if (nbytes == kLane) {
+        return load<Lane<char>>(src);
+    }
+    if (nbytes >= 8) {
+        halves[0] = load<uint64_t>(src);
+        halves[1] = nbytes > 8 ? load<uint64_t>(src + nbytes - 8) >> (8 * (kLane - nbytes)) : 0;
+    } else if (nbytes >= 4) {
+        halves[0] = load<uint32_t>(src) | uint64_t{load<uint32_t>(src + nbytes - 4)} << (8 * (nbytes - 4));
+    } else if (nbytes >= 2) {
+        halves[0] = load<uint16_t>(src) | uint64_t{load<uint16_t>(src + nbytes - 2)} << (8 * (nbytes - 2));
+    } else {
+        halves[0] = load<uint8_t>(src);
+    }
+    return reinterpret_cast<Lane<char>>(halves);
+}
+
+// The first nbytes (1 to 16), without writing more.
+inline void store_part(char *dst, Lane<char> value, int64_t nbytes) {
+    const Halves halves = reinterpret_cast<Halves>(value);
+    if (nbytes == kLane) {
+        store(dst, value);
+    } else if (nbytes >= 8) {
+        store(dst, uint64_t{halves[0]});
+        if (nbytes > 8) {
+            store(dst + nbytes - 8, uint64_t{halves[0] >> (8 * (nbytes - 8)) | halves[1] << (8 * (kLane - nbytes))});
+        }
+    } else if (nbytes >= 4) {
+        store(dst, static_cast<uint32_t>(halves[0]));
+        store(dst + nbytes - 4, static_cast<uint32_t>(halves[0] >> (8 * (nbytes - 4))));
+    } else if (nbytes >= 2) {
+        store(dst, static_cast<uint16_t>(halves[0]));
+        store(dst + nbytes - 2, static_cast<uint16_t>(halves[0] >> (8 * (nbytes - 2))));
+    } else {
+        store(dst, static_cast<uint8_t>(halves[0]));
+    }
+}
+
+// Up to a lane of rows by up to a lane of columns; `readable` bytes may be read from src on.
 template <typename T>
-inline void turn_one_by_one(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step,
-                            int64_t rows) {
+inline void turn_part(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step, int64_t rows,
+                      int64_t readable) {
+    constexpr int64_t kSize = sizeof(T);
+    Lane<T> lanes[kPerLane<T>] = {};
+    for (int64_t i = 0; i < rows; ++i) {
+        const bool whole = i * src_step + kLane <= readable;
+        lanes[i] = reinterpret_cast<Lane<T>>(load_part(src + i * src_step, whole ? kLane : columns * kSize));
+    }
+    turn_lanes<kLane, T>(lanes);
     for (int64_t j = 0; j < columns; ++j) {
-        for (int64_t i = 0; i < rows; ++i) {
-            store(dst + j * dst_step + i * int64_t{sizeof(T)}, load<T>(src + i * src_step + j * int64_t{sizeof(T)}));
+        store_part(dst + j * dst_step, reinterpret_cast<Lane<char>>(lanes[j]), rows * kSize);
+    }
+}
+
+template <>
+inline void turn_part<Element16>(char *dst, int64_t, int64_t, const char *src, int64_t, int64_t, int64_t) {
+    store(dst, load<Lane<char>>(src));
+}
+
+// Any number of rows, and up to a vector of columns, the lane of rows at a time. Rows that follow one another closely
+// may be read past their end, into the next.
+template <typename T>
+inline void turn_few_columns(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step,
+                             int64_t rows) {
+    constexpr int64_t kSize = sizeof(T);
+    constexpr int64_t kRows = kPerLane<T>;
+    for (int64_t j = 0; j < columns; j += kRows) {
+        const int64_t width = least(kRows, columns - j);
+        const int64_t readable = src_step > 0 ? (rows - 1) * src_step + (columns - j) * kSize : 0;
+        for (int64_t i = 0; i < rows; i += kRows) {
+            turn_part<T>(dst + j * dst_step + i * kSize, dst_step, width, src + j * kSize + i * src_step, src_step,
+                         least(kRows, rows - i), readable - i * src_step);
         }
     }
 }
 
-// Any number of rows, and up to a vector of columns.
 template <typename T>
 inline void turn_columns(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step,
                          int64_t rows) {
@@ -304,7 +377,9 @@ inline void turn_columns(char *dst, int64_t dst_step, int64_t columns, const cha
             turn<T>(dst + i * kSize, dst_step, src + i * src_step, src_step);
         }
     }
-    turn_one_by_one<T>(dst + i * kSize, dst_step, columns, src + i * src_step, src_step, rows - i);
+    if (i < rows) {
+        turn_few_columns<T>(dst + i * kSize, dst_step, columns, src + i * src_step, src_step, rows - i);
+    }
 }
 
 template <typename T>
@@ -317,21 +392,66 @@ void transpose(const Piece &piece) {
     }
 }
 
+// ------------------------------------------------------------------------------------- streaming transpose
+
+// Of the scratch: a row of a piece, and what it takes of the next piece to finish a line; an odd number of lines, so
+// that equal places of successive rows are in different sets of the cache.
+constexpr int64_t kRowPitch = kTurnRowBytes + kLine;
+
+inline char *line_from(char *address) {
+    return address + static_cast<int64_t>(-reinterpret_cast<uintptr_t>(address) % kLine);
+}
+
+// The part of a row of dst that is this piece's to write: whole lines but for the ends of the whole row.
+struct Part {
+    char *first;
+    char *last;
+};
+
+inline Part part_of_row(char *row, int64_t size, const Piece &piece) {
+    char *end = row + piece.inner.extent * size;
+    char *whole_end = line_from(end);
+    char *limit = end + piece.after * size;
+    return {piece.before > 0 ? line_from(row) : row, whole_end < limit ? whole_end : limit};
+}
+
+// Reads ahead what the next columns need, while these are turned.
+inline void prefetch_columns(const char *src, int64_t src_step, int64_t rows) {
+    for (int64_t i = 0; i < rows; ++i) {
+        __builtin_prefetch(src + i * src_step);
+    }
+}
+
+template <typename T>
+inline void turn_to_scratch(char *scratch, int64_t columns, const char *src, int64_t src_step, int64_t rows) {
+    constexpr int64_t kSize = sizeof(T);
+    constexpr int64_t kRows = 2 * kPerLane<T>;
+    for (int64_t i = 0; i < rows; i += kRows) {
+        const int64_t some = least(kRows, rows - i);
+        prefetch_columns(src + i * src_step + kLine, src_step, some);
+        for (int64_t j = 0; j < columns; j += kPerVector<T>) {
+            turn_columns<T>(scratch + j * kRowPitch + i * kSize, kRowPitch, least(kPerVector<T>, columns - j),
+                            src + i * src_step + j * kSize, src_step, some);
+        }
+    }
+}
+
 // Turns a line's worth of columns into a scratch that stays in the first-level cache, and streams it from there.
 template <typename T>
 void transpose_streaming(const Piece &piece) {
     constexpr int64_t kSize = sizeof(T);
     constexpr int64_t kColumns = kLine / kSize;
     alignas(kLine) char scratch[static_cast<size_t>(kColumns * kRowPitch)];
+    const int64_t rows = piece.inner.extent + least(piece.after, kLine / kSize);
     for (int64_t j = 0; j < piece.outer.extent; j += kColumns) {
         const int64_t columns = least(kColumns, piece.outer.extent - j);
-        for (int64_t k = 0; k < columns; k += kPerVector<T>) {
-            turn_columns<T>(scratch + k * kRowPitch, kRowPitch, least(kPerVector<T>, columns - k),
-                            piece.src + (j + k) * kSize, piece.inner.src_step, piece.inner.extent);
-        }
+        turn_to_scratch<T>(scratch, columns, piece.src + j * kSize, piece.inner.src_step, rows);
         for (int64_t k = 0; k < columns; ++k) {
-            stream_run(piece.dst + (j + k) * piece.outer.dst_step, scratch + k * kRowPitch,
-                       piece.inner.extent * kSize);
+            char *row = piece.dst + (j + k) * piece.outer.dst_step;
+            const Part part = part_of_row(row, kSize, piece);
+            if (part.first < part.last) {
+                stream_run(part.first, scratch + k * kRowPitch + (part.first - row), part.last - part.first);
+            }
         }
     }
     end_streaming();

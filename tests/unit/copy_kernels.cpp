@@ -35,7 +35,7 @@ void check_rows(const via::SimdKernels &kernels) {
     std::vector<char> dst(16000);
     random.fill(&src);
     for (int64_t run = 1; run < 1300; run += run < 600 ? 1 : 37) {
-        const via::Piece piece{nullptr, nullptr, run, {3, run + 2, run + 1}, {2, 3 * run + 9, -3 * run - 5}};
+        const via::Piece piece{nullptr, nullptr, run, {3, run + 2, run + 1}, {2, 3 * run + 9, -3 * run - 5}, 0, 0};
         const auto src_at = static_cast<size_t>(4 * run + 40);
         expect_like_naive(kernels.rows, piece, src, src_at, dst, static_cast<size_t>(run % 64));
         expect_like_naive(kernels.rows_streaming, piece, src, src_at, dst, static_cast<size_t>(run % 64));
@@ -48,7 +48,7 @@ void check_transpose(const via::SimdKernels &kernels, int index, int64_t rows, i
     const int64_t item = int64_t{1} << index;
     const int64_t dst_step = rows * item + gap;
     const int64_t src_step = columns * item + gap;
-    const via::Piece piece{nullptr, nullptr, item, {rows, item, src_step}, {columns, dst_step, item}};
+    const via::Piece piece{nullptr, nullptr, item, {rows, item, src_step}, {columns, dst_step, item}, 0, 0};
     std::vector<char> src(static_cast<size_t>(rows * src_step + 64));
     std::vector<char> dst(static_cast<size_t>(columns * dst_step + 64));
     Random(12).fill(&src);
@@ -75,7 +75,7 @@ void element_kernels_copy_elements_of_every_size(void **) {
     Random(13).fill(&src);
     for (int64_t item = 1; item < 70; ++item) {
         for (const int64_t inner : {1, 2, 9, 20}) {
-            const via::Piece piece{nullptr, nullptr, item, {inner, item + 3, -item - 1}, {5, 30 * item + 90, 2 * item}};
+            const via::Piece piece{nullptr, nullptr, item, {inner, item + 3, -item - 1}, {5, 30 * item + 90, 2 * item}, 0, 0};
             expect_like_naive(via::element_kernel(item), piece, src, 10000, dst, 7);
         }
     }

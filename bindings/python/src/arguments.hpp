@@ -1,0 +1,55 @@
+// Arguments of fastcall functions, and the values in them.
+#pragma once
+
+#include "python.hpp"
+
+namespace viapy {
+
+inline constexpr int kMaxParameters = 10;
+
+// The parameters of one function, in order: `positional` of them may be given without their name, `required` must be
+// given, the others are NULL if not.
+struct Signature {
+    const char *function;
+    int positional;
+    int required;
+    const char *names[kMaxParameters];
+    int count = 0;                           // filled in at first use, as are the names as Python strings
+    PyObject *interned[kMaxParameters] = {};
+};
+
+// Sorts the arguments of a call into values[count], borrowed. false with TypeError set for a call that does not fit.
+bool parse_arguments(Signature &signature, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                     PyObject **values);
+
+inline bool is_given(PyObject *value) { return value != nullptr && value != Py_None; }
+
+// Numbers along the axes of an array, at most VIA_MAX_NDIM.
+struct Extents {
+    int32_t count = 0;
+    int64_t values[VIA_MAX_NDIM];
+};
+
+// A Python integer, or whatever has __index__.
+bool parse_int64(const char *function, const char *argument, PyObject *value, int64_t *out);
+
+// A sequence of integers, or one integer for a sequence of one.
+bool parse_extents(const char *function, const char *argument, PyObject *value, Extents *out);
+
+// The same as int32_t, for axes.
+bool parse_axes(const char *function, const char *argument, PyObject *value, int32_t *out_count, int32_t *out_axes);
+
+// None or nothing is `otherwise`.
+bool parse_bool(PyObject *value, bool otherwise, bool *out);
+
+PyObject *tuple_of(const int64_t *values, int32_t count);
+
+// A place: "cpu", "cuda:1", "pinned", "managed", "any" (to be found out), (type, id), or an object that prints so.
+struct Device {
+    int32_t type = VIA_DEVICE_CPU;
+    int32_t id = 0;
+};
+bool parse_device(const char *function, PyObject *value, Device *out);
+PyObject *device_name(int32_t type, int32_t id);
+
+}  // namespace viapy

@@ -1,0 +1,242 @@
+// What reads or writes elements: copies, fills, assignment, and the way to Python's own values.
+#include "array_data.hpp"
+
+#include "array.hpp"
+#include "dtypes.hpp"
+#include "element.hpp"
+#include "errors.hpp"
+#include "exchange.hpp"
+#include "gil.hpp"
+#include "handles.hpp"
+#include "loan.hpp"
+
+namespace viapy {
+namespace {
+
+bool worth_unlocking(via_array *array) { return via_array_nbytes(array) >= kBytesWorthUnlocking; }
+
+via_status copy_elements(via_array *dst, via_array *src, via_stream *stream) {
+    return without_gil(worth_unlocking(dst), [=] {
+        return stream != nullptr ? via_copy_async(dst, src, stream) : via_copy(dst, src);
+    });
+}
+
+PyObject *none_or_raise(via_status status) { return status == VIA_OK ? none() : raise_status(status); }
+
+bool fill_array(const char *function, via_array *array, PyObject *value) {
+    Element element;
+    if (!element.encode(function, value, via_array_dtype(array))) {
+        return false;
+    }
+    const void *bytes = element.bytes();
+    via_status status = without_gil(worth_unlocking(array), [=] { return via_fill(array, bytes, nullptr); });
+    return status == VIA_OK || (raise_status(status), false);
+}
+
+bool is_one_element(via_array *array, PyObject *value) {
+    bool is_number = PyLong_Check(value) || PyFloat_Check(value) || PyComplex_Check(value);
+    return is_number || (PyBytes_Check(value) && via_array_dtype(array) < 0);
+}
+
+// A scalar of another library may be of another type than the array: then its value counts.
+bool is_foreign_scalar(via_array *array, PyObject *source) {
+    return via_array_ndim(handle_of(source)) == 0 && via_array_dtype(handle_of(source)) != via_array_dtype(array);
+}
+
+bool assign_array(via_array *array, PyObject *source) {
+    Handle repeated;
+    via_array *wide = nullptr;
+    via_status status =
+        via_array_broadcast(handle_of(source), via_array_ndim(array), via_array_shape(array), &wide);
+    repeated.reset(wide);
+    if (status == VIA_OK) {
+        status = copy_elements(array, wide, nullptr);
+    }
+    return status == VIA_OK || (raise_status(status), false);
+}
+
+bool assign(via_array *array, PyObject *value) {
+    if (is_one_element(array, value)) {
+        return fill_array("Array.__setitem__", array, value);
+    }
+    Ref source(as_array("Array.__setitem__", value));
+    if (!source) {
+        return false;
+    }
+    return !is_array(value) && is_foreign_scalar(array, source.get())
+               ? fill_array("Array.__setitem__", array, value)
+               : assign_array(array, source.get());
+}
+
+Signature kCopyMethod = {"Array.copy", 1, 0, {"device"}};
+
+PyObject *copy_method(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *place = nullptr;
+    Device device;
+    if (!parse_arguments(kCopyMethod, args, nargs, kwnames, &place)) {
+        return nullptr;
+    }
+    via_array *source = handle_of(self);
+    device = {via_array_device_type(source), via_array_device_id(source)};
+    MemoryHandle memory;
+    if (!parse_device("Array.copy", place, &device) || !memory.of_device("Array.copy", device)) {
+        return nullptr;
+    }
+    via_array *made = nullptr;
+    via_status status = via_empty(memory.get(), via_array_dtype(source), via_array_ndim(source),
+                                  via_array_shape(source), nullptr, &made);
+    Ref result(new_array_or_raise(status, made, Origin::Allocated));
+    if (!result) {
+        return nullptr;
+    }
+    status = copy_elements(made, source, nullptr);
+    return status == VIA_OK ? result.give() : raise_status(status);
+}
+
+PyObject *fill_method(PyObject *self, PyObject *value) {
+    return fill_array("Array.fill", handle_of(self), value) ? none() : nullptr;
+}
+
+// Written in Python, and imported when first needed: they need NumPy, or loops where speed is no matter.
+PyObject *call_helper(const char *name, PyObject *self) {
+    Ref module(PyImport_ImportModule("viaduct._interop"));
+    return module ? PyObject_CallMethod(module.get(), name, "O", self) : nullptr;
+}
+
+PyObject *numpy_method(PyObject *self, PyObject *) { return call_helper("to_numpy", self); }
+PyObject *tolist_method(PyObject *self, PyObject *) { return call_helper("to_list", self); }
+PyObject *item_method(PyObject *self, PyObject *) { return call_helper("to_scalar", self); }
+
+Signature kArrayProtocol = {"Array.__array__", 2, 0, {"dtype", "copy"}};
+
+// NumPy comes here only for what it cannot take by the buffer protocol: types that ml_dtypes adds.
+PyObject *array_protocol(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *values[2] = {};
+    if (!parse_arguments(kArrayProtocol, args, nargs, kwnames, values)) {
+        return nullptr;
+    }
+    Ref module(PyImport_ImportModule("viaduct._interop"));
+    PyObject *dtype = is_given(values[0]) ? values[0] : Py_None;
+    PyObject *copy = is_given(values[1]) ? values[1] : Py_None;
+    return module ? PyObject_CallMethod(module.get(), "array_protocol", "OOO", self, dtype, copy) : nullptr;
+}
+
+Signature kCopy = {"copy", 3, 2, {"dst", "src", "stream"}};
+Signature kFill = {"fill", 3, 2, {"dst", "value", "stream"}};
+Signature kExplain = {"copy_explain", 2, 2, {"dst", "src"}};
+Signature kEmpty = {"empty", 4, 2, {"shape", "dtype", "device", "memory"}};
+
+struct Pair {
+    Ref dst;
+    Ref src;
+    bool parse(const char *function, PyObject *const *values) {
+        dst = Ref(as_array(function, values[0]));
+        src = dst ? Ref(as_array(function, values[1])) : Ref();
+        return bool(src);
+    }
+};
+
+bool parse_stream(const char *function, PyObject *value, via_stream **out) {
+    return !is_given(value) || stream_of(function, "stream", value, out);
+}
+
+// The place that `memory` names, or the plain memory of the device.
+bool parse_memory(PyObject *device_given, PyObject *memory_given, MemoryHandle *memory) {
+    Device device;
+    if (!parse_device("empty", device_given, &device)) {
+        return false;
+    }
+    return is_given(memory_given) ? memory->of_value("empty", memory_given, is_given(device_given), device)
+                                  : memory->of_device("empty", device);
+}
+
+}  // namespace
+
+int array_assign(PyObject *self, PyObject *key, PyObject *value) {
+    if (value == nullptr) {
+        PyErr_SetString(PyExc_TypeError, "elements of an Array cannot be deleted");
+        return -1;
+    }
+    if (key == Py_Ellipsis) {
+        return assign(handle_of(self), value) ? 0 : -1;
+    }
+    Handle view(select_by_key(handle_of(self), key));
+    return view && assign(view.get(), value) ? 0 : -1;
+}
+
+PyObject *copy(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *values[3] = {};
+    Pair pair;
+    via_stream *stream = nullptr;
+    drain();
+    if (!parse_arguments(kCopy, args, nargs, kwnames, values) || !pair.parse("copy", values) ||
+        !parse_stream("copy", values[2], &stream)) {
+        return nullptr;
+    }
+    return none_or_raise(copy_elements(handle_of(pair.dst.get()), handle_of(pair.src.get()), stream));
+}
+
+PyObject *fill(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *values[3] = {};
+    via_stream *stream = nullptr;
+    if (!parse_arguments(kFill, args, nargs, kwnames, values) || !parse_stream("fill", values[2], &stream)) {
+        return nullptr;
+    }
+    Ref dst(as_array("fill", values[0]));
+    Element element;
+    if (!dst || !element.encode("fill", values[1], via_array_dtype(handle_of(dst.get())))) {
+        return nullptr;
+    }
+    via_array *array = handle_of(dst.get());
+    const void *bytes = element.bytes();
+    return none_or_raise(without_gil(worth_unlocking(array), [=] { return via_fill(array, bytes, stream); }));
+}
+
+PyObject *copy_explain(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *values[2] = {};
+    Pair pair;
+    if (!parse_arguments(kExplain, args, nargs, kwnames, values) || !pair.parse("copy_explain", values)) {
+        return nullptr;
+    }
+    char text[4096];
+    int64_t length = 0;
+    via_status status = via_copy_explain(handle_of(pair.dst.get()), handle_of(pair.src.get()), sizeof text, text,
+                                         &length);
+    return status == VIA_OK ? PyUnicode_FromString(text) : raise_status(status);
+}
+
+PyObject *empty(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *values[4] = {};
+    Extents shape;
+    MemoryHandle memory;
+    drain();
+    if (!parse_arguments(kEmpty, args, nargs, kwnames, values) || !parse_extents("empty", "shape", values[0], &shape)) {
+        return nullptr;
+    }
+    int32_t dtype = parse_dtype("empty", values[1]);
+    if (dtype == 0 || !parse_memory(values[2], values[3], &memory)) {
+        return nullptr;
+    }
+    via_array *made = nullptr;
+    via_status status = via_empty(memory.get(), dtype, shape.count, shape.values, nullptr, &made);
+    return new_array_or_raise(status, made, Origin::Allocated);
+}
+
+PyMethodDef kDataMethods[] = {
+    {"copy", method(copy_method), METH_FASTCALL | METH_KEYWORDS,
+     "copy($self, device=None)\n--\n\nA new row-major array with the same elements, on a device if one is named."},
+    {"fill", fill_method, METH_O,
+     "fill($self, value, /)\n--\n\n"
+     "Sets every element: to a number, or to the bytes of one element (for records and any other type)."},
+    {"item", item_method, METH_NOARGS, "item($self)\n--\n\nThe one element as a Python value."},
+    {"tolist", tolist_method, METH_NOARGS, "tolist($self)\n--\n\nThe elements as nested lists of Python values."},
+    {"numpy", numpy_method, METH_NOARGS,
+     "numpy($self)\n--\n\n"
+     "A numpy.ndarray on the same memory: of NumPy's own types, of ml_dtypes' for bfloat16 and float8, of void for "
+     "records."},
+    {"__array__", method(array_protocol), METH_FASTCALL | METH_KEYWORDS,
+     "__array__($self, dtype=None, copy=None)\n--\n\nFor numpy.asarray, where the buffer protocol has no format."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace viapy

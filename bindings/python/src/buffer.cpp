@@ -1,0 +1,228 @@
+// The buffer protocol (PEP 3118), lent and taken.
+#include <cstring>
+#include <new>
+
+#include "dtypes.hpp"
+#include "errors.hpp"
+#include "exchange.hpp"
+#include "loan.hpp"
+
+namespace viapy {
+namespace {
+
+enum Code { kInt = 0, kUInt = 1, kFloat = 2, kComplex = 5, kBool = 6 };
+
+struct Format {
+    int32_t dtype;
+    const char *text;
+};
+
+// int64 is 'l', as NumPy writes it here: to it 'q' is another type of the same size.
+const Format kFormats[] = {
+    {VIA_BOOL, "?"},    {VIA_INT8, "b"},    {VIA_INT16, "h"},      {VIA_INT32, "i"},       {VIA_INT64, "l"},
+    {VIA_UINT8, "B"},   {VIA_UINT16, "H"},  {VIA_UINT32, "I"},     {VIA_UINT64, "L"},      {VIA_FLOAT16, "e"},
+    {VIA_FLOAT32, "f"}, {VIA_FLOAT64, "d"}, {VIA_COMPLEX64, "Zf"}, {VIA_COMPLEX128, "Zd"},
+};
+
+// Records are bytes to every consumer: "12x", which NumPy reads as void. The text lives as long as the view.
+char *record_format(int32_t dtype) {
+    char *text = new (std::nothrow) char[16];
+    if (text != nullptr) {
+        PyOS_snprintf(text, 16, "%dx", -dtype);
+    }
+    return text;
+}
+
+const char *format_of(int32_t dtype) {
+    for (const Format &format : kFormats) {
+        if (format.dtype == dtype) {
+            return format.text;
+        }
+    }
+    return nullptr;
+}
+
+bool refuse(const char *reason) {
+    raise(VIA_ERROR_EXCHANGE, "Array: the buffer protocol cannot take this array: %s", reason);
+    return false;
+}
+
+bool is_host(via_array *array) { return via_array_device_type(array) != VIA_DEVICE_CUDA; }
+
+bool can_lend(via_array *array, int flags) {
+    int32_t dtype = via_array_dtype(array);
+    if (!is_host(array)) {
+        return refuse("it is memory of a device; use copy(device=\"cpu\") or DLPack");
+    }
+    if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE && (via_array_flags(array) & VIA_ARRAY_READ_ONLY) != 0) {
+        return refuse("a writable buffer was asked for, and it is read-only");
+    }
+    if (dtype >= 0 && format_of(dtype) == nullptr) {
+        char name[kDtypeNameCapacity];
+        raise(VIA_ERROR_EXCHANGE,
+              "Array: the buffer protocol has no format for %s: use DLPack, .numpy() with ml_dtypes installed, or "
+              ".view() as an integer type of that size",
+              dtype_text(dtype, name));
+        return false;
+    }
+    return true;
+}
+
+bool has_order(via_array *array, int flags) {
+    bool c = via_array_is_contiguous(array, VIA_ORDER_ROW_MAJOR) != 0;
+    bool f = via_array_is_contiguous(array, VIA_ORDER_COLUMN_MAJOR) != 0;
+    if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !c) {
+        return refuse("row-major memory was asked for, and it is strided; use copy()");
+    }
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !f) {
+        return refuse("column-major memory was asked for, and it is not");
+    }
+    if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !c && !f) {
+        return refuse("contiguous memory was asked for, and it is strided; use copy()");
+    }
+    if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !c) {
+        return refuse("memory without strides was asked for, and it is strided; use copy()");
+    }
+    return true;
+}
+
+// Extents and strides are the array's own, which the view keeps alive.
+static_assert(sizeof(Py_ssize_t) == sizeof(int64_t));
+Py_ssize_t *borrowed(const int64_t *values) { return reinterpret_cast<Py_ssize_t *>(const_cast<int64_t *>(values)); }
+
+// The kind of number behind a native or little-endian format of one letter; -1 for none.
+int32_t code_of_letter(char letter) {
+    if (letter == '?') {
+        return kBool;
+    }
+    if (std::strchr("bhilqn", letter) != nullptr) {
+        return kInt;
+    }
+    if (std::strchr("cBHILQNP", letter) != nullptr) {
+        return kUInt;
+    }
+    return std::strchr("efd", letter) != nullptr ? kFloat : -1;
+}
+
+// Objects are references, which no other library may copy. Names in a format stand between colons.
+bool holds_objects(const char *format) {
+    bool in_name = false;
+    for (; *format != '\0'; ++format) {
+        in_name ^= *format == ':';
+        if (!in_name && (*format == 'O' || *format == '&')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int32_t dtype_of_compound(const char *format, Py_ssize_t itemsize) {
+    bool is_bytes = *format == 'T' || (*format >= '0' && *format <= '9') || *format == 'x' || *format == 's';
+    bool many = format[0] != '\0' && format[1] != '\0';
+    return (is_bytes || many) && !holds_objects(format) ? via_dtype_record(itemsize) : 0;
+}
+
+int32_t dtype_of_format(const char *format, Py_ssize_t itemsize) {
+    if (format == nullptr) {
+        return VIA_UINT8;
+    }
+    bool foreign_order = (*format == '>' || *format == '!') && itemsize > 1;
+    if (std::strchr("@=<>!^|", *format) != nullptr && *format != '\0') {
+        ++format;
+    }
+    if (*format == 'Z' && (format[1] == 'f' || format[1] == 'd') && format[2] == '\0') {
+        return foreign_order ? 0 : pack_dtype(kComplex, itemsize * 8);
+    }
+    int32_t code = *format != '\0' && format[1] == '\0' ? code_of_letter(*format) : -1;
+    if (code < 0) {
+        return foreign_order ? 0 : dtype_of_compound(format, itemsize);
+    }
+    return foreign_order ? 0 : pack_dtype(code, itemsize * 8);
+}
+
+PyObject *wrap_view(const Py_buffer &view, int32_t dtype, Loan *loan) {
+    via_array *array = nullptr;
+    int32_t flags = VIA_WRAP_BYTE_STRIDES | VIA_WRAP_UNCHECKED | (view.readonly ? VIA_WRAP_READ_ONLY : 0);
+    const int64_t *strides = reinterpret_cast<const int64_t *>(view.strides);
+    via_status status = via_wrap(view.buf, dtype, view.ndim, reinterpret_cast<const int64_t *>(view.shape),
+                                 view.ndim > 0 ? strides : nullptr, VIA_DEVICE_CPU, 0, flags, end_loan, loan, &array);
+    if (status != VIA_OK) {
+        raise_status(status);
+        ErrorScope errors;
+        cancel_loan(loan);
+        return nullptr;
+    }
+    return new_array(array, Origin::Buffer);
+}
+
+PyObject *take_view(const char *function, PyObject *object, Py_buffer *view) {
+    int32_t dtype = dtype_of_format(view->format, view->itemsize);
+    Loan *loan = nullptr;
+    if (dtype == 0 || via_dtype_is_valid(dtype) == 0) {
+        raise(VIA_ERROR_DTYPE, "%s: argument 'x': found a buffer of format \"%s\", expected numbers or plain bytes in "
+              "the machine's order", function, view->format);
+    } else if (view->suboffsets != nullptr) {
+        raise(VIA_ERROR_EXCHANGE, "%s: argument 'x': found a buffer of pointers (suboffsets), expected strides",
+              function);
+    } else {
+        loan = new_loan(object, nullptr, view);
+    }
+    if (loan == nullptr) {
+        ErrorScope errors;
+        PyBuffer_Release(view);
+        delete view;
+        return nullptr;
+    }
+    return wrap_view(*view, dtype, loan);
+}
+
+}  // namespace
+
+int get_buffer(PyObject *self, Py_buffer *view, int flags) {
+    via_array *array = handle_of(self);
+    view->obj = nullptr;
+    if (!can_lend(array, flags) || !has_order(array, flags)) {
+        return -1;
+    }
+    int32_t dtype = via_array_dtype(array);
+    char *owned_format = dtype < 0 ? record_format(dtype) : nullptr;
+    if (dtype < 0 && owned_format == nullptr) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    const char *format = dtype < 0 ? owned_format : format_of(dtype);
+    view->buf = via_array_data(array);
+    view->len = via_array_nbytes(array);
+    view->itemsize = via_dtype_bits(dtype) / 8;
+    view->readonly = (via_array_flags(array) & VIA_ARRAY_READ_ONLY) != 0;
+    view->ndim = via_array_ndim(array);
+    view->format = (flags & PyBUF_FORMAT) != 0 ? const_cast<char *>(format) : nullptr;
+    view->shape = (flags & PyBUF_ND) != 0 ? borrowed(via_array_shape(array)) : nullptr;
+    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? borrowed(via_array_byte_strides(array)) : nullptr;
+    view->suboffsets = nullptr;
+    view->internal = owned_format;
+    Py_INCREF(self);
+    view->obj = self;
+    return 0;
+}
+
+void release_buffer(PyObject *, Py_buffer *view) { delete[] static_cast<char *>(view->internal); }
+
+Tried try_buffer(const char *function, PyObject *object, PyObject **out_array) {
+    if (!PyObject_CheckBuffer(object)) {
+        return Tried::Absent;
+    }
+    auto *view = new (std::nothrow) Py_buffer;
+    if (view == nullptr) {
+        PyErr_NoMemory();
+        return Tried::Failed;
+    }
+    if (PyObject_GetBuffer(object, view, PyBUF_FULL_RO) != 0) {
+        delete view;
+        return Tried::Failed;
+    }
+    *out_array = take_view(function, object, view);
+    return *out_array != nullptr ? Tried::Done : Tried::Failed;
+}
+
+}  // namespace viapy

@@ -1,0 +1,194 @@
+// Array.__dlpack__ and __dlpack_device__.
+#include <dlpack/dlpack.h>
+
+#include "errors.hpp"
+#include "exchange.hpp"
+#include "loan.hpp"
+
+namespace viapy {
+namespace {
+
+const char kVersioned[] = "dltensor_versioned";
+const char kLegacy[] = "dltensor";
+
+// A consumer renames the capsule, and then the tensor is no longer ours to delete.
+void drop_versioned(PyObject *capsule) {
+    if (PyCapsule_IsValid(capsule, kVersioned)) {
+        void *tensor = PyCapsule_GetPointer(capsule, kVersioned);
+        via_dlpack_delete(static_cast<DLManagedTensorVersioned *>(tensor));
+    }
+}
+
+void drop_legacy(PyObject *capsule) {
+    if (PyCapsule_IsValid(capsule, kLegacy)) {
+        via_dlpack_delete_legacy(static_cast<DLManagedTensor *>(PyCapsule_GetPointer(capsule, kLegacy)));
+    }
+}
+
+// None and versions before 1 mean the unversioned form.
+bool read_max_version(PyObject *value, via_dlpack_options *options) {
+    if (!is_given(value)) {
+        return true;
+    }
+    Extents version;
+    if (!parse_extents("Array.__dlpack__", "max_version", value, &version)) {
+        return false;
+    }
+    if (version.count != 2) {
+        raise_type("Array.__dlpack__", "max_version", value, "a pair of major and minor version");
+        return false;
+    }
+    auto bounded = [](int64_t number) { return static_cast<int32_t>(number > 9999 ? 9999 : number < 0 ? 0 : number); };
+    options->max_major = bounded(version.values[0]);
+    options->max_minor = options->max_major > 0 ? bounded(version.values[1]) : 0;
+    return true;
+}
+
+bool read_device(PyObject *value, via_dlpack_options *options) {
+    if (!is_given(value)) {
+        return true;
+    }
+    Ref pair(PySequence_Tuple(value));
+    if (!pair || PyTuple_Size(pair.get()) != 2) {
+        PyErr_Clear();
+        raise_type("Array.__dlpack__", "dl_device", value, "a pair of device type and id");
+        return false;
+    }
+    Device device;
+    if (!parse_device("Array.__dlpack__", pair.get(), &device)) {
+        return false;
+    }
+    options->target_device_type = device.type;
+    options->target_device_id = device.id;
+    return true;
+}
+
+bool read_copy(PyObject *value, via_dlpack_options *options) {
+    bool copy = false;
+    if (!parse_bool(value, false, &copy)) {
+        return false;
+    }
+    options->copy = !is_given(value) ? VIA_COPY_IF_NEEDED : copy ? VIA_COPY_ALWAYS : VIA_COPY_NEVER;
+    return true;
+}
+
+// The number a Python consumer gives for its stream as a handle, owned if `wrapped`. For memory the CPU reads only
+// None and -1 mean anything.
+struct ConsumerStream {
+    via_stream *handle = nullptr;
+    bool wrapped = false;
+    ~ConsumerStream() {
+        if (wrapped) {
+            via_stream_release(handle);
+        }
+    }
+};
+
+bool read_cuda_stream(int64_t number, via_array *array, ConsumerStream *out) {
+    if (number == 1 || number == 2) {
+        out->handle = number == 1 ? via_stream_legacy() : via_stream_per_thread();
+        return true;
+    }
+    if (number <= 0) {
+        raise_buffer(VIA_ERROR_INVALID_ARGUMENT,
+                     "Array.__dlpack__: argument 'stream': found %lld, expected None, -1, 1, 2 or a CUstream; 0 "
+                     "could mean either default stream", static_cast<long long>(number));
+        return false;
+    }
+    void *native = reinterpret_cast<void *>(static_cast<intptr_t>(number));
+    via_status status = via_stream_wrap(native, via_array_device_id(array), &out->handle);
+    out->wrapped = status == VIA_OK;
+    return status == VIA_OK || (raise_exchange(status), false);
+}
+
+bool read_stream(PyObject *value, via_array *array, ConsumerStream *out) {
+    if (!is_given(value)) {
+        return true;
+    }
+    int64_t number = 0;
+    if (!parse_int64("Array.__dlpack__", "stream", value, &number)) {
+        return false;
+    }
+    if (number == -1) {
+        out->handle = via_stream_no_sync();
+        return true;
+    }
+    if (via_array_device_type(array) == VIA_DEVICE_CPU) {
+        raise_buffer(VIA_ERROR_INVALID_ARGUMENT,
+                     "Array.__dlpack__: argument 'stream': found %lld, expected None: the array is host memory",
+                     static_cast<long long>(number));
+        return false;
+    }
+    return read_cuda_stream(number, array, out);
+}
+
+PyObject *versioned_capsule(via_array *array, const via_dlpack_options &options, via_stream *stream) {
+    DLManagedTensorVersioned *tensor = nullptr;
+    via_status status = via_to_dlpack(array, &options, stream, &tensor);
+    if (status != VIA_OK) {
+        return raise_exchange(status);
+    }
+    PyObject *capsule = PyCapsule_New(tensor, kVersioned, drop_versioned);
+    if (capsule == nullptr) {
+        via_dlpack_delete(tensor);
+    }
+    return capsule;
+}
+
+PyObject *legacy_capsule(via_array *array, const via_dlpack_options &options, via_stream *stream) {
+    DLManagedTensor *tensor = nullptr;
+    via_status status = via_to_dlpack_legacy(array, &options, stream, &tensor);
+    if (status != VIA_OK) {
+        return raise_exchange(status);
+    }
+    PyObject *capsule = PyCapsule_New(tensor, kLegacy, drop_legacy);
+    if (capsule == nullptr) {
+        via_dlpack_delete_legacy(tensor);
+    }
+    return capsule;
+}
+
+Signature kDlpack = {"Array.__dlpack__", 0, 0, {"stream", "max_version", "dl_device", "copy"}};
+
+PyObject *dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *values[4] = {};
+    via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
+    ConsumerStream stream;
+    via_array *array = handle_of(self);
+    drain();
+    if (!parse_arguments(kDlpack, args, nargs, kwnames, values) || !read_stream(values[0], array, &stream) ||
+        !read_max_version(values[1], &options) || !read_device(values[2], &options) ||
+        !read_copy(values[3], &options)) {
+        return nullptr;
+    }
+    return options.max_major >= 1 ? versioned_capsule(array, options, stream.handle)
+                                  : legacy_capsule(array, options, stream.handle);
+}
+
+// Every consumer asks, so the answer for host memory is kept.
+PyObject *cpu_device() {
+    static PyObject *const pair = Py_BuildValue("(ii)", static_cast<int>(VIA_DEVICE_CPU), 0);
+    Py_XINCREF(pair);
+    return pair;
+}
+
+PyObject *dlpack_device(PyObject *self, PyObject *) {
+    via_array *array = handle_of(self);
+    int32_t type = via_array_device_type(array);
+    return type == VIA_DEVICE_CPU ? cpu_device()
+                                  : Py_BuildValue("(ii)", static_cast<int>(type),
+                                                  static_cast<int>(via_array_device_id(array)));
+}
+
+}  // namespace
+
+PyMethodDef kDlpackMethods[] = {
+    {"__dlpack__", method(dlpack), METH_FASTCALL | METH_KEYWORDS,
+     "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+     "Lends the array as a DLPack capsule. Raises BufferError for whatever DLPack cannot say."},
+    {"__dlpack_device__", dlpack_device, METH_NOARGS,
+     "__dlpack_device__($self)\n--\n\nThe pair of DLPack's device type and the device id."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace viapy

@@ -1,0 +1,263 @@
+// from_dlpack(), and DLPack's part of asarray().
+#include <dlpack/dlpack.h>
+
+#include <cstring>
+
+#include "errors.hpp"
+#include "exchange.hpp"
+#include "gil.hpp"
+#include "loan.hpp"
+
+namespace viapy {
+namespace {
+
+const char kVersioned[] = "dltensor_versioned";
+const char kLegacy[] = "dltensor";
+
+via_dlpack_options options_of(const Wish &wish) {
+    via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
+    options.copy = wish.copy;
+    if (wish.has_device) {
+        options.target_device_type = wish.device.type;
+        options.target_device_id = wish.device.id;
+    }
+    return options;
+}
+
+bool is_large(const DLTensor &tensor) {
+    int64_t elements = tensor.ndim > 0 && tensor.ndim <= VIA_MAX_NDIM && tensor.shape != nullptr ? 1 : 0;
+    for (int32_t i = 0; elements > 0 && i < tensor.ndim; ++i) {
+        if (__builtin_mul_overflow(elements, tensor.shape[i], &elements)) {
+            return true;
+        }
+    }
+    return elements >= kBytesWorthUnlocking;
+}
+
+PyObject *take_versioned(PyObject *capsule, const Wish &wish) {
+    auto *tensor = static_cast<DLManagedTensorVersioned *>(PyCapsule_GetPointer(capsule, kVersioned));
+    via_dlpack_options options = options_of(wish);
+    via_array *array = nullptr;
+    bool unlock = wish.copy == VIA_COPY_ALWAYS && tensor->version.major == 1 && is_large(tensor->dl_tensor);
+    via_status status =
+        without_gil(unlock, [&] { return via_from_dlpack(tensor, &options, nullptr, &array); });
+    if (status != VIA_OK) {
+        return raise_status(status);
+    }
+    PyCapsule_SetName(capsule, "used_dltensor_versioned");
+    return new_array(array, Origin::DLPack);
+}
+
+PyObject *take_legacy(PyObject *capsule, const Wish &wish) {
+    auto *tensor = static_cast<DLManagedTensor *>(PyCapsule_GetPointer(capsule, kLegacy));
+    via_dlpack_options options = options_of(wish);
+    via_array *array = nullptr;
+    bool unlock = wish.copy == VIA_COPY_ALWAYS && is_large(tensor->dl_tensor);
+    via_status status =
+        without_gil(unlock, [&] { return via_from_dlpack_legacy(tensor, &options, nullptr, &array); });
+    if (status != VIA_OK) {
+        return raise_status(status);
+    }
+    PyCapsule_SetName(capsule, "used_dltensor");
+    return new_array(array, Origin::DLPack);
+}
+
+bool add_to(PyObject *dict, const char *name, PyObject *value) {
+    Ref owned(value);
+    return owned && PyDict_SetItemString(dict, name, owned.get()) == 0;
+}
+
+// The newest version that is understood here, and the name of that keyword; made once.
+PyObject *own_version() {
+    static PyObject *const version = Py_BuildValue("(ii)", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
+    Py_XINCREF(version);
+    return version;
+}
+
+// The copy that is always wanted is made here, where it is fast; the other wishes are the producer's to fulfil.
+PyObject *keywords_of(const Wish &wish) {
+    Ref keywords(PyDict_New());
+    bool good = keywords && add_to(keywords.get(), "max_version", own_version());
+    if (good && wish.has_device) {
+        good = add_to(keywords.get(), "dl_device",
+                      Py_BuildValue("(ii)", static_cast<int>(wish.device.type), static_cast<int>(wish.device.id)));
+    }
+    if (good && wish.copy == VIA_COPY_NEVER) {
+        good = add_to(keywords.get(), "copy", boolean(false));
+    }
+    return good ? keywords.give() : nullptr;
+}
+
+// Producers of before 1.0 know none of the keywords and answer TypeError.
+PyObject *call_dlpack(PyObject *function, const Wish &wish) {
+    Ref keywords(keywords_of(wish));
+    Ref nothing(PyTuple_New(0));
+    if (!keywords || !nothing) {
+        return nullptr;
+    }
+    PyObject *capsule = PyObject_Call(function, nothing.get(), keywords.get());
+    if (capsule != nullptr || !PyErr_ExceptionMatches(PyExc_TypeError)) {
+        return capsule;
+    }
+    PyErr_Clear();
+    return PyObject_CallNoArgs(function);
+}
+
+// A capsule of before 1.0 cannot say that its memory is not to be written; that it comes from an Arrow array does.
+PyObject *honour_immutability(PyObject *object, PyObject *capsule, PyObject *array) {
+    const char *name = PyCapsule_GetName(capsule);
+    bool is_legacy = name != nullptr && std::strcmp(name, "used_dltensor") == 0;
+    if (array == nullptr || !is_legacy || PyObject_HasAttrString(object, "__arrow_c_array__") == 0) {
+        return array;
+    }
+    Ref hold(array);
+    via_array *view = nullptr;
+    via_status status = via_array_as_read_only(handle_of(array), &view);
+    return new_array_or_raise(status, view, Origin::DLPack);
+}
+
+const DLPackExchangeAPI *readable_api(PyObject *capsule) {
+    void *found = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
+    PyErr_Clear();
+    auto *header = static_cast<DLPackExchangeAPIHeader *>(found);
+    while (header != nullptr && header->version.major != DLPACK_MAJOR_VERSION) {
+        header = header->prev_api;
+    }
+    return reinterpret_cast<const DLPackExchangeAPI *>(header);
+}
+
+const DLPackExchangeAPI *find_api(PyObject *type) {
+    bool failed = false;
+    Ref capsule(optional_attribute(type, "__dlpack_c_exchange_api__", &failed));
+    PyErr_Clear();
+    return capsule && PyCapsule_CheckExact(capsule.get()) ? readable_api(capsule.get()) : nullptr;
+}
+
+// What was found on types met lately, as the protocol allows. A slot holds its type, so that no other type can be
+// taken for it.
+struct KnownType {
+    PyObject *type;
+    const DLPackExchangeAPI *api;
+};
+KnownType g_known_types[64] = {};
+
+const DLPackExchangeAPI *api_of(PyObject *object) {
+    PyObject *type = reinterpret_cast<PyObject *>(Py_TYPE(object));
+    KnownType &known = g_known_types[(reinterpret_cast<uintptr_t>(type) >> 5) % 64];
+    if (known.type != type) {
+        const DLPackExchangeAPI *api = find_api(type);
+        Ref forgotten(known.type);
+        Py_INCREF(type);
+        known = {type, api};
+    }
+    return known.api;
+}
+
+// Nothing is ordered on this road, so it is left to memory that needs no order: the CPU's.
+PyObject *take_unordered(DLManagedTensorVersioned *tensor) {
+    via_array *array = nullptr;
+    via_status status = via_from_dlpack(tensor, nullptr, via_stream_no_sync(), &array);
+    PyObject *taken = new_array_or_raise(status, array, Origin::DLPack);
+    if (status != VIA_OK) {
+        ErrorScope errors;
+        via_dlpack_delete(tensor);
+    }
+    return taken;
+}
+
+Signature kFromDlpack = {"from_dlpack", 1, 1, {"x", "device", "copy"}};
+
+bool read_wish(PyObject *device, PyObject *copy, Wish *wish) {
+    bool flag = false;
+    wish->has_device = is_given(device);
+    if (!parse_device("from_dlpack", device, &wish->device) || !parse_bool(copy, false, &flag)) {
+        return false;
+    }
+    wish->copy = !is_given(copy) ? VIA_COPY_IF_NEEDED : flag ? VIA_COPY_ALWAYS : VIA_COPY_NEVER;
+    return true;
+}
+
+}  // namespace
+
+PyObject *optional_attribute(PyObject *object, const char *name, bool *out_failed) {
+    PyObject *value = PyObject_GetAttrString(object, name);
+    *out_failed = value == nullptr && !PyErr_ExceptionMatches(PyExc_AttributeError);
+    if (value == nullptr && !*out_failed) {
+        PyErr_Clear();
+    }
+    return value;
+}
+
+PyObject *take_capsule(const char *function, PyObject *capsule, const Wish &wish) {
+    const char *name = PyCapsule_GetName(capsule);
+    PyErr_Clear();
+    if (name != nullptr && std::strcmp(name, kVersioned) == 0) {
+        return take_versioned(capsule, wish);
+    }
+    if (name != nullptr && std::strcmp(name, kLegacy) == 0) {
+        return take_legacy(capsule, wish);
+    }
+    return raise(VIA_ERROR_EXCHANGE,
+                 "%s: found a capsule named \"%s\", expected \"dltensor_versioned\" or \"dltensor\": a tensor can be "
+                 "taken once",
+                 function, name != nullptr ? name : "");
+}
+
+Tried try_exchange_api(const char *, PyObject *object, PyObject **out_array) {
+    const DLPackExchangeAPI *api = api_of(object);
+    if (api == nullptr || api->managed_tensor_from_py_object_no_sync == nullptr) {
+        return Tried::Absent;
+    }
+    DLManagedTensorVersioned *tensor = nullptr;
+    if (api->managed_tensor_from_py_object_no_sync(object, &tensor) != 0) {
+        return Tried::Failed;
+    }
+    if (tensor->version.major == DLPACK_MAJOR_VERSION && tensor->dl_tensor.device.device_type != kDLCPU) {
+        via_dlpack_delete(tensor);
+        return Tried::Absent;
+    }
+    *out_array = take_unordered(tensor);
+    return *out_array != nullptr ? Tried::Done : Tried::Failed;
+}
+
+Tried try_dlpack(const char *function, PyObject *object, const Wish &wish, PyObject **out_array) {
+    bool failed = false;
+    Ref dlpack(optional_attribute(object, "__dlpack__", &failed));
+    if (!dlpack) {
+        return failed ? Tried::Failed : Tried::Absent;
+    }
+    Ref capsule(call_dlpack(dlpack.get(), wish));
+    if (!capsule) {
+        return Tried::Failed;
+    }
+    if (!PyCapsule_CheckExact(capsule.get())) {
+        raise_type(function, "x.__dlpack__()", capsule.get(), "a capsule");
+        return Tried::Failed;
+    }
+    *out_array = honour_immutability(object, capsule.get(), take_capsule(function, capsule.get(), wish));
+    return *out_array != nullptr ? Tried::Done : Tried::Failed;
+}
+
+PyObject *from_dlpack(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *values[3] = {};
+    Wish wish;
+    PyObject *array = nullptr;
+    drain();
+    if (!parse_arguments(kFromDlpack, args, nargs, kwnames, values) || !read_wish(values[1], values[2], &wish)) {
+        return nullptr;
+    }
+    if (PyCapsule_CheckExact(values[0])) {
+        return take_capsule("from_dlpack", values[0], wish);
+    }
+    bool plain = !wish.has_device && wish.copy != VIA_COPY_ALWAYS;
+    Tried tried = plain ? try_exchange_api("from_dlpack", values[0], &array) : Tried::Absent;
+    if (tried == Tried::Absent) {
+        tried = try_dlpack("from_dlpack", values[0], wish, &array);
+    }
+    if (tried == Tried::Absent) {
+        return raise_type("from_dlpack", "x", values[0], "an object with __dlpack__, or a DLPack capsule");
+    }
+    return array;
+}
+
+}  // namespace viapy

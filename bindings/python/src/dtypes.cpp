@@ -1,0 +1,152 @@
+#include "dtypes.hpp"
+
+#include <cstdio>
+
+#include "errors.hpp"
+
+namespace viapy {
+namespace {
+
+// Answers already given, by the identity of the object asked about: types, dtypes and the strings in a program's text.
+// A slot holds its key, so the identity stays meaningful; the number of slots bounds what is held.
+struct Answer {
+    PyObject *key;
+    int32_t dtype;
+};
+constexpr size_t kSlots = 128;
+Answer g_answers[kSlots] = {};
+
+Answer &slot_of(PyObject *key) {
+    size_t bits = reinterpret_cast<uintptr_t>(key) >> 4;
+    return g_answers[(bits ^ bits >> 7) % kSlots];
+}
+
+void remember(PyObject *key, int32_t dtype) {
+    Answer &slot = slot_of(key);
+    PyObject *forgotten = slot.key;
+    Py_INCREF(key);
+    slot = {key, dtype};
+    Py_XDECREF(forgotten);
+}
+
+int32_t named(const char *name) {
+    int32_t dtype = 0;
+    return via_dtype_from_name(name, &dtype) == VIA_OK ? dtype : 0;
+}
+
+int32_t record_of(int64_t nbytes) { return via_dtype_record(nbytes); }
+
+// What to say instead of the function's own words, where a helper written in Python has found the reason.
+int32_t unknown(const char *function, PyObject *value) {
+    raise(VIA_ERROR_DTYPE,
+          "%s: argument 'dtype': found %R, expected an element type: a name such as \"float32\", a dtype of NumPy, "
+          "ml_dtypes, torch or TensorFlow, a type of ctypes, or a number made by the C API",
+          function, value);
+    return 0;
+}
+
+int32_t parse_number(const char *function, PyObject *value) {
+    int overflow = 0;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    bool fits = overflow == 0 && number >= INT32_MIN && number <= INT32_MAX;
+    if (!fits || via_dtype_is_valid(static_cast<int32_t>(number)) == 0) {
+        return unknown(function, value);
+    }
+    return static_cast<int32_t>(number);
+}
+
+// viaduct._interop.name_of_dtype gives the name of whatever is neither a name nor a number, a size for a record, or
+// raises TypeError with the reason.
+int32_t parse_foreign(const char *function, PyObject *value) {
+    Ref module(PyImport_ImportModule("viaduct._interop"));
+    Ref meant(module ? PyObject_CallMethod(module.get(), "name_of_dtype", "O", value) : nullptr);
+    if (!meant) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
+            return 0;
+        }
+        PyObject *type = nullptr, *reason = nullptr, *traceback = nullptr;
+        PyErr_Fetch(&type, &reason, &traceback);
+        Ref hold_type(type), hold_reason(reason), hold_traceback(traceback);
+        raise(VIA_ERROR_DTYPE, "%s: argument 'dtype': %S", function, reason);
+        return 0;
+    }
+    if (PyLong_Check(meant.get())) {
+        int32_t dtype = record_of(PyLong_AsLongLong(meant.get()));
+        return dtype != 0 ? dtype : unknown(function, value);
+    }
+    const char *name = PyUnicode_AsUTF8AndSize(meant.get(), nullptr);
+    int32_t dtype = name != nullptr ? named(name) : 0;
+    PyErr_Clear();
+    return dtype != 0 ? dtype : unknown(function, value);
+}
+
+int32_t parse_text(const char *function, PyObject *value) {
+    const char *name = PyUnicode_AsUTF8AndSize(value, nullptr);
+    if (name == nullptr) {
+        return 0;
+    }
+    int32_t dtype = named(name);
+    return dtype != 0 ? dtype : parse_foreign(function, value);
+}
+
+// dtype objects made so far, by number. Few programs use more than a handful.
+struct Made {
+    int32_t dtype;
+    PyObject *object;
+};
+Made g_made[kSlots] = {};
+
+PyObject *make_dtype_object(int32_t dtype) {
+    Ref name(dtype_name(dtype));
+    Ref module(name ? PyImport_ImportModule("viaduct._interop") : nullptr);
+    if (!module) {
+        return nullptr;
+    }
+    long long record = is_record(dtype) ? -static_cast<long long>(dtype) : 0;
+    return PyObject_CallMethod(module.get(), "dtype_object", "OL", name.get(), record);
+}
+
+}  // namespace
+
+int32_t parse_dtype(const char *function, PyObject *value) {
+    const Answer &known = slot_of(value);
+    if (known.key == value) {
+        return known.dtype;
+    }
+    if (PyLong_CheckExact(value)) {
+        return parse_number(function, value);
+    }
+    int32_t dtype = PyUnicode_Check(value) ? parse_text(function, value) : parse_foreign(function, value);
+    if (dtype != 0) {
+        remember(value, dtype);
+    }
+    return dtype;
+}
+
+PyObject *dtype_object(int32_t dtype) {
+    Made &slot = g_made[static_cast<uint32_t>(dtype * 0x9E3779B1u) >> 25];
+    if (slot.dtype != dtype || slot.object == nullptr) {
+        PyObject *object = make_dtype_object(dtype);
+        if (object == nullptr) {
+            return nullptr;
+        }
+        Py_XDECREF(slot.object);
+        slot = {dtype, object};
+    }
+    Py_INCREF(slot.object);
+    return slot.object;
+}
+
+const char *dtype_text(int32_t dtype, char *name) {
+    if (via_dtype_name(dtype, kDtypeNameCapacity, name) != VIA_OK) {
+        std::snprintf(name, kDtypeNameCapacity, "dtype 0x%x", static_cast<unsigned>(dtype));
+    }
+    return name;
+}
+
+PyObject *dtype_name(int32_t dtype) {
+    char name[kDtypeNameCapacity];
+    return PyUnicode_FromString(dtype_text(dtype, name));
+}
+
+}  // namespace viapy

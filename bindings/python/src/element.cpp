@@ -1,0 +1,189 @@
+#include "element.hpp"
+
+#include <cstring>
+
+#include "arguments.hpp"
+#include "dtypes.hpp"
+#include "errors.hpp"
+
+namespace viapy {
+namespace {
+
+enum Code { kInt = 0, kUInt = 1, kFloat = 2, kComplex = 5, kBool = 6 };
+
+bool wrong_type(const char *function, PyObject *value, int32_t dtype) {
+    char name[kDtypeNameCapacity];
+    Ref hold;
+    raise(VIA_ERROR_DTYPE, "%s: argument 'value': found %s, expected what %s can hold", function,
+          type_name(value, &hold), dtype_text(dtype, name));
+    return false;
+}
+
+bool out_of_range(const char *function, PyObject *value, int32_t dtype) {
+    char name[kDtypeNameCapacity];
+    PyErr_Clear();
+    raise(VIA_ERROR_OVERFLOW, "%s: argument 'value': found %R, which %s cannot hold", function, value,
+          dtype_text(dtype, name));
+    return false;
+}
+
+// Little-endian, as every machine that this library is built for.
+template <class Number>
+void put(unsigned char *out, Number number) {
+    std::memcpy(out, &number, sizeof number);
+}
+
+bool encode_integer(const char *function, PyObject *value, int32_t dtype, unsigned char *out) {
+    Ref index(PyNumber_Index(value));
+    if (!index) {
+        PyErr_Clear();
+        return wrong_type(function, value, dtype);
+    }
+    int bits = bits_of(dtype);
+    if (code_of(dtype) == kUInt) {
+        unsigned long long number = PyLong_AsUnsignedLongLong(index.get());
+        if (PyErr_Occurred() != nullptr || (bits < 64 && number >> bits != 0)) {
+            return out_of_range(function, value, dtype);
+        }
+        put(out, number);
+        return true;
+    }
+    long long number = PyLong_AsLongLong(index.get());
+    long long limit = 1LL << (bits - 2 >= 0 ? bits - 1 : 0) % 64;
+    if (PyErr_Occurred() != nullptr || (bits < 64 && (number < -limit || number >= limit))) {
+        return out_of_range(function, value, dtype);
+    }
+    put(out, bits < 8 ? number & ((1LL << bits) - 1) : number);
+    return true;
+}
+
+bool encode_float(const char *function, PyObject *value, int32_t dtype, unsigned char *out) {
+    double number = PyFloat_AsDouble(value);
+    if (PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        return wrong_type(function, value, dtype);
+    }
+    if (bits_of(dtype) == 32) {
+        put(out, static_cast<float>(number));
+    } else {
+        put(out, number);
+    }
+    return true;
+}
+
+bool encode_complex(const char *function, PyObject *value, int32_t dtype, unsigned char *out) {
+    double real = PyComplex_RealAsDouble(value);
+    double imaginary = PyErr_Occurred() == nullptr ? PyComplex_ImagAsDouble(value) : 0;
+    if (PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        return wrong_type(function, value, dtype);
+    }
+    if (bits_of(dtype) == 64) {
+        put(out, static_cast<float>(real));
+        put(out + 4, static_cast<float>(imaginary));
+    } else {
+        put(out, real);
+        put(out + 8, imaginary);
+    }
+    return true;
+}
+
+bool encode_bool(PyObject *value, unsigned char *out) {
+    int truth = PyObject_IsTrue(value);
+    out[0] = truth == 1;
+    return truth >= 0;
+}
+
+bool is_wide_float(int32_t dtype) {
+    return code_of(dtype) == kFloat && (bits_of(dtype) == 32 || bits_of(dtype) == 64);
+}
+
+bool is_wide_complex(int32_t dtype) {
+    return code_of(dtype) == kComplex && (bits_of(dtype) == 64 || bits_of(dtype) == 128);
+}
+
+bool is_integer(int32_t dtype) {
+    return (code_of(dtype) == kInt || code_of(dtype) == kUInt) && bits_of(dtype) <= 64;
+}
+
+int64_t element_bytes(int32_t dtype) { return (via_dtype_bits(dtype) + 7) / 8; }
+
+}  // namespace
+
+bool Element::encode(const char *function, PyObject *value, int32_t dtype) {
+    if (PyBytes_Check(value)) {
+        return take_bytes(function, value, dtype);
+    }
+    if (is_record(dtype)) {
+        return wrong_type(function, value, dtype);
+    }
+    if (!encode_number(function, value, dtype)) {
+        return false;
+    }
+    return lanes_of(dtype) == 1 || repeat(bits_of(dtype) / 8, lanes_of(dtype));
+}
+
+bool Element::encode_number(const char *function, PyObject *value, int32_t dtype) {
+    if (is_wide_float(dtype)) {
+        return encode_float(function, value, dtype, number_);
+    }
+    if (is_integer(dtype)) {
+        return encode_integer(function, value, dtype, number_);
+    }
+    if (is_wide_complex(dtype)) {
+        return encode_complex(function, value, dtype, number_);
+    }
+    if (code_of(dtype) == kBool) {
+        return encode_bool(value, number_);
+    }
+    return encode_elsewhere(function, value, dtype);
+}
+
+// Narrow floats are rounded by the struct module and by ml_dtypes.
+bool Element::encode_elsewhere(const char *function, PyObject *value, int32_t dtype) {
+    Ref module(PyImport_ImportModule("viaduct._interop"));
+    Ref name(dtype_name(pack_dtype(code_of(dtype), bits_of(dtype))));
+    Ref bytes(module && name ? PyObject_CallMethod(module.get(), "encode", "OO", value, name.get()) : nullptr);
+    if (!bytes) {
+        if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+            return out_of_range(function, value, dtype);
+        }
+        return false;
+    }
+    char *text = nullptr;
+    Py_ssize_t length = 0;
+    if (PyBytes_AsStringAndSize(bytes.get(), &text, &length) != 0) {
+        return false;
+    }
+    std::memcpy(number_, text, static_cast<size_t>(length < 16 ? length : 16));
+    return true;
+}
+
+bool Element::take_bytes(const char *function, PyObject *value, int32_t dtype) {
+    char *text = nullptr;
+    Py_ssize_t length = 0;
+    if (PyBytes_AsStringAndSize(value, &text, &length) != 0) {
+        return false;
+    }
+    if (length != element_bytes(dtype)) {
+        char name[kDtypeNameCapacity];
+        raise(VIA_ERROR_INVALID_ARGUMENT, "%s: argument 'value': found %zd bytes, expected the %lld of one %s", function,
+              length, static_cast<long long>(element_bytes(dtype)), dtype_text(dtype, name));
+        return false;
+    }
+    held_ = Ref::share(value);
+    bytes_ = text;
+    return true;
+}
+
+bool Element::repeat(int64_t nbytes, int32_t lanes) {
+    held_ = Ref(PyBytes_FromStringAndSize(nullptr, nbytes * lanes));
+    char *text = held_ ? PyBytes_AsString(held_.get()) : nullptr;
+    for (int32_t i = 0; text != nullptr && i < lanes; ++i) {
+        std::memcpy(text + i * nbytes, number_, static_cast<size_t>(nbytes));
+    }
+    bytes_ = text;
+    return text != nullptr;
+}
+
+}  // namespace viapy

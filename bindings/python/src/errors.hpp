@@ -1,0 +1,27 @@
+// From a via_status to the Python exception of its kind.
+#pragma once
+
+#include "python.hpp"
+
+namespace viapy {
+
+// Makes the exception classes and adds them to the module.
+bool add_exceptions(PyObject *module);
+
+// All of these set an exception and return NULL. The first two tell what via_last_error() tells, and so must be
+// called before any other function of the library.
+PyObject *raise_status(int32_t status);
+
+// The same where a protocol demands BufferError for whatever an exchange refuses.
+PyObject *raise_exchange(int32_t status);
+
+// For what this layer finds out itself: the status's kind with a text of PyUnicode_FromFormat.
+PyObject *raise(int32_t status, const char *format, ...);
+
+// "function: argument 'x': found an instance of T, expected ..."; the kind is VIA_ERROR_DTYPE's, a TypeError.
+PyObject *raise_type(const char *function, const char *argument, PyObject *found, const char *expected);
+
+// A BufferError with a text of PyUnicode_FromFormat, whatever the status.
+PyObject *raise_buffer(int32_t status, const char *format, ...);
+
+}  // namespace viapy

@@ -1,0 +1,42 @@
+// Taking arrays from other libraries, and lending them.
+#pragma once
+
+#include "array.hpp"
+
+namespace viapy {
+
+// What the caller of from_dlpack() or asarray() wants beside the array itself.
+struct Wish {
+    bool has_device = false;
+    Device device;
+    int32_t copy = VIA_COPY_IF_NEEDED;
+};
+
+// Outcomes of trying one protocol: an Array; nothing, because the object does not speak it; or an exception.
+enum class Tried { Done, Absent, Failed };
+
+Tried try_exchange_api(const char *function, PyObject *object, PyObject **out_array);
+Tried try_dlpack(const char *function, PyObject *object, const Wish &wish, PyObject **out_array);
+Tried try_cuda_array_interface(const char *function, PyObject *object, PyObject **out_array);
+Tried try_buffer(const char *function, PyObject *object, PyObject **out_array);
+Tried try_array_interface(const char *function, PyObject *object, PyObject **out_array);
+Tried try_arrow(const char *function, PyObject *object, PyObject **out_array);
+
+// The array of a DLPack capsule, which is marked as used on success and left as it was on failure.
+PyObject *take_capsule(const char *function, PyObject *capsule, const Wish &wish);
+
+// asarray(): an Array of whatever lends its memory; each protocol in turn.
+PyObject *as_array(const char *function, PyObject *object);
+
+// An attribute, NULL without an exception if there is none (or if asking for it says so by AttributeError).
+PyObject *optional_attribute(PyObject *object, const char *name, bool *out_failed);
+
+// Puts __dlpack_c_exchange_api__ on the type.
+bool add_exchange_api(PyObject *type);
+
+PyObject *wrap(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *asarray(PyObject *, PyObject *object);
+PyObject *from_dlpack(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *from_arrow(PyObject *, PyObject *object);
+
+}  // namespace viapy

@@ -1,0 +1,53 @@
+// Python objects for the library's other handles: memory, streams, events, tasks, batches, files.
+#pragma once
+
+#include "arguments.hpp"
+#include "python.hpp"
+
+namespace viapy {
+
+enum class HandleKind { Memory, Stream, Event, Task, Batch, File };
+
+// An object of the kind that takes the handle over, or holds it once more if it is borrowed. NULL is None.
+PyObject *new_handle(HandleKind kind, void *owned);
+PyObject *share_handle(HandleKind kind, void *borrowed);
+
+// The handle in an object; false with TypeError set if it is none of that kind. None is refused.
+bool handle_of_kind(HandleKind kind, const char *function, const char *argument, PyObject *object, void **out);
+
+inline bool stream_of(const char *function, const char *argument, PyObject *object, via_stream **out) {
+    void *handle = nullptr;
+    bool good = handle_of_kind(HandleKind::Stream, function, argument, object, &handle);
+    *out = static_cast<via_stream *>(handle);
+    return good;
+}
+
+bool add_handle_types(PyObject *module);
+
+// A place to allocate from for the length of a call; NULL inside means plain host memory.
+class MemoryHandle {
+public:
+    MemoryHandle() = default;
+    ~MemoryHandle() { via_memory_release(memory_); }
+    MemoryHandle(const MemoryHandle &) = delete;
+    MemoryHandle &operator=(const MemoryHandle &) = delete;
+    via_memory *get() const { return memory_; }
+
+    // The usual memory of a device.
+    bool of_device(const char *function, const Device &device);
+
+    // "host", "pinned", "device", "pool" or "managed", on the device; or a Memory, which must be on the device if one
+    // was named.
+    bool of_value(const char *function, PyObject *value, bool device_named, const Device &device);
+
+    bool create(int32_t kind, int32_t device_id);
+    via_memory *give() { return std::exchange(memory_, nullptr); }
+
+private:
+    via_memory *memory_ = nullptr;
+};
+
+// memory(kind="host", device=None, *, alloc=None, free=None)
+PyObject *memory(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+
+}  // namespace viapy

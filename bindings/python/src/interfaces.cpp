@@ -1,0 +1,247 @@
+// __array_interface__ and __cuda_array_interface__, lent and taken.
+#include <cstring>
+
+#include "errors.hpp"
+#include "exchange.hpp"
+#include "loan.hpp"
+
+namespace viapy {
+namespace {
+
+bool set(PyObject *dict, const char *key, PyObject *value) {
+    Ref owned(value);
+    return owned && PyDict_SetItemString(dict, key, owned.get()) == 0;
+}
+
+PyObject *address_pair(const via_array_interface &description) {
+    return Py_BuildValue("(NN)", PyLong_FromVoidPtr(description.address), boolean(description.read_only != 0));
+}
+
+PyObject *dict_of(const via_array_interface &description, bool is_cuda) {
+    Ref dict(PyDict_New());
+    PyObject *strides = description.has_strides != 0 ? tuple_of(description.strides, description.ndim) : none();
+    bool good = dict && set(dict.get(), "shape", tuple_of(description.shape, description.ndim)) &&
+                set(dict.get(), "typestr", PyUnicode_FromString(description.typestr)) &&
+                set(dict.get(), "data", address_pair(description)) && set(dict.get(), "strides", strides) &&
+                set(dict.get(), "version", PyLong_FromLong(description.version));
+    if (good && is_cuda) {
+        PyObject *stream = description.has_stream != 0 ? PyLong_FromLongLong(description.stream) : none();
+        good = set(dict.get(), "stream", stream);
+    }
+    return good ? dict.give() : nullptr;
+}
+
+// What the protocol cannot say is an absent attribute to those who look: numpy.asarray goes on to __array__.
+PyObject *absent(PyObject *self, const char *name, const char *reason) {
+    PyErr_Format(PyExc_AttributeError, "Array has no %s here: %s", name, reason);
+    (void)self;
+    return nullptr;
+}
+
+PyObject *get_array_interface(PyObject *self, void *) {
+    via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
+    via_status status = via_to_array_interface(handle_of(self), &description);
+    return status == VIA_OK ? dict_of(description, false) : absent(self, "__array_interface__", via_last_error());
+}
+
+PyObject *get_cuda_array_interface(PyObject *self, void *) {
+    int32_t device = via_array_device_type(handle_of(self));
+    if (device == VIA_DEVICE_CPU) {
+        return absent(self, "__cuda_array_interface__", "it is host memory");
+    }
+    via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
+    via_status status = via_to_cuda_array_interface(handle_of(self), nullptr, &description);
+    return status == VIA_OK ? dict_of(description, true) : raise_status(status);
+}
+
+// Whether the fields of a record, listed by "descr", hold Python objects: references, which no library may copy.
+bool lists_objects(PyObject *fields) {
+    if (PyUnicode_Check(fields)) {
+        return PyUnicode_FindChar(fields, 'O', 0, 2, 1) >= 0;
+    }
+    if (!PyList_Check(fields)) {
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < PyList_Size(fields); ++i) {
+        PyObject *field = PyList_GetItem(fields, i);
+        bool has_type = PyTuple_Check(field) && PyTuple_Size(field) >= 2;
+        if (has_type && lists_objects(PyTuple_GetItem(field, 1))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Reads one description, naming what is wrong with it.
+class Reader {
+public:
+    Reader(const char *function, const char *protocol, PyObject *dict)
+        : function_(function), protocol_(protocol), dict_(dict) {}
+
+    bool read(bool is_cuda, via_array_interface *out) {
+        return read_version(out) && read_typestr(out) && read_descr() && read_shape(out) && read_strides(out) && read_data(out) &&
+               read_mask() && (!is_cuda || read_stream(out));
+    }
+
+private:
+    PyObject *find(const char *key) {
+        PyObject *value = PyDict_GetItemString(dict_, key);
+        return is_given(value) ? value : nullptr;
+    }
+
+    bool wrong(const char *key, const char *expected) {
+        PyErr_Clear();
+        PyObject *found = PyDict_GetItemString(dict_, key);
+        raise(VIA_ERROR_EXCHANGE, "%s: argument 'x': %s: found %R as \"%s\", expected %s", function_, protocol_,
+              found != nullptr ? found : Py_None, key, expected);
+        return false;
+    }
+
+    bool read_version(via_array_interface *out) {
+        PyObject *version = find("version");
+        long number = version != nullptr ? PyLong_AsLong(version) : 3;
+        if (PyErr_Occurred() != nullptr || number < 0 || number > 3) {
+            return wrong("version", "at most 3");
+        }
+        out->version = 3;  // what was added up to it reads as absent in older ones
+        return true;
+    }
+
+    bool read_typestr(via_array_interface *out) {
+        PyObject *typestr = find("typestr");
+        const char *text = typestr != nullptr && PyUnicode_Check(typestr) ? PyUnicode_AsUTF8AndSize(typestr, nullptr)
+                                                                          : nullptr;
+        if (text == nullptr || std::strlen(text) >= sizeof out->typestr) {
+            return wrong("typestr", "a text such as \"<f4\"");
+        }
+        std::strcpy(out->typestr, text);
+        return true;
+    }
+
+    bool read_descr() {
+        PyObject *fields = find("descr");
+        return fields == nullptr || !lists_objects(fields) || wrong("descr", "no Python objects");
+    }
+
+    bool read_shape(via_array_interface *out) {
+        PyObject *shape = find("shape");
+        Extents extents;
+        if (shape == nullptr || !PyTuple_Check(shape)) {
+            return wrong("shape", "a tuple");
+        }
+        if (!parse_extents(function_, protocol_, shape, &extents)) {
+            return false;
+        }
+        out->ndim = extents.count;
+        std::memcpy(out->shape, extents.values, sizeof(int64_t) * static_cast<size_t>(extents.count));
+        return true;
+    }
+
+    bool read_strides(via_array_interface *out) {
+        PyObject *strides = find("strides");
+        if (strides == nullptr) {
+            return true;
+        }
+        Extents steps;
+        if (!PyTuple_Check(strides) || PyTuple_Size(strides) != out->ndim) {
+            return wrong("strides", "None, or a tuple as long as the shape");
+        }
+        if (!parse_extents(function_, protocol_, strides, &steps)) {
+            return false;
+        }
+        out->has_strides = 1;
+        std::memcpy(out->strides, steps.values, sizeof(int64_t) * static_cast<size_t>(steps.count));
+        return true;
+    }
+
+    bool read_data(via_array_interface *out) {
+        PyObject *data = find("data");
+        if (data == nullptr || !PyTuple_Check(data) || PyTuple_Size(data) != 2) {
+            return wrong("data", "a pair of address and read-only flag");
+        }
+        unsigned long long address = PyLong_Check(PyTuple_GetItem(data, 0))
+                                         ? PyLong_AsUnsignedLongLong(PyTuple_GetItem(data, 0))
+                                         : (PyErr_SetNone(PyExc_TypeError), 0);
+        int read_only = PyErr_Occurred() == nullptr ? PyObject_IsTrue(PyTuple_GetItem(data, 1)) : -1;
+        if (read_only < 0) {
+            return wrong("data", "a pair of address and read-only flag");
+        }
+        out->address = reinterpret_cast<void *>(static_cast<uintptr_t>(address));
+        out->read_only = read_only;
+        return true;
+    }
+
+    bool read_mask() { return find("mask") == nullptr || wrong("mask", "none: Viaduct has no masked arrays"); }
+
+    bool read_stream(via_array_interface *out) {
+        PyObject *stream = find("stream");
+        if (stream == nullptr) {
+            return true;
+        }
+        out->has_stream = 1;
+        out->stream = PyLong_Check(stream) ? PyLong_AsLongLong(stream) : 0;
+        return (PyErr_Occurred() == nullptr && out->stream > 0) || wrong("stream", "None, 1, 2 or a CUstream");
+    }
+
+    const char *function_;
+    const char *protocol_;
+    PyObject *dict_;
+};
+
+using Importer = via_status (*)(const via_array_interface *, via_release_fn, void *, via_array **);
+
+// The description borrows from the object, so the object is what is held.
+PyObject *import_description(Importer importer, const via_array_interface &description, PyObject *object) {
+    Loan *loan = new_loan(object, nullptr);
+    if (loan == nullptr) {
+        return nullptr;
+    }
+    via_array *array = nullptr;
+    via_status status = importer(&description, end_loan, loan, &array);
+    if (status != VIA_OK) {
+        raise_status(status);
+        ErrorScope errors;
+        cancel_loan(loan);
+        return nullptr;
+    }
+    return new_array(array, Origin::ArrayInterface);
+}
+
+Tried try_interface(const char *function, PyObject *object, const char *name, bool is_cuda, Importer importer,
+                    PyObject **out_array) {
+    bool failed = false;
+    Ref dict(optional_attribute(object, name, &failed));
+    if (!dict) {
+        return failed ? Tried::Failed : Tried::Absent;
+    }
+    if (!PyDict_Check(dict.get())) {
+        raise_type(function, name, dict.get(), "a dict");
+        return Tried::Failed;
+    }
+    via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
+    if (!Reader(function, name, dict.get()).read(is_cuda, &description)) {
+        return Tried::Failed;
+    }
+    *out_array = import_description(importer, description, object);
+    return *out_array != nullptr ? Tried::Done : Tried::Failed;
+}
+
+}  // namespace
+
+Tried try_array_interface(const char *function, PyObject *object, PyObject **out_array) {
+    return try_interface(function, object, "__array_interface__", false, via_from_array_interface, out_array);
+}
+
+Tried try_cuda_array_interface(const char *function, PyObject *object, PyObject **out_array) {
+    return try_interface(function, object, "__cuda_array_interface__", true, via_from_cuda_array_interface,
+                         out_array);
+}
+
+PyGetSetDef kInterfaceGetters[] = {
+    {"__array_interface__", get_array_interface, nullptr, "NumPy's description of host memory.", nullptr},
+    {"__cuda_array_interface__", get_cuda_array_interface, nullptr,
+     "The description of device memory, version 3; absent for host memory.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+}  // namespace viapy

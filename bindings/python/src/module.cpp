@@ -1,0 +1,108 @@
+#include "module.hpp"
+
+#include "array.hpp"
+#include "array_data.hpp"
+#include "errors.hpp"
+#include "exchange.hpp"
+#include "handles.hpp"
+#include "loan.hpp"
+#include "structs.hpp"
+
+namespace viapy {
+namespace {
+
+PyObject *version(PyObject *, PyObject *) {
+    int number = via_version();
+    return Py_BuildValue("(iii)", number / 1000000, number / 1000 % 1000, number % 1000);
+}
+
+PyObject *stats(PyObject *, PyObject *) {
+    drain();
+    via_stats_info info = VIA_STATS_INFO_INIT;
+    via_status status = via_stats(&info);
+    return status == VIA_OK ? dict_of_struct(kStatsInfo, &info) : raise_status(status);
+}
+
+PyObject *set_num_threads(PyObject *, PyObject *given) {
+    int64_t count = 0;
+    if (!parse_int64("set_num_threads", "count", given, &count)) {
+        return nullptr;
+    }
+    int32_t clamped = static_cast<int32_t>(count < -1 ? -1 : count > 1 << 30 ? 1 << 30 : count);
+    via_status status = via_set_num_threads(clamped);
+    return status == VIA_OK ? none() : raise_status(status);
+}
+
+PyObject *num_threads(PyObject *, PyObject *) { return PyLong_FromLong(via_num_threads()); }
+
+PyMethodDef kFunctions[] = {
+    {"wrap", method(wrap), METH_FASTCALL | METH_KEYWORDS,
+     "wrap(ptr, shape, dtype, *, strides=None, device='cpu', owner=None, release=None, readonly=False, "
+     "unchecked=False)\n--\n\n"
+     "An array on memory that exists; nothing is copied and nothing is touched.\n\n"
+     "`ptr` is an address: an integer, a pointer of ctypes or cffi, or an object with `ptr` or `data_ptr`. `strides` "
+     "are in bytes, row-major if not given. `owner` is kept alive until the last view and export is gone; then "
+     "`release`, if given, is called once without arguments. On failure it is not called."},
+    {"asarray", asarray, METH_O,
+     "asarray(x, /)\n--\n\n"
+     "An array on the memory of another library's array, by DLPack, the CUDA array interface, the buffer protocol, "
+     "the array interface or Arrow: whichever works first. Never a copy."},
+    {"from_dlpack", method(from_dlpack), METH_FASTCALL | METH_KEYWORDS,
+     "from_dlpack(x, /, *, device=None, copy=None)\n--\n\n"
+     "An array on the memory of an object with __dlpack__, or of a DLPack capsule. `copy` True always copies, False "
+     "never, None only where it must."},
+    {"from_arrow", from_arrow, METH_O,
+     "from_arrow(x, /)\n--\n\n"
+     "A read-only array on the memory of an Arrow array without nulls (or of its pair of capsules)."},
+    {"empty", method(empty), METH_FASTCALL | METH_KEYWORDS,
+     "empty(shape, dtype, device='cpu', memory=None)\n--\n\n"
+     "A new row-major array, its elements not initialised. `memory` is a Memory, or \"host\", \"pinned\", "
+     "\"device\", \"pool\" or \"managed\"."},
+    {"copy", method(copy), METH_FASTCALL | METH_KEYWORDS,
+     "copy(dst, src, stream=None)\n--\n\n"
+     "Copies between two arrays of equal shape and dtype, of any layout; each may be whatever asarray() takes. Returns "
+     "when done; with a stream, once the copy is queued."},
+    {"fill", method(fill), METH_FASTCALL | METH_KEYWORDS,
+     "fill(dst, value, stream=None)\n--\n\nSets every element to a number, or to the bytes of one element."},
+    {"copy_explain", method(copy_explain), METH_FASTCALL | METH_KEYWORDS,
+     "copy_explain(dst, src)\n--\n\nHow copy(dst, src) would be done, as text; nothing is copied."},
+    {"memory", method(memory), METH_FASTCALL | METH_KEYWORDS,
+     "memory(kind='host', device='cpu', *, alloc=None, free=None)\n--\n\n"
+     "A place to allocate from, for empty(). With `alloc(nbytes, alignment, stream) -> address` and "
+     "`free(address, nbytes, stream)`, the caller's own."},
+    {"version", version, METH_NOARGS, "version()\n--\n\nThe version of the library: (major, minor, patch)."},
+    {"stats", stats, METH_NOARGS, "stats()\n--\n\nWhat is alive now, as a dict of counts."},
+    {"set_num_threads", set_num_threads, METH_O,
+     "set_num_threads(count, /)\n--\n\n"
+     "Sets how many threads, the caller's included, one host copy may use; 0 goes back to the default."},
+    {"num_threads", num_threads, METH_NOARGS, "num_threads()\n--\n\nHow many threads one host copy may use now."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+// Types, exceptions and the table of C functions belong to the one interpreter that imported them first.
+bool is_main_interpreter() {
+    if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) {
+        return true;
+    }
+    PyErr_SetString(PyExc_ImportError,
+                    "viaduct cannot be imported in a subinterpreter: its arrays belong to the main interpreter");
+    return false;
+}
+
+bool library_serves_this_module() {
+    if (via_require(VIA_VERSION_MAJOR, VIA_VERSION_MINOR) == VIA_OK) {
+        return true;
+    }
+    PyErr_SetString(PyExc_ImportError, via_last_error());
+    return false;
+}
+
+}  // namespace
+
+int init_module(PyObject *module) {
+    bool good = is_main_interpreter() && library_serves_this_module() && init_loans() && add_exceptions(module) &&
+                add_array_type(module) && add_handle_types(module) && PyModule_AddFunctions(module, kFunctions) == 0;
+    return good ? 0 : -1;
+}
+
+}  // namespace viapy

@@ -1,0 +1,119 @@
+#include "raw.hpp"
+
+namespace viapy {
+namespace {
+
+bool wrong_length(const char *function, const char *argument, int32_t found, int32_t expected) {
+    raise(VIA_ERROR_SHAPE, "%s: argument '%s': found %d entries, expected %d", function, argument,
+          static_cast<int>(found), static_cast<int>(expected));
+    return false;
+}
+
+}  // namespace
+
+bool raw_array(const char *function, const char *argument, PyObject *value, via_array **out) {
+    *out = nullptr;
+    if (value == Py_None) {
+        return true;
+    }
+    if (!is_array(value)) {
+        raise_type(function, argument, value, "an Array");
+        return false;
+    }
+    *out = handle_of(value);
+    return true;
+}
+
+bool raw_handle(HandleKind kind, const char *function, const char *argument, PyObject *value, void **out) {
+    *out = nullptr;
+    return value == Py_None || handle_of_kind(kind, function, argument, value, out);
+}
+
+bool raw_address(const char *function, const char *argument, PyObject *value, void **out) {
+    *out = nullptr;
+    if (value == Py_None) {
+        return true;
+    }
+    unsigned long long address = PyLong_Check(value) ? PyLong_AsUnsignedLongLong(value) : 0;
+    if (!PyLong_Check(value) || PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        raise_type(function, argument, value, "an address (an integer of 64 bits), or None");
+        return false;
+    }
+    *out = reinterpret_cast<void *>(static_cast<uintptr_t>(address));
+    return true;
+}
+
+bool raw_text(const char *function, const char *argument, PyObject *value, char **out) {
+    *out = nullptr;
+    if (value == Py_None) {
+        return true;
+    }
+    if (!PyUnicode_Check(value)) {
+        raise_type(function, argument, value, "a str");
+        return false;
+    }
+    *out = const_cast<char *>(PyUnicode_AsUTF8AndSize(value, nullptr));
+    return *out != nullptr;
+}
+
+bool raw_extents(const char *function, const char *argument, PyObject *value, Extents *out) {
+    return value == Py_None || parse_extents(function, argument, value, out);
+}
+
+bool raw_per_axis(const char *function, const char *argument, PyObject *value, int32_t ndim, Extents *hold,
+                  int64_t **out) {
+    *out = nullptr;
+    if (value == Py_None) {
+        return true;
+    }
+    if (!parse_extents(function, argument, value, hold)) {
+        return false;
+    }
+    *out = hold->values;
+    return hold->count == ndim || wrong_length(function, argument, hold->count, ndim);
+}
+
+PyObject *append_output(PyObject *result, PyObject *output) {
+    Ref before(result), added(output);
+    if (!added || !before) {
+        return nullptr;
+    }
+    if (result == Py_None) {
+        return added.give();
+    }
+    return PyTuple_Pack(2, result, output);
+}
+
+bool ArrayList::parse(const char *function, const char *argument, PyObject *sequence) {
+    sequence_ = Ref(PySequence_Tuple(sequence));
+    if (!sequence_) {
+        PyErr_Clear();
+        raise_type(function, argument, sequence, "a sequence of Arrays");
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_Size(sequence_.get()); ++i) {
+        via_array *handle = nullptr;
+        if (!raw_array(function, argument, PyTuple_GetItem(sequence_.get(), i), &handle)) {
+            return false;
+        }
+        handles_.push_back(handle);
+    }
+    return true;
+}
+
+bool ArrayList::has_length(const char *function, const char *argument, int32_t expected) const {
+    int32_t found = static_cast<int32_t>(handles_.size());
+    return found == expected || wrong_length(function, argument, found, expected);
+}
+
+bool Axes::parse(const char *function, const char *argument, PyObject *value) {
+    given_ = value != Py_None;
+    return !given_ || parse_axes(function, argument, value, &count_, values_);
+}
+
+bool Axes::has_length(const char *function, const char *argument, int32_t expected) const {
+    return !given_ || count_ == expected || wrong_length(function, argument, count_, expected);
+}
+
+}  // namespace viapy

@@ -1,0 +1,465 @@
+"""Memory that already exists, as strided arrays that every runtime can use.
+
+Wrap a pointer once; lend it without a copy to NumPy, PyTorch, JAX and whatever else speaks DLPack, the buffer protocol,
+an array interface or Arrow; copy it, when a copy is wanted, at the speed of the hardware.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from types import EllipsisType
+from typing import Any, ClassVar, Literal, Protocol, SupportsIndex, TypeAlias, final
+
+from typing_extensions import Buffer, CapsuleType
+
+from . import _viaduct as raw
+
+__all__ = [
+    "Array",
+    "Batch",
+    "CallbackError",
+    "CancelledError",
+    "CudaError",
+    "DTypeError",
+    "DeviceError",
+    "Error",
+    "Event",
+    "ExchangeError",
+    "ExtentOverflowError",
+    "File",
+    "FileError",
+    "ForkedError",
+    "FormatError",
+    "InternalError",
+    "InvalidArgumentError",
+    "Memory",
+    "NeedsCopyError",
+    "OutOfMemoryError",
+    "OutOfRangeError",
+    "OverlapError",
+    "PointerError",
+    "ReadOnlyError",
+    "ShapeError",
+    "Stream",
+    "StreamCaptureError",
+    "Task",
+    "UnsupportedError",
+    "VersionError",
+    "WouldDeadlockError",
+    "__version__",
+    "asarray",
+    "copy",
+    "copy_explain",
+    "empty",
+    "fill",
+    "from_arrow",
+    "from_dlpack",
+    "memory",
+    "num_threads",
+    "raw",
+    "set_num_threads",
+    "stats",
+    "version",
+    "wrap",
+]
+
+__version__: str
+
+_Shape: TypeAlias = int | Sequence[SupportsIndex]
+_Key: TypeAlias = SupportsIndex | slice | EllipsisType | None | tuple[SupportsIndex | slice | EllipsisType | None, ...]
+_Number: TypeAlias = bool | int | float | complex
+
+# Names, dtypes of NumPy, ml_dtypes, torch and TensorFlow, types of ctypes, numbers of the C API.
+_DType: TypeAlias = Any
+# "cpu", "cuda:0", "pinned", "managed", "any"; (device type, id); or what prints so, as torch.device does.
+_Device: TypeAlias = Any
+
+class _LendsByDLPack(Protocol):
+    def __dlpack__(self) -> Any: ...
+
+class _LendsByInterface(Protocol):
+    @property
+    def __array_interface__(self) -> Any: ...
+
+class _LendsByCudaInterface(Protocol):
+    @property
+    def __cuda_array_interface__(self) -> Any: ...
+
+class _LendsByArrow(Protocol):
+    def __arrow_c_array__(self) -> Any: ...
+
+class _LendsByArrowDevice(Protocol):
+    def __arrow_c_device_array__(self) -> Any: ...
+
+_Lender: TypeAlias = (
+    Array
+    | Buffer
+    | _LendsByDLPack
+    | _LendsByInterface
+    | _LendsByCudaInterface
+    | _LendsByArrow
+    | _LendsByArrowDevice
+)
+
+@final
+class Array:
+    """A strided array on memory that exists: a view of it, and a share in keeping it alive.
+
+    Made by wrap(), asarray(), from_dlpack(), from_arrow() and empty(). Indexing and reshaping give views that share the
+    memory; nothing copies but copy(), assignment and fill(). Arrays take no part in the collection of reference cycles
+    (as NumPy's do not): an owner that refers to its own array is never let go.
+    """
+
+    __dlpack_c_exchange_api__: ClassVar[CapsuleType]
+    @property
+    def ptr(self) -> int:
+        """The address of the element with index 0 everywhere."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extent of each axis."""
+
+    @property
+    def strides(self) -> tuple[int, ...] | None:
+        """The step along each axis in bytes, as NumPy counts; None if some step is not whole bytes."""
+
+    @property
+    def element_strides(self) -> tuple[int, ...] | None:
+        """The step along each axis in elements, as DLPack counts; None if some step is not whole elements."""
+
+    @property
+    def dtype(self) -> Any:
+        """numpy.dtype where NumPy (and ml_dtypes, for its types) can be imported and has the type; else the name."""
+
+    @property
+    def dtype_name(self) -> str:
+        """The name of the element type: "float32", "record12"."""
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+
+    @property
+    def itemsize(self) -> int | float:
+        """The bytes of one element; a fraction where elements share bytes."""
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements, as a dense array would hold them."""
+
+    @property
+    def device(self) -> str:
+        """Where the memory is: "cpu", "cuda:0", "pinned", "managed"."""
+
+    @property
+    def readonly(self) -> bool:
+        """Whether nothing may write through this array."""
+
+    @property
+    def copied(self) -> bool:
+        """Whether an exchange made this array by copying, so that writes do not reach the original."""
+
+    @property
+    def aligned(self) -> bool:
+        """Whether every element starts at a multiple of its natural alignment."""
+
+    @property
+    def c_contiguous(self) -> bool:
+        """Whether the array is dense in row-major order."""
+
+    @property
+    def f_contiguous(self) -> bool:
+        """Whether the array is dense in column-major order."""
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the array is dense, whatever the order of the axes."""
+
+    @property
+    def owner(self) -> Any:
+        """The Python object that keeps the memory alive; None if it is not kept alive by one."""
+
+    @property
+    def T(self) -> Array:
+        """The array with its axes reversed; a view."""
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """NumPy's description of host memory."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The description of device memory, version 3; absent for host memory."""
+
+    def __len__(self) -> int: ...
+    def __bool__(self) -> bool: ...
+    def __getitem__(self, key: _Key, /) -> Array: ...
+    def __setitem__(self, key: _Key, value: _Lender | _Number | bytes, /) -> None: ...
+    def __delitem__(self, key: _Key, /) -> None: ...
+    if sys.version_info >= (3, 12):
+        def __buffer__(self, flags: int, /) -> memoryview: ...
+        def __release_buffer__(self, buffer: memoryview, /) -> None: ...
+
+    def transpose(self, *axes: Any) -> Array:
+        """The array with its axes in another order, reversed if none is given; a view."""
+
+    def reshape(self, *shape: Any) -> Array:
+        """The same elements in row-major order under another shape; one extent may be -1.
+
+        Always a view: raises NeedsCopyError where only a copy could do it.
+        """
+
+    def broadcast_to(self, *shape: Any) -> Array:
+        """Repeats extents of 1, and adds axes in front, by strides of 0; a read-only view."""
+
+    def squeeze(self, axis: _Shape | None = None) -> Array:
+        """The array without the axes named, or without all axes, of extent 1; a view."""
+
+    def expand_dims(self, axis: SupportsIndex, /) -> Array:
+        """The array with an axis of extent 1 added so that it becomes `axis`; a view."""
+
+    def view(self, dtype: _DType, /) -> Array:
+        """The same bytes as elements of another type.
+
+        With another element size the last axis must be dense and hold a whole number of the new elements.
+        """
+
+    def field(self, offset: SupportsIndex, dtype: _DType, shape: _Shape | None = ()) -> Array:
+        """One field of every element, `offset` bytes into it.
+
+        `shape` appends the axes of a field that is itself a row-major array. A view.
+        """
+
+    def as_readonly(self) -> Array:
+        """The same array, through which nothing may write; a view."""
+
+    def copy(self, device: _Device | None = None) -> Array:
+        """A new row-major array with the same elements, on a device if one is named."""
+
+    def fill(self, value: _Number | bytes, /) -> None:
+        """Sets every element: to a number, or to the bytes of one element (for records and any other type)."""
+
+    def item(self) -> Any:
+        """The one element as a Python value."""
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python values."""
+
+    def numpy(self) -> Any:
+        """A numpy.ndarray on the same memory.
+
+        Of NumPy's own types, of ml_dtypes' for bfloat16 and float8, of void for records.
+        """
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """For numpy.asarray, where the buffer protocol has no format."""
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> CapsuleType:
+        """Lends the array as a DLPack capsule. Raises BufferError for whatever DLPack cannot say."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The pair of DLPack's device type and the device id."""
+
+    def __arrow_c_device_array__(self, requested_schema: object = None) -> tuple[CapsuleType, CapsuleType]:
+        """Lends a row-major numeric array to Arrow, as capsules of a schema and of a device array."""
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[CapsuleType, CapsuleType]:
+        """Lends a row-major numeric array of host memory to Arrow, as capsules of a schema and of an array."""
+
+    def __arrow_c_schema__(self) -> CapsuleType:
+        """The Arrow type of the array, as a capsule."""
+
+@final
+class Memory:
+    """A place to allocate from; made by memory()."""
+
+@final
+class Stream:
+    """An order of work on a device."""
+
+@final
+class Event:
+    """A point in a stream."""
+
+@final
+class Task:
+    """A copy or file transfer under way."""
+
+@final
+class Batch:
+    """Many copies prepared as one."""
+
+@final
+class File:
+    """An open file."""
+
+def wrap(
+    ptr: Any,
+    shape: _Shape,
+    dtype: _DType,
+    *,
+    strides: _Shape | None = None,
+    device: _Device = "cpu",
+    owner: object = None,
+    release: Callable[[], object] | None = None,
+    readonly: bool = False,
+    unchecked: bool = False,
+) -> Array:
+    """An array on memory that exists; nothing is copied and nothing is touched.
+
+    `ptr` is an address: an integer, a pointer of ctypes or cffi, or an object with `ptr` or `data_ptr`. `strides` are in
+    bytes, row-major if not given. `owner` is kept alive until the last view and export is gone; then `release`, if
+    given, is called once without arguments. On failure it is not called.
+    """
+
+def asarray(x: _Lender, /) -> Array:
+    """An array on the memory of another library's array.
+
+    By DLPack, the CUDA array interface, the buffer protocol, the array interface or Arrow: whichever works first. Never
+    a copy.
+    """
+
+def from_dlpack(
+    x: _LendsByDLPack | CapsuleType, /, *, device: _Device | None = None, copy: bool | None = None
+) -> Array:
+    """An array on the memory of an object with __dlpack__, or of a DLPack capsule.
+
+    `copy` True always copies, False never, None only where it must.
+    """
+
+def from_arrow(
+    x: _LendsByArrow | _LendsByArrowDevice | tuple[CapsuleType, CapsuleType], /
+) -> Array:
+    """A read-only array on the memory of an Arrow array without nulls (or of its pair of capsules)."""
+
+def empty(
+    shape: _Shape, dtype: _DType, device: _Device = "cpu", memory: Memory | str | None = None
+) -> Array:
+    """A new row-major array, its elements not initialised.
+
+    `memory` is a Memory, or "host", "pinned", "device", "pool" or "managed".
+    """
+
+def copy(dst: _Lender, src: _Lender, stream: Stream | None = None) -> None:
+    """Copies between two arrays of equal shape and dtype, of any layout; each may be whatever asarray() takes.
+
+    Returns when done; with a stream, once the copy is queued.
+    """
+
+def fill(dst: _Lender, value: _Number | bytes, stream: Stream | None = None) -> None:
+    """Sets every element to a number, or to the bytes of one element."""
+
+def copy_explain(dst: _Lender, src: _Lender) -> str:
+    """How copy(dst, src) would be done, as text; nothing is copied."""
+
+def memory(
+    kind: Memory | Literal["host", "pinned", "device", "pool", "managed"] = "host",
+    device: _Device = "cpu",
+    *,
+    alloc: Callable[[int, int, int], int] | None = None,
+    free: Callable[[int, int, int], object] | None = None,
+) -> Memory:
+    """A place to allocate from, for empty().
+
+    With `alloc(nbytes, alignment, stream) -> address` and `free(address, nbytes, stream)`, the caller's own.
+    """
+
+def version() -> tuple[int, int, int]:
+    """The version of the library: (major, minor, patch)."""
+
+def stats() -> dict[str, int]:
+    """What is alive now, as a dict of counts."""
+
+def set_num_threads(count: SupportsIndex, /) -> None:
+    """Sets how many threads, the caller's included, one host copy may use; 0 goes back to the default."""
+
+def num_threads() -> int:
+    """How many threads one host copy may use now."""
+
+class Error(Exception):
+    """The base of every exception of this package.
+
+    `status` is the library's status number, `code` the errno or CUresult behind it, 0 where there was none.
+    """
+
+    status: int
+    code: int
+
+class InvalidArgumentError(Error, ValueError):
+    """An argument is out of its range, missing, or at odds with another."""
+
+class DTypeError(Error, TypeError):
+    """An element type is unknown, or not the one expected; or an argument is of a type that cannot serve."""
+
+class ShapeError(Error, ValueError):
+    """A shape is malformed, or not the one expected."""
+
+class OutOfRangeError(Error, IndexError):
+    """An axis or an index lies outside the array."""
+
+class ExtentOverflowError(Error, OverflowError):
+    """A number, or a product or sum of extents, does not fit."""
+
+class OutOfMemoryError(Error, MemoryError):
+    """Memory could not be had, of whichever kind."""
+
+class ReadOnlyError(Error, ValueError):
+    """The destination may not be written."""
+
+class OverlapError(Error, ValueError):
+    """Source and destination, or elements of a destination, share bytes."""
+
+class NeedsCopyError(Error, ValueError):
+    """Only a copy could do it, and a copy was not allowed."""
+
+class ExchangeError(Error, BufferError):
+    """The protocol cannot say what this array is, or what was offered breaks its rules."""
+
+class VersionError(Error, BufferError):
+    """A library, struct or protocol version that cannot be served."""
+
+class DeviceError(Error, RuntimeError):
+    """No such device, or not the device that the memory is on."""
+
+class PointerError(Error, ValueError):
+    """The address is unknown, unreadable, or ends before the array does."""
+
+class UnsupportedError(Error, NotImplementedError):
+    """This build, machine or driver cannot do it."""
+
+class CudaError(Error, RuntimeError):
+    """The CUDA driver refused; `code` is its CUresult."""
+
+class StreamCaptureError(Error, RuntimeError):
+    """It cannot be captured into a graph; nothing was touched."""
+
+class ForkedError(Error, RuntimeError):
+    """CUDA was used before fork; the child cannot use it."""
+
+class WouldDeadlockError(Error, RuntimeError):
+    """Waiting here could never end."""
+
+class CancelledError(Error, RuntimeError):
+    """The task was cancelled."""
+
+class FileError(Error, OSError):
+    """The operating system refused; `errno` and `code` say why."""
+
+class FormatError(Error, ValueError):
+    """A file is not what it claims to be."""
+
+class CallbackError(Error, RuntimeError):
+    """A callback of the caller reported failure."""
+
+class InternalError(Error, RuntimeError):
+    """A fault of this library: please report the text."""

@@ -1,0 +1,258 @@
+"""What the native layer asks of Python: the ways of other libraries, imported only when one of their objects is met."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import Array
+
+# ------------------------------------------------------------------------------------------------------ dtypes
+
+_PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+
+# NumPy's kinds that have no element type here, and what to do instead.
+_REFUSED_KINDS = {
+    "M": "NumPy's datetime64; use view('int64')",
+    "m": "NumPy's timedelta64; use view('int64')",
+    "O": "Python objects, which are references and no memory to share",
+    "S": "NumPy's bytes; a record of that many bytes is \"recordN\"",
+    "U": "NumPy's str; a record of that many bytes is \"recordN\"",
+    "T": "NumPy's strings of any length",
+}
+_TYPESTR = re.compile(r"[<=>|]?[a-zA-Z?]\d*")
+
+
+def name_of_dtype(dtype: object) -> str | int:
+    """The name of an element type, or the size of a record; TypeError with the reason if it is none."""
+    for read in (_python_type, _ctypes_type, _torch_dtype, _tensorflow_dtype, _arrow_type, _numpy_dtype):
+        found = read(dtype)
+        if found is not None:
+            return found
+    raise TypeError(
+        f"found {dtype!r}, expected an element type: a name such as 'float32', a dtype of NumPy, ml_dtypes, torch or "
+        "TensorFlow, a type of ctypes, or a number made by the C API"
+    )
+
+
+def _python_type(dtype: object) -> str | None:
+    return _PYTHON_TYPES.get(dtype) if isinstance(dtype, type) else None
+
+
+def _ctypes_type(dtype: object) -> str | int | None:
+    ctypes = sys.modules.get("ctypes")
+    if ctypes is None or not isinstance(dtype, type):
+        return None
+    if issubclass(dtype, (ctypes.Structure, ctypes.Union, ctypes.Array)):
+        return int(ctypes.sizeof(dtype))
+    if not issubclass(dtype, ctypes._SimpleCData):
+        return None
+    code = str(getattr(dtype, "_type_"))  # noqa: B009
+    bits = 8 * ctypes.sizeof(dtype)
+    if code == "?":
+        return "bool"
+    if code in "bhilq":
+        return f"int{bits}"
+    if code in "cBHILQ":
+        return f"uint{bits}"
+    if code in "fd":
+        return f"float{bits}"
+    raise TypeError(f"found {dtype!r}, which is no number")
+
+
+def _torch_dtype(dtype: object) -> str | None:
+    torch = sys.modules.get("torch")
+    return str(dtype).removeprefix("torch.") if torch is not None and isinstance(dtype, torch.dtype) else None
+
+
+def _tensorflow_dtype(dtype: object) -> str | None:
+    tensorflow = sys.modules.get("tensorflow")
+    if tensorflow is None or not isinstance(dtype, tensorflow.DType):
+        return None
+    return {"half": "float16"}.get(dtype.name, str(dtype.name))
+
+
+def _arrow_type(dtype: object) -> str | None:
+    pyarrow = sys.modules.get("pyarrow")
+    if pyarrow is None or not isinstance(dtype, pyarrow.DataType):
+        return None
+    return {"halffloat": "float16", "float": "float32", "double": "float64"}.get(str(dtype), str(dtype))
+
+
+def _numpy_dtype(dtype: object) -> str | int | None:
+    if dtype is None or isinstance(dtype, str) and not _TYPESTR.fullmatch(dtype):
+        return None
+    try:
+        import numpy
+    except ImportError:
+        return None
+    try:
+        found = numpy.dtype(dtype)  # type: ignore[call-overload]
+    except TypeError:
+        return None
+    return _name_of_numpy_dtype(found)
+
+
+def _name_of_numpy_dtype(dtype: Any) -> str | int:
+    if not dtype.isnative:
+        raise TypeError(f"found {dtype!r}, expected the byte order of this machine")
+    if dtype.kind in _REFUSED_KINDS:
+        raise TypeError(f"found {_REFUSED_KINDS[dtype.kind]}")
+    if dtype.char in "gG":
+        raise TypeError("found NumPy's longdouble, whose bits differ between machines")
+    if dtype.hasobject:
+        raise TypeError(f"found {_REFUSED_KINDS['O']}")
+    if dtype.fields is not None or dtype.type.__name__ == "void":
+        return int(dtype.itemsize)
+    if re.fullmatch(r"u?int[124]|float[46]_.*", dtype.name):
+        raise TypeError(
+            f"found ml_dtypes' {dtype.name}, whose elements have a byte each; \"{dtype.name}\" by name means packed ones"
+        )
+    return str(dtype.name)
+
+
+def dtype_object(name: str, record_bytes: int) -> object:
+    """numpy.dtype for a name where NumPy, or ml_dtypes, has one whose elements are as large; else the name."""
+    try:
+        import numpy
+    except ImportError:
+        return name
+    if record_bytes:
+        return numpy.dtype((numpy.void, record_bytes))
+    if re.fullmatch(r"(bool|u?int(8|16|32|64)|float(16|32|64)|complex(64|128))", name):
+        return numpy.dtype(name)
+    try:
+        import ml_dtypes
+    except ImportError:
+        return name
+    found = getattr(ml_dtypes, name, None) if re.fullmatch(r"bfloat16|float8_.*", name) else None
+    return name if found is None else numpy.dtype(found)
+
+
+# --------------------------------------------------------------------------------------------------- addresses
+
+
+def address_of(pointer: object) -> int | None:
+    """The address in a pointer of ctypes or cffi, or in an object with `ptr` or `data_ptr`; None if it is none."""
+    for read in (_ctypes_address, _cffi_address, _attribute_address, _index_address):
+        found = read(pointer)
+        if found is not None:
+            return found
+    return None
+
+
+def _ctypes_address(pointer: object) -> int | None:
+    ctypes = sys.modules.get("ctypes")
+    if ctypes is None:
+        return None
+    if isinstance(pointer, (ctypes.Array, ctypes.Structure, ctypes.Union)):
+        return int(ctypes.addressof(pointer))
+    if isinstance(pointer, (ctypes._Pointer, ctypes.c_void_p, ctypes.c_char_p)):
+        return int(ctypes.cast(pointer, ctypes.c_void_p).value or 0)
+    return None
+
+
+def _cffi_address(pointer: object) -> int | None:
+    backend = sys.modules.get("_cffi_backend")
+    if backend is None or not isinstance(pointer, backend._CDataBase):
+        return None
+    return int(backend.FFI().cast("uintptr_t", pointer))
+
+
+def _attribute_address(pointer: object) -> int | None:
+    for name in ("ptr", "data_ptr"):
+        found = getattr(pointer, name, None)
+        if callable(found):
+            found = found()
+        if isinstance(found, int):
+            return found
+    return None
+
+
+def _index_address(pointer: object) -> int | None:
+    return int(pointer.__index__()) if hasattr(pointer, "__index__") else None
+
+
+# ---------------------------------------------------------------------------------------------------- elements
+
+
+def encode(value: object, name: str) -> bytes:
+    """One element of a type that C has no number for, as bytes."""
+    if name == "complex32":
+        number = complex(value)  # type: ignore[call-overload]
+        return encode(number.real, "float16") + encode(number.imag, "float16")
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise TypeError(f"a {type(value).__name__} is no element of {name}") from None
+    if name == "float16":
+        import struct
+
+        return struct.pack("<e", number)
+    try:
+        import ml_dtypes
+        import numpy
+    except ImportError:
+        raise TypeError(f"a number becomes {name} with ml_dtypes, which is not installed; give the bytes") from None
+    kind = getattr(ml_dtypes, name, None)
+    if kind is None:
+        raise TypeError(f"no package rounds a number to {name}; give the bytes of one element")
+    return bytes(numpy.asarray(number, dtype=kind).tobytes())
+
+
+# --------------------------------------------------------------------------------------------------------- NumPy
+
+
+def to_numpy(array: Array) -> Any:
+    """A numpy.ndarray on the same memory."""
+    try:
+        import numpy
+    except ImportError:
+        raise ImportError("Array.numpy() needs NumPy, which is not installed") from None
+    if array.device.startswith("cuda"):
+        raise BufferError(f"Array.numpy(): the memory is on {array.device}; copy(device='cpu') brings it")
+    dtype = array.dtype
+    if isinstance(dtype, str):
+        raise TypeError(_no_numpy_type(array.dtype_name))
+    is_registered = dtype.isbuiltin == 2  # by another package: such types have no format
+    if not is_registered:
+        return numpy.asarray(memoryview(array)).view(dtype)
+    # A type of ml_dtypes: taken as integers of its size, through the one protocol that keeps odd strides.
+    return numpy.asarray(array.view(f"uint{8 * dtype.itemsize}")).view(dtype)
+
+
+def _no_numpy_type(name: str) -> str:
+    if re.fullmatch(r"bfloat16|float8_.*", name):
+        return f"NumPy has no type for {name}: install ml_dtypes, or take view('uint16') or view('uint8')"
+    return f"NumPy has no type for {name}: take view('uint8'), DLPack, or one lane with field()"
+
+
+def array_protocol(array: Array, dtype: object, copy: object) -> Any:
+    """numpy.asarray(array, dtype, copy) where the buffer protocol has no format for the elements."""
+    import numpy
+
+    found = to_numpy(array)
+    if dtype is not None and numpy.dtype(dtype) != found.dtype:  # type: ignore[call-overload]
+        if copy is False:
+            raise ValueError(f"another dtype than {found.dtype} takes a copy, which was not allowed")
+        return found.astype(dtype)
+    return found.copy() if copy else found
+
+
+def to_list(array: Array) -> Any:
+    """Nested lists of Python values."""
+    try:
+        return memoryview(array).tolist()
+    except (BufferError, NotImplementedError):
+        return to_numpy(array).tolist()
+
+
+def to_scalar(array: Array) -> Any:
+    """The one element as a Python value."""
+    if array.size != 1:
+        raise ValueError(f"Array.item: found {array.size} elements, expected one")
+    while array.ndim > 0:
+        array = array[0]
+    return to_list(array)

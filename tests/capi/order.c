@@ -1,0 +1,242 @@
+/* Streams, events, tasks, batches and files, in a build without CUDA and files: a clear no, and nothing else. */
+#include "support.h"
+
+/* Stands for handles that this build can make none of. */
+static int64_t nothing[8];
+#define EVENT ((via_event *)nothing)
+#define TASK ((via_task *)nothing)
+#define BATCH ((via_batch *)nothing)
+#define FILE_HANDLE ((via_file *)nothing)
+
+static int skip_with_cuda(void) {
+    int32_t count = 0;
+    ok(via_device_count(VIA_DEVICE_CUDA, &count));
+    return count > 0;
+}
+
+static void no(const char *function, via_status status) {
+    if (status != VIA_ERROR_UNSUPPORTED || strstr(via_last_error(), function) != via_last_error()) {
+        print_error("%s answered %s: %s\n", function, via_status_name(status), via_last_error());
+        fail();
+    }
+    assert_true(strlen(via_last_error()) > strlen(function) + 10);
+}
+
+static void shared_streams_are_three_and_not_one(void **state) {
+    (void)state;
+    via_stream *legacy = via_stream_legacy();
+    via_stream *per_thread = via_stream_per_thread();
+    via_stream *no_sync = via_stream_no_sync();
+    assert_non_null(legacy);
+    assert_non_null(per_thread);
+    assert_non_null(no_sync);
+    assert_ptr_not_equal(legacy, per_thread);
+    assert_ptr_not_equal(legacy, no_sync);
+    assert_ptr_not_equal(per_thread, no_sync);
+    assert_ptr_equal(legacy, via_stream_legacy());
+    assert_int_equal((intptr_t)via_stream_handle(legacy), 1);
+    assert_int_equal((intptr_t)via_stream_handle(per_thread), 2);
+    assert_int_equal(via_stream_device_id(legacy), 0);
+}
+
+static void shared_streams_outlive_any_release(void **state) {
+    (void)state;
+    via_stream *streams[] = {via_stream_legacy(), via_stream_per_thread(), via_stream_no_sync()};
+    for (int32_t i = 0; i < LENGTH(streams); ++i) {
+        void *handle = via_stream_handle(streams[i]);
+        via_stream_retain(streams[i]);
+        via_stream_release(streams[i]);
+        via_stream_release(streams[i]);
+        via_stream_release(streams[i]);
+        assert_ptr_equal(via_stream_handle(streams[i]), handle);
+    }
+}
+
+static void getters_retain_and_release_accept_null(void **state) {
+    (void)state;
+    assert_null(via_stream_handle(NULL));
+    assert_int_equal(via_stream_device_id(NULL), 0);
+    assert_null(via_event_handle(NULL));
+    assert_int_equal(via_batch_size(NULL), 0);
+    via_stream_retain(NULL);
+    via_stream_release(NULL);
+    via_event_retain(NULL);
+    via_event_release(NULL);
+    via_task_retain(NULL);
+    via_task_release(NULL);
+    via_batch_retain(NULL);
+    via_batch_release(NULL);
+    via_file_retain(NULL);
+    via_file_release(NULL);
+}
+
+static void streams_need_cuda(void **state) {
+    (void)state;
+    if (skip_with_cuda()) {
+        skip();
+    }
+    via_stream *legacy = via_stream_legacy();
+    via_stream *stream = legacy;
+    no("via_stream_create", via_stream_create(0, &stream));
+    assert_null(stream);
+    stream = legacy;
+    no("via_stream_wrap", via_stream_wrap(nothing, 0, &stream));
+    assert_null(stream);
+    stream = legacy;
+    no("via_stream_current", via_stream_current(0, &stream));
+    assert_null(stream);
+    int32_t done = 7;
+    no("via_stream_query", via_stream_query(legacy, &done));
+    assert_int_equal(done, 0);
+    no("via_stream_synchronize", via_stream_synchronize(legacy));
+    no("via_stream_set_current", via_stream_set_current(0, legacy));
+    no("via_stream_set_current", via_stream_set_current(0, NULL));
+    no("via_stream_wait", via_stream_wait(legacy, EVENT));
+}
+
+static void events_need_cuda(void **state) {
+    (void)state;
+    if (skip_with_cuda()) {
+        skip();
+    }
+    via_event *event = EVENT;
+    no("via_event_create", via_event_create(0, &event));
+    assert_null(event);
+    event = EVENT;
+    no("via_event_wrap", via_event_wrap(nothing, 0, &event));
+    assert_null(event);
+    int32_t done = 7;
+    no("via_event_query", via_event_query(EVENT, &done));
+    assert_int_equal(done, 0);
+    no("via_event_record", via_event_record(EVENT, via_stream_legacy()));
+    no("via_event_synchronize", via_event_synchronize(EVENT));
+}
+
+static void ordering_an_array_needs_cuda(void **state) {
+    (void)state;
+    if (skip_with_cuda()) {
+        skip();
+    }
+    float values[4];
+    via_array *array = wrap_plain(values, VIA_FLOAT32, 1, SHAPE(4), NULL);
+    no("via_array_record_stream", via_array_record_stream(array, via_stream_legacy()));
+    no("via_array_set_ready", via_array_set_ready(array, via_stream_legacy()));
+    via_array *empty = array;
+    no("via_empty", via_empty(NULL, VIA_FLOAT32, 1, SHAPE(4), via_stream_legacy(), &empty));
+    assert_null(empty);
+    via_array_release(array);
+}
+
+static void asynchronous_copies_need_cuda_and_touch_nothing(void **state) {
+    (void)state;
+    if (skip_with_cuda()) {
+        skip();
+    }
+    char from[4] = "abc";
+    char to[4] = "xyz";
+    via_array *dst = wrap_plain(to, VIA_INT8, 1, SHAPE(4), NULL);
+    via_array *src = wrap_plain(from, VIA_INT8, 1, SHAPE(4), NULL);
+    via_task *task = TASK;
+    no("via_copy_async", via_copy_async(dst, src, via_stream_legacy()));
+    no("via_copy_submit", via_copy_submit(dst, src, via_stream_legacy(), &task));
+    assert_null(task);
+    no("via_copy_batch", via_copy_batch(1, &dst, &src, via_stream_legacy()));
+    no("via_memcpy", via_memcpy(to, from, 4, via_stream_legacy()));
+    no("via_fill", via_fill(dst, NULL, via_stream_legacy()));
+    assert_string_equal(to, "xyz");
+    via_array_release(dst);
+    via_array_release(src);
+}
+
+static void never_called(int32_t status, const char *text, void *context) {
+    (void)status;
+    (void)text;
+    (*(int *)context)++;
+}
+
+static void tasks_need_cuda(void **state) {
+    (void)state;
+    if (skip_with_cuda()) {
+        skip();
+    }
+    int calls = 0;
+    int32_t done = 7;
+    no("via_task_wait", via_task_wait(TASK));
+    no("via_task_poll", via_task_poll(TASK, &done));
+    assert_int_equal(done, 0);
+    int64_t moved = 7;
+    int64_t total = 7;
+    no("via_task_progress", via_task_progress(TASK, &moved, &total));
+    assert_int_equal(moved + total, 0);
+    no("via_task_cancel", via_task_cancel(TASK));
+    no("via_task_join", via_task_join(TASK, via_stream_legacy()));
+    no("via_task_on_complete", via_task_on_complete(TASK, never_called, &calls));
+    assert_int_equal(calls, 0);
+}
+
+static void batches_need_cuda(void **state) {
+    (void)state;
+    if (skip_with_cuda()) {
+        skip();
+    }
+    float values[8];
+    via_array *dst = wrap_plain(values, VIA_FLOAT32, 1, SHAPE(4), NULL);
+    via_array *src = wrap_plain(values + 4, VIA_FLOAT32, 1, SHAPE(4), NULL);
+    via_batch *batch = BATCH;
+    no("via_batch_create", via_batch_create(&batch));
+    assert_null(batch);
+    no("via_batch_add", via_batch_add(BATCH, dst, src));
+    no("via_batch_run", via_batch_run(BATCH, via_stream_legacy()));
+    via_task *task = TASK;
+    no("via_batch_submit", via_batch_submit(BATCH, via_stream_legacy(), &task));
+    assert_null(task);
+    via_array_release(dst);
+    via_array_release(src);
+}
+
+static void files_are_refused_and_none_is_made(void **state) {
+    (void)state;
+    float values[4];
+    via_array *array = wrap_plain(values, VIA_FLOAT32, 1, SHAPE(4), NULL);
+    via_file *file = FILE_HANDLE;
+    via_task *task = TASK;
+    const char *path = "viaduct-no-such-file.npy";
+    no("via_file_open", via_file_open(path, NULL, &file));
+    assert_null(file);
+    file = FILE_HANDLE;
+    no("via_file_create", via_file_create(path, VIA_FLOAT32, 1, SHAPE(4), NULL, &file));
+    assert_null(file);
+    FILE *made = fopen(path, "rb");
+    assert_null(made);
+    via_file_properties properties = VIA_FILE_PROPERTIES_INIT;
+    properties.ndim = 42;
+    no("via_file_info", via_file_info(FILE_HANDLE, &properties));
+    assert_int_equal(properties.ndim, 42);
+    via_array *mapped = array;
+    no("via_file_array", via_file_array(FILE_HANDLE, 0, VIA_FLOAT32, 1, SHAPE(4), &mapped));
+    assert_null(mapped);
+    no("via_file_read", via_file_read(FILE_HANDLE, 0, array, NULL));
+    no("via_file_write", via_file_write(FILE_HANDLE, 0, array, NULL));
+    no("via_file_read_submit", via_file_read_submit(FILE_HANDLE, 0, array, NULL, &task));
+    assert_null(task);
+    task = TASK;
+    no("via_file_write_submit", via_file_write_submit(FILE_HANDLE, 0, array, NULL, &task));
+    assert_null(task);
+    via_array_release(array);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(shared_streams_are_three_and_not_one),
+        TEST(shared_streams_outlive_any_release),
+        TEST(getters_retain_and_release_accept_null),
+        TEST(streams_need_cuda),
+        TEST(events_need_cuda),
+        TEST(ordering_an_array_needs_cuda),
+        TEST(asynchronous_copies_need_cuda_and_touch_nothing),
+        TEST(tasks_need_cuda),
+        TEST(batches_need_cuda),
+        TEST(files_are_refused_and_none_is_made),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+"""Element types are named in whatever way the caller's library names them."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import viaduct as via
+from peers import peer
+
+
+def name_of(dtype: Any) -> str:
+    return via.wrap(0, 0, dtype).dtype_name
+
+
+NUMPY_NAMES = [
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    "complex64", "complex128",
+]  # fmt: skip
+ML_NAMES = [
+    "bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+    "float8_e5m2fnuz", "float8_e8m0fnu",
+]  # fmt: skip
+OTHER_NAMES = [
+    "int4", "uint4", "complex32", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn", "float32x4", "record12",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NUMPY_NAMES + ML_NAMES + OTHER_NAMES)
+def test_every_name_is_understood_and_given_back(name: str) -> None:
+    assert name_of(name) == name
+    assert name_of(str(name.encode(), "ascii")) == name
+
+
+@pytest.mark.parametrize("name", NUMPY_NAMES)
+def test_numpys_types_are_understood_and_given_back(name: str) -> None:
+    numpy = peer("numpy")
+    dtype = numpy.dtype(name)
+    assert name_of(dtype) == name
+    assert name_of(dtype.type) == name
+    assert name_of(dtype.str) == name
+    assert name_of(dtype.char) == name or name in ("uint64", "int64")
+    assert via.empty((1,), name).dtype == dtype
+
+
+@pytest.mark.parametrize("name", ML_NAMES)
+def test_ml_dtypes_types_are_understood_and_given_back(name: str) -> None:
+    numpy, ml_dtypes = peer("numpy"), peer("ml_dtypes")
+    kind = getattr(ml_dtypes, name)
+    assert name_of(kind) == name
+    assert name_of(numpy.dtype(kind)) == name
+    assert via.empty((1,), name).dtype == numpy.dtype(kind)
+
+
+def test_types_that_numpy_has_not_are_names() -> None:
+    for name in ("int4", "float32x4", "complex32", "float4_e2m1fn"):
+        assert via.empty((2, 2), name).dtype == name
+
+
+def test_records_are_void_to_numpy() -> None:
+    numpy = peer("numpy")
+    assert via.empty((2,), "record12").dtype == numpy.dtype("V12")
+    assert name_of(numpy.dtype("V12")) == "record12"
+    assert name_of(numpy.dtype([("a", "i4"), ("b", "f8")])) == "record12"
+    assert name_of([("a", "i4"), ("b", "f8")]) == "record12"
+
+
+def test_torchs_types_are_understood() -> None:
+    torch = peer("torch")
+    for name in ("bool", "int8", "int64", "uint8", "uint16", "float16", "bfloat16", "float32", "complex64"):
+        assert name_of(getattr(torch, name)) == name
+    assert name_of(torch.half) == "float16"
+    assert name_of(torch.float8_e4m3fn) == "float8_e4m3fn"
+    with pytest.raises(TypeError, match="qint8"):
+        name_of(torch.qint8)
+
+
+def test_tensorflows_types_are_understood() -> None:
+    tensorflow = peer("tensorflow")
+    for name in ("bool", "int8", "uint16", "bfloat16", "float32", "float64", "complex64"):
+        assert name_of(getattr(tensorflow, name)) == name
+    assert name_of(tensorflow.float16) == "float16"
+
+
+def test_jaxs_types_are_understood() -> None:
+    peer("jax")
+    import jax.numpy
+
+    for name in ("int32", "bfloat16", "float32", "complex64", "float8_e5m2"):
+        assert name_of(getattr(jax.numpy, name)) == name
+
+
+def test_arrows_types_are_understood() -> None:
+    pyarrow = peer("pyarrow")
+    assert [name_of(t()) for t in (pyarrow.float16, pyarrow.float32, pyarrow.float64, pyarrow.int16)] == [
+        "float16",
+        "float32",
+        "float64",
+        "int16",
+    ]
+
+
+def test_pythons_types_are_understood() -> None:
+    assert [name_of(t) for t in (bool, int, float, complex)] == ["bool", "int64", "float64", "complex128"]
+
+
+def test_types_of_ctypes_are_understood() -> None:
+    class Point(ctypes.Structure):
+        _fields_ = [("x", ctypes.c_int32), ("y", ctypes.c_double)]
+
+    assert name_of(ctypes.c_float) == "float32"
+    assert name_of(ctypes.c_double) == "float64"
+    assert name_of(ctypes.c_int32) == "int32"
+    assert name_of(ctypes.c_size_t) == "uint64"
+    assert name_of(ctypes.c_bool) == "bool"
+    assert name_of(ctypes.c_char) == "uint8"
+    assert name_of(Point) == "record16"
+    assert name_of(ctypes.c_float * 3) == "record12"
+    for wrong in (ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p):
+        with pytest.raises(TypeError):
+            name_of(wrong)
+
+
+def test_numbers_of_the_c_api_are_understood() -> None:
+    assert name_of(via.raw.VIA_FLOAT32) == "float32"
+    assert name_of(-12) == "record12"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["float33", "", "f3", ">f4", "record0", "float32x0", None, 7, 1 << 40, True, 3.5, object, [], "O", "M8[ns]"],
+    ids=repr,
+)
+def test_what_is_no_type_is_refused(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="wrap: argument 'dtype'"):
+        name_of(wrong)
+
+
+def test_types_of_numpy_that_no_memory_can_have_are_refused_with_a_way_out() -> None:
+    numpy, ml_dtypes = peer("numpy"), peer("ml_dtypes")
+    for wrong, words in [
+        (">f4", "byte order"),
+        ("M8[ns]", "int64"),
+        ("m8[s]", "int64"),
+        ("O", "references"),
+        ("S5", "recordN"),
+        ("U5", "recordN"),
+        ([("a", "O")], "references"),
+        (ml_dtypes.int4, "packed"),
+        (ml_dtypes.float4_e2m1fn, "packed"),
+        (numpy.longdouble, "dtype"),
+    ]:
+        with pytest.raises(TypeError, match=words):
+            name_of(numpy.dtype(wrong))
+
+
+def test_a_type_is_told_again_from_another_of_the_same_place() -> None:
+    """Answers are remembered by identity, so a name that is made anew each time must not be mixed up."""
+    for _ in range(1000):
+        for name in ("float32", "int16", "complex128"):
+            assert name_of("".join(list(name))) == name
+
+
+def test_the_package_works_without_numpy() -> None:
+    program = """
+import sys
+sys.modules["numpy"] = None
+sys.modules["ml_dtypes"] = None
+import ctypes, viaduct as via
+values = (ctypes.c_float * 6)(*range(6))
+a = via.wrap(ctypes.addressof(values), (2, 3), "float32", owner=values)
+assert a.dtype == "float32" and a.T.tolist() == [[0, 3], [1, 4], [2, 5]]
+a[0] = 7
+assert via.asarray(bytearray(4)).copy().tolist() == [0, 0, 0, 0]
+b = via.empty((2,), "bfloat16")
+for wrong in (b.numpy, b.tolist, lambda: b.fill(1.0), lambda: via.wrap(0, 0, "f4")):
+    try:
+        wrong()
+    except (ImportError, TypeError) as error:
+        print(type(error).__name__, error)
+    else:
+        raise SystemExit("no error")
+b.fill(b"\\x80\\x3f")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "needs NumPy" in done.stdout and "ml_dtypes" in done.stdout
+
+
+def test_importing_the_package_imports_no_peer() -> None:
+    program = "import sys, viaduct; print([m for m in ('numpy', 'ml_dtypes', 'torch', 'ctypes') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

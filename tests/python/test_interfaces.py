@@ -1,0 +1,131 @@
+"""The array interface of NumPy and that of CUDA."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import pytest
+import viaduct as via
+from peers import grid, numbers, peer
+
+
+class Lender:
+    """An object that describes memory by __array_interface__ and nothing else."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.values = numbers(12)
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": (3, 4),
+            "typestr": "<f4",
+            "data": (ctypes.addressof(self.values), False),
+        } | changes
+
+
+def test_the_array_interface_says_what_the_array_is() -> None:
+    a = grid()[1:, ::2].as_readonly()
+    said = a.__array_interface__
+    assert said["data"] == (a.ptr, True)
+    assert said["shape"] == (2, 2)
+    assert said["strides"] == (16, 8)
+    assert said["typestr"] == "<f4"
+    assert said["version"] == 3
+
+
+def test_numpy_takes_it() -> None:
+    numpy = peer("numpy")
+    a = grid()
+
+    class Only:
+        __array_interface__ = a.__array_interface__
+
+    assert numpy.asarray(Only()).ctypes.data == a.ptr
+
+
+def test_records_are_void_and_what_has_no_typestr_has_no_interface() -> None:
+    values = numbers(12)
+    assert via.wrap(ctypes.addressof(values), 4, "record12", owner=values).__array_interface__["typestr"] == "|V12"
+    for name in ("bfloat16", "float8_e5m2", "int4"):
+        assert not hasattr(via.empty((2, 2), name), "__array_interface__")
+
+
+def test_an_interface_is_taken_and_its_object_held() -> None:
+    lender = Lender()
+    address = ctypes.addressof(lender.values)
+    a = via.asarray(lender)
+    assert a.ptr == address and a.owner is lender
+    del lender
+    assert a.tolist() == grid().tolist()
+
+
+def test_strides_and_the_read_only_flag_are_taken() -> None:
+    lender = Lender(shape=(4, 3), strides=(4, 16))
+    assert via.asarray(lender).tolist() == grid().T.tolist()
+    values = lender.values
+    assert via.asarray(Lender(data=(ctypes.addressof(values), True))).readonly
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"version": 9}, "version"),
+        ({"version": "three"}, "version"),
+        ({"typestr": None}, "typestr"),
+        ({"typestr": "<f3"}, "<f3"),
+        ({"typestr": ">f4"}, ">f4"),
+        ({"typestr": "|O8"}, "O8"),
+        ({"typestr": "<" + "f" * 40}, "typestr"),
+        ({"shape": None}, "shape"),
+        ({"shape": [3, 4]}, "shape"),
+        ({"shape": (3, "4")}, "integer"),
+        ({"shape": (-3, 4)}, "shape"),
+        ({"shape": (1 << 40, 1 << 40)}, "overflow|fit|large"),
+        ({"strides": (4,)}, "strides"),
+        ({"strides": [16, 4]}, "strides"),
+        ({"data": None}, "data"),
+        ({"data": 4096}, "data"),
+        ({"data": ("here", False)}, "data"),
+        ({"data": (-1, False)}, "data"),
+        ({"data": (0, False)}, "NULL"),
+        ({"mask": object()}, "mask"),
+    ],
+)
+def test_a_malformed_interface_is_refused_by_name(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(BufferError, match=f"asarray.*Lender.*({words})"):
+        via.asarray(Lender(**changes))
+
+
+def test_an_interface_that_is_no_dict_is_refused() -> None:
+    class Wrong:
+        __array_interface__ = 7
+
+    with pytest.raises(BufferError, match="__array_interface__.*found int, expected a dict"):
+        via.asarray(Wrong())
+
+
+def test_host_memory_has_no_cuda_interface() -> None:
+    assert not hasattr(grid(), "__cuda_array_interface__")
+
+
+def test_device_memory_is_refused_where_there_is_no_cuda() -> None:
+    class OnDevice:
+        __cuda_array_interface__ = {"version": 3, "shape": (4,), "typestr": "<f4", "data": (1 << 40, False)}
+
+    with pytest.raises(BufferError, match="CUDA array interface.*CUDA"):
+        via.asarray(OnDevice())
+
+
+@pytest.mark.parametrize("stream", [0, "legacy"])
+def test_a_stream_that_means_nothing_is_refused(stream: object) -> None:
+    class OnDevice:
+        __cuda_array_interface__ = {
+            "version": 3,
+            "shape": (4,),
+            "typestr": "<f4",
+            "data": (1 << 40, False),
+            "stream": stream,
+        }
+
+    with pytest.raises(BufferError, match="stream"):
+        via.asarray(OnDevice())
