@@ -134,8 +134,7 @@
 
 /* ----------------------------------------------------------------------------------------- addresses and texts */
 
-%typemap(in) void *, const void *, struct DLManagedTensorVersioned *, struct DLManagedTensor *,
-             struct ArrowSchema *, struct ArrowDeviceArray *,
+%typemap(in) void *, const void *, DLManagedTensorVersioned *, DLManagedTensor *, ArrowSchema *, ArrowDeviceArray *,
              via_release_fn, via_alloc_fn, via_free_fn, via_complete_fn {
   void *address = nullptr;
   if (!viapy::raw_address("$symname", "$1_name", $input, &address)) {
@@ -145,11 +144,15 @@
 }
 %typemap(out) void *, const void * { $result = PyLong_FromVoidPtr((void *)$1); }
 
-%typemap(in, numinputs=0) struct DLManagedTensorVersioned **out_tensor (struct DLManagedTensorVersioned *made = nullptr),
-                          struct DLManagedTensor **out_tensor (struct DLManagedTensor *made = nullptr) { $1 = &made; }
-%typemap(argout) struct DLManagedTensorVersioned **out_tensor, struct DLManagedTensor **out_tensor {
+%define %via_python_tensor(TYPE)
+%typemap(in, numinputs=0) TYPE **out_tensor (TYPE *made = nullptr) { $1 = &made; }
+%typemap(argout) TYPE **out_tensor {
   %via_python_output(PyLong_FromVoidPtr(*$1))
 }
+%enddef
+
+%via_python_tensor(DLManagedTensorVersioned)
+%via_python_tensor(DLManagedTensor)
 
 %typemap(in) const char * {
   if (!viapy::raw_text("$symname", "$1_name", $input, &$1)) {

@@ -432,7 +432,7 @@ typedef struct via_pointer_info {
     int32_t device_type; /**< VIA_DEVICE_CPU for memory that no device knows */
     int32_t device_id;
     int32_t read_only;   /**< 1 if the memory cannot be written */
-    void *base;          /**< start of the allocation; of the mapping, for ordinary host memory */
+    void *base_address;  /**< start of the allocation; of the mapping, for ordinary host memory */
     int64_t nbytes;      /**< its size */
 } via_pointer_info;
 #define VIA_POINTER_INFO_INIT {(int32_t)sizeof(via_pointer_info), 0, 0, 0, 0, 0}
@@ -840,7 +840,7 @@ VIA_CHECKED via_status via_batch_submit(via_batch *batch, via_stream *stream, vi
 typedef struct via_file_options {
     int32_t struct_size;
     int32_t mode;         /**< VIA_MODE_...; not read by via_file_create */
-    int32_t format;       /**< VIA_FORMAT_...; via_file_create takes AUTO as .npy if the path ends so, else raw */
+    int32_t file_format;  /**< VIA_FORMAT_...; via_file_create takes AUTO as .npy if the path ends so, else raw */
     int32_t column_major; /**< via_file_create, .npy: 1 for Fortran order */
     int32_t durable;      /**< 1: a write returns when the data would survive a power cut */
     int32_t atomic_write; /**< 1: a write replaces the file whole, or not at all */
@@ -850,7 +850,7 @@ typedef struct via_file_options {
 /** What via_file_info tells. */
 typedef struct via_file_properties {
     int32_t struct_size;
-    int32_t format;       /**< VIA_FORMAT_RAW or VIA_FORMAT_NPY */
+    int32_t file_format;  /**< VIA_FORMAT_RAW or VIA_FORMAT_NPY */
     int32_t dtype;        /**< .npy: of the elements; 0 for raw */
     int32_t ndim;         /**< .npy */
     int32_t column_major; /**< .npy */

@@ -7,7 +7,7 @@ using namespace via;
 
 namespace {
 
-static_assert(sizeof(via_pointer_info) == 32 && offsetof(via_pointer_info, base) == 16);
+static_assert(sizeof(via_pointer_info) == 32 && offsetof(via_pointer_info, base_address) == 16);
 
 constexpr int32_t kAllFlags =
     VIA_WRAP_READ_ONLY | VIA_WRAP_BYTE_STRIDES | VIA_WRAP_UNCHECKED | VIA_WRAP_DETECT | VIA_WRAP_PROBE;
@@ -75,9 +75,9 @@ via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *s
                              .ndim = ndim,
                              .shape = shape,
                              .strides = strides,
-                             .unit = strides == nullptr                       ? StrideUnit::RowMajor
+                             .unit = strides == nullptr                     ? StrideUnit::RowMajor
                                      : (flags & VIA_WRAP_BYTE_STRIDES) != 0 ? StrideUnit::Bytes
-                                                                              : StrideUnit::Elements,
+                                                                            : StrideUnit::Elements,
                              .flags = (flags & VIA_WRAP_READ_ONLY) != 0 ? VIA_ARRAY_READ_ONLY : 0};
         const Disposal disposal = loan(release, context);
         // An address that no device knows is host memory only if it is memory at all.
@@ -108,7 +108,7 @@ via_status via_pointer_query(const void *address, via_pointer_info *out_info) {
         via_pointer_info info = VIA_POINTER_INFO_INIT;
         info.device_type = VIA_DEVICE_CPU;
         info.read_only = mapping.writable ? 0 : 1;
-        info.base = mapping.base;
+        info.base_address = mapping.base;
         info.nbytes = mapping.nbytes;
         return write_struct("out_info", info, out_info);
     });

@@ -9,9 +9,14 @@ namespace via {
 inline constexpr int64_t kTurnRowBytes = 1024;
 inline constexpr int64_t kTurnColumnBytes = 2048;
 
+// What such a piece has at least, unless there is no more.
+inline constexpr int64_t kTurnBytes = int64_t{1} << 15;
+
+inline constexpr int64_t kLineBytes = 64;
+
 // Shorter runs gain nothing from streaming stores: their first and last cache lines are written in part.
 inline constexpr int64_t kLeastStreamedRun = 1024;
-inline constexpr int64_t kLeastStreamedRow = 256;  // of a transpose
+inline constexpr int64_t kLeastStreamedRow = 384;  // of a transpose
 
 // From how many bytes on a copy had better not go through the cache.
 int64_t streaming_bytes();

@@ -9,7 +9,7 @@ namespace via {
 namespace {
 
 template <int64_t Bytes>
-inline void copy_line(char *dst, const char *src, const Axis &axis) {
+inline void copy_line(char *dst, const char *src, const Axis axis) {
     for (int64_t i = 0; i < axis.extent; ++i) {
         std::memcpy(dst + i * axis.dst_step, src + i * axis.src_step, Bytes);
     }
@@ -19,10 +19,12 @@ inline void copy_line(char *dst, const char *src, const Axis &axis) {
 template <int64_t Bytes>
 void copy_elements(const Piece &piece) {
     const bool swap = piece.inner.extent < 8 && piece.outer.extent > piece.inner.extent;
-    const Axis &inner = swap ? piece.outer : piece.inner;
-    const Axis &outer = swap ? piece.inner : piece.outer;
+    const Axis inner = swap ? piece.outer : piece.inner;
+    const Axis outer = swap ? piece.inner : piece.outer;
+    char *dst = piece.dst;
+    const char *src = piece.src;
     for (int64_t j = 0; j < outer.extent; ++j) {
-        copy_line<Bytes>(piece.dst + j * outer.dst_step, piece.src + j * outer.src_step, inner);
+        copy_line<Bytes>(dst + j * outer.dst_step, src + j * outer.src_step, inner);
     }
 }
 

@@ -7,8 +7,8 @@ namespace via {
 
 struct SimdKernels {
     const char *name;
-    Kernel rows;                 // runs of any length
-    Kernel rows_streaming;       // the same, bypassing the cache
+    Kernel rows;            // runs of any length
+    Kernel rows_streaming;  // the same, bypassing the cache
     // Elements of 1 << index bytes, adjacent in dst along the inner axis and in src along the outer one. A streaming
     // piece may be at most kTurnRowBytes wide along the inner axis.
     Kernel transpose[5];

@@ -78,7 +78,8 @@ Status not_whole_bytes(via_array *dst, const char *what, int64_t bits) {
 // From bits to bytes. One run may end inside a byte, anything else must keep to byte boundaries.
 Status to_bytes(via_array *dst, Offsets *offsets, Plan *plan) {
     if (offsets->dst % 8 != 0 || offsets->src % 8 != 0) {
-        return not_whole_bytes(dst, "the offset of the first element", offsets->dst % 8 != 0 ? offsets->dst : offsets->src);
+        return not_whole_bytes(dst, "the offset of the first element",
+                               offsets->dst % 8 != 0 ? offsets->dst : offsets->src);
     }
     if (plan->run % 8 != 0 && plan->ndim > 0) {
         return not_whole_bytes(dst, "a run of adjacent elements", plan->run);

@@ -47,6 +47,14 @@ void make_source_forward(Plan *plan) {
     }
 }
 
+// Around the panel, those axes first along which one of the arrays moves least: what is left of the cache lines that
+// the panel has touched is used soon, on either side.
+void order_outer_axes(Plan *plan) {
+    const auto nearest = [](const Axis &axis) { return std::min(axis.dst_step, magnitude(axis.src_step)); };
+    std::sort(plan->axes + 2, plan->axes + plan->ndim,
+              [&](const Axis &a, const Axis &b) { return nearest(a) < nearest(b); });
+}
+
 Route choose_order(Plan *plan) {
     const bool adjacent = plan->axes[0].dst_step == plan->run;
     if (plan->axes[0].src_step == 0) {
@@ -58,6 +66,7 @@ Route choose_order(Plan *plan) {
     }
     bring_to_panel(plan, axis);
     make_source_forward(plan);
+    order_outer_axes(plan);
     const bool turnable = adjacent && plan->axes[1].src_step == plan->run && is_simd_element(plan->run);
     return turnable ? Route::Transpose : Route::Tiles;
 }
@@ -69,9 +78,14 @@ Route choose(Plan *plan) {
     return plan->run >= kRowBytes ? Route::Rows : choose_order(plan);
 }
 
-// Blocks of about `bytes`, the panel's first axis being cut last.
-void cut_panel(Plan *plan, int64_t bytes) {
-    const int64_t first = std::max<int64_t>(bytes / std::max<int64_t>(plan->run_block, 1), 1);
+// Blocks of about kPanelBytes, the panel's first axis being cut last. Small copies, which are many, pay no division.
+void cut_panel(Plan *plan) {
+    if (plan->nbytes <= kPanelBytes) {
+        plan->block[0] = plan->axes[0].extent;
+        plan->block[1] = plan->axes[1].extent;
+        return;
+    }
+    const int64_t first = std::max<int64_t>(kPanelBytes / std::max<int64_t>(plan->run_block, 1), 1);
     plan->block[0] = std::min(plan->axes[0].extent, first);
     plan->block[1] = std::min(plan->axes[1].extent, std::max<int64_t>(first / std::max<int64_t>(plan->block[0], 1), 1));
 }
@@ -81,15 +95,27 @@ void cut_tiles(Plan *plan, int64_t first, int64_t second) {
     plan->block[1] = std::min(plan->axes[1].extent, std::max<int64_t>(second / plan->run, 1));
 }
 
+// Where one side is short, the other makes up for it.
+void cut_turns(Plan *plan) {
+    cut_tiles(plan, plan->run == 1 ? kTurnRowBytes / 2 : kTurnRowBytes, kTurnColumnBytes);
+    if (plan->block[0] == plan->axes[0].extent) {
+        plan->block[1] =
+            std::min(plan->axes[1].extent, std::max(plan->block[1], kTurnBytes / plan->run / plan->block[0]));
+    } else if (plan->block[1] == plan->axes[1].extent && !plan->streaming) {
+        plan->block[0] =
+            std::min(plan->axes[0].extent, std::max(plan->block[0], kTurnBytes / plan->run / plan->block[1]));
+    }
+}
+
 void choose_blocks(Plan *plan) {
     plan->run_block = std::min(plan->run, kRunBlock);
     switch (plan->route) {
         case Route::Transpose:
-            return cut_tiles(plan, kTurnRowBytes, kTurnColumnBytes);
+            return cut_turns(plan);
         case Route::Tiles:
             return cut_tiles(plan, 256, 256);
         default:
-            return cut_panel(plan, kPanelBytes);
+            return cut_panel(plan);
     }
 }
 
@@ -98,7 +124,7 @@ bool can_stream(const Plan &plan) {
         case Route::Contiguous:
             return true;
         case Route::Transpose:
-            return plan.axes[0].extent * plan.run >= kLeastStreamedRow;
+            return plan.axes[0].extent * plan.run >= kLeastStreamedRow && plan.axes[1].extent * plan.run >= kLineBytes;
         case Route::Rows:
             return plan.run >= kLeastStreamedRun;
         default:
@@ -131,13 +157,13 @@ void choose_route(Plan *plan) {
         plan->axes[i] = {1, 0, 0};
     }
     plan->route = choose(plan);
-    choose_blocks(plan);
     plan->threads = 1;
     plan->streaming = false;
     if (plan->nbytes >= 2 * kBytesPerThread) {
         plan->threads = static_cast<int32_t>(std::min<int64_t>(num_threads(), plan->nbytes / kBytesPerThread));
         plan->streaming = plan->nbytes >= streaming_bytes() && can_stream(*plan);
     }
+    choose_blocks(plan);
 }
 
 }  // namespace via

@@ -26,8 +26,8 @@ const char *route_name(Route route);
 struct Plan {
     char *dst;
     const char *src;
-    int64_t run;        // bytes adjacent in both
-    int64_t nbytes;     // that are written
+    int64_t run;     // bytes adjacent in both
+    int64_t nbytes;  // that are written
     int32_t ndim;
     int32_t tail_bits;  // of packed elements after the last whole run, where they end inside a byte
     Route route;

@@ -61,11 +61,6 @@ public:
         }
     }
 
-    // The usual small copy.
-    void run_only_block() const {
-        kernel_({plan_.dst, plan_.src, plan_.run, plan_.axes[0], plan_.axes[1], 0, 0});
-    }
-
 private:
     // Where a block starts: its indices by axis of the numbering, and the addresses of the axes that are not cut.
     struct Cursor {
@@ -132,36 +127,42 @@ private:
     int64_t total_;
 };
 
-// What a thread takes at a time: enough to be worth the taking, and several turns each, so that one that is held up
+// What a thread takes at a time: enough to be worth the taking, and several times each, so that one that is held up
 // does not hold up the copy.
-constexpr int64_t kTurnBytes = int64_t{1} << 18;
+constexpr int64_t kShareBytes = int64_t{1} << 18;
 
-struct Turns {
+struct Shares {
     const Blocks &blocks;
     int64_t each;
 };
 
-void run_turn(void *context, int64_t index) {
-    const auto &turns = *static_cast<const Turns *>(context);
-    const int64_t first = index * turns.each;
-    turns.blocks.run(first, std::min(first + turns.each, turns.blocks.total()));
+void run_share(void *context, int64_t index) {
+    const auto &shares = *static_cast<const Shares *>(context);
+    const int64_t first = index * shares.each;
+    shares.blocks.run(first, std::min(first + shares.each, shares.blocks.total()));
+}
+
+// The usual small copy.
+bool is_one_block(const Plan &plan) {
+    return plan.ndim <= 2 && plan.run_block == plan.run && plan.block[0] == plan.axes[0].extent &&
+           plan.block[1] == plan.axes[1].extent;
 }
 
 }  // namespace
 
 void run_plan(const Plan &plan) {
-    const Blocks blocks(plan);
-    if (blocks.total() == 1) {
-        blocks.run_only_block();
+    if (is_one_block(plan)) {
+        choose_kernel(plan)({plan.dst, plan.src, plan.run, plan.axes[0], plan.axes[1], 0, 0});
         return;
     }
+    const Blocks blocks(plan);
     if (plan.threads == 1) {
         blocks.run(0, blocks.total());
         return;
     }
     const int64_t block_bytes = std::max<int64_t>(plan.nbytes / blocks.total(), 1);
-    Turns turns{blocks, std::max<int64_t>(kTurnBytes / block_bytes, 1)};
-    parallel_for(count_blocks(blocks.total(), turns.each), plan.threads, run_turn, &turns);
+    Shares shares{blocks, std::max<int64_t>(kShareBytes / block_bytes, 1)};
+    parallel_for(count_blocks(blocks.total(), shares.each), plan.threads, run_share, &shares);
 }
 
 }  // namespace via

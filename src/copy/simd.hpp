@@ -16,8 +16,8 @@ namespace via {
 namespace {
 
 constexpr int64_t kVector = VIA_VECTOR_BYTES;
-constexpr int64_t kLine = 64;   // of a cache
-constexpr int64_t kLane = 16;   // the part of a vector that shuffles do not leave
+constexpr int64_t kLine = kLineBytes;
+constexpr int64_t kLane = 16;  // the part of a vector that shuffles do not leave
 
 template <typename T, int64_t Bytes>
 struct VectorOf {
@@ -136,8 +136,10 @@ struct MoveConstant {
     void operator()(char *dst, const char *src) const { move_constant<Count>(dst, src); }
 };
 
+// On copies of the loops: for all the compiler knows, a store of bytes may change what is behind a reference.
 template <typename Move>
-inline void for_each_run(const Piece &piece, const Move &move) {
+inline void for_each_run(const Piece &whole, const Move move) {
+    const Piece piece = whole;
     for (int64_t j = 0; j < piece.outer.extent; ++j) {
         char *dst = piece.dst + j * piece.outer.dst_step;
         const char *src = piece.src + j * piece.outer.src_step;
@@ -226,8 +228,9 @@ constexpr int kPerVector = static_cast<int>(kVector / static_cast<int64_t>(sizeo
 // The elements of one half of each lane of a and b, in turns.
 template <typename T, int Half, typename V, int... I>
 inline V interleave(V a, V b, std::integer_sequence<int, I...>) {
-    return __builtin_shufflevector(a, b, (I / kPerLane<T> * kPerLane<T> + Half * kPerLane<T> / 2 + I % kPerLane<T> / 2 +
-                                          I % 2 * static_cast<int>(sizeof...(I)))...);
+    return __builtin_shufflevector(a, b,
+                                   (I / kPerLane<T> * kPerLane<T> + Half * kPerLane<T> / 2 + I % kPerLane<T> / 2 +
+                                    I % 2 * static_cast<int>(sizeof...(I)))...);
 }
 
 // In each lane, element i of row j becomes element j of row i. Interleaving the first half of the rows with the second
@@ -382,17 +385,152 @@ inline void turn_columns(char *dst, int64_t dst_step, int64_t columns, const cha
     }
 }
 
+// ------------------------------------------------------------------------------------------ a few channels
+//
+// Two to four planes that become the channels of pixels, or the other way: a side of the transpose is too short for
+// blocks, but the data is dense, so that vectors may run over into what comes next and is written, or read, again.
+
+#if defined(__SSSE3__) || defined(__aarch64__)
+constexpr bool kShufflesBytes = true;
+#else
+constexpr bool kShufflesBytes = false;
+#endif
+
+template <int Planes>
+struct UnitOf {
+    using Type = uint32_t;
+};
+template <>
+struct UnitOf<2> {
+    using Type = uint64_t;
+};
+
+template <typename T, int Channels>
+struct Pixels {
+    static constexpr int kPlanes = Channels == 2 ? 2 : 4;  // in registers; the fourth of three is no plane
+    static constexpr int kSize = sizeof(T);
+    static constexpr int kUnit = 16 / kPlanes;        // bytes of a plane in one lane of pixels
+    static constexpr int kPerLane = kUnit / kSize;    // pixels in one lane
+    static constexpr int kStep = kPlanes * kPerLane;  // pixels in as many lanes as there are planes
+    static constexpr int kBytes = Channels * kSize;   // of one pixel
+    static constexpr int kUsed = kPerLane * kBytes;   // bytes of a lane that are pixels
+    // Where byte `at` of a lane of pixels is in a lane of units, and the other way; anywhere for bytes of neither.
+    static constexpr int unit_byte(int at) {
+        return at < kUsed ? at % kBytes / kSize * kUnit + at / kBytes * kSize + at % kSize : 0;
+    }
+    static constexpr int pixel_byte(int at) {
+        return at / kUnit < Channels ? at % kUnit / kSize * kBytes + at / kUnit * kSize + at % kSize : 0;
+    }
+    template <int... I>
+    static Lane<char> units_to_pixels(Lane<char> units, std::integer_sequence<int, I...>) {
+        return __builtin_shufflevector(units, units, unit_byte(I)...);
+    }
+    template <int... I>
+    static Lane<char> pixels_to_units(Lane<char> pixels, std::integer_sequence<int, I...>) {
+        return __builtin_shufflevector(pixels, pixels, pixel_byte(I)...);
+    }
+
+    static void turn_units(Lane<char> (&lanes)[kPlanes]) {
+        using Element = typename UnitOf<kPlanes>::Type;
+        Lane<Element> units[kPlanes];
+        for (int i = 0; i < kPlanes; ++i) {
+            units[i] = reinterpret_cast<Lane<Element>>(lanes[i]);
+        }
+        turn_lanes<kLane, Element>(units);
+        for (int i = 0; i < kPlanes; ++i) {
+            lanes[i] = reinterpret_cast<Lane<char>>(units[i]);
+        }
+    }
+
+    // Both return how many pixels are done: a few at the end may be left.
+    static int64_t join_planes(char *dst, const char *src, int64_t plane_step, int64_t count) {
+        int64_t at = 0;
+        for (; (count - at - kStep) * kBytes >= kLane; at += kStep) {
+            Lane<char> lanes[kPlanes] = {};
+            for (int i = 0; i < Channels; ++i) {
+                lanes[i] = load<Lane<char>>(src + i * plane_step + at * kSize);
+            }
+            turn_units(lanes);
+            for (int i = 0; i < kPlanes; ++i) {
+                store(dst + at * kBytes + i * kUsed, units_to_pixels(lanes[i], std::make_integer_sequence<int, 16>()));
+            }
+        }
+        return at;
+    }
+
+    static int64_t split_planes(char *dst, int64_t plane_step, const char *src, int64_t count) {
+        int64_t at = 0;
+        for (; (count - at - kStep) * kBytes >= kLane; at += kStep) {
+            Lane<char> lanes[kPlanes];
+            for (int i = 0; i < kPlanes; ++i) {
+                lanes[i] = pixels_to_units(load<Lane<char>>(src + at * kBytes + i * kUsed),
+                                           std::make_integer_sequence<int, 16>());
+            }
+            turn_units(lanes);
+            for (int i = 0; i < Channels; ++i) {
+                store(dst + i * plane_step + at * kSize, lanes[i]);
+            }
+        }
+        return at;
+    }
+};
+
+// Calls `work` with the number of channels as a constant; 0 where there is no such kernel.
+template <typename T, typename Work>
+inline int64_t with_channels(int64_t channels, const Work &work) {
+    if constexpr (kShufflesBytes && sizeof(T) <= 8) {
+        if (channels == 2) {
+            return work(Pixels<T, 2>());
+        }
+        if constexpr (sizeof(T) <= 4) {
+            if (channels == 3) {
+                return work(Pixels<T, 3>());
+            }
+            if (channels == 4) {
+                return work(Pixels<T, 4>());
+            }
+        }
+    }
+    return 0;
+}
+
+// Both return how many indices of the long axis are done.
 template <typename T>
-void transpose(const Piece &piece) {
+inline int64_t join_channels(const Piece &piece) {
+    const int64_t channels = piece.inner.extent;
+    if (piece.outer.dst_step != channels * int64_t{sizeof(T)}) {
+        return 0;
+    }
+    return with_channels<T>(channels, [&](auto pixels) {
+        return pixels.join_planes(piece.dst, piece.src, piece.inner.src_step, piece.outer.extent);
+    });
+}
+
+template <typename T>
+inline int64_t split_channels(const Piece &piece) {
+    const int64_t channels = piece.outer.extent;
+    if (piece.inner.src_step != channels * int64_t{sizeof(T)}) {
+        return 0;
+    }
+    return with_channels<T>(channels, [&](auto pixels) {
+        return pixels.split_planes(piece.dst, piece.outer.dst_step, piece.src, piece.inner.extent);
+    });
+}
+
+// Straight from one array to the other.
+template <typename T>
+void transpose_directly(const Piece &piece) {
+    constexpr int64_t kSize = sizeof(T);
     constexpr int64_t kColumns = kPerVector<T>;
-    for (int64_t j = 0; j < piece.outer.extent; j += kColumns) {
-        turn_columns<T>(piece.dst + j * piece.outer.dst_step, piece.outer.dst_step,
-                        least(kColumns, piece.outer.extent - j), piece.src + j * int64_t{sizeof(T)},
-                        piece.inner.src_step, piece.inner.extent);
+    const int64_t row = split_channels<T>(piece);
+    for (int64_t j = row > 0 ? 0 : join_channels<T>(piece); j < piece.outer.extent; j += kColumns) {
+        turn_columns<T>(piece.dst + j * piece.outer.dst_step + row * kSize, piece.outer.dst_step,
+                        least(kColumns, piece.outer.extent - j), piece.src + j * kSize + row * piece.inner.src_step,
+                        piece.inner.src_step, piece.inner.extent - row);
     }
 }
 
-// ------------------------------------------------------------------------------------- streaming transpose
+// -------------------------------------------------------------------------------- transpose by way of a scratch
 
 // Of the scratch: a row of a piece, and what it takes of the next piece to finish a line; an odd number of lines, so
 // that equal places of successive rows are in different sets of the cache.
@@ -436,25 +574,61 @@ inline void turn_to_scratch(char *scratch, int64_t columns, const char *src, int
     }
 }
 
-// Turns a line's worth of columns into a scratch that stays in the first-level cache, and streams it from there.
-template <typename T>
-void transpose_streaming(const Piece &piece) {
+// Writes a row, or the part of it that makes whole lines.
+template <typename T, bool Streaming>
+inline void flush_row(char *row, const char *scratch, const Piece &piece) {
+    constexpr int64_t kSize = sizeof(T);
+    if constexpr (Streaming) {
+        const Part part = part_of_row(row, kSize, piece);
+        if (part.first < part.last) {
+            stream_run(part.first, scratch + (part.first - row), part.last - part.first);
+        }
+    } else {
+        move_vectors(row, scratch, piece.inner.extent * kSize);
+    }
+}
+
+// Turns a line's worth of columns into a scratch that stays in the first-level cache, and writes the rows from there:
+// in one go each, whatever the distance of the rows of dst does to the sets of the cache.
+template <typename T, bool Streaming>
+void transpose_buffered(const Piece &piece) {
     constexpr int64_t kSize = sizeof(T);
     constexpr int64_t kColumns = kLine / kSize;
     alignas(kLine) char scratch[static_cast<size_t>(kColumns * kRowPitch)];
-    const int64_t rows = piece.inner.extent + least(piece.after, kLine / kSize);
+    const int64_t rows = piece.inner.extent + (Streaming ? least(piece.after, kColumns) : 0);
     for (int64_t j = 0; j < piece.outer.extent; j += kColumns) {
         const int64_t columns = least(kColumns, piece.outer.extent - j);
         turn_to_scratch<T>(scratch, columns, piece.src + j * kSize, piece.inner.src_step, rows);
         for (int64_t k = 0; k < columns; ++k) {
-            char *row = piece.dst + (j + k) * piece.outer.dst_step;
-            const Part part = part_of_row(row, kSize, piece);
-            if (part.first < part.last) {
-                stream_run(part.first, scratch + k * kRowPitch + (part.first - row), part.last - part.first);
-            }
+            flush_row<T, Streaming>(piece.dst + (j + k) * piece.outer.dst_step, scratch + k * kRowPitch, piece);
         }
     }
+}
+
+template <typename T>
+void transpose_streaming(const Piece &piece) {
+    transpose_buffered<T, true>(piece);
     end_streaming();
+}
+
+// Whether the rows of dst that are written side by side crowd into so few sets of the first-level cache (8 ways of 4
+// KiB is the least there is) that their lines would be thrown out half written. Steps of powers of two do that.
+template <typename T>
+inline bool rows_crowd(int64_t dst_step) {
+    constexpr int64_t kWay = 4096;
+    const int64_t stride = least(dst_step & -dst_step, kWay);
+    return kPerVector<T> * stride > 8 * kWay;
+}
+
+template <typename T>
+void transpose(const Piece &piece) {
+    const int64_t row = piece.inner.extent * int64_t{sizeof(T)};
+    if (row >= kLine && row <= kTurnRowBytes && piece.outer.extent >= kPerVector<T> &&
+        rows_crowd<T>(piece.outer.dst_step)) {
+        transpose_buffered<T, false>(piece);
+    } else {
+        transpose_directly<T>(piece);
+    }
 }
 
 constexpr SimdKernels make_kernels(const char *name) {

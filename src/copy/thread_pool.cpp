@@ -83,8 +83,9 @@ Job *find_job() {
     return job;
 }
 
-// With the lock held.
-Job *join_job() {
+// Sleeps until there is work, and takes part in it; `out_posts` is the number of posts that have been looked at.
+Job *join_job(uint32_t *out_posts) {
+    const Lock lock;
     Job *job = find_job();
     while (job == nullptr) {
         pool.asleep++;
@@ -94,11 +95,13 @@ Job *join_job() {
     }
     job->places--;
     job->helpers.fetch_add(1, std::memory_order_relaxed);
+    *out_posts = pool.posts.load(std::memory_order_relaxed);
     return job;
 }
 
-// With the lock held: once the caller sees zero, the job is gone.
+// Once the caller sees that nobody is left, the job is gone.
 void leave_job(Job *job) {
+    const Lock lock;
     if (job->helpers.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         pthread_cond_broadcast(&pool.left);
     }
@@ -106,18 +109,11 @@ void leave_job(Job *job) {
 
 void *help(void *) {
     while (true) {
-        const uint32_t seen = pool.posts.load(std::memory_order_relaxed);
-        Job *job = nullptr;
-        {
-            const Lock lock;
-            job = join_job();
-        }
+        uint32_t seen = 0;
+        Job *job = join_job(&seen);
         job->run();
-        {
-            const Lock lock;
-            leave_job(job);
-        }
-        (void)spin_until([&] { return pool.posts.load(std::memory_order_relaxed) != seen + 1; });
+        leave_job(job);
+        (void)spin_until([&] { return pool.posts.load(std::memory_order_relaxed) != seen; });
     }
     return nullptr;
 }

@@ -122,7 +122,9 @@ Status slice_view(via_array *array, const int64_t *start, const int64_t *count, 
     bool empty = array->size == 0;
     for (int32_t i = 0; i < array->ndim; ++i) {
         AxisSlice slice{start != nullptr ? start[i] : 0, 0, step != nullptr ? step[i] : 1};
-        slice.count = count != nullptr ? count[i] : slice.step == 0 ? 0 : reachable(layout.shape[i], slice.start, slice.step);
+        slice.count = count != nullptr  ? count[i]
+                      : slice.step == 0 ? 0
+                                        : reachable(layout.shape[i], slice.start, slice.step);
         VIA_TRY(check_slice(i, layout.shape[i], slice));
         empty |= slice.count == 0;
         first += empty ? 0 : slice.start * layout.steps[i];

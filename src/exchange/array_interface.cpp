@@ -25,7 +25,8 @@ bool typestr_of(int32_t dtype, char *typestr, size_t capacity) {
         std::snprintf(typestr, capacity, "|V%lld", -static_cast<long long>(dtype));
         return true;
     }
-    if (dtype_lanes(dtype) != 1 || dtype_bits(dtype) % 8 != 0) {
+    // NumPy has no complex number of two halves.
+    if (dtype_lanes(dtype) != 1 || dtype_bits(dtype) % 8 != 0 || dtype == VIA_COMPLEX32) {
         return false;
     }
     for (const Kind &kind : kKinds) {

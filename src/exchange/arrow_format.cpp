@@ -15,8 +15,8 @@ struct Format {
 };
 
 constexpr Format kFormats[] = {
-    {VIA_INT8, 'c'},   {VIA_UINT8, 'C'},  {VIA_INT16, 's'},  {VIA_UINT16, 'S'},  {VIA_INT32, 'i'},   {VIA_UINT32, 'I'},
-    {VIA_INT64, 'l'},  {VIA_UINT64, 'L'}, {VIA_FLOAT16, 'e'}, {VIA_FLOAT32, 'f'}, {VIA_FLOAT64, 'g'},
+    {VIA_INT8, 'c'},  {VIA_UINT8, 'C'},  {VIA_INT16, 's'},   {VIA_UINT16, 'S'},  {VIA_INT32, 'i'},   {VIA_UINT32, 'I'},
+    {VIA_INT64, 'l'}, {VIA_UINT64, 'L'}, {VIA_FLOAT16, 'e'}, {VIA_FLOAT32, 'f'}, {VIA_FLOAT64, 'g'},
 };
 
 constexpr char kNameKey[] = "ARROW:extension:name";

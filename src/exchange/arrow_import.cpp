@@ -104,8 +104,9 @@ Status descend(int64_t list, Walk *walk) {
 Status read_values(const Walk &walk, ArraySpec *out_spec) {
     out_spec->dtype = dtype_of_arrow_format(walk.schema->format);
     if (out_spec->dtype == 0) {
-        return fail(VIA_ERROR_DTYPE, "schema.format is \"%s\"; expected integers, float16 to float64, fixed-size binary "
-                                     "or fixed-size lists of those",
+        return fail(VIA_ERROR_DTYPE,
+                    "schema.format is \"%s\"; expected integers, float16 to float64, fixed-size binary "
+                    "or fixed-size lists of those",
                     walk.schema->format);
     }
     if (walk.column->n_buffers != 2) {
@@ -117,8 +118,7 @@ Status read_values(const Walk &walk, ArraySpec *out_spec) {
                     print(walk.rows));
     }
     int64_t skipped = 0;
-    if (!multiply(walk.first, dtype_bits(out_spec->dtype) / 8, &skipped) ||
-        !advance(data, skipped, &data)) {
+    if (!multiply(walk.first, dtype_bits(out_spec->dtype) / 8, &skipped) || !advance(data, skipped, &data)) {
         return fail(VIA_ERROR_OVERFLOW, "column.offset of %lld values leaves the address space", print(walk.first));
     }
     out_spec->data = walk.column->buffers[1] == nullptr ? nullptr : const_cast<void *>(data);

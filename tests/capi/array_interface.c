@@ -68,11 +68,11 @@ typedef struct named {
 } named;
 
 static const named typestrs[] = {
-    {VIA_INT8, "|i1"},      {VIA_INT16, "<i2"},      {VIA_INT32, "<i4"},       {VIA_INT64, "<i8"},
-    {VIA_UINT8, "|u1"},     {VIA_UINT16, "<u2"},     {VIA_UINT32, "<u4"},      {VIA_UINT64, "<u8"},
-    {VIA_FLOAT16, "<f2"},   {VIA_FLOAT32, "<f4"},    {VIA_FLOAT64, "<f8"},     {SCALAR(2, 128), "<f16"},
-    {VIA_COMPLEX64, "<c8"}, {VIA_COMPLEX128, "<c16"}, {VIA_COMPLEX32, "<c4"},  {VIA_BOOL, "|b1"},
-    {-1, "|V1"},            {-12, "|V12"},           {-(1 << 30), "|V1073741824"},
+    {VIA_INT8, "|i1"},      {VIA_INT16, "<i2"},           {VIA_INT32, "<i4"},   {VIA_INT64, "<i8"},
+    {VIA_UINT8, "|u1"},     {VIA_UINT16, "<u2"},          {VIA_UINT32, "<u4"},  {VIA_UINT64, "<u8"},
+    {VIA_FLOAT16, "<f2"},   {VIA_FLOAT32, "<f4"},         {VIA_FLOAT64, "<f8"}, {SCALAR(2, 128), "<f16"},
+    {VIA_COMPLEX64, "<c8"}, {VIA_COMPLEX128, "<c16"},     {VIA_BOOL, "|b1"},    {-1, "|V1"},
+    {-12, "|V12"},          {-(1 << 30), "|V1073741824"},
 };
 
 static int has_typestr(int32_t dtype) {
@@ -168,9 +168,35 @@ static void assert_description_refused(const via_array_interface *description, v
 
 static void a_typestr_that_is_none_is_refused(void **state) {
     (void)state;
-    const char *none[] = {"",     "<",     "f4",   "<f",     "<f3",   "<f0",   "<f-4",  "<f+4",  "<f 4",  "=f4",
-                          "<g4",  "<f4 ",  "<f4x", "<i16",   "<b2",   "<O8",   "<M8",   "<S4",   "<U4",   "|V0",
-                          "<f1",  "<c2",   "<i99999999999",  "|V1073741825",   "V12",   "<V",    "< 4f",  "<\xff" "4"};
+    const char *none[] = {"",
+                          "<",
+                          "f4",
+                          "<f",
+                          "<f3",
+                          "<f0",
+                          "<f-4",
+                          "<f+4",
+                          "<f 4",
+                          "=f4",
+                          "<g4",
+                          "<f4 ",
+                          "<f4x",
+                          "<i16",
+                          "<b2",
+                          "<O8",
+                          "<M8",
+                          "<S4",
+                          "<U4",
+                          "|V0",
+                          "<f1",
+                          "<c2",
+                          "<i99999999999",
+                          "|V1073741825",
+                          "V12",
+                          "<V",
+                          "< 4f",
+                          "<\xff"
+                          "4"};
     float values[4];
     for (int32_t i = 0; i < LENGTH(none); ++i) {
         via_array_interface description = floats(values);

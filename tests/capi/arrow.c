@@ -32,8 +32,18 @@ typedef struct formatted {
 } formatted;
 
 static const formatted formats[] = {
-    {VIA_INT8, "c"},   {VIA_UINT8, "C"},  {VIA_INT16, "s"},   {VIA_UINT16, "S"},  {VIA_INT32, "i"},   {VIA_UINT32, "I"},
-    {VIA_INT64, "l"},  {VIA_UINT64, "L"}, {VIA_FLOAT16, "e"}, {VIA_FLOAT32, "f"}, {VIA_FLOAT64, "g"}, {-12, "w:12"},
+    {VIA_INT8, "c"},
+    {VIA_UINT8, "C"},
+    {VIA_INT16, "s"},
+    {VIA_UINT16, "S"},
+    {VIA_INT32, "i"},
+    {VIA_UINT32, "I"},
+    {VIA_INT64, "l"},
+    {VIA_UINT64, "L"},
+    {VIA_FLOAT16, "e"},
+    {VIA_FLOAT32, "f"},
+    {VIA_FLOAT64, "g"},
+    {-12, "w:12"},
     {-(1 << 30), "w:1073741824"},
 };
 

@@ -81,12 +81,17 @@ static inline void make_column(column *made, int64_t rows, int32_t levels, const
         const int is_list = i < levels;
         struct ArrowSchema *schema = &made->schema[i];
         struct ArrowArray *array = level_of(made, i);
-        snprintf(made->formats[i], sizeof made->formats[i], is_list ? "+w:%lld" : "i", (long long)(is_list ? sizes[i] : 0));
-        *schema = (struct ArrowSchema){.format = made->formats[i], .name = "", .n_children = is_list,
+        snprintf(made->formats[i], sizeof made->formats[i], is_list ? "+w:%lld" : "i",
+                 (long long)(is_list ? sizes[i] : 0));
+        *schema = (struct ArrowSchema){.format = made->formats[i],
+                                       .name = "",
+                                       .n_children = is_list,
                                        .children = is_list ? &made->schema_child[i] : NULL,
                                        .release = i == 0 ? release_column_schema : never_release_schema,
                                        .private_data = made};
-        *array = (struct ArrowArray){.length = length, .n_buffers = is_list ? 1 : 2, .n_children = is_list,
+        *array = (struct ArrowArray){.length = length,
+                                     .n_buffers = is_list ? 1 : 2,
+                                     .n_children = is_list,
                                      .buffers = made->buffers[i],
                                      .children = is_list ? &made->inner_child[i] : NULL,
                                      .release = i == 0 ? release_column_array : never_release_array,

@@ -60,9 +60,9 @@ static void offsets_of_every_level_add_up(void **state) {
     make_column(&made, 6, 2, SHAPE(3, 2));
     made.offered.array.offset = 1; /* rows of 6 values */
     made.offered.array.length = 2;
-    made.inner[1].offset = 2;      /* lists of 2 values */
+    made.inner[1].offset = 2; /* lists of 2 values */
     made.inner[1].length = 12;
-    made.inner[2].offset = 5;      /* values */
+    made.inner[2].offset = 5; /* values */
     via_array *array = NULL;
     ok(via_from_arrow_device(&made.schema[0], &made.offered, NULL, &array));
     assert_shape(array, 3, SHAPE(2, 3, 2));
@@ -94,7 +94,8 @@ static void as_many_lists_nest_as_there_may_be_dimensions(void **state) {
     assert_int_equal(via_array_ndim(array), VIA_MAX_NDIM);
     via_array_release(array);
     make_column(&made, 2, VIA_MAX_NDIM, ones);
-    refused(VIA_ERROR_SHAPE, "via_from_arrow_device|64", via_from_arrow_device(&made.schema[0], &made.offered, NULL, &array));
+    refused(VIA_ERROR_SHAPE, "via_from_arrow_device|64",
+            via_from_arrow_device(&made.schema[0], &made.offered, NULL, &array));
     assert_int_equal(made.schemas_released + made.columns_released, 0);
 }
 
@@ -111,21 +112,20 @@ typedef struct validity {
 } validity;
 
 static const validity validities[] = {
-    {0, 0, {0x00, 0x00}, 1, 0, 4, 1},   /* said to have none: the bitmap is not read */
-    {0, -1, {0xFF, 0xFF}, 1, 0, 4, 1},  /* not counted, and none */
-    {0, -1, {0x0F, 0x00}, 1, 0, 4, 1},  /* nulls behind the end */
-    {0, -1, {0xFC, 0xFF}, 1, 2, 4, 1},  /* nulls before the slice */
-    {0, -1, {0xFF, 0x01}, 1, 5, 4, 1},  /* bits of two bytes */
-    {0, -1, {0, 0}, 0, 0, 4, 1},        /* no bitmap */
-    {0, -1, {0xFE, 0xFF}, 1, 0, 4, 0},  /* the first is null */
-    {0, -1, {0xF7, 0xFF}, 1, 0, 4, 0},  /* the last is null */
-    {0, -1, {0xFF, 0xFE}, 1, 5, 4, 0},  /* the first of the second byte is null */
-    {0, 2, {0xFF, 0xFF}, 1, 0, 4, 0},   /* said to have some */
-    {0, 2, {0, 0}, 0, 0, 4, 0},         /* said to have some, with nothing to say which */
-    {0, -2, {0xFF, 0xFF}, 1, 0, 4, 0},  /* no number of nulls */
-    {1, -1, {0xFF, 0xFF}, 1, 0, 4, 1},  /* of the values in lists */
-    {1, -1, {0xEF, 0xFF}, 1, 0, 4, 0},
-    {1, 3, {0xFF, 0xFF}, 1, 0, 4, 0},
+    {0, 0, {0x00, 0x00}, 1, 0, 4, 1},  /* said to have none: the bitmap is not read */
+    {0, -1, {0xFF, 0xFF}, 1, 0, 4, 1}, /* not counted, and none */
+    {0, -1, {0x0F, 0x00}, 1, 0, 4, 1}, /* nulls behind the end */
+    {0, -1, {0xFC, 0xFF}, 1, 2, 4, 1}, /* nulls before the slice */
+    {0, -1, {0xFF, 0x01}, 1, 5, 4, 1}, /* bits of two bytes */
+    {0, -1, {0, 0}, 0, 0, 4, 1},       /* no bitmap */
+    {0, -1, {0xFE, 0xFF}, 1, 0, 4, 0}, /* the first is null */
+    {0, -1, {0xF7, 0xFF}, 1, 0, 4, 0}, /* the last is null */
+    {0, -1, {0xFF, 0xFE}, 1, 5, 4, 0}, /* the first of the second byte is null */
+    {0, 2, {0xFF, 0xFF}, 1, 0, 4, 0},  /* said to have some */
+    {0, 2, {0, 0}, 0, 0, 4, 0},        /* said to have some, with nothing to say which */
+    {0, -2, {0xFF, 0xFF}, 1, 0, 4, 0}, /* no number of nulls */
+    {1, -1, {0xFF, 0xFF}, 1, 0, 4, 1}, /* of the values in lists */
+    {1, -1, {0xEF, 0xFF}, 1, 0, 4, 0}, {1, 3, {0xFF, 0xFF}, 1, 0, 4, 0},
 };
 
 static void a_column_is_taken_only_if_it_has_no_nulls(void **state) {
@@ -301,8 +301,8 @@ static const described descriptions[] = {
     {"arrow.fixed_shape_tensor", "{ \"shape\" : [ 3 , 2 ] }", 3, {4, 3, 2}},
     {"arrow.fixed_shape_tensor", "{\"dim_names\":[\"a\",\"b\"],\"shape\":[1,2,3]}", 4, {4, 1, 2, 3}},
     {"arrow.fixed_shape_tensor", "{\"shape\":[6]}", 2, {4, 6}},
-    {"arrow.other", "{\"shape\":[2,3]}", 2, {4, 6}},                                 /* not ours to read */
-    {"arrow.fixed_shape_tensor", "{\"shape\":[2,4]}", 2, {4, 6}},                    /* at odds with the list size */
+    {"arrow.other", "{\"shape\":[2,3]}", 2, {4, 6}},              /* not ours to read */
+    {"arrow.fixed_shape_tensor", "{\"shape\":[2,4]}", 2, {4, 6}}, /* at odds with the list size */
     {"arrow.fixed_shape_tensor", "{\"shape\":[2,-3]}", 2, {4, 6}},
     {"arrow.fixed_shape_tensor", "{\"shape\":[2,3", 2, {4, 6}},
     {"arrow.fixed_shape_tensor", "{\"shape\":[]}", 2, {4, 6}},

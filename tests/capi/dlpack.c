@@ -248,7 +248,8 @@ static void the_target_device_may_be_named_if_it_is_the_one(void **state) {
     ok(via_to_dlpack(array, &options, NULL, &tensor));
     via_dlpack_delete(tensor);
     options.target_device_type = 10;
-    refused(VIA_ERROR_DEVICE, "via_to_dlpack|options.target_device|10:0", via_to_dlpack(array, &options, NULL, &tensor));
+    refused(VIA_ERROR_DEVICE, "via_to_dlpack|options.target_device|10:0",
+            via_to_dlpack(array, &options, NULL, &tensor));
     options.target_device_type = VIA_DEVICE_CPU;
     options.target_device_id = 1;
     refused(VIA_ERROR_DEVICE, "via_to_dlpack|options.target_device|1:1", via_to_dlpack(array, &options, NULL, &tensor));

@@ -41,8 +41,7 @@ static void a_read_only_array_is_refused_unless_it_is_copied(void **state) {
     refused(VIA_ERROR_EXCHANGE, "via_to_dlpack_legacy|read-only", via_to_dlpack_legacy(array, NULL, NULL, &tensor));
     via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
     options.copy = VIA_COPY_NEVER;
-    refused(VIA_ERROR_EXCHANGE, "via_to_dlpack_legacy|read-only",
-            via_to_dlpack_legacy(array, &options, NULL, &tensor));
+    refused(VIA_ERROR_EXCHANGE, "via_to_dlpack_legacy|read-only", via_to_dlpack_legacy(array, &options, NULL, &tensor));
     assert_null(tensor);
     options.copy = VIA_COPY_ALWAYS;
     ok(via_to_dlpack_legacy(array, &options, NULL, &tensor));
@@ -86,8 +85,7 @@ static void uneven_strides_are_lent_by_copy_if_that_is_allowed(void **state) {
     via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
     options.copy = VIA_COPY_NEVER;
     DLManagedTensor *tensor = NULL;
-    refused(VIA_ERROR_NEEDS_COPY, "via_to_dlpack_legacy|strides",
-            via_to_dlpack_legacy(array, &options, NULL, &tensor));
+    refused(VIA_ERROR_NEEDS_COPY, "via_to_dlpack_legacy|strides", via_to_dlpack_legacy(array, &options, NULL, &tensor));
     ok(via_to_dlpack_legacy(array, NULL, NULL, &tensor));
     assert_numbers(tensor->dl_tensor.strides, SHAPE(1), 1);
     via_dlpack_delete_legacy(tensor);

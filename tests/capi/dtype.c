@@ -63,23 +63,23 @@ static void a_size_that_no_record_has_is_no_dtype(void **state) {
 }
 
 static const int32_t no_dtypes[] = {
-    0,                              /* no lanes, no bits */
-    1,                              /* a device type, mistaken for one */
-    32,                             /* bits alone */
-    SCALAR(0, 7),                   /* no integer has 7 bits */
-    SCALAR(0, 0),                   /* nor 0 */
-    SCALAR(0, 128),                 /* nor 128 */
-    SCALAR(2, 8),                   /* narrow floats have codes of their own */
-    SCALAR(4, 32),                  /* bfloat has 16 bits */
-    SCALAR(5, 16),                  /* half of which would be 8-bit floats */
-    SCALAR(6, 1),                   /* a bool is a byte */
-    SCALAR(7, 16),                  /* a float8 of 16 bits */
-    SCALAR(15, 8),                  /* a float6 of 8 */
-    SCALAR(17, 8),                  /* a float4 of 8 */
-    SCALAR(18, 8),                  /* the first code after DLPack 1.3 */
-    SCALAR(255, 8),                 /* the last code there can be */
-    VIA_FLOAT32 & 0xFFFF,           /* no lanes */
-    -((1 << 30) + 1),               /* a record too large */
+    0,                    /* no lanes, no bits */
+    1,                    /* a device type, mistaken for one */
+    32,                   /* bits alone */
+    SCALAR(0, 7),         /* no integer has 7 bits */
+    SCALAR(0, 0),         /* nor 0 */
+    SCALAR(0, 128),       /* nor 128 */
+    SCALAR(2, 8),         /* narrow floats have codes of their own */
+    SCALAR(4, 32),        /* bfloat has 16 bits */
+    SCALAR(5, 16),        /* half of which would be 8-bit floats */
+    SCALAR(6, 1),         /* a bool is a byte */
+    SCALAR(7, 16),        /* a float8 of 16 bits */
+    SCALAR(15, 8),        /* a float6 of 8 */
+    SCALAR(17, 8),        /* a float4 of 8 */
+    SCALAR(18, 8),        /* the first code after DLPack 1.3 */
+    SCALAR(255, 8),       /* the last code there can be */
+    VIA_FLOAT32 & 0xFFFF, /* no lanes */
+    -((1 << 30) + 1),     /* a record too large */
     INT_MIN,
 };
 
@@ -96,10 +96,30 @@ static void a_number_that_is_no_dtype_is_told_so(void **state) {
 
 static void a_name_that_is_none_is_told_so(void **state) {
     (void)state;
-    const char *names[] = {"",        " ",        "float",         "float32 ",   "Float32",     "float32x",
-                           "float32x0", "float32x1", "float32x32768", "float32x-2", "float32x2.0", "float32x02",
-                           "record",  "record0",  "record-1",      "record01",   "record1073741825",
-                           "record99999999999999999999", "record12x2", "int3", "i4", "<f4", "float8", "bool8",
+    const char *names[] = {"",
+                           " ",
+                           "float",
+                           "float32 ",
+                           "Float32",
+                           "float32x",
+                           "float32x0",
+                           "float32x1",
+                           "float32x32768",
+                           "float32x-2",
+                           "float32x2.0",
+                           "float32x02",
+                           "record",
+                           "record0",
+                           "record-1",
+                           "record01",
+                           "record1073741825",
+                           "record99999999999999999999",
+                           "record12x2",
+                           "int3",
+                           "i4",
+                           "<f4",
+                           "float8",
+                           "bool8",
                            "float32x99999999999999999999"};
     for (int32_t i = 0; i < LENGTH(names); ++i) {
         int32_t dtype = 77;
@@ -121,14 +141,10 @@ static void a_name_is_written_whole_or_not_at_all(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(every_dtype_goes_to_its_name_and_back),
-        TEST(every_dtype_with_lanes_goes_to_its_name_and_back),
-        TEST(every_dtype_is_valid_and_has_its_bits),
-        TEST(a_record_has_as_many_bytes_as_it_says),
-        TEST(a_size_that_no_record_has_is_no_dtype),
-        TEST(a_number_that_is_no_dtype_is_told_so),
-        TEST(a_name_that_is_none_is_told_so),
-        TEST(a_name_is_written_whole_or_not_at_all),
+        TEST(every_dtype_goes_to_its_name_and_back), TEST(every_dtype_with_lanes_goes_to_its_name_and_back),
+        TEST(every_dtype_is_valid_and_has_its_bits), TEST(a_record_has_as_many_bytes_as_it_says),
+        TEST(a_size_that_no_record_has_is_no_dtype), TEST(a_number_that_is_no_dtype_is_told_so),
+        TEST(a_name_that_is_none_is_told_so),        TEST(a_name_is_written_whole_or_not_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

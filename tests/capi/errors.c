@@ -271,9 +271,18 @@ static int is_utf8(const char *text) {
 
 static void broken_input_makes_a_sound_text(void **state) {
     (void)state;
-    const char *broken[] = {"\xff",         "\x80",             "\xc0\x80",         "\xc3",        "\xc3(",
-                            "\xe2\x82",     "\xed\xa0\x80",     "\xf0\x82\x82\xac", "\xf4\x90\x80\x80",
-                            "\xf8\x88\x80\x80\x80", "ok\xe2\x82\xac\xfe", "\xc3\xa4\xc3"};
+    const char *broken[] = {"\xff",
+                            "\x80",
+                            "\xc0\x80",
+                            "\xc3",
+                            "\xc3(",
+                            "\xe2\x82",
+                            "\xed\xa0\x80",
+                            "\xf0\x82\x82\xac",
+                            "\xf4\x90\x80\x80",
+                            "\xf8\x88\x80\x80\x80",
+                            "ok\xe2\x82\xac\xfe",
+                            "\xc3\xa4\xc3"};
     for (int32_t i = 0; i < LENGTH(broken); ++i) {
         int32_t dtype = 0;
         assert_int_equal(via_dtype_from_name(broken[i], &dtype), VIA_ERROR_DTYPE);

@@ -62,7 +62,8 @@ static void strides_of_packed_elements_are_told_where_they_are_whole(void **stat
 }
 
 static int contiguous(via_array *array) {
-    return via_array_is_contiguous(array, VIA_ORDER_ROW_MAJOR) | via_array_is_contiguous(array, VIA_ORDER_COLUMN_MAJOR) << 1 |
+    return via_array_is_contiguous(array, VIA_ORDER_ROW_MAJOR) |
+           via_array_is_contiguous(array, VIA_ORDER_COLUMN_MAJOR) << 1 |
            via_array_is_contiguous(array, VIA_ORDER_ANY) << 2;
 }
 
@@ -79,14 +80,14 @@ static void contiguity_is_told_by_order(void **state) {
         {{2, 3, 4}, {48, 16, 4}, ROW | ANY},
         {{2, 3, 4}, {4, 8, 24}, COLUMN | ANY},
         {{2, 3, 4}, {16, 32, 4}, ANY},
-        {{2, 3, 4}, {64, 16, 4}, 0},            /* gaps */
-        {{2, 3, 4}, {0, 16, 4}, 0},             /* overlap */
+        {{2, 3, 4}, {64, 16, 4}, 0}, /* gaps */
+        {{2, 3, 4}, {0, 16, 4}, 0},  /* overlap */
         {{1, 3, 1}, {999, 4, -7}, ROW | COLUMN | ANY},
         {{1, 1, 1}, {0, 0, 0}, ROW | COLUMN | ANY},
         {{0, 3, 4}, {1, 2, 3}, ROW | COLUMN | ANY},
         {{2, 1, 4}, {16, 1, 4}, ROW | ANY},
         {{2, 1, 4}, {4, 1, 8}, COLUMN | ANY},
-        {{2, 2, 2}, {4, 4, 8}, 0},              /* overlap that sums up to the right size */
+        {{2, 2, 2}, {4, 4, 8}, 0}, /* overlap that sums up to the right size */
     };
     for (int32_t i = 0; i < LENGTH(cases); ++i) {
         via_array *array = wrap_strided(memory, VIA_INT32, 3, cases[i].shape, cases[i].strides);
@@ -150,8 +151,8 @@ static void a_stack_address_is_writable_host_memory(void **state) {
     assert_int_equal(info.device_type, VIA_DEVICE_CPU);
     assert_int_equal(info.device_id, 0);
     assert_int_equal(info.read_only, 0);
-    assert_true((char *)info.base <= (char *)&value);
-    assert_true((char *)&value < (char *)info.base + info.nbytes);
+    assert_true((char *)info.base_address <= (char *)&value);
+    assert_true((char *)&value < (char *)info.base_address + info.nbytes);
 }
 
 static void a_constant_is_read_only_memory(void **state) {

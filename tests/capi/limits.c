@@ -36,9 +36,9 @@ static void an_array_may_have_64_dimensions_and_no_more(void **state) {
 static void a_product_that_overflows_is_refused_wherever_there_is_a_zero(void **state) {
     (void)state;
     const int64_t shapes[][4] = {
-        {TWO_TO(32), TWO_TO(32), 1, 1}, {0, TWO_TO(32), TWO_TO(32), 1},         {TWO_TO(32), 0, TWO_TO(32), 1},
-        {TWO_TO(32), TWO_TO(32), 0, 1}, {TWO_TO(32), TWO_TO(32), 1, 0},         {INT64_MAX, 2, 1, 1},
-        {INT64_MAX, 2, 1, 0},           {0, INT64_MAX, INT64_MAX, INT64_MAX},   {3, INT64_MAX / 2, 1, 1},
+        {TWO_TO(32), TWO_TO(32), 1, 1}, {0, TWO_TO(32), TWO_TO(32), 1},       {TWO_TO(32), 0, TWO_TO(32), 1},
+        {TWO_TO(32), TWO_TO(32), 0, 1}, {TWO_TO(32), TWO_TO(32), 1, 0},       {INT64_MAX, 2, 1, 1},
+        {INT64_MAX, 2, 1, 0},           {0, INT64_MAX, INT64_MAX, INT64_MAX}, {3, INT64_MAX / 2, 1, 1},
     };
     for (int32_t i = 0; i < LENGTH(shapes); ++i) {
         via_array *array = NULL;
@@ -54,12 +54,15 @@ static void the_product_counts_in_elements_times_their_size(void **state) {
     via_array *array = NULL;
     ok(wrap_at(NULL, VIA_INT8, 2, SHAPE(0, INT64_MAX), NULL, 0, &array));
     via_array_release(array);
-    refused(VIA_ERROR_OVERFLOW, "via_wrap|element size", wrap_at(NULL, VIA_INT16, 2, SHAPE(0, INT64_MAX), NULL, 0, &array));
-    refused(VIA_ERROR_OVERFLOW, "via_wrap|element size", wrap_at(&byte, VIA_FLOAT64, 1, SHAPE(TWO_TO(60)), NULL, 0, &array));
+    refused(VIA_ERROR_OVERFLOW, "via_wrap|element size",
+            wrap_at(NULL, VIA_INT16, 2, SHAPE(0, INT64_MAX), NULL, 0, &array));
+    refused(VIA_ERROR_OVERFLOW, "via_wrap|element size",
+            wrap_at(&byte, VIA_FLOAT64, 1, SHAPE(TWO_TO(60)), NULL, 0, &array));
     ok(wrap_at(&byte, VIA_FLOAT64, 1, SHAPE(TWO_TO(60) - TWO_TO(50)), NULL, 0, &array));
     assert_int_equal(via_array_nbytes(array), INT64_MAX - TWO_TO(53) + 1);
     via_array_release(array);
-    refused(VIA_ERROR_OVERFLOW, "via_wrap", wrap_at(&byte, via_dtype_record(1 << 30), 1, SHAPE(TWO_TO(33)), NULL, 0, &array));
+    refused(VIA_ERROR_OVERFLOW, "via_wrap",
+            wrap_at(&byte, via_dtype_record(1 << 30), 1, SHAPE(TWO_TO(33)), NULL, 0, &array));
 }
 
 static void packed_elements_count_in_bits(void **state) {
@@ -132,7 +135,8 @@ static void views_of_the_widest_arrays_do_not_overflow(void **state) {
     ok(via_array_broadcast(array, 2, SHAPE(TWO_TO(61), 2), &view));
     assert_int_equal(via_array_size(view), TWO_TO(62));
     via_array_release(view);
-    refused(VIA_ERROR_OVERFLOW, "via_array_broadcast|shape", via_array_broadcast(array, 2, SHAPE(TWO_TO(62), 2), &view));
+    refused(VIA_ERROR_OVERFLOW, "via_array_broadcast|shape",
+            via_array_broadcast(array, 2, SHAPE(TWO_TO(62), 2), &view));
     via_array_release(array);
 }
 

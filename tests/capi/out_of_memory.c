@@ -53,7 +53,8 @@ typedef via_status (*scenario)(void);
 
 static via_status wrap_it(void) {
     via_array *array = NULL;
-    const via_status status = via_wrap(memory, VIA_FLOAT64, 2, SHAPE(2, 3), NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL, &array);
+    const via_status status =
+        via_wrap(memory, VIA_FLOAT64, 2, SHAPE(2, 3), NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL, &array);
     assert_int_equal(array == NULL, status != VIA_OK);
     via_array_release(array);
     return status;
@@ -61,7 +62,8 @@ static via_status wrap_it(void) {
 
 static via_status wrap_detected(void) {
     via_array *array = NULL;
-    const via_status status = via_wrap(memory, VIA_FLOAT64, 2, SHAPE(2, 3), NULL, VIA_DEVICE_ANY, 0, 0, NULL, NULL, &array);
+    const via_status status =
+        via_wrap(memory, VIA_FLOAT64, 2, SHAPE(2, 3), NULL, VIA_DEVICE_ANY, 0, 0, NULL, NULL, &array);
     assert_int_equal(array == NULL, status != VIA_OK);
     via_array_release(array);
     return status;
@@ -377,14 +379,10 @@ static int set_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(wrapping_survives_every_lack_of_memory),
-        TEST(views_survive_every_lack_of_memory),
-        TEST(creating_survives_every_lack_of_memory),
-        TEST(dlpack_survives_every_lack_of_memory),
-        TEST(uneven_strides_survive_every_lack_of_memory),
-        TEST(array_interfaces_survive_every_lack_of_memory),
-        TEST(arrow_survives_every_lack_of_memory),
-        TEST(a_new_thread_without_memory_is_told_so),
+        TEST(wrapping_survives_every_lack_of_memory),      TEST(views_survive_every_lack_of_memory),
+        TEST(creating_survives_every_lack_of_memory),      TEST(dlpack_survives_every_lack_of_memory),
+        TEST(uneven_strides_survive_every_lack_of_memory), TEST(array_interfaces_survive_every_lack_of_memory),
+        TEST(arrow_survives_every_lack_of_memory),         TEST(a_new_thread_without_memory_is_told_so),
         TEST(memory_may_come_back_inside_a_callback),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);

@@ -22,7 +22,8 @@ typedef struct out_struct {
 
 static const out_struct out_structs[] = {
     {"via_stats_info", fill_stats, sizeof(via_stats_info), "via_stats|out_stats->struct_size"},
-    {"via_device_properties", fill_device, sizeof(via_device_properties), "via_device_info|out_properties->struct_size"},
+    {"via_device_properties", fill_device, sizeof(via_device_properties),
+     "via_device_info|out_properties->struct_size"},
     {"via_pointer_info", fill_pointer, sizeof(via_pointer_info), "via_pointer_query|out_info->struct_size"},
     {"via_array_interface", fill_interface, sizeof(via_array_interface),
      "via_to_array_interface|out_description->struct_size"},
@@ -172,9 +173,8 @@ static void init_macros_set_the_size_and_nothing_else(void **state) {
     const struct {
         const void *given;
         size_t size;
-    } structs[] = {{&device, sizeof device},       {&stats, sizeof stats},
-                   {&pointer, sizeof pointer},     {&options, sizeof options},
-                   {&interface, sizeof interface}, {&file_options, sizeof file_options},
+    } structs[] = {{&device, sizeof device},   {&stats, sizeof stats},         {&pointer, sizeof pointer},
+                   {&options, sizeof options}, {&interface, sizeof interface}, {&file_options, sizeof file_options},
                    {&file, sizeof file}};
     for (int32_t i = 0; i < LENGTH(structs); ++i) {
         assert_int_equal(size_of(structs[i].given), structs[i].size);

@@ -159,7 +159,7 @@ typedef struct known_dtype {
 } known_dtype;
 
 #define SCALAR(code, bits) ((code) | (bits) << 8 | 1 << 16)
-#define WITH_LANES(dtype, lanes) (((dtype)&0xFFFF) | (lanes) << 16)
+#define WITH_LANES(dtype, lanes) (((dtype) & 0xFFFF) | (lanes) << 16)
 
 static const known_dtype every_dtype[] = {
     {"int1", SCALAR(0, 1), 1},

@@ -289,8 +289,8 @@ static void *copy_and_set_threads(void *context) {
     shared *common = self->common;
     static float results[THREADS][VALUES];
     via_array *dst = NULL;
-    expect(common, via_wrap(results[self->number], VIA_FLOAT32, 3, SHAPE(2, 3, 4), NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL,
-                            &dst) == VIA_OK);
+    expect(common, via_wrap(results[self->number], VIA_FLOAT32, 3, SHAPE(2, 3, 4), NULL, VIA_DEVICE_CPU, 0, 0, NULL,
+                            NULL, &dst) == VIA_OK);
     pthread_barrier_wait(&common->start);
     for (int32_t i = 0; i < ROUNDS; ++i) {
         expect(common, via_set_num_threads(1 + i % 4) == VIA_OK);

@@ -90,9 +90,12 @@ static void slice_refuses_what_does_not_exist(void **state) {
     (void)state;
     via_array *array = cube();
     via_array *view = NULL;
-    refused(VIA_ERROR_INDEX, "via_array_slice|start[1] is 3", via_array_slice(array, SHAPE(0, 3, 0), SHAPE(1, 1, 1), NULL, &view));
-    refused(VIA_ERROR_INDEX, "via_array_slice|start[0] is -1", via_array_slice(array, SHAPE(-1, 0, 0), NULL, NULL, &view));
-    refused(VIA_ERROR_INDEX, "via_array_slice|count[2] is 5", via_array_slice(array, NULL, SHAPE(1, 1, 5), NULL, &view));
+    refused(VIA_ERROR_INDEX, "via_array_slice|start[1] is 3",
+            via_array_slice(array, SHAPE(0, 3, 0), SHAPE(1, 1, 1), NULL, &view));
+    refused(VIA_ERROR_INDEX, "via_array_slice|start[0] is -1",
+            via_array_slice(array, SHAPE(-1, 0, 0), NULL, NULL, &view));
+    refused(VIA_ERROR_INDEX, "via_array_slice|count[2] is 5",
+            via_array_slice(array, NULL, SHAPE(1, 1, 5), NULL, &view));
     refused(VIA_ERROR_INDEX, "via_array_slice|count[2] is 2",
             via_array_slice(array, SHAPE(0, 0, 3), SHAPE(1, 1, 2), NULL, &view));
     refused(VIA_ERROR_INDEX, "via_array_slice|count[1] is 3",
@@ -319,7 +322,8 @@ static void reinterpret_refuses_what_does_not_divide_or_has_gaps(void **state) {
     (void)state;
     via_array *array = cube();
     via_array *view = NULL;
-    refused(VIA_ERROR_SHAPE, "via_array_reinterpret|4|record12", via_array_reinterpret(array, via_dtype_record(12), &view));
+    refused(VIA_ERROR_SHAPE, "via_array_reinterpret|4|record12",
+            via_array_reinterpret(array, via_dtype_record(12), &view));
     refused(VIA_ERROR_DTYPE, "via_array_reinterpret|dtype|0x00000007", via_array_reinterpret(array, 7, &view));
     via_array *odd = wrap_plain(numbers, VIA_INT32, 2, SHAPE(2, 3), NULL);
     refused(VIA_ERROR_SHAPE, "via_array_reinterpret|3|uint64", via_array_reinterpret(odd, VIA_UINT64, &view));
@@ -396,8 +400,10 @@ static void a_field_must_lie_inside_the_element(void **state) {
     char memory[64];
     via_array *array = wrap_plain(memory, via_dtype_record(12), 1, SHAPE(3), NULL);
     via_array *view = NULL;
-    refused(VIA_ERROR_INDEX, "via_array_field|byte_offset is 8|12", via_array_field(array, 8, VIA_FLOAT64, 0, NULL, &view));
-    refused(VIA_ERROR_INDEX, "via_array_field|byte_offset is -4", via_array_field(array, -4, VIA_FLOAT32, 0, NULL, &view));
+    refused(VIA_ERROR_INDEX, "via_array_field|byte_offset is 8|12",
+            via_array_field(array, 8, VIA_FLOAT64, 0, NULL, &view));
+    refused(VIA_ERROR_INDEX, "via_array_field|byte_offset is -4",
+            via_array_field(array, -4, VIA_FLOAT32, 0, NULL, &view));
     refused(VIA_ERROR_INDEX, "via_array_field|byte_offset is 4|3 elements",
             via_array_field(array, 4, VIA_FLOAT32, 1, SHAPE(3), &view));
     refused(VIA_ERROR_INDEX, "via_array_field|byte_offset",
@@ -439,7 +445,8 @@ static void a_view_as_read_only_is_the_same_but_for_writing(void **state) {
 static void no_view_of_a_read_only_array_is_writable(void **state) {
     (void)state;
     via_array *array = NULL;
-    ok(via_wrap(numbers, VIA_COMPLEX64, 2, SHAPE(3, 1), NULL, VIA_DEVICE_CPU, 0, VIA_WRAP_READ_ONLY, NULL, NULL, &array));
+    ok(via_wrap(numbers, VIA_COMPLEX64, 2, SHAPE(3, 1), NULL, VIA_DEVICE_CPU, 0, VIA_WRAP_READ_ONLY, NULL, NULL,
+                &array));
     via_array *views[10] = {NULL};
     ok(via_array_slice(array, NULL, NULL, NULL, &views[0]));
     ok(via_array_select(array, 0, 0, &views[1]));

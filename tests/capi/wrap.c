@@ -86,9 +86,9 @@ static void a_failed_wrap_never_calls_release(void **state) {
     refused(VIA_ERROR_SHAPE, "via_wrap|shape[0]|-1",
             via_wrap(values, VIA_FLOAT32, 1, SHAPE(-1), NULL, VIA_DEVICE_CPU, 0, 0, count_release, &released, &array));
     assert_null(array);
-    refused(VIA_ERROR_POINTER, "via_wrap",
-            via_wrap((void *)64, VIA_FLOAT32, 1, SHAPE(4), NULL, VIA_DEVICE_ANY, 0, 0, count_release, &released,
-                     &array));
+    refused(
+        VIA_ERROR_POINTER, "via_wrap",
+        via_wrap((void *)64, VIA_FLOAT32, 1, SHAPE(4), NULL, VIA_DEVICE_ANY, 0, 0, count_release, &released, &array));
     assert_int_equal(released, 0);
 }
 
@@ -289,7 +289,24 @@ static void detection_looks_where_negative_strides_lead(void **state) {
     assert_int_equal(munmap(pages, page), 0);
 }
 
-static void a_named_host_address_is_not_looked_up(void **state) {
+static void a_named_host_address_is_probed_where_that_is_asked_for(void **state) {
+    (void)state;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = page_before_a_hole(page);
+    atomic_int released = 0;
+    via_array *array = NULL;
+    ok(via_wrap(pages, VIA_UINT8, 1, SHAPE((int64_t)page), NULL, VIA_DEVICE_CPU, 0, VIA_WRAP_PROBE, count_release,
+                &released, &array));
+    via_array_release(array);
+    assert_int_equal(released, 1);
+    refused(VIA_ERROR_POINTER, "via_wrap|address",
+            via_wrap(pages + 1, VIA_UINT8, 1, SHAPE((int64_t)page), NULL, VIA_DEVICE_CPU, 0, VIA_WRAP_PROBE,
+                     count_release, &released, &array));
+    assert_int_equal(released, 1);
+    assert_int_equal(munmap(pages, 2 * page), 0);
+}
+
+static void a_named_host_address_is_not_looked_up_otherwise(void **state) {
     (void)state;
     via_array *array = NULL;
     ok(via_wrap((void *)4096, VIA_UINT8, 1, SHAPE(8), NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL, &array));
@@ -341,7 +358,8 @@ int main(void) {
         TEST(detection_hands_the_loan_over_once),
         TEST(detection_refuses_memory_that_ends_before_the_array),
         TEST(detection_looks_where_negative_strides_lead),
-        TEST(a_named_host_address_is_not_looked_up),
+        TEST(a_named_host_address_is_probed_where_that_is_asked_for),
+        TEST(a_named_host_address_is_not_looked_up_otherwise),
         TEST(device_memory_is_refused_where_there_is_no_cuda),
         TEST(retain_and_release_of_nothing_do_nothing),
     };

@@ -75,6 +75,17 @@ def test_read_only_memory_is_not_lent_for_writing() -> None:
         io.BytesIO(bytes(48)).readinto(a)  # type: ignore[arg-type]
 
 
+def test_an_array_is_a_buffer_to_who_asks_by_type() -> None:
+    a = grid()
+    view = a.__buffer__(STRIDES | FORMAT)
+    assert view.tolist() == a.tolist()
+    a.__release_buffer__(view)
+    with pytest.raises(ValueError, match="released"):
+        view.tolist()
+    with pytest.raises(BufferError, match="read-only"):
+        a.as_readonly().__buffer__(WRITABLE)
+
+
 FORMATS = {
     "bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "l", "uint8": "B", "uint16": "H", "uint32": "I",
     "uint64": "L", "float16": "e", "float32": "f", "float64": "d", "complex64": "Zf", "complex128": "Zd",

@@ -342,7 +342,8 @@ deleter = ctypes.c_void_p.from_address(tensor + 16).value
 # An exit handler of C runs after the interpreter has ended, on a thread without a Python state.
 ctypes.CDLL(None).__cxa_atexit(ctypes.c_void_p(deleter), ctypes.c_void_p(tensor), None)
 print("ending", flush=True)
-""" % (sys.path,)
+"""
+        % (sys.path,)
     )
     assert output == "ending\n"
 

@@ -69,13 +69,49 @@ void transpose_kernels_turn_blocks_of_every_size(void **) {
     });
 }
 
+// A streaming transpose done in pieces: each leaves the cache line it starts in to the one before.
+void check_pieces(const via::SimdKernels &kernels, int index, int64_t rows, int64_t each, size_t shift) {
+    const int64_t item = int64_t{1} << index;
+    const int64_t columns = 37;
+    std::vector<char> src(static_cast<size_t>(rows * columns * item));
+    std::vector<char> dst(src.size() + 128);
+    std::vector<char> expected(dst.size());
+    Random(14).fill(&src);
+    naive_copy(expected.data() + shift, src.data(), {columns, rows}, {rows * item, item}, {item, columns * item}, item);
+    for (int64_t from = 0; from < rows; from += each) {
+        const int64_t some = std::min(each, rows - from);
+        kernels.transpose_streaming[index]({dst.data() + shift + from * item,
+                                            src.data() + from * columns * item,
+                                            item,
+                                            {some, item, columns * item},
+                                            {columns, rows * item, item},
+                                            from,
+                                            rows - from - some});
+    }
+    assert_memory_equal(dst.data(), expected.data(), expected.size());
+}
+
+void pieces_of_a_streaming_transpose_fit_together(void **) {
+    at_each_level([](const via::SimdKernels &kernels) {
+        for (int index = 0; index < 5; ++index) {
+            for (const int64_t rows : {1, 9, 70, 133}) {
+                for (const int64_t each : {1, 3, 16, 64}) {
+                    check_pieces(kernels, index, rows, each, 0);
+                    check_pieces(kernels, index, rows, each, 13);
+                }
+            }
+        }
+    });
+}
+
 void element_kernels_copy_elements_of_every_size(void **) {
     std::vector<char> src(40000);
     std::vector<char> dst(40000);
     Random(13).fill(&src);
     for (int64_t item = 1; item < 70; ++item) {
         for (const int64_t inner : {1, 2, 9, 20}) {
-            const via::Piece piece{nullptr, nullptr, item, {inner, item + 3, -item - 1}, {5, 30 * item + 90, 2 * item}, 0, 0};
+            const via::Piece piece{nullptr, nullptr, item, {inner, item + 3, -item - 1}, {5, 30 * item + 90, 2 * item},
+                                   0,       0};
             expect_like_naive(via::element_kernel(item), piece, src, 10000, dst, 7);
         }
     }
@@ -87,6 +123,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(row_kernels_copy_runs_of_every_length),
         cmocka_unit_test(transpose_kernels_turn_blocks_of_every_size),
+        cmocka_unit_test(pieces_of_a_streaming_transpose_fit_together),
         cmocka_unit_test(element_kernels_copy_elements_of_every_size),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -17,8 +17,8 @@ void expect_bits(const std::vector<char> &dst, const std::vector<char> &before, 
     }
 }
 
-constexpr int32_t kPacked[] = {VIA_INT4, VIA_UINT4, VIA_FLOAT6_E2M3FN, VIA_FLOAT4_E2M1FN, 0x00010100, 0x00010201,
-                               0x00030400};
+constexpr int32_t kPacked[] = {VIA_INT4,   VIA_UINT4,  VIA_FLOAT6_E2M3FN, VIA_FLOAT4_E2M1FN,
+                               0x00010100, 0x00010201, 0x00030400};
 
 void a_dense_copy_keeps_the_bits_behind_the_last_element(void **) {
     Random random(31);

@@ -68,8 +68,8 @@ void a_large_copy_between_random_layouts_equals_a_naive_one(void **) {
 void a_transpose_of_any_element_size_equals_a_naive_one(void **) {
     Random random(3);
     for (const int64_t item : kItems) {
-        for (const int64_t rows : {1, 3, 4, 17, 64, 100, 257}) {
-            for (const int64_t columns : {2, 5, 16, 63, 64, 130}) {
+        for (const int64_t rows : {1, 2, 3, 4, 17, 64, 100, 257}) {
+            for (const int64_t columns : {2, 3, 4, 5, 16, 63, 64, 130, 1024}) {
                 std::vector<char> src(static_cast<size_t>(rows * columns * item));
                 std::vector<char> dst(src.size());
                 std::vector<char> expected(src.size());

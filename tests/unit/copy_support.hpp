@@ -94,7 +94,8 @@ inline void measure_layout(const std::vector<int64_t> &shape, int64_t item, Test
     }
 }
 
-// Axes in any order, some backwards, some with gaps, which need not be whole elements; for a source also standing still.
+// Axes in any order, some backwards, some with gaps, which need not be whole elements; for a source also standing
+// still.
 inline TestLayout random_layout(Random *random, const std::vector<int64_t> &shape, int64_t item, bool is_source) {
     std::vector<size_t> order(shape.size());
     for (size_t i = 0; i < order.size(); ++i) {
@@ -134,9 +135,8 @@ void for_each_element(const std::vector<int64_t> &shape, const std::vector<int64
 
 inline void naive_copy(char *dst, const char *src, const std::vector<int64_t> &shape,
                        const std::vector<int64_t> &dst_steps, const std::vector<int64_t> &src_steps, int64_t item) {
-    for_each_element(shape, dst_steps, src_steps, [&](int64_t to, int64_t from) {
-        std::memcpy(dst + to, src + from, static_cast<size_t>(item));
-    });
+    for_each_element(shape, dst_steps, src_steps,
+                     [&](int64_t to, int64_t from) { std::memcpy(dst + to, src + from, static_cast<size_t>(item)); });
 }
 
 // The dtype with elements of so many bytes.

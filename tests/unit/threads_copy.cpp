@@ -107,8 +107,8 @@ bool copy_there_and_back(uint64_t seed) {
     const Wrapped first(bytes.data(), VIA_FLOAT32, {kRows, kColumns});
     const Wrapped middle(turned.data(), VIA_FLOAT32, {kRows, kColumns}, {4, 4 * kRows});
     const Wrapped last(back.data(), VIA_FLOAT32, {kRows, kColumns});
-    return via::copy_array(middle.get(), first.get()) == VIA_OK && via::copy_array(last.get(), middle.get()) == VIA_OK &&
-           bytes == back;
+    return via::copy_array(middle.get(), first.get()) == VIA_OK &&
+           via::copy_array(last.get(), middle.get()) == VIA_OK && bytes == back;
 }
 
 void many_threads_copy_at_once(void **) {

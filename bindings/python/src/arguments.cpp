@@ -89,9 +89,14 @@ struct DeviceName {
     int32_t type;
 };
 const DeviceName kDeviceNames[] = {
-    {"cpu", VIA_DEVICE_CPU},           {"cuda", VIA_DEVICE_CUDA},     {"pinned", VIA_DEVICE_CUDA_HOST},
-    {"managed", VIA_DEVICE_CUDA_MANAGED}, {"any", VIA_DEVICE_ANY}, {"cuda_host", VIA_DEVICE_CUDA_HOST},
-    {"cuda_managed", VIA_DEVICE_CUDA_MANAGED}, {"gpu", VIA_DEVICE_CUDA},
+    {"cpu", VIA_DEVICE_CPU},
+    {"cuda", VIA_DEVICE_CUDA},
+    {"pinned", VIA_DEVICE_CUDA_HOST},
+    {"managed", VIA_DEVICE_CUDA_MANAGED},
+    {"any", VIA_DEVICE_ANY},
+    {"cuda_host", VIA_DEVICE_CUDA_HOST},
+    {"cuda_managed", VIA_DEVICE_CUDA_MANAGED},
+    {"gpu", VIA_DEVICE_CUDA},
 };
 
 // The id behind a colon; -1 if that is no number.

@@ -14,7 +14,7 @@ struct Signature {
     int positional;
     int required;
     const char *names[kMaxParameters];
-    int count = 0;                           // filled in at first use, as are the names as Python strings
+    int count = 0;  // filled in at first use, as are the names as Python strings
     PyObject *interned[kMaxParameters] = {};
 };
 

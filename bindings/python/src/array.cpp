@@ -68,6 +68,7 @@ PyMethodDef *all_methods() {
     auto *all = new std::vector<PyMethodDef>;
     append_methods(all, kViewMethods);
     append_methods(all, kDataMethods);
+    append_methods(all, kBufferMethods);
     append_methods(all, kDlpackMethods);
     append_methods(all, kArrowMethods);
     all->push_back({nullptr, nullptr, 0, nullptr});
@@ -119,8 +120,8 @@ bool add_array_type(PyObject *module) {
         {Py_bf_releasebuffer, slot(release_buffer)},
         {0, nullptr},
     };
-    PyType_Spec spec = {"viaduct.Array", sizeof(ArrayObject), 0,
-                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+    PyType_Spec spec = {"viaduct.Array", sizeof(ArrayObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                        slots};
     g_array_type = reinterpret_cast<PyTypeObject *>(PyType_FromSpec(&spec));
     return g_array_type != nullptr && add_exchange_api(reinterpret_cast<PyObject *>(g_array_type)) &&
            PyModule_AddType(module, g_array_type) == 0;

@@ -11,8 +11,7 @@ namespace viapy {
 enum class Origin : int32_t { Unknown, Wrapped, Allocated, DLPack, Buffer, ArrayInterface, Arrow };
 
 struct ArrayObject {
-    PyObject_HEAD
-    via_array *array;
+    PyObject_HEAD via_array *array;
     PyObject *weak_references;
     Origin origin;
 };
@@ -66,6 +65,7 @@ extern PyGetSetDef kInspectGetters[];
 extern PyGetSetDef kInterfaceGetters[];
 extern PyMethodDef kViewMethods[];
 extern PyMethodDef kDataMethods[];
+extern PyMethodDef kBufferMethods[];
 extern PyMethodDef kDlpackMethods[];
 extern PyMethodDef kArrowMethods[];
 

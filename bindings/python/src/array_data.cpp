@@ -16,9 +16,8 @@ namespace {
 bool worth_unlocking(via_array *array) { return via_array_nbytes(array) >= kBytesWorthUnlocking; }
 
 via_status copy_elements(via_array *dst, via_array *src, via_stream *stream) {
-    return without_gil(worth_unlocking(dst), [=] {
-        return stream != nullptr ? via_copy_async(dst, src, stream) : via_copy(dst, src);
-    });
+    return without_gil(worth_unlocking(dst),
+                       [=] { return stream != nullptr ? via_copy_async(dst, src, stream) : via_copy(dst, src); });
 }
 
 PyObject *none_or_raise(via_status status) { return status == VIA_OK ? none() : raise_status(status); }
@@ -46,8 +45,7 @@ bool is_foreign_scalar(via_array *array, PyObject *source) {
 bool assign_array(via_array *array, PyObject *source) {
     Handle repeated;
     via_array *wide = nullptr;
-    via_status status =
-        via_array_broadcast(handle_of(source), via_array_ndim(array), via_array_shape(array), &wide);
+    via_status status = via_array_broadcast(handle_of(source), via_array_ndim(array), via_array_shape(array), &wide);
     repeated.reset(wide);
     if (status == VIA_OK) {
         status = copy_elements(array, wide, nullptr);
@@ -63,9 +61,8 @@ bool assign(via_array *array, PyObject *value) {
     if (!source) {
         return false;
     }
-    return !is_array(value) && is_foreign_scalar(array, source.get())
-               ? fill_array("Array.__setitem__", array, value)
-               : assign_array(array, source.get());
+    return !is_array(value) && is_foreign_scalar(array, source.get()) ? fill_array("Array.__setitem__", array, value)
+                                                                      : assign_array(array, source.get());
 }
 
 Signature kCopyMethod = {"Array.copy", 1, 0, {"device"}};
@@ -200,8 +197,8 @@ PyObject *copy_explain(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyOb
     }
     char text[4096];
     int64_t length = 0;
-    via_status status = via_copy_explain(handle_of(pair.dst.get()), handle_of(pair.src.get()), sizeof text, text,
-                                         &length);
+    via_status status =
+        via_copy_explain(handle_of(pair.dst.get()), handle_of(pair.src.get()), sizeof text, text, &length);
     return status == VIA_OK ? PyUnicode_FromString(text) : raise_status(status);
 }
 
@@ -232,8 +229,8 @@ PyMethodDef kDataMethods[] = {
     {"tolist", tolist_method, METH_NOARGS, "tolist($self)\n--\n\nThe elements as nested lists of Python values."},
     {"numpy", numpy_method, METH_NOARGS,
      "numpy($self)\n--\n\n"
-     "A numpy.ndarray on the same memory: of NumPy's own types, of ml_dtypes' for bfloat16 and float8, of void for "
-     "records."},
+     "A numpy.ndarray on the same memory.\n\n"
+     "Of NumPy's own types, of ml_dtypes' for bfloat16 and float8, of void for records."},
     {"__array__", method(array_protocol), METH_FASTCALL | METH_KEYWORDS,
      "__array__($self, dtype=None, copy=None)\n--\n\nFor numpy.asarray, where the buffer protocol has no format."},
     {nullptr, nullptr, 0, nullptr},

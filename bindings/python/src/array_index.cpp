@@ -93,8 +93,10 @@ bool count_axes(via_array *array, PyObject *key, int32_t *out_covered) {
         dots += PyTuple_GetItem(key, i) == Py_Ellipsis;
     }
     if (dots > 1 || axes > via_array_ndim(array)) {
-        raise(VIA_ERROR_INDEX, "Array.__getitem__: argument 'key': found %d indices and %d '...', expected at most %d "
-              "and one", static_cast<int>(axes), static_cast<int>(dots), static_cast<int>(via_array_ndim(array)));
+        raise(VIA_ERROR_INDEX,
+              "Array.__getitem__: argument 'key': found %d indices and %d '...', expected at most %d "
+              "and one",
+              static_cast<int>(axes), static_cast<int>(dots), static_cast<int>(via_array_ndim(array)));
         return false;
     }
     *out_covered = axes;

@@ -79,15 +79,22 @@ PyObject *get_t(PyObject *self, void *) {
 
 const char *origin_text(Origin origin) {
     switch (origin) {
-        case Origin::Wrapped: return "nobody";
-        case Origin::Allocated: return "viaduct";
-        case Origin::DLPack: return "a DLPack tensor";
-        case Origin::Buffer: return "a buffer";
-        case Origin::ArrayInterface: return "an array interface";
-        case Origin::Arrow: return "an Arrow array";
-        case Origin::Unknown: break;
+        case Origin::Wrapped:
+            return "nobody";
+        case Origin::Allocated:
+            return "viaduct";
+        case Origin::DLPack:
+            return "a DLPack tensor";
+        case Origin::Buffer:
+            return "a buffer";
+        case Origin::ArrayInterface:
+            return "an array interface";
+        case Origin::Arrow:
+            return "an Arrow array";
+        case Origin::Unknown:
+            break;
     }
-    return "unknown";
+    return "C code";
 }
 
 PyObject *owner_text(PyObject *self) {
@@ -123,16 +130,15 @@ PyGetSetDef kInspectGetters[] = {
     {"readonly", get_flag<VIA_ARRAY_READ_ONLY>, nullptr, "Whether nothing may write through this array.", nullptr},
     {"copied", get_flag<VIA_ARRAY_COPIED>, nullptr,
      "Whether an exchange made this array by copying, so that writes do not reach the original.", nullptr},
-    {"aligned", get_aligned, nullptr,
-     "Whether every element starts at a multiple of its natural alignment.", nullptr},
+    {"aligned", get_aligned, nullptr, "Whether every element starts at a multiple of its natural alignment.", nullptr},
     {"c_contiguous", get_contiguous<VIA_ORDER_ROW_MAJOR>, nullptr, "Whether the array is dense in row-major order.",
      nullptr},
     {"f_contiguous", get_contiguous<VIA_ORDER_COLUMN_MAJOR>, nullptr,
      "Whether the array is dense in column-major order.", nullptr},
     {"contiguous", get_contiguous<VIA_ORDER_ANY>, nullptr,
      "Whether the array is dense, whatever the order of the axes.", nullptr},
-    {"owner", get_owner, nullptr,
-     "The Python object that keeps the memory alive; None if it is not kept alive by one.", nullptr},
+    {"owner", get_owner, nullptr, "The Python object that keeps the memory alive; None if it is not kept alive by one.",
+     nullptr},
     {"T", get_t, nullptr, "The array with its axes reversed; a view.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };

@@ -157,8 +157,8 @@ PyMethodDef kViewMethods[] = {
      "whole number of the new elements."},
     {"field", method(field), METH_FASTCALL | METH_KEYWORDS,
      "field($self, offset, dtype, shape=())\n--\n\n"
-     "One field of every element, `offset` bytes into it; `shape` appends the axes of a field that is itself a "
-     "row-major array. A view."},
+     "One field of every element, `offset` bytes into it.\n\n"
+     "`shape` appends the axes of a field that is itself a row-major array. A view."},
     {"as_readonly", as_readonly, METH_NOARGS,
      "as_readonly($self)\n--\n\nThe same array, through which nothing may write; a view."},
     {nullptr, nullptr, 0, nullptr},

@@ -107,7 +107,8 @@ PyObject *arrow_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
         return nullptr;
     }
     if (lent.column->device_type != VIA_DEVICE_CPU) {
-        return raise(VIA_ERROR_EXCHANGE, "Array.__arrow_c_array__: the array is not host memory: use "
+        return raise(VIA_ERROR_EXCHANGE,
+                     "Array.__arrow_c_array__: the array is not host memory: use "
                      "__arrow_c_device_array__");
     }
     Ref schema(lent.schema_capsule());

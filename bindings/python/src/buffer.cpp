@@ -159,8 +159,10 @@ PyObject *take_view(const char *function, PyObject *object, Py_buffer *view) {
     int32_t dtype = dtype_of_format(view->format, view->itemsize);
     Loan *loan = nullptr;
     if (dtype == 0 || via_dtype_is_valid(dtype) == 0) {
-        raise(VIA_ERROR_DTYPE, "%s: argument 'x': found a buffer of format \"%s\", expected numbers or plain bytes in "
-              "the machine's order", function, view->format);
+        raise(VIA_ERROR_DTYPE,
+              "%s: argument 'x': found a buffer of format \"%s\", expected numbers or plain bytes in "
+              "the machine's order",
+              function, view->format);
     } else if (view->suboffsets != nullptr) {
         raise(VIA_ERROR_EXCHANGE, "%s: argument 'x': found a buffer of pointers (suboffsets), expected strides",
               function);
@@ -175,6 +177,21 @@ PyObject *take_view(const char *function, PyObject *object, Py_buffer *view) {
     }
     return wrap_view(*view, dtype, loan);
 }
+
+// Python 3.12 gives these two methods to every type with buffers. Before that they are here for type checkers, whose
+// Buffer protocol they are, and for who asks isinstance(a, Buffer).
+PyObject *buffer_method(PyObject *self, PyObject *flags) {
+    int64_t asked = 0;
+    Py_buffer view;
+    if (!parse_int64("Array.__buffer__", "flags", flags, &asked) ||
+        PyObject_GetBuffer(self, &view, static_cast<int>(asked)) != 0) {
+        return nullptr;
+    }
+    PyBuffer_Release(&view);
+    return PyMemoryView_FromObject(self);
+}
+
+PyObject *release_buffer_method(PyObject *, PyObject *view) { return PyObject_CallMethod(view, "release", nullptr); }
 
 }  // namespace
 
@@ -224,5 +241,12 @@ Tried try_buffer(const char *function, PyObject *object, PyObject **out_array) {
     *out_array = take_view(function, object, view);
     return *out_array != nullptr ? Tried::Done : Tried::Failed;
 }
+
+PyMethodDef kBufferMethods[] = {
+    {"__buffer__", buffer_method, METH_O, "__buffer__($self, flags, /)\n--\n\nA memoryview of the array."},
+    {"__release_buffer__", release_buffer_method, METH_O,
+     "__release_buffer__($self, buffer, /)\n--\n\nEnds such a memoryview."},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 }  // namespace viapy

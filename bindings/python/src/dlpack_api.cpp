@@ -11,12 +11,18 @@ using SetError = void (*)(void *context, const char *kind, const char *message);
 
 const char *kind_of(via_status status) {
     switch (status) {
-        case VIA_ERROR_OUT_OF_MEMORY: return "MemoryError";
-        case VIA_ERROR_DTYPE: return "TypeError";
-        case VIA_ERROR_OVERFLOW: return "OverflowError";
-        case VIA_ERROR_UNSUPPORTED: return "NotImplementedError";
-        case VIA_ERROR_DEVICE: return "RuntimeError";
-        default: return "ValueError";
+        case VIA_ERROR_OUT_OF_MEMORY:
+            return "MemoryError";
+        case VIA_ERROR_DTYPE:
+            return "TypeError";
+        case VIA_ERROR_OVERFLOW:
+            return "OverflowError";
+        case VIA_ERROR_UNSUPPORTED:
+            return "NotImplementedError";
+        case VIA_ERROR_DEVICE:
+            return "RuntimeError";
+        default:
+            return "ValueError";
     }
 }
 

@@ -8,19 +8,21 @@
 namespace viapy {
 namespace {
 
-const char kVersioned[] = "dltensor_versioned";
-const char kLegacy[] = "dltensor";
+// A consumer renames the capsule, and then the tensor is no longer ours to delete. The texts are compared only where
+// somebody has put another pointer in.
+bool is_unused(PyObject *capsule, const char *name) {
+    return PyCapsule_GetName(capsule) == name || PyCapsule_IsValid(capsule, name);
+}
 
-// A consumer renames the capsule, and then the tensor is no longer ours to delete.
 void drop_versioned(PyObject *capsule) {
-    if (PyCapsule_IsValid(capsule, kVersioned)) {
+    if (is_unused(capsule, kVersioned)) {
         void *tensor = PyCapsule_GetPointer(capsule, kVersioned);
         via_dlpack_delete(static_cast<DLManagedTensorVersioned *>(tensor));
     }
 }
 
 void drop_legacy(PyObject *capsule) {
-    if (PyCapsule_IsValid(capsule, kLegacy)) {
+    if (is_unused(capsule, kLegacy)) {
         via_dlpack_delete_legacy(static_cast<DLManagedTensor *>(PyCapsule_GetPointer(capsule, kLegacy)));
     }
 }
@@ -92,7 +94,8 @@ bool read_cuda_stream(int64_t number, via_array *array, ConsumerStream *out) {
     if (number <= 0) {
         raise_buffer(VIA_ERROR_INVALID_ARGUMENT,
                      "Array.__dlpack__: argument 'stream': found %lld, expected None, -1, 1, 2 or a CUstream; 0 "
-                     "could mean either default stream", static_cast<long long>(number));
+                     "could mean either default stream",
+                     static_cast<long long>(number));
         return false;
     }
     void *native = reinterpret_cast<void *>(static_cast<intptr_t>(number));
@@ -122,9 +125,9 @@ bool read_stream(PyObject *value, via_array *array, ConsumerStream *out) {
     return read_cuda_stream(number, array, out);
 }
 
-PyObject *versioned_capsule(via_array *array, const via_dlpack_options &options, via_stream *stream) {
+PyObject *versioned_capsule(via_array *array, const via_dlpack_options *options, via_stream *stream) {
     DLManagedTensorVersioned *tensor = nullptr;
-    via_status status = via_to_dlpack(array, &options, stream, &tensor);
+    via_status status = via_to_dlpack(array, options, stream, &tensor);
     if (status != VIA_OK) {
         return raise_exchange(status);
     }
@@ -135,9 +138,9 @@ PyObject *versioned_capsule(via_array *array, const via_dlpack_options &options,
     return capsule;
 }
 
-PyObject *legacy_capsule(via_array *array, const via_dlpack_options &options, via_stream *stream) {
+PyObject *legacy_capsule(via_array *array, const via_dlpack_options *options, via_stream *stream) {
     DLManagedTensor *tensor = nullptr;
-    via_status status = via_to_dlpack_legacy(array, &options, stream, &tensor);
+    via_status status = via_to_dlpack_legacy(array, options, stream, &tensor);
     if (status != VIA_OK) {
         return raise_exchange(status);
     }
@@ -146,6 +149,24 @@ PyObject *legacy_capsule(via_array *array, const via_dlpack_options &options, vi
         via_dlpack_delete_legacy(tensor);
     }
     return capsule;
+}
+
+bool goes_backwards(via_array *array) {
+    const int64_t *strides = via_array_strides(array);
+    for (int32_t i = 0; strides != nullptr && i < via_array_ndim(array); ++i) {
+        if (strides[i] < 0 && via_array_shape(array)[i] > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// torch.from_dlpack ends the process over a negative stride (pytorch#188023), so its module is told beforehand.
+bool consumer_would_abort(via_array *array) {
+    PyObject *globals = goes_backwards(array) ? PyEval_GetGlobals() : nullptr;
+    PyObject *name = globals != nullptr ? PyDict_GetItemString(globals, "__name__") : nullptr;
+    return name != nullptr && PyUnicode_Check(name) &&
+           PyUnicode_CompareWithASCIIString(name, "torch.utils.dlpack") == 0;
 }
 
 Signature kDlpack = {"Array.__dlpack__", 0, 0, {"stream", "max_version", "dl_device", "copy"}};
@@ -161,8 +182,14 @@ PyObject *dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObje
         !read_copy(values[3], &options)) {
         return nullptr;
     }
-    return options.max_major >= 1 ? versioned_capsule(array, options, stream.handle)
-                                  : legacy_capsule(array, options, stream.handle);
+    if (options.copy != VIA_COPY_ALWAYS && consumer_would_abort(array)) {
+        return raise_buffer(VIA_ERROR_EXCHANGE,
+                            "Array.__dlpack__: the array has a negative stride, which PyTorch cannot take; lend its "
+                            "copy(), or flip the tensor");
+    }
+    bool usual = values[1] == nullptr && values[2] == nullptr && values[3] == nullptr;
+    return options.max_major >= 1 ? versioned_capsule(array, &options, stream.handle)
+                                  : legacy_capsule(array, usual ? nullptr : &options, stream.handle);
 }
 
 // Every consumer asks, so the answer for host memory is kept.
@@ -175,9 +202,9 @@ PyObject *cpu_device() {
 PyObject *dlpack_device(PyObject *self, PyObject *) {
     via_array *array = handle_of(self);
     int32_t type = via_array_device_type(array);
-    return type == VIA_DEVICE_CPU ? cpu_device()
-                                  : Py_BuildValue("(ii)", static_cast<int>(type),
-                                                  static_cast<int>(via_array_device_id(array)));
+    return type == VIA_DEVICE_CPU
+               ? cpu_device()
+               : Py_BuildValue("(ii)", static_cast<int>(type), static_cast<int>(via_array_device_id(array)));
 }
 
 }  // namespace

@@ -11,9 +11,6 @@
 namespace viapy {
 namespace {
 
-const char kVersioned[] = "dltensor_versioned";
-const char kLegacy[] = "dltensor";
-
 via_dlpack_options options_of(const Wish &wish) {
     via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
     options.copy = wish.copy;
@@ -39,8 +36,7 @@ PyObject *take_versioned(PyObject *capsule, const Wish &wish) {
     via_dlpack_options options = options_of(wish);
     via_array *array = nullptr;
     bool unlock = wish.copy == VIA_COPY_ALWAYS && tensor->version.major == 1 && is_large(tensor->dl_tensor);
-    via_status status =
-        without_gil(unlock, [&] { return via_from_dlpack(tensor, &options, nullptr, &array); });
+    via_status status = without_gil(unlock, [&] { return via_from_dlpack(tensor, &options, nullptr, &array); });
     if (status != VIA_OK) {
         return raise_status(status);
     }
@@ -53,8 +49,7 @@ PyObject *take_legacy(PyObject *capsule, const Wish &wish) {
     via_dlpack_options options = options_of(wish);
     via_array *array = nullptr;
     bool unlock = wish.copy == VIA_COPY_ALWAYS && is_large(tensor->dl_tensor);
-    via_status status =
-        without_gil(unlock, [&] { return via_from_dlpack_legacy(tensor, &options, nullptr, &array); });
+    via_status status = without_gil(unlock, [&] { return via_from_dlpack_legacy(tensor, &options, nullptr, &array); });
     if (status != VIA_OK) {
         return raise_status(status);
     }

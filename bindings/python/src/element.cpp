@@ -94,17 +94,13 @@ bool encode_bool(PyObject *value, unsigned char *out) {
     return truth >= 0;
 }
 
-bool is_wide_float(int32_t dtype) {
-    return code_of(dtype) == kFloat && (bits_of(dtype) == 32 || bits_of(dtype) == 64);
-}
+bool is_wide_float(int32_t dtype) { return code_of(dtype) == kFloat && (bits_of(dtype) == 32 || bits_of(dtype) == 64); }
 
 bool is_wide_complex(int32_t dtype) {
     return code_of(dtype) == kComplex && (bits_of(dtype) == 64 || bits_of(dtype) == 128);
 }
 
-bool is_integer(int32_t dtype) {
-    return (code_of(dtype) == kInt || code_of(dtype) == kUInt) && bits_of(dtype) <= 64;
-}
+bool is_integer(int32_t dtype) { return (code_of(dtype) == kInt || code_of(dtype) == kUInt) && bits_of(dtype) <= 64; }
 
 int64_t element_bytes(int32_t dtype) { return (via_dtype_bits(dtype) + 7) / 8; }
 
@@ -167,8 +163,8 @@ bool Element::take_bytes(const char *function, PyObject *value, int32_t dtype) {
     }
     if (length != element_bytes(dtype)) {
         char name[kDtypeNameCapacity];
-        raise(VIA_ERROR_INVALID_ARGUMENT, "%s: argument 'value': found %zd bytes, expected the %lld of one %s", function,
-              length, static_cast<long long>(element_bytes(dtype)), dtype_text(dtype, name));
+        raise(VIA_ERROR_INVALID_ARGUMENT, "%s: argument 'value': found %zd bytes, expected the %lld of one %s",
+              function, length, static_cast<long long>(element_bytes(dtype)), dtype_text(dtype, name));
         return false;
     }
     held_ = Ref::share(value);

@@ -5,6 +5,10 @@
 
 namespace viapy {
 
+// Names of DLPack's capsules; a consumer puts "used_" in front.
+inline constexpr char kVersioned[] = "dltensor_versioned";
+inline constexpr char kLegacy[] = "dltensor";
+
 // What the caller of from_dlpack() or asarray() wants beside the array itself.
 struct Wish {
     bool has_device = false;

@@ -6,8 +6,7 @@ namespace viapy {
 namespace {
 
 struct HandleObject {
-    PyObject_HEAD
-    void *handle;
+    PyObject_HEAD void *handle;
 };
 
 struct Kind {
@@ -28,8 +27,8 @@ Kind g_kinds[] = {
      erased<via_memory, via_memory_release>, nullptr},
     {"viaduct.Stream", "An order of work on a device.", erased<via_stream, via_stream_retain>,
      erased<via_stream, via_stream_release>, nullptr},
-    {"viaduct.Event", "A point in a stream.", erased<via_event, via_event_retain>,
-     erased<via_event, via_event_release>, nullptr},
+    {"viaduct.Event", "A point in a stream.", erased<via_event, via_event_retain>, erased<via_event, via_event_release>,
+     nullptr},
     {"viaduct.Task", "A copy or file transfer under way.", erased<via_task, via_task_retain>,
      erased<via_task, via_task_release>, nullptr},
     {"viaduct.Batch", "Many copies prepared as one.", erased<via_batch, via_batch_retain>,
@@ -69,20 +68,22 @@ struct MemoryName {
     int32_t kind;
 };
 const MemoryName kMemoryNames[] = {
-    {"host", VIA_MEMORY_HOST},
-    {"pinned", VIA_MEMORY_PINNED},
-    {"device", VIA_MEMORY_DEVICE},
-    {"pool", VIA_MEMORY_DEVICE_POOL},
-    {"managed", VIA_MEMORY_MANAGED},
+    {"host", VIA_MEMORY_HOST},        {"pinned", VIA_MEMORY_PINNED},   {"device", VIA_MEMORY_DEVICE},
+    {"pool", VIA_MEMORY_DEVICE_POOL}, {"managed", VIA_MEMORY_MANAGED},
 };
 
 int32_t usual_memory(int32_t device_type) {
     switch (device_type) {
-        case VIA_DEVICE_CPU: return VIA_MEMORY_HOST;
-        case VIA_DEVICE_CUDA: return VIA_MEMORY_DEVICE;
-        case VIA_DEVICE_CUDA_HOST: return VIA_MEMORY_PINNED;
-        case VIA_DEVICE_CUDA_MANAGED: return VIA_MEMORY_MANAGED;
-        default: return 0;
+        case VIA_DEVICE_CPU:
+            return VIA_MEMORY_HOST;
+        case VIA_DEVICE_CUDA:
+            return VIA_MEMORY_DEVICE;
+        case VIA_DEVICE_CUDA_HOST:
+            return VIA_MEMORY_PINNED;
+        case VIA_DEVICE_CUDA_MANAGED:
+            return VIA_MEMORY_MANAGED;
+        default:
+            return 0;
     }
 }
 

@@ -79,8 +79,8 @@ public:
         : function_(function), protocol_(protocol), dict_(dict) {}
 
     bool read(bool is_cuda, via_array_interface *out) {
-        return read_version(out) && read_typestr(out) && read_descr() && read_shape(out) && read_strides(out) && read_data(out) &&
-               read_mask() && (!is_cuda || read_stream(out));
+        return read_version(out) && read_typestr(out) && read_descr() && read_shape(out) && read_strides(out) &&
+               read_data(out) && read_mask() && (!is_cuda || read_stream(out));
     }
 
 private:
@@ -109,8 +109,8 @@ private:
 
     bool read_typestr(via_array_interface *out) {
         PyObject *typestr = find("typestr");
-        const char *text = typestr != nullptr && PyUnicode_Check(typestr) ? PyUnicode_AsUTF8AndSize(typestr, nullptr)
-                                                                          : nullptr;
+        const char *text =
+            typestr != nullptr && PyUnicode_Check(typestr) ? PyUnicode_AsUTF8AndSize(typestr, nullptr) : nullptr;
         if (text == nullptr || std::strlen(text) >= sizeof out->typestr) {
             return wrong("typestr", "a text such as \"<f4\"");
         }
@@ -233,8 +233,7 @@ Tried try_array_interface(const char *function, PyObject *object, PyObject **out
 }
 
 Tried try_cuda_array_interface(const char *function, PyObject *object, PyObject **out_array) {
-    return try_interface(function, object, "__cuda_array_interface__", true, via_from_cuda_array_interface,
-                         out_array);
+    return try_interface(function, object, "__cuda_array_interface__", true, via_from_cuda_array_interface, out_array);
 }
 
 PyGetSetDef kInterfaceGetters[] = {

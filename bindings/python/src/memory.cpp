@@ -148,9 +148,9 @@ PyObject *memory(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *
         return check_pair(values[2], values[3]) ? custom(values[2], values[3], device) : nullptr;
     }
     MemoryHandle made;
-    if (is_given(values[0]) ? !made.of_value("memory", values[0], is_given(values[1]), device)
-                            : !made.create(device.type == VIA_DEVICE_CPU ? VIA_MEMORY_HOST : VIA_MEMORY_DEVICE,
-                                           device.id)) {
+    if (is_given(values[0])
+            ? !made.of_value("memory", values[0], is_given(values[1]), device)
+            : !made.create(device.type == VIA_DEVICE_CPU ? VIA_MEMORY_HOST : VIA_MEMORY_DEVICE, device.id)) {
         return nullptr;
     }
     return new_handle(HandleKind::Memory, made.give());

@@ -16,10 +16,14 @@ namespace {
 #define EXTENTS(type, name) {#name, FieldKind::Extents, offsetof(type, name), 0}
 
 const Field kDevicePropertiesFields[] = {
-    INT32(via_device_properties, device_type),        INT32(via_device_properties, device_id),
-    INT32(via_device_properties, compute_capability), INT32(via_device_properties, driver_version),
-    INT32(via_device_properties, num_threads),        INT64(via_device_properties, total_bytes),
-    INT64(via_device_properties, staging_bytes),      TEXT(via_device_properties, name),
+    INT32(via_device_properties, device_type),
+    INT32(via_device_properties, device_id),
+    INT32(via_device_properties, compute_capability),
+    INT32(via_device_properties, driver_version),
+    INT32(via_device_properties, num_threads),
+    INT64(via_device_properties, total_bytes),
+    INT64(via_device_properties, staging_bytes),
+    TEXT(via_device_properties, name),
     TEXT(via_device_properties, routes),
 };
 
@@ -32,33 +36,35 @@ const Field kStatsInfoFields[] = {
 };
 
 const Field kPointerInfoFields[] = {
-    INT32(via_pointer_info, device_type), INT32(via_pointer_info, device_id), INT32(via_pointer_info, read_only),
-    ADDRESS(via_pointer_info, base),      INT64(via_pointer_info, nbytes),
+    INT32(via_pointer_info, device_type),    INT32(via_pointer_info, device_id), INT32(via_pointer_info, read_only),
+    ADDRESS(via_pointer_info, base_address), INT64(via_pointer_info, nbytes),
 };
 
 const Field kDlpackOptionsFields[] = {
-    INT32(via_dlpack_options, max_major),          INT32(via_dlpack_options, max_minor),
-    INT32(via_dlpack_options, target_device_type), INT32(via_dlpack_options, target_device_id),
+    INT32(via_dlpack_options, max_major),
+    INT32(via_dlpack_options, max_minor),
+    INT32(via_dlpack_options, target_device_type),
+    INT32(via_dlpack_options, target_device_id),
     INT32(via_dlpack_options, copy),
 };
 
 const Field kArrayInterfaceFields[] = {
-    INT32(via_array_interface, version),     INT32(via_array_interface, ndim),
-    INT32(via_array_interface, read_only),   INT32(via_array_interface, has_strides),
-    INT32(via_array_interface, has_stream),  INT64(via_array_interface, stream),
-    ADDRESS(via_array_interface, address),   EXTENTS(via_array_interface, shape),
-    EXTENTS(via_array_interface, strides),   TEXT(via_array_interface, typestr),
+    INT32(via_array_interface, version),    INT32(via_array_interface, ndim),
+    INT32(via_array_interface, read_only),  INT32(via_array_interface, has_strides),
+    INT32(via_array_interface, has_stream), INT64(via_array_interface, stream),
+    ADDRESS(via_array_interface, address),  EXTENTS(via_array_interface, shape),
+    EXTENTS(via_array_interface, strides),  TEXT(via_array_interface, typestr),
 };
 
 const Field kFileOptionsFields[] = {
-    INT32(via_file_options, mode),    INT32(via_file_options, format),       INT32(via_file_options, column_major),
+    INT32(via_file_options, mode),    INT32(via_file_options, file_format),  INT32(via_file_options, column_major),
     INT32(via_file_options, durable), INT32(via_file_options, atomic_write),
 };
 
 const Field kFilePropertiesFields[] = {
-    INT32(via_file_properties, format), INT32(via_file_properties, dtype),
-    INT32(via_file_properties, ndim),   INT32(via_file_properties, column_major),
-    INT64(via_file_properties, nbytes), INT64(via_file_properties, byte_offset),
+    INT32(via_file_properties, file_format), INT32(via_file_properties, dtype),
+    INT32(via_file_properties, ndim),        INT32(via_file_properties, column_major),
+    INT64(via_file_properties, nbytes),      INT64(via_file_properties, byte_offset),
     EXTENTS(via_file_properties, shape),
 };
 
@@ -82,11 +88,16 @@ void write_at(void *values, int offset, T value) {
 PyObject *read_field(const StructLayout &layout, const Field &field, const void *values) {
     const char *place = static_cast<const char *>(values) + field.offset;
     switch (field.kind) {
-        case FieldKind::Int32: return PyLong_FromLong(read_at<int32_t>(values, field.offset));
-        case FieldKind::Int64: return PyLong_FromLongLong(read_at<int64_t>(values, field.offset));
-        case FieldKind::Address: return PyLong_FromVoidPtr(read_at<void *>(values, field.offset));
-        case FieldKind::Text: return PyUnicode_FromString(place);
-        case FieldKind::Extents: break;
+        case FieldKind::Int32:
+            return PyLong_FromLong(read_at<int32_t>(values, field.offset));
+        case FieldKind::Int64:
+            return PyLong_FromLongLong(read_at<int64_t>(values, field.offset));
+        case FieldKind::Address:
+            return PyLong_FromVoidPtr(read_at<void *>(values, field.offset));
+        case FieldKind::Text:
+            return PyUnicode_FromString(place);
+        case FieldKind::Extents:
+            break;
     }
     return tuple_of(reinterpret_cast<const int64_t *>(place), read_at<int32_t>(values, layout.ndim_offset));
 }
@@ -144,10 +155,14 @@ bool write_extents(const char *function, const Field &field, PyObject *value, vo
 bool write_field(const char *function, const Field &field, PyObject *value, void *values) {
     switch (field.kind) {
         case FieldKind::Int32:
-        case FieldKind::Int64: return write_number(function, field, value, values);
-        case FieldKind::Address: return write_address(function, field, value, values);
-        case FieldKind::Text: return write_text(function, field, value, values);
-        case FieldKind::Extents: break;
+        case FieldKind::Int64:
+            return write_number(function, field, value, values);
+        case FieldKind::Address:
+            return write_address(function, field, value, values);
+        case FieldKind::Text:
+            return write_text(function, field, value, values);
+        case FieldKind::Extents:
+            break;
     }
     return write_extents(function, field, value, values);
 }

@@ -7,13 +7,11 @@
 namespace viapy {
 namespace {
 
-Signature kWrap = {"wrap",
-                   3,
-                   3,
-                   {"ptr", "shape", "dtype", "strides", "device", "owner", "release", "readonly", "unchecked"}};
+Signature kWrap = {
+    "wrap", 3, 3, {"ptr", "shape", "dtype", "strides", "device", "owner", "release", "readonly", "unchecked", "probe"}};
 
 struct Request {
-    PyObject *values[9] = {};
+    PyObject *values[10] = {};
     void *address = nullptr;
     Extents shape;
     Extents strides;
@@ -88,11 +86,14 @@ bool read_release(PyObject *value, Request *request) {
 }
 
 bool read_flags(Request *request) {
-    bool read_only = false, unchecked = false;
-    if (!parse_bool(request->values[7], false, &read_only) || !parse_bool(request->values[8], false, &unchecked)) {
-        return false;
+    const int32_t meant[] = {VIA_WRAP_READ_ONLY, VIA_WRAP_UNCHECKED, VIA_WRAP_PROBE};
+    for (int i = 0; i < 3; ++i) {
+        bool is_set = false;
+        if (!parse_bool(request->values[7 + i], false, &is_set)) {
+            return false;
+        }
+        request->flags |= is_set ? meant[i] : 0;
     }
-    request->flags |= (read_only ? VIA_WRAP_READ_ONLY : 0) | (unchecked ? VIA_WRAP_UNCHECKED : 0);
     return true;
 }
 
@@ -102,16 +103,14 @@ bool read_request(Request *request) {
     request->dtype = 0;
     return read_pointer(values[0], request) && parse_extents("wrap", "shape", values[1], &request->shape) &&
            (request->dtype = parse_dtype("wrap", values[2])) != 0 && read_strides(values[3], request) &&
-           parse_device("wrap", values[4], &request->device) && read_release(values[6], request) &&
-           read_flags(request);
+           parse_device("wrap", values[4], &request->device) && read_release(values[6], request) && read_flags(request);
 }
 
 PyObject *make(const Request &request, Loan *loan) {
     via_array *array = nullptr;
-    via_status status =
-        via_wrap(request.address, request.dtype, request.shape.count, request.shape.values,
-                 request.has_strides ? request.strides.values : nullptr, request.device.type, request.device.id,
-                 request.flags, loan != nullptr ? end_loan : nullptr, loan, &array);
+    via_status status = via_wrap(request.address, request.dtype, request.shape.count, request.shape.values,
+                                 request.has_strides ? request.strides.values : nullptr, request.device.type,
+                                 request.device.id, request.flags, loan != nullptr ? end_loan : nullptr, loan, &array);
     if (status != VIA_OK) {
         raise_status(status);
         if (loan != nullptr) {

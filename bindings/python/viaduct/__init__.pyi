@@ -4,7 +4,6 @@ Wrap a pointer once; lend it without a copy to NumPy, PyTorch, JAX and whatever 
 an array interface or Arrow; copy it, when a copy is wanted, at the speed of the hardware.
 """
 
-import sys
 from collections.abc import Callable, Sequence
 from types import EllipsisType
 from typing import Any, ClassVar, Literal, Protocol, SupportsIndex, TypeAlias, final
@@ -91,13 +90,7 @@ class _LendsByArrowDevice(Protocol):
     def __arrow_c_device_array__(self) -> Any: ...
 
 _Lender: TypeAlias = (
-    Array
-    | Buffer
-    | _LendsByDLPack
-    | _LendsByInterface
-    | _LendsByCudaInterface
-    | _LendsByArrow
-    | _LendsByArrowDevice
+    Array | Buffer | _LendsByDLPack | _LendsByInterface | _LendsByCudaInterface | _LendsByArrow | _LendsByArrowDevice
 )
 
 @final
@@ -199,10 +192,8 @@ class Array:
     def __getitem__(self, key: _Key, /) -> Array: ...
     def __setitem__(self, key: _Key, value: _Lender | _Number | bytes, /) -> None: ...
     def __delitem__(self, key: _Key, /) -> None: ...
-    if sys.version_info >= (3, 12):
-        def __buffer__(self, flags: int, /) -> memoryview: ...
-        def __release_buffer__(self, buffer: memoryview, /) -> None: ...
-
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __release_buffer__(self, buffer: memoryview, /) -> None: ...
     def transpose(self, *axes: Any) -> Array:
         """The array with its axes in another order, reversed if none is given; a view."""
 
@@ -314,12 +305,14 @@ def wrap(
     release: Callable[[], object] | None = None,
     readonly: bool = False,
     unchecked: bool = False,
+    probe: bool = False,
 ) -> Array:
     """An array on memory that exists; nothing is copied and nothing is touched.
 
     `ptr` is an address: an integer, a pointer of ctypes or cffi, or an object with `ptr` or `data_ptr`. `strides` are in
     bytes, row-major if not given. `owner` is kept alive until the last view and export is gone; then `release`, if
-    given, is called once without arguments. On failure it is not called.
+    given, is called once without arguments. On failure it is not called. A device address is looked up in the driver
+    unless `unchecked`; host memory is taken on trust unless `probe` asks whether its first and last byte can be read.
     """
 
 def asarray(x: _Lender, /) -> Array:
@@ -337,14 +330,10 @@ def from_dlpack(
     `copy` True always copies, False never, None only where it must.
     """
 
-def from_arrow(
-    x: _LendsByArrow | _LendsByArrowDevice | tuple[CapsuleType, CapsuleType], /
-) -> Array:
+def from_arrow(x: _LendsByArrow | _LendsByArrowDevice | tuple[CapsuleType, CapsuleType], /) -> Array:
     """A read-only array on the memory of an Arrow array without nulls (or of its pair of capsules)."""
 
-def empty(
-    shape: _Shape, dtype: _DType, device: _Device = "cpu", memory: Memory | str | None = None
-) -> Array:
+def empty(shape: _Shape, dtype: _DType, device: _Device = "cpu", memory: Memory | str | None = None) -> Array:
     """A new row-major array, its elements not initialised.
 
     `memory` is a Memory, or "host", "pinned", "device", "pool" or "managed".

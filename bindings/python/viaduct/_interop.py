@@ -18,8 +18,8 @@ _REFUSED_KINDS = {
     "M": "NumPy's datetime64; use view('int64')",
     "m": "NumPy's timedelta64; use view('int64')",
     "O": "Python objects, which are references and no memory to share",
-    "S": "NumPy's bytes; a record of that many bytes is \"recordN\"",
-    "U": "NumPy's str; a record of that many bytes is \"recordN\"",
+    "S": 'NumPy\'s bytes; a record of that many bytes is "recordN"',
+    "U": 'NumPy\'s str; a record of that many bytes is "recordN"',
     "T": "NumPy's strings of any length",
 }
 _TYPESTR = re.compile(r"[<=>|]?[a-zA-Z?]\d*")
@@ -100,7 +100,7 @@ def _name_of_numpy_dtype(dtype: Any) -> str | int:
         raise TypeError(f"found {dtype!r}, expected the byte order of this machine")
     if dtype.kind in _REFUSED_KINDS:
         raise TypeError(f"found {_REFUSED_KINDS[dtype.kind]}")
-    if dtype.char in "gG":
+    if dtype.type.__name__ in ("longdouble", "clongdouble"):
         raise TypeError("found NumPy's longdouble, whose bits differ between machines")
     if dtype.hasobject:
         raise TypeError(f"found {_REFUSED_KINDS['O']}")
@@ -108,7 +108,7 @@ def _name_of_numpy_dtype(dtype: Any) -> str | int:
         return int(dtype.itemsize)
     if re.fullmatch(r"u?int[124]|float[46]_.*", dtype.name):
         raise TypeError(
-            f"found ml_dtypes' {dtype.name}, whose elements have a byte each; \"{dtype.name}\" by name means packed ones"
+            f'found ml_dtypes\' {dtype.name}, whose elements have a byte each; "{dtype.name}" by name means packed ones'
         )
     return str(dtype.name)
 

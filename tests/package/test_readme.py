@@ -1,0 +1,59 @@
+"""What the README shows is what happens: its programs are taken out of it and run."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from package_tools import LIBDIR, ROOT, Shell
+
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def test_the_first_c_program_compiles_without_warnings_and_frees_the_image_after_the_last_view(
+    shell: Shell, moved_prefix: Path, tmp_path: Path
+) -> None:
+    (program,) = blocks("c")
+    (tmp_path / "first.c").write_text(program)
+    flags = shell(
+        "pkg-config", "--cflags", "--libs", "viaduct", env={"PKG_CONFIG_PATH": f"{moved_prefix}/{LIBDIR}/pkgconfig"}
+    )
+    quoted = [word.replace("\\ ", " ") for word in re.split(r"(?<!\\)\s+", flags.strip())]
+    rpath = f"-Wl,-rpath,{moved_prefix}/{LIBDIR}"
+    shell("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", tmp_path / "first.c", *quoted, rpath, "-o", tmp_path / "first")
+    assert shell(tmp_path / "first") == "200 x 100 floats copied\nthe image is freed\n"
+
+
+def test_the_first_python_program_runs(tmp_path: Path) -> None:
+    pytest.importorskip("numpy")
+    (program,) = blocks("python")
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "(8, 6)" in done.stdout and "(6, 8)" in done.stdout
+
+
+def test_every_file_and_folder_that_the_readme_names_is_there() -> None:
+    named = re.findall(r"^\| `([a-z./]+)` \|", README, re.MULTILINE)
+    assert len(named) >= 6
+    for name in named:
+        assert (ROOT / name).exists(), name
+
+
+def test_every_command_of_dev_that_the_readme_names_is_in_its_help(shell: Shell) -> None:
+    known = shell(ROOT / "dev", "help")
+    for command in set(re.findall(r"\./dev ([a-z-]+)", README)) - {"help"}:
+        assert re.search(rf"^  {command}\b", known, re.MULTILINE), command

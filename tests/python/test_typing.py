@@ -1,0 +1,82 @@
+"""What a typed program gets from the stubs, checked by mypy; and the docstrings, that they are there twice alike."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import viaduct as via
+from peers import peer
+
+HERE = Path(__file__).resolve().parent
+PACKAGE = HERE.parents[1] / "bindings/python"
+
+
+def test_a_typed_program_passes_mypy_strict(tmp_path: Path) -> None:
+    peer("mypy")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(HERE / "typed_usage.py")],
+        env=os.environ | {"MYPYPATH": str(PACKAGE)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_wrongly_typed_program_does_not(tmp_path: Path) -> None:
+    peer("mypy")
+    program = tmp_path / "wrong.py"
+    program.write_text(
+        "import viaduct as via\nvia.empty((2,), 'int8').shape + 1\nvia.asarray([1])\nvia.wrap(1, 2, 3, 4)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(program)],
+        env=os.environ | {"MYPYPATH": str(PACKAGE)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert [f"wrong.py:{line}: error" in done.stdout for line in (2, 3, 4)] == [True] * 3, done.stdout
+
+
+def plain(text: str | None) -> str:
+    return re.sub(r"\s+", " ", text or "").strip()
+
+
+def stub_docstrings() -> dict[str, str]:
+    found: dict[str, str] = {}
+    tree = ast.parse((PACKAGE / "viaduct/__init__.pyi").read_text())
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found[node.name] = plain(ast.get_docstring(node))
+        for inner in node.body if isinstance(node, ast.ClassDef) else []:
+            if isinstance(inner, ast.FunctionDef):
+                found[f"{node.name}.{inner.name}"] = plain(ast.get_docstring(inner))
+    return {name: text for name, text in found.items() if text and not name.startswith("_")}
+
+
+def runtime_docstring(name: str) -> str:
+    value: object = via
+    for part in name.split("."):
+        value = inspect.getattr_static(value, part)
+    return plain(inspect.getdoc(value) if not isinstance(value, type) else value.__doc__)
+
+
+def test_stubs_and_runtime_have_the_same_docstrings() -> None:
+    stubs = stub_docstrings()
+    assert len(stubs) > 80
+    assert {name: text for name, text in stubs.items() if runtime_docstring(name) != text} == {}
+
+
+def test_everything_public_is_described() -> None:
+    for name in via.__all__:
+        if name not in ("raw", "__version__"):
+            assert (getattr(via, name).__doc__ or "").strip(), name

@@ -1,0 +1,85 @@
+"""A program as users write it, for mypy --strict: every public name with the types that the stubs promise."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+
+import viaduct as via
+
+
+def wrap_and_view() -> via.Array:
+    values = (ctypes.c_float * 12)(*range(12))
+    a: via.Array = via.wrap(ctypes.addressof(values), (3, 4), "float32", strides=(16, 4), owner=values, readonly=True)
+    shape: tuple[int, ...] = a.shape
+    strides: tuple[int, ...] | None = a.strides
+    size: int = a.size + a.nbytes + a.ndim + a.ptr
+    flags: list[bool] = [a.readonly, a.copied, a.aligned, a.c_contiguous, a.f_contiguous, a.contiguous]
+    names: list[str] = [a.dtype_name, a.device]
+    views: list[via.Array] = [
+        a[0],
+        a[1:, ::2],
+        a[..., None],
+        a.T,
+        a.transpose(1, 0),
+        a.reshape(2, 6),
+        a.reshape((12,)),
+        a.squeeze(),
+        a.squeeze(axis=(0, 1)),
+        a.expand_dims(0),
+        a.broadcast_to((2, 3, 4)),
+        a.view("int32"),
+        a.field(0, "uint8", shape=(4,)),
+        a.as_readonly(),
+        a.copy(device="cpu"),
+    ]
+    del shape, strides, size, flags, names
+    return views[0]
+
+
+def exchange() -> None:
+    a = via.asarray(array.array("f", [1, 2, 3]))
+    b = via.from_dlpack(a, copy=True)
+    c = via.from_dlpack(a.__dlpack__(max_version=(1, 0)))
+    d = via.from_arrow(a.__arrow_c_array__())
+    device: tuple[int, int] = a.__dlpack_device__()
+    via.copy(b, c)
+    via.copy(bytearray(12), a.view("uint8"))
+    via.fill(b, 1.5)
+    b[0] = 2
+    b[:] = d
+    b.fill(1 + 0)
+    explained: str = via.copy_explain(b, a)
+    del device, explained
+
+
+def allocate() -> via.Array:
+    def alloc(nbytes: int, alignment: int, stream: int) -> int:
+        return nbytes + alignment + stream
+
+    def free(address: int, nbytes: int, stream: int) -> None:
+        del address, nbytes, stream
+
+    own: via.Memory = via.memory(alloc=alloc, free=free)
+    host: via.Memory = via.memory("host", device="cpu")
+    via.empty(4, "int8", memory=own)
+    return via.empty((2, 3), "float32", device="cpu", memory=host)
+
+
+def fail() -> int:
+    try:
+        via.empty((-1,), "float32")
+    except via.ShapeError as error:
+        return error.status + error.code
+    except (via.Error, ValueError):
+        pass
+    return via.raw.VIA_ERROR_SHAPE
+
+
+def settings() -> tuple[int, int, int]:
+    via.set_num_threads(0)
+    counts: dict[str, int] = via.stats()
+    threads: int = via.num_threads()
+    text: str = via.__version__
+    del counts, threads, text
+    return via.version()
