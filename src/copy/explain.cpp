@@ -59,7 +59,9 @@ void describe_axes(const Plan &plan, Text *text) {
 
 void describe_plan(const Plan &plan, Text *text) {
     text->add("route: %s, %s kernel%s\n", route_name(plan.route), kernel_name(plan.route),
-              plan.streaming ? ", streaming stores" : "");
+              !plan.streaming                  ? ""
+              : plan.route == Route::Transpose ? ", streaming stores from a scratch in the cache"
+                                               : ", streaming stores");
     text->add("element: %lld bytes adjacent in both", static_cast<long long>(plan.run));
     text->add(plan.tail_bits != 0 ? " and %d bits\n" : "\n", plan.tail_bits);
     describe_axes(plan, text);

@@ -102,7 +102,7 @@ void contiguous_row(int64_t mebibytes, int32_t threads) {
 
 // A compiler's best loop for the same rows, their number and length being known.
 template <typename Element>
-__attribute__((noinline)) void raw_loop(Element *dst, const Element *src, int64_t src_step) {
+__attribute__((noinline)) void raw_loop(Element *__restrict dst, const Element *__restrict src, int64_t src_step) {
     for (int64_t i = 0; i < 64; ++i) {
         for (int64_t j = 0; j < 64; ++j) {
             dst[i * 64 + j] = src[i * src_step + j];

@@ -108,24 +108,18 @@ def test_host_memory_has_no_cuda_interface() -> None:
     assert not hasattr(grid(), "__cuda_array_interface__")
 
 
-def test_device_memory_is_refused_where_there_is_no_cuda() -> None:
-    class OnDevice:
-        __cuda_array_interface__ = {"version": 3, "shape": (4,), "typestr": "<f4", "data": (1 << 40, False)}
+class OnDevice:
+    def __init__(self, **changes: object) -> None:
+        usual = {"version": 3, "shape": (4,), "typestr": "<f4", "data": (1 << 40, False)}
+        self.__cuda_array_interface__ = usual | changes
 
+
+def test_device_memory_is_refused_where_there_is_no_cuda() -> None:
     with pytest.raises(BufferError, match="CUDA array interface.*CUDA"):
         via.asarray(OnDevice())
 
 
 @pytest.mark.parametrize("stream", [0, "legacy"])
 def test_a_stream_that_means_nothing_is_refused(stream: object) -> None:
-    class OnDevice:
-        __cuda_array_interface__ = {
-            "version": 3,
-            "shape": (4,),
-            "typestr": "<f4",
-            "data": (1 << 40, False),
-            "stream": stream,
-        }
-
     with pytest.raises(BufferError, match="stream"):
-        via.asarray(OnDevice())
+        via.asarray(OnDevice(stream=stream))

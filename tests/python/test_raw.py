@@ -13,7 +13,7 @@ from peers import grid, numbers
 from viaduct import raw
 
 ROOT = Path(__file__).resolve().parents[2]
-HEADER = re.sub(r"/\*.*?\*/", "", (ROOT / "include/viaduct/viaduct.h").read_text(), flags=re.S)
+HEADER = re.sub(r"/\*.*?\*/", "", (ROOT / "include/viaduct/viaduct.h").read_text(), flags=re.DOTALL)
 SHARED = (ROOT / "bindings/swig/viaduct.i").read_text()
 FUNCTIONS = {
     name: (returns.strip(), [] if parameters == "void" else [p.strip() for p in parameters.split(",")])
@@ -21,7 +21,7 @@ FUNCTIONS = {
         r"VIA_(?:API|CHECKED) ([\w ]+?[ *]+)(via_\w+)\(([^;]*?)\);", re.sub(r"\s+", " ", HEADER)
     )
 }
-RETURNS = dict(re.findall(r"^%via_returns\((\w+), (\w+)\)", SHARED, flags=re.M))
+RETURNS = dict(re.findall(r"^%via_returns\((\w+), (\w+)\)", SHARED, flags=re.MULTILINE))
 
 # What a word of the list means in the header.
 OUTPUTS = {
@@ -47,12 +47,12 @@ OUTPUTS = {
 
 
 def test_the_header_was_understood() -> None:
-    assert len(FUNCTIONS) == len(re.findall(r"^VIA_(?:API|CHECKED) ", HEADER, flags=re.M)) > 100
+    assert len(FUNCTIONS) == len(re.findall(r"^VIA_(?:API|CHECKED) ", HEADER, flags=re.MULTILINE)) > 100
 
 
 def test_every_function_that_returns_a_status_is_in_the_list_and_no_other() -> None:
     assert set(RETURNS) == {name for name, (returns, _) in FUNCTIONS.items() if returns == "via_status"}
-    assert len(RETURNS) == len(re.findall(r"^%via_returns\(", SHARED, flags=re.M))  # no function twice
+    assert len(RETURNS) == len(re.findall(r"^%via_returns\(", SHARED, flags=re.MULTILINE))  # no function twice
 
 
 @pytest.mark.parametrize("name", RETURNS)

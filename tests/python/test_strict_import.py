@@ -297,7 +297,9 @@ def test_asarray_goes_on_to_the_next_protocol_after_a_refusal() -> None:
 
 def test_asarray_says_what_it_tried() -> None:
     class Hopeless:
-        __array_interface__ = {"version": 3, "shape": (1,), "typestr": "<f4", "data": (1, False), "mask": 1}
+        def __init__(self) -> None:
+            usual = {"version": 3, "shape": (1,), "typestr": "<f4", "data": (1, False)}
+            self.__array_interface__ = usual | {"mask": 1}
 
         def __dlpack__(self, **_: object) -> object:
             raise BufferError("no tensor today")

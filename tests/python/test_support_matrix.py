@@ -9,7 +9,6 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import viaduct as via
@@ -39,7 +38,8 @@ def torch_from_dlpack(a: via.Array) -> int:
 
 
 def jax_from_dlpack(a: via.Array) -> int:
-    jax = peer("jax")
+    peer("jax")
+    import jax
     import jax.numpy
 
     with jax.enable_x64(True):

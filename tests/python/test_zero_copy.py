@@ -187,7 +187,7 @@ def from_torch() -> tuple[Any, int]:
 
 
 def from_jax() -> tuple[Any, int]:
-    jax = peer("jax")
+    peer("jax")
     import jax.numpy
 
     made = jax.numpy.arange(12, dtype="float32").reshape(3, 4).block_until_ready()

@@ -98,7 +98,7 @@ def in_jax(window: via.Array) -> Any:
         return None
     try:
         jax.from_dlpack(window, copy=False)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  (its own kind, which need not be there)
         say(f"  JAX: refuses the whole window, as it takes dense memory only ({type(error).__name__})")
     row = jax.from_dlpack(window[0], copy=False)
     say(f"  JAX: Array of its first row at {row.unsafe_buffer_pointer():#x}; JAX arrays are for reading")

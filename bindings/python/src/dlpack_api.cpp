@@ -58,8 +58,11 @@ int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *context,
     return 0;
 }
 
+// As __dlpack__ without a word about copying: lend, or say why not.
 int from_object(void *object, DLManagedTensorVersioned **out) {
-    via_status status = via_to_dlpack(handle_of(static_cast<PyObject *>(object)), nullptr, via_stream_no_sync(), out);
+    via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
+    options.copy = VIA_COPY_NEVER;
+    via_status status = via_to_dlpack(handle_of(static_cast<PyObject *>(object)), &options, via_stream_no_sync(), out);
     if (status != VIA_OK) {
         raise_exchange(status);
         return -1;

@@ -65,12 +65,16 @@ bool read_device(PyObject *value, via_dlpack_options *options) {
     return true;
 }
 
-bool read_copy(PyObject *value, via_dlpack_options *options) {
+// A copy that nobody asked for would take writes that never arrive, so without a word about it only another device is
+// a reason to copy. A layout that DLPack cannot say is refused then, as by every other library.
+bool read_copy(PyObject *value, via_array *array, via_dlpack_options *options) {
+    const bool elsewhere =
+        options->target_device_type != VIA_DEVICE_ANY && options->target_device_type != via_array_device_type(array);
     bool copy = false;
     if (!parse_bool(value, false, &copy)) {
         return false;
     }
-    options->copy = !is_given(value) ? VIA_COPY_IF_NEEDED : copy ? VIA_COPY_ALWAYS : VIA_COPY_NEVER;
+    options->copy = copy ? VIA_COPY_ALWAYS : is_given(value) || !elsewhere ? VIA_COPY_NEVER : VIA_COPY_IF_NEEDED;
     return true;
 }
 
@@ -179,7 +183,7 @@ PyObject *dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObje
     drain();
     if (!parse_arguments(kDlpack, args, nargs, kwnames, values) || !read_stream(values[0], array, &stream) ||
         !read_max_version(values[1], &options) || !read_device(values[2], &options) ||
-        !read_copy(values[3], &options)) {
+        !read_copy(values[3], array, &options)) {
         return nullptr;
     }
     if (options.copy != VIA_COPY_ALWAYS && consumer_would_abort(array)) {

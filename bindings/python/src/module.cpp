@@ -38,13 +38,12 @@ PyObject *num_threads(PyObject *, PyObject *) { return PyLong_FromLong(via_num_t
 PyMethodDef kFunctions[] = {
     {"wrap", method(wrap), METH_FASTCALL | METH_KEYWORDS,
      "wrap(ptr, shape, dtype, *, strides=None, device='cpu', owner=None, release=None, readonly=False, "
-     "unchecked=False, probe=False)\n--\n\n"
+     "unchecked=False)\n--\n\n"
      "An array on memory that exists; nothing is copied and nothing is touched.\n\n"
      "`ptr` is an address: an integer, a pointer of ctypes or cffi, or an object with `ptr` or `data_ptr`. `strides` "
      "are in bytes, row-major if not given. `owner` is kept alive until the last view and export is gone; then "
-     "`release`, if given, is called once without arguments. On failure it is not called. A device address is looked "
-     "up in the driver unless `unchecked`; host memory is taken on trust unless `probe` asks whether its first and "
-     "last byte can be read."},
+     "`release`, if given, is called once without arguments. On failure it is not called. Unless `unchecked`, a "
+     "device address is looked up in the driver, and the first and last byte of host memory must be readable."},
     {"asarray", asarray, METH_O,
      "asarray(x, /)\n--\n\n"
      "An array on the memory of another library's array.\n\n"

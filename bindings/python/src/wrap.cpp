@@ -8,10 +8,10 @@ namespace viapy {
 namespace {
 
 Signature kWrap = {
-    "wrap", 3, 3, {"ptr", "shape", "dtype", "strides", "device", "owner", "release", "readonly", "unchecked", "probe"}};
+    "wrap", 3, 3, {"ptr", "shape", "dtype", "strides", "device", "owner", "release", "readonly", "unchecked"}};
 
 struct Request {
-    PyObject *values[10] = {};
+    PyObject *values[9] = {};
     void *address = nullptr;
     Extents shape;
     Extents strides;
@@ -85,15 +85,14 @@ bool read_release(PyObject *value, Request *request) {
     return true;
 }
 
+// A call from Python costs more than the question whether there is memory at all, so it is asked unless told not to be.
 bool read_flags(Request *request) {
-    const int32_t meant[] = {VIA_WRAP_READ_ONLY, VIA_WRAP_UNCHECKED, VIA_WRAP_PROBE};
-    for (int i = 0; i < 3; ++i) {
-        bool is_set = false;
-        if (!parse_bool(request->values[7 + i], false, &is_set)) {
-            return false;
-        }
-        request->flags |= is_set ? meant[i] : 0;
+    bool read_only = false;
+    bool unchecked = false;
+    if (!parse_bool(request->values[7], false, &read_only) || !parse_bool(request->values[8], false, &unchecked)) {
+        return false;
     }
+    request->flags |= (read_only ? VIA_WRAP_READ_ONLY : 0) | (unchecked ? VIA_WRAP_UNCHECKED : VIA_WRAP_PROBE);
     return true;
 }
 

@@ -305,14 +305,13 @@ def wrap(
     release: Callable[[], object] | None = None,
     readonly: bool = False,
     unchecked: bool = False,
-    probe: bool = False,
 ) -> Array:
     """An array on memory that exists; nothing is copied and nothing is touched.
 
     `ptr` is an address: an integer, a pointer of ctypes or cffi, or an object with `ptr` or `data_ptr`. `strides` are in
     bytes, row-major if not given. `owner` is kept alive until the last view and export is gone; then `release`, if
-    given, is called once without arguments. On failure it is not called. A device address is looked up in the driver
-    unless `unchecked`; host memory is taken on trust unless `probe` asks whether its first and last byte can be read.
+    given, is called once without arguments. On failure it is not called. Unless `unchecked`, a device address is looked
+    up in the driver, and the first and last byte of host memory must be readable.
     """
 
 def asarray(x: _Lender, /) -> Array:

@@ -4,6 +4,8 @@ Addresses are integers, structs are dicts, outputs are results, None is NULL, an
 exception. Handles need neither retain nor release.
 """
 
+# ruff: isort: skip_file
+
 from collections.abc import Sequence
 from typing import Any, SupportsIndex, TypeAlias
 

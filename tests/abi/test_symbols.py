@@ -1,0 +1,52 @@
+"""What the library exports is what the header declares, and what was agreed on."""
+
+import re
+from pathlib import Path
+
+import pytest
+from abi_tools import functions, library, run
+
+AGREED = Path(__file__).parent / "symbols.txt"
+
+
+@pytest.fixture(scope="module")
+def exported() -> dict[str, str]:
+    """The library's dynamic symbols, each with its version."""
+    if not library().exists():
+        pytest.skip(f"no library at {library()}: build it first")
+    lines = run("nm", "-D", "--defined-only", "--with-symbol-versions", library()).splitlines()
+    names = [line.split()[-1] for line in lines if line.split()[-2] != "A"]
+    return dict(re.split("@@?", name, maxsplit=1) if "@" in name else (name, "") for name in names)
+
+
+def test_every_declared_function_is_exported_and_nothing_else(exported: dict[str, str]) -> None:
+    assert sorted(exported) == sorted(functions())
+
+
+def test_every_exported_name_has_the_prefix(exported: dict[str, str]) -> None:
+    assert [name for name in exported if not name.startswith("via_")] == []
+
+
+def test_every_symbol_has_the_version_it_was_agreed_to_have(exported: dict[str, str]) -> None:
+    """A symbol, once released, stays; a new one comes with a version node of its own minor release."""
+    assert [f"{name} {version}" for name, version in sorted(exported.items())] == AGREED.read_text().splitlines()
+
+
+def test_every_version_node_names_a_minor_release(exported: dict[str, str]) -> None:
+    assert {version for version in exported.values() if not re.fullmatch(r"VIADUCT_1\.\d+", version)} == set()
+
+
+def test_the_library_is_known_by_its_major_version() -> None:
+    if not library().exists():
+        pytest.skip(f"no library at {library()}: build it first")
+    dynamic = run("readelf", "-dW", library())
+    assert "[libviaduct.so.1]" in dynamic
+    assert "NODELETE" in dynamic
+
+
+def test_the_library_needs_the_c_and_cxx_runtimes_and_no_more() -> None:
+    """No CUDA library above all: one binary serves machines with and without a GPU."""
+    if not library().exists():
+        pytest.skip(f"no library at {library()}: build it first")
+    needed = set(re.findall(r"NEEDED.*\[(.+?)\.so", run("readelf", "-dW", library())))
+    assert needed <= {"libstdc++", "libgcc_s", "libc", "libm", "libpthread", "ld-linux-x86-64", "ld-linux-aarch64"}
