@@ -90,7 +90,8 @@ def judge(row: dict) -> tuple[str, str]:
 
 def show(rows: list[dict]) -> None:
     for row in rows:
-        peers = ", ".join(f"{name} {value:.4g}" for name, value in row["peers"].items())
+        beside = row["peers"] | ({"limit": row["limit"]} if row["limit"] else {})
+        peers = ", ".join(f"{name} {value:.4g}" for name, value in beside.items())
         wanted, verdict = judge(row)
         row["verdict"] = verdict
         print(f"{row['case']:<58} {row['viaduct']:>9.4g} {row['unit']:<5} {peers:<34} {wanted:<26} {verdict}")

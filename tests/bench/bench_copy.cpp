@@ -178,7 +178,7 @@ int main() {
         contiguous_row(mebibytes, 0);
     }
     small_strided_row<float, 1000>("float32", VIA_FLOAT32, "{\"value_at_most\": 150}");
-    small_strided_row<float, 1024>("float32", VIA_FLOAT32, "null");
+    small_strided_row<float, 1024>("float32", VIA_FLOAT32, "{\"value_at_most\": 150}");
     small_strided_row<double, 1000>("float64", VIA_FLOAT64, "null");
     small_strided_row<double, 1024>("float64", VIA_FLOAT64, "null");
     permute_rows();
