@@ -222,7 +222,6 @@ FORTRAN = [
     "impure",
     "in",
     "include",
-    "inout",
     "inquire",
     "integer",
     "intent",

@@ -126,6 +126,15 @@ static void gaps_of_the_destination_are_not_written(void **state) {
                   wrap_plain(source, VIA_UINT8, 3, SHAPE(4, 5, 6), NULL));
 }
 
+static void narrow_rows_of_any_width_are_copied_whole(void **state) {
+    (void)state;
+    for (int64_t width = 1; width <= 70; ++width) {
+        refill();
+        assert_copied(wrap_strided(target + 5, VIA_UINT8, 2, SHAPE(20, width), SHAPE(width + 3, 1)),
+                      wrap_strided(source + 2, VIA_UINT8, 2, SHAPE(20, width), SHAPE(width + 100, 1)));
+    }
+}
+
 static void misaligned_elements_are_copied(void **state) {
     (void)state;
     for (int32_t shift = 1; shift < 16; ++shift) {
@@ -441,6 +450,7 @@ int main(void) {
         TEST(a_broadcast_source_is_repeated),
         TEST(either_side_may_go_backwards),
         TEST(gaps_of_the_destination_are_not_written),
+        TEST(narrow_rows_of_any_width_are_copied_whole),
         TEST(misaligned_elements_are_copied),
         TEST(no_elements_are_copied_at_no_cost),
         TEST(columns_of_one_matrix_may_be_copied_to_one_another),

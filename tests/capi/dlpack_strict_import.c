@@ -424,6 +424,16 @@ static void lanes_make_wider_elements(void **state) {
     assert_taken(with_lanes, check_lanes);
 }
 
+static void too_large_to_copy(producer *made) {
+    made->shape[0] = INT64_C(1) << 57;
+    made->strides[0] = 0;
+}
+
+static void a_copy_that_there_is_no_memory_for_leaves_the_tensor_the_producers(void **state) {
+    (void)state;
+    assert_refused(too_large_to_copy, VIA_ERROR_OUT_OF_MEMORY, "1729382256910270464 bytes", VIA_COPY_ALWAYS);
+}
+
 static void padded_narrow_elements_have_a_byte_each_and_keep_the_flag(void **state) {
     (void)state;
     const int32_t dtypes[] = {VIA_INT4, VIA_FLOAT4_E2M1FN, VIA_FLOAT6_E3M2FN, SCALAR(1, 1)};
@@ -481,6 +491,7 @@ int main(void) {
         TEST(a_float8_is_a_float8),
         TEST(narrow_elements_are_packed_unless_said_to_be_padded),
         TEST(lanes_make_wider_elements),
+        TEST(a_copy_that_there_is_no_memory_for_leaves_the_tensor_the_producers),
         TEST(padded_narrow_elements_have_a_byte_each_and_keep_the_flag),
         TEST(the_padding_flag_means_nothing_for_whole_bytes),
     };

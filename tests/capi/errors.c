@@ -11,9 +11,16 @@ static void make_error(int32_t lanes) {
     assert_int_equal(via_dtype_from_name(name, &dtype), VIA_ERROR_DTYPE);
 }
 
+static int has_no_error(void) { return strcmp(via_last_error(), "") == 0 && via_last_error_code() == 0; }
+
+/* Looks before and after the library has come to know the thread. */
 static void *fresh_thread(void *context) {
     (void)context;
-    return (void *)(intptr_t)(strcmp(via_last_error(), "") == 0 && via_last_error_code() == 0);
+    const int before = has_no_error();
+    (void)stats_now();
+    float value = 0;
+    via_array_release(wrap_plain(&value, VIA_FLOAT32, 0, NULL, NULL));
+    return (void *)(intptr_t)(before && has_no_error());
 }
 
 static void *in_a_thread(void *(*body)(void *context), void *context) {

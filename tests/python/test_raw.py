@@ -61,7 +61,6 @@ def test_the_list_says_what_the_header_says(name: str) -> None:
     if RETURNS[name] == "text":
         outputs = [p for p in outputs if "out_length" not in p]
     wanted = [pattern.replace("*", r"\*").replace(r"\w\*", r"\w*") for pattern in OUTPUTS[RETURNS[name]]]
-    wanted = [w.replace(r"\w+", r"\w+") for w in wanted]
     assert len(outputs) == len(wanted)
     for output, pattern in zip(outputs, wanted, strict=True):
         assert re.fullmatch(pattern, output), (output, pattern)
@@ -132,7 +131,7 @@ def test_every_int64_parameter_takes_more_than_32_bits() -> None:
     # The refusal holds the number.
     assert str(BIG) in message_of(raw.via_array_field, a, BIG, raw.VIA_INT8, ())
     note("via_array_field", "byte_offset")
-    assert str(BIG) in message_of(raw.via_array_field, a, 0, raw.VIA_INT8, (BIG,)) or True
+    assert str(BIG) in message_of(raw.via_array_field, a, 0, raw.VIA_INT8, (BIG,))
     note("via_array_field", "shape")
     assert raw.via_dtype_record(12) == -12 and raw.via_dtype_record((1 << 32) + 12) == 0
     note("via_dtype_record", "nbytes")
