@@ -97,9 +97,10 @@ enum {
 };
 
 /**
- * Element types: DLPack's code | bits << 8 | lanes << 16. Any value of that form with a code of DLPack 1.3 and lanes
- * from 1 to 32767 is a dtype; these are the common ones. A negative dtype is a record (a C struct) of that many
- * bytes: see via_dtype_record.
+ * Element types: DLPack's code | bits << 8 | lanes << 16, with a code of DLPack 1.3, lanes from 1 to 32767, and bits that
+ * the code comes in: integers 1 to 64, floats 16 to 128, complex numbers 32 to 128, opaque handles 8 to 128 (powers of
+ * two all), the others as here. These are the common ones. A negative dtype is a record (a C struct) of that many bytes:
+ * see via_dtype_record.
  */
 enum {
     VIA_INT4 = 0x00010400,
@@ -639,7 +640,8 @@ VIA_CHECKED via_status via_from_cuda_array_interface(const via_array_interface *
 /**
  * Lends a row-major numeric array through Arrow's C device interface: one dimension as a plain column, more as the
  * canonical extension type arrow.fixed_shape_tensor. The structs are the caller's, uninitialised, and end with their
- * own release members or via_arrow_release. Arrow cannot say read-only: consumers must treat columns as immutable.
+ * own release members or via_arrow_release; on failure both are zeroed, which is released. Arrow cannot say read-only:
+ * consumers must treat columns as immutable.
  * Errors: VIA_ERROR_EXCHANGE (a dtype without Arrow type, no dimension), VIA_ERROR_NEEDS_COPY (not row-major).
  */
 VIA_CHECKED via_status via_to_arrow_device(via_array *array, struct ArrowSchema *out_schema,

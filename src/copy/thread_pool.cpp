@@ -178,11 +178,24 @@ void withdraw(Job *job) {
     *link = job->following;
 }
 
+// The job lies on this thread's stack, so the thread may not be cancelled while others hold on to it.
+class NoCancellation {
+public:
+    NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+    ~NoCancellation() { pthread_setcancelstate(before_, nullptr); }
+    NoCancellation(const NoCancellation &) = delete;
+    NoCancellation &operator=(const NoCancellation &) = delete;
+
+private:
+    int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
 void wait_for_helpers(Job *job) {
     const auto alone = [&] { return job->helpers.load(std::memory_order_acquire) == 0; };
     if (spin_until(alone)) {
         return;
     }
+    const NoCancellation scope;
     const Lock lock;
     while (!alone()) {
         pthread_cond_wait(&pool.left, &pool.mutex);

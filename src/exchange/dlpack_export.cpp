@@ -42,8 +42,16 @@ const char *reason_to_copy(via_array *array) {
     return nullptr;
 }
 
-// `copying`: what will be lent is a fresh copy, which is writable.
-Status check_expressible(via_array *array, DlpackForm form, bool copying) {
+// The form whose consumers would take padded elements for packed ones; nullptr if they are told apart.
+const char *form_without_padding(DlpackForm form, const via_dlpack_options &options) {
+    if (form == DlpackForm::Legacy) {
+        return "before 1.0";
+    }
+    return options.max_major == 1 && options.max_minor == 0 ? "1.0" : nullptr;
+}
+
+// What no copy mends. `copying`: what will be lent is a fresh copy, which is writable.
+Status check_expressible(via_array *array, DlpackForm form, const via_dlpack_options &options, bool copying) {
     if (dtype_is_record(array->dtype)) {
         return fail(VIA_ERROR_EXCHANGE, "DLPack has no type for %s; expected a field of it, or a view as uint8",
                     DtypeName(array->dtype).text);
@@ -52,9 +60,10 @@ Status check_expressible(via_array *array, DlpackForm form, bool copying) {
         return fail(VIA_ERROR_EXCHANGE,
                     "the array is read-only, which DLPack before 1.0 cannot say; expected a consumer of 1.0 or a copy");
     }
-    if (form == DlpackForm::Legacy && (array->flags & VIA_ARRAY_SUBBYTE_PADDED) != 0) {
-        return fail(VIA_ERROR_EXCHANGE, "the elements of %s are padded to bytes, which DLPack before 1.0 cannot say",
-                    DtypeName(array->dtype).text);
+    const char *unaware = form_without_padding(form, options);
+    if (unaware != nullptr && (array->flags & VIA_ARRAY_SUBBYTE_PADDED) != 0) {
+        return fail(VIA_ERROR_EXCHANGE, "the elements of %s are padded to bytes, which DLPack %s cannot say",
+                    DtypeName(array->dtype).text, unaware);
     }
     return VIA_OK;
 }
@@ -142,7 +151,7 @@ Status negotiate_export(via_array *array, DlpackForm form, const via_dlpack_opti
     VIA_TRY(check_version(form, options));
     const char *reason = reason_to_copy(array);
     const bool copying = options.copy == VIA_COPY_ALWAYS || (reason != nullptr && options.copy != VIA_COPY_NEVER);
-    VIA_TRY(check_expressible(array, form, copying));
+    VIA_TRY(check_expressible(array, form, options, copying));
     VIA_TRY(check_target(options, array->device_type, array->device_id));
     if (reason != nullptr && !copying) {
         return fail(VIA_ERROR_NEEDS_COPY, "the array cannot be lent through DLPack: %s; expected copying to be allowed",

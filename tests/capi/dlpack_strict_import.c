@@ -451,6 +451,10 @@ static void padded_narrow_elements_have_a_byte_each_and_keep_the_flag(void **sta
         ok(via_to_dlpack(array, NULL, NULL, &tensor));
         assert_int_equal(tensor->flags, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED);
         via_dlpack_delete(tensor);
+        via_dlpack_options of_1_0 = VIA_DLPACK_OPTIONS_INIT;
+        of_1_0.max_major = 1;
+        refused(VIA_ERROR_EXCHANGE, "via_to_dlpack|padded|1.0", via_to_dlpack(array, &of_1_0, NULL, &tensor));
+        assert_null(tensor);
         via_array_release(array);
     }
 }

@@ -1,5 +1,6 @@
 """What the README shows is what happens: its programs are taken out of it and run."""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -57,3 +58,18 @@ def test_every_command_of_dev_that_the_readme_names_is_in_its_help(shell: Shell)
     known = shell(ROOT / "dev", "help")
     for command in set(re.findall(r"\./dev ([a-z-]+)", README)) - {"help"}:
         assert re.search(rf"^  {command}\b", known, re.MULTILINE), command
+
+
+def test_the_table_of_consumers_is_the_one_that_the_tests_assert() -> None:
+    for peer in ("numpy", "torch", "jax", "tensorflow", "pyarrow", "tvm_ffi"):
+        if importlib.util.find_spec(peer) is None:
+            pytest.skip(f"{peer} is not installed")
+    script = ROOT / "tests/python/test_support_matrix.py"
+    done = subprocess.run(
+        [sys.executable, script],
+        env={**os.environ, "PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}:{script.parent}"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() in README
