@@ -48,6 +48,21 @@ Status take(Tensor *tensor, const via_dlpack_options &options, via_array **out_a
     return VIA_OK;
 }
 
+// What both forms have in common on the way out.
+template <class Tensor, class Export>
+Status export_checked(const char *function, via_array *array, DlpackForm form, const via_dlpack_options *options,
+                      via_stream *stream, Tensor **out_tensor, Export &&export_array) {
+    return guarded(function, [&]() -> Status {
+        VIA_TRY(clear_output("out_tensor", out_tensor));
+        VIA_TRY(require("array", array));
+        VIA_TRY(check_no_stream(stream));
+        via_dlpack_options wanted;
+        VIA_TRY(read_options(options, &wanted));
+        return lend(array, form, wanted, [&](via_array *lent, bool copied) { return export_array(lent, wanted, copied); });
+    });
+}
+
+// And on the way in.
 template <class Tensor>
 Status import_checked(const char *function, Tensor *tensor, const via_dlpack_options *options, via_stream *stream,
                       via_array **out_array) {
@@ -75,16 +90,10 @@ Status wrap_description(const via_array_interface *given, via_release_fn release
 
 via_status via_to_dlpack(via_array *array, const via_dlpack_options *options, via_stream *stream,
                          DLManagedTensorVersioned **out_tensor) {
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_tensor", out_tensor));
-        VIA_TRY(require("array", array));
-        VIA_TRY(check_no_stream(stream));
-        via_dlpack_options wanted;
-        VIA_TRY(read_options(options, &wanted));
-        return lend(array, DlpackForm::Versioned, wanted, [&](via_array *lent, bool copied) {
-            return export_dlpack(lent, wanted, copied, out_tensor);
-        });
-    });
+    return export_checked(__func__, array, DlpackForm::Versioned, options, stream, out_tensor,
+                          [&](via_array *lent, const via_dlpack_options &wanted, bool copied) {
+                              return export_dlpack(lent, wanted, copied, out_tensor);
+                          });
 }
 
 via_status via_from_dlpack(DLManagedTensorVersioned *tensor, const via_dlpack_options *options, via_stream *stream,
@@ -94,15 +103,8 @@ via_status via_from_dlpack(DLManagedTensorVersioned *tensor, const via_dlpack_op
 
 via_status via_to_dlpack_legacy(via_array *array, const via_dlpack_options *options, via_stream *stream,
                                 DLManagedTensor **out_tensor) {
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_tensor", out_tensor));
-        VIA_TRY(require("array", array));
-        VIA_TRY(check_no_stream(stream));
-        via_dlpack_options wanted;
-        VIA_TRY(read_options(options, &wanted));
-        return lend(array, DlpackForm::Legacy, wanted,
-                    [&](via_array *lent, bool) { return export_dlpack(lent, out_tensor); });
-    });
+    return export_checked(__func__, array, DlpackForm::Legacy, options, stream, out_tensor,
+                          [&](via_array *lent, const via_dlpack_options &, bool) { return export_dlpack(lent, out_tensor); });
 }
 
 via_status via_from_dlpack_legacy(DLManagedTensor *tensor, const via_dlpack_options *options, via_stream *stream,

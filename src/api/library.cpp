@@ -4,6 +4,7 @@
 
 #include "api/guard.hpp"
 #include "copy/copy.hpp"
+#include "core/device.hpp"
 #include "core/host_probe.hpp"
 #include "core/structs.hpp"
 #include "core/thread_state.hpp"
@@ -29,11 +30,6 @@ Status describe_cpu(via_device_properties *properties) {
                   "host to host: on, %d threads\nhost to CUDA device: off, this build has no CUDA",
                   properties->num_threads);
     return VIA_OK;
-}
-
-bool is_cuda(int32_t device_type) {
-    return device_type == VIA_DEVICE_CUDA || device_type == VIA_DEVICE_CUDA_HOST ||
-           device_type == VIA_DEVICE_CUDA_MANAGED;
 }
 
 }  // namespace
@@ -71,13 +67,7 @@ via_status via_device_count(int32_t device_type, int32_t *out_count) {
 via_status via_device_info(int32_t device_type, int32_t device_id, via_device_properties *out_properties) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_properties", out_properties));
-        if (is_cuda(device_type)) {
-            return no_cuda("device_type", device_type);
-        }
-        if (device_type != VIA_DEVICE_CPU || device_id != 0) {
-            return fail(VIA_ERROR_DEVICE, "device is %d:%d; expected %d:0 (CPU)", device_type, device_id,
-                        VIA_DEVICE_CPU);
-        }
+        VIA_TRY(check_host_device("", device_type, device_id));
         via_device_properties properties = VIA_DEVICE_PROPERTIES_INIT;
         VIA_TRY(describe_cpu(&properties));
         return write_struct("out_properties", properties, out_properties);

@@ -1,23 +1,9 @@
 #include "core/memory.hpp"
 
 #include "api/guard.hpp"
+#include "core/device.hpp"
 
 using namespace via;
-
-namespace {
-
-Status check_device(int32_t device_type, int32_t device_id) {
-    if (device_type == VIA_DEVICE_CUDA || device_type == VIA_DEVICE_CUDA_HOST ||
-        device_type == VIA_DEVICE_CUDA_MANAGED) {
-        return no_cuda("device_type", device_type);
-    }
-    if (device_type != VIA_DEVICE_CPU || device_id != 0) {
-        return fail(VIA_ERROR_DEVICE, "device is %d:%d; expected %d:0 (CPU)", device_type, device_id, VIA_DEVICE_CPU);
-    }
-    return VIA_OK;
-}
-
-}  // namespace
 
 via_status via_memory_create(int32_t kind, int32_t device_id, via_memory **out_memory) {
     return guarded(__func__, [&]() -> Status {
@@ -29,7 +15,7 @@ via_status via_memory_create(int32_t kind, int32_t device_id, via_memory **out_m
         if (kind != VIA_MEMORY_HOST) {
             return no_cuda("kind", kind);
         }
-        VIA_TRY(check_device(VIA_DEVICE_CPU, device_id));
+        VIA_TRY(check_host_device("", VIA_DEVICE_CPU, device_id));
         *out_memory = host_memory();
         return VIA_OK;
     });
@@ -42,7 +28,7 @@ via_status via_memory_create_custom(int32_t device_type, int32_t device_id, via_
         VIA_TRY(clear_output("out_memory", out_memory));
         VIA_TRY(require("alloc", reinterpret_cast<void *>(alloc)));
         VIA_TRY(require("free_memory", reinterpret_cast<void *>(free_memory)));
-        VIA_TRY(check_device(device_type, device_id));
+        VIA_TRY(check_host_device("", device_type, device_id));
         return make_memory({{}, device_type, device_id, alloc, alloc_context, free_memory, free_context, release, context},
                            out_memory);
     });

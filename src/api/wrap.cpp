@@ -1,5 +1,6 @@
 #include "api/guard.hpp"
 #include "core/array.hpp"
+#include "core/device.hpp"
 #include "core/host_probe.hpp"
 #include "core/structs.hpp"
 
@@ -11,24 +12,6 @@ static_assert(sizeof(via_pointer_info) == 32 && offsetof(via_pointer_info, base_
 
 constexpr int32_t kAllFlags =
     VIA_WRAP_READ_ONLY | VIA_WRAP_BYTE_STRIDES | VIA_WRAP_UNCHECKED | VIA_WRAP_DETECT | VIA_WRAP_PROBE;
-
-Status check_device(int32_t device_type, int32_t device_id) {
-    switch (device_type) {
-        case VIA_DEVICE_CPU:
-            if (device_id != 0) {
-                return fail(VIA_ERROR_DEVICE, "device_id is %d; expected 0 for host memory", device_id);
-            }
-            return VIA_OK;
-        case VIA_DEVICE_CUDA:
-        case VIA_DEVICE_CUDA_HOST:
-        case VIA_DEVICE_CUDA_MANAGED:
-            return no_cuda("device_type", device_type);
-        default:
-            return fail(VIA_ERROR_DEVICE,
-                        "device_type is %d; expected %d (CPU), %d (CUDA), %d (CUDA host) or %d (CUDA managed)",
-                        device_type, VIA_DEVICE_CPU, VIA_DEVICE_CUDA, VIA_DEVICE_CUDA_HOST, VIA_DEVICE_CUDA_MANAGED);
-    }
-}
 
 Status check_readable(via_array *array) {
     if (array->size == 0) {
@@ -68,7 +51,7 @@ via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *s
         }
         const bool detect = device_type == VIA_DEVICE_ANY || (flags & VIA_WRAP_DETECT) != 0;
         if (!detect) {
-            VIA_TRY(check_device(device_type, device_id));
+            VIA_TRY(check_host_device("", device_type, device_id));
         }
         const ArraySpec spec{.data = address,
                              .dtype = dtype,

@@ -3,6 +3,7 @@
 #include <new>
 
 #include "core/checked.hpp"
+#include "core/device.hpp"
 #include "exchange/arrow.hpp"
 #include "exchange/arrow_format.hpp"
 
@@ -56,17 +57,6 @@ Status check_struct(const ArrowSchema &schema, const ArrowArray &column) {
         return fail(VIA_ERROR_EXCHANGE, "column.buffers is NULL; expected %lld buffers", print(column.n_buffers));
     }
     return check_no_nulls(column);
-}
-
-Status check_device(const ArrowDeviceArray &column) {
-    if (column.device_type != VIA_DEVICE_CPU) {
-        return fail(column.device_type == VIA_DEVICE_CUDA || column.device_type == VIA_DEVICE_CUDA_HOST ||
-                            column.device_type == VIA_DEVICE_CUDA_MANAGED
-                        ? VIA_ERROR_UNSUPPORTED
-                        : VIA_ERROR_DEVICE,
-                    "column.device_type is %d; expected 1 (CPU), for this build has no CUDA", column.device_type);
-    }
-    return VIA_OK;
 }
 
 // Goes down one level of fixed-size lists: rows of `list` values each, from value `first` of the child on.
@@ -154,7 +144,8 @@ void end_import(const Disposal &disposal) {
 }
 
 Status read_column(const ArrowSchema &schema, const ArrowDeviceArray &column, Layout *shape, ArraySpec *out_spec) {
-    VIA_TRY(check_device(column));
+    // Arrow's CPU has the id -1, and some producers say 0.
+    VIA_TRY(check_host_device("column.", column.device_type, 0));
     VIA_TRY(check_struct(schema, column.array));
     Walk walk{&schema, &column.array, column.array.offset, column.array.length};
     shape->ndim = 1;

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "core/device.hpp"
 #include "core/structs.hpp"
 #include "core/thread_state.hpp"
 #include "exchange/dlpack.hpp"
@@ -139,7 +140,7 @@ Status check_target(const via_dlpack_options &options, int32_t device_type, int3
     if (type == VIA_DEVICE_ANY || (type == device_type && options.target_device_id == device_id)) {
         return VIA_OK;
     }
-    if (type == VIA_DEVICE_CUDA || type == VIA_DEVICE_CUDA_HOST || type == VIA_DEVICE_CUDA_MANAGED) {
+    if (is_cuda_memory(type)) {
         return fail(VIA_ERROR_UNSUPPORTED, "options.target_device is %d:%d, but this build has no CUDA", type,
                     options.target_device_id);
     }

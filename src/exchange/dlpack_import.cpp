@@ -1,4 +1,5 @@
 #include "core/checked.hpp"
+#include "core/device.hpp"
 #include "exchange/dlpack.hpp"
 
 namespace via {
@@ -21,25 +22,10 @@ Status check_header(const DLManagedTensorVersioned &tensor) {
     return VIA_OK;
 }
 
+// Some runtimes number several CPU devices; their memory is the same.
 Status check_device(const DLDevice &device) {
-    switch (static_cast<int32_t>(device.device_type)) {
-        case VIA_DEVICE_CPU:
-            break;
-        case VIA_DEVICE_CUDA:
-        case VIA_DEVICE_CUDA_HOST:
-        case VIA_DEVICE_CUDA_MANAGED:
-            return fail(VIA_ERROR_UNSUPPORTED, "tensor.device is %d:%d, but this build has no CUDA",
-                        static_cast<int32_t>(device.device_type), device.device_id);
-        default:
-            return fail(VIA_ERROR_DEVICE, "tensor.device is %d:%d; expected CPU or CUDA memory",
-                        static_cast<int32_t>(device.device_type), device.device_id);
-    }
-    // Some runtimes number several CPU devices; their memory is the same.
-    if (device.device_id < 0) {
-        return fail(VIA_ERROR_DEVICE, "tensor.device is %d:%d; expected a device id of 0 or more",
-                    static_cast<int32_t>(device.device_type), device.device_id);
-    }
-    return VIA_OK;
+    const auto type = static_cast<int32_t>(device.device_type);
+    return check_host_device("tensor.device.", type, type == VIA_DEVICE_CPU && device.device_id > 0 ? 0 : device.device_id);
 }
 
 Status read_dtype(const DLDataType &given, int32_t *out_dtype) {

@@ -195,7 +195,7 @@ static void a_failed_create_never_calls_release(void **state) {
             via_memory_create_custom(VIA_DEVICE_CPU, 0, own_alloc, &own, NULL, &own, own_release, &own, &memory));
     refused(VIA_ERROR_DEVICE, "via_memory_create_custom|99",
             via_memory_create_custom(99, 0, own_alloc, &own, own_free, &own, own_release, &own, &memory));
-    refused(VIA_ERROR_DEVICE, "via_memory_create_custom|1:3",
+    refused(VIA_ERROR_DEVICE, "via_memory_create_custom|device_id is 3",
             via_memory_create_custom(VIA_DEVICE_CPU, 3, own_alloc, &own, own_free, &own, own_release, &own, &memory));
     assert_int_equal(own.releases, 0);
 }
