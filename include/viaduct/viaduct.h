@@ -53,54 +53,50 @@ extern "C" {
 /* ---------------------------------------------------------------------------------------------- constants */
 
 /** The version of this header; via_version() is the library's. */
-enum {
-    VIA_VERSION_MAJOR = 1,
-    VIA_VERSION_MINOR = 0,
-    VIA_VERSION_PATCH = 0
-};
+enum { VIA_VERSION_MAJOR = 1, VIA_VERSION_MINOR = 0, VIA_VERSION_PATCH = 0 };
 
 /** What a call came to. Only ever a return type; parameters and fields carry it as int32_t. */
 typedef enum via_status {
     VIA_OK = 0,
-    VIA_ERROR_INVALID_ARGUMENT = 1,  /**< an argument is out of its range, NULL, or at odds with another */
-    VIA_ERROR_DTYPE = 2,             /**< an element type is unknown, or not the one expected */
-    VIA_ERROR_SHAPE = 3,             /**< a shape is malformed, or not the one expected */
-    VIA_ERROR_INDEX = 4,             /**< an axis or an index lies outside the array */
-    VIA_ERROR_OVERFLOW = 5,          /**< a product or sum of extents does not fit */
-    VIA_ERROR_OUT_OF_MEMORY = 6,     /**< memory could not be had, of whichever kind */
-    VIA_ERROR_READ_ONLY = 7,         /**< the destination may not be written */
-    VIA_ERROR_OVERLAP = 8,           /**< source and destination, or elements of a destination, share bytes */
-    VIA_ERROR_NEEDS_COPY = 9,        /**< only a copy could do it, and a copy was not allowed */
-    VIA_ERROR_EXCHANGE = 10,         /**< the protocol cannot say what this array is, or the tensor breaks its rules */
-    VIA_ERROR_VERSION = 11,          /**< a library, struct or protocol version that cannot be served */
-    VIA_ERROR_DEVICE = 12,           /**< no such device, or not the device that the memory is on */
-    VIA_ERROR_POINTER = 13,          /**< the address is unknown, unreadable, or ends before the array does */
-    VIA_ERROR_UNSUPPORTED = 14,      /**< this build, machine or driver cannot do it */
-    VIA_ERROR_CUDA = 15,             /**< the CUDA driver refused; via_last_error_code() is its CUresult */
-    VIA_ERROR_STREAM_CAPTURE = 16,   /**< it cannot be captured into a graph; nothing was touched */
-    VIA_ERROR_FORKED = 17,           /**< CUDA was used before fork; the child cannot use it */
-    VIA_ERROR_WOULD_DEADLOCK = 18,   /**< waiting here could never end */
-    VIA_ERROR_CANCELLED = 19,        /**< the task was cancelled */
-    VIA_ERROR_IO = 20,               /**< the operating system refused; via_last_error_code() is errno */
-    VIA_ERROR_FORMAT = 21,           /**< a file is not what it claims to be */
-    VIA_ERROR_CALLBACK = 22,         /**< a callback of the caller reported failure */
-    VIA_ERROR_INTERNAL = 23          /**< a fault of this library: please report the text */
+    VIA_ERROR_INVALID_ARGUMENT = 1, /**< an argument is out of its range, NULL, or at odds with another */
+    VIA_ERROR_DTYPE = 2,            /**< an element type is unknown, or not the one expected */
+    VIA_ERROR_SHAPE = 3,            /**< a shape is malformed, or not the one expected */
+    VIA_ERROR_INDEX = 4,            /**< an axis or an index lies outside the array */
+    VIA_ERROR_OVERFLOW = 5,         /**< a product or sum of extents does not fit */
+    VIA_ERROR_OUT_OF_MEMORY = 6,    /**< memory could not be had, of whichever kind */
+    VIA_ERROR_READ_ONLY = 7,        /**< the destination may not be written */
+    VIA_ERROR_OVERLAP = 8,          /**< source and destination, or elements of a destination, share bytes */
+    VIA_ERROR_NEEDS_COPY = 9,       /**< only a copy could do it, and a copy was not allowed */
+    VIA_ERROR_EXCHANGE = 10,        /**< the protocol cannot say what this array is, or the tensor breaks its rules */
+    VIA_ERROR_VERSION = 11,         /**< a library, struct or protocol version that cannot be served */
+    VIA_ERROR_DEVICE = 12,          /**< no such device, or not the device that the memory is on */
+    VIA_ERROR_POINTER = 13,         /**< the address is unknown, unreadable, or ends before the array does */
+    VIA_ERROR_UNSUPPORTED = 14,     /**< this build, machine or driver cannot do it */
+    VIA_ERROR_CUDA = 15,            /**< the CUDA driver refused; via_last_error_code() is its CUresult */
+    VIA_ERROR_STREAM_CAPTURE = 16,  /**< it cannot be captured into a graph; nothing was touched */
+    VIA_ERROR_FORKED = 17,          /**< CUDA was used before fork; the child cannot use it */
+    VIA_ERROR_WOULD_DEADLOCK = 18,  /**< waiting here could never end */
+    VIA_ERROR_CANCELLED = 19,       /**< the task was cancelled */
+    VIA_ERROR_IO = 20,              /**< the operating system refused; via_last_error_code() is errno */
+    VIA_ERROR_FORMAT = 21,          /**< a file is not what it claims to be */
+    VIA_ERROR_CALLBACK = 22,        /**< a callback of the caller reported failure */
+    VIA_ERROR_INTERNAL = 23         /**< a fault of this library: please report the text */
 } via_status;
 
 /** Kinds of memory, with DLPack's numbers. */
 enum {
-    VIA_DEVICE_ANY = 0,           /**< in via_wrap: find out from the address; in options: wherever it is now */
-    VIA_DEVICE_CPU = 1,           /**< ordinary host memory */
-    VIA_DEVICE_CUDA = 2,          /**< memory of a CUDA device */
-    VIA_DEVICE_CUDA_HOST = 3,     /**< page-locked (pinned) host memory */
-    VIA_DEVICE_CUDA_MANAGED = 13  /**< CUDA managed (unified) memory */
+    VIA_DEVICE_ANY = 0,          /**< in via_wrap: find out from the address; in options: wherever it is now */
+    VIA_DEVICE_CPU = 1,          /**< ordinary host memory */
+    VIA_DEVICE_CUDA = 2,         /**< memory of a CUDA device */
+    VIA_DEVICE_CUDA_HOST = 3,    /**< page-locked (pinned) host memory */
+    VIA_DEVICE_CUDA_MANAGED = 13 /**< CUDA managed (unified) memory */
 };
 
 /**
- * Element types: DLPack's code | bits << 8 | lanes << 16, with a code of DLPack 1.3, lanes from 1 to 32767, and bits that
- * the code comes in: integers 1 to 64, floats 16 to 128, complex numbers 32 to 128, opaque handles 8 to 128 (powers of
- * two all), the others as here. These are the common ones. A negative dtype is a record (a C struct) of that many bytes:
- * see via_dtype_record.
+ * Element types: DLPack's code | bits << 8 | lanes << 16, with a code of DLPack 1.3, lanes from 1 to 32767, and bits
+ * that the code comes in: integers 1 to 64, floats 16 to 128, complex numbers 32 to 128, opaque handles 8 to 128
+ * (powers of two all), the others as here. These are the common ones. A negative dtype is a record (a C struct) of that
+ * many bytes: see via_dtype_record.
  */
 enum {
     VIA_INT4 = 0x00010400,
@@ -140,56 +136,56 @@ enum { VIA_MAX_NDIM = 64 };
 
 /** Flags of via_wrap. */
 enum {
-    VIA_WRAP_READ_ONLY = 1,     /**< nothing may write through this array, its views or its exports */
-    VIA_WRAP_BYTE_STRIDES = 2,  /**< the strides given are in bytes */
-    VIA_WRAP_UNCHECKED = 4,     /**< do not look the address up in the driver */
-    VIA_WRAP_DETECT = 8,        /**< find device_type and device_id from the address; those given are not read */
-    VIA_WRAP_PROBE = 16         /**< host memory: its first and last byte must be readable (a system call each) */
+    VIA_WRAP_READ_ONLY = 1,    /**< nothing may write through this array, its views or its exports */
+    VIA_WRAP_BYTE_STRIDES = 2, /**< the strides given are in bytes */
+    VIA_WRAP_UNCHECKED = 4,    /**< do not look the address up in the driver */
+    VIA_WRAP_DETECT = 8,       /**< find device_type and device_id from the address; those given are not read */
+    VIA_WRAP_PROBE = 16        /**< host memory: its first and last byte must be readable (a system call each) */
 };
 
 /** What via_array_flags tells. */
 enum {
-    VIA_ARRAY_READ_ONLY = 1,      /**< may not be written */
-    VIA_ARRAY_COPIED = 2,         /**< made by copying what was offered, so writes do not reach the original */
-    VIA_ARRAY_MISALIGNED = 4,     /**< some element does not start at a multiple of its natural alignment */
-    VIA_ARRAY_SUBBYTE_PADDED = 8  /**< elements narrower than a byte have a byte each (DLPack's flag) */
+    VIA_ARRAY_READ_ONLY = 1,     /**< may not be written */
+    VIA_ARRAY_COPIED = 2,        /**< made by copying what was offered, so writes do not reach the original */
+    VIA_ARRAY_MISALIGNED = 4,    /**< some element does not start at a multiple of its natural alignment */
+    VIA_ARRAY_SUBBYTE_PADDED = 8 /**< elements narrower than a byte have a byte each (DLPack's flag) */
 };
 
 /** Memory orders, for via_array_is_contiguous. */
 enum {
-    VIA_ORDER_ROW_MAJOR = 0,     /**< the last index moves fastest, as in C */
-    VIA_ORDER_COLUMN_MAJOR = 1,  /**< the first index moves fastest, as in Fortran */
-    VIA_ORDER_ANY = 2            /**< no gaps and no overlap, whatever the order of the axes */
+    VIA_ORDER_ROW_MAJOR = 0,    /**< the last index moves fastest, as in C */
+    VIA_ORDER_COLUMN_MAJOR = 1, /**< the first index moves fastest, as in Fortran */
+    VIA_ORDER_ANY = 2           /**< no gaps and no overlap, whatever the order of the axes */
 };
 
 /** When an exchange may copy. */
 enum {
-    VIA_COPY_IF_NEEDED = 0,  /**< lend; copy only where lending cannot be done */
-    VIA_COPY_NEVER = 1,      /**< lend, or fail with VIA_ERROR_NEEDS_COPY */
-    VIA_COPY_ALWAYS = 2      /**< always a fresh, writable copy */
+    VIA_COPY_IF_NEEDED = 0, /**< lend; copy only where lending cannot be done */
+    VIA_COPY_NEVER = 1,     /**< lend, or fail with VIA_ERROR_NEEDS_COPY */
+    VIA_COPY_ALWAYS = 2     /**< always a fresh, writable copy */
 };
 
 /** Kinds of memory that via_memory_create makes. */
 enum {
-    VIA_MEMORY_HOST = 1,         /**< host memory, aligned to 64 bytes */
-    VIA_MEMORY_PINNED = 2,       /**< page-locked host memory */
-    VIA_MEMORY_DEVICE = 3,       /**< memory of one CUDA device */
-    VIA_MEMORY_DEVICE_POOL = 4,  /**< the same, allocated and freed in stream order */
-    VIA_MEMORY_MANAGED = 5       /**< CUDA managed memory */
+    VIA_MEMORY_HOST = 1,        /**< host memory, aligned to 64 bytes */
+    VIA_MEMORY_PINNED = 2,      /**< page-locked host memory */
+    VIA_MEMORY_DEVICE = 3,      /**< memory of one CUDA device */
+    VIA_MEMORY_DEVICE_POOL = 4, /**< the same, allocated and freed in stream order */
+    VIA_MEMORY_MANAGED = 5      /**< CUDA managed memory */
 };
 
 /** How a file is opened. */
 enum {
-    VIA_MODE_READ = 0,          /**< an existing file, to read */
-    VIA_MODE_READ_WRITE = 1,    /**< an existing file, to read and write */
-    VIA_MODE_COPY_ON_WRITE = 2  /**< an existing file; arrays mapped from it may be written, the file is not */
+    VIA_MODE_READ = 0,         /**< an existing file, to read */
+    VIA_MODE_READ_WRITE = 1,   /**< an existing file, to read and write */
+    VIA_MODE_COPY_ON_WRITE = 2 /**< an existing file; arrays mapped from it may be written, the file is not */
 };
 
 /** What the bytes of a file are. */
 enum {
-    VIA_FORMAT_AUTO = 0,  /**< .npy if the file starts with its magic, else raw */
-    VIA_FORMAT_RAW = 1,   /**< elements and nothing else */
-    VIA_FORMAT_NPY = 2    /**< NumPy's .npy, versions 1.0 to 3.0 */
+    VIA_FORMAT_AUTO = 0, /**< .npy if the file starts with its magic, else raw */
+    VIA_FORMAT_RAW = 1,  /**< elements and nothing else */
+    VIA_FORMAT_NPY = 2   /**< NumPy's .npy, versions 1.0 to 3.0 */
 };
 
 /* -------------------------------------------------------------------------------------- handles and callbacks */
@@ -271,7 +267,7 @@ typedef struct via_device_properties {
     int64_t total_bytes;        /**< memory of the device, or of the machine */
     int64_t staging_bytes;      /**< page-locked memory that copies may hold, else 0 */
     char name[128];
-    char routes[512];           /**< which copy routes are on, and why the others are not */
+    char routes[512]; /**< which copy routes are on, and why the others are not */
 } via_device_properties;
 #define VIA_DEVICE_PROPERTIES_INIT {(int32_t)sizeof(via_device_properties), 0, 0, 0, 0, 0, 0, 0, {0}, {0}}
 
@@ -321,7 +317,7 @@ typedef struct via_stats_info {
     int64_t pinned_bytes;
     int64_t device_bytes;
     int64_t managed_bytes;
-    int64_t staged_bytes;        /**< page-locked memory held for staging */
+    int64_t staged_bytes; /**< page-locked memory held for staging */
 } via_stats_info;
 #define VIA_STATS_INFO_INIT {(int32_t)sizeof(via_stats_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
@@ -432,9 +428,9 @@ typedef struct via_pointer_info {
     int32_t struct_size;
     int32_t device_type; /**< VIA_DEVICE_CPU for memory that no device knows */
     int32_t device_id;
-    int32_t read_only;   /**< 1 if the memory cannot be written */
-    void *base_address;  /**< start of the allocation; of the mapping, for ordinary host memory */
-    int64_t nbytes;      /**< its size */
+    int32_t read_only;  /**< 1 if the memory cannot be written */
+    void *base_address; /**< start of the allocation; of the mapping, for ordinary host memory */
+    int64_t nbytes;     /**< its size */
 } via_pointer_info;
 #define VIA_POINTER_INFO_INIT {(int32_t)sizeof(via_pointer_info), 0, 0, 0, 0, 0}
 
@@ -473,8 +469,7 @@ VIA_CHECKED via_status via_array_permute(via_array *array, const int32_t *axes, 
 VIA_CHECKED via_status via_array_reshape(via_array *array, int32_t ndim, const int64_t *shape, via_array **out_array);
 
 /** Repeats extents of 1, and adds axes in front, by strides of 0; the result is read-only. Errors: VIA_ERROR_SHAPE. */
-VIA_CHECKED via_status via_array_broadcast(via_array *array, int32_t ndim, const int64_t *shape,
-                                           via_array **out_array);
+VIA_CHECKED via_status via_array_broadcast(via_array *array, int32_t ndim, const int64_t *shape, via_array **out_array);
 
 /**
  * Drops the `count` axes named, each of extent 1 (negative ones count from the end); axes NULL and count 0 drops
@@ -554,11 +549,11 @@ VIA_CHECKED via_status via_empty(via_memory *memory, int32_t dtype, int32_t ndim
 /** Options of DLPack export and import. */
 typedef struct via_dlpack_options {
     int32_t struct_size;
-    int32_t max_major;          /**< newest DLPack version the consumer takes; 0.0 for no limit */
+    int32_t max_major; /**< newest DLPack version the consumer takes; 0.0 for no limit */
     int32_t max_minor;
     int32_t target_device_type; /**< where the result must be; VIA_DEVICE_ANY for where it is */
     int32_t target_device_id;
-    int32_t copy;               /**< VIA_COPY_... */
+    int32_t copy; /**< VIA_COPY_... */
 } via_dlpack_options;
 #define VIA_DLPACK_OPTIONS_INIT {(int32_t)sizeof(via_dlpack_options), 0, 0, 0, 0, 0}
 
@@ -599,16 +594,16 @@ VIA_API void via_dlpack_delete_legacy(struct DLManagedTensor *tensor);
  */
 typedef struct via_array_interface {
     int32_t struct_size;
-    int32_t version;               /**< 3 */
+    int32_t version; /**< 3 */
     int32_t ndim;
     int32_t read_only;
-    int32_t has_strides;           /**< 0: row-major, strides not read */
-    int32_t has_stream;            /**< CUDA only: 1 if `stream` is meant, 0 for None */
-    int64_t stream;                /**< CUDA only: 1 legacy, 2 per-thread, else the address of a CUstream; never 0 */
-    void *address;                 /**< NULL if there are no elements */
-    int64_t shape[64];             /**< ndim extents */
-    int64_t strides[64];           /**< ndim strides in bytes */
-    char typestr[16];              /**< as NumPy writes it, "<f4"; "|V12" for a record */
+    int32_t has_strides; /**< 0: row-major, strides not read */
+    int32_t has_stream;  /**< CUDA only: 1 if `stream` is meant, 0 for None */
+    int64_t stream;      /**< CUDA only: 1 legacy, 2 per-thread, else the address of a CUstream; never 0 */
+    void *address;       /**< NULL if there are no elements */
+    int64_t shape[64];   /**< ndim extents */
+    int64_t strides[64]; /**< ndim strides in bytes */
+    char typestr[16];    /**< as NumPy writes it, "<f4"; "|V12" for a record */
 } via_array_interface;
 #define VIA_ARRAY_INTERFACE_INIT {(int32_t)sizeof(via_array_interface), 0, 0, 0, 0, 0, 0, 0, {0}, {0}, {0}}
 
@@ -857,9 +852,9 @@ typedef struct via_file_properties {
     int32_t ndim;         /**< .npy */
     int32_t column_major; /**< .npy */
     int32_t pad;
-    int64_t nbytes;       /**< of the whole file */
-    int64_t byte_offset;  /**< of the first element */
-    int64_t shape[64];    /**< .npy: ndim extents */
+    int64_t nbytes;      /**< of the whole file */
+    int64_t byte_offset; /**< of the first element */
+    int64_t shape[64];   /**< .npy: ndim extents */
 } via_file_properties;
 #define VIA_FILE_PROPERTIES_INIT {(int32_t)sizeof(via_file_properties), 0, 0, 0, 0, 0, 0, 0, {0}}
 

@@ -58,7 +58,8 @@ Status export_checked(const char *function, via_array *array, DlpackForm form, c
         VIA_TRY(check_no_stream(stream));
         via_dlpack_options wanted;
         VIA_TRY(read_options(options, &wanted));
-        return lend(array, form, wanted, [&](via_array *lent, bool copied) { return export_array(lent, wanted, copied); });
+        return lend(array, form, wanted,
+                    [&](via_array *lent, bool copied) { return export_array(lent, wanted, copied); });
     });
 }
 
@@ -103,8 +104,9 @@ via_status via_from_dlpack(DLManagedTensorVersioned *tensor, const via_dlpack_op
 
 via_status via_to_dlpack_legacy(via_array *array, const via_dlpack_options *options, via_stream *stream,
                                 DLManagedTensor **out_tensor) {
-    return export_checked(__func__, array, DlpackForm::Legacy, options, stream, out_tensor,
-                          [&](via_array *lent, const via_dlpack_options &, bool) { return export_dlpack(lent, out_tensor); });
+    return export_checked(
+        __func__, array, DlpackForm::Legacy, options, stream, out_tensor,
+        [&](via_array *lent, const via_dlpack_options &, bool) { return export_dlpack(lent, out_tensor); });
 }
 
 via_status via_from_dlpack_legacy(DLManagedTensor *tensor, const via_dlpack_options *options, via_stream *stream,

@@ -147,7 +147,8 @@ via_status via_dtype_from_name(const char *name, int32_t *out_dtype) {
         VIA_TRY(clear_output("out_dtype", out_dtype));
         VIA_TRY(require("name", name));
         *out_dtype = dtype_from_name(name);
-        return *out_dtype != 0 ? VIA_OK
-                               : fail(VIA_ERROR_DTYPE, "name is \"%.64s\"; expected a dtype's, such as \"float32\"", name);
+        return *out_dtype != 0
+                   ? VIA_OK
+                   : fail(VIA_ERROR_DTYPE, "name is \"%.64s\"; expected a dtype's, such as \"float32\"", name);
     });
 }

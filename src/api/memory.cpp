@@ -29,8 +29,9 @@ via_status via_memory_create_custom(int32_t device_type, int32_t device_id, via_
         VIA_TRY(require("alloc", reinterpret_cast<void *>(alloc)));
         VIA_TRY(require("free_memory", reinterpret_cast<void *>(free_memory)));
         VIA_TRY(check_host_device("", device_type, device_id));
-        return make_memory({{}, device_type, device_id, alloc, alloc_context, free_memory, free_context, release, context},
-                           out_memory);
+        return make_memory(
+            {{}, device_type, device_id, alloc, alloc_context, free_memory, free_context, release, context},
+            out_memory);
     });
 }
 

@@ -47,9 +47,9 @@ struct via_array {
     int32_t flags;  // VIA_ARRAY_...
     int32_t device_type;
     int32_t device_id;
-    bool is_view;                // its block holds no storage
-    bool strides_are_elements;   // the strides in elements are exact
-    bool strides_are_bytes;      // the strides in bytes are exact
+    bool is_view;               // its block holds no storage
+    bool strides_are_elements;  // the strides in elements are exact
+    bool strides_are_bytes;     // the strides in bytes are exact
 
     int64_t *shape() { return reinterpret_cast<int64_t *>(this + 1); }
     int64_t *strides() { return shape() + ndim; }

@@ -85,9 +85,9 @@ bool find_host_mapping(const void *address, HostMapping *out_mapping) {
     return false;
 }
 
-// The kernel reads the signal set before it looks at `how`, which is none that it knows: the answer is EFAULT or EINVAL,
-// and nothing is changed. Quicker than process_vm_readv, and allowed in every sandbox. A signal set is 8 bytes; aligned
-// ones lie within one page.
+// The kernel reads the signal set before it looks at `how`, which is none that it knows: the answer is EFAULT or
+// EINVAL, and nothing is changed. Quicker than process_vm_readv, and allowed in every sandbox. A signal set is 8 bytes;
+// aligned ones lie within one page.
 bool is_readable(const void *address) {
     constexpr uintptr_t kSetBytes = 8;
     constexpr int kNoSuchHow = -1;

@@ -88,16 +88,15 @@ Status allocate(via_memory *memory, int64_t nbytes, Disposal *out_disposal) {
 via_memory *host_memory() { return &the_host_memory; }
 
 Status make_memory(const via_memory &description, via_memory **out_memory) {
-    auto *memory = new (std::nothrow)
-        via_memory{{},
-                   description.device_type,
-                   description.device_id,
-                   description.alloc,
-                   description.alloc_context,
-                   description.free_memory,
-                   description.free_context,
-                   description.release,
-                   description.context};
+    auto *memory = new (std::nothrow) via_memory{{},
+                                                 description.device_type,
+                                                 description.device_id,
+                                                 description.alloc,
+                                                 description.alloc_context,
+                                                 description.free_memory,
+                                                 description.free_context,
+                                                 description.release,
+                                                 description.context};
     if (memory == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(via_memory));
     }

@@ -74,9 +74,7 @@ ThreadState &attach_thread() {
     return *state;
 }
 
-ThreadState &known_thread_state() {
-    return current_thread_state != nullptr ? *current_thread_state : emergency_state;
-}
+ThreadState &known_thread_state() { return current_thread_state != nullptr ? *current_thread_state : emergency_state; }
 
 void count_shared(Counter counter, int64_t change) {
     ThreadState &state = attach_thread();

@@ -109,8 +109,7 @@ Status begin_export(via_array *array, Tensor **out_tensor) {
 }
 
 uint64_t export_flags(via_array *array, bool copied) {
-    return (array->is_read_only() ? DLPACK_FLAG_BITMASK_READ_ONLY : 0) |
-           (copied ? DLPACK_FLAG_BITMASK_IS_COPIED : 0) |
+    return (array->is_read_only() ? DLPACK_FLAG_BITMASK_READ_ONLY : 0) | (copied ? DLPACK_FLAG_BITMASK_IS_COPIED : 0) |
            ((array->flags & VIA_ARRAY_SUBBYTE_PADDED) != 0 ? DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED : 0);
 }
 

@@ -25,7 +25,8 @@ Status check_header(const DLManagedTensorVersioned &tensor) {
 // Some runtimes number several CPU devices; their memory is the same.
 Status check_device(const DLDevice &device) {
     const auto type = static_cast<int32_t>(device.device_type);
-    return check_host_device("tensor.device.", type, type == VIA_DEVICE_CPU && device.device_id > 0 ? 0 : device.device_id);
+    return check_host_device("tensor.device.", type,
+                             type == VIA_DEVICE_CPU && device.device_id > 0 ? 0 : device.device_id);
 }
 
 Status read_dtype(const DLDataType &given, int32_t *out_dtype) {
@@ -50,12 +51,12 @@ Status read_address(const DLTensor &tensor, void **out_address) {
     *out_address = nullptr;
     if (tensor.data == nullptr) {
         return has_no_elements(tensor) ? VIA_OK
-                                       : fail(VIA_ERROR_EXCHANGE, "tensor.data is NULL; expected the memory of its "
-                                                                  "elements");
+                                       : fail(VIA_ERROR_EXCHANGE,
+                                              "tensor.data is NULL; expected the memory of its "
+                                              "elements");
     }
     const void *address = nullptr;
-    if (tensor.byte_offset > INT64_MAX ||
-        !advance(tensor.data, static_cast<int64_t>(tensor.byte_offset), &address)) {
+    if (tensor.byte_offset > INT64_MAX || !advance(tensor.data, static_cast<int64_t>(tensor.byte_offset), &address)) {
         return fail(VIA_ERROR_OVERFLOW, "tensor.byte_offset is %llu; from %p that leaves the address space",
                     static_cast<unsigned long long>(tensor.byte_offset), tensor.data);
     }
@@ -74,10 +75,10 @@ Status read_tensor(const DLTensor &tensor, uint64_t flags, ArraySpec *out_spec) 
     // Before DLPack 1.2 NULL meant row-major, and producers of then are still about.
     out_spec->unit = tensor.strides == nullptr ? StrideUnit::RowMajor : StrideUnit::Elements;
     const bool narrow = dtype_bits(out_spec->dtype) % 8 != 0;
-    out_spec->flags = ((flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? VIA_ARRAY_READ_ONLY : 0) |
-                      ((flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0 ? VIA_ARRAY_COPIED : 0) |
-                      ((flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0 && narrow ? VIA_ARRAY_SUBBYTE_PADDED
-                                                                                          : 0);
+    out_spec->flags =
+        ((flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 ? VIA_ARRAY_READ_ONLY : 0) |
+        ((flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0 ? VIA_ARRAY_COPIED : 0) |
+        ((flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0 && narrow ? VIA_ARRAY_SUBBYTE_PADDED : 0);
     return VIA_OK;
 }
 

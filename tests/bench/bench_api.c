@@ -90,9 +90,10 @@ static void row(const char *name, void (*call)(void), const char *target) {
         peers[i] = time_per_call(malloc_and_free);
         ours[i] = time_per_call(call);
     }
-    printf("{\"case\": \"C: %s\", \"unit\": \"ns\", \"viaduct\": %.2f, \"peers\": {\"malloc+free\": %.2f}, "
-           "\"limit\": null, \"target\": %s}\n",
-           name, median(ours), median(peers), target);
+    printf(
+        "{\"case\": \"C: %s\", \"unit\": \"ns\", \"viaduct\": %.2f, \"peers\": {\"malloc+free\": %.2f}, "
+        "\"limit\": null, \"target\": %s}\n",
+        name, median(ours), median(peers), target);
 }
 
 int main(void) {

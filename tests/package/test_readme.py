@@ -27,7 +27,9 @@ def test_the_first_c_program_compiles_without_warnings_and_frees_the_image_after
     )
     quoted = [word.replace("\\ ", " ") for word in re.split(r"(?<!\\)\s+", flags.strip())]
     rpath = f"-Wl,-rpath,{moved_prefix}/{LIBDIR}"
-    shell("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", tmp_path / "first.c", *quoted, rpath, "-o", tmp_path / "first")
+    shell(
+        "cc", "-std=c11", "-Wall", "-Wextra", "-Werror", tmp_path / "first.c", *quoted, rpath, "-o", tmp_path / "first"
+    )
     assert shell(tmp_path / "first") == "200 x 100 floats copied\nthe image is freed\n"
 
 

@@ -2,16 +2,15 @@
 
 #include <stdio.h>
 
-static void count_release(void *context) {
-    ++*(int *)context;
-}
+static void count_release(void *context) { ++*(int *)context; }
 
 static int wrap_and_release(void) {
     float values[6] = {0, 1, 2, 3, 4, 5};
     const int64_t shape[2] = {2, 3};
     int released = 0;
     via_array *array = NULL;
-    if (via_wrap(values, VIA_FLOAT32, 2, shape, NULL, VIA_DEVICE_CPU, 0, 0, count_release, &released, &array) != VIA_OK) {
+    if (via_wrap(values, VIA_FLOAT32, 2, shape, NULL, VIA_DEVICE_CPU, 0, 0, count_release, &released, &array) !=
+        VIA_OK) {
         fprintf(stderr, "%s\n", via_last_error());
         return 1;
     }

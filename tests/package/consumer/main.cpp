@@ -10,8 +10,8 @@ using Array = std::unique_ptr<via_array, decltype(&via_array_release)>;
 
 static Array wrap(std::vector<double> &values, std::array<std::int64_t, 2> shape) {
     via_array *array = nullptr;
-    const via_status status = via_wrap(values.data(), VIA_FLOAT64, 2, shape.data(), nullptr, VIA_DEVICE_CPU, 0, 0,
-                                       nullptr, nullptr, &array);
+    const via_status status =
+        via_wrap(values.data(), VIA_FLOAT64, 2, shape.data(), nullptr, VIA_DEVICE_CPU, 0, 0, nullptr, nullptr, &array);
     return Array(status == VIA_OK ? array : nullptr, via_array_release);
 }
 
