@@ -1,7 +1,7 @@
 """Times this library and its peers in one run: `bench.py cpu [--json FILE]`.
 
 The rows come from small C and C++ programs, which print one JSON object a line, and from bench_python.py. Each has
-"case", "unit", "viaduct", "peers", "limit", and "target": {"peer" or "limit", and the ratio that is to be "at_most" or
+"case", "unit", "viaduct", "peers", "limit", and "target": {"peer": name, and the ratio that is to be "at_most" or
 "at_least"}, or {"value_at_most": x}. Medians everywhere.
 """
 
@@ -78,11 +78,11 @@ def judge(row: dict) -> tuple[str, str]:
     if "value_at_most" in target:
         met = row["viaduct"] <= target["value_at_most"]
         return f"<= {target['value_at_most']} {row['unit']}", "met" if met else "MISSED"
-    reference = row["limit"] if target.get("limit") else row["peers"].get(target["peer"])
+    name = target["peer"]
+    reference = row["peers"].get(name)
     if reference is None:
-        return "", f"{target['peer']} is not here"
+        return "", f"{name} is not here"
     ratio = row["viaduct"] / reference
-    name = "limit" if target.get("limit") else target["peer"]
     if "at_most" in target:
         return f"<= {target['at_most']} x {name}", f"{ratio:.2f} x, {'met' if ratio <= target['at_most'] else 'MISSED'}"
     return f">= {target['at_least']} x {name}", f"{ratio:.2f} x, {'met' if ratio >= target['at_least'] else 'MISSED'}"
@@ -90,8 +90,7 @@ def judge(row: dict) -> tuple[str, str]:
 
 def show(rows: list[dict]) -> None:
     for row in rows:
-        beside = row["peers"] | ({"limit": row["limit"]} if row["limit"] else {})
-        peers = ", ".join(f"{name} {value:.4g}" for name, value in beside.items())
+        peers = ", ".join(f"{name} {value:.4g}" for name, value in row["peers"].items())
         wanted, verdict = judge(row)
         row["verdict"] = verdict
         print(f"{row['case']:<58} {row['viaduct']:>9.4g} {row['unit']:<5} {peers:<34} {wanted:<26} {verdict}")
