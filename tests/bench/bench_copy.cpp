@@ -140,7 +140,7 @@ void permute_row(const char *name, int32_t dtype, const std::vector<int64_t> &sh
     const std::vector<int64_t> turned(via_array_shape(src), via_array_shape(src) + shape.size());
     via_array *dst = wrap(dst_memory, dtype, turned);
     const int64_t nbytes = via_array_nbytes(dst);
-    const Times times = compare([=] { check(via_copy(dst, src)); }, [=] { memcpy_with_two_threads(nbytes); }, 1, 11);
+    const Times times = compare([=] { check(via_copy(dst, src)); }, [=] { memcpy_with_two_threads(nbytes); }, 1, 31);
     const auto size = static_cast<double>(nbytes);
     std::printf(
         "{\"case\": \"C: %s\", \"unit\": \"GB/s\", \"viaduct\": %.2f, \"peers\": {\"memcpy, all threads\": %.2f}, \"limit\": null, "

@@ -22,7 +22,7 @@ except ImportError:
 SHAPE = (64, 64)
 TURNS = 41
 COPY_BYTES = 256 << 20
-COPY_TURNS = 15
+COPY_TURNS = 41
 
 Call = Callable[[], Any]
 

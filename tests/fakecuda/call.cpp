@@ -1,0 +1,176 @@
+#include "call.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "capture.hpp"
+#include "event.hpp"
+#include "stream.hpp"
+
+namespace fake {
+namespace {
+
+constexpr size_t log_length = 4096;
+
+// The result that an injected fault asks of this call, CUDA_SUCCESS for none.
+CUresult injected(Driver &state, Fn function) {
+    for (auto fault = state.faults.begin(); fault != state.faults.end(); ++fault) {
+        if (!fault->function.empty() && !function_is(function, fault->function)) {
+            continue;
+        }
+        if (fault->left > 0 && --fault->left > 0) {
+            continue;
+        }
+        const CUresult result = fault->result;
+        if (fault->left == 0) {
+            state.faults.erase(fault);
+        }
+        ++state.faults_injected;
+        return result;
+    }
+    return CUDA_SUCCESS;
+}
+
+[[noreturn]] void give_up(Driver &state, Fn function) {
+    int held = 0;
+    for (const auto &context : state.contexts.all()) {
+        for (const auto &stream : context->streams) {
+            held += stream->held && !stream->queue.empty();
+        }
+    }
+    std::fprintf(stderr, "fakecuda: %s waited %lld ms for work that does not end; %d stream(s) with work are held\n",
+                 function_symbol(function), static_cast<long long>(state.setting(FAKE_WAIT_LIMIT)), held);
+    std::abort();
+}
+
+}  // namespace
+
+Call::Call(Fn function) : function_(function), state_(driver()), lock_(state_.mutex), result_(admit()) {}
+
+CUresult Call::admit() {
+    ++state_.calls;
+    ++state_.call_counts[static_cast<size_t>(function_)];
+    const bool anytime = allowed_anytime(function_);
+    if (!anytime && state_.initialised && state_.process != getpid()) {
+        state_.count(FAKE_CALL_IN_FORKED_CHILD);
+        return CUDA_ERROR_NOT_INITIALIZED;
+    }
+    if (!anytime && this_thread().callbacks > 0) {
+        state_.count(FAKE_CALL_IN_HOST_FUNCTION);
+        return CUDA_ERROR_NOT_PERMITTED;
+    }
+    if (const CUresult fault = injected(state_, function_); fault != CUDA_SUCCESS) {
+        return fault;
+    }
+    if (!anytime && function_ != Fn::cuInit && !state_.initialised) {
+        return CUDA_ERROR_NOT_INITIALIZED;
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult Call::leave(CUresult result) {
+    if (!lock_.owns_lock()) {
+        lock_.lock();
+    }
+    state_.call_log.emplace_back(function_, result);
+    if (state_.call_log.size() > log_length) {
+        state_.call_log.pop_front();
+    }
+    run_destructors(state_, lock_);
+    lock_.unlock();
+    return result;
+}
+
+void check_usable(const Context &context) {
+    require(context.alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    require(context.error == CUDA_SUCCESS, context.error);
+}
+
+std::shared_ptr<Context> Call::context_to_ask(CUcontext handle) {
+    const ThreadState &thread = this_thread();
+    if (handle == nullptr && !thread.stack.empty()) {
+        handle = thread.stack.back();
+    }
+    std::shared_ptr<Context> found = state_.contexts.find(handle);
+    if (found == nullptr && state_.contexts.was_removed(handle)) {
+        state_.count(FAKE_CONTEXT_AFTER_DESTROY);
+        refuse(CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    }
+    require(found != nullptr, CUDA_ERROR_INVALID_CONTEXT);
+    require(found->alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    return found;
+}
+
+std::shared_ptr<Context> Call::context(CUcontext handle) {
+    std::shared_ptr<Context> found = context_to_ask(handle);
+    check_usable(*found);
+    return found;
+}
+
+std::shared_ptr<Context> Call::context() { return context(nullptr); }
+
+Device &Call::device(CUdevice ordinal) {
+    require(ordinal >= 0 && static_cast<size_t>(ordinal) < state_.devices.size(), CUDA_ERROR_INVALID_DEVICE);
+    return state_.devices[static_cast<size_t>(ordinal)];
+}
+
+std::shared_ptr<Stream> Call::stream(CUstream handle) {
+    std::shared_ptr<Stream> found = find_stream(*this, handle);
+    if (found->kind == Stream::Kind::legacy) {
+        break_captures_before_legacy(state_, *found->context);
+    }
+    return found;
+}
+
+std::shared_ptr<Event> Call::event(CUevent handle) {
+    std::shared_ptr<Event> found =
+        look_up(*this, state_.events, handle, CUDA_ERROR_INVALID_HANDLE, FAKE_EVENT_AFTER_DESTROY);
+    check_usable(*found->context);
+    return found;
+}
+
+void Call::unsafe() { forbid_under_capture(state_, this_thread()); }
+
+void Call::wait(const std::function<bool()> &until) {
+    const auto limit = std::chrono::milliseconds(state_.setting(FAKE_WAIT_LIMIT));
+    if (!state_.changed.wait_for(lock_, limit, until)) {
+        give_up(state_, function_);
+    }
+}
+
+void Call::wait_for(const OpPtr &op, const std::shared_ptr<Context> &context) {
+    if (op != nullptr) {
+        wait([&] { return op->done; });
+    }
+    require(context->error == CUDA_SUCCESS, context->error);
+}
+
+void Call::wait_for_context(const std::shared_ptr<Context> &context) {
+    for (const OpPtr &op : unfinished(*context)) {
+        wait([&] { return op->done; });
+    }
+    require(context->error == CUDA_SUCCESS, context->error);
+}
+
+void Call::wait_for_device(int ordinal) {
+    for (const auto &context : state_.contexts.all()) {
+        if (context->device == ordinal) {
+            for (const OpPtr &op : unfinished(*context)) {
+                wait([&] { return op->done; });
+            }
+        }
+    }
+}
+
+void Call::outside(const std::function<void()> &code) {
+    ThreadState &thread = this_thread();
+    lock_.unlock();
+    ++thread.callbacks;
+    code();
+    --thread.callbacks;
+    lock_.lock();
+}
+
+}  // namespace fake
