@@ -223,3 +223,11 @@ def test_the_owner_is_seen_through_every_view_and_nobody_elses() -> None:
         assert view.owner is a.owner
     assert via.empty((1,), "int8").owner is None
     assert via.from_dlpack(a.__dlpack__()).owner is None
+
+
+def test_one_element_is_a_number_and_more_are_not() -> None:
+    a = via.empty((1, 2), "float32")
+    a[0, 0], a[0, 1] = 1.5, 2.5
+    assert float(a[0, 1]) == 2.5 and int(a[0, :1]) == 1
+    with pytest.raises(ValueError, match="item"):
+        float(a)

@@ -40,6 +40,14 @@ int truth(PyObject *) {
     return -1;
 }
 
+// float(array) and int(array), of its one element.
+PyObject *converted(PyObject *self, PyObject *(*convert)(PyObject *)) {
+    Ref element(PyObject_CallMethod(self, "item", nullptr));
+    return element ? convert(element.get()) : nullptr;
+}
+PyObject *to_float(PyObject *self) { return converted(self, PyNumber_Float); }
+PyObject *to_int(PyObject *self) { return converted(self, PyNumber_Long); }
+
 PyMemberDef kMembers[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(ArrayObject, weak_references), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr},
@@ -111,6 +119,8 @@ bool add_array_type(PyObject *module) {
         {Py_tp_getset, all_getters()},
         {Py_tp_members, kMembers},
         {Py_nb_bool, slot(truth)},
+        {Py_nb_float, slot(to_float)},
+        {Py_nb_int, slot(to_int)},
         {Py_sq_length, slot(length)},
         {Py_sq_item, slot(array_item)},
         {Py_mp_length, slot(length)},
