@@ -2,6 +2,9 @@
 #   a cmocka program linked to the shared library and nothing inside it; ctest knows it as capi.NAME
 # viaduct_add_unit_test(NAME SOURCE... [LABELS LABEL...] [TIMEOUT SECONDS])
 #   a cmocka program made of the library's objects, which may include what is in src/; ctest knows it as unit.NAME
+# viaduct_add_gpu_test(NAME SOURCE... [LABELS LABEL...] [TIMEOUT SECONDS] [SETTINGS NAME=VALUE...])
+#   a cmocka program like those of capi, with the driver in reach (tests/gpu/support.h); ctest knows it as gpu.NAME and
+#   runs it on the stand-in for the CUDA driver with two devices, or as SETTINGS say
 #
 # A test labelled `threads` also runs under ThreadSanitizer.
 
@@ -38,4 +41,19 @@ endfunction()
 
 function(viaduct_add_unit_test name)
   viaduct_add_test(unit ${name} ${ARGN} LIBRARIES viaduct_objects)
+endfunction()
+
+function(viaduct_add_gpu_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SETTINGS")
+  set(support "${PROJECT_SOURCE_DIR}/tests/gpu/support.c" "${PROJECT_SOURCE_DIR}/tests/gpu/hold.c")
+  viaduct_add_test(gpu ${name} ${support} ${arg_UNPARSED_ARGUMENTS} LIBRARIES viaduct::viaduct ${CMAKE_DL_LIBS})
+  target_include_directories(gpu_${name} PRIVATE
+    "${PROJECT_SOURCE_DIR}/tests/gpu" "${PROJECT_SOURCE_DIR}/tests/fakecuda")
+  get_property(cuda_dir GLOBAL PROPERTY VIADUCT_CUDA_DIR)
+  target_include_directories(gpu_${name} SYSTEM PRIVATE "${cuda_dir}")
+  set_target_properties(gpu_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/gpu")
+  add_dependencies(gpu_${name} fakecuda)
+  set_tests_properties(gpu.${name} PROPERTIES
+    SKIP_RETURN_CODE 77
+    ENVIRONMENT "VIADUCT_LIBCUDA=$<TARGET_FILE:fakecuda>;VIADUCT_FAKECUDA_DEVICES=2;${arg_SETTINGS}")
 endfunction()

@@ -85,6 +85,7 @@
 %via_returns(via_event_synchronize, nothing)
 %via_returns(via_array_record_stream, nothing)
 %via_returns(via_array_set_ready, nothing)
+%via_returns(via_array_synchronize, nothing)
 
 %via_returns(via_copy, nothing)
 %via_returns(via_copy_async, nothing)
@@ -119,6 +120,7 @@
 %via_waits(via_calibrate)
 %via_waits(via_stream_synchronize)
 %via_waits(via_event_synchronize)
+%via_waits(via_array_synchronize)
 %via_waits(via_copy)
 %via_waits(via_copy_async)
 %via_waits(via_copy_batch)

@@ -206,23 +206,29 @@ struct ArrowDeviceArray;
 
 /**
  * Ends the loan of wrapped memory. Called exactly once, on whichever thread lets go last, after every view and export
- * is gone; for device memory with recorded uses, possibly on a thread of the library. free() fits.
+ * is gone; for memory with recorded uses or tasks, possibly on a thread of the library. free() fits.
  */
 typedef void (*via_release_fn)(void *context);
 
 /**
  * Allocates nbytes (more than 0) aligned to `alignment` bytes, and stores the address in *out_address. `stream` is
- * the native stream handle that the allocation is ordered on, NULL for none. Returns 0, or anything else for failure.
- * Called on the thread that asks for memory.
+ * the native handle (a CUstream; 1 legacy, 2 per-thread) of the stream given to via_empty, NULL for none: the memory
+ * need be usable only behind that stream's work so far. Returns 0, or anything else for failure. Called on the thread
+ * that asks for memory.
  */
 typedef int32_t (*via_alloc_fn)(int64_t nbytes, int64_t alignment, void *stream, void *context, void **out_address);
 
-/** Frees what the alloc callback gave; the same arguments. Called on whichever thread lets go last. */
+/**
+ * Frees what the alloc callback gave, once the uses recorded have ended. `stream` is what alloc was given if that
+ * stream is sure to live (made by via_stream_create, which the array holds; the legacy stream), else NULL: a foreign
+ * stream may be gone. Called on whichever thread lets go last, or on a thread of the library.
+ */
 typedef void (*via_free_fn)(void *address, int64_t nbytes, void *stream, void *context);
 
 /**
  * Tells that a task has ended: `status` is its via_status, `text` the error text ("" for VIA_OK), borrowed for the
- * call. Called exactly once, on a thread of the library or, if the task has ended already, on the registering one.
+ * call. Called exactly once, on a thread of the library (at most 64 calls at a time) or, if the task has ended already,
+ * on the registering one.
  */
 typedef void (*via_complete_fn)(int32_t status, const char *text, void *context);
 
@@ -251,7 +257,8 @@ VIA_API const char *via_last_error(void);
 VIA_API int32_t via_last_error_code(void);
 
 /**
- * How many devices of a type can be used: 1 for VIA_DEVICE_CPU; for VIA_DEVICE_CUDA, 0 on a machine without.
+ * How many devices of a type can be used: 1 for VIA_DEVICE_CPU; for VIA_DEVICE_CUDA, 0 where the driver is missing or
+ * unusable, and in the forked child of a process that used it (via_device_info says why). Loads the driver.
  * Errors: VIA_ERROR_INVALID_ARGUMENT for another type.
  */
 VIA_CHECKED via_status via_device_count(int32_t device_type, int32_t *out_count);
@@ -265,15 +272,16 @@ typedef struct via_device_properties {
     int32_t driver_version;     /**< as the CUDA driver numbers it (13000 for 13.0), else 0 */
     int32_t num_threads;        /**< threads that a host copy may use */
     int64_t total_bytes;        /**< memory of the device, or of the machine */
-    int64_t staging_bytes;      /**< page-locked memory that copies may hold, else 0 */
+    int64_t staging_bytes;      /**< page-locked memory that copies of that device may hold, else 0 */
     char name[128];
-    char routes[512]; /**< which copy routes are on, and why the others are not */
+    char routes[512]; /**< a line for each route of a copy: on, or off and why */
 } via_device_properties;
 #define VIA_DEVICE_PROPERTIES_INIT {(int32_t)sizeof(via_device_properties), 0, 0, 0, 0, 0, 0, 0, {0}, {0}}
 
 /**
- * Describes one device; *out_properties must be initialised with VIA_DEVICE_PROPERTIES_INIT.
- * Errors: VIA_ERROR_DEVICE, VIA_ERROR_UNSUPPORTED (no usable driver; the text says why).
+ * Describes one device, VIA_DEVICE_CPU or VIA_DEVICE_CUDA; *out_properties must be initialised with
+ * VIA_DEVICE_PROPERTIES_INIT. Loads the driver, and makes no context. The CPU's routes tell why CUDA cannot be used.
+ * Errors: VIA_ERROR_DEVICE, VIA_ERROR_UNSUPPORTED (no usable driver; the text says why), VIA_ERROR_FORKED.
  */
 VIA_CHECKED via_status via_device_info(int32_t device_type, int32_t device_id, via_device_properties *out_properties);
 
@@ -289,7 +297,8 @@ VIA_API int32_t via_num_threads(void);
 
 /**
  * Loads now, for one CUDA device, all that is otherwise loaded at first use, so that a later graph capture or a
- * timed section does not meet it. Errors: VIA_ERROR_UNSUPPORTED, VIA_ERROR_DEVICE, VIA_ERROR_CUDA.
+ * timed section does not meet it: the primary context, retained for good, streams, events and staging memory. The
+ * thread's current context stays. Errors: VIA_ERROR_UNSUPPORTED, VIA_ERROR_FORKED, VIA_ERROR_DEVICE, VIA_ERROR_CUDA.
  */
 VIA_CHECKED via_status via_cuda_warmup(int32_t device_id);
 
@@ -355,7 +364,7 @@ VIA_CHECKED via_status via_dtype_from_name(const char *name, int32_t *out_dtype)
  * @param ndim        number of dimensions, 0 to VIA_MAX_NDIM
  * @param shape       ndim extents, each 0 or more; NULL only if ndim is 0. Copied.
  * @param strides     ndim steps in elements (in bytes with VIA_WRAP_BYTE_STRIDES); NULL for row-major. Copied.
- * @param device_type where the memory is; VIA_DEVICE_ANY to find out
+ * @param device_type where the memory is; VIA_DEVICE_ANY to find out, which loads the CUDA driver
  * @param device_id   which device; 0 for host, pinned and managed memory
  * @param flags       VIA_WRAP_... or-ed together
  * @param release     called once when nobody uses the memory any more; NULL if it outlives every use
@@ -363,11 +372,16 @@ VIA_CHECKED via_status via_dtype_from_name(const char *name, int32_t *out_dtype)
  * @param out_array   the array
  *
  * On success the memory is lent until `release` runs. On failure `release` is never called and the memory is as it
- * was. A device address is looked up in the driver (unless VIA_WRAP_UNCHECKED): it must lie on that device and the
- * allocation must not end before the array does. A host address is taken on trust, which costs nothing, unless its
- * place is to be found out or VIA_WRAP_PROBE is set; then its first and last byte must be readable.
- * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW, VIA_ERROR_DEVICE,
- * VIA_ERROR_POINTER, VIA_ERROR_UNSUPPORTED, VIA_ERROR_OUT_OF_MEMORY.
+ * was. CUDA memory is looked up in the driver, in about 0.1 us, unless there are no elements or VIA_WRAP_UNCHECKED is
+ * set: it must be of that kind and on that device, the allocation must hold the whole array, and memory that may only
+ * be read makes no writable array. Managed memory may be named as a device's. Adjacent mappings of virtual memory may
+ * carry one array; of an allocator that parcels out one allocation, only that allocation is known. An address that was
+ * freed in stream order, or is in use again, need not be noticed. Ordinary memory is no device memory even where a
+ * device reaches it: name it VIA_DEVICE_CPU. A host address is taken on trust, which costs nothing, unless its place is
+ * to be found out or VIA_WRAP_PROBE is set; then its first and last byte must be readable.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW, VIA_ERROR_DEVICE (another
+ * kind, another device, none such), VIA_ERROR_POINTER (unknown, or the array reaches outside), VIA_ERROR_READ_ONLY,
+ * VIA_ERROR_UNSUPPORTED, VIA_ERROR_FORKED, VIA_ERROR_CUDA, VIA_ERROR_OUT_OF_MEMORY.
  */
 VIA_CHECKED via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *shape,
                                 const int64_t *strides, int32_t device_type, int32_t device_id, int32_t flags,
@@ -429,14 +443,16 @@ typedef struct via_pointer_info {
     int32_t device_type; /**< VIA_DEVICE_CPU for memory that no device knows */
     int32_t device_id;
     int32_t read_only;  /**< 1 if the memory cannot be written */
-    void *base_address; /**< start of the allocation; of the mapping, for ordinary host memory */
-    int64_t nbytes;     /**< its size */
+    void *base_address; /**< start of the allocation; of the mapping, for host and mapped device memory */
+    int64_t nbytes;     /**< its size; 0 and base_address NULL if the driver does not say */
 } via_pointer_info;
 #define VIA_POINTER_INFO_INIT {(int32_t)sizeof(via_pointer_info), 0, 0, 0, 0, 0}
 
 /**
- * Finds out what an address points to; *out_info must be initialised with VIA_POINTER_INFO_INIT. A snapshot: the
- * memory may be gone a moment later. Errors: VIA_ERROR_POINTER for an address that is no memory.
+ * Finds out what an address points to; *out_info must be initialised with VIA_POINTER_INFO_INIT. Host memory that was
+ * page-locked, by whomever, is VIA_DEVICE_CUDA_HOST. Loads the CUDA driver where there is one, and may be called during
+ * a capture. A snapshot: the memory may be gone a moment later. Errors: VIA_ERROR_POINTER for an address that is no
+ * memory.
  */
 VIA_CHECKED via_status via_pointer_query(const void *address, via_pointer_info *out_info);
 
@@ -501,15 +517,21 @@ VIA_CHECKED via_status via_array_as_read_only(via_array *array, via_array **out_
 /* ---------------------------------------------------------------------------------------------- create */
 
 /**
- * A place to allocate from: `kind` is a VIA_MEMORY_..., device_id the CUDA device (0 for host memory).
- * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_DEVICE, VIA_ERROR_UNSUPPORTED.
+ * A place to allocate from: `kind` is a VIA_MEMORY_..., device_id the CUDA device (0 for host memory). Pinned and
+ * managed memory is made for that device and reached by all, so its arrays have the device id 0. Allocations are made
+ * in the thread's current context if that is the device's, else in the primary one, which is retained; a context that
+ * is reset or destroyed takes its memory with it.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_DEVICE, VIA_ERROR_UNSUPPORTED, VIA_ERROR_FORKED,
+ * VIA_ERROR_OUT_OF_MEMORY.
  */
 VIA_CHECKED via_status via_memory_create(int32_t kind, int32_t device_id, via_memory **out_memory);
 
 /**
- * The caller's own allocator, for memory of device_type and device_id. `release` (may be NULL) is called once, after
- * the handle and every array made from it are gone. On failure it is not called.
- * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_DEVICE, VIA_ERROR_UNSUPPORTED, VIA_ERROR_OUT_OF_MEMORY.
+ * The caller's own allocator, for memory of device_type and device_id. What it gives for a CUDA device is looked up as
+ * via_wrap does, and given back if it is something else. `release` (may be NULL) is called once, after the handle and
+ * every array made from it are gone. On failure it is not called.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_DEVICE, VIA_ERROR_UNSUPPORTED, VIA_ERROR_FORKED,
+ * VIA_ERROR_OUT_OF_MEMORY.
  */
 VIA_CHECKED via_status via_memory_create_custom(int32_t device_type, int32_t device_id, via_alloc_fn alloc,
                                                 void *alloc_context, via_free_fn free_memory, void *free_context,
@@ -524,13 +546,19 @@ VIA_API void via_memory_release(via_memory *memory);
 /** Where its memory is: a VIA_DEVICE_... */
 VIA_API int32_t via_memory_device_type(via_memory *memory);
 
-/** Which device. */
+/** Which device; 0 for host, pinned and managed memory. */
 VIA_API int32_t via_memory_device_id(via_memory *memory);
 
 /**
  * A new row-major array, its elements not initialised. `memory` NULL means host memory. `stream` orders the
- * allocation of a stream-ordered pool; NULL for every other kind of memory.
- * Errors: VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW, VIA_ERROR_OUT_OF_MEMORY, VIA_ERROR_CALLBACK.
+ * allocation of VIA_MEMORY_DEVICE_POOL (NULL is the device's legacy stream) and of the caller's own CUDA allocator
+ * (NULL is none); it must be NULL for every other kind. Then the array is ready behind that stream's work so far: later
+ * work of the stream may use the memory at once. The memory is freed once the uses recorded have ended
+ * (via_array_record_stream), which holds nobody up; uses that were not recorded are not waited for. Allocating and
+ * releasing disturb no capture.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW, VIA_ERROR_OUT_OF_MEMORY,
+ * VIA_ERROR_CALLBACK; VIA_ERROR_POINTER, VIA_ERROR_DEVICE (what the caller's allocator gave, or the stream's device);
+ * VIA_ERROR_STREAM_CAPTURE (pool memory on a stream being captured), VIA_ERROR_CUDA, VIA_ERROR_FORKED.
  */
 VIA_CHECKED via_status via_empty(via_memory *memory, int32_t dtype, int32_t ndim, const int64_t *shape,
                                  via_stream *stream, via_array **out_array);
@@ -541,9 +569,14 @@ VIA_CHECKED via_status via_empty(via_memory *memory, int32_t dtype, int32_t ndim
  * to the library, which calls its deleter when the last view lets go (or at once, if the import copied). On any
  * failure the tensor is untouched and still the caller's, who ends it with via_dlpack_delete.
  *
- * Streams. An export to a CUDA consumer makes `stream` wait until the array is ready; NULL means the legacy default
- * stream, via_stream_no_sync() leaves ordering to the caller. An import takes the tensor as ready on `stream`. For
- * memory the CPU reads, `stream` is NULL (or no_sync) and the export waits on the host.
+ * Streams. An export of CUDA memory makes `stream` wait until the array is ready; NULL means the legacy default
+ * stream, via_stream_no_sync() leaves ordering to the caller. What the consumer does later is not covered by that. For
+ * host memory `stream` is NULL (or no_sync) and the export waits on the host; so it does for pinned and managed memory,
+ * unless a stream is given. An import takes the tensor as ready after the stream's work so far: NULL means the legacy
+ * stream for CUDA and managed memory, and that it is ready now for host and pinned memory.
+ *
+ * Devices. An import of CUDA, pinned or managed memory is looked up in the driver: it must be of the kind and device
+ * named, though managed memory may go as a device's. Pinned and managed memory have device_id 0; other ids are taken.
  */
 
 /** Options of DLPack export and import. */
@@ -551,7 +584,9 @@ typedef struct via_dlpack_options {
     int32_t struct_size;
     int32_t max_major; /**< newest DLPack version the consumer takes; 0.0 for no limit */
     int32_t max_minor;
-    int32_t target_device_type; /**< where the result must be; VIA_DEVICE_ANY for where it is */
+    /** Where the result must be; VIA_DEVICE_ANY for where it is. Pinned and managed memory is lent as the host's, and
+     * managed memory as a CUDA device's, without a copy; any other move is one. */
+    int32_t target_device_type;
     int32_t target_device_id;
     int32_t copy; /**< VIA_COPY_... */
 } via_dlpack_options;
@@ -608,9 +643,9 @@ typedef struct via_array_interface {
 #define VIA_ARRAY_INTERFACE_INIT {(int32_t)sizeof(via_array_interface), 0, 0, 0, 0, 0, 0, 0, {0}, {0}, {0}}
 
 /**
- * Describes host memory as __array_interface__ does; *out_description must be initialised with
- * VIA_ARRAY_INTERFACE_INIT. It borrows: the array must outlive its use.
- * Errors: VIA_ERROR_EXCHANGE (no typestr for this dtype, or not host memory).
+ * Describes host, pinned or managed memory as __array_interface__ does, once it is ready; *out_description must be
+ * initialised with VIA_ARRAY_INTERFACE_INIT. It borrows: the array must outlive its use.
+ * Errors: VIA_ERROR_EXCHANGE (no typestr for this dtype, or memory of a CUDA device).
  */
 VIA_CHECKED via_status via_to_array_interface(via_array *array, via_array_interface *out_description);
 
@@ -619,15 +654,19 @@ VIA_CHECKED via_status via_from_array_interface(const via_array_interface *descr
                                                 void *context, via_array **out_array);
 
 /**
- * Describes device memory as __cuda_array_interface__ does, after making `stream` wait until it is ready; the
- * description names that stream. It borrows. Errors: VIA_ERROR_EXCHANGE for memory that is not CUDA's.
+ * Describes CUDA, pinned or managed memory as __cuda_array_interface__ does, after making `stream` wait until it is
+ * ready; the description names that stream. NULL means the legacy stream, no_sync orders and names none. It borrows.
+ * Errors: VIA_ERROR_EXCHANGE (no typestr for this dtype, or ordinary host memory); the driver's.
  */
 VIA_CHECKED via_status via_to_cuda_array_interface(via_array *array, via_stream *stream,
                                                    via_array_interface *out_description);
 
 /**
- * Wraps what a __cuda_array_interface__ describes, ready after the stream it names; release and context as in
- * via_wrap. Errors: as via_wrap; VIA_ERROR_EXCHANGE for stream 0; VIA_ERROR_UNSUPPORTED without CUDA.
+ * Wraps what a __cuda_array_interface__ describes, ready after the stream it names, or now if it names none; release
+ * and context as in via_wrap. The driver tells which device, pinned or managed memory it is; memory without elements is
+ * taken as device 0's.
+ * Errors: as via_wrap; VIA_ERROR_EXCHANGE for stream 0; VIA_ERROR_POINTER for memory that the driver does not know;
+ * VIA_ERROR_UNSUPPORTED without CUDA.
  */
 VIA_CHECKED via_status via_from_cuda_array_interface(const via_array_interface *description, via_release_fn release,
                                                      void *context, via_array **out_array);
@@ -636,7 +675,8 @@ VIA_CHECKED via_status via_from_cuda_array_interface(const via_array_interface *
  * Lends a row-major numeric array through Arrow's C device interface: one dimension as a plain column, more as the
  * canonical extension type arrow.fixed_shape_tensor. The structs are the caller's, uninitialised, and end with their
  * own release members or via_arrow_release; on failure both are zeroed, which is released. Arrow cannot say read-only:
- * consumers must treat columns as immutable.
+ * consumers must treat columns as immutable. Memory of a device that is not ready goes with a sync_event, which the
+ * column owns; other memory is waited for on the host.
  * Errors: VIA_ERROR_EXCHANGE (a dtype without Arrow type, no dimension), VIA_ERROR_NEEDS_COPY (not row-major).
  */
 VIA_CHECKED via_status via_to_arrow_device(via_array *array, struct ArrowSchema *out_schema,
@@ -645,6 +685,7 @@ VIA_CHECKED via_status via_to_arrow_device(via_array *array, struct ArrowSchema 
 /**
  * Takes over an Arrow device array without nulls, of a primitive type or (nested) fixed-size lists of one; the result
  * is read-only. On success both structs have been consumed (their release members are NULL); on failure neither.
+ * The array is ready when the column's sync_event has been reached; `stream`, if it is one, is made to wait for that.
  * Errors: VIA_ERROR_EXCHANGE, VIA_ERROR_DTYPE, VIA_ERROR_OVERFLOW, VIA_ERROR_DEVICE, VIA_ERROR_UNSUPPORTED.
  */
 VIA_CHECKED via_status via_from_arrow_device(struct ArrowSchema *schema, struct ArrowDeviceArray *column,
@@ -655,16 +696,38 @@ VIA_API void via_arrow_release(struct ArrowSchema *schema, struct ArrowDeviceArr
 
 /* ----------------------------------------------------------------------------------------------- order */
 /*
- * Streams and events are CUDA's; a build or a machine without CUDA answers VIA_ERROR_UNSUPPORTED. The three shared
- * streams exist everywhere and are borrowed: retain and release do nothing to them.
+ * Streams and events are CUDA's. Where CUDA cannot be used every call here answers VIA_ERROR_UNSUPPORTED and says why;
+ * in the forked child of a process that used it, VIA_ERROR_FORKED, while retain and release go on working. A device
+ * that is not there is VIA_ERROR_DEVICE, a failure of the driver VIA_ERROR_CUDA with the driver's own name in the text.
+ *
+ * Four handles are four different things: via_stream_legacy(), via_stream_per_thread(), via_stream_no_sync(), which is
+ * no stream and is taken by exchange alone, and NULL, which means what the function says. The shared ones exist
+ * everywhere and are borrowed: retain and release do nothing to them. The legacy and per-thread streams are those of
+ * the device at hand (the array's or the event's; else that of the current context, else 0): of the thread's current
+ * context if that is the device's, else of its primary one. They are looked up anew in every call. No call here needs
+ * a context to be current, and none changes which one is.
+ *
+ * Handles may be used by any thread. A stream or event whose context has been reset or destroyed is refused with
+ * VIA_ERROR_CUDA and may still be released. A foreign stream or event that its owner destroyed must not be used any
+ * more: the driver does not survive it, and nobody can tell.
+ *
+ * Graph capture. A stream may be captured by whoever owns it; nothing here disturbs a capture on another stream. What
+ * cannot be captured is refused with VIA_ERROR_STREAM_CAPTURE before anything is touched, so that the capture goes on:
+ * to ask or to wait for a captured stream, to wait across the border of a capture, and any use of the legacy stream
+ * while a blocking stream of its context is captured.
  */
 
-/** A new stream of a device, not synchronising with the legacy stream. */
+/**
+ * A new stream of a device, not synchronising with the legacy stream; in the thread's current context if that is the
+ * device's, else in the primary one. Errors: VIA_ERROR_DEVICE, VIA_ERROR_OUT_OF_MEMORY.
+ */
 VIA_CHECKED via_status via_stream_create(int32_t device_id, via_stream **out_stream);
 
 /**
  * A foreign CUstream as a handle. The stream stays its owner's and must live until the work queued through the handle
- * is done. Handle values 0 and 1 are the legacy stream, 2 the calling thread's.
+ * is done, and until the handle is used no more. Handle values 0 and 1 are the legacy stream, 2 the calling thread's.
+ * device_id -1 means the stream's own device; for the three values, that of the memory which it is used with. Allowed
+ * while the stream is captured. Errors: VIA_ERROR_DEVICE, also for a stream of another device; VIA_ERROR_CUDA.
  */
 VIA_CHECKED via_status via_stream_wrap(void *native_stream, int32_t device_id, via_stream **out_stream);
 
@@ -680,62 +743,86 @@ VIA_API via_stream *via_stream_no_sync(void);
 /** One more owner of the handle. */
 VIA_API void via_stream_retain(via_stream *stream);
 
-/** One owner less; a stream made by via_stream_create ends once its work has run. */
+/**
+ * One owner less. The last one ends a stream made by via_stream_create, without waiting: what was queued still runs.
+ * Allowed anywhere, in a callback of the driver too; a capture of that very stream ends with it.
+ */
 VIA_API void via_stream_release(via_stream *stream);
 
-/** The CUstream; 1 and 2 for the legacy and per-thread streams. */
+/** The CUstream; 1 and 2 for legacy and per-thread streams, NULL for no_sync. */
 VIA_API void *via_stream_handle(via_stream *stream);
 
-/** The stream's device. */
+/** The stream's device; 0 for the shared streams, which are of no particular one. */
 VIA_API int32_t via_stream_device_id(via_stream *stream);
 
-/** Waits on the host until the stream's work so far is done. */
+/** Waits on the host until the stream's work so far is done. Errors: VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_CUDA. */
 VIA_CHECKED via_status via_stream_synchronize(via_stream *stream);
 
-/** Stores 1 if the stream's work so far is done, else 0. */
+/** Stores 1 if the stream's work so far is done, else 0. Errors: as via_stream_synchronize. */
 VIA_CHECKED via_status via_stream_query(via_stream *stream, int32_t *out_done);
 
-/** Makes `stream` the calling thread's current one for its device; NULL goes back to the legacy stream. */
+/**
+ * Makes `stream` the calling thread's current one for a device, and holds it until another is set or the thread ends;
+ * NULL goes back to the legacy stream. Errors: VIA_ERROR_DEVICE, also for a stream of another device.
+ */
 VIA_CHECKED via_status via_stream_set_current(int32_t device_id, via_stream *stream);
 
-/** The calling thread's current stream for a device; the caller's to release. */
+/** The calling thread's current stream for a device, at first the device's legacy stream; the caller's to release. */
 VIA_CHECKED via_status via_stream_current(int32_t device_id, via_stream **out_stream);
 
-/** Makes later work of the stream wait, on the device, for the event. */
+/**
+ * Makes later work of the stream wait, on the device, for what the event marks now; an event that was never recorded
+ * marks nothing. Event and stream may be of different contexts and devices. On a captured stream the event must have
+ * been recorded in the same capture; recorded in a capture, it draws any other stream into that capture.
+ */
 VIA_CHECKED via_status via_stream_wait(via_stream *stream, via_event *marker);
 
-/** A new event of a device, without timing. */
+/** A new event of a device, without timing, in the context that via_stream_create would choose. */
 VIA_CHECKED via_status via_event_create(int32_t device_id, via_event **out_event);
 
-/** A foreign CUevent as a handle; it stays its owner's. */
+/** A foreign CUevent as a handle; it stays its owner's, and must live as long as the handle is used. */
 VIA_CHECKED via_status via_event_wrap(void *native_event, int32_t device_id, via_event **out_event);
 
 /** One more owner of the handle. */
 VIA_API void via_event_retain(via_event *marker);
 
-/** One owner less. */
+/** One owner less; who already waits for the event goes on waiting. Allowed anywhere, as via_stream_release is. */
 VIA_API void via_event_release(via_event *marker);
 
 /** The CUevent. */
 VIA_API void *via_event_handle(via_event *marker);
 
-/** Marks the end of the stream's work so far. */
+/**
+ * Marks the end of the stream's work so far, in the place of what was marked before. On a captured stream it marks a
+ * place in the graph, for via_stream_wait only. Errors: VIA_ERROR_DEVICE, VIA_ERROR_INVALID_ARGUMENT for a stream of
+ * another device or context.
+ */
 VIA_CHECKED via_status via_event_record(via_event *marker, via_stream *stream);
 
-/** Stores 1 if the marked point has been reached, else 0. */
+/** Stores 1 if the marked point has been reached, else 0. Errors: VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_CUDA. */
 VIA_CHECKED via_status via_event_query(via_event *marker, int32_t *out_done);
 
-/** Waits on the host until the marked point has been reached. */
+/** Waits on the host until the marked point has been reached. Errors: as via_event_query. */
 VIA_CHECKED via_status via_event_synchronize(via_event *marker);
 
 /**
- * The memory is used by the stream's work so far: its release waits for that. A point is marked now; the stream
- * itself is not kept.
+ * The memory, of any kind, is used by the stream's work so far: its release waits for that, and comes from a thread of
+ * the library if it has to wait. A point is marked now; the stream itself is not kept. On a captured stream the graph
+ * and its instances hold the memory instead, for as long as they live.
  */
 VIA_CHECKED via_status via_array_record_stream(via_array *array, via_stream *stream);
 
-/** The content is written by the stream's work so far: reads and exports wait for that. A point is marked now. */
+/**
+ * The content is written by the stream's work so far: reads and exports wait for that, and so does the release. A
+ * point is marked now, in the place of the one before. On a captured stream: as via_array_record_stream.
+ */
 VIA_CHECKED via_status via_array_set_ready(via_array *array, via_stream *stream);
+
+/** 1 if nothing that is known of still writes the content, else 0: an export would have nothing to wait for. */
+VIA_API int32_t via_array_is_ready(via_array *array);
+
+/** Waits on the host until the content is ready; for pinned and managed memory, before the CPU reads it. */
+VIA_CHECKED via_status via_array_synchronize(via_array *array);
 
 /* ------------------------------------------------------------------------------------------------ copy */
 /*
@@ -743,42 +830,72 @@ VIA_CHECKED via_status via_array_set_ready(via_array *array, via_stream *stream)
  * backwards. Gaps of the destination are not written. Refused: a destination that is read-only or overlaps itself
  * (VIA_ERROR_READ_ONLY, VIA_ERROR_OVERLAP), arrays that overlap each other (VIA_ERROR_OVERLAP), other shapes or
  * dtypes (VIA_ERROR_SHAPE, VIA_ERROR_DTYPE). Whatever is refused was not touched.
+ *
+ * Places. The arrays may be anywhere, on two devices too: peer access need not be switched on, and is not. With memory
+ * of a CUDA device on either side the elements must come to adjacent bytes in the same order in both arrays, else the
+ * answer is VIA_ERROR_UNSUPPORTED; within host, pinned and managed memory any layout does. Host memory that somebody
+ * has page-locked is noticed where that makes a difference.
+ *
+ * Order. Every copy comes after the points at which both arrays are ready (via_array_set_ready, imports, earlier
+ * asynchronous copies), and its destination is ready when it has run; recorded uses are not waited for. The streams
+ * below may be of any context; a special one means that of the device that has an array: of two devices the current
+ * one, else dst's; without any, the current one, else 0. No stream ever waits for the CPU.
+ *
+ * Threads. All of these may be called from any thread at once. None needs a current context or leaves another one.
+ * Errors of all: VIA_ERROR_CUDA, VIA_ERROR_FORKED, VIA_ERROR_UNSUPPORTED (no usable driver), VIA_ERROR_OUT_OF_MEMORY.
  */
 
-/** Copies and returns when done; after the legacy stream's work, and when both arrays are ready. */
+/**
+ * Copies, and returns when every stream and the host see the result. With CUDA, pinned or managed memory it comes after
+ * the legacy stream's work, on both devices if there are two.
+ * Errors: also VIA_ERROR_STREAM_CAPTURE where the legacy stream cannot be used because a blocking stream is captured.
+ */
 VIA_CHECKED via_status via_copy(via_array *dst, via_array *src);
 
 /**
- * Copies in stream order. Both arrays are held until it has run. From pageable memory the source has been read on
- * return; to pageable memory the data has arrived on return. Errors: also VIA_ERROR_STREAM_CAPTURE.
+ * Copies in stream order; NULL is the legacy stream. Both arrays are held until it has run. From pageable host memory
+ * the source has been read on return, and the call may wait for earlier work of the stream; to pageable memory, and
+ * within host memory, the data has arrived on return. On a stream being captured the copy becomes part of the graph,
+ * which holds both arrays; pageable memory and strided copies are refused then.
+ * Errors: also VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_INVALID_ARGUMENT (via_stream_no_sync() is no stream).
  */
 VIA_CHECKED via_status via_copy_async(via_array *dst, via_array *src, via_stream *stream);
 
 /**
- * Starts a copy after the stream's work so far, and returns at once. Later work of the stream is ordered after it
- * only by via_task_join.
+ * Starts a copy after the stream's work so far, and returns at once, wherever the memory is; NULL (or
+ * via_stream_no_sync()) is no stream: name the legacy one to wait for it. Later work of the stream is ordered after it
+ * only by via_task_join. Both arrays are held until it has ended, dst being ready then. Between arrays of host memory
+ * it needs no device.
+ * Errors: also VIA_ERROR_STREAM_CAPTURE for a stream being captured.
  */
 VIA_CHECKED via_status via_copy_submit(via_array *dst, via_array *src, via_stream *stream, via_task **out_task);
 
-/** Copies `count` pairs of arrays in stream order; the pairs must not overlap one another. */
+/**
+ * Copies `count` pairs of arrays as via_copy_async does; the pairs must not overlap one another. All are checked before
+ * the first is touched. Errors: as via_copy_async.
+ */
 VIA_CHECKED via_status via_copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs,
                                       via_stream *stream);
 
 /**
- * Copies nbytes between two raw addresses, each of host, pinned, managed or device memory as the driver says;
- * `stream` NULL waits. Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_POINTER, VIA_ERROR_OVERLAP.
+ * Copies nbytes between two raw addresses, each of host, pinned, managed or device memory as the driver says. `stream`
+ * NULL: as via_copy; else as via_copy_async, but nothing is held: the memory must live until the stream has got there.
+ * With device memory on either side, an allocation known to end before nbytes do is refused; nbytes 0 is fine.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_POINTER, VIA_ERROR_OVERLAP, VIA_ERROR_STREAM_CAPTURE.
  */
 VIA_CHECKED via_status via_memcpy(void *dst, const void *src, int64_t nbytes, via_stream *stream);
 
 /**
  * Sets every element to the bytes at `element` (host memory, one element as a dense array holds it; for elements
- * narrower than a byte, in the low bits); NULL means zero. `stream` NULL returns when done.
- * Errors: VIA_ERROR_READ_ONLY, VIA_ERROR_OVERLAP, VIA_ERROR_UNSUPPORTED.
+ * narrower than a byte, in the low bits), which have been read on return; NULL means zero. `stream` NULL: ordered as
+ * via_copy, and done on return; else as via_copy_async, dst being held until it has run. On a CUDA device the elements
+ * must be adjacent, and the stream one of that device; captured, they have at most 16 words, or repeat 1, 2 or 4 bytes.
+ * Errors: VIA_ERROR_READ_ONLY, VIA_ERROR_OVERLAP, VIA_ERROR_UNSUPPORTED, VIA_ERROR_DEVICE, VIA_ERROR_STREAM_CAPTURE.
  */
 VIA_CHECKED via_status via_fill(via_array *dst, const void *element, via_stream *stream);
 
 /**
- * Writes how the copy would be done (route, collapsed shape, threads, bytes) as text, at most `capacity` bytes with
+ * Writes how via_copy would do it (route, collapsed shape, threads, bytes) as text, at most `capacity` bytes with
  * the ending 0, and its whole length without that to *out_length. Nothing is copied. Errors: as via_copy.
  */
 VIA_CHECKED via_status via_copy_explain(via_array *dst, via_array *src, int64_t capacity, char *out_text,
@@ -786,49 +903,86 @@ VIA_CHECKED via_status via_copy_explain(via_array *dst, via_array *src, int64_t 
 
 /* --------------------------------------------------------------------------------- tasks and batches */
 
+/*
+ * A task is work that was started behind the caller and ends once: done, failed or cancelled. Any thread may use it.
+ * Before it counts as ended it lets go of its arrays, on the thread that ran it, waited for it or cancelled it. In the
+ * child of a fork a task of the parent that had not ended has failed, with VIA_ERROR_FORKED, and its callback is not
+ * called; the child keeps what it held.
+ */
+
 /** One more owner of the handle. */
 VIA_API void via_task_retain(via_task *task);
 
-/** One owner less; a task still running is detached and runs on. */
+/** One owner less; a task still running is detached: it runs on, and its callback is called. */
 VIA_API void via_task_release(via_task *task);
 
-/** Waits for the end and returns the task's own status. Errors: VIA_ERROR_WOULD_DEADLOCK inside a callback. */
+/**
+ * Waits for the end and returns the task's own status, with its text and code, to as many as ask.
+ * Errors: VIA_ERROR_WOULD_DEADLOCK inside a callback of the library, unless the task has ended; the task's own.
+ */
 VIA_CHECKED via_status via_task_wait(via_task *task);
 
-/** Stores 1 if the task has ended, else 0. */
+/** Stores 1 if the task has ended, however, else 0. */
 VIA_CHECKED via_status via_task_poll(via_task *task, int32_t *out_done);
 
-/** Stores the bytes moved so far and the bytes in all. */
+/**
+ * Stores the bytes known to be moved so far and the bytes in all. The first number never goes back; it is the second
+ * once the task has ended with VIA_OK. What a device does in one go counts when it is done.
+ */
 VIA_CHECKED via_status via_task_progress(via_task *task, int64_t *out_done, int64_t *out_total);
 
-/** Asks the task to stop; it ends with VIA_ERROR_CANCELLED unless it was done already. Does not wait. */
+/**
+ * Asks the task to stop; does not wait for it. One that has not begun has then ended with VIA_ERROR_CANCELLED and has
+ * touched nothing. One that runs ends so as soon as it notices, its destination partly written; one that a device is
+ * at, or that has ended, stays what it is.
+ */
 VIA_CHECKED via_status via_task_cancel(via_task *task);
 
-/** Makes later work of the stream wait, on the device, for the task. */
+/**
+ * Makes later work of the stream (NULL means the legacy one) wait, on the device, for the task. Waits on the host as
+ * long as the task has not been given to a device whole. Errors: the task's own, if it has failed already;
+ * VIA_ERROR_WOULD_DEADLOCK as in via_task_wait; VIA_ERROR_UNSUPPORTED without CUDA, VIA_ERROR_FORKED, VIA_ERROR_CUDA.
+ */
 VIA_CHECKED via_status via_task_join(via_task *task, via_stream *stream);
 
-/** Has `complete` called once, when the task has ended. */
+/**
+ * Has `complete` called once, when the task has ended: on a thread of the library, or on this one before the call
+ * returns if the task has ended already. A task has one callback at most, ever.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT for a second one and for NULL; it is not called then.
+ */
 VIA_CHECKED via_status via_task_on_complete(via_task *task, via_complete_fn complete, void *context);
 
-/** A batch of copies, empty. */
+/*
+ * A batch keeps its copies and may be run and submitted any number of times, by several threads at once; nothing else
+ * may be going on while one is added, but for tasks made of it, which do not get it. Copies of a batch must not overlap
+ * one another, which is not checked.
+ */
+
+/** A batch of copies, empty. It may stay so. Errors: VIA_ERROR_OUT_OF_MEMORY. */
 VIA_CHECKED via_status via_batch_create(via_batch **out_batch);
 
 /** One more owner of the handle. */
 VIA_API void via_batch_retain(via_batch *batch);
 
-/** One owner less. */
+/** One owner less; the last one lets go of the arrays once tasks made of it have ended. */
 VIA_API void via_batch_release(via_batch *batch);
 
-/** Adds one copy and holds both arrays. Entries must not overlap one another. */
+/**
+ * Adds one copy and holds both arrays. On failure the batch is as it was.
+ * Errors: as via_copy; VIA_ERROR_OVERFLOW beyond 2^30 copies; VIA_ERROR_OUT_OF_MEMORY.
+ */
 VIA_CHECKED via_status via_batch_add(via_batch *batch, via_array *dst, via_array *src);
 
 /** The number of copies. */
 VIA_API int64_t via_batch_size(via_batch *batch);
 
-/** Runs all copies in stream order; the batch may be run again. */
+/** Runs all copies in stream order, as via_copy_batch does. */
 VIA_CHECKED via_status via_batch_run(via_batch *batch, via_stream *stream);
 
-/** Runs all copies as a task, as via_copy_submit does. */
+/**
+ * Runs all copies as one task, as via_copy_submit does one. The text of a failure names the copy ("copy 3 of 10"):
+ * those before it have been done, those after it not begun.
+ */
 VIA_CHECKED via_status via_batch_submit(via_batch *batch, via_stream *stream, via_task **out_task);
 
 /* ------------------------------------------------------------------------------------------------ file */

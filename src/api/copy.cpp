@@ -11,7 +11,15 @@ Status require_pair(via_array *dst, via_array *src) {
     return require("src", src);
 }
 
-constexpr char kAsynchronous[] = "an asynchronous copy";
+Status require_entries(const char *argument, int32_t count, via_array *const *arrays) {
+    VIA_TRY(require(argument, arrays));
+    for (int32_t i = 0; i < count; ++i) {
+        if (arrays[i] == nullptr) {
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "%s[%d] is NULL", argument, i);
+        }
+    }
+    return VIA_OK;
+}
 
 }  // namespace
 
@@ -22,29 +30,29 @@ via_status via_copy(via_array *dst, via_array *src) {
     });
 }
 
-via_status via_copy_async(via_array *dst, via_array *src, via_stream *) {
+via_status via_copy_async(via_array *dst, via_array *src, via_stream *stream) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require_pair(dst, src));
-        return no_cuda(kAsynchronous);
+        return copy_array_async(dst, src, stream);
     });
 }
 
-via_status via_copy_submit(via_array *dst, via_array *src, via_stream *, via_task **out_task) {
+via_status via_copy_submit(via_array *dst, via_array *src, via_stream *stream, via_task **out_task) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_task", out_task));
         VIA_TRY(require_pair(dst, src));
-        return no_cuda(kAsynchronous);
+        return submit_copy(dst, src, stream, out_task);
     });
 }
 
-via_status via_copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs, via_stream *) {
+via_status via_copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs, via_stream *stream) {
     return guarded(__func__, [&]() -> Status {
         if (count < 0) {
             return fail(VIA_ERROR_INVALID_ARGUMENT, "count is %d; expected 0 or more", count);
         }
-        VIA_TRY(require("dsts", dsts));
-        VIA_TRY(require("srcs", srcs));
-        return no_cuda("a batch of copies");
+        VIA_TRY(require_entries("dsts", count, dsts));
+        VIA_TRY(require_entries("srcs", count, srcs));
+        return copy_batch(count, dsts, srcs, stream);
     });
 }
 
@@ -54,20 +62,14 @@ via_status via_memcpy(void *dst, const void *src, int64_t nbytes, via_stream *st
             VIA_TRY(require("dst", dst));
             VIA_TRY(require("src", src));
         }
-        if (stream != nullptr) {
-            return no_cuda("a stream");
-        }
-        return copy_bytes(dst, src, nbytes);
+        return copy_bytes(dst, src, nbytes, stream);
     });
 }
 
 via_status via_fill(via_array *dst, const void *element, via_stream *stream) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("dst", dst));
-        if (stream != nullptr) {
-            return no_cuda("a stream");
-        }
-        return fill_array(dst, element);
+        return stream != nullptr ? fill_array_async(dst, element, stream) : fill_array(dst, element);
     });
 }
 

@@ -1,8 +1,10 @@
 #include "api/guard.hpp"
 #include "copy/duplicate.hpp"
 #include "core/structs.hpp"
+#include "cuda/place.hpp"
 #include "exchange/array_interface.hpp"
 #include "exchange/arrow.hpp"
+#include "exchange/consumer.hpp"
 #include "exchange/dlpack.hpp"
 
 using namespace via;
@@ -13,53 +15,51 @@ static_assert(sizeof(via_dlpack_options) == 24 && offsetof(via_dlpack_options, c
 static_assert(sizeof(via_array_interface) == 1080 && offsetof(via_array_interface, shape) == 40 &&
               offsetof(via_array_interface, typestr) == 1064);
 
-// Memory that the CPU reads has no stream to be ordered on: the DLPack and array interface rules say None.
-Status check_no_stream(via_stream *stream) {
-    if (stream != nullptr && stream != via_stream_no_sync()) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "stream is given, but the memory is the host's; expected NULL");
-    }
-    return VIA_OK;
-}
-
-// Exports the array, or a copy of it where the negotiation asks for one; the copy lives as long as its tensor.
-template <class Export>
-Status lend(via_array *array, DlpackForm form, const via_dlpack_options &options, Export &&export_array) {
+// Exports the array, or a copy of it where the negotiation asks for one, which lives as long as its tensor. It is made
+// in the order of the consumer's stream; without one it is complete on return.
+template <class Tensor>
+Status lend(via_array *array, DlpackForm form, const via_dlpack_options &options, via_stream *stream,
+            Tensor **out_tensor) {
     Lending lending{};
     VIA_TRY(negotiate_export(array, form, options, &lending));
-    if (lending == Lending::AsItIs) [[likely]] {
-        return export_array(array, false);
+    if (!lending.by_copy) [[likely]] {
+        VIA_TRY(order_consumer(array, lending.device_type, stream));
+        return export_dlpack(array, options, lending, out_tensor);
+    }
+    if (lending.device_type == VIA_DEVICE_CPU) {
+        VIA_TRY(check_no_stream(stream));
     }
     ArrayHolder copy;
-    VIA_TRY(duplicate(array, copy.out()));
-    return export_array(copy.get(), true);
+    VIA_TRY(duplicate_to(array, lending.device_type, lending.device_id, stream, copy.out()));
+    return export_dlpack(copy.get(), options, lending, out_tensor);
 }
 
 // Takes the tensor over, or a copy of it and then deletes it.
 template <class Tensor>
-Status take(Tensor *tensor, const via_dlpack_options &options, via_array **out_array) {
-    if (options.copy != VIA_COPY_ALWAYS) [[likely]] {
-        return import_dlpack(tensor, options, true, out_array);
+Status take(Tensor *tensor, const via_dlpack_options &options, via_stream *stream, via_array **out_array) {
+    Lending lending{};
+    VIA_TRY(negotiate_import(*tensor, options, &lending));
+    if (!lending.by_copy) [[likely]] {
+        return import_dlpack(tensor, lending, stream, out_array);
     }
     ArrayHolder borrowed;
-    VIA_TRY(import_dlpack(tensor, options, false, borrowed.out()));
-    VIA_TRY(duplicate(borrowed.get(), out_array));
+    VIA_TRY(import_dlpack(tensor, lending, stream, borrowed.out()));
+    VIA_TRY(duplicate_to(borrowed.get(), lending.device_type, lending.device_id, nullptr, out_array));
     (*out_array)->flags |= VIA_ARRAY_COPIED;
     delete_tensor(tensor);
     return VIA_OK;
 }
 
 // What both forms have in common on the way out.
-template <class Tensor, class Export>
+template <class Tensor>
 Status export_checked(const char *function, via_array *array, DlpackForm form, const via_dlpack_options *options,
-                      via_stream *stream, Tensor **out_tensor, Export &&export_array) {
+                      via_stream *stream, Tensor **out_tensor) {
     return guarded(function, [&]() -> Status {
         VIA_TRY(clear_output("out_tensor", out_tensor));
         VIA_TRY(require("array", array));
-        VIA_TRY(check_no_stream(stream));
         via_dlpack_options wanted;
         VIA_TRY(read_options(options, &wanted));
-        return lend(array, form, wanted,
-                    [&](via_array *lent, bool copied) { return export_array(lent, wanted, copied); });
+        return lend(array, form, wanted, stream, out_tensor);
     });
 }
 
@@ -70,31 +70,30 @@ Status import_checked(const char *function, Tensor *tensor, const via_dlpack_opt
     return guarded(function, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
         VIA_TRY(require("tensor", tensor));
-        VIA_TRY(check_no_stream(stream));
         via_dlpack_options wanted;
         VIA_TRY(read_options(options, &wanted));
-        return take(tensor, wanted, out_array);
+        return take(tensor, wanted, stream, out_array);
     });
 }
 
-// What both array interfaces have in common on the way in.
-Status wrap_description(const via_array_interface *given, via_release_fn release, void *context,
-                        via_array **out_array) {
-    via_array_interface description{};
-    VIA_TRY(read_struct("description", *given, &description));
+// The disposal is set last: until then a failure must not release what it did not take.
+Status wrap_cuda_description(const via_array_interface &description, const Disposal &disposal, via_array **out_array) {
     ArraySpec spec;
-    VIA_TRY(read_interface(description, &spec));
-    return make_array(spec, loan(release, context), out_array);
+    ArrayHolder array;
+    VIA_TRY(read_cuda_interface(description, &spec));
+    VIA_TRY(make_array(spec, Disposal{}, array.out()));
+    VIA_TRY(cuda::check_place("description.", array.get()));
+    VIA_TRY(follow_description(array.get(), description));
+    array.get()->storage->disposal = disposal;
+    *out_array = array.give();
+    return VIA_OK;
 }
 
 }  // namespace
 
 via_status via_to_dlpack(via_array *array, const via_dlpack_options *options, via_stream *stream,
                          DLManagedTensorVersioned **out_tensor) {
-    return export_checked(__func__, array, DlpackForm::Versioned, options, stream, out_tensor,
-                          [&](via_array *lent, const via_dlpack_options &wanted, bool copied) {
-                              return export_dlpack(lent, wanted, copied, out_tensor);
-                          });
+    return export_checked(__func__, array, DlpackForm::Versioned, options, stream, out_tensor);
 }
 
 via_status via_from_dlpack(DLManagedTensorVersioned *tensor, const via_dlpack_options *options, via_stream *stream,
@@ -104,9 +103,7 @@ via_status via_from_dlpack(DLManagedTensorVersioned *tensor, const via_dlpack_op
 
 via_status via_to_dlpack_legacy(via_array *array, const via_dlpack_options *options, via_stream *stream,
                                 DLManagedTensor **out_tensor) {
-    return export_checked(
-        __func__, array, DlpackForm::Legacy, options, stream, out_tensor,
-        [&](via_array *lent, const via_dlpack_options &, bool) { return export_dlpack(lent, out_tensor); });
+    return export_checked(__func__, array, DlpackForm::Legacy, options, stream, out_tensor);
 }
 
 via_status via_from_dlpack_legacy(DLManagedTensor *tensor, const via_dlpack_options *options, via_stream *stream,
@@ -122,8 +119,13 @@ via_status via_to_array_interface(via_array *array, via_array_interface *out_des
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_description", out_description));
         VIA_TRY(require("array", array));
+        if (array->device_type == VIA_DEVICE_CUDA) {
+            return fail(VIA_ERROR_EXCHANGE, "the array is on CUDA device %d; expected memory that the host reads",
+                        array->device_id);
+        }
         via_array_interface description{};
         VIA_TRY(describe_interface(array, &description));
+        VIA_TRY(order_consumer(array, VIA_DEVICE_CPU, nullptr));
         return write_struct("out_description", description, out_description);
     });
 }
@@ -133,15 +135,25 @@ via_status via_from_array_interface(const via_array_interface *description, via_
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
         VIA_TRY(require("description", description));
-        return wrap_description(description, release, context, out_array);
+        via_array_interface given{};
+        VIA_TRY(read_struct("description", *description, &given));
+        ArraySpec spec;
+        VIA_TRY(read_interface(given, &spec));
+        return make_array(spec, loan(release, context), out_array);
     });
 }
 
-via_status via_to_cuda_array_interface(via_array *array, via_stream *, via_array_interface *out_description) {
+via_status via_to_cuda_array_interface(via_array *array, via_stream *stream, via_array_interface *out_description) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_description", out_description));
         VIA_TRY(require("array", array));
-        return fail(VIA_ERROR_EXCHANGE, "the array is in host memory; expected CUDA memory");
+        if (array->device_type == VIA_DEVICE_CPU) {
+            return fail(VIA_ERROR_EXCHANGE, "the array is in host memory; expected CUDA memory");
+        }
+        via_array_interface description{};
+        VIA_TRY(describe_interface(array, &description));
+        VIA_TRY(order_description(array, stream, &description));
+        return write_struct("out_description", description, out_description);
     });
 }
 
@@ -150,9 +162,9 @@ via_status via_from_cuda_array_interface(const via_array_interface *description,
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
         VIA_TRY(require("description", description));
-        (void)release;
-        (void)context;
-        return no_cuda("memory of a __cuda_array_interface__");
+        via_array_interface given{};
+        VIA_TRY(read_struct("description", *description, &given));
+        return wrap_cuda_description(given, loan(release, context), out_array);
     });
 }
 
@@ -171,8 +183,7 @@ via_status via_from_arrow_device(ArrowSchema *schema, ArrowDeviceArray *column, 
         VIA_TRY(clear_output("out_array", out_array));
         VIA_TRY(require("schema", schema));
         VIA_TRY(require("column", column));
-        VIA_TRY(check_no_stream(stream));
-        return import_arrow(schema, column, out_array);
+        return import_arrow(schema, column, stream, out_array);
     });
 }
 

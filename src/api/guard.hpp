@@ -47,12 +47,4 @@ VIA_NODISCARD inline Status clear_output(const char *argument, Value *output) {
     return VIA_OK;
 }
 
-VIA_NODISCARD inline Status no_cuda(const char *what) {
-    return fail(VIA_ERROR_UNSUPPORTED, "%s needs CUDA, and this build has none", what);
-}
-
-VIA_NODISCARD inline Status no_cuda(const char *argument, int32_t given) {
-    return fail(VIA_ERROR_UNSUPPORTED, "%s is %d, which needs CUDA, and this build has none", argument, given);
-}
-
 }  // namespace via

@@ -1,4 +1,6 @@
+#include "api/guard.hpp"
 #include "core/array.hpp"
+#include "core/order.hpp"
 
 using namespace via;
 
@@ -39,4 +41,22 @@ int32_t via_array_is_contiguous(via_array *array, int32_t order) {
 
 void *via_array_context(via_array *array, via_release_fn release) {
     return array != nullptr ? loan_context(array, release) : nullptr;
+}
+
+int32_t via_array_is_ready(via_array *array) {
+    if (array == nullptr) {
+        return 0;
+    }
+    if (array->storage->order.load(std::memory_order_acquire) == nullptr) {
+        return 1;
+    }
+    const MarkHolder pending(ready_mark(array->storage));
+    return pending.get() == nullptr ? 1 : 0;
+}
+
+via_status via_array_synchronize(via_array *array) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("array", array));
+        return wait_until_ready(array->storage);
+    });
 }

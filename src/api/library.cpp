@@ -4,10 +4,11 @@
 
 #include "api/guard.hpp"
 #include "copy/copy.hpp"
-#include "core/device.hpp"
 #include "core/host_probe.hpp"
 #include "core/structs.hpp"
 #include "core/thread_state.hpp"
+#include "cuda/calibrate.hpp"
+#include "cuda/device.hpp"
 
 using namespace via;
 
@@ -23,13 +24,28 @@ static_assert(sizeof(via_stats_info) == 80 && offsetof(via_stats_info, live_arra
 
 Status describe_cpu(via_device_properties *properties) {
     properties->device_type = VIA_DEVICE_CPU;
-    properties->num_threads = num_threads();
     properties->total_bytes = host_memory_bytes();
     cpu_name(sizeof properties->name, properties->name);
-    std::snprintf(properties->routes, sizeof properties->routes,
-                  "host to host: on, %d threads\nhost to CUDA device: off, this build has no CUDA",
-                  properties->num_threads);
+    char *const routes = properties->routes;
+    const int length =
+        std::snprintf(routes, sizeof properties->routes, "host to host: on, %d threads\n", properties->num_threads);
+    const auto used = static_cast<size_t>(length);
+    const int32_t devices = cuda::device_count();
+    if (devices > 0) {
+        std::snprintf(routes + used, sizeof properties->routes - used, "host to CUDA device: on, %d device%s", devices,
+                      devices == 1 ? "" : "s");
+    } else {
+        std::snprintf(routes + used, sizeof properties->routes - used, "host to CUDA device: off, %s",
+                      cuda::why_none());
+    }
     return VIA_OK;
+}
+
+Status check_device_type(Status status, int32_t device_type) {
+    return device_type == VIA_DEVICE_CPU || device_type == VIA_DEVICE_CUDA
+               ? VIA_OK
+               : fail(status, "device_type is %d; expected %d (CPU) or %d (CUDA)", device_type, VIA_DEVICE_CPU,
+                      VIA_DEVICE_CUDA);
 }
 
 }  // namespace
@@ -55,11 +71,8 @@ int32_t via_last_error_code(void) { return last_error_code(); }
 via_status via_device_count(int32_t device_type, int32_t *out_count) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_count", out_count));
-        if (device_type != VIA_DEVICE_CPU && device_type != VIA_DEVICE_CUDA) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "device_type is %d; expected %d (CPU) or %d (CUDA)", device_type,
-                        VIA_DEVICE_CPU, VIA_DEVICE_CUDA);
-        }
-        *out_count = device_type == VIA_DEVICE_CPU ? 1 : 0;
+        VIA_TRY(check_device_type(VIA_ERROR_INVALID_ARGUMENT, device_type));
+        *out_count = device_type == VIA_DEVICE_CPU ? 1 : cuda::device_count();
         return VIA_OK;
     });
 }
@@ -67,9 +80,13 @@ via_status via_device_count(int32_t device_type, int32_t *out_count) {
 via_status via_device_info(int32_t device_type, int32_t device_id, via_device_properties *out_properties) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_properties", out_properties));
-        VIA_TRY(check_host_device("", device_type, device_id));
+        VIA_TRY(cuda::check_any_device("", device_type, device_id));
+        // Pinned and managed memory are kinds of memory, but no devices.
+        VIA_TRY(check_device_type(VIA_ERROR_DEVICE, device_type));
         via_device_properties properties = VIA_DEVICE_PROPERTIES_INIT;
-        VIA_TRY(describe_cpu(&properties));
+        properties.num_threads = num_threads();
+        VIA_TRY(device_type == VIA_DEVICE_CPU ? describe_cpu(&properties)
+                                              : cuda::describe_device(device_id, &properties));
         return write_struct("out_properties", properties, out_properties);
     });
 }
@@ -80,25 +97,25 @@ via_status via_set_num_threads(int32_t count) {
 
 int32_t via_num_threads(void) { return num_threads(); }
 
-via_status via_cuda_warmup(int32_t) {
-    return guarded(__func__, [] { return no_cuda("warming up a device"); });
+via_status via_cuda_warmup(int32_t device_id) {
+    return guarded(__func__, [&] { return cuda::warm_up(device_id); });
 }
 
-via_status via_calibrate(int32_t) {
-    return guarded(__func__, [] { return no_cuda("calibration"); });
+via_status via_calibrate(int32_t device_id) {
+    return guarded(__func__, [&] { return cuda::calibrate(device_id); });
 }
 
 via_status via_calibration_save(const char *path) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("path", path));
-        return no_cuda("calibration");
+        return cuda::save_calibration(path);
     });
 }
 
 via_status via_calibration_load(const char *path) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("path", path));
-        return no_cuda("calibration");
+        return cuda::load_calibration(path);
     });
 }
 
@@ -109,7 +126,12 @@ via_status via_stats(via_stats_info *out_stats) {
         stats.live_arrays = total(Counter::Arrays);
         stats.live_storages = total(Counter::Storages);
         stats.outstanding_exports = total(Counter::Exports);
+        stats.pending_releases = total(Counter::PendingReleases);
         stats.host_bytes = total(Counter::HostBytes);
+        stats.pinned_bytes = total(Counter::PinnedBytes);
+        stats.device_bytes = total(Counter::DeviceBytes);
+        stats.managed_bytes = total(Counter::ManagedBytes);
+        stats.staged_bytes = total(Counter::StagedBytes);
         return write_struct("out_stats", stats, out_stats);
     });
 }

@@ -1,7 +1,8 @@
 #include "core/memory.hpp"
 
 #include "api/guard.hpp"
-#include "core/device.hpp"
+#include "cuda/device.hpp"
+#include "cuda/memory.hpp"
 
 using namespace via;
 
@@ -13,7 +14,7 @@ via_status via_memory_create(int32_t kind, int32_t device_id, via_memory **out_m
                         VIA_MEMORY_MANAGED);
         }
         if (kind != VIA_MEMORY_HOST) {
-            return no_cuda("kind", kind);
+            return cuda::make_cuda_memory(kind, device_id, out_memory);
         }
         VIA_TRY(check_host_device("", VIA_DEVICE_CPU, device_id));
         *out_memory = host_memory();
@@ -28,10 +29,16 @@ via_status via_memory_create_custom(int32_t device_type, int32_t device_id, via_
         VIA_TRY(clear_output("out_memory", out_memory));
         VIA_TRY(require("alloc", reinterpret_cast<void *>(alloc)));
         VIA_TRY(require("free_memory", reinterpret_cast<void *>(free_memory)));
-        VIA_TRY(check_host_device("", device_type, device_id));
-        return make_memory(
-            {{}, device_type, device_id, alloc, alloc_context, free_memory, free_context, release, context},
-            out_memory);
+        VIA_TRY(cuda::check_any_device("", device_type, device_id));
+        const CustomMemory description{{{}, &kCustomHostKind, device_type, device_id},
+                                       alloc,
+                                       alloc_context,
+                                       free_memory,
+                                       free_context,
+                                       release,
+                                       context};
+        return device_type == VIA_DEVICE_CPU ? make_custom_memory(description, out_memory)
+                                             : cuda::make_custom_cuda_memory(description, out_memory);
     });
 }
 
@@ -55,9 +62,6 @@ via_status via_empty(via_memory *memory, int32_t dtype, int32_t ndim, const int6
                      via_array **out_array) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
-        if (stream != nullptr) {
-            return no_cuda("a stream");
-        }
-        return make_empty(memory != nullptr ? memory : host_memory(), dtype, ndim, shape, 0, out_array);
+        return make_empty(memory != nullptr ? memory : host_memory(), dtype, ndim, shape, 0, stream, out_array);
     });
 }

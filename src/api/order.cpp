@@ -1,57 +1,49 @@
+#include "cuda/order.hpp"
 #include "api/guard.hpp"
+#include "cuda/stream.hpp"
 
 using namespace via;
 
-// The shared streams are values to compare with; nothing is behind them in a build without CUDA.
-struct via_stream {
-    intptr_t handle;
-};
+via_stream *via_stream_legacy(void) { return cuda::legacy_stream(); }
 
-namespace {
+via_stream *via_stream_per_thread(void) { return cuda::per_thread_stream(); }
 
-constinit via_stream legacy_stream{1};
-constinit via_stream per_thread_stream{2};
-constinit via_stream no_sync_stream{0};
+via_stream *via_stream_no_sync(void) { return cuda::no_sync_stream(); }
 
-constexpr char kStream[] = "a stream";
-constexpr char kEvent[] = "an event";
-
-}  // namespace
-
-via_stream *via_stream_legacy(void) { return &legacy_stream; }
-
-via_stream *via_stream_per_thread(void) { return &per_thread_stream; }
-
-via_stream *via_stream_no_sync(void) { return &no_sync_stream; }
-
-void via_stream_retain(via_stream *) {}
-
-void via_stream_release(via_stream *) {}
-
-void *via_stream_handle(via_stream *stream) {
-    return stream != nullptr ? reinterpret_cast<void *>(stream->handle) : nullptr;
+void via_stream_retain(via_stream *stream) {
+    if (stream != nullptr) {
+        cuda::retain_stream(stream);
+    }
 }
 
-int32_t via_stream_device_id(via_stream *) { return 0; }
+void via_stream_release(via_stream *stream) {
+    if (stream != nullptr) {
+        cuda::release_stream(stream);
+    }
+}
 
-via_status via_stream_create(int32_t, via_stream **out_stream) {
+void *via_stream_handle(via_stream *stream) { return stream != nullptr ? cuda::native_stream(stream) : nullptr; }
+
+int32_t via_stream_device_id(via_stream *stream) { return stream != nullptr ? cuda::device_of_stream(stream) : 0; }
+
+via_status via_stream_create(int32_t device_id, via_stream **out_stream) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_stream", out_stream));
-        return no_cuda(kStream);
+        return cuda::create_stream(device_id, out_stream);
     });
 }
 
-via_status via_stream_wrap(void *, int32_t, via_stream **out_stream) {
+via_status via_stream_wrap(void *native_stream, int32_t device_id, via_stream **out_stream) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_stream", out_stream));
-        return no_cuda(kStream);
+        return cuda::wrap_stream(native_stream, device_id, out_stream);
     });
 }
 
 via_status via_stream_synchronize(via_stream *stream) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("stream", stream));
-        return no_cuda(kStream);
+        return cuda::synchronize_stream(stream);
     });
 }
 
@@ -59,18 +51,18 @@ via_status via_stream_query(via_stream *stream, int32_t *out_done) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_done", out_done));
         VIA_TRY(require("stream", stream));
-        return no_cuda(kStream);
+        return cuda::query_stream(stream, out_done);
     });
 }
 
-via_status via_stream_set_current(int32_t, via_stream *) {
-    return guarded(__func__, [] { return no_cuda(kStream); });
+via_status via_stream_set_current(int32_t device_id, via_stream *stream) {
+    return guarded(__func__, [&] { return cuda::set_current_stream(device_id, stream); });
 }
 
-via_status via_stream_current(int32_t, via_stream **out_stream) {
+via_status via_stream_current(int32_t device_id, via_stream **out_stream) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_stream", out_stream));
-        return no_cuda(kStream);
+        return cuda::current_stream(device_id, out_stream);
     });
 }
 
@@ -78,35 +70,43 @@ via_status via_stream_wait(via_stream *stream, via_event *marker) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("stream", stream));
         VIA_TRY(require("marker", marker));
-        return no_cuda(kStream);
+        return cuda::make_stream_wait(stream, marker);
     });
 }
 
-via_status via_event_create(int32_t, via_event **out_event) {
+via_status via_event_create(int32_t device_id, via_event **out_event) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_event", out_event));
-        return no_cuda(kEvent);
+        return cuda::create_event(device_id, out_event);
     });
 }
 
-via_status via_event_wrap(void *, int32_t, via_event **out_event) {
+via_status via_event_wrap(void *native_event, int32_t device_id, via_event **out_event) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_event", out_event));
-        return no_cuda(kEvent);
+        return cuda::wrap_event(native_event, device_id, out_event);
     });
 }
 
-void via_event_retain(via_event *) {}
+void via_event_retain(via_event *marker) {
+    if (marker != nullptr) {
+        cuda::retain_event(marker);
+    }
+}
 
-void via_event_release(via_event *) {}
+void via_event_release(via_event *marker) {
+    if (marker != nullptr) {
+        cuda::release_event(marker);
+    }
+}
 
-void *via_event_handle(via_event *) { return nullptr; }
+void *via_event_handle(via_event *marker) { return marker != nullptr ? cuda::native_event(marker) : nullptr; }
 
 via_status via_event_record(via_event *marker, via_stream *stream) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("marker", marker));
         VIA_TRY(require("stream", stream));
-        return no_cuda(kEvent);
+        return cuda::record_event(marker, stream);
     });
 }
 
@@ -114,14 +114,14 @@ via_status via_event_query(via_event *marker, int32_t *out_done) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_done", out_done));
         VIA_TRY(require("marker", marker));
-        return no_cuda(kEvent);
+        return cuda::query_event(marker, out_done);
     });
 }
 
 via_status via_event_synchronize(via_event *marker) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("marker", marker));
-        return no_cuda(kEvent);
+        return cuda::synchronize_event(marker);
     });
 }
 
@@ -129,7 +129,7 @@ via_status via_array_record_stream(via_array *array, via_stream *stream) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("array", array));
         VIA_TRY(require("stream", stream));
-        return no_cuda(kStream);
+        return cuda::record_use(array, stream);
     });
 }
 
@@ -137,6 +137,6 @@ via_status via_array_set_ready(via_array *array, via_stream *stream) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("array", array));
         VIA_TRY(require("stream", stream));
-        return no_cuda(kStream);
+        return cuda::record_ready(array, stream);
     });
 }

@@ -1,35 +1,35 @@
+#include "core/task.hpp"
 #include "api/guard.hpp"
+#include "copy/batch.hpp"
+#include "cuda/order.hpp"
 
 using namespace via;
 
-// Tasks and batches run on streams: without CUDA none can be made, so that there is none to act on.
-
-namespace {
-
-constexpr char kTask[] = "a task";
-constexpr char kBatch[] = "a batch of copies";
-
-template <class Handle>
-Status refuse(const char *function, const char *argument, Handle *handle, const char *what) {
-    return guarded(function, [&]() -> Status {
-        VIA_TRY(require(argument, handle));
-        return no_cuda(what);
-    });
+void via_task_retain(via_task *task) {
+    if (task != nullptr) {
+        retain_task(task);
+    }
 }
 
-}  // namespace
+void via_task_release(via_task *task) {
+    if (task != nullptr) {
+        release_task(task);
+    }
+}
 
-void via_task_retain(via_task *) {}
-
-void via_task_release(via_task *) {}
-
-via_status via_task_wait(via_task *task) { return refuse(__func__, "task", task, kTask); }
+via_status via_task_wait(via_task *task) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("task", task));
+        return wait_for_task(task);
+    });
+}
 
 via_status via_task_poll(via_task *task, int32_t *out_done) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_done", out_done));
         VIA_TRY(require("task", task));
-        return no_cuda(kTask);
+        *out_done = task_ended(task) ? 1 : 0;
+        return VIA_OK;
     });
 }
 
@@ -38,41 +38,79 @@ via_status via_task_progress(via_task *task, int64_t *out_done, int64_t *out_tot
         VIA_TRY(clear_output("out_done", out_done));
         VIA_TRY(clear_output("out_total", out_total));
         VIA_TRY(require("task", task));
-        return no_cuda(kTask);
+        task_progress(task, out_done, out_total);
+        return VIA_OK;
     });
 }
 
-via_status via_task_cancel(via_task *task) { return refuse(__func__, "task", task, kTask); }
+via_status via_task_cancel(via_task *task) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("task", task));
+        cancel_task(task);
+        return VIA_OK;
+    });
+}
 
-via_status via_task_join(via_task *task, via_stream *) { return refuse(__func__, "task", task, kTask); }
+via_status via_task_join(via_task *task, via_stream *stream) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("task", task));
+        const MarkHolder mark(task_mark(task));
+        VIA_TRY(cuda::join(stream, mark.get()));
+        return task_failure(task);
+    });
+}
 
-via_status via_task_on_complete(via_task *task, via_complete_fn, void *) {
-    return refuse(__func__, "task", task, kTask);
+via_status via_task_on_complete(via_task *task, via_complete_fn complete, void *context) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("task", task));
+        if (complete == nullptr) {
+            return require("complete", nullptr);
+        }
+        return on_task_complete(task, complete, context);
+    });
 }
 
 via_status via_batch_create(via_batch **out_batch) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_batch", out_batch));
-        return no_cuda(kBatch);
+        return make_batch(out_batch);
     });
 }
 
-void via_batch_retain(via_batch *) {}
-
-void via_batch_release(via_batch *) {}
-
-via_status via_batch_add(via_batch *batch, via_array *, via_array *) {
-    return refuse(__func__, "batch", batch, kBatch);
+void via_batch_retain(via_batch *batch) {
+    if (batch != nullptr) {
+        retain_batch(batch);
+    }
 }
 
-int64_t via_batch_size(via_batch *) { return 0; }
+void via_batch_release(via_batch *batch) {
+    if (batch != nullptr) {
+        release_batch(batch);
+    }
+}
 
-via_status via_batch_run(via_batch *batch, via_stream *) { return refuse(__func__, "batch", batch, kBatch); }
+via_status via_batch_add(via_batch *batch, via_array *dst, via_array *src) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("batch", batch));
+        VIA_TRY(require("dst", dst));
+        VIA_TRY(require("src", src));
+        return add_to_batch(batch, dst, src);
+    });
+}
 
-via_status via_batch_submit(via_batch *batch, via_stream *, via_task **out_task) {
+int64_t via_batch_size(via_batch *batch) { return batch != nullptr ? batch_size(batch) : 0; }
+
+via_status via_batch_run(via_batch *batch, via_stream *stream) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("batch", batch));
+        return run_batch(batch, stream);
+    });
+}
+
+via_status via_batch_submit(via_batch *batch, via_stream *stream, via_task **out_task) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_task", out_task));
         VIA_TRY(require("batch", batch));
-        return no_cuda(kBatch);
+        return submit_batch(batch, stream, out_task);
     });
 }

@@ -1,8 +1,9 @@
 #include "api/guard.hpp"
 #include "core/array.hpp"
-#include "core/device.hpp"
 #include "core/host_probe.hpp"
 #include "core/structs.hpp"
+#include "cuda/device.hpp"
+#include "cuda/place.hpp"
 
 using namespace via;
 
@@ -28,13 +29,59 @@ Status check_readable(via_array *array) {
     return VIA_OK;
 }
 
+// An address that no device knows is the host's.
+void detect(via_array *array) {
+    const cuda::Place place = array->size > 0 ? cuda::find_place(array->data) : cuda::Place{};
+    if (place.known) {
+        array->device_type = place.device_type;
+        array->device_id = place.device_id;
+    }
+}
+
+// Host memory that was only found to be nobody else's may be no memory at all.
+Status check_memory(via_array *array, int32_t flags, bool probe) {
+    if (array->device_type == VIA_DEVICE_CPU) {
+        return probe ? check_readable(array) : VIA_OK;
+    }
+    return (flags & VIA_WRAP_UNCHECKED) != 0 ? VIA_OK : cuda::check_place("", array);
+}
+
 // The disposal is set last: until then a failure must not release what it did not take.
-Status wrap_probed(const ArraySpec &spec, const Disposal &disposal, via_array **out_array) {
+Status wrap_checked(const ArraySpec &spec, bool detected, int32_t flags, const Disposal &disposal,
+                    via_array **out_array) {
     ArrayHolder array;
     VIA_TRY(make_array(spec, Disposal{}, array.out()));
-    VIA_TRY(check_readable(array.get()));
+    if (detected) {
+        detect(array.get());
+    }
+    VIA_TRY(check_memory(array.get(), flags, detected || (flags & VIA_WRAP_PROBE) != 0));
     array.get()->storage->disposal = disposal;
     *out_array = array.give();
+    return VIA_OK;
+}
+
+// For memory that CUDA knows; pages of the host that were registered may be read-only all the same.
+void describe_place(const void *address, const cuda::Place &place, via_pointer_info *info) {
+    info->device_type = place.device_type;
+    info->device_id = place.device_id;
+    info->read_only = place.read_only ? 1 : 0;
+    info->base_address = place.base;
+    info->nbytes = place.nbytes;
+    HostMapping mapping{};
+    if (place.device_type == VIA_DEVICE_CUDA_HOST && find_host_mapping(address, &mapping) && !mapping.writable) {
+        info->read_only = 1;
+    }
+}
+
+Status describe_host(const void *address, via_pointer_info *info) {
+    HostMapping mapping{};
+    if (!find_host_mapping(address, &mapping) || !mapping.readable) {
+        return fail(VIA_ERROR_POINTER, "address %p is no memory that can be read", address);
+    }
+    info->device_type = VIA_DEVICE_CPU;
+    info->read_only = mapping.writable ? 0 : 1;
+    info->base_address = mapping.base;
+    info->nbytes = mapping.nbytes;
     return VIA_OK;
 }
 
@@ -49,9 +96,9 @@ via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *s
             return fail(VIA_ERROR_INVALID_ARGUMENT, "flags is 0x%x; expected VIA_WRAP_... only",
                         static_cast<unsigned>(flags));
         }
-        const bool detect = device_type == VIA_DEVICE_ANY || (flags & VIA_WRAP_DETECT) != 0;
-        if (!detect) {
-            VIA_TRY(check_host_device("", device_type, device_id));
+        const bool detected = device_type == VIA_DEVICE_ANY || (flags & VIA_WRAP_DETECT) != 0;
+        if (!detected) {
+            VIA_TRY(cuda::check_any_device("", device_type, device_id));
         }
         const ArraySpec spec{.data = address,
                              .dtype = dtype,
@@ -61,11 +108,13 @@ via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *s
                              .unit = strides == nullptr                     ? StrideUnit::RowMajor
                                      : (flags & VIA_WRAP_BYTE_STRIDES) != 0 ? StrideUnit::Bytes
                                                                             : StrideUnit::Elements,
+                             .device_type = detected ? VIA_DEVICE_CPU : device_type,
+                             .device_id = detected ? 0 : device_id,
                              .flags = (flags & VIA_WRAP_READ_ONLY) != 0 ? VIA_ARRAY_READ_ONLY : 0};
         const Disposal disposal = loan(release, context);
-        // An address that no device knows is host memory only if it is memory at all.
-        const bool probe = detect || (flags & VIA_WRAP_PROBE) != 0;
-        return probe ? wrap_probed(spec, disposal, out_array) : make_array(spec, disposal, out_array);
+        const bool trusted = !detected && device_type == VIA_DEVICE_CPU && (flags & VIA_WRAP_PROBE) == 0;
+        return trusted ? make_array(spec, disposal, out_array)
+                       : wrap_checked(spec, detected, flags, disposal, out_array);
     });
 }
 
@@ -84,15 +133,13 @@ void via_array_release(via_array *array) {
 via_status via_pointer_query(const void *address, via_pointer_info *out_info) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_info", out_info));
-        HostMapping mapping{};
-        if (!find_host_mapping(address, &mapping) || !mapping.readable) {
-            return fail(VIA_ERROR_POINTER, "address %p is no memory that can be read", address);
-        }
         via_pointer_info info = VIA_POINTER_INFO_INIT;
-        info.device_type = VIA_DEVICE_CPU;
-        info.read_only = mapping.writable ? 0 : 1;
-        info.base_address = mapping.base;
-        info.nbytes = mapping.nbytes;
+        const cuda::Place place = cuda::find_place(address);
+        if (place.known) {
+            describe_place(address, place, &info);
+        } else {
+            VIA_TRY(describe_host(address, &info));
+        }
         return write_struct("out_info", info, out_info);
     });
 }

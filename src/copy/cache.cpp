@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdio>
 
-#include "copy/small_file.hpp"
+#include "core/small_file.hpp"
 
 namespace via {
 namespace {

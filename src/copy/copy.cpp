@@ -1,9 +1,11 @@
 #include "copy/copy.hpp"
 
+#include "copy/batch.hpp"
 #include "copy/check.hpp"
+#include "copy/device_copy.hpp"
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
-#include "copy/tail.hpp"
+#include "cuda/device.hpp"
 
 namespace via {
 namespace {
@@ -20,20 +22,33 @@ Status check_arrays(via_array *dst, via_array *src) {
     return check_writable(dst);
 }
 
-void run_copy(Plan *plan) {
-    choose_route(plan);
-    run_plan(*plan);
-    if (plan->tail_bits != 0) [[unlikely]] {
-        copy_tail(plan->dst + plan->run, plan->src + plan->run, plan->tail_bits);
+bool are_plain(via_array *dst, via_array *src) { return is_plain(dst) && is_plain(src); }
+
+// All that copy_array_async refuses.
+Status check_async(via_array *dst, via_array *src, via_stream *stream) {
+    VIA_TRY(check_arrays(dst, src));
+    if (dst->size == 0) {
+        return cuda::need("a stream");
     }
+    Plan plan;
+    VIA_TRY(prepare(dst, src, &plan));
+    cuda::Transfer transfer;
+    VIA_TRY(make_transfer(plan, dst, src, Ask::Always, &transfer));
+    return check_copy_on(plan, transfer, stream);
 }
 
 }  // namespace
 
 Status check_copy(via_array *dst, via_array *src) {
     VIA_TRY(check_arrays(dst, src));
+    if (dst->size == 0) {
+        return VIA_OK;
+    }
     Plan plan;
-    return dst->size == 0 ? VIA_OK : prepare(dst, src, &plan);
+    VIA_TRY(prepare(dst, src, &plan));
+    cuda::Transfer transfer;
+    VIA_TRY(make_transfer(plan, dst, src, Ask::Never, &transfer));
+    return check_devices(plan, transfer);
 }
 
 Status copy_array(via_array *dst, via_array *src) {
@@ -43,20 +58,56 @@ Status copy_array(via_array *dst, via_array *src) {
     }
     Plan plan;
     VIA_TRY(prepare(dst, src, &plan));
+    if (!are_plain(dst, src)) {
+        cuda::Transfer transfer;
+        VIA_TRY(make_transfer(plan, dst, src, Ask::Large, &transfer));
+        return copy_now(&plan, transfer);
+    }
+    VIA_TRY(await_arrays(dst, src));
     run_copy(&plan);
     return VIA_OK;
 }
 
-Status copy_bytes(void *dst, const void *src, int64_t nbytes) {
+Status copy_array_async(via_array *dst, via_array *src, via_stream *stream) {
+    VIA_TRY(check_arrays(dst, src));
+    if (dst->size == 0) {
+        return cuda::need("a stream");
+    }
+    Plan plan;
+    VIA_TRY(prepare(dst, src, &plan));
+    cuda::Transfer transfer;
+    VIA_TRY(make_transfer(plan, dst, src, Ask::Always, &transfer));
+    return copy_on(&plan, transfer, stream);
+}
+
+Status copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs, via_stream *stream) {
+    for (int32_t i = 0; i < count; ++i) {
+        VIA_TRY(name_entry(i, count, check_async(dsts[i], srcs[i], stream)));
+    }
+    for (int32_t i = 0; i < count; ++i) {
+        VIA_TRY(name_entry(i, count, copy_array_async(dsts[i], srcs[i], stream)));
+    }
+    return VIA_OK;
+}
+
+Status copy_bytes(void *dst, const void *src, int64_t nbytes, via_stream *stream) {
     if (nbytes < 0) {
         return fail(VIA_ERROR_INVALID_ARGUMENT, "nbytes is %lld; expected 0 or more", static_cast<long long>(nbytes));
     }
     if (nbytes == 0) {
-        return VIA_OK;
+        return stream != nullptr ? cuda::need("a stream") : VIA_OK;
     }
     Plan plan;
     normalise_bytes(dst, src, nbytes, &plan);
     VIA_TRY(check_mutual_overlap(plan));
+    cuda::Transfer transfer{dst, src, nbytes, {}, {}, nullptr, nullptr};
+    VIA_TRY(cuda::find_raw_sides(&transfer));
+    if (stream != nullptr) {
+        return copy_on(&plan, transfer, stream);
+    }
+    if (transfer.dst_side.device_type != VIA_DEVICE_CPU || transfer.src_side.device_type != VIA_DEVICE_CPU) {
+        return copy_now(&plan, transfer);
+    }
     run_copy(&plan);
     return VIA_OK;
 }

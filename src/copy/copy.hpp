@@ -1,29 +1,51 @@
-// Copies and fills between host arrays: what the API layer calls.
+// Copies and fills of arrays and of raw memory, wherever it is: what the API layer calls.
+//
+// What is refused has not been touched. Strided copies and fills are the host's, for memory that it can reach.
 #pragma once
 
 #include <cstdint>
 
 #include "core/array.hpp"
+#include "core/mark.hpp"
 #include "core/status.hpp"
+#include "core/thread_count.hpp"
 
 namespace via {
 
 // VIA_OK if `src` can be copied to `dst`: shapes, dtypes, read-only, overlap. Touches no element.
 VIA_NODISCARD Status check_copy(via_array *dst, via_array *src);
 
+// Any two arrays; after the legacy stream's work where memory of CUDA's has a part, and when both are ready.
 VIA_NODISCARD Status copy_array(via_array *dst, via_array *src);
 
-// `element` is one element's bytes; nullptr for zeros.
+// In stream order; nullptr means the legacy stream. See via_copy_async.
+VIA_NODISCARD Status copy_array_async(via_array *dst, via_array *src, via_stream *stream);
+
+// The same for pairs that do not overlap one another; all are checked before the first is touched.
+VIA_NODISCARD Status copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs, via_stream *stream);
+
+// As a task; nullptr and no_sync: after no stream. See via_copy_submit.
+VIA_NODISCARD Status submit_copy(via_array *dst, via_array *src, via_stream *stream, via_task **out_task);
+
+// The parts of submit_copy, for tasks that are made of several copies. First the check, which also refuses what no
+// task can do; then the gate, retained for the caller, nullptr if there is nothing to wait for; then, in TaskWork::run,
+// the copy itself, which waits for and marks nothing; `done_before` is the task's progress so far.
+VIA_NODISCARD Status check_task_copy(via_array *dst, via_array *src);
+VIA_NODISCARD Status gate_of_copy(via_array *dst, via_array *src, via_stream *stream, Mark **out_gate);
+VIA_NODISCARD Status copy_in_task(via_array *dst, via_array *src, int64_t done_before, via_task *task, Mark **out_mark);
+// True if copy_in_task only hands work over to a device.
+bool is_immediate_copy(via_array *dst, via_array *src);
+
+// `element` is one element's bytes; nullptr for zeros. Returns when done.
 VIA_NODISCARD Status fill_array(via_array *dst, const void *element);
 
-// Between two host addresses that do not overlap.
-VIA_NODISCARD Status copy_bytes(void *dst, const void *src, int64_t nbytes);
+// The same in stream order; nullptr means the legacy stream. The element has been read on return.
+VIA_NODISCARD Status fill_array_async(via_array *dst, const void *element, via_stream *stream);
+
+// Between two addresses of any memory that do not overlap. `stream` nullptr: as copy_array, else as copy_array_async.
+VIA_NODISCARD Status copy_bytes(void *dst, const void *src, int64_t nbytes, via_stream *stream);
 
 // The plan of a copy as text; at most `capacity` bytes with the ending 0, the whole length to *out_length.
 VIA_NODISCARD Status explain_copy(via_array *dst, via_array *src, int64_t capacity, char *text, int64_t *out_length);
-
-// Threads that one copy may use, the caller's included.
-int32_t num_threads();
-VIA_NODISCARD Status set_num_threads(int32_t count);
 
 }  // namespace via

@@ -5,8 +5,10 @@
 
 #include "copy/check.hpp"
 #include "copy/copy.hpp"
+#include "copy/device_copy.hpp"
 #include "copy/kernels.hpp"
 #include "copy/plan.hpp"
+#include "cuda/device.hpp"
 
 namespace via {
 namespace {
@@ -71,6 +73,32 @@ void describe_plan(const Plan &plan, Text *text) {
     text->add("bytes: %lld, each moved once\n", static_cast<long long>(plan.nbytes));
 }
 
+void describe_transfer(const cuda::Transfer &transfer, Text *text) {
+    constexpr int64_t kRoom = 256;
+    char route[kRoom];
+    cuda::describe_transfer(transfer, kRoom, route);
+    text->add("route: %s\n", route);
+    text->add("element: %lld bytes adjacent in both\n", static_cast<long long>(transfer.nbytes));
+    text->add("bytes: %lld, each moved once\n", static_cast<long long>(transfer.nbytes));
+}
+
+Status describe_copy(via_array *dst, via_array *src, Text *text) {
+    Plan plan;
+    VIA_TRY(normalise_copy(dst, src, &plan));
+    if (!is_plain(dst) || !is_plain(src)) {
+        VIA_TRY(cuda::need("this copy"));
+        cuda::Transfer transfer;
+        VIA_TRY(make_transfer(plan, dst, src, Ask::Large, &transfer));
+        if (!is_for_host(plan, transfer)) {
+            describe_transfer(transfer, text);
+            return VIA_OK;
+        }
+    }
+    choose_route(&plan);
+    describe_plan(plan, text);
+    return VIA_OK;
+}
+
 }  // namespace
 
 Status explain_copy(via_array *dst, via_array *src, int64_t capacity, char *text, int64_t *out_length) {
@@ -79,10 +107,7 @@ Status explain_copy(via_array *dst, via_array *src, int64_t capacity, char *text
     if (dst->size == 0) {
         description.add("route: none, there are no elements\n");
     } else {
-        Plan plan;
-        VIA_TRY(normalise_copy(dst, src, &plan));
-        choose_route(&plan);
-        describe_plan(plan, &description);
+        VIA_TRY(describe_copy(dst, src, &description));
     }
     *out_length = description.length();
     return VIA_OK;

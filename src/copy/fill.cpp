@@ -3,9 +3,11 @@
 
 #include "copy/check.hpp"
 #include "copy/copy.hpp"
+#include "copy/device_copy.hpp"
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
 #include "copy/tail.hpp"
+#include "cuda/device.hpp"
 
 namespace via {
 namespace {
@@ -32,17 +34,65 @@ Status make_pattern(via_array *dst, const char *element, Pattern *pattern) {
     return VIA_OK;
 }
 
-Status run_fill(via_array *dst, const char *element, int64_t group_bits) {
+// A fill in normal form, and all that it needs.
+struct Prepared {
     Plan plan;
-    VIA_TRY(normalise_fill(dst, element, group_bits, &plan));
-    VIA_TRY(check_self_overlap(plan));
+    Pattern pattern;
+    const char *element;  // the group of elements that is repeated; nullptr for zeros
+};
+
+Status prepare(via_array *dst, const char *element, Prepared *out) {
+    out->element = element;
+    int64_t group_bits = 0;
+    if (dst->is_packed()) {
+        VIA_TRY(make_pattern(dst, element, &out->pattern));
+        out->element = out->pattern.bytes;
+        group_bits = out->pattern.bits;
+    }
+    VIA_TRY(normalise_fill(dst, out->element, group_bits, &out->plan));
+    return check_self_overlap(out->plan);
+}
+
+void run_fill(Prepared *prepared) {
+    Plan &plan = prepared->plan;
     choose_route(&plan);
     run_plan(plan);
     if (plan.tail_bits != 0) {
-        copy_tail(plan.dst + plan.nbytes - (plan.tail_bits + 7) / 8, element, plan.tail_bits);
+        copy_tail(plan.dst + plan.nbytes - (plan.tail_bits + 7) / 8, prepared->element, plan.tail_bits);
     }
+}
+
+bool is_adjacent_fill(const Plan &plan) {
+    return plan.tail_bits == 0 && (plan.ndim == 0 || (plan.ndim == 1 && plan.axes[0].dst_step == plan.run));
+}
+
+cuda::Fill fill_of(via_array *dst, const Prepared &prepared, const cuda::Side &side) {
+    const Plan &plan = prepared.plan;
+    return {plan.dst, plan.ndim == 0 ? 1 : plan.axes[0].extent, plan.run, prepared.element, side, dst};
+}
+
+Status check_device_fill(const Plan &plan, const cuda::Side &side) {
+    if (side.device_type != VIA_DEVICE_CUDA || is_adjacent_fill(plan)) {
+        return VIA_OK;
+    }
+    return fail(VIA_ERROR_UNSUPPORTED,
+                "a strided fill on a device: %d loops over runs of %lld bytes; expected a dst "
+                "whose elements are adjacent and come in whole bytes",
+                plan.ndim, static_cast<long long>(plan.run));
+}
+
+bool is_for_host(const Plan &plan, const cuda::Side &side, bool has_stream) {
+    return side.device_type == VIA_DEVICE_CPU || !is_adjacent_fill(plan) ||
+           (side.device_type == VIA_DEVICE_CUDA_HOST && !has_stream);
+}
+
+Status fill_on_host(via_array *dst, Prepared *prepared) {
+    VIA_TRY(await_arrays(dst, nullptr));
+    run_fill(prepared);
     return VIA_OK;
 }
+
+constexpr char kHostFill[] = "a fill by the host";
 
 }  // namespace
 
@@ -51,12 +101,35 @@ Status fill_array(via_array *dst, const void *element) {
     if (dst->size == 0) {
         return VIA_OK;
     }
-    if (!dst->is_packed()) {
-        return run_fill(dst, static_cast<const char *>(element), 0);
+    Prepared prepared;
+    VIA_TRY(prepare(dst, static_cast<const char *>(element), &prepared));
+    const cuda::Side side{dst->device_type, dst->device_id};
+    VIA_TRY(check_device_fill(prepared.plan, side));
+    if (!is_for_host(prepared.plan, side, false)) {
+        return cuda::fill_now(fill_of(dst, prepared, side));
     }
-    Pattern pattern;
-    VIA_TRY(make_pattern(dst, static_cast<const char *>(element), &pattern));
-    return run_fill(dst, pattern.bytes, pattern.bits);
+    if (!is_plain(dst)) {
+        VIA_TRY(await_stream(nullptr, kHostFill));
+    }
+    return fill_on_host(dst, &prepared);
+}
+
+Status fill_array_async(via_array *dst, const void *element, via_stream *stream) {
+    VIA_TRY(check_writable(dst));
+    if (dst->size == 0) {
+        return cuda::need("a stream");
+    }
+    Prepared prepared;
+    VIA_TRY(prepare(dst, static_cast<const char *>(element), &prepared));
+    cuda::Transfer transfer;
+    VIA_TRY(make_transfer(prepared.plan, dst, dst, Ask::Always, &transfer));
+    const cuda::Side side = transfer.dst_side;
+    VIA_TRY(check_device_fill(prepared.plan, side));
+    if (!is_for_host(prepared.plan, side, true)) {
+        return cuda::fill_on(fill_of(dst, prepared, side), stream);
+    }
+    VIA_TRY(await_stream(stream, kHostFill));
+    return fill_on_host(dst, &prepared);
 }
 
 }  // namespace via

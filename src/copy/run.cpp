@@ -4,7 +4,7 @@
 
 #include "copy/elements.hpp"
 #include "copy/kernels.hpp"
-#include "copy/thread_pool.hpp"
+#include "core/thread_pool.hpp"
 
 namespace via {
 namespace {

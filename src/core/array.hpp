@@ -1,6 +1,7 @@
 // The array: a view of memory, and a share in the storage that keeps the memory alive.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "core/dtype.hpp"
@@ -18,11 +19,14 @@ struct Disposal {
     int64_t nbytes;                         // of an allocation
 };
 
+class Order;  // what is known of work that runs behind: core/order.hpp
+
 // How many still use the memory: arrays, so also their exports. It sits at the front of the block of the array that
 // made it, and its views keep that block.
 struct Storage {
     ReferenceCount references;
     Disposal disposal;
+    std::atomic<Order *> order{nullptr};
 };
 
 // Strides inside the library are "steps": bytes for elements of whole bytes, elements for packed narrower ones. Every
@@ -109,6 +113,12 @@ int64_t item_bits_of(int32_t dtype, int32_t flags);
 Disposal loan(via_release_fn release, void *context);
 
 void destroy_array(via_array *array);
+
+// The end of a storage: nobody uses its memory any more.
+void dispose(const Disposal &disposal);
+
+// One owner less; whoever holds a storage without an array has called references.retain().
+void release_storage(Storage *storage);
 
 inline void retain_array(via_array *array) { array->references.retain(); }
 

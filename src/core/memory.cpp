@@ -14,8 +14,6 @@ namespace {
 
 constexpr int64_t kHugePage = int64_t{1} << 21;
 
-constinit via_memory the_host_memory{{}, VIA_DEVICE_CPU, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
-
 // Large blocks start at a huge page, so that the kernel can fill them with a few faults instead of thousands.
 void *allocate_host(int64_t nbytes) {
     const bool large = nbytes >= 2 * kHugePage;
@@ -37,20 +35,81 @@ void free_host(const Disposal &disposal) {
     std::free(disposal.address);
 }
 
+Status allocate_from_host(via_memory *memory, int64_t nbytes, via_stream *stream, Disposal *out_disposal) {
+    VIA_TRY(refuse_stream(stream, "host memory"));
+    *out_disposal = {free_host, nullptr, memory, nullptr, nbytes};
+    if (nbytes > 0) {
+        out_disposal->address = allocate_host(nbytes);
+        if (out_disposal->address == nullptr) {
+            return fail(VIA_ERROR_OUT_OF_MEMORY, "no host memory for %lld bytes", static_cast<long long>(nbytes));
+        }
+    }
+    count(Counter::HostBytes, nbytes);
+    return VIA_OK;
+}
+
 void free_custom(const Disposal &disposal) {
-    auto *memory = static_cast<via_memory *>(disposal.context);
+    auto *memory = static_cast<CustomMemory *>(disposal.context);
     if (disposal.address != nullptr) {
-        const CallbackScope scope;
-        memory->free_memory(disposal.address, disposal.nbytes, nullptr, memory->free_context);
+        call_free(memory, disposal.address, disposal.nbytes, nullptr);
     }
     release_memory(memory);
 }
 
-Status allocate_custom(via_memory *memory, int64_t nbytes, void **out_address) {
+Status allocate_custom(via_memory *memory, int64_t nbytes, via_stream *stream, Disposal *out_disposal) {
+    VIA_TRY(refuse_stream(stream, "host memory"));
+    auto *custom = static_cast<CustomMemory *>(memory);
+    *out_disposal = {free_custom, nullptr, custom, nullptr, nbytes};
+    if (nbytes > 0) {
+        VIA_TRY(call_alloc(custom, nbytes, nullptr, &out_disposal->address));
+    }
+    retain_memory(memory);
+    return VIA_OK;
+}
+
+constexpr MemoryKind kHostKind{allocate_from_host, nullptr, nullptr};
+
+constinit via_memory the_host_memory{{}, &kHostKind, VIA_DEVICE_CPU, 0};
+
+// The disposal is set last: until then a failure leaves it to the caller.
+Status make_array_on(via_memory *memory, const ArraySpec &spec, const Disposal &disposal, via_array **out_array) {
+    ArrayHolder array;
+    VIA_TRY(make_array(spec, Disposal{}, array.out()));
+    if (memory->kind->finish != nullptr) {
+        VIA_TRY(memory->kind->finish(disposal, array.get()));
+    }
+    array.get()->storage->disposal = disposal;
+    *out_array = array.give();
+    return VIA_OK;
+}
+
+}  // namespace
+
+const MemoryKind kCustomHostKind{allocate_custom, nullptr, destroy_custom};
+
+via_memory *host_memory() { return &the_host_memory; }
+
+Status make_custom_memory(const CustomMemory &description, via_memory **out_memory) {
+    auto *memory =
+        new (std::nothrow) CustomMemory{{{}, description.kind, description.device_type, description.device_id},
+                                        description.alloc,
+                                        description.alloc_context,
+                                        description.free_memory,
+                                        description.free_context,
+                                        description.release,
+                                        description.context};
+    if (memory == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(CustomMemory));
+    }
+    *out_memory = memory;
+    return VIA_OK;
+}
+
+Status call_alloc(CustomMemory *memory, int64_t nbytes, void *stream, void **out_address) {
     int32_t failure = 0;
     {
         const CallbackScope scope;
-        failure = memory->alloc(nbytes, kAlignment, nullptr, memory->alloc_context, out_address);
+        failure = memory->alloc(nbytes, kAlignment, stream, memory->alloc_context, out_address);
     }
     if (failure != 0) {
         return fail_with_code(VIA_ERROR_CALLBACK, failure, "the allocator returned %d for %lld bytes; expected 0",
@@ -63,75 +122,49 @@ Status allocate_custom(via_memory *memory, int64_t nbytes, void **out_address) {
     return VIA_OK;
 }
 
-Status allocate(via_memory *memory, int64_t nbytes, Disposal *out_disposal) {
-    if (memory->alloc != nullptr) {
-        *out_disposal = {free_custom, nullptr, memory, nullptr, nbytes};
-        if (nbytes > 0) {
-            VIA_TRY(allocate_custom(memory, nbytes, &out_disposal->address));
-        }
-        retain_memory(memory);
-        return VIA_OK;
-    }
-    *out_disposal = {free_host, nullptr, memory, nullptr, nbytes};
-    if (nbytes > 0) {
-        out_disposal->address = allocate_host(nbytes);
-        if (out_disposal->address == nullptr) {
-            return fail(VIA_ERROR_OUT_OF_MEMORY, "no host memory for %lld bytes", static_cast<long long>(nbytes));
-        }
-    }
-    count(Counter::HostBytes, nbytes);
-    return VIA_OK;
+void call_free(CustomMemory *memory, void *address, int64_t nbytes, void *stream) {
+    const CallbackScope scope;
+    memory->free_memory(address, nbytes, stream, memory->free_context);
 }
 
-}  // namespace
-
-via_memory *host_memory() { return &the_host_memory; }
-
-Status make_memory(const via_memory &description, via_memory **out_memory) {
-    auto *memory = new (std::nothrow) via_memory{{},
-                                                 description.device_type,
-                                                 description.device_id,
-                                                 description.alloc,
-                                                 description.alloc_context,
-                                                 description.free_memory,
-                                                 description.free_context,
-                                                 description.release,
-                                                 description.context};
-    if (memory == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(via_memory));
-    }
-    *out_memory = memory;
-    return VIA_OK;
-}
-
-void retain_memory(via_memory *memory) {
-    if (memory != &the_host_memory) {
-        memory->references.retain();
-    }
-}
-
-void release_memory(via_memory *memory) {
-    if (memory == &the_host_memory || !memory->references.release()) {
-        return;
-    }
-    const via_release_fn release = memory->release;
-    void *context = memory->context;
-    delete memory;
+void destroy_custom(via_memory *memory) {
+    auto *custom = static_cast<CustomMemory *>(memory);
+    const via_release_fn release = custom->release;
+    void *context = custom->context;
+    delete custom;
     if (release != nullptr) {
         const CallbackScope scope;
         release(context);
     }
 }
 
+void retain_memory(via_memory *memory) {
+    if (memory->kind->destroy != nullptr) {
+        memory->references.retain();
+    }
+}
+
+void release_memory(via_memory *memory) {
+    if (memory->kind->destroy != nullptr && memory->references.release()) {
+        memory->kind->destroy(memory);
+    }
+}
+
+Status refuse_stream(via_stream *stream, const char *what) {
+    return stream == nullptr ? VIA_OK
+                             : fail(VIA_ERROR_INVALID_ARGUMENT,
+                                    "stream is given; expected NULL for %s, which no stream orders", what);
+}
+
 Status make_empty(via_memory *memory, int32_t dtype, int32_t ndim, const int64_t *shape, int32_t flags,
-                  via_array **out_array) {
+                  via_stream *stream, via_array **out_array) {
     int64_t size = 0;
     VIA_TRY(check_shape(dtype, ndim, shape, flags, &size));
     // No overflow: check_shape has multiplied the same numbers.
     const int64_t bits = item_bits_of(dtype, flags);
     const int64_t nbytes = bits % 8 == 0 ? size * (bits / 8) : (size * bits + 7) / 8;
     Disposal disposal{};
-    VIA_TRY(allocate(memory, nbytes, &disposal));
+    VIA_TRY(memory->kind->allocate(memory, nbytes, stream, &disposal));
     const ArraySpec spec{.data = disposal.address,
                          .dtype = dtype,
                          .ndim = ndim,
@@ -139,7 +172,7 @@ Status make_empty(via_memory *memory, int32_t dtype, int32_t ndim, const int64_t
                          .device_type = memory->device_type,
                          .device_id = memory->device_id,
                          .flags = flags};
-    const Status status = make_array(spec, disposal, out_array);
+    const Status status = make_array_on(memory, spec, disposal, out_array);
     if (status != VIA_OK) {
         disposal.run(disposal);
     }

@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 #include "core/thread_state.hpp"
 #include "core/utf8.hpp"

@@ -7,7 +7,18 @@
 
 namespace via {
 
-enum class Counter : int32_t { Arrays, Storages, Exports, HostBytes, kCount };
+enum class Counter : int32_t {
+    Arrays,
+    Storages,
+    Exports,
+    PendingReleases,
+    HostBytes,
+    PinnedBytes,
+    DeviceBytes,
+    ManagedBytes,
+    StagedBytes,
+    kCount
+};
 
 struct ErrorRecord {
     static constexpr int32_t kCapacity = 1000;

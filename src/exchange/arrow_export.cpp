@@ -4,8 +4,11 @@
 #include <new>
 
 #include "core/thread_state.hpp"
+#include "cuda/stream.hpp"
 #include "exchange/arrow.hpp"
+#include "exchange/arrow_event.hpp"
 #include "exchange/arrow_format.hpp"
+#include "exchange/consumer.hpp"
 
 namespace via {
 namespace {
@@ -24,6 +27,8 @@ struct SchemaBlock {
 struct ColumnBlock {
     std::atomic<int32_t> references{1};
     via_array *array;
+    via_event *event;    // reached when the array is ready; nullptr if it is
+    void *native_event;  // what sync_event points to
     const void *no_validity[1];
     const void *buffers[2];
     ArrowArray item;
@@ -53,6 +58,9 @@ void release_column(ArrowArray *column) {
     column->release = nullptr;
     if (block->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         via_array *array = block->array;
+        if (block->event != nullptr) {
+            cuda::release_event(block->event);
+        }
         delete block;
         count(Counter::Exports, -1);
         release_array(array);
@@ -124,25 +132,43 @@ void fill_column(via_array *array, int64_t values, ColumnBlock *block, ArrowArra
     column->children = block->children;
 }
 
+// ARROW_DEVICE_CPU has DLPack's number, and -1 stands for "the CPU" as its id.
+void fill_device(via_array *array, via_event *event, ColumnBlock *block, ArrowDeviceArray *column) {
+    column->device_type = array->device_type;
+    column->device_id = array->device_type == VIA_DEVICE_CPU ? -1 : array->device_id;
+    block->event = event;
+    block->native_event = event != nullptr ? cuda::native_event(event) : nullptr;
+    column->sync_event = event != nullptr ? &block->native_event : nullptr;
+}
+
+// A consumer of host memory looks for no event, so the host waits for it.
+Status make_ready(via_array *array, via_event **out_event) {
+    return array->device_type == VIA_DEVICE_CUDA ? make_ready_event(array, out_event)
+                                                 : order_consumer(array, array->device_type, nullptr);
+}
+
 }  // namespace
 
 Status export_arrow(via_array *array, ArrowSchema *out_schema, ArrowDeviceArray *out_column) {
     int64_t values = 0;
+    via_event *event = nullptr;
     VIA_TRY(check_expressible(array));
     VIA_TRY(row_size(array, &values));
+    VIA_TRY(make_ready(array, &event));
     auto *schema_block = new (std::nothrow) SchemaBlock;
     auto *column_block = new (std::nothrow) ColumnBlock;
     if (schema_block == nullptr || column_block == nullptr) {
         delete schema_block;
         delete column_block;
+        if (event != nullptr) {
+            cuda::release_event(event);
+        }
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for an Arrow schema and array");
     }
     fill_schema(array, values, schema_block, out_schema);
     *out_column = {};
     fill_column(array, values, column_block, &out_column->array);
-    // ARROW_DEVICE_CPU has DLPack's number, and -1 stands for "the CPU" as its id.
-    out_column->device_type = array->device_type;
-    out_column->device_id = array->device_type == VIA_DEVICE_CPU ? -1 : array->device_id;
+    fill_device(array, event, column_block, out_column);
     retain_array(array);
     count(Counter::Exports, 1);
     return VIA_OK;

@@ -3,9 +3,12 @@
 #include <new>
 
 #include "core/checked.hpp"
-#include "core/device.hpp"
+#include "cuda/place.hpp"
 #include "exchange/arrow.hpp"
+#include "exchange/arrow_event.hpp"
 #include "exchange/arrow_format.hpp"
+#include "exchange/consumer.hpp"
+#include "exchange/target.hpp"
 
 namespace via {
 namespace {
@@ -22,13 +25,16 @@ int64_t count_valid(const void *bitmap, int64_t offset, int64_t length) {
     return valid;
 }
 
-Status check_no_nulls(const ArrowArray &column) {
+Status check_no_nulls(const ArrowArray &column, bool host_reads) {
     if (column.null_count < -1) {
         return fail(VIA_ERROR_EXCHANGE, "column.null_count is %lld; expected 0, or -1 for not counted",
                     print(column.null_count));
     }
     const void *bitmap = column.n_buffers > 0 ? column.buffers[0] : nullptr;
     int64_t nulls = column.null_count;
+    if (nulls == -1 && bitmap != nullptr && !host_reads) {
+        return fail(VIA_ERROR_EXCHANGE, "column.null_count is -1 beside a validity bitmap on a device; expected 0");
+    }
     if (nulls == -1) {
         nulls = bitmap == nullptr ? 0 : column.length - count_valid(bitmap, column.offset, column.length);
     }
@@ -38,7 +44,7 @@ Status check_no_nulls(const ArrowArray &column) {
     return VIA_OK;
 }
 
-Status check_struct(const ArrowSchema &schema, const ArrowArray &column) {
+Status check_struct(const ArrowSchema &schema, const ArrowArray &column, bool host_reads) {
     if (schema.release == nullptr || column.release == nullptr) {
         return fail(VIA_ERROR_EXCHANGE, "the %s has been released already", schema.release ? "column" : "schema");
     }
@@ -56,7 +62,7 @@ Status check_struct(const ArrowSchema &schema, const ArrowArray &column) {
     if (column.n_buffers > 0 && column.buffers == nullptr) {
         return fail(VIA_ERROR_EXCHANGE, "column.buffers is NULL; expected %lld buffers", print(column.n_buffers));
     }
-    return check_no_nulls(column);
+    return check_no_nulls(column, host_reads);
 }
 
 // Goes down one level of fixed-size lists: rows of `list` values each, from value `first` of the child on.
@@ -65,6 +71,7 @@ struct Walk {
     const ArrowArray *column;
     int64_t first;  // in rows of this level
     int64_t rows;   // that the result covers
+    bool host_reads;
 };
 
 Status descend(int64_t list, Walk *walk) {
@@ -77,7 +84,7 @@ Status descend(int64_t list, Walk *walk) {
     }
     walk->schema = walk->schema->children[0];
     walk->column = walk->column->children[0];
-    VIA_TRY(check_struct(*walk->schema, *walk->column));
+    VIA_TRY(check_struct(*walk->schema, *walk->column, walk->host_reads));
     int64_t end = 0;
     if (!multiply(walk->first, list, &walk->first) || !multiply(walk->rows, list, &walk->rows) ||
         !add(walk->first, walk->rows, &end)) {
@@ -143,11 +150,30 @@ void end_import(const Disposal &disposal) {
     delete imported;
 }
 
-Status read_column(const ArrowSchema &schema, const ArrowDeviceArray &column, Layout *shape, ArraySpec *out_spec) {
-    // Arrow's CPU has the id -1, and some producers say 0.
-    VIA_TRY(check_host_device("column.", column.device_type, 0));
-    VIA_TRY(check_struct(schema, column.array));
-    Walk walk{&schema, &column.array, column.array.offset, column.array.length};
+// Arrow's CPU has the id -1, and some producers say 0; pinned and managed memory may have the device's.
+Status read_device(const ArrowDeviceArray &column, ArraySpec *out_spec) {
+    const int64_t id = column.device_id;
+    out_spec->device_type = column.device_type;
+    out_spec->device_id = 0;
+    if (column.device_type == VIA_DEVICE_CUDA) {
+        if (id < 0 || id > INT32_MAX) {
+            return fail(VIA_ERROR_DEVICE, "column.device_id is %lld; expected that of a CUDA device", print(id));
+        }
+        out_spec->device_id = static_cast<int32_t>(id);
+    }
+    return check_memory_device("column.", out_spec->device_type, out_spec->device_id);
+}
+
+Status read_column(const ArrowSchema &schema, const ArrowDeviceArray &column, via_stream *stream, Layout *shape,
+                   ArraySpec *out_spec) {
+    VIA_TRY(read_device(column, out_spec));
+    // Pinned and managed memory the host might read, but only once the event has been reached.
+    const bool host_reads = out_spec->device_type == VIA_DEVICE_CPU;
+    if (host_reads) {
+        VIA_TRY(check_no_stream(stream));
+    }
+    VIA_TRY(check_struct(schema, column.array, host_reads));
+    Walk walk{&schema, &column.array, column.array.offset, column.array.length, host_reads};
     shape->ndim = 1;
     shape->shape[0] = column.array.length;
     for (int64_t list = 0; (list = arrow_list_size(walk.schema->format)) >= 0;) {
@@ -165,23 +191,33 @@ Status read_column(const ArrowSchema &schema, const ArrowDeviceArray &column, La
     return VIA_OK;
 }
 
+// The disposal is set last: until then a failure must not release what it did not take.
+Status make_column(const ArraySpec &spec, const ArrowDeviceArray &column, via_stream *stream, ArrayHolder *holder) {
+    VIA_TRY(make_array(spec, Disposal{}, holder->out()));
+    via_array *array = holder->get();
+    if (array->device_type == VIA_DEVICE_CPU) {
+        return VIA_OK;
+    }
+    VIA_TRY(cuda::check_place("column.", array));
+    return follow_event(array, column.sync_event, stream);
+}
+
 }  // namespace
 
-Status import_arrow(ArrowSchema *schema, ArrowDeviceArray *column, via_array **out_array) {
+Status import_arrow(ArrowSchema *schema, ArrowDeviceArray *column, via_stream *stream, via_array **out_array) {
     Layout shape;
     ArraySpec spec;
-    VIA_TRY(read_column(*schema, *column, &shape, &spec));
+    ArrayHolder array;
+    VIA_TRY(read_column(*schema, *column, stream, &shape, &spec));
+    VIA_TRY(make_column(spec, *column, stream, &array));
     auto *imported = new (std::nothrow) Imported{*schema, *column};
     if (imported == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for an import of %zu bytes", sizeof(Imported));
     }
-    const Status status = make_array(spec, {end_import, nullptr, imported, nullptr, 0}, out_array);
-    if (status != VIA_OK) {
-        delete imported;
-        return status;
-    }
+    array.get()->storage->disposal = {end_import, nullptr, imported, nullptr, 0};
     schema->release = nullptr;
     column->array.release = nullptr;
+    *out_array = array.give();
     return VIA_OK;
 }
 

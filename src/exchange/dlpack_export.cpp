@@ -2,7 +2,6 @@
 #include <cstdlib>
 #include <new>
 
-#include "core/device.hpp"
 #include "core/structs.hpp"
 #include "core/thread_state.hpp"
 #include "exchange/dlpack.hpp"
@@ -74,9 +73,9 @@ DLDataType dl_dtype(int32_t dtype) {
             static_cast<uint16_t>(dtype_lanes(dtype))};
 }
 
-DLTensor describe(via_array *array) {
+DLTensor describe(via_array *array, const Lending &lending) {
     return {.data = array->size == 0 ? nullptr : array->data,
-            .device = {static_cast<DLDeviceType>(array->device_type), array->device_id},
+            .device = {static_cast<DLDeviceType>(lending.device_type), lending.device_id},
             .ndim = array->ndim,
             .dtype = dl_dtype(array->dtype),
             .shape = array->ndim == 0 ? nullptr : array->shape(),
@@ -94,12 +93,12 @@ void end_export(Tensor *tensor) {
 }
 
 template <class Tensor>
-Status begin_export(via_array *array, Tensor **out_tensor) {
+Status begin_export(via_array *array, const Lending &lending, Tensor **out_tensor) {
     auto *tensor = static_cast<Tensor *>(std::malloc(sizeof(Tensor)));
     if (tensor == nullptr) [[unlikely]] {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a tensor of %zu bytes", sizeof(Tensor));
     }
-    tensor->dl_tensor = describe(array);
+    tensor->dl_tensor = describe(array, lending);
     tensor->manager_ctx = array;
     tensor->deleter = end_export<Tensor>;
     retain_array(array);
@@ -134,41 +133,30 @@ Status read_options(const via_dlpack_options *options, via_dlpack_options *out_o
     return VIA_OK;
 }
 
-Status check_target(const via_dlpack_options &options, int32_t device_type, int32_t device_id) {
-    const int32_t type = options.target_device_type;
-    if (type == VIA_DEVICE_ANY || (type == device_type && options.target_device_id == device_id)) {
-        return VIA_OK;
-    }
-    if (is_cuda_memory(type)) {
-        return fail(VIA_ERROR_UNSUPPORTED, "options.target_device is %d:%d, but this build has no CUDA", type,
-                    options.target_device_id);
-    }
-    return fail(VIA_ERROR_DEVICE, "options.target_device is %d:%d; expected a device that Viaduct knows", type,
-                options.target_device_id);
-}
-
 Status negotiate_export(via_array *array, DlpackForm form, const via_dlpack_options &options, Lending *out_lending) {
     VIA_TRY(check_version(form, options));
-    const char *reason = reason_to_copy(array);
-    const bool copying = options.copy == VIA_COPY_ALWAYS || (reason != nullptr && options.copy != VIA_COPY_NEVER);
-    VIA_TRY(check_expressible(array, form, options, copying));
-    VIA_TRY(check_target(options, array->device_type, array->device_id));
-    if (reason != nullptr && !copying) {
+    VIA_TRY(find_lending(options, array->device_type, array->device_id, out_lending));
+    const char *reason = out_lending->by_copy ? nullptr : reason_to_copy(array);
+    out_lending->by_copy |= reason != nullptr && options.copy != VIA_COPY_NEVER;
+    VIA_TRY(check_expressible(array, form, options, out_lending->by_copy));
+    if (reason != nullptr && !out_lending->by_copy) {
         return fail(VIA_ERROR_NEEDS_COPY, "the array cannot be lent through DLPack: %s; expected copying to be allowed",
                     reason);
     }
-    *out_lending = copying ? Lending::ByCopy : Lending::AsItIs;
     return VIA_OK;
 }
 
-Status export_dlpack(via_array *array, const via_dlpack_options &options, bool copied,
+Status export_dlpack(via_array *array, const via_dlpack_options &options, const Lending &lending,
                      DLManagedTensorVersioned **out_tensor) {
-    VIA_TRY(begin_export(array, out_tensor));
+    VIA_TRY(begin_export(array, lending, out_tensor));
     (*out_tensor)->version = version_for(options);
-    (*out_tensor)->flags = export_flags(array, copied);
+    (*out_tensor)->flags = export_flags(array, lending.by_copy);
     return VIA_OK;
 }
 
-Status export_dlpack(via_array *array, DLManagedTensor **out_tensor) { return begin_export(array, out_tensor); }
+Status export_dlpack(via_array *array, const via_dlpack_options &, const Lending &lending,
+                     DLManagedTensor **out_tensor) {
+    return begin_export(array, lending, out_tensor);
+}
 
 }  // namespace via

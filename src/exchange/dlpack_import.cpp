@@ -1,5 +1,6 @@
 #include "core/checked.hpp"
-#include "core/device.hpp"
+#include "cuda/place.hpp"
+#include "exchange/consumer.hpp"
 #include "exchange/dlpack.hpp"
 
 namespace via {
@@ -22,11 +23,12 @@ Status check_header(const DLManagedTensorVersioned &tensor) {
     return VIA_OK;
 }
 
-// Some runtimes number several CPU devices; their memory is the same.
-Status check_device(const DLDevice &device) {
-    const auto type = static_cast<int32_t>(device.device_type);
-    return check_host_device("tensor.device.", type,
-                             type == VIA_DEVICE_CPU && device.device_id > 0 ? 0 : device.device_id);
+// Some runtimes number several CPU devices, whose memory is the same, and some give pinned and managed memory the
+// number of the device that it was allocated on.
+Status read_device(const DLDevice &given, int32_t *out_type, int32_t *out_id) {
+    *out_type = static_cast<int32_t>(given.device_type);
+    *out_id = *out_type != VIA_DEVICE_CUDA && given.device_id > 0 ? 0 : given.device_id;
+    return check_memory_device("tensor.device.", *out_type, *out_id);
 }
 
 Status read_dtype(const DLDataType &given, int32_t *out_dtype) {
@@ -65,7 +67,7 @@ Status read_address(const DLTensor &tensor, void **out_address) {
 }
 
 Status read_tensor(const DLTensor &tensor, uint64_t flags, ArraySpec *out_spec) {
-    VIA_TRY(check_device(tensor.device));
+    VIA_TRY(read_device(tensor.device, &out_spec->device_type, &out_spec->device_id));
     VIA_TRY(read_dtype(tensor.dtype, &out_spec->dtype));
     VIA_TRY(check_rank(tensor.ndim, tensor.shape));
     VIA_TRY(read_address(tensor, &out_spec->data));
@@ -87,14 +89,40 @@ void end_import(const Disposal &disposal) {
     delete_tensor(static_cast<Tensor *>(disposal.context));
 }
 
+// The disposal is set last: until then a failure must not delete what it did not take.
+Status import_device_memory(const ArraySpec &spec, const Disposal &disposal, const Lending &lending, via_stream *stream,
+                            via_array **out_array) {
+    ArrayHolder array;
+    VIA_TRY(make_array(spec, Disposal{}, array.out()));
+    VIA_TRY(cuda::check_place("tensor.", array.get()));
+    VIA_TRY(order_producer(array.get(), stream));
+    if (!lending.by_copy) {
+        array.get()->device_type = lending.device_type;
+        array.get()->device_id = lending.device_id;
+    }
+    array.get()->storage->disposal = disposal;
+    *out_array = array.give();
+    return VIA_OK;
+}
+
 template <class Tensor>
-Status import_tensor(Tensor *tensor, uint64_t flags, const via_dlpack_options &options, bool owning,
+Status import_tensor(Tensor *tensor, uint64_t flags, const Lending &lending, via_stream *stream,
                      via_array **out_array) {
-    VIA_TRY(check_target(options, VIA_DEVICE_CPU, 0));
     ArraySpec spec;
     VIA_TRY(read_tensor(tensor->dl_tensor, flags, &spec));
-    const Disposal disposal{owning ? end_import<Tensor> : nullptr, nullptr, tensor, nullptr, 0};
+    const Disposal disposal{lending.by_copy ? nullptr : end_import<Tensor>, nullptr, tensor, nullptr, 0};
+    if (spec.device_type != VIA_DEVICE_CPU) {
+        return import_device_memory(spec, disposal, lending, stream, out_array);
+    }
+    VIA_TRY(check_no_stream(stream));
     return make_array(spec, disposal, out_array);
+}
+
+Status negotiate(const DLDevice &device, const via_dlpack_options &options, Lending *out_lending) {
+    int32_t type = 0;
+    int32_t id = 0;
+    VIA_TRY(read_device(device, &type, &id));
+    return find_lending(options, type, id, out_lending);
 }
 
 template <class Tensor>
@@ -107,14 +135,23 @@ void call_deleter(Tensor *tensor) {
 
 }  // namespace
 
-Status import_dlpack(DLManagedTensorVersioned *tensor, const via_dlpack_options &options, bool owning,
-                     via_array **out_array) {
-    VIA_TRY(check_header(*tensor));
-    return import_tensor(tensor, tensor->flags, options, owning, out_array);
+Status negotiate_import(const DLManagedTensorVersioned &tensor, const via_dlpack_options &options,
+                        Lending *out_lending) {
+    VIA_TRY(check_header(tensor));
+    return negotiate(tensor.dl_tensor.device, options, out_lending);
 }
 
-Status import_dlpack(DLManagedTensor *tensor, const via_dlpack_options &options, bool owning, via_array **out_array) {
-    return import_tensor(tensor, 0, options, owning, out_array);
+Status negotiate_import(const DLManagedTensor &tensor, const via_dlpack_options &options, Lending *out_lending) {
+    return negotiate(tensor.dl_tensor.device, options, out_lending);
+}
+
+Status import_dlpack(DLManagedTensorVersioned *tensor, const Lending &lending, via_stream *stream,
+                     via_array **out_array) {
+    return import_tensor(tensor, tensor->flags, lending, stream, out_array);
+}
+
+Status import_dlpack(DLManagedTensor *tensor, const Lending &lending, via_stream *stream, via_array **out_array) {
+    return import_tensor(tensor, 0, lending, stream, out_array);
 }
 
 void delete_tensor(DLManagedTensorVersioned *tensor) { call_deleter(tensor); }

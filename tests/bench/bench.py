@@ -1,24 +1,28 @@
-"""Times this library and its peers in one run: `bench.py cpu [--json FILE]`.
+"""Times this library and its peers in one run: `bench.py cpu|gpu [--json FILE] [--table]`.
 
-The rows come from small C and C++ programs, which print one JSON object a line, and from bench_python.py. Each has
-"case", "unit", "viaduct", "peers", "limit", and "target": {"peer": name, and the ratio that is to be "at_most" or
-"at_least"}, or {"value_at_most": x}. Medians everywhere.
+The rows come from small C and C++ programs, which print one JSON object a line, and from a Python module. Each has
+"case", "unit", "viaduct", "peers", "limit", and "target": {"value_at_most": x}, or {"peer": name} and the ratio that is
+to be "at_most" or "at_least"; beside at_most, "or_plus" is what may be added to the peer's value if that is more;
+"plus_at_most" stands for that alone. Medians everywhere. A part that fails leaves its rows out, and is told at the end.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.metadata
 import json
 import os
 import platform
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PROGRAMS = ("bench_api", "bench_copy")
-PEERS = ("numpy", "torch", "jax")
+PROGRAMS = {"cpu": ("bench_api", "bench_copy"), "gpu": ("bench_gpu_calls", "bench_gpu_copy")}
+MODULES = {"cpu": HERE / "bench_python.py", "gpu": HERE / "gpu" / "bench_gpu_python.py"}
+PEERS = {"cpu": ("numpy", "torch", "jax"), "gpu": ("numpy", "torch", "cupy-cuda13x", "cupy-cuda12x", "numba", "jax")}
 
 
 def cpu_facts() -> dict[str, str]:
@@ -29,22 +33,35 @@ def cpu_facts() -> dict[str, str]:
     return facts
 
 
-def describe_machine() -> dict[str, object]:
-    facts = cpu_facts()
-    flags = facts.get("flags", "").split()
+def versions_of(peers: tuple[str, ...]) -> dict[str, str]:
     versions = {}
-    for peer in PEERS:
+    for peer in peers:
         try:
             versions[peer] = importlib.metadata.version(peer)
         except importlib.metadata.PackageNotFoundError:
             continue
+    return versions
+
+
+def describe_gpus() -> dict[str, object]:
+    sys.path.insert(0, str(HERE.parent / "gpu"))
+    import run
+
+    return {"gpus": run.nvidia_smi("name"), "driver": run.nvidia_smi("driver_version")[:1], "cuda": run.driver_number()}
+
+
+def describe_machine(suite: str) -> dict[str, object]:
+    facts = cpu_facts()
+    flags = facts.get("flags", "").split()
+    gpus = describe_gpus() if suite == "gpu" else {}
     return {
         "cpu": facts.get("model name", platform.machine()),
         "cores": len(os.sched_getaffinity(0)),
         "simd": [flag for flag in ("sse2", "avx2", "avx512f", "asimd") if flag in flags],
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "peers": versions,
+        "peers": versions_of(PEERS[suite]),
+        **gpus,
     }
 
 
@@ -52,7 +69,8 @@ def find_commit() -> str | None:
     found = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--abbrev=12"], cwd=HERE, capture_output=True, text=True, check=False
     )
-    return found.stdout.strip() or None
+    carried = Path(os.environ["VIADUCT_BUILD_DIR"]) / "commit"
+    return found.stdout.strip() or (carried.read_text().strip() if carried.exists() else None)
 
 
 def run_program(name: str) -> list[dict]:
@@ -62,30 +80,63 @@ def run_program(name: str) -> list[dict]:
     return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
 
 
-def collect() -> list[dict]:
-    rows = [row for name in PROGRAMS for row in run_program(name)]
-    print("running bench_python ...", file=sys.stderr)
-    import bench_python
+def run_module(path: Path) -> list[dict]:
+    print(f"running {path.stem} ...", file=sys.stderr)
+    sys.path[:0] = [str(HERE), str(path.parent)]
+    rows: list[dict] = importlib.import_module(path.stem).rows()
+    return rows
 
-    return rows + bench_python.rows()
+
+def collect(suite: str) -> tuple[list[dict], list[str]]:
+    """The rows, and what failed."""
+    rows, failures = [], []
+    parts = [(run_program, name) for name in PROGRAMS[suite]] + [(run_module, MODULES[suite])]
+    for run_part, name in parts:
+        try:
+            rows += run_part(name)
+        except Exception:
+            traceback.print_exc()
+            failures.append(str(name))
+    return rows, failures
+
+
+def compare(value: float, reference: float, target: dict, unit: str) -> tuple[str, str, bool]:
+    """What is wanted of a value beside a reference, what it is, and whether that will do."""
+    name, ratio, extra = target["peer"], value / reference, value - reference
+    if "plus_at_most" in target:
+        plus = target["plus_at_most"]
+        return f"<= {name} + {plus} {unit}", f"{extra:+.3g} {unit}", extra <= plus
+    if "at_least" in target:
+        return f">= {target['at_least']:g} x {name}", f"{ratio:.2f} x", ratio >= target["at_least"]
+    wanted, most = f"<= {target['at_most']:.3g} x {name}", target["at_most"] * reference
+    if "or_plus" in target:
+        wanted, most = f"{wanted} or + {target['or_plus']} {unit}", max(most, reference + target["or_plus"])
+    return wanted, f"{ratio:.2f} x", value <= most
 
 
 def judge(row: dict) -> tuple[str, str]:
-    """The wanted ratio in words, and the ratio that there is, with a verdict."""
+    """What is wanted, in words, and what there is, with a verdict."""
     target = row.get("target")
     if not target:
         return "", ""
     if "value_at_most" in target:
         met = row["viaduct"] <= target["value_at_most"]
         return f"<= {target['value_at_most']} {row['unit']}", "met" if met else "MISSED"
-    name = target["peer"]
-    reference = row["peers"].get(name)
+    reference = row["peers"].get(target["peer"])
     if reference is None:
-        return "", f"{name} is not here"
-    ratio = row["viaduct"] / reference
-    if "at_most" in target:
-        return f"<= {target['at_most']} x {name}", f"{ratio:.2f} x, {'met' if ratio <= target['at_most'] else 'MISSED'}"
-    return f">= {target['at_least']} x {name}", f"{ratio:.2f} x, {'met' if ratio >= target['at_least'] else 'MISSED'}"
+        return "", f"{target['peer']} is not here"
+    wanted, found, met = compare(row["viaduct"], reference, target, row["unit"])
+    return wanted, f"{found}, {'met' if met else 'MISSED'}"
+
+
+def show_table(rows: list[dict]) -> None:
+    """The rows that have a target, as the README has them."""
+    for row in rows:
+        wanted, verdict = judge(row)
+        if wanted:
+            peers = ", ".join(f"{name} {value:.4g}" for name, value in row["peers"].items())
+            words = wanted.replace("<=", "at most").replace(">=", "at least")
+            print(f"| {row['case']} | {row['viaduct']:.4g} {row['unit']} | {peers} | {words} | {verdict} |")
 
 
 def show(rows: list[dict]) -> None:
@@ -93,19 +144,26 @@ def show(rows: list[dict]) -> None:
         peers = ", ".join(f"{name} {value:.4g}" for name, value in row["peers"].items())
         wanted, verdict = judge(row)
         row["verdict"] = verdict
-        print(f"{row['case']:<58} {row['viaduct']:>9.4g} {row['unit']:<5} {peers:<34} {wanted:<26} {verdict}")
+        print(f"{row['case']:<58} {row['viaduct']:>9.4g} {row['unit']:<5} {peers:<34} {wanted:<34} {verdict}")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("suite", choices=["cpu"])
+    parser.add_argument("suite", choices=list(PROGRAMS))
     parser.add_argument("--json", type=Path, help="also write the rows, the machine and the commit to this file")
+    parser.add_argument("--table", action="store_true", help="also print the rows with a target as Markdown")
     arguments = parser.parse_args()
-    report = {"machine": describe_machine(), "commit": find_commit(), "rows": collect()}
-    show(report["rows"])
+    machine = describe_machine(arguments.suite)
+    rows, failures = collect(arguments.suite)
+    show(rows)
+    if arguments.table:
+        show_table(rows)
+    report = {"machine": machine, "commit": find_commit(), "rows": rows}
     if arguments.json:
         arguments.json.write_text(json.dumps(report, indent=1) + "\n")
-    return 0
+    for failure in failures:
+        print(f"failed: {failure}", file=sys.stderr)
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":

@@ -191,7 +191,14 @@ static void no_data(column *made) { made->buffers[1][1] = NULL; }
 static void child_released(column *made) { made->inner[1].release = NULL; }
 static void on_rocm(column *made) { made->offered.device_type = 10; }
 static void on_nothing(column *made) { made->offered.device_type = 0; }
-static void on_cuda(column *made) { made->offered.device_type = VIA_DEVICE_CUDA; }
+static void on_cuda(column *made) {
+    made->offered.device_type = VIA_DEVICE_CUDA;
+    made->offered.device_id = 0;
+}
+static void on_no_device(column *made) {
+    made->offered.device_type = VIA_DEVICE_CUDA;
+    made->offered.device_id = -1;
+}
 static void pinned(column *made) { made->offered.device_type = VIA_DEVICE_CUDA_HOST; }
 static void managed(column *made) { made->offered.device_type = VIA_DEVICE_CUDA_MANAGED; }
 
@@ -251,6 +258,7 @@ static const refusal refusals[] = {
     {child_released, VIA_ERROR_EXCHANGE, "released"},
     {on_rocm, VIA_ERROR_DEVICE, "device_type is 10"},
     {on_nothing, VIA_ERROR_DEVICE, "device_type is 0"},
+    {on_no_device, VIA_ERROR_DEVICE, "device_id is -1"},
     {on_cuda, VIA_ERROR_UNSUPPORTED, "device_type is 2"},
     {pinned, VIA_ERROR_UNSUPPORTED, "device_type is 3"},
     {managed, VIA_ERROR_UNSUPPORTED, "device_type is 13"},

@@ -62,6 +62,8 @@ static void a_machine_without_cuda_counts_no_device_and_says_why(void **state) {
     assert_int_equal(count, 0);
     via_device_properties properties = VIA_DEVICE_PROPERTIES_INIT;
     refused(VIA_ERROR_UNSUPPORTED, "via_device_info|CUDA", via_device_info(VIA_DEVICE_CUDA, 0, &properties));
+    ok(via_device_info(VIA_DEVICE_CPU, 0, &properties));
+    assert_true(holds_words(properties.routes, "host to CUDA device: off|CUDA"));
     refused(VIA_ERROR_UNSUPPORTED, "via_cuda_warmup|CUDA", via_cuda_warmup(0));
     refused(VIA_ERROR_UNSUPPORTED, "via_calibrate|CUDA", via_calibrate(0));
     refused(VIA_ERROR_UNSUPPORTED, "via_calibration_save|CUDA", via_calibration_save("/dev/null"));

@@ -58,7 +58,10 @@ CUresult Call::admit() {
         return CUDA_ERROR_NOT_INITIALIZED;
     }
     if (!anytime && this_thread().callbacks > 0) {
-        state_.count(FAKE_CALL_IN_HOST_FUNCTION);
+        // By this one a library may find out where it is: it is always refused there, and does nothing.
+        if (function_ != Fn::cuCtxGetCurrent) {
+            state_.count(FAKE_CALL_IN_HOST_FUNCTION);
+        }
         return CUDA_ERROR_NOT_PERMITTED;
     }
     if (const CUresult fault = injected(state_, function_); fault != CUDA_SUCCESS) {
@@ -88,22 +91,25 @@ void check_usable(const Context &context) {
     require(context.error == CUDA_SUCCESS, context.error);
 }
 
+// The handle of a context that is gone may be asked about: the real driver knows that it is.
 std::shared_ptr<Context> Call::context_to_ask(CUcontext handle) {
     const ThreadState &thread = this_thread();
     if (handle == nullptr && !thread.stack.empty()) {
         handle = thread.stack.back();
     }
     std::shared_ptr<Context> found = state_.contexts.find(handle);
-    if (found == nullptr && state_.contexts.was_removed(handle)) {
-        state_.count(FAKE_CONTEXT_AFTER_DESTROY);
-        refuse(CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    }
+    require(found != nullptr || !state_.contexts.was_removed(handle), CUDA_ERROR_CONTEXT_IS_DESTROYED);
     require(found != nullptr, CUDA_ERROR_INVALID_CONTEXT);
     require(found->alive, CUDA_ERROR_CONTEXT_IS_DESTROYED);
     return found;
 }
 
 std::shared_ptr<Context> Call::context(CUcontext handle) {
+    const ThreadState &thread = this_thread();
+    const CUcontext meant = handle == nullptr && !thread.stack.empty() ? thread.stack.back() : handle;
+    if (state_.contexts.find(meant) == nullptr && state_.contexts.was_removed(meant)) {
+        state_.count(FAKE_CONTEXT_AFTER_DESTROY);
+    }
     std::shared_ptr<Context> found = context_to_ask(handle);
     check_usable(*found);
     return found;

@@ -133,7 +133,9 @@ class Producer:
 
 
 def open_capsule(capsule: Any) -> Any:
-    """The struct in a capsule."""
+    """The struct in a capsule, which it keeps."""
     name = capsule_name(capsule)
     kind = Legacy if name == b"dltensor" else Versioned
-    return kind.from_address(capsule_pointer(capsule, name))
+    found = kind.from_address(capsule_pointer(capsule, name))
+    found.capsule = capsule
+    return found

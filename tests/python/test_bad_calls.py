@@ -125,7 +125,7 @@ BAD = {
         lambda: via.from_dlpack(grid(), device="tpu"), RuntimeError, ("from_dlpack", "device", "tpu")
     ),
     "from_dlpack to a device": Bad(
-        lambda: via.from_dlpack(grid(), device="cuda:0"), BufferError, ("via_to_dlpack", "CUDA")
+        lambda: via.from_dlpack(grid(), device="cuda:0"), NotImplementedError, ("via_from_dlpack", "CUDA")
     ),
     "from_dlpack a bad shape": Bad(
         lambda: via.from_dlpack(Producer(shape=(-1, 3))), ValueError, ("via_from_dlpack", "shape", "-1")
@@ -177,7 +177,34 @@ BAD = {
     "copy onto itself": Bad(lambda: copy_onto_itself(), ValueError, ("via_copy", "overlap|share")),
     "copy to a list": Bad(lambda: via.copy([1], grid()), TypeError, ("copy", "list")),  # type: ignore[arg-type]
     "copy from a list": Bad(lambda: via.copy(grid(), [1]), TypeError, ("copy", "list")),  # type: ignore[arg-type]
-    "copy on no stream": Bad(lambda: via.copy(grid(), grid(), stream=7), TypeError, ("copy", "stream", "int")),  # type: ignore[arg-type]
+    "copy on no stream": Bad(lambda: via.copy(grid(), grid(), stream="7"), TypeError, ("copy", "stream", "str")),
+    "copy on a stream below zero": Bad(
+        lambda: via.copy(grid(), grid(), stream=-1), ValueError, ("copy", "stream", "-1")
+    ),
+    "copy on a stream": Bad(
+        lambda: via.copy(grid(), grid(), stream=7), NotImplementedError, ("via_stream_wrap", "CUDA")
+    ),
+    "submit to a list": Bad(lambda: via.copy_submit([1], grid()), TypeError, ("copy_submit", "list")),  # type: ignore[arg-type]
+    "submit on no stream": Bad(
+        lambda: via.copy_submit(grid(), grid(), stream="7"), TypeError, ("copy_submit", "stream", "str")
+    ),
+    "a stream of no device": Bad(lambda: via.Stream("cpu"), RuntimeError, ("Stream", "device", "cpu", "CUDA device")),
+    "a stream of a text": Bad(lambda: via.Stream.wrap("x"), TypeError, ("Stream.wrap", "stream", "str")),
+    "a stream beyond 64 bits": Bad(
+        lambda: via.Stream.wrap(1 << 70), OverflowError, ("Stream.wrap", "stream", "64 bits")
+    ),
+    "an event of a text": Bad(lambda: via.Event.wrap("x"), TypeError, ("Event.wrap", "event", "str")),
+    "a use on a list": Bad(lambda: grid().record_stream([]), TypeError, ("record_stream", "stream", "list")),
+    "ready on nothing": Bad(lambda: grid().set_ready(""), TypeError, ("set_ready", "stream", "str")),
+    "devices of no kind": Bad(lambda: via.device_count("tpu"), RuntimeError, ("device_count", "tpu")),
+    "the pointer to nothing": Bad(lambda: via.pointer_info(16), ValueError, ("via_pointer_query", "0x10")),
+    "the pointer of a list": Bad(lambda: via.pointer_info([1]), TypeError, ("pointer_info", "ptr", "list")),
+    "a capsule of a list": Bad(lambda: via.dlpack([1], 1, "int8"), TypeError, ("dlpack", "ptr", "list")),
+    "a capsule of no shape": Bad(lambda: via.dlpack(0, "x", "int8"), TypeError, ("dlpack", "shape", "str")),
+    "a capsule of a record": Bad(lambda: via.dlpack(ADDRESS, 1, "record3"), BufferError, ("via_to_dlpack", "record3")),
+    "a read-only capsule of before 1.0": Bad(
+        lambda: via.dlpack(ADDRESS, 1, "int8", readonly=True, max_version=None), BufferError, ("read-only",)
+    ),
     "copy elsewhere": Bad(lambda: grid().copy("cuda:0"), NotImplementedError, ("via_memory_create", "CUDA")),
     "explain what cannot be": Bad(lambda: via.copy_explain(grid(4, 3), grid()), ValueError, ("shape",)),
     "fill read-only memory": Bad(lambda: read_only().fill(1), ValueError, ("via_fill", "read-only")),

@@ -252,7 +252,6 @@ def test_what_needs_cuda_says_so() -> None:
         lambda: raw.via_stream_create(0),
         lambda: raw.via_event_create(0),
         lambda: raw.via_copy_async(a, a.copy(), stream),
-        lambda: raw.via_copy_submit(a, a.copy(), stream),
         lambda: raw.via_copy_batch([a], [a.copy()], stream),
         lambda: raw.via_array_record_stream(a, stream),
         lambda: raw.via_file_open("somewhere", None),
@@ -262,6 +261,15 @@ def test_what_needs_cuda_says_so() -> None:
     ):
         with pytest.raises((NotImplementedError, RuntimeError)):
             call()
+
+
+def test_a_task_between_host_arrays_needs_no_cuda() -> None:
+    a = grid()
+    b = via.empty((3, 4), "float32")
+    task = raw.via_copy_submit(b, a, None)
+    raw.via_task_wait(task)
+    assert raw.via_task_poll(task) == 1 and raw.via_task_progress(task) == (48, 48)
+    assert b.tolist() == a.tolist()
 
 
 def test_batches_of_arrays_must_match() -> None:

@@ -67,6 +67,7 @@ def runtime_docstring(name: str) -> str:
     value: object = via
     for part in name.split("."):
         value = inspect.getattr_static(value, part)
+    value = getattr(value, "__func__", value)
     return plain(inspect.getdoc(value) if not isinstance(value, type) else value.__doc__)
 
 

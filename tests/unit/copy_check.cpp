@@ -77,14 +77,14 @@ void a_read_only_destination_is_refused(void **) {
 
 void a_negative_count_of_bytes_is_refused(void **) {
     Bytes bytes;
-    expect_text(refusal(VIA_ERROR_INVALID_ARGUMENT, via::copy_bytes(bytes.dst, bytes.src, -1)), "nbytes is -1");
+    expect_text(refusal(VIA_ERROR_INVALID_ARGUMENT, via::copy_bytes(bytes.dst, bytes.src, -1, nullptr)), "nbytes is -1");
 }
 
 void bytes_that_overlap_are_refused_in_both_directions(void **) {
     Bytes bytes;
-    expect_text(refusal(VIA_ERROR_OVERLAP, via::copy_bytes(bytes.dst, bytes.dst + 9, 10)), "shares bytes");
-    expect_text(refusal(VIA_ERROR_OVERLAP, via::copy_bytes(bytes.dst + 9, bytes.dst, 10)), "shares bytes");
-    assert_int_equal(via::copy_bytes(bytes.dst + 10, bytes.dst, 10), VIA_OK);
+    expect_text(refusal(VIA_ERROR_OVERLAP, via::copy_bytes(bytes.dst, bytes.dst + 9, 10, nullptr)), "shares bytes");
+    expect_text(refusal(VIA_ERROR_OVERLAP, via::copy_bytes(bytes.dst + 9, bytes.dst, 10, nullptr)), "shares bytes");
+    assert_int_equal(via::copy_bytes(bytes.dst + 10, bytes.dst, 10, nullptr), VIA_OK);
 }
 
 void a_refused_copy_touches_nothing(void **) {

@@ -1,8 +1,8 @@
 // Plans: the normal form of a copy, the route chosen for it, and both as text.
 #include <string>
 
+#include "core/thread_count.hpp"
 #include "copy/plan.hpp"
-#include "copy/thread_count.hpp"
 #include "copy_support.hpp"
 
 namespace {

@@ -119,7 +119,8 @@ void a_contiguous_copy_past_the_cache_equals_memcpy(void **) {
     for (const size_t shift : {size_t{0}, size_t{1}, size_t{63}}) {
         const size_t nbytes = src.size() - 64;
         std::memset(dst.data(), 0, dst.size());
-        assert_int_equal(via::copy_bytes(dst.data() + shift, src.data() + 5, static_cast<int64_t>(nbytes)), VIA_OK);
+        assert_int_equal(via::copy_bytes(dst.data() + shift, src.data() + 5, static_cast<int64_t>(nbytes), nullptr),
+                         VIA_OK);
         assert_memory_equal(dst.data() + shift, src.data() + 5, nbytes);
         assert_int_equal(dst[shift + nbytes], 0);
     }
@@ -162,7 +163,7 @@ void empty_arrays_copy_and_fill_without_memory(void **) {
     assert_int_equal(via::copy_array(dst.get(), src.get()), VIA_OK);
     assert_int_equal(via::copy_array(dst.get(), dst.get()), VIA_OK);
     assert_int_equal(via::fill_array(dst.get(), nullptr), VIA_OK);
-    assert_int_equal(via::copy_bytes(nullptr, nullptr, 0), VIA_OK);
+    assert_int_equal(via::copy_bytes(nullptr, nullptr, 0, nullptr), VIA_OK);
 }
 
 }  // namespace

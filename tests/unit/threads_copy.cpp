@@ -7,7 +7,7 @@
 #include <atomic>
 #include <thread>
 
-#include "copy/thread_pool.hpp"
+#include "core/thread_pool.hpp"
 #include "copy_support.hpp"
 
 #if defined(__SANITIZE_THREAD__)
@@ -56,7 +56,8 @@ void where_no_thread_can_be_had_the_caller_copies_alone(void **) {
                          limit.rlim_cur = size_t{1} << 20;
                          setrlimit(RLIMIT_AS, &limit);
                          (void)!via::set_num_threads(3);
-                         const bool copied = via::copy_bytes(dst.data(), src.data(), int64_t{8} << 20) == VIA_OK;
+                         const bool copied =
+                             via::copy_bytes(dst.data(), src.data(), int64_t{8} << 20, nullptr) == VIA_OK;
                          return copied && via::helper_count() == 0 && dst == src ? 7 : 1;
                      }),
                      7);

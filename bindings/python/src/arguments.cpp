@@ -119,6 +119,17 @@ bool parse_device_text(const char *text, Device *out) {
     return false;
 }
 
+// Devices of libraries that print another text, in viaduct._interop.
+bool parse_device_object(PyObject *value, Device *out) {
+    if (PyUnicode_Check(value) || PyLong_Check(value)) {
+        return false;
+    }
+    Ref module(PyImport_ImportModule("viaduct._interop"));
+    Ref name(module ? PyObject_CallMethod(module.get(), "device_name", "O", value) : nullptr);
+    const char *text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
+    return text != nullptr && parse_device_text(text, out);
+}
+
 bool parse_device_pair(const char *function, PyObject *pair, Device *out) {
     int64_t type = 0;
     int64_t id = 0;
@@ -239,19 +250,21 @@ bool parse_device(const char *function, PyObject *value, Device *out) {
     if (PyTuple_Check(value) && PyTuple_Size(value) == 2) {
         return parse_device_pair(function, value, out);
     }
-    Ref printed(PyObject_Str(value));
+    Ref printed(PyUnicode_CheckExact(value) ? Ref::share(value) : Ref(PyObject_Str(value)));
     const char *text = printed ? PyUnicode_AsUTF8AndSize(printed.get(), nullptr) : nullptr;
     if (text == nullptr) {
         return false;
     }
-    if (!parse_device_text(text, out)) {
-        raise(VIA_ERROR_DEVICE,
-              "%s: argument 'device': found %R, expected \"cpu\", \"cuda:0\", \"pinned\", \"managed\", \"any\" or a "
-              "pair of DLPack's device type and id",
-              function, value);
-        return false;
+    if (parse_device_text(text, out) || parse_device_object(value, out)) {
+        return true;
     }
-    return true;
+    if (PyErr_Occurred() == nullptr) {
+        raise(VIA_ERROR_DEVICE,
+              "%s: argument 'device': found %R, expected \"cpu\", \"cuda:0\", \"pinned\", \"managed\", \"any\", a pair "
+              "of DLPack's device type and id, or a device of CuPy, torch, JAX, Numba or cuda.core",
+              function, value);
+    }
+    return false;
 }
 
 PyObject *device_name(int32_t type, int32_t id) {

@@ -24,6 +24,10 @@ bool parse_arguments(Signature &signature, PyObject *const *args, Py_ssize_t nar
 
 inline bool is_given(PyObject *value) { return value != nullptr && value != Py_None; }
 
+// An integer, or whatever tells its address: a pointer of ctypes or cffi, an object with `ptr` or `data_ptr`. None is
+// NULL.
+bool parse_address(const char *function, PyObject *pointer, void **out);
+
 // Numbers along the axes of an array, at most VIA_MAX_NDIM.
 struct Extents {
     int32_t count = 0;

@@ -7,16 +7,23 @@
 #include "errors.hpp"
 #include "exchange.hpp"
 #include "gil.hpp"
-#include "handles.hpp"
 #include "loan.hpp"
+#include "order.hpp"
 
 namespace viapy {
 namespace {
 
-bool worth_unlocking(via_array *array) { return via_array_nbytes(array) >= kBytesWorthUnlocking; }
+// Whatever a device has a part in may wait for it, and what runs on a device may wait for the GIL.
+bool worth_unlocking(via_array *array) {
+    return via_array_nbytes(array) >= kBytesWorthUnlocking || via_array_device_type(array) != VIA_DEVICE_CPU;
+}
+
+bool worth_unlocking(via_array *dst, via_array *src) {
+    return worth_unlocking(dst) || via_array_device_type(src) != VIA_DEVICE_CPU;
+}
 
 via_status copy_elements(via_array *dst, via_array *src, via_stream *stream) {
-    return without_gil(worth_unlocking(dst),
+    return without_gil(worth_unlocking(dst, src),
                        [=] { return stream != nullptr ? via_copy_async(dst, src, stream) : via_copy(dst, src); });
 }
 
@@ -94,6 +101,33 @@ PyObject *fill_method(PyObject *self, PyObject *value) {
     return fill_array("Array.fill", handle_of(self), value) ? none() : nullptr;
 }
 
+Signature kRecordStream = {"Array.record_stream", 1, 0, {"stream"}};
+Signature kSetReady = {"Array.set_ready", 1, 0, {"stream"}};
+
+PyObject *mark(PyObject *self, Signature &signature, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+               via_status (*call)(via_array *, via_stream *)) {
+    PyObject *given = nullptr;
+    StreamArgument stream;
+    via_array *array = handle_of(self);
+    if (!parse_arguments(signature, args, nargs, kwnames, &given) ||
+        !stream.parse_or_current(signature.function, given, device_of(array))) {
+        return nullptr;
+    }
+    return none_or_raise(call(array, stream.get()));
+}
+
+PyObject *record_stream_method(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    return mark(self, kRecordStream, args, nargs, kwnames, via_array_record_stream);
+}
+
+PyObject *set_ready_method(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    return mark(self, kSetReady, args, nargs, kwnames, via_array_set_ready);
+}
+
+PyObject *synchronize_method(PyObject *self, PyObject *) {
+    return wait_until_ready(handle_of(self)) ? none() : nullptr;
+}
+
 // Written in Python, and imported when first needed: they need NumPy, or loops where speed is no matter.
 PyObject *call_helper(const char *name, PyObject *self) {
     Ref module(PyImport_ImportModule("viaduct._interop"));
@@ -119,9 +153,10 @@ PyObject *array_protocol(PyObject *self, PyObject *const *args, Py_ssize_t nargs
 }
 
 Signature kCopy = {"copy", 3, 2, {"dst", "src", "stream"}};
+Signature kCopySubmit = {"copy_submit", 3, 2, {"dst", "src", "stream"}};
 Signature kFill = {"fill", 3, 2, {"dst", "value", "stream"}};
 Signature kExplain = {"copy_explain", 2, 2, {"dst", "src"}};
-Signature kEmpty = {"empty", 4, 2, {"shape", "dtype", "device", "memory"}};
+Signature kEmpty = {"empty", 4, 2, {"shape", "dtype", "device", "memory", "stream"}};
 
 struct Pair {
     Ref dst;
@@ -132,10 +167,6 @@ struct Pair {
         return bool(src);
     }
 };
-
-bool parse_stream(const char *function, PyObject *value, via_stream **out) {
-    return !is_given(value) || stream_of(function, "stream", value, out);
-}
 
 // The place that `memory` names, or the plain memory of the device.
 bool parse_memory(PyObject *device_given, PyObject *memory_given, MemoryHandle *memory) {
@@ -164,19 +195,36 @@ int array_assign(PyObject *self, PyObject *key, PyObject *value) {
 PyObject *copy(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *values[3] = {};
     Pair pair;
-    via_stream *stream = nullptr;
+    StreamArgument stream;
     drain();
     if (!parse_arguments(kCopy, args, nargs, kwnames, values) || !pair.parse("copy", values) ||
-        !parse_stream("copy", values[2], &stream)) {
+        !stream.parse("copy", values[2])) {
         return nullptr;
     }
-    return none_or_raise(copy_elements(handle_of(pair.dst.get()), handle_of(pair.src.get()), stream));
+    return none_or_raise(copy_elements(handle_of(pair.dst.get()), handle_of(pair.src.get()), stream.get()));
+}
+
+PyObject *copy_submit(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *values[3] = {};
+    Pair pair;
+    StreamArgument stream;
+    drain();
+    if (!parse_arguments(kCopySubmit, args, nargs, kwnames, values) || !pair.parse("copy_submit", values) ||
+        !stream.parse("copy_submit", values[2])) {
+        return nullptr;
+    }
+    via_task *task = nullptr;
+    via_array *dst = handle_of(pair.dst.get());
+    via_array *src = handle_of(pair.src.get());
+    via_stream *after = stream.get();
+    via_status status = without_gil(worth_unlocking(dst, src), [&] { return via_copy_submit(dst, src, after, &task); });
+    return new_task_or_raise(status, task);
 }
 
 PyObject *fill(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *values[3] = {};
-    via_stream *stream = nullptr;
-    if (!parse_arguments(kFill, args, nargs, kwnames, values) || !parse_stream("fill", values[2], &stream)) {
+    StreamArgument stream;
+    if (!parse_arguments(kFill, args, nargs, kwnames, values) || !stream.parse("fill", values[2])) {
         return nullptr;
     }
     Ref dst(as_array("fill", values[0]));
@@ -186,7 +234,8 @@ PyObject *fill(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kw
     }
     via_array *array = handle_of(dst.get());
     const void *bytes = element.bytes();
-    return none_or_raise(without_gil(worth_unlocking(array), [=] { return via_fill(array, bytes, stream); }));
+    via_stream *order = stream.get();
+    return none_or_raise(without_gil(worth_unlocking(array), [=] { return via_fill(array, bytes, order); }));
 }
 
 PyObject *copy_explain(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
@@ -203,19 +252,20 @@ PyObject *copy_explain(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyOb
 }
 
 PyObject *empty(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *values[4] = {};
+    PyObject *values[5] = {};
     Extents shape;
     MemoryHandle memory;
+    StreamArgument stream;
     drain();
     if (!parse_arguments(kEmpty, args, nargs, kwnames, values) || !parse_extents("empty", "shape", values[0], &shape)) {
         return nullptr;
     }
     int32_t dtype = parse_dtype("empty", values[1]);
-    if (dtype == 0 || !parse_memory(values[2], values[3], &memory)) {
+    if (dtype == 0 || !parse_memory(values[2], values[3], &memory) || !stream.parse("empty", values[4])) {
         return nullptr;
     }
     via_array *made = nullptr;
-    via_status status = via_empty(memory.get(), dtype, shape.count, shape.values, nullptr, &made);
+    via_status status = via_empty(memory.get(), dtype, shape.count, shape.values, stream.get(), &made);
     return new_array_or_raise(status, made, Origin::Allocated);
 }
 
@@ -225,6 +275,16 @@ PyMethodDef kDataMethods[] = {
     {"fill", fill_method, METH_O,
      "fill($self, value, /)\n--\n\n"
      "Sets every element: to a number, or to the bytes of one element (for records and any other type)."},
+    {"record_stream", method(record_stream_method), METH_FASTCALL | METH_KEYWORDS,
+     "record_stream($self, stream=None)\n--\n\n"
+     "The memory is used by a stream's work so far: it is let go only after that.\n\n"
+     "By the current stream's if none is given."},
+    {"set_ready", method(set_ready_method), METH_FASTCALL | METH_KEYWORDS,
+     "set_ready($self, stream=None)\n--\n\n"
+     "The content is written by a stream's work so far: reads and exports wait for that.\n\n"
+     "By the current stream's if none is given."},
+    {"synchronize", synchronize_method, METH_NOARGS,
+     "synchronize($self)\n--\n\nWaits until the content is ready, so that the host may read pinned or managed memory."},
     {"item", item_method, METH_NOARGS, "item($self)\n--\n\nThe one element as a Python value."},
     {"tolist", tolist_method, METH_NOARGS, "tolist($self)\n--\n\nThe elements as nested lists of Python values."},
     {"numpy", numpy_method, METH_NOARGS,

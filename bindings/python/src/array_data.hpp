@@ -6,6 +6,7 @@
 namespace viapy {
 
 PyObject *copy(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *copy_submit(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *fill(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *copy_explain(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *empty(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);

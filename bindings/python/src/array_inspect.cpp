@@ -57,6 +57,8 @@ PyObject *get_aligned(PyObject *self, void *) {
     return boolean((via_array_flags(handle_of(self)) & VIA_ARRAY_MISALIGNED) == 0);
 }
 
+PyObject *get_ready(PyObject *self, void *) { return boolean(via_array_is_ready(handle_of(self)) != 0); }
+
 template <int32_t order>
 PyObject *get_contiguous(PyObject *self, void *) {
     return boolean(via_array_is_contiguous(handle_of(self), order) != 0);
@@ -131,6 +133,7 @@ PyGetSetDef kInspectGetters[] = {
     {"copied", get_flag<VIA_ARRAY_COPIED>, nullptr,
      "Whether an exchange made this array by copying, so that writes do not reach the original.", nullptr},
     {"aligned", get_aligned, nullptr, "Whether every element starts at a multiple of its natural alignment.", nullptr},
+    {"ready", get_ready, nullptr, "Whether nothing that is known of still writes the content.", nullptr},
     {"c_contiguous", get_contiguous<VIA_ORDER_ROW_MAJOR>, nullptr, "Whether the array is dense in row-major order.",
      nullptr},
     {"f_contiguous", get_contiguous<VIA_ORDER_COLUMN_MAJOR>, nullptr,

@@ -6,6 +6,7 @@
 #include "errors.hpp"
 #include "exchange.hpp"
 #include "loan.hpp"
+#include "order.hpp"
 
 namespace viapy {
 namespace {
@@ -49,6 +50,9 @@ struct Export {
     }
 
     bool fill(via_array *array) {
+        if (via_array_device_type(array) != VIA_DEVICE_CUDA && !wait_until_ready(array)) {
+            return false;
+        }
         if (schema == nullptr || column == nullptr) {
             PyErr_NoMemory();
             return false;
@@ -106,10 +110,9 @@ PyObject *arrow_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
     if (!parse_arguments(kArraySignature, args, nargs, kwnames, &ignored) || !lent.fill(handle_of(self))) {
         return nullptr;
     }
-    if (lent.column->device_type != VIA_DEVICE_CPU) {
+    if (lent.column->device_type == VIA_DEVICE_CUDA) {
         return raise(VIA_ERROR_EXCHANGE,
-                     "Array.__arrow_c_array__: the array is not host memory: use "
-                     "__arrow_c_device_array__");
+                     "Array.__arrow_c_array__: the array is memory of a device: use __arrow_c_device_array__");
     }
     Ref schema(lent.schema_capsule());
     return schema ? pair_of(schema.give(), lent.array_capsule()) : nullptr;

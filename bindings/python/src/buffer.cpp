@@ -6,6 +6,7 @@
 #include "errors.hpp"
 #include "exchange.hpp"
 #include "loan.hpp"
+#include "order.hpp"
 
 namespace viapy {
 namespace {
@@ -198,7 +199,7 @@ PyObject *release_buffer_method(PyObject *, PyObject *view) { return PyObject_Ca
 int get_buffer(PyObject *self, Py_buffer *view, int flags) {
     via_array *array = handle_of(self);
     view->obj = nullptr;
-    if (!can_lend(array, flags) || !has_order(array, flags)) {
+    if (!can_lend(array, flags) || !has_order(array, flags) || !wait_until_ready(array)) {
         return -1;
     }
     int32_t dtype = via_array_dtype(array);

@@ -3,6 +3,7 @@
 
 #include "errors.hpp"
 #include "exchange.hpp"
+#include "order.hpp"
 
 namespace viapy {
 namespace {
@@ -58,11 +59,37 @@ int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *context,
     return 0;
 }
 
+// The consumer works on our current stream, so that is what content which is still being written is ordered before;
+// host memory is waited for.
+bool order_current_stream(via_array *array) {
+    if (via_array_is_ready(array) != 0) {
+        return true;
+    }
+    if (via_array_device_type(array) != VIA_DEVICE_CUDA) {
+        return wait_until_ready(array);
+    }
+    StreamArgument current;
+    DLManagedTensorVersioned *ordered = nullptr;
+    via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
+    options.copy = VIA_COPY_NEVER;
+    if (!current.parse_or_current("Array.__dlpack_c_exchange_api__", nullptr, device_of(array))) {
+        return false;
+    }
+    via_status status = via_to_dlpack(array, &options, current.get(), &ordered);
+    via_dlpack_delete(ordered);
+    return status == VIA_OK || (raise_exchange(status), false);
+}
+
 // As __dlpack__ without a word about copying: lend, or say why not.
 int from_object(void *object, DLManagedTensorVersioned **out) {
     via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
     options.copy = VIA_COPY_NEVER;
-    via_status status = via_to_dlpack(handle_of(static_cast<PyObject *>(object)), &options, via_stream_no_sync(), out);
+    via_array *array = handle_of(static_cast<PyObject *>(object));
+    *out = nullptr;
+    if (!order_current_stream(array)) {
+        return -1;
+    }
+    via_status status = via_to_dlpack(array, &options, via_stream_no_sync(), out);
     if (status != VIA_OK) {
         raise_exchange(status);
         return -1;
@@ -70,16 +97,25 @@ int from_object(void *object, DLManagedTensorVersioned **out) {
     return 0;
 }
 
+// Written by the caller's work on our current stream, as far as it knows of streams.
 int to_object(DLManagedTensorVersioned *tensor, void **out) {
     via_array *array = nullptr;
+    via_stream *stream = nullptr;
     *out = nullptr;
-    via_status status = via_from_dlpack(tensor, nullptr, via_stream_no_sync(), &array);
+    const DLDevice &device = tensor->dl_tensor.device;
+    bool on_device = tensor->version.major == DLPACK_MAJOR_VERSION && device.device_type == kDLCUDA;
+    via_status status = on_device ? via_stream_current(device.device_id, &stream) : VIA_OK;
+    if (status == VIA_OK) {
+        status = via_from_dlpack(tensor, nullptr, on_device ? stream : via_stream_no_sync(), &array);
+    }
     if (status != VIA_OK) {
         raise_exchange(status);
         ErrorScope errors;
         via_dlpack_delete(tensor);  // it is stolen, on failure too
+        via_stream_release(stream);
         return -1;
     }
+    via_stream_release(stream);
     *out = new_array(array, Origin::DLPack);
     return *out != nullptr ? 0 : -1;
 }
@@ -112,6 +148,9 @@ int borrow(void *object, DLTensor *out) {
         raise(VIA_ERROR_EXCHANGE, "Array.__dlpack_c_exchange_api__: the array cannot be lent: %s", reason);
         return -1;
     }
+    if (!order_current_stream(array)) {
+        return -1;
+    }
     out->data = via_array_size(array) > 0 ? via_array_data(array) : nullptr;
     out->device = {static_cast<DLDeviceType>(via_array_device_type(array)), via_array_device_id(array)};
     out->ndim = via_array_ndim(array);
@@ -124,7 +163,7 @@ int borrow(void *object, DLTensor *out) {
 
 int current_stream(DLDeviceType type, int32_t id, void **out) {
     *out = nullptr;
-    if (type != kDLCUDA) {
+    if (type != kDLCUDA && type != kDLCUDAManaged) {
         return 0;
     }
     via_stream *stream = nullptr;

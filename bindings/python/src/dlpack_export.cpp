@@ -3,6 +3,7 @@
 
 #include "errors.hpp"
 #include "exchange.hpp"
+#include "gil.hpp"
 #include "loan.hpp"
 
 namespace viapy {
@@ -25,25 +26,6 @@ void drop_legacy(PyObject *capsule) {
     if (is_unused(capsule, kLegacy)) {
         via_dlpack_delete_legacy(static_cast<DLManagedTensor *>(PyCapsule_GetPointer(capsule, kLegacy)));
     }
-}
-
-// None and versions before 1 mean the unversioned form.
-bool read_max_version(PyObject *value, via_dlpack_options *options) {
-    if (!is_given(value)) {
-        return true;
-    }
-    Extents version;
-    if (!parse_extents("Array.__dlpack__", "max_version", value, &version)) {
-        return false;
-    }
-    if (version.count != 2) {
-        raise_type("Array.__dlpack__", "max_version", value, "a pair of major and minor version");
-        return false;
-    }
-    auto bounded = [](int64_t number) { return static_cast<int32_t>(number > 9999 ? 9999 : number < 0 ? 0 : number); };
-    options->max_major = bounded(version.values[0]);
-    options->max_minor = options->max_major > 0 ? bounded(version.values[1]) : 0;
-    return true;
 }
 
 bool read_device(PyObject *value, via_dlpack_options *options) {
@@ -69,7 +51,8 @@ bool read_device(PyObject *value, via_dlpack_options *options) {
 // a reason to copy. A layout that DLPack cannot say is refused then, as by every other library.
 bool read_copy(PyObject *value, via_array *array, via_dlpack_options *options) {
     const bool elsewhere =
-        options->target_device_type != VIA_DEVICE_ANY && options->target_device_type != via_array_device_type(array);
+        options->target_device_type != VIA_DEVICE_ANY && (options->target_device_type != via_array_device_type(array) ||
+                                                          options->target_device_id != via_array_device_id(array));
     bool copy = false;
     if (!parse_bool(value, false, &copy)) {
         return false;
@@ -90,7 +73,8 @@ struct ConsumerStream {
     }
 };
 
-bool read_cuda_stream(int64_t number, via_array *array, ConsumerStream *out) {
+// A CUstream is looked up only if there is something that it has to wait for, or a copy to be made on it.
+bool read_cuda_stream(int64_t number, bool has_work, ConsumerStream *out) {
     if (number == 1 || number == 2) {
         out->handle = number == 1 ? via_stream_legacy() : via_stream_per_thread();
         return true;
@@ -102,13 +86,17 @@ bool read_cuda_stream(int64_t number, via_array *array, ConsumerStream *out) {
                      static_cast<long long>(number));
         return false;
     }
+    if (!has_work) {
+        out->handle = via_stream_no_sync();
+        return true;
+    }
     void *native = reinterpret_cast<void *>(static_cast<intptr_t>(number));
-    via_status status = via_stream_wrap(native, via_array_device_id(array), &out->handle);
+    via_status status = via_stream_wrap(native, -1, &out->handle);
     out->wrapped = status == VIA_OK;
     return status == VIA_OK || (raise_exchange(status), false);
 }
 
-bool read_stream(PyObject *value, via_array *array, ConsumerStream *out) {
+bool read_stream(PyObject *value, via_array *array, bool may_copy, ConsumerStream *out) {
     if (!is_given(value)) {
         return true;
     }
@@ -126,12 +114,23 @@ bool read_stream(PyObject *value, via_array *array, ConsumerStream *out) {
                      static_cast<long long>(number));
         return false;
     }
-    return read_cuda_stream(number, array, out);
+    return read_cuda_stream(number, may_copy || via_array_is_ready(array) == 0, out);
 }
 
-PyObject *versioned_capsule(via_array *array, const via_dlpack_options *options, via_stream *stream) {
+// The host waits for what only it can be told of, and copies take their time: neither with the GIL held, which work
+// that is waited for may want.
+bool takes_time(via_array *array, const via_dlpack_options &options) {
+    if (options.copy != VIA_COPY_ALWAYS && options.target_device_type == VIA_DEVICE_ANY) {
+        return via_array_is_ready(array) == 0;
+    }
+    return via_array_device_type(array) != VIA_DEVICE_CPU || options.target_device_type > VIA_DEVICE_CPU ||
+           via_array_nbytes(array) >= kBytesWorthUnlocking;
+}
+
+PyObject *versioned_capsule(via_array *array, const via_dlpack_options &options, via_stream *stream) {
     DLManagedTensorVersioned *tensor = nullptr;
-    via_status status = via_to_dlpack(array, options, stream, &tensor);
+    via_status status =
+        without_gil(takes_time(array, options), [&] { return via_to_dlpack(array, &options, stream, &tensor); });
     if (status != VIA_OK) {
         return raise_exchange(status);
     }
@@ -142,9 +141,10 @@ PyObject *versioned_capsule(via_array *array, const via_dlpack_options *options,
     return capsule;
 }
 
-PyObject *legacy_capsule(via_array *array, const via_dlpack_options *options, via_stream *stream) {
+PyObject *legacy_capsule(via_array *array, const via_dlpack_options &options, via_stream *stream) {
     DLManagedTensor *tensor = nullptr;
-    via_status status = via_to_dlpack_legacy(array, options, stream, &tensor);
+    via_status status =
+        without_gil(takes_time(array, options), [&] { return via_to_dlpack_legacy(array, &options, stream, &tensor); });
     if (status != VIA_OK) {
         return raise_exchange(status);
     }
@@ -175,14 +175,15 @@ bool consumer_would_abort(via_array *array) {
 
 Signature kDlpack = {"Array.__dlpack__", 0, 0, {"stream", "max_version", "dl_device", "copy"}};
 
-PyObject *dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+PyObject *dlpack_method(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *values[4] = {};
     via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
     ConsumerStream stream;
     via_array *array = handle_of(self);
     drain();
-    if (!parse_arguments(kDlpack, args, nargs, kwnames, values) || !read_stream(values[0], array, &stream) ||
-        !read_max_version(values[1], &options) || !read_device(values[2], &options) ||
+    if (!parse_arguments(kDlpack, args, nargs, kwnames, values) ||
+        !read_stream(values[0], array, is_given(values[2]) || is_given(values[3]), &stream) ||
+        !parse_max_version("Array.__dlpack__", values[1], &options) || !read_device(values[2], &options) ||
         !read_copy(values[3], array, &options)) {
         return nullptr;
     }
@@ -191,14 +192,21 @@ PyObject *dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObje
                             "Array.__dlpack__: the array has a negative stride, which PyTorch cannot take; lend its "
                             "copy(), or flip the tensor");
     }
-    bool usual = values[1] == nullptr && values[2] == nullptr && values[3] == nullptr;
-    return options.max_major >= 1 ? versioned_capsule(array, &options, stream.handle)
-                                  : legacy_capsule(array, usual ? nullptr : &options, stream.handle);
+    if (values[1] == nullptr && values[2] == nullptr && values[3] == nullptr) {
+        options.copy = VIA_COPY_IF_NEEDED;  // consumers of before 1.0 know no copies to be refused
+    }
+    return new_capsule(array, options, stream.handle);
 }
 
-// Every consumer asks, so the answer for host memory is kept.
-PyObject *cpu_device() {
-    static PyObject *const pair = Py_BuildValue("(ii)", static_cast<int>(VIA_DEVICE_CPU), 0);
+// Every consumer asks, so the answers are kept: of host memory, and of the first CUDA devices.
+PyObject *kept_pair(int32_t type, int32_t id) {
+    static PyObject *cuda[16] = {};
+    static PyObject *const cpu = Py_BuildValue("(ii)", static_cast<int>(VIA_DEVICE_CPU), 0);
+    PyObject *pair = cpu;
+    if (type == VIA_DEVICE_CUDA) {
+        cuda[id] = cuda[id] != nullptr ? cuda[id] : Py_BuildValue("(ii)", static_cast<int>(type), static_cast<int>(id));
+        pair = cuda[id];
+    }
     Py_XINCREF(pair);
     return pair;
 }
@@ -206,15 +214,39 @@ PyObject *cpu_device() {
 PyObject *dlpack_device(PyObject *self, PyObject *) {
     via_array *array = handle_of(self);
     int32_t type = via_array_device_type(array);
-    return type == VIA_DEVICE_CPU
-               ? cpu_device()
-               : Py_BuildValue("(ii)", static_cast<int>(type), static_cast<int>(via_array_device_id(array)));
+    int32_t id = via_array_device_id(array);
+    return type == VIA_DEVICE_CPU || (type == VIA_DEVICE_CUDA && id < 16)
+               ? kept_pair(type, id)
+               : Py_BuildValue("(ii)", static_cast<int>(type), static_cast<int>(id));
 }
 
 }  // namespace
 
+bool parse_max_version(const char *function, PyObject *value, via_dlpack_options *options) {
+    options->max_major = options->max_minor = 0;
+    if (!is_given(value)) {
+        return true;
+    }
+    Extents version;
+    if (!parse_extents(function, "max_version", value, &version)) {
+        return false;
+    }
+    if (version.count != 2) {
+        raise_type(function, "max_version", value, "a pair of major and minor version");
+        return false;
+    }
+    auto bounded = [](int64_t number) { return static_cast<int32_t>(number > 9999 ? 9999 : number < 0 ? 0 : number); };
+    options->max_major = bounded(version.values[0]);
+    options->max_minor = options->max_major > 0 ? bounded(version.values[1]) : 0;
+    return true;
+}
+
+PyObject *new_capsule(via_array *array, const via_dlpack_options &options, via_stream *stream) {
+    return options.max_major >= 1 ? versioned_capsule(array, options, stream) : legacy_capsule(array, options, stream);
+}
+
 PyMethodDef kDlpackMethods[] = {
-    {"__dlpack__", method(dlpack), METH_FASTCALL | METH_KEYWORDS,
+    {"__dlpack__", method(dlpack_method), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "Lends the array as a DLPack capsule. Raises BufferError for whatever DLPack cannot say."},
     {"__dlpack_device__", dlpack_device, METH_NOARGS,

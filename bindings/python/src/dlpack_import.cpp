@@ -31,12 +31,18 @@ bool is_large(const DLTensor &tensor) {
     return elements >= kBytesWorthUnlocking;
 }
 
-PyObject *take_versioned(PyObject *capsule, const Wish &wish) {
+// Whether taking it is work to let other threads run by: a copy of much, or of anything to or from a device.
+bool takes_time(const DLTensor &tensor, const Wish &wish) {
+    bool moves = wish.has_device && wish.device.type != static_cast<int32_t>(tensor.device.device_type);
+    return moves || (wish.copy == VIA_COPY_ALWAYS && (is_large(tensor) || tensor.device.device_type != kDLCPU));
+}
+
+PyObject *take_versioned(PyObject *capsule, const Wish &wish, via_stream *stream) {
     auto *tensor = static_cast<DLManagedTensorVersioned *>(PyCapsule_GetPointer(capsule, kVersioned));
     via_dlpack_options options = options_of(wish);
     via_array *array = nullptr;
-    bool unlock = wish.copy == VIA_COPY_ALWAYS && tensor->version.major == 1 && is_large(tensor->dl_tensor);
-    via_status status = without_gil(unlock, [&] { return via_from_dlpack(tensor, &options, nullptr, &array); });
+    bool unlock = tensor->version.major == 1 && takes_time(tensor->dl_tensor, wish);
+    via_status status = without_gil(unlock, [&] { return via_from_dlpack(tensor, &options, stream, &array); });
     if (status != VIA_OK) {
         return raise_status(status);
     }
@@ -44,17 +50,32 @@ PyObject *take_versioned(PyObject *capsule, const Wish &wish) {
     return new_array(array, Origin::DLPack);
 }
 
-PyObject *take_legacy(PyObject *capsule, const Wish &wish) {
+PyObject *take_legacy(PyObject *capsule, const Wish &wish, via_stream *stream) {
     auto *tensor = static_cast<DLManagedTensor *>(PyCapsule_GetPointer(capsule, kLegacy));
     via_dlpack_options options = options_of(wish);
     via_array *array = nullptr;
-    bool unlock = wish.copy == VIA_COPY_ALWAYS && is_large(tensor->dl_tensor);
-    via_status status = without_gil(unlock, [&] { return via_from_dlpack_legacy(tensor, &options, nullptr, &array); });
+    bool unlock = takes_time(tensor->dl_tensor, wish);
+    via_status status = without_gil(unlock, [&] { return via_from_dlpack_legacy(tensor, &options, stream, &array); });
     if (status != VIA_OK) {
         return raise_status(status);
     }
     PyCapsule_SetName(capsule, "used_dltensor");
     return new_array(array, Origin::DLPack);
+}
+
+PyObject *take(const char *function, PyObject *capsule, const Wish &wish, via_stream *stream) {
+    const char *name = PyCapsule_GetName(capsule);
+    PyErr_Clear();
+    if (name != nullptr && std::strcmp(name, kVersioned) == 0) {
+        return take_versioned(capsule, wish, stream);
+    }
+    if (name != nullptr && std::strcmp(name, kLegacy) == 0) {
+        return take_legacy(capsule, wish, stream);
+    }
+    return raise(VIA_ERROR_EXCHANGE,
+                 "%s: found a capsule named \"%s\", expected \"dltensor_versioned\" or \"dltensor\": a tensor can be "
+                 "taken once",
+                 function, name != nullptr ? name : "");
 }
 
 bool add_to(PyObject *dict, const char *name, PyObject *value) {
@@ -69,23 +90,75 @@ PyObject *own_version() {
     return version;
 }
 
-// The copy that is always wanted is made here, where it is fast; the other wishes are the producer's to fulfil.
-PyObject *keywords_of(const Wish &wish) {
+// Where a producer's memory is, and the stream here that it is asked to be ready on: none for the host's.
+struct Producer {
+    Device device;
+    via_stream *stream = nullptr;
+    Producer() = default;
+    Producer(const Producer &) = delete;
+    Producer &operator=(const Producer &) = delete;
+    ~Producer() { via_stream_release(stream); }
+
+    bool has_stream() const { return device.type == VIA_DEVICE_CUDA || device.type == VIA_DEVICE_CUDA_MANAGED; }
+
+    // Those that have no __dlpack_device__ are taken for the host's.
+    bool ask(PyObject *object);
+};
+
+bool Producer::ask(PyObject *object) {
+    bool failed = false;
+    Ref function(optional_attribute(object, "__dlpack_device__", &failed));
+    Ref pair(function ? PyObject_CallNoArgs(function.get()) : nullptr);
+    if (failed || (function && !pair)) {
+        return false;
+    }
+    Extents numbers;
+    if (!pair) {
+        return true;
+    }
+    if (!parse_extents("from_dlpack", "x.__dlpack_device__()", pair.get(), &numbers) || numbers.count != 2) {
+        return PyErr_Occurred() == nullptr && raise_type("from_dlpack", "x.__dlpack_device__()", pair.get(),
+                                                         "a pair of device type and id") != nullptr;
+    }
+    device = {static_cast<int32_t>(numbers.values[0]), static_cast<int32_t>(numbers.values[1])};
+    via_status status = has_stream() ? via_stream_current(device.id, &stream) : VIA_OK;
+    return status == VIA_OK || (raise_status(status), false);
+}
+
+bool is_ours(int32_t device_type) {
+    return device_type == VIA_DEVICE_CPU || device_type == VIA_DEVICE_CUDA || device_type == VIA_DEVICE_CUDA_HOST ||
+           device_type == VIA_DEVICE_CUDA_MANAGED;
+}
+
+// Copies are made here, where they are fast: what is always to be copied, and what goes from one device to another that
+// both are known here. The other wishes are the producer's to fulfil.
+PyObject *keywords_of(const Wish &wish, const Producer &producer) {
     Ref keywords(PyDict_New());
     bool good = keywords && add_to(keywords.get(), "max_version", own_version());
-    if (good && wish.has_device) {
+    bool moved_here = is_ours(producer.device.type) && producer.device.type != wish.device.type;
+    if (good && wish.has_device && !moved_here) {
         good = add_to(keywords.get(), "dl_device",
                       Py_BuildValue("(ii)", static_cast<int>(wish.device.type), static_cast<int>(wish.device.id)));
     }
     if (good && wish.copy == VIA_COPY_NEVER) {
         good = add_to(keywords.get(), "copy", boolean(false));
     }
+    if (good && producer.stream != nullptr) {
+        good = add_to(keywords.get(), "stream", PyLong_FromVoidPtr(via_stream_handle(producer.stream)));
+    }
     return good ? keywords.give() : nullptr;
 }
 
-// Producers of before 1.0 know none of the keywords and answer TypeError.
-PyObject *call_dlpack(PyObject *function, const Wish &wish) {
-    Ref keywords(keywords_of(wish));
+PyObject *call_with_stream(PyObject *function, PyObject *nothing, const Producer &producer) {
+    Ref keywords(PyDict_New());
+    bool good = keywords && (producer.stream == nullptr ||
+                             add_to(keywords.get(), "stream", PyLong_FromVoidPtr(via_stream_handle(producer.stream))));
+    return good ? PyObject_Call(function, nothing, keywords.get()) : nullptr;
+}
+
+// Producers of before 1.0 know the stream and none of the other keywords, and answer TypeError.
+PyObject *call_dlpack(PyObject *function, const Wish &wish, const Producer &producer) {
+    Ref keywords(keywords_of(wish, producer));
     Ref nothing(PyTuple_New(0));
     if (!keywords || !nothing) {
         return nullptr;
@@ -95,7 +168,7 @@ PyObject *call_dlpack(PyObject *function, const Wish &wish) {
         return capsule;
     }
     PyErr_Clear();
-    return PyObject_CallNoArgs(function);
+    return call_with_stream(function, nothing.get(), producer);
 }
 
 // A capsule of before 1.0 cannot say that its memory is not to be written; that it comes from an Arrow array does.
@@ -133,31 +206,65 @@ const DLPackExchangeAPI *find_api(PyObject *type) {
 struct KnownType {
     PyObject *type;
     const DLPackExchangeAPI *api;
+    bool is_numpy;  // whose arrays are host memory: they need not be asked
 };
 KnownType g_known_types[64] = {};
 
-const DLPackExchangeAPI *api_of(PyObject *object) {
+bool is_numpy_type(PyObject *type) {
+    PyObject *numpy = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
+    Ref array(numpy != nullptr ? PyObject_GetAttrString(numpy, "ndarray") : nullptr);
+    PyErr_Clear();
+    return array && array.get() == type;
+}
+
+const KnownType &known_type(PyObject *object) {
     PyObject *type = reinterpret_cast<PyObject *>(Py_TYPE(object));
     KnownType &known = g_known_types[(reinterpret_cast<uintptr_t>(type) >> 5) % 64];
     if (known.type != type) {
-        const DLPackExchangeAPI *api = find_api(type);
+        KnownType found = {type, find_api(type), is_numpy_type(type)};
         Ref forgotten(known.type);
         Py_INCREF(type);
-        known = {type, api};
+        known = found;
     }
-    return known.api;
+    return known;
 }
 
-// Nothing is ordered on this road, so it is left to memory that needs no order: the CPU's.
-PyObject *take_unordered(DLManagedTensorVersioned *tensor) {
-    via_array *array = nullptr;
-    via_status status = via_from_dlpack(tensor, nullptr, via_stream_no_sync(), &array);
-    PyObject *taken = new_array_or_raise(status, array, Origin::DLPack);
-    if (status != VIA_OK) {
-        ErrorScope errors;
-        via_dlpack_delete(tensor);
+// The producer orders nothing on this road, so the tensor is ready after its own current stream.
+class WorkStream {
+public:
+    ~WorkStream() { via_stream_release(stream_); }
+
+    bool ask(const DLPackExchangeAPI *api, const DLDevice &device) {
+        void *native = nullptr;
+        if (device.device_type == kDLCPU || device.device_type == kDLCUDAHost || api->current_work_stream == nullptr) {
+            return true;
+        }
+        if (api->current_work_stream(device.device_type, device.device_id, &native) != 0) {
+            return false;
+        }
+        via_status status = via_stream_wrap(native, -1, &stream_);
+        return status == VIA_OK || (raise_status(status), false);
     }
-    return taken;
+    via_stream *get() const { return stream_; }
+
+private:
+    via_stream *stream_ = nullptr;
+};
+
+PyObject *take_from_api(const DLPackExchangeAPI *api, DLManagedTensorVersioned *tensor) {
+    via_array *array = nullptr;
+    WorkStream stream;
+    bool asked = tensor->version.major != DLPACK_MAJOR_VERSION || stream.ask(api, tensor->dl_tensor.device);
+    via_status status = asked ? via_from_dlpack(tensor, nullptr, stream.get(), &array) : VIA_ERROR_CALLBACK;
+    if (asked && status == VIA_OK) {
+        return new_array(array, Origin::DLPack);
+    }
+    if (asked) {
+        raise_status(status);
+    }
+    ErrorScope errors;
+    via_dlpack_delete(tensor);
+    return nullptr;
 }
 
 Signature kFromDlpack = {"from_dlpack", 1, 1, {"x", "device", "copy"}};
@@ -183,23 +290,13 @@ PyObject *optional_attribute(PyObject *object, const char *name, bool *out_faile
     return value;
 }
 
+// A finished capsule is ready on the legacy stream, as it was asked for without a word about streams.
 PyObject *take_capsule(const char *function, PyObject *capsule, const Wish &wish) {
-    const char *name = PyCapsule_GetName(capsule);
-    PyErr_Clear();
-    if (name != nullptr && std::strcmp(name, kVersioned) == 0) {
-        return take_versioned(capsule, wish);
-    }
-    if (name != nullptr && std::strcmp(name, kLegacy) == 0) {
-        return take_legacy(capsule, wish);
-    }
-    return raise(VIA_ERROR_EXCHANGE,
-                 "%s: found a capsule named \"%s\", expected \"dltensor_versioned\" or \"dltensor\": a tensor can be "
-                 "taken once",
-                 function, name != nullptr ? name : "");
+    return take(function, capsule, wish, nullptr);
 }
 
 Tried try_exchange_api(const char *, PyObject *object, PyObject **out_array) {
-    const DLPackExchangeAPI *api = api_of(object);
+    const DLPackExchangeAPI *api = known_type(object).api;
     if (api == nullptr || api->managed_tensor_from_py_object_no_sync == nullptr) {
         return Tried::Absent;
     }
@@ -207,11 +304,7 @@ Tried try_exchange_api(const char *, PyObject *object, PyObject **out_array) {
     if (api->managed_tensor_from_py_object_no_sync(object, &tensor) != 0) {
         return Tried::Failed;
     }
-    if (tensor->version.major == DLPACK_MAJOR_VERSION && tensor->dl_tensor.device.device_type != kDLCPU) {
-        via_dlpack_delete(tensor);
-        return Tried::Absent;
-    }
-    *out_array = take_unordered(tensor);
+    *out_array = take_from_api(api, tensor);
     return *out_array != nullptr ? Tried::Done : Tried::Failed;
 }
 
@@ -221,7 +314,11 @@ Tried try_dlpack(const char *function, PyObject *object, const Wish &wish, PyObj
     if (!dlpack) {
         return failed ? Tried::Failed : Tried::Absent;
     }
-    Ref capsule(call_dlpack(dlpack.get(), wish));
+    Producer producer;
+    if (!known_type(object).is_numpy && !producer.ask(object)) {
+        return Tried::Failed;
+    }
+    Ref capsule(call_dlpack(dlpack.get(), wish, producer));
     if (!capsule) {
         return Tried::Failed;
     }
@@ -229,7 +326,8 @@ Tried try_dlpack(const char *function, PyObject *object, const Wish &wish, PyObj
         raise_type(function, "x.__dlpack__()", capsule.get(), "a capsule");
         return Tried::Failed;
     }
-    *out_array = honour_immutability(object, capsule.get(), take_capsule(function, capsule.get(), wish));
+    PyObject *array = take(function, capsule.get(), wish, producer.stream);
+    *out_array = honour_immutability(object, capsule.get(), array);
     return *out_array != nullptr ? Tried::Done : Tried::Failed;
 }
 

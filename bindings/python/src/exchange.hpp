@@ -29,6 +29,12 @@ Tried try_arrow(const char *function, PyObject *object, PyObject **out_array);
 // The array of a DLPack capsule, which is marked as used on success and left as it was on failure.
 PyObject *take_capsule(const char *function, PyObject *capsule, const Wish &wish);
 
+// The newest version that a consumer takes; None and versions before 1 mean the unversioned form.
+bool parse_max_version(const char *function, PyObject *value, via_dlpack_options *options);
+
+// The array lent as a capsule, of the form that the options' version says.
+PyObject *new_capsule(via_array *array, const via_dlpack_options &options, via_stream *stream);
+
 // asarray(): an Array of whatever lends its memory; each protocol in turn.
 PyObject *as_array(const char *function, PyObject *object);
 
@@ -39,6 +45,7 @@ PyObject *optional_attribute(PyObject *object, const char *name, bool *out_faile
 bool add_exchange_api(PyObject *type);
 
 PyObject *wrap(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+PyObject *dlpack(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *asarray(PyObject *, PyObject *object);
 PyObject *from_dlpack(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *from_arrow(PyObject *, PyObject *object);

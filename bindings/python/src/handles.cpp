@@ -1,12 +1,16 @@
 #include "handles.hpp"
 
+#include <vector>
+
 #include "errors.hpp"
+#include "order.hpp"
 
 namespace viapy {
 namespace {
 
 struct HandleObject {
     PyObject_HEAD void *handle;
+    PyObject *callbacks;  // of a task: a list of who wants to hear of its end
 };
 
 struct Kind {
@@ -14,6 +18,7 @@ struct Kind {
     const char *doc;
     void (*retain)(void *);
     void (*release)(void *);
+    PyType_Slot *slots;  // what its objects can do; nullptr: they are only passed about
     PyTypeObject *type;
 };
 
@@ -24,22 +29,24 @@ void erased(void *handle) {
 
 Kind g_kinds[] = {
     {"viaduct.Memory", "A place to allocate from; made by memory().", erased<via_memory, via_memory_retain>,
-     erased<via_memory, via_memory_release>, nullptr},
-    {"viaduct.Stream", "An order of work on a device.", erased<via_stream, via_stream_retain>,
-     erased<via_stream, via_stream_release>, nullptr},
-    {"viaduct.Event", "A point in a stream.", erased<via_event, via_event_retain>, erased<via_event, via_event_release>,
+     erased<via_memory, via_memory_release>, nullptr, nullptr},
+    {"viaduct.Stream", kStreamDoc, erased<via_stream, via_stream_retain>, erased<via_stream, via_stream_release>,
+     kStreamSlots, nullptr},
+    {"viaduct.Event", kEventDoc, erased<via_event, via_event_retain>, erased<via_event, via_event_release>, kEventSlots,
      nullptr},
-    {"viaduct.Task", "A copy or file transfer under way.", erased<via_task, via_task_retain>,
-     erased<via_task, via_task_release>, nullptr},
+    {"viaduct.Task", kTaskDoc, erased<via_task, via_task_retain>, erased<via_task, via_task_release>, kTaskSlots,
+     nullptr},
     {"viaduct.Batch", "Many copies prepared as one.", erased<via_batch, via_batch_retain>,
-     erased<via_batch, via_batch_release>, nullptr},
-    {"viaduct.File", "An open file.", erased<via_file, via_file_retain>, erased<via_file, via_file_release>, nullptr},
+     erased<via_batch, via_batch_release>, nullptr, nullptr},
+    {"viaduct.File", "An open file.", erased<via_file, via_file_retain>, erased<via_file, via_file_release>, nullptr,
+     nullptr},
 };
 
 Kind &row(HandleKind kind) { return g_kinds[static_cast<int>(kind)]; }
 
 void dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(callbacks_of(self));
     for (const Kind &kind : g_kinds) {
         if (kind.type == type) {
             kind.release(reinterpret_cast<HandleObject *>(self)->handle);
@@ -49,14 +56,19 @@ void dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
+// The type's own slots behind those that all have; one that says how it is made can be called.
 bool add_type(PyObject *module, Kind &kind) {
-    PyType_Slot slots[] = {
+    std::vector<PyType_Slot> slots = {
         {Py_tp_doc, const_cast<char *>(kind.doc)},
         {Py_tp_dealloc, reinterpret_cast<void *>(dealloc)},
-        {0, nullptr},
     };
-    PyType_Spec spec = {kind.name, sizeof(HandleObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                        slots};
+    unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+    for (PyType_Slot *slot = kind.slots; slot != nullptr && slot->slot != 0; ++slot) {
+        flags = slot->slot == Py_tp_new ? Py_TPFLAGS_DEFAULT : flags;
+        slots.push_back(*slot);
+    }
+    slots.push_back({0, nullptr});
+    PyType_Spec spec = {kind.name, sizeof(HandleObject), 0, flags, slots.data()};
     kind.type = reinterpret_cast<PyTypeObject *>(PyType_FromSpec(&spec));
     return kind.type != nullptr && PyModule_AddType(module, kind.type) == 0;
 }
@@ -103,6 +115,7 @@ PyObject *new_handle(HandleKind kind, void *owned) {
         return nullptr;
     }
     object->handle = owned;
+    object->callbacks = nullptr;
     return reinterpret_cast<PyObject *>(object);
 }
 
@@ -116,9 +129,15 @@ bool handle_of_kind(HandleKind kind, const char *function, const char *argument,
         raise_type(function, argument, object, bare_name(row(kind)));
         return false;
     }
-    *out = reinterpret_cast<HandleObject *>(object)->handle;
+    *out = handle_in(object);
     return true;
 }
+
+void *handle_in(PyObject *object) { return reinterpret_cast<HandleObject *>(object)->handle; }
+
+PyObject *&callbacks_of(PyObject *object) { return reinterpret_cast<HandleObject *>(object)->callbacks; }
+
+bool is_kind(HandleKind kind, PyObject *object) { return Py_TYPE(object) == row(kind).type; }
 
 bool add_handle_types(PyObject *module) {
     for (Kind &kind : g_kinds) {
@@ -126,7 +145,7 @@ bool add_handle_types(PyObject *module) {
             return false;
         }
     }
-    return true;
+    return add_shared_streams(reinterpret_cast<PyObject *>(row(HandleKind::Stream).type));
 }
 
 bool MemoryHandle::create(int32_t kind, int32_t device_id) {

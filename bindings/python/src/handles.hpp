@@ -15,12 +15,12 @@ PyObject *share_handle(HandleKind kind, void *borrowed);
 // The handle in an object; false with TypeError set if it is none of that kind. None is refused.
 bool handle_of_kind(HandleKind kind, const char *function, const char *argument, PyObject *object, void **out);
 
-inline bool stream_of(const char *function, const char *argument, PyObject *object, via_stream **out) {
-    void *handle = nullptr;
-    bool good = handle_of_kind(HandleKind::Stream, function, argument, object, &handle);
-    *out = static_cast<via_stream *>(handle);
-    return good;
-}
+// The handle in an object that is of the kind.
+void *handle_in(PyObject *object);
+bool is_kind(HandleKind kind, PyObject *object);
+
+// The list of who wants to hear of a task's end; NULL if nobody does.
+PyObject *&callbacks_of(PyObject *object);
 
 bool add_handle_types(PyObject *module);
 

@@ -4,6 +4,7 @@
 #include "errors.hpp"
 #include "exchange.hpp"
 #include "loan.hpp"
+#include "order.hpp"
 
 namespace viapy {
 namespace {
@@ -39,19 +40,44 @@ PyObject *absent(PyObject *self, const char *name, const char *reason) {
 }
 
 PyObject *get_array_interface(PyObject *self, void *) {
+    via_array *array = handle_of(self);
     via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
-    via_status status = via_to_array_interface(handle_of(self), &description);
+    if (via_array_device_type(array) != VIA_DEVICE_CUDA && !wait_until_ready(array)) {
+        return nullptr;
+    }
+    via_status status = via_to_array_interface(array, &description);
     return status == VIA_OK ? dict_of(description, false) : absent(self, "__array_interface__", via_last_error());
 }
 
+// Content that is ready names no stream, so that no consumer waits for one. Else it is made ready on the current
+// stream.
+bool find_stream(via_array *array, StreamArgument *current, via_stream **out) {
+    *out = via_stream_no_sync();
+    if (via_array_is_ready(array) != 0) {
+        return true;
+    }
+    bool good = current->parse_or_current("Array.__cuda_array_interface__", nullptr, device_of(array));
+    *out = current->get();
+    return good;
+}
+
 PyObject *get_cuda_array_interface(PyObject *self, void *) {
-    int32_t device = via_array_device_type(handle_of(self));
-    if (device == VIA_DEVICE_CPU) {
+    via_array *array = handle_of(self);
+    if (via_array_device_type(array) == VIA_DEVICE_CPU) {
         return absent(self, "__cuda_array_interface__", "it is host memory");
     }
     via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
-    via_status status = via_to_cuda_array_interface(handle_of(self), nullptr, &description);
-    return status == VIA_OK ? dict_of(description, true) : raise_status(status);
+    StreamArgument current;
+    via_stream *stream = nullptr;
+    if (!find_stream(array, &current, &stream)) {
+        return nullptr;
+    }
+    via_status status = via_to_cuda_array_interface(array, stream, &description);
+    if (status == VIA_OK) {
+        return dict_of(description, true);
+    }
+    return status == VIA_ERROR_EXCHANGE ? absent(self, "__cuda_array_interface__", via_last_error())
+                                        : raise_status(status);
 }
 
 // Whether the fields of a record, listed by "descr", hold Python objects: references, which no library may copy.

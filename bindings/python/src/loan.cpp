@@ -19,7 +19,7 @@ std::atomic<Deferred *> g_waiting{nullptr};  // newest first
 Deferred *g_ready = nullptr;                 // oldest first; only for who holds the GIL
 std::atomic<bool> g_scheduled{false};        // a pending call will drain
 std::atomic<bool> g_closed{false};           // the interpreter is ending
-std::atomic<int> g_schedulers{0};            // threads inside Py_AddPendingCall
+std::atomic<int> g_schedulers{0};            // threads inside Py_AddPendingCall, or waiting for the GIL
 
 // PyGILState_Check answers 1 where subinterpreters are about, so the thread's state is compared with the current one.
 // The function that tells the current one is public from 3.13 on and had another name before.
@@ -83,9 +83,11 @@ void after_fork_in_child() { g_schedulers.store(0); }
 PyObject *close(PyObject *, PyObject *) {
     drain();
     g_closed.store(true);
+    PyThreadState *state = PyEval_SaveThread();
     while (g_schedulers.load() != 0) {
         sched_yield();
     }
+    PyEval_RestoreThread(state);
     return none();
 }
 
@@ -141,6 +143,20 @@ void run_or_defer(Deferred *work) {
     } else {
         defer(work);
     }
+}
+
+void run_with_gil(Deferred *work) {
+    if (holds_gil()) {
+        run(work);
+        return;
+    }
+    g_schedulers.fetch_add(1);
+    if (!g_closed.load()) {
+        PyGILState_STATE state = PyGILState_Ensure();
+        run(work);
+        PyGILState_Release(state);
+    }
+    g_schedulers.fetch_sub(1);
 }
 
 // The work may run Python code that comes here again: it then goes on where this call is.

@@ -15,6 +15,10 @@ struct Deferred {
 // way out the work is dropped: there is nobody left to do it safely.
 void run_or_defer(Deferred *work);
 
+// Runs the work on this thread, which takes the GIL for it and holds nothing that a holder of the GIL could wait for.
+// Once the interpreter is on its way out the work is dropped; it waits for work that has begun.
+void run_with_gil(Deferred *work);
+
 // Runs what was left by other threads. Cheap if nothing was.
 void drain();
 

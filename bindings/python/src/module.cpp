@@ -2,6 +2,7 @@
 
 #include "array.hpp"
 #include "array_data.hpp"
+#include "devices.hpp"
 #include "errors.hpp"
 #include "exchange.hpp"
 #include "handles.hpp"
@@ -44,6 +45,12 @@ PyMethodDef kFunctions[] = {
      "are in bytes, row-major if not given. `owner` is kept alive until the last view and export is gone; then "
      "`release`, if given, is called once without arguments. On failure it is not called. Unless `unchecked`, a "
      "device address is looked up in the driver, and the first and last byte of host memory must be readable."},
+    {"dlpack", method(dlpack), METH_FASTCALL | METH_KEYWORDS,
+     "dlpack(ptr, shape, dtype, *, strides=None, device='cpu', owner=None, release=None, readonly=False, "
+     "unchecked=False, max_version=(1, 9999))\n--\n\n"
+     "A DLPack capsule of memory that exists: wrap() and __dlpack__() in one call, with no Array in between.\n\n"
+     "For consumers that take capsules, as torch.from_dlpack and cupy.from_dlpack do: the quickest way from a pointer "
+     "to their arrays. `max_version` None gives the form before 1.0. The content is taken as ready now."},
     {"asarray", asarray, METH_O,
      "asarray(x, /)\n--\n\n"
      "An array on the memory of another library's array.\n\n"
@@ -57,17 +64,28 @@ PyMethodDef kFunctions[] = {
      "from_arrow(x, /)\n--\n\n"
      "A read-only array on the memory of an Arrow array without nulls (or of its pair of capsules)."},
     {"empty", method(empty), METH_FASTCALL | METH_KEYWORDS,
-     "empty(shape, dtype, device='cpu', memory=None)\n--\n\n"
+     "empty(shape, dtype, device='cpu', memory=None, stream=None)\n--\n\n"
      "A new row-major array, its elements not initialised. `memory` is a Memory, or \"host\", \"pinned\", "
-     "\"device\", \"pool\" or \"managed\"."},
+     "\"device\", \"pool\" or \"managed\"; `stream` orders the allocation of a pool, or is handed to the caller's "
+     "own."},
     {"copy", method(copy), METH_FASTCALL | METH_KEYWORDS,
      "copy(dst, src, stream=None)\n--\n\n"
      "Copies between two arrays of equal shape and dtype, of any layout; each may be whatever asarray() takes. Returns "
      "when done; with a stream, once the copy is queued."},
+    {"copy_submit", method(copy_submit), METH_FASTCALL | METH_KEYWORDS,
+     "copy_submit(dst, src, stream=None)\n--\n\n"
+     "Starts a copy as copy() makes it, after the stream's work so far, and returns at once with a Task."},
     {"fill", method(fill), METH_FASTCALL | METH_KEYWORDS,
      "fill(dst, value, stream=None)\n--\n\nSets every element to a number, or to the bytes of one element."},
     {"copy_explain", method(copy_explain), METH_FASTCALL | METH_KEYWORDS,
      "copy_explain(dst, src)\n--\n\nHow copy(dst, src) would be done, as text; nothing is copied."},
+    {"device_count", method(device_count), METH_FASTCALL | METH_KEYWORDS,
+     "device_count(kind='cuda')\n--\n\nHow many devices can be used; 0 on a machine without."},
+    {"device_info", method(device_info), METH_FASTCALL | METH_KEYWORDS,
+     "device_info(device='cuda')\n--\n\nWhat a device is, and which copy routes are on and why the others are not."},
+    {"pointer_info", pointer_info, METH_O,
+     "pointer_info(ptr, /)\n--\n\n"
+     "What an address points to, as a dict: device, base and nbytes of the allocation, readonly."},
     {"memory", method(memory), METH_FASTCALL | METH_KEYWORDS,
      "memory(kind='host', device='cpu', *, alloc=None, free=None)\n--\n\n"
      "A place to allocate from, for empty(). With `alloc(nbytes, alignment, stream) -> address` and "

@@ -1,4 +1,4 @@
-// wrap(): an array on memory that is known by its address.
+// wrap(): an array on memory that is known by its address; dlpack(): the same as a capsule, with no Array in between.
 #include "dtypes.hpp"
 #include "errors.hpp"
 #include "exchange.hpp"
@@ -9,9 +9,15 @@ namespace {
 
 Signature kWrap = {
     "wrap", 3, 3, {"ptr", "shape", "dtype", "strides", "device", "owner", "release", "readonly", "unchecked"}};
+Signature kDlpack = {
+    "dlpack",
+    3,
+    3,
+    {"ptr", "shape", "dtype", "strides", "device", "owner", "release", "readonly", "unchecked", "max_version"}};
 
 struct Request {
-    PyObject *values[9] = {};
+    const char *function = "wrap";
+    PyObject *values[10] = {};
     void *address = nullptr;
     Extents shape;
     Extents strides;
@@ -23,40 +29,39 @@ struct Request {
     PyObject *release = nullptr;
 };
 
-bool read_number(PyObject *number, void **out) {
+bool read_number(const char *function, PyObject *number, void **out) {
     unsigned long long address = PyLong_AsUnsignedLongLong(number);
-    if (PyErr_Occurred() != nullptr) {
+    if (address == UINT64_MAX && PyErr_Occurred() != nullptr) {
         PyErr_Clear();
-        raise(VIA_ERROR_OVERFLOW, "wrap: argument 'ptr': found %R, expected an address", number);
+        raise(VIA_ERROR_OVERFLOW, "%s: argument 'ptr': found %R, expected an address", function, number);
         return false;
     }
     *out = reinterpret_cast<void *>(static_cast<uintptr_t>(address));
     return true;
 }
 
-// ctypes and cffi pointers, and objects with `ptr` or `data_ptr`, in viaduct._interop. Such an object may well be what
-// keeps the memory, so it is the owner unless another is named.
-bool read_object(PyObject *object, Request *request) {
+// ctypes and cffi pointers, and objects with `ptr` or `data_ptr`, in viaduct._interop.
+bool read_object(const char *function, PyObject *object, void **out) {
     Ref module(PyImport_ImportModule("viaduct._interop"));
     Ref number(module ? PyObject_CallMethod(module.get(), "address_of", "O", object) : nullptr);
     if (!number) {
         return false;
     }
     if (number.get() == Py_None) {
-        raise_type("wrap", "ptr", object,
+        raise_type(function, "ptr", object,
                    "an address: an integer, a pointer of ctypes or cffi, or an object with `ptr` or `data_ptr`; an "
                    "array is taken by asarray()");
         return false;
     }
-    request->owner = request->owner != nullptr ? request->owner : object;
-    return read_number(number.get(), &request->address);
+    return read_number(function, number.get(), out);
 }
 
+// An object that tells its address may well be what keeps the memory, so it is the owner unless another is named.
 bool read_pointer(PyObject *ptr, Request *request) {
-    if (PyLong_CheckExact(ptr)) {
-        return read_number(ptr, &request->address);
+    if (!PyLong_CheckExact(ptr) && ptr != Py_None) {
+        request->owner = request->owner != nullptr ? request->owner : ptr;
     }
-    return ptr == Py_None || read_object(ptr, request);
+    return parse_address(request->function, ptr, &request->address);
 }
 
 bool read_strides(PyObject *value, Request *request) {
@@ -65,12 +70,12 @@ bool read_strides(PyObject *value, Request *request) {
     }
     request->has_strides = true;
     request->flags |= VIA_WRAP_BYTE_STRIDES;
-    if (!parse_extents("wrap", "strides", value, &request->strides)) {
+    if (!parse_extents(request->function, "strides", value, &request->strides)) {
         return false;
     }
     if (request->strides.count != request->shape.count) {
-        raise(VIA_ERROR_SHAPE, "wrap: argument 'strides': found %d, expected one for each of the %d axes",
-              static_cast<int>(request->strides.count), static_cast<int>(request->shape.count));
+        raise(VIA_ERROR_SHAPE, "%s: argument 'strides': found %d, expected one for each of the %d axes",
+              request->function, static_cast<int>(request->strides.count), static_cast<int>(request->shape.count));
         return false;
     }
     return true;
@@ -78,7 +83,7 @@ bool read_strides(PyObject *value, Request *request) {
 
 bool read_release(PyObject *value, Request *request) {
     if (is_given(value) && !PyCallable_Check(value)) {
-        raise_type("wrap", "release", value, "a function without arguments");
+        raise_type(request->function, "release", value, "a function without arguments");
         return false;
     }
     request->release = is_given(value) ? value : nullptr;
@@ -98,14 +103,17 @@ bool read_flags(Request *request) {
 
 bool read_request(Request *request) {
     PyObject **values = request->values;
+    const char *function = request->function;
     request->owner = is_given(values[5]) ? values[5] : nullptr;
     request->dtype = 0;
-    return read_pointer(values[0], request) && parse_extents("wrap", "shape", values[1], &request->shape) &&
-           (request->dtype = parse_dtype("wrap", values[2])) != 0 && read_strides(values[3], request) &&
-           parse_device("wrap", values[4], &request->device) && read_release(values[6], request) && read_flags(request);
+    return read_pointer(values[0], request) && parse_extents(function, "shape", values[1], &request->shape) &&
+           (request->dtype = parse_dtype(function, values[2])) != 0 && read_strides(values[3], request) &&
+           parse_device(function, values[4], &request->device) && read_release(values[6], request) &&
+           read_flags(request);
 }
 
-PyObject *make(const Request &request, Loan *loan) {
+// NULL with an exception set on failure; then nothing is called that was to end the loan.
+via_array *wrap_lent(const Request &request, Loan *loan) {
     via_array *array = nullptr;
     via_status status = via_wrap(request.address, request.dtype, request.shape.count, request.shape.values,
                                  request.has_strides ? request.strides.values : nullptr, request.device.type,
@@ -116,12 +124,27 @@ PyObject *make(const Request &request, Loan *loan) {
             ErrorScope errors;
             cancel_loan(loan);
         }
-        return nullptr;
     }
-    return new_array(array, Origin::Wrapped);
+    return array;
+}
+
+via_array *make(const Request &request) {
+    if (request.owner == nullptr && request.release == nullptr) {
+        return wrap_lent(request, nullptr);
+    }
+    Loan *loan = new_loan(request.owner, request.release);
+    return loan != nullptr ? wrap_lent(request, loan) : nullptr;
 }
 
 }  // namespace
+
+bool parse_address(const char *function, PyObject *pointer, void **out) {
+    *out = nullptr;
+    if (PyLong_CheckExact(pointer)) {
+        return read_number(function, pointer, out);
+    }
+    return pointer == Py_None || read_object(function, pointer, out);
+}
 
 PyObject *wrap(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     Request request;
@@ -129,14 +152,26 @@ PyObject *wrap(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kw
     if (!parse_arguments(kWrap, args, nargs, kwnames, request.values) || !read_request(&request)) {
         return nullptr;
     }
-    Loan *loan = nullptr;
-    if (request.owner != nullptr || request.release != nullptr) {
-        loan = new_loan(request.owner, request.release);
-        if (loan == nullptr) {
-            return nullptr;
-        }
+    via_array *array = make(request);
+    return array != nullptr ? new_array(array, Origin::Wrapped) : nullptr;
+}
+
+PyObject *dlpack(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    Request request;
+    request.function = "dlpack";
+    via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
+    drain();
+    if (!parse_arguments(kDlpack, args, nargs, kwnames, request.values) || !read_request(&request)) {
+        return nullptr;
     }
-    return make(request, loan);
+    options.max_major = 1;
+    options.max_minor = 9999;
+    if (request.values[9] != nullptr && !parse_max_version("dlpack", request.values[9], &options)) {
+        return nullptr;
+    }
+    options.copy = VIA_COPY_NEVER;
+    Handle array(make(request));
+    return array ? new_capsule(array.get(), options, via_stream_no_sync()) : nullptr;
 }
 
 }  // namespace viapy

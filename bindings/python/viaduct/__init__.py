@@ -1,7 +1,8 @@
 """Memory that already exists, as strided arrays that every runtime can use.
 
 Wrap a pointer once; lend it without a copy to NumPy, PyTorch, JAX and whatever else speaks DLPack, the buffer protocol,
-an array interface or Arrow; copy it, when a copy is wanted, at the speed of the hardware.
+an array interface or Arrow; copy it, when a copy is wanted, at the speed of the hardware. Pointers may be the host's or
+a CUDA device's. `python -m viaduct` tells what this machine can do.
 """
 
 from . import _viaduct as raw
@@ -40,12 +41,17 @@ from ._viaduct import (
     asarray,
     copy,
     copy_explain,
+    copy_submit,
+    device_count,
+    device_info,
+    dlpack,
     empty,
     fill,
     from_arrow,
     from_dlpack,
     memory,
     num_threads,
+    pointer_info,
     set_num_threads,
     stats,
     version,
@@ -90,12 +96,17 @@ __all__ = [
     "asarray",
     "copy",
     "copy_explain",
+    "copy_submit",
+    "device_count",
+    "device_info",
+    "dlpack",
     "empty",
     "fill",
     "from_arrow",
     "from_dlpack",
     "memory",
     "num_threads",
+    "pointer_info",
     "raw",
     "set_num_threads",
     "stats",

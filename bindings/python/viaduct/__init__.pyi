@@ -1,10 +1,11 @@
 """Memory that already exists, as strided arrays that every runtime can use.
 
 Wrap a pointer once; lend it without a copy to NumPy, PyTorch, JAX and whatever else speaks DLPack, the buffer protocol,
-an array interface or Arrow; copy it, when a copy is wanted, at the speed of the hardware.
+an array interface or Arrow; copy it, when a copy is wanted, at the speed of the hardware. Pointers may be the host's or
+a CUDA device's. `python -m viaduct` tells what this machine can do.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from types import EllipsisType
 from typing import Any, ClassVar, Literal, Protocol, SupportsIndex, TypeAlias, final
 
@@ -48,12 +49,17 @@ __all__ = [
     "asarray",
     "copy",
     "copy_explain",
+    "copy_submit",
+    "device_count",
+    "device_info",
+    "dlpack",
     "empty",
     "fill",
     "from_arrow",
     "from_dlpack",
     "memory",
     "num_threads",
+    "pointer_info",
     "raw",
     "set_num_threads",
     "stats",
@@ -69,8 +75,16 @@ _Number: TypeAlias = bool | int | float | complex
 
 # Names, dtypes of NumPy, ml_dtypes, torch and TensorFlow, types of ctypes, numbers of the C API.
 _DType: TypeAlias = Any
-# "cpu", "cuda:0", "pinned", "managed", "any"; (device type, id); or what prints so, as torch.device does.
+# "cpu", "cuda:0", "pinned", "managed", "any"; (device type, id); what prints so, as torch.device does; devices of CuPy,
+# JAX, Numba and cuda.core.
 _Device: TypeAlias = Any
+# The number of a CUDA device, or one of the above.
+_CudaDevice: TypeAlias = Any
+
+# A Stream, whatever has __cuda_stream__, streams of CuPy (`ptr`), torch (`cuda_stream`) and Numba (`handle`), and the number of a CUstream.
+_Stream: TypeAlias = Any
+# An Event, an event of CuPy, torch or Numba, or the number of a CUevent.
+_Event: TypeAlias = Any
 
 class _LendsByDLPack(Protocol):
     def __dlpack__(self) -> Any: ...
@@ -160,6 +174,10 @@ class Array:
         """Whether every element starts at a multiple of its natural alignment."""
 
     @property
+    def ready(self) -> bool:
+        """Whether nothing that is known of still writes the content."""
+
+    @property
     def c_contiguous(self) -> bool:
         """Whether the array is dense in row-major order."""
 
@@ -235,6 +253,21 @@ class Array:
     def fill(self, value: _Number | bytes, /) -> None:
         """Sets every element: to a number, or to the bytes of one element (for records and any other type)."""
 
+    def record_stream(self, stream: _Stream | None = None) -> None:
+        """The memory is used by a stream's work so far: it is let go only after that.
+
+        By the current stream's if none is given.
+        """
+
+    def set_ready(self, stream: _Stream | None = None) -> None:
+        """The content is written by a stream's work so far: reads and exports wait for that.
+
+        By the current stream's if none is given.
+        """
+
+    def synchronize(self) -> None:
+        """Waits until the content is ready, so that the host may read pinned or managed memory."""
+
     def item(self) -> Any:
         """The one element as a Python value."""
 
@@ -278,15 +311,120 @@ class Memory:
 
 @final
 class Stream:
-    """An order of work on a device."""
+    """An order of work on a CUDA device.
+
+    Made new, as one that does not synchronise with the legacy stream, or by Stream.wrap() from another library's.
+    Stream.legacy and Stream.per_thread are CUDA's default streams; Stream.no_sync is no stream: "do not order". As a
+    context manager it is this thread's current stream: the one that exchange orders by where it may choose.
+    """
+
+    legacy: ClassVar[Stream]
+    per_thread: ClassVar[Stream]
+    no_sync: ClassVar[Stream]
+    def __new__(cls, device: _CudaDevice = 0) -> Stream: ...
+    @staticmethod
+    def wrap(stream: _Stream | None, device: _CudaDevice | None = None) -> Stream:
+        """A Stream of another library's stream, which must live as long as work is queued through it.
+
+        Taken are whatever has __cuda_stream__, streams of CuPy, torch and Numba, the number of a CUstream (0 and 1 are
+        the legacy stream, 2 is the calling thread's), and None for the legacy stream.
+        """
+
+    @staticmethod
+    def current(device: _CudaDevice = 0) -> Stream:
+        """The calling thread's current stream of a device; the legacy one unless set by `with`."""
+
+    @property
+    def handle(self) -> int:
+        """The number of the CUstream; 1 and 2 for CUDA's default streams."""
+
+    @property
+    def device(self) -> str:
+        """The stream's device: "cuda:0"."""
+
+    def synchronize(self) -> None:
+        """Waits until the stream's work so far is done."""
+
+    def done(self) -> bool:
+        """Whether the stream's work so far is done."""
+
+    def wait(self, event: _Event, /) -> None:
+        """Makes later work of the stream wait, on the device, for an event."""
+
+    def record(self, event: Event | None = None) -> Event:
+        """Marks the end of the stream's work so far, by a new event if none is given."""
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """The pair of the protocol's version and the number of the CUstream."""
+
+    def __enter__(self) -> Stream:
+        """Makes it this thread's current stream."""
+
+    def __exit__(self, *exception: object) -> None:
+        """Goes back to the stream before."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __lt__(self, other: object, /) -> bool: ...
+    def __le__(self, other: object, /) -> bool: ...
+    def __gt__(self, other: object, /) -> bool: ...
+    def __ge__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
 
 @final
 class Event:
-    """A point in a stream."""
+    """A point in a stream, without timing.
+
+    Until it is recorded it counts as reached.
+    """
+
+    def __new__(cls, device: _CudaDevice = 0) -> Event: ...
+    @staticmethod
+    def wrap(event: _Event, device: _CudaDevice = 0) -> Event:
+        """An Event of another library's event, or of the number of a CUevent; it stays its owner's."""
+
+    @property
+    def handle(self) -> int:
+        """The number of the CUevent."""
+
+    def record(self, stream: _Stream | None = None) -> None:
+        """Marks the end of a stream's work so far; of the current stream of device 0 if none is given."""
+
+    def synchronize(self) -> None:
+        """Waits until the marked point is reached."""
+
+    def done(self) -> bool:
+        """Whether the marked point has been reached."""
 
 @final
 class Task:
-    """A copy or file transfer under way."""
+    """A copy or file transfer under way.
+
+    Made by copy_submit(). `await task` waits for it in asyncio. Letting go of a task does not stop it.
+    """
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Waits for the end; raises what the task failed with, or TimeoutError after so many seconds."""
+
+    def done(self) -> bool:
+        """Whether the task has ended."""
+
+    def progress(self) -> tuple[int, int]:
+        """The bytes moved so far and the bytes in all."""
+
+    def cancel(self) -> None:
+        """Asks the task to stop; it ends with CancelledError unless it was done already."""
+
+    def join(self, stream: _Stream | None = None) -> None:
+        """Makes later work of a stream wait, on the device, for the task.
+
+        Of the current stream of device 0 if none is given.
+        """
+
+    def add_done_callback(self, function: Callable[[Task], object], /) -> None:
+        """Has function(task) called once the task has ended, on a thread of the library; at once if it has ended."""
+
+    def __await__(self) -> Generator[Any]: ...
 
 @final
 class Batch:
@@ -316,6 +454,25 @@ def wrap(
     up in the driver, and the first and last byte of host memory must be readable.
     """
 
+def dlpack(
+    ptr: Any,
+    shape: _Shape,
+    dtype: _DType,
+    *,
+    strides: _Shape | None = None,
+    device: _Device = "cpu",
+    owner: object = None,
+    release: Callable[[], object] | None = None,
+    readonly: bool = False,
+    unchecked: bool = False,
+    max_version: tuple[int, int] | None = (1, 9999),
+) -> CapsuleType:
+    """A DLPack capsule of memory that exists: wrap() and __dlpack__() in one call, with no Array in between.
+
+    For consumers that take capsules, as torch.from_dlpack and cupy.from_dlpack do: the quickest way from a pointer to
+    their arrays. `max_version` None gives the form before 1.0. The content is taken as ready now.
+    """
+
 def asarray(x: _Lender, /) -> Array:
     """An array on the memory of another library's array.
 
@@ -334,19 +491,29 @@ def from_dlpack(
 def from_arrow(x: _LendsByArrow | _LendsByArrowDevice | tuple[CapsuleType, CapsuleType], /) -> Array:
     """A read-only array on the memory of an Arrow array without nulls (or of its pair of capsules)."""
 
-def empty(shape: _Shape, dtype: _DType, device: _Device = "cpu", memory: Memory | str | None = None) -> Array:
+def empty(
+    shape: _Shape,
+    dtype: _DType,
+    device: _Device = "cpu",
+    memory: Memory | str | None = None,
+    stream: _Stream | None = None,
+) -> Array:
     """A new row-major array, its elements not initialised.
 
-    `memory` is a Memory, or "host", "pinned", "device", "pool" or "managed".
+    `memory` is a Memory, or "host", "pinned", "device", "pool" or "managed"; `stream` orders the allocation of a pool,
+    or is handed to the caller's own.
     """
 
-def copy(dst: _Lender, src: _Lender, stream: Stream | None = None) -> None:
+def copy(dst: _Lender, src: _Lender, stream: _Stream | None = None) -> None:
     """Copies between two arrays of equal shape and dtype, of any layout; each may be whatever asarray() takes.
 
     Returns when done; with a stream, once the copy is queued.
     """
 
-def fill(dst: _Lender, value: _Number | bytes, stream: Stream | None = None) -> None:
+def copy_submit(dst: _Lender, src: _Lender, stream: _Stream | None = None) -> Task:
+    """Starts a copy as copy() makes it, after the stream's work so far, and returns at once with a Task."""
+
+def fill(dst: _Lender, value: _Number | bytes, stream: _Stream | None = None) -> None:
     """Sets every element to a number, or to the bytes of one element."""
 
 def copy_explain(dst: _Lender, src: _Lender) -> str:
@@ -363,6 +530,15 @@ def memory(
 
     With `alloc(nbytes, alignment, stream) -> address` and `free(address, nbytes, stream)`, the caller's own.
     """
+
+def device_count(kind: _Device = "cuda") -> int:
+    """How many devices can be used; 0 on a machine without."""
+
+def device_info(device: _Device = "cuda") -> dict[str, Any]:
+    """What a device is, and which copy routes are on and why the others are not."""
+
+def pointer_info(ptr: Any, /) -> dict[str, Any]:
+    """What an address points to, as a dict: device, base and nbytes of the allocation, readonly."""
 
 def version() -> tuple[int, int, int]:
     """The version of the library: (major, minor, patch)."""

@@ -175,6 +175,80 @@ def _index_address(pointer: object) -> int | None:
     return int(pointer.__index__()) if hasattr(pointer, "__index__") else None
 
 
+# --------------------------------------------------------------------------------------------- devices and streams
+
+
+def device_name(device: object) -> str | None:
+    """The name of another library's device; None if it is none that is known."""
+    library = type(device).__module__.partition(".")[0]
+    if library in ("jax", "jaxlib"):
+        platform = getattr(device, "platform", "")
+        return "cpu" if platform == "cpu" else _cuda_name(getattr(device, "local_hardware_id", None))
+    name = {"cupy": "id", "numba": "id", "cuda": "device_id"}.get(library)
+    return _cuda_name(getattr(device, name, None)) if name is not None else None
+
+
+def _cuda_name(number: object) -> str | None:
+    return f"cuda:{number}" if isinstance(number, int) else None
+
+
+def stream_handle(stream: Any) -> int | None:
+    """The number of another library's stream; None if it is no stream."""
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is not None:
+        version, handle = protocol() if callable(protocol) else protocol
+        if version != 0:
+            raise ValueError(f"__cuda_stream__ of {stream!r} is of version {version}, expected 0")
+        return int(handle)
+    return _first_number(stream, ("cuda_stream", "ptr", "handle"))
+
+
+def event_handle(event: Any) -> int | None:
+    """The number of another library's event, or of a CUevent; None if it is no event."""
+    return event if isinstance(event, int) else _first_number(event, ("cuda_event", "ptr", "handle"))
+
+
+def _first_number(wrapper: object, names: tuple[str, ...]) -> int | None:
+    """A handle under one of the names: torch's, CuPy's, and those of Numba, PyCUDA and cuda.core (plain or wrapped)."""
+    for name in names:
+        found = getattr(wrapper, name, None)
+        if found is None:
+            continue
+        value = getattr(found, "value", found)
+        if isinstance(value, int):
+            return value
+        if value is None or hasattr(value, "__int__"):
+            return int(value or 0)
+    return None
+
+
+def await_task(task: Any) -> Any:
+    """The iterator that `await task` runs: a future of the running loop, set once the task has ended."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[None] = loop.create_future()
+
+    def settle() -> None:
+        if future.done():
+            return
+        try:
+            task.wait()
+        except Exception as error:  # noqa: BLE001  (whatever the task ended with)
+            future.set_exception(error)
+        else:
+            future.set_result(None)
+
+    def ended(_task: object) -> None:
+        try:
+            loop.call_soon_threadsafe(settle)
+        except RuntimeError:
+            pass  # the loop was closed meanwhile: nobody waits
+
+    task.add_done_callback(ended)
+    return future.__await__()
+
+
 # ---------------------------------------------------------------------------------------------------- elements
 
 
@@ -211,7 +285,7 @@ def to_numpy(array: Array) -> Any:
         import numpy
     except ImportError:
         raise ImportError("Array.numpy() needs NumPy, which is not installed") from None
-    if array.device.startswith("cuda"):
+    if array.device.startswith("cuda:"):
         raise BufferError(f"Array.numpy(): the memory is on {array.device}; copy(device='cpu') brings it")
     dtype = array.dtype
     if isinstance(dtype, str):

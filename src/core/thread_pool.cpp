@@ -1,10 +1,15 @@
-#include "copy/thread_pool.hpp"
+#include "core/thread_pool.hpp"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+
+#include "core/no_cancellation.hpp"
 
 namespace via {
 namespace {
@@ -33,12 +38,12 @@ struct Job {
 // Statically initialised and never destroyed: helpers use it until the process is gone.
 struct Pool {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    pthread_cond_t posted = PTHREAD_COND_INITIALIZER;
     pthread_cond_t left = PTHREAD_COND_INITIALIZER;
     Job *jobs = nullptr;
     int32_t helpers = 0;
     int32_t asleep = 0;
-    // Counts posts, so that a helper that has just finished can look for the next job without the lock.
+    // Counts posts, so that a helper that has just finished can look for the next job without the lock. Helpers sleep
+    // on it rather than on a condition: one call wakes as many as are wanted, none of whom then queues for the mutex.
     std::atomic<uint32_t> posts{0};
 };
 
@@ -83,19 +88,40 @@ Job *find_job() {
     return job;
 }
 
-// Sleeps until there is work, and takes part in it; `out_posts` is the number of posts that have been looked at.
-Job *join_job(uint32_t *out_posts) {
+// Sleeps unless there has been a post since `seen`.
+void sleep_until_posted(uint32_t seen) {
+    (void)syscall(SYS_futex, &pool.posts, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+}
+
+void wake_helpers(int32_t count) {
+    (void)syscall(SYS_futex, &pool.posts, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+}
+
+// Takes part in a job that has work, if there is one; `out_posts` is the number of posts that have been looked at.
+Job *try_join(uint32_t *out_posts) {
     const Lock lock;
+    *out_posts = pool.posts.load(std::memory_order_relaxed);
     Job *job = find_job();
-    while (job == nullptr) {
+    if (job == nullptr) {
         pool.asleep++;
-        pthread_cond_wait(&pool.posted, &pool.mutex);
-        pool.asleep--;
-        job = find_job();
+        return nullptr;
     }
     job->places--;
     job->helpers.fetch_add(1, std::memory_order_relaxed);
-    *out_posts = pool.posts.load(std::memory_order_relaxed);
+    return job;
+}
+
+// Sleeps until there is work, and takes part in it.
+Job *join_job(uint32_t *out_posts) {
+    Job *job = try_join(out_posts);
+    while (job == nullptr) {
+        sleep_until_posted(*out_posts);
+        {
+            const Lock lock;
+            pool.asleep--;
+        }
+        job = try_join(out_posts);
+    }
     return job;
 }
 
@@ -122,7 +148,6 @@ void *help(void *) {
 // keeping.
 void forget_helpers() {
     pool.mutex = PTHREAD_MUTEX_INITIALIZER;
-    pool.posted = PTHREAD_COND_INITIALIZER;
     pool.left = PTHREAD_COND_INITIALIZER;
     pool.jobs = nullptr;
     pool.helpers = 0;
@@ -158,14 +183,20 @@ void start_helpers(int32_t wanted) {
     }
 }
 
-void post(Job *job) {
+// Returns how many helpers are to be woken.
+int32_t put_up(Job *job) {
     const Lock lock;
     start_helpers(job->places);
     job->following = pool.jobs;
     pool.jobs = job;
     pool.posts.fetch_add(1, std::memory_order_relaxed);
-    for (int32_t i = std::min(job->places, pool.asleep); i > 0; --i) {
-        pthread_cond_signal(&pool.posted);
+    return std::min(job->places, pool.asleep);
+}
+
+void post(Job *job) {
+    const int32_t wanted = put_up(job);
+    if (wanted > 0) {
+        wake_helpers(wanted);
     }
 }
 
@@ -178,24 +209,12 @@ void withdraw(Job *job) {
     *link = job->following;
 }
 
-// The job lies on this thread's stack, so the thread may not be cancelled while others hold on to it.
-class NoCancellation {
-public:
-    NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-    ~NoCancellation() { pthread_setcancelstate(before_, nullptr); }
-    NoCancellation(const NoCancellation &) = delete;
-    NoCancellation &operator=(const NoCancellation &) = delete;
-
-private:
-    int before_ = PTHREAD_CANCEL_ENABLE;
-};
-
 void wait_for_helpers(Job *job) {
     const auto alone = [&] { return job->helpers.load(std::memory_order_acquire) == 0; };
     if (spin_until(alone)) {
         return;
     }
-    const NoCancellation scope;
+    const NoCancellation scope;  // the job lies on this thread's stack, and others hold on to it
     const Lock lock;
     while (!alone()) {
         pthread_cond_wait(&pool.left, &pool.mutex);

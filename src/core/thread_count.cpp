@@ -1,4 +1,4 @@
-#include "copy/thread_count.hpp"
+#include "core/thread_count.hpp"
 
 #include <sched.h>
 #include <unistd.h>
@@ -7,15 +7,11 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
-#include "copy/copy.hpp"
-#include "copy/small_file.hpp"
+#include "core/cgroup.hpp"
 
 namespace via {
 namespace {
-
-constexpr char kCgroupRoot[] = "/sys/fs/cgroup";
 
 int32_t cpus_of_affinity() {
     cpu_set_t cpus;
@@ -24,45 +20,6 @@ int32_t cpus_of_affinity() {
     }
     // More CPUs than the mask has room for.
     return static_cast<int32_t>(std::clamp<long>(sysconf(_SC_NPROCESSORS_ONLN), 1, kMostThreads));
-}
-
-// The path of this process in the unified hierarchy, "" in the root or without one.
-void own_cgroup(char *path, size_t capacity) {
-    char text[4096];
-    path[0] = '\0';
-    if (!read_small_file("/proc/self/cgroup", text, sizeof text)) {
-        return;
-    }
-    const char *line = std::strncmp(text, "0::", 3) == 0 ? text : std::strstr(text, "\n0::");
-    if (line != nullptr) {
-        line = std::strchr(line, '/');
-        const size_t length = line == nullptr ? 0 : std::min(std::strcspn(line, "\n"), capacity - 1);
-        std::memcpy(path, line == nullptr ? "" : line, length);
-        path[length] = '\0';
-    }
-}
-
-int32_t limit_of_group(const char *group) {
-    char path[4096 + 64];
-    char text[64];
-    std::snprintf(path, sizeof path, "%s%s/cpu.max", kCgroupRoot, group);
-    return read_small_file(path, text, sizeof text) ? parse_cpu_max(text) : 0;
-}
-
-// The least limit of this process's group and of all that hold it; 0 if there is none.
-int32_t limit_of_cgroups() {
-    char group[4096];
-    own_cgroup(group, sizeof group);
-    int32_t least = 0;
-    while (true) {
-        const int32_t limit = limit_of_group(group);
-        least = limit > 0 && (least == 0 || limit < least) ? limit : least;
-        char *last = std::strrchr(group, '/');
-        if (last == nullptr) {
-            return least;
-        }
-        *last = '\0';
-    }
 }
 
 // VIADUCT_NUM_THREADS, 0 if it is not set or makes no sense.
@@ -96,8 +53,8 @@ int32_t parse_cpu_max(const char *text) {
 
 int32_t usable_cpus() {
     const int32_t cpus = cpus_of_affinity();
-    const int32_t limit = limit_of_cgroups();
-    return limit > 0 ? std::min(cpus, limit) : cpus;
+    const int64_t limit = least_of_cgroups("cpu.max", [](const char *text) -> int64_t { return parse_cpu_max(text); });
+    return limit > 0 ? static_cast<int32_t>(std::min<int64_t>(cpus, limit)) : cpus;
 }
 
 int32_t num_threads() {

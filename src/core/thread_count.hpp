@@ -3,9 +3,15 @@
 
 #include <cstdint>
 
+#include "core/status.hpp"
+
 namespace via {
 
 inline constexpr int32_t kMostThreads = 1024;
+
+// Threads that one copy may use, the caller's included.
+int32_t num_threads();
+VIA_NODISCARD Status set_num_threads(int32_t count);
 
 // CPUs of the affinity mask, or fewer if a cgroup allows less time than these have.
 int32_t usable_cpus();

@@ -1,4 +1,4 @@
-#include "copy/small_file.hpp"
+#include "core/small_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

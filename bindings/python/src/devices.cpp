@@ -1,0 +1,73 @@
+// Module functions about devices and addresses.
+#include "devices.hpp"
+
+#include "arguments.hpp"
+#include "errors.hpp"
+#include "structs.hpp"
+
+namespace viapy {
+namespace {
+
+bool set(PyObject *dict, const char *key, PyObject *value) {
+    Ref owned(value);
+    return owned && PyDict_SetItemString(dict, key, owned.get()) == 0;
+}
+
+Signature kCount = {"device_count", 1, 0, {"kind"}};
+Signature kInfo = {"device_info", 1, 0, {"device"}};
+
+// "cuda" and "cpu"; the id of the device has no say.
+bool parse_kind(PyObject *value, int32_t *out_type) {
+    Device device = {VIA_DEVICE_CUDA, 0};
+    bool good = parse_device("device_count", value, &device);
+    *out_type = device.type;
+    return good;
+}
+
+}  // namespace
+
+PyObject *device_count(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *kind = nullptr;
+    int32_t type = 0, count = 0;
+    if (!parse_arguments(kCount, args, nargs, kwnames, &kind) || !parse_kind(kind, &type)) {
+        return nullptr;
+    }
+    via_status status = via_device_count(type, &count);
+    return status == VIA_OK ? PyLong_FromLong(count) : raise_status(status);
+}
+
+PyObject *device_info(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *place = nullptr;
+    Device device = {VIA_DEVICE_CUDA, 0};
+    via_device_properties properties = VIA_DEVICE_PROPERTIES_INIT;
+    if (!parse_arguments(kInfo, args, nargs, kwnames, &place) || !parse_device("device_info", place, &device)) {
+        return nullptr;
+    }
+    via_status status = via_device_info(device.type, device.id, &properties);
+    if (status != VIA_OK) {
+        return raise_status(status);
+    }
+    Ref dict(dict_of_struct(kDeviceProperties, &properties));
+    bool good = dict && set(dict.get(), "device", device_name(device.type, device.id));
+    return good ? dict.give() : nullptr;
+}
+
+PyObject *pointer_info(PyObject *, PyObject *pointer) {
+    void *address = nullptr;
+    via_pointer_info info = VIA_POINTER_INFO_INIT;
+    if (!parse_address("pointer_info", pointer, &address)) {
+        return nullptr;
+    }
+    via_status status = via_pointer_query(address, &info);
+    if (status != VIA_OK) {
+        return raise_status(status);
+    }
+    Ref dict(PyDict_New());
+    bool good = dict && set(dict.get(), "device", device_name(info.device_type, info.device_id)) &&
+                set(dict.get(), "base", PyLong_FromVoidPtr(info.base_address)) &&
+                set(dict.get(), "nbytes", PyLong_FromLongLong(info.nbytes)) &&
+                set(dict.get(), "readonly", boolean(info.read_only != 0));
+    return good ? dict.give() : nullptr;
+}
+
+}  // namespace viapy

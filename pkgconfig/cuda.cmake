@@ -1,0 +1,91 @@
+# Finds the headers of the CUDA driver, cuda.h and cudaTypedefs.h of Toolkit 12.0 or newer. The driver itself is opened
+# at run time, so headers are all that is needed: no compiler, no library of NVIDIA's.
+#
+# Looked for in this order: VIADUCT_CUDA_INCLUDE_DIR, the Toolkit (CUDA_HOME, CUDA_PATH, CUDAToolkit_ROOT, nvcc in PATH,
+# /usr/local/cuda), the Python package nvidia-cuda-runtime.
+#
+# viaduct_find_cuda_headers(OUT_DIR) sets OUT_DIR to the folder, or to "" and OUT_DIR_MISSING to what is missing, in a
+# line.
+include_guard(GLOBAL)
+
+set(VIADUCT_CUDA_MINIMUM 12.0)
+set(VIADUCT_CUDA_INCLUDE_DIR "" CACHE PATH "Folder that holds cuda.h of the CUDA Toolkit, ${VIADUCT_CUDA_MINIMUM} or newer")
+
+# Sets out_version to that of dir/cuda.h, or to 0 where there is none or its other half is missing.
+function(viaduct_cuda_version out_version dir)
+  set(${out_version} 0 PARENT_SCOPE)
+  if(NOT EXISTS "${dir}/cuda.h" OR NOT EXISTS "${dir}/cudaTypedefs.h")
+    return()
+  endif()
+  file(STRINGS "${dir}/cuda.h" line REGEX "^#define CUDA_VERSION +[0-9]+" LIMIT_COUNT 1)
+  if(line MATCHES "([0-9]+)$")
+    math(EXPR major "${CMAKE_MATCH_1} / 1000")
+    math(EXPR minor "${CMAKE_MATCH_1} % 1000 / 10")
+    set(${out_version} "${major}.${minor}" PARENT_SCOPE)
+  endif()
+endfunction()
+
+function(viaduct_cuda_dirs_of_toolkit out_dirs)
+  set(roots "${CUDAToolkit_ROOT}" "$ENV{CUDAToolkit_ROOT}" "$ENV{CUDA_HOME}" "$ENV{CUDA_PATH}")
+  # Where a script or a link stands for nvcc, the Toolkit is where that leads.
+  find_program(nvcc nvcc NO_CACHE)
+  if(nvcc)
+    execute_process(COMMAND "${nvcc}" --dryrun -E -x cu /dev/null
+      ERROR_VARIABLE steps OUTPUT_QUIET RESULT_VARIABLE failed)
+    if(NOT failed AND steps MATCHES "#\\$ TOP=([^\n]+)")
+      list(APPEND roots "${CMAKE_MATCH_1}")
+    endif()
+  endif()
+  list(APPEND roots /usr/local/cuda)
+  set(dirs "")
+  foreach(root IN LISTS roots)
+    if(root)
+      list(APPEND dirs "${root}/include" "${root}/targets/${CMAKE_SYSTEM_PROCESSOR}-linux/include")
+    endif()
+  endforeach()
+  set(${out_dirs} "${dirs}" PARENT_SCOPE)
+endfunction()
+
+# Packages of CUDA 13 share one folder; those of CUDA 12 have one each.
+function(viaduct_cuda_dirs_of_python_package out_dirs)
+  set(${out_dirs} "" PARENT_SCOPE)
+  find_package(Python COMPONENTS Interpreter QUIET)
+  if(NOT Python_Interpreter_FOUND)
+    return()
+  endif()
+  set(ask [[
+import importlib.util
+spec = importlib.util.find_spec("nvidia")
+for place in spec.submodule_search_locations if spec else ():
+    print(place + "/cu13/include", place + "/cuda_runtime/include", sep="\n")
+]])
+  execute_process(COMMAND "${Python_EXECUTABLE}" -c "${ask}"
+    OUTPUT_VARIABLE dirs OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  string(REPLACE "\n" ";" dirs "${dirs}")
+  set(${out_dirs} "${dirs}" PARENT_SCOPE)
+endfunction()
+
+function(viaduct_find_cuda_headers out_dir)
+  set(tried "")
+  foreach(source IN ITEMS variable toolkit python_package)
+    if(source STREQUAL "variable")
+      set(dirs "${VIADUCT_CUDA_INCLUDE_DIR}")
+    else()
+      cmake_language(CALL viaduct_cuda_dirs_of_${source} dirs)
+    endif()
+    foreach(dir IN LISTS dirs)
+      viaduct_cuda_version(version "${dir}")
+      if(version VERSION_GREATER_EQUAL VIADUCT_CUDA_MINIMUM)
+        file(REAL_PATH "${dir}" dir)
+        set(${out_dir} "${dir}" PARENT_SCOPE)
+        set(${out_dir}_VERSION "${version}" PARENT_SCOPE)
+        return()
+      elseif(version)
+        string(APPEND tried " (${dir} has ${version})")
+      endif()
+    endforeach()
+  endforeach()
+  set(${out_dir} "" PARENT_SCOPE)
+  set(${out_dir}_MISSING "cuda.h and cudaTypedefs.h of the CUDA Toolkit, ${VIADUCT_CUDA_MINIMUM} or newer${tried}: set \
+CUDA_HOME, or `pip install nvidia-cuda-runtime`, or set VIADUCT_CUDA_INCLUDE_DIR" PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,118 @@
+#include "copy/device_copy.hpp"
+
+#include "copy/run.hpp"
+#include "core/order.hpp"
+
+namespace via {
+namespace {
+
+// Below, a copy of registered memory that is waited for goes the same way as one of pageable memory.
+constexpr int64_t kLargeBytes = int64_t{64} << 10;
+
+cuda::Side side_of(via_array *array, Ask ask, int64_t nbytes) {
+    const bool asked = ask == Ask::Always || (ask == Ask::Large && nbytes > kLargeBytes);
+    return {is_plain(array) && asked ? VIA_DEVICE_ANY : array->device_type, array->device_id};
+}
+
+bool is_of(const cuda::Transfer &transfer, int32_t device_type) {
+    return transfer.dst_side.device_type == device_type || transfer.src_side.device_type == device_type;
+}
+
+Status await_array(via_array *array) {
+    const bool has_order = array != nullptr && array->storage->order.load(std::memory_order_acquire) != nullptr;
+    return has_order ? wait_until_ready(array->storage) : VIA_OK;
+}
+
+// The host's part, after everything that it waits for.
+Status run_on_host(Plan *plan, const cuda::Transfer &transfer) {
+    VIA_TRY(await_arrays(transfer.dst_array, transfer.src_array));
+    run_copy(plan);
+    return VIA_OK;
+}
+
+constexpr char kHostCopy[] = "a copy by the host";
+
+// A graph copies by itself what is page-locked. Pageable memory it would read or write at every launch, long after the
+// call.
+Status check_captured(const Plan &plan, const cuda::Transfer &transfer) {
+    if (is_of(transfer, VIA_DEVICE_CPU)) {
+        return fail(VIA_ERROR_STREAM_CAPTURE,
+                    "%s is pageable memory, and stream is being captured; expected pinned, managed or device memory",
+                    transfer.dst_side.device_type == VIA_DEVICE_CPU ? "dst" : "src");
+    }
+    if (!is_adjacent(plan)) {
+        return fail(VIA_ERROR_STREAM_CAPTURE, "stream is being captured, and a strided copy by the host cannot be");
+    }
+    return VIA_OK;
+}
+
+}  // namespace
+
+Status make_transfer(const Plan &plan, via_array *dst, via_array *src, Ask ask, cuda::Transfer *out_transfer) {
+    *out_transfer = {plan.dst, plan.src, plan.run, side_of(dst, ask, plan.nbytes), side_of(src, ask, plan.nbytes),
+                     dst,      src};
+    return cuda::find_sides(out_transfer);
+}
+
+bool is_for_host(const Plan &plan, const cuda::Transfer &transfer) {
+    return !is_of(transfer, VIA_DEVICE_CUDA) && !(is_adjacent(plan) && is_of(transfer, VIA_DEVICE_CUDA_MANAGED));
+}
+
+Status check_devices(const Plan &plan, const cuda::Transfer &transfer) {
+    if (is_adjacent(plan) || !is_of(transfer, VIA_DEVICE_CUDA)) [[likely]] {
+        return VIA_OK;
+    }
+    if (plan.tail_bits != 0) {
+        return fail(VIA_ERROR_UNSUPPORTED,
+                    "packed elements end inside a byte, of which %d bits are theirs; on a device expected whole bytes",
+                    plan.tail_bits);
+    }
+    return fail(VIA_ERROR_UNSUPPORTED,
+                "a strided copy on a device: %d loops over runs of %lld bytes adjacent in dst and src; expected "
+                "elements that are adjacent and in the same order in both, which a copy within the host's memory can "
+                "bring about",
+                plan.ndim, static_cast<long long>(plan.run));
+}
+
+Status await_arrays(via_array *dst, via_array *src) {
+    VIA_TRY(await_array(dst));
+    return await_array(src);
+}
+
+Status await_stream(via_stream *stream, const char *what) {
+    bool capturing = false;
+    VIA_TRY(cuda::await_stream(stream, &capturing));
+    return capturing ? fail(VIA_ERROR_STREAM_CAPTURE, "stream is being captured, and %s cannot be", what) : VIA_OK;
+}
+
+Status check_copy_on(const Plan &plan, const cuda::Transfer &transfer, via_stream *stream) {
+    bool capturing = false;
+    VIA_TRY(check_devices(plan, transfer));
+    VIA_TRY(cuda::find_capture(transfer, stream, &capturing));
+    return capturing ? check_captured(plan, transfer) : VIA_OK;
+}
+
+Status copy_now(Plan *plan, const cuda::Transfer &transfer) {
+    VIA_TRY(check_devices(*plan, transfer));
+    if (!is_for_host(*plan, transfer)) {
+        return cuda::transfer_now(transfer);
+    }
+    VIA_TRY(await_stream(nullptr, kHostCopy));
+    return run_on_host(plan, transfer);
+}
+
+Status copy_on(Plan *plan, const cuda::Transfer &transfer, via_stream *stream) {
+    VIA_TRY(check_devices(*plan, transfer));
+    if (!is_for_host(*plan, transfer)) {
+        return cuda::transfer_on(transfer, stream);
+    }
+    bool capturing = false;
+    VIA_TRY(cuda::await_stream(stream, &capturing));
+    if (!capturing) {
+        return run_on_host(plan, transfer);
+    }
+    VIA_TRY(check_captured(*plan, transfer));
+    return cuda::transfer_on(transfer, stream);
+}
+
+}  // namespace via

@@ -1,0 +1,130 @@
+// Copies as tasks.
+#include <iterator>
+#include <new>
+
+#include "copy/copy.hpp"
+#include "copy/device_copy.hpp"
+#include "copy/run.hpp"
+#include "core/joined_mark.hpp"
+#include "core/order.hpp"
+#include "core/task.hpp"
+#include "cuda/device.hpp"
+#include "cuda/stream.hpp"
+
+namespace via {
+namespace {
+
+Ask ask_for(via_array *dst, via_array *src) { return is_plain(dst) && is_plain(src) ? Ask::Never : Ask::Always; }
+
+// One copy, and its share in both arrays.
+struct CopyWork : TaskWork {
+    CopyWork(via_array *to, via_array *from) : TaskWork{run_work, end_work}, dst(to), src(from) {
+        retain_array(dst);
+        retain_array(src);
+    }
+
+    static Status run_work(TaskWork *work, via_task *task, Mark **out_mark) {
+        auto *copy = static_cast<CopyWork *>(work);
+        return copy_in_task(copy->dst, copy->src, 0, task, out_mark);
+    }
+
+    static void end_work(TaskWork *work) {
+        auto *copy = static_cast<CopyWork *>(work);
+        release_array(copy->dst);
+        release_array(copy->src);
+        delete copy;
+    }
+
+    via_array *dst;
+    via_array *src;
+};
+
+// Readers of dst wait for the task, and so does the release of either.
+Status mark_arrays(via_array *dst, via_array *src, via_task *task) {
+    const MarkHolder mark(task_mark(task));
+    VIA_TRY(set_ready_mark(dst->storage, mark.get()));
+    return add_use_mark(src->storage, mark.get());
+}
+
+Status mark_stream(via_array *dst, via_array *src, via_stream *stream, Mark **out_mark) {
+    const cuda::Side dst_side{dst->device_type, dst->device_id};
+    const cuda::Side src_side{src->device_type, src->device_id};
+    const int32_t device_id = cuda::device_of_transfer({nullptr, nullptr, 0, dst_side, src_side, dst, src});
+    return cuda::mark_stream(stream, device_id, out_mark);
+}
+
+// Nothing was ever queued on a shared stream where there is no device, nor on the one that orders nothing.
+bool orders_something(via_stream *stream) {
+    if (stream == nullptr || stream == cuda::no_sync_stream()) {
+        return false;
+    }
+    const bool is_shared = stream == cuda::legacy_stream() || stream == cuda::per_thread_stream();
+    return !is_shared || cuda::device_count() > 0;
+}
+
+}  // namespace
+
+Status check_task_copy(via_array *dst, via_array *src) {
+    VIA_TRY(check_copy(dst, src));
+    return is_plain(dst) && is_plain(src) ? VIA_OK : cuda::need("a copy of CUDA's memory");
+}
+
+Status gate_of_copy(via_array *dst, via_array *src, via_stream *stream, Mark **out_gate) {
+    Mark *marks[] = {nullptr, ready_mark(dst->storage), ready_mark(src->storage)};
+    if (orders_something(stream)) {
+        if (const Status status = mark_stream(dst, src, stream, &marks[0]); status != VIA_OK) {
+            const MarkHolder first(marks[1]);
+            const MarkHolder second(marks[2]);
+            return status;
+        }
+    }
+    return join_marks(marks, std::size(marks), out_gate);
+}
+
+bool is_immediate_copy(via_array *dst, via_array *src) {
+    if (dst->size == 0 || (is_plain(dst) && is_plain(src))) {
+        return false;
+    }
+    Plan plan;
+    cuda::Transfer transfer;
+    return normalise_copy(dst, src, &plan) == VIA_OK &&
+           make_transfer(plan, dst, src, ask_for(dst, src), &transfer) == VIA_OK && cuda::is_immediate(transfer);
+}
+
+Status copy_in_task(via_array *dst, via_array *src, int64_t done_before, via_task *task, Mark **out_mark) {
+    if (dst->size == 0) {
+        return VIA_OK;
+    }
+    Plan plan;
+    VIA_TRY(normalise_copy(dst, src, &plan));
+    cuda::Transfer transfer;
+    VIA_TRY(make_transfer(plan, dst, src, ask_for(dst, src), &transfer));
+    VIA_TRY(check_devices(plan, transfer));
+    return is_for_host(plan, transfer) ? run_copy_in_pieces(plan, done_before, task)
+                                       : cuda::transfer_for_task(transfer, task, out_mark);
+}
+
+Status submit_copy(via_array *dst, via_array *src, via_stream *stream, via_task **out_task) {
+    VIA_TRY(check_task_copy(dst, src));
+    MarkHolder gate;
+    VIA_TRY(gate_of_copy(dst, src, stream, gate.out()));
+    auto *work = new (std::nothrow) CopyWork(dst, src);
+    if (work == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a task");
+    }
+    via_task *task = nullptr;
+    if (const Status status = start_task(work, dst->nbytes(), gate.get(), is_immediate_copy(dst, src), &task);
+        status != VIA_OK) {
+        CopyWork::end_work(work);
+        return status;
+    }
+    if (const Status status = mark_arrays(dst, src, task); status != VIA_OK) {
+        cancel_task(task);
+        release_task(task);
+        return status;
+    }
+    *out_task = task;
+    return VIA_OK;
+}
+
+}  // namespace via

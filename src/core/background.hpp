@@ -1,0 +1,22 @@
+// Threads of the library for what runs behind the caller: tasks, and callbacks of the caller that must not hold up the
+// watcher. They are started when all others are busy, wait in between, and end when idle for long; a forked child
+// starts with none. At most 64: jobs beyond wait for one of them.
+#pragma once
+
+#include "core/status.hpp"
+
+namespace via {
+
+struct Job {
+    void (*run)(Job *job);  // owns the job from then on
+    Job *next;              // the pool's own
+};
+
+// Hands the job over; VIA_ERROR_OUT_OF_MEMORY if there is no thread at all and none can be started: the job is then
+// still the caller's.
+VIA_NODISCARD Status run_in_background(Job *job);
+
+// How many threads there are now.
+int32_t background_threads();
+
+}  // namespace via

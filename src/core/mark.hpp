@@ -1,0 +1,68 @@
+// A point in work that runs behind the caller: where a device's stream has got to, or the end of a task.
+#pragma once
+
+#include "core/reference_count.hpp"
+#include "core/status.hpp"
+
+namespace via {
+
+// A stream of a device, resolved for one call; the room of the device says what it is.
+struct StreamUse;
+
+// Reached once and for all. Every member may be called from any thread.
+class Mark {
+public:
+    Mark() = default;
+    Mark(const Mark &) = delete;
+    Mark &operator=(const Mark &) = delete;
+
+    void retain() { references_.retain(); }
+    void release() {
+        if (references_.release()) {
+            destroy();
+        }
+    }
+
+    // Never fails and never blocks: work that can no longer end (its context is gone or has failed, this is a forked
+    // child) counts as reached; where it cannot be asked (inside a callback of the driver) it counts as not reached.
+    virtual bool reached() = 0;
+
+    // Waits on the host. A failure of the work itself is the answer.
+    VIA_NODISCARD virtual Status wait() = 0;
+
+    // Makes later work of the stream wait. A task that has not been handed to its device yet is waited for on the
+    // host, since a stream must never be made to wait for the CPU.
+    VIA_NODISCARD virtual Status order(const StreamUse &stream) = 0;
+
+protected:
+    virtual ~Mark() = default;
+    virtual void destroy() { delete this; }
+
+private:
+    ReferenceCount references_;
+};
+
+// Releases a mark when a scope ends.
+class MarkHolder {
+public:
+    explicit MarkHolder(Mark *mark = nullptr) : mark_(mark) {}
+    ~MarkHolder() {
+        if (mark_ != nullptr) {
+            mark_->release();
+        }
+    }
+    MarkHolder(const MarkHolder &) = delete;
+    MarkHolder &operator=(const MarkHolder &) = delete;
+    Mark *get() const { return mark_; }
+    Mark **out() { return &mark_; }
+    Mark *give() {
+        Mark *mark = mark_;
+        mark_ = nullptr;
+        return mark;
+    }
+
+private:
+    Mark *mark_;
+};
+
+}  // namespace via

@@ -1,0 +1,30 @@
+// What a storage knows of work that runs behind: when its content is ready, and until when it is used.
+//
+// Ready is not use. One mark, `ready`, is what readers and exports wait for; the others are uses, which only the
+// release waits for. Most storages never get an Order: it is made when the first mark is set.
+#pragma once
+
+#include "core/array.hpp"
+#include "core/mark.hpp"
+
+namespace via {
+
+// The mark that the content is ready at, retained for the caller; nullptr if there is none or it has been reached.
+Mark *ready_mark(Storage *storage);
+
+// From now on readers wait for `mark`; it is a use too, since writing is one. Retains the mark.
+VIA_NODISCARD Status set_ready_mark(Storage *storage, Mark *mark);
+
+// The release waits for `mark` as well. Retains the mark. Marks that have been reached are dropped on the way, so that
+// an array which is used for ever does not grow. Where there is no memory to remember it by, the mark is waited for on
+// the host; so in set_ready_mark.
+VIA_NODISCARD Status add_use_mark(Storage *storage, Mark *mark);
+
+// Waits on the host until the content is ready.
+VIA_NODISCARD Status wait_until_ready(Storage *storage);
+
+// For release_storage: nobody owns the storage any more. Runs the disposal now if every mark has been reached, else
+// later, from a thread of the library, once they have. Ends the order.
+void retire(Order *order, const Disposal &disposal);
+
+}  // namespace via

@@ -1,0 +1,9 @@
+// Starting threads of the library's own: detached, out of the way of signals, with room for callbacks of the caller.
+#pragma once
+
+namespace via {
+
+// Starts body() on a thread called `name` (at most 15 characters, a literal); false if none can be had.
+bool start_own_thread(const char *name, void (*body)());
+
+}  // namespace via

@@ -1,0 +1,184 @@
+#include "core/watcher.hpp"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <utility>
+
+#include "core/lock.hpp"
+#include "core/own_thread.hpp"
+
+namespace via {
+namespace {
+
+// Statically initialised and never destroyed: the thread uses it until the process is gone.
+struct Watcher {
+    pthread_cond_t posted = PTHREAD_COND_INITIALIZER;
+    Watch *watches = nullptr;  // anyone adds in front; only the thread removes
+    uint32_t posts = 0;
+    bool running = false;
+    bool asleep = false;
+};
+
+constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+constinit Watcher watcher;
+constinit std::atomic<bool> orphaned{false};  // there are watches, and fork has left no thread
+
+void forget_thread() {
+    watcher.posted = PTHREAD_COND_INITIALIZER;
+    watcher.running = false;
+    watcher.asleep = false;
+    orphaned.store(watcher.watches != nullptr, std::memory_order_relaxed);
+}
+
+[[maybe_unused]] const bool guarded = guard_over_fork<mutex, forget_thread>();
+
+// How long to rest between two rounds: first a few turns given away, for work that is about to end; then sleeps, each
+// longer than the one before.
+class Pause {
+public:
+    void begin_again() { *this = Pause(); }
+
+    bool is_turn() { return turns_ > 0 && turns_-- > 0; }
+
+    int64_t next_sleep() { return std::exchange(nanoseconds_, std::min(nanoseconds_ * 2, kLongest)); }
+
+private:
+    static constexpr int64_t kLongest = 1000000;
+    int32_t turns_ = 50;
+    int64_t nanoseconds_ = 20000;
+};
+
+timespec in_nanoseconds(int64_t nanoseconds) {
+    constexpr int64_t kSecond = 1000000000;
+    timespec until{};
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    const int64_t sum = until.tv_nsec + nanoseconds;
+    until.tv_sec += static_cast<time_t>(sum / kSecond);
+    until.tv_nsec = static_cast<long>(sum % kSecond);
+    return until;
+}
+
+void add_in_front(Watch *given) {
+    given->next = watcher.watches;
+    watcher.watches = given;
+}
+
+void remove_watch(Watch *gone) {
+    const Lock lock(&mutex);
+    Watch **link = &watcher.watches;
+    while (*link != gone) {
+        link = &(*link)->next;
+    }
+    *link = gone->next;
+}
+
+void fire_watch(Job *job) {
+    auto *given = reinterpret_cast<Watch *>(reinterpret_cast<char *>(job) - offsetof(Watch, job));
+    for (int32_t i = 0; i < given->count; ++i) {
+        given->marks[i]->release();
+    }
+    given->fire(given);
+}
+
+bool has_passed(Watch *given) {
+    while (given->passed < given->count && given->marks[given->passed]->reached()) {
+        given->passed++;
+    }
+    return given->passed == given->count;
+}
+
+// Where no thread can be had to fire it, the watch is kept for the next round.
+bool hand_over(Watch *given) {
+    remove_watch(given);
+    given->job.run = fire_watch;
+    if (run_in_background(&given->job) == VIA_OK) {
+        return true;
+    }
+    const Lock lock(&mutex);
+    add_in_front(given);
+    return false;
+}
+
+// One look at every watch, without the lock: marks ask the driver. True if one of them was done.
+bool poll(Watch *first) {
+    bool fired = false;
+    for (Watch *at = first; at != nullptr;) {
+        Watch *next = at->next;
+        fired |= has_passed(at) && hand_over(at);
+        at = next;
+    }
+    return fired;
+}
+
+// Rests as long as `pause` says, or until something is posted; without an end while there is nothing to watch.
+void rest(Pause *pause, uint32_t posts_seen) {
+    const Lock lock(&mutex);
+    if (watcher.posts != posts_seen) {
+        return pause->begin_again();
+    }
+    watcher.asleep = true;
+    if (watcher.watches != nullptr) {
+        const timespec until = in_nanoseconds(pause->next_sleep());
+        (void)pthread_cond_clockwait(&watcher.posted, &mutex, CLOCK_MONOTONIC, &until);
+    }
+    while (watcher.watches == nullptr) {
+        pthread_cond_wait(&watcher.posted, &mutex);
+    }
+    watcher.asleep = false;
+    if (watcher.posts != posts_seen) {
+        pause->begin_again();
+    }
+}
+
+Watch *first_watch(uint32_t *out_posts) {
+    const Lock lock(&mutex);
+    *out_posts = watcher.posts;
+    return watcher.watches;
+}
+
+void keep_watch() {
+    (void)prctl(PR_SET_TIMERSLACK, 1000UL);  // nanoseconds; else the short sleeps take three times as long
+    Pause pause;
+    while (true) {
+        uint32_t posts = 0;
+        if (poll(first_watch(&posts))) {
+            pause.begin_again();
+        } else if (pause.is_turn()) {
+            sched_yield();
+        } else {
+            rest(&pause, posts);
+        }
+    }
+}
+
+// With the lock held.
+void start_thread() {
+    watcher.running = watcher.running || start_own_thread("viaduct-watch", keep_watch);
+    orphaned.store(!watcher.running && watcher.watches != nullptr, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void watch(Watch *given) {
+    const Lock lock(&mutex);
+    add_in_front(given);
+    watcher.posts++;
+    start_thread();
+    if (watcher.asleep) {
+        pthread_cond_signal(&watcher.posted);
+    }
+}
+
+void resume_watches() {
+    if (orphaned.load(std::memory_order_relaxed)) [[unlikely]] {
+        const Lock lock(&mutex);
+        start_thread();
+    }
+}
+
+}  // namespace via

@@ -1,0 +1,12 @@
+// From which size on a staged copy beats the driver's own: a shipped table, or what was measured here.
+#pragma once
+
+#include "core/status.hpp"
+
+namespace via::cuda {
+
+VIA_NODISCARD Status calibrate(int32_t device_id);
+VIA_NODISCARD Status save_calibration(const char *path);
+VIA_NODISCARD Status load_calibration(const char *path);
+
+}  // namespace via::cuda

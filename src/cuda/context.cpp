@@ -1,0 +1,121 @@
+#include "cuda/context.hpp"
+
+#include <atomic>
+#include <mutex>
+
+namespace via::cuda {
+namespace {
+
+std::atomic<CUcontext> primaries[kMostDevices];
+std::mutex retaining;
+
+// A reset by the application ends the context but not the handle; it must be retained again before it is used.
+bool is_active(CUdevice device) {
+    unsigned int flags = 0;
+    int active = 0;
+    return driver().cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && active != 0;
+}
+
+Status retain_primary(int32_t device_id, CUdevice device, CUcontext *out_context) {
+    const std::lock_guard<std::mutex> lock(retaining);
+    const RelaxedCapture relaxed;
+    VIA_TRY_CUDA(cuDevicePrimaryCtxRetain(out_context, device));
+    primaries[device_id].store(*out_context, std::memory_order_release);
+    return VIA_OK;
+}
+
+}  // namespace
+
+Status find_device(const char *argument, int32_t device_id, CUdevice *out_device) {
+    const int32_t count = driver().device_count;
+    if (device_id < 0 || device_id >= count || device_id >= kMostDevices) {
+        return fail(VIA_ERROR_DEVICE, "%s is %d; expected 0 to %d", argument, device_id, count - 1);
+    }
+    return check_driver(driver().cuDeviceGet(out_device, device_id), "cuDeviceGet");
+}
+
+Status primary_context(int32_t device_id, CUcontext *out_context) {
+    CUdevice device = 0;
+    VIA_TRY(find_device("device_id", device_id, &device));
+    *out_context = primaries[device_id].load(std::memory_order_acquire);
+    if (*out_context != nullptr && is_active(device)) [[likely]] {
+        return VIA_OK;
+    }
+    return retain_primary(device_id, device, out_context);
+}
+
+uint64_t context_id(CUcontext context) {
+    if (driver().cuCtxGetId == nullptr) {
+        return reinterpret_cast<uintptr_t>(context);
+    }
+    unsigned long long id = 0;
+    return driver().cuCtxGetId(context, &id) == CUDA_SUCCESS ? id : 0;
+}
+
+int32_t current_device() {
+    CUdevice device = -1;
+    return driver().cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : -1;
+}
+
+bool inside_driver_callback() {
+    CUcontext current = nullptr;
+    return driver().cuCtxGetCurrent(&current) == CUDA_ERROR_NOT_PERMITTED;
+}
+
+Status context_gone(const char *argument, int32_t device_id) {
+    if (inside_driver_callback()) {
+        return fail_with_code(VIA_ERROR_CUDA, CUDA_ERROR_NOT_PERMITTED,
+                              "%s cannot be used inside a callback of the driver", argument);
+    }
+    return fail(VIA_ERROR_CUDA, "%s is of a context of device %d that was reset or destroyed", argument, device_id);
+}
+
+ContextState state_of(const ContextKey &key) {
+    if (inside_driver_callback()) {
+        return ContextState::CannotAsk;
+    }
+    return key.id != 0 && context_id(key.context) == key.id ? ContextState::Alive : ContextState::Gone;
+}
+
+Status context_at_hand(int32_t device_id, ContextKey *out_key) {
+    if (current_device() == device_id) {
+        CUcontext current = nullptr;
+        VIA_TRY_CUDA(cuCtxGetCurrent(&current));
+        *out_key = {current, context_id(current)};
+        if (out_key->id != 0) [[likely]] {
+            return VIA_OK;
+        }
+    }
+    VIA_TRY(primary_context(device_id, &out_key->context));
+    out_key->id = context_id(out_key->context);
+    return VIA_OK;
+}
+
+Status device_of_context(CUcontext context, int32_t *out_device_id) {
+    ContextScope scope;
+    VIA_TRY(scope.enter(context));
+    CUdevice device = -1;
+    VIA_TRY_CUDA(cuCtxGetDevice(&device));
+    *out_device_id = device;
+    return VIA_OK;
+}
+
+Status ContextScope::enter(CUcontext context) {
+    CUcontext current = nullptr;
+    if (driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context) [[likely]] {
+        return VIA_OK;
+    }
+    VIA_TRY_CUDA(cuCtxPushCurrent(context));
+    pushed_ = true;
+    return VIA_OK;
+}
+
+void ContextScope::leave() {
+    if (pushed_) {
+        CUcontext popped = nullptr;
+        (void)driver().cuCtxPopCurrent(&popped);
+        pushed_ = false;
+    }
+}
+
+}  // namespace via::cuda

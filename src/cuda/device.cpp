@@ -1,0 +1,154 @@
+#include "cuda/device.hpp"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+
+#include "cuda/context.hpp"
+#include "cuda/staging.hpp"
+#include "cuda/stream_use.hpp"
+
+namespace via::cuda {
+namespace {
+
+// Lines of text in a buffer of fixed size; what does not fit is cut.
+class Lines {
+public:
+    Lines(char *text, size_t capacity) : text_(text), capacity_(capacity) { text_[0] = '\0'; }
+
+    void add(const char *format, ...) __attribute__((format(printf, 2, 3))) {
+        va_list arguments;
+        va_start(arguments, format);
+        if (length_ > 0 && length_ + 1 < capacity_) {
+            text_[length_++] = '\n';
+        }
+        const int written = std::vsnprintf(text_ + length_, capacity_ - length_, format, arguments);
+        va_end(arguments);
+        length_ = std::min(length_ + static_cast<size_t>(std::max(written, 0)), capacity_ - 1);
+    }
+
+private:
+    char *text_;
+    size_t capacity_;
+    size_t length_ = 0;
+};
+
+int32_t attribute_of(CUdevice device, CUdevice_attribute name) {
+    int value = 0;
+    return driver().cuDeviceGetAttribute(&value, name, device) == CUDA_SUCCESS ? value : 0;
+}
+
+void describe_pool(CUdevice device, Lines *lines) {
+    if (driver().cuMemAllocAsync == nullptr || driver().cuMemFreeAsync == nullptr) {
+        lines->add("stream-ordered memory: off, the driver is older than CUDA 11.2");
+    } else if (attribute_of(device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) == 0) {
+        lines->add("stream-ordered memory: off, the device has no memory pools");
+    } else {
+        lines->add("stream-ordered memory: on");
+    }
+}
+
+void describe_peers(CUdevice device, Lines *lines) {
+    char on[96] = "";
+    int length = 0;
+    for (int32_t peer = 0; peer < driver().device_count && length < 80; ++peer) {
+        int reaches = 0;
+        if (peer != device && driver().cuDeviceCanAccessPeer(&reaches, device, peer) == CUDA_SUCCESS && reaches != 0) {
+            length += std::snprintf(on + length, sizeof on - static_cast<size_t>(length), " %d", peer);
+        }
+    }
+    if (driver().device_count == 1) {
+        lines->add("peer to peer: off, there is one device");
+    } else if (length == 0) {
+        lines->add("peer to peer: off, the device reaches no other; copies go through the host");
+    } else {
+        lines->add("peer to peer: on, device%s", on);
+    }
+}
+
+void describe_staging(int32_t device_id, via_device_properties *properties, Lines *lines) {
+    char why[160] = "";
+    properties->staging_bytes = ring_bytes(device_id, sizeof why, why);
+    if (properties->staging_bytes == 0) {
+        lines->add("staging of pageable memory: off, %s", why);
+    } else {
+        lines->add("staging of pageable memory: on, up to %lld MiB page-locked",
+                   static_cast<long long>(properties->staging_bytes >> 20));
+    }
+}
+
+void describe_pageable(CUdevice device, Lines *lines) {
+    const bool reaches = attribute_of(device, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
+    lines->add("pageable memory on the device: %s",
+               reaches ? "on" : "off, the device reaches only memory that CUDA knows");
+}
+
+// Makes the stream, and the event of a mark on it, which stays behind for others to use.
+Status make_stream_ready(int32_t device_id, int32_t number) {
+    StreamUse use{};
+    VIA_TRY(own_stream(device_id, number, &use));
+    MarkHolder mark;
+    return record_mark(use, mark.out());
+}
+
+}  // namespace
+
+bool is_built() { return true; }
+
+Status need(const char *what) { return need_driver(what); }
+
+int32_t device_count() { return driver_is_usable(true) ? driver().device_count : 0; }
+
+const char *why_none() { return why_no_driver(); }
+
+Status check_device(const char *argument, int32_t device_type, int32_t device_id) {
+    if (!driver_is_usable(true)) [[unlikely]] {
+        char what[128];
+        std::snprintf(what, sizeof what, "%sdevice_type is %d, which", argument, device_type);
+        return need_driver(what);
+    }
+    const int32_t count = device_type == VIA_DEVICE_CUDA ? driver().device_count : 1;
+    if (device_id >= 0 && device_id < count) [[likely]] {
+        return VIA_OK;
+    }
+    if (device_type != VIA_DEVICE_CUDA) {
+        return fail(VIA_ERROR_DEVICE, "%sdevice_id is %d; expected 0 for pinned and managed memory", argument,
+                    device_id);
+    }
+    return fail(VIA_ERROR_DEVICE, "%sdevice_id is %d; expected 0 to %d", argument, device_id, count - 1);
+}
+
+Status describe_device(int32_t device_id, via_device_properties *out_properties) {
+    VIA_TRY(need_driver("a CUDA device"));
+    CUdevice device = 0;
+    VIA_TRY(find_device("device_id", device_id, &device));
+    size_t total = 0;
+    VIA_TRY_CUDA(cuDeviceTotalMem(&total, device));
+    VIA_TRY_CUDA(cuDeviceGetName(out_properties->name, sizeof out_properties->name, device));
+    out_properties->device_type = VIA_DEVICE_CUDA;
+    out_properties->device_id = device_id;
+    out_properties->compute_capability = attribute_of(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+                                         attribute_of(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    out_properties->driver_version = driver().version;
+    out_properties->total_bytes = static_cast<int64_t>(total);
+    Lines lines(out_properties->routes, sizeof out_properties->routes);
+    lines.add("driver copies: on, CUDA %d.%d", driver().version / 1000, driver().version % 1000 / 10);
+    describe_staging(device_id, out_properties, &lines);
+    describe_peers(device, &lines);
+    describe_pool(device, &lines);
+    describe_pageable(device, &lines);
+    lines.add("kernels: off, not in this build");
+    return VIA_OK;
+}
+
+Status warm_up(int32_t device_id) {
+    VIA_TRY(need_driver("warming up a device"));
+    CUcontext context = nullptr;
+    VIA_TRY(primary_context(device_id, &context));
+    for (int32_t number = 0; number < kOwnStreams; ++number) {
+        VIA_TRY(make_stream_ready(device_id, number));
+    }
+    return prepare_ring(device_id);
+}
+
+}  // namespace via::cuda

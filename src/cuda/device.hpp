@@ -1,0 +1,45 @@
+// What the rooms above may ask about CUDA devices. Names no type of CUDA's; a build without CUDA answers from
+// absent.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "core/device.hpp"
+#include "core/status.hpp"
+
+namespace via::cuda {
+
+// True in a build that has this room at all.
+bool is_built();
+
+// VIA_OK if `what` ("a stream") can be had: errors VIA_ERROR_UNSUPPORTED with the reason, VIA_ERROR_FORKED.
+VIA_NODISCARD Status need(const char *what);
+
+// How many devices can be used; 0 where CUDA cannot be had. Loads the driver.
+int32_t device_count();
+
+// Why there is no device, "" if there is one; lives for ever.
+const char *why_none();
+
+// device_type and device_id of CUDA memory name something that exists: pinned and managed memory have id 0.
+// `argument` is whose it is: "" for the function's own arguments, else a prefix such as "tensor.".
+// Errors: VIA_ERROR_UNSUPPORTED, VIA_ERROR_FORKED, VIA_ERROR_DEVICE.
+VIA_NODISCARD Status check_device(const char *argument, int32_t device_type, int32_t device_id);
+
+// The same for any kind of memory: what every room checks a device with that may be the host's or CUDA's. Free of cost
+// for the host's. Errors: also VIA_ERROR_DEVICE for a kind that there is not.
+VIA_NODISCARD inline Status check_any_device(const char *argument, int32_t device_type, int32_t device_id) {
+    if (device_type == VIA_DEVICE_CPU && device_id == 0) [[likely]] {
+        return VIA_OK;
+    }
+    return is_cuda_memory(device_type) ? check_device(argument, device_type, device_id)
+                                       : check_host_device(argument, device_type, device_id);
+}
+
+// Fills everything but struct_size, num_threads included.
+VIA_NODISCARD Status describe_device(int32_t device_id, via_device_properties *out_properties);
+
+// Retains the primary context and makes ready what copies of that device use: internal streams, events, staging slots.
+VIA_NODISCARD Status warm_up(int32_t device_id);
+
+}  // namespace via::cuda

@@ -1,0 +1,36 @@
+// What is behind the handles of streams and events.
+#pragma once
+
+#include "core/reference_count.hpp"
+#include "cuda/context.hpp"
+
+namespace via::cuda {
+
+// The first three are never freed: the shared ones and one legacy and per-thread stream for each device.
+enum class StreamKind : int32_t { Legacy, PerThread, NoSync, Foreign, Owned };
+
+constexpr int32_t kDeviceAtHand = -1;
+
+}  // namespace via::cuda
+
+struct via_stream {
+    via::ReferenceCount references;
+    via::cuda::StreamKind kind = via::cuda::StreamKind::Legacy;
+    int32_t device_id = via::cuda::kDeviceAtHand;
+    CUstream handle = nullptr;       // of a foreign or owned stream
+    via::cuda::ContextKey key = {};  // of a foreign or owned stream
+
+    bool is_counted() const { return kind == via::cuda::StreamKind::Foreign || kind == via::cuda::StreamKind::Owned; }
+};
+
+namespace via::cuda {
+
+via_stream *legacy_stream_of(int32_t device_id);
+
+// The device of the current context, else 0.
+int32_t device_of_thread();
+
+// One owner less, by a thread that must not call the driver (it is ending).
+void release_stream_later(via_stream *stream);
+
+}  // namespace via::cuda

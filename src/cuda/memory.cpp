@@ -1,0 +1,299 @@
+#include "cuda/memory.hpp"
+
+#include <cstddef>
+#include <cstdio>
+#include <new>
+
+#include "core/background.hpp"
+#include "core/order.hpp"
+#include "core/thread_state.hpp"
+#include "cuda/stream_use.hpp"
+
+namespace via::cuda {
+namespace {
+
+CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
+
+// What the kinds differ in.
+struct Row {
+    int32_t kind;
+    int32_t device_type;
+    Counter counter;
+    const char *what;
+    const char *call;
+    CUresult (*allocate)(void **out_address, size_t nbytes);  // nullptr: in stream order
+    CUresult (*free)(void *address);
+};
+
+CUresult allocate_pinned(void **out_address, size_t nbytes) {
+    return driver().cuMemHostAlloc(out_address, nbytes, CU_MEMHOSTALLOC_PORTABLE);
+}
+
+CUresult allocate_device(void **out_address, size_t nbytes) {
+    CUdeviceptr address = 0;
+    const CUresult result = driver().cuMemAlloc(&address, nbytes);
+    *out_address = reinterpret_cast<void *>(address);
+    return result;
+}
+
+CUresult allocate_managed(void **out_address, size_t nbytes) {
+    CUdeviceptr address = 0;
+    const CUresult result = driver().cuMemAllocManaged(&address, nbytes, CU_MEM_ATTACH_GLOBAL);
+    *out_address = reinterpret_cast<void *>(address);
+    return result;
+}
+
+CUresult free_pinned(void *address) { return driver().cuMemFreeHost(address); }
+
+CUresult free_device(void *address) { return driver().cuMemFree(number_of(address)); }
+
+constexpr Row kRows[] = {
+    {VIA_MEMORY_PINNED, VIA_DEVICE_CUDA_HOST, Counter::PinnedBytes, "pinned memory", "cuMemHostAlloc", allocate_pinned,
+     free_pinned},
+    {VIA_MEMORY_DEVICE, VIA_DEVICE_CUDA, Counter::DeviceBytes, "device memory", "cuMemAlloc", allocate_device,
+     free_device},
+    {VIA_MEMORY_DEVICE_POOL, VIA_DEVICE_CUDA, Counter::DeviceBytes, "stream-ordered device memory", "cuMemAllocAsync",
+     nullptr, free_device},
+    {VIA_MEMORY_MANAGED, VIA_DEVICE_CUDA_MANAGED, Counter::ManagedBytes, "managed memory", "cuMemAllocManaged",
+     allocate_managed, free_device},
+};
+
+const Row &row_of(int32_t kind) { return kRows[kind - VIA_MEMORY_PINNED]; }
+
+static_assert(kRows[VIA_MEMORY_DEVICE_POOL - VIA_MEMORY_PINNED].kind == VIA_MEMORY_DEVICE_POOL &&
+              kRows[VIA_MEMORY_MANAGED - VIA_MEMORY_PINNED].kind == VIA_MEMORY_MANAGED);
+
+struct CudaMemory : via_memory {
+    const Row *row;
+    int32_t owner;  // the device whose context is allocated in: device_id is 0 for pinned and managed memory
+};
+
+// One allocation. It begins with a job, so that freeing it elsewhere needs no memory.
+struct Block {
+    Job job;
+    CudaMemory *memory;
+    void *address;
+    int64_t nbytes;
+    unsigned long long number;  // no other allocation of this process has or had it
+    Mark *ready;                // where a stream allocates it, until the array knows
+};
+static_assert(offsetof(Block, job) == 0);
+
+// The number of the allocation at an address, and its context; 0 if there is none.
+CUresult identify(void *address, unsigned long long *out_number, CUcontext *out_context) {
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_CONTEXT};
+    void *values[] = {out_number, out_context};
+    return driver().cuPointerGetAttributes(2, names, values, number_of(address));
+}
+
+enum class Freed { Done, NotHere };
+
+// The stream is the last of the library's own, which staging comes to last. Where there is none the driver waits.
+CUresult free_in_order(const Block &block) {
+    StreamUse use{};
+    if (own_stream(block.memory->owner, kOwnStreams - 1, &use) != VIA_OK ||
+        (block.ready != nullptr && block.ready->order(use) != VIA_OK)) {
+        return block.memory->row->free(block.address);
+    }
+    return driver().cuMemFreeAsync(number_of(block.address), use.handle);
+}
+
+// Memory went with its context if that was reset or destroyed, and another allocation may be in its place. A failed
+// context frees nothing any more, and neither does a driver that has shut down: nothing can be done about it then.
+Freed free_block(const Block &block) {
+    unsigned long long number = 0;
+    CUcontext context = nullptr;
+    const CUresult result = identify(block.address, &number, &context);
+    if (result == CUDA_ERROR_NOT_PERMITTED) {
+        return Freed::NotHere;
+    }
+    if (result != CUDA_SUCCESS || number != block.number) {
+        return Freed::Done;
+    }
+    const RelaxedCapture relaxed;
+    ContextScope scope;
+    if (context != nullptr && scope.enter(context) != VIA_OK) {
+        return Freed::Done;
+    }
+    const Row &row = *block.memory->row;
+    const CUresult freed = row.allocate == nullptr ? free_in_order(block) : row.free(block.address);
+    return freed == CUDA_ERROR_NOT_PERMITTED ? Freed::NotHere : Freed::Done;
+}
+
+void forget_block(Block *block) {
+    count(block->memory->row->counter, -block->nbytes);
+    if (block->ready != nullptr) {
+        block->ready->release();
+    }
+    release_memory(block->memory);
+    delete block;
+}
+
+void end_block(Block *block);
+
+void end_block_in_background(Job *job) { end_block(reinterpret_cast<Block *>(job)); }
+
+// A release never touches the thread's last error.
+void end_block(Block *block) {
+    const CallbackScope scope;
+    const bool freeable = block->address != nullptr && driver_is_usable(false);
+    if (!freeable || free_block(*block) == Freed::Done) {
+        return forget_block(block);
+    }
+    block->job = {end_block_in_background, nullptr};
+    if (run_in_background(&block->job) != VIA_OK) {
+        return;  // the memory stays, and is counted as what it is: allocated
+    }
+}
+
+void dispose(const Disposal &disposal) { end_block(static_cast<Block *>(disposal.context)); }
+
+Status out_of_memory(const Row &row, int64_t nbytes, int32_t device_id) {
+    size_t free = 0;
+    size_t total = 0;
+    (void)driver().cuMemGetInfo(&free, &total);
+    return fail_with_code(VIA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY,
+                          "no %s for %lld bytes: %s answered CUDA_ERROR_OUT_OF_MEMORY; device %d has %zu bytes, %zu of "
+                          "them free",
+                          row.what, static_cast<long long>(nbytes), row.call, device_id, total, free);
+}
+
+Status check_allocated(CUresult result, const Row &row, int64_t nbytes, int32_t device_id) {
+    return result == CUDA_ERROR_OUT_OF_MEMORY ? out_of_memory(row, nbytes, device_id) : check_driver(result, row.call);
+}
+
+Status allocate_now(Block *block) {
+    const CudaMemory &memory = *block->memory;
+    ContextKey key{};
+    VIA_TRY(context_at_hand(memory.owner, &key));
+    ContextScope scope;
+    VIA_TRY(scope.enter(key.context));
+    const CUresult result = memory.row->allocate(&block->address, static_cast<size_t>(block->nbytes));
+    return check_allocated(result, *memory.row, block->nbytes, memory.owner);
+}
+
+Status resolve_for(const CudaMemory &memory, via_stream *stream, StreamUse *out_use) {
+    VIA_TRY(resolve(stream, memory.owner, out_use));
+    if (out_use->device_id != memory.owner) {
+        return fail(VIA_ERROR_DEVICE, "stream is of device %d; expected device %d, whose memory this is",
+                    out_use->device_id, memory.owner);
+    }
+    if (out_use->capturing) {
+        return fail(VIA_ERROR_STREAM_CAPTURE, "stream is being captured; expected one that can allocate memory");
+    }
+    return VIA_OK;
+}
+
+// The memory is there for later work of this stream; for everything else, once the mark has been reached.
+Status allocate_in_order(Block *block, const StreamUse &use) {
+    ContextScope scope;
+    VIA_TRY(scope.enter(use.context));
+    CUdeviceptr address = 0;
+    const CUresult result = driver().cuMemAllocAsync(&address, static_cast<size_t>(block->nbytes), use.handle);
+    VIA_TRY(check_allocated(result, *block->memory->row, block->nbytes, use.device_id));
+    if (Status status = record_mark(use, &block->ready); status != VIA_OK) {
+        (void)driver().cuMemFreeAsync(address, use.handle);
+        return status;
+    }
+    block->address = reinterpret_cast<void *>(address);
+    return VIA_OK;
+}
+
+Status note_number(Block *block) {
+    CUcontext context = nullptr;
+    return check_driver(identify(block->address, &block->number, &context), "cuPointerGetAttributes");
+}
+
+Status fill_block(Block *block, via_stream *stream) {
+    const Row &row = *block->memory->row;
+    const RelaxedCapture relaxed;
+    if (row.allocate == nullptr) {
+        StreamUse use{};
+        VIA_TRY(resolve_for(*block->memory, stream, &use));
+        return block->nbytes > 0 ? allocate_in_order(block, use) : VIA_OK;
+    }
+    VIA_TRY(refuse_stream(stream, row.what));
+    return block->nbytes > 0 ? allocate_now(block) : VIA_OK;
+}
+
+// Counted and held from here on, whatever becomes of it.
+Status make_block(CudaMemory *memory, int64_t nbytes, Block **out_block) {
+    auto *block = new (std::nothrow) Block{{}, memory, nullptr, nbytes, 0, nullptr};
+    if (block == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(Block));
+    }
+    retain_memory(memory);
+    count(memory->row->counter, nbytes);
+    *out_block = block;
+    return VIA_OK;
+}
+
+Status allocate(via_memory *memory, int64_t nbytes, via_stream *stream, Disposal *out_disposal) {
+    auto *cuda_memory = static_cast<CudaMemory *>(memory);
+    VIA_TRY(need_driver(cuda_memory->row->what));
+    Block *block = nullptr;
+    VIA_TRY(make_block(cuda_memory, nbytes, &block));
+    if (Status status = fill_block(block, stream); status != VIA_OK) {
+        forget_block(block);
+        return status;
+    }
+    if (Status status = block->address != nullptr ? note_number(block) : VIA_OK; status != VIA_OK) {
+        (void)cuda_memory->row->free(block->address);
+        forget_block(block);
+        return status;
+    }
+    *out_disposal = {dispose, nullptr, block, block->address, nbytes};
+    return VIA_OK;
+}
+
+Status finish(const Disposal &disposal, via_array *array) {
+    auto *block = static_cast<Block *>(disposal.context);
+    if (block->ready == nullptr) {
+        return VIA_OK;
+    }
+    VIA_TRY(set_ready_mark(array->storage, block->ready));
+    block->ready->release();
+    block->ready = nullptr;
+    return VIA_OK;
+}
+
+void destroy(via_memory *memory) { delete static_cast<CudaMemory *>(memory); }
+
+constexpr MemoryKind kCudaKind{allocate, finish, destroy};
+
+Status check_pool(CUdevice device) {
+    int there = 0;
+    if (driver().cuMemAllocAsync == nullptr || driver().cuMemFreeAsync == nullptr) {
+        return fail(VIA_ERROR_UNSUPPORTED,
+                    "kind is %d, stream-ordered memory, which this CUDA driver (%d) does not have",
+                    VIA_MEMORY_DEVICE_POOL, driver().version);
+    }
+    VIA_TRY_CUDA(cuDeviceGetAttribute(&there, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device));
+    return there != 0
+               ? VIA_OK
+               : fail(VIA_ERROR_UNSUPPORTED, "kind is %d, stream-ordered memory, which device %d does not support",
+                      VIA_MEMORY_DEVICE_POOL, static_cast<int>(device));
+}
+
+}  // namespace
+
+Status make_cuda_memory(int32_t kind, int32_t device_id, via_memory **out_memory) {
+    const Row &row = row_of(kind);
+    char what[64];
+    std::snprintf(what, sizeof what, "kind is %d, %s, which", kind, row.what);
+    VIA_TRY(need_driver(what));
+    CUdevice device = 0;
+    VIA_TRY(find_device("device_id", device_id, &device));
+    if (kind == VIA_MEMORY_DEVICE_POOL) {
+        VIA_TRY(check_pool(device));
+    }
+    const int32_t named = row.device_type == VIA_DEVICE_CUDA ? device_id : 0;
+    auto *memory = new (std::nothrow) CudaMemory{{{}, &kCudaKind, row.device_type, named}, &row, device_id};
+    if (memory == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(CudaMemory));
+    }
+    *out_memory = memory;
+    return VIA_OK;
+}
+
+}  // namespace via::cuda

@@ -1,0 +1,101 @@
+// One staged copy under way: what its workers share.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "cuda/ring.hpp"
+#include "cuda/staging.hpp"
+#include "cuda/staging_chunks.hpp"
+#include "cuda/staging_wait.hpp"
+
+namespace via::cuda {
+
+class StagedRun {
+public:
+    // `stream` is the library's own for that direction; all that the copy waits for has been reached.
+    StagedRun(const StagedCopy &copy, const StreamUse &stream, Ring &ring);
+    StagedRun(const StagedRun &) = delete;
+    StagedRun &operator=(const StagedRun &) = delete;
+
+    // Copies, with up to `workers` threads, of which the caller is one. Every slot has been given back on return.
+    // Towards the device, the stream may still be copying from slots.
+    VIA_NODISCARD Status copy(int32_t workers);
+
+    bool has_new_pages() const { return new_pages_; }
+
+private:
+    // A slot while this copy holds it.
+    struct Chunk {
+        Slot *slot;
+        int64_t offset;
+        int64_t length;
+        Chunk *next;  // of those that the device is filling ahead of the workers
+        std::atomic<int64_t> left;
+        std::atomic<bool> landed;
+        std::atomic<bool> being_asked;
+    };
+
+    struct Piece {
+        Chunk *chunk;
+        int64_t start;
+        int64_t length;
+    };
+
+    static void work(void *run, int64_t worker);
+    void work_here();
+
+    bool claim(Piece *out_piece);
+    bool open_next();
+    bool open_empty();
+    bool open_filled();
+    Chunk *start_chunk(Slot *slot);
+    bool start_filling(Slot *slot);
+    bool fill_ahead();
+
+    bool fill(const Piece &piece);
+    bool empty(const Piece &piece);
+    bool has_landed(Chunk &chunk);
+    bool wait_until_landed(Chunk &chunk);
+    void finish(const Piece &piece, bool copied);
+    void submit(Chunk &chunk);
+
+    void stop(CUresult result, const char *call);
+    bool succeeded(CUresult result, const char *call);
+    bool is_stopped() const { return stopped_.load(std::memory_order_relaxed); }
+    void give_back_rest();
+    VIA_NODISCARD Status outcome();
+
+    bool to_device() const { return copy_.direction == Direction::ToDevice; }
+    char *host(const Chunk &chunk) const { return static_cast<char *>(copy_.host) + chunk.offset; }
+
+    const StagedCopy copy_;
+    const StreamUse stream_;
+    Ring &ring_;
+    Cut cut_{};
+    bool new_pages_ = false;
+    const pthread_t caller_ = pthread_self();
+
+    // Claiming, under the mutex.
+    QuickMutex mutex_;
+    int64_t cut_so_far_ = 0;
+    Chunk *current_ = nullptr;
+    int64_t claimed_ = 0;  // of the current chunk
+    Chunk *first_ahead_ = nullptr;
+    Chunk *last_ahead_ = nullptr;
+    int32_t ahead_ = 0;
+
+    std::atomic<int64_t> done_{0};
+    std::atomic<bool> stopped_{false};
+    std::atomic<bool> cancelled_{false};
+    std::mutex failing_;
+    const char *failed_call_ = nullptr;
+    CUresult failure_ = CUDA_SUCCESS;
+
+    Chunk chunks_[Ring::kMostSlots] = {};
+};
+
+}  // namespace via::cuda

@@ -1,0 +1,40 @@
+// Streams and events, for the rooms above: handles only, no type of CUDA's.
+//
+// Four special handles mean four different things: legacy, per-thread, "no sync", and NULL, whose meaning is the
+// called function's. Legacy and per-thread mean those of the device at hand and of the calling thread: resolve() turns
+// them into what they are before a call returns, and neither ever reaches another thread.
+#pragma once
+
+#include <cstdint>
+
+#include "core/mark.hpp"
+#include "core/status.hpp"
+
+namespace via::cuda {
+
+via_stream *legacy_stream();
+via_stream *per_thread_stream();
+via_stream *no_sync_stream();
+
+VIA_NODISCARD Status create_stream(int32_t device_id, via_stream **out_stream);
+VIA_NODISCARD Status wrap_stream(void *native, int32_t device_id, via_stream **out_stream);
+void retain_stream(via_stream *stream);
+void release_stream(via_stream *stream);
+void *native_stream(via_stream *stream);
+int32_t device_of_stream(via_stream *stream);
+VIA_NODISCARD Status synchronize_stream(via_stream *stream);
+VIA_NODISCARD Status query_stream(via_stream *stream, int32_t *out_done);
+VIA_NODISCARD Status set_current_stream(int32_t device_id, via_stream *stream);
+VIA_NODISCARD Status current_stream(int32_t device_id, via_stream **out_stream);
+
+VIA_NODISCARD Status create_event(int32_t device_id, via_event **out_event);
+VIA_NODISCARD Status wrap_event(void *native, int32_t device_id, via_event **out_event);
+void retain_event(via_event *event);
+void release_event(via_event *event);
+void *native_event(via_event *event);
+VIA_NODISCARD Status record_event(via_event *event, via_stream *stream);
+VIA_NODISCARD Status query_event(via_event *event, int32_t *out_done);
+VIA_NODISCARD Status synchronize_event(via_event *event);
+VIA_NODISCARD Status make_stream_wait(via_stream *stream, via_event *event);
+
+}  // namespace via::cuda

@@ -1,0 +1,51 @@
+// A stream as one call uses it: handle, context and whether it is being captured, found out once.
+#pragma once
+
+#include "core/array.hpp"
+#include "core/mark.hpp"
+#include "cuda/context.hpp"
+
+namespace via {
+
+// The special handles, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD (never NULL), mean those of the current context: enter
+// `context` before every call that is given one. For other handles the driver does not care which context is current.
+struct StreamUse {
+    CUstream handle;
+    CUcontext context;
+    uint64_t context_id;
+    int32_t device_id;
+    bool capturing;
+};
+
+}  // namespace via
+
+namespace via::cuda {
+
+// Resolves a handle for the calling thread. nullptr means legacy. `device_id` is the device at hand, for the streams
+// that do not say theirs: where the current context is of that device it is theirs, else the primary one is.
+// no_sync is no stream: VIA_ERROR_INVALID_ARGUMENT. VIA_ERROR_STREAM_CAPTURE if the legacy stream cannot be used
+// because a blocking stream of its context is being captured; asking breaks nothing.
+VIA_NODISCARD Status resolve(via_stream *stream, int32_t device_id, StreamUse *out_use);
+
+// A pooled, untimed event recorded now on the stream, which must not be capturing. Retained for the caller.
+VIA_NODISCARD Status record_mark(const StreamUse &use, Mark **out_mark);
+
+// Makes the context current where the handle needs that; costs nothing for other handles.
+VIA_NODISCARD Status enter_for(const StreamUse &use, ContextScope *scope);
+
+// Waits on the host until the stream's work so far is done; the stream must not be capturing.
+VIA_NODISCARD Status wait_for_stream(const StreamUse &use);
+
+// True if the stream's work so far is done: then nothing needs to be recorded.
+bool is_idle(const StreamUse &use);
+
+// For graphs: the storage lives until the graph that is being captured on this stream, and every instance of it, is
+// gone. Its release never runs inside the driver's callback.
+VIA_NODISCARD Status hold_in_graph(const StreamUse &use, Storage *storage);
+
+// A non-blocking stream of the library's own in the device's primary context, for staging and for freeing; made when
+// first asked for, and again if the context was reset. `number` tells several apart.
+constexpr int32_t kOwnStreams = 5;
+VIA_NODISCARD Status own_stream(int32_t device_id, int32_t number, StreamUse *out_use);
+
+}  // namespace via::cuda

@@ -1,0 +1,230 @@
+#include "cuda/transfer.hpp"
+
+#include "cuda/handles.hpp"
+#include "cuda/order.hpp"
+#include "cuda/place.hpp"
+#include "cuda/transfer_way.hpp"
+
+namespace via::cuda {
+namespace {
+
+CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
+
+// Memory of a pool, and mapped memory, has no context of its own.
+Status context_of_memory(const void *address, int32_t device_id, CUcontext *out_context) {
+    *out_context = nullptr;
+    const CUresult result =
+        driver().cuPointerGetAttribute(out_context, CU_POINTER_ATTRIBUTE_CONTEXT, number_of(address));
+    return result == CUDA_SUCCESS && *out_context != nullptr ? VIA_OK : primary_context(device_id, out_context);
+}
+
+// Needs no peer access to have been switched on; where the devices cannot reach one another, the driver goes through
+// the host's memory.
+Status enqueue_peer_copy(const Transfer &transfer, const StreamUse &use) {
+    CUcontext dst_context = nullptr;
+    CUcontext src_context = nullptr;
+    VIA_TRY(context_of_memory(transfer.dst, transfer.dst_side.device_id, &dst_context));
+    VIA_TRY(context_of_memory(transfer.src, transfer.src_side.device_id, &src_context));
+    VIA_TRY_CUDA(cuMemcpyPeerAsync(number_of(transfer.dst), dst_context, number_of(transfer.src), src_context,
+                                   static_cast<size_t>(transfer.nbytes), use.handle));
+    return VIA_OK;
+}
+
+Status enqueue_driver_copy(const Transfer &transfer, const StreamUse &use) {
+    const auto nbytes = static_cast<size_t>(transfer.nbytes);
+    const CUdeviceptr dst = number_of(transfer.dst);
+    const CUdeviceptr src = number_of(transfer.src);
+    if (is_device(transfer.dst_side) && is_device(transfer.src_side)) {
+        VIA_TRY_CUDA(cuMemcpyDtoDAsync(dst, src, nbytes, use.handle));
+    } else if (is_device(transfer.dst_side)) {
+        VIA_TRY_CUDA(cuMemcpyHtoDAsync(dst, transfer.src, nbytes, use.handle));
+    } else if (is_device(transfer.src_side)) {
+        VIA_TRY_CUDA(cuMemcpyDtoHAsync(transfer.dst, src, nbytes, use.handle));
+    } else {
+        VIA_TRY_CUDA(cuMemcpyAsync(dst, src, nbytes, use.handle));
+    }
+    return VIA_OK;
+}
+
+Status enqueue(const Transfer &transfer, Way way, const StreamUse &use) {
+    ContextScope scope;
+    VIA_TRY(enter_for(use, &scope));
+    return way == Way::Peer ? enqueue_peer_copy(transfer, use) : enqueue_driver_copy(transfer, use);
+}
+
+Status order_behind_arrays(const Transfer &transfer, const StreamUse &use) {
+    if (transfer.dst_array != nullptr) {
+        VIA_TRY(wait_until_ready(transfer.dst_array, use));
+        return wait_until_ready(transfer.src_array, use);
+    }
+    return VIA_OK;
+}
+
+// Of two devices, the other one's legacy stream comes first too.
+Status order_behind_other_device(const Transfer &transfer, const StreamUse &use) {
+    const int32_t dst = transfer.dst_side.device_id;
+    StreamUse other;
+    VIA_TRY(resolve(nullptr, use.device_id == dst ? transfer.src_side.device_id : dst, &other));
+    if (is_idle(other)) {
+        return VIA_OK;
+    }
+    MarkHolder mark;
+    VIA_TRY(record_mark(other, mark.out()));
+    return mark.get()->order(use);
+}
+
+Status await_work(const StreamUse &use) {
+    if (is_idle(use)) {
+        return VIA_OK;
+    }
+    MarkHolder mark;
+    VIA_TRY(record_mark(use, mark.out()));
+    return mark.get()->wait();
+}
+
+// Slots are taken only once nothing is left to wait for.
+Status run_staged_behind(const Transfer &transfer, const StreamUse &use, Mark **out_mark) {
+    VIA_TRY(await_work(use));
+    if (transfer.dst_array != nullptr) {
+        VIA_TRY(via::wait_until_ready(transfer.dst_array->storage));
+        VIA_TRY(via::wait_until_ready(transfer.src_array->storage));
+    }
+    return run_staged(staged_copy(transfer, nullptr), out_mark);
+}
+
+Status note_arrays(const Transfer &transfer, const StreamUse &use) {
+    return transfer.dst_array != nullptr ? note_copy(transfer.dst_array, transfer.src_array, use) : VIA_OK;
+}
+
+// After a copy that has been given to the stream: pageable memory is the caller's again on return.
+Status finish_pageable(const Transfer &transfer, const StreamUse &use) {
+    if (is_pageable(transfer.dst_side) || (is_pageable(transfer.src_side) && reads_pageable_later(use.device_id))) {
+        return wait_for_stream(use);
+    }
+    return VIA_OK;
+}
+
+Status staged_now(const Transfer &transfer, const StreamUse &use) {
+    MarkHolder mark;
+    VIA_TRY(run_staged_behind(transfer, use, mark.out()));
+    return mark.get() != nullptr ? mark.get()->wait() : VIA_OK;
+}
+
+Status staged_on(const Transfer &transfer, const StreamUse &use) {
+    MarkHolder mark;
+    VIA_TRY(run_staged_behind(transfer, use, mark.out()));
+    if (mark.get() == nullptr) {
+        return VIA_OK;
+    }
+    if (mark.get()->order(use) != VIA_OK) {
+        return mark.get()->wait();
+    }
+    return note_arrays(transfer, use);
+}
+
+// A captured copy of pageable memory would read or write it at every launch of the graph, long after the call.
+Status capture(const Transfer &transfer, const StreamUse &use) {
+    if (has_pageable(transfer)) {
+        return fail(VIA_ERROR_STREAM_CAPTURE,
+                    "%s is pageable memory, and stream is being captured; expected pinned, managed or device memory",
+                    is_pageable(transfer.dst_side) ? "dst" : "src");
+    }
+    VIA_TRY(order_behind_arrays(transfer, use));
+    VIA_TRY(note_arrays(transfer, use));
+    return enqueue(transfer, choose_way(transfer), use);
+}
+
+constexpr char kCopy[] = "a copy of CUDA's memory or on a stream";
+
+// Tasks of different directions do not wait for one another.
+int32_t own_number(const Transfer &transfer) {
+    return is_device(transfer.dst_side) && !is_device(transfer.src_side) ? 0 : 1;
+}
+
+}  // namespace
+
+Status transfer_now(const Transfer &transfer) {
+    VIA_TRY(need_driver(kCopy));
+    StreamUse use;
+    VIA_TRY(resolve(nullptr, device_of_transfer(transfer), &use));
+    const Way way = choose_way(transfer);
+    if (way == Way::Staged) {
+        return staged_now(transfer, use);
+    }
+    if (way == Way::Peer) {
+        VIA_TRY(order_behind_other_device(transfer, use));
+    }
+    VIA_TRY(order_behind_arrays(transfer, use));
+    VIA_TRY(enqueue(transfer, way, use));
+    // What the driver calls a synchronous copy may return before the bytes have arrived, but for page-locked memory.
+    return wait_for_stream(use);
+}
+
+Status transfer_on(const Transfer &transfer, via_stream *stream) {
+    VIA_TRY(need_driver(kCopy));
+    StreamUse use;
+    VIA_TRY(resolve(stream, device_of_transfer(transfer), &use));
+    if (use.capturing) [[unlikely]] {
+        return capture(transfer, use);
+    }
+    const Way way = choose_way(transfer);
+    if (way == Way::Staged) {
+        return staged_on(transfer, use);
+    }
+    VIA_TRY(order_behind_arrays(transfer, use));
+    VIA_TRY(enqueue(transfer, way, use));
+    if (has_pageable(transfer)) {
+        VIA_TRY(finish_pageable(transfer, use));
+    }
+    return is_pageable(transfer.dst_side) ? VIA_OK : note_arrays(transfer, use);
+}
+
+bool is_immediate(const Transfer &transfer) {
+    const bool device =
+        transfer.dst_side.device_type == VIA_DEVICE_CUDA || transfer.src_side.device_type == VIA_DEVICE_CUDA;
+    return device && !has_pageable(transfer);
+}
+
+Status transfer_for_task(const Transfer &transfer, via_task *task, Mark **out_mark) {
+    VIA_TRY(need_driver(kCopy));
+    const Way way = choose_way(transfer);
+    if (way == Way::Staged) {
+        return run_staged(staged_copy(transfer, task), out_mark);
+    }
+    StreamUse use;
+    VIA_TRY(own_stream(device_of_transfer(transfer), own_number(transfer), &use));
+    const RelaxedCapture relaxed;
+    VIA_TRY(enqueue(transfer, way, use));
+    if (has_pageable(transfer)) {
+        return wait_for_stream(use);
+    }
+    // Where it cannot be marked it must have ended before anybody goes on.
+    return record_mark(use, out_mark) == VIA_OK ? VIA_OK : wait_for_stream(use);
+}
+
+Status mark_stream(via_stream *stream, int32_t device_id, Mark **out_mark) {
+    StreamUse use;
+    VIA_TRY(resolve(stream, device_id, &use));
+    if (use.capturing) {
+        return fail(
+            VIA_ERROR_STREAM_CAPTURE,
+            "stream is being captured, and a task cannot wait for work that is captured; expected via_copy_async");
+    }
+    return is_idle(use) ? VIA_OK : record_mark(use, out_mark);
+}
+
+Status await_stream(via_stream *stream, bool *out_capturing) {
+    StreamUse use;
+    VIA_TRY(resolve(stream, device_of_thread(), &use));
+    *out_capturing = use.capturing;
+    return use.capturing ? VIA_OK : await_work(use);
+}
+
+Status find_capture(const Transfer &transfer, via_stream *stream, bool *out_capturing) {
+    StreamUse use;
+    VIA_TRY(resolve(stream, device_of_transfer(transfer), &use));
+    *out_capturing = use.capturing;
+    return VIA_OK;
+}
+
+}  // namespace via::cuda

@@ -1,0 +1,30 @@
+// Which way a transfer goes: decided from its sides and its size alone.
+#pragma once
+
+#include "cuda/staging.hpp"
+#include "cuda/transfer.hpp"
+
+namespace via::cuda {
+
+enum class Way : int32_t {
+    Driver,  // one copy by the driver
+    Staged,  // through the ring of page-locked slots
+    Peer     // between two devices
+};
+
+constexpr bool is_pageable(const Side &side) { return side.device_type == VIA_DEVICE_CPU; }
+constexpr bool is_device(const Side &side) { return side.device_type == VIA_DEVICE_CUDA; }
+inline bool has_pageable(const Transfer &transfer) {
+    return is_pageable(transfer.dst_side) || is_pageable(transfer.src_side);
+}
+
+// Where a device walks the host's own page tables, the driver's copies need no staging of pageable memory, and so do
+// not promise to have read it when they return.
+bool reads_pageable_later(int32_t device_id);
+
+Way choose_way(const Transfer &transfer);
+
+// For Way::Staged.
+StagedCopy staged_copy(const Transfer &transfer, via_task *task);
+
+}  // namespace via::cuda

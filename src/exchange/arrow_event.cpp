@@ -1,0 +1,86 @@
+#include "exchange/arrow_event.hpp"
+
+#include "core/order.hpp"
+#include "cuda/order.hpp"
+#include "cuda/stream.hpp"
+#include "exchange/consumer.hpp"
+
+namespace via {
+namespace {
+
+class StreamHolder {
+public:
+    StreamHolder() = default;
+    ~StreamHolder() {
+        if (stream_ != nullptr) {
+            cuda::release_stream(stream_);
+        }
+    }
+    StreamHolder(const StreamHolder &) = delete;
+    StreamHolder &operator=(const StreamHolder &) = delete;
+    via_stream *get() const { return stream_; }
+    via_stream **out() { return &stream_; }
+
+private:
+    via_stream *stream_ = nullptr;
+};
+
+class EventHolder {
+public:
+    EventHolder() = default;
+    ~EventHolder() {
+        if (event_ != nullptr) {
+            cuda::release_event(event_);
+        }
+    }
+    EventHolder(const EventHolder &) = delete;
+    EventHolder &operator=(const EventHolder &) = delete;
+    via_event *get() const { return event_; }
+    via_event **out() { return &event_; }
+    via_event *give() {
+        via_event *event = event_;
+        event_ = nullptr;
+        return event;
+    }
+
+private:
+    via_event *event_ = nullptr;
+};
+
+}  // namespace
+
+Status make_ready_event(via_array *array, via_event **out_event) {
+    *out_event = nullptr;
+    MarkHolder pending(ready_mark(array->storage));
+    if (pending.get() == nullptr) {
+        return VIA_OK;
+    }
+    // A stream that does nothing but wait, so that no other is held up.
+    const int32_t device_id = cuda::device_at_hand(array);
+    StreamHolder stream;
+    EventHolder event;
+    VIA_TRY(cuda::create_stream(device_id, stream.out()));
+    VIA_TRY(cuda::create_event(device_id, event.out()));
+    VIA_TRY(cuda::order_export(array, stream.get()));
+    VIA_TRY(cuda::record_event(event.get(), stream.get()));
+    *out_event = event.give();
+    return VIA_OK;
+}
+
+Status follow_event(via_array *array, void *sync_event, via_stream *stream) {
+    if (sync_event == nullptr || stream == cuda::no_sync_stream() || array->size == 0) {
+        return order_producer(array, sync_event == nullptr && stream == nullptr ? cuda::no_sync_stream() : stream);
+    }
+    const int32_t device_id = cuda::device_at_hand(array);
+    StreamHolder own;
+    EventHolder event;
+    VIA_TRY(cuda::wrap_event(*static_cast<void **>(sync_event), device_id, event.out()));
+    if (stream == nullptr) {
+        VIA_TRY(cuda::create_stream(device_id, own.out()));
+        stream = own.get();
+    }
+    VIA_TRY(cuda::make_stream_wait(stream, event.get()));
+    return cuda::order_import(array, stream);
+}
+
+}  // namespace via

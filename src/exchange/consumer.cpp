@@ -1,0 +1,44 @@
+#include "exchange/consumer.hpp"
+
+#include "core/order.hpp"
+#include "cuda/order.hpp"
+#include "cuda/stream.hpp"
+
+namespace via {
+namespace {
+
+bool is_a_stream(via_stream *stream) { return stream != nullptr && stream != cuda::no_sync_stream(); }
+
+// Nearly every array has never been written by work that runs behind.
+bool may_be_pending(via_array *array) { return array->storage->order.load(std::memory_order_acquire) != nullptr; }
+
+}  // namespace
+
+Status check_no_stream(via_stream *stream) {
+    if (is_a_stream(stream)) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "stream is given, but the memory is the host's; expected NULL");
+    }
+    return VIA_OK;
+}
+
+Status order_consumer(via_array *array, int32_t device_type, via_stream *stream) {
+    if (device_type == VIA_DEVICE_CPU) {
+        VIA_TRY(check_no_stream(stream));
+    }
+    if (!may_be_pending(array)) [[likely]] {
+        return VIA_OK;
+    }
+    const bool on_stream = is_a_stream(stream) || device_type == VIA_DEVICE_CUDA;
+    return on_stream ? cuda::order_export(array, stream) : wait_until_ready(array->storage);
+}
+
+Status order_producer(via_array *array, via_stream *stream) {
+    if (array->device_type == VIA_DEVICE_CPU) {
+        return check_no_stream(stream);
+    }
+    const bool ready_now = stream == cuda::no_sync_stream() ||
+                           (stream == nullptr && array->device_type == VIA_DEVICE_CUDA_HOST) || array->size == 0;
+    return ready_now ? VIA_OK : cuda::order_import(array, stream);
+}
+
+}  // namespace via

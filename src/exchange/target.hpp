@@ -1,0 +1,27 @@
+// Where an exchange is to end up, against where the memory is.
+#pragma once
+
+#include <cstdint>
+
+#include "core/status.hpp"
+
+namespace via {
+
+// VIA_OK for host memory of id 0 and for CUDA memory of a device that can be used. `argument` is whose it is: "" for
+// the function's own arguments, else a prefix such as "tensor.".
+VIA_NODISCARD Status check_memory_device(const char *argument, int32_t device_type, int32_t device_id);
+
+// How memory goes from one side to the other.
+struct Lending {
+    bool by_copy;
+    int32_t device_type;  // what the other side is told
+    int32_t device_id;
+};
+
+// Finds how memory of a device becomes that of options.target_device. Pinned and managed memory is the host's under
+// another name, and managed memory is every CUDA device's; all else is a copy, and refused with VIA_ERROR_NEEDS_COPY
+// under VIA_COPY_NEVER. VIA_COPY_ALWAYS copies.
+VIA_NODISCARD Status find_lending(const via_dlpack_options &options, int32_t device_type, int32_t device_id,
+                                  Lending *out_lending);
+
+}  // namespace via

@@ -1,0 +1,167 @@
+/* Copies between two devices, which comes after what on either. */
+#include "copy_behind.h"
+
+static void on_device(int device, void (*call)(CUstream), CUstream stream) {
+    CUcontext popped = NULL;
+    cu_ok(cu(cuCtxPushCurrent)(primary(device)));
+    call(stream);
+    cu_ok(cu(cuCtxPopCurrent)(&popped));
+}
+
+static const place directions[][2] = {{DEVICE, OTHER_DEVICE}, {OTHER_DEVICE, DEVICE}};
+
+static void the_route_names_both_devices(void **state) {
+    (void)state;
+    need_two_devices();
+    pair both = new_pair(OTHER_DEVICE, DEVICE, 5000);
+    assert_explained(both.dst.array, both.src.array, "peer copy|device 0 to device 1");
+    assert_explained(both.dst.array, both.src.array, can_reach(1, 0) ? "direct" : "through host memory");
+    end_pair(&both);
+}
+
+/* The legacy stream of either device. */
+static void a_copy_comes_after_the_legacy_streams_of_both_devices(void **state) {
+    (void)state;
+    need_two_devices();
+    for (int32_t i = 0; i < 2 * LENGTH(directions); ++i) {
+        pair both = new_pair(directions[i / 2][0], directions[i / 2][1], 5000);
+        const int device = i % 2;
+        on_device(device, hold, NULL);
+        on_device(device, keep_busy, CU_STREAM_LEGACY);
+        behind copy = {.dst = both.dst.array, .src = both.src.array, .call = call_copy};
+        start_behind(&copy);
+        assert_waits(&copy);
+        assert_block(&both.dst, 2);
+        on_device(device, let_go, NULL);
+        end_behind(&copy);
+        assert_block(&both.dst, 1);
+        release_block(&both.dst);
+        release_block(&both.src);
+    }
+}
+
+static void an_asynchronous_copy_runs_on_a_stream_of_either_device(void **state) {
+    (void)state;
+    need_two_devices();
+    for (int32_t i = 0; i < 2 * LENGTH(directions); ++i) {
+        atomic_int released = 0;
+        block dst = new_block(directions[i / 2][0], 300000, &released);
+        block src = new_block(directions[i / 2][1], 300000, &released);
+        write_block(&src, 1);
+        write_block(&dst, 2);
+        CUstream native = new_stream_on(i % 2);
+        hold(native);
+        ok(via_copy_async(dst.array, src.array, wrap_native(native, i % 2)));
+        release_block(&dst);
+        release_block(&src);
+        assert_block(&dst, 2);
+        assert_int_equal(atomic_load(&released), 0);
+        let_go(native);
+        await_count(&released, 2);
+        assert_block(&dst, 1);
+    }
+}
+
+static void null_is_the_legacy_stream_of_the_device_at_hand(void **state) {
+    (void)state;
+    need_two_devices();
+    for (int device = 0; device < 2; ++device) {
+        pair both = new_pair(OTHER_DEVICE, DEVICE, 5000);
+        CUcontext popped = NULL;
+        cu_ok(cu(cuCtxPushCurrent)(primary(device)));
+        hold(NULL);
+        ok(via_copy_async(both.dst.array, both.src.array, NULL));
+        assert_block(&both.dst, 2);
+        let_go(NULL);
+        finish(CU_STREAM_LEGACY);
+        cu_ok(cu(cuCtxPopCurrent)(&popped));
+        assert_block(&both.dst, 1);
+        release_block(&both.dst);
+        release_block(&both.src);
+    }
+}
+
+static void marks_of_one_device_are_waited_for_on_the_other(void **state) {
+    (void)state;
+    need_two_devices();
+    for (int32_t i = 0; i < 2 * LENGTH(directions); ++i) {
+        pair both = new_pair(directions[i / 2][0], directions[i / 2][1], 5000);
+        const int device = i % 2;
+        CUstream writer = new_stream_on(device);
+        CUstream native = new_stream_on(1 - device);
+        on_device(device, hold, writer);
+        on_device(device, keep_busy, writer);
+        ok(via_array_set_ready(both.src.array, wrap_native(writer, device)));
+        ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, 1 - device)));
+        assert_false(is_done(native));
+        on_device(device, let_go, writer);
+        finish(native);
+        assert_block(&both.dst, 1);
+        release_block(&both.dst);
+        release_block(&both.src);
+    }
+}
+
+static void a_copy_between_devices_is_a_node_of_a_graph(void **state) {
+    (void)state;
+    need_two_devices();
+    pair both = new_pair(OTHER_DEVICE, DEVICE, 5000);
+    CUstream native = new_stream();
+    begin_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, 0)));
+    CUgraph graph = end_capture(native);
+    assert_int_equal(node_count(graph), 1);
+    launch(instantiate(graph), native);
+    assert_block(&both.dst, 1);
+    release_block(&both.dst);
+    release_block(&both.src);
+}
+
+/* An application's context is not changed: peer access can still be switched on by whoever wants it. */
+static void peer_access_is_never_switched_on(void **state) {
+    (void)state;
+    need_two_devices();
+    pair both = new_pair(OTHER_DEVICE, DEVICE, 5000);
+    ok(via_copy(both.dst.array, both.src.array));
+    cu_refused(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, cu(cuCtxDisablePeerAccess)(primary(1)));
+    end_pair(&both);
+}
+
+static void copy_without_peer_access(void) {
+    cu_ok(cu(cuInit)(0));
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    assert_false(can_reach(0, 1));
+    const CUdeviceptr from = device_memory(100000);
+    const CUdeviceptr to = device_memory_on(1, 100000);
+    via_array *src = wrap_device(from, 100000, NULL);
+    via_array *dst = wrap_bytes((void *)(uintptr_t)to, 100000, VIA_DEVICE_CUDA, 1, NULL);
+    write_pattern(from, 100000, 1);
+    char text[300];
+    int64_t length = 0;
+    ok(via_copy_explain(dst, src, sizeof text, text, &length));
+    assert_true(holds_words(text, "peer copy|through host memory"));
+    ok(via_copy(dst, src));
+    assert_device_pattern(to, 100000, 1);
+    via_array_release(dst);
+    via_array_release(src);
+}
+
+static void devices_that_cannot_reach_one_another_copy_as_well(void **state) {
+    (void)state;
+    steer();
+    run_apart(copy_without_peer_access, (const char *const[]){"VIADUCT_FAKECUDA_PEERS=0", NULL});
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        GPU_TEST(the_route_names_both_devices),
+        GPU_TEST(a_copy_comes_after_the_legacy_streams_of_both_devices),
+        GPU_TEST(an_asynchronous_copy_runs_on_a_stream_of_either_device),
+        GPU_TEST(null_is_the_legacy_stream_of_the_device_at_hand),
+        GPU_TEST(marks_of_one_device_are_waited_for_on_the_other),
+        GPU_TEST(a_copy_between_devices_is_a_node_of_a_graph),
+        GPU_TEST(peer_access_is_never_switched_on),
+        GPU_TEST(devices_that_cannot_reach_one_another_copy_as_well),
+    };
+    return run_gpu_tests(tests);
+}

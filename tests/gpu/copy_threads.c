@@ -1,0 +1,89 @@
+/* Copies of every kind from many threads at once. */
+#include "copy_behind.h"
+
+enum { threads = 8, rounds = 12, bytes = 300000 };
+
+typedef struct worker {
+    pair first;  /* pageable to device */
+    pair second; /* what it brought, back to pinned */
+    via_stream *stream;
+    CUstream native;
+    via_array *shared;
+    int32_t number;
+    pthread_t thread;
+    int32_t wrong;
+} worker;
+
+static via_status round_trip(worker *self, int32_t round) {
+    via_task *task = NULL;
+    via_status status = VIA_OK;
+    switch ((self->number + round) % 3) {
+        case 0:
+            status = via_copy(self->first.dst.array, self->first.src.array);
+            return status != VIA_OK ? status : via_copy(self->second.dst.array, self->first.dst.array);
+        case 1:
+            status = via_copy_async(self->first.dst.array, self->first.src.array, self->stream);
+            status =
+                status != VIA_OK ? status : via_copy_async(self->second.dst.array, self->first.dst.array, self->stream);
+            return status != VIA_OK ? status : via_stream_synchronize(self->stream);
+        default:
+            status = via_copy_submit(self->first.dst.array, self->first.src.array, self->stream, &task);
+            if (status == VIA_OK) {
+                status = via_copy(self->second.dst.array, self->first.dst.array);
+                via_task_release(task);
+            }
+            return status;
+    }
+}
+
+static void *work(void *context) {
+    worker *self = context;
+    for (int32_t round = 0; round < rounds && self->wrong == 0; ++round) {
+        const unsigned seed = (unsigned)(self->number * rounds + round);
+        fill_pattern(self->first.src.data, bytes, seed);
+        memset(self->second.dst.data, 0, bytes);
+        char *expected = malloc(bytes);
+        fill_pattern(expected, bytes, seed);
+        const via_status status = round_trip(self, round);
+        self->wrong |= status != VIA_OK;
+        self->wrong |= (memcmp(self->second.dst.data, expected, bytes) != 0) << 1;
+        free(expected);
+        /* One source for all. */
+        self->wrong |= (via_copy_async(self->second.src.array, self->shared, self->stream) != VIA_OK) << 2;
+    }
+    return NULL;
+}
+
+static void threads_copy_in_all_directions_at_once(void **state) {
+    (void)state;
+    static worker workers[threads];
+    block shared = new_block(DEVICE, bytes, NULL);
+    write_block(&shared, 9);
+    for (int32_t i = 0; i < threads; ++i) {
+        worker *self = &workers[i];
+        *self = (worker){.number = i, .shared = shared.array};
+        self->first = new_pair(DEVICE, PAGEABLE, bytes);
+        self->second = new_pair(PINNED, DEVICE, bytes);
+        self->native = new_stream();
+        self->stream = wrap_native(self->native, 0);
+    }
+    for (int32_t i = 0; i < threads; ++i) {
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    }
+    for (int32_t i = 0; i < threads; ++i) {
+        pthread_join(workers[i].thread, NULL);
+        assert_int_equal(workers[i].wrong, 0);
+        finish(workers[i].native);
+        assert_block(&workers[i].second.src, 9);
+        end_pair(&workers[i].first);
+        end_pair(&workers[i].second);
+    }
+    end_block(&shared);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        GPU_TEST(threads_copy_in_all_directions_at_once),
+    };
+    return run_gpu_tests(tests);
+}

@@ -1,0 +1,278 @@
+/* Exchange of CUDA memory from C: who is believed, who waits, and what goes where without a copy. */
+#include "../capi/arrow_column.h"
+#include "../capi/producer.h"
+#include "support.h"
+
+/* A well-behaved tensor of six floats on the device or kind of memory named. */
+static void produce_on(producer *made, const void *address, DLDeviceType type, int32_t id) {
+    produce(made);
+    made->tensor.dl_tensor.data = (void *)(uintptr_t)address;
+    made->tensor.dl_tensor.device = (DLDevice){type, id};
+}
+
+static const void *device_block(size_t bytes) { return (const void *)(uintptr_t)device_memory(bytes); }
+static const void *managed_block(size_t bytes) { return (const void *)(uintptr_t)managed_memory(bytes); }
+
+static via_array *written_by(CUstream stream, const void *address, int32_t device_type) {
+    via_array *array = wrap_bytes(address, 64, device_type, 0, NULL);
+    hold(stream);
+    cu_ok(cu(cuMemsetD8Async)((CUdeviceptr)(uintptr_t)address, 1, 64, stream));
+    ok(via_array_set_ready(array, wrap_native(stream, 0)));
+    return array;
+}
+
+/* ------------------------------------------------------------------------------------------------ DLPack */
+
+static void a_tensor_is_taken_where_it_is_and_deleted_once(void **state) {
+    (void)state;
+    const struct {
+        const void *address;
+        DLDeviceType type;
+    } rows[] = {{device_block(64), kDLCUDA}, {pinned_memory(64), kDLCUDAHost}, {managed_block(64), kDLCUDAManaged}};
+    for (int i = 0; i < LENGTH(rows); ++i) {
+        producer made;
+        via_array *array = NULL;
+        produce_on(&made, rows[i].address, rows[i].type, 0);
+        ok(via_from_dlpack(&made.tensor, NULL, NULL, &array));
+        assert_ptr_equal(via_array_data(array), rows[i].address);
+        assert_int_equal(via_array_device_type(array), rows[i].type);
+        assert_int_equal(made.deleted, 0);
+        via_array_release(array);
+        assert_int_equal(made.deleted, 1);
+    }
+}
+
+static void a_tensor_that_lies_about_its_memory_stays_the_callers(void **state) {
+    (void)state;
+    const void *device = device_block(64);
+    static float host[6];
+    const struct {
+        const void *address;
+        DLDeviceType type;
+        int32_t id;
+        via_status status;
+        const char *words;
+    } rows[] = {
+        {device, kDLCUDA, 99, VIA_ERROR_DEVICE, "tensor.device.device_id is 99"},
+        {device, kDLCUDA, -1, VIA_ERROR_DEVICE, "tensor.device.device_id is -1"},
+        {device, kDLCUDAHost, 0, VIA_ERROR_DEVICE, "tensor.address|device memory|pinned memory"},
+        {device, kDLCUDAManaged, 0, VIA_ERROR_DEVICE, "tensor.address|device memory|managed memory"},
+        {pinned_memory(64), kDLCUDA, 0, VIA_ERROR_DEVICE, "tensor.address|pinned memory|device memory"},
+        {host, kDLCUDA, 0, VIA_ERROR_POINTER, "tensor.address|host memory"},
+        {host, kDLCUDAHost, 0, VIA_ERROR_POINTER, "tensor.address|host memory|pinned memory"},
+    };
+    for (int i = 0; i < LENGTH(rows); ++i) {
+        producer made;
+        via_array *array = NULL;
+        produce_on(&made, rows[i].address, rows[i].type, rows[i].id);
+        refused(rows[i].status, rows[i].words, via_from_dlpack(&made.tensor, NULL, NULL, &array));
+        assert_null(array);
+        assert_int_equal(made.deleted, 0);
+    }
+}
+
+static void managed_memory_may_go_as_a_devices(void **state) {
+    (void)state;
+    producer made;
+    via_array *array = NULL;
+    produce_on(&made, managed_block(64), kDLCUDA, 0);
+    ok(via_from_dlpack(&made.tensor, NULL, NULL, &array));
+    assert_int_equal(via_array_device_type(array), VIA_DEVICE_CUDA);
+    via_array_release(array);
+}
+
+/* Where memory of one kind goes under another's name, and where only a copy does it. */
+static void targets_are_reached_without_a_copy_or_by_one(void **state) {
+    (void)state;
+    enum { CPU = VIA_DEVICE_CPU, CUDA = VIA_DEVICE_CUDA, PINNED = VIA_DEVICE_CUDA_HOST, MANAGED = 13 };
+    const struct {
+        int32_t from;
+        int32_t to;
+        int copied;
+    } rows[] = {{CUDA, CUDA, 0}, {PINNED, CPU, 0},  {MANAGED, CPU, 0}, {MANAGED, CUDA, 0}, {CUDA, CPU, 1},
+                {CPU, CUDA, 1},  {PINNED, CUDA, 1}, {CPU, PINNED, 1},  {CUDA, MANAGED, 1}};
+    static char host[64];
+    for (int i = 0; i < LENGTH(rows); ++i) {
+        const void *address = rows[i].from == CUDA      ? device_block(64)
+                              : rows[i].from == PINNED  ? pinned_memory(64)
+                              : rows[i].from == MANAGED ? managed_block(64)
+                                                        : host;
+        via_array *array = wrap_bytes(address, 64, rows[i].from, 0, NULL);
+        via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
+        struct DLManagedTensorVersioned *tensor = NULL;
+        options.target_device_type = rows[i].to;
+        options.copy = VIA_COPY_NEVER;
+        if (rows[i].copied) {
+            refused(VIA_ERROR_NEEDS_COPY, "options.target_device", via_to_dlpack(array, &options, NULL, &tensor));
+        }
+        options.copy = VIA_COPY_IF_NEEDED;
+        ok(via_to_dlpack(array, &options, NULL, &tensor));
+        assert_int_equal(tensor->dl_tensor.device.device_type, rows[i].to);
+        assert_int_equal(tensor->dl_tensor.data != address, rows[i].copied);
+        assert_int_equal((tensor->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0, rows[i].copied);
+        via_dlpack_delete(tensor);
+        via_array_release(array);
+    }
+}
+
+static void a_copy_brings_the_bytes_to_the_other_side_and_ends_the_tensor(void **state) {
+    (void)state;
+    producer made;
+    via_array *array = NULL;
+    via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
+    const CUdeviceptr memory = device_memory(64);
+    write_pattern(memory, 24, 3);
+    produce_on(&made, (const void *)(uintptr_t)memory, kDLCUDA, 0);
+    options.target_device_type = VIA_DEVICE_CPU;
+    ok(via_from_dlpack(&made.tensor, &options, NULL, &array));
+    assert_int_equal(made.deleted, 1);
+    assert_int_equal(via_array_flags(array) & VIA_ARRAY_COPIED, VIA_ARRAY_COPIED);
+    assert_pattern(via_array_data(array), 24, 3);
+    via_array_release(array);
+}
+
+static void an_import_is_ready_after_the_stream_it_names(void **state) {
+    (void)state;
+    producer made;
+    via_array *array = NULL;
+    CUstream writer = new_stream();
+    const CUdeviceptr memory = device_memory(64);
+    produce_on(&made, (const void *)(uintptr_t)memory, kDLCUDA, 0);
+    hold(writer);
+    cu_ok(cu(cuMemsetD8Async)(memory, 7, 64, writer));
+    ok(via_from_dlpack(&made.tensor, NULL, wrap_native(writer, 0), &array));
+    assert_int_equal(via_array_is_ready(array), 0);
+    let_go(writer);
+    ok(via_array_synchronize(array));
+    assert_int_equal(via_array_is_ready(array), 1);
+    assert_device_bytes(memory, 24, 7);
+    via_array_release(array);
+}
+
+/* ------------------------------------------------------------------------------------------------ array interface */
+
+static void a_description_names_the_stream_that_it_was_ordered_on(void **state) {
+    (void)state;
+    CUstream writer = new_stream();
+    CUstream reader = new_stream();
+    via_stream *stream = wrap_native(reader, 0);
+    via_array *array = written_by(writer, device_block(64), VIA_DEVICE_CUDA);
+    via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
+    ok(via_to_cuda_array_interface(array, via_stream_no_sync(), &description));
+    assert_int_equal(description.has_stream, 0);
+    ok(via_to_cuda_array_interface(array, stream, &description));
+    assert_int_equal(description.has_stream, 1);
+    assert_int_equal(description.stream, (int64_t)(uintptr_t)reader);
+    assert_false(is_done(reader));
+    let_go(writer);
+    finish(reader);
+    ok(via_to_cuda_array_interface(array, NULL, &description));
+    assert_int_equal(description.stream, 1);
+    via_array_release(array);
+}
+
+static void described_memory_is_found_and_follows_its_stream(void **state) {
+    (void)state;
+    CUstream writer = new_stream();
+    const CUdeviceptr memory = device_memory(64);
+    atomic_int released = 0;
+    via_array *array = NULL;
+    via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
+    description.version = 3;
+    description.ndim = 1;
+    description.shape[0] = 64;
+    description.address = (void *)(uintptr_t)memory;
+    strcpy(description.typestr, "|u1");
+    description.has_stream = 1;
+    refused(VIA_ERROR_EXCHANGE, "description.stream is 0",
+            via_from_cuda_array_interface(&description, count_release, &released, &array));
+    description.stream = (int64_t)(uintptr_t)writer;
+    hold(writer);
+    cu_ok(cu(cuMemsetD8Async)(memory, 5, 64, writer));
+    ok(via_from_cuda_array_interface(&description, count_release, &released, &array));
+    assert_int_equal(via_array_device_type(array), VIA_DEVICE_CUDA);
+    assert_int_equal(via_array_is_ready(array), 0);
+    let_go(writer);
+    ok(via_array_synchronize(array));
+    assert_int_equal(released, 0);
+    via_array_release(array);
+    assert_int_equal(released, 1);
+    static char host[64];
+    description.address = host;
+    refused(VIA_ERROR_POINTER, "description.address",
+            via_from_cuda_array_interface(&description, count_release, &released, &array));
+    assert_int_equal(released, 1);
+}
+
+/* ------------------------------------------------------------------------------------------------ Arrow */
+
+static void a_column_carries_an_event_only_while_its_content_is_written(void **state) {
+    (void)state;
+    CUstream writer = new_stream();
+    struct ArrowSchema schema;
+    struct ArrowDeviceArray lent;
+    via_array *array = written_by(writer, device_block(64), VIA_DEVICE_CUDA);
+    ok(via_to_arrow_device(array, &schema, &lent));
+    assert_int_equal(lent.device_type, VIA_DEVICE_CUDA);
+    assert_non_null(lent.sync_event);
+    assert_int_equal(cu(cuEventQuery)(*(CUevent *)lent.sync_event), CUDA_ERROR_NOT_READY);
+    let_go(writer);
+    cu_ok(cu(cuEventSynchronize)(*(CUevent *)lent.sync_event));
+    via_arrow_release(&schema, &lent);
+    ok(via_to_arrow_device(array, &schema, &lent));
+    assert_null(lent.sync_event);
+    via_arrow_release(&schema, &lent);
+    via_array_release(array);
+}
+
+static void an_importer_follows_the_event_of_a_column(void **state) {
+    (void)state;
+    CUstream writer = new_stream();
+    CUstream reader = new_stream();
+    struct ArrowSchema schema;
+    struct ArrowDeviceArray lent;
+    via_array *taken = NULL;
+    via_array *array = written_by(writer, device_block(64), VIA_DEVICE_CUDA);
+    ok(via_to_arrow_device(array, &schema, &lent));
+    ok(via_from_arrow_device(&schema, &lent, wrap_native(reader, 0), &taken));
+    via_array_release(array);
+    assert_int_equal(via_array_is_ready(taken), 0);
+    assert_false(is_done(reader));
+    let_go(writer);
+    finish(reader);
+    ok(via_array_synchronize(taken));
+    assert_device_bytes((CUdeviceptr)(uintptr_t)via_array_data(taken), 64, 1);
+    via_array_release(taken);
+}
+
+static void nulls_that_only_the_device_could_count_are_refused(void **state) {
+    (void)state;
+    struct ArrowSchema schema;
+    struct ArrowDeviceArray lent;
+    via_array *taken = NULL;
+    via_array *array = wrap_device(device_memory(64), 64, NULL);
+    ok(via_to_arrow_device(array, &schema, &lent));
+    lent.array.null_count = -1;
+    lent.array.buffers[0] = lent.array.buffers[1];
+    refused(VIA_ERROR_EXCHANGE, "null_count is -1", via_from_arrow_device(&schema, &lent, NULL, &taken));
+    assert_non_null(lent.array.release);
+    via_arrow_release(&schema, &lent);
+    via_array_release(array);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        GPU_TEST(a_tensor_is_taken_where_it_is_and_deleted_once),
+        GPU_TEST(a_tensor_that_lies_about_its_memory_stays_the_callers),
+        GPU_TEST(managed_memory_may_go_as_a_devices),
+        GPU_TEST(targets_are_reached_without_a_copy_or_by_one),
+        GPU_TEST(a_copy_brings_the_bytes_to_the_other_side_and_ends_the_tensor),
+        GPU_TEST(an_import_is_ready_after_the_stream_it_names),
+        GPU_TEST(a_description_names_the_stream_that_it_was_ordered_on),
+        GPU_TEST(described_memory_is_found_and_follows_its_stream),
+        GPU_TEST(a_column_carries_an_event_only_while_its_content_is_written),
+        GPU_TEST(an_importer_follows_the_event_of_a_column),
+        GPU_TEST(nulls_that_only_the_device_could_count_are_refused),
+    };
+    return run_gpu_tests(tests);
+}

@@ -1,0 +1,316 @@
+"""Runs what needs a GPU, on a machine that has one: `run.py [--bundle FOLDER] [--json FILE]`.
+
+Needs a driver, a Python, and the folder that `./dev gpu-bundle` made: the C programs of tests/gpu, the package, pytest.
+The suites: those programs; the same under compute-sanitizer where it is there; what the driver does, compared with
+what the stand-in for it was built after; the Python tests of tests/gpu.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import datetime
+import importlib.util
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+FACTS_SECONDS = 120
+SANITIZED_SECONDS = 300
+PYTEST_SECONDS = 540
+SKIPPED = 77
+
+
+@dataclass
+class Suite:
+    name: str
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    failures: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def fail(self, what: str) -> None:
+        self.failed += 1
+        self.failures.append(f"{self.name}: {what}")
+
+
+# ------------------------------------------------------------------------------------------------ the machine
+
+
+def cpu_name() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def driver_number() -> str | None:
+    """The CUDA version of the driver, "13.0"; None where there is none with a device."""
+    count, version = ctypes.c_int(), ctypes.c_int()
+    try:
+        driver = ctypes.CDLL(os.environ.get("VIADUCT_LIBCUDA") or "libcuda.so.1")
+    except OSError:
+        return None
+    if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or count.value == 0:
+        return None
+    driver.cuDriverGetVersion(ctypes.byref(version))
+    return f"{version.value // 1000}.{version.value % 1000 // 10}"
+
+
+def nvidia_smi(column: str) -> list[str]:
+    if shutil.which("nvidia-smi") is None:
+        return []
+    query = ["nvidia-smi", f"--query-gpu={column}", "--format=csv,noheader"]
+    found = subprocess.run(query, stdout=subprocess.PIPE, text=True, check=False)
+    return found.stdout.splitlines() if found.returncode == 0 else []
+
+
+def describe_machine() -> dict[str, object]:
+    return {
+        "gpus": nvidia_smi("name"),
+        "cpu": cpu_name(),
+        "cores": len(os.sched_getaffinity(0)),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+
+
+# ------------------------------------------------------------------------------------------------ C programs
+
+
+class Bundle:
+    """What the build made, carried here."""
+
+    def __init__(self, folder: Path, program_seconds: int) -> None:
+        self.folder = folder
+        self.program_seconds = program_seconds
+        self.commit = (folder / "commit").read_text().strip()
+        self.programs = sorted((folder / "tests").iterdir())
+        self.logs = folder / "logs"
+        shutil.rmtree(self.logs, ignore_errors=True)
+        self.logs.mkdir()
+
+    def environment(self) -> dict[str, str]:
+        paths = [str(self.folder / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
+        return {**os.environ, "LD_LIBRARY_PATH": ":".join(filter(None, paths))}
+
+    def run(self, command: list[str | Path], log: str, seconds: int, **settings: str) -> tuple[int, str]:
+        """The exit status and the output, which also goes to a log; None of the status means that time ran out."""
+        path = self.logs / f"{log}.log"
+        with path.open("w") as output:
+            try:
+                status = subprocess.run(
+                    [str(word) for word in command],
+                    cwd=ROOT,
+                    env={**self.environment(), **settings},
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    stdin=subprocess.DEVNULL,
+                    timeout=seconds,
+                    check=False,
+                ).returncode
+            except subprocess.TimeoutExpired:
+                status = -1
+                output.write(f"\nended after {seconds} s\n")
+        return status, path.read_text(errors="replace")
+
+
+def names_after(mark: str, text: str) -> set[str]:
+    return set(re.findall(rf"^\[\s*{mark}\s*\] (\w+)$", text, re.MULTILINE))
+
+
+def count_cmocka(suite: Suite, program: str, status: int, text: str) -> None:
+    """Adds the tests of one program: cmocka prints a line for each, and those that failed again at its end."""
+    began, passed, skipped = names_after("RUN", text), names_after("OK", text), names_after("SKIPPED", text)
+    suite.passed += len(passed)
+    suite.skipped += len(skipped)
+    for name in sorted(began - passed - skipped):
+        suite.fail(f"{program}: {name}")
+    if status == SKIPPED:
+        suite.skipped += 1
+        suite.notes.append(f"{program}: no driver with a device")
+    elif not began or (status != 0 and began <= passed | skipped):
+        suite.fail(f"{program}: ended with status {status}")
+
+
+def run_programs(bundle: Bundle) -> Suite:
+    suite = Suite("C programs")
+    for program in bundle.programs:
+        status, text = bundle.run([program], program.name, bundle.program_seconds)
+        count_cmocka(suite, program.name, status, text)
+    return suite
+
+
+def sanitizer() -> str | None:
+    return shutil.which("compute-sanitizer") or shutil.which(
+        "compute-sanitizer", path="/usr/local/cuda/bin:/usr/local/cuda/compute-sanitizer"
+    )
+
+
+def run_sanitized(bundle: Bundle) -> Suite:
+    """Errors of the API are left out: the tests provoke them."""
+    suite = Suite("C programs under compute-sanitizer memcheck")
+    tool = sanitizer()
+    if tool is None:
+        suite.notes.append("compute-sanitizer is not here")
+        return suite
+    options = ["--tool", "memcheck", "--leak-check", "full", "--report-api-errors", "no", "--target-processes", "all"]
+    for program in bundle.programs:
+        log = f"memcheck-{program.name}"
+        status, text = bundle.run([tool, *options, "--error-exitcode", "99", program], log, SANITIZED_SECONDS)
+        errors = sum(map(int, re.findall(r"ERROR SUMMARY: (\d+) error", text)))
+        if errors:
+            suite.fail(f"{program.name}: {errors} errors")
+        elif status in (0, SKIPPED):
+            suite.passed += status == 0
+            suite.skipped += status == SKIPPED
+        else:
+            suite.fail(f"{program.name}: ended with status {status}")
+    return suite
+
+
+# ------------------------------------------------------------------------------------------------ facts
+
+
+def is_stand_in() -> bool:
+    return hasattr(ctypes.CDLL(os.environ.get("VIADUCT_LIBCUDA") or "libcuda.so.1"), "fake_reset")
+
+
+def compare_facts(bundle: Bundle) -> Suite:
+    """What the stand-in was built after, asked of this machine's driver; each line that differs is a failure."""
+    suite = Suite("facts about the driver")
+    if is_stand_in():
+        suite.notes.append("the driver here is the stand-in, whose own tests do this")
+        return suite
+    program, facts = bundle.folder / "bin" / "fakecuda_facts", ROOT / "tests/fakecuda/facts"
+    comparisons = [("recorded.txt", [])]
+    if len(nvidia_smi("name")) > 1:
+        comparisons.append(("recorded_peers.txt", ["peers"]))
+    else:
+        suite.notes.append("those of peers need two devices")
+    for recording, words in comparisons:
+        known = facts / recording
+        found = bundle.logs / f"found-{recording}"
+        log = f"facts-{known.stem}"
+        status, text = bundle.run([program, "--compare", known, known, found, *words], log, FACTS_SECONDS)
+        if status == 0:
+            suite.passed += 1
+        else:
+            suite.fail(f"{recording}: {text.strip()[-800:]}")
+    return suite
+
+
+# ------------------------------------------------------------------------------------------------ Python
+
+
+def has_pytest() -> bool:
+    return all(importlib.util.find_spec(name) for name in ("pytest", "pytest_timeout"))
+
+
+def python_environment(bundle: Bundle) -> dict[str, str]:
+    """This machine's own pytest knows its plugins; where there is none, the one carried along serves."""
+    carried = "" if has_pytest() else str(bundle.folder / "pure")
+    paths = [str(bundle.folder / "python"), carried, os.environ.get("PYTHONPATH", "")]
+    return {"PYTHONPATH": ":".join(filter(None, paths)), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def count_junit(suite: Suite, report: Path) -> None:
+    for case in ElementTree.parse(report).iter("testcase"):
+        name = f"{case.get('classname')}.{case.get('name')}"
+        if case.find("failure") is not None or case.find("error") is not None:
+            suite.fail(name)
+        elif (skip := case.find("skipped")) is not None:
+            suite.skipped += 1
+            suite.notes.append(f"{name}: {skip.get('message')}")
+        else:
+            suite.passed += 1
+
+
+def run_pytest(bundle: Bundle) -> Suite:
+    suite = Suite("Python")
+    report = bundle.logs / "pytest.xml"
+    command = [sys.executable, "-m", "pytest", "tests/gpu", "-p", "no:cacheprovider", f"--junitxml={report}"]
+    status, text = bundle.run(command, "pytest", PYTEST_SECONDS, **python_environment(bundle))
+    if report.exists():
+        count_junit(suite, report)
+    if status not in (0, 1) or (status == 1 and not suite.failures):
+        suite.fail(f"pytest ended with status {status}: {text.strip()[-400:]}")
+    return suite
+
+
+# ------------------------------------------------------------------------------------------------ all together
+
+
+SUITES = {"programs": run_programs, "facts": compare_facts, "python": run_pytest, "memcheck": run_sanitized}
+
+
+def show(suite: Suite) -> None:
+    counts = f"{suite.passed} passed, {suite.failed} failed, {suite.skipped} skipped"
+    print(f"{suite.name:<46} {counts}, {suite.seconds:.0f} s", flush=True)
+    for line in [*suite.failures, *suite.notes]:
+        print(f"    {line}", flush=True)
+
+
+def run_suites(bundle: Bundle, names: list[str]) -> list[Suite]:
+    suites = []
+    for name in names:
+        start = time.monotonic()
+        suite = SUITES[name](bundle)
+        suite.seconds = round(time.monotonic() - start, 1)
+        show(suite)
+        suites.append(suite)
+    return suites
+
+
+def make_report(bundle: Bundle, driver: str, suites: list[Suite]) -> dict[str, object]:
+    return {
+        "machine": describe_machine(),
+        "driver": {"cuda": driver, "version": (nvidia_smi("driver_version") or [None])[0]},
+        "commit": bundle.commit,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "counts": {kind: sum(getattr(suite, kind) for suite in suites) for kind in ("passed", "failed", "skipped")},
+        "failures": [failure for suite in suites for failure in suite.failures],
+        "suites": [asdict(suite) for suite in suites],
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bundle", type=Path, default=ROOT / "build" / "gpu", help="the folder that the build made")
+    parser.add_argument(
+        "--json", type=Path, help="also write machine, driver, commit, counts and failures to this file"
+    )
+    parser.add_argument(
+        "--suites", nargs="+", choices=SUITES, default=list(SUITES), help="which to run; all by default"
+    )
+    parser.add_argument("--program-seconds", type=int, default=120, help="how long one C program may take")
+    arguments = parser.parse_args()
+    driver = driver_number()
+    if driver is None:
+        print("no CUDA driver with a device on this machine", file=sys.stderr)
+        return 1
+    bundle = Bundle(arguments.bundle.resolve(), arguments.program_seconds)
+    print(f"{', '.join(nvidia_smi('name')) or 'a device'}; driver of CUDA {driver}; built from {bundle.commit}")
+    suites = run_suites(bundle, arguments.suites)
+    report = make_report(bundle, driver, suites)
+    counts = report["counts"]
+    print(f"in all: {counts}; logs: {bundle.logs}")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+    return 1 if report["failures"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+/* Copies of pageable memory large enough to be staged, through the public functions. */
+#include "support.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+enum { mebibyte = 1 << 20, large = 9 * mebibyte + 321 };
+
+static void copy_in(CUdeviceptr to, const void *from, int64_t count) {
+    ok(via_memcpy((void *)(uintptr_t)to, from, count, NULL));
+}
+
+static void copy_out(void *to, CUdeviceptr from, int64_t count) {
+    ok(via_memcpy(to, (const void *)(uintptr_t)from, count, NULL));
+}
+
+static void a_large_copy_goes_there_and_back(void **state) {
+    (void)state;
+    const CUdeviceptr device = device_memory(large);
+    char *src = pageable_memory(large);
+    char *dst = pageable_memory(large); /* untouched */
+    fill_pattern(src, large, 1);
+    copy_in(device, src, large);
+    assert_device_pattern(device, large, 1);
+    copy_out(dst, device, large);
+    assert_pattern(dst, large, 1);
+    memset(dst, 0, large); /* touched */
+    copy_out(dst, device, large);
+    assert_pattern(dst, large, 1);
+}
+
+static void the_page_locked_memory_is_counted_and_announced(void **state) {
+    (void)state;
+    via_stats_info stats = VIA_STATS_INFO_INIT;
+    via_device_properties properties = VIA_DEVICE_PROPERTIES_INIT;
+    ok(via_cuda_warmup(0));
+    ok(via_stats(&stats));
+    ok(via_device_info(VIA_DEVICE_CUDA, 0, &properties));
+    assert_true(properties.staging_bytes > 0);
+    assert_in_range(stats.staged_bytes, properties.staging_bytes, device_count() * properties.staging_bytes);
+}
+
+typedef struct worker {
+    pthread_t thread;
+    CUdeviceptr device;
+    char *src;
+    char *dst;
+    unsigned seed;
+} worker;
+
+static void *copy_round(void *context) {
+    worker *own = context;
+    for (unsigned i = 0; i < 4; ++i) {
+        fill_pattern(own->src, large, own->seed + i);
+        if (via_memcpy((void *)(uintptr_t)own->device, own->src, large, NULL) != VIA_OK ||
+            via_memcpy(own->dst, (const void *)(uintptr_t)own->device, large, NULL) != VIA_OK ||
+            memcmp(own->src, own->dst, large) != 0) {
+            return own;
+        }
+    }
+    return NULL;
+}
+
+static void threads_that_copy_at_once_do_not_mix_their_bytes(void **state) {
+    (void)state;
+    worker workers[8];
+    for (int i = 0; i < LENGTH(workers); ++i) {
+        workers[i] = (worker){.device = device_memory(large),
+                              .src = pageable_memory(large),
+                              .dst = pageable_memory(large),
+                              .seed = 10U * (unsigned)i};
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, copy_round, &workers[i]), 0);
+    }
+    void *wrong = NULL;
+    for (int i = 0; i < LENGTH(workers); ++i) {
+        void *result = NULL;
+        pthread_join(workers[i].thread, &result);
+        wrong = result != NULL ? result : wrong;
+    }
+    assert_null(wrong);
+}
+
+static void copy_with_one_thread(void) {
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    assert_int_equal(via_num_threads(), 1);
+    a_large_copy_goes_there_and_back(NULL);
+}
+
+static void one_thread_is_enough(void **state) {
+    (void)state;
+    run_apart(copy_with_one_thread, (const char *const[]){"VIADUCT_NUM_THREADS=1", NULL});
+}
+
+static void a_calibration_is_saved_and_restored(void **state) {
+    (void)state;
+    char path[] = "/tmp/viaduct_calibration_XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    ok(via_calibrate(0));
+    ok(via_calibration_save(path));
+    ok(via_calibration_load(path));
+    a_large_copy_goes_there_and_back(NULL);
+    unlink(path);
+}
+
+static void a_calibration_that_is_none_is_refused(void **state) {
+    (void)state;
+    refused(VIA_ERROR_FORMAT, "via_calibration_load|/dev/null", via_calibration_load("/dev/null"));
+    refused(VIA_ERROR_IO, "via_calibration_load|/nowhere", via_calibration_load("/nowhere/at/all"));
+    refused(VIA_ERROR_IO, "via_calibration_save|/nowhere", via_calibration_save("/nowhere/at/all"));
+    refused(VIA_ERROR_DEVICE, "via_calibrate|device_id|99", via_calibrate(99));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        GPU_TEST(a_large_copy_goes_there_and_back),
+        GPU_TEST(the_page_locked_memory_is_counted_and_announced),
+        GPU_TEST(threads_that_copy_at_once_do_not_mix_their_bytes),
+        GPU_TEST(one_thread_is_enough),
+        GPU_TEST(a_calibration_is_saved_and_restored),
+        GPU_TEST(a_calibration_that_is_none_is_refused),
+    };
+    return run_gpu_tests(tests);
+}

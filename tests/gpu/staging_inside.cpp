@@ -1,0 +1,359 @@
+// Staged copies, called directly, so that every size and every moment can be reached. On the stand-in also: what
+// happens when any call of the driver fails.
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "staging_inside.hpp"
+
+#include "core/task.hpp"
+#include "core/thread_count.hpp"
+#include "core/thread_state.hpp"
+#include "cuda/crossover.hpp"
+#include "cuda/ring.hpp"
+#include "cuda/staging.hpp"
+
+namespace {
+
+using via::cuda::Direction;
+
+constexpr int64_t kKiB = 1024;
+constexpr int64_t kMiB = 1024 * kKiB;
+
+uint8_t pattern(int64_t i, unsigned seed) {
+    return static_cast<uint8_t>((static_cast<uint64_t>(i) * 2654435761U + seed * 97U) >> 13);
+}
+
+void fill(void *memory, int64_t nbytes, unsigned seed) {
+    auto *bytes = static_cast<uint8_t *>(memory);
+    for (int64_t i = 0; i < nbytes; ++i) {
+        bytes[i] = pattern(i, seed);
+    }
+}
+
+bool holds(const void *memory, int64_t nbytes, unsigned seed) {
+    const auto *bytes = static_cast<const uint8_t *>(memory);
+    for (int64_t i = 0; i < nbytes; ++i) {
+        if (bytes[i] != pattern(i, seed)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Memory of the device for the time of a test.
+class OnDevice {
+public:
+    explicit OnDevice(int64_t nbytes) {
+        enter_primary();
+        assert_int_equal(via::cuda::driver().cuMemAlloc(&address_, static_cast<size_t>(nbytes)), CUDA_SUCCESS);
+    }
+    ~OnDevice() { (void)via::cuda::driver().cuMemFree(address_); }
+    OnDevice(const OnDevice &) = delete;
+    OnDevice &operator=(const OnDevice &) = delete;
+    CUdeviceptr address(int64_t offset = 0) const { return address_ + static_cast<CUdeviceptr>(offset); }
+
+private:
+    CUdeviceptr address_ = 0;
+};
+
+via::Status stage(Direction direction, CUdeviceptr device, void *host, int64_t nbytes, via_task *task = nullptr) {
+    via::MarkHolder mark;
+    const via::cuda::StagedCopy copy{direction, device, host, nbytes, 0, task};
+    const via::Status status = via::cuda::run_staged(copy, mark.out());
+    return status == VIA_OK && mark.get() != nullptr ? mark.get()->wait() : status;
+}
+
+// There and back through the same slots; true if every byte came back and none beside them was touched.
+bool goes_round(CUdeviceptr device, int64_t nbytes, int64_t shift, unsigned seed) {
+    constexpr int64_t kGuard = 64;
+    std::vector<uint8_t> src(static_cast<size_t>(nbytes + shift));
+    std::vector<uint8_t> dst(static_cast<size_t>(nbytes + shift + kGuard), 0xEE);
+    fill(src.data() + shift, nbytes, seed);
+    if (stage(Direction::ToDevice, device, src.data() + shift, nbytes) != VIA_OK ||
+        stage(Direction::ToHost, device, dst.data() + shift, nbytes) != VIA_OK) {
+        return false;
+    }
+    bool clean = holds(dst.data() + shift, nbytes, seed);
+    for (int64_t i = 0; i < shift; ++i) {
+        clean = clean && dst[static_cast<size_t>(i)] == 0xEE;
+    }
+    for (int64_t i = 0; i < kGuard; ++i) {
+        clean = clean && dst[static_cast<size_t>(shift + nbytes + i)] == 0xEE;
+    }
+    return clean;
+}
+
+void every_size_goes_round(void **) {
+    const OnDevice device(40 * kMiB);
+    const int64_t sizes[] = {1,          63,           64 * kKiB - 1,  64 * kKiB, 64 * kKiB + 1,
+                             256 * kKiB, 257 * kKiB,   512 * kKiB + 1, kMiB - 1,  kMiB + 3,
+                             4 * kMiB,   5 * kMiB + 7, 9 * kMiB + 1,   16 * kMiB, 33 * kMiB + 5};
+    unsigned seed = 1;
+    for (const int64_t nbytes : sizes) {
+        for (const int64_t shift : {int64_t{0}, int64_t{13}}) {
+            if (!goes_round(device.address(shift), nbytes, shift, seed++)) {
+                print_error("%lld bytes, shifted by %lld: %s\n", static_cast<long long>(nbytes),
+                            static_cast<long long>(shift), via::last_error_text());
+                assert_true(false);
+            }
+        }
+    }
+}
+
+void nothing_to_copy_is_no_error(void **) {
+    const OnDevice device(64);
+    char byte = 0;
+    assert_int_equal(stage(Direction::ToDevice, device.address(), &byte, 0), VIA_OK);
+    assert_int_equal(stage(Direction::ToHost, device.address(), &byte, 0), VIA_OK);
+}
+
+void one_thread_is_enough(void **) {
+    assert_int_equal(via::set_num_threads(1), VIA_OK);
+    const OnDevice device(21 * kMiB);
+    assert_true(goes_round(device.address(), 21 * kMiB - 3, 0, 5));
+    assert_int_equal(via::set_num_threads(0), VIA_OK);
+}
+
+// More copies than slots at a time, so that they must take turns.
+void eight_threads_share_the_ring(void **) {
+    constexpr int32_t kThreads = 8;
+    constexpr int64_t kEach = 7 * kMiB;
+    assert_int_equal(via::set_num_threads(4), VIA_OK);
+    const OnDevice device(kThreads * kEach);
+    std::vector<std::thread> threads;
+    std::atomic<int32_t> wrong{0};
+    for (int32_t i = 0; i < kThreads; ++i) {
+        threads.emplace_back([&, i] {
+            for (unsigned round = 0; round < 3; ++round) {
+                const int64_t nbytes = kEach - i * 64 * kKiB - i;
+                wrong +=
+                    goes_round(device.address(i * kEach), nbytes, i, static_cast<unsigned>(i) * 10 + round) ? 0 : 1;
+            }
+        });
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    assert_int_equal(wrong, 0);
+    assert_int_equal(via::set_num_threads(0), VIA_OK);
+}
+
+void pages_that_are_not_there_yet_are_filled(void **) {
+    const OnDevice device(24 * kMiB);
+    std::vector<uint8_t> src(24 * kMiB);
+    fill(src.data(), 24 * kMiB, 8);
+    assert_int_equal(stage(Direction::ToDevice, device.address(), src.data(), 24 * kMiB), VIA_OK);
+    for (const int64_t nbytes : {kMiB - 5, 3 * kMiB + 1, 4 * kMiB, 17 * kMiB + 9}) {
+        for (const int64_t shift : {int64_t{0}, int64_t{4095}, 2 * kMiB - 7}) {
+            constexpr size_t kMapped = 24 * kMiB;
+            void *mapped = mmap(nullptr, kMapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            assert_ptr_not_equal(mapped, MAP_FAILED);
+            auto *bytes = static_cast<uint8_t *>(mapped);
+            assert_int_equal(stage(Direction::ToHost, device.address(), bytes + shift, nbytes), VIA_OK);
+            assert_true(holds(bytes + shift, nbytes, 8));
+            assert_int_equal(bytes[shift + nbytes], 0);
+            assert_true(shift == 0 || bytes[shift - 1] == 0);
+            munmap(mapped, kMapped);
+        }
+    }
+}
+
+void the_ring_is_counted_and_within_its_limit(void **) {
+    assert_int_equal(via::cuda::prepare_ring(0), VIA_OK);
+    char why[160] = "";
+    const int64_t most = via::cuda::ring_bytes(0, sizeof why, why);
+    assert_true(most > 0 && most <= 64 * kMiB);
+    assert_int_equal(via::total(via::Counter::StagedBytes), most);
+}
+
+void small_copies_are_never_staged(void **) {
+    for (const Direction direction : {Direction::ToDevice, Direction::ToHost}) {
+        assert_false(via::cuda::is_staged(direction, 64 * kKiB, 0));
+        via::cuda::set_crossovers(0, {1, 1});
+        assert_false(via::cuda::is_staged(direction, 64 * kKiB, 0));
+        assert_true(via::cuda::is_staged(direction, 64 * kKiB + 1, 0));
+        via::cuda::set_crossovers(0, {via::cuda::kNeverStaged, via::cuda::kNeverStaged});
+        assert_false(via::cuda::is_staged(direction, INT64_MAX - 1, 0));
+        via::cuda::set_crossovers(0, {0, 0});
+    }
+}
+
+void new_pages_are_staged_earlier_than_others(void **) {
+    via::cuda::set_crossovers(0, {via::cuda::kNeverStaged, via::cuda::kNeverStaged});
+    void *mapped = mmap(nullptr, kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(mapped, MAP_FAILED);
+    assert_true(via::cuda::is_staged(Direction::ToHost, kMiB, 0, mapped));
+    assert_false(via::cuda::is_staged(Direction::ToHost, 64 * kKiB, 0, mapped));
+    assert_false(via::cuda::is_staged(Direction::ToDevice, kMiB, 0, mapped));
+    std::memset(mapped, 1, kMiB);
+    assert_false(via::cuda::is_staged(Direction::ToHost, kMiB, 0, mapped));
+    munmap(mapped, kMiB);
+    via::cuda::set_crossovers(0, {0, 0});
+}
+
+// ---------------------------------------------------------------------------------------------- tasks
+
+struct StagedTask {
+    via::TaskWork work;
+    Direction direction;
+    CUdeviceptr device;
+    void *host;
+    int64_t nbytes;
+    std::atomic<bool> *may_start;
+};
+
+via::Status run_task(via::TaskWork *work, via_task *task, via::Mark **out_mark) {
+    auto *staged = reinterpret_cast<StagedTask *>(work);
+    while (!staged->may_start->load()) {
+        std::this_thread::yield();
+    }
+    return via::cuda::run_staged({staged->direction, staged->device, staged->host, staged->nbytes, 0, task}, out_mark);
+}
+
+void end_task(via::TaskWork *) {}
+
+void a_task_tells_how_far_it_is(void **) {
+    const OnDevice device(9 * kMiB);
+    std::vector<uint8_t> host(9 * kMiB);
+    std::atomic<bool> may_start{true};
+    StagedTask staged{{run_task, end_task}, Direction::ToDevice, device.address(), host.data(), 9 * kMiB, &may_start};
+    via_task *task = nullptr;
+    assert_int_equal(via::start_task(&staged.work, 9 * kMiB, nullptr, false, &task), VIA_OK);
+    assert_int_equal(via::wait_for_task(task), VIA_OK);
+    int64_t done = 0;
+    int64_t total = 0;
+    via::task_progress(task, &done, &total);
+    assert_int_equal(done, 9 * kMiB);
+    assert_int_equal(total, 9 * kMiB);
+    via::release_task(task);
+}
+
+void a_cancelled_task_stops_between_two_chunks(void **) {
+    for (const Direction direction : {Direction::ToDevice, Direction::ToHost}) {
+        const OnDevice device(64 * kMiB);
+        std::vector<uint8_t> host(64 * kMiB);
+        std::atomic<bool> may_start{false};
+        StagedTask staged{{run_task, end_task}, direction, device.address(), host.data(), 64 * kMiB, &may_start};
+        via_task *task = nullptr;
+        assert_int_equal(via::start_task(&staged.work, 64 * kMiB, nullptr, false, &task), VIA_OK);
+        std::thread canceller([&] {
+            int64_t done = 0;
+            int64_t total = 0;
+            while (done == 0 && !via::task_ended(task)) {
+                via::task_progress(task, &done, &total);
+            }
+            via::cancel_task(task);
+        });
+        may_start = true;
+        const via::Status status = via::wait_for_task(task);
+        canceller.join();
+        assert_true(status == VIA_ERROR_CANCELLED || status == VIA_OK);
+        via::release_task(task);
+        assert_true(goes_round(device.address(), 5 * kMiB, 0, 77));
+    }
+}
+
+// ---------------------------------------------------------------------------------------------- faults
+
+// Fails the n-th call for every n until none is left to fail: the copy says so, and the next one works.
+void fail_every_call(Direction direction) {
+    const OnDevice device(3 * kMiB);
+    std::vector<uint8_t> host(3 * kMiB);
+    fill(host.data(), 3 * kMiB, 21);
+    assert_int_equal(stage(direction, device.address(), host.data(), 3 * kMiB), VIA_OK);
+    const int64_t registrations = fake(fake_live)(FAKE_HOST_REGISTRATIONS);
+    const int64_t streams = fake(fake_live)(FAKE_STREAMS);
+    bool failed = true;
+    for (int64_t n = 1; failed; ++n) {
+        assert_in_range(n, 1, 2000);
+        const int64_t before = fake(fake_faults_injected)();
+        fake(fake_fail_at)(nullptr, n, CUDA_ERROR_UNKNOWN);
+        const via::Status status = stage(direction, device.address(), host.data(), 3 * kMiB);
+        failed = fake(fake_faults_injected)() != before;
+        fake(fake_clear_faults)();
+        assert_true(status == VIA_OK || (failed && status == VIA_ERROR_CUDA));
+        if (!goes_round(device.address(), 3 * kMiB - 1, 0, static_cast<unsigned>(n))) {
+            print_error("after the failure of call %lld: %s\n", static_cast<long long>(n), via::last_error_text());
+            assert_true(false);
+        }
+        assert_int_equal(fake(fake_live)(FAKE_HOST_REGISTRATIONS), registrations);
+        assert_int_equal(fake(fake_live)(FAKE_STREAMS), streams);
+    }
+    assert_int_equal(fake(fake_misuse_total)(), 0);
+}
+
+void any_failing_call_towards_the_device_is_told_and_leaves_the_ring_whole(void **) {
+    need_stand_in();
+    fail_every_call(Direction::ToDevice);
+}
+
+void any_failing_call_towards_the_host_is_told_and_leaves_the_ring_whole(void **) {
+    need_stand_in();
+    fail_every_call(Direction::ToHost);
+}
+
+void random_pauses_of_the_device_change_nothing(void **) {
+    need_stand_in();
+    fake(fake_set)(FAKE_JITTER, 12345);
+    const OnDevice device(20 * kMiB);
+    for (unsigned seed = 0; seed < 6; ++seed) {
+        assert_true(goes_round(device.address(), 19 * kMiB + seed, seed, seed));
+    }
+    fake(fake_set)(FAKE_JITTER, 0);
+}
+
+void a_reset_of_the_primary_context_makes_a_new_ring(void **) {
+    need_stand_in();
+    const int64_t staged = via::total(via::Counter::StagedBytes);
+    const int64_t registrations = fake(fake_live)(FAKE_HOST_REGISTRATIONS);
+    leave_primary();
+    assert_int_equal(cu(cuDevicePrimaryCtxReset)(0), CUDA_SUCCESS);
+    const OnDevice device(3 * kMiB);
+    assert_true(goes_round(device.address(), 3 * kMiB, 0, 3));
+    assert_int_equal(via::total(via::Counter::StagedBytes), staged);
+    assert_true(fake(fake_live)(FAKE_HOST_REGISTRATIONS) <= registrations);
+}
+
+void a_forked_child_is_refused(void **) {
+    const OnDevice device(kMiB);
+    std::vector<uint8_t> host(kMiB);
+    const pid_t child = fork();
+    if (child == 0) {
+        via::Mark *mark = nullptr;
+        const via::Status status =
+            via::cuda::run_staged({Direction::ToHost, device.address(), host.data(), kMiB, 0, nullptr}, &mark);
+        _exit(status == VIA_ERROR_FORKED ? 0 : 1);
+    }
+    int result = -1;
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_int_equal(result, 0);
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(every_size_goes_round),
+        cmocka_unit_test(nothing_to_copy_is_no_error),
+        cmocka_unit_test(one_thread_is_enough),
+        cmocka_unit_test(eight_threads_share_the_ring),
+        cmocka_unit_test(pages_that_are_not_there_yet_are_filled),
+        cmocka_unit_test(the_ring_is_counted_and_within_its_limit),
+        cmocka_unit_test(small_copies_are_never_staged),
+        cmocka_unit_test(new_pages_are_staged_earlier_than_others),
+        cmocka_unit_test(a_task_tells_how_far_it_is),
+        cmocka_unit_test(a_cancelled_task_stops_between_two_chunks),
+        cmocka_unit_test(any_failing_call_towards_the_device_is_told_and_leaves_the_ring_whole),
+        cmocka_unit_test(any_failing_call_towards_the_host_is_told_and_leaves_the_ring_whole),
+        cmocka_unit_test(random_pauses_of_the_device_change_nothing),
+        cmocka_unit_test(a_reset_of_the_primary_context_makes_a_new_ring),
+        cmocka_unit_test(a_forked_child_is_refused),
+    };
+    return run_inside(tests);
+}

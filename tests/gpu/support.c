@@ -1,0 +1,574 @@
+#include "support.h"
+
+#include <dlfcn.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { most_things = 1024, own_streams_per_device = 5, most_pooled_events = 512 };
+
+/* ------------------------------------------------------------------------------------------------ the driver */
+
+static void *driver_library(void) {
+    static void *library = NULL;
+    if (library == NULL) {
+        const char *given = getenv("VIADUCT_LIBCUDA");
+        library = dlopen(given != NULL && *given != '\0' ? given : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    }
+    return library;
+}
+
+uintptr_t driver_symbol(const char *name) {
+    void *library = driver_library();
+    void *found = library != NULL ? dlsym(library, name) : NULL;
+    if (found == NULL) {
+        fail_msg("the driver has no %s: %s", name, library != NULL ? "expected a newer one" : "there is none");
+    }
+    return (uintptr_t)found;
+}
+
+void expect_result(CUresult found, CUresult expected, const char *call, const char *file, int line) {
+    if (found != expected) {
+        const char *name = "?";
+        cu(cuGetErrorName)(found, &name);
+        print_error("%s\n  answered %d (%s); expected %d\n", call, (int)found, name, (int)expected);
+        _fail(file, line);
+    }
+}
+
+int on_stand_in(void) { return driver_library() != NULL && dlsym(driver_library(), "fake_reset") != NULL; }
+
+int driver_is_there(void) {
+    int count = 0;
+    const char *why = "it cannot be opened";
+    if (driver_library() != NULL) {
+        CUresult result = cu(cuInit)(0);
+        result = result == CUDA_SUCCESS ? cu(cuDeviceGetCount)(&count) : result;
+        if (result == CUDA_SUCCESS && count > 0) {
+            return 1;
+        }
+        cu(cuGetErrorName)(result, &why);
+    }
+    print_message("skipped: no CUDA driver with a device (%s)\n", why);
+    return 0;
+}
+
+int device_count(void) {
+    int count = 0;
+    cu_ok(cu(cuInit)(0));
+    cu_ok(cu(cuDeviceGetCount)(&count));
+    return count;
+}
+
+int can_reach(CUdevice device, CUdevice peer) {
+    int can = 0;
+    cu_ok(cu(cuDeviceCanAccessPeer)(&can, device, peer));
+    return can;
+}
+
+CUcontext primary(CUdevice device) {
+    static CUcontext contexts[8];
+    assert_in_range(device, 0, LENGTH(contexts) - 1);
+    if (contexts[device] == NULL) {
+        cu_ok(cu(cuInit)(0));
+        cu_ok(cu(cuDevicePrimaryCtxRetain)(&contexts[device], device));
+    }
+    return contexts[device];
+}
+
+/* Sets a device's primary context current until the end of a block. */
+static CUcontext enter_device(CUdevice device) {
+    CUcontext before = NULL;
+    CUcontext wanted = primary(device);
+    cu_ok(cu(cuCtxGetCurrent)(&before));
+    cu_ok(cu(cuCtxSetCurrent)(wanted));
+    return before;
+}
+
+static void leave_device(CUcontext before) { cu_ok(cu(cuCtxSetCurrent)(before)); }
+
+/* ------------------------------------------------------------------------------------------------ things made */
+
+typedef struct thing {
+    const void *address;
+    void (*end)(const void *address, size_t bytes);
+    size_t bytes;
+    CUcontext context;
+} thing;
+
+static thing things[most_things];
+static int thing_count;
+
+static void remember(const void *address, void (*end)(const void *, size_t), size_t bytes) {
+    assert_true(thing_count < most_things);
+    CUcontext context = NULL;
+    cu(cuCtxGetCurrent)(&context);
+    things[thing_count++] = (thing){address, end, bytes, context};
+}
+
+static void end_thing(const thing *gone) {
+    CUcontext before = NULL;
+    cu(cuCtxGetCurrent)(&before);
+    cu(cuCtxSetCurrent)(gone->context);
+    gone->end(gone->address, gone->bytes);
+    cu(cuCtxSetCurrent)(before);
+}
+
+void put_away(const void *address) {
+    int i = thing_count - 1;
+    while (i >= 0 && things[i].address != address) {
+        --i;
+    }
+    assert_true(i >= 0);
+    const thing gone = things[i];
+    memmove(&things[i], &things[i + 1], (size_t)(thing_count - i - 1) * sizeof *things);
+    --thing_count;
+    end_thing(&gone);
+}
+
+static void put_everything_away(void) {
+    while (thing_count > 0) {
+        const thing gone = things[--thing_count];
+        end_thing(&gone);
+    }
+}
+
+static void end_device(const void *address, size_t bytes) {
+    (void)bytes;
+    cu(cuMemFree)((CUdeviceptr)(uintptr_t)address);
+}
+
+static void end_pinned(const void *address, size_t bytes) {
+    (void)bytes;
+    cu(cuMemFreeHost)((void *)(uintptr_t)address);
+}
+
+static void end_pageable(const void *address, size_t bytes) { munmap((void *)(uintptr_t)address, bytes); }
+
+static void end_registered(const void *address, size_t bytes) {
+    cu(cuMemHostUnregister)((void *)(uintptr_t)address);
+    end_pageable(address, bytes);
+}
+
+static void end_stream(const void *address, size_t bytes) {
+    (void)bytes;
+    cu(cuStreamDestroy)((CUstream)(uintptr_t)address);
+}
+
+static void end_event(const void *address, size_t bytes) {
+    (void)bytes;
+    cu(cuEventDestroy)((CUevent)(uintptr_t)address);
+}
+
+static void end_graph(const void *address, size_t bytes) {
+    (void)bytes;
+    cu(cuGraphDestroy)((CUgraph)(uintptr_t)address);
+}
+
+static void end_graph_exec(const void *address, size_t bytes) {
+    (void)bytes;
+    cu(cuGraphExecDestroy)((CUgraphExec)(uintptr_t)address);
+}
+
+static void end_handle(const void *address, size_t bytes) {
+    (void)bytes;
+    via_stream_release((via_stream *)(uintptr_t)address);
+}
+
+/* ------------------------------------------------------------------------------------------------ memory */
+
+CUdeviceptr device_memory(size_t bytes) {
+    CUdeviceptr memory = 0;
+    cu_ok(cu(cuMemAlloc)(&memory, bytes));
+    remember((const void *)(uintptr_t)memory, end_device, bytes);
+    return memory;
+}
+
+CUdeviceptr device_memory_on(CUdevice device, size_t bytes) {
+    const CUcontext before = enter_device(device);
+    const CUdeviceptr memory = device_memory(bytes);
+    leave_device(before);
+    return memory;
+}
+
+CUdeviceptr managed_memory(size_t bytes) {
+    CUdeviceptr memory = 0;
+    cu_ok(cu(cuMemAllocManaged)(&memory, bytes, CU_MEM_ATTACH_GLOBAL));
+    remember((const void *)(uintptr_t)memory, end_device, bytes);
+    return memory;
+}
+
+char *pinned_memory(size_t bytes) {
+    void *memory = NULL;
+    cu_ok(cu(cuMemHostAlloc)(&memory, bytes, CU_MEMHOSTALLOC_PORTABLE));
+    remember(memory, end_pinned, bytes);
+    return memory;
+}
+
+static char *map_pages(size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    return memory;
+}
+
+char *pageable_memory(size_t bytes) {
+    char *memory = map_pages(bytes);
+    remember(memory, end_pageable, bytes);
+    return memory;
+}
+
+char *registered_memory(size_t bytes) {
+    char *memory = map_pages(bytes);
+    cu_ok(cu(cuMemHostRegister)(memory, bytes, CU_MEMHOSTREGISTER_PORTABLE));
+    remember(memory, end_registered, bytes);
+    return memory;
+}
+
+/* The calls without Async would follow the legacy stream, and with it every blocking stream. */
+static void copy_apart(CUdeviceptr dst, CUdeviceptr src, size_t count) {
+    CUstream stream = NULL;
+    cu_ok(cu(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING));
+    cu_ok(cu(cuMemcpyAsync)(dst, src, count, stream));
+    cu_ok(cu(cuStreamSynchronize)(stream));
+    cu_ok(cu(cuStreamDestroy)(stream));
+}
+
+void read_device(void *bytes, CUdeviceptr address, size_t count) {
+    copy_apart((CUdeviceptr)(uintptr_t)bytes, address, count);
+}
+
+void write_device(CUdeviceptr address, const void *bytes, size_t count) {
+    copy_apart(address, (CUdeviceptr)(uintptr_t)bytes, count);
+}
+
+static unsigned char pattern_byte(size_t i, unsigned seed) {
+    const uint64_t mixed = (i + 1 + (uint64_t)seed * 0x9E3779B9u) * 0x9E3779B97F4A7C15u;
+    return (unsigned char)(mixed >> 56);
+}
+
+void fill_pattern(void *bytes, size_t count, unsigned seed) {
+    unsigned char *at = bytes;
+    for (size_t i = 0; i < count; ++i) {
+        at[i] = pattern_byte(i, seed);
+    }
+}
+
+void assert_pattern(const void *bytes, size_t count, unsigned seed) {
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < count; ++i) {
+        if (at[i] != pattern_byte(i, seed)) {
+            fail_msg("byte %zu of %zu is %#x; expected %#x of pattern %u", i, count, at[i], pattern_byte(i, seed),
+                     seed);
+        }
+    }
+}
+
+void assert_bytes(const void *bytes, size_t count, unsigned char value) {
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < count; ++i) {
+        if (at[i] != value) {
+            fail_msg("byte %zu of %zu is %#x; expected %#x", i, count, at[i], value);
+        }
+    }
+}
+
+static char *heap(size_t count) {
+    char *memory = malloc(count > 0 ? count : 1);
+    assert_non_null(memory);
+    return memory;
+}
+
+void write_pattern(CUdeviceptr address, size_t count, unsigned seed) {
+    char *bytes = heap(count);
+    fill_pattern(bytes, count, seed);
+    write_device(address, bytes, count);
+    free(bytes);
+}
+
+void assert_device_pattern(CUdeviceptr address, size_t count, unsigned seed) {
+    char *bytes = heap(count);
+    read_device(bytes, address, count);
+    assert_pattern(bytes, count, seed);
+    free(bytes);
+}
+
+void assert_device_bytes(CUdeviceptr address, size_t count, unsigned char value) {
+    char *bytes = heap(count);
+    read_device(bytes, address, count);
+    assert_bytes(bytes, count, value);
+    free(bytes);
+}
+
+via_array *wrap_bytes(const void *address, int64_t count, int32_t device_type, int32_t device_id,
+                      atomic_int *released) {
+    via_array *array = NULL;
+    ok(via_wrap((void *)(uintptr_t)address, VIA_UINT8, 1, &count, NULL, device_type, device_id, 0,
+                released != NULL ? count_release : NULL, released, &array));
+    assert_non_null(array);
+    return array;
+}
+
+/* ------------------------------------------------------------------------------------------------ streams */
+
+static CUstream make_stream(unsigned int flags) {
+    CUstream stream = NULL;
+    cu_ok(cu(cuStreamCreate)(&stream, flags));
+    remember(stream, end_stream, 0);
+    return stream;
+}
+
+CUstream new_stream(void) { return make_stream(CU_STREAM_NON_BLOCKING); }
+
+CUstream new_blocking_stream(void) { return make_stream(CU_STREAM_DEFAULT); }
+
+CUstream new_stream_on(CUdevice device) {
+    const CUcontext before = enter_device(device);
+    CUstream stream = new_stream();
+    leave_device(before);
+    return stream;
+}
+
+CUevent new_event(void) {
+    CUevent event = NULL;
+    cu_ok(cu(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
+    remember(event, end_event, 0);
+    return event;
+}
+
+via_stream *wrap_native(CUstream stream, int32_t device_id) {
+    via_stream *handle = NULL;
+    ok(via_stream_wrap(stream, device_id, &handle));
+    assert_non_null(handle);
+    remember(handle, end_handle, 0);
+    return handle;
+}
+
+int is_done(CUstream stream) {
+    const CUresult result = cu(cuStreamQuery)(stream);
+    if (result != CUDA_ERROR_NOT_READY) {
+        cu_ok(result);
+    }
+    return result == CUDA_SUCCESS;
+}
+
+void finish(CUstream stream) { cu_ok(cu(cuStreamSynchronize)(stream)); }
+
+static void pause_ms(int milliseconds) {
+    nanosleep(&(struct timespec){milliseconds / 1000, milliseconds % 1000 * 1000000L}, NULL);
+}
+
+int eventually(int (*condition)(void *context), void *context) {
+    for (int turn = 0; turn < 10000; ++turn) {
+        if (condition(context)) {
+            return 1;
+        }
+        pause_ms(1);
+    }
+    return condition(context);
+}
+
+void await_count(atomic_int *counter, int value) {
+    for (int turn = 0; turn < 10000 && atomic_load(counter) != value; ++turn) {
+        pause_ms(1);
+    }
+    assert_int_equal(atomic_load(counter), value);
+}
+
+/* ------------------------------------------------------------------------------------------------ capture */
+
+void begin_capture(CUstream stream, CUstreamCaptureMode mode) { cu_ok(cu(cuStreamBeginCapture)(stream, mode)); }
+
+CUgraph end_capture(CUstream stream) {
+    CUgraph graph = NULL;
+    cu_ok(cu(cuStreamEndCapture)(stream, &graph));
+    assert_non_null(graph);
+    remember(graph, end_graph, 0);
+    return graph;
+}
+
+CUgraphExec instantiate(CUgraph graph) {
+    CUgraphExec exec = NULL;
+    cu_ok(cu(cuGraphInstantiateWithFlags)(&exec, graph, 0));
+    remember(exec, end_graph_exec, 0);
+    return exec;
+}
+
+size_t node_count(CUgraph graph) {
+    size_t count = 0;
+    cu_ok(cu(cuGraphGetNodes)(graph, NULL, &count));
+    return count;
+}
+
+void launch(CUgraphExec graph, CUstream stream) {
+    cu_ok(cu(cuGraphLaunch)(graph, stream));
+    finish(stream);
+}
+
+CUstreamCaptureStatus capture_status(CUstream stream) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    cu_ok(cu(cuStreamIsCapturing)(stream, &status));
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------- the test around a test */
+
+typedef struct alive {
+    via_stats_info stats;
+    int64_t kinds[FAKE_KIND_COUNT];
+    int64_t misuse;
+} alive;
+
+static alive look_around(void) {
+    alive found = {.stats = stats_now()};
+    found.stats.staged_bytes = 0; /* staging memory stays */
+    if (on_stand_in()) {
+        for (int i = 0; i < FAKE_KIND_COUNT; ++i) {
+            found.kinds[i] = fake(fake_live)((fake_kind)i);
+        }
+        found.misuse = fake(fake_misuse_total)();
+    }
+    return found;
+}
+
+int begin_gpu_test(void **state) {
+    static alive before;
+    if (driver_library() == NULL) {
+        return -1;
+    }
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    before = look_around();
+    *state = &before;
+    return 0;
+}
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* How many of a kind may be alive at the end: what the library keeps is bounded, all else is as it was. */
+static int64_t most_alive(int kind, int64_t before) {
+    switch (kind) {
+    case FAKE_CONTEXTS:
+    case FAKE_PRIMARY_RETAINS:
+    case FAKE_HOST_REGISTRATIONS:
+        return INT64_MAX;
+    case FAKE_STREAMS:
+        return larger(before, (int64_t)own_streams_per_device * device_count());
+    case FAKE_EVENTS:
+        return larger(before, most_pooled_events);
+    default:
+        return before;
+    }
+}
+
+static int same_stats_now(void *context) {
+    via_stats_info now = stats_now();
+    now.staged_bytes = 0;
+    return memcmp(context, &now, sizeof now) == 0;
+}
+
+static int nothing_leaked(alive *before) {
+    /* Releases that waited for the device come a moment after it. */
+    int clean = eventually(same_stats_now, &before->stats);
+    const alive after = look_around();
+    if (!clean) {
+        same_stats(&before->stats, &after.stats);
+        print_error("pending releases %lld -> %lld, pinned bytes %lld -> %lld, device bytes %lld -> %lld\n",
+                    (long long)before->stats.pending_releases, (long long)after.stats.pending_releases,
+                    (long long)before->stats.pinned_bytes, (long long)after.stats.pinned_bytes,
+                    (long long)before->stats.device_bytes, (long long)after.stats.device_bytes);
+    }
+    for (int i = 0; on_stand_in() && i < FAKE_KIND_COUNT; ++i) {
+        if (after.kinds[i] > most_alive(i, before->kinds[i])) {
+            char text[512];
+            fake(fake_live_text)(text, sizeof text);
+            print_error("%lld of kind %d -> %lld; alive are %s\n", (long long)before->kinds[i], i,
+                        (long long)after.kinds[i], text);
+            clean = 0;
+        }
+    }
+    if (after.misuse != before->misuse) {
+        print_error("misuse of the driver: %lld -> %lld\n", (long long)before->misuse, (long long)after.misuse);
+        clean = 0;
+    }
+    return clean;
+}
+
+int end_gpu_test(void **state) {
+    let_go_of_all();
+    cu(cuCtxSetCurrent)(primary(0));
+    put_everything_away();
+    const int overdue = overdue_holds();
+    if (overdue > 0) {
+        print_error("%d held streams had to be let go: something waited for them\n", overdue);
+    }
+    return nothing_leaked(*state) && overdue == 0 ? 0 : -1;
+}
+
+/* So that a memory checker finds nothing of these helpers' own. */
+int end_gpu_tests(void **state) {
+    (void)state;
+    end_holds();
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------- processes of their own */
+
+/* The function travels as its distance from this variable, which is the same in every process of a program. */
+static const char anchor;
+#define APART_VARIABLE "VIADUCT_GPU_TEST_APART"
+
+/* Before main, and so before anything has touched the library or a driver. */
+__attribute__((constructor)) static void run_if_apart(void) {
+    const char *distance = getenv(APART_VARIABLE);
+    if (distance == NULL) {
+        return;
+    }
+    const uintptr_t address = (uintptr_t)&anchor + (uintptr_t)strtoll(distance, NULL, 10);
+    unsetenv(APART_VARIABLE);
+    ((void (*)(void))address)();
+    exit(0);
+}
+
+/* The environment with more settings in front, where getenv finds them first. */
+static char **environment_with(const char *const *settings, char *apart) {
+    size_t count = 2;
+    for (char **at = environ; *at != NULL; ++at) {
+        ++count;
+    }
+    for (const char *const *at = settings; *at != NULL; ++at) {
+        ++count;
+    }
+    char **all = calloc(count, sizeof *all);
+    assert_non_null(all);
+    size_t next = 0;
+    all[next++] = apart;
+    for (const char *const *at = settings; *at != NULL; ++at) {
+        all[next++] = (char *)(uintptr_t)*at;
+    }
+    memcpy(all + next, environ, (count - 1 - next) * sizeof *all);
+    return all;
+}
+
+void run_apart(void (*function)(void), const char *const *settings) {
+    char apart[64];
+    char path[4096];
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    assert_true(length > 0);
+    path[length] = '\0';
+    snprintf(apart, sizeof apart, APART_VARIABLE "=%lld",
+             (long long)((uintptr_t)function - (uintptr_t)&anchor));
+    char **environment = environment_with(settings, apart);
+    char *arguments[] = {path, NULL};
+    pid_t child = 0;
+    assert_int_equal(posix_spawn(&child, path, NULL, NULL, arguments, environment), 0);
+    free(environment);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFSIGNALED(status)) {
+        fail_msg("the process of the test ended by signal %d", WTERMSIG(status));
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
+}

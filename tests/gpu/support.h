@@ -1,0 +1,158 @@
+/*
+ * What the tests that need a CUDA driver have in common. Each runs on the stand-in and on a real GPU; what steers the
+ * stand-in skips itself on a real one: steer().
+ *
+ * One process loads one driver once, so nothing is reset between tests: each puts away what it made, and is checked
+ * for it. A test that wants another driver, other settings or an untouched library runs a function in a process of its
+ * own: run_apart().
+ */
+#ifndef VIADUCT_TESTS_GPU_SUPPORT_H
+#define VIADUCT_TESTS_GPU_SUPPORT_H
+
+#include "../capi/support.h"
+
+#include <cuda.h>
+
+#include "fakecuda.h"
+
+#define TEXT_OF(name) #name
+#define TEXT(name) TEXT_OF(name)
+
+/* A function of the driver, or of the stand-in's control interface, by its name: cu(cuMemAlloc)(&memory, 64). */
+#define cu(function) ((__typeof__(&(function)))driver_symbol(TEXT(function)))
+#define fake(function) ((__typeof__(&(function)))driver_symbol(TEXT(function)))
+
+/* Runs a call of the driver that must succeed, or answer `result`. */
+#define cu_ok(call) expect_result((call), CUDA_SUCCESS, #call, __FILE__, __LINE__)
+#define cu_refused(result, call) expect_result((call), (result), #call, __FILE__, __LINE__)
+
+/* The address of a function of the driver; a failed test if it has none. */
+uintptr_t driver_symbol(const char *name);
+void expect_result(CUresult found, CUresult expected, const char *call, const char *file, int line);
+
+/* 1 if the driver is the stand-in. */
+int on_stand_in(void);
+
+/* Skips the test on a real driver: for those that steer the stand-in. */
+#define steer()             \
+    do {                    \
+        if (!on_stand_in()) \
+            skip();         \
+    } while (0)
+
+/* Skips the test where there is only one device. */
+#define need_two_devices()      \
+    do {                        \
+        if (device_count() < 2) \
+            skip();             \
+    } while (0)
+
+int device_count(void);
+int can_reach(CUdevice device, CUdevice peer);
+
+/*
+ * Runs the tests of a program: `return run_gpu_tests(tests);`. 77 where no driver with a device can be had, which
+ * ctest and the runner of the GPU tests take as skipped.
+ */
+#define run_gpu_tests(tests) (driver_is_there() ? cmocka_run_group_tests(tests, NULL, end_gpu_tests) : 77)
+
+int driver_is_there(void);
+int end_gpu_tests(void **state);
+
+/*
+ * A test that begins with the primary context of device 0 current, and must leave alive nothing but what the library
+ * keeps for good: primary contexts, its own few streams, pooled events, staging memory. On the stand-in it must have
+ * misused nothing either. What the helpers below made is put away before that is looked at.
+ */
+#define GPU_TEST(function) cmocka_unit_test_setup_teardown(function, begin_gpu_test, end_gpu_test)
+
+int begin_gpu_test(void **state);
+int end_gpu_test(void **state);
+
+/* A test whose function runs in a fresh process, untouched by the others; `settings`: see run_apart. */
+#define APART(function) run_apart((function), (const char *const[]){NULL})
+
+/*
+ * Runs a function in a process of its own, in which neither the library nor a driver has been touched, with the
+ * environment variables of a list that ends with NULL ("VIADUCT_FAKECUDA_PEERS=0") set besides. The test fails if the
+ * function does. It must not skip.
+ */
+void run_apart(void (*function)(void), const char *const *settings);
+
+/* ------------------------------------------------------------------------------------------------ memory */
+
+/* All of these are freed at the end of the test; freeing earlier: put_away(). */
+CUdeviceptr device_memory(size_t bytes);
+CUdeviceptr device_memory_on(CUdevice device, size_t bytes);
+CUdeviceptr managed_memory(size_t bytes);
+char *pinned_memory(size_t bytes);
+char *pageable_memory(size_t bytes); /* aligned to pages, untouched */
+char *registered_memory(size_t bytes);
+
+/* Frees, destroys or releases now what a helper made. */
+void put_away(const void *thing);
+#define put_away_memory(address) put_away((const void *)(uintptr_t)(address))
+
+/* Bytes of any kind of memory, moved by the driver and waited for; a stream that is held does not hold them up. */
+void read_device(void *bytes, CUdeviceptr address, size_t count);
+void write_device(CUdeviceptr address, const void *bytes, size_t count);
+
+/* Byte i of the pattern is a function of i and seed, so that shifted, missing and foreign bytes are found. */
+void fill_pattern(void *bytes, size_t count, unsigned seed);
+void assert_pattern(const void *bytes, size_t count, unsigned seed);
+void assert_bytes(const void *bytes, size_t count, unsigned char value);
+void write_pattern(CUdeviceptr address, size_t count, unsigned seed);
+void assert_device_pattern(CUdeviceptr address, size_t count, unsigned seed);
+void assert_device_bytes(CUdeviceptr address, size_t count, unsigned char value);
+
+/* A row-major array of bytes; `released` may be NULL. */
+via_array *wrap_bytes(const void *address, int64_t count, int32_t device_type, int32_t device_id, atomic_int *released);
+#define wrap_device(address, count, released) \
+    wrap_bytes((const void *)(uintptr_t)(address), (count), VIA_DEVICE_CUDA, 0, (released))
+
+/* ------------------------------------------------------------------------------------------------ streams */
+
+CUcontext primary(CUdevice device); /* retained once for the program */
+CUstream new_stream(void);          /* non-blocking, in the current context */
+CUstream new_stream_on(CUdevice device);
+CUstream new_blocking_stream(void);
+CUevent new_event(void);
+
+/* A native stream as a handle; released at the end of the test. */
+via_stream *wrap_native(CUstream stream, int32_t device_id);
+
+/*
+ * Nothing that is given to the stream from now on runs until it is let go. Works on any driver, and not on a stream
+ * that is being captured. What waits for it, waits: a stream held for longer than hold_limit_ms is let go, and fails
+ * the test at its end. NULL: the legacy stream of the current context.
+ */
+enum { hold_limit_ms = 20000 };
+void hold(CUstream stream);
+void let_go(CUstream stream);
+
+/* 1 if the work given to the stream so far is done. */
+int is_done(CUstream stream);
+void finish(CUstream stream);
+
+/* Asks until the condition is not 0, for at most 10 seconds; the answer then. */
+int eventually(int (*condition)(void *context), void *context);
+/* Until the counter has that value. */
+void await_count(atomic_int *counter, int value);
+
+/* ------------------------------------------------------------------------------------------------ capture */
+
+void begin_capture(CUstream stream, CUstreamCaptureMode mode);
+/* The graph of what was captured; destroyed at the end of the test. */
+CUgraph end_capture(CUstream stream);
+CUgraphExec instantiate(CUgraph graph);
+size_t node_count(CUgraph graph);
+/* Launches and waits. */
+void launch(CUgraphExec graph, CUstream stream);
+CUstreamCaptureStatus capture_status(CUstream stream);
+
+/* For hold.c and support.c. */
+void let_go_of_all(void);
+void end_holds(void);
+int overdue_holds(void);
+
+#endif
