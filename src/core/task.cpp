@@ -8,13 +8,6 @@
 namespace via {
 namespace {
 
-void wait_for_state(via_task *task, TaskState least) {
-    const Lock lock(&task_mutex);
-    while (state_of(task) < least) {
-        pthread_cond_wait(&task->changed, &task_mutex);
-    }
-}
-
 // Whoever waits for the device sees its end before the watcher does, and ends the task.
 void wait_for_device(via_task *task) {
     const MarkHolder mark(device_mark(task));

@@ -10,8 +10,9 @@ namespace {
 
 constexpr TaskOutcome kCancelled{VIA_ERROR_CANCELLED, 0, "the task was cancelled"};
 
-// The machinery is done with it.
+// The machinery is done with it. Where a thread of the caller is just ending the task, its callback is still due here.
 void deliver_and_release(via_task *task) {
+    wait_for_state(task, TaskState::Ended);
     deliver(task);
     task->release();
 }

@@ -93,6 +93,13 @@ bool end_task(via_task *task, TaskState from, const TaskOutcome &outcome) {
     return true;
 }
 
+void wait_for_state(via_task *task, TaskState least) {
+    const Lock lock(&task_mutex);
+    while (state_of(task) < least) {
+        pthread_cond_wait(&task->changed, &task_mutex);
+    }
+}
+
 void call_back(via_task *task) {
     const CallbackScope scope;
     task->complete(task->status, task->text, task->context);

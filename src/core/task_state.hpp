@@ -119,6 +119,9 @@ void bury_if_orphaned(via_task *task);
 // False if the task is not in that state any more, so that another thread ends it.
 bool end_task(via_task *task, TaskState from, const TaskOutcome &outcome);
 
+// Waits on the host, helping nothing along.
+void wait_for_state(via_task *task, TaskState least);
+
 // Calls the callback of a task that has one and has ended.
 void call_back(via_task *task);
 

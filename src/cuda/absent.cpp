@@ -54,7 +54,9 @@ Status check_place(const char *argument, via_array *array) {
     return check_device(argument, array->device_type, array->device_id);
 }
 
-Status make_cuda_memory(int32_t, int32_t, via_memory **) { return need("memory of this kind"); }
+Status make_cuda_memory(int32_t kind, int32_t, via_memory **) {
+    return fail(VIA_ERROR_UNSUPPORTED, "kind is %d, which needs CUDA, and this build has none", kind);
+}
 
 Status make_custom_cuda_memory(const CustomMemory &, via_memory **) { return need("memory of this kind"); }
 
@@ -128,18 +130,16 @@ Status join(via_stream *, Mark *) { return need("a stream"); }
 // ------------------------------------------------------------------------------------------------ transfers
 
 // All memory is the host's, and no stream has work to wait for.
-void find_sides(Transfer *transfer) {
+Status find_sides(Transfer *transfer) {
     for (Side *side : {&transfer->dst_side, &transfer->src_side}) {
         if (side->device_type == VIA_DEVICE_ANY) {
             *side = Side{VIA_DEVICE_CPU, 0};
         }
     }
-}
-
-Status find_raw_sides(Transfer *transfer) {
-    find_sides(transfer);
     return VIA_OK;
 }
+
+Status find_raw_sides(Transfer *transfer) { return find_sides(transfer); }
 
 int32_t device_of_transfer(const Transfer &) { return 0; }
 

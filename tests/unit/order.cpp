@@ -110,7 +110,7 @@ void waiting_for_the_content_tells_how_the_writing_failed(void **) {
     written->failure = VIA_ERROR_CUDA;
     write(array, written);
     std::thread device([&] {
-        usleep(5000);
+        (void)eventually([&] { return written->waits == 1; });
         written->reach();
     });
     assert_int_equal(via::wait_until_ready(array->storage), VIA_ERROR_CUDA);

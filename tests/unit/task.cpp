@@ -391,6 +391,31 @@ void registering_while_tasks_end_calls_each_callback_once(void **) {
     }
 }
 
+// While a thread of the caller lets go of what the task held, the machinery finds that it has nothing left to do: the
+// callback must not get lost between the two.
+void a_callback_is_called_though_the_caller_ends_the_task_slowly(void **) {
+    const auto slow = [](FakeWork *) { sleep_ms(30); };
+    for (const bool cancels : {false, true}) {
+        FakeWork work;
+        auto *gate = new FakeMark;
+        work.at_end = slow;
+        work.mark = new FakeMark;
+        Heard heard;
+        via_task *task = cancels ? start(&work, gate) : start(&work, nullptr, true);
+        assert_int_equal(via::on_task_complete(task, Heard::hear, &heard), VIA_OK);
+        std::thread other([&] { cancels ? via::cancel_task(task) : (void)!via::wait_for_task(task); });
+        assert_true(eventually([&] { return cancels || work.mark->waits > 0; }));
+        sleep_ms(cancels ? 10 : 0);
+        gate->reach();
+        work.mark->reach();
+        other.join();
+        assert_true(heard.within_time());
+        via::release_task(task);
+        gate->release();
+        work.mark->release();
+    }
+}
+
 // In a callback: waiting for another task that runs is refused, for one that has ended it is not.
 struct Waits {
     via_task *running;
@@ -618,6 +643,7 @@ int main() {
         MARK_TEST(a_callback_registered_late_is_called_at_once_on_this_thread),
         MARK_TEST(a_second_callback_is_refused_before_and_after_the_end),
         MARK_TEST(registering_while_tasks_end_calls_each_callback_once),
+        MARK_TEST(a_callback_is_called_though_the_caller_ends_the_task_slowly),
         MARK_TEST(waiting_inside_a_callback_is_refused_unless_the_task_has_ended),
         MARK_TEST(a_thread_cancelled_while_it_waits_leaves_the_task_as_it_is),
         MARK_TEST(the_end_of_the_work_comes_between_its_mark_and_the_end_of_the_task),

@@ -41,7 +41,7 @@ def why_no_device() -> str:
         device_info("cuda:0")
     except Error as error:
         text = str(error)
-        return text.partition("needs CUDA: ")[2] or text
+        return text.partition("needs CUDA: ")[2] or text.removeprefix("via_device_info: ")
     return "there is no device"
 
 
