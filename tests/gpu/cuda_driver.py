@@ -1,6 +1,6 @@
 """The CUDA driver by ctypes: memory, streams and events that somebody else made, as the tests need them.
 
-Where the driver is the stand-in (`VIADUCT_LIBCUDA`), streams can be held; on a real one what needs that is skipped.
+Streams are held by the stand-in's own means (`VIADUCT_LIBCUDA`), or by a wait for a word in pinned memory.
 """
 
 from __future__ import annotations
@@ -8,15 +8,19 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 NON_BLOCKING = 1
 DISABLE_TIMING = 2
 ATTACH_GLOBAL = 1
+PORTABLE = 1
+GREATER_OR_EQUAL = 0
+HOLD_SECONDS = 20
 
 
 @functools.cache
@@ -45,7 +49,7 @@ def on_stand_in() -> bool:
 
 def need_stand_in() -> None:
     if not on_stand_in():
-        pytest.skip("streams can be held on the stand-in only")
+        pytest.skip("a process must not end with a stream held, but on the stand-in")
 
 
 def call(name: str, *arguments: Any) -> None:
@@ -85,21 +89,30 @@ class Block:
         self.free()
 
 
+def copy_apart(dst: Any, src: Any, count: int) -> None:
+    """On a stream of its own: the calls without Async would follow the legacy stream, which a test may hold."""
+    stream = ForeignStream()
+    number = ctypes.c_void_p(stream.number)
+    call("cuMemcpyAsync", dst, src, ctypes.c_size_t(count), number)
+    stream.synchronize()
+    stream.destroy()
+
+
 def write(address: int, data: bytes) -> None:
     """Puts bytes into memory of a device, at once."""
     if on_stand_in():
         assert library().fake_device_write(ctypes.c_uint64(address), data, ctypes.c_size_t(len(data)))
     else:
-        call("cuMemcpyHtoD_v2", ctypes.c_uint64(address), data, ctypes.c_size_t(len(data)))
+        copy_apart(ctypes.c_uint64(address), data, len(data))
 
 
 def read(address: int, count: int) -> bytes:
-    """What memory of a device holds now; on the stand-in without waiting for anything."""
+    """What memory of a device holds now, without waiting for anybody's stream."""
     room = ctypes.create_string_buffer(count)
     if on_stand_in():
         assert library().fake_device_read(ctypes.c_uint64(address), room, ctypes.c_size_t(count))
     else:
-        call("cuMemcpyDtoH_v2", room, ctypes.c_uint64(address), ctypes.c_size_t(count))
+        copy_apart(room, ctypes.c_uint64(address), count)
     return room.raw
 
 
@@ -130,15 +143,66 @@ def is_done(stream: int) -> bool:
     return bool(library().cuStreamQuery(ctypes.c_void_p(stream)) == 0)
 
 
+class Hold:
+    """One stream held on a real driver, for at most HOLD_SECONDS: whoever waits for it must not wait for ever."""
+
+    _words: ClassVar[Any] = None
+    _count: ClassVar[int] = 0
+
+    def __init__(self, stream: int) -> None:
+        if Hold._words is None:
+            address = ctypes.c_void_p()
+            call("cuMemHostAlloc", ctypes.byref(address), ctypes.c_size_t(4 * MOST_HOLDS), PORTABLE)
+            Hold._words = (ctypes.c_uint32 * MOST_HOLDS).from_address(address.value or 0)
+        # Each word serves once: the device looks at it when it likes.
+        assert Hold._count < MOST_HOLDS
+        self.number = Hold._count
+        Hold._count += 1
+        self.overdue = False
+        word = ctypes.c_uint64(ctypes.addressof(Hold._words) + 4 * self.number)
+        call("cuStreamWaitValue32_v2", ctypes.c_void_p(stream), word, 1, GREATER_OR_EQUAL)
+        self.timer = threading.Timer(HOLD_SECONDS, self.give_up)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def give_up(self) -> None:
+        self.overdue = True
+        Hold._words[self.number] = 1
+
+    def end(self) -> None:
+        self.timer.cancel()
+        Hold._words[self.number] = 1
+        assert not self.overdue, f"the stream was still held after {HOLD_SECONDS} s"
+
+
+MOST_HOLDS = 4096
+holds: dict[int, Hold] = {}
+
+
+def hold(stream: int) -> None:
+    """Nothing that is given to this CUstream from now on runs until it is let go. On a real driver the hold itself is
+    work of the stream."""
+    if on_stand_in():
+        library().fake_stream_hold(ctypes.c_void_p(stream))
+    else:
+        holds[stream] = Hold(stream)
+
+
+def let_go(stream: int) -> None:
+    """Does nothing for a stream that is not held."""
+    if on_stand_in():
+        library().fake_stream_release(ctypes.c_void_p(stream))
+    elif stream in holds:
+        holds.pop(stream).end()
+
+
 @contextmanager
 def held(stream: int) -> Iterator[None]:
-    """Nothing further of this CUstream runs inside; only on the stand-in."""
-    need_stand_in()
-    library().fake_stream_hold(ctypes.c_void_p(stream))
+    hold(stream)
     try:
         yield
     finally:
-        library().fake_stream_release(ctypes.c_void_p(stream))
+        let_go(stream)
 
 
 def misused() -> int:

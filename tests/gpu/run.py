@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
@@ -27,6 +28,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 FACTS_SECONDS = 120
 SANITIZED_SECONDS = 300
+SANITIZED_AT_ONCE = 8
 PYTEST_SECONDS = 540
 SKIPPED = 77
 
@@ -166,19 +168,28 @@ def run_sanitized(bundle: Bundle) -> Suite:
     if tool is None:
         suite.notes.append("compute-sanitizer is not here")
         return suite
-    options = ["--tool", "memcheck", "--leak-check", "full", "--report-api-errors", "no", "--target-processes", "all"]
-    for program in bundle.programs:
-        log = f"memcheck-{program.name}"
-        status, text = bundle.run([tool, *options, "--error-exitcode", "99", program], log, SANITIZED_SECONDS)
-        errors = sum(map(int, re.findall(r"ERROR SUMMARY: (\d+) error", text)))
-        if errors:
-            suite.fail(f"{program.name}: {errors} errors")
-        elif status in (0, SKIPPED):
-            suite.passed += status == 0
-            suite.skipped += status == SKIPPED
-        else:
-            suite.fail(f"{program.name}: ended with status {status}")
+    with ThreadPoolExecutor(max_workers=min(SANITIZED_AT_ONCE, len(os.sched_getaffinity(0)))) as pool:
+        outcomes = pool.map(lambda program: run_one_sanitized(bundle, tool, program), bundle.programs)
+        for program, (status, text) in zip(bundle.programs, outcomes, strict=True):
+            count_sanitized(suite, program.name, status, text)
     return suite
+
+
+def run_one_sanitized(bundle: Bundle, tool: str, program: Path) -> tuple[int, str]:
+    options = ["--tool", "memcheck", "--leak-check", "full", "--report-api-errors", "no", "--target-processes", "all"]
+    command = [tool, *options, "--error-exitcode", "99", program]
+    return bundle.run(command, f"memcheck-{program.name}", SANITIZED_SECONDS)
+
+
+def count_sanitized(suite: Suite, program: str, status: int, text: str) -> None:
+    errors = sum(map(int, re.findall(r"ERROR SUMMARY: (\d+) error", text)))
+    if errors:
+        suite.fail(f"{program}: {errors} errors")
+    elif status in (0, SKIPPED):
+        suite.passed += status == 0
+        suite.skipped += status == SKIPPED
+    else:
+        suite.fail(f"{program}: ended with status {status}")
 
 
 # ------------------------------------------------------------------------------------------------ facts

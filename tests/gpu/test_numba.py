@@ -71,7 +71,7 @@ def test_work_of_numbas_stream_is_waited_for() -> None:
 
     stream = cuda.stream()
     n = cuda.device_array(1 << 16, dtype="float32", stream=stream)
-    n[:] = 0
+    via.asarray(n).fill(0)
     try:
         add[1 << 8, 256, stream](n)
     except AttributeError as error:
