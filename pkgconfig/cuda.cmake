@@ -1,11 +1,15 @@
 # Finds the headers of the CUDA driver, cuda.h and cudaTypedefs.h of Toolkit 12.0 or newer. The driver itself is opened
 # at run time, so headers are all that is needed: no compiler, no library of NVIDIA's.
 #
-# Looked for in this order: VIADUCT_CUDA_INCLUDE_DIR, the Toolkit (CUDA_HOME, CUDA_PATH, CUDAToolkit_ROOT, nvcc in PATH,
+# They are looked for in this order: VIADUCT_CUDA_INCLUDE_DIR, the Toolkit (CUDA_HOME, CUDA_PATH, CUDAToolkit_ROOT, nvcc in PATH,
 # /usr/local/cuda), the Python package nvidia-cuda-runtime.
 #
 # viaduct_find_cuda_headers(OUT_DIR) sets OUT_DIR to the folder, or to "" and OUT_DIR_MISSING to what is missing, in a
 # line.
+#
+# The kernels need nvcc besides, of the same versions: VIADUCT_NVCC, the Toolkit's, or that of the Python packages
+# nvidia-cuda-nvcc, nvidia-nvvm and nvidia-cuda-crt of CUDA 13. viaduct_find_nvcc(OUT) sets OUT to the program and
+# OUT_VERSION, or OUT to "" and OUT_MISSING.
 include_guard(GLOBAL)
 
 set(VIADUCT_CUDA_MINIMUM 12.0)
@@ -88,4 +92,60 @@ function(viaduct_find_cuda_headers out_dir)
   set(${out_dir} "" PARENT_SCOPE)
   set(${out_dir}_MISSING "cuda.h and cudaTypedefs.h of the CUDA Toolkit, ${VIADUCT_CUDA_MINIMUM} or newer${tried}: set \
 CUDA_HOME, or `pip install nvidia-cuda-runtime`, or set VIADUCT_CUDA_INCLUDE_DIR" PARENT_SCOPE)
+endfunction()
+
+set(VIADUCT_NVCC "" CACHE FILEPATH "nvcc of the CUDA Toolkit, ${VIADUCT_CUDA_MINIMUM} or newer")
+
+# Sets out_version to that of a program which is nvcc, can compile, and is new enough; else to 0 and adds to `tried` why.
+function(viaduct_nvcc_version out_version out_tried nvcc)
+  set(${out_version} 0 PARENT_SCOPE)
+  execute_process(COMMAND "${nvcc}" --version OUTPUT_VARIABLE text ERROR_QUIET RESULT_VARIABLE failed)
+  if(failed OR NOT text MATCHES "release ([0-9]+\\.[0-9]+)")
+    return()
+  endif()
+  set(version "${CMAKE_MATCH_1}")
+  if(version VERSION_LESS VIADUCT_CUDA_MINIMUM)
+    set(${out_tried} "${${out_tried}} (${nvcc} is of ${version})" PARENT_SCOPE)
+    return()
+  endif()
+  # Some of the packages that it is made of may not be installed.
+  set(source "${CMAKE_BINARY_DIR}/CMakeFiles/nvcc_works.cu")
+  file(WRITE "${source}" "extern \"C\" __global__ void nothing() {}\n")
+  execute_process(COMMAND "${nvcc}" -ccbin "${CMAKE_CXX_COMPILER}" -allow-unsupported-compiler -cubin -o "${source}.bin"
+    "${source}" OUTPUT_QUIET ERROR_QUIET RESULT_VARIABLE failed)
+  if(failed)
+    set(${out_tried} "${${out_tried}} (${nvcc} compiles nothing)" PARENT_SCOPE)
+  else()
+    set(${out_version} "${version}" PARENT_SCOPE)
+  endif()
+endfunction()
+
+function(viaduct_find_nvcc out_nvcc)
+  set(tried "")
+  set(candidates "${VIADUCT_NVCC}")
+  foreach(root IN ITEMS "${CUDAToolkit_ROOT}" "$ENV{CUDAToolkit_ROOT}" "$ENV{CUDA_HOME}" "$ENV{CUDA_PATH}")
+    if(root)
+      list(APPEND candidates "${root}/bin/nvcc")
+    endif()
+  endforeach()
+  unset(in_path)
+  find_program(in_path nvcc NO_CACHE)
+  list(APPEND candidates "${in_path}" /usr/local/cuda/bin/nvcc)
+  viaduct_cuda_dirs_of_python_package(dirs)
+  foreach(dir IN LISTS dirs)
+    list(APPEND candidates "${dir}/../bin/nvcc")
+  endforeach()
+  foreach(candidate IN LISTS candidates)
+    if(candidate AND EXISTS "${candidate}")
+      viaduct_nvcc_version(version tried "${candidate}")
+      if(version)
+        set(${out_nvcc} "${candidate}" PARENT_SCOPE)
+        set(${out_nvcc}_VERSION "${version}" PARENT_SCOPE)
+        return()
+      endif()
+    endif()
+  endforeach()
+  set(${out_nvcc} "" PARENT_SCOPE)
+  set(${out_nvcc}_MISSING "nvcc of the CUDA Toolkit, ${VIADUCT_CUDA_MINIMUM} or newer${tried}: put it in PATH, or set \
+CUDA_HOME, or `pip install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt`, or set VIADUCT_NVCC" PARENT_SCOPE)
 endfunction()

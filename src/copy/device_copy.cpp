@@ -40,7 +40,7 @@ Status check_captured(const Plan &plan, const cuda::Transfer &transfer) {
                     "%s is pageable memory, and stream is being captured; expected pinned, managed or device memory",
                     transfer.dst_side.device_type == VIA_DEVICE_CPU ? "dst" : "src");
     }
-    if (!is_adjacent(plan)) {
+    if (!is_adjacent(plan) && is_for_host(plan, transfer)) {
         return fail(VIA_ERROR_STREAM_CAPTURE, "stream is being captured, and a strided copy by the host cannot be");
     }
     return VIA_OK;
@@ -49,8 +49,19 @@ Status check_captured(const Plan &plan, const cuda::Transfer &transfer) {
 }  // namespace
 
 Status make_transfer(const Plan &plan, via_array *dst, via_array *src, Ask ask, cuda::Transfer *out_transfer) {
-    *out_transfer = {plan.dst, plan.src, plan.run, side_of(dst, ask, plan.nbytes), side_of(src, ask, plan.nbytes),
-                     dst,      src};
+    // Whether a device reaches memory that is called the host's decides over what is strided.
+    const bool strided = plan.ndim > 0 && !(is_plain(dst) && is_plain(src));
+    const Ask asked = strided ? Ask::Always : ask;
+    *out_transfer = {plan.dst,
+                     plan.src,
+                     plan.ndim > 0 ? plan.nbytes : plan.run,
+                     side_of(dst, asked, plan.nbytes),
+                     side_of(src, asked, plan.nbytes),
+                     dst,
+                     src,
+                     plan.run,
+                     plan.ndim,
+                     plan.axes};
     return cuda::find_sides(out_transfer);
 }
 
@@ -67,11 +78,7 @@ Status check_devices(const Plan &plan, const cuda::Transfer &transfer) {
                     "packed elements end inside a byte, of which %d bits are theirs; on a device expected whole bytes",
                     plan.tail_bits);
     }
-    return fail(VIA_ERROR_UNSUPPORTED,
-                "a strided copy on a device: %d loops over runs of %lld bytes adjacent in dst and src; expected "
-                "elements that are adjacent and in the same order in both, which a copy within the host's memory can "
-                "bring about",
-                plan.ndim, static_cast<long long>(plan.run));
+    return cuda::check_strided(transfer);
 }
 
 Status await_arrays(via_array *dst, via_array *src) {

@@ -15,7 +15,7 @@ enum class Ask : int32_t {
     Always
 };
 
-// The plan's run of bytes, which is the whole copy if it is adjacent, and where both arrays are.
+// The plan's bytes and loops, which are read where the plan has them, and where both arrays are.
 VIA_NODISCARD Status make_transfer(const Plan &plan, via_array *dst, via_array *src, Ask ask,
                                    cuda::Transfer *out_transfer);
 

@@ -73,12 +73,15 @@ void describe_plan(const Plan &plan, Text *text) {
     text->add("bytes: %lld, each moved once\n", static_cast<long long>(plan.nbytes));
 }
 
-void describe_transfer(const cuda::Transfer &transfer, Text *text) {
+void describe_transfer(const Plan &plan, const cuda::Transfer &transfer, Text *text) {
     constexpr int64_t kRoom = 256;
     char route[kRoom];
     cuda::describe_transfer(transfer, kRoom, route);
     text->add("route: %s\n", route);
-    text->add("element: %lld bytes adjacent in both\n", static_cast<long long>(transfer.nbytes));
+    text->add("element: %lld bytes adjacent in both\n", static_cast<long long>(plan.run));
+    if (plan.ndim > 0) {
+        describe_axes(plan, text);
+    }
     text->add("bytes: %lld, each moved once\n", static_cast<long long>(transfer.nbytes));
 }
 
@@ -90,7 +93,7 @@ Status describe_copy(via_array *dst, via_array *src, Text *text) {
         cuda::Transfer transfer;
         VIA_TRY(make_transfer(plan, dst, src, Ask::Large, &transfer));
         if (!is_for_host(plan, transfer)) {
-            describe_transfer(transfer, text);
+            describe_transfer(plan, transfer, text);
             return VIA_OK;
         }
     }

@@ -4,14 +4,9 @@
 
 #include <cstdint>
 
-namespace via {
+#include "core/axis.hpp"
 
-// One loop: how many times, and by how many bytes each array's address moves.
-struct Axis {
-    int64_t extent;
-    int64_t dst_step;
-    int64_t src_step;
-};
+namespace via {
 
 // `run` bytes for each index of two loops.
 struct Piece {

@@ -29,9 +29,7 @@ constexpr char kWhy[] = "this build has no CUDA";
 
 bool is_built() { return false; }
 
-Status need(const char *what) {
-    return fail(VIA_ERROR_UNSUPPORTED, "%s needs CUDA, and this build has none", what);
-}
+Status need(const char *what) { return fail(VIA_ERROR_UNSUPPORTED, "%s needs CUDA, and this build has none", what); }
 
 int32_t device_count() { return 0; }
 
@@ -140,6 +138,8 @@ Status find_sides(Transfer *transfer) {
 }
 
 Status find_raw_sides(Transfer *transfer) { return find_sides(transfer); }
+
+Status check_strided(const Transfer &) { return need("this copy"); }
 
 int32_t device_of_transfer(const Transfer &) { return 0; }
 

@@ -5,6 +5,8 @@
 #include <cstdio>
 
 #include "cuda/context.hpp"
+#include "cuda/kernels/images.hpp"
+#include "cuda/module.hpp"
 #include "cuda/staging.hpp"
 #include "cuda/stream_use.hpp"
 
@@ -83,12 +85,33 @@ void describe_pageable(CUdevice device, Lines *lines) {
                reaches ? "on" : "off, the device reaches only memory that CUDA knows");
 }
 
+void describe_kernels(int32_t device_id, Lines *lines) {
+    const char *why = why_no_kernels(device_id);
+    if (*why == '\0') {
+        lines->add("kernels: on, built with CUDA %d.%d", kernels::toolkit_version / 1000,
+                   kernels::toolkit_version % 1000 / 10);
+    } else {
+        lines->add("kernels: off, %s", why);
+    }
+}
+
 // Makes the stream, and the event of a mark on it, which stays behind for others to use.
 Status make_stream_ready(int32_t device_id, int32_t number) {
     StreamUse use{};
     VIA_TRY(own_stream(device_id, number, &use));
     MarkHolder mark;
     return record_mark(use, mark.out());
+}
+
+// Kernels that the driver cannot load are missing from then on; that is no failure of the rest.
+Status make_kernels_ready(int32_t device_id) {
+    if (*why_no_kernels(device_id) != '\0') {
+        return VIA_OK;
+    }
+    StreamUse use{};
+    VIA_TRY(own_stream(device_id, 0, &use));
+    const Status status = load_kernels(use);
+    return *why_no_kernels(device_id) != '\0' ? VIA_OK : status;
 }
 
 }  // namespace
@@ -137,7 +160,7 @@ Status describe_device(int32_t device_id, via_device_properties *out_properties)
     describe_peers(device, &lines);
     describe_pool(device, &lines);
     describe_pageable(device, &lines);
-    lines.add("kernels: off, not in this build");
+    describe_kernels(device_id, &lines);
     return VIA_OK;
 }
 
@@ -148,6 +171,7 @@ Status warm_up(int32_t device_id) {
     for (int32_t number = 0; number < kOwnStreams; ++number) {
         VIA_TRY(make_stream_ready(device_id, number));
     }
+    VIA_TRY(make_kernels_ready(device_id));
     return prepare_ring(device_id);
 }
 

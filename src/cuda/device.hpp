@@ -39,7 +39,8 @@ VIA_NODISCARD inline Status check_any_device(const char *argument, int32_t devic
 // Fills everything but struct_size, num_threads included.
 VIA_NODISCARD Status describe_device(int32_t device_id, via_device_properties *out_properties);
 
-// Retains the primary context and makes ready what copies of that device use: internal streams, events, staging slots.
+// Retains the primary context and makes ready what copies of that device use: internal streams, events,
+// kernels, staging slots.
 VIA_NODISCARD Status warm_up(int32_t device_id);
 
 }  // namespace via::cuda

@@ -1,6 +1,8 @@
 #include "cuda/transfer.hpp"
 
 #include "cuda/handles.hpp"
+#include "cuda/kernel_run.hpp"
+#include "cuda/module.hpp"
 #include "cuda/order.hpp"
 #include "cuda/place.hpp"
 #include "cuda/transfer_way.hpp"
@@ -47,9 +49,30 @@ Status enqueue_driver_copy(const Transfer &transfer, const StreamUse &use) {
 }
 
 Status enqueue(const Transfer &transfer, Way way, const StreamUse &use) {
+    if (way == Way::Kernel) {
+        return enqueue_kernel(transfer, use);
+    }
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));
     return way == Way::Peer ? enqueue_peer_copy(transfer, use) : enqueue_driver_copy(transfer, use);
+}
+
+// A kernel reaches another device's memory only with peer access, which is the application's to switch on.
+Status check_reach(const Transfer &transfer, const StreamUse &use) {
+    const int32_t device_id = device_of_transfer(transfer);
+    return use.device_id == device_id
+               ? VIA_OK
+               : fail(VIA_ERROR_DEVICE, "stream is of device %d; expected one of device %d, where the memory is",
+                      use.device_id, device_id);
+}
+
+// Before anything is touched: loading may fail, and may have to wait.
+Status make_ready(const Transfer &transfer, Way way, const StreamUse &use) {
+    if (way != Way::Kernel) [[likely]] {
+        return VIA_OK;
+    }
+    VIA_TRY(check_reach(transfer, use));
+    return load_kernels(use);
 }
 
 Status order_behind_arrays(const Transfer &transfer, const StreamUse &use) {
@@ -129,9 +152,11 @@ Status capture(const Transfer &transfer, const StreamUse &use) {
                     "%s is pageable memory, and stream is being captured; expected pinned, managed or device memory",
                     is_pageable(transfer.dst_side) ? "dst" : "src");
     }
+    const Way way = choose_way(transfer);
+    VIA_TRY(make_ready(transfer, way, use));
     VIA_TRY(order_behind_arrays(transfer, use));
     VIA_TRY(note_arrays(transfer, use));
-    return enqueue(transfer, choose_way(transfer), use);
+    return enqueue(transfer, way, use);
 }
 
 constexpr char kCopy[] = "a copy of CUDA's memory or on a stream";
@@ -151,6 +176,7 @@ Status transfer_now(const Transfer &transfer) {
     if (way == Way::Staged) {
         return staged_now(transfer, use);
     }
+    VIA_TRY(make_ready(transfer, way, use));
     if (way == Way::Peer) {
         VIA_TRY(order_behind_other_device(transfer, use));
     }
@@ -171,6 +197,7 @@ Status transfer_on(const Transfer &transfer, via_stream *stream) {
     if (way == Way::Staged) {
         return staged_on(transfer, use);
     }
+    VIA_TRY(make_ready(transfer, way, use));
     VIA_TRY(order_behind_arrays(transfer, use));
     VIA_TRY(enqueue(transfer, way, use));
     if (has_pageable(transfer)) {
@@ -179,11 +206,7 @@ Status transfer_on(const Transfer &transfer, via_stream *stream) {
     return is_pageable(transfer.dst_side) ? VIA_OK : note_arrays(transfer, use);
 }
 
-bool is_immediate(const Transfer &transfer) {
-    const bool device =
-        transfer.dst_side.device_type == VIA_DEVICE_CUDA || transfer.src_side.device_type == VIA_DEVICE_CUDA;
-    return device && !has_pageable(transfer);
-}
+bool is_immediate(const Transfer &transfer) { return has_device(transfer) && !has_pageable(transfer); }
 
 Status transfer_for_task(const Transfer &transfer, via_task *task, Mark **out_mark) {
     VIA_TRY(need_driver(kCopy));
@@ -193,6 +216,7 @@ Status transfer_for_task(const Transfer &transfer, via_task *task, Mark **out_ma
     }
     StreamUse use;
     VIA_TRY(own_stream(device_of_transfer(transfer), own_number(transfer), &use));
+    VIA_TRY(make_ready(transfer, way, use));
     const RelaxedCapture relaxed;
     VIA_TRY(enqueue(transfer, way, use));
     if (has_pageable(transfer)) {
@@ -224,7 +248,10 @@ Status find_capture(const Transfer &transfer, via_stream *stream, bool *out_capt
     StreamUse use;
     VIA_TRY(resolve(stream, device_of_transfer(transfer), &use));
     *out_capturing = use.capturing;
-    return VIA_OK;
+    if (transfer.ndim == 0 || !has_device(transfer)) {
+        return VIA_OK;
+    }
+    return use.capturing ? make_ready(transfer, Way::Kernel, use) : check_reach(transfer, use);
 }
 
 }  // namespace via::cuda

@@ -1,10 +1,11 @@
-// Moving and filling adjacent bytes where a device, page-locked or managed memory has a part, or a stream orders the
-// work. The rooms above have checked the arrays, their overlap and their layout; this one chooses driver copy, staging
-// or peer route, waits for what must be waited for, and leaves the marks.
+// Moving bytes and filling adjacent ones where a device, page-locked or managed memory has a part, or a stream orders
+// the work. The rooms above have checked the arrays, their overlap and their layout; this one chooses driver copy,
+// staging, kernel or peer route, waits for what must be waited for, and leaves the marks.
 #pragma once
 
 #include <cstdint>
 
+#include "core/axis.hpp"
 #include "core/mark.hpp"
 #include "core/status.hpp"
 
@@ -24,6 +25,11 @@ struct Transfer {
     Side src_side;
     via_array *dst_array;  // what is waited for, marked and held; nullptr, both of them, for raw memory
     via_array *src_array;
+    // A strided transfer moves `run` adjacent bytes for each index of its loops, nbytes in all. The loops are in normal
+    // form: steps of dst are positive and ascend, and no two loops could be one.
+    int64_t run = 0;
+    int32_t ndim = 0;  // 0: nbytes adjacent bytes
+    const Axis *axes = nullptr;
 };
 
 // Asks the driver about sides that are ANY: memory that it knows nothing of becomes VIA_DEVICE_CPU. The functions below
@@ -35,11 +41,14 @@ VIA_NODISCARD Status find_sides(Transfer *transfer);
 // Errors: VIA_ERROR_POINTER, VIA_ERROR_FORKED.
 VIA_NODISCARD Status find_raw_sides(Transfer *transfer);
 
+// What of a strided transfer with a part of a device's cannot be done. Errors: VIA_ERROR_UNSUPPORTED.
+VIA_NODISCARD Status check_strided(const Transfer &transfer);
+
 // The device whose special streams are meant, and do the work if no stream is given: the one that has a side; where
 // both sides are of devices, the current one if it is one of them, else dst's; where none is, the current one, else 0.
 int32_t device_of_transfer(const Transfer &transfer);
 
-// How a transfer would be done, in a few words: "driver copy, host to device".
+// How a transfer would be done, in a few words: "driver copy, host to device"; for a kernel also which and how.
 void describe_transfer(const Transfer &transfer, int64_t capacity, char *out_text);
 
 // After the legacy stream's work (of both devices between two) and when both arrays are ready; returns when the bytes
@@ -48,7 +57,9 @@ VIA_NODISCARD Status transfer_now(const Transfer &transfer);
 
 // In stream order and when both arrays are ready; nullptr means the legacy stream. Pageable source: read on return;
 // pageable destination: arrived on return; otherwise both arrays are marked, by the graph's hold on a stream being
-// captured. Errors: VIA_ERROR_STREAM_CAPTURE for pageable memory on a stream being captured; nothing was touched then.
+// captured. Errors, nothing having been touched: VIA_ERROR_STREAM_CAPTURE for pageable memory on a stream being
+// captured, and for kernels that have not been loaded; VIA_ERROR_DEVICE for a strided transfer on a stream of another
+// device.
 VIA_NODISCARD Status transfer_on(const Transfer &transfer, via_stream *stream);
 
 // For a task: on the library's own streams, once everything it must wait for has been reached; waits for and marks no
@@ -67,7 +78,7 @@ VIA_NODISCARD Status mark_stream(via_stream *stream, int32_t device_id, Mark **o
 // the legacy stream. On a stream being captured nothing is waited for, and *out_capturing is true.
 VIA_NODISCARD Status await_stream(via_stream *stream, bool *out_capturing);
 
-// Whether transfer_on would add to a graph. Errors: as for any use of the stream.
+// Whether transfer_on would add to a graph. Errors: as for any use of the stream, and those of strided transfers.
 VIA_NODISCARD Status find_capture(const Transfer &transfer, via_stream *stream, bool *out_capturing);
 
 // `count` adjacent elements of `item_bytes` bytes each are set to the bytes at `element`; nullptr means zeros.

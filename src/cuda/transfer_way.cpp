@@ -6,6 +6,8 @@
 #include "core/host_probe.hpp"
 #include "cuda/driver.hpp"
 #include "cuda/handles.hpp"
+#include "cuda/kernel_plan.hpp"
+#include "cuda/module.hpp"
 #include "cuda/place.hpp"
 
 namespace via::cuda {
@@ -100,6 +102,15 @@ void describe_staged(const Transfer &transfer, int64_t capacity, char *out_text)
     print(capacity, out_text, "staged, %s to %s, %s", name_of(transfer.src_side), name_of(transfer.dst_side), ring);
 }
 
+void describe_kernel_copy(const Transfer &transfer, int64_t capacity, char *out_text) {
+    constexpr int64_t kRoom = 160;
+    char kernel[kRoom] = "";
+    KernelPlan plan;
+    plan_kernel(transfer, &plan);
+    describe_kernel(plan, kRoom, kernel);
+    print(capacity, out_text, "kernel, %s to %s, %s", name_of(transfer.src_side), name_of(transfer.dst_side), kernel);
+}
+
 }  // namespace
 
 Status find_sides(Transfer *transfer) {
@@ -140,7 +151,31 @@ int32_t device_of_transfer(const Transfer &transfer) {
     return is_device(transfer.src_side) ? transfer.src_side.device_id : device_of_thread();
 }
 
+Status check_strided(const Transfer &transfer) {
+    if (has_pageable(transfer)) {
+        return fail(VIA_ERROR_UNSUPPORTED,
+                    "a strided copy on a device: %d loops over runs of %lld bytes adjacent in dst and src, and %s is "
+                    "pageable memory; expected pinned, managed or device memory, or elements that are adjacent and in "
+                    "the same order in both",
+                    transfer.ndim, static_cast<long long>(transfer.run),
+                    is_pageable(transfer.dst_side) ? "dst" : "src");
+    }
+    if (devices_differ(transfer)) {
+        return fail(VIA_ERROR_UNSUPPORTED,
+                    "a strided copy on a device: %d loops over runs of %lld bytes adjacent in dst and src, and dst is "
+                    "on device %d and src on device %d; expected memory that one device reaches, or elements that are "
+                    "adjacent and in the same order in both",
+                    transfer.ndim, static_cast<long long>(transfer.run), transfer.dst_side.device_id,
+                    transfer.src_side.device_id);
+    }
+    VIA_TRY(need_driver("a strided copy on a device"));
+    return need_kernels(device_of_transfer(transfer), "a strided copy on a device");
+}
+
 Way choose_way(const Transfer &transfer) {
+    if (transfer.ndim > 0) {
+        return Way::Kernel;
+    }
     if (devices_differ(transfer)) {
         return Way::Peer;
     }
@@ -173,6 +208,8 @@ void describe_transfer(const Transfer &transfer, int64_t capacity, char *out_tex
                          name_of(transfer.dst_side));
         case Way::Staged:
             return describe_staged(transfer, capacity, out_text);
+        case Way::Kernel:
+            return describe_kernel_copy(transfer, capacity, out_text);
         case Way::Peer:
             return print(capacity, out_text, "peer copy, device %d to device %d, %s", transfer.src_side.device_id,
                          transfer.dst_side.device_id,

@@ -9,6 +9,7 @@ namespace via::cuda {
 enum class Way : int32_t {
     Driver,  // one copy by the driver
     Staged,  // through the ring of page-locked slots
+    Kernel,  // by a kernel that reaches both sides by address: what is strided
     Peer     // between two devices
 };
 
@@ -16,6 +17,10 @@ constexpr bool is_pageable(const Side &side) { return side.device_type == VIA_DE
 constexpr bool is_device(const Side &side) { return side.device_type == VIA_DEVICE_CUDA; }
 inline bool has_pageable(const Transfer &transfer) {
     return is_pageable(transfer.dst_side) || is_pageable(transfer.src_side);
+}
+
+inline bool has_device(const Transfer &transfer) {
+    return is_device(transfer.dst_side) || is_device(transfer.src_side);
 }
 
 // Where a device walks the host's own page tables, the driver's copies need no staging of pageable memory, and so do

@@ -99,6 +99,7 @@ void forget_control(Driver &state) {
     state.attribute_settings.clear();
     state.dying.clear();
     read_environment(state);
+    add_library_kernels(state);
 }
 
 int64_t count_blocks(const Driver &state, Block::Kind kind) {

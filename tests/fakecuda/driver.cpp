@@ -20,6 +20,7 @@ void guard_fork() {
 Driver *make_driver() {
     Driver *state = new Driver;
     read_environment(*state);
+    add_library_kernels(*state);
     guard_fork();
     return state;
 }

@@ -204,6 +204,9 @@ void *find_function(const char *name, int version, CUdriverProcAddressQueryResul
 
 void read_environment(Driver &state);
 
+// Registers the kernels of the library, which every module has.
+void add_library_kernels(Driver &state);
+
 }  // namespace fake
 
 #endif

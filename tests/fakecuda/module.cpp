@@ -1,4 +1,5 @@
-// Modules, and launches of the kernels that a test has registered. Every sound image holds all of them.
+// Modules, and launches of the kernels: those of the library and what a test has registered. Every sound image holds
+// all of them.
 #include <cstring>
 
 #include "capture.hpp"

@@ -450,16 +450,17 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 /* How many of a kind may be alive at the end: what the library keeps is bounded, all else is as it was. */
 static int64_t most_alive(int kind, int64_t before) {
     switch (kind) {
-    case FAKE_CONTEXTS:
-    case FAKE_PRIMARY_RETAINS:
-    case FAKE_HOST_REGISTRATIONS:
-        return INT64_MAX;
-    case FAKE_STREAMS:
-        return larger(before, (int64_t)own_streams_per_device * device_count());
-    case FAKE_EVENTS:
-        return larger(before, most_pooled_events);
-    default:
-        return before;
+        case FAKE_CONTEXTS:
+        case FAKE_PRIMARY_RETAINS:
+        case FAKE_HOST_REGISTRATIONS:
+        case FAKE_MODULES:
+            return INT64_MAX;
+        case FAKE_STREAMS:
+            return larger(before, (int64_t)own_streams_per_device * device_count());
+        case FAKE_EVENTS:
+            return larger(before, most_pooled_events);
+        default:
+            return before;
     }
 }
 
@@ -558,8 +559,7 @@ void run_apart(void (*function)(void), const char *const *settings) {
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     assert_true(length > 0);
     path[length] = '\0';
-    snprintf(apart, sizeof apart, APART_VARIABLE "=%lld",
-             (long long)((uintptr_t)function - (uintptr_t)&anchor));
+    snprintf(apart, sizeof apart, APART_VARIABLE "=%lld", (long long)((uintptr_t)function - (uintptr_t)&anchor));
     char **environment = environment_with(settings, apart);
     char *arguments[] = {path, NULL};
     pid_t child = 0;

@@ -34,17 +34,15 @@ void expect_result(CUresult found, CUresult expected, const char *call, const ch
 int on_stand_in(void);
 
 /* Skips the test on a real driver: for those that steer the stand-in. */
-#define steer()             \
-    do {                    \
-        if (!on_stand_in()) \
-            skip();         \
+#define steer()                     \
+    do {                            \
+        if (!on_stand_in()) skip(); \
     } while (0)
 
 /* Skips the test where there is only one device. */
-#define need_two_devices()      \
-    do {                        \
-        if (device_count() < 2) \
-            skip();             \
+#define need_two_devices()              \
+    do {                                \
+        if (device_count() < 2) skip(); \
     } while (0)
 
 int device_count(void);
@@ -61,8 +59,8 @@ int end_gpu_tests(void **state);
 
 /*
  * A test that begins with the primary context of device 0 current, and must leave alive nothing but what the library
- * keeps for good: primary contexts, its own few streams, pooled events, staging memory. On the stand-in it must have
- * misused nothing either. What the helpers below made is put away before that is looked at.
+ * keeps for good: primary contexts, its own few streams, pooled events, staging memory, kernels. On the stand-in it
+ * must have misused nothing either. What the helpers below made is put away before that is looked at.
  */
 #define GPU_TEST(function) cmocka_unit_test_setup_teardown(function, begin_gpu_test, end_gpu_test)
 
