@@ -1,6 +1,8 @@
 // A point in work that runs behind the caller: where a device's stream has got to, or the end of a task.
 #pragma once
 
+#include <cstdint>
+
 #include "core/reference_count.hpp"
 #include "core/status.hpp"
 
@@ -8,6 +10,24 @@ namespace via {
 
 // A stream of a device, resolved for one call; the room of the device says what it is.
 struct StreamUse;
+
+// Work that is done strictly one piece after the other, a stream's: what tells it from all other work there ever was.
+struct Timeline {
+    uint64_t number = 0;  // 0: not known, which is like no other
+    uint64_t context_id = 0;
+    const void *context = nullptr;
+
+    bool is_same(const Timeline &other) const {
+        return number != 0 && number == other.number && context_id == other.context_id && context == other.context;
+    }
+};
+
+// Where a mark stands in its timeline: between two readings of a clock that counts the marks of all of them.
+struct Moment {
+    Timeline timeline{};
+    uint64_t from = 0;  // before it was recorded
+    uint64_t to = 0;    // after
+};
 
 // Reached once and for all. Every member may be called from any thread.
 class Mark {
@@ -21,6 +41,11 @@ public:
         if (references_.release()) {
             destroy();
         }
+    }
+
+    // Whether this one is reached only after the other, which therefore need not be remembered beside it.
+    bool covers(const Mark &other) const {
+        return moment_.timeline.is_same(other.moment_.timeline) && moment_.from >= other.moment_.to;
     }
 
     // Never fails and never blocks: work that can no longer end (its context is gone or has failed, this is a forked
@@ -37,9 +62,12 @@ public:
 protected:
     virtual ~Mark() = default;
     virtual void destroy() { delete this; }
+    bool is_of(const Timeline &timeline) const { return moment_.timeline.is_same(timeline); }
+    void set_moment(const Moment &moment) { moment_ = moment; }
 
 private:
     ReferenceCount references_;
+    Moment moment_;
 };
 
 // Releases a mark when a scope ends.

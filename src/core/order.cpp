@@ -38,7 +38,7 @@ void nothing_is_lost() {}
 class Order {
 public:
     std::atomic<Mark *> ready{nullptr};  // owned; changed with the lock held
-    Marks uses;                          // `ready` is among them until it has been reached
+    Marks uses;                          // `ready`, or one that covers it, is among them until it has been reached
     Disposal disposal{};                 // both from retire on
     Watch watch{};
 };
@@ -84,9 +84,25 @@ bool make_room(Marks *marks) {
     return marks->has_room();
 }
 
-// Takes the mark over if there is room; otherwise takes the list out.
-bool put_or_take(Order *order, Mark *mark, Marks *out_full) {
+// A stream that uses an array again and again is remembered once. Among the last few only: no list is long to search.
+Mark *replace_covered(Marks *marks, Mark *mark) {
+    constexpr int32_t kLooks = 4;
+    for (int32_t i = marks->count - 1; i >= 0 && i >= marks->count - kLooks; --i) {
+        if (mark->covers(*marks->items[i])) {
+            return std::exchange(marks->items[i], mark);
+        }
+    }
+    return nullptr;
+}
+
+// Takes the mark over if there is room, or one that it covers, which is *out_covered then; otherwise takes the list
+// out.
+bool put_or_take(Order *order, Mark *mark, Mark **out_covered, Marks *out_full) {
     const Lock lock(&mutex);
+    *out_covered = replace_covered(&order->uses, mark);
+    if (*out_covered != nullptr) {
+        return true;
+    }
     if (order->uses.has_room()) {
         order->uses.append(mark);
         return true;
@@ -113,7 +129,11 @@ Status outlast(Mark *mark) {
 // put back the same way.
 Status put(Order *order, Mark *mark) {
     Marks list;
-    if (put_or_take(order, mark, &list)) {
+    Mark *covered = nullptr;
+    if (put_or_take(order, mark, &covered, &list)) {
+        if (covered != nullptr) {
+            covered->release();
+        }
         return VIA_OK;
     }
     drop_reached(&list);
@@ -176,14 +196,18 @@ void release_pending(Watch *watch) {
 }  // namespace
 
 Mark *ready_mark(Storage *storage) {
-    Order *order = storage->order.load(std::memory_order_acquire);
-    Mark *mark = order != nullptr ? retained_ready(order) : nullptr;
+    Mark *mark = last_ready_mark(storage);
     if (mark == nullptr || !mark->reached()) {
         return mark;
     }
-    replace_ready(order, nullptr, mark);
+    replace_ready(storage->order.load(std::memory_order_acquire), nullptr, mark);
     mark->release();
     return nullptr;
+}
+
+Mark *last_ready_mark(Storage *storage) {
+    Order *order = storage->order.load(std::memory_order_acquire);
+    return order != nullptr ? retained_ready(order) : nullptr;
 }
 
 Status set_ready_mark(Storage *storage, Mark *mark) {

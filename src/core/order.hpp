@@ -12,6 +12,9 @@ namespace via {
 // The mark that the content is ready at, retained for the caller; nullptr if there is none or it has been reached.
 Mark *ready_mark(Storage *storage);
 
+// The same where it may have been reached: for who goes on behind it, and need not know.
+Mark *last_ready_mark(Storage *storage);
+
 // From now on readers wait for `mark`; it is a use too, since writing is one. Retains the mark.
 VIA_NODISCARD Status set_ready_mark(Storage *storage, Mark *mark);
 

@@ -19,11 +19,17 @@ struct via_stream {
     int32_t device_id = via::cuda::kDeviceAtHand;
     CUstream handle = nullptr;       // of a foreign or owned stream
     via::cuda::ContextKey key = {};  // of a foreign or owned stream
+    uint64_t timeline = 0;           // the number of it; 0: not known
 
     bool is_counted() const { return kind == via::cuda::StreamKind::Foreign || kind == via::cuda::StreamKind::Owned; }
 };
 
 namespace via::cuda {
+
+// Every handle of a stream has a number of its own, since another one may be of a stream that has the address of a dead
+// one. The legacy stream of a context is one timeline; the per-thread ones are many.
+constexpr uint64_t kLegacyTimeline = 1;
+uint64_t new_timeline();
 
 via_stream *legacy_stream_of(int32_t device_id);
 

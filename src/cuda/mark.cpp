@@ -19,7 +19,7 @@ public:
     bool reached() override;
     VIA_NODISCARD Status wait() override;
     VIA_NODISCARD Status order(const StreamUse &stream) override;
-    CUevent event() const { return event_; }
+    VIA_NODISCARD Status record(const StreamUse &use);
 
 private:
     friend class MarkPool;
@@ -71,6 +71,8 @@ constexpr int64_t kMostIdle = 256;
 
 std::atomic<MarkPool *> pools{nullptr};
 std::mutex making;
+
+std::atomic<uint64_t> ticks{0};
 
 Status create_event(const ContextKey &key, CUevent *out_event) {
     ContextScope scope;
@@ -214,12 +216,23 @@ Status EventMark::order(const StreamUse &stream) {
     if (stream.capturing) {
         return wait();
     }
-    if (reached()) {
+    if (is_of(stream.timeline()) || reached()) {
         return VIA_OK;
     }
     ContextScope scope;
     VIA_TRY(enter_for(stream, &scope));
     VIA_TRY_CUDA(cuStreamWaitEvent(stream.handle, event_, 0));
+    return VIA_OK;
+}
+
+// Two threads may record on one stream at once: which of them came first, nobody can say then.
+Status EventMark::record(const StreamUse &use) {
+    Moment moment{.timeline = use.timeline(), .from = ticks.load(std::memory_order_acquire)};
+    ContextScope scope;
+    VIA_TRY(enter_for(use, &scope));
+    VIA_TRY_CUDA(cuEventRecord(event_, use.handle));
+    moment.to = ticks.fetch_add(1, std::memory_order_acq_rel) + 1;
+    set_moment(moment);
     return VIA_OK;
 }
 
@@ -234,9 +247,7 @@ Status record_mark(const StreamUse &use, Mark **out_mark) {
     EventMark *mark = nullptr;
     VIA_TRY(pool->take(key, &mark));
     MarkHolder holder(mark);
-    ContextScope scope;
-    VIA_TRY(enter_for(use, &scope));
-    VIA_TRY_CUDA(cuEventRecord(mark->event(), use.handle));
+    VIA_TRY(mark->record(use));
     *out_mark = holder.give();
     return VIA_OK;
 }

@@ -1,5 +1,6 @@
 #include <mutex>
 
+#include "cuda/handles.hpp"
 #include "cuda/stream_use.hpp"
 
 namespace via::cuda {
@@ -8,6 +9,7 @@ namespace {
 struct OwnStream {
     ContextKey key;
     CUstream handle;
+    uint64_t timeline;
 };
 
 OwnStream own_streams[kMostDevices][kOwnStreams];
@@ -20,7 +22,7 @@ Status make_stream(const ContextKey &key, OwnStream *stream) {
     VIA_TRY(scope.enter(key.context));
     CUstream handle = nullptr;
     VIA_TRY_CUDA(cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING));
-    *stream = {key, handle};
+    *stream = {key, handle, new_timeline()};
     return VIA_OK;
 }
 
@@ -39,7 +41,7 @@ Status own_stream(int32_t device_id, int32_t number, StreamUse *out_use) {
     if (stream.handle == nullptr || stream.key.id != key.id) [[unlikely]] {
         VIA_TRY(make_stream(key, &stream));
     }
-    *out_use = {stream.handle, key.context, key.id, device_id, false};
+    *out_use = {stream.handle, key.context, key.id, device_id, false, stream.timeline};
     return VIA_OK;
 }
 

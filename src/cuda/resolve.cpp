@@ -15,6 +15,7 @@ Status resolve_special(const via_stream &stream, int32_t device_id, StreamUse *o
     out_use->context = key.context;
     out_use->context_id = key.id;
     out_use->device_id = device;
+    out_use->timeline_number = stream.kind == StreamKind::Legacy ? kLegacyTimeline : 0;
     return VIA_OK;
 }
 
@@ -27,6 +28,7 @@ Status resolve_counted(const via_stream &stream, StreamUse *out_use) {
     out_use->context = stream.key.context;
     out_use->context_id = stream.key.id;
     out_use->device_id = stream.device_id;
+    out_use->timeline_number = stream.timeline;
     return VIA_OK;
 }
 

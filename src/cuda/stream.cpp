@@ -1,5 +1,6 @@
 #include "cuda/stream.hpp"
 
+#include <atomic>
 #include <new>
 
 #include "cuda/handles.hpp"
@@ -10,6 +11,8 @@ namespace via::cuda {
 namespace {
 
 constexpr char kStream[] = "a stream";
+
+std::atomic<uint64_t> last_timeline{kLegacyTimeline};
 
 // One special stream for each device, so that naming one allocates nothing.
 struct SpecialStreams {
@@ -31,7 +34,7 @@ constinit via_stream shared_no_sync{{}, StreamKind::NoSync};
 
 Status make_handle(StreamKind kind, int32_t device_id, CUstream handle, const ContextKey &key,
                    via_stream **out_stream) {
-    auto *stream = new (std::nothrow) via_stream{{}, kind, device_id, handle, key};
+    auto *stream = new (std::nothrow) via_stream{{}, kind, device_id, handle, key, new_timeline()};
     if (stream == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a stream's handle");
     }
@@ -56,6 +59,8 @@ Status being_captured(const char *what) {
 }
 
 }  // namespace
+
+uint64_t new_timeline() { return last_timeline.fetch_add(1, std::memory_order_relaxed) + 1; }
 
 via_stream *legacy_stream() { return &shared_legacy; }
 via_stream *per_thread_stream() { return &shared_per_thread; }

@@ -15,6 +15,9 @@ struct StreamUse {
     uint64_t context_id;
     int32_t device_id;
     bool capturing;
+    uint64_t timeline_number;  // 0: not known
+
+    Timeline timeline() const { return {timeline_number, context_id, context}; }
 };
 
 }  // namespace via

@@ -32,15 +32,18 @@ Status enqueue_peer_copy(const Transfer &transfer, const StreamUse &use) {
     return VIA_OK;
 }
 
+// Managed memory is given to the driver as a device's: called the host's, it would be waited for.
+bool is_device_address(const Side &side) { return is_device(side) || side.device_type == VIA_DEVICE_CUDA_MANAGED; }
+
 Status enqueue_driver_copy(const Transfer &transfer, const StreamUse &use) {
     const auto nbytes = static_cast<size_t>(transfer.nbytes);
     const CUdeviceptr dst = number_of(transfer.dst);
     const CUdeviceptr src = number_of(transfer.src);
-    if (is_device(transfer.dst_side) && is_device(transfer.src_side)) {
+    if (is_device_address(transfer.dst_side) && is_device_address(transfer.src_side)) {
         VIA_TRY_CUDA(cuMemcpyDtoDAsync(dst, src, nbytes, use.handle));
-    } else if (is_device(transfer.dst_side)) {
+    } else if (is_device_address(transfer.dst_side)) {
         VIA_TRY_CUDA(cuMemcpyHtoDAsync(dst, transfer.src, nbytes, use.handle));
-    } else if (is_device(transfer.src_side)) {
+    } else if (is_device_address(transfer.src_side)) {
         VIA_TRY_CUDA(cuMemcpyDtoHAsync(transfer.dst, src, nbytes, use.handle));
     } else {
         VIA_TRY_CUDA(cuMemcpyAsync(dst, src, nbytes, use.handle));
@@ -73,6 +76,29 @@ Status make_ready(const Transfer &transfer, Way way, const StreamUse &use) {
     }
     VIA_TRY(check_reach(transfer, use));
     return load_kernels(use);
+}
+
+// The driver's own synchronous calls, which follow the legacy stream. Other pairs than these two may be on their way
+// still when such a call returns: those of two blocks of device memory, and of pageable memory towards a device.
+bool can_be_one_call(const Transfer &transfer, Way way) {
+    if (way != Way::Driver) {
+        return false;
+    }
+    return is_device(transfer.src_side) ? is_pageable(transfer.dst_side) || is_pinned(transfer.dst_side)
+                                        : is_device(transfer.dst_side) && is_pinned(transfer.src_side);
+}
+
+Status copy_in_one_call(const Transfer &transfer, const StreamUse &legacy) {
+    const RelaxedCapture relaxed;
+    ContextScope scope;
+    VIA_TRY(enter_for(legacy, &scope));
+    const auto nbytes = static_cast<size_t>(transfer.nbytes);
+    if (is_device(transfer.src_side)) {
+        VIA_TRY_CUDA(cuMemcpyDtoH(transfer.dst, number_of(transfer.src), nbytes));
+    } else {
+        VIA_TRY_CUDA(cuMemcpyHtoD(number_of(transfer.dst), transfer.src, nbytes));
+    }
+    return VIA_OK;
 }
 
 Status order_behind_arrays(const Transfer &transfer, const StreamUse &use) {
@@ -181,8 +207,10 @@ Status transfer_now(const Transfer &transfer) {
         VIA_TRY(order_behind_other_device(transfer, use));
     }
     VIA_TRY(order_behind_arrays(transfer, use));
+    if (can_be_one_call(transfer, way)) {
+        return copy_in_one_call(transfer, use);
+    }
     VIA_TRY(enqueue(transfer, way, use));
-    // What the driver calls a synchronous copy may return before the bytes have arrived, but for page-locked memory.
     return wait_for_stream(use);
 }
 

@@ -145,6 +145,43 @@ void a_stream_is_ordered_only_behind_what_is_still_to_come(void **) {
     assert_int_equal(fake(fake_call_count)("cuStreamWaitEvent"), before);
 }
 
+bool is_asked_about(const StreamUse &of, const StreamUse &behind) {
+    const MarkHolder mark(recorded(of));
+    const int64_t before = fake(fake_call_count)(nullptr);
+    assert_int_equal(mark.get()->order(behind), VIA_OK);
+    return fake(fake_call_count)(nullptr) != before;
+}
+
+void a_stream_is_behind_its_own_work_without_a_word(void **) {
+    need_stand_in();
+    const StreamUse use = own(0);
+    hold(use.handle);
+    assert_false(is_asked_about(use, use));
+    assert_true(is_asked_about(use, own(1)));
+    let_go(use.handle);
+    enter_primary();
+    assert_false(is_asked_about(resolved(nullptr), resolved(via::cuda::legacy_stream_of(0))));
+    // Each thread has one of its own; two handles may be of two streams, one of which is dead.
+    assert_true(is_asked_about(resolved(via::cuda::per_thread_stream()), resolved(via::cuda::per_thread_stream())));
+    CUstream native = new_stream();
+    via_stream *streams[2] = {};
+    for (via_stream *&stream : streams) {
+        assert_int_equal(via::cuda::wrap_stream(native, 0, &stream), VIA_OK);
+    }
+    assert_false(is_asked_about(resolved(streams[0]), resolved(streams[0])));
+    assert_true(is_asked_about(resolved(streams[0]), resolved(streams[1])));
+    const MarkHolder first(recorded(resolved(streams[0])));
+    const MarkHolder second(recorded(resolved(streams[0])));
+    const MarkHolder third(recorded(resolved(streams[1])));
+    assert_true(second.get()->covers(*first.get()));
+    assert_false(first.get()->covers(*second.get()));
+    assert_false(third.get()->covers(*first.get()));
+    for (via_stream *stream : streams) {
+        via::cuda::release_stream(stream);
+    }
+    (void)driver().cuStreamDestroy(native);
+}
+
 void marks_of_a_destroyed_context_are_reached(void **) {
     need_stand_in();
     enter_primary();
@@ -298,6 +335,7 @@ int main() {
         cmocka_unit_test(a_mark_that_nobody_owns_is_used_again),
         cmocka_unit_test(a_mark_used_again_stands_for_the_new_point_alone),
         cmocka_unit_test(a_stream_is_ordered_only_behind_what_is_still_to_come),
+        cmocka_unit_test(a_stream_is_behind_its_own_work_without_a_word),
         cmocka_unit_test(marks_of_a_destroyed_context_are_reached),
         cmocka_unit_test(nothing_is_asked_of_the_driver_inside_its_callbacks),
         cmocka_unit_test(own_streams_are_made_once_and_are_several),

@@ -71,6 +71,7 @@ public:
         return VIA_OK;
     }
     void reach() { reached_.store(true); }
+    using via::Mark::set_moment;
 
     static inline std::atomic<int32_t> alive{0};
     // As in a callback of the driver.

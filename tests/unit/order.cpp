@@ -240,6 +240,65 @@ void many_marks_at_once_are_all_kept(void **) {
     assert_true(eventually([] { return released == 1; }));
 }
 
+FakeMark *mark_at(uint64_t stream, uint64_t from, uint64_t to) {
+    auto *mark = new FakeMark;
+    mark->set_moment({.timeline = {stream, 1, nullptr}, .from = from, .to = to});
+    return mark;
+}
+
+void a_stream_that_uses_an_array_again_and_again_is_remembered_once(void **) {
+    via_array *array = make_array();
+    FakeMark *last[2] = {};
+    for (uint64_t i = 1; i <= 1000; ++i) {
+        for (uint64_t stream = 0; stream < 2; ++stream) {
+            FakeMark *mark = mark_at(stream + 1, 2 * i, 2 * i + 1);
+            i % 3 == 0 ? write(array, mark) : use(array, mark);
+            if (last[stream] != nullptr) {
+                assert_int_equal(last[stream]->asked.load(), 0);
+                last[stream]->release();
+            }
+            last[stream] = mark;
+        }
+        assert_in_range(FakeMark::alive.load(), 1, 4);
+    }
+    via::release_array(array);
+    for (FakeMark *mark : last) {
+        assert_int_equal(released, 0);
+        mark->reach();
+        mark->release();
+    }
+    assert_true(eventually([] { return released == 1; }));
+}
+
+void marks_are_kept_beside_one_another_unless_one_is_known_to_be_the_later(void **) {
+    const struct {
+        uint64_t stream;
+        uint64_t from;
+        uint64_t to;
+    } others[] = {
+        {2, 7, 8},  // of another stream
+        {1, 4, 6},  // recorded meanwhile
+        {1, 1, 2},  // recorded before
+        {0, 7, 8},  // nobody knows of which stream
+    };
+    for (const auto &other : others) {
+        released = 0;
+        via_array *array = make_array();
+        FakeMark *mark = mark_at(1, 3, 5);
+        FakeMark *second = mark_at(other.stream, other.from, other.to);
+        use(array, mark);
+        use(array, second);
+        via::release_array(array);
+        second->reach();
+        sleep_ms(5);
+        assert_int_equal(released, 0);
+        mark->reach();
+        assert_true(eventually([] { return released == 1; }));
+        mark->release();
+        second->release();
+    }
+}
+
 void many_threads_may_use_write_and_read_one_array(void **) {
     for (int32_t round = 0; round < 10; ++round) {
         begin(nullptr);
@@ -410,6 +469,8 @@ int main() {
         ORDER_TEST(a_release_where_marks_cannot_be_asked_is_left_to_another_thread),
         ORDER_TEST(an_array_used_for_ever_does_not_grow),
         ORDER_TEST(many_marks_at_once_are_all_kept),
+        ORDER_TEST(a_stream_that_uses_an_array_again_and_again_is_remembered_once),
+        ORDER_TEST(marks_are_kept_beside_one_another_unless_one_is_known_to_be_the_later),
         ORDER_TEST(many_threads_may_use_write_and_read_one_array),
         ORDER_TEST(no_release_comes_before_the_last_mark),
         ORDER_TEST(a_release_may_release_another_array),
