@@ -77,14 +77,38 @@ ContextState state_of(const ContextKey &key) {
     return key.id != 0 && context_id(key.context) == key.id ? ContextState::Alive : ContextState::Gone;
 }
 
+namespace {
+
+// The device of the context that the thread had as its current one when it last asked. Initial-exec for the same reason
+// as current_thread_state.
+struct LastAsked {
+    ContextKey key;
+    int32_t device_id;
+};
+__thread LastAsked last_asked __attribute__((tls_model("initial-exec"))) = {};
+
+Status find_current(int32_t device_id, ContextKey *out_key) {
+    *out_key = {};
+    VIA_TRY_CUDA(cuCtxGetCurrent(&out_key->context));
+    if (out_key->context == nullptr) {
+        return VIA_OK;
+    }
+    out_key->id = context_id(out_key->context);
+    if (!(last_asked.key == *out_key) || driver().cuCtxGetId == nullptr) [[unlikely]] {
+        last_asked = {*out_key, current_device()};
+    }
+    if (last_asked.device_id != device_id) {
+        *out_key = {};
+    }
+    return VIA_OK;
+}
+
+}  // namespace
+
 Status context_at_hand(int32_t device_id, ContextKey *out_key) {
-    if (current_device() == device_id) {
-        CUcontext current = nullptr;
-        VIA_TRY_CUDA(cuCtxGetCurrent(&current));
-        *out_key = {current, context_id(current)};
-        if (out_key->id != 0) [[likely]] {
-            return VIA_OK;
-        }
+    VIA_TRY(find_current(device_id, out_key));
+    if (out_key->id != 0) [[likely]] {
+        return VIA_OK;
     }
     VIA_TRY(primary_context(device_id, &out_key->context));
     out_key->id = context_id(out_key->context);

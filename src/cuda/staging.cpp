@@ -1,6 +1,7 @@
 #include "cuda/staging.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 
 #include "core/no_cancellation.hpp"
@@ -51,6 +52,21 @@ Status acquire_ring(int32_t device_id, RingHolder *ring) {
     return Ring::acquire(device_id, {context, context_id(context)}, ring->out());
 }
 
+// Making the ring takes longer than any small copy wins by it: those go to the driver until together they would have
+// won as much. A large copy makes it at once.
+constexpr int64_t kMakesRing = int64_t{8} << 20;
+constexpr int64_t kMakeRingTogether = int64_t{32} << 20;
+std::atomic<int64_t> bytes_without_ring[kMostDevices];
+
+bool is_worth_a_ring(int64_t nbytes, int32_t device_id) {
+    std::atomic<int64_t> &together = bytes_without_ring[device_id];
+    if (together.load(std::memory_order_relaxed) >= kMakeRingTogether) [[likely]] {
+        return true;
+    }
+    const int64_t counted = nbytes >= kMakesRing ? kMakeRingTogether : nbytes;
+    return together.fetch_add(counted, std::memory_order_relaxed) + counted >= kMakeRingTogether;
+}
+
 // Where it cannot be had the driver serves, so what went wrong is nobody's error.
 bool has_ring(int32_t device_id) {
     const CallbackScope scope;
@@ -64,7 +80,7 @@ bool has_ring(int32_t device_id) {
 bool is_staged(Direction direction, int64_t nbytes, int32_t device_id, const void *host) {
     const bool pays = nbytes >= crossover(direction, device_id) || (direction == Direction::ToHost && host != nullptr &&
                                                                     nbytes >= kNewPagesFrom && looks_new(host, nbytes));
-    return pays && has_ring(device_id);
+    return pays && is_worth_a_ring(nbytes, device_id) && has_ring(device_id);
 }
 
 Status run_staged(const StagedCopy &copy, Mark **out_mark) {
@@ -92,7 +108,9 @@ Status prepare_ring(int32_t device_id) {
     }
     const RelaxedCapture relaxed;
     RingHolder ring;
-    return acquire_ring(device_id, &ring);
+    VIA_TRY(acquire_ring(device_id, &ring));
+    bytes_without_ring[device_id].store(kMakeRingTogether, std::memory_order_relaxed);
+    return VIA_OK;
 }
 
 int64_t ring_bytes(int32_t, int64_t capacity, char *out_why) {

@@ -19,7 +19,8 @@ struct StagedCopy {
     via_task *task;  // for progress and cancellation; may be nullptr
 };
 
-// Whether the ring serves such a copy better than the driver itself; false also where there is no ring to be had.
+// Whether the ring serves such a copy better than the driver itself; false also where there is no ring to be had, or it
+// is still to be made and smaller copies have not asked for it often enough.
 // `host`, if given, is where a copy to the host goes: pages that are not there yet make staging pay much earlier.
 bool is_staged(Direction direction, int64_t nbytes, int32_t device_id, const void *host = nullptr);
 

@@ -78,26 +78,36 @@ Status make_ready(const Transfer &transfer, Way way, const StreamUse &use) {
     return load_kernels(use);
 }
 
-// The driver's own synchronous calls, which follow the legacy stream. Other pairs than these two may be on their way
-// still when such a call returns: those of two blocks of device memory, and of pageable memory towards a device.
-bool can_be_one_call(const Transfer &transfer, Way way) {
-    if (way != Way::Driver) {
-        return false;
+// Whether the driver's own synchronous call ends with the bytes in their place: not so towards a device from pageable
+// memory, and between two blocks of device memory.
+bool arrives_with_call(const Transfer &transfer) {
+    if (is_device(transfer.src_side)) {
+        return is_pinned(transfer.dst_side) || is_pageable(transfer.dst_side);
     }
-    return is_device(transfer.src_side) ? is_pageable(transfer.dst_side) || is_pinned(transfer.dst_side)
-                                        : is_device(transfer.dst_side) && is_pinned(transfer.src_side);
+    return is_device(transfer.dst_side) && is_pinned(transfer.src_side);
 }
 
-Status copy_in_one_call(const Transfer &transfer, const StreamUse &legacy) {
-    const RelaxedCapture relaxed;
-    ContextScope scope;
-    VIA_TRY(enter_for(legacy, &scope));
+Status copy_in_one_call(const Transfer &transfer) {
     const auto nbytes = static_cast<size_t>(transfer.nbytes);
     if (is_device(transfer.src_side)) {
         VIA_TRY_CUDA(cuMemcpyDtoH(transfer.dst, number_of(transfer.src), nbytes));
     } else {
         VIA_TRY_CUDA(cuMemcpyHtoD(number_of(transfer.dst), transfer.src, nbytes));
     }
+    return VIA_OK;
+}
+
+// Behind the legacy stream. One call is the quickest, but while it waits for the stream's work it keeps other threads
+// out of the driver.
+Status copy_by_driver(const Transfer &transfer, const StreamUse &legacy) {
+    const RelaxedCapture relaxed;
+    ContextScope scope;
+    VIA_TRY(enter_for(legacy, &scope));
+    if (arrives_with_call(transfer) && driver().cuStreamQuery(legacy.handle) == CUDA_SUCCESS) {
+        return copy_in_one_call(transfer);
+    }
+    VIA_TRY(enqueue_driver_copy(transfer, legacy));
+    VIA_TRY_CUDA(cuStreamSynchronize(legacy.handle));
     return VIA_OK;
 }
 
@@ -207,8 +217,8 @@ Status transfer_now(const Transfer &transfer) {
         VIA_TRY(order_behind_other_device(transfer, use));
     }
     VIA_TRY(order_behind_arrays(transfer, use));
-    if (can_be_one_call(transfer, way)) {
-        return copy_in_one_call(transfer, use);
+    if (way == Way::Driver) {
+        return copy_by_driver(transfer, use);
     }
     VIA_TRY(enqueue(transfer, way, use));
     return wait_for_stream(use);

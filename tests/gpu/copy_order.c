@@ -196,8 +196,8 @@ static void small_copies_make_the_calls_they_need_and_no_more(void **state) {
         int32_t waits;
         int32_t calls;
     } expected[] = {
-        {DEVICE, PINNED, "cuMemcpyHtoD", 0, 9},       {PINNED, DEVICE, "cuMemcpyDtoH", 0, 9},
-        {DEVICE, DEVICE, "cuMemcpyDtoDAsync", 1, 11}, {DEVICE, PAGEABLE, "cuMemcpyHtoDAsync", 1, 11},
+        {DEVICE, PINNED, "cuMemcpyHtoD", 0, 9},      {PINNED, DEVICE, "cuMemcpyDtoH", 0, 9},
+        {DEVICE, DEVICE, "cuMemcpyDtoDAsync", 1, 9}, {DEVICE, PAGEABLE, "cuMemcpyHtoDAsync", 1, 9},
         {PAGEABLE, DEVICE, "cuMemcpyDtoH", 0, 9},
     };
     for (int32_t i = 0; i < LENGTH(expected); ++i) {

@@ -34,7 +34,7 @@ void one_thread_leaves_copies_to_the_driver(void **) {
 
 void a_fast_or_unknown_link_is_staged_early_and_a_slow_one_later(void **) {
     assert_int_equal(shipped_crossovers(64, 8).to_device, 512 * kKiB);
-    assert_int_equal(shipped_crossovers(0, 8).to_host, 512 * kKiB);
+    assert_int_equal(shipped_crossovers(0, 8).to_host, 128 * kKiB);
     assert_true(shipped_crossovers(15.75, 8).to_device > 512 * kKiB);
 }
 
