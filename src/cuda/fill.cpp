@@ -103,7 +103,7 @@ Status send_elements(const Work &work, int64_t rows, const StreamUse &use) {
     }
     const CUresult result = driver().cuMemcpyHtoDAsync(work.dst, block.get(), bytes, work.stream);
     VIA_TRY(check_driver(result, "cuMemcpyHtoDAsync"));
-    return reads_pageable_later(use.device_id) ? wait_for_stream(use) : VIA_OK;
+    return uses_pageable_later(use.device_id) ? wait_for_stream(use) : VIA_OK;
 }
 
 Status double_up(const Work &work, int64_t rows) {

@@ -97,13 +97,34 @@ Status copy_in_one_call(const Transfer &transfer) {
     return VIA_OK;
 }
 
-// Behind the legacy stream. One call is the quickest, but while it waits for the stream's work it keeps other threads
-// out of the driver.
+Status await_work(const StreamUse &use) {
+    if (is_idle(use)) {
+        return VIA_OK;
+    }
+    MarkHolder mark;
+    VIA_TRY(record_mark(use, mark.out()));
+    return mark.get()->wait();
+}
+
+// Where the driver waits for the stream's work inside the call, it keeps other threads out of the driver meanwhile, one
+// of which may be what the work waits for.
+bool waits_inside(const Transfer &transfer) {
+    constexpr int64_t kReadAtOnce = int64_t{1} << 20;
+    return is_pageable(transfer.dst_side) || (is_pageable(transfer.src_side) && transfer.nbytes > kReadAtOnce);
+}
+
+// Behind the legacy stream.
 Status copy_by_driver(const Transfer &transfer, const StreamUse &legacy) {
     const RelaxedCapture relaxed;
     ContextScope scope;
     VIA_TRY(enter_for(legacy, &scope));
-    if (arrives_with_call(transfer) && driver().cuStreamQuery(legacy.handle) == CUDA_SUCCESS) {
+    const bool one_call = arrives_with_call(transfer);
+    bool idle = (one_call || waits_inside(transfer)) && driver().cuStreamQuery(legacy.handle) == CUDA_SUCCESS;
+    if (!idle && waits_inside(transfer)) {
+        VIA_TRY(await_work(legacy));
+        idle = true;
+    }
+    if (idle && one_call) {
         return copy_in_one_call(transfer);
     }
     VIA_TRY(enqueue_driver_copy(transfer, legacy));
@@ -132,15 +153,6 @@ Status order_behind_other_device(const Transfer &transfer, const StreamUse &use)
     return mark.get()->order(use);
 }
 
-Status await_work(const StreamUse &use) {
-    if (is_idle(use)) {
-        return VIA_OK;
-    }
-    MarkHolder mark;
-    VIA_TRY(record_mark(use, mark.out()));
-    return mark.get()->wait();
-}
-
 // Slots are taken only once nothing is left to wait for.
 Status run_staged_behind(const Transfer &transfer, const StreamUse &use, Mark **out_mark) {
     VIA_TRY(await_work(use));
@@ -156,11 +168,8 @@ Status note_arrays(const Transfer &transfer, const StreamUse &use) {
 }
 
 // After a copy that has been given to the stream: pageable memory is the caller's again on return.
-Status finish_pageable(const Transfer &transfer, const StreamUse &use) {
-    if (is_pageable(transfer.dst_side) || (is_pageable(transfer.src_side) && reads_pageable_later(use.device_id))) {
-        return wait_for_stream(use);
-    }
-    return VIA_OK;
+Status finish_pageable(const StreamUse &use) {
+    return uses_pageable_later(use.device_id) ? wait_for_stream(use) : VIA_OK;
 }
 
 Status staged_now(const Transfer &transfer, const StreamUse &use) {
@@ -237,9 +246,12 @@ Status transfer_on(const Transfer &transfer, via_stream *stream) {
     }
     VIA_TRY(make_ready(transfer, way, use));
     VIA_TRY(order_behind_arrays(transfer, use));
+    if (waits_inside(transfer)) {
+        VIA_TRY(await_work(use));
+    }
     VIA_TRY(enqueue(transfer, way, use));
     if (has_pageable(transfer)) {
-        VIA_TRY(finish_pageable(transfer, use));
+        VIA_TRY(finish_pageable(use));
     }
     return is_pageable(transfer.dst_side) ? VIA_OK : note_arrays(transfer, use);
 }

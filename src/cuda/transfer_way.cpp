@@ -133,7 +133,7 @@ Status find_raw_sides(Transfer *transfer) {
     return VIA_OK;
 }
 
-bool reads_pageable_later(int32_t device_id) {
+bool uses_pageable_later(int32_t device_id) {
     int reads = 0;
     const CUresult result = driver().cuDeviceGetAttribute(
         &reads, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device_id);

@@ -25,8 +25,8 @@ inline bool has_device(const Transfer &transfer) {
 }
 
 // Where a device walks the host's own page tables, the driver's copies need no staging of pageable memory, and so do
-// not promise to have read it when they return.
-bool reads_pageable_later(int32_t device_id);
+// not promise to be done with it when they return.
+bool uses_pageable_later(int32_t device_id);
 
 Way choose_way(const Transfer &transfer);
 

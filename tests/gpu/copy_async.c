@@ -255,7 +255,7 @@ static void small_copies_make_the_calls_they_need_and_no_more(void **state) {
     } expected[] = {
         {DEVICE, PINNED, "cuMemcpyHtoDAsync", 1, 4},   {PINNED, DEVICE, "cuMemcpyDtoHAsync", 1, 4},
         {DEVICE, DEVICE, "cuMemcpyDtoDAsync", 1, 4},   {DEVICE, REGISTERED, "cuMemcpyHtoDAsync", 1, 5},
-        {PAGEABLE, DEVICE, "cuMemcpyDtoHAsync", 0, 7},
+        {PAGEABLE, DEVICE, "cuMemcpyDtoHAsync", 0, 8},
     };
     CUstream native = new_stream();
     via_stream *stream = wrap_native(native, 0);
