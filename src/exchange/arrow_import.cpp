@@ -3,12 +3,12 @@
 #include <new>
 
 #include "core/checked.hpp"
+#include "cuda/device.hpp"
 #include "cuda/place.hpp"
 #include "exchange/arrow.hpp"
 #include "exchange/arrow_event.hpp"
 #include "exchange/arrow_format.hpp"
 #include "exchange/consumer.hpp"
-#include "exchange/target.hpp"
 
 namespace via {
 namespace {
@@ -161,7 +161,7 @@ Status read_device(const ArrowDeviceArray &column, ArraySpec *out_spec) {
         }
         out_spec->device_id = static_cast<int32_t>(id);
     }
-    return check_memory_device("column.", out_spec->device_type, out_spec->device_id);
+    return cuda::check_any_device("column.", out_spec->device_type, out_spec->device_id);
 }
 
 Status read_column(const ArrowSchema &schema, const ArrowDeviceArray &column, via_stream *stream, Layout *shape,

@@ -1,4 +1,5 @@
 #include "core/checked.hpp"
+#include "cuda/device.hpp"
 #include "cuda/place.hpp"
 #include "exchange/consumer.hpp"
 #include "exchange/dlpack.hpp"
@@ -28,7 +29,7 @@ Status check_header(const DLManagedTensorVersioned &tensor) {
 Status read_device(const DLDevice &given, int32_t *out_type, int32_t *out_id) {
     *out_type = static_cast<int32_t>(given.device_type);
     *out_id = *out_type != VIA_DEVICE_CUDA && given.device_id > 0 ? 0 : given.device_id;
-    return check_memory_device("tensor.device.", *out_type, *out_id);
+    return cuda::check_any_device("tensor.device.", *out_type, *out_id);
 }
 
 Status read_dtype(const DLDataType &given, int32_t *out_dtype) {

@@ -27,11 +27,6 @@ Status check_target(const via_dlpack_options &options) {
 
 }  // namespace
 
-Status check_memory_device(const char *argument, int32_t device_type, int32_t device_id) {
-    return is_cuda_memory(device_type) ? cuda::check_device(argument, device_type, device_id)
-                                       : check_host_device(argument, device_type, device_id);
-}
-
 Status find_lending(const via_dlpack_options &options, int32_t device_type, int32_t device_id, Lending *out_lending) {
     const int32_t type = options.target_device_type;
     *out_lending = {options.copy == VIA_COPY_ALWAYS, device_type, device_id};

@@ -7,10 +7,6 @@
 
 namespace via {
 
-// VIA_OK for host memory of id 0 and for CUDA memory of a device that can be used. `argument` is whose it is: "" for
-// the function's own arguments, else a prefix such as "tensor.".
-VIA_NODISCARD Status check_memory_device(const char *argument, int32_t device_type, int32_t device_id);
-
 // How memory goes from one side to the other.
 struct Lending {
     bool by_copy;

@@ -16,6 +16,8 @@ def test_the_first_program_on_a_gpu_runs() -> None:
     if not cupy.is_available():
         pytest.skip("CuPy finds no device")
     (program,) = re.findall(r"^```python gpu\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-    done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout
     assert "allocation" in done.stdout, done.stdout
