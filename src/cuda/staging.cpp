@@ -67,20 +67,22 @@ bool is_worth_a_ring(int64_t nbytes, int32_t device_id) {
     return together.fetch_add(counted, std::memory_order_relaxed) + counted >= kMakeRingTogether;
 }
 
-// Where it cannot be had the driver serves, so what went wrong is nobody's error.
-bool has_ring(int32_t device_id) {
+}  // namespace
+
+bool is_staged(Direction direction, int64_t nbytes, int32_t device_id, const void *host) {
+    return nbytes >= crossover(direction, device_id) ||
+           (direction == Direction::ToHost && host != nullptr && nbytes >= kNewPagesFrom && looks_new(host, nbytes));
+}
+
+// What went wrong is nobody's error.
+bool has_ring(int64_t nbytes, int32_t device_id) {
+    if (!is_worth_a_ring(nbytes, device_id)) {
+        return false;
+    }
     const CallbackScope scope;
     const RelaxedCapture relaxed;
     RingHolder ring;
     return acquire_ring(device_id, &ring) == VIA_OK;
-}
-
-}  // namespace
-
-bool is_staged(Direction direction, int64_t nbytes, int32_t device_id, const void *host) {
-    const bool pays = nbytes >= crossover(direction, device_id) || (direction == Direction::ToHost && host != nullptr &&
-                                                                    nbytes >= kNewPagesFrom && looks_new(host, nbytes));
-    return pays && is_worth_a_ring(nbytes, device_id) && has_ring(device_id);
 }
 
 Status run_staged(const StagedCopy &copy, Mark **out_mark) {

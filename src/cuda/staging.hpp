@@ -19,10 +19,13 @@ struct StagedCopy {
     via_task *task;  // for progress and cancellation; may be nullptr
 };
 
-// Whether the ring serves such a copy better than the driver itself; false also where there is no ring to be had, or it
-// is still to be made and smaller copies have not asked for it often enough.
-// `host`, if given, is where a copy to the host goes: pages that are not there yet make staging pay much earlier.
+// Whether a ring serves such a copy better than the driver itself; makes none. `host`, if given, is where a copy to the
+// host goes: pages that are not there yet make staging pay much earlier.
 bool is_staged(Direction direction, int64_t nbytes, int32_t device_id, const void *host = nullptr);
+
+// Makes the ring of a device for such a copy, if there is none yet; false where it cannot be had, or where smaller copies
+// have not asked for it often enough, so that the driver serves.
+bool has_ring(int64_t nbytes, int32_t device_id);
 
 // Does the copy. Everything it has to wait for must have been reached: slots are held only for as long as a memcpy and
 // a copy of the device take. Towards the host: the bytes have arrived on return. Towards the device: the source has

@@ -204,6 +204,12 @@ Status capture(const Transfer &transfer, const StreamUse &use) {
     return enqueue(transfer, way, use);
 }
 
+// The ring is made for the first copy that is better off with it; where it cannot be had, the driver serves.
+Way find_way(const Transfer &transfer) {
+    const Way way = choose_way(transfer);
+    return way == Way::Staged && !has_ring(transfer.nbytes, device_of_transfer(transfer)) ? Way::Driver : way;
+}
+
 constexpr char kCopy[] = "a copy of CUDA's memory or on a stream";
 
 // Tasks of different directions do not wait for one another.
@@ -217,7 +223,7 @@ Status transfer_now(const Transfer &transfer) {
     VIA_TRY(need_driver(kCopy));
     StreamUse use;
     VIA_TRY(resolve(nullptr, device_of_transfer(transfer), &use));
-    const Way way = choose_way(transfer);
+    const Way way = find_way(transfer);
     if (way == Way::Staged) {
         return staged_now(transfer, use);
     }
@@ -240,7 +246,7 @@ Status transfer_on(const Transfer &transfer, via_stream *stream) {
     if (use.capturing) [[unlikely]] {
         return capture(transfer, use);
     }
-    const Way way = choose_way(transfer);
+    const Way way = find_way(transfer);
     if (way == Way::Staged) {
         return staged_on(transfer, use);
     }
@@ -260,7 +266,7 @@ bool is_immediate(const Transfer &transfer) { return has_device(transfer) && !ha
 
 Status transfer_for_task(const Transfer &transfer, via_task *task, Mark **out_mark) {
     VIA_TRY(need_driver(kCopy));
-    const Way way = choose_way(transfer);
+    const Way way = find_way(transfer);
     if (way == Way::Staged) {
         return run_staged(staged_copy(transfer, task), out_mark);
     }

@@ -102,6 +102,11 @@ void describe_staged(const Transfer &transfer, int64_t capacity, char *out_text)
     print(capacity, out_text, "staged, %s to %s, %s", name_of(transfer.src_side), name_of(transfer.dst_side), ring);
 }
 
+bool may_have_ring(const Transfer &transfer) {
+    char why[160];
+    return ring_bytes(device_of_transfer(transfer), sizeof why, why) > 0;
+}
+
 void describe_kernel_copy(const Transfer &transfer, int64_t capacity, char *out_text) {
     constexpr int64_t kRoom = 160;
     char kernel[kRoom] = "";
@@ -202,7 +207,8 @@ StagedCopy staged_copy(const Transfer &transfer, via_task *task) {
 }
 
 void describe_transfer(const Transfer &transfer, int64_t capacity, char *out_text) {
-    switch (choose_way(transfer)) {
+    const Way way = choose_way(transfer);
+    switch (way == Way::Staged && !may_have_ring(transfer) ? Way::Driver : way) {
         case Way::Driver:
             return print(capacity, out_text, "driver copy, %s to %s", name_of(transfer.src_side),
                          name_of(transfer.dst_side));

@@ -28,6 +28,7 @@ inline bool has_device(const Transfer &transfer) {
 // not promise to be done with it when they return.
 bool uses_pageable_later(int32_t device_id);
 
+// Makes nothing: whether there is a ring for Way::Staged is asked when it is needed.
 Way choose_way(const Transfer &transfer);
 
 // For Way::Staged.

@@ -40,6 +40,34 @@ static void the_page_locked_memory_is_counted_and_announced(void **state) {
     assert_in_range(stats.staged_bytes, properties.staging_bytes, device_count() * properties.staging_bytes);
 }
 
+static void explain_to_the_device(CUdeviceptr to, const char *from, const char *words) {
+    via_array *dst = wrap_device(to, large, NULL);
+    via_array *src = wrap_bytes(from, large, VIA_DEVICE_CPU, 0, NULL);
+    char text[512];
+    int64_t length = 0;
+    ok(via_copy_explain(dst, src, sizeof text, text, &length));
+    assert_true(holds_words(text, words));
+    via_array_release(dst);
+    via_array_release(src);
+}
+
+static void explain_before_any_copy(void) {
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    const CUdeviceptr device = device_memory(large);
+    char *host = pageable_memory(large);
+    explain_to_the_device(device, host, "staged, pageable memory to device|workers|slots");
+    assert_int_equal(stats_now().staged_bytes, 0);
+    fill_pattern(host, large, 1);
+    copy_in(device, host, large);
+    assert_true(stats_now().staged_bytes > 0);
+    explain_to_the_device(device, host, "staged, pageable memory to device|workers|slots");
+}
+
+static void explaining_page_locks_nothing(void **state) {
+    (void)state;
+    run_apart(explain_before_any_copy, (const char *const[]){"VIADUCT_NUM_THREADS=2", NULL}); /* one stages nothing */
+}
+
 typedef struct worker {
     pthread_t thread;
     CUdeviceptr device;
@@ -116,6 +144,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(a_large_copy_goes_there_and_back),
         GPU_TEST(the_page_locked_memory_is_counted_and_announced),
+        GPU_TEST(explaining_page_locks_nothing),
         GPU_TEST(threads_that_copy_at_once_do_not_mix_their_bytes),
         GPU_TEST(one_thread_is_enough),
         GPU_TEST(a_calibration_is_saved_and_restored),
