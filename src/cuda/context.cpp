@@ -125,8 +125,7 @@ Status device_of_context(CUcontext context, int32_t *out_device_id) {
 }
 
 Status ContextScope::enter(CUcontext context) {
-    CUcontext current = nullptr;
-    if (driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context) [[likely]] {
+    if (driver().cuCtxGetCurrent(&before_) == CUDA_SUCCESS && before_ == context) [[likely]] {
         return VIA_OK;
     }
     VIA_TRY_CUDA(cuCtxPushCurrent(context));
@@ -134,10 +133,14 @@ Status ContextScope::enter(CUcontext context) {
     return VIA_OK;
 }
 
+// Where the context cannot be popped, the one before it takes its place: nothing of the caller's may go to another
+// context than it thinks.
 void ContextScope::leave() {
     if (pushed_) {
         CUcontext popped = nullptr;
-        (void)driver().cuCtxPopCurrent(&popped);
+        if (driver().cuCtxPopCurrent(&popped) != CUDA_SUCCESS) [[unlikely]] {
+            (void)driver().cuCtxSetCurrent(before_);
+        }
         pushed_ = false;
     }
 }

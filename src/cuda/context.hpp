@@ -64,6 +64,7 @@ public:
 
 private:
     bool pushed_ = false;
+    CUcontext before_ = nullptr;
 };
 
 }  // namespace via::cuda

@@ -208,6 +208,27 @@ static void reset_primary(void) {
     cu_ok(cu(cuCtxSetCurrent)(again));
 }
 
+/* What the caller does next would otherwise go to a context of the library's choosing. */
+static void a_context_that_cannot_be_popped_is_not_left_current(void **state) {
+    (void)state;
+    steer();
+    need_two_devices();
+    CUcontext callers[] = {NULL, primary(0)};
+    for (int32_t i = 0; i < LENGTH(callers); ++i) {
+        via_stream *stream = NULL;
+        CUcontext after = primary(1);
+        cu_ok(cu(cuCtxSetCurrent)(callers[i]));
+        const int64_t before = fake(fake_faults_injected)();
+        fake(fake_fail_at)("cuCtxPopCurrent", 1, CUDA_ERROR_UNKNOWN);
+        ok(via_stream_create(1, &stream));
+        fake(fake_clear_faults)();
+        assert_int_equal(fake(fake_faults_injected)() - before, 1);
+        cu_ok(cu(cuCtxGetCurrent)(&after));
+        assert_ptr_equal(after, callers[i]);
+        via_stream_release(stream);
+    }
+}
+
 /* The primary context keeps its handle over a reset, so that only its number tells. */
 static void a_reset(void) {
     assert_true(driver_is_there());
@@ -314,6 +335,7 @@ int main(void) {
         GPU_TEST(a_release_does_not_wait_for_a_context_that_is_gone),
         GPU_TEST(a_dead_current_context_gives_way_to_the_primary_one),
         GPU_TEST(a_thread_needs_no_context_of_its_own),
+        GPU_TEST(a_context_that_cannot_be_popped_is_not_left_current),
         GPU_TEST(streams_and_marks_survive_a_reset_of_the_primary_context),
         GPU_TEST(a_fault_of_the_device_is_told_and_lets_go),
     };

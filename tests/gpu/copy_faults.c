@@ -66,8 +66,9 @@ static void fail_at_every_call(place dst, place src, int64_t count, attempt_func
         const via_status status = function(&given);
         fake(fake_clear_faults)();
         injected = fake(fake_faults_injected)() - before;
-        /* A context that could not be popped stays. */
-        cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+        CUcontext current = NULL;
+        cu_ok(cu(cuCtxGetCurrent)(&current));
+        assert_ptr_equal(current, primary(0));
         if (status != VIA_OK) {
             assert_true(injected > 0);
             assert_true(via_last_error()[0] != '\0');
