@@ -47,7 +47,7 @@ int32_t via_array_is_ready(via_array *array) {
     if (array == nullptr) {
         return 0;
     }
-    if (array->storage->order.load(std::memory_order_acquire) == nullptr) {
+    if (!array->storage->may_be_pending()) {
         return 1;
     }
     const MarkHolder pending(ready_mark(array->storage));

@@ -37,6 +37,20 @@ Status check_async(via_array *dst, via_array *src, via_stream *stream) {
     return check_copy_on(plan, transfer, stream);
 }
 
+// Adjacent bytes that the driver has to be asked about.
+Status copy_bytes_of_any_kind(Plan *plan, via_stream *stream) {
+    cuda::Transfer transfer{plan->dst, plan->src, plan->run, {}, {}, nullptr, nullptr};
+    VIA_TRY(cuda::find_raw_sides(&transfer));
+    if (stream != nullptr) {
+        return copy_on(plan, transfer, stream);
+    }
+    if (transfer.dst_side.device_type != VIA_DEVICE_CPU || transfer.src_side.device_type != VIA_DEVICE_CPU) {
+        return copy_now(plan, transfer);
+    }
+    run_copy(plan);
+    return VIA_OK;
+}
+
 }  // namespace
 
 Status check_copy(via_array *dst, via_array *src) {
@@ -100,16 +114,12 @@ Status copy_bytes(void *dst, const void *src, int64_t nbytes, via_stream *stream
     Plan plan;
     normalise_bytes(dst, src, nbytes, &plan);
     VIA_TRY(check_mutual_overlap(plan));
-    cuda::Transfer transfer{dst, src, nbytes, {}, {}, nullptr, nullptr};
-    VIA_TRY(cuda::find_raw_sides(&transfer));
-    if (stream != nullptr) {
-        return copy_on(&plan, transfer, stream);
+    // Of a few bytes the copy takes no longer than this question, and no time for more of them.
+    if (stream == nullptr && !cuda::was_started()) [[likely]] {
+        run_copy(&plan);
+        return VIA_OK;
     }
-    if (transfer.dst_side.device_type != VIA_DEVICE_CPU || transfer.src_side.device_type != VIA_DEVICE_CPU) {
-        return copy_now(&plan, transfer);
-    }
-    run_copy(&plan);
-    return VIA_OK;
+    return copy_bytes_of_any_kind(&plan, stream);
 }
 
 }  // namespace via

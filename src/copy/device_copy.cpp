@@ -18,10 +18,7 @@ bool is_of(const cuda::Transfer &transfer, int32_t device_type) {
     return transfer.dst_side.device_type == device_type || transfer.src_side.device_type == device_type;
 }
 
-Status await_array(via_array *array) {
-    const bool has_order = array != nullptr && array->storage->order.load(std::memory_order_acquire) != nullptr;
-    return has_order ? wait_until_ready(array->storage) : VIA_OK;
-}
+bool may_be_pending(via_array *array) { return array != nullptr && array->storage->may_be_pending(); }
 
 // The host's part, after everything that it waits for.
 Status run_on_host(Plan *plan, const cuda::Transfer &transfer) {
@@ -82,8 +79,8 @@ Status check_devices(const Plan &plan, const cuda::Transfer &transfer) {
 }
 
 Status await_arrays(via_array *dst, via_array *src) {
-    VIA_TRY(await_array(dst));
-    return await_array(src);
+    VIA_TRY(may_be_pending(dst) ? wait_until_ready(dst->storage) : VIA_OK);
+    return may_be_pending(src) ? wait_until_ready(src->storage) : VIA_OK;
 }
 
 Status await_stream(via_stream *stream, const char *what) {

@@ -1,5 +1,6 @@
 // A copy of the host's in pieces, between which it can be stopped.
 #include <algorithm>
+#include <cstring>
 
 #include "copy/run.hpp"
 #include "copy/tail.hpp"
@@ -9,6 +10,9 @@ namespace via {
 namespace {
 
 constexpr int64_t kPieceBytes = int64_t{8} << 20;
+
+// Up to here a run of bytes is copied before anything could be decided about it.
+constexpr int64_t kShortRun = int64_t{4} << 10;
 
 // Pieces are cut from the outermost axis, or from the one run that there is.
 class Cutter {
@@ -55,8 +59,12 @@ Status cancelled(int64_t done, int64_t total) {
 }  // namespace
 
 void run_copy(Plan *plan) {
-    choose_route(plan);
-    run_plan(*plan);
+    if (plan->ndim == 0 && plan->run <= kShortRun) {
+        std::memcpy(plan->dst, plan->src, static_cast<size_t>(plan->run));
+    } else {
+        choose_route(plan);
+        run_plan(*plan);
+    }
     if (plan->tail_bits != 0) [[unlikely]] {
         copy_tail(plan->dst + plan->run, plan->src + plan->run, plan->tail_bits);
     }

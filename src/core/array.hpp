@@ -27,6 +27,9 @@ struct Storage {
     ReferenceCount references;
     Disposal disposal;
     std::atomic<Order *> order{nullptr};
+
+    // Nearly every storage has never been written or used by work that runs behind.
+    bool may_be_pending() const { return order.load(std::memory_order_acquire) != nullptr; }
 };
 
 // Strides inside the library are "steps": bytes for elements of whole bytes, elements for packed narrower ones. Every

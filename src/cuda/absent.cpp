@@ -31,6 +31,8 @@ bool is_built() { return false; }
 
 Status need(const char *what) { return fail(VIA_ERROR_UNSUPPORTED, "%s needs CUDA, and this build has none", what); }
 
+bool was_started() { return false; }
+
 int32_t device_count() { return 0; }
 
 const char *why_none() { return kWhy; }

@@ -120,6 +120,8 @@ bool is_built() { return true; }
 
 Status need(const char *what) { return need_driver(what); }
 
+bool was_started() { return driver_is_in_use() || is_forked_child(); }
+
 int32_t device_count() { return driver_is_usable(true) ? driver().device_count : 0; }
 
 const char *why_none() { return why_no_driver(); }

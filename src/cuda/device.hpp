@@ -15,6 +15,10 @@ bool is_built();
 // VIA_OK if `what` ("a stream") can be had: errors VIA_ERROR_UNSUPPORTED with the reason, VIA_ERROR_FORKED.
 VIA_NODISCARD Status need(const char *what);
 
+// Somebody has started the driver, in this process or in the one that it was forked from: else no address is CUDA's.
+// Starts nothing, and costs a few nanoseconds.
+bool was_started();
+
 // How many devices can be used; 0 where CUDA cannot be had. Loads the driver.
 int32_t device_count();
 

@@ -1,7 +1,6 @@
 #include "cuda/driver.hpp"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 
 #include <atomic>
@@ -9,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+
+#include "cuda/libraries.hpp"
 
 namespace via::cuda {
 namespace {
@@ -53,9 +54,8 @@ public:
         void *function = nullptr;
         const cuuint64_t flags = CU_GET_PROC_ADDRESS_LEGACY_STREAM;
         CUdriverProcAddressQueryResult found{};
-        const CUresult result = newer_ != nullptr
-                                    ? newer_(wanted.name, &function, wanted.version, flags, &found)
-                                    : older_(wanted.name, &function, wanted.version, flags);
+        const CUresult result = newer_ != nullptr ? newer_(wanted.name, &function, wanted.version, flags, &found)
+                                                  : older_(wanted.name, &function, wanted.version, flags);
         return result == CUDA_SUCCESS ? function : nullptr;
     }
 
@@ -117,31 +117,19 @@ bool load() {
     return find_functions(library, path) && initialise();
 }
 
-// How many libraries this process has loaded since it began, counting closed ones.
-uint64_t libraries_loaded() {
-    uint64_t count = 0;
-    (void)dl_iterate_phdr(
-        [](dl_phdr_info *info, size_t, void *out_count) {
-            *static_cast<uint64_t *>(out_count) = info->dlpi_adds;
-            return 1;
-        },
-        &count);
-    return count;
-}
-
 using CountDevices = PFN_cuDeviceGetCount_v2000;
 std::atomic<CountDevices> count_devices{nullptr};  // of a driver that somebody has loaded
-std::atomic<uint64_t> loaded_without{0};           // libraries_loaded() when the driver was last found missing
+std::atomic<uint64_t> opened_without{0};           // libraries_opened() when the driver was last found missing
 
 CountDevices find_loaded_driver() {
-    const uint64_t loaded = libraries_loaded();
-    if (loaded == loaded_without.load(std::memory_order_relaxed)) {
+    const uint64_t opened = libraries_opened();
+    if (opened == opened_without.load(std::memory_order_relaxed)) {
         return nullptr;
     }
     // Never closed again, so that the function stays where it is.
     void *library = dlopen(driver_path(), RTLD_NOW | RTLD_NOLOAD);
     if (library == nullptr) {
-        loaded_without.store(loaded, std::memory_order_relaxed);
+        opened_without.store(opened, std::memory_order_relaxed);
         return nullptr;
     }
     auto function = reinterpret_cast<CountDevices>(dlsym(library, "cuDeviceGetCount"));
@@ -176,8 +164,8 @@ Status status_of(CUresult result) {
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         return VIA_ERROR_OUT_OF_MEMORY;
     }
-    const bool capture = result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
-                         result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    const bool capture =
+        result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
     return capture ? VIA_ERROR_STREAM_CAPTURE : VIA_ERROR_CUDA;
 }
 

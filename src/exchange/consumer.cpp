@@ -9,9 +9,6 @@ namespace {
 
 bool is_a_stream(via_stream *stream) { return stream != nullptr && stream != cuda::no_sync_stream(); }
 
-// Nearly every array has never been written by work that runs behind.
-bool may_be_pending(via_array *array) { return array->storage->order.load(std::memory_order_acquire) != nullptr; }
-
 }  // namespace
 
 Status check_no_stream(via_stream *stream) {
@@ -21,11 +18,11 @@ Status check_no_stream(via_stream *stream) {
     return VIA_OK;
 }
 
-Status order_consumer(via_array *array, int32_t device_type, via_stream *stream) {
+Status order_any_consumer(via_array *array, int32_t device_type, via_stream *stream) {
     if (device_type == VIA_DEVICE_CPU) {
         VIA_TRY(check_no_stream(stream));
     }
-    if (!may_be_pending(array)) [[likely]] {
+    if (!array->storage->may_be_pending()) {
         return VIA_OK;
     }
     const bool on_stream = is_a_stream(stream) || device_type == VIA_DEVICE_CUDA;

@@ -27,15 +27,11 @@ Status check_target(const via_dlpack_options &options) {
 
 }  // namespace
 
-Status find_lending(const via_dlpack_options &options, int32_t device_type, int32_t device_id, Lending *out_lending) {
-    const int32_t type = options.target_device_type;
-    *out_lending = {options.copy == VIA_COPY_ALWAYS, device_type, device_id};
-    if (type == VIA_DEVICE_ANY || (type == device_type && options.target_device_id == device_id)) [[likely]] {
-        return VIA_OK;
-    }
+Status find_lending_elsewhere(const via_dlpack_options &options, int32_t device_type, int32_t device_id,
+                              Lending *out_lending) {
     VIA_TRY(check_target(options));
-    out_lending->device_type = type;
-    out_lending->device_id = options.target_device_id;
+    const int32_t type = options.target_device_type;
+    *out_lending = {options.copy == VIA_COPY_ALWAYS, type, options.target_device_id};
     if (serves_as(device_type, type)) {
         return VIA_OK;
     }

@@ -1,0 +1,144 @@
+/*
+ * The driver is noticed whenever somebody starts it, and started by nothing that merely looks at host memory. Each test
+ * is in a process of its own, in which neither the library nor the driver has been touched.
+ */
+#include "support.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+enum { count = 300 };
+
+static char host[count];
+static char other[count];
+
+static int driver_is_open(void) {
+    const char *given = getenv("VIADUCT_LIBCUDA");
+    void *library = dlopen(given != NULL ? given : "libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    if (library != NULL) {
+        dlclose(library);
+    }
+    return library != NULL;
+}
+
+/* Often enough that whatever is remembered of the answer has been. */
+static void copy_host_memory(unsigned seed) {
+    for (int i = 0; i < 100; ++i) {
+        fill_pattern(host, count, seed);
+        ok(via_memcpy(other, host, count, NULL));
+        assert_pattern(other, count, seed);
+    }
+}
+
+/* What the host reads by itself is no device's memory: on the stand-in it would be the end of the process. */
+static void assert_devices_are_noticed(void) {
+    via_pointer_info info = VIA_POINTER_INFO_INIT;
+    cu_ok(cu(cuInit)(0));
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    const CUdeviceptr device = device_memory(count);
+    void *address = (void *)(uintptr_t)device;
+    write_pattern(device, count, 7);
+    ok(via_memcpy(other, address, count, NULL));
+    assert_pattern(other, count, 7);
+    ok(via_pointer_query(address, &info));
+    assert_int_equal(info.device_type, VIA_DEVICE_CUDA);
+    put_away_memory(device);
+}
+
+static void copy_then_load(void) {
+    copy_host_memory(1);
+    assert_false(driver_is_open());
+    assert_devices_are_noticed();
+}
+
+static void copies_of_host_memory_open_no_driver_and_notice_one_opened_later(void **state) {
+    (void)state;
+    APART(copy_then_load);
+}
+
+static void load_then_copy(void) {
+    assert_devices_are_noticed();
+    copy_host_memory(2);
+}
+
+static void a_driver_started_before_the_first_copy_is_noticed(void **state) {
+    (void)state;
+    APART(load_then_copy);
+}
+
+static void copy_between_loading_and_starting(void) {
+    copy_host_memory(3);
+    assert_false(driver_is_open());
+    (void)driver_symbol("cuInit");
+    assert_true(driver_is_open());
+    copy_host_memory(4);
+    assert_devices_are_noticed();
+}
+
+static void a_driver_started_long_after_it_was_opened_is_noticed(void **state) {
+    (void)state;
+    APART(copy_between_loading_and_starting);
+}
+
+/* One that no test needs, and no program has. */
+static void *open_another(void) { return dlopen("libutil.so.1", RTLD_NOW | RTLD_LOCAL); }
+
+static void copy_while_libraries_come_and_go(void) {
+    copy_host_memory(5);
+    void *library = open_another();
+    copy_host_memory(6);
+    assert_true(library == NULL || dlclose(library) == 0);
+    copy_host_memory(7);
+    library = open_another();
+    assert_false(driver_is_open());
+    assert_devices_are_noticed();
+    assert_true(library == NULL || dlclose(library) == 0);
+    copy_host_memory(8);
+}
+
+static void a_driver_is_noticed_among_libraries_that_come_and_go(void **state) {
+    (void)state;
+    APART(copy_while_libraries_come_and_go);
+}
+
+static void copy_where_the_closed_one_was(void) {
+    void *library = open_another();
+    copy_host_memory(9);
+    assert_true(library == NULL || dlclose(library) == 0);
+    assert_devices_are_noticed();
+}
+
+static void a_driver_that_takes_the_place_of_a_closed_library_is_noticed(void **state) {
+    (void)state;
+    APART(copy_where_the_closed_one_was);
+}
+
+static void *copy_in_thread(void *unused) {
+    (void)unused;
+    copy_host_memory(10);
+    return NULL;
+}
+
+static void copy_elsewhere_then_load(void) {
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, copy_in_thread, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_devices_are_noticed();
+}
+
+static void what_one_thread_found_missing_another_finds_later(void **state) {
+    (void)state;
+    APART(copy_elsewhere_then_load);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_of_host_memory_open_no_driver_and_notice_one_opened_later),
+        cmocka_unit_test(a_driver_started_before_the_first_copy_is_noticed),
+        cmocka_unit_test(a_driver_started_long_after_it_was_opened_is_noticed),
+        cmocka_unit_test(a_driver_is_noticed_among_libraries_that_come_and_go),
+        cmocka_unit_test(a_driver_that_takes_the_place_of_a_closed_library_is_noticed),
+        cmocka_unit_test(what_one_thread_found_missing_another_finds_later),
+    };
+    return run_gpu_tests(tests);
+}
