@@ -18,23 +18,21 @@ uint64_t count_opened() {
     return count;
 }
 
-const link_map *last_in_list() {
-    const link_map *last = _r_debug.r_map;
+const link_map *entry_of(void *library) {
+    const link_map *entry = nullptr;
+    return library != nullptr && dlinfo(library, RTLD_DI_LINKMAP, &entry) == 0 ? entry : nullptr;
+}
+
+// The loader appends to its list, so as long as what is last stays last, nothing has been opened; unless that is closed
+// itself. While this library is being loaded, it is one that the program began with or that this one needs, which stay
+// anyhow: to hold it changes nothing, and makes sure. nullptr if it cannot be held.
+const link_map *hold_last() {
+    const link_map *last = entry_of(dlopen(nullptr, RTLD_NOW));  // the program itself, the first of the list
     while (last != nullptr && last->l_next != nullptr) {
         last = last->l_next;
     }
-    return last;
-}
-
-// The loader appends to its list, so what has nothing after it tells that nothing has been opened, if it is never
-// closed itself. While this library is being loaded, the last of the list is one that the program began with or that
-// this one needs, which stay anyhow: to hold it changes nothing, and makes sure. nullptr if it cannot be held.
-const link_map *hold_last() {
-    const link_map *last = last_in_list();
-    void *library = last != nullptr ? dlopen(last->l_name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE) : nullptr;
-    const link_map *held = nullptr;
-    const bool found = library != nullptr && dlinfo(library, RTLD_DI_LINKMAP, &held) == 0;
-    return found && held == last ? held : nullptr;
+    const int already_open = RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE;
+    return last != nullptr && entry_of(dlopen(last->l_name, already_open)) == last ? last : nullptr;
 }
 
 const link_map *const last_at_load = hold_last();
