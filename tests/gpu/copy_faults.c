@@ -52,12 +52,14 @@ typedef via_status (*attempt_function)(const attempt *self);
 static void fail_at_every_call(place dst, place src, int64_t count, attempt_function function, int32_t result) {
     int64_t injected = 0;
     int32_t attempts = 0;
+    atomic_int released = 0;
+    pair both = new_pair(dst, src, count);
+    block to = both.dst;
+    block from = both.src;
     do {
-        atomic_int released = 0;
-        block to = new_block(dst, count, &released);
-        block from = new_block(src, count, &released);
-        write_block(&from, 1);
-        write_block(&to, 2);
+        atomic_store(&released, 0);
+        to.array = wrap_block(&to, &released);
+        from.array = wrap_block(&from, &released);
         CUstream native = new_stream();
         const attempt given = {to.array,   from.array, wrap_native(native, 0), to.data, from.data, count, native,
                                ++attempts, result};
@@ -80,14 +82,12 @@ static void fail_at_every_call(place dst, place src, int64_t count, attempt_func
         await_count(&released, 2);
         put_away(given.stream);
         put_away(native);
-        put_away(to.memory);
-        put_away(from.memory);
     } while (injected > 0 && attempts < 400);
     assert_true(attempts > 1);
-    pair again = new_pair(dst, src, count);
-    ok(via_copy(again.dst.array, again.src.array));
-    assert_block(&again.dst, 1);
-    end_pair(&again);
+    refill_pair(&both);
+    ok(via_copy(both.dst.array, both.src.array));
+    assert_block(&both.dst, 1);
+    end_pair(&both);
 }
 
 static const place pairs[][2] = {{DEVICE, PINNED},   {PINNED, DEVICE},   {DEVICE, DEVICE},
