@@ -2,6 +2,7 @@
 #include <mutex>
 #include <new>
 
+#include "cuda/kept.h"
 #include "cuda/stream_use.hpp"
 
 namespace via::cuda {
@@ -66,9 +67,6 @@ private:
     std::atomic<int64_t> idle_{0};
 };
 
-// More than are ever under way in a program that waits now and then; an event of the driver is small.
-constexpr int64_t kMostIdle = 256;
-
 std::atomic<MarkPool *> pools{nullptr};
 std::mutex making;
 
@@ -128,7 +126,7 @@ EventMark *MarkPool::pop() {
 
 // After a burst the surplus goes, one with each mark taken.
 void MarkPool::trim(const ContextKey &key) {
-    if (idle_.load(std::memory_order_relaxed) <= kMostIdle) [[likely]] {
+    if (idle_.load(std::memory_order_relaxed) <= via_kept_marks) [[likely]] {
         return;
     }
     EventMark *surplus = pop();

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "core/reference_count.hpp"
+#include "cuda/kept.h"
 #include "cuda/ring_memory.hpp"
 #include "cuda/stream_use.hpp"
 
@@ -22,7 +23,7 @@ struct Slot {
 
 class Ring {
 public:
-    static constexpr int32_t kMostSlots = 16;
+    static constexpr int32_t kMostSlots = via_kept_slots;
 
     // The ring of the device's primary context as it is now; made when first asked for, and again after a reset.
     // Retained for the caller. Errors: VIA_ERROR_UNSUPPORTED where it may not have enough memory, VIA_ERROR_CUDA,

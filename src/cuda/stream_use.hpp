@@ -4,6 +4,7 @@
 #include "core/array.hpp"
 #include "core/mark.hpp"
 #include "cuda/context.hpp"
+#include "cuda/kept.h"
 
 namespace via {
 
@@ -48,7 +49,7 @@ VIA_NODISCARD Status hold_in_graph(const StreamUse &use, Storage *storage);
 
 // A non-blocking stream of the library's own in the device's primary context, for staging and for freeing; made when
 // first asked for, and again if the context was reset. `number` tells several apart.
-constexpr int32_t kOwnStreams = 5;
+constexpr int32_t kOwnStreams = via_kept_streams;
 VIA_NODISCARD Status own_stream(int32_t device_id, int32_t number, StreamUse *out_use);
 
 }  // namespace via::cuda

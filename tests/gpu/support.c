@@ -1,5 +1,7 @@
 #include "support.h"
 
+#include "../../src/cuda/kept.h"
+
 #include <dlfcn.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -9,7 +11,7 @@
 
 extern char **environ;
 
-enum { most_things = 1024, own_streams_per_device = 5, most_pooled_events = 512 };
+enum { most_things = 1024 };
 
 /* ------------------------------------------------------------------------------------------------ the driver */
 
@@ -456,9 +458,9 @@ static int64_t most_alive(int kind, int64_t before) {
         case FAKE_MODULES:
             return INT64_MAX;
         case FAKE_STREAMS:
-            return larger(before, (int64_t)own_streams_per_device * device_count());
+            return larger(before, (int64_t)via_kept_streams * device_count());
         case FAKE_EVENTS:
-            return larger(before, most_pooled_events);
+            return larger(before, (int64_t)(via_kept_marks + via_kept_slots) * device_count());
         default:
             return before;
     }

@@ -1,0 +1,14 @@
+/* How many of the driver's things the library keeps for itself. In C, since the tests of its interface count them too.
+ */
+#ifndef VIADUCT_CUDA_KEPT_H
+#define VIADUCT_CUDA_KEPT_H
+
+enum {
+    via_kept_streams = 5, /* of a device */
+    via_kept_slots = 16,  /* of a device's ring, each with an event */
+    /* Marks of a context that nobody owns, each with an event. More than are ever under way in a program that waits now
+       and then; an event of the driver is small. */
+    via_kept_marks = 256
+};
+
+#endif
