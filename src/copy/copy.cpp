@@ -41,6 +41,7 @@ Status check_async(via_array *dst, via_array *src, via_stream *stream) {
 Status copy_bytes_of_any_kind(Plan *plan, via_stream *stream) {
     cuda::Transfer transfer{plan->dst, plan->src, plan->run, {}, {}, nullptr, nullptr};
     VIA_TRY(cuda::find_raw_sides(&transfer));
+    VIA_TRY(check_mutual_overlap(*plan));
     if (stream != nullptr) {
         return copy_on(plan, transfer, stream);
     }
@@ -111,11 +112,14 @@ Status copy_bytes(void *dst, const void *src, int64_t nbytes, via_stream *stream
     if (nbytes == 0) {
         return stream != nullptr ? cuda::need("a stream") : VIA_OK;
     }
+    // First whether the memory has so many bytes: too many may reach into what lies next to it.
+    cuda::Transfer transfer{dst, src, nbytes, {}, {}, nullptr, nullptr};
+    VIA_TRY(cuda::find_raw_sides(&transfer));
     Plan plan;
     normalise_bytes(dst, src, nbytes, &plan);
-    VIA_TRY(check_mutual_overlap(plan));
     // Of a few bytes the copy takes no longer than this question, and no time for more of them.
     if (stream == nullptr && !cuda::was_started()) [[likely]] {
+        VIA_TRY(check_mutual_overlap(plan));
         run_copy(&plan);
         return VIA_OK;
     }

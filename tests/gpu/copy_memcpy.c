@@ -75,6 +75,7 @@ static void more_than_the_allocation_has_is_refused(void **state) {
     refused(VIA_ERROR_POINTER, "dst|has 990 bytes|991", via_memcpy(at + 10, host, 991, NULL));
     refused(VIA_ERROR_POINTER, "src|has 1000 bytes|1048576", via_memcpy(host, at, 1 << 20, NULL));
     refused(VIA_ERROR_POINTER, "dst|has 1000 bytes", via_memcpy(at, host, 1001, via_stream_legacy()));
+    refused(VIA_ERROR_POINTER, "dst|has 500 bytes|600", via_memcpy(at + 500, at, 600, NULL)); /* not: they overlap */
     assert_device_pattern(device, 1000, 2);
     assert_bytes(host, 1 << 20, 0x55);
     ok(via_memcpy(at + 10, host, 990, NULL));
