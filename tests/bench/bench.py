@@ -87,16 +87,19 @@ def run_module(path: Path) -> list[dict]:
     return rows
 
 
-def collect(suite: str) -> tuple[list[dict], list[str]]:
+def parts_of(suite: str) -> list[str]:
+    return [*PROGRAMS[suite], MODULES[suite].stem]
+
+
+def collect(suite: str, parts: list[str]) -> tuple[list[dict], list[str]]:
     """The rows, and what failed."""
     rows, failures = [], []
-    parts = [(run_program, name) for name in PROGRAMS[suite]] + [(run_module, MODULES[suite])]
-    for run_part, name in parts:
+    for name in parts:
         try:
-            rows += run_part(name)
+            rows += run_program(name) if name in PROGRAMS[suite] else run_module(MODULES[suite])
         except Exception:
             traceback.print_exc()
-            failures.append(str(name))
+            failures.append(name)
     return rows, failures
 
 
@@ -152,9 +155,13 @@ def main() -> int:
     parser.add_argument("suite", choices=list(PROGRAMS))
     parser.add_argument("--json", type=Path, help="also write the rows, the machine and the commit to this file")
     parser.add_argument("--table", action="store_true", help="also print the rows with a target as Markdown")
+    parser.add_argument("--parts", nargs="+", help="programs and modules to run, all by default")
     arguments = parser.parse_args()
+    parts = arguments.parts or parts_of(arguments.suite)
+    if unknown := set(parts) - set(parts_of(arguments.suite)):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(parts_of(arguments.suite))}")
     machine = describe_machine(arguments.suite)
-    rows, failures = collect(arguments.suite)
+    rows, failures = collect(arguments.suite, parts)
     show(rows)
     if arguments.table:
         show_table(rows)
