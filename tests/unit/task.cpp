@@ -300,7 +300,7 @@ void a_task_cancelled_while_it_runs_ends_as_its_work_says(void **) {
         via_task *task = start(&work);
         assert_true(eventually([&] { return work.runs == 1; }));
         via::cancel_task(task);
-        assert_int_equal(work.ends, heeds_cancel && via::task_ended(task) ? 1 : work.ends.load());
+        assert_true(heeds_cancel || !via::task_ended(task));
         work.held = heeds_cancel;
         assert_int_equal(via::wait_for_task(task), heeds_cancel ? VIA_ERROR_CANCELLED : VIA_OK);
         via::release_task(task);
