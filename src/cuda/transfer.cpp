@@ -1,63 +1,39 @@
 #include "cuda/transfer.hpp"
 
+#include "cuda/driver_copy.hpp"
 #include "cuda/handles.hpp"
 #include "cuda/kernel_run.hpp"
 #include "cuda/module.hpp"
 #include "cuda/order.hpp"
-#include "cuda/place.hpp"
 #include "cuda/transfer_way.hpp"
 
 namespace via::cuda {
 namespace {
 
-CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
-
-// Memory of a pool, and mapped memory, has no context of its own.
-Status context_of_memory(const void *address, int32_t device_id, CUcontext *out_context) {
-    *out_context = nullptr;
-    const CUresult result =
-        driver().cuPointerGetAttribute(out_context, CU_POINTER_ATTRIBUTE_CONTEXT, number_of(address));
-    return result == CUDA_SUCCESS && *out_context != nullptr ? VIA_OK : primary_context(device_id, out_context);
-}
-
-// Needs no peer access to have been switched on; where the devices cannot reach one another, the driver goes through
-// the host's memory.
-Status enqueue_peer_copy(const Transfer &transfer, const StreamUse &use) {
-    CUcontext dst_context = nullptr;
-    CUcontext src_context = nullptr;
-    VIA_TRY(context_of_memory(transfer.dst, transfer.dst_side.device_id, &dst_context));
-    VIA_TRY(context_of_memory(transfer.src, transfer.src_side.device_id, &src_context));
-    VIA_TRY_CUDA(cuMemcpyPeerAsync(number_of(transfer.dst), dst_context, number_of(transfer.src), src_context,
-                                   static_cast<size_t>(transfer.nbytes), use.handle));
-    return VIA_OK;
-}
-
-// Managed memory is given to the driver as a device's: called the host's, it would be waited for.
-bool is_device_address(const Side &side) { return is_device(side) || side.device_type == VIA_DEVICE_CUDA_MANAGED; }
-
-Status enqueue_driver_copy(const Transfer &transfer, const StreamUse &use) {
-    const auto nbytes = static_cast<size_t>(transfer.nbytes);
-    const CUdeviceptr dst = number_of(transfer.dst);
-    const CUdeviceptr src = number_of(transfer.src);
-    if (is_device_address(transfer.dst_side) && is_device_address(transfer.src_side)) {
-        VIA_TRY_CUDA(cuMemcpyDtoDAsync(dst, src, nbytes, use.handle));
-    } else if (is_device_address(transfer.dst_side)) {
-        VIA_TRY_CUDA(cuMemcpyHtoDAsync(dst, transfer.src, nbytes, use.handle));
-    } else if (is_device_address(transfer.src_side)) {
-        VIA_TRY_CUDA(cuMemcpyDtoHAsync(transfer.dst, src, nbytes, use.handle));
-    } else {
-        VIA_TRY_CUDA(cuMemcpyAsync(dst, src, nbytes, use.handle));
-    }
-    return VIA_OK;
+Status enqueue_entered(const Transfer &transfer, Way way, const StreamUse &use) {
+    return way == Way::Kernel ? enqueue_kernel(transfer, use) : copy_by_driver(transfer, way, use);
 }
 
 Status enqueue(const Transfer &transfer, Way way, const StreamUse &use) {
-    if (way == Way::Kernel) {
-        return enqueue_kernel(transfer, use);
-    }
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));
-    return way == Way::Peer ? enqueue_peer_copy(transfer, use) : enqueue_driver_copy(transfer, use);
+    if (!has_pageable(transfer)) [[likely]] {
+        return enqueue_entered(transfer, way, use);
+    }
+    const RelaxedCapture relaxed;
+    return enqueue_entered(transfer, way, use);
+}
+
+Status enqueue_and_wait(const Transfer &transfer, Way way, const StreamUse &use) {
+    const RelaxedCapture relaxed;
+    ContextScope scope;
+    VIA_TRY(enter_for(use, &scope));
+    VIA_TRY(enqueue_entered(transfer, way, use));
+    // What the driver calls a synchronous copy may return before the bytes have arrived, but for page-locked memory.
+    if (!is_pageable(transfer.dst_side)) {
+        VIA_TRY_CUDA(cuStreamSynchronize(use.handle));
+    }
+    return VIA_OK;
 }
 
 // A kernel reaches another device's memory only with peer access, which is the application's to switch on.
@@ -76,60 +52,6 @@ Status make_ready(const Transfer &transfer, Way way, const StreamUse &use) {
     }
     VIA_TRY(check_reach(transfer, use));
     return load_kernels(use);
-}
-
-// Whether the driver's own synchronous call ends with the bytes in their place: not so towards a device from pageable
-// memory, and between two blocks of device memory.
-bool arrives_with_call(const Transfer &transfer) {
-    if (is_device(transfer.src_side)) {
-        return is_pinned(transfer.dst_side) || is_pageable(transfer.dst_side);
-    }
-    return is_device(transfer.dst_side) && is_pinned(transfer.src_side);
-}
-
-Status copy_in_one_call(const Transfer &transfer) {
-    const auto nbytes = static_cast<size_t>(transfer.nbytes);
-    if (is_device(transfer.src_side)) {
-        VIA_TRY_CUDA(cuMemcpyDtoH(transfer.dst, number_of(transfer.src), nbytes));
-    } else {
-        VIA_TRY_CUDA(cuMemcpyHtoD(number_of(transfer.dst), transfer.src, nbytes));
-    }
-    return VIA_OK;
-}
-
-Status await_work(const StreamUse &use) {
-    if (is_idle(use)) {
-        return VIA_OK;
-    }
-    MarkHolder mark;
-    VIA_TRY(record_mark(use, mark.out()));
-    return mark.get()->wait();
-}
-
-// Where the driver waits for the stream's work inside the call, it keeps other threads out of the driver meanwhile, one
-// of which may be what the work waits for.
-bool waits_inside(const Transfer &transfer) {
-    constexpr int64_t kReadAtOnce = int64_t{1} << 20;
-    return is_pageable(transfer.dst_side) || (is_pageable(transfer.src_side) && transfer.nbytes > kReadAtOnce);
-}
-
-// Behind the legacy stream.
-Status copy_by_driver(const Transfer &transfer, const StreamUse &legacy) {
-    const RelaxedCapture relaxed;
-    ContextScope scope;
-    VIA_TRY(enter_for(legacy, &scope));
-    const bool one_call = arrives_with_call(transfer);
-    bool idle = (one_call || waits_inside(transfer)) && driver().cuStreamQuery(legacy.handle) == CUDA_SUCCESS;
-    if (!idle && waits_inside(transfer)) {
-        VIA_TRY(await_work(legacy));
-        idle = true;
-    }
-    if (idle && one_call) {
-        return copy_in_one_call(transfer);
-    }
-    VIA_TRY(enqueue_driver_copy(transfer, legacy));
-    VIA_TRY_CUDA(cuStreamSynchronize(legacy.handle));
-    return VIA_OK;
 }
 
 Status order_behind_arrays(const Transfer &transfer, const StreamUse &use) {
@@ -167,11 +89,6 @@ Status note_arrays(const Transfer &transfer, const StreamUse &use) {
     return transfer.dst_array != nullptr ? note_copy(transfer.dst_array, transfer.src_array, use) : VIA_OK;
 }
 
-// After a copy that has been given to the stream: pageable memory is the caller's again on return.
-Status finish_pageable(const StreamUse &use) {
-    return uses_pageable_later(use.device_id) ? wait_for_stream(use) : VIA_OK;
-}
-
 Status staged_now(const Transfer &transfer, const StreamUse &use) {
     MarkHolder mark;
     VIA_TRY(run_staged_behind(transfer, use, mark.out()));
@@ -201,7 +118,9 @@ Status capture(const Transfer &transfer, const StreamUse &use) {
     VIA_TRY(make_ready(transfer, way, use));
     VIA_TRY(order_behind_arrays(transfer, use));
     VIA_TRY(note_arrays(transfer, use));
-    return enqueue(transfer, way, use);
+    ContextScope scope;
+    VIA_TRY(enter_for(use, &scope));
+    return way == Way::Kernel ? enqueue_kernel(transfer, use) : capture_driver_copy(transfer, way, use);
 }
 
 // The ring is made for the first copy that is better off with it; where it cannot be had, the driver serves.
@@ -232,11 +151,7 @@ Status transfer_now(const Transfer &transfer) {
         VIA_TRY(order_behind_other_device(transfer, use));
     }
     VIA_TRY(order_behind_arrays(transfer, use));
-    if (way == Way::Driver) {
-        return copy_by_driver(transfer, use);
-    }
-    VIA_TRY(enqueue(transfer, way, use));
-    return wait_for_stream(use);
+    return enqueue_and_wait(transfer, way, use);
 }
 
 Status transfer_on(const Transfer &transfer, via_stream *stream) {
@@ -252,13 +167,7 @@ Status transfer_on(const Transfer &transfer, via_stream *stream) {
     }
     VIA_TRY(make_ready(transfer, way, use));
     VIA_TRY(order_behind_arrays(transfer, use));
-    if (waits_inside(transfer)) {
-        VIA_TRY(await_work(use));
-    }
     VIA_TRY(enqueue(transfer, way, use));
-    if (has_pageable(transfer)) {
-        VIA_TRY(finish_pageable(use));
-    }
     return is_pageable(transfer.dst_side) ? VIA_OK : note_arrays(transfer, use);
 }
 
@@ -275,8 +184,8 @@ Status transfer_for_task(const Transfer &transfer, via_task *task, Mark **out_ma
     VIA_TRY(make_ready(transfer, way, use));
     const RelaxedCapture relaxed;
     VIA_TRY(enqueue(transfer, way, use));
-    if (has_pageable(transfer)) {
-        return wait_for_stream(use);
+    if (is_pageable(transfer.dst_side)) {
+        return VIA_OK;
     }
     // Where it cannot be marked it must have ended before anybody goes on.
     return record_mark(use, out_mark) == VIA_OK ? VIA_OK : wait_for_stream(use);

@@ -1,5 +1,6 @@
 #include "cuda/transfer_way.hpp"
 
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 
@@ -139,10 +140,16 @@ Status find_raw_sides(Transfer *transfer) {
 }
 
 bool uses_pageable_later(int32_t device_id) {
-    int reads = 0;
-    const CUresult result = driver().cuDeviceGetAttribute(
-        &reads, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device_id);
-    return result == CUDA_SUCCESS && reads != 0;
+    static std::atomic<int32_t> known[kMostDevices];  // 0: not asked yet, 1: no, 2: yes
+    int32_t answer = known[device_id].load(std::memory_order_relaxed);
+    if (answer == 0) {
+        int uses = 0;
+        const CUresult result = driver().cuDeviceGetAttribute(
+            &uses, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device_id);
+        answer = result == CUDA_SUCCESS && uses != 0 ? 2 : 1;
+        known[device_id].store(answer, std::memory_order_relaxed);
+    }
+    return answer == 2;
 }
 
 int32_t device_of_transfer(const Transfer &transfer) {

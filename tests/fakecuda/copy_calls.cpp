@@ -224,6 +224,7 @@ CUresult CUDAAPI cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdev
 CUresult CUDAAPI cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
                                    CUcontext srcContext, size_t ByteCount, CUstream hStream) {
     return enter(Fn::cuMemcpyPeerAsync, [&](Call &call) {
+        require(call.stream(hStream)->capture == nullptr, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
         for (CUcontext party : {dstContext, srcContext}) {
             if (party != nullptr) {
                 call.context(party);

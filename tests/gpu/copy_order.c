@@ -193,23 +193,24 @@ static void small_copies_make_the_calls_they_need_and_no_more(void **state) {
         place dst;
         place src;
         const char *copy;
-        int32_t waits;
         int32_t calls;
     } expected[] = {
-        {DEVICE, PINNED, "cuMemcpyHtoD", 0, 9},      {PINNED, DEVICE, "cuMemcpyDtoH", 0, 9},
-        {DEVICE, DEVICE, "cuMemcpyDtoDAsync", 1, 9}, {DEVICE, PAGEABLE, "cuMemcpyHtoDAsync", 1, 9},
-        {PAGEABLE, DEVICE, "cuMemcpyDtoH", 0, 9},
+        {DEVICE, PINNED, "cuMemcpyHtoDAsync", 9},   {PINNED, DEVICE, "cuMemcpyDtoHAsync", 9},
+        {DEVICE, DEVICE, "cuMemcpyDtoDAsync", 9},   {DEVICE, PAGEABLE, "cuMemcpyHtoDAsync", 9},
+        {PAGEABLE, DEVICE, "cuMemcpyDtoHAsync", 9},
     };
     for (int32_t i = 0; i < LENGTH(expected); ++i) {
         pair both = new_pair(expected[i].dst, expected[i].src, 4096);
-        ok(via_copy(both.dst.array, both.src.array));
+        for (int warm = 0; warm < 100; ++warm) { /* until what pays for many small copies has been made */
+            ok(via_copy(both.dst.array, both.src.array));
+        }
         const int64_t copies = calls_now(expected[i].copy);
         const int64_t waits = calls_now("cuStreamSynchronize");
         const int64_t marks = calls_now("cuEventRecord");
         const int64_t all = calls_now(NULL);
         ok(via_copy(both.dst.array, both.src.array));
         assert_int_equal(calls_now(expected[i].copy) - copies, 1);
-        assert_int_equal(calls_now("cuStreamSynchronize") - waits, expected[i].waits);
+        assert_int_equal(calls_now("cuStreamSynchronize") - waits, 1);
         assert_int_equal(calls_now("cuEventRecord") - marks, 0);
         assert_int_equal(calls_now(NULL) - all, expected[i].calls);
         end_pair(&both);

@@ -81,9 +81,69 @@ static void threads_copy_in_all_directions_at_once(void **state) {
     end_block(&shared);
 }
 
+/* More threads than the library has buffers for such copies, each with the legacy stream and one of its own. */
+enum { small_threads = 24, small_rounds = 60, most_small_bytes = 160 << 10 };
+
+typedef struct reader {
+    via_array *device;
+    via_stream *stream;
+    unsigned seed;
+    pthread_t thread;
+    int32_t wrong;
+} reader;
+
+static via_status read_slice(reader *self, char *room, int64_t offset, int64_t count, int in_order) {
+    via_array *slice = NULL;
+    via_array *host = wrap_bytes(room, count, VIA_DEVICE_CPU, 0, NULL);
+    via_status status = via_array_slice(self->device, &offset, &count, NULL, &slice);
+    if (status == VIA_OK) {
+        status = in_order ? via_copy_async(host, slice, self->stream) : via_copy(host, slice);
+    }
+    via_array_release(slice);
+    via_array_release(host);
+    return status;
+}
+
+static void *read_in_pieces(void *context) {
+    reader *self = context;
+    char *room = malloc(most_small_bytes);
+    char *expected = malloc(most_small_bytes);
+    fill_pattern(expected, most_small_bytes, self->seed);
+    for (int64_t round = 0; round < small_rounds && self->wrong == 0; ++round) {
+        const int64_t offset = round * 31;
+        const int64_t count = round % 4 == 0 ? most_small_bytes - offset : 1 + (round * 977) % 9000;
+        memset(room, 0, most_small_bytes);
+        self->wrong |= read_slice(self, room, offset, count, round % 2 != 0) != VIA_OK;
+        self->wrong |= (memcmp(room, expected + offset, (size_t)count) != 0) << 1;
+    }
+    free(room);
+    free(expected);
+    return NULL;
+}
+
+static void threads_read_small_pieces_into_pageable_memory(void **state) {
+    (void)state;
+    static reader readers[small_threads];
+    for (int32_t i = 0; i < small_threads; ++i) {
+        const CUdeviceptr memory = device_memory(most_small_bytes);
+        write_pattern(memory, most_small_bytes, (unsigned)i);
+        readers[i] = (reader){.device = wrap_device(memory, most_small_bytes, NULL), .seed = (unsigned)i};
+        readers[i].stream = wrap_native(new_stream(), 0);
+    }
+    for (int32_t i = 0; i < small_threads; ++i) {
+        assert_int_equal(pthread_create(&readers[i].thread, NULL, read_in_pieces, &readers[i]), 0);
+    }
+    for (int32_t i = 0; i < small_threads; ++i) {
+        pthread_join(readers[i].thread, NULL);
+        assert_int_equal(readers[i].wrong, 0);
+        via_array_release(readers[i].device);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(threads_copy_in_all_directions_at_once),
+        GPU_TEST(threads_read_small_pieces_into_pageable_memory),
     };
     return run_gpu_tests(tests);
 }
