@@ -13,6 +13,10 @@ namespace via {
 template <class Struct>
 VIA_NODISCARD Status read_struct(const char *argument, const Struct &given, Struct *out_struct) {
     const int32_t size = given.struct_size;
+    if (size == static_cast<int32_t>(sizeof(Struct))) [[likely]] {
+        *out_struct = given;
+        return VIA_OK;
+    }
     if (size < static_cast<int32_t>(sizeof(int32_t))) {
         return fail(VIA_ERROR_INVALID_ARGUMENT, "%s.struct_size is %d; expected sizeof, as the _INIT macro sets it",
                     argument, size);

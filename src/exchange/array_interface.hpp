@@ -8,8 +8,8 @@
 
 namespace via {
 
-// The array described for one of the protocols; both have the same fields.
-VIA_NODISCARD Status describe_interface(via_array *array, via_array_interface *out_description);
+// The array described for one of the protocols, which have the same fields; *description must be zero-initialised.
+VIA_NODISCARD Status describe_interface(via_array *array, via_array_interface *description);
 
 // Makes `stream` wait until the array is ready, and names it in the description: NULL is the legacy stream, no_sync
 // none.

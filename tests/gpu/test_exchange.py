@@ -317,6 +317,36 @@ def test_the_interface_says_what_the_array_is() -> None:
     assert a.as_readonly().__cuda_array_interface__["data"] == (a.ptr, True)
 
 
+def test_a_description_is_its_takers_to_change() -> None:
+    a = wrap(Block(48))
+    said = a.__cuda_array_interface__
+    kept = dict(said)
+    said.update(shape=(1,), typestr="|u1", strides=(9,), version=2, stream=77)
+    assert a.__cuda_array_interface__ == kept
+    said.clear()
+    assert a.T.T.__cuda_array_interface__ == kept
+
+
+def test_arrays_in_turn_say_each_its_own() -> None:
+    block = Block(48)
+    for shape in ((3, 4), (12,), (3, 4), (2, 1, 3, 1, 2), (2, 1, 3, 2, 1), (3, 4), (), (0, 4)):
+        for dtype, typestr in (("float32", "<f4"), ("int32", "<i4")):
+            said = wrap(block, shape, dtype).__cuda_array_interface__
+            assert (said["shape"], said["typestr"], said["strides"]) == (shape, typestr, None)
+
+
+def test_the_name_of_a_device_means_the_same_however_it_was_made() -> None:
+    block = Block(16)
+    for _ in range(3):
+        for name in ("cuda:0", "cuda:" + str(0), type("Name", (str,), {})("cuda:0")):
+            assert via.wrap(block.ptr, 4, "float32", device=name).device == "cuda:0"
+        for number in range(5, 60):
+            with pytest.raises((RuntimeError, ValueError)):
+                via.wrap(block.ptr, 4, "float32", device=f"cuda:{number}")
+        with pytest.raises(RuntimeError, match="argument 'device'"):
+            via.wrap(block.ptr, 4, "float32", device="cuda:x")
+
+
 @pytest.mark.parametrize("kind", ["pinned", "managed"])
 def test_memory_that_devices_reach_has_both_interfaces(kind: str) -> None:
     a = wrap(Block(48, kind))

@@ -33,6 +33,44 @@ def test_the_array_interface_says_what_the_array_is() -> None:
     assert said["version"] == 3
 
 
+def test_arrays_in_turn_say_each_its_own() -> None:
+    """Whatever is kept from one description for the next shows in none."""
+    values = numbers(64)
+    address = ctypes.addressof(values)
+    shapes = [(4,), (4,), (2, 2), (), (4, 1), (4,), (1, 1, 2, 1, 2), (1, 1, 2, 2, 1), (0, 3), (2, 2)]
+    for dtype, typestr in (("float32", "<f4"), ("uint8", "|u1"), ("complex64", "<c8"), ("record12", "|V12")):
+        for shape in shapes:
+            said = via.wrap(address, shape, dtype, owner=values).__array_interface__
+            assert said == {
+                "shape": shape,
+                "typestr": typestr,
+                "data": (0 if 0 in shape else address, False),
+                "strides": None,
+                "version": 3,
+            }
+
+
+def test_a_description_is_its_takers_to_change() -> None:
+    a = grid()
+    first = a.__array_interface__
+    first["shape"], first["typestr"], first["extra"] = (1,), "|u1", "of mine"
+    assert a.__array_interface__ == {
+        "shape": (3, 4),
+        "typestr": "<f4",
+        "data": (a.ptr, False),
+        "strides": None,
+        "version": 3,
+    }
+
+
+def test_more_dtypes_than_are_kept_are_all_described() -> None:
+    values = numbers(200)
+    for _ in range(2):
+        for size in range(1, 200):
+            a = via.wrap(ctypes.addressof(values), 1, f"record{size}", owner=values)
+            assert a.__array_interface__["typestr"] == f"|V{size}"
+
+
 def test_numpy_takes_it() -> None:
     numpy = peer("numpy")
     a = grid()

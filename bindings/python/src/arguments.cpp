@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "errors.hpp"
+#include "remembered.hpp"
 
 namespace viapy {
 namespace {
@@ -119,6 +120,18 @@ bool parse_device_text(const char *text, Device *out) {
     return false;
 }
 
+// What the strings in a program's text name.
+Remembered<Device, 32> g_devices;
+
+bool parse_device_name(PyObject *name, Device *out) {
+    const char *text = PyUnicode_AsUTF8AndSize(name, nullptr);
+    if (text == nullptr || !parse_device_text(text, out)) {
+        return false;
+    }
+    g_devices.remember(name, *out);
+    return true;
+}
+
 // Devices of libraries that print another text, in viaduct._interop.
 bool parse_device_object(PyObject *value, Device *out) {
     if (PyUnicode_Check(value) || PyLong_Check(value)) {
@@ -128,6 +141,12 @@ bool parse_device_object(PyObject *value, Device *out) {
     Ref name(module ? PyObject_CallMethod(module.get(), "device_name", "O", value) : nullptr);
     const char *text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
     return text != nullptr && parse_device_text(text, out);
+}
+
+bool parse_device_printed(PyObject *value, Device *out) {
+    Ref printed(PyObject_Str(value));
+    const char *text = printed ? PyUnicode_AsUTF8AndSize(printed.get(), nullptr) : nullptr;
+    return text != nullptr && (parse_device_text(text, out) || parse_device_object(value, out));
 }
 
 bool parse_device_pair(const char *function, PyObject *pair, Device *out) {
@@ -247,15 +266,14 @@ bool parse_device(const char *function, PyObject *value, Device *out) {
     if (!is_given(value)) {
         return true;
     }
+    if (const Device *known = g_devices.find(value)) {
+        *out = *known;
+        return true;
+    }
     if (PyTuple_Check(value) && PyTuple_Size(value) == 2) {
         return parse_device_pair(function, value, out);
     }
-    Ref printed(PyUnicode_CheckExact(value) ? Ref::share(value) : Ref(PyObject_Str(value)));
-    const char *text = printed ? PyUnicode_AsUTF8AndSize(printed.get(), nullptr) : nullptr;
-    if (text == nullptr) {
-        return false;
-    }
-    if (parse_device_text(text, out) || parse_device_object(value, out)) {
+    if (PyUnicode_CheckExact(value) ? parse_device_name(value, out) : parse_device_printed(value, out)) {
         return true;
     }
     if (PyErr_Occurred() == nullptr) {

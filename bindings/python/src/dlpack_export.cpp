@@ -5,6 +5,7 @@
 #include "exchange.hpp"
 #include "gil.hpp"
 #include "loan.hpp"
+#include "remembered.hpp"
 
 namespace viapy {
 namespace {
@@ -157,8 +158,10 @@ PyObject *legacy_capsule(via_array *array, const via_dlpack_options &options, vi
 
 bool goes_backwards(via_array *array) {
     const int64_t *strides = via_array_strides(array);
-    for (int32_t i = 0; strides != nullptr && i < via_array_ndim(array); ++i) {
-        if (strides[i] < 0 && via_array_shape(array)[i] > 1) {
+    const int64_t *shape = via_array_shape(array);
+    const int32_t ndim = strides != nullptr ? via_array_ndim(array) : 0;
+    for (int32_t i = 0; i < ndim; ++i) {
+        if (strides[i] < 0 && shape[i] > 1) {
             return true;
         }
     }
@@ -198,6 +201,13 @@ PyObject *dlpack_method(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
     return new_capsule(array, options, stream.handle);
 }
 
+// What the tuples in consumers' code mean.
+struct Version {
+    int32_t major;
+    int32_t minor;
+};
+Remembered<Version, 16> g_versions;
+
 // Every consumer asks, so the answers are kept: of host memory, and of the first CUDA devices.
 PyObject *kept_pair(int32_t type, int32_t id) {
     static PyObject *cuda[16] = {};
@@ -227,6 +237,11 @@ bool parse_max_version(const char *function, PyObject *value, via_dlpack_options
     if (!is_given(value)) {
         return true;
     }
+    if (const Version *known = g_versions.find(value)) {
+        options->max_major = known->major;
+        options->max_minor = known->minor;
+        return true;
+    }
     Extents version;
     if (!parse_extents(function, "max_version", value, &version)) {
         return false;
@@ -238,6 +253,9 @@ bool parse_max_version(const char *function, PyObject *value, via_dlpack_options
     auto bounded = [](int64_t number) { return static_cast<int32_t>(number > 9999 ? 9999 : number < 0 ? 0 : number); };
     options->max_major = bounded(version.values[0]);
     options->max_minor = options->max_major > 0 ? bounded(version.values[1]) : 0;
+    if (PyTuple_CheckExact(value)) {
+        g_versions.remember(value, {options->max_major, options->max_minor});
+    }
     return true;
 }
 

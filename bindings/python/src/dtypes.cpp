@@ -3,31 +3,13 @@
 #include <cstdio>
 
 #include "errors.hpp"
+#include "remembered.hpp"
 
 namespace viapy {
 namespace {
 
-// Answers already given, by the identity of the object asked about: types, dtypes and the strings in a program's text.
-// A slot holds its key, so the identity stays meaningful; the number of slots bounds what is held.
-struct Answer {
-    PyObject *key;
-    int32_t dtype;
-};
-constexpr size_t kSlots = 128;
-Answer g_answers[kSlots] = {};
-
-Answer &slot_of(PyObject *key) {
-    size_t bits = reinterpret_cast<uintptr_t>(key) >> 4;
-    return g_answers[(bits ^ bits >> 7) % kSlots];
-}
-
-void remember(PyObject *key, int32_t dtype) {
-    Answer &slot = slot_of(key);
-    PyObject *forgotten = slot.key;
-    Py_INCREF(key);
-    slot = {key, dtype};
-    Py_XDECREF(forgotten);
-}
+// What types, dtypes and the strings in a program's text have been found to mean.
+Remembered<int32_t, 128> g_answers;
 
 int32_t named(const char *name) {
     int32_t dtype = 0;
@@ -94,7 +76,7 @@ struct Made {
     int32_t dtype;
     PyObject *object;
 };
-Made g_made[kSlots] = {};
+Made g_made[128] = {};
 
 PyObject *make_dtype_object(int32_t dtype) {
     Ref name(dtype_name(dtype));
@@ -109,16 +91,15 @@ PyObject *make_dtype_object(int32_t dtype) {
 }  // namespace
 
 int32_t parse_dtype(const char *function, PyObject *value) {
-    const Answer &known = slot_of(value);
-    if (known.key == value) {
-        return known.dtype;
+    if (const int32_t *known = g_answers.find(value)) {
+        return *known;
     }
     if (PyLong_CheckExact(value)) {
         return parse_number(function, value);
     }
     int32_t dtype = PyUnicode_Check(value) ? parse_text(function, value) : parse_foreign(function, value);
     if (dtype != 0) {
-        remember(value, dtype);
+        g_answers.remember(value, dtype);
     }
     return dtype;
 }

@@ -41,6 +41,9 @@ PyObject *as_array(const char *function, PyObject *object);
 // An attribute, NULL without an exception if there is none (or if asking for it says so by AttributeError).
 PyObject *optional_attribute(PyObject *object, const char *name, bool *out_failed);
 
+// Makes the keys of the array interfaces.
+bool init_interfaces();
+
 // Puts __dlpack_c_exchange_api__ on the type.
 bool add_exchange_api(PyObject *type);
 

@@ -120,8 +120,9 @@ bool library_serves_this_module() {
 }  // namespace
 
 int init_module(PyObject *module) {
-    bool good = is_main_interpreter() && library_serves_this_module() && init_loans() && add_exceptions(module) &&
-                add_array_type(module) && add_handle_types(module) && PyModule_AddFunctions(module, kFunctions) == 0;
+    bool good = is_main_interpreter() && library_serves_this_module() && init_loans() && init_interfaces() &&
+                add_exceptions(module) && add_array_type(module) && add_handle_types(module) &&
+                PyModule_AddFunctions(module, kFunctions) == 0;
     return good ? 0 : -1;
 }
 

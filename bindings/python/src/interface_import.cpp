@@ -1,84 +1,12 @@
-// __array_interface__ and __cuda_array_interface__, lent and taken.
+// __array_interface__ and __cuda_array_interface__ of other libraries' arrays.
 #include <cstring>
 
 #include "errors.hpp"
 #include "exchange.hpp"
 #include "loan.hpp"
-#include "order.hpp"
 
 namespace viapy {
 namespace {
-
-bool set(PyObject *dict, const char *key, PyObject *value) {
-    Ref owned(value);
-    return owned && PyDict_SetItemString(dict, key, owned.get()) == 0;
-}
-
-PyObject *address_pair(const via_array_interface &description) {
-    return Py_BuildValue("(NN)", PyLong_FromVoidPtr(description.address), boolean(description.read_only != 0));
-}
-
-PyObject *dict_of(const via_array_interface &description, bool is_cuda) {
-    Ref dict(PyDict_New());
-    PyObject *strides = description.has_strides != 0 ? tuple_of(description.strides, description.ndim) : none();
-    bool good = dict && set(dict.get(), "shape", tuple_of(description.shape, description.ndim)) &&
-                set(dict.get(), "typestr", PyUnicode_FromString(description.typestr)) &&
-                set(dict.get(), "data", address_pair(description)) && set(dict.get(), "strides", strides) &&
-                set(dict.get(), "version", PyLong_FromLong(description.version));
-    if (good && is_cuda) {
-        PyObject *stream = description.has_stream != 0 ? PyLong_FromLongLong(description.stream) : none();
-        good = set(dict.get(), "stream", stream);
-    }
-    return good ? dict.give() : nullptr;
-}
-
-// What the protocol cannot say is an absent attribute to those who look: numpy.asarray goes on to __array__.
-PyObject *absent(PyObject *self, const char *name, const char *reason) {
-    PyErr_Format(PyExc_AttributeError, "Array has no %s here: %s", name, reason);
-    (void)self;
-    return nullptr;
-}
-
-PyObject *get_array_interface(PyObject *self, void *) {
-    via_array *array = handle_of(self);
-    via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
-    if (via_array_device_type(array) != VIA_DEVICE_CUDA && !wait_until_ready(array)) {
-        return nullptr;
-    }
-    via_status status = via_to_array_interface(array, &description);
-    return status == VIA_OK ? dict_of(description, false) : absent(self, "__array_interface__", via_last_error());
-}
-
-// Content that is ready names no stream, so that no consumer waits for one. Else it is made ready on the current
-// stream.
-bool find_stream(via_array *array, StreamArgument *current, via_stream **out) {
-    *out = via_stream_no_sync();
-    if (via_array_is_ready(array) != 0) {
-        return true;
-    }
-    bool good = current->parse_or_current("Array.__cuda_array_interface__", nullptr, device_of(array));
-    *out = current->get();
-    return good;
-}
-
-PyObject *get_cuda_array_interface(PyObject *self, void *) {
-    via_array *array = handle_of(self);
-    if (via_array_device_type(array) == VIA_DEVICE_CPU) {
-        return absent(self, "__cuda_array_interface__", "it is host memory");
-    }
-    via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
-    StreamArgument current;
-    via_stream *stream = nullptr;
-    if (!find_stream(array, &current, &stream)) {
-        return nullptr;
-    }
-    via_status status = via_to_cuda_array_interface(array, stream, &description);
-    if (status == VIA_OK) {
-        return dict_of(description, true);
-    }
-    return status == VIA_ERROR_EXCHANGE ? absent(self, "__cuda_array_interface__", via_last_error())
-                                        : raise_status(status);
-}
 
 // Whether the fields of a record, listed by "descr", hold Python objects: references, which no library may copy.
 bool lists_objects(PyObject *fields) {
@@ -261,12 +189,5 @@ Tried try_array_interface(const char *function, PyObject *object, PyObject **out
 Tried try_cuda_array_interface(const char *function, PyObject *object, PyObject **out_array) {
     return try_interface(function, object, "__cuda_array_interface__", true, via_from_cuda_array_interface, out_array);
 }
-
-PyGetSetDef kInterfaceGetters[] = {
-    {"__array_interface__", get_array_interface, nullptr, "NumPy's description of host memory.", nullptr},
-    {"__cuda_array_interface__", get_cuda_array_interface, nullptr,
-     "The description of device memory, version 3; absent for host memory.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr},
-};
 
 }  // namespace viapy
