@@ -49,13 +49,12 @@ static void both_arrays_are_held_until_the_copy_has_run(void **state) {
     (void)state;
     for (int32_t i = 0; i < LENGTH(free_pairs); ++i) {
         atomic_int released = 0;
-        block dst = new_block(free_pairs[i][0], 5000, &released);
-        block src = new_block(free_pairs[i][1], 5000, &released);
+        pair both = new_blank_pair(free_pairs[i][0], free_pairs[i][1], 5000, &released);
         CUstream native = new_stream();
         hold(native);
-        ok(via_copy_async(dst.array, src.array, wrap_native(native, 0)));
-        release_block(&dst);
-        release_block(&src);
+        ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, 0)));
+        release_block(&both.dst);
+        release_block(&both.src);
         finish(new_stream());
         assert_int_equal(atomic_load(&released), 0);
         let_go(native);

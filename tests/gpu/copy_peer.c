@@ -45,20 +45,18 @@ static void an_asynchronous_copy_runs_on_a_stream_of_either_device(void **state)
     need_two_devices();
     for (int32_t i = 0; i < 2 * LENGTH(directions); ++i) {
         atomic_int released = 0;
-        block dst = new_block(directions[i / 2][0], 300000, &released);
-        block src = new_block(directions[i / 2][1], 300000, &released);
-        write_block(&src, 1);
-        write_block(&dst, 2);
+        pair both = new_blank_pair(directions[i / 2][0], directions[i / 2][1], 300000, &released);
+        refill_pair(&both);
         CUstream native = new_stream_on(i % 2);
         hold(native);
-        ok(via_copy_async(dst.array, src.array, wrap_native(native, i % 2)));
-        release_block(&dst);
-        release_block(&src);
-        assert_block(&dst, 2);
+        ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, i % 2)));
+        release_block(&both.dst);
+        release_block(&both.src);
+        assert_block(&both.dst, 2);
         assert_int_equal(atomic_load(&released), 0);
         let_go(native);
         await_count(&released, 2);
-        assert_block(&dst, 1);
+        assert_block(&both.dst, 1);
     }
 }
 

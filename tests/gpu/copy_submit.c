@@ -173,15 +173,14 @@ static void both_arrays_are_held_by_the_task(void **state) {
     (void)state;
     for (int32_t i = 0; i < LENGTH(pairs); ++i) {
         atomic_int released = 0;
-        block dst = new_block(pairs[i][0], 5000, &released);
-        block src = new_block(pairs[i][1], 5000, &released);
+        pair both = new_blank_pair(pairs[i][0], pairs[i][1], 5000, &released);
         CUstream native = new_stream();
         via_task *task = NULL;
         hold(native);
         keep_busy(native);
-        ok(via_copy_submit(dst.array, src.array, wrap_native(native, 0), &task));
-        release_block(&dst);
-        release_block(&src);
+        ok(via_copy_submit(both.dst.array, both.src.array, wrap_native(native, 0), &task));
+        release_block(&both.dst);
+        release_block(&both.src);
         via_task_release(task);
         assert_int_equal(atomic_load(&released), 0);
         let_go(native);

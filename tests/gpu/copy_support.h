@@ -53,6 +53,7 @@ static inline via_array *wrap_block(const block *at, atomic_int *released) {
 }
 
 static inline block new_block(place where, int64_t count, atomic_int *released) {
+    note("%s memory, %lld bytes", place_names[where], (long long)count);
     block made = {where, place_memory(where, (size_t)count + 2 * guard_bytes), NULL, count, NULL};
     made.data = made.memory + guard_bytes;
     made.array = wrap_block(&made, released);
@@ -108,8 +109,15 @@ static inline void refill_pair(const pair *both) {
     write_block(&both->dst, 2);
 }
 
+/* Whatever is in the memory. */
+static inline pair new_blank_pair(place dst, place src, int64_t count, atomic_int *released) {
+    const pair made = {new_block(dst, count, released), new_block(src, count, released)};
+    note("%s <- %s, %lld bytes", place_names[dst], place_names[src], (long long)count);
+    return made;
+}
+
 static inline pair new_pair(place dst, place src, int64_t count) {
-    pair made = {new_block(dst, count, NULL), new_block(src, count, NULL)};
+    const pair made = new_blank_pair(dst, src, count, NULL);
     refill_pair(&made);
     return made;
 }

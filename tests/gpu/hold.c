@@ -9,14 +9,15 @@ enum { most_holds = 16 };
 typedef struct holding {
     CUstream stream;
     CUcontext context;
-    uint32_t *word; /* NULL on the stand-in */
-    uint32_t turn;  /* what the word is waited to become; it only grows, since the device looks when it likes */
-    int64_t since_ms;        /* 0: not in use */
+    uint32_t *word;   /* NULL on the stand-in */
+    uint32_t turn;    /* what the word is waited to become; it only grows, since the device looks when it likes */
+    int64_t since_ms; /* 0: not in use */
 } holding;
 
 static holding holdings[most_holds];
 static uint32_t *words; /* of the program, not of a test: a context that a test made may be gone before its streams */
 static int overdue;
+static const char *overdue_call;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int64_t now_ms(void) {
@@ -45,6 +46,7 @@ static void *watch_holdings(void *context) {
         for (int i = 0; i < most_holds; ++i) {
             if (holdings[i].since_ms != 0 && now_ms() - holdings[i].since_ms > hold_limit_ms) {
                 ++overdue;
+                overdue_call = last_driver_call();
                 end_holding(&holdings[i]);
             }
         }
@@ -129,9 +131,10 @@ void end_holds(void) {
     }
 }
 
-int overdue_holds(void) {
+int overdue_holds(const char **out_call) {
     pthread_mutex_lock(&lock);
     const int count = overdue;
+    *out_call = overdue_call;
     overdue = 0;
     pthread_mutex_unlock(&lock);
     return count;

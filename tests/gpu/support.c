@@ -24,8 +24,13 @@ static void *driver_library(void) {
     return library;
 }
 
+static const char *_Atomic last_call;
+
+const char *last_driver_call(void) { return atomic_load(&last_call); }
+
 uintptr_t driver_symbol(const char *name) {
     void *library = driver_library();
+    atomic_store(&last_call, name);
     void *found = library != NULL ? dlsym(library, name) : NULL;
     if (found == NULL) {
         fail_msg("the driver has no %s: %s", name, library != NULL ? "expected a newer one" : "there is none");
@@ -436,15 +441,33 @@ static alive look_around(void) {
     return found;
 }
 
+static alive before_test;
+static int unfinished;
+static char noted[256];
+
 int begin_gpu_test(void **state) {
-    static alive before;
+    (void)state;
     if (driver_library() == NULL) {
         return -1;
     }
     cu_ok(cu(cuCtxSetCurrent)(primary(0)));
-    before = look_around();
-    *state = &before;
+    before_test = look_around();
+    noted[0] = '\0';
     return 0;
+}
+
+void run_gpu_test(void **state) {
+    const CMUnitTestFunction function = *(const CMUnitTestFunction *)*state;
+    unfinished = 1;
+    function(state);
+    unfinished = 0;
+}
+
+void note(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(noted, sizeof noted, format, arguments);
+    va_end(arguments);
 }
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -472,9 +495,10 @@ static int same_stats_now(void *context) {
     return memcmp(context, &now, sizeof now) == 0;
 }
 
-static int nothing_leaked(alive *before) {
+static int nothing_leaked(const alive *before) {
     /* Releases that waited for the device come a moment after it. */
-    int clean = eventually(same_stats_now, &before->stats);
+    via_stats_info stats = before->stats;
+    int clean = eventually(same_stats_now, &stats);
     const alive after = look_around();
     if (!clean) {
         same_stats(&before->stats, &after.stats);
@@ -500,14 +524,22 @@ static int nothing_leaked(alive *before) {
 }
 
 int end_gpu_test(void **state) {
+    (void)state;
+    if (unfinished && noted[0] != '\0') {
+        print_error("the test was at: %s\n", noted);
+    }
     let_go_of_all();
     cu(cuCtxSetCurrent)(primary(0));
     put_everything_away();
-    const int overdue = overdue_holds();
+    const char *call = NULL;
+    const int overdue = overdue_holds(&call);
     if (overdue > 0) {
-        print_error("%d held streams had to be let go: something waited for them\n", overdue);
+        print_error(
+            "%d held streams had to be let go: something waited for them; the test's last call of the driver "
+            "was %s\n",
+            overdue, call);
     }
-    return nothing_leaked(*state) && overdue == 0 ? 0 : -1;
+    return nothing_leaked(&before_test) && overdue == 0 ? 0 : -1;
 }
 
 /* So that a memory checker finds nothing of these helpers' own. */

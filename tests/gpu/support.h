@@ -62,10 +62,17 @@ int end_gpu_tests(void **state);
  * keeps for good: primary contexts, its own few streams, pooled events, staging memory, kernels. On the stand-in it
  * must have misused nothing either. What the helpers below made is put away before that is looked at.
  */
-#define GPU_TEST(function) cmocka_unit_test_setup_teardown(function, begin_gpu_test, end_gpu_test)
+#define GPU_TEST(function)                                                                        \
+    {                                                                                             \
+        #function, run_gpu_test, begin_gpu_test, end_gpu_test, &(CMUnitTestFunction) { function } \
+    }
 
 int begin_gpu_test(void **state);
+void run_gpu_test(void **state);
 int end_gpu_test(void **state);
+
+/* What a test in a loop is at: told if it fails, since cmocka's line is that of every turn. */
+void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A test whose function runs in a fresh process, untouched by the others; `settings`: see run_apart. */
 #define APART(function) run_apart((function), (const char *const[]){NULL})
@@ -152,6 +159,8 @@ CUstreamCaptureStatus capture_status(CUstream stream);
 /* For hold.c and support.c. */
 void let_go_of_all(void);
 void end_holds(void);
-int overdue_holds(void);
+/* How many have been let go for waiting too long, and the test's last call of the driver before that. */
+int overdue_holds(const char **out_call);
+const char *last_driver_call(void);
 
 #endif
