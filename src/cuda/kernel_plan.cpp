@@ -6,8 +6,11 @@ namespace via::cuda {
 namespace {
 
 using kernels::Id;
+using kernels::Narrow;
+using kernels::Wide;
 
-constexpr int64_t kMostNarrow = INT32_MAX;
+// Below, a launch takes longer than the bytes do.
+constexpr int64_t kSmallBytes = 64;
 
 // The largest unit of 16, 8, 4, 2 and 1 bytes that every address, step and run is a multiple of.
 int32_t unit_of(const Transfer &transfer) {
@@ -19,33 +22,32 @@ int32_t unit_of(const Transfer &transfer) {
     return static_cast<int32_t>(all & (~all + 1));
 }
 
-void collect_axes(const Transfer &transfer, KernelPlan *plan) {
-    plan->ndim = 0;
-    if (transfer.run > plan->unit) {
-        plan->axes[plan->ndim++] = {transfer.run / plan->unit, 1, 1};
-    }
+void find_extent(const Transfer &transfer, Shape *shape) {
+    int64_t low = 0;
+    int64_t high = transfer.run;
     for (int32_t i = 0; i < transfer.ndim; ++i) {
-        const Axis &axis = transfer.axes[i];
-        plan->axes[plan->ndim++] = {axis.extent, axis.dst_step / plan->unit, axis.src_step / plan->unit};
+        const int64_t reach = (transfer.axes[i].extent - 1) * transfer.axes[i].src_step;
+        (reach < 0 ? low : high) += reach;
     }
+    shape->extent = {shape->src + static_cast<uint64_t>(low), static_cast<uint64_t>(high - low)};
 }
 
-int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
+// ------------------------------------------------------------------------------------------------ element by element
 
-// Whether no offset leaves 32 bits, wherever the additions along the axes lead in between.
-bool is_narrow(const KernelPlan &plan) {
+// Whether no offset in elements leaves 32 bits, wherever the additions along the axes lead in between.
+bool is_narrow(const Shape &shape) {
     int64_t dst_span = 0;
     int64_t src_span = 0;
-    for (int32_t i = 0; i < plan.ndim; ++i) {
-        dst_span += (plan.axes[i].extent - 1) * magnitude(plan.axes[i].dst_step);
-        src_span += (plan.axes[i].extent - 1) * magnitude(plan.axes[i].src_step);
+    for (int32_t i = 0; i < shape.ndim; ++i) {
+        dst_span += (shape.axes[i].extent - 1) * shape.axes[i].dst_step / shape.element;
+        src_span += (shape.axes[i].extent - 1) * magnitude(shape.axes[i].src_step) / shape.element;
     }
-    return plan.ndim <= kernels::Narrow::kAxes && plan.count <= kMostNarrow && dst_span <= kMostNarrow &&
-           src_span <= kMostNarrow;
+    return shape.ndim <= Narrow::kAxes && fits_index(shape.nbytes / shape.element) && fits_index(dst_span) &&
+           fits_index(src_span);
 }
 
-Id elements_kernel(int32_t unit, bool narrow) {
-    switch (unit) {
+Id elements_kernel(int32_t element, bool narrow) {
+    switch (element) {
         case 1:
             return narrow ? Id::via_elements_1 : Id::via_elements_wide_1;
         case 2:
@@ -59,23 +61,101 @@ Id elements_kernel(int32_t unit, bool narrow) {
     }
 }
 
+template <class Width>
+void fill_elements(const Shape &shape, kernels::ElementsParams<Width> *params) {
+    using Step = typename Width::Step;
+    params->dst = shape.dst;
+    params->src = shape.src;
+    params->count = static_cast<typename Width::Index>(shape.nbytes / shape.element);
+    params->ndim = shape.ndim;
+    for (int32_t i = 0; i < shape.ndim; ++i) {
+        const Axis &axis = shape.axes[i];
+        params->axes[i] = {kernels::make_divisor<typename Width::Index>(axis.extent),
+                           static_cast<Step>(axis.dst_step / shape.element),
+                           static_cast<Step>(axis.src_step / shape.element)};
+    }
+}
+
 }  // namespace
 
+void find_shape(const Transfer &transfer, Shape *out_shape) {
+    out_shape->dst = reinterpret_cast<uint64_t>(transfer.dst);
+    out_shape->src = reinterpret_cast<uint64_t>(transfer.src);
+    out_shape->nbytes = transfer.nbytes;
+    out_shape->run = transfer.run;
+    out_shape->element = unit_of(transfer);
+    out_shape->ndim = 0;
+    if (transfer.run > out_shape->element) {
+        out_shape->axes[out_shape->ndim++] = {transfer.run / out_shape->element, out_shape->element, out_shape->element};
+    }
+    for (int32_t i = 0; i < transfer.ndim; ++i) {
+        out_shape->axes[out_shape->ndim++] = transfer.axes[i];
+    }
+    find_extent(transfer, out_shape);
+}
+
+void plan_elements(const Shape &shape, KernelPlan *plan) {
+    const bool narrow = is_narrow(shape);
+    plan->route = KernelRoute::Elements;
+    plan->kernel = elements_kernel(shape.element, narrow);
+    plan->element = plan->word = shape.element;
+    plan->tile[0] = plan->tile[1] = 0;
+    if (narrow) {
+        fill_elements(shape, &plan->params.elements);
+    } else {
+        fill_elements(shape, &plan->params.elements_wide);
+    }
+    constexpr int64_t kPerBlock = kernels::Elements<1, Narrow>::kPerBlock;
+    plan->blocks = static_cast<uint32_t>(divide_up(shape.nbytes / shape.element, kPerBlock));
+}
+
+int32_t find_source_axis(const Shape &shape, int32_t not_this) {
+    int32_t best = -1;
+    for (int32_t i = 0; i < shape.ndim; ++i) {
+        const int64_t step = magnitude(shape.axes[i].src_step);
+        if (i != not_this && step != 0 && (best < 0 || step < magnitude(shape.axes[best].src_step))) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+const char *route_name(KernelRoute route) {
+    switch (route) {
+        case KernelRoute::Elements:
+            return "elements";
+        case KernelRoute::Rows:
+            return "rows";
+        case KernelRoute::Strips:
+            return "strips";
+        case KernelRoute::Tiles:
+            return "tiles";
+        case KernelRoute::Gather:
+            return "gather";
+    }
+    return "?";
+}
+
 void plan_kernel(const Transfer &transfer, KernelPlan *out_plan) {
-    out_plan->dst = reinterpret_cast<uint64_t>(transfer.dst);
-    out_plan->src = reinterpret_cast<uint64_t>(transfer.src);
-    out_plan->unit = unit_of(transfer);
-    out_plan->count = transfer.nbytes / out_plan->unit;
-    collect_axes(transfer, out_plan);
-    out_plan->kernel = elements_kernel(out_plan->unit, is_narrow(*out_plan));
-    constexpr int64_t kPerBlock = kernels::Elements<uint8_t, kernels::Narrow>::kPerBlock;
-    out_plan->blocks = static_cast<uint32_t>((out_plan->count + kPerBlock - 1) / kPerBlock);
+    Shape shape;
+    find_shape(transfer, &shape);
+    const bool planned = shape.nbytes > kSmallBytes && (plan_rows(shape, out_plan) || plan_gather(shape, out_plan) ||
+                                                        plan_tiles(shape, out_plan));
+    if (!planned) {
+        plan_elements(shape, out_plan);
+    }
 }
 
 void describe_kernel(const KernelPlan &plan, int64_t capacity, char *out_text) {
     const kernels::Info &info = kernels::info(plan.kernel);
-    (void)std::snprintf(out_text, static_cast<size_t>(capacity), "%s, %d bytes at once, %u blocks of %u threads",
-                        info.name, plan.unit, plan.blocks, info.threads);
+    char tile[64] = "";
+    if (plan.tile[0] != 0) {
+        (void)std::snprintf(tile, sizeof tile, " of %lld x %lld", static_cast<long long>(plan.tile[0]),
+                            static_cast<long long>(plan.tile[1]));
+    }
+    (void)std::snprintf(out_text, static_cast<size_t>(capacity),
+                        "%s%s, elements of %d bytes, %d at once, %s, %u blocks of %u threads", route_name(plan.route),
+                        tile, plan.element, plan.word, info.name, plan.blocks, info.threads);
 }
 
 }  // namespace via::cuda

@@ -7,21 +7,90 @@
 
 namespace via::cuda {
 
+enum class KernelRoute : int32_t {
+    Elements,  // element by element
+    Rows,      // bytes adjacent in both, to whole words of dst
+    Strips,    // small elements adjacent in dst and a step apart in src, to whole words of dst
+    Tiles,     // elements adjacent in dst along one index and in src along another
+    Gather     // the same where the runs share axes
+};
+
+const char *route_name(KernelRoute route);
+
+// What the launch passes by value: that of the kernel's Params.
+union KernelParams {
+    KernelParams() {}
+    kernels::ElementsParams<kernels::Narrow> elements;
+    kernels::ElementsParams<kernels::Wide> elements_wide;
+    kernels::RowsParams<kernels::Narrow> rows;
+    kernels::RowsParams<kernels::Wide> rows_wide;
+    kernels::TileParams tile;
+    kernels::GatherParams gather;
+};
+
 struct KernelPlan {
+    KernelRoute route;
     kernels::Id kernel;
     uint32_t blocks;
-    uint64_t dst;
-    uint64_t src;
-    int32_t unit;                 // bytes that are moved at once
-    int64_t count;                // of units
-    int32_t ndim;                 // at least 1
-    Axis axes[VIA_MAX_NDIM + 1];  // over all units, the one that comes first in dst first; steps in units
+    int32_t element;  // bytes that stay together
+    int32_t word;     // bytes that are moved at once
+    int64_t tile[2];  // elements of a tile along the runs of dst and of src; 0 where there is none
+    KernelParams params;
 };
 
 // The transfer has loops.
 void plan_kernel(const Transfer &transfer, KernelPlan *out_plan);
 
-// "via_elements_4, 4 bytes at once, 12 blocks of 256 threads": at most `capacity` bytes.
+// "tiles of 64 x 64 elements of 4 bytes, 16 bytes at once, via_tile_4_16, 65536 blocks of 256 threads".
 void describe_kernel(const KernelPlan &plan, int64_t capacity, char *out_text);
+
+// ------------------------------------------------------------------------------------------------ for the planners
+
+// A strided copy as the planners see it: elements of 1, 2, 4, 8 or 16 bytes, which every address and step is a multiple
+// of. Where several of them make a run, they are the first axis. Steps are in bytes.
+struct Shape {
+    uint64_t dst;
+    uint64_t src;
+    kernels::Extent extent;  // of src
+    int64_t nbytes;
+    int64_t run;      // bytes adjacent in both
+    int32_t element;
+    int32_t ndim;     // at least 1
+    Axis axes[VIA_MAX_NDIM + 1];
+};
+
+void find_shape(const Transfer &transfer, Shape *out_shape);
+
+// Each is false, the plan being unspecified, where the copy is none for its kernels; those of elements do any.
+void plan_elements(const Shape &shape, KernelPlan *plan);
+bool plan_rows(const Shape &shape, KernelPlan *plan);
+bool plan_tiles(const Shape &shape, KernelPlan *plan);
+bool plan_gather(const Shape &shape, KernelPlan *plan);
+
+// The axis other than `not_this` along which src moves least without standing still; -1 if there is none.
+int32_t find_source_axis(const Shape &shape, int32_t not_this);
+
+constexpr int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
+constexpr int64_t divide_up(int64_t count, int64_t by) { return (count + by - 1) / by; }
+constexpr bool fits_index(int64_t count) { return count <= INT32_MAX; }
+
+// Axes that no tile is cut along, in the order of dst, to the params of a kernel. False if there are too many.
+template <class Params>
+bool fill_outer(const Shape &shape, uint64_t inner_axes, Params *params, int64_t *tiles) {
+    params->outer_ndim = 0;
+    for (int32_t i = 0; i < shape.ndim; ++i) {
+        const Axis &axis = shape.axes[i];
+        if ((inner_axes >> i & 1) != 0) {
+            continue;
+        }
+        if (params->outer_ndim == Params::kOuterAxes || !fits_index(axis.extent) || axis.extent > INT32_MAX / *tiles) {
+            return false;
+        }
+        *tiles *= axis.extent;
+        params->outer[params->outer_ndim++] = {kernels::make_divisor<uint32_t>(axis.extent), axis.dst_step,
+                                               axis.src_step};
+    }
+    return true;
+}
 
 }  // namespace via::cuda

@@ -1,6 +1,5 @@
-// The library's own kernels, compiled for the host: every module has them. A launch runs block after block, in each
-// phase after phase, in each thread after thread, so their index arithmetic is the real one. Every access is checked
-// on its own.
+// The library's own kernels, compiled for the host: every module has them. A launch runs block after block, and between
+// two barriers thread after thread, so their index arithmetic is the real one. Every access is checked on its own.
 #include "cuda/kernels/kernels.hpp"
 
 #include <cstring>
@@ -44,16 +43,6 @@ private:
 
 thread_local Reached *reached = nullptr;
 
-template <class Kernel, int kPhase>
-void run_phases(const typename Kernel::Params &params, typename Kernel::Shared &shared, uint32_t block) {
-    for (uint32_t thread = 0; thread < Kernel::kThreads; ++thread) {
-        Kernel::template phase<kPhase>(params, shared, block, thread);
-    }
-    if constexpr (kPhase + 1 < Kernel::kPhases) {
-        run_phases<Kernel, kPhase + 1>(params, shared, block);
-    }
-}
-
 template <class Kernel>
 void run_kernel(void **args, const fake_launch *launch, void *) {
     typename Kernel::Params params;
@@ -62,7 +51,7 @@ void run_kernel(void **args, const fake_launch *launch, void *) {
     reached = &mine;
     const auto shared = std::make_unique<typename Kernel::Shared>();
     for (uint32_t block = 0; block < launch->grid[0]; ++block) {
-        run_phases<Kernel, 0>(params, *shared, block);
+        Kernel::run(params, *shared, block, via::kernels::Threads{Kernel::kThreads});
     }
     reached = nullptr;
 }

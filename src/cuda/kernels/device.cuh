@@ -1,9 +1,9 @@
 // What the kernels are written in: C++ that nvcc compiles for the GPU, and that a host compiler compiles as well, for
 // the stand-in for the driver (tests/fakecuda), which runs the same source thread by thread.
 //
-// A kernel is a struct with Params (passed by value), Shared (its block's shared memory), kThreads, and functions
-// phase<0>, phase<1>, ... of (params, shared, block, thread), kPhases of them, between which the threads of a block
-// wait for one another. A phase keeps nothing for the next but what it puts into Shared.
+// A kernel is a struct with Params (passed by value), Shared (its block's shared memory), kThreads, and a function run of
+// (params, shared, block, threads). What it says outside of threads.each() must be the same for every thread of the
+// block; what it says inside is done by each of them, and keeps nothing for later but what it puts into Shared.
 #pragma once
 
 #include <cstdint>
@@ -11,32 +11,86 @@
 #ifdef __CUDACC__
 #define VIA_DEVICE __device__ __forceinline__
 #define VIA_UNROLL _Pragma("unroll")
+#define VIA_PRAGMA(text) _Pragma(#text)
+#define VIA_UNROLL_BY(count) VIA_PRAGMA(unroll count)
 #else
 #define VIA_DEVICE inline
 #define VIA_UNROLL
+#define VIA_UNROLL_BY(count)
 #include <cstring>
 #endif
 
 namespace via::kernels {
 
-// 16 and 8 bytes that are moved at once.
-struct alignas(16) Quad {
-    uint32_t x, y, z, w;
+// So many bytes, moved at once.
+template <int kBytes>
+struct alignas(kBytes) Words {
+    static constexpr int kCount = kBytes / 4;
+    uint32_t at[kCount];
 };
-struct alignas(8) Pair {
-    uint32_t x, y;
+
+template <int kBytes>
+struct WordOf {
+    using Type = Words<kBytes>;
 };
+template <>
+struct WordOf<1> {
+    using Type = uint8_t;
+};
+template <>
+struct WordOf<2> {
+    using Type = uint16_t;
+};
+template <int kBytes>
+using Word = typename WordOf<kBytes>::Type;
 
 #ifdef __CUDACC__
 
+struct Threads {
+    template <class Body>
+    VIA_DEVICE void each(const Body &body) const {
+        body(threadIdx.x);
+    }
+    // Until all threads of the block have come here, and see what the others have put into shared memory.
+    VIA_DEVICE void wait() const { __syncthreads(); }
+};
+
+// The types that nvcc has instructions for. Its functions for them also say that an address is one of global memory,
+// which the number does not tell.
+template <int kBytes>
+struct Native;
+template <>
+struct Native<1> {
+    using Type = unsigned char;
+};
+template <>
+struct Native<2> {
+    using Type = unsigned short;
+};
+template <>
+struct Native<4> {
+    using Type = unsigned int;
+};
+template <>
+struct Native<8> {
+    using Type = uint2;
+};
+template <>
+struct Native<16> {
+    using Type = uint4;
+};
+
 template <class T>
 VIA_DEVICE T load_global(uint64_t address) {
-    return *reinterpret_cast<const T *>(address);
+    using N = typename Native<sizeof(T)>::Type;
+    const N found = __ldg(reinterpret_cast<const N *>(address));
+    return reinterpret_cast<const T &>(found);
 }
 
 template <class T>
 VIA_DEVICE void store_global(uint64_t address, const T &value) {
-    *reinterpret_cast<T *>(address) = value;
+    using N = typename Native<sizeof(T)>::Type;
+    __stwb(reinterpret_cast<N *>(address), reinterpret_cast<const N &>(value));
 }
 
 VIA_DEVICE uint32_t multiply_high(uint32_t a, uint32_t b) { return __umulhi(a, b); }
@@ -47,7 +101,24 @@ VIA_DEVICE uint32_t permute_bytes(uint32_t low, uint32_t high, uint32_t selector
     return __byte_perm(low, high, selector);
 }
 
+// The low word of both, shifted right by so many bits, 0 to 32.
+VIA_DEVICE uint32_t shift_words(uint32_t low, uint32_t high, uint32_t bits) {
+    return __funnelshift_rc(low, high, bits);
+}
+
 #else
+
+struct Threads {
+    template <class Body>
+    void each(const Body &body) const {
+        for (uint32_t thread = 0; thread < count; ++thread) {
+            body(thread);
+        }
+    }
+    void wait() const {}
+
+    uint32_t count;
+};
 
 // Where the host sees bytes that the launch under way may touch; nullptr, and a fault, where it may not.
 void *host_view(uint64_t address, uint64_t nbytes);
@@ -81,6 +152,10 @@ inline uint32_t permute_bytes(uint32_t low, uint32_t high, uint32_t selector) {
         result |= static_cast<uint32_t>(both >> (selector >> (4 * i) & 7) * 8 & 0xFF) << (8 * i);
     }
     return result;
+}
+
+inline uint32_t shift_words(uint32_t low, uint32_t high, uint32_t bits) {
+    return static_cast<uint32_t>((uint64_t{high} << 32 | low) >> bits);
 }
 
 #endif

@@ -2,26 +2,15 @@
 #pragma once
 
 #include "cuda/kernels/divisor.cuh"
+#include "cuda/kernels/width.cuh"
 
 namespace via::kernels {
-
-// Steps in elements. Narrow: every offset fits 32 bits, and there are few axes, so that a launch passes little.
-struct Narrow {
-    using Index = uint32_t;
-    using Step = int32_t;
-    static constexpr int32_t kAxes = 10;
-};
-struct Wide {
-    using Index = uint64_t;
-    using Step = int64_t;
-    static constexpr int32_t kAxes = 64;
-};
 
 template <class Width>
 struct ElementsParams {
     struct Axis {
         Divisor<typename Width::Index> extent;  // not of the last axis, which takes what is left
-        typename Width::Step dst_step;
+        typename Width::Step dst_step;  // elements
         typename Width::Step src_step;
     };
     uint64_t dst;
@@ -31,8 +20,9 @@ struct ElementsParams {
     Axis axes[Width::kAxes];
 };
 
-template <class Element, class Width>
+template <int kBytes, class Width>
 struct Elements {
+    using Element = Word<kBytes>;
     using Params = ElementsParams<Width>;
     using Index = typename Width::Index;
     using Step = typename Width::Step;
@@ -40,7 +30,6 @@ struct Elements {
     static constexpr uint32_t kThreads = 256;
     static constexpr uint32_t kPerThread = 4;
     static constexpr uint32_t kPerBlock = kThreads * kPerThread;
-    static constexpr int kPhases = 1;
 
     struct Place {
         Step dst;
@@ -52,11 +41,9 @@ struct Elements {
         const int32_t last = params.ndim - 1;
         for (int32_t i = 0; i < last; ++i) {
             const auto &axis = params.axes[i];
-            const Index rest = divide(index, axis.extent);
-            const Step at = static_cast<Step>(index - rest * axis.extent.divisor);
+            const Step at = static_cast<Step>(take_digit(&index, axis.extent));
             place.dst += at * axis.dst_step;
             place.src += at * axis.src_step;
-            index = rest;
         }
         place.dst += static_cast<Step>(index) * params.axes[last].dst_step;
         place.src += static_cast<Step>(index) * params.axes[last].src_step;
@@ -64,12 +51,15 @@ struct Elements {
     }
 
     VIA_DEVICE static uint64_t address(uint64_t start, Step offset) {
-        return start + static_cast<uint64_t>(static_cast<int64_t>(offset) * static_cast<int64_t>(sizeof(Element)));
+        return start + static_cast<uint64_t>(static_cast<int64_t>(offset) * kBytes);
+    }
+
+    VIA_DEVICE static void run(const Params &params, Shared &, uint32_t block, const Threads &threads) {
+        threads.each([&](uint32_t thread) { copy(params, block, thread); });
     }
 
     // All loads are on their way before the first is needed.
-    template <int kPhase>
-    VIA_DEVICE static void phase(const Params &params, Shared &, uint32_t block, uint32_t thread) {
+    VIA_DEVICE static void copy(const Params &params, uint32_t block, uint32_t thread) {
         const Index first = static_cast<Index>(block) * kPerBlock + thread;
         uint64_t to[kPerThread];
         Element values[kPerThread];

@@ -6,6 +6,9 @@
 #include <type_traits>
 
 #include "cuda/kernels/elements.cuh"
+#include "cuda/kernels/gather.cuh"
+#include "cuda/kernels/rows.cuh"
+#include "cuda/kernels/tile.cuh"
 
 namespace via::kernels {
 

@@ -1,0 +1,6 @@
+#include "cuda/kernels/rows.cuh"
+#include "cuda/kernels/global.cuh"
+
+namespace via::kernels {
+#include "cuda/kernels/rows.def"
+}

@@ -1,0 +1,6 @@
+#include "cuda/kernels/global.cuh"
+#include "cuda/kernels/tile.cuh"
+
+namespace via::kernels {
+#include "cuda/kernels/tile.def"
+}

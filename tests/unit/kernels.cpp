@@ -1,0 +1,300 @@
+// The kernels of strided copies, compiled for the host: whatever plan there is for a copy does what a naive one does,
+// writes nothing else, and reads nothing but the source.
+#include "copy_support.hpp"
+
+#include <array>
+#include <cstdio>
+#include <memory>
+
+#include "copy/plan.hpp"
+#include "cuda/kernel_plan.hpp"
+
+namespace {
+
+using via::cuda::KernelPlan;
+using via::cuda::Shape;
+using via::kernels::Id;
+
+// ------------------------------------------------------------------------------------------------ memory
+
+struct Bounds {
+    uint64_t low;
+    uint64_t high;
+    bool holds(uint64_t address, uint64_t nbytes) const { return address >= low && address + nbytes <= high; }
+};
+
+Bounds readable;
+Bounds writable;
+
+}  // namespace
+
+// What is read and what is written are told apart by where they are.
+void *via::kernels::host_view(uint64_t address, uint64_t nbytes) {
+    assert_true(readable.holds(address, nbytes) || writable.holds(address, nbytes));
+    return reinterpret_cast<void *>(address);
+}
+
+namespace {
+
+// ------------------------------------------------------------------------------------------------ launches
+
+constexpr auto kKernels = static_cast<size_t>(Id::count);
+
+template <class Kernel>
+void run_kernel(const KernelPlan &plan) {
+    typename Kernel::Params params;
+    std::memcpy(static_cast<void *>(&params), &plan.params, sizeof params);
+    const auto shared = std::make_unique<typename Kernel::Shared>();
+    for (uint32_t block = 0; block < plan.blocks; ++block) {
+        Kernel::run(params, *shared, block, via::kernels::Threads{Kernel::kThreads});
+    }
+}
+
+constexpr std::array<void (*)(const KernelPlan &), kKernels> kRunners = [] {
+    using namespace via::kernels;
+    return std::array<void (*)(const KernelPlan &), kKernels>{
+#define VIA_KERNEL(name, ...) run_kernel<__VA_ARGS__>,
+#include "cuda/kernels/kernels.def"
+#undef VIA_KERNEL
+    };
+}();
+
+std::array<int, kKernels> launches;
+
+void run_plan(const KernelPlan &plan) {
+    const auto number = static_cast<size_t>(plan.kernel);
+    ++launches[number];
+    kRunners[number](plan);
+}
+
+// ------------------------------------------------------------------------------------------------ copies
+
+// Memory for one layout, which begins at an address of any alignment and ends where the layout does.
+struct Memory {
+    Memory(Random *random, const TestLayout &layout, int64_t alignment)
+        : shift(static_cast<size_t>(random->between(0, 63) / alignment * alignment)),
+          start(shift - static_cast<size_t>(layout.low)),
+          count(static_cast<size_t>(layout.high - layout.low)),
+          bytes(count + shift + 64) {
+        random->fill(&bytes);
+    }
+    char *data() { return bytes.data() + start; }
+    Bounds bounds() const {
+        const auto low = reinterpret_cast<uint64_t>(bytes.data() + shift);
+        return {low, low + count};
+    }
+    size_t shift;
+    size_t start;
+    size_t count;
+    std::vector<char> bytes;
+};
+
+struct Copy {
+    Copy(Random *random, std::vector<int64_t> extents, int64_t bytes, TestLayout dst_layout, TestLayout src_layout,
+         int64_t alignment)
+        : shape(std::move(extents)),
+          item(bytes),
+          to(std::move(dst_layout)),
+          from(std::move(src_layout)),
+          dst(random, to, alignment),
+          src(random, from, alignment),
+          before(dst.bytes),
+          expected(dst.bytes) {
+        naive_copy(expected.data() + dst.start, src.data(), shape, to.steps, from.steps, item);
+    }
+
+    std::vector<int64_t> shape;
+    int64_t item;
+    TestLayout to;
+    TestLayout from;
+    Memory dst;
+    Memory src;
+    std::vector<char> before;
+    std::vector<char> expected;
+};
+
+void check_plan(Copy *copy, const KernelPlan &plan) {
+    readable = copy->src.bounds();
+    writable = copy->dst.bounds();
+    std::copy(copy->before.begin(), copy->before.end(), copy->dst.bytes.begin());
+    run_plan(plan);
+    if (copy->dst.bytes != copy->expected) {
+        char text[200];
+        via::cuda::describe_kernel(plan, sizeof text, text);
+        print_error("%s\n", text);
+        assert_true(false);
+    }
+}
+
+bool find_shape(Copy *copy, Shape *shape) {
+    const Wrapped dst(copy->dst.data(), dtype_of_size(copy->item), copy->shape, copy->to.steps);
+    const Wrapped src(copy->src.data(), dtype_of_size(copy->item), copy->shape, copy->from.steps);
+    via::Plan plan;
+    assert_int_equal(via::normalise_copy(dst.get(), src.get(), &plan), VIA_OK);
+    via::cuda::Transfer transfer{plan.dst, plan.src, plan.nbytes, {}, {}, nullptr, nullptr};
+    transfer.run = plan.run;
+    transfer.ndim = plan.ndim;
+    transfer.axes = plan.axes;
+    via::cuda::find_shape(transfer, shape);
+    return plan.ndim > 0;
+}
+
+// In every way that there is a plan for.
+void check_copy(Copy *copy) {
+    Shape shape;
+    if (!find_shape(copy, &shape)) {
+        return;
+    }
+    KernelPlan plan;
+    via::cuda::plan_elements(shape, &plan);
+    check_plan(copy, plan);
+    for (auto *make : {via::cuda::plan_rows, via::cuda::plan_tiles, via::cuda::plan_gather}) {
+        if (make(shape, &plan)) {
+            check_plan(copy, plan);
+        }
+    }
+}
+
+constexpr int64_t kItems[] = {1, 2, 3, 4, 5, 6, 8, 12, 16, 20, 24, 32, 48, 100};
+
+std::vector<int64_t> random_shape(Random *random, int64_t most, int64_t longest) {
+    std::vector<int64_t> shape;
+    int64_t size = 1;
+    for (int64_t ndim = random->between(1, 5); ndim > 0; --ndim) {
+        const int64_t room = std::max<int64_t>(most / size, 1);
+        shape.push_back(random->chance(6) ? 1 : random->between(1, std::min(room, longest)));
+        size *= shape.back();
+    }
+    return shape;
+}
+
+void copies_between_random_layouts_equal_naive_ones(void **) {
+    Random random(1);
+    for (int i = 0; i < 3000; ++i) {
+        const int64_t item = kItems[random.between(0, std::size(kItems) - 1)];
+        const std::vector<int64_t> shape = random_shape(&random, 6000, 80);
+        Copy copy(&random, shape, item, random_layout(&random, shape, item, false),
+                  random_layout(&random, shape, item, true), 1);
+        check_copy(&copy);
+    }
+}
+
+// Axes in the order given, the last one innermost; rows, if there is a pad, being so many bytes further apart.
+TestLayout layout_of(const std::vector<int64_t> &shape, const std::vector<size_t> &order, int64_t item, int64_t pad) {
+    TestLayout layout;
+    layout.steps.resize(shape.size());
+    int64_t unit = item;
+    for (size_t i = order.size(); i-- > 0;) {
+        layout.steps[order[i]] = unit;
+        unit = unit * shape[order[i]] + (i + 1 == order.size() ? pad : 0);
+    }
+    measure_layout(shape, item, &layout);
+    return layout;
+}
+
+std::vector<size_t> random_order(Random *random, size_t count) {
+    std::vector<size_t> order(count);
+    for (size_t i = 0; i < count; ++i) {
+        order[i] = i;
+        std::swap(order[i], order[static_cast<size_t>(random->between(0, static_cast<int64_t>(i)))]);
+    }
+    return order;
+}
+
+void check_permuted(Random *random, const std::vector<int64_t> &shape, int64_t item, int64_t alignment) {
+    const int64_t pad = random->chance(3) ? random->between(1, 40) / alignment * alignment : 0;
+    Copy copy(random, shape, item, layout_of(shape, random_order(random, shape.size()), item, pad),
+              layout_of(shape, random_order(random, shape.size()), item, pad), alignment);
+    check_copy(&copy);
+}
+
+void permutes_of_dense_arrays_equal_naive_ones(void **) {
+    Random random(2);
+    for (int i = 0; i < 1500; ++i) {
+        const int64_t item = kItems[random.between(0, std::size(kItems) - 1)];
+        const int64_t alignment = random.chance(2) ? 16 : 1;
+        std::vector<int64_t> shape = random_shape(&random, 20000, 300);
+        if (alignment == 16) {
+            for (int64_t &extent : shape) {
+                extent = extent > 4 ? extent / 4 * 4 : extent;
+            }
+        }
+        check_permuted(&random, shape, item, alignment);
+    }
+}
+
+// Past a tile's ends on all sides.
+void transposes_larger_than_a_tile_equal_naive_ones(void **) {
+    Random random(3);
+    for (const int64_t item : {1, 2, 4, 8, 16, 3, 12}) {
+        for (int i = 0; i < 4; ++i) {
+            const std::vector<int64_t> shape = {random.between(1, 3), random.between(100, 400), random.between(100, 400)};
+            const int64_t whole = i % 2 == 0 ? 16 : 1;
+            const std::vector<int64_t> rounded = {shape[0], (shape[1] + whole - 1) / whole * whole,
+                                                  (shape[2] + whole - 1) / whole * whole};
+            Copy copy(&random, rounded, item, layout_of(rounded, {0, 1, 2}, item, 0),
+                      layout_of(rounded, {0, 2, 1}, item, 0), whole);
+            check_copy(&copy);
+        }
+    }
+}
+
+void channels_put_together_and_taken_apart_equal_naive_ones(void **) {
+    Random random(4);
+    for (const int64_t item : {1, 2, 4, 8}) {
+        for (const int64_t channels : {2, 3, 4, 5, 8, 15}) {
+            const std::vector<int64_t> shape = {random.between(1, 3), channels, random.between(100, 9000)};
+            const std::vector<size_t> apart = {0, 1, 2};
+            const std::vector<size_t> together = {0, 2, 1};
+            Copy first(&random, shape, item, layout_of(shape, together, item, 0), layout_of(shape, apart, item, 0), 1);
+            check_copy(&first);
+            Copy second(&random, shape, item, layout_of(shape, apart, item, 0), layout_of(shape, together, item, 0), 1);
+            check_copy(&second);
+        }
+    }
+}
+
+// The wide kernels, which only more than 2 GiB would ask for: as if a far axis were there.
+void wide_arithmetic_equals_a_naive_copy(void **) {
+    Random random(5);
+    for (int i = 0; i < 200; ++i) {
+        const int64_t item = int64_t{1} << random.between(0, 4);
+        const std::vector<int64_t> shape = random_shape(&random, 4000, 60);
+        Copy copy(&random, shape, item, random_layout(&random, shape, item, false),
+                  random_layout(&random, shape, item, true), item);
+        Shape found;
+        if (!find_shape(&copy, &found)) {
+            continue;
+        }
+        KernelPlan plan;
+        // An axis that is never gone along.
+        found.axes[found.ndim++] = {1, int64_t{1} << 40, int64_t{1} << 40};
+        found.nbytes += int64_t{1} << 40;
+        via::cuda::plan_elements(found, &plan);
+        plan.params.elements_wide.count = static_cast<uint64_t>(size_of(shape) * item / found.element);
+        plan.blocks = static_cast<uint32_t>(plan.params.elements_wide.count / 1024 + 1);
+        check_plan(&copy, plan);
+    }
+}
+
+void every_kernel_has_been_run(void **) {
+    for (size_t i = 0; i < kKernels; ++i) {
+        if (launches[i] == 0) {
+            std::printf("%s was not run\n", via::kernels::kInfos[i].name);
+        }
+    }
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(copies_between_random_layouts_equal_naive_ones),
+        cmocka_unit_test(permutes_of_dense_arrays_equal_naive_ones),
+        cmocka_unit_test(transposes_larger_than_a_tile_equal_naive_ones),
+        cmocka_unit_test(channels_put_together_and_taken_apart_equal_naive_ones),
+        cmocka_unit_test(wide_arithmetic_equals_a_naive_copy),
+        cmocka_unit_test(every_kernel_has_been_run),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
