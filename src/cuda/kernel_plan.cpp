@@ -109,25 +109,12 @@ void plan_elements(const Shape &shape, KernelPlan *plan) {
     plan->blocks = static_cast<uint32_t>(divide_up(shape.nbytes / shape.element, kPerBlock));
 }
 
-int32_t find_source_axis(const Shape &shape, int32_t not_this) {
-    int32_t best = -1;
-    for (int32_t i = 0; i < shape.ndim; ++i) {
-        const int64_t step = magnitude(shape.axes[i].src_step);
-        if (i != not_this && step != 0 && (best < 0 || step < magnitude(shape.axes[best].src_step))) {
-            best = i;
-        }
-    }
-    return best;
-}
-
 const char *route_name(KernelRoute route) {
     switch (route) {
         case KernelRoute::Elements:
             return "elements";
         case KernelRoute::Rows:
             return "rows";
-        case KernelRoute::Strips:
-            return "strips";
         case KernelRoute::Tiles:
             return "tiles";
         case KernelRoute::Gather:
@@ -139,8 +126,9 @@ const char *route_name(KernelRoute route) {
 void plan_kernel(const Transfer &transfer, KernelPlan *out_plan) {
     Shape shape;
     find_shape(transfer, &shape);
-    const bool planned = shape.nbytes > kSmallBytes && (plan_rows(shape, out_plan) || plan_gather(shape, out_plan) ||
-                                                        plan_tiles(shape, out_plan));
+    const bool planned =
+        shape.nbytes > kSmallBytes && (plan_rows(shape, out_plan) || plan_aligned_tiles(shape, out_plan) ||
+                                       plan_gather(shape, out_plan) || plan_loose_tiles(shape, out_plan));
     if (!planned) {
         plan_elements(shape, out_plan);
     }

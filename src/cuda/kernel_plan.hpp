@@ -9,8 +9,7 @@ namespace via::cuda {
 
 enum class KernelRoute : int32_t {
     Elements,  // element by element
-    Rows,      // bytes adjacent in both, to whole words of dst
-    Strips,    // small elements adjacent in dst and a step apart in src, to whole words of dst
+    Rows,      // runs adjacent in both that begin anywhere, to whole sixteens of dst
     Tiles,     // elements adjacent in dst along one index and in src along another
     Gather     // the same where the runs share axes
 };
@@ -64,11 +63,9 @@ void find_shape(const Transfer &transfer, Shape *out_shape);
 // Each is false, the plan being unspecified, where the copy is none for its kernels; those of elements do any.
 void plan_elements(const Shape &shape, KernelPlan *plan);
 bool plan_rows(const Shape &shape, KernelPlan *plan);
-bool plan_tiles(const Shape &shape, KernelPlan *plan);
+bool plan_aligned_tiles(const Shape &shape, KernelPlan *plan);
+bool plan_loose_tiles(const Shape &shape, KernelPlan *plan);
 bool plan_gather(const Shape &shape, KernelPlan *plan);
-
-// The axis other than `not_this` along which src moves least without standing still; -1 if there is none.
-int32_t find_source_axis(const Shape &shape, int32_t not_this);
 
 constexpr int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
 constexpr int64_t divide_up(int64_t count, int64_t by) { return (count + by - 1) / by; }

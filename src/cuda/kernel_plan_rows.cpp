@@ -1,4 +1,4 @@
-// Plans of copies whose inner loop runs along dst.
+// Plans of copies whose runs are adjacent in both arrays, but begin anywhere.
 #include "cuda/kernel_plan.hpp"
 
 namespace via::cuda {
@@ -8,8 +8,9 @@ using kernels::Id;
 using kernels::Narrow;
 using kernels::Wide;
 
-// Shorter runs are not worth their first and last word.
-constexpr int64_t kLeastRun = 32;
+// In bytes: shorter runs are not worth their first and last sixteen. Words of four bytes do better by themselves.
+constexpr int64_t kLeastRun = 48;
+constexpr int64_t kLeastRunOfWords = 512;
 
 template <class Width>
 bool fill_rows(const Shape &shape, int64_t words, int64_t count, kernels::RowsParams<Width> *params) {
@@ -21,7 +22,6 @@ bool fill_rows(const Shape &shape, int64_t words, int64_t count, kernels::RowsPa
     params->src = shape.src;
     params->extent = shape.extent;
     params->run = static_cast<uint64_t>(shape.axes[0].extent);
-    params->src_step = shape.axes[0].src_step;
     params->count = static_cast<Index>(count);
     params->words = kernels::make_divisor<Index>(words);
     params->ndim = shape.ndim - 1;
@@ -32,45 +32,27 @@ bool fill_rows(const Shape &shape, int64_t words, int64_t count, kernels::RowsPa
     return true;
 }
 
-// Of `word` bytes, by the kernels given.
-bool plan_words(const Shape &shape, int32_t word, uint32_t per_block, Id narrow, Id wide, KernelPlan *plan) {
-    const int64_t run = shape.axes[0].extent * shape.element;
-    const int64_t words = divide_up(run + word - shape.element, word);
-    const int64_t count = words * (shape.nbytes / run);
-    plan->blocks = static_cast<uint32_t>(divide_up(count, per_block));
-    plan->element = shape.element;
-    plan->word = word;
-    plan->tile[0] = plan->tile[1] = 0;
-    const bool fits = fits_index(count) && fill_rows(shape, words, count, &plan->params.rows);
-    plan->kernel = fits ? narrow : wide;
-    return fits || fill_rows(shape, words, count, &plan->params.rows_wide);
-}
-
 }  // namespace
 
-bool plan_rows(const Shape &shape, KernelPlan *plan) {
-    const Axis &inner = shape.axes[0];
-    const int64_t run = inner.extent * shape.element;
-    if (inner.dst_step != shape.element || run < kLeastRun || shape.element > 2) {
+bool plan_rows(const Shape &given, KernelPlan *plan) {
+    const bool of_words = given.element == 4;
+    if (given.run < (of_words ? kLeastRunOfWords : kLeastRun) || given.element > 4 || given.run == given.element) {
         return false;
     }
-    if (inner.src_step == shape.element) {
-        Shape bytes = shape;
-        bytes.axes[0] = {run, 1, 1};
-        bytes.element = 1;
-        plan->route = KernelRoute::Rows;
-        return plan_words(bytes, kernels::Rows<Narrow>::kWord, kernels::Rows<Narrow>::kPerBlock, Id::via_rows,
-                          Id::via_rows_wide, plan);
-    }
-    const int32_t nearest = find_source_axis(shape, 0);
-    if (inner.src_step != 0 && nearest >= 0 &&
-        magnitude(shape.axes[nearest].src_step) < magnitude(inner.src_step)) {
-        return false;
-    }
-    plan->route = KernelRoute::Strips;
-    constexpr uint32_t kPerBlock = kernels::Strips<1, Narrow>::kPerBlock;
-    return shape.element == 1 ? plan_words(shape, 4, kPerBlock, Id::via_strips_1, Id::via_strips_wide_1, plan)
-                              : plan_words(shape, 4, kPerBlock, Id::via_strips_2, Id::via_strips_wide_2, plan);
+    Shape shape = given;
+    shape.element = of_words ? 4 : 1;
+    shape.axes[0] = {given.run / shape.element, shape.element, shape.element};
+    const int64_t words = divide_up(shape.run + 16 - shape.element, 16);
+    const int64_t count = words * (shape.nbytes / shape.run);
+    const bool narrow = fits_index(count) && fill_rows(shape, words, count, &plan->params.rows);
+    plan->route = KernelRoute::Rows;
+    plan->kernel = narrow ? (of_words ? Id::via_rows_4 : Id::via_rows_1)
+                          : (of_words ? Id::via_rows_wide_4 : Id::via_rows_wide_1);
+    plan->blocks = static_cast<uint32_t>(divide_up(count, kernels::Rows<1, Narrow>::kPerBlock));
+    plan->element = shape.element;
+    plan->word = 16;
+    plan->tile[0] = plan->tile[1] = 0;
+    return narrow || fill_rows(shape, words, count, &plan->params.rows_wide);
 }
 
 }  // namespace via::cuda

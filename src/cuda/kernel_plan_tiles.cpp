@@ -58,8 +58,8 @@ void extend_both(const Shape &shape, Run *a, Run *b, Taken *taken) {
     }
 }
 
-// Whether the axis' other side, and both where it belongs to no run, keep to multiples of so many bytes.
-bool is_aligned(const Shape &shape, const Run &a, const Run &b, Taken taken, int64_t bytes) {
+// Whether the axis' other side, and both where it belongs to no run, keep to whole sixteens.
+bool is_aligned(const Shape &shape, const Run &a, const Run &b, Taken taken) {
     uint64_t all = shape.dst | shape.src | static_cast<uint64_t>(a.count * shape.element) |
                    static_cast<uint64_t>(b.count * shape.element);
     for (int32_t i = 0; i < a.ndim; ++i) {
@@ -73,46 +73,43 @@ bool is_aligned(const Shape &shape, const Run &a, const Run &b, Taken taken, int
             all |= static_cast<uint64_t>(shape.axes[i].dst_step) | static_cast<uint64_t>(shape.axes[i].src_step);
         }
     }
-    return all % static_cast<uint64_t>(bytes) == 0;
+    return all % 16 == 0;
 }
 
-// A kernel, and how its tiles are cut where both runs are long: 2^a_bits words by 2^b_bits.
+// A kernel, and how its tiles are cut where both runs are long: 2^a_bits sixteens by 2^b_bits.
 struct Choice {
     Id kernel;
     int32_t element;
-    int32_t word;
     int32_t a_bits;
     int32_t b_bits;
+    bool loose;
 };
 
-constexpr Choice kAligned[] = {{Id::via_tile_1_16, 1, 16, 4, 3},
-                               {Id::via_tile_2_16, 2, 16, 4, 4},
-                               {Id::via_tile_4_16, 4, 16, 4, 4},
-                               {Id::via_tile_8_16, 8, 16, 5, 4},
-                               {Id::via_tile_16_16, 16, 16, 5, 5}};
-constexpr Choice kLoose[] = {{Id::via_tile_1_4, 1, 4, 5, 5},
-                             {Id::via_tile_2_4, 2, 4, 6, 5},
-                             {Id::via_tile_4_4, 4, 4, 6, 6},
-                             {Id::via_tile_8_8, 8, 8, 6, 5},
-                             {Id::via_tile_16_16, 16, 16, 5, 5}};
+constexpr Choice kAligned[] = {{Id::via_tile_1, 1, 3, 4, false},
+                               {Id::via_tile_2, 2, 4, 4, false},
+                               {Id::via_tile_4, 4, 4, 4, false},
+                               {Id::via_tile_8, 8, 5, 4, false},
+                               {Id::via_tile_16, 16, 5, 5, false}};
+constexpr Choice kLoose[] = {{Id::via_tile_loose_1, 1, 4, 3, true},
+                             {Id::via_tile_loose_2, 2, 5, 3, true},
+                             {Id::via_tile_loose_4, 4, 5, 3, true},
+                             {Id::via_tile_loose_8, 8, 5, 4, true}};
 
-const Choice &choose(const Shape &shape, bool aligned) {
-    const auto index = std::countr_zero(static_cast<uint32_t>(shape.element));
-    return aligned ? kAligned[index] : kLoose[index];
-}
+constexpr int32_t kEarlier = kernels::Tile<1, true, 128, 1>::kEarlier;
 
 int32_t bits_of(int64_t count) { return static_cast<int32_t>(std::bit_width(static_cast<uint64_t>(count - 1))); }
 
-// Where one run is short, the other makes up for it as far as the kernel's tables allow.
+// Where one run is short, the other makes up for it, as far as the kernel's lists of offsets go.
 void cut(const Choice &choice, const Run &a, const Run &b, TileParams *params) {
-    const int32_t per_word = choice.word / choice.element;
-    const int32_t loose = choice.word == 4 && choice.element < 4 ? 2 : 0;  // words that a run may begin and end in
-    const int32_t most = bits_of(kernels::Tile<1, 16, 128, 1>::kMostRun / per_word);
+    const int32_t per_word = 16 / choice.element;
     const int32_t all = choice.a_bits + choice.b_bits;
-    const int32_t a_all = bits_of(divide_up(a.count, per_word) + loose);
+    const int32_t a_all = bits_of(divide_up(a.count, per_word) + (choice.loose ? kEarlier + 2 : 0));
     const int32_t b_all = bits_of(divide_up(b.count, per_word));
-    const int32_t a_bits = b_all < choice.b_bits ? all - b_all : std::min(choice.a_bits, a_all);
-    params->a_bits = std::clamp(a_bits, all - most, most);
+    const int32_t a_most = a.ndim > 1 ? bits_of(kernels::Tile<1, true, 128, 1>::kMostListedA / per_word) : all;
+    const int32_t b_most = b.ndim > 1 ? bits_of(kernels::Tile<1, true, 128, 1>::kMostListedB / per_word) : all;
+    const int32_t a_least = std::max(all - b_most, choice.loose ? 2 : 0);
+    const int32_t wanted = b_all < choice.b_bits ? all - b_all : std::min(choice.a_bits, a_all);
+    params->a_bits = std::clamp(wanted, a_least, std::max(a_least, a_most));
     params->b_bits = all - params->a_bits;
 }
 
@@ -130,20 +127,30 @@ bool fill_run(const Shape &shape, const Run &run, int64_t tiles, TileParams::Run
     return true;
 }
 
+// Of tiles that are cut short by the ends of the runs much is idle.
+bool is_used_well(const Run &a, const Run &b, int64_t a_tiles, int64_t b_tiles, const KernelPlan &plan) {
+    constexpr double kLeastUse = 0.3;
+    const double use = static_cast<double>(a.count) * static_cast<double>(b.count) /
+                       (static_cast<double>(a_tiles * plan.tile[0]) * static_cast<double>(b_tiles * plan.tile[1]));
+    return use >= kLeastUse;
+}
+
 bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, Taken taken, KernelPlan *plan) {
     TileParams &params = plan->params.tile;
-    const int64_t per_word = choice.word / choice.element;
-    const bool loose = choice.word == 4 && choice.element < 4;
+    const int64_t per_word = 16 / choice.element;
     cut(choice, a, b, &params);
     params.dst = shape.dst;
     params.src = shape.src;
     params.extent = shape.extent;
-    plan->tile[0] = ((int64_t{1} << params.a_bits) - (loose ? 1 : 0)) * per_word;
+    plan->tile[0] = ((int64_t{1} << params.a_bits) - (choice.loose ? kEarlier : 0)) * per_word;
     plan->tile[1] = (int64_t{1} << params.b_bits) * per_word;
-    const int64_t a_tiles = divide_up(a.count + (loose ? per_word - 1 : 0), plan->tile[0]);
+    // Rows of loose tiles may begin a sector's rest before the run.
+    const int64_t before = choice.loose ? kEarlier * per_word - 1 : 0;
+    const int64_t a_tiles = divide_up(a.count + before, plan->tile[0]);
     const int64_t b_tiles = divide_up(b.count, plan->tile[1]);
     int64_t tiles = a_tiles * b_tiles;
-    if (!fits_index(tiles) || !fill_run(shape, a, a_tiles, &params.a) || !fill_run(shape, b, b_tiles, &params.b) ||
+    if (!is_used_well(a, b, a_tiles, b_tiles, *plan) || !fits_index(tiles) ||
+        !fill_run(shape, a, a_tiles, &params.a) || !fill_run(shape, b, b_tiles, &params.b) ||
         !fill_outer(shape, taken, &params, &tiles)) {
         return false;
     }
@@ -151,7 +158,7 @@ bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, 
     plan->kernel = choice.kernel;
     plan->blocks = static_cast<uint32_t>(tiles);
     plan->element = choice.element;
-    plan->word = choice.word;
+    plan->word = 16;
     return true;
 }
 
@@ -166,12 +173,19 @@ void make_forward(Shape *shape, int32_t axis) {
     }
 }
 
-}  // namespace
+// The axis along which src is adjacent, whichever way it goes; -1 if there is none.
+int32_t find_source_axis(const Shape &shape) {
+    for (int32_t i = 0; i < shape.ndim; ++i) {
+        if (magnitude(shape.axes[i].src_step) == shape.element) {
+            return i;
+        }
+    }
+    return -1;
+}
 
-bool plan_tiles(const Shape &given, KernelPlan *plan) {
-    const int32_t source_axis = find_source_axis(given, -1);
-    if (given.axes[0].dst_step != given.element || source_axis <= 0 ||
-        magnitude(given.axes[source_axis].src_step) != given.element) {
+bool plan_tiles(const Shape &given, bool aligned, KernelPlan *plan) {
+    const int32_t source_axis = find_source_axis(given);
+    if (given.axes[0].dst_step != given.element || source_axis <= 0) {
         return false;
     }
     Shape shape = given;
@@ -182,8 +196,15 @@ bool plan_tiles(const Shape &given, KernelPlan *plan) {
     take(shape, 0, &a, &taken);
     take(shape, source_axis, &b, &taken);
     extend_both(shape, &a, &b, &taken);
-    const bool aligned = is_aligned(shape, a, b, taken, 16);
-    return fill(shape, choose(shape, aligned), a, b, taken, plan);
+    const auto index = std::countr_zero(static_cast<uint32_t>(shape.element));
+    return is_aligned(shape, a, b, taken) == aligned &&
+           fill(shape, aligned ? kAligned[index] : kLoose[index], a, b, taken, plan);
 }
+
+}  // namespace
+
+bool plan_aligned_tiles(const Shape &shape, KernelPlan *plan) { return plan_tiles(shape, true, plan); }
+
+bool plan_loose_tiles(const Shape &shape, KernelPlan *plan) { return plan_tiles(shape, false, plan); }
 
 }  // namespace via::cuda

@@ -148,7 +148,8 @@ void check_copy(Copy *copy) {
     KernelPlan plan;
     via::cuda::plan_elements(shape, &plan);
     check_plan(copy, plan);
-    for (auto *make : {via::cuda::plan_rows, via::cuda::plan_tiles, via::cuda::plan_gather}) {
+    for (auto *make : {via::cuda::plan_rows, via::cuda::plan_aligned_tiles, via::cuda::plan_loose_tiles,
+                       via::cuda::plan_gather}) {
         if (make(shape, &plan)) {
             check_plan(copy, plan);
         }

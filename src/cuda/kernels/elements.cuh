@@ -28,6 +28,7 @@ struct Elements {
     using Step = typename Width::Step;
     struct Shared {};
     static constexpr uint32_t kThreads = 256;
+    static constexpr uint32_t kLeastBlocks = 0;
     static constexpr uint32_t kPerThread = 4;
     static constexpr uint32_t kPerBlock = kThreads * kPerThread;
 

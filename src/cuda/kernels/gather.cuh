@@ -12,7 +12,7 @@
 namespace via::kernels {
 
 struct GatherParams {
-    static constexpr int32_t kBoxAxes = 5;
+    static constexpr int32_t kBoxAxes = 6;
     static constexpr int32_t kOuterAxes = 10;
     struct BoxAxis {
         Divisor<uint32_t> extent;  // within a whole tile
@@ -22,7 +22,7 @@ struct GatherParams {
     // Indices in the order of the list, the first axis fastest.
     struct List {
         uint32_t count;  // of a whole tile
-        uint32_t unit;   // indices that belong to one index of the axis that is cut; count if it is not in the list
+        uint32_t unit;   // of them that belong to one index of the axis that is cut; 0 if that is not in the list
         int32_t ndim;
         BoxAxis axes[kBoxAxes];
     };
@@ -41,16 +41,17 @@ struct GatherParams {
     };
     uint64_t dst;
     uint64_t src;
-    Extent extent;  // of src
-    Cut cuts[2];    // the one that ends the runs of dst, and the one that ends those of src if that is another
-    bool same_cut;
-    List dst_run;   // elements adjacent in dst
-    List dst_rows;  // the other elements: where the runs begin
+    Extent extent;     // of src
+    Cut cuts[2];       // the one that ends the runs of dst, and the one that ends those of src
+    bool same_cut;     // they are one, and the second goes nowhere
+    int32_t backward;  // bytes: src goes back by so many from one index of the cut to the next
+    List dst_run;      // elements adjacent in dst
+    List dst_rows;     // the other elements: where the runs begin
     List src_rows;
-    uint32_t src_run;            // elements adjacent in src, of a whole tile
-    uint32_t src_unit;           // of them that belong to one index of its cut
-    uint32_t pitch;              // bytes between src_rows in shared memory
-    Divisor<uint32_t> src_words;  // words of a run of src
+    uint32_t src_unit;            // elements from one index of its cut to the next in a run of src
+    uint32_t src_past;            // elements of them that belong to no index, in the gaps
+    uint32_t pitch;               // bytes between src_rows in shared memory, whole sixteens
+    Divisor<uint32_t> src_words;  // sixteens of a run of src
     Divisor<uint32_t> dst_words;  // words of a run of dst, wherever it begins
     uint32_t tiles;
     uint32_t tiles_per_block;
@@ -62,31 +63,40 @@ template <int kElement>
 struct Gather {
     using Params = GatherParams;
     static constexpr uint32_t kThreads = 256;
+    static constexpr uint32_t kLeastBlocks = 4;
     static constexpr uint32_t kWord = kElement < 4 ? 4 : kElement;
     static constexpr uint32_t kPerWord = kWord / kElement;
-    static constexpr uint32_t kBytes = 12 << 10;                 // of elements
-    static constexpr uint32_t kMostRun = kBytes / kElement;      // elements adjacent in dst
-    static constexpr uint32_t kMostRows = 128;                   // runs of either side
+    static constexpr uint32_t kBytes = 16 << 10;             // of data
+    static constexpr uint32_t kMostRun = 8192 / kElement;    // elements adjacent in dst
+    static constexpr uint32_t kMostRows = 128;               // runs of either side
 
     struct Shared {
-        unsigned char data[kBytes + 132 * kMostRows / 4 + 16];
-        uint16_t run_place[kMostRun];  // where the elements of a run of dst lie in data
+        Words<16> data[kBytes / 16];
+        alignas(16) uint16_t run_place[kMostRun];  // where the elements of a run of dst lie in data
         uint16_t row_place[kMostRows];
         int64_t row_dst[kMostRows];
         int64_t row_src[kMostRows];
     };
 
+    // What there is of the lists at the ends of the axes that are cut.
     struct Place {
         uint64_t dst;
         uint64_t src;
-        uint32_t dst_run;  // how much of the lists there is
+        uint32_t begin;  // bytes in data before the first element
+        uint32_t dst_run;
         uint32_t dst_rows;
-        uint32_t src_run;
+        uint32_t src_bytes;
         uint32_t src_rows;
     };
 
+    VIA_DEVICE static uint32_t there_of(const Params::List &list, uint32_t there) {
+        return list.unit != 0 ? list.unit * there : list.count;
+    }
+
     VIA_DEVICE static Place place_of(const Params &params, uint32_t tile) {
-        Place place{params.dst, params.src, 0, 0, 0, 0};
+        Place place{};
+        place.dst = params.dst;
+        place.src = params.src;
         uint32_t there[2];
         for (int32_t i = 0; i < 2; ++i) {
             const Params::Cut &cut = params.cuts[i];
@@ -100,11 +110,13 @@ struct Gather {
             place.dst += static_cast<uint64_t>(at * params.outer[i].dst_step);
             place.src += static_cast<uint64_t>(at * params.outer[i].src_step);
         }
-        const uint32_t of_src = there[params.same_cut ? 0 : 1];
-        place.dst_run = params.dst_run.unit * there[0];
-        place.src_run = params.src_unit * of_src;
-        place.dst_rows = params.same_cut ? params.dst_rows.count : params.dst_rows.unit * of_src;
-        place.src_rows = params.same_cut ? params.src_rows.count : params.src_rows.unit * there[0];
+        const uint32_t of_src = params.same_cut ? there[0] : there[1];
+        place.begin = static_cast<uint32_t>(params.backward) * (there[0] - 1);
+        place.src -= place.begin;
+        place.dst_run = there_of(params.dst_run, there[0]);
+        place.dst_rows = there_of(params.dst_rows, of_src);
+        place.src_rows = there_of(params.src_rows, there[0]);
+        place.src_bytes = (params.src_unit * of_src - params.src_past) * kElement;
         return place;
     }
 
@@ -137,94 +149,128 @@ struct Gather {
         }
     }
 
-    VIA_DEVICE static Words<kWord> load_word(const Params &params, uint64_t address) {
-        if constexpr (kElement < 4) {
-            return Words<kWord>{{load_loose(params.extent, address)}};
-        } else {
-            return load_global<Words<kWord>>(address);
-        }
-    }
-
     VIA_DEVICE static void load(const Params &params, const Place &place, Shared &shared, uint32_t thread) {
-        constexpr uint32_t kAtOnce = 4;
+        constexpr uint32_t kAtOnce = 2;
         const uint32_t words = place.src_rows * params.src_words.divisor;
         for (uint32_t begin = thread; begin < words; begin += kAtOnce * kThreads) {
-            Words<kWord> found[kAtOnce];
+            LooseLoad loads[kAtOnce];
             uint32_t to[kAtOnce];
             VIA_UNROLL
             for (uint32_t i = 0; i < kAtOnce; ++i) {
                 uint32_t row = begin + i * kThreads;
                 const uint32_t word = take_digit(&row, params.src_words);
-                to[i] = ~0U;
-                if (row < place.src_rows && word * kPerWord < place.src_run) {
-                    const uint64_t from = place.src + static_cast<uint64_t>(shared.row_src[row]) + word * kWord;
-                    found[i] = load_word(params, from);
-                    to[i] = row * params.pitch + word * kWord;
-                }
+                const bool wanted = row < place.src_rows && word * 16 < place.src_bytes;
+                const int64_t offset = wanted ? shared.row_src[row] : 0;
+                loads[i] = {place.src + static_cast<uint64_t>(offset) + word * 16, wanted};
+                to[i] = row * (params.pitch / 16) + word;
             }
+            Words<16> found[kAtOnce];
+            load_loose<kElement>(params.extent, loads, found);
             VIA_UNROLL
             for (uint32_t i = 0; i < kAtOnce; ++i) {
-                if (to[i] != ~0U) {
-                    *reinterpret_cast<Words<kWord> *>(shared.data + to[i]) = found[i];
+                if (loads[i].wanted) {
+                    shared.data[to[i]] = found[i];
                 }
             }
         }
     }
 
-    VIA_DEVICE static Word<kElement> element_at(const Shared &shared, uint32_t place) {
-        return *reinterpret_cast<const Word<kElement> *>(shared.data + place);
+    // A run of dst: where it begins, and where in data the element does whose place is 0.
+    struct Row {
+        uint64_t dst;
+        uint32_t begin;
+    };
+
+    VIA_DEVICE static Row row_of(const Place &place, const Shared &shared, uint32_t number) {
+        return {place.dst + static_cast<uint64_t>(shared.row_dst[number]), place.begin + shared.row_place[number]};
     }
 
-    // Elements from number `first` of a run on; fewer at its ends.
-    VIA_DEVICE static uint32_t gather_word(const Place &place, const Shared &shared, uint32_t row, uint32_t first) {
+    // Places are counted modulo 2^16: those of what goes backward lie before the beginning.
+    VIA_DEVICE static Word<kElement> element_at(const Shared &shared, uint32_t begin, uint32_t place) {
+        const auto *bytes = reinterpret_cast<const unsigned char *>(shared.data);
+        return *reinterpret_cast<const Word<kElement> *>(bytes + ((begin + place) & 0xFFFF));
+    }
+
+    // The places of a whole word's elements; two of them in a word, if they begin at a multiple of that.
+    VIA_DEVICE static uint32_t gather_whole(const Shared &shared, uint32_t begin, uint32_t first) {
+        uint32_t places[kPerWord];
+        if (first % kPerWord == 0) {
+            const auto pairs = *reinterpret_cast<const Words<kPerWord * 2> *>(shared.run_place + first);
+            VIA_UNROLL
+            for (uint32_t i = 0; i < kPerWord; ++i) {
+                places[i] = pairs.at[i / 2] >> (16 * (i % 2)) & 0xFFFF;
+            }
+        } else {
+            VIA_UNROLL
+            for (uint32_t i = 0; i < kPerWord; ++i) {
+                places[i] = shared.run_place[first + i];
+            }
+        }
         uint32_t word = 0;
         VIA_UNROLL
         for (uint32_t i = 0; i < kPerWord; ++i) {
-            if (first + i < place.dst_run) {
-                const uint32_t at = row + shared.run_place[first + i];
-                word |= static_cast<uint32_t>(element_at(shared, at)) << (8 * kElement * i);
-            }
+            word |= static_cast<uint32_t>(element_at(shared, begin, places[i])) << (8 * kElement * i);
         }
         return word;
     }
 
-    VIA_DEVICE static void store_one(const Params &params, const Place &place, const Shared &shared, uint32_t number) {
-        const uint32_t word = take_digit(&number, params.dst_words);
-        const uint64_t to = place.dst + static_cast<uint64_t>(shared.row_dst[number]);
-        const uint32_t row = shared.row_place[number];
-        if constexpr (kElement < 4) {
-            const uint32_t past = static_cast<uint32_t>(to & 3);
-            const uint32_t first = word * kPerWord - past / kElement;
-            const uint32_t found = gather_word(place, shared, row, first);
-            // Signs are kept: a run may begin in the middle of its first word.
-            const auto wide = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(first)));
-            store_near<kElement>(to - past + word * 4, wide, place.dst_run, found);
-        } else if (word < place.dst_run) {
-            store_global(to + word * kWord, element_at(shared, row + shared.run_place[word]));
+    VIA_DEVICE static void store_small(const Place &place, const Shared &shared, const Row &row, uint32_t number) {
+        const uint32_t past = static_cast<uint32_t>(row.dst & 3);
+        const uint32_t first = number * kPerWord - past / kElement;
+        const uint64_t to = row.dst - past + number * 4;
+        if (first < place.dst_run && first + kPerWord <= place.dst_run) {
+            store_global(to, Words<4>{{gather_whole(shared, row.begin, first)}});
+            return;
+        }
+        VIA_UNROLL
+        for (uint32_t i = 0; i < kPerWord; ++i) {
+            if (first + i < place.dst_run) {
+                store_global(to + i * kElement, element_at(shared, row.begin, shared.run_place[first + i]));
+            }
         }
     }
 
+    VIA_DEVICE static void store_word(const Place &place, const Shared &shared, const Row &row, uint32_t number) {
+        if constexpr (kElement < 4) {
+            store_small(place, shared, row, number);
+        } else if (number < place.dst_run) {
+            store_global(row.dst + number * kWord, element_at(shared, row.begin, shared.run_place[number]));
+        }
+    }
+
+    // Long runs one after the other, by all threads each; many short ones at once.
     VIA_DEVICE static void store(const Params &params, const Place &place, const Shared &shared, uint32_t thread) {
-        const uint32_t words = place.dst_rows * params.dst_words.divisor;
+        const uint32_t words = params.dst_words.divisor;
+        if (words >= kThreads) {
+            for (uint32_t i = 0; i < place.dst_rows; ++i) {
+                const Row row = row_of(place, shared, i);
+                VIA_UNROLL_BY(4)
+                for (uint32_t number = thread; number < words; number += kThreads) {
+                    store_word(place, shared, row, number);
+                }
+            }
+            return;
+        }
         VIA_UNROLL_BY(4)
-        for (uint32_t i = thread; i < words; i += kThreads) {
-            store_one(params, place, shared, i);
+        for (uint32_t i = thread; i < place.dst_rows * words; i += kThreads) {
+            uint32_t row = i;
+            const uint32_t number = take_digit(&row, params.dst_words);
+            store_word(place, shared, row_of(place, shared, row), number);
         }
     }
 
     VIA_DEVICE static void run(const Params &params, Shared &shared, uint32_t block, const Threads &threads) {
         threads.each([&](uint32_t thread) { fill_tables(params, shared, thread); });
-        threads.wait();
         for (uint32_t i = 0; i < params.tiles_per_block; ++i) {
             const uint32_t tile = block * params.tiles_per_block + i;
             if (tile >= params.tiles) {
                 return;
             }
             const Place place = place_of(params, tile);
+            threads.wait();
             threads.each([&](uint32_t thread) { load(params, place, shared, thread); });
             threads.wait();
             threads.each([&](uint32_t thread) { store(params, place, shared, thread); });
-            threads.wait();
         }
     }
 };

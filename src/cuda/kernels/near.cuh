@@ -1,4 +1,5 @@
-// Words that begin anywhere, out of memory that ends anywhere: only bytes of the source are ever read.
+// Sixteen bytes that begin anywhere, out of memory that ends anywhere: only bytes of the source are ever read, and only
+// elements of the run that is meant are written. Nothing begins elsewhere than at a multiple of an element.
 #pragma once
 
 #include "cuda/kernels/device.cuh"
@@ -16,50 +17,26 @@ VIA_DEVICE bool holds(const Extent &extent, uint64_t address, uint64_t bytes) {
     return at < extent.bytes && at + bytes <= extent.bytes;
 }
 
-// A word at a multiple of 4. What is not of the extent comes as 0.
-VIA_DEVICE uint32_t load_near(const Extent &extent, uint64_t address) {
-    if (holds(extent, address, 4)) {
-        return load_global<Words<4>>(address).at[0];
-    }
-    uint32_t word = 0;
-    for (uint32_t i = 0; i < 4; ++i) {
-        if (holds(extent, address + i, 1)) {
-            word |= static_cast<uint32_t>(load_global<uint8_t>(address + i)) << (8 * i);
-        }
-    }
-    return word;
-}
-
-// 4 bytes that begin anywhere.
-VIA_DEVICE uint32_t load_loose(const Extent &extent, uint64_t address) {
-    const uint64_t aligned = address & ~uint64_t{3};
-    const uint32_t bits = static_cast<uint32_t>(address & 3) * 8;
-    const uint32_t low = load_near(extent, aligned);
-    return bits == 0 ? low : shift_words(low, load_near(extent, aligned + 4), bits);
-}
-
-VIA_DEVICE Words<16> load_near_16(const Extent &extent, uint64_t address) {
-    if (holds(extent, address, 16)) {
-        return load_global<Words<16>>(address);
-    }
+// Of an aligned sixteen only the bytes that are of the extent, the others as 0.
+VIA_DEVICE Words<16> load_edge(const Extent &extent, uint64_t address) {
     Words<16> words;
     VIA_UNROLL
     for (uint32_t i = 0; i < 4; ++i) {
-        words.at[i] = load_near(extent, address + 4 * i);
+        words.at[i] = 0;
+        VIA_UNROLL_BY(1)
+        for (uint32_t k = 0; k < 4; ++k) {
+            if (holds(extent, address + 4 * i + k, 1)) {
+                words.at[i] |= static_cast<uint32_t>(load_global<uint8_t>(address + 4 * i + k)) << (8 * k);
+            }
+        }
     }
     return words;
 }
 
-// 16 bytes that begin anywhere: of two aligned sixteens eight words, of which first two, then one is dropped in front,
-// and then bytes.
-VIA_DEVICE Words<16> load_loose_16(const Extent &extent, uint64_t address) {
-    const uint64_t aligned = address & ~uint64_t{15};
-    const uint32_t past = static_cast<uint32_t>(address & 15);
-    const Words<16> low = load_near_16(extent, aligned);
-    if (past == 0) {
-        return low;
-    }
-    const Words<16> high = load_near_16(extent, aligned + 16);
+// Sixteen bytes of two sixteens, those from number `past` (0 to 15) on: of eight words two and then one are dropped in
+// front, and then bytes.
+template <int kElement>
+VIA_DEVICE Words<16> cut_out(const Words<16> &low, const Words<16> &high, uint32_t past) {
     const uint32_t all[8] = {low.at[0],  low.at[1],  low.at[2],  low.at[3],
                              high.at[0], high.at[1], high.at[2], high.at[3]};
     uint32_t six[6];
@@ -70,35 +47,86 @@ VIA_DEVICE Words<16> load_loose_16(const Extent &extent, uint64_t address) {
     }
     VIA_UNROLL
     for (uint32_t i = 0; i < 5; ++i) {
-        five[i] = (past & 4) != 0 ? six[i + 1] : six[i];
+        five[i] = kElement < 8 && (past & 4) != 0 ? six[i + 1] : six[i];
     }
     Words<16> words;
     VIA_UNROLL
     for (uint32_t i = 0; i < 4; ++i) {
-        words.at[i] = shift_words(five[i], five[i + 1], (past & 3) * 8);
+        words.at[i] = kElement < 4 ? shift_words(five[i], five[i + 1], (past & 3) * 8) : five[i];
     }
     return words;
 }
 
-// The elements of a word that belong to a run of `count`, of which the word's first is number `first`; that may be
-// before the run, counted below 0.
-template <int kElement>
-VIA_DEVICE void store_part(uint64_t address, uint64_t first, uint64_t count, uint32_t word) {
+// One of several loads of sixteen bytes that begin anywhere.
+struct LooseLoad {
+    uint64_t address;
+    bool wanted;
+
+    VIA_DEVICE uint64_t aligned() const { return address & ~uint64_t{15}; }
+    VIA_DEVICE uint32_t past() const { return static_cast<uint32_t>(address & 15); }
+};
+
+// All of them are on their way before the first is needed.
+template <int kElement, uint32_t kCount>
+VIA_DEVICE void load_loose(const Extent &extent, const LooseLoad (&loads)[kCount], Words<16> *out_words) {
+    bool inside = true;
     VIA_UNROLL
-    for (uint32_t i = 0; i < 4 / kElement; ++i) {
-        if (first + i < count) {
-            store_global(address + i * kElement, static_cast<Word<kElement>>(word >> (8 * kElement * i)));
+    for (uint32_t i = 0; i < kCount; ++i) {
+        inside = inside && (!loads[i].wanted || holds(extent, loads[i].aligned(), 32));
+    }
+    Words<16> low[kCount];
+    Words<16> high[kCount];
+    VIA_UNROLL
+    for (uint32_t i = 0; i < kCount; ++i) {
+        if (loads[i].wanted && inside) {
+            low[i] = load_global<Words<16>>(loads[i].aligned());
+            high[i] = load_global<Words<16>>(loads[i].aligned() + 16);
         }
+    }
+    if (!inside) {
+        VIA_UNROLL
+        for (uint32_t i = 0; i < kCount; ++i) {
+            if (loads[i].wanted) {
+                low[i] = load_edge(extent, loads[i].aligned());
+                high[i] = load_edge(extent, loads[i].aligned() + 16);
+            }
+        }
+    }
+    VIA_UNROLL
+    for (uint32_t i = 0; i < kCount; ++i) {
+        out_words[i] = cut_out<kElement>(low[i], high[i], loads[i].past());
     }
 }
 
-// The whole of it where that belongs to the run.
 template <int kElement>
-VIA_DEVICE void store_near(uint64_t address, uint64_t first, uint64_t count, uint32_t word) {
-    if (first < count && first + 4 / kElement <= count) {
-        store_global(address, Words<4>{{word}});
+VIA_DEVICE Word<kElement> element_of(const Words<16> &words, uint32_t i) {
+    if constexpr (kElement < 4) {
+        constexpr uint32_t kPerWord = 4 / kElement;
+        return static_cast<Word<kElement>>(words.at[i / kPerWord] >> (8 * kElement * (i % kPerWord)));
     } else {
-        store_part<kElement>(address, first, count, word);
+        Word<kElement> element;
+        VIA_UNROLL
+        for (uint32_t k = 0; k < kElement / 4; ++k) {
+            element.at[k] = words.at[i * (kElement / 4) + k];
+        }
+        return element;
+    }
+}
+
+// Those elements of a sixteen that belong to a run of `count`, of which the sixteen's first is number `first`; counted
+// below 0, so to say, where that comes before the run.
+template <int kElement, class Index>
+VIA_DEVICE void store_near(uint64_t address, Index first, Index count, const Words<16> &words) {
+    constexpr uint32_t kCount = 16 / kElement;
+    if (first < count && first + kCount <= count) {
+        store_global(address, words);
+        return;
+    }
+    VIA_UNROLL
+    for (uint32_t i = 0; i < kCount; ++i) {
+        if (first + i < count) {
+            store_global(address + i * kElement, element_of<kElement>(words, i));
+        }
     }
 }
 

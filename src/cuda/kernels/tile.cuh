@@ -1,5 +1,5 @@
 // Elements that are adjacent along one index in dst, a, and along another in src, b: tiles go through shared memory,
-// so that both sides are moved by whole words. Either index may run over several axes, as long as its own side is
+// so that both sides are moved by sixteen bytes. Either index may run over several axes, as long as its own side is
 // adjacent along all of them.
 #pragma once
 
@@ -17,21 +17,21 @@ struct TileParams {
         Divisor<uint32_t> extent;
         int64_t step;
     };
-    struct OuterAxis {
-        Divisor<uint32_t> extent;
-        int64_t dst_step;
-        int64_t src_step;
-    };
     struct Run {
         uint32_t count;  // elements
         int32_t ndim;
         Divisor<uint32_t> tiles;
         RunAxis axes[kRunAxes];  // the first is adjacent, the last takes what is left
     };
+    struct OuterAxis {
+        Divisor<uint32_t> extent;
+        int64_t dst_step;
+        int64_t src_step;
+    };
     uint64_t dst;
     uint64_t src;
     Extent extent;   // of src
-    int32_t a_bits;  // a tile has 2^a_bits words along a, and 2^b_bits along b
+    int32_t a_bits;  // a tile holds 2^a_bits sixteens along a, and 2^b_bits along b
     int32_t b_bits;
     int32_t outer_ndim;
     Run a;
@@ -39,46 +39,52 @@ struct TileParams {
     OuterAxis outer[kOuterAxes];
 };
 
-// kWord bytes are moved at once. Where that is 4, and the elements are smaller, words of dst and src may begin anywhere,
-// else every run of either side is aligned to it and comes in whole words.
-template <int kElement, int kWord, uint32_t kBlockThreads, uint32_t kSquares>
+// Loose: runs of either side may begin and end anywhere. Else each begins at a multiple of sixteen bytes, and has whole
+// sixteens.
+template <int kElement, bool kLoose, uint32_t kBlockThreads, uint32_t kSquares>
 struct Tile {
     using Params = TileParams;
-    using W = Words<kWord>;
     static constexpr uint32_t kThreads = kBlockThreads;
-    static constexpr uint32_t kPerWord = kWord / kElement;
-    static constexpr bool kLoose = kWord == 4 && kElement < 4;
+    static constexpr uint32_t kLeastBlocks = kLoose ? 3 : 0;
+    static constexpr uint32_t kPerWord = 16 / kElement;
     static constexpr uint32_t kSquaresPerBlock = kThreads * kSquares;
-    static constexpr uint32_t kMostRun = 256;  // elements of a tile along either index
-    static constexpr uint32_t kMostWords = kMostRun / kPerWord;
+    static constexpr uint32_t kMostListedA = 512;  // elements of a tile along a and b, if they run over several axes
+    static constexpr uint32_t kMostListedB = 256;
+    static constexpr int32_t kShortRow = 3;  // a_bits of rows whose pitch is odd
 
-    // Row b of a tile, that is its words along a, lies at slot_of(b). The pitch of rows is odd, so that neither those
-    // who write one word into each of many rows nor those who read a row are in one another's way.
+    // A loose tile begins so much earlier along a: each of its rows in dst takes from there what lets it begin with a
+    // whole sector of 32 bytes. What two tiles wrote a part of each would have to be read before it is written.
+    static constexpr uint32_t kSector = 32;
+    static constexpr uint32_t kEarlier = kLoose ? kSector / 16 : 0;  // sixteens
+
+    // A row of a tile is its sixteens along a, for one b. The pitch of rows is odd where they are not very short, so that
+    // neither those who write one sixteen into each of many rows nor those who read a row are in one another's way.
     struct Shared {
-        W words[kPerWord * (kSquaresPerBlock + kMostWords)];
-        int64_t a_src[kMostRun];
-        int64_t b_dst[kMostRun];
+        Words<16> words[kPerWord * (kSquaresPerBlock + (kSquaresPerBlock >> kShortRow))];
+        int64_t a_src[kMostListedA];
+        int64_t b_dst[kMostListedB];
     };
 
-    // What is the same for the whole block. a begins before the tile where words of dst may begin anywhere: a row takes
-    // from there what makes its words whole.
+    // What is the same for the whole block. Indices before the run's beginning count below 0, so to say.
     struct Place {
         uint64_t dst;
         uint64_t src;
-        uint32_t a_first;
-        uint32_t b_first;
+        uint32_t a_first;  // that the tile is named after
+        uint32_t a_begin;  // that it holds
+        uint32_t b_begin;
         uint32_t pitch;
     };
 
-    VIA_DEVICE static uint32_t a_words(const Params &params) { return (1U << params.a_bits) - (kLoose ? 1 : 0); }
+    VIA_DEVICE static uint32_t stored_words(const Params &params) { return (1U << params.a_bits) - kEarlier; }
 
     VIA_DEVICE static Place place_of(const Params &params, uint32_t block) {
         Place place;
         place.dst = params.dst;
         place.src = params.src;
-        place.a_first = take_digit(&block, params.a.tiles) * a_words(params) * kPerWord;
-        place.b_first = take_digit(&block, params.b.tiles) * (kPerWord << params.b_bits);
-        place.pitch = (1U << params.a_bits) | 1;
+        place.a_first = take_digit(&block, params.a.tiles) * stored_words(params) * kPerWord;
+        place.a_begin = place.a_first - kEarlier * kPerWord;
+        place.b_begin = take_digit(&block, params.b.tiles) * (kPerWord << params.b_bits);
+        place.pitch = (1U << params.a_bits) | (params.a_bits < kShortRow ? 0 : 1);
         for (int32_t i = 0; i < params.outer_ndim; ++i) {
             const auto at = static_cast<int64_t>(take_digit(&block, params.outer[i].extent));
             place.dst += static_cast<uint64_t>(at * params.outer[i].dst_step);
@@ -96,45 +102,60 @@ struct Tile {
         return offset + static_cast<int64_t>(index) * run.axes[last].step;
     }
 
-    // The index of the first element that the tile holds; counts below 0, so to say, where it comes before the run.
-    VIA_DEVICE static uint32_t a_begin(const Place &place) { return place.a_first - (kLoose ? kPerWord : 0); }
-
-    VIA_DEVICE static void list_offsets(const Params &params, const Place &place, Shared &shared, uint32_t thread) {
-        for (uint32_t i = thread; i < kPerWord << params.a_bits; i += kThreads) {
-            const uint32_t a = a_begin(place) + i;
-            shared.a_src[i] = a < params.a.count ? offset_of(params.a, a) : 0;
+    // Offsets along one axis are computed as they are needed; others are listed once for the tile.
+    VIA_DEVICE static void list_offsets(const Params::Run &run, uint32_t begin, uint32_t count, int64_t *list,
+                                        uint32_t thread) {
+        if (run.ndim == 1) {
+            return;
         }
-        for (uint32_t i = thread; i < kPerWord << params.b_bits; i += kThreads) {
-            const uint32_t b = place.b_first + i;
-            shared.b_dst[i] = b < params.b.count ? offset_of(params.b, b) : 0;
+        for (uint32_t i = thread; i < count; i += kThreads) {
+            list[i] = begin + i < run.count ? offset_of(run, begin + i) : 0;
         }
     }
 
-    VIA_DEVICE static W load_word(const Params &params, uint64_t address) {
-        if constexpr (kLoose) {
-            return W{{load_loose(params.extent, address)}};
-        } else {
-            return load_global<W>(address);
-        }
+    VIA_DEVICE static uint64_t offset_at(const Params::Run &run, uint32_t begin, uint32_t i, const int64_t *list) {
+        return static_cast<uint64_t>(run.ndim == 1 ? static_cast<int64_t>(begin + i) * run.axes[0].step : list[i]);
+    }
+
+    // Where row i of the tile is read from; rows that the run does not have are not wanted.
+    VIA_DEVICE static LooseLoad load_at(const Params &params, const Place &place, const Shared &shared, uint64_t src,
+                                        uint32_t row) {
+        return {src + offset_at(params.a, place.a_begin, row, shared.a_src), place.a_begin + row < params.a.count};
     }
 
     VIA_DEVICE static void load_square(const Params &params, const Place &place, const Shared &shared, uint32_t square,
-                                       W (&words)[kPerWord]) {
-        const uint32_t b_word = square & ((1U << params.b_bits) - 1);
-        const uint32_t a_word = square >> params.b_bits;
-        const uint32_t b = place.b_first + b_word * kPerWord;
-        VIA_UNROLL
-        for (uint32_t i = 0; i < kPerWord; ++i) {
-            const uint32_t row = a_word * kPerWord + i;
-            if (a_begin(place) + row < params.a.count && b < params.b.count) {
-                const uint64_t from = place.src + static_cast<uint64_t>(shared.a_src[row]);
-                words[i] = load_word(params, from + uint64_t{b} * kElement);
+                                       Words<16> (&words)[kPerWord]) {
+        const uint32_t b = place.b_begin + (square & ((1U << params.b_bits) - 1)) * kPerWord;
+        const uint32_t row = (square >> params.b_bits) * kPerWord;
+        const uint64_t src = place.src + uint64_t{b} * kElement;
+        if (b >= params.b.count) {
+            return;
+        }
+        if constexpr (kLoose) {
+            // As many as registers allow.
+            constexpr uint32_t kAtOnce = kPerWord < 4 ? kPerWord : 4;
+            VIA_UNROLL
+            for (uint32_t i = 0; i < kPerWord; i += kAtOnce) {
+                LooseLoad loads[kAtOnce];
+                VIA_UNROLL
+                for (uint32_t k = 0; k < kAtOnce; ++k) {
+                    loads[k] = load_at(params, place, shared, src, row + i + k);
+                }
+                load_loose<kElement>(params.extent, loads, words + i);
+            }
+        } else {
+            VIA_UNROLL
+            for (uint32_t i = 0; i < kPerWord; ++i) {
+                const LooseLoad load = load_at(params, place, shared, src, row + i);
+                if (load.wanted) {
+                    words[i] = load_global<Words<16>>(load.address);
+                }
             }
         }
     }
 
     VIA_DEVICE static void put_square(const Params &params, const Place &place, Shared &shared, uint32_t square,
-                                      W (&words)[kPerWord]) {
+                                      Words<16> (&words)[kPerWord]) {
         const uint32_t b_word = square & ((1U << params.b_bits) - 1);
         const uint32_t a_word = square >> params.b_bits;
         turn_square<kElement>(words);
@@ -144,8 +165,9 @@ struct Tile {
         }
     }
 
+    // All loads are on their way before the first is needed.
     VIA_DEVICE static void load(const Params &params, const Place &place, Shared &shared, uint32_t thread) {
-        W words[kSquares][kPerWord];
+        Words<16> words[kSquares][kPerWord];
         VIA_UNROLL
         for (uint32_t i = 0; i < kSquares; ++i) {
             load_square(params, place, shared, thread + i * kThreads, words[i]);
@@ -156,36 +178,34 @@ struct Tile {
         }
     }
 
-    VIA_DEVICE static void store_loose(const Params &params, const Place &place, const W *row, uint64_t to,
-                                       uint32_t a_word) {
-        const uint32_t past = static_cast<uint32_t>(to & 3);  // bytes of the row's first word that come before the tile
-        const uint32_t word = shift_words(row[a_word].at[0], row[a_word + 1].at[0], 32 - 8 * past);
-        const uint64_t address = to - past + a_word * 4;
-        const uint32_t a = place.a_first + a_word * kPerWord - past / kElement;
-        // Its sign is kept: a row may begin in the middle of its first word.
-        const auto first = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(a)));
-        store_near<kElement>(address, first, params.a.count, word);
+    VIA_DEVICE static void store_loose(const Params &params, const Place &place, const Words<16> *row, uint64_t to,
+                                       uint32_t word) {
+        const uint32_t early = static_cast<uint32_t>(to & (kSector - 1));
+        const uint32_t past = (kSector - early) & 15;
+        const Words<16> *from = row + word + (kSector - early) / 16;
+        const uint32_t first = place.a_first - early / kElement + word * kPerWord;
+        store_near<kElement>(to - early + word * 16, first, params.a.count, cut_out<kElement>(from[0], from[1], past));
     }
 
     VIA_DEVICE static void store_one(const Params &params, const Place &place, const Shared &shared, uint32_t number) {
-        const uint32_t a_word = number & ((1U << params.a_bits) - 1);
+        const uint32_t word = number & ((1U << params.a_bits) - 1);
         const uint32_t b = number >> params.a_bits;
-        if (place.b_first + b >= params.b.count || a_word >= a_words(params)) {
+        if (place.b_begin + b >= params.b.count || word >= stored_words(params)) {
             return;
         }
         const uint32_t slot = ((b % kPerWord) << params.b_bits) + b / kPerWord;
-        const W *row = shared.words + slot * place.pitch;
-        const uint64_t to =
-            place.dst + static_cast<uint64_t>(shared.b_dst[b]) + uint64_t{place.a_first} * kElement;
+        const Words<16> *row = shared.words + slot * place.pitch;
+        const uint64_t to = place.dst + offset_at(params.b, place.b_begin, b, shared.b_dst) +
+                            static_cast<uint64_t>(static_cast<int64_t>(place.a_first) * kElement);
         if constexpr (kLoose) {
-            store_loose(params, place, row, to, a_word);
-        } else if (place.a_first + a_word * kPerWord < params.a.count) {
-            store_global(to + uint64_t{a_word} * kWord, row[a_word]);
+            store_loose(params, place, row, to, word);
+        } else if (place.a_first + word * kPerWord < params.a.count) {
+            store_global(to + word * 16, row[word]);
         }
     }
 
     VIA_DEVICE static void store(const Params &params, const Place &place, const Shared &shared, uint32_t thread) {
-        VIA_UNROLL
+        VIA_UNROLL_BY(4)
         for (uint32_t i = 0; i < kSquares * kPerWord; ++i) {
             store_one(params, place, shared, thread + i * kThreads);
         }
@@ -193,8 +213,13 @@ struct Tile {
 
     VIA_DEVICE static void run(const Params &params, Shared &shared, uint32_t block, const Threads &threads) {
         const Place place = place_of(params, block);
-        threads.each([&](uint32_t thread) { list_offsets(params, place, shared, thread); });
-        threads.wait();
+        if (params.a.ndim > 1 || params.b.ndim > 1) {
+            threads.each([&](uint32_t thread) {
+                list_offsets(params.a, place.a_begin, kPerWord << params.a_bits, shared.a_src, thread);
+                list_offsets(params.b, place.b_begin, kPerWord << params.b_bits, shared.b_dst, thread);
+            });
+            threads.wait();
+        }
         threads.each([&](uint32_t thread) { load(params, place, shared, thread); });
         threads.wait();
         threads.each([&](uint32_t thread) { store(params, place, shared, thread); });
