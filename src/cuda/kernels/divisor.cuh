@@ -29,15 +29,22 @@ VIA_DEVICE Index take_digit(Index *number, const Divisor<Index> &base) {
     return digit;
 }
 
+// What is twice as wide.
+template <class Index>
+struct TwiceOf {
+    using Type = uint64_t;
+};
+template <>
+struct TwiceOf<uint64_t> {
+    __extension__ using Type = unsigned __int128;
+};
+
 template <class Index>
 inline Divisor<Index> make_divisor(int64_t divisor) {
-    __extension__ using Twice = unsigned __int128;
+    using Twice = typename TwiceOf<Index>::Type;
     constexpr int32_t kBits = sizeof(Index) * 8;
-    const auto d = static_cast<Twice>(divisor);
-    int32_t s = 0;
-    while (Twice{1} << s < d) {
-        ++s;
-    }
+    const auto d = static_cast<uint64_t>(divisor);
+    const int32_t s = d > 1 ? 64 - __builtin_clzll(d - 1) : 0;
     const Twice rest = (Twice{1} << s) - d;  // 2^(bits + s) / d is 2^bits and 2^bits * rest / d
     return {static_cast<Index>(d), static_cast<Index>(((rest << kBits) + d - 1) / d), s};
 }
