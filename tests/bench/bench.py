@@ -3,7 +3,7 @@
 The rows come from small C and C++ programs, which print one JSON object a line, and from a Python module. Each has
 "case", "unit", "viaduct", "peers", "limit", and "target": {"value_at_most": x}, or {"peer": name} and the ratio that is
 to be "at_most" or "at_least"; beside at_most, "or_plus" is what may be added to the peer's value if that is more;
-"plus_at_most" stands for that alone. Medians everywhere. A part that fails leaves its rows out, and is told at the end.
+"plus_at_most" stands for that alone, and "limit_at_least" for a part of the limit. Medians everywhere. A part that fails leaves its rows out, and is told at the end.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = {"cpu": ("bench_api", "bench_copy"), "gpu": ("bench_gpu_calls", "bench_gpu_copy")}
-MODULES = {"cpu": HERE / "bench_python.py", "gpu": HERE / "gpu" / "bench_gpu_python.py"}
+MODULES = {
+    "cpu": (HERE / "bench_python.py",),
+    "gpu": (HERE / "gpu" / "bench_gpu_python.py", HERE / "gpu" / "bench_gpu_strided.py"),
+}
 PEERS = {"cpu": ("numpy", "torch", "jax"), "gpu": ("numpy", "torch", "cupy-cuda13x", "cupy-cuda12x", "numba", "jax")}
 
 
@@ -88,15 +91,16 @@ def run_module(path: Path) -> list[dict]:
 
 
 def parts_of(suite: str) -> list[str]:
-    return [*PROGRAMS[suite], MODULES[suite].stem]
+    return [*PROGRAMS[suite], *(path.stem for path in MODULES[suite])]
 
 
 def collect(suite: str, parts: list[str]) -> tuple[list[dict], list[str]]:
     """The rows, and what failed."""
     rows, failures = [], []
+    modules = {path.stem: path for path in MODULES[suite]}
     for name in parts:
         try:
-            rows += run_program(name) if name in PROGRAMS[suite] else run_module(MODULES[suite])
+            rows += run_module(modules[name]) if name in modules else run_program(name)
         except Exception:
             traceback.print_exc()
             failures.append(name)
@@ -125,6 +129,10 @@ def judge(row: dict) -> tuple[str, str]:
     if "value_at_most" in target:
         met = row["viaduct"] <= target["value_at_most"]
         return f"<= {target['value_at_most']} {row['unit']}", "met" if met else "MISSED"
+    if "limit_at_least" in target:
+        part = row["viaduct"] / row["limit"]
+        met = part >= target["limit_at_least"]
+        return f">= {target['limit_at_least']:g} x limit", f"{part:.2f} x, {'met' if met else 'MISSED'}"
     reference = row["peers"].get(target["peer"])
     if reference is None:
         return "", f"{target['peer']} is not here"

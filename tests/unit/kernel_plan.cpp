@@ -1,0 +1,171 @@
+// Which kernel is chosen for a strided copy, and how it is cut: values, made without a GPU and without memory.
+#include "cuda/kernel_plan.hpp"
+
+#include "copy_support.hpp"
+
+namespace {
+
+using via::Axis;
+using via::cuda::KernelPlan;
+using via::cuda::KernelRoute;
+using via::cuda::plan_kernel;
+using via::cuda::Transfer;
+using via::kernels::Id;
+
+constexpr uintptr_t kDst = uintptr_t{1} << 44;
+constexpr uintptr_t kSrc = uintptr_t{1} << 45;
+
+// A transfer of elements of `run` bytes along loops in normal form.
+struct Loops {
+    Loops(int64_t run, std::vector<Axis> loops, uintptr_t shift = 0) : axes(std::move(loops)) {
+        transfer.dst = reinterpret_cast<void *>(kDst + shift);
+        transfer.src = reinterpret_cast<const void *>(kSrc + shift);
+        transfer.run = transfer.nbytes = run;
+        transfer.ndim = static_cast<int32_t>(axes.size());
+        transfer.axes = axes.data();
+        for (const Axis &axis : axes) {
+            transfer.nbytes *= axis.extent;
+        }
+    }
+    KernelPlan plan() const {
+        KernelPlan made;
+        plan_kernel(transfer, &made);
+        return made;
+    }
+    std::vector<Axis> axes;
+    Transfer transfer{};
+};
+
+Loops transpose(int64_t rows, int64_t columns, int64_t item, uintptr_t shift = 0) {
+    return {item, {{rows, item, columns * item}, {columns, rows * item, item}}, shift};
+}
+
+void assert_plan(const KernelPlan &plan, KernelRoute route, Id kernel, int32_t word) {
+    assert_int_equal(static_cast<int>(plan.route), static_cast<int>(route));
+    assert_string_equal(via::kernels::info(plan.kernel).name, via::kernels::info(kernel).name);
+    assert_int_equal(plan.word, word);
+}
+
+void aligned_transposes_are_tiled_by_sixteens(void **) {
+    assert_plan(transpose(4096, 2048, 1).plan(), KernelRoute::Tiles, Id::via_tile_1, 16);
+    assert_plan(transpose(4096, 2048, 2).plan(), KernelRoute::Tiles, Id::via_tile_2, 16);
+    assert_plan(transpose(4096, 2048, 4).plan(), KernelRoute::Tiles, Id::via_tile_4, 16);
+    assert_plan(transpose(4096, 2048, 8).plan(), KernelRoute::Tiles, Id::via_tile_8, 16);
+    assert_plan(transpose(4096, 2048, 16).plan(), KernelRoute::Tiles, Id::via_tile_16, 16);
+}
+
+void odd_sizes_and_odd_addresses_are_tiled_loosely(void **) {
+    assert_plan(transpose(4095, 2048, 1).plan(), KernelRoute::Tiles, Id::via_tile_loose_1, 16);
+    assert_plan(transpose(4096, 2047, 2).plan(), KernelRoute::Tiles, Id::via_tile_loose_2, 16);
+    assert_plan(transpose(4096, 2048, 4, 4).plan(), KernelRoute::Tiles, Id::via_tile_loose_4, 16);
+    assert_plan(transpose(4096, 2048, 8, 8).plan(), KernelRoute::Tiles, Id::via_tile_loose_8, 16);
+}
+
+void a_tile_is_cut_to_the_words_that_it_holds(void **) {
+    const KernelPlan plan = transpose(4096, 2048, 4).plan();
+    assert_int_equal(plan.tile[0] * plan.tile[1], 64 * 64);
+    assert_int_equal(plan.blocks, (4096 / plan.tile[0]) * (2048 / plan.tile[1]));
+}
+
+void short_runs_leave_their_share_of_the_tile_to_the_other(void **) {
+    const KernelPlan plan = transpose(1 << 20, 8, 4).plan();
+    assert_int_equal(static_cast<int>(plan.route), static_cast<int>(KernelRoute::Tiles));
+    assert_int_equal(plan.tile[1], 8);
+    assert_int_equal(plan.tile[0], 512);
+}
+
+// The two fastest axes of either side make one index, so that nothing is left over at its end.
+void runs_go_on_over_axes_that_continue_them(void **) {
+    constexpr int64_t kSide = 24;
+    std::vector<Axis> axes;
+    for (int64_t dst = 4, src = 4 * kSide * kSide * kSide, i = 0; i < 4; ++i, dst *= kSide, src /= kSide) {
+        axes.push_back({kSide, dst, src});
+    }
+    const KernelPlan plan = Loops(4, axes).plan();
+    assert_plan(plan, KernelRoute::Tiles, Id::via_tile_4, 16);
+    assert_int_equal(plan.params.tile.a.count, kSide * kSide);
+    assert_int_equal(plan.params.tile.b.count, kSide * kSide);
+    assert_int_equal(plan.params.tile.outer_ndim, 0);
+}
+
+void runs_that_begin_anywhere_are_rows(void **) {
+    assert_plan(Loops(1000, {{5000, 1000, 1111}}).plan(), KernelRoute::Rows, Id::via_rows_1, 16);
+    assert_plan(Loops(1000, {{5000, 1004, 1108}}).plan(), KernelRoute::Rows, Id::via_rows_4, 16);
+    assert_plan(Loops(1024, {{5000, 1024, 2048}}).plan(), KernelRoute::Elements, Id::via_elements_16, 16);
+}
+
+void steps_of_words_are_done_element_by_element(void **) {
+    assert_plan(Loops(4, {{1 << 20, 4, 8}}).plan(), KernelRoute::Elements, Id::via_elements_4, 4);
+    assert_plan(Loops(4, {{1 << 20, 4, 0}}).plan(), KernelRoute::Elements, Id::via_elements_4, 4);
+    assert_plan(Loops(4, {{1 << 20, 4, -4}}).plan(), KernelRoute::Elements, Id::via_elements_4, 4);
+}
+
+void bytes_a_step_apart_are_gathered(void **) {
+    assert_plan(Loops(1, {{1 << 20, 1, 2}}).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
+    assert_plan(Loops(1, {{1 << 20, 1, -1}}).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
+    assert_plan(Loops(1, {{1 << 20, 1, 64}}).plan(), KernelRoute::Elements, Id::via_elements_1, 1);
+}
+
+void channels_and_records_are_gathered(void **) {
+    constexpr int64_t kPixels = 1 << 20;
+    assert_plan(Loops(1, {{3, 1, kPixels}, {kPixels, 3, 1}}).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
+    assert_plan(Loops(1, {{kPixels, 1, 3}, {3, kPixels, 1}}).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
+    assert_plan(Loops(2, {{3, 2, 2 * kPixels}, {kPixels, 6, 2}}).plan(), KernelRoute::Gather, Id::via_gather_2, 4);
+    assert_plan(transpose(1000, 900, 12).plan(), KernelRoute::Gather, Id::via_gather_4, 4);
+    assert_plan(transpose(1000, 900, 24).plan(), KernelRoute::Gather, Id::via_gather_8, 8);
+}
+
+// Four by four by four elements turned a million times: one box after the other.
+void small_boxes_that_follow_one_another_are_gathered(void **) {
+    const KernelPlan plan = Loops(4, {{4, 4, 64}, {4, 16, 16}, {4, 64, 4}, {1 << 20, 256, 256}}).plan();
+    assert_plan(plan, KernelRoute::Gather, Id::via_gather_4, 4);
+    assert_int_equal(plan.params.gather.dst_rows.count, 1);
+    assert_int_equal(plan.params.gather.src_rows.count, 1);
+}
+
+void more_than_four_gigabytes_keep_narrow_arithmetic_where_tiles_do(void **) {
+    const KernelPlan plan = transpose(int64_t{1} << 17, int64_t{1} << 17, 1).plan();
+    assert_plan(plan, KernelRoute::Tiles, Id::via_tile_1, 16);
+    assert_int_equal(int64_t{plan.blocks} * plan.tile[0] * plan.tile[1], int64_t{1} << 34);
+    assert_plan(Loops(4, {{int64_t{1} << 31, 4, 8}}).plan(), KernelRoute::Elements, Id::via_elements_wide_4, 4);
+}
+
+// Axes of two bits each, in orders that no run survives.
+void many_axes_that_continue_nothing_are_still_copied(void **) {
+    std::vector<Axis> axes;
+    for (int64_t i = 0; i < 30; ++i) {
+        axes.push_back({2, int64_t{4} << i, int64_t{4} << (29 - i)});
+    }
+    const KernelPlan plan = Loops(4, axes).plan();
+    assert_true(plan.blocks > 0);
+}
+
+void the_plan_is_told_in_words(void **) {
+    char text[200];
+    via::cuda::describe_kernel(transpose(4096, 2048, 4).plan(), sizeof text, text);
+    assert_string_equal(text,
+                        "tiles of 64 x 64, elements of 4 bytes, 16 at once, via_tile_4, 2048 blocks of 256 threads");
+    via::cuda::describe_kernel(Loops(4, {{1 << 20, 4, 8}}).plan(), sizeof text, text);
+    assert_string_equal(text, "elements, elements of 4 bytes, 4 at once, via_elements_4, 1024 blocks of 256 threads");
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(aligned_transposes_are_tiled_by_sixteens),
+        cmocka_unit_test(odd_sizes_and_odd_addresses_are_tiled_loosely),
+        cmocka_unit_test(a_tile_is_cut_to_the_words_that_it_holds),
+        cmocka_unit_test(short_runs_leave_their_share_of_the_tile_to_the_other),
+        cmocka_unit_test(runs_go_on_over_axes_that_continue_them),
+        cmocka_unit_test(runs_that_begin_anywhere_are_rows),
+        cmocka_unit_test(steps_of_words_are_done_element_by_element),
+        cmocka_unit_test(bytes_a_step_apart_are_gathered),
+        cmocka_unit_test(channels_and_records_are_gathered),
+        cmocka_unit_test(small_boxes_that_follow_one_another_are_gathered),
+        cmocka_unit_test(more_than_four_gigabytes_keep_narrow_arithmetic_where_tiles_do),
+        cmocka_unit_test(many_axes_that_continue_nothing_are_still_copied),
+        cmocka_unit_test(the_plan_is_told_in_words),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
