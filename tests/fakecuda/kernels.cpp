@@ -14,6 +14,9 @@ namespace {
 class Reached {
 public:
     char *find(CUdeviceptr address, size_t bytes) {
+        if (address % bytes != 0) {
+            return faulted_ ? nullptr : ask(0, bytes);
+        }
         for (const View &view : views_) {
             const Block &block = *view.keep.front();
             if (address >= block.base && address + bytes <= block.end()) {

@@ -3,7 +3,6 @@
 #include "copy_support.hpp"
 
 #include <array>
-#include <cstdio>
 #include <memory>
 
 #include "copy/plan.hpp"
@@ -31,6 +30,7 @@ Bounds writable;
 // What is read and what is written are told apart by where they are.
 void *via::kernels::host_view(uint64_t address, uint64_t nbytes) {
     assert_true(readable.holds(address, nbytes) || writable.holds(address, nbytes));
+    assert_int_equal(address % nbytes, 0);
     return reinterpret_cast<void *>(address);
 }
 
@@ -41,18 +41,20 @@ namespace {
 constexpr auto kKernels = static_cast<size_t>(Id::count);
 
 template <class Kernel>
-void run_kernel(const KernelPlan &plan) {
+void run_kernel(const KernelPlan &plan, bool backwards) {
     typename Kernel::Params params;
     std::memcpy(static_cast<void *>(&params), &plan.params, sizeof params);
     const auto shared = std::make_unique<typename Kernel::Shared>();
     for (uint32_t block = 0; block < plan.blocks; ++block) {
-        Kernel::run(params, *shared, block, via::kernels::Threads{Kernel::kThreads});
+        Kernel::run(params, *shared, block, via::kernels::Threads{Kernel::kThreads, backwards});
     }
 }
 
-constexpr std::array<void (*)(const KernelPlan &), kKernels> kRunners = [] {
+using Runner = void (*)(const KernelPlan &, bool);
+
+constexpr std::array<Runner, kKernels> kRunners = [] {
     using namespace via::kernels;
-    return std::array<void (*)(const KernelPlan &), kKernels>{
+    return std::array<Runner, kKernels>{
 #define VIA_KERNEL(name, ...) run_kernel<__VA_ARGS__>,
 #include "cuda/kernels/kernels.def"
 #undef VIA_KERNEL
@@ -61,10 +63,10 @@ constexpr std::array<void (*)(const KernelPlan &), kKernels> kRunners = [] {
 
 std::array<int, kKernels> launches;
 
-void run_plan(const KernelPlan &plan) {
+void run_plan(const KernelPlan &plan, bool backwards) {
     const auto number = static_cast<size_t>(plan.kernel);
     ++launches[number];
-    kRunners[number](plan);
+    kRunners[number](plan, backwards);
 }
 
 // ------------------------------------------------------------------------------------------------ copies
@@ -116,13 +118,15 @@ struct Copy {
 void check_plan(Copy *copy, const KernelPlan &plan) {
     readable = copy->src.bounds();
     writable = copy->dst.bounds();
-    std::copy(copy->before.begin(), copy->before.end(), copy->dst.bytes.begin());
-    run_plan(plan);
-    if (copy->dst.bytes != copy->expected) {
-        char text[200];
-        via::cuda::describe_kernel(plan, sizeof text, text);
-        print_error("%s\n", text);
-        assert_true(false);
+    for (const bool backwards : {false, true}) {
+        std::copy(copy->before.begin(), copy->before.end(), copy->dst.bytes.begin());
+        run_plan(plan, backwards);
+        if (copy->dst.bytes != copy->expected) {
+            char text[200];
+            via::cuda::describe_kernel(plan, sizeof text, text);
+            print_error("%s\n", text);
+            assert_true(false);
+        }
     }
 }
 
@@ -255,34 +259,60 @@ void channels_put_together_and_taken_apart_equal_naive_ones(void **) {
     }
 }
 
-// The wide kernels, which only more than 2 GiB would ask for: as if a far axis were there.
+// The wide kernels, which only more than 2^31 elements ask for: as many are said to be there, and the launch is cut down
+// to those that are.
+void check_wide(Copy *copy, const Shape &shape) {
+    constexpr int64_t kMany = int64_t{1} << 40;
+    Shape larger = shape;
+    larger.nbytes += kMany * shape.run;
+    KernelPlan narrow;
+    KernelPlan wide;
+    via::cuda::plan_elements(shape, &narrow);
+    via::cuda::plan_elements(larger, &wide);
+    wide.params.elements_wide.count = static_cast<uint64_t>(shape.nbytes / shape.element);
+    wide.blocks = narrow.blocks;
+    check_plan(copy, wide);
+    if (via::cuda::plan_rows(shape, &narrow) && via::cuda::plan_rows(larger, &wide)) {
+        wide.params.rows_wide.count = narrow.params.rows.count;
+        wide.blocks = narrow.blocks;
+        check_plan(copy, wide);
+    }
+}
+
 void wide_arithmetic_equals_a_naive_copy(void **) {
     Random random(5);
-    for (int i = 0; i < 200; ++i) {
-        const int64_t item = int64_t{1} << random.between(0, 4);
-        const std::vector<int64_t> shape = random_shape(&random, 4000, 60);
+    for (int i = 0; i < 300; ++i) {
+        const int64_t item = random.chance(3) ? random.between(50, 700) : int64_t{1} << random.between(0, 4);
+        const std::vector<int64_t> shape = random_shape(&random, 200000 / item, 60);
+        const int64_t alignment = random.chance(2) && item % 4 == 0 ? 4 : 1;
         Copy copy(&random, shape, item, random_layout(&random, shape, item, false),
-                  random_layout(&random, shape, item, true), item);
-        Shape found;
-        if (!find_shape(&copy, &found)) {
-            continue;
+                  random_layout(&random, shape, item, true), alignment);
+        if (Shape found; find_shape(&copy, &found)) {
+            check_wide(&copy, found);
         }
-        KernelPlan plan;
-        // An axis that is never gone along.
-        found.axes[found.ndim++] = {1, int64_t{1} << 40, int64_t{1} << 40};
-        found.nbytes += int64_t{1} << 40;
-        via::cuda::plan_elements(found, &plan);
-        plan.params.elements_wide.count = static_cast<uint64_t>(size_of(shape) * item / found.element);
-        plan.blocks = static_cast<uint32_t>(plan.params.elements_wide.count / 1024 + 1);
-        check_plan(&copy, plan);
+    }
+}
+
+void rows_of_words_equal_naive_ones(void **) {
+    Random random(6);
+    for (int i = 0; i < 60; ++i) {
+        const int64_t item = random.between(130, 600) * 4;
+        const std::vector<int64_t> shape = {random.between(1, 9), random.between(2, 9)};
+        Copy copy(&random, shape, item, layout_of(shape, {0, 1}, item, 4 * random.between(0, 9)),
+                  layout_of(shape, {1, 0}, item, 4 * random.between(1, 9)), 4);
+        if (Shape found; find_shape(&copy, &found)) {
+            check_copy(&copy);
+            check_wide(&copy, found);
+        }
     }
 }
 
 void every_kernel_has_been_run(void **) {
     for (size_t i = 0; i < kKernels; ++i) {
         if (launches[i] == 0) {
-            std::printf("%s was not run\n", via::kernels::kInfos[i].name);
+            print_error("%s was not run\n", via::kernels::kInfos[i].name);
         }
+        assert_true(launches[i] > 0);
     }
 }
 
@@ -295,6 +325,7 @@ int main() {
         cmocka_unit_test(transposes_larger_than_a_tile_equal_naive_ones),
         cmocka_unit_test(channels_put_together_and_taken_apart_equal_naive_ones),
         cmocka_unit_test(wide_arithmetic_equals_a_naive_copy),
+        cmocka_unit_test(rows_of_words_equal_naive_ones),
         cmocka_unit_test(every_kernel_has_been_run),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

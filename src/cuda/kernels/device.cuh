@@ -108,19 +108,22 @@ VIA_DEVICE uint32_t shift_words(uint32_t low, uint32_t high, uint32_t bits) {
 
 #else
 
+// In either order, so that threads which should have waited for one another can be found out.
 struct Threads {
     template <class Body>
     void each(const Body &body) const {
-        for (uint32_t thread = 0; thread < count; ++thread) {
-            body(thread);
+        for (uint32_t i = 0; i < count; ++i) {
+            body(backwards ? count - 1 - i : i);
         }
     }
     void wait() const {}
 
     uint32_t count;
+    bool backwards = false;
 };
 
-// Where the host sees bytes that the launch under way may touch; nullptr, and a fault, where it may not.
+// Where the host sees bytes that the launch under way may touch; nullptr, and a fault, where it may not, and where the
+// address is no multiple of their number.
 void *host_view(uint64_t address, uint64_t nbytes);
 
 template <class T>
