@@ -24,6 +24,7 @@ static void copy_in_stream_order(place dst, place src, int64_t count) {
 
 static void a_copy_runs_in_the_order_of_its_stream(void **state) {
     (void)state;
+    skip_where_calls_wait();
     for (int32_t i = 0; i < LENGTH(free_pairs); ++i) {
         copy_in_stream_order(free_pairs[i][0], free_pairs[i][1], 5000);
         copy_in_stream_order(free_pairs[i][0], free_pairs[i][1], 24 << 20);
@@ -47,6 +48,7 @@ static void later_work_of_the_stream_comes_after_the_copy(void **state) {
 
 static void both_arrays_are_held_until_the_copy_has_run(void **state) {
     (void)state;
+    skip_where_calls_wait();
     for (int32_t i = 0; i < LENGTH(free_pairs); ++i) {
         atomic_int released = 0;
         pair both = new_blank_pair(free_pairs[i][0], free_pairs[i][1], 5000, &released);
@@ -84,6 +86,7 @@ static void readers_wait_for_the_copy(void **state) {
 /* On the device: the caller does not wait. */
 static void a_copy_waits_until_its_arrays_are_ready(void **state) {
     (void)state;
+    skip_where_calls_wait();
     for (int32_t i = 0; i < 2 * LENGTH(free_pairs); ++i) {
         pair both = new_pair(free_pairs[i / 2][0], free_pairs[i / 2][1], 5000);
         const block *pending = i % 2 == 0 ? &both.src : &both.dst;
@@ -164,6 +167,7 @@ static void pageable_in_stream_order(place dst, place src, int64_t count) {
 
 static void pageable_memory_waits_for_the_streams_work(void **state) {
     (void)state;
+    skip_where_calls_wait();
     pageable_in_stream_order(PAGEABLE, DEVICE, 5000);
     pageable_in_stream_order(PAGEABLE, DEVICE, 24 << 20);
     pageable_in_stream_order(DEVICE, PAGEABLE, 24 << 20);

@@ -25,6 +25,7 @@ static void copy_behind_the_legacy_stream(place dst, place src, int64_t count) {
 
 static void a_copy_comes_after_the_legacy_streams_work(void **state) {
     (void)state;
+    skip_where_calls_wait();
     for (int32_t i = 0; i < LENGTH(written_pairs); ++i) {
         copy_behind_the_legacy_stream(written_pairs[i][0], written_pairs[i][1], 5000);
     }
@@ -71,6 +72,7 @@ static void copy_when_ready(place dst, place src, int64_t count) {
 
 static void a_copy_waits_until_its_source_is_ready(void **state) {
     (void)state;
+    skip_where_calls_wait();
     for (int32_t i = 0; i < LENGTH(written_pairs); ++i) {
         copy_when_ready(written_pairs[i][0], written_pairs[i][1], 5000);
     }

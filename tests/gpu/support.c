@@ -49,6 +49,8 @@ void expect_result(CUresult found, CUresult expected, const char *call, const ch
 
 int on_stand_in(void) { return driver_library() != NULL && dlsym(driver_library(), "fake_reset") != NULL; }
 
+int under_memory_checker(void) { return getenv("VIADUCT_TEST_MEMCHECK") != NULL; }
+
 int driver_is_there(void) {
     int count = 0;
     const char *why = "it cannot be opened";
@@ -564,6 +566,9 @@ __attribute__((constructor)) static void run_if_apart(void) {
     const uintptr_t address = (uintptr_t)&anchor + (uintptr_t)strtoll(distance, NULL, 10);
     unsetenv(APART_VARIABLE);
     ((void (*)(void))address)();
+    let_go_of_all();
+    put_everything_away();
+    end_holds();
     exit(0);
 }
 
