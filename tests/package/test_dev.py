@@ -1,0 +1,26 @@
+"""The helper ./dev: what can be asked of it without a build."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from package_tools import ROOT
+
+WHO_ARE_YOU = "import sys; print(sys.prefix == sys.base_prefix, sys.executable, sys.version)"
+
+
+def python_found(path: str) -> str:
+    """What the Python says of itself that ./dev makes its environment with, and names it after."""
+    question = 'source ./dev help >/dev/null && "$(find_python)" -c "$0"'
+    environment = {**os.environ, "PATH": path}
+    return subprocess.run(
+        ["bash", "-c", question, WHO_ARE_YOU], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+
+
+def test_an_active_virtual_environment_changes_nothing(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path], check=True)
+    found = python_found(os.environ["PATH"])
+    assert found.startswith("True ")
+    assert python_found(f"{tmp_path / 'bin'}:{os.environ['PATH']}") == found
