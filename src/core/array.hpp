@@ -10,6 +10,8 @@
 
 namespace via {
 
+class Mark;  // a point in work that runs behind: core/mark.hpp
+
 // What is to be done when nobody uses the memory any more.
 struct Disposal {
     void (*run)(const Disposal &disposal);  // nullptr: nothing
@@ -17,6 +19,9 @@ struct Disposal {
     void *context;                          // of a loan; the via_memory of an allocation
     void *address;                          // of an allocation
     int64_t nbytes;                         // of an allocation
+    // Of an allocation that its device gives back in the order of its work: puts that behind the marks. True: `run` may
+    // be called at once. nullptr, or false: only once the marks have been reached.
+    bool (*follow)(const Disposal &disposal, Mark *const *marks, int32_t count) = nullptr;
 };
 
 class Order;  // what is known of work that runs behind: core/order.hpp

@@ -59,6 +59,9 @@ public:
     // host, since a stream must never be made to wait for the CPU.
     VIA_NODISCARD virtual Status order(const StreamUse &stream) = 0;
 
+    // True if order() only tells the device, since the host has no more part in what the mark stands for.
+    virtual bool is_on_device() { return false; }
+
 protected:
     virtual ~Mark() = default;
     virtual void destroy() { delete this; }

@@ -181,6 +181,17 @@ Mark *retained_ready(Order *order) {
     return mark;
 }
 
+// Nobody has to wait on the host for what the device itself comes after.
+bool follow_uses(Order *order) {
+    const Disposal &disposal = order->disposal;
+    Marks *uses = &order->uses;
+    if (disposal.follow == nullptr || !disposal.follow(disposal, uses->items, uses->count)) {
+        return false;
+    }
+    std::for_each(uses->items, uses->items + uses->count, [](Mark *mark) { mark->release(); });
+    return true;
+}
+
 void end_order(Order *order) {
     const Disposal disposal = order->disposal;
     std::free(order->uses.items);
@@ -239,7 +250,7 @@ void retire(Order *order, const Disposal &disposal) {
     replace_ready(order, nullptr, nullptr);
     order->disposal = disposal;
     drop_reached(&order->uses);
-    if (order->uses.count == 0) {
+    if (order->uses.count == 0 || follow_uses(order)) {
         return end_order(order);
     }
     order->watch = Watch{order->uses.items, order->uses.count, release_pending, nullptr};

@@ -26,8 +26,8 @@ VIA_NODISCARD Status add_use_mark(Storage *storage, Mark *mark);
 // Waits on the host until the content is ready.
 VIA_NODISCARD Status wait_until_ready(Storage *storage);
 
-// For release_storage: nobody owns the storage any more. Runs the disposal now if every mark has been reached, else
-// later, from a thread of the library, once they have. Ends the order.
+// For release_storage: nobody owns the storage any more. Runs the disposal now if every mark has been reached or it
+// follows them on its device, else later, from a thread of the library, once they have. Ends the order.
 void retire(Order *order, const Disposal &disposal);
 
 }  // namespace via

@@ -4,7 +4,7 @@
 #define VIADUCT_CUDA_KEPT_H
 
 enum {
-    via_kept_streams = 5, /* of a device */
+    via_kept_streams = 6, /* of a device */
     via_kept_slots = 16,  /* of a device's ring, each with an event */
     /* Marks of a context that nobody owns, each with an event. More than are ever under way in a program that waits now
        and then; an event of the driver is small. */

@@ -20,6 +20,7 @@ public:
     bool reached() override;
     VIA_NODISCARD Status wait() override;
     VIA_NODISCARD Status order(const StreamUse &stream) override;
+    bool is_on_device() override { return true; }
     VIA_NODISCARD Status record(const StreamUse &use);
 
 private:

@@ -1,5 +1,6 @@
 #include "cuda/memory.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <new>
@@ -76,6 +77,7 @@ struct Block {
     int64_t nbytes;
     unsigned long long number;  // no other allocation of this process has or had it
     Mark *ready;                // where a stream allocates it, until the array knows
+    bool follows;               // is freed behind marks
 };
 static_assert(offsetof(Block, job) == 0);
 
@@ -88,11 +90,19 @@ CUresult identify(void *address, unsigned long long *out_number, CUcontext *out_
 
 enum class Freed { Done, NotHere };
 
-// The stream is the last of the library's own, which staging comes to last. Where there is none the driver waits.
+// Streams of the library's own. What is freed behind somebody's work holds up what is freed after it in one stream, and
+// so has another one than what nobody uses any more.
+constexpr int32_t kStreamOfFrees = 4;
+constexpr int32_t kStreamOfLateFrees = 5;
+
+Status stream_of_frees(const Block &block, StreamUse *out_use) {
+    return own_stream(block.memory->owner, block.follows ? kStreamOfLateFrees : kStreamOfFrees, out_use);
+}
+
+// Where there is no stream the driver waits.
 CUresult free_in_order(const Block &block) {
     StreamUse use{};
-    if (own_stream(block.memory->owner, kOwnStreams - 1, &use) != VIA_OK ||
-        (block.ready != nullptr && block.ready->order(use) != VIA_OK)) {
+    if (stream_of_frees(block, &use) != VIA_OK || (block.ready != nullptr && block.ready->order(use) != VIA_OK)) {
         return block.memory->row->free(block.address);
     }
     return driver().cuMemFreeAsync(number_of(block.address), use.handle);
@@ -147,6 +157,20 @@ void end_block(Block *block) {
 }
 
 void dispose(const Disposal &disposal) { end_block(static_cast<Block *>(disposal.context)); }
+
+// Marks that were waited for in vain, where one of them cannot be, do no harm.
+bool follow_marks(const Disposal &disposal, Mark *const *marks, int32_t count) {
+    const CallbackScope scope;
+    auto *block = static_cast<Block *>(disposal.context);
+    StreamUse use{};
+    block->follows = true;
+    if (!driver_is_usable(false) || inside_driver_callback() || stream_of_frees(*block, &use) != VIA_OK) {
+        return false;
+    }
+    const RelaxedCapture relaxed;
+    return std::all_of(marks, marks + count,
+                       [&](Mark *mark) { return mark->is_on_device() && mark->order(use) == VIA_OK; });
+}
 
 Status out_of_memory(const Row &row, int64_t nbytes, int32_t device_id) {
     size_t free = 0;
@@ -218,7 +242,7 @@ Status fill_block(Block *block, via_stream *stream) {
 
 // Counted and held from here on, whatever becomes of it.
 Status make_block(CudaMemory *memory, int64_t nbytes, Block **out_block) {
-    auto *block = new (std::nothrow) Block{{}, memory, nullptr, nbytes, 0, nullptr};
+    auto *block = new (std::nothrow) Block{{}, memory, nullptr, nbytes, 0, nullptr, false};
     if (block == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(Block));
     }
@@ -242,7 +266,8 @@ Status allocate(via_memory *memory, int64_t nbytes, via_stream *stream, Disposal
         forget_block(block);
         return status;
     }
-    *out_disposal = {dispose, nullptr, block, block->address, nbytes};
+    const bool in_order = cuda_memory->row->allocate == nullptr;
+    *out_disposal = {dispose, nullptr, block, block->address, nbytes, in_order ? follow_marks : nullptr};
     return VIA_OK;
 }
 

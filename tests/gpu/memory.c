@@ -197,6 +197,11 @@ static void pool_memory_is_refused_on_a_stream_of_another_device(void **state) {
     via_memory_release(pool);
 }
 
+/* Of which only the stand-in knows whether they are still there. */
+static int64_t pool_blocks(void) { return on_stand_in() ? fake(fake_live)(FAKE_POOL_ALLOCATIONS) : 1; }
+
+static int has_pool_blocks(void *count) { return !on_stand_in() || pool_blocks() == *(int64_t *)count; }
+
 /* Allocating waits for nothing; what follows on the stream may use the memory, and so may everyone once it is there. */
 static void pool_memory_is_allocated_and_freed_in_stream_order(void **state) {
     (void)state;
@@ -209,10 +214,72 @@ static void pool_memory_is_allocated_and_freed_in_stream_order(void **state) {
     cu_ok(cu(cuMemsetD8Async)(memory, 7, 4096, stream));
     ok(via_array_record_stream(array, handle));
     via_array_release(array);
-    assert_int_equal(stats_now().device_bytes, 4096);
-    assert_int_equal(stats_now().pending_releases, 1);
+    assert_int_equal(pool_blocks(), 1);
     let_go(stream);
     finish(stream);
+    assert_true(eventually(has_pool_blocks, &(int64_t){0}));
+    via_memory_release(pool);
+}
+
+/* The device itself comes after the uses; neither the caller nor a thread of the library waits for them. */
+static void pool_memory_goes_back_behind_its_uses_with_nobody_waiting(void **state) {
+    (void)state;
+    via_memory *pool = make(VIA_MEMORY_DEVICE_POOL, 0);
+    CUstream streams[3];
+    via_array *array = make_bytes(pool, 4096, via_stream_legacy());
+    finish(CU_STREAM_LEGACY);
+    for (int32_t i = 0; i < LENGTH(streams); ++i) {
+        streams[i] = new_stream();
+        hold(streams[i]);
+        cu_ok(cu(cuMemsetD8Async)((CUdeviceptr)(uintptr_t)via_array_data(array), 7, 4096, streams[i]));
+        ok(via_array_record_stream(array, wrap_native(streams[i], 0)));
+    }
+    via_array_release(array);
+    assert_int_equal(stats_now().pending_releases, 0);
+    assert_int_equal(stats_now().device_bytes, 0);
+    for (int32_t i = 0; i < LENGTH(streams); ++i) {
+        assert_int_equal(pool_blocks(), 1);
+        let_go(streams[i]);
+        finish(streams[i]);
+    }
+    assert_true(eventually(has_pool_blocks, &(int64_t){0}));
+    via_memory_release(pool);
+}
+
+static void pool_memory_that_nobody_uses_goes_back_before_what_is_in_use(void **state) {
+    (void)state;
+    via_memory *pool = make(VIA_MEMORY_DEVICE_POOL, 0);
+    CUstream stream = new_stream();
+    via_array *used = make_bytes(pool, 4096, via_stream_legacy());
+    via_array *other = make_bytes(pool, 4096, via_stream_legacy());
+    finish(CU_STREAM_LEGACY);
+    hold(stream);
+    cu_ok(cu(cuMemsetD8Async)((CUdeviceptr)(uintptr_t)via_array_data(used), 7, 4096, stream));
+    ok(via_array_record_stream(used, wrap_native(stream, 0)));
+    via_array_release(used);
+    via_array_release(other);
+    assert_true(eventually(has_pool_blocks, &(int64_t){1}));
+    let_go(stream);
+    assert_true(eventually(has_pool_blocks, &(int64_t){0}));
+    via_memory_release(pool);
+}
+
+static void where_the_device_cannot_be_told_pool_memory_waits_on_the_host(void **state) {
+    (void)state;
+    steer();
+    via_memory *pool = make(VIA_MEMORY_DEVICE_POOL, 0);
+    CUstream stream = new_stream();
+    via_stream *handle = wrap_native(stream, 0);
+    hold(stream);
+    via_array *array = make_bytes(pool, 4096, handle);
+    cu_ok(cu(cuMemsetD8Async)((CUdeviceptr)(uintptr_t)via_array_data(array), 7, 4096, stream));
+    ok(via_array_record_stream(array, handle));
+    fake(fake_fail_at)("cuStreamWaitEvent", 1, CUDA_ERROR_UNKNOWN);
+    via_array_release(array);
+    fake(fake_clear_faults)();
+    assert_int_equal(stats_now().pending_releases, 1);
+    assert_int_equal(stats_now().device_bytes, 4096);
+    let_go(stream);
     assert_true(eventually(no_bytes_counted, NULL));
     via_memory_release(pool);
 }
@@ -335,6 +402,7 @@ static int all_memory_gone(void *context) {
 static void release_in_host_function(void) {
     cu_ok(cu(cuCtxSetCurrent)(primary(0)));
     CUstream stream = new_stream();
+    CUstream user = new_stream();
     for (int32_t i = 0; i < LENGTH(kinds); ++i) {
         via_memory *memory = make(kinds[i].kind, 0);
         release_call call = {.array = make_bytes(memory, 64, NULL)};
@@ -342,6 +410,19 @@ static void release_in_host_function(void) {
         cu_ok(cu(cuLaunchHostFunc)(stream, release_inside, &call));
         finish(stream);
         assert_int_equal(call.done, 1);
+        assert_true(eventually(no_bytes_counted, NULL));
+    }
+    for (int32_t i = 0; i < LENGTH(kinds); ++i) {
+        via_memory *memory = make(kinds[i].kind, 0);
+        release_call call = {.array = make_bytes(memory, 64, NULL)};
+        via_memory_release(memory);
+        hold(user);
+        cu_ok(cu(cuMemsetD8Async)((CUdeviceptr)(uintptr_t)via_array_data(call.array), 7, 64, user));
+        ok(via_array_record_stream(call.array, wrap_native(user, 0)));
+        cu_ok(cu(cuLaunchHostFunc)(stream, release_inside, &call));
+        finish(stream);
+        assert_int_equal(stats_now().pending_releases, 1);
+        let_go(user);
         assert_true(eventually(no_bytes_counted, NULL));
     }
     if (on_stand_in()) {
@@ -474,14 +555,9 @@ static void many_threads_allocate_and_free_at_once(void **state) {
     assert_true(eventually(on_stand_in() ? all_memory_gone : no_bytes_counted, NULL));
 }
 
-static int no_pool_memory(void *context) {
-    (void)context;
-    return fake(fake_live)(FAKE_POOL_ALLOCATIONS) == 0;
-}
-
 /* Stream-ordered memory is gone a moment after it was let go. */
 static int end_memory_test(void **state) {
-    return !on_stand_in() || eventually(no_pool_memory, NULL) ? end_gpu_test(state) : -1;
+    return eventually(has_pool_blocks, &(int64_t){0}) ? end_gpu_test(state) : -1;
 }
 
 #define MEMORY_TEST(function) cmocka_unit_test_setup_teardown(function, begin_gpu_test, end_memory_test)
@@ -498,6 +574,9 @@ int main(void) {
         MEMORY_TEST(only_stream_ordered_memory_takes_a_stream),
         MEMORY_TEST(pool_memory_is_refused_on_a_stream_of_another_device),
         MEMORY_TEST(pool_memory_is_allocated_and_freed_in_stream_order),
+        MEMORY_TEST(pool_memory_goes_back_behind_its_uses_with_nobody_waiting),
+        MEMORY_TEST(pool_memory_that_nobody_uses_goes_back_before_what_is_in_use),
+        MEMORY_TEST(where_the_device_cannot_be_told_pool_memory_waits_on_the_host),
         MEMORY_TEST(pinned_memory_outlives_the_copies_from_it),
         MEMORY_TEST(captures_survive_allocation_and_release),
         MEMORY_TEST(a_stream_that_is_captured_gives_no_pool_memory),

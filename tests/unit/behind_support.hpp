@@ -70,6 +70,7 @@ public:
         orders++;
         return VIA_OK;
     }
+    bool is_on_device() override { return on_device; }
     void reach() { reached_.store(true); }
     using via::Mark::set_moment;
 
@@ -80,6 +81,7 @@ public:
     std::atomic<int32_t> waits{0};
     std::atomic<int32_t> orders{0};
     std::atomic<via::Status> failure{VIA_OK};
+    bool on_device = false;
 
 private:
     ~FakeMark() override { alive--; }

@@ -199,6 +199,53 @@ void a_release_where_marks_cannot_be_asked_is_left_to_another_thread(void **) {
     mark->release();
 }
 
+int32_t followed_marks = 0;
+
+bool follow_all(const via::Disposal &, via::Mark *const *marks, int32_t count) {
+    followed_marks = count;
+    return std::all_of(marks, marks + count, [](via::Mark *mark) { return mark->is_on_device(); });
+}
+
+// One of two uses has been reached.
+void release_what_follows(FakeMark *pending, FakeMark *done) {
+    via_array *array = make_array();
+    array->storage->disposal.follow = follow_all;
+    followed_marks = 0;
+    use(array, done);
+    use(array, pending);
+    done->reach();
+    via::release_array(array);
+    assert_int_equal(followed_marks, 1);
+}
+
+void a_disposal_that_follows_its_marks_runs_at_once_unless_the_host_has_a_part_in_one(void **) {
+    for (const bool on_device : {true, false}) {
+        auto *pending_mark = new FakeMark;
+        auto *done = new FakeMark;
+        released = 0;
+        pending_mark->on_device = on_device;
+        release_what_follows(pending_mark, done);
+        assert_int_equal(released, on_device ? 1 : 0);
+        assert_int_equal(pending(), on_device ? 0 : 1);
+        pending_mark->reach();
+        assert_true(eventually([] { return released == 1; }));
+        pending_mark->release();
+        done->release();
+    }
+}
+
+void a_disposal_whose_marks_have_been_reached_follows_none(void **) {
+    auto *mark = new FakeMark(true);
+    via_array *array = make_array();
+    array->storage->disposal.follow = follow_all;
+    followed_marks = 0;
+    use(array, mark);
+    via::release_array(array);
+    assert_int_equal(released, 1);
+    assert_int_equal(followed_marks, 0);
+    mark->release();
+}
+
 void an_array_used_for_ever_does_not_grow(void **) {
     via_array *array = make_array();
     auto *never = new FakeMark;
@@ -467,6 +514,8 @@ int main() {
         ORDER_TEST(a_release_after_all_marks_runs_at_once_on_the_releasing_thread),
         ORDER_TEST(a_release_before_some_mark_is_pending_until_then_and_runs_on_another_thread),
         ORDER_TEST(a_release_where_marks_cannot_be_asked_is_left_to_another_thread),
+        ORDER_TEST(a_disposal_that_follows_its_marks_runs_at_once_unless_the_host_has_a_part_in_one),
+        ORDER_TEST(a_disposal_whose_marks_have_been_reached_follows_none),
         ORDER_TEST(an_array_used_for_ever_does_not_grow),
         ORDER_TEST(many_marks_at_once_are_all_kept),
         ORDER_TEST(a_stream_that_uses_an_array_again_and_again_is_remembered_once),
