@@ -13,6 +13,7 @@ import cuda_driver
 import pytest
 import viaduct as via
 from cuda_driver import Block, ForeignStream, held, is_done, let_go
+from tables import new_kind
 from tensors import Producer, open_capsule
 
 CUDA, PINNED, MANAGED = 2, 3, 13
@@ -85,6 +86,44 @@ def test_what_is_ready_makes_nobody_wait() -> None:
         capsule = a.__dlpack__(stream=consumer.handle)
         assert consumer.done()
         del capsule
+
+
+def test_what_is_given_to_a_library_waits_on_the_stream_that_it_works_on() -> None:
+    works_on, asked = via.Stream(), []
+    kind = new_kind(stream=lambda *device: (asked.append(device), works_on.handle)[1])
+    with pending() as (a, _):
+        made = a.to(kind)
+        assert made.managed.tensor.data == a.ptr and asked == [(CUDA, 0)]
+        assert not works_on.done() and via.Stream.legacy.done()
+    works_on.synchronize()
+    assert a.to(kind).managed.tensor.data == a.ptr and asked == [(CUDA, 0)]
+
+
+def test_a_library_that_names_no_stream_works_on_the_legacy_one() -> None:
+    with pending() as (a, _):
+        made = a.to(new_kind())
+        assert not via.Stream.legacy.done()
+        del made
+    via.Stream.legacy.synchronize()
+
+
+def test_the_host_waits_before_pinned_memory_is_given_away() -> None:
+    kind = new_kind()
+    with pending("pinned") as (a, writer):
+        made = waits_until_released(lambda: a.to(kind), writer)
+        assert ctypes.string_at(made.managed.tensor.data, 64) == b"\1" * 64
+        del made
+
+
+def test_a_pointer_given_away_in_one_call_is_ready_as_it_is() -> None:
+    other, asked = via.Stream(), []
+    kind = new_kind(stream=lambda *device: (asked.append(device), other.handle)[1])
+    block = Block(64)
+    made = via.dlpack(block.ptr, 16, "float32", device="cuda:0", to=kind)
+    assert (made.managed.tensor.data, made.managed.tensor.device.device_type, asked) == (block.ptr, CUDA, [])
+    del made
+    with pytest.raises(ValueError, match="bytes 0 to 128"):
+        via.dlpack(block.ptr, 32, "float32", device="cuda:0", to=kind)
 
 
 @pytest.mark.parametrize("kind", ["pinned", "managed"])

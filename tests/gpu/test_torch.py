@@ -17,7 +17,13 @@ def by_interface(a: via.Array) -> Any:
     return torch.as_tensor(a, device="cuda:0")
 
 
-@pytest.mark.parametrize("take", [torch.from_dlpack, by_interface])
+def by_table(a: via.Array) -> Any:
+    if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+        pytest.skip("this PyTorch has no table of C functions")
+    return a.to(torch.Tensor)
+
+
+@pytest.mark.parametrize("take", [torch.from_dlpack, by_interface, by_table])
 def test_a_raw_pointer_becomes_a_tensor(take: Any) -> None:
     a = counted(12, shape=(3, 4))
     t = take(a)
@@ -45,6 +51,31 @@ def test_a_capsule_becomes_a_tensor() -> None:
         del capsule, t
         assert ends(gone)
         gone.clear()
+
+
+def test_a_pointer_becomes_a_tensor_in_one_call() -> None:
+    if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+        pytest.skip("this PyTorch has no table of C functions")
+    block = Block(48)
+    gone: list[int] = []
+    t = via.dlpack(block.ptr, (3, 4), "float32", device="cuda:0", release=lambda: gone.append(1), to=torch.Tensor)
+    assert tuple(t.fill_(2).shape) == (3, 4) and t.sum().item() == 24
+    found = t.data_ptr()
+    assert found == block.ptr and not gone
+    del t
+    assert ends(gone)
+
+
+def test_a_tensor_made_by_the_table_is_ready_on_the_current_stream() -> None:
+    if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+        pytest.skip("this PyTorch has no table of C functions")
+    writer, side = via.Stream(), torch.cuda.Stream()
+    big = via.empty(256 << 20, "uint8", "cuda:0")
+    for value in range(1, 20):
+        via.fill(big, value, stream=writer)
+    big.set_ready(writer)
+    with torch.cuda.stream(side):
+        assert int(big.to(torch.Tensor)[-1]) == 19
 
 
 @pytest.mark.parametrize("name", [*USUAL, "bfloat16", "complex32", *TORCH_FLOAT8])

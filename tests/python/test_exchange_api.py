@@ -8,22 +8,10 @@ from typing import Any
 import pytest
 import viaduct as via
 from peers import grid, numbers, peer
+from tables import Table
 from tensors import IS_COPIED, READ_ONLY, Producer, Tensor, Versioned, capsule_pointer
 
 SET_ERROR = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
-
-
-class Table(ctypes.Structure):
-    _fields_ = [
-        ("major", ctypes.c_uint32),
-        ("minor", ctypes.c_uint32),
-        ("previous", ctypes.c_void_p),
-        ("allocate", ctypes.c_void_p),
-        ("from_object", ctypes.c_void_p),
-        ("to_object", ctypes.c_void_p),
-        ("borrow", ctypes.c_void_p),
-        ("current_stream", ctypes.c_void_p),
-    ]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@
 
 namespace viapy {
 
-inline constexpr int kMaxParameters = 10;
+inline constexpr int kMaxParameters = 11;
 
 // The parameters of one function, in order: `positional` of them may be given without their name, `required` must be
 // given, the others are NULL if not.

@@ -78,6 +78,7 @@ PyMethodDef *all_methods() {
     append_methods(all, kDataMethods);
     append_methods(all, kBufferMethods);
     append_methods(all, kDlpackMethods);
+    append_methods(all, kGiveMethods);
     append_methods(all, kArrowMethods);
     all->push_back({nullptr, nullptr, 0, nullptr});
     return all->data();

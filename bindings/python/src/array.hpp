@@ -67,6 +67,7 @@ extern PyMethodDef kViewMethods[];
 extern PyMethodDef kDataMethods[];
 extern PyMethodDef kBufferMethods[];
 extern PyMethodDef kDlpackMethods[];
+extern PyMethodDef kGiveMethods[];
 extern PyMethodDef kArrowMethods[];
 
 }  // namespace viapy

@@ -156,18 +156,6 @@ PyObject *legacy_capsule(via_array *array, const via_dlpack_options &options, vi
     return capsule;
 }
 
-bool goes_backwards(via_array *array) {
-    const int64_t *strides = via_array_strides(array);
-    const int64_t *shape = via_array_shape(array);
-    const int32_t ndim = strides != nullptr ? via_array_ndim(array) : 0;
-    for (int32_t i = 0; i < ndim; ++i) {
-        if (strides[i] < 0 && shape[i] > 1) {
-            return true;
-        }
-    }
-    return false;
-}
-
 // torch.from_dlpack ends the process over a negative stride (pytorch#188023), so its module is told beforehand.
 bool consumer_would_abort(via_array *array) {
     PyObject *globals = goes_backwards(array) ? PyEval_GetGlobals() : nullptr;
@@ -231,6 +219,18 @@ PyObject *dlpack_device(PyObject *self, PyObject *) {
 }
 
 }  // namespace
+
+bool goes_backwards(via_array *array) {
+    const int64_t *strides = via_array_strides(array);
+    const int64_t *shape = via_array_shape(array);
+    const int32_t ndim = strides != nullptr ? via_array_ndim(array) : 0;
+    for (int32_t i = 0; i < ndim; ++i) {
+        if (strides[i] < 0 && shape[i] > 1) {
+            return true;
+        }
+    }
+    return false;
+}
 
 bool parse_max_version(const char *function, PyObject *value, via_dlpack_options *options) {
     options->max_major = options->max_minor = 0;

@@ -5,6 +5,7 @@
 
 #include "errors.hpp"
 #include "exchange.hpp"
+#include "exchange_api.hpp"
 #include "gil.hpp"
 #include "loan.hpp"
 
@@ -184,73 +185,6 @@ PyObject *honour_immutability(PyObject *object, PyObject *capsule, PyObject *arr
     return new_array_or_raise(status, view, Origin::DLPack);
 }
 
-const DLPackExchangeAPI *readable_api(PyObject *capsule) {
-    void *found = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
-    PyErr_Clear();
-    auto *header = static_cast<DLPackExchangeAPIHeader *>(found);
-    while (header != nullptr && header->version.major != DLPACK_MAJOR_VERSION) {
-        header = header->prev_api;
-    }
-    return reinterpret_cast<const DLPackExchangeAPI *>(header);
-}
-
-const DLPackExchangeAPI *find_api(PyObject *type) {
-    bool failed = false;
-    Ref capsule(optional_attribute(type, "__dlpack_c_exchange_api__", &failed));
-    PyErr_Clear();
-    return capsule && PyCapsule_CheckExact(capsule.get()) ? readable_api(capsule.get()) : nullptr;
-}
-
-// What was found on types met lately, as the protocol allows. A slot holds its type, so that no other type can be
-// taken for it.
-struct KnownType {
-    PyObject *type;
-    const DLPackExchangeAPI *api;
-    bool is_numpy;  // whose arrays are host memory: they need not be asked
-};
-KnownType g_known_types[64] = {};
-
-bool is_numpy_type(PyObject *type) {
-    PyObject *numpy = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
-    Ref array(numpy != nullptr ? PyObject_GetAttrString(numpy, "ndarray") : nullptr);
-    PyErr_Clear();
-    return array && array.get() == type;
-}
-
-const KnownType &known_type(PyObject *object) {
-    PyObject *type = reinterpret_cast<PyObject *>(Py_TYPE(object));
-    KnownType &known = g_known_types[(reinterpret_cast<uintptr_t>(type) >> 5) % 64];
-    if (known.type != type) {
-        KnownType found = {type, find_api(type), is_numpy_type(type)};
-        Ref forgotten(known.type);
-        Py_INCREF(type);
-        known = found;
-    }
-    return known;
-}
-
-// The producer orders nothing on this road, so the tensor is ready after its own current stream.
-class WorkStream {
-public:
-    ~WorkStream() { via_stream_release(stream_); }
-
-    bool ask(const DLPackExchangeAPI *api, const DLDevice &device) {
-        void *native = nullptr;
-        if (device.device_type == kDLCPU || device.device_type == kDLCUDAHost || api->current_work_stream == nullptr) {
-            return true;
-        }
-        if (api->current_work_stream(device.device_type, device.device_id, &native) != 0) {
-            return false;
-        }
-        via_status status = via_stream_wrap(native, -1, &stream_);
-        return status == VIA_OK || (raise_status(status), false);
-    }
-    via_stream *get() const { return stream_; }
-
-private:
-    via_stream *stream_ = nullptr;
-};
-
 PyObject *take_from_api(const DLPackExchangeAPI *api, DLManagedTensorVersioned *tensor) {
     via_array *array = nullptr;
     WorkStream stream;
@@ -296,7 +230,7 @@ PyObject *take_capsule(const char *function, PyObject *capsule, const Wish &wish
 }
 
 Tried try_exchange_api(const char *, PyObject *object, PyObject **out_array) {
-    const DLPackExchangeAPI *api = known_type(object).api;
+    const DLPackExchangeAPI *api = known_type(type_of(object)).api;
     if (api == nullptr || api->managed_tensor_from_py_object_no_sync == nullptr) {
         return Tried::Absent;
     }
@@ -315,7 +249,7 @@ Tried try_dlpack(const char *function, PyObject *object, const Wish &wish, PyObj
         return failed ? Tried::Failed : Tried::Absent;
     }
     Producer producer;
-    if (!known_type(object).is_numpy && !producer.ask(object)) {
+    if (!known_type(type_of(object)).is_numpy && !producer.ask(object)) {
         return Tried::Failed;
     }
     Ref capsule(call_dlpack(dlpack.get(), wish, producer));

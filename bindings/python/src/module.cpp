@@ -47,10 +47,12 @@ PyMethodDef kFunctions[] = {
      "device address is looked up in the driver, and the first and last byte of host memory must be readable."},
     {"dlpack", method(dlpack), METH_FASTCALL | METH_KEYWORDS,
      "dlpack(ptr, shape, dtype, *, strides=None, device='cpu', owner=None, release=None, readonly=False, "
-     "unchecked=False, max_version=(1, 9999))\n--\n\n"
+     "unchecked=False, max_version=(1, 9999), to=None)\n--\n\n"
      "A DLPack capsule of memory that exists: wrap() and __dlpack__() in one call, with no Array in between.\n\n"
-     "For consumers that take capsules, as torch.from_dlpack and cupy.from_dlpack do: the quickest way from a pointer "
-     "to their arrays. `max_version` None gives the form before 1.0. The content is taken as ready now."},
+     "For consumers that take capsules, as torch.from_dlpack and cupy.from_dlpack do. `max_version` None gives the "
+     "form "
+     "before 1.0. With `to`, a type as Array.to() takes it, an object of that: the quickest way from a pointer to a "
+     "torch.Tensor. The content is taken as ready now."},
     {"asarray", asarray, METH_O,
      "asarray(x, /)\n--\n\n"
      "An array on the memory of another library's array.\n\n"

@@ -13,11 +13,11 @@ Signature kDlpack = {
     "dlpack",
     3,
     3,
-    {"ptr", "shape", "dtype", "strides", "device", "owner", "release", "readonly", "unchecked", "max_version"}};
+    {"ptr", "shape", "dtype", "strides", "device", "owner", "release", "readonly", "unchecked", "max_version", "to"}};
 
 struct Request {
     const char *function = "wrap";
-    PyObject *values[10] = {};
+    PyObject *values[11] = {};
     void *address = nullptr;
     Extents shape;
     Extents strides;
@@ -171,6 +171,9 @@ PyObject *dlpack(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *
     }
     options.copy = VIA_COPY_NEVER;
     Handle array(make(request));
+    if (array && is_given(request.values[10])) {
+        return give("dlpack", array.get(), request.values[10], true);
+    }
     return array ? new_capsule(array.get(), options, via_stream_no_sync()) : nullptr;
 }
 

@@ -7,7 +7,7 @@ a CUDA device's. `python -m viaduct` tells what this machine can do.
 
 from collections.abc import Callable, Generator, Sequence
 from types import EllipsisType
-from typing import Any, ClassVar, Literal, Protocol, SupportsIndex, TypeAlias, final
+from typing import Any, ClassVar, Literal, Protocol, SupportsIndex, TypeAlias, TypeVar, final, overload
 
 from typing_extensions import Buffer, CapsuleType
 
@@ -69,6 +69,7 @@ __all__ = [
 
 __version__: str
 
+_T = TypeVar("_T")
 _Shape: TypeAlias = int | Sequence[SupportsIndex]
 _Key: TypeAlias = SupportsIndex | slice | EllipsisType | None | tuple[SupportsIndex | slice | EllipsisType | None, ...]
 _Number: TypeAlias = bool | int | float | complex
@@ -296,6 +297,13 @@ class Array:
     def __dlpack_device__(self) -> tuple[int, int]:
         """The pair of DLPack's device type and the device id."""
 
+    def to(self, kind: type[_T], /) -> _T:
+        """An object of another library's type on the same memory: array.to(torch.Tensor).
+
+        Of any type with DLPack's table of C functions, __dlpack_c_exchange_api__: quicker than its library's
+        from_dlpack(). The object's memory is ready on the stream that its library works on now.
+        """
+
     def __arrow_c_device_array__(self, requested_schema: object = None) -> tuple[CapsuleType, CapsuleType]:
         """Lends a row-major numeric array to Arrow, as capsules of a schema and of a device array."""
 
@@ -454,6 +462,7 @@ def wrap(
     up in the driver, and the first and last byte of host memory must be readable.
     """
 
+@overload
 def dlpack(
     ptr: Any,
     shape: _Shape,
@@ -466,12 +475,29 @@ def dlpack(
     readonly: bool = False,
     unchecked: bool = False,
     max_version: tuple[int, int] | None = (1, 9999),
+    to: None = None,
 ) -> CapsuleType:
     """A DLPack capsule of memory that exists: wrap() and __dlpack__() in one call, with no Array in between.
 
-    For consumers that take capsules, as torch.from_dlpack and cupy.from_dlpack do: the quickest way from a pointer to
-    their arrays. `max_version` None gives the form before 1.0. The content is taken as ready now.
+    For consumers that take capsules, as torch.from_dlpack and cupy.from_dlpack do. `max_version` None gives the form
+    before 1.0. With `to`, a type as Array.to() takes it, an object of that: the quickest way from a pointer to a
+    torch.Tensor. The content is taken as ready now.
     """
+
+@overload
+def dlpack(
+    ptr: Any,
+    shape: _Shape,
+    dtype: _DType,
+    *,
+    strides: _Shape | None = None,
+    device: _Device = "cpu",
+    owner: object = None,
+    release: Callable[[], object] | None = None,
+    readonly: bool = False,
+    unchecked: bool = False,
+    to: type[_T],
+) -> _T: ...
 
 def asarray(x: _Lender, /) -> Array:
     """An array on the memory of another library's array.

@@ -249,6 +249,13 @@ def await_task(task: Any) -> Any:
     return future.__await__()
 
 
+def prepare_for_cuda(kind: type) -> None:
+    """Starts what a library starts only when it makes something on a device by its own functions."""
+    torch = sys.modules.get("torch")
+    if torch is not None and issubclass(kind, torch.Tensor):
+        torch.cuda.init()
+
+
 # ---------------------------------------------------------------------------------------------------- elements
 
 

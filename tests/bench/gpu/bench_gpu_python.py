@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -14,6 +15,8 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 import numpy
 import viaduct as via
 from bench_python import Call, medians, row
+
+Take = Callable[[Any], Any]
 
 SHAPE = (64, 64)
 MIB = 1 << 20
@@ -31,11 +34,10 @@ torch, cupy, jax = peer("torch"), peer("cupy"), peer("jax")
 numba_cuda = peer("numba.cuda")
 
 
-class Lender:
-    """The least that a producer can be: what it answers was made beforehand, but for the capsule, which another makes."""
+class Described:
+    """The least that describes memory by the CUDA array interface: what it answers was made beforehand."""
 
-    def __init__(self, pointer: int, capsules: Any = None) -> None:
-        self.capsules = capsules
+    def __init__(self, pointer: int) -> None:
         self.__cuda_array_interface__ = {
             "shape": SHAPE,
             "typestr": "<f4",
@@ -44,12 +46,6 @@ class Lender:
             "version": 3,
             "stream": None,
         }
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.capsules.__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (2, 0)
 
 
 class Block:
@@ -65,6 +61,31 @@ class Block:
 
     def wrap_unchecked(self) -> via.Array:
         return via.wrap(self.pointer, SHAPE, "float32", device=DEVICE, unchecked=True)
+
+    def capsule(self) -> Any:
+        return via.dlpack(self.pointer, SHAPE, "float32", device=DEVICE, unchecked=True)
+
+
+class Lender:
+    """The least that lends memory by DLPack: it has nothing to find out, and to make only the capsule."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.block.capsule()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (2, 0)
+
+
+def dlpack_medians(block: Block, take: Take, cases: dict[str, Call]) -> dict[str, float]:
+    """The medians of some cases, and what the consumer itself takes for one: its time with the least of producers, less
+    that of the capsule. No producer can be quicker."""
+    lender = Lender(block)
+    found = medians({**cases, "least": lambda: take(lender), "capsule": block.capsule})
+    own = found.pop("least") - found.pop("capsule")
+    return found | {"the consumer's own part": own}
 
 
 # ------------------------------------------------------------------------------------------------ from a raw pointer
@@ -84,7 +105,7 @@ def torch_ways(block: Block) -> dict[str, Call]:
     """PyTorch's own ways from a raw pointer: one of them, a private function, takes the storage as it is."""
     device = torch.device(DEVICE)
     ways: dict[str, Call] = {
-        "as_tensor of an interface": lambda: torch.as_tensor(Lender(block.pointer), device=device)
+        "as_tensor of an interface": lambda: torch.as_tensor(Described(block.pointer), device=device)
     }
     if cupy is not None:
         ways["from_dlpack of CuPy"] = lambda: torch.from_dlpack(cupy_array(block))
@@ -93,27 +114,39 @@ def torch_ways(block: Block) -> dict[str, Call]:
     return ways
 
 
+def ways_to_torch(block: Block) -> dict[str, Call]:
+    """Ours, the quickest last: a capsule goes straight to PyTorch's C++, and PyTorch from 2.10 on has a table that makes
+    tensors without one."""
+    pointer, device = block.pointer, torch.device(DEVICE)
+    ways: dict[str, Call] = {
+        "from_dlpack(via.wrap)": lambda: torch.from_dlpack(via.wrap(pointer, SHAPE, "float32", device=DEVICE)),
+        "as_tensor(via.wrap)": lambda: torch.as_tensor(
+            via.wrap(pointer, SHAPE, "float32", device=DEVICE), device=device
+        ),
+        "from_dlpack(via.dlpack)": lambda: torch.from_dlpack(via.dlpack(pointer, SHAPE, "float32", device=DEVICE)),
+    }
+    kind = torch.Tensor
+    if hasattr(kind, "__dlpack_c_exchange_api__"):
+        ways["via.wrap, to(torch.Tensor)"] = lambda: via.wrap(pointer, SHAPE, "float32", device=DEVICE).to(kind)
+        ways["via.dlpack, to=torch.Tensor"] = lambda: via.dlpack(pointer, SHAPE, "float32", device=DEVICE, to=kind)
+    return ways
+
+
 def torch_rows(block: Block) -> list[dict[str, Any]]:
     if torch is None:
         return []
-    ways = torch_ways(block)
-    found = medians(
-        {
-            "viaduct": lambda: torch.from_dlpack(block.wrap()),
-            "unchecked": lambda: torch.from_dlpack(block.wrap_unchecked()),
-            **ways,
-        }
-    )
-    unchecked = found.pop("unchecked")
+    ways, ours = torch_ways(block), ways_to_torch(block)
+    found = dlpack_medians(block, torch.from_dlpack, {**ours, **ways})
+    peers = {name: value for name, value in found.items() if name not in ours}
     fastest = min(ways, key=lambda name: found[name])
     return [
-        row("raw pointer to torch: from_dlpack(via.wrap)", "ns", found, {"peer": fastest, "at_most": 1.0}),
         row(
-            "raw pointer to torch: the same, unchecked=True",
+            f"raw pointer to torch: {name}",
             "ns",
-            found | {"viaduct": unchecked},
-            {"peer": fastest, "at_most": 0.6},
-        ),
+            peers | {"viaduct": found[name]},
+            {"peer": fastest, "at_most": 0.6 if "via.dlpack" in name else 1.0},
+        )
+        for name in ours
     ]
 
 
@@ -134,43 +167,36 @@ def own_part_rows(block: Block) -> list[dict[str, Any]]:
     ]
 
 
-def intake_row(name: str, ours: Call, minimal: Call, **others: Call) -> dict[str, Any]:
-    found = medians({"viaduct": ours, "minimal producer": minimal, **others})
+def interface_row(name: str, take: Take, block: Block) -> dict[str, Any]:
+    described = Described(block.pointer)
+    found = medians({"viaduct": lambda: take(block.wrap()), "minimal producer": lambda: take(described)})
     return row(f"raw pointer to {name}", "ns", found, {"peer": "minimal producer", "plus_at_most": 600})
+
+
+def dlpack_row(name: str, take: Take, block: Block, **others: Call) -> dict[str, Any]:
+    found = dlpack_medians(block, take, {"viaduct": lambda: take(block.wrap()), **others})
+    return row(f"raw pointer to {name}", "ns", found, {"peer": "the consumer's own part", "plus_at_most": 600})
 
 
 def cupy_rows(block: Block) -> list[dict[str, Any]]:
     if cupy is None:
         return []
-    lender = Lender(block.pointer, cupy_array(block))
     return [
-        intake_row(
-            "CuPy: from_dlpack(via.wrap)",
-            lambda: cupy.from_dlpack(block.wrap()),
-            lambda: cupy.from_dlpack(lender),
-            UnownedMemory=lambda: cupy_array(block),
-        ),
-        intake_row(
-            "CuPy: asarray(via.wrap)", lambda: cupy.asarray(block.wrap()), lambda: cupy.asarray(Lender(block.pointer))
-        ),
+        dlpack_row("CuPy: from_dlpack(via.wrap)", cupy.from_dlpack, block, UnownedMemory=lambda: cupy_array(block)),
+        interface_row("CuPy: asarray(via.wrap)", cupy.asarray, block),
     ]
 
 
 def numba_rows(block: Block) -> list[dict[str, Any]]:
     if numba_cuda is None:
         return []
-    lender = Lender(block.pointer)
-    ours = lambda: numba_cuda.as_cuda_array(block.wrap())  # noqa: E731
-    return [intake_row("Numba: as_cuda_array(via.wrap)", ours, lambda: numba_cuda.as_cuda_array(lender))]
+    return [interface_row("Numba: as_cuda_array(via.wrap)", numba_cuda.as_cuda_array, block)]
 
 
 def jax_rows(block: Block) -> list[dict[str, Any]]:
     if jax is None or not any(device.platform == "gpu" for device in jax.devices()):
         return []
-    jax_dlpack = importlib.import_module("jax.dlpack")
-    lender = Lender(block.pointer, block.wrap())
-    ours = lambda: jax_dlpack.from_dlpack(block.wrap())  # noqa: E731
-    return [intake_row("JAX: from_dlpack(via.wrap)", ours, lambda: jax_dlpack.from_dlpack(lender))]
+    return [dlpack_row("JAX: from_dlpack(via.wrap)", importlib.import_module("jax.dlpack").from_dlpack, block)]
 
 
 # ------------------------------------------------------------------------------------------------ copies

@@ -1,0 +1,40 @@
+// DLPack's tables of C functions on the types of other libraries.
+#pragma once
+
+#include <dlpack/dlpack.h>
+
+#include "exchange.hpp"
+
+namespace viapy {
+
+// What was found on a type.
+struct KnownType {
+    PyObject *type;
+    const DLPackExchangeAPI *api;  // NULL if it has none that is understood here
+    bool is_numpy;                 // whose arrays are host memory: they need not be asked
+    bool is_prepared;              // to make objects of CUDA memory
+};
+
+// Of types met lately, kept as the protocol allows. Good until the next call.
+KnownType &known_type(PyObject *type);
+
+inline PyObject *type_of(PyObject *object) { return reinterpret_cast<PyObject *>(Py_TYPE(object)); }
+
+// The stream that a library works on now: its functions order nothing, so what they take or give is ready there.
+class WorkStream {
+public:
+    WorkStream() = default;
+    ~WorkStream() { via_stream_release(stream_); }
+    WorkStream(const WorkStream &) = delete;
+    WorkStream &operator=(const WorkStream &) = delete;
+
+    // Of host memory, and of a library that does not tell, none; false with an exception set.
+    bool ask(const DLPackExchangeAPI *api, const DLDevice &device);
+
+    via_stream *get() const { return stream_; }
+
+private:
+    via_stream *stream_ = nullptr;
+};
+
+}  // namespace viapy
