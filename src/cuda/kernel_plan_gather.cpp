@@ -149,7 +149,8 @@ void begin(const Shape &shape, GatherParams *params) {
         list->count = 1;
         list->unit = 0;
     }
-    params->backward = 0;
+    params->backward = false;
+    params->run_begin = 0;
     params->src_past = 0;
 }
 
@@ -269,9 +270,14 @@ bool plan_spread(const Shape &shape, KernelPlan *plan) {
     params.dst_run.unit = 1;
     params.src_unit = static_cast<uint32_t>(step / shape.element);
     params.src_past = params.src_unit - 1;
-    params.backward = along.src_step < 0 ? static_cast<int32_t>(step) : 0;
     params.pitch = 0;
-    return finish(shape, bit(0), (tile - 1) * step + shape.element, plan);
+    const int64_t reach = (tile - 1) * step;
+    if (along.src_step < 0) {
+        params.backward = true;
+        params.run_begin = static_cast<uint32_t>(reach);
+        params.src -= static_cast<uint64_t>(reach);
+    }
+    return finish(shape, bit(0), reach + shape.element, plan);
 }
 
 // ------------------------------------------------------------------------------------------------ two cuts

@@ -3,6 +3,7 @@
 #include "copy_support.hpp"
 
 #include <array>
+#include <cstdlib>
 #include <memory>
 
 #include "copy/plan.hpp"
@@ -175,7 +176,7 @@ std::vector<int64_t> random_shape(Random *random, int64_t most, int64_t longest)
 
 void copies_between_random_layouts_equal_naive_ones(void **) {
     Random random(1);
-    for (int i = 0; i < 3000; ++i) {
+    for (int i = 0; i < 2000; ++i) {
         const int64_t item = kItems[random.between(0, std::size(kItems) - 1)];
         const std::vector<int64_t> shape = random_shape(&random, 6000, 80);
         Copy copy(&random, shape, item, random_layout(&random, shape, item, false),
@@ -215,7 +216,7 @@ void check_permuted(Random *random, const std::vector<int64_t> &shape, int64_t i
 
 void permutes_of_dense_arrays_equal_naive_ones(void **) {
     Random random(2);
-    for (int i = 0; i < 1500; ++i) {
+    for (int i = 0; i < 1000; ++i) {
         const int64_t item = kItems[random.between(0, std::size(kItems) - 1)];
         const int64_t alignment = random.chance(2) ? 16 : 1;
         std::vector<int64_t> shape = random_shape(&random, 20000, 300);
@@ -259,6 +260,18 @@ void channels_put_together_and_taken_apart_equal_naive_ones(void **) {
     }
 }
 
+void bytes_a_step_apart_equal_naive_ones(void **) {
+    Random random(7);
+    for (const int64_t step : {-8, -3, -2, -1, 2, 3, 5, 8}) {
+        const std::vector<int64_t> shape = {random.between(1, 3), random.between(1024, 9000)};
+        TestLayout from = layout_of(shape, {0, 1}, 1, 0);
+        from.steps = {shape[1] * std::abs(step) + random.between(0, 5), step};
+        measure_layout(shape, 1, &from);
+        Copy copy(&random, shape, 1, layout_of(shape, {0, 1}, 1, random.between(0, 5)), from, 1);
+        check_copy(&copy);
+    }
+}
+
 // The wide kernels, which only more than 2^31 elements ask for: as many are said to be there, and the launch is cut down
 // to those that are.
 void check_wide(Copy *copy, const Shape &shape) {
@@ -281,7 +294,7 @@ void check_wide(Copy *copy, const Shape &shape) {
 
 void wide_arithmetic_equals_a_naive_copy(void **) {
     Random random(5);
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < 150; ++i) {
         const int64_t item = random.chance(3) ? random.between(50, 700) : int64_t{1} << random.between(0, 4);
         const std::vector<int64_t> shape = random_shape(&random, 200000 / item, 60);
         const int64_t alignment = random.chance(2) && item % 4 == 0 ? 4 : 1;
@@ -324,6 +337,7 @@ int main() {
         cmocka_unit_test(permutes_of_dense_arrays_equal_naive_ones),
         cmocka_unit_test(transposes_larger_than_a_tile_equal_naive_ones),
         cmocka_unit_test(channels_put_together_and_taken_apart_equal_naive_ones),
+        cmocka_unit_test(bytes_a_step_apart_equal_naive_ones),
         cmocka_unit_test(wide_arithmetic_equals_a_naive_copy),
         cmocka_unit_test(rows_of_words_equal_naive_ones),
         cmocka_unit_test(every_kernel_has_been_run),

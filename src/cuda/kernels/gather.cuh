@@ -44,10 +44,11 @@ struct GatherParams {
     Extent extent;     // of src
     Cut cuts[2];       // the one that ends the runs of dst, and the one that ends those of src
     bool same_cut;     // they are one, and the second goes nowhere
-    int32_t backward;  // bytes: src goes back by so many from one index of the cut to the next
+    bool backward;     // src goes back from one index of the cut to the next; `src` is where a whole tile's last one is
     List dst_run;      // elements adjacent in dst
     List dst_rows;     // the other elements: where the runs begin
     List src_rows;
+    uint32_t run_begin;           // bytes in shared memory before the first element of a run of dst
     uint32_t src_unit;            // elements from one index of its cut to the next in a run of src
     uint32_t src_past;            // elements of them that belong to no index, in the gaps
     uint32_t pitch;               // bytes between src_rows in shared memory, whole sixteens
@@ -82,7 +83,6 @@ struct Gather {
     struct Place {
         uint64_t dst;
         uint64_t src;
-        uint32_t begin;  // bytes in data before the first element
         uint32_t dst_run;
         uint32_t dst_rows;
         uint32_t src_bytes;
@@ -111,12 +111,11 @@ struct Gather {
             place.src += static_cast<uint64_t>(at * params.outer[i].src_step);
         }
         const uint32_t of_src = params.same_cut ? there[0] : there[1];
-        place.begin = static_cast<uint32_t>(params.backward) * (there[0] - 1);
-        place.src -= place.begin;
         place.dst_run = there_of(params.dst_run, there[0]);
         place.dst_rows = there_of(params.dst_rows, of_src);
         place.src_rows = there_of(params.src_rows, there[0]);
-        place.src_bytes = (params.src_unit * of_src - params.src_past) * kElement;
+        // Where src goes backwards, what there is lies at the end.
+        place.src_bytes = (params.src_unit * (params.backward ? params.cuts[0].tile : of_src) - params.src_past) * kElement;
         return place;
     }
 
@@ -137,7 +136,7 @@ struct Gather {
 
     VIA_DEVICE static void fill_tables(const Params &params, Shared &shared, uint32_t thread) {
         for (uint32_t i = thread; i < params.dst_run.count; i += kThreads) {
-            shared.run_place[i] = static_cast<uint16_t>(offsets_of(params.dst_run, i).shared);
+            shared.run_place[i] = static_cast<uint16_t>(params.run_begin + offsets_of(params.dst_run, i).shared);
         }
         for (uint32_t i = thread; i < params.dst_rows.count; i += kThreads) {
             const Offsets offsets = offsets_of(params.dst_rows, i);
@@ -175,24 +174,23 @@ struct Gather {
         }
     }
 
-    // A run of dst: where it begins, and where in data the element does whose place is 0.
+    // A run of dst: where it begins, and the data that the places of its elements count from.
     struct Row {
         uint64_t dst;
-        uint32_t begin;
+        const unsigned char *data;
     };
 
     VIA_DEVICE static Row row_of(const Place &place, const Shared &shared, uint32_t number) {
-        return {place.dst + static_cast<uint64_t>(shared.row_dst[number]), place.begin + shared.row_place[number]};
+        const auto *data = reinterpret_cast<const unsigned char *>(shared.data);
+        return {place.dst + static_cast<uint64_t>(shared.row_dst[number]), data + shared.row_place[number]};
     }
 
-    // Places are counted modulo 2^16: those of what goes backward lie before the beginning.
-    VIA_DEVICE static Word<kElement> element_at(const Shared &shared, uint32_t begin, uint32_t place) {
-        const auto *bytes = reinterpret_cast<const unsigned char *>(shared.data);
-        return *reinterpret_cast<const Word<kElement> *>(bytes + ((begin + place) & 0xFFFF));
+    VIA_DEVICE static Word<kElement> element_at(const Row &row, uint32_t place) {
+        return *reinterpret_cast<const Word<kElement> *>(row.data + place);
     }
 
-    // The places of a whole word's elements; two of them in a word, if they begin at a multiple of that.
-    VIA_DEVICE static uint32_t gather_whole(const Shared &shared, uint32_t begin, uint32_t first) {
+    // The places of a whole word's elements are read at once, if they begin at a multiple of that.
+    VIA_DEVICE static uint32_t gather_whole(const Shared &shared, const Row &row, uint32_t first) {
         uint32_t places[kPerWord];
         if (first % kPerWord == 0) {
             const auto pairs = *reinterpret_cast<const Words<kPerWord * 2> *>(shared.run_place + first);
@@ -209,7 +207,7 @@ struct Gather {
         uint32_t word = 0;
         VIA_UNROLL
         for (uint32_t i = 0; i < kPerWord; ++i) {
-            word |= static_cast<uint32_t>(element_at(shared, begin, places[i])) << (8 * kElement * i);
+            word |= static_cast<uint32_t>(element_at(row, places[i])) << (8 * kElement * i);
         }
         return word;
     }
@@ -219,13 +217,13 @@ struct Gather {
         const uint32_t first = number * kPerWord - past / kElement;
         const uint64_t to = row.dst - past + number * 4;
         if (first < place.dst_run && first + kPerWord <= place.dst_run) {
-            store_global(to, Words<4>{{gather_whole(shared, row.begin, first)}});
+            store_global(to, Words<4>{{gather_whole(shared, row, first)}});
             return;
         }
         VIA_UNROLL
         for (uint32_t i = 0; i < kPerWord; ++i) {
             if (first + i < place.dst_run) {
-                store_global(to + i * kElement, element_at(shared, row.begin, shared.run_place[first + i]));
+                store_global(to + i * kElement, element_at(row, shared.run_place[first + i]));
             }
         }
     }
@@ -234,7 +232,7 @@ struct Gather {
         if constexpr (kElement < 4) {
             store_small(place, shared, row, number);
         } else if (number < place.dst_run) {
-            store_global(row.dst + number * kWord, element_at(shared, row.begin, shared.run_place[number]));
+            store_global(row.dst + number * kWord, element_at(row, shared.run_place[number]));
         }
     }
 
