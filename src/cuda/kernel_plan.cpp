@@ -9,9 +9,6 @@ using kernels::Id;
 using kernels::Narrow;
 using kernels::Wide;
 
-// Below, a launch takes longer than the bytes do.
-constexpr int64_t kSmallBytes = 64;
-
 // The largest unit of 16, 8, 4, 2 and 1 bytes that every address, step and run is a multiple of.
 int32_t unit_of(const Transfer &transfer) {
     uint64_t all = reinterpret_cast<uint64_t>(transfer.dst) | reinterpret_cast<uint64_t>(transfer.src) |
@@ -86,7 +83,8 @@ void find_shape(const Transfer &transfer, Shape *out_shape) {
     out_shape->element = unit_of(transfer);
     out_shape->ndim = 0;
     if (transfer.run > out_shape->element) {
-        out_shape->axes[out_shape->ndim++] = {transfer.run / out_shape->element, out_shape->element, out_shape->element};
+        out_shape->axes[out_shape->ndim++] = {transfer.run / out_shape->element, out_shape->element,
+                                              out_shape->element};
     }
     for (int32_t i = 0; i < transfer.ndim; ++i) {
         out_shape->axes[out_shape->ndim++] = transfer.axes[i];
@@ -126,10 +124,8 @@ const char *route_name(KernelRoute route) {
 void plan_kernel(const Transfer &transfer, KernelPlan *out_plan) {
     Shape shape;
     find_shape(transfer, &shape);
-    const bool planned =
-        shape.nbytes > kSmallBytes && (plan_rows(shape, out_plan) || plan_aligned_tiles(shape, out_plan) ||
-                                       plan_gather(shape, out_plan) || plan_loose_tiles(shape, out_plan));
-    if (!planned) {
+    if (!plan_rows(shape, out_plan) && !plan_aligned_tiles(shape, out_plan) && !plan_gather(shape, out_plan) &&
+        !plan_loose_tiles(shape, out_plan)) {
         plan_elements(shape, out_plan);
     }
 }

@@ -196,6 +196,122 @@ static void a_graph_turns_what_is_there_when_it_is_launched(void **state) {
     release_block(&both.src.memory);
 }
 
+/* Each of them may be the first to need the kernels. */
+static void *copy_by_itself(void *context) {
+    strided_pair *both = context;
+    ok(via_copy(both->dst.array, both->src.array));
+    return NULL;
+}
+
+static void copy_at_once(void) {
+    enum { threads = 4 };
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    pthread_t running[threads];
+    strided_pair pairs[threads];
+    char *expected[threads];
+    for (int32_t i = 0; i < threads; ++i) {
+        pairs[i] = new_turned_pair(DEVICE, DEVICE, 60 + i, 50, 4);
+        expected[i] = expect_copy(&pairs[i].of, &pairs[i].dst, &pairs[i].src);
+    }
+    for (int32_t i = 0; i < threads; ++i) {
+        assert_int_equal(pthread_create(&running[i], NULL, copy_by_itself, &pairs[i]), 0);
+    }
+    for (int32_t i = 0; i < threads; ++i) {
+        pthread_join(running[i], NULL);
+        assert_true(holds_bytes(&pairs[i].dst, expected[i]));
+        free(expected[i]);
+        end_strided_pair(&pairs[i]);
+    }
+}
+
+static void threads_that_need_the_kernels_at_once_all_get_them(void **state) {
+    (void)state;
+    APART(copy_at_once);
+}
+
+/* ------------------------------------------------------------------------------------------------ large arrays */
+
+/* Byte i of a large block is that of the pattern at i modulo its odd size. */
+enum { pattern_bytes = (16 << 20) + 13, samples = 2000 };
+
+static char *new_pattern(void) {
+    char *pattern = malloc(pattern_bytes);
+    assert_non_null(pattern);
+    fill_pattern(pattern, pattern_bytes, 9);
+    return pattern;
+}
+
+static void write_large(CUdeviceptr memory, size_t bytes, const char *pattern) {
+    for (size_t at = 0; at < bytes; at += pattern_bytes) {
+        const size_t rest = bytes - at;
+        cu_ok(cu(cuMemcpyHtoD)(memory + at, pattern, rest < pattern_bytes ? rest : pattern_bytes));
+    }
+}
+
+static int has_room_for(size_t bytes) {
+    size_t free_bytes = 0, total = 0;
+    cu_ok(cu(cuMemGetInfo)(&free_bytes, &total));
+    return free_bytes > bytes;
+}
+
+static void check_sample(const shape *of, const layout *dst, const layout *src, CUdeviceptr found,
+                         const char *pattern) {
+    int64_t to = 0, from = 0;
+    char bytes[16];
+    for (int32_t i = 0; i < of->ndim; ++i) {
+        const int64_t at = one_in(8) ? of->extents[i] - 1 : random_between(0, of->extents[i] - 1);
+        to += at * dst->strides[i];
+        from += at * src->strides[i];
+    }
+    read_device(bytes, found + (CUdeviceptr)to, (size_t)of->item);
+    for (int32_t k = 0; k < of->item; ++k) {
+        assert_int_equal(bytes[k], pattern[(from + k) % pattern_bytes]);
+    }
+}
+
+static void copy_large(const shape *of, const layout *dst, const layout *src, const char *pattern) {
+    const size_t room = (size_t)(dst->high + src->high);
+    if (!has_room_for(room)) {
+        print_message("no room for %zu bytes\n", room);
+        return;
+    }
+    const CUdeviceptr memory[] = {device_memory((size_t)dst->high), device_memory((size_t)src->high)};
+    const layout *layouts[] = {dst, src};
+    via_array *arrays[2];
+    for (int32_t i = 0; i < 2; ++i) {
+        ok(via_wrap((void *)(uintptr_t)memory[i], dtype_of(of->item), of->ndim, of->extents, layouts[i]->strides,
+                    VIA_DEVICE_CUDA, 0, VIA_WRAP_BYTE_STRIDES, NULL, NULL, &arrays[i]));
+    }
+    write_large(memory[1], (size_t)src->high, pattern);
+    ok(via_copy(arrays[0], arrays[1]));
+    for (int32_t i = 0; i < samples; ++i) {
+        check_sample(of, dst, src, memory[0], pattern);
+    }
+    via_array_release(arrays[0]);
+    via_array_release(arrays[1]);
+    put_away_memory(memory[0]);
+    put_away_memory(memory[1]);
+}
+
+/* Every array has more than 2^32 bytes on a real device; the stand-in sees the same shapes a hundred times shorter. */
+static void copies_past_four_gigabytes_reach_every_byte(void **state) {
+    (void)state;
+    const int64_t part = on_stand_in() ? 100 : 1;
+    char *pattern = new_pattern();
+    const shape sides[] = {{2, 1, {65600 / part, 66000 / part}}, {2, 1, {65601 / part, 66001 / part}}};
+    for (int32_t i = 0; i < LENGTH(sides); ++i) {
+        const layout dst = dense_layout(&sides[i], NULL), src = dense_layout(&sides[i], AXES(1, 0));
+        copy_large(&sides[i], &dst, &src, pattern);
+    }
+    const shape line = {1, 4, {INT64_C(1100000000) / part / part}};
+    const layout close = {{4}, 0, line.extents[0] * 4}, spread = {{8}, 0, line.extents[0] * 8 - 4};
+    copy_large(&line, &close, &spread, pattern);
+    const shape rows = {2, 1, {INT64_C(4400000) / part / part, 1000}};
+    const layout packed = {{1000, 1}, 0, rows.extents[0] * 1000}, padded = {{1111, 1}, 0, rows.extents[0] * 1111 - 111};
+    copy_large(&rows, &packed, &padded, pattern);
+    free(pattern);
+}
+
 /* ------------------------------------------------------------------------------------------------ refusals */
 
 static void begin_apart(void) { cu_ok(cu(cuCtxSetCurrent)(primary(0))); }
@@ -298,6 +414,8 @@ int main(void) {
         GPU_TEST(a_strided_copy_comes_in_the_order_of_its_stream),
         GPU_TEST(a_strided_copy_marks_its_arrays),
         GPU_TEST(a_graph_turns_what_is_there_when_it_is_launched),
+        GPU_TEST(threads_that_need_the_kernels_at_once_all_get_them),
+        GPU_TEST(copies_past_four_gigabytes_reach_every_byte),
         GPU_TEST(kernels_are_not_loaded_while_the_stream_is_captured),
         GPU_TEST(a_stream_of_another_device_is_refused),
         GPU_TEST(an_older_driver_copies_without_kernels),
