@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "cuda/bounce.hpp"
+#include "cuda/locked_buffer.hpp"
 
 namespace via::cuda {
 namespace {
@@ -81,8 +81,8 @@ Status copy_by_way_of(char *buffer, const Transfer &transfer, const StreamUse &u
 
 // The bytes have arrived on return.
 Status copy_to_pageable(const Transfer &transfer, const StreamUse &use) {
-    const Bounce bounce(transfer.nbytes, use.device_id);
-    return bounce.get() != nullptr ? copy_by_way_of(bounce.get(), transfer, use) : copy_behind(transfer, use);
+    const LockedBuffer buffer(transfer.nbytes, use.device_id);
+    return buffer.get() != nullptr ? copy_by_way_of(buffer.get(), transfer, use) : copy_behind(transfer, use);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "cuda/bounce.hpp"
+#include "cuda/locked_buffer.hpp"
 
 #include <atomic>
 #include <mutex>
@@ -11,7 +11,7 @@ namespace via::cuda {
 namespace {
 
 constexpr int32_t kBuffers = 16;
-constexpr int64_t kBytes = kBuffers * kBounceBytes;
+constexpr int64_t kBytes = kBuffers * kLockedBufferBytes;
 constexpr int32_t kCopiesBefore = 64;
 
 // Never unmapped. Where the context that locked the pages is reset they are pageable again: slower, and as right.
@@ -72,17 +72,17 @@ int32_t take_buffer() {
 
 }  // namespace
 
-Bounce::Bounce(int64_t nbytes, int32_t device_id) {
-    if (nbytes > kBounceBytes || !is_made(device_id)) {
+LockedBuffer::LockedBuffer(int64_t nbytes, int32_t device_id) {
+    if (nbytes > kLockedBufferBytes || !is_made(device_id)) {
         return;
     }
     number_ = take_buffer();
     if (number_ >= 0) {
-        memory_ = memory.load(std::memory_order_relaxed) + number_ * kBounceBytes;
+        memory_ = memory.load(std::memory_order_relaxed) + number_ * kLockedBufferBytes;
     }
 }
 
-Bounce::~Bounce() {
+LockedBuffer::~LockedBuffer() {
     if (number_ >= 0) {
         free_buffers.fetch_or(uint32_t{1} << number_, std::memory_order_release);
     }

@@ -7,16 +7,16 @@
 
 namespace via::cuda {
 
-constexpr int64_t kBounceBytes = int64_t{128} << 10;
+constexpr int64_t kLockedBufferBytes = int64_t{128} << 10;
 
 // A buffer for as long as a scope lasts.
-class Bounce {
+class LockedBuffer {
 public:
     // The buffers are made for a program that has copied this way often enough to be worth it.
-    Bounce(int64_t nbytes, int32_t device_id);
-    ~Bounce();
-    Bounce(const Bounce &) = delete;
-    Bounce &operator=(const Bounce &) = delete;
+    LockedBuffer(int64_t nbytes, int32_t device_id);
+    ~LockedBuffer();
+    LockedBuffer(const LockedBuffer &) = delete;
+    LockedBuffer &operator=(const LockedBuffer &) = delete;
 
     // nullptr where there is none to be had.
     char *get() const { return memory_; }
