@@ -322,7 +322,8 @@ typedef struct via_stats_info {
     int64_t live_storages;       /**< loans and allocations whose release has not run yet */
     int64_t outstanding_exports; /**< exported tensors whose consumers have not let go */
     int64_t pending_releases;    /**< releases waiting for a device */
-    int64_t host_bytes;          /**< bytes allocated here, by kind; wrapped memory is not counted */
+    int64_t host_bytes;          /**< bytes allocated here, by kind; neither wrapped memory is counted nor pool memory
+                                      that goes back to the driver once the work that uses it is done */
     int64_t pinned_bytes;
     int64_t device_bytes;
     int64_t managed_bytes;

@@ -1,21 +1,7 @@
 /* Memory of the driver's: pinned, device, stream-ordered, managed. */
 #include <pthread.h>
 
-#include "support.h"
-
-static via_memory *make(int32_t kind, int32_t device_id) {
-    via_memory *memory = NULL;
-    ok(via_memory_create(kind, device_id, &memory));
-    assert_non_null(memory);
-    return memory;
-}
-
-static via_array *make_bytes(via_memory *memory, int64_t count, via_stream *stream) {
-    via_array *array = NULL;
-    ok(via_empty(memory, VIA_UINT8, 1, &count, stream, &array));
-    assert_non_null(array);
-    return array;
-}
+#include "memory_support.h"
 
 static const struct {
     int32_t kind;
@@ -42,12 +28,6 @@ static int64_t bytes_counted(int32_t device_type) {
     return device_type == VIA_DEVICE_CUDA        ? stats.device_bytes
            : device_type == VIA_DEVICE_CUDA_HOST ? stats.pinned_bytes
                                                  : stats.managed_bytes;
-}
-
-static int no_bytes_counted(void *context) {
-    (void)context;
-    const via_stats_info stats = stats_now();
-    return stats.device_bytes == 0 && stats.pinned_bytes == 0 && stats.managed_bytes == 0;
 }
 
 static void each_kind_is_what_the_driver_says_it_is(void **state) {
@@ -187,103 +167,6 @@ static void only_stream_ordered_memory_takes_a_stream(void **state) {
     via_memory_release(pool);
 }
 
-static void pool_memory_is_refused_on_a_stream_of_another_device(void **state) {
-    (void)state;
-    need_two_devices();
-    via_memory *pool = make(VIA_MEMORY_DEVICE_POOL, 0);
-    via_array *array = NULL;
-    refused(VIA_ERROR_DEVICE, "via_empty|device 1|device 0",
-            via_empty(pool, VIA_UINT8, 1, SHAPE(8), wrap_native(new_stream_on(1), 1), &array));
-    via_memory_release(pool);
-}
-
-/* Of which only the stand-in knows whether they are still there. */
-static int64_t pool_blocks(void) { return on_stand_in() ? fake(fake_live)(FAKE_POOL_ALLOCATIONS) : 1; }
-
-static int has_pool_blocks(void *count) { return !on_stand_in() || pool_blocks() == *(int64_t *)count; }
-
-/* Allocating waits for nothing; what follows on the stream may use the memory, and so may everyone once it is there. */
-static void pool_memory_is_allocated_and_freed_in_stream_order(void **state) {
-    (void)state;
-    CUstream stream = new_stream();
-    via_stream *handle = wrap_native(stream, 0);
-    via_memory *pool = make(VIA_MEMORY_DEVICE_POOL, 0);
-    hold(stream);
-    via_array *array = make_bytes(pool, 4096, handle);
-    const CUdeviceptr memory = (CUdeviceptr)(uintptr_t)via_array_data(array);
-    cu_ok(cu(cuMemsetD8Async)(memory, 7, 4096, stream));
-    ok(via_array_record_stream(array, handle));
-    via_array_release(array);
-    assert_int_equal(pool_blocks(), 1);
-    let_go(stream);
-    finish(stream);
-    assert_true(eventually(has_pool_blocks, &(int64_t){0}));
-    via_memory_release(pool);
-}
-
-/* The device itself comes after the uses; neither the caller nor a thread of the library waits for them. */
-static void pool_memory_goes_back_behind_its_uses_with_nobody_waiting(void **state) {
-    (void)state;
-    via_memory *pool = make(VIA_MEMORY_DEVICE_POOL, 0);
-    CUstream streams[3];
-    via_array *array = make_bytes(pool, 4096, via_stream_legacy());
-    finish(CU_STREAM_LEGACY);
-    for (int32_t i = 0; i < LENGTH(streams); ++i) {
-        streams[i] = new_stream();
-        hold(streams[i]);
-        cu_ok(cu(cuMemsetD8Async)((CUdeviceptr)(uintptr_t)via_array_data(array), 7, 4096, streams[i]));
-        ok(via_array_record_stream(array, wrap_native(streams[i], 0)));
-    }
-    via_array_release(array);
-    assert_int_equal(stats_now().pending_releases, 0);
-    assert_int_equal(stats_now().device_bytes, 0);
-    for (int32_t i = 0; i < LENGTH(streams); ++i) {
-        assert_int_equal(pool_blocks(), 1);
-        let_go(streams[i]);
-        finish(streams[i]);
-    }
-    assert_true(eventually(has_pool_blocks, &(int64_t){0}));
-    via_memory_release(pool);
-}
-
-static void pool_memory_that_nobody_uses_goes_back_before_what_is_in_use(void **state) {
-    (void)state;
-    via_memory *pool = make(VIA_MEMORY_DEVICE_POOL, 0);
-    CUstream stream = new_stream();
-    via_array *used = make_bytes(pool, 4096, via_stream_legacy());
-    via_array *other = make_bytes(pool, 4096, via_stream_legacy());
-    finish(CU_STREAM_LEGACY);
-    hold(stream);
-    cu_ok(cu(cuMemsetD8Async)((CUdeviceptr)(uintptr_t)via_array_data(used), 7, 4096, stream));
-    ok(via_array_record_stream(used, wrap_native(stream, 0)));
-    via_array_release(used);
-    via_array_release(other);
-    assert_true(eventually(has_pool_blocks, &(int64_t){1}));
-    let_go(stream);
-    assert_true(eventually(has_pool_blocks, &(int64_t){0}));
-    via_memory_release(pool);
-}
-
-static void where_the_device_cannot_be_told_pool_memory_waits_on_the_host(void **state) {
-    (void)state;
-    steer();
-    via_memory *pool = make(VIA_MEMORY_DEVICE_POOL, 0);
-    CUstream stream = new_stream();
-    via_stream *handle = wrap_native(stream, 0);
-    hold(stream);
-    via_array *array = make_bytes(pool, 4096, handle);
-    cu_ok(cu(cuMemsetD8Async)((CUdeviceptr)(uintptr_t)via_array_data(array), 7, 4096, stream));
-    ok(via_array_record_stream(array, handle));
-    fake(fake_fail_at)("cuStreamWaitEvent", 1, CUDA_ERROR_UNKNOWN);
-    via_array_release(array);
-    fake(fake_clear_faults)();
-    assert_int_equal(stats_now().pending_releases, 1);
-    assert_int_equal(stats_now().device_bytes, 4096);
-    let_go(stream);
-    assert_true(eventually(no_bytes_counted, NULL));
-    via_memory_release(pool);
-}
-
 /* Kept until the copy that reads it has run, though nobody owns it any more. */
 static void pinned_memory_outlives_the_copies_from_it(void **state) {
     (void)state;
@@ -321,20 +204,6 @@ static void captures_survive_allocation_and_release(void **state) {
     for (int32_t i = 0; i < LENGTH(kinds); ++i) {
         via_memory_release(memories[i]);
     }
-}
-
-static void a_stream_that_is_captured_gives_no_pool_memory(void **state) {
-    (void)state;
-    CUstream stream = new_stream();
-    via_stream *handle = wrap_native(stream, 0);
-    via_memory *pool = make(VIA_MEMORY_DEVICE_POOL, 0);
-    begin_capture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
-    via_array *array = NULL;
-    refused(VIA_ERROR_STREAM_CAPTURE, "via_empty|captured", via_empty(pool, VIA_UINT8, 1, SHAPE(64), handle, &array));
-    assert_null(array);
-    assert_int_equal(capture_status(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    assert_int_equal(node_count(end_capture(stream)), 0);
-    via_memory_release(pool);
 }
 
 static void a_thread_without_context_allocates_and_frees(void **state) {
@@ -555,13 +424,6 @@ static void many_threads_allocate_and_free_at_once(void **state) {
     assert_true(eventually(on_stand_in() ? all_memory_gone : no_bytes_counted, NULL));
 }
 
-/* Stream-ordered memory is gone a moment after it was let go. */
-static int end_memory_test(void **state) {
-    return eventually(has_pool_blocks, &(int64_t){0}) ? end_gpu_test(state) : -1;
-}
-
-#define MEMORY_TEST(function) cmocka_unit_test_setup_teardown(function, begin_gpu_test, end_memory_test)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(each_kind_is_what_the_driver_says_it_is),
@@ -572,14 +434,8 @@ int main(void) {
         MEMORY_TEST(every_kind_may_run_out),
         MEMORY_TEST(a_kind_or_device_that_there_is_not_is_refused),
         MEMORY_TEST(only_stream_ordered_memory_takes_a_stream),
-        MEMORY_TEST(pool_memory_is_refused_on_a_stream_of_another_device),
-        MEMORY_TEST(pool_memory_is_allocated_and_freed_in_stream_order),
-        MEMORY_TEST(pool_memory_goes_back_behind_its_uses_with_nobody_waiting),
-        MEMORY_TEST(pool_memory_that_nobody_uses_goes_back_before_what_is_in_use),
-        MEMORY_TEST(where_the_device_cannot_be_told_pool_memory_waits_on_the_host),
         MEMORY_TEST(pinned_memory_outlives_the_copies_from_it),
         MEMORY_TEST(captures_survive_allocation_and_release),
-        MEMORY_TEST(a_stream_that_is_captured_gives_no_pool_memory),
         MEMORY_TEST(a_thread_without_context_allocates_and_frees),
         MEMORY_TEST(memory_is_allocated_in_the_context_at_hand),
         MEMORY_TEST(memory_of_a_destroyed_context_is_let_go),
