@@ -48,15 +48,13 @@ Status Ring::make_slots(int32_t device_id) {
     const int64_t nbytes = slot_bytes_ * slot_count_;
     const int32_t node = node_of_device(device_id);
     cpus_ = cpus_of_node(node);
-    VIA_TRY(map_ring(nbytes, node, &memory_));
-    VIA_TRY_CUDA(cuMemHostRegister(memory_, static_cast<size_t>(nbytes), CU_MEMHOSTREGISTER_PORTABLE));
-    registered_ = true;
+    VIA_TRY(lock_memory(nbytes, node, context_, &memory_));
     count(Counter::StagedBytes, nbytes);
     for (int32_t i = 0; i < slot_count_; ++i) {
         Slot &slot = slots_[i];
         slot.number = i;
         VIA_TRY_CUDA(cuEventCreate(&slot.event, CU_EVENT_DISABLE_TIMING));
-        slot.memory = memory_ + i * slot_bytes_;
+        slot.memory = memory_.address + i * slot_bytes_;
         push_idle(&slot);
     }
     return VIA_OK;
@@ -112,8 +110,8 @@ void Ring::release() {
     }
 }
 
-// What the driver made for it went with a context that was reset.
-void Ring::forget_at_driver() {
+// The driver's events went with a context that was reset.
+void Ring::destroy_events() {
     ContextScope scope;
     if (state_of(context_) != ContextState::Alive || scope.enter(context_.context) != VIA_OK) {
         return;
@@ -124,19 +122,13 @@ void Ring::forget_at_driver() {
             (void)driver().cuEventDestroy(slot.event);
         }
     }
-    if (registered_) {
-        (void)driver().cuMemHostUnregister(memory_);
-    }
 }
 
+// Never inside a callback of the driver.
 void Ring::destroy() {
-    const int64_t nbytes = slot_bytes_ * slot_count_;
-    forget_at_driver();
-    if (memory_ != nullptr) {
-        unmap_ring(memory_, nbytes);
-    }
-    if (registered_) {
-        count(Counter::StagedBytes, -nbytes);
+    destroy_events();
+    if (memory_.address != nullptr && unlock_memory(memory_)) {
+        count(Counter::StagedBytes, -memory_.nbytes);
     }
     delete this;
 }

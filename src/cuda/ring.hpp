@@ -8,6 +8,7 @@
 
 #include "core/reference_count.hpp"
 #include "cuda/kept.h"
+#include "cuda/locked_memory.hpp"
 #include "cuda/ring_memory.hpp"
 #include "cuda/stream_use.hpp"
 
@@ -56,7 +57,7 @@ private:
 
     VIA_NODISCARD static Status make(int32_t device_id, const ContextKey &context, Ring **out_ring);
     VIA_NODISCARD Status make_slots(int32_t device_id);
-    void forget_at_driver();
+    void destroy_events();
     void destroy();
     bool has_free_slot() const { return idle_ != nullptr || first_in_flight_ != nullptr; }
     bool oldest_has_landed() const;
@@ -65,10 +66,9 @@ private:
 
     ReferenceCount references_;
     ContextKey context_{};
-    char *memory_ = nullptr;
+    LockedMemory memory_{};
     int64_t slot_bytes_ = 0;
     int32_t slot_count_ = 0;
-    bool registered_ = false;
     CpuSet cpus_{};
     Slot slots_[kMostSlots] = {};
 

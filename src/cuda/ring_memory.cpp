@@ -1,20 +1,13 @@
 #include "cuda/ring_memory.hpp"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 
 #include "core/cgroup.hpp"
 #include "core/small_file.hpp"
-#include "core/thread_count.hpp"
-#include "core/thread_pool.hpp"
-#include "cuda/staging_pages.hpp"
 #include "cuda/staging_pci.hpp"
 
 namespace via::cuda {
@@ -22,61 +15,10 @@ namespace {
 
 constexpr int64_t kMostRingBytes = int64_t{64} << 20;
 constexpr int64_t kShareOfMemory = 16;
-constexpr int64_t kTouchBytes = int64_t{2} << 20;
-constexpr int32_t kMostTouching = 8;
 
 int64_t physical_memory() {
     const long pages = sysconf(_SC_PHYS_PAGES);
     return pages > 0 ? int64_t{pages} * sysconf(_SC_PAGESIZE) : kMostRingBytes * kShareOfMemory;
-}
-
-struct Touching {
-    char *memory;
-    int64_t nbytes;
-};
-
-void touch_block(void *context, int64_t index) {
-    const auto &all = *static_cast<Touching *>(context);
-    char *block = all.memory + index * kTouchBytes;
-    const int64_t nbytes = std::min(kTouchBytes, all.nbytes - index * kTouchBytes);
-    if (!populate(block, nbytes)) {
-        for (int64_t i = 0; i < nbytes; i += 4096) {
-            *static_cast<volatile char *>(block + i) = 0;
-        }
-    }
-}
-
-void touch(char *memory, int64_t nbytes) {
-    Touching all{memory, nbytes};
-    parallel_for((nbytes + kTouchBytes - 1) / kTouchBytes, std::min(num_threads(), kMostTouching), touch_block, &all);
-}
-
-// A preference only; containers often forbid to say it.
-void prefer_node(char *memory, int64_t nbytes, int32_t node) {
-    constexpr int kPreferred = 1;
-    constexpr int32_t kMostNodes = 64;
-    if (node >= 0 && node < kMostNodes) {
-        const unsigned long nodes = 1UL << node;
-        (void)syscall(SYS_mbind, memory, static_cast<unsigned long>(nbytes), kPreferred, &nodes, kMostNodes + 1, 0);
-    }
-}
-
-// A mapping that begins where a huge page can.
-char *map_aligned(int64_t nbytes) {
-    const auto whole = static_cast<size_t>(nbytes + kHugePage);
-    void *mapped = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapped == MAP_FAILED) {
-        return nullptr;
-    }
-    auto *start = static_cast<char *>(mapped);
-    char *memory = start + (kHugePage - reinterpret_cast<intptr_t>(start) % kHugePage) % kHugePage;
-    if (memory != start) {
-        munmap(start, static_cast<size_t>(memory - start));
-    }
-    if (char *end = memory + nbytes; end != start + whole) {
-        munmap(end, static_cast<size_t>(start + whole - end));
-    }
-    return memory;
 }
 
 bool contains(const cpu_set_t &all, const cpu_set_t &some) {
@@ -93,28 +35,12 @@ int64_t parse_memory_max(const char *text) {
     return end != text && limit > 0 ? limit : 0;
 }
 
-int64_t most_ring_bytes() {
+int64_t usable_memory() {
     const int64_t limit = least_of_cgroups("memory.max", parse_memory_max);
-    const int64_t memory = limit > 0 ? std::min(limit, physical_memory()) : physical_memory();
-    return std::min(kMostRingBytes, memory / kShareOfMemory);
+    return limit > 0 ? std::min(limit, physical_memory()) : physical_memory();
 }
 
-Status map_ring(int64_t nbytes, int32_t node, char **out_memory) {
-    char *memory = map_aligned(nbytes);
-    if (memory == nullptr) {
-        return fail_with_code(VIA_ERROR_OUT_OF_MEMORY, errno, "mmap: no memory for %lld bytes of staging slots",
-                              static_cast<long long>(nbytes));
-    }
-    // Each of these may be refused; the memory serves all the same.
-    (void)madvise(memory, static_cast<size_t>(nbytes), MADV_HUGEPAGE);
-    (void)madvise(memory, static_cast<size_t>(nbytes), MADV_DONTFORK);
-    prefer_node(memory, nbytes, node);
-    touch(memory, nbytes);
-    *out_memory = memory;
-    return VIA_OK;
-}
-
-void unmap_ring(char *memory, int64_t nbytes) { munmap(memory, static_cast<size_t>(nbytes)); }
+int64_t most_ring_bytes() { return std::min(kMostRingBytes, usable_memory() / kShareOfMemory); }
 
 int32_t node_of_device(int32_t device_id) {
     char text[64];

@@ -1,24 +1,20 @@
-// Memory for the ring: how much of it there may be, where it comes from, and which CPUs are near the device.
+// Memory for the ring: how much of it there may be, and which memory and CPUs are near the device.
 #pragma once
 
 #include <sched.h>
 
 #include <cstdint>
 
-#include "core/status.hpp"
-
 namespace via::cuda {
+
+// The bytes of memory that the process may have: what the machine has, or less where a limit was set for it.
+int64_t usable_memory();
 
 // The bytes that one device's ring may hold: 64 MiB, or a sixteenth of what the process may have of memory.
 int64_t most_ring_bytes();
 
 // The limit in a cgroup's memory.max ("max", "1073741824"); 0 if there is none in it.
 int64_t parse_memory_max(const char *text);
-
-// Mapped with huge pages where they can be had, touched by several threads, left out of forked children. The pages
-// come from `node` if it is not negative. Errors: VIA_ERROR_OUT_OF_MEMORY.
-VIA_NODISCARD Status map_ring(int64_t nbytes, int32_t node, char **out_memory);
-void unmap_ring(char *memory, int64_t nbytes);
 
 // The memory node that the device is attached to; -1 if there is one only, or it cannot be told.
 int32_t node_of_device(int32_t device_id);

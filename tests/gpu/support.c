@@ -479,9 +479,10 @@ static int64_t most_alive(int kind, int64_t before) {
     switch (kind) {
         case FAKE_CONTEXTS:
         case FAKE_PRIMARY_RETAINS:
-        case FAKE_HOST_REGISTRATIONS:
         case FAKE_MODULES:
             return INT64_MAX;
+        case FAKE_HOST_REGISTRATIONS:
+            return larger(before, device_count());
         case FAKE_STREAMS:
             return larger(before, (int64_t)via_kept_streams * device_count());
         case FAKE_EVENTS:
