@@ -2,6 +2,7 @@
 #include "errors.hpp"
 #include "gil.hpp"
 #include "order.hpp"
+#include "wait.hpp"
 
 namespace viapy {
 
@@ -71,9 +72,13 @@ PyObject *record(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObje
     return none_or_raise(via_event_record(event_in(self), stream.get()));
 }
 
+via_status ask_event(void *event, int32_t *out_done) {
+    return via_event_query(static_cast<via_event *>(event), out_done);
+}
+
 PyObject *synchronize(PyObject *self, PyObject *) {
     via_event *event = event_in(self);
-    return none_or_raise(without_gil(true, [=] { return via_event_synchronize(event); }));
+    return wait_for(ask_event, event, [=] { return via_event_synchronize(event); }) ? none() : nullptr;
 }
 
 PyObject *done(PyObject *self, PyObject *) {

@@ -4,6 +4,7 @@
 #include "errors.hpp"
 #include "gil.hpp"
 #include "order.hpp"
+#include "wait.hpp"
 
 namespace viapy {
 
@@ -66,9 +67,13 @@ PyObject *current(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject 
     return stream_or_raise(status, stream);
 }
 
+via_status ask_stream(void *stream, int32_t *out_done) {
+    return via_stream_query(static_cast<via_stream *>(stream), out_done);
+}
+
 PyObject *synchronize(PyObject *self, PyObject *) {
     via_stream *stream = stream_in(self);
-    return none_or_raise(without_gil(true, [=] { return via_stream_synchronize(stream); }));
+    return wait_for(ask_stream, stream, [=] { return via_stream_synchronize(stream); }) ? none() : nullptr;
 }
 
 PyObject *done(PyObject *self, PyObject *) {

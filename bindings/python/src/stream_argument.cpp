@@ -1,6 +1,7 @@
 #include "errors.hpp"
 #include "gil.hpp"
 #include "order.hpp"
+#include "wait.hpp"
 
 namespace viapy {
 
@@ -83,12 +84,20 @@ bool parse_cuda_device(const char *function, PyObject *value, int32_t otherwise,
     return true;
 }
 
+namespace {
+
+via_status ask_array(void *array, int32_t *out_done) {
+    *out_done = via_array_is_ready(static_cast<via_array *>(array));
+    return VIA_OK;
+}
+
+}  // namespace
+
 bool wait_until_ready(via_array *array) {
     if (via_array_is_ready(array) != 0) {
         return true;
     }
-    via_status status = without_gil(true, [=] { return via_array_synchronize(array); });
-    return status == VIA_OK || (raise_status(status), false);
+    return wait_for(ask_array, array, [=] { return via_array_synchronize(array); });
 }
 
 }  // namespace viapy

@@ -1,10 +1,9 @@
 // The type viaduct.Task.
-#include <ctime>
-
 #include "errors.hpp"
 #include "gil.hpp"
 #include "loan.hpp"
 #include "order.hpp"
+#include "wait.hpp"
 
 namespace viapy {
 
@@ -18,19 +17,7 @@ via_task *task_in(PyObject *self) { return static_cast<via_task *>(handle_in(sel
 
 PyObject *none_or_raise(via_status status) { return status == VIA_OK ? none() : raise_status(status); }
 
-// Naps from 20 us on, doubling to a millisecond, so that a short task is noticed soon and a long one costs nothing.
-via_status poll_until(via_task *task, double seconds, int32_t *out_done) {
-    timespec nap = {0, 20000};
-    double waited = 0;
-    via_status status = via_task_poll(task, out_done);
-    while (status == VIA_OK && *out_done == 0 && waited < seconds) {
-        nanosleep(&nap, nullptr);
-        waited += static_cast<double>(nap.tv_nsec) * 1e-9;
-        nap.tv_nsec = nap.tv_nsec < 1000000 ? nap.tv_nsec * 2 : nap.tv_nsec;
-        status = via_task_poll(task, out_done);
-    }
-    return status;
-}
+via_status ask_task(void *task, int32_t *out_done) { return via_task_poll(static_cast<via_task *>(task), out_done); }
 
 Signature kWait = {"Task.wait", 1, 0, {"timeout"}};
 
@@ -38,16 +25,13 @@ Signature kWait = {"Task.wait", 1, 0, {"timeout"}};
 bool ends_in_time(via_task *task, PyObject *timeout) {
     double seconds = PyFloat_AsDouble(timeout);
     int32_t done = 0;
-    if (PyErr_Occurred() != nullptr) {
+    if (PyErr_Occurred() != nullptr || !poll_until_done(ask_task, task, seconds, &done)) {
         return false;
     }
-    via_status status = without_gil(true, [&] { return poll_until(task, seconds, &done); });
-    if (status != VIA_OK) {
-        raise_status(status);
-    } else if (done == 0) {
+    if (done == 0) {
         PyErr_Format(PyExc_TimeoutError, "Task.wait: the task has not ended within %R seconds", timeout);
     }
-    return status == VIA_OK && done != 0;
+    return done != 0;
 }
 
 PyObject *wait(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
@@ -57,7 +41,7 @@ PyObject *wait(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject
         (is_given(timeout) && !ends_in_time(task, timeout))) {
         return nullptr;
     }
-    return none_or_raise(without_gil(true, [=] { return via_task_wait(task); }));
+    return wait_for(ask_task, task, [=] { return via_task_wait(task); }) ? none() : nullptr;
 }
 
 PyObject *done(PyObject *self, PyObject *) {
@@ -173,7 +157,8 @@ PyObject *await(PyObject *self) {
 PyMethodDef kMethods[] = {
     {"wait", method(wait), METH_FASTCALL | METH_KEYWORDS,
      "wait($self, timeout=None)\n--\n\n"
-     "Waits for the end; raises what the task failed with, or TimeoutError after so many seconds."},
+     "Waits for the end; raises what the task failed with, or TimeoutError after so many seconds.\n\n"
+     "Ctrl-C ends the wait, not the task."},
     {"done", done, METH_NOARGS, "done($self)\n--\n\nWhether the task has ended."},
     {"progress", progress, METH_NOARGS, "progress($self)\n--\n\nThe bytes moved so far and the bytes in all."},
     {"cancel", cancel, METH_NOARGS,

@@ -412,7 +412,10 @@ class Task:
     """
 
     def wait(self, timeout: float | None = None) -> None:
-        """Waits for the end; raises what the task failed with, or TimeoutError after so many seconds."""
+        """Waits for the end; raises what the task failed with, or TimeoutError after so many seconds.
+
+        Ctrl-C ends the wait, not the task.
+        """
 
     def done(self) -> bool:
         """Whether the task has ended."""

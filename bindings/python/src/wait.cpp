@@ -1,0 +1,64 @@
+#include "wait.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
+namespace viapy {
+namespace {
+
+constexpr double kSliceSeconds = 0.05;  // between two looks for signals
+constexpr double kBusySeconds = 200e-6;
+constexpr double kLongestNap = 250e-6;
+
+double now() {
+    timespec time = {};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// Short waits are noticed at once, and of long ones the naps are a small part.
+void nap(double waited) {
+    if (waited < kBusySeconds) {
+        sched_yield();
+        return;
+    }
+    timespec length = {0, static_cast<long>(1e9 * std::min(waited / 16, kLongestNap))};
+    nanosleep(&length, nullptr);
+}
+
+via_status ask_until(Ask ask, void *handle, double start, double end, int32_t *out_done) {
+    via_status status = ask(handle, out_done);
+    for (double time = now(); status == VIA_OK && *out_done == 0 && time < end; time = now()) {
+        nap(time - start);
+        status = ask(handle, out_done);
+    }
+    return status;
+}
+
+}  // namespace
+
+bool runs_signal_handlers() { return gettid() == getpid(); }
+
+bool poll_until_done(Ask ask, void *handle, double seconds, int32_t *out_done) {
+    const double start = now();
+    const double end = start + seconds;
+    double time = start;
+    do {
+        double slice = std::min(end, time + kSliceSeconds);
+        via_status status = without_gil(true, [&] { return ask_until(ask, handle, start, slice, out_done); });
+        if (status != VIA_OK) {
+            raise_status(status);
+            return false;
+        }
+        if (PyErr_CheckSignals() != 0) {
+            return false;
+        }
+        time = now();
+    } while (*out_done == 0 && time < end);
+    return true;
+}
+
+}  // namespace viapy
