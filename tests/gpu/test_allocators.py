@@ -7,6 +7,8 @@ import time
 import pytest
 import viaduct as via
 from cuda_driver import Block
+from test_allocators_example import assert_everyone_got_their_memory_back
+from test_allocators_example import run as run_example
 
 
 class Arena:
@@ -66,6 +68,13 @@ def test_no_block_is_asked_for_without_elements() -> None:
     arena = Arena()
     a = via.empty((0, 4), "float32", memory=arena.memory())
     assert a.size == 0 and not arena.asked
+
+
+def test_the_example_uses_what_is_here_and_gives_it_all_back() -> None:
+    output = run_example()
+    assert assert_everyone_got_their_memory_back(output) >= 1
+    for name in ("RMM", "CuPy's pool", "PyTorch's allocator"):
+        assert f"{name} is left out: " in output or f"{name}: <viaduct.Array" in output
 
 
 def test_a_failing_allocator_tells_its_own_error() -> None:
