@@ -115,8 +115,8 @@ def torch_ways(block: Block) -> dict[str, Call]:
 
 
 def ways_to_torch(block: Block) -> dict[str, Call]:
-    """Ours, the quickest last: a capsule goes straight to PyTorch's C++, and PyTorch from 2.10 on has a table that makes
-    tensors without one."""
+    """Ours, the quickest last: a capsule goes straight to PyTorch's C++, and recent PyTorch has a table of C functions
+    that makes tensors without one."""
     pointer, device = block.pointer, torch.device(DEVICE)
     ways: dict[str, Call] = {
         "from_dlpack(via.wrap)": lambda: torch.from_dlpack(via.wrap(pointer, SHAPE, "float32", device=DEVICE)),
