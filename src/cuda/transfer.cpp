@@ -3,7 +3,6 @@
 #include "cuda/driver_copy.hpp"
 #include "cuda/handles.hpp"
 #include "cuda/kernel_run.hpp"
-#include "cuda/module.hpp"
 #include "cuda/order.hpp"
 #include "cuda/transfer_way.hpp"
 
@@ -34,24 +33,6 @@ Status enqueue_and_wait(const Transfer &transfer, Way way, const StreamUse &use)
         VIA_TRY_CUDA(cuStreamSynchronize(use.handle));
     }
     return VIA_OK;
-}
-
-// A kernel reaches another device's memory only with peer access, which is the application's to switch on.
-Status check_reach(const Transfer &transfer, const StreamUse &use) {
-    const int32_t device_id = device_of_transfer(transfer);
-    return use.device_id == device_id
-               ? VIA_OK
-               : fail(VIA_ERROR_DEVICE, "stream is of device %d; expected one of device %d, where the memory is",
-                      use.device_id, device_id);
-}
-
-// Before anything is touched: loading may fail, and may have to wait.
-Status make_ready(const Transfer &transfer, Way way, const StreamUse &use) {
-    if (way != Way::Kernel) [[likely]] {
-        return VIA_OK;
-    }
-    VIA_TRY(check_reach(transfer, use));
-    return load_kernels(use);
 }
 
 Status order_behind_arrays(const Transfer &transfer, const StreamUse &use) {
@@ -115,7 +96,9 @@ Status capture(const Transfer &transfer, const StreamUse &use) {
                     is_pageable(transfer.dst_side) ? "dst" : "src");
     }
     const Way way = choose_way(transfer);
-    VIA_TRY(make_ready(transfer, way, use));
+    if (way == Way::Kernel) {
+        VIA_TRY(prepare_kernel(transfer, use));
+    }
     VIA_TRY(order_behind_arrays(transfer, use));
     VIA_TRY(note_arrays(transfer, use));
     ContextScope scope;
@@ -146,7 +129,6 @@ Status transfer_now(const Transfer &transfer) {
     if (way == Way::Staged) {
         return staged_now(transfer, use);
     }
-    VIA_TRY(make_ready(transfer, way, use));
     if (way == Way::Peer) {
         VIA_TRY(order_behind_other_device(transfer, use));
     }
@@ -165,7 +147,6 @@ Status transfer_on(const Transfer &transfer, via_stream *stream) {
     if (way == Way::Staged) {
         return staged_on(transfer, use);
     }
-    VIA_TRY(make_ready(transfer, way, use));
     VIA_TRY(order_behind_arrays(transfer, use));
     VIA_TRY(enqueue(transfer, way, use));
     return is_pageable(transfer.dst_side) ? VIA_OK : note_arrays(transfer, use);
@@ -181,7 +162,6 @@ Status transfer_for_task(const Transfer &transfer, via_task *task, Mark **out_ma
     }
     StreamUse use;
     VIA_TRY(own_stream(device_of_transfer(transfer), own_number(transfer), &use));
-    VIA_TRY(make_ready(transfer, way, use));
     const RelaxedCapture relaxed;
     VIA_TRY(enqueue(transfer, way, use));
     if (is_pageable(transfer.dst_side)) {
@@ -213,10 +193,7 @@ Status find_capture(const Transfer &transfer, via_stream *stream, bool *out_capt
     StreamUse use;
     VIA_TRY(resolve(stream, device_of_transfer(transfer), &use));
     *out_capturing = use.capturing;
-    if (transfer.ndim == 0 || !has_device(transfer)) {
-        return VIA_OK;
-    }
-    return use.capturing ? make_ready(transfer, Way::Kernel, use) : check_reach(transfer, use);
+    return transfer.ndim > 0 && has_device(transfer) ? prepare_kernel(transfer, use) : VIA_OK;
 }
 
 }  // namespace via::cuda

@@ -27,10 +27,21 @@ public:
     }
 
 private:
+    // Whether a kernel reaches what another context of its device has allocated was not recorded, and the library does
+    // not try.
+    static bool is_of_other_context(const Block &block, const Context &running) {
+        return block.kind == Block::Kind::device && block.device == running.device && block.context != nullptr &&
+               block.context.get() != &running;
+    }
+
     char *ask(CUdeviceptr address, size_t bytes) {
         Driver &state = driver();
         const std::lock_guard<std::mutex> lock(state.mutex);
-        View view = touch(state, *this_thread().running, address, bytes, By::kernel);
+        Context &running = *this_thread().running;
+        View view = touch(state, running, address, bytes, By::kernel);
+        if (view.data != nullptr && is_of_other_context(*view.keep.front(), running)) {
+            view = touch(state, running, 0, bytes, By::kernel);
+        }
         faulted_ = view.data == nullptr;
         char *const found = view.data;
         if (!faulted_ && view.keep.size() == 1) {

@@ -196,6 +196,52 @@ static void a_graph_turns_what_is_there_when_it_is_launched(void **state) {
     release_block(&both.src.memory);
 }
 
+/* ------------------------------------------------------------------------------------------------ contexts */
+
+/* The memory is of the primary context; streams and the legacy stream are of the application's own. */
+static void memory_of_another_context_than_the_streams_is_copied(void **state) {
+    (void)state;
+    CUcontext mine = NULL;
+    strided_pair both = new_turned_pair(DEVICE, DEVICE, 60, 50, 4);
+    cu_ok(cu(cuCtxCreate)(&mine, NULL, 0, 0));
+    CUstream native = new_stream();
+    for (int32_t way = 0; way < LENGTH(ways) - 1; ++way) {
+        write_block(&both.src.memory, (unsigned)way + 20);
+        check_pair(&both, way, native);
+    }
+    begin_capture(native, CU_STREAM_CAPTURE_MODE_RELAXED);
+    refused(VIA_ERROR_STREAM_CAPTURE, "captured|another context",
+            via_copy_async(both.dst.array, both.src.array, wrap_native(native, 0)));
+    assert_int_equal(node_count(end_capture(native)), 0);
+    put_away(native);
+    cu_ok(cu(cuCtxDestroy)(mine));
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    end_strided_pair(&both);
+}
+
+static void memory_of_two_contexts_is_refused(void **state) {
+    (void)state;
+    CUcontext mine = NULL;
+    CUdeviceptr memory = 0;
+    via_array *src = NULL;
+    const shape of = {2, 4, {60, 50}};
+    const layout rows = dense_layout(&of, NULL), columns = dense_layout(&of, AXES(1, 0));
+    strided dst = new_strided(DEVICE, &of, &rows, 0);
+    cu_ok(cu(cuCtxCreate)(&mine, NULL, 0, 0));
+    cu_ok(cu(cuMemAlloc)(&memory, (size_t)columns.high));
+    ok(via_wrap((void *)(uintptr_t)memory, dtype_of(of.item), of.ndim, of.extents, columns.strides, VIA_DEVICE_CUDA, 0,
+                VIA_WRAP_BYTE_STRIDES, NULL, NULL, &src));
+    refused(VIA_ERROR_UNSUPPORTED, "two contexts|expected", via_copy(dst.array, src));
+    refused(VIA_ERROR_UNSUPPORTED, "two contexts", via_copy_batch(1, &dst.array, &src, NULL));
+    via_array_release(src);
+    cu_ok(cu(cuMemFree)(memory));
+    cu_ok(cu(cuCtxDestroy)(mine));
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    end_strided(&dst);
+}
+
+/* ------------------------------------------------------------------------------------------------ threads */
+
 /* Each of them may be the first to need the kernels. */
 static void *copy_by_itself(void *context) {
     strided_pair *both = context;
@@ -414,6 +460,8 @@ int main(void) {
         GPU_TEST(a_strided_copy_comes_in_the_order_of_its_stream),
         GPU_TEST(a_strided_copy_marks_its_arrays),
         GPU_TEST(a_graph_turns_what_is_there_when_it_is_launched),
+        GPU_TEST(memory_of_another_context_than_the_streams_is_copied),
+        GPU_TEST(memory_of_two_contexts_is_refused),
         GPU_TEST(threads_that_need_the_kernels_at_once_all_get_them),
         GPU_TEST(copies_past_four_gigabytes_reach_every_byte),
         GPU_TEST(kernels_are_not_loaded_while_the_stream_is_captured),
