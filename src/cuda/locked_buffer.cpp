@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "core/thread_state.hpp"
-#include "cuda/context.hpp"
+#include "cuda/locked_memory.hpp"
 #include "cuda/ring_memory.hpp"
 
 namespace via::cuda {
@@ -20,13 +20,13 @@ std::atomic<uint32_t> free_buffers{0};  // a bit for each
 std::atomic<int32_t> copies_before{0};
 std::mutex making;
 
-Status lock_pages(int32_t device_id, char *mapped) {
-    CUcontext context = nullptr;
-    VIA_TRY(primary_context(device_id, &context));
+Status lock_buffers(int32_t device_id, LockedMemory *out_memory) {
+    ContextKey key{};
+    VIA_TRY(primary_context(device_id, &key.context));
+    key.id = context_id(key.context);
     ContextScope scope;
-    VIA_TRY(scope.enter(context));
-    VIA_TRY_CUDA(cuMemHostRegister(mapped, static_cast<size_t>(kBytes), CU_MEMHOSTREGISTER_PORTABLE));
-    return VIA_OK;
+    VIA_TRY(scope.enter(key.context));
+    return lock_memory(kBytes, node_of_device(device_id), key, out_memory);
 }
 
 // Tried once: what fails here will fail again.
@@ -38,15 +38,12 @@ void make_once(int32_t device_id) {
     copies_before.store(kCopiesBefore + 1, std::memory_order_relaxed);
     const CallbackScope unsaid;  // the driver's own way serves as well
     const RelaxedCapture relaxed;
-    char *mapped = nullptr;
-    if (map_ring(kBytes, node_of_device(device_id), &mapped) != VIA_OK) {
+    LockedMemory locked;
+    if (lock_buffers(device_id, &locked) != VIA_OK) {
         return;
     }
-    if (lock_pages(device_id, mapped) != VIA_OK) {
-        return unmap_ring(mapped, kBytes);
-    }
     count(Counter::StagedBytes, kBytes);
-    memory.store(mapped, std::memory_order_relaxed);
+    memory.store(locked.address, std::memory_order_relaxed);
     free_buffers.store((uint32_t{1} << kBuffers) - 1, std::memory_order_release);
 }
 
