@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "core/thread_state.hpp"
+#include "cuda/kept.h"
 #include "cuda/locked_memory.hpp"
 #include "cuda/ring_memory.hpp"
 
@@ -11,7 +12,8 @@ namespace via::cuda {
 namespace {
 
 constexpr int32_t kBuffers = 16;
-constexpr int64_t kBytes = kBuffers * kLockedBufferBytes;
+constexpr int64_t kBytes = via_kept_block_bytes;
+static_assert(kBytes == kBuffers * kLockedBufferBytes);
 constexpr int32_t kCopiesBefore = 64;
 
 // Never unmapped. Where the context that locked the pages is reset they are pageable again: slower, and as right.

@@ -48,13 +48,18 @@ THE_RING = leak(RING, REGISTERED, LIBRARY, COPY, PROGRAM)
 
 def outcome(runner: ModuleType, status: int, text: str) -> tuple[int, int, int]:
     suite = runner.Suite("memcheck")
-    runner.count_sanitized(suite, "gpu_batch", status, text, RING)
+    runner.count_sanitized(suite, "gpu_batch", status, text, {RING, runner.small_copy_bytes()})
     return suite.passed, suite.failed, suite.skipped
 
 
 def test_a_ring_that_is_kept_is_no_error(runner: ModuleType) -> None:
     assert outcome(runner, 0, report(THE_RING)) == (1, 0, 0)
     assert outcome(runner, 0, report(THE_RING, THE_RING)) == (1, 0, 0)
+
+
+def test_the_memory_of_small_copies_is_kept_as_well(runner: ModuleType) -> None:
+    block = leak(runner.small_copy_bytes(), REGISTERED, LIBRARY, COPY, PROGRAM)
+    assert outcome(runner, 0, report(THE_RING, block)) == (1, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -82,12 +87,12 @@ def test_every_other_leak_is_one(runner: ModuleType, other: str) -> None:
 
 
 def test_without_a_ring_of_known_size_every_leak_is_one(runner: ModuleType) -> None:
-    assert runner.kept_rings(report(THE_RING), 0) == 0
+    assert runner.kept_blocks(report(THE_RING), {0}) == 0
 
 
 def test_a_test_that_fails_is_named_and_one_that_skips_is_counted(runner: ModuleType) -> None:
     suite = runner.Suite("memcheck")
-    runner.count_sanitized(suite, "gpu_batch", 1, report(test="FAILED"), RING)
+    runner.count_sanitized(suite, "gpu_batch", 1, report(test="FAILED"), {RING})
     assert "a_promise" in suite.failures[0]
     assert outcome(runner, 77, report()) == (0, 0, 1)
 
