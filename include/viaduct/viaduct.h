@@ -832,13 +832,15 @@ VIA_CHECKED via_status via_array_synchronize(via_array *array);
  * (VIA_ERROR_READ_ONLY, VIA_ERROR_OVERLAP), arrays that overlap each other (VIA_ERROR_OVERLAP), other shapes or
  * dtypes (VIA_ERROR_SHAPE, VIA_ERROR_DTYPE). Whatever is refused was not touched.
  *
- * Places. The arrays may be anywhere, on two devices too: peer access need not be switched on, and is not. With memory
- * of a CUDA device on either side any layout does as long as that device reaches the other side (its own, pinned and
- * managed memory) and has the library's kernels (via_device_info tells); otherwise the elements must come to adjacent
- * bytes in the same order in both arrays, else the answer is VIA_ERROR_UNSUPPORTED. Host memory that somebody has
- * page-locked is noticed where that makes a difference. The first strided copy of a context loads the kernels, which
- * waits for the context's work; via_cuda_warmup does so beforehand. A strided copy needs a stream of the device that
- * the memory is on.
+ * Places. The arrays may be anywhere, on two devices too: peer access need not be switched on, and is not. Any layout
+ * does. What a device's copy engines cannot do, kernels of the library do, on each device with its own memory, and
+ * threads of the host with memory of the host's: via_copy_explain tells. Where a device has no kernels (via_device_info
+ * says why), strided copies between it and the host take longer, and others answer VIA_ERROR_UNSUPPORTED, as do those
+ * that would take a stream thousands of calls. Bytes that lie between elements of a source, less than a page apart, may
+ * be read along with them. Host memory that somebody has page-locked is noticed where that makes a difference. The
+ * first strided copy of a context loads the kernels, which waits for the context's work; via_cuda_warmup does so
+ * beforehand. A strided copy needs a stream of the device that the memory is on, or of one of the two. For strided
+ * copies to and from the host a device keeps up to 128 MiB of its memory once there have been some.
  *
  * Order. Every copy comes after the points at which both arrays are ready (via_array_set_ready, imports, earlier
  * asynchronous copies), and its destination is ready when it has run; recorded uses are not waited for. The streams
@@ -860,8 +862,9 @@ VIA_CHECKED via_status via_copy(via_array *dst, via_array *src);
  * Copies in stream order; NULL is the legacy stream. Both arrays are held until it has run. From pageable host memory
  * the source has been read on return, and the call may wait for earlier work of the stream; to pageable memory, and
  * within host memory, the data has arrived on return. On a stream being captured the copy becomes part of the graph,
- * which holds both arrays; pageable memory, strided copies without a device's memory, and others whose kernels have not
- * been loaded are refused then.
+ * which holds both arrays, and allocates and frees what memory the copy takes in between; pageable memory, strided
+ * copies without a device's memory, those whose kernels have not been loaded, and those between two devices that take
+ * work of both are refused then.
  * Errors: also VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_INVALID_ARGUMENT (via_stream_no_sync() is no stream).
  */
 VIA_CHECKED via_status via_copy_async(via_array *dst, via_array *src, via_stream *stream);

@@ -1,7 +1,10 @@
 #include "copy/device_copy.hpp"
 
+#include <algorithm>
+
 #include "copy/run.hpp"
 #include "core/order.hpp"
+#include "cuda/move.hpp"
 
 namespace via {
 namespace {
@@ -25,6 +28,20 @@ Status run_on_host(Plan *plan, const cuda::Transfer &transfer) {
     VIA_TRY(await_arrays(transfer.dst_array, transfer.src_array));
     run_copy(plan);
     return VIA_OK;
+}
+
+// For copies that pass through the host's memory: one part, on one thread.
+void copy_part(const cuda::Move &move, cuda::Cache cache) {
+    Plan plan;
+    plan.dst = move.dst;
+    plan.src = move.src;
+    plan.run = move.run;
+    plan.nbytes = move.nbytes;
+    plan.ndim = move.ndim;
+    plan.tail_bits = 0;
+    std::copy_n(move.axes, move.ndim, plan.axes);
+    choose_route_alone(&plan, cache == cuda::Cache::Past);
+    run_plan(plan);
 }
 
 constexpr char kHostCopy[] = "a copy by the host";
@@ -58,7 +75,8 @@ Status make_transfer(const Plan &plan, via_array *dst, via_array *src, Ask ask, 
                      src,
                      plan.run,
                      plan.ndim,
-                     plan.axes};
+                     plan.axes,
+                     copy_part};
     return cuda::find_sides(out_transfer);
 }
 

@@ -1,27 +1,8 @@
-#include <utility>
-
 #include "copy/plan.hpp"
-#include "core/checked.hpp"
+#include "core/axes.hpp"
 
 namespace via {
 namespace {
-
-// Insertion keeps the axes sorted by destination step; row-major arrays, read from the last axis, need no moves.
-void insert_axis(Plan *plan, const Axis &axis) {
-    int32_t at = plan->ndim++;
-    for (; at > 0 && plan->axes[at - 1].dst_step > axis.dst_step; --at) {
-        plan->axes[at] = plan->axes[at - 1];
-    }
-    plan->axes[at] = axis;
-}
-
-// Goes the other way along an axis whose destination goes backwards.
-void flip(Axis *axis, int64_t *dst_offset, int64_t *src_offset) {
-    *dst_offset += (axis->extent - 1) * axis->dst_step;
-    *src_offset += (axis->extent - 1) * axis->src_step;
-    axis->dst_step = -axis->dst_step;
-    axis->src_step = -axis->src_step;
-}
 
 // Steps in bits or bytes, relative to the arrays' data pointers.
 struct Offsets {
@@ -44,30 +25,9 @@ Offsets collect_axes(via_array *dst, const int64_t *src_steps, int64_t scale, Pl
         if (axis.dst_step < 0) {
             flip(&axis, &offsets.dst, &offsets.src);
         }
-        insert_axis(plan, axis);
+        insert_axis(axis, plan->axes, &plan->ndim);
     }
     return offsets;
-}
-
-bool continues(const Axis &inner, const Axis &outer) {
-    int64_t dst_step = 0;
-    int64_t src_step = 0;
-    return multiply(inner.dst_step, inner.extent, &dst_step) && dst_step == outer.dst_step &&
-           multiply(inner.src_step, inner.extent, &src_step) && src_step == outer.src_step;
-}
-
-void merge_axes(Plan *plan) {
-    const int32_t ndim = std::exchange(plan->ndim, 0);
-    for (int32_t i = 0; i < ndim; ++i) {
-        const Axis axis = plan->axes[i];
-        if (plan->ndim == 0 && axis.dst_step == plan->run && axis.src_step == plan->run) {
-            plan->run *= axis.extent;
-        } else if (plan->ndim > 0 && continues(plan->axes[plan->ndim - 1], axis)) {
-            plan->axes[plan->ndim - 1].extent *= axis.extent;
-        } else {
-            plan->axes[plan->ndim++] = axis;
-        }
-    }
 }
 
 Status not_whole_bytes(via_array *dst, const char *what, int64_t bits) {
@@ -124,7 +84,7 @@ Status normalise_copy(via_array *dst, via_array *src, Plan *out_plan) {
             packed ? dst->item_bits : dst->item_bytes(), out_plan);
     out_plan->nbytes = dst->nbytes();
     Offsets offsets = collect_axes(dst, src->steps(), packed ? dst->item_bits : 1, out_plan);
-    merge_axes(out_plan);
+    merge_axes(&out_plan->run, out_plan->axes, &out_plan->ndim);
     if (packed) [[unlikely]] {
         VIA_TRY(to_bytes(dst, &offsets, out_plan));
     }
@@ -141,7 +101,7 @@ Status group_elements(via_array *dst, int64_t group_bits, Plan *plan) {
     const int64_t item_bits = dst->item_bits;
     const int64_t group = group_bits / item_bits;
     if (plan->ndim == 0) {
-        insert_axis(plan, {1, item_bits, 0});
+        insert_axis({1, item_bits, 0}, plan->axes, &plan->ndim);
     }
     Axis &axis = plan->axes[0];
     plan->run = group_bits;
@@ -172,10 +132,10 @@ Status normalise_fill(via_array *dst, const char *element, int64_t group_bits, P
     Offsets offsets = collect_axes(dst, kNoSteps, packed ? dst->item_bits : 1, out_plan);
     if (bytewise && out_plan->run > 1) {
         // A zero of any size is so many zero bytes.
-        insert_axis(out_plan, {out_plan->run, 1, 0});
+        insert_axis({out_plan->run, 1, 0}, out_plan->axes, &out_plan->ndim);
         out_plan->run = 1;
     }
-    merge_axes(out_plan);
+    merge_axes(&out_plan->run, out_plan->axes, &out_plan->ndim);
     if (packed) {
         VIA_TRY(group_elements(dst, group_bits, out_plan));
         VIA_TRY(to_bytes(dst, &offsets, out_plan));

@@ -132,6 +132,15 @@ bool can_stream(const Plan &plan) {
     }
 }
 
+void begin_route(Plan *plan) {
+    for (int32_t i = plan->ndim; i < 2; ++i) {
+        plan->axes[i] = {1, 0, 0};
+    }
+    plan->route = choose(plan);
+    plan->threads = 1;
+    plan->streaming = false;
+}
+
 }  // namespace
 
 const char *route_name(Route route) {
@@ -153,16 +162,17 @@ const char *route_name(Route route) {
 }
 
 void choose_route(Plan *plan) {
-    for (int32_t i = plan->ndim; i < 2; ++i) {
-        plan->axes[i] = {1, 0, 0};
-    }
-    plan->route = choose(plan);
-    plan->threads = 1;
-    plan->streaming = false;
+    begin_route(plan);
     if (plan->nbytes >= 2 * kBytesPerThread) {
         plan->threads = static_cast<int32_t>(std::min<int64_t>(num_threads(), plan->nbytes / kBytesPerThread));
         plan->streaming = plan->nbytes >= streaming_bytes() && can_stream(*plan);
     }
+    choose_blocks(plan);
+}
+
+void choose_route_alone(Plan *plan, bool streaming) {
+    begin_route(plan);
+    plan->streaming = streaming && can_stream(*plan);
     choose_blocks(plan);
 }
 

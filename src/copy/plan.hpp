@@ -52,4 +52,7 @@ void normalise_bytes(void *dst, const void *src, int64_t nbytes, Plan *out_plan)
 // Decides how a copy in normal form is to be done.
 void choose_route(Plan *plan);
 
+// The same for one thread among others; `streaming`: with stores that bypass the cache, where there are such.
+void choose_route_alone(Plan *plan, bool streaming);
+
 }  // namespace via

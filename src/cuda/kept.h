@@ -4,7 +4,7 @@
 #define VIADUCT_CUDA_KEPT_H
 
 enum {
-    via_kept_streams = 6, /* of a device */
+    via_kept_streams = 8, /* of a device */
     via_kept_slots = 16,  /* of a device's ring, each with an event */
     via_kept_blocks = 1,  /* of page-locked memory, beside the ring of each device: for small copies */
     via_kept_block_bytes = 2097152,

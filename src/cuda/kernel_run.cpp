@@ -7,15 +7,6 @@
 namespace via::cuda {
 namespace {
 
-// A kernel reaches another device's memory only with peer access, which is the application's to switch on.
-Status check_device_of_stream(const Transfer &transfer, const StreamUse &use) {
-    const int32_t device_id = device_of_transfer(transfer);
-    return use.device_id == device_id
-               ? VIA_OK
-               : fail(VIA_ERROR_DEVICE, "stream is of device %d; expected one of device %d, where the memory is",
-                      use.device_id, device_id);
-}
-
 // The context that a side's memory was allocated in, if a kernel of the stream's does not reach it; else nullptr.
 // Memory of pools and mapped memory have none, and what is page-locked or managed is reached from everywhere.
 CUcontext other_context(const Side &side, const void *address, const StreamUse &use) {
@@ -75,7 +66,29 @@ Status launch_at_home(const Transfer &transfer, const StreamUse &use, const Stre
     return order_behind(home, use) == VIA_OK ? VIA_OK : wait_for_stream(home);
 }
 
+// Reached from every context.
+constexpr Side kBuffer{VIA_DEVICE_CUDA_HOST, 0};
+
+Status enqueue_move(const Transfer &transfer, const StreamUse &use) {
+    if (transfer.ndim > 0) {
+        return enqueue_kernel(transfer, use);
+    }
+    ContextScope scope;
+    VIA_TRY(enter_for(use, &scope));
+    VIA_TRY_CUDA(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(transfer.dst), reinterpret_cast<CUdeviceptr>(transfer.src),
+                               static_cast<size_t>(transfer.nbytes), use.handle));
+    return VIA_OK;
+}
+
 }  // namespace
+
+Status check_device_of_stream(const Transfer &transfer, const StreamUse &use) {
+    const int32_t device_id = device_of_transfer(transfer);
+    return use.device_id == device_id
+               ? VIA_OK
+               : fail(VIA_ERROR_DEVICE, "stream is of device %d; expected one of device %d, where the memory is",
+                      use.device_id, device_id);
+}
 
 Status prepare_kernel(const Transfer &transfer, const StreamUse &use) {
     VIA_TRY(check_device_of_stream(transfer, use));
@@ -90,6 +103,19 @@ Status enqueue_kernel(const Transfer &transfer, const StreamUse &use) {
     VIA_TRY(find_home(transfer, use, &home));
     VIA_TRY(load_kernels(home));
     return home.context == use.context ? launch_plan(transfer, use) : launch_at_home(transfer, use, home);
+}
+
+bool reaches_memory(const Transfer &transfer, const StreamUse &use) {
+    return other_context(transfer.dst_side, transfer.dst, use) == nullptr &&
+           other_context(transfer.src_side, transfer.src, use) == nullptr;
+}
+
+Status enqueue_packing(const Move &move, const Side &src_side, const StreamUse &use) {
+    return enqueue_move(move.transfer(kBuffer, src_side), use);
+}
+
+Status enqueue_unpacking(const Move &move, const Side &dst_side, const StreamUse &use) {
+    return enqueue_move(move.transfer(dst_side, kBuffer), use);
 }
 
 }  // namespace via::cuda

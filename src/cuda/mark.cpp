@@ -20,6 +20,7 @@ public:
     bool reached() override;
     VIA_NODISCARD Status wait() override;
     VIA_NODISCARD Status order(const StreamUse &stream) override;
+    VIA_NODISCARD Status order_anyway(const StreamUse &stream);  // whether it has been reached or not
     bool is_on_device() override { return true; }
     VIA_NODISCARD Status record(const StreamUse &use);
 
@@ -215,9 +216,10 @@ Status EventMark::order(const StreamUse &stream) {
     if (stream.capturing) {
         return wait();
     }
-    if (is_of(stream.timeline()) || reached()) {
-        return VIA_OK;
-    }
+    return is_of(stream.timeline()) || reached() ? VIA_OK : order_anyway(stream);
+}
+
+Status EventMark::order_anyway(const StreamUse &stream) {
     ContextScope scope;
     VIA_TRY(enter_for(stream, &scope));
     VIA_TRY_CUDA(cuStreamWaitEvent(stream.handle, event_, 0));
@@ -249,6 +251,12 @@ Status record_mark(const StreamUse &use, Mark **out_mark) {
     VIA_TRY(mark->record(use));
     *out_mark = holder.give();
     return VIA_OK;
+}
+
+Status follow(const StreamUse &later, const StreamUse &earlier) {
+    MarkHolder mark;
+    VIA_TRY(record_mark(earlier, mark.out()));
+    return static_cast<EventMark *>(mark.get())->order_anyway(later);
 }
 
 }  // namespace via::cuda

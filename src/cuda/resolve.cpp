@@ -75,6 +75,19 @@ Status wait_for_stream(const StreamUse &use) {
     return VIA_OK;
 }
 
+Status end_failed(Status status, const StreamUse &use) {
+    if (status == VIA_OK || use.capturing) [[likely]] {
+        return status;
+    }
+    const CallbackScope unsaid;  // no failure of this is told
+    const RelaxedCapture relaxed;
+    ContextScope scope;
+    if (enter_for(use, &scope) == VIA_OK) {
+        (void)driver().cuStreamSynchronize(use.handle);
+    }
+    return status;
+}
+
 bool is_idle(const StreamUse &use) {
     if (use.capturing) {
         return false;

@@ -60,6 +60,19 @@ Status Ring::make_slots(int32_t device_id) {
     return VIA_OK;
 }
 
+Status Ring::scratch(char **out_scratch) {
+    const std::lock_guard<std::mutex> lock(making);
+    if (scratch_ == 0) [[unlikely]] {
+        ContextScope scope;
+        VIA_TRY(scope.enter(context_.context));
+        const CUresult result = driver().cuMemAlloc(&scratch_, static_cast<size_t>(slot_bytes_ * slot_count_));
+        scratch_ = result == CUDA_SUCCESS ? scratch_ : 0;
+        VIA_TRY(result == CUDA_ERROR_OUT_OF_MEMORY ? VIA_OK : check_driver(result, "cuMemAlloc"));
+    }
+    *out_scratch = reinterpret_cast<char *>(scratch_);
+    return VIA_OK;
+}
+
 Status Ring::make(int32_t device_id, const ContextKey &context, Ring **out_ring) {
     int64_t slot_bytes = 0;
     int32_t slot_count = 0;
@@ -110,8 +123,8 @@ void Ring::release() {
     }
 }
 
-// The driver's events went with a context that was reset.
-void Ring::destroy_events() {
+// What the driver made went with a context that was reset.
+void Ring::forget_at_driver() {
     ContextScope scope;
     if (state_of(context_) != ContextState::Alive || scope.enter(context_.context) != VIA_OK) {
         return;
@@ -122,11 +135,14 @@ void Ring::destroy_events() {
             (void)driver().cuEventDestroy(slot.event);
         }
     }
+    if (scratch_ != 0) {
+        (void)driver().cuMemFree(scratch_);
+    }
 }
 
 // Never inside a callback of the driver.
 void Ring::destroy() {
-    destroy_events();
+    forget_at_driver();
     if (memory_.address != nullptr && unlock_memory(memory_)) {
         count(Counter::StagedBytes, -memory_.nbytes);
     }

@@ -35,6 +35,10 @@ public:
     Ring(const Ring &) = delete;
     Ring &operator=(const Ring &) = delete;
 
+    // As much memory of the device as the slots are, slot after slot, for kernels to turn their bytes in: made when
+    // first asked for, and kept. nullptr where the device is full.
+    VIA_NODISCARD Status scratch(char **out_scratch);
+
     int64_t slot_bytes() const { return slot_bytes_; }
     int32_t slot_count() const { return slot_count_; }
     const CpuSet *cpus() const { return &cpus_; }
@@ -57,7 +61,7 @@ private:
 
     VIA_NODISCARD static Status make(int32_t device_id, const ContextKey &context, Ring **out_ring);
     VIA_NODISCARD Status make_slots(int32_t device_id);
-    void destroy_events();
+    void forget_at_driver();
     void destroy();
     bool has_free_slot() const { return idle_ != nullptr || first_in_flight_ != nullptr; }
     bool oldest_has_landed() const;
@@ -69,6 +73,7 @@ private:
     LockedMemory memory_{};
     int64_t slot_bytes_ = 0;
     int32_t slot_count_ = 0;
+    CUdeviceptr scratch_ = 0;
     CpuSet cpus_{};
     Slot slots_[kMostSlots] = {};
 

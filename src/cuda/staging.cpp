@@ -7,41 +7,79 @@
 #include "core/no_cancellation.hpp"
 #include "core/thread_count.hpp"
 #include "cuda/crossover.hpp"
+#include "cuda/kernel_run.hpp"
 #include "cuda/staging_run.hpp"
 
 namespace via::cuda {
 namespace {
 
-// Own streams, so that slots never wait behind a long copy of page-locked memory.
+// Own streams, so that slots never wait behind a long copy of page-locked memory: two for each direction.
 constexpr int32_t kStreamToDevice = 2;
 constexpr int32_t kStreamToHost = 3;
+constexpr int32_t kToSecond = 4;
 
-// More threads than this gain nothing: the link is full. Faulting in new pages takes more, by the huge page.
+// More threads than this gain nothing: the link is full. Faulting in new pages takes more, by the huge page, and so do
+// strided copies to the host; the most take elements that are gathered or scattered one by one.
 constexpr int32_t kMostWorkers = 8;
-constexpr int32_t kMostWorkersNewPages = 12;
+constexpr int32_t kMostWorkersOfSlow = 12;
+constexpr int32_t kMostWorkersOfNarrow = 16;
 constexpr int64_t kBytesOfWorker = int64_t{128} << 10;
 
 // The driver faults in new pages one by one, at 2 GB/s; even one worker does better.
 constexpr int64_t kNewPagesFrom = int64_t{128} << 10;
 
-int32_t worker_count(int64_t nbytes, bool new_pages) {
-    const int32_t most = std::min(num_threads(), new_pages ? kMostWorkersNewPages : kMostWorkers);
-    const int64_t wanted = new_pages ? (nbytes + kHugePage - 1) / kHugePage : nbytes / kBytesOfWorker;
+int32_t most_workers(const StagedCopy &copy, bool new_pages) {
+    const bool strided = copy.strided != nullptr;
+    if (strided && copy.plan.narrow_on_host) {
+        return kMostWorkersOfNarrow;
+    }
+    return new_pages || (strided && copy.direction == Direction::ToHost) ? kMostWorkersOfSlow : kMostWorkers;
+}
+
+int32_t worker_count(const StagedCopy &copy, bool new_pages) {
+    const int32_t most = std::min(num_threads(), most_workers(copy, new_pages));
+    const int64_t wanted = new_pages ? (copy.nbytes + kHugePage - 1) / kHugePage : copy.nbytes / kBytesOfWorker;
     return static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, most));
 }
 
-Status stage(const StagedCopy &copy, const StreamUse &stream, Ring &ring) {
-    ContextScope scope;
-    VIA_TRY(scope.enter(stream.context));
-    StagedRun run(copy, stream, ring);
-    return run.copy(worker_count(copy.nbytes, run.has_new_pages()));
+bool needs_kernel(const StagedCopy &copy) { return copy.strided != nullptr && copy.plan.step == DeviceStep::Kernel; }
+
+// With kernels there are two of them, so that these run beside the copies.
+Status find_streams(const StagedCopy &copy, StagedStreams *streams) {
+    const int32_t first = copy.direction == Direction::ToDevice ? kStreamToDevice : kStreamToHost;
+    streams->count = needs_kernel(copy) ? StagedStreams::kMost : 1;
+    for (int32_t i = 0; i < streams->count; ++i) {
+        VIA_TRY(own_stream(copy.device_id, first + i * kToSecond, &streams->uses[i]));
+    }
+    return VIA_OK;
 }
 
-// Where no mark can be had for what the stream still does, it is waited for.
-Status mark_end(const StreamUse &stream, Mark **out_mark) {
-    const Status status = record_mark(stream, out_mark);
-    if (status != VIA_OK) {
-        (void)driver().cuStreamSynchronize(stream.handle);
+Status stage(const StagedCopy &copy, const StagedStreams &streams, Ring &ring) {
+    ContextScope scope;
+    VIA_TRY(scope.enter(streams.uses[0].context));
+    char *scratch = nullptr;
+    if (needs_kernel(copy)) {
+        VIA_TRY(prepare_kernel(*copy.strided, streams.uses[0]));
+        // What is of another context, kernels of this one do not reach, nor those of that one the scratch memory.
+        VIA_TRY(reaches_memory(*copy.strided, streams.uses[0]) ? ring.scratch(&scratch) : VIA_OK);
+    }
+    StagedRun run(copy, streams, ring, scratch);
+    return run.copy(worker_count(copy, run.has_new_pages()));
+}
+
+// The end of all streams is marked in the first.
+Status mark_streams(const StagedStreams &streams, Mark **out_mark) {
+    for (int32_t i = 1; i < streams.count; ++i) {
+        VIA_TRY(follow(streams.uses[0], streams.uses[i]));
+    }
+    return record_mark(streams.uses[0], out_mark);
+}
+
+// Where no mark can be had for what the streams still do, they are waited for.
+Status mark_end(const StagedStreams &streams, Mark **out_mark) {
+    const Status status = mark_streams(streams, out_mark);
+    for (int32_t i = 0; status != VIA_OK && i < streams.count; ++i) {
+        (void)driver().cuStreamSynchronize(streams.uses[i].handle);
     }
     return status;
 }
@@ -69,6 +107,11 @@ bool is_worth_a_ring(int64_t nbytes, int32_t device_id) {
 
 }  // namespace
 
+bool may_have_ring() {
+    char why[160];
+    return ring_bytes(0, sizeof why, why) > 0;
+}
+
 bool is_staged(Direction direction, int64_t nbytes, int32_t device_id, const void *host) {
     return nbytes >= crossover(direction, device_id) ||
            (direction == Direction::ToHost && host != nullptr && nbytes >= kNewPagesFrom && looks_new(host, nbytes));
@@ -91,15 +134,14 @@ Status run_staged(const StagedCopy &copy, Mark **out_mark) {
     if (copy.nbytes == 0) {
         return VIA_OK;
     }
-    const bool to_device = copy.direction == Direction::ToDevice;
     const NoCancellation whole;
     const RelaxedCapture relaxed;
-    StreamUse stream{};
-    VIA_TRY(own_stream(copy.device_id, to_device ? kStreamToDevice : kStreamToHost, &stream));
+    StagedStreams streams;
+    VIA_TRY(find_streams(copy, &streams));
     RingHolder ring;
-    VIA_TRY(Ring::acquire(copy.device_id, {stream.context, stream.context_id}, ring.out()));
-    VIA_TRY(stage(copy, stream, *ring.get()));
-    return to_device ? mark_end(stream, out_mark) : VIA_OK;
+    VIA_TRY(Ring::acquire(copy.device_id, {streams.uses[0].context, streams.uses[0].context_id}, ring.out()));
+    VIA_TRY(stage(copy, streams, *ring.get()));
+    return copy.direction == Direction::ToDevice ? mark_end(streams, out_mark) : VIA_OK;
 }
 
 Status prepare_ring(int32_t device_id) {
@@ -128,12 +170,12 @@ int64_t ring_bytes(int32_t, int64_t capacity, char *out_why) {
     return slot_bytes * slot_count;
 }
 
-void describe_ring(Direction, int64_t nbytes, int32_t, int64_t capacity, char *out_text) {
+void describe_ring(const StagedCopy &copy, int64_t capacity, char *out_text) {
     int64_t slot_bytes = 0;
     int32_t slot_count = 0;
     shape_ring(most_ring_bytes(), &slot_bytes, &slot_count);
     std::snprintf(out_text, static_cast<size_t>(capacity), "%d workers, %d slots of up to %lld KiB",
-                  worker_count(nbytes, false), slot_count, static_cast<long long>(slot_bytes >> 10));
+                  worker_count(copy, false), slot_count, static_cast<long long>(slot_bytes >> 10));
 }
 
 }  // namespace via::cuda

@@ -9,26 +9,14 @@
 namespace via::cuda {
 namespace {
 
-// As NumPy has it: a smaller array may not be worth the memory.
-constexpr int64_t kHugePagesFrom = int64_t{4} << 20;
-
 // Chunks that the device fills ahead of the workers: enough to keep it busy while they change from one to the next,
 // and no more slots held than that.
 constexpr int32_t kMostAhead = 4;
 
 }  // namespace
 
-StagedRun::StagedRun(const StagedCopy &copy, const StreamUse &stream, Ring &ring)
-    : copy_(copy), stream_(stream), ring_(ring) {
-    cut_.nbytes = copy.nbytes;
-    cut_.slot_bytes = ring.slot_bytes();
-    cut_.address = reinterpret_cast<intptr_t>(copy.host);
-    new_pages_ = !to_device() && looks_new(copy.host, copy.nbytes);
-    cut_.by_huge_pages = new_pages_;
-    if (new_pages_ && copy.nbytes >= kHugePagesFrom) {
-        advise_huge_pages(copy.host, copy.nbytes);
-    }
-}
+StagedRun::StagedRun(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, char *scratch)
+    : streams_(streams), ring_(ring), scratch_(scratch), ends_(copy, ring.slot_bytes()), task_(copy.task) {}
 
 Status StagedRun::copy(int32_t workers) {
     parallel_for(workers, workers, work, this);
@@ -47,7 +35,7 @@ void StagedRun::work_here() {
     const NearDevice near(is_helper ? ring_.cpus() : nullptr);
     const RelaxedCapture relaxed;
     ContextScope scope;
-    if (scope.enter(stream_.context) != VIA_OK) {
+    if (scope.enter(streams_.uses[0].context) != VIA_OK) {
         return;  // the caller's own was entered before
     }
     Piece piece{};
@@ -61,9 +49,9 @@ void StagedRun::work_here() {
 
 bool StagedRun::claim(Piece *out_piece) {
     const std::lock_guard<QuickMutex> lock(mutex_);
-    if (copy_.task != nullptr) {
-        report_progress(copy_.task, done_.load(std::memory_order_relaxed));
-        if (is_cancelled(copy_.task)) {
+    if (task_ != nullptr) {
+        report_progress(task_, ends_.progress(done_.load(std::memory_order_relaxed)));
+        if (is_cancelled(task_)) {
             cancelled_.store(true, std::memory_order_relaxed);
             stopped_.store(true, std::memory_order_relaxed);
         }
@@ -71,7 +59,7 @@ bool StagedRun::claim(Piece *out_piece) {
     if (is_stopped() || ((current_ == nullptr || claimed_ == current_->length) && !open_next())) {
         return false;
     }
-    const int64_t length = piece_length(cut_, current_->offset, current_->length, claimed_);
+    const int64_t length = ends_.piece_length(current_->offset, current_->length, claimed_);
     *out_piece = {current_, claimed_, length};
     claimed_ += length;
     return true;
@@ -87,7 +75,7 @@ bool StagedRun::open_next() {
 // holds have been claimed to the last piece, so that they come back without it.
 bool StagedRun::open_empty() {
     Slot *slot = nullptr;
-    if (cut_so_far_ == cut_.nbytes || !succeeded(ring_.take(&slot), "cuEventQuery")) {
+    if (cut_so_far_ == ends_.nbytes() || !succeeded(take_slot(&slot))) {
         return false;
     }
     current_ = start_chunk(slot);
@@ -97,7 +85,7 @@ bool StagedRun::open_empty() {
 bool StagedRun::open_filled() {
     Slot *slot = nullptr;
     if (first_ahead_ == nullptr &&
-        (cut_so_far_ == cut_.nbytes || !succeeded(ring_.take(&slot), "cuEventQuery") || !start_filling(slot))) {
+        (cut_so_far_ == ends_.nbytes() || !succeeded(take_slot(&slot)) || !start_filling(slot))) {
         return false;
     }
     current_ = first_ahead_;
@@ -107,11 +95,14 @@ bool StagedRun::open_filled() {
     return fill_ahead();
 }
 
+Status StagedRun::take_slot(Slot **out_slot) { return check_driver(ring_.take(out_slot), "cuEventQuery"); }
+
 StagedRun::Chunk *StagedRun::start_chunk(Slot *slot) {
     Chunk &chunk = chunks_[slot->number];
     chunk.slot = slot;
+    chunk.stream = &streams_.uses[chunk_count_++ % streams_.count];
     chunk.offset = cut_so_far_;
-    chunk.length = chunk_length(cut_, cut_so_far_);
+    chunk.length = ends_.chunk_length(cut_so_far_);
     chunk.next = nullptr;
     chunk.left.store(chunk.length, std::memory_order_relaxed);
     chunk.landed.store(false, std::memory_order_relaxed);
@@ -123,11 +114,9 @@ StagedRun::Chunk *StagedRun::start_chunk(Slot *slot) {
 // Has the device fill a slot with the next chunk.
 bool StagedRun::start_filling(Slot *slot) {
     Chunk *chunk = start_chunk(slot);
-    const auto address = copy_.device + static_cast<CUdeviceptr>(chunk->offset);
-    const auto length = static_cast<size_t>(chunk->length);
-    if (!succeeded(driver().cuMemcpyDtoHAsync(slot->memory, address, length, stream_.handle), "cuMemcpyDtoHAsync") ||
-        !succeeded(driver().cuEventRecord(slot->event, stream_.handle), "cuEventRecord")) {
-        return false;  // give_back_rest waits for the stream
+    if (!succeeded(ends_.fetch(slot->memory, scratch_of(*slot), chunk->offset, chunk->length, *chunk->stream)) ||
+        !succeeded(check_driver(driver().cuEventRecord(slot->event, chunk->stream->handle), "cuEventRecord"))) {
+        return false;  // give_back_rest waits for the streams
     }
     (last_ahead_ == nullptr ? first_ahead_ : last_ahead_->next) = chunk;
     last_ahead_ = chunk;
@@ -136,7 +125,7 @@ bool StagedRun::start_filling(Slot *slot) {
 }
 
 bool StagedRun::fill_ahead() {
-    while (ahead_ < kMostAhead && cut_so_far_ < cut_.nbytes) {
+    while (ahead_ < kMostAhead && cut_so_far_ < ends_.nbytes()) {
         Slot *slot = ring_.take_spare();
         if (slot == nullptr) {
             break;
@@ -151,20 +140,18 @@ bool StagedRun::fill_ahead() {
 // ---------------------------------------------------------------------------------------------- copying
 
 bool StagedRun::fill(const Piece &piece) {
-    store_for_device(piece.chunk->slot->memory + piece.start, host(*piece.chunk) + piece.start, piece.length);
+    const Chunk &chunk = *piece.chunk;
+    ends_.fill(chunk.slot->memory + piece.start, chunk.offset + piece.start, piece.length);
     return true;
 }
 
-// Plain stores: the slot's lines are in the last-level cache as a rule, and the caller reads the destination next.
 bool StagedRun::empty(const Piece &piece) {
-    char *dst = host(*piece.chunk) + piece.start;
-    if (new_pages_) {
-        populate_missing(dst, piece.length);  // while the device is still filling the slot
-    }
-    if (!wait_until_landed(*piece.chunk)) {
+    Chunk &chunk = *piece.chunk;
+    ends_.prepare(chunk.offset + piece.start, piece.length);  // while the device is still filling the slot
+    if (!wait_until_landed(chunk)) {
         return false;
     }
-    std::memcpy(dst, piece.chunk->slot->memory + piece.start, static_cast<size_t>(piece.length));
+    ends_.empty(chunk.slot->memory + piece.start, chunk.offset + piece.start, piece.length);
     return true;
 }
 
@@ -180,7 +167,7 @@ bool StagedRun::has_landed(Chunk &chunk) {
     if (result == CUDA_SUCCESS) {
         chunk.landed.store(true, std::memory_order_release);
     } else if (result != CUDA_ERROR_NOT_READY) {
-        stop(result, "cuEventQuery");
+        stop(check_driver(result, "cuEventQuery"));
     }
     chunk.being_asked.store(false, std::memory_order_release);
     return result == CUDA_SUCCESS;
@@ -217,43 +204,42 @@ void StagedRun::finish(const Piece &piece, bool copied) {
 }
 
 void StagedRun::submit(Chunk &chunk) {
-    const auto address = copy_.device + static_cast<CUdeviceptr>(chunk.offset);
     Slot *slot = chunk.slot;
-    const CUresult result =
-        driver().cuMemcpyHtoDAsync(address, slot->memory, static_cast<size_t>(chunk.length), stream_.handle);
-    if (!succeeded(result, "cuMemcpyHtoDAsync")) {
+    if (!succeeded(ends_.send(slot->memory, scratch_of(*slot), chunk.offset, chunk.length, *chunk.stream))) {
         return;
     }
     chunk.slot = nullptr;
-    (void)succeeded(ring_.give_back_behind(slot, stream_.handle), "cuEventRecord");
+    (void)succeeded(check_driver(ring_.give_back_behind(slot, chunk.stream->handle), "cuEventRecord"));
 }
 
 // ---------------------------------------------------------------------------------------------- the end
 
-// The first failure is the one that is told.
-void StagedRun::stop(CUresult result, const char *call) {
+// The first failure is the one that is told, by the caller's thread.
+void StagedRun::stop(Status status) {
     const std::lock_guard<std::mutex> lock(failing_);
-    if (failed_call_ == nullptr) {
-        failure_ = result;
-        failed_call_ = call;
+    if (failed_ == VIA_OK) {
+        failed_ = status;
+        failure_ = known_thread_state().record();
     }
     stopped_.store(true, std::memory_order_relaxed);
 }
 
-bool StagedRun::succeeded(CUresult result, const char *call) {
-    if (result == CUDA_SUCCESS) [[likely]] {
+bool StagedRun::succeeded(Status status) {
+    if (status == VIA_OK) [[likely]] {
         return true;
     }
-    stop(result, call);
+    stop(status);
     return false;
 }
 
-// After a failure or a cancellation: what the stream still does with slots or with the destination ends first.
+// After a failure or a cancellation: what the streams still do with slots or with the destination ends first.
 void StagedRun::give_back_rest() {
     if (!is_stopped()) {
         return;
     }
-    (void)driver().cuStreamSynchronize(stream_.handle);
+    for (int32_t i = 0; i < streams_.count; ++i) {
+        (void)driver().cuStreamSynchronize(streams_.uses[i].handle);
+    }
     for (Chunk &chunk : chunks_) {
         if (chunk.slot != nullptr) {
             ring_.give_back(chunk.slot);
@@ -263,16 +249,16 @@ void StagedRun::give_back_rest() {
 }
 
 Status StagedRun::outcome() {
-    if (failed_call_ != nullptr) {
-        return driver_failure(failure_, failed_call_);
+    if (failed_ != VIA_OK) {
+        return fail_with_code(failed_, failure_.code, "%s", failure_.text);
     }
     if (cancelled_.load(std::memory_order_relaxed)) {
         return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes",
-                    static_cast<long long>(done_.load(std::memory_order_relaxed)),
-                    static_cast<long long>(copy_.nbytes));
+                    static_cast<long long>(ends_.progress(done_.load(std::memory_order_relaxed))),
+                    static_cast<long long>(ends_.progress(ends_.nbytes())));
     }
-    if (copy_.task != nullptr) {
-        report_progress(copy_.task, copy_.nbytes);
+    if (task_ != nullptr) {
+        report_progress(task_, ends_.progress(ends_.nbytes()));
     }
     return VIA_OK;
 }

@@ -7,30 +7,39 @@
 #include <cstdint>
 #include <mutex>
 
+#include "core/thread_state.hpp"
 #include "cuda/ring.hpp"
-#include "cuda/staging.hpp"
-#include "cuda/staging_chunks.hpp"
+#include "cuda/staging_ends.hpp"
 #include "cuda/staging_wait.hpp"
 
 namespace via::cuda {
 
+// Chunk after chunk takes the next one, so that a kernel of one runs beside the copy of another.
+struct StagedStreams {
+    static constexpr int32_t kMost = 2;
+    StreamUse uses[kMost];
+    int32_t count;
+};
+
 class StagedRun {
 public:
-    // `stream` is the library's own for that direction; all that the copy waits for has been reached.
-    StagedRun(const StagedCopy &copy, const StreamUse &stream, Ring &ring);
+    // The streams are the library's own for that direction; all that the copy waits for has been reached. `scratch` is
+    // the ring's, if kernels have a part.
+    StagedRun(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, char *scratch);
     StagedRun(const StagedRun &) = delete;
     StagedRun &operator=(const StagedRun &) = delete;
 
     // Copies, with up to `workers` threads, of which the caller is one. Every slot has been given back on return.
-    // Towards the device, the stream may still be copying from slots.
+    // Towards the device, the streams may still be copying from slots.
     VIA_NODISCARD Status copy(int32_t workers);
 
-    bool has_new_pages() const { return new_pages_; }
+    bool has_new_pages() const { return ends_.has_new_pages(); }
 
 private:
     // A slot while this copy holds it.
     struct Chunk {
         Slot *slot;
+        const StreamUse *stream;
         int64_t offset;
         int64_t length;
         Chunk *next;  // of those that the device is filling ahead of the workers
@@ -52,6 +61,7 @@ private:
     bool open_next();
     bool open_empty();
     bool open_filled();
+    VIA_NODISCARD Status take_slot(Slot **out_slot);
     Chunk *start_chunk(Slot *slot);
     bool start_filling(Slot *slot);
     bool fill_ahead();
@@ -63,25 +73,28 @@ private:
     void finish(const Piece &piece, bool copied);
     void submit(Chunk &chunk);
 
-    void stop(CUresult result, const char *call);
-    bool succeeded(CUresult result, const char *call);
+    void stop(Status status);
+    bool succeeded(Status status);
     bool is_stopped() const { return stopped_.load(std::memory_order_relaxed); }
     void give_back_rest();
     VIA_NODISCARD Status outcome();
 
-    bool to_device() const { return copy_.direction == Direction::ToDevice; }
-    char *host(const Chunk &chunk) const { return static_cast<char *>(copy_.host) + chunk.offset; }
+    bool to_device() const { return ends_.to_device(); }
+    char *scratch_of(const Slot &slot) const {
+        return scratch_ != nullptr ? scratch_ + slot.number * ring_.slot_bytes() : nullptr;
+    }
 
-    const StagedCopy copy_;
-    const StreamUse stream_;
+    const StagedStreams &streams_;
     Ring &ring_;
-    Cut cut_{};
-    bool new_pages_ = false;
+    char *const scratch_;
+    const StagedEnds ends_;
+    via_task *const task_;
     const pthread_t caller_ = pthread_self();
 
     // Claiming, under the mutex.
     QuickMutex mutex_;
     int64_t cut_so_far_ = 0;
+    int64_t chunk_count_ = 0;
     Chunk *current_ = nullptr;
     int64_t claimed_ = 0;  // of the current chunk
     Chunk *first_ahead_ = nullptr;
@@ -92,8 +105,8 @@ private:
     std::atomic<bool> stopped_{false};
     std::atomic<bool> cancelled_{false};
     std::mutex failing_;
-    const char *failed_call_ = nullptr;
-    CUresult failure_ = CUDA_SUCCESS;
+    Status failed_ = VIA_OK;
+    ErrorRecord failure_;
 
     Chunk chunks_[Ring::kMostSlots] = {};
 };

@@ -34,11 +34,17 @@ VIA_NODISCARD Status resolve(via_stream *stream, int32_t device_id, StreamUse *o
 // A pooled, untimed event recorded now on the stream, which must not be capturing. Retained for the caller.
 VIA_NODISCARD Status record_mark(const StreamUse &use, Mark **out_mark);
 
+// Makes what one stream is given from now on wait for what another one has been given so far; neither may be capturing.
+VIA_NODISCARD Status follow(const StreamUse &later, const StreamUse &earlier);
+
 // Makes the context current where the handle needs that; costs nothing for other handles.
 VIA_NODISCARD Status enter_for(const StreamUse &use, ContextScope *scope);
 
 // Waits on the host until the stream's work so far is done; the stream must not be capturing.
 VIA_NODISCARD Status wait_for_stream(const StreamUse &use);
+
+// For work of several parts: what the stream was given of it before a failure ends before anybody hears of that.
+VIA_NODISCARD Status end_failed(Status status, const StreamUse &use);
 
 // True if the stream's work so far is done: then nothing needs to be recorded.
 bool is_idle(const StreamUse &use);

@@ -2,15 +2,14 @@
 
 #include "cuda/driver_copy.hpp"
 #include "cuda/handles.hpp"
-#include "cuda/kernel_run.hpp"
 #include "cuda/order.hpp"
-#include "cuda/transfer_way.hpp"
+#include "cuda/transfer_strided.hpp"
 
 namespace via::cuda {
 namespace {
 
 Status enqueue_entered(const Transfer &transfer, Way way, const StreamUse &use) {
-    return way == Way::Kernel ? enqueue_kernel(transfer, use) : copy_by_driver(transfer, way, use);
+    return is_strided(way) ? enqueue_strided(transfer, way, use) : copy_by_driver(transfer, way, use);
 }
 
 Status enqueue(const Transfer &transfer, Way way, const StreamUse &use) {
@@ -35,7 +34,19 @@ Status enqueue_and_wait(const Transfer &transfer, Way way, const StreamUse &use)
     return VIA_OK;
 }
 
-Status order_behind_arrays(const Transfer &transfer, const StreamUse &use) {
+Status await_arrays(const Transfer &transfer) {
+    if (transfer.dst_array != nullptr) {
+        VIA_TRY(via::wait_until_ready(transfer.dst_array->storage));
+        return via::wait_until_ready(transfer.src_array->storage);
+    }
+    return VIA_OK;
+}
+
+// What the host touches itself must be ready for it.
+Status order_behind_arrays(const Transfer &transfer, Way way, const StreamUse &use) {
+    if (way == Way::Bounced) {
+        return await_arrays(transfer);
+    }
     if (transfer.dst_array != nullptr) {
         VIA_TRY(wait_until_ready(transfer.dst_array, use));
         return wait_until_ready(transfer.src_array, use);
@@ -59,10 +70,7 @@ Status order_behind_other_device(const Transfer &transfer, const StreamUse &use)
 // Slots are taken only once nothing is left to wait for.
 Status run_staged_behind(const Transfer &transfer, const StreamUse &use, Mark **out_mark) {
     VIA_TRY(await_work(use));
-    if (transfer.dst_array != nullptr) {
-        VIA_TRY(via::wait_until_ready(transfer.dst_array->storage));
-        VIA_TRY(via::wait_until_ready(transfer.src_array->storage));
-    }
+    VIA_TRY(await_arrays(transfer));
     return run_staged(staged_copy(transfer, nullptr), out_mark);
 }
 
@@ -95,21 +103,22 @@ Status capture(const Transfer &transfer, const StreamUse &use) {
                     "%s is pageable memory, and stream is being captured; expected pinned, managed or device memory",
                     is_pageable(transfer.dst_side) ? "dst" : "src");
     }
-    const Way way = choose_way(transfer);
-    if (way == Way::Kernel) {
-        VIA_TRY(prepare_kernel(transfer, use));
+    const Way way = choose_way(transfer, Caller::GoesOn);
+    if (is_strided(way)) {
+        VIA_TRY(prepare_strided(transfer, way, use));
     }
-    VIA_TRY(order_behind_arrays(transfer, use));
+    VIA_TRY(order_behind_arrays(transfer, way, use));
     VIA_TRY(note_arrays(transfer, use));
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));
-    return way == Way::Kernel ? enqueue_kernel(transfer, use) : capture_driver_copy(transfer, way, use);
+    return is_strided(way) ? enqueue_strided(transfer, way, use) : capture_driver_copy(transfer, way, use);
 }
 
 // The ring is made for the first copy that is better off with it; where it cannot be had, the driver serves.
-Way find_way(const Transfer &transfer) {
-    const Way way = choose_way(transfer);
-    return way == Way::Staged && !has_ring(transfer.nbytes, device_of_transfer(transfer)) ? Way::Driver : way;
+Way find_way(const Transfer &transfer, Caller caller) {
+    const Way way = choose_way(transfer, caller);
+    const bool has_slots = way != Way::Staged || has_ring(transfer.nbytes, device_of_transfer(transfer));
+    return has_slots ? way : way_without_ring(transfer);
 }
 
 constexpr char kCopy[] = "a copy of CUDA's memory or on a stream";
@@ -125,14 +134,14 @@ Status transfer_now(const Transfer &transfer) {
     VIA_TRY(need_driver(kCopy));
     StreamUse use;
     VIA_TRY(resolve(nullptr, device_of_transfer(transfer), &use));
-    const Way way = find_way(transfer);
+    const Way way = find_way(transfer, Caller::Waits);
     if (way == Way::Staged) {
         return staged_now(transfer, use);
     }
-    if (way == Way::Peer) {
+    if (way == Way::Peer || way == Way::StridedPeer) {
         VIA_TRY(order_behind_other_device(transfer, use));
     }
-    VIA_TRY(order_behind_arrays(transfer, use));
+    VIA_TRY(order_behind_arrays(transfer, way, use));
     return enqueue_and_wait(transfer, way, use);
 }
 
@@ -143,20 +152,26 @@ Status transfer_on(const Transfer &transfer, via_stream *stream) {
     if (use.capturing) [[unlikely]] {
         return capture(transfer, use);
     }
-    const Way way = find_way(transfer);
+    const Way way = find_way(transfer, Caller::GoesOn);
     if (way == Way::Staged) {
         return staged_on(transfer, use);
     }
-    VIA_TRY(order_behind_arrays(transfer, use));
+    VIA_TRY(order_behind_arrays(transfer, way, use));
     VIA_TRY(enqueue(transfer, way, use));
     return is_pageable(transfer.dst_side) ? VIA_OK : note_arrays(transfer, use);
 }
 
-bool is_immediate(const Transfer &transfer) { return has_device(transfer) && !has_pageable(transfer); }
+bool is_immediate(const Transfer &transfer) {
+    if (!has_device(transfer) || has_pageable(transfer)) {
+        return false;
+    }
+    const Way way = choose_way(transfer, Caller::Waits);
+    return way != Way::Staged && way != Way::Bounced;
+}
 
 Status transfer_for_task(const Transfer &transfer, via_task *task, Mark **out_mark) {
     VIA_TRY(need_driver(kCopy));
-    const Way way = find_way(transfer);
+    const Way way = find_way(transfer, Caller::Waits);
     if (way == Way::Staged) {
         return run_staged(staged_copy(transfer, task), out_mark);
     }
@@ -193,7 +208,10 @@ Status find_capture(const Transfer &transfer, via_stream *stream, bool *out_capt
     StreamUse use;
     VIA_TRY(resolve(stream, device_of_transfer(transfer), &use));
     *out_capturing = use.capturing;
-    return transfer.ndim > 0 && has_device(transfer) ? prepare_kernel(transfer, use) : VIA_OK;
+    if (transfer.ndim == 0 || !has_device(transfer)) {
+        return VIA_OK;
+    }
+    return prepare_strided(transfer, choose_way(transfer, Caller::GoesOn), use);
 }
 
 }  // namespace via::cuda

@@ -17,6 +17,13 @@ struct Side {
     int32_t device_id;
 };
 
+struct Move;
+
+// A copy of the host's own between two parts of its memory, on the calling thread: the rooms above lend it. Past: what
+// it writes, a device reads next.
+enum class Cache : int32_t { Through, Past };
+using HostCopy = void (*)(const Move &move, Cache cache);
+
 struct Transfer {
     void *dst;
     const void *src;
@@ -30,6 +37,7 @@ struct Transfer {
     int64_t run = 0;
     int32_t ndim = 0;  // 0: nbytes adjacent bytes
     const Axis *axes = nullptr;
+    HostCopy host_copy = nullptr;  // of a strided transfer
 };
 
 // Asks the driver about sides that are ANY: memory that it knows nothing of becomes VIA_DEVICE_CPU. The functions below

@@ -1,15 +1,17 @@
 #include "cuda/transfer_way.hpp"
 
 #include <atomic>
-#include <cstdarg>
-#include <cstdio>
 
 #include "core/host_probe.hpp"
+#include "cuda/bounce.hpp"
+#include "cuda/crossover.hpp"
 #include "cuda/driver.hpp"
 #include "cuda/handles.hpp"
-#include "cuda/kernel_plan.hpp"
+#include "cuda/link_plan.hpp"
 #include "cuda/module.hpp"
+#include "cuda/peer.hpp"
 #include "cuda/place.hpp"
+#include "cuda/scratch.hpp"
 
 namespace via::cuda {
 namespace {
@@ -67,57 +69,55 @@ bool devices_differ(const Transfer &transfer) {
            transfer.dst_side.device_id != transfer.src_side.device_id;
 }
 
-const char *name_of(const Side &side) {
-    switch (side.device_type) {
-        case VIA_DEVICE_CUDA:
-            return "device";
-        case VIA_DEVICE_CUDA_HOST:
-            return "pinned memory";
-        case VIA_DEVICE_CUDA_MANAGED:
-            return "managed memory";
-        default:
-            return "pageable memory";
+bool has_kernels(int32_t device_id) { return *why_no_kernels(device_id) == '\0'; }
+
+// One side is a device's memory, the other one the host's.
+bool is_over_link(const Transfer &transfer) {
+    const Side &other = is_device(transfer.dst_side) ? transfer.src_side : transfer.dst_side;
+    return has_device(transfer) && (is_pageable(other) || other.device_type == VIA_DEVICE_CUDA_HOST);
+}
+
+// The ring is too much for a little, unless that would take many calls.
+Way choose_host_way(const Transfer &transfer) {
+    constexpr int64_t kMostCalls = 16;
+    const bool pays = transfer.nbytes >= kLeastStaged || count_bounce_calls(transfer) > kMostCalls;
+    return pays ? Way::Staged : Way::Bounced;
+}
+
+// Without kernels copy engines are left, and the host, if it may: row by row they are asked up to a point.
+bool is_too_much(const LinkPlan &plan, int32_t device_id) {
+    constexpr int64_t kMostCalls = 1000;
+    return plan.route == LinkRoute::Rows && plan.calls > kMostCalls && !has_kernels(device_id);
+}
+
+Way choose_link_way(const Transfer &transfer, Caller caller) {
+    const int32_t device_id = device_of_transfer(transfer);
+    if (has_pageable(transfer)) {
+        return choose_host_way(transfer);
     }
+    const LinkPlan plan = find_link_plan(transfer, caller);
+    if (plan.route == LinkRoute::Kernel || (is_too_much(plan, device_id) && caller == Caller::GoesOn)) {
+        return Way::Kernel;
+    }
+    return plan.route == LinkRoute::Staged || is_too_much(plan, device_id) ? choose_host_way(transfer) : Way::Link;
 }
 
-bool is_direct(const Transfer &transfer) {
-    int direct = 0;
-    const CUresult result =
-        driver().cuDeviceCanAccessPeer(&direct, transfer.dst_side.device_id, transfer.src_side.device_id);
-    return result == CUDA_SUCCESS && direct != 0;
-}
-
-void print(int64_t capacity, char *out_text, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void print(int64_t capacity, char *out_text, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    (void)std::vsnprintf(out_text, static_cast<size_t>(capacity), format, arguments);
-    va_end(arguments);
-}
-
-void describe_staged(const Transfer &transfer, int64_t capacity, char *out_text) {
-    constexpr int64_t kRoom = 128;
-    char ring[kRoom] = "";
-    const StagedCopy copy = staged_copy(transfer, nullptr);
-    describe_ring(copy.direction, copy.nbytes, copy.device_id, kRoom, ring);
-    print(capacity, out_text, "staged, %s to %s, %s", name_of(transfer.src_side), name_of(transfer.dst_side), ring);
-}
-
-bool may_have_ring(const Transfer &transfer) {
-    char why[160];
-    return ring_bytes(device_of_transfer(transfer), sizeof why, why) > 0;
-}
-
-void describe_kernel_copy(const Transfer &transfer, int64_t capacity, char *out_text) {
-    constexpr int64_t kRoom = 160;
-    char kernel[kRoom] = "";
-    KernelPlan plan;
-    plan_kernel(transfer, &plan);
-    describe_kernel(plan, kRoom, kernel);
-    print(capacity, out_text, "kernel, %s to %s, %s", name_of(transfer.src_side), name_of(transfer.dst_side), kernel);
+Way choose_strided_way(const Transfer &transfer, Caller caller) {
+    if (devices_differ(transfer)) {
+        return Way::StridedPeer;
+    }
+    return is_over_link(transfer) ? choose_link_way(transfer, caller) : Way::Kernel;
 }
 
 }  // namespace
+
+LinkPlan find_link_plan(const Transfer &transfer, Caller caller) {
+    const int32_t device_id = device_of_transfer(transfer);
+    LinkPlan plan;
+    plan_link(transfer, {has_kernels(device_id), has_scratch(device_id), caller == Caller::Waits && may_have_ring()},
+              &plan);
+    return plan;
+}
 
 Status find_sides(Transfer *transfer) {
     VIA_TRY(find_side(transfer->dst, &transfer->dst_side));
@@ -164,29 +164,20 @@ int32_t device_of_transfer(const Transfer &transfer) {
 }
 
 Status check_strided(const Transfer &transfer) {
-    if (has_pageable(transfer)) {
-        return fail(VIA_ERROR_UNSUPPORTED,
-                    "a strided copy on a device: %d loops over runs of %lld bytes adjacent in dst and src, and %s is "
-                    "pageable memory; expected pinned, managed or device memory, or elements that are adjacent and in "
-                    "the same order in both",
-                    transfer.ndim, static_cast<long long>(transfer.run),
-                    is_pageable(transfer.dst_side) ? "dst" : "src");
-    }
+    constexpr char kWhat[] = "a strided copy on a device";
+    VIA_TRY(need_driver(kWhat));
     if (devices_differ(transfer)) {
-        return fail(VIA_ERROR_UNSUPPORTED,
-                    "a strided copy on a device: %d loops over runs of %lld bytes adjacent in dst and src, and dst is "
-                    "on device %d and src on device %d; expected memory that one device reaches, or elements that are "
-                    "adjacent and in the same order in both",
-                    transfer.ndim, static_cast<long long>(transfer.run), transfer.dst_side.device_id,
-                    transfer.src_side.device_id);
+        const PeerPlan plan = plan_peer(transfer, device_of_transfer(transfer));
+        VIA_TRY(plan.packs ? need_kernels(transfer.src_side.device_id, kWhat) : VIA_OK);
+        return plan.unpacks ? need_kernels(transfer.dst_side.device_id, kWhat) : VIA_OK;
     }
-    VIA_TRY(need_driver("a strided copy on a device"));
-    return need_kernels(device_of_transfer(transfer), "a strided copy on a device");
+    // Between a device and the host there is always a way.
+    return is_over_link(transfer) ? VIA_OK : need_kernels(device_of_transfer(transfer), kWhat);
 }
 
-Way choose_way(const Transfer &transfer) {
+Way choose_way(const Transfer &transfer, Caller caller) {
     if (transfer.ndim > 0) {
-        return Way::Kernel;
+        return choose_strided_way(transfer, caller);
     }
     if (devices_differ(transfer)) {
         return Way::Peer;
@@ -201,6 +192,8 @@ Way choose_way(const Transfer &transfer) {
     return Way::Driver;
 }
 
+Way way_without_ring(const Transfer &transfer) { return transfer.ndim > 0 ? Way::Bounced : Way::Driver; }
+
 StagedCopy staged_copy(const Transfer &transfer, via_task *task) {
     StagedCopy copy{};
     const bool to_device = is_device(transfer.dst_side);
@@ -210,24 +203,11 @@ StagedCopy staged_copy(const Transfer &transfer, via_task *task) {
     copy.nbytes = transfer.nbytes;
     copy.device_id = to_device ? transfer.dst_side.device_id : transfer.src_side.device_id;
     copy.task = task;
-    return copy;
-}
-
-void describe_transfer(const Transfer &transfer, int64_t capacity, char *out_text) {
-    const Way way = choose_way(transfer);
-    switch (way == Way::Staged && !may_have_ring(transfer) ? Way::Driver : way) {
-        case Way::Driver:
-            return print(capacity, out_text, "driver copy, %s to %s", name_of(transfer.src_side),
-                         name_of(transfer.dst_side));
-        case Way::Staged:
-            return describe_staged(transfer, capacity, out_text);
-        case Way::Kernel:
-            return describe_kernel_copy(transfer, capacity, out_text);
-        case Way::Peer:
-            return print(capacity, out_text, "peer copy, device %d to device %d, %s", transfer.src_side.device_id,
-                         transfer.dst_side.device_id,
-                         is_direct(transfer) ? "direct" : "by the driver through host memory");
+    if (transfer.ndim > 0) {
+        copy.strided = &transfer;
+        copy.plan = plan_staged(transfer, has_kernels(copy.device_id));
     }
+    return copy;
 }
 
 }  // namespace via::cuda

@@ -1,6 +1,7 @@
 // Which way a transfer goes: decided from its sides and its size alone.
 #pragma once
 
+#include "cuda/link_plan.hpp"
 #include "cuda/staging.hpp"
 #include "cuda/transfer.hpp"
 
@@ -9,9 +10,16 @@ namespace via::cuda {
 enum class Way : int32_t {
     Driver,  // one copy by the driver
     Staged,  // through the ring of page-locked slots
-    Kernel,  // by a kernel that reaches both sides by address: what is strided
-    Peer     // between two devices
+    Peer,    // between two devices
+    // What is strided goes through the ring as well, or:
+    Kernel,      // by a kernel that reaches both sides by address
+    Link,        // by copy engines, with kernels of the device's
+    Bounced,     // by the host and the driver, a little at a time
+    StridedPeer  // between two devices
 };
+
+// Whether the host may have a part in the work: it waits for it, or for all of it but its device's.
+enum class Caller : int32_t { Waits, GoesOn };
 
 constexpr bool is_pageable(const Side &side) { return side.device_type == VIA_DEVICE_CPU; }
 constexpr bool is_pinned(const Side &side) { return side.device_type == VIA_DEVICE_CUDA_HOST; }
@@ -28,10 +36,17 @@ inline bool has_device(const Transfer &transfer) {
 // not promise to be done with it when they return.
 bool uses_pageable_later(int32_t device_id);
 
-// Makes nothing: whether there is a ring for Way::Staged is asked when it is needed.
-Way choose_way(const Transfer &transfer);
+// Makes nothing: whether there is a ring for Way::Staged is asked when it is needed. GoesOn makes a difference only to
+// strided page-locked memory: of pageable memory the host has a part anyway.
+Way choose_way(const Transfer &transfer, Caller caller);
 
-// For Way::Staged.
+// What serves where Way::Staged would, but there is no ring.
+Way way_without_ring(const Transfer &transfer);
+
+// For Way::Link.
+LinkPlan find_link_plan(const Transfer &transfer, Caller caller);
+
+// For Way::Staged; the transfer lives longer than the copy.
 StagedCopy staged_copy(const Transfer &transfer, via_task *task);
 
 }  // namespace via::cuda

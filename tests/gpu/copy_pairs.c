@@ -139,30 +139,6 @@ static void equal_orders_are_one_run(void **state) {
     }
 }
 
-static void strided_copies_out_of_a_kernels_reach_are_refused_untouched(void **state) {
-    (void)state;
-    static const place pairs[][2] = {{DEVICE, PAGEABLE}, {PAGEABLE, DEVICE}, {DEVICE, OTHER_DEVICE}};
-    for (int32_t i = 0; i < LENGTH(pairs) && place_exists(pairs[i][1]); ++i) {
-        pair both = new_pair(pairs[i][0], pairs[i][1], 140);
-        via_array *dst = wrap_layout(&both.dst, SHAPE(5, 7), SHAPE(28, 4), 0);
-        via_array *src = wrap_layout(&both.src, SHAPE(5, 7), SHAPE(4, 20), 0);
-        via_task *task = NULL;
-        int64_t length = 0;
-        char text[64];
-        refused(VIA_ERROR_UNSUPPORTED, "a strided copy on a device|expected", via_copy(dst, src));
-        refused(VIA_ERROR_UNSUPPORTED, "a strided copy on a device", via_copy_async(dst, src, NULL));
-        refused(VIA_ERROR_UNSUPPORTED, "a strided copy on a device", via_copy_submit(dst, src, NULL, &task));
-        refused(VIA_ERROR_UNSUPPORTED, "a strided copy on a device", via_copy_batch(1, &dst, &src, NULL));
-        refused(VIA_ERROR_UNSUPPORTED, "a strided copy on a device",
-                via_copy_explain(dst, src, sizeof text, text, &length));
-        assert_null(task);
-        assert_block(&both.dst, 2);
-        via_array_release(dst);
-        via_array_release(src);
-        end_pair(&both);
-    }
-}
-
 /* What the host can reach, the host turns. */
 static void strided_copies_without_a_device_are_done(void **state) {
     (void)state;
@@ -275,7 +251,6 @@ int main(void) {
         GPU_TEST(every_pair_is_copied_at_large_sizes),
         GPU_TEST(copies_are_whole_on_both_sides_of_every_crossover),
         GPU_TEST(equal_orders_are_one_run),
-        GPU_TEST(strided_copies_out_of_a_kernels_reach_are_refused_untouched),
         GPU_TEST(strided_copies_without_a_device_are_done),
         GPU_TEST(packed_elements_are_copied_in_whole_bytes_only),
         GPU_TEST(what_is_refused_was_not_touched),

@@ -183,6 +183,14 @@ static inline strided_pair new_turned_pair(place to, place from, int64_t rows, i
     return new_strided_pair(to, from, &of, &dst, &src);
 }
 
+/* The arrays alone; their memory goes at the end of the test. */
+static inline void release_strided_pair(strided_pair *gone) {
+    via_array_release(gone->dst.array);
+    via_array_release(gone->src.array);
+    release_block(&gone->dst.memory);
+    release_block(&gone->src.memory);
+}
+
 static inline void end_strided_pair(strided_pair *gone) {
     end_strided(&gone->dst);
     end_strided(&gone->src);

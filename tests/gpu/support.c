@@ -487,6 +487,9 @@ static int64_t most_alive(int kind, int64_t before) {
             return larger(before, (int64_t)via_kept_streams * device_count());
         case FAKE_EVENTS:
             return larger(before, (int64_t)(via_kept_marks + via_kept_slots) * device_count());
+        case FAKE_DEVICE_ALLOCATIONS: /* scratch memory of the ring */
+        case FAKE_POOLS:              /* of other scratch memory */
+            return larger(before, device_count());
         default:
             return before;
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import statistics
 import sys
 import traceback
 from collections.abc import Callable
@@ -270,6 +271,70 @@ def copy_rows() -> list[dict[str, Any]]:
     return found
 
 
+# ------------------------------------------------------------------------------------------------ strided copies
+
+EDGE = 8192
+
+# Of a block of EDGE rows of twice as many floats, as any of the libraries has it: EDGE x EDGE of them.
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "transposed": lambda block: block[: EDGE // 2].reshape(EDGE, EDGE).T,
+    "every 2nd column": lambda block: block[:, ::2],
+    "inner columns": lambda block: block[:, EDGE // 2 : EDGE // 2 + EDGE],
+    "every 2nd row": lambda block: block.reshape(2 * EDGE, EDGE)[::2],
+}
+
+
+class StridedCopies:
+    """Views of a block of the host's, and as many floats that are adjacent on the device."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.block = via.empty((EDGE, 2 * EDGE), "float32", memory="pinned" if place == "pinned" else "host")
+        self.numpy = numpy.asarray(self.block)
+        self.numpy[:] = 1
+        self.device = via.empty((EDGE, EDGE), "float32", device=DEVICE)
+        self.torch = (torch.from_numpy(self.numpy), torch.from_dlpack(self.device)) if torch is not None else None
+        self.cupy = cupy.from_dlpack(self.device) if cupy is not None else None
+
+    def to_device(self, view: Callable[[Any], Any]) -> dict[str, Call]:
+        ours, theirs = view(self.block), view(self.numpy)
+        cases: dict[str, Call] = {"viaduct": lambda: via.copy(self.device, ours)}
+        if self.torch is not None:
+            here, there = view(self.torch[0]), self.torch[1]
+            cases["torch"] = finished(lambda: there.copy_(here))
+        if self.cupy is not None:
+            cases["CuPy"] = lambda: (self.cupy.set(theirs), cupy.cuda.get_current_stream().synchronize())
+        return cases
+
+    def to_host(self, view: Callable[[Any], Any]) -> dict[str, Call]:
+        ours, theirs = view(self.block), view(self.numpy)
+        cases: dict[str, Call] = {"viaduct": lambda: via.copy(ours, self.device)}
+        if self.torch is not None:
+            here, there = view(self.torch[0]), self.torch[1]
+            cases["torch"] = finished(lambda: here.copy_(there))
+        if self.cupy is not None:
+            cases["CuPy"] = lambda: numpy.copyto(theirs, self.cupy.get())
+        return cases
+
+    def rows(self, name: str, cases_of: Callable[[Any], dict[str, Call]], of_torch: float) -> list[dict[str, Any]]:
+        found, all_rates = [], []
+        for view, function in VIEWS.items():
+            times = medians(cases_of(function), 3, 1)
+            all_rates.append({who: EDGE * EDGE * 4 / time for who, time in times.items()})
+            found.append(row(f"{name}, {view}", "GB/s", all_rates[-1], {}))
+        means = {who: statistics.geometric_mean([rates[who] for rates in all_rates]) for who in all_rates[0]}
+        return [*found, row(f"{name}, geometric mean of these", "GB/s", means, {"peer": "torch", "at_least": of_torch})]
+
+
+def strided_rows() -> list[dict[str, Any]]:
+    found = []
+    for place, of_torch in (("pinned", 20), ("pageable", 15)):
+        copies = StridedCopies(place)
+        found += copies.rows(f"{place} to device, strided", copies.to_device, 7)
+        found += copies.rows(f"device to {place}, strided", copies.to_host, of_torch)
+    return found
+
+
 # ------------------------------------------------------------------------------------------------ all together
 
 
@@ -282,7 +347,7 @@ def rows() -> list[dict[str, Any]]:
             # What one peer cannot do must not cost the rows of the others.
             print(f"{part.__name__} failed", file=sys.stderr)
             traceback.print_exc()
-    return found + copy_rows()
+    return found + copy_rows() + strided_rows()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,114 @@
+#include "cuda/scratch.hpp"
+
+#include <mutex>
+
+namespace via::cuda {
+namespace {
+
+// What a pool keeps for the next copy when nothing of it is in use. The device's own pool keeps nothing, unless the
+// application has it do so, and getting memory from the system takes 130 us.
+constexpr uint64_t kKeptBytes = uint64_t{64} << 20;
+
+struct Pool {
+    ContextKey key;
+    CUmemoryPool pool;
+};
+
+Pool pools[kMostDevices];
+std::mutex making;
+
+// No stream is ever made to wait for another one's work so that memory can be used again.
+CUresult set_up(CUmemoryPool pool) {
+    uint64_t kept = kKeptBytes;
+    int waits = 0;
+    const CUresult result = driver().cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &kept);
+    return result != CUDA_SUCCESS
+               ? result
+               : driver().cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &waits);
+}
+
+CUmemoryPool make_pool(int32_t device_id) {
+    CUmemPoolProps properties{};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device_id}};
+    CUmemoryPool pool = nullptr;
+    if (driver().cuMemPoolCreate(&pool, &properties) != CUDA_SUCCESS) {
+        return nullptr;
+    }
+    if (set_up(pool) != CUDA_SUCCESS) {
+        (void)driver().cuMemPoolDestroy(pool);
+        return nullptr;
+    }
+    return pool;
+}
+
+// Without making it active.
+bool is_primary(const StreamUse &use) {
+    unsigned int flags = 0;
+    int active = 0;
+    CUcontext primary = nullptr;
+    return driver().cuDevicePrimaryCtxGetState(use.device_id, &flags, &active) == CUDA_SUCCESS && active != 0 &&
+           primary_context(use.device_id, &primary) == VIA_OK && primary == use.context;
+}
+
+// A pool of the library's own, for streams of the primary context; a reset of that may have taken it away. nullptr: the
+// device's serves.
+CUmemoryPool pool_for(const StreamUse &use) {
+    const CallbackScope unsaid;
+    if (driver().cuMemPoolCreate == nullptr || driver().cuMemPoolSetAttribute == nullptr ||
+        driver().cuMemAllocFromPoolAsync == nullptr || !is_primary(use)) {
+        return nullptr;
+    }
+    const ContextKey key{use.context, use.context_id};
+    const std::lock_guard<std::mutex> lock(making);
+    Pool &pool = pools[use.device_id];
+    if (pool.pool == nullptr || !(pool.key == key)) [[unlikely]] {
+        pool = {key, make_pool(use.device_id)};
+    }
+    return pool.pool;
+}
+
+}  // namespace
+
+bool has_scratch(int32_t device_id) {
+    int there = 0;
+    return driver().cuMemAllocAsync != nullptr && driver().cuMemFreeAsync != nullptr &&
+           driver().cuDeviceGetAttribute(&there, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device_id) ==
+               CUDA_SUCCESS &&
+           there != 0;
+}
+
+Status Scratch::allocate(int64_t nbytes, const StreamUse &use) {
+    const RelaxedCapture relaxed;
+    ContextScope scope;
+    VIA_TRY(scope.enter(use.context));
+    const auto size = static_cast<size_t>(nbytes);
+    // What a graph allocates is the graph's, whatever pool is named.
+    const CUmemoryPool pool = use.capturing ? nullptr : pool_for(use);
+    if (pool != nullptr) {
+        VIA_TRY_CUDA(cuMemAllocFromPoolAsync(&address_, size, pool, use.handle));
+    } else {
+        VIA_TRY_CUDA(cuMemAllocAsync(&address_, size, use.handle));
+    }
+    use_ = use;
+    return VIA_OK;
+}
+
+// A release never touches the thread's last error. What cannot be freed in the stream's order is freed after it:
+// cuMemFree does not wait for those who use memory of a pool.
+Scratch::~Scratch() {
+    if (address_ == 0) {
+        return;
+    }
+    const CallbackScope unsaid;
+    const RelaxedCapture relaxed;
+    ContextScope scope;
+    const bool freed =
+        enter_for(use_, &scope) == VIA_OK && driver().cuMemFreeAsync(address_, use_.handle) == CUDA_SUCCESS;
+    if (!freed && !use_.capturing) {
+        (void)driver().cuStreamSynchronize(use_.handle);
+        (void)driver().cuMemFree(address_);
+    }
+}
+
+}  // namespace via::cuda

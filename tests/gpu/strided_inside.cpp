@@ -1,0 +1,536 @@
+// The routes of strided copies, called directly, so that each is taken by small copies too, in many pieces. On the
+// stand-in also: what happens when the device is full, and when any call of the driver fails.
+#include "staging_inside.hpp"
+#include "strided_sample.hpp"
+
+#include <cstdlib>
+#include <functional>
+#include <thread>
+
+#include "core/task.hpp"
+#include "cuda/bounce.hpp"
+#include "cuda/link_run.hpp"
+#include "cuda/module.hpp"
+#include "cuda/move.hpp"
+#include "cuda/peer.hpp"
+#include "cuda/staging.hpp"
+#include "cuda/transfer_way.hpp"
+
+namespace {
+
+using via::Status;
+using via::StreamUse;
+using via::cuda::LinkPlan;
+using via::cuda::LinkRoute;
+using via::cuda::PeerPlan;
+using via::cuda::Side;
+using via::cuda::StagedCopy;
+using via::cuda::Transfer;
+
+constexpr Side kDevice{VIA_DEVICE_CUDA, 0};
+constexpr Side kOtherDevice{VIA_DEVICE_CUDA, 1};
+constexpr Side kPinned{VIA_DEVICE_CUDA_HOST, 0};
+constexpr Side kPageable{VIA_DEVICE_CPU, 0};
+
+// ---------------------------------------------------------------------------------------------- memory
+
+void enter_device(int32_t device_id, via::cuda::ContextScope *scope) {
+    CUcontext context = nullptr;
+    assert_int_equal(via::cuda::primary_context(device_id, &context), VIA_OK);
+    assert_int_equal(scope->enter(context), VIA_OK);
+}
+
+char *allocate(const Side &side, size_t nbytes) {
+    via::cuda::ContextScope scope;
+    enter_device(side.device_id, &scope);
+    void *host = nullptr;
+    CUdeviceptr device = 0;
+    switch (side.device_type) {
+        case VIA_DEVICE_CPU:
+            return static_cast<char *>(std::malloc(nbytes));
+        case VIA_DEVICE_CUDA_HOST:
+            assert_int_equal(via::cuda::driver().cuMemHostAlloc(&host, nbytes, CU_MEMHOSTALLOC_PORTABLE), CUDA_SUCCESS);
+            return static_cast<char *>(host);
+        default:
+            assert_int_equal(via::cuda::driver().cuMemAlloc(&device, nbytes), CUDA_SUCCESS);
+            return reinterpret_cast<char *>(device);
+    }
+}
+
+void release(const Side &side, char *address) {
+    switch (side.device_type) {
+        case VIA_DEVICE_CPU:
+            return std::free(address);
+        case VIA_DEVICE_CUDA_HOST:
+            return (void)via::cuda::driver().cuMemFreeHost(address);
+        default:
+            return (void)via::cuda::driver().cuMemFree(reinterpret_cast<CUdeviceptr>(address));
+    }
+}
+
+// Bytes on one side, with others before and behind them that nobody may write.
+class Memory {
+public:
+    Memory(const Side &side, int64_t nbytes)
+        : side_(side), size_(static_cast<size_t>(nbytes) + 2 * kGuard), address_(allocate(side, size_)) {}
+    ~Memory() { release(side_, address_); }
+    Memory(const Memory &) = delete;
+    Memory &operator=(const Memory &) = delete;
+
+    static constexpr size_t kGuard = 128;
+    char *data() const { return address_ + kGuard; }
+    void set(const std::vector<char> &bytes) const { move(address_, bytes.data()); }
+    std::vector<char> get() const {
+        std::vector<char> bytes(size_);
+        move(bytes.data(), address_);
+        return bytes;
+    }
+    std::vector<char> fill(Random *random) const {
+        std::vector<char> bytes(size_);
+        random->fill(&bytes);
+        set(bytes);
+        return bytes;
+    }
+
+private:
+    void move(void *dst, const void *src) const {
+        via::cuda::ContextScope scope;
+        enter_device(side_.device_id, &scope);
+        assert_int_equal(
+            via::cuda::driver().cuMemcpy(reinterpret_cast<CUdeviceptr>(dst), reinterpret_cast<CUdeviceptr>(src), size_),
+            CUDA_SUCCESS);
+        // From pageable memory the call does not wait until the bytes have arrived.
+        assert_int_equal(via::cuda::driver().cuStreamSynchronize(CU_STREAM_LEGACY), CUDA_SUCCESS);
+    }
+
+    const Side side_;
+    const size_t size_;
+    char *const address_;
+};
+
+// ---------------------------------------------------------------------------------------------- copies
+
+void copy_on_host(const via::cuda::Move &move, via::cuda::Cache) {
+    copy_naively(move.dst, move.src, move.run, move.ndim, move.axes);
+}
+
+using Route = std::function<Status(const Transfer &transfer, const StreamUse &use)>;
+
+StreamUse stream_of(int32_t device_id) {
+    StreamUse use{};
+    assert_int_equal(via::cuda::own_stream(device_id, 0, &use), VIA_OK);
+    return use;
+}
+
+// One strided copy, and what will be there after it.
+class Trial {
+public:
+    Trial(const StridedSample &layout, const Side &dst, const Side &src, Random *random)
+        : layout_(layout), dst_(dst, layout.dst_bytes), src_(src, layout.src_bytes) {
+        const std::vector<char> given = src_.fill(random);
+        expected_ = dst_.fill(random);
+        copy_naively(expected_.data() + Memory::kGuard, given.data() + Memory::kGuard + layout.src_first, layout.run,
+                     layout.ndim(), layout_.axes.data());
+        transfer_ = {dst_.data(),   src_.data() + layout.src_first,
+                     layout.nbytes, dst,
+                     src,           nullptr,
+                     nullptr,       layout.run,
+                     layout.ndim(), layout_.axes.data(),
+                     copy_on_host};
+    }
+    Trial(const Trial &) = delete;
+    Trial &operator=(const Trial &) = delete;
+
+    Status run(const Route &route, const StreamUse &use) const {
+        const Status status = route(transfer_, use);
+        return status == VIA_OK ? via::cuda::wait_for_stream(use) : status;
+    }
+    bool is_right() const { return dst_.get() == expected_; }
+    const Transfer &transfer() const { return transfer_; }
+
+private:
+    const StridedSample layout_;
+    const Memory dst_;
+    const Memory src_;
+    std::vector<char> expected_;
+    Transfer transfer_{};
+};
+
+void check(const StridedSample &layout, const Side &dst, const Side &src, const Route &route, Random *random,
+           int32_t device_id = 0) {
+    const StreamUse use = stream_of(device_id);
+    const Trial trial(layout, dst, src, random);
+    if (trial.run(route, use) != VIA_OK) {
+        print_error("%s\n", via::last_error_text());
+        assert_true(false);
+    }
+    assert_true(trial.is_right());
+}
+
+Route by_link(LinkRoute route, int64_t scratch_bytes) {
+    return [=](const Transfer &transfer, const StreamUse &use) {
+        return via::cuda::enqueue_link(transfer, {route, 0, scratch_bytes, 0, 0}, use);
+    };
+}
+
+Route by_ring(bool kernels, via_task *task = nullptr) {
+    return [=](const Transfer &transfer, const StreamUse &) {
+        via::MarkHolder mark;
+        StagedCopy copy = via::cuda::staged_copy(transfer, task);
+        copy.plan = via::cuda::plan_staged(transfer, kernels);
+        const Status status = via::cuda::run_staged(copy, mark.out());
+        return status == VIA_OK && mark.get() != nullptr ? mark.get()->wait() : status;
+    };
+}
+
+Route by_peers(int64_t piece_bytes) {
+    return [=](const Transfer &transfer, const StreamUse &use) {
+        PeerPlan plan = via::cuda::plan_peer(transfer, use.device_id);
+        plan.piece_bytes = piece_bytes;
+        return via::cuda::enqueue_strided_peer_copy(transfer, plan, use);
+    };
+}
+
+const Route kBounce = via::cuda::copy_bounced;
+
+// Columns of a matrix, turned or with gaps between elements or rows; large enough for several slots.
+std::vector<StridedSample> matrices(bool host_is_dst) {
+    return {matrix_sample(host_is_dst, 4, 700, 900, 4, 2800),  matrix_sample(host_is_dst, 4, 700, 900, 7200, 8),
+            matrix_sample(host_is_dst, 4, 700, 900, 7200, 4),  matrix_sample(host_is_dst, 12, 300, 500, 15000, 24),
+            matrix_sample(!host_is_dst, 4, 700, 900, 7200, 8), matrix_sample(!host_is_dst, 2, 900, 900, 2, 1800),
+            matrix_sample(!host_is_dst, 1, 3, 900000, 1, 3)};
+}
+
+int device_count() { return via::cuda::driver().device_count; }
+
+void load(int32_t device_id) { assert_int_equal(via::cuda::load_kernels(stream_of(device_id)), VIA_OK); }
+
+// ---------------------------------------------------------------------------------------------- tests
+
+// The first to ask for scratch memory, which is kept once there is some.
+void a_full_device_is_copied_to_and_from_without_scratch_memory(void **) {
+    need_stand_in();
+    load(0);
+    Random random(1);
+    const StridedSample layout = matrix_sample(false, 4, 300, 400, 4, 1200);
+    const auto without_memory = [](const Route &route) {
+        return [=](const Transfer &transfer, const StreamUse &use) {
+            fake(fake_fail_at)("cuMemAlloc", -1, CUDA_ERROR_OUT_OF_MEMORY);
+            fake(fake_fail_at)("cuMemAllocFromPoolAsync", -1, CUDA_ERROR_OUT_OF_MEMORY);
+            const int64_t before = fake(fake_faults_injected)();
+            const Status status = route(transfer, use);
+            assert_true(fake(fake_faults_injected)() > before);
+            fake(fake_clear_faults)();
+            return status;
+        };
+    };
+    check(layout, kDevice, kPageable, without_memory(by_ring(true)), &random);
+    check(layout, kPageable, kDevice, without_memory(by_ring(true)), &random);
+    check(layout, kDevice, kPinned, without_memory(by_link(LinkRoute::Packed, 50000)), &random);
+    check(layout, kPinned, kDevice, without_memory(by_link(LinkRoute::Packed, 50000)), &random);
+}
+
+void every_route_over_the_link_copies_any_layout(void **) {
+    load(0);
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        Random random(seed);
+        const StridedSample layout = random_sample(&random, 40, 4, 9);
+        const int64_t scratch = random.between(1, 3 * layout.nbytes);
+        check(layout, kDevice, kPinned, by_link(LinkRoute::Packed, scratch), &random);
+        check(layout, kPinned, kDevice, by_link(LinkRoute::Packed, scratch), &random);
+        check(layout, kDevice, kPinned, by_link(LinkRoute::Raw, scratch), &random);
+        check(layout, kDevice, kPinned, by_link(LinkRoute::Rows, 0), &random);
+        check(layout, kPinned, kDevice, by_link(LinkRoute::Rows, 0), &random);
+    }
+}
+
+void the_ring_copies_any_layout(void **) {
+    load(0);
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        Random random(seed);
+        const StridedSample layout = random_sample(&random, 40, 5, 9);
+        for (const bool kernels : {true, false}) {
+            check(layout, kDevice, kPageable, by_ring(kernels), &random);
+            check(layout, kPageable, kDevice, by_ring(kernels), &random);
+        }
+    }
+}
+
+void the_ring_copies_matrices_slot_by_slot(void **) {
+    load(0);
+    Random random(3);
+    for (const bool kernels : {true, false}) {
+        for (const StridedSample &layout : matrices(false)) {
+            check(layout, kDevice, kPageable, by_ring(kernels), &random);
+        }
+        for (const StridedSample &layout : matrices(true)) {
+            check(layout, kPageable, kDevice, by_ring(kernels), &random);
+        }
+    }
+}
+
+void the_host_and_the_driver_copy_any_layout(void **) {
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        Random random(seed);
+        const StridedSample layout = random_sample(&random, 40, 4, 9);
+        check(layout, kDevice, kPageable, kBounce, &random);
+        check(layout, kPageable, kDevice, kBounce, &random);
+        check(layout, kPinned, kDevice, kBounce, &random);
+    }
+    Random random(9);
+    check(matrix_sample(false, 4, 200, 300, 4, 800), kDevice, kPageable, kBounce, &random);
+    check(matrix_sample(true, 4, 200, 300, 2400, 8), kPageable, kDevice, kBounce, &random);
+}
+
+void two_devices_copy_any_layout_on_a_stream_of_either(void **) {
+    if (device_count() < 2) {
+        skip();
+    }
+    load(0);
+    load(1);
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        Random random(seed);
+        const StridedSample layout = random_sample(&random, 40, 4, 9);
+        const int64_t piece = random.between(1, layout.nbytes);
+        const int32_t device_id = static_cast<int32_t>(seed % 2);
+        check(layout, kDevice, kOtherDevice, by_peers(piece), &random, device_id);
+        check(layout, kOtherDevice, kDevice, by_peers(piece), &random, device_id);
+    }
+}
+
+// What one device has packed already, or may leave as it has arrived, takes a kernel of the other one only.
+void devices_pack_and_unpack_no_more_than_they_must(void **) {
+    const StridedSample turned = matrix_sample(false, 4, 30, 40, 4, 120);
+    const StridedSample gaps_in_src = matrix_sample(false, 4, 30, 40, 400, 8);
+    const StridedSample gaps_in_dst = matrix_sample(true, 4, 30, 40, 400, 8);
+    const auto plan_of = [](const StridedSample &layout, int32_t device_id) {
+        static char memory[1];
+        return via::cuda::plan_peer({memory, memory, layout.nbytes, kDevice, kOtherDevice, nullptr, nullptr, layout.run,
+                                     layout.ndim(), layout.axes.data()},
+                                    device_id);
+    };
+    assert_true(!plan_of(turned, 0).packs && plan_of(turned, 0).unpacks);
+    assert_true(plan_of(turned, 1).packs && !plan_of(turned, 1).unpacks);
+    for (const int32_t device_id : {0, 1}) {
+        assert_true(plan_of(gaps_in_src, device_id).packs && !plan_of(gaps_in_src, device_id).unpacks);
+        assert_true(!plan_of(gaps_in_dst, device_id).packs && plan_of(gaps_in_dst, device_id).unpacks);
+    }
+}
+
+void scratch_memory_comes_from_one_pool(void **) {
+    need_stand_in();
+    load(0);
+    Random random(5);
+    const StridedSample layout = matrix_sample(false, 4, 100, 100, 4, 400);
+    check(layout, kDevice, kPinned, by_link(LinkRoute::Packed, 10000), &random);
+    const int64_t made = fake(fake_call_count)("cuMemPoolCreate");
+    for (int i = 0; i < 5; ++i) {
+        check(layout, kDevice, kPinned, by_link(LinkRoute::Packed, 10000), &random);
+    }
+    assert_int_equal(fake(fake_call_count)("cuMemPoolCreate"), made);
+    assert_int_equal(fake(fake_live)(FAKE_POOL_ALLOCATIONS), 0);
+}
+
+// ---------------------------------------------------------------------------------------------- tasks
+
+struct StagedTask {
+    via::TaskWork work;
+    const Trial *trial;
+    std::atomic<bool> may_start{false};
+};
+
+Status run_task(via::TaskWork *work, via_task *task, via::Mark **) {
+    auto *staged = reinterpret_cast<StagedTask *>(work);
+    while (!staged->may_start.load()) {
+        std::this_thread::yield();
+    }
+    return staged->trial->run(by_ring(true, task), stream_of(0));
+}
+
+void end_task(via::TaskWork *) {}
+
+Status run_as_task(const Trial &trial, const std::function<void(via_task *)> &meanwhile, int64_t *out_done) {
+    StagedTask staged{{run_task, end_task}, &trial};
+    via_task *task = nullptr;
+    assert_int_equal(via::start_task(&staged.work, trial.transfer().nbytes, nullptr, false, &task), VIA_OK);
+    std::thread beside([&] { meanwhile(task); });
+    staged.may_start = true;
+    const Status status = via::wait_for_task(task);
+    beside.join();
+    int64_t total = 0;
+    via::task_progress(task, out_done, &total);
+    assert_int_equal(total, trial.transfer().nbytes);
+    via::release_task(task);
+    return status;
+}
+
+void a_task_tells_how_far_it_is(void **) {
+    load(0);
+    Random random(7);
+    for (const StridedSample &layout :
+         {matrix_sample(false, 4, 900, 1000, 8000, 8), matrix_sample(false, 4, 900, 1000, 0, 4)}) {
+        const Trial trial(layout, kDevice, kPageable, &random);
+        int64_t done = 0;
+        assert_int_equal(run_as_task(trial, [](via_task *) {}, &done), VIA_OK);
+        assert_int_equal(done, layout.nbytes);
+        assert_true(trial.is_right());
+    }
+}
+
+void cancel_once_begun(via_task *task) {
+    int64_t done = 0;
+    int64_t total = 0;
+    while (done == 0 && !via::task_ended(task)) {
+        via::task_progress(task, &done, &total);
+    }
+    via::cancel_task(task);
+}
+
+void a_cancelled_task_stops_between_two_chunks_and_the_next_copy_works(void **) {
+    load(0);
+    Random random(8);
+    const StridedSample in = matrix_sample(false, 4, 2000, 2000, 16000, 8);
+    const StridedSample out = matrix_sample(true, 4, 2000, 2000, 16000, 8);
+    const struct {
+        const StridedSample &layout;
+        const Side &dst;
+        const Side &src;
+    } copies[] = {{in, kDevice, kPageable}, {out, kPageable, kDevice}};
+    for (const auto &copy : copies) {
+        int64_t done = 0;
+        const Trial trial(copy.layout, copy.dst, copy.src, &random);
+        const Status status = run_as_task(trial, cancel_once_begun, &done);
+        assert_true(status == VIA_ERROR_CANCELLED || (status == VIA_OK && trial.is_right()));
+        check(matrix_sample(false, 4, 300, 400, 4, 1200), kDevice, kPageable, by_ring(true), &random);
+    }
+}
+
+// ---------------------------------------------------------------------------------------------- faults
+
+struct Alive {
+    int64_t pool;
+    int64_t device;
+    int64_t pinned;
+
+    static Alive now() {
+        return {fake(fake_live)(FAKE_POOL_ALLOCATIONS), fake(fake_live)(FAKE_DEVICE_ALLOCATIONS),
+                fake(fake_live)(FAKE_PINNED_ALLOCATIONS)};
+    }
+    bool operator==(const Alive &) const = default;
+};
+
+void synchronize_devices() {
+    for (int32_t device_id = 0; device_id < device_count(); ++device_id) {
+        via::cuda::ContextScope scope;
+        enter_device(device_id, &scope);
+        assert_int_equal(cu(cuCtxSynchronize)(), CUDA_SUCCESS);
+    }
+}
+
+// Fails the n-th call for every n until none is left to fail: the copy says so, leaves nothing behind, and the next one
+// works.
+void fail_every_call(const StridedSample &layout, const Side &dst, const Side &src, const Route &route,
+                     int32_t device_id = 0) {
+    Random random(11);
+    const StreamUse use = stream_of(device_id);
+    check(layout, dst, src, route, &random, device_id);
+    const int64_t streams = fake(fake_live)(FAKE_STREAMS);
+    bool failed = true;
+    for (int64_t n = 1; failed; ++n) {
+        assert_in_range(n, 1, 1000);
+        const Trial trial(layout, dst, src, &random);
+        const Alive before = Alive::now();
+        const int64_t injected = fake(fake_faults_injected)();
+        fake(fake_fail_at)(nullptr, n, CUDA_ERROR_UNKNOWN);
+        const Status status = trial.run(route, use);
+        failed = fake(fake_faults_injected)() != injected;
+        fake(fake_clear_faults)();
+        assert_true(status == VIA_OK || (failed && status == VIA_ERROR_CUDA));
+        assert_true(failed || trial.is_right());
+        synchronize_devices();
+        assert_true(Alive::now() == before);
+    }
+    check(layout, dst, src, route, &random, device_id);
+    // One that the driver was made to refuse to destroy stays.
+    assert_in_range(fake(fake_live)(FAKE_STREAMS), streams, streams + 1);
+    assert_int_equal(fake(fake_misuse_total)(), 0);
+}
+
+void any_failing_call_over_the_link_is_told_and_leaves_nothing_behind(void **) {
+    need_stand_in();
+    load(0);
+    enter_primary();
+    const StridedSample in = matrix_sample(false, 4, 20, 30, 4, 80);
+    const StridedSample out = matrix_sample(true, 4, 20, 30, 240, 8);
+    fail_every_call(in, kDevice, kPinned, by_link(LinkRoute::Packed, 900));
+    fail_every_call(in, kDevice, kPinned, by_link(LinkRoute::Raw, 900));
+    fail_every_call(out, kPinned, kDevice, by_link(LinkRoute::Packed, 900));
+    fail_every_call(out, kPinned, kDevice, by_link(LinkRoute::Rows, 0));
+    fail_every_call(out, kPageable, kDevice, kBounce);
+    fail_every_call(in, kDevice, kPageable, kBounce);
+    leave_primary();
+}
+
+void any_failing_call_of_the_ring_is_told_and_leaves_nothing_behind(void **) {
+    need_stand_in();
+    load(0);
+    enter_primary();
+    fail_every_call(matrix_sample(false, 4, 400, 500, 4, 1600), kDevice, kPageable, by_ring(true));
+    fail_every_call(matrix_sample(true, 4, 400, 500, 4, 1600), kPageable, kDevice, by_ring(true));
+    fail_every_call(matrix_sample(true, 4, 400, 500, 4000, 8), kPageable, kDevice, by_ring(false));
+    leave_primary();
+}
+
+void any_failing_call_between_devices_is_told_and_leaves_nothing_behind(void **) {
+    need_stand_in();
+    if (device_count() < 2) {
+        skip();
+    }
+    load(0);
+    load(1);
+    enter_primary();
+    StridedSample both = matrix_sample(true, 4, 20, 30, 240, 8);
+    for (via::Axis &axis : both.axes) {
+        axis.src_step *= 2;
+    }
+    both.src_bytes *= 2;
+    for (const int32_t device_id : {0, 1}) {
+        fail_every_call(both, kDevice, kOtherDevice, by_peers(900), device_id);
+    }
+    leave_primary();
+}
+
+void a_reset_of_the_primary_context_makes_a_new_pool_and_new_scratch_memory(void **) {
+    need_stand_in();
+    Random random(13);
+    const StridedSample layout = matrix_sample(false, 4, 300, 400, 4, 1200);
+    for (int i = 0; i < 2; ++i) {
+        load(0);
+        check(layout, kDevice, kPinned, by_link(LinkRoute::Packed, 50000), &random);
+        check(layout, kDevice, kPageable, by_ring(true), &random);
+        assert_int_equal(cu(cuDevicePrimaryCtxReset)(0), CUDA_SUCCESS);
+    }
+    assert_int_equal(fake(fake_misuse_total)(), 0);
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(a_full_device_is_copied_to_and_from_without_scratch_memory),
+        cmocka_unit_test(every_route_over_the_link_copies_any_layout),
+        cmocka_unit_test(the_ring_copies_any_layout),
+        cmocka_unit_test(the_ring_copies_matrices_slot_by_slot),
+        cmocka_unit_test(the_host_and_the_driver_copy_any_layout),
+        cmocka_unit_test(two_devices_copy_any_layout_on_a_stream_of_either),
+        cmocka_unit_test(devices_pack_and_unpack_no_more_than_they_must),
+        cmocka_unit_test(scratch_memory_comes_from_one_pool),
+        cmocka_unit_test(a_task_tells_how_far_it_is),
+        cmocka_unit_test(a_cancelled_task_stops_between_two_chunks_and_the_next_copy_works),
+        cmocka_unit_test(any_failing_call_over_the_link_is_told_and_leaves_nothing_behind),
+        cmocka_unit_test(any_failing_call_of_the_ring_is_told_and_leaves_nothing_behind),
+        cmocka_unit_test(any_failing_call_between_devices_is_told_and_leaves_nothing_behind),
+        cmocka_unit_test(a_reset_of_the_primary_context_makes_a_new_pool_and_new_scratch_memory),
+    };
+    return run_inside(tests);
+}
