@@ -972,7 +972,7 @@ VIA_CHECKED via_status via_batch_create(via_batch **out_batch);
 /** One more owner of the handle. */
 VIA_API void via_batch_retain(via_batch *batch);
 
-/** One owner less; the last one lets go of the arrays once tasks made of it have ended. */
+/** One owner less; the last one lets go of the arrays once its runs and the tasks made of it have ended. */
 VIA_API void via_batch_release(via_batch *batch);
 
 /**
@@ -984,12 +984,16 @@ VIA_CHECKED via_status via_batch_add(via_batch *batch, via_array *dst, via_array
 /** The number of copies. */
 VIA_API int64_t via_batch_size(via_batch *batch);
 
-/** Runs all copies in stream order, as via_copy_batch does. */
+/**
+ * Runs all copies in stream order, as via_copy_batch does. The first run plans them, which takes longer than a run; so
+ * does one after more have been added, and one on a stream of another device. Errors: as via_copy_async.
+ */
 VIA_CHECKED via_status via_batch_run(via_batch *batch, via_stream *stream);
 
 /**
  * Runs all copies as one task, as via_copy_submit does one. The text of a failure names the copy ("copy 3 of 10"):
- * those before it have been done, those after it not begun.
+ * those before it have been done, those after it not begun. Copies that a device does in one go come first, and fail as
+ * such ("7 of 10 copies, done together").
  */
 VIA_CHECKED via_status via_batch_submit(via_batch *batch, via_stream *stream, via_task **out_task);
 

@@ -22,7 +22,4 @@ VIA_NODISCARD Status run_batch(via_batch *batch, via_stream *stream);
 // As one task; nullptr: after no stream.
 VIA_NODISCARD Status submit_batch(via_batch *batch, via_stream *stream, via_task **out_task);
 
-// Puts "copy 3 of 10: " before the text of the failure just recorded; VIA_OK stays what it is.
-VIA_NODISCARD Status name_entry(int32_t index, int32_t count, Status status);
-
 }  // namespace via

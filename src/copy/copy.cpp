@@ -1,6 +1,5 @@
 #include "copy/copy.hpp"
 
-#include "copy/batch.hpp"
 #include "copy/check.hpp"
 #include "copy/device_copy.hpp"
 #include "copy/plan.hpp"
@@ -10,32 +9,7 @@
 namespace via {
 namespace {
 
-// Everything that may refuse a copy, in the order of what is cheapest to say. Neither array may be empty.
-Status prepare(via_array *dst, via_array *src, Plan *plan) {
-    VIA_TRY(normalise_copy(dst, src, plan));
-    VIA_TRY(check_self_overlap(*plan));
-    return check_mutual_overlap(*plan);
-}
-
-Status check_arrays(via_array *dst, via_array *src) {
-    VIA_TRY(check_same_type_and_shape(dst, src));
-    return check_writable(dst);
-}
-
 bool are_plain(via_array *dst, via_array *src) { return is_plain(dst) && is_plain(src); }
-
-// All that copy_array_async refuses.
-Status check_async(via_array *dst, via_array *src, via_stream *stream) {
-    VIA_TRY(check_arrays(dst, src));
-    if (dst->size == 0) {
-        return cuda::need("a stream");
-    }
-    Plan plan;
-    VIA_TRY(prepare(dst, src, &plan));
-    cuda::Transfer transfer;
-    VIA_TRY(make_transfer(plan, dst, src, Ask::Always, &transfer));
-    return check_copy_on(plan, transfer, stream);
-}
 
 // Adjacent bytes that the driver has to be asked about.
 Status copy_bytes_of_any_kind(Plan *plan, via_stream *stream) {
@@ -54,13 +28,24 @@ Status copy_bytes_of_any_kind(Plan *plan, via_stream *stream) {
 
 }  // namespace
 
+Status check_arrays(via_array *dst, via_array *src) {
+    VIA_TRY(check_same_type_and_shape(dst, src));
+    return check_writable(dst);
+}
+
+Status prepare_copy(via_array *dst, via_array *src, Plan *out_plan) {
+    VIA_TRY(normalise_copy(dst, src, out_plan));
+    VIA_TRY(check_self_overlap(*out_plan));
+    return check_mutual_overlap(*out_plan);
+}
+
 Status check_copy(via_array *dst, via_array *src) {
     VIA_TRY(check_arrays(dst, src));
     if (dst->size == 0) {
         return VIA_OK;
     }
     Plan plan;
-    VIA_TRY(prepare(dst, src, &plan));
+    VIA_TRY(prepare_copy(dst, src, &plan));
     cuda::Transfer transfer;
     VIA_TRY(make_transfer(plan, dst, src, Ask::Never, &transfer));
     return check_devices(plan, transfer);
@@ -72,7 +57,7 @@ Status copy_array(via_array *dst, via_array *src) {
         return VIA_OK;
     }
     Plan plan;
-    VIA_TRY(prepare(dst, src, &plan));
+    VIA_TRY(prepare_copy(dst, src, &plan));
     if (!are_plain(dst, src)) {
         cuda::Transfer transfer;
         VIA_TRY(make_transfer(plan, dst, src, Ask::Large, &transfer));
@@ -89,20 +74,10 @@ Status copy_array_async(via_array *dst, via_array *src, via_stream *stream) {
         return cuda::need("a stream");
     }
     Plan plan;
-    VIA_TRY(prepare(dst, src, &plan));
+    VIA_TRY(prepare_copy(dst, src, &plan));
     cuda::Transfer transfer;
     VIA_TRY(make_transfer(plan, dst, src, Ask::Always, &transfer));
     return copy_on(&plan, transfer, stream);
-}
-
-Status copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs, via_stream *stream) {
-    for (int32_t i = 0; i < count; ++i) {
-        VIA_TRY(name_entry(i, count, check_async(dsts[i], srcs[i], stream)));
-    }
-    for (int32_t i = 0; i < count; ++i) {
-        VIA_TRY(name_entry(i, count, copy_array_async(dsts[i], srcs[i], stream)));
-    }
-    return VIA_OK;
 }
 
 Status copy_bytes(void *dst, const void *src, int64_t nbytes, via_stream *stream) {

@@ -12,6 +12,13 @@
 
 namespace via {
 
+struct Plan;
+
+// What may refuse any copy, in the order of what is cheapest to say: first the arrays as such; then, if they are not
+// empty, what its normal form tells, which is stored.
+VIA_NODISCARD Status check_arrays(via_array *dst, via_array *src);
+VIA_NODISCARD Status prepare_copy(via_array *dst, via_array *src, Plan *out_plan);
+
 // VIA_OK if `src` can be copied to `dst`: shapes, dtypes, read-only, overlap. Touches no element.
 VIA_NODISCARD Status check_copy(via_array *dst, via_array *src);
 
@@ -35,6 +42,8 @@ VIA_NODISCARD Status gate_of_copy(via_array *dst, via_array *src, via_stream *st
 VIA_NODISCARD Status copy_in_task(via_array *dst, via_array *src, int64_t done_before, via_task *task, Mark **out_mark);
 // True if copy_in_task only hands work over to a device.
 bool is_immediate_copy(via_array *dst, via_array *src);
+// The stream's part of the gate, for copies of this device.
+VIA_NODISCARD Status gate_of_stream(via_stream *stream, int32_t device_id, Mark **out_gate);
 
 // `element` is one element's bytes; nullptr for zeros. Returns when done.
 VIA_NODISCARD Status fill_array(via_array *dst, const void *element);

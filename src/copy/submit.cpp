@@ -46,11 +46,10 @@ Status mark_arrays(via_array *dst, via_array *src, via_task *task) {
     return add_use_mark(src->storage, mark.get());
 }
 
-Status mark_stream(via_array *dst, via_array *src, via_stream *stream, Mark **out_mark) {
+int32_t device_of_copy(via_array *dst, via_array *src) {
     const cuda::Side dst_side{dst->device_type, dst->device_id};
     const cuda::Side src_side{src->device_type, src->device_id};
-    const int32_t device_id = cuda::device_of_transfer({nullptr, nullptr, 0, dst_side, src_side, dst, src});
-    return cuda::mark_stream(stream, device_id, out_mark);
+    return cuda::device_of_transfer({nullptr, nullptr, 0, dst_side, src_side, dst, src});
 }
 
 // Nothing was ever queued on a shared stream where there is no device, nor on the one that orders nothing.
@@ -69,14 +68,17 @@ Status check_task_copy(via_array *dst, via_array *src) {
     return is_plain(dst) && is_plain(src) ? VIA_OK : cuda::need("a copy of CUDA's memory");
 }
 
+Status gate_of_stream(via_stream *stream, int32_t device_id, Mark **out_gate) {
+    *out_gate = nullptr;
+    return orders_something(stream) ? cuda::mark_stream(stream, device_id, out_gate) : VIA_OK;
+}
+
 Status gate_of_copy(via_array *dst, via_array *src, via_stream *stream, Mark **out_gate) {
     Mark *marks[] = {nullptr, ready_mark(dst->storage), ready_mark(src->storage)};
-    if (orders_something(stream)) {
-        if (const Status status = mark_stream(dst, src, stream, &marks[0]); status != VIA_OK) {
-            const MarkHolder first(marks[1]);
-            const MarkHolder second(marks[2]);
-            return status;
-        }
+    if (const Status status = gate_of_stream(stream, device_of_copy(dst, src), &marks[0]); status != VIA_OK) {
+        const MarkHolder first(marks[1]);
+        const MarkHolder second(marks[2]);
+        return status;
     }
     return join_marks(marks, std::size(marks), out_gate);
 }

@@ -36,9 +36,9 @@ public:
     Mark(const Mark &) = delete;
     Mark &operator=(const Mark &) = delete;
 
-    void retain() { references_.retain(); }
-    void release() {
-        if (references_.release()) {
+    void retain(int64_t owners = 1) { references_.retain(owners); }
+    void release(int64_t owners = 1) {
+        if (references_.release(owners)) {
             destroy();
         }
     }

@@ -3,47 +3,25 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
 #include <utility>
 
 #include "core/lock.hpp"
+#include "core/order_state.hpp"
 #include "core/thread_state.hpp"
-#include "core/watcher.hpp"
 
 namespace via {
+
+constinit pthread_mutex_t order_mutex = PTHREAD_MUTEX_INITIALIZER;
+constinit std::atomic<uint64_t> order_changes{0};
+
 namespace {
-
-// A list that owns its marks.
-struct Marks {
-    Mark **items = nullptr;
-    int32_t count = 0;
-    int32_t capacity = 0;
-
-    bool has_room() const { return count < capacity; }
-    void append(Mark *mark) { items[count++] = mark; }
-};
-
-// Of all storages: held for a few instructions only, and never while a mark is asked anything.
-constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 void nothing_is_lost() {}
 
-[[maybe_unused]] const bool guarded = guard_over_fork<mutex, nothing_is_lost>();
-
-}  // namespace
-
-class Order {
-public:
-    std::atomic<Mark *> ready{nullptr};  // owned; changed with the lock held
-    Marks uses;                          // `ready`, or one that covers it, is among them until it has been reached
-    Disposal disposal{};                 // both from retire on
-    Watch watch{};
-};
-
-namespace {
+[[maybe_unused]] const bool guarded = guard_over_fork<order_mutex, nothing_is_lost>();
 
 // nullptr if there is no memory.
 Order *order_of(Storage *storage) {
@@ -59,13 +37,13 @@ Order *order_of(Storage *storage) {
     return made;
 }
 
-void drop_reached(Marks *marks) {
-    Mark **end = std::remove_if(marks->items, marks->items + marks->count, [](Mark *mark) {
-        const bool reached = mark->reached();
-        if (reached) {
-            mark->release();
+void drop_reached(Marks *marks, Released *reached) {
+    Mark **end = std::remove_if(marks->items, marks->items + marks->count, [&](Mark *mark) {
+        const bool gone = reached->holds(mark) || mark->reached();
+        if (gone) {
+            reached->add(mark);
         }
-        return reached;
+        return gone;
     });
     marks->count = static_cast<int32_t>(end - marks->items);
 }
@@ -75,8 +53,8 @@ bool make_room(Marks *marks) {
     if (marks->count * 2 < marks->capacity) {
         return true;
     }
-    const int32_t capacity = std::max(4, marks->capacity * 2);
-    void *grown = std::realloc(marks->items, static_cast<size_t>(capacity) * sizeof(Mark *));
+    const int32_t capacity = std::max(8, marks->capacity * 2);
+    void *grown = std::realloc(marks->items, static_cast<size_t>(capacity + 1) * sizeof(Mark *));
     if (grown != nullptr) {
         marks->items = static_cast<Mark **>(grown);
         marks->capacity = capacity;
@@ -98,7 +76,7 @@ Mark *replace_covered(Marks *marks, Mark *mark) {
 // Takes the mark over if there is room, or one that it covers, which is *out_covered then; otherwise takes the list
 // out.
 bool put_or_take(Order *order, Mark *mark, Mark **out_covered, Marks *out_full) {
-    const Lock lock(&mutex);
+    const Lock lock(&order_mutex);
     *out_covered = replace_covered(&order->uses, mark);
     if (*out_covered != nullptr) {
         return true;
@@ -112,7 +90,7 @@ bool put_or_take(Order *order, Mark *mark, Mark **out_covered, Marks *out_full) 
 }
 
 void exchange_uses(Order *order, Marks *marks) {
-    const Lock lock(&mutex);
+    const Lock lock(&order_mutex);
     std::swap(order->uses, *marks);
 }
 
@@ -127,7 +105,7 @@ Status outlast(Mark *mark) {
 
 // Takes the mark over. Full lists are sorted out while nobody else can see them; what others put in meanwhile is then
 // put back the same way.
-Status put(Order *order, Mark *mark) {
+Status put(Order *order, Mark *mark, Released *reached) {
     Marks list;
     Mark *covered = nullptr;
     if (put_or_take(order, mark, &covered, &list)) {
@@ -136,7 +114,7 @@ Status put(Order *order, Mark *mark) {
         }
         return VIA_OK;
     }
-    drop_reached(&list);
+    drop_reached(&list, reached);
     Status status = VIA_OK;
     if (make_room(&list)) {
         list.append(mark);
@@ -146,7 +124,7 @@ Status put(Order *order, Mark *mark) {
     }
     exchange_uses(order, &list);
     for (int32_t i = 0; i < list.count; ++i) {
-        const Status other = put(order, list.items[i]);
+        const Status other = put(order, list.items[i], reached);
         status = status == VIA_OK ? other : status;
     }
     std::free(list.items);
@@ -157,38 +135,39 @@ Status put(Order *order, Mark *mark) {
 void replace_ready(Order *order, Mark *mark, Mark *only_if) {
     Mark *before = nullptr;
     {
-        const Lock lock(&mutex);
+        const Lock lock(&order_mutex);
         before = order->ready.load(std::memory_order_relaxed);
         if (only_if != nullptr && before != only_if) {
             return;
         }
         order->ready.store(mark, std::memory_order_release);
+        order_changes.fetch_add(mark != nullptr ? 1 : 0, std::memory_order_release);
     }
     if (before != nullptr) {
         before->release();
     }
 }
 
-Mark *retained_ready(Order *order) {
-    if (order->ready.load(std::memory_order_acquire) == nullptr) {
-        return nullptr;
+// Nobody else knows the order any more.
+void keep_ready(Order *order) {
+    const MarkHolder ready(order->ready.exchange(nullptr, std::memory_order_relaxed));
+    if (ready.get() == nullptr || ready.get()->reached()) {
+        return;
     }
-    const Lock lock(&mutex);
-    Mark *mark = order->ready.load(std::memory_order_relaxed);
-    if (mark != nullptr) {
-        mark->retain();
+    ready.get()->retain();
+    if (order->uses.items == nullptr) {
+        order->content = ready.get();
+    } else {
+        order->uses.append(ready.get());
     }
-    return mark;
 }
 
 // Nobody has to wait on the host for what the device itself comes after.
-bool follow_uses(Order *order) {
-    const Disposal &disposal = order->disposal;
-    Marks *uses = &order->uses;
-    if (disposal.follow == nullptr || !disposal.follow(disposal, uses->items, uses->count)) {
+bool follow(const Disposal &disposal, Mark **marks, int32_t count) {
+    if (disposal.follow == nullptr || !disposal.follow(disposal, marks, count)) {
         return false;
     }
-    std::for_each(uses->items, uses->items + uses->count, [](Mark *mark) { mark->release(); });
+    std::for_each(marks, marks + count, [](Mark *mark) { mark->release(); });
     return true;
 }
 
@@ -205,6 +184,27 @@ void release_pending(Watch *watch) {
 }
 
 }  // namespace
+
+Mark *retained_ready(Order *order) {
+    if (order->ready.load(std::memory_order_acquire) == nullptr) {
+        return nullptr;
+    }
+    const Lock lock(&order_mutex);
+    Mark *mark = order->ready.load(std::memory_order_relaxed);
+    if (mark != nullptr) {
+        mark->retain();
+    }
+    return mark;
+}
+
+Status add_use(Storage *storage, Mark *mark, Released *reached) {
+    Order *order = order_of(storage);
+    if (order == nullptr) {
+        return outlast(mark);
+    }
+    mark->retain();
+    return put(order, mark, reached);
+}
 
 Mark *ready_mark(Storage *storage) {
     Mark *mark = last_ready_mark(storage);
@@ -232,12 +232,8 @@ Status set_ready_mark(Storage *storage, Mark *mark) {
 }
 
 Status add_use_mark(Storage *storage, Mark *mark) {
-    Order *order = order_of(storage);
-    if (order == nullptr) {
-        return outlast(mark);
-    }
-    mark->retain();
-    return put(order, mark);
+    Released reached;
+    return add_use(storage, mark, &reached);
 }
 
 Status wait_until_ready(Storage *storage) {
@@ -247,13 +243,17 @@ Status wait_until_ready(Storage *storage) {
 
 void retire(Order *order, const Disposal &disposal) {
     resume_watches();
-    replace_ready(order, nullptr, nullptr);
     order->disposal = disposal;
-    drop_reached(&order->uses);
-    if (order->uses.count == 0 || follow_uses(order)) {
+    Released reached;
+    drop_reached(&order->uses, &reached);
+    keep_ready(order);
+    const bool alone = order->content != nullptr;
+    Mark **marks = alone ? &order->content : order->uses.items;
+    const int32_t marks_count = alone ? 1 : order->uses.count;
+    if (marks_count == 0 || follow(disposal, marks, marks_count)) {
         return end_order(order);
     }
-    order->watch = Watch{order->uses.items, order->uses.count, release_pending, nullptr};
+    order->watch = Watch{marks, marks_count, release_pending, nullptr};
     count(Counter::PendingReleases, 1);
     watch(&order->watch);
 }

@@ -23,6 +23,20 @@ VIA_NODISCARD Status set_ready_mark(Storage *storage, Mark *mark);
 // the host; so in set_ready_mark.
 VIA_NODISCARD Status add_use_mark(Storage *storage, Mark *mark);
 
+// Of many storages at once, best if neighbours are not the same.
+
+// As long as this number stays, no storage has been given another ready mark.
+uint64_t ready_changes();
+
+// The marks that the contents of all of them are ready at, as one, retained for the caller; nullptr if there are none.
+// Errors: VIA_ERROR_OUT_OF_MEMORY.
+VIA_NODISCARD Status ready_marks(Storage *const *storages, int64_t count, Mark **out_mark);
+
+// As set_ready_mark and add_use_mark, `mark` coming after the ready marks that there were. Retain the mark. All are
+// marked even if one cannot be. set_ready_marks changes ready_changes() by one where no storage is new to marks.
+VIA_NODISCARD Status set_ready_marks(Storage *const *storages, int64_t count, Mark *mark);
+VIA_NODISCARD Status add_use_marks(Storage *const *storages, int64_t count, Mark *mark);
+
 // Waits on the host until the content is ready.
 VIA_NODISCARD Status wait_until_ready(Storage *storage);
 

@@ -10,28 +10,28 @@ namespace via {
 
 class ReferenceCount {
 public:
-    void retain() {
+    void retain(int64_t owners = 1) {
         if (__libc_single_threaded != 0) {
             // With one thread in the process a locked instruction buys nothing and costs more than all the rest of an
             // export; std::shared_ptr does the same. Starting a thread orders what came before.
-            count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+            count_.store(count_.load(std::memory_order_relaxed) + owners, std::memory_order_relaxed);
         } else {
-            count_.fetch_add(1, std::memory_order_relaxed);
+            count_.fetch_add(owners, std::memory_order_relaxed);
         }
     }
 
-    // True if this was the last owner.
-    [[nodiscard]] bool release() {
+    // True if these were the last owners.
+    [[nodiscard]] bool release(int64_t owners = 1) {
         // The only owner cannot race with a retain, so it needs no locked instruction to find out that it is the last.
         const int64_t before = count_.load(std::memory_order_acquire);
-        if (before == 1) {
+        if (before == owners) {
             return true;
         }
         if (__libc_single_threaded != 0) {
-            count_.store(before - 1, std::memory_order_relaxed);
+            count_.store(before - owners, std::memory_order_relaxed);
             return false;
         }
-        return count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+        return count_.fetch_sub(owners, std::memory_order_acq_rel) == owners;
     }
 
 private:

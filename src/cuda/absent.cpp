@@ -2,6 +2,7 @@
 // is no CUDA. The shared streams exist everywhere, as values to compare with.
 #include <cstdio>
 
+#include "cuda/batch.hpp"
 #include "cuda/calibrate.hpp"
 #include "cuda/device.hpp"
 #include "cuda/memory.hpp"
@@ -166,6 +167,29 @@ Status find_capture(const Transfer &, via_stream *, bool *) { return need("a str
 Status fill_now(const Fill &) { return need("this fill"); }
 
 Status fill_on(const Fill &, via_stream *) { return need("a stream"); }
+
+// ------------------------------------------------------------------------------------------------ batches
+
+// No array is of a device, so that none of these but the first and end_batch is ever called.
+int32_t device_meant_by(via_stream *) { return -1; }
+
+Status make_batch(int32_t, Batch **) { return need("this copy"); }
+
+bool can_reach(Batch *, const void *) { return false; }
+
+Status add_copy(Batch *, void *, const void *, int64_t, Across) { return need("this copy"); }
+
+Status finish_batch(Batch *) { return need("this copy"); }
+
+void end_batch(Batch *, Mark *) {}
+
+Status can_run_on(Batch *, via_stream *, bool *) { return need("a stream"); }
+
+bool can_run_in_task(Batch *) { return false; }
+
+Status run_batch_on(const BatchRun &, via_stream *, Mark **) { return need("a stream"); }
+
+Status run_batch_for_task(Batch *, Mark **) { return need("this copy"); }
 
 // ------------------------------------------------------------------------------------------------ calibration
 

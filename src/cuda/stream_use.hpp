@@ -49,9 +49,15 @@ VIA_NODISCARD Status end_failed(Status status, const StreamUse &use);
 // True if the stream's work so far is done: then nothing needs to be recorded.
 bool is_idle(const StreamUse &use);
 
-// For graphs: the storage lives until the graph that is being captured on this stream, and every instance of it, is
-// gone. Its release never runs inside the driver's callback.
-VIA_NODISCARD Status hold_in_graph(const StreamUse &use, Storage *storage);
+// For graphs: `let_go` is called when the graph that is being captured on this stream, and every instance of it, is
+// gone; on failure at once. It may call neither the driver nor an owner.
+VIA_NODISCARD Status give_to_graph(const StreamUse &use, void *thing, CUhostFn let_go);
+
+// The same for storages, which live until then. Their release never runs inside the driver's callback.
+VIA_NODISCARD Status hold_in_graph(const StreamUse &use, Storage *const *storages, int64_t count);
+VIA_NODISCARD inline Status hold_in_graph(const StreamUse &use, Storage *storage) {
+    return hold_in_graph(use, &storage, 1);
+}
 
 // A non-blocking stream of the library's own in the device's primary context, for staging and for freeing; made when
 // first asked for, and again if the context was reset. `number` tells several apart.

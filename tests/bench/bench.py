@@ -20,7 +20,7 @@ import traceback
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PROGRAMS = {"cpu": ("bench_api", "bench_copy"), "gpu": ("bench_gpu_calls", "bench_gpu_copy", "bench_gpu_link")}
+PROGRAMS = {"cpu": ("bench_api", "bench_copy"), "gpu": ("bench_gpu_calls", "bench_gpu_copy", "bench_gpu_link", "bench_gpu_batch")}
 MODULES = {
     "cpu": (HERE / "bench_python.py",),
     "gpu": (HERE / "gpu" / "bench_gpu_python.py", HERE / "gpu" / "bench_gpu_strided.py"),

@@ -197,30 +197,67 @@ static void a_batch_may_reach_two_devices(void **state) {
     end_pair(&across);
 }
 
+typedef struct failing {
+    pair pairs[3];
+    via_batch *batch;
+} failing;
+
+static failing new_failing(place dst, place src) {
+    failing made;
+    ok(via_batch_create(&made.batch));
+    for (int32_t i = 0; i < 3; ++i) {
+        made.pairs[i] = new_pair(dst, src, 5000);
+        ok(via_batch_add(made.batch, made.pairs[i].dst.array, made.pairs[i].src.array));
+    }
+    return made;
+}
+
+static void end_failing(failing *gone) {
+    via_batch_release(gone->batch);
+    for (int32_t i = 0; i < 3; ++i) {
+        end_pair(&gone->pairs[i]);
+    }
+}
+
 static void a_copy_that_fails_is_named_and_what_came_before_it_is_done(void **state) {
     (void)state;
     steer();
-    pair pairs[3];
-    via_batch *batch = NULL;
-    ok(via_batch_create(&batch));
-    for (int32_t i = 0; i < 3; ++i) {
-        pairs[i] = new_pair(DEVICE, DEVICE, 5000);
-        ok(via_batch_add(batch, pairs[i].dst.array, pairs[i].src.array));
-    }
+    failing each = new_failing(DEVICE, PAGEABLE);
     via_task *task = NULL;
-    fake(fake_fail_at)("cuMemcpyDtoDAsync", 2, CUDA_ERROR_INVALID_VALUE);
-    fake(fake_fail_at)("cuMemcpyAsync", 2, CUDA_ERROR_INVALID_VALUE);
-    ok(via_batch_submit(batch, NULL, &task));
+    fake(fake_fail_at)("cuMemcpyHtoDAsync", 2, CUDA_ERROR_INVALID_VALUE);
+    ok(via_batch_submit(each.batch, NULL, &task));
     refused(VIA_ERROR_CUDA, "via_task_wait|copy 1 of 3|CUDA_ERROR_INVALID_VALUE", via_task_wait(task));
     fake(fake_clear_faults)();
-    assert_block(&pairs[0].dst, 1);
-    assert_block(&pairs[1].dst, 2);
-    assert_block(&pairs[2].dst, 2);
+    assert_block(&each.pairs[0].dst, 1);
+    assert_block(&each.pairs[1].dst, 2);
+    assert_block(&each.pairs[2].dst, 2);
     via_task_release(task);
-    via_batch_release(batch);
+    end_failing(&each);
+}
+
+static void copies_that_fail_together_are_numbered_and_none_is_done(void **state) {
+    (void)state;
+    steer();
+    ok(via_cuda_warmup(0));
+    failing all = new_failing(DEVICE, DEVICE);
+    via_task *task = NULL;
+    fake(fake_fail_at)("cuLaunchKernel", 1, CUDA_ERROR_INVALID_VALUE);
+    ok(via_batch_submit(all.batch, NULL, &task));
+    refused(VIA_ERROR_CUDA, "3 of 3 copies, done together|cuLaunchKernel", via_task_wait(task));
+    fake(fake_fail_at)("cuLaunchKernel", 1, CUDA_ERROR_INVALID_VALUE);
+    refused(VIA_ERROR_CUDA, "via_batch_run|3 of 3 copies, done together|cuLaunchKernel",
+            via_batch_run(all.batch, via_stream_legacy()));
+    fake(fake_clear_faults)();
     for (int32_t i = 0; i < 3; ++i) {
-        end_pair(&pairs[i]);
+        assert_block(&all.pairs[i].dst, 2);
     }
+    ok(via_batch_run(all.batch, via_stream_legacy()));
+    finish_legacy();
+    for (int32_t i = 0; i < 3; ++i) {
+        assert_block(&all.pairs[i].dst, 1);
+    }
+    via_task_release(task);
+    end_failing(&all);
 }
 
 int main(void) {
@@ -233,6 +270,7 @@ int main(void) {
         GPU_TEST(later_work_of_a_stream_waits_for_a_batch_that_is_joined),
         GPU_TEST(a_batch_may_reach_two_devices),
         GPU_TEST(a_copy_that_fails_is_named_and_what_came_before_it_is_done),
+        GPU_TEST(copies_that_fail_together_are_numbered_and_none_is_done),
     };
     return run_gpu_tests(tests);
 }

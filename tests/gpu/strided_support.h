@@ -71,7 +71,7 @@ static inline void shuffle(int32_t *order, int32_t count) {
 
 /* Axes in any order, some backwards, some with gaps that need not be whole elements; of a source some stand still. */
 static inline layout random_layout(const shape *of, int is_source) {
-    layout made;
+    layout made = {{0}, 0, 0};
     int32_t order[most_axes];
     shuffle(order, of->ndim);
     int64_t unit = of->item + (one_in(4) ? random_between(1, 2 * of->item) : 0);
@@ -87,7 +87,7 @@ static inline layout random_layout(const shape *of, int is_source) {
 
 /* Row-major, with the axes in this order, the last the innermost; nullptr: as they are. */
 static inline layout dense_layout(const shape *of, const int32_t *order) {
-    layout made;
+    layout made = {{0}, 0, 0};
     int64_t unit = of->item;
     for (int32_t i = of->ndim - 1; i >= 0; --i) {
         const int32_t axis = order != NULL ? order[i] : i;

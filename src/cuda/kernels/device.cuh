@@ -13,10 +13,12 @@
 #define VIA_UNROLL _Pragma("unroll")
 #define VIA_PRAGMA(text) _Pragma(#text)
 #define VIA_UNROLL_BY(count) VIA_PRAGMA(unroll count)
+#define VIA_NO_UNROLL _Pragma("unroll 1")
 #else
 #define VIA_DEVICE inline
 #define VIA_UNROLL
 #define VIA_UNROLL_BY(count)
+#define VIA_NO_UNROLL
 #include <cstring>
 #endif
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "cuda/kernels/batch.cuh"
 #include "cuda/kernels/elements.cuh"
 #include "cuda/kernels/gather.cuh"
 #include "cuda/kernels/rows.cuh"

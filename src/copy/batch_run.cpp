@@ -1,0 +1,79 @@
+#include "copy/batch_run.hpp"
+
+#include "copy/copy.hpp"
+#include "copy/device_copy.hpp"
+#include "core/order.hpp"
+#include "cuda/device.hpp"
+
+namespace via {
+namespace {
+
+// All that copy_array_async refuses.
+Status check_async(via_array *dst, via_array *src, via_stream *stream) {
+    VIA_TRY(check_arrays(dst, src));
+    if (dst->size == 0) {
+        return cuda::need("a stream");
+    }
+    Plan plan;
+    VIA_TRY(prepare_copy(dst, src, &plan));
+    cuda::Transfer transfer;
+    VIA_TRY(make_transfer(plan, dst, src, Ask::Always, &transfer));
+    return check_copy_on(plan, transfer, stream);
+}
+
+// Arrays are marked once for all copies.
+Status run_once(BatchPlan *plan, via_stream *stream) {
+    MarkHolder behind;
+    VIA_TRY(ready_marks(plan->storages.begin(), plan->storages.count(), behind.out()));
+    VIA_TRY(cuda::run_batch_on({plan->together, behind.get(), plan->storages.begin(), plan->storages.count()}, stream,
+                               plan->until.out()));
+    Mark *end = plan->until.get();
+    if (end == nullptr) {
+        return VIA_OK;
+    }
+    const Status written = set_ready_marks(plan->dsts(), plan->dst_count(), end);
+    const Status read = add_use_marks(plan->srcs(), plan->src_count, end);
+    return written != VIA_OK ? written : read;
+}
+
+}  // namespace
+
+Status can_run_together(const BatchPlan &plan, via_stream *stream, bool *out_can) {
+    *out_can = false;
+    return plan.together != nullptr ? cuda::can_run_on(plan.together, stream, out_can) : VIA_OK;
+}
+
+Status check_alone(const Pairs &pairs, const Alone &alone, via_stream *stream) {
+    for (int32_t i = 0; i < alone.count(); ++i) {
+        const int32_t at = alone[i];
+        VIA_TRY(name_entry(at, pairs.count, check_async(pairs.dsts[at], pairs.srcs[at], stream)));
+    }
+    return VIA_OK;
+}
+
+Status copy_alone(const Pairs &pairs, const Alone &alone, via_stream *stream) {
+    for (int32_t i = 0; i < alone.count(); ++i) {
+        const int32_t at = alone[i];
+        VIA_TRY(name_entry(at, pairs.count, copy_array_async(pairs.dsts[at], pairs.srcs[at], stream)));
+    }
+    return VIA_OK;
+}
+
+Status copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs, via_stream *stream) {
+    const Pairs pairs{count, dsts, srcs};
+    if (count == 1) {
+        return name_entry(0, 1, copy_array_async(dsts[0], srcs[0], stream));
+    }
+    BatchPlan plan;
+    VIA_TRY(plan_batch(pairs, cuda::device_meant_by(stream), &plan));
+    bool together = false;
+    VIA_TRY(can_run_together(plan, stream, &together));
+    const Alone alone(plan, count, together);
+    VIA_TRY(check_alone(pairs, alone, stream));
+    if (together) {
+        VIA_TRY(name_together(plan, count, run_once(&plan, stream)));
+    }
+    return copy_alone(pairs, alone, stream);
+}
+
+}  // namespace via

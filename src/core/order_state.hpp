@@ -1,0 +1,74 @@
+// The inside of what a storage knows of work that runs behind. For the files that implement order.hpp.
+#pragma once
+
+#include <pthread.h>
+
+#include "core/order.hpp"
+#include "core/watcher.hpp"
+
+namespace via {
+
+// A list that owns its marks.
+struct Marks {
+    Mark **items = nullptr;  // with one place more than the capacity, for the mark that is `ready` at the end
+    int32_t count = 0;
+    int32_t capacity = 0;
+
+    bool has_room() const { return count < capacity; }
+    void append(Mark *mark) { items[count++] = mark; }
+};
+
+class Order {
+public:
+    std::atomic<Mark *> ready{nullptr};  // owned; changed with the lock held; a use as well
+    Marks uses;
+    Mark *content = nullptr;  // all from retire on: what was ready, where there were no uses
+    Disposal disposal{};
+    Watch watch{};
+};
+
+// Of all storages: held for a few instructions only, and never while a mark is asked anything.
+extern pthread_mutex_t order_mutex;
+
+// Counts the ready marks that have been set.
+extern std::atomic<uint64_t> order_changes;
+
+// Marks that are let go of one after the other: as long as it is the same one, its owners are counted first.
+class Released {
+public:
+    Released() = default;
+    ~Released() { flush(); }
+    Released(const Released &) = delete;
+    Released &operator=(const Released &) = delete;
+
+    // Takes it over; nullptr is none.
+    void add(Mark *mark) {
+        if (mark != mark_) {
+            flush();
+            mark_ = mark;
+        }
+        ++owners_;
+    }
+
+    // Whether it is the one that was added last.
+    bool holds(Mark *mark) const { return mark == mark_; }
+
+private:
+    void flush() {
+        if (mark_ != nullptr) {
+            mark_->release(owners_);
+        }
+        owners_ = 0;
+    }
+
+    Mark *mark_ = nullptr;
+    int64_t owners_ = 0;
+};
+
+// The ready mark, reached or not; retained for the caller.
+Mark *retained_ready(Order *order);
+
+// add_use_mark; what of older marks has been reached goes to `reached`.
+VIA_NODISCARD Status add_use(Storage *storage, Mark *mark, Released *reached);
+
+}  // namespace via

@@ -1,0 +1,59 @@
+// Which copies of a batch go by a kernel, and in which pieces, and which by the driver: values, made without a GPU.
+#pragma once
+
+#include "core/list.hpp"
+#include "cuda/batch.hpp"
+#include "cuda/kernels/batch.cuh"
+
+namespace via::cuda {
+
+struct BatchCopy {
+    uint64_t dst;
+    uint64_t src;
+    uint64_t nbytes;  // more than 0
+    Across across;
+};
+
+class BatchCopies {
+public:
+    // False where there is no memory.
+    VIA_NODISCARD bool add(const BatchCopy &copy);
+
+    // There are no more. `together` says whether the driver takes many copies by one call.
+    VIA_NODISCARD bool decide(bool together);
+
+    // By the kernel, which moves at most piece_bytes() at a time, and by the driver.
+    const List<BatchCopy> &small() const { return small_; }
+    const List<BatchCopy> &large() const { return large_; }
+    int64_t piece_bytes() const { return piece_bytes_; }
+    int64_t piece_count() const { return piece_count_; }
+
+private:
+    bool is_kernel_worth_it(bool together) const;
+    VIA_NODISCARD bool split_off_large(bool together);
+    void cut();
+
+    List<BatchCopy> small_;
+    List<BatchCopy> large_;
+    int64_t piece_bytes_ = 0;
+    int64_t piece_count_ = 0;
+    uint64_t most_bytes_ = 0;  // of one copy
+};
+
+// The pieces of the copies that go by the kernel, one after the other.
+class Pieces {
+public:
+    explicit Pieces(const BatchCopies &copies)
+        : at_(copies.small().begin()), end_(copies.small().end()), most_(static_cast<uint64_t>(copies.piece_bytes())) {}
+
+    // The next ones, as many as there are up to `room`.
+    int64_t take(int64_t room, kernels::CopyPiece *out_pieces);
+
+private:
+    const BatchCopy *at_;
+    const BatchCopy *const end_;
+    const uint64_t most_;
+    uint64_t done_ = 0;  // bytes of the one that is at_
+};
+
+}  // namespace via::cuda

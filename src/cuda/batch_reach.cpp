@@ -1,0 +1,39 @@
+#include "cuda/batch_reach.hpp"
+
+#include <algorithm>
+
+namespace via::cuda {
+
+// nullptr where the driver does not say.
+const Reach::Range *Reach::find(CUdeviceptr address) {
+    const Range *known = std::find_if(std::begin(ranges_), std::end(ranges_),
+                                      [=](const Range &range) { return range.contains(address); });
+    if (known != std::end(ranges_)) [[likely]] {
+        return known;
+    }
+    Range &range = ranges_[next_];
+    range = {};
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                                   CU_POINTER_ATTRIBUTE_CONTEXT};
+    void *values[] = {&range.start, &range.nbytes, &range.context};
+    const CUresult result = driver().cuPointerGetAttributes(std::size(names), names, values, address);
+    if (result != CUDA_SUCCESS || !range.contains(address)) {
+        range = {};
+        return nullptr;
+    }
+    next_ = (next_ + 1) % std::size(ranges_);
+    return &range;
+}
+
+bool Reach::takes(CUdeviceptr address) {
+    const Range *range = find(address);
+    if (range == nullptr) {
+        return false;
+    }
+    if (context_ == nullptr) {
+        context_ = range->context;
+    }
+    return range->context == nullptr || range->context == context_;
+}
+
+}  // namespace via::cuda

@@ -1,0 +1,37 @@
+// Whose memory the kernels of one context reach.
+#pragma once
+
+#include <iterator>
+
+#include "cuda/driver.hpp"
+
+namespace via::cuda {
+
+// Memory of a device belongs to the context that it was allocated in, and kernels of no other are sure to reach it;
+// that of pools, and mapped memory, belongs to none. The ranges found last are remembered, since arrays that are copied
+// together tend to lie in few allocations.
+class Reach {
+public:
+    // Whether kernels that reach the memory said before reach this as well.
+    bool takes(CUdeviceptr address);
+
+    // The context whose kernels reach it all; nullptr for any of the device.
+    CUcontext context() const { return context_; }
+
+private:
+    struct Range {
+        CUdeviceptr start;
+        size_t nbytes;
+        CUcontext context;
+
+        bool contains(CUdeviceptr address) const { return address - start < nbytes; }
+    };
+
+    const Range *find(CUdeviceptr address);
+
+    Range ranges_[8] = {};
+    size_t next_ = 0;
+    CUcontext context_ = nullptr;
+};
+
+}  // namespace via::cuda

@@ -1,0 +1,158 @@
+#include "cuda/batch_table.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <utility>
+
+#include "core/lock.hpp"
+#include "core/thread_state.hpp"
+
+namespace via::cuda {
+namespace {
+
+constexpr int64_t kLeastBytes = int64_t{128} << 10;
+constexpr int64_t kMostKept = int64_t{4} << 20;
+constexpr int64_t kMostBytes = int64_t{64} << 20;  // of all tables
+
+constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+constinit Table *idle_tables = nullptr;
+constinit std::atomic<int64_t> bytes_in_all{0};
+
+void nothing_is_lost() {}
+
+[[maybe_unused]] const bool guarded = guard_over_fork<mutex, nothing_is_lost>();
+
+int64_t bytes_for(int64_t count) {
+    const int64_t nbytes = count * static_cast<int64_t>(sizeof(kernels::CopyPiece));
+    return std::max(kLeastBytes, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(nbytes))));
+}
+
+// Where it is at another address for the device than for the host, it is of no use.
+bool is_where_it_is(CUcontext context) {
+    int32_t device_id = 0;
+    int same = 0;
+    return device_of_context(context, &device_id) == VIA_OK &&
+           driver().cuDeviceGetAttribute(&same, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM,
+                                         device_id) == CUDA_SUCCESS &&
+           same != 0;
+}
+
+}  // namespace
+
+// With the context current.
+bool Table::map() {
+    const auto nbytes = static_cast<size_t>(nbytes_);
+    void *memory = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        return false;
+    }
+    (void)madvise(memory, nbytes, MADV_DONTFORK);
+    if (driver().cuMemHostRegister(memory, nbytes, CU_MEMHOSTREGISTER_PORTABLE) != CUDA_SUCCESS) {
+        munmap(memory, nbytes);
+        return false;
+    }
+    pieces_ = static_cast<kernels::CopyPiece *>(memory);
+    return true;
+}
+
+Table *Table::make(const ContextKey &context, int64_t count) {
+    const int64_t nbytes = bytes_for(count);
+    if (bytes_in_all.load(std::memory_order_relaxed) + nbytes > kMostBytes) {
+        return nullptr;
+    }
+    const CallbackScope unsaid;  // no failure of this is told
+    const RelaxedCapture relaxed;
+    ContextScope scope;
+    if (scope.enter(context.context) != VIA_OK || !is_where_it_is(context.context)) {
+        return nullptr;
+    }
+    auto *table = new (std::nothrow) Table(context, nbytes);
+    if (table == nullptr || !table->map()) {
+        delete table;
+        return nullptr;
+    }
+    bytes_in_all.fetch_add(nbytes, std::memory_order_relaxed);
+    via::count(Counter::StagedBytes, nbytes);
+    return table;
+}
+
+// Nobody else knows it. What the driver made for it went with a context that was reset.
+void Table::destroy() {
+    const CallbackScope unsaid;
+    const RelaxedCapture relaxed;
+    ContextScope scope;
+    if (state_of(context_) == ContextState::Alive && scope.enter(context_.context) == VIA_OK) {
+        (void)driver().cuMemHostUnregister(pieces_);
+    }
+    munmap(pieces_, static_cast<size_t>(nbytes_));
+    bytes_in_all.fetch_sub(nbytes_, std::memory_order_relaxed);
+    via::count(Counter::StagedBytes, -nbytes_);
+    if (until_ != nullptr) {
+        until_->release();
+    }
+    delete this;
+}
+
+bool Table::is_worth_keeping() const { return nbytes_ <= kMostKept && state_of(context_) == ContextState::Alive; }
+
+// Takes out of the list the first that will do, and those that are not worth keeping.
+Table *Table::choose(Table **idle, const ContextKey &context, int64_t nbytes) {
+    Table *chosen = nullptr;
+    for (Table **link = idle; *link != nullptr;) {
+        Table *table = *link;
+        const bool fits = chosen == nullptr && table->context_ == context && table->nbytes_ >= nbytes;
+        if ((!fits && table->is_worth_keeping()) || !table->is_free()) {
+            link = &table->next_;
+            continue;
+        }
+        *link = table->next_;
+        if (fits) {
+            chosen = table;
+        } else {
+            table->destroy();
+        }
+    }
+    return chosen;
+}
+
+Table *Table::take(const ContextKey &context, int64_t count) {
+    Table *idle = nullptr;
+    {
+        const Lock lock(&mutex);
+        idle = std::exchange(idle_tables, nullptr);
+    }
+    Table *table = choose(&idle, context, bytes_for(count));
+    {
+        const Lock lock(&mutex);
+        Table **link = &idle_tables;
+        while (*link != nullptr) {
+            link = &(*link)->next_;
+        }
+        *link = idle;
+    }
+    if (table == nullptr) {
+        return make(context, count);
+    }
+    if (table->until_ != nullptr) {
+        std::exchange(table->until_, nullptr)->release();
+    }
+    new (&table->references_) ReferenceCount;
+    return table;
+}
+
+void Table::release(Mark *until) {
+    if (!references_.release()) {
+        return;
+    }
+    if (until != nullptr) {
+        until->retain();
+    }
+    until_ = until;
+    const Lock lock(&mutex);
+    next_ = std::exchange(idle_tables, this);
+}
+
+}  // namespace via::cuda
