@@ -51,12 +51,12 @@ bool is_primary(const StreamUse &use) {
            primary_context(use.device_id, &primary) == VIA_OK && primary == use.context;
 }
 
-// A pool of the library's own, for streams of the primary context; a reset of that may have taken it away. nullptr: the
-// device's serves.
+// A pool of the library's own, for streams of the primary context; a reset of that may have taken it away, which is not
+// to be told where the context's number is not known. nullptr: the device's serves.
 CUmemoryPool pool_for(const StreamUse &use) {
     const CallbackScope unsaid;
     if (driver().cuMemPoolCreate == nullptr || driver().cuMemPoolSetAttribute == nullptr ||
-        driver().cuMemAllocFromPoolAsync == nullptr || !is_primary(use)) {
+        driver().cuMemAllocFromPoolAsync == nullptr || use.context_id == 0 || !is_primary(use)) {
         return nullptr;
     }
     const ContextKey key{use.context, use.context_id};
