@@ -213,12 +213,13 @@ def kept_blocks(text: str, sizes: set[int]) -> int:
 
 
 def is_trace_of_staging(trace: str) -> bool:
-    """Host memory that the library itself had page-locked, and not for an array of its caller's."""
+    """Host memory that the library itself had page-locked, or its scratch memory on the device beside it, and not for
+    an array of its caller's."""
     frames = re.findall(r"Host Frame: *(\w*) *\[\w+\] in (\S+)", trace)
     functions, libraries = [name for name, _ in frames], [library for _, library in frames]
     return (
         len(frames) > 1
-        and functions[0].startswith("cuMemHostRegister")
+        and functions[0].partition("_")[0] in ("cuMemHostRegister", "cuMemAlloc")
         and libraries[1].startswith("libviaduct.so")
         and "via_empty" not in functions
     )

@@ -38,6 +38,7 @@ def report(*leaks: str, test: str = "OK") -> str:
 
 REGISTERED = "cuMemHostRegister_v2 [0x32c76f] in libcuda.so.1"
 ALLOCATED = "cuMemAlloc_v2 [0x32b91f] in libcuda.so.1"
+MANAGED = "cuMemAllocManaged [0x32bfdf] in libcuda.so.1"
 LIBRARY = " [0x265b4] in libviaduct.so.1"
 COPY = "via_copy_async [0x5de5c] in libviaduct.so.1"
 EMPTY = "via_empty [0x5fc97] in libviaduct.so.1"
@@ -62,13 +63,19 @@ def test_the_memory_of_small_copies_is_kept_as_well(runner: ModuleType) -> None:
     assert outcome(runner, 0, report(THE_RING, block)) == (1, 0, 0)
 
 
+def test_scratch_memory_beside_the_ring_is_kept_as_well(runner: ModuleType) -> None:
+    scratch = leak(RING, ALLOCATED, LIBRARY, COPY, PROGRAM)
+    assert outcome(runner, 0, report(THE_RING, scratch)) == (1, 0, 0)
+
+
 @pytest.mark.parametrize(
     "other",
     [
         leak(RING - 4096, REGISTERED, LIBRARY, COPY, PROGRAM),
         leak(RING, REGISTERED, PROGRAM, LIBRARY),
-        leak(RING, ALLOCATED, LIBRARY, COPY, PROGRAM),
+        leak(RING, MANAGED, LIBRARY, COPY, PROGRAM),
         leak(RING, REGISTERED, LIBRARY, EMPTY, PROGRAM),
+        leak(RING, ALLOCATED, LIBRARY, EMPTY, PROGRAM),
         leak(64, ALLOCATED, PROGRAM),
         leak(RING),
     ],
@@ -76,7 +83,8 @@ def test_the_memory_of_small_copies_is_kept_as_well(runner: ModuleType) -> None:
         "of another size",
         "of the program's",
         "of another kind",
-        "of an array",
+        "of a pinned array",
+        "of a device array",
         "of a test's",
         "of nobody knows whom",
     ],
