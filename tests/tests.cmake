@@ -45,7 +45,8 @@ endfunction()
 
 function(viaduct_add_gpu_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SETTINGS")
-  set(support "${PROJECT_SOURCE_DIR}/tests/gpu/support.c" "${PROJECT_SOURCE_DIR}/tests/gpu/hold.c")
+  set(support support.c hold.c apart.c)
+  list(TRANSFORM support PREPEND "${PROJECT_SOURCE_DIR}/tests/gpu/")
   viaduct_add_test(gpu ${name} ${support} ${arg_UNPARSED_ARGUMENTS} LIBRARIES viaduct::viaduct ${CMAKE_DL_LIBS})
   target_include_directories(gpu_${name} PRIVATE
     "${PROJECT_SOURCE_DIR}/tests/gpu" "${PROJECT_SOURCE_DIR}/tests/fakecuda")

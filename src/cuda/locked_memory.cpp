@@ -71,9 +71,7 @@ int64_t in_whole_pages(int64_t nbytes) {
     return (nbytes + page - 1) / page * page;
 }
 
-void unmap(const LockedMemory &memory) {
-    munmap(memory.address, static_cast<size_t>(in_whole_pages(memory.nbytes)));
-}
+void unmap(const LockedMemory &memory) { munmap(memory.address, static_cast<size_t>(in_whole_pages(memory.nbytes))); }
 
 Status map(int64_t nbytes, int32_t node, char **out_memory) {
     const int64_t whole = in_whole_pages(nbytes);

@@ -175,7 +175,8 @@ size_t node_count(CUgraph graph);
 void launch(CUgraphExec graph, CUstream stream);
 CUstreamCaptureStatus capture_status(CUstream stream);
 
-/* For hold.c and support.c. */
+/* For apart.c, hold.c and support.c. */
+void put_everything_away(void);
 void let_go_of_all(void);
 void end_holds(void);
 /* How many have been let go for waiting too long, and the test's last call of the driver before that. */
