@@ -45,7 +45,7 @@ bool is_simple(via_array *dst, via_array *src) {
 
 class Planner {
 public:
-    Planner(int32_t device_id, BatchPlan *plan) : device_id_(device_id), plan_(*plan) {}
+    Planner(int32_t count, int32_t device_id, BatchPlan *plan) : count_(count), device_id_(device_id), plan_(*plan) {}
 
     Status add(int32_t index, via_array *dst, via_array *src) {
         VIA_TRY(check_arrays(dst, src));
@@ -103,7 +103,13 @@ private:
         return array->device_type != VIA_DEVICE_CUDA || cuda::can_reach(plan_.together, array->data);
     }
 
-    Status make_batch() { return plan_.together != nullptr ? VIA_OK : cuda::make_batch(device_id_, &plan_.together); }
+    Status make_batch() {
+        if (plan_.together != nullptr) [[likely]] {
+            return VIA_OK;
+        }
+        VIA_TRY(cuda::make_batch(device_id_, count_, &plan_.together));
+        return plan_.storages.reserve(count_) && srcs_.reserve(count_) ? VIA_OK : no_memory();
+    }
 
     Status add_rows(int32_t index, via_array *dst, via_array *src, cuda::Across across) {
         Plan plan;
@@ -150,6 +156,7 @@ private:
 
     Status leave(int32_t index) { return plan_.alone.append(index) ? VIA_OK : no_memory(); }
 
+    const int32_t count_;
     int32_t device_id_;
     int32_t first_ = 0;  // of those that are done together
     BatchPlan &plan_;
@@ -172,7 +179,7 @@ void fetch_ahead(const Pairs &pairs, int32_t index) {
 }  // namespace
 
 Status plan_batch(const Pairs &pairs, int32_t device_id, BatchPlan *out_plan) {
-    Planner planner(device_id, out_plan);
+    Planner planner(pairs.count, device_id, out_plan);
     for (int32_t i = 0; i < pairs.count; ++i) {
         fetch_ahead(pairs, i);
         VIA_TRY(name_entry(i, pairs.count, planner.add(i, pairs.dsts[i], pairs.srcs[i])));

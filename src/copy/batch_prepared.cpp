@@ -100,8 +100,8 @@ void Prepared::release() {
 }
 
 bool Prepared::serves(int32_t count, int32_t device_id) const {
-    const bool any = device_id < 0 || plan_.together == nullptr;
-    return count == count_ && (device_id == device_id_ || any || device_id == plan_.device_id);
+    const bool is_as_good = plan_.together != nullptr ? device_id == plan_.device_id : device_id_ < 0;
+    return count == count_ && (device_id == device_id_ || is_as_good);
 }
 
 Status Prepared::look_before(Before *out_before) {

@@ -173,7 +173,7 @@ Status fill_on(const Fill &, via_stream *) { return need("a stream"); }
 // No array is of a device, so that none of these but the first and end_batch is ever called.
 int32_t device_meant_by(via_stream *) { return -1; }
 
-Status make_batch(int32_t, Batch **) { return need("this copy"); }
+Status make_batch(int32_t, int32_t, Batch **) { return need("this copy"); }
 
 bool can_reach(Batch *, const void *) { return false; }
 

@@ -126,10 +126,10 @@ bool can_run(const Batch &batch, const StreamUse &use) {
 
 int32_t device_meant_by(via_stream *stream) { return stream != nullptr ? stream->device_id : kDeviceAtHand; }
 
-Status make_batch(int32_t device_id, Batch **out_batch) {
+Status make_batch(int32_t device_id, int32_t count, Batch **out_batch) {
     VIA_TRY(need_driver(kBatch));
     *out_batch = new (std::nothrow) Batch(device_id);
-    return *out_batch != nullptr ? VIA_OK : no_memory();
+    return *out_batch != nullptr && (*out_batch)->copies.reserve(count) ? VIA_OK : no_memory();
 }
 
 bool can_reach(Batch *batch, const void *address) { return batch->reach.takes(reinterpret_cast<CUdeviceptr>(address)); }

@@ -15,8 +15,8 @@ struct Batch;
 // The device whose streams are meant by this one; -1 where it is that of the arrays.
 int32_t device_meant_by(via_stream *stream);
 
-// Of copies between memory of the device, and between that and page-locked memory.
-VIA_NODISCARD Status make_batch(int32_t device_id, Batch **out_batch);
+// Of copies between memory of the device, and between that and page-locked memory; about `count` of them.
+VIA_NODISCARD Status make_batch(int32_t device_id, int32_t count, Batch **out_batch);
 
 // Whether kernels that reach the memory asked about before reach this too: memory of a device may be of another
 // context.

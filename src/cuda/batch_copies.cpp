@@ -1,7 +1,5 @@
 #include "cuda/batch_copies.hpp"
 
-#include <algorithm>
-
 namespace via::cuda {
 namespace {
 
@@ -30,15 +28,12 @@ bool is_large(const BatchCopy &copy, bool together) {
 
 }  // namespace
 
-bool BatchCopies::add(const BatchCopy &copy) {
-    most_bytes_ = std::max(most_bytes_, copy.nbytes);
-    return small_.append(copy);
-}
-
 bool BatchCopies::split_off_large(bool together) {
     int64_t kept = 0;
+    nbytes_ = most_bytes_ = 0;
     for (const BatchCopy &copy : small_) {
         if (!is_large(copy, together)) {
+            measure(copy);
             small_[kept++] = copy;
         } else if (!large_.append(copy)) {
             return false;
@@ -59,13 +54,14 @@ bool BatchCopies::is_kernel_worth_it(bool together) const {
 
 // Into pieces of whole multiples of kPieceBytes, so that all of a copy are aligned alike.
 void BatchCopies::cut() {
-    uint64_t nbytes = 0;
-    for (const BatchCopy &copy : small_) {
-        nbytes += copy.nbytes;
+    const uint64_t units = std::max<uint64_t>(1, nbytes_ / kPieces / kPieceBytes);
+    const uint64_t most = std::min(units * kPieceBytes, kMostPieceBytes);
+    piece_bytes_ = static_cast<int64_t>(most);
+    piece_count_ = small_.count();
+    if (most_bytes_ <= most) [[likely]] {
+        return;
     }
-    const uint64_t units = std::max<uint64_t>(1, nbytes / kPieces / kPieceBytes);
-    piece_bytes_ = static_cast<int64_t>(std::min(units * kPieceBytes, kMostPieceBytes));
-    const auto most = static_cast<uint64_t>(piece_bytes_);
+    piece_count_ = 0;
     for (const BatchCopy &copy : small_) {
         piece_count_ += static_cast<int64_t>((copy.nbytes + most - 1) / most);
     }
@@ -88,7 +84,19 @@ bool BatchCopies::decide(bool together) {
     return true;
 }
 
+int64_t Pieces::take_whole(int64_t room, kernels::CopyPiece *out_pieces) {
+    const int64_t count = std::min<int64_t>(room, end_ - at_);
+    for (int64_t i = 0; i < count; ++i) {
+        out_pieces[i] = {at_[i].dst, at_[i].src, at_[i].nbytes};
+    }
+    at_ += count;
+    return count;
+}
+
 int64_t Pieces::take(int64_t room, kernels::CopyPiece *out_pieces) {
+    if (are_whole_) [[likely]] {
+        return take_whole(room, out_pieces);
+    }
     int64_t count = 0;
     for (; count < room && at_ != end_; ++count) {
         const uint64_t nbytes = std::min(most_, at_->nbytes - done_);

@@ -50,7 +50,8 @@ bool Table::map() {
         return false;
     }
     (void)madvise(memory, nbytes, MADV_DONTFORK);
-    if (driver().cuMemHostRegister(memory, nbytes, CU_MEMHOSTREGISTER_PORTABLE) != CUDA_SUCCESS) {
+    if (driver().cuMemHostRegister(memory, nbytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP) !=
+        CUDA_SUCCESS) {
         munmap(memory, nbytes);
         return false;
     }

@@ -90,8 +90,8 @@ static entry random_rows_entry(void) {
 
 static void a_batch_of_anything_equals_naive_copies(void **state) {
     (void)state;
-    for (int32_t round = 0; round < 20; ++round) {
-        bundle *of = new_bundle(4 << 20);
+    for (int32_t round = 0; round < 16; ++round) {
+        bundle *of = new_bundle(2 << 20);
         const int32_t count = (int32_t)(one_in(2) ? random_between(2, 30) : random_between(100, 250));
         for (int32_t i = 0; i < count; ++i) {
             const entry given = one_in(10)  ? random_strided_entry()
@@ -285,7 +285,7 @@ static void a_batch_follows_the_device_of_the_stream(void **state) {
     (void)state;
     need_two_devices();
     bundle *of = new_bundle(1 << 20);
-    for (int32_t i = 0; i < 60; ++i) {
+    for (int32_t i = 0; i < 30; ++i) {
         assert_true(add_bytes(of, DEVICE, DEVICE, 100));
         assert_true(add_bytes(of, OTHER_DEVICE, OTHER_DEVICE, 100));
         assert_true(add_bytes(of, OTHER_DEVICE, PINNED, 100));
