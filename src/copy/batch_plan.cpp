@@ -54,7 +54,7 @@ public:
             return leave(index);
         }
         VIA_TRY(make_batch());
-        if (!is_of_context(dst) || !is_of_context(src)) {
+        if (!is_where_it_is(dst) || !is_where_it_is(src)) {
             return leave(index);
         }
         if (is_simple(dst, src)) [[likely]] {
@@ -99,8 +99,8 @@ private:
                (array->device_type == VIA_DEVICE_CUDA && array->device_id == device_id_);
     }
 
-    bool is_of_context(via_array *array) const {
-        return array->device_type != VIA_DEVICE_CUDA || cuda::can_reach(plan_.together, array->data);
+    bool is_where_it_is(via_array *array) const {
+        return cuda::can_reach(plan_.together, array->data, array->device_type == VIA_DEVICE_CUDA);
     }
 
     Status make_batch() {

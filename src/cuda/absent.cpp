@@ -175,7 +175,7 @@ int32_t device_meant_by(via_stream *) { return -1; }
 
 Status make_batch(int32_t, int32_t, Batch **) { return need("this copy"); }
 
-bool can_reach(Batch *, const void *) { return false; }
+bool can_reach(Batch *, const void *, bool) { return false; }
 
 Status add_copy(Batch *, void *, const void *, int64_t, Across) { return need("this copy"); }
 

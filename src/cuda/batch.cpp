@@ -132,7 +132,9 @@ Status make_batch(int32_t device_id, int32_t count, Batch **out_batch) {
     return *out_batch != nullptr && (*out_batch)->copies.reserve(count) ? VIA_OK : no_memory();
 }
 
-bool can_reach(Batch *batch, const void *address) { return batch->reach.takes(reinterpret_cast<CUdeviceptr>(address)); }
+bool can_reach(Batch *batch, const void *address, bool is_of_device) {
+    return batch->reach.takes(reinterpret_cast<CUdeviceptr>(address), is_of_device);
+}
 
 Status add_copy(Batch *batch, void *dst, const void *src, int64_t nbytes, Across across) {
     const BatchCopy copy{reinterpret_cast<uint64_t>(dst), reinterpret_cast<uint64_t>(src),

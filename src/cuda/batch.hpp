@@ -18,9 +18,9 @@ int32_t device_meant_by(via_stream *stream);
 // Of copies between memory of the device, and between that and page-locked memory; about `count` of them.
 VIA_NODISCARD Status make_batch(int32_t device_id, int32_t count, Batch **out_batch);
 
-// Whether kernels that reach the memory asked about before reach this too: memory of a device may be of another
-// context.
-bool can_reach(Batch *batch, const void *address);
+// Whether kernels that reach the memory asked about before, on the device or page-locked, reach this too: it may be of
+// another context, or at another address.
+bool can_reach(Batch *batch, const void *address, bool is_of_device);
 
 enum class Across : int32_t { No, ToDevice, ToHost };
 

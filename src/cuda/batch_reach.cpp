@@ -1,10 +1,11 @@
 #include "cuda/batch_reach.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace via::cuda {
 
-// nullptr where the driver does not say.
+// nullptr where the driver does not know it, or the device has it elsewhere.
 const Reach::Range *Reach::find(CUdeviceptr address) {
     const Range *known = std::find_if(std::begin(ranges_), std::end(ranges_),
                                       [=](const Range &range) { return range.contains(address); });
@@ -12,12 +13,14 @@ const Reach::Range *Reach::find(CUdeviceptr address) {
         return known;
     }
     Range &range = ranges_[next_];
-    range = {};
+    CUdeviceptr on_device = 0;
     CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-                                   CU_POINTER_ATTRIBUTE_CONTEXT};
-    void *values[] = {&range.start, &range.nbytes, &range.context};
+                                   CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_DEVICE_POINTER};
+    void *values[] = {&range.start, &range.nbytes, &range.context, &on_device};
+    static_assert(std::size(names) == std::size(values));
+    range = {};
     const CUresult result = driver().cuPointerGetAttributes(std::size(names), names, values, address);
-    if (result != CUDA_SUCCESS || !range.contains(address)) {
+    if (result != CUDA_SUCCESS || on_device != address || !range.contains(address)) {
         range = {};
         return nullptr;
     }
@@ -25,10 +28,10 @@ const Reach::Range *Reach::find(CUdeviceptr address) {
     return &range;
 }
 
-bool Reach::takes(CUdeviceptr address) {
+bool Reach::takes(CUdeviceptr address, bool is_of_device) {
     const Range *range = find(address);
-    if (range == nullptr) {
-        return false;
+    if (range == nullptr || !is_of_device) {
+        return range != nullptr;
     }
     if (context_ == nullptr) {
         context_ = range->context;

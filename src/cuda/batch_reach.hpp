@@ -1,19 +1,20 @@
-// Whose memory the kernels of one context reach.
+// Which memory the kernels of one context reach, at the address it has for the host.
 #pragma once
 
-#include <iterator>
+#include <cstddef>
 
 #include "cuda/driver.hpp"
 
 namespace via::cuda {
 
 // Memory of a device belongs to the context that it was allocated in, and kernels of no other are sure to reach it;
-// that of pools, and mapped memory, belongs to none. The ranges found last are remembered, since arrays that are copied
-// together tend to lie in few allocations.
+// that of pools, and mapped memory, belongs to none. Page-locked memory is everybody's, but may have another address on
+// the device (where it is write-combined). The ranges found last are remembered, since arrays that are copied together
+// tend to lie in few allocations.
 class Reach {
 public:
     // Whether kernels that reach the memory said before reach this as well.
-    bool takes(CUdeviceptr address);
+    bool takes(CUdeviceptr address, bool is_of_device);
 
     // The context whose kernels reach it all; nullptr for any of the device.
     CUcontext context() const { return context_; }

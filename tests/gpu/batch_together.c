@@ -281,6 +281,31 @@ static void only_kernels_of_its_own_context_copy_memory(void **state) {
     cu_ok(cu(cuCtxDestroy)(mine));
 }
 
+static void memory_that_is_not_what_it_is_called_is_copied_without_a_kernel(void **state) {
+    (void)state;
+    enum { copies = 20, bytes = 300 };
+    block dst = new_block(DEVICE, (int64_t)copies * bytes, NULL);
+    block src = new_block(PAGEABLE, (int64_t)copies * bytes, NULL);
+    via_array *dsts[copies], *srcs[copies];
+    write_block(&dst, 2);
+    write_block(&src, 1);
+    for (int64_t i = 0; i < copies; ++i) {
+        dsts[i] = wrap_device(number_of(dst.data) + (CUdeviceptr)(i * bytes), bytes, NULL);
+        ok(via_wrap(src.data + i * bytes, VIA_UINT8, 1, SHAPE(bytes), NULL, VIA_DEVICE_CUDA_HOST, 0, VIA_WRAP_UNCHECKED,
+                    NULL, NULL, &srcs[i]));
+    }
+    CUstream native = new_stream();
+    ok(via_copy_batch(copies, dsts, srcs, wrap_native(native, 0)));
+    finish(native);
+    assert_block(&dst, 1);
+    for (int32_t i = 0; i < copies; ++i) {
+        via_array_release(dsts[i]);
+        via_array_release(srcs[i]);
+    }
+    end_block(&dst);
+    end_block(&src);
+}
+
 static void a_batch_follows_the_device_of_the_stream(void **state) {
     (void)state;
     need_two_devices();
@@ -365,6 +390,7 @@ int main(void) {
         GPU_TEST(few_copies_and_large_ones_are_left_to_the_driver),
         GPU_TEST(without_kernels_and_newer_calls_batches_are_copied_one_by_one),
         GPU_TEST(only_kernels_of_its_own_context_copy_memory),
+        GPU_TEST(memory_that_is_not_what_it_is_called_is_copied_without_a_kernel),
         GPU_TEST(a_batch_follows_the_device_of_the_stream),
         GPU_TEST(a_batch_that_has_run_takes_more_copies),
         GPU_TEST(an_entry_that_cannot_be_copied_is_named_and_none_is),
