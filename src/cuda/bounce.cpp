@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kBounceBytes = kLockedBufferBytes;
 
 // Page-locked towards the host, where that is to be had. Towards the device it would have to be kept until the stream
-// has got there.
+// has got there: there is none of that size.
 class BounceBuffer {
 public:
     BounceBuffer(int64_t nbytes, bool to_device, int32_t device_id)

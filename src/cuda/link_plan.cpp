@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cuda/kernel_plan.hpp"
 #include "cuda/rows.hpp"
 
 namespace via::cuda {
@@ -13,8 +12,8 @@ namespace {
 // that crosses them dearer alike, so that the choice is the same.
 constexpr double kLink = 54;
 constexpr double kDevice = 800;
-constexpr double kWorkers = 24;
-constexpr double kWorkersLines = 60;
+constexpr double kWorkers = 24;       // that gather or scatter elements one by one
+constexpr double kWorkersLines = 60;  // that they touch
 constexpr double kCall = 2000;
 constexpr double kLaunch = 5000;
 constexpr double kScratch = 2000;

@@ -62,10 +62,10 @@ CUmemoryPool pool_for(const StreamUse &use) {
     const ContextKey key{use.context, use.context_id};
     const std::lock_guard<std::mutex> lock(making);
     Pool &pool = pools[use.device_id];
-    if (pool.pool == nullptr || !(pool.key == key)) [[unlikely]] {
+    if (pool.pool == nullptr || (!(pool.key == key) && state_of(pool.key) == ContextState::Gone)) [[unlikely]] {
         pool = {key, make_pool(use.device_id)};
     }
-    return pool.pool;
+    return pool.key == key ? pool.pool : nullptr;
 }
 
 }  // namespace

@@ -17,8 +17,6 @@ public:
     int64_t nbytes() const { return cut_.nbytes; }
     bool to_device() const { return copy_.direction == Direction::ToDevice; }
     bool has_new_pages() const { return new_pages_; }
-    bool is_adjacent_on_host() const { return !is_strided() || copy_.plan.adjacent_on_host; }
-    bool needs_kernel() const { return is_strided() && copy_.plan.step == DeviceStep::Kernel; }
 
     // How many of the caller's bytes so many are: those that stand still pass once for all.
     int64_t progress(int64_t done) const;
@@ -38,6 +36,8 @@ public:
 
 private:
     bool is_strided() const { return copy_.strided != nullptr; }
+    bool is_adjacent_on_host() const { return !is_strided() || copy_.plan.adjacent_on_host; }
+    bool needs_kernel() const { return copy_.plan.step == DeviceStep::Kernel; }
     char *host(int64_t offset) const { return host_ + offset; }
     Status send_box(const Box &box, void *slot, void *scratch, const StreamUse &use) const;
     Status fetch_box(const Box &box, void *slot, void *scratch, const StreamUse &use) const;

@@ -391,6 +391,37 @@ static void a_task_cancelled_before_its_turn_touches_nothing(void **state) {
     }
 }
 
+/* ------------------------------------------------------------------------------------------------ contexts */
+
+static void check_in_context(const example *of, CUcontext memory, CUcontext stream) {
+    cu_ok(cu(cuCtxSetCurrent)(memory));
+    strided_pair both = new_example(of);
+    cu_ok(cu(cuCtxSetCurrent)(stream));
+    CUstream native = new_stream();
+    for (int32_t way = 0; way < 4; ++way) {
+        write_block(&both.src.memory, (unsigned)way + 20);
+        write_block(&both.dst.memory, 2);
+        check_pair(&both, way, native);
+    }
+    put_away(native);
+    cu_ok(cu(cuCtxSetCurrent)(memory));
+    end_strided_pair(&both);
+}
+
+/* The application's own, for the memory or for the stream; the library's streams are of the primary one. */
+static void memory_of_another_context_than_the_streams_is_copied(void **state) {
+    (void)state;
+    CUcontext mine = NULL;
+    cu_ok(cu(cuCtxCreate)(&mine, NULL, 0, 0));
+    for (int32_t i = 0; i < 2; ++i) {
+        CUcontext memory = i == 0 ? mine : primary(0), stream = i == 0 ? primary(0) : mine;
+        FOR_EACH_EXAMPLE(at, on_stream) { check_in_context(at, memory, stream); }
+        FOR_EACH_EXAMPLE(at, by_host) { check_in_context(at, memory, stream); }
+    }
+    cu_ok(cu(cuCtxDestroy)(mine));
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+}
+
 /* ------------------------------------------------------------------------------------------------ without kernels */
 
 static void copy_without_kernels(void) {
@@ -443,6 +474,7 @@ int main(void) {
         GPU_TEST(copies_beside_a_capture_do_not_break_it),
         GPU_TEST(a_task_starts_after_the_streams_work_so_far),
         GPU_TEST(a_task_cancelled_before_its_turn_touches_nothing),
+        GPU_TEST(memory_of_another_context_than_the_streams_is_copied),
         GPU_TEST(without_kernels_copy_engines_and_the_host_serve),
     };
     return run_gpu_tests(tests);
