@@ -148,10 +148,15 @@ void replace_ready(Order *order, Mark *mark, Mark *only_if) {
     }
 }
 
+bool is_among(const Marks &uses, Mark *mark) {
+    return std::any_of(uses.items, uses.items + uses.count,
+                       [=](Mark *use) { return use == mark || use->covers(*mark); });
+}
+
 // Nobody else knows the order any more.
 void keep_ready(Order *order) {
     const MarkHolder ready(order->ready.exchange(nullptr, std::memory_order_relaxed));
-    if (ready.get() == nullptr || ready.get()->reached()) {
+    if (ready.get() == nullptr || is_among(order->uses, ready.get()) || ready.get()->reached()) {
         return;
     }
     ready.get()->retain();

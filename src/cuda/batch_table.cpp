@@ -9,6 +9,7 @@
 
 #include "core/lock.hpp"
 #include "core/thread_state.hpp"
+#include "cuda/kept.h"
 
 namespace via::cuda {
 namespace {
@@ -102,11 +103,13 @@ bool Table::is_worth_keeping() const { return nbytes_ <= kMostKept && state_of(c
 // Takes out of the list the first that will do, and those that are not worth keeping.
 Table *Table::choose(Table **idle, const ContextKey &context, int64_t nbytes) {
     Table *chosen = nullptr;
+    int32_t kept = 0;
     for (Table **link = idle; *link != nullptr;) {
         Table *table = *link;
         const bool fits = chosen == nullptr && table->context_ == context && table->nbytes_ >= nbytes;
-        if ((!fits && table->is_worth_keeping()) || !table->is_free()) {
+        if ((!fits && kept < via_kept_tables && table->is_worth_keeping()) || !table->is_free()) {
             link = &table->next_;
+            ++kept;
             continue;
         }
         *link = table->next_;

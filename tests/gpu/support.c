@@ -477,7 +477,7 @@ static int64_t most_alive(int kind, int64_t before) {
         case FAKE_MODULES:
             return INT64_MAX;
         case FAKE_HOST_REGISTRATIONS:
-            return larger(before, via_kept_blocks + device_count());
+            return larger(before, via_kept_blocks + via_kept_tables + device_count());
         case FAKE_STREAMS:
             return larger(before, (int64_t)via_kept_streams * device_count());
         case FAKE_EVENTS:
