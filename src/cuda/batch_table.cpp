@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kLeastBytes = int64_t{128} << 10;
 constexpr int64_t kMostKept = int64_t{4} << 20;
-constexpr int64_t kMostBytes = int64_t{64} << 20;  // of all tables
+constexpr int64_t kMostBytes = via_kept_tables * kLeastBytes;  // of all tables
 
 constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 constinit Table *idle_tables = nullptr;
@@ -103,13 +103,11 @@ bool Table::is_worth_keeping() const { return nbytes_ <= kMostKept && state_of(c
 // Takes out of the list the first that will do, and those that are not worth keeping.
 Table *Table::choose(Table **idle, const ContextKey &context, int64_t nbytes) {
     Table *chosen = nullptr;
-    int32_t kept = 0;
     for (Table **link = idle; *link != nullptr;) {
         Table *table = *link;
         const bool fits = chosen == nullptr && table->context_ == context && table->nbytes_ >= nbytes;
-        if ((!fits && kept < via_kept_tables && table->is_worth_keeping()) || !table->is_free()) {
+        if ((!fits && table->is_worth_keeping()) || !table->is_free()) {
             link = &table->next_;
-            ++kept;
             continue;
         }
         *link = table->next_;
