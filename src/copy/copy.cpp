@@ -11,7 +11,8 @@ namespace {
 
 bool are_plain(via_array *dst, via_array *src) { return is_plain(dst) && is_plain(src); }
 
-// Adjacent bytes that the driver has to be asked about.
+// Adjacent bytes that the driver has to be asked about: first whether the memory has so many, since too many may reach
+// into what lies next to it.
 Status copy_bytes_of_any_kind(Plan *plan, via_stream *stream) {
     cuda::Transfer transfer{plan->dst, plan->src, plan->run, {}, {}, nullptr, nullptr};
     VIA_TRY(cuda::find_raw_sides(&transfer));
@@ -87,9 +88,6 @@ Status copy_bytes(void *dst, const void *src, int64_t nbytes, via_stream *stream
     if (nbytes == 0) {
         return stream != nullptr ? cuda::need("a stream") : VIA_OK;
     }
-    // First whether the memory has so many bytes: too many may reach into what lies next to it.
-    cuda::Transfer transfer{dst, src, nbytes, {}, {}, nullptr, nullptr};
-    VIA_TRY(cuda::find_raw_sides(&transfer));
     Plan plan;
     normalise_bytes(dst, src, nbytes, &plan);
     // Of a few bytes the copy takes no longer than this question, and no time for more of them.
