@@ -57,8 +57,8 @@ Status export_checked(const char *function, via_array *array, DlpackForm form, c
     return guarded(function, [&]() -> Status {
         VIA_TRY(clear_output("out_tensor", out_tensor));
         VIA_TRY(require("array", array));
-        via_dlpack_options wanted;
-        VIA_TRY(read_options(options, &wanted));
+        via_dlpack_options wanted = VIA_DLPACK_OPTIONS_INIT;
+        VIA_TRY(options != nullptr ? read_options(*options, &wanted) : VIA_OK);
         return lend(array, form, wanted, stream, out_tensor);
     });
 }
@@ -70,8 +70,8 @@ Status import_checked(const char *function, Tensor *tensor, const via_dlpack_opt
     return guarded(function, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
         VIA_TRY(require("tensor", tensor));
-        via_dlpack_options wanted;
-        VIA_TRY(read_options(options, &wanted));
+        via_dlpack_options wanted = VIA_DLPACK_OPTIONS_INIT;
+        VIA_TRY(options != nullptr ? read_options(*options, &wanted) : VIA_OK);
         return take(tensor, wanted, stream, out_array);
     });
 }

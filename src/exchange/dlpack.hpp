@@ -17,8 +17,9 @@ inline constexpr uint32_t kDlpackMinor = 3;
 
 enum class DlpackForm { Versioned, Legacy };
 
-// Options with every field of this version, whatever size of struct the caller passed.
-VIA_NODISCARD Status read_options(const via_dlpack_options *options, via_dlpack_options *out_options);
+// Options with every field of this version, whatever size of struct the caller passed; *out_options must be
+// initialised.
+VIA_NODISCARD Status read_options(const via_dlpack_options &options, via_dlpack_options *out_options);
 
 // Whether the array can be exported in this form under these options, and how.
 VIA_NODISCARD Status negotiate_export(via_array *array, DlpackForm form, const via_dlpack_options &options,

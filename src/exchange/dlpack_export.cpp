@@ -120,12 +120,8 @@ DLPackVersion version_for(const via_dlpack_options &options) {
 
 }  // namespace
 
-Status read_options(const via_dlpack_options *options, via_dlpack_options *out_options) {
-    *out_options = VIA_DLPACK_OPTIONS_INIT;
-    if (options == nullptr) {
-        return VIA_OK;
-    }
-    VIA_TRY(read_struct("options", *options, out_options));
+Status read_options(const via_dlpack_options &options, via_dlpack_options *out_options) {
+    VIA_TRY(read_struct("options", options, out_options));
     if (out_options->copy < VIA_COPY_IF_NEEDED || out_options->copy > VIA_COPY_ALWAYS) {
         return fail(VIA_ERROR_INVALID_ARGUMENT, "options.copy is %d; expected %d, %d or %d", out_options->copy,
                     VIA_COPY_IF_NEEDED, VIA_COPY_NEVER, VIA_COPY_ALWAYS);
