@@ -166,25 +166,33 @@ bool consumer_would_abort(via_array *array) {
 
 Signature kDlpack = {"Array.__dlpack__", 0, 0, {"stream", "max_version", "dl_device", "copy"}};
 
+bool read_arguments(via_array *array, PyObject **values, via_dlpack_options *options, ConsumerStream *stream) {
+    if (!read_stream(values[0], array, is_given(values[2]) || is_given(values[3]), stream) ||
+        !parse_max_version("Array.__dlpack__", values[1], options) || !read_device(values[2], options) ||
+        !read_copy(values[3], array, options)) {
+        return false;
+    }
+    if (values[1] == nullptr && values[2] == nullptr && values[3] == nullptr) {
+        options->copy = VIA_COPY_IF_NEEDED;  // consumers of before 1.0 know no copies to be refused
+    }
+    return true;
+}
+
 PyObject *dlpack_method(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *values[4] = {};
     via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
     ConsumerStream stream;
     via_array *array = handle_of(self);
+    const bool has_arguments = nargs > 0 || kwnames != nullptr;
     drain();
-    if (!parse_arguments(kDlpack, args, nargs, kwnames, values) ||
-        !read_stream(values[0], array, is_given(values[2]) || is_given(values[3]), &stream) ||
-        !parse_max_version("Array.__dlpack__", values[1], &options) || !read_device(values[2], &options) ||
-        !read_copy(values[3], array, &options)) {
+    if (has_arguments && (!parse_arguments(kDlpack, args, nargs, kwnames, values) ||
+                          !read_arguments(array, values, &options, &stream))) {
         return nullptr;
     }
     if (options.copy != VIA_COPY_ALWAYS && consumer_would_abort(array)) {
         return raise_buffer(VIA_ERROR_EXCHANGE,
                             "Array.__dlpack__: the array has a negative stride, which PyTorch cannot take; lend its "
                             "copy(), or flip the tensor");
-    }
-    if (values[1] == nullptr && values[2] == nullptr && values[3] == nullptr) {
-        options.copy = VIA_COPY_IF_NEEDED;  // consumers of before 1.0 know no copies to be refused
     }
     return new_capsule(array, options, stream.handle);
 }
@@ -222,10 +230,9 @@ PyObject *dlpack_device(PyObject *self, PyObject *) {
 
 bool goes_backwards(via_array *array) {
     const int64_t *strides = via_array_strides(array);
-    const int64_t *shape = via_array_shape(array);
     const int32_t ndim = strides != nullptr ? via_array_ndim(array) : 0;
     for (int32_t i = 0; i < ndim; ++i) {
-        if (strides[i] < 0 && shape[i] > 1) {
+        if (strides[i] < 0 && via_array_shape(array)[i] > 1) {
             return true;
         }
     }
