@@ -96,3 +96,20 @@ def test_a_wait_of_another_thread_is_its_own() -> None:
         assert thread.is_alive() and not ended
     thread.join(LIMIT)
     assert ended == [None]
+
+
+def test_a_wait_in_a_callback_is_refused_and_not_begun() -> None:
+    stream, found = via.Stream(), []
+    with held(stream.handle):
+        late = Late(stream)
+
+        def release() -> None:
+            try:
+                late.task.wait()
+            except via.WouldDeadlockError as error:
+                found.append(str(error))
+
+        a = via.wrap(late.block.ptr, 64, "uint8", device="pinned", release=release)
+        del a
+        assert len(found) == 1 and "callback" in found[0]
+    late.task.wait()

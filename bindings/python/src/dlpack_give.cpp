@@ -28,23 +28,21 @@ void delete_if_left(DLManagedTensorVersioned *tensor) {
     }
 }
 
-PyObject *refused(const char *function, PyObject *kind, DLManagedTensorVersioned *tensor) {
+PyObject *refused(const char *where, PyObject *kind, DLManagedTensorVersioned *tensor) {
     if (PyErr_Occurred() == nullptr) {
-        raise(VIA_ERROR_EXCHANGE, "%s: argument 'to': the library of %R refused the memory and did not say why",
-              function, kind);
+        raise(VIA_ERROR_EXCHANGE, "%s: the library of %R refused the memory and did not say why", where, kind);
     }
     delete_if_left(tensor);
     return nullptr;
 }
 
-PyObject *hand_over(const char *function, const DLPackExchangeAPI *api, PyObject *kind,
-                    DLManagedTensorVersioned *tensor) {
+PyObject *hand_over(const char *where, const DLPackExchangeAPI *api, PyObject *kind, DLManagedTensorVersioned *tensor) {
     g_deleter.store(tensor->deleter, std::memory_order_relaxed);
     tensor->deleter = delete_and_tell;
     void *object = nullptr;
     DLManagedTensorVersioned *outer = std::exchange(t_given, tensor);
     bool taken = api->managed_tensor_to_py_object_no_sync(tensor, &object) == 0;
-    PyObject *made = taken ? static_cast<PyObject *>(object) : refused(function, kind, tensor);
+    PyObject *made = taken ? static_cast<PyObject *>(object) : refused(where, kind, tensor);
     t_given = outer;
     return made;
 }
@@ -60,13 +58,13 @@ bool prepare(PyObject *kind, via_array *array) {
     return bool(done);
 }
 
-const DLPackExchangeAPI *api_of(const char *function, PyObject *kind) {
+const DLPackExchangeAPI *api_of(const char *where, PyObject *kind) {
     const DLPackExchangeAPI *api = PyType_Check(kind) ? known_type(kind).api : nullptr;
     if (api == nullptr || api->managed_tensor_to_py_object_no_sync == nullptr) {
         raise(VIA_ERROR_DTYPE,
-              "%s: argument 'to': found %R, expected a type with __dlpack_c_exchange_api__, as torch.Tensor is; where "
+              "%s: found %R, expected a type with __dlpack_c_exchange_api__, as torch.Tensor is; where "
               "there is none, the library's from_dlpack() takes arrays",
-              function, kind);
+              where, kind);
         return nullptr;
     }
     return api;
@@ -102,15 +100,15 @@ DLManagedTensorVersioned *tensor_for(const DLPackExchangeAPI *api, via_array *ar
 }
 
 // A type that has its table from another makes objects of that one.
-PyObject *checked(const char *function, PyObject *made, PyObject *kind) {
+PyObject *checked(const char *where, PyObject *made, PyObject *kind) {
     if (made == nullptr || type_of(made) == kind) {
         return made;
     }
     Ref object(made);
     int is_one = PyObject_IsInstance(made, kind);
     if (is_one == 0) {
-        raise(VIA_ERROR_DTYPE, "%s: argument 'to': found %R, whose __dlpack_c_exchange_api__ makes objects of %R",
-              function, kind, type_of(made));
+        raise(VIA_ERROR_DTYPE, "%s: found %R, whose __dlpack_c_exchange_api__ makes objects of %R", where, kind,
+              type_of(made));
     }
     return is_one == 1 ? object.give() : nullptr;
 }
@@ -118,13 +116,13 @@ PyObject *checked(const char *function, PyObject *made, PyObject *kind) {
 PyObject *array_to(PyObject *self, PyObject *kind) {
     via_array *array = handle_of(self);
     drain();
-    return give("Array.to", array, kind, via_array_is_ready(array) != 0);
+    return give("Array.to: argument 'kind'", array, kind, via_array_is_ready(array) != 0);
 }
 
 }  // namespace
 
-PyObject *give(const char *function, via_array *array, PyObject *kind, bool is_ready) {
-    const DLPackExchangeAPI *api = api_of(function, kind);
+PyObject *give(const char *where, via_array *array, PyObject *kind, bool is_ready) {
+    const DLPackExchangeAPI *api = api_of(where, kind);
     if (api == nullptr || !prepare(kind, array)) {
         return nullptr;
     }
@@ -132,10 +130,10 @@ PyObject *give(const char *function, via_array *array, PyObject *kind, bool is_r
         return raise_buffer(VIA_ERROR_EXCHANGE,
                             "%s: the array has a negative stride, which PyTorch cannot take; give its copy(), or flip "
                             "the tensor",
-                            function);
+                            where);
     }
     DLManagedTensorVersioned *tensor = tensor_for(api, array, is_ready);
-    return tensor != nullptr ? checked(function, hand_over(function, api, kind, tensor), kind) : nullptr;
+    return tensor != nullptr ? checked(where, hand_over(where, api, kind, tensor), kind) : nullptr;
 }
 
 PyMethodDef kGiveMethods[] = {

@@ -36,8 +36,8 @@ bool parse_max_version(const char *function, PyObject *value, via_dlpack_options
 bool goes_backwards(via_array *array);
 
 // The array as an object of another library's type; ready on the stream that the library works on, unless it is taken
-// as ready anyhow.
-PyObject *give(const char *function, via_array *array, PyObject *kind, bool is_ready);
+// as ready anyhow. `where` is "function: argument 'x'".
+PyObject *give(const char *where, via_array *array, PyObject *kind, bool is_ready);
 
 // The array lent as a capsule, of the form that the options' version says.
 PyObject *new_capsule(via_array *array, const via_dlpack_options &options, via_stream *stream);

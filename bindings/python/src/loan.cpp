@@ -7,6 +7,8 @@
 #include <atomic>
 #include <new>
 
+#include "wait.hpp"
+
 namespace viapy {
 namespace {
 
@@ -185,7 +187,10 @@ Loan *new_loan(PyObject *owner, PyObject *release, Py_buffer *view) {
     return loan;
 }
 
-void end_loan(void *loan) { run_or_defer(static_cast<Loan *>(loan)); }
+void end_loan(void *loan) {
+    const InsideCallback scope;
+    run_or_defer(static_cast<Loan *>(loan));
+}
 
 void cancel_loan(Loan *loan) {
     if (loan->view != nullptr) {

@@ -6,6 +6,7 @@
 #include "gil.hpp"
 #include "handles.hpp"
 #include "loan.hpp"
+#include "wait.hpp"
 
 namespace viapy {
 namespace {
@@ -39,6 +40,7 @@ bool call_alloc(PyObject *function, int64_t nbytes, int64_t alignment, void *str
 // Called on the thread that asks for memory. One that holds the GIL finds the exception where it left it; for any
 // other it is reported, as nobody there could see it.
 int32_t allocate(int64_t nbytes, int64_t alignment, void *stream, void *context, void **out_address) {
+    const InsideCallback scope;
     auto *allocator = static_cast<Allocator *>(context);
     if (holds_gil()) {
         return call_alloc(allocator->alloc, nbytes, alignment, stream, out_address) ? 0 : 1;
@@ -83,6 +85,7 @@ void free_block(void *address, int64_t nbytes, void *stream, void *context) {
     call->address = address;
     call->nbytes = nbytes;
     call->stream = stream;
+    const InsideCallback scope;
     run_or_defer(call);
 }
 
@@ -97,7 +100,10 @@ void run_end(Deferred *self) {
     delete end;
 }
 
-void end_allocator(void *context) { run_or_defer(static_cast<AllocatorEnd *>(context)); }
+void end_allocator(void *context) {
+    const InsideCallback scope;
+    run_or_defer(static_cast<AllocatorEnd *>(context));
+}
 
 PyObject *custom(PyObject *alloc, PyObject *free, const Device &device) {
     auto *end = new (std::nothrow) AllocatorEnd;

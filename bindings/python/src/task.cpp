@@ -96,7 +96,10 @@ void run_completion(Deferred *self) {
     delete completion;
 }
 
-void complete(int32_t, const char *, void *context) { run_with_gil(static_cast<Completion *>(context)); }
+void complete(int32_t, const char *, void *context) {
+    const InsideCallback scope;
+    run_with_gil(static_cast<Completion *>(context));
+}
 
 bool ask_to_be_called(PyObject *self) {
     auto *completion = new (std::nothrow) Completion;

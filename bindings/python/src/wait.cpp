@@ -13,6 +13,8 @@ constexpr double kSliceSeconds = 0.05;  // between two looks for signals
 constexpr double kBusySeconds = 200e-6;
 constexpr double kLongestNap = 250e-6;
 
+thread_local int32_t t_callbacks = 0;
+
 double now() {
     timespec time = {};
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -40,7 +42,10 @@ via_status ask_until(Ask ask, void *handle, double start, double end, int32_t *o
 
 }  // namespace
 
-bool runs_signal_handlers() { return gettid() == getpid(); }
+InsideCallback::InsideCallback() { ++t_callbacks; }
+InsideCallback::~InsideCallback() { --t_callbacks; }
+
+bool waits_for_signals() { return t_callbacks == 0 && gettid() == getpid(); }
 
 bool poll_until_done(Ask ask, void *handle, double seconds, int32_t *out_done) {
     const double start = now();

@@ -17,15 +17,24 @@ inline constexpr double kForever = 1e18;
 // exception set: of a handler's, or the status's that the question was answered with.
 bool poll_until_done(Ask ask, void *handle, double seconds, int32_t *out_done);
 
-// Whether the calling thread is the one that runs handlers of signals.
-bool runs_signal_handlers();
+// For a scope in which the library calls back: waits in there are the library's to refuse, or to wait.
+class InsideCallback {
+public:
+    InsideCallback();
+    ~InsideCallback();
+    InsideCallback(const InsideCallback &) = delete;
+    InsideCallback &operator=(const InsideCallback &) = delete;
+};
+
+// Whether the calling thread is the one that runs handlers of signals, and is not inside a callback.
+bool waits_for_signals();
 
 // Waits without the GIL: by `work`, which returns a via_status and does nothing but wait. The main thread asks first
 // until there is nothing to wait for any more. False with an exception set.
 template <class Work>
 bool wait_for(Ask ask, void *handle, Work work) {
     int32_t done = 0;
-    if (runs_signal_handlers() && !poll_until_done(ask, handle, kForever, &done)) {
+    if (waits_for_signals() && !poll_until_done(ask, handle, kForever, &done)) {
         return false;
     }
     via_status status = without_gil(true, work);

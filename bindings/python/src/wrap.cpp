@@ -172,7 +172,7 @@ PyObject *dlpack(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *
     options.copy = VIA_COPY_NEVER;
     Handle array(make(request));
     if (array && is_given(request.values[10])) {
-        return give("dlpack", array.get(), request.values[10], true);
+        return give("dlpack: argument 'to'", array.get(), request.values[10], true);
     }
     return array ? new_capsule(array.get(), options, via_stream_no_sync()) : nullptr;
 }
