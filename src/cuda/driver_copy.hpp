@@ -1,5 +1,5 @@
-// Adjacent bytes moved by the driver's own calls. Callers have entered the stream's context; where pageable memory has a
-// part, they are in relaxed capture mode as well.
+// Adjacent bytes moved by the driver's own calls. Callers have entered the stream's context; where pageable memory has
+// a part, they are in relaxed capture mode as well.
 #pragma once
 
 #include "cuda/transfer_way.hpp"

@@ -52,9 +52,9 @@ struct Shape {
     uint64_t src;
     kernels::Extent extent;  // of src
     int64_t nbytes;
-    int64_t run;      // bytes adjacent in both
+    int64_t run;  // bytes adjacent in both
     int32_t element;
-    int32_t ndim;     // at least 1
+    int32_t ndim;  // at least 1
     Axis axes[VIA_MAX_NDIM + 1];
 };
 

@@ -12,9 +12,9 @@ using Bytes = kernels::Gather<1>;
 
 // More runs beside one another are left to tiles.
 constexpr int64_t kMostChannels = 15;
-constexpr int64_t kMostRecord = 64;       // bytes
-constexpr int64_t kMostStep = 8;          // bytes from one element to the next where src has gaps
-constexpr int64_t kLeastTile = 1024;      // bytes
+constexpr int64_t kMostRecord = 64;   // bytes
+constexpr int64_t kMostStep = 8;      // bytes from one element to the next where src has gaps
+constexpr int64_t kLeastTile = 1024;  // bytes
 constexpr int64_t kMostTilesPerBlock = 32;
 constexpr int64_t kEnoughBlocks = 1600;
 

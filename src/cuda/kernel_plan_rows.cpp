@@ -46,8 +46,8 @@ bool plan_rows(const Shape &given, KernelPlan *plan) {
     const int64_t count = words * (shape.nbytes / shape.run);
     const bool narrow = fits_index(count) && fill_rows(shape, words, count, &plan->params.rows);
     plan->route = KernelRoute::Rows;
-    plan->kernel = narrow ? (of_words ? Id::via_rows_4 : Id::via_rows_1)
-                          : (of_words ? Id::via_rows_wide_4 : Id::via_rows_wide_1);
+    plan->kernel =
+        narrow ? (of_words ? Id::via_rows_4 : Id::via_rows_1) : (of_words ? Id::via_rows_wide_4 : Id::via_rows_wide_1);
     plan->blocks = static_cast<uint32_t>(divide_up(count, kernels::Rows<1, Narrow>::kPerBlock));
     plan->element = shape.element;
     plan->word = 16;

@@ -149,9 +149,8 @@ bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, 
     const int64_t a_tiles = divide_up(a.count + before, plan->tile[0]);
     const int64_t b_tiles = divide_up(b.count, plan->tile[1]);
     int64_t tiles = a_tiles * b_tiles;
-    if (!is_used_well(a, b, a_tiles, b_tiles, *plan) || !fits_index(tiles) ||
-        !fill_run(shape, a, a_tiles, &params.a) || !fill_run(shape, b, b_tiles, &params.b) ||
-        !fill_outer(shape, taken, &params, &tiles)) {
+    if (!is_used_well(a, b, a_tiles, b_tiles, *plan) || !fits_index(tiles) || !fill_run(shape, a, a_tiles, &params.a) ||
+        !fill_run(shape, b, b_tiles, &params.b) || !fill_outer(shape, taken, &params, &tiles)) {
         return false;
     }
     plan->route = KernelRoute::Tiles;

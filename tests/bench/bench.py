@@ -20,7 +20,10 @@ import traceback
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PROGRAMS = {"cpu": ("bench_api", "bench_copy"), "gpu": ("bench_gpu_calls", "bench_gpu_copy", "bench_gpu_link", "bench_gpu_batch")}
+PROGRAMS = {
+    "cpu": ("bench_api", "bench_copy"),
+    "gpu": ("bench_gpu_calls", "bench_gpu_copy", "bench_gpu_link", "bench_gpu_batch"),
+}
 MODULES = {
     "cpu": (HERE / "bench_python.py",),
     "gpu": (HERE / "gpu" / "bench_gpu_python.py", HERE / "gpu" / "bench_gpu_strided.py"),
@@ -101,7 +104,7 @@ def collect(suite: str, parts: list[str]) -> tuple[list[dict], list[str]]:
     for name in parts:
         try:
             rows += run_module(modules[name]) if name in modules else run_program(name)
-        except Exception:
+        except Exception:  # noqa: BLE001  (told at the end)
             traceback.print_exc()
             failures.append(name)
     return rows, failures

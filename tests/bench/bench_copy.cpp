@@ -143,7 +143,8 @@ void permute_row(const char *name, int32_t dtype, const std::vector<int64_t> &sh
     const Times times = compare([=] { check(via_copy(dst, src)); }, [=] { memcpy_with_two_threads(nbytes); }, 1, 31);
     const auto size = static_cast<double>(nbytes);
     std::printf(
-        "{\"case\": \"C: %s\", \"unit\": \"GB/s\", \"viaduct\": %.2f, \"peers\": {\"memcpy, all threads\": %.2f}, \"limit\": null, "
+        "{\"case\": \"C: %s\", \"unit\": \"GB/s\", \"viaduct\": %.2f, \"peers\": {\"memcpy, all threads\": %.2f}, "
+        "\"limit\": null, "
         "\"target\": %s}\n",
         name, size / times.ours, size / times.peer, target);
     via_array_release(dst);

@@ -33,7 +33,7 @@ def more_than(before: dict[str, int]) -> dict[str, int]:
 
 @pytest.fixture(autouse=True)
 def a_device_is_there_and_nothing_leaks() -> Iterator[None]:
-    if cuda_driver.library() is None:
+    if cuda_driver.opened() is None:
         pytest.skip("there is no CUDA driver with a device")
     cuda_driver.use_device(0)
     before, misused = alive(), cuda_driver.misused()

@@ -24,7 +24,7 @@ HOLD_SECONDS = 20
 
 
 @functools.cache
-def library() -> Any:
+def opened() -> Any:
     """The driver, initialised; None where there is none with a device."""
     try:
         found = ctypes.CDLL(os.environ.get("VIADUCT_LIBCUDA") or "libcuda.so.1")
@@ -38,13 +38,13 @@ def library() -> Any:
 
 def device_count() -> int:
     count = ctypes.c_int()
-    if library() is not None:
-        library().cuDeviceGetCount(ctypes.byref(count))
+    if opened() is not None:
+        opened().cuDeviceGetCount(ctypes.byref(count))
     return count.value
 
 
 def on_stand_in() -> bool:
-    return library() is not None and hasattr(library(), "fake_reset")
+    return opened() is not None and hasattr(opened(), "fake_reset")
 
 
 def need_stand_in() -> None:
@@ -53,7 +53,7 @@ def need_stand_in() -> None:
 
 
 def call(name: str, *arguments: Any) -> None:
-    result = getattr(library(), name)(*arguments)
+    result = getattr(opened(), name)(*arguments)
     assert result == 0, f"{name} answered {result}"
 
 
@@ -101,7 +101,7 @@ def copy_apart(dst: Any, src: Any, count: int) -> None:
 def write(address: int, data: bytes) -> None:
     """Puts bytes into memory of a device, at once."""
     if on_stand_in():
-        assert library().fake_device_write(ctypes.c_uint64(address), data, ctypes.c_size_t(len(data)))
+        assert opened().fake_device_write(ctypes.c_uint64(address), data, ctypes.c_size_t(len(data)))
     else:
         copy_apart(ctypes.c_uint64(address), data, len(data))
 
@@ -110,7 +110,7 @@ def read(address: int, count: int) -> bytes:
     """What memory of a device holds now, without waiting for anybody's stream."""
     room = ctypes.create_string_buffer(count)
     if on_stand_in():
-        assert library().fake_device_read(ctypes.c_uint64(address), room, ctypes.c_size_t(count))
+        assert opened().fake_device_read(ctypes.c_uint64(address), room, ctypes.c_size_t(count))
     else:
         copy_apart(room, ctypes.c_uint64(address), count)
     return room.raw
@@ -140,7 +140,7 @@ class ForeignStream:
 
 def is_done(stream: int) -> bool:
     """Whether a CUstream has no work left."""
-    return bool(library().cuStreamQuery(ctypes.c_void_p(stream)) == 0)
+    return bool(opened().cuStreamQuery(ctypes.c_void_p(stream)) == 0)
 
 
 class Hold:
@@ -183,7 +183,7 @@ def hold(stream: int) -> None:
     """Nothing that is given to this CUstream from now on runs until it is let go. On a real driver the hold itself is
     work of the stream."""
     if on_stand_in():
-        library().fake_stream_hold(ctypes.c_void_p(stream))
+        opened().fake_stream_hold(ctypes.c_void_p(stream))
     else:
         holds[stream] = Hold(stream)
 
@@ -191,7 +191,7 @@ def hold(stream: int) -> None:
 def let_go(stream: int) -> None:
     """Does nothing for a stream that is not held."""
     if on_stand_in():
-        library().fake_stream_release(ctypes.c_void_p(stream))
+        opened().fake_stream_release(ctypes.c_void_p(stream))
     elif stream in holds:
         holds.pop(stream).end()
 
@@ -209,5 +209,5 @@ def misused() -> int:
     """What the stand-in counts of calls that no correct program makes."""
     if not on_stand_in():
         return 0
-    library().fake_misuse_total.restype = ctypes.c_int64
-    return int(library().fake_misuse_total())
+    opened().fake_misuse_total.restype = ctypes.c_int64
+    return int(opened().fake_misuse_total())

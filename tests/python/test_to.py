@@ -87,7 +87,9 @@ def test_our_own_type_is_one_of_them() -> None:
 
 @pytest.mark.parametrize("kind", [int, "torch.Tensor", None, via, new_kind(major=2)])
 def test_what_has_no_table_is_refused_by_name(kind: Any) -> None:
-    with pytest.raises(TypeError, match=r"Array\.to: argument 'kind': found .*expected a type with __dlpack_c_exchange"):
+    with pytest.raises(
+        TypeError, match=r"Array\.to: argument 'kind': found .*expected a type with __dlpack_c_exchange"
+    ):
         grid().to(kind)
 
 

@@ -77,7 +77,8 @@ void a_read_only_destination_is_refused(void **) {
 
 void a_negative_count_of_bytes_is_refused(void **) {
     Bytes bytes;
-    expect_text(refusal(VIA_ERROR_INVALID_ARGUMENT, via::copy_bytes(bytes.dst, bytes.src, -1, nullptr)), "nbytes is -1");
+    expect_text(refusal(VIA_ERROR_INVALID_ARGUMENT, via::copy_bytes(bytes.dst, bytes.src, -1, nullptr)),
+                "nbytes is -1");
 }
 
 void bytes_that_overlap_are_refused_in_both_directions(void **) {

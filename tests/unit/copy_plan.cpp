@@ -1,9 +1,9 @@
 // Plans: the normal form of a copy, the route chosen for it, and both as text.
 #include <string>
 
-#include "core/thread_count.hpp"
 #include "copy/plan.hpp"
 #include "copy_support.hpp"
+#include "core/thread_count.hpp"
 
 namespace {
 

@@ -153,8 +153,8 @@ void check_copy(Copy *copy) {
     KernelPlan plan;
     via::cuda::plan_elements(shape, &plan);
     check_plan(copy, plan);
-    for (auto *make : {via::cuda::plan_rows, via::cuda::plan_aligned_tiles, via::cuda::plan_loose_tiles,
-                       via::cuda::plan_gather}) {
+    for (auto *make :
+         {via::cuda::plan_rows, via::cuda::plan_aligned_tiles, via::cuda::plan_loose_tiles, via::cuda::plan_gather}) {
         if (make(shape, &plan)) {
             check_plan(copy, plan);
         }
@@ -234,7 +234,8 @@ void transposes_larger_than_a_tile_equal_naive_ones(void **) {
     Random random(3);
     for (const int64_t item : {1, 2, 4, 8, 16, 3, 12}) {
         for (int i = 0; i < 4; ++i) {
-            const std::vector<int64_t> shape = {random.between(1, 3), random.between(100, 400), random.between(100, 400)};
+            const std::vector<int64_t> shape = {random.between(1, 3), random.between(100, 400),
+                                                random.between(100, 400)};
             const int64_t whole = i % 2 == 0 ? 16 : 1;
             const std::vector<int64_t> rounded = {shape[0], (shape[1] + whole - 1) / whole * whole,
                                                   (shape[2] + whole - 1) / whole * whole};
@@ -272,8 +273,8 @@ void bytes_a_step_apart_equal_naive_ones(void **) {
     }
 }
 
-// The wide kernels, which only more than 2^31 elements ask for: as many are said to be there, and the launch is cut down
-// to those that are.
+// The wide kernels, which only more than 2^31 elements ask for: as many are said to be there, and the launch is cut
+// down to those that are.
 void check_wide(Copy *copy, const Shape &shape) {
     constexpr int64_t kMany = int64_t{1} << 40;
     Shape larger = shape;

@@ -7,8 +7,8 @@
 #include <atomic>
 #include <thread>
 
-#include "core/thread_pool.hpp"
 #include "copy_support.hpp"
+#include "core/thread_pool.hpp"
 
 #if defined(__SANITIZE_THREAD__)
 constexpr bool kUnderThreadSanitizer = true;

@@ -109,20 +109,20 @@ class Host:
     name, device = "posix_memalign", "cpu"
 
     def __init__(self) -> None:
-        self.library = ctypes.CDLL(None, use_errno=True)
-        self.library.free.argtypes = [ctypes.c_void_p]
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.libc.free.argtypes = [ctypes.c_void_p]
         self.given: dict[int, int] = {}
 
     def alloc(self, nbytes: int, alignment: int, stream: int) -> int:
         address = ctypes.c_void_p()
-        failed = self.library.posix_memalign(ctypes.byref(address), ctypes.c_size_t(alignment), ctypes.c_size_t(nbytes))
+        failed = self.libc.posix_memalign(ctypes.byref(address), ctypes.c_size_t(alignment), ctypes.c_size_t(nbytes))
         if failed or address.value is None:
             raise MemoryError(f"posix_memalign has no {nbytes} bytes")
         self.given[address.value] = nbytes
         return address.value
 
     def free(self, address: int, nbytes: int, stream: int) -> None:
-        self.library.free(address)
+        self.libc.free(address)
         del self.given[address]
 
     def in_use(self) -> int:

@@ -501,7 +501,6 @@ def dlpack(
     unchecked: bool = False,
     to: type[_T],
 ) -> _T: ...
-
 def asarray(x: _Lender, /) -> Array:
     """An array on the memory of another library's array.
 

@@ -1,8 +1,8 @@
 // What the kernels are written in: C++ that nvcc compiles for the GPU, and that a host compiler compiles as well, for
 // the stand-in for the driver (tests/fakecuda), which runs the same source thread by thread.
 //
-// A kernel is a struct with Params (passed by value), Shared (its block's shared memory), kThreads, and a function run of
-// (params, shared, block, threads). What it says outside of threads.each() must be the same for every thread of the
+// A kernel is a struct with Params (passed by value), Shared (its block's shared memory), kThreads, and a function run
+// of (params, shared, block, threads). What it says outside of threads.each() must be the same for every thread of the
 // block; what it says inside is done by each of them, and keeps nothing for later but what it puts into Shared.
 #pragma once
 

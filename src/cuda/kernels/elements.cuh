@@ -10,7 +10,7 @@ template <class Width>
 struct ElementsParams {
     struct Axis {
         Divisor<typename Width::Index> extent;  // not of the last axis, which takes what is left
-        typename Width::Step dst_step;  // elements
+        typename Width::Step dst_step;          // elements
         typename Width::Step src_step;
     };
     uint64_t dst;

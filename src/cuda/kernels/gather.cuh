@@ -41,12 +41,12 @@ struct GatherParams {
     };
     uint64_t dst;
     uint64_t src;
-    Extent extent;     // of src
-    Cut cuts[2];       // the one that ends the runs of dst, and the one that ends those of src
-    bool same_cut;     // they are one, and the second goes nowhere
-    bool backward;     // src goes back from one index of the cut to the next; `src` is where a whole tile's last one is
-    List dst_run;      // elements adjacent in dst
-    List dst_rows;     // the other elements: where the runs begin
+    Extent extent;  // of src
+    Cut cuts[2];    // the one that ends the runs of dst, and the one that ends those of src
+    bool same_cut;  // they are one, and the second goes nowhere
+    bool backward;  // src goes back from one index of the cut to the next; `src` is where a whole tile's last one is
+    List dst_run;   // elements adjacent in dst
+    List dst_rows;  // the other elements: where the runs begin
     List src_rows;
     uint32_t run_begin;           // bytes in shared memory before the first element of a run of dst
     uint32_t src_unit;            // elements from one index of its cut to the next in a run of src
@@ -67,9 +67,9 @@ struct Gather {
     static constexpr uint32_t kLeastBlocks = 4;
     static constexpr uint32_t kWord = kElement < 4 ? 4 : kElement;
     static constexpr uint32_t kPerWord = kWord / kElement;
-    static constexpr uint32_t kBytes = 16 << 10;             // of data
-    static constexpr uint32_t kMostRun = 8192 / kElement;    // elements adjacent in dst
-    static constexpr uint32_t kMostRows = 128;               // runs of either side
+    static constexpr uint32_t kBytes = 16 << 10;           // of data
+    static constexpr uint32_t kMostRun = 8192 / kElement;  // elements adjacent in dst
+    static constexpr uint32_t kMostRows = 128;             // runs of either side
 
     struct Shared {
         Words<16> data[kBytes / 16];
@@ -115,7 +115,8 @@ struct Gather {
         place.dst_rows = there_of(params.dst_rows, of_src);
         place.src_rows = there_of(params.src_rows, there[0]);
         // Where src goes backwards, what there is lies at the end.
-        place.src_bytes = (params.src_unit * (params.backward ? params.cuts[0].tile : of_src) - params.src_past) * kElement;
+        place.src_bytes =
+            (params.src_unit * (params.backward ? params.cuts[0].tile : of_src) - params.src_past) * kElement;
         return place;
     }
 

@@ -13,8 +13,8 @@ VIA_DEVICE void run_block(const typename Kernel::Params &params) {
 
 }  // namespace via::kernels
 
-// The type may hold commas. kLeastBlocks are to run on a multiprocessor at once, as far as registers go; 0 leaves that to
-// the compiler.
+// The type may hold commas. kLeastBlocks are to run on a multiprocessor at once, as far as registers go; 0 leaves that
+// to the compiler.
 #define VIA_KERNEL(name, ...)                                                                      \
     extern "C" __global__ void __launch_bounds__(__VA_ARGS__::kThreads, __VA_ARGS__::kLeastBlocks) \
         name(const __grid_constant__ __VA_ARGS__::Params params) {                                 \

@@ -1,5 +1,5 @@
-#include "cuda/kernels/rows.cuh"
 #include "cuda/kernels/global.cuh"
+#include "cuda/kernels/rows.cuh"
 
 namespace via::kernels {
 #include "cuda/kernels/rows.def"

@@ -57,8 +57,9 @@ struct Tile {
     static constexpr uint32_t kSector = 32;
     static constexpr uint32_t kEarlier = kLoose ? kSector / 16 : 0;  // sixteens
 
-    // A row of a tile is its sixteens along a, for one b. The pitch of rows is odd where they are not very short, so that
-    // neither those who write one sixteen into each of many rows nor those who read a row are in one another's way.
+    // A row of a tile is its sixteens along a, for one b. The pitch of rows is odd where they are not very short, so
+    // that neither those who write one sixteen into each of many rows nor those who read a row are in one another's
+    // way.
     struct Shared {
         Words<16> words[kPerWord * (kSquaresPerBlock + (kSquaresPerBlock >> kShortRow))];
         int64_t a_src[kMostListedA];

@@ -35,11 +35,11 @@ inline void check(via_status status) {
 #define BENCH_TEXT(name) BENCH_TEXT_OF(name)
 
 // A function of the driver by its name, looked up once: cu(cuMemAlloc)(&memory, 64).
-#define cu(function)                                                                           \
-    ([] {                                                                                      \
-        static auto *const found =                                                             \
+#define cu(function)                                                                             \
+    ([] {                                                                                        \
+        static auto *const found =                                                               \
             reinterpret_cast<decltype(&(function))>(bench::driver_symbol(BENCH_TEXT(function))); \
-        return found;                                                                          \
+        return found;                                                                            \
     }())
 
 #define cu_ok(call) bench::check_driver((call), #call)

@@ -67,8 +67,8 @@ void call_rows() {
     print_calls("C: the same, its place found out",
                 {{"viaduct", [] { wrap_and_release(VIA_DEVICE_ANY, 0); }}, unchecked, driver}, "null");
     print_calls("C: via_pointer_query of device memory", {{"viaduct", query_pointer}, driver}, "null");
-    print_calls("C: DLPack export + deleter, no stream",
-                {{"viaduct", [] { export_and_delete(via_stream_no_sync()); }}}, "null");
+    print_calls("C: DLPack export + deleter, no stream", {{"viaduct", [] { export_and_delete(via_stream_no_sync()); }}},
+                "null");
     print_calls("C: DLPack export + deleter, for a stream", {{"viaduct", [] { export_and_delete(stream); }}}, "null");
     print_calls("C: CUDA array interface", {{"viaduct", describe_for_cuda}}, "null");
     print_calls("C: wrap + release of a stream", {{"viaduct", wrap_stream}}, "null");

@@ -48,15 +48,15 @@ void device_to_pinned(int64_t nbytes) {
 
 struct PageableTargets {
     int64_t nbytes;
-    double of_driver_in;   // 0: none
+    double of_driver_in;  // 0: none
     double of_driver_out;
     double of_pinned;
 };
 
 constexpr PageableTargets kPageable[] = {
-    {4 * kKiB, 0, 0, 0},     {16 * kKiB, 0, 0, 0},          {64 * kKiB, 0, 0, 0},   {256 * kKiB, 0, 0, 0},
-    {1 * kMiB, 0, 0, 0},     {8 * kMiB, 1.5, 1.3, 0},       {64 * kMiB, 2.5, 2, 0}, {256 * kMiB, 0, 0, 0.85},
-    {1 * kGiB, 0, 0, 0.88},
+    {4 * kKiB, 0, 0, 0},    {16 * kKiB, 0, 0, 0},     {64 * kKiB, 0, 0, 0},
+    {256 * kKiB, 0, 0, 0},  {1 * kMiB, 0, 0, 0},      {8 * kMiB, 1.5, 1.3, 0},
+    {64 * kMiB, 2.5, 2, 0}, {256 * kMiB, 0, 0, 0.85}, {1 * kGiB, 0, 0, 0.88},
 };
 
 // Small copies are told in microseconds and may not be slower; larger ones in GB/s. From pageable memory the driver's
@@ -80,11 +80,9 @@ void pageable_in(const PageableTargets &row) {
     const Bytes device(memory.device, nbytes);
     const std::vector<Case> cases = {
         {"viaduct", [&] { check(via_copy(device.get(), host.get())); }},
-        {"cuMemcpyHtoD",
-         [=] { cu_ok(cu(cuMemcpyHtoD)(memory.device, memory.pageable, static_cast<size_t>(nbytes))); }},
+        {"cuMemcpyHtoD", [=] { cu_ok(cu(cuMemcpyHtoD)(memory.device, memory.pageable, static_cast<size_t>(nbytes))); }},
         {"pinned", [=] { pinned_to_device(nbytes); }},
-        {"cuMemcpyHtoD, waited for",
-         [=] {
+        {"cuMemcpyHtoD, waited for", [=] {
              cu_ok(cu(cuMemcpyHtoD)(memory.device, memory.pageable, static_cast<size_t>(nbytes)));
              cu_ok(cu(cuStreamSynchronize)(CU_STREAM_LEGACY));
          }}};
@@ -97,8 +95,7 @@ void pageable_out(const PageableTargets &row) {
     const Bytes device(memory.device, nbytes);
     const std::vector<Case> cases = {
         {"viaduct", [&] { check(via_copy(host.get(), device.get())); }},
-        {"cuMemcpyDtoH",
-         [=] { cu_ok(cu(cuMemcpyDtoH)(memory.pageable, memory.device, static_cast<size_t>(nbytes))); }},
+        {"cuMemcpyDtoH", [=] { cu_ok(cu(cuMemcpyDtoH)(memory.pageable, memory.device, static_cast<size_t>(nbytes))); }},
         {"pinned", [=] { device_to_pinned(nbytes); }}};
     print_pageable("device to pageable, touched, " + size_name(nbytes), nbytes, cases, row.of_driver_out,
                    row.of_pinned);
@@ -110,16 +107,16 @@ void pageable_out_to_new_pages(int64_t nbytes) {
     const Bytes device(memory.device, nbytes);
     const auto make = [&] { fresh = new_pages(nbytes); };
     const auto drop = [&] { drop_pages(fresh, nbytes); };
-    const std::vector<Case> cases = {{"viaduct",
-                                      [&] {
-                                          const Bytes host(fresh, nbytes, VIA_DEVICE_CPU);
-                                          check(via_copy(host.get(), device.get()));
-                                      },
-                                      make, drop},
-                                     {"cuMemcpyDtoH",
-                                      [&] { cu_ok(cu(cuMemcpyDtoH)(fresh, memory.device, static_cast<size_t>(nbytes))); },
-                                      make, drop},
-                                     {"pinned", [=] { device_to_pinned(nbytes); }}};
+    const std::vector<Case> cases = {
+        {"viaduct",
+         [&] {
+             const Bytes host(fresh, nbytes, VIA_DEVICE_CPU);
+             check(via_copy(host.get(), device.get()));
+         },
+         make, drop},
+        {"cuMemcpyDtoH", [&] { cu_ok(cu(cuMemcpyDtoH)(fresh, memory.device, static_cast<size_t>(nbytes))); }, make,
+         drop},
+        {"pinned", [=] { device_to_pinned(nbytes); }}};
     const std::vector<double> times = compare(cases, 1, turns_for(nbytes));
     print_row("device to pageable, new pages, " + size_name(nbytes), "GB/s", cases, rates(times, nbytes), 2, "null");
 }
@@ -156,10 +153,12 @@ void pinned_call(int64_t nbytes) {
     const auto count = static_cast<size_t>(nbytes);
     const Bytes host(memory.pinned, nbytes, VIA_DEVICE_CUDA_HOST);
     const Bytes device(memory.device, nbytes);
-    const std::vector<Case> in = {{"viaduct", [&] { check(via_copy(device.get(), host.get())); }},
-                                  {"cuMemcpyHtoD", [=] { cu_ok(cu(cuMemcpyHtoD)(memory.device, memory.pinned, count)); }}};
-    const std::vector<Case> out = {{"viaduct", [&] { check(via_copy(host.get(), device.get())); }},
-                                   {"cuMemcpyDtoH", [=] { cu_ok(cu(cuMemcpyDtoH)(memory.pinned, memory.device, count)); }}};
+    const std::vector<Case> in = {
+        {"viaduct", [&] { check(via_copy(device.get(), host.get())); }},
+        {"cuMemcpyHtoD", [=] { cu_ok(cu(cuMemcpyHtoD)(memory.device, memory.pinned, count)); }}};
+    const std::vector<Case> out = {
+        {"viaduct", [&] { check(via_copy(host.get(), device.get())); }},
+        {"cuMemcpyDtoH", [=] { cu_ok(cu(cuMemcpyDtoH)(memory.pinned, memory.device, count)); }}};
     const std::string size = size_name(nbytes);
     print_row("pinned to device, synchronous call, " + size, "us", in, compare(in, 50, 201), -1,
               plus_at_most(0.25, "cuMemcpyHtoD"));
@@ -173,12 +172,12 @@ void pinned_async_call(via_stream *stream, int64_t nbytes) {
     const Bytes device(memory.device, nbytes);
     const std::vector<Case> in = {
         {"viaduct", [&] { check(via_copy_async(device.get(), host.get(), stream)); }, finish, finish},
-        {"cuMemcpyHtoDAsync",
-         [=] { cu_ok(cu(cuMemcpyHtoDAsync)(memory.device, memory.pinned, count, memory.stream)); }, finish, finish}};
+        {"cuMemcpyHtoDAsync", [=] { cu_ok(cu(cuMemcpyHtoDAsync)(memory.device, memory.pinned, count, memory.stream)); },
+         finish, finish}};
     const std::vector<Case> out = {
         {"viaduct", [&] { check(via_copy_async(host.get(), device.get(), stream)); }, finish, finish},
-        {"cuMemcpyDtoHAsync",
-         [=] { cu_ok(cu(cuMemcpyDtoHAsync)(memory.pinned, memory.device, count, memory.stream)); }, finish, finish}};
+        {"cuMemcpyDtoHAsync", [=] { cu_ok(cu(cuMemcpyDtoHAsync)(memory.pinned, memory.device, count, memory.stream)); },
+         finish, finish}};
     const std::string size = size_name(nbytes);
     print_row("pinned to device, asynchronous call, " + size, "us", in, compare(in, 50, 201), -1,
               plus_at_most(0.6, "cuMemcpyHtoDAsync"));
@@ -192,16 +191,15 @@ void device_row(via_stream *stream, int64_t nbytes) {
     const Bytes dst(memory.other, nbytes);
     const Bytes src(memory.device, nbytes);
     const auto count = static_cast<size_t>(nbytes);
-    const std::vector<Case> cases = {
-        {"viaduct",
-         [&] {
-             check(via_copy_async(dst.get(), src.get(), stream));
-             finish();
-         }},
-        {"cuMemcpyAsync", [=] {
-             cu_ok(cu(cuMemcpyAsync)(memory.other, memory.device, count, memory.stream));
-             finish();
-         }}};
+    const std::vector<Case> cases = {{"viaduct",
+                                      [&] {
+                                          check(via_copy_async(dst.get(), src.get(), stream));
+                                          finish();
+                                      }},
+                                     {"cuMemcpyAsync", [=] {
+                                          cu_ok(cu(cuMemcpyAsync)(memory.other, memory.device, count, memory.stream));
+                                          finish();
+                                      }}};
     const std::vector<double> times = compare(cases, calls_for(nbytes), 101);
     const std::string name = "on the device, contiguous, " + size_name(nbytes);
     if (nbytes < kMiB) {
@@ -273,8 +271,8 @@ int main(int count, char **arguments) {
     check(via_cuda_warmup(0));
     CUstream native = nullptr;
     cu_ok(cu(cuStreamCreate)(&native, CU_STREAM_NON_BLOCKING));
-    memory = {touched_memory(most_bytes), pinned_memory(most_bytes), device_memory(most_bytes), device_memory(most_bytes),
-              native};
+    memory = {touched_memory(most_bytes), pinned_memory(most_bytes), device_memory(most_bytes),
+              device_memory(most_bytes), native};
     via_stream *stream = nullptr;
     check(via_stream_wrap(native, 0, &stream));
     pageable_rows();

@@ -343,8 +343,7 @@ def rows() -> list[dict[str, Any]]:
     for part in (own_part_rows, torch_rows, cupy_rows, numba_rows, jax_rows):
         try:
             found += part(block)
-        except Exception:
-            # What one peer cannot do must not cost the rows of the others.
+        except Exception:  # noqa: BLE001  (what one peer cannot do must not cost the rows of the others)
             print(f"{part.__name__} failed", file=sys.stderr)
             traceback.print_exc()
     return found + copy_rows() + strided_rows()
