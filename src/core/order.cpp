@@ -62,17 +62,6 @@ bool make_room(Marks *marks) {
     return marks->has_room();
 }
 
-// A stream that uses an array again and again is remembered once. Among the last few only: no list is long to search.
-Mark *replace_covered(Marks *marks, Mark *mark) {
-    constexpr int32_t kLooks = 4;
-    for (int32_t i = marks->count - 1; i >= 0 && i >= marks->count - kLooks; --i) {
-        if (mark->covers(*marks->items[i])) {
-            return std::exchange(marks->items[i], mark);
-        }
-    }
-    return nullptr;
-}
-
 // Takes the mark over if there is room, or one that it covers, which is *out_covered then; otherwise takes the list
 // out.
 bool put_or_take(Order *order, Mark *mark, Mark **out_covered, Marks *out_full) {
@@ -189,6 +178,17 @@ void release_pending(Watch *watch) {
 }
 
 }  // namespace
+
+// Among the last few only: no list is long to search.
+Mark *replace_covered(Marks *marks, Mark *mark) {
+    constexpr int32_t kLooks = 4;
+    for (int32_t i = marks->count - 1; i >= 0 && i >= marks->count - kLooks; --i) {
+        if (mark->covers(*marks->items[i])) {
+            return std::exchange(marks->items[i], mark);
+        }
+    }
+    return nullptr;
+}
 
 Mark *retained_ready(Order *order) {
     if (order->ready.load(std::memory_order_acquire) == nullptr) {

@@ -100,20 +100,35 @@ Status replace_some(Storage *const *storages, int64_t count, Mark *mark) {
     return status;
 }
 
+// Gives back the mark that it takes the place of, or nullptr. False where there is no room.
+bool put_at_once(Order *order, Mark *mark, Mark **out_covered) {
+    *out_covered = order != nullptr ? replace_covered(&order->uses, mark) : nullptr;
+    if (*out_covered != nullptr) {
+        return true;
+    }
+    if (order == nullptr || !order->uses.has_room()) {
+        return false;
+    }
+    order->uses.append(mark);
+    return true;
+}
+
 Status add_some(Storage *const *storages, int64_t count, Mark *mark, Released *reached) {
+    Mark *covered[kAtOnce];
     Storage *rest[kAtOnce];
     int64_t rests = 0;
     mark->retain(count);
     {
         const Lock lock(&order_mutex);
         for (int64_t i = 0; i < count; ++i) {
-            Order *order = storages[i]->order.load(std::memory_order_acquire);
-            if (order != nullptr && order->uses.has_room()) [[likely]] {
-                order->uses.append(mark);
-            } else {
+            if (!put_at_once(storages[i]->order.load(std::memory_order_acquire), mark, &covered[i])) {
                 rest[rests++] = storages[i];
             }
         }
+    }
+    {
+        Released released;
+        std::for_each(covered, covered + count, [&](Mark *gone) { released.add(gone); });
     }
     Status status = VIA_OK;
     for (int64_t i = 0; i < rests; ++i) {

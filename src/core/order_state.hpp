@@ -65,6 +65,10 @@ private:
     int64_t owners_ = 0;
 };
 
+// A stream that uses an array again and again is remembered once: puts the mark in the place of one that it covers,
+// which is the caller's then; nullptr if it covers none. With the lock held.
+Mark *replace_covered(Marks *marks, Mark *mark);
+
 // The ready mark, reached or not; retained for the caller.
 Mark *retained_ready(Order *order);
 

@@ -186,6 +186,26 @@ void storages_used_for_ever_do_not_grow(void **) {
     assert_int_equal(released, 70);
 }
 
+void a_stream_that_reads_again_and_again_is_remembered_once(void **) {
+    Arrays arrays(100);
+    FakeMark *last = nullptr;
+    for (uint64_t i = 1; i <= 500; ++i) {
+        auto *mark = new FakeMark;
+        mark->set_moment({.timeline = {1, 1, nullptr}, .from = 2 * i, .to = 2 * i + 1});
+        read(arrays, mark);
+        if (last != nullptr) {
+            assert_int_equal(last->asked, 0);
+            last->release();
+        }
+        last = mark;
+        assert_in_range(FakeMark::alive, 1, 2);
+    }
+    arrays.release();
+    assert_int_equal(released, 0);
+    end(last);
+    assert_true(eventually([] { return released == 100; }));
+}
+
 void changes_are_counted_once_for_many_and_once_for_each(void **) {
     Arrays arrays;
     auto *mark = new FakeMark;
@@ -255,6 +275,7 @@ int main() {
         ORDER_TEST(a_release_waits_for_writing_and_for_reading_alike),
         ORDER_TEST(a_mark_takes_the_place_of_the_one_it_comes_after),
         ORDER_TEST(storages_used_for_ever_do_not_grow),
+        ORDER_TEST(a_stream_that_reads_again_and_again_is_remembered_once),
         ORDER_TEST(changes_are_counted_once_for_many_and_once_for_each),
         ORDER_TEST(threads_may_mark_the_same_storages_at_once),
         cmocka_unit_test(a_list_keeps_what_it_is_given_in_order),
