@@ -496,10 +496,24 @@ static int same_stats_now(void *context) {
     return memcmp(context, &now, sizeof now) == 0;
 }
 
+/* After a burst the library keeps more marks than it means to, and lets one go with each that it takes. */
+static void let_surplus_marks_go(void) {
+    char byte = 0;
+    for (int round = 0; round < 4096 && fake(fake_live)(FAKE_EVENTS) > via_kept_marks; ++round) {
+        via_array *array = wrap_bytes(&byte, 1, VIA_DEVICE_CPU, 0, NULL);
+        ok(via_array_record_stream(array, via_stream_legacy()));
+        via_array_release(array);
+    }
+}
+
 static int nothing_leaked(const alive *before) {
     /* Releases that waited for the device come a moment after it. */
     via_stats_info stats = before->stats;
     int clean = eventually(same_stats_now, &stats);
+    if (on_stand_in() && fake(fake_live)(FAKE_EVENTS) > most_alive(FAKE_EVENTS, before->kinds[FAKE_EVENTS])) {
+        let_surplus_marks_go();
+        clean &= eventually(same_stats_now, &stats);
+    }
     const alive after = look_around();
     if (!clean) {
         same_stats(&before->stats, &after.stats);
