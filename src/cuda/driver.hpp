@@ -51,6 +51,9 @@ VIA_NODISCARD inline Status check_driver(CUresult result, const char *call) {
     return result == CUDA_SUCCESS ? VIA_OK : driver_failure(result, call);
 }
 
+// An address as the driver takes that of a device.
+inline CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
+
 // Only names of Driver's members: VIA_TRY_CUDA(cuMemFree(address)).
 #define VIA_TRY_CUDA(call) VIA_TRY(::via::cuda::check_driver(::via::cuda::driver().call, #call))
 

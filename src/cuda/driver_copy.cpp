@@ -7,8 +7,6 @@
 namespace via::cuda {
 namespace {
 
-CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
-
 // Memory of a pool, and mapped memory, has no context of its own.
 Status context_of_memory(const void *address, int32_t device_id, CUcontext *out_context) {
     *out_context = nullptr;

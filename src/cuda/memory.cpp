@@ -15,8 +15,6 @@
 namespace via::cuda {
 namespace {
 
-CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
-
 // What the kinds differ in.
 struct Row {
     int32_t kind;

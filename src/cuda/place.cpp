@@ -8,8 +8,6 @@
 namespace via::cuda {
 namespace {
 
-CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
-
 // What the driver says of an address. Unknown ones are a success with zeros, a type of 0 among them.
 struct Answer {
     unsigned int type = 0;

@@ -15,8 +15,6 @@ constexpr int64_t kHugePagesFrom = int64_t{4} << 20;
 // A worker takes more at a time where little would be one row.
 constexpr int64_t kMostOfPiece = int64_t{1} << 20;
 
-CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
-
 }  // namespace
 
 StagedEnds::StagedEnds(const StagedCopy &copy, int64_t slot_bytes)
