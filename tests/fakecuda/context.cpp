@@ -49,6 +49,14 @@ void destroy(Call &call, const std::shared_ptr<Context> &context) {
     }
 }
 
+// Making a destroyed context current ends the process where the driver is a real one.
+void require_made(Call &call, CUcontext context) {
+    if (call.state().contexts.find(context) == nullptr && call.state().contexts.was_removed(context)) {
+        call.state().count(FAKE_CONTEXT_AFTER_DESTROY);
+        refuse(CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    }
+}
+
 std::shared_ptr<Context> activate(Call &call, Device &device) {
     if (device.primary == nullptr) {
         const auto made = make_context(call.state(), device.ordinal, device.primary_flags);
@@ -168,8 +176,9 @@ CUresult CUDAAPI cuCtxDestroy_v2(CUcontext ctx) {
 }
 
 CUresult CUDAAPI cuCtxPushCurrent_v2(CUcontext ctx) {
-    return enter(Fn::cuCtxPushCurrent_v2, [&](Call &) {
+    return enter(Fn::cuCtxPushCurrent_v2, [&](Call &call) {
         require(ctx != nullptr);
+        require_made(call, ctx);
         this_thread().stack.push_back(ctx);
     });
 }
@@ -186,7 +195,8 @@ CUresult CUDAAPI cuCtxPopCurrent_v2(CUcontext *pctx) {
 }
 
 CUresult CUDAAPI cuCtxSetCurrent(CUcontext ctx) {
-    return enter(Fn::cuCtxSetCurrent, [&](Call &) {
+    return enter(Fn::cuCtxSetCurrent, [&](Call &call) {
+        require_made(call, ctx);
         auto &stack = this_thread().stack;
         if (!stack.empty()) {
             stack.pop_back();

@@ -275,10 +275,8 @@ static void only_kernels_of_its_own_context_copy_memory(void **state) {
     run_prepared(of, stream, native);
     assert_int_equal(launches_now(), on_stand_in() ? launches + 4 : 0);
     put_away(stream);
-    put_away(native);
     end_bundle(of);
-    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
-    cu_ok(cu(cuCtxDestroy)(mine));
+    end_context(mine);
 }
 
 static void memory_that_is_not_what_it_is_called_is_copied_without_a_kernel(void **state) {

@@ -167,9 +167,7 @@ static void memory_of_another_context_than_the_streams_is_copied(void **state) {
     refused(VIA_ERROR_STREAM_CAPTURE, "captured|another context",
             via_copy_async(both.dst.array, both.src.array, wrap_native(native, 0)));
     assert_int_equal(node_count(end_capture(native)), 0);
-    put_away(native);
-    cu_ok(cu(cuCtxDestroy)(mine));
-    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    end_context(mine);
     end_strided_pair(&both);
 }
 
@@ -189,8 +187,7 @@ static void memory_of_two_contexts_is_refused(void **state) {
     refused(VIA_ERROR_UNSUPPORTED, "two contexts", via_copy_batch(1, &dst.array, &src, NULL));
     via_array_release(src);
     cu_ok(cu(cuMemFree)(memory));
-    cu_ok(cu(cuCtxDestroy)(mine));
-    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    end_context(mine);
     end_strided(&dst);
 }
 

@@ -134,6 +134,16 @@ void put_away(const void *address) {
     end_thing(&gone);
 }
 
+void end_context(CUcontext context) {
+    for (int i = thing_count - 1; i >= 0; --i) {
+        if (things[i].context == context) {
+            put_away(things[i].address);
+        }
+    }
+    cu_ok(cu(cuCtxDestroy)(context));
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+}
+
 void put_everything_away(void) {
     while (thing_count > 0) {
         const thing gone = things[--thing_count];

@@ -117,6 +117,9 @@ char *registered_memory(size_t bytes);
 void put_away(const void *thing);
 #define put_away_memory(address) put_away((const void *)(uintptr_t)(address))
 
+/* Destroys a context with all that was made while it was current; that of device 0 is current then. */
+void end_context(CUcontext context);
+
 /* Bytes of any kind of memory, moved by the driver and waited for; a stream that is held does not hold them up. */
 void read_device(void *bytes, CUdeviceptr address, size_t count);
 void write_device(CUdeviceptr address, const void *bytes, size_t count);
