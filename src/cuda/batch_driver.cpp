@@ -66,9 +66,10 @@ Status DriverCopies::make(const List<BatchCopy> *copies) {
                 static_cast<long long>(copies->count()));
 }
 
+// The call for many copies needs a current context whatever the stream.
 Status DriverCopies::enqueue(const StreamUse &use) const {
     ContextScope scope;
-    VIA_TRY(enter_for(use, &scope));
+    VIA_TRY(scope.enter(use.context));
     if (sizes_.count() > 1 && takes_many_copies_on(use)) {
         return enqueue_together(use);
     }

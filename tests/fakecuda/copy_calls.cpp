@@ -132,7 +132,8 @@ struct Batch {
 };
 
 void copy_batch(Call &call, const Batch &batch, size_t *failed, CUstream on) {
-    require(on != nullptr && on != CU_STREAM_LEGACY);
+    // Unlike every other copy on a stream, this one needs a current context.
+    require(on != nullptr && on != CU_STREAM_LEGACY && !this_thread().stack.empty());
     const auto stream = call.stream(on);
     // Refused under capture, which goes on: the copy would be missing from the graph.
     require(stream->capture == nullptr, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);

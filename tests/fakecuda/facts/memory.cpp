@@ -375,6 +375,10 @@ void batches() {
     say("on NULL", batch(2, 1, nullptr));
     say("on legacy", batch(2, 1, CU_STREAM_LEGACY));
     say("on per thread", batch(2, 1, CU_STREAM_PER_THREAD));
+    std::thread([&] {
+        say("without a context", batch(2, 1, work));
+        say("one copy without a context", cu(cuMemcpyAsync)(to[0], from[0], 50, work));
+    }).join();
     first = 1;
     say("first index not 0", batch(2, 1, work));
     first = 0;
