@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "cuda/brief_wait.hpp"
 #include "cuda/locked_buffer.hpp"
 
 namespace via::cuda {
@@ -72,7 +73,7 @@ Status copy_behind(const Transfer &transfer, const StreamUse &use) {
 Status copy_by_way_of(char *buffer, const Transfer &transfer, const StreamUse &use) {
     const auto nbytes = static_cast<size_t>(transfer.nbytes);
     VIA_TRY_CUDA(cuMemcpyDtoHAsync(buffer, number_of(transfer.src), nbytes, use.handle));
-    VIA_TRY_CUDA(cuStreamSynchronize(use.handle));
+    VIA_TRY(wait_briefly(use));
     std::memcpy(transfer.dst, buffer, nbytes);
     return VIA_OK;
 }

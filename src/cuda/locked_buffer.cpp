@@ -11,14 +11,17 @@
 namespace via::cuda {
 namespace {
 
-constexpr int32_t kBuffers = 16;
+constexpr int32_t kBuffers = 15;
+constexpr int32_t kWords = 64;
+constexpr int64_t kWordBytes = 64;  // a line of the cache for each
 constexpr int64_t kBytes = via_kept_block_bytes;
-static_assert(kBytes == kBuffers * kLockedBufferBytes);
+static_assert(kBytes == (kBuffers + 1) * kLockedBufferBytes && kWords * kWordBytes <= kLockedBufferBytes);
 constexpr int32_t kCopiesBefore = 64;
 
 // Never unmapped. Where the context that locked the pages is reset they are pageable again: slower, and as right.
 std::atomic<char *> memory{nullptr};
-std::atomic<uint32_t> free_buffers{0};  // a bit for each
+std::atomic<uint64_t> free_buffers{0};  // a bit for each
+std::atomic<uint64_t> free_words{0};
 std::atomic<int32_t> copies_before{0};
 std::mutex making;
 
@@ -46,7 +49,8 @@ void make_once(int32_t device_id) {
     }
     count(Counter::StagedBytes, kBytes);
     memory.store(locked.address, std::memory_order_relaxed);
-    free_buffers.store((uint32_t{1} << kBuffers) - 1, std::memory_order_release);
+    free_buffers.store((uint64_t{1} << kBuffers) - 1, std::memory_order_release);
+    free_words.store(~uint64_t{0} >> (64 - kWords), std::memory_order_release);
 }
 
 bool is_made(int32_t device_id) {
@@ -59,14 +63,20 @@ bool is_made(int32_t device_id) {
 }
 
 // -1 if all are in use.
-int32_t take_buffer() {
-    uint32_t free = free_buffers.load(std::memory_order_acquire);
+int32_t take_one(std::atomic<uint64_t> *all) {
+    uint64_t free = all->load(std::memory_order_acquire);
     while (free != 0) {
-        if (free_buffers.compare_exchange_weak(free, free & (free - 1), std::memory_order_acquire)) {
-            return __builtin_ctz(free);
+        if (all->compare_exchange_weak(free, free & (free - 1), std::memory_order_acquire)) {
+            return __builtin_ctzll(free);
         }
     }
     return -1;
+}
+
+void put_back(std::atomic<uint64_t> *all, int32_t number) {
+    if (number >= 0) {
+        all->fetch_or(uint64_t{1} << number, std::memory_order_release);
+    }
 }
 
 }  // namespace
@@ -75,16 +85,25 @@ LockedBuffer::LockedBuffer(int64_t nbytes, int32_t device_id) {
     if (nbytes > kLockedBufferBytes || !is_made(device_id)) {
         return;
     }
-    number_ = take_buffer();
+    number_ = take_one(&free_buffers);
     if (number_ >= 0) {
         memory_ = memory.load(std::memory_order_relaxed) + number_ * kLockedBufferBytes;
     }
 }
 
-LockedBuffer::~LockedBuffer() {
+LockedBuffer::~LockedBuffer() { put_back(&free_buffers, number_); }
+
+LockedWord::LockedWord(int32_t device_id) {
+    if (!is_made(device_id)) {
+        return;
+    }
+    number_ = take_one(&free_words);
     if (number_ >= 0) {
-        free_buffers.fetch_or(uint32_t{1} << number_, std::memory_order_release);
+        char *words = memory.load(std::memory_order_relaxed) + kBuffers * kLockedBufferBytes;
+        word_ = reinterpret_cast<uint32_t *>(words + number_ * kWordBytes);
     }
 }
+
+LockedWord::~LockedWord() { put_back(&free_words, number_); }
 
 }  // namespace via::cuda

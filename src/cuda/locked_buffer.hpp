@@ -26,4 +26,22 @@ private:
     char *memory_ = nullptr;
 };
 
+// A word of its own beside the buffers, for as long as a scope lasts.
+class LockedWord {
+public:
+    explicit LockedWord(int32_t device_id);
+    ~LockedWord();
+    LockedWord(const LockedWord &) = delete;
+    LockedWord &operator=(const LockedWord &) = delete;
+
+    // nullptr where there is none to be had. What it holds is what was last written to it.
+    uint32_t *get() const { return word_; }
+    // Nobody is to have it again: something may yet be written to it.
+    void give_up() { number_ = -1; }
+
+private:
+    int32_t number_ = -1;
+    uint32_t *word_ = nullptr;
+};
+
 }  // namespace via::cuda

@@ -1,5 +1,6 @@
 #include "cuda/transfer.hpp"
 
+#include "cuda/brief_wait.hpp"
 #include "cuda/driver_copy.hpp"
 #include "cuda/handles.hpp"
 #include "cuda/order.hpp"
@@ -22,16 +23,25 @@ Status enqueue(const Transfer &transfer, Way way, const StreamUse &use) {
     return enqueue_entered(transfer, way, use);
 }
 
+// A few bytes of page-locked memory travel with the command itself, and the driver sees them arrive as soon as anybody.
+bool is_brief(const Transfer &transfer) {
+    constexpr int64_t kMostWithCommand = 8 << 10;
+    constexpr int64_t kMostBrief = int64_t{1} << 20;
+    const bool is_of_pinned = transfer.src_side.device_type == VIA_DEVICE_CUDA_HOST;
+    return transfer.nbytes <= kMostBrief && (!is_of_pinned || transfer.nbytes >= kMostWithCommand);
+}
+
 Status enqueue_and_wait(const Transfer &transfer, Way way, const StreamUse &use) {
     const RelaxedCapture relaxed;
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));
     VIA_TRY(enqueue_entered(transfer, way, use));
     // What the driver calls a synchronous copy may return before the bytes have arrived, but for page-locked memory.
-    if (!is_pageable(transfer.dst_side)) {
-        VIA_TRY_CUDA(cuStreamSynchronize(use.handle));
+    if (is_pageable(transfer.dst_side)) {
+        return VIA_OK;
     }
-    return VIA_OK;
+    return is_brief(transfer) ? wait_briefly(use)
+                              : check_driver(driver().cuStreamSynchronize(use.handle), "cuStreamSynchronize");
 }
 
 Status await_arrays(const Transfer &transfer) {
