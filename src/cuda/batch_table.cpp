@@ -14,7 +14,7 @@
 namespace via::cuda {
 namespace {
 
-constexpr int64_t kLeastBytes = int64_t{128} << 10;
+constexpr int64_t kLeastBytes = via_kept_table_bytes;
 constexpr int64_t kMostKept = int64_t{4} << 20;
 constexpr int64_t kMostBytes = via_kept_tables * kLeastBytes;  // of all tables
 

@@ -128,6 +128,7 @@ static void a_pageable_source_has_been_read_and_a_destination_filled_on_return(v
 
 static void a_small_pageable_source_is_written_in_stream_order(void **state) {
     (void)state;
+    skip_where_calls_wait();
     pair both = new_pair(DEVICE, PAGEABLE, 5000);
     CUstream native = new_stream();
     hold(native);

@@ -168,7 +168,7 @@ def run_sanitized(bundle: Bundle) -> Suite:
         suite.notes.append("compute-sanitizer is not here")
         return suite
     kept = 0
-    sizes = {ring_bytes(bundle, suite), small_copy_bytes()}
+    sizes = {ring_bytes(bundle, suite), kept_size("block"), kept_size("table")}
     with ThreadPoolExecutor(max_workers=min(SANITIZED_AT_ONCE, len(os.sched_getaffinity(0)))) as pool:
         outcomes = list(pool.map(lambda program: run_one_sanitized(bundle, tool, program), bundle.programs))
     for program, (status, text, _) in zip(bundle.programs, outcomes, strict=True):
@@ -200,9 +200,9 @@ def ring_bytes(bundle: Bundle, suite: Suite) -> int:
     return int(text)
 
 
-def small_copy_bytes() -> int:
-    """The size of the block that small copies pass through."""
-    return int(re.search(r"via_kept_block_bytes = (\d+)", (ROOT / "src/cuda/kept.h").read_text())[1])  # type: ignore[index]
+def kept_size(thing: str) -> int:
+    """The size of the block that small copies pass through, or of a batch's table, which is kept for the next one."""
+    return int(re.search(rf"via_kept_{thing}_bytes = (\d+)", (ROOT / "src/cuda/kept.h").read_text())[1])  # type: ignore[index]
 
 
 def kept_blocks(text: str, sizes: set[int]) -> int:
