@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from typing import Any
 
 import pytest
@@ -39,12 +40,13 @@ def test_arrays_in_turn_say_each_its_own() -> None:
     address = ctypes.addressof(values)
     shapes = [(4,), (4,), (2, 2), (), (4, 1), (4,), (1, 1, 2, 1, 2), (1, 1, 2, 2, 1), (0, 3), (2, 2)]
     for dtype, typestr in (("float32", "<f4"), ("uint8", "|u1"), ("complex64", "<c8"), ("record12", "|V12")):
-        for shape in shapes:
-            said = via.wrap(address, shape, dtype, owner=values).__array_interface__
+        for shape, (offset, readonly) in itertools.product(shapes, ((0, False), (0, True), (16, True), (16, False))):
+            at = address + offset
+            said = via.wrap(at, shape, dtype, owner=values, readonly=readonly).__array_interface__
             assert said == {
                 "shape": shape,
                 "typestr": typestr,
-                "data": (0 if 0 in shape else address, False),
+                "data": (0 if 0 in shape else at, readonly),
                 "strides": None,
                 "version": 3,
             }

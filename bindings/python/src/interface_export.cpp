@@ -21,12 +21,15 @@ bool set(PyObject *dict, PyObject *key, PyObject *value) {
 }
 
 // What descriptions begin as copies of, which is quicker than putting their keys in one by one: with all of them, and
-// with what arrays of a dtype have in common. That is often the shape, so the last one stays in. Few programs use more
-// than a handful of dtypes.
+// with what arrays of a dtype have in common. That is often the shape, so the last one stays in; and so does the last
+// address, since consumers ask twice: whether there is a description, and then for it. Few programs use more than a
+// handful of dtypes.
 struct Blank {
     int32_t dtype;
     int32_t ndim;  // -1: not the shape that is below
     int64_t shape[4];
+    const void *address;
+    int32_t read_only;  // -1: not the address above
     PyObject *dict;
 };
 struct Protocol {
@@ -69,7 +72,7 @@ Blank *find_blank(Protocol &protocol, via_array *array) {
         }
         Ref forgotten(std::exchange(blank.dict, made));
         blank.dtype = dtype;
-        blank.ndim = -1;
+        blank.ndim = blank.read_only = -1;
     }
     return &blank;
 }
@@ -91,16 +94,27 @@ bool put_shape(Blank *blank, via_array *array) {
     return true;
 }
 
-PyObject *address_pair(via_array *array) {
-    Ref address(PyLong_FromVoidPtr(via_array_size(array) > 0 ? via_array_data(array) : nullptr));
-    bool read_only = (via_array_flags(array) & VIA_ARRAY_READ_ONLY) != 0;
-    return address ? PyTuple_Pack(2, address.get(), read_only ? Py_True : Py_False) : nullptr;
+bool put_address(Blank *blank, via_array *array) {
+    const void *address = via_array_size(array) > 0 ? via_array_data(array) : nullptr;
+    const int32_t read_only = (via_array_flags(array) & VIA_ARRAY_READ_ONLY) != 0 ? 1 : 0;
+    if (address == blank->address && read_only == blank->read_only) {
+        return true;
+    }
+    blank->read_only = -1;
+    Ref number(PyLong_FromVoidPtr(const_cast<void *>(address)));
+    if (!number || !set(blank->dict, g_data, PyTuple_Pack(2, number.get(), read_only != 0 ? Py_True : Py_False))) {
+        return false;
+    }
+    blank->address = address;
+    blank->read_only = read_only;
+    return true;
 }
 
 PyObject *dict_of(Protocol &protocol, via_array *array) {
     Blank *blank = find_blank(protocol, array);
-    Ref dict(blank != nullptr && put_shape(blank, array) ? PyDict_Copy(blank->dict) : nullptr);
-    bool good = dict && set(dict.get(), g_data, address_pair(array));
+    const bool filled = blank != nullptr && put_shape(blank, array) && put_address(blank, array);
+    Ref dict(filled ? PyDict_Copy(blank->dict) : nullptr);
+    bool good = static_cast<bool>(dict);
     if (good && via_array_is_contiguous(array, VIA_ORDER_ROW_MAJOR) == 0) {
         good = set(dict.get(), g_strides, tuple_of(via_array_byte_strides(array), via_array_ndim(array)));
     }

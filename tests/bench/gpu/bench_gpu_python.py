@@ -63,8 +63,8 @@ class Block:
     def wrap_unchecked(self) -> via.Array:
         return via.wrap(self.pointer, SHAPE, "float32", device=DEVICE, unchecked=True)
 
-    def capsule(self) -> Any:
-        return via.dlpack(self.pointer, SHAPE, "float32", device=DEVICE, unchecked=True)
+    def capsule(self, max_version: tuple[int, int] | None = (1, 9999)) -> Any:
+        return via.dlpack(self.pointer, SHAPE, "float32", device=DEVICE, unchecked=True, max_version=max_version)
 
 
 class Lender:
@@ -73,8 +73,8 @@ class Lender:
     def __init__(self, block: Block) -> None:
         self.block = block
 
-    def __dlpack__(self, **_: Any) -> Any:
-        return self.block.capsule()
+    def __dlpack__(self, *, max_version: tuple[int, int] | None = None, **_: Any) -> Any:
+        return self.block.capsule(max_version)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (2, 0)
