@@ -15,7 +15,7 @@ namespace via::cuda {
 namespace {
 
 constexpr int64_t kLeastBytes = via_kept_table_bytes;
-constexpr int64_t kMostKept = int64_t{4} << 20;
+constexpr int64_t kMostKept = via_kept_most_table_bytes;
 constexpr int64_t kMostBytes = via_kept_tables * kLeastBytes;  // of all tables
 
 constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -10,6 +10,7 @@ enum {
     via_kept_block_bytes = 2097152,
     via_kept_tables = 512,         /* of batches, each in a block of its own; as many as ever ran at once */
     via_kept_table_bytes = 131072, /* at least */
+    via_kept_most_table_bytes = 4194304,
     /* Marks of a context that nobody owns, each with an event. More than are ever under way in a program that waits now
        and then; an event of the driver is small. */
     via_kept_marks = 256

@@ -26,6 +26,19 @@ static void copy_every_way(unsigned seed) {
     }
 }
 
+static void a_word_is_written_by_a_device_that_is_the_only_one(void **state) {
+    (void)state;
+    steer();
+    make_some();
+    for (int32_t i = 0; i < LENGTH(ways); ++i) {
+        pair both = new_pair(ways[i][0], ways[i][1], bytes);
+        const int64_t words = fake(fake_call_count)("cuStreamWriteValue32");
+        ok(via_copy(both.dst.array, both.src.array));
+        assert_int_equal(fake(fake_call_count)("cuStreamWriteValue32") - words, device_count() == 1);
+        end_pair(&both);
+    }
+}
+
 static void the_bytes_are_there_when_the_call_returns(void **state) {
     (void)state;
     make_some();
@@ -162,6 +175,7 @@ static void more_threads_than_words_copy_at_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        GPU_TEST(a_word_is_written_by_a_device_that_is_the_only_one),
         GPU_TEST(the_bytes_are_there_when_the_call_returns),
         GPU_TEST(what_takes_longer_is_waited_for_as_well),
         GPU_TEST(the_driver_waits_where_no_word_can_be_written),
