@@ -17,6 +17,14 @@ from cuda_driver import Block, held, let_go
 LIMIT = 10  # seconds, of what ends at once
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard() -> Iterator[None]:
+    """Python leaves SIGINT alone where it began with it ignored, as what a shell runs in the background does."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @contextmanager
 def signalled(number: int) -> Iterator[None]:
     """The signal comes a moment after the scope has begun."""
@@ -43,7 +51,7 @@ class Late:
 
 WAITS: dict[str, Callable[[Late], Any]] = {
     "Task.wait": lambda late: late.task.wait(),
-    "Task.wait with a timeout": lambda late: late.task.wait(timeout=1000),
+    "Task.wait with a timeout": lambda late: late.task.wait(timeout=6 * LIMIT),
     "Stream.synchronize": lambda late: late.stream.synchronize(),
     "Event.synchronize": lambda late: late.event.synchronize(),
     "Array.synchronize": lambda late: late.array.synchronize(),
