@@ -2,6 +2,8 @@
 #   a cmocka program linked to the shared library and nothing inside it; ctest knows it as capi.NAME
 # viaduct_add_unit_test(NAME SOURCE... [LABELS LABEL...] [TIMEOUT SECONDS])
 #   a cmocka program made of the library's objects, which may include what is in src/; ctest knows it as unit.NAME
+# viaduct_add_cpp_test(NAME SOURCE... [STANDARD 17|20|23] [LABELS LABEL...] [TIMEOUT SECONDS])
+#   a cmocka program that uses the C++ layer, as C++17 unless another standard is named; ctest knows it as cpp.NAME
 # viaduct_add_gpu_test(NAME SOURCE... [LABELS LABEL...] [TIMEOUT SECONDS] [SETTINGS NAME=VALUE...])
 #   a cmocka program like those of capi, with the driver in reach (tests/gpu/support.h); ctest knows it as gpu.NAME and
 #   runs it on the stand-in for the CUDA driver with two devices, or as SETTINGS say
@@ -37,6 +39,15 @@ endfunction()
 
 function(viaduct_add_capi_test name)
   viaduct_add_test(capi ${name} ${ARGN} LIBRARIES viaduct::viaduct)
+endfunction()
+
+function(viaduct_add_cpp_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "STANDARD" "")
+  if(NOT arg_STANDARD)
+    set(arg_STANDARD 17)
+  endif()
+  viaduct_add_test(cpp ${name} ${arg_UNPARSED_ARGUMENTS} LIBRARIES viaduct::viaduct_cpp)
+  set_target_properties(cpp_${name} PROPERTIES CXX_STANDARD ${arg_STANDARD})
 endfunction()
 
 function(viaduct_add_unit_test name)

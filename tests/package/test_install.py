@@ -1,4 +1,4 @@
-"""The installed library, used from outside the tree, in C and in C++."""
+"""The installed library, used from outside the tree, in C and in C++, by the C API and by the C++ layer."""
 
 import shlex
 import subprocess
@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 from package_tools import LIBDIR, ROOT, Shell
 
-SOURCES = {"consumer_c": ("cc", "main.c"), "consumer_cxx": ("c++", "main.cpp")}
+SOURCES = {
+    "consumer_c": ("cc", "main.c"),
+    "consumer_cxx": ("c++", "main.cpp"),
+    "consumer_layer": ("c++", "layer.cpp"),
+}
+LAYER = {path.relative_to(ROOT / "bindings/cpp") for path in (ROOT / "bindings/cpp/viaduct").rglob("*.hpp")}
 
 
 def build_with_cmake(shell: Shell, consumer: Path, prefix: Path) -> Path:
@@ -66,9 +71,11 @@ def test_a_moved_tree_names_no_place_it_was_built_or_installed_at(moved_prefix: 
         assert str(ROOT) not in text.read_text(), text
 
 
-def test_an_installed_tree_holds_the_library_its_header_and_its_packages_only(moved_prefix: Path, version: str) -> None:
+def test_an_installed_tree_holds_the_library_its_headers_and_its_packages_only(
+    moved_prefix: Path, version: str
+) -> None:
     found = {str(path.relative_to(moved_prefix)) for path in moved_prefix.rglob("*") if not path.is_dir()}
-    assert found == {
+    assert found == {f"include/{header}" for header in LAYER} | {
         "include/viaduct/viaduct.h",
         f"{LIBDIR}/libviaduct.so",
         f"{LIBDIR}/libviaduct.so.1",

@@ -1,0 +1,225 @@
+// Strided arrays: wrapped, allocated, looked at, viewed.
+#ifndef VIADUCT_CPP_ARRAY_HPP
+#define VIADUCT_CPP_ARRAY_HPP
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "viaduct/cpp/dtype.hpp"
+#include "viaduct/cpp/error.hpp"
+#include "viaduct/cpp/handle.hpp"
+#include "viaduct/cpp/list.hpp"
+#include "viaduct/cpp/memory.hpp"
+#include "viaduct/cpp/order.hpp"
+
+namespace viaduct {
+inline namespace VIADUCT_ERRORS_NAMESPACE {
+
+/** How wrapped memory is laid out and where it is. The strides are borrowed, so make it in the call that takes it. */
+struct Layout {
+    Extents strides = {};
+    Device device = {};
+    std::int32_t flags = 0; /**< VIA_WRAP_... */
+};
+
+/** via_array, owned. */
+class Array : public detail::Handle<Array, via_array, via_array_retain, via_array_release> {
+public:
+    using Handle::Handle;
+
+    /** Memory that outlives the array, its views and its exports; const elements make a read-only array. */
+    template <class T>
+    [[nodiscard, gnu::always_inline]] static inline Result<Array> wrap(T *address, Extents shape, Layout layout = {}) {
+        return lend(writable(address), dtype_of<T>, shape, with_constness<T>(layout), nullptr, nullptr);
+    }
+
+    /** The same of any dtype; `end_loan`, if there is one, is called as in via_wrap. */
+    [[nodiscard, gnu::always_inline]] static inline Result<Array> wrap_as(std::int32_t dtype, void *address,
+                                                                          Extents shape, Layout layout = {},
+                                                                          via_release_fn end_loan = nullptr,
+                                                                          void *context = nullptr) {
+        return lend(address, dtype, shape, layout, end_loan, context);
+    }
+
+    /**
+     * Memory that `owner` keeps alive: it is moved into the loan, and destroyed on whichever thread lets go last. On
+     * failure it is moved back and still the caller's.
+     */
+    template <class T, class Owner, class = std::enable_if_t<!std::is_lvalue_reference_v<Owner>>>
+    [[nodiscard]] static Result<Array> adopt(Owner &&owner, T *address, Extents shape, Layout layout = {}) {
+        static_assert(std::is_nothrow_move_assignable_v<Owner>, "an owner that cannot be given back");
+        auto held = std::make_unique<Owner>(std::move(owner));
+        via_array *array = nullptr;
+        const via_status status = call(writable(address), dtype_of<T>, shape, with_constness<T>(layout),
+                                       detail::delete_context<Owner>, held.get(), &array);
+        if (status == VIA_OK) {
+            static_cast<void>(held.release());
+        } else {
+            owner = std::move(*held);
+        }
+        return detail::made<Array>(status, array);
+    }
+
+    /** New host memory, not initialised. */
+    [[nodiscard]] static Result<Array> empty(std::int32_t dtype, Extents shape) {
+        return allocate(nullptr, dtype, shape, nullptr);
+    }
+
+    [[nodiscard]] static Result<Array> empty(const Memory &memory, std::int32_t dtype, Extents shape,
+                                             StreamRef stream = {}) {
+        return allocate(memory.get(), dtype, shape, stream.get());
+    }
+
+    /** The address of the element with index 0 everywhere. */
+    void *data() const { return via_array_data(get()); }
+
+    /** The same as T *, which is not checked: elements() does that. */
+    template <class T>
+    T *data() const {
+        return static_cast<T *>(via_array_data(get()));
+    }
+
+    std::int32_t dtype() const { return via_array_dtype(get()); }
+    std::int32_t ndim() const { return via_array_ndim(get()); }
+    Span<const std::int64_t> shape() const { return extents(via_array_shape(get())); }
+
+    /** In elements; empty if a stride is not a whole number of them. */
+    Span<const std::int64_t> strides() const { return extents(via_array_strides(get())); }
+
+    /** In bytes; empty if a stride is not a whole number of them. */
+    Span<const std::int64_t> byte_strides() const { return extents(via_array_byte_strides(get())); }
+
+    Device device() const { return {via_array_device_type(get()), via_array_device_id(get())}; }
+    std::int64_t size() const { return via_array_size(get()); }
+    std::int64_t nbytes() const { return via_array_nbytes(get()); }
+    std::int32_t flags() const { return via_array_flags(get()); }
+
+    bool is_contiguous(std::int32_t order = VIA_ORDER_ROW_MAJOR) const {
+        return via_array_is_contiguous(get(), order) != 0;
+    }
+
+    /** The context that the memory was wrapped with, if it was with this release function. */
+    void *context(via_release_fn ended_by) const { return via_array_context(get(), ended_by); }
+
+    /** The owner that adopt() moved into the loan, if it is one of this type. */
+    template <class Owner>
+    Owner *owner() const {
+        return static_cast<Owner *>(context(detail::delete_context<Owner>));
+    }
+
+    /** Lists are as long as the array has axes, or {} for the default. */
+    [[nodiscard]] Result<Array> slice(Extents start, Extents count = {}, Extents step = {}) const {
+        const std::int32_t axes = ndim();
+        if (!start.fits(axes) || !count.fits(axes) || !step.fits(axes)) {
+            return detail::refuse<Array>(VIA_ERROR_SHAPE, "slice: a list is not as long as the array has axes");
+        }
+        via_array *view = nullptr;
+        return detail::made<Array>(via_array_slice(get(), start.data(), count.data(), step.data(), &view), view);
+    }
+
+    [[nodiscard]] Result<Array> select(std::int32_t axis, std::int64_t index) const {
+        via_array *view = nullptr;
+        return detail::made<Array>(via_array_select(get(), axis, index, &view), view);
+    }
+
+    /** {} reverses the axes. */
+    [[nodiscard]] Result<Array> permute(Axes axes = {}) const {
+        if (!axes.fits(ndim())) {
+            return detail::refuse<Array>(VIA_ERROR_SHAPE, "permute: the list is not as long as the array has axes");
+        }
+        via_array *view = nullptr;
+        return detail::made<Array>(via_array_permute(get(), axes.data(), &view), view);
+    }
+
+    [[nodiscard]] Result<Array> reshape(Extents shape) const {
+        via_array *view = nullptr;
+        return detail::made<Array>(via_array_reshape(get(), shape.size(), shape.data(), &view), view);
+    }
+
+    [[nodiscard]] Result<Array> broadcast(Extents shape) const {
+        via_array *view = nullptr;
+        return detail::made<Array>(via_array_broadcast(get(), shape.size(), shape.data(), &view), view);
+    }
+
+    /** {} drops every axis of extent 1. */
+    [[nodiscard]] Result<Array> squeeze(Axes axes = {}) const {
+        via_array *view = nullptr;
+        return detail::made<Array>(via_array_squeeze(get(), axes.size(), axes.data(), &view), view);
+    }
+
+    [[nodiscard]] Result<Array> expand(std::int32_t axis) const {
+        via_array *view = nullptr;
+        return detail::made<Array>(via_array_expand(get(), axis, &view), view);
+    }
+
+    [[nodiscard]] Result<Array> reinterpret(std::int32_t dtype) const {
+        via_array *view = nullptr;
+        return detail::made<Array>(via_array_reinterpret(get(), dtype, &view), view);
+    }
+
+    [[nodiscard]] Result<Array> field(std::int64_t byte_offset, std::int32_t dtype, Extents shape = {}) const {
+        via_array *view = nullptr;
+        return detail::made<Array>(via_array_field(get(), byte_offset, dtype, shape.size(), shape.data(), &view), view);
+    }
+
+    [[nodiscard]] Result<Array> as_read_only() const {
+        via_array *view = nullptr;
+        return detail::made<Array>(via_array_as_read_only(get(), &view), view);
+    }
+
+    VIADUCT_CHECKED Result<void> record_stream(StreamRef stream) const {
+        return detail::done(via_array_record_stream(get(), stream.get()));
+    }
+
+    VIADUCT_CHECKED Result<void> set_ready(StreamRef stream) const {
+        return detail::done(via_array_set_ready(get(), stream.get()));
+    }
+
+    bool is_ready() const { return via_array_is_ready(get()) != 0; }
+
+    VIADUCT_CHECKED Result<void> synchronize() const { return detail::done(via_array_synchronize(get())); }
+
+private:
+    template <class T>
+    static void *writable(T *address) {
+        return const_cast<void *>(static_cast<const void *>(address));
+    }
+
+    template <class T>
+    static Layout with_constness(Layout layout) {
+        layout.flags |= std::is_const_v<T> ? VIA_WRAP_READ_ONLY : 0;
+        return layout;
+    }
+
+    [[gnu::always_inline]] static inline via_status call(void *address, std::int32_t dtype, Extents shape,
+                                                         const Layout &layout, via_release_fn end_loan, void *context,
+                                                         via_array **out_array) {
+        return via_wrap(address, dtype, shape.size(), shape.data(), layout.strides.data(), layout.device.type,
+                        layout.device.id, layout.flags, end_loan, context, out_array);
+    }
+
+    [[gnu::always_inline]] static inline Result<Array> lend(void *address, std::int32_t dtype, Extents shape,
+                                                            const Layout &layout, via_release_fn end_loan,
+                                                            void *context) {
+        if (!layout.strides.fits(shape.size())) {
+            return detail::refuse<Array>(VIA_ERROR_SHAPE, "wrap: there are not as many strides as extents");
+        }
+        via_array *array = nullptr;
+        return detail::made<Array>(call(address, dtype, shape, layout, end_loan, context, &array), array);
+    }
+
+    static Result<Array> allocate(via_memory *memory, std::int32_t dtype, Extents shape, via_stream *stream) {
+        via_array *array = nullptr;
+        return detail::made<Array>(via_empty(memory, dtype, shape.size(), shape.data(), stream, &array), array);
+    }
+
+    Span<const std::int64_t> extents(const std::int64_t *numbers) const {
+        return {numbers, numbers == nullptr ? 0 : static_cast<std::size_t>(ndim())};
+    }
+};
+
+}  // namespace VIADUCT_ERRORS_NAMESPACE
+}  // namespace viaduct
+
+#endif

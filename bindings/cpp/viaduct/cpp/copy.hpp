@@ -1,0 +1,73 @@
+// Copies: at once, in stream order, behind the caller.
+#ifndef VIADUCT_CPP_COPY_HPP
+#define VIADUCT_CPP_COPY_HPP
+
+#include <string>
+
+#include "viaduct/cpp/array.hpp"
+#include "viaduct/cpp/task.hpp"
+
+namespace viaduct {
+inline namespace VIADUCT_ERRORS_NAMESPACE {
+
+/** Copies, and returns when every stream and the host see the result. */
+VIADUCT_CHECKED inline Result<void> copy(const Array &dst, const Array &src) {
+    return detail::done(via_copy(dst.get(), src.get()));
+}
+
+/** Copies in stream order. */
+VIADUCT_CHECKED inline Result<void> copy_async(const Array &dst, const Array &src, StreamRef stream = {}) {
+    return detail::done(via_copy_async(dst.get(), src.get(), stream.get()));
+}
+
+/** Starts a copy, and returns at once. */
+[[nodiscard]] inline Result<Task> copy_submit(const Array &dst, const Array &src, StreamRef stream = {}) {
+    via_task *task = nullptr;
+    return detail::made<Task>(via_copy_submit(dst.get(), src.get(), stream.get(), &task), task);
+}
+
+/** Copies pairs of arrays as copy_async does; of handles, since those lie side by side. */
+VIADUCT_CHECKED inline Result<void> copy_batch(List<via_array *> dsts, List<via_array *> srcs, StreamRef stream = {}) {
+    if (dsts.size() != srcs.size()) {
+        return detail::refuse<void>(VIA_ERROR_INVALID_ARGUMENT, "copy_batch: the lists are not of one length");
+    }
+    return detail::done(via_copy_batch(dsts.size(), dsts.data(), srcs.data(), stream.get()));
+}
+
+/** Copies bytes between raw addresses. */
+VIADUCT_CHECKED inline Result<void> memcpy(void *dst, const void *src, std::int64_t nbytes, StreamRef stream = {}) {
+    return detail::done(via_memcpy(dst, src, nbytes, stream.get()));
+}
+
+/** Sets every element to zero. */
+VIADUCT_CHECKED inline Result<void> fill_zero(const Array &dst, StreamRef stream = {}) {
+    return detail::done(via_fill(dst.get(), nullptr, stream.get()));
+}
+
+/** Sets every element to `value`, which must be of the array's dtype. */
+template <class T>
+VIADUCT_CHECKED Result<void> fill(const Array &dst, const T &value, StreamRef stream = {}) {
+    if (dst.dtype() != dtype_of<T>) {
+        return detail::refuse<void>(VIA_ERROR_DTYPE, "fill: the array's dtype is not that of the value");
+    }
+    return detail::done(via_fill(dst.get(), &value, stream.get()));
+}
+
+/** How copy() would do it, as text. */
+[[nodiscard]] inline Result<std::string> copy_explain(const Array &dst, const Array &src) {
+    std::string text(1024, '\0');
+    std::int64_t length = 0;
+    via_status status =
+        via_copy_explain(dst.get(), src.get(), static_cast<std::int64_t>(text.size()), text.data(), &length);
+    if (status == VIA_OK && static_cast<std::size_t>(length) >= text.size()) {
+        text.resize(static_cast<std::size_t>(length) + 1);
+        status = via_copy_explain(dst.get(), src.get(), static_cast<std::int64_t>(text.size()), text.data(), &length);
+    }
+    text.resize(static_cast<std::size_t>(length));
+    return detail::made<std::string>(status, text);
+}
+
+}  // namespace VIADUCT_ERRORS_NAMESPACE
+}  // namespace viaduct
+
+#endif

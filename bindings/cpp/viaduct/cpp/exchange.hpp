@@ -1,0 +1,140 @@
+// Arrays to and from other libraries: DLPack, the array interfaces, Arrow.
+#ifndef VIADUCT_CPP_EXCHANGE_HPP
+#define VIADUCT_CPP_EXCHANGE_HPP
+
+#include <utility>
+
+#include "viaduct/cpp/array.hpp"
+
+namespace viaduct {
+inline namespace VIADUCT_ERRORS_NAMESPACE {
+namespace detail {
+
+// An exported tensor that nobody has taken yet.
+template <class C, void (*kDelete)(C *)>
+class Tensor {
+public:
+    Tensor() noexcept = default;
+    explicit Tensor(C *owned) noexcept : tensor_(owned) {}
+    Tensor(Tensor &&other) noexcept : tensor_(other.release()) {}
+    Tensor &operator=(Tensor &&other) noexcept {
+        Tensor ended(std::move(other));
+        std::swap(tensor_, ended.tensor_);
+        return *this;
+    }
+    Tensor(const Tensor &) = delete;
+    Tensor &operator=(const Tensor &) = delete;
+    ~Tensor() { kDelete(tensor_); }
+
+    C *get() const noexcept { return tensor_; }
+
+    /** For the consumer, who calls its deleter. */
+    [[nodiscard]] C *release() noexcept { return std::exchange(tensor_, nullptr); }
+
+private:
+    C *tensor_ = nullptr;
+};
+
+}  // namespace detail
+
+/** A DLPack 1.x tensor, owned until release() hands it on. */
+using DlpackTensor = detail::Tensor<DLManagedTensorVersioned, via_dlpack_delete>;
+
+/** The same of the form before 1.0. */
+using DlpackLegacyTensor = detail::Tensor<DLManagedTensor, via_dlpack_delete_legacy>;
+
+/** Options for the calls below, all at their defaults. */
+constexpr via_dlpack_options dlpack_options() noexcept { return VIA_DLPACK_OPTIONS_INIT; }
+
+[[nodiscard]] inline Result<DlpackTensor> to_dlpack(const Array &array, StreamRef stream = {},
+                                                    const via_dlpack_options &options = dlpack_options()) {
+    DLManagedTensorVersioned *tensor = nullptr;
+    return detail::made<DlpackTensor>(via_to_dlpack(array.get(), &options, stream.get(), &tensor), tensor);
+}
+
+[[nodiscard]] inline Result<DlpackLegacyTensor> to_dlpack_legacy(const Array &array, StreamRef stream = {},
+                                                                 const via_dlpack_options &options = dlpack_options()) {
+    DLManagedTensor *tensor = nullptr;
+    return detail::made<DlpackLegacyTensor>(via_to_dlpack_legacy(array.get(), &options, stream.get(), &tensor), tensor);
+}
+
+/** Takes the tensor over; on failure it is untouched and still the caller's. */
+[[nodiscard]] inline Result<Array> from_dlpack(DLManagedTensorVersioned *tensor, StreamRef stream = {},
+                                               const via_dlpack_options &options = dlpack_options()) {
+    via_array *array = nullptr;
+    return detail::made<Array>(via_from_dlpack(tensor, &options, stream.get(), &array), array);
+}
+
+[[nodiscard]] inline Result<Array> from_dlpack_legacy(DLManagedTensor *tensor, StreamRef stream = {},
+                                                      const via_dlpack_options &options = dlpack_options()) {
+    via_array *array = nullptr;
+    return detail::made<Array>(via_from_dlpack_legacy(tensor, &options, stream.get(), &array), array);
+}
+
+/** The same, of tensors that have an owner here; on failure they keep it. */
+[[nodiscard]] inline Result<Array> from_dlpack(DlpackTensor &&tensor, StreamRef stream = {},
+                                               const via_dlpack_options &options = dlpack_options()) {
+    via_array *array = nullptr;
+    const via_status status = via_from_dlpack(tensor.get(), &options, stream.get(), &array);
+    if (status == VIA_OK) {
+        static_cast<void>(tensor.release());
+    }
+    return detail::made<Array>(status, array);
+}
+
+[[nodiscard]] inline Result<Array> from_dlpack_legacy(DlpackLegacyTensor &&tensor, StreamRef stream = {},
+                                                      const via_dlpack_options &options = dlpack_options()) {
+    via_array *array = nullptr;
+    const via_status status = via_from_dlpack_legacy(tensor.get(), &options, stream.get(), &array);
+    if (status == VIA_OK) {
+        static_cast<void>(tensor.release());
+    }
+    return detail::made<Array>(status, array);
+}
+
+/** As __array_interface__ describes it; borrowed from the array. */
+[[nodiscard]] inline Result<via_array_interface> to_array_interface(const Array &array) {
+    via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
+    return detail::made<via_array_interface>(via_to_array_interface(array.get(), &description), description);
+}
+
+/** As __cuda_array_interface__ describes it, once `stream` has been made to wait. */
+[[nodiscard]] inline Result<via_array_interface> to_cuda_array_interface(const Array &array, StreamRef stream = {}) {
+    via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
+    const via_status status = via_to_cuda_array_interface(array.get(), stream.get(), &description);
+    return detail::made<via_array_interface>(status, description);
+}
+
+[[nodiscard]] inline Result<Array> from_array_interface(const via_array_interface &description,
+                                                        via_release_fn release = nullptr, void *context = nullptr) {
+    via_array *array = nullptr;
+    return detail::made<Array>(via_from_array_interface(&description, release, context, &array), array);
+}
+
+[[nodiscard]] inline Result<Array> from_cuda_array_interface(const via_array_interface &description,
+                                                             via_release_fn release = nullptr,
+                                                             void *context = nullptr) {
+    via_array *array = nullptr;
+    return detail::made<Array>(via_from_cuda_array_interface(&description, release, context, &array), array);
+}
+
+/** Fills the caller's structs of Arrow, which end by their own release members or via_arrow_release. */
+VIADUCT_CHECKED inline Result<void> to_arrow_device(const Array &array, ArrowSchema *out_schema,
+                                                    ArrowDeviceArray *out_array) {
+    return detail::done(via_to_arrow_device(array.get(), out_schema, out_array));
+}
+
+/** Takes both over on success. */
+[[nodiscard]] inline Result<Array> from_arrow_device(ArrowSchema *schema, ArrowDeviceArray *column,
+                                                     StreamRef stream = {}) {
+    via_array *array = nullptr;
+    return detail::made<Array>(via_from_arrow_device(schema, column, stream.get(), &array), array);
+}
+
+/** Releases whichever is not null and not yet released. */
+inline void arrow_release(ArrowSchema *schema, ArrowDeviceArray *column) { via_arrow_release(schema, column); }
+
+}  // namespace VIADUCT_ERRORS_NAMESPACE
+}  // namespace viaduct
+
+#endif

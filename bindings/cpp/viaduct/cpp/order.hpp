@@ -1,0 +1,113 @@
+// Streams and events.
+#ifndef VIADUCT_CPP_ORDER_HPP
+#define VIADUCT_CPP_ORDER_HPP
+
+#include <cstddef>
+
+#include "viaduct/cpp/error.hpp"
+#include "viaduct/cpp/handle.hpp"
+
+namespace viaduct {
+inline namespace VIADUCT_ERRORS_NAMESPACE {
+
+class Event;
+
+/** via_stream, owned. */
+class Stream : public detail::Handle<Stream, via_stream, via_stream_retain, via_stream_release> {
+public:
+    using Handle::Handle;
+
+    [[nodiscard]] static Result<Stream> create(std::int32_t device_id = 0) {
+        via_stream *stream = nullptr;
+        return detail::made<Stream>(via_stream_create(device_id, &stream), stream);
+    }
+
+    /** A foreign CUstream. */
+    [[nodiscard]] static Result<Stream> wrap(void *native_stream, std::int32_t device_id = -1) {
+        via_stream *stream = nullptr;
+        return detail::made<Stream>(via_stream_wrap(native_stream, device_id, &stream), stream);
+    }
+
+    /** The calling thread's current stream for a device. */
+    [[nodiscard]] static Result<Stream> current(std::int32_t device_id = 0) {
+        via_stream *stream = nullptr;
+        return detail::made<Stream>(via_stream_current(device_id, &stream), stream);
+    }
+
+    static Stream legacy() { return Stream(via_stream_legacy()); }
+    static Stream per_thread() { return Stream(via_stream_per_thread()); }
+    static Stream no_sync() { return Stream(via_stream_no_sync()); }
+
+    void *native_handle() const { return via_stream_handle(get()); }
+    std::int32_t device_id() const { return via_stream_device_id(get()); }
+
+    VIADUCT_CHECKED Result<void> synchronize() const { return detail::done(via_stream_synchronize(get())); }
+
+    /** Whether the stream's work so far is done. */
+    [[nodiscard]] Result<bool> is_done() const {
+        std::int32_t done = 0;
+        return detail::made<bool>(via_stream_query(get(), &done), done);
+    }
+
+    /** Later work waits, on the device, for what the event marks now. */
+    VIADUCT_CHECKED Result<void> wait(const Event &marker) const;
+
+    /** Makes it the calling thread's current one for a device. */
+    VIADUCT_CHECKED Result<void> make_current(std::int32_t device_id) const {
+        return detail::done(via_stream_set_current(device_id, get()));
+    }
+};
+
+/** A stream that a call uses: a Stream, a via_stream *, or nothing, which means what the function says. */
+class StreamRef {
+public:
+    StreamRef(std::nullptr_t = nullptr) noexcept {}
+    StreamRef(via_stream *stream) noexcept : stream_(stream) {}
+    StreamRef(const Stream &stream) noexcept : stream_(stream.get()) {}
+
+    via_stream *get() const noexcept { return stream_; }
+
+private:
+    via_stream *stream_ = nullptr;
+};
+
+/** via_event, owned. */
+class Event : public detail::Handle<Event, via_event, via_event_retain, via_event_release> {
+public:
+    using Handle::Handle;
+
+    [[nodiscard]] static Result<Event> create(std::int32_t device_id = 0) {
+        via_event *marker = nullptr;
+        return detail::made<Event>(via_event_create(device_id, &marker), marker);
+    }
+
+    /** A foreign CUevent. */
+    [[nodiscard]] static Result<Event> wrap(void *native_event, std::int32_t device_id) {
+        via_event *marker = nullptr;
+        return detail::made<Event>(via_event_wrap(native_event, device_id, &marker), marker);
+    }
+
+    void *native_handle() const { return via_event_handle(get()); }
+
+    /** Marks the end of the stream's work so far. */
+    VIADUCT_CHECKED Result<void> record(StreamRef stream) const {
+        return detail::done(via_event_record(get(), stream.get()));
+    }
+
+    /** Whether the marked point has been reached. */
+    [[nodiscard]] Result<bool> is_done() const {
+        std::int32_t done = 0;
+        return detail::made<bool>(via_event_query(get(), &done), done);
+    }
+
+    VIADUCT_CHECKED Result<void> synchronize() const { return detail::done(via_event_synchronize(get())); }
+};
+
+inline Result<void> Stream::wait(const Event &marker) const {
+    return detail::done(via_stream_wait(get(), marker.get()));
+}
+
+}  // namespace VIADUCT_ERRORS_NAMESPACE
+}  // namespace viaduct
+
+#endif

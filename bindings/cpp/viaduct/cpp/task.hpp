@@ -1,0 +1,98 @@
+// Work that goes on behind the caller, and batches of copies.
+#ifndef VIADUCT_CPP_TASK_HPP
+#define VIADUCT_CPP_TASK_HPP
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "viaduct/cpp/array.hpp"
+
+namespace viaduct {
+
+/** Bytes moved so far, and in all. */
+struct Progress {
+    std::int64_t done = 0;
+    std::int64_t total = 0;
+};
+
+inline namespace VIADUCT_ERRORS_NAMESPACE {
+namespace detail {
+
+template <class Callback>
+void complete(std::int32_t status, const char *text, void *context) {
+    const std::unique_ptr<Callback> callback(static_cast<Callback *>(context));
+    (*callback)(static_cast<via_status>(status), text);
+}
+
+}  // namespace detail
+
+/** via_task, owned. Letting go of a running one detaches it. */
+class Task : public detail::Handle<Task, via_task, via_task_retain, via_task_release> {
+public:
+    using Handle::Handle;
+
+    /** Waits for the end; the task's own failure is this call's. */
+    VIADUCT_CHECKED Result<void> wait() const { return detail::done(via_task_wait(get())); }
+
+    /** Whether it has ended, however. */
+    [[nodiscard]] Result<bool> is_done() const {
+        std::int32_t done = 0;
+        return detail::made<bool>(via_task_poll(get(), &done), done);
+    }
+
+    [[nodiscard]] Result<Progress> progress() const {
+        Progress progress;
+        return detail::made<Progress>(via_task_progress(get(), &progress.done, &progress.total), progress);
+    }
+
+    VIADUCT_CHECKED Result<void> cancel() const { return detail::done(via_task_cancel(get())); }
+
+    /** Later work of the stream waits, on the device, for the task. */
+    VIADUCT_CHECKED Result<void> join(StreamRef stream) const {
+        return detail::done(via_task_join(get(), stream.get()));
+    }
+
+    /** Has void callback(via_status, const char *text) noexcept called once, and destroyed after that. */
+    template <class Callback>
+    VIADUCT_CHECKED Result<void> on_complete(Callback callback) const {
+        static_assert(std::is_nothrow_invocable_v<Callback &, via_status, const char *>, "it must be noexcept");
+        auto held = std::make_unique<Callback>(std::move(callback));
+        const via_status status = via_task_on_complete(get(), detail::complete<Callback>, held.get());
+        if (status == VIA_OK) {
+            static_cast<void>(held.release());
+        }
+        return detail::done(status);
+    }
+};
+
+/** via_batch, owned: copies prepared as one, to be run again and again. */
+class Batch : public detail::Handle<Batch, via_batch, via_batch_retain, via_batch_release> {
+public:
+    using Handle::Handle;
+
+    [[nodiscard]] static Result<Batch> create() {
+        via_batch *batch = nullptr;
+        return detail::made<Batch>(via_batch_create(&batch), batch);
+    }
+
+    VIADUCT_CHECKED Result<void> add(const Array &dst, const Array &src) const {
+        return detail::done(via_batch_add(get(), dst.get(), src.get()));
+    }
+
+    std::int64_t size() const { return via_batch_size(get()); }
+
+    VIADUCT_CHECKED Result<void> run(StreamRef stream = {}) const {
+        return detail::done(via_batch_run(get(), stream.get()));
+    }
+
+    [[nodiscard]] Result<Task> submit(StreamRef stream = {}) const {
+        via_task *task = nullptr;
+        return detail::made<Task>(via_batch_submit(get(), stream.get(), &task), task);
+    }
+};
+
+}  // namespace VIADUCT_ERRORS_NAMESPACE
+}  // namespace viaduct
+
+#endif

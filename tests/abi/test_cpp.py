@@ -1,0 +1,149 @@
+"""The C++ layer: every function of the header is in it, every compiler and standard takes it, and it costs nothing."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from abi_tools import ROOT, functions, library, run
+
+LAYER = ROOT / "bindings/cpp"
+HEADERS = sorted(LAYER.glob("viaduct/**/*.hpp"))
+# Each standard, and errors thrown (0) or returned (1).
+WAYS = [("c++17", 0), ("c++17", 1), ("c++20", 1), ("c++2b", 0), ("c++2b", 1)]
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Werror"]
+INCLUDES = [f"-I{ROOT / 'include'}", f"-I{LAYER}"]
+
+# Files cannot be opened yet; they get an owner and a header of their own when they can.
+NOT_YET = "via_file_"
+
+
+def cxx_compilers() -> list[str]:
+    """GCC and the newest clang, of those that this machine has."""
+    names = [*(f"clang++-{number}" for number in range(40, 13, -1)), "clang++"]
+    clang = [name for name in names if shutil.which(name)][:1]
+    return [*(["g++"] if shutil.which("g++") else []), *clang]
+
+
+def compile_text(compiler: str, text: str, *options: object) -> None:
+    run(compiler, "-x", "c++", *STRICT, *INCLUDES, *options, "-fsyntax-only", "-", stdin=text)
+
+
+def test_every_function_of_the_header_is_called_by_the_layer() -> None:
+    text = "".join(header.read_text() for header in HEADERS)
+    wanted = {name for name in functions() if not name.startswith(NOT_YET)}
+    assert len(wanted) > 100
+    assert sorted(name for name in wanted if not re.search(rf"\b{name}\b", text)) == []
+
+
+@pytest.mark.parametrize(("standard", "errors"), WAYS)
+@pytest.mark.parametrize("compiler", cxx_compilers())
+def test_the_layer_compiles_alone_and_twice_without_a_warning(compiler: str, standard: str, errors: int) -> None:
+    text = '#include "viaduct/viaduct.hpp"\n#include "viaduct/viaduct.hpp"\n'
+    compile_text(compiler, text, f"-std={standard}", f"-DVIADUCT_RETURN_ERRORS={errors}")
+
+
+@pytest.mark.parametrize("compiler", cxx_compilers())
+def test_without_exceptions_in_the_compiler_errors_are_returned(compiler: str) -> None:
+    text = '#include "viaduct/viaduct.hpp"\nbool f() { return viaduct::require().has_value(); }\n'
+    compile_text(compiler, text, "-std=c++17", "-fno-exceptions")
+
+
+@pytest.mark.parametrize("compiler", cxx_compilers())
+def test_a_returned_error_that_is_not_looked_at_is_warned_of(compiler: str) -> None:
+    text = '#include "viaduct/viaduct.hpp"\nvoid f() { viaduct::require(); }\n'
+    with pytest.raises(AssertionError, match="nodiscard|unused-result"):
+        compile_text(compiler, text, "-std=c++17", "-DVIADUCT_RETURN_ERRORS=1")
+
+
+@pytest.mark.parametrize("compiler", cxx_compilers())
+def test_a_callback_that_may_throw_does_not_compile(compiler: str) -> None:
+    text = (
+        '#include "viaduct/viaduct.hpp"\nvoid f(viaduct::Task &t) { t.on_complete([](via_status, const char *) {}); }\n'
+    )
+    with pytest.raises(AssertionError, match="noexcept"):
+        compile_text(compiler, text, "-std=c++17")
+
+
+def hot_instructions(assembly: str, function: str) -> list[str]:
+    """A function's instructions as far as its return, which is as far as success goes; places on the stack and labels
+    are left out, since they are named as it falls."""
+    body = assembly.partition(f"\n{function}:")[2]
+    found = []
+    for line in body.splitlines():
+        words = line.partition("#")[0].split(maxsplit=1)
+        if not words or words[0].startswith(".") or words[0].endswith(":"):
+            continue
+        found.append(re.sub(r"-?\w+\(%rsp\)|\.L\w+|\$\d+, %rsp", "_", " ".join(words)))
+        if re.match(r"ret|jmp\s+via_", found[-1]):
+            return found
+    raise AssertionError(f"{function} does not return")
+
+
+def calls(instructions: list[str]) -> list[str]:
+    return re.findall(r"(?:call|callq|j[a-z]+) ([A-Za-z]\w+)", "\n".join(instructions))
+
+
+@pytest.fixture(scope="module", params=cxx_compilers())
+def assembly(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    out = tmp_path_factory.mktemp("cost") / "pairs.s"
+    run(request.param, "-std=c++17", "-O2", *INCLUDES, "-S", "-o", out, ROOT / "tests/cpp/cost/pairs.cpp")
+    return out.read_text()
+
+
+@pytest.mark.skipif(not Path("/proc/cpuinfo").exists() or "x86" not in run("uname", "-m"), reason="reads x86's names")
+class TestCost:
+    @pytest.mark.parametrize("what", ["getter", "copy"])
+    def test_a_call_is_instruction_for_instruction_that_of_c(self, assembly: str, what: str) -> None:
+        plain, owned = (hot_instructions(assembly, f"{kind}_{what}") for kind in ("plain", "owned"))
+        assert sorted(owned) == sorted(plain)
+
+    @pytest.mark.parametrize("what", ["round", "move"])
+    def test_an_owner_calls_what_c_calls_and_adds_four_moves_at_most(self, assembly: str, what: str) -> None:
+        plain, owned = (hot_instructions(assembly, f"{kind}_{what}") for kind in ("plain", "owned"))
+        assert calls(owned) == calls(plain)
+        assert len(owned) <= len(plain) + 4, "\n".join(owned)
+
+
+MDSPAN = """
+#include "viaduct/viaduct.hpp"
+#include <cstdio>
+int main() {
+    float values[6] = {0, 1, 2, 3, 4, 5};
+    const auto turned = viaduct::Array::wrap(values, {2, 3}).permute();
+    const auto span = viaduct::strided_elements<float, 2>(turned);
+    std::printf("%g %g\\n", span[2, 1], span[1, 0]);
+    try {
+        const auto backwards = turned.slice({2, 0}, {}, {-1, 1});
+        static_cast<void>(viaduct::strided_elements<float, 2>(backwards));
+    } catch (const viaduct::NeedsCopyError &error) {
+        std::puts(error.what());
+    }
+}
+"""
+
+
+def test_an_mdspan_has_the_arrays_strides(tmp_path: Path) -> None:
+    """In whichever standard library of this machine has one: libstdc++ as of GCC 15, libc++ as of 18."""
+    has = "#include <mdspan>\n#ifndef __cpp_lib_mdspan\n#error none\n#endif\n"
+    for compiler in cxx_compilers():
+        for standard_library in ([], ["-stdlib=libc++"] if "clang" in compiler else []):
+            options = ["-std=c++2b", *standard_library]
+            try:
+                run(compiler, "-x", "c++", *options, "-fsyntax-only", "-", stdin=has)
+            except AssertionError:
+                continue
+            (tmp_path / "mdspan.cpp").write_text(MDSPAN)
+            where = library().parent
+            link = [
+                tmp_path / "mdspan.cpp",
+                "-o",
+                tmp_path / "mdspan",
+                f"-L{where}",
+                "-lviaduct",
+                f"-Wl,-rpath,{where}",
+            ]
+            run(compiler, *options, *STRICT, *INCLUDES, *link)
+            assert run(tmp_path / "mdspan") == "5 1\na stride is not a positive number of elements\n"
+            return
+    pytest.skip("no standard library of this machine has std::mdspan")

@@ -1,0 +1,152 @@
+// Copies, tasks and batches.
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "support.hpp"
+
+using namespace viaduct;
+
+namespace {
+
+// What a callback was told, by whichever thread.
+class Told {
+public:
+    void tell(via_status status, const char *text) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        status_ = status;
+        text_ = text;
+        ++count_;
+        changed_.notify_all();
+    }
+
+    via_status wait() {
+        std::unique_lock<std::mutex> lock(mutex_);
+        changed_.wait(lock, [&] { return count_ > 0; });
+        return status_;
+    }
+
+    int count() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return count_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    via_status status_ = VIA_OK;
+    std::string text_;
+    int count_ = 0;
+};
+
+std::vector<float> counted(std::size_t count) {
+    std::vector<float> values(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        values[i] = static_cast<float>(i);
+    }
+    return values;
+}
+
+void a_copy_turns_what_it_is_given(void **) {
+    std::vector<float> from = counted(6), to(6);
+    copy(Array::wrap(to.data(), {3, 2}), Array::wrap(from.data(), {2, 3}).permute());
+    assert_true((to == std::vector<float>{0, 3, 1, 4, 2, 5}));
+    expect_thrown<ShapeError>("via_copy", [&] { copy(Array::wrap(to.data(), {6}), Array::wrap(to.data(), {3})); });
+}
+
+void raw_bytes_are_copied(void **) {
+    std::vector<float> from = counted(6), to(6);
+    viaduct::memcpy(to.data(), from.data(), 24);
+    assert_true(to == from);
+    expect_thrown<OverlapError>("via_memcpy", [&] { viaduct::memcpy(to.data(), to.data() + 1, 8); });
+}
+
+void elements_are_filled_with_a_value_of_their_type(void **) {
+    std::vector<float> values(6);
+    const Array array = Array::wrap(values.data(), {6});
+    fill(array, 2.5F);
+    assert_true((values == std::vector<float>(6, 2.5F)));
+    fill_zero(array);
+    assert_true((values == std::vector<float>(6)));
+    expect_thrown<DTypeError>("fill", [&] { fill(array, 2.5); });
+}
+
+void a_copy_explains_itself(void **) {
+    std::vector<float> from = counted(6), to(6);
+    const std::string text = copy_explain(Array::wrap(to.data(), {6}), Array::wrap(from.data(), {6}));
+    assert_non_null(std::strstr(text.c_str(), "24"));
+    assert_int_equal(text.find('\0'), std::string::npos);
+}
+
+void a_task_is_waited_for_and_tells_its_progress(void **) {
+    std::vector<float> from = counted(100000), to(100000);
+    const Task task = copy_submit(Array::wrap(to.data(), {100000}), Array::wrap(from.data(), {100000}));
+    task.wait();
+    assert_true(to == from);
+    assert_true(task.is_done());
+    const Progress progress = task.progress();
+    assert_int_equal(progress.done, 400000);
+    assert_int_equal(progress.total, 400000);
+    task.cancel();
+}
+
+void a_callback_is_called_once_and_then_destroyed(void **) {
+    auto told = std::make_shared<Told>();
+    std::vector<float> from = counted(1000), to(1000);
+    const Task task = copy_submit(Array::wrap(to.data(), {1000}), Array::wrap(from.data(), {1000}));
+    task.on_complete([told](via_status status, const char *text) noexcept { told->tell(status, text); });
+    assert_int_equal(told->wait(), VIA_OK);
+    task.wait();
+    while (told.use_count() > 1) {
+    }
+    assert_int_equal(told->count(), 1);
+}
+
+void a_second_callback_is_refused_and_destroyed(void **) {
+    auto told = std::make_shared<Told>();
+    std::vector<float> from = counted(10), to(10);
+    const Task task = copy_submit(Array::wrap(to.data(), {10}), Array::wrap(from.data(), {10}));
+    task.wait();
+    task.on_complete([](via_status, const char *) noexcept {});
+    expect_thrown<InvalidArgumentError>("via_task_on_complete", [&] {
+        task.on_complete([told](via_status status, const char *text) noexcept { told->tell(status, text); });
+    });
+    assert_int_equal(told.use_count(), 1);
+}
+
+void a_batch_is_submitted_again_and_again(void **) {
+    std::vector<float> from = counted(6), to(6);
+    const Batch batch = Batch::create();
+    batch.add(Array::wrap(to.data(), {3}), Array::wrap(from.data(), {3}));
+    batch.add(Array::wrap(to.data() + 3, {3}), Array::wrap(from.data() + 3, {3}));
+    assert_int_equal(batch.size(), 2);
+    batch.submit().wait();
+    assert_true(to == from);
+    from.assign(6, 9);
+    batch.submit().wait();
+    assert_true(to == from);
+}
+
+void lists_of_other_lengths_are_no_pairs(void **) {
+    std::vector<float> values(6);
+    const Array array = Array::wrap(values.data(), {6});
+    expect_thrown<InvalidArgumentError>("copy_batch", [&] { copy_batch({array.get()}, {}); });
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        leaving_nothing(a_copy_turns_what_it_is_given),
+        leaving_nothing(raw_bytes_are_copied),
+        leaving_nothing(elements_are_filled_with_a_value_of_their_type),
+        leaving_nothing(a_copy_explains_itself),
+        leaving_nothing(a_task_is_waited_for_and_tells_its_progress),
+        leaving_nothing(a_callback_is_called_once_and_then_destroyed),
+        leaving_nothing(a_second_callback_is_refused_and_destroyed),
+        leaving_nothing(a_batch_is_submitted_again_and_again),
+        leaving_nothing(lists_of_other_lengths_are_no_pairs),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
