@@ -82,9 +82,14 @@ def test_an_installed_tree_holds_the_library_its_headers_and_its_packages_only(
         f"{LIBDIR}/libviaduct.so.{version}",
         f"{LIBDIR}/cmake/viaduct/viaductConfig.cmake",
         f"{LIBDIR}/cmake/viaduct/viaductConfigVersion.cmake",
+        f"{LIBDIR}/cmake/viaduct/viaductFortran.cmake",
         f"{LIBDIR}/cmake/viaduct/viaductTargets.cmake",
         f"{LIBDIR}/cmake/viaduct/viaductTargets-release.cmake",
+        f"{LIBDIR}/pkgconfig/viaduct-fortran.pc",
         f"{LIBDIR}/pkgconfig/viaduct.pc",
+        "share/viaduct/fortran/viaduct.f90",
+        "share/viaduct/fortran/viaduct_c.f90",
+        "share/viaduct/fortran/viaduct_descriptor.c",
     }
 
 

@@ -1,0 +1,138 @@
+/*
+ * What only C can see of a Fortran array: the descriptor that says what its elements are and how far apart. Compile it
+ * with the ISO_Fortran_binding.h of the Fortran compiler: descriptors differ between compilers.
+ */
+#include <ISO_Fortran_binding.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "viaduct/viaduct.h"
+
+via_status viaduct_fortran_wrap(const CFI_cdesc_t *array, int32_t dtype, int32_t flags, via_release_fn release,
+                                void *context, via_array **out_array);
+via_status viaduct_fortran_refuse(via_status status, const char *text);
+const char *viaduct_fortran_refusal(void);
+void viaduct_fortran_forget_refusal(void);
+
+/* Why the layer itself refused the thread's last call; empty if it was the library. */
+static _Thread_local char refusal[128] = "";
+
+via_status viaduct_fortran_refuse(via_status status, const char *text) {
+    snprintf(refusal, sizeof refusal, "%s", text);
+    return status;
+}
+
+const char *viaduct_fortran_refusal(void) { return refusal; }
+
+void viaduct_fortran_forget_refusal(void) { refusal[0] = '\0'; }
+
+/* DLPack's code | bits << 8 | one lane. */
+static int32_t packed(int32_t code, size_t nbytes) { return code | (int32_t)nbytes << 11 | 1 << 16; }
+
+static int is_real(CFI_type_t type) {
+    return type == CFI_type_float || type == CFI_type_double || type == CFI_type_long_double;
+}
+
+static int is_complex(CFI_type_t type) {
+    return type == CFI_type_float_Complex || type == CFI_type_double_Complex || type == CFI_type_long_double_Complex;
+}
+
+static int is_record(CFI_type_t type) {
+    return type == CFI_type_struct || type == CFI_type_other || type == CFI_type_char;
+}
+
+/* Real numbers of 10 bytes have no dtype: they are records, as are derived types and characters longer than one. The
+ * kinds of logical that C does not have are integers of their size. */
+static int32_t dtype_of(const CFI_cdesc_t *array) {
+    const size_t nbytes = array->elem_len;
+    if (array->type == CFI_type_Bool && nbytes == 1) {
+        return VIA_BOOL;
+    }
+    if (array->type == CFI_type_char && nbytes == 1) {
+        return VIA_UINT8;
+    }
+    if (is_real(array->type) && nbytes <= 8) {
+        return packed(VIA_FLOAT32 & 0xFF, nbytes);
+    }
+    if (is_complex(array->type) && nbytes <= 16) {
+        return packed(VIA_COMPLEX64 & 0xFF, nbytes);
+    }
+    if (is_record(array->type) || nbytes > 8) {
+        return via_dtype_record((int64_t)nbytes);
+    }
+    return packed(VIA_INT32 & 0xFF, nbytes);
+}
+
+via_status viaduct_fortran_wrap(const CFI_cdesc_t *array, int32_t dtype, int32_t flags, via_release_fn release,
+                                void *context, via_array **out_array) {
+    int64_t shape[CFI_MAX_RANK];
+    int64_t strides[CFI_MAX_RANK];
+    *out_array = NULL;
+    viaduct_fortran_forget_refusal();
+    for (int axis = 0; axis < array->rank; ++axis) {
+        if (array->dim[axis].extent < 0) {
+            return viaduct_fortran_refuse(VIA_ERROR_SHAPE,
+                                          "wrap: an array of assumed size has no last extent; pass a section of it");
+        }
+        shape[axis] = (int64_t)array->dim[axis].extent;
+        strides[axis] = (int64_t)array->dim[axis].sm;
+    }
+    return via_wrap(array->base_addr, dtype != 0 ? dtype : dtype_of(array), array->rank, shape, strides, VIA_DEVICE_CPU,
+                    0, flags | VIA_WRAP_BYTE_STRIDES, release, context, out_array);
+}
+
+static via_status check_element(via_array *array, int32_t dtype, const CFI_cdesc_t *pointer) {
+    if (via_array_device_type(array) == VIA_DEVICE_CUDA) {
+        return viaduct_fortran_refuse(VIA_ERROR_DEVICE, "get: the memory is a device's; copy it to the host first");
+    }
+    if (via_array_dtype(array) != dtype) {
+        return viaduct_fortran_refuse(VIA_ERROR_DTYPE, "get: the array's dtype is not that of the pointer");
+    }
+    if (via_array_ndim(array) != pointer->rank) {
+        return viaduct_fortran_refuse(VIA_ERROR_SHAPE, "get: the array has not as many dimensions as the pointer");
+    }
+    if ((via_array_flags(array) & VIA_ARRAY_READ_ONLY) != 0) {
+        return viaduct_fortran_refuse(VIA_ERROR_READ_ONLY, "get: the array is read-only, which a pointer cannot say");
+    }
+    return VIA_OK;
+}
+
+static via_status associate(via_array *array, int32_t dtype, CFI_cdesc_t *pointer) {
+    const int64_t *shape = via_array_shape(array);
+    const int64_t *strides = via_array_byte_strides(array);
+    viaduct_fortran_forget_refusal();
+    if (array == NULL) {
+        return viaduct_fortran_refuse(VIA_ERROR_INVALID_ARGUMENT, "get: there is no array");
+    }
+    const via_status status = check_element(array, dtype, pointer);
+    if (status != VIA_OK) {
+        return status;
+    }
+    if (via_array_strides(array) == NULL && pointer->rank > 0) {
+        return viaduct_fortran_refuse(VIA_ERROR_NEEDS_COPY, "get: a stride is not a whole number of elements");
+    }
+    pointer->base_addr = via_array_data(array);
+    for (int axis = 0; axis < pointer->rank; ++axis) {
+        pointer->dim[axis].lower_bound = 1;
+        pointer->dim[axis].extent = (CFI_index_t)shape[axis];
+        pointer->dim[axis].sm = (CFI_index_t)strides[axis];
+    }
+    return VIA_OK;
+}
+
+/* A name for each type, since Fortran has an interface for each. */
+#define VIADUCT_FORTRAN_GET(name, dtype)                                            \
+    via_status viaduct_fortran_get_##name(via_array *array, CFI_cdesc_t *pointer);  \
+    via_status viaduct_fortran_get_##name(via_array *array, CFI_cdesc_t *pointer) { \
+        return associate(array, dtype, pointer);                                    \
+    }
+
+VIADUCT_FORTRAN_GET(int8, VIA_INT8)
+VIADUCT_FORTRAN_GET(int16, VIA_INT16)
+VIADUCT_FORTRAN_GET(int32, VIA_INT32)
+VIADUCT_FORTRAN_GET(int64, VIA_INT64)
+VIADUCT_FORTRAN_GET(real32, VIA_FLOAT32)
+VIADUCT_FORTRAN_GET(real64, VIA_FLOAT64)
+VIADUCT_FORTRAN_GET(complex32, VIA_COMPLEX64)
+VIADUCT_FORTRAN_GET(complex64, VIA_COMPLEX128)
+VIADUCT_FORTRAN_GET(bool, VIA_BOOL)

@@ -1,0 +1,169 @@
+! Fortran arrays of every type and rank, in place.
+module callbacks
+  use viaduct
+  implicit none
+
+contains
+
+  subroutine count_release(context) bind(C)
+    type(c_ptr), value :: context
+    integer, pointer :: counter
+    call c_f_pointer(context, counter)
+    counter = counter + 1
+  end subroutine
+
+end module callbacks
+
+program wrap_tests
+  use viaduct
+  use callbacks
+  use support
+  implicit none
+
+  call every_type_has_its_dtype()
+  call every_rank_has_its_shape_and_strides()
+  call sections_keep_their_strides()
+  call allocatables_and_pointers_are_arrays_too()
+  call no_elements_are_an_array_too()
+  call flags_and_dtypes_may_be_named()
+  call the_release_is_called_once_with_its_context()
+  call finish()
+
+contains
+
+  subroutine has_dtype(words, array, dtype)
+    character(len=*), intent(in) :: words
+    type(*), intent(in), target :: array(..)
+    integer(c_int32_t), intent(in) :: dtype
+    type(viaduct_array) :: lent
+    call lent%wrap(array)
+    call promise(words, via_array_dtype(lent%handle) == dtype)
+    call lent%release()
+  end subroutine
+
+  subroutine every_type_has_its_dtype()
+    type, bind(C) :: point
+      real(c_double) :: x
+      integer(c_int32_t) :: label
+    end type
+    integer(c_int8_t), target :: i8(2)
+    integer(c_int16_t), target :: i16(2)
+    integer(c_int32_t), target :: i32(2)
+    integer(c_int64_t), target :: i64(2)
+    integer, target :: i(2)
+    real(c_float), target :: r32(2)
+    real(c_double), target :: r64(2)
+    real, target :: r(2)
+    double precision, target :: d(2)
+    complex(c_float_complex), target :: z32(2)
+    complex(c_double_complex), target :: z64(2)
+    logical(c_bool), target :: b(2)
+    logical, target :: l(2)
+    character(kind=c_char), target :: letter(2)
+    character(kind=c_char, len=12), target :: word(2)
+    type(point), target :: p(2)
+    call has_dtype("int8", i8, VIA_INT8)
+    call has_dtype("int16", i16, VIA_INT16)
+    call has_dtype("int32", i32, VIA_INT32)
+    call has_dtype("int64", i64, VIA_INT64)
+    call has_dtype("integer", i, VIA_INT32)
+    call has_dtype("real32", r32, VIA_FLOAT32)
+    call has_dtype("real64", r64, VIA_FLOAT64)
+    call has_dtype("real", r, VIA_FLOAT32)
+    call has_dtype("double precision", d, VIA_FLOAT64)
+    call has_dtype("complex of real32", z32, VIA_COMPLEX64)
+    call has_dtype("complex of real64", z64, VIA_COMPLEX128)
+    call has_dtype("logical of C's kind", b, VIA_BOOL)
+    call has_dtype("logical, as an integer of its size", l, VIA_INT32)
+    call has_dtype("a character", letter, VIA_UINT8)
+    call has_dtype("characters, as records", word, -12)
+    call has_dtype("a derived type, as a record", p, -16)
+  end subroutine
+
+  subroutine has_layout(words, array, shape, strides)
+    character(len=*), intent(in) :: words
+    type(*), intent(in), target :: array(..)
+    integer, intent(in) :: shape(:), strides(:)
+    type(viaduct_array) :: lent
+    call lent%wrap(array)
+    call promise(words // ": the rank", lent%ndim() == size(shape))
+    call expect(words // ": the shape", lent%shape(), shape)
+    call expect(words // ": the strides", lent%strides(), strides)
+    call lent%release()
+  end subroutine
+
+  subroutine every_rank_has_its_shape_and_strides()
+    real(c_float), target :: a0, a1(2), a2(2, 3), a3(2, 3, 4), a4(2, 3, 4, 5)
+    real(c_double), target :: a5(2, 3, 4, 5, 2)
+    complex(c_double_complex), target :: a6(2, 3, 4, 5, 2, 1), a7(2, 3, 4, 5, 2, 1, 3)
+    integer :: none(0)
+    call has_layout("a scalar", a0, none, none)
+    call has_layout("rank 1", a1, [2], [1])
+    call has_layout("rank 2", a2, [2, 3], [1, 2])
+    call has_layout("rank 3", a3, [2, 3, 4], [1, 2, 6])
+    call has_layout("rank 4", a4, [2, 3, 4, 5], [1, 2, 6, 24])
+    call has_layout("rank 5", a5, [2, 3, 4, 5, 2], [1, 2, 6, 24, 120])
+    call has_layout("rank 6", a6, [2, 3, 4, 5, 2, 1], [1, 2, 6, 24, 120, 240])
+    call has_layout("rank 7", a7, [2, 3, 4, 5, 2, 1, 3], [1, 2, 6, 24, 120, 240, 240])
+  end subroutine
+
+  subroutine sections_keep_their_strides()
+    real(c_double), target :: field(10, 20)
+    type(viaduct_array) :: lent
+    type(c_ptr) :: found, first
+    call has_layout("every second", field(1:10:2, 3:20:4), [5, 5], [2, 40])
+    call has_layout("backwards", field(10:1:-3, 20:1:-1), [4, 20], [-3, -10])
+    call has_layout("a row", field(4, :), [20], [10])
+    call lent%wrap(field(3:, 5:7))
+    found = via_array_data(lent%handle)
+    first = c_loc(field(3, 5))
+    call promise("a section starts at its first element", c_associated(found, first))
+    call lent%release()
+  end subroutine
+
+  subroutine allocatables_and_pointers_are_arrays_too()
+    integer(c_int16_t), allocatable, target :: field(:, :)
+    integer(c_int16_t), pointer :: part(:, :)
+    allocate (field(0:3, -1:1))
+    part => field(0:3:3, :)
+    call has_layout("an allocatable with bounds of its own", field, [4, 3], [1, 4])
+    call has_layout("a pointer to a section", part, [2, 3], [3, 4])
+  end subroutine
+
+  subroutine no_elements_are_an_array_too()
+    real(c_float), allocatable, target :: field(:, :)
+    type(viaduct_array) :: lent
+    allocate (field(0, 5))
+    call lent%wrap(field)
+    call promise("no elements", via_array_size(lent%handle) == 0)
+    call expect("no elements: the shape", lent%shape(), [0, 5])
+    call lent%release()
+  end subroutine
+
+  subroutine flags_and_dtypes_may_be_named()
+    logical, target :: mask(4)
+    type(viaduct_array) :: lent
+    call lent%wrap(mask, dtype=VIA_UINT32, flags=VIA_WRAP_READ_ONLY)
+    call promise("the dtype named", via_array_dtype(lent%handle) == VIA_UINT32)
+    call promise("the flags named", via_array_flags(lent%handle) == VIA_ARRAY_READ_ONLY)
+    call lent%release()
+  end subroutine
+
+  subroutine the_release_is_called_once_with_its_context()
+    integer, target :: counter
+    real(c_float), target :: field(3, 3)
+    type(viaduct_array) :: lent, row
+    type(c_funptr) :: at_end
+    counter = 0
+    at_end = c_funloc(count_release)
+    call lent%wrap(field, release=at_end, context=c_loc(counter))
+    call lent%select(row, 1, 2_c_int64_t)
+    call lent%release()
+    call promise("a view holds the loan", counter == 0)
+    call row%release()
+    call promise("the release is called once", counter == 1)
+    call row%release()
+    call promise("released twice is released once", counter == 1)
+  end subroutine
+
+end program wrap_tests
