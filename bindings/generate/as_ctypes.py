@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from contract import Contract, Function, Value, pointed_to
 
+WIDTH = 120
+
 TOP = '''\
 """The C API by ctypes: every function with its argument types, every struct, callback and constant of viaduct.h.
 
 The library is the one that the package itself uses. Structs are made with their size, so that `via_stats_info()` is
-ready to be handed over. Nothing is translated: a status other than VIA_OK is an int, and its text via_last_error().
+ready to be handed over; `via_release_fn()` is NULL. Nothing is translated: a status is an int, and its text
+via_last_error(). Callbacks must be kept alive by their owner until they can no longer be called.
 Made from the header by bindings/generate; do not edit.
 """
 
@@ -30,6 +33,13 @@ class _Sized(ctypes.Structure):
         super().__init__(*arguments, **fields)
         if not arguments and "struct_size" not in fields:
             self.struct_size = ctypes.sizeof(self)
+
+
+def _declare(name: str, returns: Any, /, **parameters: Any) -> Any:
+    function = getattr(library, name)
+    function.argtypes = list(parameters.values())
+    function.restype = returns
+    return function
 '''
 
 PLAIN = {
@@ -40,7 +50,7 @@ PLAIN = {
     "char": "ctypes.c_char",
     "via_status": "ctypes.c_int",
     "const char *": "ctypes.c_char_p",
-    "char *": "ctypes.c_char_p",
+    "char *": "ctypes.POINTER(ctypes.c_char)",
 }
 
 
@@ -70,22 +80,30 @@ def struct(name: str, fields: tuple[Value, ...], contract: Contract) -> str:
     return "\n".join([f"class {name}(_Sized):", "    _fields_ = [", *rows, "    ]"])
 
 
+def call(assigned: str, name: str, arguments: list[str]) -> str:
+    """An assignment of a call, folded as the formatter of this tree folds it."""
+    line = f"{assigned} = {name}({', '.join(arguments)})"
+    if len(line) <= WIDTH:
+        return line
+    inner = f"    {', '.join(arguments)}"
+    if len(inner) > WIDTH:
+        inner = "\n".join(f"    {each}," for each in arguments)
+    return f"{assigned} = {name}(\n{inner}\n)"
+
+
 def callback(each: Function, contract: Contract) -> str:
     kinds = [spelled(each.returns, contract), *(spelled(value.kind, contract) for value in each.parameters)]
-    return f"{each.name} = ctypes.CFUNCTYPE({', '.join(kinds)})"
+    return call(each.name, "ctypes.CFUNCTYPE", kinds)
 
 
 def function(each: Function, contract: Contract) -> str:
-    kinds = ", ".join(spelled(value.kind, contract) for value in each.parameters)
-    names = ", ".join(value.name for value in each.parameters)
-    lines = [f"# {each.name}({names})", f"{each.name} = library.{each.name}"]
-    lines += [f"{each.name}.argtypes = [{kinds}]", f"{each.name}.restype = {spelled(each.returns, contract)}"]
-    return "\n".join(lines)
+    named = [f"{value.name}={spelled(value.kind, contract)}" for value in each.parameters]
+    return call(each.name, "_declare", [f'"{each.name}"', spelled(each.returns, contract), *named])
 
 
 def module(contract: Contract) -> str:
     constants = "\n".join(f"{name} = {value}" for name, value in contract.constants.items())
     structs = "\n\n\n".join(struct(name, fields, contract) for name, fields in contract.structs.items())
     callbacks = "\n".join(callback(each, contract) for each in contract.callbacks)
-    functions = "\n\n".join(function(each, contract) for each in contract.functions)
+    functions = "\n".join(function(each, contract) for each in contract.functions)
     return f"{TOP}\n\n{constants}\n\n\n{structs}\n\n\n{callbacks}\n\n{functions}\n"

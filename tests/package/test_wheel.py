@@ -18,6 +18,8 @@ memory[0] = ord("A")
 assert bytes(memoryview(array)) == b"Abcdef"
 assert array.shape == (6,)
 assert "numpy" not in sys.modules
+from viaduct import raw_ctypes
+assert raw_ctypes.via_version() // 1000000 == viaduct.version()[0]
 print(viaduct.__version__, viaduct.__file__)
 """
 
@@ -39,7 +41,7 @@ def test_the_wheel_holds_the_package_and_the_library_as_plain_files(wheel: Path)
     with zipfile.ZipFile(wheel) as archive:
         modes = {info.filename: info.external_attr >> 16 for info in archive.infolist()}
     package = {name.removeprefix("viaduct/") for name in modes if name.startswith("viaduct/")}
-    assert package >= {"__init__.py", "py.typed", "_viaduct.abi3.so", "libviaduct.so.1"}
+    assert package >= {"__init__.py", "py.typed", "_viaduct.abi3.so", "libviaduct.so.1", "raw_ctypes.py", "raw_cffi.py"}
     assert not any(stat.S_ISLNK(mode) for mode in modes.values())
     assert {name.split("/")[0].split("-")[0] for name in modes} == {"viaduct"}
 
