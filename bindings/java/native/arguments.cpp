@@ -1,0 +1,134 @@
+#include "arguments.hpp"
+
+#include <algorithm>
+
+#include "errors.hpp"
+
+namespace viajava {
+namespace {
+
+void read_region(JNIEnv *jenv, jlongArray from, jsize count, int64_t *values) {
+    static_assert(sizeof(jlong) == sizeof(int64_t));
+    jenv->GetLongArrayRegion(from, 0, count, reinterpret_cast<jlong *>(values));
+}
+
+void read_region(JNIEnv *jenv, jintArray from, jsize count, int32_t *values) {
+    jenv->GetIntArrayRegion(from, 0, count, values);
+}
+
+bool refuse_null(JNIEnv *jenv, const char *name, jobject given) {
+    if (given == nullptr) {
+        throw_argument(jenv, "%s: found null", name);
+    }
+    return given == nullptr;
+}
+
+// Copies the bytes and ends them; a 0 among them would cut the text short.
+bool read_bytes(JNIEnv *jenv, const char *name, jbyteArray from, char *text, jsize length) {
+    jenv->GetByteArrayRegion(from, 0, length, reinterpret_cast<jbyte *>(text));
+    text[length] = 0;
+    if (std::strlen(text) != static_cast<size_t>(length)) {
+        throw_argument(jenv, "%s: found a 0 character inside", name);
+        return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+jbyteArray new_text(JNIEnv *jenv, const char *text) {
+    jsize length = static_cast<jsize>(std::strlen(text));
+    jbyteArray made = jenv->NewByteArray(length);
+    if (made != nullptr) {
+        jenv->SetByteArrayRegion(made, 0, length, reinterpret_cast<const jbyte *>(text));
+    }
+    return made;
+}
+
+jlongArray new_longs(JNIEnv *jenv, const int64_t *values, int32_t count) {
+    jlongArray made = jenv->NewLongArray(count);
+    if (made != nullptr) {
+        jenv->SetLongArrayRegion(made, 0, count, reinterpret_cast<const jlong *>(values));
+    }
+    return made;
+}
+
+void read_longs(JNIEnv *jenv, jlongArray from, int64_t *values, int32_t count) {
+    if (from != nullptr) {
+        read_region(jenv, from, std::min(jenv->GetArrayLength(from), count), values);
+    }
+}
+
+bool read_text(JNIEnv *jenv, const char *name, jbyteArray from, char *text, int32_t capacity) {
+    if (refuse_null(jenv, name, from)) {
+        return false;
+    }
+    jsize length = jenv->GetArrayLength(from);
+    if (length >= capacity) {
+        throw_argument(jenv, "%s: found %d bytes, expected at most %d", name, length, capacity - 1);
+        return false;
+    }
+    return read_bytes(jenv, name, from, text, length);
+}
+
+bool Text::read(JNIEnv *jenv, const char *name, jbyteArray from) {
+    if (from == nullptr) {
+        return true;
+    }
+    jsize length = jenv->GetArrayLength(from);
+    bytes_.reset(new (std::nothrow) char[static_cast<size_t>(length) + 1]);
+    if (bytes_ == nullptr) {
+        throw_out_of_memory(jenv);
+        return false;
+    }
+    return read_bytes(jenv, name, from, bytes_.get(), length);
+}
+
+template <class Number, class Array>
+void PerAxis<Number, Array>::read(JNIEnv *jenv, Array from) {
+    if (from == nullptr) {
+        return;
+    }
+    given_ = true;
+    count_ = jenv->GetArrayLength(from);
+    read_region(jenv, from, std::min<jsize>(count_, VIA_MAX_NDIM), values_);
+}
+
+template <class Number, class Array>
+bool PerAxis<Number, Array>::read_per_axis(JNIEnv *jenv, const char *name, Array from, int32_t expected) {
+    read(jenv, from);
+    if (given_ && count_ != expected) {
+        throw_argument(jenv, "%s: found %d numbers, expected %d, one for each axis", name, count_, expected);
+        return false;
+    }
+    return true;
+}
+
+template class PerAxis<int64_t, jlongArray>;
+template class PerAxis<int32_t, jintArray>;
+
+bool Handles::read(JNIEnv *jenv, const char *name, jlongArray from) {
+    if (refuse_null(jenv, name, from)) {
+        return false;
+    }
+    count_ = jenv->GetArrayLength(from);
+    arrays_.reset(new (std::nothrow) via_array *[static_cast<size_t>(count_)]);
+    void *given = arrays_ != nullptr ? jenv->GetPrimitiveArrayCritical(from, nullptr) : nullptr;
+    if (given == nullptr) {
+        throw_out_of_memory(jenv);
+        return false;
+    }
+    static_assert(sizeof(via_array *) == sizeof(jlong));
+    std::memcpy(arrays_.get(), given, static_cast<size_t>(count_) * sizeof(jlong));
+    jenv->ReleasePrimitiveArrayCritical(from, given, JNI_ABORT);
+    return true;
+}
+
+bool Handles::has_length(JNIEnv *jenv, const char *name, int32_t expected) const {
+    if (count_ != expected) {
+        throw_argument(jenv, "%s: found %d arrays, expected %d", name, count_, expected);
+    }
+    return count_ == expected;
+}
+
+}  // namespace viajava

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <jni.h>
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "viaduct/viaduct.h"
+
+// What SWIG's wrappers turn Java's arguments into, and results into Java's. Where a reader answers false, an exception
+// is pending.
+namespace viajava {
+
+static_assert(sizeof(void *) == sizeof(jlong), "addresses cross as long");
+
+jbyteArray new_text(JNIEnv *jenv, const char *text);
+jlongArray new_longs(JNIEnv *jenv, const int64_t *values, int32_t count);
+
+// As many as there are of the first `count`; the rest stays as it is.
+void read_longs(JNIEnv *jenv, jlongArray from, int64_t *values, int32_t count);
+
+// A text that fits, its ending 0 included.
+bool read_text(JNIEnv *jenv, const char *name, jbyteArray from, char *text, int32_t capacity);
+
+// A text of any length, ended by 0; NULL for null.
+class Text {
+  public:
+    bool read(JNIEnv *jenv, const char *name, jbyteArray from);
+    char *data() const { return bytes_.get(); }
+
+  private:
+    std::unique_ptr<char[]> bytes_;
+};
+
+// One number for each axis. More of them than an array may have are counted and not read: the library refuses them.
+template <class Number, class Array>
+class PerAxis {
+  public:
+    void read(JNIEnv *jenv, Array from);
+    bool read_per_axis(JNIEnv *jenv, const char *name, Array from, int32_t expected);
+    int32_t count() const { return count_; }
+    Number *data() { return given_ ? values_ : nullptr; }
+
+  private:
+    int32_t count_ = 0;
+    bool given_ = false;
+    Number values_[VIA_MAX_NDIM];
+};
+
+using Extents = PerAxis<int64_t, jlongArray>;
+using Axes = PerAxis<int32_t, jintArray>;
+
+// The arrays of a batch.
+class Handles {
+  public:
+    bool read(JNIEnv *jenv, const char *name, jlongArray from);
+    bool has_length(JNIEnv *jenv, const char *name, int32_t expected) const;
+    int32_t count() const { return count_; }
+    via_array **arrays() const { return arrays_.get(); }
+
+  private:
+    int32_t count_ = 0;
+    std::unique_ptr<via_array *[]> arrays_;
+};
+
+}  // namespace viajava

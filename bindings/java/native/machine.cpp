@@ -1,0 +1,100 @@
+#include "machine.hpp"
+
+#include "errors.hpp"
+
+namespace viajava {
+namespace {
+
+constexpr jint kVersion = JNI_VERSION_10;
+
+Java g_java = {};
+
+// A thread of the library, known to the JVM as long as it lives.
+class Attachment {
+  public:
+    Attachment() {
+        JavaVMAttachArgs arguments = {kVersion, const_cast<char *>("viaduct-native"), nullptr};
+        void *made = nullptr;
+        if (java().machine->AttachCurrentThreadAsDaemon(&made, &arguments) == JNI_OK) {
+            jenv_ = static_cast<JNIEnv *>(made);
+        }
+    }
+    Attachment(const Attachment &) = delete;
+    Attachment &operator=(const Attachment &) = delete;
+    ~Attachment() {
+        if (jenv_ != nullptr) {
+            java().machine->DetachCurrentThread();
+        }
+    }
+    JNIEnv *environment() const { return jenv_; }
+
+  private:
+    JNIEnv *jenv_ = nullptr;
+};
+
+// The class of that name as a reference that lasts; it keeps its loader, and so this library, in the JVM.
+jclass find_class(JNIEnv *jenv, const char *name) {
+    jclass found = jenv->FindClass(name);
+    return found != nullptr ? static_cast<jclass>(jenv->NewGlobalRef(found)) : nullptr;
+}
+
+bool find_exceptions(JNIEnv *jenv, Java *found) {
+    found->exceptions = find_class(jenv, "org/viaduct/ViaductException");
+    if (found->exceptions == nullptr) {
+        return false;
+    }
+    found->make_exception =
+        jenv->GetStaticMethodID(found->exceptions, "of", "(II[B)Lorg/viaduct/ViaductException;");
+    return found->make_exception != nullptr;
+}
+
+bool find_callbacks(JNIEnv *jenv, Java *found) {
+    found->callbacks = find_class(jenv, "org/viaduct/Callbacks");
+    if (found->callbacks == nullptr) {
+        return false;
+    }
+    auto method = [&](const char *name, const char *signature) {
+        return jenv->ExceptionCheck() ? nullptr : jenv->GetStaticMethodID(found->callbacks, name, signature);
+    };
+    found->release = method("release", "(Ljava/lang/Object;)V");
+    found->allocate = method("allocate", "(Ljava/lang/Object;JJJ)J");
+    found->free = method("free", "(Ljava/lang/Object;JJJ)V");
+    found->complete = method("complete", "(Ljava/lang/Object;)V");
+    return !jenv->ExceptionCheck();
+}
+
+// The library beside this one may be another than it was built with; the JVM throws what is pending.
+bool serves(JNIEnv *jenv) {
+    via_status status = via_require(VIA_VERSION_MAJOR, VIA_VERSION_MINOR);
+    if (status != VIA_OK) {
+        throw_status(jenv, status);
+    }
+    return status == VIA_OK;
+}
+
+}  // namespace
+
+const Java &java() { return g_java; }
+
+JNIEnv *environment() {
+    void *found = nullptr;
+    if (java().machine->GetEnv(&found, kVersion) == JNI_OK) {
+        return static_cast<JNIEnv *>(found);
+    }
+    thread_local Attachment attachment;
+    return attachment.environment();
+}
+
+}  // namespace viajava
+
+// Everything else is known to the JVM by its name.
+extern "C" JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *machine, void *) {
+    using namespace viajava;
+    void *found = nullptr;
+    if (machine->GetEnv(&found, kVersion) != JNI_OK) {
+        return JNI_ERR;
+    }
+    JNIEnv *jenv = static_cast<JNIEnv *>(found);
+    g_java.machine = machine;
+    return find_exceptions(jenv, &g_java) && find_callbacks(jenv, &g_java) && serves(jenv) ? kVersion : JNI_ERR;
+}

@@ -1,0 +1,37 @@
+package org.viaduct;
+
+/**
+ * Copies that are run together, as often as wanted and by several threads at once. They must not overlap one another,
+ * and nothing else may be going on while one is added.
+ */
+public final class CopyBatch extends Resource {
+    private CopyBatch(long handle) {
+        super(handle, Native::via_batch_release);
+    }
+
+    /** An empty batch. */
+    public static CopyBatch create() {
+        return new CopyBatch(Native.via_batch_create());
+    }
+
+    /** Adds one copy and holds both arrays. */
+    public CopyBatch add(ViaArray dst, ViaArray src) {
+        Calls.run(this, dst, src, Native::via_batch_add);
+        return this;
+    }
+
+    /** The number of copies. */
+    public long size() {
+        return Calls.get(this, Native::via_batch_size);
+    }
+
+    /** Runs all copies in stream order; null is the legacy stream. */
+    public void run(ViaStream stream) {
+        Calls.run(this, stream, Native::via_batch_run);
+    }
+
+    /** Runs all copies as one task behind the stream's work so far; null is no stream. */
+    public CopyTask submit(ViaStream stream) {
+        return new CopyTask(Calls.get(this, stream, Native::via_batch_submit));
+    }
+}

@@ -1,0 +1,10 @@
+package org.viaduct;
+
+/** An argument is out of its range, missing, or at odds with another. */
+public final class InvalidArgumentException extends ViaductException {
+    private static final long serialVersionUID = 1;
+
+    InvalidArgumentException(int status, int code, String text) {
+        super(status, code, text);
+    }
+}

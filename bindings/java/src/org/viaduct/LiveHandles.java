@@ -1,0 +1,71 @@
+package org.viaduct;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/** Keeps the handles that are not yet released, so that the collector tells of their objects. One of several lists. */
+final class LiveHandles {
+    private static final LiveHandles[] LISTS = new LiveHandles[16];
+    private static final VarHandle LOCKED;
+
+    static {
+        try {
+            LOCKED = MethodHandles.lookup().findVarHandle(LiveHandles.class, "locked", boolean.class);
+        } catch (ReflectiveOperationException error) {
+            throw new ExceptionInInitializerError(error);
+        }
+        for (int i = 0; i < LISTS.length; ++i) {
+            LISTS[i] = new LiveHandles();
+        }
+    }
+
+    private Handle first;
+
+    /** Held for a few stores; a lock of the JVM's takes longer than a wrap. */
+    private volatile boolean locked;
+
+    private LiveHandles() {}
+
+    static LiveHandles ofThisThread() {
+        return LISTS[(int) Thread.currentThread().getId() & (LISTS.length - 1)];
+    }
+
+    void add(Handle handle) {
+        lock();
+        handle.next = first;
+        if (first != null) {
+            first.previous = handle;
+        }
+        first = handle;
+        unlock();
+    }
+
+    void remove(Handle handle) {
+        lock();
+        if (handle.previous != null) {
+            handle.previous.next = handle.next;
+        } else {
+            first = handle.next;
+        }
+        if (handle.next != null) {
+            handle.next.previous = handle.previous;
+        }
+        handle.previous = null;
+        handle.next = null;
+        unlock();
+    }
+
+    private void lock() {
+        for (int tries = 1; !LOCKED.compareAndSet(this, false, true); ++tries) {
+            if (tries % 64 == 0) {
+                Thread.yield();
+            } else {
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    private void unlock() {
+        LOCKED.setRelease(this, false);
+    }
+}

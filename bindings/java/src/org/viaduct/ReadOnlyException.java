@@ -1,0 +1,10 @@
+package org.viaduct;
+
+/** The destination may not be written. */
+public final class ReadOnlyException extends ViaductException {
+    private static final long serialVersionUID = 1;
+
+    ReadOnlyException(int status, int code, String text) {
+        super(status, code, text);
+    }
+}

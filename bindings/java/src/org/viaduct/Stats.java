@@ -1,0 +1,35 @@
+package org.viaduct;
+
+/**
+ * What is alive now.
+ *
+ * @param liveArrays array handles not yet released by all who hold them, views included
+ * @param liveStorages loans and allocations whose release has not run yet
+ * @param outstandingExports exported tensors whose consumers have not let go
+ * @param pendingReleases releases waiting for a device
+ * @param hostBytes bytes allocated by the library, by kind
+ * @param stagedBytes page-locked memory held for staging
+ */
+public record Stats(
+        long liveArrays,
+        long liveStorages,
+        long outstandingExports,
+        long pendingReleases,
+        long hostBytes,
+        long pinnedBytes,
+        long deviceBytes,
+        long managedBytes,
+        long stagedBytes) {
+    static Stats read(long struct) {
+        return new Stats(
+                Native.via_stats_info_live_arrays_get(struct),
+                Native.via_stats_info_live_storages_get(struct),
+                Native.via_stats_info_outstanding_exports_get(struct),
+                Native.via_stats_info_pending_releases_get(struct),
+                Native.via_stats_info_host_bytes_get(struct),
+                Native.via_stats_info_pinned_bytes_get(struct),
+                Native.via_stats_info_device_bytes_get(struct),
+                Native.via_stats_info_managed_bytes_get(struct),
+                Native.via_stats_info_staged_bytes_get(struct));
+    }
+}

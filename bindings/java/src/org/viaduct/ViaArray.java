@@ -1,0 +1,282 @@
+package org.viaduct;
+
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.function.LongUnaryOperator;
+
+/**
+ * A strided array on memory that exists: a view of it, and a share in keeping it alive. It does not change once made, so
+ * any number of threads may use one. Views share the memory and hold it themselves: close them in any order.
+ */
+public final class ViaArray extends Resource {
+    private Layout layout;
+
+    ViaArray(long handle) {
+        super(handle, Native::via_array_release);
+    }
+
+    // ------------------------------------------------------------------------------------------------ made of memory
+
+    /** A row-major array of host memory, which outlives every use of it; see {@link WrapBuilder} for all else. */
+    public static ViaArray wrap(long address, DType dtype, long... shape) {
+        int cpu = ViaConstants.VIA_DEVICE_CPU;
+        return new ViaArray(Native.via_wrap(address, dtype.code(), shape, null, cpu, 0, 0, 0, 0));
+    }
+
+    /**
+     * A row-major array of what a direct buffer holds from its position on, which must be enough. The array keeps the
+     * buffer alive, and is read-only if that is. Its byte order must be the machine's, unless elements are bytes.
+     */
+    public static ViaArray wrap(Buffer buffer, DType dtype, long... shape) {
+        return builder(buffer, dtype, shape).wrap();
+    }
+
+    /** An array of one dimension of all that a direct buffer of numbers holds from its position to its limit. */
+    public static ViaArray wrap(Buffer buffer) {
+        return wrap(buffer, DType.of(buffer), buffer.remaining());
+    }
+
+    /** An array of `count` elements from byte `offset` of a direct buffer on, whatever the buffer's position. */
+    public static ViaArray wrap(ByteBuffer buffer, int offset, long count, DType dtype) {
+        return WrapBuilder.of(buffer, offset, dtype, count).wrap();
+    }
+
+    /** For strides, devices, owners and flags. */
+    public static WrapBuilder builder(long address, DType dtype, long... shape) {
+        return new WrapBuilder(address, dtype, shape);
+    }
+
+    /** The same for a direct buffer from its position on. */
+    public static WrapBuilder builder(Buffer buffer, DType dtype, long... shape) {
+        return WrapBuilder.of(buffer, dtype, shape);
+    }
+
+    /** A new row-major array in host memory, its elements not initialised. */
+    public static ViaArray empty(DType dtype, long... shape) {
+        return new ViaArray(Native.via_empty(0, dtype.code(), shape, 0));
+    }
+
+    // ------------------------------------------------------------------------------------------------ inspected
+
+    /** The address of the element with index 0 everywhere. It is good as long as this array is open. */
+    public long address() {
+        return layout().address;
+    }
+
+    public DType dtype() {
+        return layout().dtype;
+    }
+
+    public int ndim() {
+        return layout().ndim;
+    }
+
+    /** The extent of each axis. */
+    public long[] shape() {
+        return layout().shape.clone();
+    }
+
+    /** The step along each axis in elements; null if some step is not a whole number of them. */
+    public long[] strides() {
+        long[] strides = layout().strides;
+        return strides == null ? null : strides.clone();
+    }
+
+    /** The step along each axis in bytes; null if some step is not a whole number of them. */
+    public long[] byteStrides() {
+        long[] strides = layout().byteStrides;
+        return strides == null ? null : strides.clone();
+    }
+
+    public Device device() {
+        return layout().device;
+    }
+
+    /** The number of elements. */
+    public long size() {
+        return layout().size;
+    }
+
+    /** The bytes of all elements, as a dense array would hold them. */
+    public long nbytes() {
+        return layout().nbytes;
+    }
+
+    public boolean isReadOnly() {
+        return hasFlag(ViaConstants.VIA_ARRAY_READ_ONLY);
+    }
+
+    /** Whether an exchange made this array by copying, so that writes do not reach the original. */
+    public boolean isCopied() {
+        return hasFlag(ViaConstants.VIA_ARRAY_COPIED);
+    }
+
+    /** Whether some element does not start at a multiple of its natural alignment. */
+    public boolean isMisaligned() {
+        return hasFlag(ViaConstants.VIA_ARRAY_MISALIGNED);
+    }
+
+    /** Whether elements narrower than a byte have a byte each. */
+    public boolean isSubbytePadded() {
+        return hasFlag(ViaConstants.VIA_ARRAY_SUBBYTE_PADDED);
+    }
+
+    /** Whether the elements lie dense in that order. */
+    public boolean isContiguous(MemoryOrder order) {
+        return Calls.get(this, array -> Native.via_array_is_contiguous(array, order.code)) != 0;
+    }
+
+    /** The owner that the memory was wrapped with, in Java; null for all other memory. */
+    public Object owner() {
+        return Calls.object(this, ViaArray::ownerOf);
+    }
+
+    /** The context that the memory was wrapped with if `function` is its release function in C, else 0. */
+    public long context(long function) {
+        return Calls.get(this, array -> Native.via_array_context(array, function));
+    }
+
+    // ------------------------------------------------------------------------------------------------ views
+
+    /** `count[i]` elements of axis i, from start[i] on, step[i] apart; null for all, for 0 and for 1. */
+    public ViaArray slice(long[] start, long[] count, long[] step) {
+        return view(array -> Native.via_array_slice(array, start, count, step));
+    }
+
+    /** The array without an axis, at an index along it; both count from the end if negative. */
+    public ViaArray select(int axis, long index) {
+        return view(array -> Native.via_array_select(array, axis, index));
+    }
+
+    /** Axis i of the view is axis axes[i] of the array. */
+    public ViaArray permute(int... axes) {
+        return view(array -> Native.via_array_permute(array, axes));
+    }
+
+    /** The array with its axes reversed. */
+    public ViaArray transpose() {
+        return view(array -> Native.via_array_permute(array, null));
+    }
+
+    /** The same elements in row-major order under another shape; one extent may be -1, to be worked out. */
+    public ViaArray reshape(long... shape) {
+        return view(array -> Native.via_array_reshape(array, shape));
+    }
+
+    /** Repeats extents of 1, and adds axes in front; read-only. */
+    public ViaArray broadcast(long... shape) {
+        return view(array -> Native.via_array_broadcast(array, shape));
+    }
+
+    /** The array without the axes named, each of extent 1; without every such axis if none is named. */
+    public ViaArray squeeze(int... axes) {
+        int[] named = axes.length == 0 ? null : axes;
+        return view(array -> Native.via_array_squeeze(array, named));
+    }
+
+    /** The array with an axis of extent 1 added so that it becomes `axis`. */
+    public ViaArray expand(int axis) {
+        return view(array -> Native.via_array_expand(array, axis));
+    }
+
+    /** The same bytes as elements of another type. */
+    public ViaArray reinterpret(DType dtype) {
+        return view(array -> Native.via_array_reinterpret(array, dtype.code()));
+    }
+
+    /** One field of every element, `byteOffset` into it; `shape` adds the axes of a field that is itself an array. */
+    public ViaArray field(long byteOffset, DType dtype, long... shape) {
+        return view(array -> Native.via_array_field(array, byteOffset, dtype.code(), shape));
+    }
+
+    /** The same array, not to be written. */
+    public ViaArray asReadOnly() {
+        return view(Native::via_array_as_read_only);
+    }
+
+    // ------------------------------------------------------------------------------------------------ as buffers
+
+    /** All elements of dense host memory as a direct buffer: see {@link #buffer(long, long)}. */
+    public ByteBuffer buffer() {
+        return buffer(0, size());
+    }
+
+    /**
+     * `count` elements from the `offset`-th on as a direct buffer on the same memory, in the machine's byte order, and
+     * read-only if the array is. It waits until the content is ready. The buffer, and every slice of it, keeps the
+     * memory alive, whether or not the array is closed. For dense row-major host memory, and 2 GiB at most.
+     */
+    public ByteBuffer buffer(long offset, long count) {
+        return Buffers.of(this, offset, count);
+    }
+
+    // ------------------------------------------------------------------------------------------------ exchanged
+
+    /** {@link Exchange#toDlpack} with nothing asked for: the address of a DLManagedTensorVersioned. */
+    public long toDlpack() {
+        return Exchange.toDlpack(this, null, null);
+    }
+
+    /** {@link Exchange#fromDlpack} with nothing asked for. */
+    public static ViaArray fromDlpack(long tensor) {
+        return Exchange.fromDlpack(tensor, null, null);
+    }
+
+    // ------------------------------------------------------------------------------------------------ ordered
+
+    /** The memory is used by the stream's work so far: its release waits for that. */
+    public void recordStream(ViaStream stream) {
+        Calls.run(this, stream, Native::via_array_record_stream);
+    }
+
+    /** The content is written by the stream's work so far: reads and exports wait for that. */
+    public void setReady(ViaStream stream) {
+        Calls.run(this, stream, Native::via_array_set_ready);
+    }
+
+    /** Whether nothing that is known of still writes the content. */
+    public boolean isReady() {
+        return Calls.get(this, Native::via_array_is_ready) != 0;
+    }
+
+    /** Waits until the content is ready. */
+    public void synchronize() {
+        Calls.run(this, Native::via_array_synchronize);
+    }
+
+    @Override
+    public String toString() {
+        if (isClosed()) {
+            return "ViaArray(closed)";
+        }
+        return "ViaArray(" + dtype() + ", " + Arrays.toString(shape()) + ", " + device() + ")";
+    }
+
+    /** Known once asked for; two threads that ask at once find the same. */
+    Layout layout() {
+        handle.requireOpen();
+        Layout known = layout;
+        if (known == null) {
+            known = Calls.object(this, Layout::new);
+            layout = known;
+        }
+        return known;
+    }
+
+    private boolean hasFlag(int flag) {
+        return (layout().flags & flag) != 0;
+    }
+
+    private ViaArray view(LongUnaryOperator make) {
+        return new ViaArray(Calls.get(this, make));
+    }
+
+    private static Object ownerOf(long array) {
+        long held = Native.via_array_context(array, Bridge.DROP);
+        if (held == 0) {
+            held = Native.via_array_context(array, Bridge.RELEASE);
+        }
+        return held != 0 && Bridge.held(held) instanceof Loan loan ? loan.owner() : null;
+    }
+}
