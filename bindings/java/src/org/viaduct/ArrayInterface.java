@@ -6,7 +6,7 @@ import java.util.Arrays;
  * What NumPy's __array_interface__ and the __cuda_array_interface__ (both version 3) hold.
  *
  * @param address 0 if there are no elements
- * @param typestr as NumPy writes it, "<f4"
+ * @param typestr as NumPy writes it: {@code "<f4"}
  * @param strides in bytes; null for row-major
  * @param stream CUDA's only: 1 legacy, 2 per-thread, else the address of a CUstream; null if none is meant
  */

@@ -1,0 +1,23 @@
+# viaduct_find_swig(VARIABLE): the SWIG that makes the native layers, of 4.4 or newer; without one VARIABLE is empty and
+# VARIABLE_MISSING says what to do about it. Not cached: the program lies in a virtual environment, which may be a newer
+# one next time.
+function(viaduct_find_swig variable)
+  set(hints "$ENV{VIRTUAL_ENV}/bin")
+  if(Python_EXECUTABLE)
+    cmake_path(GET Python_EXECUTABLE PARENT_PATH python_bin)
+    list(PREPEND hints "${python_bin}")
+  endif()
+  find_program(swig swig NO_CACHE HINTS ${hints})
+  set(${variable} "" PARENT_SCOPE)
+  if(NOT swig)
+    set(${variable}_MISSING "swig was not found: `pip install 'swig>=4.4,<5'` for the python3 in PATH" PARENT_SCOPE)
+    return()
+  endif()
+  execute_process(COMMAND "${swig}" -version OUTPUT_VARIABLE swig_version)
+  string(REGEX MATCH "Version ([0-9.]+)" _ "${swig_version}")
+  if(CMAKE_MATCH_1 VERSION_LESS 4.4)
+    set(${variable}_MISSING "${swig} is version ${CMAKE_MATCH_1}, and 4.4 or newer is needed" PARENT_SCOPE)
+    return()
+  endif()
+  set(${variable} "${swig}" PARENT_SCOPE)
+endfunction()
