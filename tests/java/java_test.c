@@ -1,0 +1,156 @@
+/*
+ * Another native library in the process of a JVM: it takes and lends arrays by DLPack, and calls from threads that the
+ * JVM does not know. The native methods of org.viaduct.TestLibrary.
+ */
+#include <dlpack/dlpack.h>
+#include <jni.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "viaduct/viaduct.h"
+
+#define NATIVE(TYPE, NAME) JNIEXPORT TYPE JNICALL Java_org_viaduct_TestLibrary_##NAME
+
+NATIVE(void, empty)(JNIEnv *jenv, jclass owner) {
+    (void)jenv;
+    (void)owner;
+}
+
+/* -------------------------------------------------------------------------------------------- DLPack */
+
+static void *address_of(jlong number) { return (void *)(intptr_t)number; }
+
+/* Adds up the float32 elements of a matrix, and doubles them where they are. */
+static double sum_and_double(via_array *array) {
+    const int64_t *shape = via_array_shape(array);
+    const int64_t *strides = via_array_strides(array);
+    float *data = via_array_data(array);
+    double sum = 0;
+    for (int64_t row = 0; row < shape[0]; ++row) {
+        for (int64_t column = 0; column < shape[1]; ++column) {
+            float *element = data + row * strides[0] + column * strides[1];
+            sum += *element;
+            *element *= 2;
+        }
+    }
+    return sum;
+}
+
+/* Takes the tensor over; -1 if that is refused. */
+NATIVE(jdouble, sumAndDouble)(JNIEnv *jenv, jclass owner, jlong tensor) {
+    via_array *array = NULL;
+    (void)jenv;
+    (void)owner;
+    if (via_from_dlpack(address_of(tensor), NULL, NULL, &array) != VIA_OK) {
+        return -1;
+    }
+    double sum = sum_and_double(array);
+    via_array_release(array);
+    return sum;
+}
+
+enum { ROWS = 3, COLUMNS = 4 };
+
+static float lent_numbers[ROWS * COLUMNS];
+static int lent_and_ended;
+
+static void end_loan(DLManagedTensorVersioned *tensor) {
+    free(tensor);
+    ++lent_and_ended;
+}
+
+/* A tensor made without Viaduct: the numbers 0 to 11, as 3 by 4. */
+NATIVE(jlong, lend)(JNIEnv *jenv, jclass owner) {
+    static int64_t shape[] = {ROWS, COLUMNS};
+    static int64_t strides[] = {COLUMNS, 1};
+    DLManagedTensorVersioned *tensor = calloc(1, sizeof *tensor);
+    (void)jenv;
+    (void)owner;
+    for (int i = 0; i < ROWS * COLUMNS; ++i) {
+        lent_numbers[i] = (float)i;
+    }
+    tensor->version.major = 1;
+    tensor->deleter = end_loan;
+    tensor->dl_tensor.data = lent_numbers;
+    tensor->dl_tensor.device.device_type = kDLCPU;
+    tensor->dl_tensor.ndim = 2;
+    tensor->dl_tensor.dtype = (DLDataType){kDLFloat, 32, 1};
+    tensor->dl_tensor.shape = shape;
+    tensor->dl_tensor.strides = strides;
+    return (jlong)(intptr_t)tensor;
+}
+
+NATIVE(jint, ended)(JNIEnv *jenv, jclass owner) {
+    (void)jenv;
+    (void)owner;
+    return lent_and_ended;
+}
+
+NATIVE(jfloat, lentNumber)(JNIEnv *jenv, jclass owner, jint at) {
+    (void)jenv;
+    (void)owner;
+    return lent_numbers[at];
+}
+
+/* -------------------------------------------------------------------------------------------- threads and memory */
+
+static void *delete_tensor(void *tensor) {
+    via_dlpack_delete(tensor);
+    return NULL;
+}
+
+/* Ends a tensor on a thread that the JVM does not know, and waits for that thread. */
+NATIVE(void, deleteOnForeignThread)(JNIEnv *jenv, jclass owner, jlong tensor) {
+    pthread_t thread;
+    (void)jenv;
+    (void)owner;
+    if (pthread_create(&thread, NULL, delete_tensor, address_of(tensor)) == 0) {
+        pthread_join(thread, NULL);
+    }
+}
+
+NATIVE(jlong, allocate)(JNIEnv *jenv, jclass owner, jlong nbytes, jlong alignment) {
+    void *made = NULL;
+    (void)jenv;
+    (void)owner;
+    return posix_memalign(&made, (size_t)alignment, (size_t)nbytes) == 0 ? (jlong)(intptr_t)made : 0;
+}
+
+NATIVE(void, free)(JNIEnv *jenv, jclass owner, jlong address) {
+    (void)jenv;
+    (void)owner;
+    free(address_of(address));
+}
+
+NATIVE(jlong, freeFunction)(JNIEnv *jenv, jclass owner) {
+    (void)jenv;
+    (void)owner;
+    return (jlong)(intptr_t)free;
+}
+
+/* -------------------------------------------------------------------------------------------- for the benchmark */
+
+static double now_ns(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+/* Nanoseconds of a wrap and a release in C, from `count` of them; -1 if one fails. */
+NATIVE(jdouble, wrapAndRelease)(JNIEnv *jenv, jclass owner, jint count) {
+    static float pixels[64 * 64];
+    static const int64_t shape[] = {64, 64};
+    const double start = now_ns();
+    (void)jenv;
+    (void)owner;
+    for (jint i = 0; i < count; ++i) {
+        via_array *array = NULL;
+        if (via_wrap(pixels, VIA_FLOAT32, 2, shape, NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL, &array) != VIA_OK) {
+            return -1;
+        }
+        via_array_release(array);
+    }
+    return (now_ns() - start) / count;
+}

@@ -1,0 +1,222 @@
+package org.viaduct;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.nio.FloatBuffer;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+
+/** Copies of every kind between arrays of host memory. */
+class CopyTest {
+    private static final float[] TURNED = {0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11};
+
+    private static ViaArray room() {
+        ViaArray made = ViaArray.empty(DType.FLOAT32, 4, 3);
+        Viaduct.fillZero(made, null);
+        return made;
+    }
+
+    @Test
+    void aCopyBringsElementsFromOneLayoutToAnother() {
+        try (ViaArray dst = room();
+                ViaArray src = Samples.grid().transpose()) {
+            Viaduct.copy(dst, src);
+            assertArrayEquals(TURNED, Samples.elements(dst));
+            assertTrue(Viaduct.explain(dst, src).startsWith("route: "));
+        }
+    }
+
+    @Test
+    void aTaskEndsAndTellsHowFarItIs() {
+        try (ViaArray dst = room();
+                ViaArray src = Samples.grid().transpose();
+                CopyTask task = Viaduct.submit(dst, src)) {
+            task.await();
+            assertTrue(task.isDone());
+            assertEquals(new Progress(48, 48), task.progress());
+            task.cancel();
+            assertArrayEquals(TURNED, Samples.elements(dst));
+        }
+    }
+
+    @Test
+    void aFutureIsCompletedOnAThreadOfTheLibraryThoughTaskAndArraysAreClosed() throws Exception {
+        FloatBuffer result = Samples.counted(1 << 20);
+        CompletableFuture<Void> future;
+        AtomicReference<String> thread = new AtomicReference<>();
+        try (ViaArray dst = ViaArray.wrap(result);
+                ViaArray src = ViaArray.empty(DType.FLOAT32, 1 << 20)) {
+            Viaduct.fillZero(src, null);
+            try (CopyTask task = Viaduct.submit(dst, src)) {
+                future = task.future();
+                assertSame(future, task.future());
+            }
+        }
+        future.thenRun(() -> thread.set(Thread.currentThread().getName())).get(30, TimeUnit.SECONDS);
+        assertEquals(0, result.get((1 << 20) - 1));
+        // It had ended before thenRun, or else it is the library's.
+        assertTrue(thread.get().matches("viaduct-native|main"), thread.get());
+    }
+
+    @Test
+    void theReleaseOfWhatATaskHeldComesFromAThreadOfTheLibrary() throws Exception {
+        AtomicReference<String> thread = new AtomicReference<>();
+        CompletableFuture<Void> future;
+        ViaArray src = Samples.grid();
+        ByteBuffer lent = Samples.direct(48);
+        ViaArray dst = ViaArray.builder(Buffers.address(lent), DType.FLOAT32, 3, 4)
+                .owner(lent)
+                .release(() -> thread.set(Thread.currentThread().getName()))
+                .wrap();
+        CopyTask task = Viaduct.submit(dst, src);
+        future = task.future();
+        dst.close();
+        future.get(30, TimeUnit.SECONDS);
+        Samples.collectUntil(() -> thread.get() != null);
+        assertTrue(thread.get().matches("viaduct-native|main"), thread.get());
+    }
+
+    @Test
+    void callbacksOfManyTasksAllArrive() throws Exception {
+        CompletableFuture<?>[] futures = new CompletableFuture<?>[500];
+        for (int i = 0; i < futures.length; ++i) {
+            try (ViaArray dst = room();
+                    ViaArray src = Samples.grid().transpose();
+                    CopyTask task = Viaduct.submit(dst, src)) {
+                futures[i] = task.future();
+            }
+        }
+        CompletableFuture.allOf(futures).get(30, TimeUnit.SECONDS);
+    }
+
+    /** Submitted all at once they wait for one another, so that some of them have not begun when they are cancelled. */
+    @Test
+    void aTaskThatIsCancelledEndsSoAndWithTheTextOfTheLibrary() throws Exception {
+        try (ViaArray dst = ViaArray.empty(DType.UINT8, 64 << 20);
+                ViaArray src = ViaArray.empty(DType.UINT8, 64 << 20)) {
+            ExecutionException ended = null;
+            for (int tries = 0; tries < 50 && ended == null; ++tries) {
+                ended = cancelled(dst, src);
+            }
+            assertInstanceOf(CancelledException.class, ended.getCause());
+            assertTrue(ended.getCause().getMessage().length() > 10, ended.getCause().getMessage());
+        }
+    }
+
+    private static ExecutionException cancelled(ViaArray dst, ViaArray src) throws Exception {
+        try (CopyTask task = Viaduct.submit(dst, src)) {
+            task.cancel();
+            task.future().get(30, TimeUnit.SECONDS);
+            return null;
+        } catch (ExecutionException error) {
+            return error;
+        }
+    }
+
+    @Test
+    void cancellingAFutureCancelsItsTask() {
+        try (ViaArray dst = ViaArray.empty(DType.UINT8, 64 << 20);
+                ViaArray src = ViaArray.empty(DType.UINT8, 64 << 20);
+                CopyTask task = Viaduct.submit(dst, src)) {
+            CompletableFuture<Void> future = task.future();
+            boolean was = future.cancel(true);
+            assertEquals(was, future.isCancelled());
+            Samples.collectUntil(task::isDone);
+        }
+    }
+
+    @Test
+    void waitingInsideACallbackIsRefusedUnlessTheTaskHasEnded() throws Exception {
+        AtomicReference<Throwable> found = new AtomicReference<>();
+        try (ViaArray dst = ViaArray.empty(DType.UINT8, 64 << 20);
+                ViaArray src = ViaArray.empty(DType.UINT8, 64 << 20)) {
+            for (int tries = 0; tries < 50 && found.get() == null; ++tries) {
+                waitBehind(dst, src, found);
+            }
+        }
+        assertInstanceOf(WouldDeadlockException.class, found.get());
+    }
+
+    private static void waitBehind(ViaArray dst, ViaArray src, AtomicReference<Throwable> found) throws Exception {
+        try (ViaArray small = room();
+                ViaArray turned = Samples.grid().transpose();
+                CopyTask first = Viaduct.submit(small, turned);
+                CopyTask other = Viaduct.submit(dst, src)) {
+            first.future().thenRun(other::await).exceptionally(thrown -> {
+                found.set(thrown.getCause());
+                return null;
+            }).get(30, TimeUnit.SECONDS);
+            other.await();
+        }
+    }
+
+    @Test
+    void aBatchRunsAsOftenAsWanted() {
+        try (ViaArray dst = room();
+                ViaArray src = Samples.grid().transpose();
+                CopyBatch batch = CopyBatch.create()) {
+            batch.add(dst.select(0, 0), src.select(0, 0)).add(dst.select(0, 3), src.select(0, 3));
+            assertEquals(2, batch.size());
+            for (int i = 0; i < 2; ++i) {
+                Viaduct.fillZero(dst, null);
+                try (CopyTask task = batch.submit(null)) {
+                    task.await();
+                }
+                assertArrayEquals(new float[] {0, 4, 8, 0, 0, 0, 0, 0, 0, 3, 7, 11}, Samples.elements(dst));
+            }
+            assertThrows(ShapeException.class, () -> batch.add(dst, src.select(0, 0)));
+        }
+    }
+
+    @Test
+    void listsOfABatchMustMatch() {
+        ViaArray[] one = {Samples.grid()};
+        assertEquals(
+                "srcs: found 0 arrays, expected 1",
+                assertThrows(InvalidArgumentException.class, () -> Viaduct.copyBatch(one, new ViaArray[0], null))
+                        .getMessage());
+        assertThrows(ViaductException.class, () -> Viaduct.copyBatch(new ViaArray[1], new ViaArray[1], null));
+    }
+
+    @Test
+    void anElementFillsAnArray() {
+        ByteBuffer element = Samples.direct(8);
+        element.putFloat(4, 2.5f).position(4);
+        try (ViaArray array = room()) {
+            Viaduct.fill(array.select(1, 1), element, null);
+            assertArrayEquals(new float[] {0, 2.5f, 0, 0, 2.5f, 0, 0, 2.5f, 0, 0, 2.5f, 0}, Samples.elements(array));
+            assertThrows(IndexOutOfBoundsException.class, () -> Viaduct.fill(array, element.position(5), null));
+            assertThrows(
+                    IllegalArgumentException.class, () -> Viaduct.fill(array, ByteBuffer.allocate(4), null));
+        }
+    }
+
+    @Test
+    void bytesAreCopiedBetweenAddresses() {
+        FloatBuffer from = Samples.counted(4);
+        FloatBuffer to = Samples.counted(4).put(3, -1);
+        Viaduct.memcpy(Buffers.address(to), Buffers.address(from), 16, null);
+        assertEquals(3, to.get(3));
+    }
+
+    @Test
+    void whatMustNotBeIsRefusedByKind() {
+        ViaArray array = Samples.grid();
+        ViaArray turned = array.transpose();
+        assertThrows(ShapeException.class, () -> Viaduct.copy(turned, array));
+        assertThrows(ReadOnlyException.class, () -> Viaduct.copy(array.asReadOnly(), Samples.grid()));
+        assertThrows(OverlapException.class, () -> Viaduct.copy(array.reshape(12).slice(null, new long[] {11}, null),
+                array.reshape(12).slice(new long[] {1}, null, null)));
+        assertThrows(DTypeException.class, () -> Viaduct.copy(array.reinterpret(DType.INT32), Samples.grid()));
+        assertThrows(InvalidArgumentException.class, () -> Viaduct.copy(null, array));
+    }
+}

@@ -1,0 +1,104 @@
+package org.viaduct;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.viaduct.Samples.BIG;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+
+/** Every int64_t of the header takes more than 32 bits; what comes back, or the refusal, holds the number. */
+class Int64Test {
+    private final Map<String, Set<String>> seen = new TreeMap<>();
+
+    private void note(String function, String parameter) {
+        seen.computeIfAbsent(function, name -> new TreeSet<>()).add(parameter);
+    }
+
+    private static void assertNamed(long number, Executable call) {
+        String text = assertThrows(ViaductException.class, call).getMessage();
+        assertTrue(text.contains(Long.toString(number)), text);
+    }
+
+    @Test
+    void everyInt64ParameterTakesMoreThan32Bits() {
+        long address = Buffers.address(Samples.direct(64));
+        ViaArray lazy = ViaArray.builder(address, DType.INT8, BIG, 0).strides(0, BIG).wrap();
+        assertArrayEquals(new long[] {BIG, 0}, lazy.shape());
+        note("via_wrap", "shape");
+        assertArrayEquals(new long[] {0, BIG}, lazy.strides());
+        note("via_wrap", "strides");
+        ViaArray repeated = ViaArray.builder(address, DType.INT8, BIG).strides(0).wrap();
+        assertEquals(BIG, repeated.size());
+        views(repeated);
+        ViaArray empty = ViaArray.wrap(address, DType.INT8, 0);
+        assertArrayEquals(new long[] {BIG, 0}, empty.reshape(BIG, 0).shape());
+        note("via_array_reshape", "shape");
+        assertArrayEquals(new long[] {BIG, 0}, ViaArray.empty(DType.INT8, BIG, 0).shape());
+        note("via_empty", "shape");
+        refusals(address);
+        assertEquals(parametersOfTheHeader(), seen);
+    }
+
+    private void views(ViaArray repeated) {
+        assertEquals(1, slice(repeated, BIG - 1, 1, 1).size());
+        note("via_array_slice", "start");
+        assertEquals(BIG - 7, slice(repeated, 0, BIG - 7, 1).size());
+        note("via_array_slice", "count");
+        assertEquals(1, slice(repeated, 0, 1, BIG).size());
+        note("via_array_slice", "step");
+        ViaArray one = repeated.select(0, BIG - 1).reshape(1);
+        note("via_array_select", "index");
+        assertEquals(BIG, one.broadcast(BIG).size());
+        note("via_array_broadcast", "shape");
+    }
+
+    private static ViaArray slice(ViaArray array, long start, long count, long step) {
+        return array.slice(new long[] {start}, new long[] {count}, new long[] {step});
+    }
+
+    private void refusals(long address) {
+        assertNamed(BIG, () -> Samples.grid().field(BIG, DType.INT8));
+        note("via_array_field", "byte_offset");
+        assertNamed(BIG, () -> Samples.grid().field(0, DType.INT8, BIG));
+        note("via_array_field", "shape");
+        assertEquals(new DType(-12), DType.record(12));
+        assertEquals(new DType(0), DType.record((1L << 32) + 12));
+        note("via_dtype_record", "nbytes");
+        assertNamed(-BIG, () -> Viaduct.memcpy(address, address, -BIG, null));
+        note("via_memcpy", "nbytes");
+    }
+
+    private static Map<String, Set<String>> parametersOfTheHeader() {
+        Map<String, Set<String>> wanted = new TreeMap<>();
+        for (Map.Entry<String, List<String>> function : Header.FUNCTIONS.entrySet()) {
+            Set<String> names = new TreeSet<>();
+            for (String parameter : function.getValue()) {
+                boolean counts = parameter.matches("int64_t \\w+|const int64_t \\*\\w+");
+                if (counts && !Header.nameOf(parameter).equals("capacity")) {
+                    names.add(Header.nameOf(parameter));
+                }
+            }
+            if (!names.isEmpty() && !Header.isLeftOut(function.getKey())) {
+                wanted.put(function.getKey(), names);
+            }
+        }
+        return wanted;
+    }
+
+    @Test
+    void fieldsOfStructsAreAsWide() {
+        ArrayInterface described =
+                new ArrayInterface(64, "|i1", new long[] {BIG, 0}, new long[] {BIG, 1}, false, null);
+        ArrayInterface back = Exchange.toArrayInterface(Exchange.fromArrayInterface(described, null));
+        assertArrayEquals(new long[] {BIG, 0}, back.shape());
+        assertTrue(Viaduct.deviceInfo(Device.CPU).totalBytes() > 0);
+    }
+}

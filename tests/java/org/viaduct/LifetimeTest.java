@@ -1,0 +1,306 @@
+package org.viaduct;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.ref.WeakReference;
+import java.nio.ByteBuffer;
+import java.nio.FloatBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Memory lives exactly as long as somebody has a share in it, and each release runs once. */
+class LifetimeTest {
+    private Stats before;
+
+    @BeforeEach
+    void countWhatIsAlive() {
+        // What earlier tests have forgotten would go in the middle of this one.
+        Samples.collectUntil(() -> {
+            Stats now = Viaduct.stats();
+            System.gc();
+            Samples.pause(20);
+            return now.equals(Viaduct.stats());
+        });
+        before = Viaduct.stats();
+    }
+
+    @AfterEach
+    void nothingIsLeft() {
+        Samples.collectUntil(() -> Viaduct.stats().equals(before));
+    }
+
+    @Test
+    void aViewKeepsTheBufferWhoseArrayAndNameAreGone() {
+        FloatBuffer numbers = Samples.counted(12);
+        WeakReference<FloatBuffer> watched = new WeakReference<>(numbers);
+        ViaArray array = ViaArray.wrap(numbers);
+        ViaArray view = array.reshape(3, 4).transpose();
+        array.close();
+        array = null;
+        numbers = null;
+        for (int i = 0; i < 5; ++i) {
+            System.gc();
+            Samples.pause(5);
+        }
+        assertNotNull(watched.get());
+        assertEquals(11, Samples.elements(view)[11]);
+        view.close();
+        Samples.collectUntil(() -> watched.get() == null);
+    }
+
+    @Test
+    void aBufferKeepsTheMemoryOfAnArrayThatIsClosed() {
+        ViaArray array = ViaArray.empty(DType.FLOAT32, 4);
+        FloatBuffer part = array.buffer(1, 3).slice().asFloatBuffer();
+        array.close();
+        for (int i = 0; i < 5; ++i) {
+            System.gc();
+            Samples.pause(5);
+        }
+        assertEquals(before.hostBytes() + 16, Viaduct.stats().hostBytes());
+        part.put(2, 5);
+        assertEquals(5, part.get(2));
+    }
+
+    @Test
+    void aBufferKeepsTheMemoryOfAnArrayThatIsForgotten() {
+        ByteBuffer bytes = ViaArray.empty(DType.FLOAT32, 4).buffer().asReadOnlyBuffer();
+        for (int i = 0; i < 5; ++i) {
+            System.gc();
+            Samples.pause(5);
+        }
+        assertEquals(before.hostBytes() + 16, Viaduct.stats().hostBytes());
+        assertEquals(16, bytes.remaining());
+    }
+
+    @Test
+    void closingTwiceReleasesOnce() {
+        AtomicInteger released = new AtomicInteger();
+        ViaArray array = lent(released);
+        array.close();
+        array.close();
+        assertTrue(array.isClosed());
+        assertEquals(1, released.get());
+    }
+
+    @Test
+    void theReleaseRunsAfterTheLastViewAndExport() {
+        AtomicInteger released = new AtomicInteger();
+        ViaArray array = lent(released);
+        ViaArray view = array.select(0, 1);
+        array.close();
+        long tensor = view.toDlpack();
+        view.close();
+        assertEquals(0, released.get());
+        Exchange.deleteDlpack(tensor);
+        assertEquals(1, released.get());
+    }
+
+    @Test
+    void aForgottenArrayIsReleasedByTheCollector() {
+        AtomicInteger released = new AtomicInteger();
+        assertNotNull(lent(released).reshape(12));
+        Samples.collectUntil(() -> released.get() == 1);
+    }
+
+    @Test
+    void closingOnAnotherThreadIsClosing() throws InterruptedException {
+        AtomicInteger released = new AtomicInteger();
+        ViaArray array = lent(released);
+        Thread other = new Thread(array::close);
+        other.start();
+        other.join();
+        assertEquals(1, released.get());
+        assertThrows(IllegalStateException.class, array::ndim);
+    }
+
+    @Test
+    void useAfterCloseIsAnExceptionAndSoIsEveryOtherCall() {
+        ViaArray array = Samples.grid();
+        array.ndim();
+        array.close();
+        assertThrows(IllegalStateException.class, array::ndim);
+        assertThrows(IllegalStateException.class, array::address);
+        assertThrows(IllegalStateException.class, array::transpose);
+        assertThrows(IllegalStateException.class, array::buffer);
+        assertThrows(IllegalStateException.class, array::toDlpack);
+        assertThrows(IllegalStateException.class, array::owner);
+        assertEquals("ViaArray(closed)", array.toString());
+        try (ViaArray open = Samples.grid()) {
+            assertThrows(IllegalStateException.class, () -> Viaduct.copy(open, array));
+            assertThrows(IllegalStateException.class, () -> Viaduct.copy(array, open));
+            ViaArray[] both = {open, array};
+            assertThrows(IllegalStateException.class, () -> Viaduct.copyBatch(both, both, null));
+            assertEquals(12, open.size());
+        }
+    }
+
+    @Test
+    void aCallUnderWayOutlivesACloseOnAnotherThread() {
+        ViaMemory[] memory = new ViaMemory[1];
+        memory[0] = ViaMemory.custom(Device.CPU, new Allocator() {
+            @Override
+            public long allocate(long nbytes, long alignment, long stream) {
+                Thread closing = new Thread(memory[0]::close);
+                closing.start();
+                joined(closing);
+                assertTrue(memory[0].isClosed());
+                return TestLibrary.allocate(nbytes, alignment);
+            }
+
+            @Override
+            public void free(long address, long nbytes, long stream) {
+                TestLibrary.free(address);
+            }
+        });
+        try (ViaArray array = memory[0].empty(DType.FLOAT32, 1000)) {
+            Viaduct.fillZero(array, null);
+            assertEquals(0, array.buffer().getFloat(0));
+        }
+        assertThrows(IllegalStateException.class, () -> memory[0].device());
+    }
+
+    private static void joined(Thread thread) {
+        try {
+            thread.join();
+        } catch (InterruptedException error) {
+            throw new AssertionError(error);
+        }
+    }
+
+    @Test
+    void manyThreadsCloseAndUseOneArray() throws InterruptedException {
+        for (int round = 0; round < 200; ++round) {
+            AtomicInteger released = new AtomicInteger();
+            ViaArray array = lent(released);
+            Thread[] threads = new Thread[4];
+            for (int i = 0; i < threads.length; ++i) {
+                boolean closes = i % 2 == 0;
+                threads[i] = new Thread(() -> useOrClose(array, closes));
+                threads[i].start();
+            }
+            for (Thread thread : threads) {
+                thread.join();
+            }
+            assertEquals(1, released.get());
+        }
+    }
+
+    private static void useOrClose(ViaArray array, boolean closes) {
+        try {
+            for (int i = 0; i < 50 && !closes; ++i) {
+                array.transpose().close();
+            }
+            array.close();
+        } catch (IllegalStateException closed) {
+            assertTrue(array.isClosed());
+        }
+    }
+
+    @Test
+    void aReleaseOnAThreadThatTheJvmDoesNotKnowReachesJava() {
+        String[] thread = new String[1];
+        long tensor;
+        long address = Buffers.address(Samples.direct(48));
+        try (ViaArray array = ViaArray.builder(address, DType.FLOAT32, 12)
+                .release(() -> thread[0] = Thread.currentThread().getName())
+                .wrap()) {
+            tensor = array.toDlpack();
+        }
+        TestLibrary.deleteOnForeignThread(tensor);
+        assertEquals("viaduct-native", thread[0]);
+        boolean left = Thread.getAllStackTraces().keySet().stream().anyMatch(each -> each.getName().equals(thread[0]));
+        assertFalse(left, "the thread is still known to the JVM");
+    }
+
+    @Test
+    void whatAReleaseThrowsGoesToTheHandlerOfUncaughtExceptions() {
+        Throwable[] caught = new Throwable[1];
+        long address = Buffers.address(Samples.direct(48));
+        ViaArray array = ViaArray.builder(address, DType.INT8, 48)
+                .release(() -> {
+                    throw new IllegalArgumentException("not today");
+                })
+                .wrap();
+        Thread.currentThread().setUncaughtExceptionHandler((thread, thrown) -> caught[0] = thrown);
+        try {
+            array.close();
+        } finally {
+            Thread.currentThread().setUncaughtExceptionHandler(null);
+        }
+        assertEquals("not today", caught[0].getMessage());
+    }
+
+    @Test
+    void aWrapThatFailsReleasesNothingAndKeepsNothing() {
+        AtomicInteger released = new AtomicInteger();
+        byte[] owner = new byte[16];
+        WeakReference<byte[]> watched = new WeakReference<>(owner);
+        assertThrows(
+                DTypeException.class,
+                () -> ViaArray.builder(64, new DType(5), 4).owner(watched.get()).release(released::incrementAndGet).wrap());
+        owner = null;
+        Samples.collectUntil(() -> watched.get() == null);
+        assertEquals(0, released.get());
+    }
+
+    @Test
+    void aReleaseFunctionOfCIsCalledAndToldApart() {
+        long block = TestLibrary.allocate(64, 64);
+        try (ViaArray array =
+                ViaArray.builder(block, DType.INT8, 64).release(TestLibrary.freeFunction(), block).wrap()) {
+            assertEquals(block, array.context(TestLibrary.freeFunction()));
+            assertEquals(0, array.context(4096));
+        }
+    }
+
+    @Test
+    void aMillionWrapsAndClosesLeaveNothing() throws IOException {
+        ByteBuffer bytes = Samples.direct(64 * 64 * 4);
+        long address = Buffers.address(bytes);
+        wrapAndClose(address, 300_000);
+        long resident = residentPages();
+        wrapAndClose(address, 1_000_000);
+        long grown = (residentPages() - resident) * 4096;
+        assertTrue(grown < 8 << 20, grown + " bytes more");
+        assertEquals(before.liveArrays(), Viaduct.stats().liveArrays());
+    }
+
+    private static void wrapAndClose(long address, int count) {
+        for (int i = 0; i < count; ++i) {
+            try (ViaArray array = ViaArray.wrap(address, DType.FLOAT32, 64, 64)) {
+                assertFalse(array.isClosed());
+            }
+        }
+    }
+
+    private static long residentPages() throws IOException {
+        return Long.parseLong(Files.readString(Path.of("/proc/self/statm")).split(" ")[1]);
+    }
+
+    @Test
+    void aHundredThousandForgottenArraysAreReleased() {
+        FloatBuffer numbers = Samples.counted(12);
+        for (int i = 0; i < 100_000; ++i) {
+            ViaArray.wrap(numbers);
+        }
+        Samples.collectUntil(() -> Viaduct.stats().liveArrays() == before.liveArrays());
+    }
+
+    private static ViaArray lent(AtomicInteger released) {
+        FloatBuffer numbers = Samples.counted(12);
+        return ViaArray.builder(Buffers.address(numbers), DType.FLOAT32, 3, 4)
+                .owner(numbers)
+                .release(released::incrementAndGet)
+                .wrap();
+    }
+}

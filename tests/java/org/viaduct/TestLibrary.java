@@ -1,0 +1,31 @@
+package org.viaduct;
+
+/** Another native library of the process: tests/java/java_test.c. */
+final class TestLibrary {
+    static {
+        Viaduct.version(); // brings the library that this one is linked to
+        System.load(System.getProperty("viaduct.test.library"));
+    }
+
+    private TestLibrary() {}
+
+    static native void empty();
+
+    static native double sumAndDouble(long tensor);
+
+    static native long lend();
+
+    static native int ended();
+
+    static native float lentNumber(int at);
+
+    static native void deleteOnForeignThread(long tensor);
+
+    static native long allocate(long nbytes, long alignment);
+
+    static native void free(long address);
+
+    static native long freeFunction();
+
+    static native double wrapAndRelease(int count);
+}
