@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "viaduct/viaduct.h"
 
@@ -132,17 +131,10 @@ NATIVE(jlong, freeFunction)(JNIEnv *jenv, jclass owner) {
 
 /* -------------------------------------------------------------------------------------------- for the benchmark */
 
-static double now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
-/* Nanoseconds of a wrap and a release in C, from `count` of them; -1 if one fails. */
-NATIVE(jdouble, wrapAndRelease)(JNIEnv *jenv, jclass owner, jint count) {
+/* So many wraps and releases in C; -1 if one fails. */
+NATIVE(jint, wrapAndRelease)(JNIEnv *jenv, jclass owner, jint count) {
     static float pixels[64 * 64];
     static const int64_t shape[] = {64, 64};
-    const double start = now_ns();
     (void)jenv;
     (void)owner;
     for (jint i = 0; i < count; ++i) {
@@ -152,5 +144,5 @@ NATIVE(jdouble, wrapAndRelease)(JNIEnv *jenv, jclass owner, jint count) {
         }
         via_array_release(array);
     }
-    return (now_ns() - start) / count;
+    return count;
 }

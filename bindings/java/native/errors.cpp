@@ -16,7 +16,7 @@ void throw_made(JNIEnv *jenv, int32_t status, int32_t code, const char *text) {
     }
     jobject made = jenv->CallStaticObjectMethod(java().exceptions, java().make_exception, static_cast<jint>(status),
                                                 static_cast<jint>(code), bytes);
-    if (made != nullptr) {
+    if (!jenv->ExceptionCheck()) {
         jenv->Throw(static_cast<jthrowable>(made));
     }
 }

@@ -27,5 +27,5 @@ final class TestLibrary {
 
     static native long freeFunction();
 
-    static native double wrapAndRelease(int count);
+    static native int wrapAndRelease(int count);
 }
