@@ -11,15 +11,16 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "java"))
 
 
 def rows() -> list[dict]:
-    import run as junit
+    import run_junit as junit
 
-    if not (junit.BUILD / "java/java.junit").exists():
-        print("Java: left out, the build has no tests of it", file=sys.stderr)
+    folder = junit.BUILD / "bench/java"
+    homes = junit.jdks()
+    if not (folder / "classpath").exists() or not homes:
+        print("Java: left out, there is no JDK", file=sys.stderr)
         return []
-    told, home = junit.settings(), junit.jdks()[-1]
     command = [
-        *(home / "bin/java", "--enable-native-access=ALL-UNNAMED", f"-Dviaduct.test.library={told['library']}"),
-        *("-cp", f"{told['jar']}:{told['classes']}", "org.viaduct.BenchJava"),
+        *(homes[-1] / "bin/java", "--enable-native-access=ALL-UNNAMED", "-cp", (folder / "classpath").read_text()),
+        *("org.viaduct.BenchJava", folder / "libbench_java.so"),
     ]
     output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     return [json.loads(line) for line in output.splitlines()]

@@ -12,11 +12,6 @@
 
 #define NATIVE(TYPE, NAME) JNIEXPORT TYPE JNICALL Java_org_viaduct_TestLibrary_##NAME
 
-NATIVE(void, empty)(JNIEnv *jenv, jclass owner) {
-    (void)jenv;
-    (void)owner;
-}
-
 /* -------------------------------------------------------------------------------------------- DLPack */
 
 static void *address_of(jlong number) { return (void *)(intptr_t)number; }
@@ -127,22 +122,4 @@ NATIVE(jlong, freeFunction)(JNIEnv *jenv, jclass owner) {
     (void)jenv;
     (void)owner;
     return (jlong)(intptr_t)free;
-}
-
-/* -------------------------------------------------------------------------------------------- for the benchmark */
-
-/* So many wraps and releases in C; -1 if one fails. */
-NATIVE(jint, wrapAndRelease)(JNIEnv *jenv, jclass owner, jint count) {
-    static float pixels[64 * 64];
-    static const int64_t shape[] = {64, 64};
-    (void)jenv;
-    (void)owner;
-    for (jint i = 0; i < count; ++i) {
-        via_array *array = NULL;
-        if (via_wrap(pixels, VIA_FLOAT32, 2, shape, NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL, &array) != VIA_OK) {
-            return -1;
-        }
-        via_array_release(array);
-    }
-    return count;
 }

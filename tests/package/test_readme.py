@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from jar_tools import JDKS, install_jar, java, name_of
 from package_tools import LIBDIR, ROOT, Shell
 
 README = (ROOT / "README.md").read_text()
@@ -47,6 +48,15 @@ def test_the_first_python_program_runs(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout
     assert "(8, 6)" in done.stdout and "(6, 8)" in done.stdout
+
+
+@pytest.mark.parametrize("jdk", JDKS, ids=name_of)
+def test_the_first_java_program_runs(shell: Shell, jdk: Path, tmp_path: Path) -> None:
+    (program,) = blocks("java")
+    (tmp_path / "First.java").write_text(program)
+    jar = install_jar(shell, tmp_path / "jar")
+    printed = shell(*java(jdk, "-cp", jar, "First.java"), cwd=tmp_path)
+    assert printed == "14.0 at the same address\nvia_array_reshape: shape has 25 elements; expected 48\n"
 
 
 def test_every_file_and_folder_that_the_readme_names_is_there() -> None:

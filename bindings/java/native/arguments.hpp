@@ -26,24 +26,24 @@ bool read_text(JNIEnv *jenv, const char *name, jbyteArray from, char *text, int3
 
 // A text of any length, ended by 0; NULL for null.
 class Text {
-  public:
+public:
     bool read(JNIEnv *jenv, const char *name, jbyteArray from);
     char *data() const { return bytes_.get(); }
 
-  private:
+private:
     std::unique_ptr<char[]> bytes_;
 };
 
 // One number for each axis. More of them than an array may have are counted and not read: the library refuses them.
 template <class Number, class Array>
 class PerAxis {
-  public:
+public:
     void read(JNIEnv *jenv, Array from);
     bool read_per_axis(JNIEnv *jenv, const char *name, Array from, int32_t expected);
     int32_t count() const { return count_; }
     Number *data() { return given_ ? values_ : nullptr; }
 
-  private:
+private:
     int32_t count_ = 0;
     bool given_ = false;
     Number values_[VIA_MAX_NDIM];
@@ -54,13 +54,13 @@ using Axes = PerAxis<int32_t, jintArray>;
 
 // The arrays of a batch.
 class Handles {
-  public:
+public:
     bool read(JNIEnv *jenv, const char *name, jlongArray from);
     bool has_length(JNIEnv *jenv, const char *name, int32_t expected) const;
     int32_t count() const { return count_; }
     via_array **arrays() const { return arrays_.get(); }
 
-  private:
+private:
     int32_t count_ = 0;
     std::unique_ptr<via_array *[]> arrays_;
 };

@@ -43,9 +43,9 @@ int32_t allocate(int64_t nbytes, int64_t alignment, void *stream, void *context,
     if (jenv == nullptr) {
         return 1;
     }
-    jlong made = jenv->CallStaticLongMethod(java().callbacks, java().allocate, static_cast<jobject>(context),
-                                            static_cast<jlong>(nbytes), static_cast<jlong>(alignment),
-                                            number_of(stream));
+    jlong made =
+        jenv->CallStaticLongMethod(java().callbacks, java().allocate, static_cast<jobject>(context),
+                                   static_cast<jlong>(nbytes), static_cast<jlong>(alignment), number_of(stream));
     if (!went_well(jenv) || made == 0) {
         return 1;
     }

@@ -11,7 +11,7 @@ Java g_java = {};
 
 // A thread of the library, known to the JVM as long as it lives.
 class Attachment {
-  public:
+public:
     Attachment() {
         JavaVMAttachArgs arguments = {kVersion, const_cast<char *>("viaduct-native"), nullptr};
         void *made = nullptr;
@@ -28,7 +28,7 @@ class Attachment {
     }
     JNIEnv *environment() const { return jenv_; }
 
-  private:
+private:
     JNIEnv *jenv_ = nullptr;
 };
 
@@ -43,8 +43,7 @@ bool find_exceptions(JNIEnv *jenv, Java *found) {
     if (found->exceptions == nullptr) {
         return false;
     }
-    found->make_exception =
-        jenv->GetStaticMethodID(found->exceptions, "of", "(II[B)Lorg/viaduct/ViaductException;");
+    found->make_exception = jenv->GetStaticMethodID(found->exceptions, "of", "(II[B)Lorg/viaduct/ViaductException;");
     return found->make_exception != nullptr;
 }
 

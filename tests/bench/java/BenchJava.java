@@ -25,13 +25,18 @@ public final class BenchJava {
 
     private BenchJava() {}
 
+    /** In bench_java.c, which is linked to the library that this class has loaded before. */
+    private static native void empty();
+
+    private static native int wrapAndRelease(int count);
+
     private interface Loop {
         void run(int count);
     }
 
     private static void emptyCalls(int count) {
         for (int i = 0; i < count; ++i) {
-            TestLibrary.empty();
+            empty();
         }
     }
 
@@ -107,7 +112,7 @@ public final class BenchJava {
     /** What three times the work in C and two empty calls take, as one loop. */
     private static void threeTimesCAndTwoCalls(int count) {
         for (int i = 0; i < 3; ++i) {
-            if (TestLibrary.wrapAndRelease(count) < 0) {
+            if (wrapAndRelease(count) < 0) {
                 throw new IllegalStateException("a wrap in C failed");
             }
         }
@@ -115,6 +120,7 @@ public final class BenchJava {
     }
 
     public static void main(String[] arguments) {
+        System.load(arguments[0]);
         againstAnEmptyCall("array.size()", BenchJava::getters, "{\"peer\": \"empty JNI call\", \"at_most\": 1.3}");
         againstAnEmptyCall(
                 "the getter beneath it, by JNI", BenchJava::nativeGetters,

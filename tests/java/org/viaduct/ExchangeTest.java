@@ -8,13 +8,31 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** Arrays out of the JVM and into it, by address, to and from C. */
 class ExchangeTest {
     private static final double SUM = 66; // of 0 to 11
+
+    /** A second one would count, and wait, for itself. */
+    @Test
+    void allNativeLibrariesOfTheProcessShareOneViaduct() throws IOException {
+        TestLibrary.ended();
+        Set<String> mapped = new HashSet<>();
+        for (String line : Files.readAllLines(Path.of("/proc/self/maps"))) {
+            if (line.contains("/libviaduct.so.")) {
+                mapped.add(line.replaceAll("^[^/]*", ""));
+            }
+        }
+        assertEquals(1, mapped.size(), mapped.toString());
+    }
 
     @Test
     void cTakesATensorOverAndWorksOnTheSameMemory() {

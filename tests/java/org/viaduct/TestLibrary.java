@@ -9,8 +9,6 @@ final class TestLibrary {
 
     private TestLibrary() {}
 
-    static native void empty();
-
     static native double sumAndDouble(long tensor);
 
     static native long lend();
@@ -26,6 +24,4 @@ final class TestLibrary {
     static native void free(long address);
 
     static native long freeFunction();
-
-    static native int wrapAndRelease(int count);
 }

@@ -48,7 +48,7 @@ final class NativeLibrary {
             folder = Files.createTempDirectory("viaduct");
             unpack(platform, LIBRARY, folder);
             unpack(platform, LAYER, folder);
-            loadFile(folder.resolve(LAYER).toFile(), "unpacked from the jar");
+            loadFile(folder.resolve(LAYER).toAbsolutePath().toFile(), "unpacked from the jar");
         } catch (IOException error) {
             throw failure("the jar's native library for " + platform + " could not be unpacked: " + error, error);
         } finally {

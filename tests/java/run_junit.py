@@ -1,4 +1,4 @@
-"""Runs JUnit's tests of the jar with every JDK of this machine: `run.py [--jdk HOME ...] [ARGUMENTS OF JUNIT]`.
+"""Runs JUnit's tests of the jar with every JDK of this machine: `run_junit.py [--jdk HOME ...] [ARGUMENTS OF JUNIT]`.
 
 On the stand-in for the CUDA driver where it was built, unless VIADUCT_LIBCUDA names another driver. Ends with JUnit's own
 summaries; a JVM that warns of anything fails the run.

@@ -1,0 +1,155 @@
+"""The jar, where nothing else is, with every JDK of this machine."""
+
+import subprocess
+import xml.etree.ElementTree as ElementTree
+import zipfile
+from pathlib import Path
+
+import pytest
+from jar_tools import JDKS, install_jar, java, name_of
+from package_tools import ROOT, Shell
+
+USE = """
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import org.viaduct.DType;
+import org.viaduct.ViaArray;
+import org.viaduct.Viaduct;
+
+public class Use {
+    public static void main(String[] arguments) {
+        ByteBuffer bytes = ByteBuffer.allocateDirect(24).order(ByteOrder.nativeOrder()).putFloat(4, 7);
+        try (ViaArray array = ViaArray.wrap(bytes, DType.FLOAT32, 2, 3);
+                ViaArray turned = ViaArray.empty(DType.FLOAT32, 3, 2)) {
+            Viaduct.copy(turned, array.transpose());
+            System.out.println(Viaduct.version() + " " + turned.buffer().getFloat(8));
+        }
+    }
+}
+"""
+
+FAIL = """
+import org.viaduct.Viaduct;
+
+public class Fail {
+    public static void main(String[] arguments) {
+        try {
+            Viaduct.version();
+        } catch (UnsatisfiedLinkError error) {
+            System.out.println(error.getMessage());
+        }
+        Viaduct.version();
+    }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def jar(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return install_jar(shell, tmp_path_factory.mktemp("jar"))
+
+
+@pytest.fixture(params=JDKS, ids=name_of)
+def jdk(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+@pytest.fixture
+def program(shell: Shell, jar: Path, jdk: Path, tmp_path: Path) -> Path:
+    """A user's program, compiled against the jar alone."""
+    (tmp_path / "Use.java").write_text(USE)
+    shell(jdk / "bin/javac", "-Xlint:all", "-Werror", "-cp", jar, "Use.java", cwd=tmp_path)
+    return tmp_path
+
+
+def unpack_libraries(jar: Path, folder: Path) -> Path:
+    with zipfile.ZipFile(jar) as archive:
+        for name in archive.namelist():
+            if name.endswith((".so", ".so.1")):
+                (folder / Path(name).name).write_bytes(archive.read(name))
+    return folder
+
+
+def test_the_jar_names_its_module_and_carries_the_library_and_the_pom(jar: Path, version: str) -> None:
+    with zipfile.ZipFile(jar) as archive:
+        names = archive.namelist()
+        manifest = archive.read("META-INF/MANIFEST.MF").decode()
+        pom = ElementTree.fromstring(archive.read("META-INF/maven/org.viaduct/viaduct/pom.xml"))
+    assert "Automatic-Module-Name: org.viaduct\r\n" in manifest
+    assert f"Implementation-Version: {version}\r\n" in manifest
+    libraries = sorted(Path(name).name for name in names if "/native/" in name and not name.endswith("/"))
+    assert libraries == ["libviaduct.so.1", "libviaduct_java.so"]
+    assert pom.findtext("{*}artifactId") == "viaduct" and pom.findtext("{*}version") == version
+    assert (jar.parent / f"viaduct-{version}.pom").exists()
+
+
+def test_the_jar_of_sources_holds_every_source(jar: Path) -> None:
+    with zipfile.ZipFile(jar.with_name(jar.stem + "-sources.jar")) as archive:
+        sources = {Path(name).stem for name in archive.namelist() if name.endswith(".java")}
+    with zipfile.ZipFile(jar) as archive:
+        classes = {Path(name).stem.split("$")[0] for name in archive.namelist() if name.endswith(".class")}
+    assert classes <= sources and {"Native", "ViaConstants", "ViaArray"} <= classes
+
+
+def test_the_libraries_in_the_jar_look_beside_themselves_only(shell: Shell, jar: Path, tmp_path: Path) -> None:
+    layer = unpack_libraries(jar, tmp_path) / "libviaduct_java.so"
+    assert "[$ORIGIN]" in shell("readelf", "-d", layer)
+    assert f"libviaduct.so.1 => {tmp_path}/libviaduct.so.1" in shell("ldd", layer)
+    assert str(ROOT).encode() not in layer.read_bytes()
+
+
+def test_a_program_runs_without_a_warning_and_leaves_nothing_behind(
+    shell: Shell, jar: Path, jdk: Path, program: Path, version_number: int
+) -> None:
+    (program / "tmp").mkdir()
+    printed = shell(*java(jdk, "-Djava.io.tmpdir=tmp", "-cp", f"{jar}:.", "Use"), cwd=program)
+    assert printed == f"{version_number} 7.0\n"
+    assert not list((program / "tmp").iterdir())
+
+
+def test_a_module_requires_it_by_its_name(
+    shell: Shell, jar: Path, jdk: Path, tmp_path: Path, version_number: int
+) -> None:
+    (tmp_path / "module-info.java").write_text("module user { requires org.viaduct; }")
+    (tmp_path / "user").mkdir()
+    (tmp_path / "user/Use.java").write_text("package user;\n" + USE)
+    sources = ("module-info.java", "user/Use.java")
+    shell(jdk / "bin/javac", "-p", jar, "-d", "classes", *sources, cwd=tmp_path)
+    allowed = "--enable-native-access=org.viaduct"
+    command = (jdk / "bin/java", allowed, "-p", f"{jar}:classes", "-m", "user/user.Use")
+    printed = shell(*command, cwd=tmp_path).replace("WARNING: Using incubator modules: jdk.incubator.foreign\n", "")
+    assert printed == f"{version_number} 7.0\n"
+
+
+@pytest.mark.parametrize("named", ["", "libviaduct_java.so"])
+def test_a_property_names_another_library(
+    shell: Shell, jar: Path, jdk: Path, program: Path, version_number: int, named: str
+) -> None:
+    (program / "libraries").mkdir()
+    folder = unpack_libraries(jar, program / "libraries")
+    setting = f"-Dorg.viaduct.library={folder / named}"
+    assert shell(*java(jdk, setting, "-cp", f"{jar}:.", "Use"), cwd=program) == f"{version_number} 7.0\n"
+
+
+def failed(jar: Path, jdk: Path, folder: Path, *settings: str) -> tuple[str, str]:
+    """What a program prints that cannot load the library, of the first use and of the second."""
+    (folder / "Fail.java").write_text(FAIL)
+    command = java(jdk, *settings, "-cp", jar, "Fail.java")
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    return done.stdout, done.stderr
+
+
+def test_a_library_that_does_not_load_is_told_whole_and_again(jar: Path, jdk: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "libviaduct_java.so"
+    broken.write_text("no library")
+    first, second = failed(jar, jdk, tmp_path, f"-Dorg.viaduct.library={tmp_path}")
+    for printed in (first, second):
+        assert f"viaduct: {broken}, named by the system property org.viaduct.library, could not be loaded" in printed
+        assert "file too short" in printed  # the system's own words
+        assert "-Dorg.viaduct.library=PATH" in printed
+
+
+def test_a_platform_that_the_jar_does_not_serve_is_named(jar: Path, jdk: Path, tmp_path: Path) -> None:
+    first, _ = failed(jar, jdk, tmp_path, "-Dos.arch=pdp11")
+    assert "the jar carries no native/linux-pdp11/libviaduct.so.1 for this platform" in first
