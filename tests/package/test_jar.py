@@ -1,9 +1,9 @@
 """The jar, where nothing else is, with every JDK of this machine."""
 
 import subprocess
-import xml.etree.ElementTree as ElementTree
 import zipfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from jar_tools import JDKS, install_jar, java, name_of

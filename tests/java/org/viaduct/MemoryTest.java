@@ -16,7 +16,7 @@ class MemoryTest {
     /** Counts what it gives. */
     private static final class Counting implements Allocator {
         final Map<Long, Long> alive = new ConcurrentHashMap<>();
-        String freedOn;
+        String threadOfFree;
 
         @Override
         public long allocate(long nbytes, long alignment, long stream) {
@@ -31,7 +31,7 @@ class MemoryTest {
         @Override
         public void free(long address, long nbytes, long stream) {
             assertEquals(nbytes, alive.remove(address));
-            freedOn = Thread.currentThread().getName();
+            threadOfFree = Thread.currentThread().getName();
             TestLibrary.free(address);
         }
     }
@@ -67,7 +67,7 @@ class MemoryTest {
             tensor = array.toDlpack();
         }
         TestLibrary.deleteOnForeignThread(tensor);
-        assertEquals("viaduct-native", counting.freedOn);
+        assertEquals("viaduct-native", counting.threadOfFree);
     }
 
     @Test
