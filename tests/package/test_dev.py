@@ -29,7 +29,7 @@ def test_an_active_virtual_environment_changes_nothing(tmp_path: Path) -> None:
 
 def test_what_can_be_done_without_is_told_and_not_waited_for(tmp_path: Path) -> None:
     """Neither a JDK nor apt-get is in reach."""
-    for tool in ("bash", "sed", "xargs", "dirname", "id"):
+    for tool in ("bash", "sed", "xargs", "dirname", "echo", "id"):
         (tmp_path / tool).symlink_to(shutil.which(tool) or "")
     script = f"source ./dev help >/dev/null && PATH={tmp_path} ensure_optional && echo on it goes"
     done = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
