@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import cffi
+import cffi  # type: ignore[import-untyped, unused-ignore]
 
 from . import _viaduct
 

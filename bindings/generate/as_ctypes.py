@@ -75,9 +75,18 @@ def field(value: Value, contract: Contract) -> str:
     return f'        ("{value.name}", {kind}{f" * {value.count}" if value.count > 1 else ""}),'
 
 
+def attribute(value: Value) -> str:
+    """What reading a field gives."""
+    if value.kind == "char":
+        return f"    {value.name}: bytes"
+    alone = "int | None" if value.kind.endswith("*") else "int"
+    return f"    {value.name}: {alone if value.count == 1 else f'ctypes.Array[{PLAIN[value.kind]}]'}"
+
+
 def struct(name: str, fields: tuple[Value, ...], contract: Contract) -> str:
     rows = [field(each, contract) for each in fields]
-    return "\n".join([f"class {name}(_Sized):", "    _fields_ = [", *rows, "    ]"])
+    read = [attribute(each) for each in fields]
+    return "\n".join([f"class {name}(_Sized):", *read, "    _fields_ = [", *rows, "    ]"])
 
 
 def call(assigned: str, name: str, arguments: list[str]) -> str:

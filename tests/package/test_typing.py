@@ -15,5 +15,5 @@ def test_the_stubs_say_what_the_package_has(shell: Shell) -> None:
 
 
 def test_the_package_and_its_examples_pass_mypy_strict(shell: Shell) -> None:
-    sources = [ROOT / "bindings/python/viaduct", ROOT / "bindings/python/examples"]
+    sources = [ROOT / "bindings" / each for each in ("python/viaduct", "python/examples", "fortran/examples")]
     shell(sys.executable, "-m", "mypy", *filter(Path.exists, sources), cwd=ROOT, env={"MYPYPATH": "bindings/python"})

@@ -39,7 +39,7 @@ def borrow(heat: ctypes.CDLL, solver: int) -> torch.Tensor:
     status = heat.heat_lend(solver, ctypes.byref(tensor))
     if status:
         raise RuntimeError(f"the field could not be lent: {via.raw.via_status_name(status)}")
-    return torch.from_dlpack(via.raw.via_from_dlpack(tensor.value, None, None))
+    return torch.utils.dlpack.from_dlpack(via.raw.via_from_dlpack(tensor.value, None, None))
 
 
 def main(folder: Path) -> None:

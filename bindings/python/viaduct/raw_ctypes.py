@@ -125,6 +125,16 @@ VIA_FORMAT_NPY = 2
 
 
 class via_device_properties(_Sized):
+    struct_size: int
+    device_type: int
+    device_id: int
+    compute_capability: int
+    driver_version: int
+    num_threads: int
+    total_bytes: int
+    staging_bytes: int
+    name: bytes
+    routes: bytes
     _fields_ = [
         ("struct_size", ctypes.c_int32),
         ("device_type", ctypes.c_int32),
@@ -140,6 +150,17 @@ class via_device_properties(_Sized):
 
 
 class via_stats_info(_Sized):
+    struct_size: int
+    pad: int
+    live_arrays: int
+    live_storages: int
+    outstanding_exports: int
+    pending_releases: int
+    host_bytes: int
+    pinned_bytes: int
+    device_bytes: int
+    managed_bytes: int
+    staged_bytes: int
     _fields_ = [
         ("struct_size", ctypes.c_int32),
         ("pad", ctypes.c_int32),
@@ -156,6 +177,12 @@ class via_stats_info(_Sized):
 
 
 class via_pointer_info(_Sized):
+    struct_size: int
+    device_type: int
+    device_id: int
+    read_only: int
+    base_address: int | None
+    nbytes: int
     _fields_ = [
         ("struct_size", ctypes.c_int32),
         ("device_type", ctypes.c_int32),
@@ -167,6 +194,12 @@ class via_pointer_info(_Sized):
 
 
 class via_dlpack_options(_Sized):
+    struct_size: int
+    max_major: int
+    max_minor: int
+    target_device_type: int
+    target_device_id: int
+    copy: int
     _fields_ = [
         ("struct_size", ctypes.c_int32),
         ("max_major", ctypes.c_int32),
@@ -178,6 +211,17 @@ class via_dlpack_options(_Sized):
 
 
 class via_array_interface(_Sized):
+    struct_size: int
+    version: int
+    ndim: int
+    read_only: int
+    has_strides: int
+    has_stream: int
+    stream: int
+    address: int | None
+    shape: ctypes.Array[ctypes.c_int64]
+    strides: ctypes.Array[ctypes.c_int64]
+    typestr: bytes
     _fields_ = [
         ("struct_size", ctypes.c_int32),
         ("version", ctypes.c_int32),
@@ -194,6 +238,12 @@ class via_array_interface(_Sized):
 
 
 class via_file_options(_Sized):
+    struct_size: int
+    mode: int
+    file_format: int
+    column_major: int
+    durable: int
+    atomic_write: int
     _fields_ = [
         ("struct_size", ctypes.c_int32),
         ("mode", ctypes.c_int32),
@@ -205,6 +255,15 @@ class via_file_options(_Sized):
 
 
 class via_file_properties(_Sized):
+    struct_size: int
+    file_format: int
+    dtype: int
+    ndim: int
+    column_major: int
+    pad: int
+    nbytes: int
+    byte_offset: int
+    shape: ctypes.Array[ctypes.c_int64]
     _fields_ = [
         ("struct_size", ctypes.c_int32),
         ("file_format", ctypes.c_int32),

@@ -1,0 +1,60 @@
+"""Two MPI ranks, one in C and one in Python, exchange strided arrays without packing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from peers import peer
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "bindings/python/examples/mpi_field.py"
+
+# For a machine without a network, as root, with fewer cores than ranks; what is not Open MPI does not read them.
+SETTINGS = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_plm": "isolated",
+    "OMPI_MCA_btl": "self,vader",
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+}
+
+
+@pytest.fixture(scope="module")
+def output() -> list[str]:
+    """What both ranks print."""
+    peer("torch")
+    peer("mpi4py")
+    launcher = shutil.which("mpiexec")
+    if launcher is None:
+        pytest.skip("there is no mpiexec")
+    program = Path(os.environ.get("VIADUCT_BUILD_DIR", ROOT / "build/test")) / "examples/mpi_field"
+    if not program.exists():
+        pytest.skip(f"the example is not built: there is no {program.name}, which takes an MPI library")
+    done = subprocess.run(
+        [launcher, "-n", "1", str(program), ":", "-n", "1", sys.executable, str(EXAMPLE)],
+        env=os.environ | SETTINGS,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_strided_window_arrives_in_another_layout(output: list[str]) -> None:
+    assert "  Python: received into strides (8, -24): 1 first, 46 last" in output
+
+
+def test_it_comes_back_into_the_window_and_nowhere_else(output: list[str]) -> None:
+    assert "  C: corrected: -1, -2 ... -46; around it all is as it was" in output
+
+
+def test_a_dense_array_is_sent_as_it_is(output: list[str]) -> None:
+    assert "  Python: the simulation's window is the tensor, element by element" in output
