@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,41 @@ def test_the_first_c_program_compiles_without_warnings_and_frees_the_image_after
         "cc", "-std=c11", "-Wall", "-Wextra", "-Werror", tmp_path / "first.c", *quoted, rpath, "-o", tmp_path / "first"
     )
     assert shell(tmp_path / "first") == "200 x 100 floats copied\nthe image is freed\n"
+
+
+def test_the_first_cpp_program_compiles_without_warnings_and_runs(
+    shell: Shell, moved_prefix: Path, tmp_path: Path
+) -> None:
+    (program,) = blocks("cpp")
+    (tmp_path / "first.cpp").write_text(program)
+    library = moved_prefix / LIBDIR
+    flags = [f"-I{moved_prefix}/include", f"-L{library}", "-lviaduct", f"-Wl,-rpath,{library}"]
+    strict = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable"]
+    shell("c++", *strict, tmp_path / "first.cpp", *flags, "-o", tmp_path / "first")
+    assert shell(tmp_path / "first").startswith("via_copy: ")
+
+
+def test_the_first_fortran_program_compiles_without_warnings_and_runs(
+    shell: Shell, moved_prefix: Path, tmp_path: Path
+) -> None:
+    if shutil.which("gfortran") is None:
+        pytest.skip("there is no gfortran")
+    (program,) = blocks("fortran")
+    (tmp_path / "first.f90").write_text(program)
+    source, library = moved_prefix / "share/viaduct/fortran", moved_prefix / LIBDIR
+    sources = [source / name for name in ("viaduct_c.f90", "viaduct.f90", "viaduct_descriptor.c")]
+    flags = [f"-I{moved_prefix}/include", f"-L{library}", "-lviaduct", f"-Wl,-rpath,{library}"]
+    command = ["gfortran", "-Wall", "-Wextra", *sources, "first.f90", *flags, "-o", "first"]
+    assert shell(*command, cwd=tmp_path) == ""
+    numbers, text = shell(tmp_path / "first").splitlines()[:2]
+    assert numbers.split() == ["50", "100", "5000.0000000000000"]
+    assert text.startswith(" via_copy: ")
+
+
+def test_the_first_program_by_ctypes_runs(shell: Shell) -> None:
+    (program,) = blocks("python ctypes")
+    env = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    assert shell(sys.executable, "-c", program, env=env).startswith("via_dtype_from_name: ")
 
 
 def test_the_first_python_program_runs(tmp_path: Path) -> None:
