@@ -8,8 +8,9 @@
 ! ierr a failure is an error stop with that text.
 !
 ! Lifetimes. An array is released by hand, since a derived type may be copied: assignment copies the handle and makes no
-! second owner. What is wrapped must have the target attribute, or be allocatable or a pointer, and stay until the last
-! view and export is gone; `release` is called then.
+! second owner, and an array that is made anew lets go of nothing: release it first. What is wrapped must have the
+! target attribute, or be allocatable or a pointer, and stay until the last view and export is gone; `release` is called
+! then.
 module viaduct
   use, intrinsic :: iso_c_binding
   use viaduct_c
@@ -67,7 +68,6 @@ module viaduct
 
     subroutine viaduct_fortran_forget_refusal() bind(C)
     end subroutine
-
   end interface
 
 contains
