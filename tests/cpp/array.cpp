@@ -80,6 +80,10 @@ void as_many_strides_as_extents_are_asked_for(void **) {
     float values[4] = {};
     expect_thrown<ShapeError>("strides", [&] { return Array::wrap(values, {2, 2}, {{1}}); });
     expect_thrown<ShapeError>("strides", [&] { return Array::wrap(values, {4}, {{1, 1}}); });
+    std::vector<float> owner(4);
+    float *first = owner.data();
+    expect_thrown<ShapeError>("strides", [&] { return Array::adopt(std::move(owner), first, {2, 2}, {{1}}); });
+    assert_ptr_equal(owner.data(), first);
 }
 
 void an_owner_lives_as_long_as_the_last_view(void **) {

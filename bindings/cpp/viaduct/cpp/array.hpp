@@ -43,12 +43,15 @@ public:
     }
 
     /**
-     * Memory that `owner` keeps alive: it is moved into the loan, and destroyed on whichever thread lets go last. On
-     * failure it is moved back and still the caller's.
+     * Memory that `owner` keeps alive: it is moved into the loan, which must leave the memory where it is, and
+     * destroyed on whichever thread lets go last. On failure it is moved back and still the caller's.
      */
     template <class T, class Owner, class = std::enable_if_t<!std::is_lvalue_reference_v<Owner>>>
     [[nodiscard]] static Result<Array> adopt(Owner &&owner, T *address, Extents shape, Layout layout = {}) {
         static_assert(std::is_nothrow_move_assignable_v<Owner>, "an owner that cannot be given back");
+        if (!layout.strides.fits(shape.size())) {
+            return refuse_strides();
+        }
         auto held = std::make_unique<Owner>(std::move(owner));
         via_array *array = nullptr;
         const via_status status = call(writable(address), dtype_of<T>, shape, with_constness<T>(layout),
@@ -199,11 +202,15 @@ private:
                         layout.device.id, layout.flags, end_loan, context, out_array);
     }
 
+    static Result<Array> refuse_strides() {
+        return detail::refuse<Array>(VIA_ERROR_SHAPE, "wrap: there are not as many strides as extents");
+    }
+
     [[gnu::always_inline]] static inline Result<Array> lend(void *address, std::int32_t dtype, Extents shape,
                                                             const Layout &layout, via_release_fn end_loan,
                                                             void *context) {
         if (!layout.strides.fits(shape.size())) {
-            return detail::refuse<Array>(VIA_ERROR_SHAPE, "wrap: there are not as many strides as extents");
+            return refuse_strides();
         }
         via_array *array = nullptr;
         return detail::made<Array>(call(address, dtype, shape, layout, end_loan, context, &array), array);
