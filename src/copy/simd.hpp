@@ -14,13 +14,11 @@ namespace {
 template <typename T>
 void transpose_directly(const Piece &piece) {
     constexpr int64_t kSize = sizeof(T);
-    constexpr int64_t kColumns = kPerVector<T>;
     const int64_t row = split_channels<T>(piece);
-    for (int64_t j = row > 0 ? 0 : join_channels<T>(piece); j < piece.outer.extent; j += kColumns) {
-        turn_columns<T>(piece.dst + j * piece.outer.dst_step + row * kSize, piece.outer.dst_step,
-                        least(kColumns, piece.outer.extent - j), piece.src + j * kSize + row * piece.inner.src_step,
-                        piece.inner.src_step, piece.inner.extent - row);
-    }
+    const int64_t column = row > 0 ? 0 : join_channels<T>(piece);
+    turn_block<T>(piece.dst + column * piece.outer.dst_step + row * kSize, piece.outer.dst_step,
+                  piece.outer.extent - column, piece.src + column * kSize + row * piece.inner.src_step,
+                  piece.inner.src_step, piece.inner.extent - row);
 }
 
 // -------------------------------------------------------------------------------- transpose by way of a scratch
@@ -60,10 +58,7 @@ inline void turn_to_scratch(char *scratch, int64_t columns, const char *src, int
     for (int64_t i = 0; i < rows; i += kRows) {
         const int64_t some = least(kRows, rows - i);
         prefetch_columns(src + i * src_step + kLine, src_step, some);
-        for (int64_t j = 0; j < columns; j += kPerVector<T>) {
-            turn_columns<T>(scratch + j * kRowPitch + i * kSize, kRowPitch, least(kPerVector<T>, columns - j),
-                            src + i * src_step + j * kSize, src_step, some);
-        }
+        turn_block<T>(scratch + i * kSize, kRowPitch, columns, src + i * src_step, src_step, some);
     }
 }
 

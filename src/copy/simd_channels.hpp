@@ -40,15 +40,15 @@ struct Pixels {
         return at / kUnit < Channels ? at % kUnit / kSize * kBytes + at / kUnit * kSize + at % kSize : 0;
     }
     template <int... I>
-    static Lane<char> units_to_pixels(Lane<char> units, std::integer_sequence<int, I...>) {
+    [[gnu::always_inline]] static Lane<char> units_to_pixels(Lane<char> units, std::integer_sequence<int, I...>) {
         return __builtin_shufflevector(units, units, unit_byte(I)...);
     }
     template <int... I>
-    static Lane<char> pixels_to_units(Lane<char> pixels, std::integer_sequence<int, I...>) {
+    [[gnu::always_inline]] static Lane<char> pixels_to_units(Lane<char> pixels, std::integer_sequence<int, I...>) {
         return __builtin_shufflevector(pixels, pixels, pixel_byte(I)...);
     }
 
-    static void turn_units(Lane<char> (&lanes)[kPlanes]) {
+    [[gnu::always_inline]] static void turn_units(Lane<char> (&lanes)[kPlanes]) {
         using Element = typename UnitOf<kPlanes>::Type;
         Lane<Element> units[kPlanes];
         for (int i = 0; i < kPlanes; ++i) {

@@ -21,8 +21,9 @@ inline V interleave(V a, V b, std::integer_sequence<int, I...>) {
 
 // In each lane, element i of row j becomes element j of row i. Interleaving the first half of the rows with the second
 // moves the top bit of the row number to the bottom of the element number; done for each bit, they have changed places.
+// Inlined wherever it is called, or the rows would leave the registers.
 template <int64_t Bytes, typename T>
-inline void turn_lanes(typename VectorOf<T, Bytes>::Type (&rows)[kPerLane<T>]) {
+[[gnu::always_inline]] inline void turn_lanes(typename VectorOf<T, Bytes>::Type (&rows)[kPerLane<T>]) {
     using V = typename VectorOf<T, Bytes>::Type;
     constexpr int kRows = kPerLane<T>;
     constexpr auto kIndices = std::make_integer_sequence<int, static_cast<int>(Bytes / int64_t{sizeof(T)})>();
@@ -38,41 +39,77 @@ inline void turn_lanes(typename VectorOf<T, Bytes>::Type (&rows)[kPerLane<T>]) {
     }
 }
 
-template <int L>
-inline Lane<char> lane(Vector<char> vector) {
+template <int L, typename V>
+inline Lane<char> lane(V vector) {
     return __builtin_shufflevector(vector, vector, L * 16, L * 16 + 1, L * 16 + 2, L * 16 + 3, L * 16 + 4, L * 16 + 5,
                                    L * 16 + 6, L * 16 + 7, L * 16 + 8, L * 16 + 9, L * 16 + 10, L * 16 + 11,
                                    L * 16 + 12, L * 16 + 13, L * 16 + 14, L * 16 + 15);
 }
 
-template <int... L>
-inline void store_lanes(char *dst, int64_t step, Vector<char> vector, std::integer_sequence<int, L...>) {
+template <typename V, int... L>
+inline void store_lanes(char *dst, int64_t step, V vector, std::integer_sequence<int, L...>) {
     (store(dst + L * step, lane<L>(vector)), ...);
 }
 
-// A lane of rows by a vector of columns.
-template <typename T>
+template <int64_t Bytes>
+constexpr auto kLanesOf = std::make_integer_sequence<int, static_cast<int>(Bytes / kLane)>();
+
+// A lane of rows by `Bytes` of columns. Elements of a whole lane have nothing to be turned.
+template <typename T, int64_t Bytes>
 inline void turn(char *dst, int64_t dst_step, const char *src, int64_t src_step) {
-    constexpr int kRows = kPerLane<T>;
-    Vector<T> rows[kRows];
-    for (int i = 0; i < kRows; ++i) {
-        rows[i] = load<Vector<T>>(src + i * src_step);
-    }
-    turn_lanes<kVector, T>(rows);
-    for (int i = 0; i < kRows; ++i) {
-        store_lanes(dst + i * dst_step, kRows * dst_step, reinterpret_cast<Vector<char>>(rows[i]),
-                    std::make_integer_sequence<int, static_cast<int>(kVector / kLane)>());
+    using Plain = typename VectorOf<char, Bytes>::Type;
+    if constexpr (sizeof(T) == kLane) {
+        store_lanes(dst, dst_step, load<Plain>(src), kLanesOf<Bytes>);
+    } else {
+        constexpr int kRows = kPerLane<T>;
+        typename VectorOf<T, Bytes>::Type rows[kRows];
+        for (int i = 0; i < kRows; ++i) {
+            rows[i] = load<typename VectorOf<T, Bytes>::Type>(src + i * src_step);
+        }
+        turn_lanes<Bytes, T>(rows);
+        for (int i = 0; i < kRows; ++i) {
+            store_lanes(dst + i * dst_step, kRows * dst_step, reinterpret_cast<Plain>(rows[i]), kLanesOf<Bytes>);
+        }
     }
 }
 
-// Elements of a whole lane have nothing to be turned.
-template <>
-inline void turn<Element16>(char *dst, int64_t dst_step, const char *src, int64_t) {
-    store_lanes(dst, dst_step, load<Vector<char>>(src),
-                std::make_integer_sequence<int, static_cast<int>(kVector / kLane)>());
+// The same for a lane of rows or more; the last of them may be turned twice.
+template <typename T, int64_t Bytes>
+inline void turn_rows(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t rows) {
+    constexpr int64_t kSize = sizeof(T);
+    constexpr int64_t kRows = kPerLane<T>;
+    int64_t i = 0;
+    for (; i + kRows <= rows; i += kRows) {
+        turn<T, Bytes>(dst + i * kSize, dst_step, src + i * src_step, src_step);
+    }
+    if (i < rows) {
+        i = rows - kRows;
+        turn<T, Bytes>(dst + i * kSize, dst_step, src + i * src_step, src_step);
+    }
 }
 
-// --------------------------------------------------------------------------------- the edges of a transpose
+// A lane of columns or more, in vectors as wide as there are columns for; the last may be turned twice, too.
+template <typename T, int64_t Bytes = kVector>
+inline void turn_wide(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step, int64_t rows) {
+    constexpr int64_t kSize = sizeof(T);
+    constexpr int64_t kColumns = Bytes / kSize;
+    int64_t j = 0;
+    for (; j + kColumns <= columns; j += kColumns) {
+        turn_rows<T, Bytes>(dst + j * dst_step, dst_step, src + j * kSize, src_step, rows);
+    }
+    if constexpr (Bytes > kLane) {
+        if (columns - j >= kPerLane<T>) {
+            turn_wide<T, Bytes / 2>(dst + j * dst_step, dst_step, columns - j, src + j * kSize, src_step, rows);
+            return;
+        }
+    }
+    if (j < columns) {
+        j = columns - kPerLane<T>;
+        turn_rows<T, kLane>(dst + j * dst_step, dst_step, src + j * kSize, src_step, rows);
+    }
+}
+
+// --------------------------------------------------------------------------------- sides shorter than a lane
 
 // Bytes 8 and more of the two halves are those of the second one.
 using Halves = typename VectorOf<uint64_t, kLane>::Type;
@@ -138,11 +175,9 @@ inline void turn_part<Element16>(char *dst, int64_t, int64_t, const char *src, i
     store(dst, load<Lane<char>>(src));
 }
 
-// Any number of rows, and up to a vector of columns, the lane of rows at a time. Rows that follow one another closely
-// may be read past their end, into the next.
+// A side of less than a lane. Rows that follow one another closely may be read past their end, into the next.
 template <typename T>
-inline void turn_few_columns(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step,
-                             int64_t rows) {
+inline void turn_narrow(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step, int64_t rows) {
     constexpr int64_t kSize = sizeof(T);
     constexpr int64_t kRows = kPerLane<T>;
     for (int64_t j = 0; j < columns; j += kRows) {
@@ -155,19 +190,13 @@ inline void turn_few_columns(char *dst, int64_t dst_step, int64_t columns, const
     }
 }
 
+// Any number of columns and rows.
 template <typename T>
-inline void turn_columns(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step,
-                         int64_t rows) {
-    constexpr int64_t kSize = sizeof(T);
-    constexpr int64_t kRows = kPerLane<T>;
-    int64_t i = 0;
-    if (columns == kPerVector<T>) {
-        for (; i + kRows <= rows; i += kRows) {
-            turn<T>(dst + i * kSize, dst_step, src + i * src_step, src_step);
-        }
-    }
-    if (i < rows) {
-        turn_few_columns<T>(dst + i * kSize, dst_step, columns, src + i * src_step, src_step, rows - i);
+inline void turn_block(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step, int64_t rows) {
+    if (columns >= kPerLane<T> && rows >= kPerLane<T>) {
+        turn_wide<T>(dst, dst_step, columns, src, src_step, rows);
+    } else if (columns > 0 && rows > 0) {
+        turn_narrow<T>(dst, dst_step, columns, src, src_step, rows);
     }
 }
 

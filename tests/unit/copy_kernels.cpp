@@ -54,13 +54,16 @@ void check_transpose(const via::SimdKernels &kernels, int index, int64_t rows, i
     Random(12).fill(&src);
     expect_like_naive(kernels.transpose[index], piece, src, 1, dst, 3);
     expect_like_naive(kernels.transpose_streaming[index], piece, src, 1, dst, 3);
+    via::Piece backwards = piece;
+    backwards.inner.src_step = -src_step;
+    expect_like_naive(kernels.transpose[index], backwards, src, static_cast<size_t>((rows - 1) * src_step), dst, 3);
 }
 
 void transpose_kernels_turn_blocks_of_every_size(void **) {
     at_each_level([](const via::SimdKernels &kernels) {
         for (int index = 0; index < 5; ++index) {
             const int64_t widest = via::kTurnRowBytes >> index;
-            for (const int64_t rows : {int64_t{1}, int64_t{2}, int64_t{7}, int64_t{16}, int64_t{33}, widest}) {
+            for (const int64_t rows : std::initializer_list<int64_t>{1, 2, 3, 5, 7, 9, 15, 16, 17, 33, widest}) {
                 for (int64_t columns = 1; columns < 140; columns += columns < 70 ? 1 : 13) {
                     check_transpose(kernels, index, rows, columns, columns % 5);
                 }
