@@ -43,6 +43,7 @@ const char *kernel_name(Route route) {
         case Route::Contiguous:
         case Route::Rows:
         case Route::Transpose:
+        case Route::Scratch:
             return simd_kernels().name;
         default:
             return "scalar";

@@ -18,6 +18,9 @@ struct SimdKernels {
 // The best that this processor can run.
 const SimdKernels &simd_kernels();
 
+// Of those, the one for elements of `run` bytes.
+Kernel transpose_kernel(int64_t run, bool streaming);
+
 // Each of them; the tests try all. nullptr where the processor or the build lacks it.
 inline constexpr int kSimdLevels = 3;
 const SimdKernels *simd_kernels_at(int level);

@@ -4,6 +4,7 @@
 
 #include "copy/cache.hpp"
 #include "copy/copy.hpp"
+#include "copy/scratch.hpp"
 
 namespace via {
 namespace {
@@ -13,6 +14,9 @@ constexpr int64_t kRowBytes = 64;
 
 // Memory is handed out in pieces of this size at least; a thread woken for less costs more than it brings.
 constexpr int64_t kBytesPerThread = int64_t{1} << 20;
+
+// From here on a permute of short sides gains from a scratch: the second-level cache does not hold it.
+constexpr int64_t kLargeBytes = int64_t{2} << 20;
 
 constexpr int64_t kRunBlock = int64_t{1} << 20;
 constexpr int64_t kPanelBytes = int64_t{1} << 18;
@@ -114,6 +118,8 @@ void choose_blocks(Plan *plan) {
             return cut_turns(plan);
         case Route::Tiles:
             return cut_tiles(plan, 256, 256);
+        case Route::Scratch:
+            return;
         default:
             return cut_panel(plan);
     }
@@ -122,6 +128,7 @@ void choose_blocks(Plan *plan) {
 bool can_stream(const Plan &plan) {
     switch (plan.route) {
         case Route::Contiguous:
+        case Route::Scratch:
             return true;
         case Route::Transpose:
             return plan.axes[0].extent * plan.run >= kLeastStreamedRow && plan.axes[1].extent * plan.run >= kLineBytes;
@@ -132,13 +139,17 @@ bool can_stream(const Plan &plan) {
     }
 }
 
-void begin_route(Plan *plan) {
+void begin_route(Plan *plan, bool large) {
     for (int32_t i = plan->ndim; i < 2; ++i) {
         plan->axes[i] = {1, 0, 0};
     }
     plan->route = choose(plan);
     plan->threads = 1;
     plan->streaming = false;
+    plan->held[0] = plan->held[1] = 0;
+    if (large && plan->route == Route::Transpose && lengthen_sides(plan)) {
+        plan->route = Route::Scratch;
+    }
 }
 
 }  // namespace
@@ -151,6 +162,8 @@ const char *route_name(Route route) {
             return "rows";
         case Route::Transpose:
             return "transpose";
+        case Route::Scratch:
+            return "scratch";
         case Route::Tiles:
             return "tiles";
         case Route::Elements:
@@ -162,7 +175,7 @@ const char *route_name(Route route) {
 }
 
 void choose_route(Plan *plan) {
-    begin_route(plan);
+    begin_route(plan, plan->nbytes >= kLargeBytes);
     if (plan->nbytes >= 2 * kBytesPerThread) {
         plan->threads = static_cast<int32_t>(std::min<int64_t>(num_threads(), plan->nbytes / kBytesPerThread));
         plan->streaming = plan->nbytes >= streaming_bytes() && can_stream(*plan);
@@ -171,7 +184,7 @@ void choose_route(Plan *plan) {
 }
 
 void choose_route_alone(Plan *plan, bool streaming) {
-    begin_route(plan);
+    begin_route(plan, streaming || plan->nbytes >= kLargeBytes);
     plan->streaming = streaming && can_stream(*plan);
     choose_blocks(plan);
 }

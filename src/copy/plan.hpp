@@ -13,6 +13,7 @@ enum class Route : int32_t {
     Contiguous,  // one run of bytes
     Rows,        // runs of bytes long enough to be copied as such
     Transpose,   // elements adjacent in dst along one axis, in src along another: blocks turned in registers
+    Scratch,     // as Transpose, where these axes are short: blocks of more of them, by way of a scratch in the cache
     Tiles,       // as Transpose, where elements have gaps or odd sizes: blocks that stay in the cache
     Elements,    // element by element
     Repeat       // one element, again and again, to adjacent places
@@ -35,6 +36,7 @@ struct Plan {
     bool streaming;     // with stores that bypass the cache
     int64_t run_block;  // what a kernel is given at a time: bytes of the run
     int64_t block[2];   // and indices of the panel
+    int32_t held[2];    // Scratch: how many of the last axes are walked whole within a block, beside the panel's two
     Axis axes[VIA_MAX_NDIM];
 };
 

@@ -2,23 +2,19 @@
 
 #include <algorithm>
 
+#include "copy/cache.hpp"
 #include "copy/elements.hpp"
 #include "copy/kernels.hpp"
+#include "copy/scratch.hpp"
 #include "core/thread_pool.hpp"
 
 namespace via {
 namespace {
 
-Kernel transpose_kernel(const Plan &plan) {
-    const auto index = __builtin_ctzll(static_cast<unsigned long long>(plan.run));
-    const SimdKernels &kernels = simd_kernels();
-    return plan.streaming ? kernels.transpose_streaming[index] : kernels.transpose[index];
-}
-
 Kernel choose_kernel(const Plan &plan) {
     switch (plan.route) {
         case Route::Transpose:
-            return transpose_kernel(plan);
+            return transpose_kernel(plan.run, plan.streaming);
         case Route::Repeat:
             return repeat_element;
         case Route::Elements:
@@ -29,6 +25,8 @@ Kernel choose_kernel(const Plan &plan) {
     }
 }
 
+void run_by_scratch(const Plan &plan, const Piece &piece);
+
 constexpr int32_t kCuts = 3;  // the run and the panel's axes are cut into blocks, the other axes are single indices
 
 int64_t count_blocks(int64_t extent, int64_t block) { return block > 0 ? (extent - 1) / block + 1 : 0; }
@@ -36,13 +34,13 @@ int64_t count_blocks(int64_t extent, int64_t block) { return block > 0 ? (extent
 // All blocks of a plan, numbered: blocks of the run first, then of the panel's axes, then the indices of the others.
 class Blocks {
 public:
-    explicit Blocks(const Plan &plan) : plan_(plan), kernel_(choose_kernel(plan)) {
+    Blocks(const Plan &plan, Kernel kernel) : plan_(plan), kernel_(kernel) {
         counts_[0] = std::max<int64_t>(count_blocks(plan.run, plan.run_block), 1);
         counts_[1] = count_blocks(plan.axes[0].extent, plan.block[0]);
         counts_[2] = count_blocks(plan.axes[1].extent, plan.block[1]);
         total_ = counts_[0] * counts_[1] * counts_[2];
-        for (int32_t i = 2; i < plan.ndim; ++i) {
-            total_ *= plan.axes[i].extent;
+        for (int32_t level = kCuts; level < depth(); ++level) {
+            total_ *= extent(level);
         }
     }
 
@@ -69,7 +67,7 @@ private:
         const char *src;
     };
 
-    int32_t depth() const { return std::max(plan_.ndim, 2) + 1; }
+    int32_t depth() const { return std::max(plan_.ndim - plan_.held[0] - plan_.held[1], 2) + 1; }
     int64_t extent(int32_t level) const { return level < kCuts ? counts_[level] : plan_.axes[level - 1].extent; }
 
     void place(int64_t number, Cursor *cursor) const {
@@ -109,7 +107,11 @@ private:
         piece.before = cursor.index[1] * plan_.block[0];
         piece.after = plan_.axes[0].extent - piece.before - piece.inner.extent;
         piece.outer = cut(1, cursor.index[2], &piece);
-        kernel_(piece);
+        if (plan_.route == Route::Scratch) {
+            run_by_scratch(plan_, piece);
+        } else {
+            kernel_(piece);
+        }
     }
 
     Axis cut(int32_t axis, int64_t number, Piece *piece) const {
@@ -126,6 +128,20 @@ private:
     int64_t counts_[kCuts];
     int64_t total_;
 };
+
+void run_part(const Plan &part, Kernel kernel) {
+    const Blocks blocks(part, kernel);
+    blocks.run(0, blocks.total());
+}
+
+void run_by_scratch(const Plan &plan, const Piece &piece) {
+    alignas(kLineBytes) char scratch[kScratchBytes];
+    Plan turn;
+    Plan flush;
+    plan_scratch(plan, piece, scratch, &turn, &flush);
+    run_part(turn, turn_ahead);
+    run_part(flush, choose_kernel(flush));
+}
 
 // What a thread takes at a time: enough to be worth the taking, and several times each, so that one that is held up
 // does not hold up the copy.
@@ -155,7 +171,7 @@ void run_plan(const Plan &plan) {
         choose_kernel(plan)({plan.dst, plan.src, plan.run, plan.axes[0], plan.axes[1], 0, 0});
         return;
     }
-    const Blocks blocks(plan);
+    const Blocks blocks(plan, choose_kernel(plan));
     if (plan.threads == 1) {
         blocks.run(0, blocks.total());
         return;

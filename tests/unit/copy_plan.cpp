@@ -75,6 +75,26 @@ void a_permutation_turns_the_two_fastest_axes(void **) {
     expect_axis(plan, 2, 20, 120, 40);
 }
 
+void a_large_permute_of_short_axes_goes_through_a_scratch(void **) {
+    const via::Plan plan =
+        plan_of({12, 13, 12, 12, 13, 12}, {292032, 22464, 1872, 156, 12, 1}, {1, 12, 156, 1872, 22464, 292032});
+    assert_int_equal(plan.route, Route::Scratch);
+    assert_int_equal(plan.ndim, 6);
+    // The axes that are cut, the source's first, continue those that are walked whole.
+    expect_axis(plan, 0, 13, 89856, 48);
+    expect_axis(plan, 1, 12, 624, 7488);
+    assert_int_equal(plan.held[0], 2);
+    assert_int_equal(plan.held[1], 1);
+    expect_axis(plan, 5, 12, 4, 1168128);
+    expect_axis(plan, 4, 13, 48, 89856);
+    expect_axis(plan, 3, 12, 1168128, 4);
+}
+
+void short_axes_stay_a_transpose_in_the_cache_or_where_rows_would_crowd_in_it(void **) {
+    assert_int_equal(plan_of({12, 13, 12}, {156, 12, 1}, {1, 12, 156}).route, Route::Transpose);
+    assert_int_equal(plan_of({512, 64, 64}, {4096, 64, 1}, {1, 512, 32768}).route, Route::Transpose);
+}
+
 void a_turned_matrix_with_gaps_is_done_in_tiles(void **) {
     assert_int_equal(plan_of({100, 200}, {400, 2}, {1, 100}).route, Route::Tiles);
     assert_int_equal(plan_of({100, 200}, {200, 1}, {2, 200}).route, Route::Tiles);
@@ -181,6 +201,8 @@ int main() {
         cmocka_unit_test(a_turned_matrix_is_a_transpose),
         cmocka_unit_test(a_turned_matrix_read_backwards_is_a_transpose),
         cmocka_unit_test(a_permutation_turns_the_two_fastest_axes),
+        cmocka_unit_test(a_large_permute_of_short_axes_goes_through_a_scratch),
+        cmocka_unit_test(short_axes_stay_a_transpose_in_the_cache_or_where_rows_would_crowd_in_it),
         cmocka_unit_test(a_turned_matrix_with_gaps_is_done_in_tiles),
         cmocka_unit_test(elements_with_gaps_are_done_one_by_one),
         cmocka_unit_test(a_broadcast_repeats_elements_or_rows),

@@ -1,4 +1,6 @@
 // Copies and fills of random layouts do what a naive loop over elements does, and touch nothing else.
+#include "copy/plan.hpp"
+#include "copy/run.hpp"
 #include "copy_support.hpp"
 
 namespace {
@@ -63,6 +65,67 @@ void a_large_copy_between_random_layouts_equals_a_naive_one(void **) {
         check_one_copy(&random, shape, item);
     }
     assert_int_equal(via::set_num_threads(0), VIA_OK);
+}
+
+// As a copy past the cache is done, whatever its size. Returns the route.
+via::Route check_one_streamed(Random *random, const std::vector<int64_t> &shape, int64_t item, const TestLayout &to,
+                              const TestLayout &from) {
+    Memory dst(random, to);
+    Memory src(random, from);
+    std::vector<char> expected = dst.bytes;
+    naive_copy(expected.data() + dst.start, src.data(), shape, to.steps, from.steps, item);
+    const Wrapped dst_array(dst.data(), dtype_of_size(item), shape, to.steps);
+    const Wrapped src_array(src.data(), dtype_of_size(item), shape, from.steps);
+    via::Plan plan;
+    assert_int_equal(via::normalise_copy(dst_array.get(), src_array.get(), &plan), VIA_OK);
+    via::choose_route_alone(&plan, true);
+    via::run_plan(plan);
+    assert_memory_equal(dst.bytes.data(), expected.data(), expected.size());
+    return plan.route;
+}
+
+void a_streamed_copy_between_random_layouts_equals_a_naive_one(void **) {
+    Random random(8);
+    for (int i = 0; i < 4000; ++i) {
+        const int64_t item = kItems[random.between(0, std::size(kItems) - 1)];
+        const std::vector<int64_t> shape = random_shape(&random, 4000);
+        check_one_streamed(&random, shape, item, random_layout(&random, shape, item, false),
+                           random_layout(&random, shape, item, true));
+    }
+}
+
+// Dense, the axes in any order.
+TestLayout dense_layout(Random *random, const std::vector<int64_t> &shape, int64_t item) {
+    TestLayout layout;
+    std::vector<size_t> order(shape.size());
+    layout.steps.resize(shape.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+        order[i] = i;
+        std::swap(order[i], order[static_cast<size_t>(random->between(0, static_cast<int64_t>(i)))]);
+    }
+    for (const size_t axis : order) {
+        layout.steps[axis] = item;
+        item *= shape[axis];
+    }
+    layout.high = item;
+    return layout;
+}
+
+void a_streamed_permute_of_short_axes_equals_a_naive_one(void **) {
+    Random random(9);
+    int by_scratch = 0;
+    for (int i = 0; i < 1000; ++i) {
+        const int64_t item = int64_t{1} << random.between(0, 4);
+        std::vector<int64_t> shape(static_cast<size_t>(random.between(3, 8)));
+        for (int64_t &extent : shape) {
+            extent = random.between(2, std::max<int64_t>(2, 40 / static_cast<int64_t>(shape.size())));
+        }
+        shape[static_cast<size_t>(random.between(0, 2))] += random.between(0, 40);
+        const via::Route route = check_one_streamed(&random, shape, item, dense_layout(&random, shape, item),
+                                                    dense_layout(&random, shape, item));
+        by_scratch += route == via::Route::Scratch ? 1 : 0;
+    }
+    assert_in_range(by_scratch, 400, 1000);
 }
 
 void a_transpose_of_any_element_size_equals_a_naive_one(void **) {
@@ -172,6 +235,8 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_copy_between_random_layouts_equals_a_naive_one),
         cmocka_unit_test(a_large_copy_between_random_layouts_equals_a_naive_one),
+        cmocka_unit_test(a_streamed_copy_between_random_layouts_equals_a_naive_one),
+        cmocka_unit_test(a_streamed_permute_of_short_axes_equals_a_naive_one),
         cmocka_unit_test(a_transpose_of_any_element_size_equals_a_naive_one),
         cmocka_unit_test(a_transpose_past_the_cache_equals_a_naive_one),
         cmocka_unit_test(a_contiguous_copy_past_the_cache_equals_memcpy),
