@@ -1,9 +1,13 @@
-"""Times this library and its peers in one run: `bench.py cpu|gpu [--json FILE] [--table]`.
+"""Times this library and its peers in one run: `bench.py cpu|gpu [--json FILE] [--table] [--plot]`.
 
 The rows come from small C and C++ programs, which print one JSON object a line, and from a Python module. Each has
 "case", "unit", "viaduct", "peers", "limit", and "target": {"value_at_most": x}, or {"peer": name} and the ratio that is
-to be "at_most" or "at_least"; beside at_most, "or_plus" is what may be added to the peer's value if that is more;
-"plus_at_most" stands for that alone, and "limit_at_least" for a part of the limit. Medians everywhere. A part that fails leaves its rows out, and is told at the end.
+to be "at_most" or "at_least"; beside at_most, "and_plus" is what may be added to that, and "or_plus" what may be added to
+the peer's value if that is more; "plus_at_most" stands for that alone, and "limit_at_least" for a part of the limit.
+Medians everywhere. A part that fails leaves its rows out, and is told at the end.
+
+--plot draws the rows as pictures, by default into the folder of the results; with --from the rows are those of a file,
+and nothing is measured.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ PROGRAMS = {
     "gpu": ("bench_gpu_calls", "bench_gpu_copy", "bench_gpu_link", "bench_gpu_batch"),
 }
 MODULES = {
-    "cpu": (HERE / "bench_python.py", HERE / "bench_java.py"),
+    "cpu": (HERE / "bench_python.py", HERE / "bench_permute.py", HERE / "bench_java.py"),
     "gpu": (HERE / "gpu" / "bench_gpu_python.py", HERE / "gpu" / "bench_gpu_strided.py"),
 }
 PEERS = {"cpu": ("numpy", "torch", "jax"), "gpu": ("numpy", "torch", "cupy-cuda13x", "cupy-cuda12x", "numba", "jax")}
@@ -119,6 +123,8 @@ def compare(value: float, reference: float, target: dict, unit: str) -> tuple[st
     if "at_least" in target:
         return f">= {target['at_least']:g} x {name}", f"{ratio:.2f} x", ratio >= target["at_least"]
     wanted, most = f"<= {target['at_most']:.3g} x {name}", target["at_most"] * reference
+    if "and_plus" in target:
+        wanted, most = f"{wanted} + {target['and_plus']} {unit}", most + target["and_plus"]
     if "or_plus" in target:
         wanted, most = f"{wanted} or + {target['or_plus']} {unit}", max(most, reference + target["or_plus"])
     return wanted, f"{ratio:.2f} x", value <= most
@@ -161,24 +167,48 @@ def show(rows: list[dict]) -> None:
         print(f"{row['case']:<58} {row['viaduct']:>9.4g} {row['unit']:<5} {peers:<34} {wanted:<34} {verdict}")
 
 
+def measure(suite: str, parts: list[str]) -> tuple[dict, list[str]]:
+    """The report, and what failed."""
+    machine = describe_machine(suite)
+    rows, failures = collect(suite, parts)
+    return {"machine": machine, "commit": find_commit(), "rows": rows}, failures
+
+
+def read(path: Path) -> dict:
+    report: dict = json.loads(path.read_text())
+    return report
+
+
+def draw(suite: str, report: dict, folder: Path) -> bool:
+    try:
+        importlib.import_module("plot").draw(suite, report, folder)
+    except ImportError:
+        return False
+    return True
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", choices=list(PROGRAMS))
     parser.add_argument("--json", type=Path, help="also write the rows, the machine and the commit to this file")
     parser.add_argument("--table", action="store_true", help="also print the rows with a target as Markdown")
+    parser.add_argument(
+        "--plot", type=Path, nargs="?", const=HERE / "results", help="also draw pictures, to this folder"
+    )
+    parser.add_argument("--from", type=Path, dest="given", help="take the rows of this file, and measure nothing")
     parser.add_argument("--parts", nargs="+", help="programs and modules to run, all by default")
     arguments = parser.parse_args()
     parts = arguments.parts or parts_of(arguments.suite)
     if unknown := set(parts) - set(parts_of(arguments.suite)):
         parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(parts_of(arguments.suite))}")
-    machine = describe_machine(arguments.suite)
-    rows, failures = collect(arguments.suite, parts)
-    show(rows)
+    report, failures = measure(arguments.suite, parts) if not arguments.given else (read(arguments.given), [])
+    show(report["rows"])
     if arguments.table:
-        show_table(rows)
-    report = {"machine": machine, "commit": find_commit(), "rows": rows}
+        show_table(report["rows"])
     if arguments.json:
         arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+    if arguments.plot and not draw(arguments.suite, report, arguments.plot):
+        failures.append("the pictures: matplotlib is not here; where it is, --plot --from FILE draws them")
     for failure in failures:
         print(f"failed: {failure}", file=sys.stderr)
     return 1 if failures else 0

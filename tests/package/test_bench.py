@@ -1,0 +1,97 @@
+"""What the benchmarks make of their rows: verdicts and pictures. Nothing is timed."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from package_tools import ROOT
+
+BENCH = ROOT / "tests" / "bench" / "bench.py"
+
+
+@pytest.fixture(scope="module")
+def bench() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("bench_report", BENCH)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def row(case: str, viaduct: float, **more: Any) -> dict[str, Any]:
+    return {"case": case, "unit": "GB/s", "viaduct": viaduct, "peers": {}, "limit": None, "target": None, **more}
+
+
+def report(*rows: dict[str, Any]) -> dict[str, Any]:
+    machine = {"cpu": "a processor", "cores": 2, "gpus": ["a GPU"], "peers": {"torch": "1.0"}}
+    return {"machine": machine, "commit": "abc", "rows": list(rows)}
+
+
+def run_bench(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, BENCH, *arguments], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("nanoseconds", "verdict"), [(185.0, "1.85 x, met"), (186.0, "1.86 x, MISSED")])
+def test_a_ratio_and_what_may_be_added_to_it_are_one_bound(bench: ModuleType, nanoseconds: float, verdict: str) -> None:
+    target = {"peer": "loop", "at_most": 1.25, "and_plus": 60}
+    judged = bench.judge(row("copy", nanoseconds, unit="ns", peers={"loop": 100.0}, target=target))
+    assert judged == ("<= 1.25 x loop + 60 ns", verdict)
+
+
+@pytest.mark.parametrize(("rate", "verdict"), [(70.0, "0.70 x, met"), (69.0, "0.69 x, MISSED")])
+def test_a_part_of_the_limit_is_judged_by_the_limit(bench: ModuleType, rate: float, verdict: str) -> None:
+    judged = bench.judge(row("copy", rate, limit=100.0, target={"limit_at_least": 0.7}))
+    assert judged == (">= 0.7 x limit", verdict)
+
+
+def test_without_matplotlib_the_rows_are_told_and_the_pictures_are_what_failed(tmp_path: Path) -> None:
+    (tmp_path / "matplotlib.py").write_text("raise ImportError")
+    given = tmp_path / "rows.json"
+    given.write_text(json.dumps(report(row("a copy of something", 3.0))))
+    done = run_bench("cpu", "--plot", tmp_path / "out", "--from", given, PYTHONPATH=str(tmp_path))
+    assert done.returncode == 1
+    assert "a copy of something" in done.stdout
+    assert "failed: the pictures: matplotlib is not here" in done.stderr
+
+
+def size_of_picture(path: Path) -> tuple[int, int]:
+    start = path.read_bytes()[:24]
+    assert start[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = struct.unpack(">II", start[16:])
+    return width, height
+
+
+def test_pictures_are_drawn_from_the_rows_of_a_file(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", exc_type=ImportError)
+    permuted = [row(f"permuted, {i}", 50.0, limit=100.0, peers={"torch": 10.0, "CuPy": 120.0}) for i in range(3)]
+    link = row("pinned to device, 1 GiB", 55.0, limit=55.5, peers={"driver": 55.5})
+    strided = row("pinned to device, strided, transposed", 51.0, peers={"torch": 1.0})
+    for count in (1, 3):
+        given = tmp_path / "rows.json"
+        given.write_text(json.dumps(report(link, strided, *permuted[:count])))
+        assert run_bench("gpu", "--plot", tmp_path / str(count), "--from", given).returncode == 0
+        assert sorted(path.name for path in (tmp_path / str(count)).iterdir()) == ["gpu-link.png", "gpu-permute.png"]
+    few, more = (size_of_picture(tmp_path / name / "gpu-permute.png") for name in ("1", "3"))
+    assert few[0] == more[0]
+    assert few[1] < more[1]
+
+
+def test_a_picture_without_rows_is_not_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", exc_type=ImportError)
+    given = tmp_path / "rows.json"
+    given.write_text(json.dumps(report(row("C: wrap + release", 20.0, unit="ns"))))
+    for suite in ("cpu", "gpu"):
+        assert run_bench(suite, "--plot", tmp_path / "out", "--from", given).returncode == 0
+    assert not list((tmp_path / "out").iterdir())
