@@ -9,8 +9,8 @@ from abi_tools import ROOT, functions, library, run
 
 LAYER = ROOT / "bindings/cpp"
 HEADERS = sorted(LAYER.glob("viaduct/**/*.hpp"))
-# Each standard, and errors thrown (0) or returned (1).
-WAYS = [("c++17", 0), ("c++17", 1), ("c++20", 1), ("c++2b", 0), ("c++2b", 1)]
+# Each standard, and errors thrown (0) or returned (1): what the programs of ctest leave open.
+WAYS = [("c++17", 1), ("c++20", 0), ("c++2b", 1)]
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Wno-sign-conversion", "-Werror"]
 INCLUDES = [f"-I{ROOT / 'include'}", f"-I{LAYER}"]
 
