@@ -31,7 +31,7 @@ static MPI_Datatype repeated(MPI_Datatype inner, int64_t count, int64_t step) {
 }
 
 /* One whole array as it lies in memory, its elements in row-major order, which is what both sides agree on. Elements
- * are bytes to MPI: so any dtype will do. */
+ * are bytes to MPI, so that any dtype of whole bytes will do. */
 static MPI_Datatype datatype_of(via_array *array) {
     const int64_t *shape = via_array_shape(array);
     const int64_t *strides = via_array_byte_strides(array);

@@ -21,7 +21,7 @@ def say(text: str) -> None:
 
 
 def datatype_of(array: via.Array) -> Any:
-    """One whole array as it lies in memory, its elements in row-major order: bytes to MPI, so any dtype will do."""
+    """One whole array as it lies in memory, its elements in row-major order: bytes to MPI, for a dtype of whole ones."""
     built = MPI.BYTE.Create_contiguous(int(array.itemsize))
     axes = zip(array.shape, array.strides or (), strict=True)
     for extent, step in reversed(list(axes)):
