@@ -2,12 +2,10 @@
 # VARIABLE_MISSING says what to do about it. Not cached: the program lies in a virtual environment, which may be a newer
 # one next time.
 function(viaduct_find_swig variable)
-  set(hints "$ENV{VIRTUAL_ENV}/bin")
   if(Python_EXECUTABLE)
     cmake_path(GET Python_EXECUTABLE PARENT_PATH python_bin)
-    list(PREPEND hints "${python_bin}")
   endif()
-  find_program(swig swig NO_CACHE HINTS ${hints})
+  find_program(swig swig NO_CACHE HINTS "${python_bin}")
   set(${variable} "" PARENT_SCOPE)
   if(NOT swig)
     set(${variable}_MISSING "swig was not found: `pip install 'swig>=4.4,<5'` for the python3 in PATH" PARENT_SCOPE)
