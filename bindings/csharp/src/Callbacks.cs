@@ -1,0 +1,79 @@
+using System;
+using System.Runtime.InteropServices;
+
+namespace Viaduct
+{
+    /// <summary>
+    /// What the library calls, on whichever thread it happens to be, by way of native/callbacks.cpp. Nothing thrown may
+    /// reach native code: it goes to <see cref="ViaLibrary.CallbackFailed"/>.
+    /// </summary>
+    internal static class Callbacks
+    {
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate void ReleaseFunction(IntPtr context);
+
+        // Kept for ever: native code holds their addresses.
+        private static readonly ReleaseFunction EndLoanFunction = EndLoan;
+        private static readonly ReleaseFunction ForgetFunction = Forget;
+
+        /// <summary>Ends the <see cref="Loan"/> that the context names.</summary>
+        internal static readonly IntPtr EndLoanAddress =
+            Native.end_loan_callback(Marshal.GetFunctionPointerForDelegate(EndLoanFunction));
+
+        /// <summary>Lets go of the object that the context names.</summary>
+        internal static readonly IntPtr ForgetAddress =
+            Native.forget_callback(Marshal.GetFunctionPointerForDelegate(ForgetFunction));
+
+        /// <summary>A context that keeps an object alive until it is taken back.</summary>
+        internal static IntPtr Give(object target)
+        {
+            return GCHandle.ToIntPtr(GCHandle.Alloc(target));
+        }
+
+        internal static object Look(IntPtr context)
+        {
+            return GCHandle.FromIntPtr(context).Target;
+        }
+
+        internal static object Take(IntPtr context)
+        {
+            GCHandle handle = GCHandle.FromIntPtr(context);
+            object target = handle.Target;
+            handle.Free();
+            return target;
+        }
+
+        /// <summary>Of a call that failed; zero if it had none.</summary>
+        internal static void TakeBack(IntPtr context)
+        {
+            if (context != IntPtr.Zero)
+            {
+                Take(context);
+            }
+        }
+
+        private static void EndLoan(IntPtr context)
+        {
+            try
+            {
+                ((Loan)Take(context)).End();
+            }
+            catch (Exception failure)
+            {
+                ViaLibrary.Report(failure);
+            }
+        }
+
+        private static void Forget(IntPtr context)
+        {
+            try
+            {
+                Take(context);
+            }
+            catch (Exception failure)
+            {
+                ViaLibrary.Report(failure);
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+using System;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Viaduct
+{
+    /// <summary>
+    /// A copy under way, to be awaited, polled or waited for. It runs on if this is closed.
+    /// </summary>
+    public sealed class CopyTask : ViaHandle
+    {
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        private delegate void CompleteFunction(int status, IntPtr text, IntPtr context);
+
+        // Kept for ever: native code holds its address.
+        private static readonly CompleteFunction KeptComplete = Complete;
+        private static readonly IntPtr CompleteAddress =
+            Native.complete_callback(Marshal.GetFunctionPointerForDelegate(KeptComplete));
+
+        private TaskCompletionSource<bool> completion;
+
+        internal CopyTask(IntPtr address)
+            : base(address)
+        {
+        }
+
+        /// <summary>Whether the copy has ended, however.</summary>
+        public bool IsCompleted
+        {
+            get
+            {
+                int done;
+                Native.via_task_poll(this, out done);
+                return done != 0;
+            }
+        }
+
+        /// <summary>The bytes known to be moved so far, and the bytes in all.</summary>
+        public void GetProgress(out long done, out long total)
+        {
+            Native.via_task_progress(this, out done, out total);
+        }
+
+        /// <summary>Waits for the end; throws what the copy failed with.</summary>
+        public void Wait()
+        {
+            Native.via_task_wait(this);
+        }
+
+        /// <summary>Asks the copy to stop; does not wait for it.</summary>
+        public void Cancel()
+        {
+            Native.via_task_cancel(this);
+        }
+
+        /// <summary>Makes later work of a stream wait for the copy; null is the legacy stream.</summary>
+        public void Join(ViaStream stream)
+        {
+            Native.via_task_join(this, stream ?? ViaStream.None);
+        }
+
+        /// <summary>
+        /// The end as a task of .NET: faulted with what the copy failed with, cancelled if the copy was. Whoever awaits
+        /// it goes on in the thread pool, never on a thread of the library.
+        /// </summary>
+        public Task AsTask()
+        {
+            var made = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
+            TaskCompletionSource<bool> known = Interlocked.CompareExchange(ref completion, made, null);
+            if (known != null)
+            {
+                return known.Task;
+            }
+            Register(made);
+            return made.Task;
+        }
+
+        /// <summary>The same; the copy is asked to stop when the token is.</summary>
+        public async Task AsTask(CancellationToken cancellationToken)
+        {
+            using (cancellationToken.Register(Cancel))
+            {
+                await AsTask().ConfigureAwait(false);
+            }
+        }
+
+        /// <summary>Makes it awaitable.</summary>
+        public TaskAwaiter GetAwaiter()
+        {
+            return AsTask().GetAwaiter();
+        }
+
+        /// <summary>The same copy with a share of its own.</summary>
+        public CopyTask Share()
+        {
+            return new CopyTask(Retained(Native.via_task_retain)) { completion = completion };
+        }
+
+        /// <inheritdoc/>
+        protected override bool ReleaseHandle()
+        {
+            Native.via_task_release(handle);
+            return true;
+        }
+
+        private void Register(TaskCompletionSource<bool> made)
+        {
+            IntPtr context = Callbacks.Give(made);
+            try
+            {
+                Native.via_task_on_complete(this, CompleteAddress, context);
+            }
+            catch
+            {
+                completion = null;
+                Callbacks.Take(context);
+                throw;
+            }
+        }
+
+        private static void Complete(int status, IntPtr text, IntPtr context)
+        {
+            try
+            {
+                var source = (TaskCompletionSource<bool>)Callbacks.Take(context);
+                if (status == (int)ViaStatus.Ok)
+                {
+                    source.TrySetResult(true);
+                }
+                else if (status == (int)ViaStatus.Cancelled)
+                {
+                    source.TrySetCanceled();
+                }
+                else
+                {
+                    source.TrySetException(Failure.Make((ViaStatus)status, Utf8.Text(text)));
+                }
+            }
+            catch (Exception failure)
+            {
+                ViaLibrary.Report(failure);
+            }
+        }
+    }
+}

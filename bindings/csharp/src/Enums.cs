@@ -1,0 +1,142 @@
+using System;
+
+namespace Viaduct
+{
+    /// <summary>What a call of the library came to.</summary>
+    public enum ViaStatus
+    {
+#pragma warning disable 1591 // the exceptions of the same names say what each means
+        Ok = via_status.VIA_OK,
+        InvalidArgument = via_status.VIA_ERROR_INVALID_ARGUMENT,
+        DType = via_status.VIA_ERROR_DTYPE,
+        Shape = via_status.VIA_ERROR_SHAPE,
+        Index = via_status.VIA_ERROR_INDEX,
+        Overflow = via_status.VIA_ERROR_OVERFLOW,
+        OutOfMemory = via_status.VIA_ERROR_OUT_OF_MEMORY,
+        ReadOnly = via_status.VIA_ERROR_READ_ONLY,
+        Overlap = via_status.VIA_ERROR_OVERLAP,
+        NeedsCopy = via_status.VIA_ERROR_NEEDS_COPY,
+        Exchange = via_status.VIA_ERROR_EXCHANGE,
+        Version = via_status.VIA_ERROR_VERSION,
+        Device = via_status.VIA_ERROR_DEVICE,
+        Pointer = via_status.VIA_ERROR_POINTER,
+        Unsupported = via_status.VIA_ERROR_UNSUPPORTED,
+        Cuda = via_status.VIA_ERROR_CUDA,
+        StreamCapture = via_status.VIA_ERROR_STREAM_CAPTURE,
+        Forked = via_status.VIA_ERROR_FORKED,
+        WouldDeadlock = via_status.VIA_ERROR_WOULD_DEADLOCK,
+        Cancelled = via_status.VIA_ERROR_CANCELLED,
+        Io = via_status.VIA_ERROR_IO,
+        Format = via_status.VIA_ERROR_FORMAT,
+        Callback = via_status.VIA_ERROR_CALLBACK,
+        Internal = via_status.VIA_ERROR_INTERNAL
+#pragma warning restore 1591
+    }
+
+    /// <summary>Kinds of memory, with DLPack's numbers.</summary>
+    public enum DeviceType
+    {
+        /// <summary>To be found out; in options, wherever the memory is now.</summary>
+        Any = Native.VIA_DEVICE_ANY,
+
+        /// <summary>Ordinary host memory.</summary>
+        Cpu = Native.VIA_DEVICE_CPU,
+
+        /// <summary>Memory of a CUDA device.</summary>
+        Cuda = Native.VIA_DEVICE_CUDA,
+
+        /// <summary>Page-locked (pinned) host memory.</summary>
+        CudaHost = Native.VIA_DEVICE_CUDA_HOST,
+
+        /// <summary>CUDA managed (unified) memory.</summary>
+        CudaManaged = Native.VIA_DEVICE_CUDA_MANAGED
+    }
+
+    /// <summary>How memory is to be wrapped.</summary>
+    [Flags]
+    public enum WrapFlags
+    {
+        /// <summary>Nothing special.</summary>
+        None = 0,
+
+        /// <summary>Nothing may write through this array, its views or its exports.</summary>
+        ReadOnly = Native.VIA_WRAP_READ_ONLY,
+
+        /// <summary>The strides given are in bytes.</summary>
+        ByteStrides = Native.VIA_WRAP_BYTE_STRIDES,
+
+        /// <summary>The address is not looked up in the driver.</summary>
+        Unchecked = Native.VIA_WRAP_UNCHECKED,
+
+        /// <summary>The device is found from the address; the one given is not read.</summary>
+        Detect = Native.VIA_WRAP_DETECT,
+
+        /// <summary>Host memory: its first and last byte must be readable.</summary>
+        Probe = Native.VIA_WRAP_PROBE
+    }
+
+    /// <summary>What is special about an array.</summary>
+    [Flags]
+    public enum ArrayFlags
+    {
+        /// <summary>Nothing.</summary>
+        None = 0,
+
+        /// <summary>It may not be written.</summary>
+        ReadOnly = Native.VIA_ARRAY_READ_ONLY,
+
+        /// <summary>Made by copying what was offered: writes do not reach the original.</summary>
+        Copied = Native.VIA_ARRAY_COPIED,
+
+        /// <summary>Some element does not start at a multiple of its natural alignment.</summary>
+        Misaligned = Native.VIA_ARRAY_MISALIGNED,
+
+        /// <summary>Elements narrower than a byte have a byte each.</summary>
+        SubbytePadded = Native.VIA_ARRAY_SUBBYTE_PADDED
+    }
+
+    /// <summary>Orders that the elements of an array may lie in.</summary>
+    public enum MemoryOrder
+    {
+        /// <summary>The last index moves fastest, as in C and C#.</summary>
+        RowMajor = Native.VIA_ORDER_ROW_MAJOR,
+
+        /// <summary>The first index moves fastest, as in Fortran.</summary>
+        ColumnMajor = Native.VIA_ORDER_COLUMN_MAJOR,
+
+        /// <summary>No gaps and no overlap, whatever the order of the axes.</summary>
+        Any = Native.VIA_ORDER_ANY
+    }
+
+    /// <summary>When an exchange may copy.</summary>
+    public enum CopyPolicy
+    {
+        /// <summary>Lend; copy only where lending cannot be done.</summary>
+        IfNeeded = Native.VIA_COPY_IF_NEEDED,
+
+        /// <summary>Lend, or fail with a <see cref="ViaNeedsCopyException"/>.</summary>
+        Never = Native.VIA_COPY_NEVER,
+
+        /// <summary>Always a fresh, writable copy.</summary>
+        Always = Native.VIA_COPY_ALWAYS
+    }
+
+    /// <summary>Kinds of memory that can be allocated.</summary>
+    public enum MemoryKind
+    {
+        /// <summary>Host memory, aligned to 64 bytes.</summary>
+        Host = Native.VIA_MEMORY_HOST,
+
+        /// <summary>Page-locked host memory.</summary>
+        Pinned = Native.VIA_MEMORY_PINNED,
+
+        /// <summary>Memory of one CUDA device.</summary>
+        Device = Native.VIA_MEMORY_DEVICE,
+
+        /// <summary>The same, allocated and freed in stream order.</summary>
+        DevicePool = Native.VIA_MEMORY_DEVICE_POOL,
+
+        /// <summary>CUDA managed memory.</summary>
+        Managed = Native.VIA_MEMORY_MANAGED
+    }
+}

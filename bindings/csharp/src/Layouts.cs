@@ -1,0 +1,76 @@
+using System;
+using System.Runtime.InteropServices;
+
+namespace Viaduct
+{
+    // The structs of viaduct.h, field by field under the names they have there.
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct DevicePropertiesLayout
+    {
+        public int struct_size;
+        public int device_type;
+        public int device_id;
+        public int compute_capability;
+        public int driver_version;
+        public int num_threads;
+        public long total_bytes;
+        public long staging_bytes;
+        public fixed byte name[128];
+        public fixed byte routes[512];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal struct StatsLayout
+    {
+        public int struct_size;
+        public int pad;
+        public long live_arrays;
+        public long live_storages;
+        public long outstanding_exports;
+        public long pending_releases;
+        public long host_bytes;
+        public long pinned_bytes;
+        public long device_bytes;
+        public long managed_bytes;
+        public long staged_bytes;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal struct PointerInfoLayout
+    {
+        public int struct_size;
+        public int device_type;
+        public int device_id;
+        public int read_only;
+        public IntPtr base_address;
+        public long nbytes;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal struct DlpackOptionsLayout
+    {
+        public int struct_size;
+        public int max_major;
+        public int max_minor;
+        public int target_device_type;
+        public int target_device_id;
+        public int copy;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct ArrayInterfaceLayout
+    {
+        public int struct_size;
+        public int version;
+        public int ndim;
+        public int read_only;
+        public int has_strides;
+        public int has_stream;
+        public long stream;
+        public IntPtr address;
+        public fixed long shape[64];
+        public fixed long strides[64];
+        public fixed byte typestr[16];
+    }
+}

@@ -1,0 +1,46 @@
+namespace Viaduct
+{
+    /// <summary>What is alive in the library.</summary>
+    public sealed class LibraryStats
+    {
+        internal LibraryStats(StatsLayout found)
+        {
+            LiveArrays = found.live_arrays;
+            LiveStorages = found.live_storages;
+            OutstandingExports = found.outstanding_exports;
+            PendingReleases = found.pending_releases;
+            HostBytes = found.host_bytes;
+            PinnedBytes = found.pinned_bytes;
+            DeviceBytes = found.device_bytes;
+            ManagedBytes = found.managed_bytes;
+            StagedBytes = found.staged_bytes;
+        }
+
+        /// <summary>Array handles not yet released by all who hold them, views included.</summary>
+        public long LiveArrays { get; }
+
+        /// <summary>Loans and allocations whose release has not run yet.</summary>
+        public long LiveStorages { get; }
+
+        /// <summary>Exported tensors whose consumers have not let go.</summary>
+        public long OutstandingExports { get; }
+
+        /// <summary>Releases waiting for a device.</summary>
+        public long PendingReleases { get; }
+
+        /// <summary>Bytes of host memory allocated by the library.</summary>
+        public long HostBytes { get; }
+
+        /// <summary>Bytes of pinned memory allocated by the library.</summary>
+        public long PinnedBytes { get; }
+
+        /// <summary>Bytes of device memory allocated by the library.</summary>
+        public long DeviceBytes { get; }
+
+        /// <summary>Bytes of managed memory allocated by the library.</summary>
+        public long ManagedBytes { get; }
+
+        /// <summary>Page-locked bytes held for staging.</summary>
+        public long StagedBytes { get; }
+    }
+}

@@ -1,0 +1,49 @@
+using System;
+using System.Buffers;
+using System.Runtime.InteropServices;
+
+namespace Viaduct
+{
+    /// <summary>What holds wrapped memory, and what is to be done when nobody uses it any more.</summary>
+    internal sealed class Loan
+    {
+        private readonly Action release;
+        private GCHandle pinnedArray;
+        private MemoryHandle pinnedMemory;
+
+        internal Loan(object owner, Action release)
+        {
+            Owner = owner;
+            this.release = release;
+        }
+
+        internal Loan(Array pinned)
+        {
+            Owner = pinned;
+            pinnedArray = GCHandle.Alloc(pinned, GCHandleType.Pinned);
+        }
+
+        internal Loan(object owner, MemoryHandle pinned)
+        {
+            Owner = owner;
+            pinnedMemory = pinned;
+        }
+
+        internal object Owner { get; }
+
+        internal IntPtr PinnedArray
+        {
+            get { return pinnedArray.AddrOfPinnedObject(); }
+        }
+
+        internal void End()
+        {
+            if (pinnedArray.IsAllocated)
+            {
+                pinnedArray.Free();
+            }
+            pinnedMemory.Dispose();
+            release?.Invoke();
+        }
+    }
+}

@@ -1,0 +1,68 @@
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Runtime.InteropServices;
+
+namespace Viaduct
+{
+    /// <summary>
+    /// Finds libviaduct_csharp.so: where VIADUCT_CSHARP_LIBRARY says, beside this assembly, or where a package has it.
+    /// Once opened by its path it is what the runtime finds under its name. Where there is none, the runtime searches.
+    /// Mono looks native functions up as soon as it compiles a method that calls one: therefore every type that somebody
+    /// may begin with opens the file before any method of Native is called, and what is written by hand calls no other.
+    /// </summary>
+    internal static class NativeLibraryFile
+    {
+        private const string Name = "libviaduct_csharp.so";
+        private const string Override = "VIADUCT_CSHARP_LIBRARY";
+        private const int ResolveNow = 2;
+
+        internal static void Load()
+        {
+            string named = Environment.GetEnvironmentVariable(Override);
+            if (!string.IsNullOrEmpty(named))
+            {
+                Open(named, "named by " + Override);
+                return;
+            }
+            foreach (string candidate in Candidates())
+            {
+                if (File.Exists(candidate))
+                {
+                    Open(candidate, "found there");
+                    return;
+                }
+            }
+        }
+
+        internal static void CheckVersion()
+        {
+            Native.via_require(Native.VIA_VERSION_MAJOR, Native.VIA_VERSION_MINOR);
+        }
+
+        private static IEnumerable<string> Candidates()
+        {
+            string location = typeof(NativeLibraryFile).Assembly.Location;
+            string folder = string.IsNullOrEmpty(location) ? AppContext.BaseDirectory : Path.GetDirectoryName(location);
+            string platform = "linux-" + RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant();
+            string packaged = Path.Combine("runtimes", platform, "native", Name);
+            yield return Path.Combine(folder, Name);
+            yield return Path.Combine(folder, packaged);
+            yield return Path.Combine(folder, "..", "..", packaged);
+        }
+
+        private static void Open(string path, string why)
+        {
+            if (dlopen(Utf8.Bytes(path, "path"), ResolveNow) == IntPtr.Zero)
+            {
+                throw new DllNotFoundException(path + " (" + why + "): " + Utf8.Text(dlerror()));
+            }
+        }
+
+        [DllImport("libdl.so.2")]
+        private static extern IntPtr dlopen(byte[] path, int flags);
+
+        [DllImport("libdl.so.2")]
+        private static extern IntPtr dlerror();
+    }
+}

@@ -1,0 +1,44 @@
+using System;
+using System.Text;
+
+namespace Viaduct
+{
+    /// <summary>Texts as the library has them: UTF-8, ended by a 0.</summary>
+    internal static class Utf8
+    {
+        private static readonly UTF8Encoding Strict = new UTF8Encoding(false, true);
+
+        /// <summary>What a text would be cut short by, or could not be told in UTF-8, is refused.</summary>
+        internal static byte[] Bytes(string text, string parameter)
+        {
+            if (text == null)
+            {
+                throw new ArgumentNullException(parameter);
+            }
+            if (text.IndexOf('\0') >= 0)
+            {
+                throw new ArgumentException("A text that holds a NUL character cannot be passed on.", parameter);
+            }
+            return Strict.GetBytes(text + '\0');
+        }
+
+        internal static unsafe string Text(IntPtr text)
+        {
+            byte* start = (byte*)text;
+            int length = 0;
+            while (start[length] != 0)
+            {
+                ++length;
+            }
+            return Encoding.UTF8.GetString(start, length);
+        }
+
+        internal static unsafe string Text(byte[] buffer)
+        {
+            fixed (byte* start = buffer)
+            {
+                return Text((IntPtr)start);
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+using System;
+using System.Runtime.InteropServices;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Viaduct
+{
+    // Copies between arrays of equal shape and dtype, of any layout, wherever they are.
+    public sealed partial class ViaArray
+    {
+        private const int ExplanationLength = 4096;
+
+        /// <summary>Copies every element, and returns when it is done.</summary>
+        public void CopyTo(ViaArray destination)
+        {
+            Native.via_copy(destination, this);
+        }
+
+        /// <summary>
+        /// Copies in the order of a stream. Both arrays are held until it has run; from pageable memory the source has
+        /// been read on return, and to pageable memory the data has arrived.
+        /// </summary>
+        public void CopyTo(ViaArray destination, ViaStream stream)
+        {
+            Native.via_copy_async(destination, this, stream);
+        }
+
+        /// <summary>
+        /// Starts a copy behind the stream's work so far (at once without a stream), and returns without waiting. Both
+        /// arrays are held until it has ended and may be closed.
+        /// </summary>
+        public CopyTask SubmitCopyTo(ViaArray destination, ViaStream stream = null)
+        {
+            IntPtr made;
+            Native.via_copy_submit(destination, this, stream ?? ViaStream.None, out made);
+            return new CopyTask(made);
+        }
+
+        /// <summary>The same as a task of .NET.</summary>
+        public async Task CopyToAsync(
+            ViaArray destination,
+            ViaStream stream = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            cancellationToken.ThrowIfCancellationRequested();
+            using (CopyTask copy = SubmitCopyTo(destination, stream))
+            {
+                await copy.AsTask(cancellationToken).ConfigureAwait(false);
+            }
+        }
+
+        /// <summary>How <see cref="CopyTo(ViaArray)"/> would do it, as text. Nothing is copied.</summary>
+        public string ExplainCopyTo(ViaArray destination)
+        {
+            long length;
+            byte[] text = new byte[ExplanationLength];
+            Native.via_copy_explain(destination, this, text.Length, text, out length);
+            if (length >= text.Length)
+            {
+                text = new byte[length + 1];
+                Native.via_copy_explain(destination, this, text.Length, text, out length);
+            }
+            return Utf8.Text(text);
+        }
+
+        /// <summary>A new dense array of the same elements, in host memory unless another is given.</summary>
+        public ViaArray Copy(ViaMemory memory = null)
+        {
+            ViaArray copied = Empty(DType, Shape.ToArray(), memory);
+            try
+            {
+                CopyTo(copied);
+                return copied;
+            }
+            catch
+            {
+                copied.Dispose();
+                throw;
+            }
+        }
+
+        /// <summary>Sets every element; in the order of a stream if one is given, else done on return.</summary>
+        public unsafe void Fill<T>(T value, ViaStream stream = null)
+            where T : struct
+        {
+            CheckElement<T>("Fill");
+            Span<byte> bytes = MemoryMarshal.AsBytes(new Span<T>(new T[] { value }));
+            fixed (byte* element = &MemoryMarshal.GetReference(bytes))
+            {
+                Native.via_fill(this, (IntPtr)element, stream ?? ViaStream.None);
+            }
+        }
+
+        /// <summary>Sets every byte to 0; in the order of a stream if one is given, else done on return.</summary>
+        public void Clear(ViaStream stream = null)
+        {
+            Native.via_fill(this, IntPtr.Zero, stream ?? ViaStream.None);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+using System;
+
+namespace Viaduct
+{
+    // Arrays as other runtimes of the same process take and give them, by address. Exports hold the array.
+    public sealed partial class ViaArray
+    {
+        /// <summary>
+        /// Lends the array as a DLManagedTensorVersioned *. It is to be handed on to one consumer, or ended with
+        /// <see cref="DeleteDlpack"/>. The stream waits until the array is ready; null is the legacy stream.
+        /// </summary>
+        public unsafe IntPtr ToDlpack(DlpackOptions options = null, ViaStream stream = null)
+        {
+            IntPtr tensor;
+            DlpackOptionsLayout layout = DlpackOptions.LayoutOf(options);
+            Native.via_to_dlpack(this, options == null ? null : &layout, stream ?? ViaStream.None, out tensor);
+            return tensor;
+        }
+
+        /// <summary>
+        /// Takes a DLManagedTensorVersioned * over. If this throws, the tensor is untouched and still the caller's.
+        /// </summary>
+        public static unsafe ViaArray FromDlpack(IntPtr tensor, DlpackOptions options = null, ViaStream stream = null)
+        {
+            IntPtr made;
+            DlpackOptionsLayout layout = DlpackOptions.LayoutOf(options);
+            Native.via_from_dlpack(tensor, options == null ? null : &layout, stream ?? ViaStream.None, out made);
+            return new ViaArray(made);
+        }
+
+        /// <summary>Ends a tensor that nobody took.</summary>
+        public static void DeleteDlpack(IntPtr tensor)
+        {
+            Native.via_dlpack_delete(tensor);
+        }
+
+        /// <summary>As <see cref="ToDlpack"/> in the form before DLPack 1.0, a DLManagedTensor *.</summary>
+        public unsafe IntPtr ToDlpackLegacy(DlpackOptions options = null, ViaStream stream = null)
+        {
+            IntPtr tensor;
+            DlpackOptionsLayout layout = DlpackOptions.LayoutOf(options);
+            Native.via_to_dlpack_legacy(this, options == null ? null : &layout, stream ?? ViaStream.None, out tensor);
+            return tensor;
+        }
+
+        /// <summary>As <see cref="FromDlpack"/> for the form before DLPack 1.0.</summary>
+        public static unsafe ViaArray FromDlpackLegacy(
+            IntPtr tensor, DlpackOptions options = null, ViaStream stream = null)
+        {
+            IntPtr made;
+            DlpackOptionsLayout layout = DlpackOptions.LayoutOf(options);
+            Native.via_from_dlpack_legacy(tensor, options == null ? null : &layout, stream ?? ViaStream.None, out made);
+            return new ViaArray(made);
+        }
+
+        /// <summary>Ends a tensor of the form before DLPack 1.0 that nobody took.</summary>
+        public static void DeleteDlpackLegacy(IntPtr tensor)
+        {
+            Native.via_dlpack_delete_legacy(tensor);
+        }
+
+        /// <summary>
+        /// What __array_interface__ holds, once the content is ready. It borrows: the array must outlive its use.
+        /// </summary>
+        public unsafe ArrayInterface ToArrayInterface()
+        {
+            ArrayInterfaceLayout layout = default(ArrayInterfaceLayout);
+            layout.struct_size = sizeof(ArrayInterfaceLayout);
+            Native.via_to_array_interface(this, &layout);
+            return new ArrayInterface(&layout);
+        }
+
+        /// <summary>What __cuda_array_interface__ holds, ready on the stream; null is the legacy stream. It borrows.
+        /// </summary>
+        public unsafe ArrayInterface ToCudaArrayInterface(ViaStream stream = null)
+        {
+            ArrayInterfaceLayout layout = default(ArrayInterfaceLayout);
+            layout.struct_size = sizeof(ArrayInterfaceLayout);
+            Native.via_to_cuda_array_interface(this, stream ?? ViaStream.None, &layout);
+            return new ArrayInterface(&layout);
+        }
+
+        /// <summary>Wraps host memory that is described so; release and owner as in Wrap.</summary>
+        public static unsafe ViaArray FromArrayInterface(
+            ArrayInterface description, Action release = null, object owner = null)
+        {
+            return FromInterface(description, release, owner, Native.via_from_array_interface);
+        }
+
+        /// <summary>Wraps CUDA memory that is described so; release and owner as in Wrap.</summary>
+        public static unsafe ViaArray FromCudaArrayInterface(
+            ArrayInterface description, Action release = null, object owner = null)
+        {
+            return FromInterface(description, release, owner, Native.via_from_cuda_array_interface);
+        }
+
+        /// <summary>
+        /// Lends a row-major numeric array through Arrow's C device interface, into an ArrowSchema and an
+        /// ArrowDeviceArray of the caller's.
+        /// </summary>
+        public void ToArrowDevice(IntPtr schema, IntPtr column)
+        {
+            Native.via_to_arrow_device(this, schema, column);
+        }
+
+        /// <summary>Takes over an Arrow device array without nulls; if this throws, both are untouched.</summary>
+        public static ViaArray FromArrowDevice(IntPtr schema, IntPtr column, ViaStream stream = null)
+        {
+            IntPtr made;
+            Native.via_from_arrow_device(schema, column, stream ?? ViaStream.None, out made);
+            return new ViaArray(made);
+        }
+
+        /// <summary>Releases whichever of the two is not null and not yet released.</summary>
+        public static void ReleaseArrow(IntPtr schema, IntPtr column)
+        {
+            Native.via_arrow_release(schema, column);
+        }
+
+        private static unsafe ViaArray FromInterface(
+            ArrayInterface description, Action release, object owner, InterfaceImport import)
+        {
+            IntPtr made;
+            if (description == null)
+            {
+                throw new ArgumentNullException("description");
+            }
+            ArrayInterfaceLayout layout = description.Layout();
+            bool lent = release != null || owner != null;
+            IntPtr context = lent ? Callbacks.Give(new Loan(owner, release)) : IntPtr.Zero;
+            try
+            {
+                import(&layout, lent ? Callbacks.EndLoanAddress : IntPtr.Zero, context, out made);
+            }
+            catch
+            {
+                Callbacks.TakeBack(context);
+                throw;
+            }
+            return new ViaArray(made);
+        }
+
+        private unsafe delegate void InterfaceImport(
+            ArrayInterfaceLayout* description, IntPtr release, IntPtr context, out IntPtr made);
+    }
+}

@@ -1,0 +1,137 @@
+using System;
+using System.Buffers;
+
+namespace Viaduct
+{
+    // Dense host arrays as spans of their own memory.
+    public sealed partial class ViaArray
+    {
+        /// <summary>
+        /// All elements in place. A span does not keep its array: hold the array open (<c>using</c>) as long as the
+        /// span is used, or take <see cref="AsMemory{T}()"/>, which does.
+        /// </summary>
+        public Span<T> AsSpan<T>()
+            where T : struct
+        {
+            return AsSpan<T>(0, WholeLength());
+        }
+
+        /// <summary><paramref name="count"/> elements in place, from <paramref name="offset"/> on in row-major order.
+        /// </summary>
+        public unsafe Span<T> AsSpan<T>(long offset, int count)
+            where T : struct
+        {
+            RefuseReadOnly("AsSpan");
+            return new Span<T>((void*)Located<T>(offset, count), count);
+        }
+
+        /// <summary>All elements in place, to be read.</summary>
+        public ReadOnlySpan<T> AsReadOnlySpan<T>()
+            where T : struct
+        {
+            return AsReadOnlySpan<T>(0, WholeLength());
+        }
+
+        /// <summary>Some elements in place, to be read.</summary>
+        public unsafe ReadOnlySpan<T> AsReadOnlySpan<T>(long offset, int count)
+            where T : struct
+        {
+            return new ReadOnlySpan<T>((void*)Located<T>(offset, count), count);
+        }
+
+        /// <summary>All elements in place, as memory that has a share of its own: the array may be closed.</summary>
+        public Memory<T> AsMemory<T>()
+            where T : struct
+        {
+            return AsMemory<T>(0, WholeLength());
+        }
+
+        /// <summary>Some elements in place, as memory that has a share of its own.</summary>
+        public Memory<T> AsMemory<T>(long offset, int count)
+            where T : struct
+        {
+            RefuseReadOnly("AsMemory");
+            return new ArrayMemory<T>(Share(), Located<T>(offset, count), count).Memory;
+        }
+
+        /// <summary>Some elements in place, as memory to be read that has a share of its own.</summary>
+        public ReadOnlyMemory<T> AsReadOnlyMemory<T>(long offset, int count)
+            where T : struct
+        {
+            return new ArrayMemory<T>(Share(), Located<T>(offset, count), count).Memory;
+        }
+
+        /// <summary>All elements in row-major order as a new C# array, from any layout and any device.</summary>
+        public T[] ToArray<T>()
+            where T : struct
+        {
+            CheckElement<T>("ToArray");
+            T[] copied = new T[WholeLength()];
+            using (ViaArray target = Wrap(copied))
+            using (ViaArray typed = target.DType == DType ? target.Share() : target.Reinterpret(DType))
+            using (ViaArray shaped = typed.Reshape(Shape.ToArray()))
+            {
+                CopyTo(shaped);
+            }
+            return copied;
+        }
+
+        // The address of an element, once the content is ready and everything about it is as a span needs it.
+        private IntPtr Located<T>(long offset, int count)
+            where T : struct
+        {
+            CheckElement<T>("AsSpan");
+            if (!Device.IsHostAccessible)
+            {
+                throw new ViaDeviceException("ViaArray.AsSpan: found memory of " + Device + "; expected the host's");
+            }
+            if (!IsContiguous())
+            {
+                throw new ViaNeedsCopyException("ViaArray.AsSpan: found " + this + " with gaps or in another order; "
+                    + "expected dense row-major elements");
+            }
+            if (offset < 0 || count < 0 || offset > Size - count)
+            {
+                throw new ViaIndexException("ViaArray.AsSpan: found offset " + offset + " and count " + count
+                    + "; expected them within " + Size + " elements");
+            }
+            if (!IsReady)
+            {
+                Synchronize();
+            }
+            return new IntPtr(Address.ToInt64() + offset * (DType.Bits / 8));
+        }
+
+        private int WholeLength()
+        {
+            long size = Size;
+            if (size > int.MaxValue)
+            {
+                throw new ViaOverflowException("ViaArray: found " + size + " elements; expected at most "
+                    + int.MaxValue + ": take them by offset and count");
+            }
+            return (int)size;
+        }
+
+        private void RefuseReadOnly(string method)
+        {
+            if (IsReadOnly)
+            {
+                throw new ViaReadOnlyException("ViaArray." + method + ": found a read-only array; take AsReadOnlySpan");
+            }
+        }
+
+        private void CheckElement<T>(string method)
+            where T : struct
+        {
+            DType wanted = DType.Of<T>();
+            DType found = DType;
+            bool isRecord = found.Value < 0 || wanted.Value < 0;
+            if (wanted != found && !(isRecord && wanted.Bits == found.Bits))
+            {
+                throw new ViaDTypeException("ViaArray." + method + ": found elements of " + found + "; expected "
+                    + wanted + ", which " + typeof(T).Name + " is (Reinterpret gives another view of the bytes)");
+            }
+        }
+    }
+}

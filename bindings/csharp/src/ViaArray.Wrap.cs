@@ -1,0 +1,194 @@
+using System;
+using System.Buffers;
+
+namespace Viaduct
+{
+    public sealed partial class ViaArray
+    {
+        /// <summary>A row-major array of ordinary host memory that outlives every use.</summary>
+        public static ViaArray Wrap(IntPtr address, DType dtype, params long[] shape)
+        {
+            return Wrap(address, dtype, shape, null);
+        }
+
+        /// <summary>
+        /// An array of memory that exists; nothing is copied. If this throws, <paramref name="release"/> is not called
+        /// and the memory is as it was.
+        /// </summary>
+        /// <param name="address">The element with index 0 everywhere.</param>
+        /// <param name="dtype">The element type.</param>
+        /// <param name="shape">The extents.</param>
+        /// <param name="strides">A step in elements for each extent; null for row-major.</param>
+        /// <param name="device">Where the memory is; null for ordinary host memory.</param>
+        /// <param name="flags">What is to be done and what not.</param>
+        /// <param name="release">
+        /// Called once when nobody uses the memory any more, on whichever thread lets go last.
+        /// </param>
+        /// <param name="owner">An object to be kept alive until then; <see cref="Owner"/> tells it.</param>
+        public static ViaArray Wrap(
+            IntPtr address,
+            DType dtype,
+            long[] shape,
+            long[] strides,
+            Device? device = null,
+            WrapFlags flags = WrapFlags.None,
+            Action release = null,
+            object owner = null)
+        {
+            CheckExtents(shape, strides);
+            Loan loan = release == null && owner == null ? null : new Loan(owner, release);
+            return WrapLent(address, dtype, shape, strides, device ?? Device.Cpu, flags, loan);
+        }
+
+        /// <summary>
+        /// A C# array of any rank as an array of the same elements in place; it is pinned until nobody uses the memory
+        /// any more. Another shape may be given, of as many elements at most.
+        /// </summary>
+        public static ViaArray Wrap(Array values, params long[] shape)
+        {
+            if (values == null)
+            {
+                throw new ArgumentNullException("values");
+            }
+            DType dtype = DType.OfArray(values.GetType().GetElementType());
+            long[] extents = shape == null || shape.Length == 0 ? ShapeOf(values) : shape;
+            CheckFits(extents, values.LongLength);
+            Loan loan = new Loan(values);
+            try
+            {
+                return WrapLent(loan.PinnedArray, dtype, extents, null, Device.Cpu, WrapFlags.None, loan);
+            }
+            catch
+            {
+                loan.End();
+                throw;
+            }
+        }
+
+        /// <summary>Memory as an array, pinned until nobody uses it; without a shape, of one dimension.</summary>
+        public static ViaArray Wrap<T>(Memory<T> memory, params long[] shape)
+            where T : struct
+        {
+            return WrapMemory<T>(memory, shape, WrapFlags.None);
+        }
+
+        /// <summary>The same for memory that may not be written.</summary>
+        public static ViaArray Wrap<T>(ReadOnlyMemory<T> memory, params long[] shape)
+            where T : struct
+        {
+            return WrapMemory<T>(memory, shape, WrapFlags.ReadOnly);
+        }
+
+        /// <summary>
+        /// A new row-major array, its elements not initialised; in host memory unless another is given. The stream
+        /// orders the allocation where the memory is allocated in stream order.
+        /// </summary>
+        public static ViaArray Empty(DType dtype, long[] shape, ViaMemory memory = null, ViaStream stream = null)
+        {
+            IntPtr made;
+            CheckExtents(shape, null);
+            Native.via_empty(
+                memory ?? ViaMemory.None, dtype.Value, shape.Length, shape, stream ?? ViaStream.None, out made);
+            return new ViaArray(made);
+        }
+
+        /// <summary>A new row-major array in host memory, its elements not initialised.</summary>
+        public static ViaArray Empty(DType dtype, params long[] shape)
+        {
+            return Empty(dtype, shape, null);
+        }
+
+        private static unsafe ViaArray WrapMemory<T>(ReadOnlyMemory<T> memory, long[] shape, WrapFlags flags)
+            where T : struct
+        {
+            long[] extents = shape == null || shape.Length == 0 ? new long[] { memory.Length } : shape;
+            CheckFits(extents, memory.Length);
+            MemoryHandle pinned = memory.Pin();
+            Loan loan = new Loan(memory, pinned);
+            try
+            {
+                return WrapLent((IntPtr)pinned.Pointer, DType.Of<T>(), extents, null, Device.Cpu, flags, loan);
+            }
+            catch
+            {
+                loan.End();
+                throw;
+            }
+        }
+
+        // A failed call never ends the loan: the context is taken back here.
+        private static ViaArray WrapLent(
+            IntPtr address, DType dtype, long[] shape, long[] strides, Device device, WrapFlags flags, Loan loan)
+        {
+            IntPtr made;
+            IntPtr release = loan == null ? IntPtr.Zero : Callbacks.EndLoanAddress;
+            IntPtr context = loan == null ? IntPtr.Zero : Callbacks.Give(loan);
+            try
+            {
+                Native.via_wrap(
+                    address, dtype.Value, shape.Length, shape, strides, (int)device.Type, device.Id, (int)flags, release,
+                    context, out made);
+            }
+            catch
+            {
+                Callbacks.TakeBack(context);
+                throw;
+            }
+            return new ViaArray(made);
+        }
+
+        private static long[] ShapeOf(Array values)
+        {
+            long[] shape = new long[values.Rank];
+            for (int axis = 0; axis < shape.Length; ++axis)
+            {
+                shape[axis] = values.GetLongLength(axis);
+            }
+            return shape;
+        }
+
+        private static void CheckExtents(long[] shape, long[] strides)
+        {
+            if (shape == null)
+            {
+                throw new ArgumentNullException("shape");
+            }
+            CheckLength(strides, shape.Length, "strides");
+        }
+
+        // The library reads one number for each axis.
+        private static void CheckLength(Array given, int axes, string parameter)
+        {
+            if (given != null && given.Length != axes)
+            {
+                throw new ArgumentException(
+                    "Found " + given.Length + " numbers; expected one for each of " + axes + " axes.", parameter);
+            }
+        }
+
+        private static void CheckFits(long[] shape, long available)
+        {
+            if (CountUpTo(available, shape) < 0)
+            {
+                throw new ViaShapeException(
+                    "ViaArray.Wrap: argument 'shape': found [" + string.Join(", ", shape) + "]; expected at most "
+                    + available + " elements");
+            }
+        }
+
+        // The number of elements; -1 if an extent is negative or there are more than `limit`.
+        private static long CountUpTo(long limit, long[] shape)
+        {
+            long count = Array.IndexOf(shape, 0L) < 0 ? 1 : 0;
+            foreach (long extent in shape)
+            {
+                if (extent < 0 || (count > 0 && count > limit / extent))
+                {
+                    return -1;
+                }
+                count *= extent;
+            }
+            return count > limit ? -1 : count;
+        }
+    }
+}

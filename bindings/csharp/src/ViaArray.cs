@@ -1,0 +1,177 @@
+using System;
+using System.Runtime.InteropServices;
+
+namespace Viaduct
+{
+    /// <summary>
+    /// A strided array: a view of memory and a share in keeping it alive. It never changes after it is made, and any
+    /// number of threads may use it. Views and exports hold the memory themselves: the array that they were made of may
+    /// be closed first.
+    /// </summary>
+    public sealed partial class ViaArray : ViaHandle
+    {
+        private long[] shape;
+        private long[] strides;
+        private long[] byteStrides;
+
+        static ViaArray()
+        {
+            NativeLibraryFile.Load();
+        }
+
+        internal ViaArray(IntPtr address)
+            : base(address)
+        {
+        }
+
+        /// <summary>The address of the element with index 0 everywhere.</summary>
+        public IntPtr Address
+        {
+            get { return Native.via_array_data(this); }
+        }
+
+        /// <summary>The element type.</summary>
+        public DType DType
+        {
+            get { return new DType(Native.via_array_dtype(this)); }
+        }
+
+        /// <summary>The number of dimensions.</summary>
+        public int NDim
+        {
+            get { return Native.via_array_ndim(this); }
+        }
+
+        /// <summary>The extents.</summary>
+        public ReadOnlySpan<long> Shape
+        {
+            get { return PerAxis(ref shape, Native.via_array_shape(this)); }
+        }
+
+        /// <summary>
+        /// The strides in elements; empty if some stride is not a whole number of elements (see
+        /// <see cref="ByteStrides"/>).
+        /// </summary>
+        public ReadOnlySpan<long> Strides
+        {
+            get { return PerAxis(ref strides, Native.via_array_strides(this)); }
+        }
+
+        /// <summary>The strides in bytes; empty if some stride is not a whole number of bytes.</summary>
+        public ReadOnlySpan<long> ByteStrides
+        {
+            get { return PerAxis(ref byteStrides, Native.via_array_byte_strides(this)); }
+        }
+
+        /// <summary>Where the memory is.</summary>
+        public Device Device
+        {
+            get { return new Device((DeviceType)Native.via_array_device_type(this), Native.via_array_device_id(this)); }
+        }
+
+        /// <summary>The number of elements.</summary>
+        public long Size
+        {
+            get { return Native.via_array_size(this); }
+        }
+
+        /// <summary>The bytes of all elements, as a dense array would hold them.</summary>
+        public long NBytes
+        {
+            get { return Native.via_array_nbytes(this); }
+        }
+
+        /// <summary>What is special about it.</summary>
+        public ArrayFlags Flags
+        {
+            get { return (ArrayFlags)Native.via_array_flags(this); }
+        }
+
+        /// <summary>Whether it may not be written.</summary>
+        public bool IsReadOnly
+        {
+            get { return (Flags & ArrayFlags.ReadOnly) != 0; }
+        }
+
+        /// <summary>Whether nothing that is known of still writes the content.</summary>
+        public bool IsReady
+        {
+            get { return Native.via_array_is_ready(this) != 0; }
+        }
+
+        /// <summary>
+        /// The object that keeps the memory: what was given as the owner when it was wrapped, or the C# array or Memory
+        /// that it is of. Null for memory that came from elsewhere.
+        /// </summary>
+        public object Owner
+        {
+            get
+            {
+                IntPtr context = Native.via_array_context(this, Callbacks.EndLoanAddress);
+                object owner = context == IntPtr.Zero ? null : ((Loan)Callbacks.Look(context)).Owner;
+                GC.KeepAlive(this);
+                return owner;
+            }
+        }
+
+        /// <summary>Whether the elements lie dense in that order.</summary>
+        public bool IsContiguous(MemoryOrder order = MemoryOrder.RowMajor)
+        {
+            return Native.via_array_is_contiguous(this, (int)order) != 0;
+        }
+
+        /// <summary>Waits until the content is ready.</summary>
+        public void Synchronize()
+        {
+            Native.via_array_synchronize(this);
+        }
+
+        /// <summary>The memory is used by the stream's work so far: its release waits for that.</summary>
+        public void RecordStream(ViaStream stream)
+        {
+            Native.via_array_record_stream(this, stream ?? ViaStream.None);
+        }
+
+        /// <summary>The content is written by the stream's work so far: reads and exports wait for that.</summary>
+        public void SetReady(ViaStream stream)
+        {
+            Native.via_array_set_ready(this, stream ?? ViaStream.None);
+        }
+
+        /// <summary>The same array with a share of its own.</summary>
+        public ViaArray Share()
+        {
+            return new ViaArray(Retained(Native.via_array_retain));
+        }
+
+        /// <summary>As in "float32 [480, 640] Cpu:0".</summary>
+        public override string ToString()
+        {
+            return IsClosed ? "closed array" : DType + " [" + string.Join(", ", Shape.ToArray()) + "] " + Device;
+        }
+
+        /// <inheritdoc/>
+        protected override bool ReleaseHandle()
+        {
+            Native.via_array_release(handle);
+            return true;
+        }
+
+        // Arrays do not change: what has been read once need not be read again, and it does not matter who reads first.
+        // The address has been asked for even so, since that refuses an array that was closed.
+        private ReadOnlySpan<long> PerAxis(ref long[] known, IntPtr borrowed)
+        {
+            if (known == null)
+            {
+                long[] read = new long[borrowed == IntPtr.Zero ? 0 : NDim];
+                if (read.Length > 0)
+                {
+                    Marshal.Copy(borrowed, read, 0, read.Length);
+                }
+                GC.KeepAlive(this);
+                known = read;
+            }
+            return known;
+        }
+    }
+}

@@ -1,0 +1,99 @@
+using System;
+using System.Collections.Generic;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Viaduct
+{
+    /// <summary>Many copies prepared as one; it may be run any number of times.</summary>
+    public sealed class ViaBatch : ViaHandle
+    {
+        static ViaBatch()
+        {
+            NativeLibraryFile.Load();
+        }
+
+        internal ViaBatch(IntPtr address)
+            : base(address)
+        {
+        }
+
+        /// <summary>An empty batch.</summary>
+        public ViaBatch()
+            : base(Created())
+        {
+        }
+
+        /// <summary>The number of copies.</summary>
+        public long Count
+        {
+            get { return Native.via_batch_size(this); }
+        }
+
+        /// <summary>Copies pairs of arrays in the order of a stream; null is the legacy stream.</summary>
+        public static void Copy(
+            IReadOnlyList<ViaArray> destinations, IReadOnlyList<ViaArray> sources, ViaStream stream = null)
+        {
+            if (destinations == null || sources == null || destinations.Count != sources.Count)
+            {
+                throw new ArgumentException("Expected as many sources as destinations.", "sources");
+            }
+            using (var dsts = new HeldArrays(destinations))
+            using (var srcs = new HeldArrays(sources))
+            {
+                Native.via_copy_batch(sources.Count, dsts.Addresses, srcs.Addresses, stream ?? ViaStream.None);
+            }
+        }
+
+        /// <summary>Adds one copy, and holds both arrays.</summary>
+        public void Add(ViaArray destination, ViaArray source)
+        {
+            Native.via_batch_add(this, destination, source);
+        }
+
+        /// <summary>Runs all copies in the order of a stream; null is the legacy stream.</summary>
+        public void Run(ViaStream stream = null)
+        {
+            Native.via_batch_run(this, stream ?? ViaStream.None);
+        }
+
+        /// <summary>Starts all copies behind the stream's work so far, and returns without waiting.</summary>
+        public CopyTask Submit(ViaStream stream = null)
+        {
+            IntPtr made;
+            Native.via_batch_submit(this, stream ?? ViaStream.None, out made);
+            return new CopyTask(made);
+        }
+
+        /// <summary>The same as a task of .NET.</summary>
+        public async Task RunAsync(
+            ViaStream stream = null, CancellationToken cancellationToken = default(CancellationToken))
+        {
+            cancellationToken.ThrowIfCancellationRequested();
+            using (CopyTask copies = Submit(stream))
+            {
+                await copies.AsTask(cancellationToken).ConfigureAwait(false);
+            }
+        }
+
+        /// <summary>The same batch with a share of its own.</summary>
+        public ViaBatch Share()
+        {
+            return new ViaBatch(Retained(Native.via_batch_retain));
+        }
+
+        /// <inheritdoc/>
+        protected override bool ReleaseHandle()
+        {
+            Native.via_batch_release(handle);
+            return true;
+        }
+
+        private static IntPtr Created()
+        {
+            IntPtr made;
+            Native.via_batch_create(out made);
+            return made;
+        }
+    }
+}

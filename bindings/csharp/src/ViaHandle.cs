@@ -1,0 +1,44 @@
+using System;
+using System.Runtime.InteropServices;
+
+namespace Viaduct
+{
+    /// <summary>
+    /// A share in something of the library's. Closing it (<see cref="SafeHandle.Dispose()"/>) gives up the share, once,
+    /// from any thread; a call under way on another thread is finished first. Used after that it throws an
+    /// <see cref="ObjectDisposedException"/>. What is not closed is given up after it has been collected.
+    /// </summary>
+    public abstract class ViaHandle : SafeHandle
+    {
+        internal ViaHandle(IntPtr address)
+            : base(IntPtr.Zero, true)
+        {
+            SetHandle(address);
+        }
+
+        /// <summary>Whether there is nothing to give up.</summary>
+        public sealed override bool IsInvalid
+        {
+            get { return handle == IntPtr.Zero; }
+        }
+
+        /// <summary>The address of the native handle (via_array * and so on), with one owner more.</summary>
+        internal IntPtr Retained(Action<IntPtr> retain)
+        {
+            bool held = false;
+            try
+            {
+                DangerousAddRef(ref held);
+                retain(handle);
+                return handle;
+            }
+            finally
+            {
+                if (held)
+                {
+                    DangerousRelease();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,286 @@
+using System;
+using System.Threading;
+using System.Threading.Tasks;
+using NUnit.Framework;
+
+namespace Viaduct.Tests
+{
+    [TestFixture]
+    public class CopyTests
+    {
+        private static readonly double[] Turned = { 0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11 };
+
+        [Test]
+        public void A_copy_takes_any_layout()
+        {
+            using (ViaArray grid = Support.Grid())
+            using (ViaArray turned = grid.Transpose())
+            using (ViaArray target = ViaArray.Empty(DType.Float64, 4, 3))
+            {
+                turned.CopyTo(target);
+                Assert.That(target.AsSpan<double>().ToArray(), Is.EqualTo(Turned));
+                Assert.That(turned.ExplainCopyTo(target), Contains.Substring("route: ").And.Contains("bytes: 96"));
+            }
+        }
+
+        [Test]
+        public void Copy_makes_a_dense_array_of_its_own()
+        {
+            using (ViaArray grid = Support.Grid())
+            using (ViaArray turned = grid.Transpose())
+            using (ViaArray copied = turned.Copy())
+            {
+                grid.Clear();
+                Assert.That(copied.IsContiguous(), Is.True);
+                Assert.That(copied.ToArray<double>(), Is.EqualTo(Turned));
+                Assert.That(grid.ToArray<double>(), Is.EqualTo(new double[12]));
+            }
+        }
+
+        [Test]
+        public void What_does_not_fit_is_refused_by_kind()
+        {
+            using (ViaArray grid = Support.Grid())
+            using (ViaArray other = ViaArray.Empty(DType.Float64, 12))
+            using (ViaArray narrow = ViaArray.Empty(DType.Float32, 3, 4))
+            using (ViaArray readOnly = other.Reshape(3, 4).AsReadOnly())
+            using (ViaArray left = grid.SliceAxis(1, 0, 3))
+            using (ViaArray right = grid.SliceAxis(1, 1, 3))
+            {
+                Assert.Throws<ViaShapeException>(() => grid.CopyTo(other));
+                Assert.Throws<ViaDTypeException>(() => grid.CopyTo(narrow));
+                Assert.Throws<ViaReadOnlyException>(() => grid.CopyTo(readOnly));
+                Assert.Throws<ViaOverlapException>(() => left.CopyTo(right));
+                Assert.Throws<ViaShapeException>(() => grid.SubmitCopyTo(other));
+            }
+        }
+
+        [Test]
+        public void Filling_takes_every_type_of_element()
+        {
+            using (ViaArray bools = ViaArray.Empty(DType.Bool, 5))
+            using (ViaArray shorts = ViaArray.Empty(DType.Int16, 5))
+            using (ViaArray records = ViaArray.Empty(DType.Of<Guid>(), 5))
+            {
+                bools.Fill(true);
+                shorts.Fill<short>(-3);
+                Guid value = Guid.NewGuid();
+                records.Fill(value);
+                Assert.That(bools.AsSpan<bool>()[4], Is.True);
+                Assert.That(shorts.AsSpan<short>()[4], Is.EqualTo(-3));
+                Assert.That(records.AsSpan<Guid>()[4], Is.EqualTo(value));
+                records.Clear();
+                Assert.That(records.ToArray<Guid>()[4], Is.EqualTo(Guid.Empty));
+            }
+        }
+
+        [Test]
+        public void Bytes_are_copied_between_addresses()
+        {
+            using (ViaArray grid = Support.Grid())
+            using (ViaArray target = ViaArray.Empty(DType.Float64, 12))
+            {
+                ViaLibrary.CopyBytes(target.Address, grid.Address, 96);
+                Assert.That(target.ToArray<double>(), Is.EqualTo(Support.Numbers(12)));
+                Assert.Throws<ViaInvalidArgumentException>(
+                    () => ViaLibrary.CopyBytes(target.Address, grid.Address, -1));
+            }
+        }
+
+        [Test]
+        public async Task A_copy_can_be_awaited()
+        {
+            using (ViaArray source = ViaArray.Empty(DType.Float64, 1000, 1000))
+            using (ViaArray turned = source.Transpose())
+            using (ViaArray target = ViaArray.Empty(DType.Float64, 1000, 1000))
+            {
+                source.Fill(2.5);
+                await turned.CopyToAsync(target);
+                Assert.That(target.AsSpan<double>()[999999], Is.EqualTo(2.5));
+            }
+        }
+
+        [Test]
+        public async Task Who_awaits_goes_on_on_a_thread_of_the_runtime()
+        {
+            using (ViaArray source = ViaArray.Empty(DType.Float64, 4000000))
+            using (ViaArray target = ViaArray.Empty(DType.Float64, 4000000))
+            {
+                source.Clear();
+                await source.CopyToAsync(target).ConfigureAwait(false);
+                Assert.That(Thread.CurrentThread.IsThreadPoolThread, Is.True);
+                // On a thread of the library this would be refused.
+                using (CopyTask again = source.SubmitCopyTo(target))
+                {
+                    again.Wait();
+                }
+            }
+        }
+
+        [Test]
+        public async Task Every_task_of_one_copy_is_the_same()
+        {
+            using (ViaArray grid = Support.Grid())
+            using (ViaArray target = ViaArray.Empty(DType.Float64, 3, 4))
+            using (CopyTask copy = grid.SubmitCopyTo(target))
+            {
+                Task first = copy.AsTask();
+                Assert.That(copy.AsTask(), Is.SameAs(first));
+                await copy;
+                await first;
+                copy.Wait();
+                Assert.That(copy.IsCompleted, Is.True);
+                long done, total;
+                copy.GetProgress(out done, out total);
+                Assert.That(done, Is.EqualTo(96));
+                Assert.That(total, Is.EqualTo(96));
+                using (CopyTask share = copy.Share())
+                {
+                    Assert.That(share.AsTask(), Is.SameAs(first));
+                }
+            }
+        }
+
+        [Test]
+        public void A_task_that_was_closed_still_ends()
+        {
+            Task end;
+            using (ViaArray source = ViaArray.Empty(DType.Float64, 2000000))
+            using (ViaArray target = ViaArray.Empty(DType.Float64, 2000000))
+            {
+                source.Clear();
+                using (CopyTask copy = source.SubmitCopyTo(target))
+                {
+                    end = copy.AsTask();
+                }
+            }
+            Assert.That(end.Wait(10000), Is.True);
+            Assert.That(end.Status, Is.EqualTo(TaskStatus.RanToCompletion));
+        }
+
+        [Test]
+        public void Thousands_of_tasks_all_end()
+        {
+            using (ViaArray grid = Support.Grid())
+            {
+                var targets = new ViaArray[2000];
+                var ends = new Task[targets.Length];
+                for (int i = 0; i < targets.Length; ++i)
+                {
+                    targets[i] = ViaArray.Empty(DType.Float64, 3, 4);
+                    ends[i] = grid.CopyToAsync(targets[i]);
+                }
+                Assert.That(Task.WaitAll(ends, 20000), Is.True);
+                foreach (ViaArray target in targets)
+                {
+                    Assert.That(target.AsSpan<double>()[11], Is.EqualTo(11));
+                    target.Dispose();
+                }
+            }
+        }
+
+        [Test]
+        public void A_cancelled_copy_is_a_cancelled_task()
+        {
+            var cancelled = new CancellationTokenSource();
+            using (ViaArray source = ViaArray.Empty(DType.Float64, 30, 1000, 1000))
+            using (ViaArray turned = source.Permute(2, 0, 1))
+            using (ViaArray target = ViaArray.Empty(DType.Float64, 1000, 30, 1000))
+            {
+                source.Clear();
+                Task end = turned.CopyToAsync(target, null, cancelled.Token);
+                cancelled.Cancel();
+                try
+                {
+                    end.Wait();
+                    Assert.Inconclusive("the copy had ended before it could be cancelled");
+                }
+                catch (AggregateException failure)
+                {
+                    Assert.That(failure.InnerException, Is.InstanceOf<OperationCanceledException>());
+                    Assert.That(end.IsCanceled, Is.True);
+                }
+                Task never = turned.CopyToAsync(target, null, cancelled.Token);
+                Assert.That(never.IsCanceled, Is.True);
+            }
+        }
+
+        [Test]
+        public void Waiting_for_a_cancelled_copy_throws_its_kind()
+        {
+            using (ViaArray source = ViaArray.Empty(DType.Float64, 30, 1000, 1000))
+            using (ViaArray turned = source.Permute(2, 0, 1))
+            using (ViaArray target = ViaArray.Empty(DType.Float64, 1000, 30, 1000))
+            {
+                source.Clear();
+                using (CopyTask copy = turned.SubmitCopyTo(target))
+                {
+                    copy.Cancel();
+                    Assert.Throws<ViaCancelledException>(() => copy.Wait());
+                }
+            }
+        }
+
+        [Test]
+        public async Task A_batch_runs_and_is_awaited_again_and_again()
+        {
+            using (ViaArray grid = Support.Grid())
+            using (ViaArray whole = ViaArray.Empty(DType.Float64, 3, 4))
+            using (ViaArray turned = grid.Transpose())
+            using (ViaArray turnedTarget = ViaArray.Empty(DType.Float64, 4, 3))
+            using (var batch = new ViaBatch())
+            {
+                batch.Add(whole, grid);
+                batch.Add(turnedTarget, turned);
+                Assert.That(batch.Count, Is.EqualTo(2));
+                for (int i = 0; i < 3; ++i)
+                {
+                    whole.Clear();
+                    turnedTarget.Clear();
+                    await batch.RunAsync();
+                    Assert.That(whole.ToArray<double>(), Is.EqualTo(Support.Numbers(12)));
+                    Assert.That(turnedTarget.ToArray<double>(), Is.EqualTo(Turned));
+                }
+                using (ViaBatch share = batch.Share())
+                using (CopyTask copies = share.Submit())
+                {
+                    copies.Wait();
+                }
+                Assert.Throws<ViaShapeException>(() => batch.Add(whole, turned));
+                Assert.That(batch.Count, Is.EqualTo(2));
+            }
+        }
+
+        [Test]
+        public void A_batch_holds_its_arrays()
+        {
+            var target = new double[12];
+            using (var batch = new ViaBatch())
+            {
+                using (ViaArray grid = Support.Grid())
+                using (ViaArray wrapped = ViaArray.Wrap(target, 3, 4))
+                {
+                    batch.Add(wrapped, grid);
+                }
+                Support.Collect();
+                batch.Run();
+            }
+            Assert.That(target, Is.EqualTo(Support.Numbers(12)));
+        }
+
+        [Test]
+        public void Pairs_are_copied_in_one_call()
+        {
+            using (ViaArray grid = Support.Grid())
+            using (ViaArray first = ViaArray.Empty(DType.Float64, 3, 4))
+            using (ViaArray second = ViaArray.Empty(DType.Float64, 3, 4))
+            {
+                ViaBatch.Copy(new[] { first, second }, new[] { grid, grid });
+                Assert.That(second.ToArray<double>(), Is.EqualTo(Support.Numbers(12)));
+                Assert.Throws<ArgumentException>(() => ViaBatch.Copy(new[] { first }, new[] { grid, grid }));
+                Assert.Throws<ArgumentNullException>(
+                    () => ViaBatch.Copy(new[] { first, null }, new[] { grid, grid }));
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using System.Reflection;
+using NUnit.Framework;
+
+namespace Viaduct.Tests
+{
+    /// <summary>What needs more than 32 bits arrives whole, in every parameter of 64 bits in the header.</summary>
+    [TestFixture]
+    public class WideNumberTests
+    {
+        private const long Big = 1L << 40;
+
+        private static readonly byte[] One = { 7 };
+
+        // One byte, again and again: an array of any size.
+        private static ViaArray Repeated(ViaArray one, params long[] shape)
+        {
+            return ViaArray.Wrap(one.Address, DType.UInt8, shape, new long[shape.Length]);
+        }
+
+        private static long[] ShapeOf(ViaArray made)
+        {
+            using (made)
+            {
+                return Support.Shape(made);
+            }
+        }
+
+        private static string RefusalOf(TestDelegate refused)
+        {
+            return Assert.Catch<ViaException>(refused).Message;
+        }
+
+        // Each carries the number through one parameter: it comes back in a result, or the refusal holds it.
+        private static readonly Dictionary<string, Action<ViaArray>> Carried = new Dictionary<string, Action<ViaArray>>
+        {
+            {
+                "via_wrap shape", one => Assert.That(
+                    ShapeOf(ViaArray.Wrap(one.Address, DType.UInt8, Big, 0)), Is.EqualTo(new[] { Big, 0 }))
+            },
+            {
+                "via_wrap strides", one =>
+                {
+                    using (ViaArray wide = ViaArray.Wrap(
+                        one.Address, DType.UInt8, new long[] { 1, 0 }, new[] { Big + 3, Big }))
+                    {
+                        Assert.That(wide.Strides.ToArray(), Is.EqualTo(new[] { Big + 3, Big }));
+                    }
+                }
+            },
+            {
+                "via_array_slice start", one => Sliced(one, array => array.Slice(new[] { Big - 1 }), 1)
+            },
+            {
+                "via_array_slice count", one => Sliced(one, array => array.Slice(null, new[] { Big - 7 }), Big - 7)
+            },
+            {
+                "via_array_slice step",
+                one => Sliced(one, array => array.Slice(null, null, new[] { Big - 1 }), 2)
+            },
+            {
+                "via_array_select index", one =>
+                {
+                    using (ViaArray array = Repeated(one, Big))
+                    using (ViaArray last = array.Select(0, Big - 1))
+                    {
+                        Assert.That(last.NDim, Is.EqualTo(0));
+                        Assert.That(RefusalOf(() => array.Select(0, Big)), Contains.Substring(Big.ToString()));
+                    }
+                }
+            },
+            {
+                "via_array_reshape shape", one =>
+                {
+                    using (ViaArray none = Repeated(one, 0))
+                    {
+                        Assert.That(ShapeOf(none.Reshape(Big, 0)), Is.EqualTo(new[] { Big, 0 }));
+                    }
+                }
+            },
+            {
+                "via_array_broadcast shape", one =>
+                {
+                    Assert.That(ShapeOf(one.Broadcast(Big)), Is.EqualTo(new[] { Big }));
+                    using (ViaArray wide = one.Broadcast(Big))
+                    {
+                        Assert.That(wide.Size, Is.EqualTo(Big));
+                        Assert.That(wide.NBytes, Is.EqualTo(Big));
+                    }
+                }
+            },
+            {
+                "via_array_field byte_offset",
+                one => Assert.That(RefusalOf(() => one.Field(Big, DType.Int8)), Contains.Substring(Big.ToString()))
+            },
+            {
+                "via_array_field shape",
+                one => Assert.That(RefusalOf(() => one.Field(0, DType.Int8, Big)), Contains.Substring(Big.ToString()))
+            },
+            {
+                "via_empty shape", one => Assert.That(
+                    ShapeOf(ViaArray.Empty(DType.UInt8, Big, 0)), Is.EqualTo(new[] { Big, 0 }))
+            },
+            {
+                "via_dtype_record nbytes", one =>
+                {
+                    Assert.That(DType.Record(12).Value, Is.EqualTo(-12));
+                    Assert.Throws<ViaDTypeException>(() => DType.Record(Big + 12));
+                }
+            },
+            {
+                "via_dtype_name capacity",
+                one =>
+                {
+                    var name = new byte[32];
+                    Native.via_dtype_name(DType.Float32.Value, Big, name);
+                    Assert.That(Utf8.Text(name), Is.EqualTo("float32"));
+                }
+            },
+            {
+                "via_copy_explain capacity",
+                one =>
+                {
+                    long length;
+                    var text = new byte[4096];
+                    using (ViaArray target = ViaArray.Empty(DType.UInt8, 1))
+                    {
+                        Native.via_copy_explain(target, one, Big, text, out length);
+                    }
+                    Assert.That(Utf8.Text(text).Length, Is.EqualTo(length));
+                }
+            },
+            {
+                "via_memcpy nbytes", one => Assert.That(
+                    RefusalOf(() => ViaLibrary.CopyBytes(one.Address, one.Address, -Big)),
+                    Contains.Substring((-Big).ToString()))
+            }
+        };
+
+        private static void Sliced(ViaArray one, Func<ViaArray, ViaArray> slice, long extent)
+        {
+            using (ViaArray array = Repeated(one, Big))
+            {
+                Assert.That(ShapeOf(slice(array)), Is.EqualTo(new[] { extent }));
+            }
+        }
+
+        [Test]
+        public void Every_wide_parameter_carries_more_than_32_bits()
+        {
+            using (ViaArray one = ViaArray.Wrap(One))
+            {
+                foreach (var carried in Carried)
+                {
+                    carried.Value(one);
+                }
+            }
+        }
+
+        [Test]
+        public void No_wide_parameter_is_left_out()
+        {
+            var wide =
+                from method in typeof(Native).GetMethods(BindingFlags.Public | BindingFlags.Static)
+                from parameter in method.GetParameters()
+                where parameter.ParameterType == typeof(long) || parameter.ParameterType == typeof(long[])
+                select method.Name + " " + parameter.Name;
+            Assert.That(Carried.Keys, Is.EquivalentTo(wide));
+        }
+
+        [Test]
+        public void Descriptions_carry_them_too()
+        {
+            using (ViaArray one = ViaArray.Wrap(One))
+            {
+                var description = new ArrayInterface
+                {
+                    Address = one.Address,
+                    TypeString = "|u1",
+                    Shape = new[] { Big, 2 },
+                    ByteStrides = new[] { 0, Big + 1 }
+                };
+                using (ViaArray made = ViaArray.FromArrayInterface(description))
+                {
+                    Assert.That(made.ByteStrides.ToArray(), Is.EqualTo(new[] { 0, Big + 1 }));
+                    ArrayInterface back = made.ToArrayInterface();
+                    Assert.That(back.Shape, Is.EqualTo(new[] { Big, 2 }));
+                    Assert.That(back.ByteStrides, Is.EqualTo(new[] { 0, Big + 1 }));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,215 @@
+using System;
+using System.Numerics;
+using System.Runtime.InteropServices;
+using NUnit.Framework;
+
+namespace Viaduct.Tests
+{
+    [TestFixture]
+    public class WrapTests
+    {
+        private struct Pixel
+        {
+            public float Depth;
+            public byte Red;
+            public byte Green;
+            public short Layer;
+        }
+
+        [Test]
+        public void An_address_becomes_an_array_without_a_copy()
+        {
+            IntPtr block = Marshal.AllocHGlobal(6 * sizeof(float));
+            using (ViaArray array = ViaArray.Wrap(block, DType.Float32, 2, 3))
+            {
+                Span<float> span = array.AsSpan<float>();
+                span[4] = 7;
+                Assert.That(array.Address, Is.EqualTo(block));
+                Assert.That(array.DType, Is.EqualTo(DType.Float32));
+                Assert.That(array.NDim, Is.EqualTo(2));
+                Assert.That(Support.Shape(array), Is.EqualTo(new long[] { 2, 3 }));
+                Assert.That(array.Strides.ToArray(), Is.EqualTo(new long[] { 3, 1 }));
+                Assert.That(array.ByteStrides.ToArray(), Is.EqualTo(new long[] { 12, 4 }));
+                Assert.That(array.Device, Is.EqualTo(Device.Cpu));
+                Assert.That(array.Size, Is.EqualTo(6));
+                Assert.That(array.NBytes, Is.EqualTo(24));
+                Assert.That(array.Flags, Is.EqualTo(ArrayFlags.None));
+                Assert.That(array.IsReady, Is.True);
+                Assert.That(array.ToString(), Is.EqualTo("float32 [2, 3] Cpu:0"));
+            }
+            var read = new float[6];
+            Marshal.Copy(block, read, 0, 6);
+            Assert.That(read[4], Is.EqualTo(7));
+            Marshal.FreeHGlobal(block);
+        }
+
+        [Test]
+        public void Release_runs_once_when_array_and_views_are_closed()
+        {
+            int released = 0;
+            IntPtr block = Marshal.AllocHGlobal(64);
+            ViaArray array = ViaArray.Wrap(
+                block, DType.Float64, new long[] { 8 }, null, null, WrapFlags.None, () => ++released);
+            ViaArray view = array.SliceAxis(0, 2, 3);
+            array.Dispose();
+            Assert.That(released, Is.EqualTo(0));
+            view.Dispose();
+            Assert.That(released, Is.EqualTo(1));
+            view.Dispose();
+            Assert.That(released, Is.EqualTo(1));
+            Marshal.FreeHGlobal(block);
+        }
+
+        [Test]
+        public void A_refused_wrap_does_not_call_release()
+        {
+            int released = 0;
+            Assert.Throws<ViaPointerException>(() => ViaArray.Wrap(
+                (IntPtr)8, DType.Float64, new long[] { 8 }, null, null, WrapFlags.Probe, () => ++released));
+            Assert.Throws<ViaDTypeException>(() => ViaArray.Wrap(
+                (IntPtr)8, default(DType), new long[] { 8 }, null, null, WrapFlags.None, () => ++released));
+            Support.Collect();
+            Assert.That(released, Is.EqualTo(0));
+        }
+
+        [Test]
+        public void Strides_may_be_given_in_elements_and_in_bytes()
+        {
+            var numbers = Support.Numbers(12);
+            using (ViaArray whole = ViaArray.Wrap(numbers))
+            using (ViaArray turned = ViaArray.Wrap(
+                whole.Address, DType.Float64, new long[] { 4, 3 }, new long[] { 1, 4 }))
+            using (ViaArray same = ViaArray.Wrap(
+                whole.Address, DType.Float64, new long[] { 4, 3 }, new long[] { 8, 32 }, null, WrapFlags.ByteStrides))
+            {
+                double[] wanted = { 0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11 };
+                Assert.That(turned.ToArray<double>(), Is.EqualTo(wanted));
+                Assert.That(same.ToArray<double>(), Is.EqualTo(turned.ToArray<double>()));
+                Assert.That(turned.IsContiguous(), Is.False);
+                Assert.That(turned.IsContiguous(MemoryOrder.ColumnMajor), Is.True);
+                Assert.That(turned.IsContiguous(MemoryOrder.Any), Is.True);
+            }
+        }
+
+        [Test]
+        public void One_stride_for_each_extent_is_asked_for()
+        {
+            var error = Assert.Throws<ArgumentException>(() => ViaArray.Wrap(
+                (IntPtr)64, DType.Int8, new long[] { 2, 3 }, new long[] { 1 }));
+            Assert.That(error.ParamName, Is.EqualTo("strides"));
+            Assert.Throws<ArgumentNullException>(() => ViaArray.Wrap((IntPtr)64, DType.Int8, null, null));
+        }
+
+        [Test]
+        public void A_managed_array_keeps_its_rank_and_its_place()
+        {
+            var table = new int[2, 3, 4];
+            using (ViaArray array = ViaArray.Wrap(table))
+            {
+                Assert.That(Support.Shape(array), Is.EqualTo(new long[] { 2, 3, 4 }));
+                Support.Collect();
+                Span<int> span = array.AsSpan<int>();
+                span[23] = 5;
+                Assert.That(table[1, 2, 3], Is.EqualTo(5));
+                Assert.That(array.Owner, Is.SameAs(table));
+            }
+        }
+
+        [Test]
+        public void A_shape_that_reaches_past_a_managed_array_is_refused()
+        {
+            Assert.Throws<ViaShapeException>(() => ViaArray.Wrap(new int[6], 7));
+            Assert.Throws<ViaShapeException>(() => ViaArray.Wrap(new int[6], -2, -3));
+            Assert.Throws<ViaShapeException>(() => ViaArray.Wrap(new int[6], 1L << 40, 1L << 40, 1L << 40));
+            Assert.Throws<ArgumentNullException>(() => ViaArray.Wrap((Array)null));
+            using (ViaArray none = ViaArray.Wrap(new int[6], 1L << 40, 0))
+            {
+                Assert.That(none.Size, Is.EqualTo(0));
+            }
+            using (ViaArray part = ViaArray.Wrap(new int[6], 2, 2))
+            {
+                Assert.That(part.Size, Is.EqualTo(4));
+            }
+        }
+
+        [Test]
+        public void Memory_is_wrapped_from_where_it_starts()
+        {
+            double[] numbers = Support.Numbers(10);
+            using (ViaArray array = ViaArray.Wrap(numbers.AsMemory(3, 4), 2, 2))
+            using (ViaArray readOnly = ViaArray.Wrap((ReadOnlyMemory<double>)numbers.AsMemory(3, 4)))
+            {
+                Span<double> span = array.AsSpan<double>();
+                span[0] = -1;
+                Assert.That(numbers[3], Is.EqualTo(-1));
+                Assert.That(readOnly.IsReadOnly, Is.True);
+                Assert.That(readOnly.Address, Is.EqualTo(array.Address));
+                Assert.Throws<ViaShapeException>(() => ViaArray.Wrap(numbers.AsMemory(3, 4), 5));
+            }
+        }
+
+        [Test]
+        public void The_owner_is_told_of_views_too_and_of_nobody_elses_memory()
+        {
+            var owner = new object();
+            IntPtr block = Marshal.AllocHGlobal(64);
+            using (ViaArray array = ViaArray.Wrap(
+                block, DType.Int64, new long[] { 8 }, null, null, WrapFlags.None, null, owner))
+            using (ViaArray view = array.SliceAxis(0, 4, 2))
+            using (ViaArray nobodys = ViaArray.Empty(DType.Int64, 8))
+            {
+                Assert.That(view.Owner, Is.SameAs(owner));
+                Assert.That(nobodys.Owner, Is.Null);
+            }
+            Marshal.FreeHGlobal(block);
+        }
+
+        [Test]
+        public void Types_of_numbers_are_dtypes_and_structs_are_records()
+        {
+            Assert.That(DType.Of<sbyte>(), Is.EqualTo(DType.Int8));
+            Assert.That(DType.Of<byte>(), Is.EqualTo(DType.UInt8));
+            Assert.That(DType.Of<short>(), Is.EqualTo(DType.Int16));
+            Assert.That(DType.Of<ushort>(), Is.EqualTo(DType.UInt16));
+            Assert.That(DType.Of<int>(), Is.EqualTo(DType.Int32));
+            Assert.That(DType.Of<uint>(), Is.EqualTo(DType.UInt32));
+            Assert.That(DType.Of<long>(), Is.EqualTo(DType.Int64));
+            Assert.That(DType.Of<ulong>(), Is.EqualTo(DType.UInt64));
+            Assert.That(DType.Of<float>(), Is.EqualTo(DType.Float32));
+            Assert.That(DType.Of<double>(), Is.EqualTo(DType.Float64));
+            Assert.That(DType.Of<bool>(), Is.EqualTo(DType.Bool));
+            Assert.That(DType.Of<Complex>(), Is.EqualTo(DType.Complex128));
+            Assert.That(DType.Of<Pixel>(), Is.EqualTo(DType.Record(8)));
+            Assert.That(DType.Record(8).Name, Is.EqualTo("record8"));
+        }
+
+        [Test]
+        public void Names_of_dtypes_go_both_ways()
+        {
+            foreach (var field in typeof(DType).GetFields())
+            {
+                var dtype = (DType)field.GetValue(null);
+                Assert.That(DType.Parse(dtype.Name), Is.EqualTo(dtype), field.Name);
+                Assert.That(dtype.IsValid, Is.True, field.Name);
+            }
+            Assert.That(DType.Float32.Bits, Is.EqualTo(32));
+            Assert.That(default(DType).IsValid, Is.False);
+            Assert.That(default(DType).ToString(), Is.EqualTo("dtype 0"));
+            Assert.Throws<ViaDTypeException>(() => DType.Parse("float33"));
+        }
+
+        [Test]
+        public void A_field_of_a_record_is_a_view()
+        {
+            var pixels = new Pixel[3];
+            using (ViaArray array = ViaArray.Wrap(pixels))
+            using (ViaArray layers = array.Field(Marshal.OffsetOf(typeof(Pixel), "Layer").ToInt64(), DType.Int16))
+            {
+                layers.Fill<short>(9);
+                Assert.That(array.AsSpan<Pixel>()[2].Layer, Is.EqualTo(9));
+                Assert.That(pixels[1].Layer, Is.EqualTo(9));
+                Assert.That(pixels[1].Green, Is.EqualTo(0));
+            }
+        }
+    }
+}
