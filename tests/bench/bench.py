@@ -29,7 +29,12 @@ PROGRAMS = {
     "gpu": ("bench_gpu_calls", "bench_gpu_copy", "bench_gpu_link", "bench_gpu_batch"),
 }
 MODULES = {
-    "cpu": (HERE / "bench_python.py", HERE / "bench_permute.py", HERE / "bench_java.py"),
+    "cpu": (
+        HERE / "bench_python.py",
+        HERE / "bench_permute.py",
+        HERE / "bench_java.py",
+        HERE / "bench_csharp.py",
+    ),
     "gpu": (HERE / "gpu" / "bench_gpu_python.py", HERE / "gpu" / "bench_gpu_strided.py"),
 }
 PEERS = {"cpu": ("numpy", "torch", "jax"), "gpu": ("numpy", "torch", "cupy-cuda13x", "cupy-cuda12x", "numba", "jax")}

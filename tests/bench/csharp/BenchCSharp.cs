@@ -1,0 +1,134 @@
+using System;
+using System.Diagnostics;
+using System.Globalization;
+using System.Runtime.InteropServices;
+
+namespace Viaduct.Bench
+{
+    /// <summary>
+    /// What the smallest calls from C# cost: rows of JSON, one a line, for bench.py. An empty P/Invoke call that takes a
+    /// SafeHandle and the same work in C are timed in turns with ours, so that a slower moment of the machine falls on
+    /// all.
+    /// </summary>
+    internal static class BenchCSharp
+    {
+        private const int Calls = 100000;
+        private const int WarmUp = 5;
+        private const int Repetitions = 41;
+        private const string EmptyCall = "empty P/Invoke call (SafeHandle)";
+
+        private static readonly long[] Shape = { 64, 64 };
+        private static readonly ViaArray Lent = ViaArray.Empty(DType.Float32, 64, 64);
+        private static readonly ViaArray Small = ViaArray.Empty(DType.UInt8, 16);
+        private static readonly ViaArray Large = ViaArray.Empty(DType.UInt8, 256 << 20);
+        private static readonly IntPtr Pixels = Lent.Address;
+
+        // What the loops come to, so that none of them is left out.
+        private static long sink;
+
+        [DllImport("bench_csharp")]
+        private static extern void bench_empty(SafeHandle handle);
+
+        [DllImport("bench_csharp")]
+        private static extern int bench_wrap_and_release(int count);
+
+        private static void EmptyCalls(int count)
+        {
+            for (int i = 0; i < count; ++i)
+            {
+                bench_empty(Lent);
+            }
+        }
+
+        private static void Getters(int count)
+        {
+            for (int i = 0; i < count; ++i)
+            {
+                sink += Lent.Size;
+            }
+        }
+
+        private static void WrapsAndCloses(int count)
+        {
+            for (int i = 0; i < count; ++i)
+            {
+                ViaArray.Wrap(Pixels, DType.Float32, Shape).Dispose();
+            }
+        }
+
+        private static void Exports(int count)
+        {
+            for (int i = 0; i < count; ++i)
+            {
+                ViaArray.DeleteDlpack(Lent.ToDlpack());
+            }
+        }
+
+        private static void Spans(ViaArray array, int count)
+        {
+            for (int i = 0; i < count; ++i)
+            {
+                sink += array.AsSpan<byte>().Length;
+            }
+        }
+
+        // What three times the work in C and two empty calls take, as one loop.
+        private static void ThreeTimesCAndTwoCalls(int count)
+        {
+            for (int i = 0; i < 3; ++i)
+            {
+                if (bench_wrap_and_release(count) < 0)
+                {
+                    throw new InvalidOperationException("a wrap in C failed");
+                }
+            }
+            EmptyCalls(2 * count);
+        }
+
+        private static double PerCall(Action<int> loop)
+        {
+            Stopwatch watch = Stopwatch.StartNew();
+            loop(Calls);
+            return watch.Elapsed.TotalMilliseconds * 1e6 / Calls;
+        }
+
+        private static double Median(double[] values)
+        {
+            Array.Sort(values);
+            return values[values.Length / 2];
+        }
+
+        // Nanoseconds of ours and of the peer's, of repetitions that take turns.
+        private static void Row(string name, Action<int> ours, string peer, Action<int> peers, string target)
+        {
+            var mine = new double[Repetitions];
+            var theirs = new double[Repetitions];
+            for (int i = -WarmUp; i < Repetitions; ++i)
+            {
+                theirs[Math.Max(i, 0)] = PerCall(peers);
+                mine[Math.Max(i, 0)] = PerCall(ours);
+            }
+            Console.WriteLine(string.Format(
+                CultureInfo.InvariantCulture,
+                "{{\"case\": \"C#: {0}\", \"unit\": \"ns\", \"viaduct\": {1:F2}, \"peers\": {{\"{2}\": {3:F2}}}, "
+                + "\"limit\": null, \"target\": {4}}}",
+                name, Median(mine), peer, Median(theirs), target));
+        }
+
+        private static string AtMost(string peer, string ratio)
+        {
+            return "{\"peer\": \"" + peer + "\", \"at_most\": " + ratio + "}";
+        }
+
+        private static void Main()
+        {
+            const string Sum = "3 x C + 2 empty calls";
+            Row("array.Size", Getters, EmptyCall, EmptyCalls, AtMost(EmptyCall, "1.6"));
+            Row("wrap + close, 2-D", WrapsAndCloses, Sum, ThreeTimesCAndTwoCalls, AtMost(Sum, "1"));
+            Row("DLPack export + delete", Exports, EmptyCall, EmptyCalls, "null");
+            Row(
+                "array.AsSpan of 256 MiB", count => Spans(Large, count), "of 16 bytes", count => Spans(Small, count),
+                AtMost("of 16 bytes", "1.5"));
+        }
+    }
+}
