@@ -7,7 +7,7 @@ from abi_tools import HEADER, ROOT, compilers, run
 
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wundef", "-Wshadow", "-Wconversion"]
 C_STANDARDS = ["c11", "c17", "gnu11", "c2x"]
-CXX_STANDARDS = ["c++11", "c++14", "c++17", "c++20", "c++23"]
+CXX_STANDARDS = ["c++11", "c++14", "c++17", "c++20", "c++2b"]
 
 # Twice, because it must not mind; first, because it must not need anything before it.
 ALONE = '#include "viaduct/viaduct.h"\n#include "viaduct/viaduct.h"\n'
