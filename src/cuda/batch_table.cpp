@@ -15,8 +15,8 @@ namespace via::cuda {
 namespace {
 
 constexpr int64_t kLeastBytes = via_kept_table_bytes;
-constexpr int64_t kMostKept = via_kept_most_table_bytes;
-constexpr int64_t kMostBytes = via_kept_tables * kLeastBytes;  // of all tables
+constexpr int64_t kMostBytes = via_kept_most_table_bytes;  // of all tables
+static_assert(kMostBytes == via_kept_tables * kLeastBytes);
 
 constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 constinit Table *idle_tables = nullptr;
@@ -81,14 +81,8 @@ Table *Table::make(const ContextKey &context, int64_t count) {
     return table;
 }
 
-// Nobody else knows it. What the driver made for it went with a context that was reset.
-void Table::destroy() {
-    const CallbackScope unsaid;
-    const RelaxedCapture relaxed;
-    ContextScope scope;
-    if (state_of(context_) == ContextState::Alive && scope.enter(context_.context) == VIA_OK) {
-        (void)driver().cuMemHostUnregister(pieces_);
-    }
+// Nobody else knows it, and what the driver made for it went with its context.
+void Table::forget() {
     munmap(pieces_, static_cast<size_t>(nbytes_));
     bytes_in_all.fetch_sub(nbytes_, std::memory_order_relaxed);
     via::count(Counter::StagedBytes, -nbytes_);
@@ -98,26 +92,27 @@ void Table::destroy() {
     delete this;
 }
 
-bool Table::is_worth_keeping() const { return nbytes_ <= kMostKept && state_of(context_) == ContextState::Alive; }
+bool Table::serves(const ContextKey &context, int64_t nbytes) const {
+    return context_ == context && nbytes_ >= nbytes && is_free();
+}
 
-// Takes out of the list the first that will do, and those that are not worth keeping.
+bool Table::is_lost() const { return state_of(context_) == ContextState::Gone && is_free(); }
+
+// Takes out of the list the smallest that will do, and those of contexts that are gone.
 Table *Table::choose(Table **idle, const ContextKey &context, int64_t nbytes) {
-    Table *chosen = nullptr;
+    Table **chosen = nullptr;
     for (Table **link = idle; *link != nullptr;) {
         Table *table = *link;
-        const bool fits = chosen == nullptr && table->context_ == context && table->nbytes_ >= nbytes;
-        if ((!fits && table->is_worth_keeping()) || !table->is_free()) {
-            link = &table->next_;
+        if (!(table->context_ == context) && table->is_lost()) {
+            *link = table->next_;
+            table->forget();
             continue;
         }
-        *link = table->next_;
-        if (fits) {
-            chosen = table;
-        } else {
-            table->destroy();
-        }
+        const bool is_better = chosen == nullptr || table->nbytes_ < (*chosen)->nbytes_;
+        chosen = is_better && table->serves(context, nbytes) ? link : chosen;
+        link = &table->next_;
     }
-    return chosen;
+    return chosen != nullptr ? std::exchange(*chosen, (*chosen)->next_) : nullptr;
 }
 
 Table *Table::take(const ContextKey &context, int64_t count) {

@@ -1,5 +1,6 @@
-// Page-locked memory that kernels read from which pieces they are to copy. Tables are kept, and used again once nothing
-// reads them any more.
+// Page-locked memory that kernels read from which pieces they are to copy. Tables are used again once nothing reads
+// them any more, and kept as long as their context: the driver unlocks memory only once all work of the device is done,
+// and keeps every thread from giving it more until then, which that work may be waiting for.
 #pragma once
 
 #include "core/reference_count.hpp"
@@ -33,8 +34,9 @@ private:
     static Table *choose(Table **idle, const ContextKey &context, int64_t nbytes);
     bool map();
     bool is_free() const { return until_ == nullptr || until_->reached(); }
-    bool is_worth_keeping() const;
-    void destroy();
+    bool serves(const ContextKey &context, int64_t nbytes) const;
+    bool is_lost() const;
+    void forget();
 
     ReferenceCount references_;
     const ContextKey context_;  // that it was registered in

@@ -197,6 +197,69 @@ static void a_batch_that_has_run_lets_go_of_its_arrays_at_once(void **state) {
     assert_int_equal(atomic_load(&released), 2);
 }
 
+/* So many that their table is a large one; one byte each. */
+static void run_very_many(via_stream *stream) {
+    enum { very_many = 200000 };
+    block dst = new_block(DEVICE, very_many, NULL);
+    block src = new_block(DEVICE, very_many, NULL);
+    via_array **arrays = malloc(2 * very_many * sizeof *arrays);
+    assert_non_null(arrays);
+    for (int64_t i = 0; i < very_many; ++i) {
+        ok(via_array_slice(dst.array, &i, SHAPE(1), NULL, &arrays[i]));
+        ok(via_array_slice(src.array, &i, SHAPE(1), NULL, &arrays[very_many + i]));
+    }
+    write_block(&dst, 2);
+    write_block(&src, 1);
+    ok(via_copy_batch(very_many, arrays, arrays + very_many, stream));
+    ok(via_stream_synchronize(stream));
+    assert_block(&dst, 1);
+    for (int32_t i = 0; i < 2 * very_many; ++i) {
+        via_array_release(arrays[i]);
+    }
+    free(arrays);
+    end_block(&dst);
+    end_block(&src);
+}
+
+/* Behind work that ends later, so that the next one needs another table. */
+static void run_behind_work(const slices *of, CUstream native) {
+    hold(native);
+    keep_busy(native);
+    ok(run_from_arrays(of, wrap_native(native, 0)));
+}
+
+static int64_t unlocked_now(void) { return on_stand_in() ? fake(fake_call_count)("cuMemHostUnregister") : 0; }
+
+/* The driver unlocks memory only once all streams have come to an end, and keeps all threads waiting for that. */
+static void tables_of_any_size_hold_no_other_batch_up(void **state) {
+    (void)state;
+    ok(via_cuda_warmup(0));
+    CUstream native = new_stream();
+    CUstream other = new_stream();
+    via_stream *stream = wrap_native(native, 0);
+    const int64_t unlocked = unlocked_now();
+    slices of = new_slices(many, NULL);
+    slices beside = new_slices(many, NULL);
+    ok(run_from_arrays(&of, stream));
+    finish(native);
+    run_very_many(stream);
+    /* Two batches at once, so that whichever table the first takes, it is met behind another by the last. */
+    run_behind_work(&beside, other);
+    ok(run_from_arrays(&of, stream));
+    let_go(other);
+    finish(other);
+    write_block(&of.dst, 2);
+    run_behind_work(&beside, other);
+    ok(run_from_arrays(&of, stream));
+    finish(native);
+    assert_block(&of.dst, 1);
+    let_go(other);
+    finish(other);
+    assert_int_equal(unlocked_now(), unlocked);
+    end_slices(&beside);
+    end_slices(&of);
+}
+
 /* ------------------------------------------------------------------------------------------------ threads */
 
 enum { threads = 6, rounds = 30 };
@@ -463,6 +526,7 @@ int main(void) {
         GPU_TEST(runs_of_one_batch_come_one_after_the_other_on_any_stream),
         GPU_TEST(arrays_are_held_until_the_batch_has_run),
         GPU_TEST(a_batch_that_has_run_lets_go_of_its_arrays_at_once),
+        GPU_TEST(tables_of_any_size_hold_no_other_batch_up),
         GPU_TEST(threads_run_one_batch_at_once),
         GPU_TEST(a_forked_child_can_let_a_batch_go_that_its_parent_runs),
         GPU_TEST(a_captured_batch_is_one_node_and_outlives_batch_and_arrays),
