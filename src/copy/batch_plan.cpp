@@ -1,5 +1,8 @@
 #include "copy/batch_plan.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 #include "copy/copy.hpp"
 #include "copy/plan.hpp"
 #include "core/thread_state.hpp"
@@ -11,25 +14,12 @@ namespace {
 constexpr int64_t kLeastRow = 32;
 constexpr int64_t kMostRows = 256;
 
-// Arrays that are looked at next are fetched by then.
-constexpr int32_t kAhead = 8;
+// Arrays that are looked at next are fetched by then: first they, then, which takes them, their storages.
+constexpr int32_t kAhead = 16;
 
 constexpr int32_t kAnyDevice = -1;
 
 Status no_memory() { return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to plan copies"); }
-
-bool is_dense(via_array *array) {
-    const int64_t *shape = array->shape();
-    const int64_t *strides = array->byte_strides();
-    int64_t step = array->item_bytes();
-    for (int32_t i = array->ndim - 1; i >= 0; --i) {
-        if (shape[i] != 1 && strides[i] != step) {
-            return false;
-        }
-        step *= shape[i];
-    }
-    return true;
-}
 
 bool are_apart(const void *a, const void *b, int64_t nbytes) {
     const auto first = reinterpret_cast<uintptr_t>(a);
@@ -37,31 +27,41 @@ bool are_apart(const void *a, const void *b, int64_t nbytes) {
     return (first < second ? second - first : first - second) >= static_cast<uintptr_t>(nbytes);
 }
 
-// What most are, and needs no normal form: row-major bytes on both sides, apart from one another.
-bool is_simple(via_array *dst, via_array *src) {
-    return !dst->is_packed() && dst->item_bits == src->item_bits && is_dense(dst) && is_dense(src) &&
-           are_apart(dst->data, src->data, dst->nbytes());
+// The bytes of what most copies are, where nothing is wrong and no normal form is needed: one type and shape, row-major
+// on both sides, apart from one another. Otherwise 0.
+int64_t simple_bytes(via_array *dst, via_array *src) {
+    if (dst->dtype != src->dtype || dst->ndim != src->ndim || dst->size != src->size || !dst->is_row_major ||
+        !src->is_row_major || dst->is_read_only()) [[unlikely]] {
+        return 0;
+    }
+    const bool same_shape = dst->ndim < 2 || std::equal(dst->shape(), dst->strides(), src->shape());
+    const int64_t nbytes = dst->size * dst->item_bytes();
+    return same_shape && are_apart(dst->data, src->data, nbytes) ? nbytes : 0;
 }
 
 class Planner {
 public:
-    Planner(int32_t count, int32_t device_id, BatchPlan *plan) : count_(count), device_id_(device_id), plan_(*plan) {}
+    Planner(int32_t count, int32_t device_id, ReadyMarks *ready, BatchPlan *plan)
+        : count_(count), device_id_(device_id), ready_(ready), plan_(*plan) {}
 
     Status add(int32_t index, via_array *dst, via_array *src) {
-        VIA_TRY(check_arrays(dst, src));
+        const int64_t nbytes = simple_bytes(dst, src);
+        if (nbytes == 0) [[unlikely]] {
+            VIA_TRY(check_arrays(dst, src));
+        }
         cuda::Across across{};
         if (dst->size == 0 || !reaches(dst, src, &across)) {
             return leave(index);
         }
         VIA_TRY(make_batch());
-        if (!is_where_it_is(dst) || !is_where_it_is(src)) {
+        if (!cuda::can_reach(plan_.together, dst->data, src->data, across)) {
             return leave(index);
         }
-        if (is_simple(dst, src)) [[likely]] {
-            VIA_TRY(cuda::add_copy(plan_.together, dst->data, src->data, dst->nbytes(), across));
-            return note(index, dst, src);
+        if (nbytes == 0) [[unlikely]] {
+            return add_rows(index, dst, src, across);
         }
-        return add_rows(index, dst, src, across);
+        VIA_TRY(cuda::add_copy(plan_.together, dst->data, src->data, nbytes, across));
+        return note(index, dst, src);
     }
 
     // One copy alone is better off as such.
@@ -69,6 +69,7 @@ public:
         if (plan_.together_count == 1) {
             VIA_TRY(leave(first_));
             plan_.storages.resize(0);
+            plan_.src_count = 0;
             plan_.together_count = 0;
         }
         if (plan_.together_count == 0) {
@@ -77,7 +78,7 @@ public:
             return VIA_OK;
         }
         plan_.device_id = device_id_;
-        VIA_TRY(append_srcs());
+        join_storages();
         return cuda::finish_batch(plan_.together);
     }
 
@@ -99,16 +100,12 @@ private:
                (array->device_type == VIA_DEVICE_CUDA && array->device_id == device_id_);
     }
 
-    bool is_where_it_is(via_array *array) const {
-        return cuda::can_reach(plan_.together, array->data, array->device_type == VIA_DEVICE_CUDA);
-    }
-
     Status make_batch() {
         if (plan_.together != nullptr) [[likely]] {
             return VIA_OK;
         }
         VIA_TRY(cuda::make_batch(device_id_, count_, &plan_.together));
-        return plan_.storages.reserve(count_) && srcs_.reserve(count_) ? VIA_OK : no_memory();
+        return plan_.storages.reserve(2 * int64_t{count_}) ? VIA_OK : no_memory();
     }
 
     Status add_rows(int32_t index, via_array *dst, via_array *src, cuda::Across across) {
@@ -134,55 +131,71 @@ private:
         return VIA_OK;
     }
 
-    Status note(int32_t index, via_array *dst, via_array *src) {
+    [[gnu::always_inline]] Status note(int32_t index, via_array *dst, via_array *src) {
         first_ = plan_.together_count++ == 0 ? index : first_;
-        return append_new(&plan_.storages, dst->storage) && append_new(&srcs_, src->storage) ? VIA_OK : no_memory();
-    }
-
-    static bool append_new(List<Storage *> *storages, Storage *storage) {
-        return (storages->count() > 0 && storages->last() == storage) || storages->append(storage);
-    }
-
-    Status append_srcs() {
-        plan_.src_count = srcs_.count();
-        if (!plan_.storages.reserve(plan_.storages.count() + srcs_.count())) {
-            return no_memory();
+        if (ready_ != nullptr) {
+            VIA_TRY(ready_->look(dst->storage));
+            VIA_TRY(ready_->look(src->storage));
         }
-        for (Storage *storage : srcs_) {
-            (void)plan_.storages.append(storage);
-        }
+        note_storages(dst->storage, src->storage);
         return VIA_OK;
+    }
+
+    // Those of sources from the end of the room on, so that all have one list.
+    void note_storages(Storage *dst, Storage *src) {
+        List<Storage *> &dsts = plan_.storages;
+        if (dsts.count() == 0 || dsts.last() != dst) {
+            dsts.begin()[dsts.count()] = dst;
+            dsts.resize(dsts.count() + 1);
+        }
+        Storage **srcs = dsts.begin() + dsts.room();
+        if (plan_.src_count == 0 || srcs[-plan_.src_count] != src) {
+            srcs[-++plan_.src_count] = src;
+        }
+    }
+
+    void join_storages() {
+        List<Storage *> &all = plan_.storages;
+        Storage **end = all.begin() + all.room();
+        std::memmove(all.end(), end - plan_.src_count, static_cast<size_t>(plan_.src_count) * sizeof *end);
+        all.resize(all.count() + plan_.src_count);
     }
 
     Status leave(int32_t index) { return plan_.alone.append(index) ? VIA_OK : no_memory(); }
 
     const int32_t count_;
     int32_t device_id_;
+    ReadyMarks *const ready_;
     int32_t first_ = 0;  // of those that are done together
     BatchPlan &plan_;
-    List<Storage *> srcs_;
 };
 
-// Its shape follows in the next line of the cache.
+// An array may lie across two lines of the cache.
 void fetch(via_array *array) {
     __builtin_prefetch(array);
-    __builtin_prefetch(array->shape());
+    __builtin_prefetch(&array->item_bits);
 }
 
 void fetch_ahead(const Pairs &pairs, int32_t index) {
-    if (index + kAhead < pairs.count) {
-        fetch(pairs.dsts[index + kAhead]);
-        fetch(pairs.srcs[index + kAhead]);
+    if (index + 2 * kAhead < pairs.count) [[likely]] {
+        fetch(pairs.dsts[index + 2 * kAhead]);
+        fetch(pairs.srcs[index + 2 * kAhead]);
+    }
+    if (index + kAhead < pairs.count) [[likely]] {
+        __builtin_prefetch(&pairs.dsts[index + kAhead]->storage->ready);
+        __builtin_prefetch(&pairs.srcs[index + kAhead]->storage->ready);
     }
 }
 
 }  // namespace
 
-Status plan_batch(const Pairs &pairs, int32_t device_id, BatchPlan *out_plan) {
-    Planner planner(pairs.count, device_id, out_plan);
+Status plan_batch(const Pairs &pairs, int32_t device_id, ReadyMarks *ready, BatchPlan *out_plan) {
+    Planner planner(pairs.count, device_id, ready, out_plan);
     for (int32_t i = 0; i < pairs.count; ++i) {
         fetch_ahead(pairs, i);
-        VIA_TRY(name_entry(i, pairs.count, planner.add(i, pairs.dsts[i], pairs.srcs[i])));
+        if (const Status status = planner.add(i, pairs.dsts[i], pairs.srcs[i]); status != VIA_OK) [[unlikely]] {
+            return name_entry(i, pairs.count, status);
+        }
     }
     return planner.finish();
 }

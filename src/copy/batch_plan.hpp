@@ -4,7 +4,7 @@
 
 #include "core/array.hpp"
 #include "core/list.hpp"
-#include "core/mark.hpp"
+#include "core/ready_marks.hpp"
 #include "cuda/batch.hpp"
 
 namespace via {
@@ -35,8 +35,9 @@ struct BatchPlan {
 };
 
 // Checks what is done together, and nothing of the others but type and shape. `device_id` is that of the stream; -1: of
-// the arrays. The arrays stay the caller's, and must stay.
-VIA_NODISCARD Status plan_batch(const Pairs &pairs, int32_t device_id, BatchPlan *out_plan);
+// the arrays. `ready` looks at the storages of what is done together, unless it is nullptr. The arrays stay the
+// caller's, and must stay.
+VIA_NODISCARD Status plan_batch(const Pairs &pairs, int32_t device_id, ReadyMarks *ready, BatchPlan *out_plan);
 
 // Puts "copy 3 of 10: " before the text of the failure just recorded; VIA_OK stays what it is.
 VIA_NODISCARD Status name_entry(int32_t index, int32_t count, Status status);

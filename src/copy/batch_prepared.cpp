@@ -59,7 +59,7 @@ Status Prepared::make(Entries *entries, int32_t device_id, Prepared **out_prepar
     if (prepared == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to plan copies");
     }
-    const Status status = plan_batch(prepared->pairs(), device_id, &prepared->plan_);
+    const Status status = plan_batch(prepared->pairs(), device_id, nullptr, &prepared->plan_);
     if (status != VIA_OK) {
         delete prepared;
         return status;
@@ -104,7 +104,7 @@ bool Prepared::serves(int32_t count, int32_t device_id) const {
     return count == count_ && (device_id == device_id_ || is_as_good);
 }
 
-Status Prepared::look_before(Before *out_before) {
+Status Prepared::look_before(const Timeline &later, Before *out_before) {
     out_before->changes = ready_changes();
     bool known = false;
     {
@@ -114,11 +114,12 @@ Status Prepared::look_before(Before *out_before) {
     }
     Mark *ready = nullptr;
     if (!known) {
-        VIA_TRY(ready_marks(plan_.storages.begin(), plan_.storages.count(), &ready));
+        VIA_TRY(ready_marks(plan_.storages.begin(), plan_.storages.count(), later, &ready));
     }
     // One that has been reached may be a task that failed, which is nothing to later runs.
     Mark *latest = out_before->latest.get();
-    Mark *marks[] = {latest != nullptr && !latest->reached() ? retained(latest) : nullptr, ready};
+    const bool is_before = latest == nullptr || latest->is_of(later) || latest->reached();
+    Mark *marks[] = {is_before ? nullptr : retained(latest), ready};
     return join_marks(marks, 2, out_before->all.out());
 }
 
@@ -167,9 +168,9 @@ Status Prepared::note_run(const Before &before, Mark *end) {
     return status;
 }
 
-Status Prepared::run_together(via_stream *stream) {
+Status Prepared::run_together(via_stream *stream, const Timeline &timeline) {
     Before before;
-    VIA_TRY(look_before(&before));
+    VIA_TRY(look_before(timeline, &before));
     MarkHolder end;
     VIA_TRY(cuda::run_batch_on({plan_.together, before.all.get(), plan_.storages.begin(), plan_.storages.count()},
                                stream, end.out()));
@@ -178,11 +179,12 @@ Status Prepared::run_together(via_stream *stream) {
 
 Status Prepared::run(via_stream *stream) {
     bool together = false;
-    VIA_TRY(can_run_together(plan_, stream, &together));
+    Timeline timeline;
+    VIA_TRY(can_run_together(plan_, stream, &together, &timeline));
     const Alone alone(plan_, count_, together);
     VIA_TRY(check_alone(pairs(), alone, stream));
     if (together) {
-        VIA_TRY(name_together(plan_, count_, run_together(stream)));
+        VIA_TRY(name_together(plan_, count_, run_together(stream, timeline)));
     }
     return copy_alone(pairs(), alone, stream);
 }

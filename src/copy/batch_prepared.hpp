@@ -33,7 +33,8 @@ public:
         uint64_t changes;   // of ready marks, until now
     };
 
-    VIA_NODISCARD Status look_before(Before *out_before);
+    // `later` as in ready_marks.
+    VIA_NODISCARD Status look_before(const Timeline &later, Before *out_before);
 
     // The run has begun, and ends with the mark: destinations are ready then.
     VIA_NODISCARD Status note_run(const Before &before, Mark *end);
@@ -53,7 +54,7 @@ private:
 
     static void end_behind(Watch *watch);
     void sort_storages();
-    VIA_NODISCARD Status run_together(via_stream *stream);
+    VIA_NODISCARD Status run_together(via_stream *stream, const Timeline &timeline);
     VIA_NODISCARD bool replace_latest(Mark *before, Mark *end, uint64_t changes);
     VIA_NODISCARD Status join_latest(Mark *end);
 

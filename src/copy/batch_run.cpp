@@ -3,10 +3,39 @@
 #include "copy/copy.hpp"
 #include "copy/device_copy.hpp"
 #include "core/order.hpp"
+#include "core/spare.hpp"
 #include "cuda/device.hpp"
 
 namespace via {
 namespace {
+
+// The room of a plan's storages, which serves one plan after the other; not where it is more than this.
+class Room {
+public:
+    explicit Room(BatchPlan *plan) : list_(spare.take()), plan_(*plan) {
+        if (list_ != nullptr) {
+            plan_.storages.swap(*list_);
+        }
+    }
+    ~Room() {
+        if (list_ == nullptr || plan_.storages.room() > kMostSpare) {
+            delete list_;
+            return;
+        }
+        plan_.storages.resize(0);
+        plan_.storages.swap(*list_);
+        spare.give_back(list_);
+    }
+    Room(const Room &) = delete;
+    Room &operator=(const Room &) = delete;
+
+private:
+    static constexpr int64_t kMostSpare = 65536;
+    static constinit inline Spare<List<Storage *>> spare;
+
+    List<Storage *> *const list_;
+    BatchPlan &plan_;
+};
 
 // All that copy_array_async refuses.
 Status check_async(via_array *dst, via_array *src, via_stream *stream) {
@@ -22,10 +51,8 @@ Status check_async(via_array *dst, via_array *src, via_stream *stream) {
 }
 
 // Arrays are marked once for all copies.
-Status run_once(BatchPlan *plan, via_stream *stream) {
-    MarkHolder behind;
-    VIA_TRY(ready_marks(plan->storages.begin(), plan->storages.count(), behind.out()));
-    VIA_TRY(cuda::run_batch_on({plan->together, behind.get(), plan->storages.begin(), plan->storages.count()}, stream,
+Status run_once(BatchPlan *plan, Mark *behind, via_stream *stream) {
+    VIA_TRY(cuda::run_batch_on({plan->together, behind, plan->storages.begin(), plan->storages.count()}, stream,
                                plan->until.out()));
     Mark *end = plan->until.get();
     if (end == nullptr) {
@@ -38,9 +65,9 @@ Status run_once(BatchPlan *plan, via_stream *stream) {
 
 }  // namespace
 
-Status can_run_together(const BatchPlan &plan, via_stream *stream, bool *out_can) {
+Status can_run_together(const BatchPlan &plan, via_stream *stream, bool *out_can, Timeline *out_timeline) {
     *out_can = false;
-    return plan.together != nullptr ? cuda::can_run_on(plan.together, stream, out_can) : VIA_OK;
+    return plan.together != nullptr ? cuda::can_run_on(plan.together, stream, out_can, out_timeline) : VIA_OK;
 }
 
 Status check_alone(const Pairs &pairs, const Alone &alone, via_stream *stream) {
@@ -65,13 +92,18 @@ Status copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs,
         return name_entry(0, 1, copy_array_async(dsts[0], srcs[0], stream));
     }
     BatchPlan plan;
-    VIA_TRY(plan_batch(pairs, cuda::device_meant_by(stream), &plan));
+    const Room room(&plan);
+    ReadyMarks ready;
+    VIA_TRY(plan_batch(pairs, cuda::device_meant_by(stream), &ready, &plan));
     bool together = false;
-    VIA_TRY(can_run_together(plan, stream, &together));
+    Timeline timeline;
+    VIA_TRY(can_run_together(plan, stream, &together, &timeline));
     const Alone alone(plan, count, together);
     VIA_TRY(check_alone(pairs, alone, stream));
     if (together) {
-        VIA_TRY(name_together(plan, count, run_once(&plan, stream)));
+        MarkHolder behind;
+        VIA_TRY(ready.join(timeline, behind.out()));
+        VIA_TRY(name_together(plan, count, run_once(&plan, behind.get(), stream)));
     }
     return copy_alone(pairs, alone, stream);
 }

@@ -22,8 +22,9 @@ private:
     bool all_;
 };
 
-// Whether the stream can be given those that are to be done together; nullptr is the legacy stream.
-VIA_NODISCARD Status can_run_together(const BatchPlan &plan, via_stream *stream, bool *out_can);
+// Whether the stream can be given those that are to be done together, and what they will be part of; nullptr is the
+// legacy stream.
+VIA_NODISCARD Status can_run_together(const BatchPlan &plan, via_stream *stream, bool *out_can, Timeline *out_timeline);
 
 // What copy_alone refuses.
 VIA_NODISCARD Status check_alone(const Pairs &pairs, const Alone &alone, via_stream *stream);

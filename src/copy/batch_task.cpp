@@ -129,7 +129,7 @@ Status collect_gates(const BatchWork &batch, via_stream *stream, int32_t *out_co
 Status collect_common_gates(const BatchWork &batch, via_stream *stream, Prepared::Before *before, int32_t *out_count) {
     VIA_TRY(gate_of_stream(stream, batch.prepared->plan().device_id, &batch.marks[*out_count]));
     *out_count += batch.marks[*out_count] != nullptr ? 1 : 0;
-    VIA_TRY(batch.prepared->look_before(before));
+    VIA_TRY(batch.prepared->look_before({}, before));
     if (before->all.get() != nullptr) {
         before->all.get()->retain();
         batch.marks[(*out_count)++] = before->all.get();

@@ -240,6 +240,21 @@ Status describe_any(via_array *array, const ArraySpec &spec) {
     return spec.unit == StrideUnit::RowMajor ? describe_row_major(array, item) : describe_strided(array, spec, item);
 }
 
+bool is_dense(via_array *array, const int64_t *steps, int64_t unit, bool first_axis_fastest) {
+    for (int32_t i = 0; i < array->ndim; ++i) {
+        const int32_t axis = first_axis_fastest ? i : array->ndim - 1 - i;
+        const int64_t extent = array->shape()[axis];
+        if (extent == 1) {
+            continue;
+        }
+        if (steps[axis] != unit) {
+            return false;
+        }
+        unit *= extent;
+    }
+    return true;
+}
+
 // Fills everything that follows from the spec; the array's block has room for spec.ndim dimensions.
 Status describe(via_array *array, const ArraySpec &spec) {
     array->data = spec.data;
@@ -250,11 +265,15 @@ Status describe(via_array *array, const ArraySpec &spec) {
     array->device_id = spec.device_id;
     array->strides_are_elements = true;
     array->strides_are_bytes = true;
+    array->is_row_major = true;
     if (describe_plain(array, spec)) [[likely]] {
         return VIA_OK;
     }
     array->flags = spec.flags & ~VIA_ARRAY_MISALIGNED;
-    return describe_any(array, spec);
+    VIA_TRY(describe_any(array, spec));
+    array->is_row_major =
+        array->size > 0 && !array->is_packed() && is_dense(array, array->byte_strides(), array->item_bytes(), false);
+    return VIA_OK;
 }
 
 void end_loan(const Disposal &disposal) {
@@ -279,10 +298,12 @@ void end_loan(const Disposal &disposal) {
     // The owner's callback comes last: whatever it does, nothing of ours is left to lose.
     const Disposal disposal = storage->disposal;
     Order *order = storage->order.load(std::memory_order_acquire);
-    std::free(storage);
     if (order != nullptr) [[unlikely]] {
+        leave_marks(storage, order);
+        std::free(storage);
         return retire(order, disposal);
     }
+    std::free(storage);
     dispose_now(disposal);
 }
 
@@ -395,21 +416,6 @@ ByteSpan byte_span(via_array *array) {
 }
 
 namespace {
-
-bool is_dense(via_array *array, const int64_t *steps, int64_t unit, bool first_axis_fastest) {
-    for (int32_t i = 0; i < array->ndim; ++i) {
-        const int32_t axis = first_axis_fastest ? i : array->ndim - 1 - i;
-        const int64_t extent = array->shape()[axis];
-        if (extent == 1) {
-            continue;
-        }
-        if (steps[axis] != unit) {
-            return false;
-        }
-        unit *= extent;
-    }
-    return true;
-}
 
 // Dense in some order of the axes: sorted by step, each one starts where the one before ends.
 bool is_dense_in_any_order(via_array *array, const int64_t *steps, int64_t unit) {

@@ -31,7 +31,9 @@ class Order;  // what is known of work that runs behind: core/order.hpp
 struct Storage {
     ReferenceCount references;
     Disposal disposal;
-    std::atomic<Order *> order{nullptr};
+    std::atomic<Order *> order{nullptr};  // from the first mark on
+    std::atomic<Mark *> ready{nullptr};   // this and the next: order.hpp
+    Mark *newest_use = nullptr;
 
     // Nearly every storage has never been written or used by work that runs behind.
     bool may_be_pending() const { return order.load(std::memory_order_acquire) != nullptr; }
@@ -49,11 +51,10 @@ struct Layout {
 
 // Followed in its block by shape, strides in elements and strides in bytes, ndim numbers each.
 struct via_array {
-    via::ReferenceCount references;
+    // What a copy asks of each array comes first, beside the marks of a storage that lies before it.
     via::Storage *storage;
     void *data;
-    int64_t size;       // elements
-    int64_t item_bits;  // 8 for padded narrow elements
+    int64_t size;  // elements
     int32_t dtype;
     int32_t ndim;
     int32_t flags;  // VIA_ARRAY_...
@@ -62,6 +63,9 @@ struct via_array {
     bool is_view;               // its block holds no storage
     bool strides_are_elements;  // the strides in elements are exact
     bool strides_are_bytes;     // the strides in bytes are exact
+    bool is_row_major;          // elements of whole bytes, at least one, without gaps
+    int64_t item_bits;          // 8 for padded narrow elements
+    via::ReferenceCount references;
 
     int64_t *shape() { return reinterpret_cast<int64_t *>(this + 1); }
     int64_t *strides() { return shape() + ndim; }

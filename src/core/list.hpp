@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <type_traits>
+#include <utility>
 
 namespace via {
 
@@ -19,6 +20,7 @@ public:
     List &operator=(const List &) = delete;
 
     int64_t count() const { return count_; }
+    int64_t room() const { return capacity_; }
     Value *begin() const { return items_; }
     Value *end() const { return items_ + count_; }
     Value &operator[](int64_t index) const { return items_[index]; }
@@ -44,6 +46,12 @@ public:
         }
         items_[count_++] = value;
         return true;
+    }
+
+    void swap(List &other) {
+        std::swap(items_, other.items_);
+        std::swap(count_, other.count_);
+        std::swap(capacity_, other.capacity_);
     }
 
     // Keeps the first `count` of them, or makes the list longer, within its room, by values that are to be set.

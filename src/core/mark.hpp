@@ -48,6 +48,9 @@ public:
         return moment_.timeline.is_same(other.moment_.timeline) && moment_.from >= other.moment_.to;
     }
 
+    // Whether work of the timeline that begins now comes after it anyway.
+    bool is_of(const Timeline &timeline) const { return moment_.timeline.is_same(timeline); }
+
     // Never fails and never blocks: work that can no longer end (its context is gone or has failed, this is a forked
     // child) counts as reached; where it cannot be asked (inside a callback of the driver) it counts as not reached.
     virtual bool reached() = 0;
@@ -65,7 +68,6 @@ public:
 protected:
     virtual ~Mark() = default;
     virtual void destroy() { delete this; }
-    bool is_of(const Timeline &timeline) const { return moment_.timeline.is_same(timeline); }
     void set_moment(const Moment &moment) { moment_ = moment; }
 
 private:

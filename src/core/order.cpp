@@ -23,18 +23,17 @@ void nothing_is_lost() {}
 
 [[maybe_unused]] const bool guarded = guard_over_fork<order_mutex, nothing_is_lost>();
 
-// nullptr if there is no memory.
-Order *order_of(Storage *storage) {
+// Made now if there is none yet; false if there is no memory.
+bool has_order(Storage *storage) {
     Order *order = storage->order.load(std::memory_order_acquire);
-    if (order != nullptr) {
-        return order;
+    if (order != nullptr) [[likely]] {
+        return true;
     }
     auto *made = new (std::nothrow) Order;
     if (made != nullptr && !storage->order.compare_exchange_strong(order, made, std::memory_order_acq_rel)) {
         delete made;
-        return order;
     }
-    return made;
+    return made != nullptr || order != nullptr;
 }
 
 void drop_reached(Marks *marks, Released *reached) {
@@ -54,7 +53,7 @@ bool make_room(Marks *marks) {
         return true;
     }
     const int32_t capacity = std::max(8, marks->capacity * 2);
-    void *grown = std::realloc(marks->items, static_cast<size_t>(capacity + 1) * sizeof(Mark *));
+    void *grown = std::realloc(marks->items, static_cast<size_t>(capacity + 2) * sizeof(Mark *));
     if (grown != nullptr) {
         marks->items = static_cast<Mark **>(grown);
         marks->capacity = capacity;
@@ -62,25 +61,19 @@ bool make_room(Marks *marks) {
     return marks->has_room();
 }
 
-// Takes the mark over if there is room, or one that it covers, which is *out_covered then; otherwise takes the list
-// out.
-bool put_or_take(Order *order, Mark *mark, Mark **out_covered, Marks *out_full) {
+// As put_use; where there is no room, takes the list of older uses out.
+bool put_or_take(Storage *storage, Mark *mark, Mark **out_covered, Marks *out_full) {
     const Lock lock(&order_mutex);
-    *out_covered = replace_covered(&order->uses, mark);
-    if (*out_covered != nullptr) {
+    if (put_use(storage, mark, out_covered)) {
         return true;
     }
-    if (order->uses.has_room()) {
-        order->uses.append(mark);
-        return true;
-    }
-    *out_full = std::exchange(order->uses, Marks{});
+    *out_full = std::exchange(storage->order.load(std::memory_order_relaxed)->uses, Marks{});
     return false;
 }
 
-void exchange_uses(Order *order, Marks *marks) {
+void exchange_uses(Storage *storage, Marks *marks) {
     const Lock lock(&order_mutex);
-    std::swap(order->uses, *marks);
+    std::swap(storage->order.load(std::memory_order_relaxed)->uses, *marks);
 }
 
 // Where there is no memory to remember a mark by. One that refuses to be waited for here is still not forgotten.
@@ -94,10 +87,10 @@ Status outlast(Mark *mark) {
 
 // Takes the mark over. Full lists are sorted out while nobody else can see them; what others put in meanwhile is then
 // put back the same way.
-Status put(Order *order, Mark *mark, Released *reached) {
+Status put(Storage *storage, Mark *mark, Released *reached) {
     Marks list;
     Mark *covered = nullptr;
-    if (put_or_take(order, mark, &covered, &list)) {
+    if (put_or_take(storage, mark, &covered, &list)) {
         if (covered != nullptr) {
             covered->release();
         }
@@ -111,9 +104,9 @@ Status put(Order *order, Mark *mark, Released *reached) {
         status = outlast(mark);
         mark->release();
     }
-    exchange_uses(order, &list);
+    exchange_uses(storage, &list);
     for (int32_t i = 0; i < list.count; ++i) {
-        const Status other = put(order, list.items[i], reached);
+        const Status other = put(storage, list.items[i], reached);
         status = status == VIA_OK ? other : status;
     }
     std::free(list.items);
@@ -121,15 +114,15 @@ Status put(Order *order, Mark *mark, Released *reached) {
 }
 
 // Releases the mark that was `ready`, unless it is not any more.
-void replace_ready(Order *order, Mark *mark, Mark *only_if) {
+void replace_ready(Storage *storage, Mark *mark, Mark *only_if) {
     Mark *before = nullptr;
     {
         const Lock lock(&order_mutex);
-        before = order->ready.load(std::memory_order_relaxed);
+        before = storage->ready.load(std::memory_order_relaxed);
         if (only_if != nullptr && before != only_if) {
             return;
         }
-        order->ready.store(mark, std::memory_order_release);
+        storage->ready.store(mark, std::memory_order_release);
         order_changes.fetch_add(mark != nullptr ? 1 : 0, std::memory_order_release);
     }
     if (before != nullptr) {
@@ -137,23 +130,50 @@ void replace_ready(Order *order, Mark *mark, Mark *only_if) {
     }
 }
 
+// As a use and as the ready mark at once, which it nearly always is. False, and nothing has changed, where there is no
+// order yet or no room.
+bool put_ready(Storage *storage, Mark *mark) {
+    if (storage->order.load(std::memory_order_acquire) == nullptr) {
+        return false;
+    }
+    Mark *covered = nullptr;
+    Mark *before = nullptr;
+    {
+        const Lock lock(&order_mutex);
+        if (!put_use(storage, mark, &covered)) {
+            return false;
+        }
+        mark->retain(2);
+        before = storage->ready.exchange(mark, std::memory_order_release);
+        order_changes.fetch_add(1, std::memory_order_release);
+    }
+    Released released;
+    released.add(covered);
+    released.add(before);
+    return true;
+}
+
 bool is_among(const Marks &uses, Mark *mark) {
     return std::any_of(uses.items, uses.items + uses.count,
                        [=](Mark *use) { return use == mark || use->covers(*mark); });
 }
 
-// Nobody else knows the order any more.
-void keep_ready(Order *order) {
-    const MarkHolder ready(order->ready.exchange(nullptr, std::memory_order_relaxed));
-    if (ready.get() == nullptr || is_among(order->uses, ready.get()) || ready.get()->reached()) {
-        return;
+// Takes the mark over, which may be nullptr, unless the list says as much without it.
+void keep(Marks *marks, Mark *mark) {
+    const MarkHolder holder(mark);
+    if (mark != nullptr && !is_among(*marks, mark) && !mark->reached()) {
+        mark->retain();
+        marks->append(mark);
     }
-    ready.get()->retain();
-    if (order->uses.items == nullptr) {
-        order->content = ready.get();
-    } else {
-        order->uses.append(ready.get());
-    }
+}
+
+// What has to be reached before the order ends. Nobody else knows it any more.
+void collect(Order *order) {
+    Released reached;
+    drop_reached(&order->uses, &reached);
+    order->uses.items = order->uses.items != nullptr ? order->uses.items : order->few;
+    keep(&order->uses, std::exchange(order->newest, nullptr));
+    keep(&order->uses, std::exchange(order->ready, nullptr));
 }
 
 // Nobody has to wait on the host for what the device itself comes after.
@@ -167,7 +187,9 @@ bool follow(const Disposal &disposal, Mark **marks, int32_t count) {
 
 void end_order(Order *order) {
     const Disposal disposal = order->disposal;
-    std::free(order->uses.items);
+    if (order->uses.items != order->few) {
+        std::free(order->uses.items);
+    }
     delete order;
     dispose(disposal);
 }
@@ -177,61 +199,79 @@ void release_pending(Watch *watch) {
     end_order(reinterpret_cast<Order *>(reinterpret_cast<char *>(watch) - offsetof(Order, watch)));
 }
 
-}  // namespace
-
-// Among the last few only: no list is long to search.
-Mark *replace_covered(Marks *marks, Mark *mark) {
+// Among the last few only: no list is long to search. nullptr if there is none.
+Mark **find_covered(const Marks &marks, const Mark &mark) {
     constexpr int32_t kLooks = 4;
-    for (int32_t i = marks->count - 1; i >= 0 && i >= marks->count - kLooks; --i) {
-        if (mark->covers(*marks->items[i])) {
-            return std::exchange(marks->items[i], mark);
+    for (int32_t i = marks.count - 1; i >= 0 && i >= marks.count - kLooks; --i) {
+        if (mark.covers(*marks.items[i])) {
+            return &marks.items[i];
         }
     }
     return nullptr;
 }
 
-Mark *retained_ready(Order *order) {
-    if (order->ready.load(std::memory_order_acquire) == nullptr) {
-        return nullptr;
+}  // namespace
+
+bool put_use(Storage *storage, Mark *mark, Mark **out_covered) {
+    Mark *newest = storage->newest_use;
+    if (newest == nullptr || newest == mark || mark->covers(*newest)) [[likely]] {
+        *out_covered = std::exchange(storage->newest_use, mark);
+        return true;
     }
-    const Lock lock(&order_mutex);
-    Mark *mark = order->ready.load(std::memory_order_relaxed);
-    if (mark != nullptr) {
-        mark->retain();
+    Marks &older = storage->order.load(std::memory_order_relaxed)->uses;
+    Mark **covered = find_covered(older, *mark);
+    *out_covered = covered != nullptr ? std::exchange(*covered, newest) : nullptr;
+    if (covered == nullptr) {
+        if (!older.has_room()) {
+            return false;
+        }
+        older.append(newest);
     }
-    return mark;
+    storage->newest_use = mark;
+    return true;
 }
 
+Mark *retained_ready(Storage *storage) { return ready_mark_before(storage, {}); }
+
 Status add_use(Storage *storage, Mark *mark, Released *reached) {
-    Order *order = order_of(storage);
-    if (order == nullptr) {
+    if (!has_order(storage)) {
         return outlast(mark);
     }
     mark->retain();
-    return put(order, mark, reached);
+    return put(storage, mark, reached);
 }
 
 Mark *ready_mark(Storage *storage) {
-    Mark *mark = last_ready_mark(storage);
+    Mark *mark = retained_ready(storage);
     if (mark == nullptr || !mark->reached()) {
         return mark;
     }
-    replace_ready(storage->order.load(std::memory_order_acquire), nullptr, mark);
+    replace_ready(storage, nullptr, mark);
     mark->release();
     return nullptr;
 }
 
-Mark *last_ready_mark(Storage *storage) {
-    Order *order = storage->order.load(std::memory_order_acquire);
-    return order != nullptr ? retained_ready(order) : nullptr;
+Mark *ready_mark_before(Storage *storage, const Timeline &later) {
+    if (storage->ready.load(std::memory_order_acquire) == nullptr) {
+        return nullptr;
+    }
+    const Lock lock(&order_mutex);
+    Mark *mark = storage->ready.load(std::memory_order_relaxed);
+    if (mark == nullptr || mark->is_of(later)) {
+        return nullptr;
+    }
+    mark->retain();
+    return mark;
 }
 
 Status set_ready_mark(Storage *storage, Mark *mark) {
+    if (put_ready(storage, mark)) [[likely]] {
+        return VIA_OK;
+    }
     VIA_TRY(add_use_mark(storage, mark));
-    Order *order = storage->order.load(std::memory_order_acquire);
-    if (order != nullptr) {
+    if (storage->order.load(std::memory_order_acquire) != nullptr) {
         mark->retain();
-        replace_ready(order, mark, nullptr);
+        replace_ready(storage, mark, nullptr);
     }
     return VIA_OK;
 }
@@ -246,19 +286,20 @@ Status wait_until_ready(Storage *storage) {
     return mark.get() != nullptr ? mark.get()->wait() : VIA_OK;
 }
 
+void leave_marks(Storage *storage, Order *order) {
+    order->ready = storage->ready.load(std::memory_order_relaxed);
+    order->newest = storage->newest_use;
+}
+
 void retire(Order *order, const Disposal &disposal) {
     resume_watches();
     order->disposal = disposal;
-    Released reached;
-    drop_reached(&order->uses, &reached);
-    keep_ready(order);
-    const bool alone = order->content != nullptr;
-    Mark **marks = alone ? &order->content : order->uses.items;
-    const int32_t marks_count = alone ? 1 : order->uses.count;
-    if (marks_count == 0 || follow(disposal, marks, marks_count)) {
+    collect(order);
+    const Marks &marks = order->uses;
+    if (marks.count == 0 || follow(disposal, marks.items, marks.count)) {
         return end_order(order);
     }
-    order->watch = Watch{marks, marks_count, release_pending, nullptr};
+    order->watch = Watch{marks.items, marks.count, release_pending, nullptr};
     count(Counter::PendingReleases, 1);
     watch(&order->watch);
 }

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "core/joined_mark.hpp"
-#include "core/list.hpp"
 #include "core/lock.hpp"
 #include "core/order_state.hpp"
+#include "core/ready_marks.hpp"
 
 namespace via {
 namespace {
@@ -13,80 +13,41 @@ namespace {
 // Storages that are looked at together with the lock held.
 constexpr int64_t kAtOnce = 64;
 
-// What is looked at next is fetched by then: first the storage, then, which takes it, its order.
-constexpr int64_t kAhead = 8;
-
-void fetch_ahead(Storage *const *storages, int64_t index, int64_t count) {
-    if (index + 2 * kAhead < count) {
-        __builtin_prefetch(storages[index + 2 * kAhead]);
-        __builtin_prefetch(storages[index + kAhead]->order.load(std::memory_order_relaxed));
+// What is looked at next is fetched by then. `left` of the storages are still to be looked at.
+void fetch_ahead(Storage *const *storages, int64_t left) {
+    constexpr int64_t kAhead = 16;
+    if (kAhead < left) [[likely]] {
+        __builtin_prefetch(&storages[kAhead]->ready);
     }
 }
 
-// The marks of many storages that have not been reached. The last few that were looked at are remembered, since
-// storages that are used together tend to have the same ones.
-class Pending {
-public:
-    Pending() = default;
-    ~Pending() {
-        std::for_each(seen_, seen_ + kSeen, release_one);
-        std::for_each(found_.begin(), found_.end(), release_one);
-    }
-    Pending(const Pending &) = delete;
-    Pending &operator=(const Pending &) = delete;
+// The storages that are given a mark now, of those that are still to be given it.
+struct Part {
+    Storage *const *storages;
+    int64_t left;
 
-    bool has_seen(Mark *mark) const { return std::find(seen_, seen_ + kSeen, mark) != seen_ + kSeen; }
-
-    // Takes the mark over, which may be nullptr.
-    Status see(Mark *mark) {
-        release_one(std::exchange(seen_[next_], mark));
-        next_ = (next_ + 1) % kSeen;
-        if (mark == nullptr || mark->reached()) {
-            return VIA_OK;
-        }
-        if (!found_.append(mark)) {
-            return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the marks of many arrays");
-        }
-        mark->retain();
-        return VIA_OK;
-    }
-
-    Status join(Mark **out_mark) {
-        const int64_t count = found_.count();
-        found_.resize(0);
-        return join_marks(found_.begin(), static_cast<int32_t>(count), out_mark);
-    }
-
-private:
-    static constexpr int32_t kSeen = 4;
-
-    static void release_one(Mark *mark) {
-        if (mark != nullptr) {
-            mark->release();
-        }
-    }
-
-    Mark *seen_[kSeen] = {};
-    int32_t next_ = 0;
-    List<Mark *> found_;
+    int64_t count() const { return std::min(kAtOnce, left); }
+    Part next() const { return {storages + count(), left - count()}; }
 };
 
 // Where there is no order yet, and where a list is full, a mark is set as for one storage.
-Status replace_some(Storage *const *storages, int64_t count, Mark *mark) {
+Status replace_some(const Part &part, Mark *mark) {
     Mark *before[kAtOnce];
     Storage *rest[kAtOnce];
     int64_t rests = 0;
+    const int64_t count = part.count();
     mark->retain(count);
     {
         const Lock lock(&order_mutex);
         for (int64_t i = 0; i < count; ++i) {
-            Order *order = storages[i]->order.load(std::memory_order_acquire);
-            before[i] = mark;
-            if (order != nullptr) [[likely]] {
-                before[i] = order->ready.load(std::memory_order_relaxed);
-                order->ready.store(mark, std::memory_order_release);
+            fetch_ahead(part.storages + i, part.left - i);
+            Storage *storage = part.storages[i];
+            before[i] = storage->ready.load(std::memory_order_relaxed);
+            if (before[i] != nullptr || storage->order.load(std::memory_order_acquire) != nullptr) [[likely]] {
+                storage->ready.store(mark, std::memory_order_release);
             } else {
-                rest[rests++] = storages[i];
+                before[i] = mark;
+                rest[rests++] = storage;
             }
         }
     }
@@ -100,30 +61,33 @@ Status replace_some(Storage *const *storages, int64_t count, Mark *mark) {
     return status;
 }
 
-// Gives back the mark that it takes the place of, or nullptr. False where there is no room.
-bool put_at_once(Order *order, Mark *mark, Mark **out_covered) {
-    *out_covered = order != nullptr ? replace_covered(&order->uses, mark) : nullptr;
-    if (*out_covered != nullptr) {
+// As put_use, where there may be no order; false then. `known` is a mark that this one covers, which neighbours tend to
+// have as their newest one.
+bool put_at_once(Storage *storage, Mark *mark, Mark *known, Mark **out_covered) {
+    *out_covered = nullptr;
+    if (known != nullptr && storage->newest_use == known) [[likely]] {
+        *out_covered = std::exchange(storage->newest_use, mark);
         return true;
     }
-    if (order == nullptr || !order->uses.has_room()) {
-        return false;
-    }
-    order->uses.append(mark);
-    return true;
+    return storage->order.load(std::memory_order_acquire) != nullptr && put_use(storage, mark, out_covered);
 }
 
-Status add_some(Storage *const *storages, int64_t count, Mark *mark, Released *reached) {
+Status add_some(const Part &part, Mark *mark, Released *reached) {
     Mark *covered[kAtOnce];
     Storage *rest[kAtOnce];
     int64_t rests = 0;
+    const int64_t count = part.count();
     mark->retain(count);
     {
         const Lock lock(&order_mutex);
+        Mark *known = nullptr;
         for (int64_t i = 0; i < count; ++i) {
-            if (!put_at_once(storages[i]->order.load(std::memory_order_acquire), mark, &covered[i])) {
-                rest[rests++] = storages[i];
+            Storage *storage = part.storages[i];
+            fetch_ahead(part.storages + i, part.left - i);
+            if (!put_at_once(storage, mark, known, &covered[i])) {
+                rest[rests++] = storage;
             }
+            known = covered[i] != nullptr ? covered[i] : known;
         }
     }
     {
@@ -145,24 +109,46 @@ Status add_some(Storage *const *storages, int64_t count, Mark *mark, Released *r
 
 uint64_t ready_changes() { return order_changes.load(std::memory_order_acquire); }
 
-Status ready_marks(Storage *const *storages, int64_t count, Mark **out_mark) {
-    Pending pending;
-    for (int64_t i = 0; i < count; ++i) {
-        fetch_ahead(storages, i, count);
-        Order *order = storages[i]->order.load(std::memory_order_acquire);
-        Mark *ready = order != nullptr ? order->ready.load(std::memory_order_acquire) : nullptr;
-        if (ready != nullptr && !pending.has_seen(ready)) [[unlikely]] {
-            VIA_TRY(pending.see(retained_ready(order)));
-        }
+ReadyMarks::~ReadyMarks() {
+    std::for_each(found_.begin(), found_.end(), [](Mark *mark) { mark->release(); });
+}
+
+// Takes the mark over, which may be nullptr.
+Status ReadyMarks::see(Mark *mark) {
+    if (mark == nullptr) {
+        return VIA_OK;
     }
-    return pending.join(out_mark);
+    if (!found_.append(mark)) {
+        mark->release();
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the marks of many arrays");
+    }
+    seen_[next_] = mark;
+    next_ = (next_ + 1) % kSeen;
+    return VIA_OK;
+}
+
+Status ReadyMarks::join(const Timeline &later, Mark **out_mark) {
+    const auto is_before = [&](Mark *mark) { return mark->is_of(later) || mark->reached(); };
+    Mark **end = std::partition(found_.begin(), found_.end(), [&](Mark *mark) { return !is_before(mark); });
+    std::for_each(end, found_.end(), [](Mark *mark) { mark->release(); });
+    found_.resize(0);
+    return join_marks(found_.begin(), static_cast<int32_t>(end - found_.begin()), out_mark);
+}
+
+Status ready_marks(Storage *const *storages, int64_t count, const Timeline &later, Mark **out_mark) {
+    ReadyMarks found;
+    for (int64_t i = 0; i < count; ++i) {
+        fetch_ahead(storages + i, count - i);
+        VIA_TRY(found.look(storages[i]));
+    }
+    return found.join(later, out_mark);
 }
 
 Status set_ready_marks(Storage *const *storages, int64_t count, Mark *mark) {
     order_changes.fetch_add(1, std::memory_order_acq_rel);
     Status status = VIA_OK;
-    for (int64_t first = 0; first < count; first += kAtOnce) {
-        const Status one = replace_some(storages + first, std::min(kAtOnce, count - first), mark);
+    for (Part part{storages, count}; part.left > 0; part = part.next()) {
+        const Status one = replace_some(part, mark);
         status = status == VIA_OK ? one : status;
     }
     return status;
@@ -171,8 +157,8 @@ Status set_ready_marks(Storage *const *storages, int64_t count, Mark *mark) {
 Status add_use_marks(Storage *const *storages, int64_t count, Mark *mark) {
     Released reached;
     Status status = VIA_OK;
-    for (int64_t first = 0; first < count; first += kAtOnce) {
-        const Status one = add_some(storages + first, std::min(kAtOnce, count - first), mark, &reached);
+    for (Part part{storages, count}; part.left > 0; part = part.next()) {
+        const Status one = add_some(part, mark, &reached);
         status = status == VIA_OK ? one : status;
     }
     return status;

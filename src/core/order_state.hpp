@@ -10,7 +10,7 @@ namespace via {
 
 // A list that owns its marks.
 struct Marks {
-    Mark **items = nullptr;  // with one place more than the capacity, for the mark that is `ready` at the end
+    Mark **items = nullptr;  // with two places more than the capacity, for the storage's own marks at the end
     int32_t count = 0;
     int32_t capacity = 0;
 
@@ -20,9 +20,10 @@ struct Marks {
 
 class Order {
 public:
-    std::atomic<Mark *> ready{nullptr};  // owned; changed with the lock held; a use as well
-    Marks uses;
-    Mark *content = nullptr;  // all from retire on: what was ready, where there were no uses
+    Marks uses;             // older than the storage's newest one
+    Mark *ready = nullptr;  // these two from leave_marks on
+    Mark *newest = nullptr;
+    Mark *few[2] = {};  // from retire on: the list where there were no older uses
     Disposal disposal{};
     Watch watch{};
 };
@@ -65,12 +66,13 @@ private:
     int64_t owners_ = 0;
 };
 
-// A stream that uses an array again and again is remembered once: puts the mark in the place of one that it covers,
-// which is the caller's then; nullptr if it covers none. With the lock held.
-Mark *replace_covered(Marks *marks, Mark *mark);
+// Takes the mark over as the newest use. A stream that uses an array again and again is remembered once: *out_covered
+// is the one whose place it takes, the caller's then, or nullptr. False, and nothing is taken, where there is no room.
+// The storage has an order. With the lock held.
+VIA_NODISCARD bool put_use(Storage *storage, Mark *mark, Mark **out_covered);
 
 // The ready mark, reached or not; retained for the caller.
-Mark *retained_ready(Order *order);
+Mark *retained_ready(Storage *storage);
 
 // add_use_mark; what of older marks has been reached goes to `reached`.
 VIA_NODISCARD Status add_use(Storage *storage, Mark *mark, Released *reached);

@@ -175,7 +175,7 @@ int32_t device_meant_by(via_stream *) { return -1; }
 
 Status make_batch(int32_t, int32_t, Batch **) { return need("this copy"); }
 
-bool can_reach(Batch *, const void *, bool) { return false; }
+bool can_reach(Batch *, const void *, const void *, Across) { return false; }
 
 Status add_copy(Batch *, void *, const void *, int64_t, Across) { return need("this copy"); }
 
@@ -183,7 +183,7 @@ Status finish_batch(Batch *) { return need("this copy"); }
 
 void end_batch(Batch *, Mark *) {}
 
-Status can_run_on(Batch *, via_stream *, bool *) { return need("a stream"); }
+Status can_run_on(Batch *, via_stream *, bool *, Timeline *) { return need("a stream"); }
 
 bool can_run_in_task(Batch *) { return false; }
 

@@ -1,8 +1,8 @@
 #include "cuda/batch.hpp"
 
 #include <mutex>
-#include <new>
 
+#include "core/spare.hpp"
 #include "cuda/batch_driver.hpp"
 #include "cuda/batch_reach.hpp"
 #include "cuda/batch_table.hpp"
@@ -12,9 +12,7 @@
 namespace via::cuda {
 
 struct Batch {
-    explicit Batch(int32_t device) : device_id(device) {}
-
-    const int32_t device_id;
+    int32_t device_id = 0;
     Reach reach;
     BatchCopies copies;
     DriverCopies by_driver;
@@ -30,6 +28,22 @@ constexpr char kBatch[] = "copies of CUDA's memory";
 constexpr int32_t kBatchStream = 1;
 
 Status no_memory() { return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a list of copies"); }
+
+// Batches of more copies are not kept.
+constexpr int64_t kMostSpare = 32768;
+constinit Spare<Batch> spare;
+
+void give_back(Batch *batch) {
+    if (batch->copies.room() > kMostSpare) {
+        delete batch;
+        return;
+    }
+    batch->reach = {};
+    batch->copies.clear();
+    batch->by_driver.clear();
+    batch->table = nullptr;
+    spare.give_back(batch);
+}
 
 uint32_t blocks_for(int64_t pieces) {
     constexpr int64_t kGroups = kernels::CopyGroups::kGroups;
@@ -128,12 +142,17 @@ int32_t device_meant_by(via_stream *stream) { return stream != nullptr ? stream-
 
 Status make_batch(int32_t device_id, int32_t count, Batch **out_batch) {
     VIA_TRY(need_driver(kBatch));
-    *out_batch = new (std::nothrow) Batch(device_id);
-    return *out_batch != nullptr && (*out_batch)->copies.reserve(count) ? VIA_OK : no_memory();
+    Batch *batch = spare.take();
+    if (batch == nullptr) {
+        return no_memory();
+    }
+    batch->device_id = device_id;
+    *out_batch = batch;
+    return batch->copies.reserve(count) ? VIA_OK : no_memory();
 }
 
-bool can_reach(Batch *batch, const void *address, bool is_of_device) {
-    return batch->reach.takes(reinterpret_cast<CUdeviceptr>(address), is_of_device);
+bool can_reach(Batch *batch, const void *dst, const void *src, Across across) {
+    return batch->reach.takes(number_of(dst), number_of(src), across);
 }
 
 Status add_copy(Batch *batch, void *dst, const void *src, int64_t nbytes, Across across) {
@@ -150,16 +169,20 @@ Status finish_batch(Batch *batch) {
 }
 
 void end_batch(Batch *batch, Mark *until) {
-    if (batch != nullptr && batch->table != nullptr) {
+    if (batch == nullptr) {
+        return;
+    }
+    if (batch->table != nullptr) {
         batch->table->release(until);
     }
-    delete batch;
+    give_back(batch);
 }
 
-Status can_run_on(Batch *batch, via_stream *stream, bool *out_can) {
+Status can_run_on(Batch *batch, via_stream *stream, bool *out_can, Timeline *out_timeline) {
     StreamUse use;
     VIA_TRY(resolve(stream, batch->device_id, &use));
     *out_can = can_run(*batch, use);
+    *out_timeline = use.capturing ? Timeline{} : use.timeline();
     return VIA_OK;
 }
 

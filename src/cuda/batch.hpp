@@ -18,11 +18,11 @@ int32_t device_meant_by(via_stream *stream);
 // Of copies between memory of the device, and between that and page-locked memory; about `count` of them.
 VIA_NODISCARD Status make_batch(int32_t device_id, int32_t count, Batch **out_batch);
 
-// Whether kernels that reach the memory asked about before, on the device or page-locked, reach this too: it may be of
-// another context, or at another address.
-bool can_reach(Batch *batch, const void *address, bool is_of_device);
-
 enum class Across : int32_t { No, ToDevice, ToHost };
+
+// Whether kernels that reach the memory asked about before, on the device or page-locked, reach these too: they may be
+// of another context, or at another address.
+bool can_reach(Batch *batch, const void *dst, const void *src, Across across);
 
 // nbytes is more than 0. On failure the batch is as it was. Errors: VIA_ERROR_OUT_OF_MEMORY.
 VIA_NODISCARD Status add_copy(Batch *batch, void *dst, const void *src, int64_t nbytes, Across across);
@@ -34,8 +34,9 @@ VIA_NODISCARD Status finish_batch(Batch *batch);
 void end_batch(Batch *batch, Mark *until);
 
 // Whether a stream, nullptr meaning legacy, or a task can be given the batch: the context is the memory's, and has
-// loaded the kernels that it takes. Errors: as for any use of the stream.
-VIA_NODISCARD Status can_run_on(Batch *batch, via_stream *stream, bool *out_can);
+// loaded the kernels that it takes. *out_timeline is the stream's; not known where that is being captured, since the
+// graph comes after nothing by itself. Errors: as for any use of the stream.
+VIA_NODISCARD Status can_run_on(Batch *batch, via_stream *stream, bool *out_can, Timeline *out_timeline);
 bool can_run_in_task(Batch *batch);
 
 // Where the batch's copies are, and what must come before them.

@@ -28,6 +28,13 @@ bool is_large(const BatchCopy &copy, bool together) {
 
 }  // namespace
 
+void BatchCopies::clear() {
+    small_.resize(0);
+    large_.resize(0);
+    piece_bytes_ = piece_count_ = 0;
+    nbytes_ = most_bytes_ = 0;
+}
+
 bool BatchCopies::split_off_large(bool together) {
     int64_t kept = 0;
     nbytes_ = most_bytes_ = 0;

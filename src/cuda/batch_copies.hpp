@@ -28,6 +28,10 @@ public:
     // There are no more. `together` says whether the driver takes many copies by one call.
     VIA_NODISCARD bool decide(bool together);
 
+    // How many there is room for.
+    int64_t room() const { return std::max(small_.room(), large_.room()); }
+    void clear();
+
     // By the kernel, which moves at most piece_bytes() at a time, and by the driver.
     const List<BatchCopy> &small() const { return small_; }
     const List<BatchCopy> &large() const { return large_; }

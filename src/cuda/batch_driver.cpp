@@ -66,6 +66,12 @@ Status DriverCopies::make(const List<BatchCopy> *copies) {
                 static_cast<long long>(copies->count()));
 }
 
+void DriverCopies::clear() {
+    dsts_.resize(0);
+    srcs_.resize(0);
+    sizes_.resize(0);
+}
+
 // The call for many copies needs a current context whatever the stream.
 Status DriverCopies::enqueue(const StreamUse &use) const {
     ContextScope scope;

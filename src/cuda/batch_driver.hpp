@@ -17,6 +17,8 @@ public:
 
     VIA_NODISCARD Status enqueue(const StreamUse &use) const;
 
+    void clear();
+
 private:
     VIA_NODISCARD bool collect();
     VIA_NODISCARD Status enqueue_together(const StreamUse &use) const;

@@ -9,7 +9,7 @@ namespace via::cuda {
 const Reach::Range *Reach::find(CUdeviceptr address) {
     const Range *known = std::find_if(std::begin(ranges_), std::end(ranges_),
                                       [=](const Range &range) { return range.contains(address); });
-    if (known != std::end(ranges_)) [[likely]] {
+    if (known != std::end(ranges_)) {
         return known;
     }
     Range &range = ranges_[next_];
@@ -28,15 +28,28 @@ const Reach::Range *Reach::find(CUdeviceptr address) {
     return &range;
 }
 
-bool Reach::takes(CUdeviceptr address, bool is_of_device) {
+bool Reach::take(CUdeviceptr address, bool is_of_device, Range *out_range) {
     const Range *range = find(address);
-    if (range == nullptr || !is_of_device) {
-        return range != nullptr;
+    if (range == nullptr) {
+        return false;
+    }
+    *out_range = *range;
+    if (!is_of_device) {
+        return true;
     }
     if (context_ == nullptr) {
         context_ = range->context;
     }
     return range->context == nullptr || range->context == context_;
+}
+
+bool Reach::takes_others(CUdeviceptr dst, CUdeviceptr src, Across across) {
+    Ends ends{};
+    if (!take(dst, across != Across::ToHost, &ends.dst) || !take(src, across != Across::ToDevice, &ends.src)) {
+        return false;
+    }
+    last_[static_cast<int32_t>(across)] = ends;
+    return true;
 }
 
 }  // namespace via::cuda

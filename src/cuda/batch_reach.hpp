@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "cuda/batch.hpp"
 #include "cuda/driver.hpp"
 
 namespace via::cuda {
@@ -13,8 +14,11 @@ namespace via::cuda {
 // tend to lie in few allocations.
 class Reach {
 public:
-    // Whether kernels that reach the memory said before reach this as well.
-    bool takes(CUdeviceptr address, bool is_of_device);
+    // Whether kernels that reach the memory said before reach both ends of this copy as well.
+    bool takes(CUdeviceptr dst, CUdeviceptr src, Across across) {
+        const Ends &last = last_[static_cast<int32_t>(across)];
+        return (last.dst.contains(dst) && last.src.contains(src)) || takes_others(dst, src, across);
+    }
 
     // The context whose kernels reach it all; nullptr for any of the device.
     CUcontext context() const { return context_; }
@@ -28,8 +32,16 @@ private:
         bool contains(CUdeviceptr address) const { return address - start < nbytes; }
     };
 
+    struct Ends {
+        Range dst;
+        Range src;
+    };
+
+    bool takes_others(CUdeviceptr dst, CUdeviceptr src, Across across);
+    bool take(CUdeviceptr address, bool is_of_device, Range *out_range);
     const Range *find(CUdeviceptr address);
 
+    Ends last_[3] = {};  // of the last copy of each kind that was taken
     Range ranges_[8] = {};
     size_t next_ = 0;
     CUcontext context_ = nullptr;

@@ -93,7 +93,7 @@ Status order_import(via_array *array, via_stream *stream) {
 }
 
 Status wait_until_ready(via_array *array, const StreamUse &use) {
-    const MarkHolder ready(last_ready_mark(array->storage));
+    const MarkHolder ready(ready_mark_before(array->storage, use.capturing ? Timeline{} : use.timeline()));
     return ready.get() != nullptr ? ready.get()->order(use) : VIA_OK;
 }
 

@@ -217,6 +217,29 @@ static void copies_that_a_device_reaches_take_one_launch(void **state) {
     end_bundle(of);
 }
 
+static void runs_of_one_stream_ask_for_no_event(void **state) {
+    (void)state;
+    steer();
+    ok(via_cuda_warmup(0));
+    bundle *of = new_small(50, 100); /* which need no table */
+    via_batch *batch = batch_of_bundle(of);
+    CUstream native = new_stream();
+    via_stream *stream = wrap_native(native, 0);
+    ok(via_batch_run(batch, stream));
+    ok(via_copy_batch(of->count, of->dst_arrays, of->src_arrays, stream));
+    const int64_t asked = calls_of("cuEventQuery");
+    const int64_t waits = calls_of("cuStreamWaitEvent");
+    for (int32_t i = 0; i < 10; ++i) {
+        ok(i % 2 == 0 ? via_batch_run(batch, stream)
+                      : via_copy_batch(of->count, of->dst_arrays, of->src_arrays, stream));
+    }
+    assert_int_equal(calls_of("cuEventQuery"), asked);
+    assert_int_equal(calls_of("cuStreamWaitEvent"), waits);
+    finish(native);
+    via_batch_release(batch);
+    end_bundle(of);
+}
+
 static void few_copies_and_large_ones_are_left_to_the_driver(void **state) {
     (void)state;
     steer();
@@ -385,6 +408,7 @@ int main(void) {
         GPU_TEST(copies_of_very_unequal_sizes_are_done),
         GPU_TEST(a_hundred_thousand_copies_are_done),
         GPU_TEST(copies_that_a_device_reaches_take_one_launch),
+        GPU_TEST(runs_of_one_stream_ask_for_no_event),
         GPU_TEST(few_copies_and_large_ones_are_left_to_the_driver),
         GPU_TEST(without_kernels_and_newer_calls_batches_are_copied_one_by_one),
         GPU_TEST(only_kernels_of_its_own_context_copy_memory),

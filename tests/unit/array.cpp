@@ -120,6 +120,7 @@ void density_is_judged_by_where_the_elements_are(void **) {
         assert_int_equal(via::is_contiguous(array->get(), VIA_ORDER_ROW_MAJOR), rows);
         assert_int_equal(via::is_contiguous(array->get(), VIA_ORDER_COLUMN_MAJOR), columns);
         assert_int_equal(via::is_contiguous(array->get(), VIA_ORDER_ANY), any);
+        assert_int_equal(array->get()->is_row_major, rows && !bits.empty() && !is_packed(sample.dtype));
         dense += any;
     }
     assert_in_range(dense, 4000, 19000);

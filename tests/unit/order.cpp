@@ -442,7 +442,7 @@ void a_release_may_release_another_array(void **) {
 
 void without_memory_a_use_is_waited_for(void **) {
 #if defined(CAN_FAIL_ALLOCATIONS)
-    for (const int32_t before : {0, 8, 16}) {
+    for (const int32_t before : {0, 9, 17}) {
         begin(nullptr);
         via_array *array = make_array();
         std::vector<FakeMark *> open;

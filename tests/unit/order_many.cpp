@@ -47,7 +47,7 @@ int all_is_gone(void **) {
 
 bool are_ready(const Arrays &of) {
     via::MarkHolder mark;
-    assert_int_equal(via::ready_marks(of.all(), of.count(), mark.out()), VIA_OK);
+    assert_int_equal(via::ready_marks(of.all(), of.count(), {}, mark.out()), VIA_OK);
     return mark.get() == nullptr;
 }
 
@@ -94,7 +94,7 @@ void a_mark_that_many_have_is_asked_and_told_of_once(void **) {
     write(arrays, mark);
     {
         via::MarkHolder ready;
-        assert_int_equal(via::ready_marks(arrays.all(), arrays.count(), ready.out()), VIA_OK);
+        assert_int_equal(via::ready_marks(arrays.all(), arrays.count(), {}, ready.out()), VIA_OK);
         assert_ptr_equal(ready.get(), mark);
     }
     assert_int_equal(mark->asked, 1);
@@ -114,7 +114,7 @@ void different_marks_are_joined(void **) {
     }
     {
         via::MarkHolder ready;
-        assert_int_equal(via::ready_marks(arrays.all(), arrays.count(), ready.out()), VIA_OK);
+        assert_int_equal(via::ready_marks(arrays.all(), arrays.count(), {}, ready.out()), VIA_OK);
         for (size_t i = 0; i < 10; ++i) {
             assert_false(ready.get()->reached());
             marks[9 - i]->reach();
@@ -186,12 +186,17 @@ void storages_used_for_ever_do_not_grow(void **) {
     assert_int_equal(released, 70);
 }
 
+FakeMark *mark_at(uint64_t stream, uint64_t moment) {
+    auto *mark = new FakeMark;
+    mark->set_moment({.timeline = {stream, 1, nullptr}, .from = 2 * moment, .to = 2 * moment + 1});
+    return mark;
+}
+
 void a_stream_that_reads_again_and_again_is_remembered_once(void **) {
     Arrays arrays(100);
     FakeMark *last = nullptr;
     for (uint64_t i = 1; i <= 500; ++i) {
-        auto *mark = new FakeMark;
-        mark->set_moment({.timeline = {1, 1, nullptr}, .from = 2 * i, .to = 2 * i + 1});
+        FakeMark *mark = mark_at(1, i);
         read(arrays, mark);
         if (last != nullptr) {
             assert_int_equal(last->asked, 0);
@@ -204,6 +209,70 @@ void a_stream_that_reads_again_and_again_is_remembered_once(void **) {
     assert_int_equal(released, 0);
     end(last);
     assert_true(eventually([] { return released == 100; }));
+}
+
+void streams_that_take_turns_are_remembered_once_each(void **) {
+    Arrays arrays(100);
+    FakeMark *last[3] = {};
+    for (uint64_t i = 1; i <= 300; ++i) {
+        FakeMark *&of_stream = last[i % std::size(last)];
+        FakeMark *mark = mark_at(1 + i % std::size(last), i);
+        read(arrays, mark);
+        if (of_stream != nullptr) {
+            assert_int_equal(of_stream->asked, 0);
+            of_stream->release();
+        }
+        of_stream = mark;
+        assert_in_range(FakeMark::alive, 1, std::size(last));
+    }
+    arrays.release();
+    for (FakeMark *mark : last) {
+        assert_int_equal(released, 0);
+        end(mark);
+    }
+    assert_true(eventually([] { return released == 100; }));
+}
+
+// Neighbours differ in which stream has used them last.
+void storages_with_different_uses_are_marked_alike(void **) {
+    Arrays arrays(100);
+    FakeMark *marks[] = {mark_at(1, 1), mark_at(2, 2)};
+    for (size_t i = 0; i < arrays.storages.size(); ++i) {
+        assert_int_equal(via::add_use_mark(arrays.storages[i], marks[i / 3 % 2]), VIA_OK);
+    }
+    FakeMark *later = mark_at(1, 3);
+    read(arrays, later);
+    marks[0]->release();
+    assert_int_equal(FakeMark::alive, 2);
+    end(later);
+    arrays.release();
+    assert_true(eventually([] { return released == 51; }));
+    sleep_ms(5);
+    assert_int_equal(released, 51);
+    end(marks[1]);
+    assert_true(eventually([] { return released == 100; }));
+}
+
+void who_goes_on_in_the_same_stream_waits_for_nothing_of_it(void **) {
+    Arrays arrays(100);
+    FakeMark *same = mark_at(1, 1);
+    FakeMark *other = mark_at(2, 1);
+    write(arrays, same);
+    assert_int_equal(via::set_ready_mark(arrays.storages[7], other), VIA_OK);
+    {
+        via::MarkHolder ready;
+        assert_int_equal(via::ready_marks(arrays.all(), arrays.count(), {1, 1, nullptr}, ready.out()), VIA_OK);
+        assert_ptr_equal(ready.get(), other);
+        const via::MarkHolder of_one(via::ready_mark_before(arrays.storages[7], {1, 1, nullptr}));
+        assert_ptr_equal(of_one.get(), other);
+        assert_null(via::ready_mark_before(arrays.storages[8], {1, 1, nullptr}));
+        const via::MarkHolder of_another(via::ready_mark_before(arrays.storages[8], {2, 1, nullptr}));
+        assert_ptr_equal(of_another.get(), same);
+    }
+    assert_int_equal(same->asked, 0);
+    end(same);
+    end(other);
+    arrays.release();
 }
 
 void changes_are_counted_once_for_many_and_once_for_each(void **) {
@@ -276,6 +345,9 @@ int main() {
         ORDER_TEST(a_mark_takes_the_place_of_the_one_it_comes_after),
         ORDER_TEST(storages_used_for_ever_do_not_grow),
         ORDER_TEST(a_stream_that_reads_again_and_again_is_remembered_once),
+        ORDER_TEST(streams_that_take_turns_are_remembered_once_each),
+        ORDER_TEST(storages_with_different_uses_are_marked_alike),
+        ORDER_TEST(who_goes_on_in_the_same_stream_waits_for_nothing_of_it),
         ORDER_TEST(changes_are_counted_once_for_many_and_once_for_each),
         ORDER_TEST(threads_may_mark_the_same_storages_at_once),
         cmocka_unit_test(a_list_keeps_what_it_is_given_in_order),
