@@ -78,6 +78,10 @@ void fill_in(char *dst, const char *src, int64_t run, Plan *plan) {
 }  // namespace
 
 Status normalise_copy(via_array *dst, via_array *src, Plan *out_plan) {
+    if (dst->is_row_major && src->is_row_major) [[likely]] {
+        normalise_bytes(dst->data, src->data, dst->nbytes(), out_plan);
+        return VIA_OK;
+    }
     VIA_TRY(check_packing(dst, src));
     const bool packed = dst->is_packed();
     fill_in(static_cast<char *>(dst->data), static_cast<const char *>(src->data),
