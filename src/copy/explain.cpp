@@ -38,13 +38,15 @@ private:
     int64_t length_ = 0;
 };
 
-const char *kernel_name(Route route) {
-    switch (route) {
+const char *kernel_name(const Plan &plan) {
+    switch (plan.route) {
         case Route::Contiguous:
         case Route::Rows:
         case Route::Transpose:
         case Route::Scratch:
             return simd_kernels().name;
+        case Route::Elements:
+            return has_even_gaps(plan) ? simd_kernels().name : "scalar";
         default:
             return "scalar";
     }
@@ -61,7 +63,7 @@ void describe_axes(const Plan &plan, Text *text) {
 }
 
 void describe_plan(const Plan &plan, Text *text) {
-    text->add("route: %s, %s kernel%s\n", route_name(plan.route), kernel_name(plan.route),
+    text->add("route: %s, %s kernel%s\n", route_name(plan.route), kernel_name(plan),
               !plan.streaming                  ? ""
               : plan.route == Route::Transpose ? ", streaming stores from a scratch in the cache"
                                                : ", streaming stores");

@@ -13,6 +13,8 @@ struct SimdKernels {
     // piece may be at most kTurnRowBytes wide along the inner axis.
     Kernel transpose[5];
     Kernel transpose_streaming[5];
+    // Elements of 1 << index bytes, adjacent in dst along the inner axis; in src they go back by one, or on by 2 to 4.
+    Kernel gather[3];
 };
 
 // The best that this processor can run.

@@ -174,6 +174,15 @@ const char *route_name(Route route) {
     return "?";
 }
 
+bool has_even_gaps(const Plan &plan) {
+    constexpr int64_t kLeastLine = 64;
+    const int64_t run = plan.run;
+    const Axis &axis = plan.axes[0];
+    const bool even =
+        axis.src_step == -run || axis.src_step == 2 * run || axis.src_step == 3 * run || axis.src_step == 4 * run;
+    return (run == 1 || run == 2 || run == 4) && even && axis.dst_step == run && axis.extent * run >= kLeastLine;
+}
+
 void choose_route(Plan *plan) {
     begin_route(plan, plan->nbytes >= kLargeBytes);
     if (plan->nbytes >= 2 * kBytesPerThread) {

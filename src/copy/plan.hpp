@@ -51,6 +51,9 @@ VIA_NODISCARD Status normalise_fill(via_array *dst, const char *element, int64_t
 // A copy of nbytes > 0 adjacent bytes.
 void normalise_bytes(void *dst, const void *src, int64_t nbytes, Plan *out_plan);
 
+// Of Route::Elements: whether there is a kernel that shuffles for their gaps, and the lines are long enough for it.
+bool has_even_gaps(const Plan &plan);
+
 // Decides how a copy in normal form is to be done.
 void choose_route(Plan *plan);
 

@@ -18,6 +18,7 @@ Kernel choose_kernel(const Plan &plan) {
         case Route::Repeat:
             return repeat_element;
         case Route::Elements:
+            return has_even_gaps(plan) ? simd_kernels().gather[plan.run / 2] : element_kernel(plan.run);
         case Route::Tiles:
             return element_kernel(plan.run);
         default:

@@ -5,6 +5,7 @@
 
 #include "copy/simd_channels.hpp"
 #include "copy/simd_rows.hpp"
+#include "copy/simd_sparse.hpp"
 #include "copy/simd_turn.hpp"
 
 namespace via {
@@ -125,7 +126,8 @@ constexpr SimdKernels make_kernels(const char *name) {
             stream_rows,
             {transpose<uint8_t>, transpose<uint16_t>, transpose<uint32_t>, transpose<uint64_t>, transpose<Element16>},
             {transpose_streaming<uint8_t>, transpose_streaming<uint16_t>, transpose_streaming<uint32_t>,
-             transpose_streaming<uint64_t>, transpose_streaming<Element16>}};
+             transpose_streaming<uint64_t>, transpose_streaming<Element16>},
+            {gather_elements<uint8_t>, gather_elements<uint16_t>, gather_elements<uint32_t>}};
 }
 
 }  // namespace

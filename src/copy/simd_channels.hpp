@@ -8,12 +8,6 @@
 namespace via {
 namespace {
 
-#if defined(__SSSE3__) || defined(__aarch64__)
-constexpr bool kShufflesBytes = true;
-#else
-constexpr bool kShufflesBytes = false;
-#endif
-
 template <int Planes>
 struct UnitOf {
     using Type = uint32_t;

@@ -17,6 +17,12 @@ constexpr int64_t kVector = VIA_VECTOR_BYTES;
 constexpr int64_t kLine = kLineBytes;
 constexpr int64_t kLane = 16;  // the part of a vector that shuffles do not leave
 
+#if defined(__SSSE3__) || defined(__aarch64__)
+constexpr bool kShufflesBytes = true;
+#else
+constexpr bool kShufflesBytes = false;
+#endif
+
 template <typename T, int64_t Bytes>
 struct VectorOf {
     typedef T Type __attribute__((vector_size(Bytes)));

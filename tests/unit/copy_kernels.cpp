@@ -107,6 +107,31 @@ void pieces_of_a_streaming_transpose_fit_together(void **) {
     });
 }
 
+void check_gather(const via::SimdKernels &kernels, int index, int64_t apart, int64_t count) {
+    const int64_t item = int64_t{1} << index;
+    const int64_t step = apart * item;
+    const int64_t reach = (count - 1) * std::abs(step) + item;
+    const via::Piece piece{nullptr, nullptr, item, {count, item, step}, {3, count * item + 1, reach + 5}, 0, 0};
+    // No byte behind the last element.
+    std::vector<char> src(static_cast<size_t>(3 * reach + 10));
+    std::vector<char> dst(static_cast<size_t>(3 * count * item + 10));
+    Random(15).fill(&src);
+    const int64_t src_at = apart < 0 ? reach - item : 0;
+    expect_like_naive(kernels.gather[index], piece, src, static_cast<size_t>(src_at), dst, 5);
+}
+
+void gather_kernels_pick_elements_that_are_a_few_apart(void **) {
+    at_each_level([](const via::SimdKernels &kernels) {
+        for (int index = 0; index < 3; ++index) {
+            for (const int64_t apart : {-1, 2, 3, 4}) {
+                for (int64_t count = 1; count < 80; ++count) {
+                    check_gather(kernels, index, apart, count);
+                }
+            }
+        }
+    });
+}
+
 void element_kernels_copy_elements_of_every_size(void **) {
     std::vector<char> src(40000);
     std::vector<char> dst(40000);
@@ -127,6 +152,7 @@ int main() {
         cmocka_unit_test(row_kernels_copy_runs_of_every_length),
         cmocka_unit_test(transpose_kernels_turn_blocks_of_every_size),
         cmocka_unit_test(pieces_of_a_streaming_transpose_fit_together),
+        cmocka_unit_test(gather_kernels_pick_elements_that_are_a_few_apart),
         cmocka_unit_test(element_kernels_copy_elements_of_every_size),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -107,6 +107,14 @@ void elements_with_gaps_are_done_one_by_one(void **) {
     expect_axis(plan, 0, 200, 4, 12);
 }
 
+void even_gaps_in_the_source_are_told_from_others(void **) {
+    assert_true(via::has_even_gaps(plan_of({10, 20}, {20, 1}, {60, 3})));
+    assert_true(via::has_even_gaps(plan_of({200}, {1}, {-1})));
+    assert_false(via::has_even_gaps(plan_of({200}, {1}, {5})));
+    assert_false(via::has_even_gaps(plan_of({200}, {2}, {3})));
+    assert_false(via::has_even_gaps(plan_of({3, 4}, {4, 1}, {99, 2})));
+}
+
 void a_broadcast_repeats_elements_or_rows(void **) {
     assert_int_equal(plan_of({10, 20}, {20, 1}, {0, 0}).route, Route::Repeat);
     assert_int_equal(plan_of({10, 20}, {20, 1}, {1, 0}).route, Route::Repeat);
@@ -205,6 +213,7 @@ int main() {
         cmocka_unit_test(short_axes_stay_a_transpose_in_the_cache_or_where_rows_would_crowd_in_it),
         cmocka_unit_test(a_turned_matrix_with_gaps_is_done_in_tiles),
         cmocka_unit_test(elements_with_gaps_are_done_one_by_one),
+        cmocka_unit_test(even_gaps_in_the_source_are_told_from_others),
         cmocka_unit_test(a_broadcast_repeats_elements_or_rows),
         cmocka_unit_test(small_copies_wake_no_thread_and_large_ones_do),
         cmocka_unit_test(axes_of_extreme_steps_do_not_overflow),
