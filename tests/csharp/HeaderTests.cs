@@ -116,8 +116,8 @@ namespace Viaduct.Tests
             {
                 case "int32_t": return typeof(int);
                 case "int64_t": return typeof(long);
-                case "const int32_t *": return typeof(int[]);
-                case "const int64_t *": return typeof(long[]);
+                case "const int32_t *": return typeof(int).MakePointerType();
+                case "const int64_t *": return typeof(long).MakePointerType();
                 case "int32_t *": return isOutput ? typeof(int).MakeByRefType() : null;
                 case "int64_t *": return isOutput ? typeof(long).MakeByRefType() : null;
                 default: return null;

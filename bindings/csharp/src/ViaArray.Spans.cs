@@ -6,6 +6,8 @@ namespace Viaduct
     // Dense host arrays as spans of their own memory.
     public sealed partial class ViaArray
     {
+        private SpanFacts facts;
+
         /// <summary>
         /// All elements in place. A span does not keep its array: hold the array open (<c>using</c>) as long as the
         /// span is used, or take <see cref="AsMemory{T}()"/>, which does.
@@ -76,35 +78,32 @@ namespace Viaduct
             return copied;
         }
 
-        // The address of an element, once the content is ready and everything about it is as a span needs it.
+        // The address of an element, once the content is ready and everything about it is as a span needs it. To ask
+        // whether it is ready also refuses an array that was closed.
         private IntPtr Located<T>(long offset, int count)
             where T : struct
         {
-            CheckElement<T>("AsSpan");
-            if (!Device.IsHostAccessible)
-            {
-                throw new ViaDeviceException("ViaArray.AsSpan: found memory of " + Device + "; expected the host's");
-            }
-            if (!IsContiguous())
-            {
-                throw new ViaNeedsCopyException("ViaArray.AsSpan: found " + this + " with gaps or in another order; "
-                    + "expected dense row-major elements");
-            }
-            if (offset < 0 || count < 0 || offset > Size - count)
-            {
-                throw new ViaIndexException("ViaArray.AsSpan: found offset " + offset + " and count " + count
-                    + "; expected them within " + Size + " elements");
-            }
             if (!IsReady)
             {
                 Synchronize();
             }
-            return new IntPtr(Address.ToInt64() + offset * (DType.Bits / 8));
+            CheckElement<T>("AsSpan");
+            SpanFacts known = Facts;
+            if (known.Obstacle != null)
+            {
+                throw known.Obstacle();
+            }
+            if (offset < 0 || count < 0 || offset > known.Size - count)
+            {
+                throw new ViaIndexException("ViaArray.AsSpan: found offset " + offset + " and count " + count
+                    + "; expected them within " + known.Size + " elements");
+            }
+            return new IntPtr(known.Address + offset * known.ElementBytes);
         }
 
         private int WholeLength()
         {
-            long size = Size;
+            long size = Facts.Size;
             if (size > int.MaxValue)
             {
                 throw new ViaOverflowException("ViaArray: found " + size + " elements; expected at most "
@@ -115,7 +114,7 @@ namespace Viaduct
 
         private void RefuseReadOnly(string method)
         {
-            if (IsReadOnly)
+            if (Facts.IsReadOnly)
             {
                 throw new ViaReadOnlyException("ViaArray." + method + ": found a read-only array; take AsReadOnlySpan");
             }
@@ -125,12 +124,50 @@ namespace Viaduct
             where T : struct
         {
             DType wanted = DType.Of<T>();
-            DType found = DType;
+            DType found = Facts.DType;
             bool isRecord = found.Value < 0 || wanted.Value < 0;
             if (wanted != found && !(isRecord && wanted.Bits == found.Bits))
             {
                 throw new ViaDTypeException("ViaArray." + method + ": found elements of " + found + "; expected "
                     + wanted + ", which " + typeof(T).Name + " is (Reinterpret gives another view of the bytes)");
+            }
+        }
+
+        private SpanFacts Facts
+        {
+            get { return facts ?? (facts = new SpanFacts(this)); }
+        }
+
+        // What never changes of an array, asked for once.
+        private sealed class SpanFacts
+        {
+            internal readonly DType DType;
+            internal readonly long ElementBytes;
+            internal readonly long Address;
+            internal readonly long Size;
+            internal readonly bool IsReadOnly;
+
+            // Makes the exception that says why there is no span; null if there may be one.
+            internal readonly Func<ViaException> Obstacle;
+
+            internal SpanFacts(ViaArray array)
+            {
+                DType = array.DType;
+                ElementBytes = DType.Bits / 8;
+                Address = array.Address.ToInt64();
+                Size = array.Size;
+                IsReadOnly = array.IsReadOnly;
+                if (!array.Device.IsHostAccessible)
+                {
+                    string found = array.ToString();
+                    Obstacle = () => new ViaDeviceException("ViaArray.AsSpan: found " + found + "; expected host memory");
+                }
+                else if (!array.IsContiguous())
+                {
+                    string found = array.ToString();
+                    Obstacle = () => new ViaNeedsCopyException("ViaArray.AsSpan: found " + found
+                        + " with gaps or in another order; expected dense row-major elements");
+                }
             }
         }
     }

@@ -6,7 +6,7 @@ using System.Runtime.InteropServices;
 namespace Viaduct.Bench
 {
     /// <summary>
-    /// What the smallest calls from C# cost: rows of JSON, one a line, for bench.py. An empty P/Invoke call that takes a
+    /// What the smallest calls from C# cost: rows of JSON, one a line, for bench.py. An empty P/Invoke call with a
     /// SafeHandle and the same work in C are timed in turns with ours, so that a slower moment of the machine falls on
     /// all.
     /// </summary>
@@ -92,10 +92,10 @@ namespace Viaduct.Bench
             return watch.Elapsed.TotalMilliseconds * 1e6 / Calls;
         }
 
-        private static double Median(double[] values)
+        private static string MedianOf(double[] values)
         {
             Array.Sort(values);
-            return values[values.Length / 2];
+            return values[values.Length / 2].ToString("F2", CultureInfo.InvariantCulture);
         }
 
         // Nanoseconds of ours and of the peer's, of repetitions that take turns.
@@ -108,11 +108,9 @@ namespace Viaduct.Bench
                 theirs[Math.Max(i, 0)] = PerCall(peers);
                 mine[Math.Max(i, 0)] = PerCall(ours);
             }
-            Console.WriteLine(string.Format(
-                CultureInfo.InvariantCulture,
-                "{{\"case\": \"C#: {0}\", \"unit\": \"ns\", \"viaduct\": {1:F2}, \"peers\": {{\"{2}\": {3:F2}}}, "
-                + "\"limit\": null, \"target\": {4}}}",
-                name, Median(mine), peer, Median(theirs), target));
+            Console.WriteLine(
+                "{\"case\": \"C#: " + name + "\", \"unit\": \"ns\", \"viaduct\": " + MedianOf(mine) + ", \"peers\": {\""
+                + peer + "\": " + MedianOf(theirs) + "}, \"limit\": null, \"target\": " + target + "}");
         }
 
         private static string AtMost(string peer, string ratio)
