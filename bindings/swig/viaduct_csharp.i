@@ -132,7 +132,8 @@ void TYPE ## _release(TYPE *address);
 %define %via_csharp_array(ELEMENT, CTYPE)
 %via_csharp_type(ELEMENT[], System.IntPtr, CTYPE)
 %typemap(imtype, out="System.IntPtr") CTYPE #ELEMENT "*"
-%typemap(csin, pre="    fixed (" #ELEMENT "* $csinput_elements = $csinput) {", terminator="    }") CTYPE "$csinput_elements"
+%typemap(csin, pre="    fixed (" #ELEMENT "* $csinput_elements = $csinput) {", terminator="    }") CTYPE
+  "$csinput_elements"
 %enddef
 
 %via_csharp_array(long, const int64_t *)

@@ -97,6 +97,9 @@ def test_the_same_files_make_the_same_package(nupkg: Path, unpacked: Path, tmp_p
         assert (unpacked / made_by_packing).exists()
     stage = nupkg.parents[1] / "stage"
     again = subprocess.run(
-        [sys.executable, ROOT / "bindings/csharp/pack.py", stage, tmp_path], check=True, stdout=subprocess.PIPE, text=True
+        [sys.executable, ROOT / "bindings/csharp/pack.py", stage, tmp_path],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     ).stdout.strip()
     assert Path(again).read_bytes() == nupkg.read_bytes()

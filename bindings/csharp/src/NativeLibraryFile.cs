@@ -8,8 +8,9 @@ namespace Viaduct
     /// <summary>
     /// Finds libviaduct_csharp.so: where VIADUCT_CSHARP_LIBRARY says, beside this assembly, or where a package has it.
     /// Once opened by its path it is what the runtime finds under its name. Where there is none, the runtime searches.
-    /// Mono looks native functions up as soon as it compiles a method that calls one: therefore every type that somebody
-    /// may begin with opens the file before any method of Native is called, and what is written by hand calls no other.
+    /// Mono looks native functions up as soon as it compiles a method that calls one: therefore every type that
+    /// somebody may begin with opens the file before any method of Native is called, and what is written by hand calls
+    /// no other.
     /// </summary>
     internal static class NativeLibraryFile
     {

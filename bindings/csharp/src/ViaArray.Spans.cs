@@ -160,7 +160,8 @@ namespace Viaduct
                 if (!array.Device.IsHostAccessible)
                 {
                     string found = array.ToString();
-                    Obstacle = () => new ViaDeviceException("ViaArray.AsSpan: found " + found + "; expected host memory");
+                    Obstacle = () => new ViaDeviceException(
+                        "ViaArray.AsSpan: found " + found + "; expected host memory");
                 }
                 else if (!array.IsContiguous())
                 {

@@ -126,8 +126,8 @@ namespace Viaduct
             try
             {
                 Native.via_wrap(
-                    address, dtype.Value, shape.Length, shape, strides, (int)device.Type, device.Id, (int)flags, release,
-                    context, out made);
+                    address, dtype.Value, shape.Length, shape, strides, (int)device.Type, device.Id, (int)flags,
+                    release, context, out made);
             }
             catch
             {
