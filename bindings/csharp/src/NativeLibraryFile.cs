@@ -54,6 +54,8 @@ namespace Viaduct
 
         private static void Open(string path, string why)
         {
+            // Called before, since to find this function would clear what it tells.
+            dlerror();
             if (dlopen(Utf8.Bytes(path, "path"), ResolveNow) == IntPtr.Zero)
             {
                 throw new DllNotFoundException(path + " (" + why + "): " + Utf8.Text(dlerror()));
