@@ -54,11 +54,15 @@ namespace Viaduct
 
         private static void Open(string path, string why)
         {
-            // Called before, since to find this function would clear what it tells.
+            // Called before, and with nothing in between: what .NET loads meanwhile would clear what it tells.
+            byte[] name = Utf8.Bytes(path, "path");
             dlerror();
-            if (dlopen(Utf8.Bytes(path, "path"), ResolveNow) == IntPtr.Zero)
+            IntPtr opened = dlopen(name, ResolveNow);
+            IntPtr told = dlerror();
+            if (opened == IntPtr.Zero)
             {
-                throw new DllNotFoundException(path + " (" + why + "): " + Utf8.Text(dlerror()));
+                string reason = told == IntPtr.Zero ? "it does not load" : Utf8.Text(told);
+                throw new DllNotFoundException(path + " (" + why + "): " + reason);
             }
         }
 
