@@ -92,6 +92,16 @@ void find_shape(const Transfer &transfer, Shape *out_shape) {
     find_extent(transfer, out_shape);
 }
 
+void make_forward(Shape *shape, int32_t axis) {
+    Axis &turned = shape->axes[axis];
+    if (turned.src_step < 0) {
+        shape->dst += static_cast<uint64_t>((turned.extent - 1) * turned.dst_step);
+        shape->src += static_cast<uint64_t>((turned.extent - 1) * turned.src_step);
+        turned.dst_step = -turned.dst_step;
+        turned.src_step = -turned.src_step;
+    }
+}
+
 void plan_elements(const Shape &shape, KernelPlan *plan) {
     const bool narrow = is_narrow(shape);
     plan->route = KernelRoute::Elements;
@@ -113,6 +123,8 @@ const char *route_name(KernelRoute route) {
             return "elements";
         case KernelRoute::Rows:
             return "rows";
+        case KernelRoute::Channels:
+            return "channels";
         case KernelRoute::Tiles:
             return "tiles";
         case KernelRoute::Gather:
@@ -124,8 +136,8 @@ const char *route_name(KernelRoute route) {
 void plan_kernel(const Transfer &transfer, KernelPlan *out_plan) {
     Shape shape;
     find_shape(transfer, &shape);
-    if (!plan_rows(shape, out_plan) && !plan_aligned_tiles(shape, out_plan) && !plan_gather(shape, out_plan) &&
-        !plan_loose_tiles(shape, out_plan)) {
+    if (!plan_rows(shape, out_plan) && !plan_channels(shape, out_plan) && !plan_aligned_tiles(shape, out_plan) &&
+        !plan_gather(shape, out_plan) && !plan_loose_tiles(shape, out_plan)) {
         plan_elements(shape, out_plan);
     }
 }

@@ -10,6 +10,7 @@ namespace via::cuda {
 enum class KernelRoute : int32_t {
     Elements,  // element by element
     Rows,      // runs adjacent in both that begin anywhere, to whole sixteens of dst
+    Channels,  // two to four of them put together into pixels or taken apart
     Tiles,     // elements adjacent in dst along one index and in src along another
     Gather     // the same where the runs share axes
 };
@@ -23,6 +24,7 @@ union KernelParams {
     kernels::ElementsParams<kernels::Wide> elements_wide;
     kernels::RowsParams<kernels::Narrow> rows;
     kernels::RowsParams<kernels::Wide> rows_wide;
+    kernels::ChannelsParams channels;
     kernels::TileParams tile;
     kernels::GatherParams gather;
 };
@@ -63,9 +65,13 @@ void find_shape(const Transfer &transfer, Shape *out_shape);
 // Each is false, the plan being unspecified, where the copy is none for its kernels; those of elements do any.
 void plan_elements(const Shape &shape, KernelPlan *plan);
 bool plan_rows(const Shape &shape, KernelPlan *plan);
+bool plan_channels(const Shape &shape, KernelPlan *plan);
 bool plan_aligned_tiles(const Shape &shape, KernelPlan *plan);
 bool plan_loose_tiles(const Shape &shape, KernelPlan *plan);
 bool plan_gather(const Shape &shape, KernelPlan *plan);
+
+// Turned round where src goes backwards along it; dst does then instead.
+void make_forward(Shape *shape, int32_t axis);
 
 constexpr int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
 constexpr int64_t divide_up(int64_t count, int64_t by) { return (count + by - 1) / by; }

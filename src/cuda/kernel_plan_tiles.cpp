@@ -76,41 +76,46 @@ bool is_aligned(const Shape &shape, const Run &a, const Run &b, Taken taken) {
     return all % 16 == 0;
 }
 
-// A kernel, and how its tiles are cut where both runs are long: 2^a_bits sixteens by 2^b_bits.
+// A kernel, and how many sixteens its tiles have along both runs where these are long.
 struct Choice {
     Id kernel;
     int32_t element;
-    int32_t a_bits;
-    int32_t b_bits;
-    bool loose;
+    int32_t a_words;
+    int32_t b_words;
+    int32_t earlier;  // sixteens that they begin before the first that they store
 };
 
-constexpr Choice kAligned[] = {{Id::via_tile_1, 1, 3, 4, false},
-                               {Id::via_tile_2, 2, 4, 4, false},
-                               {Id::via_tile_4, 4, 4, 4, false},
-                               {Id::via_tile_8, 8, 5, 4, false},
-                               {Id::via_tile_16, 16, 5, 5, false}};
-constexpr Choice kLoose[] = {{Id::via_tile_loose_1, 1, 4, 3, true},
-                             {Id::via_tile_loose_2, 2, 5, 3, true},
-                             {Id::via_tile_loose_4, 4, 5, 3, true},
-                             {Id::via_tile_loose_8, 8, 5, 4, true}};
+using AnyTile = kernels::Tile<16, false, 256, 4, 1>;
+constexpr int32_t kOfSmall = kernels::Tile<2, true, 256, 1, 2>::kEarlier;
+constexpr int32_t kOfLarge = kernels::Tile<8, true, 256, 1, 1>::kEarlier;
 
-constexpr int32_t kEarlier = kernels::Tile<1, true, 128, 1>::kEarlier;
+constexpr Choice kAligned[] = {{Id::via_tile_1, 1, 8, 16, 0},
+                               {Id::via_tile_2, 2, 16, 16, 0},
+                               {Id::via_tile_4, 4, 16, 16, 0},
+                               {Id::via_tile_8, 8, 32, 16, 0},
+                               {Id::via_tile_16, 16, 32, 32, 0}};
+constexpr Choice kLoose[] = {{Id::via_tile_loose_1, 1, 16, 8, kOfSmall},
+                             {Id::via_tile_loose_2, 2, 16, 8, kOfSmall},
+                             {Id::via_tile_loose_4, 4, 16, 8, kOfLarge},
+                             {Id::via_tile_loose_8, 8, 32, 8, kOfLarge}};
 
-int32_t bits_of(int64_t count) { return static_cast<int32_t>(std::bit_width(static_cast<uint64_t>(count - 1))); }
-
-// Where one run is short, the other makes up for it, as far as the kernel's lists of offsets go.
+// Where one run is short, or ends soon behind a tile, the other makes up for it, as far as the kernel's lists of
+// offsets go.
 void cut(const Choice &choice, const Run &a, const Run &b, TileParams *params) {
-    const int32_t per_word = 16 / choice.element;
-    const int32_t all = choice.a_bits + choice.b_bits;
-    const int32_t a_all = bits_of(divide_up(a.count, per_word) + (choice.loose ? kEarlier + 2 : 0));
-    const int32_t b_all = bits_of(divide_up(b.count, per_word));
-    const int32_t a_most = a.ndim > 1 ? bits_of(kernels::Tile<1, true, 128, 1>::kMostListedA / per_word) : all;
-    const int32_t b_most = b.ndim > 1 ? bits_of(kernels::Tile<1, true, 128, 1>::kMostListedB / per_word) : all;
-    const int32_t a_least = std::max(all - b_most, choice.loose ? 2 : 0);
-    const int32_t wanted = b_all < choice.b_bits ? all - b_all : std::min(choice.a_bits, a_all);
-    params->a_bits = std::clamp(wanted, a_least, std::max(a_least, a_most));
-    params->b_bits = all - params->a_bits;
+    const int64_t per_word = 16 / choice.element;
+    const int64_t squares = choice.a_words * choice.b_words;
+    const int64_t unit = choice.earlier > 0 ? 2 : 1;  // loose tiles have whole sectors
+    const int64_t a_all = divide_up(divide_up(a.count, per_word) + 2 * choice.earlier, unit) * unit;
+    const int64_t b_all = divide_up(b.count, per_word);
+    const int64_t a_most = a.ndim > 1 ? AnyTile::kMostListedA / per_word : squares;
+    const int64_t b_most = b.ndim > 1 ? AnyTile::kMostListedB / per_word : squares;
+    int64_t b_words = divide_up(b_all, divide_up(b_all, choice.b_words));
+    const int64_t a_words = std::min({squares / b_words / unit * unit, a_all, a_most});
+    if (a_words < choice.a_words) {
+        b_words = std::min({squares / a_words, b_all, b_most});
+    }
+    params->a_words = kernels::make_divisor<uint32_t>(a_words);
+    params->b_words = kernels::make_divisor<uint32_t>(b_words);
 }
 
 bool fill_run(const Shape &shape, const Run &run, int64_t tiles, TileParams::Run *out) {
@@ -127,12 +132,13 @@ bool fill_run(const Shape &shape, const Run &run, int64_t tiles, TileParams::Run
     return true;
 }
 
-// Of tiles that are cut short by the ends of the runs much is idle.
-bool is_used_well(const Run &a, const Run &b, int64_t a_tiles, int64_t b_tiles, const KernelPlan &plan) {
+// Where tiles have little, because both runs are short or end soon behind a tile, much of a block is idle.
+bool is_used_well(const Choice &choice, const Run &a, const Run &b, int64_t tiles) {
     constexpr double kLeastUse = 0.3;
-    const double use = static_cast<double>(a.count) * static_cast<double>(b.count) /
-                       (static_cast<double>(a_tiles * plan.tile[0]) * static_cast<double>(b_tiles * plan.tile[1]));
-    return use >= kLeastUse;
+    const int64_t per_word = 16 / choice.element;
+    const int64_t room = choice.a_words * choice.b_words * per_word * per_word;
+    return static_cast<double>(a.count) * static_cast<double>(b.count) >=
+           kLeastUse * static_cast<double>(tiles) * static_cast<double>(room);
 }
 
 bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, Taken taken, KernelPlan *plan) {
@@ -142,14 +148,14 @@ bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, 
     params.dst = shape.dst;
     params.src = shape.src;
     params.extent = shape.extent;
-    plan->tile[0] = ((int64_t{1} << params.a_bits) - (choice.loose ? kEarlier : 0)) * per_word;
-    plan->tile[1] = (int64_t{1} << params.b_bits) * per_word;
+    plan->tile[0] = (int64_t{params.a_words.divisor} - choice.earlier) * per_word;
+    plan->tile[1] = int64_t{params.b_words.divisor} * per_word;
     // Rows of loose tiles may begin a sector's rest before the run.
-    const int64_t before = choice.loose ? kEarlier * per_word - 1 : 0;
+    const int64_t before = choice.earlier > 0 ? choice.earlier * per_word - 1 : 0;
     const int64_t a_tiles = divide_up(a.count + before, plan->tile[0]);
     const int64_t b_tiles = divide_up(b.count, plan->tile[1]);
     int64_t tiles = a_tiles * b_tiles;
-    if (!is_used_well(a, b, a_tiles, b_tiles, *plan) || !fits_index(tiles) || !fill_run(shape, a, a_tiles, &params.a) ||
+    if (!is_used_well(choice, a, b, tiles) || !fits_index(tiles) || !fill_run(shape, a, a_tiles, &params.a) ||
         !fill_run(shape, b, b_tiles, &params.b) || !fill_outer(shape, taken, &params, &tiles)) {
         return false;
     }
@@ -159,17 +165,6 @@ bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, 
     plan->element = choice.element;
     plan->word = 16;
     return true;
-}
-
-// Runs of src go forward in the kernel; dst may go backwards instead.
-void make_forward(Shape *shape, int32_t axis) {
-    Axis &turned = shape->axes[axis];
-    if (turned.src_step < 0) {
-        shape->dst += static_cast<uint64_t>((turned.extent - 1) * turned.dst_step);
-        shape->src += static_cast<uint64_t>((turned.extent - 1) * turned.src_step);
-        turned.dst_step = -turned.dst_step;
-        turned.src_step = -turned.src_step;
-    }
 }
 
 // The axis along which src is adjacent, whichever way it goes; -1 if there is none.
@@ -188,7 +183,7 @@ bool plan_tiles(const Shape &given, bool aligned, KernelPlan *plan) {
         return false;
     }
     Shape shape = given;
-    make_forward(&shape, source_axis);
+    make_forward(&shape, source_axis);  // as runs of src go in the kernel
     Taken taken = 0;
     Run a{&Axis::dst_step, &Axis::src_step};
     Run b{&Axis::src_step, &Axis::dst_step};

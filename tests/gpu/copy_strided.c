@@ -49,6 +49,30 @@ static void a_transpose_of_any_element_size_equals_a_naive_one(void **state) {
     }
 }
 
+/* Images whose channels are adjacent on one side, and whose pixels are on the other; rows of whole sixteens, and not.
+ */
+static void check_channels(int64_t item, int64_t channels, int64_t pixels, CUstream native) {
+    const shape of = {3, item, {2, channels, pixels}};
+    const layout apart = dense_layout(&of, NULL), together = dense_layout(&of, AXES(0, 2, 1));
+    strided_pair first = new_strided_pair(DEVICE, DEVICE, &of, &together, &apart);
+    check_pair(&first, 1, native);
+    end_strided_pair(&first);
+    strided_pair second = new_strided_pair(DEVICE, DEVICE, &of, &apart, &together);
+    check_pair(&second, 1, native);
+    end_strided_pair(&second);
+}
+
+static void channels_put_together_and_taken_apart_equal_naive_copies(void **state) {
+    (void)state;
+    CUstream native = new_stream();
+    for (int64_t item = 1; item <= 8; item *= 2) {
+        for (int64_t channels = 2; channels <= 5; ++channels) {
+            check_channels(item, channels, 4096, native);
+            check_channels(item, channels, 4099, native);
+        }
+    }
+}
+
 /* Most axes that there can be, none of which continues another. */
 static void a_copy_of_many_axes_equals_a_naive_one(void **state) {
     (void)state;
@@ -407,6 +431,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(a_copy_between_random_layouts_equals_a_naive_one),
         GPU_TEST(a_transpose_of_any_element_size_equals_a_naive_one),
+        GPU_TEST(channels_put_together_and_taken_apart_equal_naive_copies),
         GPU_TEST(a_copy_of_many_axes_equals_a_naive_one),
         GPU_TEST(a_strided_copy_comes_in_the_order_of_its_stream),
         GPU_TEST(a_strided_copy_marks_its_arrays),

@@ -74,6 +74,16 @@ void short_runs_leave_their_share_of_the_tile_to_the_other(void **) {
     assert_int_equal(plan.tile[0], 512);
 }
 
+// 47 elements are twelve sixteens: two tiles of six, not one of eight and one of four. What that leaves of a tile the
+// other run has.
+void a_run_that_ends_soon_behind_a_tile_is_cut_evenly(void **) {
+    const KernelPlan plan = transpose(1 << 16, 47, 4).plan();
+    assert_plan(plan, KernelRoute::Tiles, Id::via_tile_loose_4, 16);
+    assert_int_equal(plan.params.tile.b_words.divisor, 6);
+    assert_int_equal(plan.params.tile.b.tiles.divisor, 2);
+    assert_int_equal(plan.params.tile.a_words.divisor, 128 / 6 / 2 * 2);
+}
+
 // The two fastest axes of either side make one index, so that nothing is left over at its end.
 void runs_go_on_over_axes_that_continue_them(void **) {
     constexpr int64_t kSide = 24;
@@ -100,17 +110,68 @@ void steps_of_words_are_done_element_by_element(void **) {
     assert_plan(Loops(4, {{1 << 20, 4, -4}}).plan(), KernelRoute::Elements, Id::via_elements_4, 4);
 }
 
-void bytes_a_step_apart_are_gathered(void **) {
-    assert_plan(Loops(1, {{1 << 20, 1, 2}}).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
+void bytes_further_apart_or_backwards_are_gathered(void **) {
+    assert_plan(Loops(1, {{1 << 20, 1, 5}}).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
     assert_plan(Loops(1, {{1 << 20, 1, -1}}).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
     assert_plan(Loops(1, {{1 << 20, 1, 64}}).plan(), KernelRoute::Elements, Id::via_elements_1, 1);
 }
 
-void channels_and_records_are_gathered(void **) {
-    constexpr int64_t kPixels = 1 << 20;
-    assert_plan(Loops(1, {{3, 1, kPixels}, {kPixels, 3, 1}}).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
-    assert_plan(Loops(1, {{kPixels, 1, 3}, {3, kPixels, 1}}).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
-    assert_plan(Loops(2, {{3, 2, 2 * kPixels}, {kPixels, 6, 2}}).plan(), KernelRoute::Gather, Id::via_gather_2, 4);
+constexpr int64_t kPixels = 1 << 20;
+
+// An image whose pixels are adjacent in dst and whose channels are in src, or the other way round.
+Loops put_together(int64_t channels, int64_t item) {
+    return {item, {{channels, item, item * kPixels}, {kPixels, item * channels, item}}};
+}
+
+Loops take_apart(int64_t channels, int64_t item, int64_t taken) {
+    return {item, {{kPixels, item, item * channels}, {taken, item * kPixels, item}}};
+}
+
+void two_to_four_channels_are_turned_in_registers(void **) {
+    assert_plan(put_together(3, 1).plan(), KernelRoute::Channels, Id::via_together_1_3, 16);
+    assert_plan(put_together(2, 2).plan(), KernelRoute::Channels, Id::via_together_2_2, 16);
+    assert_plan(put_together(4, 4).plan(), KernelRoute::Channels, Id::via_together_4_4, 16);
+    assert_plan(take_apart(3, 1, 3).plan(), KernelRoute::Channels, Id::via_apart_1_3, 16);
+    assert_plan(take_apart(4, 2, 4).plan(), KernelRoute::Channels, Id::via_apart_2_4, 16);
+    assert_plan(take_apart(2, 4, 2).plan(), KernelRoute::Channels, Id::via_apart_4_2, 16);
+}
+
+void channels_that_are_left_out_are_read_and_dropped(void **) {
+    const KernelPlan three = take_apart(4, 1, 3).plan();
+    assert_plan(three, KernelRoute::Channels, Id::via_apart_1_4, 16);
+    assert_int_equal(three.params.channels.taken, 3);
+    const KernelPlan one = Loops(2, {{1 << 20, 2, 4}}).plan();
+    assert_plan(one, KernelRoute::Channels, Id::via_apart_2_2, 16);
+    assert_int_equal(one.params.channels.taken, 1);
+}
+
+// From the last channel to the first in dst, too.
+void channels_in_the_opposite_order_are_turned_as_well(void **) {
+    const KernelPlan plan = Loops(1, {{kPixels, 1, 3}, {3, kPixels, -1}}).plan();
+    assert_plan(plan, KernelRoute::Channels, Id::via_apart_1_3, 16);
+    assert_int_equal(plan.params.channels.src, kSrc - 2);
+    assert_int_equal(plan.params.channels.dst, kDst + 2 * kPixels);
+    assert_int_equal(plan.params.channels.channel_step, -kPixels);
+}
+
+void tiles_of_channels_begin_earlier_only_where_rows_of_dst_begin_anywhere(void **) {
+    assert_int_equal(take_apart(3, 1, 3).plan().params.channels.early, 0);
+    const Loops odd(1, {{kPixels - 1, 1, 3}, {3, kPixels - 1, 1}});
+    assert_int_equal(odd.plan().params.channels.early, 2);
+    const Loops shifted(1, {{3, 1, kPixels}, {kPixels, 3, 1}}, 1);
+    assert_int_equal(shifted.plan().params.channels.early, 2);
+}
+
+// Rows of which a tile would have little to do are left to the others.
+void short_rows_of_channels_are_not_turned_in_registers(void **) {
+    const Loops rows(1, {{3, 1, 400}, {400, 3, 1}, {1000, 1200, 1600}});
+    assert_false(rows.plan().route == KernelRoute::Channels);
+}
+
+void more_channels_and_records_are_gathered(void **) {
+    assert_plan(put_together(5, 1).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
+    assert_plan(take_apart(5, 1, 5).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
+    assert_plan(put_together(3, 8).plan(), KernelRoute::Gather, Id::via_gather_8, 8);
     assert_plan(transpose(1000, 900, 12).plan(), KernelRoute::Gather, Id::via_gather_4, 4);
     assert_plan(transpose(1000, 900, 24).plan(), KernelRoute::Gather, Id::via_gather_8, 8);
 }
@@ -157,11 +218,17 @@ int main() {
         cmocka_unit_test(odd_sizes_and_odd_addresses_are_tiled_loosely),
         cmocka_unit_test(a_tile_is_cut_to_the_words_that_it_holds),
         cmocka_unit_test(short_runs_leave_their_share_of_the_tile_to_the_other),
+        cmocka_unit_test(a_run_that_ends_soon_behind_a_tile_is_cut_evenly),
         cmocka_unit_test(runs_go_on_over_axes_that_continue_them),
         cmocka_unit_test(runs_that_begin_anywhere_are_rows),
         cmocka_unit_test(steps_of_words_are_done_element_by_element),
-        cmocka_unit_test(bytes_a_step_apart_are_gathered),
-        cmocka_unit_test(channels_and_records_are_gathered),
+        cmocka_unit_test(bytes_further_apart_or_backwards_are_gathered),
+        cmocka_unit_test(two_to_four_channels_are_turned_in_registers),
+        cmocka_unit_test(channels_that_are_left_out_are_read_and_dropped),
+        cmocka_unit_test(channels_in_the_opposite_order_are_turned_as_well),
+        cmocka_unit_test(tiles_of_channels_begin_earlier_only_where_rows_of_dst_begin_anywhere),
+        cmocka_unit_test(short_rows_of_channels_are_not_turned_in_registers),
+        cmocka_unit_test(more_channels_and_records_are_gathered),
         cmocka_unit_test(small_boxes_that_follow_one_another_are_gathered),
         cmocka_unit_test(more_than_four_gigabytes_keep_narrow_arithmetic_where_tiles_do),
         cmocka_unit_test(many_axes_that_continue_nothing_are_still_copied),

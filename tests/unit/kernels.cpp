@@ -153,8 +153,8 @@ void check_copy(Copy *copy) {
     KernelPlan plan;
     via::cuda::plan_elements(shape, &plan);
     check_plan(copy, plan);
-    for (auto *make :
-         {via::cuda::plan_rows, via::cuda::plan_aligned_tiles, via::cuda::plan_loose_tiles, via::cuda::plan_gather}) {
+    for (auto *make : {via::cuda::plan_rows, via::cuda::plan_channels, via::cuda::plan_aligned_tiles,
+                       via::cuda::plan_loose_tiles, via::cuda::plan_gather}) {
         if (make(shape, &plan)) {
             check_plan(copy, plan);
         }
@@ -246,18 +246,50 @@ void transposes_larger_than_a_tile_equal_naive_ones(void **) {
     }
 }
 
+constexpr size_t kApart[] = {0, 1, 2};
+constexpr size_t kTogether[] = {0, 2, 1};
+
+std::vector<size_t> order_of(const size_t (&axes)[3]) { return {std::begin(axes), std::end(axes)}; }
+
+// Planes, or images, have gaps behind them in either array.
+void check_channels(Random *random, int64_t item, int64_t channels, int64_t pixels, int64_t alignment) {
+    const std::vector<int64_t> shape = {random->between(1, 3), channels, pixels};
+    const auto gap = [&] { return random->between(0, 40) / alignment * alignment; };
+    const TestLayout apart = layout_of(shape, order_of(kApart), item, gap());
+    Copy first(random, shape, item, layout_of(shape, order_of(kTogether), item, 0), apart, alignment);
+    check_copy(&first);
+    Copy second(random, shape, item, layout_of(shape, order_of(kApart), item, gap()),
+                layout_of(shape, order_of(kTogether), item, 0), alignment);
+    check_copy(&second);
+}
+
 void channels_put_together_and_taken_apart_equal_naive_ones(void **) {
     Random random(4);
     for (const int64_t item : {1, 2, 4, 8}) {
         for (const int64_t channels : {2, 3, 4, 5, 8, 15}) {
-            const std::vector<int64_t> shape = {random.between(1, 3), channels, random.between(100, 9000)};
-            const std::vector<size_t> apart = {0, 1, 2};
-            const std::vector<size_t> together = {0, 2, 1};
-            Copy first(&random, shape, item, layout_of(shape, together, item, 0), layout_of(shape, apart, item, 0), 1);
-            check_copy(&first);
-            Copy second(&random, shape, item, layout_of(shape, apart, item, 0), layout_of(shape, together, item, 0), 1);
-            check_copy(&second);
+            check_channels(&random, item, channels, random.between(100, 9000), 1);
+            check_channels(&random, item, channels, random.between(5000, 9000) / item, item);
+            check_channels(&random, item, channels, random.between(100, 600) * 16, 16);
         }
+    }
+}
+
+// Some of the channels that a pixel has, forwards and backwards, in rows with gaps.
+void some_channels_of_pixels_equal_naive_ones(void **) {
+    Random random(8);
+    for (int i = 0; i < 200; ++i) {
+        const int64_t item = int64_t{1} << random.between(0, 2);
+        const int64_t channels = random.between(2, 4);
+        const int64_t whole = random.chance(2) ? 16 : 1;
+        const std::vector<int64_t> shape = {random.between(1, 3), random.between(1, channels),
+                                            random.between(600, 5000) / whole * whole};
+        const int64_t way = random.chance(3) ? -1 : 1;
+        TestLayout from = layout_of(shape, order_of(kTogether), item, 0);
+        from.steps = {item * (shape[2] * channels + random.between(0, 9)), way * item, item * channels};
+        measure_layout(shape, item, &from);
+        Copy copy(&random, shape, item, layout_of(shape, order_of(kApart), item, random.between(0, 2) * whole), from,
+                  whole);
+        check_copy(&copy);
     }
 }
 
@@ -321,6 +353,13 @@ void rows_of_words_equal_naive_ones(void **) {
     }
 }
 
+// What a block may have on every GPU without asking for more, which some refuse.
+void no_block_takes_more_shared_memory_than_any_gpu_gives(void **) {
+    for (const via::kernels::Info &info : via::kernels::kInfos) {
+        assert_in_range(info.shared_bytes, 0, 48 << 10);
+    }
+}
+
 // Those of batches are run by the tests of batches.
 bool is_of_batches(size_t kernel) {
     return kernel == static_cast<size_t>(Id::via_copy_list) || kernel == static_cast<size_t>(Id::via_copy_table);
@@ -346,9 +385,11 @@ int main() {
         cmocka_unit_test(permutes_of_dense_arrays_equal_naive_ones),
         cmocka_unit_test(transposes_larger_than_a_tile_equal_naive_ones),
         cmocka_unit_test(channels_put_together_and_taken_apart_equal_naive_ones),
+        cmocka_unit_test(some_channels_of_pixels_equal_naive_ones),
         cmocka_unit_test(bytes_a_step_apart_equal_naive_ones),
         cmocka_unit_test(wide_arithmetic_equals_a_naive_copy),
         cmocka_unit_test(rows_of_words_equal_naive_ones),
+        cmocka_unit_test(no_block_takes_more_shared_memory_than_any_gpu_gives),
         cmocka_unit_test(every_kernel_has_been_run),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -71,11 +71,16 @@ struct Gather {
     static constexpr uint32_t kMostRun = 8192 / kElement;  // elements adjacent in dst
     static constexpr uint32_t kMostRows = 128;             // runs of either side
 
+    // Where a run of dst begins, and what the places of its elements count from in data.
+    struct alignas(16) RunBegin {
+        int64_t dst;
+        int64_t place;
+    };
+
     struct Shared {
         Words<16> data[kBytes / 16];
         alignas(16) uint16_t run_place[kMostRun];  // where the elements of a run of dst lie in data
-        uint16_t row_place[kMostRows];
-        int64_t row_dst[kMostRows];
+        RunBegin dst_rows[kMostRows];
         int64_t row_src[kMostRows];
     };
 
@@ -141,16 +146,15 @@ struct Gather {
         }
         for (uint32_t i = thread; i < params.dst_rows.count; i += kThreads) {
             const Offsets offsets = offsets_of(params.dst_rows, i);
-            shared.row_dst[i] = offsets.global;
-            shared.row_place[i] = static_cast<uint16_t>(offsets.shared);
+            shared.dst_rows[i] = {offsets.global, offsets.shared};
         }
         for (uint32_t i = thread; i < params.src_rows.count; i += kThreads) {
             shared.row_src[i] = offsets_of(params.src_rows, i).global;
         }
     }
 
-    VIA_DEVICE static void load(const Params &params, const Place &place, Shared &shared, uint32_t thread) {
-        constexpr uint32_t kAtOnce = 2;
+    template <uint32_t kAtOnce>
+    VIA_DEVICE static void load_words(const Params &params, const Place &place, Shared &shared, uint32_t thread) {
         const uint32_t words = place.src_rows * params.src_words.divisor;
         for (uint32_t begin = thread; begin < words; begin += kAtOnce * kThreads) {
             LooseLoad loads[kAtOnce];
@@ -175,6 +179,15 @@ struct Gather {
         }
     }
 
+    // As many at once as a thread has of them, and as registers allow.
+    VIA_DEVICE static void load(const Params &params, const Place &place, Shared &shared, uint32_t thread) {
+        if (kElement >= 4 && place.src_rows * params.src_words.divisor > 2 * kThreads) {
+            load_words<kElement == 4 ? 3 : 4>(params, place, shared, thread);
+        } else {
+            load_words<2>(params, place, shared, thread);
+        }
+    }
+
     // A run of dst: where it begins, and the data that the places of its elements count from.
     struct Row {
         uint64_t dst;
@@ -182,8 +195,9 @@ struct Gather {
     };
 
     VIA_DEVICE static Row row_of(const Place &place, const Shared &shared, uint32_t number) {
+        const RunBegin begin = shared.dst_rows[number];
         const auto *data = reinterpret_cast<const unsigned char *>(shared.data);
-        return {place.dst + static_cast<uint64_t>(shared.row_dst[number]), data + shared.row_place[number]};
+        return {place.dst + static_cast<uint64_t>(begin.dst), data + begin.place};
     }
 
     VIA_DEVICE static Word<kElement> element_at(const Row &row, uint32_t place) {
@@ -229,32 +243,68 @@ struct Gather {
         }
     }
 
-    VIA_DEVICE static void store_word(const Place &place, const Shared &shared, const Row &row, uint32_t number) {
-        if constexpr (kElement < 4) {
-            store_small(place, shared, row, number);
-        } else if (number < place.dst_run) {
-            store_global(row.dst + number * kWord, element_at(row, shared.run_place[number]));
+    // A long run, by all threads.
+    VIA_DEVICE static void store_run(const Params &params, const Place &place, const Shared &shared, const Row &row,
+                                     uint32_t thread) {
+        VIA_UNROLL_BY(4)
+        for (uint32_t number = thread; number < params.dst_words.divisor; number += kThreads) {
+            if constexpr (kElement < 4) {
+                store_small(place, shared, row, number);
+            } else if (number < place.dst_run) {
+                store_global(row.dst + number * kWord, element_at(row, shared.run_place[number]));
+            }
         }
     }
 
-    // Long runs one after the other, by all threads each; many short ones at once.
-    VIA_DEVICE static void store(const Params &params, const Place &place, const Shared &shared, uint32_t thread) {
-        const uint32_t words = params.dst_words.divisor;
-        if (words >= kThreads) {
-            for (uint32_t i = 0; i < place.dst_rows; ++i) {
-                const Row row = row_of(place, shared, i);
-                VIA_UNROLL_BY(4)
-                for (uint32_t number = thread; number < words; number += kThreads) {
-                    store_word(place, shared, row, number);
+    // The same element of several runs, every `apart`th from `row` on: all are read before the first is written.
+    VIA_DEVICE static void store_large(const Place &place, const Shared &shared, uint32_t row, uint32_t apart,
+                                       uint32_t number) {
+        constexpr uint32_t kAtOnce = 4;
+        const uint32_t at = shared.run_place[number];
+        for (; row < place.dst_rows; row += kAtOnce * apart) {
+            uint64_t to[kAtOnce];
+            Word<kElement> elements[kAtOnce];
+            VIA_UNROLL
+            for (uint32_t i = 0; i < kAtOnce; ++i) {
+                const uint32_t next = row + i * apart;
+                const Row found = row_of(place, shared, next < place.dst_rows ? next : row);
+                to[i] = found.dst + number * kWord;
+                elements[i] = element_at(found, at);
+            }
+            VIA_UNROLL
+            for (uint32_t i = 0; i < kAtOnce; ++i) {
+                if (row + i * apart < place.dst_rows) {
+                    store_global(to[i], elements[i]);
                 }
             }
+        }
+    }
+
+    // Many short runs, several at once. A thread keeps to its place in a run.
+    VIA_DEVICE static void store_runs(const Params &params, const Place &place, const Shared &shared, uint32_t thread) {
+        const uint32_t at_once = divide(kThreads, params.dst_words);
+        uint32_t row = thread;
+        const uint32_t number = take_digit(&row, params.dst_words);
+        if (row >= at_once) {
             return;
         }
-        VIA_UNROLL_BY(4)
-        for (uint32_t i = thread; i < place.dst_rows * words; i += kThreads) {
-            uint32_t row = i;
-            const uint32_t number = take_digit(&row, params.dst_words);
-            store_word(place, shared, row_of(place, shared, row), number);
+        if constexpr (kElement < 4) {
+            VIA_UNROLL_BY(4)
+            for (; row < place.dst_rows; row += at_once) {
+                store_small(place, shared, row_of(place, shared, row), number);
+            }
+        } else if (number < place.dst_run) {
+            store_large(place, shared, row, at_once, number);
+        }
+    }
+
+    VIA_DEVICE static void store(const Params &params, const Place &place, const Shared &shared, uint32_t thread) {
+        if (params.dst_words.divisor < kThreads) {
+            store_runs(params, place, shared, thread);
+            return;
+        }
+        for (uint32_t i = 0; i < place.dst_rows; ++i) {
+            store_run(params, place, shared, row_of(place, shared, i), thread);
         }
     }
 

@@ -1,4 +1,4 @@
-// A square of elements turned in registers: as many words as a word has elements.
+// Rows of sixteen bytes turned into columns in registers.
 #pragma once
 
 #include "cuda/kernels/device.cuh"
@@ -23,61 +23,36 @@ VIA_DEVICE void turn_halves(uint32_t &a, uint32_t &b) {
     a = low;
 }
 
-VIA_DEVICE void exchange(uint32_t &a, uint32_t &b) {
-    const uint32_t kept = a;
-    a = b;
-    b = kept;
-}
-
 // The squares within 4-byte words, each in its place.
-template <int kElement, int kWord, int kCount>
-VIA_DEVICE void turn_small(Words<kWord> (&square)[kCount]) {
+template <int kElement, int kRows>
+VIA_DEVICE void turn_small(Words<16> (&rows)[kRows]) {
     VIA_UNROLL
-    for (int j = 0; j < kWord / 4; ++j) {
+    for (int j = 0; j < 4; ++j) {
         if constexpr (kElement == 1) {
             VIA_UNROLL
-            for (int i = 0; i < kCount; i += 4) {
-                turn_bytes(square[i].at[j], square[i + 1].at[j], square[i + 2].at[j], square[i + 3].at[j]);
+            for (int i = 0; i < kRows; i += 4) {
+                turn_bytes(rows[i].at[j], rows[i + 1].at[j], rows[i + 2].at[j], rows[i + 3].at[j]);
             }
         } else if constexpr (kElement == 2) {
             VIA_UNROLL
-            for (int i = 0; i < kCount; i += 2) {
-                turn_halves(square[i].at[j], square[i + 1].at[j]);
+            for (int i = 0; i < kRows; i += 2) {
+                turn_halves(rows[i].at[j], rows[i + 1].at[j]);
             }
         }
     }
 }
 
-// Blocks of kSize elements of 4 bytes or less, or elements of more, change places across the diagonal.
-template <int kElement, int kWord, int kCount>
-VIA_DEVICE void turn_blocks(Words<kWord> (&square)[kCount]) {
-    constexpr int kUnit = kElement > 4 ? kElement : 4;      // bytes of a block
-    constexpr int kRows = kElement < 4 ? 4 / kElement : 1;  // words that a block spans
-    constexpr int kBlocks = kWord / kUnit;
+// Behind that: element `number` of each of the rows, one after the other.
+template <int kElement, int kRows>
+VIA_DEVICE Words<kRows * kElement> column_of(const Words<16> (&rows)[kRows], int number) {
+    constexpr int kWords = kElement > 4 ? kElement / 4 : 1;  // 4-byte words of an element
+    constexpr int kSmall = kElement < 4 ? 4 / kElement : 1;  // rows of a square within a word
+    Words<kRows * kElement> column;
     VIA_UNROLL
-    for (int i = 0; i < kBlocks; ++i) {
-        VIA_UNROLL
-        for (int j = 0; j < i; ++j) {
-            VIA_UNROLL
-            for (int row = 0; row < kRows; ++row) {
-                VIA_UNROLL
-                for (int part = 0; part < kUnit / 4; ++part) {
-                    exchange(square[i * kRows + row].at[j * (kUnit / 4) + part],
-                             square[j * kRows + row].at[i * (kUnit / 4) + part]);
-                }
-            }
-        }
+    for (int i = 0; i < kRows * kElement / 4; ++i) {
+        column.at[i] = rows[i / kWords * kSmall + number % kSmall].at[number / kSmall * kWords + i % kWords];
     }
-}
-
-// Element i of word k becomes element k of word i.
-template <int kElement, int kWord, int kCount>
-VIA_DEVICE void turn_square(Words<kWord> (&square)[kCount]) {
-    static_assert(kCount == kWord / kElement);
-    if constexpr (kCount > 1) {
-        turn_small<kElement>(square);
-        turn_blocks<kElement>(square);
-    }
+    return column;
 }
 
 }  // namespace via::kernels

@@ -12,23 +12,27 @@ struct Extent {
     uint64_t bytes;
 };
 
+// All is computed before any of it is asked for, so that no branch comes between loads that are to be on their way
+// together.
 VIA_DEVICE bool holds(const Extent &extent, uint64_t address, uint64_t bytes) {
     const uint64_t at = address - extent.low;
-    return at < extent.bytes && at + bytes <= extent.bytes;
+    const bool begins = at < extent.bytes;
+    const bool ends = at + bytes <= extent.bytes;
+    return begins && ends;
 }
 
-// Of an aligned sixteen only the bytes that are of the extent, the others as 0.
+// Of an aligned sixteen only the bytes that are of the extent, the others as 0. Seldom needed, and so kept short.
 VIA_DEVICE Words<16> load_edge(const Extent &extent, uint64_t address) {
-    Words<16> words;
-    VIA_UNROLL
-    for (uint32_t i = 0; i < 4; ++i) {
-        words.at[i] = 0;
-        VIA_UNROLL_BY(1)
-        for (uint32_t k = 0; k < 4; ++k) {
-            if (holds(extent, address + 4 * i + k, 1)) {
-                words.at[i] |= static_cast<uint32_t>(load_global<uint8_t>(address + 4 * i + k)) << (8 * k);
-            }
+    Words<16> words{};
+    VIA_NO_UNROLL
+    for (uint32_t i = 16; i-- > 0;) {
+        const bool there = holds(extent, address + i, 1);
+        const uint32_t byte = there ? load_global<uint8_t>(address + i) : 0;
+        VIA_UNROLL
+        for (uint32_t k = 3; k > 0; --k) {
+            words.at[k] = shift_words(words.at[k - 1], words.at[k], 24);
         }
+        words.at[0] = words.at[0] << 8 | byte;
     }
     return words;
 }
@@ -64,6 +68,7 @@ struct LooseLoad {
 
     VIA_DEVICE uint64_t aligned() const { return address & ~uint64_t{15}; }
     VIA_DEVICE uint32_t past() const { return static_cast<uint32_t>(address & 15); }
+    VIA_DEVICE uint32_t bytes() const { return past() != 0 ? 32 : 16; }
 };
 
 // All of them are on their way before the first is needed.
@@ -72,7 +77,9 @@ VIA_DEVICE void load_loose(const Extent &extent, const LooseLoad (&loads)[kCount
     bool inside = true;
     VIA_UNROLL
     for (uint32_t i = 0; i < kCount; ++i) {
-        inside = inside && (!loads[i].wanted || holds(extent, loads[i].aligned(), 32));
+        const bool held = holds(extent, loads[i].aligned(), loads[i].bytes());
+        const bool idle = !loads[i].wanted;
+        inside = inside && (held || idle);
     }
     Words<16> low[kCount];
     Words<16> high[kCount];
@@ -80,6 +87,8 @@ VIA_DEVICE void load_loose(const Extent &extent, const LooseLoad (&loads)[kCount
     for (uint32_t i = 0; i < kCount; ++i) {
         if (loads[i].wanted && inside) {
             low[i] = load_global<Words<16>>(loads[i].aligned());
+        }
+        if (loads[i].wanted && inside && loads[i].past() != 0) {
             high[i] = load_global<Words<16>>(loads[i].aligned() + 16);
         }
     }

@@ -30,9 +30,9 @@ struct TileParams {
     };
     uint64_t dst;
     uint64_t src;
-    Extent extent;   // of src
-    int32_t a_bits;  // a tile holds 2^a_bits sixteens along a, and 2^b_bits along b
-    int32_t b_bits;
+    Extent extent;              // of src
+    Divisor<uint32_t> a_words;  // sixteens of a tile along a
+    Divisor<uint32_t> b_words;  // and along b
     int32_t outer_ndim;
     Run a;
     Run b;
@@ -40,28 +40,31 @@ struct TileParams {
 };
 
 // Loose: runs of either side may begin and end anywhere. Else each begins at a multiple of sixteen bytes, and has whole
-// sixteens.
-template <int kElement, bool kLoose, uint32_t kBlockThreads, uint32_t kSquares>
+// sixteens. A tile is made of squares, whose rows and columns are sixteens; a thread turns one or more of them, or one
+// of kParts of its rows: half a square of bytes takes half the registers.
+template <int kElement, bool kLoose, uint32_t kBlockThreads, uint32_t kSquares, uint32_t kParts>
 struct Tile {
     using Params = TileParams;
     static constexpr uint32_t kThreads = kBlockThreads;
-    static constexpr uint32_t kLeastBlocks = kLoose ? 3 : 0;
+    static constexpr uint32_t kLeastBlocks = kLoose ? 768 / kThreads : 0;
     static constexpr uint32_t kPerWord = 16 / kElement;
-    static constexpr uint32_t kSquaresPerBlock = kThreads * kSquares;
+    static constexpr uint32_t kRows = kPerWord / kParts;  // that a thread has of a square
+    static constexpr uint32_t kSquaresPerBlock = kThreads * kSquares / kParts;
     static constexpr uint32_t kMostListedA = 512;  // elements of a tile along a and b, if they run over several axes
     static constexpr uint32_t kMostListedB = 256;
-    static constexpr int32_t kShortRow = 3;  // a_bits of rows whose pitch is odd
+    static constexpr uint32_t kLongRow = 8;  // sixteens of rows whose pitch is odd
 
     // A loose tile begins so much earlier along a: each of its rows in dst takes from there what lets it begin with a
-    // whole sector of 32 bytes. What two tiles wrote a part of each would have to be read before it is written.
-    static constexpr uint32_t kSector = 32;
-    static constexpr uint32_t kEarlier = kLoose ? kSector / 16 : 0;  // sixteens
+    // whole sixteen, or a whole sector of 32 bytes. Small elements fill few sixteens: for them it costs less that two
+    // tiles write a part of a sector each.
+    static constexpr uint32_t kEarlier = kLoose ? (kElement < 4 ? 1 : 2) : 0;  // sixteens
+    static constexpr uint32_t kWhole = 16 * kEarlier;
 
     // A row of a tile is its sixteens along a, for one b. The pitch of rows is odd where they are not very short, so
     // that neither those who write one sixteen into each of many rows nor those who read a row are in one another's
     // way.
     struct Shared {
-        Words<16> words[kPerWord * (kSquaresPerBlock + (kSquaresPerBlock >> kShortRow))];
+        Words<16> words[kPerWord * (kSquaresPerBlock + (kSquaresPerBlock / kLongRow))];
         int64_t a_src[kMostListedA];
         int64_t b_dst[kMostListedB];
     };
@@ -73,10 +76,10 @@ struct Tile {
         uint32_t a_first;  // that the tile is named after
         uint32_t a_begin;  // that it holds
         uint32_t b_begin;
-        uint32_t pitch;
+        uint32_t pitch;  // sixteens
     };
 
-    VIA_DEVICE static uint32_t stored_words(const Params &params) { return (1U << params.a_bits) - kEarlier; }
+    VIA_DEVICE static uint32_t stored_words(const Params &params) { return params.a_words.divisor - kEarlier; }
 
     VIA_DEVICE static Place place_of(const Params &params, uint32_t block) {
         Place place;
@@ -84,8 +87,8 @@ struct Tile {
         place.src = params.src;
         place.a_first = take_digit(&block, params.a.tiles) * stored_words(params) * kPerWord;
         place.a_begin = place.a_first - kEarlier * kPerWord;
-        place.b_begin = take_digit(&block, params.b.tiles) * (kPerWord << params.b_bits);
-        place.pitch = (1U << params.a_bits) | (params.a_bits < kShortRow ? 0 : 1);
+        place.b_begin = take_digit(&block, params.b.tiles) * params.b_words.divisor * kPerWord;
+        place.pitch = params.a_words.divisor | (params.a_words.divisor < kLongRow ? 0 : 1);
         for (int32_t i = 0; i < params.outer_ndim; ++i) {
             const auto at = static_cast<int64_t>(take_digit(&block, params.outer[i].extent));
             place.dst += static_cast<uint64_t>(at * params.outer[i].dst_step);
@@ -118,83 +121,86 @@ struct Tile {
         return static_cast<uint64_t>(run.ndim == 1 ? static_cast<int64_t>(begin + i) * run.axes[0].step : list[i]);
     }
 
-    // Where row i of the tile is read from; rows that the run does not have are not wanted.
+    // Where a sixteen of a row of the tile is read from; what the runs or the tile do not have is not wanted.
     VIA_DEVICE static LooseLoad load_at(const Params &params, const Place &place, const Shared &shared, uint64_t src,
-                                        uint32_t row) {
-        return {src + offset_at(params.a, place.a_begin, row, shared.a_src), place.a_begin + row < params.a.count};
+                                        uint32_t row, bool there) {
+        const bool wanted = there && place.a_begin + row < params.a.count;
+        return {src + offset_at(params.a, place.a_begin, there ? row : 0, shared.a_src), wanted};
     }
 
-    VIA_DEVICE static void load_square(const Params &params, const Place &place, const Shared &shared, uint32_t square,
-                                       Words<16> (&words)[kPerWord]) {
-        const uint32_t b = place.b_begin + (square & ((1U << params.b_bits) - 1)) * kPerWord;
-        const uint32_t row = (square >> params.b_bits) * kPerWord;
+    VIA_DEVICE static void load_part(const Params &params, const Place &place, const Shared &shared, uint32_t part,
+                                     Words<16> (&words)[kRows]) {
+        const uint32_t b = place.b_begin + take_digit(&part, params.b_words) * kPerWord;
+        const bool there = part < params.a_words.divisor * kParts && b < params.b.count;
+        const uint32_t row = part * kRows;
         const uint64_t src = place.src + uint64_t{b} * kElement;
-        if (b >= params.b.count) {
-            return;
-        }
         if constexpr (kLoose) {
             // As many as registers allow.
-            constexpr uint32_t kAtOnce = kPerWord < 4 ? kPerWord : 4;
+            constexpr uint32_t kAtOnce = kRows < 4 ? kRows : 4;
             VIA_UNROLL
-            for (uint32_t i = 0; i < kPerWord; i += kAtOnce) {
+            for (uint32_t i = 0; i < kRows; i += kAtOnce) {
                 LooseLoad loads[kAtOnce];
                 VIA_UNROLL
                 for (uint32_t k = 0; k < kAtOnce; ++k) {
-                    loads[k] = load_at(params, place, shared, src, row + i + k);
+                    loads[k] = load_at(params, place, shared, src, row + i + k, there);
                 }
                 load_loose<kElement>(params.extent, loads, words + i);
             }
         } else {
             VIA_UNROLL
-            for (uint32_t i = 0; i < kPerWord; ++i) {
-                const LooseLoad load = load_at(params, place, shared, src, row + i);
-                if (load.wanted) {
-                    words[i] = load_global<Words<16>>(load.address);
-                }
+            for (uint32_t i = 0; i < kRows; ++i) {
+                const LooseLoad load = load_at(params, place, shared, src, row + i, there);
+                words[i] = load.wanted ? load_global<Words<16>>(load.address) : Words<16>{};
             }
         }
     }
 
-    VIA_DEVICE static void put_square(const Params &params, const Place &place, Shared &shared, uint32_t square,
-                                      Words<16> (&words)[kPerWord]) {
-        const uint32_t b_word = square & ((1U << params.b_bits) - 1);
-        const uint32_t a_word = square >> params.b_bits;
-        turn_square<kElement>(words);
+    VIA_DEVICE static void put_part(const Params &params, const Place &place, Shared &shared, uint32_t part,
+                                    Words<16> (&words)[kRows]) {
+        using Column = Words<16 / kParts>;
+        const uint32_t b_word = take_digit(&part, params.b_words);
+        if (part >= params.a_words.divisor * kParts) {
+            return;
+        }
+        auto *columns = reinterpret_cast<Column *>(shared.words) + b_word * place.pitch * kParts + part;
+        turn_small<kElement>(words);
         VIA_UNROLL
         for (uint32_t i = 0; i < kPerWord; ++i) {
-            shared.words[((i << params.b_bits) + b_word) * place.pitch + a_word] = words[i];
+            columns[i * params.b_words.divisor * place.pitch * kParts] = column_of<kElement>(words, i);
         }
     }
 
     // All loads are on their way before the first is needed.
     VIA_DEVICE static void load(const Params &params, const Place &place, Shared &shared, uint32_t thread) {
-        Words<16> words[kSquares][kPerWord];
+        Words<16> words[kSquares][kRows];
         VIA_UNROLL
         for (uint32_t i = 0; i < kSquares; ++i) {
-            load_square(params, place, shared, thread + i * kThreads, words[i]);
+            load_part(params, place, shared, thread + i * kThreads, words[i]);
         }
         VIA_UNROLL
         for (uint32_t i = 0; i < kSquares; ++i) {
-            put_square(params, place, shared, thread + i * kThreads, words[i]);
+            put_part(params, place, shared, thread + i * kThreads, words[i]);
         }
     }
 
     VIA_DEVICE static void store_loose(const Params &params, const Place &place, const Words<16> *row, uint64_t to,
                                        uint32_t word) {
-        const uint32_t early = static_cast<uint32_t>(to & (kSector - 1));
-        const uint32_t past = (kSector - early) & 15;
-        const Words<16> *from = row + word + (kSector - early) / 16;
+        const uint32_t early = static_cast<uint32_t>(to & (kWhole - 1));
+        const uint32_t past = (kWhole - early) & 15;
+        const Words<16> *from = row + word + (kWhole - early) / 16;
         const uint32_t first = place.a_first - early / kElement + word * kPerWord;
-        store_near<kElement>(to - early + word * 16, first, params.a.count, cut_out<kElement>(from[0], from[1], past));
+        const Words<16> words = cut_out<kElement>(from[0], from[past != 0 ? 1 : 0], past);
+        store_near<kElement>(to - early + word * 16, first, params.a.count, words);
     }
 
     VIA_DEVICE static void store_one(const Params &params, const Place &place, const Shared &shared, uint32_t number) {
-        const uint32_t word = number & ((1U << params.a_bits) - 1);
-        const uint32_t b = number >> params.a_bits;
-        if (place.b_begin + b >= params.b.count || word >= stored_words(params)) {
+        const uint32_t word = take_digit(&number, params.a_words);
+        const uint32_t b = number;
+        if (b >= params.b_words.divisor * kPerWord || place.b_begin + b >= params.b.count ||
+            word >= stored_words(params)) {
             return;
         }
-        const uint32_t slot = ((b % kPerWord) << params.b_bits) + b / kPerWord;
+        const uint32_t slot = b % kPerWord * params.b_words.divisor + b / kPerWord;
         const Words<16> *row = shared.words + slot * place.pitch;
         const uint64_t to = place.dst + offset_at(params.b, place.b_begin, b, shared.b_dst) +
                             static_cast<uint64_t>(static_cast<int64_t>(place.a_first) * kElement);
@@ -207,7 +213,7 @@ struct Tile {
 
     VIA_DEVICE static void store(const Params &params, const Place &place, const Shared &shared, uint32_t thread) {
         VIA_UNROLL_BY(4)
-        for (uint32_t i = 0; i < kSquares * kPerWord; ++i) {
+        for (uint32_t i = 0; i < kSquares * kRows; ++i) {
             store_one(params, place, shared, thread + i * kThreads);
         }
     }
@@ -216,8 +222,8 @@ struct Tile {
         const Place place = place_of(params, block);
         if (params.a.ndim > 1 || params.b.ndim > 1) {
             threads.each([&](uint32_t thread) {
-                list_offsets(params.a, place.a_begin, kPerWord << params.a_bits, shared.a_src, thread);
-                list_offsets(params.b, place.b_begin, kPerWord << params.b_bits, shared.b_dst, thread);
+                list_offsets(params.a, place.a_begin, kPerWord * params.a_words.divisor, shared.a_src, thread);
+                list_offsets(params.b, place.b_begin, kPerWord * params.b_words.divisor, shared.b_dst, thread);
             });
             threads.wait();
         }

@@ -1,0 +1,237 @@
+// A few channels that are put together into pixels, or taken apart: elements of which one side has those of a pixel
+// adjacent, and the other those of a channel. A thread turns as many pixels as sixteen bytes of a channel hold, in
+// registers; shared memory is what lets the side of the pixels be moved by adjacent sixteens too.
+#pragma once
+
+#include "cuda/kernels/divisor.cuh"
+#include "cuda/kernels/near.cuh"
+
+namespace via::kernels {
+
+struct ChannelsParams {
+    static constexpr int32_t kOuterAxes = 10;
+    struct OuterAxis {
+        Divisor<uint32_t> extent;
+        int64_t dst_step;
+        int64_t src_step;
+    };
+    uint64_t dst;
+    uint64_t src;
+    Extent extent;   // of src
+    uint32_t count;  // pixels of a row
+    uint32_t taken;  // channels; where they are taken apart, pixels may have more
+    uint32_t early;  // groups that a tile begins earlier: 0 if each row of dst begins at a multiple of sixteen bytes
+    int32_t outer_ndim;
+    Divisor<uint32_t> tiles;  // of a row
+    int64_t channel_step;     // bytes, on the side of the channels
+    OuterAxis outer[kOuterAxes];
+};
+
+// Where the elements of a group come from, bytes being counted from its first: so many pixels as a sixteen has
+// elements.
+template <int kElement, int kChannels, bool kTogether>
+struct GroupOrder {
+    static constexpr uint32_t kPerWord = 16 / kElement;
+
+    VIA_DEVICE static constexpr uint32_t source_of(uint32_t byte) {
+        const uint32_t element = byte / kElement;
+        const uint32_t from = kTogether ? element % kChannels * kPerWord + element / kChannels
+                                        : element % kPerWord * kChannels + element / kPerWord;
+        return from * kElement + byte % kElement;
+    }
+
+    // Of a group's words, the one that begins with this byte once the elements have changed places.
+    VIA_DEVICE static uint32_t word_at(const uint32_t (&words)[4 * kChannels], uint32_t byte) {
+        const uint32_t a = source_of(byte);
+        if constexpr (kElement >= 4) {
+            return words[a / 4];
+        } else if constexpr (kElement == 2) {
+            const uint32_t b = source_of(byte + 2);
+            return permute_bytes(words[a / 4], words[b / 4], (a % 4) * 0x11 + (b % 4) * 0x1100 + 0x5410);
+        } else {
+            const uint32_t b = source_of(byte + 1);
+            const uint32_t c = source_of(byte + 2);
+            const uint32_t d = source_of(byte + 3);
+            const uint32_t low = permute_bytes(words[a / 4], words[b / 4], a % 4 + (4 + b % 4) * 0x10);
+            const uint32_t high = permute_bytes(words[c / 4], words[d / 4], c % 4 + (4 + d % 4) * 0x10);
+            return permute_bytes(low, high, 0x5410);
+        }
+    }
+
+    VIA_DEVICE static void turn(Words<16> (&group)[kChannels]) {
+        uint32_t words[4 * kChannels];
+        VIA_UNROLL
+        for (uint32_t i = 0; i < 4 * kChannels; ++i) {
+            words[i] = group[i / 4].at[i % 4];
+        }
+        VIA_UNROLL
+        for (uint32_t i = 0; i < 4 * kChannels; ++i) {
+            group[i / 4].at[i % 4] = word_at(words, 4 * i);
+        }
+    }
+};
+
+template <int kElement, int kChannels, bool kTogether>
+struct Channels {
+    using Params = ChannelsParams;
+    using Order = GroupOrder<kElement, kChannels, kTogether>;
+    static constexpr uint32_t kThreads = 128;
+    static constexpr uint32_t kLeastBlocks = 8;
+    static constexpr uint32_t kPerWord = 16 / kElement;
+    // A tile has a group for each thread. Where rows of dst begin anywhere, it begins earlier by so many groups: each
+    // of its parts of them takes from there what lets it begin with a whole sector of 32 bytes.
+    static constexpr uint32_t kSector = 32;
+    static constexpr uint32_t kEarly = kSector / 16;
+
+    // Sixteens that neighbouring threads read or write in one group each must not meet in a bank.
+    VIA_DEVICE static constexpr uint32_t slot(uint32_t number) {
+        return kChannels % 2 == 0 ? number + number / 8 : number;
+    }
+
+    struct Shared {
+        Words<16> words[slot(kThreads * kChannels)];  // of the groups, one after the other
+    };
+
+    // What is the same for the whole block. Pixels before the row's beginning count below 0, so to say.
+    struct Place {
+        uint64_t dst;  // of the row
+        uint64_t src;
+        uint32_t first;   // pixel that the tile is named after
+        uint32_t stored;  // groups
+    };
+
+    VIA_DEVICE static Place place_of(const Params &params, uint32_t block) {
+        Place place;
+        place.dst = params.dst;
+        place.src = params.src;
+        place.stored = kThreads - params.early;
+        place.first = take_digit(&block, params.tiles) * place.stored * kPerWord;
+        for (int32_t i = 0; i < params.outer_ndim; ++i) {
+            const auto at = static_cast<int64_t>(take_digit(&block, params.outer[i].extent));
+            place.dst += static_cast<uint64_t>(at * params.outer[i].dst_step);
+            place.src += static_cast<uint64_t>(at * params.outer[i].src_step);
+        }
+        return place;
+    }
+
+    // From a row's first byte; the index may count below 0.
+    VIA_DEVICE static uint64_t bytes_of(uint32_t index) {
+        return static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(index)) * kElement);
+    }
+
+    VIA_DEVICE static uint64_t channel(const Params &params, uint32_t number) {
+        return static_cast<uint64_t>(static_cast<int64_t>(number) * params.channel_step);
+    }
+
+    // A group's sixteens out of the channels, or pixels as they come.
+    VIA_DEVICE static void load(const Params &params, const Place &place, Shared &shared, uint32_t thread) {
+        const uint32_t begin = place.first - params.early * kPerWord;
+        LooseLoad loads[kChannels];
+        VIA_UNROLL
+        for (uint32_t i = 0; i < kChannels; ++i) {
+            if constexpr (kTogether) {
+                const uint32_t pixel = begin + thread * kPerWord;
+                loads[i] = {place.src + channel(params, i) + bytes_of(pixel), pixel < params.count};
+            } else {
+                const uint32_t element = begin * kChannels + (thread + i * kThreads) * kPerWord;
+                loads[i] = {place.src + bytes_of(element), element < params.count * kChannels};
+            }
+        }
+        Words<16> group[kChannels];
+        load_loose<kElement>(params.extent, loads, group);
+        if constexpr (kTogether) {
+            Order::turn(group);
+        }
+        VIA_UNROLL
+        for (uint32_t i = 0; i < kChannels; ++i) {
+            shared.words[slot(kTogether ? thread * kChannels + i : thread + i * kThreads)] = group[i];
+        }
+    }
+
+    VIA_DEVICE static void take_group(const Shared &shared, uint32_t thread, Words<16> (&group)[kChannels]) {
+        VIA_UNROLL
+        for (uint32_t i = 0; i < kChannels; ++i) {
+            group[i] = shared.words[slot(thread * kChannels + i)];
+        }
+        Order::turn(group);
+    }
+
+    // In the place of a group's pixels, its channels.
+    VIA_DEVICE static void turn(Shared &shared, uint32_t thread) {
+        Words<16> group[kChannels];
+        take_group(shared, thread, group);
+        VIA_UNROLL
+        for (uint32_t i = 0; i < kChannels; ++i) {
+            shared.words[slot(thread * kChannels + i)] = group[i];
+        }
+    }
+
+    // Of a part of a row of dst, which begins at `to` with element `first` of `count`, sixteen `number` of those that
+    // are aligned. The row's sixteens lie `apart` from one another, and from `begin` on what comes before `to` too.
+    VIA_DEVICE static void store_row(const Params &params, const Shared &shared, uint64_t to, uint32_t first,
+                                     uint32_t count, uint32_t begin, uint32_t apart, uint32_t number) {
+        const uint32_t early = params.early != 0 ? static_cast<uint32_t>(to & (kSector - 1)) : 0;
+        const uint32_t past = (kSector - early) & 15;
+        const uint32_t from = begin + (number - (early + 15) / 16) * apart;
+        Words<16> words = shared.words[slot(from)];
+        if (past != 0) {
+            words = cut_out<kElement>(words, shared.words[slot(from + apart)], past);
+        }
+        store_near<kElement>(to - early + number * 16, first - early / kElement + number * kPerWord, count, words);
+    }
+
+    VIA_DEVICE static void store_pixels(const Params &params, const Place &place, const Shared &shared,
+                                        uint32_t thread) {
+        const uint32_t first = place.first * kChannels;
+        VIA_UNROLL
+        for (uint32_t i = 0; i < kChannels; ++i) {
+            const uint32_t number = thread + i * kThreads;
+            if (number < place.stored * kChannels) {
+                store_row(params, shared, place.dst + bytes_of(first), first, params.count * kChannels,
+                          params.early * kChannels, 1, number);
+            }
+        }
+    }
+
+    VIA_DEVICE static void store_channels(const Params &params, const Place &place, const Shared &shared,
+                                          uint32_t thread) {
+        VIA_UNROLL
+        for (uint32_t i = 0; i < kChannels; ++i) {
+            if (i < params.taken && thread < place.stored) {
+                store_row(params, shared, place.dst + channel(params, i) + bytes_of(place.first), place.first,
+                          params.count, params.early * kChannels + i, kChannels, thread);
+            }
+        }
+    }
+
+    // The same where the tile's groups are just what is stored.
+    VIA_DEVICE static void store_groups(const Params &params, const Place &place, const Shared &shared,
+                                        uint32_t thread) {
+        Words<16> group[kChannels];
+        take_group(shared, thread, group);
+        const uint32_t first = place.first + thread * kPerWord;
+        VIA_UNROLL
+        for (uint32_t i = 0; i < kChannels; ++i) {
+            if (i < params.taken) {
+                store_near<kElement>(place.dst + channel(params, i) + bytes_of(first), first, params.count, group[i]);
+            }
+        }
+    }
+
+    VIA_DEVICE static void run(const Params &params, Shared &shared, uint32_t block, const Threads &threads) {
+        const Place place = place_of(params, block);
+        threads.each([&](uint32_t thread) { load(params, place, shared, thread); });
+        threads.wait();
+        if constexpr (kTogether) {
+            threads.each([&](uint32_t thread) { store_pixels(params, place, shared, thread); });
+        } else if (params.early == 0) {
+            threads.each([&](uint32_t thread) { store_groups(params, place, shared, thread); });
+        } else {
+            threads.each([&](uint32_t thread) { turn(shared, thread); });
+            threads.wait();
+            threads.each([&](uint32_t thread) { store_channels(params, place, shared, thread); });
+        }
+    }
+};
+
+}  // namespace via::kernels
