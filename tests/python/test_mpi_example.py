@@ -25,9 +25,14 @@ SETTINGS = {
 }
 
 
+def rank(printed: Path, *command: object) -> list[str]:
+    """One process of the job, for the launcher."""
+    return ["-n", "1", "sh", "-c", f'exec "$0" "$@" >"{printed}"', *map(str, command)]
+
+
 @pytest.fixture(scope="module")
-def output() -> list[str]:
-    """What both ranks print."""
+def output(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What both ranks print, each to a file: the launcher may mix their lines."""
     peer("torch")
     peer("mpi4py")
     launcher = shutil.which("mpiexec")
@@ -36,8 +41,10 @@ def output() -> list[str]:
     program = Path(os.environ.get("VIADUCT_BUILD_DIR", ROOT / "build/test")) / "examples/mpi_field"
     if not program.exists():
         pytest.skip(f"the example is not built: there is no {program.name}, which takes an MPI library")
+    folder = tmp_path_factory.mktemp("ranks")
+    ranks = [rank(folder / "c", program), rank(folder / "python", sys.executable, EXAMPLE)]
     done = subprocess.run(
-        [launcher, "-n", "1", str(program), ":", "-n", "1", sys.executable, str(EXAMPLE)],
+        [launcher, *ranks[0], ":", *ranks[1]],
         env=os.environ | SETTINGS,
         capture_output=True,
         text=True,
@@ -45,7 +52,7 @@ def output() -> list[str]:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.splitlines()
+    return [*(folder / "c").read_text().splitlines(), *(folder / "python").read_text().splitlines()]
 
 
 def test_a_strided_window_arrives_in_another_layout(output: list[str]) -> None:
