@@ -2,7 +2,8 @@
 
 GB/s count the bytes of the array once. The limit is what a plain copy of as many bytes takes, with memcpy on all
 threads. The parties take turns. HPTT is no package: its rows are there where VIADUCT_BENCH_HPTT is the path of a shared
-library of it, whose functions in C plan anew with each call, as `via.copy` does.
+library of it, whose functions in C plan anew with each call, as `via.copy` does. Its threads wait for one another busily,
+so that its rows say something only of a machine that does nothing else.
 """
 
 from __future__ import annotations
