@@ -79,6 +79,15 @@ namespace Viaduct.Tests
                     () => grid.ToDlpack(new DlpackOptions { MaxMajor = 0, MaxMinor = 8 }));
                 Assert.Throws<ViaExchangeException>(
                     () => readOnly.ToDlpackLegacy(new DlpackOptions { Copy = CopyPolicy.Never }));
+            }
+        }
+
+        [Test]
+        public void A_device_that_is_not_there_is_no_target()
+        {
+            Support.NeedsCuda();
+            using (ViaArray grid = Support.Grid())
+            {
                 Assert.Throws<ViaDeviceException>(
                     () => grid.ToDlpack(new DlpackOptions { Target = Device.Cuda(77) }));
             }

@@ -94,6 +94,28 @@ namespace Viaduct.Tests
         }
 
         [Test]
+        public void Batches_run_in_the_order_of_a_stream()
+        {
+            Support.NeedsCuda();
+            double[] numbers = Support.Numbers(12);
+            using (ViaStream stream = ViaStream.Create(0))
+            using (ViaMemory device = ViaMemory.Create(MemoryKind.Device))
+            using (ViaArray grid = ViaArray.Wrap(numbers, 3, 4))
+            using (ViaArray there = ViaArray.Empty(DType.Float64, new long[] { 3, 4 }, device))
+            using (ViaArray back = ViaArray.Empty(DType.Float64, 3, 4))
+            using (var batch = new ViaBatch())
+            {
+                batch.Add(there, grid);
+                batch.Run(stream);
+                ViaBatch.Copy(new[] { back }, new[] { there }, stream);
+                stream.Synchronize();
+                Assert.That(back.ToArray<double>(), Is.EqualTo(numbers));
+                Assert.Throws<ArgumentNullException>(() => batch.Run(null));
+                Assert.Throws<ArgumentNullException>(() => ViaBatch.Copy(new[] { back }, new[] { there }, null));
+            }
+        }
+
+        [Test]
         public void A_copy_to_a_device_can_be_awaited_and_joined()
         {
             Support.NeedsCuda();

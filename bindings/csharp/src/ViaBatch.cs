@@ -30,18 +30,29 @@ namespace Viaduct
             get { return Native.via_batch_size(this); }
         }
 
-        /// <summary>Copies pairs of arrays in the order of a stream; null is the legacy stream.</summary>
-        public static void Copy(
-            IReadOnlyList<ViaArray> destinations, IReadOnlyList<ViaArray> sources, ViaStream stream = null)
+        /// <summary>Copies pairs of arrays, and returns when it is done.</summary>
+        public static void Copy(IReadOnlyList<ViaArray> destinations, IReadOnlyList<ViaArray> sources)
         {
-            if (destinations == null || sources == null || destinations.Count != sources.Count)
+            CheckPairs(destinations, sources);
+            using (var batch = new ViaBatch())
             {
-                throw new ArgumentException("Expected as many sources as destinations.", "sources");
+                for (int i = 0; i < sources.Count; ++i)
+                {
+                    batch.Add(destinations[i], sources[i]);
+                }
+                batch.Run();
             }
+        }
+
+        /// <summary>Copies pairs of arrays in the order of a stream.</summary>
+        public static void Copy(
+            IReadOnlyList<ViaArray> destinations, IReadOnlyList<ViaArray> sources, ViaStream stream)
+        {
+            CheckPairs(destinations, sources);
             using (var dsts = new HeldArrays(destinations))
             using (var srcs = new HeldArrays(sources))
             {
-                Native.via_copy_batch(sources.Count, dsts.Addresses, srcs.Addresses, stream ?? ViaStream.None);
+                Native.via_copy_batch(sources.Count, dsts.Addresses, srcs.Addresses, stream);
             }
         }
 
@@ -51,10 +62,19 @@ namespace Viaduct
             Native.via_batch_add(this, destination, source);
         }
 
-        /// <summary>Runs all copies in the order of a stream; null is the legacy stream.</summary>
-        public void Run(ViaStream stream = null)
+        /// <summary>Runs all copies, and returns when they are done. Work of streams is not waited for.</summary>
+        public void Run()
         {
-            Native.via_batch_run(this, stream ?? ViaStream.None);
+            using (CopyTask copies = Submit())
+            {
+                copies.Wait();
+            }
+        }
+
+        /// <summary>Runs all copies in the order of a stream.</summary>
+        public void Run(ViaStream stream)
+        {
+            Native.via_batch_run(this, stream);
         }
 
         /// <summary>Starts all copies behind the stream's work so far, and returns without waiting.</summary>
@@ -87,6 +107,14 @@ namespace Viaduct
         {
             Native.via_batch_release(handle);
             return true;
+        }
+
+        private static void CheckPairs(IReadOnlyList<ViaArray> destinations, IReadOnlyList<ViaArray> sources)
+        {
+            if (destinations == null || sources == null || destinations.Count != sources.Count)
+            {
+                throw new ArgumentException("Expected as many sources as destinations.", "sources");
+            }
         }
 
         private static IntPtr Created()
