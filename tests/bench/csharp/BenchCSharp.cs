@@ -113,7 +113,7 @@ namespace Viaduct.Bench
                 + peer + "\": " + MedianOf(theirs) + "}, \"limit\": null, \"target\": " + target + "}");
         }
 
-        private static string AtMost(string peer, string ratio)
+        private static string NoMoreThan(string peer, string ratio)
         {
             return "{\"peer\": \"" + peer + "\", \"at_most\": " + ratio + "}";
         }
@@ -121,12 +121,12 @@ namespace Viaduct.Bench
         private static void Main()
         {
             const string Sum = "3 x C + 2 empty calls";
-            Row("array.Size", Getters, EmptyCall, EmptyCalls, AtMost(EmptyCall, "1.6"));
-            Row("wrap + close, 2-D", WrapsAndCloses, Sum, ThreeTimesCAndTwoCalls, AtMost(Sum, "1"));
+            Row("array.Size", Getters, EmptyCall, EmptyCalls, NoMoreThan(EmptyCall, "1.6"));
+            Row("wrap + close, 2-D", WrapsAndCloses, Sum, ThreeTimesCAndTwoCalls, NoMoreThan(Sum, "1"));
             Row("DLPack export + delete", Exports, EmptyCall, EmptyCalls, "null");
             Row(
                 "array.AsSpan of 256 MiB", count => Spans(Large, count), "of 16 bytes", count => Spans(Small, count),
-                AtMost("of 16 bytes", "1.5"));
+                NoMoreThan("of 16 bytes", "1.5"));
         }
     }
 }
