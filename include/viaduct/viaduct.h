@@ -188,6 +188,13 @@ enum {
     VIA_FORMAT_NPY = 2   /**< NumPy's .npy, versions 1.0 to 3.0 */
 };
 
+/** How transfers use the system's cache of file pages. */
+enum {
+    VIA_PAGE_CACHE_AUTO = 0, /**< read from it what is there, and the rest past it; durable writes go past it */
+    VIA_PAGE_CACHE_USE = 1,  /**< everything goes through it, and stays there for who comes next */
+    VIA_PAGE_CACHE_AVOID = 2 /**< what is not there yet goes past it, writes too */
+};
+
 /* -------------------------------------------------------------------------------------- handles and callbacks */
 
 typedef struct via_array via_array;   /**< a strided array: a view of memory and a share in keeping it alive */
@@ -999,16 +1006,27 @@ VIA_CHECKED via_status via_batch_submit(via_batch *batch, via_stream *stream, vi
 
 /* ------------------------------------------------------------------------------------------------ file */
 
+/*
+ * A file holds elements, and nothing else (raw) or a header of NumPy's before them (.npy). A byte_offset counts from
+ * the first element on, so that no call reaches the header. Elements are in row-major order, or in column-major order
+ * where the header or the options say so; an array of any layout takes and gives them in that order.
+ *
+ * Files may be used by any number of threads at once; which of two transfers of the same bytes comes first is not said.
+ * Errors of all: VIA_ERROR_IO with the errno in via_last_error_code(), and its name in the text.
+ */
+
 /** Options of via_file_open and via_file_create. */
 typedef struct via_file_options {
     int32_t struct_size;
     int32_t mode;         /**< VIA_MODE_...; not read by via_file_create */
     int32_t file_format;  /**< VIA_FORMAT_...; via_file_create takes AUTO as .npy if the path ends so, else raw */
-    int32_t column_major; /**< via_file_create, .npy: 1 for Fortran order */
+    int32_t column_major; /**< 1: the elements are in Fortran order; not read where there is a .npy header already */
     int32_t durable;      /**< 1: a write returns when the data would survive a power cut */
-    int32_t atomic_write; /**< 1: a write replaces the file whole, or not at all */
+    int32_t atomic_write; /**< 1: a write replaces the file whole, or not at all: see via_file_write */
+    int32_t page_cache;   /**< VIA_PAGE_CACHE_... */
+    int32_t pad;
 } via_file_options;
-#define VIA_FILE_OPTIONS_INIT {(int32_t)sizeof(via_file_options), 0, 0, 0, 0, 0}
+#define VIA_FILE_OPTIONS_INIT {(int32_t)sizeof(via_file_options), 0, 0, 0, 0, 0, 0, 0}
 
 /** What via_file_info tells. */
 typedef struct via_file_properties {
@@ -1016,18 +1034,29 @@ typedef struct via_file_properties {
     int32_t file_format;  /**< VIA_FORMAT_RAW or VIA_FORMAT_NPY */
     int32_t dtype;        /**< .npy: of the elements; 0 for raw */
     int32_t ndim;         /**< .npy */
-    int32_t column_major; /**< .npy */
+    int32_t column_major; /**< 1: Fortran order */
     int32_t pad;
-    int64_t nbytes;      /**< of the whole file */
-    int64_t byte_offset; /**< of the first element */
+    int64_t nbytes;      /**< of the whole file, as it is now */
+    int64_t byte_offset; /**< of the first element in the whole file */
     int64_t shape[64];   /**< .npy: ndim extents */
 } via_file_properties;
 #define VIA_FILE_PROPERTIES_INIT {(int32_t)sizeof(via_file_properties), 0, 0, 0, 0, 0, 0, 0, {0}}
 
-/** Opens an existing file (UTF-8 path); options may be NULL. */
+/**
+ * Opens an existing regular file (UTF-8 path); options may be NULL. A .npy header is checked to the last character, and
+ * the file must hold what it promises; more may follow. Fields of a record are not kept: it is so many bytes. Elements
+ * that are not numbers or records (text, times, Python objects), and those of another byte order, are refused.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_UNSUPPORTED (no regular file), VIA_ERROR_OUT_OF_MEMORY; of a header
+ * VIA_ERROR_FORMAT, VIA_ERROR_VERSION, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW.
+ */
 VIA_CHECKED via_status via_file_open(const char *path, const via_file_options *options, via_file **out_file);
 
-/** Creates a file of the size such an array needs, or cuts an existing one to it; options may be NULL. */
+/**
+ * Creates a file of the size such an array needs, all zeros, or cuts an existing one to it; options may be NULL. Of a
+ * raw file dtype and shape say the size only. With atomic_write, what is there stays until the first write is whole.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_DTYPE (also one that a .npy file cannot name), VIA_ERROR_SHAPE,
+ * VIA_ERROR_OVERFLOW, VIA_ERROR_UNSUPPORTED, VIA_ERROR_OUT_OF_MEMORY.
+ */
 VIA_CHECKED via_status via_file_create(const char *path, int32_t dtype, int32_t ndim, const int64_t *shape,
                                        const via_file_options *options, via_file **out_file);
 
@@ -1041,9 +1070,13 @@ VIA_API void via_file_release(via_file *file);
 VIA_CHECKED via_status via_file_info(via_file *file, via_file_properties *out_properties);
 
 /**
- * Maps the file, from byte_offset on, as a row-major array; nothing is read until it is touched. For .npy, dtype 0,
- * ndim 0 and shape NULL take the header's. Touching an array of a file that was cut short meanwhile is fatal (SIGBUS):
- * via_file_read reports it instead.
+ * Maps the file, from byte_offset on, as an array in the file's order; nothing is read until it is touched. For .npy,
+ * dtype 0 and ndim 0 take all three from the header. The array is read-only unless the mode says otherwise, and with
+ * atomic_write; copy-on-write arrays may be written, and the file does not hear of it. An atomic write puts another
+ * file in the place of the mapped one, whose content the array keeps. Touching an array of a file that was cut short
+ * meanwhile is fatal (SIGBUS): via_file_read reports it instead.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT (also for bytes that the file does not have), VIA_ERROR_DTYPE, VIA_ERROR_SHAPE,
+ * VIA_ERROR_OVERFLOW, VIA_ERROR_OUT_OF_MEMORY.
  */
 VIA_CHECKED via_status via_file_array(via_file *file, int64_t byte_offset, int32_t dtype, int32_t ndim,
                                       const int64_t *shape, via_array **out_array);

@@ -1,64 +1,95 @@
+#include "file/file.hpp"
+
 #include "api/guard.hpp"
+#include "core/structs.hpp"
 
 using namespace via;
 
-// This version maps and transfers no files: none can be opened, so that there is none to act on.
-
 namespace {
 
-static_assert(sizeof(via_file_options) == 24 && offsetof(via_file_options, atomic_write) == 20);
+static_assert(sizeof(via_file_options) == 32 && offsetof(via_file_options, page_cache) == 24);
 static_assert(sizeof(via_file_properties) == 552 && offsetof(via_file_properties, nbytes) == 24);
 
-Status no_files() {
-    return fail(VIA_ERROR_UNSUPPORTED, "files are not part of this build; expected memory that the caller has read");
-}
-
-// What every call on an open file comes to.
-Status refuse(const char *function, via_file *file) {
-    return guarded(function, [&]() -> Status {
-        VIA_TRY(require("file", file));
-        return no_files();
-    });
-}
-
-template <class Output>
-Status refuse(const char *function, const char *argument, const void *given, const char *output, Output *out) {
-    return guarded(function, [&]() -> Status {
-        VIA_TRY(clear_output(output, out));
-        VIA_TRY(require(argument, given));
-        return no_files();
-    });
+Status read_options(const via_file_options *options, via_file_options *out_options) {
+    return options != nullptr ? read_struct("options", *options, out_options) : VIA_OK;
 }
 
 }  // namespace
 
-via_status via_file_open(const char *path, const via_file_options *, via_file **out_file) {
-    return refuse(__func__, "path", path, "out_file", out_file);
+via_status via_file_open(const char *path, const via_file_options *options, via_file **out_file) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_file", out_file));
+        VIA_TRY(require("path", path));
+        via_file_options complete{};
+        VIA_TRY(read_options(options, &complete));
+        return open_file(path, complete, out_file);
+    });
 }
 
-via_status via_file_create(const char *path, int32_t, int32_t, const int64_t *, const via_file_options *,
-                           via_file **out_file) {
-    return refuse(__func__, "path", path, "out_file", out_file);
+via_status via_file_create(const char *path, int32_t dtype, int32_t ndim, const int64_t *shape,
+                           const via_file_options *options, via_file **out_file) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_file", out_file));
+        VIA_TRY(require("path", path));
+        via_file_options complete{};
+        VIA_TRY(read_options(options, &complete));
+        return create_file(path, {dtype, ndim, shape}, complete, out_file);
+    });
 }
 
-void via_file_retain(via_file *) {}
-
-void via_file_release(via_file *) {}
-
-via_status via_file_info(via_file *file, via_file_properties *) { return refuse(__func__, file); }
-
-via_status via_file_array(via_file *file, int64_t, int32_t, int32_t, const int64_t *, via_array **out_array) {
-    return refuse(__func__, "file", file, "out_array", out_array);
+void via_file_retain(via_file *file) {
+    if (file != nullptr) {
+        file->references.retain();
+    }
 }
+
+void via_file_release(via_file *file) {
+    if (file != nullptr) {
+        release_file(file);
+    }
+}
+
+via_status via_file_info(via_file *file, via_file_properties *out_properties) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("file", file));
+        VIA_TRY(require("out_properties", out_properties));
+        via_file_properties answer{};
+        VIA_TRY(describe_file(file, &answer));
+        return write_struct("out_properties", answer, out_properties);
+    });
+}
+
+via_status via_file_array(via_file *file, int64_t byte_offset, int32_t dtype, int32_t ndim, const int64_t *shape,
+                          via_array **out_array) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_array", out_array));
+        VIA_TRY(require("file", file));
+        return map_file(file, byte_offset, {dtype, ndim, shape}, out_array);
+    });
+}
+
+// Transfers are not part of this version.
+namespace {
+
+template <class... Output>
+Status refuse(const char *function, via_file *file, Output... outputs) {
+    return guarded(function, [&]() -> Status {
+        (void(clear_output("out_task", outputs) == VIA_OK), ...);
+        VIA_TRY(require("file", file));
+        return fail(VIA_ERROR_UNSUPPORTED, "files cannot be read or written yet; expected a mapped array");
+    });
+}
+
+}  // namespace
 
 via_status via_file_read(via_file *file, int64_t, via_array *, via_stream *) { return refuse(__func__, file); }
 
 via_status via_file_write(via_file *file, int64_t, via_array *, via_stream *) { return refuse(__func__, file); }
 
 via_status via_file_read_submit(via_file *file, int64_t, via_array *, via_stream *, via_task **out_task) {
-    return refuse(__func__, "file", file, "out_task", out_task);
+    return refuse(__func__, file, out_task);
 }
 
 via_status via_file_write_submit(via_file *file, int64_t, via_array *, via_stream *, via_task **out_task) {
-    return refuse(__func__, "file", file, "out_task", out_task);
+    return refuse(__func__, file, out_task);
 }

@@ -1,10 +1,9 @@
-/* Streams and events where no CUDA device can be used, and files, which are not there yet: a clear no, nothing else. */
+/* Streams and events where no CUDA device can be used: a clear no, nothing else. */
 #include "support.h"
 
 /* Stands for handles that cannot be made here. */
 static int64_t nothing[8];
 #define EVENT ((via_event *)nothing)
-#define FILE_HANDLE ((via_file *)nothing)
 
 static int skip_with_cuda(void) {
     int32_t count = 0;
@@ -177,37 +176,6 @@ static void batches_on_a_stream_need_cuda_and_touch_nothing(void **state) {
     via_array_release(src);
 }
 
-static void files_are_refused_and_none_is_made(void **state) {
-    (void)state;
-    float values[4];
-    via_array *array = wrap_plain(values, VIA_FLOAT32, 1, SHAPE(4), NULL);
-    via_file *file = FILE_HANDLE;
-    via_task *task = (via_task *)nothing;
-    const char *path = "viaduct-no-such-file.npy";
-    no("via_file_open", via_file_open(path, NULL, &file));
-    assert_null(file);
-    file = FILE_HANDLE;
-    no("via_file_create", via_file_create(path, VIA_FLOAT32, 1, SHAPE(4), NULL, &file));
-    assert_null(file);
-    FILE *made = fopen(path, "rb");
-    assert_null(made);
-    via_file_properties properties = VIA_FILE_PROPERTIES_INIT;
-    properties.ndim = 42;
-    no("via_file_info", via_file_info(FILE_HANDLE, &properties));
-    assert_int_equal(properties.ndim, 42);
-    via_array *mapped = array;
-    no("via_file_array", via_file_array(FILE_HANDLE, 0, VIA_FLOAT32, 1, SHAPE(4), &mapped));
-    assert_null(mapped);
-    no("via_file_read", via_file_read(FILE_HANDLE, 0, array, NULL));
-    no("via_file_write", via_file_write(FILE_HANDLE, 0, array, NULL));
-    no("via_file_read_submit", via_file_read_submit(FILE_HANDLE, 0, array, NULL, &task));
-    assert_null(task);
-    task = (via_task *)nothing;
-    no("via_file_write_submit", via_file_write_submit(FILE_HANDLE, 0, array, NULL, &task));
-    assert_null(task);
-    via_array_release(array);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(shared_streams_are_three_and_not_one),
@@ -219,7 +187,6 @@ int main(void) {
         TEST(copies_on_a_stream_need_cuda_and_touch_nothing),
         TEST(a_stream_cannot_wait_for_a_task_without_cuda),
         TEST(batches_on_a_stream_need_cuda_and_touch_nothing),
-        TEST(files_are_refused_and_none_is_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -254,8 +254,6 @@ def test_what_needs_cuda_says_so() -> None:
         lambda: raw.via_copy_async(a, a.copy(), stream),
         lambda: raw.via_copy_batch([a], [a.copy()], stream),
         lambda: raw.via_array_record_stream(a, stream),
-        lambda: raw.via_file_open("somewhere", None),
-        lambda: raw.via_file_create("somewhere", raw.VIA_INT8, (BIG,), {"mode": 0}),
         lambda: via.copy(a, a.copy(), stream=stream),
         lambda: via.memory("device", "cuda:0"),
     ):

@@ -1,0 +1,73 @@
+#include "file/file.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/checked.hpp"
+
+via::OpenFile *via_file::hold_open() {
+    const std::lock_guard<std::mutex> lock(changing);
+    open->retain();
+    return open;
+}
+
+namespace via {
+namespace {
+
+Status cut_short(via_file *file, OpenFile *open, int64_t nbytes) {
+    return fail(VIA_ERROR_IO, "%.400s has %lld bytes, and had %lld before; expected a file that is not cut short",
+                open->path(), static_cast<long long>(nbytes), static_cast<long long>(file->nbytes_at_open));
+}
+
+Status outside(OpenFile *open, const FileRange &range, int64_t nbytes) {
+    return fail(VIA_ERROR_INVALID_ARGUMENT,
+                "byte_offset: bytes %lld to %lld of %.400s, which has %lld; expected bytes "
+                "that it has",
+                static_cast<long long>(range.offset), static_cast<long long>(range.offset + range.nbytes), open->path(),
+                static_cast<long long>(nbytes));
+}
+
+}  // namespace
+
+void release_file(via_file *file) {
+    if (file->references.release()) {
+        if (file->open != nullptr) {
+            file->open->release();
+        }
+        std::free(file->target);
+        delete file;
+    }
+}
+
+Status describe_file(via_file *file, via_file_properties *out_properties) {
+    const OpenFileHolder open(file->hold_open());
+    VIA_TRY(open.get()->size(&out_properties->nbytes));
+    out_properties->file_format = file->is_npy ? VIA_FORMAT_NPY : VIA_FORMAT_RAW;
+    out_properties->dtype = file->header.dtype;
+    out_properties->ndim = file->header.ndim;
+    out_properties->column_major = file->header.column_major ? 1 : 0;
+    out_properties->byte_offset = file->header.data_offset;
+    std::copy_n(file->header.shape, file->header.ndim, out_properties->shape);
+    return VIA_OK;
+}
+
+Status find_range(via_file *file, OpenFile *open, int64_t byte_offset, int64_t nbytes, FileRange *out_range) {
+    if (byte_offset < 0) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is %lld; expected 0 or more",
+                    static_cast<long long>(byte_offset));
+    }
+    int64_t end = 0;
+    if (!add(file->header.data_offset, byte_offset, &out_range->offset) || !add(out_range->offset, nbytes, &end)) {
+        return fail(VIA_ERROR_OVERFLOW, "byte_offset is %lld; expected a sum below 2^63",
+                    static_cast<long long>(byte_offset));
+    }
+    out_range->nbytes = nbytes;
+    int64_t present = 0;
+    VIA_TRY(open->size(&present));
+    if (end <= present) [[likely]] {
+        return VIA_OK;
+    }
+    return end <= file->nbytes_at_open ? cut_short(file, open, present) : outside(open, *out_range, present);
+}
+
+}  // namespace via

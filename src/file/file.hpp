@@ -1,0 +1,60 @@
+// Files: what is in one, and arrays mapped from it.
+#pragma once
+
+#include <mutex>
+
+#include "file/npy.hpp"
+#include "file/open_file.hpp"
+
+struct via_file {
+    via::ReferenceCount references;
+    int32_t mode = VIA_MODE_READ;
+    int32_t page_cache = VIA_PAGE_CACHE_AUTO;
+    bool is_npy = false;
+    bool durable = false;
+    bool atomic_write = false;
+    via::NpyHeader header{};     // of a raw file, only in which order its elements are
+    int64_t nbytes_at_open = 0;  // or when it was made
+    char *target = nullptr;      // atomic: what the file is called once it is whole
+    std::mutex writing;          // atomic: one write at a time
+    std::mutex changing;         // guards `open`
+    via::OpenFile *open = nullptr;
+
+    // Retained for the caller.
+    via::OpenFile *hold_open();
+    bool may_write() const { return mode == VIA_MODE_READ_WRITE; }
+};
+
+namespace via {
+
+// `options` is complete (see read_struct). Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_IO, VIA_ERROR_UNSUPPORTED,
+// VIA_ERROR_OUT_OF_MEMORY; of a .npy header VIA_ERROR_FORMAT, _VERSION, _DTYPE, _SHAPE, _OVERFLOW.
+VIA_NODISCARD Status open_file(const char *path, const via_file_options &options, via_file **out_file);
+
+// What the file is to hold once it has been made.
+struct FileContent {
+    int32_t dtype;
+    int32_t ndim;
+    const int64_t *shape;
+};
+
+VIA_NODISCARD Status create_file(const char *path, const FileContent &content, const via_file_options &options,
+                                 via_file **out_file);
+
+void release_file(via_file *file);
+
+VIA_NODISCARD Status describe_file(via_file *file, via_file_properties *out_properties);
+
+// Where some bytes of the file are, counted from the first element on. `most` is what the file has behind that one.
+// Errors: VIA_ERROR_INVALID_ARGUMENT if it does not hold them; VIA_ERROR_IO if it did when it was opened.
+struct FileRange {
+    int64_t offset;  // in the whole file
+    int64_t nbytes;
+};
+VIA_NODISCARD Status find_range(via_file *file, OpenFile *open, int64_t byte_offset, int64_t nbytes,
+                                FileRange *out_range);
+
+// An array on the file's pages. dtype 0 and ndim 0: what the header says.
+VIA_NODISCARD Status map_file(via_file *file, int64_t byte_offset, const FileContent &content, via_array **out_array);
+
+}  // namespace via

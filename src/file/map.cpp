@@ -1,0 +1,112 @@
+// Arrays on the pages of a file.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "file/file.hpp"
+
+namespace via {
+namespace {
+
+int64_t page_bytes() {
+    static const int64_t bytes = sysconf(_SC_PAGESIZE);
+    return bytes;
+}
+
+void unmap(const Disposal &disposal) {
+    (void)munmap(disposal.address, static_cast<size_t>(disposal.nbytes));
+    static_cast<MapCount *>(disposal.context)->remove();
+}
+
+// What a write through the array does to the file.
+struct Sharing {
+    int protection;
+    int flags;
+    bool read_only;
+};
+
+// A file that is only ever replaced whole is not written byte by byte.
+Sharing sharing_of(via_file *file) {
+    if (file->mode == VIA_MODE_COPY_ON_WRITE) {
+        return {PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, false};
+    }
+    const bool writable = file->may_write() && !file->atomic_write;
+    return {writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, !writable};
+}
+
+// Pages around the range; the address is that of its first byte.
+Status map_range(via_file *file, OpenFile *open, const FileRange &range, Disposal *out_disposal, void **out_address) {
+    const int64_t before = range.offset % page_bytes();
+    const auto length = static_cast<size_t>(before + range.nbytes);
+    const Sharing sharing = sharing_of(file);
+    void *pages = mmap(nullptr, length, sharing.protection, sharing.flags, open->descriptor(), range.offset - before);
+    if (pages == MAP_FAILED) {
+        return io_failed("mapping", open->path(), errno);
+    }
+    open->maps()->add();
+    *out_disposal = {unmap, nullptr, open->maps(), pages, static_cast<int64_t>(length)};
+    *out_address = static_cast<char *>(pages) + before;
+    return VIA_OK;
+}
+
+struct Strides {
+    int64_t steps[VIA_MAX_NDIM];
+};
+
+// In elements, the first index moving fastest. check_shape has multiplied the same numbers, but for the zeros.
+void set_column_major(int32_t ndim, const int64_t *shape, Strides *strides) {
+    int64_t step = 1;
+    for (int32_t i = 0; i < ndim; ++i) {
+        strides->steps[i] = step;
+        step *= shape[i] > 0 ? shape[i] : 1;
+    }
+}
+
+Status make_mapped(via_file *file, OpenFile *open, const ArraySpec &given, const FileRange &range,
+                   via_array **out_array) {
+    ArraySpec spec = given;
+    Disposal disposal{};
+    if (range.nbytes > 0) {
+        VIA_TRY(map_range(file, open, range, &disposal, &spec.data));
+    }
+    const Status status = make_array(spec, disposal, out_array);
+    if (status != VIA_OK && disposal.run != nullptr) {
+        disposal.run(disposal);
+    }
+    return status;
+}
+
+Status find_content(via_file *file, const FileContent &given, FileContent *out_content) {
+    const bool as_header_says = given.dtype == 0 && given.ndim == 0;
+    if (as_header_says && !file->is_npy) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "dtype is 0; expected an element type, which a raw file does not say");
+    }
+    *out_content = as_header_says ? FileContent{file->header.dtype, file->header.ndim, file->header.shape} : given;
+    return VIA_OK;
+}
+
+}  // namespace
+
+Status map_file(via_file *file, int64_t byte_offset, const FileContent &given, via_array **out_array) {
+    FileContent content{};
+    VIA_TRY(find_content(file, given, &content));
+    int64_t size = 0;
+    VIA_TRY(check_shape(content.dtype, content.ndim, content.shape, 0, &size));
+    const int64_t bits = dtype_bits(content.dtype);
+    const OpenFileHolder open(file->hold_open());
+    FileRange range{};
+    VIA_TRY(
+        find_range(file, open.get(), byte_offset, bits % 8 == 0 ? size * (bits / 8) : (size * bits + 7) / 8, &range));
+    Strides strides;
+    set_column_major(content.ndim, content.shape, &strides);
+    const ArraySpec spec{.dtype = content.dtype,
+                         .ndim = content.ndim,
+                         .shape = content.shape,
+                         .strides = strides.steps,
+                         .unit = file->header.column_major ? StrideUnit::Elements : StrideUnit::RowMajor,
+                         .flags = sharing_of(file).read_only ? VIA_ARRAY_READ_ONLY : 0};
+    return make_mapped(file, open.get(), spec, range, out_array);
+}
+
+}  // namespace via

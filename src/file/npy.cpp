@@ -1,0 +1,149 @@
+#include "file/npy.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "core/typestr.hpp"
+#include "file/npy_descr.hpp"
+
+namespace via {
+namespace {
+
+constexpr char kMagic[] = "\x93NUMPY";
+constexpr int64_t kAligned = 64;
+
+// Little-endian, whatever the machine.
+int64_t number_at(std::string_view bytes, size_t at, size_t count) {
+    int64_t value = 0;
+    for (size_t i = count; i-- > 0;) {
+        value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+    }
+    return value;
+}
+
+Status cut_short(int64_t nbytes, const char *what) {
+    return fail(VIA_ERROR_FORMAT, "the file ends after %lld bytes, inside the .npy header's %s",
+                static_cast<long long>(nbytes), what);
+}
+
+enum Key { kDescr = 1, kFortranOrder = 2, kShape = 4, kAllKeys = 7 };
+
+int32_t key_of(std::string_view name) {
+    return name == "descr" ? kDescr : name == "fortran_order" ? kFortranOrder : name == "shape" ? kShape : 0;
+}
+
+Status read_value(LiteralScanner *scanner, int32_t key, NpyHeader *header) {
+    switch (key) {
+        case kDescr:
+            return read_descr(scanner, &header->dtype);
+        case kFortranOrder:
+            return scanner->read_bool(&header->column_major);
+        default:
+            return read_shape(scanner, VIA_MAX_NDIM, &header->ndim, header->shape);
+    }
+}
+
+Status read_entry(LiteralScanner *scanner, int32_t *keys, NpyHeader *header) {
+    std::string_view name;
+    VIA_TRY(scanner->read_string(&name));
+    const int32_t key = key_of(name);
+    if (key == 0 || (*keys & key) != 0) {
+        return scanner->refuse("'descr', 'fortran_order' and 'shape' as the keys before it, each once");
+    }
+    *keys |= key;
+    VIA_TRY(scanner->expect(':'));
+    return read_value(scanner, key, header);
+}
+
+Status read_entries(LiteralScanner *scanner, NpyHeader *header) {
+    int32_t keys = 0;
+    VIA_TRY(scanner->expect('{'));
+    while (!scanner->take('}')) {
+        VIA_TRY(read_entry(scanner, &keys, header));
+        if (!scanner->take(',')) {
+            VIA_TRY(scanner->expect('}'));
+            break;
+        }
+    }
+    return keys == kAllKeys ? VIA_OK : scanner->refuse("'descr', 'fortran_order' and 'shape' before it");
+}
+
+// Writes "(3, 4)".
+int64_t write_shape(const NpyHeader &header, char *out, int64_t capacity) {
+    int64_t length = std::snprintf(out, static_cast<size_t>(capacity), "(");
+    for (int32_t i = 0; i < header.ndim; ++i) {
+        length += std::snprintf(out + length, static_cast<size_t>(capacity - length), i > 0 ? ", %lld" : "%lld",
+                                static_cast<long long>(header.shape[i]));
+    }
+    return length + std::snprintf(out + length, static_cast<size_t>(capacity - length), header.ndim == 1 ? ",)" : ")");
+}
+
+int64_t write_text(const NpyHeader &header, const char *typestr, char *out, int64_t capacity) {
+    int64_t length =
+        std::snprintf(out, static_cast<size_t>(capacity), "{'descr': '%s', 'fortran_order': %s, 'shape': ", typestr,
+                      header.column_major ? "True" : "False");
+    length += write_shape(header, out + length, capacity - length);
+    return length + std::snprintf(out + length, static_cast<size_t>(capacity - length), ", }");
+}
+
+}  // namespace
+
+bool is_npy(std::string_view start) { return start.starts_with(std::string_view(kMagic, kNpyMagicBytes)); }
+
+Status parse_npy_preamble(std::string_view start, NpyPreamble *out_preamble) {
+    if (!is_npy(start)) {
+        return fail(VIA_ERROR_FORMAT, "the file does not begin with the magic of a .npy file");
+    }
+    const auto length = static_cast<int64_t>(start.size());
+    if (length < kNpyMagicBytes + 2) {
+        return cut_short(length, "version");
+    }
+    const int64_t major = number_at(start, kNpyMagicBytes, 1);
+    const int64_t minor = number_at(start, kNpyMagicBytes + 1, 1);
+    if (major < 1 || major > 3 || minor != 0) {
+        return fail(VIA_ERROR_VERSION, "the file is of .npy version %lld.%lld; expected 1.0, 2.0 or 3.0",
+                    static_cast<long long>(major), static_cast<long long>(minor));
+    }
+    const int64_t width = major == 1 ? 2 : 4;
+    out_preamble->text_offset = kNpyMagicBytes + 2 + width;
+    if (length < out_preamble->text_offset) {
+        return cut_short(length, "length");
+    }
+    out_preamble->text_bytes = number_at(start, kNpyMagicBytes + 2, static_cast<size_t>(width));
+    return out_preamble->text_bytes <= kNpyMostText
+               ? VIA_OK
+               : fail(VIA_ERROR_FORMAT, "the .npy header is %lld bytes long; expected at most %lld",
+                      static_cast<long long>(out_preamble->text_bytes), static_cast<long long>(kNpyMostText));
+}
+
+Status parse_npy_text(std::string_view text, NpyHeader *out_header) {
+    LiteralScanner scanner(text);
+    VIA_TRY(read_entries(&scanner, out_header));
+    VIA_TRY(scanner.expect_end());
+    int64_t size = 0;
+    return check_shape(out_header->dtype, out_header->ndim, out_header->shape, 0, &size);
+}
+
+Status write_npy(NpyHeader *header, char (&out_bytes)[kNpyMostWritten]) {
+    char typestr[kTypestrCapacity];
+    const bool has_name = typestr_of(header->dtype, typestr);
+    if (!has_name || (!dtype_is_record(header->dtype) && header->dtype == pack_dtype(2, 128, 1))) {
+        return fail(VIA_ERROR_DTYPE,
+                    "dtype is %s, which a .npy file cannot name; expected a type of NumPy's, or a record",
+                    DtypeName(header->dtype).text);
+    }
+    constexpr int64_t kPreamble = kNpyMagicBytes + 4;
+    std::memset(out_bytes, ' ', sizeof out_bytes);
+    const int64_t length = write_text(*header, typestr, out_bytes + kPreamble, kNpyMostWritten - kPreamble);
+    header->data_offset = (kPreamble + length + 1 + kAligned - 1) / kAligned * kAligned;
+    const int64_t text_bytes = header->data_offset - kPreamble;
+    std::memcpy(out_bytes, kMagic, kNpyMagicBytes);
+    const char rest[] = {1, 0, static_cast<char>(text_bytes & 0xFF), static_cast<char>(text_bytes >> 8)};
+    std::memcpy(out_bytes + kNpyMagicBytes, rest, sizeof rest);
+    out_bytes[kPreamble + length] = ' ';  // the text's own end
+    out_bytes[header->data_offset - 1] = '\n';
+    return VIA_OK;
+}
+
+}  // namespace via

@@ -1,0 +1,97 @@
+// One file as the operating system has it open: a via_file's, and its transfers' while they run. An atomic write gives
+// the via_file another one.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/reference_count.hpp"
+#include "core/status.hpp"
+
+namespace via {
+
+// "what PATH: ENOSPC (No space left on device)", with the code. `what` is a verb: "writing".
+VIA_NODISCARD Status io_failed(const char *what, const char *path, int error);
+
+// How many arrays are mapped from one file. They may outlive it.
+class MapCount {
+public:
+    void add() {
+        references_.retain();
+        live_.fetch_add(1, std::memory_order_relaxed);
+    }
+    void remove() {
+        live_.fetch_sub(1, std::memory_order_relaxed);
+        release();
+    }
+    void release() {
+        if (references_.release()) {
+            delete this;
+        }
+    }
+    bool any() const { return live_.load(std::memory_order_relaxed) > 0; }
+
+private:
+    ReferenceCount references_;
+    std::atomic<int64_t> live_{0};
+};
+
+class OpenFile {
+public:
+    // Opens a regular file; `flags` and `permissions` as in open(2). Retained for the caller.
+    // Errors: VIA_ERROR_IO, VIA_ERROR_UNSUPPORTED for what is no regular file, VIA_ERROR_OUT_OF_MEMORY.
+    VIA_NODISCARD static Status open(const char *path, int flags, mode_t permissions, OpenFile **out_file);
+
+    // Takes over a descriptor of a regular file; on failure it is closed.
+    VIA_NODISCARD static Status adopt(int descriptor, const char *path, OpenFile **out_file);
+
+    void retain() { references_.retain(); }
+    void release();
+
+    OpenFile(const OpenFile &) = delete;
+    OpenFile &operator=(const OpenFile &) = delete;
+
+    int descriptor() const { return descriptor_; }
+    const char *path() const { return path_; }
+    MapCount *maps() const { return maps_; }
+
+    // As large as it is now.
+    VIA_NODISCARD Status size(int64_t *out_nbytes) const;
+
+private:
+    OpenFile() = default;
+    ~OpenFile();
+    VIA_NODISCARD Status prepare(const char *path);
+
+    ReferenceCount references_;
+    int descriptor_ = -1;
+    char *path_ = nullptr;  // for texts
+    MapCount *maps_ = nullptr;
+};
+
+// Releases an open file when a scope ends.
+class OpenFileHolder {
+public:
+    explicit OpenFileHolder(OpenFile *file = nullptr) : file_(file) {}
+    ~OpenFileHolder() {
+        if (file_ != nullptr) {
+            file_->release();
+        }
+    }
+    OpenFileHolder(const OpenFileHolder &) = delete;
+    OpenFileHolder &operator=(const OpenFileHolder &) = delete;
+    OpenFile *get() const { return file_; }
+    OpenFile **out() { return &file_; }
+    OpenFile *give() {
+        OpenFile *file = file_;
+        file_ = nullptr;
+        return file;
+    }
+
+private:
+    OpenFile *file_;
+};
+
+}  // namespace via

@@ -1,0 +1,16 @@
+// Bytes of a file, all of them or an answer why not: what read(2) and write(2) do by halves is done to the end.
+#pragma once
+
+#include "file/open_file.hpp"
+
+namespace via {
+
+// Fewer only where the file ends. Errors: VIA_ERROR_IO.
+VIA_NODISCARD Status read_up_to(OpenFile *file, void *memory, int64_t offset, int64_t nbytes, int64_t *out_length);
+
+// Errors: VIA_ERROR_IO, also if the file ends before.
+VIA_NODISCARD Status read_all(OpenFile *file, void *memory, int64_t offset, int64_t nbytes);
+
+VIA_NODISCARD Status write_all(OpenFile *file, const void *memory, int64_t offset, int64_t nbytes);
+
+}  // namespace via

@@ -1,0 +1,136 @@
+"""Headers of .npy files, against NumPy: what it writes is mapped as it maps it, and what is made here it reads."""
+
+import random
+
+import numpy as np
+import pytest
+import viaduct as via
+
+raw = via._viaduct
+
+SCALARS = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
+
+
+def opened(path, **options):
+    return raw.via_file_open(str(path), options or None)
+
+
+def mapped(path, **options):
+    return raw.via_file_array(opened(path, **options), 0, 0, None)
+
+
+def random_shape(rng, most=5):
+    return tuple(rng.randrange(0, 6) if rng.random() < 0.1 else rng.randrange(1, 6) for _ in range(rng.randrange(most)))
+
+
+def random_fields(rng, depth=0):
+    fields = []
+    for number in range(rng.randrange(1, 5)):
+        name = rng.choice(["", "with space ", "quote' ", "both'\" ", "back\\slash ", "ümlaut "]) + str(number)
+        kind = (
+            random_fields(rng, depth + 1)
+            if depth < 3 and rng.random() < 0.2
+            else rng.choice([*SCALARS, "S3", "U2", ">i4"])
+        )
+        fields.append((name, kind) if rng.random() < 0.7 else (name, kind, random_shape(rng, 3)))
+    return fields
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_plain_types_are_mapped_as_numpy_maps_them(tmp_path, seed):
+    rng = random.Random(seed)
+    dtype, shape = np.dtype(rng.choice(SCALARS)), random_shape(rng)
+    array = np.frombuffer(rng.randbytes(int(np.prod(shape)) * dtype.itemsize), np.uint8)
+    array = (array & 1 if dtype.kind == "b" else array).view(dtype).reshape(shape)
+    array = array if rng.random() < 0.5 else np.asfortranarray(array)
+    path = tmp_path / "array.npy"
+    with path.open("wb") as file:
+        np.lib.format.write_array(file, array, version=rng.choice([(1, 0), (2, 0), (3, 0)]))
+    found = mapped(path)
+    theirs = np.load(path, mmap_mode="r") if array.size else np.load(path)
+    assert found.shape == theirs.shape and found.dtype == theirs.dtype and found.readonly
+    assert array.size == 0 or found.numpy().strides == theirs.strides
+    assert found.numpy().tobytes() == theirs.tobytes()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_records_are_mapped_as_so_many_bytes(tmp_path, seed):
+    rng = random.Random(seed)
+    dtype = np.dtype(random_fields(rng), align=rng.random() < 0.5)
+    if dtype.itemsize == 0:
+        dtype = np.dtype([("a", "i4")])
+    array = np.frombuffer(rng.randbytes(3 * dtype.itemsize), dtype)
+    path = tmp_path / "records.npy"
+    np.save(path, array)
+    found = mapped(path)
+    assert found.shape == (3,) and found.itemsize == dtype.itemsize
+    assert found.numpy().tobytes() == path.read_bytes()[-3 * dtype.itemsize :]
+
+
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("name", SCALARS)
+def test_what_is_created_numpy_reads(tmp_path, name, order):
+    dtype = np.dtype(name)
+    path = tmp_path / "made.npy"
+    number = raw.via_dtype_from_name(dtype.name)
+    file = raw.via_file_create(str(path), number, (3, 0, 2) if order else (3, 5), {"column_major": order})
+    raw.via_file_array(file, 0, 0, None)
+    theirs = np.load(path)
+    assert theirs.shape == ((3, 0, 2) if order else (3, 5)) and theirs.dtype == dtype
+    assert not theirs.any()
+
+
+def test_what_is_written_through_the_array_numpy_reads(tmp_path):
+    path = tmp_path / "written.npy"
+    file = raw.via_file_create(str(path), raw.VIA_FLOAT64, (4, 6), {"column_major": 1})
+    values = np.arange(24.0).reshape(4, 6)
+    via.copy(raw.via_file_array(file, 0, 0, None), values)
+    theirs = np.load(path)
+    assert np.array_equal(theirs, values) and theirs.flags.f_contiguous
+
+
+def test_views_of_a_mapped_array_go_wherever_an_array_goes(tmp_path):
+    path = tmp_path / "views.npy"
+    values = np.arange(60, dtype=np.int32).reshape(3, 4, 5)
+    np.save(path, values)
+    array = mapped(path, mode=raw.VIA_MODE_COPY_ON_WRITE)
+    assert np.array_equal(np.from_dlpack(array[1:, ::-2, 3]), values[1:, ::-2, 3])
+    assert np.array_equal(np.asarray(array.transpose()), values.T)
+    assert np.array_equal(array.reshape(-1).copy().numpy(), values.reshape(-1))
+    assert memoryview(array).tolist() == values.tolist()
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (np.array([1, "two", None], dtype=object), "pickled"),
+        (np.array(["one", "two"]), "text"),
+        (np.array([b"one"]), "text"),
+        (np.array(["2020-01-01"], dtype="M8[D]"), "times"),
+        (np.array([1.0], dtype=">f8"), "byte order"),
+        (np.array([1.0], dtype=np.longdouble), "longdouble"),
+    ],
+)
+def test_types_that_have_no_element_are_refused_by_name(tmp_path, values, words):
+    path = tmp_path / "refused.npy"
+    np.save(path, values)
+    with pytest.raises(via.DTypeError, match=words):
+        opened(path)
+    assert raw.via_file_info(opened(path, file_format=raw.VIA_FORMAT_RAW))["nbytes"] == path.stat().st_size
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_where_the_header_is_damaged_we_read_no_more_than_numpy(tmp_path, seed):
+    rng = random.Random(seed)
+    path = tmp_path / "damaged.npy"
+    np.save(path, np.arange(24, dtype="<i4").reshape(4, 6))
+    damaged = bytearray(path.read_bytes())
+    for _ in range(rng.randrange(1, 3)):
+        damaged[rng.randrange(6, 128)] = rng.randrange(32, 127) if rng.random() < 0.8 else rng.randrange(256)
+    path.write_bytes(damaged)
+    try:
+        found = mapped(path)
+    except via.Error:
+        return
+    theirs = np.load(path)
+    assert found.shape == theirs.shape and found.numpy().tobytes() == theirs.tobytes()
