@@ -1081,17 +1081,36 @@ VIA_CHECKED via_status via_file_info(via_file *file, via_file_properties *out_pr
 VIA_CHECKED via_status via_file_array(via_file *file, int64_t byte_offset, int32_t dtype, int32_t ndim,
                                       const int64_t *shape, via_array **out_array);
 
-/** Reads the array's elements, in row-major order, from the file at byte_offset; `stream` NULL waits. */
+/**
+ * Reads the array's elements, of any layout and anywhere, from the file at byte_offset on. `stream` NULL: ordered as
+ * via_copy; else after that stream's work so far. Either way the elements have arrived on return, for every stream and
+ * for the host. On failure part of the array may have been written, and the text tells how much had been moved; a file
+ * that has become too short is VIA_ERROR_IO. Several threads read; what is not in the page cache goes past it, through
+ * memory of the library's, so that a large read leaves the cache as it was: see page_cache.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT (also for bytes that the file does not have), VIA_ERROR_READ_ONLY,
+ * VIA_ERROR_OVERLAP, VIA_ERROR_OVERFLOW, VIA_ERROR_UNSUPPORTED (packed elements that are not adjacent),
+ * VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_CUDA, VIA_ERROR_FORKED, VIA_ERROR_OUT_OF_MEMORY.
+ */
 VIA_CHECKED via_status via_file_read(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream);
 
-/** Writes the array's elements, in row-major order, to the file at byte_offset; `stream` NULL waits. */
+/**
+ * Writes the array's elements to the file at byte_offset on; ordered as via_file_read, and all of them given to the
+ * system on return: with `durable`, down to the disk and the folder. A raw file grows with what is written behind its
+ * end; a .npy file does not. On failure part of the file may have been written. With atomic_write the file is copied
+ * first, but for what the array replaces, and the copy takes its place when it is whole, under its permissions; else
+ * the file is as it was. Errors: as via_file_read; VIA_ERROR_READ_ONLY for a file that was opened to read.
+ */
 VIA_CHECKED via_status via_file_write(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream);
 
-/** As via_file_read, returning at once. */
+/**
+ * As via_file_read, returning at once; starts after the stream's work so far, NULL (or via_stream_no_sync()) being no
+ * stream. File and array are held until the task has ended, dst being ready then. Its progress is in bytes, and remains
+ * where a failure or a cancellation found it.
+ */
 VIA_CHECKED via_status via_file_read_submit(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream,
                                             via_task **out_task);
 
-/** As via_file_write, returning at once. */
+/** As via_file_write, returning at once; the array must not be written until the task has ended. */
 VIA_CHECKED via_status via_file_write_submit(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream,
                                              via_task **out_task);
 

@@ -2,6 +2,7 @@
 
 #include "api/guard.hpp"
 #include "core/structs.hpp"
+#include "file/transfer.hpp"
 
 using namespace via;
 
@@ -68,28 +69,38 @@ via_status via_file_array(via_file *file, int64_t byte_offset, int32_t dtype, in
     });
 }
 
-// Transfers are not part of this version.
-namespace {
-
-template <class... Output>
-Status refuse(const char *function, via_file *file, Output... outputs) {
-    return guarded(function, [&]() -> Status {
-        (void(clear_output("out_task", outputs) == VIA_OK), ...);
+via_status via_file_read(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream) {
+    return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("file", file));
-        return fail(VIA_ERROR_UNSUPPORTED, "files cannot be read or written yet; expected a mapped array");
+        VIA_TRY(require("dst", dst));
+        return read_array(file, byte_offset, dst, stream);
     });
 }
 
-}  // namespace
-
-via_status via_file_read(via_file *file, int64_t, via_array *, via_stream *) { return refuse(__func__, file); }
-
-via_status via_file_write(via_file *file, int64_t, via_array *, via_stream *) { return refuse(__func__, file); }
-
-via_status via_file_read_submit(via_file *file, int64_t, via_array *, via_stream *, via_task **out_task) {
-    return refuse(__func__, file, out_task);
+via_status via_file_write(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("file", file));
+        VIA_TRY(require("src", src));
+        return write_array(file, byte_offset, src, stream);
+    });
 }
 
-via_status via_file_write_submit(via_file *file, int64_t, via_array *, via_stream *, via_task **out_task) {
-    return refuse(__func__, file, out_task);
+via_status via_file_read_submit(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream,
+                                via_task **out_task) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_task", out_task));
+        VIA_TRY(require("file", file));
+        VIA_TRY(require("dst", dst));
+        return submit_read(file, byte_offset, dst, stream, out_task);
+    });
+}
+
+via_status via_file_write_submit(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream,
+                                 via_task **out_task) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_task", out_task));
+        VIA_TRY(require("file", file));
+        VIA_TRY(require("src", src));
+        return submit_write(file, byte_offset, src, stream, out_task);
+    });
 }

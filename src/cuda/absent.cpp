@@ -7,6 +7,7 @@
 #include "cuda/device.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/order.hpp"
+#include "cuda/outside.hpp"
 #include "cuda/place.hpp"
 #include "cuda/stream.hpp"
 #include "cuda/transfer.hpp"
@@ -157,6 +158,10 @@ Status transfer_on(const Transfer &, via_stream *) { return need("a stream"); }
 Status transfer_for_task(const Transfer &, via_task *, Mark **) { return need("this copy"); }
 
 bool is_immediate(const Transfer &) { return false; }
+
+bool can_go_outside(const Transfer &) { return false; }
+
+Status transfer_outside(const OutsideTransfer &, Mark **) { return need("this transfer"); }
 
 Status mark_stream(via_stream *, int32_t, Mark **) { return need("a stream"); }
 

@@ -37,6 +37,9 @@ int32_t most_workers(const StagedCopy &copy, bool new_pages) {
 }
 
 int32_t worker_count(const StagedCopy &copy, bool new_pages) {
+    if (copy.outside != nullptr) {
+        return copy.outside_workers;
+    }
     const int32_t most = std::min(num_threads(), most_workers(copy, new_pages));
     const int64_t wanted = new_pages ? (copy.nbytes + kHugePage - 1) / kHugePage : copy.nbytes / kBytesOfWorker;
     return static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, most));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "cuda/outside.hpp"
 #include "cuda/staging_plan.hpp"
 #include "cuda/stream_use.hpp"
 
@@ -21,6 +22,10 @@ struct StagedCopy {
     via_task *task;                     // for progress and cancellation; may be nullptr
     const Transfer *strided = nullptr;  // what is copied instead where the bytes are not adjacent, in the same order
     StagedPlan plan = {};               // of it
+    // What the workers read and write in the place of `host`, which then only numbers its bytes: outside.hpp.
+    Outside *outside = nullptr;
+    int32_t outside_workers = 0;
+    int64_t outside_phase = 0;
 };
 
 // Whether a ring serves such a copy better than the driver itself; makes none. `host`, if given, is where a copy to the

@@ -27,7 +27,7 @@ StagedEnds::StagedEnds(const StagedCopy &copy, int64_t slot_bytes)
         host_ = to_device() ? const_cast<char *>(crossing_.src) : crossing_.dst;
     }
     cut_.address = reinterpret_cast<intptr_t>(host_);
-    new_pages_ = !to_device() && is_adjacent_on_host() && looks_new(host_, cut_.nbytes);
+    new_pages_ = !to_device() && !is_outside() && is_adjacent_on_host() && looks_new(host_, cut_.nbytes);
     cut_.by_huge_pages = new_pages_ && !is_strided();
     if (new_pages_ && cut_.nbytes >= kHugePagesFrom) {
         advise_huge_pages(host_, cut_.nbytes);
@@ -42,8 +42,12 @@ int64_t StagedEnds::progress(int64_t done) const {
     return static_cast<int64_t>(share * static_cast<double>(copy_.nbytes));
 }
 
+// Outside, the first chunk ends at a border, and so do all others then.
 int64_t StagedEnds::chunk_length(int64_t offset) const {
-    const int64_t wanted = via::cuda::chunk_length(cut_, offset);
+    int64_t wanted = via::cuda::chunk_length(cut_, offset);
+    if (offset == 0 && copy_.outside_phase > 0 && wanted > copy_.outside_phase) {
+        wanted -= copy_.outside_phase;
+    }
     return is_strided() ? cut_box(crossing_, offset, cut_.nbytes, wanted, cut_.slot_bytes).nbytes : wanted;
 }
 
@@ -61,24 +65,33 @@ void StagedEnds::prepare(int64_t offset, int64_t nbytes) const {
     }
 }
 
-void StagedEnds::fill(char *slot, int64_t offset, int64_t nbytes) const {
+Status StagedEnds::fill(char *slot, int64_t offset, int64_t nbytes) const {
+    if (is_outside()) {
+        return copy_.outside->read(slot, offset, nbytes);
+    }
     if (is_adjacent_on_host()) {
-        return store_for_device(slot, host(offset), nbytes);
+        store_for_device(slot, host(offset), nbytes);
+        return VIA_OK;
     }
     Move move;
     make_packing(crossing_, box_of(crossing_, offset, nbytes), slot, &move);
     copy_.strided->host_copy(move, Cache::Past);
+    return VIA_OK;
 }
 
 // Plain stores: the slot's lines are in the last-level cache as a rule, and the caller reads the destination next.
-void StagedEnds::empty(const char *slot, int64_t offset, int64_t nbytes) const {
+Status StagedEnds::empty(const char *slot, int64_t offset, int64_t nbytes) const {
+    if (is_outside()) {
+        return copy_.outside->write(slot, offset, nbytes);
+    }
     if (is_adjacent_on_host()) {
         std::memcpy(host(offset), slot, static_cast<size_t>(nbytes));
-        return;
+        return VIA_OK;
     }
     Move move;
     make_unpacking(crossing_, box_of(crossing_, offset, nbytes), slot, &move);
     copy_.strided->host_copy(move, Cache::Through);
+    return VIA_OK;
 }
 
 Status StagedEnds::send(void *slot, void *scratch, int64_t offset, int64_t nbytes, const StreamUse &use) const {

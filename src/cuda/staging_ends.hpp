@@ -26,8 +26,8 @@ public:
 
     // A worker's part, between a slot and the caller's memory; what can be done of it before the slot is there.
     void prepare(int64_t offset, int64_t nbytes) const;
-    void fill(char *slot, int64_t offset, int64_t nbytes) const;
-    void empty(const char *slot, int64_t offset, int64_t nbytes) const;
+    VIA_NODISCARD Status fill(char *slot, int64_t offset, int64_t nbytes) const;
+    VIA_NODISCARD Status empty(const char *slot, int64_t offset, int64_t nbytes) const;
 
     // The device's part: gives the stream what brings a slot's bytes to where they belong, or into the slot. `scratch`
     // is as large as the slot; nullptr: the device has no room, and kernels reach for the slot.
@@ -35,6 +35,7 @@ public:
     VIA_NODISCARD Status fetch(void *slot, void *scratch, int64_t offset, int64_t nbytes, const StreamUse &use) const;
 
 private:
+    bool is_outside() const { return copy_.outside != nullptr; }
     bool is_strided() const { return copy_.strided != nullptr; }
     bool is_adjacent_on_host() const { return !is_strided() || copy_.plan.adjacent_on_host; }
     bool needs_kernel() const { return copy_.plan.step == DeviceStep::Kernel; }

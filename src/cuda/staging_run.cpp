@@ -141,8 +141,7 @@ bool StagedRun::fill_ahead() {
 
 bool StagedRun::fill(const Piece &piece) {
     const Chunk &chunk = *piece.chunk;
-    ends_.fill(chunk.slot->memory + piece.start, chunk.offset + piece.start, piece.length);
-    return true;
+    return succeeded(ends_.fill(chunk.slot->memory + piece.start, chunk.offset + piece.start, piece.length));
 }
 
 bool StagedRun::empty(const Piece &piece) {
@@ -151,8 +150,7 @@ bool StagedRun::empty(const Piece &piece) {
     if (!wait_until_landed(chunk)) {
         return false;
     }
-    ends_.empty(chunk.slot->memory + piece.start, chunk.offset + piece.start, piece.length);
-    return true;
+    return succeeded(ends_.empty(chunk.slot->memory + piece.start, chunk.offset + piece.start, piece.length));
 }
 
 // One worker asks at a time; the driver's lock is worth sparing.

@@ -1,7 +1,10 @@
 #include "file/file.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "core/checked.hpp"
 
@@ -11,12 +14,21 @@ via::OpenFile *via_file::hold_open() {
     return open;
 }
 
+void via_file::set_open(via::OpenFile *other) {
+    via::OpenFile *before = nullptr;
+    {
+        const std::lock_guard<std::mutex> lock(changing);
+        before = std::exchange(open, other);
+    }
+    before->release();
+}
+
 namespace via {
 namespace {
 
 Status cut_short(via_file *file, OpenFile *open, int64_t nbytes) {
     return fail(VIA_ERROR_IO, "%.400s has %lld bytes, and had %lld before; expected a file that is not cut short",
-                open->path(), static_cast<long long>(nbytes), static_cast<long long>(file->nbytes_at_open));
+                open->path(), static_cast<long long>(nbytes), static_cast<long long>(file->nbytes_known.load()));
 }
 
 Status outside(OpenFile *open, const FileRange &range, int64_t nbytes) {
@@ -27,10 +39,26 @@ Status outside(OpenFile *open, const FileRange &range, int64_t nbytes) {
                 static_cast<long long>(nbytes));
 }
 
+// The range in the whole file, whether that is there or not.
+Status place_range(via_file *file, int64_t byte_offset, int64_t nbytes, FileRange *out_range, int64_t *out_end) {
+    if (byte_offset < 0) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is %lld; expected 0 or more",
+                    static_cast<long long>(byte_offset));
+    }
+    out_range->nbytes = nbytes;
+    return add(file->header.data_offset, byte_offset, &out_range->offset) && add(out_range->offset, nbytes, out_end)
+               ? VIA_OK
+               : fail(VIA_ERROR_OVERFLOW, "byte_offset is %lld; expected a sum below 2^63",
+                      static_cast<long long>(byte_offset));
+}
+
 }  // namespace
 
 void release_file(via_file *file) {
     if (file->references.release()) {
+        if (file->is_unnamed) {
+            (void)unlink(file->open->path());
+        }
         if (file->open != nullptr) {
             file->open->release();
         }
@@ -52,22 +80,26 @@ Status describe_file(via_file *file, via_file_properties *out_properties) {
 }
 
 Status find_range(via_file *file, OpenFile *open, int64_t byte_offset, int64_t nbytes, FileRange *out_range) {
-    if (byte_offset < 0) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is %lld; expected 0 or more",
-                    static_cast<long long>(byte_offset));
-    }
     int64_t end = 0;
-    if (!add(file->header.data_offset, byte_offset, &out_range->offset) || !add(out_range->offset, nbytes, &end)) {
-        return fail(VIA_ERROR_OVERFLOW, "byte_offset is %lld; expected a sum below 2^63",
-                    static_cast<long long>(byte_offset));
-    }
-    out_range->nbytes = nbytes;
     int64_t present = 0;
+    VIA_TRY(place_range(file, byte_offset, nbytes, out_range, &end));
     VIA_TRY(open->size(&present));
     if (end <= present) [[likely]] {
         return VIA_OK;
     }
-    return end <= file->nbytes_at_open ? cut_short(file, open, present) : outside(open, *out_range, present);
+    return end <= file->nbytes_known ? cut_short(file, open, present) : outside(open, *out_range, present);
+}
+
+Status find_range_to_write(via_file *file, int64_t byte_offset, int64_t nbytes, FileRange *out_range) {
+    int64_t end = 0;
+    VIA_TRY(place_range(file, byte_offset, nbytes, out_range, &end));
+    const int64_t elements_end = file->header.data_offset + file->data_nbytes;
+    return !file->is_npy || end <= elements_end
+               ? VIA_OK
+               : fail(VIA_ERROR_INVALID_ARGUMENT,
+                      "byte_offset: bytes up to %lld of a .npy file whose elements end at %lld; expected one that need "
+                      "not grow",
+                      static_cast<long long>(end), static_cast<long long>(elements_end));
 }
 
 }  // namespace via

@@ -1,6 +1,7 @@
 // Files: what is in one, and arrays mapped from it.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 
 #include "file/npy.hpp"
@@ -13,15 +14,19 @@ struct via_file {
     bool is_npy = false;
     bool durable = false;
     bool atomic_write = false;
-    via::NpyHeader header{};     // of a raw file, only in which order its elements are
-    int64_t nbytes_at_open = 0;  // or when it was made
-    char *target = nullptr;      // atomic: what the file is called once it is whole
-    std::mutex writing;          // atomic: one write at a time
-    std::mutex changing;         // guards `open`
+    via::NpyHeader header{};                // of a raw file, only in which order its elements are
+    int64_t data_nbytes = 0;                // .npy: of all elements
+    std::atomic<int64_t> nbytes_known = 0;  // when it was opened or made, or last written
+    char *target = nullptr;                 // atomic: what the file is called once it is whole
+    bool is_unnamed = false;                // atomic: made, and not called so yet
+    std::mutex writing;                     // atomic: one write at a time
+    std::mutex changing;                    // guards `open`
     via::OpenFile *open = nullptr;
 
     // Retained for the caller.
     via::OpenFile *hold_open();
+    // Takes over what replaces it.
+    void set_open(via::OpenFile *other);
     bool may_write() const { return mode == VIA_MODE_READ_WRITE; }
 };
 
@@ -45,14 +50,18 @@ void release_file(via_file *file);
 
 VIA_NODISCARD Status describe_file(via_file *file, via_file_properties *out_properties);
 
-// Where some bytes of the file are, counted from the first element on. `most` is what the file has behind that one.
-// Errors: VIA_ERROR_INVALID_ARGUMENT if it does not hold them; VIA_ERROR_IO if it did when it was opened.
 struct FileRange {
     int64_t offset;  // in the whole file
     int64_t nbytes;
 };
+
+// Where bytes are that begin byte_offset behind the first element. Errors: VIA_ERROR_INVALID_ARGUMENT if the file does
+// not have them, VIA_ERROR_IO if it did when it was opened.
 VIA_NODISCARD Status find_range(via_file *file, OpenFile *open, int64_t byte_offset, int64_t nbytes,
                                 FileRange *out_range);
+
+// The same for bytes to be written, by which a raw file may grow.
+VIA_NODISCARD Status find_range_to_write(via_file *file, int64_t byte_offset, int64_t nbytes, FileRange *out_range);
 
 // An array on the file's pages. dtype 0 and ndim 0: what the header says.
 VIA_NODISCARD Status map_file(via_file *file, int64_t byte_offset, const FileContent &content, via_array **out_array);

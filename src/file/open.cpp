@@ -10,6 +10,7 @@
 #include "core/checked.hpp"
 #include "file/file.hpp"
 #include "file/read_write.hpp"
+#include "file/replacement.hpp"
 
 namespace via {
 namespace {
@@ -59,19 +60,21 @@ int64_t nbytes_of(const NpyHeader &header) {
 // check_shape has multiplied the same numbers.
 Status check_holds_all(via_file *file) {
     int64_t end = 0;
-    const int64_t nbytes = nbytes_of(file->header);
-    if (add(file->header.data_offset, nbytes, &end) && end <= file->nbytes_at_open) {
+    const int64_t nbytes = file->data_nbytes = nbytes_of(file->header);
+    if (add(file->header.data_offset, nbytes, &end) && end <= file->nbytes_known) {
         return VIA_OK;
     }
     return fail(VIA_ERROR_FORMAT, "%.400s has %lld bytes; its .npy header needs %lld behind the first %lld",
-                file->open->path(), static_cast<long long>(file->nbytes_at_open), static_cast<long long>(nbytes),
+                file->open->path(), static_cast<long long>(file->nbytes_known.load()), static_cast<long long>(nbytes),
                 static_cast<long long>(file->header.data_offset));
 }
 
 Status read_header(via_file *file, int32_t file_format) {
     char start[kNpyMostPreamble];
     int64_t length = 0;
-    VIA_TRY(file->open->size(&file->nbytes_at_open));
+    int64_t present = 0;
+    VIA_TRY(file->open->size(&present));
+    file->nbytes_known = present;
     if (file_format == VIA_FORMAT_RAW) {
         return VIA_OK;
     }
@@ -107,15 +110,6 @@ Status make_handle(const via_file_options &options, FileHolder *out_file) {
     return VIA_OK;
 }
 
-// Links are followed, so that it is the file that a write replaces.
-Status find_target(via_file *file, const char *path) {
-    if (!file->atomic_write) {
-        return VIA_OK;
-    }
-    file->target = realpath(path, nullptr);
-    return file->target != nullptr ? VIA_OK : io_failed("finding", path, errno);
-}
-
 bool ends_with_npy(std::string_view path) { return path.ends_with(".npy"); }
 
 // The header of the file to be made; the text is written from `out_text`.
@@ -134,13 +128,17 @@ Status plan_content(const char *path, const FileContent &content, int32_t file_f
         std::copy_n(content.shape, content.ndim, file->header.shape);
         VIA_TRY(write_npy(&file->header, out_text));
     }
-    return add(file->header.data_offset, nbytes, &file->nbytes_at_open)
-               ? VIA_OK
-               : fail(VIA_ERROR_OVERFLOW, "the file would have more than 2^63 - 1 bytes");
+    int64_t end = 0;
+    if (!add(file->header.data_offset, nbytes, &end)) {
+        return fail(VIA_ERROR_OVERFLOW, "the file would have more than 2^63 - 1 bytes");
+    }
+    file->data_nbytes = nbytes;
+    file->nbytes_known = end;
+    return VIA_OK;
 }
 
 Status write_content(via_file *file, const char *text) {
-    if (ftruncate(file->open->descriptor(), 0) != 0 || ftruncate(file->open->descriptor(), file->nbytes_at_open) != 0) {
+    if (ftruncate(file->open->descriptor(), 0) != 0 || ftruncate(file->open->descriptor(), file->nbytes_known) != 0) {
         return io_failed("resizing", file->open->path(), errno);
     }
     return write_all(file->open, text, 0, file->header.data_offset);
@@ -149,6 +147,12 @@ Status write_content(via_file *file, const char *text) {
 // Retained for the file. What was not there before is taken away again if the rest fails.
 Status make_open(const char *path, via_file *file, bool *out_new) {
     constexpr mode_t kPermissions = 0666;
+    if (file->atomic_write) {
+        VIA_TRY(resolve_target(path, &file->target));
+        VIA_TRY(open_beside(file->target, &file->open));
+        file->is_unnamed = true;  // releasing it takes it away
+        return VIA_OK;
+    }
     const Status status = OpenFile::open(path, O_RDWR | O_CREAT | O_EXCL, kPermissions, &file->open);
     *out_new = status == VIA_OK;
     return status == VIA_OK || last_error_code() != EEXIST ? status : OpenFile::open(path, O_RDWR, 0, &file->open);
@@ -160,7 +164,7 @@ Status open_file(const char *path, const via_file_options &options, via_file **o
     FileHolder file;
     VIA_TRY(make_handle(options, &file));
     VIA_TRY(OpenFile::open(path, file->may_write() ? O_RDWR : O_RDONLY, 0, &file->open));
-    VIA_TRY(find_target(file.get(), path));
+    VIA_TRY(file->atomic_write ? resolve_target(path, &file->target) : VIA_OK);
     VIA_TRY(read_header(file.get(), options.file_format));
     *out_file = file.release();
     return VIA_OK;
@@ -180,7 +184,6 @@ Status create_file(const char *path, const FileContent &content, const via_file_
         }
         return status;
     }
-    VIA_TRY(find_target(file.get(), path));
     *out_file = file.release();
     return VIA_OK;
 }

@@ -4,12 +4,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
 namespace via {
+namespace {
+
+// Usual for disks and file systems; memory of the library's is aligned to pages anyway.
+constexpr int64_t kUsualAlignment = 4096;
+
+// 0 where the file system says that it has no direct transfers.
+int64_t alignment_of(int descriptor) {
+#ifdef STATX_DIOALIGN
+    struct statx found{};
+    if (statx(descriptor, "", AT_EMPTY_PATH, STATX_DIOALIGN, &found) == 0 && (found.stx_mask & STATX_DIOALIGN) != 0) {
+        const int64_t least = std::max<int64_t>(found.stx_dio_offset_align, found.stx_dio_mem_align);
+        return found.stx_dio_offset_align == 0 ? 0 : std::max(least, kUsualAlignment);
+    }
+#endif
+    return kUsualAlignment;
+}
+
+}  // namespace
 
 Status io_failed(const char *what, const char *path, int error) {
     const char *name = strerrorname_np(error);
@@ -24,10 +44,13 @@ Status OpenFile::open(const char *path, int flags, mode_t permissions, OpenFile 
     do {
         descriptor = ::open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, permissions);
     } while (descriptor < 0 && errno == EINTR);
-    return descriptor >= 0 ? adopt(descriptor, path, out_file) : io_failed("opening", path, errno);
+    return adopt(descriptor, path, out_file);
 }
 
 Status OpenFile::adopt(int descriptor, const char *path, OpenFile **out_file) {
+    if (descriptor < 0) {
+        return io_failed("opening", path, errno);
+    }
     auto *file = new (std::nothrow) OpenFile;
     if (file == nullptr) {
         ::close(descriptor);
@@ -61,6 +84,9 @@ OpenFile::~OpenFile() {
         maps_->release();
     }
     std::free(path_);
+    if (direct_descriptor_ >= 0) {
+        ::close(direct_descriptor_);
+    }
     ::close(descriptor_);
 }
 
@@ -68,6 +94,25 @@ void OpenFile::release() {
     if (references_.release()) {
         delete this;
     }
+}
+
+// By way of /proc, since the file may have lost its name meanwhile, or got another one.
+void OpenFile::open_direct() {
+    const int saved = errno;
+    char link[32];
+    std::snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor_);
+    const int access = fcntl(descriptor_, F_GETFL) & O_ACCMODE;
+    direct_alignment_ = alignment_of(descriptor_);
+    direct_descriptor_ = direct_alignment_ > 0 ? ::open(link, access | O_DIRECT | O_CLOEXEC) : -1;
+    errno = saved;
+}
+
+int OpenFile::direct_descriptor() {
+    if (!may_go_direct_.load(std::memory_order_relaxed)) {
+        return -1;
+    }
+    std::call_once(opened_direct_, [this] { open_direct(); });
+    return direct_descriptor_;
 }
 
 Status OpenFile::size(int64_t *out_nbytes) const {

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 
 #include "core/reference_count.hpp"
 #include "core/status.hpp"
@@ -44,7 +45,7 @@ public:
     // Errors: VIA_ERROR_IO, VIA_ERROR_UNSUPPORTED for what is no regular file, VIA_ERROR_OUT_OF_MEMORY.
     VIA_NODISCARD static Status open(const char *path, int flags, mode_t permissions, OpenFile **out_file);
 
-    // Takes over a descriptor of a regular file; on failure it is closed.
+    // Takes over a descriptor of a regular file, or says by errno why there is none; on failure it is closed.
     VIA_NODISCARD static Status adopt(int descriptor, const char *path, OpenFile **out_file);
 
     void retain() { references_.retain(); }
@@ -60,13 +61,27 @@ public:
     // As large as it is now.
     VIA_NODISCARD Status size(int64_t *out_nbytes) const;
 
+    // A second descriptor, past the page cache; -1 where the file system has no such. Opened when first asked for.
+    int direct_descriptor();
+
+    // What addresses, offsets and lengths of direct transfers are multiples of.
+    int64_t direct_alignment() const { return direct_alignment_; }
+
+    // Some file systems say no only when they are read.
+    void give_up_direct() { may_go_direct_.store(false, std::memory_order_relaxed); }
+
 private:
     OpenFile() = default;
     ~OpenFile();
     VIA_NODISCARD Status prepare(const char *path);
+    void open_direct();
 
     ReferenceCount references_;
     int descriptor_ = -1;
+    int direct_descriptor_ = -1;
+    int64_t direct_alignment_ = 0;
+    std::atomic<bool> may_go_direct_{true};
+    std::once_flag opened_direct_;
     char *path_ = nullptr;  // for texts
     MapCount *maps_ = nullptr;
 };

@@ -18,24 +18,46 @@ Status failed_at(const char *verb, OpenFile *file, int64_t offset, int error) {
     return io_failed(what, file->path(), error);
 }
 
-}  // namespace
-
-Status read_up_to(OpenFile *file, void *memory, int64_t offset, int64_t nbytes, int64_t *out_length) {
-    auto *to = static_cast<char *>(memory);
+// Reads until the end of the file or of what is wanted; *out_error is what stopped it before, else 0.
+int64_t read_some(int descriptor, char *to, int64_t offset, int64_t nbytes, int *out_error) {
     int64_t done = 0;
+    *out_error = 0;
     while (done < nbytes) {
         const auto wanted = static_cast<size_t>(std::min(nbytes - done, kMostOfCall));
-        const ssize_t got = pread(file->descriptor(), to + done, wanted, offset + done);
+        const ssize_t got = pread(descriptor, to + done, wanted, offset + done);
         if (got < 0 && errno != EINTR) {
-            return failed_at("reading", file, offset + done, errno);
+            *out_error = errno;
+            break;
         }
         if (got == 0) {
             break;
         }
         done += std::max<ssize_t>(got, 0);
     }
-    *out_length = done;
-    return VIA_OK;
+    return done;
+}
+
+// A device that takes nothing and says nothing is full.
+int64_t write_some(int descriptor, const char *from, int64_t offset, int64_t nbytes, int *out_error) {
+    int64_t done = 0;
+    *out_error = 0;
+    while (done < nbytes && *out_error == 0) {
+        const auto wanted = static_cast<size_t>(std::min(nbytes - done, kMostOfCall));
+        const ssize_t put = pwrite(descriptor, from + done, wanted, offset + done);
+        if (put == 0 || (put < 0 && errno != EINTR)) {
+            *out_error = put == 0 ? ENOSPC : errno;
+        }
+        done += std::max<ssize_t>(put, 0);
+    }
+    return done;
+}
+
+}  // namespace
+
+Status read_up_to(OpenFile *file, void *memory, int64_t offset, int64_t nbytes, int64_t *out_length) {
+    int error = 0;
+    *out_length = read_some(file->descriptor(), static_cast<char *>(memory), offset, nbytes, &error);
+    return error == 0 ? VIA_OK : failed_at("reading", file, offset + *out_length, error);
 }
 
 Status read_all(OpenFile *file, void *memory, int64_t offset, int64_t nbytes) {
@@ -48,21 +70,41 @@ Status read_all(OpenFile *file, void *memory, int64_t offset, int64_t nbytes) {
 }
 
 Status write_all(OpenFile *file, const void *memory, int64_t offset, int64_t nbytes) {
-    const auto *from = static_cast<const char *>(memory);
-    int64_t done = 0;
-    while (done < nbytes) {
-        const auto wanted = static_cast<size_t>(std::min(nbytes - done, kMostOfCall));
-        const ssize_t put = pwrite(file->descriptor(), from + done, wanted, offset + done);
-        if (put < 0 && errno != EINTR) {
-            return failed_at("writing", file, offset + done, errno);
-        }
-        // A device that takes nothing and says nothing is full.
-        if (put == 0) {
-            return failed_at("writing", file, offset + done, ENOSPC);
-        }
-        done += std::max<ssize_t>(put, 0);
+    int error = 0;
+    const int64_t done = write_some(file->descriptor(), static_cast<const char *>(memory), offset, nbytes, &error);
+    return error == 0 ? VIA_OK : failed_at("writing", file, offset + done, error);
+}
+
+Status read_blocks(OpenFile *file, void *memory, int64_t offset, int64_t nbytes, int64_t *out_length) {
+    int error = 0;
+    *out_length = 0;
+    const int descriptor = file->direct_descriptor();
+    if (descriptor < 0) {
+        return VIA_OK;
     }
-    return VIA_OK;
+    *out_length = read_some(descriptor, static_cast<char *>(memory), offset, nbytes, &error);
+    // Behind the end of the file, which need not be that of a block, the rest is no block either.
+    const bool refused = error == EINVAL && *out_length == 0;
+    if (refused) {
+        file->give_up_direct();
+    }
+    return error == 0 || error == EINVAL ? VIA_OK : failed_at("reading", file, offset + *out_length, error);
+}
+
+Status write_blocks(OpenFile *file, const void *memory, int64_t offset, int64_t nbytes, bool *out_done) {
+    int error = 0;
+    *out_done = false;
+    const int descriptor = file->direct_descriptor();
+    if (descriptor < 0) {
+        return VIA_OK;
+    }
+    const int64_t done = write_some(descriptor, static_cast<const char *>(memory), offset, nbytes, &error);
+    *out_done = error == 0;
+    if (error == EINVAL) {
+        file->give_up_direct();
+        return VIA_OK;
+    }
+    return error == 0 ? VIA_OK : failed_at("writing", file, offset + done, error);
 }
 
 }  // namespace via

@@ -3,6 +3,7 @@
 #define VIADUCT_TESTS_FILE_SUPPORT_H
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

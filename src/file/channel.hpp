@@ -1,0 +1,45 @@
+// The way between memory and a part of a file: piece by piece through the system's page cache, or past it where the
+// cache does not have the piece. Any number of threads use one at a time.
+#pragma once
+
+#include "file/buffers.hpp"
+#include "file/open_file.hpp"
+
+namespace via {
+
+class Channel {
+public:
+    // Callers cut what they transfer at multiples of this in the file.
+    static constexpr int64_t kPieceBytes = int64_t{1} << 20;
+
+    // `durable`: what is written is to reach the disk soon anyway. `own_memory`: what is read to and written from is
+    // the library's, and may be given to the disk itself.
+    Channel(OpenFile *file, int32_t page_cache, bool durable, bool own_memory);
+    Channel(const Channel &) = delete;
+    Channel &operator=(const Channel &) = delete;
+
+    VIA_NODISCARD Status read(void *memory, int64_t offset, int64_t nbytes);
+    VIA_NODISCARD Status write(const void *memory, int64_t offset, int64_t nbytes);
+
+    // How many threads a transfer of so many bytes keeps busy: as many as there are processors for where memory is the
+    // limit, and as many requests as a disk likes to have at once where that is.
+    int32_t readers(int64_t offset, int64_t nbytes) const;
+    int32_t writers(int64_t nbytes) const;
+
+    Buffers &buffers() { return buffers_; }
+
+private:
+    bool is_straight(const void *memory) const;
+    bool is_cold(int64_t offset, int64_t nbytes) const;
+    bool may_write_direct(int64_t nbytes) const;
+    VIA_NODISCARD Status read_direct(char *memory, int64_t offset, int64_t nbytes, bool *out_done);
+    VIA_NODISCARD Status write_direct(const char *memory, int64_t offset, int64_t nbytes, bool *out_done);
+
+    OpenFile *const file_;
+    const bool reads_past_;
+    const bool writes_past_;
+    const bool own_memory_;
+    Buffers buffers_;
+};
+
+}  // namespace via

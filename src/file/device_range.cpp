@@ -1,0 +1,122 @@
+// The bytes of a range, to and from a device: through its ring of page-locked slots, or a buffer at a time.
+#include <algorithm>
+
+#include "copy/copy.hpp"
+#include "copy/device_copy.hpp"
+#include "cuda/outside.hpp"
+#include "file/transfer.hpp"
+
+namespace via {
+namespace {
+
+// The range as the ring's workers know it.
+class Port final : public cuda::Outside {
+public:
+    Port(Channel &channel, int64_t offset) : channel_(channel), offset_(offset) {}
+    Status read(void *slot, int64_t offset, int64_t nbytes) override {
+        return channel_.read(slot, offset_ + offset, nbytes);
+    }
+    Status write(const void *slot, int64_t offset, int64_t nbytes) override {
+        return channel_.write(slot, offset_ + offset, nbytes);
+    }
+
+private:
+    Channel &channel_;
+    const int64_t offset_;
+};
+
+bool is_read(const RangeTransfer &transfer) { return transfer.towards == Towards::Memory; }
+
+// The copy that it would be, were the range memory.
+Status plan_copy(const RangeTransfer &transfer, via_array *dense, Plan *plan, cuda::Transfer *out_transfer) {
+    via_array *dst = is_read(transfer) ? transfer.array : dense;
+    via_array *src = is_read(transfer) ? dense : transfer.array;
+    VIA_TRY(normalise_copy(dst, src, plan));
+    return make_transfer(*plan, dst, src, Ask::Never, out_transfer);
+}
+
+int32_t worker_count(const RangeTransfer &transfer, const Channel &channel) {
+    return is_read(transfer) ? channel.readers(transfer.range.offset, transfer.range.nbytes)
+                             : channel.writers(transfer.range.nbytes);
+}
+
+Status move_through_ring(const RangeTransfer &transfer, const cuda::Transfer &copy, Mark **out_mark) {
+    constexpr int64_t kBorder = int64_t{64} << 10;
+    Channel channel(transfer.open, transfer.page_cache, transfer.durable, true);
+    Port port(channel, transfer.range.offset);
+    return cuda::transfer_outside(
+        {&copy, &port, worker_count(transfer, channel), transfer.range.offset % kBorder, transfer.task}, out_mark);
+}
+
+Status wait_for_copy(via_array *dst, via_array *src) {
+    MarkHolder mark;
+    VIA_TRY(copy_in_task(dst, src, 0, nullptr, mark.out()));
+    return mark.get() != nullptr ? mark.get()->wait() : VIA_OK;
+}
+
+// What a buffer holds at a time, and the device gets or gave.
+class Bounce {
+public:
+    explicit Bounce(const RangeTransfer &transfer)
+        : transfer_(transfer),
+          channel_(transfer.open, transfer.page_cache, transfer.durable, true),
+          boxes_(channel_, transfer.towards, transfer.range.offset, transfer.array, kBytes),
+          buffers_(std::max(boxes_.box_bytes(), kBytes)) {}
+    Bounce(const Bounce &) = delete;
+    Bounce &operator=(const Bounce &) = delete;
+
+    Status move() {
+        Buffer buffer(buffers_);
+        VIA_TRY(buffer.take());
+        for (int64_t i = 0; i < boxes_.count(); ++i) {
+            VIA_TRY(move_box(i, buffer.get()));
+        }
+        return VIA_OK;
+    }
+
+private:
+    static constexpr int64_t kBytes = int64_t{8} << 20;
+
+    Status move_box(int64_t number, char *memory) {
+        ArrayHolder box;
+        ArrayHolder dense;
+        int64_t offset = 0;
+        VIA_TRY(boxes_.view(number, box.out(), &offset));
+        VIA_TRY(make_dense(box.get(), memory, dense.out()));
+        if (is_read(transfer_)) {
+            VIA_TRY(pass(memory, offset, dense.get()->nbytes()));
+            return wait_for_copy(box.get(), dense.get());
+        }
+        VIA_TRY(wait_for_copy(dense.get(), box.get()));
+        return pass(memory, offset, dense.get()->nbytes());
+    }
+
+    Status pass(char *memory, int64_t offset, int64_t nbytes) {
+        AdjacentParts parts(channel_, transfer_.towards, offset, memory, nbytes);
+        return move_parts(&parts, worker_count(transfer_, channel_), offset - transfer_.range.offset,
+                          transfer_.range.nbytes, transfer_.task);
+    }
+
+    const RangeTransfer &transfer_;
+    Channel channel_;
+    BoxParts boxes_;
+    Buffers buffers_;
+};
+
+}  // namespace
+
+Status move_device_range(const RangeTransfer &transfer, Mark **out_mark) {
+    ArrayHolder dense;
+    Plan plan;
+    cuda::Transfer copy;
+    VIA_TRY(make_stand_in(transfer.array, dense.out()));
+    VIA_TRY(plan_copy(transfer, dense.get(), &plan, &copy));
+    VIA_TRY(check_devices(plan, copy));
+    if (cuda::can_go_outside(copy)) {
+        return move_through_ring(transfer, copy, out_mark);
+    }
+    Bounce bounce(transfer);
+    return bounce.move();
+}
+
+}  // namespace via

@@ -1,0 +1,76 @@
+#include "file/residency.hpp"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+
+namespace via {
+namespace {
+
+// The same number for every processor, and newer than the headers that this may be built with (Linux 6.5).
+constexpr long kCachestat = 451;
+
+struct CachestatRange {
+    uint64_t offset;
+    uint64_t nbytes;
+};
+
+struct Cachestat {
+    uint64_t cached;
+    uint64_t dirty;
+    uint64_t written_back;
+    uint64_t evicted;
+    uint64_t recently_evicted;
+};
+
+int64_t page_bytes() {
+    static const int64_t bytes = sysconf(_SC_PAGESIZE);
+    return bytes;
+}
+
+// Pages that the bytes lie in.
+int64_t page_count(int64_t offset, int64_t nbytes) {
+    return (offset + nbytes - 1) / page_bytes() - offset / page_bytes() + 1;
+}
+
+// Pages that are there; -1 where the kernel does not say.
+int64_t ask_cachestat(OpenFile *file, int64_t offset, int64_t nbytes) {
+    CachestatRange range{static_cast<uint64_t>(offset), static_cast<uint64_t>(nbytes)};
+    Cachestat found{};
+    return syscall(kCachestat, file->descriptor(), &range, &found, 0) == 0 ? static_cast<int64_t>(found.cached) : -1;
+}
+
+// The older way, through a mapping made for the question.
+int64_t ask_mincore(OpenFile *file, int64_t offset, int64_t nbytes) {
+    constexpr int64_t kMostPages = 512;
+    unsigned char pages[kMostPages];
+    const int64_t start = offset - offset % page_bytes();
+    const int64_t count = std::min(page_count(offset, nbytes), kMostPages);
+    const auto length = static_cast<size_t>(count * page_bytes());
+    void *mapped = mmap(nullptr, length, PROT_READ, MAP_SHARED, file->descriptor(), start);
+    if (mapped == MAP_FAILED) {
+        return -1;
+    }
+    const bool told = mincore(mapped, length, pages) == 0;
+    (void)munmap(mapped, length);
+    return told ? std::count_if(pages, pages + count, [](unsigned char page) { return (page & 1) != 0; }) : -1;
+}
+
+}  // namespace
+
+double cached_share(OpenFile *file, int64_t offset, int64_t nbytes) {
+    if (nbytes <= 0) {
+        return 1;
+    }
+    const int saved = errno;
+    int64_t cached = ask_cachestat(file, offset, nbytes);
+    cached = cached < 0 ? ask_mincore(file, offset, nbytes) : cached;
+    errno = saved;
+    return cached < 0 ? 1 : static_cast<double>(cached) / static_cast<double>(page_count(offset, nbytes));
+}
+
+}  // namespace via

@@ -1,0 +1,150 @@
+#include "file/transfer.hpp"
+
+#include "copy/check.hpp"
+#include "copy/copy.hpp"
+#include "copy/device_copy.hpp"
+#include "core/task.hpp"
+#include "core/view.hpp"
+#include "cuda/device.hpp"
+#include "cuda/stream.hpp"
+#include "file/replacement.hpp"
+
+namespace via {
+namespace {
+
+// Elements of a destination must not share bytes.
+Status check_apart(via_array *array) {
+    ArrayHolder dense;
+    Plan plan;
+    VIA_TRY(make_stand_in(array, dense.out()));
+    VIA_TRY(normalise_copy(array, dense.get(), &plan));
+    return check_self_overlap(plan);
+}
+
+Status check_layout(const FileTransfer &transfer) {
+    via_array *array = transfer.array;
+    if (array->size == 0 || is_contiguous(array, VIA_ORDER_ROW_MAJOR)) {
+        return VIA_OK;
+    }
+    if (array->is_packed()) {
+        return fail(VIA_ERROR_UNSUPPORTED, "elements of %s are packed, and not adjacent; expected whole bytes",
+                    DtypeName(array->dtype).text);
+    }
+    return transfer.towards == Towards::Memory ? check_apart(array) : VIA_OK;
+}
+
+Status check_mode(via_file *file) {
+    return file->may_write() ? VIA_OK
+                             : fail(VIA_ERROR_READ_ONLY, "the file was not opened for writing; expected mode %d",
+                                    VIA_MODE_READ_WRITE);
+}
+
+Status read_range(const FileTransfer &transfer, via_task *task, Mark **out_mark) {
+    via_file *file = transfer.file;
+    const OpenFileHolder open(file->hold_open());
+    RangeTransfer range{open.get(), {}, transfer.array, Towards::Memory, file->page_cache, false, task};
+    VIA_TRY(find_range(file, open.get(), transfer.byte_offset, transfer.array->nbytes(), &range.range));
+    return move_range(range, out_mark);
+}
+
+void note_size(via_file *file, int64_t end) {
+    int64_t known = file->nbytes_known;
+    while (known < end && !file->nbytes_known.compare_exchange_weak(known, end)) {
+    }
+}
+
+// Towards a file nothing is left to a device.
+Status write_range(const FileTransfer &transfer, OpenFile *open, const FileRange &range, via_task *task) {
+    MarkHolder none;
+    VIA_TRY(move_range(
+        {open, range, transfer.array, Towards::File, transfer.file->page_cache, transfer.file->durable, task},
+        none.out()));
+    note_size(transfer.file, range.offset + range.nbytes);
+    return VIA_OK;
+}
+
+Status write_replacement(const FileTransfer &transfer, const FileRange &range, via_task *task) {
+    const std::lock_guard<std::mutex> one_at_a_time(transfer.file->writing);
+    Replacement replacement(transfer.file);
+    VIA_TRY(replacement.begin(range));
+    VIA_TRY(write_range(transfer, replacement.open(), range, task));
+    return replacement.commit();
+}
+
+Status write_in_place(const FileTransfer &transfer, const FileRange &range, via_task *task) {
+    const OpenFileHolder open(transfer.file->hold_open());
+    VIA_TRY(write_range(transfer, open.get(), range, task));
+    if (!transfer.file->durable) {
+        return VIA_OK;
+    }
+    VIA_TRY(make_durable(open.get()));
+    return make_name_durable(open.get()->path());
+}
+
+// Waits on the host for what comes before a transfer that is waited for.
+Status await_transfer(via_array *array, via_stream *stream) {
+    const bool orders = stream != nullptr || !is_plain(array);
+    MarkHolder mark;
+    if (orders) {
+        VIA_TRY(gate_of_stream(stream != nullptr ? stream : cuda::legacy_stream(), array->device_id, mark.out()));
+    }
+    VIA_TRY(mark.get() != nullptr ? mark.get()->wait() : VIA_OK);
+    return await_arrays(array, nullptr);
+}
+
+Status transfer_now(const FileTransfer &given, via_stream *stream) {
+    ArrayHolder ordered;
+    VIA_TRY(in_file_order(given.file, given.array, ordered.out()));
+    FileTransfer transfer = given;
+    transfer.array = ordered.get();
+    VIA_TRY(check_transfer(transfer));
+    VIA_TRY(await_transfer(given.array, stream));
+    MarkHolder mark;
+    VIA_TRY(run_transfer(transfer, nullptr, mark.out()));
+    return mark.get() != nullptr ? mark.get()->wait() : VIA_OK;
+}
+
+}  // namespace
+
+Status in_file_order(via_file *file, via_array *array, via_array **out_array) {
+    if (file->header.column_major && array->ndim > 1) {
+        return permute_view(array, nullptr, out_array);
+    }
+    retain_array(array);
+    *out_array = array;
+    return VIA_OK;
+}
+
+Status check_transfer(const FileTransfer &transfer) {
+    FileRange range{};
+    if (transfer.towards == Towards::File) {
+        VIA_TRY(check_mode(transfer.file));
+        VIA_TRY(find_range_to_write(transfer.file, transfer.byte_offset, transfer.array->nbytes(), &range));
+    } else {
+        VIA_TRY(check_writable(transfer.array));
+        const OpenFileHolder open(transfer.file->hold_open());
+        VIA_TRY(find_range(transfer.file, open.get(), transfer.byte_offset, transfer.array->nbytes(), &range));
+    }
+    VIA_TRY(check_layout(transfer));
+    return is_plain(transfer.array) ? VIA_OK : cuda::need("a transfer of CUDA's memory");
+}
+
+Status run_transfer(const FileTransfer &transfer, via_task *task, Mark **out_mark) {
+    if (transfer.towards == Towards::Memory) {
+        return read_range(transfer, task, out_mark);
+    }
+    FileRange range{};
+    VIA_TRY(find_range_to_write(transfer.file, transfer.byte_offset, transfer.array->nbytes(), &range));
+    return transfer.file->atomic_write ? write_replacement(transfer, range, task)
+                                       : write_in_place(transfer, range, task);
+}
+
+Status read_array(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream) {
+    return transfer_now({file, dst, Towards::Memory, byte_offset}, stream);
+}
+
+Status write_array(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream) {
+    return transfer_now({file, src, Towards::File, byte_offset}, stream);
+}
+
+}  // namespace via

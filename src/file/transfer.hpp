@@ -1,0 +1,52 @@
+// Reading and writing arrays, wherever they are.
+#pragma once
+
+#include "core/mark.hpp"
+#include "file/file.hpp"
+#include "file/parts.hpp"
+
+namespace via {
+
+// As via_file_read and via_file_write, and as tasks. `stream` nullptr: as a copy that is waited for.
+VIA_NODISCARD Status read_array(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream);
+VIA_NODISCARD Status write_array(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream);
+VIA_NODISCARD Status submit_read(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream,
+                                 via_task **out_task);
+VIA_NODISCARD Status submit_write(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream,
+                                  via_task **out_task);
+
+// ---- The parts that these are made of.
+
+// One transfer that has been checked. It holds nothing.
+struct FileTransfer {
+    via_file *file;
+    via_array *array;  // its axes as the file has them: the last one moves fastest
+    Towards towards;
+    int64_t byte_offset;
+};
+
+VIA_NODISCARD Status check_transfer(const FileTransfer &transfer);
+
+// Does it, with everything that it waits for reached. A mark in *out_mark (retained) says where a device ends it; none,
+// that it is done.
+VIA_NODISCARD Status run_transfer(const FileTransfer &transfer, via_task *task, Mark **out_mark);
+
+// The bytes themselves, between the array and a range of one open file.
+struct RangeTransfer {
+    OpenFile *open;
+    FileRange range;
+    via_array *array;
+    Towards towards;
+    int32_t page_cache;
+    bool durable;
+    via_task *task;
+};
+VIA_NODISCARD Status move_range(const RangeTransfer &transfer, Mark **out_mark);
+
+// The same where a device has the array.
+VIA_NODISCARD Status move_device_range(const RangeTransfer &transfer, Mark **out_mark);
+
+// The array with its axes as the file has them; retained for the caller.
+VIA_NODISCARD Status in_file_order(via_file *file, via_array *array, via_array **out_array);
+
+}  // namespace via
