@@ -10,7 +10,7 @@ namespace {
 
 struct HandleObject {
     PyObject_HEAD void *handle;
-    PyObject *callbacks;  // of a task: a list of who wants to hear of its end
+    PyObject *kept;  // of a task: a list of who wants to hear of its end; of a file: what open() was told
 };
 
 struct Kind {
@@ -38,7 +38,7 @@ Kind g_kinds[] = {
      nullptr},
     {"viaduct.Batch", "Many copies prepared as one.", erased<via_batch, via_batch_retain>,
      erased<via_batch, via_batch_release>, nullptr, nullptr},
-    {"viaduct.File", "An open file.", erased<via_file, via_file_retain>, erased<via_file, via_file_release>, nullptr,
+    {"viaduct.File", kFileDoc, erased<via_file, via_file_retain>, erased<via_file, via_file_release>, kFileSlots,
      nullptr},
 };
 
@@ -46,7 +46,7 @@ Kind &row(HandleKind kind) { return g_kinds[static_cast<int>(kind)]; }
 
 void dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
-    Py_XDECREF(callbacks_of(self));
+    Py_XDECREF(kept_of(self));
     for (const Kind &kind : g_kinds) {
         if (kind.type == type) {
             kind.release(reinterpret_cast<HandleObject *>(self)->handle);
@@ -115,7 +115,7 @@ PyObject *new_handle(HandleKind kind, void *owned) {
         return nullptr;
     }
     object->handle = owned;
-    object->callbacks = nullptr;
+    object->kept = nullptr;
     return reinterpret_cast<PyObject *>(object);
 }
 
@@ -135,7 +135,11 @@ bool handle_of_kind(HandleKind kind, const char *function, const char *argument,
 
 void *handle_in(PyObject *object) { return reinterpret_cast<HandleObject *>(object)->handle; }
 
-PyObject *&callbacks_of(PyObject *object) { return reinterpret_cast<HandleObject *>(object)->callbacks; }
+void end_handle(HandleKind kind, PyObject *object) {
+    row(kind).release(std::exchange(reinterpret_cast<HandleObject *>(object)->handle, nullptr));
+}
+
+PyObject *&kept_of(PyObject *object) { return reinterpret_cast<HandleObject *>(object)->kept; }
 
 bool is_kind(HandleKind kind, PyObject *object) { return Py_TYPE(object) == row(kind).type; }
 

@@ -19,8 +19,11 @@ bool handle_of_kind(HandleKind kind, const char *function, const char *argument,
 void *handle_in(PyObject *object);
 bool is_kind(HandleKind kind, PyObject *object);
 
-// The list of who wants to hear of a task's end; NULL if nobody does.
-PyObject *&callbacks_of(PyObject *object);
+// Releases the handle now; NULL takes its place.
+void end_handle(HandleKind kind, PyObject *object);
+
+// What goes with the handle: the list of who wants to hear of a task's end, what a file was opened with. NULL: nothing.
+PyObject *&kept_of(PyObject *object);
 
 bool add_handle_types(PyObject *module);
 

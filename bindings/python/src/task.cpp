@@ -79,7 +79,7 @@ struct Completion : Deferred {
 };
 
 void call_all(PyObject *self) {
-    PyObject *&callbacks = callbacks_of(self);
+    PyObject *&callbacks = kept_of(self);
     Ref waiting(std::exchange(callbacks, nullptr));
     for (Py_ssize_t i = 0; i < PyList_Size(waiting.get()); ++i) {
         PyObject *function = PyList_GetItem(waiting.get(), i);
@@ -136,7 +136,7 @@ PyObject *add_done_callback(PyObject *self, PyObject *function) {
     if (status != VIA_OK) {
         return raise_status(status);
     }
-    PyObject *&callbacks = callbacks_of(self);
+    PyObject *&callbacks = kept_of(self);
     if (callbacks == nullptr && ended != 0) {
         return call_now(self, function);
     }

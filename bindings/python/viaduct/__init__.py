@@ -6,6 +6,7 @@ a CUDA device's. `python -m viaduct` tells what this machine can do.
 """
 
 from . import _viaduct as raw
+from ._file import Block, open, stream_blocks
 from ._viaduct import (
     Array,
     Batch,
@@ -63,6 +64,7 @@ __version__ = ".".join(map(str, version()))
 __all__ = [
     "Array",
     "Batch",
+    "Block",
     "CallbackError",
     "CancelledError",
     "CudaError",
@@ -106,10 +108,12 @@ __all__ = [
     "from_dlpack",
     "memory",
     "num_threads",
+    "open",
     "pointer_info",
     "raw",
     "set_num_threads",
     "stats",
+    "stream_blocks",
     "version",
     "wrap",
 ]

@@ -5,7 +5,8 @@ an array interface or Arrow; copy it, when a copy is wanted, at the speed of the
 a CUDA device's. `python -m viaduct` tells what this machine can do.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from os import PathLike
 from types import EllipsisType
 from typing import Any, ClassVar, Literal, Protocol, SupportsIndex, TypeAlias, TypeVar, final, overload
 
@@ -16,6 +17,7 @@ from . import _viaduct as raw
 __all__ = [
     "Array",
     "Batch",
+    "Block",
     "CallbackError",
     "CancelledError",
     "CudaError",
@@ -59,10 +61,12 @@ __all__ = [
     "from_dlpack",
     "memory",
     "num_threads",
+    "open",
     "pointer_info",
     "raw",
     "set_num_threads",
     "stats",
+    "stream_blocks",
     "version",
     "wrap",
 ]
@@ -443,7 +447,119 @@ class Batch:
 
 @final
 class File:
-    """An open file."""
+    """An open file: elements and nothing else, or NumPy's .npy.
+
+    Made by open(); a context manager. Offsets are in bytes, from the first element on.
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of all its elements."""
+
+    @property
+    def dtype(self) -> Any:
+        """The element type: a numpy.dtype where NumPy has one, else its name."""
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the whole file, as it is now."""
+
+    @property
+    def order(self) -> Literal["C", "F"]:
+        """The order of its elements: 'C' or 'F'."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has been closed."""
+
+    def array(self, shape: _Shape | None = None, dtype: _DType | None = None, offset: int = 0) -> Array:
+        """The file's pages as an array, without a copy; nothing is read until it is touched.
+
+        Shape and dtype are those of the header or of open(), unless given; one extent may be -1. Read-only unless the
+        mode says otherwise. Do not touch it once the file has been cut short: read() reports that instead.
+        """
+
+    def read(
+        self,
+        dst: _Lender | None = None,
+        offset: int = 0,
+        *,
+        shape: _Shape | None = None,
+        dtype: _DType | None = None,
+        device: _Device = "cpu",
+        stream: _Stream | None = None,
+    ) -> Array:
+        """Reads an array, of any layout and anywhere, and returns it; a new one on `device` if none is given.
+
+        After a stream's work so far; without one, after the legacy stream's. Ctrl-C ends it.
+        """
+
+    def write(self, src: _Lender, offset: int = 0, *, stream: _Stream | None = None) -> None:
+        """Writes the elements of an array, of any layout and anywhere; ordered as read() is."""
+
+    def read_submit(self, dst: _Lender, offset: int = 0, *, stream: _Stream | None = None) -> Task:
+        """Starts a read, after the stream's work so far if one is given, and returns at once with a Task."""
+
+    def write_submit(self, src: _Lender, offset: int = 0, *, stream: _Stream | None = None) -> Task:
+        """Starts a write, after the stream's work so far if one is given, and returns at once with a Task."""
+
+    def close(self) -> None:
+        """Lets go of the file; mapped arrays and transfers under way keep what they need."""
+
+    def __enter__(self) -> File:
+        """The file itself."""
+
+    def __exit__(self, *args: object) -> None:
+        """Closes the file."""
+
+@final
+class Block:
+    """A part of a file in memory, while stream_blocks() is at it: rows start to stop, in `array`."""
+
+    array: Array
+    start: int
+    stop: int
+
+    def write(self, result: _Lender) -> None:
+        """Has the rows' result written to the output, behind the caller; it must not be written meanwhile."""
+
+def open(
+    path: str | PathLike[str],
+    mode: Literal["r", "r+", "c", "w"] = "r",
+    *,
+    dtype: _DType | None = None,
+    shape: _Shape | None = None,
+    order: Literal["C", "F"] = "C",
+    format: Literal["raw", "npy"] | None = None,
+    durable: bool = False,
+    atomic: bool = False,
+    page_cache: Literal["auto", "use", "avoid"] = "auto",
+) -> File:
+    """Opens a file of elements: raw, or .npy, which it is if it begins as one.
+
+    Modes are those of numpy.memmap: "r" reads, "r+" reads and writes, "c" lets arrays be written and not the file; "w"
+    makes the file, of that dtype and shape. Of a raw file dtype and shape may be told, else it holds bytes. `durable`
+    writes survive a power cut; `atomic` ones replace the file whole, or not at all. `page_cache` "auto" reads past the
+    system's cache what is not in it, "use" always goes through it, "avoid" never leaves more there than there was.
+    """
+
+def stream_blocks(
+    file: File | str | PathLike[str],
+    block: int,
+    device: _Device = "cpu",
+    *,
+    output: File | str | PathLike[str] | None = None,
+    depth: int = 4,
+    stream: _Stream | None = None,
+    progress: Callable[[int, int], object] | bool | None = None,
+) -> Iterator[Block]:
+    """The rows of a file that need not fit in memory, `block` of them at a time, in arrays on a device.
+
+    The next blocks arrive while one is worked on; what Block.write() is given goes to `output` behind that, a file or
+    the path of one to be made. An array is good until the next but one block: it lies in one of `depth` buffers, which
+    is all the memory that it takes. What is done with it on a device is to be queued on `stream`, the legacy one by
+    default. `progress` is called with the bytes so far and in all; True shows them by tqdm, where it is installed.
+    """
 
 def wrap(
     ptr: Any,

@@ -1,0 +1,397 @@
+"""Files as Python sees them: opening one, whole arrays in and out, and maps over what fits in no memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any, NamedTuple
+
+from . import _interop
+from . import _viaduct as raw
+
+_MODES = {"r": raw.VIA_MODE_READ, "r+": raw.VIA_MODE_READ_WRITE, "c": raw.VIA_MODE_COPY_ON_WRITE, "w": None}
+_FORMATS = {None: raw.VIA_FORMAT_AUTO, "raw": raw.VIA_FORMAT_RAW, "npy": raw.VIA_FORMAT_NPY}
+_ORDERS = {"C": 0, "F": 1}
+_PAGE_CACHES = {
+    "auto": raw.VIA_PAGE_CACHE_AUTO,
+    "use": raw.VIA_PAGE_CACHE_USE,
+    "avoid": raw.VIA_PAGE_CACHE_AVOID,
+}
+
+
+class _Told(NamedTuple):
+    """What open() was told of a raw file; of a .npy file both are None."""
+
+    dtype: int | None
+    shape: tuple[int, ...] | None
+
+
+def _choose(argument: str, table: dict[Any, Any], value: object) -> Any:
+    if value not in table:
+        names = ", ".join(repr(name) for name in table)
+        raise raw.InvalidArgumentError(f"open: argument '{argument}': found {value!r}, expected one of {names}")
+    return table[value]
+
+
+def _dtype_number(dtype: object) -> int:
+    if isinstance(dtype, str):
+        try:
+            return int(raw.via_dtype_from_name(dtype))
+        except raw.DTypeError:
+            pass  # it may be a name of NumPy's
+    found = _interop.name_of_dtype(dtype)
+    return int(raw.via_dtype_record(found) if isinstance(found, int) else raw.via_dtype_from_name(found))
+
+
+def _shape_of(shape: Any) -> tuple[int, ...]:
+    return (int(shape),) if hasattr(shape, "__index__") else tuple(int(extent) for extent in shape)
+
+
+def open(
+    path: str | os.PathLike[str],
+    mode: str = "r",
+    *,
+    dtype: object = None,
+    shape: Any = None,
+    order: str = "C",
+    format: str | None = None,
+    durable: bool = False,
+    atomic: bool = False,
+    page_cache: str = "auto",
+) -> raw.File:
+    """Opens a file of elements: raw, or .npy, which it is if it begins as one.
+
+    Modes are those of numpy.memmap: "r" reads, "r+" reads and writes, "c" lets arrays be written and not the file; "w"
+    makes the file, of that dtype and shape. Of a raw file dtype and shape may be told, else it holds bytes. `durable`
+    writes survive a power cut; `atomic` ones replace the file whole, or not at all. `page_cache` "auto" reads past the
+    system's cache what is not in it, "use" always goes through it, "avoid" never leaves more there than there was.
+    """
+    options = {
+        "file_format": _choose("format", _FORMATS, format),
+        "column_major": _choose("order", _ORDERS, order),
+        "durable": int(durable),
+        "atomic_write": int(atomic),
+        "page_cache": _choose("page_cache", _PAGE_CACHES, page_cache),
+        "mode": _choose("mode", _MODES, mode) or 0,
+    }
+    told = _Told(
+        None if dtype is None else _dtype_number(dtype),
+        None if shape is None else _shape_of(shape),
+    )
+    file = _create(os.fspath(path), told, options) if mode == "w" else raw.via_file_open(os.fspath(path), options)
+    file._keep(told)
+    return file
+
+
+def _create(path: str, told: _Told, options: dict[str, int]) -> raw.File:
+    if told.dtype is None or told.shape is None:
+        raise raw.InvalidArgumentError("open: arguments 'dtype' and 'shape': found none, expected both for mode 'w'")
+    return raw.via_file_create(path, told.dtype, told.shape, options)
+
+
+# ------------------------------------------------------------------------------------------------- attributes
+
+
+def _info(file: raw.File) -> dict[str, Any]:
+    if file.closed:
+        raise raw.InvalidArgumentError("the file is closed; expected one that is open")
+    return dict(raw.via_file_info(file))
+
+
+def _is_npy(info: dict[str, Any]) -> bool:
+    return bool(info["file_format"] == raw.VIA_FORMAT_NPY)
+
+
+def _content(
+    file: raw.File, shape: Any = None, dtype: object = None, offset: int = 0
+) -> tuple[int, tuple[int, ...], dict[str, Any]]:
+    """What is meant by a shape and a dtype of which either may be None, and one extent -1."""
+    info = _info(file)
+    told = file._told or _Told(None, None)
+    number = _dtype_number(dtype) if dtype is not None else info["dtype"] or told.dtype or raw.VIA_UINT8
+    if shape is None:
+        shape = info["shape"] if _is_npy(info) else told.shape if told.shape is not None else (-1,)
+    return number, _fit(_shape_of(shape), number, info["nbytes"] - info["byte_offset"] - offset), info
+
+
+def _fit(shape: tuple[int, ...], dtype: int, nbytes: int) -> tuple[int, ...]:
+    if shape.count(-1) != 1:
+        return shape
+    others = raw.via_dtype_bits(dtype)
+    for extent in shape:
+        others *= 1 if extent == -1 else extent
+    return tuple((nbytes * 8 // others if others > 0 else 0) if extent == -1 else extent for extent in shape)
+
+
+def shape(file: raw.File) -> tuple[int, ...]:
+    return _content(file)[1]
+
+
+def dtype(file: raw.File) -> object:
+    number = _content(file)[0]
+    return _interop.dtype_object(raw.via_dtype_name(number), -number if number < 0 else 0)
+
+
+def nbytes(file: raw.File) -> int:
+    return int(_info(file)["nbytes"])
+
+
+def order(file: raw.File) -> str:
+    return "F" if _info(file)["column_major"] else "C"
+
+
+# ----------------------------------------------------------------------------------------------------- methods
+
+
+def array(file: raw.File, shape: Any = None, dtype: object = None, offset: int = 0) -> raw.Array:
+    number, extents, _ = _content(file, shape, dtype, offset)
+    return raw.via_file_array(file, offset, number, extents)
+
+
+def read(
+    file: raw.File,
+    dst: Any = None,
+    offset: int = 0,
+    *,
+    shape: Any = None,
+    dtype: object = None,
+    device: Any = "cpu",
+    stream: Any = None,
+) -> raw.Array:
+    if dst is None:
+        number, extents, _ = _content(file, shape, dtype, offset)
+        dst = raw.empty(extents, number, device)
+    found = raw.asarray(dst)
+    _finish(read_submit(file, found, offset, stream=_after(found, stream)))
+    return found
+
+
+def write(file: raw.File, src: Any, offset: int = 0, *, stream: Any = None) -> None:
+    found = raw.asarray(src)
+    _finish(write_submit(file, found, offset, stream=_after(found, stream)))
+
+
+def read_submit(file: raw.File, dst: Any, offset: int = 0, *, stream: Any = None) -> raw.Task:
+    return raw.via_file_read_submit(file, offset, raw.asarray(dst), _as_stream(stream))
+
+
+def write_submit(file: raw.File, src: Any, offset: int = 0, *, stream: Any = None) -> raw.Task:
+    return raw.via_file_write_submit(file, offset, raw.asarray(src), _as_stream(stream))
+
+
+def _as_stream(stream: Any) -> raw.Stream | None:
+    return stream if stream is None or isinstance(stream, raw.Stream) else raw.Stream.wrap(stream)
+
+
+def _after(array: raw.Array, stream: Any) -> Any:
+    """What is waited for is ordered as a copy that is: after the legacy stream's work."""
+    return raw.Stream.legacy if stream is None and array.device != "cpu" else stream
+
+
+def _finish(task: raw.Task) -> None:
+    """Waits; what is no longer wanted ends before its memory may go."""
+    try:
+        task.wait()
+    except BaseException:
+        _abandon(task)
+        raise
+
+
+def _abandon(task: raw.Task) -> None:
+    task.cancel()
+    try:
+        task.wait()
+    except raw.Error:
+        pass  # cancelled, or what is being told already
+
+
+# ------------------------------------------------------------------------------------------------- out of core
+
+
+class Block:
+    """A part of a file in memory, while stream_blocks() is at it: rows start to stop, in `array`."""
+
+    __slots__ = ("_results", "array", "start", "stop")
+
+    def __init__(self, array: raw.Array, start: int, stop: int, results: _Results) -> None:
+        self.array = array
+        self.start = start
+        self.stop = stop
+        self._results = results
+
+    def write(self, result: Any) -> None:
+        """Has the rows' result written to the output, behind the caller; it must not be written meanwhile."""
+        self._results.write(raw.asarray(result), self.start, self.stop)
+
+
+class _Results:
+    """The output, and the writes under way by the first row of their block."""
+
+    def __init__(self, output: Any, rows: int, stream: Any) -> None:
+        self._output = output
+        self._file: raw.File | None = output if isinstance(output, raw.File) else None
+        self._rows = rows
+        self._stream = stream
+        self._tasks: list[tuple[int, raw.Task]] = []
+
+    def write(self, result: raw.Array, start: int, stop: int) -> None:
+        if self._output is None:
+            raise raw.InvalidArgumentError("Block.write: found no output, expected stream_blocks(output=...)")
+        if result.ndim == 0 or result.shape[0] != stop - start:
+            raise raw.ShapeError(f"Block.write: found shape {result.shape}, expected {stop - start} rows")
+        file = self._open(result)
+        offset = result.nbytes // (stop - start) * start
+        self._tasks.append((start, write_submit(file, result, offset, stream=_after(result, self._stream))))
+
+    def _open(self, result: raw.Array) -> raw.File:
+        if self._file is None:
+            self._file = open(self._output, "w", dtype=result.dtype_name, shape=(self._rows, *result.shape[1:]))
+        return self._file
+
+    def finish(self, before: int) -> None:
+        """Waits for what is written of blocks that begin before that row."""
+        while self._tasks and self._tasks[0][0] < before:
+            self._tasks.pop(0)[1].wait()
+
+    def abandon(self) -> None:
+        for _, task in self._tasks:
+            _abandon(task)
+        self._tasks.clear()
+
+
+class _Progress:
+    """Bytes that have arrived, told to a function or shown by tqdm; by nothing where that is not installed."""
+
+    def __init__(self, wanted: Any, total: int) -> None:
+        self._tell: Callable[[int, int], object] | None = wanted if callable(wanted) else None
+        self._bar = _make_bar(total) if wanted is True else None
+        self._total = total
+        self._done = 0
+
+    def add(self, nbytes: int) -> None:
+        self._done += nbytes
+        if self._tell is not None:
+            self._tell(self._done, self._total)
+        if self._bar is not None:
+            self._bar.update(nbytes)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _make_bar(total: int) -> Any:
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return None
+    return tqdm(total=total, unit="B", unit_scale=True, unit_divisor=1024)
+
+
+class _Rows(NamedTuple):
+    """The rows of a file, and how they are cut."""
+
+    dtype: int
+    count: int
+    extents: tuple[int, ...]
+    row_bytes: int
+    block: int
+
+    def length(self, number: int) -> int:
+        return min(self.block, self.count - number * self.block)
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.count // self.block)
+
+
+class _Reads:
+    """Buffers for some blocks, and the reads into those that nobody looks at."""
+
+    def __init__(self, file: raw.File, rows: _Rows, depth: int, device: Any, stream: Any) -> None:
+        self._file = file
+        self._rows = rows
+        self._stream = stream
+        shape = (rows.block, *rows.extents)
+        self._buffers = [raw.empty(shape, rows.dtype, device) for _ in range(min(depth, rows.blocks))]
+        self._under_way: list[tuple[raw.Task, raw.Array]] = []
+
+    def start(self, number: int) -> None:
+        if number >= self._rows.blocks:
+            return
+        part = self._buffers[number % len(self._buffers)][: self._rows.length(number)]
+        offset = number * self._rows.block * self._rows.row_bytes
+        self._under_way.append((read_submit(self._file, part, offset, stream=_after(part, self._stream)), part))
+
+    def next(self) -> raw.Array:
+        task, part = self._under_way[0]
+        task.wait()
+        self._under_way.pop(0)
+        return part
+
+    def abandon(self) -> None:
+        for task, _ in self._under_way:
+            _abandon(task)
+        self._under_way.clear()
+
+
+def _rows_of(file: raw.File, block: int) -> _Rows:
+    number, extents, info = _content(file)
+    if not extents:
+        raise raw.ShapeError("stream_blocks: found no dimension, expected rows")
+    if info["column_major"] and len(extents) > 1:
+        raise raw.NeedsCopyError("stream_blocks: found Fortran order, expected rows that are adjacent in the file")
+    bits = raw.via_dtype_bits(number)
+    for extent in extents[1:]:
+        bits *= extent
+    if bits % 8 != 0:
+        raise raw.UnsupportedError(f"stream_blocks: found rows of {bits} bits, expected whole bytes")
+    return _Rows(number, extents[0], extents[1:], bits // 8, min(block, max(extents[0], 1)))
+
+
+def stream_blocks(
+    file: Any,
+    block: int,
+    device: Any = "cpu",
+    *,
+    output: Any = None,
+    depth: int = 4,
+    stream: Any = None,
+    progress: Any = None,
+) -> Iterator[Block]:
+    """The rows of a file that need not fit in memory, `block` of them at a time, in arrays on a device.
+
+    The next blocks arrive while one is worked on; what Block.write() is given goes to `output` behind that, a file or
+    the path of one to be made. An array is good until the next but one block: it lies in one of `depth` buffers, which
+    is all the memory that it takes. What is done with it on a device is to be queued on `stream`, the legacy one by
+    default. `progress` is called with the bytes so far and in all; True shows them by tqdm, where it is installed.
+    """
+    if block < 1 or depth < 3:
+        raise raw.InvalidArgumentError(
+            f"stream_blocks: found block {block} and depth {depth}, expected 1 and 3 or more"
+        )
+    with ExitStack() as stack:
+        source = file if isinstance(file, raw.File) else stack.enter_context(open(file))
+        rows = _rows_of(source, block)
+        reads = _Reads(source, rows, depth, device, stream)
+        stack.callback(reads.abandon)
+        results = _Results(output, rows.count, stream)
+        stack.callback(results.abandon)
+        meter = _Progress(progress, rows.count * rows.row_bytes)
+        stack.callback(meter.close)
+        yield from _blocks(rows, reads, results, meter, depth)
+
+
+def _blocks(rows: _Rows, reads: _Reads, results: _Results, meter: _Progress, depth: int) -> Iterator[Block]:
+    """By the time that a block is asked for, the caller has queued its work on the one before, and the results of the
+    one before that have had as long to be written: its buffer is the one that is read into again."""
+    for number in range(depth - 2):
+        reads.start(number)
+    for number in range(rows.blocks):
+        part = reads.next()
+        meter.add(part.nbytes)
+        results.finish((number - 1) * rows.block)
+        reads.start(number + depth - 2)
+        yield Block(part, number * rows.block, number * rows.block + part.shape[0], results)
+    results.finish(rows.count)
