@@ -19,8 +19,8 @@ constexpr int64_t kLeastDirect = int64_t{64} << 10;
 // Requests that a disk has before it at a time.
 constexpr int32_t kDepth = 16;
 
-// Writers of one file wait for one another wherever the kernel has one lock for it.
-constexpr int32_t kMostWriters = 4;
+// Writers of one file through the cache wait for one another: the kernel has one lock for it.
+constexpr int32_t kCachedWriters = 1;
 
 constexpr double kMostlyCached = 0.5;
 
@@ -129,7 +129,7 @@ int32_t Channel::readers(int64_t offset, int64_t nbytes) const {
 }
 
 int32_t Channel::writers(int64_t nbytes) const {
-    const int32_t most = may_write_direct(nbytes) ? kDepth : std::min(num_threads(), kMostWriters);
+    const int32_t most = may_write_direct(nbytes) ? kDepth : kCachedWriters;
     return static_cast<int32_t>(std::clamp<int64_t>(nbytes / kPieceBytes, 1, most));
 }
 

@@ -9,8 +9,9 @@ namespace via {
 
 class Channel {
 public:
-    // Callers cut what they transfer at multiples of this in the file.
-    static constexpr int64_t kPieceBytes = int64_t{1} << 20;
+    // Callers cut what they transfer at multiples of this: in the file towards it, so that blocks are written whole; in
+    // memory towards that, where two threads that make one huge page both clear it.
+    static constexpr int64_t kPieceBytes = int64_t{2} << 20;
 
     // `durable`: what is written is to reach the disk soon anyway. `own_memory`: what is read to and written from is
     // the library's, and may be given to the disk itself.

@@ -27,7 +27,8 @@ AdjacentParts::AdjacentParts(Channel &channel, Towards towards, int64_t offset, 
     : Parts(channel, towards, offset),
       memory_(static_cast<char *>(memory)),
       nbytes_(nbytes),
-      before_(offset % kPiece) {}
+      before_(towards == Towards::File ? offset % kPiece
+                                       : static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory) % kPiece)) {}
 
 int64_t AdjacentParts::count() const { return nbytes_ > 0 ? divide_up(before_ + nbytes_, kPiece) : 0; }
 

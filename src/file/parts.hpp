@@ -42,7 +42,7 @@ public:
 private:
     char *const memory_;
     const int64_t nbytes_;
-    const int64_t before_;  // from the last border of a piece to the range
+    const int64_t before_;  // from the last border of a piece to the first byte
 };
 
 // A strided array whose elements, whole bytes each, follow one another in the file as in row-major order: boxes of
