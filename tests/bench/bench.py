@@ -32,12 +32,16 @@ MODULES = {
     "cpu": (
         HERE / "bench_python.py",
         HERE / "bench_permute.py",
+        HERE / "bench_files.py",
         HERE / "bench_java.py",
         HERE / "bench_csharp.py",
     ),
-    "gpu": (HERE / "gpu" / "bench_gpu_python.py", HERE / "gpu" / "bench_gpu_strided.py"),
+    "gpu": tuple(HERE / "gpu" / f"bench_gpu_{part}.py" for part in ("python", "strided", "files")),
 }
-PEERS = {"cpu": ("numpy", "torch", "jax"), "gpu": ("numpy", "torch", "cupy-cuda13x", "cupy-cuda12x", "numba", "jax")}
+PEERS = {
+    "cpu": ("numpy", "torch", "jax"),
+    "gpu": ("numpy", "torch", "cupy-cuda13x", "cupy-cuda12x", "numba", "jax", "kvikio-cu13", "kvikio-cu12"),
+}
 
 
 def cpu_facts() -> dict[str, str]:

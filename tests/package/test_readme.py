@@ -95,6 +95,13 @@ def test_the_first_java_program_runs(shell: Shell, jdk: Path, tmp_path: Path) ->
     assert printed == "14.0 at the same address\nvia_array_reshape: shape has 25 elements; expected 48\n"
 
 
+def test_the_program_of_files_runs(tmp_path: Path) -> None:
+    pytest.importorskip("numpy")
+    (program,) = blocks("python files")
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env={**os.environ}, check=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["image.npy", "twice.npy"]
+
+
 def test_every_file_and_folder_that_the_readme_names_is_there() -> None:
     named = re.findall(r"^\| `([a-z./]+)` \|", README, re.MULTILINE)
     assert len(named) >= 6

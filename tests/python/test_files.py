@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 import viaduct as via
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -194,3 +198,12 @@ def test_tqdm_shows_the_bytes_where_it_is_installed(numbers: Path, monkeypatch: 
     assert (bar.total, bar.done, bar.closed) == (240_000, 240_000, True)
     monkeypatch.setitem(sys.modules, "tqdm", None)
     assert len(list(via.stream_blocks(numbers, 100, progress=True))) == 10
+
+
+@pytest.mark.parametrize("count", [0, 1, 2 << 20, (5 << 20) + 17])
+def test_the_example_in_c_maps_a_file(tmp_path: Path, count: int) -> None:
+    values = np.arange(count, dtype=np.float32)
+    np.save(tmp_path / "in.npy", values)
+    program = Path(os.environ.get("VIADUCT_BUILD_DIR", ROOT / "build/test")) / "examples" / "stream_blocks"
+    subprocess.run([program, tmp_path / "in.npy", tmp_path / "out.npy"], check=True, stderr=subprocess.DEVNULL)
+    assert np.array_equal(np.load(tmp_path / "out.npy"), 2 * values)

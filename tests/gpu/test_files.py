@@ -1,0 +1,50 @@
+"""Files to and from a device, from Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import viaduct as via
+
+np = pytest.importorskip("numpy")
+
+
+@pytest.fixture
+def numbers(tmp_path: Path) -> Path:
+    path = tmp_path / "numbers.npy"
+    np.save(path, np.arange(3_000_000, dtype=np.float32).reshape(3000, 1000))
+    return path
+
+
+def test_a_file_becomes_an_array_on_a_device_and_back(numbers: Path, tmp_path: Path) -> None:
+    with via.open(numbers) as file:
+        array = file.read(device="cuda:0")
+        assert array.device == "cuda:0" and np.array_equal(array.copy(device="cpu").numpy(), np.load(numbers))
+        part = file.read(shape=(10, 1000), offset=4000 * 7, device="cuda:0")
+        assert np.array_equal(part.copy(device="cpu").numpy(), np.load(numbers)[7:17])
+    with via.open(tmp_path / "turned.npy", "w", dtype="float32", shape=(1000, 3000), atomic=True) as file:
+        file.write(array.T)
+    assert np.array_equal(np.load(tmp_path / "turned.npy"), np.load(numbers).T)
+
+
+def test_transfers_are_ordered_by_a_stream(numbers: Path, tmp_path: Path) -> None:
+    stream = via.Stream(0)
+    array = via.empty((3000, 1000), "float32", "cuda:0")
+    other = via.empty((3000, 1000), "float32", "cuda:0")
+    via.open(numbers).read(array, stream=stream)
+    via.copy(other, array, stream=stream)
+    task = via.open(tmp_path / "copy", "w", dtype="float32", shape=(3000, 1000)).write_submit(other, stream=stream)
+    task.wait()
+    assert (tmp_path / "copy").read_bytes() == np.load(numbers).tobytes()
+
+
+@pytest.mark.parametrize("block", [100, 999, 3000])
+def test_blocks_pass_through_a_device(numbers: Path, tmp_path: Path, block: int) -> None:
+    output = tmp_path / "copy.npy"
+    result = via.empty((block, 1000), "float32", "cuda:0")
+    for part in via.stream_blocks(numbers, block, "cuda:0", output=output):
+        rows = part.stop - part.start
+        via.copy(result[:rows], part.array, stream=via.Stream.legacy)
+        part.write(part.array)
+    assert np.array_equal(np.load(output), np.load(numbers))
