@@ -98,6 +98,9 @@ module viaduct_c
   integer(c_int32_t), parameter :: VIA_FORMAT_AUTO = 0
   integer(c_int32_t), parameter :: VIA_FORMAT_RAW = 1
   integer(c_int32_t), parameter :: VIA_FORMAT_NPY = 2
+  integer(c_int32_t), parameter :: VIA_PAGE_CACHE_AUTO = 0
+  integer(c_int32_t), parameter :: VIA_PAGE_CACHE_USE = 1
+  integer(c_int32_t), parameter :: VIA_PAGE_CACHE_AVOID = 2
 
   type, bind(C) :: via_device_properties
     integer(c_int32_t) :: struct_size = 680_c_int32_t
@@ -159,12 +162,14 @@ module viaduct_c
   end type
 
   type, bind(C) :: via_file_options
-    integer(c_int32_t) :: struct_size = 24_c_int32_t
+    integer(c_int32_t) :: struct_size = 32_c_int32_t
     integer(c_int32_t) :: mode = 0_c_int32_t
     integer(c_int32_t) :: file_format = 0_c_int32_t
     integer(c_int32_t) :: column_major = 0_c_int32_t
     integer(c_int32_t) :: durable = 0_c_int32_t
     integer(c_int32_t) :: atomic_write = 0_c_int32_t
+    integer(c_int32_t) :: page_cache = 0_c_int32_t
+    integer(c_int32_t) :: pad = 0_c_int32_t
   end type
 
   type, bind(C) :: via_file_properties

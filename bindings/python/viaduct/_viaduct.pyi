@@ -154,6 +154,9 @@ VIA_MODE_COPY_ON_WRITE: int
 VIA_FORMAT_AUTO: int
 VIA_FORMAT_RAW: int
 VIA_FORMAT_NPY: int
+VIA_PAGE_CACHE_AUTO: int
+VIA_PAGE_CACHE_USE: int
+VIA_PAGE_CACHE_AVOID: int
 
 def via_version() -> int: ...
 def via_require(major: int, minor: int, /) -> None: ...

@@ -103,7 +103,10 @@ enum {
     VIA_MODE_COPY_ON_WRITE = 2,
     VIA_FORMAT_AUTO = 0,
     VIA_FORMAT_RAW = 1,
-    VIA_FORMAT_NPY = 2
+    VIA_FORMAT_NPY = 2,
+    VIA_PAGE_CACHE_AUTO = 0,
+    VIA_PAGE_CACHE_USE = 1,
+    VIA_PAGE_CACHE_AVOID = 2
 };
 typedef int32_t via_status;
 typedef struct via_array via_array;
@@ -178,6 +181,8 @@ typedef struct via_file_options {
     int32_t column_major;
     int32_t durable;
     int32_t atomic_write;
+    int32_t page_cache;
+    int32_t pad;
 } via_file_options;
 typedef struct via_file_properties {
     int32_t struct_size;

@@ -122,6 +122,9 @@ VIA_MODE_COPY_ON_WRITE = 2
 VIA_FORMAT_AUTO = 0
 VIA_FORMAT_RAW = 1
 VIA_FORMAT_NPY = 2
+VIA_PAGE_CACHE_AUTO = 0
+VIA_PAGE_CACHE_USE = 1
+VIA_PAGE_CACHE_AVOID = 2
 
 
 class via_device_properties(_Sized):
@@ -244,6 +247,8 @@ class via_file_options(_Sized):
     column_major: int
     durable: int
     atomic_write: int
+    page_cache: int
+    pad: int
     _fields_ = [
         ("struct_size", ctypes.c_int32),
         ("mode", ctypes.c_int32),
@@ -251,6 +256,8 @@ class via_file_options(_Sized):
         ("column_major", ctypes.c_int32),
         ("durable", ctypes.c_int32),
         ("atomic_write", ctypes.c_int32),
+        ("page_cache", ctypes.c_int32),
+        ("pad", ctypes.c_int32),
     ]
 
 
