@@ -14,6 +14,7 @@ struct via_file {
     bool is_npy = false;
     bool durable = false;
     bool atomic_write = false;
+    bool is_made = false;                   // by via_file_create: its name is as new as what is in it
     via::NpyHeader header{};                // of a raw file, only in which order its elements are
     int64_t data_nbytes = 0;                // .npy: of all elements
     std::atomic<int64_t> nbytes_known = 0;  // when it was opened or made, or last written

@@ -174,6 +174,7 @@ Status create_file(const char *path, const FileContent &content, const via_file_
     FileHolder file;
     VIA_TRY(make_handle(options, &file));
     file->mode = VIA_MODE_READ_WRITE;
+    file->is_made = true;
     char text[kNpyMostWritten];
     VIA_TRY(plan_content(path, content, options.file_format, file.get(), text));
     bool is_new = false;

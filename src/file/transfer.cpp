@@ -78,7 +78,7 @@ Status write_in_place(const FileTransfer &transfer, const FileRange &range, via_
         return VIA_OK;
     }
     VIA_TRY(make_durable(open.get()));
-    return make_name_durable(open.get()->path());
+    return transfer.file->is_made ? make_name_durable(open.get()->path()) : VIA_OK;
 }
 
 // Waits on the host for what comes before a transfer that is waited for.

@@ -1,5 +1,8 @@
 /* Reading and writing arrays of host memory: any offset, any layout, at once or as a task. */
+#define _GNU_SOURCE /* O_DIRECT */
+
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include "file_support.h"
 
@@ -60,6 +63,57 @@ static void any_part_is_read_whether_it_is_cached_or_not(void **state) {
             via_file_release(file);
         }
     }
+    free(found);
+}
+
+/* The share of the file's pages that are in the page cache. */
+static double cached_share(const char *name, int64_t nbytes) {
+    FILE *file = fopen(path_of(name), "rb");
+    assert_non_null(file);
+    const int64_t count = nbytes / 4096;
+    void *pages = mmap(NULL, (size_t)nbytes, PROT_READ, MAP_SHARED, fileno(file), 0);
+    unsigned char *found = calloc(1, (size_t)count + 1);
+    assert_true(pages != MAP_FAILED && found != NULL);
+    assert_int_equal(mincore(pages, (size_t)nbytes, found), 0);
+    int64_t there = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        there += found[i] & 1;
+    }
+    munmap(pages, (size_t)nbytes);
+    free(found);
+    fclose(file);
+    return (double)there / (double)count;
+}
+
+/* Where direct transfers can be had, and pages be dropped. */
+static int may_pass_the_cache(const char *name) {
+    const int file = open(path_of(name), O_RDONLY | O_DIRECT);
+    void *block = aligned_alloc(4096, 4096);
+    const int may = file >= 0 && read(file, block, 4096) == 4096;
+    free(block);
+    close(file);
+    evict(name);
+    return may && cached_share(name, LARGE) < 0.1;
+}
+
+static void a_large_cold_read_leaves_the_page_cache_as_it_was(void **state) {
+    (void)state;
+    put_pattern("cold", LARGE);
+    evict("cold");
+    if (!may_pass_the_cache("cold")) {
+        skip();
+    }
+    uint8_t *found = malloc(LARGE);
+    via_array *array = wrap_plain(found, VIA_UINT8, 1, SHAPE(LARGE), NULL);
+    for (int32_t cache = 0; cache < LENGTH(every_cache); ++cache) {
+        evict("cold");
+        via_file *file = open_with("cold", OPTIONS_OF(.page_cache = every_cache[cache]));
+        ok(via_file_read(file, 0, array, NULL));
+        const double share = cached_share("cold", LARGE);
+        assert_true(every_cache[cache] == VIA_PAGE_CACHE_USE ? share > 0.9 : share < 0.1);
+        via_file_release(file);
+    }
+    via_array_release(array);
     free(found);
 }
 
@@ -419,6 +473,7 @@ static void a_mapping_sees_what_is_written_past_the_cache(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(any_part_is_read_whether_it_is_cached_or_not),
+        TEST(a_large_cold_read_leaves_the_page_cache_as_it_was),
         TEST(any_part_is_written_and_nothing_else),
         TEST(arrays_of_any_layout_are_written_as_their_elements_follow_one_another),
         TEST(arrays_of_any_layout_are_read_and_their_gaps_left_alone),
