@@ -22,6 +22,9 @@ constexpr int32_t kDepth = 16;
 // Writers of one file through the cache wait for one another: the kernel has one lock for it.
 constexpr int32_t kCachedWriters = 1;
 
+// Blocks of file systems are smaller as a rule; where they are not, the page cache serves.
+constexpr int64_t kMostUnit = int64_t{64} << 10;
+
 constexpr double kMostlyCached = 0.5;
 
 int64_t round_down(int64_t value, int64_t unit) { return value / unit * unit; }
@@ -35,7 +38,7 @@ Channel::Channel(OpenFile *file, int32_t page_cache, bool durable, bool own_memo
       reads_past_(page_cache != VIA_PAGE_CACHE_USE),
       writes_past_(page_cache == VIA_PAGE_CACHE_AVOID || (page_cache == VIA_PAGE_CACHE_AUTO && durable)),
       own_memory_(own_memory),
-      buffers_(kPieceBytes + 2 * std::max<int64_t>(file->direct_alignment(), 4096)) {}
+      buffers_(kPieceBytes + 2 * kMostUnit) {}
 
 bool Channel::is_straight(const void *memory) const {
     const auto unit = static_cast<uintptr_t>(file_->direct_alignment());
@@ -83,6 +86,10 @@ Status Channel::read_direct(char *memory, int64_t offset, int64_t nbytes, bool *
 // The pages of a mapping and the disk would tell different things for a while.
 bool Channel::may_write_direct(int64_t nbytes) const {
     return writes_past_ && nbytes >= kLeastDirect && !file_->maps()->any() && file_->direct_descriptor() >= 0;
+}
+
+Status Channel::prepare_write(int64_t offset, int64_t nbytes) {
+    return may_write_direct(nbytes) ? reserve_blocks(file_, offset, nbytes) : VIA_OK;
 }
 
 Status Channel::write(const void *memory, int64_t offset, int64_t nbytes) {

@@ -22,6 +22,9 @@ public:
     VIA_NODISCARD Status read(void *memory, int64_t offset, int64_t nbytes);
     VIA_NODISCARD Status write(const void *memory, int64_t offset, int64_t nbytes);
 
+    // Before so many bytes are written.
+    VIA_NODISCARD Status prepare_write(int64_t offset, int64_t nbytes);
+
     // How many threads a transfer of so many bytes keeps busy: as many as there are processors for where memory is the
     // limit, and as many requests as a disk likes to have at once where that is.
     int32_t readers(int64_t offset, int64_t nbytes) const;

@@ -43,6 +43,7 @@ int32_t worker_count(const RangeTransfer &transfer, const Channel &channel) {
 Status move_through_ring(const RangeTransfer &transfer, const cuda::Transfer &copy, Mark **out_mark) {
     constexpr int64_t kBorder = int64_t{64} << 10;
     Channel channel(transfer.open, transfer.page_cache, transfer.durable, true);
+    VIA_TRY(is_read(transfer) ? VIA_OK : channel.prepare_write(transfer.range.offset, transfer.range.nbytes));
     Port port(channel, transfer.range.offset);
     return cuda::transfer_outside(
         {&copy, &port, worker_count(transfer, channel), transfer.range.offset % kBorder, transfer.task}, out_mark);

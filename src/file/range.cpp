@@ -8,6 +8,7 @@ Status move_host_range(const RangeTransfer &transfer) {
     via_array *array = transfer.array;
     const int64_t nbytes = transfer.range.nbytes;
     Channel channel(transfer.open, transfer.page_cache, transfer.durable, false);
+    VIA_TRY(transfer.towards == Towards::File ? channel.prepare_write(transfer.range.offset, nbytes) : VIA_OK);
     const int32_t threads =
         transfer.towards == Towards::Memory ? channel.readers(transfer.range.offset, nbytes) : channel.writers(nbytes);
     if (is_contiguous(array, VIA_ORDER_ROW_MAJOR)) {

@@ -1,5 +1,6 @@
 #include "file/read_write.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -73,6 +74,15 @@ Status write_all(OpenFile *file, const void *memory, int64_t offset, int64_t nby
     int error = 0;
     const int64_t done = write_some(file->descriptor(), static_cast<const char *>(memory), offset, nbytes, &error);
     return error == 0 ? VIA_OK : failed_at("writing", file, offset + done, error);
+}
+
+Status reserve_blocks(OpenFile *file, int64_t offset, int64_t nbytes) {
+    int error = 0;
+    do {
+        error = fallocate(file->descriptor(), FALLOC_FL_KEEP_SIZE, offset, nbytes) == 0 ? 0 : errno;
+    } while (error == EINTR);
+    const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+    return is_full ? failed_at("reserving blocks", file, offset, error) : VIA_OK;
 }
 
 Status read_blocks(OpenFile *file, void *memory, int64_t offset, int64_t nbytes, int64_t *out_length) {

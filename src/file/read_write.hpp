@@ -13,6 +13,10 @@ VIA_NODISCARD Status read_all(OpenFile *file, void *memory, int64_t offset, int6
 
 VIA_NODISCARD Status write_all(OpenFile *file, const void *memory, int64_t offset, int64_t nbytes);
 
+// Has the file system set blocks aside for what is going to be written, so that writers need not wait for one another
+// while it looks for some. Errors: VIA_ERROR_IO where it has not enough; a file system that cannot is left alone.
+VIA_NODISCARD Status reserve_blocks(OpenFile *file, int64_t offset, int64_t nbytes);
+
 // Past the page cache: memory, offset and length are multiples of the file's direct alignment. Where the file system
 // refuses (EINVAL) nothing more of the file is asked for so, and the length is 0, or *out_done false.
 VIA_NODISCARD Status read_blocks(OpenFile *file, void *memory, int64_t offset, int64_t nbytes, int64_t *out_length);

@@ -98,6 +98,9 @@ def read_direct(path: Path, depth: int) -> None:
 
 
 def write_direct(path: Path, depth: int) -> None:
+    """A file made anew, its blocks set aside beforehand."""
+    with path.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, NBYTES)
     direct_pieces(path, os.O_WRONLY, depth, lambda handle, buffer, start: os.pwritev(handle, [buffer], start))
     handle = os.open(path, os.O_RDONLY)
     os.fsync(handle)

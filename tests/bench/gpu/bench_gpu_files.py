@@ -30,6 +30,7 @@ def peer(name: str) -> Any:
 
 
 torch, cupy, kvikio = peer("torch"), peer("cupy"), peer("kvikio")
+torch = torch if torch is not None and torch.cuda.is_available() else None
 
 DEVICE = "cuda:0"
 NBYTES = files.NBYTES
