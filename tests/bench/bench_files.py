@@ -27,7 +27,7 @@ try:
 except ImportError:
     torch = None
 
-NBYTES = int(os.environ.get("VIADUCT_BENCH_FILE_BYTES", 1 << 30))
+NBYTES = int(os.environ.get("VIADUCT_BENCH_FILE_BYTES", str(1 << 30)))
 TURNS = 7
 DEPTHS = (1, 4, 8, 16, 32)
 PIECE = 1 << 20

@@ -16,10 +16,10 @@ from typing import Any
 
 os.environ.setdefault("VIADUCT_BENCH_FILE_BYTES", str(4 << 30))
 
-import bench_files as files  # noqa: E402
-import numpy  # noqa: E402
-import viaduct as via  # noqa: E402
-from bench_python import row  # noqa: E402
+import bench_files as files
+import numpy
+import viaduct as via
+from bench_python import row
 
 
 def peer(name: str) -> Any:
