@@ -14,7 +14,8 @@ constexpr bool kMoveOnly = sizeof(Owner) == sizeof(void *) && std::is_nothrow_mo
                            !std::is_copy_assignable_v<Owner> && std::is_nothrow_default_constructible_v<Owner>;
 
 static_assert(kMoveOnly<Array> && kMoveOnly<Stream> && kMoveOnly<Event> && kMoveOnly<Memory>);
-static_assert(kMoveOnly<Task> && kMoveOnly<Batch> && kMoveOnly<DlpackTensor> && kMoveOnly<DlpackLegacyTensor>);
+static_assert(kMoveOnly<File> && kMoveOnly<Task> && kMoveOnly<Batch> && kMoveOnly<DlpackTensor> &&
+              kMoveOnly<DlpackLegacyTensor>);
 
 void count(void *context) { ++*static_cast<int *>(context); }
 

@@ -5,8 +5,8 @@
  * Header-only: everything here inlines into calls of viaduct.h, which says what each function means, who owns what and
  * which stream must live until when. What is added:
  *
- * Owners. Array, Stream, Event, Memory, Task and Batch are move-only and as large as a pointer; share() makes one more
- * owner. get() lends the C handle, release() gives it away, and Array(handle) takes one over.
+ * Owners. Array, Stream, Event, Memory, Task, Batch and File are move-only and as large as a pointer; share() makes one
+ * more owner. get() lends the C handle, release() gives it away, and Array(handle) takes one over.
  *
  * Errors. A failing call throws an Error of its status's own type (ShapeError, PointerError ...) with the library's
  * text. With VIADUCT_RETURN_ERRORS defined to 1 before the first include, or without exceptions in the compiler, it
@@ -25,6 +25,7 @@
 #include "viaduct/cpp/elements.hpp"
 #include "viaduct/cpp/error.hpp"
 #include "viaduct/cpp/exchange.hpp"
+#include "viaduct/cpp/file.hpp"
 #include "viaduct/cpp/handle.hpp"
 #include "viaduct/cpp/library.hpp"
 #include "viaduct/cpp/list.hpp"

@@ -1,0 +1,77 @@
+// Files: mapped as arrays, and read and written from any array.
+#ifndef VIADUCT_CPP_FILE_HPP
+#define VIADUCT_CPP_FILE_HPP
+
+#include <string>
+
+#include "viaduct/cpp/array.hpp"
+#include "viaduct/cpp/task.hpp"
+
+namespace viaduct {
+
+/** Options for the calls below, all at their defaults. */
+constexpr via_file_options file_options() noexcept { return VIA_FILE_OPTIONS_INIT; }
+
+inline namespace VIADUCT_ERRORS_NAMESPACE {
+
+/** via_file, owned. Arrays mapped from it live on without it. */
+class File : public detail::Handle<File, via_file, via_file_retain, via_file_release> {
+public:
+    using Handle::Handle;
+
+    /** An existing file; the path is UTF-8. */
+    [[nodiscard]] static Result<File> open(const std::string &path, const via_file_options &options = file_options()) {
+        via_file *file = nullptr;
+        return detail::made<File>(via_file_open(path.c_str(), &options, &file), file);
+    }
+
+    /** A file of the size that such an array needs. */
+    [[nodiscard]] static Result<File> create(const std::string &path, std::int32_t dtype, Extents shape,
+                                             const via_file_options &options = file_options()) {
+        via_file *file = nullptr;
+        const via_status status = via_file_create(path.c_str(), dtype, shape.size(), shape.data(), &options, &file);
+        return detail::made<File>(status, file);
+    }
+
+    [[nodiscard]] Result<via_file_properties> info() const {
+        via_file_properties properties = VIA_FILE_PROPERTIES_INIT;
+        return detail::made<via_file_properties>(via_file_info(get(), &properties), properties);
+    }
+
+    /** What the header of a .npy file says, mapped. */
+    [[nodiscard]] Result<Array> array() const { return array(0, 0, {}); }
+
+    /** So many elements from byte_offset on, mapped. */
+    [[nodiscard]] Result<Array> array(std::int64_t byte_offset, std::int32_t dtype, Extents shape) const {
+        via_array *array = nullptr;
+        const via_status status = via_file_array(get(), byte_offset, dtype, shape.size(), shape.data(), &array);
+        return detail::made<Array>(status, array);
+    }
+
+    VIADUCT_CHECKED Result<void> read(const Array &dst, std::int64_t byte_offset = 0, StreamRef stream = {}) const {
+        return detail::done(via_file_read(get(), byte_offset, dst.get(), stream.get()));
+    }
+
+    VIADUCT_CHECKED Result<void> write(const Array &src, std::int64_t byte_offset = 0, StreamRef stream = {}) const {
+        return detail::done(via_file_write(get(), byte_offset, src.get(), stream.get()));
+    }
+
+    /** As read(), returning at once. */
+    [[nodiscard]] Result<Task> read_submit(const Array &dst, std::int64_t byte_offset = 0,
+                                           StreamRef stream = {}) const {
+        via_task *task = nullptr;
+        return detail::made<Task>(via_file_read_submit(get(), byte_offset, dst.get(), stream.get(), &task), task);
+    }
+
+    /** As write(), returning at once. */
+    [[nodiscard]] Result<Task> write_submit(const Array &src, std::int64_t byte_offset = 0,
+                                            StreamRef stream = {}) const {
+        via_task *task = nullptr;
+        return detail::made<Task>(via_file_write_submit(get(), byte_offset, src.get(), stream.get(), &task), task);
+    }
+};
+
+}  // namespace VIADUCT_ERRORS_NAMESPACE
+}  // namespace viaduct
+
+#endif
