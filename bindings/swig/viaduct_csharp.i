@@ -22,15 +22,14 @@
 %define %via_waits(FUNCTION)
 %enddef
 
-/* Files follow once the library has them: then this line goes, and a ViaFile comes beside the other handles. */
-%rename("$ignore", regextarget=1) "^via_file_";
-
 /* Structs are laid out again by bindings/csharp/src/Layouts.cs. */
 %ignore via_device_properties;
 %ignore via_stats_info;
 %ignore via_pointer_info;
 %ignore via_dlpack_options;
 %ignore via_array_interface;
+%ignore via_file_options;
+%ignore via_file_properties;
 %ignore DLManagedTensorVersioned;
 %ignore DLManagedTensor;
 %ignore ArrowSchema;
@@ -103,6 +102,7 @@ void TYPE ## _release(TYPE *address);
 %via_csharp_counted(via_event)
 %via_csharp_counted(via_task)
 %via_csharp_counted(via_batch)
+%via_csharp_counted(via_file)
 
 %via_csharp_handle(ViaArray, via_array, out_array)
 %via_csharp_handle(ViaMemory, via_memory, out_memory)
@@ -110,6 +110,7 @@ void TYPE ## _release(TYPE *address);
 %via_csharp_handle(ViaEvent, via_event, out_event)
 %via_csharp_handle(CopyTask, via_task, out_task)
 %via_csharp_handle(ViaBatch, via_batch, out_batch)
+%via_csharp_handle(ViaFile, via_file, out_file)
 
 %via_csharp_type(System.IntPtr[], System.IntPtr[], via_array *const *dsts, via_array *const *srcs)
 
@@ -145,6 +146,8 @@ void TYPE ## _release(TYPE *address);
 %via_csharp_type(ArrayInterfaceLayout*, ArrayInterfaceLayout*, const via_array_interface *, via_array_interface *)
 %via_csharp_type(DevicePropertiesLayout*, DevicePropertiesLayout*, via_device_properties *)
 %via_csharp_type(StatsLayout*, StatsLayout*, via_stats_info *)
+%via_csharp_type(FileOptionsLayout*, FileOptionsLayout*, const via_file_options *)
+%via_csharp_type(FilePropertiesLayout*, FilePropertiesLayout*, via_file_properties *)
 %via_csharp_type(PointerInfoLayout*, PointerInfoLayout*, via_pointer_info *)
 
 %include "viaduct.i"

@@ -133,11 +133,71 @@ namespace Viaduct.Tests
                 }
             },
             {
+                "via_file_create shape", one => WithFile(Big, (file, path) =>
+                    Assert.That(new System.IO.FileInfo(path).Length, Is.EqualTo(Big)))
+            },
+            {
+                "via_file_array shape", one => WithFile(Big, (file, path) =>
+                    Assert.That(ShapeOf(file.Map(0, DType.UInt8, Big)), Is.EqualTo(new[] { Big })))
+            },
+            {
+                "via_file_array byte_offset", one => WithFile(Big + 1, (file, path) =>
+                    Assert.That(ShapeOf(file.Map(Big, DType.UInt8, 1)), Is.EqualTo(new[] { 1L })))
+            },
+            {
+                "via_file_write byte_offset", one => WithFile(Big + 1, (file, path) => Written(one, file, false))
+            },
+            {
+                "via_file_read byte_offset", one => WithFile(Big + 1, (file, path) => Written(one, file, false))
+            },
+            {
+                "via_file_write_submit byte_offset", one => WithFile(Big + 1, (file, path) => Written(one, file, true))
+            },
+            {
+                "via_file_read_submit byte_offset", one => WithFile(Big + 1, (file, path) => Written(one, file, true))
+            },
+            {
                 "via_memcpy nbytes", one => Assert.That(
                     RefusalOf(() => ViaLibrary.CopyBytes(one.Address, one.Address, -Big)),
                     Contains.Substring((-Big).ToString()))
             }
         };
+
+        // A file with a hole of that size.
+        private static void WithFile(long nbytes, Action<ViaFile, string> use)
+        {
+            string path = Support.TemporaryFile("wide.raw");
+            try
+            {
+                using (ViaFile file = ViaFile.Create(path, DType.UInt8, new[] { nbytes }))
+                {
+                    use(file, path);
+                }
+            }
+            finally
+            {
+                System.IO.Directory.Delete(System.IO.Path.GetDirectoryName(path), true);
+            }
+        }
+
+        // The last byte of a file, there and back.
+        private static void Written(ViaArray one, ViaFile file, bool submitted)
+        {
+            using (ViaArray back = ViaArray.Empty(DType.UInt8, 1))
+            {
+                if (submitted)
+                {
+                    file.WriteAsync(one, Big).Wait();
+                    file.ReadAsync(back, Big).Wait();
+                }
+                else
+                {
+                    file.Write(one, Big);
+                    file.Read(back, Big);
+                }
+                Assert.That(back.ToArray<byte>(), Is.EqualTo(One));
+            }
+        }
 
         private static void Sliced(ViaArray one, Func<ViaArray, ViaArray> slice, long extent)
         {

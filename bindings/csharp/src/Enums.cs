@@ -139,4 +139,43 @@ namespace Viaduct
         /// <summary>CUDA managed memory.</summary>
         Managed = Native.VIA_MEMORY_MANAGED
     }
+
+    /// <summary>How a file is opened.</summary>
+    public enum ViaFileMode
+    {
+        /// <summary>An existing file, to read.</summary>
+        Read = Native.VIA_MODE_READ,
+
+        /// <summary>An existing file, to read and write.</summary>
+        ReadWrite = Native.VIA_MODE_READ_WRITE,
+
+        /// <summary>An existing file; arrays mapped from it may be written, the file is not.</summary>
+        CopyOnWrite = Native.VIA_MODE_COPY_ON_WRITE
+    }
+
+    /// <summary>What the bytes of a file are.</summary>
+    public enum FileFormat
+    {
+        /// <summary>.npy if the file starts with its magic (or, created, if its name ends so), else raw.</summary>
+        Auto = Native.VIA_FORMAT_AUTO,
+
+        /// <summary>Elements and nothing else.</summary>
+        Raw = Native.VIA_FORMAT_RAW,
+
+        /// <summary>NumPy's .npy.</summary>
+        Npy = Native.VIA_FORMAT_NPY
+    }
+
+    /// <summary>How transfers use the system's cache of file pages.</summary>
+    public enum PageCache
+    {
+        /// <summary>What is there is read from it, and the rest past it; durable writes go past it.</summary>
+        Auto = Native.VIA_PAGE_CACHE_AUTO,
+
+        /// <summary>Everything goes through it, and stays there.</summary>
+        Use = Native.VIA_PAGE_CACHE_USE,
+
+        /// <summary>What is not there yet goes past it, writes too.</summary>
+        Avoid = Native.VIA_PAGE_CACHE_AVOID
+    }
 }

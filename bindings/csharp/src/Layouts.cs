@@ -59,6 +59,33 @@ namespace Viaduct
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal struct FileOptionsLayout
+    {
+        public int struct_size;
+        public int mode;
+        public int file_format;
+        public int column_major;
+        public int durable;
+        public int atomic_write;
+        public int page_cache;
+        public int pad;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    internal unsafe struct FilePropertiesLayout
+    {
+        public int struct_size;
+        public int file_format;
+        public int dtype;
+        public int ndim;
+        public int column_major;
+        public int pad;
+        public long nbytes;
+        public long byte_offset;
+        public fixed long shape[64];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct ArrayInterfaceLayout
     {
         public int struct_size;

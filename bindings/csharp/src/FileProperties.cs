@@ -1,0 +1,36 @@
+using System;
+
+namespace Viaduct
+{
+    /// <summary>What a file is.</summary>
+    public sealed class FileProperties
+    {
+        internal unsafe FileProperties(FilePropertiesLayout* found)
+        {
+            Format = (FileFormat)found->file_format;
+            DType = new DType(found->dtype);
+            IsColumnMajor = found->column_major != 0;
+            NBytes = found->nbytes;
+            ByteOffset = found->byte_offset;
+            Shape = new ReadOnlySpan<long>(found->shape, found->ndim).ToArray();
+        }
+
+        /// <summary>Raw or .npy.</summary>
+        public FileFormat Format { get; }
+
+        /// <summary>.npy: of the elements; no dtype for a raw file.</summary>
+        public DType DType { get; }
+
+        /// <summary>Whether the elements are in Fortran order.</summary>
+        public bool IsColumnMajor { get; }
+
+        /// <summary>Of the whole file.</summary>
+        public long NBytes { get; }
+
+        /// <summary>Of the first element in the whole file.</summary>
+        public long ByteOffset { get; }
+
+        /// <summary>.npy: the extents; none for a raw file.</summary>
+        public long[] Shape { get; }
+    }
+}

@@ -1,0 +1,141 @@
+using System;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Viaduct
+{
+    /// <summary>An open file of elements: raw, or NumPy's .npy. Offsets are bytes from the first element on.</summary>
+    public sealed class ViaFile : ViaHandle
+    {
+        static ViaFile()
+        {
+            NativeLibraryFile.Load();
+        }
+
+        internal ViaFile(IntPtr address)
+            : base(address)
+        {
+        }
+
+        /// <summary>Opens an existing file.</summary>
+        public static unsafe ViaFile Open(string path, ViaFileOptions options = null)
+        {
+            IntPtr made;
+            FileOptionsLayout layout = ViaFileOptions.LayoutOf(options);
+            Native.via_file_open(Utf8.Bytes(path, "path"), options == null ? null : &layout, out made);
+            return new ViaFile(made);
+        }
+
+        /// <summary>Creates a file of the size such an array needs, all zeros, or cuts an existing one to it.</summary>
+        public static unsafe ViaFile Create(string path, DType dtype, long[] shape, ViaFileOptions options = null)
+        {
+            IntPtr made;
+            if (shape == null)
+            {
+                throw new ArgumentNullException("shape");
+            }
+            FileOptionsLayout layout = ViaFileOptions.LayoutOf(options);
+            Native.via_file_create(
+                Utf8.Bytes(path, "path"), dtype.Value, shape.Length, shape, options == null ? null : &layout, out made);
+            return new ViaFile(made);
+        }
+
+        /// <summary>What the file is now.</summary>
+        public unsafe FileProperties Info()
+        {
+            FilePropertiesLayout layout = default(FilePropertiesLayout);
+            layout.struct_size = sizeof(FilePropertiesLayout);
+            Native.via_file_info(this, &layout);
+            return new FileProperties(&layout);
+        }
+
+        /// <summary>Maps a .npy file as the array that its header tells; nothing is read until it is touched.</summary>
+        public ViaArray Map()
+        {
+            IntPtr made;
+            Native.via_file_array(this, 0, 0, 0, null, out made);
+            return new ViaArray(made);
+        }
+
+        /// <summary>Maps part of the file as an array in the file's order.</summary>
+        public ViaArray Map(long byteOffset, DType dtype, params long[] shape)
+        {
+            IntPtr made;
+            if (shape == null)
+            {
+                throw new ArgumentNullException("shape");
+            }
+            Native.via_file_array(this, byteOffset, dtype.Value, shape.Length, shape, out made);
+            return new ViaArray(made);
+        }
+
+        /// <summary>Reads elements into an array of any layout, anywhere; they have arrived on return.</summary>
+        public void Read(ViaArray destination, long byteOffset = 0, ViaStream stream = null)
+        {
+            Native.via_file_read(this, byteOffset, destination, stream ?? ViaStream.None);
+        }
+
+        /// <summary>Writes an array's elements; all of them have been given to the system on return.</summary>
+        public void Write(ViaArray source, long byteOffset = 0, ViaStream stream = null)
+        {
+            Native.via_file_write(this, byteOffset, source, stream ?? ViaStream.None);
+        }
+
+        /// <summary>Starts a read behind the stream's work so far, at once without a stream; does not wait.</summary>
+        public CopyTask SubmitRead(ViaArray destination, long byteOffset = 0, ViaStream stream = null)
+        {
+            IntPtr made;
+            Native.via_file_read_submit(this, byteOffset, destination, stream ?? ViaStream.None, out made);
+            return new CopyTask(made);
+        }
+
+        /// <summary>Starts a write; the array must not be written until it has ended.</summary>
+        public CopyTask SubmitWrite(ViaArray source, long byteOffset = 0, ViaStream stream = null)
+        {
+            IntPtr made;
+            Native.via_file_write_submit(this, byteOffset, source, stream ?? ViaStream.None, out made);
+            return new CopyTask(made);
+        }
+
+        /// <summary>A read as a task of .NET.</summary>
+        public async Task ReadAsync(
+            ViaArray destination,
+            long byteOffset = 0,
+            ViaStream stream = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            cancellationToken.ThrowIfCancellationRequested();
+            using (CopyTask read = SubmitRead(destination, byteOffset, stream))
+            {
+                await read.AsTask(cancellationToken).ConfigureAwait(false);
+            }
+        }
+
+        /// <summary>A write as a task of .NET.</summary>
+        public async Task WriteAsync(
+            ViaArray source,
+            long byteOffset = 0,
+            ViaStream stream = null,
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            cancellationToken.ThrowIfCancellationRequested();
+            using (CopyTask write = SubmitWrite(source, byteOffset, stream))
+            {
+                await write.AsTask(cancellationToken).ConfigureAwait(false);
+            }
+        }
+
+        /// <summary>The same file with a share of its own.</summary>
+        public ViaFile Share()
+        {
+            return new ViaFile(Retained(Native.via_file_retain));
+        }
+
+        /// <inheritdoc/>
+        protected override bool ReleaseHandle()
+        {
+            Native.via_file_release(handle);
+            return true;
+        }
+    }
+}

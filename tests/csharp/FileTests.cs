@@ -1,0 +1,124 @@
+using System;
+using System.IO;
+using System.Threading.Tasks;
+using NUnit.Framework;
+
+namespace Viaduct.Tests
+{
+    [TestFixture]
+    public class FileTests
+    {
+        private string path;
+
+        [SetUp]
+        public void NameFile()
+        {
+            path = Support.TemporaryFile("Tabelle-\U0001F309.npy");
+        }
+
+        [TearDown]
+        public void RemoveFile()
+        {
+            Directory.Delete(Path.GetDirectoryName(path), true);
+        }
+
+        private void Save(ViaFileOptions options = null)
+        {
+            using (ViaArray grid = Support.Grid())
+            using (ViaFile file = ViaFile.Create(path, DType.Float64, new long[] { 3, 4 }, options))
+            {
+                file.Write(grid);
+            }
+        }
+
+        [Test]
+        public void A_file_tells_what_it_holds()
+        {
+            Save(new ViaFileOptions { IsColumnMajor = true, IsDurable = true });
+            using (ViaFile file = ViaFile.Open(path))
+            {
+                FileProperties info = file.Info();
+                Assert.That(info.Format, Is.EqualTo(FileFormat.Npy));
+                Assert.That(info.DType, Is.EqualTo(DType.Float64));
+                Assert.That(info.Shape, Is.EqualTo(new long[] { 3, 4 }));
+                Assert.That(info.IsColumnMajor, Is.True);
+                Assert.That(info.NBytes, Is.EqualTo(new FileInfo(path).Length));
+                Assert.That(info.ByteOffset, Is.EqualTo(info.NBytes - 96));
+            }
+        }
+
+        [Test]
+        public void A_mapped_array_outlives_its_file()
+        {
+            Save();
+            ViaArray mapped;
+            using (ViaFile file = ViaFile.Open(path))
+            using (ViaFile share = file.Share())
+            {
+                mapped = share.Map();
+            }
+            using (mapped)
+            {
+                Assert.That(Support.Shape(mapped), Is.EqualTo(new long[] { 3, 4 }));
+                Assert.That(mapped.AsReadOnlySpan<double>()[11], Is.EqualTo(11));
+                Assert.Throws<ViaReadOnlyException>(() => mapped.AsSpan<double>());
+            }
+        }
+
+        [Test]
+        public void Copy_on_write_leaves_the_file_as_it_is()
+        {
+            Save();
+            using (ViaFile file = ViaFile.Open(path, new ViaFileOptions { Mode = ViaFileMode.CopyOnWrite }))
+            using (ViaArray mapped = file.Map())
+            using (ViaArray read = ViaArray.Empty(DType.Float64, 3, 4))
+            {
+                mapped.Fill(-1.0);
+                file.Read(read);
+                Assert.That(read.ToArray<double>(), Is.EqualTo(Support.Numbers(12)));
+            }
+        }
+
+        [Test]
+        public async Task Any_layout_is_read_and_written_behind_the_callers_back()
+        {
+            Save();
+            var options = new ViaFileOptions { Mode = ViaFileMode.ReadWrite, PageCache = PageCache.Use };
+            using (ViaFile file = ViaFile.Open(path, options))
+            using (ViaArray target = ViaArray.Empty(DType.Float64, 4, 3))
+            using (ViaArray turned = target.Transpose())
+            {
+                await file.ReadAsync(turned);
+                Assert.That(target.AsSpan<double>()[1], Is.EqualTo(4));
+                turned.Fill(5.0);
+                await file.WriteAsync(turned);
+                using (ViaArray mapped = file.Map(8, DType.Float64, 2))
+                {
+                    Assert.That(mapped.ToArray<double>(), Is.EqualTo(new double[] { 5, 5 }));
+                }
+            }
+        }
+
+        [Test]
+        public void What_goes_wrong_is_told_by_kind()
+        {
+            var error = Assert.Throws<ViaIoException>(() => ViaFile.Open(path));
+            Assert.That(error.Message, Contains.Substring("\U0001F309"));
+            Assert.That(error.Code, Is.EqualTo(2));
+            File.WriteAllText(path, "no header");
+            Assert.Throws<ViaFormatException>(
+                () => ViaFile.Open(path, new ViaFileOptions { Format = FileFormat.Npy }));
+            Save();
+            using (ViaArray grid = Support.Grid())
+            using (ViaFile file = ViaFile.Open(path))
+            {
+                Assert.Throws<ViaReadOnlyException>(() => file.Write(grid));
+                Assert.Throws<ViaInvalidArgumentException>(() => file.Read(grid, 8));
+                file.Dispose();
+                Assert.Throws<ObjectDisposedException>(() => file.Read(grid));
+            }
+            Assert.Throws<ArgumentNullException>(() => ViaFile.Open(null));
+            Assert.Throws<ArgumentNullException>(() => ViaFile.Create(path, DType.Int8, null));
+        }
+    }
+}
