@@ -37,6 +37,7 @@ def report(*leaks: str, test: str = "OK") -> str:
 
 
 REGISTERED = "cuMemHostRegister_v2 [0x32c76f] in libcuda.so.1"
+RETAINED = "cuDevicePrimaryCtxRetain [0x32876f] in libcuda.so.1"
 ALLOCATED = "cuMemAlloc_v2 [0x32b91f] in libcuda.so.1"
 MANAGED = "cuMemAllocManaged [0x32bfdf] in libcuda.so.1"
 LIBRARY = " [0x265b4] in libviaduct.so.1"
@@ -49,7 +50,8 @@ THE_RING = leak(RING, REGISTERED, LIBRARY, COPY, PROGRAM)
 
 def outcome(runner: ModuleType, status: int, text: str) -> tuple[int, int, int]:
     suite = runner.Suite("memcheck")
-    runner.count_sanitized(suite, "gpu_batch", status, text, {RING, runner.small_copy_bytes()})
+    sizes = {RING, runner.kept_size("block"), *runner.table_sizes()}
+    runner.count_sanitized(suite, "gpu_batch", status, text, sizes)
     return suite.passed, suite.failed, suite.skipped
 
 
@@ -59,8 +61,19 @@ def test_a_ring_that_is_kept_is_no_error(runner: ModuleType) -> None:
 
 
 def test_the_memory_of_small_copies_is_kept_as_well(runner: ModuleType) -> None:
-    block = leak(runner.small_copy_bytes(), REGISTERED, LIBRARY, COPY, PROGRAM)
+    block = leak(runner.kept_size("block"), REGISTERED, LIBRARY, COPY, PROGRAM)
     assert outcome(runner, 0, report(THE_RING, block)) == (1, 0, 0)
+
+
+def test_tables_of_batches_of_every_size_are_kept_as_well(runner: ModuleType) -> None:
+    tables = [leak(131072 << power, REGISTERED, LIBRARY, COPY, PROGRAM) for power in range(10)]
+    assert outcome(runner, 0, report(*tables)) == (1, 0, 0)
+
+
+def test_what_a_later_context_is_said_to_leak_is_kept_if_it_is_the_same_memory(runner: ModuleType) -> None:
+    again = leak(RING, RETAINED, PROGRAM)
+    assert outcome(runner, 0, report(THE_RING, again)) == (1, 0, 0)
+    assert outcome(runner, 0, report(again)) == (0, 1, 0)
 
 
 def test_scratch_memory_beside_the_ring_is_kept_as_well(runner: ModuleType) -> None:
