@@ -94,12 +94,24 @@ static void a_file_is_written_from_memory_of_every_kind(void **state) {
 static via_array *make_view(int32_t number, via_array *whole) {
     via_array *view = NULL;
     switch (number) {
-        case 0: ok(via_array_permute(whole, NULL, &view)); break;
-        case 1: ok(via_array_permute(whole, AXES(0, 2, 1), &view)); break;
-        case 2: ok(via_array_slice(whole, SHAPE(0, 0, 5), SHAPE(300, 200, 100), NULL, &view)); break;
-        case 3: ok(via_array_slice(whole, SHAPE(299, 0, 0), SHAPE(300, 200, 55), SHAPE(-1, 1, 2), &view)); break;
-        case 4: ok(via_array_slice(whole, SHAPE(0, 199, 109), NULL, SHAPE(1, -1, -1), &view)); break;
-        default: ok(via_array_slice(whole, NULL, SHAPE(3, 5, 7), NULL, &view)); break;
+        case 0:
+            ok(via_array_permute(whole, NULL, &view));
+            break;
+        case 1:
+            ok(via_array_permute(whole, AXES(0, 2, 1), &view));
+            break;
+        case 2:
+            ok(via_array_slice(whole, SHAPE(0, 0, 5), SHAPE(300, 200, 100), NULL, &view));
+            break;
+        case 3:
+            ok(via_array_slice(whole, SHAPE(299, 0, 0), SHAPE(300, 200, 55), SHAPE(-1, 1, 2), &view));
+            break;
+        case 4:
+            ok(via_array_slice(whole, SHAPE(0, 199, 109), NULL, SHAPE(1, -1, -1), &view));
+            break;
+        default:
+            ok(via_array_slice(whole, NULL, SHAPE(3, 5, 7), NULL, &view));
+            break;
     }
     return view;
 }

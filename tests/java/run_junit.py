@@ -59,7 +59,7 @@ def command(home: Path, arguments: list[str]) -> list[str]:
     told = settings()
     properties = {
         "viaduct.root": ROOT,
-        "viaduct.test.library": told["library"],
+        "viaduct.test.native": told["library"],
         "viaduct.examples": told["examples"],
         "junit.jupiter.execution.timeout.default": "60 s",
     }

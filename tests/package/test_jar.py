@@ -127,7 +127,7 @@ def test_a_property_names_another_library(
 ) -> None:
     (program / "libraries").mkdir()
     folder = unpack_libraries(jar, program / "libraries")
-    setting = f"-Dorg.viaduct.library={folder / named}"
+    setting = f"-Dorg.viaduct.native={folder / named}"
     assert shell(*java(jdk, setting, "-cp", f"{jar}:.", "Use"), cwd=program) == f"{version_number} 7.0\n"
 
 
@@ -143,11 +143,11 @@ def failed(jar: Path, jdk: Path, folder: Path, *settings: str) -> tuple[str, str
 def test_a_library_that_does_not_load_is_told_whole_and_again(jar: Path, jdk: Path, tmp_path: Path) -> None:
     broken = tmp_path / "libviaduct_java.so"
     broken.write_text("no library")
-    first, second = failed(jar, jdk, tmp_path, f"-Dorg.viaduct.library={tmp_path}")
+    first, second = failed(jar, jdk, tmp_path, f"-Dorg.viaduct.native={tmp_path}")
     for printed in (first, second):
-        assert f"viaduct: {broken}, named by the system property org.viaduct.library, could not be loaded" in printed
+        assert f"viaduct: {broken}, named by the system property org.viaduct.native, could not be loaded" in printed
         assert "file too short" in printed  # the system's own words
-        assert "-Dorg.viaduct.library=PATH" in printed
+        assert "-Dorg.viaduct.native=PATH" in printed
 
 
 def test_a_platform_that_the_jar_does_not_serve_is_named(jar: Path, jdk: Path, tmp_path: Path) -> None:

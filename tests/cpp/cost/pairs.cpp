@@ -1,5 +1,5 @@
-// Pairs of functions that do the same, one by the C API and one with the C++ layer: tests/abi/test_cpp.py compares their
-// instructions.
+// Pairs of functions that do the same, one by the C API and one with the C++ layer: tests/abi/test_cpp.py compares
+// their instructions.
 #include <viaduct/viaduct.hpp>
 
 using namespace viaduct;

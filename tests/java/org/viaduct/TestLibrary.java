@@ -4,7 +4,7 @@ package org.viaduct;
 final class TestLibrary {
     static {
         Viaduct.version(); // brings the library that this one is linked to
-        System.load(System.getProperty("viaduct.test.library"));
+        System.load(System.getProperty("viaduct.test.native"));
     }
 
     private TestLibrary() {}

@@ -8,11 +8,11 @@ import java.nio.file.Path;
 import java.util.Locale;
 
 /**
- * Loads the native library, once: the file or the folder that the system property org.viaduct.library names, else what
+ * Loads the native library, once: the file or the folder that the system property org.viaduct.native names, else what
  * the jar carries for this platform, which is unpacked into a temporary folder that goes with the process.
  */
 final class NativeLibrary {
-    static final String PROPERTY = "org.viaduct.library";
+    static final String PROPERTY = "org.viaduct.native";
 
     /** The library itself, and the layer between it and the JVM, which looks for it beside itself. */
     private static final String LIBRARY = "libviaduct.so." + ViaConstants.VIA_VERSION_MAJOR;
