@@ -85,11 +85,14 @@ def describe_machine(suite: str) -> dict[str, object]:
 
 
 def find_commit() -> str | None:
+    """That of the build, where it was made elsewhere; else that of the sources."""
+    carried = Path(os.environ["VIADUCT_BUILD_DIR"]) / "commit"
+    if carried.exists():
+        return carried.read_text().strip()
     found = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--abbrev=12"], cwd=HERE, capture_output=True, text=True, check=False
     )
-    carried = Path(os.environ["VIADUCT_BUILD_DIR"]) / "commit"
-    return found.stdout.strip() or (carried.read_text().strip() if carried.exists() else None)
+    return found.stdout.strip() or None
 
 
 def run_program(name: str) -> list[dict]:

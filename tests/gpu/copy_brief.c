@@ -127,6 +127,8 @@ static void fail_meanwhile(void) {
         assert_int_equal(copy.status, i < 50 ? VIA_OK : VIA_ERROR_CUDA);
         assert_true(i < 50 || holds_words(copy.text, "CUDA_ERROR_ILLEGAL_ADDRESS"));
     }
+    via_array_release(both.dst.array);
+    via_array_release(both.src.array);
 }
 
 static void a_device_that_fails_meanwhile_is_told(void **state) {
