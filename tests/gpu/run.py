@@ -216,11 +216,9 @@ def kept_blocks(text: str, sizes: set[int]) -> int:
     no call of CUDA's as that ends. A context made later has such memory mapped too, and is said to leak it as well."""
     leaks = re.findall(r"^=+ Leaked ([\d,]+) bytes at (\w+)\n((?:=+ {2,}\S.*\n)+)", text, re.MULTILINE)
     leaks = [(int(size.replace(",", "")), address, trace) for size, address, trace in leaks]
-    kept = {address for size, address, trace in leaks if size in sizes and is_trace_of_staging(trace)}
-    return sum(
-        address in kept and (is_trace_of_staging(trace) or "Host Frame: cuDevicePrimaryCtxRetain" in trace)
-        for _, address, trace in leaks
-    )
+    staging = [address for size, address, trace in leaks if size in sizes and is_trace_of_staging(trace)]
+    mapped = [address for _, address, trace in leaks if "Host Frame: cuDevicePrimaryCtxRetain" in trace]
+    return len(staging) + sum(address in staging for address in mapped)
 
 
 def is_trace_of_staging(trace: str) -> bool:

@@ -472,6 +472,9 @@ class File:
     def closed(self) -> bool:
         """Whether it has been closed."""
 
+    @property
+    def _told(self) -> Any: ...
+    def _keep(self, told: object, /) -> None: ...
     def array(self, shape: _Shape | None = None, dtype: _DType | None = None, offset: int = 0) -> Array:
         """The file's pages as an array, without a copy; nothing is read until it is touched.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -283,27 +284,27 @@ class _Progress:
 
 def _make_bar(total: int) -> Any:
     try:
-        from tqdm import tqdm
+        tqdm = importlib.import_module("tqdm")
     except ImportError:
         return None
-    return tqdm(total=total, unit="B", unit_scale=True, unit_divisor=1024)
+    return tqdm.tqdm(total=total, unit="B", unit_scale=True, unit_divisor=1024)
 
 
 class _Rows(NamedTuple):
     """The rows of a file, and how they are cut."""
 
     dtype: int
-    count: int
+    rows: int
     extents: tuple[int, ...]
     row_bytes: int
     block: int
 
     def length(self, number: int) -> int:
-        return min(self.block, self.count - number * self.block)
+        return min(self.block, self.rows - number * self.block)
 
     @property
     def blocks(self) -> int:
-        return -(-self.count // self.block)
+        return -(-self.rows // self.block)
 
 
 class _Reads:
@@ -376,9 +377,9 @@ def stream_blocks(
         rows = _rows_of(source, block)
         reads = _Reads(source, rows, depth, device, stream)
         stack.callback(reads.abandon)
-        results = _Results(output, rows.count, stream)
+        results = _Results(output, rows.rows, stream)
         stack.callback(results.abandon)
-        meter = _Progress(progress, rows.count * rows.row_bytes)
+        meter = _Progress(progress, rows.rows * rows.row_bytes)
         stack.callback(meter.close)
         yield from _blocks(rows, reads, results, meter, depth)
 
@@ -394,4 +395,4 @@ def _blocks(rows: _Rows, reads: _Reads, results: _Results, meter: _Progress, dep
         results.finish((number - 1) * rows.block)
         reads.start(number + depth - 2)
         yield Block(part, number * rows.block, number * rows.block + part.shape[0], results)
-    results.finish(rows.count)
+    results.finish(rows.rows)
