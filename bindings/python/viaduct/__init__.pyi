@@ -523,6 +523,7 @@ class Block:
     start: int
     stop: int
 
+    def __init__(self, array: Array, start: int, stop: int, results: Any) -> None: ...
     def write(self, result: _Lender) -> None:
         """Has the rows' result written to the output, behind the caller; it must not be written meanwhile."""
 
