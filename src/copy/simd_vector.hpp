@@ -5,6 +5,7 @@
 #include <immintrin.h>
 #endif
 
+#include <cstddef>
 #include <utility>
 
 #include "copy/cache.hpp"
