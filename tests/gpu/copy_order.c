@@ -137,7 +137,6 @@ static void other_streams_are_not_waited_for(place dst, place src) {
 
 static void a_copy_does_not_wait_for_streams_beside_the_legacy_one(void **state) {
     (void)state;
-    skip_where_calls_wait();
     for_each_pair(other_streams_are_not_waited_for);
 }
 
