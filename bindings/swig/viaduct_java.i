@@ -28,9 +28,6 @@
 %define %via_waits(FUNCTION)
 %enddef
 
-/* Files come with the functions that open them. */
-%rename("$ignore", regextarget=1) "^via_file_";
-
 %ignore DLManagedTensorVersioned;
 %ignore DLManagedTensor;
 %ignore ArrowSchema;
@@ -221,8 +218,8 @@
 %via_java_struct(via_pointer_info, VIA_POINTER_INFO_INIT)
 %via_java_struct(via_dlpack_options, VIA_DLPACK_OPTIONS_INIT)
 %via_java_struct(via_array_interface, VIA_ARRAY_INTERFACE_INIT)
-%ignore via_file_options;
-%ignore via_file_properties;
+%via_java_struct(via_file_options, VIA_FILE_OPTIONS_INIT)
+%via_java_struct(via_file_properties, VIA_FILE_PROPERTIES_INIT)
 
 %via_java_type(char [ANY], jbyteArray, byte[])
 %typemap(out) char [ANY] { $result = viajava::new_text(jenv, $1); }

@@ -50,9 +50,10 @@ def options_of(home: Path) -> list[str]:
 
 
 def environment() -> dict[str, str]:
+    """The driver, and a locale in which a path may hold any character."""
     stand_in = BUILD / "fakecuda/libcuda.so.1"
     driver = {"VIADUCT_LIBCUDA": str(stand_in), "VIADUCT_FAKECUDA_DEVICES": "2"} if stand_in.exists() else {}
-    return driver | dict(os.environ)
+    return driver | dict(os.environ) | {"LC_ALL": "C.UTF-8"}
 
 
 def command(home: Path, arguments: list[str]) -> list[str]:

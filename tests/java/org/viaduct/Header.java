@@ -23,11 +23,6 @@ final class Header {
     /** Parameters, spelled out, of each function. */
     static final Map<String, List<String>> FUNCTIONS = functions();
 
-    /** The functions that this package leaves out, which are those of files. */
-    static boolean isLeftOut(String function) {
-        return function.startsWith("via_file_");
-    }
-
     private Header() {}
 
     static String read(Path file) {

@@ -16,6 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Memory lives exactly as long as somebody has a share in it, and each release runs once. */
 class LifetimeTest {
@@ -55,6 +56,44 @@ class LifetimeTest {
         assertEquals(11, Samples.elements(view)[11]);
         view.close();
         Samples.collectUntil(() -> watched.get() == null);
+    }
+
+    @Test
+    void aMappedBufferOutlivesItsFileItsArrayAndTheName(@TempDir Path folder) throws IOException {
+        Path path = folder.resolve("mapped.raw");
+        Files.write(path, new byte[] {1, 2, 3, 4});
+        ByteBuffer bytes = ViaFile.open(path).map(0, DType.INT8, 4).buffer();
+        Files.delete(path);
+        for (int i = 0; i < 5; ++i) {
+            System.gc();
+            Samples.pause(5);
+        }
+        assertEquals(4, bytes.get(3));
+    }
+
+    @Test
+    void aForgottenFileIsClosedByTheCollector(@TempDir Path folder) throws IOException {
+        Path path = folder.resolve("forgotten.raw");
+        Files.write(path, new byte[4]);
+        long before = openDescriptorsOf(path);
+        assertNotNull(ViaFile.open(path).info());
+        Samples.collectUntil(() -> openDescriptorsOf(path) == before);
+    }
+
+    private static long openDescriptorsOf(Path path) {
+        try (var descriptors = Files.list(Path.of("/proc/self/fd"))) {
+            return descriptors.filter(each -> isLinkTo(each, path)).count();
+        } catch (IOException error) {
+            throw new AssertionError(error);
+        }
+    }
+
+    private static boolean isLinkTo(Path link, Path path) {
+        try {
+            return Files.readSymbolicLink(link).equals(path.toAbsolutePath());
+        } catch (IOException gone) {
+            return false;
+        }
     }
 
     @Test

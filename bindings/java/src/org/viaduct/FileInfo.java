@@ -1,0 +1,28 @@
+package org.viaduct;
+
+import java.util.Arrays;
+
+/**
+ * What a file is.
+ *
+ * @param format raw or .npy
+ * @param dtype .npy: of the elements; no valid type for a raw file
+ * @param columnMajor whether the elements are in Fortran order
+ * @param nbytes of the whole file, as it is now
+ * @param byteOffset of the first element in the whole file
+ * @param shape .npy: the extents; none for a raw file
+ */
+public record FileInfo(
+        FileFormat format, DType dtype, boolean columnMajor, long nbytes, long byteOffset, long[] shape) {
+    static FileInfo read(long struct) {
+        boolean npy = Native.via_file_properties_file_format_get(struct) == ViaConstants.VIA_FORMAT_NPY;
+        int ndim = Native.via_file_properties_ndim_get(struct);
+        return new FileInfo(
+                npy ? FileFormat.NPY : FileFormat.RAW,
+                new DType(Native.via_file_properties_dtype_get(struct)),
+                Native.via_file_properties_column_major_get(struct) != 0,
+                Native.via_file_properties_nbytes_get(struct),
+                Native.via_file_properties_byte_offset_get(struct),
+                Arrays.copyOf(Native.via_file_properties_shape_get(struct), ndim));
+    }
+}

@@ -1,0 +1,120 @@
+package org.viaduct;
+
+import java.nio.file.Path;
+
+/**
+ * An open file of elements: raw, or NumPy's .npy. Offsets are bytes from the first element on. Any number of threads may
+ * use one; which of two transfers of the same bytes comes first is not said. Where options may be given, null is the
+ * usual, and so it is where a stream may be: then a transfer is ordered as {@link Viaduct#copy}, a submitted one by
+ * nothing.
+ */
+public final class ViaFile extends Resource {
+    private ViaFile(long handle) {
+        super(handle, Native::via_file_release);
+    }
+
+    // ------------------------------------------------------------------------------------------------ opened
+
+    /** Opens an existing file to read. */
+    public static ViaFile open(Path path) {
+        return open(path, null);
+    }
+
+    /** Opens an existing file. */
+    public static ViaFile open(Path path, FileOptions options) {
+        return open(path.toString(), options);
+    }
+
+    /** The same by a name of any characters, whatever the locale, to which a {@link Path} is bound. */
+    public static ViaFile open(String path, FileOptions options) {
+        byte[] name = Utf8.bytes(path);
+        return new ViaFile(FileOptions.with(options, asked -> Native.via_file_open(name, asked)));
+    }
+
+    /** Creates a file of the size that such an array needs, all zeros, or cuts an existing one to it. */
+    public static ViaFile create(Path path, DType dtype, long... shape) {
+        return create(path, null, dtype, shape);
+    }
+
+    /** The same with options; of a raw file type and shape say the size only. */
+    public static ViaFile create(Path path, FileOptions options, DType dtype, long... shape) {
+        return create(path.toString(), options, dtype, shape);
+    }
+
+    /** The same by a name of any characters, as {@link #open(String, FileOptions)}. */
+    public static ViaFile create(String path, FileOptions options, DType dtype, long... shape) {
+        byte[] name = Utf8.bytes(path);
+        return new ViaFile(
+                FileOptions.with(options, asked -> Native.via_file_create(name, dtype.code(), shape, asked)));
+    }
+
+    /** What the file is now. */
+    public FileInfo info() {
+        return Struct.filled(
+                Native.new_via_file_properties(),
+                Native::delete_via_file_properties,
+                struct -> Calls.run(this, file -> Native.via_file_info(file, struct)),
+                FileInfo::read);
+    }
+
+    // ------------------------------------------------------------------------------------------------ mapped
+
+    /**
+     * Maps a .npy file as the array that its header tells; nothing is read until it is touched. The array outlives this
+     * object. It is read-only unless the mode says otherwise. Touching it when the file has been cut short ends the
+     * process, where {@link #read} fails.
+     */
+    public ViaArray map() {
+        return new ViaArray(Calls.get(this, file -> Native.via_file_array(file, 0, 0, null)));
+    }
+
+    /** Maps part of the file as an array in the file's order. */
+    public ViaArray map(long byteOffset, DType dtype, long... shape) {
+        return new ViaArray(
+                Calls.get(this, file -> Native.via_file_array(file, byteOffset, dtype.code(), shape)));
+    }
+
+    // ------------------------------------------------------------------------------------------------ read and written
+
+    /** Reads elements from the first on into an array of any layout, anywhere; they have arrived on return. */
+    public void read(ViaArray dst) {
+        read(dst, 0, null);
+    }
+
+    /** The same from an offset on, after the stream's work so far. */
+    public void read(ViaArray dst, long byteOffset, ViaStream stream) {
+        Calls.run(this, dst, stream, (file, array, order) -> Native.via_file_read(file, byteOffset, array, order));
+    }
+
+    /** Writes an array's elements from the first on; all of them have been given to the system on return. */
+    public void write(ViaArray src) {
+        write(src, 0, null);
+    }
+
+    /** The same from an offset on, after the stream's work so far. A raw file grows with it. */
+    public void write(ViaArray src, long byteOffset, ViaStream stream) {
+        Calls.run(this, src, stream, (file, array, order) -> Native.via_file_write(file, byteOffset, array, order));
+    }
+
+    /** Starts a read, and returns at once; the file may be closed before it ends. */
+    public CopyTask submitRead(ViaArray dst) {
+        return submitRead(dst, 0, null);
+    }
+
+    /** Starts a read from an offset on, after the stream's work so far, and returns at once. */
+    public CopyTask submitRead(ViaArray dst, long byteOffset, ViaStream stream) {
+        return new CopyTask(Calls.get(this, dst, stream, (file, array, order) ->
+                Native.via_file_read_submit(file, byteOffset, array, order)));
+    }
+
+    /** Starts a write, and returns at once; the array must not be written until it has ended. */
+    public CopyTask submitWrite(ViaArray src) {
+        return submitWrite(src, 0, null);
+    }
+
+    /** Starts a write from an offset on, after the stream's work so far, and returns at once. */
+    public CopyTask submitWrite(ViaArray src, long byteOffset, ViaStream stream) {
+        return new CopyTask(Calls.get(this, src, stream, (file, array, order) ->
+                Native.via_file_write_submit(file, byteOffset, array, order)));
+    }
+}
