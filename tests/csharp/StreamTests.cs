@@ -73,7 +73,7 @@ namespace Viaduct.Tests
         [Test]
         public void A_foreign_stream_is_wrapped_and_a_current_one_set()
         {
-            Support.NeedsCuda();
+            Support.NeedsCuda(2);
             using (ViaStream stream = ViaStream.Create(1))
             using (ViaStream wrapped = ViaStream.Wrap(stream.NativeHandle))
             {

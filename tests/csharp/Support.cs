@@ -112,11 +112,16 @@ namespace Viaduct.Tests
             Assert.That(thrown, Is.Null);
         }
 
-        internal static void NeedsCuda()
+        internal static void NeedsCuda(int devices = 1)
         {
-            if (ViaLibrary.DeviceCount(DeviceType.Cuda) == 0)
+            int found = ViaLibrary.DeviceCount(DeviceType.Cuda);
+            if (found == 0)
             {
                 Assert.Ignore("there is no CUDA device, and the stand-in for the driver was not built");
+            }
+            else if (found < devices)
+            {
+                Assert.Ignore("there is one device");
             }
         }
 

@@ -301,9 +301,13 @@ def count_junit(suite: Suite, report: Path) -> None:
             suite.fail(name)
         elif (skip := case.find("skipped")) is not None:
             suite.skipped += 1
-            suite.notes.append(f"{name}: {skip.get('message')}")
+            suite.notes.append(f"{name}: {skip.get('message') or first_line(skip.text)}")
         else:
             suite.passed += 1
+
+
+def first_line(text: str | None) -> str:
+    return (text or "").strip().partition("\n")[0]
 
 
 def run_pytest(bundle: Bundle) -> Suite:
