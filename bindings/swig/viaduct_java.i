@@ -138,7 +138,9 @@
 
 %via_java_type((int32_t ndim, const int64_t *shape), jlongArray, long[])
 %typemap(in) (int32_t ndim, const int64_t *shape) (viajava::Extents extents) {
-  extents.read(jenv, $input);
+  if (!extents.read_shape(jenv, "$2_name", $input)) {
+    return $null;
+  }
   $1 = extents.count();
   $2 = extents.data();
 }

@@ -95,6 +95,12 @@ void PerAxis<Number, Array>::read(JNIEnv *jenv, Array from) {
 }
 
 template <class Number, class Array>
+bool PerAxis<Number, Array>::read_shape(JNIEnv *jenv, const char *name, Array from) {
+    read(jenv, from);
+    return !refuse_null(jenv, name, from);
+}
+
+template <class Number, class Array>
 bool PerAxis<Number, Array>::read_per_axis(JNIEnv *jenv, const char *name, Array from, int32_t expected) {
     read(jenv, from);
     if (given_ && count_ != expected) {

@@ -38,6 +38,7 @@ private:
 template <class Number, class Array>
 class PerAxis {
 public:
+    bool read_shape(JNIEnv *jenv, const char *name, Array from);
     void read(JNIEnv *jenv, Array from);
     bool read_per_axis(JNIEnv *jenv, const char *name, Array from, int32_t expected);
     int32_t count() const { return count_; }

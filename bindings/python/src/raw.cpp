@@ -1,11 +1,22 @@
 #include "raw.hpp"
 
+#include <cstring>
+
 namespace viapy {
 namespace {
 
 bool wrong_length(const char *function, const char *argument, int32_t found, int32_t expected) {
     raise(VIA_ERROR_SHAPE, "%s: argument '%s': found %d entries, expected %d", function, argument,
           static_cast<int>(found), static_cast<int>(expected));
+    return false;
+}
+
+// C takes a text to end at its first 0.
+bool is_whole(const char *function, const char *argument, const char *text, Py_ssize_t length) {
+    if (std::strlen(text) == static_cast<size_t>(length)) {
+        return true;
+    }
+    raise(VIA_ERROR_INVALID_ARGUMENT, "%s: argument '%s': found a 0 character inside", function, argument);
     return false;
 }
 
@@ -53,8 +64,9 @@ bool raw_text(const char *function, const char *argument, PyObject *value, char 
         raise_type(function, argument, value, "a str");
         return false;
     }
-    *out = const_cast<char *>(PyUnicode_AsUTF8AndSize(value, nullptr));
-    return *out != nullptr;
+    Py_ssize_t length = 0;
+    *out = const_cast<char *>(PyUnicode_AsUTF8AndSize(value, &length));
+    return *out != nullptr && is_whole(function, argument, *out, length);
 }
 
 bool raw_extents(const char *function, const char *argument, PyObject *value, Extents *out) {

@@ -65,7 +65,7 @@ public final class ViaFile extends Resource {
      * process, where {@link #read} fails.
      */
     public ViaArray map() {
-        return new ViaArray(Calls.get(this, file -> Native.via_file_array(file, 0, 0, null)));
+        return new ViaArray(Calls.get(this, file -> Native.via_file_array(file, 0, 0, new long[0])));
     }
 
     /** Maps part of the file as an array in the file's order. */
