@@ -27,8 +27,10 @@ class LifetimeTest {
         // What earlier tests have forgotten would go in the middle of this one.
         Samples.collectUntil(() -> {
             Stats now = Viaduct.stats();
-            System.gc();
-            Samples.pause(20);
+            for (int i = 0; i < 3; ++i) {
+                System.gc();
+                Samples.pause(20);
+            }
             return now.equals(Viaduct.stats());
         });
         before = Viaduct.stats();

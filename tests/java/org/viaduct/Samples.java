@@ -42,11 +42,13 @@ final class Samples {
     /** Collects garbage until something has come of it. */
     static void collectUntil(BooleanSupplier done) {
         long deadline = System.nanoTime() + 20_000_000_000L;
-        while (!done.getAsBoolean() && System.nanoTime() < deadline) {
+        boolean came = done.getAsBoolean();
+        while (!came && System.nanoTime() < deadline) {
             System.gc();
             pause(5);
+            came = done.getAsBoolean();
         }
-        assertTrue(done.getAsBoolean(), "garbage was collected in vain");
+        assertTrue(came, "garbage was collected in vain");
     }
 
     static void pause(int milliseconds) {
