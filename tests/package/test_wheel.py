@@ -1,5 +1,6 @@
 """The wheel, as pip installs it where nothing else is."""
 
+import re
 import stat
 import sys
 import zipfile
@@ -61,3 +62,21 @@ def test_an_installed_wheel_works_without_numpy_from_any_directory(
     told, place = shell(installed / "bin/python", "-c", USE, cwd=tmp_path).split(maxsplit=1)
     assert told == version
     assert place.startswith(str(installed))
+
+
+def test_an_installed_wheel_times_and_examines_the_machine_with_no_other_package(
+    shell: Shell, installed: Path, tmp_path: Path, version: str
+) -> None:
+    command = [installed / "bin/python", "-m", "viaduct"]
+    rows = shell(*command, "bench", "--size", "1", "--seconds", "0.001", "--folder", tmp_path, cwd=tmp_path)
+    assert rows.startswith(f"viaduct {version}") and "every second column" in rows and "not installed" not in rows
+    assert f"{installed}/lib" in shell(*command, "info", cwd=tmp_path).replace("\n    ", "")
+    assert "route: transpose" in shell(*command, "explain", "100,100", "F", cwd=tmp_path)
+
+
+def test_what_the_commands_show_more_with_is_named_by_the_wheel(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        told = archive.read(name).decode()
+    assert "Provides-Extra: cli" in told and "Provides-Extra: plot" in told
+    assert not re.search(r"^Requires-Dist: [^;]*$", told, re.MULTILINE), "nothing is required"

@@ -1,0 +1,158 @@
+"""`bench`: this machine's limits, measured now, and each route of a copy beside the one that it is up against."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import UnsupportedError, __version__, device_count, device_info, num_threads
+from .cases import Case, Group, device_group, host_group
+from .file_cases import file_group
+from .machine import driver_version, memory_available, nvidia_links
+from .page import Page, in_bytes
+from .plot import draw
+
+LARGEST = 256 << 20
+SMALLEST = 1 << 20
+SECONDS = 0.2
+RUNS = 30
+
+
+@dataclass
+class Row:
+    """What a case took; `percent` is of what can be reached, None for a limit itself."""
+
+    group: str
+    name: str
+    nbytes: int
+    gb_per_s: float
+    limit: str | None = None
+    limit_gb_per_s: float | None = None
+    percent: float | None = None
+
+
+def add_command(commands: Any) -> None:
+    parser = commands.add_parser("bench", help="this machine's limits, and each route beside them", description=__doc__)
+    parser.add_argument("--size", type=int, metavar="MIB", help="of what is copied; 256, or less where memory is short")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help=f"for each row, about; {SECONDS} by default")
+    parser.add_argument("--folder", help="where the file is read, and the disk with it; the temporary one by default")
+    parser.add_argument("--only", choices=["host", "file", "cuda"], help="a part of it")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write every row to a file")
+    parser.add_argument(
+        "--plot", type=Path, nargs="?", const=Path("viaduct-bench.png"), metavar="FILE", help="also draw a picture"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace, page: Page) -> int:
+    if options.plot:
+        need_matplotlib()
+    nbytes = (options.size << 20) if options.size else usual_size()
+    page.heading(f"viaduct {__version__}", f"copies of {in_bytes(nbytes)}")
+    page.paragraph(
+        "In GB/s of what is copied. Rows with no limit beside them are not the library's, and set the limits."
+    )
+    rows: list[Row] = []
+    for make in groups(options, nbytes):
+        rows += run_group(make, options.seconds, page, known={row.name: row.gb_per_s for row in reversed(rows)})
+    if options.json:
+        options.json.write_text(
+            json.dumps({"machine": describe_machine(), "rows": [asdict(row) for row in rows]}, indent=1)
+        )
+        page.say(f"rows: {options.json}")
+    if options.plot:
+        draw(rows, describe_machine(), options.plot)
+        page.say(f"picture: {options.plot}")
+    return 0
+
+
+def need_matplotlib() -> None:
+    """Asked for first, so that what is missing is told before anything is timed."""
+    try:
+        importlib.import_module("matplotlib")
+    except ImportError:
+        raise UnsupportedError("--plot needs matplotlib: pip install matplotlib") from None
+
+
+def groups(options: argparse.Namespace, nbytes: int) -> Iterator[Callable[[], Group]]:
+    """Made one after the other, so that no two are in memory."""
+    if options.only in (None, "host"):
+        yield lambda: host_group(nbytes)
+    if options.only in (None, "cuda"):
+        for number in range(device_count("cuda")):
+            yield lambda number=number: device_group(number, nbytes)  # type: ignore[misc]
+    if options.only in (None, "file"):
+        yield lambda: file_group(options.folder, nbytes)
+
+
+def usual_size() -> int:
+    """Past every cache, and a small part of what memory there is."""
+    return max(SMALLEST, min(LARGEST, memory_available() // 16))
+
+
+def run_group(make: Callable[[], Group], seconds: float, page: Page, known: dict[str, float]) -> list[Row]:
+    group = make()
+    found = dict(known)
+    rows = []
+    try:
+        with page.progress(len(group.cases)) as step:
+            for case in group.cases:
+                step(case.name)
+                rows.append(measure(group.title, case, seconds, found))
+    finally:
+        group.close()
+    show(group.title, rows, page)
+    return rows
+
+
+def measure(group: str, case: Case, seconds: float, found: dict[str, float]) -> Row:
+    """Puts what it found to the rest."""
+    rate = found[case.name] = case.nbytes / median_seconds(case, seconds) / 1e9
+    known = [name for name in case.limits if name in found]
+    if not known:
+        return Row(group, case.name, case.nbytes, rate)
+    name = max(known, key=found.__getitem__)
+    limit = found[name] * case.share
+    return Row(group, case.name, case.nbytes, rate, name, limit, 100 * (rate / limit))
+
+
+def median_seconds(case: Case, seconds: float) -> float:
+    """Once to warm up, then as often as time allows."""
+    case.run()
+    taken: list[float] = []
+    while len(taken) < RUNS and sum(taken) < seconds:
+        if case.before is not None:
+            case.before()
+        start = time.perf_counter()
+        case.run()
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken)
+
+
+def show(title: str, rows: list[Row], page: Page) -> None:
+    page.say()
+    page.heading(title)
+    page.table(["", "GB/s", "limit", "of it"], [cells(row) for row in rows])
+
+
+def cells(row: Row) -> list[str]:
+    if row.limit_gb_per_s is None or row.percent is None:
+        return [row.name, f"{row.gb_per_s:.1f}", "", ""]
+    return [row.name, f"{row.gb_per_s:.1f}", f"{row.limit_gb_per_s:.1f}", f"{row.percent:.0f} %"]
+
+
+def describe_machine() -> dict[str, object]:
+    return {
+        "viaduct": __version__,
+        "cpu": device_info("cpu")["name"],
+        "threads": num_threads(),
+        "gpus": [device_info(f"cuda:{number}")["name"] for number in range(device_count("cuda"))],
+        "driver": driver_version(nvidia_links()),
+    }

@@ -1,0 +1,81 @@
+"""`python -m viaduct` where there is a device."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import viaduct as via
+from viaduct.cli import doctor, machine, main
+
+
+@pytest.fixture(autouse=True)
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+
+
+def test_info_tells_the_link_of_each_device(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info"]) == 0
+    text = capsys.readouterr().out.replace("\n    ", " ")
+    assert text.count("\n  link: ") == via.device_count()
+    link = machine.link_of(0, machine.nvidia_links())
+    assert link in text and "0000:" in link
+
+
+@pytest.mark.parametrize(
+    ("src", "dst", "passes"),
+    [
+        ("cpu", "cuda:0", ["from cpu", "page-locked ring", "to cuda:0"]),
+        ("cuda:0", "cpu", ["from cuda:0", "page-locked ring", "to cpu"]),
+        ("pinned", "cuda:0", ["from pinned", "to cuda:0"]),
+        ("cuda:0", "cuda:0", ["from cuda:0", "to cuda:0"]),
+    ],
+)
+def test_explain_draws_the_places_that_the_bytes_pass(
+    capsys: pytest.CaptureFixture[str], src: str, dst: str, passes: list[str]
+) -> None:
+    assert main(["explain", "4000,5000", "F", "--from", src, "--to", dst]) == 0
+    text = capsys.readouterr().out
+    boxes = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("  | ")]
+    assert len(boxes) == len(passes) and all(map(str.startswith, boxes, passes)), text
+    assert max(map(len, text.splitlines())) <= 60
+
+
+def test_explain_has_the_route_that_arrays_would_take(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "400,500", "F", "--to", "cuda:0"]) == 0
+    dst, src = via.empty((400, 500), "float32", "cuda:0"), via.empty((500, 400), "float32").T
+    route = via.copy_explain(dst, src).splitlines()[0]
+    assert route in capsys.readouterr().out.replace("\n    ", " ")
+
+
+def test_bench_has_each_route_of_a_device_beside_a_limit(tmp_path: Path) -> None:
+    words = ["bench", "--size", "1", "--seconds", "0.001", "--folder", str(tmp_path), "--json", str(tmp_path / "rows")]
+    done = subprocess.run(
+        [sys.executable, "-m", "viaduct", *words], env=os.environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [row for row in json.loads((tmp_path / "rows").read_text())["rows"] if row["group"].startswith("cuda:0")]
+    limits = {row["name"] for row in rows if row["limit"] is None}
+    assert limits == {"driver, pinned to device", "driver, device to pinned", "driver, on the device"}
+    for name in ("pageable to device", "device to pageable, transposed", "on the device", "pinned to device"):
+        (row,) = (row for row in rows if row["name"] == name)
+        assert 0 < row["percent"] <= 100
+
+
+def test_doctor_looks_at_each_device() -> None:
+    found = {finding.name: finding for finding in doctor.examine()}
+    assert found["CUDA"].found.startswith(str(via.device_count())) and not found["CUDA"].mend
+    assert "page-locked" in found["cuda:0 staging"].found
+    assert bool(found["cuda:0 kernels"].mend) == ("kernels: off" in via.device_info("cuda:0")["routes"])
+
+
+def test_doctor_knows_a_pytorch_that_knows_no_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = {"torch": "2.13.0+cpu", "jax": "0.10.2"}
+    monkeypatch.setattr(machine, "version_of", lambda packages: versions.get(packages))
+    found = {finding.name: finding for finding in doctor.examine_peers()}
+    assert found["PyTorch"].mend == "pip install --force-reinstall torch" and found["PyTorch"].optional
+    assert found["JAX"].mend == 'pip install "jax[cuda13]"' and found["JAX"].optional

@@ -1,0 +1,372 @@
+"""`python -m viaduct`: what it tells, that it fits, and what its exit status says."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+import viaduct as via
+from peers import peer
+from viaduct.cli import doctor, info, machine, main
+from viaduct.cli.bench import Row
+from viaduct.cli.cases import Case, host_group
+from viaduct.cli.page import Page, in_bytes
+
+NO_DRIVER = {"VIADUCT_LIBCUDA": "/nowhere/libcuda.so.1"}
+NARROW = 60
+
+
+@pytest.fixture(autouse=True)
+def a_narrow_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(NARROW))
+
+
+def run(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "viaduct", *words],
+        env={**os.environ, **NO_DRIVER, **settings},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What a command says that finds nothing wrong."""
+    assert main(words) == 0
+    return fitting(capsys.readouterr().out)
+
+
+def fitting(text: str) -> str:
+    assert max(map(len, text.splitlines())) <= NARROW, text
+    return text
+
+
+def on_terminal(*words: str, **settings: str) -> str:
+    """What a command writes to a terminal of that width, escape sequences and all."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        environment = {**os.environ, **NO_DRIVER, "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", **settings}
+        environment.pop("NO_COLOR", None)
+        os.execve(sys.executable, [sys.executable, "-m", "viaduct", *words], environment)
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, NARROW, 0, 0))
+    text = b"".join(read_all(terminal)).decode()
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, text
+    return text
+
+
+def read_all(terminal: int) -> list[bytes]:
+    """Reading ends with an error once the program has."""
+    parts: list[bytes] = []
+    while True:
+        try:
+            parts.append(os.read(terminal, 1 << 16))
+        except OSError as error:
+            assert error.errno == errno.EIO
+            return parts
+        if not parts[-1]:
+            return parts
+
+
+def without_escapes(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r\n", "\n")
+
+
+def stub(folder: Path, name: str) -> dict[str, str]:
+    """Settings under which a package cannot be imported."""
+    (folder / f"{name}.py").write_text("raise ImportError")
+    return {"PYTHONPATH": f"{folder}:{os.environ.get('PYTHONPATH', '')}"}
+
+
+# ------------------------------------------------------------------------------------------------ info
+
+
+def test_info_tells_the_library_its_file_and_what_it_is_used_with(capsys: pytest.CaptureFixture[str]) -> None:
+    peer("numpy")
+    text = told(capsys, "info")
+    assert text.startswith(f"viaduct {via.__version__}\n\ncpu  ")
+    joined = re.sub(r"\n {4}", " ", text)
+    file = re.search(r"^  file: (.*libviaduct.*)$", text.replace("\n    ", ""), re.MULTILINE)
+    assert file and Path(file[1]).exists()
+    assert f"NumPy {peer('numpy').__version__}" in joined and "for staging" in joined
+
+
+def test_info_is_what_no_command_gives(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(capsys) == told(capsys, "info")
+
+
+def test_a_pipe_gets_plain_text_without_colours_or_lines() -> None:
+    done = run("info", COLUMNS=str(NARROW))
+    assert done.returncode == 0 and not done.stderr
+    assert fitting(done.stdout).isascii() and "\x1b" not in done.stdout
+    assert "cuda  none" in done.stdout and "/nowhere/libcuda.so.1" in done.stdout.replace("\n    ", " ")
+
+
+def test_a_terminal_gets_colours_within_its_width(tmp_path: Path) -> None:
+    peer("rich")
+    text = on_terminal("explain", "1000,1000", "F")
+    assert "\x1b[1m" in text and "┌" in fitting(without_escapes(text))
+    plain = on_terminal("explain", "1000,1000", "F", **stub(tmp_path, "rich"))
+    assert "\x1b" not in plain and fitting(plain.replace("\r\n", "\n")) == without_escapes(text)
+
+
+def test_a_terminal_that_has_only_ascii_gets_that() -> None:
+    assert without_escapes(on_terminal("explain", "10,10", "F", PYTHONIOENCODING="ascii")).isascii()
+
+
+def test_a_link_is_told_as_nvidia_smi_knows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "nvidia-smi").write_text("#!/bin/sh\necho '00000000:3B:00.0, 5, 16, 580.12.03'\n")
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(machine.driver, "bus_address", {0: "0000:3b:00.0", 1: "0000:5e:00.0"}.get)
+    links = machine.nvidia_links()
+    assert machine.link_of(0, links) == "PCIe 5 x16, at 0000:3b:00.0"
+    assert machine.link_of(1, links) == "at 0000:5e:00.0; its width is not known without nvidia-smi"
+    assert machine.link_of(2, links) == "not known"
+    assert machine.driver_version(links) == "580.12.03"
+
+
+def test_what_nvidia_smi_cannot_tell_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "nvidia-smi").write_text("#!/bin/sh\necho 'NVIDIA-SMI has failed'\nexit 9\n")
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert machine.nvidia_links() == {}
+
+
+# ------------------------------------------------------------------------------------------------ explain
+
+
+def test_explain_draws_the_plan_that_the_copy_would_have(capsys: pytest.CaptureFixture[str]) -> None:
+    text = told(capsys, "explain", "1000,1000", "F")
+    src, dst = via.empty((1000, 1000), "float32").T, via.empty((1000, 1000), "float32")
+    route = via.copy_explain(dst, src).splitlines()[0]
+    assert f"  {route}\n" in text
+    assert "| from cpu, strides 4, 4000: column-major |" in text
+    assert "    1000 times: source +4, destination +4000\n      1000 times: source +4000, destination +4\n" in text
+    assert "      4  4004  8004 12004 ...     4000  4004  4008  4012 ...\n" in text
+
+
+def test_explain_takes_strides_as_numpy_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(capsys, "explain", "(3, 5)", "(4, 12)") == told(capsys, "explain", "3x5", "F")
+    assert told(capsys, "explain", "6,7", "-28,-4", "--dtype", "int32") != told(capsys, "explain", "6,7")
+    assert "      1000 times" not in told(capsys, "explain", "1000", "-4")
+
+
+def test_explain_needs_no_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    before = via.stats()["host_bytes"]
+    assert "bytes: 4000000000000, each moved once" in told(capsys, "explain", "1000000,1000000", "F")
+    assert via.stats()["host_bytes"] == before
+
+
+@pytest.mark.parametrize("shape", ["", "1", "0,4", "2,3,4,5,6"])
+def test_explain_takes_every_shape(capsys: pytest.CaptureFixture[str], shape: str) -> None:
+    assert "route: " in told(capsys, "explain", shape)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("3,a",), "SHAPE: found '3,a'"),
+        (("3,4", "4"), "STRIDES: found 1 of them, expected 2"),
+        (("3,4", "C", "0,0"), "dst has stride 0"),
+        (("3", "C", "C", "--dtype", "float33"), "float33"),
+    ],
+)
+def test_explain_tells_in_one_line_what_cannot_be(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], reason: str
+) -> None:
+    assert main(["explain", *words]) == 1
+    told = capsys.readouterr()
+    assert not told.out and told.err.startswith("viaduct: ") and told.err.count("\n") == 1
+    assert reason in told.err
+
+
+def test_explain_tells_why_there_is_no_device() -> None:
+    done = run("explain", "10", "--to", "cuda:0")
+    assert done.returncode == 1 and "/nowhere/libcuda.so.1" in done.stderr and not done.stdout
+
+
+# ------------------------------------------------------------------------------------------------ bench
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object]]:
+    folder = tmp_path_factory.mktemp("bench")
+    options = ["--size", "1", "--seconds", "0.001", "--folder", str(folder), "--json", str(folder / "rows")]
+    done = run("bench", *options, COLUMNS=str(NARROW), TMPDIR=str(folder))
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    fitting(done.stdout)
+    assert [path.name for path in folder.iterdir()] == ["rows"], "the file is left behind"
+    report = json.loads((folder / "rows").read_text())
+    assert report["machine"]["viaduct"] == via.__version__ and report["machine"]["gpus"] == []
+    assert all(f"\n{row['name']} " in done.stdout for row in report["rows"])
+    return {row["name"]: row for row in report["rows"]}
+
+
+def test_bench_has_each_route_of_the_host_beside_a_limit(rows: dict[str, dict[str, object]]) -> None:
+    for name in ("contiguous", "transposed", "NCHW to NHWC", "every second column", "cached"):
+        row = rows[name]
+        assert isinstance(row["percent"], float) and isinstance(row["limit"], str)
+        assert row["gb_per_s"] == pytest.approx(row["percent"] / 100 * row["limit_gb_per_s"])  # type: ignore[operator]
+        assert row["limit"] in rows
+
+
+def test_bench_has_limits_that_are_not_the_librarys(rows: dict[str, dict[str, object]]) -> None:
+    limits = {name for name, row in rows.items() if row["limit"] is None}
+    assert {"memcpy, 1 thread", "pread by all threads, cached"} <= limits
+    assert rows["contiguous"]["limit_gb_per_s"] == max(
+        rows[name]["gb_per_s"] for name in rows if name.startswith("memcpy") or name == "contiguous"  # type: ignore[type-var]
+    )  # fmt: skip
+
+
+def test_what_bench_times_copies_what_it_says() -> None:
+    group = host_group(1 << 20)
+    cases = {case.name: case for case in group.cases}
+    assert all(isinstance(case, Case) and case.nbytes <= 1 << 20 for case in group.cases)
+    for case in group.cases:
+        case.run()
+    dst, src = (cases["NCHW to NHWC"].run.args[i] for i in range(2))  # type: ignore[attr-defined]
+    assert dst.shape == src.shape and dst.strides[1] == 4 and src.c_contiguous and not dst.c_contiguous
+    group.close()
+
+
+def test_a_picture_without_matplotlib_is_refused_before_anything_is_timed(tmp_path: Path) -> None:
+    done = run("bench", "--plot", str(tmp_path / "b.png"), **stub(tmp_path, "matplotlib"))
+    assert done.returncode == 1 and done.stderr == "viaduct: --plot needs matplotlib: pip install matplotlib\n"
+    assert not done.stdout
+
+
+def test_the_picture_is_one(tmp_path: Path) -> None:
+    peer("matplotlib")
+    from viaduct.cli.plot import draw
+
+    rows = [Row("host", "memcpy", 8, 10.0), Row("host", "contiguous", 8, 9.0, "memcpy", 10.0, 90.0)]
+    draw(rows, {"viaduct": "1.0.0", "cpu": "a processor", "threads": 1, "gpus": ["a GPU"]}, tmp_path / "b.png")
+    assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
+
+
+# ------------------------------------------------------------------------------------------------ doctor
+
+
+def found_by_doctor() -> dict[str, doctor.Finding]:
+    return {finding.name: finding for finding in doctor.examine()}
+
+
+@pytest.fixture
+def nothing_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without a GPU that has all else: its setting of huge pages."""
+    setting = tmp_path / "enabled"
+    setting.write_text("always [madvise] never\n")
+    monkeypatch.setattr(doctor, "HUGE_PAGES", setting)
+    monkeypatch.setattr(machine, "has_nvidia_device", lambda: False)
+    monkeypatch.setattr(info, "why_no_device", lambda: "the CUDA driver could not be opened: libcuda.so.1")
+    monkeypatch.setattr(doctor, "device_count", lambda kind: 0)
+    for name in ("VIADUCT_LIBCUDA", "VIADUCT_NUM_THREADS", "CUDA_VISIBLE_DEVICES"):
+        monkeypatch.delenv(name, raising=False)
+    return setting
+
+
+def test_doctor_finds_nothing_missing_where_nothing_is(
+    nothing_missing: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = told(capsys, "doctor")
+    assert "ok       CUDA: no NVIDIA device on this machine" in text and "MISSING" not in text
+    assert "\nNothing is missing" in text
+
+
+def test_doctor_gives_the_command_that_turns_huge_pages_on(
+    nothing_missing: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nothing_missing.write_text("always madvise [never]\n")
+    assert main(["doctor"]) == 1
+    text = capsys.readouterr().out
+    assert "MISSING  huge pages: off" in text and f"echo madvise | {doctor.as_root()}tee {nothing_missing}\n" in text
+    assert re.search(r"^1 thing is missing(; \d could be added)?\.$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("why", "settings", "mend"),
+    [
+        ("the CUDA driver could not be opened: /x", {"VIADUCT_LIBCUDA": "/x"}, "unset VIADUCT_LIBCUDA"),
+        ("the CUDA driver could not be opened: libcuda.so.1", {}, "driver"),
+        ("libcuda.so.1 has no cuGetProcAddress; expected a driver of CUDA 11.4 or newer", {}, "driver"),
+        ("the CUDA driver finds no device", {"CUDA_VISIBLE_DEVICES": ""}, "unset CUDA_VISIBLE_DEVICES"),
+        ("cuInit answered CUDA_ERROR_UNKNOWN", {}, "nvidia-modprobe"),
+        ("a CUDA device needs CUDA, and this build has none", {}, "pip install --force-reinstall ."),
+    ],
+)
+def test_doctor_mends_a_driver_by_what_is_wrong_with_it(
+    nothing_missing: Path, monkeypatch: pytest.MonkeyPatch, why: str, settings: dict[str, str], mend: str
+) -> None:
+    monkeypatch.setattr(machine, "has_nvidia_device", lambda: True)
+    monkeypatch.setattr(doctor, "is_container", lambda: False)
+    monkeypatch.setattr(info, "why_no_device", lambda: why)
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    finding = found_by_doctor()["CUDA"]
+    assert mend in finding.mend and not finding.optional
+
+
+def test_doctor_looks_for_the_device_outside_of_a_container(
+    nothing_missing: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "has_nvidia_device", lambda: True)
+    monkeypatch.setattr(doctor, "is_container", lambda: True)
+    assert "--gpus all" in found_by_doctor()["CUDA"].mend
+
+
+def test_doctor_names_a_setting_that_holds_threads_back(nothing_missing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "num_threads", lambda: 1)
+    monkeypatch.setattr(machine, "cpus_of_machine", lambda: 8)
+    assert not found_by_doctor()["threads of a host copy"].mend
+    monkeypatch.setenv("VIADUCT_NUM_THREADS", "1")
+    assert found_by_doctor()["threads of a host copy"].mend == "unset VIADUCT_NUM_THREADS"
+
+
+@pytest.mark.parametrize(
+    ("why", "mend"),
+    [
+        ("off, this library was built without nvcc", "nvcc"),
+        ("off, they were not built for this GPU", "nvcc"),
+        ("off, the driver is older than the CUDA Toolkit that they were built with", "driver"),
+    ],
+)
+def test_doctor_mends_kernels_by_what_is_wrong_with_them(why: str, mend: str) -> None:
+    finding = doctor.of_route("cuda:0 kernels", why, doctor.mend_kernels)
+    assert mend in finding.mend and finding.found == why.removeprefix("off, ")
+
+
+# ------------------------------------------------------------------------------------------------ words and pages
+
+
+def test_other_words_get_the_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["what"])
+    assert ended.value.code == 2 and "usage: python -m viaduct" in capsys.readouterr().err
+
+
+def test_a_table_folds_its_names_and_keeps_its_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    Page(24).table(["", "GB/s"], [["a name of many words indeed", "12.5"], ["short", "3.0"]])
+    assert capsys.readouterr().out.splitlines() == [
+        "                    GB/s",
+        "a name of many",
+        "  words indeed      12.5",
+        "short                3.0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0 bytes"), (1536, "1.5 KiB"), (64 << 20, "64 MiB"), (5 << 40, "5 TiB")]
+)
+def test_sizes_are_told_in_the_unit_that_suits_them(count: int, text: str) -> None:
+    assert in_bytes(count) == text
