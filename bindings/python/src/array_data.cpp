@@ -138,6 +138,11 @@ PyObject *numpy_method(PyObject *self, PyObject *) { return call_helper("to_nump
 PyObject *tolist_method(PyObject *self, PyObject *) { return call_helper("to_list", self); }
 PyObject *item_method(PyObject *self, PyObject *) { return call_helper("to_scalar", self); }
 
+PyObject *reduce_ex_method(PyObject *self, PyObject *protocol) {
+    Ref module(PyImport_ImportModule("viaduct._pickle"));
+    return module ? PyObject_CallMethod(module.get(), "reduce", "OO", self, protocol) : nullptr;
+}
+
 Signature kArrayProtocol = {"Array.__array__", 2, 0, {"dtype", "copy"}};
 
 // NumPy comes here only for what it cannot take by the buffer protocol: types that ml_dtypes adds.
@@ -291,6 +296,9 @@ PyMethodDef kDataMethods[] = {
      "numpy($self)\n--\n\n"
      "A numpy.ndarray on the same memory.\n\n"
      "Of NumPy's own types, of ml_dtypes' for bfloat16 and float8, of void for records."},
+    {"__reduce_ex__", reduce_ex_method, METH_O,
+     "__reduce_ex__($self, protocol, /)\n--\n\n"
+     "For pickle: host memory as an out-of-band buffer with protocol 5, device memory through the host."},
     {"__array__", method(array_protocol), METH_FASTCALL | METH_KEYWORDS,
      "__array__($self, dtype=None, copy=None)\n--\n\nFor numpy.asarray, where the buffer protocol has no format."},
     {nullptr, nullptr, 0, nullptr},

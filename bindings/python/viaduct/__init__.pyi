@@ -285,6 +285,9 @@ class Array:
         Of NumPy's own types, of ml_dtypes' for bfloat16 and float8, of void for records.
         """
 
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[Any, ...]:
+        """For pickle: host memory as an out-of-band buffer with protocol 5, device memory through the host."""
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """For numpy.asarray, where the buffer protocol has no format."""
 

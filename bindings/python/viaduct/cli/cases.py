@@ -16,6 +16,7 @@ LIBC = ctypes.CDLL(None)
 FLOAT_BYTES = 4
 CHANNELS = 64
 PICTURE = 56
+AT_ONCE = 8  # copies on a device, where the call would else count
 TILE = 64
 PLAIN = "contiguous"
 TO_DEVICE = ("driver, pinned to device", "pinned to device")
@@ -132,7 +133,11 @@ def device_group(number: int, nbytes: int) -> Group:
     limits = [
         Case(TO_DEVICE[0], nbytes, functools.partial(driver.copy_to_device, here.ptr, locked.ptr, nbytes)),
         Case(TO_HOST[0], nbytes, functools.partial(driver.copy_to_host, locked.ptr, here.ptr, nbytes)),
-        Case(ON_DEVICE[0], nbytes, functools.partial(driver.copy_on_device, there.ptr, here.ptr, nbytes)),
+        Case(
+            ON_DEVICE[0],
+            nbytes * AT_ONCE,
+            functools.partial(driver.copy_on_device, there.ptr, here.ptr, nbytes, AT_ONCE),
+        ),
     ]
     cases = [*link_cases(here, locked, pageable), *inside_cases(there, here)]
     return Group(f"{device}, {device_info(device)['name']}", [*limits, *cases])

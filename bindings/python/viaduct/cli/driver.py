@@ -46,6 +46,8 @@ def copy_to_host(dst: int, src: int, nbytes: int) -> None:
     call("cuMemcpyDtoH_v2", ctypes.c_void_p(dst), ctypes.c_uint64(src), ctypes.c_size_t(nbytes))
 
 
-def copy_on_device(dst: int, src: int, nbytes: int) -> None:
-    call("cuMemcpyDtoD_v2", ctypes.c_uint64(dst), ctypes.c_uint64(src), ctypes.c_size_t(nbytes))
+def copy_on_device(dst: int, src: int, nbytes: int, times: int) -> None:
+    """One after the other, and waited for once."""
+    for _ in range(times):
+        call("cuMemcpyDtoD_v2", ctypes.c_uint64(dst), ctypes.c_uint64(src), ctypes.c_size_t(nbytes))
     call("cuCtxSynchronize")

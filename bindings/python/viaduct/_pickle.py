@@ -1,0 +1,56 @@
+"""Arrays as pickles: their bytes out of band with protocol 5, so that Dask, Ray and multiprocessing need not copy them.
+
+An array of host memory, pinned and managed included, comes back as host memory, on the buffer that the unpickler is
+given: the memory itself where nothing crossed a process, without a copy. Dense arrays go as they lie, whatever the order
+of their axes; others go as a row-major copy. An array on a CUDA device goes through host memory, once its pending work is
+done, and comes back on the device of the same number; where there is none, unpickling raises DeviceError.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from . import _viaduct as raw
+
+Reduced: TypeAlias = tuple[Callable[..., raw.Array], tuple[Any, ...]]
+
+
+def reduce(array: raw.Array, protocol: int) -> Reduced:
+    """What __reduce_ex__ answers."""
+    axes = axes_as_they_lie(array)
+    turned = array.transpose(axes)
+    on_device = array.device if array.device.startswith("cuda:") else None
+    content: Any = None
+    if array.size > 0:
+        lies_as_it_goes = turned.c_contiguous and on_device is None
+        host = turned if lies_as_it_goes else turned.copy(device="cpu")
+        flat = host.reshape(host.size).view("uint8")
+        content = pickle.PickleBuffer(flat) if protocol >= 5 else in_band(flat)
+    return restore, (content, array.dtype_name, turned.shape, axes, array.readonly, on_device)
+
+
+def in_band(flat: raw.Array) -> bytes | bytearray:
+    """As pickle itself has it with protocol 5: may it be written?"""
+    return bytes(memoryview(flat)) if flat.readonly else bytearray(memoryview(flat))
+
+
+def axes_as_they_lie(array: raw.Array) -> tuple[int, ...]:
+    """The axes of a dense array by falling steps, which is row-major; of others as they are."""
+    axes = tuple(range(array.ndim))
+    steps = array.strides or array.element_strides or ()
+    return tuple(sorted(axes, key=lambda axis: -steps[axis])) if array.contiguous else axes
+
+
+def restore(
+    content: Any, dtype: str, shape: tuple[int, ...], axes: tuple[int, ...], readonly: bool, device: str | None
+) -> raw.Array:
+    """The array on those bytes; read-only if they are."""
+    if content is None:
+        dense = raw.empty(shape, dtype, device or "cpu")
+    else:
+        dense = raw.asarray(memoryview(content).cast("B")).view(dtype).reshape(shape)
+        dense = dense.copy(device=device) if device else dense
+    array = dense.transpose([axes.index(axis) for axis in range(len(axes))])
+    return array.as_readonly() if readonly else array
