@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,8 @@ from pathlib import Path
 import pytest
 import viaduct as via
 from viaduct.cli import doctor, machine, main
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
 
 
 @pytest.fixture(autouse=True)
@@ -79,3 +83,19 @@ def test_doctor_knows_a_pytorch_that_knows_no_cuda(monkeypatch: pytest.MonkeyPat
     found = {finding.name: finding for finding in doctor.examine_peers()}
     assert found["PyTorch"].mend == "pip install --force-reinstall torch" and found["PyTorch"].optional
     assert found["JAX"].mend == 'pip install "jax[cuda13]"' and found["JAX"].optional
+
+
+def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
+    lines = re.findall(r"^python -m viaduct ([^#\n]*)", README, re.MULTILINE)
+    assert {line.split()[0] for line in lines} == {"info", "doctor", "explain", "bench"}
+    for line in lines:
+        words = line.split()
+        if words[0] == "bench":
+            words += ["--size", "1", "--seconds", "0.001"]
+            if importlib.util.find_spec("matplotlib") is None:
+                del words[words.index("--plot") : words.index("--plot") + 2]
+        done = subprocess.run(
+            [sys.executable, "-m", "viaduct", *words], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0 or (words[0] == "doctor" and "MISSING" in done.stdout), done.stderr
+    assert (tmp_path / "rows.json").exists()

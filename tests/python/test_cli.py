@@ -18,7 +18,7 @@ import pytest
 import viaduct as via
 from peers import peer
 from viaduct.cli import doctor, info, machine, main
-from viaduct.cli.bench import Row
+from viaduct.cli.bench import Row, measure
 from viaduct.cli.cases import Case, host_group
 from viaduct.cli.page import Page, in_bytes
 
@@ -238,6 +238,17 @@ def test_what_bench_times_copies_what_it_says() -> None:
     dst, src = (cases["NCHW to NHWC"].run.args[i] for i in range(2))  # type: ignore[attr-defined]
     assert dst.shape == src.shape and dst.strides[1] == 4 and src.c_contiguous and not dst.c_contiguous
     group.close()
+
+
+def test_what_is_faster_than_its_limit_raises_it() -> None:
+    found: dict[str, float] = {"plain": 1e-9}
+    row = measure("host", Case("quick", 1 << 20, lambda: None, ("plain", "absent"), 0.5), 0.0001, found)
+    assert row.limit == "plain" and row.limit_gb_per_s == row.gb_per_s == found["quick"] and row.percent == 100
+
+
+def test_bench_tells_in_one_line_what_it_cannot_write(tmp_path: Path) -> None:
+    done = run("bench", "--only", "file", "--size", "1", "--folder", str(tmp_path / "nowhere"))
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "nowhere" in done.stderr
 
 
 def test_a_picture_without_matplotlib_is_refused_before_anything_is_timed(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     page = open_page()
     try:
         return command(options, page)
-    except Error as error:
+    except (Error, OSError) as error:
         page.fail(str(error))
     except KeyboardInterrupt:
         page.fail("interrupted")

@@ -27,7 +27,7 @@ ON_DEVICE = ("driver, on the device", "on the device")
 @dataclass
 class Case:
     """One thing to time. The best of `limits`, of cases before it or its own, is the limit; without any it is one
-    itself, made by means that are none of the library's. Where the library's is the best, that is one. `share` is the part of the limit that can be reached: who
+    itself, made by means that are none of the library's. `share` is the part of the limit that can be reached: who
     reads every second element has to read the others too."""
 
     name: str
