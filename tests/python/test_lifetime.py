@@ -132,6 +132,20 @@ def test_a_release_leaves_the_exception_of_the_moment_alone() -> None:
     assert counter.calls == 1
 
 
+def test_a_deleter_in_python_does_not_swallow_the_exception_on_its_way() -> None:
+    """What fails on an array that nobody else holds ends that array with the exception already set."""
+    producers = [Producer() for _ in range(3)]
+    with pytest.raises(BufferError, match="99"):
+        via.from_dlpack(producers[0].capsule()).__dlpack__(dl_device=(99, 0))
+    with pytest.raises(TypeError, match="int"):
+        dict.fromkeys(5, via.from_dlpack(producers[1].capsule()).__dlpack__())  # type: ignore[call-overload]
+    batches = [via.raw.via_batch_create()]
+    via.raw.via_batch_add(batches[0], via.empty((2, 3), "float32"), via.from_dlpack(producers[2].capsule()))
+    with pytest.raises(TypeError, match="int"):
+        dict.fromkeys(5, batches.pop())  # type: ignore[call-overload]
+    assert [producer.deleted for producer in producers] == [1, 1, 1]
+
+
 def test_a_release_may_use_the_package() -> None:
     seen: list[int] = []
     values = numbers(4)

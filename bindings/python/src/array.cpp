@@ -20,7 +20,7 @@ void dealloc(PyObject *self) {
         PyObject_ClearWeakRefs(self);
     }
     PyTypeObject *type = Py_TYPE(self);
-    via_array_release(object->array);
+    keeping_error([object] { via_array_release(object->array); });
     PyObject_Free(self);
     Py_DECREF(type);
 }

@@ -18,14 +18,15 @@ bool is_unused(PyObject *capsule, const char *name) {
 
 void drop_versioned(PyObject *capsule) {
     if (is_unused(capsule, kVersioned)) {
-        void *tensor = PyCapsule_GetPointer(capsule, kVersioned);
-        via_dlpack_delete(static_cast<DLManagedTensorVersioned *>(tensor));
+        auto *tensor = static_cast<DLManagedTensorVersioned *>(PyCapsule_GetPointer(capsule, kVersioned));
+        keeping_error([tensor] { via_dlpack_delete(tensor); });
     }
 }
 
 void drop_legacy(PyObject *capsule) {
     if (is_unused(capsule, kLegacy)) {
-        via_dlpack_delete_legacy(static_cast<DLManagedTensor *>(PyCapsule_GetPointer(capsule, kLegacy)));
+        auto *tensor = static_cast<DLManagedTensor *>(PyCapsule_GetPointer(capsule, kLegacy));
+        keeping_error([tensor] { via_dlpack_delete_legacy(tensor); });
     }
 }
 

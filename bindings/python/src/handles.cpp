@@ -49,7 +49,7 @@ void dealloc(PyObject *self) {
     Py_XDECREF(kept_of(self));
     for (const Kind &kind : g_kinds) {
         if (kind.type == type) {
-            kind.release(reinterpret_cast<HandleObject *>(self)->handle);
+            keeping_error([&] { kind.release(reinterpret_cast<HandleObject *>(self)->handle); });
         }
     }
     PyObject_Free(self);

@@ -73,4 +73,15 @@ private:
     PyObject *traceback_;
 };
 
+// Lets go of something where an exception may be on its way: a deleter that is called may be Python code.
+template <class Work>
+void keeping_error(Work work) {
+    if (PyErr_Occurred() == nullptr) {
+        work();
+        return;
+    }
+    ErrorScope errors;
+    work();
+}
+
 }  // namespace viapy
