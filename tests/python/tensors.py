@@ -7,63 +7,37 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-CPU = 1
-READ_ONLY = 1
-IS_COPIED = 2
+from viaduct.conformance._abi import (
+    CPU,
+    IS_COPIED,
+    READ_ONLY,
+    DataType,
+    Deleter,
+    Device,
+    Legacy,
+    Tensor,
+    Versioned,
+    capsule_name,
+    capsule_pointer,
+    new_capsule,
+)
+
+__all__ = [
+    "CPU",
+    "FLOAT32",
+    "IS_COPIED",
+    "READ_ONLY",
+    "Legacy",
+    "Producer",
+    "Tensor",
+    "Versioned",
+    "capsule_name",
+    "capsule_pointer",
+    "new_capsule",
+    "open_capsule",
+]
 
 FLOAT32 = (2, 32, 1)
-
-
-class Device(ctypes.Structure):
-    _fields_ = [("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32)]
-
-
-class DataType(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
-
-
-class Tensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device", Device),
-        ("ndim", ctypes.c_int32),
-        ("dtype", DataType),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-class Versioned(ctypes.Structure):
-    pass
-
-
-class Legacy(ctypes.Structure):
-    pass
-
-
-DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-
-Versioned._fields_ = [
-    ("major", ctypes.c_uint32),
-    ("minor", ctypes.c_uint32),
-    ("manager_ctx", ctypes.c_void_p),
-    ("deleter", ctypes.c_void_p),
-    ("flags", ctypes.c_uint64),
-    ("tensor", Tensor),
-]
-Legacy._fields_ = [("tensor", Tensor), ("manager_ctx", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
-
-new_capsule = ctypes.pythonapi.PyCapsule_New
-new_capsule.restype = ctypes.py_object
-new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-capsule_name = ctypes.pythonapi.PyCapsule_GetName
-capsule_name.restype = ctypes.c_char_p
-capsule_name.argtypes = [ctypes.py_object]
-capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-capsule_pointer.restype = ctypes.c_void_p
-capsule_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-
 
 # As the context of a tensor would keep them; for good, as a deleter cannot free the code it runs in.
 _KEPT: list[object] = []
@@ -93,7 +67,7 @@ class Producer:
         self.deleted = 0
         self.deleted_on: list[int] = []
         self.memory = (ctypes.c_float * 64)(*range(64))
-        self._deleter = DELETER(self._delete)
+        self._deleter = Deleter(self._delete)
         self._shape = (ctypes.c_int64 * max(1, len(shape)))(*shape)
         self._strides = (ctypes.c_int64 * max(1, len(strides)))(*strides) if strides is not None else None
         self.managed: Any = (Legacy if legacy else Versioned)()

@@ -1,0 +1,49 @@
+"""The child process: runs rows one after the other and tells of each, until it is done or dies."""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import sys
+from typing import Any
+
+from ._memory import device_is_well
+from ._peers import Peer, find_peer
+from ._rows import DEVICE_LOST
+from ._subjects import rows_for
+
+
+def peer_of(order: dict[str, Any]) -> Peer:
+    peer = find_peer(order["peer"], order["device"])
+    given = {name: text for name, text in order["expressions"].items() if text}
+    return Peer(**{**{k: v for k, v in vars(peer).items() if k != "namespace"}, **given})
+
+
+def main(order: dict[str, Any]) -> int:
+    """Writes a line of JSON as each row begins, and one as it ends, to the descriptor that the order names."""
+    out = os.fdopen(order["out"], "w", buffering=1)
+
+    def tell(**said: Any) -> None:
+        out.write(json.dumps(said) + "\n")
+
+    peer = peer_of(order)
+    peer.names()
+    tell(version=peer.version)
+    for index, row in enumerate(rows_for(order["device"])):
+        if index < order["first"]:
+            continue
+        tell(begins=index)
+        outcome, words = row.judge(peer)
+        tell(ends=index, outcome=outcome, words=words)
+        if outcome == "fail" and order["device"] == "cuda" and not device_is_well():
+            return DEVICE_LOST
+    tell(done=True)
+    return 0
+
+
+if __name__ == "__main__":
+    faulthandler.disable()
+    status = main(json.loads(sys.argv[1]))
+    sys.stdout.flush()
+    os._exit(status)  # what a library does when the interpreter ends is none of the rows
