@@ -116,7 +116,7 @@ module viaduct_c
   end type
 
   type, bind(C) :: via_stats_info
-    integer(c_int32_t) :: struct_size = 80_c_int32_t
+    integer(c_int32_t) :: struct_size = 88_c_int32_t
     integer(c_int32_t) :: pad = 0_c_int32_t
     integer(c_int64_t) :: live_arrays = 0_c_int64_t
     integer(c_int64_t) :: live_storages = 0_c_int64_t
@@ -127,6 +127,7 @@ module viaduct_c
     integer(c_int64_t) :: device_bytes = 0_c_int64_t
     integer(c_int64_t) :: managed_bytes = 0_c_int64_t
     integer(c_int64_t) :: staged_bytes = 0_c_int64_t
+    integer(c_int64_t) :: pending_tasks = 0_c_int64_t
   end type
 
   type, bind(C) :: via_pointer_info

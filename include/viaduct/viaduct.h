@@ -21,6 +21,10 @@
  * Threads. Handles are reference counted atomically; retain and release may be called from any thread. Arrays do not
  * change after they are made, so any number of threads may read one. Nothing here locks while a callback runs.
  *
+ * Misuse. With VIADUCT_CHECK=1 in the environment when the library is loaded, a handle that was released already, or is
+ * one of another kind, is refused with VIA_ERROR_INVALID_ARGUMENT; functions that cannot fail write a line to stderr and
+ * do nothing. Without it, that is undefined.
+ *
  * Callbacks must return normally: no C++ exception and no longjmp may leave one. Each type says from which thread it
  * is called. The last error is saved before a callback and restored after it.
  *
@@ -334,9 +338,10 @@ typedef struct via_stats_info {
     int64_t pinned_bytes;
     int64_t device_bytes;
     int64_t managed_bytes;
-    int64_t staged_bytes; /**< page-locked memory held for staging */
+    int64_t staged_bytes;  /**< page-locked memory held for staging */
+    int64_t pending_tasks; /**< tasks that have not ended */
 } via_stats_info;
-#define VIA_STATS_INFO_INIT {(int32_t)sizeof(via_stats_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define VIA_STATS_INFO_INIT {(int32_t)sizeof(via_stats_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /** Counts what is alive. While other threads work, the numbers are of slightly different moments. */
 VIA_CHECKED via_status via_stats(via_stats_info *out_stats);

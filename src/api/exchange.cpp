@@ -93,29 +93,40 @@ Status wrap_cuda_description(const via_array_interface &description, const Dispo
 
 via_status via_to_dlpack(via_array *array, const via_dlpack_options *options, via_stream *stream,
                          DLManagedTensorVersioned **out_tensor) {
+    VIA_WATCH(via_to_dlpack, array, options, stream, out_tensor);
     return export_checked(__func__, array, DlpackForm::Versioned, options, stream, out_tensor);
 }
 
 via_status via_from_dlpack(DLManagedTensorVersioned *tensor, const via_dlpack_options *options, via_stream *stream,
                            via_array **out_array) {
+    VIA_WATCH(via_from_dlpack, tensor, options, stream, out_array);
     return import_checked(__func__, tensor, options, stream, out_array);
 }
 
 via_status via_to_dlpack_legacy(via_array *array, const via_dlpack_options *options, via_stream *stream,
                                 DLManagedTensor **out_tensor) {
+    VIA_WATCH(via_to_dlpack_legacy, array, options, stream, out_tensor);
     return export_checked(__func__, array, DlpackForm::Legacy, options, stream, out_tensor);
 }
 
 via_status via_from_dlpack_legacy(DLManagedTensor *tensor, const via_dlpack_options *options, via_stream *stream,
                                   via_array **out_array) {
+    VIA_WATCH(via_from_dlpack_legacy, tensor, options, stream, out_array);
     return import_checked(__func__, tensor, options, stream, out_array);
 }
 
-void via_dlpack_delete(DLManagedTensorVersioned *tensor) { delete_tensor(tensor); }
+void via_dlpack_delete(DLManagedTensorVersioned *tensor) {
+    VIA_WATCH(via_dlpack_delete, tensor);
+    delete_tensor(tensor);
+}
 
-void via_dlpack_delete_legacy(DLManagedTensor *tensor) { delete_tensor(tensor); }
+void via_dlpack_delete_legacy(DLManagedTensor *tensor) {
+    VIA_WATCH(via_dlpack_delete_legacy, tensor);
+    delete_tensor(tensor);
+}
 
 via_status via_to_array_interface(via_array *array, via_array_interface *out_description) {
+    VIA_WATCH(via_to_array_interface, array, out_description);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_description", out_description));
         VIA_TRY(require("array", array));
@@ -132,6 +143,7 @@ via_status via_to_array_interface(via_array *array, via_array_interface *out_des
 
 via_status via_from_array_interface(const via_array_interface *description, via_release_fn release, void *context,
                                     via_array **out_array) {
+    VIA_WATCH(via_from_array_interface, description, release, context, out_array);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
         VIA_TRY(require("description", description));
@@ -144,6 +156,7 @@ via_status via_from_array_interface(const via_array_interface *description, via_
 }
 
 via_status via_to_cuda_array_interface(via_array *array, via_stream *stream, via_array_interface *out_description) {
+    VIA_WATCH(via_to_cuda_array_interface, array, stream, out_description);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_description", out_description));
         VIA_TRY(require("array", array));
@@ -159,6 +172,7 @@ via_status via_to_cuda_array_interface(via_array *array, via_stream *stream, via
 
 via_status via_from_cuda_array_interface(const via_array_interface *description, via_release_fn release, void *context,
                                          via_array **out_array) {
+    VIA_WATCH(via_from_cuda_array_interface, description, release, context, out_array);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
         VIA_TRY(require("description", description));
@@ -169,6 +183,7 @@ via_status via_from_cuda_array_interface(const via_array_interface *description,
 }
 
 via_status via_to_arrow_device(via_array *array, ArrowSchema *out_schema, ArrowDeviceArray *out_array) {
+    VIA_WATCH(via_to_arrow_device, array, out_schema, out_array);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_schema", out_schema));
         VIA_TRY(clear_output("out_array", out_array));
@@ -179,6 +194,7 @@ via_status via_to_arrow_device(via_array *array, ArrowSchema *out_schema, ArrowD
 
 via_status via_from_arrow_device(ArrowSchema *schema, ArrowDeviceArray *column, via_stream *stream,
                                  via_array **out_array) {
+    VIA_WATCH(via_from_arrow_device, schema, column, stream, out_array);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
         VIA_TRY(require("schema", schema));
@@ -187,4 +203,7 @@ via_status via_from_arrow_device(ArrowSchema *schema, ArrowDeviceArray *column, 
     });
 }
 
-void via_arrow_release(ArrowSchema *schema, ArrowDeviceArray *column) { release_arrow(schema, column); }
+void via_arrow_release(ArrowSchema *schema, ArrowDeviceArray *column) {
+    VIA_WATCH(via_arrow_release, schema, column);
+    release_arrow(schema, column);
+}

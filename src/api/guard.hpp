@@ -6,6 +6,7 @@
 #include <exception>
 #include <new>
 
+#include "api/watch.hpp"
 #include "core/status.hpp"
 
 namespace via {

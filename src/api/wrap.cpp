@@ -90,6 +90,8 @@ Status describe_host(const void *address, via_pointer_info *info) {
 via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *shape, const int64_t *strides,
                     int32_t device_type, int32_t device_id, int32_t flags, via_release_fn release, void *context,
                     via_array **out_array) {
+    VIA_WATCH(via_wrap, address, dtype, ndim, shape, strides, device_type, device_id, flags, release, context,
+              out_array);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
         if ((flags & ~kAllFlags) != 0) {
@@ -119,18 +121,21 @@ via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *s
 }
 
 void via_array_retain(via_array *array) {
+    VIA_WATCH(via_array_retain, array);
     if (array != nullptr) {
         retain_array(array);
     }
 }
 
 void via_array_release(via_array *array) {
+    VIA_WATCH(via_array_release, array);
     if (array != nullptr) {
         release_array(array);
     }
 }
 
 via_status via_pointer_query(const void *address, via_pointer_info *out_info) {
+    VIA_WATCH(via_pointer_query, address, out_info);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_info", out_info));
         via_pointer_info info = VIA_POINTER_INFO_INIT;

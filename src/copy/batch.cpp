@@ -6,12 +6,15 @@
 
 #include "copy/batch_task.hpp"
 #include "copy/copy.hpp"
+#include "core/live_handles.hpp"
 #include "core/lock.hpp"
 
 struct via_batch {
-    via::ReferenceCount references;
     via::Entries *entries;
     via::Prepared *prepared = nullptr;  // owned; with the lock held
+    via::ReferenceCount references = {};
+
+    static void operator delete(void *block) { via::delete_handle(block); }
 };
 
 namespace via {
@@ -85,7 +88,7 @@ Status prepare(via_batch *batch, via_stream *stream, Prepared **out_prepared) {
 
 Status make_batch(via_batch **out_batch) {
     Entries *entries = make_entries(8);
-    auto *batch = entries != nullptr ? new (std::nothrow) via_batch{{}, entries} : nullptr;
+    auto *batch = entries != nullptr ? new (std::nothrow) via_batch{entries} : nullptr;
     if (batch == nullptr) {
         std::free(entries);
         return no_memory("a batch");

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/checked.hpp"
+#include "core/live_handles.hpp"
 #include "core/order.hpp"
 #include "core/thread_state.hpp"
 
@@ -300,10 +301,10 @@ void end_loan(const Disposal &disposal) {
     Order *order = storage->order.load(std::memory_order_acquire);
     if (order != nullptr) [[unlikely]] {
         leave_marks(storage, order);
-        std::free(storage);
+        free_handle(storage);
         return retire(order, disposal);
     }
-    std::free(storage);
+    free_handle(storage);
     dispose_now(disposal);
 }
 
@@ -392,7 +393,7 @@ void destroy_array(via_array *array) {
     Storage *storage = array->storage;
     count(Counter::Arrays, -1);
     if (array->is_view) {
-        std::free(array);
+        free_handle(array);
     }
     release_now(storage);
 }

@@ -71,8 +71,8 @@ protected:
     void set_moment(const Moment &moment) { moment_ = moment; }
 
 private:
-    ReferenceCount references_;
     Moment moment_;
+    ReferenceCount references_;
 };
 
 // Releases a mark when a scope ends.

@@ -69,7 +69,7 @@ Status allocate_custom(via_memory *memory, int64_t nbytes, via_stream *stream, D
 
 constexpr MemoryKind kHostKind{allocate_from_host, nullptr, nullptr};
 
-constinit via_memory the_host_memory{{}, &kHostKind, VIA_DEVICE_CPU, 0};
+constinit via_memory the_host_memory{&kHostKind, VIA_DEVICE_CPU, 0};
 
 // The disposal is set last: until then a failure leaves it to the caller.
 Status make_array_on(via_memory *memory, const ArraySpec &spec, const Disposal &disposal, via_array **out_array) {
@@ -91,7 +91,7 @@ via_memory *host_memory() { return &the_host_memory; }
 
 Status make_custom_memory(const CustomMemory &description, via_memory **out_memory) {
     auto *memory =
-        new (std::nothrow) CustomMemory{{{}, description.kind, description.device_type, description.device_id},
+        new (std::nothrow) CustomMemory{{description.kind, description.device_type, description.device_id},
                                         description.alloc,
                                         description.alloc_context,
                                         description.free_memory,
@@ -139,13 +139,13 @@ void destroy_custom(via_memory *memory) {
 }
 
 void retain_memory(via_memory *memory) {
-    if (memory->kind->destroy != nullptr) {
+    if (!memory->is_shared()) {
         memory->references.retain();
     }
 }
 
 void release_memory(via_memory *memory) {
-    if (memory->kind->destroy != nullptr && memory->references.release()) {
+    if (!memory->is_shared() && memory->references.release()) {
         memory->kind->destroy(memory);
     }
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/array.hpp"
+#include "core/live_handles.hpp"
 
 namespace via {
 
@@ -22,10 +23,13 @@ struct MemoryKind {
 }  // namespace via
 
 struct via_memory {
-    via::ReferenceCount references;
     const via::MemoryKind *kind;
     int32_t device_type;
     int32_t device_id;
+    via::ReferenceCount references = {};
+
+    bool is_shared() const { return kind->destroy == nullptr; }
+    static void operator delete(void *block) { via::delete_handle(block); }
 };
 
 namespace via {

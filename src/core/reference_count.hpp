@@ -8,6 +8,11 @@
 
 namespace via {
 
+// Says so, on stderr.
+void report_release_of_nothing() __attribute__((cold));
+
+// It comes behind the first 16 bytes of what it counts, where it can: allocators write there when a block is freed, and
+// the 0 that the last release leaves behind makes another release of that block harmless as long as nobody else has it.
 class ReferenceCount {
 public:
     void retain(int64_t owners = 1) {
@@ -25,7 +30,12 @@ public:
         // The only owner cannot race with a retain, so it needs no locked instruction to find out that it is the last.
         const int64_t before = count_.load(std::memory_order_acquire);
         if (before == owners) {
+            count_.store(0, std::memory_order_relaxed);
             return true;
+        }
+        if (before < owners) [[unlikely]] {
+            report_release_of_nothing();
+            return false;
         }
         if (__libc_single_threaded != 0) {
             count_.store(before - owners, std::memory_order_relaxed);

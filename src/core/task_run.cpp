@@ -124,8 +124,10 @@ Status start_task(TaskWork *work, int64_t nbytes, Mark *gate, bool immediate, vi
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(via_task));
     }
     task->retain();  // the machinery's
+    count(Counter::PendingTasks, 1);
     const Status status = begin_somewhere(task, gate, immediate);
     if (status != VIA_OK) {
+        count(Counter::PendingTasks, -1);
         task->release();
         task->release();
         return status;

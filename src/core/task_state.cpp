@@ -74,6 +74,7 @@ void bury_if_orphaned(via_task *task) {
         task->status = VIA_OK;
         set_outcome(task, kForked);
         task->delivered = task->complete != nullptr;
+        count(Counter::PendingTasks, -1);
         task->changed = PTHREAD_COND_INITIALIZER;
         enter(task, TaskState::Ended);
     }
@@ -84,6 +85,7 @@ bool end_task(via_task *task, TaskState from, const TaskOutcome &outcome) {
     if (!claim_end(task, from, outcome)) {
         return false;
     }
+    count(Counter::PendingTasks, -1);
     task->work->end(task->work);
     if (task->status == VIA_OK) {
         task->done.store(task->total, std::memory_order_relaxed);

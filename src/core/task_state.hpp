@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "core/live_handles.hpp"
 #include "core/task.hpp"
 #include "core/thread_state.hpp"
 #include "core/watcher.hpp"
@@ -77,6 +78,7 @@ struct via_task final : public via::Mark {
     bool reached() override;
     via::Status wait() override;
     via::Status order(const via::StreamUse &stream) override;
+    static void operator delete(void *block) { via::delete_handle(block); }
 
 protected:
     ~via_task() override;

@@ -17,6 +17,7 @@ enum class Counter : int32_t {
     DeviceBytes,
     ManagedBytes,
     StagedBytes,
+    PendingTasks,
     kCount
 };
 

@@ -70,6 +70,8 @@ via_stream *per_thread_stream() { return &per_thread; }
 
 via_stream *no_sync_stream() { return &no_sync; }
 
+bool is_shared_stream(via_stream *) { return true; }
+
 Status create_stream(int32_t, via_stream **) { return need("a stream"); }
 
 Status wrap_stream(void *, int32_t, via_stream **) { return need("a stream"); }

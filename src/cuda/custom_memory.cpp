@@ -115,7 +115,7 @@ constexpr MemoryKind kCustomCudaKind{allocate, finish, destroy_custom};
 }  // namespace
 
 Status make_custom_cuda_memory(const CustomMemory &description, via_memory **out_memory) {
-    CustomMemory of_cuda{{{}, &kCustomCudaKind, description.device_type, description.device_id},
+    CustomMemory of_cuda{{&kCustomCudaKind, description.device_type, description.device_id},
                          description.alloc,
                          description.alloc_context,
                          description.free_memory,

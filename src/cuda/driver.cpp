@@ -9,6 +9,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "core/log.hpp"
 #include "cuda/libraries.hpp"
 
 namespace via::cuda {
@@ -153,7 +154,11 @@ int32_t load_once() {
     if (state.load() == kUntried) {
         const bool usable = load();
         if (usable) {
+            VIA_NOTE("CUDA driver %s: version %d, %d devices", driver_path(), table.version, table.device_count);
             (void)pthread_atfork(nullptr, nullptr, note_fork);
+        }
+        if (!usable) {
+            VIA_NOTE("no CUDA: %s", reason);
         }
         state.store(usable ? kUsable : kUnusable, std::memory_order_release);
     }

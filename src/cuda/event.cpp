@@ -18,12 +18,14 @@ constexpr uint64_t kPointInTime = UINT64_MAX - 1;
 }  // namespace via::cuda
 
 struct via_event {
-    via::ReferenceCount references;
     int32_t device_id;
     CUevent handle;
     bool owned;
     via::cuda::ContextKey key;     // of an owned event
     std::atomic<uint64_t> marked;  // one of the above, or the number of a capture
+    via::ReferenceCount references = {};
+
+    static void operator delete(void *block) { via::delete_handle(block); }
 };
 
 namespace via::cuda {
@@ -35,8 +37,7 @@ bool is_capture(uint64_t marked) { return marked != kNothing && marked < kPointI
 
 Status make_handle(int32_t device_id, CUevent handle, const ContextKey *key, via_event **out_event) {
     const bool owned = key != nullptr;
-    auto *marker = new (std::nothrow) via_event{.references = {},
-                                                .device_id = device_id,
+    auto *marker = new (std::nothrow) via_event{.device_id = device_id,
                                                 .handle = handle,
                                                 .owned = owned,
                                                 .key = owned ? *key : ContextKey{},

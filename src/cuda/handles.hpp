@@ -1,6 +1,7 @@
 // What is behind the handles of streams and events.
 #pragma once
 
+#include "core/live_handles.hpp"
 #include "core/reference_count.hpp"
 #include "cuda/context.hpp"
 
@@ -14,14 +15,15 @@ constexpr int32_t kDeviceAtHand = -1;
 }  // namespace via::cuda
 
 struct via_stream {
-    via::ReferenceCount references;
+    CUstream handle = nullptr;  // of a foreign or owned stream
+    uint64_t timeline = 0;      // the number of it; 0: not known
     via::cuda::StreamKind kind = via::cuda::StreamKind::Legacy;
     int32_t device_id = via::cuda::kDeviceAtHand;
-    CUstream handle = nullptr;       // of a foreign or owned stream
     via::cuda::ContextKey key = {};  // of a foreign or owned stream
-    uint64_t timeline = 0;           // the number of it; 0: not known
+    via::ReferenceCount references = {};
 
     bool is_counted() const { return kind == via::cuda::StreamKind::Foreign || kind == via::cuda::StreamKind::Owned; }
+    static void operator delete(void *block) { via::delete_handle(block); }
 };
 
 namespace via::cuda {

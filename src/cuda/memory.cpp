@@ -353,7 +353,7 @@ Status make_cuda_memory(int32_t kind, int32_t device_id, via_memory **out_memory
         VIA_TRY(check_pool(device));
     }
     const int32_t named = row.device_type == VIA_DEVICE_CUDA ? device_id : 0;
-    auto *memory = new (std::nothrow) CudaMemory{{{}, &kCudaKind, row.device_type, named}, &row, device_id};
+    auto *memory = new (std::nothrow) CudaMemory{{&kCudaKind, row.device_type, named}, &row, device_id};
     if (memory == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(CudaMemory));
     }

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <new>
 
+#include "core/log.hpp"
 #include "cuda/kernels/images.hpp"
 
 namespace via::cuda {
@@ -121,6 +122,7 @@ Status load_once(const StreamUse &use) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the kernels of a context");
     }
     VIA_TRY(load(use, loaded));
+    VIA_NOTE("kernels loaded into a context of device %d", use.device_id);
     loaded->context.store(use.context, std::memory_order_relaxed);
     loaded->id.store(use.context_id, std::memory_order_release);
     return VIA_OK;

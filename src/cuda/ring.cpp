@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "core/log.hpp"
 #include "core/thread_state.hpp"
 #include "cuda/staging_wait.hpp"
 
@@ -93,6 +94,8 @@ Status Ring::make(int32_t device_id, const ContextKey &context, Ring **out_ring)
         ring->destroy();
         return status;
     }
+    VIA_NOTE("staging ring of device %d: %d slots of %lld bytes", device_id, slot_count,
+             static_cast<long long>(slot_bytes));
     *out_ring = ring;
     return VIA_OK;
 }

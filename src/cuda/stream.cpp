@@ -28,13 +28,13 @@ struct SpecialStreams {
 
 constinit SpecialStreams legacy_streams{StreamKind::Legacy};
 constinit SpecialStreams per_thread_streams{StreamKind::PerThread};
-constinit via_stream shared_legacy{{}, StreamKind::Legacy};
-constinit via_stream shared_per_thread{{}, StreamKind::PerThread};
-constinit via_stream shared_no_sync{{}, StreamKind::NoSync};
+constinit via_stream shared_legacy{nullptr, 0, StreamKind::Legacy};
+constinit via_stream shared_per_thread{nullptr, 0, StreamKind::PerThread};
+constinit via_stream shared_no_sync{nullptr, 0, StreamKind::NoSync};
 
 Status make_handle(StreamKind kind, int32_t device_id, CUstream handle, const ContextKey &key,
                    via_stream **out_stream) {
-    auto *stream = new (std::nothrow) via_stream{{}, kind, device_id, handle, key, new_timeline()};
+    auto *stream = new (std::nothrow) via_stream{handle, new_timeline(), kind, device_id, key};
     if (stream == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a stream's handle");
     }
@@ -65,6 +65,7 @@ uint64_t new_timeline() { return last_timeline.fetch_add(1, std::memory_order_re
 via_stream *legacy_stream() { return &shared_legacy; }
 via_stream *per_thread_stream() { return &shared_per_thread; }
 via_stream *no_sync_stream() { return &shared_no_sync; }
+bool is_shared_stream(via_stream *stream) { return !stream->is_counted(); }
 via_stream *legacy_stream_of(int32_t device_id) { return &legacy_streams.of_device[device_id]; }
 
 Status create_stream(int32_t device_id, via_stream **out_stream) {

@@ -15,6 +15,7 @@ namespace via::cuda {
 via_stream *legacy_stream();
 via_stream *per_thread_stream();
 via_stream *no_sync_stream();
+bool is_shared_stream(via_stream *stream);  // retaining and releasing it does nothing
 
 VIA_NODISCARD Status create_stream(int32_t device_id, via_stream **out_stream);
 VIA_NODISCARD Status wrap_stream(void *native, int32_t device_id, via_stream **out_stream);

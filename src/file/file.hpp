@@ -4,11 +4,11 @@
 #include <atomic>
 #include <mutex>
 
+#include "core/live_handles.hpp"
 #include "file/npy.hpp"
 #include "file/open_file.hpp"
 
 struct via_file {
-    via::ReferenceCount references;
     int32_t mode = VIA_MODE_READ;
     int32_t page_cache = VIA_PAGE_CACHE_AUTO;
     bool is_npy = false;
@@ -22,6 +22,7 @@ struct via_file {
     bool is_unnamed = false;                // atomic: made, and not called so yet
     std::mutex writing;                     // atomic: one write at a time
     std::mutex changing;                    // guards `open`
+    via::ReferenceCount references;
     via::OpenFile *open = nullptr;
 
     // Retained for the caller.
@@ -29,6 +30,7 @@ struct via_file {
     // Takes over what replaces it.
     void set_open(via::OpenFile *other);
     bool may_write() const { return mode == VIA_MODE_READ_WRITE; }
+    static void operator delete(void *block) { via::delete_handle(block); }
 };
 
 namespace via {

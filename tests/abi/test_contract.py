@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from abi_tools import (
     HEADER,
+    ROOT,
     callbacks,
     enumerators,
     functions,
@@ -452,3 +453,18 @@ def test_handles_are_retained_and_released() -> None:
             declared = functions()[f"{handle}_{verb}"]
             assert spelled(declared.type) == "void"
             assert [spelled(each.type) for each in parameters(declared)] == [f"{handle} *"]
+
+
+def watched() -> list[tuple[str, list[str]]]:
+    """The functions that the library defines for all to call, each with the arguments of its first line."""
+    sources = "".join(path.read_text() for path in sorted((ROOT / "src/api").glob("*.cpp")))
+    lines = re.findall(
+        r"^[^\n ].*?\b(via_\w+)\([^;{}]*\) \{\n *VIA_WATCH\((.*?)\);$", sources, re.MULTILINE | re.DOTALL
+    )
+    return [(name, words.replace("\n", " ").split(",")) for name, words in lines]
+
+
+def test_every_function_begins_by_letting_itself_be_watched() -> None:
+    """A check of its handles, and a line for its call, need its name and all of its arguments."""
+    expected = {name: [name, *(each.name for each in parameters(functions()[name]))] for name in functions()}
+    assert {name: [word.strip() for word in words] for name, words in watched()} == expected

@@ -138,6 +138,7 @@ static const field kFields[] = {
     FIELD("StatsLayout", via_stats_info, device_bytes),
     FIELD("StatsLayout", via_stats_info, managed_bytes),
     FIELD("StatsLayout", via_stats_info, staged_bytes),
+    FIELD("StatsLayout", via_stats_info, pending_tasks),
     SIZE("PointerInfoLayout", via_pointer_info),
     FIELD("PointerInfoLayout", via_pointer_info, struct_size),
     FIELD("PointerInfoLayout", via_pointer_info, device_type),

@@ -34,6 +34,7 @@ namespace Viaduct
         public long device_bytes;
         public long managed_bytes;
         public long staged_bytes;
+        public long pending_tasks;
     }
 
     [StructLayout(LayoutKind.Sequential)]

@@ -14,6 +14,7 @@ namespace Viaduct
             DeviceBytes = found.device_bytes;
             ManagedBytes = found.managed_bytes;
             StagedBytes = found.staged_bytes;
+            PendingTasks = found.pending_tasks;
         }
 
         /// <summary>Array handles not yet released by all who hold them, views included.</summary>
@@ -42,5 +43,8 @@ namespace Viaduct
 
         /// <summary>Page-locked bytes held for staging.</summary>
         public long StagedBytes { get; }
+
+        /// <summary>Tasks that have not ended.</summary>
+        public long PendingTasks { get; }
     }
 }

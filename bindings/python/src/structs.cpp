@@ -32,7 +32,7 @@ const Field kStatsInfoFields[] = {
     INT64(via_stats_info, outstanding_exports), INT64(via_stats_info, pending_releases),
     INT64(via_stats_info, host_bytes),          INT64(via_stats_info, pinned_bytes),
     INT64(via_stats_info, device_bytes),        INT64(via_stats_info, managed_bytes),
-    INT64(via_stats_info, staged_bytes),
+    INT64(via_stats_info, staged_bytes),        INT64(via_stats_info, pending_tasks),
 };
 
 const Field kPointerInfoFields[] = {

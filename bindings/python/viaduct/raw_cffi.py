@@ -144,6 +144,7 @@ typedef struct via_stats_info {
     int64_t device_bytes;
     int64_t managed_bytes;
     int64_t staged_bytes;
+    int64_t pending_tasks;
 } via_stats_info;
 typedef struct via_pointer_info {
     int32_t struct_size;

@@ -164,6 +164,7 @@ class via_stats_info(_Sized):
     device_bytes: int
     managed_bytes: int
     staged_bytes: int
+    pending_tasks: int
     _fields_ = [
         ("struct_size", ctypes.c_int32),
         ("pad", ctypes.c_int32),
@@ -176,6 +177,7 @@ class via_stats_info(_Sized):
         ("device_bytes", ctypes.c_int64),
         ("managed_bytes", ctypes.c_int64),
         ("staged_bytes", ctypes.c_int64),
+        ("pending_tasks", ctypes.c_int64),
     ]
 
 

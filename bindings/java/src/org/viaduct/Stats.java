@@ -9,6 +9,7 @@ package org.viaduct;
  * @param pendingReleases releases waiting for a device
  * @param hostBytes bytes allocated by the library, by kind
  * @param stagedBytes page-locked memory held for staging
+ * @param pendingTasks tasks that have not ended
  */
 public record Stats(
         long liveArrays,
@@ -19,7 +20,8 @@ public record Stats(
         long pinnedBytes,
         long deviceBytes,
         long managedBytes,
-        long stagedBytes) {
+        long stagedBytes,
+        long pendingTasks) {
     static Stats read(long struct) {
         return new Stats(
                 Native.via_stats_info_live_arrays_get(struct),
@@ -30,6 +32,7 @@ public record Stats(
                 Native.via_stats_info_pinned_bytes_get(struct),
                 Native.via_stats_info_device_bytes_get(struct),
                 Native.via_stats_info_managed_bytes_get(struct),
-                Native.via_stats_info_staged_bytes_get(struct));
+                Native.via_stats_info_staged_bytes_get(struct),
+                Native.via_stats_info_pending_tasks_get(struct));
     }
 }

@@ -1,0 +1,25 @@
+// Where in the program a handle was made: the calls that led there.
+#pragma once
+
+#include <cstdint>
+
+namespace via {
+
+class Origin {
+public:
+    // Of the calling thread, now.
+    Origin();
+
+    // A line for each call, to the log, from the one into this library outwards.
+    void report() const;
+
+private:
+    static constexpr int32_t kMost = 24;
+    void *calls_[kMost];
+    int32_t count_;
+};
+
+// What the first one would else load on the way.
+void prepare_origins();
+
+}  // namespace via
