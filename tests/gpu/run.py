@@ -2,7 +2,8 @@
 
 Needs a driver, a Python, and the folder that `./dev gpu-bundle` made: the C programs of tests/gpu, the package, pytest.
 The suites: those programs; the same under compute-sanitizer where it is there; what the driver does, compared with
-what the stand-in for it was built after; the Python tests of tests/gpu.
+what the stand-in for it was built after; the Python tests of tests/gpu. By name only: the programs that launch kernels
+under the other tools of compute-sanitizer, `--suites racecheck initcheck synccheck`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -249,6 +252,77 @@ def count_sanitized(suite: Suite, program: str, status: int, text: str, sizes: s
         suite.skipped += status == SKIPPED
 
 
+# ------------------------------------------------------------------------------------------------ kernels
+
+
+@dataclass(frozen=True)
+class KernelTool:
+    """A tool of compute-sanitizer that looks at kernels alone. Its summary ends each process's part of the output."""
+
+    name: str
+    summary: str
+    options: tuple[str, ...] = ()
+
+
+KERNEL_TOOLS = (
+    KernelTool("racecheck", r"RACECHECK SUMMARY: (\d+) hazard", ("--racecheck-report", "all")),
+    KernelTool("initcheck", r"ERROR SUMMARY: (\d+) error"),
+    KernelTool("synccheck", r"ERROR SUMMARY: (\d+) error"),
+)
+# Those that launch kernels: strided copies, batches, fills.
+KERNEL_PROGRAMS = r"gpu_(copy_strided\w*|copy_capture|copy_fill|copy_pairs|copy_peer|batch\w*)"
+FINDING = r"^=+ ((?:Error|Warning|Uninit|Invalid|Barrier|Divergent|Missing|Host API)[^\n]*)\n(?:=+ +at ([^\n]*))?"
+
+
+def run_kernel_tool(bundle: Bundle, kind: KernelTool) -> Suite:
+    suite = Suite(f"programs with kernels under compute-sanitizer {kind.name}")
+    tool = sanitizer()
+    if tool is None:
+        suite.notes.append("compute-sanitizer is not here")
+        return suite
+    programs = [program for program in bundle.programs if re.fullmatch(KERNEL_PROGRAMS, program.name)]
+    with ThreadPoolExecutor(max_workers=min(SANITIZED_AT_ONCE, len(os.sched_getaffinity(0)))) as pool:
+        outcomes = list(pool.map(lambda program: run_program_under(bundle, tool, kind, program), programs))
+    tests = 0
+    for program, (status, text) in zip(programs, outcomes, strict=True):
+        count_kernel_findings(suite, kind, program.name, status, text)
+        tests += len(names_after("OK", text))
+    suite.notes.append(f"{len(programs)} programs, {tests} tests")
+    return suite
+
+
+def run_program_under(bundle: Bundle, tool: str, kind: KernelTool, program: Path) -> tuple[int, str]:
+    """The callers' memory of the tests is initialised, so that initcheck finds what the library's own kernels read
+    without having written it: scratch memory and tables. The gaps of strided sources may be read along."""
+    options = ["--tool", kind.name, "--target-processes", "all", *kind.options]
+    settings = {"VIADUCT_TEST_MEMCHECK": "1", "VIADUCT_TEST_INITIALISED": "1"}
+    return bundle.run([tool, *options, program], f"{kind.name}-{program.name}", SANITIZED_SECONDS, **settings)
+
+
+def kernel_findings(text: str) -> list[str]:
+    """What was found and in which kernel, the most frequent first, each with how often."""
+    found = Counter(
+        re.sub(r"0x[0-9a-f]+|\+$", "", f"{what} at {where.split('+')[0]}" if where else what)
+        for what, where in re.findall(FINDING, text, re.MULTILINE)
+    )
+    return [f"{count} x {what}" for what, count in found.most_common(6)]
+
+
+def count_kernel_findings(suite: Suite, kind: KernelTool, program: str, status: int, text: str) -> None:
+    summaries = re.findall(kind.summary, text)
+    failed = names_after("RUN", text) - names_after("OK", text) - names_after("SKIPPED", text)
+    if findings := sum(map(int, summaries)):
+        suite.fail(f"{program}: {findings} findings")
+        suite.notes += [f"{program}: {line}" for line in kernel_findings(text)]
+    elif status not in (0, SKIPPED):
+        suite.fail(f"{program}: ended with status {status}; {', '.join(sorted(failed)) or 'no test'} failed")
+    elif not summaries:
+        suite.fail(f"{program}: nothing is said of findings")
+    else:
+        suite.passed += status == 0
+        suite.skipped += status == SKIPPED
+
+
 # ------------------------------------------------------------------------------------------------ facts
 
 
@@ -326,6 +400,8 @@ def run_pytest(bundle: Bundle) -> Suite:
 
 
 SUITES = {"programs": run_programs, "facts": compare_facts, "python": run_pytest, "memcheck": run_sanitized}
+BY_DEFAULT = tuple(SUITES)
+SUITES |= {kind.name: partial(run_kernel_tool, kind=kind) for kind in KERNEL_TOOLS}
 
 
 def show(suite: Suite) -> None:
@@ -365,7 +441,7 @@ def main() -> int:
         "--json", type=Path, help="also write machine, driver, commit, counts and failures to this file"
     )
     parser.add_argument(
-        "--suites", nargs="+", choices=SUITES, default=list(SUITES), help="which to run; all by default"
+        "--suites", nargs="+", choices=SUITES, default=BY_DEFAULT, help="which to run; the first four by default"
     )
     parser.add_argument("--program-seconds", type=int, default=120, help="how long one C program may take")
     arguments = parser.parse_args()

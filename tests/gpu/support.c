@@ -198,6 +198,9 @@ static void end_handle(const void *address, size_t bytes) {
 CUdeviceptr device_memory(size_t bytes) {
     CUdeviceptr memory = 0;
     cu_ok(cu(cuMemAlloc)(&memory, bytes));
+    if (getenv("VIADUCT_TEST_INITIALISED") != NULL) {
+        cu_ok(cu(cuMemsetD8)(memory, 0xA5, bytes)); /* for initcheck, which is after the library's own memory */
+    }
     remember((const void *)(uintptr_t)memory, end_device, bytes);
     return memory;
 }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -120,3 +122,53 @@ def test_a_test_that_fails_is_named_and_one_that_skips_is_counted(runner: Module
 
 def test_a_report_that_says_nothing_of_errors_is_a_failure(runner: ModuleType) -> None:
     assert outcome(runner, 0, "[ RUN      ] a_promise\n") == (0, 1, 0)
+
+
+RACE = """========= Error: Race reported between Write access at via_tile_4+0x230 in tile.cuh:51
+=========     and Read access at via_tile_4+0x310 in tile.cuh:77 [1024 hazards]
+========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
+"""
+UNINITIALISED = """========= Uninitialized __global__ memory read of size 16 bytes
+=========     at via_rows_16+0x110 in rows.cuh:40
+=========     by thread (0,0,0) in block (0,0,0)
+========= Uninitialized __global__ memory read of size 16 bytes
+=========     at via_rows_16+0x110 in rows.cuh:40
+========= ERROR SUMMARY: 2 errors
+"""
+NO_RACE = "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n"
+TESTS = "[ RUN      ] a_promise\n[       OK ] a_promise\n"
+
+
+def looked_at(runner: ModuleType, tool: str, status: int, text: str) -> Any:
+    suite = runner.Suite(tool)
+    kind = next(kind for kind in runner.KERNEL_TOOLS if kind.name == tool)
+    runner.count_kernel_findings(suite, kind, "gpu_batch", status, TESTS + text)
+    return suite
+
+
+def test_a_race_fails_its_program_and_the_kernel_is_told(runner: ModuleType) -> None:
+    suite = looked_at(runner, "racecheck", 0, NO_RACE + RACE)
+    assert (suite.passed, suite.failed) == (0, 1)
+    assert "via_tile_4" in suite.notes[0]
+
+
+def test_what_was_found_often_is_told_once_with_its_number(runner: ModuleType) -> None:
+    suite = looked_at(runner, "initcheck", 0, UNINITIALISED)
+    assert suite.failures == ["initcheck: gpu_batch: 2 findings"]
+    assert suite.notes == ["gpu_batch: 2 x Uninitialized __global__ memory read of size 16 bytes at via_rows_16"]
+
+
+def test_a_program_without_findings_passes_if_a_summary_says_so(runner: ModuleType) -> None:
+    assert looked_at(runner, "racecheck", 0, NO_RACE).passed == 1
+    assert looked_at(runner, "synccheck", 0, "========= ERROR SUMMARY: 0 errors\n").passed == 1
+    assert looked_at(runner, "synccheck", 77, "========= ERROR SUMMARY: 0 errors\n").skipped == 1
+    assert looked_at(runner, "racecheck", 0, "").failed == 1
+    assert looked_at(runner, "racecheck", -1, NO_RACE).failed == 1
+
+
+def test_kernels_are_looked_at_only_where_that_is_asked_for(runner: ModuleType) -> None:
+    assert set(runner.BY_DEFAULT) == {"programs", "facts", "python", "memcheck"}
+    assert set(runner.SUITES) == {*runner.BY_DEFAULT, "racecheck", "initcheck", "synccheck"}
+    programs = re.findall(r"viaduct_add_gpu_test\((\w+)", (RUNNER.parent / "CMakeLists.txt").read_text())
+    chosen = {name for name in programs if re.fullmatch(runner.KERNEL_PROGRAMS, f"gpu_{name}")}
+    assert {"copy_strided", "copy_strided_link", "copy_strided_order", "copy_fill", "batch", "batch_together"} <= chosen
