@@ -127,7 +127,8 @@ static void run_schedule(unsigned seed) {
 
 static void readers_see_what_they_were_ordered_behind_in_any_schedule(void **state) {
     (void)state;
-    for (unsigned seed = 1; seed <= 5; ++seed) {
+    enum { schedules = 5 };
+    for (unsigned seed = 1; seed <= schedules; ++seed) {
         if (on_stand_in()) {
             fake(fake_set)(FAKE_JITTER, seed);
         }
@@ -136,6 +137,7 @@ static void readers_see_what_they_were_ordered_behind_in_any_schedule(void **sta
     if (on_stand_in()) {
         fake(fake_set)(FAKE_JITTER, 0);
     }
+    printf("schedules: %d of %d steps\n", schedules, steps);
 }
 
 int main(void) {

@@ -1,0 +1,130 @@
+"""What goes wrong on purpose, counted: `./dev trust [--long] [--json FILE]`.
+
+Each part runs one program, or reads what a run has left behind, and finds its counts in the text; the numbers of one
+match are multiplied ("16 threads x 4000 operations"), matches are added up. The short form is part of `./dev test`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = Path(os.environ.get("VIADUCT_BUILD_DIR", ROOT / "build/test"))
+TSAN = ROOT / "build/tsan"
+STAND_IN = {"VIADUCT_FAKECUDA_DEVICES": "2"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """`needs` is what must be there: the program itself unless it is said. `when_long` are the settings of the long
+    form; one that has none runs as it is, and an `only_long` one does not run in the short form."""
+
+    counts: str  # what is counted
+    of: str  # where
+    pattern: str
+    command: tuple[str | Path, ...]
+    needs: Path | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+    when_long: dict[str, str] = field(default_factory=dict)
+    only_long: bool = False
+
+
+def stress(build: Path, room: str, of: str) -> Part:
+    program = build / ("gpu/gpu_stress" if room == "gpu" else "tests/capi/capi_stress")
+    settings = {**STAND_IN, "VIADUCT_LIBCUDA": str(build / "fakecuda/libcuda.so.1")} if room == "gpu" else {}
+    pattern = r"^stress \w+: (\d+) threads x (\d+) operations"
+    more = {"VIADUCT_STRESS_OPERATIONS": "200000"}
+    return Part("threads x operations", of, pattern, (program,), settings=settings, when_long=more)
+
+
+def schedules(name: str, of: str) -> Part:
+    settings = {**STAND_IN, "VIADUCT_LIBCUDA": str(BUILD / "fakecuda/libcuda.so.1")}
+    pattern = r"^schedules: (\d+) of (\d+) steps"
+    return Part("schedules x steps", of, pattern, (BUILD / "gpu" / name,), settings=settings)
+
+
+PARTS = (
+    stress(BUILD, "capi", "in host memory"),
+    stress(BUILD, "gpu", "on the stand-in for the driver"),
+    stress(TSAN, "capi", "in host memory, under ThreadSanitizer"),
+    stress(TSAN, "gpu", "on the stand-in, under ThreadSanitizer"),
+    schedules("gpu_order_schedule", "order of streams, exports and uses"),
+    schedules("gpu_capture_schedule", "graph capture"),
+    Part(
+        "tests under valgrind memcheck",
+        "the C programs",
+        r"^memcheck: (\d+) tests",
+        (sys.executable, ROOT / "tests/memcheck.py", BUILD),
+        only_long=True,
+    ),
+)
+
+
+@dataclass
+class Outcome:
+    counts: str
+    of: str
+    total: int = 0
+    seconds: float = 0.0
+    wrong: str = ""  # why it counts as failed
+    left_out: str = ""
+
+
+def add_up(pattern: str, text: str) -> int:
+    """Of every match the product of its numbers."""
+    found = [match.groups() for match in re.finditer(pattern, text, re.MULTILINE)]
+    return sum(math.prod(int(number.replace(",", "")) for number in numbers) for numbers in found)
+
+
+def run(part: Part, long: bool) -> Outcome:
+    outcome = Outcome(part.counts, part.of)
+    needs = part.needs or Path(part.command[-1 if len(part.command) > 1 else 0])
+    if part.only_long and not long:
+        outcome.left_out = "with --long"
+    elif not needs.exists():
+        outcome.left_out = f"there is no {needs.relative_to(ROOT) if needs.is_relative_to(ROOT) else needs}"
+    else:
+        start = time.monotonic()
+        environment = {**os.environ, **part.settings, **(part.when_long if long else {})}
+        words = [str(word) for word in part.command]
+        done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        text = done.stdout + done.stderr
+        outcome.seconds = round(time.monotonic() - start, 1)
+        outcome.total = add_up(part.pattern, text)
+        if done.returncode != 0 or outcome.total == 0:
+            outcome.wrong = f"ended with status {done.returncode}: {text.strip()[-800:]}"
+    return outcome
+
+
+def show(outcome: Outcome) -> None:
+    said = f"left out: {outcome.left_out}" if outcome.left_out else f"{outcome.total:>13,}  {outcome.seconds} s"
+    print(f"{outcome.counts:<30} {outcome.of:<42} {said}", flush=True)
+    if outcome.wrong:
+        print(f"    FAILED: {outcome.wrong}", flush=True)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="./dev trust", description=__doc__)
+    parser.add_argument("--long", action="store_true", help="everything, and more of it")
+    parser.add_argument("--json", type=Path, help="also write the counts to this file")
+    asked = parser.parse_args(arguments)
+    outcomes = []
+    for part in PARTS:
+        outcomes.append(run(part, asked.long))
+        show(outcomes[-1])
+    if asked.json:
+        asked.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n")
+    return 1 if any(outcome.wrong for outcome in outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
