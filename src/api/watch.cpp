@@ -286,7 +286,7 @@ void WatchedCall::end_with(const char *answer) {
         const int64_t nanoseconds = now_ns() - started_;
         Line line;
         add_inputs(names_, arguments_, count_, &line);
-        log_line("%s(%s)%s%s %" PRId64 " ns", function_, line.text(), *answer != '\0' ? " = " : "", answer,
+        log_line("%s(%s)%s%s; %" PRId64 " ns", function_, line.text(), *answer != '\0' ? " = " : "", answer,
                  nanoseconds);
     }
 }

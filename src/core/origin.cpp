@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "core/log.hpp"
+#include "core/python_line.hpp"
 
 #if __has_include(<execinfo.h>)
 #include <execinfo.h>
@@ -34,10 +35,13 @@ void report_call(const Dl_info &info, const void *address) {
 
 }  // namespace
 
-Origin::Origin() : count_(backtrace(calls_, kMost)) {}
+Origin::Origin() : count_(backtrace(calls_, kMost)) { find_python_line(python_line_, sizeof python_line_); }
 
 void Origin::report() const {
     const void *own = library_base();
+    if (python_line_[0] != '\0') {
+        log_line("    %s", python_line_);
+    }
     for (int32_t i = 0; i < count_; ++i) {
         Dl_info info{};
         if (dladdr(calls_[i], &info) != 0 && info.dli_fbase != own) {

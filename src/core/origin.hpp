@@ -17,6 +17,7 @@ private:
     static constexpr int32_t kMost = 24;
     void *calls_[kMost];
     int32_t count_;
+    char python_line_[200];
 };
 
 // What the first one would else load on the way.

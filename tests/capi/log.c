@@ -96,9 +96,9 @@ static void every_call_has_a_line_with_arguments_answer_and_duration(void **stat
         play_well("make_six_calls", "VIADUCT_LOG=trace",
                   "viaduct[|via_wrap(address=0x|, dtype=float32, ndim=2, shape=[4, 6], strides=NULL, |"
                   ", device_type=1, device_id=0, flags=0, release=NULL, context=NULL) = VIA_OK, out_array=0x|"
-                  "via_array_ndim(array=0x|) = 2 |, axis=7, index=0) = VIA_ERROR_INDEX |"
+                  "via_array_ndim(array=0x|) = 2;|, axis=7, index=0) = VIA_ERROR_INDEX;|"
                   "via_dtype_from_name(name=\"float64\") = VIA_OK, out_dtype=|"
-                  "via_status_name(status=3) = \"VIA_ERROR_SHAPE\" |via_array_release(array=0x");
+                  "via_status_name(status=3) = \"VIA_ERROR_SHAPE\";|via_array_release(array=0x");
     assert_int_equal(count_calls(found.text), 6);
 }
 
