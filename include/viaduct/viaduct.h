@@ -22,8 +22,8 @@
  * change after they are made, so any number of threads may read one. Nothing here locks while a callback runs.
  *
  * Misuse. With VIADUCT_CHECK=1 in the environment when the library is loaded, a handle that was released already, or is
- * one of another kind, is refused with VIA_ERROR_INVALID_ARGUMENT; functions that cannot fail write a line to stderr and
- * do nothing. Without it, that is undefined.
+ * one of another kind, is refused with VIA_ERROR_INVALID_ARGUMENT; functions that cannot fail write a line to stderr
+ * and do nothing. Without it, that is undefined.
  *
  * Callbacks must return normally: no C++ exception and no longjmp may leave one. Each type says from which thread it
  * is called. The last error is saved before a callback and restored after it.
@@ -39,6 +39,7 @@
 
 #include <stdint.h>
 
+/** @cond */
 #if defined(SWIG)
 #define VIA_API
 #define VIA_CHECKED
@@ -49,6 +50,7 @@
 #define VIA_API
 #define VIA_CHECKED
 #endif
+/** @endcond */
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,11 +59,15 @@ extern "C" {
 /* ---------------------------------------------------------------------------------------------- constants */
 
 /** The version of this header; via_version() is the library's. */
-enum { VIA_VERSION_MAJOR = 1, VIA_VERSION_MINOR = 0, VIA_VERSION_PATCH = 0 };
+enum {
+    VIA_VERSION_MAJOR = 1, /**< another one breaks programs */
+    VIA_VERSION_MINOR = 0, /**< a greater one adds to what there is */
+    VIA_VERSION_PATCH = 0  /**< a greater one mends */
+};
 
 /** What a call came to. Only ever a return type; parameters and fields carry it as int32_t. */
 typedef enum via_status {
-    VIA_OK = 0,
+    VIA_OK = 0,                     /**< it was done */
     VIA_ERROR_INVALID_ARGUMENT = 1, /**< an argument is out of its range, NULL, or at odds with another */
     VIA_ERROR_DTYPE = 2,            /**< an element type is unknown, or not the one expected */
     VIA_ERROR_SHAPE = 3,            /**< a shape is malformed, or not the one expected */
@@ -103,40 +109,42 @@ enum {
  * many bytes: see via_dtype_record.
  */
 enum {
-    VIA_INT4 = 0x00010400,
-    VIA_INT8 = 0x00010800,
-    VIA_INT16 = 0x00011000,
-    VIA_INT32 = 0x00012000,
-    VIA_INT64 = 0x00014000,
-    VIA_UINT4 = 0x00010401,
-    VIA_UINT8 = 0x00010801,
-    VIA_UINT16 = 0x00011001,
-    VIA_UINT32 = 0x00012001,
-    VIA_UINT64 = 0x00014001,
-    VIA_FLOAT16 = 0x00011002,
-    VIA_FLOAT32 = 0x00012002,
-    VIA_FLOAT64 = 0x00014002,
-    VIA_OPAQUE64 = 0x00014003,
-    VIA_BFLOAT16 = 0x00011004,
-    VIA_COMPLEX32 = 0x00012005,
-    VIA_COMPLEX64 = 0x00014005,
-    VIA_COMPLEX128 = 0x00018005,
-    VIA_BOOL = 0x00010806,
-    VIA_FLOAT8_E3M4 = 0x00010807,
-    VIA_FLOAT8_E4M3 = 0x00010808,
-    VIA_FLOAT8_E4M3B11FNUZ = 0x00010809,
-    VIA_FLOAT8_E4M3FN = 0x0001080A,
-    VIA_FLOAT8_E4M3FNUZ = 0x0001080B,
-    VIA_FLOAT8_E5M2 = 0x0001080C,
-    VIA_FLOAT8_E5M2FNUZ = 0x0001080D,
-    VIA_FLOAT8_E8M0FNU = 0x0001080E,
-    VIA_FLOAT6_E2M3FN = 0x0001060F,
-    VIA_FLOAT6_E3M2FN = 0x00010610,
-    VIA_FLOAT4_E2M1FN = 0x00010411
+    VIA_INT4 = 0x00010400,               /**< signed integer; two share a byte */
+    VIA_INT8 = 0x00010800,               /**< signed integer */
+    VIA_INT16 = 0x00011000,              /**< signed integer */
+    VIA_INT32 = 0x00012000,              /**< signed integer */
+    VIA_INT64 = 0x00014000,              /**< signed integer */
+    VIA_UINT4 = 0x00010401,              /**< unsigned integer; two share a byte */
+    VIA_UINT8 = 0x00010801,              /**< unsigned integer */
+    VIA_UINT16 = 0x00011001,             /**< unsigned integer */
+    VIA_UINT32 = 0x00012001,             /**< unsigned integer */
+    VIA_UINT64 = 0x00014001,             /**< unsigned integer */
+    VIA_FLOAT16 = 0x00011002,            /**< half precision of IEEE 754 */
+    VIA_FLOAT32 = 0x00012002,            /**< single precision */
+    VIA_FLOAT64 = 0x00014002,            /**< double precision */
+    VIA_OPAQUE64 = 0x00014003,           /**< a handle that only its owner understands */
+    VIA_BFLOAT16 = 0x00011004,           /**< the upper half of a float32 */
+    VIA_COMPLEX32 = 0x00012005,          /**< two of float16 */
+    VIA_COMPLEX64 = 0x00014005,          /**< two of float32 */
+    VIA_COMPLEX128 = 0x00018005,         /**< two of float64 */
+    VIA_BOOL = 0x00010806,               /**< a byte, 0 or 1 */
+    VIA_FLOAT8_E3M4 = 0x00010807,        /**< 3 bits of exponent, 4 of mantissa, as IEEE 754 would */
+    VIA_FLOAT8_E4M3 = 0x00010808,        /**< 4 bits of exponent, 3 of mantissa, as IEEE 754 would */
+    VIA_FLOAT8_E4M3B11FNUZ = 0x00010809, /**< the same with a bias of 11, no infinity and no negative zero */
+    VIA_FLOAT8_E4M3FN = 0x0001080A,      /**< the same without infinity */
+    VIA_FLOAT8_E4M3FNUZ = 0x0001080B,    /**< the same with a bias of 8, no infinity and no negative zero */
+    VIA_FLOAT8_E5M2 = 0x0001080C,        /**< 5 bits of exponent, 2 of mantissa, as IEEE 754 would */
+    VIA_FLOAT8_E5M2FNUZ = 0x0001080D,    /**< the same with a bias of 16, no infinity and no negative zero */
+    VIA_FLOAT8_E8M0FNU = 0x0001080E,     /**< a power of two without a sign, to scale others with */
+    VIA_FLOAT6_E2M3FN = 0x0001060F,      /**< 2 bits of exponent, 3 of mantissa; finite values only */
+    VIA_FLOAT6_E3M2FN = 0x00010610,      /**< 3 bits of exponent, 2 of mantissa; finite values only */
+    VIA_FLOAT4_E2M1FN = 0x00010411       /**< 2 bits of exponent, 1 of mantissa; finite values only; two share a byte */
 };
 
 /** The most dimensions an array may have (NumPy's limit too). */
-enum { VIA_MAX_NDIM = 64 };
+enum {
+    VIA_MAX_NDIM = 64 /**< of shapes and strides */
+};
 
 /** Flags of via_wrap. */
 enum {
@@ -276,17 +284,18 @@ VIA_CHECKED via_status via_device_count(int32_t device_type, int32_t *out_count)
 
 /** What via_device_info tells. Texts end with a 0 byte. */
 typedef struct via_device_properties {
-    int32_t struct_size;
-    int32_t device_type;
-    int32_t device_id;
+    int32_t struct_size;        /**< of the struct, as its ..._INIT sets it */
+    int32_t device_type;        /**< as asked for */
+    int32_t device_id;          /**< as asked for */
     int32_t compute_capability; /**< major * 10 + minor for a CUDA device, else 0 */
     int32_t driver_version;     /**< as the CUDA driver numbers it (13000 for 13.0), else 0 */
     int32_t num_threads;        /**< threads that a host copy may use */
     int64_t total_bytes;        /**< memory of the device, or of the machine */
     int64_t staging_bytes;      /**< page-locked memory that copies of that device may hold, else 0 */
-    char name[128];
-    char routes[512]; /**< a line for each route of a copy: on, or off and why */
+    char name[128];             /**< the maker's name for it */
+    char routes[512];           /**< a line for each route of a copy: on, or off and why */
 } via_device_properties;
+/** What a via_device_properties begins as: its size, and every default. */
 #define VIA_DEVICE_PROPERTIES_INIT {(int32_t)sizeof(via_device_properties), 0, 0, 0, 0, 0, 0, 0, {0}, {0}}
 
 /**
@@ -327,20 +336,21 @@ VIA_CHECKED via_status via_calibration_load(const char *path);
 
 /** What via_stats counts: all of it now, none of it since the start. */
 typedef struct via_stats_info {
-    int32_t struct_size;
-    int32_t pad;
+    int32_t struct_size;         /**< of the struct, as its ..._INIT sets it */
+    int32_t pad;                 /**< not read */
     int64_t live_arrays;         /**< array handles not yet released by all who hold them, views included */
     int64_t live_storages;       /**< loans and allocations whose release has not run yet */
     int64_t outstanding_exports; /**< exported tensors whose consumers have not let go */
     int64_t pending_releases;    /**< releases waiting for a device */
     int64_t host_bytes;          /**< bytes allocated here, by kind; neither wrapped memory is counted nor pool memory
                                       that goes back to the driver once the work that uses it is done */
-    int64_t pinned_bytes;
-    int64_t device_bytes;
-    int64_t managed_bytes;
-    int64_t staged_bytes;  /**< page-locked memory held for staging */
-    int64_t pending_tasks; /**< tasks that have not ended */
+    int64_t pinned_bytes;        /**< the same of page-locked host memory, without staged_bytes */
+    int64_t device_bytes;        /**< the same of device memory */
+    int64_t managed_bytes;       /**< the same of managed memory */
+    int64_t staged_bytes;        /**< page-locked memory held for staging */
+    int64_t pending_tasks;       /**< tasks that have not ended */
 } via_stats_info;
+/** What a via_stats_info begins as: its size, and every default. */
 #define VIA_STATS_INFO_INIT {(int32_t)sizeof(via_stats_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /** Counts what is alive. While other threads work, the numbers are of slightly different moments. */
@@ -452,13 +462,14 @@ VIA_API void *via_array_context(via_array *array, via_release_fn release);
 
 /** What via_pointer_query tells. */
 typedef struct via_pointer_info {
-    int32_t struct_size;
+    int32_t struct_size; /**< of the struct, as its ..._INIT sets it */
     int32_t device_type; /**< VIA_DEVICE_CPU for memory that no device knows */
-    int32_t device_id;
-    int32_t read_only;  /**< 1 if the memory cannot be written */
-    void *base_address; /**< start of the allocation; of the mapping, for host and mapped device memory */
-    int64_t nbytes;     /**< its size; 0 and base_address NULL if the driver does not say */
+    int32_t device_id;   /**< which device; 0 for host, pinned and managed memory */
+    int32_t read_only;   /**< 1 if the memory cannot be written */
+    void *base_address;  /**< start of the allocation; of the mapping, for host and mapped device memory */
+    int64_t nbytes;      /**< its size; 0 and base_address NULL if the driver does not say */
 } via_pointer_info;
+/** What a via_pointer_info begins as: its size, and every default. */
 #define VIA_POINTER_INFO_INIT {(int32_t)sizeof(via_pointer_info), 0, 0, 0, 0, 0}
 
 /**
@@ -594,15 +605,16 @@ VIA_CHECKED via_status via_empty(via_memory *memory, int32_t dtype, int32_t ndim
 
 /** Options of DLPack export and import. */
 typedef struct via_dlpack_options {
-    int32_t struct_size;
-    int32_t max_major; /**< newest DLPack version the consumer takes; 0.0 for no limit */
-    int32_t max_minor;
+    int32_t struct_size; /**< of the struct, as its ..._INIT sets it */
+    int32_t max_major;   /**< newest DLPack version the consumer takes; 0.0 for no limit */
+    int32_t max_minor;   /**< the part after the point */
     /** Where the result must be; VIA_DEVICE_ANY for where it is. Pinned and managed memory is lent as the host's, and
      * managed memory as a CUDA device's, without a copy; any other move is one. */
     int32_t target_device_type;
-    int32_t target_device_id;
-    int32_t copy; /**< VIA_COPY_... */
+    int32_t target_device_id; /**< which of them */
+    int32_t copy;             /**< VIA_COPY_... */
 } via_dlpack_options;
+/** What a via_dlpack_options begins as: its size, and every default. */
 #define VIA_DLPACK_OPTIONS_INIT {(int32_t)sizeof(via_dlpack_options), 0, 0, 0, 0, 0}
 
 /**
@@ -641,10 +653,10 @@ VIA_API void via_dlpack_delete_legacy(struct DLManagedTensor *tensor);
  * dictionary holds, with nothing to own.
  */
 typedef struct via_array_interface {
-    int32_t struct_size;
-    int32_t version; /**< 3 */
-    int32_t ndim;
-    int32_t read_only;
+    int32_t struct_size; /**< of the struct, as its ..._INIT sets it */
+    int32_t version;     /**< 3 */
+    int32_t ndim;        /**< number of dimensions */
+    int32_t read_only;   /**< 1: not to be written */
     int32_t has_strides; /**< 0: row-major, strides not read */
     int32_t has_stream;  /**< CUDA only: 1 if `stream` is meant, 0 for None */
     int64_t stream;      /**< CUDA only: 1 legacy, 2 per-thread, else the address of a CUstream; never 0 */
@@ -653,6 +665,7 @@ typedef struct via_array_interface {
     int64_t strides[64]; /**< ndim strides in bytes */
     char typestr[16];    /**< as NumPy writes it, "<f4"; "|V12" for a record */
 } via_array_interface;
+/** What a via_array_interface begins as: its size, and every default. */
 #define VIA_ARRAY_INTERFACE_INIT {(int32_t)sizeof(via_array_interface), 0, 0, 0, 0, 0, 0, 0, {0}, {0}, {0}}
 
 /**
@@ -1022,29 +1035,31 @@ VIA_CHECKED via_status via_batch_submit(via_batch *batch, via_stream *stream, vi
 
 /** Options of via_file_open and via_file_create. */
 typedef struct via_file_options {
-    int32_t struct_size;
+    int32_t struct_size;  /**< of the struct, as its ..._INIT sets it */
     int32_t mode;         /**< VIA_MODE_...; not read by via_file_create */
     int32_t file_format;  /**< VIA_FORMAT_...; via_file_create takes AUTO as .npy if the path ends so, else raw */
     int32_t column_major; /**< 1: the elements are in Fortran order; not read where there is a .npy header already */
     int32_t durable;      /**< 1: a write returns when the data would survive a power cut */
     int32_t atomic_write; /**< 1: a write replaces the file whole, or not at all: see via_file_write */
     int32_t page_cache;   /**< VIA_PAGE_CACHE_... */
-    int32_t pad;
+    int32_t pad;          /**< not read */
 } via_file_options;
+/** What a via_file_options begins as: its size, and every default. */
 #define VIA_FILE_OPTIONS_INIT {(int32_t)sizeof(via_file_options), 0, 0, 0, 0, 0, 0, 0}
 
 /** What via_file_info tells. */
 typedef struct via_file_properties {
-    int32_t struct_size;
+    int32_t struct_size;  /**< of the struct, as its ..._INIT sets it */
     int32_t file_format;  /**< VIA_FORMAT_RAW or VIA_FORMAT_NPY */
     int32_t dtype;        /**< .npy: of the elements; 0 for raw */
     int32_t ndim;         /**< .npy */
     int32_t column_major; /**< 1: Fortran order */
-    int32_t pad;
-    int64_t nbytes;      /**< of the whole file, as it is now */
-    int64_t byte_offset; /**< of the first element in the whole file */
-    int64_t shape[64];   /**< .npy: ndim extents */
+    int32_t pad;          /**< not read */
+    int64_t nbytes;       /**< of the whole file, as it is now */
+    int64_t byte_offset;  /**< of the first element in the whole file */
+    int64_t shape[64];    /**< .npy: ndim extents */
 } via_file_properties;
+/** What a via_file_properties begins as: its size, and every default. */
 #define VIA_FILE_PROPERTIES_INIT {(int32_t)sizeof(via_file_properties), 0, 0, 0, 0, 0, 0, 0, {0}}
 
 /**

@@ -440,6 +440,43 @@ def test_every_function_and_callback_is_documented(name: str) -> None:
     assert len(comment) > len("/** */") + 8
 
 
+def is_described(text: str, at: int, end: int) -> bool:
+    """Whether a comment of Doxygen's follows what stands from `at` to `end` on its line, or ends just before it."""
+    before = text[:at].rstrip()
+    above = before[before.rfind("/*") :] if before.endswith("*/") else ""
+    after = text[end : text.index("\n", end)].lstrip(" ,;")
+    return after.startswith("/**< ") or (above.startswith("/**") and not above.startswith("/**<"))
+
+
+@pytest.mark.parametrize("name", sorted(enumerators()))
+def test_every_constant_is_documented(name: str) -> None:
+    text = HEADER.read_text()
+    found = re.search(rf"^ +{name} = \w+", text, re.MULTILINE)
+    assert found, f"{name} has no line of its own"
+    assert is_described(text, *found.span()), f"{name} has no comment"
+
+
+@pytest.mark.parametrize("name", sorted(structs()))
+def test_every_field_is_documented(name: str) -> None:
+    text = HEADER.read_text()
+    begin = text.index(f"typedef struct {name} {{")
+    body = text[begin : text.index(f"}} {name};", begin)]
+    found = {field: re.search(rf"^ +\w+ \*?{field}(\[\d+\])?;", body, re.MULTILINE) for field in names_of(name)}
+    assert [field for field, line in found.items() if not (line and is_described(body, *line.span()))] == []
+
+
+def names_of(struct: str) -> list[str]:
+    return [field.name for field in structs()[struct]]
+
+
+@pytest.mark.parametrize("name", sorted([*structs(), *handles(), *(each for each in macros() if "_INIT" in each)]))
+def test_every_struct_handle_and_initialiser_is_documented(name: str) -> None:
+    text = HEADER.read_text()
+    found = re.search(rf"^(?:typedef struct {name} (?:{name};|{{)|#define {name} .*)", text, re.MULTILINE)
+    assert found, f"{name} does not begin a line"
+    assert is_described(text, *found.span()), f"{name} has no comment"
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_what_can_fail_warns_if_its_status_is_not_looked_at(name: str) -> None:
     fallible = spelled(functions()[name].type) == "via_status"
