@@ -600,16 +600,8 @@ def dlpack(
     release: Callable[[], object] | None = None,
     readonly: bool = False,
     unchecked: bool = False,
-    max_version: tuple[int, int] | None = (1, 9999),
-    to: None = None,
-) -> CapsuleType:
-    """A DLPack capsule of memory that exists: wrap() and __dlpack__() in one call, with no Array in between.
-
-    For consumers that take capsules, as torch.from_dlpack and cupy.from_dlpack do. `max_version` None gives the form
-    before 1.0. With `to`, a type as Array.to() takes it, an object of that: the quickest way from a pointer to a
-    torch.Tensor. The content is taken as ready now.
-    """
-
+    to: type[_T],
+) -> _T: ...
 @overload
 def dlpack(
     ptr: Any,
@@ -622,8 +614,16 @@ def dlpack(
     release: Callable[[], object] | None = None,
     readonly: bool = False,
     unchecked: bool = False,
-    to: type[_T],
-) -> _T: ...
+    max_version: tuple[int, int] | None = (1, 9999),
+    to: None = None,
+) -> CapsuleType:
+    """A DLPack capsule of memory that exists: wrap() and __dlpack__() in one call, with no Array in between.
+
+    For consumers that take capsules, as torch.from_dlpack and cupy.from_dlpack do. `max_version` None gives the form
+    before 1.0. With `to`, a type as Array.to() takes it, an object of that: the quickest way from a pointer to a
+    torch.Tensor. The content is taken as ready now.
+    """
+
 def asarray(x: _Lender, /) -> Array:
     """An array on the memory of another library's array.
 
