@@ -1,0 +1,71 @@
+"""The layers written by hand: a function of the header is called by each, or is left out on purpose."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from abi_tools import ROOT, functions
+
+SOURCES = {
+    "python": ["python/src/*.cpp", "python/viaduct/_*.py"],
+    "java": ["java/src/**/*.java", "java/native/*.cpp", "swig/viaduct_java.i"],
+    "csharp": ["csharp/src/*.cs", "csharp/native/*.cpp", "swig/viaduct_csharp.i"],
+}
+
+# What has no method of its own in a language, whose generated layer has it (viaduct.raw, org.viaduct.Native).
+LEFT_OUT = {
+    "python": {
+        "via_status_name": "an exception's class says it",
+        "via_cuda_warmup": "raw",
+        "via_calibrate": "raw",
+        "via_calibration_save": "raw",
+        "via_calibration_load": "raw",
+        "via_array_retain": "an object is one share",
+        "via_array_context": "Array.owner recovers what was given",
+        "via_copy_batch": "raw",
+        "via_memcpy": "raw: addresses alone are bytes to copy",
+        "via_batch_create": "raw",
+        "via_batch_add": "raw",
+        "via_batch_size": "raw",
+        "via_batch_run": "raw",
+        "via_batch_submit": "raw",
+        "via_file_read": "by via_file_read_submit, so that Ctrl-C ends it",
+        "via_file_write": "by via_file_write_submit, so that Ctrl-C ends it",
+    },
+    "java": {
+        "via_memory_retain": "an object is one share",
+        "via_stream_retain": "an object is one share",
+        "via_event_retain": "an object is one share",
+        "via_batch_retain": "an object is one share",
+        "via_file_retain": "an object is one share",
+        "via_file_release": "files are read and written by Java's own channels, into the buffers of arrays",
+        "via_file_open": "as via_file_release",
+        "via_file_create": "as via_file_release",
+        "via_file_info": "as via_file_release",
+        "via_file_array": "as via_file_release",
+        "via_file_read": "as via_file_release",
+        "via_file_write": "as via_file_release",
+        "via_file_read_submit": "as via_file_release",
+        "via_file_write_submit": "as via_file_release",
+    },
+    "csharp": {},
+}
+
+
+def text_of(language: str) -> str:
+    return "".join(
+        path.read_text() for pattern in SOURCES[language] for path in sorted((ROOT / "bindings").glob(pattern))
+    )
+
+
+@pytest.mark.parametrize("language", SOURCES)
+def test_every_function_is_called_by_the_layer_or_left_out_on_purpose(language: str) -> None:
+    text = text_of(language)
+    missing = {name for name in functions() if not re.search(rf"\b{name}\b", text)}
+    assert sorted(missing - set(LEFT_OUT[language])) == []
+
+
+@pytest.mark.parametrize("language", SOURCES)
+def test_what_is_left_out_is_in_the_header(language: str) -> None:
+    assert sorted(set(LEFT_OUT[language]) - set(functions())) == []
