@@ -1,6 +1,7 @@
 """The helper ./dev: what can be asked of it without a build."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -35,3 +36,13 @@ def test_what_can_be_done_without_is_told_and_not_waited_for(tmp_path: Path) -> 
     done = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "on it goes\n"
     assert "default-jdk-headless" in done.stderr
+
+
+def pins(path: str) -> dict[str, str]:
+    return dict(re.findall(r"\b([a-z-]+)==([\w.]+)", (ROOT / path).read_text()))
+
+
+def test_the_hooks_of_pre_commit_are_of_the_versions_that_lint_runs() -> None:
+    hooks = pins(".pre-commit-config.yaml")
+    assert len(hooks) >= 4
+    assert hooks == {name: version for name, version in pins("tests/requirements/lint.txt").items() if name in hooks}

@@ -1,0 +1,128 @@
+"""The pages of docs/: that nothing is missing there, and nothing they name elsewhere. `./dev docs` makes them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import header_for_doxygen
+import programs
+import pytest
+from abi_tools import enumerators, functions
+from package_tools import ROOT
+
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), *DOCS.rglob("*.rst")])
+FAILURES = sorted(name for name in enumerators() if name.startswith("VIA_ERROR_"))
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(DOCS))
+
+
+def section_of_error(status: str) -> str:
+    found = re.search(
+        rf"^## {status}$(.*?)(?=^## |\Z)", (DOCS / "guide/errors.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    assert found, f"docs/guide/errors.md has no section {status}"
+    return found[1]
+
+
+# Where each language's class for a status is named, and how the page calls that language.
+CLASSES = {
+    "C++ `": ("cpp/viaduct/cpp/error.hpp", r"using (\w+) = ErrorOf<{status}>;"),
+    "Python {py:exc}`~viaduct.": ("python/src/errors.cpp", r'{{{status}, "viaduct\.(\w+)"'),
+    "Java `": ("java/src/org/viaduct/ViaductException.java", r"\.{status} -> new (\w+)\("),
+    "C# `": ("csharp/src/Failure.cs", r"(?i)ViaStatus\.{word}: return new (\w+)\("),
+}
+
+
+@pytest.mark.parametrize("status", FAILURES)
+def test_every_error_has_its_cure_and_is_named_as_each_language_names_it(status: str) -> None:
+    section = section_of_error(status)
+    assert re.search(r"^- \S", section, re.MULTILINE), "no cure"
+    word = status.removeprefix("VIA_ERROR_").replace("_", "")
+    for written, (source, pattern) in CLASSES.items():
+        named = re.search(pattern.format(status=status, word=word), (ROOT / "bindings" / source).read_text())
+        assert named, f"bindings/{source} has no {status}"
+        assert f"{written}{named[1]}`" in section
+
+
+def test_no_error_that_there_is_not_is_explained() -> None:
+    assert sorted(re.findall(r"^## (\w+)$", (DOCS / "guide/errors.md").read_text(), re.MULTILINE)) == FAILURES
+
+
+def test_every_group_of_the_header_has_its_page() -> None:
+    titles = header_for_doxygen.SECTION.findall((ROOT / "include/viaduct/viaduct.h").read_text())
+    groups = sorted(map(header_for_doxygen.group_of, titles))
+    assert sorted(page.stem for page in (DOCS / "reference/c").glob("*.md") if page.stem != "index") == groups
+    listed = (DOCS / "reference/c/index.md").read_text().split("```{toctree}\n")[1].split("```")[0].split()
+    assert sorted(listed) == groups
+
+
+def test_every_function_of_the_header_is_in_a_group() -> None:
+    text = header_for_doxygen.prepared((ROOT / "include/viaduct/viaduct.h").read_text())
+    inside = "".join(re.findall(r" \* @\{\n \*/\n(.*?)/\*\* @\} \*/", text, re.DOTALL))
+    assert [name for name in functions() if not re.search(rf"\b{name}\(", inside)] == []
+
+
+def test_every_public_name_of_the_python_package_is_on_its_page() -> None:
+    stub = ast.parse((ROOT / "bindings/python/viaduct/__init__.pyi").read_text())
+    page = (DOCS / "reference/python.rst").read_text()
+    told = set(re.findall(r"^\.\. autoapi\w+:: viaduct\.(\w+)$", page, re.MULTILINE))
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    assert told == {node.name for node in stub.body if isinstance(node, kinds) and not node.name.startswith("_")}
+
+
+def included(page: Path) -> list[tuple[Path, str]]:
+    """The files that a page takes text from, each with the directive's options."""
+    found = re.findall(
+        r"^```\{(?:literalinclude|include|image)\} (\S+)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL
+    )
+    return [((page.parent / path).resolve(), options) for path, options in found]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_what_a_page_includes_is_there(page: Path) -> None:
+    for path, options in included(page):
+        assert path.exists(), path
+        text = path.read_text()
+        for mark in re.findall(r"^:(?:start-after|start-at|end-before): (.*)$", options, re.MULTILINE):
+            assert mark.strip('"') in text, f"{path.name}: {mark}"
+        for name in re.findall(r"^:pyobject: (\w+)$", options, re.MULTILINE):
+            assert re.search(rf"^(?:def|class) {name}\b", text, re.MULTILINE), f"{path.name}: {name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_link_of_a_page_is_dead(page: Path) -> None:
+    text = page.read_text()
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not link.startswith("http")]
+    listed = re.findall(r"^```\{toctree\}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    links += [f"{entry}.*" for block in listed for entry in re.findall(r"^(?!:)(\S+)$", block, re.MULTILINE)]
+    assert [link for link in links if not list(page.parent.glob(link))] == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_every_file_that_a_page_names_is_there(page: Path) -> None:
+    named = re.findall(r"`((?:src|include|bindings|tests|docs|pkgconfig)/[\w./-]+)`", page.read_text())
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_every_page_is_in_the_contents() -> None:
+    listed = set()
+    for page in PAGES:
+        for block in re.findall(r"^```\{toctree\}\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+            listed |= {(page.parent / entry).resolve() for entry in re.findall(r"^(?!:)(\S+)$", block, re.MULTILINE)}
+    assert {page.with_suffix("") for page in PAGES} - listed == {DOCS / "index"}
+
+
+def test_every_example_says_what_it_is_and_is_shown() -> None:
+    for folder in ROOT.glob("bindings/*/examples"):
+        assert (
+            f"{{examples}} bindings/{folder.parent.name}/examples"
+            in (DOCS / f"examples/{folder.parent.name}.md").read_text()
+        )
+        shown = programs.in_folder(str(folder))
+        assert shown
+        assert [path.name for path in shown if not programs.comment_of(path)] == []
