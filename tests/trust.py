@@ -60,6 +60,12 @@ PARTS = (
     schedules("gpu_order_schedule", "order of streams, exports and uses"),
     schedules("gpu_capture_schedule", "graph capture"),
     Part(
+        "misuse rows x languages",
+        "each held to its answers by a test there",
+        r"^misuse \w+: (\d+) rows answered",
+        (sys.executable, ROOT / "tests/misuse/count.py"),
+    ),
+    Part(
         "tests under valgrind memcheck",
         "the C programs",
         r"^memcheck: (\d+) tests",
