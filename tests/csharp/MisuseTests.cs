@@ -221,7 +221,8 @@ namespace Viaduct.Tests
             ViaLibrary.CallbackFailed += listener;
             try
             {
-                ViaArray.Wrap(Block, DType.Int8, new long[] { 64 }, null, null, 0, () => nothing = 1 / nothing).Dispose();
+                var shape = new long[] { 64 };
+                ViaArray.Wrap(Block, DType.Int8, shape, null, null, 0, () => nothing = 1 / nothing).Dispose();
             }
             finally
             {

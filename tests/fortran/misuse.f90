@@ -439,8 +439,8 @@ contains
     if (present(device_type)) kind = device_type
     if (present(device_id)) number = device_id
     if (present(flags)) with = flags
-    wrap = via_wrap(address, dtype, size(shape, kind=c_int32_t), shape, device_type=kind, device_id=number, flags=with, &
-      release=c_null_funptr, context=c_null_ptr, out_array=made%handle)
+    wrap = via_wrap(address, dtype, size(shape, kind=c_int32_t), shape, device_type=kind, device_id=number, &
+      flags=with, release=c_null_funptr, context=c_null_ptr, out_array=made%handle)
   end function
 
   type(c_ptr) function at(address)

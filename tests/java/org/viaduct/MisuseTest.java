@@ -192,7 +192,7 @@ class MisuseTest {
         });
     }
 
-    // ------------------------------------------------------------------------------------------------ devices, callbacks
+    // ------------------------------------------------------------------------------------------------ devices
 
     private void addDevicesAndCallbacks() {
         calls.put("absent_device", () -> ViaStream.create(99));
