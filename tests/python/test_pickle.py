@@ -84,6 +84,11 @@ def test_read_only_stays_so_in_band_and_out_of_band() -> None:
             assert pickle.loads(pickle.dumps(a, protocol=protocol)).readonly is readonly
 
 
+def test_what_was_read_only_is_so_on_a_buffer_that_may_be_written() -> None:
+    text, buffers = apart(grid().as_readonly())
+    assert pickle.loads(text, buffers=[bytearray(buffers[0].raw())]).readonly
+
+
 def test_a_buffer_that_may_not_be_written_makes_no_writable_array() -> None:
     text, buffers = apart(grid())
     assert pickle.loads(text, buffers=[bytes(buffers[0].raw())]).readonly

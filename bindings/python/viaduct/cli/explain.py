@@ -10,7 +10,7 @@ from .. import Array, InvalidArgumentError, copy_explain, wrap
 from .drawing import draw_flow, draw_layouts, draw_loops
 from .page import Page, in_bytes
 
-# Where there is nothing: the two are as far apart as any copy is long.
+# Where there is nothing.
 SRC_ADDRESS, DST_ADDRESS = 1 << 45, 1 << 46
 
 PLACE = r"(?:device(?: \d+)?|(?:pageable|pinned|managed) memory)"
@@ -89,7 +89,7 @@ def as_numbers(name: str, text: str) -> tuple[int, ...]:
 
 
 def make_array(address: int, shape: tuple[int, ...], strides: str, dtype: str, device: str) -> Array:
-    """On an address that nobody looks at; the first byte of all is there, wherever the first element may be."""
+    """On an address that nobody looks at, with as much room on either side as any layout takes."""
     row_major = wrap(address, shape, dtype, device=device, unchecked=True)
     if strides.strip().upper() == "C":
         return row_major
@@ -98,8 +98,7 @@ def make_array(address: int, shape: tuple[int, ...], strides: str, dtype: str, d
     steps = as_numbers("STRIDES", strides)
     if len(steps) != len(shape):
         raise InvalidArgumentError(f"explain: STRIDES: found {len(steps)} of them, expected {len(shape)}")
-    below = sum(step * (extent - 1) for step, extent in zip(steps, shape, strict=True) if step < 0 < extent)
-    return wrap(address - below, shape, dtype, strides=steps, device=device, unchecked=True)
+    return wrap(address, shape, dtype, strides=steps, device=device, unchecked=True)
 
 
 def read_plan(text: str) -> Plan:
