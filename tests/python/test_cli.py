@@ -168,6 +168,11 @@ def test_explain_needs_no_memory(capsys: pytest.CaptureFixture[str]) -> None:
     assert via.stats()["host_bytes"] == before
 
 
+def test_explain_counts_elements_where_they_share_bytes(capsys: pytest.CaptureFixture[str]) -> None:
+    text = told(capsys, "explain", "4,6", "--dtype", "int4")
+    assert "strides in elements 6, 1" in text and "where the first elements lie" not in text
+
+
 @pytest.mark.parametrize("shape", ["", "1", "0,4", "2,3,4,5,6"])
 def test_explain_takes_every_shape(capsys: pytest.CaptureFixture[str], shape: str) -> None:
     assert "route: " in told(capsys, "explain", shape)

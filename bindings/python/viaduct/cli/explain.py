@@ -73,7 +73,7 @@ def run(options: argparse.Namespace, page: Page) -> int:
     draw_flow(page, stages(plan, src, dst))
     page.say()
     tell(page, plan)
-    if src.ndim > 0 and src.size > 0:
+    if src.ndim > 0 and src.size > 0 and None not in (src.strides, dst.strides):
         page.say()
         draw_layouts(page, src, dst)
     return 0
@@ -132,7 +132,14 @@ def stages(plan: Plan, src: Array, dst: Array) -> list[tuple[str, str]]:
 
 
 def place(name: str, array: Array) -> str:
-    return f"{name} {array.device}, strides {', '.join(map(str, array.strides or ())) or 'none'}{order_of(array)}"
+    return f"{name} {array.device}, {steps_of(array)}{order_of(array)}"
+
+
+def steps_of(array: Array) -> str:
+    """In bytes, unless elements share them."""
+    steps = array.element_strides if array.strides is None else array.strides
+    unit = " in elements" if array.strides is None else ""
+    return f"strides{unit} {', '.join(map(str, steps))}" if steps else "no strides"
 
 
 def order_of(array: Array) -> str:
