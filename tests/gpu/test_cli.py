@@ -78,6 +78,13 @@ def test_bench_has_each_route_of_a_device_beside_a_limit(tmp_path: Path) -> None
         assert 0 < row["percent"] <= 100
 
 
+def test_a_part_of_bench_has_no_row_without_its_limit(tmp_path: Path) -> None:
+    words = ["--only", "file", "--size", "1", "--seconds", "0.001", "--folder", str(tmp_path)]
+    assert main(["bench", *words, "--json", str(tmp_path / "rows")]) == 0
+    rows = {row["name"]: row["limit"] for row in json.loads((tmp_path / "rows").read_text())["rows"]}
+    assert rows["cached"] and "cached, to device" not in rows
+
+
 def test_doctor_looks_at_each_device() -> None:
     found = {finding.name: finding for finding in doctor.examine()}
     assert found["CUDA"].found.startswith(str(via.device_count())) and not found["CUDA"].mend
