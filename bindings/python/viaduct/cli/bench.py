@@ -94,8 +94,9 @@ def groups(options: argparse.Namespace, nbytes: int) -> Iterator[Callable[[], Gr
 
 
 def usual_size() -> int:
-    """Past every cache, and a small part of what memory there is."""
-    return max(SMALLEST, min(LARGEST, memory_available() // 16))
+    """Past every cache, and a small part of what memory there is; a power of two."""
+    part = memory_available() // 16
+    return max(SMALLEST, min(LARGEST, 1 << max(part, 1).bit_length() - 1))
 
 
 def run_group(make: Callable[[], Group], seconds: float, page: Page, known: dict[str, float]) -> list[Row]:

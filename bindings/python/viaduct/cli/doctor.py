@@ -45,14 +45,18 @@ def run(options: argparse.Namespace, page: Page) -> int:
 
 
 def show(page: Page, finding: Finding) -> None:
-    mark, style = (
-        ("ok     ", "green") if not finding.mend else ("could  ", "") if finding.optional else ("MISSING", "red")
-    )
-    for line in page.folded(f"{finding.name}: {finding.found}", f"{mark}  ", " " * 9):
+    mark, style = mark_of(finding)
+    for line in page.folded(f"{finding.name}: {finding.found}", f"{mark:<9}", " " * 9):
         page.say(line, style)
     # A command is never folded: it is there to be copied.
     for line in finding.mend.splitlines():
         page.say(f"         {line}", "bold")
+
+
+def mark_of(finding: Finding) -> tuple[str, str]:
+    if not finding.mend:
+        return "ok", "green"
+    return ("could", "") if finding.optional else ("MISSING", "red")
 
 
 def closing_line(wrong: int, optional: int) -> str:
