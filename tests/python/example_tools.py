@@ -21,7 +21,7 @@ def run_apart(name: str, *without: str, folder: Path, **settings: str) -> str:
     path = f"{folder}:{os.environ.get('PYTHONPATH', '')}"
     done = subprocess.run(
         [sys.executable, str(FOLDER / f"{name}.py")],
-        env={**os.environ, "PYTHONPATH": path, **settings},
+        env={**os.environ, "PYTHONPATH": path, "MPI4PY_RC_INITIALIZE": "1", **settings},
         capture_output=True,
         text=True,
         timeout=300,
