@@ -5,6 +5,7 @@
 #include <dlpack/dlpack.h>
 #include <jni.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -103,6 +104,52 @@ NATIVE(void, deleteOnForeignThread)(JNIEnv *jenv, jclass owner, jlong tensor) {
     if (pthread_create(&thread, NULL, delete_tensor, address_of(tensor)) == 0) {
         pthread_join(thread, NULL);
     }
+}
+
+enum { MOST_LEFT = 64 };
+
+static void *_Atomic left[MOST_LEFT];
+
+static void end_what_is_left(void) {
+    for (int i = 0; i < MOST_LEFT; ++i) {
+        via_dlpack_delete(atomic_exchange(&left[i], NULL));
+    }
+}
+
+static void *keep_ending(void *unused) {
+    for (;;) {
+        end_what_is_left();
+    }
+    return unused;
+}
+
+/* Ends the tensors of leave() when the process ends: behind the JVM, or while it is ending. */
+NATIVE(void, endAtExit)(JNIEnv *jenv, jclass owner) {
+    (void)jenv;
+    (void)owner;
+    atexit(end_what_is_left);
+}
+
+/* Ends them at once, on a thread that the JVM does not know and that goes on as long as the process. */
+NATIVE(void, endOnAndOn)(JNIEnv *jenv, jclass owner) {
+    pthread_t thread;
+    (void)jenv;
+    (void)owner;
+    if (pthread_create(&thread, NULL, keep_ending, NULL) == 0) {
+        pthread_detach(thread);
+    }
+}
+
+/* Leaves a tensor to C; it is ended here if there is no room for it. */
+NATIVE(void, leave)(JNIEnv *jenv, jclass owner, jlong tensor) {
+    void *given = address_of(tensor);
+    (void)jenv;
+    (void)owner;
+    for (int i = 0; i < MOST_LEFT && given != NULL; ++i) {
+        void *none = NULL;
+        given = atomic_compare_exchange_strong(&left[i], &none, given) ? NULL : given;
+    }
+    via_dlpack_delete(given);
 }
 
 NATIVE(jlong, allocate)(JNIEnv *jenv, jclass owner, jlong nbytes, jlong alignment) {

@@ -19,6 +19,12 @@ final class TestLibrary {
 
     static native void deleteOnForeignThread(long tensor);
 
+    static native void endAtExit();
+
+    static native void endOnAndOn();
+
+    static native void leave(long tensor);
+
     static native long allocate(long nbytes, long alignment);
 
     static native void free(long address);
