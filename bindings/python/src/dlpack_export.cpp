@@ -40,12 +40,18 @@ bool read_device(PyObject *value, via_dlpack_options *options) {
         raise_type("Array.__dlpack__", "dl_device", value, "a pair of device type and id");
         return false;
     }
-    Device device;
-    if (!parse_device("Array.__dlpack__", pair.get(), &device)) {
+    Extents numbers;
+    if (!parse_extents("Array.__dlpack__", "dl_device", pair.get(), &numbers)) {
         return false;
     }
-    options->target_device_type = device.type;
-    options->target_device_id = device.id;
+    const auto [type, id] = std::pair(numbers.values[0], numbers.values[1]);
+    if (type < 1 || type > INT32_MAX || id < 0 || id > INT32_MAX) {
+        raise_buffer(VIA_ERROR_DEVICE, "Array.__dlpack__: argument 'dl_device': found %R, of which there is no device",
+                     pair.get());
+        return false;
+    }
+    options->target_device_type = static_cast<int32_t>(type);
+    options->target_device_id = static_cast<int32_t>(id);
     return true;
 }
 

@@ -229,13 +229,18 @@ PyObject *take_capsule(const char *function, PyObject *capsule, const Wish &wish
     return take(function, capsule, wish, nullptr);
 }
 
-Tried try_exchange_api(const char *, PyObject *object, PyObject **out_array) {
+Tried try_exchange_api(const char *function, PyObject *object, PyObject **out_array) {
     const DLPackExchangeAPI *api = known_type(type_of(object)).api;
     if (api == nullptr || api->managed_tensor_from_py_object_no_sync == nullptr) {
         return Tried::Absent;
     }
     DLManagedTensorVersioned *tensor = nullptr;
     if (api->managed_tensor_from_py_object_no_sync(object, &tensor) != 0) {
+        return Tried::Failed;
+    }
+    if (!is_resolved(function, object, tensor->dl_tensor.dtype.code == kDLComplex)) {
+        ErrorScope errors;
+        via_dlpack_delete(tensor);
         return Tried::Failed;
     }
     *out_array = take_from_api(api, tensor);
@@ -247,6 +252,9 @@ Tried try_dlpack(const char *function, PyObject *object, const Wish &wish, PyObj
     Ref dlpack(optional_attribute(object, "__dlpack__", &failed));
     if (!dlpack) {
         return failed ? Tried::Failed : Tried::Absent;
+    }
+    if (!is_resolved(function, object, true)) {
+        return Tried::Failed;
     }
     Producer producer;
     if (!known_type(type_of(object)).is_numpy && !producer.ask(object)) {

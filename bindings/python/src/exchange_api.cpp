@@ -29,6 +29,16 @@ bool is_numpy_type(PyObject *type) {
     return array && array.get() == type;
 }
 
+bool has_lazy_views(PyObject *type) {
+    return PyObject_HasAttrString(type, "is_neg") != 0 && PyObject_HasAttrString(type, "is_conj") != 0;
+}
+
+bool answers_true(PyObject *object, PyObject *question) {
+    Ref answer(PyObject_CallMethodObjArgs(object, question, nullptr));
+    PyErr_Clear();
+    return answer.get() == Py_True;
+}
+
 // A slot holds its type, so that no other type can be taken for it.
 KnownType g_known_types[64] = {};
 
@@ -37,12 +47,26 @@ KnownType g_known_types[64] = {};
 KnownType &known_type(PyObject *type) {
     KnownType &known = g_known_types[(reinterpret_cast<uintptr_t>(type) >> 5) % 64];
     if (known.type != type) {
-        KnownType found = {type, find_api(type), is_numpy_type(type), false};
+        KnownType found = {type, find_api(type), is_numpy_type(type), false, has_lazy_views(type)};
         Ref forgotten(known.type);
         Py_INCREF(type);
         known = found;
     }
     return known;
+}
+
+bool is_resolved(const char *function, PyObject *object, bool may_be_complex) {
+    static PyObject *const is_neg = PyUnicode_InternFromString("is_neg");
+    static PyObject *const is_conj = PyUnicode_InternFromString("is_conj");
+    if (!known_type(type_of(object)).has_lazy_views ||
+        !(answers_true(object, is_neg) || (may_be_complex && answers_true(object, is_conj)))) {
+        return true;
+    }
+    raise_buffer(VIA_ERROR_EXCHANGE,
+                 "%s: argument 'x': found a view whose numbers are still to be negated or conjugated; give its "
+                 "resolve_neg().resolve_conj()",
+                 function);
+    return false;
 }
 
 bool WorkStream::ask(const DLPackExchangeAPI *api, const DLDevice &device) {

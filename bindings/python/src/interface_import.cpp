@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "errors.hpp"
-#include "exchange.hpp"
+#include "exchange_api.hpp"
 #include "loan.hpp"
 
 namespace viapy {
@@ -187,6 +187,9 @@ Tried try_array_interface(const char *function, PyObject *object, PyObject **out
 }
 
 Tried try_cuda_array_interface(const char *function, PyObject *object, PyObject **out_array) {
+    if (!is_resolved(function, object, true)) {
+        return Tried::Failed;
+    }
     return try_interface(function, object, "__cuda_array_interface__", true, via_from_cuda_array_interface, out_array);
 }
 
