@@ -42,7 +42,9 @@ def stress(build: Path, room: str, of: str) -> Part:
     program = build / ("gpu/gpu_stress" if room == "gpu" else "tests/capi/capi_stress")
     settings = {**STAND_IN, "VIADUCT_LIBCUDA": str(build / "fakecuda/libcuda.so.1")} if room == "gpu" else {}
     pattern = r"^stress \w+: (\d+) threads x (\d+) operations"
-    more = {"VIADUCT_STRESS_OPERATIONS": "200000"}
+    operations = ("200", "20000") if build == TSAN else ("4000", "200000")
+    settings["VIADUCT_STRESS_OPERATIONS"] = operations[0]
+    more = {"VIADUCT_STRESS_OPERATIONS": operations[1]}
     return Part("threads x operations", of, pattern, (program,), settings=settings, when_long=more)
 
 

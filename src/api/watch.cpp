@@ -232,7 +232,14 @@ bool WatchedCall::begin(Status *out_status) {
     if (watches(kCalls)) {
         started_ = now_ns();
     }
+    under_way_ = true;
     return true;
+}
+
+WatchedCall::~WatchedCall() {
+    if (under_way_ && watches(kHandles)) {
+        register_outputs();
+    }
 }
 
 void WatchedCall::clear_outputs() const {
@@ -250,6 +257,9 @@ void WatchedCall::register_outputs() const {
             continue;
         }
         void *handle = *address_in<void *>(arguments_[i]);
+        if (handle == nullptr) {
+            continue;
+        }
         if (is_shared(arguments_[i].handle, handle)) {
             add_shared(arguments_[i].handle, handle);
         } else {
@@ -265,6 +275,7 @@ void WatchedCall::share(HandleKind kind, const void *handle) {
 }
 
 void WatchedCall::end_with_status(Status status) {
+    under_way_ = false;
     if (status == VIA_OK && watches(kHandles)) {
         register_outputs();
     }
@@ -282,6 +293,7 @@ void WatchedCall::end_with_status(Status status) {
 }
 
 void WatchedCall::end_with(const char *answer) {
+    under_way_ = false;
     if (watches(kCalls)) {
         const int64_t nanoseconds = now_ns() - started_;
         Line line;

@@ -101,6 +101,11 @@ public:
     WatchedCall(const char *function, const char *names, const Argument *arguments, int32_t count)
         : function_(function), names_(names), arguments_(arguments), count_(count) {}
 
+    // A thread that is ended inside a callback leaves the call by unwinding. What it had been given by then is there.
+    ~WatchedCall();
+    WatchedCall(const WatchedCall &) = delete;
+    WatchedCall &operator=(const WatchedCall &) = delete;
+
     // False if the call must not be made: a handle is none. A call that can answer so, with `*out_status`, does; of any
     // other the log tells.
     bool begin(Status *out_status);
@@ -122,6 +127,7 @@ private:
     const char *names_;
     const Argument *arguments_;
     int32_t count_;
+    bool under_way_ = false;
     int64_t started_ = 0;
 };
 

@@ -57,10 +57,11 @@ bool typestr_of(int32_t dtype, char *out_typestr) {
 }
 
 const char *dtype_of_typestr(const char *typestr, int32_t *out_dtype) {
-    const auto *kind =
-        std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind &k) { return k.letter == typestr[1]; });
+    const bool has_kind = typestr[0] != '\0' && typestr[1] != '\0';
+    const auto *kind = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                    [&](const Kind &each) { return has_kind && each.letter == typestr[1]; });
     char *end = nullptr;
-    const long long bytes = typestr[0] == '\0' || typestr[1] == '\0' ? 0 : std::strtoll(typestr + 2, &end, 10);
+    const long long bytes = has_kind ? std::strtoll(typestr + 2, &end, 10) : 0;
     if (kind == std::end(kKinds) || bytes < 1 || bytes > kMaxRecordBytes || *end != '\0' || typestr[2] < '0' ||
         typestr[2] > '9') {
         return "byte order, one of i u f c b V, and a number of bytes";
