@@ -179,7 +179,7 @@ static void whatever_threads_do_at_once_each_owner_is_told_once(void **state) {
 static void a_program_may_end_while_its_threads_are_at_it(void **state) {
     (void)state;
     skip_where_all_must_be_freed();
-    expect_exits("exit_with_device_arrays", 5);
+    expect_exits("exit_with_device_arrays");
 }
 
 int main(int count, char **arguments) {
