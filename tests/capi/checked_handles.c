@@ -362,7 +362,9 @@ static void a_forked_child_uses_its_parents_handles_and_does_not_report_them(voi
 
 static void without_the_setting_the_report_is_not_written(void **state) {
     (void)state;
-    const ending found = play_well("leave_handles_behind", NULL, "");
+    /* LeakSanitizer has a report of its own, and another status. */
+    const ending found = play("leave_handles_behind", NULL);
+    assert_int_equal(found.signal, 0);
     assert_int_equal(count_of(found.text, "never released"), 0);
 }
 
