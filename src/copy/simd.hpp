@@ -120,7 +120,7 @@ void transpose(const Piece &piece) {
     }
 }
 
-constexpr SimdKernels make_kernels(const char *name) {
+constexpr SimdKernels make_kernels(const char *name) noexcept {
     return {name,
             copy_rows,
             stream_rows,

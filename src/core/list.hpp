@@ -48,7 +48,7 @@ public:
         return true;
     }
 
-    void swap(List &other) {
+    void swap(List &other) noexcept {
         std::swap(items_, other.items_);
         std::swap(count_, other.count_);
         std::swap(capacity_, other.capacity_);

@@ -19,7 +19,7 @@ private:
 // From now on fork waits until nobody holds the mutex, so that a child finds it free and what it guards whole;
 // `in_child` then forgets the threads that the child lacks. Mutexes guarded so are never held two at a time.
 template <pthread_mutex_t &mutex, void (*in_child)()>
-bool guard_over_fork() {
+bool guard_over_fork() noexcept {
     const auto unlock = [] { pthread_mutex_unlock(&mutex); };
     const auto unlock_in_child = [] {
         pthread_mutex_unlock(&mutex);

@@ -7,7 +7,7 @@ namespace via::cuda {
 namespace {
 
 // Counts closed ones as well, so that no number comes twice.
-uint64_t count_opened() {
+uint64_t count_opened() noexcept {
     uint64_t count = 0;
     (void)dl_iterate_phdr(
         [](dl_phdr_info *info, size_t, void *out_count) {
@@ -26,7 +26,7 @@ const link_map *entry_of(void *library) {
 // The loader appends to its list, so as long as what is last stays last, nothing has been opened; unless that is closed
 // itself. While this library is being loaded, it is one that the program began with or that this one needs, which stay
 // anyhow: to hold it changes nothing, and makes sure. nullptr if it cannot be held.
-const link_map *hold_last() {
+const link_map *hold_last() noexcept {
     const link_map *last = entry_of(dlopen(nullptr, RTLD_NOW));  // the program itself, the first of the list
     while (last != nullptr && last->l_next != nullptr) {
         last = last->l_next;
