@@ -43,7 +43,13 @@ class Pause {
 public:
     void begin_again() { *this = Pause(); }
 
-    bool is_turn() { return turns_ > 0 && turns_-- > 0; }
+    bool is_turn() {
+        if (turns_ == 0) {
+            return false;
+        }
+        --turns_;
+        return true;
+    }
 
     int64_t next_sleep() { return std::exchange(nanoseconds_, std::min(nanoseconds_ * 2, kLongest)); }
 

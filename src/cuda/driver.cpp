@@ -140,7 +140,10 @@ CountDevices find_loaded_driver() {
 
 bool somebody_uses_driver() {
     CountDevices function = count_devices.load(std::memory_order_relaxed);
-    if (function == nullptr && (function = find_loaded_driver()) == nullptr) {
+    if (function == nullptr) {
+        function = find_loaded_driver();
+    }
+    if (function == nullptr) {
         return false;
     }
     int count = 0;

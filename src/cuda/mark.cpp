@@ -152,7 +152,10 @@ Status MarkPool::take(const ContextKey &key, EventMark **out_mark) {
     if (mark != nullptr) [[likely]] {
         // Begins anew, with one owner.
         mark = new (mark) EventMark(this, mark->event_, mark->key_);
-    } else if ((mark = new (std::nothrow) EventMark(this, nullptr, {})) == nullptr) {
+    } else {
+        mark = new (std::nothrow) EventMark(this, nullptr, {});
+    }
+    if (mark == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a mark in a stream");
     }
     MarkHolder holder(mark);
