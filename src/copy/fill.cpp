@@ -29,7 +29,8 @@ Status make_pattern(via_array *dst, const char *element, Pattern *pattern) {
     }
     std::memset(pattern->bytes, 0, sizeof pattern->bytes);
     for (int64_t i = 0; i < pattern->bits && element != nullptr; ++i) {
-        pattern->bytes[i / 8] |= static_cast<char>(bit_at(element, i % dst->item_bits) << (i % 8));
+        char &byte = pattern->bytes[i / 8];
+        byte = static_cast<char>(byte | bit_at(element, i % dst->item_bits) << (i % 8));
     }
     return VIA_OK;
 }

@@ -129,6 +129,7 @@ Status ReadyMarks::see(Mark *mark) {
 
 Status ReadyMarks::join(const Timeline &later, Mark **out_mark) {
     const auto is_before = [&](Mark *mark) { return mark->is_of(later) || mark->reached(); };
+    // By what they are: where they lie has no say. NOLINTNEXTLINE(bugprone-nondeterministic-pointer-iteration-order)
     Mark **end = std::partition(found_.begin(), found_.end(), [&](Mark *mark) { return !is_before(mark); });
     std::for_each(end, found_.end(), [](Mark *mark) { mark->release(); });
     found_.resize(0);
