@@ -21,12 +21,15 @@ class Examples(Directive):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        return [self.shown(path) for path in programs.in_folder(self.arguments[0])]
+        folder = self.arguments[0]
+        self.state.document.settings.env.note_dependency(str(programs.ROOT / folder))
+        return [self.shown(path) for path in programs.in_folder(folder)]
 
     def shown(self, path: Path) -> nodes.Node:
         environment = self.state.document.settings.env
         environment.note_dependency(str(path))
-        section = nodes.section(ids=[nodes.make_id(path.stem)])
+        section = nodes.section(ids=[nodes.make_id(path.name)])
+        self.note_label(path.name, section["ids"][0])
         section += nodes.title("", path.name)
         section += [
             nodes.paragraph("", "", *self.texts(each)) for each in programs.comment_of(path).split("\n\n") if each
@@ -34,6 +37,13 @@ class Examples(Directive):
         code = nodes.literal_block(path.read_text(), path.read_text(), language=programs.LANGUAGES[path.suffix])
         section += code
         return section
+
+    def note_label(self, name: str, anchor: str) -> None:
+        """So that {ref}`demo.py` leads to it."""
+        environment = self.state.document.settings.env
+        domain = environment.get_domain("std")
+        domain.labels[name.lower()] = (environment.docname, anchor, name)
+        domain.anonlabels[name.lower()] = (environment.docname, anchor)
 
     def texts(self, paragraph: str) -> list[nodes.Node]:
         """Prose with names between backquotes."""

@@ -53,12 +53,17 @@ def test_no_error_that_there_is_not_is_explained() -> None:
     assert sorted(re.findall(r"^## (\w+)$", (DOCS / "guide/errors.md").read_text(), re.MULTILINE)) == FAILURES
 
 
+def entries_of(page: Path) -> list[str]:
+    """What a page has among its contents."""
+    blocks = re.findall(r"^```\{toctree\}\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    return [entry for block in blocks for entry in re.findall(r"^(?!:)(\S+)$", block, re.MULTILINE)]
+
+
 def test_every_group_of_the_header_has_its_page() -> None:
     titles = header_for_doxygen.SECTION.findall((ROOT / "include/viaduct/viaduct.h").read_text())
     groups = sorted(map(header_for_doxygen.group_of, titles))
     assert sorted(page.stem for page in (DOCS / "reference/c").glob("*.md") if page.stem != "index") == groups
-    listed = (DOCS / "reference/c/index.md").read_text().split("```{toctree}\n")[1].split("```")[0].split()
-    assert sorted(listed) == groups
+    assert sorted(entries_of(DOCS / "reference/c/index.md")) == groups
 
 
 def test_every_function_of_the_header_is_in_a_group() -> None:
@@ -96,10 +101,8 @@ def test_what_a_page_includes_is_there(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_no_link_of_a_page_is_dead(page: Path) -> None:
-    text = page.read_text()
-    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not link.startswith("http")]
-    listed = re.findall(r"^```\{toctree\}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    links += [f"{entry}.*" for block in listed for entry in re.findall(r"^(?!:)(\S+)$", block, re.MULTILINE)]
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()) if not link.startswith("http")]
+    links += [f"{entry}.*" for entry in entries_of(page)]
     assert [link for link in links if not list(page.parent.glob(link))] == []
 
 
@@ -110,10 +113,7 @@ def test_every_file_that_a_page_names_is_there(page: Path) -> None:
 
 
 def test_every_page_is_in_the_contents() -> None:
-    listed = set()
-    for page in PAGES:
-        for block in re.findall(r"^```\{toctree\}\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
-            listed |= {(page.parent / entry).resolve() for entry in re.findall(r"^(?!:)(\S+)$", block, re.MULTILINE)}
+    listed = {(page.parent / entry).resolve() for page in PAGES for entry in entries_of(page)}
     assert {page.with_suffix("") for page in PAGES} - listed == {DOCS / "index"}
 
 
