@@ -1,0 +1,94 @@
+// Tasks of work that does what a test wants, and callbacks that remember what they were told.
+#pragma once
+
+#include <pthread.h>
+#include <string.h>
+
+#include <string>
+
+#include "behind_support.hpp"
+#include "core/background.hpp"
+#include "core/task.hpp"
+#include "core/thread_state.hpp"
+
+// Work that does what its test wants, step by step.
+struct FakeWork : via::TaskWork {
+    FakeWork() : TaskWork{run_work, end_work} {}
+
+    static via::Status run_work(TaskWork *work, via_task *task, via::Mark **out_mark) {
+        auto *fake = static_cast<FakeWork *>(work);
+        fake->runs++;
+        fake->ran_on = pthread_self();
+        while (fake->held && !(fake->heeds_cancel && via::is_cancelled(task))) {
+            usleep(50);
+        }
+        if (fake->mark != nullptr) {
+            fake->mark->retain();
+            *out_mark = fake->mark;
+        }
+        if (fake->heeds_cancel && via::is_cancelled(task)) {
+            return via::fail(VIA_ERROR_CANCELLED, "stopped in the middle");
+        }
+        return fake->status == VIA_OK ? VIA_OK : via::fail_with_code(fake->status, 77, "%s", fake->text.c_str());
+    }
+
+    static void end_work(TaskWork *work) {
+        auto *fake = static_cast<FakeWork *>(work);
+        if (fake->at_end != nullptr) {
+            fake->at_end(fake);
+        }
+        fake->ends++;
+    }
+
+    std::atomic<bool> held{false};
+    bool heeds_cancel = false;
+    FakeMark *mark = nullptr;
+    via::Status status = VIA_OK;
+    std::string text = "cuMemcpy: CUDA_ERROR_ILLEGAL_ADDRESS";
+    void (*at_end)(FakeWork *fake) = nullptr;
+    via_task *task = nullptr;
+    std::atomic<int32_t> runs{0};
+    std::atomic<int32_t> ends{0};
+    pthread_t ran_on{};
+};
+
+// What a callback was told.
+struct Heard {
+    std::atomic<int32_t> times{0};
+    std::atomic<int32_t> status{-1};
+    std::string text;
+    pthread_t on{};
+    int32_t ends_then = -1;
+    FakeWork *work = nullptr;
+    static void hear(int32_t status, const char *text, void *context) {
+        auto *heard = static_cast<Heard *>(context);
+        heard->text = text;
+        heard->on = pthread_self();
+        heard->ends_then = heard->work != nullptr ? heard->work->ends.load() : -1;
+        heard->status = status;
+        heard->times++;
+    }
+    bool within_time() {
+        return eventually([this] { return times == 1; });
+    }
+};
+
+inline via_task *start(FakeWork *work, via::Mark *gate = nullptr, bool immediate = false, int64_t nbytes = 100) {
+    via_task *task = nullptr;
+    assert_int_equal(via::start_task(work, nbytes, gate, immediate, &task), VIA_OK);
+    work->task = task;
+    return task;
+}
+
+inline void expect_progress(via_task *task, int64_t done, int64_t total) {
+    int64_t found_done = -1;
+    int64_t found_total = -1;
+    via::task_progress(task, &found_done, &found_total);
+    assert_int_equal(found_done, done);
+    assert_int_equal(found_total, total);
+}
+
+inline bool is_here(pthread_t thread) { return pthread_equal(thread, pthread_self()) != 0; }
+
+inline void expect_forgotten_error() { assert_string_equal(via::last_error_text(), "before"); }
+inline void remember_error() { (void)!via::fail(VIA_ERROR_INDEX, "before"); }
