@@ -14,8 +14,27 @@ namespace {
 
 constexpr size_t log_length = 4096;
 
+// What a fault does whose time has come: the result of the call, CUDA_SUCCESS if it goes its way.
+CUresult strike(Driver &state, std::vector<Fault>::iterator fault) {
+    const CUresult result = fault->result;
+    const Fault::Kind kind = fault->kind;
+    if (kind == Fault::Kind::Stays) {
+        fault->left = -1;
+    } else if (fault->left == 0) {
+        state.faults.erase(fault);
+    }
+    if (kind == Fault::Kind::Poisons) {
+        poison_all(state, result);
+        return CUDA_SUCCESS;
+    }
+    return result;
+}
+
 // The result that an injected fault asks of this call, CUDA_SUCCESS for none.
 CUresult injected(Driver &state, Fn function) {
+    if (this_thread().spared) {
+        return CUDA_SUCCESS;
+    }
     for (auto fault = state.faults.begin(); fault != state.faults.end(); ++fault) {
         if (!fault->function.empty() && !function_is(function, fault->function)) {
             continue;
@@ -23,12 +42,9 @@ CUresult injected(Driver &state, Fn function) {
         if (fault->left > 0 && --fault->left > 0) {
             continue;
         }
-        const CUresult result = fault->result;
-        if (fault->left == 0) {
-            state.faults.erase(fault);
-        }
         ++state.faults_injected;
-        return result;
+        ++state.fault_counts[static_cast<size_t>(function)];
+        return strike(state, fault);
     }
     return CUDA_SUCCESS;
 }

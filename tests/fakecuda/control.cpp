@@ -91,6 +91,7 @@ void forget_control(Driver &state) {
     state.kernels.clear();
     state.faults.clear();
     state.faults_injected = 0;
+    state.fault_counts.fill(0);
     state.call_counts.fill(0);
     state.calls = 0;
     state.call_log.clear();
@@ -191,6 +192,22 @@ size_t give_text(const std::string &text, char *out, size_t capacity) {
         std::snprintf(out, capacity, "%s", text.c_str());
     }
     return text.size();
+}
+
+void add_fault(const char *function, int64_t n, int32_t result, Fault::Kind kind) {
+    const Guard lock(driver().mutex);
+    driver().faults.push_back({function == nullptr ? "" : function, n, static_cast<CUresult>(result), kind});
+}
+
+using Counts = std::array<int64_t, static_cast<size_t>(Fn::count)>;
+
+// Of all forms of a function.
+int64_t sum_of(const Counts &counts, const char *function) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < counts.size(); ++i) {
+        sum += function_is(static_cast<Fn>(i), function) ? counts[i] : 0;
+    }
+    return sum;
 }
 
 int32_t move_bytes(uint64_t address, size_t count, const std::function<void(char *)> &move) {
@@ -339,8 +356,20 @@ void *fake_device_address(uint64_t address, size_t count) {
 }
 
 void fake_fail_at(const char *function, int64_t n, int32_t result) {
+    add_fault(function, n, result, Fault::Kind::Once);
+}
+
+void fake_fail_from(const char *function, int64_t n, int32_t result) {
+    add_fault(function, n, result, Fault::Kind::Stays);
+}
+
+void fake_poison_at(const char *function, int64_t n, int32_t result) {
+    add_fault(function, n, result, Fault::Kind::Poisons);
+}
+
+void fake_spare_thread(int32_t spared) {
     const Guard lock(driver().mutex);
-    driver().faults.push_back({function == nullptr ? "" : function, n, static_cast<CUresult>(result)});
+    this_thread().spared = spared != 0;
 }
 
 void fake_clear_faults(void) {
@@ -351,6 +380,11 @@ void fake_clear_faults(void) {
 int64_t fake_faults_injected(void) {
     const Guard lock(driver().mutex);
     return driver().faults_injected;
+}
+
+int64_t fake_fault_count(const char *function) {
+    const Guard lock(driver().mutex);
+    return sum_of(driver().fault_counts, function);
 }
 
 void fake_poison(int32_t result) {
@@ -366,11 +400,7 @@ int64_t fake_call_count(const char *function) {
     if (function == nullptr) {
         return driver().calls;
     }
-    int64_t sum = 0;
-    for (size_t i = 0; i < driver().call_counts.size(); ++i) {
-        sum += function_is(static_cast<Fn>(i), function) ? driver().call_counts[i] : 0;
-    }
-    return sum;
+    return sum_of(driver().call_counts, function);
 }
 
 int64_t fake_calls(char *out_text, size_t capacity) {

@@ -80,16 +80,20 @@ ThreadState &this_thread() {
 
 void refuse(CUresult result) { throw Refusal{result}; }
 
-void poison(Context &context, CUresult error) {
-    Driver &state = driver();
+void poison_all(Driver &state, CUresult error) {
     if (state.lost == CUDA_SUCCESS) {
         state.lost = error;
     }
     for (const auto &other : state.contexts.all()) {
         other->error = state.lost;
     }
-    context.error = state.lost;
     state.changed.notify_all();
+}
+
+void poison(Context &context, CUresult error) {
+    Driver &state = driver();
+    poison_all(state, error);
+    context.error = state.lost;
 }
 
 }  // namespace fake

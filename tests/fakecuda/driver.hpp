@@ -103,9 +103,12 @@ struct Device {
 };
 
 struct Fault {
+    enum class Kind { Once, Stays, Poisons };
+
     std::string function;  // empty for any
     int64_t left = 0;      // calls until it strikes; -1 for all
     CUresult result = CUDA_SUCCESS;
+    Kind kind = Kind::Once;
 };
 
 enum class Fn {
@@ -160,6 +163,7 @@ struct Driver {
     std::map<std::string, KernelEntry> kernels;
     std::vector<Fault> faults;
     int64_t faults_injected = 0;
+    std::array<int64_t, static_cast<size_t>(Fn::count)> fault_counts{};
     std::array<int64_t, static_cast<size_t>(Fn::count)> call_counts{};
     int64_t calls = 0;
     std::deque<std::pair<Fn, CUresult>> call_log;
@@ -180,6 +184,7 @@ struct ThreadState {
     CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
     int callbacks = 0;           // depth of host functions and destructors it is inside of
     Context *running = nullptr;  // whose work this thread does
+    bool spared = false;         // by faults
 };
 ThreadState &this_thread();
 
@@ -196,6 +201,7 @@ inline void require(bool condition, CUresult otherwise = CUDA_ERROR_INVALID_VALU
 
 // Makes a context fail from here on, and all others with it, those of other devices and those made later included.
 void poison(Context &context, CUresult error);
+void poison_all(Driver &state, CUresult error);
 
 const char *function_symbol(Fn function);
 bool function_is(Fn function, const std::string &name);

@@ -167,10 +167,21 @@ void *fake_device_address(uint64_t address, size_t count);
  * that is not NULL (the name with or without its _v2). Once; -1 for N: every such call. Further faults add up.
  */
 void fake_fail_at(const char *function, int64_t n, int32_t result);
+
+/** The same for that call and every one after it, until faults are cleared. */
+void fake_fail_from(const char *function, int64_t n, int32_t result);
+
+/** Poisons all contexts right before that call, as a kernel does that faults meanwhile; the call then goes its way. */
+void fake_poison_at(const char *function, int64_t n, int32_t result);
+
 void fake_clear_faults(void);
 
-/** How many faults have been injected since the reset. */
+/** Calls of this thread neither fail nor count for faults while `spared` is 1: those of a test amid its faults. */
+void fake_spare_thread(int32_t spared);
+
+/** How many faults have been injected since the reset: all together, and in all forms of one function. */
 int64_t fake_faults_injected(void);
+int64_t fake_fault_count(const char *function);
 
 /** Poisons the current context, as a faulting kernel does. */
 void fake_poison(int32_t result);

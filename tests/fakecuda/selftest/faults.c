@@ -27,6 +27,41 @@ static void a_fault_can_be_meant_for_one_function(void **state) {
     ok(cu(cuMemAlloc)(&memory, 64));
 }
 
+static void a_fault_can_stay(void **state) {
+    (void)state;
+    CUdeviceptr memory = 0;
+    fake(fake_fail_from)(NULL, 2, CUDA_ERROR_UNKNOWN);
+    ok(cu(cuMemAlloc)(&memory, 64));
+    refused(CUDA_ERROR_UNKNOWN, cu(cuMemFree)(memory));
+    refused(CUDA_ERROR_UNKNOWN, cu(cuCtxSynchronize)());
+    assert_int_equal(fake(fake_fault_count)("cuMemFree"), 1);
+    assert_int_equal(fake(fake_fault_count)("cuMemAlloc"), 0);
+    assert_int_equal(fake(fake_faults_injected)(), 2);
+    fake(fake_clear_faults)();
+    ok(cu(cuMemFree)(memory));
+}
+
+static void a_thread_can_be_spared(void **state) {
+    (void)state;
+    CUdeviceptr memory = 0;
+    fake(fake_fail_at)(NULL, 1, CUDA_ERROR_UNKNOWN);
+    fake(fake_spare_thread)(1);
+    ok(cu(cuMemAlloc)(&memory, 64));
+    fake(fake_spare_thread)(0);
+    refused(CUDA_ERROR_UNKNOWN, cu(cuMemFree)(memory));
+    ok(cu(cuMemFree)(memory));
+}
+
+static void contexts_can_be_poisoned_at_a_call(void **state) {
+    (void)state;
+    CUdeviceptr memory = 0;
+    fake(fake_poison_at)(NULL, 2, CUDA_ERROR_ILLEGAL_ADDRESS);
+    ok(cu(cuMemAlloc)(&memory, 64));
+    refused(CUDA_ERROR_ILLEGAL_ADDRESS, cu(cuMemFree)(memory));
+    refused(CUDA_ERROR_ILLEGAL_ADDRESS, cu(cuCtxSynchronize)());
+    assert_int_equal(fake(fake_faults_injected)(), 1);
+}
+
 static CUresult scenario(void) {
     CUdeviceptr memory = 0;
     char plain[8] = {0};
@@ -184,6 +219,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(the_nth_call_fails_and_does_nothing),
         TEST(a_fault_can_be_meant_for_one_function),
+        TEST(a_fault_can_stay),
+        TEST(a_thread_can_be_spared),
+        TEST(contexts_can_be_poisoned_at_a_call),
         TEST(a_loop_over_n_reaches_every_call_of_a_scenario),
         TEST(calls_are_counted_and_recorded),
         TEST(what_is_alive_is_told_by_kind),
