@@ -35,8 +35,8 @@ void StagedRun::work_here() {
     const NearDevice near(is_helper ? ring_.cpus() : nullptr);
     const RelaxedCapture relaxed;
     ContextScope scope;
-    if (scope.enter(streams_.uses[0].context) != VIA_OK) {
-        return;  // the caller's own was entered before
+    if (!succeeded(scope.enter(streams_.uses[0].context))) {
+        return;
     }
     Piece piece{};
     while (claim(&piece)) {
@@ -161,7 +161,7 @@ bool StagedRun::has_landed(Chunk &chunk) {
     if (chunk.being_asked.exchange(true, std::memory_order_acquire)) {
         return false;
     }
-    const CUresult result = driver().cuEventQuery(chunk.slot->event);
+    const CUresult result = asked_again([&] { return driver().cuEventQuery(chunk.slot->event); });
     if (result == CUDA_SUCCESS) {
         chunk.landed.store(true, std::memory_order_release);
     } else if (result != CUDA_ERROR_NOT_READY) {
@@ -236,7 +236,7 @@ void StagedRun::give_back_rest() {
         return;
     }
     for (int32_t i = 0; i < streams_.count; ++i) {
-        (void)driver().cuStreamSynchronize(streams_.uses[i].handle);
+        (void)wait_for_work(streams_.uses[i].handle);
     }
     for (Chunk &chunk : chunks_) {
         if (chunk.slot != nullptr) {
