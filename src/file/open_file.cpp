@@ -44,7 +44,12 @@ Status OpenFile::open(const char *path, int flags, mode_t permissions, OpenFile 
     do {
         descriptor = ::open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, permissions);
     } while (descriptor < 0 && errno == EINTR);
-    return adopt(descriptor, path, out_file);
+    const Status status = adopt(descriptor, path, out_file);
+    // One that is made here and then is not to be had is nobody's.
+    if (status != VIA_OK && descriptor >= 0 && (flags & O_EXCL) != 0) {
+        (void)unlink(path);
+    }
+    return status;
 }
 
 Status OpenFile::adopt(int descriptor, const char *path, OpenFile **out_file) {
