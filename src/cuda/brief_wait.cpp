@@ -43,9 +43,7 @@ bool write_behind(const uint32_t *word, uint32_t value, const StreamUse &use) {
            CUDA_SUCCESS;
 }
 
-Status synchronize(const StreamUse &use) {
-    return check_driver(driver().cuStreamSynchronize(use.handle), "cuStreamSynchronize");
-}
+Status synchronize(const StreamUse &use) { return check_driver(wait_for_work(use.handle), "cuStreamSynchronize"); }
 
 }  // namespace
 

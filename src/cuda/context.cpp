@@ -24,6 +24,17 @@ Status retain_primary(int32_t device_id, CUdevice device, CUcontext *out_context
     return VIA_OK;
 }
 
+CUresult ask_id(CUcontext context, uint64_t *out_id) {
+    if (driver().cuCtxGetId == nullptr) {
+        *out_id = reinterpret_cast<uintptr_t>(context);
+        return CUDA_SUCCESS;
+    }
+    unsigned long long id = 0;
+    const CUresult result = asked_again([&] { return driver().cuCtxGetId(context, &id); });
+    *out_id = id;
+    return result;
+}
+
 }  // namespace
 
 Status find_device(const char *argument, int32_t device_id, CUdevice *out_device) {
@@ -45,11 +56,8 @@ Status primary_context(int32_t device_id, CUcontext *out_context) {
 }
 
 uint64_t context_id(CUcontext context) {
-    if (driver().cuCtxGetId == nullptr) {
-        return reinterpret_cast<uintptr_t>(context);
-    }
-    unsigned long long id = 0;
-    return driver().cuCtxGetId(context, &id) == CUDA_SUCCESS ? id : 0;
+    uint64_t id = 0;
+    return ask_id(context, &id) == CUDA_SUCCESS ? id : 0;
 }
 
 int32_t current_device() {
@@ -74,7 +82,12 @@ ContextState state_of(const ContextKey &key) {
     if (inside_driver_callback()) {
         return ContextState::CannotAsk;
     }
-    return key.id != 0 && context_id(key.context) == key.id ? ContextState::Alive : ContextState::Gone;
+    uint64_t id = 0;
+    const CUresult result = key.id != 0 ? ask_id(key.context, &id) : CUDA_ERROR_INVALID_CONTEXT;
+    const bool is_gone = result == CUDA_SUCCESS
+                             ? id != key.id
+                             : result == CUDA_ERROR_CONTEXT_IS_DESTROYED || result == CUDA_ERROR_INVALID_CONTEXT;
+    return is_gone ? ContextState::Gone : ContextState::Alive;
 }
 
 namespace {

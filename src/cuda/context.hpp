@@ -42,7 +42,8 @@ struct ContextKey {
 
 enum class ContextState { Alive, Gone, CannotAsk };
 
-// CannotAsk inside a callback of the driver.
+// CannotAsk inside a callback of the driver. Alive also where the driver does not say: it tells the same to whoever
+// uses the context then.
 ContextState state_of(const ContextKey &key);
 
 // Where the current context is of that device, it; else the primary one.

@@ -51,6 +51,19 @@ VIA_NODISCARD inline Status check_driver(CUresult result, const char *call) {
     return result == CUDA_SUCCESS ? VIA_OK : driver_failure(result, call);
 }
 
+// Memory is given back by what the driver says of its work, and ways are chosen by what it says of a device. So an
+// error is believed there once it has been repeated: one that belongs to the call alone says nothing of either, and the
+// work may still be running.
+template <class Ask>
+CUresult asked_again(const Ask &ask) {
+    const CUresult result = ask();
+    return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY ? result : ask();
+}
+
+inline CUresult wait_for_work(CUstream stream) {
+    return asked_again([&] { return driver().cuStreamSynchronize(stream); });
+}
+
 // An address as the driver takes that of a device.
 inline CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
 

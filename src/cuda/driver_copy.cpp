@@ -65,7 +65,7 @@ Status copy_behind(const Transfer &transfer, const StreamUse &use) {
     }
     VIA_TRY(enqueue(transfer, use));
     if (ends_later(transfer, use)) {
-        VIA_TRY_CUDA(cuStreamSynchronize(use.handle));
+        VIA_TRY(check_driver(wait_for_work(use.handle), "cuStreamSynchronize"));
     }
     return VIA_OK;
 }

@@ -166,7 +166,7 @@ Status run(const Work &work, const StreamUse &use) {
         const RelaxedCapture relaxed;
         ContextScope scope;
         if (enter_for(use, &scope) == VIA_OK) {
-            (void)driver().cuStreamSynchronize(use.handle);
+            (void)wait_for_work(use.handle);
         }
     }
     return status;

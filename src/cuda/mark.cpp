@@ -192,7 +192,7 @@ bool EventMark::reached() {
             break;
     }
     const RelaxedCapture relaxed;
-    const CUresult result = driver().cuEventQuery(event_);
+    const CUresult result = asked_again([&] { return driver().cuEventQuery(event_); });
     // Work that failed has ended; it is not noted, so that wait() still says how.
     return result == CUDA_SUCCESS ? note_reached() : result != CUDA_ERROR_NOT_READY;
 }
@@ -210,7 +210,7 @@ Status EventMark::wait() {
             break;
     }
     const RelaxedCapture relaxed;
-    VIA_TRY_CUDA(cuEventSynchronize(event_));
+    VIA_TRY(check_driver(asked_again([&] { return driver().cuEventSynchronize(event_); }), "cuEventSynchronize"));
     (void)note_reached();
     return VIA_OK;
 }

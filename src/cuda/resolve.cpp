@@ -71,8 +71,7 @@ Status wait_for_stream(const StreamUse &use) {
     const RelaxedCapture relaxed;
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));
-    VIA_TRY_CUDA(cuStreamSynchronize(use.handle));
-    return VIA_OK;
+    return check_driver(wait_for_work(use.handle), "cuStreamSynchronize");
 }
 
 Status end_failed(Status status, const StreamUse &use) {
@@ -83,7 +82,7 @@ Status end_failed(Status status, const StreamUse &use) {
     const RelaxedCapture relaxed;
     ContextScope scope;
     if (enter_for(use, &scope) == VIA_OK) {
-        (void)driver().cuStreamSynchronize(use.handle);
+        (void)wait_for_work(use.handle);
     }
     return status;
 }

@@ -22,10 +22,11 @@ Ring *rings[kMostDevices];
 // One slot is waited for at a time, and for no longer than a copy of the device takes.
 CUresult wait_for(Slot *slot) {
     Patience patience;
-    CUresult result = driver().cuEventQuery(slot->event);
+    const auto ask = [&] { return driver().cuEventQuery(slot->event); };
+    CUresult result = asked_again(ask);
     while (result == CUDA_ERROR_NOT_READY) {
         patience.pause();
-        result = driver().cuEventQuery(slot->event);
+        result = asked_again(ask);
     }
     slot->in_flight = false;
     return result;
@@ -214,7 +215,7 @@ void Ring::give_back(Slot *slot) {
 CUresult Ring::give_back_behind(Slot *slot, CUstream stream) {
     const CUresult result = driver().cuEventRecord(slot->event, stream);
     if (result != CUDA_SUCCESS) {
-        (void)driver().cuStreamSynchronize(stream);
+        (void)wait_for_work(stream);
         give_back(slot);
         return result;
     }

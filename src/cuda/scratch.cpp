@@ -72,10 +72,11 @@ CUmemoryPool pool_for(const StreamUse &use) {
 
 bool has_scratch(int32_t device_id) {
     int there = 0;
+    const auto ask = [&] {
+        return driver().cuDeviceGetAttribute(&there, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device_id);
+    };
     return driver().cuMemAllocAsync != nullptr && driver().cuMemFreeAsync != nullptr &&
-           driver().cuDeviceGetAttribute(&there, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device_id) ==
-               CUDA_SUCCESS &&
-           there != 0;
+           asked_again(ask) == CUDA_SUCCESS && there != 0;
 }
 
 Status Scratch::allocate(int64_t nbytes, const StreamUse &use) {
@@ -106,7 +107,7 @@ Scratch::~Scratch() {
     const bool freed =
         enter_for(use_, &scope) == VIA_OK && driver().cuMemFreeAsync(address_, use_.handle) == CUDA_SUCCESS;
     if (!freed && !use_.capturing) {
-        (void)driver().cuStreamSynchronize(use_.handle);
+        (void)wait_for_work(use_.handle);
         (void)driver().cuMemFree(address_);
     }
 }

@@ -82,7 +82,7 @@ Status mark_streams(const StagedStreams &streams, Mark **out_mark) {
 Status mark_end(const StagedStreams &streams, Mark **out_mark) {
     const Status status = mark_streams(streams, out_mark);
     for (int32_t i = 0; status != VIA_OK && i < streams.count; ++i) {
-        (void)driver().cuStreamSynchronize(streams.uses[i].handle);
+        (void)wait_for_work(streams.uses[i].handle);
     }
     return status;
 }

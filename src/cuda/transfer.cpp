@@ -40,8 +40,7 @@ Status enqueue_and_wait(const Transfer &transfer, Way way, const StreamUse &use)
     if (is_pageable(transfer.dst_side)) {
         return VIA_OK;
     }
-    return is_brief(transfer) ? wait_briefly(use)
-                              : check_driver(driver().cuStreamSynchronize(use.handle), "cuStreamSynchronize");
+    return is_brief(transfer) ? wait_briefly(use) : check_driver(wait_for_work(use.handle), "cuStreamSynchronize");
 }
 
 Status await_arrays(const Transfer &transfer) {

@@ -146,7 +146,10 @@ bool uses_pageable_later(int32_t device_id) {
         int uses = 0;
         const CUresult result = driver().cuDeviceGetAttribute(
             &uses, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device_id);
-        answer = result == CUDA_SUCCESS && uses != 0 ? 2 : 1;
+        if (result != CUDA_SUCCESS) {
+            return true;  // to wait for nothing is better than not to wait
+        }
+        answer = uses != 0 ? 2 : 1;
         known[device_id].store(answer, std::memory_order_relaxed);
     }
     return answer == 2;
