@@ -37,7 +37,7 @@ void device_has_ended(Watch *watch) {
     deliver_and_release(task);
 }
 
-// Takes the mark over.
+// Takes the mark over. Where nobody can watch it, this thread waits.
 void hand_over(via_task *task, Mark *mark, const TaskOutcome &so_far) {
     mark->retain();
     {
@@ -46,7 +46,12 @@ void hand_over(via_task *task, Mark *mark, const TaskOutcome &so_far) {
         task->end_mark = mark;
         enter(task, TaskState::HandedOver);
     }
-    watch_mark(task, mark, device_has_ended);
+    if (has_watcher()) {
+        watch_mark(task, mark, device_has_ended);
+    } else {
+        mark->release();
+        device_has_ended(&task->watch.watch);
+    }
 }
 
 // False if the task has been cancelled, or was the parent's of a forked child.
@@ -84,13 +89,22 @@ void run_job(Job *job) { run(task_of(job)); }
 void run_behind_gate(Watch *watch) { run(task_of(watch)); }
 void deliver_job(Job *job) { deliver_and_release(task_of(job)); }
 
+// What nobody watches would never begin, or never end.
+Status need_watcher() {
+    return has_watcher()
+               ? VIA_OK
+               : fail(VIA_ERROR_OUT_OF_MEMORY, "no thread to wait for other work could be started; expected 1");
+}
+
 Status begin_somewhere(via_task *task, Mark *gate, bool immediate) {
     if (gate != nullptr && !gate->reached()) {
+        VIA_TRY(need_watcher());
         task->gate = retained(gate);
         watch_mark(task, retained(gate), run_behind_gate);
         return VIA_OK;
     }
     if (immediate) {
+        VIA_TRY(need_watcher());
         const LastErrorKeeper scope;
         run(task);
         return VIA_OK;

@@ -180,6 +180,12 @@ void watch(Watch *given) {
     }
 }
 
+bool has_watcher() {
+    const Lock lock(&mutex);
+    start_thread();
+    return watcher.running;
+}
+
 void resume_watches() {
     if (orphaned.load(std::memory_order_relaxed)) [[unlikely]] {
         const Lock lock(&mutex);

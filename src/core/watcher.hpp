@@ -21,6 +21,9 @@ struct Watch {
 // tries again, and the watch stays unfired at worst. Never calls fire on the calling thread.
 void watch(Watch *given);
 
+// True if there is the thread, which is started where there is none: for those who would wait for a watch to fire.
+VIA_NODISCARD bool has_watcher();
+
 // A forked child has the watches of its parent but no thread to look after them; this starts one if so.
 void resume_watches();
 
