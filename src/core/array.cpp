@@ -128,12 +128,11 @@ bool to_byte_span(const Item &item, int64_t low, int64_t high, ByteSpan *out_spa
     }
     int64_t low_bits = 0;
     int64_t high_bits = 0;
-    if (!multiply(low, item.bits, &low_bits) || !add(high, 1, &high) || !multiply(high, item.bits, &high_bits) ||
-        !add(high_bits, 7, &high_bits)) {
+    if (!multiply(low, item.bits, &low_bits) || !add(high, 1, &high) || !multiply(high, item.bits, &high_bits)) {
         return false;
     }
     out_span->low = low_bits / 8 - (low_bits % 8 < 0 ? 1 : 0);
-    out_span->high = high_bits / 8;
+    out_span->high = dense_bytes(high, item.bits);
     return true;
 }
 

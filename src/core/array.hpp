@@ -74,7 +74,7 @@ struct via_array {
     bool is_packed() const { return item_bits % 8 != 0; }
     int64_t item_bytes() const { return item_bits / 8; }
     const int64_t *steps() { return is_packed() ? strides() : byte_strides(); }
-    int64_t nbytes() const { return is_packed() ? (size * item_bits + 7) / 8 : size * (item_bits / 8); }
+    int64_t nbytes() const { return via::dense_bytes(size, item_bits); }
     bool is_read_only() const { return (flags & VIA_ARRAY_READ_ONLY) != 0; }
 };
 

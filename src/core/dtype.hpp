@@ -48,6 +48,12 @@ constexpr bool dtype_is_plain(int32_t dtype) {
            (dtype & 0xFF) <= (bits == 0x0800 ? 1 : 2);
 }
 
+// The bytes of `size` elements of so many bits, one after another. Where a shape has been checked nothing overflows: the
+// bits of packed elements fit an int64_t, and the bytes of others.
+constexpr int64_t dense_bytes(int64_t size, int64_t bits) {
+    return bits % 8 == 0 ? size * (bits / 8) : size * bits / 8 + (size * bits % 8 != 0 ? 1 : 0);
+}
+
 bool dtype_is_any(int32_t dtype);
 
 inline bool dtype_is_valid(int32_t dtype) { return dtype_is_plain(dtype) || dtype_is_any(dtype); }

@@ -160,9 +160,7 @@ Status make_empty(via_memory *memory, int32_t dtype, int32_t ndim, const int64_t
                   via_stream *stream, via_array **out_array) {
     int64_t size = 0;
     VIA_TRY(check_shape(dtype, ndim, shape, flags, &size));
-    // No overflow: check_shape has multiplied the same numbers.
-    const int64_t bits = item_bits_of(dtype, flags);
-    const int64_t nbytes = bits % 8 == 0 ? size * (bits / 8) : (size * bits + 7) / 8;
+    const int64_t nbytes = dense_bytes(size, item_bits_of(dtype, flags));
     Disposal disposal{};
     VIA_TRY(memory->kind->allocate(memory, nbytes, stream, &disposal));
     const ArraySpec spec{.data = disposal.address,

@@ -93,11 +93,9 @@ Status map_file(via_file *file, int64_t byte_offset, const FileContent &given, v
     VIA_TRY(find_content(file, given, &content));
     int64_t size = 0;
     VIA_TRY(check_shape(content.dtype, content.ndim, content.shape, 0, &size));
-    const int64_t bits = dtype_bits(content.dtype);
     const OpenFileHolder open(file->hold_open());
     FileRange range{};
-    VIA_TRY(
-        find_range(file, open.get(), byte_offset, bits % 8 == 0 ? size * (bits / 8) : (size * bits + 7) / 8, &range));
+    VIA_TRY(find_range(file, open.get(), byte_offset, dense_bytes(size, dtype_bits(content.dtype)), &range));
     Strides strides;
     set_column_major(content.ndim, content.shape, &strides);
     const ArraySpec spec{.dtype = content.dtype,

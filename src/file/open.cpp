@@ -118,10 +118,7 @@ Status plan_content(const char *path, const FileContent &content, int32_t file_f
     int64_t size = 0;
     VIA_TRY(check_shape(content.dtype, content.ndim, content.shape, 0, &size));
     file->is_npy = file_format == VIA_FORMAT_NPY || (file_format == VIA_FORMAT_AUTO && ends_with_npy(path));
-    int64_t nbytes = (size * dtype_bits(content.dtype) + 7) / 8;
-    if (dtype_bits(content.dtype) % 8 == 0) {
-        nbytes = size * (dtype_bits(content.dtype) / 8);
-    }
+    const int64_t nbytes = dense_bytes(size, dtype_bits(content.dtype));
     if (file->is_npy) {
         file->header.dtype = content.dtype;
         file->header.ndim = content.ndim;

@@ -74,6 +74,17 @@ static void packed_elements_count_in_bits(void **state) {
     via_array_release(array);
 }
 
+static void the_last_byte_of_packed_elements_counts_where_their_bits_just_fit(void **state) {
+    (void)state;
+    const int64_t *steps[] = {NULL, SHAPE(1), SHAPE(0)};
+    for (int32_t i = 0; i < LENGTH(steps); ++i) {
+        via_array *array = NULL;
+        ok(wrap_at(&byte, VIA_INT4, 1, SHAPE(TWO_TO(61) - 1), steps[i], 0, &array));
+        assert_int_equal(via_array_nbytes(array), TWO_TO(60));
+        via_array_release(array);
+    }
+}
+
 static void strides_that_overflow_are_refused(void **state) {
     (void)state;
     via_array *array = NULL;
@@ -178,6 +189,7 @@ int main(void) {
         TEST(a_product_that_overflows_is_refused_wherever_there_is_a_zero),
         TEST(the_product_counts_in_elements_times_their_size),
         TEST(packed_elements_count_in_bits),
+        TEST(the_last_byte_of_packed_elements_counts_where_their_bits_just_fit),
         TEST(strides_that_overflow_are_refused),
         TEST(a_span_that_leaves_the_address_space_is_refused),
         TEST(a_span_up_to_the_edge_of_the_address_space_is_taken),
