@@ -30,7 +30,8 @@ CUresult set_up(CUmemoryPool pool) {
 CUmemoryPool make_pool(int32_t device_id) {
     CUmemPoolProps properties{};
     properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device_id}};
+    properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    properties.location.id = device_id;
     CUmemoryPool pool = nullptr;
     if (driver().cuMemPoolCreate(&pool, &properties) != CUDA_SUCCESS) {
         return nullptr;
