@@ -1,0 +1,134 @@
+"""Runs the fuzzers of a build with libFuzzer, and counts what they ran.
+
+    python tests/fuzz/run.py BUILD [NAME...] [--json FILE] [--minimise] [-- OPTION...]
+
+What is found interesting goes to BUILD/inputs/NAME, which the next run goes on from; --minimise then keeps in
+corpus/NAME.txt what reaches as much of the library. There an input is a line of hexadecimal digits, and those that once
+found something come first, each below a line that says what, for good.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+USUAL = ["-max_len=256", "-len_control=20", "-entropic=0", "-reduce_inputs=0", "-max_total_time=60"]
+SANITIZERS = {
+    "ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=8",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+}
+
+
+def programs(build: Path) -> dict[str, Path]:
+    """The fuzzers, by name."""
+    found = sorted((build / "tests/fuzz").glob("fuzz_*"))
+    return {path.name.removeprefix("fuzz_"): path for path in found if path.is_file()}
+
+
+def environment(build: Path) -> dict[str, str]:
+    """With the stand-in for the CUDA driver, where there is one."""
+    driver = build / "fakecuda/libcuda.so.1"
+    return os.environ | SANITIZERS | ({"VIADUCT_LIBCUDA": str(driver)} if driver.exists() else {})
+
+
+def fuzz(build: Path, name: str, options: list[str]) -> dict[str, object]:
+    """One fuzzer until it finds something or has run as much as it was told to."""
+    inputs = unpack(name, build / "inputs" / name)
+    words = FOLDER / f"{name}.dict"
+    chosen = [*USUAL, f"-artifact_prefix={build}/{name}-", *([f"-dict={words}"] if words.exists() else []), *options]
+    command = [programs(build)[name], *chosen, "-print_final_stats=1", inputs]
+    start = time.monotonic()
+    done = subprocess.run(
+        [str(word) for word in command],
+        env=environment(build),
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    runs = re.search(r"stat::number_of_executed_units:\s*(\d+)", done.stderr)
+    if done.returncode:
+        print(done.stderr[-8000:], file=sys.stderr)
+    return {
+        "fuzzer": name,
+        "runs": int(runs[1]) if runs else 0,
+        "seconds": round(time.monotonic() - start),
+        "found": "something" if done.returncode else "nothing",
+    }
+
+
+def read_corpus(name: str) -> tuple[list[str], list[str]]:
+    """The lines that stay for good, up to the last input below a line that says what it found, and the other inputs."""
+    path = FOLDER / "corpus" / f"{name}.txt"
+    lines = path.read_text().splitlines() if path.exists() else []
+    told = [at for at, line in enumerate(lines) if line.startswith("#")]
+    kept = told[-1] + 2 if told else 0
+    return lines[:kept], lines[kept:]
+
+
+def unpack(name: str, folder: Path) -> Path:
+    """The corpus as libFuzzer reads it: a file an input."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for line in [line for part in read_corpus(name) for line in part if line and not line.startswith("#")]:
+        content = bytes.fromhex(line)
+        (folder / hashlib.sha1(content, usedforsecurity=False).hexdigest()).write_bytes(content)
+    return folder
+
+
+def minimise(build: Path, name: str) -> None:
+    """By the branches that inputs reach, whatever how often they do: a few inputs do for that."""
+    kept, _ = read_corpus(name)
+    with tempfile.TemporaryDirectory() as scratch:
+        command = [programs(build)[name], "-merge=1", "-use_counters=0", scratch, build / "inputs" / name]
+        subprocess.run([str(word) for word in command], env=environment(build), check=True)
+        found = sorted(
+            (path.read_bytes().hex() for path in Path(scratch).iterdir()), key=lambda line: (len(line), line)
+        )
+    lines = kept + [line for line in found if line and line not in kept]
+    (FOLDER / "corpus" / f"{name}.txt").write_text("\n".join(lines) + "\n")
+
+
+def said_by(*command: object) -> str:
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    return done.stdout.strip().split("\n")[0]
+
+
+def main() -> int:
+    given = sys.argv[1:]
+    own, options = (given[: given.index("--")], given[given.index("--") + 1 :]) if "--" in given else (given, [])
+    parser = argparse.ArgumentParser(
+        prog="fuzz", description="The fuzzers, each for a minute if no option says otherwise."
+    )
+    parser.add_argument("build", type=Path)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--minimise", action="store_true")
+    asked = parser.parse_args(own)
+    build = asked.build.resolve()
+    known = programs(build)
+    for name in asked.names:
+        if name not in known:
+            parser.error(f"there is no fuzzer {name}; expected one of {', '.join(known)}")
+    rows = []
+    for name in asked.names or known:
+        rows.append(fuzz(build, name, options))
+        print("{fuzzer:16} {runs:>10} runs in {seconds:>5} s, found {found}".format(**rows[-1]), flush=True)
+        if asked.minimise:
+            minimise(build, name)
+    if asked.json:
+        about = {"machine": platform.platform(), "compiler": said_by("clang", "--version")}
+        about["commit"] = said_by("git", "-C", FOLDER, "describe", "--always", "--dirty", "--abbrev=12")
+        asked.json.write_text(json.dumps(about | {"rows": rows}, indent=2) + "\n")
+    return 1 if any(row["found"] != "nothing" for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
