@@ -3,8 +3,8 @@
     python tests/fuzz/run.py BUILD [NAME...] [--json FILE] [--minimise] [-- OPTION...]
 
 What is found interesting goes to BUILD/inputs/NAME, which the next run goes on from; --minimise then keeps in
-corpus/NAME.txt what reaches as much of the library. There an input is a line of hexadecimal digits, and those that once
-found something come first, each below a line that says what, for good.
+corpus/NAME.txt what reaches as much of the library, as often. There an input is a line of hexadecimal digits, and those
+that stay for good come first, below lines that say why.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
+CHOSEN = "# chosen by what they reach"
 USUAL = ["-max_len=256", "-len_control=20", "-entropic=0", "-reduce_inputs=0", "-max_total_time=60"]
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=8",
@@ -66,12 +67,11 @@ def fuzz(build: Path, name: str, options: list[str]) -> dict[str, object]:
 
 
 def read_corpus(name: str) -> tuple[list[str], list[str]]:
-    """The lines that stay for good, up to the last input below a line that says what it found, and the other inputs."""
+    """The lines that stay for good, and the inputs that libFuzzer chose."""
     path = FOLDER / "corpus" / f"{name}.txt"
     lines = path.read_text().splitlines() if path.exists() else []
-    told = [at for at, line in enumerate(lines) if line.startswith("#")]
-    kept = told[-1] + 2 if told else 0
-    return lines[:kept], lines[kept:]
+    border = lines.index(CHOSEN) if CHOSEN in lines else len(lines)
+    return lines[:border], lines[border + 1 :]
 
 
 def unpack(name: str, folder: Path) -> Path:
@@ -84,15 +84,15 @@ def unpack(name: str, folder: Path) -> Path:
 
 
 def minimise(build: Path, name: str) -> None:
-    """By the branches that inputs reach, whatever how often they do: a few inputs do for that."""
+    """Chooses anew among what was found interesting."""
     kept, _ = read_corpus(name)
     with tempfile.TemporaryDirectory() as scratch:
-        command = [programs(build)[name], "-merge=1", "-use_counters=0", scratch, build / "inputs" / name]
+        command = [programs(build)[name], "-merge=1", scratch, build / "inputs" / name]
         subprocess.run([str(word) for word in command], env=environment(build), check=True)
         found = sorted(
             (path.read_bytes().hex() for path in Path(scratch).iterdir()), key=lambda line: (len(line), line)
         )
-    lines = kept + [line for line in found if line and line not in kept]
+    lines = kept + [CHOSEN] + [line for line in found if line and line not in kept]
     (FOLDER / "corpus" / f"{name}.txt").write_text("\n".join(lines) + "\n")
 
 
