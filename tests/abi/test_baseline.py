@@ -76,7 +76,7 @@ ADDS = {
         r"(?s)\A(.*int32_t via_version\(void\)[^\n]*\n)", r"\1extern int32_t via_added(int32_t value);\n"
     ),
     "a status": swap("VIA_ERROR_INTERNAL = 23", "VIA_ERROR_INTERNAL = 23, VIA_ERROR_ADDED = 24"),
-    "a field at the end": swap(r"(    int64_t staged_bytes;[^\n]*\n)", r"\1    int64_t added;\n"),
+    "a field at the end": swap(r"\n\} via_stats_info;", "\n    int64_t added;\n} via_stats_info;"),
     "a use for what was padding": swap(r"(typedef struct via_stats_info \{[^}]*?)int32_t pad;", r"\1int32_t used;"),
 }
 
