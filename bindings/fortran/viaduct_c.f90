@@ -985,6 +985,17 @@ module viaduct_c
       integer(c_int) :: answer
     end function
 
+    function via_file_window(file, byte_offset, dtype, ndim, shape, starts, counts, steps, &
+        out_file) result(answer) bind(C, name="via_file_window")
+      import
+      type(c_ptr), value :: file
+      integer(c_int64_t), value :: byte_offset
+      integer(c_int32_t), value :: dtype, ndim
+      integer(c_int64_t), intent(in), optional :: shape(*), starts(*), counts(*), steps(*)
+      type(c_ptr), intent(out) :: out_file
+      integer(c_int) :: answer
+    end function
+
     subroutine via_file_retain(file) bind(C, name="via_file_retain")
       import
       type(c_ptr), value :: file

@@ -108,6 +108,7 @@
 
 %via_returns(via_file_open, file)
 %via_returns(via_file_create, file)
+%via_returns(via_file_window, file)
 %via_returns(via_file_info, file_properties)
 %via_returns(via_file_array, array)
 %via_returns(via_file_read, nothing)

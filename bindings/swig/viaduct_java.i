@@ -163,6 +163,15 @@
   }
   $1 = extents.data();
 }
+/* The class that calls these knows how many axes its file has. */
+%via_java_type(const int64_t *starts, jlongArray, long[])
+%via_java_type(const int64_t *counts, jlongArray, long[])
+%via_java_type(const int64_t *steps, jlongArray, long[])
+%typemap(in) const int64_t *starts (viajava::Extents extents), const int64_t *counts (viajava::Extents extents),
+             const int64_t *steps (viajava::Extents extents) {
+  extents.read(jenv, $input);
+  $1 = extents.data();
+}
 
 %via_java_type(const int32_t *axes, jintArray, int[])
 %typemap(in) const int32_t *axes (viajava::Axes given) {

@@ -211,6 +211,13 @@
     SWIG_fail;
   }
 }
+/* Of the shape given before, or of the file. */
+%typemap(in) const int64_t *starts (viapy::Extents extents), const int64_t *counts (viapy::Extents extents),
+             const int64_t *steps (viapy::Extents extents) {
+  if (!viapy::raw_per_axis("$symname", "$1_name", $input, viapy::axes_of_file(arg1, arg3, arg4), &extents, &$1)) {
+    SWIG_fail;
+  }
+}
 %typemap(in) const int32_t *axes (viapy::Axes given) {
   if (!given.parse("$symname", "axes", $input) || !given.has_length("$symname", "axes", via_array_ndim(arg1))) {
     SWIG_fail;

@@ -1051,13 +1051,13 @@ typedef struct via_file_options {
 typedef struct via_file_properties {
     int32_t struct_size;  /**< of the struct, as its ..._INIT sets it */
     int32_t file_format;  /**< VIA_FORMAT_RAW or VIA_FORMAT_NPY */
-    int32_t dtype;        /**< .npy: of the elements; 0 for raw */
-    int32_t ndim;         /**< .npy */
+    int32_t dtype;        /**< .npy, window: of the elements; 0 for raw */
+    int32_t ndim;         /**< .npy, window */
     int32_t column_major; /**< 1: Fortran order */
     int32_t pad;          /**< not read */
     int64_t nbytes;       /**< of the whole file, as it is now */
     int64_t byte_offset;  /**< of the first element in the whole file */
-    int64_t shape[64];    /**< .npy: ndim extents */
+    int64_t shape[64];    /**< .npy, window: ndim extents */
 } via_file_properties;
 /** What a via_file_properties begins as: its size, and every default. */
 #define VIA_FILE_PROPERTIES_INIT {(int32_t)sizeof(via_file_properties), 0, 0, 0, 0, 0, 0, 0, {0}}
@@ -1079,6 +1079,21 @@ VIA_CHECKED via_status via_file_open(const char *path, const via_file_options *o
  */
 VIA_CHECKED via_status via_file_create(const char *path, int32_t dtype, int32_t ndim, const int64_t *shape,
                                        const via_file_options *options, via_file **out_file);
+
+/**
+ * A window of a file, as a file of its own: of what lies there from byte_offset on (dtype, ndim and shape as for
+ * via_file_array), counts[i] indices of each axis, from starts[i] on, steps[i] apart; NULL as for via_array_slice. Of
+ * another window: in its indices, with byte_offset, dtype and ndim 0.
+ * Reads and writes of it take byte_offset 0, and an array of its shape, axes of extent 1 aside, with elements as large.
+ * A read touches the pages that hold the window, and those of gaps too small to be worth a read of their own; a write
+ * leaves all that lies between its elements alone. via_file_array maps it, and via_file_info describes it, with
+ * byte_offset that of its element of index 0. The window holds the file.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_INDEX, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW,
+ * VIA_ERROR_UNSUPPORTED for packed elements, VIA_ERROR_OUT_OF_MEMORY.
+ */
+VIA_CHECKED via_status via_file_window(via_file *file, int64_t byte_offset, int32_t dtype, int32_t ndim,
+                                       const int64_t *shape, const int64_t *starts, const int64_t *counts,
+                                       const int64_t *steps, via_file **out_file);
 
 /** One more owner of the handle. */
 VIA_API void via_file_retain(via_file *file);
@@ -1109,7 +1124,8 @@ VIA_CHECKED via_status via_file_array(via_file *file, int64_t byte_offset, int32
  * memory of the library's, so that a large read leaves the cache as it was: see page_cache.
  * Errors: VIA_ERROR_INVALID_ARGUMENT (also for bytes that the file does not have), VIA_ERROR_READ_ONLY,
  * VIA_ERROR_OVERLAP, VIA_ERROR_OVERFLOW, VIA_ERROR_UNSUPPORTED (packed elements that are not adjacent),
- * VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_CUDA, VIA_ERROR_FORKED, VIA_ERROR_OUT_OF_MEMORY.
+ * VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_CUDA, VIA_ERROR_FORKED, VIA_ERROR_OUT_OF_MEMORY; of a window VIA_ERROR_SHAPE and
+ * VIA_ERROR_DTYPE too.
  */
 VIA_CHECKED via_status via_file_read(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream);
 

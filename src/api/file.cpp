@@ -3,6 +3,7 @@
 #include "api/guard.hpp"
 #include "core/structs.hpp"
 #include "file/transfer.hpp"
+#include "file/window.hpp"
 
 using namespace via;
 
@@ -37,6 +38,15 @@ via_status via_file_create(const char *path, int32_t dtype, int32_t ndim, const 
         via_file_options complete{};
         VIA_TRY(read_options(options, &complete));
         return create_file(path, {dtype, ndim, shape}, complete, out_file);
+    });
+}
+
+via_status via_file_window(via_file *file, int64_t byte_offset, int32_t dtype, int32_t ndim, const int64_t *shape,
+                           const int64_t *starts, const int64_t *counts, const int64_t *steps, via_file **out_file) {
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_file", out_file));
+        VIA_TRY(require("file", file));
+        return make_window(file, byte_offset, {dtype, ndim, shape}, {starts, counts, steps}, out_file);
     });
 }
 

@@ -45,14 +45,21 @@ bool Channel::is_straight(const void *memory) const {
     return own_memory_ && reinterpret_cast<uintptr_t>(memory) % unit == 0;
 }
 
+bool Channel::is_missing(int64_t offset, int64_t nbytes) const {
+    return cached_share(file_, offset, nbytes) < kMostlyCached;
+}
+
 bool Channel::is_cold(int64_t offset, int64_t nbytes) const {
-    return reads_past_ && nbytes >= kLeastDirect && file_->direct_descriptor() >= 0 &&
-           cached_share(file_, offset, nbytes) < kMostlyCached;
+    return nbytes >= kLeastDirect && may_read_past() && is_missing(offset, nbytes);
 }
 
 Status Channel::read(void *memory, int64_t offset, int64_t nbytes) {
+    return read_from(is_cold(offset, nbytes), memory, offset, nbytes);
+}
+
+Status Channel::read_from(bool cold, void *memory, int64_t offset, int64_t nbytes) {
     bool done = false;
-    if (is_cold(offset, nbytes)) {
+    if (cold) {
         VIA_TRY(read_direct(static_cast<char *>(memory), offset, nbytes, &done));
     }
     return done ? VIA_OK : read_all(file_, memory, offset, nbytes);
@@ -131,7 +138,11 @@ int32_t Channel::readers(int64_t offset, int64_t nbytes) const {
         asked++;
         cold += is_cold(offset + at, std::min(kPieceBytes, nbytes - at)) ? 1 : 0;
     }
-    const int32_t most = 2 * cold > asked ? std::max(num_threads(), kDepth) : num_threads();
+    return threads_for(nbytes, 2 * cold > asked);
+}
+
+int32_t Channel::threads_for(int64_t nbytes, bool cold) const {
+    const int32_t most = cold ? std::max(num_threads(), kDepth) : num_threads();
     return static_cast<int32_t>(std::clamp<int64_t>(nbytes / (kPieceBytes / 4), 1, most));
 }
 

@@ -7,6 +7,8 @@
 
 namespace via {
 
+enum class Towards : int32_t { Memory, File };
+
 class Channel {
 public:
     // Callers cut what they transfer at multiples of this: in the file towards it, so that blocks are written whole; in
@@ -20,6 +22,8 @@ public:
     Channel &operator=(const Channel &) = delete;
 
     VIA_NODISCARD Status read(void *memory, int64_t offset, int64_t nbytes);
+    // The same where it is known what to read past the cache.
+    VIA_NODISCARD Status read_from(bool cold, void *memory, int64_t offset, int64_t nbytes);
     VIA_NODISCARD Status write(const void *memory, int64_t offset, int64_t nbytes);
 
     // Before so many bytes are written.
@@ -28,8 +32,14 @@ public:
     // How many threads a transfer of so many bytes keeps busy: as many as there are processors for where memory is the
     // limit, and as many requests as a disk likes to have at once where that is.
     int32_t readers(int64_t offset, int64_t nbytes) const;
+    int32_t threads_for(int64_t nbytes, bool cold) const;
     int32_t writers(int64_t nbytes) const;
 
+    // Whether anything is read past the cache, and this would be if it were enough: the cache has most of it not.
+    bool may_read_past() const { return reads_past_ && file_->direct_descriptor() >= 0; }
+    bool is_missing(int64_t offset, int64_t nbytes) const;
+
+    // Larger than a piece by some blocks.
     Buffers &buffers() { return buffers_; }
 
 private:

@@ -9,20 +9,17 @@
 namespace via {
 namespace {
 
-// The range as the ring's workers know it.
+// The rows as the ring's workers know them.
 class Port final : public cuda::Outside {
 public:
-    Port(Channel &channel, int64_t offset) : channel_(channel), offset_(offset) {}
-    Status read(void *slot, int64_t offset, int64_t nbytes) override {
-        return channel_.read(slot, offset_ + offset, nbytes);
-    }
+    explicit Port(Rows &rows) : rows_(rows) {}
+    Status read(void *slot, int64_t offset, int64_t nbytes) override { return rows_.read(slot, offset, nbytes); }
     Status write(const void *slot, int64_t offset, int64_t nbytes) override {
-        return channel_.write(slot, offset_ + offset, nbytes);
+        return rows_.write(slot, offset, nbytes);
     }
 
 private:
-    Channel &channel_;
-    const int64_t offset_;
+    Rows &rows_;
 };
 
 bool is_read(const RangeTransfer &transfer) { return transfer.towards == Towards::Memory; }
@@ -35,18 +32,19 @@ Status plan_copy(const RangeTransfer &transfer, via_array *dense, Plan *plan, cu
     return make_transfer(*plan, dst, src, Ask::Never, out_transfer);
 }
 
-int32_t worker_count(const RangeTransfer &transfer, const Channel &channel) {
-    return is_read(transfer) ? channel.readers(transfer.range.offset, transfer.range.nbytes)
-                             : channel.writers(transfer.range.nbytes);
+int32_t worker_count(const RangeTransfer &transfer, const Rows &rows) {
+    const int64_t nbytes = transfer.places.nbytes;
+    return is_read(transfer) ? rows.readers(0, nbytes) : rows.writers(nbytes);
 }
 
 Status move_through_ring(const RangeTransfer &transfer, const cuda::Transfer &copy, Mark **out_mark) {
     constexpr int64_t kBorder = int64_t{64} << 10;
     Channel channel(transfer.open, transfer.page_cache, transfer.durable, true);
-    VIA_TRY(is_read(transfer) ? VIA_OK : channel.prepare_write(transfer.range.offset, transfer.range.nbytes));
-    Port port(channel, transfer.range.offset);
+    Rows rows(channel, transfer.places);
+    VIA_TRY(is_read(transfer) ? VIA_OK : rows.prepare_write());
+    Port port(rows);
     return cuda::transfer_outside(
-        {&copy, &port, worker_count(transfer, channel), transfer.range.offset % kBorder, transfer.task}, out_mark);
+        {&copy, &port, worker_count(transfer, rows), rows.bytes_from_border(0) % kBorder, transfer.task}, out_mark);
 }
 
 Status wait_for_copy(via_array *dst, via_array *src) {
@@ -61,7 +59,8 @@ public:
     explicit Bounce(const RangeTransfer &transfer)
         : transfer_(transfer),
           channel_(transfer.open, transfer.page_cache, transfer.durable, true),
-          boxes_(channel_, transfer.towards, transfer.range.offset, transfer.array, kBytes),
+          rows_(channel_, transfer.places),
+          boxes_(rows_, transfer.towards, 0, transfer.array, kBytes),
           buffers_(std::max(boxes_.box_bytes(), kBytes)) {}
     Bounce(const Bounce &) = delete;
     Bounce &operator=(const Bounce &) = delete;
@@ -93,13 +92,13 @@ private:
     }
 
     Status pass(char *memory, int64_t offset, int64_t nbytes) {
-        AdjacentParts parts(channel_, transfer_.towards, offset, memory, nbytes);
-        return move_parts(&parts, worker_count(transfer_, channel_), offset - transfer_.range.offset,
-                          transfer_.range.nbytes, transfer_.task);
+        AdjacentParts parts(rows_, transfer_.towards, offset, memory, nbytes);
+        return move_parts(&parts, worker_count(transfer_, rows_), offset, transfer_.places.nbytes, transfer_.task);
     }
 
     const RangeTransfer &transfer_;
     Channel channel_;
+    Rows rows_;
     BoxParts boxes_;
     Buffers buffers_;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/checked.hpp"
+#include "file/window.hpp"
 
 via::OpenFile *via_file::hold_open() {
     const std::lock_guard<std::mutex> lock(changing);
@@ -56,6 +57,10 @@ Status place_range(via_file *file, int64_t byte_offset, int64_t nbytes, FileRang
 
 void release_file(via_file *file) {
     if (file->references.release()) {
+        if (file->whole != nullptr) {
+            release_array(file->layout);
+            release_file(file->whole);
+        }
         if (file->is_unnamed) {
             (void)unlink(file->open->path());
         }
@@ -68,6 +73,9 @@ void release_file(via_file *file) {
 }
 
 Status describe_file(via_file *file, via_file_properties *out_properties) {
+    if (file->whole != nullptr) {
+        return describe_window(file, out_properties);
+    }
     const OpenFileHolder open(file->hold_open());
     VIA_TRY(open.get()->size(&out_properties->nbytes));
     out_properties->file_format = file->is_npy ? VIA_FORMAT_NPY : VIA_FORMAT_RAW;
@@ -77,6 +85,23 @@ Status describe_file(via_file *file, via_file_properties *out_properties) {
     out_properties->byte_offset = file->header.data_offset;
     std::copy_n(file->header.shape, file->header.ndim, out_properties->shape);
     return VIA_OK;
+}
+
+Status find_content(via_file *file, const FileContent &given, FileContent *out_content) {
+    const bool as_header_says = given.dtype == 0 && given.ndim == 0;
+    if (as_header_says && !file->is_npy) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "dtype is 0; expected an element type, which a raw file does not say");
+    }
+    *out_content = as_header_says ? FileContent{file->header.dtype, file->header.ndim, file->header.shape} : given;
+    return VIA_OK;
+}
+
+ColumnMajor::ColumnMajor(const FileContent &content) {
+    int64_t stride = 1;
+    for (int32_t i = 0; i < content.ndim; ++i) {
+        strides[i] = stride;
+        stride *= content.shape[i] > 0 ? content.shape[i] : 1;
+    }
 }
 
 Status find_range(via_file *file, OpenFile *open, int64_t byte_offset, int64_t nbytes, FileRange *out_range) {

@@ -24,6 +24,12 @@ struct via_file {
     std::mutex changing;                    // guards `open`
     via::ReferenceCount references;
     via::OpenFile *open = nullptr;
+    // Of a window, which has nothing else of its own: the file, and an array that has its elements where the file has
+    // them, an offset standing for an address (see window.hpp).
+    via_file *whole = nullptr;
+    via_array *layout = nullptr;
+
+    via_file *root() { return whole != nullptr ? whole : this; }
 
     // Retained for the caller.
     via::OpenFile *hold_open();
@@ -39,7 +45,7 @@ namespace via {
 // VIA_ERROR_OUT_OF_MEMORY; of a .npy header VIA_ERROR_FORMAT, _VERSION, _DTYPE, _SHAPE, _OVERFLOW.
 VIA_NODISCARD Status open_file(const char *path, const via_file_options &options, via_file **out_file);
 
-// What the file is to hold once it has been made.
+// What a file holds, or part of it.
 struct FileContent {
     int32_t dtype;
     int32_t ndim;
@@ -66,7 +72,17 @@ VIA_NODISCARD Status find_range(via_file *file, OpenFile *open, int64_t byte_off
 // The same for bytes to be written, by which a raw file may grow.
 VIA_NODISCARD Status find_range_to_write(via_file *file, int64_t byte_offset, int64_t nbytes, FileRange *out_range);
 
-// An array on the file's pages. dtype 0 and ndim 0: what the header says.
+// What is meant by a content: dtype 0 and ndim 0 are what the header says. Errors: VIA_ERROR_INVALID_ARGUMENT.
+VIA_NODISCARD Status find_content(via_file *file, const FileContent &given, FileContent *out_content);
+
+// Distances between its elements, in elements, the first index moving fastest. check_shape has multiplied the same
+// numbers, but for the zeros.
+struct ColumnMajor {
+    explicit ColumnMajor(const FileContent &content);
+    int64_t strides[VIA_MAX_NDIM];
+};
+
+// An array on the file's pages. dtype 0 and ndim 0: what the header, or the window, says.
 VIA_NODISCARD Status map_file(via_file *file, int64_t byte_offset, const FileContent &content, via_array **out_array);
 
 }  // namespace via

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "file/file.hpp"
+#include "file/window.hpp"
 
 namespace via {
 namespace {
@@ -50,25 +50,14 @@ Status map_range(via_file *file, OpenFile *open, const FileRange &range, Disposa
     return VIA_OK;
 }
 
-struct Strides {
-    int64_t steps[VIA_MAX_NDIM];
-};
-
-// In elements, the first index moving fastest. check_shape has multiplied the same numbers, but for the zeros.
-void set_column_major(int32_t ndim, const int64_t *shape, Strides *strides) {
-    int64_t step = 1;
-    for (int32_t i = 0; i < ndim; ++i) {
-        strides->steps[i] = step;
-        step *= shape[i] > 0 ? shape[i] : 1;
-    }
-}
-
-Status make_mapped(via_file *file, OpenFile *open, const ArraySpec &given, const FileRange &range,
+// The first element is `first` bytes behind the first byte of the range.
+Status make_mapped(via_file *file, OpenFile *open, const ArraySpec &given, const FileRange &range, int64_t first,
                    via_array **out_array) {
     ArraySpec spec = given;
     Disposal disposal{};
     if (range.nbytes > 0) {
         VIA_TRY(map_range(file, open, range, &disposal, &spec.data));
+        spec.data = static_cast<char *>(spec.data) + first;
     }
     const Status status = make_array(spec, disposal, out_array);
     if (status != VIA_OK && disposal.run != nullptr) {
@@ -77,18 +66,28 @@ Status make_mapped(via_file *file, OpenFile *open, const ArraySpec &given, const
     return status;
 }
 
-Status find_content(via_file *file, const FileContent &given, FileContent *out_content) {
-    const bool as_header_says = given.dtype == 0 && given.ndim == 0;
-    if (as_header_says && !file->is_npy) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "dtype is 0; expected an element type, which a raw file does not say");
-    }
-    *out_content = as_header_says ? FileContent{file->header.dtype, file->header.ndim, file->header.shape} : given;
-    return VIA_OK;
+Status map_window(via_file *window, int64_t byte_offset, const FileContent &given, via_array **out_array) {
+    VIA_TRY(check_whole_window(byte_offset, given));
+    via_file *file = window->whole;
+    via_array *layout = window->layout;
+    const OpenFileHolder open(file->hold_open());
+    FileRange range{};
+    VIA_TRY(find_range(file, open.get(), first_byte(layout), byte_span(layout).high - byte_span(layout).low, &range));
+    const ArraySpec spec{.dtype = layout->dtype,
+                         .ndim = layout->ndim,
+                         .shape = layout->shape(),
+                         .strides = layout->byte_strides(),
+                         .unit = StrideUnit::Bytes,
+                         .flags = sharing_of(file).read_only ? VIA_ARRAY_READ_ONLY : 0};
+    return make_mapped(file, open.get(), spec, range, -byte_span(layout).low, out_array);
 }
 
 }  // namespace
 
 Status map_file(via_file *file, int64_t byte_offset, const FileContent &given, via_array **out_array) {
+    if (file->whole != nullptr) {
+        return map_window(file, byte_offset, given, out_array);
+    }
     FileContent content{};
     VIA_TRY(find_content(file, given, &content));
     int64_t size = 0;
@@ -96,15 +95,14 @@ Status map_file(via_file *file, int64_t byte_offset, const FileContent &given, v
     const OpenFileHolder open(file->hold_open());
     FileRange range{};
     VIA_TRY(find_range(file, open.get(), byte_offset, dense_bytes(size, dtype_bits(content.dtype)), &range));
-    Strides strides;
-    set_column_major(content.ndim, content.shape, &strides);
+    const ColumnMajor order(content);
     const ArraySpec spec{.dtype = content.dtype,
                          .ndim = content.ndim,
                          .shape = content.shape,
-                         .strides = strides.steps,
+                         .strides = order.strides,
                          .unit = file->header.column_major ? StrideUnit::Elements : StrideUnit::RowMajor,
                          .flags = sharing_of(file).read_only ? VIA_ARRAY_READ_ONLY : 0};
-    return make_mapped(file, open.get(), spec, range, out_array);
+    return make_mapped(file, open.get(), spec, range, 0, out_array);
 }
 
 }  // namespace via

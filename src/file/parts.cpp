@@ -8,8 +8,6 @@
 namespace via {
 namespace {
 
-constexpr int64_t kPiece = Channel::kPieceBytes;
-
 int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
 // On this thread alone: others are at work on other parts.
@@ -23,24 +21,25 @@ Status copy_alone(via_array *dst, via_array *src) {
 
 }  // namespace
 
-AdjacentParts::AdjacentParts(Channel &channel, Towards towards, int64_t offset, void *memory, int64_t nbytes)
-    : Parts(channel, towards, offset),
+AdjacentParts::AdjacentParts(Rows &rows, Towards towards, int64_t offset, void *memory, int64_t nbytes)
+    : Parts(rows, towards, offset),
       memory_(static_cast<char *>(memory)),
       nbytes_(nbytes),
-      before_(towards == Towards::File ? offset % kPiece
-                                       : static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory) % kPiece)) {}
+      piece_(rows.piece_bytes()),
+      before_((towards == Towards::File ? rows.bytes_from_border(offset) : reinterpret_cast<intptr_t>(memory)) %
+              piece_) {}
 
-int64_t AdjacentParts::count() const { return nbytes_ > 0 ? divide_up(before_ + nbytes_, kPiece) : 0; }
+int64_t AdjacentParts::count() const { return nbytes_ > 0 ? divide_up(before_ + nbytes_, piece_) : 0; }
 
 Status AdjacentParts::move(int64_t number, int64_t *out_nbytes) {
-    const int64_t from = std::max<int64_t>(number * kPiece - before_, 0);
-    const int64_t to = std::min((number + 1) * kPiece - before_, nbytes_);
+    const int64_t from = std::max<int64_t>(number * piece_ - before_, 0);
+    const int64_t to = std::min((number + 1) * piece_ - before_, nbytes_);
     *out_nbytes = to - from;
     return pass(memory_ + from, offset_ + from, to - from);
 }
 
-BoxParts::BoxParts(Channel &channel, Towards towards, int64_t offset, via_array *array, int64_t most_bytes)
-    : Parts(channel, towards, offset), array_(array), inner_bytes_(array->item_bytes()), buffers_(most_bytes) {
+BoxParts::BoxParts(Rows &rows, Towards towards, int64_t offset, via_array *array, int64_t most_bytes)
+    : Parts(rows, towards, offset), array_(array), inner_bytes_(array->item_bytes()), buffers_(most_bytes) {
     const int64_t *shape = array->shape();
     level_ = std::max(array->ndim - 1, 0);
     while (level_ > 0 && inner_bytes_ * shape[level_] <= most_bytes) {

@@ -3,15 +3,13 @@
 #pragma once
 
 #include "core/array.hpp"
-#include "file/channel.hpp"
+#include "file/rows.hpp"
 
 namespace via {
 
-enum class Towards : int32_t { Memory, File };
-
 class Parts {
 public:
-    Parts(Channel &channel, Towards towards, int64_t offset) : channel_(channel), towards_(towards), offset_(offset) {}
+    Parts(Rows &rows, Towards towards, int64_t offset) : rows_(rows), towards_(towards), offset_(offset) {}
     Parts(const Parts &) = delete;
     Parts &operator=(const Parts &) = delete;
 
@@ -22,19 +20,18 @@ protected:
     ~Parts() = default;
 
     VIA_NODISCARD Status pass(char *memory, int64_t offset, int64_t nbytes) {
-        return towards_ == Towards::Memory ? channel_.read(memory, offset, nbytes)
-                                           : channel_.write(memory, offset, nbytes);
+        return towards_ == Towards::Memory ? rows_.read(memory, offset, nbytes) : rows_.write(memory, offset, nbytes);
     }
 
-    Channel &channel_;
+    Rows &rows_;
     const Towards towards_;
-    const int64_t offset_;  // in the whole file
+    const int64_t offset_;  // in the rows
 };
 
 // Bytes that are adjacent in memory too.
 class AdjacentParts final : public Parts {
 public:
-    AdjacentParts(Channel &channel, Towards towards, int64_t offset, void *memory, int64_t nbytes);
+    AdjacentParts(Rows &rows, Towards towards, int64_t offset, void *memory, int64_t nbytes);
 
     int64_t count() const override;
     VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) override;
@@ -42,6 +39,7 @@ public:
 private:
     char *const memory_;
     const int64_t nbytes_;
+    const int64_t piece_;
     const int64_t before_;  // from the last border of a piece to the first byte
 };
 
@@ -49,7 +47,7 @@ private:
 // neighbouring indices, gathered and scattered on the way.
 class BoxParts final : public Parts {
 public:
-    BoxParts(Channel &channel, Towards towards, int64_t offset, via_array *array, int64_t most_bytes);
+    BoxParts(Rows &rows, Towards towards, int64_t offset, via_array *array, int64_t most_bytes);
 
     int64_t count() const override { return outer_ * blocks_; }
     VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) override;

@@ -11,11 +11,13 @@
 namespace via {
 namespace {
 
-// One transfer, and its share in the file and the array.
+// One transfer, and its share in the file and the arrays.
 struct FileWork : TaskWork {
-    FileWork(const FileTransfer &given, via_array *ordered) : TaskWork{run_work, end_work}, transfer(given) {
-        transfer.array = ordered;
-        retain_array(ordered);
+    explicit FileWork(const FileTransfer &ordered) : TaskWork{run_work, end_work}, transfer(ordered) {
+        retain_array(transfer.array);
+        if (transfer.layout != nullptr) {
+            retain_array(transfer.layout);
+        }
         transfer.file->references.retain();
     }
 
@@ -26,6 +28,9 @@ struct FileWork : TaskWork {
     static void end_work(TaskWork *work) {
         auto *whole = static_cast<FileWork *>(work);
         release_array(whole->transfer.array);
+        if (whole->transfer.layout != nullptr) {
+            release_array(whole->transfer.layout);
+        }
         release_file(whole->transfer.file);
         delete whole;
     }
@@ -50,12 +55,12 @@ Status mark_array(const FileTransfer &transfer, via_task *task) {
                                                : add_use_mark(storage, mark.get());
 }
 
-Status start(const FileTransfer &given, via_array *ordered, Mark *gate, via_task **out_task) {
-    auto *work = new (std::nothrow) FileWork(given, ordered);
+Status start(const FileTransfer &ordered, Mark *gate, via_task **out_task) {
+    auto *work = new (std::nothrow) FileWork(ordered);
     if (work == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a task");
     }
-    const Status status = start_task(work, ordered->nbytes(), gate, false, out_task);
+    const Status status = start_task(work, ordered.array->nbytes(), gate, false, out_task);
     if (status != VIA_OK) {
         FileWork::end_work(work);
     }
@@ -63,15 +68,13 @@ Status start(const FileTransfer &given, via_array *ordered, Mark *gate, via_task
 }
 
 Status submit(const FileTransfer &given, via_stream *stream, via_task **out_task) {
-    ArrayHolder ordered;
-    VIA_TRY(in_file_order(given.file, given.array, ordered.out()));
-    FileTransfer transfer = given;
-    transfer.array = ordered.get();
-    VIA_TRY(check_transfer(transfer));
+    OrderedTransfer ordered;
+    VIA_TRY(ordered.order(given));
+    VIA_TRY(check_transfer(ordered.get()));
     MarkHolder gate;
     VIA_TRY(find_gate(given.array, stream, gate.out()));
     via_task *task = nullptr;
-    VIA_TRY(start(given, ordered.get(), gate.get(), &task));
+    VIA_TRY(start(ordered.get(), gate.get(), &task));
     if (const Status status = mark_array(given, task); status != VIA_OK) {
         cancel_task(task);
         release_task(task);

@@ -39,12 +39,26 @@ Status check_mode(via_file *file) {
                                     VIA_MODE_READ_WRITE);
 }
 
+// From the first byte of the transfer to the last.
+int64_t span_of(const FileTransfer &transfer) {
+    if (transfer.layout == nullptr) {
+        return transfer.array->nbytes();
+    }
+    return byte_span(transfer.layout).high;
+}
+
+Places find_places(const FileTransfer &transfer, const FileRange &range) {
+    return transfer.layout != nullptr ? places_of(transfer.layout, range.offset) : adjacent_places(range);
+}
+
 Status read_range(const FileTransfer &transfer, via_task *task, Mark **out_mark) {
     via_file *file = transfer.file;
     const OpenFileHolder open(file->hold_open());
-    RangeTransfer range{open.get(), {}, transfer.array, Towards::Memory, file->page_cache, false, task};
-    VIA_TRY(find_range(file, open.get(), transfer.byte_offset, transfer.array->nbytes(), &range.range));
-    return move_range(range, out_mark);
+    FileRange range{};
+    VIA_TRY(find_range(file, open.get(), transfer.byte_offset, span_of(transfer), &range));
+    return move_range(
+        {open.get(), find_places(transfer, range), transfer.array, Towards::Memory, file->page_cache, false, task},
+        out_mark);
 }
 
 void note_size(via_file *file, int64_t end) {
@@ -56,9 +70,9 @@ void note_size(via_file *file, int64_t end) {
 // Towards a file nothing is left to a device.
 Status write_range(const FileTransfer &transfer, OpenFile *open, const FileRange &range, via_task *task) {
     MarkHolder none;
-    VIA_TRY(move_range(
-        {open, range, transfer.array, Towards::File, transfer.file->page_cache, transfer.file->durable, task},
-        none.out()));
+    VIA_TRY(move_range({open, find_places(transfer, range), transfer.array, Towards::File, transfer.file->page_cache,
+                        transfer.file->durable, task},
+                       none.out()));
     note_size(transfer.file, range.offset + range.nbytes);
     return VIA_OK;
 }
@@ -66,7 +80,8 @@ Status write_range(const FileTransfer &transfer, OpenFile *open, const FileRange
 Status write_replacement(const FileTransfer &transfer, const FileRange &range, via_task *task) {
     const std::lock_guard<std::mutex> one_at_a_time(transfer.file->writing);
     Replacement replacement(transfer.file);
-    VIA_TRY(replacement.begin(range));
+    // Around rows there is something to keep.
+    VIA_TRY(replacement.begin(transfer.layout == nullptr ? range : FileRange{}));
     VIA_TRY(write_range(transfer, replacement.open(), range, task));
     return replacement.commit();
 }
@@ -93,25 +108,32 @@ Status await_transfer(via_array *array, via_stream *stream) {
 }
 
 Status transfer_now(const FileTransfer &given, via_stream *stream) {
-    ArrayHolder ordered;
-    VIA_TRY(in_file_order(given.file, given.array, ordered.out()));
-    FileTransfer transfer = given;
-    transfer.array = ordered.get();
-    VIA_TRY(check_transfer(transfer));
+    OrderedTransfer ordered;
+    VIA_TRY(ordered.order(given));
+    VIA_TRY(check_transfer(ordered.get()));
     VIA_TRY(await_transfer(given.array, stream));
     MarkHolder mark;
-    VIA_TRY(run_transfer(transfer, nullptr, mark.out()));
+    VIA_TRY(run_transfer(ordered.get(), nullptr, mark.out()));
     return mark.get() != nullptr ? mark.get()->wait() : VIA_OK;
 }
 
 }  // namespace
 
-Status in_file_order(via_file *file, via_array *array, via_array **out_array) {
-    if (file->header.column_major && array->ndim > 1) {
-        return permute_view(array, nullptr, out_array);
+Status OrderedTransfer::order(const FileTransfer &given) {
+    transfer_ = given;
+    if (given.file->whole != nullptr) {
+        VIA_TRY(check_whole_window(given.byte_offset, {}));
+        VIA_TRY(order_window(given.file, given.array, array_.out(), layout_.out()));
+        transfer_.file = given.file->whole;
+        transfer_.byte_offset = first_byte(layout_.get());
+    } else if (given.file->header.column_major && given.array->ndim > 1) {
+        VIA_TRY(permute_view(given.array, nullptr, array_.out()));
+    } else {
+        retain_array(given.array);
+        *array_.out() = given.array;
     }
-    retain_array(array);
-    *out_array = array;
+    transfer_.array = array_.get();
+    transfer_.layout = layout_.get();
     return VIA_OK;
 }
 
@@ -119,11 +141,11 @@ Status check_transfer(const FileTransfer &transfer) {
     FileRange range{};
     if (transfer.towards == Towards::File) {
         VIA_TRY(check_mode(transfer.file));
-        VIA_TRY(find_range_to_write(transfer.file, transfer.byte_offset, transfer.array->nbytes(), &range));
+        VIA_TRY(find_range_to_write(transfer.file, transfer.byte_offset, span_of(transfer), &range));
     } else {
         VIA_TRY(check_writable(transfer.array));
         const OpenFileHolder open(transfer.file->hold_open());
-        VIA_TRY(find_range(transfer.file, open.get(), transfer.byte_offset, transfer.array->nbytes(), &range));
+        VIA_TRY(find_range(transfer.file, open.get(), transfer.byte_offset, span_of(transfer), &range));
     }
     VIA_TRY(check_layout(transfer));
     return is_plain(transfer.array) ? VIA_OK : cuda::need("a transfer of CUDA's memory");
@@ -134,7 +156,7 @@ Status run_transfer(const FileTransfer &transfer, via_task *task, Mark **out_mar
         return read_range(transfer, task, out_mark);
     }
     FileRange range{};
-    VIA_TRY(find_range_to_write(transfer.file, transfer.byte_offset, transfer.array->nbytes(), &range));
+    VIA_TRY(find_range_to_write(transfer.file, transfer.byte_offset, span_of(transfer), &range));
     return transfer.file->atomic_write ? write_replacement(transfer, range, task)
                                        : write_in_place(transfer, range, task);
 }

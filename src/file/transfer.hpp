@@ -23,6 +23,19 @@ struct FileTransfer {
     via_array *array;  // its axes as the file has them: the last one moves fastest
     Towards towards;
     int64_t byte_offset;
+    via_array *layout = nullptr;  // of a window, ordered as the array is; byte_offset is that of its first byte
+};
+
+// A transfer as it is asked for, of a file or a window, and as it is done. Both hold what they name.
+class OrderedTransfer {
+public:
+    VIA_NODISCARD Status order(const FileTransfer &given);
+    const FileTransfer &get() const { return transfer_; }
+
+private:
+    FileTransfer transfer_{};
+    ArrayHolder array_;
+    ArrayHolder layout_;
 };
 
 VIA_NODISCARD Status check_transfer(const FileTransfer &transfer);
@@ -31,10 +44,10 @@ VIA_NODISCARD Status check_transfer(const FileTransfer &transfer);
 // that it is done.
 VIA_NODISCARD Status run_transfer(const FileTransfer &transfer, via_task *task, Mark **out_mark);
 
-// The bytes themselves, between the array and a range of one open file.
+// The bytes themselves, between the array and places of one open file.
 struct RangeTransfer {
     OpenFile *open;
-    FileRange range;
+    Places places;
     via_array *array;
     Towards towards;
     int32_t page_cache;
@@ -45,8 +58,5 @@ VIA_NODISCARD Status move_range(const RangeTransfer &transfer, Mark **out_mark);
 
 // The same where a device has the array.
 VIA_NODISCARD Status move_device_range(const RangeTransfer &transfer, Mark **out_mark);
-
-// The array with its axes as the file has them; retained for the caller.
-VIA_NODISCARD Status in_file_order(via_file *file, via_array *array, via_array **out_array);
 
 }  // namespace via

@@ -137,6 +137,26 @@ namespace Viaduct.Tests
                     Assert.That(new System.IO.FileInfo(path).Length, Is.EqualTo(Big)))
             },
             {
+                "via_file_window byte_offset", one => WithFile(Big + 1, (file, path) =>
+                    Assert.That(Windowed(file, Big, 1, 0, 1, 1).ByteOffset, Is.EqualTo(Big)))
+            },
+            {
+                "via_file_window shape", one => WithFile(Big, (file, path) =>
+                    Assert.That(Windowed(file, 0, Big, Big - 1, 1, 1).ByteOffset, Is.EqualTo(Big - 1)))
+            },
+            {
+                "via_file_window starts", one => WithFile(Big, (file, path) =>
+                    Assert.That(Windowed(file, 0, Big, Big - 1, 1, 1).ByteOffset, Is.EqualTo(Big - 1)))
+            },
+            {
+                "via_file_window counts", one => WithFile(Big, (file, path) =>
+                    Assert.That(Windowed(file, 0, Big, 7, Big - 7, 1).Shape, Is.EqualTo(new[] { Big - 7 })))
+            },
+            {
+                "via_file_window steps", one => WithFile(Big, (file, path) =>
+                    Assert.That(Windowed(file, 0, Big, 0, 2, Big - 1).Shape, Is.EqualTo(new[] { 2L })))
+            },
+            {
                 "via_file_array shape", one => WithFile(Big, (file, path) =>
                     Assert.That(ShapeOf(file.Map(0, DType.UInt8, Big)), Is.EqualTo(new[] { Big })))
             },
@@ -177,6 +197,18 @@ namespace Viaduct.Tests
             finally
             {
                 System.IO.Directory.Delete(System.IO.Path.GetDirectoryName(path), true);
+            }
+        }
+
+        // What a window says of itself.
+        private static FileProperties Windowed(
+            ViaFile file, long offset, long extent, long start, long count, long step)
+        {
+            var shape = new[] { extent };
+            using (ViaFile window =
+                file.Window(offset, DType.UInt8, shape, new[] { start }, new[] { count }, new[] { step }))
+            {
+                return window.Info();
             }
         }
 

@@ -160,6 +160,69 @@ static void views_of_a_devices_memory_are_read_and_written_in_order(void **state
     }
 }
 
+/* Of an array of int32 (300, 200, 110) in a file: columns, a box, sparse rows and elements, what is nearly dense. */
+static const int64_t boxes[][3][3] = {{{0, 0, 20}, {300, 200, 11}, {1, 1, 1}},
+                                      {{7, 3, 1}, {200, 190, 107}, {1, 1, 1}},
+                                      {{299, 5, 0}, {60, 3, 110}, {-5, 60, 1}},
+                                      {{0, 0, 0}, {300, 200, 55}, {1, 1, 2}},
+                                      {{1, 0, 109}, {299, 200, 1}, {1, 1, -1}}};
+
+/* The device, and the host, are given the same by a window; and give the same to one. */
+static void windows_of_files_are_read_and_written_from_a_device(void **state) {
+    (void)state;
+    put_pattern("whole", 0, 4 * NUMBERS, 3);
+    char *zeros = calloc(4, NUMBERS);
+    for (int32_t i = 0; i < 2 * LENGTH(boxes); ++i) {
+        note("window %d", i);
+        const int64_t (*box)[3] = boxes[i / 2];
+        const int64_t nbytes = 4 * box[1][0] * box[1][1] * box[1][2];
+        put_file("other", zeros, 4 * NUMBERS);
+        via_file *files[2] = {open_with("whole", NULL), open_mode("other", VIA_MODE_READ_WRITE)};
+        via_file *windows[2];
+        for (int32_t j = 0; j < 2; ++j) {
+            ok(via_file_window(files[j], 0, VIA_INT32, 3, SHAPE(300, 200, 110), box[0], box[1], box[2], &windows[j]));
+        }
+        const CUdeviceptr memory = device_memory((size_t)nbytes);
+        via_array *there = NULL;
+        ok(via_wrap((void *)(uintptr_t)memory, VIA_INT32, 3, box[1], NULL, VIA_DEVICE_CUDA, 0, 0, NULL, NULL, &there));
+        via_array *expected = NULL;
+        ok(via_file_array(windows[0], 0, 0, 0, NULL, &expected));
+        char *dense = pageable_memory((size_t)nbytes);
+        via_array *here = wrap_plain(dense, VIA_INT32, 3, box[1], NULL);
+        ok(via_copy(here, expected));
+        if (i % 2 == 1) {
+            evict("whole");
+        }
+        ok(via_file_read(windows[0], 0, there, NULL));
+        char *back = pageable_memory((size_t)nbytes);
+        read_device(back, memory, (size_t)nbytes);
+        assert_memory_equal(back, dense, (size_t)nbytes);
+        ok(via_file_write(windows[1], 0, there, NULL));
+        via_array *written = NULL;
+        ok(via_file_array(windows[1], 0, 0, 0, NULL, &written));
+        ok(via_copy(here, written));
+        assert_memory_equal(back, dense, (size_t)nbytes);
+        via_array *whole = map_as(files[1], 0, VIA_INT32, 1, SHAPE(NUMBERS));
+        int64_t others = 0;
+        for (int64_t k = 0; k < NUMBERS; ++k) {
+            others += ((const int32_t *)via_array_data(whole))[k] != 0;
+        }
+        assert_true(others <= nbytes / 4);
+        via_array *gone[] = {there, expected, here, written, whole};
+        for (int32_t j = 0; j < LENGTH(gone); ++j) {
+            via_array_release(gone[j]);
+        }
+        for (int32_t j = 0; j < 2; ++j) {
+            via_file_release(windows[j]);
+            via_file_release(files[j]);
+        }
+        put_away_memory(memory);
+        put_away(dense);
+        put_away(back);
+    }
+    free(zeros);
+}
+
 static via_file *read_file;
 
 static via_status call_read(behind *self) { return via_file_read(read_file, 0, self->dst, self->stream); }
@@ -328,6 +391,7 @@ int main(void) {
         GPU_TEST(a_file_is_read_into_memory_of_every_kind),
         GPU_TEST(a_file_is_written_from_memory_of_every_kind),
         GPU_TEST(views_of_a_devices_memory_are_read_and_written_in_order),
+        GPU_TEST(windows_of_files_are_read_and_written_from_a_device),
         GPU_TEST(a_read_comes_after_the_streams_work_so_far),
         GPU_TEST(a_write_comes_after_the_streams_work_so_far),
         GPU_TEST(a_read_that_no_stream_is_named_for_waits_until_the_array_is_ready),

@@ -207,3 +207,98 @@ def test_the_example_in_c_maps_a_file(tmp_path: Path, count: int) -> None:
     program = Path(os.environ.get("VIADUCT_BUILD_DIR", ROOT / "build/test")) / "examples" / "stream_blocks"
     subprocess.run([program, tmp_path / "in.npy", tmp_path / "out.npy"], check=True, stderr=subprocess.DEVNULL)
     assert np.array_equal(np.load(tmp_path / "out.npy"), 2 * values)
+
+
+# ---------------------------------------------------------------------------------------------------- windows
+
+
+def a_slice(random: np.random.Generator, extent: int) -> Any:
+    bounds = sorted(int(at) for at in random.integers(0, extent + 1, 2))
+    step = int(random.choice([1, 1, 1, 2, 3, 7]))
+    kinds: list[Any] = [slice(*bounds, step), slice(*bounds[::-1], -step), slice(None), int(random.integers(extent))]
+    return kinds[int(random.choice(4, p=[0.55, 0.15, 0.2, 0.1]))]
+
+
+def drop_pages(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    os.fsync(handle)
+    os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(handle)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("cold", [False, True])
+@pytest.mark.parametrize("shape", [(700, 900), (90, 70, 64), (5, 3, 40_000), (60, 2, 3, 7, 11), (300_000,)])
+def test_windows_are_what_numpy_slices(tmp_path: Path, shape: tuple[int, ...], cold: bool, order: Any) -> None:
+    random = np.random.default_rng(len(shape))
+    values = np.asarray(random.integers(0, 1 << 16, shape, dtype=np.uint16), order=order)
+    path = tmp_path / "values.npy"
+    np.save(path, values)
+    with via.open(path) as file:
+        for _ in range(12):
+            index = tuple(a_slice(random, extent) for extent in shape)
+            window, wanted = file[index], values[index]
+            if cold:
+                drop_pages(path)
+            assert window.shape == wanted.shape and window.order == file.order
+            assert np.array_equal(window.read().numpy(), wanted), index
+            turned = np.full(wanted.shape[::-1], 7, np.uint16).T
+            assert np.array_equal(window.read(turned).numpy(), wanted), index
+            assert np.array_equal(window.array().numpy(), wanted), index
+
+
+@pytest.mark.parametrize("options", [{}, {"durable": True}, {"atomic": True}, {"page_cache": "avoid"}])
+def test_a_window_is_written_and_nothing_around_it(tmp_path: Path, options: dict[str, Any]) -> None:
+    random = np.random.default_rng(1)
+    path = tmp_path / "values.npy"
+    values = random.random((300, 40, 20))
+    np.save(path, values)
+    for _ in range(10):
+        index = tuple(a_slice(random, extent) for extent in values.shape)
+        new = random.random(values[index].shape)
+        with via.open(path, "r+", **options) as file:
+            file[index].write(new.T.copy().T)
+        values[index] = new
+        assert np.array_equal(np.load(path), values), index
+    assert [entry.name for entry in tmp_path.iterdir()] == ["values.npy"]
+
+
+def test_windows_of_windows_are_slices_of_slices(tmp_path: Path) -> None:
+    values = np.arange(50 * 60 * 7).reshape(50, 60, 7)
+    path = tmp_path / "raw"
+    values.tofile(path)
+    file = via.open(path, dtype=values.dtype, shape=(50, -1, 7))
+    window = file[10:, ::-3, 2]
+    assert window.shape == (40, 20) and np.array_equal(window[3::2, 5].read().numpy(), values[10:, ::-3, 2][3::2, 5])
+    assert np.array_equal(window[..., 1:4][-1].array().numpy(), values[10:, ::-3, 2][..., 1:4][-1])
+    file.close()
+    assert np.array_equal(window.read().numpy(), values[10:, ::-3, 2])
+
+
+def test_what_no_window_is_is_refused(numbers: Path) -> None:
+    file = via.open(numbers)
+    for index in ((0, 0, 0), (..., ...), 1000, (0, -61)):
+        with pytest.raises(IndexError):
+            file[index]
+    with pytest.raises(TypeError):
+        file["rows"]
+    window = file[:, 10:20]
+    with pytest.raises(via.InvalidArgumentError, match="as it is"):
+        window.read(np.zeros((1000, 10), np.float32), offset=4)
+    with pytest.raises(via.ShapeError, match="extent"):
+        window.read(np.zeros((10, 1000), np.float32))
+    with pytest.raises(via.DTypeError, match="size"):
+        window.read(np.zeros((1000, 10), np.float64))
+    with pytest.raises(via.ReadOnlyError):
+        window.write(np.zeros((1000, 10), np.float32))
+    os.truncate(numbers, 200_000)
+    with pytest.raises(via.FileError, match="cut short"):
+        window.read()
+
+
+def test_the_columns_of_a_file_are_mapped_block_by_block(numbers: Path) -> None:
+    values = np.load(numbers)
+    with via.open(numbers) as file:
+        parts = [(block.start, block.array.numpy().copy()) for block in via.stream_blocks(file[::2, 7:30], 77)]
+    assert [start for start, _ in parts] == list(range(0, 500, 77))
+    assert np.array_equal(np.concatenate([part for _, part in parts]), values[::2, 7:30])

@@ -150,6 +150,7 @@ def test_every_int64_parameter_takes_more_than_32_bits() -> None:
 
 FILES = {
     "via_file_create": ["shape"],
+    "via_file_window": ["byte_offset", "shape", "starts", "counts", "steps"],
     "via_file_array": ["byte_offset", "shape"],
     "via_file_read": ["byte_offset"],
     "via_file_write": ["byte_offset"],

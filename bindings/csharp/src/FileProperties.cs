@@ -18,7 +18,7 @@ namespace Viaduct
         /// <summary>Raw or .npy.</summary>
         public FileFormat Format { get; }
 
-        /// <summary>.npy: of the elements; no dtype for a raw file.</summary>
+        /// <summary>.npy, window: of the elements; no dtype for a raw file.</summary>
         public DType DType { get; }
 
         /// <summary>Whether the elements are in Fortran order.</summary>
@@ -30,7 +30,7 @@ namespace Viaduct
         /// <summary>Of the first element in the whole file.</summary>
         public long ByteOffset { get; }
 
-        /// <summary>.npy: the extents; none for a raw file.</summary>
+        /// <summary>.npy, window: the extents; none for a raw file.</summary>
         public long[] Shape { get; }
     }
 }

@@ -157,7 +157,7 @@ namespace Viaduct
         }
 
         // The library reads one number for each axis.
-        private static void CheckLength(Array given, int axes, string parameter)
+        internal static void CheckLength(Array given, int axes, string parameter)
         {
             if (given != null && given.Length != axes)
             {

@@ -49,6 +49,38 @@ namespace Viaduct
             return new FileProperties(&layout);
         }
 
+        /// <summary>
+        /// A window of a .npy file or of another window: <paramref name="counts"/> indices of each axis, from
+        /// <paramref name="starts"/> on, <paramref name="steps"/> apart; null as for <see cref="ViaArray.Slice"/>.
+        /// </summary>
+        public ViaFile Window(long[] starts, long[] counts = null, long[] steps = null)
+        {
+            return WindowOf(0, 0, null, Info().Shape.Length, starts, counts, steps);
+        }
+
+        /// <summary>The same of what lies from <paramref name="byteOffset"/> on.</summary>
+        public ViaFile Window(
+            long byteOffset, DType dtype, long[] shape, long[] starts, long[] counts = null, long[] steps = null)
+        {
+            if (shape == null)
+            {
+                throw new ArgumentNullException("shape");
+            }
+            return WindowOf(byteOffset, dtype.Value, shape, shape.Length, starts, counts, steps);
+        }
+
+        private ViaFile WindowOf(
+            long byteOffset, int dtype, long[] shape, int axes, long[] starts, long[] counts, long[] steps)
+        {
+            IntPtr made;
+            ViaArray.CheckLength(starts, axes, "starts");
+            ViaArray.CheckLength(counts, axes, "counts");
+            ViaArray.CheckLength(steps, axes, "steps");
+            int ndim = shape == null ? 0 : shape.Length;
+            Native.via_file_window(this, byteOffset, dtype, ndim, shape, starts, counts, steps, out made);
+            return new ViaFile(made);
+        }
+
         /// <summary>Maps a .npy file as the array that its header tells; nothing is read until it is touched.</summary>
         public ViaArray Map()
         {

@@ -6,7 +6,8 @@ namespace viapy {
 
 const char kFileDoc[] =
     "An open file: elements and nothing else, or NumPy's .npy.\n\n"
-    "Made by open(); a context manager. Offsets are in bytes, from the first element on.";
+    "Made by open(); a context manager. Offsets are in bytes, from the first element on. Slices are windows: files of\n"
+    "their own that are read, written and mapped whole, without what lies between.";
 
 namespace {
 
@@ -27,6 +28,11 @@ PyObject *read_submit(PyObject *self, PyObject *args, PyObject *kwargs) {
 }
 PyObject *write_submit(PyObject *self, PyObject *args, PyObject *kwargs) {
     return forward("write_submit", self, args, kwargs);
+}
+
+PyObject *window(PyObject *self, PyObject *index) {
+    Ref only(PyTuple_Pack(1, index));
+    return only ? forward("window", self, only.get(), nullptr) : nullptr;
 }
 
 PyObject *close(PyObject *self, PyObject *) {
@@ -109,6 +115,7 @@ PyGetSetDef kGetters[] = {
 PyType_Slot kFileSlots[] = {
     {Py_tp_methods, kMethods},
     {Py_tp_getset, kGetters},
+    {Py_mp_subscript, reinterpret_cast<void *>(window)},
     {0, nullptr},
 };
 

@@ -86,6 +86,12 @@ bool raw_per_axis(const char *function, const char *argument, PyObject *value, i
     return hold->count == ndim || wrong_length(function, argument, hold->count, ndim);
 }
 
+int32_t axes_of_file(via_file *file, int32_t dtype, int32_t ndim) {
+    via_file_properties found = VIA_FILE_PROPERTIES_INIT;
+    const bool as_header_says = file != nullptr && dtype == 0 && ndim == 0;
+    return as_header_says && via_file_info(file, &found) == VIA_OK ? found.ndim : ndim;
+}
+
 PyObject *append_output(PyObject *result, PyObject *output) {
     Ref before(result), added(output);
     if (!added || !before) {

@@ -20,6 +20,9 @@ bool raw_extents(const char *function, const char *argument, PyObject *value, Ex
 bool raw_per_axis(const char *function, const char *argument, PyObject *value, int32_t ndim, Extents *hold,
                   int64_t **out);
 
+// How many axes a file's content has: dtype 0 and ndim 0 are what its header, or the window, says.
+int32_t axes_of_file(via_file *file, int32_t dtype, int32_t ndim);
+
 // The result so far with one more output: it alone, or a tuple of all. Consumes both.
 PyObject *append_output(PyObject *result, PyObject *output);
 

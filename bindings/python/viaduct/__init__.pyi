@@ -452,7 +452,8 @@ class Batch:
 class File:
     """An open file: elements and nothing else, or NumPy's .npy.
 
-    Made by open(); a context manager. Offsets are in bytes, from the first element on.
+    Made by open(); a context manager. Offsets are in bytes, from the first element on. Slices are windows: files of
+    their own that are read, written and mapped whole, without what lies between.
     """
 
     @property
@@ -512,6 +513,7 @@ class File:
     def close(self) -> None:
         """Lets go of the file; mapped arrays and transfers under way keep what they need."""
 
+    def __getitem__(self, key: _Key, /) -> File: ...
     def __enter__(self) -> File:
         """The file itself."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -22,10 +23,12 @@ _PAGE_CACHES = {
 
 
 class _Told(NamedTuple):
-    """What open() was told of a raw file; of a .npy file both are None."""
+    """What open() was told of a raw file; of a .npy file both are None. Of a window: what it is, and which of its axes
+    are left when those that an index took are gone."""
 
     dtype: int | None
     shape: tuple[int, ...] | None
+    axes: tuple[int, ...] | None = None
 
 
 def _choose(argument: str, table: dict[Any, Any], value: object) -> Any:
@@ -111,8 +114,10 @@ def _content(
     info = _info(file)
     told = file._told or _Told(None, None)
     number = _dtype_number(dtype) if dtype is not None else info["dtype"] or told.dtype or raw.VIA_UINT8
-    if shape is None:
-        shape = info["shape"] if _is_npy(info) else told.shape if told.shape is not None else (-1,)
+    if shape is None and (told.axes is not None or not _is_npy(info)):
+        shape = told.shape if told.shape is not None else (-1,)
+    elif shape is None:
+        shape = info["shape"]
     return number, _fit(_shape_of(shape), number, info["nbytes"] - info["byte_offset"] - offset), info
 
 
@@ -142,11 +147,72 @@ def order(file: raw.File) -> str:
     return "F" if _info(file)["column_major"] else "C"
 
 
+# ----------------------------------------------------------------------------------------------------- windows
+
+
+class _Taken(NamedTuple):
+    """What an index takes of one axis."""
+
+    start: int
+    count: int
+    step: int
+    stays: bool
+
+
+_WHOLE = slice(None)
+
+
+def _take(pick: Any, axis: int, extent: int) -> _Taken:
+    if isinstance(pick, slice):
+        start, stop, step = pick.indices(extent)
+        count = len(range(start, stop, step))
+        return _Taken(start if count > 0 else 0, count, step, True)
+    at = operator.index(pick)
+    if not -extent <= at < extent:
+        raise raw.OutOfRangeError(f"File: index {at} of axis {axis}: expected {-extent} to {extent - 1}")
+    return _Taken(at % extent, 1, 1, False)
+
+
+def _picks(index: Any, ndim: int) -> list[Any]:
+    """One for each axis, an ellipsis being as many slices as it takes."""
+    picks = list(index) if isinstance(index, tuple) else [index]
+    dots = [at for at, pick in enumerate(picks) if pick is ...]
+    if len(dots) > 1 or len(picks) - len(dots) > ndim:
+        raise raw.OutOfRangeError(f"File: found {len(picks)} indices, expected at most {ndim} and one ellipsis")
+    at = dots[0] if dots else len(picks)
+    return picks[:at] + [_WHOLE] * (ndim - len(picks) + len(dots)) + picks[at + 1 :]
+
+
+def _is_window(file: raw.File) -> bool:
+    return file._told is not None and file._told.axes is not None
+
+
+def window(file: raw.File, index: Any) -> raw.File:
+    number, extents, info = _content(file)
+    inner = _is_window(file)
+    every = [_Taken(0, 1, 1, False)] * len(info["shape"] if inner else extents)
+    for axis, pick in enumerate(_picks(index, len(extents))):
+        every[file._told.axes[axis] if inner else axis] = _take(pick, axis, extents[axis])
+    starts, counts, steps = (tuple(one[field] for one in every) for field in range(3))
+    made = raw.via_file_window(file, 0, 0 if inner else number, () if inner else extents, starts, counts, steps)
+    stays = [axis for axis, one in enumerate(every) if one.stays]
+    made._keep(_Told(number, tuple(every[axis].count for axis in stays), tuple(stays)))
+    return made
+
+
+def _map_window(file: raw.File) -> raw.Array:
+    mapped = raw.via_file_array(file, 0, 0, ())
+    gone = set(range(mapped.ndim)) - set(file._told.axes)
+    return mapped[tuple(0 if axis in gone else _WHOLE for axis in range(mapped.ndim))]
+
+
 # ----------------------------------------------------------------------------------------------------- methods
 
 
 def array(file: raw.File, shape: Any = None, dtype: object = None, offset: int = 0) -> raw.Array:
     number, extents, _ = _content(file, shape, dtype, offset)
+    if _is_window(file) and shape is None and dtype is None and offset == 0:
+        return _map_window(file)
     return raw.via_file_array(file, offset, number, extents)
 
 
@@ -322,8 +388,11 @@ class _Reads:
         if number >= self._rows.blocks:
             return
         part = self._buffers[number % len(self._buffers)][: self._rows.length(number)]
-        offset = number * self._rows.block * self._rows.row_bytes
-        self._under_way.append((read_submit(self._file, part, offset, stream=_after(part, self._stream)), part))
+        first = number * self._rows.block
+        source, offset = self._file, first * self._rows.row_bytes
+        if _is_window(source):
+            source, offset = window(source, slice(first, first + part.shape[0])), 0
+        self._under_way.append((read_submit(source, part, offset, stream=_after(part, self._stream)), part))
 
     def next(self) -> raw.Array:
         task, part = self._under_way[0]
@@ -341,7 +410,7 @@ def _rows_of(file: raw.File, block: int) -> _Rows:
     number, extents, info = _content(file)
     if not extents:
         raise raw.ShapeError("stream_blocks: found no dimension, expected rows")
-    if info["column_major"] and len(extents) > 1:
+    if info["column_major"] and len(extents) > 1 and not _is_window(file):
         raise raw.NeedsCopyError("stream_blocks: found Fortran order, expected rows that are adjacent in the file")
     bits = raw.via_dtype_bits(number)
     for extent in extents[1:]:

@@ -316,6 +316,7 @@ via_status via_batch_run(via_batch *batch, via_stream *stream);
 via_status via_batch_submit(via_batch *batch, via_stream *stream, via_task **out_task);
 via_status via_file_open(const char *path, const via_file_options *options, via_file **out_file);
 via_status via_file_create(const char *path, int32_t dtype, int32_t ndim, const int64_t *shape, const via_file_options *options, via_file **out_file);
+via_status via_file_window(via_file *file, int64_t byte_offset, int32_t dtype, int32_t ndim, const int64_t *shape, const int64_t *starts, const int64_t *counts, const int64_t *steps, via_file **out_file);
 void via_file_retain(via_file *file);
 void via_file_release(via_file *file);
 via_status via_file_info(via_file *file, via_file_properties *out_properties);

@@ -675,6 +675,19 @@ via_file_create = _declare(
     options=ctypes.POINTER(via_file_options),
     out_file=ctypes.POINTER(ctypes.c_void_p),
 )
+via_file_window = _declare(
+    "via_file_window",
+    ctypes.c_int,
+    file=ctypes.c_void_p,
+    byte_offset=ctypes.c_int64,
+    dtype=ctypes.c_int32,
+    ndim=ctypes.c_int32,
+    shape=ctypes.POINTER(ctypes.c_int64),
+    starts=ctypes.POINTER(ctypes.c_int64),
+    counts=ctypes.POINTER(ctypes.c_int64),
+    steps=ctypes.POINTER(ctypes.c_int64),
+    out_file=ctypes.POINTER(ctypes.c_void_p),
+)
 via_file_retain = _declare("via_file_retain", None, file=ctypes.c_void_p)
 via_file_release = _declare("via_file_release", None, file=ctypes.c_void_p)
 via_file_info = _declare(

@@ -38,6 +38,23 @@ public:
         return detail::made<via_file_properties>(via_file_info(get(), &properties), properties);
     }
 
+    /** counts[i] indices of each axis of a .npy file or a window, from starts[i] on, steps[i] apart; none: as slice().
+     */
+    [[nodiscard]] Result<File> window(Extents starts, Extents counts = {}, Extents steps = {}) const {
+        via_file_properties properties = VIA_FILE_PROPERTIES_INIT;
+        const via_status status = via_file_info(get(), &properties);
+        if (status != VIA_OK) {
+            return detail::made<File>(status, nullptr);
+        }
+        return window_of({0, 0, {}}, properties.ndim, starts, counts, steps);
+    }
+
+    /** The same of so many elements from byte_offset on. */
+    [[nodiscard]] Result<File> window(std::int64_t byte_offset, std::int32_t dtype, Extents shape, Extents starts,
+                                      Extents counts = {}, Extents steps = {}) const {
+        return window_of({byte_offset, dtype, shape}, shape.size(), starts, counts, steps);
+    }
+
     /** What the header of a .npy file says, mapped. */
     [[nodiscard]] Result<Array> array() const { return array(0, 0, {}); }
 
@@ -68,6 +85,25 @@ public:
                                             StreamRef stream = {}) const {
         via_task *task = nullptr;
         return detail::made<Task>(via_file_write_submit(get(), byte_offset, src.get(), stream.get(), &task), task);
+    }
+
+private:
+    struct Content {
+        std::int64_t byte_offset;
+        std::int32_t dtype;
+        Extents shape;
+    };
+
+    Result<File> window_of(const Content &content, std::int32_t axes, Extents starts, Extents counts,
+                           Extents steps) const {
+        if (!starts.fits(axes) || !counts.fits(axes) || !steps.fits(axes)) {
+            return detail::refuse<File>(VIA_ERROR_SHAPE, "window: a list is not as long as the file has axes");
+        }
+        via_file *file = nullptr;
+        const via_status status =
+            via_file_window(get(), content.byte_offset, content.dtype, content.shape.size(), content.shape.data(),
+                            starts.data(), counts.data(), steps.data(), &file);
+        return detail::made<File>(status, file);
     }
 };
 

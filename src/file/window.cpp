@@ -1,0 +1,187 @@
+#include "file/window.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "core/view.hpp"
+
+namespace via {
+namespace {
+
+// The address of the file's first element, in a space that holds no memory.
+constexpr uintptr_t kOrigin = uintptr_t{1} << 12;
+
+Status make_layout(via_file *file, int64_t byte_offset, const FileContent &given, via_array **out_layout) {
+    FileContent content{};
+    VIA_TRY(find_content(file, given, &content));
+    if (byte_offset < 0) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is %lld; expected 0 or more",
+                    static_cast<long long>(byte_offset));
+    }
+    int64_t size = 0;
+    VIA_TRY(check_shape(content.dtype, content.ndim, content.shape, 0, &size));
+    const ColumnMajor order(content);
+    const ArraySpec spec{.data = reinterpret_cast<void *>(kOrigin + static_cast<uintptr_t>(byte_offset)),
+                         .dtype = content.dtype,
+                         .ndim = content.ndim,
+                         .shape = content.shape,
+                         .strides = order.strides,
+                         .unit = file->header.column_major ? StrideUnit::Elements : StrideUnit::RowMajor};
+    return make_array(spec, Disposal{}, out_layout);
+}
+
+Status find_layout(via_file *file, int64_t byte_offset, const FileContent &content, via_array **out_layout) {
+    if (file->whole == nullptr) {
+        return make_layout(file, byte_offset, content, out_layout);
+    }
+    VIA_TRY(check_whole_window(byte_offset, content));
+    retain_array(file->layout);
+    *out_layout = file->layout;
+    return VIA_OK;
+}
+
+Status check_bytes(via_array *layout) {
+    return layout->is_packed() ? fail(VIA_ERROR_UNSUPPORTED, "elements of %s are packed; expected whole bytes",
+                                      DtypeName(layout->dtype).text)
+                               : VIA_OK;
+}
+
+Status no_such_shape(via_array *array, via_array *layout, const char *what, int64_t found, int64_t expected) {
+    return fail(VIA_ERROR_SHAPE, "%s of the array is %lld; expected %lld, as of the window (%d and %d axes of more)",
+                what, static_cast<long long>(found), static_cast<long long>(expected), array->ndim, layout->ndim);
+}
+
+// Axes of extent 1 do not matter.
+Status check_shapes(via_array *array, via_array *layout) {
+    if (array->ndim != layout->ndim) {
+        return no_such_shape(array, layout, "the number of axes", array->ndim, layout->ndim);
+    }
+    for (int32_t i = 0; i < array->ndim; ++i) {
+        if (array->shape()[i] != layout->shape()[i]) {
+            return no_such_shape(array, layout, "an extent", array->shape()[i], layout->shape()[i]);
+        }
+    }
+    return VIA_OK;
+}
+
+Status check_items(via_array *array, via_array *layout) {
+    return array->item_bits == layout->item_bits
+               ? VIA_OK
+               : fail(VIA_ERROR_DTYPE, "the array has elements of %s, and the window of %s; expected the same size",
+                      DtypeName(array->dtype).text, DtypeName(layout->dtype).text);
+}
+
+// What turns those axes around along which the layout goes backwards.
+struct Turn {
+    explicit Turn(via_array *layout) {
+        for (int32_t i = 0; i < layout->ndim; ++i) {
+            const bool backwards = layout->size > 0 && layout->steps()[i] < 0;
+            start[i] = backwards ? layout->shape()[i] - 1 : 0;
+            step[i] = backwards ? -1 : 1;
+        }
+    }
+    int64_t start[VIA_MAX_NDIM];
+    int64_t step[VIA_MAX_NDIM];
+};
+
+Status order_view(via_array *array, const Turn &turn, bool column_major, via_array **out_view) {
+    ArrayHolder forwards;
+    VIA_TRY(slice_view(array, turn.start, array->shape(), turn.step, forwards.out()));
+    if (column_major) {
+        return permute_view(forwards.get(), nullptr, out_view);
+    }
+    *out_view = forwards.give();
+    return VIA_OK;
+}
+
+}  // namespace
+
+Status check_whole_window(int64_t byte_offset, const FileContent &content) {
+    return byte_offset == 0 && content.dtype == 0 && content.ndim == 0
+               ? VIA_OK
+               : fail(VIA_ERROR_INVALID_ARGUMENT,
+                      "byte_offset is %lld, dtype %d and ndim %d; expected 0 for a window, which is taken as it is",
+                      static_cast<long long>(byte_offset), content.dtype, content.ndim);
+}
+
+Status make_window(via_file *file, int64_t byte_offset, const FileContent &content, const WindowSlice &slice,
+                   via_file **out_window) {
+    ArrayHolder all;
+    ArrayHolder layout;
+    VIA_TRY(find_layout(file, byte_offset, content, all.out()));
+    VIA_TRY(check_bytes(all.get()));
+    VIA_TRY(slice_view(all.get(), slice.starts, slice.counts, slice.steps, layout.out()));
+    auto *window = new (std::nothrow) via_file;
+    if (window == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(via_file));
+    }
+    window->whole = file->root();
+    window->whole->references.retain();
+    window->layout = layout.give();
+    *out_window = window;
+    return VIA_OK;
+}
+
+int64_t first_byte(via_array *layout) {
+    return static_cast<int64_t>(reinterpret_cast<uintptr_t>(layout->data) - kOrigin) + byte_span(layout).low;
+}
+
+Status describe_window(via_file *window, via_file_properties *out_properties) {
+    via_array *layout = window->layout;
+    VIA_TRY(describe_file(window->whole, out_properties));
+    out_properties->dtype = layout->dtype;
+    out_properties->ndim = layout->ndim;
+    out_properties->byte_offset += first_byte(layout) - byte_span(layout).low;
+    std::copy_n(layout->shape(), layout->ndim, out_properties->shape);
+    return VIA_OK;
+}
+
+Status order_window(via_file *window, via_array *array, via_array **out_array, via_array **out_layout) {
+    ArrayHolder short_array;
+    ArrayHolder short_layout;
+    ArrayHolder ordered;
+    VIA_TRY(check_items(array, window->layout));
+    VIA_TRY(squeeze_view(array, 0, nullptr, short_array.out()));
+    VIA_TRY(squeeze_view(window->layout, 0, nullptr, short_layout.out()));
+    VIA_TRY(check_shapes(short_array.get(), short_layout.get()));
+    const Turn turn(short_layout.get());
+    const bool column_major = window->whole->header.column_major;
+    VIA_TRY(order_view(short_array.get(), turn, column_major, ordered.out()));
+    VIA_TRY(order_view(short_layout.get(), turn, column_major, out_layout));
+    *out_array = ordered.give();
+    return VIA_OK;
+}
+
+Places adjacent_places(const FileRange &range) {
+    Places places;
+    places.offset = range.offset;
+    places.nbytes = places.row_bytes = range.nbytes;
+    places.ndim = 0;
+    return places;
+}
+
+// From the last axis on, each either continues what there is or is a loop around it; then these are turned around.
+Places places_of(via_array *layout, int64_t offset) {
+    Places places = adjacent_places({offset, layout->nbytes()});
+    places.row_bytes = layout->item_bytes();
+    int64_t next = places.row_bytes;  // the step that would continue
+    for (int32_t i = layout->ndim - 1; i >= 0; --i) {
+        const int64_t count = layout->shape()[i];
+        const int64_t step = layout->steps()[i];
+        if (step != next) {
+            places.counts[places.ndim] = count;
+            places.steps[places.ndim++] = step;
+        } else if (places.ndim == 0) {
+            places.row_bytes *= count;
+        } else {
+            places.counts[places.ndim - 1] *= count;
+        }
+        next = step * count;
+    }
+    std::reverse(places.counts, places.counts + places.ndim);
+    std::reverse(places.steps, places.steps + places.ndim);
+    return places;
+}
+
+}  // namespace via
