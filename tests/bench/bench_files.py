@@ -1,22 +1,22 @@
 """Files to and from host memory, beside NumPy and torch. GB/s; the parties take turns; medians.
 
 Files lie in VIADUCT_BENCH_FOLDER, by default where temporary files do. A cold file is one whose pages were just dropped
-from the page cache; the limit of cold reads and of durable writes is a direct reader or writer of this module's own, at
-its best depth in the same run.
+from the page cache; the limit of cold reads and of durable writes is a direct reader or writer of this module's own
+(bench_disk), at its best depth, of those in VIADUCT_BENCH_DEPTHS, in the same run.
 """
 
 from __future__ import annotations
 
-import mmap
+import ctypes
+import functools
 import os
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 import viaduct as via
@@ -28,11 +28,22 @@ except ImportError:
     torch = None
 
 NBYTES = int(os.environ.get("VIADUCT_BENCH_FILE_BYTES", str(1 << 30)))
-TURNS = 7
-DEPTHS = (1, 4, 8, 16, 32)
+TURNS = int(os.environ.get("VIADUCT_BENCH_TURNS", "7"))
+COLD_TURNS = 7
+DEPTHS = tuple(int(depth) for depth in os.environ.get("VIADUCT_BENCH_DEPTHS", "1 4 8 16 32").split())
 PIECE = 1 << 20
+PAGE = 4096
 
 Call = Callable[[], Any]
+
+
+class Pieces(NamedTuple):
+    """What is moved of a file: so many bytes at a time, from `first` on, `step` apart."""
+
+    nbytes: int
+    first: int
+    step: int
+    count: int
 
 
 @contextmanager
@@ -78,40 +89,34 @@ def rates(cases: dict[str, Call], nbytes: int, before: Call = lambda: None, turn
 # ------------------------------------------------------------------------------------------------ the disk alone
 
 
-def direct_pieces(path: Path, flags: int, depth: int, move: Callable[[int, mmap.mmap, int], Any]) -> None:
-    """Moves the whole file past the page cache, `depth` pieces at a time."""
-    handle = os.open(path, flags | os.O_DIRECT)
-    starts = iter(range(0, path.stat().st_size, PIECE))
-
-    def work(_: int) -> None:
-        buffer = mmap.mmap(-1, PIECE)
-        for start in starts:
-            move(handle, buffer, start)
-
-    with ThreadPoolExecutor(depth) as pool:
-        list(pool.map(work, range(depth)))
-    os.close(handle)
+@functools.cache
+def disk() -> Any:
+    return ctypes.CDLL(str(Path(os.environ["VIADUCT_BUILD_DIR"]) / "bench" / "bench_disk.so"))
 
 
-def read_direct(path: Path, depth: int) -> None:
-    direct_pieces(path, os.O_RDONLY, depth, lambda handle, buffer, start: os.preadv(handle, [buffer], start))
+def move_direct(path: Path, writes: bool, depth: int, pieces: Pieces) -> None:
+    error = disk().move_direct(os.fsencode(path), int(writes), depth, *map(ctypes.c_int64, pieces))
+    if error:
+        raise OSError(error, os.strerror(error), str(path))
+
+
+def whole(nbytes: int) -> Pieces:
+    return Pieces(PIECE, 0, PIECE, nbytes // PIECE)
+
+
+def read_direct(path: Path, depth: int, pieces: Pieces | None = None) -> None:
+    move_direct(path, False, depth, pieces or whole(path.stat().st_size))
 
 
 def write_direct(path: Path, depth: int) -> None:
     """A file made anew, its blocks set aside beforehand."""
     with path.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, NBYTES)
-    direct_pieces(path, os.O_WRONLY, depth, lambda handle, buffer, start: os.pwritev(handle, [buffer], start))
-    handle = os.open(path, os.O_RDONLY)
-    os.fsync(handle)
-    os.close(handle)
+    move_direct(path, True, depth, whole(NBYTES))
 
 
 def at_every_depth(name: str, move: Callable[[Path, int], None], path: Path) -> dict[str, Call]:
-    def at(depth: int) -> Call:
-        return lambda: move(path, depth)
-
-    return {f"{name} at depth {depth}": at(depth) for depth in DEPTHS}
+    return {f"{name} at depth {depth}": functools.partial(move, path, depth) for depth in DEPTHS}
 
 
 def with_limit(found: dict[str, float], name: str) -> tuple[dict[str, float], float]:
@@ -149,7 +154,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     found = rates(readers(path, NBYTES), NBYTES)
     rows = [row(f"cached file -> new array, {size}", "GB/s", found, {"peer": "np.fromfile", "at_least": 1.3})]
     cases = {**readers(path, NBYTES), **at_every_depth("direct read", read_direct, path)}
-    cold, limit = with_limit(rates(cases, NBYTES, before=lambda: evict(path)), "direct read")
+    cold, limit = with_limit(rates(cases, NBYTES, before=lambda: evict(path), turns=COLD_TURNS), "direct read")
     rows.append(limited_row(f"cold file -> new array, {size}", cold, limit, 0.9))
     return rows
 
@@ -172,6 +177,67 @@ def strided_rows(path: Path) -> list[dict[str, Any]]:
     return [row("cached file -> every second column", "GB/s", found, {"peer": "memmap, copied", "at_least": 1.0})]
 
 
+class Columns(NamedTuple):
+    """A block of a row-major file's columns: a page of each row, and not on the border of one."""
+
+    path: Path
+    rows: int
+    row: int = 16384
+    first: int = 1000
+    count: int = 1024
+
+    def window(self) -> via.File:
+        whole = via.open(self.path, dtype="float32", shape=(self.rows, self.row))
+        return whole[:, self.first : self.first + self.count]
+
+    def mapped(self) -> Any:
+        pages = numpy.memmap(self.path, numpy.float32, "r", shape=(self.rows, self.row))
+        return pages[:, self.first : self.first + self.count]
+
+    @property
+    def nbytes(self) -> int:
+        return self.rows * self.count * 4
+
+    def pages(self) -> Pieces:
+        start = self.first * 4 // PAGE * PAGE
+        end = -(-(self.first + self.count) * 4 // PAGE) * PAGE
+        return Pieces(end - start, start, self.row * 4, self.rows)
+
+    def readers(self) -> dict[str, Call]:
+        """The disk alone, at every depth, reads the pages that the block touches."""
+        depths = [*DEPTHS, 2 * max(DEPTHS)]
+        return {
+            f"direct read at depth {depth}": functools.partial(read_direct, self.path, depth, self.pages())
+            for depth in depths
+        }
+
+
+def columns_of(path: Path) -> Columns:
+    return Columns(path, NBYTES // (Columns._field_defaults["row"] * 4))
+
+
+def column_rows(path: Path) -> list[dict[str, Any]]:
+    block = columns_of(path)
+    window, target = block.window(), numpy.zeros((block.rows, block.count), numpy.float32)
+    cases: dict[str, Call] = {
+        "viaduct": lambda: window.read(target),
+        "memmap, copied": lambda: numpy.copyto(target, block.mapped()),
+    }
+    return column_rows_of(block, cases, "array", "memmap, copied")
+
+
+def column_rows_of(block: Columns, cases: dict[str, Call], where: str, peer: str) -> list[dict[str, Any]]:
+    name = f"file -> {where}, {block.count} of {block.row} columns"
+    warm(block.path)
+    found = rates(cases, block.nbytes)
+    rows = [row(f"cached {name}", "GB/s", found, {"peer": peer, "at_least": 5.0})]
+    both = rates({**cases, **block.readers()}, block.nbytes, before=lambda: evict(block.path))
+    cold, limit = with_limit(both, "direct read")
+    rows.append(limited_row(f"cold {name}; its pages alone", cold, limit, 0.9))
+    rows.append(row(f"cold {name}", "GB/s", cold, {"peer": peer, "at_least": 1.2}))
+    return rows
+
+
 def write_viaduct(path: Path, source: Any, **options: bool) -> None:
     with via.open(path, "w", dtype="uint8", shape=source.shape, **options) as file:
         file.write(source)
@@ -191,7 +257,12 @@ def write_rows(where: Path) -> list[dict[str, Any]]:
     path = where / "written"
     cached = {"viaduct": lambda: write_viaduct(path, source), "tofile": lambda: write_numpy(path, source)}
     rows = [
-        row(f"array -> page cache, {size}", "GB/s", rates(cached, NBYTES, turns=5), {"peer": "tofile", "at_least": 1.0})
+        row(
+            f"array -> page cache, {size}",
+            "GB/s",
+            rates(cached, NBYTES, turns=min(TURNS, 5)),
+            {"peer": "tofile", "at_least": 1.0},
+        )
     ]
     durable: dict[str, Call] = {
         "viaduct": lambda: write_viaduct(path, source, durable=True),
@@ -199,7 +270,7 @@ def write_rows(where: Path) -> list[dict[str, Any]]:
         "tofile and fsync": lambda: write_numpy(path, source, durable=True),
         **at_every_depth("direct write", write_direct, path),
     }
-    found, limit = with_limit(rates(durable, NBYTES, turns=5), "direct write")
+    found, limit = with_limit(rates(durable, NBYTES, turns=min(TURNS, 5)), "direct write")
     rows.append(limited_row(f"array -> disk, durable, {size}", found, limit, 0.95))
     return rows
 
@@ -208,7 +279,7 @@ def rows() -> list[dict[str, Any]]:
     with folder() as where:
         path = where / "read"
         make_file(path, NBYTES)
-        return [*read_rows(path), *strided_rows(path), *write_rows(where)]
+        return [*read_rows(path), *strided_rows(path), *column_rows(path), *write_rows(where)]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Files to and from one GPU, beside CuPy, torch and KvikIO. GB/s; the parties take turns; medians.
 
 As bench_files has it: VIADUCT_BENCH_FOLDER, VIADUCT_BENCH_FILE_BYTES (4 GiB by default), what a cold file is, and what
-the disk alone gives. The limit of cached reads is a copy from page-locked memory.
+the disk alone gives. KvikIO reads cold files directly, and cached ones not. The limit of cached reads is a copy from page-locked memory.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ torch = torch if torch is not None and torch.cuda.is_available() else None
 
 DEVICE = "cuda:0"
 NBYTES = files.NBYTES
-THREADS = (1, 8, 16)
+THREADS = (1, 8, 16, 32)
+COLD_THREADS = (16,)
 SLICE = 1 << 20
 
 Call = Callable[[], Any]
@@ -70,24 +71,30 @@ def torch_readers(path: Path) -> dict[str, Call]:
     }
 
 
-def read_kvikio(path: Path, target: Any, threads: int) -> None:
-    with kvikio.defaults.set({"num_threads": threads}), kvikio.CuFile(str(path), "r") as file:
+def read_kvikio(path: Path, target: Any, threads: int, direct: bool) -> None:
+    settings = {"num_threads": threads, "auto_direct_io_read": direct}
+    with kvikio.defaults.set(settings), kvikio.CuFile(str(path), "r") as file:
         file.read(target)
 
 
-def kvikio_readers(path: Path) -> dict[str, Call]:
+def kvikio_readers(path: Path, direct: bool) -> dict[str, Call]:
     target = cupy.empty(NBYTES, cupy.uint8)
-    return {f"KvikIO, {threads} threads": functools.partial(read_kvikio, path, target, threads) for threads in THREADS}
+    return {
+        f"KvikIO, {threads} threads": functools.partial(read_kvikio, path, target, threads, direct)
+        for threads in (COLD_THREADS if direct else THREADS)
+    }
 
 
-def readers(path: Path) -> dict[str, Call]:
+def readers(path: Path, cold: bool = False) -> dict[str, Call]:
+    """Where the disk is the limit for all, of the peers that map pages one is enough."""
     file = via.open(path)
     target = via.empty((NBYTES,), "uint8", DEVICE)
     cases: dict[str, Call] = {"viaduct": lambda: file.read(target)}
     if cupy is not None:
-        cases |= cupy_readers(path)
-        cases |= kvikio_readers(path) if kvikio is not None else {}
-    cases |= torch_readers(path) if torch is not None else {}
+        theirs = cupy_readers(path)
+        cases |= {"memmap, cp.asarray": theirs["memmap, cp.asarray"]} if cold else theirs
+        cases |= kvikio_readers(path, cold) if kvikio is not None else {}
+    cases |= torch_readers(path) if torch is not None and not cold else {}
     return {name: synchronized(call) for name, call in cases.items()}
 
 
@@ -114,8 +121,8 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
         row(f"{name}; memmap", "GB/s", cached, {"peer": "memmap, cp.asarray by 1 MiB", "at_least": 4.0}),
         row(f"{name}; KvikIO", "GB/s", cached, {"peer": "KvikIO", "at_least": 1.0}),
     ]
-    cases = {**readers(path), **files.at_every_depth("direct read", files.read_direct, path)}
-    found = files.rates(cases, NBYTES, before=lambda: files.evict(path))
+    cases = {**readers(path, cold=True), **files.at_every_depth("direct read", files.read_direct, path)}
+    found = files.rates(cases, NBYTES, before=lambda: files.evict(path), turns=files.COLD_TURNS)
     cold, limit = files.with_limit(best_of(found, "KvikIO"), "direct read")
     rows.append(files.limited_row(f"cold file -> GPU, {size}", cold, limit, 0.9))
     return rows
@@ -136,6 +143,16 @@ def strided_rows(path: Path) -> list[dict[str, Any]]:
     return [row("cached file -> GPU, turned", "GB/s", found, {"peer": "memmap, cp.asarray, turned", "at_least": 4.0})]
 
 
+def column_rows(path: Path) -> list[dict[str, Any]]:
+    block = files.columns_of(path)
+    window, target = block.window(), via.empty((block.rows, block.count), "float32", DEVICE)
+    cases: dict[str, Call] = {"viaduct": lambda: window.read(target)}
+    if cupy is not None:
+        cases["memmap, cp.asarray"] = lambda: cupy.asarray(block.mapped())
+    found = {name: synchronized(call) for name, call in cases.items()}
+    return files.column_rows_of(block, found, "GPU", "memmap, cp.asarray")
+
+
 def write_rows(where: Path) -> list[dict[str, Any]]:
     size = f"{NBYTES >> 20} MiB"
     path = where / "written"
@@ -147,10 +164,10 @@ def write_rows(where: Path) -> list[dict[str, Any]]:
         theirs = cupy.from_dlpack(source)
         cached["asnumpy, tofile"] = lambda: files.write_numpy(path, cupy.asnumpy(theirs))
         durable["asnumpy, tofile, fsync"] = lambda: files.write_numpy(path, cupy.asnumpy(theirs), durable=True)
-    found = files.rates(cached, NBYTES, turns=5)
+    found = files.rates(cached, NBYTES, turns=min(files.TURNS, 5))
     rows = [row(f"GPU -> page cache, {size}", "GB/s", found, {"peer": "asnumpy, tofile", "at_least": 1.5})]
     durable |= files.at_every_depth("direct write", files.write_direct, path)
-    written, limit = files.with_limit(files.rates(durable, NBYTES, turns=5), "direct write")
+    written, limit = files.with_limit(files.rates(durable, NBYTES, turns=min(files.TURNS, 5)), "direct write")
     rows.append(files.limited_row(f"GPU -> disk, durable, {size}", written, limit, 0.95))
     rows.append(
         row(
@@ -178,7 +195,7 @@ def rows() -> list[dict[str, Any]]:
     with files.folder() as where:
         path = where / "read"
         files.make_file(path, NBYTES)
-        return [memory_row(path), *read_rows(path), *strided_rows(path), *write_rows(where)]
+        return [memory_row(path), *read_rows(path), *strided_rows(path), *column_rows(path), *write_rows(where)]
 
 
 if __name__ == "__main__":
