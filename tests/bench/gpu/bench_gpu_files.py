@@ -29,7 +29,7 @@ def peer(name: str) -> Any:
         return None
 
 
-torch, cupy, kvikio = peer("torch"), peer("cupy"), peer("kvikio")
+torch, cupy, kvikio = peer("torch"), peer("cupy"), peer("kvikio.defaults") and peer("kvikio")
 torch = torch if torch is not None and torch.cuda.is_available() else None
 
 DEVICE = "cuda:0"
@@ -111,21 +111,23 @@ def best_of(found: dict[str, float], prefix: str) -> dict[str, float]:
     return rest | ({prefix: max(those.values())} if those else {})
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
+def cached_rows(path: Path) -> list[dict[str, Any]]:
     size = f"{NBYTES >> 20} MiB"
     files.warm(path)
     cached = best_of(files.rates(readers(path), NBYTES), "KvikIO")
     name = f"cached file -> GPU, {size}"
-    rows = [
+    return [
         files.limited_row(f"{name}; pinned rate", cached, pinned_rate(), 0.8),
         row(f"{name}; memmap", "GB/s", cached, {"peer": "memmap, cp.asarray by 1 MiB", "at_least": 4.0}),
         row(f"{name}; KvikIO", "GB/s", cached, {"peer": "KvikIO", "at_least": 1.0}),
     ]
+
+
+def cold_rows(path: Path) -> list[dict[str, Any]]:
     cases = {**readers(path, cold=True), **files.at_every_depth("direct read", files.read_direct, path)}
     found = files.rates(cases, NBYTES, before=lambda: files.evict(path), turns=files.COLD_TURNS)
     cold, limit = files.with_limit(best_of(found, "KvikIO"), "direct read")
-    rows.append(files.limited_row(f"cold file -> GPU, {size}", cold, limit, 0.9))
-    return rows
+    return [files.limited_row(f"cold file -> GPU, {NBYTES >> 20} MiB", cold, limit, 0.9)]
 
 
 def strided_rows(path: Path) -> list[dict[str, Any]]:
@@ -195,7 +197,14 @@ def rows() -> list[dict[str, Any]]:
     with files.folder() as where:
         path = where / "read"
         files.make_file(path, NBYTES)
-        return [memory_row(path), *read_rows(path), *strided_rows(path), *column_rows(path), *write_rows(where)]
+        return [
+            memory_row(path),
+            *cached_rows(path),
+            *cold_rows(path),
+            *strided_rows(path),
+            *column_rows(path),
+            *write_rows(where),
+        ]
 
 
 if __name__ == "__main__":
