@@ -19,6 +19,9 @@ constexpr int64_t kLeastDirect = int64_t{64} << 10;
 // Requests that a disk has before it at a time.
 constexpr int32_t kDepth = 16;
 
+// The same of some blocks each, for which it waits longer than it works.
+constexpr int32_t kRowDepth = 48;
+
 // Writers of one file through the cache wait for one another: the kernel has one lock for it.
 constexpr int32_t kCachedWriters = 1;
 
@@ -54,15 +57,19 @@ bool Channel::is_cold(int64_t offset, int64_t nbytes) const {
 }
 
 Status Channel::read(void *memory, int64_t offset, int64_t nbytes) {
-    return read_from(is_cold(offset, nbytes), memory, offset, nbytes);
+    bool done = false;
+    if (is_cold(offset, nbytes)) {
+        VIA_TRY(read_direct(static_cast<char *>(memory), offset, nbytes, &done));
+    }
+    return done ? VIA_OK : read_all(file_, memory, offset, nbytes);
 }
 
-Status Channel::read_from(bool cold, void *memory, int64_t offset, int64_t nbytes) {
+Status Channel::read_row(bool cold, void *memory, int64_t offset, int64_t nbytes) {
     bool done = false;
     if (cold) {
         VIA_TRY(read_direct(static_cast<char *>(memory), offset, nbytes, &done));
     }
-    return done ? VIA_OK : read_all(file_, memory, offset, nbytes);
+    return done ? VIA_OK : read_short(file_, memory, offset, nbytes);
 }
 
 // Whole blocks, into memory of the library's own: straight into the destination if that is aligned as they are. Not
@@ -138,11 +145,14 @@ int32_t Channel::readers(int64_t offset, int64_t nbytes) const {
         asked++;
         cold += is_cold(offset + at, std::min(kPieceBytes, nbytes - at)) ? 1 : 0;
     }
-    return threads_for(nbytes, 2 * cold > asked);
+    return threads_for(nbytes, 2 * cold > asked ? std::max(num_threads(), kDepth) : num_threads());
 }
 
-int32_t Channel::threads_for(int64_t nbytes, bool cold) const {
-    const int32_t most = cold ? std::max(num_threads(), kDepth) : num_threads();
+int32_t Channel::row_readers(int64_t cost, bool cold) const {
+    return threads_for(cost, cold ? std::max(num_threads(), kRowDepth) : num_threads());
+}
+
+int32_t Channel::threads_for(int64_t nbytes, int32_t most) const {
     return static_cast<int32_t>(std::clamp<int64_t>(nbytes / (kPieceBytes / 4), 1, most));
 }
 

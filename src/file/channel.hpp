@@ -22,8 +22,8 @@ public:
     Channel &operator=(const Channel &) = delete;
 
     VIA_NODISCARD Status read(void *memory, int64_t offset, int64_t nbytes);
-    // The same where it is known what to read past the cache.
-    VIA_NODISCARD Status read_from(bool cold, void *memory, int64_t offset, int64_t nbytes);
+    // The same for one of many rows, of which it is known whether to read them past the cache.
+    VIA_NODISCARD Status read_row(bool cold, void *memory, int64_t offset, int64_t nbytes);
     VIA_NODISCARD Status write(const void *memory, int64_t offset, int64_t nbytes);
 
     // Before so many bytes are written.
@@ -32,7 +32,7 @@ public:
     // How many threads a transfer of so many bytes keeps busy: as many as there are processors for where memory is the
     // limit, and as many requests as a disk likes to have at once where that is.
     int32_t readers(int64_t offset, int64_t nbytes) const;
-    int32_t threads_for(int64_t nbytes, bool cold) const;
+    int32_t row_readers(int64_t cost, bool cold) const;
     int32_t writers(int64_t nbytes) const;
 
     // Whether anything is read past the cache, and this would be if it were enough: the cache has most of it not.
@@ -43,6 +43,7 @@ public:
     Buffers &buffers() { return buffers_; }
 
 private:
+    int32_t threads_for(int64_t nbytes, int32_t most) const;
     bool is_straight(const void *memory) const;
     bool is_cold(int64_t offset, int64_t nbytes) const;
     bool may_write_direct(int64_t nbytes) const;

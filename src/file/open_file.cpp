@@ -1,6 +1,7 @@
 #include "file/open_file.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -92,6 +93,11 @@ OpenFile::~OpenFile() {
     if (direct_descriptor_ >= 0) {
         ::close(direct_descriptor_);
     }
+    for (const std::atomic<int> &own : own_descriptors_) {
+        if (own > 0) {
+            ::close(own);
+        }
+    }
     ::close(descriptor_);
 }
 
@@ -102,14 +108,39 @@ void OpenFile::release() {
 }
 
 // By way of /proc, since the file may have lost its name meanwhile, or got another one.
-void OpenFile::open_direct() {
+int OpenFile::open_again(int flags) const {
     const int saved = errno;
     char link[32];
     std::snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor_);
+    const int opened = ::open(link, flags | O_CLOEXEC);
+    errno = saved;
+    return opened;
+}
+
+void OpenFile::open_direct() {
+    const int saved = errno;
     const int access = fcntl(descriptor_, F_GETFL) & O_ACCMODE;
     direct_alignment_ = alignment_of(descriptor_);
-    direct_descriptor_ = direct_alignment_ > 0 ? ::open(link, access | O_DIRECT | O_CLOEXEC) : -1;
+    direct_descriptor_ = direct_alignment_ > 0 ? open_again(access | O_DIRECT) : -1;
     errno = saved;
+}
+
+// By processor: as many threads run at a time.
+int OpenFile::own_descriptor() {
+    std::atomic<int> &own = own_descriptors_[static_cast<unsigned>(std::max(sched_getcpu(), 0)) % kMostOwn];
+    int found = own.load(std::memory_order_relaxed);
+    if (found > 0) [[likely]] {
+        return found;
+    }
+    const int opened = open_again(O_RDONLY);
+    if (opened <= 0) {
+        return descriptor_;
+    }
+    if (!own.compare_exchange_strong(found, opened)) {
+        ::close(opened);
+        return found;
+    }
+    return opened;
 }
 
 int OpenFile::direct_descriptor() {

@@ -64,6 +64,10 @@ public:
     // A second descriptor, past the page cache; -1 where the file system has no such. Opened when first asked for.
     int direct_descriptor();
 
+    // One of several more, for those who ask often: two threads that use the same one pass its reference count between
+    // them, which takes longer than reading a page. The first where there can be no more. Opened when first asked for.
+    int own_descriptor();
+
     // What addresses, offsets and lengths of direct transfers are multiples of.
     int64_t direct_alignment() const { return direct_alignment_; }
 
@@ -71,9 +75,12 @@ public:
     void give_up_direct() { may_go_direct_.store(false, std::memory_order_relaxed); }
 
 private:
+    static constexpr unsigned kMostOwn = 32;
+
     OpenFile() = default;
     ~OpenFile();
     VIA_NODISCARD Status prepare(const char *path);
+    int open_again(int flags) const;
     void open_direct();
 
     ReferenceCount references_;
@@ -82,7 +89,8 @@ private:
     int64_t direct_alignment_ = 0;
     std::atomic<bool> may_go_direct_{true};
     std::once_flag opened_direct_;
-    char *path_ = nullptr;  // for texts
+    std::atomic<int> own_descriptors_[kMostOwn] = {};  // 0: not opened
+    char *path_ = nullptr;                             // for texts
     MapCount *maps_ = nullptr;
 };
 

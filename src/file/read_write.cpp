@@ -53,6 +53,18 @@ int64_t write_some(int descriptor, const char *from, int64_t offset, int64_t nby
     return done;
 }
 
+Status read_by(OpenFile *file, int descriptor, void *memory, int64_t offset, int64_t nbytes) {
+    int error = 0;
+    const int64_t length = read_some(descriptor, static_cast<char *>(memory), offset, nbytes, &error);
+    if (error != 0) {
+        return failed_at("reading", file, offset + length, error);
+    }
+    return length == nbytes
+               ? VIA_OK
+               : fail(VIA_ERROR_IO, "%.400s ends at byte %lld; expected %lld, which it had before", file->path(),
+                      static_cast<long long>(offset + length), static_cast<long long>(offset + nbytes));
+}
+
 }  // namespace
 
 Status read_up_to(OpenFile *file, void *memory, int64_t offset, int64_t nbytes, int64_t *out_length) {
@@ -62,12 +74,11 @@ Status read_up_to(OpenFile *file, void *memory, int64_t offset, int64_t nbytes, 
 }
 
 Status read_all(OpenFile *file, void *memory, int64_t offset, int64_t nbytes) {
-    int64_t length = 0;
-    VIA_TRY(read_up_to(file, memory, offset, nbytes, &length));
-    return length == nbytes
-               ? VIA_OK
-               : fail(VIA_ERROR_IO, "%.400s ends at byte %lld; expected %lld, which it had before", file->path(),
-                      static_cast<long long>(offset + length), static_cast<long long>(offset + nbytes));
+    return read_by(file, file->descriptor(), memory, offset, nbytes);
+}
+
+Status read_short(OpenFile *file, void *memory, int64_t offset, int64_t nbytes) {
+    return read_by(file, file->own_descriptor(), memory, offset, nbytes);
 }
 
 Status write_all(OpenFile *file, const void *memory, int64_t offset, int64_t nbytes) {

@@ -10,6 +10,8 @@ VIA_NODISCARD Status read_up_to(OpenFile *file, void *memory, int64_t offset, in
 
 // Errors: VIA_ERROR_IO, also if the file ends before.
 VIA_NODISCARD Status read_all(OpenFile *file, void *memory, int64_t offset, int64_t nbytes);
+// The same for one of many short reads by several threads.
+VIA_NODISCARD Status read_short(OpenFile *file, void *memory, int64_t offset, int64_t nbytes);
 
 VIA_NODISCARD Status write_all(OpenFile *file, const void *memory, int64_t offset, int64_t nbytes);
 

@@ -37,15 +37,24 @@ int64_t page_count(int64_t offset, int64_t nbytes) {
     return (offset + nbytes - 1) / page_bytes() - offset / page_bytes() + 1;
 }
 
-// Pages that are there; -1 where the kernel does not say.
-int64_t ask_cachestat(OpenFile *file, int64_t offset, int64_t nbytes) {
+constexpr double kUntold = -1;
+
+double share(int64_t cached, int64_t pages) { return static_cast<double>(cached) / static_cast<double>(pages); }
+
+// Some 1.4 us for 64 pages that are there, of the 48 us that it takes to read them. Newer kernels tell it only to who
+// may write the file.
+double ask_cachestat(OpenFile *file, int64_t offset, int64_t nbytes) {
     CachestatRange range{static_cast<uint64_t>(offset), static_cast<uint64_t>(nbytes)};
     Cachestat found{};
-    return syscall(kCachestat, file->descriptor(), &range, &found, 0) == 0 ? static_cast<int64_t>(found.cached) : -1;
+    if (syscall(kCachestat, file->descriptor(), &range, &found, 0) != 0) {
+        return kUntold;
+    }
+    return share(static_cast<int64_t>(found.cached), page_count(offset, nbytes));
 }
 
-// The older way, through a mapping made for the question.
-int64_t ask_mincore(OpenFile *file, int64_t offset, int64_t nbytes) {
+// The older way, through a mapping made for the question; of many pages the first ones tell. Who may not write the file
+// is told that all are there.
+double ask_mincore(OpenFile *file, int64_t offset, int64_t nbytes) {
     constexpr int64_t kMostPages = 512;
     unsigned char pages[kMostPages];
     const int64_t start = offset - offset % page_bytes();
@@ -53,11 +62,12 @@ int64_t ask_mincore(OpenFile *file, int64_t offset, int64_t nbytes) {
     const auto length = static_cast<size_t>(count * page_bytes());
     void *mapped = mmap(nullptr, length, PROT_READ, MAP_SHARED, file->descriptor(), start);
     if (mapped == MAP_FAILED) {
-        return -1;
+        return kUntold;
     }
     const bool told = mincore(mapped, length, pages) == 0;
     (void)munmap(mapped, length);
-    return told ? std::count_if(pages, pages + count, [](unsigned char page) { return (page & 1) != 0; }) : -1;
+    return told ? share(std::count_if(pages, pages + count, [](unsigned char page) { return (page & 1) != 0; }), count)
+                : kUntold;
 }
 
 }  // namespace
@@ -67,10 +77,10 @@ double cached_share(OpenFile *file, int64_t offset, int64_t nbytes) {
         return 1;
     }
     const int saved = errno;
-    int64_t cached = ask_cachestat(file, offset, nbytes);
-    cached = cached < 0 ? ask_mincore(file, offset, nbytes) : cached;
+    double found = ask_cachestat(file, offset, nbytes);
+    found = found < 0 ? ask_mincore(file, offset, nbytes) : found;
     errno = saved;
-    return cached < 0 ? 1 : static_cast<double>(cached) / static_cast<double>(page_count(offset, nbytes));
+    return found < 0 ? 1 : found;
 }
 
 }  // namespace via

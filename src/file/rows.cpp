@@ -45,7 +45,7 @@ public:
 
 private:
     Status row(int64_t place, int64_t nbytes, char *memory) {
-        return towards_ == Towards::Memory ? channel_.read_from(cold_, memory, place, nbytes)
+        return towards_ == Towards::Memory ? channel_.read_row(cold_, memory, place, nbytes)
                                            : channel_.write(memory, place, nbytes);
     }
 
@@ -71,8 +71,8 @@ private:
     Status gather(int32_t level, int64_t place, int64_t count, char *memory) {
         Buffer buffer(channel_.buffers());
         VIA_TRY(buffer.take());
-        VIA_TRY(channel_.read_from(cold_, buffer.get(), place,
-                                   (count - 1) * places_.steps[level] + groups_.spans[level + 1]));
+        VIA_TRY(channel_.read_row(cold_, buffer.get(), place,
+                                  (count - 1) * places_.steps[level] + groups_.spans[level + 1]));
         Plan plan;
         normalise_bytes(memory, buffer.get(), places_.row_bytes, &plan);
         plan.nbytes = count * groups_.bytes[level + 1];
@@ -156,7 +156,7 @@ int32_t Rows::readers(int64_t offset, int64_t nbytes) const {
     }
     const double share = static_cast<double>(nbytes) / static_cast<double>(places_.nbytes);
     const auto cost = static_cast<int64_t>(share * static_cast<double>(groups_.cost));
-    return channel_.threads_for(cost, is_cold(offset, nbytes));
+    return channel_.row_readers(cost, is_cold(offset, nbytes));
 }
 
 int32_t Rows::writers(int64_t nbytes) const { return channel_.writers(std::min(nbytes, places_.row_bytes)); }

@@ -147,6 +147,48 @@ static void a_read_that_fails_tells_the_error_and_how_far_it_got(void **state) {
     end_pair(&it);
 }
 
+/* An eighth of each row, which are near enough to be read at once, or not. */
+static via_file *columns_of(via_file *file, int32_t apart) {
+    via_file *window = NULL;
+    const int64_t row = apart ? 32 << 10 : 5120;
+    ok(via_file_window(file, 0, VIA_UINT8, 2, SHAPE(LARGE / row, row), SHAPE(0, 7), SHAPE(LARGE / row, row / 8), NULL,
+                       &window));
+    return window;
+}
+
+static void windows_are_moved_to_the_end_or_say_why_not(void **state) {
+    (void)state;
+    for (int32_t how = 0; how < 6; ++how) {
+        pair it = make_pair("windows");
+        via_file *file = open_with("windows", OPTIONS_OF(.mode = VIA_MODE_READ_WRITE, .page_cache = how / 2));
+        via_file *window = columns_of(file, how % 2);
+        via_array *array = NULL;
+        via_array *mapped = NULL;
+        ok(via_file_array(window, 0, 0, 0, NULL, &mapped));
+        const int64_t *shape = via_array_shape(mapped);
+        ok(via_wrap(it.bytes, VIA_UINT8, 2, shape, NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL, &array));
+        fault.short_by = 3;
+        fault.interrupt = 2;
+        ok(via_file_write(window, 0, array, NULL));
+        ok(via_file_read(window, 0, array, NULL));
+        for (int64_t i = 0; i < LARGE / 8; ++i) {
+            assert_int_equal(it.bytes[i], (uint8_t)(i * 31 + i / 253 + 2));
+            assert_int_equal(((uint8_t *)via_array_data(mapped))[i / shape[1] * shape[1] * 8 + i % shape[1]],
+                             it.bytes[i]);
+        }
+        no_faults();
+        fail_from(how + 2, EIO);
+        refused(VIA_ERROR_IO, "reading at byte|EIO|bytes had been moved", via_file_read(window, 0, array, NULL));
+        fail_from(how + 2, ENOSPC);
+        refused(VIA_ERROR_IO, "writing at byte|ENOSPC|bytes had been moved", via_file_write(window, 0, array, NULL));
+        via_array_release(array);
+        via_array_release(mapped);
+        via_file_release(window);
+        via_file_release(file);
+        end_pair(&it);
+    }
+}
+
 static void a_task_that_fails_keeps_its_progress_and_its_error(void **state) {
     (void)state;
     pair it = make_pair("broken");
@@ -320,6 +362,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(what_the_system_does_by_halves_is_done_to_the_end),
         TEST(a_read_that_fails_tells_the_error_and_how_far_it_got),
+        TEST(windows_are_moved_to_the_end_or_say_why_not),
         TEST(a_task_that_fails_keeps_its_progress_and_its_error),
         TEST(a_file_system_without_direct_transfers_is_asked_once),
         TEST(an_atomic_write_that_fails_leaves_the_file_whole),

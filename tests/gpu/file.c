@@ -164,7 +164,7 @@ static void views_of_a_devices_memory_are_read_and_written_in_order(void **state
 static const int64_t boxes[][3][3] = {{{0, 0, 20}, {300, 200, 11}, {1, 1, 1}},
                                       {{7, 3, 1}, {200, 190, 107}, {1, 1, 1}},
                                       {{299, 5, 0}, {60, 3, 110}, {-5, 60, 1}},
-                                      {{0, 0, 0}, {300, 200, 55}, {1, 1, 2}},
+                                      {{0, 0, 0}, {300, 20, 55}, {1, 9, 2}},
                                       {{1, 0, 109}, {299, 200, 1}, {1, 1, -1}}};
 
 /* The device, and the host, are given the same by a window; and give the same to one. */
