@@ -7,6 +7,7 @@ a CUDA device's. `python -m viaduct` tells what this machine can do.
 
 from . import _viaduct as raw
 from ._file import Block, open, stream_blocks
+from ._safetensors import open_safetensors
 from ._viaduct import (
     Array,
     Batch,
@@ -109,6 +110,7 @@ __all__ = [
     "memory",
     "num_threads",
     "open",
+    "open_safetensors",
     "pointer_info",
     "raw",
     "set_num_threads",

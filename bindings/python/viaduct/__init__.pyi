@@ -62,6 +62,7 @@ __all__ = [
     "memory",
     "num_threads",
     "open",
+    "open_safetensors",
     "pointer_info",
     "raw",
     "set_num_threads",
@@ -550,6 +551,15 @@ def open(
     makes the file, of that dtype and shape. Of a raw file dtype and shape may be told, else it holds bytes. `durable`
     writes survive a power cut; `atomic` ones replace the file whole, or not at all. `page_cache` "auto" reads past the
     system's cache what is not in it, "use" always goes through it, "avoid" never leaves more there than there was.
+    """
+
+def open_safetensors(
+    path: str | PathLike[str], *, page_cache: Literal["auto", "use", "avoid"] = "auto"
+) -> dict[str, File]:
+    """The tensors of a .safetensors file by name, each as a window of the file: nothing of it is read yet.
+
+    Each is read, mapped and sliced like any other: `open_safetensors(path)["weight"].read(device="cuda:0")`. The header
+    is checked to the last character; float4 and float6 tensors are refused.
     """
 
 def stream_blocks(

@@ -200,6 +200,14 @@ def window(file: raw.File, index: Any) -> raw.File:
     return made
 
 
+def window_at(file: raw.File, offset: int, dtype: object, shape: Any) -> raw.File:
+    """All of what lies there."""
+    number, extents = _dtype_number(dtype), _shape_of(shape)
+    made = raw.via_file_window(file, offset, number, extents, None, None, None)
+    made._keep(_Told(number, extents, tuple(range(len(extents)))))
+    return made
+
+
 def _map_window(file: raw.File) -> raw.Array:
     mapped = raw.via_file_array(file, 0, 0, ())
     gone = set(range(mapped.ndim)) - set(file._told.axes)

@@ -1,0 +1,118 @@
+"""Files of safetensors: tensors by name, and headers that nobody vouches for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import viaduct as via
+
+VALUES = {
+    "weight": np.arange(6000, dtype=np.float32).reshape(60, 100),
+    "bias": np.arange(60, dtype=np.float64),
+    "steps": np.array(7, dtype=np.int64),
+    "none": np.zeros((0, 3), np.uint8),
+    "mask": np.array([True, False, True]),
+}
+NAMES = {"float32": "F32", "float64": "F64", "int64": "I64", "uint8": "U8", "bool": "BOOL"}
+
+
+def entry(dtype: str, shape: list[int], begin: int, end: int) -> dict[str, Any]:
+    return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+
+
+def put(path: Path, header: Any, data: bytes, length: int | None = None) -> Path:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes((len(text) if length is None else length).to_bytes(8, "little") + text + data)
+    return path
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    header: dict[str, Any] = {"__metadata__": {"made by": "hand"}}
+    at = 0
+    for name, value in VALUES.items():
+        header[name] = entry(NAMES[value.dtype.name], list(value.shape), at, at + value.nbytes)
+        at += value.nbytes
+    data = b"".join(value.tobytes() for value in VALUES.values())
+    return put(tmp_path / "model.safetensors", header, data)
+
+
+def test_tensors_are_windows_by_name(model: Path) -> None:
+    tensors = via.open_safetensors(model)
+    assert tensors.keys() == VALUES.keys()
+    for name, value in VALUES.items():
+        tensor = tensors[name]
+        assert tensor.shape == value.shape and tensor.dtype == value.dtype
+        assert np.array_equal(tensor.read().numpy(), value)
+        assert np.array_equal(tensor.array().numpy(), value)
+    assert np.array_equal(tensors["weight"][5:50:3, 7].read().numpy(), VALUES["weight"][5:50:3, 7])
+
+
+def test_tensors_of_every_type_have_the_size_that_the_format_gives_them(tmp_path: Path) -> None:
+    sizes = {"F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "F16": 2, "BF16": 2, "I16": 2, "U16": 2, "I32": 4, "U32": 4}
+    for name, size in {**sizes, "I8": 1, "U64": 8, "C64": 8}.items():
+        path = put(tmp_path / name, {"x": entry(name, [3], 0, 3 * size)}, bytes(range(3 * size)))
+        array = via.open_safetensors(path)["x"].read()
+        assert array.shape == (3,) and array.nbytes == 3 * size
+
+
+def test_what_the_formats_own_library_writes_is_read(tmp_path: Path) -> None:
+    theirs = pytest.importorskip("safetensors.numpy")
+    theirs.save_file(VALUES, tmp_path / "theirs")
+    for name, tensor in via.open_safetensors(tmp_path / "theirs").items():
+        assert np.array_equal(tensor.read().numpy(), VALUES[name])
+
+
+GOOD = entry("U8", [4], 0, 4)
+HOSTILE: dict[str, tuple[Any, str]] = {
+    "no JSON": (b"{", "no JSON"),
+    "no UTF-8": (b"{\xff}", "no JSON"),
+    "nested without end": (b'{"x": ' + b"[" * 100_000, "no JSON"),
+    "a number of many digits": (b'{"x": ' + b"9" * 5000 + b"}", "no JSON"),
+    "a list": (b"[]", "begins with"),
+    "a name twice": (b'{"x": {}, "x": {}}', "twice"),
+    "a fraction": (b'{"x": 1.5}', "whole numbers"),
+    "no number": (b'{"x": NaN}', "whole numbers"),
+    "no entry": ({"x": 4}, "'x': found 4"),
+    "too little": ({"x": {"dtype": "U8", "shape": [4]}}, "expected dtype, shape and data_offsets"),
+    "too much": ({"x": {**GOOD, "order": "F"}}, "expected dtype, shape and data_offsets"),
+    "an unknown type": ({"x": entry("F4", [8], 0, 4)}, "dtype F4"),
+    "a type that is none": ({"x": {**GOOD, "dtype": [1]}}, "dtype"),
+    "a negative extent": ({"x": entry("U8", [-4], 0, 4)}, "shape"),
+    "a true extent": ({"x": {**GOOD, "shape": [True, 4]}}, "shape"),
+    "a huge extent": ({"x": entry("U8", [1 << 63], 0, 4)}, "shape"),
+    "extents whose product is huge": ({"x": entry("U8", [1 << 40, 1 << 40], 0, 4)}, "expected 12089"),
+    "three offsets": ({"x": {**GOOD, "data_offsets": [0, 2, 4]}}, "data_offsets"),
+    "backwards": ({"x": entry("U8", [4], 4, 0)}, "found -4 bytes"),
+    "another size": ({"x": entry("U16", [4], 0, 4)}, "expected 8"),
+    "a gap": ({"x": entry("U8", [2], 2, 4)}, "at byte 2"),
+    "an overlap": ({"x": entry("U8", [3], 0, 3), "y": entry("U8", [2], 2, 4)}, "at byte 2"),
+    "behind the end": ({"x": entry("U8", [5], 0, 5)}, "found 4 bytes behind"),
+    "bytes that nobody has": ({"x": entry("U8", [3], 0, 3)}, "found 4 bytes behind"),
+    "metadata of numbers": ({"__metadata__": {"a": 1}, "x": GOOD}, "__metadata__"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_headers_are_refused_by_name(tmp_path: Path, case: str) -> None:
+    header, words = HOSTILE[case]
+    with pytest.raises(via.FormatError, match="open_safetensors") as caught:
+        via.open_safetensors(put(tmp_path / "bad", header, b"1234"))
+    assert words in str(caught.value) and len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("length", [100, (1 << 64) - 1, 1 << 63, 100_000_001])
+def test_a_header_longer_than_its_file_is_refused(tmp_path: Path, length: int) -> None:
+    with pytest.raises(via.FormatError, match="header of"):
+        via.open_safetensors(put(tmp_path / "long", {"x": GOOD}, b"1234", length))
+
+
+@pytest.mark.parametrize("content", [b"", b"1234567"])
+def test_a_file_without_a_length_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "short").write_bytes(content)
+    with pytest.raises(via.FormatError, match="expected a length"):
+        via.open_safetensors(tmp_path / "short")
