@@ -64,6 +64,19 @@ void elements_are_read_into_any_layout(void **) {
     assert_true((turned == std::vector<float>{0, 3, 1, 4, 2, 5}));
 }
 
+void windows_are_files_of_their_own(void **) {
+    const Counted counted("window.npy");
+    File window = File::open(counted.path()).window({0, 1}, {2, 2});
+    std::vector<float> read(4);
+    window.read(Array::wrap(read.data(), {2, 2}));
+    assert_true((read == std::vector<float>{1, 2, 4, 5}));
+    expect_numbers(window.window({1, 0}).array().shape(), {1, 2});
+    const Array last = counted.file().window(4, VIA_FLOAT32, {5}, {4}, {}, {-2}).array();
+    assert_true(elements<const float>(last)[0] == 5 && last.shape()[0] == 3);
+    expect_thrown<ShapeError>("window: a list", [&] { return window.window({1}); });
+    expect_thrown<OutOfRangeError>("start[1]", [&] { return window.window({0, 3}); });
+}
+
 void transfers_go_on_behind_the_caller(void **) {
     const Counted counted("submitted.npy");
     std::vector<float> values(6, 9), read(6);
@@ -92,6 +105,7 @@ int main() {
         leaving_nothing(a_file_of_numpys_is_mapped_by_its_header),
         leaving_nothing(a_raw_file_is_mapped_as_what_it_is_said_to_be),
         leaving_nothing(elements_are_read_into_any_layout),
+        leaving_nothing(windows_are_files_of_their_own),
         leaving_nothing(transfers_go_on_behind_the_caller),
         leaving_nothing(options_are_read),
         leaving_nothing(a_file_that_is_not_there_is_an_error_of_the_system),

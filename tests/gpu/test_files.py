@@ -48,3 +48,23 @@ def test_blocks_pass_through_a_device(numbers: Path, tmp_path: Path, block: int)
         via.copy(result[:rows], part.array, stream=via.Stream.legacy)
         part.write(part.array)
     assert np.array_equal(np.load(output), np.load(numbers))
+
+
+@pytest.mark.parametrize("index", [np.s_[:, 10:20], np.s_[::-3, 5], np.s_[100:2000:7, ::2], np.s_[5:6]])
+def test_windows_pass_to_a_device_and_back(numbers: Path, index: object) -> None:
+    values = np.load(numbers)
+    with via.open(numbers, "r+") as file:
+        array = file[index].read(device="cuda:0")
+        assert np.array_equal(array.copy(device="cpu").numpy(), values[index])
+        array.fill(7)
+        file[index].write(array)
+    values[index] = 7
+    assert np.array_equal(np.load(numbers), values)
+
+
+def test_columns_pass_through_a_device_block_by_block(numbers: Path) -> None:
+    parts = []
+    with via.open(numbers) as file:
+        for part in via.stream_blocks(file[:, 900:], 700, "cuda:0"):
+            parts.append(part.array.copy(device="cpu").numpy())
+    assert np.array_equal(np.concatenate(parts), np.load(numbers)[:, 900:])
