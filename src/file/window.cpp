@@ -1,7 +1,6 @@
 #include "file/window.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <new>
 
 #include "core/view.hpp"
@@ -47,19 +46,18 @@ Status check_bytes(via_array *layout) {
                                : VIA_OK;
 }
 
-Status no_such_shape(via_array *array, via_array *layout, const char *what, int64_t found, int64_t expected) {
-    return fail(VIA_ERROR_SHAPE, "%s of the array is %lld; expected %lld, as of the window (%d and %d axes of more)",
-                what, static_cast<long long>(found), static_cast<long long>(expected), array->ndim, layout->ndim);
+Status no_such_shape(const char *what, int64_t found, int64_t expected) {
+    return fail(VIA_ERROR_SHAPE, "%s of the array is %lld; expected %lld, as the window has (axes of extent 1 aside)",
+                what, static_cast<long long>(found), static_cast<long long>(expected));
 }
 
-// Axes of extent 1 do not matter.
 Status check_shapes(via_array *array, via_array *layout) {
     if (array->ndim != layout->ndim) {
-        return no_such_shape(array, layout, "the number of axes", array->ndim, layout->ndim);
+        return no_such_shape("the number of axes", array->ndim, layout->ndim);
     }
     for (int32_t i = 0; i < array->ndim; ++i) {
         if (array->shape()[i] != layout->shape()[i]) {
-            return no_such_shape(array, layout, "an extent", array->shape()[i], layout->shape()[i]);
+            return no_such_shape("an extent", array->shape()[i], layout->shape()[i]);
         }
     }
     return VIA_OK;

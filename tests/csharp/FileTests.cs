@@ -80,6 +80,32 @@ namespace Viaduct.Tests
         }
 
         [Test]
+        public void A_window_is_a_file_of_its_own()
+        {
+            Save();
+            ViaFile window;
+            using (ViaFile file = ViaFile.Open(path, new ViaFileOptions { Mode = ViaFileMode.ReadWrite }))
+            {
+                window = file.Window(new long[] { 0, 3 }, new long[] { 3, 2 }, new long[] { 1, -2 });
+                Assert.Throws<ArgumentException>(() => file.Window(new long[1]));
+                Assert.Throws<ViaIndexException>(() => file.Window(new long[] { 3, 0 }, new long[] { 1, 1 }));
+            }
+            using (window)
+            using (ViaFile last = window.Window(new long[] { 2, 0 }))
+            using (ViaArray all = ViaArray.Empty(DType.Float64, 3, 2))
+            {
+                window.Read(all);
+                Assert.That(all.ToArray<double>(), Is.EqualTo(new double[] { 3, 1, 7, 5, 11, 9 }));
+                all.Fill(0.5);
+                window.Write(all);
+                using (ViaArray mapped = last.Map())
+                {
+                    Assert.That(mapped.ToArray<double>(), Is.EqualTo(new[] { 0.5, 0.5 }));
+                }
+            }
+        }
+
+        [Test]
         public async Task Any_layout_is_read_and_written_behind_the_callers_back()
         {
             Save();

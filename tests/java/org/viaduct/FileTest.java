@@ -102,6 +102,33 @@ class FileTest {
     }
 
     @Test
+    void aWindowIsAFileOfItsOwn() {
+        save();
+        ViaFile window;
+        try (ViaFile file = openToWrite(path)) {
+            window = file.window(new long[] {0, 3}, new long[] {3, 2}, new long[] {1, -2});
+            assertThrows(IllegalArgumentException.class, () -> file.window(new long[1], null, null));
+            assertThrows(OutOfRangeException.class, () -> file.window(new long[] {3, 0}, new long[] {1, 1}, null));
+        }
+        try (window;
+                ViaFile last = window.window(new long[] {2, 0}, null, null);
+                ViaArray all = ViaArray.empty(DType.FLOAT32, 3, 2);
+                ViaArray mapped = last.map()) {
+            assertArrayEquals(new long[] {3, 2}, window.info().shape());
+            window.read(all);
+            assertEquals(3, all.buffer().getFloat(0));
+            assertEquals(9, all.buffer().getFloat(20));
+            Viaduct.fillZero(all, null);
+            window.write(all);
+            assertArrayEquals(new long[] {1, 2}, mapped.shape());
+            try (ViaFile file = ViaFile.open(path); ViaArray whole = file.map()) {
+                assertEquals(10, whole.buffer().getFloat(40));
+                assertEquals(0, whole.buffer().getFloat(44));
+            }
+        }
+    }
+
+    @Test
     void aMappedArrayOutlivesItsFile() {
         save();
         ViaArray mapped;

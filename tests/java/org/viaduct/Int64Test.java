@@ -96,6 +96,15 @@ class Int64Test {
             note("via_file_array", "shape");
             assertEquals(1, file.map(BIG, DType.INT8, 1).size());
             note("via_file_array", "byte_offset");
+            assertEquals(BIG, windowOf(file, BIG, 1, 0, 1, 1).byteOffset());
+            note("via_file_window", "byte_offset");
+            assertEquals(BIG - 1, windowOf(file, 0, BIG, BIG - 1, 1, 1).byteOffset());
+            note("via_file_window", "shape");
+            note("via_file_window", "starts");
+            assertEquals(BIG - 7, windowOf(file, 0, BIG, 7, BIG - 7, 1).shape()[0]);
+            note("via_file_window", "counts");
+            assertEquals(2, windowOf(file, 0, BIG, 0, 2, BIG - 1).shape()[0]);
+            note("via_file_window", "steps");
             Viaduct.fill(one, Samples.direct(1).put(0, (byte) 7), null);
             file.write(one, BIG, null);
             note("via_file_write", "byte_offset");
@@ -108,6 +117,14 @@ class Int64Test {
             file.submitRead(back, BIG, null).await();
             assertEquals(0, back.buffer().get(0));
             note("via_file_read_submit", "byte_offset");
+        }
+    }
+
+    private static FileInfo windowOf(ViaFile file, long offset, long extent, long start, long count, long step) {
+        long[] shape = {extent};
+        try (ViaFile window =
+                file.window(offset, DType.INT8, shape, new long[] {start}, new long[] {count}, new long[] {step})) {
+            return window.info();
         }
     }
 

@@ -6,11 +6,11 @@ import java.util.Arrays;
  * What a file is.
  *
  * @param format raw or .npy
- * @param dtype .npy: of the elements; no valid type for a raw file
+ * @param dtype .npy, window: of the elements; no valid type for a raw file
  * @param columnMajor whether the elements are in Fortran order
  * @param nbytes of the whole file, as it is now
- * @param byteOffset of the first element in the whole file
- * @param shape .npy: the extents; none for a raw file
+ * @param byteOffset of the first element in the whole file; of a window, of the one of index 0
+ * @param shape .npy, window: the extents; none for a raw file
  */
 public record FileInfo(
         FileFormat format, DType dtype, boolean columnMajor, long nbytes, long byteOffset, long[] shape) {

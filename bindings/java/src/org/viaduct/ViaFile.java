@@ -57,10 +57,43 @@ public final class ViaFile extends Resource {
                 FileInfo::read);
     }
 
+    // ------------------------------------------------------------------------------------------------ windows
+
+    /**
+     * A window of a .npy file, or of another window: {@code counts} indices of each axis, from {@code starts} on,
+     * {@code steps} apart; null as for {@link ViaArray#slice}. It is a file of its own, read, written and mapped as a
+     * whole, and holds this one.
+     */
+    public ViaFile window(long[] starts, long[] counts, long[] steps) {
+        return window(0, new DType(0), new long[0], info().shape().length, starts, counts, steps);
+    }
+
+    /** The same of what lies from an offset on. */
+    public ViaFile window(
+            long byteOffset, DType dtype, long[] shape, long[] starts, long[] counts, long[] steps) {
+        return window(byteOffset, dtype, shape, shape.length, starts, counts, steps);
+    }
+
+    private ViaFile window(
+            long byteOffset, DType dtype, long[] shape, int axes, long[] starts, long[] counts, long[] steps) {
+        checkLength("starts", starts, axes);
+        checkLength("counts", counts, axes);
+        checkLength("steps", steps, axes);
+        return new ViaFile(Calls.get(
+                this, file -> Native.via_file_window(file, byteOffset, dtype.code(), shape, starts, counts, steps)));
+    }
+
+    private static void checkLength(String name, long[] given, int axes) {
+        if (given != null && given.length != axes) {
+            throw new IllegalArgumentException(
+                    name + ": found " + given.length + " numbers, expected " + axes + ", one for each axis");
+        }
+    }
+
     // ------------------------------------------------------------------------------------------------ mapped
 
     /**
-     * Maps a .npy file as the array that its header tells; nothing is read until it is touched. The array outlives this
+     * Maps a .npy file as the array that its header tells, or a window; nothing is read until it is touched. The array outlives this
      * object. It is read-only unless the mode says otherwise. Touching it when the file has been cut short ends the
      * process, where {@link #read} fails.
      */
