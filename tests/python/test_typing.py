@@ -77,6 +77,22 @@ def test_stubs_and_runtime_have_the_same_docstrings() -> None:
     assert {name: text for name, text in stubs.items() if runtime_docstring(name) != text} == {}
 
 
+def test_no_function_class_or_member_of_the_stubs_is_undocumented() -> None:
+    tree = ast.parse((PACKAGE / "viaduct/__init__.pyi").read_text())
+    nodes = [node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    described = set(stub_docstrings())
+    declared = {node.name for node in nodes} | {
+        f"{node.name}.{inner.name}"
+        for node in nodes
+        if isinstance(node, ast.ClassDef)
+        for inner in node.body
+        if isinstance(inner, ast.FunctionDef)
+    }
+    public = {name for name in declared if not any(part.startswith("_") for part in name.split("."))}
+    assert len(public) > 100
+    assert sorted(public - described) == []
+
+
 def test_everything_public_is_described() -> None:
     for name in via.__all__:
         if name not in ("raw", "__version__"):
