@@ -43,6 +43,7 @@ def test_the_wheel_holds_the_package_and_the_library_as_plain_files(wheel: Path)
         modes = {info.filename: info.external_attr >> 16 for info in archive.infolist()}
     package = {name.removeprefix("viaduct/") for name in modes if name.startswith("viaduct/")}
     assert package >= {"__init__.py", "py.typed", "_viaduct.abi3.so", "libviaduct.so.1", "raw_ctypes.py", "raw_cffi.py"}
+    assert "conformance/__main__.py" in package
     assert not any(stat.S_ISLNK(mode) for mode in modes.values())
     assert {name.split("/")[0].split("-")[0] for name in modes} == {"viaduct"}
 
