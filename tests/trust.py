@@ -1,7 +1,7 @@
-"""What goes wrong on purpose, counted: `./dev trust [--long] [--json FILE]`.
+"""What goes wrong on purpose, counted: `./dev trust [--quick | --long] [--json FILE]`.
 
 Each part runs one program, or reads what a run has left behind, and finds its counts in the text; the numbers of one
-match are multiplied ("16 threads x 4000 operations"), matches are added up. The short form is part of `./dev test`.
+match are multiplied ("16 threads x 4000 operations"), matches are added up. The quick form is part of `./dev test`.
 """
 
 from __future__ import annotations
@@ -21,21 +21,28 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("VIADUCT_BUILD_DIR", ROOT / "build/test"))
 TSAN = ROOT / "build/tsan"
 STAND_IN = {"VIADUCT_FAKECUDA_DEVICES": "2"}
+STOOD_IN = {**STAND_IN, "VIADUCT_LIBCUDA": str(BUILD / "fakecuda/libcuda.so.1")}
+PACKAGE = {"PYTHONPATH": str(BUILD / "python")}
+CONFORMANCE = (sys.executable, "-m", "viaduct.conformance")
+PEER_ROWS = r"^(?!rows)[a-z_.-]+ +(\d+)(?: +\d+){2,}"
+FORMS = ("quick", "short", "long")
+MISUSE = r"^misuse, [^:]+: (\d+) rows"
 
 
 @dataclass(frozen=True)
 class Part:
-    """`needs` is what must be there: the program itself unless it is said. `when_long` are the settings of the long
-    form; one that has none runs as it is, and an `only_long` one does not run in the short form."""
+    """`needs` is what must be there: the program itself unless it is said. `form` is the shortest form that it is part
+    of, and `when_long` are its other settings in the longest."""
 
     counts: str  # what is counted
     of: str  # where
     pattern: str
     command: tuple[str | Path, ...]
     needs: Path | None = None
+    accepted: tuple[int, ...] = (0,)  # statuses of the program that are no failure
     settings: dict[str, str] = field(default_factory=dict)
     when_long: dict[str, str] = field(default_factory=dict)
-    only_long: bool = False
+    form: str = "quick"
 
 
 def stress(build: Path, room: str, of: str) -> Part:
@@ -49,9 +56,12 @@ def stress(build: Path, room: str, of: str) -> Part:
 
 
 def schedules(name: str, of: str) -> Part:
-    settings = {**STAND_IN, "VIADUCT_LIBCUDA": str(BUILD / "fakecuda/libcuda.so.1")}
     pattern = r"^schedules: (\d+) of (\d+) steps"
-    return Part("schedules x steps", of, pattern, (BUILD / "gpu" / name,), settings=settings)
+    return Part("schedules x steps", of, pattern, (BUILD / "gpu" / name,), settings=STOOD_IN)
+
+
+def misuse(program: Path, language: str) -> Part:
+    return Part("misuse rows", language, MISUSE, (program,), settings={**STOOD_IN, "VIADUCT_CHECK": "1"})
 
 
 PARTS = (
@@ -59,6 +69,27 @@ PARTS = (
     stress(BUILD, "gpu", "on the stand-in for the driver"),
     stress(TSAN, "capi", "in host memory, under ThreadSanitizer"),
     stress(TSAN, "gpu", "on the stand-in, under ThreadSanitizer"),
+    misuse(BUILD / "gpu/gpu_misuse", "C"),
+    misuse(BUILD / "tests/fortran/fortran_misuse", "Fortran"),
+    Part(
+        "conformance rows",
+        "Viaduct itself",
+        PEER_ROWS,
+        (*CONFORMANCE, "viaduct"),
+        BUILD / "python",
+        settings=PACKAGE,
+        form="short",
+    ),
+    Part(
+        "conformance rows",
+        "its peers, which may fail some",
+        PEER_ROWS,
+        (*CONFORMANCE, "numpy", "torch", "jax", "pyarrow", "tvm_ffi"),
+        BUILD / "python",
+        accepted=(0, 1),
+        settings=PACKAGE,
+        form="short",
+    ),
     schedules("gpu_order_schedule", "order of streams, exports and uses"),
     schedules("gpu_capture_schedule", "graph capture"),
     Part(
@@ -72,7 +103,7 @@ PARTS = (
         "the C programs",
         r"^memcheck: (\d+) tests",
         (sys.executable, ROOT / "tests/memcheck.py", BUILD),
-        only_long=True,
+        form="long",
     ),
 )
 
@@ -93,22 +124,22 @@ def add_up(pattern: str, text: str) -> int:
     return sum(math.prod(int(number.replace(",", "")) for number in numbers) for numbers in found)
 
 
-def run(part: Part, long: bool) -> Outcome:
+def run(part: Part, form: str) -> Outcome:
     outcome = Outcome(part.counts, part.of)
     needs = part.needs or Path(part.command[-1 if len(part.command) > 1 else 0])
-    if part.only_long and not long:
-        outcome.left_out = "with --long"
+    if FORMS.index(part.form) > FORMS.index(form):
+        outcome.left_out = f"not in the {form} form"
     elif not needs.exists():
         outcome.left_out = f"there is no {needs.relative_to(ROOT) if needs.is_relative_to(ROOT) else needs}"
     else:
         start = time.monotonic()
-        environment = {**os.environ, **part.settings, **(part.when_long if long else {})}
+        environment = {**os.environ, **part.settings, **(part.when_long if form == "long" else {})}
         words = [str(word) for word in part.command]
         done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
         text = done.stdout + done.stderr
         outcome.seconds = round(time.monotonic() - start, 1)
         outcome.total = add_up(part.pattern, text)
-        if done.returncode != 0 or outcome.total == 0:
+        if done.returncode not in part.accepted or outcome.total == 0:
             outcome.wrong = f"ended with status {done.returncode}: {text.strip()[-800:]}"
     return outcome
 
@@ -122,12 +153,14 @@ def show(outcome: Outcome) -> None:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="./dev trust", description=__doc__)
-    parser.add_argument("--long", action="store_true", help="everything, and more of it")
+    parser.add_argument("--quick", dest="form", action="store_const", const="quick", help="what takes seconds")
+    parser.add_argument("--long", dest="form", action="store_const", const="long", help="everything, and more of it")
+    parser.set_defaults(form="short")
     parser.add_argument("--json", type=Path, help="also write the counts to this file")
     asked = parser.parse_args(arguments)
     outcomes = []
     for part in PARTS:
-        outcomes.append(run(part, asked.long))
+        outcomes.append(run(part, asked.form))
         show(outcomes[-1])
     if asked.json:
         asked.json.write_text(json.dumps([asdict(outcome) for outcome in outcomes], indent=1) + "\n")

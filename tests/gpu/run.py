@@ -261,17 +261,19 @@ class KernelTool:
 
     name: str
     summary: str
-    options: tuple[str, ...] = ()
 
 
 KERNEL_TOOLS = (
-    KernelTool("racecheck", r"RACECHECK SUMMARY: (\d+) hazard", ("--racecheck-report", "all")),
+    KernelTool("racecheck", r"RACECHECK SUMMARY: (\d+) hazard"),
     KernelTool("initcheck", r"ERROR SUMMARY: (\d+) error"),
     KernelTool("synccheck", r"ERROR SUMMARY: (\d+) error"),
 )
 # Those that launch kernels: strided copies, batches, fills.
 KERNEL_PROGRAMS = r"gpu_(copy_strided\w*|copy_capture|copy_fill|copy_pairs|copy_peer|batch\w*)"
-FINDING = r"^=+ ((?:Error|Warning|Uninit|Invalid|Barrier|Divergent|Missing|Host API)[^\n]*)\n(?:=+ +at ([^\n]*))?"
+FINDING = (
+    r"^=+ ((?:(?:E(?:rror|RROR)|W(?:arning|ARNING)): |Uninit|Invalid|Barrier|Divergent|Missing|Host API)[^\n]*)\n"
+    r"(?:=+ +at ([^\n]*))?"
+)
 
 
 def run_kernel_tool(bundle: Bundle, kind: KernelTool) -> Suite:
@@ -294,7 +296,7 @@ def run_kernel_tool(bundle: Bundle, kind: KernelTool) -> Suite:
 def run_program_under(bundle: Bundle, tool: str, kind: KernelTool, program: Path) -> tuple[int, str]:
     """The callers' memory of the tests is initialised, so that initcheck finds what the library's own kernels read
     without having written it: scratch memory and tables. The gaps of strided sources may be read along."""
-    options = ["--tool", kind.name, "--target-processes", "all", *kind.options]
+    options = ["--tool", kind.name, "--target-processes", "all"]
     settings = {"VIADUCT_TEST_MEMCHECK": "1", "VIADUCT_TEST_INITIALISED": "1"}
     return bundle.run([tool, *options, program], f"{kind.name}-{program.name}", SANITIZED_SECONDS, **settings)
 

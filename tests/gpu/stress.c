@@ -174,6 +174,7 @@ static void whatever_threads_do_at_once_each_owner_is_told_once(void **state) {
     stress("device", actions, LENGTH(actions), 2);
     end();
     assert_true(eventually(nothing_is_left, &storages));
+    cu_ok(cu(cuCtxSynchronize)()); /* pool memory goes back in the order of streams */
 }
 
 static void a_program_may_end_while_its_threads_are_at_it(void **state) {

@@ -37,7 +37,7 @@ def test_numbers_of_a_match_are_multiplied_and_matches_added(trust: ModuleType) 
 
 def test_a_part_is_counted_from_what_its_program_says(trust: ModuleType, tmp_path: Path) -> None:
     part = trust.Part("rows", "here", r"(\d+) rows", (say(tmp_path, "7 rows\n"),))
-    outcome = trust.run(part, long=False)
+    outcome = trust.run(part, "short")
     assert (outcome.total, outcome.wrong, outcome.left_out) == (7, "", "")
 
 
@@ -46,15 +46,15 @@ def test_a_program_that_fails_or_counts_nothing_fails_its_part(
     trust: ModuleType, tmp_path: Path, text: str, status: int
 ) -> None:
     part = trust.Part("rows", "here", r"(\d+) rows", (say(tmp_path, text, status),))
-    assert trust.run(part, long=False).wrong != ""
+    assert trust.run(part, "short").wrong != ""
 
 
 def test_what_is_not_there_or_only_for_the_long_form_is_left_out_by_name(trust: ModuleType, tmp_path: Path) -> None:
     absent = trust.Part("rows", "here", r"(\d+) rows", (tmp_path / "absent",))
-    assert "absent" in trust.run(absent, long=False).left_out
-    long_only = trust.Part("rows", "here", r"(\d+) rows", (say(tmp_path, "7 rows"),), only_long=True)
-    assert trust.run(long_only, long=False).left_out == "with --long"
-    assert trust.run(long_only, long=True).total == 7
+    assert "absent" in trust.run(absent, "short").left_out
+    long_only = trust.Part("rows", "here", r"(\d+) rows", (say(tmp_path, "7 rows"),), form="long")
+    assert trust.run(long_only, "short").left_out == "not in the short form"
+    assert trust.run(long_only, "long").total == 7
 
 
 def test_the_long_form_has_settings_of_its_own(trust: ModuleType, tmp_path: Path) -> None:
@@ -65,4 +65,4 @@ def test_the_long_form_has_settings_of_its_own(trust: ModuleType, tmp_path: Path
     part = trust.Part(
         "rows", "here", r"(\d+) rows", (program,), settings=settings, when_long={"VIADUCT_TEST_ROWS": "9"}
     )
-    assert [trust.run(part, long=long).total for long in (False, True)] == [2, 9]
+    assert [trust.run(part, form).total for form in ("quick", "long")] == [2, 9]

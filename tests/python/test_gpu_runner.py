@@ -124,7 +124,7 @@ def test_a_report_that_says_nothing_of_errors_is_a_failure(runner: ModuleType) -
     assert outcome(runner, 0, "[ RUN      ] a_promise\n") == (0, 1, 0)
 
 
-RACE = """========= Error: Race reported between Write access at via_tile_4+0x230 in tile.cuh:51
+RACE = """========= ERROR: Race reported between Write access at via_tile_4+0x230 in tile.cuh:51
 =========     and Read access at via_tile_4+0x310 in tile.cuh:77 [1024 hazards]
 ========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
 """
