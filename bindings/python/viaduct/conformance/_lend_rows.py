@@ -6,23 +6,24 @@ import ctypes
 import functools
 import gc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from . import _abi
 from ._memory import device_is_well
 from ._peers import Peer, takes
 from ._reader import Absent, Broken, Taken, lend
-from ._rows import Rows, Run, raised_by, settles, words_of
+from ._rows import Rows, SameRun, raised_by, settles, words_of
 
 ROWS = Rows()
 FormRun = Callable[[Peer, dict[str, Any]], None]
+SameFormRun = TypeVar("SameFormRun", bound=FormRun)
 FORMS: dict[str, dict[str, Any]] = {"versioned": {"max_version": _abi.NEWEST}, "unversioned": {}}
 
 
-def each_form(name: str) -> Callable[[FormRun], FormRun]:
+def each_form(name: str) -> Callable[[SameFormRun], SameFormRun]:
     """A row for each form; run(peer, keywords) asks for it."""
 
-    def keep(run: FormRun) -> FormRun:
+    def keep(run: SameFormRun) -> SameFormRun:
         for form, keywords in FORMS.items():
             ROWS.add(f"lends {name} ({form})", functools.partial(_run, run, keywords))
         return run
@@ -34,7 +35,7 @@ def _run(run: FormRun, keywords: dict[str, Any], peer: Peer) -> None:
     run(peer, keywords)
 
 
-def row(name: str, device: str = "") -> Callable[[Run], Run]:
+def row(name: str, device: str = "") -> Callable[[SameRun], SameRun]:
     return ROWS.row(f"lends {name}", device)
 
 

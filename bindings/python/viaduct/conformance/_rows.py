@@ -6,12 +6,13 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from ._peers import Peer
 from ._reader import Absent, Broken
 
 Run = Callable[[Peer], None]
+SameRun = TypeVar("SameRun", bound=Run)
 
 OUTCOMES = ("pass", "refused", "absent", "fail", "crash")
 DEVICE_LOST = 77  # the exit status of a child whose device does not work any more
@@ -73,8 +74,8 @@ class Rows:
     def add(self, name: str, run: Run, device: str = "") -> None:
         self.all.append(Row(name, run, device))
 
-    def row(self, name: str, device: str = "") -> Callable[[Run], Run]:
-        def keep(run: Run) -> Run:
+    def row(self, name: str, device: str = "") -> Callable[[SameRun], SameRun]:
+        def keep(run: SameRun) -> SameRun:
             self.add(name, run, device)
             return run
 

@@ -10,7 +10,7 @@ from . import _abi
 from ._peers import Peer
 from ._producer import Producer
 from ._reader import Absent, Broken, Taken, lend
-from ._rows import Rows, Run, raised_by, settles
+from ._rows import Rows, SameRun, raised_by, settles
 
 ROWS = Rows()
 NAME = b"dlpack_exchange_api"
@@ -20,7 +20,7 @@ BORROW = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_abi.T
 STREAM = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
 
 
-def row(name: str, device: str = "") -> Callable[[Run], Run]:
+def row(name: str, device: str = "") -> Callable[[SameRun], SameRun]:
     return ROWS.row(f"has a table {name}", device)
 
 

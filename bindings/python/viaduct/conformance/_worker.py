@@ -20,7 +20,7 @@ def peer_of(order: dict[str, Any]) -> Peer:
     return Peer(**{**{k: v for k, v in vars(peer).items() if k != "namespace"}, **given})
 
 
-def main(order: dict[str, Any]) -> int:
+def run(order: dict[str, Any]) -> int:
     """Writes a line of JSON as each row begins, and one as it ends, to the descriptor that the order names."""
     out = os.fdopen(order["out"], "w", buffering=1)
 
@@ -42,8 +42,12 @@ def main(order: dict[str, Any]) -> int:
     return 0
 
 
-if __name__ == "__main__":
+def main() -> None:
     faulthandler.disable()
-    status = main(json.loads(sys.argv[1]))
+    status = run(json.loads(sys.argv[1]))
     sys.stdout.flush()
     os._exit(status)  # what a library does when the interpreter ends is none of the rows
+
+
+if __name__ == "__main__":
+    main()
