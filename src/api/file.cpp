@@ -43,6 +43,7 @@ via_status via_file_create(const char *path, int32_t dtype, int32_t ndim, const 
 
 via_status via_file_window(via_file *file, int64_t byte_offset, int32_t dtype, int32_t ndim, const int64_t *shape,
                            const int64_t *starts, const int64_t *counts, const int64_t *steps, via_file **out_file) {
+    VIA_WATCH(via_file_window, file, byte_offset, dtype, ndim, shape, starts, counts, steps, out_file);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_file", out_file));
         VIA_TRY(require("file", file));

@@ -71,8 +71,8 @@ void windows_are_files_of_their_own(void **) {
     window.read(Array::wrap(read.data(), {2, 2}));
     assert_true((read == std::vector<float>{1, 2, 4, 5}));
     expect_numbers(window.window({1, 0}).array().shape(), {1, 2});
-    const Array last = counted.file().window(4, VIA_FLOAT32, {5}, {4}, {}, {-2}).array();
-    assert_true(elements<const float>(last)[0] == 5 && last.shape()[0] == 3);
+    const Array part = counted.file().window(4, VIA_FLOAT32, {5}, {1}, {3}).array();
+    assert_true(elements<const float>(part)[0] == 2 && part.shape()[0] == 3);
     expect_thrown<ShapeError>("window: a list", [&] { return window.window({1}); });
     expect_thrown<IndexError>("start[1]", [&] { return window.window({0, 3}); });
 }
