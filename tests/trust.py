@@ -60,8 +60,9 @@ def schedules(name: str, of: str) -> Part:
     return Part("schedules x steps", of, pattern, (BUILD / "gpu" / name,), settings=STOOD_IN)
 
 
-def misuse(program: Path, language: str) -> Part:
-    return Part("misuse rows", language, MISUSE, (program,), settings={**STOOD_IN, "VIADUCT_CHECK": "1"})
+def misuse(language: str, program: Path, *arguments: Path) -> Part:
+    settings = {**STOOD_IN, "VIADUCT_CHECK": "1"}
+    return Part("misuse rows", language, MISUSE, (program, *arguments), program, settings=settings)
 
 
 PARTS = (
@@ -69,8 +70,8 @@ PARTS = (
     stress(BUILD, "gpu", "on the stand-in for the driver"),
     stress(TSAN, "capi", "in host memory, under ThreadSanitizer"),
     stress(TSAN, "gpu", "on the stand-in, under ThreadSanitizer"),
-    misuse(BUILD / "gpu/gpu_misuse", "C"),
-    misuse(BUILD / "tests/fortran/fortran_misuse", "Fortran"),
+    misuse("C", BUILD / "gpu/gpu_misuse"),
+    misuse("Fortran", BUILD / "tests/fortran/fortran_misuse", ROOT / "tests/misuse/table.tsv", BUILD),
     Part(
         "conformance rows",
         "Viaduct itself",
