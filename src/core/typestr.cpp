@@ -12,6 +12,9 @@ namespace {
 
 constexpr char kHostOrder = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>';
 
+// A complex number of two halves.
+constexpr int32_t kUnknownToNumpy = VIA_COMPLEX32;
+
 struct Kind {
     char letter;
     Code code;
@@ -42,8 +45,7 @@ bool typestr_of(int32_t dtype, char *out_typestr) {
         write_typestr('|', 'V', -int64_t{dtype}, out_typestr);
         return true;
     }
-    // NumPy has no complex number of two halves.
-    if (dtype_lanes(dtype) != 1 || dtype_bits(dtype) % 8 != 0 || dtype == VIA_COMPLEX32) {
+    if (dtype_lanes(dtype) != 1 || dtype_bits(dtype) % 8 != 0 || dtype == kUnknownToNumpy) {
         return false;
     }
     for (const Kind &kind : kKinds) {
@@ -74,7 +76,7 @@ const char *dtype_of_typestr(const char *typestr, int32_t *out_dtype) {
         return nullptr;
     }
     *out_dtype = pack_dtype(static_cast<int32_t>(kind->code), static_cast<int32_t>(std::min(bytes, 31LL)) * 8, 1);
-    return dtype_is_valid(*out_dtype) ? nullptr : "a size that the kind has";
+    return dtype_is_valid(*out_dtype) && *out_dtype != kUnknownToNumpy ? nullptr : "a size that the kind has";
 }
 
 }  // namespace via

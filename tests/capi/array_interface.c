@@ -173,6 +173,7 @@ static void a_typestr_that_is_none_is_refused(void **state) {
                           "f4",
                           "<f",
                           "<f3",
+                          "<c4",
                           "<f0",
                           "<f-4",
                           "<f+4",

@@ -103,6 +103,7 @@ static const bad_header bad_headers[] = {
     {VIA_ERROR_DTYPE, "'<f0'", HEADER("'<f0'", "False", "()")},
     {VIA_ERROR_DTYPE, "'<f-4'", HEADER("'<f-4'", "False", "()")},
     {VIA_ERROR_DTYPE, "'<f3'", HEADER("'<f3'", "False", "()")},
+    {VIA_ERROR_DTYPE, "'<c4'", HEADER("'<c4'", "False", "()")},
     {VIA_ERROR_DTYPE, "'<f4 '", HEADER("'<f4 '", "False", "()")},
     {VIA_ERROR_DTYPE, "'<q4'", HEADER("'<q4'", "False", "()")},
     {VIA_ERROR_DTYPE, "'<f99999999999999999999'", HEADER("'<f99999999999999999999'", "False", "()")},
