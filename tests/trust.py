@@ -19,7 +19,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("VIADUCT_BUILD_DIR", ROOT / "build/test"))
+ASAN = ROOT / "build/asan"
 TSAN = ROOT / "build/tsan"
+FUZZ = ROOT / "build/fuzz"
 STAND_IN = {"VIADUCT_FAKECUDA_DEVICES": "2"}
 STOOD_IN = {**STAND_IN, "VIADUCT_LIBCUDA": str(BUILD / "fakecuda/libcuda.so.1")}
 PACKAGE = {"PYTHONPATH": str(BUILD / "python")}
@@ -98,6 +100,22 @@ PARTS = (
         "each held to its answers by a test there",
         r"^misuse \w+: (\d+) rows answered",
         (sys.executable, ROOT / "tests/misuse/count.py"),
+    ),
+    Part(
+        "inputs of fuzzers",
+        "the corpora, under AddressSanitizer",
+        r"^\w+: (\d+) inputs",
+        (sys.executable, ROOT / "tests/fuzz/run.py", ASAN, "--corpora"),
+        needs=ASAN / "tests/fuzz",
+    ),
+    Part("runs of fuzzers", "as recorded", r'"runs": (\d+)', ("cat", ROOT / "tests/fuzz/results.json")),
+    Part(
+        "runs of fuzzers",
+        "a minute each",
+        r"(\d+) runs in",
+        (sys.executable, ROOT / "tests/fuzz/run.py", FUZZ),
+        needs=FUZZ / "tests/fuzz",
+        form="long",
     ),
     Part(
         "tests under valgrind memcheck",

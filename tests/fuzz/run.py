@@ -1,10 +1,12 @@
 """Runs the fuzzers of a build with libFuzzer, and counts what they ran.
 
     python tests/fuzz/run.py BUILD [NAME...] [--json FILE] [--minimise] [-- OPTION...]
+    python tests/fuzz/run.py BUILD [NAME...] --corpora
 
 What is found interesting goes to BUILD/inputs/NAME, which the next run goes on from; --minimise then keeps in
 corpus/NAME.txt what reaches as much of the library, as often. There an input is a line of hexadecimal digits, and those
-that stay for good come first, below lines that say why.
+that stay for good come first, below lines that say why. With --corpora the programs of a build without libFuzzer run
+those and nothing else.
 """
 
 import argparse
@@ -96,6 +98,15 @@ def minimise(build: Path, name: str) -> None:
     (FOLDER / "corpus" / f"{name}.txt").write_text("\n".join(lines) + "\n")
 
 
+def run_corpus(build: Path, name: str) -> bool:
+    command = [programs(build)[name], FOLDER / "corpus" / f"{name}.txt"]
+    done = subprocess.run(
+        [str(word) for word in command], env=environment(build), capture_output=True, text=True, check=False
+    )
+    print(f"{name}: {done.stdout.strip()}" if done.returncode == 0 else f"{name}: FAILED\n{done.stderr}", flush=True)
+    return done.returncode == 0
+
+
 def said_by(*command: object) -> str:
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     return done.stdout.strip().split("\n")[0]
@@ -111,12 +122,16 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--minimise", action="store_true")
+    parser.add_argument("--corpora", action="store_true")
     asked = parser.parse_args(own)
     build = asked.build.resolve()
     known = programs(build)
     for name in asked.names:
         if name not in known:
             parser.error(f"there is no fuzzer {name}; expected one of {', '.join(known)}")
+    if asked.corpora:
+        held = [run_corpus(build, name) for name in asked.names or known]
+        return 0 if all(held) else 1
     rows = []
     for name in asked.names or known:
         rows.append(fuzz(build, name, options))
@@ -124,7 +139,7 @@ def main() -> int:
         if asked.minimise:
             minimise(build, name)
     if asked.json:
-        about = {"machine": platform.platform(), "compiler": said_by("clang", "--version")}
+        about = {"machine": f"{platform.machine()}, {os.cpu_count()} cores", "compiler": said_by("clang", "--version")}
         about["commit"] = said_by("git", "-C", FOLDER, "describe", "--always", "--dirty", "--abbrev=12")
         asked.json.write_text(json.dumps(about | {"rows": rows}, indent=2) + "\n")
     return 1 if any(row["found"] != "nothing" for row in rows) else 0
