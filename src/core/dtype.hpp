@@ -48,8 +48,8 @@ constexpr bool dtype_is_plain(int32_t dtype) {
            (dtype & 0xFF) <= (bits == 0x0800 ? 1 : 2);
 }
 
-// The bytes of `size` elements of so many bits, one after another. Where a shape has been checked nothing overflows: the
-// bits of packed elements fit an int64_t, and the bytes of others.
+// The bytes of `size` elements of so many bits, one after another. Where a shape has been checked nothing overflows:
+// the bits of packed elements fit an int64_t, and the bytes of others.
 constexpr int64_t dense_bytes(int64_t size, int64_t bits) {
     return bits % 8 == 0 ? size * (bits / 8) : size * bits / 8 + (size * bits % 8 != 0 ? 1 : 0);
 }

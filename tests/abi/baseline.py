@@ -67,7 +67,7 @@ MACROS = """/* Made by baseline.py: what programs built with the released header
 def pointer_to(field: c_ast.Decl) -> str:
     """The type of the field's address."""
     kind, _, count = spelled(field.type).partition("[")
-    return f"{kind.strip()} (*)[{count}" if count else f"{kind} *"
+    return f"{kind.strip()} (*)[{count}" if count else f"{kind} *".replace("* *", "**")
 
 
 def write_layout(folder: Path, to: Path) -> None:
