@@ -154,7 +154,7 @@ class _Taken(NamedTuple):
     """What an index takes of one axis."""
 
     start: int
-    count: int
+    length: int
     step: int
     stays: bool
 
@@ -196,7 +196,7 @@ def window(file: raw.File, index: Any) -> raw.File:
     starts, counts, steps = (tuple(one[field] for one in every) for field in range(3))
     made = raw.via_file_window(file, 0, 0 if inner else number, () if inner else extents, starts, counts, steps)
     stays = [axis for axis, one in enumerate(every) if one.stays]
-    made._keep(_Told(number, tuple(every[axis].count for axis in stays), tuple(stays)))
+    made._keep(_Told(number, tuple(every[axis].length for axis in stays), tuple(stays)))
     return made
 
 
