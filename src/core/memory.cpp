@@ -90,14 +90,13 @@ const MemoryKind kCustomHostKind{allocate_custom, nullptr, destroy_custom};
 via_memory *host_memory() { return &the_host_memory; }
 
 Status make_custom_memory(const CustomMemory &description, via_memory **out_memory) {
-    auto *memory =
-        new (std::nothrow) CustomMemory{{description.kind, description.device_type, description.device_id},
-                                        description.alloc,
-                                        description.alloc_context,
-                                        description.free_memory,
-                                        description.free_context,
-                                        description.release,
-                                        description.context};
+    auto *memory = new (std::nothrow) CustomMemory{{description.kind, description.device_type, description.device_id},
+                                                   description.alloc,
+                                                   description.alloc_context,
+                                                   description.free_memory,
+                                                   description.free_context,
+                                                   description.release,
+                                                   description.context};
     if (memory == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(CustomMemory));
     }
