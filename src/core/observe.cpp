@@ -45,7 +45,7 @@ uint32_t lines_asked() {
 }
 
 // Runs while the library is loaded, before anybody can call it.
-uint32_t begin() {
+uint32_t begin() noexcept {
     const uint32_t lines = lines_asked();
     const uint32_t checks = checks_asked();
     if ((lines | checks) != 0) {

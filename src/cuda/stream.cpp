@@ -18,7 +18,7 @@ std::atomic<uint64_t> last_timeline{kLegacyTimeline};
 struct SpecialStreams {
     via_stream of_device[kMostDevices];
 
-    constexpr explicit SpecialStreams(StreamKind kind) {
+    constexpr explicit SpecialStreams(StreamKind kind) noexcept {
         for (int32_t i = 0; i < kMostDevices; ++i) {
             of_device[i].kind = kind;
             of_device[i].device_id = i;
