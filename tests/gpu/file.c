@@ -160,27 +160,28 @@ static void views_of_a_devices_memory_are_read_and_written_in_order(void **state
     }
 }
 
-/* Of an array of int32 (300, 200, 110) in a file: columns, a box, sparse rows and elements, what is nearly dense. */
-static const int64_t boxes[][3][3] = {{{0, 0, 20}, {300, 200, 11}, {1, 1, 1}},
-                                      {{7, 3, 1}, {200, 190, 107}, {1, 1, 1}},
-                                      {{299, 5, 0}, {60, 3, 110}, {-5, 60, 1}},
-                                      {{0, 0, 0}, {300, 20, 55}, {1, 9, 2}},
-                                      {{1, 0, 109}, {299, 200, 1}, {1, 1, -1}}};
+/* Of an array of int32 (100, 200, 110) in a file: columns, a box, sparse rows and elements, what is nearly dense. */
+enum { IN_FILE = 100 * 200 * 110 };
+static const int64_t boxes[][3][3] = {{{0, 0, 20}, {100, 200, 11}, {1, 1, 1}},
+                                      {{7, 3, 1}, {90, 190, 107}, {1, 1, 1}},
+                                      {{99, 5, 0}, {20, 3, 110}, {-5, 60, 1}},
+                                      {{0, 0, 0}, {100, 20, 55}, {1, 9, 2}},
+                                      {{1, 0, 109}, {99, 200, 1}, {1, 1, -1}}};
 
 /* The device, and the host, are given the same by a window; and give the same to one. */
 static void windows_of_files_are_read_and_written_from_a_device(void **state) {
     (void)state;
-    put_pattern("whole", 0, 4 * NUMBERS, 3);
-    char *zeros = calloc(4, NUMBERS);
+    put_pattern("whole", 0, 4 * IN_FILE, 3);
+    char *zeros = calloc(4, IN_FILE);
     for (int32_t i = 0; i < 2 * LENGTH(boxes); ++i) {
         note("window %d", i);
         const int64_t (*box)[3] = boxes[i / 2];
         const int64_t nbytes = 4 * box[1][0] * box[1][1] * box[1][2];
-        put_file("other", zeros, 4 * NUMBERS);
+        put_file("other", zeros, 4 * IN_FILE);
         via_file *files[2] = {open_with("whole", NULL), open_mode("other", VIA_MODE_READ_WRITE)};
         via_file *windows[2];
         for (int32_t j = 0; j < 2; ++j) {
-            ok(via_file_window(files[j], 0, VIA_INT32, 3, SHAPE(300, 200, 110), box[0], box[1], box[2], &windows[j]));
+            ok(via_file_window(files[j], 0, VIA_INT32, 3, SHAPE(100, 200, 110), box[0], box[1], box[2], &windows[j]));
         }
         const CUdeviceptr memory = device_memory((size_t)nbytes);
         via_array *there = NULL;
@@ -202,9 +203,9 @@ static void windows_of_files_are_read_and_written_from_a_device(void **state) {
         ok(via_file_array(windows[1], 0, 0, 0, NULL, &written));
         ok(via_copy(here, written));
         assert_memory_equal(back, dense, (size_t)nbytes);
-        via_array *whole = map_as(files[1], 0, VIA_INT32, 1, SHAPE(NUMBERS));
+        via_array *whole = map_as(files[1], 0, VIA_INT32, 1, SHAPE(IN_FILE));
         int64_t others = 0;
-        for (int64_t k = 0; k < NUMBERS; ++k) {
+        for (int64_t k = 0; k < IN_FILE; ++k) {
             others += ((const int32_t *)via_array_data(whole))[k] != 0;
         }
         assert_true(others <= nbytes / 4);
