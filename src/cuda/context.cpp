@@ -13,7 +13,8 @@ std::mutex retaining;
 bool is_active(CUdevice device) {
     unsigned int flags = 0;
     int active = 0;
-    return driver().cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && active != 0;
+    const auto ask = [&] { return driver().cuDevicePrimaryCtxGetState(device, &flags, &active); };
+    return asked_again(ask) == CUDA_SUCCESS && active != 0;
 }
 
 Status retain_primary(int32_t device_id, CUdevice device, CUcontext *out_context) {

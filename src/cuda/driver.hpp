@@ -60,8 +60,13 @@ CUresult asked_again(const Ask &ask) {
     return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY ? result : ask();
 }
 
+// Waits a second time where the driver fails; the first answer is the one that is told.
 inline CUresult wait_for_work(CUstream stream) {
-    return asked_again([&] { return driver().cuStreamSynchronize(stream); });
+    const CUresult result = driver().cuStreamSynchronize(stream);
+    if (result != CUDA_SUCCESS) [[unlikely]] {
+        (void)driver().cuStreamSynchronize(stream);
+    }
+    return result;
 }
 
 // An address as the driver takes that of a device.
