@@ -1,0 +1,388 @@
+/* Copies by every route: where the memory is, how it lies, and who waits for it. */
+#include "../gpu/copy_support.h"
+#include "scenario.h"
+
+/* A matrix of 4-byte elements on either side. */
+static place to_place;
+static place from_place;
+static int64_t rows;
+static int64_t columns;
+static int turned; /* the source lies column by column */
+static int32_t *to;
+static int32_t *from;
+static CUstream native;
+
+static int64_t bytes_of_matrix(void) { return rows * columns * 4; }
+
+/* Either is memory of the driver's, or the host's own. */
+static void write_at(void *address, const void *given, int64_t bytes) {
+    if (!fake(fake_device_write)((uint64_t)(uintptr_t)address, given, (size_t)bytes)) {
+        memcpy(address, given, (size_t)bytes);
+    }
+}
+
+static void read_at(void *out, const void *address, int64_t bytes) {
+    if (!fake(fake_device_read)((uint64_t)(uintptr_t)address, out, (size_t)bytes)) {
+        memcpy(out, address, (size_t)bytes);
+    }
+}
+
+static void prepare_matrix(place dst, place src, int64_t height, int64_t width, int lies_turned) {
+    to_place = dst;
+    from_place = src;
+    rows = height;
+    columns = width;
+    turned = lies_turned;
+    to = (int32_t *)(void *)place_memory(dst, (size_t)bytes_of_matrix());
+    from = (int32_t *)(void *)place_memory(src, (size_t)bytes_of_matrix());
+    native = new_stream();
+    int32_t *numbers = malloc((size_t)bytes_of_matrix());
+    for (int64_t i = 0; i < rows * columns; ++i) {
+        numbers[i] = (int32_t)i;
+    }
+    write_at(from, numbers, bytes_of_matrix());
+    memset(numbers, 0x55, (size_t)bytes_of_matrix());
+    write_at(to, numbers, bytes_of_matrix());
+    free(numbers);
+}
+
+static int has_arrived(void) {
+    int32_t *found = malloc((size_t)bytes_of_matrix());
+    read_at(found, to, bytes_of_matrix());
+    int right = 1;
+    for (int64_t i = 0; i < rows && right; ++i) {
+        for (int64_t j = 0; j < columns && right; ++j) {
+            right = found[i * columns + j] == (int32_t)(turned ? j * rows + i : i * columns + j);
+        }
+    }
+    free(found);
+    return right;
+}
+
+static via_status lend_matrix(int32_t *address, place where, int lies_turned, via_array **out_array) {
+    owner *who = new_owner(address, bytes_of_matrix());
+    const int64_t *strides = lies_turned ? SHAPE(1, rows) : NULL;
+    const via_status status =
+        look_at_status(via_wrap(address, VIA_INT32, 2, SHAPE(rows, columns), strides, place_type(where),
+                                where == OTHER_DEVICE, 0, tell_owner, who, out_array),
+                       "via_wrap(...)");
+    who->lent = status == VIA_OK;
+    return status;
+}
+
+typedef struct two {
+    via_array *dst;
+    via_array *src;
+} two;
+
+static via_status lend_two(two *out) {
+    via_status status = VIA_OK;
+    THEN(lend_matrix(to, to_place, 0, &out->dst));
+    THEN(lend_matrix(from, from_place, turned, &out->src));
+    return status;
+}
+
+static void release_two(two *gone) {
+    via_array_release(gone->dst);
+    via_array_release(gone->src);
+}
+
+static via_status copy_and_return_when_done(void) {
+    via_status status = VIA_OK;
+    two both = {NULL, NULL};
+    THEN(lend_two(&both));
+    THEN(via_copy(both.dst, both.src));
+    HOLDS(has_arrived());
+    release_two(&both);
+    return status;
+}
+
+static via_status copy_on_a_stream(void) {
+    via_status status = VIA_OK;
+    two both = {NULL, NULL};
+    via_stream *stream = NULL;
+    fake(fake_stream_delay)(native, 5);
+    THEN(via_stream_wrap(native, 0, &stream));
+    THEN(lend_two(&both));
+    THEN(via_copy_async(both.dst, both.src, stream));
+    THEN(via_stream_synchronize(stream));
+    HOLDS(has_arrived());
+    release_two(&both);
+    via_stream_release(stream);
+    return status;
+}
+
+/* Nobody waits: the owners are told when it has run. */
+static via_status copy_and_let_go(void) {
+    via_status status = VIA_OK;
+    two both = {NULL, NULL};
+    via_stream *stream = NULL;
+    fake(fake_stream_delay)(native, 5);
+    THEN(via_stream_wrap(native, 0, &stream));
+    THEN(lend_two(&both));
+    THEN(via_copy_async(both.dst, both.src, stream));
+    release_two(&both);
+    via_stream_release(stream);
+    return status;
+}
+
+static void note_end(int32_t status, const char *text, void *context) {
+    if ((status == VIA_OK) != (*text == '\0')) {
+        complain("a task ended with %s and the text \"%s\"", via_status_name(status), text);
+    }
+    tell_owner(context);
+}
+
+static via_status copy_as_a_task(void) {
+    via_status status = VIA_OK;
+    two both = {NULL, NULL};
+    via_stream *stream = NULL;
+    via_task *task = NULL;
+    int64_t done = 0;
+    int64_t total = 0;
+    int32_t ended = 0;
+    owner *listener = new_owner(NULL, 0);
+    THEN(via_stream_wrap(native, 0, &stream));
+    THEN(lend_two(&both));
+    THEN(via_copy_submit(both.dst, both.src, stream, &task));
+    THEN(via_task_on_complete(task, note_end, listener));
+    listener->lent = status == VIA_OK;
+    THEN(via_task_join(task, stream));
+    THEN(via_task_poll(task, &ended));
+    THEN(via_task_progress(task, &done, &total));
+    THEN(via_task_wait(task));
+    HOLDS(has_arrived());
+    via_task_release(task);
+    release_two(&both);
+    via_stream_release(stream);
+    return status;
+}
+
+#define PREPARE(name, dst, src, height, width, lies_turned) \
+    static void prepare_##name(void) { prepare_matrix((dst), (src), (height), (width), (lies_turned)); }
+
+/* A row of the list for each way to copy. */
+#define EACH_WAY(words, name, apart)                                                       \
+    {words, copy_and_return_when_done, prepare_##name, NULL, (apart), 0, 0},               \
+        {words ", on a stream", copy_on_a_stream, prepare_##name, NULL, 0, 0, 0},          \
+        {words ", and the arrays let go", copy_and_let_go, prepare_##name, NULL, 0, 0, 0}, \
+        {words ", as a task", copy_as_a_task, prepare_##name, NULL, (apart), 0, 0}
+
+PREPARE(host, PAGEABLE, PAGEABLE, 300, 1200, 0)
+PREPARE(host_turned, PAGEABLE, PAGEABLE, 300, 1200, 1)
+PREPARE(to_device, DEVICE, PINNED, 1, 1250, 0)
+PREPARE(to_host, PINNED, DEVICE, 1, 1250, 0)
+PREPARE(pageable_to_device, DEVICE, PAGEABLE, 1, 1250, 0)
+PREPARE(device_to_pageable, PAGEABLE, DEVICE, 1, 1250, 0)
+PREPARE(staged_to_device, DEVICE, PAGEABLE, 1, 5 << 17, 0)
+PREPARE(staged_to_host, PAGEABLE, DEVICE, 1, 5 << 17, 0)
+PREPARE(within_device, DEVICE, DEVICE, 1, 1250, 0)
+PREPARE(turned_within_device, DEVICE, DEVICE, 40, 50, 1)
+PREPARE(turned_to_device, DEVICE, PINNED, 200, 300, 1)
+PREPARE(turned_to_host, PAGEABLE, DEVICE, 200, 300, 1)
+PREPARE(managed, MANAGED, PINNED, 1, 1250, 0)
+PREPARE(registered, DEVICE, REGISTERED, 1, 1250, 0)
+PREPARE(to_peer, OTHER_DEVICE, DEVICE, 1, 1250, 0)
+PREPARE(turned_to_peer, OTHER_DEVICE, DEVICE, 20, 30, 1)
+
+/* -- many at once, fills, raw addresses --------------------------------------------------------------------------- */
+
+enum { PIECES = 12, PIECE = 512 };
+
+static void prepare_pieces(place dst, place src) { prepare_matrix(dst, src, PIECES, PIECE / 4, 0); }
+static void prepare_pieces_of_device(void) { prepare_pieces(DEVICE, DEVICE); }
+static void prepare_pieces_of_host(void) { prepare_pieces(PAGEABLE, PAGEABLE); }
+static void prepare_pinned_pieces(void) { prepare_pieces(DEVICE, PINNED); }
+static void prepare_mixed_pieces(void) { prepare_pieces(DEVICE, PAGEABLE); }
+
+static int32_t id_of(place where) { return where == OTHER_DEVICE; }
+
+static via_status lend_pieces(via_array **dsts, via_array **srcs) {
+    via_status status = VIA_OK;
+    for (int64_t i = 0; i < PIECES; ++i) {
+        THEN(lend((char *)to + i * PIECE, PIECE, place_type(to_place), id_of(to_place), &dsts[i]));
+        THEN(lend((char *)from + i * PIECE, PIECE, place_type(from_place), id_of(from_place), &srcs[i]));
+    }
+    return status;
+}
+
+static void release_pieces(via_array **dsts, via_array **srcs) {
+    for (int64_t i = 0; i < PIECES; ++i) {
+        via_array_release(dsts[i]);
+        via_array_release(srcs[i]);
+    }
+}
+
+static via_status copy_many(void) {
+    via_status status = VIA_OK;
+    via_array *dsts[PIECES] = {NULL};
+    via_array *srcs[PIECES] = {NULL};
+    via_stream *stream = NULL;
+    THEN(via_stream_wrap(native, 0, &stream));
+    THEN(lend_pieces(dsts, srcs));
+    THEN(via_copy_batch(PIECES, dsts, srcs, stream));
+    THEN(via_stream_synchronize(stream));
+    HOLDS(has_arrived());
+    release_pieces(dsts, srcs);
+    via_stream_release(stream);
+    return status;
+}
+
+static via_status add_pieces(via_batch *batch, via_array **dsts, via_array **srcs) {
+    via_status status = VIA_OK;
+    for (int64_t i = 0; i < PIECES; ++i) {
+        THEN(via_batch_add(batch, dsts[i], srcs[i]));
+    }
+    return status;
+}
+
+static via_status run_a_batch(void) {
+    via_status status = VIA_OK;
+    via_array *dsts[PIECES] = {NULL};
+    via_array *srcs[PIECES] = {NULL};
+    via_stream *stream = NULL;
+    via_batch *batch = NULL;
+    THEN(via_stream_wrap(native, 0, &stream));
+    THEN(lend_pieces(dsts, srcs));
+    THEN(via_batch_create(&batch));
+    THEN(add_pieces(batch, dsts, srcs));
+    HOLDS(via_batch_size(batch) == PIECES);
+    release_pieces(dsts, srcs);
+    via_batch_retain(batch);
+    THEN(via_batch_run(batch, stream));
+    THEN(via_batch_run(batch, stream));
+    THEN(via_stream_synchronize(stream));
+    HOLDS(has_arrived());
+    via_batch_release(batch);
+    via_batch_release(batch);
+    via_stream_release(stream);
+    return status;
+}
+
+static via_status submit_a_batch(void) {
+    via_status status = VIA_OK;
+    via_array *dsts[PIECES] = {NULL};
+    via_array *srcs[PIECES] = {NULL};
+    via_batch *batch = NULL;
+    via_task *task = NULL;
+    THEN(lend_pieces(dsts, srcs));
+    THEN(via_batch_create(&batch));
+    THEN(add_pieces(batch, dsts, srcs));
+    THEN(via_batch_submit(batch, NULL, &task));
+    via_batch_release(batch);
+    THEN(via_task_wait(task));
+    HOLDS(has_arrived());
+    via_task_release(task);
+    release_pieces(dsts, srcs);
+    return status;
+}
+
+static via_status copy_raw(void) {
+    via_status status = VIA_OK;
+    via_stream *stream = NULL;
+    two both = {NULL, NULL};
+    char text[512];
+    int64_t length = 0;
+    THEN(via_stream_wrap(native, 0, &stream));
+    THEN(lend_two(&both));
+    THEN(via_copy_explain(both.dst, both.src, sizeof text, text, &length));
+    THEN(via_fill(both.dst, NULL, NULL));
+    THEN(via_fill(both.dst, "1234", stream));
+    THEN(via_memcpy(to, from, bytes_of_matrix(), stream));
+    THEN(via_stream_synchronize(stream));
+    HOLDS(has_arrived());
+    THEN(via_fill(both.dst, "1234", NULL));
+    THEN(via_memcpy(to, from, bytes_of_matrix(), NULL));
+    HOLDS(has_arrived());
+    release_two(&both);
+    via_stream_release(stream);
+    return status;
+}
+
+/* Elements of every size that a fill does in another way. */
+static via_status fill_with_elements(void) {
+    static const int32_t dtypes[] = {VIA_UINT8, VIA_INT16, VIA_INT32, VIA_INT64, VIA_COMPLEX128};
+    via_status status = VIA_OK;
+    via_stream *stream = NULL;
+    via_array *whole = NULL;
+    THEN(via_stream_wrap(native, 0, &stream));
+    THEN(lend(to, bytes_of_matrix(), place_type(to_place), 0, &whole));
+    for (int32_t i = 0; i < LENGTH(dtypes) + 2; ++i) {
+        via_array *array = NULL;
+        THEN(via_array_reinterpret(whole, i < LENGTH(dtypes) ? dtypes[i] : via_dtype_record(i % 2 == 0 ? 3 : 6),
+                                   &array));
+        THEN(via_fill(array, "0123456789abcdef", stream));
+        via_array_release(array);
+    }
+    THEN(via_stream_synchronize(stream));
+    via_array_release(whole);
+    via_stream_release(stream);
+    return status;
+}
+
+/* Long rows with gaps between them, of two and of three dimensions. */
+static via_status copy_rows(void) {
+    via_status status = VIA_OK;
+    via_stream *stream = NULL;
+    THEN(via_stream_wrap(native, 0, &stream));
+    for (int32_t ndim = 2; ndim <= 3; ++ndim) {
+        via_array *whole[2] = {NULL};
+        via_array *shaped[2] = {NULL};
+        via_array *parts[2] = {NULL};
+        const int64_t *shape = ndim == 2 ? SHAPE(4, 8192) : SHAPE(2, 4, 4096);
+        const int64_t *part = ndim == 2 ? SHAPE(4, 8000) : SHAPE(2, 3, 4000);
+        THEN(lend(to, bytes_of_matrix(), place_type(to_place), 0, &whole[0]));
+        THEN(lend(from, bytes_of_matrix(), place_type(from_place), 0, &whole[1]));
+        for (int32_t i = 0; i < 2; ++i) {
+            THEN(via_array_reshape(whole[i], ndim, shape, &shaped[i]));
+            THEN(via_array_slice(shaped[i], NULL, part, NULL, &parts[i]));
+        }
+        THEN(via_copy_async(parts[0], parts[1], stream));
+        for (int32_t i = 0; i < 2; ++i) {
+            via_array_release(parts[i]);
+            via_array_release(shaped[i]);
+            via_array_release(whole[i]);
+        }
+    }
+    THEN(via_stream_synchronize(stream));
+    via_stream_release(stream);
+    return status;
+}
+
+PREPARE(elements, DEVICE, DEVICE, 1, 768, 0)
+PREPARE(rows, DEVICE, PINNED, 1, 8192, 0)
+PREPARE(managed_both, MANAGED, MANAGED, 1, 1250, 0)
+
+const scenario copy_scenarios[] = {
+    EACH_WAY("host memory is copied", host, 1),
+    EACH_WAY("host memory is turned", host_turned, 0),
+    EACH_WAY("pinned memory goes to a device", to_device, 1),
+    EACH_WAY("a device's goes to pinned memory", to_host, 0),
+    EACH_WAY("a little pageable memory goes to a device", pageable_to_device, 0),
+    EACH_WAY("a little of a device's goes to pageable memory", device_to_pageable, 0),
+    EACH_WAY("pageable memory goes to a device", staged_to_device, 1),
+    EACH_WAY("a device's goes to pageable memory", staged_to_host, 0),
+    EACH_WAY("a device's is copied", within_device, 0),
+    EACH_WAY("a device's is turned", turned_within_device, 1),
+    EACH_WAY("turned pinned memory goes to a device", turned_to_device, 1),
+    EACH_WAY("a device's goes turned to pageable memory", turned_to_host, 0),
+    EACH_WAY("managed memory is copied to", managed, 0),
+    EACH_WAY("registered memory goes to a device", registered, 0),
+    EACH_WAY("a device's goes to another", to_peer, 1),
+    EACH_WAY("a device's goes turned to another", turned_to_peer, 0),
+    {"many are copied at once on a device", copy_many, prepare_pieces_of_device, NULL, 1, 0, 0},
+    {"many are copied at once to a device", copy_many, prepare_mixed_pieces, NULL, 0, 0, 0},
+    {"many are copied at once on the host", copy_many, prepare_pieces_of_host, NULL, 0, 0, 0},
+    {"a batch is run on a device", run_a_batch, prepare_pieces_of_device, NULL, 0, 0, 0},
+    {"a batch is run to a device", run_a_batch, prepare_mixed_pieces, NULL, 0, 0, 0},
+    {"a batch is run from pinned memory", run_a_batch, prepare_pinned_pieces, NULL, 0, 0, 0},
+    {"a batch is submitted on a device", submit_a_batch, prepare_pieces_of_device, NULL, 0, 0, 0},
+    {"a batch is submitted to a device", submit_a_batch, prepare_mixed_pieces, NULL, 0, 0, 0},
+    {"a batch is submitted on the host", submit_a_batch, prepare_pieces_of_host, NULL, 0, 0, 0},
+    {"managed memory is copied", copy_on_a_stream, prepare_managed_both, NULL, 0, 0, 0},
+    {"rows go to a device", copy_rows, prepare_rows, NULL, 0, 0, 0},
+    {"a device is filled with elements of every size", fill_with_elements, prepare_elements, NULL, 0, 0, 0},
+    {"raw memory of a device is filled and copied", copy_raw, prepare_within_device, NULL, 0, 0, 0},
+    {"raw pinned memory is filled and copied", copy_raw, prepare_to_host, NULL, 0, 0, 0},
+    {NULL, NULL, NULL, NULL, 0, 0, 0},
+};

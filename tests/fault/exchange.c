@@ -1,0 +1,214 @@
+/* Lending to others and taking from them. */
+#include "../capi/arrow_column.h"
+#include "../capi/producer.h"
+#include "scenario.h"
+
+enum { BYTES = 256 };
+
+static unsigned char bytes[BYTES];
+static char *there;
+static via_stream *stream;
+static producer made;
+static column offered;
+
+static void prepare_device(void) {
+    there = (char *)(uintptr_t)device_memory(BYTES);
+    fill_pattern(bytes, BYTES, 3);
+    write_pattern((CUdeviceptr)(uintptr_t)there, BYTES, 3);
+    stream = wrap_native(new_stream(), 0);
+}
+
+static via_dlpack_options options_of(int32_t copy, int32_t target) {
+    via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
+    options.copy = copy;
+    options.target_device_type = target;
+    return options;
+}
+
+/* Out in either form, and in again. */
+static via_status there_and_back(via_array *array, const via_dlpack_options *options, via_stream *on) {
+    via_status status = VIA_OK;
+    DLManagedTensorVersioned *tensor = NULL;
+    DLManagedTensor *legacy = NULL;
+    via_array *taken[2] = {NULL};
+    THEN(via_to_dlpack(array, options, on, &tensor));
+    THEN(via_from_dlpack(tensor, NULL, on, &taken[0]));
+    THEN(via_to_dlpack_legacy(array, options, on, &legacy));
+    THEN(via_from_dlpack_legacy(legacy, NULL, on, &taken[1]));
+    if (taken[0] == NULL) {
+        via_dlpack_delete(tensor);
+    }
+    if (taken[1] == NULL) {
+        via_dlpack_delete_legacy(legacy);
+    }
+    via_array_release(taken[0]);
+    via_array_release(taken[1]);
+    return status;
+}
+
+static via_status lend_by_dlpack(void) {
+    via_status status = VIA_OK;
+    via_array *array = NULL;
+    const via_dlpack_options copied = options_of(VIA_COPY_ALWAYS, VIA_DEVICE_ANY);
+    THEN(lend(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
+    THEN(there_and_back(array, NULL, NULL));
+    THEN(there_and_back(array, &copied, NULL));
+    via_array_release(array);
+    return status;
+}
+
+static via_status lend_a_device_by_dlpack(void) {
+    via_status status = VIA_OK;
+    via_array *array = NULL;
+    const via_dlpack_options copied = options_of(VIA_COPY_ALWAYS, VIA_DEVICE_ANY);
+    const via_dlpack_options fetched = options_of(VIA_COPY_IF_NEEDED, VIA_DEVICE_CPU);
+    THEN(lend(there, BYTES, VIA_DEVICE_CUDA, 0, &array));
+    THEN(via_array_set_ready(array, stream));
+    THEN(there_and_back(array, NULL, stream));
+    THEN(there_and_back(array, NULL, via_stream_no_sync()));
+    THEN(there_and_back(array, &copied, stream));
+    THEN(there_and_back(array, &fetched, NULL));
+    via_array_release(array);
+    return status;
+}
+
+static via_status bring_to_a_device(void) {
+    via_status status = VIA_OK;
+    via_array *array = NULL;
+    const via_dlpack_options sent = options_of(VIA_COPY_IF_NEEDED, VIA_DEVICE_CUDA);
+    THEN(lend(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
+    THEN(there_and_back(array, &sent, stream));
+    via_array_release(array);
+    return status;
+}
+
+/* Whatever comes of it, the deleter runs once. */
+static via_status take_from_a_stranger(const via_dlpack_options *options) {
+    via_status status = VIA_OK;
+    via_array *array = NULL;
+    produce_changed(&made, NULL);
+    THEN(via_from_dlpack(&made.tensor, options, NULL, &array));
+    if (array == NULL && made.deleted != 0) {
+        complain("a tensor that was not taken has been deleted");
+    }
+    if (array == NULL) {
+        via_dlpack_delete(&made.tensor);
+    }
+    via_array_release(array);
+    if (made.deleted != 1) {
+        complain("the deleter ran %d times", made.deleted);
+    }
+    return status;
+}
+
+static via_status take_an_older_form(const via_dlpack_options *options) {
+    via_status status = VIA_OK;
+    via_array *array = NULL;
+    produce_changed(&made, NULL);
+    THEN(via_from_dlpack_legacy(&made.legacy, options, NULL, &array));
+    if (array == NULL) {
+        via_dlpack_delete_legacy(&made.legacy);
+    }
+    via_array_release(array);
+    if (made.deleted != 1) {
+        complain("the deleter ran %d times", made.deleted);
+    }
+    return status;
+}
+
+static via_status take_by_dlpack(void) {
+    via_status status = VIA_OK;
+    const via_dlpack_options copied = options_of(VIA_COPY_ALWAYS, VIA_DEVICE_ANY);
+    const via_dlpack_options sent = options_of(VIA_COPY_IF_NEEDED, VIA_DEVICE_CUDA);
+    THEN(take_from_a_stranger(NULL));
+    THEN(take_from_a_stranger(&copied));
+    THEN(take_from_a_stranger(&sent));
+    THEN(take_an_older_form(NULL));
+    THEN(take_an_older_form(&copied));
+    return status;
+}
+
+static via_status exchange_descriptions(void) {
+    via_status status = VIA_OK;
+    via_array *array = NULL;
+    via_array *taken = NULL;
+    via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
+    owner *taker = new_owner(there, 0);
+    THEN(lend(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
+    THEN(via_to_array_interface(array, &description));
+    THEN(via_from_array_interface(&description, tell_owner, taker, &taken));
+    taker->lent = taken != NULL;
+    via_array_release(taken);
+    via_array_release(array);
+    return status;
+}
+
+static via_status exchange_descriptions_of_a_device(void) {
+    via_status status = VIA_OK;
+    via_array *array = NULL;
+    via_array *taken = NULL;
+    via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
+    owner *taker = new_owner(there, 0);
+    THEN(lend(there, BYTES, VIA_DEVICE_CUDA, 0, &array));
+    THEN(via_array_set_ready(array, via_stream_legacy()));
+    THEN(via_to_cuda_array_interface(array, stream, &description));
+    THEN(via_from_cuda_array_interface(&description, tell_owner, taker, &taken));
+    taker->lent = taken != NULL;
+    via_array_release(taken);
+    via_array_release(array);
+    return status;
+}
+
+static via_status lend_as_column(void *address, int32_t device_type, int ready) {
+    via_status status = VIA_OK;
+    via_array *array = NULL;
+    via_array *shaped = NULL;
+    via_array *taken = NULL;
+    struct ArrowSchema schema = {0};
+    struct ArrowDeviceArray lent = {0};
+    THEN(lend(address, BYTES, device_type, 0, &array));
+    if (ready) {
+        THEN(via_array_set_ready(array, stream));
+    }
+    THEN(via_array_reshape(array, 2, SHAPE(-1, 8), &shaped));
+    THEN(via_to_arrow_device(shaped, &schema, &lent));
+    THEN(via_from_arrow_device(&schema, &lent, device_type == VIA_DEVICE_CUDA ? stream : NULL, &taken));
+    via_arrow_release(&schema, &lent);
+    via_array_release(taken);
+    via_array_release(shaped);
+    via_array_release(array);
+    return status;
+}
+
+static via_status exchange_columns(void) { return lend_as_column(bytes, VIA_DEVICE_CPU, 0); }
+static via_status exchange_columns_of_a_device(void) { return lend_as_column(there, VIA_DEVICE_CUDA, 1); }
+
+static via_status take_a_column(void) {
+    via_status status = VIA_OK;
+    via_array *array = NULL;
+    make_column(&offered, 4, 1, SHAPE(3));
+    THEN(via_from_arrow_device(&offered.schema[0], &offered.offered, NULL, &array));
+    if (array == NULL && (offered.columns_released != 0 || offered.schemas_released != 0)) {
+        complain("a column that was not taken has been released");
+    }
+    via_arrow_release(&offered.schema[0], &offered.offered);
+    via_array_release(array);
+    if (offered.columns_released != 1 || offered.schemas_released != 1) {
+        complain("the column was released %d times, its schema %d times", offered.columns_released,
+                 offered.schemas_released);
+    }
+    return status;
+}
+
+const scenario exchange_scenarios[] = {
+    {"arrays are lent by DLPack", lend_by_dlpack, NULL, NULL, 0, 0, 0},
+    {"arrays of a device are lent by DLPack", lend_a_device_by_dlpack, prepare_device, NULL, 0, 0, 0},
+    {"arrays are brought to a device by DLPack", bring_to_a_device, prepare_device, NULL, 1, 0, 0},
+    {"tensors are taken", take_by_dlpack, NULL, NULL, 0, 0, 0},
+    {"array interfaces are exchanged", exchange_descriptions, NULL, NULL, 0, 0, 0},
+    {"CUDA array interfaces are exchanged", exchange_descriptions_of_a_device, prepare_device, NULL, 0, 0, 0},
+    {"Arrow columns are exchanged", exchange_columns, NULL, NULL, 0, 0, 0},
+    {"Arrow columns of a device are exchanged", exchange_columns_of_a_device, prepare_device, NULL, 0, 0, 0},
+    {"Arrow columns are taken", take_a_column, NULL, NULL, 0, 0, 0},
+    {NULL, NULL, NULL, NULL, 0, 0, 0},
+};

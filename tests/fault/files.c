@@ -1,0 +1,203 @@
+/* Files, mapped and transferred, and calibrations kept in one. */
+#include "../capi/file_support.h"
+#include "scenario.h"
+
+#include <unistd.h>
+
+enum { BYTES = 256 << 10 };
+
+static char *bytes;
+static char *there;
+static via_stream *stream;
+
+/* A folder that is there for the time of a run: what is left in it is counted. */
+static void prepare_folder(void) {
+    assert_int_equal(make_scratch(NULL), 0);
+    bytes = aligned_alloc(4096, BYTES);
+    fill_pattern(bytes, BYTES, 5);
+    put_file("there.bin", bytes, BYTES);
+}
+
+static void prepare_device(void) {
+    prepare_folder();
+    there = (char *)(uintptr_t)device_memory(BYTES);
+    write_pattern((CUdeviceptr)(uintptr_t)there, BYTES, 6);
+    stream = wrap_native(new_stream(), 0);
+}
+
+static void finish_folder(void) {
+    for (int32_t i = 0; i < 2; ++i) {
+        unlink(path_of(i == 0 ? "there.bin" : "made.npy"));
+    }
+    const int left = count_scratch();
+    if (left != 0) {
+        complain("%d files are left behind", left);
+    }
+    remove_scratch(NULL);
+    free(bytes);
+}
+
+static int holds(const char *name, size_t offset, unsigned seed) {
+    char *found = malloc(2 * BYTES);
+    char *pattern = malloc(BYTES);
+    fill_pattern(pattern, BYTES, seed);
+    const size_t length = get_file(name, found, 2 * BYTES);
+    const int same = length == offset + BYTES && memcmp(found + offset, pattern, BYTES) == 0;
+    free(pattern);
+    free(found);
+    return same;
+}
+
+/* Reads what is there, and writes something else, under the same options. */
+static via_status read_and_write(const via_file_options *options) {
+    via_status status = VIA_OK;
+    via_file *file = NULL;
+    via_array *array = NULL;
+    THEN(via_file_open(path_of("there.bin"), options, &file));
+    THEN(lend(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
+    if (status == VIA_OK) {
+        memset(bytes, 0, BYTES);
+    }
+    THEN(via_file_read(file, 0, array, NULL));
+    if (status == VIA_OK) {
+        assert_pattern(bytes, BYTES, 5);
+        fill_pattern(bytes, BYTES, 6);
+    }
+    THEN(via_file_write(file, 0, array, NULL));
+    HOLDS(holds("there.bin", 0, 6));
+    if (status != VIA_OK && options->atomic_write && !holds("there.bin", 0, 5) && !holds("there.bin", 0, 6)) {
+        complain("an atomic write left something between");
+    }
+    via_array_release(array);
+    via_file_retain(file);
+    via_file_release(file);
+    via_file_release(file);
+    return status;
+}
+
+static via_status transfer(void) { return read_and_write(OPTIONS_OF(.mode = VIA_MODE_READ_WRITE)); }
+
+static via_status transfer_durably(void) {
+    return read_and_write(OPTIONS_OF(.mode = VIA_MODE_READ_WRITE, .durable = 1));
+}
+
+static via_status transfer_past_the_cache(void) {
+    return read_and_write(OPTIONS_OF(.mode = VIA_MODE_READ_WRITE, .page_cache = VIA_PAGE_CACHE_AVOID));
+}
+
+static via_status transfer_atomically(void) {
+    return read_and_write(OPTIONS_OF(.mode = VIA_MODE_READ_WRITE, .atomic_write = 1, .durable = 1));
+}
+
+static via_status create_with_options(const via_file_options *options) {
+    via_status status = VIA_OK;
+    via_file *file = NULL;
+    via_array *array = NULL;
+    via_array *mapped = NULL;
+    via_file_properties properties = VIA_FILE_PROPERTIES_INIT;
+    THEN(via_file_create(path_of("made.npy"), VIA_UINT8, 1, SHAPE(BYTES), options, &file));
+    if (file == NULL && access(path_of("made.npy"), F_OK) == 0) {
+        complain("a file that could not be created is there");
+    }
+    THEN(lend(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
+    THEN(via_file_write(file, 0, array, NULL));
+    THEN(via_file_info(file, &properties));
+    THEN(via_file_array(file, 0, 0, 0, NULL, &mapped));
+    if (status == VIA_OK) {
+        assert_pattern(via_array_data(mapped), BYTES, 5);
+    }
+    HOLDS(holds("made.npy", (size_t)properties.byte_offset, 5));
+    via_array_release(mapped);
+    via_array_release(array);
+    via_file_release(file);
+    return status;
+}
+
+static via_status create(void) { return create_with_options(NULL); }
+static via_status create_atomically(void) { return create_with_options(OPTIONS_OF(.atomic_write = 1)); }
+
+static via_status map_a_copy(void) {
+    via_status status = VIA_OK;
+    via_file *file = NULL;
+    via_array *mapped = NULL;
+    THEN(via_file_open(path_of("there.bin"), OPTIONS_OF(.mode = VIA_MODE_COPY_ON_WRITE), &file));
+    THEN(via_file_array(file, 16, VIA_UINT8, 1, SHAPE(4096), &mapped));
+    THEN(via_fill(mapped, NULL, NULL));
+    HOLDS(holds("there.bin", 0, 5));
+    via_file_release(file);
+    via_array_release(mapped);
+    return status;
+}
+
+static via_status wait_and_release(via_status status, via_task *task) {
+    THEN(via_task_wait(task));
+    via_task_release(task);
+    return status;
+}
+
+static via_status transfer_as_tasks(void) {
+    via_status status = VIA_OK;
+    via_file *file = NULL;
+    via_array *array = NULL;
+    via_task *task = NULL;
+    THEN(via_file_open(path_of("there.bin"), OPTIONS_OF(.mode = VIA_MODE_READ_WRITE), &file));
+    THEN(lend(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
+    THEN(via_file_read_submit(file, 0, array, NULL, &task));
+    status = wait_and_release(status, task);
+    task = NULL;
+    THEN(via_file_write_submit(file, 0, array, NULL, &task));
+    status = wait_and_release(status, task);
+    HOLDS(holds("there.bin", 0, 5));
+    via_array_release(array);
+    via_file_release(file);
+    return status;
+}
+
+static via_status transfer_with_a_device(void) {
+    via_status status = VIA_OK;
+    via_file *file = NULL;
+    via_array *array = NULL;
+    via_task *task = NULL;
+    THEN(via_file_open(path_of("there.bin"), OPTIONS_OF(.mode = VIA_MODE_READ_WRITE), &file));
+    THEN(lend(there, BYTES, VIA_DEVICE_CUDA, 0, &array));
+    THEN(via_file_write(file, 0, array, stream));
+    HOLDS(holds("there.bin", 0, 6));
+    THEN(via_file_read(file, 0, array, NULL));
+    THEN(via_file_read_submit(file, 0, array, stream, &task));
+    status = wait_and_release(status, task);
+    task = NULL;
+    THEN(via_file_write_submit(file, 0, array, stream, &task));
+    status = wait_and_release(status, task);
+    HOLDS(holds("there.bin", 0, 6));
+    via_array_release(array);
+    via_file_release(file);
+    return status;
+}
+
+static via_status keep_a_calibration(void) {
+    via_status status = VIA_OK;
+    THEN(via_calibration_save(path_of("made.npy")));
+    THEN(via_calibration_load(path_of("made.npy")));
+    return status;
+}
+
+static via_status calibrate(void) {
+    via_status status = VIA_OK;
+    THEN(via_calibrate(0));
+    return status;
+}
+
+const scenario file_scenarios[] = {
+    {"files are read and written", transfer, prepare_folder, finish_folder, 0, 0, 0},
+    {"files are written durably", transfer_durably, prepare_folder, finish_folder, 0, 0, 0},
+    {"files are transferred past the cache", transfer_past_the_cache, prepare_folder, finish_folder, 0, 0, 0},
+    {"files are written atomically", transfer_atomically, prepare_folder, finish_folder, 0, 0, 0},
+    {"files are created", create, prepare_folder, finish_folder, 0, 0, 0},
+    {"files are created atomically", create_atomically, prepare_folder, finish_folder, 0, 0, 0},
+    {"files are mapped and not changed", map_a_copy, prepare_folder, finish_folder, 0, 0, 0},
+    {"files are transferred as tasks", transfer_as_tasks, prepare_folder, finish_folder, 0, 0, 0},
+    {"files are transferred with a device", transfer_with_a_device, prepare_device, finish_folder, 1, 0, 0},
+    {"a calibration is kept", keep_a_calibration, prepare_folder, finish_folder, 0, 0, 0},
+    {"a device is calibrated", calibrate, NULL, NULL, 0, 1, 0},
+    {NULL, NULL, NULL, NULL, 0, 0, 0},
+};
