@@ -106,10 +106,14 @@ Status check_slice(int32_t axis, int64_t extent, const AxisSlice &slice) {
     return VIA_OK;
 }
 
-// A step along an axis of at most one element is never taken, so it may be any number.
-int64_t scaled_step(int64_t step, const AxisSlice &slice) {
+// A step along an axis of at most one element is never taken, so it may be any number; so may one that does not fit,
+// which is only found beside an axis without elements. Packed elements count their bits.
+int64_t scaled_step(via_array *array, int64_t step, const AxisSlice &slice) {
     int64_t scaled = step;
-    return slice.count > 1 && multiply(step, slice.step, &scaled) ? scaled : step;
+    int64_t bits = 0;
+    const bool fits =
+        multiply(step, slice.step, &scaled) && multiply(scaled, array->is_packed() ? array->item_bits : 1, &bits);
+    return slice.count > 1 && fits ? scaled : step;
 }
 
 }  // namespace
@@ -128,7 +132,7 @@ Status slice_view(via_array *array, const int64_t *start, const int64_t *count, 
         VIA_TRY(check_slice(i, layout.shape[i], slice));
         empty |= slice.count == 0;
         first += empty ? 0 : slice.start * layout.steps[i];
-        layout.steps[i] = scaled_step(layout.steps[i], slice);
+        layout.steps[i] = scaled_step(array, layout.steps[i], slice);
         layout.shape[i] = slice.count;
     }
     return view_from(array, empty ? 0 : first, layout, out_view);

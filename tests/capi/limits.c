@@ -85,6 +85,21 @@ static void the_last_byte_of_packed_elements_counts_where_their_bits_just_fit(vo
     }
 }
 
+static void a_slice_without_elements_minds_no_stride_that_does_not_fit(void **state) {
+    (void)state;
+    const int64_t huge = TWO_TO(59);
+    const int32_t dtypes[] = {VIA_INT4, VIA_INT8};
+    for (int32_t i = 0; i < LENGTH(dtypes); ++i) {
+        via_array *array = NULL;
+        via_array *view = NULL;
+        ok(wrap_at(&byte, dtypes[i], 2, SHAPE(0, 300), SHAPE(1, huge), 0, &array));
+        ok(via_array_slice(array, NULL, SHAPE(0, 3), SHAPE(1, 100), &view));
+        assert_shape(view, 2, SHAPE(0, 3));
+        via_array_release(view);
+        via_array_release(array);
+    }
+}
+
 static void strides_that_overflow_are_refused(void **state) {
     (void)state;
     via_array *array = NULL;
@@ -190,6 +205,7 @@ int main(void) {
         TEST(the_product_counts_in_elements_times_their_size),
         TEST(packed_elements_count_in_bits),
         TEST(the_last_byte_of_packed_elements_counts_where_their_bits_just_fit),
+        TEST(a_slice_without_elements_minds_no_stride_that_does_not_fit),
         TEST(strides_that_overflow_are_refused),
         TEST(a_span_that_leaves_the_address_space_is_refused),
         TEST(a_span_up_to_the_edge_of_the_address_space_is_taken),
