@@ -99,6 +99,22 @@ def test_what_a_page_includes_is_there(page: Path) -> None:
             assert re.search(rf"^(?:def|class) {name}\b", text, re.MULTILINE), f"{path.name}: {name}"
 
 
+def text_taken(path: Path, options: str) -> str:
+    text = path.read_text()
+    after = re.search(r'^:start-after: "(.*)"$', options, re.MULTILINE)
+    before = re.search(r'^:end-before: "(.*)"$', options, re.MULTILINE)
+    text = text.partition(after[1])[2] if after else text
+    return text.partition(before[1])[0] if before else text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_prose_that_a_page_includes_has_no_link_that_leads_elsewhere_from_there(page: Path) -> None:
+    for path, options in included(page):
+        if path.suffix == ".md" and ":language:" not in options:
+            links = re.findall(r"\]\(([^)\s]+)\)", text_taken(path, options))
+            assert [link for link in links if not link.startswith("http")] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_no_link_of_a_page_is_dead(page: Path) -> None:
     links = [link for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()) if not link.startswith("http")]
