@@ -409,7 +409,12 @@ enum { met_count = sizeof met / sizeof *met };
 
 /* Those that cannot fail, those whose failure is not for the library to mend (a lock, a clock), and those that only say
  * what is written. Names that begin with an underscore are the compiler's own, its libraries' and the sanitizers'. */
-static const char *const harmless[] = {"clock_gettime",
+static const char *const harmless[] = {"abort",
+                                       "backtrace",
+                                       "dladdr",
+                                       "getpid",
+                                       "sched_getcpu",
+                                       "clock_gettime",
                                        "dirname",
                                        "dl_iterate_phdr",
                                        "dlerror",

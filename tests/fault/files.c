@@ -129,6 +129,25 @@ static via_status map_a_copy(void) {
     return status;
 }
 
+/* Rows with gaps between them, out of the file and in again. */
+static via_status transfer_a_window(void) {
+    via_status status = VIA_OK;
+    via_file *file = NULL;
+    via_file *window = NULL;
+    via_array *array = NULL;
+    THEN(via_file_open(path_of("there.bin"), OPTIONS_OF(.mode = VIA_MODE_READ_WRITE), &file));
+    THEN(via_file_window(file, 0, VIA_UINT8, 2, SHAPE(256, 1024), SHAPE(1, 8), SHAPE(100, 512), SHAPE(2, 1), &window));
+    via_file_release(file);
+    THEN(via_empty(NULL, VIA_UINT8, 2, SHAPE(100, 512), NULL, &array));
+    THEN(via_file_read(window, 0, array, NULL));
+    HOLDS(memcmp(via_array_data(array), bytes + 1024 + 8, 512) == 0);
+    THEN(via_file_write(window, 0, array, NULL));
+    HOLDS(holds("there.bin", 0, 5));
+    via_array_release(array);
+    via_file_release(window);
+    return status;
+}
+
 static via_status wait_and_release(via_status status, via_task *task) {
     THEN(via_task_wait(task));
     via_task_release(task);
@@ -195,6 +214,7 @@ const scenario file_scenarios[] = {
     {"files are created", create, prepare_folder, finish_folder, 0, 0, 0},
     {"files are created atomically", create_atomically, prepare_folder, finish_folder, 0, 0, 0},
     {"files are mapped and not changed", map_a_copy, prepare_folder, finish_folder, 0, 0, 0},
+    {"windows of files are transferred", transfer_a_window, prepare_folder, finish_folder, 0, 0, 0},
     {"files are transferred as tasks", transfer_as_tasks, prepare_folder, finish_folder, 0, 0, 0},
     {"files are transferred with a device", transfer_with_a_device, prepare_device, finish_folder, 1, 0, 0},
     {"a calibration is kept", keep_a_calibration, prepare_folder, finish_folder, 0, 0, 0},
