@@ -254,7 +254,9 @@ via_status field(Bytes *bytes, const Subject &subject, Outcome *out, via_array *
         std::copy_n(inner.shape, ndim, out->view.shape + from.ndim);
         out->exists = fits && fits_memory(out->view);
         out->view.count = count_elements(out->view.ndim, out->view.shape);
-        out->is_large = out->exists && out->view.count > kMostElements;
+        // A record may have room for more values than can be listed.
+        out->is_open = inner.count > kMostElements;
+        out->is_large = out->is_open || (out->exists && out->view.count > kMostElements);
         for (int64_t i = 0; out->exists && !out->is_large && i < out->view.count; ++i) {
             out->view.bits[i] = from.bits[i / inner.count] + offset * 8 + i % inner.count * inner.item_bits();
         }
