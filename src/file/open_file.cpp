@@ -128,7 +128,7 @@ void OpenFile::open_direct() {
 // By processor: as many threads run at a time.
 int OpenFile::own_descriptor() {
     std::atomic<int> &own = own_descriptors_[static_cast<unsigned>(std::max(sched_getcpu(), 0)) % kMostOwn];
-    int found = own.load(std::memory_order_relaxed);
+    int found = own.load(std::memory_order_acquire);
     if (found > 0) [[likely]] {
         return found;
     }

@@ -187,11 +187,6 @@ int main(int count, char **arguments) {
     if (count > 1) {
         return play_named(count, arguments, scenes, LENGTH(scenes)) == 0 ? 0 : 2;
     }
-#if defined(__SANITIZE_THREAD__)
-    /* A child starts a thread for what its parent's streams were still at, which ThreadSanitizer has no way to follow.
-     */
-    setenv("VIADUCT_STRESS_WITHOUT_FORK", "1", 1);
-#endif
     const struct CMUnitTest tests[] = {
         GPU_TEST(whatever_threads_do_at_once_each_owner_is_told_once),
         GPU_TEST(a_program_may_end_while_its_threads_are_at_it),
