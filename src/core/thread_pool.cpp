@@ -48,7 +48,6 @@ struct Pool {
 };
 
 constinit Pool pool;
-constinit std::atomic<bool> watches_fork{false};
 
 class Lock {
 public:
@@ -154,6 +153,9 @@ void forget_helpers() {
     pool.asleep = 0;
 }
 
+// From the start: while the first job was put up, another thread might fork.
+[[maybe_unused]] const bool guarded = pthread_atfork(nullptr, nullptr, forget_helpers) == 0;
+
 // Helpers take no signals: those are for threads whose stacks the program knows.
 bool start_helper() {
     pthread_attr_t attributes;
@@ -175,9 +177,6 @@ bool start_helper() {
 
 // With the lock held.
 void start_helpers(int32_t wanted) {
-    if (pool.helpers < wanted && !watches_fork.exchange(true)) {
-        pthread_atfork(nullptr, nullptr, forget_helpers);
-    }
     while (pool.helpers < wanted && start_helper()) {
         pool.helpers++;
     }
