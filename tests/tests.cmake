@@ -56,7 +56,7 @@ endfunction()
 
 function(viaduct_add_gpu_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SETTINGS")
-  set(support support.c hold.c apart.c)
+  set(support support.c pattern.c hold.c apart.c)
   list(TRANSFORM support PREPEND "${PROJECT_SOURCE_DIR}/tests/gpu/")
   viaduct_add_test(gpu ${name} ${support} ${arg_UNPARSED_ARGUMENTS} LIBRARIES viaduct::viaduct ${CMAKE_DL_LIBS})
   target_include_directories(gpu_${name} PRIVATE

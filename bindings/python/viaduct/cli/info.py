@@ -58,7 +58,7 @@ def show_device(page: Page, device: str, links: Links) -> None:
 def show_library(page: Page, links: Links) -> None:
     page.say()
     page.heading("library")
-    page.fact("file", machine.library_file())
+    page.fact("file", machine.file_of_library())
     page.fact("package", f"{Path(__file__).resolve().parents[1]}, in Python {platform.python_version()}")
     page.fact("built", "without CUDA" if BUILT_WITHOUT in why_no_device() else "with CUDA")
     version = machine.driver_version(links)

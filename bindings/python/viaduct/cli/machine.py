@@ -55,7 +55,7 @@ def installed_peers() -> Iterator[tuple[str, str]]:
             yield name, version
 
 
-def library_file() -> str:
+def file_of_library() -> str:
     """The library that this process has loaded."""
     for line in Path("/proc/self/maps").read_text().splitlines():
         if "libviaduct.so" in line:
