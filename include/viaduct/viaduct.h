@@ -183,7 +183,8 @@ enum {
     VIA_MEMORY_PINNED = 2,      /**< page-locked host memory */
     VIA_MEMORY_DEVICE = 3,      /**< memory of one CUDA device */
     VIA_MEMORY_DEVICE_POOL = 4, /**< the same, allocated and freed in stream order */
-    VIA_MEMORY_MANAGED = 5      /**< CUDA managed memory */
+    VIA_MEMORY_MANAGED = 5,     /**< CUDA managed memory */
+    VIA_MEMORY_SHARED = 6       /**< host memory that other processes can map: see via_array_export_ipc */
 };
 
 /** How a file is opened. */
@@ -719,6 +720,40 @@ VIA_CHECKED via_status via_from_arrow_device(struct ArrowSchema *schema, struct 
 
 /** Releases whichever of the two is not NULL and not yet released. */
 VIA_API void via_arrow_release(struct ArrowSchema *schema, struct ArrowDeviceArray *column);
+
+/*
+ * Other processes of the host. An array whose memory is of VIA_MEMORY_SHARED or of a CUDA device's own allocation
+ * (VIA_MEMORY_DEVICE, cuMemAlloc, cudaMalloc; not of pools, mappings, pinned or managed memory) can be used by other
+ * processes in place. What the exporter sends them, by any means, is plain bytes; any number of processes may import
+ * them, any number of times, as long as an array of the exporter holds the memory. An import holds it too, in a process
+ * of its own: it may outlive the exporter's arrays, and the exporter. Nothing is left behind, whoever crashes.
+ *
+ * Host memory goes back to the system when nobody has it mapped. Device memory goes back to its owner (release, free)
+ * when the exporter has no array of it and every importer has let go or has died; it stays usable for importers after
+ * the exporter's death. A forked child of an importer counts as that importer until both have ended or called exec.
+ *
+ * Both processes are of one user and one process namespace. Later work is ordered by the processes themselves.
+ */
+
+/** No description is longer, whatever the array. */
+enum { VIA_IPC_MAX_BYTES = 1280 };
+
+/**
+ * Describes the array for via_array_import_ipc: *out_length bytes, written to out_bytes if that has room for
+ * `capacity` of them or more; NULL and 0 ask for the length. Waits on the host until the array is ready.
+ * Errors: VIA_ERROR_UNSUPPORTED (memory that cannot be shared), VIA_ERROR_POINTER, VIA_ERROR_IO,
+ * VIA_ERROR_OUT_OF_MEMORY, VIA_ERROR_CUDA, VIA_ERROR_FORKED.
+ */
+VIA_CHECKED via_status via_array_export_ipc(via_array *array, int64_t capacity, void *out_bytes, int64_t *out_length);
+
+/**
+ * Takes in an array that another process described, at an address of this process. Read-only arrays stay so. Every
+ * byte is checked, and the array lies within the memory. Device memory cannot be imported by the process it is of.
+ * Errors: VIA_ERROR_EXCHANGE (not such bytes, or the memory is no longer shared), VIA_ERROR_VERSION, VIA_ERROR_DEVICE
+ * (a device that this process does not see), VIA_ERROR_IO (not permitted), VIA_ERROR_OUT_OF_MEMORY,
+ * VIA_ERROR_UNSUPPORTED, VIA_ERROR_CUDA, VIA_ERROR_FORKED; those of via_wrap for the description itself.
+ */
+VIA_CHECKED via_status via_array_import_ipc(const void *bytes, int64_t length, via_array **out_array);
 
 /* ----------------------------------------------------------------------------------------------- order */
 /*

@@ -6,6 +6,7 @@
 #include "exchange/arrow.hpp"
 #include "exchange/consumer.hpp"
 #include "exchange/dlpack.hpp"
+#include "share/share.hpp"
 
 using namespace via;
 
@@ -206,4 +207,27 @@ via_status via_from_arrow_device(ArrowSchema *schema, ArrowDeviceArray *column, 
 void via_arrow_release(ArrowSchema *schema, ArrowDeviceArray *column) {
     VIA_WATCH(via_arrow_release, schema, column);
     release_arrow(schema, column);
+}
+
+via_status via_array_export_ipc(via_array *array, int64_t capacity, void *out_bytes, int64_t *out_length) {
+    VIA_WATCH(via_array_export_ipc, array, capacity, out_bytes, out_length);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_length", out_length));
+        VIA_TRY(require("array", array));
+        if (capacity < 0) {
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 0 or more",
+                        static_cast<long long>(capacity));
+        }
+        VIA_TRY(capacity > 0 ? require("out_bytes", out_bytes) : VIA_OK);
+        return export_ticket(array, capacity, out_bytes, out_length);
+    });
+}
+
+via_status via_array_import_ipc(const void *bytes, int64_t length, via_array **out_array) {
+    VIA_WATCH(via_array_import_ipc, bytes, length, out_array);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_array", out_array));
+        VIA_TRY(require("bytes", bytes));
+        return import_ticket(bytes, length, out_array);
+    });
 }

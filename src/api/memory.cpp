@@ -3,6 +3,7 @@
 #include "api/guard.hpp"
 #include "cuda/device.hpp"
 #include "cuda/memory.hpp"
+#include "share/share.hpp"
 
 using namespace via;
 
@@ -10,15 +11,15 @@ via_status via_memory_create(int32_t kind, int32_t device_id, via_memory **out_m
     VIA_WATCH(via_memory_create, kind, device_id, out_memory);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_memory", out_memory));
-        if (kind < VIA_MEMORY_HOST || kind > VIA_MEMORY_MANAGED) {
+        if (kind < VIA_MEMORY_HOST || kind > VIA_MEMORY_SHARED) {
             return fail(VIA_ERROR_INVALID_ARGUMENT, "kind is %d; expected %d to %d", kind, VIA_MEMORY_HOST,
-                        VIA_MEMORY_MANAGED);
+                        VIA_MEMORY_SHARED);
         }
-        if (kind != VIA_MEMORY_HOST) {
+        if (kind != VIA_MEMORY_HOST && kind != VIA_MEMORY_SHARED) {
             return cuda::make_cuda_memory(kind, device_id, out_memory);
         }
         VIA_TRY(check_host_device("", VIA_DEVICE_CPU, device_id));
-        *out_memory = host_memory();
+        *out_memory = kind == VIA_MEMORY_HOST ? host_memory() : shared_memory();
         return VIA_OK;
     });
 }

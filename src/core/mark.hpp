@@ -65,6 +65,9 @@ public:
     // True if order() only tells the device, since the host has no more part in what the mark stands for.
     virtual bool is_on_device() { return false; }
 
+    // The storage that remembers it has no owner any more, and is about to ask whether it has been reached.
+    virtual void leave() {}
+
 protected:
     virtual ~Mark() = default;
     virtual void destroy() { delete this; }

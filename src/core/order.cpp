@@ -289,6 +289,10 @@ Status wait_until_ready(Storage *storage) {
 void leave_marks(Storage *storage, Order *order) {
     order->ready = storage->ready.load(std::memory_order_relaxed);
     order->newest = storage->newest_use;
+    std::for_each(order->uses.items, order->uses.items + order->uses.count, [](Mark *mark) { mark->leave(); });
+    if (order->newest != nullptr) {
+        order->newest->leave();
+    }
 }
 
 void retire(Order *order, const Disposal &disposal) {

@@ -38,7 +38,8 @@ void forget_thread() {
 [[maybe_unused]] const bool guarded = guard_over_fork<mutex, forget_thread>();
 
 // How long to rest between two rounds: first a few turns given away, for work that is about to end; then sleeps, each
-// longer than the one before.
+// longer than the one before. What has been waited for long, as memory that another process has mapped may be, is
+// asked less often: the sleeps are a hundredth of the time that has gone by.
 class Pause {
 public:
     void begin_again() { *this = Pause(); }
@@ -51,12 +52,19 @@ public:
         return true;
     }
 
-    int64_t next_sleep() { return std::exchange(nanoseconds_, std::min(nanoseconds_ * 2, kLongest)); }
+    int64_t next_sleep() {
+        const int64_t longest = std::clamp(slept_ / 100, kLong, kLongest);
+        const int64_t sleep = std::exchange(nanoseconds_, std::min(nanoseconds_ * 2, longest));
+        slept_ += sleep;
+        return sleep;
+    }
 
 private:
-    static constexpr int64_t kLongest = 1000000;
+    static constexpr int64_t kLong = 1000000;
+    static constexpr int64_t kLongest = 50000000;
     int32_t turns_ = 50;
     int64_t nanoseconds_ = 20000;
+    int64_t slept_ = 0;
 };
 
 timespec in_nanoseconds(int64_t nanoseconds) {

@@ -9,6 +9,7 @@
 #include "cuda/order.hpp"
 #include "cuda/outside.hpp"
 #include "cuda/place.hpp"
+#include "cuda/share.hpp"
 #include "cuda/stream.hpp"
 #include "cuda/transfer.hpp"
 
@@ -61,6 +62,20 @@ Status make_cuda_memory(int32_t kind, int32_t, via_memory **) {
 }
 
 Status make_custom_cuda_memory(const CustomMemory &, via_memory **) { return need("memory of this kind"); }
+
+// ------------------------------------------------------------------------------------------------ other processes
+
+Status name_device(int32_t, SharedMemory *) { return need("memory of a device"); }
+
+Status share_memory(const void *, int32_t, SharedMemory *, int64_t *) { return need("memory of a device"); }
+
+Status find_named_device(const SharedMemory &, int32_t *) { return need("memory of a device"); }
+
+Status open_memory(const SharedMemory &, int32_t *, void **, int64_t *, OpenedMemory **) {
+    return need("memory of a device");
+}
+
+void close_memory(OpenedMemory *, void (*)(void *), void *) {}
 
 // ------------------------------------------------------------------------------------------------ streams, events
 

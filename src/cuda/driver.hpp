@@ -1,7 +1,7 @@
 // The CUDA driver, opened at run time: a table of its functions, and how their failures become ours.
 //
 // Only this room includes cuda.h. Rooms above it see what is in device.hpp, place.hpp, stream.hpp, order.hpp,
-// memory.hpp, transfer.hpp, move.hpp and calibrate.hpp, which name no type of CUDA's.
+// memory.hpp, share.hpp, transfer.hpp, move.hpp and calibrate.hpp, which name no type of CUDA's.
 #pragma once
 
 #include <cuda.h>

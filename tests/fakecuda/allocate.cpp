@@ -23,7 +23,7 @@ BlockPtr block_to_free(Call &call, CUdeviceptr address) {
     if (block == nullptr && was_freed(call.state(), address)) {
         call.state().count(FAKE_DOUBLE_FREE);
     }
-    require(block != nullptr);
+    require(block != nullptr && block->opened == 0);
     if (block->context != nullptr) {
         require(block->context->error == CUDA_SUCCESS, block->context->error);
     }

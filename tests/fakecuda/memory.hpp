@@ -50,8 +50,10 @@ struct Block {
     std::shared_ptr<Physical> physical;
     std::map<int, CUmemAccess_flags> access;  // of mappings, by device
     bool owns_view = false;
-    bool in_graph = false;  // made by a graph's own allocation
-    int graphs = 0;         // that can bring it to life
+    bool in_graph = false;                     // made by a graph's own allocation
+    int graphs = 0;                            // that can bring it to life
+    int opened = 0;                            // how often, where it is memory of another process
+    std::pair<int, unsigned long long> owner;  // that process, and the block there
 
     CUdeviceptr end() const { return base + size; }
     bool host() const { return kind == Kind::pinned || kind == Kind::registered; }

@@ -1,6 +1,7 @@
 /* Functions of a test that run in a process of their own. */
 #include "support.h"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,7 +47,8 @@ static char **environment_with(const char *const *settings, char *apart) {
     return all;
 }
 
-void run_apart(void (*function)(void), const char *const *settings) {
+/* A fresh process of this program; its descriptors 0 and 1 are `ends`, unless those are negative. */
+static pid_t spawn(void (*function)(void), const char *const *settings, const int *ends) {
     char apart[64];
     char path[4096];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -55,13 +57,52 @@ void run_apart(void (*function)(void), const char *const *settings) {
     snprintf(apart, sizeof apart, APART_VARIABLE "=%lld", (long long)((uintptr_t)function - (uintptr_t)&anchor));
     char **environment = environment_with(settings, apart);
     char *arguments[] = {path, NULL};
-    pid_t child = 0;
-    assert_int_equal(posix_spawn(&child, path, NULL, NULL, arguments, environment), 0);
-    free(environment);
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFSIGNALED(status)) {
-        fail_msg("the process of the test ended by signal %d", WTERMSIG(status));
+    posix_spawn_file_actions_t actions;
+    assert_int_equal(posix_spawn_file_actions_init(&actions), 0);
+    for (int i = 0; i < 2 && ends[i] >= 0; ++i) {
+        assert_int_equal(posix_spawn_file_actions_adddup2(&actions, ends[i], i), 0);
     }
-    assert_int_equal(WEXITSTATUS(status), 0);
+    pid_t child = 0;
+    assert_int_equal(posix_spawn(&child, path, &actions, NULL, arguments, environment), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    free(environment);
+    return child;
+}
+
+/* Its exit status, or the signal that ended it, negative. */
+static int await_process(pid_t process) {
+    int status = 0;
+    assert_int_equal(waitpid(process, &status, 0), process);
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void run_apart(void (*function)(void), const char *const *settings) {
+    const int status = await_process(spawn(function, settings, (const int[]){-1, -1}));
+    if (status < 0) {
+        fail_msg("the process of the test ended by signal %d", -status);
+    }
+    assert_int_equal(status, 0);
+}
+
+/* No process that is started later has the ends that stay here: the other side then reads their end. */
+static void make_pipe(int *ends, int stays) {
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(fcntl(ends[stays], F_SETFD, FD_CLOEXEC), 0);
+}
+
+other_process start_apart(void (*function)(void), const char *const *settings) {
+    int to[2];
+    int from[2];
+    make_pipe(to, 1);
+    make_pipe(from, 0);
+    const other_process started = {spawn(function, settings, (const int[]){to[0], from[1]}), to[1], from[0]};
+    close(to[0]);
+    close(from[1]);
+    return started;
+}
+
+int end_apart(const other_process *ended) {
+    close(ended->to);
+    close(ended->from);
+    return await_process(ended->process);
 }

@@ -12,6 +12,7 @@
 #include "../capi/support.h"
 
 #include <cuda.h>
+#include <sys/types.h>
 
 #include "fakecuda.h"
 
@@ -102,6 +103,18 @@ void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * function does. It must not skip.
  */
 void run_apart(void (*function)(void), const char *const *settings);
+
+/* The same beside the test: the function reads from descriptor 0 what comes from `to`, and `from` what it writes to 1.
+ */
+typedef struct other_process {
+    pid_t process;
+    int to;
+    int from;
+} other_process;
+other_process start_apart(void (*function)(void), const char *const *settings);
+
+/* Closes both pipes and waits: its exit status, or the signal that ended it, negative. */
+int end_apart(const other_process *ended);
 
 /* ------------------------------------------------------------------------------------------------ memory */
 

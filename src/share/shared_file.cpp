@@ -1,0 +1,110 @@
+#include "share/shared_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+namespace via {
+namespace {
+
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+constexpr size_t kLongestText = 96;
+
+Status refused(const char *what) {
+    const int code = errno;
+    const bool scarce = code == ENOMEM || code == ENOSPC || code == EFBIG || code == ENFILE || code == EMFILE;
+    return scarce ? fail_with_code(VIA_ERROR_OUT_OF_MEMORY, code, "%s: %s", what, std::strerror(code))
+                  : fail_with_code(VIA_ERROR_IO, code, "%s: %s", what, std::strerror(code));
+}
+
+// As the link of a descriptor has it, but for what the system writes behind.
+void write_link(const FileName &name, char *text) {
+    std::snprintf(text, kLongestText, "/memfd:viaduct-%016" PRIx64 "%016" PRIx64, name.number[0], name.number[1]);
+}
+
+void write_path(const FileName &name, char *text) {
+    std::snprintf(text, kLongestText, "/proc/%d/fd/%d", name.process, name.descriptor);
+}
+
+// Whether a descriptor is of that file; errno tells why it cannot be looked at.
+bool is_of_file(const char *path, const FileName &name) {
+    char expected[kLongestText];
+    char found[kLongestText] = {0};
+    write_link(name, expected);
+    const size_t length = std::strlen(expected);
+    errno = ENOENT;
+    const ssize_t read = readlink(path, found, sizeof found - 1);
+    return read >= static_cast<ssize_t>(length) && std::memcmp(found, expected, length) == 0;
+}
+
+bool is_open_file(int descriptor, const FileName &name) {
+    char path[kLongestText];
+    write_path({getpid(), descriptor, {}}, path);
+    return is_of_file(path, name);
+}
+
+Status give_size(int descriptor, int64_t nbytes) {
+    if (ftruncate(descriptor, nbytes) != 0) {
+        return refused("ftruncate of shared memory");
+    }
+    return fcntl(descriptor, F_ADD_SEALS, kSeals) == 0 ? VIA_OK : refused("sealing shared memory");
+}
+
+Status gone(const FileName &name) {
+    return fail(VIA_ERROR_EXCHANGE,
+                "the memory is no longer shared: process %d has ended or has released it; expected the exporting "
+                "process, of the same process namespace, to hold an array of it",
+                name.process);
+}
+
+}  // namespace
+
+Status make_shared_file(int64_t nbytes, FileName *out_name) {
+    FileName name{getpid(), -1, {0, 0}};
+    if (getrandom(name.number, sizeof name.number, 0) != static_cast<ssize_t>(sizeof name.number)) {
+        return refused("getrandom");
+    }
+    char link[kLongestText];
+    write_link(name, link);
+    name.descriptor = memfd_create(link + std::strlen("/memfd:"), MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (name.descriptor < 0) {
+        return refused("memfd_create");
+    }
+    if (Status status = give_size(name.descriptor, nbytes); status != VIA_OK) {
+        close(name.descriptor);
+        return status;
+    }
+    *out_name = name;
+    return VIA_OK;
+}
+
+Status open_shared_file(const FileName &name, bool writable, int *out_descriptor) {
+    char path[kLongestText];
+    write_path(name, path);
+    // Looked at first: to open whatever the number stands for now might do something.
+    const int descriptor = is_of_file(path, name) ? open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC) : -1;
+    if (descriptor < 0) {
+        return errno == ENOENT ? gone(name) : refused("opening the memory that another process shares");
+    }
+    if (!is_open_file(descriptor, name)) {
+        close(descriptor);
+        return gone(name);
+    }
+    *out_descriptor = descriptor;
+    return VIA_OK;
+}
+
+int64_t size_of_shared_file(int descriptor) {
+    struct stat about{};
+    const bool sealed = (fcntl(descriptor, F_GET_SEALS) & kSeals) == kSeals;
+    return sealed && fstat(descriptor, &about) == 0 ? about.st_size : -1;
+}
+
+}  // namespace via
