@@ -18,7 +18,7 @@ struct Beginning {
     void (*body)();
 };
 
-void *begin(void *given) {
+void *begin_named(void *given) {
     const Beginning beginning = *static_cast<Beginning *>(given);
     std::free(given);
     pthread_setname_np(pthread_self(), beginning.name);
@@ -26,8 +26,10 @@ void *begin(void *given) {
     return nullptr;
 }
 
+}  // namespace
+
 // Signals are for threads whose stacks the program knows.
-bool create_detached(Beginning *beginning) {
+bool create_own_thread(void *(*begin)(void *), void *context, size_t stack_bytes) {
     pthread_attr_t attributes;
     if (pthread_attr_init(&attributes) != 0) {
         return false;
@@ -36,16 +38,14 @@ bool create_detached(Beginning *beginning) {
     sigset_t before;
     sigfillset(&all);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, kStackBytes);
+    pthread_attr_setstacksize(&attributes, stack_bytes);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
-    const bool created = pthread_create(&thread, &attributes, begin, beginning) == 0;
+    const bool created = pthread_create(&thread, &attributes, begin, context) == 0;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_attr_destroy(&attributes);
     return created;
 }
-
-}  // namespace
 
 bool start_own_thread(const char *name, void (*body)()) {
     auto *beginning = static_cast<Beginning *>(std::malloc(sizeof(Beginning)));
@@ -53,7 +53,7 @@ bool start_own_thread(const char *name, void (*body)()) {
         return false;
     }
     *beginning = {name, body};
-    const bool created = create_detached(beginning);
+    const bool created = create_own_thread(begin_named, beginning, kStackBytes);
     if (!created) {
         std::free(beginning);
     }

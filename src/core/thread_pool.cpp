@@ -2,14 +2,16 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 
+#include "core/lock.hpp"
 #include "core/no_cancellation.hpp"
+#include "core/own_thread.hpp"
+#include "core/relax.hpp"
 
 namespace via {
 namespace {
@@ -49,22 +51,6 @@ struct Pool {
 
 constinit Pool pool;
 
-class Lock {
-public:
-    Lock() { pthread_mutex_lock(&pool.mutex); }
-    ~Lock() { pthread_mutex_unlock(&pool.mutex); }
-    Lock(const Lock &) = delete;
-    Lock &operator=(const Lock &) = delete;
-};
-
-inline void relax() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-}
-
 // About the time that waking a thread takes.
 constexpr int32_t kSpins = 1000;
 
@@ -98,7 +84,7 @@ void wake_helpers(int32_t count) {
 
 // Takes part in a job that has work, if there is one; `out_posts` is the number of posts that have been looked at.
 Job *try_join(uint32_t *out_posts) {
-    const Lock lock;
+    const Lock lock(&pool.mutex);
     *out_posts = pool.posts.load(std::memory_order_relaxed);
     Job *job = find_job();
     if (job == nullptr) {
@@ -116,7 +102,7 @@ Job *join_job(uint32_t *out_posts) {
     while (job == nullptr) {
         sleep_until_posted(*out_posts);
         {
-            const Lock lock;
+            const Lock lock(&pool.mutex);
             pool.asleep--;
         }
         job = try_join(out_posts);
@@ -126,7 +112,7 @@ Job *join_job(uint32_t *out_posts) {
 
 // Once the caller sees that nobody is left, the job is gone.
 void leave_job(Job *job) {
-    const Lock lock;
+    const Lock lock(&pool.mutex);
     if (job->helpers.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         pthread_cond_broadcast(&pool.left);
     }
@@ -156,24 +142,7 @@ void forget_helpers() {
 // From the start: while the first job was put up, another thread might fork.
 [[maybe_unused]] const bool guarded = pthread_atfork(nullptr, nullptr, forget_helpers) == 0;
 
-// Helpers take no signals: those are for threads whose stacks the program knows.
-bool start_helper() {
-    pthread_attr_t attributes;
-    if (pthread_attr_init(&attributes) != 0) {
-        return false;
-    }
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, size_t{1} << 20);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_t thread;
-    const bool started = pthread_create(&thread, &attributes, help, nullptr) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_attr_destroy(&attributes);
-    return started;
-}
+bool start_helper() { return create_own_thread(help, nullptr, size_t{1} << 20); }
 
 // With the lock held.
 void start_helpers(int32_t wanted) {
@@ -184,7 +153,7 @@ void start_helpers(int32_t wanted) {
 
 // Returns how many helpers are to be woken.
 int32_t put_up(Job *job) {
-    const Lock lock;
+    const Lock lock(&pool.mutex);
     start_helpers(job->places);
     job->following = pool.jobs;
     pool.jobs = job;
@@ -200,7 +169,7 @@ void post(Job *job) {
 }
 
 void withdraw(Job *job) {
-    const Lock lock;
+    const Lock lock(&pool.mutex);
     Job **link = &pool.jobs;
     while (*link != job) {
         link = &(*link)->following;
@@ -214,7 +183,7 @@ void wait_for_helpers(Job *job) {
         return;
     }
     const NoCancellation scope;  // the job lies on this thread's stack, and others hold on to it
-    const Lock lock;
+    const Lock lock(&pool.mutex);
     while (!alone()) {
         pthread_cond_wait(&pool.left, &pool.mutex);
     }
@@ -238,7 +207,7 @@ void parallel_for(int64_t count, int32_t threads, void (*work)(void *context, in
 }
 
 int32_t helper_count() {
-    const Lock lock;
+    const Lock lock(&pool.mutex);
     return pool.helpers;
 }
 

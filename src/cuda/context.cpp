@@ -147,6 +147,11 @@ Status ContextScope::enter(CUcontext context) {
     return VIA_OK;
 }
 
+Status ContextScope::enter_device(int32_t device_id, ContextKey *out_key) {
+    VIA_TRY(context_at_hand(device_id, out_key));
+    return enter(out_key->context);
+}
+
 // Where the context cannot be popped, the one before it takes its place: nothing of the caller's may go to another
 // context than it thinks.
 void ContextScope::leave() {

@@ -61,6 +61,8 @@ public:
     ContextScope &operator=(const ContextScope &) = delete;
 
     VIA_NODISCARD Status enter(CUcontext context);
+    // That of context_at_hand.
+    VIA_NODISCARD Status enter_device(int32_t device_id, ContextKey *out_key);
     void leave();
 
 private:

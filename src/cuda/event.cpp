@@ -101,9 +101,8 @@ Status create_event(int32_t device_id, via_event **out_event) {
     CUdevice device = 0;
     VIA_TRY(find_device("device_id", device_id, &device));
     ContextKey key{};
-    VIA_TRY(context_at_hand(device_id, &key));
     ContextScope scope;
-    VIA_TRY(scope.enter(key.context));
+    VIA_TRY(scope.enter_device(device_id, &key));
     CUevent handle = nullptr;
     VIA_TRY_CUDA(cuEventCreate(&handle, CU_EVENT_DISABLE_TIMING));
     const Status status = make_handle(device_id, handle, &key, out_event);

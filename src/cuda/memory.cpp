@@ -223,9 +223,8 @@ bool lock_block(Block *block, const ContextKey &key) {
 Status allocate_now(Block *block) {
     const CudaMemory &memory = *block->memory;
     ContextKey key{};
-    VIA_TRY(context_at_hand(memory.owner, &key));
     ContextScope scope;
-    VIA_TRY(scope.enter(key.context));
+    VIA_TRY(scope.enter_device(memory.owner, &key));
     if (lock_block(block, key)) {
         return VIA_OK;
     }

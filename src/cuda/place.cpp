@@ -50,8 +50,7 @@ Place kind_of(unsigned int type, unsigned int managed, int ordinal) {
 // Ranges can be asked for only inside a context.
 Status enter_device(int32_t device_id, ContextScope *scope) {
     ContextKey key{};
-    VIA_TRY(context_at_hand(device_id, &key));
-    return scope->enter(key.context);
+    return scope->enter_device(device_id, &key);
 }
 
 // One mapping or allocation.

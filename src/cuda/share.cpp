@@ -52,11 +52,6 @@ Status get_handle(const Place &place, const void *address, SharedMemory *out_mem
     return VIA_OK;
 }
 
-Status enter_device(int32_t device_id, ContextKey *out_key, ContextScope *scope) {
-    VIA_TRY(context_at_hand(device_id, out_key));
-    return scope->enter(out_key->context);
-}
-
 // A context that is gone has taken its mappings with it.
 bool close_now(const OpenedMemory &opened) {
     if (!driver_is_usable(false)) {
@@ -93,7 +88,7 @@ void end_opened(OpenedMemory *opened) {
 Status map_memory(const SharedMemory &memory, OpenedMemory *opened, int32_t device_id) {
     const RelaxedCapture relaxed;
     ContextScope scope;
-    VIA_TRY(enter_device(device_id, &opened->key, &scope));
+    VIA_TRY(scope.enter_device(device_id, &opened->key));
     CUipcMemHandle handle{};
     std::memcpy(&handle, memory.handle, sizeof handle);
     VIA_TRY_CUDA(cuIpcOpenMemHandle(&opened->address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
@@ -122,7 +117,7 @@ Status share_memory(const void *address, int32_t device_id, SharedMemory *out_me
     }
     ContextKey key{};
     ContextScope scope;
-    VIA_TRY(enter_device(device_id, &key, &scope));
+    VIA_TRY(scope.enter_device(device_id, &key));
     VIA_TRY(get_handle(place, address, out_memory));
     *out_offset = static_cast<const char *>(address) - static_cast<const char *>(place.base);
     return VIA_OK;

@@ -6,15 +6,9 @@
 #include <cstdint>
 #include <mutex>
 
-namespace via::cuda {
+#include "core/relax.hpp"
 
-inline void relax() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-}
+namespace via::cuda {
 
 // Pauses between two questions: short ones at first; after about 50 us others get the processor.
 class Patience {

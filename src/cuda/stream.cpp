@@ -73,9 +73,8 @@ Status create_stream(int32_t device_id, via_stream **out_stream) {
     CUdevice device = 0;
     VIA_TRY(find_device("device_id", device_id, &device));
     ContextKey key{};
-    VIA_TRY(context_at_hand(device_id, &key));
     ContextScope scope;
-    VIA_TRY(scope.enter(key.context));
+    VIA_TRY(scope.enter_device(device_id, &key));
     CUstream native = nullptr;
     VIA_TRY_CUDA(cuStreamCreate(&native, CU_STREAM_NON_BLOCKING));
     if (Status status = make_handle(StreamKind::Owned, device_id, native, key, out_stream); status != VIA_OK) {
