@@ -142,7 +142,7 @@ static void a_kind_or_device_that_there_is_not_is_refused(void **state) {
                 via_memory_create(kinds[i].kind, device_count(), &memory));
         assert_null(memory);
     }
-    refused(VIA_ERROR_INVALID_ARGUMENT, "kind is 6", via_memory_create(6, 0, &memory));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "kind is 7", via_memory_create(7, 0, &memory));
 }
 
 static void only_stream_ordered_memory_takes_a_stream(void **state) {
