@@ -208,7 +208,9 @@ std::vector<Bystander> order_calls(Scene &s) {
     };
 }
 
+// What the one before has left to do is done first: a stream that is asked about has to be idle.
 void try_beside(Scene &s, CUstream captured, CUstreamCaptureMode mode, bool same_thread, const Bystander &one) {
+    MUST(cu(cuCtxSynchronize)());
     MUST(cu(cuStreamBeginCapture)(captured, mode));
     CUresult result = CUDA_SUCCESS;
     auto act = [&] {

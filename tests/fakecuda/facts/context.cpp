@@ -365,8 +365,11 @@ void poisoned() {
     };
     say("bad grid", launch(0, 1));
     say("bad block", launch(1, 4096));
-    say("launch", launch(1, 1));
-    say("record behind it", cu(cuEventRecord)(mark, work));
+    {
+        Stall stall(work);
+        say("launch", launch(1, 1));
+        say("record behind it", cu(cuEventRecord)(mark, work));
+    }
     say("synchronize", cu(cuStreamSynchronize)(work));
     unsigned int kind = 0;
     int number = 0;

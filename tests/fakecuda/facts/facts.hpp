@@ -68,10 +68,10 @@ CUfunction kernel(const char *name);
 // Work that keeps a stream busy until opened, or until its patience is over.
 class Stall {
 public:
-    explicit Stall(CUstream on, int patience_ms = 400);
+    explicit Stall(CUstream on, int patience_ms = 5000);
     ~Stall();
     void open() { open_ = true; }
-    bool opened() const { return open_; }
+    bool is_over() const { return over_; }
 
 private:
     static void CUDA_CB wait(void *self);

@@ -7,7 +7,9 @@ std::atomic<int> destroyed{0};
 void CUDA_CB count(void *) { ++destroyed; }
 
 int destroyed_soon() {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    for (int waited = 0; waited < 200 && (waited < 50 || destroyed == 0); ++waited) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     return destroyed;
 }
 
@@ -54,7 +56,7 @@ void user_objects() {
     MUST(cu(cuGraphDestroy)(graph));
     say("kept by the executable graph", destroyed_soon());
     {
-        Stall held(work, 300);
+        Stall held(work);
         MUST(cu(cuGraphLaunch)(runnable, work));
         MUST(cu(cuGraphExecDestroy)(runnable));
         say("destroyed while its launch waits", destroyed_soon());

@@ -73,6 +73,7 @@ void events() {
         say("waiting stream waits on", cu(cuStreamQuery)(other));
     }
     say("waiting stream ends", cu(cuStreamSynchronize)(other));
+    MUST(cu(cuEventSynchronize)(timed));  // of a stream that is gone, and that nobody waited for
     say("elapsed", cu(cuEventElapsedTime)(&elapsed, timed, timed));
     CUevent untimed = event();
     MUST(cu(cuEventRecord)(untimed, other));
