@@ -7,10 +7,13 @@ What is found interesting goes to BUILD/inputs/NAME, which the next run goes on 
 corpus/NAME.txt what reaches as much of the library, as often. There an input is a line of hexadecimal digits, and those
 that stay for good come first, below lines that say why. With --corpora the programs of a build without libFuzzer run
 those and nothing else.
+
+What is in Python is fuzzed by Atheris, with the same options, where it is installed and build/test has the package.
 """
 
 import argparse
 import hashlib
+import importlib.util
 import json
 import os
 import platform
@@ -23,6 +26,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 CHOSEN = "# chosen by what they reach"
+PACKAGE = FOLDER.parents[1] / "build/test/python"
 USUAL = ["-max_len=256", "-len_control=20", "-entropic=0", "-reduce_inputs=0", "-max_total_time=60"]
 SANITIZERS = {
     "ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=8",
@@ -30,16 +34,27 @@ SANITIZERS = {
 }
 
 
-def programs(build: Path) -> dict[str, Path]:
-    """The fuzzers, by name."""
+def programs(build: Path) -> dict[str, list[str]]:
+    """The fuzzers, by name, each as a command begins."""
     found = sorted((build / "tests/fuzz").glob("fuzz_*"))
-    return {path.name.removeprefix("fuzz_"): path for path in found if path.is_file()}
+    native = {path.name.removeprefix("fuzz_"): [str(path)] for path in found if path.is_file()}
+    return native | in_python()
+
+
+def in_python() -> dict[str, list[str]]:
+    found = sorted(FOLDER.glob("fuzz_*.py")) if PACKAGE.is_dir() else []
+    return {path.stem.removeprefix("fuzz_"): [sys.executable, str(path)] for path in found}
+
+
+def can_fuzz(name: str) -> bool:
+    return name not in in_python() or importlib.util.find_spec("atheris") is not None
 
 
 def environment(build: Path) -> dict[str, str]:
-    """With the stand-in for the CUDA driver, where there is one."""
+    """With the package, and the stand-in for the CUDA driver where there is one."""
     driver = build / "fakecuda/libcuda.so.1"
-    return os.environ | SANITIZERS | ({"VIADUCT_LIBCUDA": str(driver)} if driver.exists() else {})
+    paths = {"PYTHONPATH": os.pathsep.join(filter(None, [str(PACKAGE), os.environ.get("PYTHONPATH")]))}
+    return os.environ | SANITIZERS | paths | ({"VIADUCT_LIBCUDA": str(driver)} if driver.exists() else {})
 
 
 def fuzz(build: Path, name: str, options: list[str]) -> dict[str, object]:
@@ -47,7 +62,7 @@ def fuzz(build: Path, name: str, options: list[str]) -> dict[str, object]:
     inputs = unpack(name, build / "inputs" / name)
     words = FOLDER / f"{name}.dict"
     chosen = [*USUAL, f"-artifact_prefix={build}/{name}-", *([f"-dict={words}"] if words.exists() else []), *options]
-    command = [programs(build)[name], *chosen, "-print_final_stats=1", inputs]
+    command = [*programs(build)[name], *chosen, "-print_final_stats=1", inputs]
     start = time.monotonic()
     done = subprocess.run(
         [str(word) for word in command],
@@ -89,7 +104,7 @@ def minimise(build: Path, name: str) -> None:
     """Chooses anew among what was found interesting."""
     kept, _ = read_corpus(name)
     with tempfile.TemporaryDirectory() as scratch:
-        command = [programs(build)[name], "-merge=1", scratch, build / "inputs" / name]
+        command = [*programs(build)[name], "-merge=1", scratch, build / "inputs" / name]
         subprocess.run([str(word) for word in command], env=environment(build), check=True)
         found = sorted(
             (path.read_bytes().hex() for path in Path(scratch).iterdir()), key=lambda line: (len(line), line)
@@ -99,7 +114,8 @@ def minimise(build: Path, name: str) -> None:
 
 
 def run_corpus(build: Path, name: str) -> bool:
-    command = [programs(build)[name], FOLDER / "corpus" / f"{name}.txt"]
+    given = ["--inputs"] if name in in_python() else []
+    command = [*programs(build)[name], *given, FOLDER / "corpus" / f"{name}.txt"]
     done = subprocess.run(
         [str(word) for word in command], env=environment(build), capture_output=True, text=True, check=False
     )
@@ -134,6 +150,9 @@ def main() -> int:
         return 0 if all(held) else 1
     rows = []
     for name in asked.names or known:
+        if not can_fuzz(name):
+            print(f"{name:16} left out: Atheris is not installed", flush=True)
+            continue
         rows.append(fuzz(build, name, options))
         print("{fuzzer:16} {runs:>10} runs in {seconds:>5} s, found {found}".format(**rows[-1]), flush=True)
         if asked.minimise:

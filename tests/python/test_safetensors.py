@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +95,11 @@ HOSTILE: dict[str, tuple[Any, str]] = {
     "an overlap": ({"x": entry("U8", [3], 0, 3), "y": entry("U8", [2], 2, 4)}, "at byte 2"),
     "behind the end": ({"x": entry("U8", [5], 0, 5)}, "found 4 bytes behind"),
     "bytes that nobody has": ({"x": entry("U8", [3], 0, 3)}, "found 4 bytes behind"),
+    "more dimensions than there may be": ({"x": entry("U8", [1] * 64 + [4], 0, 4)}, "'x': via_file_window"),
+    "extents that overflow beside 0": (
+        {"x": entry("U8", [1 << 32, 1 << 32, 0], 0, 0), "y": GOOD},
+        "'x': via_file_window",
+    ),
     "metadata of numbers": ({"__metadata__": {"a": 1}, "x": GOOD}, "__metadata__"),
 }
 
@@ -116,3 +123,12 @@ def test_a_file_without_a_length_is_refused(tmp_path: Path, content: bytes) -> N
     (tmp_path / "short").write_bytes(content)
     with pytest.raises(via.FormatError, match="expected a length"):
         via.open_safetensors(tmp_path / "short")
+
+
+def test_whatever_a_fuzzer_found_worth_keeping_is_read_right_or_refused() -> None:
+    """In a process of its own: it counts what is alive after each."""
+    folder = Path(__file__).parents[1] / "fuzz"
+    command = [sys.executable, folder / "fuzz_safetensors.py", "--inputs", folder / "corpus/safetensors.txt"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[0]) > 10

@@ -111,6 +111,13 @@ def _check_metadata(metadata: Any) -> dict[str, str]:
     return metadata
 
 
+def _window(file: raw.File, name: str, start: int, entry: dict[str, Any]) -> raw.File:
+    try:
+        return _file.window_at(file, start + entry["data_offsets"][0], _DTYPES[entry["dtype"]], entry["shape"])
+    except (raw.ShapeError, raw.ExtentOverflowError) as error:
+        _refuse(f"'{name[:80]}': {error}")
+
+
 def open_safetensors(path: str | os.PathLike[str], *, page_cache: str = "auto") -> dict[str, raw.File]:
     """The tensors of a .safetensors file by name, each as a window of the file: nothing of it is read yet.
 
@@ -121,7 +128,4 @@ def open_safetensors(path: str | os.PathLike[str], *, page_cache: str = "auto") 
         entries, start = _header(file)
         _check_metadata(entries.pop("__metadata__", {}))
         _check_all(entries, file.nbytes - start)
-        return {
-            name: _file.window_at(file, start + entry["data_offsets"][0], _DTYPES[entry["dtype"]], entry["shape"])
-            for name, entry in entries.items()
-        }
+        return {name: _window(file, name, start, entry) for name, entry in entries.items()}
