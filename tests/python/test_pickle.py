@@ -94,6 +94,16 @@ def test_a_buffer_that_may_not_be_written_makes_no_writable_array() -> None:
     assert pickle.loads(text, buffers=[bytes(buffers[0].raw())]).readonly
 
 
+@pytest.mark.parametrize("readonly", [False, True])
+def test_a_buffer_within_a_message_makes_an_aligned_array_that_consumers_take(readonly: bool) -> None:
+    text, buffers = apart(grid().T)
+    askew = memoryview(numbers(64, ctypes.c_uint8)).cast("B")[1:49]
+    askew[:] = buffers[0].raw()
+    found = pickle.loads(text, buffers=[askew.toreadonly() if readonly else askew])
+    assert_same(found, grid().T)
+    assert found.aligned and found.strides == grid().T.strides and found.readonly is readonly
+
+
 def test_buffers_of_another_format_serve() -> None:
     """Who moves buffers between processes need not keep what their elements were."""
     text, buffers = apart(grid())

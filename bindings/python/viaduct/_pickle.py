@@ -2,7 +2,8 @@
 
 An array of host memory, pinned and managed included, comes back as host memory, on the buffer that the unpickler is
 given: the memory itself where nothing crossed a process, without a copy. Dense arrays go as they lie, whatever the order
-of their axes; others go as a row-major copy. An array on a CUDA device goes through host memory, once its pending work is
+of their axes; others go as a row-major copy. A buffer whose address suits no such element, as one of a larger message may
+be, is copied once more, since most consumers would refuse the array. An array on a CUDA device goes through host memory, once its pending work is
 done, and comes back on the device of the same number; where there is none, unpickling raises DeviceError.
 """
 
@@ -51,6 +52,8 @@ def restore(
         dense = raw.empty(shape, dtype, device or "cpu")
     else:
         dense = raw.asarray(memoryview(content).cast("B")).view(dtype).reshape(shape)
-        dense = dense.copy(device=device) if device else dense
+        readonly |= dense.readonly and device is None
+        if device or not dense.aligned:
+            dense = dense.copy(device=device)
     array = dense.transpose([axes.index(axis) for axis in range(len(axes))])
     return array.as_readonly() if readonly else array
