@@ -81,3 +81,10 @@ def test_what_the_commands_show_more_with_is_named_by_the_wheel(wheel: Path) -> 
         told = archive.read(name).decode()
     assert "Provides-Extra: cli" in told and "Provides-Extra: plot" in told
     assert not re.search(r"^Requires-Dist: [^;]*$", told, re.MULTILINE), "nothing is required"
+
+
+def test_dask_is_told_by_the_wheel_how_large_arrays_are(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/entry_points.txt"))
+        told = archive.read(name).decode()
+    assert "[dask.sizeof]\nviaduct = viaduct._dask:register\n" in told

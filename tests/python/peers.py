@@ -5,7 +5,10 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import time
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -13,6 +16,31 @@ import viaduct as via
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+
+COUNTED = ("live_arrays", "live_storages", "outstanding_exports", "host_bytes")
+
+
+def alive() -> dict[str, int]:
+    stats = via.stats()
+    return {name: stats[name] for name in COUNTED}
+
+
+def more_than(before: dict[str, int]) -> dict[str, int]:
+    return {name: count for name, count in alive().items() if count > before[name]}
+
+
+@contextmanager
+def leaving_nothing() -> Iterator[None]:
+    """What runs within ends with no more alive than before."""
+    before = alive()
+    yield
+    # Collecting takes long where much is loaded, and some runtimes let go on threads of their own, a moment later.
+    deadline = time.monotonic() + 5
+    while more_than(before) and time.monotonic() < deadline:
+        gc.collect()
+        time.sleep(0.01)
+    assert not more_than(before)
 
 
 def peer(name: str) -> Any:
@@ -33,6 +61,12 @@ def grid(rows: int = 3, columns: int = 4) -> via.Array:
     """A float32 array of 0, 1, 2, ... whose owner is the ctypes array behind it."""
     values = numbers(rows * columns)
     return via.wrap(ctypes.addressof(values), (rows, columns), "float32", owner=values)
+
+
+def content(a: via.Array) -> bytes:
+    """The elements as bytes, in row-major order."""
+    dense = a.copy()
+    return bytes(memoryview(dense.reshape(dense.size).view("uint8"))) if dense.size else b""
 
 
 def is_gone(reference: weakref.ref[Any]) -> bool:

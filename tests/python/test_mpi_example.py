@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from mpi_tools import SETTINGS, launcher
 from peers import peer
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "bindings/python/examples/mpi_field.py"
-
-# For a machine without a network, as root, with fewer cores than ranks; what is not Open MPI does not read them.
-SETTINGS = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_plm": "isolated",
-    "OMPI_MCA_btl": "self,vader",
-    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-}
 
 
 def rank(printed: Path, *command: object) -> list[str]:
@@ -35,16 +25,13 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What both ranks print, each to a file: the launcher may mix their lines."""
     peer("torch")
     peer("mpi4py")
-    launcher = shutil.which("mpiexec")
-    if launcher is None:
-        pytest.skip("there is no mpiexec")
     program = Path(os.environ.get("VIADUCT_BUILD_DIR", ROOT / "build/test")) / "examples/mpi_field"
     if not program.exists():
         pytest.skip(f"the example is not built: there is no {program.name}, which takes an MPI library")
     folder = tmp_path_factory.mktemp("ranks")
     ranks = [rank(folder / "c", program), rank(folder / "python", sys.executable, EXAMPLE)]
     done = subprocess.run(
-        [launcher, *ranks[0], ":", *ranks[1]],
+        [launcher(), *ranks[0], ":", *ranks[1]],
         env=os.environ | SETTINGS,
         capture_output=True,
         text=True,
@@ -65,3 +52,7 @@ def test_it_comes_back_into_the_window_and_nowhere_else(output: list[str]) -> No
 
 def test_a_dense_array_is_sent_as_it_is(output: list[str]) -> None:
     assert "  Python: the simulation's window is the tensor, element by element" in output
+
+
+def test_a_column_is_broadcast_from_where_it_lies(output: list[str]) -> None:
+    assert "  Python: every rank was told 7, 17, 27, 37, 47, 57" in output

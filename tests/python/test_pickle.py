@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import viaduct as via
-from peers import grid, is_gone, numbers
+from peers import content, grid, is_gone, numbers
 
 PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)
 
@@ -27,11 +27,6 @@ def there_and_back(a: via.Array) -> via.Array:
     text, buffers = apart(a)
     found: via.Array = pickle.loads(text, buffers=buffers)
     return found
-
-
-def content(a: via.Array) -> bytes:
-    dense = a.copy()
-    return bytes(memoryview(dense.reshape(dense.size).view("uint8"))) if dense.size else b""
 
 
 def assert_same(found: via.Array, a: via.Array) -> None:

@@ -56,6 +56,17 @@ static void receive(via_array *array, int tag) {
     MPI_Type_free(&kind);
 }
 
+static void broadcast_column(via_array *array, int64_t column) {
+    const int64_t start[] = {0, column};
+    const int64_t count[] = {ROWS, 1};
+    via_array *part = NULL;
+    check(via_array_slice(array, start, count, NULL, &part));
+    MPI_Datatype kind = datatype_of(part);
+    MPI_Bcast(via_array_data(part), 1, kind, 0, MPI_COMM_WORLD);
+    MPI_Type_free(&kind);
+    via_array_release(part);
+}
+
 /* The columns in use, of rows that are longer. */
 static via_array *wrap_field(void) {
     const int64_t shape[] = {ROWS, COLUMNS};
@@ -104,6 +115,8 @@ int main(int argc, char **argv) {
     /* A dense array needs no datatype of its own. */
     check(via_copy(dense, window));
     MPI_Send(via_array_data(dense), (int)via_array_size(dense), MPI_DOUBLE, PYTHON, TAG_WHOLE, MPI_COMM_WORLD);
+    /* To every rank: one column, whose elements lie a row apart. */
+    broadcast_column(array, COLUMNS - 1);
 
     via_array_release(dense);
     via_array_release(window);

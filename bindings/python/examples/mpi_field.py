@@ -12,7 +12,7 @@ import torch
 import viaduct as via
 from mpi4py import MPI
 
-ROWS, COLUMNS = 3, 6
+ROWS, COLUMNS, ROWS_OF_FIELD = 3, 6, 6
 TAG_FIELD, TAG_CORRECTION, TAG_WHOLE, SIMULATION = 1, 2, 3, 0
 
 
@@ -57,6 +57,14 @@ def main() -> None:
     MPI.COMM_WORLD.Recv([MPI.buffer.fromaddress(dense.ptr, dense.nbytes), MPI.DOUBLE], SIMULATION, TAG_WHOLE)
     same = torch.equal(whole, tensor.T.flip(1))
     say(f"the simulation's window is {'the tensor, element by element' if same else 'ANOTHER'}")
+
+    # What rank 0 tells every rank: a column of its field, into every third element here.
+    told = torch.zeros(3 * ROWS_OF_FIELD, dtype=torch.float64)
+    third = via.asarray(told)[::3]
+    kind = datatype_of(third)
+    MPI.COMM_WORLD.Bcast([MPI.buffer.fromaddress(third.ptr, 0), 1, kind], SIMULATION)
+    kind.Free()
+    say(f"every rank was told {', '.join(f'{value:g}' for value in told if value)}")
 
 
 if __name__ == "__main__":
