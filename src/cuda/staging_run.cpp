@@ -212,13 +212,8 @@ void StagedRun::submit(Chunk &chunk) {
 
 // ---------------------------------------------------------------------------------------------- the end
 
-// The first failure is the one that is told, by the caller's thread.
 void StagedRun::stop(Status status) {
-    const std::lock_guard<std::mutex> lock(failing_);
-    if (failed_ == VIA_OK) {
-        failed_ = status;
-        failure_ = known_thread_state().record();
-    }
+    failure_.keep(status);
     stopped_.store(true, std::memory_order_relaxed);
 }
 
@@ -247,8 +242,8 @@ void StagedRun::give_back_rest() {
 }
 
 Status StagedRun::outcome() {
-    if (failed_ != VIA_OK) {
-        return fail_with_code(failed_, failure_.code, "%s", failure_.text);
+    if (failure_.status() != VIA_OK) {
+        return fail_with_code(failure_.status(), failure_.record().code, "%s", failure_.record().text);
     }
     if (cancelled_.load(std::memory_order_relaxed)) {
         return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes",

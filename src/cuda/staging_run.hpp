@@ -5,9 +5,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
-#include "core/thread_state.hpp"
+#include "core/first_failure.hpp"
 #include "cuda/ring.hpp"
 #include "cuda/staging_ends.hpp"
 #include "cuda/staging_wait.hpp"
@@ -104,9 +103,7 @@ private:
     std::atomic<int64_t> done_{0};
     std::atomic<bool> stopped_{false};
     std::atomic<bool> cancelled_{false};
-    std::mutex failing_;
-    Status failed_ = VIA_OK;
-    ErrorRecord failure_;
+    FirstFailure failure_;
 
     Chunk chunks_[Ring::kMostSlots] = {};
 };

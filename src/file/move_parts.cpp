@@ -1,11 +1,10 @@
 // The workers of one transfer, and what they share.
 #include <atomic>
-#include <mutex>
 
+#include "core/first_failure.hpp"
 #include "core/no_cancellation.hpp"
 #include "core/task.hpp"
 #include "core/thread_pool.hpp"
-#include "core/thread_state.hpp"
 #include "file/parts.hpp"
 
 namespace via {
@@ -46,22 +45,17 @@ private:
         return stopped_.load(std::memory_order_relaxed) || cancelled_.load(std::memory_order_relaxed);
     }
 
-    // The first failure is the one that is told, by the caller's thread.
     void stop(Status status) {
-        const std::lock_guard<std::mutex> lock(failing_);
-        if (failed_ == VIA_OK) {
-            failed_ = status;
-            failure_ = known_thread_state().record();
-        }
+        failure_.keep(status);
         stopped_.store(true, std::memory_order_relaxed);
     }
 
     Status outcome() {
         const auto done = static_cast<long long>(done_before_ + done_);
         const auto total = static_cast<long long>(total_);
-        if (failed_ != VIA_OK) {
-            return fail_with_code(failed_, failure_.code, "%.700s; %lld of %lld bytes had been moved", failure_.text,
-                                  done, total);
+        if (failure_.status() != VIA_OK) {
+            return fail_with_code(failure_.status(), failure_.record().code,
+                                  "%.700s; %lld of %lld bytes had been moved", failure_.record().text, done, total);
         }
         return cancelled_.load(std::memory_order_relaxed)
                    ? fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes", done, total)
@@ -76,9 +70,7 @@ private:
     std::atomic<int64_t> done_{0};
     std::atomic<bool> stopped_{false};
     std::atomic<bool> cancelled_{false};
-    std::mutex failing_;
-    Status failed_ = VIA_OK;
-    ErrorRecord failure_;
+    FirstFailure failure_;
 };
 
 }  // namespace
