@@ -16,6 +16,10 @@ namespace {
 // Less goes through the cache, whatever is there: a disk takes as long for a few blocks as for many.
 constexpr int64_t kLeastDirect = int64_t{64} << 10;
 
+// From so many bytes on, to have blocks set aside for all of them takes less time than it saves the writing: of ext4,
+// 70 instead of 100 ms of a processor for 512 MiB that the cache takes.
+constexpr int64_t kLeastReserved = int64_t{1} << 20;
+
 // Requests that a disk has before it at a time.
 constexpr int32_t kDepth = 16;
 
@@ -103,7 +107,7 @@ bool Channel::may_write_direct(int64_t nbytes) const {
 }
 
 Status Channel::prepare_write(int64_t offset, int64_t nbytes) {
-    return may_write_direct(nbytes) ? reserve_blocks(file_, offset, nbytes) : VIA_OK;
+    return nbytes >= kLeastReserved || may_write_direct(nbytes) ? reserve_blocks(file_, offset, nbytes) : VIA_OK;
 }
 
 Status Channel::write(const void *memory, int64_t offset, int64_t nbytes) {

@@ -41,7 +41,7 @@ Status move_through_ring(const RangeTransfer &transfer, const cuda::Transfer &co
     constexpr int64_t kBorder = int64_t{64} << 10;
     Channel channel(transfer.open, transfer.page_cache, transfer.durable, true);
     Rows rows(channel, transfer.places);
-    VIA_TRY(is_read(transfer) ? VIA_OK : rows.prepare_write());
+    VIA_TRY(transfer.reserves ? rows.prepare_write() : VIA_OK);
     Port port(rows);
     return cuda::transfer_outside(
         {&copy, &port, worker_count(transfer, rows), rows.bytes_from_border(0) % kBorder, transfer.task}, out_mark);
@@ -68,6 +68,7 @@ public:
     Status move() {
         Buffer buffer(buffers_);
         VIA_TRY(buffer.take());
+        VIA_TRY(transfer_.reserves ? rows_.prepare_write() : VIA_OK);
         for (int64_t i = 0; i < boxes_.count(); ++i) {
             VIA_TRY(move_box(i, buffer.get()));
         }

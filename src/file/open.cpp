@@ -134,10 +134,17 @@ Status plan_content(const char *path, const FileContent &content, int32_t file_f
     return VIA_OK;
 }
 
+// What is empty is not emptied: ext4 would take the file for one that replaces another by being cut, and begin to write
+// it out when it is closed.
+Status resize(OpenFile *open, int64_t nbytes) {
+    int64_t present = 0;
+    VIA_TRY(open->size(&present));
+    const bool is_empty = present == 0 || ftruncate(open->descriptor(), 0) == 0;
+    return is_empty && ftruncate(open->descriptor(), nbytes) == 0 ? VIA_OK : io_failed("resizing", open->path(), errno);
+}
+
 Status write_content(via_file *file, const char *text) {
-    if (ftruncate(file->open->descriptor(), 0) != 0 || ftruncate(file->open->descriptor(), file->nbytes_known) != 0) {
-        return io_failed("resizing", file->open->path(), errno);
-    }
+    VIA_TRY(resize(file->open, file->nbytes_known));
     return write_all(file->open, text, 0, file->header.data_offset);
 }
 

@@ -9,7 +9,7 @@ Status move_host_range(const RangeTransfer &transfer) {
     const int64_t nbytes = transfer.places.nbytes;
     Channel channel(transfer.open, transfer.page_cache, transfer.durable, false);
     Rows rows(channel, transfer.places);
-    VIA_TRY(transfer.towards == Towards::File ? rows.prepare_write() : VIA_OK);
+    VIA_TRY(transfer.reserves ? rows.prepare_write() : VIA_OK);
     const int32_t threads = transfer.towards == Towards::Memory ? rows.readers(0, nbytes) : rows.writers(nbytes);
     if (is_contiguous(array, VIA_ORDER_ROW_MAJOR)) {
         AdjacentParts parts(rows, transfer.towards, 0, array->data, nbytes);

@@ -56,9 +56,9 @@ Status read_range(const FileTransfer &transfer, via_task *task, Mark **out_mark)
     const OpenFileHolder open(file->hold_open());
     FileRange range{};
     VIA_TRY(find_range(file, open.get(), transfer.byte_offset, span_of(transfer), &range));
-    return move_range(
-        {open.get(), find_places(transfer, range), transfer.array, Towards::Memory, file->page_cache, false, task},
-        out_mark);
+    return move_range({open.get(), find_places(transfer, range), transfer.array, Towards::Memory, file->page_cache,
+                       false, false, task},
+                      out_mark);
 }
 
 void note_size(via_file *file, int64_t end) {
@@ -67,11 +67,17 @@ void note_size(via_file *file, int64_t end) {
     }
 }
 
+// ext4 begins to write out a file that takes another's name, but for blocks that were set aside: a power cut could take
+// both for longer. What goes past the page cache is not in that danger.
+bool may_reserve(via_file *file) {
+    return !file->atomic_write || file->durable || file->page_cache == VIA_PAGE_CACHE_AVOID;
+}
+
 // Towards a file nothing is left to a device.
 Status write_range(const FileTransfer &transfer, OpenFile *open, const FileRange &range, via_task *task) {
     MarkHolder none;
     VIA_TRY(move_range({open, find_places(transfer, range), transfer.array, Towards::File, transfer.file->page_cache,
-                        transfer.file->durable, task},
+                        transfer.file->durable, may_reserve(transfer.file), task},
                        none.out()));
     note_size(transfer.file, range.offset + range.nbytes);
     return VIA_OK;

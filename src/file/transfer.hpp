@@ -52,6 +52,7 @@ struct RangeTransfer {
     Towards towards;
     int32_t page_cache;
     bool durable;
+    bool reserves;  // blocks of the file, before many are written
     via_task *task;
 };
 VIA_NODISCARD Status move_range(const RangeTransfer &transfer, Mark **out_mark);

@@ -59,7 +59,35 @@ ssize_t pwrite(int file, const void *memory, size_t count, off_t offset) {
     return syscall(SYS_pwrite64, file, memory, length_of_call(count), offset);
 }
 
+/* How blocks were asked for, and how files were cut, since the last look. */
+static struct {
+    int32_t reservations;
+    int64_t first; /* of the last one */
+    int64_t nbytes;
+    int32_t writes_before; /* it */
+    int32_t error;         /* of the next ones */
+    int32_t emptied;
+} asked;
+
+int fallocate(int file, int mode, off_t offset, off_t nbytes) {
+    asked.reservations++;
+    asked.first = offset;
+    asked.nbytes = nbytes;
+    asked.writes_before = atomic_load(&fault.calls);
+    if (asked.error != 0) {
+        errno = asked.error;
+        return -1;
+    }
+    return (int)syscall(SYS_fallocate, file, mode, offset, nbytes);
+}
+
+int ftruncate(int file, off_t nbytes) {
+    asked.emptied += nbytes == 0;
+    return (int)syscall(SYS_ftruncate, file, nbytes);
+}
+
 static void no_faults(void) {
+    memset(&asked, 0, sizeof asked);
     memset(&fault, 0, sizeof fault);
     ok(via_set_num_threads(0));
 }
@@ -226,6 +254,85 @@ static void a_file_system_without_direct_transfers_is_asked_once(void **state) {
     end_pair(&it);
 }
 
+static void a_large_write_has_its_blocks_set_aside_before_it_begins(void **state) {
+    (void)state;
+    pair it = make_pair("set-aside");
+    via_file *file = open_mode("set-aside", VIA_MODE_READ_WRITE);
+    via_array *small = wrap_plain(it.bytes, VIA_UINT8, 1, SHAPE(1 << 19), NULL);
+    no_faults();
+    ok(via_file_write(file, 4096, small, NULL));
+    assert_int_equal(asked.reservations, 0);
+    no_faults();
+    ok(via_file_write(file, 512, it.array, NULL));
+    assert_int_equal(asked.reservations, 1);
+    assert_int_equal(asked.first, 512);
+    assert_int_equal(asked.nbytes, LARGE);
+    assert_int_equal(asked.writes_before, 0);
+    assert_int_equal(size_of_file("set-aside"), LARGE + 512);
+    via_array_release(small);
+    via_file_release(file);
+    end_pair(&it);
+}
+
+static void a_disk_without_room_for_a_large_write_is_told_before_anything_is_written(void **state) {
+    (void)state;
+    static const int32_t errors[] = {ENOSPC, EDQUOT, EFBIG};
+    pair it = make_pair("no-room");
+    via_file *file = open_mode("no-room", VIA_MODE_READ_WRITE);
+    for (size_t i = 0; i < LENGTH(errors); ++i) {
+        no_faults();
+        asked.error = errors[i];
+        refused(VIA_ERROR_IO, "via_file_write|reserving blocks at byte 0", via_file_write(file, 0, it.array, NULL));
+        assert_int_equal(via_last_error_code(), errors[i]);
+        assert_int_equal(atomic_load(&fault.calls), 0);
+        assert_holds("no-room", it.old);
+    }
+    no_faults();
+    asked.error = EOPNOTSUPP;
+    ok(via_file_write(file, 0, it.array, NULL));
+    assert_holds("no-room", it.bytes);
+    via_file_release(file);
+    end_pair(&it);
+}
+
+/* The file system writes it out as it takes the other's place. */
+static void a_replacement_that_is_not_durable_has_no_blocks_set_aside(void **state) {
+    (void)state;
+    for (int32_t durable = 0; durable < 2; ++durable) {
+        pair it = make_pair("replaced");
+        via_file *file =
+            open_with("replaced", OPTIONS_OF(.mode = VIA_MODE_READ_WRITE, .atomic_write = 1, .durable = durable));
+        no_faults();
+        ok(via_file_write(file, 0, it.array, NULL));
+        assert_int_equal(asked.reservations, durable);
+        assert_holds("replaced", it.bytes);
+        via_file_release(file);
+        end_pair(&it);
+    }
+}
+
+static void a_file_is_emptied_only_if_there_is_something_in_it(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        int32_t atomic_write;
+        int32_t emptied;
+    } made[] = {{"emptied", 0, 1}, {"new", 0, 0}, {"emptied", 1, 0}};
+    pair it = make_pair("emptied");
+    for (size_t i = 0; i < LENGTH(made); ++i) {
+        no_faults();
+        via_file *file =
+            create_with(made[i].name, VIA_UINT8, 1, SHAPE(8), OPTIONS_OF(.atomic_write = made[i].atomic_write));
+        assert_int_equal(asked.emptied, made[i].emptied);
+        via_file_release(file);
+        const uint8_t zeros[8] = {0};
+        uint8_t found[9];
+        assert_int_equal(get_file(made[i].name, found, sizeof found), 8);
+        assert_memory_equal(found, zeros, 8);
+    }
+    end_pair(&it);
+}
+
 /* Whichever call it is that fails. */
 static void an_atomic_write_that_fails_leaves_the_file_whole(void **state) {
     (void)state;
@@ -365,6 +472,10 @@ int main(void) {
         TEST(windows_are_moved_to_the_end_or_say_why_not),
         TEST(a_task_that_fails_keeps_its_progress_and_its_error),
         TEST(a_file_system_without_direct_transfers_is_asked_once),
+        TEST(a_large_write_has_its_blocks_set_aside_before_it_begins),
+        TEST(a_disk_without_room_for_a_large_write_is_told_before_anything_is_written),
+        TEST(a_replacement_that_is_not_durable_has_no_blocks_set_aside),
+        TEST(a_file_is_emptied_only_if_there_is_something_in_it),
         TEST(an_atomic_write_that_fails_leaves_the_file_whole),
         TEST(a_file_made_to_replace_another_does_so_with_its_first_write),
         TEST(a_file_made_to_replace_another_and_never_written_leaves_no_trace),

@@ -160,13 +160,13 @@ def write_rows(where: Path) -> list[dict[str, Any]]:
     path = where / "written"
     source = via.empty((NBYTES,), "uint8", DEVICE)
     source.fill(7)
-    cached: dict[str, Call] = {"viaduct": lambda: files.write_viaduct(path, source)}
+    cached: dict[str, Callable[[Path], None]] = {"viaduct": lambda own: files.write_viaduct(own, source)}
     durable: dict[str, Call] = {"viaduct": lambda: files.write_viaduct(path, source, durable=True)}
     if cupy is not None:
         theirs = cupy.from_dlpack(source)
-        cached["asnumpy, tofile"] = lambda: files.write_numpy(path, cupy.asnumpy(theirs))
+        cached["asnumpy, tofile"] = lambda own: files.write_numpy(own, cupy.asnumpy(theirs))
         durable["asnumpy, tofile, fsync"] = lambda: files.write_numpy(path, cupy.asnumpy(theirs), durable=True)
-    found = files.rates(cached, NBYTES, turns=min(files.TURNS, 5))
+    found = files.cached_write_rates(where, cached)
     rows = [row(f"GPU -> page cache, {size}", "GB/s", found, {"peer": "asnumpy, tofile", "at_least": 1.5})]
     durable |= files.at_every_depth("direct write", files.write_direct, path)
     written, limit = files.with_limit(files.rates(durable, NBYTES, turns=min(files.TURNS, 5)), "direct write")
