@@ -92,6 +92,7 @@ module viaduct_c
   integer(c_int32_t), parameter :: VIA_MEMORY_DEVICE = 3
   integer(c_int32_t), parameter :: VIA_MEMORY_DEVICE_POOL = 4
   integer(c_int32_t), parameter :: VIA_MEMORY_MANAGED = 5
+  integer(c_int32_t), parameter :: VIA_MEMORY_SHARED = 6
   integer(c_int32_t), parameter :: VIA_MODE_READ = 0
   integer(c_int32_t), parameter :: VIA_MODE_READ_WRITE = 1
   integer(c_int32_t), parameter :: VIA_MODE_COPY_ON_WRITE = 2
@@ -101,6 +102,7 @@ module viaduct_c
   integer(c_int32_t), parameter :: VIA_PAGE_CACHE_AUTO = 0
   integer(c_int32_t), parameter :: VIA_PAGE_CACHE_USE = 1
   integer(c_int32_t), parameter :: VIA_PAGE_CACHE_AVOID = 2
+  integer(c_int32_t), parameter :: VIA_IPC_MAX_BYTES = 1280
 
   type, bind(C) :: via_device_properties
     integer(c_int32_t) :: struct_size = 680_c_int32_t
@@ -668,6 +670,23 @@ module viaduct_c
       import
       type(c_ptr), value :: schema, column
     end subroutine
+
+    function via_array_export_ipc(array, capacity, out_bytes, out_length) result(answer) bind(C, &
+        name="via_array_export_ipc")
+      import
+      type(c_ptr), value :: array, out_bytes
+      integer(c_int64_t), value :: capacity
+      integer(c_int64_t), intent(out) :: out_length
+      integer(c_int) :: answer
+    end function
+
+    function via_array_import_ipc(bytes, length, out_array) result(answer) bind(C, name="via_array_import_ipc")
+      import
+      type(c_ptr), value :: bytes
+      integer(c_int64_t), value :: length
+      type(c_ptr), intent(out) :: out_array
+      integer(c_int) :: answer
+    end function
 
     function via_stream_create(device_id, out_stream) result(answer) bind(C, name="via_stream_create")
       import

@@ -70,6 +70,8 @@
 %via_returns(via_from_cuda_array_interface, array)
 %via_returns(via_to_arrow_device, filled)
 %via_returns(via_from_arrow_device, array)
+%via_returns(via_array_export_ipc, bytes)
+%via_returns(via_array_import_ipc, array)
 
 %via_returns(via_stream_create, stream)
 %via_returns(via_stream_wrap, stream)
@@ -122,6 +124,7 @@
 %via_waits(via_stream_synchronize)
 %via_waits(via_event_synchronize)
 %via_waits(via_array_synchronize)
+%via_waits(via_array_export_ipc)
 %via_waits(via_copy)
 %via_waits(via_copy_async)
 %via_waits(via_copy_batch)

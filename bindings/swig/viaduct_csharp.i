@@ -67,6 +67,7 @@
 %via_csharp_returns(int32)
 %via_csharp_returns(two_int64)
 %via_csharp_returns(text)
+%via_csharp_returns(bytes)
 %via_csharp_returns(address)
 %via_csharp_returns(array)
 %via_csharp_returns(memory)

@@ -64,6 +64,7 @@
 %via_java_returns(int32, jint, int)
 %via_java_returns(two_int64, jlongArray, long[])
 %via_java_returns(text, jbyteArray, byte[])
+%via_java_returns(bytes, jbyteArray, byte[])
 %via_java_returns(address, jlong, long)
 %via_java_returns(array, jlong, long)
 %via_java_returns(memory, jlong, long)
@@ -115,6 +116,16 @@
   $result = viajava::new_text(jenv, $2);
 }
 
+%typemap(in, numinputs=0) (int64_t capacity, void *out_bytes, int64_t *out_length) (char bytes[VIA_IPC_MAX_BYTES],
+                                                                                    int64_t length = 0) {
+  $1 = sizeof bytes;
+  $2 = bytes;
+  $3 = &length;
+}
+%typemap(argout) (int64_t capacity, void *out_bytes, int64_t *out_length) {
+  $result = viajava::new_bytes(jenv, $2, *$3);
+}
+
 /* ------------------------------------------------------------------------------------------ addresses and texts */
 
 %via_java_type(SWIGTYPE *, jlong, long)
@@ -123,6 +134,15 @@
 %typemap(in) SWIGTYPE *, void *, const void * { $1 = ($1_ltype)(intptr_t)$input; }
 %typemap(out) SWIGTYPE *, void *, const void * { $result = (jlong)(intptr_t)$1; }
 %apply void * { via_release_fn, via_alloc_fn, via_free_fn, via_complete_fn };
+
+%via_java_type((const void *bytes, int64_t length), jbyteArray, byte[])
+%typemap(in) (const void *bytes, int64_t length) (viajava::Bytes given) {
+  if (!given.read(jenv, "$1_name", $input)) {
+    return $null;
+  }
+  $1 = ($1_ltype)given.data();
+  $2 = given.length();
+}
 
 %via_java_type(const char *, jbyteArray, byte[])
 %typemap(in) const char * (viajava::Text given) {

@@ -63,6 +63,7 @@
 %via_python_returns(int32)
 %via_python_returns(two_int64)
 %via_python_returns(text)
+%via_python_returns(bytes)
 %via_python_returns(address)
 %via_python_returns(array)
 %via_python_returns(memory)
@@ -175,6 +176,23 @@
 }
 %typemap(argout) (int64_t capacity, char *out_text, int64_t *out_length) {
   %via_python_output(PyUnicode_FromString($2))
+}
+
+%typemap(in) (const void *bytes, int64_t length) (viapy::Bytes given) {
+  if ($input != Py_None && !given.parse("$symname", "$1_name", $input)) {
+    SWIG_fail;
+  }
+  $1 = ($1_ltype)given.data();
+  $2 = given.length();
+}
+%typemap(in, numinputs=0) (int64_t capacity, void *out_bytes, int64_t *out_length) (char bytes[VIA_IPC_MAX_BYTES],
+                                                                                    int64_t length = 0) {
+  $1 = sizeof bytes;
+  $2 = bytes;
+  $3 = &length;
+}
+%typemap(argout) (int64_t capacity, void *out_bytes, int64_t *out_length) {
+  %via_python_output(PyBytes_FromStringAndSize((const char *)$2, (Py_ssize_t)*$3))
 }
 
 /* ----------------------------------------------------------------------------------------------------- numbers */

@@ -732,15 +732,18 @@ VIA_API void via_arrow_release(struct ArrowSchema *schema, struct ArrowDeviceArr
  * when the exporter has no array of it and every importer has let go or has died; it stays usable for importers after
  * the exporter's death. A forked child of an importer counts as that importer until both have ended or called exec.
  *
- * Both processes are of one user and one process namespace. Later work is ordered by the processes themselves.
+ * Both processes are of one user and one process namespace, whose /proc is mounted. One descriptor is open for each
+ * allocation of VIA_MEMORY_SHARED, for each of a device that has been exported, and for each import. Later work is
+ * ordered by the processes themselves.
  */
 
-/** No description is longer, whatever the array. */
-enum { VIA_IPC_MAX_BYTES = 1280 };
+enum {
+    VIA_IPC_MAX_BYTES = 1280 /**< no description of an array for other processes is longer */
+};
 
 /**
- * Describes the array for via_array_import_ipc: *out_length bytes, written to out_bytes if that has room for
- * `capacity` of them or more; NULL and 0 ask for the length. Waits on the host until the array is ready.
+ * Describes the array for via_array_import_ipc: *out_length bytes, written to out_bytes if they are no more
+ * than `capacity`; NULL and 0 ask for the length. Waits on the host until the array is ready.
  * Errors: VIA_ERROR_UNSUPPORTED (memory that cannot be shared), VIA_ERROR_POINTER, VIA_ERROR_IO,
  * VIA_ERROR_OUT_OF_MEMORY, VIA_ERROR_CUDA, VIA_ERROR_FORKED.
  */

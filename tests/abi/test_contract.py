@@ -354,7 +354,7 @@ def allowed_input_types() -> set[str]:
 
 
 def allowed_output_types() -> set[str]:
-    numbers = {"int32_t *", "int64_t *", "char *", "void **"}
+    numbers = {"int32_t *", "int64_t *", "char *", "void *", "void **"}
     handed = {f"{handle} **" for handle in handles()}
     flat = {f"{name} *" for name in structs()} | {"struct ArrowSchema *", "struct ArrowDeviceArray *"}
     return numbers | handed | flat | {"struct DLManagedTensorVersioned **", "struct DLManagedTensor **"}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ OUTPUTS = {
     "int32": [r"int32_t *out_\w+"],
     "two_int64": ["int64_t *out_done", "int64_t *out_total"],
     "text": [r"char *out_\w+"],
+    "bytes": ["void *out_bytes"],
     "address": [r"struct DLManagedTensor\w* **out_tensor"],
     "array": ["via_array **out_array"],
     "memory": ["via_memory **out_memory"],
@@ -58,7 +61,7 @@ def test_every_function_that_returns_a_status_is_in_the_list_and_no_other() -> N
 @pytest.mark.parametrize("name", RETURNS)
 def test_the_list_says_what_the_header_says(name: str) -> None:
     outputs = [p for p in FUNCTIONS[name][1] if re.search(r"\bout_\w+$", p)]
-    if RETURNS[name] == "text":
+    if RETURNS[name] in ("text", "bytes"):
         outputs = [p for p in outputs if "out_length" not in p]
     wanted = [pattern.replace("*", r"\*").replace(r"\w\*", r"\w*") for pattern in OUTPUTS[RETURNS[name]]]
     assert len(outputs) == len(wanted)
@@ -94,7 +97,7 @@ def message_of(function: Any, *arguments: Any) -> str:
     return str(error.value)
 
 
-def test_every_int64_parameter_takes_more_than_32_bits() -> None:
+def test_every_int64_parameter_takes_more_than_32_bits(tmp_path: Path) -> None:
     a = grid()
     values = numbers(4)
     address = ctypes.addressof(values)
@@ -137,6 +140,14 @@ def test_every_int64_parameter_takes_more_than_32_bits() -> None:
     note("via_dtype_record", "nbytes")
     assert str(-BIG) in message_of(raw.via_memcpy, address, address, -BIG, None)
     note("via_memcpy", "nbytes")
+
+    # Cut to 32 bits, the length would be that of the description.
+    shared = raw.via_array_export_ipc(via.empty(4, "int8", memory="shared"))
+    (tmp_path / "longer").write_bytes(shared)
+    os.truncate(tmp_path / "longer", (1 << 32) + len(shared))
+    with (tmp_path / "longer").open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as longer:
+        assert "their number" in message_of(raw.via_array_import_ipc, longer)
+    note("via_array_import_ipc", "length")
 
     # No file opens in this version; the parameters are read by the same typemaps.
     for name, parameters in FILES.items():

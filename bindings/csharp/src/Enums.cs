@@ -137,7 +137,10 @@ namespace Viaduct
         DevicePool = Native.VIA_MEMORY_DEVICE_POOL,
 
         /// <summary>CUDA managed memory.</summary>
-        Managed = Native.VIA_MEMORY_MANAGED
+        Managed = Native.VIA_MEMORY_MANAGED,
+
+        /// <summary>Host memory that other processes can map: see <see cref="ViaArray.ExportIpc"/>.</summary>
+        Shared = Native.VIA_MEMORY_SHARED
     }
 
     /// <summary>How a file is opened.</summary>

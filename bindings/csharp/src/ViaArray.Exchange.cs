@@ -117,6 +117,43 @@ namespace Viaduct
             Native.via_arrow_release(schema, column);
         }
 
+        /// <summary>
+        /// Describes the array for <see cref="ImportIpc"/> in other processes of the host: memory of
+        /// <see cref="MemoryKind.Shared"/> or of a CUDA device's own allocation. An import needs an array here to be
+        /// alive. Waits until the content is ready.
+        /// </summary>
+        public unsafe byte[] ExportIpc()
+        {
+            long length;
+            byte[] bytes = new byte[Native.VIA_IPC_MAX_BYTES];
+            fixed (byte* start = bytes)
+            {
+                Native.via_array_export_ipc(this, bytes.Length, (IntPtr)start, out length);
+            }
+            Array.Resize(ref bytes, (int)length);
+            return bytes;
+        }
+
+        /// <summary>
+        /// An array on the memory that another process described, in place. It holds the memory, and may outlive that
+        /// process. Memory of a device cannot be imported by the process it is of.
+        /// </summary>
+        public static unsafe ViaArray ImportIpc(byte[] description)
+        {
+            IntPtr made;
+            if (description == null)
+            {
+                throw new ArgumentNullException("description");
+            }
+            byte nothing = 0;
+            fixed (byte* start = description)
+            {
+                byte* bytes = description.Length == 0 ? &nothing : start;
+                Native.via_array_import_ipc((IntPtr)bytes, description.Length, out made);
+            }
+            return new ViaArray(made);
+        }
+
         private static unsafe ViaArray FromInterface(
             ArrayInterface description, Action release, object owner, InterfaceImport import)
         {

@@ -37,10 +37,14 @@ bool read_bytes(JNIEnv *jenv, const char *name, jbyteArray from, char *text, jsi
 }  // namespace
 
 jbyteArray new_text(JNIEnv *jenv, const char *text) {
-    jsize length = static_cast<jsize>(std::strlen(text));
-    jbyteArray made = jenv->NewByteArray(length);
+    return new_bytes(jenv, text, static_cast<int64_t>(std::strlen(text)));
+}
+
+jbyteArray new_bytes(JNIEnv *jenv, const void *bytes, int64_t length) {
+    const jsize count = static_cast<jsize>(length);
+    jbyteArray made = jenv->NewByteArray(count);
     if (made != nullptr) {
-        jenv->SetByteArrayRegion(made, 0, length, reinterpret_cast<const jbyte *>(text));
+        jenv->SetByteArrayRegion(made, 0, count, static_cast<const jbyte *>(bytes));
     }
     return made;
 }
@@ -82,6 +86,16 @@ bool Text::read(JNIEnv *jenv, const char *name, jbyteArray from) {
         return false;
     }
     return read_bytes(jenv, name, from, bytes_.get(), length);
+}
+
+bool Bytes::read(JNIEnv *jenv, const char *name, jbyteArray from) {
+    if (refuse_null(jenv, name, from)) {
+        return false;
+    }
+    const jsize length = jenv->GetArrayLength(from);
+    jenv->GetByteArrayRegion(from, 0, std::min<jsize>(length, sizeof bytes_), reinterpret_cast<jbyte *>(bytes_));
+    length_ = length;
+    return true;
 }
 
 template <class Number, class Array>

@@ -16,6 +16,7 @@ namespace viajava {
 static_assert(sizeof(void *) == sizeof(jlong), "addresses cross as long");
 
 jbyteArray new_text(JNIEnv *jenv, const char *text);
+jbyteArray new_bytes(JNIEnv *jenv, const void *bytes, int64_t length);
 jlongArray new_longs(JNIEnv *jenv, const int64_t *values, int32_t count);
 
 // As many as there are of the first `count`; the rest stays as it is.
@@ -32,6 +33,19 @@ public:
 
 private:
     std::unique_ptr<char[]> bytes_;
+};
+
+// A description of an array for other processes. More bytes than one has are counted and not read: the library refuses
+// them.
+class Bytes {
+public:
+    bool read(JNIEnv *jenv, const char *name, jbyteArray from);
+    const void *data() const { return bytes_; }
+    int64_t length() const { return length_; }
+
+private:
+    int64_t length_ = 0;
+    char bytes_[VIA_IPC_MAX_BYTES];
 };
 
 // One number for each axis. More of them than an array may have are counted and not read: the library refuses them.

@@ -285,6 +285,21 @@ bool parse_device(const char *function, PyObject *value, Device *out) {
     return false;
 }
 
+Bytes::~Bytes() {
+    if (view_.obj != nullptr) {
+        PyBuffer_Release(&view_);
+    }
+}
+
+bool Bytes::parse(const char *function, const char *argument, PyObject *value) {
+    if (PyObject_GetBuffer(value, &view_, PyBUF_SIMPLE) == 0) {
+        return true;
+    }
+    PyErr_Clear();
+    raise_type(function, argument, value, "bytes, or an object that lends them side by side");
+    return false;
+}
+
 PyObject *device_name(int32_t type, int32_t id) {
     if (type == VIA_DEVICE_CUDA) {
         return PyUnicode_FromFormat("cuda:%d", static_cast<int>(id));

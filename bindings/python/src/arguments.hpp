@@ -46,6 +46,21 @@ bool parse_axes(const char *function, const char *argument, PyObject *value, int
 // None or nothing is `otherwise`.
 bool parse_bool(PyObject *value, bool otherwise, bool *out);
 
+// What an object that lends its bytes holds, side by side, for as long as this is there.
+class Bytes {
+public:
+    Bytes() = default;
+    ~Bytes();
+    Bytes(const Bytes &) = delete;
+    Bytes &operator=(const Bytes &) = delete;
+    bool parse(const char *function, const char *argument, PyObject *value);
+    const void *data() const { return view_.buf; }
+    int64_t length() const { return view_.len; }
+
+private:
+    Py_buffer view_{};
+};
+
 PyObject *tuple_of(const int64_t *values, int32_t count);
 
 // A place: "cpu", "cuda:1", "pinned", "managed", "any" (to be found out), (type, id), or an object that prints so.

@@ -55,9 +55,9 @@ PyMemberDef kMembers[] = {
 
 const char kDoc[] =
     "A strided array on memory that exists: a view of it, and a share in keeping it alive.\n\n"
-    "Made by wrap(), asarray(), from_dlpack(), from_arrow() and empty(). Indexing and reshaping give views that share "
-    "the memory; nothing copies but copy(), assignment and fill(). Arrays take no part in the collection of reference "
-    "cycles (as NumPy's do not): an owner that refers to its own array is never let go.";
+    "Made by wrap(), asarray(), from_dlpack(), from_arrow(), import_ipc() and empty(). Indexing and reshaping give "
+    "views that share the memory; nothing copies but copy(), assignment and fill(). Arrays take no part in the "
+    "collection of reference cycles (as NumPy's do not): an owner that refers to its own array is never let go.";
 
 void append_getters(std::vector<PyGetSetDef> *all, const PyGetSetDef *part) {
     for (; part->name != nullptr; ++part) {
@@ -80,6 +80,7 @@ PyMethodDef *all_methods() {
     append_methods(all, kDlpackMethods);
     append_methods(all, kGiveMethods);
     append_methods(all, kArrowMethods);
+    append_methods(all, kShareMethods);
     all->push_back({nullptr, nullptr, 0, nullptr});
     return all->data();
 }

@@ -8,7 +8,7 @@
 namespace viapy {
 
 // How the memory came to be known here; a view says what its array says.
-enum class Origin : int32_t { Unknown, Wrapped, Allocated, DLPack, Buffer, ArrayInterface, Arrow };
+enum class Origin : int32_t { Unknown, Wrapped, Allocated, DLPack, Buffer, ArrayInterface, Arrow, Process };
 
 struct ArrayObject {
     PyObject_HEAD via_array *array;
@@ -69,5 +69,6 @@ extern PyMethodDef kBufferMethods[];
 extern PyMethodDef kDlpackMethods[];
 extern PyMethodDef kGiveMethods[];
 extern PyMethodDef kArrowMethods[];
+extern PyMethodDef kShareMethods[];
 
 }  // namespace viapy

@@ -93,6 +93,8 @@ const char *origin_text(Origin origin) {
             return "an array interface";
         case Origin::Arrow:
             return "an Arrow array";
+        case Origin::Process:
+            return "another process";
         case Origin::Unknown:
             break;
     }

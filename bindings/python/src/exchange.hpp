@@ -59,5 +59,6 @@ PyObject *dlpack(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *
 PyObject *asarray(PyObject *, PyObject *object);
 PyObject *from_dlpack(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *from_arrow(PyObject *, PyObject *object);
+PyObject *import_ipc(PyObject *, PyObject *object);
 
 }  // namespace viapy

@@ -81,7 +81,7 @@ struct MemoryName {
 };
 const MemoryName kMemoryNames[] = {
     {"host", VIA_MEMORY_HOST},        {"pinned", VIA_MEMORY_PINNED},   {"device", VIA_MEMORY_DEVICE},
-    {"pool", VIA_MEMORY_DEVICE_POOL}, {"managed", VIA_MEMORY_MANAGED},
+    {"pool", VIA_MEMORY_DEVICE_POOL}, {"managed", VIA_MEMORY_MANAGED}, {"shared", VIA_MEMORY_SHARED},
 };
 
 int32_t usual_memory(int32_t device_type) {

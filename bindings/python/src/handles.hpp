@@ -39,8 +39,8 @@ public:
     // The usual memory of a device.
     bool of_device(const char *function, const Device &device);
 
-    // "host", "pinned", "device", "pool" or "managed", on the device; or a Memory, which must be on the device if one
-    // was named.
+    // "host", "pinned", "device", "pool", "managed" or "shared", on the device; or a Memory, which must be on the
+    // device if one was named.
     bool of_value(const char *function, PyObject *value, bool device_named, const Device &device);
 
     bool create(int32_t kind, int32_t device_id);

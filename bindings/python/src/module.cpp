@@ -65,11 +65,16 @@ PyMethodDef kFunctions[] = {
     {"from_arrow", from_arrow, METH_O,
      "from_arrow(x, /)\n--\n\n"
      "A read-only array on the memory of an Arrow array without nulls (or of its pair of capsules)."},
+    {"import_ipc", import_ipc, METH_O,
+     "import_ipc(description, /)\n--\n\n"
+     "An array on the memory that another process described by Array.export_ipc().\n\n"
+     "`description` is those bytes, or whatever lends them. Nothing is copied. The array holds the memory, and may "
+     "outlive the other process. Memory of a device cannot be imported by the process it is of."},
     {"empty", method(empty), METH_FASTCALL | METH_KEYWORDS,
      "empty(shape, dtype, device='cpu', memory=None, stream=None)\n--\n\n"
      "A new row-major array, its elements not initialised. `memory` is a Memory, or \"host\", \"pinned\", "
-     "\"device\", \"pool\" or \"managed\"; `stream` orders the allocation of a pool, or is handed to the caller's "
-     "own."},
+     "\"device\", \"pool\", \"managed\" or \"shared\", which other processes can use too; `stream` orders the "
+     "allocation of a pool, or is handed to the caller's own."},
     {"copy", method(copy), METH_FASTCALL | METH_KEYWORDS,
      "copy(dst, src, stream=None)\n--\n\n"
      "Copies between two arrays of equal shape and dtype, of any layout; each may be whatever asarray() takes. Returns "

@@ -59,6 +59,7 @@ __all__ = [
     "fill",
     "from_arrow",
     "from_dlpack",
+    "import_ipc",
     "memory",
     "num_threads",
     "open",
@@ -117,9 +118,9 @@ _Lender: TypeAlias = (
 class Array:
     """A strided array on memory that exists: a view of it, and a share in keeping it alive.
 
-    Made by wrap(), asarray(), from_dlpack(), from_arrow() and empty(). Indexing and reshaping give views that share the
-    memory; nothing copies but copy(), assignment and fill(). Arrays take no part in the collection of reference cycles
-    (as NumPy's do not): an owner that refers to its own array is never let go.
+    Made by wrap(), asarray(), from_dlpack(), from_arrow(), import_ipc() and empty(). Indexing and reshaping give views
+    that share the memory; nothing copies but copy(), assignment and fill(). Arrays take no part in the collection of
+    reference cycles (as NumPy's do not): an owner that refers to its own array is never let go.
     """
 
     __dlpack_c_exchange_api__: ClassVar[CapsuleType]
@@ -320,6 +321,14 @@ class Array:
 
     def __arrow_c_schema__(self) -> CapsuleType:
         """The Arrow type of the array, as a capsule."""
+
+    def export_ipc(self) -> bytes:
+        """Describes the array, in a few hundred bytes, for import_ipc() in other processes of the host.
+
+        The memory must be that of empty(..., memory="shared") or of a CUDA device's own allocation. It is the same
+        memory there, until the last array of any process lets go of it; an import needs an array here to be alive.
+        Waits until the content is ready.
+        """
 
 @final
 class Memory:
@@ -654,6 +663,13 @@ def from_dlpack(
 def from_arrow(x: _LendsByArrow | _LendsByArrowDevice | tuple[CapsuleType, CapsuleType], /) -> Array:
     """A read-only array on the memory of an Arrow array without nulls (or of its pair of capsules)."""
 
+def import_ipc(description: Buffer, /) -> Array:
+    """An array on the memory that another process described by Array.export_ipc().
+
+    `description` is those bytes, or whatever lends them. Nothing is copied. The array holds the memory, and may outlive
+    the other process. Memory of a device cannot be imported by the process it is of.
+    """
+
 def empty(
     shape: _Shape,
     dtype: _DType,
@@ -663,8 +679,8 @@ def empty(
 ) -> Array:
     """A new row-major array, its elements not initialised.
 
-    `memory` is a Memory, or "host", "pinned", "device", "pool" or "managed"; `stream` orders the allocation of a pool,
-    or is handed to the caller's own.
+    `memory` is a Memory, or "host", "pinned", "device", "pool", "managed" or "shared", which other processes can use
+    too; `stream` orders the allocation of a pool, or is handed to the caller's own.
     """
 
 def copy(dst: _Lender, src: _Lender, stream: _Stream | None = None) -> None:
@@ -683,7 +699,7 @@ def copy_explain(dst: _Lender, src: _Lender) -> str:
     """How copy(dst, src) would be done, as text; nothing is copied."""
 
 def memory(
-    kind: Memory | Literal["host", "pinned", "device", "pool", "managed"] = "host",
+    kind: Memory | Literal["host", "pinned", "device", "pool", "managed", "shared"] = "host",
     device: _Device = "cpu",
     *,
     alloc: Callable[[int, int, int], int] | None = None,

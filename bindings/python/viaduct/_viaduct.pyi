@@ -9,6 +9,8 @@ exception. Handles need neither retain nor release.
 from collections.abc import Sequence
 from typing import Any, SupportsIndex, TypeAlias
 
+from typing_extensions import Buffer
+
 from . import (
     Array as Array,
     Batch as Batch,
@@ -52,6 +54,7 @@ from . import (
     fill as fill,
     from_arrow as from_arrow,
     from_dlpack as from_dlpack,
+    import_ipc as import_ipc,
     memory as memory,
     num_threads as num_threads,
     pointer_info as pointer_info,
@@ -148,6 +151,7 @@ VIA_MEMORY_PINNED: int
 VIA_MEMORY_DEVICE: int
 VIA_MEMORY_DEVICE_POOL: int
 VIA_MEMORY_MANAGED: int
+VIA_MEMORY_SHARED: int
 VIA_MODE_READ: int
 VIA_MODE_READ_WRITE: int
 VIA_MODE_COPY_ON_WRITE: int
@@ -157,6 +161,7 @@ VIA_FORMAT_NPY: int
 VIA_PAGE_CACHE_AUTO: int
 VIA_PAGE_CACHE_USE: int
 VIA_PAGE_CACHE_AVOID: int
+VIA_IPC_MAX_BYTES: int
 
 def via_version() -> int: ...
 def via_require(major: int, minor: int, /) -> None: ...
@@ -243,6 +248,8 @@ def via_from_cuda_array_interface(description: _Struct | None, release: _Address
 def via_to_arrow_device(array: Array | None, out_schema: _Address, out_array: _Address, /) -> None: ...
 def via_from_arrow_device(schema: _Address, column: _Address, stream: Stream | None, /) -> Array: ...
 def via_arrow_release(schema: _Address, column: _Address, /) -> None: ...
+def via_array_export_ipc(array: Array | None, /) -> bytes: ...
+def via_array_import_ipc(bytes: Buffer | None, /) -> Array: ...
 def via_stream_create(device_id: int, /) -> Stream: ...
 def via_stream_wrap(native_stream: _Address, device_id: int, /) -> Stream: ...
 def via_stream_legacy() -> Stream: ...

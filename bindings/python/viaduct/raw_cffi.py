@@ -98,6 +98,7 @@ enum {
     VIA_MEMORY_DEVICE = 3,
     VIA_MEMORY_DEVICE_POOL = 4,
     VIA_MEMORY_MANAGED = 5,
+    VIA_MEMORY_SHARED = 6,
     VIA_MODE_READ = 0,
     VIA_MODE_READ_WRITE = 1,
     VIA_MODE_COPY_ON_WRITE = 2,
@@ -106,7 +107,8 @@ enum {
     VIA_FORMAT_NPY = 2,
     VIA_PAGE_CACHE_AUTO = 0,
     VIA_PAGE_CACHE_USE = 1,
-    VIA_PAGE_CACHE_AVOID = 2
+    VIA_PAGE_CACHE_AVOID = 2,
+    VIA_IPC_MAX_BYTES = 1280
 };
 typedef int32_t via_status;
 typedef struct via_array via_array;
@@ -266,6 +268,8 @@ via_status via_from_cuda_array_interface(const via_array_interface *description,
 via_status via_to_arrow_device(via_array *array, struct ArrowSchema *out_schema, struct ArrowDeviceArray *out_array);
 via_status via_from_arrow_device(struct ArrowSchema *schema, struct ArrowDeviceArray *column, via_stream *stream, via_array **out_array);
 void via_arrow_release(struct ArrowSchema *schema, struct ArrowDeviceArray *column);
+via_status via_array_export_ipc(via_array *array, int64_t capacity, void *out_bytes, int64_t *out_length);
+via_status via_array_import_ipc(const void *bytes, int64_t length, via_array **out_array);
 via_status via_stream_create(int32_t device_id, via_stream **out_stream);
 via_status via_stream_wrap(void *native_stream, int32_t device_id, via_stream **out_stream);
 via_stream *via_stream_legacy(void);

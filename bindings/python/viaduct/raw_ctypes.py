@@ -116,6 +116,7 @@ VIA_MEMORY_PINNED = 2
 VIA_MEMORY_DEVICE = 3
 VIA_MEMORY_DEVICE_POOL = 4
 VIA_MEMORY_MANAGED = 5
+VIA_MEMORY_SHARED = 6
 VIA_MODE_READ = 0
 VIA_MODE_READ_WRITE = 1
 VIA_MODE_COPY_ON_WRITE = 2
@@ -125,6 +126,7 @@ VIA_FORMAT_NPY = 2
 VIA_PAGE_CACHE_AUTO = 0
 VIA_PAGE_CACHE_USE = 1
 VIA_PAGE_CACHE_AVOID = 2
+VIA_IPC_MAX_BYTES = 1280
 
 
 class via_device_properties(_Sized):
@@ -544,6 +546,21 @@ via_from_arrow_device = _declare(
     out_array=ctypes.POINTER(ctypes.c_void_p),
 )
 via_arrow_release = _declare("via_arrow_release", None, schema=ctypes.c_void_p, column=ctypes.c_void_p)
+via_array_export_ipc = _declare(
+    "via_array_export_ipc",
+    ctypes.c_int,
+    array=ctypes.c_void_p,
+    capacity=ctypes.c_int64,
+    out_bytes=ctypes.c_void_p,
+    out_length=ctypes.POINTER(ctypes.c_int64),
+)
+via_array_import_ipc = _declare(
+    "via_array_import_ipc",
+    ctypes.c_int,
+    bytes=ctypes.c_void_p,
+    length=ctypes.c_int64,
+    out_array=ctypes.POINTER(ctypes.c_void_p),
+)
 via_stream_create = _declare(
     "via_stream_create", ctypes.c_int, device_id=ctypes.c_int32, out_stream=ctypes.POINTER(ctypes.c_void_p)
 )

@@ -1,8 +1,11 @@
-// Arrays to and from other libraries: DLPack, the array interfaces, Arrow.
+// Arrays to and from other libraries, DLPack, the array interfaces, Arrow; and other processes.
 #ifndef VIADUCT_CPP_EXCHANGE_HPP
 #define VIADUCT_CPP_EXCHANGE_HPP
 
+#include <cstddef>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "viaduct/cpp/array.hpp"
 
@@ -133,6 +136,21 @@ VIADUCT_CHECKED inline Result<void> to_arrow_device(const Array &array, ArrowSch
 
 /** Releases whichever is not null and not yet released. */
 inline void arrow_release(ArrowSchema *schema, ArrowDeviceArray *column) { via_arrow_release(schema, column); }
+
+/** Describes the array, of memory that can be shared, for import_ipc in other processes of the host. */
+[[nodiscard]] inline Result<std::vector<std::byte>> export_ipc(const Array &array) {
+    std::vector<std::byte> bytes(VIA_IPC_MAX_BYTES);
+    std::int64_t length = 0;
+    const via_status status = via_array_export_ipc(array.get(), VIA_IPC_MAX_BYTES, bytes.data(), &length);
+    bytes.resize(static_cast<std::size_t>(length));
+    return detail::made<std::vector<std::byte>>(status, bytes);
+}
+
+/** An array on the memory that another process described: it holds the memory, and may outlive that process. */
+[[nodiscard]] inline Result<Array> import_ipc(List<std::byte> description) {
+    via_array *array = nullptr;
+    return detail::made<Array>(via_array_import_ipc(description.data(), description.size(), &array), array);
+}
 
 }  // namespace VIADUCT_ERRORS_NAMESPACE
 }  // namespace viaduct

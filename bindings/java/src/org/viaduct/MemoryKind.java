@@ -11,7 +11,9 @@ public enum MemoryKind {
     /** The same, allocated and freed in stream order. */
     DEVICE_POOL(ViaConstants.VIA_MEMORY_DEVICE_POOL),
     /** CUDA managed memory. */
-    MANAGED(ViaConstants.VIA_MEMORY_MANAGED);
+    MANAGED(ViaConstants.VIA_MEMORY_MANAGED),
+    /** Host memory that other processes can map: see {@link ViaArray#exportIpc}. */
+    SHARED(ViaConstants.VIA_MEMORY_SHARED);
 
     final int code;
 

@@ -223,6 +223,22 @@ public final class ViaArray extends Resource {
         return Exchange.fromDlpack(tensor, null, null);
     }
 
+    /**
+     * Describes the array for {@link #importIpc} in other processes of the host: memory of {@link MemoryKind#SHARED} or
+     * of a CUDA device's own allocation. An import needs an array here to be open. Waits until the content is ready.
+     */
+    public byte[] exportIpc() {
+        return Calls.object(this, Native::via_array_export_ipc);
+    }
+
+    /**
+     * An array on the memory that another process described, in place. It holds the memory, and may outlive that
+     * process. Memory of a device cannot be imported by the process it is of.
+     */
+    public static ViaArray importIpc(byte[] description) {
+        return new ViaArray(Native.via_array_import_ipc(description));
+    }
+
     // ------------------------------------------------------------------------------------------------ ordered
 
     /** The memory is used by the stream's work so far: its release waits for that. */
