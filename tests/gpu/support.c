@@ -45,6 +45,7 @@ void expect_result(CUresult found, CUresult expected, const char *call, const ch
 int on_stand_in(void) { return driver_library() != NULL && dlsym(driver_library(), "fake_reset") != NULL; }
 
 int under_memory_checker(void) { return getenv("VIADUCT_TEST_MEMCHECK") != NULL; }
+int under_kernel_tool(void) { return getenv("VIADUCT_TEST_KERNEL_TOOL") != NULL; }
 
 int driver_is_there(void) {
     int count = 0;
@@ -198,7 +199,7 @@ static void end_handle(const void *address, size_t bytes) {
 CUdeviceptr device_memory(size_t bytes) {
     CUdeviceptr memory = 0;
     cu_ok(cu(cuMemAlloc)(&memory, bytes));
-    if (getenv("VIADUCT_TEST_INITIALISED") != NULL) {
+    if (under_kernel_tool()) {
         cu_ok(cu(cuMemsetD8)(memory, 0xA5, bytes)); /* for initcheck, which is after the library's own memory */
     }
     remember((const void *)(uintptr_t)memory, end_device, bytes);

@@ -65,6 +65,9 @@ int on_stand_in(void);
 
 int under_memory_checker(void);
 
+/* Under its tools that follow each access of a kernel, gigabytes take minutes: sizes are the stand-in's there. */
+int under_kernel_tool(void);
+
 int device_count(void);
 int can_reach(CUdevice device, CUdevice peer);
 

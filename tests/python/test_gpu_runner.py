@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -141,8 +142,7 @@ TESTS = "[ RUN      ] a_promise\n[       OK ] a_promise\n"
 
 def looked_at(runner: ModuleType, tool: str, status: int, text: str) -> Any:
     suite = runner.Suite(tool)
-    kind = next(kind for kind in runner.KERNEL_TOOLS if kind.name == tool)
-    runner.count_kernel_findings(suite, kind, "gpu_batch", status, TESTS + text)
+    runner.count_kernel_findings(suite, runner.KERNEL_TOOLS[tool], "gpu_batch", status, TESTS + text)
     return suite
 
 
@@ -168,7 +168,79 @@ def test_a_program_without_findings_passes_if_a_summary_says_so(runner: ModuleTy
 
 def test_kernels_are_looked_at_only_where_that_is_asked_for(runner: ModuleType) -> None:
     assert set(runner.BY_DEFAULT) == {"programs", "facts", "python", "memcheck"}
-    assert set(runner.SUITES) == {*runner.BY_DEFAULT, "racecheck", "initcheck", "synccheck"}
-    programs = re.findall(r"viaduct_add_gpu_test\((\w+)", (RUNNER.parent / "CMakeLists.txt").read_text())
-    chosen = {name for name in programs if re.fullmatch(runner.KERNEL_PROGRAMS, f"gpu_{name}")}
-    assert {"copy_strided", "copy_strided_link", "copy_strided_order", "copy_fill", "batch", "batch_together"} <= chosen
+    assert set(runner.ALL_SUITES) == {*runner.BY_DEFAULT, "racecheck", "initcheck", "synccheck"}
+
+
+def test_the_programs_with_kernels_are_programs_of_the_build(runner: ModuleType) -> None:
+    kinds = re.findall(r"viaduct_add_gpu_test\((\w+)", (RUNNER.parent / "CMakeLists.txt").read_text())
+    assert set(runner.KERNEL_PROGRAMS) <= {f"gpu_{kind}" for kind in kinds}
+
+
+TOOL = """#!/bin/sh
+# $2: the tool, $5: the program
+echo '[ RUN      ] a_promise'
+echo '[       OK ] a_promise'
+if [ "$(basename $5)" = gpu_batch ]; then
+  sleep 30 &
+  echo "started $!"
+  wait
+fi
+case $2 in
+  racecheck) echo '========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)' ;;
+  *) echo '========= ERROR SUMMARY: 0 errors' ;;
+esac
+"""
+
+
+@pytest.fixture
+def bundle(runner: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Of programs that nobody runs, beside a tool that only says that it has."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "commit").write_text("none")
+    for name in (*runner.KERNEL_PROGRAMS, "gpu_copy_fill"):
+        (tmp_path / "tests" / name).touch()
+    tool = tmp_path / "compute-sanitizer"
+    tool.write_text(TOOL)
+    tool.chmod(0o755)
+    monkeypatch.setattr(runner, "sanitizer", lambda: str(tool))
+    return runner.Bundle(tmp_path, 1)
+
+
+def test_every_program_with_kernels_runs_under_every_tool_asked_for(
+    runner: ModuleType, bundle: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "KERNEL_PROGRAMS", runner.KERNEL_PROGRAMS[:3])
+    suites = runner.run_suites(bundle, ["racecheck", "synccheck"])
+    assert [(suite.passed, suite.failed) for suite in suites] == [(3, 0), (3, 0)]
+    logs = {path.name for path in bundle.logs.iterdir()}
+    assert logs == {f"{tool}-{name}.log" for tool in ("racecheck", "synccheck") for name in runner.KERNEL_PROGRAMS}
+
+
+def is_alive(process: int) -> bool:
+    try:
+        return ") Z " not in Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+
+
+def test_a_program_that_runs_out_of_time_fails_and_ends_with_what_it_started(
+    runner: ModuleType, bundle: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "KERNEL_SECONDS", 1)
+    start = time.monotonic()
+    suite = runner.run_suites(bundle, ["initcheck"])[0]
+    assert suite.failed == 1 and "gpu_batch: ended with status -1" in suite.failures[0]
+    assert suite.passed == len(runner.KERNEL_PROGRAMS) - 1
+    started = re.search(r"^started (\d+)$", (bundle.logs / "initcheck-gpu_batch.log").read_text(), re.MULTILINE)
+    while is_alive(int(started[1])):  # type: ignore[index]
+        assert time.monotonic() - start < 20
+
+
+def test_all_kernel_suites_together_end_in_time(
+    runner: ModuleType, bundle: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "KERNEL_SUITES_SECONDS", 0)
+    monkeypatch.setattr(runner, "KERNEL_PROGRAMS", ("gpu_batch",))
+    start = time.monotonic()
+    assert [suite.failed for suite in runner.run_suites(bundle, list(runner.KERNEL_TOOLS))] == [1, 1, 1]
+    assert time.monotonic() - start < 20
