@@ -49,6 +49,29 @@ def test_every_error_has_its_cure_and_is_named_as_each_language_names_it(status:
         assert f"{written}{named[1]}`" in section
 
 
+TEXTS = re.compile(r"fail(?:_with_code)?\(\s*(VIA_ERROR_\w+),\s*((?:\"(?:[^\"\\]|\\.)*\"\s*)+)")
+PLACES = re.compile(r"%[-+ #0-9.*]*(?:ll|z|h)?[dusxpf]")
+
+
+def texts_of_the_library() -> dict[str, list[re.Pattern[str]]]:
+    """What it says in failing, by status: its formats, with anything in their places."""
+    found: dict[str, list[re.Pattern[str]]] = {}
+    for source in (ROOT / "src").rglob("*.[ch]pp"):
+        for status, literals in TEXTS.findall(source.read_text()):
+            text = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals)).replace('\\"', '"')
+            parts = map(re.escape, PLACES.split(text))
+            found.setdefault(status, []).append(re.compile(".+".join(parts)))
+    return found
+
+
+@pytest.mark.parametrize("status", FAILURES)
+def test_the_texts_shown_for_an_error_are_what_the_library_says(status: str) -> None:
+    (line,) = re.findall(r"^For example: (.*)$", section_of_error(status), re.MULTILINE)
+    shown = re.findall(r"`([^`]+)`", line)
+    said = texts_of_the_library()[status]
+    assert shown and [text for text in shown if not any(pattern.fullmatch(text) for pattern in said)] == []
+
+
 def test_no_error_that_there_is_not_is_explained() -> None:
     assert sorted(re.findall(r"^## (\w+)$", (DOCS / "guide/errors.md").read_text(), re.MULTILINE)) == FAILURES
 

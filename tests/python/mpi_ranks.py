@@ -89,7 +89,7 @@ def rows_of_each_rank_are_gathered_into_one_array() -> None:
 
 
 def elements_that_mpi_has_no_name_for_go_as_bytes() -> None:
-    for dtype in ("bfloat16", "float8_e5m2", "record12"):
+    for dtype in ("float16", "bfloat16", "float8_e5m2", "record12"):
         room = (ctypes.c_uint8 * 120)(*(range(120) if RANK == 0 else [0] * 120))
         a = via.wrap(ctypes.addressof(room), 5, dtype, owner=room)
         COMM.Bcast([a.view("uint8"), MPI.BYTE], root=0)

@@ -49,6 +49,7 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 def fitting(text: str) -> str:
     assert max(map(len, text.splitlines())) <= NARROW, text
+    assert not re.search(r" $", text, re.MULTILINE), "blanks at the end of a line"
     return text
 
 

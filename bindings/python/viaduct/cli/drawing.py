@@ -75,7 +75,7 @@ def draw_layouts(page: Page, src: Array, dst: Array) -> None:
 def show_block(page: Page, name: str, lines: list[str]) -> None:
     page.say(f"  where the first elements of the {name} lie, in bytes:")
     for line in lines:
-        page.say(f"  {line}"[: page.width])
+        page.say(f"  {line}"[: page.width].rstrip())
 
 
 def corner(array: Array) -> list[str]:

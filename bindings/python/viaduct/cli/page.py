@@ -58,7 +58,7 @@ class Page:
         for name in names[:-1]:
             self.say(name)
         numbers = [cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True)]
-        self.say("  ".join([names[-1].ljust(widths[0]), *numbers]))
+        self.say("  ".join([names[-1].ljust(widths[0]), *numbers]).rstrip())
 
     @contextmanager
     def progress(self, total: int) -> Iterator[Step]:
