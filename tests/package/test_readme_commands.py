@@ -34,7 +34,10 @@ ELSEWHERE = {
         ("dev", "python -m build --wheel"),
         ("tests/package/conftest.py", '"wheel", "--no-deps"'),
     ],
-    "pip install .": [
+    "python3 -m venv ~/viaduct-env && . ~/viaduct-env/bin/activate": [
+        ("tests/package/conftest.py", 'shell(sys.executable, "-m", "venv", home / "clean")'),
+    ],
+    "pip install . numpy": [
         ("tests/package/conftest.py", 'shell(home / "clean/bin/pip", "wheel", "--no-deps", "--wheel-dir", home, ROOT)'),
         ("tests/package/test_wheel.py", 'shell(venv / "bin/pip", "install", "--no-index", wheel)'),
     ],
