@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -149,6 +150,21 @@ def test_no_link_of_a_page_is_dead(page: Path) -> None:
 def test_every_file_that_a_page_names_is_there(page: Path) -> None:
     named = re.findall(r"`((?:src|include|bindings|tests|docs|pkgconfig)/[\w./-]+)`", page.read_text())
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+@functools.cache
+def words_of_the_code() -> set[str]:
+    kinds = {".c", ".cpp", ".cu", ".cuh", ".def", ".h", ".hpp", ".py"}
+    sources = [
+        path for room in ("src", "include", "tests") for path in (ROOT / room).rglob("*") if path.suffix in kinds
+    ]
+    return {word for path in sources for word in re.findall(r"\w+", path.read_text())}
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "inside").glob("*.md")), ids=name_of)
+def test_what_a_page_about_the_code_names_is_in_the_code(page: Path) -> None:
+    named = set(re.findall(r"`([A-Za-z_]\w{3,})(?:\(\))?`", page.read_text()))
+    assert named and named - words_of_the_code() == set()
 
 
 def test_every_page_is_in_the_contents() -> None:
