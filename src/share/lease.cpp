@@ -53,14 +53,7 @@ public:
     }
 
     void leave() override {
-        const Lock lock(&mutex);
-        Lease **link = &leases;
-        while (*link != this && *link != nullptr) {
-            link = &(*link)->next_;
-        }
-        if (*link == this) {
-            *link = next_;
-        }
+        delist();
         left_ = true;
     }
 
@@ -78,7 +71,22 @@ public:
     Status order(const StreamUse &) override { return VIA_OK; }
 
 private:
-    ~Lease() override { close(file_.descriptor); }
+    // Storages forget a use that they have no memory for, while they have an owner too.
+    ~Lease() override {
+        delist();
+        close(file_.descriptor);
+    }
+
+    void delist() {
+        const Lock lock(&mutex);
+        Lease **link = &leases;
+        while (*link != this && *link != nullptr) {
+            link = &(*link)->next_;
+        }
+        if (*link == this) {
+            *link = next_;
+        }
+    }
 
     Storage *const storage_;
     const FileName file_;
@@ -89,7 +97,7 @@ private:
 
 Status make_lease(Storage *storage, Lease **out_lease) {
     FileName file{};
-    VIA_TRY(make_shared_file(1, &file));
+    VIA_TRY(make_shared_file(0, &file));
     *out_lease = new (std::nothrow) Lease(storage, file);
     if (*out_lease == nullptr) {
         close(file.descriptor);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@ namespace via {
 namespace {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+constexpr unsigned kNoProgram = 8;  // MFD_NOEXEC_SEAL of Linux 6.3
 constexpr size_t kLongestText = 96;
 
 Status refused(const char *what) {
@@ -46,11 +48,29 @@ bool is_of_file(const char *path, const FileName &name) {
 
 bool is_open_file(int descriptor, const FileName &name) {
     char path[kLongestText];
-    write_path({getpid(), descriptor, {}}, path);
+    std::snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     return is_of_file(path, name);
 }
 
+// A file that is no program, where the system knows of such: it may be set up to take no others (vm.memfd_noexec).
+int make_file(const char *name) {
+    const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    const int descriptor = memfd_create(name, flags | kNoProgram);
+    return descriptor < 0 && errno == EINVAL ? memfd_create(name, flags) : descriptor;
+}
+
+// The system would end the process by SIGXFSZ.
+bool is_beyond_limit(int64_t nbytes) {
+    rlimit limit{};
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && static_cast<rlim_t>(nbytes) > limit.rlim_cur;
+}
+
 Status give_size(int descriptor, int64_t nbytes) {
+    if (is_beyond_limit(nbytes)) {
+        return fail_with_code(VIA_ERROR_OUT_OF_MEMORY, EFBIG,
+                              "shared memory of %lld bytes is more than this process's limit of a file's size",
+                              static_cast<long long>(nbytes));
+    }
     if (ftruncate(descriptor, nbytes) != 0) {
         return refused("ftruncate of shared memory");
     }
@@ -60,8 +80,19 @@ Status give_size(int descriptor, int64_t nbytes) {
 Status gone(const FileName &name) {
     return fail(VIA_ERROR_EXCHANGE,
                 "the memory is no longer shared: process %d has ended or has released it; expected the exporting "
-                "process, of the same process namespace, to hold an array of it",
+                "process, of the same user and process namespace, to hold an array of it",
                 name.process);
+}
+
+// Why a process or its file is not found.
+Status not_found(const FileName &name) {
+    char self[kLongestText];
+    return readlink("/proc/self", self, sizeof self) > 0
+               ? gone(name)
+               : fail_with_code(
+                     VIA_ERROR_IO, ENOENT,
+                     "there is no /proc, by which the memory of process %d is found; expected it to be mounted",
+                     name.process);
 }
 
 }  // namespace
@@ -73,7 +104,7 @@ Status make_shared_file(int64_t nbytes, FileName *out_name) {
     }
     char link[kLongestText];
     write_link(name, link);
-    name.descriptor = memfd_create(link + std::strlen("/memfd:"), MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    name.descriptor = make_file(link + std::strlen("/memfd:"));
     if (name.descriptor < 0) {
         return refused("memfd_create");
     }
@@ -91,7 +122,7 @@ Status open_shared_file(const FileName &name, bool writable, int *out_descriptor
     // Looked at first: to open whatever the number stands for now might do something.
     const int descriptor = is_of_file(path, name) ? open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC) : -1;
     if (descriptor < 0) {
-        return errno == ENOENT ? gone(name) : refused("opening the memory that another process shares");
+        return errno == ENOENT ? not_found(name) : refused("opening the memory that another process shares");
     }
     if (!is_open_file(descriptor, name)) {
         close(descriptor);

@@ -1,7 +1,16 @@
 /* Arrays shared with other processes: host memory that they map, and what they are told of it. */
+#define _GNU_SOURCE /* unshare */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -405,6 +414,82 @@ static void too_much_is_refused(void **state) {
     via_memory_release(memory);
 }
 
+static via_status allocate(int64_t nbytes) {
+    via_memory *memory = NULL;
+    via_array *array = NULL;
+    via_status status = via_memory_create(VIA_MEMORY_SHARED, 0, &memory);
+    status = status == VIA_OK ? via_empty(memory, VIA_UINT8, 1, SHAPE(nbytes), NULL, &array) : status;
+    via_array_release(array);
+    via_memory_release(memory);
+    return status;
+}
+
+/* The system would end the process by SIGXFSZ. */
+static void allocate_beyond_the_limit(void *context) {
+    (void)context;
+    const struct rlimit limit = {1000, 1000};
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    CHECK(allocate(1001) == VIA_ERROR_OUT_OF_MEMORY);
+    CHECK(strstr(via_last_error(), "limit") != NULL && via_last_error_code() == EFBIG);
+    CHECK(allocate(1000) == VIA_OK);
+}
+
+static void a_limit_of_a_files_size_is_an_error_and_no_signal(void **state) {
+    (void)state;
+    assert_int_equal(elsewhere(allocate_beyond_the_limit, NULL), 0);
+}
+
+/* As the profile of a container may have it. */
+static void forbid_files_in_memory(void) {
+    struct sock_filter rules[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                                  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
+                                  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                                  BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const struct sock_fprog program = {LENGTH(rules), rules};
+    CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+static void allocate_where_that_is_forbidden(void *context) {
+    (void)context;
+    forbid_files_in_memory();
+    CHECK(allocate(1000) == VIA_ERROR_IO);
+    CHECK(strstr(via_last_error(), "memfd_create") != NULL && via_last_error_code() == EPERM);
+}
+
+static void a_sandbox_that_forbids_files_in_memory_is_told(void **state) {
+    (void)state;
+    assert_int_equal(elsewhere(allocate_where_that_is_forbidden, NULL), 0);
+}
+
+enum { not_permitted = 255 };
+
+static char empty_folder[] = "/tmp/viaduct-ipc-XXXXXX";
+
+static void import_without_proc(void *context) {
+    const description *given = context;
+    via_array *array = NULL;
+    if (chroot(empty_folder) != 0 && (unshare(CLONE_NEWUSER) != 0 || chroot(empty_folder) != 0)) {
+        _exit(not_permitted);
+    }
+    CHECK(via_array_import_ipc(given->bytes, given->length, &array) == VIA_ERROR_IO);
+    CHECK(strstr(via_last_error(), "there is no /proc") != NULL);
+}
+
+static void without_proc_it_is_not_said_that_the_exporter_has_ended(void **state) {
+    (void)state;
+    via_array *array = shared_array(VIA_UINT8, 1, SHAPE(10));
+    description given = describe(array);
+    assert_non_null(mkdtemp(empty_folder));
+    const int code = elsewhere(import_without_proc, &given);
+    assert_int_equal(rmdir(empty_folder), 0);
+    via_array_release(array);
+    if (code == not_permitted) {
+        skip();
+    }
+    assert_int_equal(code, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(another_process_reads_and_writes_the_same_memory),
@@ -423,6 +508,9 @@ int main(void) {
         TEST(a_description_of_another_form_is_told_apart),
         TEST(descriptors_go_with_the_arrays),
         TEST(too_much_is_refused),
+        TEST(a_limit_of_a_files_size_is_an_error_and_no_signal),
+        TEST(a_sandbox_that_forbids_files_in_memory_is_told),
+        TEST(without_proc_it_is_not_said_that_the_exporter_has_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
