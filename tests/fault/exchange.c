@@ -3,6 +3,8 @@
 #include "../capi/producer.h"
 #include "scenario.h"
 
+#include <unistd.h>
+
 enum { BYTES = 256 };
 
 static unsigned char bytes[BYTES];
@@ -200,6 +202,82 @@ static via_status take_a_column(void) {
     return status;
 }
 
+/* ------------------------------------------------------------------------------------------------ other processes */
+
+typedef struct description {
+    int64_t length;
+    unsigned char bytes[VIA_IPC_MAX_BYTES];
+} description;
+
+static description theirs;
+
+static via_status describe(via_array *array, description *out) {
+    return via_array_export_ipc(array, sizeof out->bytes, out->bytes, &out->length);
+}
+
+/* Host memory may be taken in by the process that it is of. */
+static via_status share_with_other_processes(void) {
+    via_status status = VIA_OK;
+    via_memory *memory = NULL;
+    via_array *array = NULL;
+    via_array *taken = NULL;
+    description given = {0};
+    THEN(via_memory_create(VIA_MEMORY_SHARED, 0, &memory));
+    THEN(via_empty(memory, VIA_UINT8, 1, SHAPE(BYTES), NULL, &array));
+    THEN(via_fill(array, &(unsigned char){7}, NULL));
+    THEN(describe(array, &given));
+    THEN(via_array_import_ipc(given.bytes, given.length, &taken));
+    via_array_release(array);
+    HOLDS(((const unsigned char *)via_array_data(taken))[BYTES - 1] == 7);
+    via_array_release(taken);
+    via_memory_release(memory);
+    return status;
+}
+
+static via_status share_a_device_with_other_processes(void) {
+    via_status status = VIA_OK;
+    via_array *array = NULL;
+    description given = {0};
+    description again = {0};
+    THEN(lend(there, BYTES, VIA_DEVICE_CUDA, 0, &array));
+    THEN(via_array_set_ready(array, stream));
+    THEN(describe(array, &given));
+    THEN(via_array_record_stream(array, stream));
+    THEN(describe(array, &again));
+    HOLDS(memcmp(&given, &again, sizeof given) == 0);
+    via_array_release(array);
+    return status;
+}
+
+static void export_until_the_end(void) {
+    assert_true(driver_is_there());
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    const CUdeviceptr memory = device_memory(BYTES);
+    ok(describe(wrap_bytes((const void *)(uintptr_t)memory, BYTES, VIA_DEVICE_CUDA, 0, NULL), &theirs));
+    assert_int_equal(write(1, &theirs, sizeof theirs), sizeof theirs);
+    char end = 0;
+    assert_int_equal(read(0, &end, 1), 0);
+    _exit(0);
+}
+
+/* One process for all, which ends when this one has. */
+static void start_exporter(void) {
+    static const char *const no_settings[] = {NULL};
+    if (theirs.length == 0) {
+        const other_process exporter = start_apart(export_until_the_end, no_settings);
+        assert_int_equal(read(exporter.from, &theirs, sizeof theirs), sizeof theirs);
+    }
+}
+
+static via_status take_from_another_process(void) {
+    via_status status = VIA_OK;
+    via_array *taken = NULL;
+    THEN(via_array_import_ipc(theirs.bytes, theirs.length, &taken));
+    HOLDS(via_array_device_type(taken) == VIA_DEVICE_CUDA && via_array_nbytes(taken) == BYTES);
+    via_array_release(taken);
+    return status;
+}
+
 const scenario exchange_scenarios[] = {
     {"arrays are lent by DLPack", lend_by_dlpack, NULL, NULL, 0, 0, 0},
     {"arrays of a device are lent by DLPack", lend_a_device_by_dlpack, prepare_device, NULL, 0, 0, 0},
@@ -210,5 +288,9 @@ const scenario exchange_scenarios[] = {
     {"Arrow columns are exchanged", exchange_columns, NULL, NULL, 0, 0, 0},
     {"Arrow columns of a device are exchanged", exchange_columns_of_a_device, prepare_device, NULL, 0, 0, 0},
     {"Arrow columns are taken", take_a_column, NULL, NULL, 0, 0, 0},
+    {"arrays are shared with other processes", share_with_other_processes, NULL, NULL, 0, 0, 0},
+    {"arrays of a device are shared with other processes", share_a_device_with_other_processes, prepare_device, NULL, 0,
+     0, 0},
+    {"an array of another process is taken in", take_from_another_process, start_exporter, NULL, 0, 0, 0},
     {NULL, NULL, NULL, NULL, 0, 0, 0},
 };
