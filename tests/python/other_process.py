@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
-import signal
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
@@ -31,7 +30,7 @@ class Other:
     def end(self, how: str = "return") -> int:
         """By `return`, which unwinds all there is; by `exit` or `kill`, which let go of nothing. Its exit code."""
         if how == "kill":
-            os.kill(self.process.pid or 0, signal.SIGKILL)
+            self.process.kill()
         elif how == "exit":
             self.connection.send((os._exit, (0,)))
         self.connection.close()
@@ -109,6 +108,11 @@ def make(count: int, value: int) -> bytes:
     return held[-1].export_ipc()
 
 
+def make_on_device(count: int) -> bytes:
+    held.append(via.empty(count, "uint8", device="cuda:0"))
+    return held[-1].export_ipc()
+
+
 def hand_on() -> bytes:
     return held[-1].export_ipc()
 
@@ -118,3 +122,8 @@ def let_go() -> int:
     held.clear()
     gc.collect()
     return via.stats()["live_arrays"]
+
+
+def let_go_and_count_pending() -> int:
+    let_go()
+    return via.stats()["pending_releases"]
