@@ -1,5 +1,7 @@
 // To other libraries and back: tensors have one owner until somebody takes them.
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 #include <dlpack/dlpack.h>
 
@@ -118,6 +120,17 @@ void a_column_of_arrows_goes_out_and_comes_back(void **) {
     assert_null(reinterpret_cast<void *>(column.array.release));
 }
 
+void another_process_is_told_of_an_array_and_finds_the_same_memory(void **) {
+    const Array array = Array::empty(Memory::create(VIA_MEMORY_SHARED), VIA_FLOAT32, {2, 3});
+    const std::vector<std::byte> description = export_ipc(array.permute());
+    const Array taken = import_ipc(description);
+    expect_numbers(taken.shape(), {3, 2});
+    static_cast<float *>(array.data())[5] = 5;
+    assert_true(static_cast<const float *>(taken.data())[5] == 5);
+    expect_thrown<UnsupportedError>("VIA_MEMORY_SHARED", [&] { return export_ipc(Array::wrap(values, {6})); });
+    expect_thrown<ExchangeError>("no description", [] { return import_ipc({std::byte{1}}); });
+}
+
 }  // namespace
 
 int main() {
@@ -131,6 +144,7 @@ int main() {
         leaving_nothing(an_array_interface_describes_and_is_wrapped),
         leaving_nothing(an_interface_of_cudas_is_refused_for_ordinary_memory),
         leaving_nothing(a_column_of_arrows_goes_out_and_comes_back),
+        leaving_nothing(another_process_is_told_of_an_array_and_finds_the_same_memory),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

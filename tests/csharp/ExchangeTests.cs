@@ -48,6 +48,40 @@ namespace Viaduct.Tests
         }
 
         [Test]
+        public void What_another_process_is_told_of_is_the_same_memory()
+        {
+            using (ViaMemory memory = ViaMemory.Create(MemoryKind.Shared))
+            using (ViaArray array = ViaArray.Empty(DType.Int32, new long[] { 3, 4 }, memory))
+            using (ViaArray turned = array.Transpose())
+            {
+                array.Fill(7);
+                byte[] description = turned.ExportIpc();
+                using (ViaArray same = ViaArray.ImportIpc(description))
+                {
+                    Assert.That(same.Address, Is.Not.EqualTo(array.Address));
+                    Assert.That(Support.Shape(same), Is.EqualTo(new long[] { 4, 3 }));
+                    same.Fill(8);
+                    Assert.That(array.ToArray<int>(), Is.All.EqualTo(8));
+                }
+                array.Dispose();
+                turned.Dispose();
+                Assert.Throws<ViaExchangeException>(() => ViaArray.ImportIpc(description));
+            }
+        }
+
+        [Test]
+        public void What_cannot_be_shared_or_is_no_description_is_refused()
+        {
+            using (ViaArray grid = Support.Grid())
+            {
+                Assert.Throws<ViaUnsupportedException>(() => grid.ExportIpc());
+            }
+            Assert.Throws<ArgumentNullException>(() => ViaArray.ImportIpc(null));
+            Assert.Throws<ViaExchangeException>(() => ViaArray.ImportIpc(new byte[0]));
+            Assert.Throws<ViaExchangeException>(() => ViaArray.ImportIpc(new byte[5000]));
+        }
+
+        [Test]
         public void The_round_trip_is_the_same_memory()
         {
             using (ViaArray grid = Support.Grid())

@@ -81,6 +81,11 @@ namespace Viaduct.Tests
             { "null_tensor", () => ViaArray.FromDlpack(IntPtr.Zero) },
             { "tensor_of_a_future_version", TakeATensorOfAFutureVersion },
 
+            // other processes
+            { "unshared_memory", () => Support.Grid().ExportIpc() },
+            { "null_description", () => ViaArray.ImportIpc(null) },
+            { "damaged_description", TakeADamagedDescription },
+
             // devices
             { "absent_device", () => ViaStream.Create(99) },
             { "stream_of_another_device", () => ViaStream.SetCurrent(0, ViaStream.Create(1)) },
@@ -181,6 +186,17 @@ namespace Viaduct.Tests
             finally
             {
                 ViaArray.DeleteDlpack(tensor);
+            }
+        }
+
+        private static void TakeADamagedDescription()
+        {
+            using (ViaMemory memory = ViaMemory.Create(MemoryKind.Shared))
+            using (ViaArray array = ViaArray.Empty(DType.Int8, new long[] { 4 }, memory))
+            {
+                byte[] description = array.ExportIpc();
+                description[description.Length - 1] ^= 1;
+                ViaArray.ImportIpc(description);
             }
         }
 

@@ -132,6 +132,15 @@ namespace Viaduct.Tests
                     Assert.That(Utf8.Text(text).Length, Is.EqualTo(length));
                 }
             },
+            { "via_array_export_ipc capacity", one => WithDescription((array, bytes, length) => { }) },
+            {
+                "via_array_import_ipc length", one => WithDescription((array, bytes, length) =>
+                {
+                    IntPtr made; // cut to 32 bits, the length would be that of the description
+                    Assert.Throws<ViaExchangeException>(
+                        () => Native.via_array_import_ipc(bytes, (1L << 32) + length, out made));
+                })
+            },
             {
                 "via_file_create shape", one => WithFile(Big, (file, path) =>
                     Assert.That(new System.IO.FileInfo(path).Length, Is.EqualTo(Big)))
@@ -182,6 +191,22 @@ namespace Viaduct.Tests
                     Contains.Substring((-Big).ToString()))
             }
         };
+
+        // Of an array that can be shared, with room for any number of bytes, it was said.
+        private static void WithDescription(Action<ViaArray, IntPtr, long> use)
+        {
+            using (ViaMemory memory = ViaMemory.Create(MemoryKind.Shared))
+            using (ViaArray array = ViaArray.Empty(DType.Int8, new long[] { 4 }, memory))
+            using (ViaArray room = ViaArray.Empty(DType.UInt8, Native.VIA_IPC_MAX_BYTES))
+            {
+                long length;
+                IntPtr made;
+                Native.via_array_export_ipc(array, 1L << 32, room.Address, out length);
+                Native.via_array_import_ipc(room.Address, length, out made);
+                new ViaArray(made).Dispose();
+                use(array, room.Address, length);
+            }
+        }
 
         // A file with a hole of that size.
         private static void WithFile(long nbytes, Action<ViaFile, string> use)

@@ -7,6 +7,7 @@ program exchange_tests
   call a_tensor_is_the_same_memory_with_the_same_strides()
   call a_tensor_outlives_its_array()
   call a_tensor_that_was_refused_is_still_the_callers()
+  call what_another_process_is_told_of_is_the_same_memory()
   call finish()
 
 contains
@@ -53,6 +54,28 @@ contains
     call promise("another version", ierr == VIA_ERROR_VERSION .and. .not. c_associated(taken%handle))
     call via_dlpack_delete(tensor)
     call lent%release()
+  end subroutine
+
+  subroutine what_another_process_is_told_of_is_the_same_memory()
+    integer(c_int8_t), target :: bytes(VIA_IPC_MAX_BYTES)
+    integer(c_int64_t) :: length
+    integer(c_int32_t), pointer :: field(:, :), same(:, :)
+    type(viaduct_array) :: shared, taken
+    type(c_ptr) :: memory
+    call viaduct_check(via_memory_create(VIA_MEMORY_SHARED, 0_c_int32_t, memory))
+    call viaduct_check(via_empty(memory, VIA_INT32, 2_c_int32_t, [3_c_int64_t, 2_c_int64_t], c_null_ptr, &
+      shared%handle))
+    call via_memory_release(memory)
+    call viaduct_check(via_array_export_ipc(shared%handle, size(bytes, kind=c_int64_t), c_loc(bytes), length))
+    call viaduct_check(via_array_import_ipc(c_loc(bytes), length, taken%handle))
+    call shared%get(field)
+    call taken%get(same)
+    field = 1
+    field(3, 2) = 7
+    call promise("the extents", all(shape(same) == [3, 2]))
+    call promise("the same memory elsewhere", same(3, 2) == 7 .and. .not. associated(same, field))
+    call taken%release()
+    call shared%release()
   end subroutine
 
 end program exchange_tests

@@ -41,7 +41,7 @@ program misuse_tests
   use wrong_callbacks
   use support
   implicit none
-  integer, parameter :: calls = 55
+  integer, parameter :: calls = 58
   integer(c_int64_t), parameter :: large = 64 * 2**20
   integer(c_int32_t), parameter :: cpu = VIA_DEVICE_CPU, cuda = VIA_DEVICE_CUDA
   real(c_float), target :: pixels(4, 3), others(4, 3)
@@ -178,6 +178,7 @@ contains
     if (answer_of < 0) answer_of = shapes(id)
     if (answer_of < 0) answer_of = options(id)
     if (answer_of < 0) answer_of = writes_and_exchange(id)
+    if (answer_of < 0) answer_of = other_processes(id)
     if (answer_of < 0) answer_of = devices_and_callbacks(id)
     if (answer_of < 0) answer_of = files(id)
   end function
@@ -348,6 +349,25 @@ contains
         major = 2
         call made%from_dlpack(tensor, answer)
         call via_dlpack_delete(tensor)
+    end select
+  end function
+
+  integer(c_int) function other_processes(id) result(answer)
+    character(len=*), intent(in) :: id
+    integer(c_int8_t), target :: bytes(VIA_IPC_MAX_BYTES)
+    integer(c_int64_t) :: length
+    answer = -1
+    select case (id)
+      case ("unshared_memory")
+        answer = via_array_export_ipc(subject%handle, size(bytes, kind=c_int64_t), c_loc(bytes), length)
+      case ("null_description")
+        answer = via_array_import_ipc(c_null_ptr, 200_c_int64_t, made%handle)
+      case ("damaged_description")
+        call viaduct_check(via_memory_create(VIA_MEMORY_SHARED, 0_c_int32_t, memory))
+        call viaduct_check(via_empty(memory, VIA_INT8, 1_c_int32_t, [4_c_int64_t], c_null_ptr, view%handle))
+        call viaduct_check(via_array_export_ipc(view%handle, size(bytes, kind=c_int64_t), c_loc(bytes), length))
+        bytes(length) = ieor(bytes(length), 1_c_int8_t)
+        answer = via_array_import_ipc(c_loc(bytes), length, made%handle)
     end select
   end function
 

@@ -277,6 +277,24 @@ def tensor_of_a_future_version(_: Path) -> None:
     via.from_dlpack(capsule)
 
 
+@wrong
+def unshared_memory(_: Path) -> None:
+    grid().export_ipc()
+
+
+@wrong
+def null_description(_: Path) -> None:
+    via.import_ipc(None)  # type: ignore[arg-type]
+
+
+@wrong
+def damaged_description(_: Path) -> None:
+    shared = via.empty(4, "int8", memory="shared")
+    description = bytearray(shared.export_ipc())
+    description[-1] ^= 1
+    via.import_ipc(description)
+
+
 # ---------------------------------------------------------------------------------------------------- devices
 
 

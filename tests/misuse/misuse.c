@@ -221,6 +221,24 @@ static via_status tensor_of_a_future_version(void) {
     return status;
 }
 
+static via_status unshared_memory(void) {
+    char bytes[VIA_IPC_MAX_BYTES];
+    int64_t length = 0;
+    return via_array_export_ipc(f.subject, VIA_IPC_MAX_BYTES, bytes, &length);
+}
+
+static via_status null_description(void) { return via_array_import_ipc(NULL, 200, &f.made); }
+
+static via_status damaged_description(void) {
+    char bytes[VIA_IPC_MAX_BYTES];
+    int64_t length = 0;
+    ok(via_memory_create(VIA_MEMORY_SHARED, 0, &f.memory));
+    ok(via_empty(f.memory, VIA_INT8, 1, SHAPE(4), NULL, &f.view));
+    ok(via_array_export_ipc(f.view, VIA_IPC_MAX_BYTES, bytes, &length));
+    bytes[length - 1] ^= 1;
+    return via_array_import_ipc(bytes, length, &f.made);
+}
+
 /* ------------------------------------------------------------------------------------------------ devices */
 
 static via_status absent_device(void) {
@@ -408,6 +426,9 @@ static const wrong_call wrong_calls[] = {
     CALL(read_only_legacy_tensor),
     CALL(null_tensor),
     CALL(tensor_of_a_future_version),
+    CALL(unshared_memory),
+    CALL(null_description),
+    CALL(damaged_description),
     CALL(absent_device),
     CALL(stream_of_another_device),
     CALL(missing_allocator),

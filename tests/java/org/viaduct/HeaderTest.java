@@ -95,15 +95,15 @@ class HeaderTest {
         assertEquals(ViaductException.class, ViaductException.of(999, 0, new byte[0]).getClass());
     }
 
-    /** In the order of the header; an extent's count comes with the list, and outputs are results. */
+    /** In the order of the header; counts and lengths come with the list or the bytes, and outputs are results. */
     private static List<Class<?>> crossing(List<String> parameters) {
         List<Class<?>> types = new ArrayList<>();
         for (int i = 0; i < parameters.size(); ++i) {
             String parameter = parameters.get(i);
             String next = i + 1 < parameters.size() ? parameters.get(i + 1) : "";
             boolean counted = parameter.matches("int32_t (ndim|count)") && next.matches("const \\w+ \\*\\w+|.*\\*dsts");
-            boolean capacity = parameter.equals("int64_t capacity");
-            if (!counted && !capacity && !isResult(parameter)) {
+            boolean sized = parameter.matches("int64_t (capacity|length)");
+            if (!counted && !sized && !isResult(parameter)) {
                 types.add(crossing(parameter));
             }
         }
@@ -123,7 +123,7 @@ class HeaderTest {
             return long[].class;
         } else if (parameter.matches("const int32_t \\*\\w+")) {
             return int[].class;
-        } else if (parameter.matches("const char \\*\\w+")) {
+        } else if (parameter.matches("const char \\*\\w+|const void \\*bytes")) {
             return byte[].class;
         }
         return long.class;

@@ -49,6 +49,7 @@ class MisuseTest {
         addShapes();
         addOptions();
         addWritesAndExchange();
+        addOtherProcesses();
         addDevicesAndCallbacks();
         addFiles();
     }
@@ -189,6 +190,16 @@ class MisuseTest {
             } finally {
                 Exchange.deleteDlpack(tensor);
             }
+        });
+    }
+
+    private void addOtherProcesses() {
+        calls.put("unshared_memory", () -> grid().exportIpc());
+        calls.put("null_description", () -> ViaArray.importIpc(null));
+        calls.put("damaged_description", () -> {
+            byte[] description = ViaMemory.create(MemoryKind.SHARED, 0).empty(DType.INT8, 4).exportIpc();
+            description[description.length - 1] ^= 1;
+            ViaArray.importIpc(description);
         });
     }
 
