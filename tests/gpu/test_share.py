@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import viaduct as via
 from cuda_driver import Block, ForeignStream, hold
 from cuda_driver import let_go as let_stream_go
+from example_tools import run_apart
 from gpu_peers import counted, on_host
 from other_process import (
     Layout,
@@ -126,3 +128,11 @@ def test_other_memory_is_refused_by_name(kind: str) -> None:
     a = via.empty(64, "uint8", device="cuda:0", memory=kind)
     with pytest.raises(NotImplementedError, match="VIA_MEMORY"):
         a.export_ipc()
+
+
+def test_the_example_shares_memory_of_a_device_too(tmp_path: Path) -> None:
+    output = run_apart("two_processes", folder=tmp_path)
+    assert output.startswith(f"{via.device_count()} CUDA device(s) found\n")
+    assert output.count("has filled row 1 in place: [1.0, 7.0, 1.0]") == output.count("still reads 7.0") == 2
+    assert "memory of cuda:0: 1000000 bytes" in output
+    assert output.endswith("left alive: 0 arrays; the child ended with 0\n")
