@@ -238,7 +238,7 @@ Tried try_exchange_api(const char *function, PyObject *object, PyObject **out_ar
     if (api->managed_tensor_from_py_object_no_sync(object, &tensor) != 0) {
         return Tried::Failed;
     }
-    if (!is_resolved(function, object, tensor->dl_tensor.dtype.code == kDLComplex)) {
+    if (!is_lendable(function, object, tensor->dl_tensor.dtype.code == kDLComplex)) {
         ErrorScope errors;
         via_dlpack_delete(tensor);
         return Tried::Failed;
@@ -253,7 +253,7 @@ Tried try_dlpack(const char *function, PyObject *object, const Wish &wish, PyObj
     if (!dlpack) {
         return failed ? Tried::Failed : Tried::Absent;
     }
-    if (!is_resolved(function, object, true)) {
+    if (!is_lendable(function, object, true)) {
         return Tried::Failed;
     }
     Producer producer;

@@ -39,6 +39,13 @@ bool answers_true(PyObject *object, PyObject *question) {
     return answer.get() == Py_True;
 }
 
+bool requires_gradient(PyObject *object) {
+    static PyObject *const name = PyUnicode_InternFromString("requires_grad");
+    Ref value(PyObject_GetAttr(object, name));
+    PyErr_Clear();
+    return value.get() == Py_True;
+}
+
 // A slot holds its type, so that no other type can be taken for it.
 KnownType g_known_types[64] = {};
 
@@ -55,18 +62,25 @@ KnownType &known_type(PyObject *type) {
     return known;
 }
 
-bool is_resolved(const char *function, PyObject *object, bool may_be_complex) {
+bool is_lendable(const char *function, PyObject *object, bool may_be_complex) {
     static PyObject *const is_neg = PyUnicode_InternFromString("is_neg");
     static PyObject *const is_conj = PyUnicode_InternFromString("is_conj");
-    if (!known_type(type_of(object)).has_lazy_views ||
-        !(answers_true(object, is_neg) || (may_be_complex && answers_true(object, is_conj)))) {
+    if (!known_type(type_of(object)).has_lazy_views) {
         return true;
     }
-    raise_buffer(VIA_ERROR_EXCHANGE,
-                 "%s: argument 'x': found a view whose numbers are still to be negated or conjugated; give its "
-                 "resolve_neg().resolve_conj()",
-                 function);
-    return false;
+    if (answers_true(object, is_neg) || (may_be_complex && answers_true(object, is_conj))) {
+        raise_buffer(VIA_ERROR_EXCHANGE,
+                     "%s: argument 'x': found a view whose numbers are still to be negated or conjugated; give its "
+                     "resolve_neg().resolve_conj()",
+                     function);
+        return false;
+    }
+    if (requires_gradient(object)) {
+        raise_buffer(VIA_ERROR_EXCHANGE, "%s: argument 'x': found a tensor that requires a gradient; give its detach()",
+                     function);
+        return false;
+    }
+    return true;
 }
 
 bool WorkStream::ask(const DLPackExchangeAPI *api, const DLDevice &device) {

@@ -13,15 +13,16 @@ struct KnownType {
     const DLPackExchangeAPI *api;  // NULL if it has none that is understood here
     bool is_numpy;                 // whose arrays are host memory: they need not be asked
     bool is_prepared;              // to make objects of CUDA memory
-    bool has_lazy_views;           // see is_resolved()
+    bool has_lazy_views;           // see is_lendable()
 };
 
 // Of types met lately, kept as the protocol allows. Good until the next call.
 KnownType &known_type(PyObject *type);
 
-// Refuses views of PyTorch's that are still to be negated or conjugated when they are read: their memory holds other
-// numbers, and not every road by which PyTorch lends it says so. False with an exception set.
-bool is_resolved(const char *function, PyObject *object, bool may_be_complex);
+// Refuses views of PyTorch's that are still to be negated or conjugated when they are read, since their memory holds
+// other numbers, and tensors that require a gradient, which would miss what is done to them elsewhere: PyTorch's
+// __dlpack__ refuses these too, but not every road by which it lends memory does. False with an exception set.
+bool is_lendable(const char *function, PyObject *object, bool may_be_complex);
 
 inline PyObject *type_of(PyObject *object) { return reinterpret_cast<PyObject *>(Py_TYPE(object)); }
 

@@ -187,7 +187,7 @@ Tried try_array_interface(const char *function, PyObject *object, PyObject **out
 }
 
 Tried try_cuda_array_interface(const char *function, PyObject *object, PyObject **out_array) {
-    if (!is_resolved(function, object, true)) {
+    if (!is_lendable(function, object, true)) {
         return Tried::Failed;
     }
     return try_interface(function, object, "__cuda_array_interface__", true, via_from_cuda_array_interface, out_array);
