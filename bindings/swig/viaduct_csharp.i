@@ -11,7 +11,7 @@
 /* A constructor of its own also keeps Mono from compiling these into their callers too early (NativeLibraryFile.cs). */
 %pragma(csharp) modulecode=%{
   static Native() {
-    NativeLibraryFile.CheckVersion();
+    NativeLibraryFile.Begin();
   }
 %}
 

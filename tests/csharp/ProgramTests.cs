@@ -28,31 +28,7 @@ namespace Viaduct.Tests
         {
             bool isMono = Type.GetType("Mono.Runtime") != null;
             string program = isMono ? "NpyColumn.exe" : "example/NpyColumn.dll";
-            return RunProgram(Path.Combine(Support.AssemblyDirectory, program), arguments, library, out output);
-        }
-
-        private static int RunProgram(string program, string[] arguments, string library, out string output)
-        {
-            bool isMono = Type.GetType("Mono.Runtime") != null;
-            var start = new ProcessStartInfo(isMono ? "mono" : "dotnet")
-            {
-                Arguments = "\"" + program + "\" \"" + string.Join("\" \"", arguments) + "\"",
-                UseShellExecute = false,
-                RedirectStandardOutput = true,
-                RedirectStandardError = true
-            };
-            start.EnvironmentVariables["VIADUCT_CSHARP_LIBRARY"] = library;
-            using (Process process = Process.Start(start))
-            {
-                output = process.StandardOutput.ReadToEnd() + process.StandardError.ReadToEnd();
-                process.WaitForExit();
-                return process.ExitCode;
-            }
-        }
-
-        private static string Library
-        {
-            get { return Environment.GetEnvironmentVariable("VIADUCT_CSHARP_LIBRARY"); }
+            return Support.RunProgram(Path.Combine(Support.AssemblyDirectory, program), arguments, library, out output);
         }
 
         // A table as numpy.save writes it.
@@ -81,7 +57,7 @@ namespace Viaduct.Tests
         {
             string output;
             string path = Saved("Tabelle-\U0001F309.npy", 1000, 3);
-            int code = Run(new[] { path, "2" }, Library, out output);
+            int code = Run(new[] { path, "2" }, Support.Library, out output);
             Assert.That(output, Is.EqualTo(
                 "float64 [1000, 3] Cpu:0, column 2:\n2 comes first\n1500500 is the sum of 1000\n"));
             Assert.That(code, Is.EqualTo(0));
@@ -91,7 +67,7 @@ namespace Viaduct.Tests
         public void A_column_that_is_not_there_is_refused_by_the_library()
         {
             string output;
-            int code = Run(new[] { Saved("table.npy", 4, 3), "3" }, Library, out output);
+            int code = Run(new[] { Saved("table.npy", 4, 3), "3" }, Support.Library, out output);
             Assert.That(output, Contains.Substring("NpyColumn: via_array_select: "));
             Assert.That(code, Is.EqualTo(1));
         }
@@ -105,7 +81,7 @@ namespace Viaduct.Tests
                 file.SetLength(file.Length - 8);
             }
             string output;
-            Assert.That(Run(new[] { path, "0" }, Library, out output), Is.EqualTo(1));
+            Assert.That(Run(new[] { path, "0" }, Support.Library, out output), Is.EqualTo(1));
             Assert.That(output, Contains.Substring("NpyColumn: via_file_open: "));
         }
 
@@ -136,8 +112,8 @@ namespace Viaduct.Tests
             string output;
             string program = Path.Combine(folder, isMono ? "NpyColumn.exe" : "NpyColumn.dll");
             string[] arguments = { Saved("table.npy", 4, 3), "0" };
-            Assert.That(RunProgram(program, arguments, Library, out output), Is.EqualTo(0), output);
-            Assert.That(RunProgram(program, arguments, "", out output), Is.Not.EqualTo(0));
+            Assert.That(Support.RunProgram(program, arguments, Support.Library, out output), Is.EqualTo(0), output);
+            Assert.That(Support.RunProgram(program, arguments, "", out output), Is.Not.EqualTo(0));
             Assert.That(output, Contains.Substring("DllNotFoundException"));
         }
 

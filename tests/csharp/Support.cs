@@ -125,6 +125,32 @@ namespace Viaduct.Tests
             }
         }
 
+        /// <summary>Runs one with Mono, or with .NET; returns how it ended and what it said.</summary>
+        internal static int RunProgram(string program, string[] arguments, string library, out string output)
+        {
+            bool isMono = Type.GetType("Mono.Runtime") != null;
+            var start = new ProcessStartInfo(isMono ? "mono" : "dotnet")
+            {
+                Arguments = "\"" + program + "\" \"" + string.Join("\" \"", arguments) + "\"",
+                UseShellExecute = false,
+                RedirectStandardOutput = true,
+                RedirectStandardError = true
+            };
+            start.EnvironmentVariables["VIADUCT_CSHARP_LIBRARY"] = library;
+            using (Process process = Process.Start(start))
+            {
+                output = process.StandardOutput.ReadToEnd() + process.StandardError.ReadToEnd();
+                process.WaitForExit();
+                return process.ExitCode;
+            }
+        }
+
+        /// <summary>The native layer.</summary>
+        internal static string Library
+        {
+            get { return Environment.GetEnvironmentVariable("VIADUCT_CSHARP_LIBRARY"); }
+        }
+
         internal static string TemporaryFile(string name)
         {
             string folder = Path.Combine(Path.GetTempPath(), "viaduct-" + Guid.NewGuid().ToString("N"));

@@ -103,6 +103,32 @@ EXPORT int probe_delete_on_thread(DLManagedTensorVersioned *tensor) {
     return failed || pthread_join(thread, NULL);
 }
 
+/* Lets go of a tensor on a thread that nobody waits for. */
+EXPORT int probe_delete_behind(DLManagedTensorVersioned *tensor) {
+    pthread_t thread;
+    return pthread_create(&thread, NULL, delete_it, tensor) || pthread_detach(thread);
+}
+
+static DLManagedTensorVersioned *left[4];
+
+static void delete_left(void) {
+    for (size_t i = 0; i < sizeof left / sizeof *left && left[i] != NULL; ++i) {
+        via_dlpack_delete(left[i]);
+    }
+}
+
+/* Lets go of at most four tensors when the process ends, after the runtime has. */
+EXPORT void probe_delete_at_exit(DLManagedTensorVersioned *tensor) {
+    size_t i = 0;
+    while (left[i] != NULL) {
+        ++i;
+    }
+    left[i] = tensor;
+    if (i == 0) {
+        atexit(delete_left);
+    }
+}
+
 /* ---------------------------------------------------------------------------------------------------- layouts */
 
 typedef struct field {

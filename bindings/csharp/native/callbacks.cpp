@@ -1,8 +1,11 @@
 #include "callbacks.hpp"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 
+#include <atomic>
 #include <initializer_list>
 
 namespace viacs {
@@ -27,6 +30,18 @@ void let_signals_through() {
     pthread_sigmask(SIG_UNBLOCK, &needed, nullptr);
 }
 
+std::atomic<int> g_under_way{0};
+std::atomic<bool> g_is_ending{false};
+pthread_t g_last_thread;
+thread_local int own_under_way = 0;
+
+// Mono ends the process whose native code calls a managed function once its handlers of the end have run. .NET has no
+// such question.
+bool is_over() {
+    static auto *const ask = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "mono_runtime_is_shutting_down"));
+    return ask != nullptr && ask() != 0;
+}
+
 // Before the runtime meets the thread, and for good: it remembers the thread until that ends.
 void prepare_thread() {
     static thread_local bool prepared = false;
@@ -36,29 +51,59 @@ void prepare_thread() {
     }
 }
 
+// Around a call of a managed function, if there may still be one: as the runtime ends, on the thread that ends it
+// alone.
+class Visit {
+public:
+    Visit() {
+        prepare_thread();
+        ++own_under_way;
+        g_under_way.fetch_add(1);
+        is_welcome_ = !g_is_ending.load() || (pthread_equal(g_last_thread, pthread_self()) != 0 && !is_over());
+    }
+    ~Visit() {
+        g_under_way.fetch_sub(1);
+        --own_under_way;
+    }
+    Visit(const Visit &) = delete;
+    Visit &operator=(const Visit &) = delete;
+    bool is_welcome() const { return is_welcome_; }
+
+private:
+    bool is_welcome_;
+};
+
 void end_loan(void *context) {
-    prepare_thread();
-    g_end_loan(context);
+    const Visit visit;
+    if (visit.is_welcome()) {
+        g_end_loan(context);
+    }
 }
 
 void forget(void *context) {
-    prepare_thread();
-    g_forget(context);
+    const Visit visit;
+    if (visit.is_welcome()) {
+        g_forget(context);
+    }
 }
 
 void complete(int32_t status, const char *text, void *context) {
-    prepare_thread();
-    g_complete(status, text, context);
+    const Visit visit;
+    if (visit.is_welcome()) {
+        g_complete(status, text, context);
+    }
 }
 
 int32_t allocate(int64_t nbytes, int64_t alignment, void *stream, void *context, void **out_address) {
-    prepare_thread();
-    return g_allocate(nbytes, alignment, stream, context, out_address);
+    const Visit visit;
+    return visit.is_welcome() ? g_allocate(nbytes, alignment, stream, context, out_address) : 1;
 }
 
 void free_memory(void *address, int64_t nbytes, void *stream, void *context) {
-    prepare_thread();
-    g_free(address, nbytes, stream, context);
+    const Visit visit;
+    if (visit.is_welcome()) {
+        g_free(address, nbytes, stream, context);
+    }
 }
 
 }  // namespace
@@ -86,6 +131,17 @@ via_alloc_fn allocate_callback(via_alloc_fn managed) {
 via_free_fn free_callback(via_free_fn managed) {
     g_free = managed;
     return free_memory;
+}
+
+// Of two threads that end it at once the runtime lets one go on. A callback that does not return is not waited for.
+void runtime_is_ending() {
+    constexpr int kMostTurns = 10000;
+    constexpr timespec kTurn{0, 100000};
+    g_last_thread = pthread_self();
+    g_is_ending.store(true);
+    for (int turn = 0; turn < kMostTurns && g_under_way.load() > own_under_way; ++turn) {
+        nanosleep(&kTurn, nullptr);
+    }
 }
 
 }  // namespace viacs

@@ -36,9 +36,10 @@ namespace Viaduct
             }
         }
 
-        internal static void CheckVersion()
+        internal static void Begin()
         {
             Native.via_require(Native.VIA_VERSION_MAJOR, Native.VIA_VERSION_MINOR);
+            AppDomain.CurrentDomain.ProcessExit += (sender, arguments) => Native.runtime_is_ending();
         }
 
         private static IEnumerable<string> Candidates()

@@ -1,0 +1,62 @@
+using System;
+using System.IO;
+using NUnit.Framework;
+
+namespace Viaduct.Tests
+{
+    /// <summary>
+    /// A program may end while arrays, exports, copies and threads of C are about: it neither crashes nor hangs.
+    /// </summary>
+    [TestFixture]
+    public class EndingTests
+    {
+        private static string Run(string what, string how)
+        {
+            string program = Path.Combine(Support.AssemblyDirectory, "Ending.exe");
+            if (!File.Exists(program))
+            {
+                Assert.Ignore("the program was not built: it is for Mono");
+            }
+            string output;
+            int code = Support.RunProgram(program, new[] { what, how }, Support.Library, out output);
+            Assert.That(code, Is.EqualTo(0), output);
+            return output;
+        }
+
+        [Test]
+        public void Everything_may_be_held([Values("exit", "return")] string how)
+        {
+            Assert.That(Run("held", how), Is.EqualTo("").Or.EqualTo("released\n"));
+        }
+
+        [Test]
+        public void Copies_may_run([Values("exit", "return")] string how)
+        {
+            Assert.That(Run("copies", how), Is.EqualTo(""));
+        }
+
+        [Test]
+        public void Threads_of_C_may_let_go([Values("exit", "return")] string how)
+        {
+            Assert.That(Run("threads", how), Is.EqualTo(""));
+        }
+
+        [Test]
+        public void A_library_of_C_may_let_go_behind_the_runtime([Values("exit", "return")] string how)
+        {
+            Assert.That(Run("left", how), Is.EqualTo("").Or.EqualTo("released\n"));
+        }
+
+        [Test]
+        public void A_handler_of_the_end_may_use_the_library([Values("exit", "return")] string how)
+        {
+            Assert.That(Run("handler", how), Is.EqualTo("12\nreleased\n"));
+        }
+
+        [Test]
+        public void What_a_release_throws_is_told_and_the_program_goes_on()
+        {
+            Assert.That(Run("failure", "return"), Is.EqualTo("cannot let go\nwent on\n"));
+        }
+    }
+}

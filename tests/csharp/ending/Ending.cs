@@ -1,0 +1,142 @@
+using System;
+using System.Collections.Generic;
+using System.Runtime.InteropServices;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Viaduct.Tests
+{
+    /// <summary>A program that ends in the middle of things; EndingTests runs it in a process of its own.</summary>
+    internal static class Ending
+    {
+        private static readonly List<object> Held = new List<object>();
+        private static readonly IntPtr Memory = Marshal.AllocHGlobal(48);
+
+        [DllImport("viaduct_csharp_probe")]
+        private static extern int probe_delete_behind(IntPtr tensor);
+
+        [DllImport("viaduct_csharp_probe")]
+        private static extern void probe_delete_at_exit(IntPtr tensor);
+
+        private sealed class Blocks : IViaAllocator
+        {
+            public IntPtr Allocate(long nbytes, long alignment, IntPtr stream)
+            {
+                long address = (long)Marshal.AllocHGlobal((IntPtr)(nbytes + alignment));
+                return (IntPtr)((address + alignment - 1) / alignment * alignment);
+            }
+
+            public void Free(IntPtr address, long nbytes, IntPtr stream)
+            {
+            }
+        }
+
+        private static ViaArray Lent(Action release)
+        {
+            return ViaArray.Wrap(Memory, DType.Float32, new long[] { 12 }, null, null, WrapFlags.None, release);
+        }
+
+        private static ViaArray Told()
+        {
+            return Lent(() => Console.WriteLine("released"));
+        }
+
+        private static void HoldEverything()
+        {
+            ViaArray array = Told();
+            Held.Add(array);
+            Held.Add(array.Slice(new long[] { 1 }, null, null));
+            Held.Add(array.ToDlpack());
+            Held.Add(ViaArray.Wrap(new double[1000]));
+            Held.Add(ViaArray.Empty(DType.UInt8, new long[] { 1 << 10 }, ViaMemory.Create(Device.Cpu, new Blocks())));
+        }
+
+        private static void Background(Action work)
+        {
+            new Thread(() => work()) { IsBackground = true }.Start();
+        }
+
+        private static void CopyOnAndOn()
+        {
+            ViaArray source = ViaArray.Empty(DType.UInt8, 64 << 20);
+            ViaArray target = ViaArray.Empty(DType.UInt8, 64 << 20);
+            Background(() =>
+            {
+                while (true)
+                {
+                    source.CopyTo(target);
+                }
+            });
+            Held.Add(source.SubmitCopyTo(target).AsTask().ContinueWith(done => Console.Write("")));
+        }
+
+        private static void LeaveOnAndOn()
+        {
+            Background(() =>
+            {
+                while (true)
+                {
+                    using (ViaArray array = Lent(() => { }))
+                    {
+                        probe_delete_behind(array.ToDlpack());
+                    }
+                }
+            });
+            Thread.Sleep(50);
+        }
+
+        private static void LeaveToC()
+        {
+            using (ViaArray array = Told())
+            using (ViaArray own = ViaArray.Empty(DType.Float32, 12))
+            {
+                probe_delete_at_exit(array.ToDlpack());
+                probe_delete_at_exit(own.ToDlpack());
+            }
+        }
+
+        private static void UseInAHandler()
+        {
+            AppDomain.CurrentDomain.ProcessExit += (sender, arguments) =>
+            {
+                using (ViaArray array = Told())
+                using (ViaArray copied = ViaArray.Empty(DType.Float32, 12))
+                {
+                    array.CopyTo(copied);
+                    Console.WriteLine(copied.Size);
+                }
+            };
+        }
+
+        private static void FailInARelease()
+        {
+            ViaLibrary.CallbackFailed += failure => Console.WriteLine(failure.Message);
+            Lent(() => { throw new InvalidOperationException("cannot let go"); }).Dispose();
+            Console.WriteLine("went on");
+        }
+
+        private static void Start(string what)
+        {
+            switch (what)
+            {
+                case "held": HoldEverything(); break;
+                case "copies": CopyOnAndOn(); break;
+                case "threads": LeaveOnAndOn(); break;
+                case "left": LeaveToC(); break;
+                case "handler": UseInAHandler(); break;
+                case "failure": FailInARelease(); break;
+                default: throw new ArgumentException(what);
+            }
+        }
+
+        /// <summary>What is begun, and how the program ends: by "exit" or "return".</summary>
+        private static void Main(string[] arguments)
+        {
+            Start(arguments[0]);
+            if (arguments[1] == "exit")
+            {
+                Environment.Exit(0);
+            }
+        }
+    }
+}
