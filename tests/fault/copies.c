@@ -180,6 +180,7 @@ PREPARE(within_device, DEVICE, DEVICE, 1, 1250, 0)
 PREPARE(turned_within_device, DEVICE, DEVICE, 40, 50, 1)
 PREPARE(turned_to_device, DEVICE, PINNED, 200, 300, 1)
 PREPARE(turned_to_host, PAGEABLE, DEVICE, 200, 300, 1)
+PREPARE(between_pinned, PINNED, PINNED, 1, 1250, 0)
 PREPARE(managed, MANAGED, PINNED, 1, 1250, 0)
 PREPARE(registered, DEVICE, REGISTERED, 1, 1250, 0)
 PREPARE(to_peer, OTHER_DEVICE, DEVICE, 1, 1250, 0)
@@ -187,19 +188,26 @@ PREPARE(turned_to_peer, OTHER_DEVICE, DEVICE, 20, 30, 1)
 
 /* -- many at once, fills, raw addresses --------------------------------------------------------------------------- */
 
-enum { PIECES = 12, PIECE = 512 };
+enum { PIECES = 12, FEW = 5, PIECE = 512 };
 
-static void prepare_pieces(place dst, place src) { prepare_matrix(dst, src, PIECES, PIECE / 4, 0); }
+static int64_t pieces;
+
+static void prepare_so_many(place dst, place src, int64_t count) {
+    pieces = count;
+    prepare_matrix(dst, src, count, PIECE / 4, 0);
+}
+static void prepare_pieces(place dst, place src) { prepare_so_many(dst, src, PIECES); }
 static void prepare_pieces_of_device(void) { prepare_pieces(DEVICE, DEVICE); }
 static void prepare_pieces_of_host(void) { prepare_pieces(PAGEABLE, PAGEABLE); }
 static void prepare_pinned_pieces(void) { prepare_pieces(DEVICE, PINNED); }
+static void prepare_few_pinned_pieces(void) { prepare_so_many(DEVICE, PINNED, FEW); }
 static void prepare_mixed_pieces(void) { prepare_pieces(DEVICE, PAGEABLE); }
 
 static int32_t id_of(place where) { return where == OTHER_DEVICE; }
 
 static via_status lend_pieces(via_array **dsts, via_array **srcs) {
     via_status status = VIA_OK;
-    for (int64_t i = 0; i < PIECES; ++i) {
+    for (int64_t i = 0; i < pieces; ++i) {
         THEN(lend((char *)to + i * PIECE, PIECE, place_type(to_place), id_of(to_place), &dsts[i]));
         THEN(lend((char *)from + i * PIECE, PIECE, place_type(from_place), id_of(from_place), &srcs[i]));
     }
@@ -207,7 +215,7 @@ static via_status lend_pieces(via_array **dsts, via_array **srcs) {
 }
 
 static void release_pieces(via_array **dsts, via_array **srcs) {
-    for (int64_t i = 0; i < PIECES; ++i) {
+    for (int64_t i = 0; i < pieces; ++i) {
         via_array_release(dsts[i]);
         via_array_release(srcs[i]);
     }
@@ -220,7 +228,7 @@ static via_status copy_many(void) {
     via_stream *stream = NULL;
     THEN(via_stream_wrap(native, 0, &stream));
     THEN(lend_pieces(dsts, srcs));
-    THEN(via_copy_batch(PIECES, dsts, srcs, stream));
+    THEN(via_copy_batch((int32_t)pieces, dsts, srcs, stream));
     THEN(via_stream_synchronize(stream));
     HOLDS(has_arrived());
     release_pieces(dsts, srcs);
@@ -230,7 +238,7 @@ static via_status copy_many(void) {
 
 static via_status add_pieces(via_batch *batch, via_array **dsts, via_array **srcs) {
     via_status status = VIA_OK;
-    for (int64_t i = 0; i < PIECES; ++i) {
+    for (int64_t i = 0; i < pieces; ++i) {
         THEN(via_batch_add(batch, dsts[i], srcs[i]));
     }
     return status;
@@ -246,7 +254,7 @@ static via_status run_a_batch(void) {
     THEN(lend_pieces(dsts, srcs));
     THEN(via_batch_create(&batch));
     THEN(add_pieces(batch, dsts, srcs));
-    HOLDS(via_batch_size(batch) == PIECES);
+    HOLDS(via_batch_size(batch) == pieces);
     release_pieces(dsts, srcs);
     via_batch_retain(batch);
     THEN(via_batch_run(batch, stream));
@@ -376,9 +384,11 @@ const scenario copy_scenarios[] = {
     {"a batch is run on a device", run_a_batch, prepare_pieces_of_device, NULL, 0, 0, 0},
     {"a batch is run to a device", run_a_batch, prepare_mixed_pieces, NULL, 0, 0, 0},
     {"a batch is run from pinned memory", run_a_batch, prepare_pinned_pieces, NULL, 0, 0, 0},
+    {"a batch of few is run from pinned memory", run_a_batch, prepare_few_pinned_pieces, NULL, 0, 0, 0},
     {"a batch is submitted on a device", submit_a_batch, prepare_pieces_of_device, NULL, 0, 0, 0},
     {"a batch is submitted to a device", submit_a_batch, prepare_mixed_pieces, NULL, 0, 0, 0},
     {"a batch is submitted on the host", submit_a_batch, prepare_pieces_of_host, NULL, 0, 0, 0},
+    {"pinned memory is copied on a stream", copy_on_a_stream, prepare_between_pinned, NULL, 0, 0, 0},
     {"managed memory is copied", copy_on_a_stream, prepare_managed_both, NULL, 0, 0, 0},
     {"rows go to a device", copy_rows, prepare_rows, NULL, 0, 0, 0},
     {"a device is filled with elements of every size", fill_with_elements, prepare_elements, NULL, 0, 0, 0},

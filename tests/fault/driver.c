@@ -21,6 +21,9 @@ int64_t calls_of_driver(void) { return fake(fake_call_count)(NULL) - calls_befor
 
 void arm_driver(const fault_plan *plan, int64_t n) {
     calls_before = fake(fake_call_count)(NULL);
+    if (plan->behind != NULL) {
+        fake(fake_fail_at)(plan->behind, n, plan->result);
+    }
     if (plan->poisons) {
         fake(fake_poison_at)(plan->function, n, plan->result);
     } else if (plan->stays) {

@@ -106,7 +106,9 @@ int64_t calls_met(void) { return calls; }
 
 void tell_calls_of_child(int scenario) {
     atomic_store(&counted->calls_of_child, calls);
-    note_called_of_driver(counted->called[scenario]);
+    if (scenario >= 0) {
+        note_called_of_driver(counted->called[scenario]);
+    }
 }
 
 int was_called(int scenario, int function) { return counted->called[scenario][function]; }

@@ -18,6 +18,7 @@ typedef struct fault_plan {
     int32_t result;       /* of calls of the driver */
     int poisons;          /* the driver's contexts instead of failing the call */
     const char *function; /* of the driver; NULL for any */
+    const char *behind;   /* another that fails too, since only then it is called; NULL for none */
 } fault_plan;
 
 /* Leads the library's calls here; returns how many of its functions can fail. */
@@ -38,7 +39,8 @@ int64_t disarm_faults(void);
 /* How many calls of the kind there were between the two. */
 int64_t calls_met(void);
 
-/* The same of a child, which tells it; and which functions of the driver a scenario called in one. */
+/* The same of a child, which tells it; and which functions of the driver a scenario called in one, if its number is not
+   negative. */
 void tell_calls_of_child(int scenario);
 int64_t calls_of_child(void);
 int was_called(int scenario, int function);

@@ -245,7 +245,7 @@ static void survives_whatever_fails(void **state) {
  */
 
 static int failed_apart[most_scenarios];
-static int running; /* the number of the scenario */
+static int running = -1; /* the number of the scenario whose calls are noted */
 
 /* Ends the process: 0 if there was a fault and all is well, 2 if there was none. */
 static void run_apart_from_others(const scenario *given, const fault_plan *plan, int64_t n) {
@@ -295,15 +295,31 @@ static void fail_first_calls(const scenario *given, const fault_plan *plan, int 
     }
 }
 
+/* Of a function that is called only where that one has failed. */
+static const char *what_it_is_behind(const char *function) {
+    return strcmp(function, "cuMemPoolDestroy") == 0 ? "cuMemPoolSetAttribute" : NULL;
+}
+
+static int number_of_function(const char *name) {
+    int number = 0;
+    while (strcmp(driver_functions[number], name) != 0) {
+        ++number;
+    }
+    return number;
+}
+
 /* Each function of the driver by its name, in the first scenario in which the library calls it. */
 static void fail_by_name(int function, int *out_failed) {
-    const fault_plan plan = {.name = driver_functions[function],
+    const char *name = driver_functions[function];
+    const fault_plan plan = {.name = name,
                              .kind = FAULT_DRIVER,
                              .result = CUDA_ERROR_UNKNOWN,
-                             .function = driver_functions[function]};
+                             .function = name,
+                             .behind = what_it_is_behind(name)};
+    const int called = plan.behind != NULL ? number_of_function(plan.behind) : function;
     int failed = 0;
     for (int i = 0; scenario_at(i) != NULL && !failed; ++i) {
-        failed = was_called(i, function) && fork_and_run(scenario_at(i), &plan, 1, out_failed);
+        failed = was_called(i, called) && fork_and_run(scenario_at(i), &plan, 1, out_failed);
     }
 }
 
@@ -313,6 +329,7 @@ static void fail_all_by_name(int *out_failed) {
         running = i;
         (void)fork_and_run(scenario_at(i), &plans[0], INT64_MAX, out_failed);
     }
+    running = -1;
     for (int i = 0; driver_functions[i] != NULL && !*out_failed; ++i) {
         fail_by_name(i, out_failed);
     }
@@ -402,11 +419,10 @@ static void every_function_of_the_library_is_called(void **state) {
     assert_int_equal(missing, 0);
 }
 
-/* For tests; for drivers, devices and amounts of memory that are not here; and behind another fault only. */
-static const char *const never_met[] = {
-    " cuMemcpy ",           " cuDeviceGetDefaultMemPool ", " cuMemGetInfo ",         " cuMemcpyDtoH ",
-    " cuMemcpyAsync ",      " cuMemcpyBatchAsync ",        " cuStreamWriteValue32 ", " cuMemPoolDestroy ",
-    " cuUserObjectRelease "};
+/* The first is called only where cuGraphRetainUserObject has failed. If it fails besides, the driver keeps an object
+   that holds the arrays of a copy, and nobody may let go of them: whether it will call back, nobody knows. The next is
+   for tests of the library's inside. The last is called where there is one device, and fails in gpu.copy_brief. */
+static const char *const never_met[] = {" cuUserObjectRelease ", " cuMemcpy ", " cuStreamWriteValue32 "};
 
 static void every_function_of_the_driver_has_failed(void **state) {
     (void)state;

@@ -53,6 +53,21 @@ static via_status make_much_pinned_memory(void) {
     return status;
 }
 
+/* That there is not so much is no failure here; anything else is. */
+static via_status ask_for_too_much(void) {
+    via_status status = VIA_OK;
+    via_memory *memory = NULL;
+    via_array *array = NULL;
+    THEN(via_memory_create(VIA_MEMORY_DEVICE, 0, &memory));
+    THEN(via_empty(memory, VIA_UINT8, 1, SHAPE(INT64_C(1) << 50), NULL, &array));
+    if (memory != NULL && status == VIA_ERROR_OUT_OF_MEMORY) {
+        status = VIA_OK;
+    }
+    via_array_release(array);
+    via_memory_release(memory);
+    return status;
+}
+
 static via_status make_pool_memory(void) {
     via_status status = VIA_OK;
     via_stream *stream = NULL;
@@ -138,6 +153,7 @@ const scenario memory_scenarios[] = {
     {"host memory is made", make_host_memory, NULL, NULL, 0, 0, 0},
     {"memory of a device is made", make_memory_of_a_device, NULL, NULL, 1, 0, 0},
     {"much pinned memory is made", make_much_pinned_memory, NULL, NULL, 0, 0, 0},
+    {"more of a device is asked for than there is", ask_for_too_much, NULL, NULL, 0, 0, 0},
     {"pool memory is made", make_pool_memory, NULL, NULL, 1, 0, 0},
     {"an allocator of the caller's is used", use_own_allocator, prepare_own_host, finish_allocator, 0, 0, 0},
     {"an allocator of the caller's is used for a device", use_own_allocator, prepare_own_device, finish_allocator, 0, 0,

@@ -6,10 +6,12 @@ enum { BYTES = 4096 };
 
 static unsigned char bytes[BYTES];
 static char *there;
+static char *on_other; /* on the other device */
 static CUstream native;
 static CUevent event;
 
 static void prepare_order(void) {
+    on_other = (char *)(uintptr_t)device_memory_on(1, BYTES);
     there = (char *)(uintptr_t)device_memory(BYTES);
     native = new_stream();
     event = new_event();
@@ -140,13 +142,16 @@ static via_status capture_a_copy(void) {
     via_stream *stream = NULL;
     via_array *dst = NULL;
     via_array *src = NULL;
+    via_array *far = NULL;
     THEN(via_stream_wrap(native, 0, &stream));
+    THEN(lend(on_other, BYTES / 2, VIA_DEVICE_CUDA, 1, &far));
     THEN(lend(there, BYTES / 2, VIA_DEVICE_CUDA, 0, &dst));
     THEN(lend(there + BYTES / 2, BYTES / 2, VIA_DEVICE_CUDA, 0, &src));
     fake(fake_spare_thread)(1);
     cu_ok(cu(cuStreamBeginCapture)(native, CU_STREAM_CAPTURE_MODE_RELAXED));
     fake(fake_spare_thread)(0);
     THEN(via_copy_async(dst, src, stream));
+    THEN(via_copy_async(far, src, stream));
     THEN(via_fill(src, NULL, stream));
     THEN(via_array_record_stream(src, stream));
     THEN(via_array_set_ready(dst, stream));
@@ -159,6 +164,7 @@ static via_status capture_a_copy(void) {
     fake(fake_spare_thread)(0);
     via_array_release(dst);
     via_array_release(src);
+    via_array_release(far);
     via_stream_release(stream);
     return status;
 }
