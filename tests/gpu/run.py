@@ -286,7 +286,7 @@ KERNEL_PROGRAMS = (
     "gpu_stress",
     "gpu_batch",
 )
-KERNEL_SECONDS = 150  # of one program under one tool
+KERNEL_SECONDS = 200  # of one program under one tool
 KERNEL_SUITES_SECONDS = 210  # of all of them
 FINDING = (
     r"^=+ ((?:(?:E(?:rror|RROR)|W(?:arning|ARNING)): |Uninit|Invalid|Barrier|Divergent|Missing|Host API)[^\n]*)\n"
