@@ -247,6 +247,9 @@ static void copy_at_once(void) {
 
 static void threads_that_need_the_kernels_at_once_all_get_them(void **state) {
     (void)state;
+    if (is_kernel_tool("racecheck")) {
+        skip(); /* it had not come to an end there after 200 seconds, on an H200 */
+    }
     APART(copy_at_once);
 }
 

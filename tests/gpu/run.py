@@ -326,7 +326,7 @@ class KernelRuns:
         start = time.monotonic()
         seconds = max(1, min(KERNEL_SECONDS, int(self.end - start)))
         command = [tool, "--tool", kind.name, "--target-processes", "all", program]
-        settings = {"VIADUCT_TEST_MEMCHECK": "1", "VIADUCT_TEST_KERNEL_TOOL": "1"}
+        settings = {"VIADUCT_TEST_MEMCHECK": "1", "VIADUCT_TEST_KERNEL_TOOL": kind.name}
         status, text = self.bundle.run(command, f"{kind.name}-{program.name}", seconds, **settings)
         return KernelRun(status, text, time.monotonic() - start)
 

@@ -47,6 +47,11 @@ int on_stand_in(void) { return driver_library() != NULL && dlsym(driver_library(
 int under_memory_checker(void) { return getenv("VIADUCT_TEST_MEMCHECK") != NULL; }
 int under_kernel_tool(void) { return getenv("VIADUCT_TEST_KERNEL_TOOL") != NULL; }
 
+int is_kernel_tool(const char *name) {
+    const char *tool = getenv("VIADUCT_TEST_KERNEL_TOOL");
+    return tool != NULL && strcmp(tool, name) == 0;
+}
+
 int driver_is_there(void) {
     int count = 0;
     const char *why = "it cannot be opened";
@@ -549,7 +554,8 @@ int end_gpu_test(void **state) {
             "was %s\n",
             overdue, call);
     }
-    return nothing_leaked(&before_test) && overdue == 0 ? 0 : -1;
+    const int given_up = unfinished && is_kernel_tool("initcheck");
+    return given_up || (nothing_leaked(&before_test) && overdue == 0) ? 0 : -1;
 }
 
 /* So that a memory checker finds nothing of these helpers' own. */

@@ -67,6 +67,7 @@ int under_memory_checker(void);
 
 /* Under its tools that follow each access of a kernel, gigabytes take minutes: sizes are the stand-in's there. */
 int under_kernel_tool(void);
+int is_kernel_tool(const char *name);
 
 int device_count(void);
 int can_reach(CUdevice device, CUdevice peer);
@@ -165,7 +166,8 @@ CUevent new_event(void);
 via_stream *wrap_native(CUstream stream, int32_t device_id);
 
 /*
- * Nothing that is given to the stream from now on runs until it is let go. Works on any driver, and not on a stream
+ * Nothing that is given to the stream from now on runs until it is let go. Under initcheck, which has more calls wait
+ * for such a stream than memcheck has, the test ends here, skipped, whatever it leaves behind. Works on any driver, and not on a stream
  * that is being captured. What waits for it, waits: a stream held for longer than hold_limit_ms is let go, and fails
  * the test at its end. NULL: the legacy stream of the current context. On a real driver the hold is itself work of the
  * stream, which a mark of its work so far waits for; on the stand-in a held stream without work is done.

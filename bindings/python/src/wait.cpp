@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 
 namespace viapy {
@@ -11,7 +12,8 @@ namespace {
 
 constexpr double kSliceSeconds = 0.05;  // between two looks for signals
 constexpr double kBusySeconds = 200e-6;
-constexpr double kLongestNap = 250e-6;
+constexpr double kAskSeconds = 10e-6;  // what waking up to ask takes from whoever works
+constexpr double kLongestNap = 5e-3;
 
 thread_local int32_t t_callbacks = 0;
 
@@ -21,13 +23,15 @@ double now() {
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// Short waits are noticed at once, and of long ones the naps are a small part.
+// Short waits are noticed at once, and of long ones the naps are a small part: so long that what asking takes, and what
+// the last nap goes on after the end, come to as much.
 void nap(double waited) {
     if (waited < kBusySeconds) {
         sched_yield();
         return;
     }
-    timespec length = {0, static_cast<long>(1e9 * std::min(waited / 16, kLongestNap))};
+    const double seconds = std::min(waited / 32, std::sqrt(2 * kAskSeconds * waited));
+    timespec length = {0, static_cast<long>(1e9 * std::min(seconds, kLongestNap))};
     nanosleep(&length, nullptr);
 }
 
