@@ -20,7 +20,7 @@ struct Watcher {
     pthread_cond_t posted = PTHREAD_COND_INITIALIZER;
     Watch *watches = nullptr;  // anyone adds in front; only the thread removes
     uint32_t posts = 0;
-    bool running = false;
+    std::atomic<bool> running{false};  // written with the lock held
     bool asleep = false;
 };
 
@@ -189,9 +189,12 @@ void watch(Watch *given) {
 }
 
 bool has_watcher() {
-    const Lock lock(&mutex);
-    start_thread();
-    return watcher.running;
+    // Asked for every task, while the thread looks through its watches again and again.
+    if (!watcher.running.load(std::memory_order_relaxed)) [[unlikely]] {
+        const Lock lock(&mutex);
+        start_thread();
+    }
+    return watcher.running.load(std::memory_order_relaxed);
 }
 
 void resume_watches() {
