@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "support.h"
 
 typedef struct description {
@@ -50,14 +51,6 @@ static int open_descriptors(void) {
     }
     return count;
 }
-
-/* In another process nothing of cmocka's may be used: the exit code says which of the checks failed. */
-#define CHECK(condition)               \
-    do {                               \
-        if (!(condition)) {            \
-            _exit(__LINE__ % 250 + 1); \
-        }                              \
-    } while (0)
 
 /* Runs `body` in another process; 0 if every check of it held, or the signal that ended it, negative. */
 static int elsewhere(void (*body)(void *context), void *context) {

@@ -1,4 +1,5 @@
 /* A forked child: nothing of CUDA's can be used there, everything can be let go, and the parent goes on. */
+#include "../capi/child.h"
 #include "support.h"
 
 #include <sys/wait.h>
@@ -12,13 +13,6 @@ typedef struct before_fork {
     atomic_int released;
 } before_fork;
 
-/* In the child nothing of cmocka's may be used: the exit code says which of the checks failed. */
-#define CHECK(condition)               \
-    do {                               \
-        if (!(condition)) {            \
-            _exit(__LINE__ % 250 + 1); \
-        }                              \
-    } while (0)
 #define FORKED(call) CHECK((call) == VIA_ERROR_FORKED && strstr(via_last_error(), "forked") != NULL)
 
 static void use_nothing(before_fork *given) {

@@ -1,5 +1,6 @@
 /* Tasks that a device has a part in: joins, callbacks, failures, releases and forks. The order of copies as such is the
  * subject of copy_submit.c. */
+#include "../capi/child.h"
 #include "copy_behind.h"
 
 #include <sys/wait.h>
@@ -180,14 +181,6 @@ static void a_failing_driver_is_what_the_task_tells(void **state) {
     }
     end_pair(&both);
 }
-
-/* In the child nothing of cmocka's may be used: the exit code says which of the checks failed. */
-#define CHECK(condition)               \
-    do {                               \
-        if (!(condition)) {            \
-            _exit(__LINE__ % 250 + 1); \
-        }                              \
-    } while (0)
 
 static void use_tasks_of_the_parent(via_task *running, via_task *ended) {
     int32_t done = 0;
