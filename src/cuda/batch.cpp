@@ -147,6 +147,7 @@ Status make_batch(int32_t device_id, int32_t count, Batch **out_batch) {
         return no_memory();
     }
     batch->device_id = device_id;
+    batch->reach = Reach(device_id);
     *out_batch = batch;
     return batch->copies.reserve(count) ? VIA_OK : no_memory();
 }

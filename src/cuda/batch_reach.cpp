@@ -3,7 +3,27 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/thread_state.hpp"
+#include "cuda/context.hpp"
+
 namespace via::cuda {
+
+// What the address is for the device is told only inside a context.
+bool Reach::ask(CUdeviceptr address, Range *out_range) const {
+    const CallbackScope unsaid;  // copies one by one say what is wrong
+    ContextScope scope;
+    ContextKey key{};
+    if (scope.enter_device(device_id_, &key) != VIA_OK) {
+        return false;
+    }
+    CUdeviceptr on_device = 0;
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                                   CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_DEVICE_POINTER};
+    void *values[] = {&out_range->start, &out_range->nbytes, &out_range->context, &on_device};
+    static_assert(std::size(names) == std::size(values));
+    const CUresult result = driver().cuPointerGetAttributes(std::size(names), names, values, address);
+    return result == CUDA_SUCCESS && on_device == address && out_range->contains(address);
+}
 
 // nullptr where the driver does not know it, or the device has it elsewhere.
 const Reach::Range *Reach::find(CUdeviceptr address) {
@@ -13,14 +33,8 @@ const Reach::Range *Reach::find(CUdeviceptr address) {
         return known;
     }
     Range &range = ranges_[next_];
-    CUdeviceptr on_device = 0;
-    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-                                   CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_DEVICE_POINTER};
-    void *values[] = {&range.start, &range.nbytes, &range.context, &on_device};
-    static_assert(std::size(names) == std::size(values));
     range = {};
-    const CUresult result = driver().cuPointerGetAttributes(std::size(names), names, values, address);
-    if (result != CUDA_SUCCESS || on_device != address || !range.contains(address)) {
+    if (!ask(address, &range)) {
         range = {};
         return nullptr;
     }

@@ -14,6 +14,9 @@ namespace via::cuda {
 // tend to lie in few allocations.
 class Reach {
 public:
+    Reach() = default;
+    explicit Reach(int32_t device_id) : device_id_(device_id) {}
+
     // Whether kernels that reach the memory said before reach both ends of this copy as well.
     bool takes(CUdeviceptr dst, CUdeviceptr src, Across across) {
         const Ends &last = last_[static_cast<int32_t>(across)];
@@ -40,7 +43,9 @@ private:
     bool takes_others(CUdeviceptr dst, CUdeviceptr src, Across across);
     bool take(CUdeviceptr address, bool is_of_device, Range *out_range);
     const Range *find(CUdeviceptr address);
+    bool ask(CUdeviceptr address, Range *out_range) const;
 
+    int32_t device_id_ = 0;
     Ends last_[3] = {};  // of the last copy of each kind that was taken
     Range ranges_[8] = {};
     size_t next_ = 0;

@@ -14,15 +14,25 @@ CUresult answer(void *data, Value value) {
     return CUDA_SUCCESS;
 }
 
+bool is_in_context(Call &call) {
+    try {
+        return call.context_to_ask(nullptr) != nullptr;
+    } catch (const Refusal &) {
+        return false;
+    }
+}
+
 // Where an address lies: in memory, in a reservation, or nowhere.
 struct Place {
     CUdeviceptr address = 0;
     BlockPtr block;
     std::shared_ptr<Reservation> reservation;
+    bool in_context = false;  // that the question is asked in
 };
 
-Place find_place(const Driver &state, CUdeviceptr address) {
-    Place place{address, find_block(state, address), nullptr};
+Place find_place(Call &call, CUdeviceptr address) {
+    const Driver &state = call.state();
+    Place place{address, find_block(state, address), nullptr, is_in_context(call)};
     if (place.block != nullptr && (place.block->freeing || place.block->in_graph)) {
         place.block = nullptr;
     }
@@ -41,6 +51,10 @@ bool reachable(const Place &place) {
 }
 
 CUresult tell_device_pointer(const Place &place, void *data) {
+    if (!place.in_context) {
+        answer(data, CUdeviceptr{0});
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
     answer(data, reachable(place) ? place.address : CUdeviceptr{0});
     return reachable(place) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -145,7 +159,7 @@ extern "C" {
 CUresult CUDAAPI cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr) {
     return enter(Fn::cuPointerGetAttribute, [&](Call &call) {
         require(data != nullptr);
-        const CUresult result = tell_one(find_place(call.state(), ptr), attribute, data);
+        const CUresult result = tell_one(find_place(call, ptr), attribute, data);
         require(result == CUDA_SUCCESS, result);
     });
 }
@@ -154,10 +168,10 @@ CUresult CUDAAPI cuPointerGetAttributes(unsigned int numAttributes, CUpointer_at
                                         CUdeviceptr ptr) {
     return enter(Fn::cuPointerGetAttributes, [&](Call &call) {
         require(attributes != nullptr && data != nullptr);
-        const Place place = find_place(call.state(), ptr);
+        const Place place = find_place(call, ptr);
         for (unsigned int i = 0; i < numAttributes; ++i) {
             const CUresult result = tell(place, attributes[i], data[i]);
-            require(result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_VALUE, result);
+            require(result != CUDA_ERROR_NOT_SUPPORTED, result);
         }
     });
 }
@@ -173,7 +187,7 @@ CUresult CUDAAPI cuPointerSetAttribute(const void *value, CUpointer_attribute at
 CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr) {
     return enter(Fn::cuMemGetAddressRange_v2, [&](Call &call) {
         call.context();
-        const Place place = find_place(call.state(), dptr);
+        const Place place = find_place(call, dptr);
         require(reachable(place), CUDA_ERROR_NOT_FOUND);
         if (pbase != nullptr) {
             *pbase = place.block->base;

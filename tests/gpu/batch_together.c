@@ -217,6 +217,31 @@ static void copies_that_a_device_reaches_take_one_launch(void **state) {
     end_bundle(of);
 }
 
+/* The driver does not tell such a thread where the device has an address. */
+static void a_thread_without_a_context_takes_one_launch_as_well(void **state) {
+    (void)state;
+    steer();
+    ok(via_cuda_warmup(0));
+    bundle *of = new_small(200, 100);
+    CUstream native = new_stream();
+    via_stream *stream = wrap_native(native, 0);
+    expect_copies(of, 5);
+    const int64_t launches = calls_of("cuLaunchKernel");
+    CUcontext mine = NULL;
+    cu_ok(cu(cuCtxPopCurrent)(&mine));
+    const via_status once = via_copy_batch(of->count, of->dst_arrays, of->src_arrays, stream);
+    via_batch *batch = batch_of_bundle(of);
+    const via_status prepared = via_batch_run(batch, stream);
+    via_batch_release(batch);
+    cu_ok(cu(cuCtxPushCurrent)(mine));
+    assert_int_equal(once, VIA_OK);
+    assert_int_equal(prepared, VIA_OK);
+    assert_int_equal(calls_of("cuLaunchKernel") - launches, 2);
+    finish(native);
+    assert_copied(of);
+    end_bundle(of);
+}
+
 static void runs_of_one_stream_ask_for_no_event(void **state) {
     (void)state;
     steer();
@@ -408,6 +433,7 @@ int main(void) {
         GPU_TEST(copies_of_very_unequal_sizes_are_done),
         GPU_TEST(a_hundred_thousand_copies_are_done),
         GPU_TEST(copies_that_a_device_reaches_take_one_launch),
+        GPU_TEST(a_thread_without_a_context_takes_one_launch_as_well),
         GPU_TEST(runs_of_one_stream_ask_for_no_event),
         GPU_TEST(few_copies_and_large_ones_are_left_to_the_driver),
         GPU_TEST(without_kernels_and_newer_calls_batches_are_copied_one_by_one),

@@ -98,6 +98,38 @@ void addresses_of_memory() {
     describe("made up", 0xdead0000, 0xdead0000);
 }
 
+// The same addresses, asked about where other contexts are current, or none.
+void addresses_where_other_contexts_are_current() {
+    CUcontext mine = start();
+    CUstream work = stream();
+    CUdeviceptr plain = device_memory(1000), pooled = 0, managed = 0;
+    MUST(cu(cuMemAllocAsync)(&pooled, 1000, work));
+    MUST(cu(cuStreamSynchronize)(work));
+    MUST(cu(cuMemAllocManaged)(&managed, 1000, CU_MEM_ATTACH_GLOBAL));
+    char *pinned = pinned_memory(1000);
+    char *registered = pages(8192);
+    MUST(cu(cuMemHostRegister)(registered, 8192, 0));
+    void *combined = nullptr;
+    MUST(cu(cuMemHostAlloc)(&combined, 1000, CU_MEMHOSTALLOC_WRITECOMBINED));
+    const auto describe_all = [&](const std::string &where) {
+        describe("device" + where, plain, plain);
+        describe("pool" + where, pooled, pooled);
+        describe("managed" + where, managed, managed);
+        describe("pinned" + where, number_of(pinned), number_of(pinned));
+        describe("registered" + where, number_of(registered), number_of(registered));
+        describe("write-combined" + where, number_of(combined), number_of(combined));
+    };
+    std::thread([&] { describe_all(", no context"); }).join();
+    CUcontext other = nullptr;
+    MUST(cu(cuCtxCreate)(&other, nullptr, 0, 0));
+    describe_all(", another context");
+    CUdeviceptr theirs = device_memory(1000);
+    char *their_pinned = pinned_memory(1000);
+    MUST(cu(cuCtxSetCurrent)(mine));
+    describe("device of another context", theirs, theirs);
+    describe("pinned of another context", number_of(their_pinned), number_of(their_pinned));
+}
+
 void addresses_of_pools() {
     start();
     CUstream work = stream();
@@ -406,6 +438,7 @@ void batches() {
 
 const std::vector<Group> memory_groups = {
     {"addresses of memory", addresses_of_memory},
+    {"addresses where other contexts are current", addresses_where_other_contexts_are_current},
     {"addresses of pools", addresses_of_pools},
     {"addresses of mappings", addresses_of_mappings},
     {"allocation", allocation},
