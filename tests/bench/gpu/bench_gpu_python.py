@@ -3,12 +3,13 @@ peer's own ways to that. Timed in turns, as in bench_python.py; a peer that is n
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import statistics
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -33,6 +34,7 @@ def peer(name: str) -> Any:
 
 torch, cupy, jax = peer("torch"), peer("cupy"), peer("jax")
 numba_cuda = peer("numba.cuda")
+pycuda = peer("pycuda.driver")
 
 
 class Described:
@@ -240,6 +242,8 @@ class Copies:
         if cupy is not None:
             array = cupy.from_dlpack(self.device)
             cases["CuPy"] = lambda: (array.set(self.host), cupy.cuda.get_current_stream().synchronize())
+        if pycuda is not None:
+            cases["PyCUDA"] = lambda: pycuda.memcpy_htod(self.device.ptr, self.host)
         return self.rows("NumPy array to device", cases, {"torch": ratio, "CuPy": ratio})
 
     def to_host(self) -> list[dict[str, Any]]:
@@ -250,6 +254,8 @@ class Copies:
         if cupy is not None:
             array = cupy.from_dlpack(self.device)
             cases["CuPy"] = lambda: array.get(out=self.host)
+        if pycuda is not None:
+            cases["PyCUDA"] = lambda: pycuda.memcpy_dtoh(self.host, self.device.ptr)
         return self.rows("device to NumPy array, touched", cases, {"CuPy": 2.4})
 
     def to_new_host(self) -> list[dict[str, Any]]:
@@ -260,9 +266,27 @@ class Copies:
         if cupy is not None:
             array = cupy.from_dlpack(self.device)
             cases["CuPy"] = lambda: array.get()
+        if pycuda is not None:
+            cases["PyCUDA"] = lambda: pycuda.from_device(self.device.ptr, self.nbytes, numpy.uint8)
         return self.rows("device to new host array", cases, {"torch": 8})
 
 
+@contextlib.contextmanager
+def context_of_pycuda() -> Iterator[None]:
+    """The others' own, which it makes nobody's by itself; one that is still current at its end ends the process."""
+    if pycuda is None:
+        yield
+        return
+    pycuda.init()
+    context = pycuda.Device(0).retain_primary_context()
+    context.push()
+    try:
+        yield
+    finally:
+        context.pop()
+
+
+@context_of_pycuda()
 def copy_rows() -> list[dict[str, Any]]:
     found = []
     for nbytes, ratio in ((256 * MIB, 4.0), (1024 * MIB, 4.5)):
