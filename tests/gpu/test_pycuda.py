@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy
 import pytest
 import viaduct as via
 from gpu_peers import counted, gpu_peer
@@ -38,3 +39,22 @@ def test_the_streams_are_each_others() -> None:
     stream = driver.Stream()
     assert via.Stream.wrap(stream).handle == stream.handle
     via.Stream.wrap(stream).synchronize()
+
+
+def test_memory_of_a_context_that_it_makes_is_taken_and_copied_as_well() -> None:
+    context = driver.Device(0).make_context()
+    try:
+        rows = numpy.arange(600 * 700, dtype=numpy.float32).reshape(600, 700)
+        p = gpuarray.zeros((700, 600), "float32")
+        via.copy(via.asarray(p), rows.T)
+        assert (p.get() == rows.T).all()
+        back = numpy.zeros((600, 700), numpy.float32)
+        via.copy(back, via.asarray(p).T)
+        assert (back == rows).all()
+        a = via.wrap(int(p.gpudata), (700, 600), "float32", device="cuda:0", owner=p)
+        via.copy(a[:100], a[100:200])
+        context.synchronize()
+        assert (p.get()[:100] == rows.T[100:200]).all()
+    finally:
+        context.pop()
+        context.detach()
