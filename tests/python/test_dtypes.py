@@ -55,6 +55,59 @@ def test_ml_dtypes_types_are_understood_and_given_back(name: str) -> None:
     assert via.empty((1,), name).dtype == numpy.dtype(kind)
 
 
+@pytest.mark.parametrize("name", ML_NAMES)
+def test_arrays_of_ml_dtypes_types_are_taken_as_such(name: str) -> None:
+    numpy, ml_dtypes = peer("numpy"), peer("ml_dtypes")
+    theirs = numpy.arange(1, 13).reshape(3, 4).astype(getattr(ml_dtypes, name))[:, ::2]
+    a = via.asarray(theirs)
+    assert a.dtype == theirs.dtype and a.shape == (3, 2) and a.ptr == theirs.ctypes.data
+    assert a.tolist() == theirs.astype("float32").tolist()
+    copied = numpy.zeros((3, 2), theirs.dtype)
+    via.copy(copied, theirs)
+    assert (copied == theirs).all()
+    theirs.flags.writeable = False
+    assert via.asarray(theirs).readonly
+    assert "owned by ndarray" in repr(a)
+
+
+@pytest.mark.parametrize("dtype", [None, "no such type", "float64", 7, object()])
+def test_bytes_without_a_name_stay_so_where_their_owner_tells_nothing_that_fits(dtype: object) -> None:
+    class Lender:
+        dtype: object
+        values = (ctypes.c_uint8 * 12)()
+        __array_interface__ = {
+            "version": 3,
+            "shape": (6,),
+            "typestr": "|V2",
+            "data": (ctypes.addressof(values), False),
+        }
+
+    lender = Lender()
+    assert via.asarray(lender).dtype_name == "record2"
+    lender.dtype = dtype
+    assert via.asarray(lender).dtype_name == "record2"
+    lender.dtype = "float16"
+    assert via.asarray(lender).dtype_name == "float16"
+
+
+def test_floats_of_one_byte_are_refused_where_their_owner_does_not_tell_which() -> None:
+    class Lender:
+        dtype: object
+        values = (ctypes.c_uint8 * 12)()
+        __array_interface__ = {
+            "version": 3,
+            "shape": (12,),
+            "typestr": "<f1",
+            "data": (ctypes.addressof(values), False),
+        }
+
+    lender = Lender()
+    with pytest.raises(via.ExchangeError, match="<f1"):
+        via.asarray(lender)
+    lender.dtype = "float8_e4m3fn"
+    assert via.asarray(lender).dtype_name == "float8_e4m3fn"
+
+
 def test_types_that_numpy_has_not_are_names() -> None:
     for name in ("int4", "float32x4", "complex32", "float4_e2m1fn"):
         assert via.empty((2, 2), name).dtype == name

@@ -1,6 +1,7 @@
 // __array_interface__ and __cuda_array_interface__ of other libraries' arrays.
 #include <cstring>
 
+#include "dtypes.hpp"
 #include "errors.hpp"
 #include "exchange_api.hpp"
 #include "loan.hpp"
@@ -161,6 +162,34 @@ PyObject *import_description(Importer importer, const via_array_interface &descr
     return new_array(array, Origin::ArrayInterface);
 }
 
+// NumPy describes the types that ml_dtypes adds as bytes without a name, or as a float of one byte, of which there are
+// several; the object's own dtype tells which they are. 0: it tells nothing of so many bytes.
+int32_t own_type(const char *function, PyObject *object, int64_t nbytes) {
+    bool failed = false;
+    Ref dtype(optional_attribute(object, "dtype", &failed));
+    int32_t own = dtype ? parse_dtype(function, dtype.get()) : 0;
+    PyErr_Clear();
+    return own > 0 && int64_t{bits_of(own)} * lanes_of(own) == nbytes * 8 ? own : 0;
+}
+
+bool is_narrow_float(const char *typestr) { return *typestr != '\0' && std::strcmp(typestr + 1, "f1") == 0; }
+
+PyObject *import_as_its_own(const char *function, Importer importer, via_array_interface *description,
+                            PyObject *object) {
+    if (is_narrow_float(description->typestr) && own_type(function, object, 1) != 0) {
+        std::strcpy(description->typestr, "|V1");
+    }
+    Ref array(import_description(importer, *description, object));
+    int32_t described = array ? via_array_dtype(handle_of(array.get())) : 0;
+    int32_t own = is_record(described) ? own_type(function, object, -int64_t{described}) : 0;
+    if (own == 0) {
+        return array.give();
+    }
+    via_array *typed = nullptr;
+    via_status status = via_array_reinterpret(handle_of(array.get()), own, &typed);
+    return status == VIA_OK ? new_array(typed, Origin::ArrayInterface) : raise_status(status);
+}
+
 Tried try_interface(const char *function, PyObject *object, const char *name, bool is_cuda, Importer importer,
                     PyObject **out_array) {
     bool failed = false;
@@ -176,7 +205,7 @@ Tried try_interface(const char *function, PyObject *object, const char *name, bo
     if (!Reader(function, name, dict.get()).read(is_cuda, &description)) {
         return Tried::Failed;
     }
-    *out_array = import_description(importer, description, object);
+    *out_array = import_as_its_own(function, importer, &description, object);
     return *out_array != nullptr ? Tried::Done : Tried::Failed;
 }
 
