@@ -11,9 +11,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-enum { MOST_THREADS = 256, BLOCK = 4096 };
+enum { MOST_THREADS = 256, BLOCK = 4096, HUGE_PAGE = 2 << 20 };
 
 typedef struct moves {
     int file;
@@ -26,9 +27,18 @@ typedef struct moves {
     atomic_int error;
 } moves;
 
+/* Of huge pages where it fills them, with which a disk is quickest. */
+static char *new_buffer(int64_t bytes) {
+    char *buffer = aligned_alloc(bytes < HUGE_PAGE ? BLOCK : HUGE_PAGE, (size_t)bytes);
+    if (buffer != NULL && bytes >= HUGE_PAGE) {
+        (void)madvise(buffer, (size_t)(bytes / HUGE_PAGE * HUGE_PAGE), MADV_HUGEPAGE);
+    }
+    return buffer;
+}
+
 static void *work(void *given) {
     moves *all = given;
-    char *buffer = aligned_alloc(BLOCK, (size_t)all->piece);
+    char *buffer = new_buffer(all->piece);
     if (buffer == NULL) {
         atomic_store(&all->error, ENOMEM);
         return NULL;
