@@ -44,23 +44,26 @@ CUmemoryPool make_pool(int32_t device_id) {
 }
 
 // Without making it active.
-bool is_primary(const StreamUse &use) {
+bool find_active_primary(const StreamUse &use, ContextKey *out_key) {
     unsigned int flags = 0;
     int active = 0;
-    CUcontext primary = nullptr;
-    return driver().cuDevicePrimaryCtxGetState(use.device_id, &flags, &active) == CUDA_SUCCESS && active != 0 &&
-           primary_context(use.device_id, &primary) == VIA_OK && primary == use.context;
+    if (driver().cuDevicePrimaryCtxGetState(use.device_id, &flags, &active) != CUDA_SUCCESS || active == 0 ||
+        primary_context(use.device_id, &out_key->context) != VIA_OK) {
+        return false;
+    }
+    out_key->id = out_key->context == use.context ? use.context_id : context_id(out_key->context);
+    return out_key->id != 0;
 }
 
-// A pool of the library's own, for streams of the primary context; a reset of that may have taken it away, which is not
-// to be told where the context's number is not known. nullptr: the device's serves.
+// A pool of the library's own, for streams of any context while there is a primary one: a reset of that may take it
+// away, which is not to be told where the context's number is not known. nullptr: the device's serves.
 CUmemoryPool pool_for(const StreamUse &use) {
     const CallbackScope unsaid;
+    ContextKey key{};
     if (driver().cuMemPoolCreate == nullptr || driver().cuMemPoolSetAttribute == nullptr ||
-        driver().cuMemAllocFromPoolAsync == nullptr || use.context_id == 0 || !is_primary(use)) {
+        driver().cuMemAllocFromPoolAsync == nullptr || !find_active_primary(use, &key)) {
         return nullptr;
     }
-    const ContextKey key{use.context, use.context_id};
     const std::lock_guard<std::mutex> lock(making);
     Pool &pool = pools[use.device_id];
     if (pool.pool == nullptr || (!(pool.key == key) && state_of(pool.key) == ContextState::Gone)) [[unlikely]] {

@@ -8,6 +8,7 @@
 #include "core/thread_count.hpp"
 #include "cuda/crossover.hpp"
 #include "cuda/kernel_run.hpp"
+#include "cuda/scratch.hpp"
 #include "cuda/staging_run.hpp"
 
 namespace via::cuda {
@@ -57,14 +58,33 @@ Status find_streams(const StagedCopy &copy, StagedStreams *streams) {
     return VIA_OK;
 }
 
-Status stage(const StagedCopy &copy, const StagedStreams &streams, Ring &ring) {
+// Where the memory is of another context, so are the kernels: they do not reach the ring's scratch memory, but that of
+// a pool. nullptr where there is none.
+Status find_scratch(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, Scratch *pooled,
+                    char **out_scratch) {
+    const StreamUse &first = streams.uses[0];
+    if (reaches_memory(*copy.strided, first)) {
+        return ring.scratch(out_scratch);
+    }
+    if (!has_scratch(copy.device_id)) {
+        return VIA_OK;
+    }
+    const Status status = pooled->allocate(ring.slot_bytes() * ring.slot_count(), first);
+    VIA_TRY(status == VIA_ERROR_OUT_OF_MEMORY ? VIA_OK : status);
+    for (int32_t i = 1; i < streams.count; ++i) {
+        VIA_TRY(follow(streams.uses[i], first));
+    }
+    *out_scratch = static_cast<char *>(pooled->address());
+    return VIA_OK;
+}
+
+Status stage(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, Scratch *pooled) {
     ContextScope scope;
     VIA_TRY(scope.enter(streams.uses[0].context));
     char *scratch = nullptr;
     if (needs_kernel(copy)) {
         VIA_TRY(prepare_kernel(*copy.strided, streams.uses[0]));
-        // What is of another context, kernels of this one do not reach, nor those of that one the scratch memory.
-        VIA_TRY(reaches_memory(*copy.strided, streams.uses[0]) ? ring.scratch(&scratch) : VIA_OK);
+        VIA_TRY(find_scratch(copy, streams, ring, pooled, &scratch));
     }
     StagedRun run(copy, streams, ring, scratch);
     return run.copy(worker_count(copy, run.has_new_pages()));
@@ -143,7 +163,8 @@ Status run_staged(const StagedCopy &copy, Mark **out_mark) {
     VIA_TRY(find_streams(copy, &streams));
     RingHolder ring;
     VIA_TRY(Ring::acquire(copy.device_id, {streams.uses[0].context, streams.uses[0].context_id}, ring.out()));
-    VIA_TRY(stage(copy, streams, *ring.get()));
+    Scratch pooled;  // freed in the order of the first stream, which comes after the others by then
+    VIA_TRY(stage(copy, streams, *ring.get(), &pooled));
     return copy.direction == Direction::ToDevice ? mark_end(streams, out_mark) : VIA_OK;
 }
 

@@ -195,6 +195,29 @@ static void memory_of_another_context_than_the_streams_is_copied(void **state) {
     end_strided_pair(&both);
 }
 
+/* Kernels of that context turn what the library's streams bring: on the device, and not across the link. */
+static void staged_copies_of_memory_of_the_applications_own_context_are_turned_on_the_device(void **state) {
+    (void)state;
+    static const place sides[][2] = {{DEVICE, PAGEABLE}, {PAGEABLE, DEVICE}};
+    CUcontext mine = NULL;
+    cu_ok(cu(cuCtxCreate)(&mine, NULL, 0, 0));
+    for (int32_t i = 0; i < LENGTH(sides); ++i) {
+        const char *crossing = i == 0 ? "cuMemcpyHtoDAsync" : "cuMemcpyDtoHAsync";
+        strided_pair both = new_turned_pair(sides[i][0], sides[i][1], 1500, 1400, 4);
+        for (unsigned round = 0; round < 3; ++round) {
+            write_block(&both.src.memory, round + 20);
+            char *expected = expect_copy(&both.of, &both.dst, &both.src);
+            const int64_t crossed = on_stand_in() ? fake(fake_call_count)(crossing) : -1;
+            ok(via_copy(both.dst.array, both.src.array));
+            assert_true(!on_stand_in() || fake(fake_call_count)(crossing) > crossed);
+            assert_true(holds_bytes(&both.dst, expected));
+            free(expected);
+        }
+        end_strided_pair(&both);
+    }
+    end_context(mine);
+}
+
 static void memory_of_two_contexts_is_refused(void **state) {
     (void)state;
     CUcontext mine = NULL;
@@ -440,6 +463,7 @@ int main(void) {
         GPU_TEST(a_strided_copy_marks_its_arrays),
         GPU_TEST(a_graph_turns_what_is_there_when_it_is_launched),
         GPU_TEST(memory_of_another_context_than_the_streams_is_copied),
+        GPU_TEST(staged_copies_of_memory_of_the_applications_own_context_are_turned_on_the_device),
         GPU_TEST(memory_of_two_contexts_is_refused),
         GPU_TEST(threads_that_need_the_kernels_at_once_all_get_them),
         GPU_TEST(copies_past_four_gigabytes_reach_every_byte),
