@@ -136,6 +136,38 @@ def test_a_malformed_interface_is_refused_by_name(changes: dict[str, Any], words
         via.asarray(Lender(**changes))
 
 
+class Asked:
+    """A number that, when asked, takes itself out of a dictionary, and fills the memory that it had there."""
+
+    def __init__(self, value: int, said: dict[str, Any], key: str) -> None:
+        self.value, self.said, self.key = value, said, key
+
+    def __index__(self) -> int:
+        self.said.pop(self.key, None)
+        self.after = [(-self.value, -7), (-self.value, -8)]
+        return self.value
+
+    def __bool__(self) -> bool:
+        return self.__index__() != 0
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("shape", (3, 4)), ("strides", (16, 4)), ("strides", (1, 2, 3)), ("version", 3), ("data", 0)]
+)
+def test_a_dictionary_that_changes_as_it_is_read_is_read_as_it_was(key: str, value: Any) -> None:
+    lender = Lender(strides=(16, 4))
+    said = lender.__array_interface__
+    if key == "data":
+        said[key] = (said["data"][0], Asked(value, said, key))
+    else:
+        said[key] = tuple([Asked(each, said, key) for each in value]) if key != "version" else Asked(value, said, key)
+    if value == (1, 2, 3):
+        with pytest.raises(BufferError, match="strides.*as long as the shape"):
+            via.asarray(lender)
+    else:
+        assert via.asarray(lender).tolist() == grid().tolist()
+
+
 def test_an_interface_that_is_no_dict_is_refused() -> None:
     class Wrong:
         __array_interface__ = 7

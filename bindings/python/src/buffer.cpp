@@ -125,20 +125,21 @@ int32_t dtype_of_compound(const char *format, Py_ssize_t itemsize) {
 
 int32_t dtype_of_format(const char *format, Py_ssize_t itemsize) {
     if (format == nullptr) {
-        return VIA_UINT8;
+        return itemsize == 1 ? VIA_UINT8 : via_dtype_record(itemsize);
     }
+    const int64_t bits = itemsize < 32 ? itemsize * 8 : 0;
     bool foreign_order = (*format == '>' || *format == '!') && itemsize > 1;
     if (std::strchr("@=<>!^|", *format) != nullptr && *format != '\0') {
         ++format;
     }
     if (*format == 'Z' && (format[1] == 'f' || format[1] == 'd') && format[2] == '\0') {
-        return foreign_order ? 0 : pack_dtype(kComplex, itemsize * 8);
+        return foreign_order ? 0 : pack_dtype(kComplex, bits);
     }
     int32_t code = *format != '\0' && format[1] == '\0' ? code_of_letter(*format) : -1;
     if (code < 0) {
         return foreign_order ? 0 : dtype_of_compound(format, itemsize);
     }
-    return foreign_order ? 0 : pack_dtype(code, itemsize * 8);
+    return foreign_order ? 0 : pack_dtype(code, bits);
 }
 
 PyObject *wrap_view(const Py_buffer &view, int32_t dtype, Loan *loan) {
@@ -163,7 +164,7 @@ PyObject *take_view(const char *function, PyObject *object, Py_buffer *view) {
         raise(VIA_ERROR_DTYPE,
               "%s: argument 'x': found a buffer of format \"%s\", expected numbers or plain bytes in "
               "the machine's order",
-              function, view->format);
+              function, view->format != nullptr ? view->format : "B");
     } else if (view->suboffsets != nullptr) {
         raise(VIA_ERROR_EXCHANGE, "%s: argument 'x': found a buffer of pointers (suboffsets), expected strides",
               function);

@@ -23,6 +23,9 @@ constexpr bool is_record(int32_t dtype) { return dtype < 0; }
 constexpr int32_t code_of(int32_t dtype) { return dtype & 0xFF; }
 constexpr int32_t bits_of(int32_t dtype) { return dtype >> 8 & 0xFF; }
 constexpr int32_t lanes_of(int32_t dtype) { return dtype >> 16; }
-constexpr int32_t pack_dtype(int32_t code, int64_t bits) { return static_cast<int32_t>(code | bits << 8 | 1 << 16); }
+// 0, which is no dtype, for bits that have no room in one.
+constexpr int32_t pack_dtype(int32_t code, int64_t bits) {
+    return bits > 0 && bits < 256 ? static_cast<int32_t>(code | bits << 8 | 1 << 16) : 0;
+}
 
 }  // namespace viapy

@@ -39,22 +39,23 @@ public:
     }
 
 private:
-    PyObject *find(const char *key) {
+    // Held: what is called for a value, its __index__ or __repr__, may change the dictionary.
+    Ref find(const char *key) {
         PyObject *value = PyDict_GetItemString(dict_, key);
-        return is_given(value) ? value : nullptr;
+        return is_given(value) ? Ref::share(value) : Ref();
     }
 
     bool wrong(const char *key, const char *expected) {
         PyErr_Clear();
-        PyObject *found = PyDict_GetItemString(dict_, key);
+        Ref found = find(key);
         raise(VIA_ERROR_EXCHANGE, "%s: argument 'x': %s: found %R as \"%s\", expected %s", function_, protocol_,
-              found != nullptr ? found : Py_None, key, expected);
+              found ? found.get() : Py_None, key, expected);
         return false;
     }
 
     bool read_version(via_array_interface *out) {
-        PyObject *version = find("version");
-        long number = version != nullptr ? PyLong_AsLong(version) : 3;
+        Ref version = find("version");
+        long number = version ? PyLong_AsLong(version.get()) : 3;
         if (PyErr_Occurred() != nullptr || number < 0 || number > 3) {
             return wrong("version", "at most 3");
         }
@@ -63,9 +64,9 @@ private:
     }
 
     bool read_typestr(via_array_interface *out) {
-        PyObject *typestr = find("typestr");
+        Ref typestr = find("typestr");
         const char *text =
-            typestr != nullptr && PyUnicode_Check(typestr) ? PyUnicode_AsUTF8AndSize(typestr, nullptr) : nullptr;
+            typestr && PyUnicode_Check(typestr.get()) ? PyUnicode_AsUTF8AndSize(typestr.get(), nullptr) : nullptr;
         if (text == nullptr || std::strlen(text) >= sizeof out->typestr) {
             return wrong("typestr", "a text such as \"<f4\"");
         }
@@ -74,17 +75,17 @@ private:
     }
 
     bool read_descr() {
-        PyObject *fields = find("descr");
-        return fields == nullptr || !lists_objects(fields) || wrong("descr", "no Python objects");
+        Ref fields = find("descr");
+        return !fields || !lists_objects(fields.get()) || wrong("descr", "no Python objects");
     }
 
     bool read_shape(via_array_interface *out) {
-        PyObject *shape = find("shape");
+        Ref shape = find("shape");
         Extents extents;
-        if (shape == nullptr || !PyTuple_Check(shape)) {
+        if (!shape || !PyTuple_Check(shape.get())) {
             return wrong("shape", "a tuple");
         }
-        if (!parse_extents(function_, protocol_, shape, &extents)) {
+        if (!parse_extents(function_, protocol_, shape.get(), &extents)) {
             return false;
         }
         out->ndim = extents.count;
@@ -93,15 +94,15 @@ private:
     }
 
     bool read_strides(via_array_interface *out) {
-        PyObject *strides = find("strides");
-        if (strides == nullptr) {
+        Ref strides = find("strides");
+        if (!strides) {
             return true;
         }
         Extents steps;
-        if (!PyTuple_Check(strides) || PyTuple_Size(strides) != out->ndim) {
+        if (!PyTuple_Check(strides.get()) || PyTuple_Size(strides.get()) != out->ndim) {
             return wrong("strides", "None, or a tuple as long as the shape");
         }
-        if (!parse_extents(function_, protocol_, strides, &steps)) {
+        if (!parse_extents(function_, protocol_, strides.get(), &steps)) {
             return false;
         }
         out->has_strides = 1;
@@ -110,14 +111,14 @@ private:
     }
 
     bool read_data(via_array_interface *out) {
-        PyObject *data = find("data");
-        if (data == nullptr || !PyTuple_Check(data) || PyTuple_Size(data) != 2) {
+        Ref data = find("data");
+        if (!data || !PyTuple_Check(data.get()) || PyTuple_Size(data.get()) != 2) {
             return wrong("data", "a pair of address and read-only flag");
         }
-        unsigned long long address = PyLong_Check(PyTuple_GetItem(data, 0))
-                                         ? PyLong_AsUnsignedLongLong(PyTuple_GetItem(data, 0))
+        unsigned long long address = PyLong_Check(PyTuple_GetItem(data.get(), 0))
+                                         ? PyLong_AsUnsignedLongLong(PyTuple_GetItem(data.get(), 0))
                                          : (PyErr_SetNone(PyExc_TypeError), 0);
-        int read_only = PyErr_Occurred() == nullptr ? PyObject_IsTrue(PyTuple_GetItem(data, 1)) : -1;
+        int read_only = PyErr_Occurred() == nullptr ? PyObject_IsTrue(PyTuple_GetItem(data.get(), 1)) : -1;
         if (read_only < 0) {
             return wrong("data", "a pair of address and read-only flag");
         }
@@ -126,15 +127,15 @@ private:
         return true;
     }
 
-    bool read_mask() { return find("mask") == nullptr || wrong("mask", "none: Viaduct has no masked arrays"); }
+    bool read_mask() { return !find("mask") || wrong("mask", "none: Viaduct has no masked arrays"); }
 
     bool read_stream(via_array_interface *out) {
-        PyObject *stream = find("stream");
-        if (stream == nullptr) {
+        Ref stream = find("stream");
+        if (!stream) {
             return true;
         }
         out->has_stream = 1;
-        out->stream = PyLong_Check(stream) ? PyLong_AsLongLong(stream) : 0;
+        out->stream = PyLong_Check(stream.get()) ? PyLong_AsLongLong(stream.get()) : 0;
         return (PyErr_Occurred() == nullptr && out->stream > 0) || wrong("stream", "None, 1, 2 or a CUstream");
     }
 
