@@ -38,10 +38,17 @@ def run(program: Path) -> tuple[int, str]:
 
 
 def findings(text: str) -> list[str]:
-    """The errors and definite leaks of a report, each with the calls that led to it."""
-    lines = re.sub(r"^==\d+== ?", "==", text, flags=re.MULTILINE)
-    blocks = re.findall(r"^==(\S[^\n]*\n(?:== +(?:at|by) [^\n]*\n)+)", lines, re.MULTILINE)
-    return [block for block in blocks if not block.startswith(("Address", "Block"))]
+    """The errors and definite leaks of a report, each with the calls that led to it. Of a forked child, which ends where
+    it is and lets go of nothing that its parent has, only the errors."""
+    processes = re.findall(r"^==(\d+)==", text, re.MULTILINE)
+    found = []
+    for process in dict.fromkeys(processes):
+        lines = "\n".join(re.findall(rf"^(=={process}==.*)$", text, re.MULTILINE)) + "\n"
+        lines = lines.replace(f"=={process}== ", "==").replace(f"=={process}==", "==")
+        blocks = re.findall(r"^==(\S[^\n]*\n(?:== +(?:at|by) [^\n]*\n)+)", lines, re.MULTILINE)
+        is_child = process != processes[0]
+        found += [block for block in blocks if not (is_child and "definitely lost" in block.split("\n")[0])]
+    return [block for block in found if not block.startswith(("Address", "Block"))]
 
 
 def is_question(finding: str) -> bool:
