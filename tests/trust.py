@@ -99,6 +99,14 @@ PARTS = (
         settings=STOOD_IN,
         form="short",
     ),
+    Part(
+        "faults injected",
+        "the same, under AddressSanitizer",
+        r"^fault: (\d+) faults injected",
+        (ASAN / "gpu/gpu_fault",),
+        settings={**STAND_IN, "VIADUCT_LIBCUDA": str(ASAN / "fakecuda/libcuda.so.1")},
+        form="long",
+    ),
     schedules("gpu_order_schedule", "order of streams, exports and uses"),
     schedules("gpu_capture_schedule", "graph capture"),
     Part(

@@ -10,7 +10,7 @@ typedef struct scenario {
     void (*prepare)(void); /* before each run, undisturbed; may be NULL */
     void (*finish)(void);  /* after it; what the test's helpers made is put away besides */
     int apart;             /* also as the first that a process does, and with contexts that are poisoned */
-    int seconds;           /* takes some of them: with --all only, but for failures by name */
+    int seconds;           /* takes some of them: with all faults only, but for failures by name */
     int driver_holds;      /* what the driver does not let go of when it is asked, nobody else can let go of */
 } scenario;
 
