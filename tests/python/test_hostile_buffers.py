@@ -46,7 +46,15 @@ class Exporter:
 
     def get(self, lender: object, view: Any, _flags: int) -> int:
         shape, strides = (ctypes.c_ssize_t * 65)(12), (ctypes.c_ssize_t * 65)(4)
-        usual = {"len": 48, "itemsize": 4, "readonly": 0, "ndim": 1, "format": b"f", "shape": shape, "strides": strides}
+        usual: dict[str, Any] = {
+            "len": 48,
+            "itemsize": 4,
+            "readonly": 0,
+            "ndim": 1,
+            "format": b"f",
+            "shape": shape,
+            "strides": strides,
+        }
         fields = {"buf": ctypes.addressof(self.values), "suboffsets": None, "internal": None} | usual | self.changes
         for name, value in fields.items():
             is_pointer = name in ("shape", "strides") and value is not None

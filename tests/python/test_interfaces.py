@@ -156,7 +156,7 @@ class Asked:
 )
 def test_a_dictionary_that_changes_as_it_is_read_is_read_as_it_was(key: str, value: Any) -> None:
     lender = Lender(strides=(16, 4))
-    said = lender.__array_interface__
+    said: dict[str, Any] = lender.__array_interface__
     if key == "data":
         said[key] = (said["data"][0], Asked(value, said, key))
     else:
