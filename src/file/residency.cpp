@@ -28,7 +28,8 @@ struct Cachestat {
 };
 
 int64_t page_bytes() {
-    static const int64_t bytes = sysconf(_SC_PAGESIZE);
+    constexpr long kLeast = 4096;  // where the system does not say
+    static const int64_t bytes = std::max(sysconf(_SC_PAGESIZE), kLeast);
     return bytes;
 }
 
