@@ -118,7 +118,7 @@ Freed free_block(const Block &block) {
     }
     unsigned long long number = 0;
     CUcontext context = nullptr;
-    const CUresult result = identify(block.address, &number, &context);
+    const CUresult result = asked_again([&] { return identify(block.address, &number, &context); });
     if (result == CUDA_ERROR_NOT_PERMITTED) {
         return Freed::NotHere;
     }
