@@ -105,6 +105,7 @@ StagedRun::Chunk *StagedRun::start_chunk(Slot *slot) {
     chunk.length = ends_.chunk_length(cut_so_far_);
     chunk.next = nullptr;
     chunk.left.store(chunk.length, std::memory_order_relaxed);
+    chunk.spoilt.store(false, std::memory_order_relaxed);
     chunk.landed.store(false, std::memory_order_relaxed);
     chunk.being_asked.store(false, std::memory_order_relaxed);
     cut_so_far_ += chunk.length;
@@ -185,14 +186,17 @@ bool StagedRun::wait_until_landed(Chunk &chunk) {
 // The worker that finishes the last piece passes the slot on; nobody touches the chunk after that.
 void StagedRun::finish(const Piece &piece, bool copied) {
     Chunk &chunk = *piece.chunk;
-    if (!copied) {
-        return;  // give_back_rest takes care of the slot
+    if (copied) {
+        done_.fetch_add(piece.length, std::memory_order_relaxed);
+    } else {
+        chunk.spoilt.store(true, std::memory_order_relaxed);
     }
-    done_.fetch_add(piece.length, std::memory_order_relaxed);
     if (chunk.left.fetch_sub(piece.length, std::memory_order_acq_rel) != piece.length) {
         return;
     }
-    if (to_device()) {
+    if (chunk.spoilt.load(std::memory_order_relaxed)) {
+        give_up(chunk);
+    } else if (to_device()) {
         submit(chunk);
     } else {
         Slot *slot = chunk.slot;
@@ -204,10 +208,19 @@ void StagedRun::finish(const Piece &piece, bool copied) {
 void StagedRun::submit(Chunk &chunk) {
     Slot *slot = chunk.slot;
     if (!succeeded(ends_.send(slot->memory, scratch_of(*slot), chunk.offset, chunk.length, *chunk.stream))) {
+        give_up(chunk);
         return;
     }
     chunk.slot = nullptr;
     (void)succeeded(check_driver(ring_.give_back_behind(slot, chunk.stream->handle), "cuEventRecord"));
+}
+
+// At once: another worker may wait for a slot, and where the copies of several threads fail, each would hold those that
+// the others wait for.
+void StagedRun::give_up(Chunk &chunk) {
+    (void)wait_for_work(chunk.stream->handle);
+    ring_.give_back(chunk.slot);
+    chunk.slot = nullptr;
 }
 
 // ---------------------------------------------------------------------------------------------- the end

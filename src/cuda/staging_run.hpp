@@ -43,6 +43,7 @@ private:
         int64_t length;
         Chunk *next;  // of those that the device is filling ahead of the workers
         std::atomic<int64_t> left;
+        std::atomic<bool> spoilt;  // some piece was not copied
         std::atomic<bool> landed;
         std::atomic<bool> being_asked;
     };
@@ -71,6 +72,7 @@ private:
     bool wait_until_landed(Chunk &chunk);
     void finish(const Piece &piece, bool copied);
     void submit(Chunk &chunk);
+    void give_up(Chunk &chunk);
 
     void stop(Status status);
     bool succeeded(Status status);

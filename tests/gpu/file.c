@@ -16,7 +16,25 @@ static const int64_t sizes[] = {SMALL, LARGE, LARGE + ODD};
 /* The call of pread with this number fails with EIO; 0: none does. */
 static atomic_int reads_left;
 
+/* 1: calls of pread wait for one another until no more of them come, and fail then. */
+static atomic_int reads_gather;
+static atomic_int reads_gathered;
+
+static int fail_together(void) {
+    int seen = 0;
+    atomic_fetch_add(&reads_gathered, 1);
+    do {
+        seen = atomic_load(&reads_gathered);
+        usleep(300000);
+    } while (atomic_load(&reads_gathered) != seen);
+    errno = EIO;
+    return -1;
+}
+
 ssize_t pread(int file, void *memory, size_t count, off_t offset) {
+    if (atomic_load(&reads_gather) != 0) {
+        return fail_together();
+    }
     if (atomic_load(&reads_left) > 0 && atomic_fetch_sub(&reads_left, 1) == 1) {
         errno = EIO;
         return -1;
@@ -356,6 +374,27 @@ static void a_read_that_fails_on_the_way_gives_its_slots_back(void **state) {
     end_block(&to);
 }
 
+/* Then each slot is one that failed, and a thread waits for another. */
+static void a_read_that_fails_in_more_threads_than_there_are_slots_ends(void **state) {
+    (void)state;
+    enum { MUCH = 256 << 20 };
+    block to = new_block(DEVICE, MUCH, NULL);
+    via_file *file = create_with("much", VIA_UINT8, 1, SHAPE(MUCH), NULL);
+    const int32_t threads = via_num_threads();
+    ok(via_set_num_threads(400));
+    ok(via_cuda_warmup(0));
+    atomic_store(&reads_gathered, 0);
+    atomic_store(&reads_gather, 1);
+    const via_status status = via_file_read(file, 0, to.array, NULL);
+    atomic_store(&reads_gather, 0);
+    refused(VIA_ERROR_IO, "EIO|reading at byte", status);
+    assert_true(atomic_load(&reads_gathered) > 16);
+    ok(via_file_read(file, 0, to.array, NULL));
+    ok(via_set_num_threads(threads));
+    via_file_release(file);
+    end_block(&to);
+}
+
 static void a_cancelled_task_of_a_device_ends_as_such_or_is_done(void **state) {
     (void)state;
     block to = new_block(DEVICE, LARGE, NULL);
@@ -399,6 +438,7 @@ int main(void) {
         GPU_TEST(tasks_begin_behind_a_stream_and_mark_the_array),
         GPU_TEST(a_captured_stream_is_refused_and_its_capture_goes_on),
         GPU_TEST(a_read_that_fails_on_the_way_gives_its_slots_back),
+        GPU_TEST(a_read_that_fails_in_more_threads_than_there_are_slots_ends),
         GPU_TEST(a_cancelled_task_of_a_device_ends_as_such_or_is_done),
         GPU_TEST(a_transfer_takes_no_more_page_locked_memory_than_the_ring),
     };
