@@ -57,8 +57,8 @@ def on_terminal(*words: str, **settings: str) -> str:
     """What a command writes to a terminal of that width, escape sequences and all."""
     pid, terminal = pty.fork()
     if pid == 0:
-        environment = {**os.environ, **NO_DRIVER, "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", **settings}
-        environment.pop("NO_COLOR", None)
+        kept = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        environment = {**kept, **NO_DRIVER, "TERM": "xterm-256color", "PYTHONIOENCODING": "utf-8", **settings}
         os.execve(sys.executable, [sys.executable, "-m", "viaduct", *words], environment)
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, NARROW, 0, 0))
     text = b"".join(read_all(terminal)).decode()
@@ -202,6 +202,27 @@ def test_explain_tells_why_there_is_no_device() -> None:
     assert done.returncode == 1 and "/nowhere/libcuda.so.1" in done.stderr and not done.stdout
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("1000000,1000000", "F"), (",".join(["2"] * 22), "F"), ("2,3,4,5", "100,1000,10,4"), ("1,2,3,4,5,6,7,8,9,10",)],
+)
+def test_explain_fits_the_narrowest_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert main(["explain", *words]) == 0
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 40
+
+
+def test_offsets_that_have_no_room_are_left_out_whole(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    main(["explain", "1000000,1000000", "F"])
+    text = capsys.readouterr().out
+    assert "         0  4000000  8000000 ...\n" in text and "  12000000 12000004 12000008 ...\n" in text
+
+
 # ------------------------------------------------------------------------------------------------ bench
 
 
@@ -252,9 +273,58 @@ def test_what_is_faster_than_its_limit_raises_it() -> None:
     assert row.limit == "plain" and row.limit_gb_per_s == row.gb_per_s == found["quick"] and row.percent == 100
 
 
-def test_bench_tells_in_one_line_what_it_cannot_write(tmp_path: Path) -> None:
-    done = run("bench", "--only", "file", "--size", "1", "--folder", str(tmp_path / "nowhere"))
-    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "nowhere" in done.stderr
+@pytest.mark.parametrize(
+    ("option", "place"),
+    [
+        ("--folder", "nowhere"),
+        ("--folder", "a file"),
+        ("--json", "nowhere/rows.json"),
+        ("--json", "."),
+        ("--json", "sealed/rows.json"),
+    ],
+)
+def test_bench_tells_in_one_line_what_it_cannot_write_before_anything_is_timed(
+    tmp_path: Path, option: str, place: str
+) -> None:
+    (tmp_path / "a file").touch()
+    (tmp_path / "sealed").mkdir(mode=0o555)
+    if place.startswith("sealed") and os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    done = run("bench", "--only", "file", "--size", "1", option, str(tmp_path / place))
+    assert done.returncode == 1 and not done.stdout
+    assert done.stderr.count("\n") == 1 and done.stderr.startswith(f"viaduct: {option}: {tmp_path}")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--size", "-5"), "found -5, expected 1 to 16777216"),
+        (("--size", "0"), "found 0, expected 1"),
+        (("--size", "1" + "0" * 30), "expected 1 to"),
+        (("--size", "big"), "'big'"),
+        (("--seconds", "-1"), "found -1.0, expected a time above 0"),
+        (("--seconds", "nan"), "found nan"),
+        (("--seconds", "inf"), "found inf"),
+    ],
+)
+def test_bench_refuses_numbers_that_measure_nothing(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], expected: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", *words])
+    told = capsys.readouterr()
+    assert ended.value.code == 2 and not told.out and expected in told.err.splitlines()[-1]
+
+
+def test_bench_of_a_device_that_is_not_there_says_why() -> None:
+    done = run("bench", "--only", "cuda")
+    assert done.returncode == 1 and not done.stdout and "/nowhere/libcuda.so.1" in done.stderr
+
+
+def test_a_picture_of_no_known_kind_is_refused_before_anything_is_timed(tmp_path: Path) -> None:
+    peer("matplotlib")
+    done = run("bench", "--plot", str(tmp_path / "b.txt"))
+    assert done.returncode == 1 and not done.stdout and "png" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_a_picture_without_matplotlib_is_refused_before_anything_is_timed(tmp_path: Path) -> None:
@@ -370,6 +440,51 @@ def test_other_words_get_the_usage(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["what"])
     assert ended.value.code == 2 and "usage: python -m viaduct" in capsys.readouterr().err
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0 and capsys.readouterr().out == f"viaduct {via.__version__}\n"
+
+
+def test_words_that_are_no_text_get_one_line() -> None:
+    done = run("explain", "3", "--dtype", os.fsdecode(b"\xff"))
+    assert done.returncode == 1 and done.stderr.startswith("viaduct: ") and done.stderr.count("\n") == 1
+
+
+def in_shell(words: str, **settings: str) -> tuple[str, str, int]:
+    """What a command line prints and says on stderr, and the status of the first command in it."""
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m viaduct {words}; exit ${{PIPESTATUS[0]}}"],
+        env={**os.environ, **NO_DRIVER, **settings},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout, done.stderr, done.returncode
+
+
+@pytest.mark.parametrize("buffered", ["", "1"], ids=["at once", "line by line"])
+def test_who_reads_no_further_is_not_told_so(buffered: str) -> None:
+    assert in_shell("info | head -n 0", PYTHONUNBUFFERED=buffered) == ("", "", 141)
+
+
+@pytest.mark.parametrize("buffered", ["", "1"], ids=["at once", "line by line"])
+def test_a_full_disk_is_told_once(buffered: str) -> None:
+    printed, told, status = in_shell("info > /dev/full", PYTHONUNBUFFERED=buffered)
+    assert (printed, status) == ("", 1) and re.fullmatch(r"viaduct: .*No space left on device\n", told)
+
+
+def test_without_a_standard_output_or_a_standard_error_there_is_no_traceback() -> None:
+    assert in_shell("info >&-") == ("", "viaduct: there is no standard output to write to\n", 1)
+    assert in_shell("bench --only host --size 1 --seconds 0.001 2>&-")[2] == 0
+
+
+def test_no_color_is_heeded() -> None:
+    peer("rich")
+    assert not re.search(r"\x1b\[[0-9;]*3\dm", on_terminal("info", NO_COLOR="1"))
+    assert re.search(r"\x1b\[[0-9;]*3\dm", on_terminal("info"))
 
 
 def test_a_table_folds_its_names_and_keeps_its_numbers(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import sys
 from collections.abc import Callable, Sequence
 
-from .. import Error
+from .. import Error, __version__
 from . import bench, doctor, explain, info
 from .page import Page, open_page
 
 Command = Callable[[argparse.Namespace, Page], int]
 
+# As a shell tells it of programs that end because nobody reads on.
+NOBODY_READS = 128 + 13
+
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m viaduct", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"viaduct {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND")
     for module in (info, bench, explain, doctor):
         module.add_command(commands)
@@ -29,13 +35,32 @@ def as_words(arguments: Sequence[str]) -> list[str]:
 
 def main(arguments: Sequence[str]) -> int:
     """The exit status: 0, 1 for what is told to be missing or impossible, 2 for words that are not understood."""
+    if sys.stdout is None:
+        print("viaduct: there is no standard output to write to", file=sys.stderr)
+        return 1
     options = make_parser().parse_args(as_words(arguments))
     command: Command = options.run
     page = open_page()
+    status = 1
     try:
-        return command(options, page)
-    except (Error, OSError) as error:
+        status = command(options, page)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        status = NOBODY_READS
+    except (Error, OSError, UnicodeError) as error:
         page.fail(str(error))
     except KeyboardInterrupt:
         page.fail("interrupted")
-    return 1
+    leave_output()
+    return status or 1
+
+
+def leave_output() -> None:
+    """What cannot be written goes nowhere: the interpreter writes it as it ends, and would tell of that once more."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

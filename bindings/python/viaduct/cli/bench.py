@@ -6,22 +6,27 @@ import argparse
 import functools
 import importlib
 import json
+import math
+import os
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import UnsupportedError, __version__, device_count, device_info, num_threads
+from .. import Error, UnsupportedError, __version__, device_count, device_info, num_threads
 from .cases import Case, Group, device_group, host_group
-from .file_cases import file_group
+from .file_cases import SCRATCH, file_group
+from .info import why_no_device
 from .machine import driver_version, memory_available, nvidia_links
 from .page import Page, in_bytes
 from .plot import draw
 
 LARGEST = 256 << 20
 SMALLEST = 1 << 20
+MOST_MIB = 1 << 24
 SECONDS = 0.2
 RUNS = 30
 
@@ -41,8 +46,10 @@ class Row:
 
 def add_command(commands: Any) -> None:
     parser = commands.add_parser("bench", help="this machine's limits, and each route beside them", description=__doc__)
-    parser.add_argument("--size", type=int, metavar="MIB", help="of what is copied; 256, or less where memory is short")
-    parser.add_argument("--seconds", type=float, default=SECONDS, help=f"for each row, about; {SECONDS} by default")
+    parser.add_argument(
+        "--size", type=mebibytes, metavar="MIB", help="of what is copied; 256, or less where memory is short"
+    )
+    parser.add_argument("--seconds", type=seconds, default=SECONDS, help=f"for each row, about; {SECONDS} by default")
     parser.add_argument("--folder", help="where the file is read, and the disk with it; the temporary one by default")
     parser.add_argument("--only", choices=["host", "file", "cuda"], help="a part of it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every row to a file")
@@ -53,8 +60,7 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace, page: Page) -> int:
-    if options.plot:
-        need_matplotlib()
+    ask_beforehand(options)
     nbytes = (options.size << 20) if options.size else usual_size()
     page.heading(f"viaduct {__version__}", f"copies of {in_bytes(nbytes)}")
     page.paragraph(
@@ -74,12 +80,49 @@ def run(options: argparse.Namespace, page: Page) -> int:
     return 0
 
 
-def need_matplotlib() -> None:
-    """Asked for first, so that what is missing is told before anything is timed."""
+def mebibytes(text: str) -> int:
+    count = int(text)
+    if not 0 < count <= MOST_MIB:
+        raise argparse.ArgumentTypeError(f"found {count}, expected 1 to {MOST_MIB}")
+    return count
+
+
+def seconds(text: str) -> float:
+    number = float(text)
+    if not (number > 0 and math.isfinite(number)):
+        raise argparse.ArgumentTypeError(f"found {number}, expected a time above 0")
+    return number
+
+
+def ask_beforehand(options: argparse.Namespace) -> None:
+    """What cannot be, told before anything is timed."""
+    if options.plot:
+        need_matplotlib(options.plot)
+    for name, path in (("--json", options.json), ("--plot", options.plot)):
+        if path and not can_write(path):
+            raise Error(f"{name}: {path} cannot be written")
+    if options.only in (None, "file"):
+        folder = Path(options.folder or tempfile.gettempdir())
+        if not can_write(folder / SCRATCH):
+            raise Error(f"--folder: {folder} takes no files")
+    if options.only == "cuda" and device_count("cuda") == 0:
+        raise UnsupportedError(f"--only cuda: {why_no_device()}")
+
+
+def can_write(path: Path) -> bool:
+    if path.exists():
+        return not path.is_dir() and os.access(path, os.W_OK)
+    return path.parent.is_dir() and os.access(path.parent, os.W_OK | os.X_OK)
+
+
+def need_matplotlib(path: Path) -> None:
     try:
         importlib.import_module("matplotlib")
     except ImportError:
         raise UnsupportedError("--plot needs matplotlib: pip install matplotlib") from None
+    known = importlib.import_module("matplotlib.backend_bases").FigureCanvasBase.get_supported_filetypes()
+    if path.suffix.removeprefix(".") not in known:
+        raise UnsupportedError(f"--plot: found {path.name!r}, expected a name that ends in one of {', '.join(known)}")
 
 
 def groups(options: argparse.Namespace, nbytes: int) -> Iterator[Callable[[], Group]]:

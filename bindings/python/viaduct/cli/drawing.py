@@ -9,6 +9,7 @@ from .. import Array
 from .page import Page
 
 CORNER = 4
+LOOP_LETTERS = 30
 
 
 class Strokes(NamedTuple):
@@ -54,38 +55,45 @@ def draw_loops(page: Page, loops: str, element: str) -> None:
     """The loops as a program would have them, outermost first."""
     found = re.findall(r"(\d+) \(dst ([+-]\d+), src ([+-]\d+)\)", loops)
     page.say("  loops, with their steps in bytes:")
-    for depth, (extent, dst, src) in enumerate(reversed(found)):
-        page.say(f"    {'  ' * depth}{extent} times: source {src}, destination {dst}")
-    page.say(f"    {'  ' * len(found)}{element}")
+    lines = [f"{extent} times: source {src}, destination {dst}" for extent, dst, src in reversed(found)]
+    for depth, line in enumerate([*lines, element]):
+        indent = " " * min(4 + 2 * depth, max(4, page.width - LOOP_LETTERS))
+        for part in page.folded(line, indent, f"{indent}    "):
+            page.say(part)
 
 
 def draw_layouts(page: Page, src: Array, dst: Array) -> None:
     """The first elements along the last two axes, as bytes from the first: source beside destination, or above it."""
-    left, right = corner(src), corner(dst)
-    if 2 + len(left[0]) + 4 + len(right[0]) > page.width:
-        for name, lines in (("source", left), ("destination", right)):
-            show_block(page, name, lines)
-        return
+    left, right = corner(src, page.width), corner(dst, page.width)
     width = max(len(left[0]), len("source"))
-    page.say("  where the first elements lie, in bytes:")
+    if 2 + width + 4 + max(len(right[0]), len("destination")) > page.width:
+        for name, array in (("source", src), ("destination", dst)):
+            show_block(page, name, corner(array, page.width - 2))
+        return
+    say_where(page, "the first elements")
     for one, other in zip(["source", *left], ["destination", *right], strict=True):
         page.say(f"  {one:<{width}}    {other}".rstrip())
 
 
 def show_block(page: Page, name: str, lines: list[str]) -> None:
-    page.say(f"  where the first elements of the {name} lie, in bytes:")
+    say_where(page, f"the first elements of the {name}")
     for line in lines:
-        page.say(f"  {line}"[: page.width].rstrip())
+        page.say(f"  {line}".rstrip())
 
 
-def corner(array: Array) -> list[str]:
-    """Lines of equal length, with dots where there is more."""
+def say_where(page: Page, elements: str) -> None:
+    for line in page.folded(f"where {elements} lie, in bytes:", "  ", "  "):
+        page.say(line)
+
+
+def corner(array: Array, room: int) -> list[str]:
+    """Lines of equal length, of as many numbers as there is room for, with dots where there is more."""
     strides = array.strides or (0,) * array.ndim
     rows, columns = (1, array.shape[0]) if array.ndim == 1 else array.shape[-2:]
     down, across = (0, strides[0]) if array.ndim == 1 else strides[-2:]
-    shown = range(min(columns, CORNER))
-    lines = [[str(i * down + j * across) for j in shown] for i in range(min(rows, CORNER))]
+    lines = [[str(i * down + j * across) for j in range(min(columns, CORNER))] for i in range(min(rows, CORNER))]
     width = max(len(text) for line in lines for text in line)
-    more = " ..." if columns > CORNER else ""
-    out = [" ".join(text.rjust(width) for text in line) + more for line in lines]
+    shown = min(len(lines[0]), max(1, (room - len(" ...") + 1) // (width + 1)))
+    more = " ..." if columns > shown else ""
+    out = [" ".join(text.rjust(width) for text in line[:shown]) + more for line in lines]
     return [*out, "...".ljust(len(out[0]))] if rows > CORNER else out

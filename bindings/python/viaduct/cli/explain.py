@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
+import textwrap
 from typing import Any, NamedTuple
 
 from .. import Array, InvalidArgumentError, copy_explain, wrap
 from .drawing import draw_flow, draw_layouts, draw_loops
-from .page import Page, in_bytes
+from .page import Page, in_bytes, width_of_output
 
 # Where there is nothing.
 SRC_ADDRESS, DST_ADDRESS = 1 << 45, 1 << 46
@@ -37,7 +38,7 @@ def add_command(commands: Any) -> None:
     parser = commands.add_parser(
         "explain",
         help="the plan of a copy, drawn",
-        description=__doc__,
+        description=textwrap.fill(__doc__ or "", width_of_output()),
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -14,6 +14,7 @@ from pathlib import Path
 from .. import Array, File, device_count, num_threads, open
 from .cases import TO_DEVICE, Case, Group, touched
 
+SCRATCH = "viaduct-bench-"
 BLOCK = 4 << 20
 DIRECT_READERS = 4
 CACHED = ("pread by all threads, cached", "cached")
@@ -22,7 +23,7 @@ DIRECT = (f"direct reads, {DIRECT_READERS} threads", "not cached")
 
 def file_group(folder: str | None, nbytes: int) -> Group:
     """A file of its own in that folder, gone when the group is closed. Its title says where."""
-    place = tempfile.TemporaryDirectory(prefix="viaduct-bench-", dir=folder)
+    place = tempfile.TemporaryDirectory(prefix=SCRATCH, dir=folder)
     path = Path(place.name) / "data"
     make_file(path, nbytes)
     file, pool = open(path), ThreadPoolExecutor(max(num_threads(), DIRECT_READERS))

@@ -63,7 +63,7 @@ class Page:
     @contextmanager
     def progress(self, total: int) -> Iterator[Step]:
         """Called with the name of each step as it begins."""
-        is_shown = sys.stderr.isatty()
+        is_shown = sys.stderr is not None and sys.stderr.isatty()
         done = 0
 
         def step(name: str) -> None:
