@@ -8,7 +8,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,8 +69,10 @@ SHOWN = {command for page in PAGES for command in commands_of(page)}
 UNPACKING = "mkdir -p /opt/viaduct && "
 COMPILING = "cc first.c "
 JAVA = "java "
+UNZIPPING = "python3 -m zipfile "
+MONO = "mcs "
 TELLING = "python -m viaduct "
-RUN_HERE = (UNPACKING, COMPILING, JAVA, TELLING)
+RUN_HERE = (UNPACKING, COMPILING, JAVA, UNZIPPING, MONO, TELLING)
 
 
 def starting_with(words: str) -> list[str]:
@@ -128,6 +132,17 @@ def test_the_first_java_program_is_run_by_the_line_shown(shell: Shell, jdk: Path
     (tmp_path / "First.java").write_text(program("java"))
     printed = as_typed(line, tmp_path, PATH=f"{jdk}/bin:{os.environ['PATH']}")
     assert printed.startswith("14.0 at the same address\n")
+
+
+def test_the_first_csharp_program_is_run_by_mono_with_the_lines_shown(shell: Shell, tmp_path: Path) -> None:
+    if not (BUILD / "csharp/Viaduct.dll").exists() or shutil.which("mcs") is None:
+        pytest.skip("this build left C# out, or made it without Mono's compiler")
+    (unzip,), (run,) = starting_with(UNZIPPING), starting_with(MONO)
+    shell("cmake", "--install", BUILD, "--component", "csharp", "--prefix", tmp_path / "stage", "--strip")
+    shell(sys.executable, ROOT / "bindings/csharp/pack.py", tmp_path / "stage", tmp_path / "dist")
+    (tmp_path / "First.cs").write_text(program("csharp"))
+    as_typed(unzip, tmp_path)
+    assert as_typed(run, tmp_path) == "7 0 7 0 7 0\nthe image is freed\n"
 
 
 @pytest.mark.parametrize("line", starting_with(TELLING))
