@@ -27,7 +27,6 @@ Status transfer_outside(const OutsideTransfer &transfer, Mark **out_mark) {
     copy.outside = transfer.outside;
     copy.outside_workers = transfer.workers;
     copy.outside_phase = transfer.phase;
-    copy.outside_piece = transfer.piece;
     return run_staged(copy, out_mark);
 }
 

@@ -22,7 +22,6 @@ struct OutsideTransfer {
     Outside *outside;
     int32_t workers;  // as many as keep busy what is outside
     int64_t phase;    // bytes from a border outside to byte 0: chunks and pieces end at such borders
-    int64_t piece;    // bytes that one worker best moves at a time; 0: as it does of memory
     via_task *task;   // for progress and cancellation; may be nullptr
 };
 

@@ -26,7 +26,6 @@ struct StagedCopy {
     Outside *outside = nullptr;
     int32_t outside_workers = 0;
     int64_t outside_phase = 0;
-    int64_t outside_piece = 0;
 };
 
 // Whether a ring serves such a copy better than the driver itself; makes none. `host`, if given, is where a copy to the

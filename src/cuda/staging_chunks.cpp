@@ -39,9 +39,6 @@ int64_t piece_length(const Cut &cut, int64_t chunk_offset, int64_t chunk_length,
     if (cut.by_huge_pages) {
         return std::min(left, to_next_border(cut.address + chunk_offset + start));
     }
-    if (cut.piece_bytes > 0) {
-        return std::min(left, cut.piece_bytes);
-    }
     const int64_t share = round_up(chunk_length / kPiecesOfChunk, kLeastPiece);
     return std::min(left, std::clamp(share, kLeastPiece, kMostPiece));
 }

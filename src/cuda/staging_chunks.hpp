@@ -18,8 +18,7 @@ struct Cut {
     // Of a destination whose pages are not there yet: pieces end at the borders of huge pages then, since two threads
     // that fault in one and the same both clear it, and small pages under one table of the kernel's share its lock.
     bool by_huge_pages;
-    intptr_t address;         // of the destination, then
-    int64_t piece_bytes = 0;  // 0: a share of the chunk
+    intptr_t address;  // of the destination, then
 };
 
 // The length of the chunk at `offset`, which is less than nbytes.

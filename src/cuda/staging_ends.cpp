@@ -21,7 +21,6 @@ StagedEnds::StagedEnds(const StagedCopy &copy, int64_t slot_bytes)
     : copy_(copy), host_(static_cast<char *>(copy.host)) {
     cut_.nbytes = copy.nbytes;
     cut_.slot_bytes = slot_bytes;
-    cut_.piece_bytes = copy.outside_piece;
     if (is_strided()) {
         make_staged_crossing(*copy.strided, copy.plan, &crossing_);
         cut_.nbytes = crossing_.nbytes;

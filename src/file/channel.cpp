@@ -140,7 +140,7 @@ Status Channel::write_direct(const char *memory, int64_t offset, int64_t nbytes,
 }
 
 // A few places tell what the rest is like.
-bool Channel::is_mostly_cold(int64_t offset, int64_t nbytes) const {
+int32_t Channel::readers(int64_t offset, int64_t nbytes) const {
     constexpr int64_t kPlaces = 8;
     const int64_t step = std::max(nbytes / kPlaces, kPieceBytes);
     int32_t asked = 0;
@@ -149,11 +149,7 @@ bool Channel::is_mostly_cold(int64_t offset, int64_t nbytes) const {
         asked++;
         cold += is_cold(offset + at, std::min(kPieceBytes, nbytes - at)) ? 1 : 0;
     }
-    return 2 * cold > asked;
-}
-
-int32_t Channel::readers(int64_t offset, int64_t nbytes) const {
-    return threads_for(nbytes, is_mostly_cold(offset, nbytes) ? std::max(num_threads(), kDepth) : num_threads());
+    return threads_for(nbytes, 2 * cold > asked ? std::max(num_threads(), kDepth) : num_threads());
 }
 
 int32_t Channel::row_readers(int64_t cost, bool cold) const {

@@ -32,8 +32,6 @@ public:
     // How many threads a transfer of so many bytes keeps busy: as many as there are processors for where memory is the
     // limit, and as many requests as a disk likes to have at once where that is.
     int32_t readers(int64_t offset, int64_t nbytes) const;
-    // Whether most of it is read past the cache.
-    bool is_mostly_cold(int64_t offset, int64_t nbytes) const;
     int32_t row_readers(int64_t cost, bool cold) const;
     int32_t writers(int64_t nbytes) const;
 

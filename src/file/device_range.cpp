@@ -43,10 +43,8 @@ Status move_through_ring(const RangeTransfer &transfer, const cuda::Transfer &co
     Rows rows(channel, transfer.places);
     VIA_TRY(transfer.reserves ? rows.prepare_write() : VIA_OK);
     Port port(rows);
-    const int64_t piece = is_read(transfer) ? rows.cold_piece_bytes(0, transfer.places.nbytes) : 0;
     return cuda::transfer_outside(
-        {&copy, &port, worker_count(transfer, rows), rows.bytes_from_border(0) % kBorder, piece, transfer.task},
-        out_mark);
+        {&copy, &port, worker_count(transfer, rows), rows.bytes_from_border(0) % kBorder, transfer.task}, out_mark);
 }
 
 Status wait_for_copy(via_array *dst, via_array *src) {

@@ -150,11 +150,6 @@ int64_t Rows::piece_bytes() const {
     return piece;
 }
 
-int64_t Rows::cold_piece_bytes(int64_t offset, int64_t nbytes) const {
-    const bool is_cold = is_one() && channel_.is_mostly_cold(places_.offset + offset, nbytes);
-    return is_cold ? Channel::kPieceBytes : 0;
-}
-
 int32_t Rows::readers(int64_t offset, int64_t nbytes) const {
     if (is_one()) {
         return channel_.readers(places_.offset + offset, nbytes);

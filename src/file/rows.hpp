@@ -32,9 +32,6 @@ public:
     // As Channel::kPieceBytes: fewer where they cost as much.
     int64_t piece_bytes() const;
 
-    // The same where they are read past the cache; 0 where they are not.
-    int64_t cold_piece_bytes(int64_t offset, int64_t nbytes) const;
-
     // Bytes from the last border of a piece in the file to that offset, where there are such.
     int64_t bytes_from_border(int64_t offset) const { return is_one() ? places_.offset + offset : 0; }
 

@@ -19,6 +19,7 @@ enum { MOST_THREADS = 256, BLOCK = 4096, HUGE_PAGE = 2 << 20 };
 typedef struct moves {
     int file;
     int writes;
+    int huge;
     int64_t piece;
     int64_t first;
     int64_t step;
@@ -27,18 +28,17 @@ typedef struct moves {
     atomic_int error;
 } moves;
 
-/* Of huge pages where it fills them, with which a disk is quickest. */
-static char *new_buffer(int64_t bytes) {
-    char *buffer = aligned_alloc(bytes < HUGE_PAGE ? BLOCK : HUGE_PAGE, (size_t)bytes);
-    if (buffer != NULL && bytes >= HUGE_PAGE) {
-        (void)madvise(buffer, (size_t)(bytes / HUGE_PAGE * HUGE_PAGE), MADV_HUGEPAGE);
+static char *new_buffer(int64_t bytes, int huge) {
+    char *buffer = aligned_alloc(huge ? HUGE_PAGE : BLOCK, (size_t)bytes);
+    if (buffer != NULL && huge) {
+        (void)madvise(buffer, (size_t)bytes, MADV_HUGEPAGE);
     }
     return buffer;
 }
 
 static void *work(void *given) {
     moves *all = given;
-    char *buffer = new_buffer(all->piece);
+    char *buffer = new_buffer(all->piece, all->huge);
     if (buffer == NULL) {
         atomic_store(&all->error, ENOMEM);
         return NULL;
@@ -69,10 +69,11 @@ static void run(moves *all, int threads) {
     }
 }
 
-/* `count` pieces, `step` bytes apart, so many at a time; written ones are made durable. Returns 0 or an errno. */
-int32_t move_direct(const char *path, int32_t writes, int32_t depth, int64_t piece, int64_t first, int64_t step,
-                    int64_t count) {
-    moves all = {.writes = writes, .piece = piece, .first = first, .step = step, .count = count};
+/* `count` pieces, `step` bytes apart, so many at a time; written ones are made durable. `huge`: through buffers of huge
+ * pages, which they fill. Returns 0 or an errno. */
+int32_t move_direct(const char *path, int32_t writes, int32_t depth, int32_t huge, int64_t piece, int64_t first,
+                    int64_t step, int64_t count) {
+    moves all = {.writes = writes, .huge = huge, .piece = piece, .first = first, .step = step, .count = count};
     all.file = open(path, (writes ? O_RDWR : O_RDONLY) | O_DIRECT);
     if (all.file < 0 || depth < 1 || depth > MOST_THREADS) {
         return all.file < 0 ? errno : EINVAL;

@@ -31,7 +31,8 @@ NBYTES = int(os.environ.get("VIADUCT_BENCH_FILE_BYTES", str(1 << 30)))
 TURNS = int(os.environ.get("VIADUCT_BENCH_TURNS", "7"))
 COLD_TURNS = 7
 DEPTHS = tuple(int(depth) for depth in os.environ.get("VIADUCT_BENCH_DEPTHS", "1 4 8 16 32").split())
-PIECE = 2 << 20
+PIECE = 1 << 20
+HUGE_PAGE = 2 << 20
 PAGE = 4096
 
 Call = Callable[[], Any]
@@ -94,18 +95,28 @@ def disk() -> Any:
     return ctypes.CDLL(str(Path(os.environ["VIADUCT_BUILD_DIR"]) / "bench" / "bench_disk.so"))
 
 
-def move_direct(path: Path, writes: bool, depth: int, pieces: Pieces) -> None:
-    error = disk().move_direct(os.fsencode(path), int(writes), depth, *map(ctypes.c_int64, pieces))
+def move_direct(path: Path, writes: bool, depth: int, pieces: Pieces, huge: bool = False) -> None:
+    error = disk().move_direct(os.fsencode(path), int(writes), depth, int(huge), *map(ctypes.c_int64, pieces))
     if error:
         raise OSError(error, os.strerror(error), str(path))
 
 
-def whole(nbytes: int) -> Pieces:
-    return Pieces(PIECE, 0, PIECE, nbytes // PIECE)
+def whole(nbytes: int, piece: int = PIECE) -> Pieces:
+    return Pieces(piece, 0, piece, nbytes // piece)
 
 
 def read_direct(path: Path, depth: int, pieces: Pieces | None = None) -> None:
     move_direct(path, False, depth, pieces or whole(path.stat().st_size))
+
+
+def read_direct_into_huge_pages(path: Path, depth: int) -> None:
+    """What is read goes nowhere else, so that a few buffers stay in the processor's cache."""
+    move_direct(path, False, depth, whole(path.stat().st_size, HUGE_PAGE), huge=True)
+
+
+def direct_readers(path: Path) -> dict[str, Call]:
+    ordinary = at_every_depth("direct read", read_direct, path)
+    return ordinary | at_every_depth("read into huge pages", read_direct_into_huge_pages, path)
 
 
 def write_direct(path: Path, depth: int) -> None:
@@ -131,6 +142,13 @@ def limited_row(case: str, found: dict[str, float], limit: float, part: float) -
     return made
 
 
+def cold_rows(case: str, found: dict[str, float]) -> list[dict[str, Any]]:
+    """Beside both readers of the disk."""
+    found, limit = with_limit(found, "direct read")
+    found, huge = with_limit(found, "read into huge pages")
+    return [limited_row(case, found, limit, 0.9), limited_row(f"{case}; reader in huge pages", found, huge, 0.9)]
+
+
 # --------------------------------------------------------------------------------------------------------- rows
 
 
@@ -153,10 +171,9 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     warm(path)
     found = rates(readers(path, NBYTES), NBYTES)
     rows = [row(f"cached file -> new array, {size}", "GB/s", found, {"peer": "np.fromfile", "at_least": 1.3})]
-    cases = {**readers(path, NBYTES), **at_every_depth("direct read", read_direct, path)}
-    cold, limit = with_limit(rates(cases, NBYTES, before=lambda: evict(path), turns=COLD_TURNS), "direct read")
-    rows.append(limited_row(f"cold file -> new array, {size}", cold, limit, 0.9))
-    return rows
+    cases = {**readers(path, NBYTES), **direct_readers(path)}
+    cold = rates(cases, NBYTES, before=lambda: evict(path), turns=COLD_TURNS)
+    return rows + cold_rows(f"cold file -> new array, {size}", cold)
 
 
 def strided_rows(path: Path) -> list[dict[str, Any]]:

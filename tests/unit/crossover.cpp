@@ -98,7 +98,6 @@ void every_cut_covers_the_copy_once(void **) {
             for (const intptr_t address : {intptr_t{0}, intptr_t{4097}, static_cast<intptr_t>(kHugePage - 1)}) {
                 check_cut({nbytes, slot, false, address});
                 check_cut({nbytes, slot, true, address});
-                check_cut({nbytes, slot, false, address, 2 * kMiB});
             }
         }
     }
@@ -113,14 +112,6 @@ void chunks_grow_at_first_and_shrink_at_last(void **) {
     assert_int_equal(lengths.front(), 256 * kKiB);
     assert_true(lengths.back() <= 512 * kKiB);
     assert_int_equal(*std::max_element(lengths.begin(), lengths.end()), 4 * kMiB);
-}
-
-void pieces_are_as_large_as_is_asked_for_in_chunks_that_are(void **) {
-    const Cut cut{64 * kMiB, 4 * kMiB, false, 0, 2 * kMiB};
-    assert_int_equal(piece_length(cut, 8 * kMiB, 4 * kMiB, 0), 2 * kMiB);
-    assert_int_equal(piece_length(cut, 8 * kMiB, 4 * kMiB, 2 * kMiB), 2 * kMiB);
-    assert_int_equal(piece_length(cut, 0, 256 * kKiB, 0), 256 * kKiB);
-    assert_int_equal(piece_length(cut, 8 * kMiB, 3 * kMiB, 2 * kMiB), kMiB);
 }
 
 void the_ring_keeps_within_what_it_may_have(void **) {
@@ -205,7 +196,6 @@ int main() {
         cmocka_unit_test(a_line_that_is_none_is_refused),
         cmocka_unit_test(every_cut_covers_the_copy_once),
         cmocka_unit_test(chunks_grow_at_first_and_shrink_at_last),
-        cmocka_unit_test(pieces_are_as_large_as_is_asked_for_in_chunks_that_are),
         cmocka_unit_test(the_ring_keeps_within_what_it_may_have),
         cmocka_unit_test(a_memory_limit_is_read_as_the_kernel_writes_it),
         cmocka_unit_test(a_list_of_cpus_is_read_as_the_kernel_writes_it),

@@ -124,10 +124,9 @@ def cached_rows(path: Path) -> list[dict[str, Any]]:
 
 
 def cold_rows(path: Path) -> list[dict[str, Any]]:
-    cases = {**readers(path, cold=True), **files.at_every_depth("direct read", files.read_direct, path)}
+    cases = {**readers(path, cold=True), **files.direct_readers(path)}
     found = files.rates(cases, NBYTES, before=lambda: files.evict(path), turns=files.COLD_TURNS)
-    cold, limit = files.with_limit(best_of(found, "KvikIO"), "direct read")
-    return [files.limited_row(f"cold file -> GPU, {NBYTES >> 20} MiB", cold, limit, 0.9)]
+    return files.cold_rows(f"cold file -> GPU, {NBYTES >> 20} MiB", best_of(found, "KvikIO"))
 
 
 def strided_rows(path: Path) -> list[dict[str, Any]]:
