@@ -218,9 +218,10 @@ void StagedRun::submit(Chunk &chunk) {
 // At once: another worker may wait for a slot, and where the copies of several threads fail, each would hold those that
 // the others wait for.
 void StagedRun::give_up(Chunk &chunk) {
+    Slot *slot = chunk.slot;
     (void)wait_for_work(chunk.stream->handle);
-    ring_.give_back(chunk.slot);
-    chunk.slot = nullptr;
+    chunk.slot = nullptr;  // before another chunk has the slot, which is this one anew
+    ring_.give_back(slot);
 }
 
 // ---------------------------------------------------------------------------------------------- the end

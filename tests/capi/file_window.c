@@ -125,9 +125,13 @@ static void a_cold_window_leaves_the_page_cache_as_it_was(void **state) {
     via_file *file = open_with("cold", NULL);
     via_file *window = window_of(file, slices[0].starts, slices[0].counts, NULL);
     via_array *array = wrap_plain(found, VIA_INT32, 2, slices[0].counts, NULL);
+    for (int32_t i = 0; i < 1000 && cached_pages("cold") > 0; ++i) {
+        evict("cold"); /* what the system reads ahead when the file is opened, it may be reading still */
+        usleep(1000);
+    }
     ok(via_file_read(window, 0, array, NULL));
     assert_slice(found, &slices[0]);
-    assert_true(cached_pages("cold") < 20);
+    assert_in_range(cached_pages("cold"), 0, 19);
     via_array_release(array);
     via_file_release(window);
     via_file_release(file);
