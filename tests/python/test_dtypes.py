@@ -70,19 +70,24 @@ def test_arrays_of_ml_dtypes_types_are_taken_as_such(name: str) -> None:
     assert "owned by ndarray" in repr(a)
 
 
-@pytest.mark.parametrize("dtype", [None, "no such type", "float64", 7, object()])
-def test_bytes_without_a_name_stay_so_where_their_owner_tells_nothing_that_fits(dtype: object) -> None:
-    class Lender:
-        dtype: object
-        values = (ctypes.c_uint8 * 12)()
-        __array_interface__ = {
+class Lender:
+    """Twelve bytes, described by the array interface; what more there is to say of them is in `dtype`, if anywhere."""
+
+    dtype: object
+
+    def __init__(self, typestr: str, count: int) -> None:
+        self.values = (ctypes.c_uint8 * 12)()
+        self.__array_interface__ = {
             "version": 3,
-            "shape": (6,),
-            "typestr": "|V2",
-            "data": (ctypes.addressof(values), False),
+            "shape": (count,),
+            "typestr": typestr,
+            "data": (ctypes.addressof(self.values), False),
         }
 
-    lender = Lender()
+
+@pytest.mark.parametrize("dtype", [None, "no such type", "float64", 7, object()])
+def test_bytes_without_a_name_stay_so_where_their_owner_tells_nothing_that_fits(dtype: object) -> None:
+    lender = Lender("|V2", 6)
     assert via.asarray(lender).dtype_name == "record2"
     lender.dtype = dtype
     assert via.asarray(lender).dtype_name == "record2"
@@ -91,17 +96,7 @@ def test_bytes_without_a_name_stay_so_where_their_owner_tells_nothing_that_fits(
 
 
 def test_floats_of_one_byte_are_refused_where_their_owner_does_not_tell_which() -> None:
-    class Lender:
-        dtype: object
-        values = (ctypes.c_uint8 * 12)()
-        __array_interface__ = {
-            "version": 3,
-            "shape": (12,),
-            "typestr": "<f1",
-            "data": (ctypes.addressof(values), False),
-        }
-
-    lender = Lender()
+    lender = Lender("<f1", 12)
     with pytest.raises(via.ExchangeError, match="<f1"):
         via.asarray(lender)
     lender.dtype = "float8_e4m3fn"
