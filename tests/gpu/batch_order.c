@@ -249,6 +249,7 @@ static void tables_of_any_size_hold_no_other_batch_up(void **state) {
     ok(run_from_arrays(&of, stream));
     let_go(other);
     finish(other);
+    finish(native);
     write_block(&of.dst, 2);
     run_behind_work(&beside, other);
     ok(run_from_arrays(&of, stream));
