@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/pages.hpp"
+
 namespace via {
 namespace {
 
@@ -111,7 +113,7 @@ void cpu_name(int64_t capacity, char *name) {
 }
 
 int64_t host_memory_bytes() {
-    const int64_t machine = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+    const int64_t machine = sysconf(_SC_PHYS_PAGES) * page_bytes();
     const int64_t limit = control_group_limit();
     return limit < machine ? limit : machine;
 }

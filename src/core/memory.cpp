@@ -7,12 +7,11 @@
 #include <new>
 
 #include "core/checked.hpp"
+#include "core/pages.hpp"
 #include "core/thread_state.hpp"
 
 namespace via {
 namespace {
-
-constexpr int64_t kHugePage = int64_t{1} << 21;
 
 // Large blocks start at a huge page, so that the kernel can fill them with a few faults instead of thousands.
 void *allocate_host(int64_t nbytes) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/pages.hpp"
 #include "cuda/rows.hpp"
 
 namespace via::cuda {
@@ -56,7 +57,7 @@ double bytes_by_kernel(const Transfer &transfer) {
     if (!is_to_device(transfer)) {
         return as_double(transfer.nbytes);
     }
-    const int64_t sectors = (transfer.run + kSector - 1) / kSector * kSector;
+    const int64_t sectors = round_up(transfer.run, kSector);
     return runs_of(transfer) * as_double(std::clamp(host_step(transfer), transfer.run, sectors));
 }
 
@@ -69,7 +70,7 @@ double cost_of_kernel(const Transfer &transfer) {
 
 // Workers reach for whole lines.
 double cost_of_workers(const Transfer &transfer) {
-    const int64_t lines = (transfer.run + kLine - 1) / kLine * kLine;
+    const int64_t lines = round_up(transfer.run, kLine);
     const double touched = runs_of(transfer) * as_double(std::clamp(host_step(transfer), transfer.run, lines));
     return kRing + std::max(as_double(transfer.nbytes) / kWorkers, touched / kWorkersLines);
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/pages.hpp"
 #include "core/thread_count.hpp"
 #include "core/thread_pool.hpp"
 #include "cuda/staging_pages.hpp"
@@ -66,10 +67,7 @@ char *map_aligned(int64_t nbytes) {
     return memory;
 }
 
-int64_t in_whole_pages(int64_t nbytes) {
-    const int64_t page = sysconf(_SC_PAGESIZE);
-    return (nbytes + page - 1) / page * page;
-}
+int64_t in_whole_pages(int64_t nbytes) { return round_up(nbytes, page_bytes()); }
 
 void unmap(const LockedMemory &memory) { munmap(memory.address, static_cast<size_t>(in_whole_pages(memory.nbytes))); }
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "core/cgroup.hpp"
+#include "core/pages.hpp"
 #include "core/small_file.hpp"
 #include "cuda/staging_pci.hpp"
 
@@ -18,7 +19,7 @@ constexpr int64_t kShareOfMemory = 16;
 
 int64_t physical_memory() {
     const long pages = sysconf(_SC_PHYS_PAGES);
-    return pages > 0 ? int64_t{pages} * sysconf(_SC_PAGESIZE) : kMostRingBytes * kShareOfMemory;
+    return pages > 0 ? pages * page_bytes() : kMostRingBytes * kShareOfMemory;
 }
 
 bool contains(const cpu_set_t &all, const cpu_set_t &some) {

@@ -5,10 +5,12 @@
 #include <cstdio>
 
 #include "core/no_cancellation.hpp"
+#include "core/pages.hpp"
 #include "core/thread_count.hpp"
 #include "cuda/crossover.hpp"
 #include "cuda/kernel_run.hpp"
 #include "cuda/scratch.hpp"
+#include "cuda/staging_pages.hpp"
 #include "cuda/staging_run.hpp"
 
 namespace via::cuda {
@@ -42,7 +44,7 @@ int32_t worker_count(const StagedCopy &copy, bool new_pages) {
         return copy.outside_workers;
     }
     const int32_t most = std::min(num_threads(), most_workers(copy, new_pages));
-    const int64_t wanted = new_pages ? (copy.nbytes + kHugePage - 1) / kHugePage : copy.nbytes / kBytesOfWorker;
+    const int64_t wanted = new_pages ? round_up(copy.nbytes, kHugePage) / kHugePage : copy.nbytes / kBytesOfWorker;
     return static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, most));
 }
 

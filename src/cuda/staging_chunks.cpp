@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/pages.hpp"
+
 namespace via::cuda {
 namespace {
 
@@ -10,11 +12,9 @@ constexpr int64_t kLeastPiece = int64_t{64} << 10;
 constexpr int64_t kMostPiece = int64_t{512} << 10;
 constexpr int64_t kPiecesOfChunk = 16;
 
-int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
-
 // Bytes up to the last border of a huge page in the next `length`; all of them if there is none.
 int64_t to_last_border(int64_t address, int64_t length) {
-    const int64_t end = (address + length) / kHugePage * kHugePage;
+    const int64_t end = round_down(address + length, kHugePage);
     return end > address ? end - address : length;
 }
 

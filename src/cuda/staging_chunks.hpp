@@ -8,8 +8,6 @@
 
 #include <cstdint>
 
-#include "cuda/staging_pages.hpp"
-
 namespace via::cuda {
 
 struct Cut {

@@ -4,6 +4,7 @@
 
 #include "cuda/kernel_run.hpp"
 #include "cuda/rows.hpp"
+#include "cuda/staging_pages.hpp"
 #include "cuda/staging_store.hpp"
 
 namespace via::cuda {

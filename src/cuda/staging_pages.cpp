@@ -2,11 +2,12 @@
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+
+#include "core/pages.hpp"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  // Linux 5.14
@@ -17,11 +18,6 @@ namespace {
 
 constexpr int64_t kMostSamples = 8;
 constexpr int64_t kBytesOfSample = int64_t{256} << 10;
-
-int64_t page_bytes() {
-    static const int64_t bytes = sysconf(_SC_PAGESIZE);
-    return bytes;
-}
 
 // The pages that some memory lies on.
 struct Pages {
@@ -77,8 +73,8 @@ bool looks_new(const void *memory, int64_t nbytes) {
 }
 
 void advise_huge_pages(void *memory, int64_t nbytes) {
-    const auto start = (reinterpret_cast<intptr_t>(memory) + kHugePage - 1) / kHugePage * kHugePage;
-    const auto end = (reinterpret_cast<intptr_t>(memory) + nbytes) / kHugePage * kHugePage;
+    const auto start = round_up(reinterpret_cast<intptr_t>(memory), kHugePage);
+    const auto end = round_down(reinterpret_cast<intptr_t>(memory) + nbytes, kHugePage);
     if (start < end && may_use_huge_pages()) {
         const int saved = errno;
         (void)madvise(reinterpret_cast<void *>(start), static_cast<size_t>(end - start), MADV_HUGEPAGE);

@@ -6,8 +6,6 @@
 
 namespace via::cuda {
 
-constexpr int64_t kHugePage = int64_t{2} << 20;
-
 // Whether some of the memory is not there yet, from a sample of its pages: about 0.3 us each.
 bool looks_new(const void *memory, int64_t nbytes);
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/pages.hpp"
 #include "core/thread_count.hpp"
 #include "file/read_write.hpp"
 #include "file/residency.hpp"
@@ -33,9 +34,6 @@ constexpr int32_t kCachedWriters = 1;
 constexpr int64_t kMostUnit = int64_t{64} << 10;
 
 constexpr double kMostlyCached = 0.5;
-
-int64_t round_down(int64_t value, int64_t unit) { return value / unit * unit; }
-int64_t round_up(int64_t value, int64_t unit) { return round_down(value + unit - 1, unit); }
 
 }  // namespace
 

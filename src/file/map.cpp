@@ -1,18 +1,13 @@
 // Arrays on the pages of a file.
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cerrno>
 
+#include "core/pages.hpp"
 #include "file/window.hpp"
 
 namespace via {
 namespace {
-
-int64_t page_bytes() {
-    static const int64_t bytes = sysconf(_SC_PAGESIZE);
-    return bytes;
-}
 
 void unmap(const Disposal &disposal) {
     (void)munmap(disposal.address, static_cast<size_t>(disposal.nbytes));

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "core/pages.hpp"
+
 namespace via {
 namespace {
 
@@ -26,12 +28,6 @@ struct Cachestat {
     uint64_t evicted;
     uint64_t recently_evicted;
 };
-
-int64_t page_bytes() {
-    constexpr long kLeast = 4096;  // where the system does not say
-    static const int64_t bytes = std::max(sysconf(_SC_PAGESIZE), kLeast);
-    return bytes;
-}
 
 // Pages that the bytes lie in.
 int64_t page_count(int64_t offset, int64_t nbytes) {
@@ -58,7 +54,7 @@ double ask_cachestat(OpenFile *file, int64_t offset, int64_t nbytes) {
 double ask_mincore(OpenFile *file, int64_t offset, int64_t nbytes) {
     constexpr int64_t kMostPages = 512;
     unsigned char pages[kMostPages];
-    const int64_t start = offset - offset % page_bytes();
+    const int64_t start = round_down(offset, page_bytes());
     const int64_t count = std::min(page_count(offset, nbytes), kMostPages);
     const auto length = static_cast<size_t>(count * page_bytes());
     void *mapped = mmap(nullptr, length, PROT_READ, MAP_SHARED, file->descriptor(), start);

@@ -415,6 +415,7 @@ enum { met_count = sizeof met / sizeof *met };
 static const char *const harmless[] = {"abort",
                                        "backtrace",
                                        "dladdr",
+                                       "getpagesize",
                                        "getpid",
                                        "sched_getcpu",
                                        "clock_gettime",

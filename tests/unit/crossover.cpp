@@ -13,6 +13,7 @@ extern "C" {
 #include <cstring>
 #include <vector>
 
+#include "core/pages.hpp"
 #include "cuda/crossover.hpp"
 #include "cuda/ring.hpp"
 #include "cuda/staging_chunks.hpp"
@@ -21,6 +22,7 @@ extern "C" {
 
 namespace {
 
+using via::kHugePage;
 using namespace via::cuda;
 
 constexpr int64_t kKiB = 1024;
