@@ -87,6 +87,15 @@ Status map(int64_t nbytes, int32_t node, char **out_memory) {
     return VIA_OK;
 }
 
+bool unregister(const LockedMemory &memory) {
+    ContextScope scope;
+    if (scope.enter(memory.context.context) != VIA_OK) {
+        return false;
+    }
+    const CUresult result = driver().cuMemHostUnregister(memory.address);
+    return result == CUDA_SUCCESS || result == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+}
+
 }  // namespace
 
 Status lock_memory(int64_t nbytes, int32_t node, const ContextKey &context, LockedMemory *out_memory) {
@@ -105,17 +114,16 @@ Status lock_memory(int64_t nbytes, int32_t node, const ContextKey &context, Lock
     return VIA_OK;
 }
 
-// What the driver knew of it went with a context that was reset or destroyed.
+// What the driver knew of it went with a context that was reset or destroyed. Where it does not let go, the mapping
+// stays: what came to be at those addresses next would pass for locked, and the device would go on using the old pages.
 bool unlock_memory(const LockedMemory &memory) {
     const ContextState state = state_of(memory.context);
-    ContextScope scope;
     if (state == ContextState::CannotAsk) {
         return false;
     }
-    if (state == ContextState::Alive && scope.enter(memory.context.context) == VIA_OK) {
-        (void)driver().cuMemHostUnregister(memory.address);
+    if (state == ContextState::Gone || unregister(memory)) {
+        unmap(memory);
     }
-    unmap(memory);
     return true;
 }
 

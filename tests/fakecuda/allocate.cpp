@@ -81,18 +81,13 @@ bool writable(char *address, size_t bytes) {
     return madvise(reinterpret_cast<void *>(first), last - first, MADV_POPULATE_WRITE) == 0;
 }
 
-bool overlaps(const Driver &state, CUdeviceptr base, size_t bytes) {
-    const auto after = state.blocks.lower_bound(base + bytes);
-    return after != state.blocks.begin() && std::prev(after)->second->end() > base;
-}
-
 void register_host(Call &call, void *address, size_t bytes, unsigned int flags) {
     const auto context = call.context();
     require(address != nullptr && bytes > 0);
     call.unsafe();
     Driver &state = call.state();
     const auto base = reinterpret_cast<CUdeviceptr>(address);
-    if (overlaps(state, base, bytes)) {
+    if (any_block_in(state, base, bytes)) {
         const BlockPtr there = find_block(state, base);
         refuse(there == nullptr || there->host() ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
                                                  : CUDA_ERROR_INVALID_VALUE);

@@ -74,8 +74,9 @@ typedef enum fake_misuse {
     FAKE_ILLEGAL_ADDRESS = 7, /**< work that touched what is no memory of its device */
     FAKE_CALL_IN_HOST_FUNCTION = 8,
     FAKE_CALL_IN_FORKED_CHILD = 9,
-    FAKE_CAPTURE_BROKEN = 10, /**< captures that some call invalidated */
-    FAKE_MISUSE_COUNT = 11
+    FAKE_CAPTURE_BROKEN = 10,        /**< captures that some call invalidated */
+    FAKE_UNMAPPED_WHILE_LOCKED = 11, /**< host memory whose addresses became another's before it was unregistered */
+    FAKE_MISUSE_COUNT = 12
 } fake_misuse;
 
 /**

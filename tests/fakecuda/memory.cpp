@@ -103,7 +103,15 @@ char *reserve_addresses(Driver &state, size_t bytes, size_t alignment) {
     return reinterpret_cast<char *>(round_up(first, guard));
 }
 
+bool any_block_in(const Driver &state, CUdeviceptr base, size_t bytes) {
+    const auto after = state.blocks.lower_bound(base + bytes);
+    return after != state.blocks.begin() && std::prev(after)->second->end() > base;
+}
+
 void add_block(Driver &state, const BlockPtr &block) {
+    if (any_block_in(state, block->base, block->size)) {
+        state.count(FAKE_UNMAPPED_WHILE_LOCKED);
+    }
     block->id = ++state.ids;
     state.blocks[block->base] = block;
 }

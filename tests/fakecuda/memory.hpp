@@ -82,6 +82,7 @@ char *reserve_addresses(Driver &state, size_t bytes, size_t alignment);
 BlockPtr make_device_block(Driver &state, Device &device, Block::Kind kind, size_t bytes);
 // Memory that the host can touch as well.
 BlockPtr make_host_block(Driver &state, Block::Kind kind, size_t bytes);
+bool any_block_in(const Driver &state, CUdeviceptr base, size_t bytes);
 void add_block(Driver &state, const BlockPtr &block);
 void fill_new(Driver &state, Block &block);
 

@@ -102,6 +102,23 @@ static void where_nothing_can_be_registered_the_driver_allocates(void **state) {
     assert_int_equal(fake(fake_live)(FAKE_PINNED_ALLOCATIONS), 0);
 }
 
+/* Addresses that the driver still takes for locked pages are nobody else's. */
+static void a_large_block_that_the_driver_does_not_let_go_of_stays_mapped(void **state) {
+    (void)state;
+    steer();
+    const int64_t before = registrations();
+    via_array *array = make_pinned(large);
+    const char *bytes = via_array_data(array);
+    fake(fake_fail_at)("cuMemHostUnregister", 1, CUDA_ERROR_UNKNOWN);
+    via_array_release(array);
+    fake(fake_clear_faults)();
+    assert_int_equal(registrations(), before + 1);
+    assert_true(is_mapped(bytes) && is_mapped(bytes + large - 1));
+    assert_true(no_bytes_counted(NULL));
+    cu_ok(cu(cuMemHostUnregister)((void *)(uintptr_t)bytes));
+    assert_int_equal(munmap((void *)(uintptr_t)bytes, large), 0);
+}
+
 static void a_small_block_and_one_too_large_are_the_drivers(void **state) {
     (void)state;
     steer();
@@ -280,6 +297,7 @@ int main(void) {
         GPU_TEST(a_large_block_begins_as_zeros_and_is_copied_in_stream_order),
         GPU_TEST(a_large_block_outlives_the_copies_to_it),
         GPU_TEST(where_nothing_can_be_registered_the_driver_allocates),
+        GPU_TEST(a_large_block_that_the_driver_does_not_let_go_of_stays_mapped),
         GPU_TEST(a_small_block_and_one_too_large_are_the_drivers),
         GPU_TEST(a_large_block_let_go_inside_a_callback_is_freed_elsewhere),
         GPU_TEST(a_capture_survives_a_large_block),

@@ -1,4 +1,6 @@
 /* Memory: who can touch what, and what becomes of it. */
+#include <sys/mman.h>
+
 #include "support.h"
 
 enum { PATTERN = 0xCD };
@@ -203,6 +205,19 @@ static void pool_memory_used_before_its_allocation_ran_is_caught(void **state) {
     fake(fake_stream_release)(stream);
 }
 
+static void locked_memory_that_is_unmapped_is_caught(void **state) {
+    (void)state;
+    const size_t bytes = 16 << 20;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ok(cu(cuMemHostRegister)(memory, bytes, 0));
+    assert_int_equal(munmap(memory, bytes), 0);
+    CUdeviceptr device = 0;
+    for (int turn = 0; turn < 64 && fake(fake_misused)(FAKE_UNMAPPED_WHILE_LOCKED) == 0; ++turn) {
+        ok(cu(cuMemAlloc)(&device, 1 << 20));
+    }
+    assert_int_equal(fake(fake_misused)(FAKE_UNMAPPED_WHILE_LOCKED), 1);
+}
+
 static void adjacent_mappings_are_one_memory_to_work_on(void **state) {
     (void)state;
     CUmemAllocationProp properties;
@@ -295,6 +310,7 @@ int main(void) {
         TEST(pool_memory_used_before_its_allocation_ran_is_caught),
         TEST(adjacent_mappings_are_one_memory_to_work_on),
         TEST(a_device_runs_out_of_memory),
+        TEST(locked_memory_that_is_unmapped_is_caught),
         TEST(registering_marks_exactly_the_bytes_given),
         TEST(destroying_a_context_ends_its_memory),
     };
