@@ -22,6 +22,7 @@ struct Pool {
     int32_t queued = 0;
     int32_t threads = 0;
     int32_t idle = 0;
+    int32_t held = 0;
 };
 
 constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -76,12 +77,16 @@ bool wait_for_job() {
     return pool.first != nullptr;
 }
 
+bool may_end() { return pool.threads > 1 || pool.held == 0; }
+
 // nullptr if the thread is to end; it no longer counts then, so that nobody relies on it.
 Job *next_job() {
     const Lock lock(&mutex);
-    if (pool.first == nullptr && !wait_for_job()) {
-        pool.threads--;
-        return nullptr;
+    while (pool.first == nullptr && !wait_for_job()) {
+        if (may_end()) {
+            pool.threads--;
+            return nullptr;
+        }
     }
     return take_first();
 }
@@ -89,8 +94,10 @@ Job *next_job() {
 void work();
 
 // Jobs queued beyond the threads that wait for one need a thread each: those at work may be held up for long.
+bool lacks_thread() { return pool.queued > pool.idle || (pool.held > 0 && pool.threads == 0); }
+
 bool has_thread_for_jobs() {
-    if (pool.queued > pool.idle && pool.threads < kMostThreads && start_own_thread("viaduct-task", work)) {
+    if (lacks_thread() && pool.threads < kMostThreads && start_own_thread("viaduct-task", work)) {
         pool.threads++;
     }
     return pool.threads > 0;
@@ -128,12 +135,29 @@ bool post(Job *job) {
     return true;
 }
 
+bool hold() {
+    const Lock lock(&mutex);
+    pool.held++;
+    if (!has_thread_for_jobs()) {
+        pool.held--;
+        return false;
+    }
+    return true;
+}
+
+Status fail_without_thread() {
+    return fail(VIA_ERROR_OUT_OF_MEMORY, "no thread for work behind the caller could be started; expected 1");
+}
+
 }  // namespace
 
-Status run_in_background(Job *job) {
-    return post(job)
-               ? VIA_OK
-               : fail(VIA_ERROR_OUT_OF_MEMORY, "no thread for work behind the caller could be started; expected 1");
+Status run_in_background(Job *job) { return post(job) ? VIA_OK : fail_without_thread(); }
+
+Status hold_thread() { return hold() ? VIA_OK : fail_without_thread(); }
+
+void let_thread_go() {
+    const Lock lock(&mutex);
+    pool.held--;
 }
 
 int32_t background_threads() {

@@ -16,6 +16,11 @@ struct Job {
 // still the caller's.
 VIA_NODISCARD Status run_in_background(Job *job);
 
+// For a job that comes later and must not be without a thread then: one is started now where there is none, and the
+// last one does not end before as many calls of let_thread_go. Errors: VIA_ERROR_OUT_OF_MEMORY if none can be started.
+VIA_NODISCARD Status hold_thread();
+void let_thread_go();
+
 // How many threads there are now.
 int32_t background_threads();
 

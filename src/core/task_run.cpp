@@ -86,7 +86,10 @@ void run(via_task *task) {
 }
 
 void run_job(Job *job) { run(task_of(job)); }
-void run_behind_gate(Watch *watch) { run(task_of(watch)); }
+void run_behind_gate(Watch *watch) {
+    let_thread_go();
+    run(task_of(watch));
+}
 void deliver_job(Job *job) { deliver_and_release(task_of(job)); }
 
 // What nobody watches would never begin, or never end.
@@ -96,12 +99,17 @@ Status need_watcher() {
                : fail(VIA_ERROR_OUT_OF_MEMORY, "no thread to wait for other work could be started; expected 1");
 }
 
+Status begin_behind(via_task *task, Mark *gate) {
+    VIA_TRY(need_watcher());
+    VIA_TRY(hold_thread());
+    task->gate = retained(gate);
+    watch_mark(task, retained(gate), run_behind_gate);
+    return VIA_OK;
+}
+
 Status begin_somewhere(via_task *task, Mark *gate, bool immediate) {
     if (gate != nullptr && !gate->reached()) {
-        VIA_TRY(need_watcher());
-        task->gate = retained(gate);
-        watch_mark(task, retained(gate), run_behind_gate);
-        return VIA_OK;
+        return begin_behind(task, gate);
     }
     if (immediate) {
         VIA_TRY(need_watcher());

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "behind_support.hpp"
 
@@ -155,17 +154,40 @@ void where_no_thread_can_be_had_the_job_stays_the_callers(void **) {
         skip();  // they need more address space than can be taken away
     }
     assert_int_equal(exit_code_of_child([] {
-                         rlimit before{};
-                         getrlimit(RLIMIT_AS, &before);
-                         rlimit limit = before;
-                         limit.rlim_cur = size_t{1} << 20;
                          via::Job *job = new via::Job{count_run, nullptr};
-                         setrlimit(RLIMIT_AS, &limit);
-                         const via::Status refused = via::run_in_background(job);
-                         setrlimit(RLIMIT_AS, &before);
+                         const via::Status refused = [=] {
+                             const NoThreads scope;
+                             return via::run_in_background(job);
+                         }();
                          if (refused != VIA_ERROR_OUT_OF_MEMORY || via::background_threads() != 0) {
                              return 1;
                          }
+                         return via::run_in_background(job) == VIA_OK && eventually([] { return ran == 1; }) ? 0 : 2;
+                     }),
+                     0);
+}
+
+void where_no_thread_can_be_had_none_is_held(void **) {
+    if (kUnderSanitizer) {
+        skip();
+    }
+    assert_int_equal(exit_code_of_child([] {
+                         const NoThreads scope;
+                         return via::hold_thread() == VIA_ERROR_OUT_OF_MEMORY ? 0 : 1;
+                     }),
+                     0);
+}
+
+void a_thread_that_is_held_is_there_where_no_other_can_be_had(void **) {
+    if (kUnderSanitizer) {
+        skip();
+    }
+    assert_int_equal(exit_code_of_child([] {
+                         via::Job *job = new via::Job{count_run, nullptr};
+                         if (via::hold_thread() != VIA_OK || via::background_threads() != 1) {
+                             return 1;
+                         }
+                         const NoThreads scope;
                          return via::run_in_background(job) == VIA_OK && eventually([] { return ran == 1; }) ? 0 : 2;
                      }),
                      0);
@@ -209,7 +231,21 @@ void a_process_may_exit_while_jobs_run(void **) {
     assert_int_equal(status, 0);
 }
 
-void threads_that_are_idle_for_long_end(void **) {
+// Does as the test below in a child of its own, with one thread held.
+int keep_one_of_many() {
+    post(stay_until_open);
+    post(stay_until_open);
+    const bool has_two = eventually([] { return inside == 2; });
+    const via::Status held = via::hold_thread();
+    gate_is_open = true;
+    sleep_ms(10500);
+    const bool has_one = eventually([] { return via::background_threads() == 1; });
+    return has_two && held == VIA_OK && has_one ? 0 : 1;
+}
+
+void threads_that_are_idle_for_long_end_but_for_one_that_is_held(void **) {
+    int of_child = 0;
+    std::thread child([&] { of_child = kUnderThreadSanitizer ? 0 : exit_code_of_child(keep_one_of_many); });
     post(count_run);
     assert_true(eventually([] { return ran == 1; }));
     assert_true(via::background_threads() > 0);
@@ -217,6 +253,8 @@ void threads_that_are_idle_for_long_end(void **) {
     assert_true(eventually([] { return via::background_threads() == 0; }));
     post(count_run);
     assert_true(eventually([] { return ran == 2; }));
+    child.join();
+    assert_int_equal(of_child, 0);
 }
 
 }  // namespace
@@ -227,6 +265,8 @@ int main() {
     const CMUnitTest tests[] = {
         // First, while no stack lies about that a thread could be started on.
         JOB_TEST(where_no_thread_can_be_had_the_job_stays_the_callers),
+        JOB_TEST(where_no_thread_can_be_had_none_is_held),
+        JOB_TEST(a_thread_that_is_held_is_there_where_no_other_can_be_had),
         JOB_TEST(every_job_runs_once),
         JOB_TEST(jobs_posted_by_many_threads_run_once),
         JOB_TEST(a_job_does_not_wait_for_those_that_are_held_up),
@@ -235,7 +275,7 @@ int main() {
         JOB_TEST(a_callback_may_end_the_thread),
         JOB_TEST(a_forked_child_has_threads_of_its_own),
         JOB_TEST(a_process_may_exit_while_jobs_run),
-        JOB_TEST(threads_that_are_idle_for_long_end),
+        JOB_TEST(threads_that_are_idle_for_long_end_but_for_one_that_is_held),
         JOB_TEST(a_thread_that_is_idle_is_used_again),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

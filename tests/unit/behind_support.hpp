@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -99,6 +100,24 @@ int exit_code_of_child(const Child &child) {
     int status = 0;
     return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
+
+// No thread can be started meanwhile, unless the stack of an earlier one lies about: for processes that had none. Not
+// under sanitizers, which need more address space than is left.
+class NoThreads {
+public:
+    NoThreads() {
+        getrlimit(RLIMIT_AS, &before_);
+        rlimit limit = before_;
+        limit.rlim_cur = size_t{1} << 20;
+        setrlimit(RLIMIT_AS, &limit);
+    }
+    ~NoThreads() { setrlimit(RLIMIT_AS, &before_); }
+    NoThreads(const NoThreads &) = delete;
+    NoThreads &operator=(const NoThreads &) = delete;
+
+private:
+    rlimit before_{};
+};
 
 inline int no_mark_is_left(void **) {
     // What fires last may still be letting go.

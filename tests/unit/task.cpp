@@ -1,4 +1,5 @@
 // Tasks: their states, and what waits for them.
+#include "core/watcher.hpp"
 #include "task_support.hpp"
 
 namespace {
@@ -385,10 +386,45 @@ void a_forked_child_starts_tasks_of_its_own(void **) {
     via::release_task(task);
 }
 
+void a_task_behind_a_gate_has_its_thread_beforehand(void **) {
+    if (kUnderSanitizer) {
+        skip();  // they need more address space than can be taken away
+    }
+    assert_int_equal(exit_code_of_child([] {
+                         FakeWork work;
+                         auto *gate = new FakeMark;
+                         via_task *task = start(&work, gate);
+                         const NoThreads scope;
+                         gate->reach();
+                         return via::wait_for_task(task) == VIA_OK && work.ends == 1 ? 0 : 1;
+                     }),
+                     0);
+}
+
+void a_task_behind_a_gate_is_refused_where_no_thread_can_be_had_for_it(void **) {
+    if (kUnderSanitizer) {
+        skip();
+    }
+    assert_int_equal(exit_code_of_child([] {
+                         FakeWork work;
+                         auto *gate = new FakeMark;
+                         via_task *task = nullptr;
+                         const bool is_watched = via::has_watcher();
+                         const NoThreads scope;
+                         const via::Status status = via::start_task(&work, 100, gate, false, &task);
+                         const bool says_so = strstr(via::last_error_text(), "no thread for work behind") != nullptr;
+                         return is_watched && status == VIA_ERROR_OUT_OF_MEMORY && says_so && task == nullptr ? 0 : 1;
+                     }),
+                     0);
+}
+
 }  // namespace
 
 int main() {
     const CMUnitTest tests[] = {
+        // First, while no stack lies about that a thread could be started on.
+        MARK_TEST(a_task_behind_a_gate_has_its_thread_beforehand),
+        MARK_TEST(a_task_behind_a_gate_is_refused_where_no_thread_can_be_had_for_it),
         MARK_TEST(a_task_runs_behind_the_caller_and_ends_once),
         MARK_TEST(a_task_begins_only_after_its_gate),
         MARK_TEST(immediate_work_runs_on_the_calling_thread_and_its_failure_is_the_tasks),

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "behind_support.hpp"
 
@@ -209,16 +208,13 @@ void a_watch_given_where_no_thread_can_be_had_fires_later(void **) {
         skip();  // they need more address space than can be taken away
     }
     assert_int_equal(exit_code_of_child([] {
-                         rlimit before{};
-                         getrlimit(RLIMIT_AS, &before);
-                         rlimit limit = before;
-                         limit.rlim_cur = size_t{1} << 20;
                          auto *sample = new Sample;
                          sample->watch = {nullptr, 0, count_fire, nullptr};
-                         setrlimit(RLIMIT_AS, &limit);
-                         via::watch(&sample->watch);
-                         usleep(20000);
-                         setrlimit(RLIMIT_AS, &before);
+                         {
+                             const NoThreads scope;
+                             via::watch(&sample->watch);
+                             usleep(20000);
+                         }
                          if (fired != 0) {
                              return 1;
                          }
