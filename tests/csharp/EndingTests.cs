@@ -1,4 +1,5 @@
 using System;
+using System.Diagnostics;
 using System.IO;
 using NUnit.Framework;
 
@@ -39,6 +40,14 @@ namespace Viaduct.Tests
         public void Threads_of_C_may_let_go([Values("exit", "return")] string how)
         {
             Assert.That(Run("threads", how), Is.EqualTo(""));
+        }
+
+        [Test]
+        public void A_thread_of_C_that_has_let_go_and_stays_is_not_waited_for([Values("exit", "return")] string how)
+        {
+            Stopwatch watch = Stopwatch.StartNew();
+            Assert.That(Run("stays", how), Is.EqualTo("released\nreleased\n"));
+            Assert.That(watch.Elapsed.TotalSeconds, Is.LessThan(50), "it stays for a minute");
         }
 
         [Test]

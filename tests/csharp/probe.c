@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <viaduct/viaduct.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -107,6 +108,35 @@ EXPORT int probe_delete_on_thread(DLManagedTensorVersioned *tensor) {
 EXPORT int probe_delete_behind(DLManagedTensorVersioned *tensor) {
     pthread_t thread;
     return pthread_create(&thread, NULL, delete_it, tensor) || pthread_detach(thread);
+}
+
+/* Tensors for a thread that lives on when it has let go of them, and the barrier at which it says so. */
+typedef struct errand {
+    DLManagedTensorVersioned *tensors[2];
+    pthread_barrier_t done;
+} errand;
+
+static void *delete_and_stay(void *given) {
+    errand *own = given;
+    via_dlpack_delete(own->tensors[0]);
+    via_dlpack_delete(own->tensors[1]);
+    pthread_barrier_wait(&own->done);
+    for (unsigned seconds = 60; seconds > 0;) {
+        seconds = sleep(seconds); /* a signal ends it early */
+    }
+    return NULL;
+}
+
+/* Lets go of two tensors on a thread that stays; returns when it has. */
+EXPORT int probe_delete_and_stay(DLManagedTensorVersioned *first, DLManagedTensorVersioned *second) {
+    static errand sent;
+    pthread_t thread;
+    sent = (errand){.tensors = {first, second}};
+    if (pthread_barrier_init(&sent.done, NULL, 2) || pthread_create(&thread, NULL, delete_and_stay, &sent)) {
+        return 1;
+    }
+    pthread_barrier_wait(&sent.done);
+    return pthread_detach(thread);
 }
 
 static DLManagedTensorVersioned *left[4];

@@ -35,14 +35,35 @@ std::atomic<bool> g_is_ending{false};
 pthread_t g_last_thread;
 thread_local int own_under_way = 0;
 
-// Mono ends the process whose native code calls a managed function once its handlers of the end have run. .NET has no
-// such question.
+// A function that Mono has and .NET has not.
+template <class Function>
+Function *of_mono(const char *name) {
+    return reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
+}
+
+// Mono ends the process whose native code calls a managed function once its handlers of the end have run.
 bool is_over() {
-    static auto *const ask = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "mono_runtime_is_shutting_down"));
+    static auto *const ask = of_mono<int()>("mono_runtime_is_shutting_down");
     return ask != nullptr && ask() != 0;
 }
 
-// Before the runtime meets the thread, and for good: it remembers the thread until that ends.
+// Whether a managed function is under way on the thread; .NET, which is not asked, may say so of all.
+bool is_managed() {
+    static auto *const domain = of_mono<void *()>("mono_domain_get");
+    return domain == nullptr || domain() != nullptr;
+}
+
+// Mono counts a thread that has called a managed function among its own, and waits for all of those as it ends: for
+// ever, if the thread is one of C's that idles. So one that came from elsewhere goes back there, as it does where it
+// ends.
+void let_go_of_thread() {
+    static auto *const detach = of_mono<void()>("mono_thread_info_detach");
+    if (detach != nullptr) {
+        detach();
+    }
+}
+
+// Before the runtime meets the thread, and for good.
 void prepare_thread() {
     static thread_local bool prepared = false;
     if (!prepared) {
@@ -55,13 +76,16 @@ void prepare_thread() {
 // alone.
 class Visit {
 public:
-    Visit() {
+    Visit() : was_managed_(is_managed()) {
         prepare_thread();
         ++own_under_way;
         g_under_way.fetch_add(1);
         is_welcome_ = !g_is_ending.load() || (pthread_equal(g_last_thread, pthread_self()) != 0 && !is_over());
     }
     ~Visit() {
+        if (is_welcome_ && !was_managed_) {
+            let_go_of_thread();
+        }
         g_under_way.fetch_sub(1);
         --own_under_way;
     }
@@ -70,6 +94,7 @@ public:
     bool is_welcome() const { return is_welcome_; }
 
 private:
+    bool was_managed_;
     bool is_welcome_;
 };
 

@@ -16,6 +16,9 @@ namespace Viaduct.Tests
         private static extern int probe_delete_behind(IntPtr tensor);
 
         [DllImport("viaduct_csharp_probe")]
+        private static extern int probe_delete_and_stay(IntPtr first, IntPtr second);
+
+        [DllImport("viaduct_csharp_probe")]
         private static extern void probe_delete_at_exit(IntPtr tensor);
 
         private sealed class Blocks : IViaAllocator
@@ -85,6 +88,19 @@ namespace Viaduct.Tests
             Thread.Sleep(50);
         }
 
+        private static void LeaveToAThreadThatStays()
+        {
+            using (ViaArray first = Told())
+            using (ViaArray second = Told())
+            {
+                IntPtr lent = first.ToDlpack();
+                IntPtr lentToo = second.ToDlpack();
+                first.Dispose();
+                second.Dispose();
+                probe_delete_and_stay(lent, lentToo);
+            }
+        }
+
         private static void LeaveToC()
         {
             using (ViaArray array = Told())
@@ -122,6 +138,7 @@ namespace Viaduct.Tests
                 case "held": HoldEverything(); break;
                 case "copies": CopyOnAndOn(); break;
                 case "threads": LeaveOnAndOn(); break;
+                case "stays": LeaveToAThreadThatStays(); break;
                 case "left": LeaveToC(); break;
                 case "handler": UseInAHandler(); break;
                 case "failure": FailInARelease(); break;
