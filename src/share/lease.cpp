@@ -143,7 +143,8 @@ Status lease_storage(Storage *storage, FileName *out_file) {
 
 Status join_lease(const FileName &file, int *out_descriptor) {
     int descriptor = -1;
-    VIA_TRY(open_shared_file(file, true, &descriptor));
+    int64_t nbytes = 0;
+    VIA_TRY(open_shared_file(file, true, &descriptor, &nbytes));
     if (!lock_file(descriptor, F_RDLCK)) {
         const int code = errno;
         close(descriptor);

@@ -28,7 +28,7 @@ Status refused(const char *what) {
 
 // As the link of a descriptor has it, but for what the system writes behind.
 void write_link(const FileName &name, char *text) {
-    std::snprintf(text, kLongestText, "/memfd:viaduct-%016" PRIx64 "%016" PRIx64, name.number[0], name.number[1]);
+    std::snprintf(text, kLongestText, "/memfd:viaduct-%016" PRIx64, name.number);
 }
 
 void write_path(const FileName &name, char *text) {
@@ -44,12 +44,6 @@ bool is_of_file(const char *path, const FileName &name) {
     errno = ENOENT;
     const ssize_t read = readlink(path, found, sizeof found - 1);
     return read >= static_cast<ssize_t>(length) && std::memcmp(found, expected, length) == 0;
-}
-
-bool is_open_file(int descriptor, const FileName &name) {
-    char path[kLongestText];
-    std::snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
-    return is_of_file(path, name);
 }
 
 // A file that is no program, where the system knows of such: it may be set up to take no others (vm.memfd_noexec).
@@ -95,11 +89,29 @@ Status not_found(const FileName &name) {
                      name.process);
 }
 
+// That it is the file which was looked at, and one whose end stays where it is.
+Status check_opened(int descriptor, const FileName &name, int64_t *out_nbytes) {
+    struct stat about{};
+    if (fstat(descriptor, &about) != 0) {
+        return refused("fstat of the memory that another process shares");
+    }
+    if (about.st_ino != name.inode) {
+        return gone(name);
+    }
+    const int seals = fcntl(descriptor, F_GET_SEALS);
+    if (seals < 0 || (seals & kSeals) != kSeals) {
+        return fail(VIA_ERROR_EXCHANGE, "descriptor %d of process %d can change its size; expected shared memory",
+                    name.descriptor, name.process);
+    }
+    *out_nbytes = about.st_size;
+    return VIA_OK;
+}
+
 }  // namespace
 
 Status make_shared_file(int64_t nbytes, FileName *out_name) {
-    FileName name{getpid(), -1, {0, 0}};
-    if (getrandom(name.number, sizeof name.number, 0) != static_cast<ssize_t>(sizeof name.number)) {
+    FileName name{getpid(), -1, 0, 0};
+    if (getrandom(&name.number, sizeof name.number, 0) != static_cast<ssize_t>(sizeof name.number)) {
         return refused("getrandom");
     }
     char link[kLongestText];
@@ -108,15 +120,21 @@ Status make_shared_file(int64_t nbytes, FileName *out_name) {
     if (name.descriptor < 0) {
         return refused("memfd_create");
     }
-    if (Status status = give_size(name.descriptor, nbytes); status != VIA_OK) {
+    struct stat about{};
+    Status status = give_size(name.descriptor, nbytes);
+    if (status == VIA_OK && fstat(name.descriptor, &about) != 0) {
+        status = refused("fstat of shared memory");
+    }
+    if (status != VIA_OK) {
         close(name.descriptor);
         return status;
     }
+    name.inode = about.st_ino;
     *out_name = name;
     return VIA_OK;
 }
 
-Status open_shared_file(const FileName &name, bool writable, int *out_descriptor) {
+Status open_shared_file(const FileName &name, bool writable, int *out_descriptor, int64_t *out_nbytes) {
     char path[kLongestText];
     write_path(name, path);
     // Looked at first: to open whatever the number stands for now might do something.
@@ -124,18 +142,12 @@ Status open_shared_file(const FileName &name, bool writable, int *out_descriptor
     if (descriptor < 0) {
         return errno == ENOENT ? not_found(name) : refused("opening the memory that another process shares");
     }
-    if (!is_open_file(descriptor, name)) {
+    if (Status status = check_opened(descriptor, name, out_nbytes); status != VIA_OK) {
         close(descriptor);
-        return gone(name);
+        return status;
     }
     *out_descriptor = descriptor;
     return VIA_OK;
-}
-
-int64_t size_of_shared_file(int descriptor) {
-    struct stat about{};
-    const bool sealed = (fcntl(descriptor, F_GET_SEALS) & kSeals) == kSeals;
-    return sealed && fstat(descriptor, &about) == 0 ? about.st_size : -1;
 }
 
 }  // namespace via

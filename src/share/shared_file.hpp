@@ -7,23 +7,23 @@
 
 namespace via {
 
-// Which file of which process; told apart from all others by a random number, so that a process or a descriptor that
-// has come to bear the same number is not mistaken for it.
+// Which file of which process; told apart from all others by a random number, which the system shows before the file is
+// opened, and by that of its inode once it is, so that a process or a descriptor that has come to bear the same number
+// is not mistaken for it.
 struct FileName {
     int32_t process;
     int32_t descriptor;
-    uint64_t number[2];
+    uint64_t number;
+    uint64_t inode;
 };
 
 // A new file of `nbytes`, which cannot be made smaller or larger by anyone.
 // Errors: VIA_ERROR_OUT_OF_MEMORY, VIA_ERROR_IO.
 VIA_NODISCARD Status make_shared_file(int64_t nbytes, FileName *out_name);
 
-// Opens a file by its name, this process's own too.
-// Errors: VIA_ERROR_EXCHANGE if there is no such file any more, VIA_ERROR_IO if it may not be opened.
-VIA_NODISCARD Status open_shared_file(const FileName &name, bool writable, int *out_descriptor);
-
-// What it was made with; -1 for a file that did not come from make_shared_file.
-int64_t size_of_shared_file(int descriptor);
+// Opens a file by its name, this process's own too, and tells what it was made with.
+// Errors: VIA_ERROR_EXCHANGE if there is no such file any more, or one that did not come from make_shared_file,
+// VIA_ERROR_IO if it may not be opened.
+VIA_NODISCARD Status open_shared_file(const FileName &name, bool writable, int *out_descriptor, int64_t *out_nbytes);
 
 }  // namespace via

@@ -48,8 +48,9 @@ Status map_file(const FileName &file, int64_t nbytes, bool writable, bool counte
         if (start == MAP_FAILED) {
             const int code = errno;
             end_mapping(disposal);
-            return fail_with_code(VIA_ERROR_OUT_OF_MEMORY, code, "mapping %lld bytes of shared memory: %s",
-                                  static_cast<long long>(nbytes), std::strerror(code));
+            return fail_with_code(code == EPERM ? VIA_ERROR_IO : VIA_ERROR_OUT_OF_MEMORY, code,
+                                  "mapping %lld bytes of shared memory: %s", static_cast<long long>(nbytes),
+                                  std::strerror(code));
         }
         mapping->start = static_cast<char *>(start);
     }
@@ -95,13 +96,8 @@ bool find_shared_file(via_array *array, FileName *out_file, const char **out_sta
 
 Status map_shared_file(const FileName &file, bool writable, Disposal *out_disposal) {
     FileName here = file;
-    VIA_TRY(open_shared_file(file, writable, &here.descriptor));
-    const int64_t nbytes = size_of_shared_file(here.descriptor);
-    if (nbytes < 0) {
-        close(here.descriptor);
-        return fail(VIA_ERROR_EXCHANGE, "descriptor %d of process %d can change its size; expected shared memory",
-                    file.descriptor, file.process);
-    }
+    int64_t nbytes = 0;
+    VIA_TRY(open_shared_file(file, writable, &here.descriptor, &nbytes));
     return map_file(here, nbytes, writable, false, out_disposal);
 }
 

@@ -15,42 +15,7 @@
 #include <unistd.h>
 
 #include "child.h"
-#include "support.h"
-
-typedef struct description {
-    int64_t length;
-    unsigned char bytes[VIA_IPC_MAX_BYTES];
-} description;
-
-static via_array *shared_array(int32_t dtype, int32_t ndim, const int64_t *shape) {
-    via_memory *memory = NULL;
-    via_array *array = NULL;
-    ok(via_memory_create(VIA_MEMORY_SHARED, 0, &memory));
-    ok(via_empty(memory, dtype, ndim, shape, NULL, &array));
-    via_memory_release(memory);
-    return array;
-}
-
-static description describe(via_array *array) {
-    description made = {0};
-    ok(via_array_export_ipc(array, sizeof made.bytes, made.bytes, &made.length));
-    assert_in_range(made.length, 1, VIA_IPC_MAX_BYTES);
-    return made;
-}
-
-static via_array *take_in(const description *given) {
-    via_array *array = NULL;
-    ok(via_array_import_ipc(given->bytes, given->length, &array));
-    return array;
-}
-
-static int open_descriptors(void) {
-    int count = 0;
-    for (int i = 0; i < 256; ++i) {
-        count += fcntl(i, F_GETFD) != -1;
-    }
-    return count;
-}
+#include "ipc_support.h"
 
 /* Runs `body` in another process; 0 if every check of it held, or the signal that ended it, negative. */
 static int elsewhere(void (*body)(void *context), void *context) {
@@ -315,76 +280,6 @@ static void wrong_arguments_are_refused(void **state) {
     via_array_release(array);
 }
 
-/* Whatever is taken in lies within the memory: all of it can be read. */
-static void read_all_of(via_array *array) {
-    const int64_t nbytes = via_array_is_contiguous(array, VIA_ORDER_ANY) ? via_array_nbytes(array) : 0;
-    volatile unsigned char sum = 0;
-    for (int64_t i = 0; i < nbytes && via_array_data(array) != NULL; ++i) {
-        sum = (unsigned char)(sum + ((unsigned char *)via_array_data(array))[i]);
-    }
-}
-
-/* As whoever means to mislead would: the check of the bytes behind it (FNV-1a) is put right. */
-static void put_check_right(description *changed) {
-    enum { check_at = 8, first = 16 };
-    uint64_t sum = 0xcbf29ce484222325;
-    for (int64_t i = first; i < changed->length; ++i) {
-        sum = (sum ^ changed->bytes[i]) * 0x100000001b3;
-    }
-    memcpy(changed->bytes + check_at, &sum, sizeof sum);
-}
-
-static void damaged_bytes_are_refused(void **state) {
-    (void)state;
-    via_array *array = shared_array(VIA_UINT16, 2, SHAPE(100, 20));
-    const description given = describe(array);
-    for (int64_t bit = 0; bit < given.length * 8; ++bit) {
-        description damaged = given;
-        via_array *same = NULL;
-        damaged.bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
-        const via_status status = via_array_import_ipc(damaged.bytes, damaged.length, &same);
-        assert_int_equal(status, bit / 8 == 7 ? VIA_ERROR_VERSION : VIA_ERROR_EXCHANGE);
-        assert_null(same);
-    }
-    via_array_release(array);
-}
-
-static void no_bytes_lead_outside_the_memory(void **state) {
-    (void)state;
-    static const unsigned char values[] = {0x00, 0x01, 0x7F, 0x80, 0xFF};
-    via_array *array = shared_array(VIA_UINT16, 2, SHAPE(100, 20));
-    const description given = describe(array);
-    const int before = open_descriptors();
-    for (int64_t length = 0; length < given.length; ++length) {
-        via_array *same = NULL;
-        refused(VIA_ERROR_EXCHANGE, "no description", via_array_import_ipc(given.bytes, length, &same));
-    }
-    for (int64_t at = 0; at < given.length; ++at) {
-        for (int32_t i = 0; i < LENGTH(values); ++i) {
-            description changed = given;
-            via_array *same = NULL;
-            changed.bytes[at] = values[i];
-            put_check_right(&changed);
-            if (via_array_import_ipc(changed.bytes, changed.length, &same) == VIA_OK) {
-                read_all_of(same);
-            }
-            via_array_release(same);
-        }
-    }
-    assert_int_equal(open_descriptors(), before);
-    via_array_release(array);
-}
-
-static void a_description_of_another_form_is_told_apart(void **state) {
-    (void)state;
-    via_array *array = shared_array(VIA_UINT8, 1, SHAPE(10));
-    via_array *same = NULL;
-    description given = describe(array);
-    given.bytes[7] = '2';
-    refused(VIA_ERROR_VERSION, "form 2", via_array_import_ipc(given.bytes, given.length, &same));
-    via_array_release(array);
-}
-
 static void descriptors_go_with_the_arrays(void **state) {
     (void)state;
     const int before = open_descriptors();
@@ -496,9 +391,6 @@ int main(void) {
         TEST(other_memory_is_refused_by_name),
         TEST(the_length_can_be_asked_for),
         TEST(wrong_arguments_are_refused),
-        TEST(damaged_bytes_are_refused),
-        TEST(no_bytes_lead_outside_the_memory),
-        TEST(a_description_of_another_form_is_told_apart),
         TEST(descriptors_go_with_the_arrays),
         TEST(too_much_is_refused),
         TEST(a_limit_of_a_files_size_is_an_error_and_no_signal),
