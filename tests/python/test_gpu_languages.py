@@ -1,7 +1,8 @@
-"""The runner of the Java and C# suites on a GPU counts what their own runners report."""
+"""The runner of the Java and C# suites on a GPU takes along what they start, and counts what their own runners report."""
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +24,12 @@ def languages(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     import languages
 
     return languages
+
+
+def test_every_program_that_a_test_starts_is_taken_along(languages: ModuleType) -> None:
+    sources = (languages.ROOT / "tests/csharp").glob("*.cs")
+    started = {name for source in sources for name in re.findall(r'"(\w+\.exe)"', source.read_text())}
+    assert started == set(languages.CSHARP_PROGRAMS)
 
 
 def test_each_test_of_nunit_is_counted_once(languages: ModuleType, tmp_path: Path) -> None:
