@@ -143,3 +143,28 @@ def test_the_program_that_the_documentation_shows_runs(cluster: Cluster) -> None
     numpy = pytest.importorskip("numpy", reason="NumPy is not installed")
     found = engines.run_shown("dask", client=cluster.client, pixels=numpy.ones((480, 640), "float32"))
     assert found["row"].shape == (640,) and found["total"] == 480 * 640
+
+
+def raise_row(description: bytes, row: int) -> int:
+    """By one, in place."""
+    numbers = via.import_ipc(description)[row].numpy()
+    numbers += 1
+    return os.getpid()
+
+
+def test_every_worker_of_this_machine_writes_to_one_array_in_place(cluster: Cluster) -> None:
+    pytest.importorskip("numpy", reason="NumPy is not installed")
+    a = via.empty((2, 1024), "float32", memory="shared")
+    a.fill(3)
+    futures = [
+        cluster.client.submit(raise_row, a.export_ipc(), row, pure=False, workers=[worker])
+        for row, worker in enumerate(cluster.workers)
+    ]
+    processes = {future.result() for future in futures}
+    assert len(processes) == 2 and os.getpid() not in processes
+    assert set(a.numpy().ravel()) == {4}
+
+
+def test_the_program_of_workers_that_share_which_the_documentation_shows_runs(cluster: Cluster) -> None:
+    found = engines.run_shown("workers", client=cluster.client)
+    assert [found["image"][row, 5].item() for row in range(3)] == [0, 1, 2]

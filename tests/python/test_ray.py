@@ -88,6 +88,21 @@ def test_what_is_shared_cannot_be_written(see_there: Any) -> None:
         found.fill(0)
 
 
+def raise_there(description: bytes) -> int:
+    """By one, in place."""
+    numbers = via.import_ipc(description).numpy()
+    numbers += 1
+    return os.getpid()
+
+
+def test_an_array_of_its_own_memory_is_written_in_place(see_there: Any) -> None:
+    pytest.importorskip("numpy", reason="NumPy is not installed")
+    a = via.empty(1000, "float32", memory="shared")
+    a.fill(3)
+    assert ray.get(ray.remote(raise_there).remote(a.export_ipc())) != os.getpid()
+    assert set(a.numpy()) == {4}
+
+
 def test_a_view_of_it_holds_the_memory_after_all_else_is_gone(see_there: Any) -> None:
     reference = ray.put(engines.large())
     view = ray.get(reference)[3, ::2]
