@@ -6,7 +6,7 @@ using NUnit.Framework;
 
 namespace Viaduct.Tests
 {
-    /// <summary>What runs in a process of its own: the example, and how the native layer is found.</summary>
+    /// <summary>What runs in a process of its own: the examples, and how the native layer is found.</summary>
     [TestFixture]
     public class ProgramTests
     {
@@ -26,9 +26,20 @@ namespace Viaduct.Tests
 
         private static int Run(string[] arguments, string library, out string output)
         {
+            return RunExample("NpyColumn", arguments, library, out output);
+        }
+
+        private static int RunExample(string name, string[] arguments, string library, out string output)
+        {
             bool isMono = Type.GetType("Mono.Runtime") != null;
-            string program = isMono ? "NpyColumn.exe" : "example/NpyColumn.dll";
+            string program = isMono ? name + ".exe" : "example/" + name + ".dll";
             return Support.RunProgram(Path.Combine(Support.AssemblyDirectory, program), arguments, library, out output);
+        }
+
+        private static string Where(string what)
+        {
+            return ViaLibrary.DeviceCount(DeviceType.Cuda) > 0 ? "the " + what + " are on a GPU\n"
+                : "there is no CUDA device, so the " + what + " are in host memory instead\n";
         }
 
         // A table as numpy.save writes it.
@@ -123,6 +134,35 @@ namespace Viaduct.Tests
             string output;
             int code = Run(new[] { Saved("table.npy", 4, 3), "0" }, "", out output);
             Assert.That(code, Is.EqualTo(0), output);
+        }
+
+        [Test]
+        public void Structs_come_to_the_host_whole_behind_a_stream_and_by_one_field()
+        {
+            string output;
+            Assert.That(RunExample("GpuToHost", new string[0], Support.Library, out output), Is.EqualTo(0), output);
+            Assert.That(output, Is.EqualTo(Where("particles")
+                + "at once: number 9 has x 9, mass 4.5\nbehind the stream's work: number 10 has y 20\n"
+                + "the masses alone, 524288 of 1572864 bytes: number 11 has 5.5\n"));
+        }
+
+        [Test]
+        public void Every_row_of_a_file_is_turned_around_by_blocks()
+        {
+            string output;
+            string[] paths = { Saved("in.npy", 3000, 512), Path.Combine(folder, "out.npy") };
+            Assert.That(RunExample("MirrorFile", paths, Support.Library, out output), Is.EqualTo(0), output);
+            Assert.That(output, Is.EqualTo(Where("blocks") + "3000 rows in blocks of 2048\n"));
+            using (ViaFile file = ViaFile.Open(paths[1]))
+            using (ViaArray turned = file.Map())
+            {
+                ReadOnlySpan<double> values = turned.AsReadOnlySpan<double>();
+                for (int row = 0; row < 3000; ++row)
+                {
+                    Assert.That(values[row * 512], Is.EqualTo(row * 512 + 511));
+                    Assert.That(values[row * 512 + 500], Is.EqualTo(row * 512 + 11));
+                }
+            }
         }
     }
 }

@@ -29,7 +29,7 @@ MONO_LIBRARIES = ("libmono-native.so", "libMonoPosixHelper.so")
 MONO_ASSEMBLIES = ("mscorlib", "System", "System.Core", "System.Numerics", "System.Xml", "System.Configuration")
 MONO_ASSEMBLIES += ("System.Drawing", "System.Runtime.Remoting", "Mono.Security")
 NUNIT_ASSEMBLIES = ("nunit-console-runner", "nunit.core", "nunit.core.interfaces", "nunit.util")
-CSHARP_PROGRAMS = ("NpyColumn.exe", "Ending.exe", "Sharing.exe")  # that tests start
+CSHARP_PROGRAMS = ("GpuToHost.exe", "MirrorFile.exe", "NpyColumn.exe", "Ending.exe", "Sharing.exe")  # that tests start
 
 
 # ------------------------------------------------------------------------------------------------ packed
