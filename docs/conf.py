@@ -32,7 +32,7 @@ breathe_show_enumvalue_initializer = True
 nitpick_ignore_regex = [
     ("c:identifier", r"u?int\d+_t|DLManagedTensor(Versioned)?|Arrow(Schema|DeviceArray)|size_t"),
     ("py:.*", r"_.*|viaduct\._.*|T|(collections|os|types|typing|typing_extensions)\..*"),
-    ("py:.*", r"Any|Callable|CapsuleType|EllipsisType|Iterator|PathLike|Sequence|SupportsIndex"),
+    ("py:.*", r"Any|Buffer|Callable|CapsuleType|EllipsisType|Iterator|PathLike|Sequence|SupportsIndex"),
 ]
 
 # The stubs say what a call takes and hold the docstrings: the package need not be built.

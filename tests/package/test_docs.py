@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
 import re
+import runpy
 from pathlib import Path
 
 import header_for_doxygen
@@ -104,6 +106,25 @@ def test_every_public_name_of_the_python_package_is_on_its_page() -> None:
     assert told == {node.name for node in stub.body if isinstance(node, kinds) and not node.name.startswith("_")}
 
 
+def annotations_of(node: ast.AST) -> list[ast.expr]:
+    """Of the calls in it that have a page."""
+    calls = [part for part in ast.walk(node) if isinstance(part, ast.FunctionDef) and not part.name.startswith("_")]
+    arguments = [part.annotation for call in calls for part in ast.walk(call.args) if isinstance(part, ast.arg)]
+    return [found for found in arguments + [call.returns for call in calls] if found is not None]
+
+
+def test_every_type_that_a_public_call_names_is_documented_or_known_to_be_elsewhere() -> None:
+    """Else Sphinx, which few run, would find no page for it."""
+    stub = ast.parse((ROOT / "bindings/python/viaduct/__init__.pyi").read_text())
+    public = [node for node in stub.body if not getattr(node, "name", "_").startswith("_")]
+    parts = [part for node in public for found in annotations_of(node) for part in ast.walk(found)]
+    here = {getattr(node, "name", "") for node in stub.body} | set(dir(builtins)) | {"Literal"}
+    settings = runpy.run_path(str(DOCS / "conf.py"))
+    elsewhere = [pattern for kind, pattern in settings["nitpick_ignore_regex"] if kind.startswith("py")]
+    named = {part.id for part in parts if isinstance(part, ast.Name)} - here
+    assert [name for name in named if not any(re.fullmatch(pattern, name) for pattern in elsewhere)] == []
+
+
 def included(page: Path) -> list[tuple[Path, str]]:
     """The files that a page takes text from, each with the directive's options."""
     found = re.findall(
@@ -181,3 +202,45 @@ def test_every_example_says_what_it_is_and_is_shown() -> None:
         shown = programs.in_folder(str(folder))
         assert shown
         assert [path.name for path in shown if not programs.comment_of(path)] == []
+
+
+def rows_of(table: str) -> list[list[str]]:
+    """The cells below a table's head."""
+    lines = table.splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def tables_of(page: Path) -> list[list[list[str]]]:
+    return [rows_of(table) for table in re.findall(r"(?:^\|.*\|\n)+", page.read_text(), re.MULTILINE)]
+
+
+def words_of(name: str) -> str:
+    """The name of an example as C writes it."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+EXAMPLES = sorted(path for folder in ROOT.glob("bindings/*/examples") for path in programs.in_folder(str(folder)))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_every_example_answers_a_question_of_the_list_and_is_run_by_the_tests_named(example: Path) -> None:
+    page = DOCS / "examples/index.md"
+    assert (
+        f"{{ref}}`{example.with_suffix('.c' if example.suffix == '.h' else example.suffix).name}`" in page.read_text()
+    )
+    if example.stem == "pointer_source":
+        return
+    tests = [
+        (ROOT / test).read_text()
+        for stems, _, run_by in tables_of(page)[1]
+        if f"`{words_of(example.stem)}`" in stems
+        for test in re.findall(r"`(.*?)`", run_by)
+    ]
+    assert any(example.stem in text or words_of(example.stem) in text for text in tests), (
+        "no test that is named runs it"
+    )
+
+
+def test_every_question_about_pointers_and_files_has_an_answer_in_each_language() -> None:
+    questions = tables_of(DOCS / "examples/index.md")[0][:5]
+    assert [row[0] for row in questions if not all(row[1:])] == []
