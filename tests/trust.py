@@ -35,7 +35,7 @@ FORMS = ("quick", "short", "long")
 @dataclass(frozen=True)
 class Part:
     """`needs` is what must be there: the program itself unless it is said. `form` is the shortest form that it is part
-    of, and `when_long` are its other settings in the longest."""
+    of, and `when_long` are its other settings in the longest. Lines that match `remarks` are shown below the count."""
 
     counts: str  # what is counted
     of: str  # where
@@ -45,6 +45,7 @@ class Part:
     settings: dict[str, str] = field(default_factory=dict)
     when_long: dict[str, str] = field(default_factory=dict)
     form: str = "quick"
+    remarks: str = ""
 
 
 def stress(build: Path, room: str, of: str) -> Part:
@@ -65,6 +66,20 @@ def schedules(name: str, of: str) -> Part:
 def misuse(language: str, program: Path, *arguments: Path) -> Part:
     settings = {**STOOD_IN, "VIADUCT_CHECK": "1"}
     return Part("misuse rows", language, MISUSE, (program, *arguments), program, settings=settings)
+
+
+def faults(build: Path, of: str, form: str) -> Part:
+    """In the longest form everything that is called fails once, where no sanitizer slows it down."""
+    return Part(
+        "faults injected",
+        of,
+        r"^fault: (\d+) faults injected",
+        (build / "gpu/gpu_fault",),
+        settings={**STAND_IN, "VIADUCT_LIBCUDA": str(build / "fakecuda/libcuda.so.1")},
+        when_long={"VIADUCT_FAULTS": "all"} if build == BUILD else {},
+        form=form,
+        remarks=r"^fault: \d+ N tried.*|^.* of the first \d+ N$",
+    )
 
 
 def recorded(counts: str, of: str, pattern: str, results: Path) -> Part:
@@ -91,22 +106,8 @@ PARTS = (
     recorded("conformance rows x peers", "on the host", r'"rows": (\d+)', RESULTS / "cpu.json"),
     recorded("conformance rows x peers", "on a GPU", r'"rows": (\d+)', RESULTS / "cuda.json"),
     recorded("runs of fuzzers", "as recorded", r'"runs": (\d+)', ROOT / "tests/fuzz/results.json"),
-    Part(
-        "faults injected",
-        "allocations, driver calls, system calls",
-        r"^fault: (\d+) faults injected",
-        (BUILD / "gpu/gpu_fault",),
-        settings=STOOD_IN,
-        form="short",
-    ),
-    Part(
-        "faults injected",
-        "the same, under AddressSanitizer",
-        r"^fault: (\d+) faults injected",
-        (ASAN / "gpu/gpu_fault",),
-        settings={**STAND_IN, "VIADUCT_LIBCUDA": str(ASAN / "fakecuda/libcuda.so.1")},
-        form="long",
-    ),
+    faults(BUILD, "allocations, driver calls, system calls", "short"),
+    faults(ASAN, "the same, under AddressSanitizer", "long"),
     schedules("gpu_order_schedule", "order of streams, exports and uses"),
     schedules("gpu_capture_schedule", "graph capture"),
     Part(
@@ -148,6 +149,7 @@ class Outcome:
     seconds: float = 0.0
     wrong: str = ""  # why it counts as failed
     left_out: str = ""
+    remarks: list[str] = field(default_factory=list)
 
 
 def add_up(pattern: str, text: str) -> int:
@@ -171,6 +173,7 @@ def run(part: Part, form: str) -> Outcome:
         text = done.stdout + done.stderr
         outcome.seconds = round(time.monotonic() - start, 1)
         outcome.total = add_up(part.pattern, text)
+        outcome.remarks = re.findall(part.remarks, text, re.MULTILINE) if part.remarks else []
         if done.returncode != 0 or outcome.total == 0:
             outcome.wrong = f"ended with status {done.returncode}: {text.strip()[-800:]}"
     return outcome
@@ -179,6 +182,8 @@ def run(part: Part, form: str) -> Outcome:
 def show(outcome: Outcome) -> None:
     said = f"left out: {outcome.left_out}" if outcome.left_out else f"{outcome.total:>13,}  {outcome.seconds} s"
     print(f"{outcome.counts:<30} {outcome.of:<42} {said}", flush=True)
+    for remark in outcome.remarks:
+        print(f"    {remark}", flush=True)
     if outcome.wrong:
         print(f"    FAILED: {outcome.wrong}", flush=True)
 

@@ -6,6 +6,7 @@
  *   fault [WORDS]     the scenarios whose names hold the words
  *
  * VIADUCT_FAULTS=all: every N, where else of the longer loops some are left out; few: fewer of them, for sanitizers.
+ * How many were tried is printed, and with every N where some were left out all the same.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -18,7 +19,7 @@
 #include "scenario.h"
 #include "slots.h"
 
-enum { most_scenarios = 256, patience_s = 60 };
+enum { most_scenarios = 256, patience_s = 60, every_n_up_to = 32 };
 
 static const fault_plan plans[] = {
     {.name = "an allocation", .kind = FAULT_ALLOCATION},
@@ -52,6 +53,17 @@ static const scenario *scenario_at(int number) {
 static int every_n;
 static int few_n;
 static const char *wanted_words;
+static int64_t tried_n;
+static int64_t left_out_n; /* between those that were tried */
+
+static void count_loop(const scenario *given, const fault_plan *plan, int64_t tried, int64_t last) {
+    tried_n += tried;
+    left_out_n += last - tried;
+    if (every_n && last > tried) {
+        print_message("%s, %s failing: %lld of the first %lld N\n", given->name, plan->name, (long long)tried,
+                      (long long)last);
+    }
+}
 
 /* -------------------------------------------------------------------------------------------------- one run of one */
 
@@ -206,30 +218,38 @@ static void compare_accounts(const scenario *given, const fault_plan *plan, int6
 /* ---------------------------------------------------------------------------------------------------------- the loops
  */
 
-/* From one N to the next. */
-static int64_t step_of(const scenario *given, const fault_plan *plan, int64_t calls) {
-    const int64_t some = few_n ? 2 : plan->stays ? 3 : 6;
-    const int64_t most_faults = !every_n ? some : given->seconds ? 20 : INT64_MAX;
+/* From one N to the next, where there are so many calls. A calibration makes the same calls hundreds of times: of its
+   many thousands each step leaves out as many as is little beside those before. */
+static int64_t step_of(const scenario *given, const fault_plan *plan, int64_t calls, int64_t n) {
+    if (every_n) {
+        return given->seconds ? 1 + n / every_n_up_to : 1;
+    }
+    const int64_t most_faults = few_n ? 2 : plan->stays ? 3 : 6;
     return calls <= most_faults ? 1 : calls / most_faults + 1;
 }
 
 static void fail_one_after_another(const scenario *given, const fault_plan *plan) {
     via_status status = VIA_OK;
-    const int64_t last = given->seconds && !every_n ? 1 : INT64_MAX;
     for (int turn = 0; turn < 3 && !given->seconds; ++turn) {
         run_once(given, plan, INT64_MAX, &status);
     }
-    const int64_t step = step_of(given, plan, calls_met());
+    const int64_t calls = calls_met();
+    const int64_t most_n = given->seconds && !every_n ? 1 : INT64_MAX;
+    int64_t tried = 0;
+    int64_t last = 0;
     int64_t faults = 1;
-    for (int64_t n = 1; n <= last && faults > 0 && complaints() == 0; n += step) {
+    for (int64_t n = 1; n <= most_n && faults > 0 && complaints() == 0; n += step_of(given, plan, calls, n)) {
         note_place("%s, %s failing, the %lldth", given->name, plan->name, (long long)n);
         alarm(patience_s);
         const account before = take_account();
         faults = run_once(given, plan, n, &status);
         stay_healthy(1);
         compare_accounts(given, plan, n, &before);
+        ++tried;
+        last = n;
     }
     alarm(0);
+    count_loop(given, plan, tried, last);
 }
 
 static void survives_whatever_fails(void **state) {
@@ -294,8 +314,13 @@ static void fail_first_calls(const scenario *given, const fault_plan *plan, int 
     const int64_t most_faults = few_n ? 1 : 3;
     (void)fork_and_run(given, plan, INT64_MAX, out_failed);
     const int64_t step = every_n ? 1 : calls_of_child() / most_faults + 1;
-    for (int64_t n = 1; !*out_failed && fork_and_run(given, plan, n, out_failed); n += step) {
+    int64_t tried = 0;
+    int64_t n = 1;
+    while (!*out_failed && fork_and_run(given, plan, n, out_failed)) {
+        ++tried;
+        n += step;
     }
+    count_loop(given, plan, tried + 1, n);
 }
 
 /* Of a function that is called only where that one has failed. */
@@ -487,5 +512,6 @@ int main(int count, char **arguments) {
     printf("fault: %lld faults injected: %lld allocations, %lld driver calls, %lld system calls; %d failures\n",
            (long long)(kinds[0] + kinds[1] + kinds[2]), (long long)kinds[0], (long long)kinds[1], (long long)kinds[2],
            failures);
+    printf("fault: %lld N tried, %lld left out in between\n", (long long)tried_n, (long long)left_out_n);
     return failures;
 }

@@ -41,6 +41,14 @@ def test_a_part_is_counted_from_what_its_program_says(trust: ModuleType, tmp_pat
     assert (outcome.total, outcome.wrong, outcome.left_out) == (7, "", "")
 
 
+def test_what_a_program_remarks_is_shown_below_its_count(
+    trust: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = (say(tmp_path, "7 rows\n3 left out\nelse\n"),)
+    trust.show(trust.run(trust.Part("rows", "here", r"(\d+) rows", program, remarks=r"^\d+ left out$"), "short"))
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()[1:]] == ["3 left out"]
+
+
 @pytest.mark.parametrize(("text", "status"), [("7 rows", 1), ("0 rows", 0), ("no number", 0)])
 def test_a_program_that_fails_or_counts_nothing_fails_its_part(
     trust: ModuleType, tmp_path: Path, text: str, status: int
