@@ -29,7 +29,7 @@ MONO_LIBRARIES = ("libmono-native.so", "libMonoPosixHelper.so")
 MONO_ASSEMBLIES = ("mscorlib", "System", "System.Core", "System.Numerics", "System.Xml", "System.Configuration")
 MONO_ASSEMBLIES += ("System.Drawing", "System.Runtime.Remoting", "Mono.Security")
 NUNIT_ASSEMBLIES = ("nunit-console-runner", "nunit.core", "nunit.core.interfaces", "nunit.util")
-CSHARP_PROGRAMS = ("GpuToHost.exe", "MirrorFile.exe", "NpyColumn.exe", "Ending.exe", "Sharing.exe")  # that tests start
+CSHARP_PROGRAMS = ("Ending.exe", "Sharing.exe")  # that tests start, besides the examples
 
 
 # ------------------------------------------------------------------------------------------------ packed
@@ -80,7 +80,8 @@ def pack_csharp() -> None:
     runners = [next(Path("/usr/lib/mono/gac").glob(f"{name}/2.6*/{name}.dll")) for name in NUNIT_ASSEMBLIES]
     framework = next(Path("/usr/lib/cli").glob("nunit.framework-2.6*/nunit.framework.dll"))
     copy_into(FOLDER / "nunit", [*runners, *Path("/usr/lib/nunit").glob("nunit-console.exe*")])
-    programs = [made / name for name in CSHARP_PROGRAMS]
+    examples = [f"{path.stem}.exe" for path in (ROOT / "bindings/csharp/examples").glob("*.cs")]
+    programs = [made / name for name in (*examples, *CSHARP_PROGRAMS)]
     copy_into(folder, [*made.glob("Viaduct*.dll"), *made.glob("libviaduct*.so"), *programs, framework])
 
 
