@@ -922,12 +922,12 @@ VIA_CHECKED via_status via_array_synchronize(via_array *array);
 VIA_CHECKED via_status via_copy(via_array *dst, via_array *src);
 
 /**
- * Copies in stream order; NULL is the legacy stream. Both arrays are held until it has run. From pageable host memory
- * the source has been read on return, and the call may wait for earlier work of the stream; to pageable memory, and
- * within host memory, the data has arrived on return. On a stream being captured the copy becomes part of the graph,
- * which holds both arrays, and allocates and frees what memory the copy takes in between; pageable memory, strided
- * copies without a device's memory, those whose kernels have not been loaded, and those between two devices that take
- * work of both are refused then.
+ * Copies in stream order; NULL is the legacy stream (there is none without CUDA, where via_copy and via_copy_submit
+ * serve). Both arrays are held until it has run. From pageable host memory the source has been read on return, and the
+ * call may wait for earlier work of the stream; to pageable memory, and within host memory, the data has arrived on
+ * return. On a stream being captured the copy becomes part of the graph, which holds both arrays, and allocates and
+ * frees what memory the copy takes in between; pageable memory, strided copies without a device's memory, those whose
+ * kernels have not been loaded, and those between two devices that take work of both are refused then.
  * Errors: also VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_INVALID_ARGUMENT (via_stream_no_sync() is no stream).
  */
 VIA_CHECKED via_status via_copy_async(via_array *dst, via_array *src, via_stream *stream);

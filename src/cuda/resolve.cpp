@@ -58,7 +58,7 @@ Status enter_for(const StreamUse &use, ContextScope *scope) {
 }
 
 Status resolve(via_stream *stream, int32_t device_id, StreamUse *out_use) {
-    VIA_TRY(need_driver("a stream"));
+    VIA_TRY(need_driver(stream == nullptr ? "stream is NULL, the legacy stream, and a stream" : "a stream"));
     const via_stream &given = stream != nullptr ? *stream : *legacy_stream();
     if (given.kind == StreamKind::NoSync) {
         return fail(VIA_ERROR_INVALID_ARGUMENT, "stream is via_stream_no_sync(), which is no stream");

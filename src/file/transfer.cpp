@@ -35,8 +35,9 @@ Status check_layout(const FileTransfer &transfer) {
 
 Status check_mode(via_file *file) {
     return file->may_write() ? VIA_OK
-                             : fail(VIA_ERROR_READ_ONLY, "the file was not opened for writing; expected mode %d",
-                                    VIA_MODE_READ_WRITE);
+                             : fail(VIA_ERROR_READ_ONLY,
+                                    "the file was not opened for writing; "
+                                    "expected VIA_MODE_READ_WRITE, in Python 'r+'");
 }
 
 // From the first byte of the transfer to the last.

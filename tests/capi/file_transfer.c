@@ -281,7 +281,8 @@ static void what_cannot_be_written_or_read_is_refused_untouched(void **state) {
     ok(via_array_slice(packed, NULL, SHAPE(4, 6), NULL, &apart));
     for (int32_t mode = 0; mode < 3; mode += 2) {
         via_file *file = open_mode("kept", mode);
-        refused(VIA_ERROR_READ_ONLY, "opened for writing", via_file_write(file, 0, array, NULL));
+        refused(VIA_ERROR_READ_ONLY, "opened for writing; expected VIA_MODE_READ_WRITE, in Python 'r+'",
+                via_file_write(file, 0, array, NULL));
         refused(VIA_ERROR_READ_ONLY, "dst", via_file_read(file, 0, constant, NULL));
         refused(VIA_ERROR_OVERLAP, "share bytes", via_file_read(file, 0, folded, NULL));
         refused(VIA_ERROR_UNSUPPORTED, "packed", via_file_read(file, 0, apart, NULL));
