@@ -68,6 +68,8 @@ BAD = {
     "wrap a list": Bad(lambda: wrap(ptr=[1, 2]), TypeError, ("wrap", "ptr", "list")),
     "wrap a float": Bad(lambda: wrap(ptr=1.5), TypeError, ("wrap", "ptr", "float")),
     "wrap a buffer": Bad(lambda: wrap(ptr=bytearray(64)), TypeError, ("wrap", "ptr", "bytearray", "asarray")),
+    "wrap a tuple": Bad(lambda: wrap(ptr=(ADDRESS, 1)), TypeError, ("wrap", "'ptr'", "tuple", "an address")),
+    "wrap an array": Bad(lambda: wrap(ptr=grid().numpy()), TypeError, ("wrap", "'ptr'", "ndarray", "asarray")),
     "wrap below zero": Bad(lambda: wrap(ptr=-1), OverflowError, ("wrap", "ptr", "-1")),
     "wrap beyond 64 bits": Bad(lambda: wrap(ptr=1 << 64), OverflowError, ("wrap", "ptr", str(1 << 64))),
     "wrap NULL": Bad(lambda: wrap(ptr=0), ValueError, ("via_wrap", "address", "NULL")),
@@ -96,6 +98,10 @@ BAD = {
     "wrap a dtype of objects": Bad(lambda: wrap(dtype="O"), TypeError, ("wrap", "dtype", "references")),
     "wrap a dtype of another order": Bad(lambda: wrap(dtype=">f4"), TypeError, ("wrap", "dtype", ">f4")),
     "wrap a dtype of nothing": Bad(lambda: wrap(dtype=None), TypeError, ("wrap", "dtype", "None")),
+    "wrap a dtype in a tuple": Bad(lambda: wrap(dtype=("float32",)), TypeError, ("wrap", "'dtype'", "('float32',)")),
+    "index by a mask": Bad(
+        lambda: grid()[grid().numpy() > 0], TypeError, ("'key'", "ndarray", "integers, slices", "numpy()")
+    ),
     "wrap an unknown device": Bad(lambda: wrap(device="tpu"), RuntimeError, ("wrap", "device", "tpu")),
     "wrap a malformed device": Bad(lambda: wrap(device="cuda:x"), RuntimeError, ("wrap", "device", "cuda:x")),
     "wrap a negative device": Bad(lambda: wrap(device=(1, -1)), RuntimeError, ("wrap", "device", "-1")),

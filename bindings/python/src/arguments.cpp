@@ -138,7 +138,7 @@ bool parse_device_object(PyObject *value, Device *out) {
         return false;
     }
     Ref module(PyImport_ImportModule("viaduct._interop"));
-    Ref name(module ? PyObject_CallMethod(module.get(), "device_name", "O", value) : nullptr);
+    Ref name(module ? PyObject_CallMethod(module.get(), "device_name", "(O)", value) : nullptr);
     const char *text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
     return text != nullptr && parse_device_text(text, out);
 }

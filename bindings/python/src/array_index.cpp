@@ -18,11 +18,24 @@ struct Selection {
     int32_t kept = 0;  // axes of the result so far
 };
 
+constexpr char kKeys[] = "integers, slices, ... and None; with others, index its numpy()";
+
+// NumPy's arrays are asked whether they are integers, and mostly are not.
+bool parse_index(PyObject *item, int64_t *out) {
+    Ref number(PyNumber_Index(item));
+    if (!number) {
+        PyErr_Clear();
+        raise_type("Array.__getitem__", "key", item, kKeys);
+        return false;
+    }
+    return parse_int64("Array.__getitem__", "key", number.get(), out);
+}
+
 bool select_one(via_array *array, PyObject *item, Selection *selection) {
     int32_t axis = selection->ndim++;
     int64_t extent = via_array_shape(array)[axis];
     int64_t index = 0;
-    if (!parse_int64("Array.__getitem__", "key", item, &index)) {
+    if (!parse_index(item, &index)) {
         return false;
     }
     if (index < -extent || index >= extent) {
@@ -78,7 +91,7 @@ bool select_item(via_array *array, PyObject *item, Selection *selection) {
     }
     bool is_integer = PyIndex_Check(item) && !PyBool_Check(item);
     if (!is_integer) {
-        raise_type("Array.__getitem__", "key", item, "integers, slices, ... and None; with others, index its numpy()");
+        raise_type("Array.__getitem__", "key", item, kKeys);
         return false;
     }
     return select_one(array, item, selection);
@@ -159,7 +172,7 @@ via_array *select_by_tuple(via_array *array, PyObject *key) {
 via_array *select_by_integer(via_array *array, PyObject *key) {
     int64_t index = 0;
     via_array *view = nullptr;
-    if (!parse_int64("Array.__getitem__", "key", key, &index)) {
+    if (!parse_index(key, &index)) {
         return nullptr;
     }
     via_status status = via_array_select(array, 0, index, &view);

@@ -41,7 +41,7 @@ int32_t parse_number(const char *function, PyObject *value) {
 // raises TypeError with the reason.
 int32_t parse_foreign(const char *function, PyObject *value) {
     Ref module(PyImport_ImportModule("viaduct._interop"));
-    Ref meant(module ? PyObject_CallMethod(module.get(), "name_of_dtype", "O", value) : nullptr);
+    Ref meant(module ? PyObject_CallMethod(module.get(), "name_of_dtype", "(O)", value) : nullptr);
     if (!meant) {
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
             return 0;

@@ -44,7 +44,7 @@ PyObject *wrap_event(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObje
         return nullptr;
     }
     Ref module(PyImport_ImportModule("viaduct._interop"));
-    Ref number(module ? PyObject_CallMethod(module.get(), "event_handle", "O", values[0]) : nullptr);
+    Ref number(module ? PyObject_CallMethod(module.get(), "event_handle", "(O)", values[0]) : nullptr);
     if (!number) {
         return nullptr;
     }

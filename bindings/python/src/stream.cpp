@@ -89,7 +89,7 @@ PyObject *event_of(PyObject *value, via_stream *stream) {
         return value;
     }
     Ref module(PyImport_ImportModule("viaduct._interop"));
-    Ref number(module ? PyObject_CallMethod(module.get(), "event_handle", "O", value) : nullptr);
+    Ref number(module ? PyObject_CallMethod(module.get(), "event_handle", "(O)", value) : nullptr);
     void *native = number && PyLong_Check(number.get()) ? PyLong_AsVoidPtr(number.get()) : nullptr;
     if (!number || PyErr_Occurred() != nullptr) {
         return nullptr;

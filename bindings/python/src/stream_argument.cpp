@@ -27,7 +27,7 @@ bool StreamArgument::take_number(const char *function, PyObject *number, int32_t
 // How the other libraries' streams tell their number, in viaduct._interop.
 bool StreamArgument::take_foreign(const char *function, PyObject *object, int32_t device_id) {
     Ref module(PyImport_ImportModule("viaduct._interop"));
-    Ref number(module ? PyObject_CallMethod(module.get(), "stream_handle", "O", object) : nullptr);
+    Ref number(module ? PyObject_CallMethod(module.get(), "stream_handle", "(O)", object) : nullptr);
     if (!number) {
         return false;
     }

@@ -43,7 +43,7 @@ bool read_number(const char *function, PyObject *number, void **out) {
 // ctypes and cffi pointers, and objects with `ptr` or `data_ptr`, in viaduct._interop.
 bool read_object(const char *function, PyObject *object, void **out) {
     Ref module(PyImport_ImportModule("viaduct._interop"));
-    Ref number(module ? PyObject_CallMethod(module.get(), "address_of", "O", object) : nullptr);
+    Ref number(module ? PyObject_CallMethod(module.get(), "address_of", "(O)", object) : nullptr);
     if (!number) {
         return false;
     }

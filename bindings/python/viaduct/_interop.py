@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -172,7 +173,10 @@ def _attribute_address(pointer: object) -> int | None:
 
 
 def _index_address(pointer: object) -> int | None:
-    return int(pointer.__index__()) if hasattr(pointer, "__index__") else None
+    try:
+        return operator.index(pointer)  # type: ignore[arg-type]
+    except TypeError:
+        return None
 
 
 # --------------------------------------------------------------------------------------------- devices and streams
