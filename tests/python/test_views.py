@@ -80,6 +80,17 @@ def random_item(chance: random.Random, extent: int) -> Any:
     return slice(*bounds, chance.choice([None, 1, 2, 3, -1, -2, -3]))
 
 
+def test_what_an_index_raises_itself_is_passed_on() -> None:
+    class Broken:
+        def __index__(self) -> int:
+            raise LookupError("no such row")
+
+    array, _ = pair()
+    for key in (Broken(), (0, Broken())):
+        with pytest.raises(LookupError, match="no such row"):
+            array[key]
+
+
 @pytest.mark.parametrize(
     ("key", "kind", "words"),
     [
