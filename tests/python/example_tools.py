@@ -17,13 +17,13 @@ FOLDER = ROOT / "bindings/python/examples"
 LARGE = ("torch", "jax", "tensorflow", "cupy", "numba", "rmm")
 
 
-def run_apart(name: str, *without: str, folder: Path, **settings: str) -> str:
+def run_apart(name: str, *without: str, folder: Path, arguments: tuple[str, ...] = (), **settings: str) -> str:
     """What an example prints; some packages cannot be imported."""
     for package in without:
         (folder / f"{package}.py").write_text("raise ImportError")
     path = f"{folder}:{os.environ.get('PYTHONPATH', '')}"
     done = subprocess.run(
-        [sys.executable, str(FOLDER / f"{name}.py")],
+        [sys.executable, str(FOLDER / f"{name}.py"), *arguments],
         env={**os.environ, "PYTHONPATH": path, "MPI4PY_RC_INITIALIZE": "1", **settings},
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""The examples of two processes: what they say without a GPU, and that both let go of everything."""
+"""The examples of processes that share memory: what they say without a GPU, and that nobody keeps anything."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 from example_tools import run_apart
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/guide/sharing.md"
 
 
 def test_without_a_device_host_memory_is_shared_and_the_example_says_so(tmp_path: Path) -> None:
@@ -20,3 +22,20 @@ def test_an_array_is_handed_over_in_a_small_part_of_the_time_that_copies_take(tm
     found = dict(re.findall(r"^  (\w+): ([\d.]+) ms; ", run_apart("handover", folder=tmp_path), re.MULTILINE))
     assert {"viaduct", "pickle"} <= found.keys()
     assert 10 * float(found["viaduct"]) < float(found["pickle"])
+
+
+def table_of(text: str) -> dict[str, dict[str, str]]:
+    """By its columns, each by its rows."""
+    table = re.search(r"^\| what happens \| viaduct \|.*\n(?:\|.*\n)+", text, re.MULTILINE)
+    assert table is not None, text
+    heads, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in table[0].splitlines())
+    return {head: {row[0]: row[at] for row in rows} for at, head in enumerate(heads) if at}
+
+
+def test_who_is_killed_leaves_what_the_documentation_says(tmp_path: Path) -> None:
+    """The other columns depend on the versions of others."""
+    ways = ("viaduct", "shared_memory, programs apart")
+    found = table_of(run_apart("endings", folder=tmp_path, arguments=ways))
+    assert tuple(found) == ways
+    assert found["viaduct"] == table_of(PAGE.read_text())["viaduct"]
+    assert set(found[ways[1]].values()) <= {"reads on", "the memory", "nothing", "a file", "`FileNotFoundError`"}
