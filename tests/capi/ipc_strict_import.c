@@ -18,16 +18,6 @@ static void read_all_of(via_array *array) {
     }
 }
 
-/* As whoever means to mislead would: the check of the bytes behind it (FNV-1a) is put right. */
-static void put_check_right(description *changed) {
-    enum { check_at = 8, first = 16 };
-    uint64_t sum = 0xcbf29ce484222325;
-    for (int64_t i = first; i < changed->length; ++i) {
-        sum = (sum ^ changed->bytes[i]) * 0x100000001b3;
-    }
-    memcpy(changed->bytes + check_at, &sum, sizeof sum);
-}
-
 /* What a description says of the file that the memory is. */
 typedef struct file_name {
     int32_t process;

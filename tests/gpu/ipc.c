@@ -4,22 +4,13 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "../capi/ipc_support.h"
+
 enum { count = 100000, offset = 300 };
 
 static const char *const no_settings[] = {NULL};
 
-typedef struct description {
-    int64_t length;
-    unsigned char bytes[VIA_IPC_MAX_BYTES];
-} description;
-
-static description describe(via_array *array) {
-    description made = {0};
-    ok(via_array_export_ipc(array, sizeof made.bytes, made.bytes, &made.length));
-    return made;
-}
-
-static via_status take_in(const description *given, via_array **out_array) {
+static via_status import(const description *given, via_array **out_array) {
     return via_array_import_ipc(given->bytes, given->length, out_array);
 }
 
@@ -47,7 +38,7 @@ static void reply(int32_t value) { assert_int_equal(write(1, &value, sizeof valu
 /* The same array once more, which is the same memory at the same address. */
 static int32_t take_in_again(const description *given, via_array *array) {
     via_array *again = NULL;
-    const via_status status = take_in(given, &again);
+    const via_status status = import(given, &again);
     const int same = status == VIA_OK && via_array_data(again) == via_array_data(array);
     via_array_release(again);
     return same ? VIA_OK : VIA_ERROR_INTERNAL;
@@ -87,9 +78,21 @@ static void import_what_comes(void) {
     assert_true(driver_is_there());
     cu_ok(cu(cuCtxSetCurrent)(primary(0)));
     assert_int_equal(read(0, &given, sizeof given), sizeof given);
-    reply(take_in(&given, &array));
+    reply(import(&given, &array));
     while (read(0, &command, 1) == 1) {
         reply(obey(command, &given, &array));
+    }
+    _exit(0);
+}
+
+/* Tries whatever it is told of. */
+static void try_what_comes(void) {
+    description given;
+    assert_true(driver_is_there());
+    while (read(0, &given, sizeof given) == sizeof given) {
+        via_array *array = NULL;
+        reply(import(&given, &array));
+        via_array_release(array);
     }
     _exit(0);
 }
@@ -212,11 +215,11 @@ static void memory_stays_when_the_process_that_made_it_has_ended(void **state) {
         via_array *late = NULL;
         const other_process other = start_apart(export_until_the_end, no_settings);
         assert_int_equal(read(other.from, &given, sizeof given), sizeof given);
-        ok(take_in(&given, &array));
+        ok(import(&given, &array));
         assert_int_equal(kill_it ? kill(other.process, SIGKILL) : 0, 0);
         assert_int_equal(end_apart(&other), kill_it ? -SIGKILL : 0);
         assert_device_pattern(address_of(array), count, 1);
-        refused(VIA_ERROR_EXCHANGE, "no longer shared", take_in(&given, &late));
+        refused(VIA_ERROR_EXCHANGE, "no longer shared", import(&given, &late));
         via_array_release(array);
     }
 }
@@ -244,7 +247,7 @@ static void an_array_without_elements_has_no_memory_to_wait_for(void **state) {
     const description given = describe(array);
     via_array_release(array);
     assert_int_equal(atomic_load(&released), 1);
-    ok(take_in(&given, &same));
+    ok(import(&given, &same));
     assert_int_equal(via_array_device_type(same), VIA_DEVICE_CUDA);
     assert_int_equal(via_array_size(same), 0);
     via_array_release(same);
@@ -255,7 +258,7 @@ static void the_process_itself_keeps_its_array(void **state) {
     via_array *array = wrap_device(device_memory(count), count, NULL);
     via_array *same = NULL;
     const description given = describe(array);
-    refused(VIA_ERROR_EXCHANGE, "this process|use the array itself", take_in(&given, &same));
+    refused(VIA_ERROR_EXCHANGE, "this process|use the array itself", import(&given, &same));
     assert_null(same);
     via_array_release(array);
 }
@@ -291,9 +294,39 @@ static void a_description_damaged_on_the_way_never_reaches_the_driver(void **sta
         description damaged = given;
         via_array *same = NULL;
         damaged.bytes[at] ^= 0x10;
-        refused(VIA_ERROR_EXCHANGE, "no description", take_in(&damaged, &same));
+        refused(VIA_ERROR_EXCHANGE, "no description", import(&damaged, &same));
     }
     via_array_release(array);
+}
+
+static void a_made_up_description_leads_nowhere_and_holds_nothing(void **state) {
+    (void)state;
+    enum { offset_at = 128, extent_at = 152 };
+    static const struct {
+        int64_t offset;
+        int64_t extent;
+    } rows[] = {
+        {-1, count}, {INT64_MIN, count},     {INT64_MAX, count}, {1LL << 40, count}, {0, 1LL << 40}, {0, INT64_MAX},
+        {0, -1},     {INT64_MAX, INT64_MAX}, {-count, 2 * count}};
+    atomic_int released = 0;
+    via_array *array = wrap_device(device_memory(count), count, &released);
+    const description given = describe(array);
+    const other_process other = start_apart(try_what_comes, no_settings);
+    for (int i = 0; i < LENGTH(rows); ++i) {
+        note("row %d", i);
+        description made_up = given;
+        memcpy(made_up.bytes + offset_at, &rows[i].offset, sizeof rows[i].offset);
+        memcpy(made_up.bytes + extent_at, &rows[i].extent, sizeof rows[i].extent);
+        put_check_right(&made_up);
+        send(&other, &made_up, sizeof made_up);
+        const int32_t status = answer(&other);
+        assert_true(status == VIA_ERROR_EXCHANGE || status == VIA_ERROR_OVERFLOW || status == VIA_ERROR_SHAPE);
+    }
+    send(&other, &given, sizeof given);
+    assert_int_equal(answer(&other), VIA_OK);
+    via_array_release(array);
+    await_count(&released, 1);
+    assert_int_equal(end_apart(&other), 0);
 }
 
 static void a_device_that_the_importer_does_not_see_is_told(void **state) {
@@ -323,6 +356,7 @@ int main(void) {
         GPU_TEST(the_process_itself_keeps_its_array),
         GPU_TEST(other_memory_is_refused_by_name),
         GPU_TEST(a_description_damaged_on_the_way_never_reaches_the_driver),
+        GPU_TEST(a_made_up_description_leads_nowhere_and_holds_nothing),
         GPU_TEST(a_device_that_the_importer_does_not_see_is_told),
     };
     return run_gpu_tests(tests);
