@@ -129,6 +129,21 @@ namespace Viaduct.Tests
         }
 
         [Test]
+        public void The_layer_named_by_the_override_is_taken_although_there_is_one_beside_the_assembly()
+        {
+            string program = Path.Combine(Support.AssemblyDirectory, "Ending.exe");
+            if (!File.Exists(program))
+            {
+                Assert.Ignore("the program was not built: it is for Mono");
+            }
+            string named = Path.Combine(folder, "another-libviaduct_csharp.so");
+            File.Copy(Support.Library, named);
+            string output;
+            Assert.That(Support.RunProgram(program, new[] { "layers", "return" }, named, out output), Is.EqualTo(0));
+            Assert.That(output, Is.EqualTo(named + "\n"));
+        }
+
+        [Test]
         public void Without_an_override_the_layer_beside_the_assembly_is_taken()
         {
             string output;

@@ -14,7 +14,7 @@ namespace Viaduct
     /// </summary>
     internal static class NativeLibraryFile
     {
-        private const string Name = "libviaduct_csharp.so";
+        private const string FileName = "libviaduct_csharp.so";
         private const string Override = "VIADUCT_CSHARP_LIBRARY";
         private const int ResolveNow = 2;
 
@@ -47,8 +47,8 @@ namespace Viaduct
             string location = typeof(NativeLibraryFile).Assembly.Location;
             string folder = string.IsNullOrEmpty(location) ? AppContext.BaseDirectory : Path.GetDirectoryName(location);
             string platform = "linux-" + RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant();
-            string packaged = Path.Combine("runtimes", platform, "native", Name);
-            yield return Path.Combine(folder, Name);
+            string packaged = Path.Combine("runtimes", platform, "native", FileName);
+            yield return Path.Combine(folder, FileName);
             yield return Path.Combine(folder, packaged);
             yield return Path.Combine(folder, "..", "..", packaged);
         }
@@ -65,7 +65,21 @@ namespace Viaduct
                 string reason = told == IntPtr.Zero ? "it does not load" : Utf8.Text(told);
                 throw new DllNotFoundException(path + " (" + why + "): " + reason);
             }
+            if (Type.GetType("Mono.Runtime") != null)
+            {
+                MakeKnown(name);
+            }
         }
+
+        // Mono would look beside the assembly before it asks what has been opened.
+        private static void MakeKnown(byte[] path)
+        {
+            mono_dllmap_insert(IntPtr.Zero, "viaduct_csharp", IntPtr.Zero, path, IntPtr.Zero);
+        }
+
+        [DllImport("__Internal")]
+        private static extern void mono_dllmap_insert(
+            IntPtr image, string library, IntPtr function, byte[] path, IntPtr nameThere);
 
         [DllImport("libdl.so.2")]
         private static extern IntPtr dlopen(byte[] path, int flags);

@@ -1,5 +1,7 @@
 using System;
 using System.Collections.Generic;
+using System.IO;
+using System.Linq;
 using System.Runtime.InteropServices;
 using System.Threading;
 using System.Threading.Tasks;
@@ -131,6 +133,16 @@ namespace Viaduct.Tests
             Console.WriteLine("went on");
         }
 
+        private static void TellLayers()
+        {
+            ViaLibrary.Stats();
+            var paths = File.ReadLines("/proc/self/maps").Select(line => line.Substring(line.LastIndexOf(' ') + 1));
+            foreach (string path in paths.Where(path => path.EndsWith("libviaduct_csharp.so")).Distinct())
+            {
+                Console.WriteLine(path);
+            }
+        }
+
         private static void Start(string what)
         {
             switch (what)
@@ -140,6 +152,7 @@ namespace Viaduct.Tests
                 case "threads": LeaveOnAndOn(); break;
                 case "stays": LeaveToAThreadThatStays(); break;
                 case "left": LeaveToC(); break;
+                case "layers": TellLayers(); break;
                 case "handler": UseInAHandler(); break;
                 case "failure": FailInARelease(); break;
                 default: throw new ArgumentException(what);
