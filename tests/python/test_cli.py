@@ -183,6 +183,7 @@ def test_explain_takes_every_shape(capsys: pytest.CaptureFixture[str], shape: st
     ("words", "reason"),
     [
         (("3,a",), "SHAPE: found '3,a'"),
+        (("3,4", "Z"), "STRIDES: found 'Z', expected numbers such as 480,640, C or F"),
         (("3,4", "4"), "STRIDES: found 1 of them, expected 2"),
         (("3,4", "C", "0,0"), "dst has stride 0"),
         (("3", "C", "C", "--dtype", "float33"), "float33"),

@@ -80,13 +80,15 @@ def run(options: argparse.Namespace, page: Page) -> int:
     return 0
 
 
-def as_numbers(name: str, text: str) -> tuple[int, ...]:
-    """As they are typed, or as Python prints them."""
+def as_numbers(name: str, text: str, others: str = "") -> tuple[int, ...]:
+    """As they are typed, or as Python prints them; `others` are what else could have been there."""
     words = re.split(r"[\s,x()\[\]]+", text.strip())
     try:
         return tuple(int(word) for word in words if word)
     except ValueError:
-        raise InvalidArgumentError(f"explain: {name}: found {text!r}, expected numbers such as 480,640") from None
+        raise InvalidArgumentError(
+            f"explain: {name}: found {text!r}, expected numbers such as 480,640{others}"
+        ) from None
 
 
 def make_array(address: int, shape: tuple[int, ...], strides: str, dtype: str, device: str) -> Array:
@@ -96,7 +98,7 @@ def make_array(address: int, shape: tuple[int, ...], strides: str, dtype: str, d
         return row_major
     if strides.strip().upper() == "F":
         return wrap(address, shape[::-1], dtype, device=device, unchecked=True).T
-    steps = as_numbers("STRIDES", strides)
+    steps = as_numbers("STRIDES", strides, ", C or F")
     if len(steps) != len(shape):
         raise InvalidArgumentError(f"explain: STRIDES: found {len(steps)} of them, expected {len(shape)}")
     return wrap(address, shape, dtype, strides=steps, device=device, unchecked=True)
