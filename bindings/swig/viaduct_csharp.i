@@ -84,9 +84,13 @@
 
 /* ---------------------------------------------------------------------------------------------------- handles */
 
-/* The marshaller holds a SafeHandle for the length of the call, and refuses one that has been closed. */
+/*
+ * The marshaller holds a SafeHandle for the length of the call, and refuses one that is null or has been closed; but
+ * Mono's then holds those before it for ever. So they are looked at first.
+ */
 %define %via_csharp_handle(CLASS, TYPE, OUTPUT)
 %via_csharp_type(CLASS, System.IntPtr, TYPE *)
+%typemap(csin, pre="    ViaHandle.Check($csinput, \"$csinput\");") TYPE * "$csinput"
 %via_csharp_output(System.IntPtr, TYPE **OUTPUT)
 %enddef
 

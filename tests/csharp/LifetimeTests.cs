@@ -19,6 +19,22 @@ namespace Viaduct.Tests
             });
         }
 
+        [Test]
+        public void A_call_that_refuses_one_argument_holds_none_of_the_others()
+        {
+            int released = 0;
+            ViaArray array = Lent(() => ++released);
+            ViaArray source = Lent(() => ++released);
+            ViaArray closed = Lent(() => ++released);
+            closed.Dispose();
+            Assert.That(() => source.CopyTo(array, null), Throws.TypeOf<ArgumentNullException>()
+                .With.Property("ParamName").EqualTo("stream"));
+            Assert.That(() => closed.CopyTo(array), Throws.TypeOf<ObjectDisposedException>());
+            array.Dispose();
+            source.Dispose();
+            Assert.That(released, Is.EqualTo(3));
+        }
+
         private static long ResidentKilobytes()
         {
             foreach (string line in System.IO.File.ReadAllLines("/proc/self/status"))

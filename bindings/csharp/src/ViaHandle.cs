@@ -22,6 +22,19 @@ namespace Viaduct
             get { return handle == IntPtr.Zero; }
         }
 
+        /// <summary>Of an argument: that it is there, and open.</summary>
+        internal static void Check(ViaHandle given, string name)
+        {
+            if (given == null)
+            {
+                throw new ArgumentNullException(name);
+            }
+            if (given.IsClosed)
+            {
+                throw new ObjectDisposedException(given.GetType().FullName);
+            }
+        }
+
         /// <summary>The address of the native handle (via_array * and so on), with one owner more.</summary>
         internal IntPtr Retained(Action<IntPtr> retain)
         {
