@@ -49,7 +49,16 @@ class BufferTest {
         }
         assertThrows(IndexOutOfBoundsException.class, () -> ViaArray.wrap(bytes, 8, 15, DType.FLOAT32));
         assertThrows(IndexOutOfBoundsException.class, () -> ViaArray.wrap(bytes, -4, 1, DType.FLOAT32));
-        assertThrows(ArithmeticException.class, () -> ViaArray.wrap(bytes, 0, Long.MAX_VALUE, DType.FLOAT32));
+        ArithmeticException beyond = assertThrows(
+                ArithmeticException.class, () -> ViaArray.wrap(bytes, 0, Long.MAX_VALUE, DType.FLOAT32));
+        assertTrue(beyond.getMessage().contains("expected one that the buffer holds"), beyond.getMessage());
+    }
+
+    @Test
+    void aBufferThatIsNoneIsRefusedByName() {
+        NullPointerException none =
+                assertThrows(NullPointerException.class, () -> ViaArray.wrap((ByteBuffer) null, DType.FLOAT32, 6));
+        assertEquals("buffer", none.getMessage());
     }
 
     @Test

@@ -249,18 +249,21 @@ class LifetimeTest {
 
     @Test
     void aReleaseOnAThreadThatTheJvmDoesNotKnowReachesJava() {
-        String[] thread = new String[1];
+        Thread[] thread = new Thread[1];
+        String[] name = new String[1];
         long tensor;
         long address = Buffers.address(Samples.direct(48));
         try (ViaArray array = ViaArray.builder(address, DType.FLOAT32, 12)
-                .release(() -> thread[0] = Thread.currentThread().getName())
+                .release(() -> {
+                    thread[0] = Thread.currentThread();
+                    name[0] = thread[0].getName();
+                })
                 .wrap()) {
             tensor = array.toDlpack();
         }
         TestLibrary.deleteOnForeignThread(tensor);
-        assertEquals("viaduct-native", thread[0]);
-        boolean left = Thread.getAllStackTraces().keySet().stream().anyMatch(each -> each.getName().equals(thread[0]));
-        assertFalse(left, "the thread is still known to the JVM");
+        assertEquals("viaduct-native", name[0]);
+        assertFalse(Thread.getAllStackTraces().containsKey(thread[0]), "the thread is still known to the JVM");
     }
 
     @Test

@@ -7,6 +7,15 @@ record Reach(long first, long end) {
         if (strides != null && strides.length != shape.length) {
             return new Reach(0, 0);
         }
+        try {
+            return counted(dtype, shape, strides, inBytes);
+        } catch (ArithmeticException overflow) {
+            throw new ArithmeticException("found an array that reaches over more than 2^63 - 1 bits, expected one that "
+                    + "the buffer holds");
+        }
+    }
+
+    private static Reach counted(DType dtype, long[] shape, long[] strides, boolean inBytes) {
         long bits = dtype.bits();
         long below = 0;
         long above = 0;

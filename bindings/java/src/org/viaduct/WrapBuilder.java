@@ -33,6 +33,7 @@ public final class WrapBuilder {
     }
 
     static WrapBuilder of(Buffer buffer, DType dtype, long[] shape) {
+        Objects.requireNonNull(buffer, "buffer");
         return of(buffer, (long) buffer.position() * Buffers.width(buffer), dtype, shape);
     }
 
