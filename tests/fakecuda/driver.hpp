@@ -62,6 +62,7 @@ struct Stream {
     std::deque<OpPtr> queue;
     OpPtr tail;  // the newest piece, ended or not
     bool has_worker = false;
+    std::condition_variable posted;  // the worker waits for it while the queue is empty
     bool destroyed = false;
     bool held = false;
     int steps = 0;
@@ -131,6 +132,7 @@ struct Driver {
     uint64_t epoch = 1;               // counts resets, so that what threads remember can be forgotten
     bool stopping = false;
     int workers = 0;
+    std::set<Stream *> idle;  // whose workers wait for work
 
     std::array<int64_t, FAKE_SETTING_COUNT> settings{};
     std::map<std::pair<int, int>, bool> peer_settings;

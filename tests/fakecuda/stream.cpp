@@ -21,7 +21,7 @@ bool can_run(const Stream &stream) {
     return std::all_of(op.after.begin(), op.after.end(), ended) && (!op.ready || op.ready());
 }
 
-bool must_poll(const Stream &stream) { return !stream.queue.empty() && stream.queue.front()->ready; }
+bool must_poll(const Stream &stream) { return bool(stream.queue.front()->ready); }
 
 // A random pause shakes the order in which streams get on, differently for every seed.
 int pause_before(const Driver &state, Stream &stream) {
@@ -68,6 +68,19 @@ void leave_context(const std::shared_ptr<Stream> &stream) {
     std::erase(streams, stream);
 }
 
+// A stream without work is not woken by what others do: there may be hundreds that nobody has destroyed.
+void wait_for_turn(Driver &state, std::unique_lock<std::mutex> &lock, Stream &stream) {
+    if (stream.queue.empty()) {
+        state.idle.insert(&stream);
+        stream.posted.wait(lock);
+        state.idle.erase(&stream);
+    } else if (must_poll(stream)) {
+        state.changed.wait_for(lock, std::chrono::milliseconds(1));
+    } else {
+        state.changed.wait(lock);
+    }
+}
+
 // The life of a stream's thread.
 void work_off(std::shared_ptr<Stream> stream) {
     Driver &state = driver();
@@ -76,10 +89,8 @@ void work_off(std::shared_ptr<Stream> stream) {
     while (!over()) {
         if (can_run(*stream)) {
             run_front(state, lock, stream);
-        } else if (must_poll(*stream)) {
-            state.changed.wait_for(lock, std::chrono::milliseconds(1));
         } else {
-            state.changed.wait(lock);
+            wait_for_turn(state, lock, *stream);
         }
     }
     stream->queue.clear();
@@ -167,6 +178,7 @@ OpPtr enqueue(Driver &state, const std::shared_ptr<Stream> &stream, const OpPtr 
     }
     stream->queue.push_back(op);
     stream->tail = op;
+    stream->posted.notify_all();
     state.changed.notify_all();
     return op;
 }
@@ -218,11 +230,15 @@ void retire(Driver &state, const std::shared_ptr<Stream> &stream) {
     if (!stream->has_worker) {
         leave_context(stream);
     }
+    stream->posted.notify_all();
     state.changed.notify_all();
 }
 
 void stop_workers(Driver &state, std::unique_lock<std::mutex> &lock) {
     state.stopping = true;
+    for (Stream *stream : state.idle) {
+        stream->posted.notify_all();
+    }
     state.changed.notify_all();
     state.changed.wait(lock, [&] { return state.workers == 0; });
     state.stopping = false;
