@@ -61,6 +61,8 @@ public:
     ContextScope &operator=(const ContextScope &) = delete;
 
     VIA_NODISCARD Status enter(CUcontext context);
+    // Tried again where the driver fails: what is not freed now is never freed.
+    bool enter_to_free(CUcontext context) { return enter(context) == VIA_OK || enter(context) == VIA_OK; }
     // That of context_at_hand.
     VIA_NODISCARD Status enter_device(int32_t device_id, ContextKey *out_key);
     void leave();

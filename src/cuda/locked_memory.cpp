@@ -89,10 +89,10 @@ Status map(int64_t nbytes, int32_t node, char **out_memory) {
 
 bool unregister(const LockedMemory &memory) {
     ContextScope scope;
-    if (scope.enter(memory.context.context) != VIA_OK) {
+    if (!scope.enter_to_free(memory.context.context)) {
         return false;
     }
-    const CUresult result = driver().cuMemHostUnregister(memory.address);
+    const CUresult result = asked_again([&] { return driver().cuMemHostUnregister(memory.address); });
     return result == CUDA_SUCCESS || result == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }
 

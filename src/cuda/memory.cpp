@@ -109,11 +109,6 @@ CUresult free_in_order(const Block &block) {
     return driver().cuMemFreeAsync(number_of(block.address), use.handle);
 }
 
-// Tried again where the driver fails: what is not freed now is never freed.
-bool entered(CUcontext context, ContextScope *scope) {
-    return scope->enter(context) == VIA_OK || scope->enter(context) == VIA_OK;
-}
-
 // Memory went with its context if that was reset or destroyed, and another allocation may be in its place. A failed
 // context frees nothing any more, and neither does a driver that has shut down: nothing can be done about it then.
 Freed free_block(const Block &block) {
@@ -132,7 +127,7 @@ Freed free_block(const Block &block) {
     }
     const RelaxedCapture relaxed;
     ContextScope scope;
-    if (context != nullptr && !entered(context, &scope)) {
+    if (context != nullptr && !scope.enter_to_free(context)) {
         return Freed::Done;
     }
     const Row &row = *block.memory->row;

@@ -130,7 +130,7 @@ void Ring::release() {
 // What the driver made went with a context that was reset.
 void Ring::forget_at_driver() {
     ContextScope scope;
-    if (state_of(context_) != ContextState::Alive || scope.enter(context_.context) != VIA_OK) {
+    if (state_of(context_) != ContextState::Alive || !scope.enter_to_free(context_.context)) {
         return;
     }
     for (Slot &slot : slots_) {

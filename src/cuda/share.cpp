@@ -63,7 +63,7 @@ bool close_now(const OpenedMemory &opened) {
     }
     const RelaxedCapture relaxed;
     ContextScope scope;
-    return scope.enter(opened.key.context) != VIA_OK ||
+    return !scope.enter_to_free(opened.key.context) ||
            driver().cuIpcCloseMemHandle(opened.address) != CUDA_ERROR_NOT_PERMITTED;
 }
 

@@ -109,7 +109,7 @@ static void a_large_block_that_the_driver_does_not_let_go_of_stays_mapped(void *
     const int64_t before = registrations();
     via_array *array = make_pinned(large);
     const char *bytes = via_array_data(array);
-    fake(fake_fail_at)("cuMemHostUnregister", 1, CUDA_ERROR_UNKNOWN);
+    fake(fake_fail_at)("cuMemHostUnregister", -1, CUDA_ERROR_UNKNOWN);
     via_array_release(array);
     fake(fake_clear_faults)();
     assert_int_equal(registrations(), before + 1);
