@@ -1159,11 +1159,12 @@ VIA_CHECKED via_status via_file_array(via_file *file, int64_t byte_offset, int32
  * via_copy; else after that stream's work so far. Either way the elements have arrived on return, for every stream and
  * for the host. On failure part of the array may have been written, and the text tells how much had been moved; a file
  * that has become too short is VIA_ERROR_IO. Several threads read; what is not in the page cache goes past it, through
- * memory of the library's, so that a large read leaves the cache as it was: see page_cache.
+ * memory of the library's, so that a large read leaves the cache as it was: see page_cache. Where a header says what
+ * the elements are (.npy), those of the array have the same size, or are single bytes.
  * Errors: VIA_ERROR_INVALID_ARGUMENT (also for bytes that the file does not have), VIA_ERROR_READ_ONLY,
- * VIA_ERROR_OVERLAP, VIA_ERROR_OVERFLOW, VIA_ERROR_UNSUPPORTED (packed elements that are not adjacent),
- * VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_CUDA, VIA_ERROR_FORKED, VIA_ERROR_OUT_OF_MEMORY; of a window VIA_ERROR_SHAPE and
- * VIA_ERROR_DTYPE too.
+ * VIA_ERROR_DTYPE, VIA_ERROR_OVERLAP, VIA_ERROR_OVERFLOW, VIA_ERROR_UNSUPPORTED (packed elements that are not
+ * adjacent), VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_CUDA, VIA_ERROR_FORKED, VIA_ERROR_OUT_OF_MEMORY; of a window
+ * VIA_ERROR_SHAPE too.
  */
 VIA_CHECKED via_status via_file_read(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream);
 

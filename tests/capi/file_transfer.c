@@ -248,6 +248,30 @@ static void a_file_in_fortran_order_gives_and_takes_elements_in_that_order(void 
     via_file_release(file);
 }
 
+static void elements_of_another_size_than_the_headers_are_refused(void **state) {
+    (void)state;
+    float numbers[6] = {0, 1, 2, 3, 4, 5};
+    double wide[3] = {7, 7, 7};
+    uint8_t bytes[sizeof numbers];
+    via_task *task = NULL;
+    via_file *file = create_with("typed.npy", VIA_FLOAT32, 1, SHAPE(6), NULL);
+    via_array *array = wrap_plain(numbers, VIA_FLOAT32, 1, SHAPE(6), NULL);
+    via_array *of_double = wrap_plain(wide, VIA_FLOAT64, 1, SHAPE(3), NULL);
+    via_array *of_bytes = wrap_plain(bytes, VIA_UINT8, 1, SHAPE(sizeof bytes), NULL);
+    ok(via_file_write(file, 0, array, NULL));
+    const char *words = "elements of float64, and the file of float32";
+    refused(VIA_ERROR_DTYPE, words, via_file_read(file, 0, of_double, NULL));
+    refused(VIA_ERROR_DTYPE, words, via_file_write(file, 0, of_double, NULL));
+    refused(VIA_ERROR_DTYPE, words, via_file_read_submit(file, 0, of_double, NULL, &task));
+    assert_true(wide[0] == 7 && wide[2] == 7);
+    ok(via_file_read(file, 0, of_bytes, NULL));
+    assert_memory_equal(bytes, numbers, sizeof numbers);
+    via_array_release(of_bytes);
+    via_array_release(of_double);
+    via_array_release(array);
+    via_file_release(file);
+}
+
 static void a_raw_file_grows_and_a_npy_file_does_not(void **state) {
     (void)state;
     uint8_t bytes[16] = {1, 2, 3};
@@ -479,6 +503,7 @@ int main(void) {
         TEST(arrays_of_any_layout_are_written_as_their_elements_follow_one_another),
         TEST(arrays_of_any_layout_are_read_and_their_gaps_left_alone),
         TEST(a_file_in_fortran_order_gives_and_takes_elements_in_that_order),
+        TEST(elements_of_another_size_than_the_headers_are_refused),
         TEST(a_raw_file_grows_and_a_npy_file_does_not),
         TEST(what_cannot_be_written_or_read_is_refused_untouched),
         TEST(narrow_elements_that_are_adjacent_are_read_and_written),

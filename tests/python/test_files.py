@@ -75,6 +75,8 @@ def test_reads_go_to_any_array_and_any_offset(numbers: Path) -> None:
     )
     with pytest.raises(via.InvalidArgumentError, match="which has"):
         file.read(rows, offset=240 * 991)
+    with pytest.raises(via.DTypeError, match="elements of float64, and the file of float32"):
+        file.read(np.zeros(3))
 
 
 @pytest.mark.parametrize("options", [{}, {"durable": True}, {"atomic": True}, {"atomic": True, "page_cache": "avoid"}])
