@@ -12,7 +12,8 @@
 # OUT_VERSION, or OUT to "" and OUT_MISSING.
 include_guard(GLOBAL)
 
-set(VIADUCT_CUDA_MINIMUM 12.0)
+# For every folder that includes this: a plain variable would be there for the first one only.
+set(VIADUCT_CUDA_MINIMUM 12.0 CACHE INTERNAL "The least version of the Toolkit")
 set(VIADUCT_CUDA_INCLUDE_DIR "" CACHE PATH "Folder that holds cuda.h of the CUDA Toolkit, ${VIADUCT_CUDA_MINIMUM} or newer")
 
 # Sets out_version to that of dir/cuda.h, or to 0 where there is none or its other half is missing.
