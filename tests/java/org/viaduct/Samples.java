@@ -41,6 +41,11 @@ final class Samples {
 
     /** Collects garbage until something has come of it. */
     static void collectUntil(BooleanSupplier done) {
+        collectUntil(done, "fewer");
+    }
+
+    /** What is said where nothing has come of it ends with these words. */
+    static void collectUntil(BooleanSupplier done, Object expected) {
         long deadline = System.nanoTime() + 20_000_000_000L;
         boolean came = done.getAsBoolean();
         while (!came && System.nanoTime() < deadline) {
@@ -48,7 +53,7 @@ final class Samples {
             pause(5);
             came = done.getAsBoolean();
         }
-        assertTrue(came, "garbage was collected in vain");
+        assertTrue(came, "garbage was collected in vain: " + Viaduct.stats() + " are alive; expected " + expected);
     }
 
     static void pause(int milliseconds) {
