@@ -130,7 +130,7 @@ static pthread_mutex_t holding = PTHREAD_MUTEX_INITIALIZER;
 static block *blocks[block_lists];
 static int64_t block_count;
 static int64_t block_number;
-static int64_t mapping_count;
+static int64_t mapped_bytes;
 static int64_t unknown_frees;
 
 static block **list_of(const void *address) { return &blocks[(uintptr_t)address / 16 % block_lists]; }
@@ -181,9 +181,9 @@ static int64_t count_files(void) {
 
 holdings count_holdings(void) {
     pthread_mutex_lock(&holding);
-    const holdings found = {block_count, mapping_count, 0};
+    const holdings found = {block_count, mapped_bytes, 0};
     pthread_mutex_unlock(&holding);
-    return (holdings){found.blocks, found.mappings, count_files()};
+    return (holdings){found.blocks, found.mapped, count_files()};
 }
 
 int64_t freed_twice(void) {
@@ -315,9 +315,10 @@ static char *meet_realpath(const char *path, char *out) {
     return out == NULL ? remember(found, "realpath") : found;
 }
 
-static void count_mapping(int change) {
+/* Bytes, since one mapping may be given back in parts. */
+static void count_mapped(int64_t change) {
     pthread_mutex_lock(&holding);
-    mapping_count += change;
+    mapped_bytes += change;
     pthread_mutex_unlock(&holding);
 }
 
@@ -327,13 +328,13 @@ static void *meet_mmap(void *start, size_t length, int protection, int flags, in
     }
     void *found =
         original(mmap, void *(*)(void *, size_t, int, int, int, off_t))(start, length, protection, flags, file, at);
-    count_mapping(found != MAP_FAILED);
+    count_mapped(found != MAP_FAILED ? (int64_t)length : 0);
     return found;
 }
 
 static int meet_munmap(void *start, size_t length) {
     const int answer = original(munmap, int (*)(void *, size_t))(start, length);
-    count_mapping(answer == 0 ? -1 : 0);
+    count_mapped(answer == 0 ? -(int64_t)length : 0);
     if (strikes(at_munmap)) {
         refuse(-1, ENOMEM);
     }
@@ -511,18 +512,6 @@ int64_t faults_of_kind(fault_kind kind) { return atomic_load(&counted->kinds[kin
 static void add_name(char *names, int32_t capacity, const char *name) {
     const size_t length = strlen(names);
     snprintf(names + length, (size_t)capacity - length, " %s", name);
-}
-
-int never_failed(char *out_names, int32_t capacity) {
-    int count = 0;
-    *out_names = '\0';
-    for (int i = 0; i < at_free; ++i) {
-        if (met[i].original != 0 && atomic_load(&counted->functions[i]) == 0) {
-            add_name(out_names, capacity, met[i].name);
-            ++count;
-        }
-    }
-    return count;
 }
 
 int never_failed_of_driver(char *out_names, int32_t capacity) {

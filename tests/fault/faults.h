@@ -48,14 +48,13 @@ int was_called(int scenario, int function);
 /* Faults so far, also those of child processes. */
 int64_t faults_of_kind(fault_kind kind);
 
-/* Functions of a kind that never failed, one behind the other; returns how many. */
-int never_failed(char *out_names, int32_t capacity);
+/* Functions of the driver that never failed, one behind the other; returns how many. */
 int never_failed_of_driver(char *out_names, int32_t capacity);
 
 /* What the library has and has not given back. */
 typedef struct holdings {
     int64_t blocks;
-    int64_t mappings;
+    int64_t mapped; /* bytes */
     int64_t files;
 } holdings;
 

@@ -30,10 +30,10 @@ void complain(const char *format, ...) {
     print_error("%s %s: %s\n", place, what_failed(), text);
 }
 
-/* "via_wrap: ..." */
+/* "via_wrap: ...": the name, and something behind it. */
 static int names_function(const char *text, const char *call) {
     const size_t length = strcspn(call, "(");
-    return strncmp(text, call, length) == 0 && text[length] == ':';
+    return strncmp(text, call, length) == 0 && strncmp(text + length, ": ", 2) == 0 && text[length + 2] != '\0';
 }
 
 via_status look_at_status(via_status status, const char *call) {
