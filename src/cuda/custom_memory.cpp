@@ -103,6 +103,8 @@ Status finish(const Disposal &disposal, via_array *array) {
     VIA_TRY(check_place("the allocator's ", array));
     if (block->ready != nullptr) {
         VIA_TRY(set_ready_mark(array->storage, block->ready));
+        block->ready->release();
+        block->ready = nullptr;
     }
     if (block->stream != nullptr && !outlives_its_use(*block->stream)) {
         block->native = nullptr;

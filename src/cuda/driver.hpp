@@ -43,8 +43,8 @@ bool is_forked_child();
 // Only after need_driver or driver_is_usable has said yes.
 const Driver &driver();
 
-// "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory)" as VIA_ERROR_CUDA, or as the status that a code has of its
-// own: OUT_OF_MEMORY, STREAM_CAPTURE (900 to 908), FORKED is not among them.
+// "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory)". As VIA_ERROR_OUT_OF_MEMORY for want of memory, as
+// VIA_ERROR_STREAM_CAPTURE for the codes 900 to 908, else as VIA_ERROR_CUDA; never as VIA_ERROR_FORKED.
 VIA_NODISCARD Status driver_failure(CUresult result, const char *call) __attribute__((cold));
 
 VIA_NODISCARD inline Status check_driver(CUresult result, const char *call) {
@@ -80,14 +80,19 @@ inline CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUde
 // capture. Nests.
 class RelaxedCapture {
 public:
-    RelaxedCapture() : mode_(CU_STREAM_CAPTURE_MODE_RELAXED) { exchange(); }
-    ~RelaxedCapture() { exchange(); }
+    RelaxedCapture() : mode_(CU_STREAM_CAPTURE_MODE_RELAXED), entered_(exchange()) {}
+    ~RelaxedCapture() {
+        if (entered_ && !exchange()) [[unlikely]] {
+            (void)exchange();  // the thread must not stay so
+        }
+    }
     RelaxedCapture(const RelaxedCapture &) = delete;
     RelaxedCapture &operator=(const RelaxedCapture &) = delete;
 
 private:
-    void exchange() { (void)driver().cuThreadExchangeStreamCaptureMode(&mode_); }
+    bool exchange() { return driver().cuThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS; }
     CUstreamCaptureMode mode_;
+    const bool entered_;
 };
 
 }  // namespace via::cuda

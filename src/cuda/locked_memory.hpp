@@ -19,8 +19,9 @@ struct LockedMemory {
 // Errors: VIA_ERROR_OUT_OF_MEMORY, VIA_ERROR_CUDA.
 VIA_NODISCARD Status lock_memory(int64_t nbytes, int32_t node, const ContextKey &context, LockedMemory *out_memory);
 
-// Waits for the context's work, as the driver does. False inside a callback of the driver, where nothing is done; in a
-// forked child, where there is no such memory, it must not be called.
+// Waits for the context's work, as the driver does. False inside a callback of the driver, where nothing is done; true
+// also where the driver does not let go of the memory, which then stays mapped for good. In a forked child, where there
+// is no such memory, it must not be called.
 VIA_NODISCARD bool unlock_memory(const LockedMemory &memory);
 
 }  // namespace via::cuda

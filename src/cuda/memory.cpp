@@ -77,7 +77,7 @@ struct Block {
     int64_t nbytes;
     unsigned long long number;  // no other allocation of this process has or had it
     Mark *ready;                // where a stream allocates it, until the array knows
-    bool follows;               // is freed behind marks
+    StreamUse behind;           // where it is freed behind the work that uses it; no stream where none does any more
     LockedMemory locked;        // of a large pinned one; then it has no number
 };
 static_assert(offsetof(Block, job) == 0);
@@ -96,17 +96,29 @@ enum class Freed { Done, NotHere };
 constexpr int32_t kStreamOfFrees = 4;
 constexpr int32_t kStreamOfLateFrees = 5;
 
-Status stream_of_frees(const Block &block, StreamUse *out_use) {
-    return own_stream(block.memory->owner, block.follows ? kStreamOfLateFrees : kStreamOfFrees, out_use);
+bool find_stream_of_frees(const Block &block, StreamUse *out_use) {
+    *out_use = block.behind;
+    return out_use->handle != nullptr || own_stream(block.memory->owner, kStreamOfFrees, out_use) == VIA_OK;
 }
 
-// Where there is no stream the driver waits.
+// cuMemFree does not wait for what uses memory of a pool (CUDA Runtime API, cudaFreeAsync): where no stream frees it,
+// that has to end first.
 CUresult free_in_order(const Block &block) {
     StreamUse use{};
-    if (stream_of_frees(block, &use) != VIA_OK || (block.ready != nullptr && block.ready->order(use) != VIA_OK)) {
-        return block.memory->row->free(block.address);
+    const bool has_stream = find_stream_of_frees(block, &use);
+    if (has_stream && (block.ready == nullptr || block.ready->order(use) == VIA_OK)) {
+        const CUresult freed = driver().cuMemFreeAsync(number_of(block.address), use.handle);
+        if (freed == CUDA_SUCCESS || freed == CUDA_ERROR_NOT_PERMITTED) {
+            return freed;
+        }
     }
-    return driver().cuMemFreeAsync(number_of(block.address), use.handle);
+    if (block.ready != nullptr && block.ready->wait() != VIA_OK) {
+        return CUDA_ERROR_NOT_READY;
+    }
+    if (has_stream) {
+        (void)wait_for_work(use.handle);
+    }
+    return block.memory->row->free(block.address);
 }
 
 // Memory went with its context if that was reset or destroyed, and another allocation may be in its place. A failed
@@ -168,13 +180,15 @@ bool follow_marks(const Disposal &disposal, Mark *const *marks, int32_t count) {
     const CallbackScope scope;
     auto *block = static_cast<Block *>(disposal.context);
     StreamUse use{};
-    block->follows = true;
-    if (!driver_is_usable(false) || inside_driver_callback() || stream_of_frees(*block, &use) != VIA_OK) {
+    if (!driver_is_usable(false) || inside_driver_callback() ||
+        own_stream(block->memory->owner, kStreamOfLateFrees, &use) != VIA_OK) {
         return false;
     }
     const RelaxedCapture relaxed;
-    return std::all_of(marks, marks + count,
-                       [&](Mark *mark) { return mark->is_on_device() && mark->order(use) == VIA_OK; });
+    const bool follows = std::all_of(marks, marks + count,
+                                     [&](Mark *mark) { return mark->is_on_device() && mark->order(use) == VIA_OK; });
+    block->behind = follows ? use : StreamUse{};
+    return follows;
 }
 
 Status out_of_memory(const Row &row, int64_t nbytes, int32_t device_id) {
@@ -220,6 +234,11 @@ bool lock_block(Block *block, const ContextKey &key) {
     return true;
 }
 
+Status note_number(Block *block) {
+    CUcontext context = nullptr;
+    return check_driver(identify(block->address, &block->number, &context), "cuPointerGetAttributes");
+}
+
 Status allocate_now(Block *block) {
     const CudaMemory &memory = *block->memory;
     ContextKey key{};
@@ -229,7 +248,12 @@ Status allocate_now(Block *block) {
         return VIA_OK;
     }
     const CUresult result = memory.row->allocate(&block->address, static_cast<size_t>(block->nbytes));
-    return check_allocated(result, *memory.row, block->nbytes, memory.owner);
+    VIA_TRY(check_allocated(result, *memory.row, block->nbytes, memory.owner));
+    const Status status = note_number(block);
+    if (status != VIA_OK) {
+        (void)memory.row->free(block->address);
+    }
+    return status;
 }
 
 Status resolve_for(const CudaMemory &memory, via_stream *stream, StreamUse *out_use) {
@@ -251,20 +275,15 @@ Status allocate_in_order(Block *block, const StreamUse &use) {
     CUdeviceptr address = 0;
     const CUresult result = driver().cuMemAllocAsync(&address, static_cast<size_t>(block->nbytes), use.handle);
     VIA_TRY(check_allocated(result, *block->memory->row, block->nbytes, use.device_id));
-    if (Status status = record_mark(use, &block->ready); status != VIA_OK) {
-        (void)driver().cuMemFreeAsync(address, use.handle);
-        return status;
-    }
     block->address = reinterpret_cast<void *>(address);
-    return VIA_OK;
-}
-
-Status note_number(Block *block) {
-    if (block->address == nullptr || block->locked.address != nullptr) {
-        return VIA_OK;
+    Status status = record_mark(use, &block->ready);
+    if (status == VIA_OK) {
+        status = note_number(block);
     }
-    CUcontext context = nullptr;
-    return check_driver(identify(block->address, &block->number, &context), "cuPointerGetAttributes");
+    if (status != VIA_OK) {
+        (void)driver().cuMemFreeAsync(address, use.handle);
+    }
+    return status;
 }
 
 Status fill_block(Block *block, via_stream *stream) {
@@ -281,7 +300,7 @@ Status fill_block(Block *block, via_stream *stream) {
 
 // Counted and held from here on, whatever becomes of it.
 Status make_block(CudaMemory *memory, int64_t nbytes, Block **out_block) {
-    auto *block = new (std::nothrow) Block{{}, memory, nullptr, nbytes, 0, nullptr, false, {}};
+    auto *block = new (std::nothrow) Block{{}, memory, nullptr, nbytes, 0, nullptr, {}, {}};
     if (block == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(Block));
     }
@@ -297,11 +316,6 @@ Status allocate(via_memory *memory, int64_t nbytes, via_stream *stream, Disposal
     Block *block = nullptr;
     VIA_TRY(make_block(cuda_memory, nbytes, &block));
     if (Status status = fill_block(block, stream); status != VIA_OK) {
-        forget_block(block);
-        return status;
-    }
-    if (Status status = note_number(block); status != VIA_OK) {
-        (void)cuda_memory->row->free(block->address);
         forget_block(block);
         return status;
     }

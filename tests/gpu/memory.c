@@ -188,6 +188,39 @@ static void pinned_memory_outlives_the_copies_from_it(void **state) {
     via_memory_release(pinned);
 }
 
+/* cuMemFree would end the capture. */
+static void captures_survive_an_allocation_that_fails(void **state) {
+    (void)state;
+    steer();
+    CUstream stream = new_stream();
+    via_memory *memory = make(VIA_MEMORY_DEVICE, 0);
+    via_array *array = NULL;
+    begin_capture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    fake(fake_fail_at)("cuPointerGetAttributes", 1, CUDA_ERROR_UNKNOWN);
+    refused(VIA_ERROR_CUDA, "via_empty|cuPointerGetAttributes",
+            via_empty(memory, VIA_UINT8, 1, SHAPE(64), NULL, &array));
+    fake(fake_clear_faults)();
+    assert_int_equal(capture_status(stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    assert_int_equal(node_count(end_capture(stream)), 0);
+    assert_int_equal(fake(fake_live)(FAKE_DEVICE_ALLOCATIONS), 0);
+    via_memory_release(memory);
+}
+
+static void the_mode_of_the_threads_captures_stays_whatever_fails(void **state) {
+    (void)state;
+    steer();
+    via_memory *memory = make(VIA_MEMORY_DEVICE, 0);
+    for (int64_t n = 1; n <= 6; ++n) {
+        fake(fake_fail_at)("cuThreadExchangeStreamCaptureMode", n, CUDA_ERROR_UNKNOWN);
+        via_array_release(make_bytes(memory, 64, NULL));
+        fake(fake_clear_faults)();
+        CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+        cu_ok(cu(cuThreadExchangeStreamCaptureMode)(&mode));
+        assert_int_equal(mode, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    }
+    via_memory_release(memory);
+}
+
 static void captures_survive_allocation_and_release(void **state) {
     (void)state;
     CUstream stream = new_stream();
@@ -437,6 +470,8 @@ int main(void) {
         MEMORY_TEST(only_stream_ordered_memory_takes_a_stream),
         MEMORY_TEST(pinned_memory_outlives_the_copies_from_it),
         MEMORY_TEST(captures_survive_allocation_and_release),
+        MEMORY_TEST(captures_survive_an_allocation_that_fails),
+        MEMORY_TEST(the_mode_of_the_threads_captures_stays_whatever_fails),
         MEMORY_TEST(a_thread_without_context_allocates_and_frees),
         MEMORY_TEST(memory_is_allocated_in_the_context_at_hand),
         MEMORY_TEST(memory_of_a_destroyed_context_is_let_go),

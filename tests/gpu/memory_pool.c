@@ -93,6 +93,46 @@ static void where_the_device_cannot_be_told_pool_memory_waits_on_the_host(void *
     via_memory_release(pool);
 }
 
+/* cuMemFree would not wait for them. */
+static void pool_memory_is_not_freed_under_its_uses_where_the_device_cannot_be_found(void **state) {
+    (void)state;
+    steer();
+    via_memory *pool = make(VIA_MEMORY_DEVICE_POOL, 0);
+    CUstream stream = new_stream();
+    via_stream *handle = wrap_native(stream, 0);
+    for (int64_t n = 1; n <= 4; ++n) {
+        hold(stream);
+        via_array *array = make_bytes(pool, 4096, handle);
+        cu_ok(cu(cuMemsetD8Async)((CUdeviceptr)(uintptr_t)via_array_data(array), 7, 4096, stream));
+        ok(via_array_record_stream(array, handle));
+        fake(fake_fail_at)("cuDeviceGet", n, CUDA_ERROR_UNKNOWN);
+        via_array_release(array);
+        fake(fake_clear_faults)();
+        assert_int_equal(pool_blocks(), 1);
+        let_go(stream);
+        assert_true(eventually(has_pool_blocks, &(int64_t){0}));
+    }
+    via_memory_release(pool);
+}
+
+static void pool_memory_that_no_stream_frees_is_freed_once_its_uses_have_ended(void **state) {
+    (void)state;
+    steer();
+    via_memory *pool = make(VIA_MEMORY_DEVICE_POOL, 0);
+    CUstream stream = new_stream();
+    via_stream *handle = wrap_native(stream, 0);
+    via_array *array = make_bytes(pool, 4096, handle);
+    fake(fake_stream_delay)(stream, 20000);
+    cu_ok(cu(cuMemsetD8Async)((CUdeviceptr)(uintptr_t)via_array_data(array), 7, 4096, stream));
+    ok(via_array_record_stream(array, handle));
+    fake(fake_fail_at)("cuMemFreeAsync", 1, CUDA_ERROR_UNKNOWN);
+    via_array_release(array);
+    fake(fake_clear_faults)();
+    assert_int_equal(pool_blocks(), 0);
+    assert_int_equal(cu(cuStreamQuery)(stream), CUDA_SUCCESS);
+    via_memory_release(pool);
+}
+
 static void a_stream_that_is_captured_gives_no_pool_memory(void **state) {
     (void)state;
     CUstream stream = new_stream();
@@ -114,6 +154,8 @@ int main(void) {
         MEMORY_TEST(pool_memory_goes_back_behind_its_uses_with_nobody_waiting),
         MEMORY_TEST(pool_memory_that_nobody_uses_goes_back_before_what_is_in_use),
         MEMORY_TEST(where_the_device_cannot_be_told_pool_memory_waits_on_the_host),
+        MEMORY_TEST(pool_memory_is_not_freed_under_its_uses_where_the_device_cannot_be_found),
+        MEMORY_TEST(pool_memory_that_no_stream_frees_is_freed_once_its_uses_have_ended),
         MEMORY_TEST(a_stream_that_is_captured_gives_no_pool_memory),
     };
     return run_gpu_tests(tests);
