@@ -107,6 +107,11 @@ bool wait_quietly(const StreamUse &use) {
     return wait_for_stream(use) == VIA_OK;
 }
 
+bool marks_quietly(const StreamUse &use, Mark **out_mark) {
+    const CallbackScope unsaid;
+    return record_mark(use, out_mark) == VIA_OK;
+}
+
 // What cannot be marked, and what was begun and could not be gone on with, has ended before anybody goes on.
 Status run_behind(Batch *batch, const StreamUse &use, Mark **out_mark) {
     const Status status = enqueue_all(batch, use);
@@ -114,8 +119,7 @@ Status run_behind(Batch *batch, const StreamUse &use, Mark **out_mark) {
         (void)wait_quietly(use);
         return status;
     }
-    const CallbackScope unsaid;
-    return record_mark(use, out_mark) == VIA_OK ? VIA_OK : wait_for_stream(use);
+    return marks_quietly(use, out_mark) ? VIA_OK : wait_for_stream(use);
 }
 
 Status run_captured(const BatchRun &run, const StreamUse &use) {

@@ -1,4 +1,4 @@
-// From which size on a staged copy beats the driver's own: a shipped table, or what was measured here.
+// Measures from which size on a staged copy beats the driver's own, and keeps what was found in a file.
 #pragma once
 
 #include "core/status.hpp"

@@ -109,7 +109,8 @@ Status find_current(int32_t device_id, ContextKey *out_key) {
     }
     out_key->id = context_id(out_key->context);
     if (!(last_asked.key == *out_key) || driver().cuCtxGetId == nullptr) [[unlikely]] {
-        last_asked = {*out_key, current_device()};
+        const int32_t found = current_device();
+        last_asked = {found >= 0 ? *out_key : ContextKey{}, found};
     }
     if (last_asked.device_id != device_id) {
         *out_key = {};

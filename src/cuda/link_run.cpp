@@ -43,11 +43,10 @@ Status enqueue_through_scratch(const Transfer &transfer, const LinkPlan &plan, c
     make_link_crossing(transfer, plan.route, &crossing);
     const Box first = first_piece(crossing, plan.scratch_bytes);
     Scratch scratch;
-    const Status status = scratch.allocate(buffer_bytes(crossing, first), use);
-    if (status == VIA_ERROR_OUT_OF_MEMORY) [[unlikely]] {
+    VIA_TRY(scratch.allocate_if_room(buffer_bytes(crossing, first), use));
+    if (scratch.address() == nullptr) [[unlikely]] {
         return enqueue_kernel(transfer, use);
     }
-    VIA_TRY(status);
     return end_failed(enqueue_pieces(transfer, crossing, first, scratch.address(), use), use);
 }
 

@@ -54,9 +54,10 @@ void make_once(int32_t device_id) {
 }
 
 bool is_made(int32_t device_id) {
-    if (copies_before.load(std::memory_order_relaxed) < kCopiesBefore) {
-        copies_before.fetch_add(1, std::memory_order_relaxed);
-    } else if (copies_before.load(std::memory_order_relaxed) == kCopiesBefore) {
+    int32_t before = copies_before.load(std::memory_order_relaxed);
+    if (before < kCopiesBefore) {  // two at once may count as one, but none counts past the number that is waited for
+        (void)copies_before.compare_exchange_strong(before, before + 1, std::memory_order_relaxed);
+    } else if (before == kCopiesBefore) {
         make_once(device_id);
     }
     return memory.load(std::memory_order_relaxed) != nullptr;

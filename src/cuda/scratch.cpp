@@ -84,17 +84,24 @@ bool has_scratch(int32_t device_id) {
 }
 
 Status Scratch::allocate(int64_t nbytes, const StreamUse &use) {
+    VIA_TRY(allocate_if_room(nbytes, use));
+    return address_ != 0 ? VIA_OK : check_driver(CUDA_ERROR_OUT_OF_MEMORY, "cuMemAllocAsync");
+}
+
+Status Scratch::allocate_if_room(int64_t nbytes, const StreamUse &use) {
     const RelaxedCapture relaxed;
     ContextScope scope;
     VIA_TRY(scope.enter(use.context));
     const auto size = static_cast<size_t>(nbytes);
     // What a graph allocates is the graph's, whatever pool is named.
     const CUmemoryPool pool = use.capturing ? nullptr : pool_for(use);
-    if (pool != nullptr) {
-        VIA_TRY_CUDA(cuMemAllocFromPoolAsync(&address_, size, pool, use.handle));
-    } else {
-        VIA_TRY_CUDA(cuMemAllocAsync(&address_, size, use.handle));
+    CUdeviceptr address = 0;
+    const CUresult result = pool != nullptr ? driver().cuMemAllocFromPoolAsync(&address, size, pool, use.handle)
+                                            : driver().cuMemAllocAsync(&address, size, use.handle);
+    if (result != CUDA_SUCCESS) {
+        return result == CUDA_ERROR_OUT_OF_MEMORY ? VIA_OK : check_driver(result, "cuMemAllocAsync");
     }
+    address_ = address;
     use_ = use;
     return VIA_OK;
 }

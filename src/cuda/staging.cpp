@@ -71,8 +71,7 @@ Status find_scratch(const StagedCopy &copy, const StagedStreams &streams, Ring &
     if (!has_scratch(copy.device_id)) {
         return VIA_OK;
     }
-    const Status status = pooled->allocate(ring.slot_bytes() * ring.slot_count(), first);
-    VIA_TRY(status == VIA_ERROR_OUT_OF_MEMORY ? VIA_OK : status);
+    VIA_TRY(pooled->allocate_if_room(ring.slot_bytes() * ring.slot_count(), first));
     for (int32_t i = 1; i < streams.count; ++i) {
         VIA_TRY(follow(streams.uses[i], first));
     }

@@ -44,6 +44,21 @@ static void a_stream_is_created_in_the_current_context(void **state) {
     assert_null(current);
 }
 
+static void a_call_that_fails_once_is_asked_again_which_context_is_current(void **state) {
+    (void)state;
+    steer();
+    via_stream *stream = NULL;
+    CUcontext mine = new_context();
+    fake(fake_fail_at)("cuCtxGetDevice", 1, CUDA_ERROR_UNKNOWN);
+    (void)!via_stream_create(0, &stream);
+    fake(fake_clear_faults)();
+    via_stream_release(stream);
+    ok(via_stream_create(0, &stream));
+    assert_ptr_equal(context_of(stream), mine);
+    via_stream_release(stream);
+    cu_ok(cu(cuCtxDestroy)(mine));
+}
+
 static void a_stream_of_another_device_is_created_in_its_primary_context(void **state) {
     (void)state;
     need_two_devices();
@@ -327,6 +342,7 @@ static void a_fault_of_the_device_is_told_and_lets_go(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(a_stream_is_created_in_the_current_context),
+        GPU_TEST(a_call_that_fails_once_is_asked_again_which_context_is_current),
         GPU_TEST(a_stream_of_another_device_is_created_in_its_primary_context),
         GPU_TEST(legacy_is_that_of_the_current_context),
         GPU_TEST(legacy_of_a_device_is_not_that_of_a_context_of_another),

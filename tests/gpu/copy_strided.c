@@ -403,6 +403,7 @@ static void a_stream_of_another_device_is_refused(void **state) {
 static void expect_no_kernels(const char *why) {
     begin_apart();
     ok(via_cuda_warmup(0));
+    assert_string_equal(via_last_error(), "");
     strided_pair both = new_turned_pair(DEVICE, DEVICE, 6, 5, 4);
     pair dense = new_pair(DEVICE, DEVICE, 100);
     refused(VIA_ERROR_UNSUPPORTED, why, via_copy(both.dst.array, both.src.array));

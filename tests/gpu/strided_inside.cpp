@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <functional>
+#include <string>
 #include <thread>
 
 #include "core/task.hpp"
@@ -218,8 +219,10 @@ void a_full_device_is_copied_to_and_from_without_scratch_memory(void **) {
             fake(fake_fail_at)("cuMemAlloc", -1, CUDA_ERROR_OUT_OF_MEMORY);
             fake(fake_fail_at)("cuMemAllocFromPoolAsync", -1, CUDA_ERROR_OUT_OF_MEMORY);
             const int64_t before = fake(fake_faults_injected)();
+            const std::string text = via_last_error();
             const Status status = route(transfer, use);
             assert_true(fake(fake_faults_injected)() > before);
+            assert_string_equal(via_last_error(), text.c_str());
             fake(fake_clear_faults)();
             return status;
         };
