@@ -1,7 +1,7 @@
 # Finds the headers of the CUDA driver, cuda.h and cudaTypedefs.h of Toolkit 12.0 or newer. The driver itself is opened
 # at run time, so headers are all that is needed: no compiler, no library of NVIDIA's.
 #
-# They are looked for in this order: VIADUCT_CUDA_INCLUDE_DIR, the Toolkit (CUDA_HOME, CUDA_PATH, CUDAToolkit_ROOT, nvcc in PATH,
+# They are looked for in this order: VIADUCT_CUDA_INCLUDE_DIR, the Toolkit (CUDAToolkit_ROOT, CUDA_HOME, CUDA_PATH, nvcc in PATH,
 # /usr/local/cuda), the Python package nvidia-cuda-runtime.
 #
 # viaduct_find_cuda_headers(OUT_DIR) sets OUT_DIR to the folder, or to "" and OUT_DIR_MISSING to what is missing, in a

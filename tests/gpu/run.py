@@ -89,7 +89,7 @@ def describe_machine() -> dict[str, object]:
         "gpus": nvidia_smi("name"),
         "cpu": cpu_name(),
         "cores": len(os.sched_getaffinity(0)),
-        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
     }
 

@@ -405,12 +405,24 @@ def test_doctor_mends_a_driver_by_what_is_wrong_with_it(
     assert mend in finding.mend and not finding.optional
 
 
-def test_doctor_looks_for_the_device_outside_of_a_container(
-    nothing_missing: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("why", "settings", "mend"),
+    [
+        ("the CUDA driver could not be opened: libcuda.so.1", {}, "--gpus all"),
+        ("the CUDA driver finds no device", {}, "--gpus all"),
+        ("the CUDA driver finds no device", {"CUDA_VISIBLE_DEVICES": ""}, "unset CUDA_VISIBLE_DEVICES"),
+        ("libcuda.so.1 has no cuGetProcAddress; expected a driver of CUDA 11.4 or newer", {}, "# on the host"),
+    ],
+)
+def test_doctor_looks_outside_of_a_container_for_what_cannot_be_mended_in_it(
+    nothing_missing: Path, monkeypatch: pytest.MonkeyPatch, why: str, settings: dict[str, str], mend: str
 ) -> None:
     monkeypatch.setattr(machine, "has_nvidia_device", lambda: True)
     monkeypatch.setattr(doctor, "is_container", lambda: True)
-    assert "--gpus all" in found_by_doctor()["CUDA"].mend
+    monkeypatch.setattr(info, "why_no_device", lambda: why)
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    assert mend in found_by_doctor()["CUDA"].mend
 
 
 def test_doctor_names_a_setting_that_holds_threads_back(nothing_missing: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,15 +112,18 @@ def in_tensorflow(buffer: via.Array) -> None:
 
 
 def in_mpi4py(buffer: via.Array) -> None:
-    """As a buffer, to this rank itself; device memory takes an MPI that knows CUDA, else a copy of it goes."""
+    """As a buffer, to this rank itself; of a GPU's memory a copy on the host: not every MPI knows CUDA."""
     mpi = optional_on_gpu("mpi4py.MPI", "mpi4py", lambda _: True)
     if mpi is None:
         return
-    specification = mpi.buffer.fromaddress(buffer.ptr, buffer.nbytes)
     sent = buffer.copy(device="cpu") if ON_GPU else buffer
     received = (ctypes.c_float * (ROWS * COLUMNS))()
     mpi.COMM_SELF.Sendrecv([sent, mpi.FLOAT], dest=0, recvbuf=[received, mpi.FLOAT], source=0)
-    tell("mpi4py", buffer, specification.address, f"sends it to itself: the sum is {sum(received):g}")
+    what = f"sends it to itself: the sum is {sum(received):g}"
+    if ON_GPU:
+        say(f"  mpi4py: a copy on the host; {what}")
+    else:
+        tell("mpi4py", buffer, mpi.buffer.frombuffer(sent).address, what)
 
 
 def tell(name: str, buffer: via.Array, pointer: int, what: str) -> None:

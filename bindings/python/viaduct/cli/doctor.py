@@ -118,12 +118,14 @@ def how_to_mend_driver(why: str) -> str:
     """What helps, by the driver's answer."""
     if os.environ.get("VIADUCT_LIBCUDA"):
         return "unset VIADUCT_LIBCUDA"
-    if is_container():
-        return "docker run --gpus all ...   # from the outside, with the NVIDIA container toolkit"
-    if "11.4" in why or "INSUFFICIENT_DRIVER" in why or "could not be opened" in why:
-        return install_driver()
     if "finds no device" in why and os.environ.get("CUDA_VISIBLE_DEVICES") is not None:
         return "unset CUDA_VISIBLE_DEVICES"
+    if "11.4" in why or "INSUFFICIENT_DRIVER" in why:
+        return install_driver() + ("   # on the host of this container" if is_container() else "")
+    if is_container():
+        return "docker run --gpus all ...   # from the outside, with the NVIDIA container toolkit"
+    if "could not be opened" in why:
+        return install_driver()
     if not os.access("/dev/nvidiactl", os.R_OK | os.W_OK) and Path("/dev/nvidiactl").exists():
         return f"{as_root()}chmod a+rw /dev/nvidia*"
     return f"{as_root()}nvidia-modprobe -u -c=0"
