@@ -21,6 +21,7 @@ import platform
 import subprocess
 import sys
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -161,14 +162,14 @@ def judge(row: dict) -> tuple[str, str]:
     return wanted, f"{found}, {'met' if met else 'MISSED'}"
 
 
-def show_table(rows: list[dict]) -> None:
+def table_of(rows: list[dict]) -> Iterator[str]:
     """The rows that have a target, as the README has them."""
     for row in rows:
         wanted, verdict = judge(row)
         if wanted:
             peers = ", ".join(f"{name} {value:.4g}" for name, value in row["peers"].items())
             words = wanted.replace("<=", "at most").replace(">=", "at least")
-            print(f"| {row['case']} | {row['viaduct']:.4g} {row['unit']} | {peers} | {words} | {verdict} |")
+            yield f"| {row['case']} | {row['viaduct']:.4g} {row['unit']} | {peers} | {words} | {verdict} |"
 
 
 def show(rows: list[dict]) -> None:
@@ -216,7 +217,7 @@ def main() -> int:
     report, failures = measure(arguments.suite, parts) if not arguments.given else (read(arguments.given), [])
     show(report["rows"])
     if arguments.table:
-        show_table(report["rows"])
+        print(*table_of(report["rows"]), sep="\n")
     if arguments.json:
         arguments.json.write_text(json.dumps(report, indent=1) + "\n")
     if arguments.plot and not draw(arguments.suite, report, arguments.plot):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -54,6 +55,14 @@ def test_a_ratio_and_what_may_be_added_to_it_are_one_bound(bench: ModuleType, na
 def test_a_part_of_the_limit_is_judged_by_the_limit(bench: ModuleType, rate: float, verdict: str) -> None:
     judged = bench.judge(row("copy", rate, limit=100.0, target={"limit_at_least": 0.7}))
     assert judged == (">= 0.7 x limit", verdict)
+
+
+def test_the_rows_of_the_readme_are_those_that_were_measured(bench: ModuleType) -> None:
+    results = sorted((ROOT / "tests/bench/results").glob("*.json"))
+    measured = {line for path in results for line in bench.table_of(bench.read(path)["rows"])}
+    shown = re.findall(r"^\| .*, (?:met|MISSED) \|$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert len(shown) > 120
+    assert [line for line in shown if line not in measured] == []
 
 
 def test_without_matplotlib_the_rows_are_told_and_the_pictures_are_what_failed(tmp_path: Path) -> None:
