@@ -226,8 +226,11 @@ contains
     integer(c_int64_t), intent(in), optional :: step(:)
     integer, intent(out), optional :: ierr
     integer(c_int64_t) :: apart(size(first)), count(size(first))
+    logical :: fits
     view%handle = c_null_ptr
-    if (size(first) /= self%ndim() .or. size(last) /= self%ndim()) then
+    fits = size(first) == self%ndim() .and. size(last) == self%ndim()
+    if (present(step)) fits = fits .and. size(step) == self%ndim()
+    if (.not. fits) then
       call settle(viaduct_fortran_refuse(VIA_ERROR_INDEX, &
         "section: the array has another number of axes" // c_null_char), ierr)
       return

@@ -94,6 +94,9 @@ static via_status check_element(via_array *array, int32_t dtype, const CFI_cdesc
     if ((via_array_flags(array) & VIA_ARRAY_READ_ONLY) != 0) {
         return viaduct_fortran_refuse(VIA_ERROR_READ_ONLY, "get: the array is read-only, which a pointer cannot say");
     }
+    if ((via_array_flags(array) & VIA_ARRAY_MISALIGNED) != 0) {
+        return viaduct_fortran_refuse(VIA_ERROR_NEEDS_COPY, "get: the elements are off their alignment; copy them");
+    }
     return VIA_OK;
 }
 

@@ -148,6 +148,7 @@ contains
 
   subroutine what_a_pointer_cannot_be_is_refused()
     real(c_double), target :: field(3, 4)
+    integer(c_int8_t), target :: bytes(24)
     real(c_double), pointer :: flat(:), back(:, :)
     real(c_float), pointer :: narrow(:, :)
     type(viaduct_array) :: lent, view
@@ -162,6 +163,11 @@ contains
     call view%get(back, ierr)
     call promise("read-only", ierr == VIA_ERROR_READ_ONLY)
     call promise("a pointer stays what it was", .not. (associated(flat) .or. associated(back) .or. associated(narrow)))
+    call view%release()
+    call viaduct_check(via_wrap(c_loc(bytes(2)), VIA_FLOAT64, 2_c_int32_t, [2_c_int64_t, 1_c_int64_t], [1_c_int64_t, &
+      1_c_int64_t], VIA_DEVICE_CPU, 0_c_int32_t, 0_c_int32_t, c_null_funptr, c_null_ptr, view%handle))
+    call view%get(back, ierr)
+    call refused(ierr, VIA_ERROR_NEEDS_COPY, "alignment")
     call view%release()
     call view%get(back, ierr)
     call promise("no array", ierr == VIA_ERROR_INVALID_ARGUMENT)

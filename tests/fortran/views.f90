@@ -22,6 +22,7 @@ contains
 
   subroutine a_section_is_what_fortran_says()
     type(viaduct_array) :: view
+    integer :: ierr
     integer(c_int32_t), pointer :: part(:, :, :)
     call lent%section(view, [2_c_int64_t, 1_c_int64_t, 1_c_int64_t], [4_c_int64_t, 2_c_int64_t, 2_c_int64_t])
     call view%get(part)
@@ -35,6 +36,9 @@ contains
     call lent%section(view, [3_c_int64_t, 1_c_int64_t, 1_c_int64_t], [2_c_int64_t, 3_c_int64_t, 2_c_int64_t])
     call expect("last before first has no elements", view%shape(), [0, 3, 2])
     call view%release()
+    call lent%section(view, [1_c_int64_t, 1_c_int64_t, 1_c_int64_t], [4_c_int64_t, 3_c_int64_t, 2_c_int64_t], &
+      [2_c_int64_t, 1_c_int64_t], ierr)
+    call promise("a step too few", ierr == VIA_ERROR_INDEX)
   end subroutine
 
   subroutine an_index_selects_along_an_axis()
