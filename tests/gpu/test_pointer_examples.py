@@ -22,7 +22,7 @@ def run(name: str, folder: Path) -> str:
 def test_a_library_has_its_array_on_the_pointer_or_is_left_out(example: str, title: str, tmp_path: Path) -> None:
     output = run(example, tmp_path)
     if f"  {title} is " in output:
-        return
+        pytest.skip(f"{title} finds no device")
     assert "written through one, read through the other: 100" in output
     assert re.search(r"freed while Viaduct's \w+ lives: no\n  freed once it is gone: yes\n$", output)
 

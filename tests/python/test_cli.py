@@ -157,6 +157,14 @@ def test_explain_draws_the_plan_that_the_copy_would_have(capsys: pytest.CaptureF
     assert "      4  4004  8004 12004 ...     4000  4004  4008  4012 ...\n" in text
 
 
+def test_the_page_of_commands_shows_what_explain_draws() -> None:
+    page = (Path(__file__).parents[2] / "docs/guide/commands.md").read_text()
+    (shown,) = re.findall(r"^```text\n(1000 x 1000.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    told = run("explain", "1000,1000", "F", COLUMNS="80", VIADUCT_NUM_THREADS="2").stdout
+    kernel = re.compile(r"\w+ kernel")  # which one is the processor's
+    assert kernel.sub("a kernel", told) == kernel.sub("a kernel", shown)
+
+
 def test_explain_takes_strides_as_numpy_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert told(capsys, "explain", "(3, 5)", "(4, 12)") == told(capsys, "explain", "3x5", "F")
     assert told(capsys, "explain", "6,7", "-28,-4", "--dtype", "int32") != told(capsys, "explain", "6,7")
