@@ -1,10 +1,7 @@
 #include "cuda/staging_run.hpp"
 
-#include <cstring>
-
 #include "core/task.hpp"
 #include "core/thread_pool.hpp"
-#include "cuda/staging_store.hpp"
 
 namespace via::cuda {
 namespace {

@@ -22,7 +22,6 @@ enum class Way : int32_t {
 enum class Caller : int32_t { Waits, GoesOn };
 
 constexpr bool is_pageable(const Side &side) { return side.device_type == VIA_DEVICE_CPU; }
-constexpr bool is_pinned(const Side &side) { return side.device_type == VIA_DEVICE_CUDA_HOST; }
 constexpr bool is_device(const Side &side) { return side.device_type == VIA_DEVICE_CUDA; }
 inline bool has_pageable(const Transfer &transfer) {
     return is_pageable(transfer.dst_side) || is_pageable(transfer.src_side);
