@@ -3,6 +3,7 @@ package org.viaduct;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -12,7 +13,9 @@ import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -56,6 +59,46 @@ class LifetimeTest {
         assertEquals(11, Samples.elements(view)[11]);
         view.close();
         Samples.collectUntil(() -> watched.get() == null);
+    }
+
+    /** The buffer is kept though it is not the owner: its memory would be the system's again under a live array. */
+    @Test
+    void aBufferIsKeptWhoeverOwnsTheArray() {
+        List<UnaryOperator<WrapBuilder>> changes =
+                List.of(made -> made.owner("another"), made -> made.owner(null), made -> made.release(() -> {}),
+                        made -> made.owner(null).release(() -> {}));
+        for (UnaryOperator<WrapBuilder> change : changes) {
+            FloatBuffer numbers = Samples.counted(12);
+            WeakReference<FloatBuffer> watched = new WeakReference<>(numbers);
+            ViaArray array = change.apply(ViaArray.builder(numbers, DType.FLOAT32, 12)).wrap();
+            numbers = null;
+            for (int i = 0; i < 5; ++i) {
+                System.gc();
+                Samples.pause(5);
+            }
+            assertNotNull(watched.get());
+            assertEquals(11, Samples.elements(array)[11]);
+            array.close();
+            Samples.collectUntil(() -> watched.get() == null);
+        }
+    }
+
+    @Test
+    void anOwnerIsToldInPlaceOfTheBuffer() {
+        FloatBuffer numbers = Samples.counted(12);
+        try (ViaArray another = ViaArray.builder(numbers, DType.FLOAT32, 12).owner("another").wrap();
+                ViaArray none = ViaArray.builder(numbers, DType.FLOAT32, 12).owner(null).wrap()) {
+            assertEquals("another", another.owner());
+            assertNull(none.owner());
+        }
+    }
+
+    @Test
+    void aReleaseFunctionOfCIsRefusedForABuffer() {
+        WrapBuilder builder = ViaArray.builder(Samples.counted(12), DType.FLOAT32, 12);
+        long function = TestLibrary.freeFunction();
+        assertThrows(UnsupportedOperationException.class, () -> builder.release(function, 0));
+        builder.wrap().close();
     }
 
     @Test

@@ -100,7 +100,7 @@ public final class Exchange {
     }
 
     private static ViaArray owned(long struct, Object owner, Calls.OfThree wrap) {
-        long held = Bridge.hold(new Loan(owner, null));
+        long held = Bridge.hold(new Loan(owner, null, null));
         try {
             return new ViaArray(wrap.on(struct, Bridge.DROP, held));
         } catch (Throwable thrown) {

@@ -1,7 +1,12 @@
 package org.viaduct;
 
-/** What stands behind wrapped memory: an object to keep alive, and what to run at the end; either may be null. */
-record Loan(Object owner, Runnable release) implements Releasable {
+import java.nio.Buffer;
+
+/**
+ * What stands behind wrapped memory: an object to keep alive, what to run at the end, and the buffer whose memory it
+ * is; any of them may be null.
+ */
+record Loan(Object owner, Runnable release, Buffer memory) implements Releasable {
     @Override
     public void released() {
         release.run();

@@ -12,6 +12,7 @@ public final class WrapBuilder {
     private final long address;
     private final DType dtype;
     private final long[] shape;
+    private final Buffer buffer;
     private final Reach room;
     private long[] strides;
     private Device device = Device.CPU;
@@ -22,14 +23,16 @@ public final class WrapBuilder {
     private long context;
 
     WrapBuilder(long address, DType dtype, long[] shape) {
-        this(address, dtype, shape, null);
+        this(address, dtype, shape, null, null);
     }
 
-    private WrapBuilder(long address, DType dtype, long[] shape, Reach room) {
+    private WrapBuilder(long address, DType dtype, long[] shape, Buffer buffer, Reach room) {
         this.address = address;
         this.dtype = Objects.requireNonNull(dtype, "dtype");
         this.shape = shape.clone();
+        this.buffer = buffer;
         this.room = room;
+        this.owner = buffer;
     }
 
     static WrapBuilder of(Buffer buffer, DType dtype, long[] shape) {
@@ -42,7 +45,7 @@ public final class WrapBuilder {
         long first = Buffers.address(buffer);
         Buffers.requireNativeOrder(buffer, dtype);
         Reach room = new Reach(-offset, (long) buffer.limit() * Buffers.width(buffer) - offset);
-        WrapBuilder made = new WrapBuilder(first + offset, dtype, shape, room).owner(buffer);
+        WrapBuilder made = new WrapBuilder(first + offset, dtype, shape, buffer, room);
         return buffer.isReadOnly() ? made.readOnly() : made;
     }
 
@@ -84,7 +87,10 @@ public final class WrapBuilder {
         return this;
     }
 
-    /** An object that is kept alive until the last view and export is gone; {@link ViaArray#owner} tells it. */
+    /**
+     * An object that is kept alive until the last view and export is gone; {@link ViaArray#owner} tells it. The owner
+     * of a buffer's memory is the buffer until another is named, and the buffer is kept alive whoever is.
+     */
     public WrapBuilder owner(Object object) {
         owner = object;
         return this;
@@ -99,8 +105,15 @@ public final class WrapBuilder {
         return this;
     }
 
-    /** The same by a function in C, void (*)(void *context); it takes the place of owner and release. */
+    /**
+     * The same by a function in C, void (*)(void *context); it takes the place of owner and release. Not for a buffer's
+     * memory, which nothing in C can keep alive.
+     */
     public WrapBuilder release(long releaseFunction, long releaseContext) {
+        if (buffer != null) {
+            throw new UnsupportedOperationException(
+                    "found memory of a buffer, which is kept alive in Java, expected a release(Runnable) for it");
+        }
         function = releaseFunction;
         context = releaseContext;
         return this;
@@ -108,8 +121,8 @@ public final class WrapBuilder {
 
     public ViaArray wrap() {
         requireRoom();
-        boolean held = function == 0 && (owner != null || release != null);
-        Loan loan = held ? new Loan(owner, release) : null;
+        boolean held = function == 0 && (owner != null || release != null || buffer != null);
+        Loan loan = held ? new Loan(owner, release, buffer) : null;
         long reference = held ? Bridge.hold(loan) : context;
         try {
             return new ViaArray(wrapAs(held ? loan.function() : function, reference));
@@ -119,7 +132,7 @@ public final class WrapBuilder {
             }
             throw thrown;
         } finally {
-            Reference.reachabilityFence(owner);
+            Reference.reachabilityFence(this);
         }
     }
 
