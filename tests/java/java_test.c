@@ -106,6 +106,38 @@ NATIVE(void, deleteOnForeignThread)(JNIEnv *jenv, jclass owner, jlong tensor) {
     }
 }
 
+typedef struct {
+    JavaVM *machine;
+    void *tensors[2];
+} Visit;
+
+/* As code does that knows nothing of the library: it attaches the thread for a while, and detaches it. */
+static void visit_the_machine(JavaVM *machine) {
+    void *found = NULL;
+    if ((*machine)->AttachCurrentThread(machine, &found, NULL) == JNI_OK) {
+        (*machine)->DetachCurrentThread(machine);
+    }
+}
+
+static void *delete_around_a_visit(void *given) {
+    Visit *visit = given;
+    via_dlpack_delete(visit->tensors[0]);
+    visit_the_machine(visit->machine);
+    via_dlpack_delete(visit->tensors[1]);
+    return NULL;
+}
+
+/* Ends one tensor on a thread that the JVM does not know, which is then detached by others, and another after that. */
+NATIVE(void, deleteAroundADetach)(JNIEnv *jenv, jclass owner, jlong first, jlong second) {
+    pthread_t thread;
+    Visit visit = {NULL, {address_of(first), address_of(second)}};
+    (void)owner;
+    if ((*jenv)->GetJavaVM(jenv, &visit.machine) == JNI_OK &&
+        pthread_create(&thread, NULL, delete_around_a_visit, &visit) == 0) {
+        pthread_join(thread, NULL);
+    }
+}
+
 enum { MOST_LEFT = 64 };
 
 static void *_Atomic left[MOST_LEFT];

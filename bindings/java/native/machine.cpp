@@ -9,27 +9,33 @@ constexpr jint kVersion = JNI_VERSION_10;
 
 Java g_java = {};
 
-// A thread of the library, known to the JVM as long as it lives.
+// JNI of the calling thread as the JVM knows it now; NULL if it does not.
+JNIEnv *known_environment() {
+    void *found = nullptr;
+    return java().machine->GetEnv(&found, kVersion) == JNI_OK ? static_cast<JNIEnv *>(found) : nullptr;
+}
+
+// Makes the thread known to the JVM as long as it lives. Others may detach it before: their own attaching changed
+// nothing, and they cannot tell. So what the JVM gave is not kept, and the thread is attached as often as needed.
 class Attachment {
 public:
-    Attachment() {
-        JavaVMAttachArgs arguments = {kVersion, const_cast<char *>("viaduct-native"), nullptr};
-        void *made = nullptr;
-        if (java().machine->AttachCurrentThreadAsDaemon(&made, &arguments) == JNI_OK) {
-            jenv_ = static_cast<JNIEnv *>(made);
-        }
-    }
+    Attachment() = default;
     Attachment(const Attachment &) = delete;
     Attachment &operator=(const Attachment &) = delete;
     ~Attachment() {
-        if (jenv_ != nullptr) {
+        if (attached_ && known_environment() != nullptr) {
             java().machine->DetachCurrentThread();
         }
     }
-    JNIEnv *environment() const { return jenv_; }
+    JNIEnv *attach() {
+        JavaVMAttachArgs arguments = {kVersion, const_cast<char *>("viaduct-native"), nullptr};
+        void *made = nullptr;
+        attached_ = java().machine->AttachCurrentThreadAsDaemon(&made, &arguments) == JNI_OK;
+        return attached_ ? static_cast<JNIEnv *>(made) : nullptr;
+    }
 
 private:
-    JNIEnv *jenv_ = nullptr;
+    bool attached_ = false;
 };
 
 // The class of that name as a reference that lasts; it keeps its loader, and so this library, in the JVM.
@@ -76,12 +82,12 @@ bool serves(JNIEnv *jenv) {
 const Java &java() { return g_java; }
 
 JNIEnv *environment() {
-    void *found = nullptr;
-    if (java().machine->GetEnv(&found, kVersion) == JNI_OK) {
-        return static_cast<JNIEnv *>(found);
+    JNIEnv *known = known_environment();
+    if (known != nullptr) {
+        return known;
     }
     thread_local Attachment attachment;
-    return attachment.environment();
+    return attachment.attach();
 }
 
 }  // namespace viajava

@@ -13,6 +13,7 @@ import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
@@ -305,6 +306,27 @@ class LifetimeTest {
         TestLibrary.deleteOnForeignThread(tensor);
         assertEquals("viaduct-native", name[0]);
         assertFalse(Thread.getAllStackTraces().containsKey(thread[0]), "the thread is still known to the JVM");
+    }
+
+    /** Who attaches and detaches a thread that is attached already detaches it for the library as well. */
+    @Test
+    void aReleaseReachesJavaOnAThreadThatOthersHaveDetached() {
+        List<Thread> threads = new ArrayList<>();
+        TestLibrary.deleteAroundADetach(lentFor(threads), lentFor(threads));
+        assertEquals(2, threads.size());
+        for (Thread thread : threads) {
+            assertEquals("viaduct-native", thread.getName());
+            assertFalse(Thread.getAllStackTraces().containsKey(thread), "the thread is still known to the JVM");
+        }
+    }
+
+    /** A tensor whose release tells its thread. */
+    private static long lentFor(List<Thread> threads) {
+        try (ViaArray array = ViaArray.builder(Samples.direct(48), DType.FLOAT32, 12)
+                .release(() -> threads.add(Thread.currentThread()))
+                .wrap()) {
+            return array.toDlpack();
+        }
     }
 
     @Test

@@ -19,6 +19,8 @@ final class TestLibrary {
 
     static native void deleteOnForeignThread(long tensor);
 
+    static native void deleteAroundADetach(long first, long second);
+
     static native void endAtExit();
 
     static native void endOnAndOn();
