@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 final class TaskFuture extends CompletableFuture<Void> {
     private final long task;
     private boolean released;
+    private boolean stopped;
 
     private TaskFuture(long task) {
         this.task = task;
@@ -33,15 +34,16 @@ final class TaskFuture extends CompletableFuture<Void> {
         } catch (ViaductException thrown) {
             failure = thrown;
         }
-        release();
-        if (failure == null) {
+        if (wasStopped()) {
+            super.cancel(false);
+        } else if (failure == null) {
             complete(null);
         } else {
             completeExceptionally(failure);
         }
     }
 
-    /** Also asks the task to stop. */
+    /** Also asks the task to stop, and first: what depends on this future may wait for the task. */
     @Override
     public boolean cancel(boolean mayInterruptIfRunning) {
         stop();
@@ -50,12 +52,15 @@ final class TaskFuture extends CompletableFuture<Void> {
 
     private synchronized void stop() {
         if (!released) {
+            stopped = true;
             Native.via_task_cancel(task);
         }
     }
 
-    private synchronized void release() {
+    /** Lets go of the task. Who has stopped it has cancelled this future, though the task's end may come first. */
+    private synchronized boolean wasStopped() {
         released = true;
         Native.via_task_release(task);
+        return stopped;
     }
 }
