@@ -133,14 +133,12 @@ bool Handles::read(JNIEnv *jenv, const char *name, jlongArray from) {
     }
     count_ = jenv->GetArrayLength(from);
     arrays_.reset(new (std::nothrow) via_array *[static_cast<size_t>(count_)]);
-    void *given = arrays_ != nullptr ? jenv->GetPrimitiveArrayCritical(from, nullptr) : nullptr;
-    if (given == nullptr) {
+    if (arrays_ == nullptr) {
         throw_out_of_memory(jenv);
         return false;
     }
     static_assert(sizeof(via_array *) == sizeof(jlong));
-    std::memcpy(arrays_.get(), given, static_cast<size_t>(count_) * sizeof(jlong));
-    jenv->ReleasePrimitiveArrayCritical(from, given, JNI_ABORT);
+    jenv->GetLongArrayRegion(from, 0, count_, reinterpret_cast<jlong *>(arrays_.get()));
     return true;
 }
 

@@ -241,6 +241,8 @@ class CopyTest {
         try (ViaArray array = room()) {
             Viaduct.fill(array.select(1, 1), element, null);
             assertArrayEquals(new float[] {0, 2.5f, 0, 0, 2.5f, 0, 0, 2.5f, 0, 0, 2.5f, 0}, Samples.elements(array));
+            Viaduct.fill(array, Samples.direct(12).putFloat(0, 7).putFloat(4, 8), null);
+            assertEquals(7, Samples.elements(array)[11]);
             assertThrows(IndexOutOfBoundsException.class, () -> Viaduct.fill(array, element.position(5), null));
             assertThrows(
                     IllegalArgumentException.class, () -> Viaduct.fill(array, ByteBuffer.allocate(4), null));

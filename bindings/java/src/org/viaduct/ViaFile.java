@@ -93,9 +93,9 @@ public final class ViaFile extends Resource {
     // ------------------------------------------------------------------------------------------------ mapped
 
     /**
-     * Maps a .npy file as the array that its header tells, or a window; nothing is read until it is touched. The array outlives this
-     * object. It is read-only unless the mode says otherwise. Touching it when the file has been cut short ends the
-     * process, where {@link #read} fails.
+     * Maps a .npy file as the array that its header tells, or a window; nothing is read until it is touched. The array
+     * outlives this object. It is read-only unless the mode says otherwise. Touching it when the file has been cut
+     * short ends the process, where {@link #read} fails.
      */
     public ViaArray map() {
         return new ViaArray(Calls.get(this, file -> Native.via_file_array(file, 0, 0, new long[0])));

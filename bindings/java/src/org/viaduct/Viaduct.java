@@ -48,7 +48,7 @@ public final class Viaduct {
         Calls.run(dst, stream, (array, order) -> Native.via_fill(array, 0, order));
     }
 
-    /** Sets every element to the bytes that a direct buffer holds from its position on, which must be one element. */
+    /** Sets every element to the first bytes that a direct buffer holds from its position on, one element at least. */
     public static void fill(ViaArray dst, ByteBuffer element, ViaStream stream) {
         requireElement(dst.dtype(), element);
         long address = Buffers.address(element) + element.position();
