@@ -145,6 +145,57 @@ namespace Viaduct.Tests
         }
 
         [Test]
+        public async Task Shares_of_one_copy_are_awaited_in_any_order()
+        {
+            using (ViaArray grid = Support.Grid())
+            using (ViaArray target = ViaArray.Empty(DType.Float64, 3, 4))
+            using (CopyTask copy = grid.SubmitCopyTo(target))
+            using (CopyTask share = copy.Share())
+            using (CopyTask closed = copy.Share())
+            {
+                closed.Dispose();
+                Assert.Throws<ObjectDisposedException>(() => closed.AsTask());
+                await share;
+                await copy;
+                Assert.That(copy.AsTask(), Is.SameAs(share.AsTask()));
+            }
+        }
+
+        /// <summary>On a thread, asks for the end of a copy as one closes it; null if it was closed.</summary>
+        private static Task EndOf(CopyTask share)
+        {
+            try
+            {
+                return share.AsTask();
+            }
+            catch (ObjectDisposedException)
+            {
+                return null;
+            }
+        }
+
+        [Test]
+        public void A_share_that_is_closed_as_others_ask_leaves_nobody_waiting()
+        {
+            using (ViaArray grid = Support.Grid())
+            using (ViaArray target = ViaArray.Empty(DType.Float64, 3, 4))
+            {
+                for (int round = 0; round < 300; ++round)
+                {
+                    using (CopyTask copy = grid.SubmitCopyTo(target))
+                    {
+                        CopyTask share = copy.Share();
+                        Task<Task> asked = Task.Factory.StartNew(() => EndOf(share));
+                        Task<Task> askedToo = Task.Factory.StartNew(() => EndOf(copy));
+                        share.Dispose();
+                        Assert.That(askedToo.Result.Wait(10000), Is.True);
+                        Assert.That(asked.Result, Is.Null.Or.SameAs(askedToo.Result));
+                    }
+                }
+            }
+        }
+
+        [Test]
         public void A_task_that_was_closed_still_ends()
         {
             Task end;

@@ -1,6 +1,5 @@
 using System;
 using System.Runtime.CompilerServices;
-using System.Runtime.InteropServices;
 using System.Threading;
 using System.Threading.Tasks;
 
@@ -11,19 +10,17 @@ namespace Viaduct
     /// </summary>
     public sealed class CopyTask : ViaHandle
     {
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        private delegate void CompleteFunction(int status, IntPtr text, IntPtr context);
-
-        // Kept for ever: native code holds its address.
-        private static readonly CompleteFunction KeptComplete = Complete;
-        private static readonly IntPtr CompleteAddress =
-            Native.complete_callback(Marshal.GetFunctionPointerForDelegate(KeptComplete));
-
-        private TaskCompletionSource<bool> completion;
+        private readonly TaskEnd end;
 
         internal CopyTask(IntPtr address)
+            : this(address, new TaskEnd())
+        {
+        }
+
+        private CopyTask(IntPtr address, TaskEnd end)
             : base(address)
         {
+            this.end = end;
         }
 
         /// <summary>Whether the copy has ended, however.</summary>
@@ -67,14 +64,7 @@ namespace Viaduct
         /// </summary>
         public Task AsTask()
         {
-            var made = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
-            TaskCompletionSource<bool> known = Interlocked.CompareExchange(ref completion, made, null);
-            if (known != null)
-            {
-                return known.Task;
-            }
-            Register(made);
-            return made.Task;
+            return end.Of(this);
         }
 
         /// <summary>The same; the copy is asked to stop when the token is.</summary>
@@ -95,7 +85,7 @@ namespace Viaduct
         /// <summary>The same copy with a share of its own.</summary>
         public CopyTask Share()
         {
-            return new CopyTask(Retained(Native.via_task_retain)) { completion = completion };
+            return new CopyTask(Retained(Native.via_task_retain), end);
         }
 
         /// <inheritdoc/>
@@ -103,45 +93,6 @@ namespace Viaduct
         {
             Native.via_task_release(handle);
             return true;
-        }
-
-        private void Register(TaskCompletionSource<bool> made)
-        {
-            IntPtr context = Callbacks.Give(made);
-            try
-            {
-                Native.via_task_on_complete(this, CompleteAddress, context);
-            }
-            catch
-            {
-                completion = null;
-                Callbacks.Take(context);
-                throw;
-            }
-        }
-
-        private static void Complete(int status, IntPtr text, IntPtr context)
-        {
-            try
-            {
-                var source = (TaskCompletionSource<bool>)Callbacks.Take(context);
-                if (status == (int)ViaStatus.Ok)
-                {
-                    source.TrySetResult(true);
-                }
-                else if (status == (int)ViaStatus.Cancelled)
-                {
-                    source.TrySetCanceled();
-                }
-                else
-                {
-                    source.TrySetException(Failure.Make((ViaStatus)status, Utf8.Text(text)));
-                }
-            }
-            catch (Exception failure)
-            {
-                ViaLibrary.Report(failure);
-            }
         }
     }
 }
