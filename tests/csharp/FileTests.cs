@@ -126,6 +126,26 @@ namespace Viaduct.Tests
         }
 
         [Test]
+        public void What_is_awaited_fails_with_the_code_and_the_text_of_a_wait()
+        {
+            const int notPermitted = 1;
+            int memory = Probe.probe_open_file(96);
+            var options = new ViaFileOptions { Mode = ViaFileMode.ReadWrite };
+            using (ViaArray grid = Support.Grid())
+            using (ViaFile file = ViaFile.Open("/proc/self/fd/" + memory, options))
+            {
+                Assert.That(Probe.probe_seal_file(memory), Is.EqualTo(0));
+                var thrown = Assert.Throws<ViaIoException>(() => file.Write(grid));
+                Task write = file.WriteAsync(grid);
+                var awaited = Assert.Throws<ViaIoException>(() => write.GetAwaiter().GetResult());
+                Assert.That(awaited.Code, Is.EqualTo(notPermitted));
+                Assert.That(awaited.Code, Is.EqualTo(thrown.Code));
+                Assert.That(awaited.Message, Contains.Substring("EPERM"));
+            }
+            Probe.probe_close_file(memory);
+        }
+
+        [Test]
         public void What_goes_wrong_is_told_by_kind()
         {
             var error = Assert.Throws<ViaIoException>(() => ViaFile.Open(path));

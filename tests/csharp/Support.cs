@@ -27,6 +27,15 @@ namespace Viaduct.Tests
         internal static extern int probe_delete_on_thread(IntPtr tensor);
 
         [DllImport("viaduct_csharp_probe")]
+        internal static extern int probe_open_file(int nbytes);
+
+        [DllImport("viaduct_csharp_probe")]
+        internal static extern int probe_seal_file(int file);
+
+        [DllImport("viaduct_csharp_probe")]
+        internal static extern void probe_close_file(int file);
+
+        [DllImport("viaduct_csharp_probe")]
         internal static extern int probe_offset(string layout, string name);
 
         [DllImport("viaduct_csharp_probe")]

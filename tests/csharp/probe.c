@@ -2,12 +2,16 @@
  * Another native library of the process: what the C# tests meet on the other side. It takes and gives arrays by DLPack
  * alone, calls back from threads of its own, and tells how C lays out the structs of the header.
  */
+#define _GNU_SOURCE /* memfd_create */
+
 #include <dlpack/dlpack.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <viaduct/viaduct.h>
 
@@ -103,6 +107,17 @@ EXPORT int probe_delete_on_thread(DLManagedTensorVersioned *tensor) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failed || pthread_join(thread, NULL);
 }
+
+/* A file of so many bytes that is nowhere but in memory, opened; -1 if there is none. */
+EXPORT int probe_open_file(int nbytes) {
+    const int file = memfd_create("probe", MFD_ALLOW_SEALING);
+    return file >= 0 && ftruncate(file, nbytes) == 0 ? file : -1;
+}
+
+/* From then on writing to it fails, with EPERM, for whoever has opened it. */
+EXPORT int probe_seal_file(int file) { return fcntl(file, F_ADD_SEALS, F_SEAL_WRITE); }
+
+EXPORT void probe_close_file(int file) { close(file); }
 
 /* Lets go of a tensor on a thread that nobody waits for. */
 EXPORT int probe_delete_behind(DLManagedTensorVersioned *tensor) {

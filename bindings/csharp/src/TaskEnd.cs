@@ -17,58 +17,85 @@ namespace Viaduct
         private static readonly IntPtr CompleteAddress =
             Native.complete_callback(Marshal.GetFunctionPointerForDelegate(KeptComplete));
 
+        private CopyTask share;
         private TaskCompletionSource<bool> completion;
 
-        /// <summary>Asked for by a share of the copy. No task is handed out that the library does not know of.</summary>
+        /// <summary>Asked for by a share of the copy. No task is handed out that the library has not taken.</summary>
         internal Task Of(CopyTask copy)
         {
             lock (this)
             {
                 if (completion == null)
                 {
-                    completion = Registered(copy);
+                    Register(copy.Share());
                 }
                 return completion.Task;
             }
         }
 
-        private static TaskCompletionSource<bool> Registered(CopyTask copy)
+        // The callback may come before the registration returns.
+        private void Register(CopyTask given)
         {
-            var made = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
-            IntPtr context = Callbacks.Give(made);
+            IntPtr context = Callbacks.Give(this);
+            share = given;
+            completion = new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
             try
             {
-                Native.via_task_on_complete(copy, CompleteAddress, context);
+                Native.via_task_on_complete(given, CompleteAddress, context);
             }
             catch
             {
+                completion = null;
                 Callbacks.Take(context);
+                given.Dispose();
                 throw;
             }
-            return made;
         }
 
         private static void Complete(int status, IntPtr text, IntPtr context)
         {
             try
             {
-                var source = (TaskCompletionSource<bool>)Callbacks.Take(context);
-                if (status == (int)ViaStatus.Ok)
-                {
-                    source.TrySetResult(true);
-                }
-                else if (status == (int)ViaStatus.Cancelled)
-                {
-                    source.TrySetCanceled();
-                }
-                else
-                {
-                    source.TrySetException(Failure.Make((ViaStatus)status, Utf8.Text(text)));
-                }
+                ((TaskEnd)Callbacks.Take(context)).Tell();
             }
             catch (Exception failure)
             {
                 ViaLibrary.Report(failure);
+            }
+        }
+
+        private void Tell()
+        {
+            Exception failure = Failed();
+            if (failure == null)
+            {
+                completion.TrySetResult(true);
+            }
+            else if (failure is ViaCancelledException)
+            {
+                completion.TrySetCanceled();
+            }
+            else
+            {
+                completion.TrySetException(failure);
+            }
+        }
+
+        // The wait, for what has ended, tells at once what it came to; the callback is not told its code. The share
+        // goes before anybody is told.
+        private Exception Failed()
+        {
+            using (share)
+            {
+                try
+                {
+                    share.Wait();
+                    return null;
+                }
+                catch (Exception failure)
+                {
+                    return failure;
+                }
             }
         }
     }
