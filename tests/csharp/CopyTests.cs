@@ -260,6 +260,23 @@ namespace Viaduct.Tests
         }
 
         [Test]
+        public void A_token_may_be_cancelled_after_the_copy_was_closed()
+        {
+            var cancelled = new CancellationTokenSource();
+            using (ViaArray source = ViaArray.Empty(DType.Float64, 30, 1000, 1000))
+            using (ViaArray turned = source.Permute(2, 0, 1))
+            using (ViaArray target = ViaArray.Empty(DType.Float64, 1000, 30, 1000))
+            {
+                CopyTask copy = turned.SubmitCopyTo(target);
+                Task end = copy.AsTask(cancelled.Token);
+                copy.Dispose();
+                Assert.DoesNotThrow(cancelled.Cancel);
+                Support.Eventually(() => end.IsCompleted, "the copy ends");
+                Assert.That(end.IsFaulted, Is.False);
+            }
+        }
+
+        [Test]
         public void Waiting_for_a_cancelled_copy_throws_its_kind()
         {
             using (ViaArray source = ViaArray.Empty(DType.Float64, 30, 1000, 1000))

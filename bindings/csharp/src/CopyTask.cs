@@ -70,7 +70,8 @@ namespace Viaduct
         /// <summary>The same; the copy is asked to stop when the token is.</summary>
         public async Task AsTask(CancellationToken cancellationToken)
         {
-            using (cancellationToken.Register(Cancel))
+            using (CopyTask share = Share())
+            using (cancellationToken.Register(share.Cancel))
             {
                 await AsTask().ConfigureAwait(false);
             }
