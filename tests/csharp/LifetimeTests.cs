@@ -182,6 +182,49 @@ namespace Viaduct.Tests
             }
         }
 
+        /// <summary>Whether an array tells what lies in native memory and behind a handle as it is, or is closed.</summary>
+        private static bool IsRightOrClosed(ViaArray array, double[] owner)
+        {
+            try
+            {
+                return array.Owner == owner && array.Shape[0] == 3 && array.Strides[0] == 4
+                    && array.ByteStrides[0] == 32;
+            }
+            catch (ObjectDisposedException)
+            {
+                return true;
+            }
+        }
+
+        [Test]
+        public void What_is_told_of_an_array_is_right_though_another_thread_closes_it()
+        {
+            const int rounds = 20000;
+            var owner = new double[12];
+            int wrong = 0, turn = 0;
+            ViaArray shared = null;
+            var asking = new Thread(() =>
+            {
+                for (int round = 0; round < rounds; ++round)
+                {
+                    SpinWait.SpinUntil(() => Volatile.Read(ref turn) == 2 * round + 1);
+                    wrong += IsRightOrClosed(shared, owner) ? 0 : 1;
+                    Interlocked.Increment(ref turn);
+                }
+            });
+            asking.Start();
+            for (int round = 0; round < rounds; ++round)
+            {
+                shared = ViaArray.Wrap(owner, 3, 4);
+                Interlocked.Increment(ref turn);
+                Thread.SpinWait(round % 200);
+                shared.Dispose();
+                SpinWait.SpinUntil(() => Volatile.Read(ref turn) == 2 * round + 2);
+            }
+            asking.Join();
+            Assert.That(wrong, Is.EqualTo(0));
+        }
+
         [Test]
         public void Everything_refuses_to_be_used_after_it_was_closed()
         {

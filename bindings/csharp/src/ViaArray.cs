@@ -45,7 +45,7 @@ namespace Viaduct
         /// <summary>The extents.</summary>
         public ReadOnlySpan<long> Shape
         {
-            get { return PerAxis(ref shape, Native.via_array_shape(this)); }
+            get { return PerAxis(ref shape, array => Native.via_array_shape(array)); }
         }
 
         /// <summary>
@@ -54,13 +54,13 @@ namespace Viaduct
         /// </summary>
         public ReadOnlySpan<long> Strides
         {
-            get { return PerAxis(ref strides, Native.via_array_strides(this)); }
+            get { return PerAxis(ref strides, array => Native.via_array_strides(array)); }
         }
 
         /// <summary>The strides in bytes; empty if some stride is not a whole number of bytes.</summary>
         public ReadOnlySpan<long> ByteStrides
         {
-            get { return PerAxis(ref byteStrides, Native.via_array_byte_strides(this)); }
+            get { return PerAxis(ref byteStrides, array => Native.via_array_byte_strides(array)); }
         }
 
         /// <summary>Where the memory is.</summary>
@@ -107,10 +107,11 @@ namespace Viaduct
         {
             get
             {
-                IntPtr context = Native.via_array_context(this, Callbacks.EndLoanAddress);
-                object owner = context == IntPtr.Zero ? null : ((Loan)Callbacks.Look(context)).Owner;
-                GC.KeepAlive(this);
-                return owner;
+                using (new Hold(this))
+                {
+                    IntPtr context = Native.via_array_context(this, Callbacks.EndLoanAddress);
+                    return context == IntPtr.Zero ? null : ((Loan)Callbacks.Look(context)).Owner;
+                }
             }
         }
 
@@ -158,20 +159,23 @@ namespace Viaduct
         }
 
         // Arrays do not change: what has been read once need not be read again, and it does not matter who reads first.
-        // The address has been asked for even so, since that refuses an array that was closed.
-        private ReadOnlySpan<long> PerAxis(ref long[] known, IntPtr borrowed)
+        // It is held even so, since that refuses an array that was closed.
+        private ReadOnlySpan<long> PerAxis(ref long[] known, Func<ViaArray, IntPtr> borrow)
         {
-            if (known == null)
+            using (new Hold(this))
             {
-                long[] read = new long[borrowed == IntPtr.Zero ? 0 : NDim];
-                if (read.Length > 0)
-                {
-                    Marshal.Copy(borrowed, read, 0, read.Length);
-                }
-                GC.KeepAlive(this);
-                known = read;
+                return known ?? (known = Read(borrow(this), NDim));
             }
-            return known;
+        }
+
+        private static long[] Read(IntPtr borrowed, int ndim)
+        {
+            long[] read = new long[borrowed == IntPtr.Zero ? 0 : ndim];
+            if (read.Length > 0)
+            {
+                Marshal.Copy(borrowed, read, 0, read.Length);
+            }
+            return read;
         }
     }
 }

@@ -38,19 +38,30 @@ namespace Viaduct
         /// <summary>The address of the native handle (via_array * and so on), with one owner more.</summary>
         internal IntPtr Retained(Action<IntPtr> retain)
         {
-            bool held = false;
-            try
+            using (new Hold(this))
             {
-                DangerousAddRef(ref held);
                 retain(handle);
                 return handle;
             }
-            finally
+        }
+
+        /// <summary>
+        /// Keeps a handle open while what it lends is used: closing it on another thread gives it up after this.
+        /// </summary>
+        internal struct Hold : IDisposable
+        {
+            private readonly ViaHandle held;
+
+            internal Hold(ViaHandle given)
             {
-                if (held)
-                {
-                    DangerousRelease();
-                }
+                bool taken = false;
+                given.DangerousAddRef(ref taken);
+                held = given;
+            }
+
+            public void Dispose()
+            {
+                held.DangerousRelease();
             }
         }
     }
