@@ -20,6 +20,24 @@ namespace Viaduct.Tests
         }
 
         [Test]
+        public void Shared_streams_stay_open_whoever_closes_them()
+        {
+            foreach (ViaStream shared in new[] { ViaStream.Legacy, ViaStream.PerThread, ViaStream.NoSync })
+            {
+                IntPtr before = shared.NativeHandle;
+                using (shared)
+                {
+                }
+                shared.Close();
+                Assert.That(shared.IsClosed, Is.False);
+                Assert.That(shared.NativeHandle, Is.EqualTo(before));
+            }
+            ViaStream share = ViaStream.Legacy.Share();
+            share.Dispose();
+            Assert.That(share.IsClosed, Is.True);
+        }
+
+        [Test]
         public void Work_goes_on_in_the_order_of_a_stream()
         {
             Support.NeedsCuda();

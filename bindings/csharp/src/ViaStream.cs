@@ -2,9 +2,14 @@ using System;
 
 namespace Viaduct
 {
-    /// <summary>An order of work on a CUDA device.</summary>
+    /// <summary>
+    /// An order of work on a CUDA device. Those that every program has (<see cref="Legacy"/>, <see cref="PerThread"/>,
+    /// <see cref="NoSync"/>) stay open whoever closes them.
+    /// </summary>
     public sealed class ViaStream : ViaHandle
     {
+        private readonly bool isEverybodys;
+
         /// <summary>CUDA's legacy default stream.</summary>
         public static readonly ViaStream Legacy;
 
@@ -15,19 +20,25 @@ namespace Viaduct
         public static readonly ViaStream NoSync;
 
         /// <summary>NULL, which means what the function says that takes it.</summary>
-        internal static readonly ViaStream None = new ViaStream(IntPtr.Zero);
+        internal static readonly ViaStream None = new ViaStream(IntPtr.Zero, true);
 
         static ViaStream()
         {
             NativeLibraryFile.Load();
-            Legacy = new ViaStream(Native.via_stream_legacy());
-            PerThread = new ViaStream(Native.via_stream_per_thread());
-            NoSync = new ViaStream(Native.via_stream_no_sync());
+            Legacy = new ViaStream(Native.via_stream_legacy(), true);
+            PerThread = new ViaStream(Native.via_stream_per_thread(), true);
+            NoSync = new ViaStream(Native.via_stream_no_sync(), true);
         }
 
         internal ViaStream(IntPtr address)
+            : this(address, false)
+        {
+        }
+
+        private ViaStream(IntPtr address, bool isEverybodys)
             : base(address)
         {
+            this.isEverybodys = isEverybodys;
         }
 
         /// <summary>A new stream of a device.</summary>
@@ -102,6 +113,15 @@ namespace Viaduct
         public ViaStream Share()
         {
             return new ViaStream(Retained(Native.via_stream_retain));
+        }
+
+        /// <inheritdoc/>
+        protected override void Dispose(bool disposing)
+        {
+            if (!isEverybodys)
+            {
+                base.Dispose(disposing);
+            }
         }
 
         /// <inheritdoc/>
