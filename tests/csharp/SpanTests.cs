@@ -140,6 +140,21 @@ namespace Viaduct.Tests
         }
 
         [Test]
+        public void Memory_that_is_refused_keeps_nothing()
+        {
+            int released = 0;
+            IntPtr block = Marshal.AllocHGlobal(32);
+            ViaArray array = ViaArray.Wrap(
+                block, DType.Int64, new long[] { 4 }, null, null, WrapFlags.None, () => { ++released; });
+            Assert.Throws<ViaIndexException>(() => array.AsMemory<long>(3, 2));
+            Assert.Throws<ViaIndexException>(() => array.AsReadOnlyMemory<long>(3, 2));
+            Assert.Throws<ViaDTypeException>(() => array.AsReadOnlyMemory<int>(0, 4));
+            array.Dispose();
+            Assert.That(released, Is.EqualTo(1));
+            Marshal.FreeHGlobal(block);
+        }
+
+        [Test]
         public void A_span_of_pending_content_waits_for_it()
         {
             Support.NeedsCuda();

@@ -53,14 +53,14 @@ namespace Viaduct
             where T : struct
         {
             RefuseReadOnly("AsMemory");
-            return new ArrayMemory<T>(Share(), Located<T>(offset, count), count).Memory;
+            return Kept<T>(offset, count).Memory;
         }
 
         /// <summary>Some elements in place, as memory to be read that has a share of its own.</summary>
         public ReadOnlyMemory<T> AsReadOnlyMemory<T>(long offset, int count)
             where T : struct
         {
-            return new ArrayMemory<T>(Share(), Located<T>(offset, count), count).Memory;
+            return Kept<T>(offset, count).Memory;
         }
 
         /// <summary>All elements in row-major order as a new C# array, from any layout and any device.</summary>
@@ -99,6 +99,14 @@ namespace Viaduct
                     + "; expected them within " + known.Size + " elements");
             }
             return new IntPtr(known.Address + offset * known.ElementBytes);
+        }
+
+        // Where it is comes first: a refusal leaves no share behind.
+        private ArrayMemory<T> Kept<T>(long offset, int count)
+            where T : struct
+        {
+            IntPtr located = Located<T>(offset, count);
+            return new ArrayMemory<T>(Share(), located, count);
         }
 
         private int WholeLength()
