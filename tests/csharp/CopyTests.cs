@@ -1,4 +1,6 @@
 using System;
+using System.Collections;
+using System.Collections.Generic;
 using System.Threading;
 using System.Threading.Tasks;
 using NUnit.Framework;
@@ -337,6 +339,64 @@ namespace Viaduct.Tests
                 batch.Run();
             }
             Assert.That(target, Is.EqualTo(Support.Numbers(12)));
+        }
+
+        /// <summary>A list that another thread changes: each time somebody looks at it there is another array.</summary>
+        private sealed class Changing : IReadOnlyList<ViaArray>
+        {
+            private readonly ViaArray[] arrays;
+            private int looks;
+
+            internal Changing(params ViaArray[] arrays)
+            {
+                this.arrays = arrays;
+            }
+
+            public int Count
+            {
+                get { return 1 + looks; }
+            }
+
+            public ViaArray this[int index]
+            {
+                get { return arrays[looks++]; }
+            }
+
+            public IEnumerator<ViaArray> GetEnumerator()
+            {
+                yield return this[0];
+            }
+
+            IEnumerator IEnumerable.GetEnumerator()
+            {
+                return GetEnumerator();
+            }
+        }
+
+        private static void CopyChanging(Action<Changing, Changing> copy)
+        {
+            using (ViaArray grid = Support.Grid())
+            using (ViaArray first = ViaArray.Empty(DType.Float64, 3, 4))
+            using (ViaArray second = ViaArray.Empty(DType.Float64, 3, 4))
+            {
+                second.Clear();
+                copy(new Changing(first, second), new Changing(grid, second));
+                Assert.That(first.ToArray<double>(), Is.EqualTo(Support.Numbers(12)));
+                Assert.That(second.ToArray<double>(), Is.EqualTo(new double[12]));
+            }
+        }
+
+        [Test]
+        public void A_list_that_changes_is_read_once()
+        {
+            CopyChanging((to, from) => ViaBatch.Copy(to, from));
+        }
+
+        [Test]
+        public void A_list_that_changes_is_read_once_for_a_stream_too()
+        {
+            Support.NeedsCuda();
+            CopyChanging((to, from) => ViaBatch.Copy(to, from, ViaStream.Legacy));
         }
 
         [Test]

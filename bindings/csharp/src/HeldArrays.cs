@@ -1,21 +1,22 @@
 using System;
-using System.Collections.Generic;
 
 namespace Viaduct
 {
-    /// <summary>The handles of arrays side by side, held as long as a call needs them.</summary>
+    /// <summary>
+    /// The handles of arrays side by side, held as long as a call needs them. The list given is this one's alone.
+    /// </summary>
     internal sealed class HeldArrays : IDisposable
     {
-        private readonly IReadOnlyList<ViaArray> arrays;
+        private readonly ViaArray[] arrays;
         private int held;
 
-        internal HeldArrays(IReadOnlyList<ViaArray> arrays)
+        internal HeldArrays(ViaArray[] arrays)
         {
             this.arrays = arrays;
-            Addresses = new IntPtr[arrays.Count];
+            Addresses = new IntPtr[arrays.Length];
             try
             {
-                while (held < arrays.Count)
+                while (held < arrays.Length)
                 {
                     Hold(arrays[held]);
                 }

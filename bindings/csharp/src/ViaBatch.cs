@@ -1,5 +1,6 @@
 using System;
 using System.Collections.Generic;
+using System.Linq;
 using System.Threading;
 using System.Threading.Tasks;
 
@@ -33,12 +34,13 @@ namespace Viaduct
         /// <summary>Copies pairs of arrays, and returns when it is done.</summary>
         public static void Copy(IReadOnlyList<ViaArray> destinations, IReadOnlyList<ViaArray> sources)
         {
-            CheckPairs(destinations, sources);
+            ViaArray[] dsts, srcs;
+            ReadPairs(destinations, sources, out dsts, out srcs);
             using (var batch = new ViaBatch())
             {
-                for (int i = 0; i < sources.Count; ++i)
+                for (int i = 0; i < srcs.Length; ++i)
                 {
-                    batch.Add(destinations[i], sources[i]);
+                    batch.Add(dsts[i], srcs[i]);
                 }
                 batch.Run();
             }
@@ -48,11 +50,12 @@ namespace Viaduct
         public static void Copy(
             IReadOnlyList<ViaArray> destinations, IReadOnlyList<ViaArray> sources, ViaStream stream)
         {
-            CheckPairs(destinations, sources);
-            using (var dsts = new HeldArrays(destinations))
-            using (var srcs = new HeldArrays(sources))
+            ViaArray[] dstList, srcList;
+            ReadPairs(destinations, sources, out dstList, out srcList);
+            using (var dsts = new HeldArrays(dstList))
+            using (var srcs = new HeldArrays(srcList))
             {
-                Native.via_copy_batch(sources.Count, dsts.Addresses, srcs.Addresses, stream);
+                Native.via_copy_batch(srcs.Addresses.Length, dsts.Addresses, srcs.Addresses, stream);
             }
         }
 
@@ -109,9 +112,14 @@ namespace Viaduct
             return true;
         }
 
-        private static void CheckPairs(IReadOnlyList<ViaArray> destinations, IReadOnlyList<ViaArray> sources)
+        // Once: what is asked of a list again may be another answer.
+        private static void ReadPairs(
+            IReadOnlyList<ViaArray> destinations, IReadOnlyList<ViaArray> sources, out ViaArray[] dsts,
+            out ViaArray[] srcs)
         {
-            if (destinations == null || sources == null || destinations.Count != sources.Count)
+            dsts = destinations?.ToArray();
+            srcs = sources?.ToArray();
+            if (dsts == null || srcs == null || dsts.Length != srcs.Length)
             {
                 throw new ArgumentException("Expected as many sources as destinations.", "sources");
             }
