@@ -183,6 +183,73 @@ namespace Viaduct.Tests
             Assert.That(DType.Record(8).Name, Is.EqualTo("record8"));
         }
 
+        private struct Marked
+        {
+            public bool IsValid;
+            public byte Value;
+        }
+
+        private struct Lettered
+        {
+            public char Letter;
+            public byte Value;
+        }
+
+        private enum Colour : short
+        {
+            Red = 1,
+            Green = 2
+        }
+
+        private struct Pair<T>
+        {
+            public T First;
+            public T Second;
+        }
+
+        private struct Named
+        {
+            public string Name;
+        }
+
+        // .NET pins no struct with a bool or a char, as it is marshalled to something else.
+        private static void WrapsAsItLies<T>(T[] values, int nbytes)
+            where T : struct
+        {
+            Assert.That(DType.Of<T>(), Is.EqualTo(DType.Record(nbytes)));
+            try
+            {
+                using (ViaArray array = ViaArray.Wrap(values))
+                {
+                    Assert.That(array.DType, Is.EqualTo(DType.Of<T>()));
+                    Assert.That(array.NBytes, Is.EqualTo(nbytes * values.Length));
+                    Assert.That(array.AsSpan<T>().ToArray(), Is.EqualTo(values));
+                }
+            }
+            catch (ArgumentException)
+            {
+                Assert.That(Type.GetType("Mono.Runtime"), Is.Null);
+            }
+        }
+
+        [Test]
+        public void Structs_have_the_size_that_they_have_in_the_array()
+        {
+            WrapsAsItLies(new[] { new Marked { IsValid = true, Value = 7 }, new Marked { Value = 9 } }, 2);
+            WrapsAsItLies(new[] { new Lettered { Letter = 'x', Value = 7 }, new Lettered { Value = 9 } }, 4);
+            WrapsAsItLies(new[] { Colour.Green, Colour.Red, Colour.Green }, 2);
+            WrapsAsItLies(new[] { new Pair<long> { First = 1, Second = 2 }, new Pair<long> { First = 3 } }, 16);
+        }
+
+        [Test]
+        public void Arrays_of_references_are_refused()
+        {
+            Assert.Throws<ArgumentException>(() => ViaArray.Wrap(new[] { "one" }));
+            Assert.Throws<ArgumentException>(() => ViaArray.Wrap(new object[1]));
+            Assert.Throws<ArgumentException>(() => ViaArray.Wrap(new int[1][]));
+            Assert.Throws<ArgumentException>(() => ViaArray.Wrap(new[] { new Named { Name = "one" } }));
+        }
+
         [Test]
         public void Names_of_dtypes_go_both_ways()
         {

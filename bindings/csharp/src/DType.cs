@@ -1,6 +1,8 @@
 using System;
 using System.Collections.Generic;
 using System.Numerics;
+using System.Reflection;
+using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
 namespace Viaduct
@@ -62,6 +64,11 @@ namespace Viaduct
             { typeof(Complex).FullName, Complex128 },
             { "System.Half", Float16 }
         };
+
+        // Each a DType, looked up by a type alone; it keeps none of the types.
+        private static readonly ConditionalWeakTable<Type, object> OfStructs =
+            new ConditionalWeakTable<Type, object>();
+        private static readonly ConditionalWeakTable<Type, object>.CreateValueCallback MeasureStruct = Measured;
 
         static DType()
         {
@@ -127,12 +134,25 @@ namespace Viaduct
             return ElementOf<T>.DType;
         }
 
+        // As elements lie in an array, which is not how they would be marshalled: a bool has a byte there, not four.
         internal static DType OfArray(Type element)
         {
             DType primitive;
-            return OfPrimitives.TryGetValue(element.FullName ?? "", out primitive)
-                ? primitive
-                : Record(Marshal.SizeOf(element));
+            if (OfPrimitives.TryGetValue(element.FullName ?? "", out primitive))
+            {
+                return primitive;
+            }
+            if (!element.IsValueType)
+            {
+                throw new ArgumentException("Found " + element + " elements; expected numbers or structs.", "values");
+            }
+            return (DType)OfStructs.GetValue(element, MeasureStruct);
+        }
+
+        private static object Measured(Type element)
+        {
+            MethodInfo ofElement = typeof(DType).GetMethod("OfElement", BindingFlags.Static | BindingFlags.NonPublic);
+            return ((Func<DType>)ofElement.MakeGenericMethod(element).CreateDelegate(typeof(Func<DType>)))();
         }
 
         internal static DType OfElement<T>()
