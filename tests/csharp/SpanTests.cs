@@ -109,6 +109,7 @@ namespace Viaduct.Tests
             {
                 Assert.That(readOnly.AsReadOnlySpan<double>()[11], Is.EqualTo(11));
                 Assert.That(readOnly.AsReadOnlyMemory<double>(3, 2).Span[1], Is.EqualTo(4));
+                Assert.That(readOnly.AsReadOnlyMemory<double>().Span[11], Is.EqualTo(11));
                 Assert.Throws<ViaReadOnlyException>(() => readOnly.AsSpan<double>());
                 Assert.Throws<ViaReadOnlyException>(() => readOnly.AsMemory<double>());
             }

@@ -144,6 +144,8 @@ namespace Viaduct.Tests
                 Assert.That(numbers[3], Is.EqualTo(-1));
                 Assert.That(readOnly.IsReadOnly, Is.True);
                 Assert.That(readOnly.Address, Is.EqualTo(array.Address));
+                Assert.That((Memory<double>)array.Owner, Is.EqualTo(numbers.AsMemory(3, 4)));
+                Assert.That(readOnly.Owner, Is.EqualTo((ReadOnlyMemory<double>)numbers.AsMemory(3, 4)));
                 Assert.Throws<ViaShapeException>(() => ViaArray.Wrap(numbers.AsMemory(3, 4), 5));
             }
         }

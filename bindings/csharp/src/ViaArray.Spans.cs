@@ -56,6 +56,13 @@ namespace Viaduct
             return Kept<T>(offset, count).Memory;
         }
 
+        /// <summary>All elements in place, as memory to be read that has a share of its own.</summary>
+        public ReadOnlyMemory<T> AsReadOnlyMemory<T>()
+            where T : struct
+        {
+            return AsReadOnlyMemory<T>(0, WholeLength());
+        }
+
         /// <summary>Some elements in place, as memory to be read that has a share of its own.</summary>
         public ReadOnlyMemory<T> AsReadOnlyMemory<T>(long offset, int count)
             where T : struct

@@ -69,14 +69,14 @@ namespace Viaduct
         public static ViaArray Wrap<T>(Memory<T> memory, params long[] shape)
             where T : struct
         {
-            return WrapMemory<T>(memory, shape, WrapFlags.None);
+            return WrapMemory<T>(memory, memory, shape, WrapFlags.None);
         }
 
         /// <summary>The same for memory that may not be written.</summary>
         public static ViaArray Wrap<T>(ReadOnlyMemory<T> memory, params long[] shape)
             where T : struct
         {
-            return WrapMemory<T>(memory, shape, WrapFlags.ReadOnly);
+            return WrapMemory<T>(memory, memory, shape, WrapFlags.ReadOnly);
         }
 
         /// <summary>
@@ -98,13 +98,14 @@ namespace Viaduct
             return Empty(dtype, shape, null);
         }
 
-        private static unsafe ViaArray WrapMemory<T>(ReadOnlyMemory<T> memory, long[] shape, WrapFlags flags)
+        private static unsafe ViaArray WrapMemory<T>(
+            ReadOnlyMemory<T> memory, object owner, long[] shape, WrapFlags flags)
             where T : struct
         {
             long[] extents = shape == null || shape.Length == 0 ? new long[] { memory.Length } : shape;
             CheckFits(extents, memory.Length);
             MemoryHandle pinned = memory.Pin();
-            Loan loan = new Loan(memory, pinned);
+            Loan loan = new Loan(owner, pinned);
             try
             {
                 return WrapLent((IntPtr)pinned.Pointer, DType.Of<T>(), extents, null, Device.Cpu, flags, loan);

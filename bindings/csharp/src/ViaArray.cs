@@ -100,8 +100,8 @@ namespace Viaduct
         }
 
         /// <summary>
-        /// The object that keeps the memory: what was given as the owner when it was wrapped, or the C# array or Memory
-        /// that it is of. Null for memory that came from elsewhere.
+        /// The object that keeps the memory: what was given as the owner when it was wrapped, or the C# array, Memory
+        /// or ReadOnlyMemory that it is of. Null for memory that came from elsewhere.
         /// </summary>
         public object Owner
         {
