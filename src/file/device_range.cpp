@@ -104,9 +104,12 @@ private:
     Buffers buffers_;
 };
 
-}  // namespace
+// An array without gaps, as so many bytes.
+Status view_bytes(via_array *array, via_array **out_view) {
+    return make_view(array, array->data, VIA_UINT8, {1, {array->nbytes()}, {1}}, array->flags, out_view);
+}
 
-Status move_device_range(const RangeTransfer &transfer, Mark **out_mark) {
+Status move_elements(const RangeTransfer &transfer, Mark **out_mark) {
     ArrayHolder dense;
     Plan plan;
     cuda::Transfer copy;
@@ -118,6 +121,20 @@ Status move_device_range(const RangeTransfer &transfer, Mark **out_mark) {
     }
     Bounce bounce(transfer);
     return bounce.move();
+}
+
+}  // namespace
+
+// Packed elements are adjacent, or were refused: a device moves whole bytes of them, as the host does.
+Status move_device_range(const RangeTransfer &transfer, Mark **out_mark) {
+    if (!transfer.array->is_packed()) {
+        return move_elements(transfer, out_mark);
+    }
+    ArrayHolder bytes;
+    RangeTransfer adjacent = transfer;
+    VIA_TRY(view_bytes(transfer.array, bytes.out()));
+    adjacent.array = bytes.get();
+    return move_elements(adjacent, out_mark);
 }
 
 }  // namespace via

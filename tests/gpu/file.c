@@ -242,6 +242,38 @@ static void windows_of_files_are_read_and_written_from_a_device(void **state) {
     free(zeros);
 }
 
+/* In a fresh process there is no ring until the last of them asks for one. */
+static void move_packed_elements(void) {
+    static const int64_t counts[] = {8, 9, 1, 2 * LARGE, 2 * LARGE + 1};
+    assert_true(driver_is_there());
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    assert_int_equal(make_scratch(NULL), 0);
+    for (int32_t i = 0; i < LENGTH(counts); ++i) {
+        const int64_t nbytes = (counts[i] + 1) / 2;
+        block memory = new_block(DEVICE, nbytes, NULL);
+        write_block(&memory, 2);
+        via_array *packed = NULL;
+        ok(via_wrap(memory.data, VIA_INT4, 1, &counts[i], NULL, VIA_DEVICE_CUDA, 0, 0, NULL, NULL, &packed));
+        via_file *file = create_with("packed", VIA_UINT8, 1, SHAPE(ODD + nbytes), NULL);
+        ok(via_file_write(file, ODD, packed, NULL));
+        assert_file("packed", ODD, nbytes, 2);
+        via_file_release(file);
+        put_pattern("packed", ODD, nbytes, 5);
+        file = open_with("packed", NULL);
+        ok(via_file_read(file, ODD, packed, NULL));
+        assert_block(&memory, 5);
+        via_file_release(file);
+        via_array_release(packed);
+        end_block(&memory);
+    }
+    assert_int_equal(remove_scratch(NULL), 0);
+}
+
+static void packed_elements_of_a_device_are_moved_like_those_of_the_host(void **state) {
+    (void)state;
+    APART(move_packed_elements);
+}
+
 static via_file *read_file;
 
 static via_status call_read(behind *self) { return via_file_read(read_file, 0, self->dst, self->stream); }
@@ -432,6 +464,7 @@ int main(void) {
         GPU_TEST(a_file_is_written_from_memory_of_every_kind),
         GPU_TEST(views_of_a_devices_memory_are_read_and_written_in_order),
         GPU_TEST(windows_of_files_are_read_and_written_from_a_device),
+        GPU_TEST(packed_elements_of_a_device_are_moved_like_those_of_the_host),
         GPU_TEST(a_read_comes_after_the_streams_work_so_far),
         GPU_TEST(a_write_comes_after_the_streams_work_so_far),
         GPU_TEST(a_read_that_no_stream_is_named_for_waits_until_the_array_is_ready),
