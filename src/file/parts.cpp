@@ -39,7 +39,10 @@ Status AdjacentParts::move(int64_t number, int64_t *out_nbytes) {
 }
 
 BoxParts::BoxParts(Rows &rows, Towards towards, int64_t offset, via_array *array, int64_t most_bytes)
-    : Parts(rows, towards, offset), array_(array), inner_bytes_(array->item_bytes()), buffers_(most_bytes) {
+    : Parts(rows, towards, offset),
+      array_(array),
+      inner_bytes_(array->item_bytes()),
+      buffers_(std::max(most_bytes, inner_bytes_)) {
     const int64_t *shape = array->shape();
     level_ = std::max(array->ndim - 1, 0);
     while (level_ > 0 && inner_bytes_ * shape[level_] <= most_bytes) {

@@ -230,6 +230,33 @@ static void arrays_of_any_layout_are_read_and_their_gaps_left_alone(void **state
     }
 }
 
+/* Larger than what is moved at a time, and apart. */
+static void elements_of_any_size_are_written_and_read(void **state) {
+    (void)state;
+    enum { BYTES = (3 << 20) + ODD, COUNT = 3 };
+    uint8_t *expected = pattern(2 * BYTES * COUNT);
+    uint8_t *bytes = pattern(2 * BYTES * COUNT);
+    uint8_t *found = malloc(BYTES * COUNT);
+    via_array *whole = wrap_plain(bytes, via_dtype_record(BYTES), 1, SHAPE(2 * COUNT), NULL);
+    via_array *apart = NULL;
+    ok(via_array_slice(whole, NULL, SHAPE(COUNT), SHAPE(2), &apart));
+    via_file *file = create_with("records", VIA_UINT8, 1, SHAPE(BYTES * COUNT), NULL);
+    ok(via_file_write(file, 0, apart, NULL));
+    assert_int_equal(get_file("records", found, BYTES * COUNT), BYTES * COUNT);
+    for (int32_t i = 0; i < COUNT; ++i) {
+        assert_memory_equal(found + i * BYTES, expected + 2 * i * BYTES, BYTES);
+    }
+    ok(via_fill(apart, NULL, NULL));
+    ok(via_file_read(file, 0, apart, NULL));
+    assert_memory_equal(bytes, expected, 2 * BYTES * COUNT);
+    via_file_release(file);
+    via_array_release(apart);
+    via_array_release(whole);
+    free(found);
+    free(bytes);
+    free(expected);
+}
+
 static void a_file_in_fortran_order_gives_and_takes_elements_in_that_order(void **state) {
     (void)state;
     int32_t numbers[6] = {0, 1, 2, 3, 4, 5};
@@ -502,6 +529,7 @@ int main(void) {
         TEST(any_part_is_written_and_nothing_else),
         TEST(arrays_of_any_layout_are_written_as_their_elements_follow_one_another),
         TEST(arrays_of_any_layout_are_read_and_their_gaps_left_alone),
+        TEST(elements_of_any_size_are_written_and_read),
         TEST(a_file_in_fortran_order_gives_and_takes_elements_in_that_order),
         TEST(elements_of_another_size_than_the_headers_are_refused),
         TEST(a_raw_file_grows_and_a_npy_file_does_not),
