@@ -155,7 +155,7 @@ Status make_open(const char *path, via_file *file, bool *out_new) {
         VIA_TRY(resolve_target(path, &file->target));
         VIA_TRY(open_beside(file->target, &file->open));
         file->is_unnamed = true;  // releasing it takes it away
-        return VIA_OK;
+        return take_permissions(file->target, file->open);
     }
     const Status status = OpenFile::open(path, O_RDWR | O_CREAT | O_EXCL, kPermissions, &file->open);
     *out_new = status == VIA_OK;

@@ -40,13 +40,17 @@ Status join_missing(const char *path, char **out_target) {
     return asprintf(out_target, "%s/%s", folder.get(), basename(other.get())) >= 0 ? VIA_OK : no_memory();
 }
 
-void copy_permissions(OpenFile *from, OpenFile *to) {
+// Who may not give files away keeps them.
+void set_permissions(OpenFile *file, const struct stat &wanted) {
     constexpr mode_t kPermissions = 07777;
+    (void)!fchown(file->descriptor(), wanted.st_uid, wanted.st_gid);
+    (void)fchmod(file->descriptor(), wanted.st_mode & kPermissions);
+}
+
+void copy_permissions(OpenFile *from, OpenFile *to) {
     struct stat found{};
     if (fstat(from->descriptor(), &found) == 0) {
-        // Who may not give files away keeps them.
-        (void)!fchown(to->descriptor(), found.st_uid, found.st_gid);
-        (void)fchmod(to->descriptor(), found.st_mode & kPermissions);
+        set_permissions(to, found);
     }
 }
 
@@ -91,6 +95,15 @@ Status open_beside(const char *target, OpenFile **out_file) {
     return io_failed("naming a file beside", target, EEXIST);
 }
 
+Status take_permissions(const char *target, OpenFile *file) {
+    struct stat found{};
+    if (stat(target, &found) != 0) {
+        return errno == ENOENT ? VIA_OK : io_failed("asking about", target, errno);
+    }
+    set_permissions(file, found);
+    return VIA_OK;
+}
+
 Status make_durable(OpenFile *file) {
     return fsync(file->descriptor()) == 0 ? VIA_OK : io_failed("flushing", file->path(), errno);
 }
@@ -123,7 +136,7 @@ Replacement::~Replacement() {
 Status Replacement::begin(const FileRange &range) {
     if (file_->is_unnamed) {
         open_ = file_->hold_open();
-        return VIA_OK;
+        return take_permissions(file_->target, open_);
     }
     const OpenFileHolder before(file_->hold_open());
     VIA_TRY(open_beside(file_->target, &open_));

@@ -12,6 +12,9 @@ VIA_NODISCARD Status resolve_target(const char *path, char **out_target);
 // A file without content beside the target, under a name of its own.
 VIA_NODISCARD Status open_beside(const char *target, OpenFile **out_file);
 
+// Gives it the permissions of the target, if that is there.
+VIA_NODISCARD Status take_permissions(const char *target, OpenFile *file);
+
 // Has the system write down what it was given, and under which name if the file is new.
 VIA_NODISCARD Status make_durable(OpenFile *file);
 VIA_NODISCARD Status make_name_durable(const char *path);

@@ -411,6 +411,51 @@ static void an_atomic_write_follows_links_and_keeps_permissions(void **state) {
     end_pair(&it);
 }
 
+static mode_t permissions_of(const char *name) {
+    struct stat found;
+    assert_int_equal(stat(path_of(name), &found), 0);
+    return found.st_mode & 07777;
+}
+
+/* The permissions of the only file whose name ends in .part. */
+static mode_t permissions_of_part(void) {
+    mode_t found = 0;
+    DIR *folder = opendir(scratch);
+    assert_non_null(folder);
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        found = strstr(entry->d_name, ".part") != NULL ? permissions_of(entry->d_name) : found;
+    }
+    closedir(folder);
+    return found;
+}
+
+/* Whoever may not read what is there may not read what takes its place, before it does so either. */
+static void a_file_made_to_replace_another_has_its_permissions(void **state) {
+    (void)state;
+    static const mode_t given[] = {0600, 0664, 0400};
+    const mode_t mask = umask(022);
+    pair it = make_pair("private");
+    for (size_t i = 0; i < LENGTH(given); ++i) {
+        assert_int_equal(chmod(path_of("private"), given[i]), 0);
+        via_file *file = create_with("private", VIA_UINT8, 1, SHAPE(LARGE), OPTIONS_OF(.atomic_write = 1));
+        assert_int_equal(permissions_of_part(), given[i]);
+        ok(via_file_write(file, 0, it.array, NULL));
+        assert_int_equal(permissions_of("private"), given[i]);
+        via_file_release(file);
+        file = create_with("private", VIA_UINT8, 1, SHAPE(LARGE), OPTIONS_OF(.atomic_write = 1));
+        assert_int_equal(chmod(path_of("private"), 0640), 0);
+        ok(via_file_write(file, 0, it.array, NULL));
+        assert_int_equal(permissions_of("private"), 0640);
+        via_file_release(file);
+    }
+    via_file *file = create_with("first", VIA_UINT8, 1, SHAPE(LARGE), OPTIONS_OF(.atomic_write = 1));
+    ok(via_file_write(file, 0, it.array, NULL));
+    assert_int_equal(permissions_of("first"), 0644);
+    via_file_release(file);
+    umask(mask);
+    end_pair(&it);
+}
+
 static void a_limit_on_file_sizes_is_told_by_name(void **state) {
     (void)state;
     pair it = make_pair("limited");
@@ -480,6 +525,7 @@ int main(void) {
         TEST(a_file_made_to_replace_another_does_so_with_its_first_write),
         TEST(a_file_made_to_replace_another_and_never_written_leaves_no_trace),
         TEST(an_atomic_write_follows_links_and_keeps_permissions),
+        TEST(a_file_made_to_replace_another_has_its_permissions),
         TEST(a_limit_on_file_sizes_is_told_by_name),
         TEST(a_disk_that_is_full_or_read_only_is_told_by_name),
     };
