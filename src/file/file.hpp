@@ -16,10 +16,11 @@ struct via_file {
     bool atomic_write = false;
     bool is_made = false;                   // by via_file_create: its name is as new as what is in it
     via::NpyHeader header{};                // of a raw file, only in which order its elements are
-    int64_t data_nbytes = 0;                // .npy: of all elements
+    int64_t data_nbytes = 0;                // .npy, or made: of all elements
     std::atomic<int64_t> nbytes_known = 0;  // when it was opened or made, or last written
     char *target = nullptr;                 // atomic: what the file is called once it is whole
     bool is_unnamed = false;                // atomic: made, and not called so yet
+    bool is_spoilt = false;                 // atomic: the same, and a write may have left something in it
     std::mutex writing;                     // atomic: one write at a time
     std::mutex changing;                    // guards `open`
     via::ReferenceCount references;

@@ -129,20 +129,43 @@ Replacement::~Replacement() {
     if (is_new_) {
         (void)unlink(open_->path());
     }
+    if (file_->is_spoilt) {
+        file_->is_spoilt = !wipe();
+    }
     open_->release();
 }
 
-// What was made and has no name yet is nobody else's: it is written itself.
 Status Replacement::begin(const FileRange &range) {
     if (file_->is_unnamed) {
         open_ = file_->hold_open();
-        return take_permissions(file_->target, open_);
+        return begin_unnamed();
     }
     const OpenFileHolder before(file_->hold_open());
     VIA_TRY(open_beside(file_->target, &open_));
     is_new_ = true;
     copy_permissions(before.get(), open_);
     return copy_rest(before.get(), range);
+}
+
+// What was made and has no name yet is nobody else's: it is written itself. What could not be taken back when an
+// earlier write failed must be now.
+Status Replacement::begin_unnamed() {
+    if (file_->is_spoilt && !wipe()) {
+        return io_failed("resizing", open_->path(), errno);
+    }
+    file_->is_spoilt = true;
+    return take_permissions(file_->target, open_);
+}
+
+// As it was made: a header, and zeros. A hole can be had without a moment in which the file is too short for those who
+// map it; not every file system makes one.
+bool Replacement::wipe() {
+    const int descriptor = open_->descriptor();
+    const int64_t start = file_->header.data_offset;
+    const int64_t nbytes = file_->data_nbytes;
+    const bool is_empty = fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start, nbytes) == 0 ||
+                          ftruncate(descriptor, start) == 0;
+    return is_empty && ftruncate(descriptor, start + nbytes) == 0;
 }
 
 Status Replacement::copy_rest(OpenFile *from, const FileRange &range) {
@@ -185,6 +208,7 @@ Status Replacement::commit() {
     }
     is_new_ = false;
     file_->is_unnamed = false;
+    file_->is_spoilt = false;
     file_->set_open(named.give());
     return file_->durable ? make_name_durable(file_->target) : VIA_OK;
 }

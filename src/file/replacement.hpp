@@ -33,6 +33,8 @@ public:
     VIA_NODISCARD Status commit();
 
 private:
+    VIA_NODISCARD Status begin_unnamed();
+    bool wipe();
     VIA_NODISCARD Status copy_rest(OpenFile *from, const FileRange &range);
     VIA_NODISCARD Status copy_bytes(OpenFile *from, int64_t start, int64_t end);
 

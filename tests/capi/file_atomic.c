@@ -63,6 +63,75 @@ static void a_file_made_to_replace_another_does_so_with_its_first_write(void **s
     end_pair(&it);
 }
 
+/* The first part of the array to the front of the file, which fails on the way. */
+static void fail_to_write_the_front(via_file *file, const pair *from) {
+    via_array *front = wrap_plain(from->bytes, VIA_UINT8, 1, SHAPE(4 << 20), NULL);
+    fail_from(2, EIO);
+    refused(VIA_ERROR_IO, "EIO|of 4194304 bytes had been moved", via_file_write(file, 0, front, NULL));
+    fault.fail_at = 0;
+    via_array_release(front);
+}
+
+/* Where no hole can be made in a file, and where it cannot even be cut at first. */
+static void nothing_of_a_write_that_failed_is_in_a_file_made_to_replace_another(void **state) {
+    (void)state;
+    enum { FRONT = 4 << 20 };
+    static const struct {
+        const char *name;
+        int64_t header;
+        int32_t error;
+        int32_t cut_error;
+    } made[] = {{"made", 0, 0, 0}, {"made.npy", 128, 0, 0}, {"made.npy", 128, EOPNOTSUPP, 0}, {"made", 0, EIO, EFBIG}};
+    uint8_t *expected = calloc(1, 128 + LARGE);
+    uint8_t *found = malloc(128 + LARGE + 1);
+    for (size_t i = 0; i < LENGTH(made); ++i) {
+        const int64_t header = made[i].header;
+        pair it = make_pair("made");
+        via_array *rest = wrap_plain(it.bytes, VIA_UINT8, 1, SHAPE(LARGE - FRONT), NULL);
+        via_file *file = create_with(made[i].name, VIA_UINT8, 1, SHAPE(LARGE),
+                                     OPTIONS_OF(.atomic_write = 1, .page_cache = VIA_PAGE_CACHE_USE));
+        via_array *mapped = map_as(file, 0, VIA_UINT8, 1, SHAPE(LARGE));
+        via_file_properties properties = VIA_FILE_PROPERTIES_INIT;
+        ok(via_set_num_threads(1));
+        asked.error = made[i].error;
+        asked.cut_error = made[i].cut_error;
+        fail_to_write_the_front(file, &it);
+        if (asked.cut_error != 0) {
+            refused(VIA_ERROR_IO, "resizing|EFBIG", via_file_write(file, FRONT, rest, NULL));
+            asked.cut_error = 0;
+        }
+        ok(via_file_write(file, FRONT, rest, NULL));
+        ok(via_file_info(file, &properties));
+        assert_int_equal(properties.byte_offset, header);
+        memset(expected + header, 0, FRONT);
+        memcpy(expected + header + FRONT, it.bytes, LARGE - FRONT);
+        assert_memory_equal(via_array_data(mapped), expected + header, LARGE);
+        assert_int_equal(get_file(made[i].name, found, 128 + LARGE + 1), header + LARGE);
+        assert_memory_equal(found + header, expected + header, LARGE);
+        assert_true(header == 0 || memcmp(found, "\x93NUMPY", 6) == 0);
+        via_array_release(mapped);
+        via_array_release(rest);
+        via_file_release(file);
+        end_pair(&it);
+    }
+    free(found);
+    free(expected);
+}
+
+/* A raw file grows with what is written behind its end, and not with what was to be. */
+static void a_file_made_to_replace_another_is_as_large_as_before_a_write_that_failed(void **state) {
+    (void)state;
+    pair it = make_pair("grown");
+    via_file *file = create_with("grown", VIA_UINT8, 1, SHAPE(16), OPTIONS_OF(.atomic_write = 1));
+    via_file_properties properties = VIA_FILE_PROPERTIES_INIT;
+    fail_to_write_the_front(file, &it);
+    ok(via_file_info(file, &properties));
+    assert_int_equal(properties.nbytes, 16);
+    via_file_release(file);
+    assert_holds("grown", it.old);
+    end_pair(&it);
+}
+
 static void a_file_made_to_replace_another_and_never_written_leaves_no_trace(void **state) {
     (void)state;
     pair it = make_pair("unwritten");
@@ -147,6 +216,8 @@ int main(void) {
         TEST(a_replacement_that_is_not_durable_has_no_blocks_set_aside),
         TEST(an_atomic_write_that_fails_leaves_the_file_whole),
         TEST(a_file_made_to_replace_another_does_so_with_its_first_write),
+        TEST(nothing_of_a_write_that_failed_is_in_a_file_made_to_replace_another),
+        TEST(a_file_made_to_replace_another_is_as_large_as_before_a_write_that_failed),
         TEST(a_file_made_to_replace_another_and_never_written_leaves_no_trace),
         TEST(an_atomic_write_follows_links_and_keeps_permissions),
         TEST(a_file_made_to_replace_another_has_its_permissions),

@@ -64,6 +64,7 @@ static struct {
     int32_t writes_before; /* it */
     int32_t error;         /* of the next ones */
     int32_t emptied;
+    int32_t cut_error; /* of the next files that are cut */
 } asked;
 
 int fallocate(int file, int mode, off_t offset, off_t nbytes) {
@@ -80,6 +81,10 @@ int fallocate(int file, int mode, off_t offset, off_t nbytes) {
 
 int ftruncate(int file, off_t nbytes) {
     asked.emptied += nbytes == 0;
+    if (asked.cut_error != 0) {
+        errno = asked.cut_error;
+        return -1;
+    }
     return (int)syscall(SYS_ftruncate, file, nbytes);
 }
 
