@@ -95,7 +95,7 @@ OpenFile::~OpenFile() {
     }
     for (const std::atomic<int> &own : own_descriptors_) {
         if (own > 0) {
-            ::close(own);
+            ::close(own - 1);
         }
     }
     ::close(descriptor_);
@@ -119,9 +119,9 @@ int OpenFile::open_again(int flags) const {
 
 void OpenFile::open_direct() {
     const int saved = errno;
-    const int access = fcntl(descriptor_, F_GETFL) & O_ACCMODE;
-    direct_alignment_ = alignment_of(descriptor_);
-    direct_descriptor_ = direct_alignment_ > 0 ? open_again(access | O_DIRECT) : -1;
+    const int flags = fcntl(descriptor_, F_GETFL);
+    direct_alignment_ = flags >= 0 ? alignment_of(descriptor_) : 0;
+    direct_descriptor_ = direct_alignment_ > 0 ? open_again((flags & O_ACCMODE) | O_DIRECT) : -1;
     errno = saved;
 }
 
@@ -130,15 +130,15 @@ int OpenFile::own_descriptor() {
     std::atomic<int> &own = own_descriptors_[static_cast<unsigned>(std::max(sched_getcpu(), 0)) % kMostOwn];
     int found = own.load(std::memory_order_acquire);
     if (found > 0) [[likely]] {
-        return found;
+        return found - 1;
     }
     const int opened = open_again(O_RDONLY);
-    if (opened <= 0) {
+    if (opened < 0) {
         return descriptor_;
     }
-    if (!own.compare_exchange_strong(found, opened)) {
+    if (!own.compare_exchange_strong(found, opened + 1)) {
         ::close(opened);
-        return found;
+        return found - 1;
     }
     return opened;
 }

@@ -89,7 +89,7 @@ private:
     int64_t direct_alignment_ = 0;
     std::atomic<bool> may_go_direct_{true};
     std::once_flag opened_direct_;
-    std::atomic<int> own_descriptors_[kMostOwn] = {};  // 0: not opened
+    std::atomic<int> own_descriptors_[kMostOwn] = {};  // each and 1; 0: not opened
     char *path_ = nullptr;                             // for texts
     MapCount *maps_ = nullptr;
 };

@@ -126,6 +126,52 @@ static void a_file_system_without_direct_transfers_is_asked_once(void **state) {
     end_pair(&it);
 }
 
+static void a_file_whose_flags_cannot_be_had_goes_through_the_cache(void **state) {
+    (void)state;
+    pair it = make_pair("flags");
+    via_file *file = open_with("flags", OPTIONS_OF(.mode = VIA_MODE_READ_WRITE, .page_cache = VIA_PAGE_CACHE_AVOID));
+    asked.flags_error = ENOSYS;
+    ok(via_file_write(file, 0, it.array, NULL));
+    assert_holds("flags", it.bytes);
+    memset(it.bytes, 0, LARGE);
+    ok(via_file_read(file, 0, it.array, NULL));
+    uint8_t *expected = pattern(2);
+    assert_memory_equal(it.bytes, expected, LARGE);
+    free(expected);
+    via_file_release(file);
+    end_pair(&it);
+}
+
+/* Descriptor 0 is one like the others there. */
+static void a_program_without_standard_input_is_left_no_descriptor(void **state) {
+    (void)state;
+    const int input = dup(STDIN_FILENO);
+    if (input < 0) {
+        skip();
+    }
+    pair it = make_pair("windows");
+    via_file *file = open_with("windows", OPTIONS_OF(.page_cache = VIA_PAGE_CACHE_USE));
+    via_file *window = columns_of(file, 1);
+    via_array *mapped = NULL;
+    via_array *array = NULL;
+    ok(via_file_array(window, 0, 0, 0, NULL, &mapped));
+    ok(via_wrap(it.bytes, VIA_UINT8, 2, via_array_shape(mapped), NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL, &array));
+    ok(via_set_num_threads(1));
+    close(STDIN_FILENO);
+    for (int32_t i = 0; i < 3; ++i) {
+        ok(via_file_read(window, 0, array, NULL));
+    }
+    via_array_release(array);
+    via_array_release(mapped);
+    via_file_release(window);
+    via_file_release(file);
+    const int left = fcntl(STDIN_FILENO, F_GETFD);
+    assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+    close(input);
+    assert_int_equal(left, -1);
+    end_pair(&it);
+}
+
 static void a_large_write_has_its_blocks_set_aside_before_it_begins(void **state) {
     (void)state;
     pair it = make_pair("set-aside");
@@ -250,6 +296,8 @@ int main(void) {
         TEST(windows_are_moved_to_the_end_or_say_why_not),
         TEST(a_task_that_fails_keeps_its_progress_and_its_error),
         TEST(a_file_system_without_direct_transfers_is_asked_once),
+        TEST(a_file_whose_flags_cannot_be_had_goes_through_the_cache),
+        TEST(a_program_without_standard_input_is_left_no_descriptor),
         TEST(a_large_write_has_its_blocks_set_aside_before_it_begins),
         TEST(a_disk_without_room_for_a_large_write_is_told_before_anything_is_written),
         TEST(a_file_is_emptied_only_if_there_is_something_in_it),

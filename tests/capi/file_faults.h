@@ -4,6 +4,7 @@
 #define VIADUCT_TESTS_FILE_FAULTS_H
 
 #include <errno.h>
+#include <stdarg.h>
 #include <sys/syscall.h>
 
 #include "file_support.h"
@@ -64,7 +65,8 @@ static struct {
     int32_t writes_before; /* it */
     int32_t error;         /* of the next ones */
     int32_t emptied;
-    int32_t cut_error; /* of the next files that are cut */
+    int32_t cut_error;   /* of the next files that are cut */
+    int32_t flags_error; /* of the next questions for a descriptor's flags */
 } asked;
 
 int fallocate(int file, int mode, off_t offset, off_t nbytes) {
@@ -86,6 +88,18 @@ int ftruncate(int file, off_t nbytes) {
         return -1;
     }
     return (int)syscall(SYS_ftruncate, file, nbytes);
+}
+
+int fcntl(int file, int command, ...) {
+    va_list arguments;
+    va_start(arguments, command);
+    const long argument = va_arg(arguments, long);
+    va_end(arguments);
+    if (command == F_GETFL && asked.flags_error != 0) {
+        errno = asked.flags_error;
+        return -1;
+    }
+    return (int)syscall(SYS_fcntl, file, command, argument);
 }
 
 static inline void no_faults(void) {
