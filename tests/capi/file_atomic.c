@@ -145,6 +145,25 @@ static void a_file_made_to_replace_another_and_never_written_leaves_no_trace(voi
     end_pair(&it);
 }
 
+/* First what is in it is flushed, then, under its new name, the folder. */
+static void a_durable_write_that_fails_leaves_the_file_whole_under_its_name(void **state) {
+    (void)state;
+    pair it = make_pair("durable");
+    const int before = count_scratch();
+    via_file *file = open_with("durable", OPTIONS_OF(.mode = VIA_MODE_READ_WRITE, .atomic_write = 1, .durable = 1));
+    asked.flush_at = 1;
+    refused(VIA_ERROR_IO, "flushing|.part|EIO", via_file_write(file, 0, it.array, NULL));
+    assert_holds("durable", it.old);
+    asked.flush_at = 2;
+    refused(VIA_ERROR_IO, "flushing the folder of|durable|EIO", via_file_write(file, 0, it.array, NULL));
+    assert_holds("durable", it.bytes);
+    assert_int_equal(count_scratch(), before);
+    ok(via_file_write(file, 0, it.array, NULL));
+    assert_holds("durable", it.bytes);
+    via_file_release(file);
+    end_pair(&it);
+}
+
 static void an_atomic_write_follows_links_and_keeps_permissions(void **state) {
     (void)state;
     pair it = make_pair("real");
@@ -219,6 +238,7 @@ int main(void) {
         TEST(nothing_of_a_write_that_failed_is_in_a_file_made_to_replace_another),
         TEST(a_file_made_to_replace_another_is_as_large_as_before_a_write_that_failed),
         TEST(a_file_made_to_replace_another_and_never_written_leaves_no_trace),
+        TEST(a_durable_write_that_fails_leaves_the_file_whole_under_its_name),
         TEST(an_atomic_write_follows_links_and_keeps_permissions),
         TEST(a_file_made_to_replace_another_has_its_permissions),
     };

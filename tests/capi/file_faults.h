@@ -65,6 +65,7 @@ static struct {
     int32_t writes_before; /* it */
     int32_t error;         /* of the next ones */
     int32_t emptied;
+    int32_t flush_at;    /* the flush with this number fails, counted from 1 */
     int32_t cut_error;   /* of the next files that are cut */
     int32_t flags_error; /* of the next questions for a descriptor's flags */
 } asked;
@@ -88,6 +89,14 @@ int ftruncate(int file, off_t nbytes) {
         return -1;
     }
     return (int)syscall(SYS_ftruncate, file, nbytes);
+}
+
+int fsync(int file) {
+    if (asked.flush_at > 0 && --asked.flush_at == 0) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fsync, file);
 }
 
 int fcntl(int file, int command, ...) {
