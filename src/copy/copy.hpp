@@ -1,6 +1,6 @@
 // Copies and fills of arrays and of raw memory, wherever it is: what the API layer calls.
 //
-// What is refused has not been touched. Strided copies and fills are the host's, for memory that it can reach.
+// What is refused has not been touched. Strided fills are the host's, for memory that it can reach.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 
 #include "copy/copy.hpp"
 #include "core/memory.hpp"
+#include "core/thread_state.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/stream.hpp"
 
@@ -56,14 +57,27 @@ Status copy_in_order(via_array *dst, via_array *src, via_stream *stream) {
     return waits ? copy_array(dst, src) : copy_array_async(dst, src, stream);
 }
 
-// The elements in row-major order, on the way to a device, to which only whole runs can be copied.
-Status make_dense(via_array *src, via_stream *stream, via_array **out_array) {
-    VIA_TRY(make_like(src, VIA_DEVICE_CPU, 0, out_array));
-    return copy_in_order(*out_array, src, stream);
+// The host puts them in order first.
+Status copy_by_host(via_array *dst, via_array *src, via_stream *stream) {
+    ArrayHolder dense;
+    VIA_TRY(make_like(src, VIA_DEVICE_CPU, 0, dense.out()));
+    VIA_TRY(copy_in_order(dense.get(), src, stream));
+    return copy_in_order(dst, dense.get(), stream);
 }
 
-bool needs_dense(via_array *src, int32_t device_type) {
-    return device_type == VIA_DEVICE_CUDA && src->device_type != VIA_DEVICE_CUDA &&
+// What a device reaches itself its kernels may be alone to copy; where it has none, the host is left.
+Status copy_strided_to_device(via_array *dst, via_array *src, via_stream *stream) {
+    const ErrorRecord before = thread_state().record();
+    const Status status = copy_in_order(dst, src, stream);
+    if (status != VIA_ERROR_UNSUPPORTED) {
+        return status;
+    }
+    thread_state().record() = before;
+    return copy_by_host(dst, src, stream);
+}
+
+bool is_strided_to_device(via_array *dst, via_array *src) {
+    return dst->device_type == VIA_DEVICE_CUDA && src->device_type != VIA_DEVICE_CUDA &&
            !is_contiguous(src, VIA_ORDER_ROW_MAJOR);
 }
 
@@ -74,13 +88,10 @@ Status duplicate(via_array *src, via_array **out_array) {
 }
 
 Status duplicate_to(via_array *src, int32_t device_type, int32_t device_id, via_stream *stream, via_array **out_array) {
-    ArrayHolder dense;
-    if (needs_dense(src, device_type)) {
-        VIA_TRY(make_dense(src, stream, dense.out()));
-    }
     ArrayHolder copy;
     VIA_TRY(make_like(src, device_type, device_id, copy.out()));
-    VIA_TRY(copy_in_order(copy.get(), dense.get() != nullptr ? dense.get() : src, stream));
+    VIA_TRY(is_strided_to_device(copy.get(), src) ? copy_strided_to_device(copy.get(), src, stream)
+                                                  : copy_in_order(copy.get(), src, stream));
     *out_array = copy.give();
     return VIA_OK;
 }

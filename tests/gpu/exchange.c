@@ -115,6 +115,119 @@ static void targets_are_reached_without_a_copy_or_by_one(void **state) {
     }
 }
 
+/* Views that no one copy of adjacent bytes brings to a device. */
+static via_array *make_strided(int32_t number, void *memory, int32_t device_type) {
+    via_array *whole = NULL;
+    via_array *view = NULL;
+    const int packed = number == 4;
+    ok(via_wrap(memory, packed ? VIA_INT4 : VIA_INT32, 2, packed ? SHAPE(40, 64) : SHAPE(40, 32), NULL, device_type, 0,
+                0, NULL, NULL, &whole));
+    switch (number) {
+        case 0:
+            ok(via_array_permute(whole, NULL, &view));
+            break;
+        case 1:
+            ok(via_array_slice(whole, SHAPE(39, 31), SHAPE(20, 16), SHAPE(-2, -2), &view));
+            break;
+        case 2:
+            ok(via_array_slice(whole, SHAPE(3, 5), SHAPE(30, 17), NULL, &view));
+            break;
+        case 3:
+            ok(via_array_broadcast(whole, 3, SHAPE(7, 40, 32), &view));
+            break;
+        case 5:
+            ok(via_array_slice(whole, SHAPE(39, 31), SHAPE(40, 32), SHAPE(-1, -1), &view));
+            break;
+        default:
+            ok(via_array_slice(whole, SHAPE(0, 16), SHAPE(40, 32), NULL, &view));
+            break;
+    }
+    via_array_release(whole);
+    return view;
+}
+
+enum { STRIDED = 6, STRIDED_BYTES = 4 * 40 * 32 };
+
+static void assert_tensor_holds(const struct DLManagedTensorVersioned *tensor, via_array *expected) {
+    via_array *dense = NULL;
+    ok(via_empty(NULL, via_array_dtype(expected), via_array_ndim(expected), via_array_shape(expected), NULL, &dense));
+    ok(via_copy(dense, expected));
+    const int64_t nbytes = via_array_nbytes(dense);
+    char *found = malloc((size_t)nbytes);
+    read_device(found, (CUdeviceptr)(uintptr_t)tensor->dl_tensor.data, (size_t)nbytes);
+    assert_memory_equal(found, via_array_data(dense), (size_t)nbytes);
+    free(found);
+    via_array_release(dense);
+}
+
+static void export_strided_views(void) {
+    void *const memory[] = {pageable_memory(STRIDED_BYTES), registered_memory(STRIDED_BYTES),
+                            pinned_memory(STRIDED_BYTES), (void *)(uintptr_t)managed_memory(STRIDED_BYTES),
+                            (void *)(uintptr_t)managed_memory(STRIDED_BYTES)};
+    static const int32_t types[] = {VIA_DEVICE_CPU, VIA_DEVICE_CPU, VIA_DEVICE_CUDA_HOST, VIA_DEVICE_CUDA_MANAGED,
+                                    VIA_DEVICE_CPU};
+    CUstream native = new_stream();
+    via_stream *const streams[] = {NULL, via_stream_no_sync(), wrap_native(native, 0)};
+    via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
+    options.target_device_type = VIA_DEVICE_CUDA;
+    options.copy = VIA_COPY_ALWAYS;
+    for (int32_t i = 0; i < LENGTH(memory) * STRIDED * LENGTH(streams); ++i) {
+        const int32_t kind = i % LENGTH(memory);
+        const int32_t number = i / LENGTH(memory) % STRIDED;
+        note("memory %d, view %d, stream %d", kind, number, i / LENGTH(memory) / STRIDED);
+        fill_pattern(memory[kind], STRIDED_BYTES, (unsigned)i);
+        via_array *view = make_strided(number, memory[kind], types[kind]);
+        struct DLManagedTensorVersioned *tensor = NULL;
+        ok(via_to_dlpack(view, &options, streams[i / LENGTH(memory) / STRIDED], &tensor));
+        finish(native);
+        assert_tensor_holds(tensor, view);
+        via_dlpack_delete(tensor);
+        via_array_release(view);
+    }
+}
+
+static void strided_views_of_the_hosts_memory_are_copied_to_a_device(void **state) {
+    (void)state;
+    export_strided_views();
+}
+
+static void export_without_kernels(void) {
+    assert_true(driver_is_there());
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    fake(fake_set)(FAKE_MODULE_RESULT, CUDA_ERROR_NO_BINARY_FOR_GPU);
+    export_strided_views();
+    assert_string_equal(via_last_error(), "");
+}
+
+static void strided_views_are_copied_to_a_device_without_kernels_too(void **state) {
+    (void)state;
+    steer();
+    APART(export_without_kernels);
+}
+
+static void a_strided_copy_of_pinned_memory_is_left_to_the_consumers_stream(void **state) {
+    (void)state;
+    char *memory = pinned_memory(STRIDED_BYTES);
+    CUstream native = new_stream();
+    via_stream *stream = wrap_native(native, 0);
+    via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
+    options.target_device_type = VIA_DEVICE_CUDA;
+    for (int32_t i = 0; i < STRIDED; ++i) {
+        note("view %d", i);
+        via_array *view = make_strided(i, memory, VIA_DEVICE_CUDA_HOST);
+        struct DLManagedTensorVersioned *tensor = NULL;
+        hold(native);
+        ok(via_to_dlpack(view, &options, stream, &tensor));
+        assert_false(is_done(native));
+        fill_pattern(memory, STRIDED_BYTES, (unsigned)i);
+        let_go(native);
+        finish(native);
+        assert_tensor_holds(tensor, view);
+        via_dlpack_delete(tensor);
+        via_array_release(view);
+    }
+}
+
 static void a_copy_brings_the_bytes_to_the_other_side_and_ends_the_tensor(void **state) {
     (void)state;
     producer made;
@@ -268,6 +381,9 @@ int main(void) {
         GPU_TEST(a_tensor_that_lies_about_its_memory_stays_the_callers),
         GPU_TEST(managed_memory_may_go_as_a_devices),
         GPU_TEST(targets_are_reached_without_a_copy_or_by_one),
+        GPU_TEST(strided_views_of_the_hosts_memory_are_copied_to_a_device),
+        GPU_TEST(strided_views_are_copied_to_a_device_without_kernels_too),
+        GPU_TEST(a_strided_copy_of_pinned_memory_is_left_to_the_consumers_stream),
         GPU_TEST(a_copy_brings_the_bytes_to_the_other_side_and_ends_the_tensor),
         GPU_TEST(an_import_is_ready_after_the_stream_it_names),
         GPU_TEST(a_description_names_the_stream_that_it_was_ordered_on),
