@@ -1173,7 +1173,8 @@ VIA_CHECKED via_status via_file_read(via_file *file, int64_t byte_offset, via_ar
  * system on return: with `durable`, down to the disk and the folder. A raw file grows with what is written behind its
  * end; a .npy file does not. On failure part of the file may have been written. With atomic_write the file is copied
  * first, but for what the array replaces, and the copy takes its place when it is whole, under its permissions; else
- * the file is as it was. Errors: as via_file_read; VIA_ERROR_READ_ONLY for a file that was opened to read.
+ * the file is as it was, unless all that failed was to flush its name (`durable`), which then is the new file's.
+ * Errors: as via_file_read; VIA_ERROR_READ_ONLY for a file that was opened to read.
  */
 VIA_CHECKED via_status via_file_write(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream);
 
