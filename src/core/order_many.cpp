@@ -146,12 +146,13 @@ Status ready_marks(Storage *const *storages, int64_t count, const Timeline &late
 }
 
 Status set_ready_marks(Storage *const *storages, int64_t count, Mark *mark) {
-    order_changes.fetch_add(1, std::memory_order_acq_rel);
     Status status = VIA_OK;
     for (Part part{storages, count}; part.left > 0; part = part.next()) {
         const Status one = replace_some(part, mark);
         status = status == VIA_OK ? one : status;
     }
+    // Behind the stores: whoever has read an older mark sees the number change.
+    order_changes.fetch_add(1, std::memory_order_release);
     return status;
 }
 

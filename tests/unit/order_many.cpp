@@ -293,6 +293,44 @@ void changes_are_counted_once_for_many_and_once_for_each(void **) {
     arrays.release();
 }
 
+// Looks at a storage when it is let go of.
+class LastLook final : public via::Mark {
+public:
+    struct Seen {
+        const via::Mark *ready;
+        uint64_t changes;
+    };
+
+    LastLook(via::Storage *storage, Seen *seen) : storage_(storage), seen_(seen) {}
+    bool reached() override { return true; }
+    via::Status wait() override { return VIA_OK; }
+    via::Status order(const via::StreamUse &) override { return VIA_OK; }
+
+private:
+    ~LastLook() override { *seen_ = {storage_->ready.load(), via::ready_changes()}; }
+
+    via::Storage *const storage_;
+    Seen *const seen_;
+};
+
+// The first storage lets go of its old mark while the last one still has its own.
+void a_change_is_counted_once_every_storage_has_its_mark(void **) {
+    Arrays arrays;
+    auto *mark = new FakeMark;
+    write(arrays, mark);
+    LastLook::Seen seen{};
+    auto *look = new LastLook(arrays.storages.back(), &seen);
+    assert_int_equal(via::set_ready_marks(arrays.all(), 1, look), VIA_OK);
+    look->release();
+    auto *later = new FakeMark;
+    write(arrays, later);
+    assert_ptr_equal(seen.ready, mark);
+    assert_int_equal(via::ready_changes(), seen.changes + 1);
+    end(mark);
+    end(later);
+    arrays.release();
+}
+
 void threads_may_mark_the_same_storages_at_once(void **) {
     Arrays arrays(200);
     std::vector<std::thread> users;
@@ -349,6 +387,7 @@ int main() {
         ORDER_TEST(storages_with_different_uses_are_marked_alike),
         ORDER_TEST(who_goes_on_in_the_same_stream_waits_for_nothing_of_it),
         ORDER_TEST(changes_are_counted_once_for_many_and_once_for_each),
+        ORDER_TEST(a_change_is_counted_once_every_storage_has_its_mark),
         ORDER_TEST(threads_may_mark_the_same_storages_at_once),
         cmocka_unit_test(a_list_keeps_what_it_is_given_in_order),
     };
