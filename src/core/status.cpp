@@ -87,7 +87,11 @@ const char *status_name(int32_t status) {
     return kNames[status];
 }
 
+// A depth that several threads had in common would be nobody's.
 CallbackScope::CallbackScope() : state_(thread_state()) {
+    if (is_shared(state_)) {
+        return;
+    }
     state_.depth++;
     ErrorRecord &record = state_.record();
     record.code = 0;
@@ -95,7 +99,11 @@ CallbackScope::CallbackScope() : state_(thread_state()) {
     record.text[0] = '\0';
 }
 
-CallbackScope::~CallbackScope() { state_.depth--; }
+CallbackScope::~CallbackScope() {
+    if (!is_shared(state_)) {
+        state_.depth--;
+    }
+}
 
 bool inside_callback() { return current_thread_state != nullptr && current_thread_state->depth > 0; }
 

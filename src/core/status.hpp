@@ -30,7 +30,8 @@ const char *status_name(int32_t status);
 
 struct ThreadState;
 
-// Keeps the thread's last error over a callback: inside, failures are recorded elsewhere.
+// Keeps the thread's last error over a callback: inside, failures are recorded elsewhere, unless there was no memory
+// for the thread to have records of its own.
 class CallbackScope {
 public:
     CallbackScope();

@@ -76,6 +76,8 @@ ThreadState &attach_thread() {
 
 ThreadState &known_thread_state() { return current_thread_state != nullptr ? *current_thread_state : emergency_state; }
 
+bool is_shared(const ThreadState &state) { return &state == &emergency_state; }
+
 void count_shared(Counter counter, int64_t change) {
     ThreadState &state = attach_thread();
     state.counters[static_cast<int32_t>(counter)].fetch_add(change, std::memory_order_relaxed);

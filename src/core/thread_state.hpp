@@ -55,6 +55,9 @@ inline ThreadState &thread_state() {
 // The same, but a thread seen for the first time is left unattached, so that a getter never allocates.
 ThreadState &known_thread_state();
 
+// Whether it is the one of all threads that no memory can be had for.
+bool is_shared(const ThreadState &state);
+
 void count_shared(Counter counter, int64_t change);
 
 inline void count(Counter counter, int64_t change) {

@@ -2,10 +2,20 @@
 #include "core/status.hpp"
 
 #include <cstring>
+#include <new>
+#include <optional>
 #include <string>
+#include <thread>
 
 #include "copy_support.hpp"
 #include "core/thread_state.hpp"
+
+static thread_local bool no_memory = false;
+
+// What the library keeps of a thread cannot be had then.
+void *operator new(size_t bytes, const std::nothrow_t &) noexcept {
+    return no_memory ? nullptr : ::operator new(bytes);
+}
 
 namespace {
 
@@ -71,6 +81,27 @@ void every_scope_has_a_record_and_the_deepest_share_one(void **) {
     assert_false(via::inside_callback());
 }
 
+// Runs it in a thread that no memory can be had for.
+void run_without_memory(void (*body)()) {
+    (void)via::thread_state();  // of this thread, so that the other one does not find it idle
+    std::thread([=] {
+        no_memory = true;
+        body();
+    }).join();
+}
+
+void a_callback_of_a_thread_without_memory_leaves_the_last_error_of_another(void **) {
+    static std::optional<via::CallbackScope> elsewhere;
+    static std::string found;
+    run_without_memory([] {
+        (void)!via::fail(VIA_ERROR_SHAPE, "before");
+        run_without_memory([] { elsewhere.emplace(); });
+        found = via::last_error_text();
+        run_without_memory([] { elsewhere.reset(); });
+    });
+    assert_string_equal(found.c_str(), "before");
+}
+
 }  // namespace
 
 int main() {
@@ -80,6 +111,7 @@ int main() {
         cmocka_unit_test(a_text_is_cut_where_its_room_ends),
         cmocka_unit_test(a_letter_that_the_end_cuts_leaves_no_broken_sequence),
         cmocka_unit_test(every_scope_has_a_record_and_the_deepest_share_one),
+        cmocka_unit_test(a_callback_of_a_thread_without_memory_leaves_the_last_error_of_another),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
