@@ -32,6 +32,7 @@ bool claim_end(via_task *task, TaskState from, const TaskOutcome &outcome) {
         }
         set_outcome(task, outcome);
         end_mark = std::exchange(task->end_mark, nullptr);
+        count(Counter::PendingTasks, -1);
         enter(task, TaskState::Ending);
     }
     if (end_mark != nullptr) {
@@ -74,7 +75,8 @@ void bury_if_orphaned(via_task *task) {
         task->status = VIA_OK;
         set_outcome(task, kForked);
         task->delivered = task->complete != nullptr;
-        count(Counter::PendingTasks, -1);
+        // One that is Ending has been counted out.
+        count(Counter::PendingTasks, state_of(task) < TaskState::Ending ? -1 : 0);
         task->changed = PTHREAD_COND_INITIALIZER;
         enter(task, TaskState::Ended);
     }
@@ -85,7 +87,6 @@ bool end_task(via_task *task, TaskState from, const TaskOutcome &outcome) {
     if (!claim_end(task, from, outcome)) {
         return false;
     }
-    count(Counter::PendingTasks, -1);
     task->work->end(task->work);
     if (task->status == VIA_OK) {
         task->done.store(task->total, std::memory_order_relaxed);

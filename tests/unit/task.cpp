@@ -363,6 +363,23 @@ void in_a_forked_child_a_running_task_of_the_parent_has_failed(void **) {
     gate->release();
 }
 
+void a_task_that_is_ending_is_counted_out_once_where_a_child_is_forked_meanwhile(void **) {
+    static int code;
+    FakeWork work;
+    work.held = true;
+    work.at_end = [](FakeWork *fake) {
+        code = exit_code_of_child([=] {
+            const bool has_ended = via::task_ended(fake->task);
+            return has_ended && via::total(via::Counter::PendingTasks) == 0 ? 0 : 1;
+        });
+    };
+    via_task *task = start(&work);
+    work.held = false;
+    assert_int_equal(via::wait_for_task(task), VIA_OK);
+    assert_int_equal(code, 0);
+    via::release_task(task);
+}
+
 void a_forked_child_starts_tasks_of_its_own(void **) {
     if (kUnderThreadSanitizer) {
         skip();  // it allows no threads there
@@ -443,6 +460,7 @@ int main() {
         MARK_TEST(the_mark_orders_a_stream_behind_the_device_and_waits_for_the_host),
         MARK_TEST(tasks_of_many_threads_end_once_each),
         MARK_TEST(in_a_forked_child_a_running_task_of_the_parent_has_failed),
+        MARK_TEST(a_task_that_is_ending_is_counted_out_once_where_a_child_is_forked_meanwhile),
         MARK_TEST(a_forked_child_starts_tasks_of_its_own),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
