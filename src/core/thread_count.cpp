@@ -59,11 +59,12 @@ int32_t usable_cpus() {
 
 int32_t num_threads() {
     int32_t count = known_count.load(std::memory_order_relaxed);
-    if (count == 0) {
-        count = default_count();
-        known_count.store(count, std::memory_order_relaxed);
+    if (count != 0) {
+        return count;
     }
-    return count;
+    // What another thread sets meanwhile stands.
+    const int32_t found = default_count();
+    return known_count.compare_exchange_strong(count, found, std::memory_order_relaxed) ? found : count;
 }
 
 Status set_num_threads(int32_t count) {
