@@ -477,7 +477,7 @@ typedef struct via_pointer_info {
  * Finds out what an address points to; *out_info must be initialised with VIA_POINTER_INFO_INIT. Host memory that was
  * page-locked, by whomever, is VIA_DEVICE_CUDA_HOST. Loads the CUDA driver where there is one, and may be called during
  * a capture. A snapshot: the memory may be gone a moment later. Errors: VIA_ERROR_POINTER for an address that is no
- * memory.
+ * memory; VIA_ERROR_CUDA where the driver cannot be asked (inside its callbacks).
  */
 VIA_CHECKED via_status via_pointer_query(const void *address, via_pointer_info *out_info);
 

@@ -30,12 +30,14 @@ Status check_readable(via_array *array) {
 }
 
 // An address that no device knows is the host's.
-void detect(via_array *array) {
-    const cuda::Place place = array->size > 0 ? cuda::find_place(array->data) : cuda::Place{};
+Status detect(via_array *array) {
+    cuda::Place place{};
+    VIA_TRY(array->size > 0 ? cuda::ask_place(array->data, &place) : VIA_OK);
     if (place.known) {
         array->device_type = place.device_type;
         array->device_id = place.device_id;
     }
+    return VIA_OK;
 }
 
 // Host memory that was only found to be nobody else's may be no memory at all.
@@ -52,7 +54,7 @@ Status wrap_checked(const ArraySpec &spec, bool detected, int32_t flags, const D
     ArrayHolder array;
     VIA_TRY(make_array(spec, Disposal{}, array.out()));
     if (detected) {
-        detect(array.get());
+        VIA_TRY(detect(array.get()));
     }
     VIA_TRY(check_memory(array.get(), flags, detected || (flags & VIA_WRAP_PROBE) != 0));
     array.get()->storage->disposal = disposal;
@@ -139,7 +141,8 @@ via_status via_pointer_query(const void *address, via_pointer_info *out_info) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_info", out_info));
         via_pointer_info info = VIA_POINTER_INFO_INIT;
-        const cuda::Place place = cuda::find_place(address);
+        cuda::Place place{};
+        VIA_TRY(cuda::ask_place(address, &place));
         if (place.known) {
             describe_place(address, place, &info);
         } else {

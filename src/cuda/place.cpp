@@ -214,17 +214,29 @@ Status check_extent(const char *argument, via_array *array, const Answer &answer
     return starts_inside && ends_inside ? VIA_OK : outside(argument, array, span, range);
 }
 
+CUresult look_up(const void *address, Place *out_place) {
+    *out_place = {};
+    Answer answer;
+    const CUresult result = driver_is_in_use() ? ask(address, &answer) : CUDA_SUCCESS;
+    if (result != CUDA_SUCCESS || !answer.known()) {
+        return result == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS : result;  // an address that can be nobody's
+    }
+    *out_place = kind_of(answer.type, answer.managed, answer.ordinal);
+    out_place->read_only =
+        answer.is_mapped() && access_of(answer.ordinal, number_of(address)) == CU_MEM_ACCESS_FLAGS_PROT_READ;
+    fill_range(address, answer, out_place);
+    return CUDA_SUCCESS;
+}
+
 }  // namespace
 
+Status ask_place(const void *address, Place *out_place) {
+    return check_driver(look_up(address, out_place), "cuPointerGetAttributes");
+}
+
 Place find_place(const void *address) {
-    Answer answer;
-    if (!driver_is_in_use() || ask(address, &answer) != CUDA_SUCCESS || !answer.known()) {
-        return {};
-    }
-    Place place = kind_of(answer.type, answer.managed, answer.ordinal);
-    place.read_only =
-        answer.is_mapped() && access_of(answer.ordinal, number_of(address)) == CU_MEM_ACCESS_FLAGS_PROT_READ;
-    fill_range(address, answer, &place);
+    Place place{};
+    (void)look_up(address, &place);
     return place;
 }
 

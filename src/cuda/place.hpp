@@ -18,12 +18,15 @@ struct Place {
     int64_t nbytes;  // of the allocation, or of the one mapping; 0 if the driver does not say
 };
 
-// One question to the driver, about 0.1 us (two more for mapped memory). Never fails and never starts the driver: where
-// nobody in the process has, no address is its own.
+// One question to the driver, about 0.1 us (two more for mapped memory). Never starts the driver: where nobody in the
+// process has, no address is its own. Fails where the driver cannot be asked (inside its callbacks), since what is
+// CUDA's must not be taken for the host's. Errors: VIA_ERROR_CUDA.
+VIA_NODISCARD Status ask_place(const void *address, Place *out_place);
+
+// The same, but never fails: what the driver cannot be asked about is not known.
 Place find_place(const void *address);
 
-// The same for the hot path of a copy: kind and device only, base and nbytes 0. Fails where the driver cannot be asked
-// (inside its callbacks), since device memory must not be taken for the host's. Errors: VIA_ERROR_CUDA.
+// As ask_place, for the hot path of a copy: kind and device only, base and nbytes 0.
 VIA_NODISCARD Status ask_kind(const void *address, Place *out_place);
 
 // The array's address lies on the device it names, and the allocation does not end before the array does. Adjacent

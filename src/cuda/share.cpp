@@ -95,6 +95,8 @@ Status map_memory(const SharedMemory &memory, OpenedMemory *opened, int32_t devi
     return VIA_OK;
 }
 
+void tell_nobody(void *) {}
+
 }  // namespace
 
 Status name_device(int32_t device_id, SharedMemory *out_memory) {
@@ -110,7 +112,8 @@ Status name_device(int32_t device_id, SharedMemory *out_memory) {
 Status share_memory(const void *address, int32_t device_id, SharedMemory *out_memory, int64_t *out_offset) {
     VIA_TRY(name_device(device_id, out_memory));
     const RelaxedCapture relaxed;
-    const Place place = find_place(address);
+    Place place{};
+    VIA_TRY(ask_place(address, &place));
     if (!place.known || place.base == nullptr) {
         return fail(VIA_ERROR_POINTER, "address is %p, which the CUDA driver does not know; expected device memory",
                     address);
@@ -149,7 +152,12 @@ Status open_memory(const SharedMemory &memory, int32_t *out_device_id, void **ou
         return status;
     }
     *out_start = reinterpret_cast<void *>(opened->address);
-    *out_nbytes = find_place(*out_start).nbytes;
+    Place place{};
+    if (Status status = ask_place(*out_start, &place); status != VIA_OK) {
+        close_memory(opened, tell_nobody, nullptr);
+        return status;
+    }
+    *out_nbytes = place.nbytes;
     *out_opened = opened;
     return VIA_OK;
 }

@@ -49,7 +49,8 @@ Status read_cuda_interface(const via_array_interface &description, ArraySpec *ou
     if (has_no_elements(description)) {
         return VIA_OK;
     }
-    const cuda::Place place = cuda::find_place(description.address);
+    cuda::Place place{};
+    VIA_TRY(cuda::ask_place(description.address, &place));
     if (!place.known) {
         return fail(VIA_ERROR_POINTER,
                     "description.address is %p, which the CUDA driver does not know; expected memory "

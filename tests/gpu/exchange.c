@@ -317,6 +317,22 @@ static void described_memory_is_found_and_follows_its_stream(void **state) {
     assert_int_equal(released, 1);
 }
 
+static void described_memory_is_not_unknown_while_the_driver_cannot_be_asked(void **state) {
+    (void)state;
+    steer();
+    via_array *array = NULL;
+    via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
+    description.version = 3;
+    description.address = (void *)(uintptr_t)device_memory(64);
+    strcpy(description.typestr, "|u1");
+    fake(fake_fail_at)("cuPointerGetAttributes", -1, CUDA_ERROR_NOT_PERMITTED);
+    refused(VIA_ERROR_CUDA, "CUDA_ERROR_NOT_PERMITTED",
+            via_from_cuda_array_interface(&description, NULL, NULL, &array));
+    fake(fake_clear_faults)();
+    ok(via_from_cuda_array_interface(&description, NULL, NULL, &array));
+    via_array_release(array);
+}
+
 /* ------------------------------------------------------------------------------------------------ Arrow */
 
 static void a_column_carries_an_event_only_while_its_content_is_written(void **state) {
@@ -388,6 +404,7 @@ int main(void) {
         GPU_TEST(an_import_is_ready_after_the_stream_it_names),
         GPU_TEST(a_description_names_the_stream_that_it_was_ordered_on),
         GPU_TEST(described_memory_is_found_and_follows_its_stream),
+        GPU_TEST(described_memory_is_not_unknown_while_the_driver_cannot_be_asked),
         GPU_TEST(a_column_carries_an_event_only_while_its_content_is_written),
         GPU_TEST(an_importer_follows_the_event_of_a_column),
         GPU_TEST(nulls_that_only_the_device_could_count_are_refused),

@@ -285,6 +285,18 @@ static void other_memory_is_refused_by_name(void **state) {
     }
 }
 
+static void memory_is_not_unknown_while_the_driver_cannot_be_asked(void **state) {
+    (void)state;
+    steer();
+    description made = {0};
+    via_array *array = wrap_device(device_memory(count), count, NULL);
+    fake(fake_fail_at)("cuPointerGetAttributes", -1, CUDA_ERROR_NOT_PERMITTED);
+    refused(VIA_ERROR_CUDA, "CUDA_ERROR_NOT_PERMITTED",
+            via_array_export_ipc(array, sizeof made.bytes, made.bytes, &made.length));
+    fake(fake_clear_faults)();
+    via_array_release(array);
+}
+
 static void a_description_damaged_on_the_way_never_reaches_the_driver(void **state) {
     (void)state;
     steer();
@@ -355,6 +367,7 @@ int main(void) {
         GPU_TEST(an_array_without_elements_has_no_memory_to_wait_for),
         GPU_TEST(the_process_itself_keeps_its_array),
         GPU_TEST(other_memory_is_refused_by_name),
+        GPU_TEST(memory_is_not_unknown_while_the_driver_cannot_be_asked),
         GPU_TEST(a_description_damaged_on_the_way_never_reaches_the_driver),
         GPU_TEST(a_made_up_description_leads_nowhere_and_holds_nothing),
         GPU_TEST(a_device_that_the_importer_does_not_see_is_told),

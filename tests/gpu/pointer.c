@@ -161,16 +161,26 @@ static void asking_does_not_disturb_a_capture(void **state) {
 static void with_a_driver_that_fails(void) {
     cu_ok(cu(cuCtxSetCurrent)(primary(0)));
     const CUdeviceptr memory = device_memory(64);
+    const void *const addresses[] = {at(memory), pinned_memory(64), at(managed_memory(64)), &memory, NULL};
     assert_int_equal(query(at(memory)).device_type, VIA_DEVICE_CUDA);
-    fake(fake_fail_at)("cuPointerGetAttributes", -1, CUDA_ERROR_UNKNOWN);
-    assert_unknown(at(memory));
+    fake(fake_fail_at)("cuPointerGetAttributes", -1, CUDA_ERROR_NOT_PERMITTED);
+    for (int i = 0; i < LENGTH(addresses); ++i) {
+        via_pointer_info info = VIA_POINTER_INFO_INIT;
+        info.device_id = 77;
+        refused(VIA_ERROR_CUDA, "via_pointer_query|cuPointerGetAttributes|CUDA_ERROR_NOT_PERMITTED",
+                via_pointer_query(addresses[i], &info));
+        assert_int_equal(info.device_id, 77);
+    }
+    fake(fake_clear_faults)();
+    fake(fake_fail_at)("cuPointerGetAttributes", -1, CUDA_ERROR_INVALID_VALUE);
     assert_int_equal(query(&memory).device_type, VIA_DEVICE_CPU);
+    assert_unknown(NULL);
     fake(fake_clear_faults)();
     fake(fake_poison)(CUDA_ERROR_ILLEGAL_ADDRESS);
     assert_place(at(memory), VIA_DEVICE_CUDA, 0, at(memory), 64);
 }
 
-static void a_driver_that_does_not_answer_leaves_the_host(void **state) {
+static void no_memory_is_the_hosts_while_the_driver_cannot_be_asked(void **state) {
     (void)state;
     steer();
     APART(with_a_driver_that_fails);
@@ -191,7 +201,7 @@ int main(void) {
         GPU_TEST(a_mapping_that_may_only_be_read_is_told_so),
         GPU_TEST(a_thread_without_context_may_ask),
         GPU_TEST(asking_does_not_disturb_a_capture),
-        GPU_TEST(a_driver_that_does_not_answer_leaves_the_host),
+        GPU_TEST(no_memory_is_the_hosts_while_the_driver_cannot_be_asked),
     };
     return run_gpu_tests(tests);
 }

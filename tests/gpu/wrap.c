@@ -88,6 +88,25 @@ static void detection_refuses_what_ends_too_early(void **state) {
     refused(VIA_ERROR_POINTER, "via_wrap|cannot be read", wrap_at(at(memory), 64, 1, VIA_DEVICE_ANY, 0, 0, &array));
 }
 
+static void nothing_is_detected_while_the_driver_cannot_be_asked(void **state) {
+    (void)state;
+    steer();
+    const void *const addresses[] = {at(device_memory(64)), pinned_memory(64), at(managed_memory(64)),
+                                     pageable_memory(64)};
+    fake(fake_fail_at)("cuPointerGetAttributes", -1, CUDA_ERROR_NOT_PERMITTED);
+    for (int i = 0; i < LENGTH(addresses); ++i) {
+        via_array *array = NULL;
+        refused(VIA_ERROR_CUDA, "via_wrap|CUDA_ERROR_NOT_PERMITTED",
+                wrap_at(addresses[i], 64, 1, VIA_DEVICE_ANY, 0, 0, &array));
+        refused(VIA_ERROR_CUDA, "via_wrap|CUDA_ERROR_NOT_PERMITTED",
+                wrap_at(addresses[i], 64, 1, 0, 0, VIA_WRAP_DETECT | VIA_WRAP_UNCHECKED, &array));
+        assert_null(array);
+    }
+    takes(addresses[3], 64, 1, VIA_DEVICE_CPU, 0, 0);
+    fake(fake_clear_faults)();
+    detected(addresses[1], VIA_DEVICE_CUDA_HOST, 0);
+}
+
 static void an_array_past_the_end_is_refused(void **state) {
     (void)state;
     const CUdeviceptr memory = device_memory(1000);
@@ -356,6 +375,7 @@ int main(void) {
         GPU_TEST(a_loan_of_device_memory_ends_once),
         GPU_TEST(every_kind_of_memory_is_detected),
         GPU_TEST(detection_refuses_what_ends_too_early),
+        GPU_TEST(nothing_is_detected_while_the_driver_cannot_be_asked),
         GPU_TEST(an_array_past_the_end_is_refused),
         GPU_TEST(negative_strides_must_not_reach_below_the_start),
         GPU_TEST(a_made_up_or_freed_address_is_refused),
