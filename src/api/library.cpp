@@ -24,7 +24,7 @@ static_assert(sizeof(via_stats_info) == 88 && offsetof(via_stats_info, live_arra
 
 Status describe_cpu(via_device_properties *properties) {
     properties->device_type = VIA_DEVICE_CPU;
-    properties->total_bytes = host_memory_bytes();
+    properties->total_bytes = usable_memory();
     cpu_name(sizeof properties->name, properties->name);
     char *const routes = properties->routes;
     const int length =

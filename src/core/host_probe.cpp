@@ -4,11 +4,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
+#include "core/cgroup.hpp"
 #include "core/pages.hpp"
 
 namespace via {
@@ -59,13 +62,6 @@ private:
     char buffer_[8192];
 };
 
-int64_t control_group_limit() {
-    LineReader limits("/sys/fs/cgroup/memory.max");
-    int64_t nbytes = 0;
-    const char *line = limits.next();
-    return line != nullptr && std::sscanf(line, "%" SCNd64, &nbytes) == 1 ? nbytes : INT64_MAX;
-}
-
 }  // namespace
 
 bool find_host_mapping(const void *address, HostMapping *out_mapping) {
@@ -112,10 +108,16 @@ void cpu_name(int64_t capacity, char *name) {
     }
 }
 
-int64_t host_memory_bytes() {
-    const int64_t machine = sysconf(_SC_PHYS_PAGES) * page_bytes();
-    const int64_t limit = control_group_limit();
-    return limit < machine ? limit : machine;
+int64_t usable_memory() {
+    const int64_t machine = std::max(sysconf(_SC_PHYS_PAGES), 0L) * page_bytes();
+    const int64_t limit = least_of_cgroups("memory.max", parse_memory_max);
+    return limit > 0 ? std::min(limit, machine) : machine;
+}
+
+int64_t parse_memory_max(const char *text) {
+    char *end = nullptr;
+    const long long limit = std::strtoll(text, &end, 10);
+    return end != text && limit > 0 ? limit : 0;
 }
 
 }  // namespace via

@@ -18,8 +18,12 @@ bool find_host_mapping(const void *address, HostMapping *out_mapping);
 // True if the byte at the address can be read now.
 bool is_readable(const void *address);
 
-// Memory that there is in the machine, or that this process' control group may use.
-int64_t host_memory_bytes();
+// Memory that the process may have: what the machine has, or less where a limit was set for its control groups; 0 where
+// the system does not tell.
+int64_t usable_memory();
+
+// The limit in a cgroup's memory.max ("max", "1073741824"); 0 if there is none in it.
+int64_t parse_memory_max(const char *text);
 
 // The CPU's model name, cut to capacity - 1 bytes; "CPU" where the system does not tell.
 void cpu_name(int64_t capacity, char *name);

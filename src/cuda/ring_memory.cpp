@@ -1,13 +1,9 @@
 #include "cuda/ring_memory.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/cgroup.hpp"
-#include "core/pages.hpp"
 #include "core/small_file.hpp"
 #include "cuda/staging_pci.hpp"
 
@@ -17,11 +13,6 @@ namespace {
 constexpr int64_t kMostRingBytes = int64_t{64} << 20;
 constexpr int64_t kShareOfMemory = 16;
 
-int64_t physical_memory() {
-    const long pages = sysconf(_SC_PHYS_PAGES);
-    return pages > 0 ? pages * page_bytes() : kMostRingBytes * kShareOfMemory;
-}
-
 bool contains(const cpu_set_t &all, const cpu_set_t &some) {
     cpu_set_t both;
     CPU_AND(&both, &all, &some);
@@ -29,17 +20,6 @@ bool contains(const cpu_set_t &all, const cpu_set_t &some) {
 }
 
 }  // namespace
-
-int64_t parse_memory_max(const char *text) {
-    char *end = nullptr;
-    const long long limit = std::strtoll(text, &end, 10);
-    return end != text && limit > 0 ? limit : 0;
-}
-
-int64_t usable_memory() {
-    const int64_t limit = least_of_cgroups("memory.max", parse_memory_max);
-    return limit > 0 ? std::min(limit, physical_memory()) : physical_memory();
-}
 
 int64_t most_ring_bytes() { return std::min(kMostRingBytes, usable_memory() / kShareOfMemory); }
 

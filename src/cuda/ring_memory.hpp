@@ -5,16 +5,12 @@
 
 #include <cstdint>
 
+#include "core/host_probe.hpp"
+
 namespace via::cuda {
 
-// The bytes of memory that the process may have: what the machine has, or less where a limit was set for it.
-int64_t usable_memory();
-
-// The bytes that one device's ring may hold: 64 MiB, or a sixteenth of what the process may have of memory.
+// The bytes that one device's ring may hold: 64 MiB, or a sixteenth of usable_memory().
 int64_t most_ring_bytes();
-
-// The limit in a cgroup's memory.max ("max", "1073741824"); 0 if there is none in it.
-int64_t parse_memory_max(const char *text);
 
 // The memory node that the device is attached to; -1 if there is one only, or it cannot be told.
 int32_t node_of_device(int32_t device_id);

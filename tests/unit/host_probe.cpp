@@ -1,12 +1,30 @@
 // What the operating system is asked about addresses and the machine.
 #include "core/host_probe.hpp"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdarg>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 #include "copy_support.hpp"
+
+// Where the files of control groups are found instead, if not empty.
+static std::string other_root;
+
+extern "C" int open(const char *path, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : 0;
+    va_end(arguments);
+    const bool is_elsewhere = !other_root.empty() && std::strstr(path, "cgroup") != nullptr;
+    return openat(AT_FDCWD, is_elsewhere ? (other_root + path).c_str() : path, flags, mode);
+}
 
 namespace {
 
@@ -74,7 +92,59 @@ void a_cpu_name_fits_its_room(void **) {
     }
 }
 
-void the_machine_has_some_memory(void **) { assert_true(via::host_memory_bytes() > (1 << 20)); }
+void the_machine_has_some_memory(void **) { assert_true(via::usable_memory() > (1 << 20)); }
+
+void write_file(const std::string &path, const char *text) {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::ofstream(path) << text;
+}
+
+// Control groups that the process seems to be in.
+class Groups {
+public:
+    explicit Groups(const char *own_group) {
+        char root[] = "/tmp/viaduct-groups-XXXXXX";
+        assert_non_null(mkdtemp(root));
+        other_root = root;
+        write_file(other_root + "/proc/self/cgroup", own_group);
+    }
+    ~Groups() {
+        std::filesystem::remove_all(other_root);
+        other_root.clear();
+    }
+    Groups(const Groups &) = delete;
+    Groups &operator=(const Groups &) = delete;
+
+    void limit(const char *group, const char *text) const {
+        write_file(other_root + "/sys/fs/cgroup" + group + "/memory.max", text);
+    }
+};
+
+void the_least_limit_of_all_groups_is_what_may_be_used(void **) {
+    const Groups groups("0::/user.slice/app.scope\n");
+    const int64_t machine = via::usable_memory();
+    groups.limit("/user.slice", "max\n");
+    assert_int_equal(via::usable_memory(), machine);
+    groups.limit("/user.slice", "2097152\n");
+    assert_int_equal(via::usable_memory(), 2 << 20);
+    groups.limit("/user.slice/app.scope", "1048576\n");
+    assert_int_equal(via::usable_memory(), 1 << 20);
+    groups.limit("/user.slice/app.scope", "9223372036854771712\n");
+    assert_int_equal(via::usable_memory(), 2 << 20);
+}
+
+// As in a container, whose groups are mounted as if its own were the root.
+void a_limit_of_the_root_counts(void **) {
+    const Groups groups("0::/\n");
+    groups.limit("", "1048576\n");
+    assert_int_equal(via::usable_memory(), 1 << 20);
+}
+
+void a_memory_limit_is_read_as_the_kernel_writes_it(void **) {
+    assert_int_equal(via::parse_memory_max("max\n"), 0);
+    assert_int_equal(via::parse_memory_max("1073741824\n"), 1 << 30);
+    assert_int_equal(via::parse_memory_max(""), 0);
+}
 
 }  // namespace
 
@@ -86,6 +156,9 @@ int main() {
         cmocka_unit_test(only_bytes_that_can_be_read_are_readable),
         cmocka_unit_test(a_cpu_name_fits_its_room),
         cmocka_unit_test(the_machine_has_some_memory),
+        cmocka_unit_test(the_least_limit_of_all_groups_is_what_may_be_used),
+        cmocka_unit_test(a_limit_of_the_root_counts),
+        cmocka_unit_test(a_memory_limit_is_read_as_the_kernel_writes_it),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
