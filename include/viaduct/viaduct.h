@@ -291,7 +291,7 @@ typedef struct via_device_properties {
     int32_t compute_capability; /**< major * 10 + minor for a CUDA device, else 0 */
     int32_t driver_version;     /**< as the CUDA driver numbers it (13000 for 13.0), else 0 */
     int32_t num_threads;        /**< threads that a host copy may use */
-    int64_t total_bytes;        /**< memory of the device, or of the machine */
+    int64_t total_bytes;        /**< memory of the device; for the CPU, what the process may have of the machine's */
     int64_t staging_bytes;      /**< page-locked memory that copies of that device may hold, else 0 */
     char name[128];             /**< the maker's name for it */
     char routes[512];           /**< a line for each route of a copy: on, or off and why */
@@ -342,7 +342,7 @@ typedef struct via_stats_info {
     int64_t live_arrays;         /**< array handles not yet released by all who hold them, views included */
     int64_t live_storages;       /**< loans and allocations whose release has not run yet */
     int64_t outstanding_exports; /**< exported tensors whose consumers have not let go */
-    int64_t pending_releases;    /**< releases waiting for a device */
+    int64_t pending_releases;    /**< releases that wait for work, or for other processes, that use the memory */
     int64_t host_bytes;          /**< bytes allocated here, by kind; neither wrapped memory is counted nor pool memory
                                       that goes back to the driver once the work that uses it is done */
     int64_t pinned_bytes;        /**< the same of page-locked host memory, without staged_bytes */
@@ -509,7 +509,10 @@ VIA_CHECKED via_status via_array_permute(via_array *array, const int32_t *axes, 
  */
 VIA_CHECKED via_status via_array_reshape(via_array *array, int32_t ndim, const int64_t *shape, via_array **out_array);
 
-/** Repeats extents of 1, and adds axes in front, by strides of 0; the result is read-only. Errors: VIA_ERROR_SHAPE. */
+/**
+ * Repeats extents of 1, and adds axes in front, by strides of 0; the result is read-only.
+ * Errors: VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW.
+ */
 VIA_CHECKED via_status via_array_broadcast(via_array *array, int32_t ndim, const int64_t *shape, via_array **out_array);
 
 /**
@@ -518,7 +521,10 @@ VIA_CHECKED via_status via_array_broadcast(via_array *array, int32_t ndim, const
  */
 VIA_CHECKED via_status via_array_squeeze(via_array *array, int32_t count, const int32_t *axes, via_array **out_array);
 
-/** Adds an axis of extent 1 so that it becomes `axis` (0 to ndim; negative counts from the end). */
+/**
+ * Adds an axis of extent 1 so that it becomes `axis` (0 to ndim; negative counts from the end).
+ * Errors: VIA_ERROR_INDEX, VIA_ERROR_SHAPE (VIA_MAX_NDIM axes already).
+ */
 VIA_CHECKED via_status via_array_expand(via_array *array, int32_t axis, via_array **out_array);
 
 /**
@@ -531,7 +537,8 @@ VIA_CHECKED via_status via_array_reinterpret(via_array *array, int32_t dtype, vi
 /**
  * One field of every element: `dtype` at `byte_offset` inside it. ndim and shape append the axes of a field that is
  * itself a row-major array (0 and NULL for a single value). The array's elements must be whole bytes: records, but
- * also the real or imaginary half of a complex number. Errors: VIA_ERROR_DTYPE, VIA_ERROR_INDEX, VIA_ERROR_SHAPE.
+ * also the real or imaginary half of a complex number.
+ * Errors: VIA_ERROR_DTYPE, VIA_ERROR_INDEX, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW.
  */
 VIA_CHECKED via_status via_array_field(via_array *array, int64_t byte_offset, int32_t dtype, int32_t ndim,
                                        const int64_t *shape, via_array **out_array);
@@ -704,7 +711,8 @@ VIA_CHECKED via_status via_from_cuda_array_interface(const via_array_interface *
  * own release members or via_arrow_release; on failure both are zeroed, which is released. Arrow cannot say read-only:
  * consumers must treat columns as immutable. Memory of a device that is not ready goes with a sync_event, which the
  * column owns; other memory is waited for on the host.
- * Errors: VIA_ERROR_EXCHANGE (a dtype without Arrow type, no dimension), VIA_ERROR_NEEDS_COPY (not row-major).
+ * Errors: VIA_ERROR_EXCHANGE (a dtype without Arrow type, no dimension), VIA_ERROR_NEEDS_COPY (not row-major),
+ * VIA_ERROR_OVERFLOW (a row of more than 2^31 - 1 values), VIA_ERROR_OUT_OF_MEMORY; the driver's.
  */
 VIA_CHECKED via_status via_to_arrow_device(via_array *array, struct ArrowSchema *out_schema,
                                            struct ArrowDeviceArray *out_array);
@@ -713,7 +721,9 @@ VIA_CHECKED via_status via_to_arrow_device(via_array *array, struct ArrowSchema 
  * Takes over an Arrow device array without nulls, of a primitive type or (nested) fixed-size lists of one; the result
  * is read-only. On success both structs have been consumed (their release members are NULL); on failure neither.
  * The array is ready when the column's sync_event has been reached; `stream`, if it is one, is made to wait for that.
- * Errors: VIA_ERROR_EXCHANGE, VIA_ERROR_DTYPE, VIA_ERROR_OVERFLOW, VIA_ERROR_DEVICE, VIA_ERROR_UNSUPPORTED.
+ * Errors: VIA_ERROR_EXCHANGE, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE (too many nested lists), VIA_ERROR_OVERFLOW,
+ * VIA_ERROR_INVALID_ARGUMENT (a stream for host memory), VIA_ERROR_DEVICE, VIA_ERROR_POINTER, VIA_ERROR_UNSUPPORTED,
+ * VIA_ERROR_OUT_OF_MEMORY; the driver's.
  */
 VIA_CHECKED via_status via_from_arrow_device(struct ArrowSchema *schema, struct ArrowDeviceArray *column,
                                              via_stream *stream, via_array **out_array);
@@ -976,9 +986,9 @@ VIA_CHECKED via_status via_copy_explain(via_array *dst, via_array *src, int64_t 
 
 /*
  * A task is work that was started behind the caller and ends once: done, failed or cancelled. Any thread may use it.
- * Before it counts as ended it lets go of its arrays, on the thread that ran it, waited for it or cancelled it. In the
- * child of a fork a task of the parent that had not ended has failed, with VIA_ERROR_FORKED, and its callback is not
- * called; the child keeps what it held.
+ * Before it counts as ended it lets go of its arrays, on the thread that ran it, waited for it or cancelled it, or on a
+ * thread of the library where a device did the rest. In the child of a fork a task of the parent that had not ended has
+ * failed, with VIA_ERROR_FORKED, and its callback is not called; the child keeps what it held.
  */
 
 /** One more owner of the handle. */

@@ -16,7 +16,8 @@ struct TaskWork {
     // after `gate`, unless the task was cancelled before.
     Status (*run)(TaskWork *work, via_task *task, Mark **out_mark);
     // Lets go of what the work held; called once, when nothing of it runs any more and before anybody is told that the
-    // task has ended: on the thread that ran it, waited for it or cancelled it.
+    // task has ended: on the thread that ran it, waited for it or cancelled it, or on a thread of the library where a
+    // device did the rest.
     void (*end)(TaskWork *work);
 };
 
