@@ -122,8 +122,8 @@ Status read_values(const Walk &walk, ArraySpec *out_spec) {
     return VIA_OK;
 }
 
-// The extents of the tensors in a column, if its metadata tells them and they make up its list size.
-bool refine_shape(const ArrowSchema &schema, Layout *layout) {
+// To the extents of the tensors in a column, if its metadata tells them and they make up its list size.
+void refine_shape(const ArrowSchema &schema, Layout *layout) {
     int64_t shape[VIA_MAX_NDIM];
     const int32_t ndim = layout->ndim == 2 ? tensor_shape_of(schema.metadata, shape) : -1;
     int64_t size = 1;
@@ -131,11 +131,10 @@ bool refine_shape(const ArrowSchema &schema, Layout *layout) {
         size *= size > INT32_MAX ? 1 : shape[i];
     }
     if (ndim < 1 || ndim >= VIA_MAX_NDIM || size != layout->shape[1]) {
-        return false;
+        return;
     }
     std::memcpy(layout->shape + 1, shape, sizeof(int64_t) * static_cast<size_t>(ndim));
     layout->ndim = ndim + 1;
-    return true;
 }
 
 // Both structs, moved out of the consumer's hands, until the array lets go.
