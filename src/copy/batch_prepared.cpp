@@ -23,13 +23,6 @@ void nothing_is_lost() {}
 
 constexpr uint64_t kUnknown = UINT64_MAX;
 
-Mark *retained(Mark *mark) {
-    if (mark != nullptr) {
-        mark->retain();
-    }
-    return mark;
-}
-
 Status join_quietly(Mark *const (&marks)[2], Mark **out_mark) {
     const CallbackScope unsaid;
     return join_marks(marks, 2, out_mark);

@@ -415,6 +415,8 @@ ByteSpan byte_span(via_array *array) {
     return span;
 }
 
+bool has_no_elements(int32_t ndim, const int64_t *shape) { return std::find(shape, shape + ndim, 0) != shape + ndim; }
+
 namespace {
 
 // Dense in some order of the axes: sorted by step, each one starts where the one before ends.

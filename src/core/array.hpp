@@ -142,6 +142,7 @@ inline void release_array(via_array *array) {
 
 void get_layout(via_array *array, Layout *out_layout);
 ByteSpan byte_span(via_array *array);
+bool has_no_elements(int32_t ndim, const int64_t *shape);
 bool is_contiguous(via_array *array, int32_t order);
 void *loan_context(via_array *array, via_release_fn release);
 

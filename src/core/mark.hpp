@@ -78,6 +78,14 @@ private:
     ReferenceCount references_;
 };
 
+// One more owner's; nullptr stays that.
+inline Mark *retained(Mark *mark) {
+    if (mark != nullptr) {
+        mark->retain();
+    }
+    return mark;
+}
+
 // Releases a mark when a scope ends.
 class MarkHolder {
 public:

@@ -19,6 +19,9 @@ VIA_NODISCARD Status fail(Status status, const char *format, ...) __attribute__(
 VIA_NODISCARD Status fail_with_code(Status status, int32_t code, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 
+// A number as %lld takes it.
+constexpr long long as_printed(int64_t value) { return value; }
+
 // Puts "function: " before the text of the failure just recorded, and makes it valid UTF-8.
 void name_failure(const char *function) __attribute__((cold));
 

@@ -103,13 +103,6 @@ TaskOutcome outcome_of(Status status);
 
 inline TaskState state_of(via_task *task) { return task->state.load(std::memory_order_acquire); }
 
-inline Mark *retained(Mark *mark) {
-    if (mark != nullptr) {
-        mark->retain();
-    }
-    return mark;
-}
-
 // With the lock held. The first failure stands.
 void set_outcome(via_task *task, const TaskOutcome &outcome);
 void enter(via_task *task, TaskState state);

@@ -7,8 +7,6 @@
 namespace via {
 namespace {
 
-long long print(int64_t value) { return value; }
-
 // The address of the element `steps` away; false if packed elements would start inside a byte.
 bool move(via_array *array, int64_t steps, void **out_data) {
     int64_t bytes = steps;
@@ -88,20 +86,20 @@ int64_t reachable(int64_t extent, int64_t start, int64_t step) {
 Status check_slice(int32_t axis, int64_t extent, const AxisSlice &slice) {
     if (slice.step == 0 || slice.step == INT64_MIN) {
         return fail(VIA_ERROR_INVALID_ARGUMENT, "step[%d] is %lld; expected a number other than 0", axis,
-                    print(slice.step));
+                    as_printed(slice.step));
     }
     if (slice.count < 0) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "count[%d] is %lld; expected 0 or more", axis, print(slice.count));
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "count[%d] is %lld; expected 0 or more", axis, as_printed(slice.count));
     }
     const bool none = slice.count == 0 && slice.start >= 0 && slice.start <= extent;
     if (!none && (slice.start < 0 || slice.start >= extent)) {
-        return fail(VIA_ERROR_INDEX, "start[%d] is %lld; expected 0 to %lld", axis, print(slice.start),
-                    print(extent - 1));
+        return fail(VIA_ERROR_INDEX, "start[%d] is %lld; expected 0 to %lld", axis, as_printed(slice.start),
+                    as_printed(extent - 1));
     }
     if (slice.count > reachable(extent, slice.start, slice.step)) {
         return fail(VIA_ERROR_INDEX, "count[%d] is %lld; expected at most %lld from index %lld in steps of %lld", axis,
-                    print(slice.count), print(reachable(extent, slice.start, slice.step)), print(slice.start),
-                    print(slice.step));
+                    as_printed(slice.count), as_printed(reachable(extent, slice.start, slice.step)),
+                    as_printed(slice.start), as_printed(slice.step));
     }
     return VIA_OK;
 }
@@ -142,8 +140,8 @@ Status select_view(via_array *array, int32_t axis, int64_t index, via_array **ou
     VIA_TRY(resolve_axis(axis, array->ndim, &axis));
     const int64_t extent = array->shape()[axis];
     if (index < -extent || index >= extent) {
-        return fail(VIA_ERROR_INDEX, "index is %lld; expected %lld to %lld along axis %d", print(index), print(-extent),
-                    print(extent - 1), axis);
+        return fail(VIA_ERROR_INDEX, "index is %lld; expected %lld to %lld along axis %d", as_printed(index),
+                    as_printed(-extent), as_printed(extent - 1), axis);
     }
     Layout layout;
     get_layout(array, &layout);
@@ -182,19 +180,20 @@ Status complete_shape(via_array *array, int32_t ndim, const int64_t *shape, int6
         if (shape[i] == -1 && unknown < 0) {
             unknown = i;
         } else if (shape[i] < 0) {
-            return fail(VIA_ERROR_SHAPE, "shape[%d] is %lld; expected 0 or more, or -1 once", i, print(shape[i]));
+            return fail(VIA_ERROR_SHAPE, "shape[%d] is %lld; expected 0 or more, or -1 once", i, as_printed(shape[i]));
         } else if (!multiply(known, shape[i], &known)) {
             return fail(VIA_ERROR_OVERFLOW, "the product of the shape exceeds 2^63 - 1");
         }
     }
     if (unknown >= 0 && (known == 0 || array->size % known != 0)) {
         return fail(VIA_ERROR_SHAPE, "shape[%d] is -1, but %lld elements do not divide by the other extents' %lld",
-                    unknown, print(array->size), print(known));
+                    unknown, as_printed(array->size), as_printed(known));
     }
     if (unknown >= 0) {
         out_shape[unknown] = array->size / known;
     } else if (known != array->size) {
-        return fail(VIA_ERROR_SHAPE, "shape has %lld elements; expected %lld", print(known), print(array->size));
+        return fail(VIA_ERROR_SHAPE, "shape has %lld elements; expected %lld", as_printed(known),
+                    as_printed(array->size));
     }
     return VIA_OK;
 }
@@ -284,8 +283,8 @@ Status broadcast_view(via_array *array, int32_t ndim, const int64_t *shape, via_
     for (int32_t i = 0; i < ndim; ++i) {
         const int64_t extent = i < added ? 1 : array->shape()[i - added];
         if (shape[i] != extent && (extent != 1 || shape[i] < 0)) {
-            return fail(VIA_ERROR_SHAPE, "shape[%d] is %lld; expected the array's %lld", i, print(shape[i]),
-                        print(extent));
+            return fail(VIA_ERROR_SHAPE, "shape[%d] is %lld; expected the array's %lld", i, as_printed(shape[i]),
+                        as_printed(extent));
         }
         layout.shape[i] = shape[i];
         layout.steps[i] = extent == shape[i] && i >= added ? array->steps()[i - added] : 0;
@@ -304,7 +303,7 @@ Status squeeze_view(via_array *array, int32_t count, const int32_t *axes, via_ar
         VIA_TRY(resolve_listed_axis(axes, i, array->ndim, &axis));
         if (array->shape()[axis] != 1) {
             return fail(VIA_ERROR_SHAPE, "axes[%d] is %d, of extent %lld; expected axes of extent 1", i, axes[i],
-                        print(array->shape()[axis]));
+                        as_printed(array->shape()[axis]));
         }
         drop[axis] = true;
     }
@@ -340,13 +339,13 @@ namespace {
 Status rescale_last_axis(via_array *array, int32_t dtype, int64_t new_bits, bool new_packed, Layout *layout) {
     if (array->ndim == 0) {
         return fail(VIA_ERROR_SHAPE, "an array of no dimensions has one element of %lld bits; %s has %lld",
-                    print(array->item_bits), DtypeName(dtype).text, print(new_bits));
+                    as_printed(array->item_bits), DtypeName(dtype).text, as_printed(new_bits));
     }
     const int32_t last = array->ndim - 1;
     int64_t bits = 0;
     if (!multiply(layout->shape[last], array->item_bits, &bits) || bits % new_bits != 0) {
         return fail(VIA_ERROR_SHAPE, "the last axis of %lld elements of %lld bits is not a whole number of %s",
-                    print(layout->shape[last]), print(array->item_bits), DtypeName(dtype).text);
+                    as_printed(layout->shape[last]), as_printed(array->item_bits), DtypeName(dtype).text);
     }
     if (layout->shape[last] > 1 && layout->steps[last] != step_unit(array)) {
         return fail(VIA_ERROR_NEEDS_COPY, "the last axis has gaps; expected a dense one for another element size");
@@ -406,7 +405,7 @@ Status check_field(via_array *array, int64_t byte_offset, int32_t dtype, int64_t
     if (byte_offset < 0 || !multiply(count, bits / 8, &end) || !add(end, byte_offset, &end) ||
         end > array->item_bytes()) {
         return fail(VIA_ERROR_INDEX, "byte_offset is %lld with %lld elements of %s; expected them inside %lld bytes",
-                    print(byte_offset), print(count), DtypeName(dtype).text, print(array->item_bytes()));
+                    as_printed(byte_offset), as_printed(count), DtypeName(dtype).text, as_printed(array->item_bytes()));
     }
     return VIA_OK;
 }

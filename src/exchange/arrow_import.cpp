@@ -13,8 +13,6 @@
 namespace via {
 namespace {
 
-long long print(int64_t value) { return value; }
-
 // Counts the set bits of [offset, offset + length) of a validity bitmap, least significant bit first.
 int64_t count_valid(const void *bitmap, int64_t offset, int64_t length) {
     const auto *bytes = static_cast<const unsigned char *>(bitmap);
@@ -28,7 +26,7 @@ int64_t count_valid(const void *bitmap, int64_t offset, int64_t length) {
 Status check_no_nulls(const ArrowArray &column, bool host_reads) {
     if (column.null_count < -1) {
         return fail(VIA_ERROR_EXCHANGE, "column.null_count is %lld; expected 0, or -1 for not counted",
-                    print(column.null_count));
+                    as_printed(column.null_count));
     }
     const void *bitmap = column.n_buffers > 0 ? column.buffers[0] : nullptr;
     int64_t nulls = column.null_count;
@@ -39,7 +37,7 @@ Status check_no_nulls(const ArrowArray &column, bool host_reads) {
         nulls = bitmap == nullptr ? 0 : column.length - count_valid(bitmap, column.offset, column.length);
     }
     if (nulls > 0) {
-        return fail(VIA_ERROR_EXCHANGE, "the column has %lld nulls; expected none", print(nulls));
+        return fail(VIA_ERROR_EXCHANGE, "the column has %lld nulls; expected none", as_printed(nulls));
     }
     return VIA_OK;
 }
@@ -57,10 +55,10 @@ Status check_struct(const ArrowSchema &schema, const ArrowArray &column, bool ho
     int64_t end = 0;
     if (column.length < 0 || column.offset < 0 || !add(column.length, column.offset, &end)) {
         return fail(VIA_ERROR_EXCHANGE, "column.length is %lld and offset %lld; expected 0 or more",
-                    print(column.length), print(column.offset));
+                    as_printed(column.length), as_printed(column.offset));
     }
     if (column.n_buffers > 0 && column.buffers == nullptr) {
-        return fail(VIA_ERROR_EXCHANGE, "column.buffers is NULL; expected %lld buffers", print(column.n_buffers));
+        return fail(VIA_ERROR_EXCHANGE, "column.buffers is NULL; expected %lld buffers", as_printed(column.n_buffers));
     }
     return check_no_nulls(column, host_reads);
 }
@@ -80,7 +78,7 @@ Status descend(int64_t list, Walk *walk) {
                            walk->column->children != nullptr && walk->column->children[0] != nullptr;
     if (!has_child) {
         return fail(VIA_ERROR_EXCHANGE, "a fixed-size list has %lld children, its schema %lld; expected 1 of each",
-                    print(walk->column->n_children), print(walk->schema->n_children));
+                    as_printed(walk->column->n_children), as_printed(walk->schema->n_children));
     }
     walk->schema = walk->schema->children[0];
     walk->column = walk->column->children[0];
@@ -91,8 +89,8 @@ Status descend(int64_t list, Walk *walk) {
         return fail(VIA_ERROR_OVERFLOW, "the product of the list sizes exceeds 2^63 - 1");
     }
     if (end > walk->column->length) {
-        return fail(VIA_ERROR_EXCHANGE, "a list's child has %lld values; expected %lld", print(walk->column->length),
-                    print(end));
+        return fail(VIA_ERROR_EXCHANGE, "a list's child has %lld values; expected %lld",
+                    as_printed(walk->column->length), as_printed(end));
     }
     walk->first += walk->column->offset;
     return VIA_OK;
@@ -107,16 +105,17 @@ Status read_values(const Walk &walk, ArraySpec *out_spec) {
                     walk.schema->format);
     }
     if (walk.column->n_buffers != 2) {
-        return fail(VIA_ERROR_EXCHANGE, "column.n_buffers is %lld; expected 2", print(walk.column->n_buffers));
+        return fail(VIA_ERROR_EXCHANGE, "column.n_buffers is %lld; expected 2", as_printed(walk.column->n_buffers));
     }
     const void *data = walk.column->buffers[1];
     if (data == nullptr && walk.rows > 0) {
         return fail(VIA_ERROR_EXCHANGE, "column.buffers[1] is NULL; expected the memory of %lld values",
-                    print(walk.rows));
+                    as_printed(walk.rows));
     }
     int64_t skipped = 0;
     if (!multiply(walk.first, dtype_bits(out_spec->dtype) / 8, &skipped) || !advance(data, skipped, &data)) {
-        return fail(VIA_ERROR_OVERFLOW, "column.offset of %lld values leaves the address space", print(walk.first));
+        return fail(VIA_ERROR_OVERFLOW, "column.offset of %lld values leaves the address space",
+                    as_printed(walk.first));
     }
     out_spec->data = walk.column->buffers[1] == nullptr ? nullptr : const_cast<void *>(data);
     return VIA_OK;
@@ -156,7 +155,7 @@ Status read_device(const ArrowDeviceArray &column, ArraySpec *out_spec) {
     out_spec->device_id = 0;
     if (column.device_type == VIA_DEVICE_CUDA) {
         if (id < 0 || id > INT32_MAX) {
-            return fail(VIA_ERROR_DEVICE, "column.device_id is %lld; expected that of a CUDA device", print(id));
+            return fail(VIA_ERROR_DEVICE, "column.device_id is %lld; expected that of a CUDA device", as_printed(id));
         }
         out_spec->device_id = static_cast<int32_t>(id);
     }

@@ -10,15 +10,6 @@ namespace {
 constexpr int64_t kLegacy = 1;
 constexpr int64_t kPerThread = 2;
 
-bool has_no_elements(const via_array_interface &description) {
-    for (int32_t i = 0; i < description.ndim; ++i) {
-        if (description.shape[i] == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 // 0 is no stream that the protocol knows, though it is how the legacy one may have been wrapped.
 int64_t number_of(via_stream *stream) {
     const auto handle = reinterpret_cast<intptr_t>(cuda::native_stream(stream));
@@ -46,7 +37,7 @@ Status read_cuda_interface(const via_array_interface &description, ArraySpec *ou
                     "or the address of a CUstream");
     }
     out_spec->device_type = VIA_DEVICE_CUDA;
-    if (has_no_elements(description)) {
+    if (has_no_elements(description.ndim, description.shape)) {
         return VIA_OK;
     }
     cuda::Place place{};

@@ -40,23 +40,14 @@ Status read_dtype(const DLDataType &given, int32_t *out_dtype) {
     return check_dtype("tensor.dtype", *out_dtype);
 }
 
-bool has_no_elements(const DLTensor &tensor) {
-    for (int32_t i = 0; i < tensor.ndim; ++i) {
-        if (tensor.shape[i] == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 // data + byte_offset, once what can be said of them has been checked.
 Status read_address(const DLTensor &tensor, void **out_address) {
     *out_address = nullptr;
     if (tensor.data == nullptr) {
-        return has_no_elements(tensor) ? VIA_OK
-                                       : fail(VIA_ERROR_EXCHANGE,
-                                              "tensor.data is NULL; expected the memory of its "
-                                              "elements");
+        return has_no_elements(tensor.ndim, tensor.shape) ? VIA_OK
+                                                          : fail(VIA_ERROR_EXCHANGE,
+                                                                 "tensor.data is NULL; expected the memory of its "
+                                                                 "elements");
     }
     const void *address = nullptr;
     if (tensor.byte_offset > INT64_MAX || !advance(tensor.data, static_cast<int64_t>(tensor.byte_offset), &address)) {
