@@ -2,6 +2,7 @@
 #pragma once
 
 #include "copy/batch_entries.hpp"
+#include "core/holder.hpp"
 #include "core/watcher.hpp"
 
 namespace via {
@@ -68,21 +69,8 @@ private:
     Ending ending_{{}, this};
 };
 
-class PreparedHolder {
-public:
-    PreparedHolder() = default;
-    ~PreparedHolder() {
-        if (prepared_ != nullptr) {
-            prepared_->release();
-        }
-    }
-    PreparedHolder(const PreparedHolder &) = delete;
-    PreparedHolder &operator=(const PreparedHolder &) = delete;
-    Prepared *get() const { return prepared_; }
-    Prepared **out() { return &prepared_; }
+inline void release_prepared(Prepared *prepared) { prepared->release(); }
 
-private:
-    Prepared *prepared_ = nullptr;
-};
+using PreparedHolder = Holder<Prepared, release_prepared>;
 
 }  // namespace via

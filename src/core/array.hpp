@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/dtype.hpp"
+#include "core/holder.hpp"
 #include "core/reference_count.hpp"
 #include "core/status.hpp"
 
@@ -146,27 +147,6 @@ bool has_no_elements(int32_t ndim, const int64_t *shape);
 bool is_contiguous(via_array *array, int32_t order);
 void *loan_context(via_array *array, via_release_fn release);
 
-// Releases an array when a scope ends.
-class ArrayHolder {
-public:
-    explicit ArrayHolder(via_array *array = nullptr) : array_(array) {}
-    ~ArrayHolder() noexcept(false) {
-        if (array_ != nullptr) {
-            release_array(array_);
-        }
-    }
-    ArrayHolder(const ArrayHolder &) = delete;
-    ArrayHolder &operator=(const ArrayHolder &) = delete;
-    via_array *get() const { return array_; }
-    via_array **out() { return &array_; }
-    via_array *give() {
-        via_array *array = array_;
-        array_ = nullptr;
-        return array;
-    }
-
-private:
-    via_array *array_;
-};
+using ArrayHolder = Holder<via_array, release_array>;
 
 }  // namespace via

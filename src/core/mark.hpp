@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "core/holder.hpp"
 #include "core/reference_count.hpp"
 #include "core/status.hpp"
 
@@ -86,27 +87,8 @@ inline Mark *retained(Mark *mark) {
     return mark;
 }
 
-// Releases a mark when a scope ends.
-class MarkHolder {
-public:
-    explicit MarkHolder(Mark *mark = nullptr) : mark_(mark) {}
-    ~MarkHolder() {
-        if (mark_ != nullptr) {
-            mark_->release();
-        }
-    }
-    MarkHolder(const MarkHolder &) = delete;
-    MarkHolder &operator=(const MarkHolder &) = delete;
-    Mark *get() const { return mark_; }
-    Mark **out() { return &mark_; }
-    Mark *give() {
-        Mark *mark = mark_;
-        mark_ = nullptr;
-        return mark;
-    }
+inline void release_mark(Mark *mark) noexcept { mark->release(); }
 
-private:
-    Mark *mark_;
-};
+using MarkHolder = Holder<Mark, release_mark>;
 
 }  // namespace via

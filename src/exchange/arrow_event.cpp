@@ -1,5 +1,6 @@
 #include "exchange/arrow_event.hpp"
 
+#include "core/holder.hpp"
 #include "core/order.hpp"
 #include "cuda/order.hpp"
 #include "cuda/stream.hpp"
@@ -8,44 +9,8 @@
 namespace via {
 namespace {
 
-class StreamHolder {
-public:
-    StreamHolder() = default;
-    ~StreamHolder() {
-        if (stream_ != nullptr) {
-            cuda::release_stream(stream_);
-        }
-    }
-    StreamHolder(const StreamHolder &) = delete;
-    StreamHolder &operator=(const StreamHolder &) = delete;
-    via_stream *get() const { return stream_; }
-    via_stream **out() { return &stream_; }
-
-private:
-    via_stream *stream_ = nullptr;
-};
-
-class EventHolder {
-public:
-    EventHolder() = default;
-    ~EventHolder() {
-        if (event_ != nullptr) {
-            cuda::release_event(event_);
-        }
-    }
-    EventHolder(const EventHolder &) = delete;
-    EventHolder &operator=(const EventHolder &) = delete;
-    via_event *get() const { return event_; }
-    via_event **out() { return &event_; }
-    via_event *give() {
-        via_event *event = event_;
-        event_ = nullptr;
-        return event;
-    }
-
-private:
-    via_event *event_ = nullptr;
-};
+using StreamHolder = Holder<via_stream, cuda::release_stream>;
+using EventHolder = Holder<via_event, cuda::release_event>;
 
 }  // namespace
 
