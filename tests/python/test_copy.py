@@ -193,6 +193,31 @@ def test_the_bytes_of_an_element_fill_any_type() -> None:
     assert bytes(memoryview(c.view("uint8"))) == b"\xdd" * 4
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "lane", "lanes"),
+    [
+        ("uint1x8", 1, 1, 8),
+        ("uint2x4", 1, 1, 4),
+        ("int4x2", -3, 0xD, 2),
+        ("int4x3", -3, 0xD, 3),
+        ("uint4x8", 10, 0xA, 8),
+        ("float4_e2m1fnx2", 1.5, 0x3, 2),
+        ("float6_e3m2fnx4", 1.5, 0xE, 4),
+    ],
+)
+def test_every_lane_of_an_element_narrower_than_a_byte_is_filled(name: str, value: Any, lane: int, lanes: int) -> None:
+    if name.startswith("float"):
+        peer("ml_dtypes")
+    bits = via.raw.via_dtype_bits(via.raw.via_dtype_from_name(name)) // lanes
+    wanted = sum(lane << at * bits for at in range(4 * lanes)).to_bytes(4 * lanes * bits // 8, "little")
+    for fill in (via.Array.fill, via.fill, lambda a, value: a.__setitem__(..., value)):
+        a = via.empty(4, name)
+        host = via.wrap(a.ptr, len(wanted), "uint8", owner=a)
+        host.fill(0x77)
+        fill(a, value)
+        assert bytes(memoryview(host)) == wanted  # type: ignore[arg-type]
+
+
 def test_one_element_is_a_python_value() -> None:
     assert grid()[1, 2].item() == 6.0
     assert grid()[1:2, 2:3].item() == 6.0

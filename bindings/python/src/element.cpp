@@ -116,7 +116,7 @@ bool Element::encode(const char *function, PyObject *value, int32_t dtype) {
     if (!encode_number(function, value, dtype)) {
         return false;
     }
-    return lanes_of(dtype) == 1 || repeat(bits_of(dtype) / 8, lanes_of(dtype));
+    return lanes_of(dtype) == 1 || repeat(bits_of(dtype), lanes_of(dtype));
 }
 
 bool Element::encode_number(const char *function, PyObject *value, int32_t dtype) {
@@ -172,14 +172,21 @@ bool Element::take_bytes(const char *function, PyObject *value, int32_t dtype) {
     return true;
 }
 
-bool Element::repeat(int64_t nbytes, int32_t lanes) {
-    held_ = Ref(PyBytes_FromStringAndSize(nullptr, nbytes * lanes));
+// Bit by bit, since lanes narrower than a byte lie side by side, the first in the lowest bits.
+bool Element::repeat(int32_t bits, int32_t lanes) {
+    int32_t nbytes = (bits * lanes + 7) / 8;
+    held_ = Ref(PyBytes_FromStringAndSize(nullptr, nbytes));
     char *text = held_ ? PyBytes_AsString(held_.get()) : nullptr;
-    for (int32_t i = 0; text != nullptr && i < lanes; ++i) {
-        std::memcpy(text + i * nbytes, number_, static_cast<size_t>(nbytes));
+    if (text == nullptr) {
+        return false;
+    }
+    std::memset(text, 0, static_cast<size_t>(nbytes));
+    for (int32_t i = 0; i < bits * lanes; ++i) {
+        int32_t bit = number_[i % bits / 8] >> i % bits % 8 & 1;
+        text[i / 8] = static_cast<char>(text[i / 8] | bit << i % 8);
     }
     bytes_ = text;
-    return text != nullptr;
+    return true;
 }
 
 }  // namespace viapy

@@ -15,7 +15,7 @@ private:
     bool encode_number(const char *function, PyObject *value, int32_t dtype);
     bool encode_elsewhere(const char *function, PyObject *value, int32_t dtype);
     bool take_bytes(const char *function, PyObject *value, int32_t dtype);
-    bool repeat(int64_t nbytes, int32_t lanes);
+    bool repeat(int32_t bits, int32_t lanes);
 
     alignas(16) unsigned char number_[16] = {};
     Ref held_;  // a bytes object, where the element does not fit above
