@@ -55,6 +55,12 @@ def test_blocks_come_from_and_go_back_to_the_callers_functions() -> None:
     assert settled(arena) and arena.returned[0][:2] == (address, 48)
 
 
+@pytest.mark.parametrize("device", ["cuda:0", "pinned", "managed", "cpu"])
+def test_a_memory_of_no_kind_is_the_usual_one_of_its_device(device: str) -> None:
+    a = via.empty(4, "int8", memory=via.memory(device=device))
+    assert a.device == via.empty(4, "int8", device).device == device
+
+
 def test_the_stream_is_handed_on() -> None:
     arena, stream = Arena(), via.Stream()
     a = via.empty(16, "uint8", memory=arena.memory(), stream=stream)

@@ -154,6 +154,10 @@ BAD = {
     "memory of half an allocator": Bad(lambda: via.memory(alloc=int), ValueError, ("memory", "alloc", "free")),
     "memory of no functions": Bad(lambda: via.memory(alloc=1, free=2), TypeError, ("memory", "alloc", "int")),  # type: ignore[arg-type]
     "memory of an unknown kind": Bad(lambda: via.memory("disk"), ValueError, ("memory", "disk")),  # type: ignore[arg-type]
+    "memory of any device": Bad(lambda: via.memory(device="any"), RuntimeError, ("memory", "device", "0")),
+    "memory of a kind and of functions": Bad(
+        lambda: via.memory("host", alloc=int, free=int), ValueError, ("memory", "kind", "alloc", "free")
+    ),
     # views
     "an index past the end": Bad(lambda: grid()[3], IndexError, ("index", "3", "2")),
     "an index of text": Bad(lambda: grid()["a"], TypeError, ("__getitem__", "key", "str")),  # type: ignore[index]

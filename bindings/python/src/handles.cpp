@@ -157,15 +157,19 @@ bool MemoryHandle::create(int32_t kind, int32_t device_id) {
     return status == VIA_OK || (raise_status(status), false);
 }
 
-bool MemoryHandle::of_device(const char *function, const Device &device) {
+bool MemoryHandle::create_usual(const char *function, const Device &device) {
     int32_t kind = usual_memory(device.type);
     if (kind == 0) {
         raise(VIA_ERROR_DEVICE, "%s: argument 'device': found device type %d, expected one that has memory here",
               function, static_cast<int>(device.type));
         return false;
     }
-    // Host memory needs no handle, but that there is only one device of it is still said by the library.
-    return (kind == VIA_MEMORY_HOST && device.id == 0) || create(kind, device.id);
+    return create(kind, device.id);
+}
+
+// Host memory needs no handle, but that there is only one device of it is still said by the library.
+bool MemoryHandle::of_device(const char *function, const Device &device) {
+    return (device.type == VIA_DEVICE_CPU && device.id == 0) || create_usual(function, device);
 }
 
 bool MemoryHandle::of_value(const char *function, PyObject *value, bool device_named, const Device &device) {

@@ -36,7 +36,8 @@ public:
     MemoryHandle &operator=(const MemoryHandle &) = delete;
     via_memory *get() const { return memory_; }
 
-    // The usual memory of a device.
+    // The usual memory of a device; of_device() leaves out the handle of the host's, which needs none.
+    bool create_usual(const char *function, const Device &device);
     bool of_device(const char *function, const Device &device);
 
     // "host", "pinned", "device", "pool", "managed" or "shared", on the device; or a Memory, which must be on the
@@ -50,7 +51,7 @@ private:
     via_memory *memory_ = nullptr;
 };
 
-// memory(kind="host", device=None, *, alloc=None, free=None)
+// memory(kind=None, device='cpu', *, alloc=None, free=None)
 PyObject *memory(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 }  // namespace viapy

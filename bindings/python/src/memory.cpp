@@ -128,7 +128,12 @@ PyObject *custom(PyObject *alloc, PyObject *free, const Device &device) {
 
 Signature kMemory = {"memory", 2, 0, {"kind", "device", "alloc", "free"}};
 
-bool check_pair(PyObject *alloc, PyObject *free) {
+bool check_pair(PyObject *kind, PyObject *alloc, PyObject *free) {
+    if (is_given(kind)) {
+        raise(VIA_ERROR_INVALID_ARGUMENT,
+              "memory: argument 'kind': found %R beside 'alloc' and 'free', expected one or the other", kind);
+        return false;
+    }
     if (!is_given(alloc) || !is_given(free)) {
         raise(VIA_ERROR_INVALID_ARGUMENT, "memory: arguments 'alloc' and 'free': found one, expected both");
         return false;
@@ -151,15 +156,12 @@ PyObject *memory(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *
         return nullptr;
     }
     if (is_given(values[2]) || is_given(values[3])) {
-        return check_pair(values[2], values[3]) ? custom(values[2], values[3], device) : nullptr;
+        return check_pair(values[0], values[2], values[3]) ? custom(values[2], values[3], device) : nullptr;
     }
     MemoryHandle made;
-    if (is_given(values[0])
-            ? !made.of_value("memory", values[0], is_given(values[1]), device)
-            : !made.create(device.type == VIA_DEVICE_CPU ? VIA_MEMORY_HOST : VIA_MEMORY_DEVICE, device.id)) {
-        return nullptr;
-    }
-    return new_handle(HandleKind::Memory, made.give());
+    bool good = is_given(values[0]) ? made.of_value("memory", values[0], is_given(values[1]), device)
+                                    : made.create_usual("memory", device);
+    return good ? new_handle(HandleKind::Memory, made.give()) : nullptr;
 }
 
 }  // namespace viapy

@@ -94,9 +94,9 @@ PyMethodDef kFunctions[] = {
      "pointer_info(ptr, /)\n--\n\n"
      "What an address points to, as a dict: device, base and nbytes of the allocation, readonly."},
     {"memory", method(memory), METH_FASTCALL | METH_KEYWORDS,
-     "memory(kind='host', device='cpu', *, alloc=None, free=None)\n--\n\n"
-     "A place to allocate from, for empty(). With `alloc(nbytes, alignment, stream) -> address` and "
-     "`free(address, nbytes, stream)`, the caller's own."},
+     "memory(kind=None, device='cpu', *, alloc=None, free=None)\n--\n\n"
+     "A place to allocate from, for empty(): of a kind, or the usual one of the device.\n\n"
+     "With `alloc(nbytes, alignment, stream) -> address` and `free(address, nbytes, stream)`, the caller's own."},
     {"version", version, METH_NOARGS, "version()\n--\n\nThe version of the library: (major, minor, patch)."},
     {"stats", stats, METH_NOARGS, "stats()\n--\n\nWhat is alive now, as a dict of counts."},
     {"set_num_threads", set_num_threads, METH_O,

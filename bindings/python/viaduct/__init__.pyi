@@ -699,13 +699,13 @@ def copy_explain(dst: _Lender, src: _Lender) -> str:
     """How copy(dst, src) would be done, as text; nothing is copied."""
 
 def memory(
-    kind: Memory | Literal["host", "pinned", "device", "pool", "managed", "shared"] = "host",
+    kind: Memory | Literal["host", "pinned", "device", "pool", "managed", "shared"] | None = None,
     device: _Device = "cpu",
     *,
     alloc: Callable[[int, int, int], int] | None = None,
     free: Callable[[int, int, int], object] | None = None,
 ) -> Memory:
-    """A place to allocate from, for empty().
+    """A place to allocate from, for empty(): of a kind, or the usual one of the device.
 
     With `alloc(nbytes, alignment, stream) -> address` and `free(address, nbytes, stream)`, the caller's own.
     """
