@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 import viaduct as via
+from tensors import Producer
+from viaduct.conformance._abi import SUBBYTE_PADDED
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -178,6 +180,28 @@ def test_what_cannot_be_cut_into_rows_is_refused(numbers: Path, tmp_path: Path) 
     part = next(via.stream_blocks(numbers, 10, output=tmp_path / "out"))
     with pytest.raises(via.ShapeError, match="10 rows"):
         part.write(part.array[:3])
+
+
+def test_results_whose_rows_are_no_whole_bytes_are_refused(numbers: Path, tmp_path: Path) -> None:
+    with via.open(tmp_path / "out", "w", dtype="uint8", shape=(2000,)) as output:
+        for part in via.stream_blocks(numbers, 4, output=output):
+            with pytest.raises(via.UnsupportedError, match="Block.write: found rows of 12 bits"):
+                part.write(via.empty((4, 3), "int4"))
+            two = via.empty((4, 4), "int4")
+            two.fill(part.start // 4 % 16 - 8)
+            part.write(two)
+    written = np.fromfile(tmp_path / "out", np.uint8).reshape(250, 8)
+    assert [int(row[0]) & 15 for row in written] == [(at % 16 - 8) % 16 for at in range(250)]
+    assert (written == written[:, :1]).all()
+
+
+def test_results_that_have_a_byte_for_each_narrow_element_are_written_so(numbers: Path, tmp_path: Path) -> None:
+    lent = Producer((50, 3), (3, 1), (0, 4, 1), flags=SUBBYTE_PADDED)
+    padded = via.from_dlpack(lent)
+    with via.open(tmp_path / "out", "w", dtype="uint8", shape=(3000,)) as output:
+        for part in via.stream_blocks(numbers, 50, output=output):
+            part.write(padded)
+    assert (tmp_path / "out").read_bytes() == bytes(lent.memory)[:150] * 20
 
 
 def test_tqdm_shows_the_bytes_where_it_is_installed(numbers: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import operator
 import os
 from collections.abc import Callable, Iterator
@@ -315,8 +316,8 @@ class _Results:
             raise raw.InvalidArgumentError("Block.write: found no output, expected stream_blocks(output=...)")
         if result.ndim == 0 or result.shape[0] != stop - start:
             raise raw.ShapeError(f"Block.write: found shape {result.shape}, expected {stop - start} rows")
+        offset = _row_bytes("Block.write", _element_bits(result), result.shape[1:]) * start
         file = self._open(result)
-        offset = result.nbytes // (stop - start) * start
         self._tasks.append((start, write_submit(file, result, offset, stream=_after(result, self._stream))))
 
     def _open(self, result: raw.Array) -> raw.File:
@@ -420,12 +421,22 @@ def _rows_of(file: raw.File, block: int) -> _Rows:
         raise raw.ShapeError("stream_blocks: found no dimension, expected rows")
     if info["column_major"] and len(extents) > 1 and not _is_window(file):
         raise raw.NeedsCopyError("stream_blocks: found Fortran order, expected rows that are adjacent in the file")
-    bits = raw.via_dtype_bits(number)
-    for extent in extents[1:]:
-        bits *= extent
+    row_bytes = _row_bytes("stream_blocks", raw.via_dtype_bits(number), extents[1:])
+    return _Rows(number, extents[0], extents[1:], row_bytes, min(block, max(extents[0], 1)))
+
+
+def _element_bits(array: raw.Array) -> int:
+    """Of one as a file has it: where elements narrower than a byte have a byte each, they are written so."""
+    bits = raw.via_dtype_bits(raw.via_array_dtype(array))
+    padded = raw.via_array_flags(array) & raw.VIA_ARRAY_SUBBYTE_PADDED
+    return -(-bits // 8) * 8 if padded else bits
+
+
+def _row_bytes(function: str, element_bits: int, extents: tuple[int, ...]) -> int:
+    bits = element_bits * math.prod(extents)
     if bits % 8 != 0:
-        raise raw.UnsupportedError(f"stream_blocks: found rows of {bits} bits, expected whole bytes")
-    return _Rows(number, extents[0], extents[1:], bits // 8, min(block, max(extents[0], 1)))
+        raise raw.UnsupportedError(f"{function}: found rows of {bits} bits, expected whole bytes")
+    return bits // 8
 
 
 def stream_blocks(
