@@ -14,7 +14,7 @@ import pytest
 import viaduct as via
 from cuda_driver import Block, ForeignStream, held, is_done, let_go
 from tables import new_kind
-from tensors import Producer, open_capsule
+from tensors import Legacy, Producer, Versioned, open_capsule
 
 CUDA, PINNED, MANAGED = 2, 3, 13
 KINDS = {"device": "cuda:0", "pinned": "pinned", "managed": "managed"}
@@ -155,6 +155,48 @@ HOST_READS: dict[str, Callable[[via.Array], Any]] = {
 def test_the_host_waits_before_it_reads(kind: str, read: str) -> None:
     with pending(kind) as (a, writer):
         assert waits_until_released(lambda: HOST_READS[read](a), writer) == b"\1" * 64
+
+
+def content_of_arrow(a: via.Array) -> bytes:
+    """By the structs themselves: the values are the second buffer."""
+    schema, column = ctypes.create_string_buffer(72), ctypes.create_string_buffer(128)
+    addresses = ctypes.addressof(schema), ctypes.addressof(column)
+    via.raw.via_to_arrow_device(a, *addresses)
+    buffers = ctypes.c_void_p.from_buffer(column, 40).value
+    found = ctypes.string_at(ctypes.c_void_p.from_address((buffers or 0) + 8).value or 0, 64)
+    via.raw.via_arrow_release(*addresses)
+    return found
+
+
+def content_of_tensor(tensor: int, *, legacy: bool) -> bytes:
+    kind, end = (Legacy, via.raw.via_dlpack_delete_legacy) if legacy else (Versioned, via.raw.via_dlpack_delete)
+    found = ctypes.string_at(kind.from_address(tensor).tensor.data, 64)
+    end(tensor)
+    return found
+
+
+HOST = {"max_major": 1, "max_minor": 3, "target_device_type": 1, "copy": via.raw.VIA_COPY_ALWAYS}
+RAW_READS: dict[str, Callable[[via.Array], bytes]] = {
+    "via_to_array_interface": lambda a: ctypes.string_at(via.raw.via_to_array_interface(a)["address"], 64),
+    "via_to_arrow_device": content_of_arrow,
+    "via_to_dlpack": lambda a: content_of_tensor(via.raw.via_to_dlpack(a, HOST, None), legacy=False),
+    "via_to_dlpack_legacy": lambda a: content_of_tensor(via.raw.via_to_dlpack_legacy(a, HOST, None), legacy=True),
+    "via_from_dlpack": lambda a: bytes(
+        memoryview(via.raw.via_from_dlpack(via.raw.via_to_dlpack(a, None, via.Stream.no_sync), HOST, None))
+    ),
+    "via_from_dlpack_legacy": lambda a: bytes(
+        memoryview(
+            via.raw.via_from_dlpack_legacy(via.raw.via_to_dlpack_legacy(a, None, via.Stream.no_sync), HOST, None)
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("read", RAW_READS)
+def test_a_c_call_that_waits_lets_other_threads_run(read: str) -> None:
+    """Else the thread that is to release the stream would wait for this one."""
+    with pending("pinned") as (a, writer):
+        assert waits_until_released(lambda: RAW_READS[read](a), writer) == b"\1" * 64
 
 
 def content_of_a_copy(a: via.Array) -> bytes:

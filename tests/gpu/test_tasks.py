@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 import cuda_driver
 import pytest
@@ -100,6 +101,24 @@ def test_a_stream_joins_a_task() -> None:
     second.synchronize()
     task.wait()
     assert same(result, src)
+
+
+@pytest.mark.parametrize("join", [via.Task.join, via.raw.via_task_join])
+def test_a_join_that_waits_for_a_task_lets_other_threads_run(join: Callable[[via.Task, via.Stream], None]) -> None:
+    dst, src = pair()
+    first, second = via.Stream(), via.Stream()
+    with held(first.handle):
+        via.fill(dst, 7, stream=first)
+        task = via.copy_submit(dst, src, stream=first)
+        thread = threading.Thread(target=join, args=(task, second))
+        thread.start()
+        time.sleep(0.05)
+        assert thread.is_alive()
+    thread.join(20)
+    assert not thread.is_alive()
+    second.synchronize()
+    task.wait()
+    assert same(dst, src)
 
 
 def test_callbacks_run_once_each_in_order_whether_added_before_or_after_the_end() -> None:
