@@ -117,6 +117,15 @@
 %via_python_handle(via_batch, out_batch, Batch)
 %via_python_handle(via_file, out_file, File)
 
+/* A file can be closed, by another thread or by an argument that is read after it: the call holds it. */
+%typemap(in) via_file * {
+  if (!viapy::raw_handle(viapy::HandleKind::File, "$symname", "$1_name", $input, (void **)&$1)) {
+    SWIG_fail;
+  }
+  via_file_retain($1);
+}
+%typemap(freearg) via_file * { via_file_release($1); }
+
 %typemap(out) via_stream * { $result = viapy::share_handle(viapy::HandleKind::Stream, $1); }
 
 %typemap(in) (int32_t count, via_array *const *dsts) (viapy::ArrayList list) {

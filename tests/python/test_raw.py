@@ -202,6 +202,33 @@ def test_a_release_function_of_c_is_called() -> None:
     a.fill(1)
 
 
+@pytest.mark.parametrize("name", ["via_file_array", "via_file_window"])
+def test_a_file_that_is_closed_meanwhile_stays_open_for_the_call(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "numbers"
+    path.write_bytes(bytes(range(8)))
+    file = raw.via_file_open(str(path), None)
+    stayed: list[bool] = []
+
+    def is_open() -> bool:
+        return any(str(path) == os.path.realpath(link) for link in Path("/proc/self/fd").iterdir())
+
+    class Closing:
+        """An extent that closes the file once the call has read what file it is given."""
+
+        def __index__(self) -> int:
+            file.close()
+            stayed.append(is_open())
+            return 4
+
+    nothing = (None, None, None) if name == "via_file_window" else ()
+    made = getattr(raw, name)(file, 2, raw.VIA_UINT8, (Closing(),), *nothing)
+    assert stayed == [True] and file.closed
+    read = made if isinstance(made, via.Array) else made.read(dtype="uint8", shape=4)
+    assert read.tolist() == [2, 3, 4, 5]
+    del made, read
+    assert not is_open()
+
+
 def test_tensors_are_addresses() -> None:
     a = grid()
     tensor = raw.via_to_dlpack(a, {"max_major": 1, "copy": raw.VIA_COPY_NEVER}, None)
