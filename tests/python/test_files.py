@@ -65,6 +65,26 @@ def test_a_raw_file_is_what_open_is_told(tmp_path: Path, order: Any) -> None:
     assert plain.array(-1, np.int16, 40).tolist() == np.frombuffer(values.tobytes(order), np.int16)[20:].tolist()
 
 
+@pytest.mark.parametrize("dtype", ["float32", np.float32, np.dtype("<f4"), "<f4", via.raw.VIA_FLOAT32])
+def test_whatever_names_an_element_type_does_so_of_a_file(tmp_path: Path, dtype: Any) -> None:
+    values = np.arange(6, dtype=np.float32)
+    values.tofile(tmp_path / "values")
+    with via.open(tmp_path / "values", dtype=dtype, shape=(2, 3)) as file:
+        assert file.dtype == np.float32 and file.read().tolist() == values.reshape(2, 3).tolist()
+    with via.open(tmp_path / "values") as file:
+        assert file.read(dtype=dtype, shape=6).tolist() == file.array(dtype=dtype).tolist() == values.tolist()
+
+
+def test_what_names_no_element_type_is_refused_by_the_functions_name(tmp_path: Path) -> None:
+    (tmp_path / "values").write_bytes(bytes(8))
+    with pytest.raises(via.DTypeError, match="open: argument 'dtype': found 99, expected"):
+        via.open(tmp_path / "values", dtype=99)
+    with via.open(tmp_path / "values") as file:
+        for ask in (file.read, file.array):
+            with pytest.raises(via.DTypeError, match="File: argument 'dtype': found NumPy's datetime64"):
+                ask(dtype="M8")
+
+
 def test_reads_go_to_any_array_and_any_offset(numbers: Path) -> None:
     file = via.open(numbers)
     rows = np.zeros((10, 60), np.float32)

@@ -104,6 +104,17 @@ int32_t parse_dtype(const char *function, PyObject *value) {
     return dtype;
 }
 
+PyObject *dtype_number(PyObject *, PyObject *args) {
+    const char *function = nullptr;
+    PyObject *value = nullptr;
+    int32_t dtype = 0;
+    if (PyArg_ParseTuple(args, "sO:_dtype_number", &function, &value) == 0 ||
+        (dtype = parse_dtype(function, value)) == 0) {
+        return nullptr;
+    }
+    return PyLong_FromLong(dtype);
+}
+
 PyObject *dtype_object(int32_t dtype) {
     Made &slot = g_made[static_cast<uint32_t>(dtype * 0x9E3779B1u) >> 25];
     if (slot.dtype != dtype || slot.object == nullptr) {

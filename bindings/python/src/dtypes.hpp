@@ -13,6 +13,9 @@ PyObject *dtype_object(int32_t dtype);
 
 PyObject *dtype_name(int32_t dtype);
 
+// _dtype_number(function, dtype): parse_dtype() for what is written in Python.
+PyObject *dtype_number(PyObject *, PyObject *args);
+
 // Room for any dtype's name.
 inline constexpr int64_t kDtypeNameCapacity = 32;
 

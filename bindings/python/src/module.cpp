@@ -3,6 +3,7 @@
 #include "array.hpp"
 #include "array_data.hpp"
 #include "devices.hpp"
+#include "dtypes.hpp"
 #include "errors.hpp"
 #include "exchange.hpp"
 #include "handles.hpp"
@@ -102,6 +103,7 @@ PyMethodDef kFunctions[] = {
     {"set_num_threads", set_num_threads, METH_O,
      "set_num_threads(count, /)\n--\n\n"
      "Sets how many threads, the caller's included, one host copy may use; 0 goes back to the default."},
+    {"_dtype_number", dtype_number, METH_VARARGS, nullptr},
     {"num_threads", num_threads, METH_NOARGS, "num_threads()\n--\n\nHow many threads one host copy may use now."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -39,16 +39,6 @@ def _choose(argument: str, table: dict[Any, Any], value: object) -> Any:
     return table[value]
 
 
-def _dtype_number(dtype: object) -> int:
-    if isinstance(dtype, str):
-        try:
-            return int(raw.via_dtype_from_name(dtype))
-        except raw.DTypeError:
-            pass  # it may be a name of NumPy's
-    found = _interop.name_of_dtype(dtype)
-    return int(raw.via_dtype_record(found) if isinstance(found, int) else raw.via_dtype_from_name(found))
-
-
 def _shape_of(shape: Any) -> tuple[int, ...]:
     return (int(shape),) if hasattr(shape, "__index__") else tuple(int(extent) for extent in shape)
 
@@ -81,7 +71,7 @@ def open(
         "mode": _choose("mode", _MODES, mode) or 0,
     }
     told = _Told(
-        None if dtype is None else _dtype_number(dtype),
+        None if dtype is None else raw._dtype_number("open", dtype),
         None if shape is None else _shape_of(shape),
     )
     file = _create(os.fspath(path), told, options) if mode == "w" else raw.via_file_open(os.fspath(path), options)
@@ -114,7 +104,7 @@ def _content(
     """What is meant by a shape and a dtype of which either may be None, and one extent -1."""
     info = _info(file)
     told = file._told or _Told(None, None)
-    number = _dtype_number(dtype) if dtype is not None else info["dtype"] or told.dtype or raw.VIA_UINT8
+    number = raw._dtype_number("File", dtype) if dtype is not None else info["dtype"] or told.dtype or raw.VIA_UINT8
     if shape is None and (told.axes is not None or not _is_npy(info)):
         shape = told.shape if told.shape is not None else (-1,)
     elif shape is None:
@@ -203,7 +193,7 @@ def window(file: raw.File, index: Any) -> raw.File:
 
 def window_at(file: raw.File, offset: int, dtype: object, shape: Any) -> raw.File:
     """All of what lies there."""
-    number, extents = _dtype_number(dtype), _shape_of(shape)
+    number, extents = raw._dtype_number("File", dtype), _shape_of(shape)
     made = raw.via_file_window(file, offset, number, extents, None, None, None)
     made._keep(_Told(number, extents, tuple(range(len(extents)))))
     return made
