@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 import threading
+import weakref
 from typing import Any
 
 import pytest
@@ -130,6 +132,30 @@ def test_a_free_that_raises_is_reported() -> None:
         sys.unraisablehook = hook
     assert [str(report.exc_value) for report in reports] == ["too late"]
     del reports
+
+
+def test_the_functions_of_an_allocator_outlive_a_free_that_another_thread_overtakes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What ends the allocator is run by another thread while free is still busy."""
+    pool = Pool()
+    events: list[str] = []
+
+    def overtaken(address: int, nbytes: int, stream: int) -> None:
+        pool.free(address, nbytes, stream)
+        other = threading.Thread(target=via.stats)
+        other.start()
+        other.join()
+        raise RuntimeError("too late")
+
+    monkeypatch.setattr(sys, "unraisablehook", lambda report: events.append(str(report.exc_value)))
+    free = functools.partial(overtaken)  # which no frame of the call holds
+    weakref.finalize(free, events.append, "gone")
+    tensor = steal(via.empty(4, "float32", memory=via.memory(alloc=pool.alloc, free=free)))
+    del free
+    delete_without_gil(tensor)
+    via.stats()
+    assert events == ["too late", "gone"]
 
 
 def test_nothing_is_asked_of_an_allocator_for_no_elements() -> None:

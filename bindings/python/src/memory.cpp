@@ -61,15 +61,17 @@ struct FreeCall : Deferred {
     void *stream;
 };
 
+// While the function runs, another thread may find its allocator ended, and let go of it.
 void run_free(Deferred *self) {
     FreeCall *call = static_cast<FreeCall *>(self);
+    Ref function = Ref::share(call->function);
     Ref address(number(call->address));
     Ref stream(number(call->stream));
-    Ref done(address && stream ? PyObject_CallFunction(call->function, "OLO", address.get(),
+    Ref done(address && stream ? PyObject_CallFunction(function.get(), "OLO", address.get(),
                                                        static_cast<long long>(call->nbytes), stream.get())
                                : nullptr);
     if (!done) {
-        PyErr_WriteUnraisable(call->function);
+        PyErr_WriteUnraisable(function.get());
     }
     delete call;
 }
