@@ -248,6 +248,62 @@ BAD = {
 }
 
 
+class Failing:
+    """Whatever it is taken for, it raises."""
+
+    def __init__(self, error: type[BaseException]) -> None:
+        self._error = error
+
+    def __index__(self) -> int:
+        raise self._error("of its own")
+
+    def __iter__(self) -> Any:
+        raise self._error("of its own")
+
+    def __float__(self) -> float:
+        raise self._error("of its own")
+
+    def __complex__(self) -> complex:
+        raise self._error("of its own")
+
+
+TAKING: dict[str, Callable[[Any], Any]] = {
+    "an integer": via.set_num_threads,
+    "a shape": lambda it: wrap(shape=it),
+    "an extent": lambda it: wrap(shape=(3, it)),
+    "an index": lambda it: grid()[it],
+    "arrays": lambda it: via.raw.via_copy_batch(it, [], None),
+    "an integer element": lambda it: grid().view("int32").fill(it),
+    "a float element": lambda it: grid().fill(it),
+    "a complex element": lambda it: grid().view("complex64").fill(it),
+}
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, MemoryError])
+@pytest.mark.parametrize("kind", TAKING)
+def test_what_an_argument_raises_itself_arrives(kind: str, error: type[BaseException]) -> None:
+    with pytest.raises(error, match="of its own"):
+        TAKING[kind](Failing(error))
+
+
+@pytest.mark.parametrize("kind", TAKING)
+def test_an_argument_that_says_it_is_no_number_is_refused_by_name(kind: str) -> None:
+    with pytest.raises(via.DTypeError, match="argument '.*': found Failing, expected"):
+        TAKING[kind](Failing(TypeError))
+
+
+def test_why_an_object_does_not_lend_its_bytes_is_told() -> None:
+    apart = memoryview(bytearray(8))[::2]
+    with pytest.raises(via.DTypeError, match="import_ipc: argument 'description': .*contiguous"):
+        via.import_ipc(apart)
+    ended = memoryview(b"ended")
+    ended.release()
+    with pytest.raises(ValueError, match="released"):
+        via.import_ipc(ended)
+    with pytest.raises(via.DTypeError, match="import_ipc: argument 'description': found int, expected bytes"):
+        via.import_ipc(7)  # type: ignore[arg-type]
+
+
 def test_the_table_is_long_enough() -> None:
     assert len(BAD) >= 60
 

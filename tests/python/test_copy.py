@@ -162,6 +162,8 @@ def test_narrow_floats_are_rounded_as_ml_dtypes_rounds(name: str) -> None:
         ("int4", 8, OverflowError),
         ("uint4", 16, OverflowError),
         ("float16", 1e6, OverflowError),
+        ("float32", 1 << 2000, OverflowError),
+        ("complex64", 1 << 2000, OverflowError),
         ("int32", 1.5, TypeError),
         ("float32", 1j, TypeError),
         ("float32", "1", TypeError),

@@ -194,8 +194,7 @@ bool parse_int64(const char *function, const char *argument, PyObject *value, in
     if (!PyLong_Check(value)) {
         index = Ref(PyNumber_Index(value));
         if (!index) {
-            PyErr_Clear();
-            raise_type(function, argument, value, "an integer");
+            reword_type(function, argument, value, "an integer");
             return false;
         }
         value = index.get();
@@ -219,13 +218,17 @@ bool parse_extents(const char *function, const char *argument, PyObject *value, 
         out->count = 1;
         return parse_int64(function, argument, value, &out->values[0]);
     }
-    Ref tuple(is_text(value) ? nullptr : PySequence_Tuple(value));
-    if (tuple) {
-        return parse_tuple(function, argument, tuple.get(), out);
+    static const char expected[] = "a sequence of integers";
+    if (is_text(value)) {
+        raise_type(function, argument, value, expected);
+        return false;
     }
-    PyErr_Clear();
-    raise_type(function, argument, value, "a sequence of integers");
-    return false;
+    Ref tuple(PySequence_Tuple(value));
+    if (!tuple) {
+        reword_type(function, argument, value, expected);
+        return false;
+    }
+    return parse_tuple(function, argument, tuple.get(), out);
 }
 
 bool parse_axes(const char *function, const char *argument, PyObject *value, int32_t *out_count, int32_t *out_axes) {
@@ -295,8 +298,11 @@ bool Bytes::parse(const char *function, const char *argument, PyObject *value) {
     if (PyObject_GetBuffer(value, &view_, PyBUF_SIMPLE) == 0) {
         return true;
     }
-    PyErr_Clear();
-    raise_type(function, argument, value, "bytes, or an object that lends them side by side");
+    if (PyErr_ExceptionMatches(PyExc_BufferError)) {
+        retell(VIA_ERROR_DTYPE, function, argument);
+    } else {
+        reword_type(function, argument, value, "bytes, or an object that lends them side by side");
+    }
     return false;
 }
 

@@ -24,10 +24,7 @@ constexpr char kKeys[] = "integers, slices, ... and None; with others, index its
 bool parse_index(PyObject *item, int64_t *out) {
     Ref number(PyNumber_Index(item));
     if (!number) {
-        if (PyErr_ExceptionMatches(PyExc_TypeError)) {
-            PyErr_Clear();
-            raise_type("Array.__getitem__", "key", item, kKeys);
-        }
+        reword_type("Array.__getitem__", "key", item, kKeys);
         return false;
     }
     return parse_int64("Array.__getitem__", "key", number.get(), out);

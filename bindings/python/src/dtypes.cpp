@@ -43,13 +43,9 @@ int32_t parse_foreign(const char *function, PyObject *value) {
     Ref module(PyImport_ImportModule("viaduct._interop"));
     Ref meant(module ? PyObject_CallMethod(module.get(), "name_of_dtype", "(O)", value) : nullptr);
     if (!meant) {
-        if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
-            return 0;
+        if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+            retell(VIA_ERROR_DTYPE, function, "dtype");
         }
-        PyObject *type = nullptr, *reason = nullptr, *traceback = nullptr;
-        PyErr_Fetch(&type, &reason, &traceback);
-        Ref hold_type(type), hold_reason(reason), hold_traceback(traceback);
-        raise(VIA_ERROR_DTYPE, "%s: argument 'dtype': %S", function, reason);
         return 0;
     }
     if (PyLong_Check(meant.get())) {

@@ -27,6 +27,18 @@ bool out_of_range(const char *function, PyObject *value, int32_t dtype) {
     return false;
 }
 
+// A conversion's exception: its TypeError and OverflowError in this layer's words, any other one as it is.
+bool refuse(const char *function, PyObject *value, int32_t dtype) {
+    if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        return out_of_range(function, value, dtype);
+    }
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
+        return false;
+    }
+    PyErr_Clear();
+    return wrong_type(function, value, dtype);
+}
+
 // Little-endian, as every machine that this library is built for.
 template <class Number>
 void put(unsigned char *out, Number number) {
@@ -36,8 +48,7 @@ void put(unsigned char *out, Number number) {
 bool encode_integer(const char *function, PyObject *value, int32_t dtype, unsigned char *out) {
     Ref index(PyNumber_Index(value));
     if (!index) {
-        PyErr_Clear();
-        return wrong_type(function, value, dtype);
+        return refuse(function, value, dtype);
     }
     int bits = bits_of(dtype);
     if (code_of(dtype) == kUInt) {
@@ -60,8 +71,7 @@ bool encode_integer(const char *function, PyObject *value, int32_t dtype, unsign
 bool encode_float(const char *function, PyObject *value, int32_t dtype, unsigned char *out) {
     double number = PyFloat_AsDouble(value);
     if (PyErr_Occurred() != nullptr) {
-        PyErr_Clear();
-        return wrong_type(function, value, dtype);
+        return refuse(function, value, dtype);
     }
     if (bits_of(dtype) == 32) {
         put(out, static_cast<float>(number));
@@ -75,8 +85,7 @@ bool encode_complex(const char *function, PyObject *value, int32_t dtype, unsign
     double real = PyComplex_RealAsDouble(value);
     double imaginary = PyErr_Occurred() == nullptr ? PyComplex_ImagAsDouble(value) : 0;
     if (PyErr_Occurred() != nullptr) {
-        PyErr_Clear();
-        return wrong_type(function, value, dtype);
+        return refuse(function, value, dtype);
     }
     if (bits_of(dtype) == 64) {
         put(out, static_cast<float>(real));

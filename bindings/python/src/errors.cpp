@@ -155,4 +155,19 @@ PyObject *raise_type(const char *function, const char *argument, PyObject *found
                  type_name(found, &hold), expected);
 }
 
+PyObject *reword_type(const char *function, const char *argument, PyObject *found, const char *expected) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        raise_type(function, argument, found, expected);
+    }
+    return nullptr;
+}
+
+PyObject *retell(int32_t status, const char *function, const char *argument) {
+    PyObject *type = nullptr, *reason = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &reason, &traceback);
+    Ref hold_type(type), hold_reason(reason), hold_traceback(traceback);
+    return raise(status, "%s: argument '%s': %S", function, argument, reason);
+}
+
 }  // namespace viapy

@@ -21,6 +21,12 @@ PyObject *raise(int32_t status, const char *format, ...);
 // "function: argument 'x': found an instance of T, expected ..."; the kind is VIA_ERROR_DTYPE's, a TypeError.
 PyObject *raise_type(const char *function, const char *argument, PyObject *found, const char *expected);
 
+// The same in place of a TypeError that is set, since that names neither; any other exception stays as it is.
+PyObject *reword_type(const char *function, const char *argument, PyObject *found, const char *expected);
+
+// "function: argument 'x': " and the text of the exception that is set, whose place this takes.
+PyObject *retell(int32_t status, const char *function, const char *argument);
+
 // A BufferError with a text of PyUnicode_FromFormat, whatever the status.
 PyObject *raise_buffer(int32_t status, const char *format, ...);
 

@@ -106,8 +106,7 @@ PyObject *append_output(PyObject *result, PyObject *output) {
 bool ArrayList::parse(const char *function, const char *argument, PyObject *sequence) {
     sequence_ = Ref(PySequence_Tuple(sequence));
     if (!sequence_) {
-        PyErr_Clear();
-        raise_type(function, argument, sequence, "a sequence of Arrays");
+        reword_type(function, argument, sequence, "a sequence of Arrays");
         return false;
     }
     for (Py_ssize_t i = 0; i < PyTuple_Size(sequence_.get()); ++i) {
