@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 import viaduct as via
 from peers import address_of_arrow, grid, is_gone, numbers, peer
+from tensors import capsule_pointer
+
+RELEASE = 64  # the offset of an ArrowArray's member
 
 NAMES = [
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
@@ -91,6 +94,38 @@ def test_a_pair_of_capsules_can_be_taken_once() -> None:
     assert a.shape == (3, 4)
     with pytest.raises(via.Error, match="released|consumed|release"):
         via.from_arrow(pair)
+
+
+def test_a_column_is_released_once_though_there_is_no_memory_for_its_array() -> None:
+    testcapi = peer("_testcapi")
+    released: list[int] = []
+    failures = 0
+    signature = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+    def release(column: int) -> None:
+        released.append(column)
+        if len(released) == 1:
+            original(column)
+        ctypes.c_void_p.from_address(column + RELEASE).value = None
+
+    callback = signature(release)
+    for failing in range(12):
+        pair = grid().__arrow_c_array__()
+        member = ctypes.c_void_p.from_address(capsule_pointer(pair[1], b"arrow_array") + RELEASE)
+        original = signature(member.value or 0)
+        member.value = ctypes.cast(callback, ctypes.c_void_p).value
+        made: via.Array | None = None
+        testcapi.set_nomemory(failing, failing + 1)
+        try:
+            made = via.from_arrow(pair)
+        except MemoryError:
+            failures += 1
+        finally:
+            testcapi.remove_mem_hooks()
+        del pair, made
+        assert len(released) == 1, failing
+        released.clear()
+    assert failures > 0
 
 
 def test_a_schema_may_be_asked_for_as_the_protocol_allows() -> None:

@@ -103,7 +103,7 @@ void *slot(Function *function) {
 PyObject *new_array(via_array *array, Origin origin) {
     ArrayObject *object = PyObject_New(ArrayObject, g_array_type);
     if (object == nullptr) {
-        via_array_release(array);
+        keeping_error([array] { via_array_release(array); });
         return nullptr;
     }
     object->array = array;

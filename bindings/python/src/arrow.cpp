@@ -129,17 +129,15 @@ PyObject *take_device_array(ArrowSchema *schema, ArrowDeviceArray *column) {
     return new_array_or_raise(status, array, Origin::Arrow);
 }
 
-// Host arrays travel without a device around them, so one is put around for the call. The struct moves with it: what
-// is released afterwards is whichever copy was not taken.
+// Host arrays travel without a device around them, so one is put around for the call. Whether the struct was taken over
+// is then said by its copy, whatever became of the Array.
 PyObject *take_host_array(ArrowSchema *schema, ArrowArray *host) {
     ArrowDeviceArray column = {};
     column.array = *host;
     column.device_id = -1;
     column.device_type = VIA_DEVICE_CPU;
     PyObject *array = take_device_array(schema, &column);
-    if (array != nullptr) {
-        host->release = nullptr;
-    }
+    host->release = column.array.release;
     return array;
 }
 

@@ -111,7 +111,7 @@ PyObject *new_handle(HandleKind kind, void *owned) {
     }
     HandleObject *object = PyObject_New(HandleObject, row(kind).type);
     if (object == nullptr) {
-        row(kind).release(owned);
+        keeping_error([&] { row(kind).release(owned); });
         return nullptr;
     }
     object->handle = owned;
