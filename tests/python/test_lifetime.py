@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import viaduct as via
 from peers import grid, is_gone, numbers, peer
-from tensors import Producer, open_capsule
+from tensors import Producer, capsule_name, open_capsule
 
 
 class Counter:
@@ -184,6 +184,36 @@ def test_a_capsule_can_be_taken_once() -> None:
     with pytest.raises(BufferError, match="used_dltensor_versioned"):
         via.from_dlpack(capsule)
     del first
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_a_capsule_is_used_while_it_is_being_taken(legacy: bool) -> None:
+    """An import that copies deletes the tensor before it returns."""
+
+    class Again(Producer):
+        refusal = ""
+
+        def _delete(self, managed: int) -> None:
+            super()._delete(managed)
+            try:
+                via.from_dlpack(capsule)
+            except BufferError as error:
+                self.refusal = str(error)
+
+    producer = Again(legacy=legacy)
+    capsule = producer.capsule()
+    assert via.from_dlpack(capsule, copy=True).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert producer.deleted == 1 and "used_dltensor" in producer.refusal
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_a_capsule_that_was_refused_may_be_offered_again(legacy: bool) -> None:
+    producer = Producer(shape=(-1, 3), legacy=legacy)
+    capsule = producer.capsule()
+    for _ in range(2):
+        with pytest.raises(via.ShapeError):
+            via.from_dlpack(capsule)
+    assert producer.deleted == 0 and capsule_name(capsule) == (b"dltensor" if legacy else b"dltensor_versioned")
 
 
 def test_the_deleter_of_an_import_is_called_once_after_the_last_view() -> None:

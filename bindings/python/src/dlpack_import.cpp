@@ -38,17 +38,25 @@ bool takes_time(const DLTensor &tensor, const Wish &wish) {
     return moves || (wish.copy == VIA_COPY_ALWAYS && (is_large(tensor) || tensor.device.device_type != kDLCPU));
 }
 
+// A capsule is used from before the GIL is given up: meanwhile nobody else may take it. One that was refused is its
+// producer's again.
+PyObject *end_taking(PyObject *capsule, const char *name, via_status status, via_array *array) {
+    if (status == VIA_OK) {
+        return new_array(array, Origin::DLPack);
+    }
+    raise_status(status);
+    PyCapsule_SetName(capsule, name);
+    return nullptr;
+}
+
 PyObject *take_versioned(PyObject *capsule, const Wish &wish, via_stream *stream) {
     auto *tensor = static_cast<DLManagedTensorVersioned *>(PyCapsule_GetPointer(capsule, kVersioned));
     via_dlpack_options options = options_of(wish);
     via_array *array = nullptr;
     bool unlock = tensor->version.major == 1 && takes_time(tensor->dl_tensor, wish);
-    via_status status = without_gil(unlock, [&] { return via_from_dlpack(tensor, &options, stream, &array); });
-    if (status != VIA_OK) {
-        return raise_status(status);
-    }
     PyCapsule_SetName(capsule, "used_dltensor_versioned");
-    return new_array(array, Origin::DLPack);
+    via_status status = without_gil(unlock, [&] { return via_from_dlpack(tensor, &options, stream, &array); });
+    return end_taking(capsule, kVersioned, status, array);
 }
 
 PyObject *take_legacy(PyObject *capsule, const Wish &wish, via_stream *stream) {
@@ -56,12 +64,9 @@ PyObject *take_legacy(PyObject *capsule, const Wish &wish, via_stream *stream) {
     via_dlpack_options options = options_of(wish);
     via_array *array = nullptr;
     bool unlock = takes_time(tensor->dl_tensor, wish);
-    via_status status = without_gil(unlock, [&] { return via_from_dlpack_legacy(tensor, &options, stream, &array); });
-    if (status != VIA_OK) {
-        return raise_status(status);
-    }
     PyCapsule_SetName(capsule, "used_dltensor");
-    return new_array(array, Origin::DLPack);
+    via_status status = without_gil(unlock, [&] { return via_from_dlpack_legacy(tensor, &options, stream, &array); });
+    return end_taking(capsule, kLegacy, status, array);
 }
 
 PyObject *take(const char *function, PyObject *capsule, const Wish &wish, via_stream *stream) {

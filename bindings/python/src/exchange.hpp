@@ -26,7 +26,7 @@ Tried try_buffer(const char *function, PyObject *object, PyObject **out_array);
 Tried try_array_interface(const char *function, PyObject *object, PyObject **out_array);
 Tried try_arrow(const char *function, PyObject *object, PyObject **out_array);
 
-// The array of a DLPack capsule, which is marked as used on success and left as it was on failure.
+// The array of a DLPack capsule, which is marked as used from the start and left as it was on failure.
 PyObject *take_capsule(const char *function, PyObject *capsule, const Wish &wish);
 
 // The newest version that a consumer takes; None and versions before 1 mean the unversioned form.
