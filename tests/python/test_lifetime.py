@@ -134,7 +134,7 @@ def test_a_release_leaves_the_exception_of_the_moment_alone() -> None:
 
 def test_a_deleter_in_python_does_not_swallow_the_exception_on_its_way() -> None:
     """What fails on an array that nobody else holds ends that array with the exception already set."""
-    producers = [Producer() for _ in range(3)]
+    producers = [Producer() for _ in range(5)]
     with pytest.raises(BufferError, match="99"):
         via.from_dlpack(producers[0].capsule()).__dlpack__(dl_device=(99, 0))
     with pytest.raises(TypeError, match="int"):
@@ -143,7 +143,11 @@ def test_a_deleter_in_python_does_not_swallow_the_exception_on_its_way() -> None
     via.raw.via_batch_add(batches[0], via.empty((2, 3), "float32"), via.from_dlpack(producers[2].capsule()))
     with pytest.raises(TypeError, match="int"):
         dict.fromkeys(5, batches.pop())  # type: ignore[call-overload]
-    assert [producer.deleted for producer in producers] == [1, 1, 1]
+    with pytest.raises(TypeError, match="int"):
+        dict.fromkeys(5, via.from_dlpack(producers[3].capsule()).__arrow_c_array__())  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="int"):
+        dict.fromkeys(5, via.from_dlpack(producers[4].capsule()).__arrow_c_device_array__())  # type: ignore[call-overload]
+    assert [producer.deleted for producer in producers] == [1] * 5
 
 
 def test_a_release_may_use_the_package() -> None:

@@ -23,14 +23,14 @@ void drop_schema(PyObject *capsule) {
 
 void drop_device_array(PyObject *capsule) {
     auto *column = static_cast<ArrowDeviceArray *>(PyCapsule_GetPointer(capsule, kDeviceArray));
-    via_arrow_release(nullptr, column);
+    keeping_error([column] { via_arrow_release(nullptr, column); });
     delete column;
 }
 
 void drop_array(PyObject *capsule) {
     auto *array = static_cast<ArrowArray *>(PyCapsule_GetPointer(capsule, kArray));
     if (array->release != nullptr) {
-        array->release(array);
+        keeping_error([array] { array->release(array); });
     }
     delete array;
 }
