@@ -93,11 +93,6 @@ PyGetSetDef *all_getters() {
     return all->data();
 }
 
-template <class Function>
-void *slot(Function *function) {
-    return reinterpret_cast<void *>(function);
-}
-
 }  // namespace
 
 PyObject *new_array(via_array *array, Origin origin) {

@@ -27,15 +27,13 @@ via_status copy_elements(via_array *dst, via_array *src, via_stream *stream) {
                        [=] { return stream != nullptr ? via_copy_async(dst, src, stream) : via_copy(dst, src); });
 }
 
-PyObject *none_or_raise(via_status status) { return status == VIA_OK ? none() : raise_status(status); }
-
-bool fill_array(const char *function, via_array *array, PyObject *value) {
+bool fill_array(const char *function, via_array *array, PyObject *value, via_stream *stream = nullptr) {
     Element element;
     if (!element.encode(function, value, via_array_dtype(array))) {
         return false;
     }
     const void *bytes = element.bytes();
-    via_status status = without_gil(worth_unlocking(array), [=] { return via_fill(array, bytes, nullptr); });
+    via_status status = without_gil(worth_unlocking(array), [=] { return via_fill(array, bytes, stream); });
     return status == VIA_OK || (raise_status(status), false);
 }
 
@@ -233,14 +231,7 @@ PyObject *fill(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kw
         return nullptr;
     }
     Ref dst(as_array("fill", values[0]));
-    Element element;
-    if (!dst || !element.encode("fill", values[1], via_array_dtype(handle_of(dst.get())))) {
-        return nullptr;
-    }
-    via_array *array = handle_of(dst.get());
-    const void *bytes = element.bytes();
-    via_stream *order = stream.get();
-    return none_or_raise(without_gil(worth_unlocking(array), [=] { return via_fill(array, bytes, order); }));
+    return dst && fill_array("fill", handle_of(dst.get()), values[1], stream.get()) ? none() : nullptr;
 }
 
 PyObject *copy_explain(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {

@@ -11,8 +11,6 @@
 namespace viapy {
 namespace {
 
-enum Code { kInt = 0, kUInt = 1, kFloat = 2, kComplex = 5, kBool = 6 };
-
 struct Format {
     int32_t dtype;
     const char *text;

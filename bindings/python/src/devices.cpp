@@ -8,11 +8,6 @@
 namespace viapy {
 namespace {
 
-bool set(PyObject *dict, const char *key, PyObject *value) {
-    Ref owned(value);
-    return owned && PyDict_SetItemString(dict, key, owned.get()) == 0;
-}
-
 Signature kCount = {"device_count", 1, 0, {"kind"}};
 Signature kInfo = {"device_info", 1, 0, {"device"}};
 
@@ -48,7 +43,7 @@ PyObject *device_info(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObj
         return raise_status(status);
     }
     Ref dict(dict_of_struct(kDeviceProperties, &properties));
-    bool good = dict && set(dict.get(), "device", device_name(device.type, device.id));
+    bool good = dict && set_item(dict.get(), "device", device_name(device.type, device.id));
     return good ? dict.give() : nullptr;
 }
 
@@ -63,10 +58,10 @@ PyObject *pointer_info(PyObject *, PyObject *pointer) {
         return raise_status(status);
     }
     Ref dict(PyDict_New());
-    bool good = dict && set(dict.get(), "device", device_name(info.device_type, info.device_id)) &&
-                set(dict.get(), "base", PyLong_FromVoidPtr(info.base_address)) &&
-                set(dict.get(), "nbytes", PyLong_FromLongLong(info.nbytes)) &&
-                set(dict.get(), "readonly", boolean(info.read_only != 0));
+    bool good = dict && set_item(dict.get(), "device", device_name(info.device_type, info.device_id)) &&
+                set_item(dict.get(), "base", PyLong_FromVoidPtr(info.base_address)) &&
+                set_item(dict.get(), "nbytes", PyLong_FromLongLong(info.nbytes)) &&
+                set_item(dict.get(), "readonly", boolean(info.read_only != 0));
     return good ? dict.give() : nullptr;
 }
 

@@ -84,12 +84,7 @@ PyObject *take(const char *function, PyObject *capsule, const Wish &wish, via_st
                  function, name != nullptr ? name : "");
 }
 
-bool add_to(PyObject *dict, const char *name, PyObject *value) {
-    Ref owned(value);
-    return owned && PyDict_SetItemString(dict, name, owned.get()) == 0;
-}
-
-// The newest version that is understood here, and the name of that keyword; made once.
+// The newest version that is understood here; made once.
 PyObject *own_version() {
     static PyObject *const version = Py_BuildValue("(ii)", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
     Py_XINCREF(version);
@@ -140,25 +135,26 @@ bool is_ours(int32_t device_type) {
 // both are known here. The other wishes are the producer's to fulfil.
 PyObject *keywords_of(const Wish &wish, const Producer &producer) {
     Ref keywords(PyDict_New());
-    bool good = keywords && add_to(keywords.get(), "max_version", own_version());
+    bool good = keywords && set_item(keywords.get(), "max_version", own_version());
     bool moved_here = is_ours(producer.device.type) && producer.device.type != wish.device.type;
     if (good && wish.has_device && !moved_here) {
-        good = add_to(keywords.get(), "dl_device",
-                      Py_BuildValue("(ii)", static_cast<int>(wish.device.type), static_cast<int>(wish.device.id)));
+        good = set_item(keywords.get(), "dl_device",
+                        Py_BuildValue("(ii)", static_cast<int>(wish.device.type), static_cast<int>(wish.device.id)));
     }
     if (good && wish.copy == VIA_COPY_NEVER) {
-        good = add_to(keywords.get(), "copy", boolean(false));
+        good = set_item(keywords.get(), "copy", boolean(false));
     }
     if (good && producer.stream != nullptr) {
-        good = add_to(keywords.get(), "stream", PyLong_FromVoidPtr(via_stream_handle(producer.stream)));
+        good = set_item(keywords.get(), "stream", PyLong_FromVoidPtr(via_stream_handle(producer.stream)));
     }
     return good ? keywords.give() : nullptr;
 }
 
 PyObject *call_with_stream(PyObject *function, PyObject *nothing, const Producer &producer) {
     Ref keywords(PyDict_New());
-    bool good = keywords && (producer.stream == nullptr ||
-                             add_to(keywords.get(), "stream", PyLong_FromVoidPtr(via_stream_handle(producer.stream))));
+    bool good =
+        keywords && (producer.stream == nullptr ||
+                     set_item(keywords.get(), "stream", PyLong_FromVoidPtr(via_stream_handle(producer.stream))));
     return good ? PyObject_Call(function, nothing, keywords.get()) : nullptr;
 }
 

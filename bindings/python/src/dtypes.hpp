@@ -23,6 +23,9 @@ inline constexpr int64_t kDtypeNameCapacity = 32;
 const char *dtype_text(int32_t dtype, char *name);
 
 constexpr bool is_record(int32_t dtype) { return dtype < 0; }
+
+// DLPack's codes of the kinds that this layer tells apart.
+enum Code { kInt = 0, kUInt = 1, kFloat = 2, kComplex = 5, kBool = 6 };
 constexpr int32_t code_of(int32_t dtype) { return dtype & 0xFF; }
 constexpr int32_t bits_of(int32_t dtype) { return dtype >> 8 & 0xFF; }
 constexpr int32_t lanes_of(int32_t dtype) { return dtype >> 16; }

@@ -9,8 +9,6 @@
 namespace viapy {
 namespace {
 
-enum Code { kInt = 0, kUInt = 1, kFloat = 2, kComplex = 5, kBool = 6 };
-
 bool wrong_type(const char *function, PyObject *value, int32_t dtype) {
     char name[kDtypeNameCapacity];
     Ref hold;

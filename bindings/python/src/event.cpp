@@ -15,8 +15,6 @@ namespace {
 
 via_event *event_in(PyObject *self) { return static_cast<via_event *>(handle_in(self)); }
 
-PyObject *none_or_raise(via_status status) { return status == VIA_OK ? none() : raise_status(status); }
-
 PyObject *event_or_raise(via_status status, via_event *event) {
     return status == VIA_OK ? new_handle(HandleKind::Event, event) : raise_status(status);
 }
@@ -43,22 +41,8 @@ PyObject *wrap_event(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObje
         !parse_cuda_device("Event.wrap", values[1], 0, &device_id)) {
         return nullptr;
     }
-    Ref module(PyImport_ImportModule("viaduct._interop"));
-    Ref number(module ? PyObject_CallMethod(module.get(), "event_handle", "(O)", values[0]) : nullptr);
-    if (!number) {
-        return nullptr;
-    }
-    if (number.get() == Py_None) {
-        return raise_type("Event.wrap", "event", values[0],
-                          "the number of a CUevent, or an event of CuPy, torch or Numba");
-    }
-    void *native = PyLong_AsVoidPtr(number.get());
-    if (PyErr_Occurred() != nullptr) {
-        return nullptr;
-    }
-    via_event *event = nullptr;
-    via_status status = via_event_wrap(native, device_id, &event);
-    return event_or_raise(status, event);
+    return wrap_foreign_event("Event.wrap", values[0], device_id,
+                              "the number of a CUevent, or an event of CuPy, torch or Numba");
 }
 
 Signature kRecord = {"Event.record", 1, 0, {"stream"}};
@@ -110,12 +94,25 @@ PyGetSetDef kGetters[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
-template <class Function>
-void *slot(Function *function) {
-    return reinterpret_cast<void *>(function);
-}
-
 }  // namespace
+
+PyObject *wrap_foreign_event(const char *function, PyObject *value, int32_t device_id, const char *expected) {
+    Ref module(PyImport_ImportModule("viaduct._interop"));
+    Ref number(module ? PyObject_CallMethod(module.get(), "event_handle", "(O)", value) : nullptr);
+    if (!number) {
+        return nullptr;
+    }
+    if (number.get() == Py_None) {
+        return raise_type(function, "event", value, expected);
+    }
+    void *native = PyLong_AsVoidPtr(number.get());
+    if (PyErr_Occurred() != nullptr) {
+        return nullptr;
+    }
+    via_event *event = nullptr;
+    via_status status = via_event_wrap(native, device_id, &event);
+    return event_or_raise(status, event);
+}
 
 PyType_Slot kEventSlots[] = {
     {Py_tp_new, slot(create)},

@@ -67,28 +67,23 @@ PyObject *get(PyObject *self, void *name) {
 
 PyObject *get_closed(PyObject *self, void *) { return boolean(handle_in(self) == nullptr); }
 
-template <class Function>
-PyCFunction with_keywords(Function *function) {
-    return reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(function));
-}
-
 PyMethodDef kMethods[] = {
-    {"array", with_keywords(array), METH_VARARGS | METH_KEYWORDS,
+    {"array", method(array), METH_VARARGS | METH_KEYWORDS,
      "array($self, shape=None, dtype=None, offset=0)\n--\n\n"
      "The file's pages as an array, without a copy; nothing is read until it is touched.\n\n"
      "Shape and dtype are those of the header or of open(), unless given; one extent may be -1. Read-only unless the "
      "mode says otherwise. Do not touch it once the file has been cut short: read() reports that instead."},
-    {"read", with_keywords(read), METH_VARARGS | METH_KEYWORDS,
+    {"read", method(read), METH_VARARGS | METH_KEYWORDS,
      "read($self, dst=None, offset=0, *, shape=None, dtype=None, device='cpu', stream=None)\n--\n\n"
      "Reads an array, of any layout and anywhere, and returns it; a new one on `device` if none is given.\n\n"
      "After a stream's work so far; without one, after the legacy stream's. Ctrl-C ends it."},
-    {"write", with_keywords(write), METH_VARARGS | METH_KEYWORDS,
+    {"write", method(write), METH_VARARGS | METH_KEYWORDS,
      "write($self, src, offset=0, *, stream=None)\n--\n\n"
      "Writes the elements of an array, of any layout and anywhere; ordered as read() is."},
-    {"read_submit", with_keywords(read_submit), METH_VARARGS | METH_KEYWORDS,
+    {"read_submit", method(read_submit), METH_VARARGS | METH_KEYWORDS,
      "read_submit($self, dst, offset=0, *, stream=None)\n--\n\n"
      "Starts a read, after the stream's work so far if one is given, and returns at once with a Task."},
-    {"write_submit", with_keywords(write_submit), METH_VARARGS | METH_KEYWORDS,
+    {"write_submit", method(write_submit), METH_VARARGS | METH_KEYWORDS,
      "write_submit($self, src, offset=0, *, stream=None)\n--\n\n"
      "Starts a write, after the stream's work so far if one is given, and returns at once with a Task."},
     {"close", close, METH_NOARGS,
@@ -115,7 +110,7 @@ PyGetSetDef kGetters[] = {
 PyType_Slot kFileSlots[] = {
     {Py_tp_methods, kMethods},
     {Py_tp_getset, kGetters},
-    {Py_mp_subscript, reinterpret_cast<void *>(window)},
+    {Py_mp_subscript, slot(window)},
     {0, nullptr},
 };
 

@@ -60,7 +60,7 @@ void dealloc(PyObject *self) {
 bool add_type(PyObject *module, Kind &kind) {
     std::vector<PyType_Slot> slots = {
         {Py_tp_doc, const_cast<char *>(kind.doc)},
-        {Py_tp_dealloc, reinterpret_cast<void *>(dealloc)},
+        {Py_tp_dealloc, slot(dealloc)},
     };
     unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION;
     for (PyType_Slot *slot = kind.slots; slot != nullptr && slot->slot != 0; ++slot) {

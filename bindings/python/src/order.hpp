@@ -65,7 +65,10 @@ inline int32_t device_of(via_array *array) { return via_array_device_id(array); 
 // Waits, without the GIL, until the content may be read by the host. Costs next to nothing if it may be already.
 bool wait_until_ready(via_array *array);
 
-// Starts a task of the thread's making: Task, or the status's exception.
+// An Event of another library's event, or of a CUevent's number, for the argument 'event'.
+PyObject *wrap_foreign_event(const char *function, PyObject *value, int32_t device_id, const char *expected);
+
+// The end of a call that starts a task: a Task, or the status's exception.
 PyObject *new_task_or_raise(via_status status, via_task *task);
 
 }  // namespace viapy

@@ -40,13 +40,25 @@ inline PyObject *none() {
     return Py_None;
 }
 
+// A function as a type's slot has it.
+template <class Function>
+void *slot(Function *function) {
+    return reinterpret_cast<void *>(function);
+}
+
 // The functions of a method table have other types than the table's, by the flags beside them.
 template <class Function>
 PyCFunction method(Function *function) {
-    return reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(function));
+    return reinterpret_cast<PyCFunction>(slot(function));
 }
 
 inline PyObject *boolean(bool value) { return PyBool_FromLong(value ? 1 : 0); }
+
+// Takes the value over. false if that is NULL, for whoever has just made it.
+inline bool set_item(PyObject *dict, const char *key, PyObject *value) {
+    Ref owned(value);
+    return owned && PyDict_SetItemString(dict, key, owned.get()) == 0;
+}
 
 // "ndarray" for an instance of numpy.ndarray; kept by `hold`.
 inline const char *type_name(PyObject *object, Ref *hold) {

@@ -19,8 +19,6 @@ namespace {
 
 via_stream *stream_in(PyObject *self) { return static_cast<via_stream *>(handle_in(self)); }
 
-PyObject *none_or_raise(via_status status) { return status == VIA_OK ? none() : raise_status(status); }
-
 PyObject *stream_or_raise(via_status status, via_stream *stream) {
     return status == VIA_OK ? new_handle(HandleKind::Stream, stream) : raise_status(status);
 }
@@ -88,18 +86,8 @@ PyObject *event_of(PyObject *value, via_stream *stream) {
         Py_INCREF(value);
         return value;
     }
-    Ref module(PyImport_ImportModule("viaduct._interop"));
-    Ref number(module ? PyObject_CallMethod(module.get(), "event_handle", "(O)", value) : nullptr);
-    void *native = number && PyLong_Check(number.get()) ? PyLong_AsVoidPtr(number.get()) : nullptr;
-    if (!number || PyErr_Occurred() != nullptr) {
-        return nullptr;
-    }
-    if (native == nullptr) {
-        return raise_type("Stream.wait", "event", value, "an Event, or an event of CuPy, torch or Numba");
-    }
-    via_event *event = nullptr;
-    via_status status = via_event_wrap(native, via_stream_device_id(stream), &event);
-    return status == VIA_OK ? new_handle(HandleKind::Event, event) : raise_status(status);
+    return wrap_foreign_event("Stream.wait", value, via_stream_device_id(stream),
+                              "an Event, the number of a CUevent, or an event of CuPy, torch or Numba");
 }
 
 PyObject *wait(PyObject *self, PyObject *value) {
@@ -236,11 +224,6 @@ PyGetSetDef kGetters[] = {
     {"device", get_device, nullptr, "The stream's device: \"cuda:0\".", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
-
-template <class Function>
-void *slot(Function *function) {
-    return reinterpret_cast<void *>(function);
-}
 
 bool add_shared(PyObject *type, const char *name, via_stream *stream) {
     Ref object(share_handle(HandleKind::Stream, stream));

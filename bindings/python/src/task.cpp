@@ -15,8 +15,6 @@ namespace {
 
 via_task *task_in(PyObject *self) { return static_cast<via_task *>(handle_in(self)); }
 
-PyObject *none_or_raise(via_status status) { return status == VIA_OK ? none() : raise_status(status); }
-
 via_status ask_task(void *task, int32_t *out_done) { return via_task_poll(static_cast<via_task *>(task), out_done); }
 
 Signature kWait = {"Task.wait", 1, 0, {"timeout"}};
@@ -78,14 +76,17 @@ struct Completion : Deferred {
     PyObject *task;
 };
 
+void call_one(PyObject *self, PyObject *function) {
+    if (!Ref(PyObject_CallFunctionObjArgs(function, self, nullptr))) {
+        PyErr_WriteUnraisable(function);
+    }
+}
+
 void call_all(PyObject *self) {
     PyObject *&callbacks = kept_of(self);
     Ref waiting(std::exchange(callbacks, nullptr));
     for (Py_ssize_t i = 0; i < PyList_Size(waiting.get()); ++i) {
-        PyObject *function = PyList_GetItem(waiting.get(), i);
-        if (!Ref(PyObject_CallFunctionObjArgs(function, self, nullptr))) {
-            PyErr_WriteUnraisable(function);
-        }
+        call_one(self, PyList_GetItem(waiting.get(), i));
     }
 }
 
@@ -120,13 +121,6 @@ bool ask_to_be_called(PyObject *self) {
     return false;
 }
 
-PyObject *call_now(PyObject *self, PyObject *function) {
-    if (!Ref(PyObject_CallFunctionObjArgs(function, self, nullptr))) {
-        PyErr_WriteUnraisable(function);
-    }
-    return none();
-}
-
 PyObject *add_done_callback(PyObject *self, PyObject *function) {
     if (!PyCallable_Check(function)) {
         return raise_type("Task.add_done_callback", "function", function, "a function of one argument, the task");
@@ -138,7 +132,8 @@ PyObject *add_done_callback(PyObject *self, PyObject *function) {
     }
     PyObject *&callbacks = kept_of(self);
     if (callbacks == nullptr && ended != 0) {
-        return call_now(self, function);
+        call_one(self, function);
+        return none();
     }
     bool first = callbacks == nullptr;
     callbacks = first ? PyList_New(0) : callbacks;
@@ -180,7 +175,7 @@ PyMethodDef kMethods[] = {
 
 PyType_Slot kTaskSlots[] = {
     {Py_tp_methods, kMethods},
-    {Py_am_await, reinterpret_cast<void *>(await)},
+    {Py_am_await, slot(await)},
     {0, nullptr},
 };
 

@@ -6,6 +6,7 @@ import faulthandler
 import json
 import os
 import sys
+from dataclasses import replace
 from typing import Any
 
 from ._memory import device_is_well
@@ -15,9 +16,8 @@ from ._subjects import rows_for
 
 
 def peer_of(order: dict[str, Any]) -> Peer:
-    peer = find_peer(order["peer"], order["device"])
     given = {name: text for name, text in order["expressions"].items() if text}
-    return Peer(**{**{k: v for k, v in vars(peer).items() if k != "namespace"}, **given})
+    return replace(find_peer(order["peer"], order["device"]), namespace={}, **given)
 
 
 def run(order: dict[str, Any]) -> int:
