@@ -69,16 +69,11 @@ bool read_copy(PyObject *value, via_array *array, via_dlpack_options *options) {
     return true;
 }
 
-// The number a Python consumer gives for its stream as a handle, owned if `wrapped`. For memory the CPU reads only
+// The number a Python consumer gives for its stream as a handle, to be released. For memory the CPU reads only
 // None and -1 mean anything.
 struct ConsumerStream {
     via_stream *handle = nullptr;
-    bool wrapped = false;
-    ~ConsumerStream() {
-        if (wrapped) {
-            via_stream_release(handle);
-        }
-    }
+    ~ConsumerStream() { via_stream_release(handle); }
 };
 
 // A CUstream is looked up only if there is something that it has to wait for, or a copy to be made on it.
@@ -100,7 +95,6 @@ bool read_cuda_stream(int64_t number, bool has_work, ConsumerStream *out) {
     }
     void *native = reinterpret_cast<void *>(static_cast<intptr_t>(number));
     via_status status = via_stream_wrap(native, -1, &out->handle);
-    out->wrapped = status == VIA_OK;
     return status == VIA_OK || (raise_exchange(status), false);
 }
 

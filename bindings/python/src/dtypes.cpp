@@ -16,9 +16,7 @@ int32_t named(const char *name) {
     return via_dtype_from_name(name, &dtype) == VIA_OK ? dtype : 0;
 }
 
-int32_t record_of(int64_t nbytes) { return via_dtype_record(nbytes); }
-
-// What to say instead of the function's own words, where a helper written in Python has found the reason.
+// What is said where no helper written in Python has found the reason.
 int32_t unknown(const char *function, PyObject *value) {
     raise(VIA_ERROR_DTYPE,
           "%s: argument 'dtype': found %R, expected an element type: a name such as \"float32\", a dtype of NumPy, "
@@ -49,7 +47,7 @@ int32_t parse_foreign(const char *function, PyObject *value) {
         return 0;
     }
     if (PyLong_Check(meant.get())) {
-        int32_t dtype = record_of(PyLong_AsLongLong(meant.get()));
+        int32_t dtype = via_dtype_record(PyLong_AsLongLong(meant.get()));
         return dtype != 0 ? dtype : unknown(function, value);
     }
     const char *name = PyUnicode_AsUTF8AndSize(meant.get(), nullptr);

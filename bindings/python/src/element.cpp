@@ -58,7 +58,7 @@ bool encode_integer(const char *function, PyObject *value, int32_t dtype, unsign
         return true;
     }
     long long number = PyLong_AsLongLong(index.get());
-    long long limit = 1LL << (bits - 2 >= 0 ? bits - 1 : 0) % 64;
+    long long limit = 1LL << (bits - 1);
     if (PyErr_Occurred() != nullptr || (bits < 64 && (number < -limit || number >= limit))) {
         return out_of_range(function, value, dtype);
     }

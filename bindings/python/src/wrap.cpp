@@ -105,7 +105,6 @@ bool read_request(Request *request) {
     PyObject **values = request->values;
     const char *function = request->function;
     request->owner = is_given(values[5]) ? values[5] : nullptr;
-    request->dtype = 0;
     return read_pointer(values[0], request) && parse_extents(function, "shape", values[1], &request->shape) &&
            (request->dtype = parse_dtype(function, values[2])) != 0 && read_strides(values[3], request) &&
            parse_device(function, values[4], &request->device) && read_release(values[6], request) &&

@@ -156,7 +156,7 @@ class Interface:
         self.__cuda_array_interface__ = {k: v for k, v in (usual | fields).items() if v is not Ellipsis}
 
 
-def take_interface(peer: Peer, must_refuse: bool = False, shape: tuple[int, ...] = (2, 3), **fields: Any) -> Any:
+def take_interface(peer: Peer, shape: tuple[int, ...] = (2, 3), **fields: Any) -> Any:
     if not peer.from_cuda_interface:
         raise Absent("it takes no CUDA array interface")
     strides = fields.get("strides")
@@ -165,10 +165,6 @@ def take_interface(peer: Peer, must_refuse: bool = False, shape: tuple[int, ...]
     )
     taken: list[Any] = []
     error = raised_by(lambda: taken.append(peer.evaluate(peer.from_cuda_interface, p=Interface(producer, **fields))))
-    if must_refuse:
-        if error is None:
-            raise Broken("took it")
-        return None
     if error is not None:
         raise Refused(words_of(error))
     check_elements(peer, producer, taken[0])

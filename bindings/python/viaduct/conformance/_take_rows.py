@@ -35,7 +35,6 @@ def line(count: int = 3, stride: int = 1, **more: Any) -> dict[str, Any]:
 
 
 BIG = 1 << 40
-DEEP = {"strides": (1,)}
 
 LEGAL = [
     Case("a row-major matrix", TAKE),
