@@ -148,7 +148,9 @@ BAD = {
     "empty of too much": Bad(lambda: via.empty((1 << 62, 4), "int8"), OverflowError, ("via_empty", "shape")),
     "empty of more than there is": Bad(lambda: via.empty(1 << 60, "int8"), MemoryError, ("via_empty", str(1 << 60))),
     "empty of no dtype": Bad(lambda: via.empty(4, "x"), TypeError, ("empty", "dtype", "x")),
-    "empty in no memory": Bad(lambda: via.empty(4, "int8", memory="disk"), ValueError, ("empty", "memory", "disk")),
+    "empty in no memory": Bad(
+        lambda: via.empty(4, "int8", memory="disk"), ValueError, ("empty", "memory", "disk", "shared")
+    ),
     "empty in an array": Bad(lambda: via.empty(4, "int8", memory=grid()), TypeError, ("empty", "memory", "Array")),  # type: ignore[arg-type]
     "empty on no device": Bad(lambda: via.empty(4, "int8", "disk"), RuntimeError, ("empty", "device", "disk")),
     "memory of half an allocator": Bad(lambda: via.memory(alloc=int), ValueError, ("memory", "alloc", "free")),

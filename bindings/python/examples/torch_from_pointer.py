@@ -60,9 +60,8 @@ def main() -> None:
     theirs[1, 2] = 100
     say(f"  written through one, read through the other: {float(ours[1, 2]):g}")
     turned = with_another_layout(torch, block)
-    say(
-        f"  another layout of the same memory: {tuple(turned.shape)}, strides {turned.stride()}, sum {float(turned.sum()):g}"
-    )
+    layout = f"{tuple(turned.shape)}, strides {turned.stride()}"
+    say(f"  another layout of the same memory: {layout}, sum {float(turned.sum()):g}")
 
     del theirs, turned
     say(f"  freed while Viaduct's tensor lives: {'yes' if block.freed else 'no'}")

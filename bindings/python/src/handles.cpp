@@ -180,8 +180,8 @@ bool MemoryHandle::of_value(const char *function, PyObject *value, bool device_n
             }
         }
         raise(VIA_ERROR_INVALID_ARGUMENT,
-              "%s: argument 'memory': found %R, expected \"host\", \"pinned\", \"device\", \"pool\", \"managed\" or a "
-              "Memory",
+              "%s: argument 'memory': found %R, expected \"host\", \"pinned\", \"device\", \"pool\", \"managed\", "
+              "\"shared\" or a Memory",
               function, value);
         return false;
     }

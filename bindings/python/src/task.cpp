@@ -9,7 +9,8 @@ namespace viapy {
 
 const char kTaskDoc[] =
     "A copy or file transfer under way.\n\n"
-    "Made by copy_submit(). `await task` waits for it in asyncio. Letting go of a task does not stop it.";
+    "Made by copy_submit(), File.read_submit() and File.write_submit(). `await task` waits for it in asyncio. Letting "
+    "go of a task does not stop it.";
 
 namespace {
 

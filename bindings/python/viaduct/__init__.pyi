@@ -88,7 +88,8 @@ _Device: TypeAlias = Any
 # The number of a CUDA device, or one of the above.
 _CudaDevice: TypeAlias = Any
 
-# A Stream, whatever has __cuda_stream__, streams of CuPy (`ptr`), torch (`cuda_stream`) and Numba (`handle`), and the number of a CUstream.
+# A Stream, whatever has __cuda_stream__, streams of CuPy (`ptr`), torch (`cuda_stream`) and Numba (`handle`), and the
+# number of a CUstream.
 _Stream: TypeAlias = Any
 # An Event, an event of CuPy, torch or Numba, or the number of a CUevent.
 _Event: TypeAlias = Any
@@ -425,7 +426,8 @@ class Event:
 class Task:
     """A copy or file transfer under way.
 
-    Made by copy_submit(). `await task` waits for it in asyncio. Letting go of a task does not stop it.
+    Made by copy_submit(), File.read_submit() and File.write_submit(). `await task` waits for it in asyncio. Letting
+    go of a task does not stop it.
     """
 
     def wait(self, timeout: float | None = None) -> None:

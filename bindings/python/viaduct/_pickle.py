@@ -1,10 +1,13 @@
-"""Arrays as pickles: their bytes out of band with protocol 5, so that Dask, Ray and multiprocessing need not copy them.
+"""Arrays as pickles: their bytes out of band with protocol 5, so that Dask and Ray can send them as they are.
+
+Who asks for no buffers, as multiprocessing, has a copy of the bytes within the pickle.
 
 An array of host memory, pinned and managed included, comes back as host memory, on the buffer that the unpickler is
-given: the memory itself where nothing crossed a process, without a copy. Dense arrays go as they lie, whatever the order
-of their axes; others go as a row-major copy. A buffer whose address suits no such element, as one of a larger message may
-be, is copied once more, since most consumers would refuse the array. An array on a CUDA device goes through host memory, once its pending work is
-done, and comes back on the device of the same number; where there is none, unpickling raises DeviceError.
+given: the memory itself where nothing crossed a process, without a copy. Dense arrays go as they lie, whatever the
+order of their axes; others go as a row-major copy. A buffer whose address suits no such element, as one of a larger
+message may be, is copied once more, since most consumers would refuse the array. An array on a CUDA device goes through
+host memory, once its pending work is done, and comes back on the device of the same number; where there is none,
+unpickling raises DeviceError.
 """
 
 from __future__ import annotations
