@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/background.hpp"
+#include "core/host_probe.hpp"
 #include "core/order.hpp"
 #include "core/thread_state.hpp"
 #include "cuda/locked_memory.hpp"

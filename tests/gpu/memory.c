@@ -318,6 +318,7 @@ static void release_in_host_function(void) {
         via_memory *memory = make(kinds[i].kind, 0);
         release_call call = {.array = make_bytes(memory, 64, NULL)};
         via_memory_release(memory);
+        ok(via_array_synchronize(call.array)); /* that of a pool is there once its stream got so far */
         hold(user);
         cu_ok(cu(cuMemsetD8Async)((CUdeviceptr)(uintptr_t)via_array_data(call.array), 7, 64, user));
         ok(via_array_record_stream(call.array, wrap_native(user, 0)));

@@ -29,7 +29,7 @@ namespace Viaduct
         /// <summary>Threads that a host copy may use.</summary>
         public int NumThreads { get; }
 
-        /// <summary>Memory of the device, or of the machine.</summary>
+        /// <summary>Memory of the device; for the CPU, what the process may have of the machine's.</summary>
         public long TotalBytes { get; }
 
         /// <summary>Page-locked memory that copies of that device may hold, else 0.</summary>

@@ -26,7 +26,7 @@ namespace Viaduct
         /// <summary>Exported tensors whose consumers have not let go.</summary>
         public long OutstandingExports { get; }
 
-        /// <summary>Releases waiting for a device.</summary>
+        /// <summary>Releases that wait for work, or for other processes, that use the memory.</summary>
         public long PendingReleases { get; }
 
         /// <summary>Bytes of host memory allocated by the library.</summary>

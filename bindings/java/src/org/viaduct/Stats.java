@@ -6,7 +6,7 @@ package org.viaduct;
  * @param liveArrays array handles not yet released by all who hold them, views included
  * @param liveStorages loans and allocations whose release has not run yet
  * @param outstandingExports exported tensors whose consumers have not let go
- * @param pendingReleases releases waiting for a device
+ * @param pendingReleases releases that wait for work, or for other processes, that use the memory
  * @param hostBytes bytes allocated by the library, by kind
  * @param stagedBytes page-locked memory held for staging
  * @param pendingTasks tasks that have not ended
