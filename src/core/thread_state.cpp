@@ -7,11 +7,11 @@
 namespace via {
 
 __thread ThreadState *current_thread_state __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit ThreadState emergency_state;
 
 namespace {
 
 std::atomic<ThreadState *> all_states{nullptr};
-constinit ThreadState emergency_state;
 
 void detach_thread(void *state) {
     current_thread_state = nullptr;
@@ -75,8 +75,6 @@ ThreadState &attach_thread() {
 }
 
 ThreadState &known_thread_state() { return current_thread_state != nullptr ? *current_thread_state : emergency_state; }
-
-bool is_shared(const ThreadState &state) { return &state == &emergency_state; }
 
 void count_shared(Counter counter, int64_t change) {
     ThreadState &state = attach_thread();

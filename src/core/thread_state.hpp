@@ -55,8 +55,10 @@ inline ThreadState &thread_state() {
 // The same, but a thread seen for the first time is left unattached, so that a getter never allocates.
 ThreadState &known_thread_state();
 
-// Whether it is the one of all threads that no memory can be had for.
-bool is_shared(const ThreadState &state);
+// The one of all threads that no memory can be had for.
+extern ThreadState emergency_state;
+
+inline bool is_shared(const ThreadState &state) { return &state == &emergency_state; }
 
 void count_shared(Counter counter, int64_t change);
 
