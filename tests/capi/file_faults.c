@@ -109,19 +109,23 @@ static void a_task_that_fails_keeps_its_progress_and_its_error(void **state) {
     end_pair(&it);
 }
 
+static void assert_goes_there_and_back(via_file *file, const char *name, pair *it) {
+    ok(via_file_write(file, 0, it->array, NULL));
+    assert_holds(name, it->bytes);
+    memset(it->bytes, 0, LARGE);
+    ok(via_file_read(file, 0, it->array, NULL));
+    uint8_t *expected = pattern(2);
+    assert_memory_equal(it->bytes, expected, LARGE);
+    free(expected);
+}
+
 static void a_file_system_without_direct_transfers_is_asked_once(void **state) {
     (void)state;
     pair it = make_pair("direct");
     via_file *file = open_with("direct", OPTIONS_OF(.mode = VIA_MODE_READ_WRITE, .page_cache = VIA_PAGE_CACHE_AVOID));
     ok(via_set_num_threads(1));
     fault.refuse_block = 1;
-    ok(via_file_write(file, 0, it.array, NULL));
-    assert_holds("direct", it.bytes);
-    memset(it.bytes, 0, LARGE);
-    ok(via_file_read(file, 0, it.array, NULL));
-    uint8_t *expected = pattern(2);
-    assert_memory_equal(it.bytes, expected, LARGE);
-    free(expected);
+    assert_goes_there_and_back(file, "direct", &it);
     via_file_release(file);
     end_pair(&it);
 }
@@ -131,13 +135,7 @@ static void a_file_whose_flags_cannot_be_had_goes_through_the_cache(void **state
     pair it = make_pair("flags");
     via_file *file = open_with("flags", OPTIONS_OF(.mode = VIA_MODE_READ_WRITE, .page_cache = VIA_PAGE_CACHE_AVOID));
     asked.flags_error = ENOSYS;
-    ok(via_file_write(file, 0, it.array, NULL));
-    assert_holds("flags", it.bytes);
-    memset(it.bytes, 0, LARGE);
-    ok(via_file_read(file, 0, it.array, NULL));
-    uint8_t *expected = pattern(2);
-    assert_memory_equal(it.bytes, expected, LARGE);
-    free(expected);
+    assert_goes_there_and_back(file, "flags", &it);
     via_file_release(file);
     end_pair(&it);
 }
