@@ -47,12 +47,6 @@ Status move_through_ring(const RangeTransfer &transfer, const cuda::Transfer &co
         {&copy, &port, worker_count(transfer, rows), rows.bytes_from_border(0) % kBorder, transfer.task}, out_mark);
 }
 
-Status wait_for_copy(via_array *dst, via_array *src) {
-    MarkHolder mark;
-    VIA_TRY(copy_in_task(dst, src, 0, nullptr, mark.out()));
-    return mark.get() != nullptr ? mark.get()->wait() : VIA_OK;
-}
-
 // What a buffer holds at a time, and the device gets or gave.
 class Bounce {
 public:
@@ -86,9 +80,9 @@ private:
         VIA_TRY(make_dense(box.get(), memory, dense.out()));
         if (is_read(transfer_)) {
             VIA_TRY(pass(memory, offset, dense.get()->nbytes()));
-            return wait_for_copy(box.get(), dense.get());
+            return copy_and_wait(box.get(), dense.get());
         }
-        VIA_TRY(wait_for_copy(dense.get(), box.get()));
+        VIA_TRY(copy_and_wait(dense.get(), box.get()));
         return pass(memory, offset, dense.get()->nbytes());
     }
 
@@ -104,12 +98,15 @@ private:
     Buffers buffers_;
 };
 
-// An array without gaps, as so many bytes.
-Status view_bytes(via_array *array, via_array **out_view) {
-    return make_view(array, array->data, VIA_UINT8, {1, {array->nbytes()}, {1}}, array->flags, out_view);
+}  // namespace
+
+Status copy_and_wait(via_array *dst, via_array *src) {
+    MarkHolder mark;
+    VIA_TRY(copy_in_task(dst, src, 0, nullptr, mark.out()));
+    return mark.get() != nullptr ? mark.get()->wait() : VIA_OK;
 }
 
-Status move_elements(const RangeTransfer &transfer, Mark **out_mark) {
+Status move_device_range(const RangeTransfer &transfer, Mark **out_mark) {
     ArrayHolder dense;
     Plan plan;
     cuda::Transfer copy;
@@ -121,20 +118,6 @@ Status move_elements(const RangeTransfer &transfer, Mark **out_mark) {
     }
     Bounce bounce(transfer);
     return bounce.move();
-}
-
-}  // namespace
-
-// Packed elements are adjacent, or were refused: a device moves whole bytes of them, as the host does.
-Status move_device_range(const RangeTransfer &transfer, Mark **out_mark) {
-    if (!transfer.array->is_packed()) {
-        return move_elements(transfer, out_mark);
-    }
-    ArrayHolder bytes;
-    RangeTransfer adjacent = transfer;
-    VIA_TRY(view_bytes(transfer.array, bytes.out()));
-    adjacent.array = bytes.get();
-    return move_elements(adjacent, out_mark);
 }
 
 }  // namespace via

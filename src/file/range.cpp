@@ -25,6 +25,9 @@ Status move_range(const RangeTransfer &transfer, Mark **out_mark) {
     if (transfer.places.nbytes == 0) {
         return VIA_OK;
     }
+    if (transfer.array->is_packed()) {
+        return move_packed_range(transfer, out_mark);
+    }
     return transfer.array->device_type == VIA_DEVICE_CUDA ? move_device_range(transfer, out_mark)
                                                           : move_host_range(transfer);
 }

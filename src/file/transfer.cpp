@@ -99,8 +99,9 @@ Status write_range(const FileTransfer &transfer, OpenFile *open, const FileRange
 Status write_replacement(const FileTransfer &transfer, const FileRange &range, via_task *task) {
     const std::lock_guard<std::mutex> one_at_a_time(transfer.file->writing);
     Replacement replacement(transfer.file);
-    // Around rows there is something to keep.
-    VIA_TRY(replacement.begin(transfer.layout == nullptr ? range : FileRange{}));
+    // Around rows there is something to keep, and behind packed elements.
+    VIA_TRY(replacement.begin(transfer.layout == nullptr ? FileRange{range.offset, whole_bytes(transfer.array)}
+                                                         : FileRange{}));
     VIA_TRY(write_range(transfer, replacement.open(), range, task));
     return replacement.commit();
 }

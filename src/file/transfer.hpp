@@ -57,7 +57,12 @@ struct RangeTransfer {
 };
 VIA_NODISCARD Status move_range(const RangeTransfer &transfer, Mark **out_mark);
 
-// The same where a device has the array.
+// The same of packed elements; whole_bytes: those that an array shares with nobody.
+VIA_NODISCARD Status move_packed_range(const RangeTransfer &transfer, Mark **out_mark);
+int64_t whole_bytes(via_array *array);
+
+// The same where a device has the array; and a copy in between, which is waited for.
 VIA_NODISCARD Status move_device_range(const RangeTransfer &transfer, Mark **out_mark);
+VIA_NODISCARD Status copy_and_wait(via_array *dst, via_array *src);
 
 }  // namespace via

@@ -1,0 +1,62 @@
+// The bytes of packed elements, which are adjacent or were refused. Where they end inside a byte, the rest of it
+// belongs to others, in memory as in the file, and is kept.
+#include "copy/copy.hpp"
+#include "copy/tail.hpp"
+#include "core/task.hpp"
+#include "file/read_write.hpp"
+#include "file/transfer.hpp"
+#include "file/window.hpp"
+
+namespace via {
+namespace {
+
+int32_t bits_in_last_byte(via_array *array) { return static_cast<int32_t>(array->size % 8 * array->item_bits % 8); }
+
+Status view_bytes(via_array *array, int64_t first, int64_t nbytes, via_array **out_view) {
+    return make_view(array, static_cast<char *>(array->data) + first, VIA_UINT8, {1, {nbytes}, {1}}, array->flags,
+                     out_view);
+}
+
+Status move_last_byte(const RangeTransfer &transfer, int32_t bits) {
+    const int64_t last = transfer.places.nbytes - 1;
+    const int64_t offset = transfer.places.offset + last;
+    char of_array = 0;
+    char of_file = 0;
+    ArrayHolder there;
+    ArrayHolder here;
+    int64_t found = 0;
+    VIA_TRY(view_bytes(transfer.array, last, 1, there.out()));
+    VIA_TRY(make_dense(there.get(), &of_array, here.out()));
+    VIA_TRY(copy_and_wait(here.get(), there.get()));
+    if (transfer.towards == Towards::Memory) {
+        VIA_TRY(read_all(transfer.open, &of_file, offset, 1));
+        copy_tail(&of_array, &of_file, bits);
+        return copy_and_wait(there.get(), here.get());
+    }
+    VIA_TRY(read_up_to(transfer.open, &of_file, offset, 1, &found));
+    copy_tail(&of_file, &of_array, bits);
+    return write_all(transfer.open, &of_file, offset, 1);
+}
+
+}  // namespace
+
+int64_t whole_bytes(via_array *array) {
+    return array->nbytes() - (array->is_packed() && bits_in_last_byte(array) != 0 ? 1 : 0);
+}
+
+Status move_packed_range(const RangeTransfer &transfer, Mark **out_mark) {
+    const int64_t nbytes = whole_bytes(transfer.array);
+    if (nbytes < transfer.places.nbytes) {
+        VIA_TRY(move_last_byte(transfer, bits_in_last_byte(transfer.array)));
+    }
+    ArrayHolder bytes;
+    RangeTransfer whole = transfer;
+    VIA_TRY(view_bytes(transfer.array, 0, nbytes, bytes.out()));
+    whole.array = bytes.get();
+    whole.places = adjacent_places({transfer.places.offset, nbytes});
+    VIA_TRY(move_range(whole, out_mark));
+    report_progress(transfer.task, transfer.places.nbytes);
+    return VIA_OK;
+}
+
+}  // namespace via
