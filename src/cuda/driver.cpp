@@ -19,6 +19,7 @@ Driver table{};
 char reason[256] = "";
 // 0 not tried, 1 usable, 2 not usable; `reason` and `table` are written before it leaves 0.
 std::atomic<int32_t> state{0};
+std::atomic<bool> begun{false};
 std::atomic<bool> forked{false};
 std::mutex loading;
 
@@ -150,15 +151,25 @@ bool somebody_uses_driver() {
     return function(&count) != CUDA_ERROR_NOT_INITIALIZED;
 }
 
-void note_fork() { forked.store(state.load() == kUsable, std::memory_order_relaxed); }
+// Where another thread was loading it, the child has that thread's locks and nobody to let go of them: it does not try.
+void note_fork() {
+    const bool is_half_loaded = begun.load() && state.load() == kUntried;
+    if (is_half_loaded) {
+        state.store(kUsable);
+    }
+    forked.store(state.load() == kUsable, std::memory_order_relaxed);
+}
+
+// From the start: while it is being loaded for the first time, another thread might fork.
+[[maybe_unused]] const bool guarded = pthread_atfork(nullptr, nullptr, note_fork) == 0;
 
 int32_t load_once() {
+    begun.store(true);
     const std::lock_guard<std::mutex> lock(loading);
     if (state.load() == kUntried) {
         const bool usable = load();
         if (usable) {
             VIA_NOTE("CUDA driver %s: version %d, %d devices", driver_path(), table.version, table.device_count);
-            (void)pthread_atfork(nullptr, nullptr, note_fork);
         }
         if (!usable) {
             VIA_NOTE("no CUDA: %s", reason);

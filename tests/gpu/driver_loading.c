@@ -6,6 +6,11 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
+
+#include "../capi/child.h"
+#include "../capi/file_support.h"
 
 enum { count = 300 };
 
@@ -134,6 +139,46 @@ static void what_one_thread_found_missing_another_finds_later(void **state) {
     APART(copy_elsewhere_then_load);
 }
 
+static void *count_devices(void *out_status) {
+    int32_t count_found = 0;
+    *(via_status *)out_status = via_device_count(VIA_DEVICE_CUDA, &count_found);
+    return NULL;
+}
+
+/* A driver that comes through a pipe, and keeps who opens it waiting for as long as nothing is written. */
+static void fork_while_loading(void) {
+    assert_int_equal(make_scratch(NULL), 0);
+    assert_int_equal(mkfifo(path_of("driver"), 0600), 0);
+    assert_int_equal(setenv("VIADUCT_LIBCUDA", path_of("driver"), 1), 0);
+    pthread_t thread;
+    via_status found = VIA_OK;
+    assert_int_equal(pthread_create(&thread, NULL, count_devices, &found), 0);
+    int pipe = -1;
+    while ((pipe = open(path_of("driver"), O_WRONLY | O_NONBLOCK)) < 0) {
+        sched_yield();
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        via_stream *stream = NULL;
+        alarm(30);
+        CHECK(via_memcpy(other, host, count, NULL) == VIA_OK);
+        CHECK(via_stream_create(0, &stream) == VIA_ERROR_FORKED);
+        _exit(0);
+    }
+    int status = 0;
+    const pid_t ended = waitpid(child, &status, 0);
+    close(pipe);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(ended, child);
+    assert_int_equal(status, 0);
+    assert_int_equal(remove_scratch(NULL), 0);
+}
+
+static void a_child_forked_while_the_driver_is_loaded_does_not_wait_for_it(void **state) {
+    (void)state;
+    APART(fork_while_loading);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_of_host_memory_open_no_driver_and_notice_one_opened_later),
@@ -142,6 +187,7 @@ int main(void) {
         cmocka_unit_test(a_driver_is_noticed_among_libraries_that_come_and_go),
         cmocka_unit_test(a_driver_that_takes_the_place_of_a_closed_library_is_noticed),
         cmocka_unit_test(what_one_thread_found_missing_another_finds_later),
+        cmocka_unit_test(a_child_forked_while_the_driver_is_loaded_does_not_wait_for_it),
     };
     return run_gpu_tests(tests);
 }
