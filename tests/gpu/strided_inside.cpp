@@ -97,10 +97,9 @@ private:
     void move(void *dst, const void *src) const {
         via::cuda::ContextScope scope;
         enter_device(side_.device_id, &scope);
-        assert_int_equal(
-            via::cuda::driver().cuMemcpy(reinterpret_cast<CUdeviceptr>(dst), reinterpret_cast<CUdeviceptr>(src), size_),
-            CUDA_SUCCESS);
-        // From pageable memory the call does not wait until the bytes have arrived.
+        assert_int_equal(via::cuda::driver().cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(dst),
+                                                           reinterpret_cast<CUdeviceptr>(src), size_, CU_STREAM_LEGACY),
+                         CUDA_SUCCESS);
         assert_int_equal(via::cuda::driver().cuStreamSynchronize(CU_STREAM_LEGACY), CUDA_SUCCESS);
     }
 
