@@ -412,7 +412,11 @@ def python_environment(bundle: Bundle) -> dict[str, str]:
     """This machine's own pytest knows its plugins; where there is none, the one carried along serves."""
     carried = "" if has_pytest() else str(bundle.folder / "pure")
     paths = [str(bundle.folder / "python"), carried, os.environ.get("PYTHONPATH", "")]
-    return {"PYTHONPATH": ":".join(filter(None, paths)), "PYTHONDONTWRITEBYTECODE": "1"}
+    return {
+        "PYTHONPATH": ":".join(filter(None, paths)),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "VIADUCT_BUILD_DIR": str(bundle.folder),
+    }
 
 
 def count_junit(suite: Suite, report: Path) -> None:
