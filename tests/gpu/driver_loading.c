@@ -174,8 +174,12 @@ static void fork_while_loading(void) {
     assert_int_equal(remove_scratch(NULL), 0);
 }
 
+/* A memory checker's own fork looks up a function, for which it waits until whatever is being loaded has been. */
 static void a_child_forked_while_the_driver_is_loaded_does_not_wait_for_it(void **state) {
     (void)state;
+    if (under_memory_checker()) {
+        skip();
+    }
     APART(fork_while_loading);
 }
 

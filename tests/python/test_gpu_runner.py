@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import sys
 import time
@@ -210,7 +211,7 @@ def test_every_program_with_kernels_runs_under_every_tool_asked_for(
     runner: ModuleType, bundle: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "KERNEL_PROGRAMS", runner.KERNEL_PROGRAMS[:3])
-    suites = runner.run_suites(bundle, ["racecheck", "synccheck"])
+    suites = list(runner.run_suites(bundle, ["racecheck", "synccheck"]))
     assert [(suite.passed, suite.failed) for suite in suites] == [(3, 0), (3, 0)]
     logs = {path.name for path in bundle.logs.iterdir()}
     assert logs == {f"{tool}-{name}.log" for tool in ("racecheck", "synccheck") for name in runner.KERNEL_PROGRAMS}
@@ -228,7 +229,7 @@ def test_a_program_that_runs_out_of_time_fails_and_ends_with_what_it_started(
 ) -> None:
     monkeypatch.setattr(runner, "KERNEL_SECONDS", 1)
     start = time.monotonic()
-    suite = runner.run_suites(bundle, ["initcheck"])[0]
+    suite = next(runner.run_suites(bundle, ["initcheck"]))
     assert suite.failed == 1 and "gpu_batch: ended with status -1" in suite.failures[0]
     assert suite.passed == len(runner.KERNEL_PROGRAMS) - 1
     started = re.search(r"^started (\d+)$", (bundle.logs / "initcheck-gpu_batch.log").read_text(), re.MULTILINE)
@@ -244,3 +245,21 @@ def test_all_kernel_suites_together_end_in_time(
     start = time.monotonic()
     assert [suite.failed for suite in runner.run_suites(bundle, list(runner.KERNEL_TOOLS))] == [1, 1, 1]
     assert time.monotonic() - start < 20
+
+
+def test_a_run_that_is_ended_midway_leaves_what_it_had(
+    runner: ModuleType, bundle: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def be_ended(_bundle: Any) -> Any:
+        raise KeyboardInterrupt
+
+    found = bundle.folder / "found.json"
+    words = ["run.py", "--bundle", str(bundle.folder), "--json", str(found), "--suites", "programs", "python"]
+    monkeypatch.setattr(sys, "argv", words)
+    monkeypatch.setattr(runner, "driver_number", lambda: "13.0")
+    monkeypatch.setitem(runner.SUITES, "programs", lambda _bundle: runner.Suite("C programs", passed=3))
+    monkeypatch.setitem(runner.SUITES, "python", be_ended)
+    with pytest.raises(KeyboardInterrupt):
+        runner.main()
+    report = json.loads(found.read_text())
+    assert report["counts"] == {"passed": 3, "failed": 0, "skipped": 0} and len(report["suites"]) == 1
