@@ -65,8 +65,7 @@ class ArrayTest {
 
     @Test
     void anAddressIsWrappedAsItIs() {
-        ByteBuffer bytes = Samples.direct(64);
-        long address = Buffers.address(bytes);
+        long address = Samples.address(64);
         try (ViaArray array = ViaArray.wrap(address, DType.INT64, 2, 4)) {
             assertEquals(address, array.address());
             assertNull(array.owner());
@@ -75,8 +74,7 @@ class ArrayTest {
 
     @Test
     void stridesMayBeElementsOrBytesAndGoBackwards() {
-        ByteBuffer bytes = Samples.direct(64);
-        long last = Buffers.address(bytes) + 60;
+        long last = Samples.address(64) + 60;
         try (ViaArray array = ViaArray.builder(last, DType.FLOAT32, 16).strides(-1).wrap();
                 ViaArray same = ViaArray.builder(last, DType.FLOAT32, 16).byteStrides(-4).wrap()) {
             assertArrayEquals(array.byteStrides(), same.byteStrides());
@@ -86,8 +84,7 @@ class ArrayTest {
 
     @Test
     void stridesThatAreNotWholeElementsAreToldInBytes() {
-        ByteBuffer bytes = Samples.direct(64);
-        long address = Buffers.address(bytes);
+        long address = Samples.address(64);
         try (ViaArray array = ViaArray.builder(address, DType.FLOAT64, 3).byteStrides(12).wrap()) {
             assertNull(array.strides());
             assertArrayEquals(of(12), array.byteStrides());
@@ -97,7 +94,7 @@ class ArrayTest {
 
     @Test
     void flagsReachTheLibrary() {
-        long address = Buffers.address(Samples.direct(64));
+        long address = Samples.address(64);
         try (ViaArray array = ViaArray.builder(address, DType.INT8, 64).readOnly().unchecked().wrap()) {
             assertTrue(array.isReadOnly());
         }

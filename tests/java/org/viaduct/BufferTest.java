@@ -138,7 +138,7 @@ class BufferTest {
 
     @Test
     void elementsNarrowerThanAByteAreCutAtBytesOnly() {
-        ViaArray halves = ViaArray.wrap(Buffers.address(Samples.direct(8)), DType.of("int4"), 15);
+        ViaArray halves = ViaArray.wrap(Samples.address(8), DType.of("int4"), 15);
         assertEquals(8, halves.buffer().capacity());
         assertEquals(2, halves.buffer(2, 4).capacity());
         assertThrows(UnsupportedOperationException.class, () -> halves.buffer(1, 4));

@@ -255,6 +255,7 @@ class CopyTest {
         FloatBuffer to = Samples.counted(4).put(3, -1);
         Viaduct.memcpy(Buffers.address(to), Buffers.address(from), 16, null);
         assertEquals(3, to.get(3));
+        assertEquals(3, from.get(3));
     }
 
     @Test

@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -147,8 +146,7 @@ class ExchangeTest {
 
     @Test
     void anArrowColumnGoesBothWays() {
-        ByteBuffer structs = Samples.direct(2 * ARROW_BYTES);
-        long schema = Buffers.address(structs);
+        long schema = Samples.address(2 * ARROW_BYTES);
         long column = schema + ARROW_BYTES;
         try (ViaArray array = ViaArray.wrap(Samples.counted(5))) {
             Exchange.toArrowDevice(array, schema, column);

@@ -36,7 +36,7 @@ class Int64Test {
 
     @Test
     void everyInt64ParameterTakesMoreThan32Bits() throws IOException {
-        long address = Buffers.address(Samples.direct(64));
+        long address = Samples.address(64);
         ViaArray lazy = ViaArray.builder(address, DType.INT8, BIG, 0).strides(0, BIG).wrap();
         assertArrayEquals(new long[] {BIG, 0}, lazy.shape());
         note("via_wrap", "shape");

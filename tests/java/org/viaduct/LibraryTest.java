@@ -85,7 +85,7 @@ class LibraryTest {
 
     @Test
     void anAddressIsLookedUp() {
-        PointerInfo found = Viaduct.pointerInfo(Buffers.address(Samples.direct(64)));
+        PointerInfo found = Viaduct.pointerInfo(Samples.address(64));
         assertEquals(Device.CPU, found.device());
         assertFalse(found.readOnly());
         assertThrows(PointerException.class, () -> Viaduct.pointerInfo(8));

@@ -294,7 +294,7 @@ class LifetimeTest {
         Thread[] thread = new Thread[1];
         String[] name = new String[1];
         long tensor;
-        long address = Buffers.address(Samples.direct(48));
+        long address = Samples.address(48);
         try (ViaArray array = ViaArray.builder(address, DType.FLOAT32, 12)
                 .release(() -> {
                     thread[0] = Thread.currentThread();
@@ -332,7 +332,7 @@ class LifetimeTest {
     @Test
     void whatAReleaseThrowsGoesToTheHandlerOfUncaughtExceptions() {
         Throwable[] caught = new Throwable[1];
-        long address = Buffers.address(Samples.direct(48));
+        long address = Samples.address(48);
         ViaArray array = ViaArray.builder(address, DType.INT8, 48)
                 .release(() -> {
                     throw new IllegalArgumentException("not today");

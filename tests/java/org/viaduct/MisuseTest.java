@@ -118,7 +118,7 @@ class MisuseTest {
         });
         calls.put("device_memory_as_the_hosts", () -> Exchange.toArrayInterface(onDevice(64)));
         calls.put("negative_count", () -> {
-            long address = Buffers.address(Samples.direct(64));
+            long address = Samples.address(64);
             Viaduct.memcpy(address, address + 4, -4, null);
         });
     }
@@ -143,7 +143,7 @@ class MisuseTest {
     // ------------------------------------------------------------------------------------------------ shapes
 
     private void addShapes() {
-        calls.put("null_shape", () -> ViaArray.wrap(Buffers.address(Samples.direct(64)), DType.INT8, (long[]) null));
+        calls.put("null_shape", () -> ViaArray.wrap(Samples.address(64), DType.INT8, (long[]) null));
         calls.put("negative_extent", () -> builder(DType.INT8, 3, -4).wrap());
         calls.put("too_many_axes", () -> builder(DType.INT8, new long[65]).wrap());
         calls.put("huge_shape", () -> ViaArray.wrap(64, DType.INT8, 1L << 40, 1L << 40));

@@ -5,14 +5,25 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.BooleanSupplier;
 
 /** What the tests have in common. */
 final class Samples {
+    private static final Queue<ByteBuffer> KEPT = new ConcurrentLinkedQueue<>();
+
     private Samples() {}
 
     static ByteBuffer direct(int nbytes) {
         return ByteBuffer.allocateDirect(nbytes).order(ByteOrder.nativeOrder());
+    }
+
+    /** Of memory that stays: an address keeps no buffer from being collected. */
+    static long address(int nbytes) {
+        ByteBuffer kept = direct(nbytes);
+        KEPT.add(kept);
+        return Buffers.address(kept);
     }
 
     /** The numbers 0 to count - 1. */
