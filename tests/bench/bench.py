@@ -33,6 +33,7 @@ MODULES = {
     "cpu": (
         HERE / "bench_python.py",
         HERE / "bench_permute.py",
+        HERE / "bench_apart.py",
         HERE / "bench_files.py",
         HERE / "bench_java.py",
         HERE / "bench_csharp.py",
