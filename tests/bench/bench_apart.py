@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 import viaduct as via
-from bench_python import Call, medians
+from bench_python import Call, medians, row
 
 try:
     import torch
@@ -54,15 +54,10 @@ def rates_of(dtype: str, nbytes: int, steps: tuple[int, int]) -> dict[str, float
     return {name: nbytes / time for name, time in medians(calls, turns=TURNS).items()}
 
 
-def row(case: str, rates: dict[str, float], target: dict[str, Any] | None) -> dict[str, Any]:
-    peers = {name: rate for name, rate in rates.items() if name != "viaduct"}
-    return {"case": case, "unit": "GB/s", "viaduct": rates["viaduct"], "peers": peers, "limit": None, "target": target}
-
-
 def mean_row(dtype: str, found: list[dict[str, float]]) -> dict[str, Any]:
     means = {name: statistics.geometric_mean(rates[name] for rates in found) for name in ("viaduct", "numpy")}
     case = f"{dtype}, a few elements apart, geometric mean of {len(found)}"
-    return row(case, means, {"peer": "numpy", "at_least": 1.0})
+    return row(case, "GB/s", means, {"peer": "numpy", "at_least": 1.0})
 
 
 def rows() -> list[dict[str, Any]]:
@@ -71,7 +66,7 @@ def rows() -> list[dict[str, Any]]:
         cases = list(itertools.product(SIZES, STEPS))
         rates = [rates_of(dtype, nbytes, steps) for nbytes, steps in cases]
         found += [
-            row(f"{dtype}, {nbytes >> 10} KiB, [::{steps[0]}] = [::{steps[1]}]", each, None)
+            row(f"{dtype}, {nbytes >> 10} KiB, [::{steps[0]}] = [::{steps[1]}]", "GB/s", each, None)
             for (nbytes, steps), each in zip(cases, rates, strict=True)
         ]
         found.append(mean_row(dtype, rates))

@@ -56,7 +56,7 @@ def medians(cases: dict[str, Call], turns: int = TURNS, count: int | None = None
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def row(case: str, unit: str, found: dict[str, float], target: dict[str, Any]) -> dict[str, Any]:
+def row(case: str, unit: str, found: dict[str, float], target: dict[str, Any] | None) -> dict[str, Any]:
     peers = {name: value for name, value in found.items() if name != "viaduct"}
     return {"case": case, "unit": unit, "viaduct": found["viaduct"], "peers": peers, "limit": None, "target": target}
 
