@@ -40,7 +40,8 @@ def leaving_nothing() -> Iterator[None]:
     while more_than(before) and time.monotonic() < deadline:
         gc.collect()
         time.sleep(0.01)
-    assert not more_than(before)
+    left = more_than(before)
+    assert not left, f"{left}, where there was {before}"
 
 
 def peer(name: str) -> Any:
