@@ -1,6 +1,6 @@
-"""Copies within the caches of elements that are a few elements apart, on either side, beside NumPy's of the same memory.
+"""Copies of elements that are a few elements apart, on either side, beside NumPy's and PyTorch's of the same memory.
 
-GB/s count the elements that are copied. All parties use one thread for as little as this.
+GB/s count the elements that are copied. Viaduct and NumPy use one thread for as little as this, PyTorch all it has.
 """
 
 from __future__ import annotations
