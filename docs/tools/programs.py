@@ -32,3 +32,9 @@ def comment_of(path: Path) -> str:
 
 def in_folder(folder: str) -> list[Path]:
     return sorted(path for path in (ROOT / folder).iterdir() if path.suffix in LANGUAGES)
+
+
+def shown(page: str, language: str) -> str:
+    """The one program that a page has in a language, by the words after its three backquotes."""
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+    return str(found)

@@ -163,14 +163,18 @@ def judge(row: dict) -> tuple[str, str]:
     return wanted, f"{found}, {'met' if met else 'MISSED'}"
 
 
+def table_line(row: dict) -> str:
+    """A row as the tables of docs/performance have it; without a target, its last two cells are empty."""
+    wanted, verdict = judge(row)
+    peers = ", ".join(f"{name} {value:.4g}" for name, value in row["peers"].items())
+    words = wanted.replace("<=", "at most").replace(">=", "at least")
+    case = row["case"].replace("__", r"\_\_")  # else Markdown's emphasis
+    return f"| {case} | {row['viaduct']:.4g} {row['unit']} | {peers} | {words} | {verdict if wanted else ''} |"
+
+
 def table_of(rows: list[dict]) -> Iterator[str]:
-    """The rows that have a target, as the README has them."""
-    for row in rows:
-        wanted, verdict = judge(row)
-        if wanted:
-            peers = ", ".join(f"{name} {value:.4g}" for name, value in row["peers"].items())
-            words = wanted.replace("<=", "at most").replace(">=", "at least")
-            yield f"| {row['case']} | {row['viaduct']:.4g} {row['unit']} | {peers} | {words} | {verdict} |"
+    """Every row: a mean stands below the rows that it is of."""
+    return map(table_line, rows)
 
 
 def show(rows: list[dict]) -> None:
@@ -205,7 +209,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("suite", choices=list(PROGRAMS))
     parser.add_argument("--json", type=Path, help="also write the rows, the machine and the commit to this file")
-    parser.add_argument("--table", action="store_true", help="also print the rows with a target as Markdown")
+    parser.add_argument("--table", action="store_true", help="also print the rows as Markdown")
     parser.add_argument(
         "--plot", type=Path, nargs="?", const=HERE / "results", help="also draw pictures, to this folder"
     )

@@ -14,7 +14,7 @@ import pytest
 import viaduct as via
 from viaduct.cli import doctor, machine, main
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+START = (Path(__file__).resolve().parents[2] / "docs/start/python.md").read_text()
 
 
 @pytest.fixture(autouse=True)
@@ -100,8 +100,8 @@ def test_doctor_knows_a_pytorch_that_knows_no_cuda(monkeypatch: pytest.MonkeyPat
     assert found["JAX"].mend == 'pip install "jax[cuda13]"' and found["JAX"].optional
 
 
-def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
-    lines = re.findall(r"^python -m viaduct ([^#\n]*)", README, re.MULTILINE)
+def test_the_commands_of_the_start_page_run(tmp_path: Path) -> None:
+    lines = re.findall(r"^python -m viaduct ([^#\n]*)", START, re.MULTILINE)
     assert {line.split()[0] for line in lines} == {"info", "doctor", "explain", "bench"}
     for line in lines:
         words = line.split()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import re
 import struct
 import subprocess
 import sys
@@ -57,12 +56,13 @@ def test_a_part_of_the_limit_is_judged_by_the_limit(bench: ModuleType, rate: flo
     assert judged == (">= 0.7 x limit", verdict)
 
 
-def test_the_rows_of_the_readme_are_those_that_were_measured(bench: ModuleType) -> None:
-    results = sorted((ROOT / "tests/bench/results").glob("*.json"))
-    measured = {line for path in results for line in bench.table_of(bench.read(path)["rows"])}
-    shown = re.findall(r"^\| .*, (?:met|MISSED) \|$", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert len(shown) > 120
-    assert [line for line in shown if line not in measured] == []
+def test_a_table_has_every_row_and_leaves_the_cells_of_a_target_empty_where_there_is_none(bench: ModuleType) -> None:
+    rows = [row("part", 3.0, peers={"numpy": 2.0}), row("mean", 3.0, peers={"numpy": 2.0})]
+    rows[1]["target"] = {"peer": "numpy", "at_least": 1.0}
+    assert list(bench.table_of(rows)) == [
+        "| part | 3 GB/s | numpy 2 |  |  |",
+        "| mean | 3 GB/s | numpy 2 | at least 1 x numpy | 1.50 x, met |",
+    ]
 
 
 def test_without_matplotlib_the_rows_are_told_and_the_pictures_are_what_failed(tmp_path: Path) -> None:

@@ -1,27 +1,57 @@
-"""The pages of docs/: that nothing is missing there, and nothing they name elsewhere. `./dev docs` makes them."""
+"""The pages: that nothing is missing there, that nothing they name is elsewhere, that what is made is not old.
+
+They are plain Markdown, to be read as they are; `./dev docs` makes a site of them.
+"""
 
 from __future__ import annotations
 
 import ast
 import builtins
 import functools
+import itertools
+import json
+import math
+import os
 import re
-import runpy
+import statistics
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import header_for_doxygen
+import api
+import built
+import pages
 import programs
 import pytest
-from abi_tools import enumerators, functions
+from abi_tools import enumerators, functions, library, run
 from package_tools import ROOT
 
 DOCS = ROOT / "docs"
-PAGES = sorted([*DOCS.rglob("*.md"), *DOCS.rglob("*.rst")])
+PAGES = pages.pages()
 FAILURES = sorted(name for name in enumerators() if name.startswith("VIA_ERROR_"))
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 def name_of(page: Path) -> str:
-    return str(page.relative_to(DOCS))
+    return str(page.relative_to(ROOT))
+
+
+def prose_of(page: Path) -> str:
+    """A page without its programs."""
+    return FENCED.sub("", page.read_text())
+
+
+def test_what_pages_take_from_elsewhere_is_what_is_there() -> None:
+    old = [name_of(page) for page in pages.old_pages()]
+    assert old == [], "run ./dev pages"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_a_page_is_plain_markdown(page: Path) -> None:
+    """Roles and directives would be shown as they are written where nobody builds the pages."""
+    assert re.findall(r"\{[\w:-]+\}`|^```\{.*", page.read_text(), re.MULTILINE) == []
+    assert page.read_text().startswith("# ")
 
 
 def section_of_error(status: str) -> str:
@@ -35,16 +65,16 @@ def section_of_error(status: str) -> str:
 # Where each language's class for a status is named, and how the page calls that language.
 CLASSES = {
     "C++ `": ("cpp/viaduct/cpp/error.hpp", r"using (\w+) = ErrorOf<{status}>;"),
-    "Python {py:exc}`~viaduct.": ("python/src/errors.cpp", r'{{{status}, "viaduct\.(\w+)"'),
+    "Python `viaduct.": ("python/src/errors.cpp", r'{{{status}, "viaduct\.(\w+)"'),
     "Java `": ("java/src/org/viaduct/ViaductException.java", r"\.{status} -> new (\w+)\("),
     "C# `": ("csharp/src/Failure.cs", r"(?i)ViaStatus\.{word}: return new (\w+)\("),
 }
 
 
 @pytest.mark.parametrize("status", FAILURES)
-def test_every_error_has_its_cure_and_is_named_as_each_language_names_it(status: str) -> None:
+def test_every_error_has_its_fix_and_is_named_as_each_language_names_it(status: str) -> None:
     section = section_of_error(status)
-    assert re.search(r"^- \S", section, re.MULTILINE), "no cure"
+    assert re.search(r"^- \S", section, re.MULTILINE), "no fix"
     word = status.removeprefix("VIA_ERROR_").replace("_", "")
     for written, (source, pattern) in CLASSES.items():
         named = re.search(pattern.format(status=status, word=word), (ROOT / "bindings" / source).read_text())
@@ -79,31 +109,50 @@ def test_no_error_that_there_is_not_is_explained() -> None:
     assert sorted(re.findall(r"^## (\w+)$", (DOCS / "guide/errors.md").read_text(), re.MULTILINE)) == FAILURES
 
 
-def entries_of(page: Path) -> list[str]:
-    """What a page has among its contents."""
-    blocks = re.findall(r"^```\{toctree\}\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
-    return [entry for block in blocks for entry in re.findall(r"^(?!:)(\S+)$", block, re.MULTILINE)]
-
-
 def test_every_group_of_the_header_has_its_page() -> None:
-    titles = header_for_doxygen.SECTION.findall((ROOT / "include/viaduct/viaduct.h").read_text())
-    groups = sorted(map(header_for_doxygen.group_of, titles))
+    groups = sorted(title.replace(" ", "_") for title, _ in api.c_sections())
     assert sorted(page.stem for page in (DOCS / "reference/c").glob("*.md") if page.stem != "index") == groups
-    assert sorted(entries_of(DOCS / "reference/c/index.md")) == groups
 
 
-def test_every_function_of_the_header_is_in_a_group() -> None:
-    text = header_for_doxygen.prepared((ROOT / "include/viaduct/viaduct.h").read_text())
-    inside = "".join(re.findall(r" \* @\{\n \*/\n(.*?)/\*\* @\} \*/", text, re.DOTALL))
-    assert [name for name in functions() if not re.search(rf"\b{name}\(", inside)] == []
+def headings_of(page: Path) -> list[str]:
+    return re.findall(r"^#+ (.*)$", prose_of(page), re.MULTILINE)
+
+
+def test_every_function_of_the_header_has_its_place_and_its_comment() -> None:
+    members = [member for group in api.c_groups() for member in group.members]
+    headings = {heading for page in (DOCS / "reference/c").glob("*.md") for heading in headings_of(page)}
+    assert set(functions()) <= headings
+    assert [member.name for member in members if not (member.said or member.rows)] == []
+    constants = {row[0] for member in members for row in member.rows}
+    assert set(enumerators()) <= constants
+
+
+def public_names(path: Path) -> set[str]:
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return {node.name for node in ast.parse(path.read_text()).body if isinstance(node, kinds) and node.name[0] != "_"}
 
 
 def test_every_public_name_of_the_python_package_is_on_its_page() -> None:
-    stub = ast.parse((ROOT / "bindings/python/viaduct/__init__.pyi").read_text())
-    page = (DOCS / "reference/python.rst").read_text()
-    told = set(re.findall(r"^\.\. autoapi\w+:: viaduct\.(\w+)$", page, re.MULTILINE))
-    kinds = (ast.FunctionDef, ast.ClassDef)
-    assert told == {node.name for node in stub.body if isinstance(node, kinds) and not node.name.startswith("_")}
+    page = DOCS / "reference/python.md"
+    told = set(headings_of(page)) | set(re.findall(r"^- `(\w+)\(", page.read_text(), re.MULTILINE))
+    assert public_names(api.PYTHON) - told == set()
+
+
+@pytest.mark.parametrize(
+    ("page", "sources", "pattern"),
+    [
+        ("java", "bindings/java/src/org/viaduct/*.java", r"^public .*?(?:class|interface|enum|record) (\w+)"),
+        ("csharp", "bindings/csharp/src/*.cs", r"^    public .*?(?:class|interface|enum|struct) (\w+)"),
+        ("cpp", "bindings/cpp/viaduct/cpp/*.hpp", r"^(?:\S+ )?inline Result<.*?> (\w+)\(|^class (\w+) : public detail::"),
+        ("fortran", "bindings/fortran/viaduct.f90", r"^    procedure :: (?!get_)(\w+)$|procedure :: (\w+) =>"),
+    ],
+)
+def test_every_public_name_of_a_language_is_on_its_page(page: str, sources: str, pattern: str) -> None:
+    text = (DOCS / f"reference/{page}.md").read_text()
+    found = [name for path in ROOT.glob(sources) for name in re.findall(pattern, path.read_text(), re.MULTILINE)]
+    names = {name if isinstance(name, str) else "".join(name) for name in found}
+    assert len(names) >= 10
+    assert [name for name in names if not re.search(rf"\b{name}\b", text)] == []
 
 
 def annotations_of(node: ast.AST) -> list[ast.expr]:
@@ -113,95 +162,95 @@ def annotations_of(node: ast.AST) -> list[ast.expr]:
     return [found for found in arguments + [call.returns for call in calls] if found is not None]
 
 
+# Types of other packages, and those that the page explains before its first signature.
+KNOWN = {"Any", "Buffer", "Callable", "CapsuleType", "EllipsisType", "Iterator", "Literal", "PathLike", "Sequence"}
+KNOWN |= {"SupportsIndex"}
+
+
 def test_every_type_that_a_public_call_names_is_documented_or_known_to_be_elsewhere() -> None:
-    """Else Sphinx, which few run, would find no page for it."""
-    stub = ast.parse((ROOT / "bindings/python/viaduct/__init__.pyi").read_text())
+    stub = ast.parse(api.PYTHON.read_text())
     public = [node for node in stub.body if not getattr(node, "name", "_").startswith("_")]
     parts = [part for node in public for found in annotations_of(node) for part in ast.walk(found)]
-    here = {getattr(node, "name", "") for node in stub.body} | set(dir(builtins)) | {"Literal"}
-    settings = runpy.run_path(str(DOCS / "conf.py"))
-    elsewhere = [pattern for kind, pattern in settings["nitpick_ignore_regex"] if kind.startswith("py")]
-    named = {part.id for part in parts if isinstance(part, ast.Name)} - here
-    assert [name for name in named if not any(re.fullmatch(pattern, name) for pattern in elsewhere)] == []
+    named = {part.id for part in parts if isinstance(part, ast.Name)}
+    here = {getattr(node, "name", "") for node in stub.body} | set(dir(builtins)) | KNOWN
+    assert [name for name in named if name not in here and not name.startswith("_")] == []
 
 
-def included(page: Path) -> list[tuple[Path, str]]:
-    """The files that a page takes text from, each with the directive's options."""
-    found = re.findall(
-        r"^```\{(?:literalinclude|include|image)\} (\S+)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL
-    )
-    return [((page.parent / path).resolve(), options) for path, options in found]
+def anchors_of(page: Path) -> set[str]:
+    """As forges make them of headings."""
+    plain = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings_of(page)]
+    return set(plain)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_what_a_page_includes_is_there(page: Path) -> None:
-    for path, options in included(page):
-        assert path.exists(), path
-        text = path.read_text()
-        for mark in re.findall(r"^:(?:start-after|start-at|end-before): (.*)$", options, re.MULTILINE):
-            assert mark.strip('"') in text, f"{path.name}: {mark}"
-        for name in re.findall(r"^:pyobject: (\w+)$", options, re.MULTILINE):
-            assert re.search(rf"^(?:def|class) {name}\b", text, re.MULTILINE), f"{path.name}: {name}"
-
-
-def text_taken(path: Path, options: str) -> str:
-    text = path.read_text()
-    after = re.search(r'^:start-after: "(.*)"$', options, re.MULTILINE)
-    before = re.search(r'^:end-before: "(.*)"$', options, re.MULTILINE)
-    text = text.partition(after[1])[2] if after else text
-    return text.partition(before[1])[0] if before else text
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "tests/conformance/README.md"], ids=name_of)
+def test_every_relative_link_of_a_page_resolves(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose_of(page)):
+        if link.startswith(("http:", "https:")):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists() and target.is_relative_to(ROOT), link
+        assert not anchor or anchor in anchors_of(target), link
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_prose_that_a_page_includes_has_no_link_that_leads_elsewhere_from_there(page: Path) -> None:
-    for path, options in included(page):
-        if path.suffix == ".md" and ":language:" not in options:
-            links = re.findall(r"\]\(([^)\s]+)\)", text_taken(path, options))
-            assert [link for link in links if not link.startswith("http")] == []
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_no_link_of_a_page_is_dead(page: Path) -> None:
-    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()) if not link.startswith("http")]
-    links += [f"{entry}.*" for entry in entries_of(page)]
-    assert [link for link in links if not list(page.parent.glob(link))] == []
-
-
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
 def test_every_file_that_a_page_names_is_there(page: Path) -> None:
     named = re.findall(r"`((?:src|include|bindings|tests|docs|pkgconfig)/[\w./-]+)`", page.read_text())
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def written(page: Path) -> str:
+    """A page without what is made of sources."""
+    return pages.PART.sub("", page.read_text())
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=name_of)
+def test_every_name_of_the_python_package_that_a_page_uses_is_there(page: Path) -> None:
+    used = set(re.findall(r"\bvia\.([A-Za-z]\w*)", written(page)))
+    assert used - public_names(api.PYTHON) - {"raw"} == set()
+
+
 @functools.cache
 def words_of_the_code() -> set[str]:
-    kinds = {".c", ".cpp", ".cu", ".cuh", ".def", ".h", ".hpp", ".py"}
-    sources = [
-        path for room in ("src", "include", "tests") for path in (ROOT / room).rglob("*") if path.suffix in kinds
-    ]
+    kinds = {".c", ".cmake", ".cpp", ".cu", ".cuh", ".def", ".h", ".hpp", ".py", ".txt"}
+    rooms = ("src", "include", "tests", "pkgconfig")
+    sources = [path for room in rooms for path in (ROOT / room).rglob("*") if path.suffix in kinds]
+    sources.append(ROOT / "CMakeLists.txt")
     return {word for path in sources for word in re.findall(r"\w+", path.read_text())}
 
 
 @pytest.mark.parametrize("page", sorted((DOCS / "inside").glob("*.md")), ids=name_of)
 def test_what_a_page_about_the_code_names_is_in_the_code(page: Path) -> None:
     named = set(re.findall(r"`([A-Za-z_]\w{3,})(?:\(\))?`", page.read_text()))
-    assert named and named - words_of_the_code() == set()
+    assert named - words_of_the_code() == set()
 
 
 def test_every_page_is_in_the_contents() -> None:
-    listed = {(page.parent / entry).resolve() for page in PAGES for entry in entries_of(page)}
-    assert {page.with_suffix("") for page in PAGES} - listed == {DOCS / "index"}
+    """An index page lists those of its folder, the first also those of folders without one."""
+    listed = set()
+    for index in DOCS.rglob("index.md"):
+        entries = re.findall(r"toctree\}\n.*?\n\n(.*?)\n```", built.contents_of(index.read_text()), re.DOTALL)
+        listed |= {(index.parent / f"{entry}.md").resolve() for block in entries for entry in block.split()}
+    wanted = {page for page in PAGES if page.is_relative_to(DOCS)} - {DOCS / "index.md"}
+    assert listed == wanted
+
+
+def test_names_become_links_where_the_pages_are_built() -> None:
+    known = built.places()
+    assert set(functions()) <= set(known) and known["VIA_ERROR_SHAPE"] == "reference/c/constants.md#via_status"
+    text = "# `via_copy`\n\nCall `via_copy()` and `via_none`.\n\n```c\nx(`via_copy`);\n```\n"
+    made = built.with_links(text, DOCS / "guide", known)
+    assert made == text.replace("`via_copy()`", "[`via_copy()`](../reference/c/copy.md#via_copy)")
 
 
 def test_every_example_says_what_it_is_and_is_shown() -> None:
     for folder in ROOT.glob("bindings/*/examples"):
-        assert (
-            f"{{examples}} bindings/{folder.parent.name}/examples"
-            in (DOCS / f"examples/{folder.parent.name}.md").read_text()
-        )
+        page = (DOCS / f"examples/{folder.parent.name}.md").read_text()
+        assert f"<!-- examples: bindings/{folder.parent.name}/examples -->" in page
         shown = programs.in_folder(str(folder))
         assert shown
         assert [path.name for path in shown if not programs.comment_of(path)] == []
+        assert [path.name for path in shown if f"\n## {path.name}\n" not in page] == []
 
 
 def rows_of(table: str) -> list[list[str]]:
@@ -226,7 +275,7 @@ EXAMPLES = sorted(path for folder in ROOT.glob("bindings/*/examples") for path i
 def test_every_example_answers_a_question_of_the_list_and_is_run_by_the_tests_named(example: Path) -> None:
     page = DOCS / "examples/index.md"
     assert (
-        f"{{ref}}`{example.with_suffix('.c' if example.suffix == '.h' else example.suffix).name}`" in page.read_text()
+        f"[`{example.with_suffix('.c' if example.suffix == '.h' else example.suffix).name}`]" in page.read_text()
     )
     if example.stem == "pointer_source":
         return
@@ -246,3 +295,118 @@ def test_the_questions_about_pointers_and_files_have_an_answer_in_each_language(
     questions = tables_of(DOCS / "examples/index.md")[0][:5]
     named = re.compile(rf"(?<!\w){re.escape(language)}(?=[:,]| and)")
     assert [question for question, programs in questions if not named.search(programs)] == []
+
+
+# ------------------------------------------------------------------------------------------------------------ reference
+
+
+def test_every_environment_variable_that_is_read_is_on_its_page() -> None:
+    sources = [path for room in ("src", "bindings") for path in (ROOT / room).rglob("*")]
+    kinds = {".cpp", ".hpp", ".py", ".cs", ".java", ".c"}
+    texts = [path.read_text() for path in sources if path.suffix in kinds and "examples" not in path.parts]
+    reads = r"(?:getenv|setting|environ(?:\.get)?|GetEnvironmentVariable)[(\[]\"(VIADUCT_\w+)"
+    read = {name for text in texts for name in re.findall(reads, text)}
+    told = set(re.findall(r"^\| `(VIADUCT_\w+)`", (DOCS / "reference/environment.md").read_text(), re.MULTILINE))
+    assert len(read) >= 4 and read <= told
+    everywhere = "".join(texts)
+    assert [name for name in told if f'"{name}"' not in everywhere] == []
+
+
+def test_every_option_of_the_build_is_on_its_page() -> None:
+    files = [ROOT / "CMakeLists.txt", *(ROOT / "src").rglob("CMakeLists.txt")]
+    options = {name for path in files for name in re.findall(r"^ *option\((\w+)", path.read_text(), re.MULTILINE)}
+    told = set(re.findall(r"^\| `(VIADUCT_\w+)`", (DOCS / "inside/build.md").read_text(), re.MULTILINE))
+    assert told == options
+
+
+def test_the_library_needs_no_newer_glibc_than_the_page_says() -> None:
+    """On the system that the page names: a newer one may give newer versions of the same functions."""
+    if os.confstr("CS_GNU_LIBC_VERSION") != "glibc 2.36" or not library().exists():
+        pytest.skip("this is not Debian 12, or there is no library")
+    (glibc,) = re.findall(r"glibc (\d+\.\d+) or newer", (DOCS / "reference/compatibility.md").read_text())
+    assert f"glibc {glibc} or newer" in (ROOT / "README.md").read_text()
+    symbols = run("readelf", "-V", library())
+    needed = {tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_(\d+\.\d+)", symbols)}
+    assert max(needed) == tuple(map(int, glibc.split(".")))
+    libstdcxx = {tuple(map(int, version.split("."))) for version in re.findall(r"GLIBCXX_([\d.]+)", symbols)}
+    assert max(libstdcxx) <= (3, 4, 30), "GCC 12's"
+
+
+# ---------------------------------------------------------------------------------------------------------- performance
+
+
+def results() -> dict[str, list[dict[str, Any]]]:
+    return {path.name: json.loads(path.read_text())["rows"] for path in sorted(pages.RESULTS.glob("*.json"))}
+
+
+def shown_tables() -> list[tuple[list[str], list[dict[str, Any]]]]:
+    """The files and the rows of each table that the pages show."""
+    found = []
+    for page in (DOCS / "performance").glob("*.md"):
+        for arguments in re.findall(r"^<!-- table: (.*) -->$", page.read_text(), re.MULTILINE):
+            files, _, pattern = arguments.partition(";")
+            rows = results()[files.split()[0]]
+            found.append((files.split(), [row for row in rows if re.search(pattern.strip(), row["case"])]))
+    return found
+
+
+def test_every_row_that_was_measured_is_on_a_page_once() -> None:
+    """None is left out for what it says. A file beside the first of a table gives its column."""
+    tables = shown_tables()
+    for file, rows in results().items():
+        first = Counter(row["case"] for files, shown in tables if files[0] == file for row in shown)
+        other = Counter(row["case"] for files, shown in tables if file in files[1:] for row in shown)
+        wanted = Counter(row["case"] for row in rows)
+        assert [case for case in wanted if first[case] + (other[case] > 0) * wanted[case] != wanted[case]] == [], file
+
+
+def mean_of(rows: list[dict[str, Any]], value: Callable[[dict[str, Any]], float]) -> float:
+    return math.exp(statistics.fmean(math.log(value(row)) for row in rows))
+
+
+def with_parts(shown: list[dict[str, Any]]) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Each mean of a table, and the rows since the means before it."""
+    found: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
+    above: list[dict[str, Any]] = []
+    for is_mean, rows in itertools.groupby(shown, lambda row: " mean " in row["case"]):
+        if is_mean:
+            found += [(row, above) for row in rows]
+        else:
+            above = list(rows)
+    return found
+
+
+def test_every_mean_is_of_the_rows_above_it() -> None:
+    means = [found for _, shown in shown_tables() for found in with_parts(shown)]
+    assert len(means) >= 12
+    for row, above in means:
+        of = [each for each in above if "HPTT" in each["peers"]] if "HPTT" in row["peers"] else above
+        for name in ["viaduct", *row["peers"]]:
+            found = mean_of(of, functools.partial(part_of, name, bool(row["unit"])))
+            assert found == pytest.approx(value_of(name, row), rel=1e-3), (row["case"], name)
+        number = re.search(r"mean of (\d+)", row["case"])
+        assert not number or len(of) == int(number[1])
+
+
+def value_of(name: str, row: dict[str, Any]) -> float:
+    return float(row["viaduct"] if name == "viaduct" else row["peers"][name])
+
+
+def part_of(name: str, has_unit: bool, row: dict[str, Any]) -> float:
+    """A rate, or its part of the row's limit where the mean has no unit."""
+    return value_of(name, row) / (1 if has_unit else row["limit"])
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "guide").glob("from-*.md")), ids=name_of)
+def test_the_numbers_of_a_page_were_measured(page: Path) -> None:
+    """ "47.8 instead of 10.1 GB/s": a row of the file has both."""
+    claims = re.findall(r"([\d.]+) instead of ([\d.]+) (GB/s|us)", page.read_text())
+    rows = results()["gpu-two.json"]
+    for ours, theirs, unit in claims:
+        digits, scale = len(ours.partition(".")[2]), 1000 if unit == "us" else 1
+        pairs = [
+            (f"{row['viaduct'] / scale:.{digits}f}", f"{value / scale:.{len(theirs.partition('.')[2])}f}")
+            for row in rows
+            for value in row["peers"].values()
+        ]
+        assert (ours, theirs) in pairs

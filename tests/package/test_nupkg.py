@@ -1,7 +1,6 @@
 """The nupkg, unpacked where nothing else is and used from there."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -11,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from package_tools import ROOT, Shell
+from programs import shown
 
 BUILD = Path(os.environ.get("VIADUCT_BUILD_DIR", ROOT / "build/test"))
-README = (ROOT / "README.md").read_text()
 PRINTED = "7 0 7 0 7 0\nthe image is freed\n"
 
 
@@ -38,11 +37,10 @@ def unpacked(nupkg: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def program(shell: Shell, unpacked: Path, tmp_path: Path) -> Path:
-    """The README's first C# program, built against the package alone."""
+    """The first C# program, built against the package alone."""
     if shutil.which("mcs") is None:
         pytest.skip("Mono's compiler is not in PATH")
-    (source,) = re.findall(r"^```csharp\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-    (tmp_path / "First.cs").write_text(source)
+    (tmp_path / "First.cs").write_text(shown("docs/start/csharp.md", "csharp"))
     assembly = unpacked / "lib/net472/Viaduct.dll"
     shell("mcs", "-langversion:7", "-warnaserror", f"-reference:{assembly}", "-out:First.exe", "First.cs", cwd=tmp_path)
     return tmp_path / "First.exe"

@@ -1,4 +1,4 @@
-"""What the README shows is what happens: its programs are taken out of it and run."""
+"""What the README and the pages to start with show is what happens: their programs are taken out of them and run."""
 
 import importlib.util
 import os
@@ -8,37 +8,44 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pages
 import pytest
 from jar_tools import JDKS, install_jar, java, name_of
 from package_tools import LIBDIR, ROOT, Shell
+from programs import shown
 
 README = (ROOT / "README.md").read_text()
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+def compile_first(shell: Shell, program: str, prefix: Path, folder: Path) -> str:
+    """What a C program prints that was compiled by the flags of pkg-config, with every warning an error."""
+    (folder / "first.c").write_text(program)
+    flags = shell(
+        "pkg-config", "--cflags", "--libs", "viaduct", env={"PKG_CONFIG_PATH": f"{prefix}/{LIBDIR}/pkgconfig"}
+    )
+    quoted = [word.replace("\\ ", " ") for word in re.split(r"(?<!\\)\s+", flags.strip())]
+    rpath = f"-Wl,-rpath,{prefix}/{LIBDIR}"
+    shell("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", folder / "first.c", *quoted, rpath, "-o", folder / "first")
+    return shell(folder / "first")
 
 
 def test_the_first_c_program_compiles_without_warnings_and_frees_the_image_after_the_last_view(
     shell: Shell, moved_prefix: Path, tmp_path: Path
 ) -> None:
-    (program,) = blocks("c")
-    (tmp_path / "first.c").write_text(program)
-    flags = shell(
-        "pkg-config", "--cflags", "--libs", "viaduct", env={"PKG_CONFIG_PATH": f"{moved_prefix}/{LIBDIR}/pkgconfig"}
-    )
-    quoted = [word.replace("\\ ", " ") for word in re.split(r"(?<!\\)\s+", flags.strip())]
-    rpath = f"-Wl,-rpath,{moved_prefix}/{LIBDIR}"
-    shell(
-        "cc", "-std=c11", "-Wall", "-Wextra", "-Werror", tmp_path / "first.c", *quoted, rpath, "-o", tmp_path / "first"
-    )
-    assert shell(tmp_path / "first") == "200 x 100 floats copied\nthe image is freed\n"
+    printed = compile_first(shell, shown("docs/start/c.md", "c"), moved_prefix, tmp_path)
+    assert printed == "200 x 100 floats copied\nthe image is freed\n"
+
+
+def test_the_c_program_of_the_readme_compiles_without_warnings_and_runs(
+    shell: Shell, moved_prefix: Path, tmp_path: Path
+) -> None:
+    assert compile_first(shell, shown("README.md", "c"), moved_prefix, tmp_path) == "100 x 200 floats copied\n"
 
 
 def test_the_first_cpp_program_compiles_without_warnings_and_runs(
     shell: Shell, moved_prefix: Path, tmp_path: Path
 ) -> None:
-    (program,) = blocks("cpp")
+    program = shown("docs/start/cpp.md", "cpp")
     (tmp_path / "first.cpp").write_text(program)
     library = moved_prefix / LIBDIR
     flags = [f"-I{moved_prefix}/include", f"-L{library}", "-lviaduct", f"-Wl,-rpath,{library}"]
@@ -52,7 +59,7 @@ def test_the_first_fortran_program_compiles_without_warnings_and_runs(
 ) -> None:
     if shutil.which("gfortran") is None:
         pytest.skip("there is no gfortran")
-    (program,) = blocks("fortran")
+    program = shown("docs/start/fortran.md", "fortran")
     (tmp_path / "first.f90").write_text(program)
     source, library = moved_prefix / "share/viaduct/fortran", moved_prefix / LIBDIR
     sources = [source / name for name in ("viaduct_c.f90", "viaduct.f90", "viaduct_descriptor.c")]
@@ -65,16 +72,16 @@ def test_the_first_fortran_program_compiles_without_warnings_and_runs(
 
 
 def test_the_first_program_by_ctypes_runs(shell: Shell) -> None:
-    (program,) = blocks("python ctypes")
+    program = shown("docs/start/ctypes.md", "python ctypes")
     env = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
     assert shell(sys.executable, "-c", program, env=env).startswith("via_dtype_from_name: ")
 
 
-def test_the_first_python_program_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/start/python.md"])
+def test_the_first_python_program_runs(page: str, tmp_path: Path) -> None:
     pytest.importorskip("numpy")
-    (program,) = blocks("python")
     done = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", shown(page, "python")],
         cwd=tmp_path,
         env={**os.environ},
         stdout=subprocess.PIPE,
@@ -83,12 +90,12 @@ def test_the_first_python_program_runs(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout
-    assert "(8, 6)" in done.stdout and "(6, 8)" in done.stdout
+    assert page == "README.md" or ("(8, 6)" in done.stdout and "(6, 8)" in done.stdout)
 
 
 @pytest.mark.parametrize("jdk", JDKS, ids=name_of)
 def test_the_first_java_program_runs(shell: Shell, jdk: Path, tmp_path: Path) -> None:
-    (program,) = blocks("java")
+    program = shown("docs/start/java.md", "java")
     (tmp_path / "First.java").write_text(program)
     jar = install_jar(shell, tmp_path / "jar")
     printed = shell(*java(jdk, "-cp", jar, "First.java"), cwd=tmp_path)
@@ -97,21 +104,27 @@ def test_the_first_java_program_runs(shell: Shell, jdk: Path, tmp_path: Path) ->
 
 def test_the_program_of_files_runs(tmp_path: Path) -> None:
     pytest.importorskip("numpy")
-    (program,) = blocks("python files")
+    program = shown("docs/guide/files.md", "python files")
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env={**os.environ}, check=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["image.npy", "twice.npy"]
 
 
-def test_every_file_and_folder_that_the_readme_names_is_there() -> None:
-    named = re.findall(r"^\| `([a-z./]+)` \|", README, re.MULTILINE)
-    assert len(named) >= 6
-    for name in named:
-        assert (ROOT / name).exists(), name
+def test_the_readme_is_one_page() -> None:
+    assert len(README.splitlines()) <= 200
 
 
-def test_every_command_of_dev_that_the_readme_names_is_in_its_help(shell: Shell) -> None:
+def test_the_page_that_a_registry_shows_has_no_link_and_no_picture_that_leads_to_a_file() -> None:
+    text = pages.PACKAGE.read_text()
+    assert text == pages.package_page(README)
+    assert re.findall(r"\]\((?!https?:)", text) == [] and "<!--" not in text
+    assert re.search(r'^readme = "docs/package.md"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert "docs/package.md" in (ROOT / "bindings/csharp/CMakeLists.txt").read_text()
+
+
+@pytest.mark.parametrize("page", pages.pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_command_of_dev_that_a_page_names_is_in_its_help(shell: Shell, page: Path) -> None:
     known = shell(ROOT / "dev", "help")
-    for command in set(re.findall(r"\./dev ([a-z-]+)", README)) - {"help"}:
+    for command in set(re.findall(r"\./dev ([a-z-]+)", page.read_text())) - {"help"}:
         assert re.search(rf"^  {command}\b", known, re.MULTILINE), command
 
 
@@ -127,4 +140,4 @@ def test_the_table_of_consumers_is_the_one_that_the_tests_assert() -> None:
         text=True,
         check=True,
     )
-    assert done.stdout.strip() in README
+    assert done.stdout.strip() in (ROOT / "docs/questions/consumers.md").read_text()

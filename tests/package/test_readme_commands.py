@@ -13,11 +13,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pages
 import pytest
 from jar_tools import BUILD, JDKS, install_jar, name_of
 from package_tools import ROOT, Shell
+from programs import shown
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = pages.pages()
 
 # What takes minutes, or a GPU: the files that do the same in its place, and the words that do it there.
 ELSEWHERE = {
@@ -43,6 +45,10 @@ ELSEWHERE = {
         ("tests/package/conftest.py", 'shell(home / "clean/bin/pip", "wheel", "--no-deps", "--wheel-dir", home, ROOT)'),
         ("tests/package/test_wheel.py", 'shell(venv / "bin/pip", "install", "--no-index", wheel)'),
     ],
+    "pip install dist/viaduct-*.whl": [
+        ("tests/package/test_wheel.py", 'shell(venv / "bin/pip", "install", "--no-index", wheel)'),
+    ],
+    "./dev help": [("tests/package/test_readme.py", 'shell(ROOT / "dev", "help")')],
     "./dev gpu-bundle": [("tests/gpu/results/one-gpu.json", '"commit"')],
     "./dev gpu-test --json F": [
         ("dev", 'python3 tests/gpu/run.py "$@"'),
@@ -79,11 +85,6 @@ def starting_with(words: str) -> list[str]:
     return sorted(command for command in SHOWN if command.startswith(words))
 
 
-def program(language: str) -> str:
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGES[0].read_text(), re.MULTILINE | re.DOTALL)
-    return str(found)
-
-
 def as_typed(command: str, folder: Path, **settings: str) -> str:
     """What a command prints, typed in a folder; a failure shows it."""
     done = subprocess.run(
@@ -100,7 +101,7 @@ def as_typed(command: str, folder: Path, **settings: str) -> str:
 
 
 def test_the_pages_show_commands() -> None:
-    assert len(commands_of(PAGES[0])) >= 15 and len(SHOWN) >= 15
+    assert {"./dev demo", "./dev test"} <= set(commands_of(ROOT / "README.md")) and len(SHOWN) >= 15
 
 
 @pytest.mark.parametrize("command", sorted(SHOWN))
@@ -120,7 +121,7 @@ def test_the_tarball_is_unpacked_and_the_first_program_compiled_against_it_by_th
 ) -> None:
     (unpack,), (compile_first,) = starting_with(UNPACKING), starting_with(COMPILING)
     shell("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", tmp_path / "dist")
-    (tmp_path / "first.c").write_text(program("c"))
+    (tmp_path / "first.c").write_text(shown("docs/start/c.md", "c"))
     assert as_typed(f"{unpack} && {compile_first}", tmp_path) == ""
     assert as_typed("./a.out", tmp_path) == "200 x 100 floats copied\nthe image is freed\n"
 
@@ -129,7 +130,7 @@ def test_the_tarball_is_unpacked_and_the_first_program_compiled_against_it_by_th
 def test_the_first_java_program_is_run_by_the_line_shown(shell: Shell, jdk: Path, tmp_path: Path) -> None:
     (line,) = starting_with(JAVA)
     install_jar(shell, tmp_path / "dist")
-    (tmp_path / "First.java").write_text(program("java"))
+    (tmp_path / "First.java").write_text(shown("docs/start/java.md", "java"))
     printed = as_typed(line, tmp_path, PATH=f"{jdk}/bin:{os.environ['PATH']}")
     assert printed.startswith("14.0 at the same address\n")
 
@@ -140,7 +141,7 @@ def test_the_first_csharp_program_is_run_by_mono_with_the_lines_shown(shell: She
     (unzip,), (run,) = starting_with(UNZIPPING), starting_with(MONO)
     shell("cmake", "--install", BUILD, "--component", "csharp", "--prefix", tmp_path / "stage", "--strip")
     shell(sys.executable, ROOT / "bindings/csharp/pack.py", tmp_path / "stage", tmp_path / "dist")
-    (tmp_path / "First.cs").write_text(program("csharp"))
+    (tmp_path / "First.cs").write_text(shown("docs/start/csharp.md", "csharp"))
     as_typed(unzip, tmp_path)
     assert as_typed(run, tmp_path) == "7 0 7 0 7 0\nthe image is freed\n"
 

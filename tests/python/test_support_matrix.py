@@ -1,6 +1,6 @@
 """What each consumer takes without a copy, by dtype, by layout and by flag; the rest is refused in words.
 
-`python tests/python/test_support_matrix.py` prints the README's table from what is asserted here.
+`python tests/python/test_support_matrix.py` prints the table of docs/questions/consumers.md from what is asserted here.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ struct Device {
 constexpr bool operator==(Device left, Device right) noexcept { return left.type == right.type && left.id == right.id; }
 constexpr bool operator!=(Device left, Device right) noexcept { return !(left == right); }
 
+/** Memory of a CUDA device. */
 constexpr Device cuda(std::int32_t id = 0) noexcept { return {VIA_DEVICE_CUDA, id}; }
 
 inline namespace VIADUCT_ERRORS_NAMESPACE {
