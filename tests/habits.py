@@ -60,7 +60,9 @@ def faults_of_changelog(text: str) -> list[str]:
             if not group:
                 faults.append(f"{where}: the line stands in no group; expected ### {', '.join(GROUPS)}")
             if area not in AREAS:
-                faults.append(f"{where}: the area is {area[:40]!r}; expected one of {', '.join(sorted(AREAS, key=str.lower))}")
+                faults.append(
+                    f"{where}: the area is {area[:40]!r}; expected one of {', '.join(sorted(AREAS, key=str.lower))}"
+                )
     return faults
 
 

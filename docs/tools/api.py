@@ -54,7 +54,9 @@ def without_stars(comment: str) -> str:
 
 SECTION = re.compile(r"^/\* -+ ([a-z ]+) \*/$", re.MULTILINE)
 VALUE = re.compile(r"^ *(VIA_\w+) = ([^,/]+?),? */\*\*< (.*?) ?\*/", re.MULTILINE | re.DOTALL)
-FIELD = re.compile(r"(?:/\*\* (.*?)\*/\s*)?^ +([\w ]+?[ *])(\w+(?:\[\d+\])?);(?: */\*\*< (.*?) ?\*/)?", re.M | re.S)
+FIELD = re.compile(
+    r"(?:/\*\* (.*?)\*/\s*)?^ +([\w ]+?[ *])(\w+(?:\[\d+\])?);(?: */\*\*< (.*?) ?\*/)?", re.MULTILINE | re.DOTALL
+)
 
 
 def c_sections() -> list[tuple[str, str]]:
@@ -116,7 +118,7 @@ def c_member(code: str, said: str) -> Member:
         rows = [(name, kind.strip(), meaning(before or after)) for before, kind, name, after in fields]
         return Member("", said, struct[1], rows)
     if macro := re.match(r"#define (\w+)", code):
-        return Member(code, said, macro[1])
+        return Member("", said, macro[1])
     if handle := re.match(r"typedef struct (\w+) \1;", code):
         return Member(handle[0], meaning(trailing[1]) if trailing else said, handle[1])
     if callback := re.match(r"typedef .*?\(\*(\w+)\)", code, re.DOTALL):
@@ -168,10 +170,14 @@ def python_class(node: ast.ClassDef) -> Group:
     for part in node.body:
         if isinstance(part, ast.AnnAssign) and not ast.unparse(part.target).startswith("_"):
             group.members.append(Member(ast.unparse(part), name=ast.unparse(part.target)))
-        elif isinstance(part, ast.FunctionDef) and (python_said(part) or not part.name.startswith("_")):
-            if not (part.name.startswith("_") and not part.name.startswith("__")):
-                add_python(group, part)
+        elif isinstance(part, ast.FunctionDef) and is_shown(part):
+            add_python(group, part)
     return group
+
+
+def is_shown(node: ast.FunctionDef) -> bool:
+    """Public ones, and protocols such as __dlpack__ that say what they are for."""
+    return not node.name.startswith("_") or (node.name.startswith("__") and python_said(node) != "")
 
 
 def add_python(group: Group, node: ast.FunctionDef) -> None:
@@ -210,7 +216,9 @@ def scan(text: str) -> Iterator[Declared]:
     while at < len(text):
         if text[at].isspace() or text[at] in "};":
             at += 1
-        elif comment := re.compile(r"(?: *///[^\n]*\n)+|/\*\*<.*?\*/|/\*.*?\*/|//[^\n]*|#[^\n]*", re.DOTALL).match(text, at):
+        elif comment := re.compile(r"(?: *///[^\n]*\n)+|/\*\*<.*?\*/|/\*.*?\*/|//[^\n]*|#[^\n]*", re.DOTALL).match(
+            text, at
+        ):
             at = comment.end()
             if comment[0].lstrip().startswith("///"):
                 said = re.sub(r"^ *///", "", comment[0], flags=re.MULTILINE)
@@ -269,8 +277,13 @@ def by_kind(groups: list[Group]) -> list[Group]:
 
 def constants(body: str) -> list[Member]:
     """The values of an enum, each with its comment."""
-    values = re.findall(r"((?: *///[^\n]*\n)+|/\*\*.*?\*/)?\s*\b(\w+)(?:\([^)]*\)| = [\w.]+)?\s*[,;}\n]", body + "}", re.DOTALL)
-    said = [(re.sub(r"^ *///", "", told, flags=re.M) if "///" in told else without_stars(told), name) for told, name in values]
+    values = re.findall(
+        r"((?: *///[^\n]*\n)+|/\*\*.*?\*/)?\s*\b(\w+)(?:\([^)]*\)| = [\w.]+)?\s*[,;}\n]", body + "}", re.DOTALL
+    )
+    said = [
+        (re.sub(r"^ *///", "", told, flags=re.MULTILINE) if "///" in told else without_stars(told), name)
+        for told, name in values
+    ]
     return [Member(name, told, name) for told, name in said]
 
 
@@ -429,11 +442,18 @@ def fortran_groups() -> list[Group]:
     text = FORTRAN.read_text().partition("\ncontains\n")[2]
     bound = fortran_bindings()
     methods, free = Group("type(viaduct_array)"), Group("Procedures of the module")
-    pattern = re.compile(r"((?:^  !(?! -).*\n)*)^  (subroutine|function) (\w+)\((.*?)\)(.*)\n((?:    .*\n)*)", re.M)
+    pattern = re.compile(
+        r"((?:^  !(?! -).*\n)*)^  (subroutine|function) (\w+)\((.*?)\)(.*)\n((?:    .*\n)*)", re.MULTILINE
+    )
     for comment, kind, name, arguments, result, body in pattern.findall(text):
-        said, listed = fortran_said(comment.splitlines()), [each.strip() for each in arguments.split(",") if each.strip()]
+        said, listed = (
+            fortran_said(comment.splitlines()),
+            [each.strip() for each in arguments.split(",") if each.strip()],
+        )
         told = [line for line in body.splitlines() if re.match(r"    \S.*::", line)]
-        types = "\n".join(line.strip() for line in told if set(re.findall(r"\w+", line.split("::")[1])) & set(listed[1:]))
+        types = "\n".join(
+            line.strip() for line in told if set(re.findall(r"\w+", line.split("::")[1])) & set(listed[1:])
+        )
         if name in bound:
             call = f"a%{bound[name]}({', '.join(listed[1:])})"
             methods.members.append(Member(f"call {call}" if kind == "subroutine" else call, said, bound[name]))

@@ -2,6 +2,7 @@
 
 - `via_copy` between backquotes becomes a link to its place in the reference.
 - Where a page names a program, the built page shows it.
+- Links to pages outside of docs/, which are not built, become their names.
 - The links of an index page are its contents.
 """
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 DOCS = Path(__file__).resolve().parents[1]
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"(?<![`\[])`((?:via|VIA)_\w+)(?:\(\))?`(?!`|\])")
+LINK = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+[\w./-]+\.md)\)")
 PROGRAM = re.compile(r"^\[The program\]\((\S+)\)$", re.MULTILINE)
 LANGUAGES = {".f90": "fortran", ".py": "python", ".java": "java", ".cs": "csharp", ".cpp": "cpp"}
 
@@ -56,6 +58,14 @@ def with_programs(text: str) -> str:
     return PROGRAM.sub(shown, text)
 
 
+def without_outside(text: str, folder: Path) -> str:
+    def named(found: re.Match[str]) -> str:
+        target = (folder / found[2]).resolve()
+        return found[0] if target.is_relative_to(DOCS) else f"{found[1]} (`{target.relative_to(DOCS.parent)}`)"
+
+    return LINK.sub(named, text)
+
+
 def contents_of(text: str) -> str:
     """A hidden table of contents for each heading of an index page, of the links in its lists."""
     made = ""
@@ -71,10 +81,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
     known = places()
 
     def read(app: Sphinx, name: str, source: list[str]) -> None:
-        text = with_programs(source[0])
+        folder = (DOCS / name).parent
+        text = without_outside(with_programs(source[0]), folder)
         if name.rpartition("/")[2] == "index":
             text += contents_of(source[0])
-        source[0] = with_links(text, (DOCS / name).parent, known)
+        source[0] = with_links(text, folder, known)
 
     app.connect("source-read", read)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -34,8 +34,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import api
 import programs
+
+import api
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -135,28 +136,40 @@ def machine_of(arguments: str) -> str:
     file = arguments.strip()
     found = report(file)
     machine = found["machine"]
-    gpus = [f"{len(machine['gpus'])} x {machine['gpus'][0]}, driver {machine['driver'][0]}"] if machine.get("gpus") else []
+    gpus = (
+        [f"{len(machine['gpus'])} x {machine['gpus'][0]}, driver {machine['driver'][0]}"] if machine.get("gpus") else []
+    )
     simd = {"avx512f": "AVX-512", "avx2": "AVX2"}
     best = next((name for flag, name in simd.items() if flag in machine["simd"]), "no AVX2")
     peers = ", ".join(f"{name} {version}" for name, version in machine["peers"].items())
-    parts = [*gpus, f"{machine['cpu']}, {machine['cores']} cores, {best}", machine["system"], f"Python {machine['python']}", peers]
+    parts = [
+        *gpus,
+        f"{machine['cpu']}, {machine['cores']} cores, {best}",
+        machine["system"],
+        f"Python {machine['python']}",
+        peers,
+    ]
     return f"`tests/bench/results/{file}`: {'; '.join(parts)}; commit {found['commit']}."
 
 
 def numbers(_: str) -> str:
     """Two rows that say what the library is for."""
-    rows = {row["case"]: row for row in report("gpu-two.json")["rows"]}
-    copy = rows["NumPy array to device, 1024 MiB; torch"]
-    pointer = rows["raw pointer to torch: via.dlpack, to=torch.Tensor"]
+    measured = {row["case"]: row for row in report("gpu-two.json")["rows"]}
+    copy = measured["NumPy array to device, 1024 MiB; torch"]
+    pointer = measured["raw pointer to torch: via.dlpack, to=torch.Tensor"]
     peer = "as_tensor of an interface"
-    rates = f"PyTorch {copy['peers']['torch']:.1f} GB/s, CuPy {copy['peers']['CuPy']:.1f} GB/s"
-    return "\n".join([
-        "| | Viaduct | compared with |",
-        "| --- | --- | --- |",
-        f"| NumPy array of 1 GiB to the GPU | {copy['viaduct']:.1f} GB/s | {rates} |",
-        f"| CUDA pointer to a `torch.Tensor` | {pointer['viaduct'] / 1000:.2f} us | `torch.as_tensor` of a fake interface, "
-        f"{pointer['peers'][peer] / 1000:.2f} us |",
-    ])  # fmt: skip
+    tensor = f"`torch.as_tensor` of a fake interface, {pointer['peers'][peer] / 1000:.2f} us"
+    rows = [
+        ("", "Viaduct", "compared with"),
+        ("---", "---", "---"),
+        (
+            "NumPy array of 1 GiB to the GPU",
+            f"{copy['viaduct']:.1f} GB/s",
+            f"PyTorch {copy['peers']['torch']:.1f} GB/s, CuPy {copy['peers']['CuPy']:.1f} GB/s",
+        ),
+        ("CUDA pointer to a `torch.Tensor`", f"{pointer['viaduct'] / 1000:.2f} us", tensor),
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows).replace("|  |", "| |")
 
 
 # Packages that run tests, build or check: what they are of says nothing to a user.
@@ -168,8 +181,13 @@ def versions(_: str) -> str:
     """The peers that tests and benchmarks ran with: on the host, as they are pinned, and on an H200."""
     pins: dict[str, str] = {}
     for name in ("build", "demo", "test", "engines"):
-        pins |= dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / f"tests/requirements/{name}.txt").read_text(), re.MULTILINE))
-    on_gpu = {name.removesuffix("-cuda13x").removesuffix("-cu13"): version for name, version in report("gpu-two.json")["machine"]["peers"].items()}
+        pins |= dict(
+            re.findall(r"^([\w-]+)==(\S+)", (ROOT / f"tests/requirements/{name}.txt").read_text(), re.MULTILINE)
+        )
+    on_gpu = {
+        name.removesuffix("-cuda13x").removesuffix("-cu13"): version
+        for name, version in report("gpu-two.json")["machine"]["peers"].items()
+    }
     lines = ["| library | on the host | on an H200 |", "| --- | --- | --- |"]
     for name in sorted({*pins, *on_gpu} - TOOLS, key=str.lower):
         lines.append(f"| {name} | {pins.get(name, '')} | {on_gpu.get(name, '')} |")
@@ -186,7 +204,9 @@ def prose(text: str) -> str:
     """A comment as Markdown."""
     parts = re.split(r"(`+[^`]+`+)", text)
     for at in range(0, len(parts), 2):
-        parts[at] = NAME.sub(lambda found: f"`{found[1] or found[2]}`", parts[at]).replace("<", "\\<").replace("{", "\\{")
+        parts[at] = (
+            NAME.sub(lambda found: f"`{found[1] or found[2]}`", parts[at]).replace("<", "\\<").replace("{", "\\{")
+        )
     return "".join(parts)
 
 
@@ -208,8 +228,6 @@ def c_page(title: str) -> Iterator[str]:
     if group.said:
         yield from c_prose(group.said).split("\n\n")
     for member in group.members:
-        if member.name.endswith("_INIT"):
-            continue
         yield f"## {member.name}"
         if member.declared:
             yield fenced("c", member.declared)
@@ -265,7 +283,9 @@ def folded(call: str) -> str:
     listed = [with_default(*each) for each in zip(first, defaults, strict=True)]
     if node.posonlyargs:
         listed.insert(len(node.posonlyargs), "/")
-    keywords = [with_default(ast.unparse(each), value) for each, value in zip(node.kwonlyargs, node.kw_defaults, strict=True)]
+    keywords = [
+        with_default(ast.unparse(each), value) for each, value in zip(node.kwonlyargs, node.kw_defaults, strict=True)
+    ]
     listed += ["*", *keywords] if keywords else []
     return f"{call.partition('(')[0]}(\n" + "".join(f"    {each},\n" for each in listed) + call[call.rindex(") -> ") :]
 

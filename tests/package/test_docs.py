@@ -19,13 +19,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import api
 import built
 import pages
 import programs
 import pytest
 from abi_tools import enumerators, functions, library, run
 from package_tools import ROOT
+
+import api
 
 DOCS = ROOT / "docs"
 PAGES = pages.pages()
@@ -143,7 +144,11 @@ def test_every_public_name_of_the_python_package_is_on_its_page() -> None:
     [
         ("java", "bindings/java/src/org/viaduct/*.java", r"^public .*?(?:class|interface|enum|record) (\w+)"),
         ("csharp", "bindings/csharp/src/*.cs", r"^    public .*?(?:class|interface|enum|struct) (\w+)"),
-        ("cpp", "bindings/cpp/viaduct/cpp/*.hpp", r"^(?:\S+ )?inline Result<.*?> (\w+)\(|^class (\w+) : public detail::"),
+        (
+            "cpp",
+            "bindings/cpp/viaduct/cpp/*.hpp",
+            r"^(?:\S+ )?inline Result<.*?> (\w+)\(|^class (\w+) : public detail::",
+        ),
         ("fortran", "bindings/fortran/viaduct.f90", r"^    procedure :: (?!get_)(\w+)$|procedure :: (\w+) =>"),
     ],
 )
@@ -274,9 +279,7 @@ EXAMPLES = sorted(path for folder in ROOT.glob("bindings/*/examples") for path i
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_every_example_answers_a_question_of_the_list_and_is_run_by_the_tests_named(example: Path) -> None:
     page = DOCS / "examples/index.md"
-    assert (
-        f"[`{example.with_suffix('.c' if example.suffix == '.h' else example.suffix).name}`]" in page.read_text()
-    )
+    assert f"[`{example.with_suffix('.c' if example.suffix == '.h' else example.suffix).name}`]" in page.read_text()
     if example.stem == "pointer_source":
         return
     tests = [

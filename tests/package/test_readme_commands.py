@@ -19,7 +19,7 @@ from jar_tools import BUILD, JDKS, install_jar, name_of
 from package_tools import ROOT, Shell
 from programs import shown
 
-PAGES = pages.pages()
+PAGES = [page for page in pages.pages() if page.name == "README.md" or page.parent != ROOT]
 
 # What takes minutes, or a GPU: the files that do the same in its place, and the words that do it there.
 ELSEWHERE = {
