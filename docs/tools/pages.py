@@ -336,7 +336,7 @@ def made(text: str) -> str:
 def package_page(readme: str) -> str:
     """The README where its files are not: without links to them, and without what no reader sees."""
     text = re.sub(r"^<!-- .*? -->\n", "", readme, flags=re.MULTILINE)
-    text = re.sub(r"\[`([^`\]]+)`\]\((?!https?:)[^)]+\)", r"`\1`", text)
+    text = re.sub(r"\[([^\]]+)\]\(\1\)", r"`\1`", text)
     return re.sub(r"\[([^\]]+)\]\((?!https?:)([^)#]+)[^)]*\)", r"\1 (`\2`)", text)
 
 

@@ -400,7 +400,7 @@ def part_of(name: str, has_unit: bool, row: dict[str, Any]) -> float:
     return value_of(name, row) / (1 if has_unit else row["limit"])
 
 
-@pytest.mark.parametrize("page", sorted((DOCS / "guide").glob("from-*.md")), ids=name_of)
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((DOCS / "guide").glob("from-*.md"))], ids=name_of)
 def test_the_numbers_of_a_page_were_measured(page: Path) -> None:
     """ "47.8 instead of 10.1 GB/s": a row of the file has both."""
     claims = re.findall(r"([\d.]+) instead of ([\d.]+) (GB/s|us)", page.read_text())
