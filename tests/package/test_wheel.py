@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from package_tools import Shell
+from package_tools import ROOT, Shell
 
 USE = """
 import sys
@@ -81,6 +81,14 @@ def test_what_the_commands_show_more_with_is_named_by_the_wheel(wheel: Path) -> 
         told = archive.read(name).decode()
     assert "Provides-Extra: cli" in told and "Provides-Extra: plot" in told
     assert not re.search(r"^Requires-Dist: [^;]*$", told, re.MULTILINE), "nothing is required"
+
+
+def test_the_page_of_the_wheel_is_that_of_registries(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        told = archive.read(name).decode()
+    assert "Description-Content-Type: text/markdown" in told
+    assert told.endswith((ROOT / "docs/package.md").read_text())
 
 
 def test_dask_is_told_by_the_wheel_how_large_arrays_are(wheel: Path) -> None:
