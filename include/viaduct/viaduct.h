@@ -332,7 +332,10 @@ VIA_CHECKED via_status via_calibrate(int32_t device_id);
 /** Saves what via_calibrate found to a file (UTF-8 path). Errors: VIA_ERROR_UNSUPPORTED, VIA_ERROR_IO. */
 VIA_CHECKED via_status via_calibration_save(const char *path);
 
-/** Restores what via_calibration_save wrote. Errors: VIA_ERROR_UNSUPPORTED, VIA_ERROR_IO, VIA_ERROR_FORMAT. */
+/**
+ * Restores what via_calibration_save wrote. Errors: VIA_ERROR_UNSUPPORTED, VIA_ERROR_IO, VIA_ERROR_FORMAT (also for
+ * something other than a regular file).
+ */
 VIA_CHECKED via_status via_calibration_load(const char *path);
 
 /** What via_stats counts: all of it now, none of it since the start. */
@@ -1078,7 +1081,10 @@ VIA_CHECKED via_status via_batch_submit(via_batch *batch, via_stream *stream, vi
  * where the header or the options say so; an array of any layout takes and gives them in that order.
  *
  * Files may be used by any number of threads at once; which of two transfers of the same bytes comes first is not said.
- * Errors of all: VIA_ERROR_IO with the errno in via_last_error_code(), and its name in the text.
+ * Errors of all: VIA_ERROR_IO with the errno in via_last_error_code(), and its name in the text. Texts have the path.
+ *
+ * Paths. Functions follow symbolic links; a link that leads nowhere is ENOENT. They never open a directory, FIFO,
+ * socket or device: VIA_ERROR_UNSUPPORTED. They wait for a lease on the file (Samba, nfsd), as open(2) does.
  */
 
 /** Options of via_file_open and via_file_create. */
@@ -1122,6 +1128,9 @@ VIA_CHECKED via_status via_file_open(const char *path, const via_file_options *o
 /**
  * Creates a file of the size such an array needs, all zeros, or cuts an existing one to it; options may be NULL. Of a
  * raw file dtype and shape say the size only. With atomic_write, what is there stays until the first write is whole.
+ * That write then replaces it, whoever put it there meanwhile. A child of fork must leave this write to its parent: it
+ * gets VIA_ERROR_FORKED, and its release leaves the file alone.
+ * Sets no blocks of the disk aside: the file is sparse until it is written, or mapped (see via_file_array).
  * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_DTYPE (also one that a .npy file cannot name), VIA_ERROR_SHAPE,
  * VIA_ERROR_OVERFLOW, VIA_ERROR_UNSUPPORTED, VIA_ERROR_OUT_OF_MEMORY.
  */
@@ -1157,7 +1166,10 @@ VIA_CHECKED via_status via_file_info(via_file *file, via_file_properties *out_pr
  * dtype 0 and ndim 0 take all three from the header. The array is read-only unless the mode says otherwise, and with
  * atomic_write; copy-on-write arrays may be written, and the file does not hear of it. An atomic write puts another
  * file in the place of the mapped one, whose content the array keeps. Touching an array of a file that was cut short
- * meanwhile is fatal (SIGBUS): via_file_read reports it instead.
+ * meanwhile is fatal (SIGBUS): via_file_read reports it instead. Writing an array where the file has a hole is fatal
+ * too when the disk is full: via_file_write reports it instead. For a file of via_file_create and a writable array this
+ * function therefore sets blocks aside, and returns VIA_ERROR_IO (ENOSPC) if there are too few. The danger remains for
+ * files opened with holes in them, and on file systems that set no blocks aside.
  * Errors: VIA_ERROR_INVALID_ARGUMENT (also for bytes that the file does not have), VIA_ERROR_DTYPE, VIA_ERROR_SHAPE,
  * VIA_ERROR_OVERFLOW, VIA_ERROR_OUT_OF_MEMORY.
  */
@@ -1181,10 +1193,20 @@ VIA_CHECKED via_status via_file_read(via_file *file, int64_t byte_offset, via_ar
 /**
  * Writes the array's elements to the file at byte_offset on; ordered as via_file_read, and all of them given to the
  * system on return: with `durable`, down to the disk and the folder. A raw file grows with what is written behind its
- * end; a .npy file does not. On failure part of the file may have been written. With atomic_write the file is copied
- * first, but for what the array replaces, and the copy takes its place when it is whole, under its permissions; else
- * the file is as it was, unless all that failed was to flush its name (`durable`), which then is the new file's.
- * Errors: as via_file_read; VIA_ERROR_READ_ONLY for a file that was opened to read.
+ * end; a .npy file does not. On failure part of the file may have been written. A write beyond the process's limit on
+ * file sizes (RLIMIT_FSIZE) is VIA_ERROR_IO with EFBIG, and no signal.
+ *
+ * With atomic_write, copies the file first, but for what the array replaces; the copy takes its place when it is whole.
+ * Otherwise the file is as it was, unless all that failed was to flush its name (`durable`), which then is the new
+ * file's. The copy lies beside the file under a name that ends in .part. A process that is killed leaves it there.
+ * - Two writers. Replaces only the file that was copied, as it was. Returns VIA_ERROR_IO with ESTALE if another handle
+ *   or program replaced, changed or removed it meanwhile. Open a file that was replaced again to write it.
+ * - Rights. Lets nobody else open the copy before it has the file's rights. Keeps permissions, access list (ACL) and
+ *   extended attributes named `user.`, or returns VIA_ERROR_IO. Keeps owner, group and other attributes where the
+ *   process may set them. Where the group cannot be kept, gives the new one no more rights than others have, and
+ *   refuses a file with an access list (EPERM). Leaves other hard links with the old file.
+ * Errors: as via_file_read; VIA_ERROR_READ_ONLY for a file that was opened to read; VIA_ERROR_FORKED for one that the
+ * parent created with atomic_write; VIA_ERROR_UNSUPPORTED if what has its name by now is no regular file.
  */
 VIA_CHECKED via_status via_file_write(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream);
 

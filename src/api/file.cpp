@@ -25,7 +25,7 @@ via_status via_file_open(const char *path, const via_file_options *options, via_
         VIA_TRY(require("path", path));
         via_file_options complete{};
         VIA_TRY(read_options(options, &complete));
-        return open_file(path, complete, out_file);
+        return name_path(path, open_file(path, complete, out_file));
     });
 }
 
@@ -37,7 +37,7 @@ via_status via_file_create(const char *path, int32_t dtype, int32_t ndim, const 
         VIA_TRY(require("path", path));
         via_file_options complete{};
         VIA_TRY(read_options(options, &complete));
-        return create_file(path, {dtype, ndim, shape}, complete, out_file);
+        return name_path(path, create_file(path, {dtype, ndim, shape}, complete, out_file));
     });
 }
 
@@ -47,7 +47,7 @@ via_status via_file_window(via_file *file, int64_t byte_offset, int32_t dtype, i
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_file", out_file));
         VIA_TRY(require("file", file));
-        return make_window(file, byte_offset, {dtype, ndim, shape}, {starts, counts, steps}, out_file);
+        return name_file(file, make_window(file, byte_offset, {dtype, ndim, shape}, {starts, counts, steps}, out_file));
     });
 }
 
@@ -71,7 +71,7 @@ via_status via_file_info(via_file *file, via_file_properties *out_properties) {
         VIA_TRY(require("file", file));
         VIA_TRY(require("out_properties", out_properties));
         via_file_properties answer{};
-        VIA_TRY(describe_file(file, &answer));
+        VIA_TRY(name_file(file, describe_file(file, &answer)));
         return write_struct("out_properties", answer, out_properties);
     });
 }
@@ -82,7 +82,7 @@ via_status via_file_array(via_file *file, int64_t byte_offset, int32_t dtype, in
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
         VIA_TRY(require("file", file));
-        return map_file(file, byte_offset, {dtype, ndim, shape}, out_array);
+        return name_file(file, map_file(file, byte_offset, {dtype, ndim, shape}, out_array));
     });
 }
 
@@ -91,7 +91,7 @@ via_status via_file_read(via_file *file, int64_t byte_offset, via_array *dst, vi
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("file", file));
         VIA_TRY(require("dst", dst));
-        return read_array(file, byte_offset, dst, stream);
+        return name_file(file, read_array(file, byte_offset, dst, stream));
     });
 }
 
@@ -100,7 +100,7 @@ via_status via_file_write(via_file *file, int64_t byte_offset, via_array *src, v
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("file", file));
         VIA_TRY(require("src", src));
-        return write_array(file, byte_offset, src, stream);
+        return name_file(file, write_array(file, byte_offset, src, stream));
     });
 }
 
@@ -111,7 +111,7 @@ via_status via_file_read_submit(via_file *file, int64_t byte_offset, via_array *
         VIA_TRY(clear_output("out_task", out_task));
         VIA_TRY(require("file", file));
         VIA_TRY(require("dst", dst));
-        return submit_read(file, byte_offset, dst, stream, out_task);
+        return name_file(file, submit_read(file, byte_offset, dst, stream, out_task));
     });
 }
 
@@ -122,6 +122,6 @@ via_status via_file_write_submit(via_file *file, int64_t byte_offset, via_array 
         VIA_TRY(clear_output("out_task", out_task));
         VIA_TRY(require("file", file));
         VIA_TRY(require("src", src));
-        return submit_write(file, byte_offset, src, stream, out_task);
+        return name_file(file, submit_write(file, byte_offset, src, stream, out_task));
     });
 }

@@ -76,6 +76,18 @@ void name_failure(const char *function) {
     record.length = make_utf8(record.text);
 }
 
+Status name_path(const char *path, Status status) {
+    if (status == VIA_OK) [[likely]] {
+        return VIA_OK;
+    }
+    char told[401];  // as much of a path as other texts have
+    std::snprintf(told, sizeof told, "%s", path);
+    if (std::strstr(thread_state().record().text, told) == nullptr) {
+        name_failure(told);
+    }
+    return status;
+}
+
 const char *last_error_text() { return known_thread_state().record().text; }
 
 int32_t last_error_code() { return known_thread_state().record().code; }

@@ -25,6 +25,10 @@ constexpr long long as_printed(int64_t value) { return value; }
 // Puts "function: " before the text of the failure just recorded, and makes it valid UTF-8.
 void name_failure(const char *function) __attribute__((cold));
 
+// Puts "PATH: " before the text of the failure just recorded, unless the text names the file. Returns `status`;
+// VIA_OK changes nothing.
+VIA_NODISCARD Status name_path(const char *path, Status status);
+
 const char *last_error_text();
 int32_t last_error_code();
 

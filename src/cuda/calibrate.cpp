@@ -11,7 +11,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
+#include "core/regular_file.hpp"
 #include "cuda/crossover.hpp"
 #include "cuda/staging_pci.hpp"
 
@@ -147,6 +149,15 @@ bool write_whole(int descriptor) {
     return std::fclose(file) == 0 && written;
 }
 
+// The kernel would kill a process that writes more than it may.
+bool may_write_all() {
+    if (most_file_bytes() >= sizeof kHeader + size_t{kMostDevices} * kCalibrationLine) {
+        return true;
+    }
+    errno = EFBIG;
+    return false;
+}
+
 // Beside its place first, and then there at once: nobody ever reads half of it.
 Status write_calibration(const char *path) {
     char beside[4096];
@@ -159,7 +170,7 @@ Status write_calibration(const char *path) {
         return io_failure("open", path);
     }
     (void)fchmod(descriptor, 0644);
-    if (!write_whole(descriptor)) {
+    if (!may_write_all() || !write_whole(descriptor)) {
         const Status status = io_failure("write", path);
         (void)unlink(beside);
         return status;
@@ -170,6 +181,19 @@ Status write_calibration(const char *path) {
         return status;
     }
     return VIA_OK;
+}
+
+// What is replaced is a file, and neither a device nor a link.
+Status save_to(const char *path) {
+    struct stat found{};
+    const std::unique_ptr<char, decltype(&std::free)> target(find_target(path), std::free);
+    if (target == nullptr) {
+        return errno == ENOMEM ? fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a path") : io_failure("open", path);
+    }
+    return stat(target.get(), &found) != 0 || S_ISREG(found.st_mode)
+               ? write_calibration(target.get())
+               : fail(VIA_ERROR_FORMAT, "%s is %s; expected a regular file, or none", path,
+                      name_of_kind(found.st_mode));
 }
 
 int32_t device_of_pci_id(const char *wanted) {
@@ -186,6 +210,24 @@ struct Entry {
     char pci_id[kPciIdBytes];
     Crossovers crossovers;
 };
+
+// What is no regular file could hold this up for good.
+Status open_calibration(const char *path, FILE **out_file) {
+    const char *kind = nullptr;
+    const int descriptor = open_regular(path, O_RDONLY, &kind);
+    if (kind != nullptr) {
+        return fail(VIA_ERROR_FORMAT, "%s is %s; expected a file that via_calibration_save wrote", path, kind);
+    }
+    *out_file = descriptor >= 0 ? fdopen(descriptor, "r") : nullptr;
+    if (*out_file != nullptr) {
+        return VIA_OK;
+    }
+    const Status status = io_failure("open", path);
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    return status;
+}
 
 Status read_entries(FILE *file, const char *path, Entry *out_entries, int32_t *out_count) {
     char line[kCalibrationLine];
@@ -228,16 +270,14 @@ Status calibrate(int32_t device_id) {
 
 Status save_calibration(const char *path) {
     VIA_TRY(need_driver("calibration"));
-    return write_calibration(path);
+    return save_to(path);
 }
 
 // Takes over all of the file or nothing; lines of devices that are not here now are passed over.
 Status load_calibration(const char *path) {
     VIA_TRY(need_driver("calibration"));
-    FILE *file = std::fopen(path, "re");
-    if (file == nullptr) {
-        return io_failure("open", path);
-    }
+    FILE *file = nullptr;
+    VIA_TRY(open_calibration(path, &file));
     Entry entries[kMostDevices];
     int32_t count = 0;
     const Status status = read_entries(file, path, entries, &count);

@@ -1,8 +1,7 @@
 #include "file/file.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <utility>
 
@@ -28,8 +27,10 @@ namespace via {
 namespace {
 
 Status cut_short(via_file *file, OpenFile *open, int64_t nbytes) {
-    return fail(VIA_ERROR_IO, "%.400s has %lld bytes, and had %lld before; expected a file that is not cut short",
-                open->path(), static_cast<long long>(nbytes), static_cast<long long>(file->nbytes_known.load()));
+    return fail_with_code(VIA_ERROR_IO, ENODATA,
+                          "%.400s has %lld bytes, and had %lld before (ENODATA); expected a file that is not cut short",
+                          open->path(), static_cast<long long>(nbytes),
+                          static_cast<long long>(file->nbytes_known.load()));
 }
 
 Status outside(OpenFile *open, const FileRange &range, int64_t nbytes) {
@@ -62,11 +63,12 @@ void release_file(via_file *file) {
             release_file(file->whole);
         }
         if (file->is_unnamed) {
-            (void)unlink(file->open->path());
+            file->open->remove_part();
         }
         if (file->open != nullptr) {
             file->open->release();
         }
+        std::free(file->path);
         std::free(file->target);
         delete file;
     }

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "core/live_handles.hpp"
+#include "file/forked.hpp"
 #include "file/npy.hpp"
 #include "file/open_file.hpp"
 
@@ -18,10 +19,11 @@ struct via_file {
     via::NpyHeader header{};                // of a raw file, only in which order its elements are
     int64_t data_nbytes = 0;                // .npy, or made: of all elements
     std::atomic<int64_t> nbytes_known = 0;  // when it was opened or made, or last written
+    char *path = nullptr;                   // as it was given, for texts
     char *target = nullptr;                 // atomic: what the file is called once it is whole
     bool is_unnamed = false;                // atomic: made, and not called so yet
     bool is_spoilt = false;                 // atomic: the same, and a write may have left something in it
-    std::mutex writing;                     // atomic: one write at a time
+    via::InheritedMutex writing;            // atomic: one write at a time
     std::mutex changing;                    // guards `open`
     via::ReferenceCount references;
     via::OpenFile *open = nullptr;
@@ -57,6 +59,9 @@ VIA_NODISCARD Status create_file(const char *path, const FileContent &content, c
                                  via_file **out_file);
 
 void release_file(via_file *file);
+
+// Adds the path to the text of a failure: see name_path.
+VIA_NODISCARD inline Status name_file(via_file *file, Status status) { return name_path(file->root()->path, status); }
 
 VIA_NODISCARD Status describe_file(via_file *file, via_file_properties *out_properties);
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "core/pages.hpp"
+#include "file/read_write.hpp"
 #include "file/window.hpp"
 
 namespace via {
@@ -30,11 +31,13 @@ Sharing sharing_of(via_file *file) {
     return {writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, !writable};
 }
 
-// Pages around the range; the address is that of its first byte.
+// Pages around the range; the address is that of its first byte. A file that was made has no blocks yet: a disk that
+// lacks them would end the process (SIGBUS) when the array is written.
 Status map_range(via_file *file, OpenFile *open, const FileRange &range, Disposal *out_disposal, void **out_address) {
     const int64_t before = range.offset % page_bytes();
     const auto length = static_cast<size_t>(before + range.nbytes);
     const Sharing sharing = sharing_of(file);
+    VIA_TRY(file->is_made && !sharing.read_only ? reserve_blocks(open, range.offset, range.nbytes) : VIA_OK);
     void *pages = mmap(nullptr, length, sharing.protection, sharing.flags, open->descriptor(), range.offset - before);
     if (pages == MAP_FAILED) {
         return io_failed("mapping", open->path(), errno);

@@ -3,12 +3,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 
 #include "core/checked.hpp"
 #include "file/file.hpp"
+#include "file/part.hpp"
 #include "file/read_write.hpp"
 #include "file/replacement.hpp"
 
@@ -95,10 +98,10 @@ struct FileRelease {
 };
 using FileHolder = std::unique_ptr<via_file, FileRelease>;
 
-Status make_handle(const via_file_options &options, FileHolder *out_file) {
+Status make_handle(const char *path, const via_file_options &options, FileHolder *out_file) {
     VIA_TRY(check_options(options));
     out_file->reset(new (std::nothrow) via_file);
-    if (*out_file == nullptr) {
+    if (*out_file == nullptr || ((*out_file)->path = strdup(path)) == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(via_file));
     }
     via_file &file = **out_file;
@@ -136,15 +139,16 @@ Status plan_content(const char *path, const FileContent &content, int32_t file_f
 
 // What is empty is not emptied: ext4 would take the file for one that replaces another by being cut, and begin to write
 // it out when it is closed.
-Status resize(OpenFile *open, int64_t nbytes) {
+Status make_zeros(OpenFile *open, int64_t nbytes) {
     int64_t present = 0;
     VIA_TRY(open->size(&present));
-    const bool is_empty = present == 0 || ftruncate(open->descriptor(), 0) == 0;
-    return is_empty && ftruncate(open->descriptor(), nbytes) == 0 ? VIA_OK : io_failed("resizing", open->path(), errno);
+    VIA_TRY(check_size_limit(open, nbytes));
+    VIA_TRY(present > 0 ? resize(open, 0) : VIA_OK);
+    return resize(open, nbytes);
 }
 
 Status write_content(via_file *file, const char *text) {
-    VIA_TRY(resize(file->open, file->nbytes_known));
+    VIA_TRY(make_zeros(file->open, file->nbytes_known));
     return write_all(file->open, text, 0, file->header.data_offset);
 }
 
@@ -153,21 +157,22 @@ Status make_open(const char *path, via_file *file, bool *out_new) {
     constexpr mode_t kPermissions = 0666;
     if (file->atomic_write) {
         VIA_TRY(resolve_target(path, &file->target));
-        VIA_TRY(open_beside(file->target, &file->open));
+        VIA_TRY(make_part(file->target, &file->open));
         file->is_unnamed = true;  // releasing it takes it away
-        return take_permissions(file->target, file->open);
+        return VIA_OK;
     }
-    const Status status = OpenFile::open(path, O_RDWR | O_CREAT | O_EXCL, kPermissions, &file->open);
+    const Status status = OpenFile::make(path, kPermissions, &file->open);
     *out_new = status == VIA_OK;
-    return status == VIA_OK || last_error_code() != EEXIST ? status : OpenFile::open(path, O_RDWR, 0, &file->open);
+    const bool is_there = status != VIA_OK && (last_error_code() == EEXIST || last_error_code() == EISDIR);
+    return is_there ? OpenFile::open(path, O_RDWR, &file->open) : status;
 }
 
 }  // namespace
 
 Status open_file(const char *path, const via_file_options &options, via_file **out_file) {
     FileHolder file;
-    VIA_TRY(make_handle(options, &file));
-    VIA_TRY(OpenFile::open(path, file->may_write() ? O_RDWR : O_RDONLY, 0, &file->open));
+    VIA_TRY(make_handle(path, options, &file));
+    VIA_TRY(OpenFile::open(path, file->may_write() ? O_RDWR : O_RDONLY, &file->open));
     VIA_TRY(file->atomic_write ? resolve_target(path, &file->target) : VIA_OK);
     VIA_TRY(read_header(file.get(), options.file_format));
     *out_file = file.release();
@@ -176,7 +181,7 @@ Status open_file(const char *path, const via_file_options &options, via_file **o
 
 Status create_file(const char *path, const FileContent &content, const via_file_options &options, via_file **out_file) {
     FileHolder file;
-    VIA_TRY(make_handle(options, &file));
+    VIA_TRY(make_handle(path, options, &file));
     file->mode = VIA_MODE_READ_WRITE;
     file->is_made = true;
     char text[kNpyMostWritten];

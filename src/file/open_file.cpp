@@ -12,6 +12,8 @@
 #include <cstring>
 #include <new>
 
+#include "core/regular_file.hpp"
+
 namespace via {
 namespace {
 
@@ -39,15 +41,24 @@ Status io_failed(const char *what, const char *path, int error) {
                           description != nullptr ? description : "no description");
 }
 
-// A pipe would hold up whoever opens it, hence O_NONBLOCK; regular files do not care.
-Status OpenFile::open(const char *path, int flags, mode_t permissions, OpenFile **out_file) {
+Status not_regular(const char *path, const char *kind) {
+    return fail(VIA_ERROR_UNSUPPORTED, "%.400s is %s, no regular file; expected one", path, kind);
+}
+
+Status OpenFile::open(const char *path, int flags, OpenFile **out_file) {
+    const char *kind = nullptr;
+    const int descriptor = open_regular(path, flags, &kind);
+    return kind != nullptr ? not_regular(path, kind) : adopt(descriptor, path, out_file);
+}
+
+// One that is made here and then is not to be had is nobody's.
+Status OpenFile::make(const char *path, mode_t permissions, OpenFile **out_file) {
     int descriptor = -1;
     do {
-        descriptor = ::open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, permissions);
+        descriptor = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
     } while (descriptor < 0 && errno == EINTR);
     const Status status = adopt(descriptor, path, out_file);
-    // One that is made here and then is not to be had is nobody's.
-    if (status != VIA_OK && descriptor >= 0 && (flags & O_EXCL) != 0) {
+    if (status != VIA_OK && descriptor >= 0) {
         (void)unlink(path);
     }
     return status;
@@ -77,12 +88,13 @@ Status OpenFile::prepare(const char *path) {
     if (path_ == nullptr || maps_ == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for an open file");
     }
-    struct stat found{};
-    if (fstat(descriptor_, &found) != 0) {
-        return io_failed("asking about", path, errno);
+    return VIA_OK;
+}
+
+void OpenFile::remove_part() {
+    if (is_made_here()) {
+        (void)unlink(path_);
     }
-    return S_ISREG(found.st_mode) ? VIA_OK
-                                  : fail(VIA_ERROR_UNSUPPORTED, "%.400s is no regular file; expected one", path);
 }
 
 OpenFile::~OpenFile() {
@@ -90,8 +102,8 @@ OpenFile::~OpenFile() {
         maps_->release();
     }
     std::free(path_);
-    if (direct_descriptor_ >= 0) {
-        ::close(direct_descriptor_);
+    if (const int direct = direct_descriptor_; direct >= 0) {
+        ::close(direct);
     }
     for (const std::atomic<int> &own : own_descriptors_) {
         if (own > 0) {
@@ -117,12 +129,17 @@ int OpenFile::open_again(int flags) const {
     return opened;
 }
 
-void OpenFile::open_direct() {
+int OpenFile::open_direct() {
     const int saved = errno;
     const int flags = fcntl(descriptor_, F_GETFL);
-    direct_alignment_ = flags >= 0 ? alignment_of(descriptor_) : 0;
-    direct_descriptor_ = direct_alignment_ > 0 ? open_again((flags & O_ACCMODE) | O_DIRECT) : -1;
+    const int64_t alignment = flags >= 0 ? alignment_of(descriptor_) : 0;
+    int opened = -1;
+    if (alignment > 0) {
+        direct_alignment_.store(alignment, std::memory_order_relaxed);
+        opened = open_again((flags & O_ACCMODE) | O_DIRECT);
+    }
     errno = saved;
+    return opened;
 }
 
 // By processor: as many threads run at a time.
@@ -147,8 +164,18 @@ int OpenFile::direct_descriptor() {
     if (!may_go_direct_.load(std::memory_order_relaxed)) {
         return -1;
     }
-    std::call_once(opened_direct_, [this] { open_direct(); });
-    return direct_descriptor_;
+    int found = direct_descriptor_.load(std::memory_order_acquire);
+    if (found != kUnopened) [[likely]] {
+        return found;
+    }
+    const int opened = open_direct();
+    if (direct_descriptor_.compare_exchange_strong(found, opened, std::memory_order_acq_rel)) {
+        return opened;
+    }
+    if (opened >= 0) {
+        ::close(opened);
+    }
+    return found;
 }
 
 Status OpenFile::size(int64_t *out_nbytes) const {

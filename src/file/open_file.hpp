@@ -6,15 +6,18 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 
 #include "core/reference_count.hpp"
 #include "core/status.hpp"
+#include "file/forked.hpp"
 
 namespace via {
 
 // "what PATH: ENOSPC (No space left on device)", with the code. `what` is a verb: "writing".
 VIA_NODISCARD Status io_failed(const char *what, const char *path, int error);
+
+// Of a path that leads to something else, which name_of_kind says.
+VIA_NODISCARD Status not_regular(const char *path, const char *kind);
 
 // How many arrays are mapped from one file. They may outlive it.
 class MapCount {
@@ -41,9 +44,12 @@ private:
 
 class OpenFile {
 public:
-    // Opens a regular file; `flags` and `permissions` as in open(2). Retained for the caller.
+    // Opens a regular file that is there; `flags` as in open(2). Retained for the caller.
     // Errors: VIA_ERROR_IO, VIA_ERROR_UNSUPPORTED for what is no regular file, VIA_ERROR_OUT_OF_MEMORY.
-    VIA_NODISCARD static Status open(const char *path, int flags, mode_t permissions, OpenFile **out_file);
+    VIA_NODISCARD static Status open(const char *path, int flags, OpenFile **out_file);
+
+    // Makes one where there is nothing, to be read and written. Errors: as open, with EEXIST.
+    VIA_NODISCARD static Status make(const char *path, mode_t permissions, OpenFile **out_file);
 
     // Takes over a descriptor of a regular file, or says by errno why there is none; on failure it is closed.
     VIA_NODISCARD static Status adopt(int descriptor, const char *path, OpenFile **out_file);
@@ -58,6 +64,11 @@ public:
     const char *path() const { return path_; }
     MapCount *maps() const { return maps_; }
 
+    // Of a file that this process made under a name for the meantime: whether that is so, and taking it away. A child
+    // of fork leaves it alone.
+    bool is_made_here() const { return maker_.is_this_process(); }
+    void remove_part();
+
     // As large as it is now.
     VIA_NODISCARD Status size(int64_t *out_nbytes) const;
 
@@ -69,7 +80,7 @@ public:
     int own_descriptor();
 
     // What addresses, offsets and lengths of direct transfers are multiples of.
-    int64_t direct_alignment() const { return direct_alignment_; }
+    int64_t direct_alignment() const { return direct_alignment_.load(std::memory_order_relaxed); }
 
     // Some file systems say no only when they are read.
     void give_up_direct() { may_go_direct_.store(false, std::memory_order_relaxed); }
@@ -79,16 +90,17 @@ private:
 
     OpenFile() = default;
     ~OpenFile();
+    static constexpr int kUnopened = -2;
     VIA_NODISCARD Status prepare(const char *path);
     int open_again(int flags) const;
-    void open_direct();
+    int open_direct();
 
     ReferenceCount references_;
+    const Maker maker_;
     int descriptor_ = -1;
-    int direct_descriptor_ = -1;
-    int64_t direct_alignment_ = 0;
+    std::atomic<int> direct_descriptor_{kUnopened};
+    std::atomic<int64_t> direct_alignment_{0};
     std::atomic<bool> may_go_direct_{true};
-    std::once_flag opened_direct_;
     std::atomic<int> own_descriptors_[kMostOwn] = {};  // each and 1; 0: not opened
     char *path_ = nullptr;                             // for texts
     MapCount *maps_ = nullptr;

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "core/regular_file.hpp"
+
 namespace via {
 namespace {
 
@@ -61,8 +63,9 @@ Status read_by(OpenFile *file, int descriptor, void *memory, int64_t offset, int
     }
     return length == nbytes
                ? VIA_OK
-               : fail(VIA_ERROR_IO, "%.400s ends at byte %lld; expected %lld, which it had before", file->path(),
-                      static_cast<long long>(offset + length), static_cast<long long>(offset + nbytes));
+               : fail_with_code(VIA_ERROR_IO, ENODATA,
+                                "%.400s ends at byte %lld (ENODATA); expected %lld, which it had before", file->path(),
+                                static_cast<long long>(offset + length), static_cast<long long>(offset + nbytes));
 }
 
 }  // namespace
@@ -85,6 +88,22 @@ Status write_all(OpenFile *file, const void *memory, int64_t offset, int64_t nby
     int error = 0;
     const int64_t done = write_some(file->descriptor(), static_cast<const char *>(memory), offset, nbytes, &error);
     return error == 0 ? VIA_OK : failed_at("writing", file, offset + done, error);
+}
+
+Status check_size_limit(OpenFile *file, int64_t end) {
+    const uint64_t most = most_file_bytes();
+    if (static_cast<uint64_t>(end) <= most) {
+        return VIA_OK;
+    }
+    return fail_with_code(VIA_ERROR_IO, EFBIG,
+                          "%.400s would have %lld bytes: EFBIG (File too large); expected at most %llu, the process's "
+                          "limit (RLIMIT_FSIZE)",
+                          file->path(), static_cast<long long>(end), static_cast<unsigned long long>(most));
+}
+
+Status resize(OpenFile *file, int64_t nbytes) {
+    VIA_TRY(check_size_limit(file, nbytes));
+    return set_file_size(file->descriptor(), nbytes) ? VIA_OK : io_failed("resizing", file->path(), errno);
 }
 
 Status reserve_blocks(OpenFile *file, int64_t offset, int64_t nbytes) {

@@ -15,6 +15,10 @@ VIA_NODISCARD Status read_short(OpenFile *file, void *memory, int64_t offset, in
 
 VIA_NODISCARD Status write_all(OpenFile *file, const void *memory, int64_t offset, int64_t nbytes);
 
+// Whether the process may write bytes up to `end`. Errors: VIA_ERROR_IO with EFBIG where RLIMIT_FSIZE says no.
+VIA_NODISCARD Status check_size_limit(OpenFile *file, int64_t end);
+VIA_NODISCARD Status resize(OpenFile *file, int64_t nbytes);
+
 // Has the file system set blocks aside for what is going to be written, so that writers need not wait for one another
 // while it looks for some. Errors: VIA_ERROR_IO where it has not enough; a file system that cannot is left alone.
 VIA_NODISCARD Status reserve_blocks(OpenFile *file, int64_t offset, int64_t nbytes);

@@ -22,7 +22,8 @@ struct FileWork : TaskWork {
     }
 
     static Status run_work(TaskWork *work, via_task *task, Mark **out_mark) {
-        return run_transfer(static_cast<FileWork *>(work)->transfer, task, out_mark);
+        const FileTransfer &transfer = static_cast<FileWork *>(work)->transfer;
+        return name_file(transfer.file, run_transfer(transfer, task, out_mark));
     }
 
     static void end_work(TaskWork *work) {

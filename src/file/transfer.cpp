@@ -1,5 +1,7 @@
 #include "file/transfer.hpp"
 
+#include <mutex>
+
 #include "copy/check.hpp"
 #include "copy/copy.hpp"
 #include "copy/device_copy.hpp"
@@ -7,6 +9,7 @@
 #include "core/view.hpp"
 #include "cuda/device.hpp"
 #include "cuda/stream.hpp"
+#include "file/read_write.hpp"
 #include "file/replacement.hpp"
 
 namespace via {
@@ -89,6 +92,7 @@ bool may_reserve(via_file *file) {
 // Towards a file nothing is left to a device.
 Status write_range(const FileTransfer &transfer, OpenFile *open, const FileRange &range, via_task *task) {
     MarkHolder none;
+    VIA_TRY(check_size_limit(open, range.offset + range.nbytes));
     VIA_TRY(move_range({open, find_places(transfer, range), transfer.array, Towards::File, transfer.file->page_cache,
                         transfer.file->durable, may_reserve(transfer.file), task},
                        none.out()));
@@ -97,7 +101,7 @@ Status write_range(const FileTransfer &transfer, OpenFile *open, const FileRange
 }
 
 Status write_replacement(const FileTransfer &transfer, const FileRange &range, via_task *task) {
-    const std::lock_guard<std::mutex> one_at_a_time(transfer.file->writing);
+    const std::lock_guard one_at_a_time(transfer.file->writing);
     Replacement replacement(transfer.file);
     // Around rows there is something to keep, and behind packed elements.
     VIA_TRY(replacement.begin(transfer.layout == nullptr ? FileRange{range.offset, whole_bytes(transfer.array)}

@@ -20,7 +20,7 @@ static inline int make_scratch(void **state) {
 
 /* The path of a name in the folder; good until the eighth call after. */
 static inline const char *path_of(const char *name) {
-    static char paths[8][512];
+    static char paths[8][768];
     static int next;
     char *path = paths[next++ % 8];
     snprintf(path, sizeof paths[0], "%s/%s", scratch, name);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -20,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "driver.h"
@@ -467,6 +469,7 @@ static const char *const harmless[] = {"abort",
                                        "strtol",
                                        "strtoll",
                                        "tolower",
+                                       "usleep",
                                        "vsnprintf"};
 
 static char unknown[1024];

@@ -2,6 +2,7 @@
 #include "../capi/file_support.h"
 #include "scenario.h"
 
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum { BYTES = 256 << 10 };
@@ -16,6 +17,7 @@ static void prepare_folder(void) {
     bytes = aligned_alloc(4096, BYTES);
     fill_pattern(bytes, BYTES, 5);
     put_file("there.bin", bytes, BYTES);
+    (void)setxattr(path_of("there.bin"), "user.kept", "1", 1, 0); /* where the file system has such */
 }
 
 static void prepare_device(void) {

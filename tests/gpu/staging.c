@@ -1,7 +1,10 @@
 /* Copies of pageable memory large enough to be staged, through the public functions. */
 #include "support.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { mebibyte = 1 << 20, large = 9 * mebibyte + 321 };
@@ -140,6 +143,58 @@ static void a_calibration_that_is_none_is_refused(void **state) {
     refused(VIA_ERROR_DEVICE, "via_calibrate|device_id|99", via_calibrate(99));
 }
 
+/* Nobody will ever write it. */
+static void a_limit_on_file_sizes_does_not_end_a_program_that_saves_a_calibration(void **state) {
+    (void)state;
+    const char path[] = "/tmp/viaduct_calibration_limited";
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct rlimit none = {0, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    const via_status status = via_calibration_save(path);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(status, VIA_ERROR_IO);
+    assert_int_equal(via_last_error_code(), EFBIG);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+static void a_fifo_is_no_place_for_a_calibration(void **state) {
+    (void)state;
+    char folder[] = "/tmp/viaduct_calibration_XXXXXX";
+    char path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/fifo", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    refused(VIA_ERROR_FORMAT, "via_calibration_load|fifo|a FIFO", via_calibration_load(path));
+    refused(VIA_ERROR_FORMAT, "via_calibration_save|fifo|a FIFO", via_calibration_save(path));
+    struct stat found;
+    assert_int_equal(stat(path, &found), 0);
+    assert_true(S_ISFIFO(found.st_mode));
+    unlink(path);
+    rmdir(folder);
+}
+
+static void a_calibration_is_saved_where_a_link_leads(void **state) {
+    (void)state;
+    char folder[] = "/tmp/viaduct_calibration_XXXXXX";
+    char path[64];
+    char link[64];
+    struct stat found;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/file", folder);
+    snprintf(link, sizeof link, "%s/link", folder);
+    assert_int_equal(symlink("file", link), 0);
+    refused(VIA_ERROR_IO, "link|No such file", via_calibration_save(link));
+    ok(via_calibration_save(path));
+    ok(via_calibration_save(link));
+    assert_int_equal(lstat(link, &found), 0);
+    assert_true(S_ISLNK(found.st_mode));
+    ok(via_calibration_load(link));
+    unlink(path);
+    unlink(link);
+    rmdir(folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(a_large_copy_goes_there_and_back),
@@ -149,6 +204,9 @@ int main(void) {
         GPU_TEST(one_thread_is_enough),
         GPU_TEST(a_calibration_is_saved_and_restored),
         GPU_TEST(a_calibration_that_is_none_is_refused),
+        GPU_TEST(a_limit_on_file_sizes_does_not_end_a_program_that_saves_a_calibration),
+        GPU_TEST(a_fifo_is_no_place_for_a_calibration),
+        GPU_TEST(a_calibration_is_saved_where_a_link_leads),
     };
     return run_gpu_tests(tests);
 }

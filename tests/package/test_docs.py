@@ -83,7 +83,7 @@ def test_every_error_has_its_fix_and_is_named_as_each_language_names_it(status: 
         assert f"{written}{named[1]}`" in section
 
 
-TEXTS = re.compile(r"fail(?:_with_code)?\(\s*(VIA_ERROR_\w+),\s*((?:\"(?:[^\"\\]|\\.)*\"\s*)+)")
+TEXTS = re.compile(r"fail(?:_with_code)?\(\s*(VIA_ERROR_\w+),\s*(?:\w+,\s*)?((?:\"(?:[^\"\\]|\\.)*\"\s*)+)")
 PLACES = re.compile(r"%[-+ #0-9.*]*(?:ll|z|h)?[dusxpf]")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import errno
 import os
 import subprocess
 import sys
@@ -109,6 +110,45 @@ def test_what_is_written_numpy_reads(tmp_path: Path, options: dict[str, Any]) ->
         file.write(values.T)
     assert np.array_equal(np.load(path), values.T)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["written.npy"]
+
+
+def _ended(child: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_a_worker_that_ends_leaves_a_file_that_is_being_made_to_its_parent(tmp_path: Path) -> None:
+    path = tmp_path / "made.npy"
+    with via.open(path, "w", dtype="float32", shape=(4,), atomic=True) as file:
+        if (child := os.fork()) == 0:
+            try:
+                file.write(np.zeros(4, np.float32))
+            except via.ForkedError:
+                file.close()
+                os._exit(0)
+            os._exit(1)
+        assert _ended(child) == 0
+        file.write(np.arange(4, dtype=np.float32))
+    assert np.load(path).tolist() == [0, 1, 2, 3]
+
+
+def test_of_two_who_replace_a_file_the_second_is_told(numbers: Path) -> None:
+    first, second = (via.open(numbers, "r+", atomic=True) for _ in range(2))
+    first.write(np.full((500, 60), -1, np.float32))
+    with pytest.raises(OSError, match="ESTALE") as caught:
+        second.write(np.full((500, 60), -2, np.float32), offset=240 * 500)
+    assert caught.value.errno == errno.ESTALE and isinstance(caught.value, via.FileError)
+    assert np.load(numbers)[:, 0].tolist() == [-1] * 500 + list(range(500 * 60, 60_000, 60))
+
+
+@pytest.mark.parametrize("atomic", [False, True])
+def test_what_is_no_regular_file_is_never_written(tmp_path: Path, atomic: bool) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    os.symlink("nowhere", tmp_path / "dangling")
+    with pytest.raises(via.UnsupportedError, match="fifo is a FIFO"):
+        via.open(tmp_path / "fifo", "w", dtype="int8", shape=4, atomic=atomic)
+    with pytest.raises(via.FileError, match="dangling: ENOENT"):
+        via.open(tmp_path / "dangling", "w", dtype="int8", shape=4, atomic=atomic)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["dangling", "fifo"]
 
 
 def test_tasks_read_and_write_behind_the_caller(numbers: Path, tmp_path: Path) -> None:
