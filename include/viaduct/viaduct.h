@@ -25,6 +25,11 @@
  * one of another kind, is refused with VIA_ERROR_INVALID_ARGUMENT; functions that cannot fail write a line to stderr
  * and do nothing. Without it, that is undefined.
  *
+ * Fork. A child may use the library at once, whatever other threads of the parent were doing. What needs CUDA answers
+ * VIA_ERROR_FORKED there if the parent had used CUDA; all else works.
+ *
+ * Environment. A program that runs with another user's rights (setuid, file capabilities) reads no VIADUCT_ variable.
+ *
  * Callbacks must return normally: no C++ exception and no longjmp may leave one. Each type says from which thread it
  * is called. The last error is saved before a callback and restored after it.
  *
@@ -480,7 +485,8 @@ typedef struct via_pointer_info {
  * Finds out what an address points to; *out_info must be initialised with VIA_POINTER_INFO_INIT. Host memory that was
  * page-locked, by whomever, is VIA_DEVICE_CUDA_HOST. Loads the CUDA driver where there is one, and may be called during
  * a capture. A snapshot: the memory may be gone a moment later. Errors: VIA_ERROR_POINTER for an address that is no
- * memory; VIA_ERROR_CUDA where the driver cannot be asked (inside its callbacks).
+ * memory; VIA_ERROR_CUDA where the driver cannot be asked (inside its callbacks); VIA_ERROR_IO where /proc/self/maps
+ * cannot be read.
  */
 VIA_CHECKED via_status via_pointer_query(const void *address, via_pointer_info *out_info);
 
@@ -935,13 +941,14 @@ VIA_CHECKED via_status via_array_synchronize(via_array *array);
 VIA_CHECKED via_status via_copy(via_array *dst, via_array *src);
 
 /**
- * Copies in stream order; NULL is the legacy stream (there is none without CUDA, where via_copy and via_copy_submit
- * serve). Both arrays are held until it has run. From pageable host memory the source has been read on return, and the
- * call may wait for earlier work of the stream; to pageable memory, and within host memory, the data has arrived on
- * return. On a stream being captured the copy becomes part of the graph, which holds both arrays, and allocates and
- * frees what memory the copy takes in between; pageable memory, strided copies without a device's memory, those whose
- * kernels have not been loaded, and those between two devices that take work of both are refused then.
- * Errors: also VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_INVALID_ARGUMENT (via_stream_no_sync() is no stream).
+ * Copies in stream order; NULL is the legacy stream. Where CUDA is not in use, NULL between arrays of host memory
+ * copies as via_copy does: it needs no device and starts no driver. Both arrays are held until it has run. From
+ * pageable host memory the source has been read on return, and the call may wait for earlier work of the stream; to
+ * pageable memory, and within host memory, the data has arrived on return. On a stream being captured the copy becomes
+ * part of the graph, which holds both arrays, and allocates and frees what memory the copy takes in between; pageable
+ * memory, strided copies without a device's memory, those whose kernels have not been loaded, and those between two
+ * devices that take work of both are refused then. Errors: also VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_INVALID_ARGUMENT
+ * (via_stream_no_sync() is no stream).
  */
 VIA_CHECKED via_status via_copy_async(via_array *dst, via_array *src, via_stream *stream);
 

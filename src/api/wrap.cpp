@@ -63,22 +63,32 @@ Status wrap_checked(const ArraySpec &spec, bool detected, int32_t flags, const D
 }
 
 // For memory that CUDA knows; pages of the host that were registered may be read-only all the same.
-void describe_place(const void *address, const cuda::Place &place, via_pointer_info *info) {
+Status describe_place(const void *address, const cuda::Place &place, via_pointer_info *info) {
+    HostMapping mapping{};
+    if (place.device_type == VIA_DEVICE_CUDA_HOST) {
+        VIA_TRY(find_host_mapping(address, &mapping));
+    }
+    const bool is_constant = mapping.nbytes > 0 && !mapping.writable;
     info->device_type = place.device_type;
     info->device_id = place.device_id;
-    info->read_only = place.read_only ? 1 : 0;
+    info->read_only = place.read_only || is_constant ? 1 : 0;
     info->base_address = place.base;
     info->nbytes = place.nbytes;
-    HostMapping mapping{};
-    if (place.device_type == VIA_DEVICE_CUDA_HOST && find_host_mapping(address, &mapping) && !mapping.writable) {
-        info->read_only = 1;
-    }
+    return VIA_OK;
+}
+
+Status no_memory(const void *address) {
+    return fail(VIA_ERROR_POINTER, "address %p is no memory that can be read", address);
 }
 
 Status describe_host(const void *address, via_pointer_info *info) {
+    if (!is_readable(address)) {
+        return no_memory(address);
+    }
     HostMapping mapping{};
-    if (!find_host_mapping(address, &mapping) || !mapping.readable) {
-        return fail(VIA_ERROR_POINTER, "address %p is no memory that can be read", address);
+    VIA_TRY(find_host_mapping(address, &mapping));
+    if (!mapping.readable) {
+        return no_memory(address);
     }
     info->device_type = VIA_DEVICE_CPU;
     info->read_only = mapping.writable ? 0 : 1;
@@ -144,7 +154,7 @@ via_status via_pointer_query(const void *address, via_pointer_info *out_info) {
         cuda::Place place{};
         VIA_TRY(cuda::ask_place(address, &place));
         if (place.known) {
-            describe_place(address, place, &info);
+            VIA_TRY(describe_place(address, place, &info));
         } else {
             VIA_TRY(describe_host(address, &info));
         }

@@ -23,11 +23,7 @@ namespace {
 constexpr int32_t kMostEntries = 1 << 30;
 
 // Of all batches: held for a few instructions only.
-constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-
-void nothing_is_lost() {}
-
-[[maybe_unused]] const bool guarded = guard_over_fork<mutex, nothing_is_lost>();
+ForkSafeMutex mutex;
 
 Status no_memory(const char *what) { return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %s", what); }
 
@@ -55,7 +51,7 @@ Status make_room(via_batch *batch) {
 }
 
 bool find_prepared(via_batch *batch, int32_t device_id, Prepared **out_prepared) {
-    const Lock lock(&mutex);
+    const std::lock_guard lock(mutex);
     if (batch->prepared == nullptr || !batch->prepared->serves(batch->entries->count, device_id)) {
         return false;
     }
@@ -75,7 +71,7 @@ Status prepare(via_batch *batch, via_stream *stream, Prepared **out_prepared) {
     prepared->retain();
     *out_prepared = prepared;
     {
-        const Lock lock(&mutex);
+        const std::lock_guard lock(mutex);
         std::swap(batch->prepared, prepared);
     }
     if (prepared != nullptr) {

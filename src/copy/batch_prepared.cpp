@@ -15,11 +15,7 @@ namespace via {
 namespace {
 
 // Of all prepared batches: held for a few instructions only.
-constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-
-void nothing_is_lost() {}
-
-[[maybe_unused]] const bool guarded = guard_over_fork<mutex, nothing_is_lost>();
+ForkSafeMutex mutex;
 
 constexpr uint64_t kUnknown = UINT64_MAX;
 
@@ -101,7 +97,7 @@ Status Prepared::look_before(const Timeline &later, Before *out_before) {
     out_before->changes = ready_changes();
     bool known = false;
     {
-        const Lock lock(&mutex);
+        const std::lock_guard lock(mutex);
         *out_before->latest.out() = retained(latest_);
         known = changes_ == out_before->changes;
     }
@@ -118,7 +114,7 @@ Status Prepared::look_before(const Timeline &later, Before *out_before) {
 
 bool Prepared::replace_latest(Mark *before, Mark *end, uint64_t changes) {
     {
-        const Lock lock(&mutex);
+        const std::lock_guard lock(mutex);
         if (latest_ != before) {
             return false;
         }
@@ -136,7 +132,7 @@ Status Prepared::join_latest(Mark *end) {
     while (true) {
         MarkHolder other;
         {
-            const Lock lock(&mutex);
+            const std::lock_guard lock(mutex);
             *other.out() = retained(latest_);
         }
         MarkHolder both;

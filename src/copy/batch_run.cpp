@@ -1,7 +1,6 @@
 #include "copy/batch_run.hpp"
 
 #include "copy/copy.hpp"
-#include "copy/device_copy.hpp"
 #include "core/order.hpp"
 #include "core/spare.hpp"
 #include "cuda/device.hpp"
@@ -37,19 +36,6 @@ private:
     BatchPlan &plan_;
 };
 
-// All that copy_array_async refuses.
-Status check_async(via_array *dst, via_array *src, via_stream *stream) {
-    VIA_TRY(check_arrays(dst, src));
-    if (dst->size == 0) {
-        return cuda::need("a stream");
-    }
-    Plan plan;
-    VIA_TRY(prepare_copy(dst, src, &plan));
-    cuda::Transfer transfer;
-    VIA_TRY(make_transfer(plan, dst, src, Ask::Always, &transfer));
-    return check_copy_on(plan, transfer, stream);
-}
-
 // Arrays are marked once for all copies.
 Status run_once(BatchPlan *plan, Mark *behind, via_stream *stream) {
     VIA_TRY(cuda::run_batch_on({plan->together, behind, plan->storages.begin(), plan->storages.count()}, stream,
@@ -73,7 +59,7 @@ Status can_run_together(const BatchPlan &plan, via_stream *stream, bool *out_can
 Status check_alone(const Pairs &pairs, const Alone &alone, via_stream *stream) {
     for (int32_t i = 0; i < alone.count(); ++i) {
         const int32_t at = alone[i];
-        VIA_TRY(name_entry(at, pairs.count, check_async(pairs.dsts[at], pairs.srcs[at], stream)));
+        VIA_TRY(name_entry(at, pairs.count, check_copy_async(pairs.dsts[at], pairs.srcs[at], stream)));
     }
     return VIA_OK;
 }

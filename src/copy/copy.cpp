@@ -11,6 +11,11 @@ namespace {
 
 bool are_plain(via_array *dst, via_array *src) { return is_plain(dst) && is_plain(src); }
 
+// No stream is the legacy one, on which nothing of this process's is where it does not use CUDA.
+bool is_behind_nothing(via_array *dst, via_array *src, via_stream *stream) {
+    return stream == nullptr && are_plain(dst, src) && !cuda::is_in_use();
+}
+
 // Adjacent bytes that the driver has to be asked about: first whether the memory has so many, since too many may reach
 // into what lies next to it.
 Status copy_bytes_of_any_kind(Plan *plan, via_stream *stream) {
@@ -69,7 +74,25 @@ Status copy_array(via_array *dst, via_array *src) {
     return VIA_OK;
 }
 
+Status check_copy_async(via_array *dst, via_array *src, via_stream *stream) {
+    if (is_behind_nothing(dst, src, stream)) {
+        return check_copy(dst, src);
+    }
+    VIA_TRY(check_arrays(dst, src));
+    if (dst->size == 0) {
+        return cuda::need("a stream");
+    }
+    Plan plan;
+    VIA_TRY(prepare_copy(dst, src, &plan));
+    cuda::Transfer transfer;
+    VIA_TRY(make_transfer(plan, dst, src, Ask::Always, &transfer));
+    return check_copy_on(plan, transfer, stream);
+}
+
 Status copy_array_async(via_array *dst, via_array *src, via_stream *stream) {
+    if (is_behind_nothing(dst, src, stream)) {
+        return copy_array(dst, src);
+    }
     VIA_TRY(check_arrays(dst, src));
     if (dst->size == 0) {
         return cuda::need("a stream");

@@ -25,8 +25,9 @@ VIA_NODISCARD Status check_copy(via_array *dst, via_array *src);
 // Any two arrays; after the legacy stream's work where memory of CUDA's has a part, and when both are ready.
 VIA_NODISCARD Status copy_array(via_array *dst, via_array *src);
 
-// In stream order; nullptr means the legacy stream. See via_copy_async.
+// In stream order; nullptr means the legacy stream. See via_copy_async. check_copy_async refuses all that it does.
 VIA_NODISCARD Status copy_array_async(via_array *dst, via_array *src, via_stream *stream);
+VIA_NODISCARD Status check_copy_async(via_array *dst, via_array *src, via_stream *stream);
 
 // The same for pairs that do not overlap one another; all are checked before the first is touched.
 VIA_NODISCARD Status copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs, via_stream *stream);

@@ -283,11 +283,74 @@ void end_loan(const Disposal &disposal) {
     }
 }
 
+}  // namespace
+
+struct WaitingDisposal {
+    Disposal disposal;
+    WaitingDisposal *next;
+};
+
+namespace {
+
+// Memory may be lent by what other memory's end lets go of, and so on: a chain of any length must not take as much
+// stack. What is deeper inside than this is done by the one at this depth.
+constexpr int32_t kMostNested = 50;
+
+// Nobody sees the order: each in the chain lends to the one before it, which has ended. False if there is no memory.
+bool keep_waiting(ThreadState *state, const Disposal &disposal) {
+    auto *waiting = static_cast<WaitingDisposal *>(std::malloc(sizeof(WaitingDisposal)));
+    if (waiting == nullptr) {
+        return false;
+    }
+    state->waiting = new (waiting) WaitingDisposal{disposal, state->waiting};
+    return true;
+}
+
+// Interpreters are known to end threads from inside a callback.
+class Nesting {
+public:
+    explicit Nesting(ThreadState *state) : state_(state) { state_->disposals++; }
+    ~Nesting() { state_->disposals--; }
+    Nesting(const Nesting &) = delete;
+    Nesting &operator=(const Nesting &) = delete;
+
+private:
+    ThreadState *const state_;
+};
+
+void run_nested(ThreadState *state, const Disposal &disposal) {
+    const Nesting scope(state);
+    disposal.run(disposal);
+}
+
+void run_waiting(ThreadState *state) {
+    while (WaitingDisposal *waiting = state->waiting) {
+        const Disposal disposal = waiting->disposal;
+        state->waiting = waiting->next;
+        std::free(waiting);
+        run_nested(state, disposal);
+    }
+}
+
+void run_disposal(const Disposal &disposal) {
+    ThreadState &state = thread_state();
+    if (is_shared(state)) [[unlikely]] {
+        return disposal.run(disposal);
+    }
+    if (state.disposals >= kMostNested && keep_waiting(&state, disposal)) [[unlikely]] {
+        return;
+    }
+    run_nested(&state, disposal);
+    if (state.waiting != nullptr && state.disposals < kMostNested) [[unlikely]] {
+        run_waiting(&state);
+    }
+}
+
 // Inline in both of its callers: the end of an array is timed in nanoseconds.
 [[gnu::always_inline]] inline void dispose_now(const Disposal &disposal) {
     count(Counter::Storages, -1);
     if (disposal.run != nullptr) {
-        disposal.run(disposal);
+        run_disposal(disposal);
     }
 }
 

@@ -10,10 +10,6 @@ namespace {
 
 constexpr int32_t kMostThreads = 64;
 
-// A thread that has been idle for so long ends: nothing remains of a burst, and starting one again costs little beside
-// such a pause.
-constexpr int64_t kIdleSeconds = 10;
-
 // Statically initialised and never destroyed: threads use it until the process is gone.
 struct Pool {
     pthread_cond_t posted = PTHREAD_COND_INITIALIZER;
@@ -25,7 +21,6 @@ struct Pool {
     int32_t held = 0;
 };
 
-constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 constinit Pool pool;
 
 // The queue is kept: owners' callbacks that were about to run are owed to the child as well.
@@ -35,7 +30,7 @@ void forget_threads() {
     pool.idle = 0;
 }
 
-[[maybe_unused]] const bool guarded = guard_over_fork<mutex, forget_threads>();
+ForkSafeMutex mutex(forget_threads);
 
 // With the lock held, as all below.
 void append(Job *job) {
@@ -71,7 +66,7 @@ bool wait_for_job() {
     int failure = 0;
     pool.idle++;
     while (pool.first == nullptr && failure == 0) {
-        failure = pthread_cond_clockwait(&pool.posted, &mutex, CLOCK_MONOTONIC, &until);
+        failure = pthread_cond_clockwait(&pool.posted, mutex.native(), CLOCK_MONOTONIC, &until);
     }
     pool.idle--;
     return pool.first != nullptr;
@@ -81,7 +76,7 @@ bool may_end() { return pool.threads > 1 || pool.held == 0; }
 
 // nullptr if the thread is to end; it no longer counts then, so that nobody relies on it.
 Job *next_job() {
-    const Lock lock(&mutex);
+    const std::lock_guard lock(mutex);
     while (pool.first == nullptr && !wait_for_job()) {
         if (may_end()) {
             pool.threads--;
@@ -109,7 +104,7 @@ struct UnwindGuard {
     bool armed = true;
     ~UnwindGuard() {
         if (armed) {
-            const Lock lock(&mutex);
+            const std::lock_guard lock(mutex);
             pool.threads--;
             (void)has_thread_for_jobs();
         }
@@ -125,7 +120,7 @@ void work() {
 }
 
 bool post(Job *job) {
-    const Lock lock(&mutex);
+    const std::lock_guard lock(mutex);
     append(job);
     if (!has_thread_for_jobs()) {
         withdraw(job);
@@ -136,7 +131,7 @@ bool post(Job *job) {
 }
 
 bool hold() {
-    const Lock lock(&mutex);
+    const std::lock_guard lock(mutex);
     pool.held++;
     if (!has_thread_for_jobs()) {
         pool.held--;
@@ -156,12 +151,12 @@ Status run_in_background(Job *job) { return post(job) ? VIA_OK : fail_without_th
 Status hold_thread() { return hold() ? VIA_OK : fail_without_thread(); }
 
 void let_thread_go() {
-    const Lock lock(&mutex);
+    const std::lock_guard lock(mutex);
     pool.held--;
 }
 
 int32_t background_threads() {
-    const Lock lock(&mutex);
+    const std::lock_guard lock(mutex);
     return pool.threads;
 }
 

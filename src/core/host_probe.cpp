@@ -1,6 +1,5 @@
 #include "core/host_probe.hpp"
 
-#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,59 +11,12 @@
 #include <cstring>
 
 #include "core/cgroup.hpp"
+#include "core/line_reader.hpp"
 #include "core/pages.hpp"
 
 namespace via {
-namespace {
-
-// Reads a file line by line through a buffer on the stack: the probe is used where memory may be short.
-class LineReader {
-public:
-    explicit LineReader(const char *path) : descriptor_(open(path, O_RDONLY | O_CLOEXEC)) {}
-    ~LineReader() {
-        if (descriptor_ >= 0) {
-            close(descriptor_);
-        }
-    }
-    LineReader(const LineReader &) = delete;
-    LineReader &operator=(const LineReader &) = delete;
-
-    // The next line without its end, cut to what the buffer holds; nullptr after the last.
-    char *next() {
-        char *end = nullptr;
-        while ((end = static_cast<char *>(std::memchr(buffer_ + at_, '\n', filled_ - at_))) == nullptr) {
-            if (!refill()) {
-                return nullptr;
-            }
-        }
-        *end = '\0';
-        char *line = buffer_ + at_;
-        at_ = static_cast<size_t>(end - buffer_) + 1;
-        return line;
-    }
-
-private:
-    bool refill() {
-        filled_ -= at_;
-        std::memmove(buffer_, buffer_ + at_, filled_);
-        at_ = 0;
-        if (descriptor_ < 0 || filled_ == sizeof buffer_) {
-            return false;
-        }
-        const ssize_t got = read(descriptor_, buffer_ + filled_, sizeof buffer_ - filled_);
-        filled_ += got > 0 ? static_cast<size_t>(got) : 0;
-        return got > 0;
-    }
-
-    int descriptor_;
-    size_t at_ = 0;
-    size_t filled_ = 0;
-    char buffer_[8192];
-};
-
-}  // namespace
-
-bool find_host_mapping(const void *address, HostMapping *out_mapping) {
+Status find_host_mapping(const void *address, HostMapping *out_mapping) {
+    *out_mapping = {};
     LineReader maps("/proc/self/maps");
     const auto wanted = reinterpret_cast<uintptr_t>(address);
     while (const char *line = maps.next()) {
@@ -77,10 +29,14 @@ bool find_host_mapping(const void *address, HostMapping *out_mapping) {
         if (wanted >= begin && wanted < end) {
             *out_mapping = {reinterpret_cast<void *>(begin), static_cast<int64_t>(end - begin), access[0] == 'r',
                             access[1] == 'w'};
-            return true;
+            return VIA_OK;
         }
     }
-    return false;
+    const int code = maps.failure();
+    return code == 0 ? VIA_OK
+                     : fail_with_code(VIA_ERROR_IO, code,
+                                      "/proc/self/maps, which tells what an address is, cannot be read: %s (%s)",
+                                      strerrorname_np(code), strerrordesc_np(code));
 }
 
 // The kernel reads the signal set before it looks at `how`, which is none that it knows: the answer is EFAULT or
@@ -110,7 +66,7 @@ void cpu_name(int64_t capacity, char *name) {
 
 int64_t usable_memory() {
     const int64_t machine = std::max(sysconf(_SC_PHYS_PAGES), 0L) * page_bytes();
-    const int64_t limit = least_of_cgroups("memory.max", parse_memory_max);
+    const int64_t limit = least_of_cgroups(kMemoryLimit, parse_memory_max);
     return limit > 0 ? std::min(limit, machine) : machine;
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "core/status.hpp"
+
 namespace via {
 
 struct HostMapping {
@@ -12,8 +14,9 @@ struct HostMapping {
     bool writable;
 };
 
-// The mapping that holds the address; false if there is none, or the system does not tell.
-bool find_host_mapping(const void *address, HostMapping *out_mapping);
+// The mapping that holds the address; one of no bytes if there is none.
+// Errors: VIA_ERROR_IO where the system does not tell.
+VIA_NODISCARD Status find_host_mapping(const void *address, HostMapping *out_mapping);
 
 // True if the byte at the address can be read now.
 bool is_readable(const void *address);

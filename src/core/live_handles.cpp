@@ -1,7 +1,5 @@
 #include "core/live_handles.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <iterator>
@@ -28,7 +26,7 @@ struct Entry {
 };
 
 struct Shard {
-    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    ForkSafeMutex mutex;
     std::unordered_map<const void *, Entry> entries;
 };
 
@@ -47,21 +45,12 @@ Shard &shard_of(const void *handle) {
 }
 static_assert(kShards == size_t{1} << (64 - 59));
 
-void lock_all() {
-    std::for_each_n(shards, kShards, [](Shard &shard) { pthread_mutex_lock(&shard.mutex); });
-}
-
-void unlock_all() {
-    std::for_each_n(shards, kShards, [](Shard &shard) { pthread_mutex_unlock(&shard.mutex); });
-}
-
-void unlock_all_in_child() {
-    for (size_t i = 0; i < kShards; ++i) {
+void inherit_entries() {
+    for (size_t i = 0; shards != nullptr && i < kShards; ++i) {
         for (auto &[handle, entry] : shards[i].entries) {
             entry.inherited = true;
         }
     }
-    unlock_all();
 }
 
 // With the shard's lock held; nullptr if there is no memory.
@@ -87,7 +76,7 @@ struct Queue {
     uint64_t next = 0;
 };
 
-constinit pthread_mutex_t queue_mutex = PTHREAD_MUTEX_INITIALIZER;
+ForkSafeMutex queue_mutex(inherit_entries);
 constinit Queue *queue = nullptr;
 
 }  // namespace
@@ -106,7 +95,7 @@ const char *handle_name(HandleKind kind) {
 bool begin_checking() {
     shards = new (std::nothrow) Shard[kShards];
     queue = new (std::nothrow) Queue{};
-    if (shards == nullptr || queue == nullptr || pthread_atfork(lock_all, unlock_all, unlock_all_in_child) != 0) {
+    if (shards == nullptr || queue == nullptr) {
         log_line("VIADUCT_CHECK is set, but there is no memory to check handles with");
         return false;
     }
@@ -116,7 +105,7 @@ bool begin_checking() {
 
 void add_owner(HandleKind kind, const void *handle, const char *function) {
     Shard &shard = shard_of(handle);
-    const Lock lock(&shard.mutex);
+    const std::lock_guard lock(shard.mutex);
     Entry *entry = entry_for(&shard, handle);
     if (entry == nullptr || entry->owners++ > 0) {
         return;
@@ -130,7 +119,7 @@ void add_owner(HandleKind kind, const void *handle, const char *function) {
 
 void add_shared(HandleKind kind, const void *handle) {
     Shard &shard = shard_of(handle);
-    const Lock lock(&shard.mutex);
+    const std::lock_guard lock(shard.mutex);
     if (Entry *entry = entry_for(&shard, handle); entry != nullptr) {
         entry->kind = kind;
         entry->shared = true;
@@ -139,7 +128,7 @@ void add_shared(HandleKind kind, const void *handle) {
 
 HandleKind find_handle(HandleKind said, const void *handle) {
     Shard &shard = shard_of(handle);
-    const Lock lock(&shard.mutex);
+    const std::lock_guard lock(shard.mutex);
     const auto found = shard.entries.find(handle);
     if (found != shard.entries.end()) {
         return found->second.kind;
@@ -149,7 +138,7 @@ HandleKind find_handle(HandleKind said, const void *handle) {
 
 HandleKind drop_owner(HandleKind said, const void *handle) {
     Shard &shard = shard_of(handle);
-    const Lock lock(&shard.mutex);
+    const std::lock_guard lock(shard.mutex);
     const auto found = shard.entries.find(handle);
     if (found == shard.entries.end()) {
         return incomplete.load(std::memory_order_relaxed) ? said : HandleKind::None;
@@ -166,7 +155,7 @@ int64_t report_live_handles() {
     constexpr int64_t kMostLines = 50;
     int64_t live = 0;
     for (size_t i = 0; i < kShards; ++i) {
-        const Lock lock(&shards[i].mutex);
+        const std::lock_guard lock(shards[i].mutex);
         for (const auto &[handle, entry] : shards[i].entries) {
             if (entry.shared || entry.inherited || live++ >= kMostLines) {
                 continue;
@@ -184,7 +173,7 @@ int64_t report_live_handles() {
 void free_later(void *block, void (*free_block)(void *)) {
     Ended ended{block, free_block};
     {
-        const Lock lock(&queue_mutex);
+        const std::lock_guard lock(queue_mutex);
         std::swap(ended, queue->blocks[queue->next++ % kWaiting]);
     }
     if (ended.block != nullptr) {
@@ -193,10 +182,6 @@ void free_later(void *block, void (*free_block)(void *)) {
 }
 
 namespace {
-
-void nothing_is_lost() {}
-
-[[maybe_unused]] const bool guarded = guard_over_fork<queue_mutex, nothing_is_lost>();
 
 // At exit, when whoever wanted to release has done so.
 __attribute__((destructor)) void report_at_exit() {

@@ -1,31 +1,40 @@
-// A mutex held while a scope lasts, and mutexes that fork leaves in order.
+// Mutexes that fork leaves in order.
 #pragma once
 
 #include <pthread.h>
 
+#include <mutex>
+
 namespace via {
 
-class Lock {
+// A mutex of static storage duration, for a few instructions at a time: std::lock_guard takes it. fork waits until
+// nobody holds any of them, so a child finds each free, and what it guards whole. Never hold two at a time, and call
+// nothing of the caller's or the driver's with one held.
+//
+// Locks that are held while the driver works are std::mutex: where one can be held, a child gets VIA_ERROR_FORKED from
+// need_driver before it comes to any of them. Nothing else of the library waits for another thread; function-local
+// statics, whose guards are such locks, are not used.
+class ForkSafeMutex {
 public:
-    explicit Lock(pthread_mutex_t *mutex) : mutex_(mutex) { pthread_mutex_lock(mutex_); }
-    ~Lock() { pthread_mutex_unlock(mutex_); }
-    Lock(const Lock &) = delete;
-    Lock &operator=(const Lock &) = delete;
+    // `in_child` runs in a child before the mutex is free again: it forgets the threads that the child lacks.
+    explicit ForkSafeMutex(void (*in_child)() = nullptr) noexcept;
+    ForkSafeMutex(const ForkSafeMutex &) = delete;
+    ForkSafeMutex &operator=(const ForkSafeMutex &) = delete;
+
+    void lock() noexcept { pthread_mutex_lock(&mutex_); }
+    void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
+
+    // For a condition to wait with.
+    pthread_mutex_t *native() noexcept { return &mutex_; }
 
 private:
-    pthread_mutex_t *mutex_;
-};
+    static void lock_all() noexcept;
+    static void unlock_all() noexcept;
+    static void unlock_all_in_child() noexcept;
 
-// From now on fork waits until nobody holds the mutex, so that a child finds it free and what it guards whole;
-// `in_child` then forgets the threads that the child lacks. Mutexes guarded so are never held two at a time.
-template <pthread_mutex_t &mutex, void (*in_child)()>
-bool guard_over_fork() noexcept {
-    const auto unlock = [] { pthread_mutex_unlock(&mutex); };
-    const auto unlock_in_child = [] {
-        pthread_mutex_unlock(&mutex);
-        in_child();
-    };
-    return pthread_atfork([] { pthread_mutex_lock(&mutex); }, unlock, unlock_in_child) == 0;
-}
+    pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+    void (*const in_child_)();
+    ForkSafeMutex *const next_;
+};
 
 }  // namespace via

@@ -16,7 +16,7 @@ constinit uint32_t watched_for = 0;
 namespace {
 
 std::string_view setting(const char *name) {
-    const char *value = std::getenv(name);
+    const char *value = secure_getenv(name);
     return value != nullptr ? value : "";
 }
 
@@ -49,7 +49,7 @@ uint32_t begin() noexcept {
     const uint32_t lines = lines_asked();
     const uint32_t checks = checks_asked();
     if ((lines | checks) != 0) {
-        open_log(std::getenv("VIADUCT_LOG_FILE"));
+        open_log(secure_getenv("VIADUCT_LOG_FILE"));
     }
     if ((lines & kNotable) != 0) {
         log_line("viaduct %d.%d.%d in process %d", VIA_VERSION_MAJOR, VIA_VERSION_MINOR, VIA_VERSION_PATCH, getpid());

@@ -14,14 +14,10 @@
 
 namespace via {
 
-constinit pthread_mutex_t order_mutex = PTHREAD_MUTEX_INITIALIZER;
+ForkSafeMutex order_mutex;
 constinit std::atomic<uint64_t> order_changes{0};
 
 namespace {
-
-void nothing_is_lost() {}
-
-[[maybe_unused]] const bool guarded = guard_over_fork<order_mutex, nothing_is_lost>();
 
 // Made now if there is none yet; false if there is no memory.
 bool has_order(Storage *storage) {
@@ -63,7 +59,7 @@ bool make_room(Marks *marks) {
 
 // As put_use; where there is no room, takes the list of older uses out.
 bool put_or_take(Storage *storage, Mark *mark, Mark **out_covered, Marks *out_full) {
-    const Lock lock(&order_mutex);
+    const std::lock_guard lock(order_mutex);
     if (put_use(storage, mark, out_covered)) {
         return true;
     }
@@ -72,7 +68,7 @@ bool put_or_take(Storage *storage, Mark *mark, Mark **out_covered, Marks *out_fu
 }
 
 void exchange_uses(Storage *storage, Marks *marks) {
-    const Lock lock(&order_mutex);
+    const std::lock_guard lock(order_mutex);
     std::swap(storage->order.load(std::memory_order_relaxed)->uses, *marks);
 }
 
@@ -117,7 +113,7 @@ Status put(Storage *storage, Mark *mark, Released *reached) {
 void replace_ready(Storage *storage, Mark *mark, Mark *only_if) {
     Mark *before = nullptr;
     {
-        const Lock lock(&order_mutex);
+        const std::lock_guard lock(order_mutex);
         before = storage->ready.load(std::memory_order_relaxed);
         if (only_if != nullptr && before != only_if) {
             return;
@@ -139,7 +135,7 @@ bool put_ready(Storage *storage, Mark *mark) {
     Mark *covered = nullptr;
     Mark *before = nullptr;
     {
-        const Lock lock(&order_mutex);
+        const std::lock_guard lock(order_mutex);
         if (!put_use(storage, mark, &covered)) {
             return false;
         }
@@ -255,7 +251,7 @@ Mark *ready_mark_before(Storage *storage, const Timeline &later) {
     if (storage->ready.load(std::memory_order_acquire) == nullptr) {
         return nullptr;
     }
-    const Lock lock(&order_mutex);
+    const std::lock_guard lock(order_mutex);
     Mark *mark = storage->ready.load(std::memory_order_relaxed);
     if (mark == nullptr || mark->is_of(later)) {
         return nullptr;

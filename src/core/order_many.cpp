@@ -38,7 +38,7 @@ Status replace_some(const Part &part, Mark *mark) {
     const int64_t count = part.count();
     mark->retain(count);
     {
-        const Lock lock(&order_mutex);
+        const std::lock_guard lock(order_mutex);
         for (int64_t i = 0; i < count; ++i) {
             fetch_ahead(part.storages + i, part.left - i);
             Storage *storage = part.storages[i];
@@ -79,7 +79,7 @@ Status add_some(const Part &part, Mark *mark, Released *reached) {
     const int64_t count = part.count();
     mark->retain(count);
     {
-        const Lock lock(&order_mutex);
+        const std::lock_guard lock(order_mutex);
         Mark *known = nullptr;
         for (int64_t i = 0; i < count; ++i) {
             Storage *storage = part.storages[i];

@@ -1,8 +1,7 @@
 // The inside of what a storage knows of work that runs behind. For the files that implement order.hpp.
 #pragma once
 
-#include <pthread.h>
-
+#include "core/lock.hpp"
 #include "core/order.hpp"
 #include "core/watcher.hpp"
 
@@ -29,7 +28,7 @@ public:
 };
 
 // Of all storages: held for a few instructions only, and never while a mark is asked anything.
-extern pthread_mutex_t order_mutex;
+extern ForkSafeMutex order_mutex;
 
 // Counts the ready marks that have been set.
 extern std::atomic<uint64_t> order_changes;

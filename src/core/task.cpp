@@ -88,7 +88,7 @@ Status on_task_complete(via_task *task, via_complete_fn complete, void *context)
     bool is_due = false;
     bool is_second = false;
     {
-        const Lock lock(&task_mutex);
+        const std::lock_guard lock(task_mutex);
         is_second = task->complete != nullptr;
         if (!is_second) {
             task->complete = complete;

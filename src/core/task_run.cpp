@@ -41,7 +41,7 @@ void device_has_ended(Watch *watch) {
 void hand_over(via_task *task, Mark *mark, const TaskOutcome &so_far) {
     mark->retain();
     {
-        const Lock lock(&task_mutex);
+        const std::lock_guard lock(task_mutex);
         set_outcome(task, so_far);
         task->end_mark = mark;
         enter(task, TaskState::HandedOver);
@@ -59,7 +59,7 @@ bool begin(via_task *task) {
     bury_if_orphaned(task);
     Mark *gate = nullptr;
     {
-        const Lock lock(&task_mutex);
+        const std::lock_guard lock(task_mutex);
         if (state_of(task) != TaskState::Waiting) {
             return false;
         }
@@ -124,7 +124,7 @@ Status begin_somewhere(via_task *task, Mark *gate, bool immediate) {
 // A task without a gate has a job under way that will do it; so has one with a gate, but that may take long.
 void deliver_soon(via_task *task) {
     const bool is_due = [&] {
-        const Lock lock(&task_mutex);
+        const std::lock_guard lock(task_mutex);
         return task->gate != nullptr && task->complete != nullptr;
     }();
     if (!is_due) {

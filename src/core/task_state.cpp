@@ -9,9 +9,6 @@
 #include "core/utf8.hpp"
 
 namespace via {
-
-constinit pthread_mutex_t task_mutex = PTHREAD_MUTEX_INITIALIZER;
-
 namespace {
 
 constexpr TaskOutcome kForked{VIA_ERROR_FORKED, 0, "the task was running when this process was forked"};
@@ -20,13 +17,17 @@ constinit std::atomic<uint32_t> forks{0};
 
 void count_fork() { forks.fetch_add(1, std::memory_order_relaxed); }
 
-[[maybe_unused]] const bool guarded = guard_over_fork<task_mutex, count_fork>();
+}  // namespace
+
+ForkSafeMutex task_mutex(count_fork);
+
+namespace {
 
 // True for the one caller that ends the task from this state.
 bool claim_end(via_task *task, TaskState from, const TaskOutcome &outcome) {
     Mark *end_mark = nullptr;
     {
-        const Lock lock(&task_mutex);
+        const std::lock_guard lock(task_mutex);
         if (state_of(task) != from) {
             return false;
         }
@@ -70,7 +71,7 @@ void bury_if_orphaned(via_task *task) {
     if (task->born == fork_count()) [[likely]] {
         return;
     }
-    const Lock lock(&task_mutex);
+    const std::lock_guard lock(task_mutex);
     if (state_of(task) != TaskState::Ended) {
         task->status = VIA_OK;
         set_outcome(task, kForked);
@@ -91,15 +92,15 @@ bool end_task(via_task *task, TaskState from, const TaskOutcome &outcome) {
     if (task->status == VIA_OK) {
         task->done.store(task->total, std::memory_order_relaxed);
     }
-    const Lock lock(&task_mutex);
+    const std::lock_guard lock(task_mutex);
     enter(task, TaskState::Ended);
     return true;
 }
 
 void wait_for_state(via_task *task, TaskState least) {
-    const Lock lock(&task_mutex);
+    const std::lock_guard lock(task_mutex);
     while (state_of(task) < least) {
-        pthread_cond_wait(&task->changed, &task_mutex);
+        pthread_cond_wait(&task->changed, task_mutex.native());
     }
 }
 
@@ -110,7 +111,7 @@ void call_back(via_task *task) {
 
 void deliver(via_task *task) {
     {
-        const Lock lock(&task_mutex);
+        const std::lock_guard lock(task_mutex);
         if (state_of(task) != TaskState::Ended || task->complete == nullptr || std::exchange(task->delivered, true)) {
             return;
         }
@@ -119,7 +120,7 @@ void deliver(via_task *task) {
 }
 
 Mark *device_mark(via_task *task) {
-    const Lock lock(&task_mutex);
+    const std::lock_guard lock(task_mutex);
     return retained(task->end_mark);
 }
 

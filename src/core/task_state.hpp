@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "core/live_handles.hpp"
+#include "core/lock.hpp"
 #include "core/task.hpp"
 #include "core/thread_state.hpp"
 #include "core/watcher.hpp"
@@ -28,7 +29,7 @@ struct TaskOutcome {
 };
 
 // Of all tasks; never held while anything outside these files is called.
-extern pthread_mutex_t task_mutex;
+extern ForkSafeMutex task_mutex;
 
 // How often this process and its parents have forked.
 uint32_t fork_count();

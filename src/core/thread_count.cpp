@@ -24,7 +24,7 @@ int32_t cpus_of_affinity() {
 
 // VIADUCT_NUM_THREADS, 0 if it is not set or makes no sense.
 int32_t threads_of_environment() {
-    const char *text = std::getenv("VIADUCT_NUM_THREADS");
+    const char *text = secure_getenv("VIADUCT_NUM_THREADS");
     if (text == nullptr || *text == '\0') {
         return 0;
     }
@@ -53,7 +53,7 @@ int32_t parse_cpu_max(const char *text) {
 
 int32_t usable_cpus() {
     const int32_t cpus = cpus_of_affinity();
-    const int64_t limit = least_of_cgroups("cpu.max", [](const char *text) -> int64_t { return parse_cpu_max(text); });
+    const int64_t limit = least_of_cgroups(kCpuLimit, [](const char *text) -> int64_t { return parse_cpu_max(text); });
     return limit > 0 ? static_cast<int32_t>(std::min<int64_t>(cpus, limit)) : cpus;
 }
 

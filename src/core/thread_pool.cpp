@@ -1,8 +1,10 @@
 #include "core/thread_pool.hpp"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,7 +41,6 @@ struct Job {
 
 // Statically initialised and never destroyed: helpers use it until the process is gone.
 struct Pool {
-    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_cond_t left = PTHREAD_COND_INITIALIZER;
     Job *jobs = nullptr;
     int32_t helpers = 0;
@@ -50,6 +51,16 @@ struct Pool {
 };
 
 constinit Pool pool;
+
+// A child of fork has the caller's thread only. Nothing in the pool is worth keeping.
+void forget_helpers() {
+    pool.left = PTHREAD_COND_INITIALIZER;
+    pool.jobs = nullptr;
+    pool.helpers = 0;
+    pool.asleep = 0;
+}
+
+ForkSafeMutex mutex(forget_helpers);
 
 // About the time that waking a thread takes.
 constexpr int32_t kSpins = 1000;
@@ -73,9 +84,10 @@ Job *find_job() {
     return job;
 }
 
-// Sleeps unless there has been a post since `seen`.
-void sleep_until_posted(uint32_t seen) {
-    (void)syscall(SYS_futex, &pool.posts, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+// Sleeps unless there has been a post since `seen`; false if there is none for too long.
+bool sleep_until_posted(uint32_t seen) {
+    constexpr timespec kLongest{kIdleSeconds, 0};
+    return syscall(SYS_futex, &pool.posts, FUTEX_WAIT_PRIVATE, seen, &kLongest, nullptr, 0) == 0 || errno != ETIMEDOUT;
 }
 
 void wake_helpers(int32_t count) {
@@ -84,7 +96,7 @@ void wake_helpers(int32_t count) {
 
 // Takes part in a job that has work, if there is one; `out_posts` is the number of posts that have been looked at.
 Job *try_join(uint32_t *out_posts) {
-    const Lock lock(&pool.mutex);
+    const std::lock_guard lock(mutex);
     *out_posts = pool.posts.load(std::memory_order_relaxed);
     Job *job = find_job();
     if (job == nullptr) {
@@ -96,14 +108,23 @@ Job *try_join(uint32_t *out_posts) {
     return job;
 }
 
-// Sleeps until there is work, and takes part in it.
+// False if the thread is to end; it no longer counts then, so that nobody relies on it.
+bool wake_up(bool posted) {
+    const std::lock_guard lock(mutex);
+    pool.asleep--;
+    if (posted || find_job() != nullptr) {
+        return true;
+    }
+    pool.helpers--;
+    return false;
+}
+
+// Sleeps until there is work, and takes part in it; nullptr if the thread is to end.
 Job *join_job(uint32_t *out_posts) {
     Job *job = try_join(out_posts);
     while (job == nullptr) {
-        sleep_until_posted(*out_posts);
-        {
-            const Lock lock(&pool.mutex);
-            pool.asleep--;
+        if (!wake_up(sleep_until_posted(*out_posts))) {
+            return nullptr;
         }
         job = try_join(out_posts);
     }
@@ -112,48 +133,31 @@ Job *join_job(uint32_t *out_posts) {
 
 // Once the caller sees that nobody is left, the job is gone.
 void leave_job(Job *job) {
-    const Lock lock(&pool.mutex);
+    const std::lock_guard lock(mutex);
     if (job->helpers.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         pthread_cond_broadcast(&pool.left);
     }
 }
 
-void *help(void *) {
-    while (true) {
-        uint32_t seen = 0;
-        Job *job = join_job(&seen);
+void help() {
+    uint32_t seen = 0;
+    while (Job *job = join_job(&seen)) {
         job->run();
         leave_job(job);
         (void)spin_until([&] { return pool.posts.load(std::memory_order_relaxed) != seen; });
     }
-    return nullptr;
 }
-
-// A child of fork has the caller's thread only, and whatever state the others left the pool in. Nothing in it is worth
-// keeping.
-void forget_helpers() {
-    pool.mutex = PTHREAD_MUTEX_INITIALIZER;
-    pool.left = PTHREAD_COND_INITIALIZER;
-    pool.jobs = nullptr;
-    pool.helpers = 0;
-    pool.asleep = 0;
-}
-
-// From the start: while the first job was put up, another thread might fork.
-[[maybe_unused]] const bool guarded = pthread_atfork(nullptr, nullptr, forget_helpers) == 0;
-
-bool start_helper() { return create_own_thread(help, nullptr, size_t{1} << 20); }
 
 // With the lock held.
 void start_helpers(int32_t wanted) {
-    while (pool.helpers < wanted && start_helper()) {
+    while (pool.helpers < wanted && start_small_thread("viaduct-copy", help)) {
         pool.helpers++;
     }
 }
 
 // Returns how many helpers are to be woken.
 int32_t put_up(Job *job) {
-    const Lock lock(&pool.mutex);
+    const std::lock_guard lock(mutex);
     start_helpers(job->places);
     job->following = pool.jobs;
     pool.jobs = job;
@@ -169,7 +173,7 @@ void post(Job *job) {
 }
 
 void withdraw(Job *job) {
-    const Lock lock(&pool.mutex);
+    const std::lock_guard lock(mutex);
     Job **link = &pool.jobs;
     while (*link != job) {
         link = &(*link)->following;
@@ -183,9 +187,9 @@ void wait_for_helpers(Job *job) {
         return;
     }
     const NoCancellation scope;  // the job lies on this thread's stack, and others hold on to it
-    const Lock lock(&pool.mutex);
+    const std::lock_guard lock(mutex);
     while (!alone()) {
-        pthread_cond_wait(&pool.left, &pool.mutex);
+        pthread_cond_wait(&pool.left, mutex.native());
     }
 }
 
@@ -207,7 +211,7 @@ void parallel_for(int64_t count, int32_t threads, void (*work)(void *context, in
 }
 
 int32_t helper_count() {
-    const Lock lock(&pool.mutex);
+    const std::lock_guard lock(mutex);
     return pool.helpers;
 }
 

@@ -1,4 +1,5 @@
-// Threads that help a caller with its own work. They are started when first needed, and wait in between.
+// Threads that help a caller with its own work. They are started when needed, wait in between, and end when
+// idle for long.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,11 @@
 #include "core/thread_state.hpp"
 
-#include <pthread.h>
+#include <unistd.h>
 
 #include <new>
+
+#include "core/own_thread.hpp"
+#include "core/thread_exit.hpp"
 
 namespace via {
 
@@ -16,29 +19,19 @@ std::atomic<ThreadState *> all_states{nullptr};
 void detach_thread(void *state) {
     current_thread_state = nullptr;
     static_cast<ThreadState *>(state)->in_use.store(false, std::memory_order_release);
-}
-
-pthread_key_t make_exit_key() {
-    pthread_key_t key = 0;
-    if (pthread_key_create(&key, detach_thread) != 0) {
-        return static_cast<pthread_key_t>(-1);
-    }
-    return key;
-}
-
-// A thread whose exit cannot be watched keeps its state for good; nothing else is lost.
-void watch_exit(ThreadState *state) {
-    static const pthread_key_t key = make_exit_key();
-    if (key != static_cast<pthread_key_t>(-1)) {
-        (void)pthread_setspecific(key, state);
+    if (gettid() == getpid()) {
+        note_main_thread_leaves();
     }
 }
+
+constinit ThreadExit thread_exit(detach_thread);
 
 ThreadState *take_idle() {
     for (ThreadState *state = all_states.load(std::memory_order_acquire); state != nullptr; state = state->next) {
         bool idle = false;
         if (state->in_use.compare_exchange_strong(idle, true, std::memory_order_acquire)) {
             state->depth = 0;
+            state->disposals = 0;
             state->record().code = 0;
             state->record().length = 0;
             state->record().text[0] = '\0';
@@ -70,7 +63,8 @@ ThreadState &attach_thread() {
         return emergency_state;
     }
     current_thread_state = state;
-    watch_exit(state);
+    // A thread whose exit cannot be watched keeps its state for good; nothing else is lost.
+    (void)thread_exit.watch(state);
     return *state;
 }
 

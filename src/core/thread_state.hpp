@@ -28,11 +28,15 @@ struct ErrorRecord {
     char text[kCapacity] = {0};
 };
 
+struct WaitingDisposal;  // core/array.cpp
+
 struct ThreadState {
     // One record for the thread itself and one per nested callback; deeper nesting shares the last.
     static constexpr int32_t kRecords = 3;
     std::atomic<int64_t> counters[static_cast<int32_t>(Counter::kCount)] = {};
     int32_t depth = 0;
+    int32_t disposals = 0;               // one inside the other
+    WaitingDisposal *waiting = nullptr;  // of these, those too deep inside
     std::atomic<bool> in_use{true};
     ThreadState *next = nullptr;
     ErrorRecord records[kRecords];

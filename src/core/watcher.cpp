@@ -22,9 +22,9 @@ struct Watcher {
     uint32_t posts = 0;
     std::atomic<bool> running{false};  // written with the lock held
     bool asleep = false;
+    std::atomic<bool> relied_on{false};  // since it last had nothing to watch for long
 };
 
-constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 constinit Watcher watcher;
 constinit std::atomic<bool> orphaned{false};  // there are watches, and fork has left no thread
 
@@ -35,7 +35,7 @@ void forget_thread() {
     orphaned.store(watcher.watches != nullptr, std::memory_order_relaxed);
 }
 
-[[maybe_unused]] const bool guarded = guard_over_fork<mutex, forget_thread>();
+ForkSafeMutex mutex(forget_thread);
 
 // How long to rest between two rounds: first a few turns given away, for work that is about to end; then sleeps, each
 // longer than the one before. What has been waited for long, as memory that another process has mapped may be, is
@@ -67,8 +67,9 @@ private:
     int64_t slept_ = 0;
 };
 
+constexpr int64_t kSecond = 1000000000;
+
 timespec in_nanoseconds(int64_t nanoseconds) {
-    constexpr int64_t kSecond = 1000000000;
     timespec until{};
     clock_gettime(CLOCK_MONOTONIC, &until);
     const int64_t sum = until.tv_nsec + nanoseconds;
@@ -83,7 +84,7 @@ void add_in_front(Watch *given) {
 }
 
 void remove_watch(Watch *gone) {
-    const Lock lock(&mutex);
+    const std::lock_guard lock(mutex);
     Watch **link = &watcher.watches;
     while (*link != gone) {
         link = &(*link)->next;
@@ -113,7 +114,7 @@ bool hand_over(Watch *given) {
     if (run_in_background(&given->job) == VIA_OK) {
         return true;
     }
-    const Lock lock(&mutex);
+    const std::lock_guard lock(mutex);
     add_in_front(given);
     return false;
 }
@@ -129,28 +130,41 @@ bool poll(Watch *first) {
     return fired;
 }
 
-// Rests as long as `pause` says, or until something is posted; without an end while there is nothing to watch.
-void rest(Pause *pause, uint32_t posts_seen) {
-    const Lock lock(&mutex);
+// With the lock held; false if there has been nothing to watch for too long, and nobody relies on the thread.
+bool wait_for_watch() {
+    int failure = 0;
+    while (watcher.watches == nullptr && failure == 0) {
+        const timespec until = in_nanoseconds(kIdleSeconds * kSecond);
+        failure = pthread_cond_clockwait(&watcher.posted, mutex.native(), CLOCK_MONOTONIC, &until);
+        failure = watcher.relied_on.exchange(false, std::memory_order_relaxed) ? 0 : failure;
+    }
+    return watcher.watches != nullptr;
+}
+
+// Rests as long as `pause` says, or until something is posted; false if the thread is to end, which is not running
+// then.
+bool rest(Pause *pause, uint32_t posts_seen) {
+    const std::lock_guard lock(mutex);
     if (watcher.posts != posts_seen) {
-        return pause->begin_again();
+        pause->begin_again();
+        return true;
     }
     watcher.asleep = true;
     if (watcher.watches != nullptr) {
         const timespec until = in_nanoseconds(pause->next_sleep());
-        (void)pthread_cond_clockwait(&watcher.posted, &mutex, CLOCK_MONOTONIC, &until);
+        (void)pthread_cond_clockwait(&watcher.posted, mutex.native(), CLOCK_MONOTONIC, &until);
     }
-    while (watcher.watches == nullptr) {
-        pthread_cond_wait(&watcher.posted, &mutex);
-    }
+    const bool goes_on = wait_for_watch();
+    watcher.running = goes_on;
     watcher.asleep = false;
     if (watcher.posts != posts_seen) {
         pause->begin_again();
     }
+    return goes_on;
 }
 
 Watch *first_watch(uint32_t *out_posts) {
-    const Lock lock(&mutex);
+    const std::lock_guard lock(mutex);
     *out_posts = watcher.posts;
     return watcher.watches;
 }
@@ -158,14 +172,14 @@ Watch *first_watch(uint32_t *out_posts) {
 void keep_watch() {
     (void)prctl(PR_SET_TIMERSLACK, 1000UL);  // nanoseconds; else the short sleeps take three times as long
     Pause pause;
-    while (true) {
+    for (bool goes_on = true; goes_on;) {
         uint32_t posts = 0;
         if (poll(first_watch(&posts))) {
             pause.begin_again();
         } else if (pause.is_turn()) {
             sched_yield();
         } else {
-            rest(&pause, posts);
+            goes_on = rest(&pause, posts);
         }
     }
 }
@@ -179,7 +193,7 @@ void start_thread() {
 }  // namespace
 
 void watch(Watch *given) {
-    const Lock lock(&mutex);
+    const std::lock_guard lock(mutex);
     add_in_front(given);
     watcher.posts++;
     start_thread();
@@ -189,9 +203,11 @@ void watch(Watch *given) {
 }
 
 bool has_watcher() {
-    // Asked for every task, while the thread looks through its watches again and again.
+    // Asked for every task, while the thread looks through its watches again and again. It then stays for longer than
+    // whoever asked takes to come with a watch.
+    watcher.relied_on.store(true, std::memory_order_relaxed);
     if (!watcher.running.load(std::memory_order_relaxed)) [[unlikely]] {
-        const Lock lock(&mutex);
+        const std::lock_guard lock(mutex);
         start_thread();
     }
     return watcher.running.load(std::memory_order_relaxed);
@@ -199,7 +215,7 @@ bool has_watcher() {
 
 void resume_watches() {
     if (orphaned.load(std::memory_order_relaxed)) [[unlikely]] {
-        const Lock lock(&mutex);
+        const std::lock_guard lock(mutex);
         start_thread();
     }
 }

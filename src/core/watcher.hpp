@@ -1,5 +1,5 @@
 // The reaper: one thread, started when first needed, that polls marks and then has something done. It sleeps while
-// nothing is watched.
+// nothing is watched, and ends when that takes long.
 #pragma once
 
 #include "core/background.hpp"

@@ -36,6 +36,8 @@ Status need(const char *what) { return fail(VIA_ERROR_UNSUPPORTED, "%s needs CUD
 
 bool was_started() { return false; }
 
+bool is_in_use() { return false; }
+
 int32_t device_count() { return 0; }
 
 const char *why_none() { return kWhy; }

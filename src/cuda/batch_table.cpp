@@ -18,13 +18,9 @@ constexpr int64_t kLeastBytes = via_kept_table_bytes;
 constexpr int64_t kMostBytes = via_kept_most_table_bytes;  // of all tables
 static_assert(kMostBytes == via_kept_tables * kLeastBytes);
 
-constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+ForkSafeMutex mutex;
 constinit Table *idle_tables = nullptr;
 constinit std::atomic<int64_t> bytes_in_all{0};
-
-void nothing_is_lost() {}
-
-[[maybe_unused]] const bool guarded = guard_over_fork<mutex, nothing_is_lost>();
 
 int64_t bytes_for(int64_t count) {
     const int64_t nbytes = count * static_cast<int64_t>(sizeof(kernels::CopyPiece));
@@ -118,12 +114,12 @@ Table *Table::choose(Table **idle, const ContextKey &context, int64_t nbytes) {
 Table *Table::take(const ContextKey &context, int64_t count) {
     Table *idle = nullptr;
     {
-        const Lock lock(&mutex);
+        const std::lock_guard lock(mutex);
         idle = std::exchange(idle_tables, nullptr);
     }
     Table *table = choose(&idle, context, bytes_for(count));
     {
-        const Lock lock(&mutex);
+        const std::lock_guard lock(mutex);
         Table **link = &idle_tables;
         while (*link != nullptr) {
             link = &(*link)->next_;
@@ -148,7 +144,7 @@ void Table::release(Mark *until) {
         until->retain();
     }
     until_ = until;
-    const Lock lock(&mutex);
+    const std::lock_guard lock(mutex);
     next_ = std::exchange(idle_tables, this);
 }
 

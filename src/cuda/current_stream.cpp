@@ -1,7 +1,6 @@
-#include <pthread.h>
-
 #include <new>
 
+#include "core/thread_exit.hpp"
 #include "cuda/handles.hpp"
 #include "cuda/stream.hpp"
 
@@ -28,10 +27,10 @@ void let_go(void *streams) {
     delete ending;
 }
 
+constinit ThreadExit thread_exit(let_go);
+
 Status watch_exit(CurrentStreams *streams) {
-    static pthread_key_t key = 0;
-    static const bool made = pthread_key_create(&key, let_go) == 0;
-    if (!made || pthread_setspecific(key, streams) != 0) {
+    if (!thread_exit.watch(streams)) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no thread-specific storage for the current stream");
     }
     return VIA_OK;

@@ -125,6 +125,8 @@ bool is_built() { return true; }
 
 Status need(const char *what) { return need_driver(what); }
 
+bool is_in_use() { return driver_is_in_use(); }
+
 bool was_started() { return driver_is_in_use() || is_forked_child(); }
 
 int32_t device_count() { return driver_is_usable(true) ? driver().device_count : 0; }

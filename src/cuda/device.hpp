@@ -19,6 +19,9 @@ VIA_NODISCARD Status need(const char *what);
 // Starts nothing, and costs a few nanoseconds.
 bool was_started();
 
+// Somebody has started the driver, and this process can use it: else nothing is on any of its streams. As cheap.
+bool is_in_use();
+
 // How many devices can be used; 0 where CUDA cannot be had. Loads the driver.
 int32_t device_count();
 

@@ -105,7 +105,7 @@ bool initialise() {
 }
 
 const char *driver_path() {
-    const char *given = std::getenv("VIADUCT_LIBCUDA");
+    const char *given = secure_getenv("VIADUCT_LIBCUDA");
     return given != nullptr && *given != '\0' ? given : "libcuda.so.1";
 }
 

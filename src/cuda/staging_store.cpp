@@ -53,20 +53,21 @@ void store_128(char *dst, const char *src, size_t nbytes) {
     _mm_sfence();
 }
 
-Store choose_store() {
+Store choose_store() noexcept {
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx512f") ? store_512 : store_128;
 }
 #else
 void store_plain(char *dst, const char *src, size_t nbytes) { std::memcpy(dst, src, nbytes); }
 
-Store choose_store() { return store_plain; }
+Store choose_store() noexcept { return store_plain; }
 #endif
+
+const Store store = choose_store();
 
 }  // namespace
 
 void store_for_device(void *dst, const void *src, int64_t nbytes) {
-    static const Store store = choose_store();
     store(static_cast<char *>(dst), static_cast<const char *>(src), static_cast<size_t>(nbytes));
 }
 

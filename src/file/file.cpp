@@ -6,10 +6,14 @@
 #include <utility>
 
 #include "core/checked.hpp"
+#include "core/lock.hpp"
 #include "file/window.hpp"
 
+// Guards `open` of all files.
+static via::ForkSafeMutex opens;
+
 via::OpenFile *via_file::hold_open() {
-    const std::lock_guard<std::mutex> lock(changing);
+    const std::lock_guard lock(opens);
     open->retain();
     return open;
 }
@@ -17,7 +21,7 @@ via::OpenFile *via_file::hold_open() {
 void via_file::set_open(via::OpenFile *other) {
     via::OpenFile *before = nullptr;
     {
-        const std::lock_guard<std::mutex> lock(changing);
+        const std::lock_guard lock(opens);
         before = std::exchange(open, other);
     }
     before->release();

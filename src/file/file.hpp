@@ -24,7 +24,6 @@ struct via_file {
     bool is_unnamed = false;                // atomic: made, and not called so yet
     bool is_spoilt = false;                 // atomic: the same, and a write may have left something in it
     via::InheritedMutex writing;            // atomic: one write at a time
-    std::mutex changing;                    // guards `open`
     via::ReferenceCount references;
     via::OpenFile *open = nullptr;
     // Of a window, which has nothing else of its own: the file, and an array that has its elements where the file has

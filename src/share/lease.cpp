@@ -23,12 +23,8 @@ bool lock_file(int descriptor, short how) {
 
 class Lease;
 
-constinit pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+ForkSafeMutex mutex;
 constinit Lease *leases = nullptr;  // of all storages that still have an owner
-
-void nothing_is_lost() {}
-
-[[maybe_unused]] const bool guarded = guard_over_fork<mutex, nothing_is_lost>();
 
 // A use of the memory: once its storage has no owner, it ends when nobody else holds a lock on the file. Taking the one
 // that excludes all others ends it for good, for whoever comes too late as well.
@@ -78,7 +74,7 @@ private:
     }
 
     void delist() {
-        const Lock lock(&mutex);
+        const std::lock_guard lock(mutex);
         Lease **link = &leases;
         while (*link != this && *link != nullptr) {
             link = &(*link)->next_;
@@ -109,7 +105,7 @@ Status make_lease(Storage *storage, Lease **out_lease) {
 // The one that is there already, or `made` from now on. One that another thread was quicker than stays a use that
 // nobody joins.
 FileName agree(Storage *storage, Lease *made) {
-    const Lock lock(&mutex);
+    const std::lock_guard lock(mutex);
     Lease *found = Lease::find(storage);
     if (found == nullptr) {
         made->enlist();
@@ -119,7 +115,7 @@ FileName agree(Storage *storage, Lease *made) {
 }
 
 bool find_lease(Storage *storage, FileName *out_file) {
-    const Lock lock(&mutex);
+    const std::lock_guard lock(mutex);
     const Lease *found = Lease::find(storage);
     if (found != nullptr) {
         *out_file = found->file();

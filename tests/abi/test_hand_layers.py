@@ -30,8 +30,6 @@ LEFT_OUT = {
         "via_batch_size": "raw",
         "via_batch_run": "raw",
         "via_batch_submit": "raw",
-        "via_file_read": "by via_file_read_submit, so that Ctrl-C ends it",
-        "via_file_write": "by via_file_write_submit, so that Ctrl-C ends it",
     },
     "java": {
         "via_memory_retain": "an object is one share",

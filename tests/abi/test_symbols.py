@@ -50,3 +50,12 @@ def test_the_library_needs_the_c_and_cxx_runtimes_and_no_more() -> None:
         pytest.skip(f"no library at {library()}: build it first")
     needed = set(re.findall(r"NEEDED.*\[(.+?)\.so", run("readelf", "-dW", library())))
     assert needed <= {"libstdc++", "libgcc_s", "libc", "libm", "libpthread", "ld-linux-x86-64", "ld-linux-aarch64"}
+
+
+def test_the_library_believes_no_environment_that_another_user_set_and_guards_no_local_static() -> None:
+    """secure_getenv for every variable; a child of fork would wait for the guard of a static that is being made."""
+    if not library().exists():
+        pytest.skip(f"no library at {library()}: build it first")
+    taken = {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--undefined-only", library()).splitlines()}
+    assert "pthread_mutex_lock" in taken
+    assert taken & {"getenv", "__cxa_guard_acquire"} == set()

@@ -1,8 +1,12 @@
 /* Inspecting: what an array tells of itself, and what an address is. */
 #define _DEFAULT_SOURCE
+#include <errno.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "support.h"
 
 static void getters_accept_null(void **state) {
@@ -180,6 +184,51 @@ static void an_address_that_is_no_memory_is_told_so_and_the_answer_left_alone(vo
     assert_int_equal(info.device_id, 42);
 }
 
+static void a_query_without_descriptors_says_what_it_lacks(void **state) {
+    (void)state;
+    int value = 0;
+    struct rlimit before;
+    via_pointer_info info = VIA_POINTER_INFO_INIT;
+    info.device_id = 42;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, before.rlim_max}), 0);
+    const via_status of_memory = via_pointer_query(&value, &info);
+    const int32_t code = via_last_error_code();
+    char text[512];
+    snprintf(text, sizeof text, "%s", via_last_error());
+    const via_status of_nothing = via_pointer_query((void *)16, &info);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(of_memory, VIA_ERROR_IO);
+    assert_int_equal(code, EMFILE);
+    assert_true(holds_words(text, "via_pointer_query|/proc/self/maps|EMFILE"));
+    assert_int_equal(of_nothing, VIA_ERROR_POINTER);
+    assert_int_equal(info.device_id, 42);
+}
+
+static void a_query_without_proc_says_what_it_lacks(void **state) {
+    (void)state;
+    char folder[] = "/tmp/viaduct-empty-XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    const pid_t process = fork();
+    if (process == 0) {
+        int value = 0;
+        via_pointer_info info = VIA_POINTER_INFO_INIT;
+        if (chroot(folder) != 0) {
+            _exit(77);
+        }
+        CHECK(via_pointer_query(&value, &info) == VIA_ERROR_IO && via_last_error_code() == ENOENT);
+        CHECK(via_pointer_query((void *)16, &info) == VIA_ERROR_POINTER);
+        _exit(0);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(process, &status, 0), process);
+    rmdir(folder);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(getters_accept_null),
@@ -194,6 +243,8 @@ int main(void) {
         TEST(a_stack_address_is_writable_host_memory),
         TEST(a_constant_is_read_only_memory),
         TEST(an_address_that_is_no_memory_is_told_so_and_the_answer_left_alone),
+        TEST(a_query_without_descriptors_says_what_it_lacks),
+        TEST(a_query_without_proc_says_what_it_lacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

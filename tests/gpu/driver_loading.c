@@ -53,8 +53,27 @@ static void assert_devices_are_noticed(void) {
     put_away_memory(device);
 }
 
+/* NULL is the legacy stream, on which nothing is where nobody uses CUDA. */
+static void copy_arrays_without_a_stream(void) {
+    via_array *dst = wrap_bytes(other, count, VIA_DEVICE_CPU, 0, NULL);
+    via_array *src = wrap_bytes(host, count, VIA_DEVICE_CPU, 0, NULL);
+    via_batch *batch = NULL;
+    fill_pattern(host, count, 3);
+    ok(via_copy_async(dst, src, NULL));
+    assert_pattern(other, count, 3);
+    fill_pattern(host, count, 4);
+    ok(via_batch_create(&batch));
+    ok(via_batch_add(batch, dst, src));
+    ok(via_batch_run(batch, NULL));
+    assert_pattern(other, count, 4);
+    via_batch_release(batch);
+    via_array_release(dst);
+    via_array_release(src);
+}
+
 static void copy_then_load(void) {
     copy_host_memory(1);
+    copy_arrays_without_a_stream();
     assert_no_driver();
     assert_devices_are_noticed();
 }

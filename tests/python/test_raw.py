@@ -309,6 +309,23 @@ def test_a_task_between_host_arrays_needs_no_cuda() -> None:
     assert b.tolist() == a.tolist()
 
 
+def test_host_arrays_are_copied_without_a_stream_and_without_cuda() -> None:
+    a = grid()
+    for copy in (
+        lambda b: raw.via_copy_async(b, a, None),
+        lambda b: raw.via_copy_batch([b], [a], None),
+        lambda b: raw.via_copy_batch([b, via.empty(0, "uint8")], [a, via.empty(0, "uint8")], None),
+    ):
+        b = via.empty((3, 4), "float32")
+        copy(b)
+        assert b.tolist() == a.tolist()
+    batch, b, c = raw.via_batch_create(), via.empty((3, 4), "float32"), via.empty((3, 4), "float32")
+    raw.via_batch_add(batch, b, a)
+    raw.via_batch_add(batch, c, a)
+    raw.via_batch_run(batch, None)
+    assert b.tolist() == c.tolist() == a.tolist()
+
+
 def test_batches_of_arrays_must_match() -> None:
     a = grid()
     with pytest.raises(ValueError, match="srcs.*found 0 entries, expected 1"):

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "copy_support.hpp"
+#include "core/thread_count.hpp"
 
 // Where the files of control groups are found instead, if not empty.
 static std::string other_root;
@@ -47,11 +48,16 @@ private:
     char *pages_;
 };
 
+bool is_mapped(const void *address, via::HostMapping *out_mapping) {
+    assert_int_equal(via::find_host_mapping(address, out_mapping), VIA_OK);
+    return out_mapping->nbytes > 0;
+}
+
 void a_mapping_is_found_by_any_address_in_it(void **) {
     const Page page(PROT_READ | PROT_WRITE);
     for (char *address : {page.begin(), page.begin() + 100, page.end() - 1}) {
         via::HostMapping mapping{};
-        assert_true(via::find_host_mapping(address, &mapping));
+        assert_true(is_mapped(address, &mapping));
         assert_ptr_equal(mapping.base, page.begin());
         assert_int_equal(mapping.nbytes, page.end() - page.begin());
         assert_true(mapping.readable && mapping.writable);
@@ -61,16 +67,16 @@ void a_mapping_is_found_by_any_address_in_it(void **) {
 void access_is_told(void **) {
     via::HostMapping mapping{};
     const Page constant(PROT_READ);
-    assert_true(via::find_host_mapping(constant.begin(), &mapping));
+    assert_true(is_mapped(constant.begin(), &mapping));
     assert_true(mapping.readable && !mapping.writable);
-    assert_true(via::find_host_mapping(constant.end(), &mapping));
+    assert_true(is_mapped(constant.end(), &mapping));
     assert_true(!mapping.readable && !mapping.writable);
 }
 
 void no_mapping_holds_the_lowest_and_the_highest_address(void **) {
     via::HostMapping mapping{};
-    assert_false(via::find_host_mapping(nullptr, &mapping));
-    assert_false(via::find_host_mapping(reinterpret_cast<void *>(UINTPTR_MAX - 4096), &mapping));
+    assert_false(is_mapped(nullptr, &mapping));
+    assert_false(is_mapped(reinterpret_cast<void *>(UINTPTR_MAX - 4096), &mapping));
 }
 
 void only_bytes_that_can_be_read_are_readable(void **) {
@@ -140,6 +146,54 @@ void a_limit_of_the_root_counts(void **) {
     assert_int_equal(via::usable_memory(), 1 << 20);
 }
 
+// Version 1 of control groups: a hierarchy for each controller, or for several, with files of its own.
+class OldGroups : public Groups {
+public:
+    using Groups::Groups;
+    void set(const char *file, const char *text) const { write_file(other_root + "/sys/fs/cgroup/" + file, text); }
+};
+
+void a_limit_of_a_memory_hierarchy_counts(void **) {
+    const OldGroups groups("5:cpuacct,cpu:/other\n4:memory:/docker/abc\n1:name=systemd:/\n0::/\n");
+    const int64_t machine = via::usable_memory();
+    groups.set("memory/docker/abc/memory.limit_in_bytes", "9223372036854771712\n");
+    assert_int_equal(via::usable_memory(), machine);
+    groups.set("memory/docker/memory.limit_in_bytes", "2097152\n");
+    assert_int_equal(via::usable_memory(), 2 << 20);
+    groups.set("memory/docker/abc/memory.limit_in_bytes", "1048576\n");
+    assert_int_equal(via::usable_memory(), 1 << 20);
+}
+
+// As in a container: the name is that outside, and the folder of its own group is the root.
+void a_limit_of_the_root_of_a_memory_hierarchy_counts(void **) {
+    const OldGroups groups("4:memory:/docker/abc\n");
+    groups.set("memory/memory.limit_in_bytes", "1048576\n");
+    assert_int_equal(via::usable_memory(), 1 << 20);
+}
+
+void a_quota_of_a_cpu_hierarchy_counts(void **) {
+    for (const char *folder : {"cpu,cpuacct", "cpu"}) {
+        const OldGroups groups("3:cpuset:/elsewhere\n4:cpu,cpuacct:/docker/abc\n");
+        const int32_t cpus = via::usable_cpus();
+        groups.set((std::string(folder) + "/docker/abc/cpu.cfs_period_us").c_str(), "100000\n");
+        groups.set((std::string(folder) + "/docker/abc/cpu.cfs_quota_us").c_str(), "-1\n");
+        assert_int_equal(via::usable_cpus(), cpus);
+        groups.set((std::string(folder) + "/docker/abc/cpu.cfs_quota_us").c_str(), "50000\n");
+        assert_int_equal(via::usable_cpus(), 1);
+    }
+}
+
+// Many hierarchies, each with a long path.
+void the_line_of_a_controller_is_found_however_long_the_others_are(void **) {
+    std::string lines;
+    for (int32_t i = 20; i > 2; --i) {
+        lines += std::to_string(i) + ":name=a" + std::to_string(i) + ":/" + std::string(900, 'x') + "\n";
+    }
+    const OldGroups groups((lines + "2:memory:/abc\n").c_str());
+    groups.set("memory/abc/memory.limit_in_bytes", "1048576\n");
+    assert_int_equal(via::usable_memory(), 1 << 20);
+}
+
 void a_memory_limit_is_read_as_the_kernel_writes_it(void **) {
     assert_int_equal(via::parse_memory_max("max\n"), 0);
     assert_int_equal(via::parse_memory_max("1073741824\n"), 1 << 30);
@@ -158,6 +212,10 @@ int main() {
         cmocka_unit_test(the_machine_has_some_memory),
         cmocka_unit_test(the_least_limit_of_all_groups_is_what_may_be_used),
         cmocka_unit_test(a_limit_of_the_root_counts),
+        cmocka_unit_test(a_limit_of_a_memory_hierarchy_counts),
+        cmocka_unit_test(a_limit_of_the_root_of_a_memory_hierarchy_counts),
+        cmocka_unit_test(a_quota_of_a_cpu_hierarchy_counts),
+        cmocka_unit_test(the_line_of_a_controller_is_found_however_long_the_others_are),
         cmocka_unit_test(a_memory_limit_is_read_as_the_kernel_writes_it),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -112,6 +112,18 @@ bool copy_there_and_back(uint64_t seed) {
            via::copy_array(last.get(), middle.get()) == VIA_OK && bytes == back;
 }
 
+void helpers_that_are_idle_for_long_end_and_the_next_copy_has_others(void **) {
+    assert_int_equal(via::set_num_threads(3), VIA_OK);
+    assert_true(copy_there_and_back(40));
+    assert_true(via::helper_count() > 0);
+    for (int32_t i = 0; i < 100 && via::helper_count() > 0; ++i) {
+        usleep(100000);
+    }
+    assert_int_equal(via::helper_count(), 0);
+    assert_true(copy_there_and_back(41));
+    assert_int_equal(via::helper_count(), 2);
+}
+
 void many_threads_copy_at_once(void **) {
     assert_int_equal(via::set_num_threads(3), VIA_OK);
     std::atomic<int> good{0};
@@ -203,6 +215,7 @@ int main() {
         cmocka_unit_test(where_no_thread_can_be_had_the_caller_copies_alone),
         cmocka_unit_test(every_piece_of_work_is_done_once),
         cmocka_unit_test(short_jobs_from_many_callers_are_done_once),
+        cmocka_unit_test(helpers_that_are_idle_for_long_end_and_the_next_copy_has_others),
         cmocka_unit_test(many_threads_copy_at_once),
         cmocka_unit_test(the_number_of_threads_may_change_while_copies_run),
         cmocka_unit_test(a_forked_child_copies_with_threads_of_its_own),

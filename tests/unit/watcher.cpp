@@ -178,6 +178,16 @@ void with_nothing_to_watch_the_thread_sleeps(void **) {
     assert_true(fires(2));
 }
 
+void the_thread_ends_when_there_is_nothing_to_watch_for_long_and_the_next_watch_has_another(void **) {
+    watch_marks({});
+    assert_true(fires(1));
+    assert_true(times_woken("viaduct-watch") >= 0);
+    assert_true(eventually([] { return times_woken("viaduct-watch") < 0; }));
+    watch_marks({});
+    assert_true(fires(2));
+    assert_true(via::has_watcher());
+}
+
 void watches_of_many_threads_fire_once_each(void **) {
     constexpr int32_t kThreads = 4;
     constexpr int32_t kEach = 300;
@@ -321,6 +331,7 @@ int main() {
         WATCH_TEST(neither_a_mark_nor_a_callback_holds_up_the_next_watch),
         WATCH_TEST(a_mark_that_takes_long_is_asked_about_once_a_millisecond),
         WATCH_TEST(with_nothing_to_watch_the_thread_sleeps),
+        WATCH_TEST(the_thread_ends_when_there_is_nothing_to_watch_for_long_and_the_next_watch_has_another),
         WATCH_TEST(watches_of_many_threads_fire_once_each),
         WATCH_TEST(a_forked_child_goes_on_with_the_watches_of_its_parent),
         WATCH_TEST(forks_amid_watches_leave_children_that_watch),

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sched.h>
 
 #include <atomic>
 #include <new>
@@ -79,18 +78,68 @@ void run(Deferred *work) {
     work->run(work);
 }
 
+// A call of Python code on a thread of the library's, which the program's end waits for. Only for who holds the GIL.
+struct Running {
+    unsigned long thread;
+    Running *next;
+};
+Running *g_running = nullptr;
+
+// While one that comes again from inside its call runs, the list is as it was.
+class RunningScope {
+public:
+    RunningScope() : running_{PyThread_get_thread_ident(), g_running} { g_running = &running_; }
+    ~RunningScope() {
+        Running **link = &g_running;
+        while (*link != &running_) {
+            link = &(*link)->next;
+        }
+        *link = running_.next;
+    }
+    RunningScope(const RunningScope &) = delete;
+    RunningScope &operator=(const RunningScope &) = delete;
+
+private:
+    Running running_;
+};
+
+void run_counted(Deferred *work) {
+    const RunningScope scope;
+    run(work);
+}
+
 // The other threads that a child of fork lost may have been counted.
-void after_fork_in_child() { g_schedulers.store(0); }
+void after_fork_in_child() {
+    g_schedulers.store(0);
+    g_running = nullptr;
+}
+
+via_status ask_schedulers(void *, int32_t *out_done) {
+    *out_done = g_schedulers.load() == 0 ? 1 : 0;
+    return VIA_OK;
+}
+
+// How long the program's end waits for callbacks, and then for those that have been told to end.
+constexpr double kPatience = 5;
+constexpr double kLastPatience = 1;
+
+// One that goes on for ever is told to end: a thread that comes back for the GIL of an interpreter that is gone would
+// be unwound through frames that need it.
+bool wait_for_callbacks() {
+    int32_t done = 0;
+    if (!poll_until_done(ask_schedulers, nullptr, kPatience, &done)) {
+        return false;
+    }
+    for (Running *at = g_running; at != nullptr; at = at->next) {
+        PyThreadState_SetAsyncExc(at->thread, PyExc_SystemExit);
+    }
+    return done != 0 || poll_until_done(ask_schedulers, nullptr, kLastPatience, &done);
+}
 
 PyObject *close(PyObject *, PyObject *) {
     drain();
     g_closed.store(true);
-    PyThreadState *state = PyEval_SaveThread();
-    while (g_schedulers.load() != 0) {
-        sched_yield();
-    }
-    PyEval_RestoreThread(state);
-    return none();
+    return wait_for_callbacks() ? none() : nullptr;
 }
 
 PyMethodDef kClose = {"_close", close, METH_NOARGS, nullptr};
@@ -155,7 +204,7 @@ void run_with_gil(Deferred *work) {
     g_schedulers.fetch_add(1);
     if (!g_closed.load()) {
         PyGILState_STATE state = PyGILState_Ensure();
-        run(work);
+        run_counted(work);
         PyGILState_Release(state);
     }
     g_schedulers.fetch_sub(1);

@@ -9,6 +9,7 @@
 #include "handles.hpp"
 #include "loan.hpp"
 #include "structs.hpp"
+#include "wait.hpp"
 
 namespace viapy {
 namespace {
@@ -34,6 +35,8 @@ PyObject *set_num_threads(PyObject *, PyObject *given) {
     via_status status = via_set_num_threads(clamped);
     return status == VIA_OK ? none() : raise_status(status);
 }
+
+PyObject *inside_callback(PyObject *, PyObject *) { return boolean(is_inside_callback()); }
 
 PyObject *num_threads(PyObject *, PyObject *) { return PyLong_FromLong(via_num_threads()); }
 
@@ -103,6 +106,7 @@ PyMethodDef kFunctions[] = {
     {"set_num_threads", set_num_threads, METH_O,
      "set_num_threads(count, /)\n--\n\n"
      "Sets how many threads, the caller's included, one host copy may use; 0 goes back to the default."},
+    {"_is_inside_callback", inside_callback, METH_NOARGS, nullptr},
     {"_dtype_number", dtype_number, METH_VARARGS, nullptr},
     {"num_threads", num_threads, METH_NOARGS, "num_threads()\n--\n\nHow many threads one host copy may use now."},
     {nullptr, nullptr, 0, nullptr},

@@ -49,7 +49,9 @@ via_status ask_until(Ask ask, void *handle, double start, double end, int32_t *o
 InsideCallback::InsideCallback() { ++t_callbacks; }
 InsideCallback::~InsideCallback() { --t_callbacks; }
 
-bool waits_for_signals() { return t_callbacks == 0 && gettid() == getpid(); }
+bool is_inside_callback() { return t_callbacks > 0; }
+
+bool waits_for_signals() { return !is_inside_callback() && gettid() == getpid(); }
 
 bool poll_until_done(Ask ask, void *handle, double seconds, int32_t *out_done) {
     const double start = now();

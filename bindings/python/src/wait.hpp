@@ -26,6 +26,8 @@ public:
     InsideCallback &operator=(const InsideCallback &) = delete;
 };
 
+bool is_inside_callback();
+
 // Whether the calling thread is the one that runs handlers of signals, and is not inside a callback.
 bool waits_for_signals();
 

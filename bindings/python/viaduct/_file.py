@@ -229,13 +229,13 @@ def read(
         number, extents, _ = _content(file, shape, dtype, offset)
         dst = raw.empty(extents, number, device)
     found = raw.asarray(dst)
-    _finish(read_submit(file, found, offset, stream=_after(found, stream)))
+    _finish(_begin_read(file, found, offset, _after(found, stream)))
     return found
 
 
 def write(file: raw.File, src: Any, offset: int = 0, *, stream: Any = None) -> None:
     found = raw.asarray(src)
-    _finish(write_submit(file, found, offset, stream=_after(found, stream)))
+    _finish(_begin_write(file, found, offset, _after(found, stream)))
 
 
 def read_submit(file: raw.File, dst: Any, offset: int = 0, *, stream: Any = None) -> raw.Task:
@@ -244,6 +244,30 @@ def read_submit(file: raw.File, dst: Any, offset: int = 0, *, stream: Any = None
 
 def write_submit(file: raw.File, src: Any, offset: int = 0, *, stream: Any = None) -> raw.Task:
     return raw.via_file_write_submit(file, offset, raw.asarray(src), _as_stream(stream))
+
+
+class _Done:
+    """In place of the task of a transfer that is done."""
+
+    def wait(self) -> None: ...
+
+    def cancel(self) -> None: ...
+
+
+def _begin_read(file: raw.File, dst: raw.Array, offset: int, stream: Any) -> raw.Task | _Done:
+    """A task, which Ctrl-C can leave; in a callback, where no task may be waited for, the transfer on this thread."""
+    if not raw._is_inside_callback():
+        return read_submit(file, dst, offset, stream=stream)
+    raw.via_file_read(file, offset, dst, _as_stream(stream))
+    return _Done()
+
+
+def _begin_write(file: raw.File, src: raw.Array, offset: int, stream: Any) -> raw.Task | _Done:
+    """As _begin_read."""
+    if not raw._is_inside_callback():
+        return write_submit(file, src, offset, stream=stream)
+    raw.via_file_write(file, offset, src, _as_stream(stream))
+    return _Done()
 
 
 def _as_stream(stream: Any) -> raw.Stream | None:
@@ -255,7 +279,7 @@ def _after(array: raw.Array, stream: Any) -> Any:
     return raw.Stream.legacy if stream is None and array.device != "cpu" else stream
 
 
-def _finish(task: raw.Task) -> None:
+def _finish(task: raw.Task | _Done) -> None:
     """Waits; what is no longer wanted ends before its memory may go."""
     try:
         task.wait()
@@ -264,7 +288,7 @@ def _finish(task: raw.Task) -> None:
         raise
 
 
-def _abandon(task: raw.Task) -> None:
+def _abandon(task: raw.Task | _Done) -> None:
     task.cancel()
     try:
         task.wait()
@@ -299,7 +323,7 @@ class _Results:
         self._file: raw.File | None = output if isinstance(output, raw.File) else None
         self._rows = rows
         self._stream = stream
-        self._tasks: list[tuple[int, raw.Task]] = []
+        self._tasks: list[tuple[int, raw.Task | _Done]] = []
 
     def write(self, result: raw.Array, start: int, stop: int) -> None:
         if self._output is None:
@@ -308,7 +332,7 @@ class _Results:
             raise raw.ShapeError(f"Block.write: found shape {result.shape}, expected {stop - start} rows")
         offset = _row_bytes("Block.write", _element_bits(result), result.shape[1:]) * start
         file = self._open(result)
-        self._tasks.append((start, write_submit(file, result, offset, stream=_after(result, self._stream))))
+        self._tasks.append((start, _begin_write(file, result, offset, _after(result, self._stream))))
 
     def _open(self, result: raw.Array) -> raw.File:
         if self._file is None:
@@ -381,7 +405,7 @@ class _Reads:
         self._stream = stream
         shape = (rows.block, *rows.extents)
         self._buffers = [raw.empty(shape, rows.dtype, device) for _ in range(min(depth, rows.blocks))]
-        self._under_way: list[tuple[raw.Task, raw.Array]] = []
+        self._under_way: list[tuple[raw.Task | _Done, raw.Array]] = []
 
     def start(self, number: int) -> None:
         if number >= self._rows.blocks:
@@ -391,7 +415,7 @@ class _Reads:
         source, offset = self._file, first * self._rows.row_bytes
         if _is_window(source):
             source, offset = window(source, slice(first, first + part.shape[0])), 0
-        self._under_way.append((read_submit(source, part, offset, stream=_after(part, self._stream)), part))
+        self._under_way.append((_begin_read(source, part, offset, _after(part, self._stream)), part))
 
     def next(self) -> raw.Array:
         task, part = self._under_way[0]

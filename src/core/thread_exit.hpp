@@ -1,0 +1,47 @@
+// What is called when a thread ends.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace via {
+
+// A key of thread-specific storage, made when first asked for. A function-local static would do, but for its guard: a
+// child forked while another thread makes the key would wait for that thread.
+class ThreadExit {
+public:
+    constexpr explicit ThreadExit(void (*at_exit)(void *value)) : at_exit_(at_exit) {}
+
+    // From now on at_exit(value) is called when the calling thread ends; false if that cannot be had.
+    bool watch(void *value) {
+        int64_t key = key_.load(std::memory_order_acquire);
+        if (key == kNone && !make(&key)) {
+            return false;
+        }
+        return pthread_setspecific(static_cast<pthread_key_t>(key), value) == 0;
+    }
+
+private:
+    static constexpr int64_t kNone = -1;
+
+    // The key of another thread that was quicker stands.
+    bool make(int64_t *key) {
+        pthread_key_t made = 0;
+        if (pthread_key_create(&made, at_exit_) != 0) {
+            return false;
+        }
+        if (key_.compare_exchange_strong(*key, int64_t{made}, std::memory_order_acq_rel)) {
+            *key = int64_t{made};
+        } else {
+            (void)pthread_key_delete(made);
+        }
+        return true;
+    }
+
+    void (*const at_exit_)(void *value);
+    std::atomic<int64_t> key_{kNone};
+};
+
+}  // namespace via
