@@ -172,7 +172,7 @@ module viaduct_c
     integer(c_int32_t) :: durable = 0_c_int32_t
     integer(c_int32_t) :: atomic_write = 0_c_int32_t
     integer(c_int32_t) :: page_cache = 0_c_int32_t
-    integer(c_int32_t) :: pad = 0_c_int32_t
+    integer(c_int32_t) :: as_bytes = 0_c_int32_t
   end type
 
   type, bind(C) :: via_file_properties

@@ -170,6 +170,12 @@
   }
 }
 %typemap(freearg) const char * ""
+%typemap(in) const char *path (viapy::Ref hold) {
+  if (!viapy::raw_path("$symname", "$1_name", $input, &hold, &$1)) {
+    SWIG_fail;
+  }
+}
+%typemap(freearg) const char *path ""
 %typemap(in, numinputs=0) (int64_t capacity, char *out_name) (char text[64] = {0}) {
   $1 = sizeof text;
   $2 = text;

@@ -273,7 +273,8 @@ VIA_CHECKED via_status via_require(int32_t major, int32_t minor);
 VIA_API const char *via_status_name(int32_t status);
 
 /**
- * What the calling thread's last failing call found: function, argument, found, expected, in valid UTF-8. Borrowed
+ * What the calling thread's last failing call found: function, argument, found, expected, in valid UTF-8: other bytes,
+ * as a file's name may have, are written as two hexadecimal digits behind a backslash and an x. Borrowed
  * until this thread's next failing call; "" before the first. Never NULL.
  */
 VIA_API const char *via_last_error(void);
@@ -334,7 +335,7 @@ VIA_CHECKED via_status via_cuda_warmup(int32_t device_id);
  */
 VIA_CHECKED via_status via_calibrate(int32_t device_id);
 
-/** Saves what via_calibrate found to a file (UTF-8 path). Errors: VIA_ERROR_UNSUPPORTED, VIA_ERROR_IO. */
+/** Saves what via_calibrate found to a file, whose path is any bytes. Errors: VIA_ERROR_UNSUPPORTED, VIA_ERROR_IO. */
 VIA_CHECKED via_status via_calibration_save(const char *path);
 
 /**
@@ -729,6 +730,7 @@ VIA_CHECKED via_status via_to_arrow_device(via_array *array, struct ArrowSchema 
 /**
  * Takes over an Arrow device array without nulls, of a primitive type or (nested) fixed-size lists of one; the result
  * is read-only. On success both structs have been consumed (their release members are NULL); on failure neither.
+ * Metadata of arrow.fixed_shape_tensor gives the axes: shape, turned as permutation says; dim_names are checked, not kept.
  * The array is ready when the column's sync_event has been reached; `stream`, if it is one, is made to wait for that.
  * Errors: VIA_ERROR_EXCHANGE, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE (too many nested lists), VIA_ERROR_OVERFLOW,
  * VIA_ERROR_INVALID_ARGUMENT (a stream for host memory), VIA_ERROR_DEVICE, VIA_ERROR_POINTER, VIA_ERROR_UNSUPPORTED,
@@ -1087,6 +1089,10 @@ VIA_CHECKED via_status via_batch_submit(via_batch *batch, via_stream *stream, vi
  * the first element on, so that no call reaches the header. Elements are in row-major order, or in column-major order
  * where the header or the options say so; an array of any layout takes and gives them in that order.
  *
+ * A transfer of a .npy file is all of it: byte_offset is 0, and the array has the shape (axes of extent 1 aside) and
+ * the element type of the header. Parts are windows. With as_bytes in the options, a transfer of a .npy file is as that
+ * of a raw file: any shape and element type, from any byte_offset on; and that of a window takes any elements as large.
+ *
  * Files may be used by any number of threads at once; which of two transfers of the same bytes comes first is not said.
  * Errors of all: VIA_ERROR_IO with the errno in via_last_error_code(), and its name in the text. Texts have the path.
  *
@@ -1103,7 +1109,7 @@ typedef struct via_file_options {
     int32_t durable;      /**< 1: a write returns when the data would survive a power cut */
     int32_t atomic_write; /**< 1: a write replaces the file whole, or not at all: see via_file_write */
     int32_t page_cache;   /**< VIA_PAGE_CACHE_... */
-    int32_t pad;          /**< not read */
+    int32_t as_bytes;     /**< 1: a transfer need not have the shape and the element type of the file: see below */
 } via_file_options;
 /** What a via_file_options begins as: its size, and every default. */
 #define VIA_FILE_OPTIONS_INIT {(int32_t)sizeof(via_file_options), 0, 0, 0, 0, 0, 0, 0}
@@ -1124,7 +1130,7 @@ typedef struct via_file_properties {
 #define VIA_FILE_PROPERTIES_INIT {(int32_t)sizeof(via_file_properties), 0, 0, 0, 0, 0, 0, 0, {0}}
 
 /**
- * Opens an existing regular file (UTF-8 path); options may be NULL. A .npy header is checked to the last character, and
+ * Opens an existing regular file; options may be NULL. The path is any bytes that the system takes. A .npy header is checked to the last character, and
  * the file must hold what it promises; more may follow. Fields of a record are not kept: it is so many bytes. Elements
  * that are not numbers or records (text, times, Python objects), and those of another byte order, are refused.
  * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_UNSUPPORTED (no regular file), VIA_ERROR_OUT_OF_MEMORY; of a header
@@ -1148,7 +1154,7 @@ VIA_CHECKED via_status via_file_create(const char *path, int32_t dtype, int32_t 
  * A window of a file, as a file of its own: of what lies there from byte_offset on (dtype, ndim and shape as for
  * via_file_array), counts[i] indices of each axis, from starts[i] on, steps[i] apart; NULL as for via_array_slice. Of
  * another window: in its indices, with byte_offset, dtype and ndim 0.
- * Reads and writes of it take byte_offset 0, and an array of its shape, axes of extent 1 aside, with elements as large.
+ * Reads and writes of it take byte_offset 0, and an array of its shape, axes of extent 1 aside, and element type.
  * A read touches the pages that hold the window, and those of gaps too small to be worth a read of their own; a write
  * leaves all that lies between its elements alone. via_file_array maps it, and via_file_info describes it, with
  * byte_offset that of its element of index 0. The window holds the file.
@@ -1170,8 +1176,8 @@ VIA_CHECKED via_status via_file_info(via_file *file, via_file_properties *out_pr
 
 /**
  * Maps the file, from byte_offset on, as an array in the file's order; nothing is read until it is touched. For .npy,
- * dtype 0 and ndim 0 take all three from the header. The array is read-only unless the mode says otherwise, and with
- * atomic_write; copy-on-write arrays may be written, and the file does not hear of it. An atomic write puts another
+ * dtype 0 and ndim 0 take all three from the header, at byte_offset 0. The array is read-only unless the mode says
+ * otherwise, and with atomic_write; copy-on-write arrays may be written, and the file does not hear of it. An atomic write puts another
  * file in the place of the mapped one, whose content the array keeps. Touching an array of a file that was cut short
  * meanwhile is fatal (SIGBUS): via_file_read reports it instead. Writing an array where the file has a hole is fatal
  * too when the disk is full: via_file_write reports it instead. For a file of via_file_create and a writable array this
@@ -1188,12 +1194,11 @@ VIA_CHECKED via_status via_file_array(via_file *file, int64_t byte_offset, int32
  * via_copy; else after that stream's work so far. Either way the elements have arrived on return, for every stream and
  * for the host. On failure part of the array may have been written, and the text tells how much had been moved; a file
  * that has become too short is VIA_ERROR_IO. Several threads read; what is not in the page cache goes past it, through
- * memory of the library's, so that a large read leaves the cache as it was: see page_cache. Where a header says what
- * the elements are (.npy), those of the array have the same size, or are single bytes.
+ * memory of the library's, so that a large read leaves the cache as it was: see page_cache.
  * Errors: VIA_ERROR_INVALID_ARGUMENT (also for bytes that the file does not have), VIA_ERROR_READ_ONLY,
  * VIA_ERROR_DTYPE, VIA_ERROR_OVERLAP, VIA_ERROR_OVERFLOW, VIA_ERROR_UNSUPPORTED (packed elements that are not
- * adjacent), VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_CUDA, VIA_ERROR_FORKED, VIA_ERROR_OUT_OF_MEMORY; of a window
- * VIA_ERROR_SHAPE too.
+ * adjacent), VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_CUDA, VIA_ERROR_FORKED, VIA_ERROR_OUT_OF_MEMORY; of a window or a
+ * .npy file VIA_ERROR_SHAPE too.
  */
 VIA_CHECKED via_status via_file_read(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream);
 

@@ -9,7 +9,7 @@ using namespace via;
 
 namespace {
 
-static_assert(sizeof(via_file_options) == 32 && offsetof(via_file_options, page_cache) == 24);
+static_assert(sizeof(via_file_options) == 32 && offsetof(via_file_options, as_bytes) == 28);
 static_assert(sizeof(via_file_properties) == 552 && offsetof(via_file_properties, nbytes) == 24);
 
 Status read_options(const via_file_options *options, via_file_options *out_options) {

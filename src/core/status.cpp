@@ -73,7 +73,7 @@ void name_failure(const char *function) {
     std::memcpy(record.text, function, static_cast<size_t>(prefix - 2));
     std::memcpy(record.text + prefix - 2, ": ", 2);
     record.text[prefix + kept] = '\0';
-    record.length = make_utf8(record.text);
+    record.length = make_utf8(record.text, ErrorRecord::kCapacity);
 }
 
 Status name_path(const char *path, Status status) {

@@ -59,7 +59,7 @@ void set_outcome(via_task *task, const TaskOutcome &outcome) {
     const size_t length = std::min(std::strlen(outcome.text), sizeof task->text - 1);
     std::memcpy(task->text, outcome.text, length);
     task->text[length] = '\0';
-    (void)make_utf8(task->text);
+    (void)make_utf8(task->text, sizeof task->text);
 }
 
 void enter(via_task *task, TaskState state) {

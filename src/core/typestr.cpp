@@ -12,8 +12,10 @@ namespace {
 
 constexpr char kHostOrder = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>';
 
-// A complex number of two halves.
-constexpr int32_t kUnknownToNumpy = VIA_COMPLEX32;
+// A complex number of two halves has no name in NumPy. "<f16" is its longdouble: of x87 on some machines, of two
+// doubles on others, and binary128, as float128 is everywhere, on few.
+constexpr int32_t kFloat128 = pack_dtype(static_cast<int32_t>(Code::Float), 128, 1);
+bool is_unknown_to_numpy(int32_t dtype) { return dtype == VIA_COMPLEX32 || dtype == kFloat128; }
 
 struct Kind {
     char letter;
@@ -45,7 +47,7 @@ bool typestr_of(int32_t dtype, char *out_typestr) {
         write_typestr('|', 'V', -int64_t{dtype}, out_typestr);
         return true;
     }
-    if (dtype_lanes(dtype) != 1 || dtype_bits(dtype) % 8 != 0 || dtype == kUnknownToNumpy) {
+    if (dtype_lanes(dtype) != 1 || dtype_bits(dtype) % 8 != 0 || is_unknown_to_numpy(dtype)) {
         return false;
     }
     for (const Kind &kind : kKinds) {
@@ -76,7 +78,10 @@ const char *dtype_of_typestr(const char *typestr, int32_t *out_dtype) {
         return nullptr;
     }
     *out_dtype = pack_dtype(static_cast<int32_t>(kind->code), static_cast<int32_t>(std::min(bytes, 31LL)) * 8, 1);
-    return dtype_is_valid(*out_dtype) && *out_dtype != kUnknownToNumpy ? nullptr : "a size that the kind has";
+    if (*out_dtype == kFloat128) {
+        return "no longdouble, whose bits differ between machines";
+    }
+    return dtype_is_valid(*out_dtype) && *out_dtype != VIA_COMPLEX32 ? nullptr : "a size that the kind has";
 }
 
 }  // namespace via

@@ -1,8 +1,10 @@
 // Texts that leave the library are UTF-8; parts of them (file names, callers' strings) may not have been.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 namespace via {
 
@@ -30,17 +32,52 @@ inline int32_t utf8_sequence_length(const char *text) {
     return length;
 }
 
-// Puts '?' for every byte that is not part of a well-formed sequence, in place; returns the length.
-inline int32_t make_utf8(char *text) {
-    int32_t at = 0;
-    while (text[at] != '\0') {
-        const int32_t length = utf8_sequence_length(text + at);
+// How many bytes at the start of the text are well-formed UTF-8.
+inline size_t utf8_prefix(std::string_view text) {
+    size_t at = 0;
+    while (at < text.size()) {
+        char sequence[5] = {};  // ends with a NUL, which continues nothing
+        std::memcpy(sequence, text.data() + at, std::min<size_t>(text.size() - at, 4));
+        const int32_t length = utf8_sequence_length(sequence);
         if (length == 0) {
-            text[at] = '?';
+            break;
         }
-        at += length == 0 ? 1 : length;
+        at += static_cast<size_t>(length);
     }
     return at;
+}
+
+// Puts `\xff` for every byte that is not part of a well-formed sequence, in place, so that the text still says which
+// bytes there were; '?' for each where they would not fit into `capacity`. Returns the length.
+inline int32_t make_utf8(char *text, int32_t capacity) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    constexpr int32_t kEscape = 4;
+    const auto end_of_sound = [&](int32_t from) {
+        int32_t at = from;
+        while (text[at] != '\0' && utf8_sequence_length(text + at) > 0) {
+            at += utf8_sequence_length(text + at);
+        }
+        return at;
+    };
+    auto length = static_cast<int32_t>(std::strlen(text));
+    int32_t broken = 0;
+    for (int32_t at = end_of_sound(0); at < length; at = end_of_sound(at + 1)) {
+        broken++;
+    }
+    const bool fits = length + broken * (kEscape - 1) < capacity;
+    for (int32_t at = end_of_sound(0); at < length; at = end_of_sound(at)) {
+        const auto byte = static_cast<unsigned char>(text[at]);
+        if (!fits) {
+            text[at++] = '?';
+            continue;
+        }
+        std::memmove(text + at + kEscape, text + at + 1, static_cast<size_t>(length - at));
+        const char escape[] = {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+        std::memcpy(text + at, escape, kEscape);
+        length += kEscape - 1;
+        at += kEscape;
+    }
+    return length;
 }
 
 }  // namespace via

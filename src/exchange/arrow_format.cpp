@@ -4,7 +4,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <string>
 #include <string_view>
+
+#include "exchange/json.hpp"
 
 namespace via {
 namespace {
@@ -21,6 +24,9 @@ constexpr Format kFormats[] = {
 
 constexpr char kNameKey[] = "ARROW:extension:name";
 constexpr char kMetadataKey[] = "ARROW:extension:metadata";
+
+// 63 names of axes are far shorter.
+constexpr size_t kMostTensorJson = size_t{1} << 20;
 
 // A whole decimal number that is all there is; -1 for anything else.
 int64_t parse_size(const char *text) {
@@ -56,37 +62,144 @@ std::string_view take_text(const char **at) {
     return text;
 }
 
-// The extents in {"shape":[2,3],...}. The extension's metadata is JSON with flat lists only, so the list ends at the
-// first bracket.
-int32_t parse_shape(std::string_view json, int64_t *shape) {
-    const size_t key = json.find("\"shape\"");
-    const size_t open = key == std::string_view::npos ? key : json.find('[', key);
-    if (open == std::string_view::npos) {
-        return -1;
+// ---- The JSON of arrow.fixed_shape_tensor. Readers answer nullptr, or what had been expected.
+
+// A list, of which `read_item` reads one after the other.
+template <class ReadItem>
+const char *read_list(JsonScanner *json, const char *what, int32_t *out_count, ReadItem read_item) {
+    *out_count = 0;
+    if (!json->take('[')) {
+        return what;
     }
-    int32_t ndim = 0;
-    int64_t extent = -1;
-    for (const char letter : json.substr(open + 1)) {
-        if (letter >= '0' && letter <= '9') {
-            extent = (extent < 0 ? 0 : extent) * 10 + (letter - '0');
-            if (extent > INT32_MAX) {
-                return -1;
-            }
-        } else if (letter == ',' || letter == ']') {
-            if (extent >= 0 && ndim < VIA_MAX_NDIM) {
-                shape[ndim++] = extent;
-            } else if (extent >= 0 || letter == ',') {
-                return -1;
-            }
-            extent = -1;
-            if (letter == ']') {
-                return ndim;
-            }
-        } else if (letter != ' ') {
-            return -1;
+    if (json->take(']')) {
+        return nullptr;
+    }
+    do {
+        if (*out_count == VIA_MAX_NDIM - 1) {
+            return "no more than 63 axes";
         }
+        if (!read_item((*out_count)++)) {
+            return what;
+        }
+    } while (json->take(','));
+    return json->take(']') ? nullptr : what;
+}
+
+enum TensorKey { kShape = 1, kDimNames = 2, kPermutation = 4 };
+
+struct TensorReader {
+    JsonScanner json;
+    TensorAxes *axes;
+    int32_t keys = 0;  // found so far
+    int32_t names = 0;
+    int32_t permuted = 0;
+
+    const char *read_shape() {
+        return read_list(&json, "a list of extents", &axes->ndim,
+                         [this](int32_t i) { return json.read_count(&axes->shape[i]); });
     }
-    return -1;
+
+    const char *read_names() {
+        std::string name;
+        return read_list(&json, "a list of names", &names, [&](int32_t) { return json.read_string(&name); });
+    }
+
+    const char *read_permutation() {
+        return read_list(&json, "a list of axes", &permuted, [this](int32_t i) {
+            int64_t axis = 0;
+            const bool is_axis = json.read_count(&axis) && axis < VIA_MAX_NDIM;
+            axes->permutation[i] = static_cast<int32_t>(axis);
+            return is_axis;
+        });
+    }
+
+    const char *read_member() {
+        std::string name;
+        if (!json.read_string(&name)) {
+            return "a name in quotes";
+        }
+        const int32_t key = name == "shape"         ? kShape
+                            : name == "dim_names"   ? kDimNames
+                            : name == "permutation" ? kPermutation
+                                                    : 0;
+        if ((keys & key) != 0) {
+            return "each name once";
+        }
+        if (!json.take(':')) {
+            return "':'";
+        }
+        if (key == 0) {
+            return json.skip_value() ? nullptr : "a value";
+        }
+        // Some producers write null for what there is not.
+        if (key != kShape && json.take_null()) {
+            return nullptr;
+        }
+        keys |= key;
+        return key == kShape ? read_shape() : key == kDimNames ? read_names() : read_permutation();
+    }
+
+    const char *read_members() {
+        if (!json.take('{')) {
+            return "'{'";
+        }
+        if (json.take('}')) {
+            return nullptr;
+        }
+        do {
+            if (const char *expected = read_member(); expected != nullptr) {
+                return expected;
+            }
+        } while (json.take(','));
+        return json.take('}') ? nullptr : "'}'";
+    }
+
+    // Each axis once, which with as many of them as there are is all.
+    bool permutes_axes() const {
+        uint64_t seen = 0;
+        for (int32_t i = 0; i < permuted; ++i) {
+            seen |= uint64_t{1} << axes->permutation[i];
+        }
+        return permuted == axes->ndim && seen == (uint64_t{1} << axes->ndim) - 1;
+    }
+
+    const char *check() const {
+        if ((keys & kShape) == 0) {
+            return "\"shape\" before it";
+        }
+        if ((keys & kDimNames) != 0 && names != axes->ndim) {
+            return "as many names in \"dim_names\" as there are extents";
+        }
+        return (keys & kPermutation) == 0 || permutes_axes() ? nullptr : "each axis once in \"permutation\"";
+    }
+
+    const char *read() {
+        const char *expected = read_members();
+        if (expected == nullptr && !json.is_at_end()) {
+            expected = "nothing more";
+        }
+        return expected == nullptr ? check() : expected;
+    }
+};
+
+Status refuse_metadata(JsonScanner *json, const char *expected) {
+    constexpr size_t kShown = 24;
+    const std::string_view rest = json->rest().substr(0, kShown);
+    return fail(VIA_ERROR_EXCHANGE, "the metadata of %s has `%.*s` at byte %zu; expected %s", kTensorExtension,
+                static_cast<int>(rest.size()), rest.data(), json->at(), expected);
+}
+
+Status read_tensor_json(std::string_view text, TensorAxes *out_axes) {
+    if (text.size() > kMostTensorJson) {
+        return fail(VIA_ERROR_EXCHANGE, "the metadata of %s is %zu bytes long; expected at most %zu", kTensorExtension,
+                    text.size(), kMostTensorJson);
+    }
+    for (int32_t i = 0; i < VIA_MAX_NDIM; ++i) {
+        out_axes->permutation[i] = i;
+    }
+    TensorReader reader{JsonScanner(text), out_axes};
+    const char *expected = reader.read();
+    return expected == nullptr ? VIA_OK : refuse_metadata(&reader.json, expected);
 }
 
 }  // namespace
@@ -137,20 +250,17 @@ void encode_tensor_metadata(int32_t ndim, const int64_t *shape, char *metadata) 
     put_text(put_text(at, kMetadataKey), json);
 }
 
-int32_t tensor_shape_of(const char *metadata, int64_t *shape) {
-    if (metadata == nullptr) {
-        return -1;
-    }
-    bool is_tensor = false;
-    int32_t ndim = -1;
-    const int32_t pairs = take_number(&metadata);
+Status read_tensor_metadata(const char *metadata, bool *out_is_tensor, TensorAxes *out_axes) {
+    *out_is_tensor = false;
+    std::string_view json;
+    const int32_t pairs = metadata != nullptr ? take_number(&metadata) : 0;
     for (int32_t i = 0; i < pairs; ++i) {
         const std::string_view key = take_text(&metadata);
         const std::string_view value = take_text(&metadata);
-        is_tensor |= key == kNameKey && value == kTensorExtension;
-        ndim = key == kMetadataKey ? parse_shape(value, shape) : ndim;
+        *out_is_tensor |= key == kNameKey && value == kTensorExtension;
+        json = key == kMetadataKey ? value : json;
     }
-    return is_tensor ? ndim : -1;
+    return *out_is_tensor ? read_tensor_json(json, out_axes) : VIA_OK;
 }
 
 }  // namespace via

@@ -25,7 +25,16 @@ inline constexpr int32_t kTensorMetadataCapacity = 2048;
 // Encodes the extension metadata of a column of tensors of `shape` into metadata[kTensorMetadataCapacity].
 void encode_tensor_metadata(int32_t ndim, const int64_t *shape, char *metadata);
 
-// The shape that fixed_shape_tensor metadata tells; the number of its extents, or -1 if it tells none.
-int32_t tensor_shape_of(const char *metadata, int64_t *shape);
+// The axes of the tensors in a column: those of the memory, which is row-major, and which of them each axis of the
+// tensor is.
+struct TensorAxes {
+    int32_t ndim;  // less than VIA_MAX_NDIM
+    int64_t shape[VIA_MAX_NDIM];
+    int32_t permutation[VIA_MAX_NDIM];
+};
+
+// What fixed_shape_tensor metadata says; *out_is_tensor is false for any other, and for none. Errors:
+// VIA_ERROR_EXCHANGE for metadata that is not what the extension type has.
+VIA_NODISCARD Status read_tensor_metadata(const char *metadata, bool *out_is_tensor, TensorAxes *out_axes);
 
 }  // namespace via

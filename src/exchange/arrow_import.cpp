@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <new>
@@ -12,6 +13,14 @@
 
 namespace via {
 namespace {
+
+// The axes of what is made of a column.
+struct Shape {
+    int32_t ndim;
+    bool is_permuted;  // else row-major, and strides are not set
+    int64_t extents[VIA_MAX_NDIM];
+    int64_t strides[VIA_MAX_NDIM];
+};
 
 // Counts the set bits of [offset, offset + length) of a validity bitmap, least significant bit first.
 int64_t count_valid(const void *bitmap, int64_t offset, int64_t length) {
@@ -121,19 +130,54 @@ Status read_values(const Walk &walk, ArraySpec *out_spec) {
     return VIA_OK;
 }
 
-// To the extents of the tensors in a column, if its metadata tells them and they make up its list size.
-void refine_shape(const ArrowSchema &schema, Layout *layout) {
-    int64_t shape[VIA_MAX_NDIM];
-    const int32_t ndim = layout->ndim == 2 ? tensor_shape_of(schema.metadata, shape) : -1;
+Status check_tensor_size(const TensorAxes &axes, int64_t list) {
     int64_t size = 1;
-    for (int32_t i = 0; i < ndim; ++i) {
-        size *= size > INT32_MAX ? 1 : shape[i];
+    bool fits = true;
+    for (int32_t i = 0; i < axes.ndim; ++i) {
+        fits = fits && multiply(size, axes.shape[i], &size);
     }
-    if (ndim < 1 || ndim >= VIA_MAX_NDIM || size != layout->shape[1]) {
-        return;
+    const bool is_empty = std::find(axes.shape, axes.shape + axes.ndim, 0) != axes.shape + axes.ndim;
+    return (is_empty ? 0 : size) == list && (fits || is_empty)
+               ? VIA_OK
+               : fail(VIA_ERROR_EXCHANGE,
+                      "the column has lists of %lld values; expected as many as the extents of %s make",
+                      as_printed(list), kTensorExtension);
+}
+
+// Distances in elements; extents of 0 count as 1, as in any row-major array.
+Status permute_axes(const TensorAxes &axes, Shape *shape) {
+    int64_t strides[VIA_MAX_NDIM];
+    int64_t stride = 1;
+    for (int32_t i = axes.ndim - 1; i >= 0; --i) {
+        strides[i] = stride;
+        if (!multiply(stride, std::max<int64_t>(axes.shape[i], 1), &stride)) {
+            return fail(VIA_ERROR_OVERFLOW, "the product of the extents of %s exceeds 2^63 - 1", kTensorExtension);
+        }
     }
-    std::memcpy(layout->shape + 1, shape, sizeof(int64_t) * static_cast<size_t>(ndim));
-    layout->ndim = ndim + 1;
+    shape->strides[0] = stride;
+    for (int32_t i = 0; i < axes.ndim; ++i) {
+        shape->extents[i + 1] = axes.shape[axes.permutation[i]];
+        shape->strides[i + 1] = strides[axes.permutation[i]];
+    }
+    shape->ndim = axes.ndim + 1;
+    shape->is_permuted = !std::is_sorted(axes.permutation, axes.permutation + axes.ndim);
+    return VIA_OK;
+}
+
+// To the axes of the tensors in a column, if it is one of tensors.
+Status refine_shape(const ArrowSchema &schema, Shape *shape) {
+    bool is_tensor = false;
+    TensorAxes axes;
+    VIA_TRY(read_tensor_metadata(schema.metadata, &is_tensor, &axes));
+    if (!is_tensor) {
+        return VIA_OK;
+    }
+    if (shape->ndim != 2) {
+        return fail(VIA_ERROR_EXCHANGE, "the column nests %d lists; expected 1 for %s", shape->ndim - 1,
+                    kTensorExtension);
+    }
+    VIA_TRY(check_tensor_size(axes, shape->extents[1]));
+    return permute_axes(axes, shape);
 }
 
 // Both structs, moved out of the consumer's hands, until the array lets go.
@@ -162,7 +206,7 @@ Status read_device(const ArrowDeviceArray &column, ArraySpec *out_spec) {
     return cuda::check_any_device("column.", out_spec->device_type, out_spec->device_id);
 }
 
-Status read_column(const ArrowSchema &schema, const ArrowDeviceArray &column, via_stream *stream, Layout *shape,
+Status read_column(const ArrowSchema &schema, const ArrowDeviceArray &column, via_stream *stream, Shape *shape,
                    ArraySpec *out_spec) {
     VIA_TRY(read_device(column, out_spec));
     // Pinned and managed memory the host might read, but only once the event has been reached.
@@ -173,18 +217,20 @@ Status read_column(const ArrowSchema &schema, const ArrowDeviceArray &column, vi
     VIA_TRY(check_struct(schema, column.array, host_reads));
     Walk walk{&schema, &column.array, column.array.offset, column.array.length, host_reads};
     shape->ndim = 1;
-    shape->shape[0] = column.array.length;
+    shape->extents[0] = column.array.length;
     for (int64_t list = 0; (list = arrow_list_size(walk.schema->format)) >= 0;) {
         if (shape->ndim == VIA_MAX_NDIM) {
             return fail(VIA_ERROR_SHAPE, "the column nests more than %d lists", VIA_MAX_NDIM);
         }
-        shape->shape[shape->ndim++] = list;
+        shape->extents[shape->ndim++] = list;
         VIA_TRY(descend(list, &walk));
     }
     VIA_TRY(read_values(walk, out_spec));
-    refine_shape(schema, shape);
+    VIA_TRY(refine_shape(schema, shape));
     out_spec->ndim = shape->ndim;
-    out_spec->shape = shape->shape;
+    out_spec->shape = shape->extents;
+    out_spec->strides = shape->strides;
+    out_spec->unit = shape->is_permuted ? StrideUnit::Elements : StrideUnit::RowMajor;
     out_spec->flags = VIA_ARRAY_READ_ONLY;
     return VIA_OK;
 }
@@ -203,7 +249,7 @@ Status make_column(const ArraySpec &spec, const ArrowDeviceArray &column, via_st
 }  // namespace
 
 Status import_arrow(ArrowSchema *schema, ArrowDeviceArray *column, via_stream *stream, via_array **out_array) {
-    Layout shape;
+    Shape shape{};
     ArraySpec spec;
     ArrayHolder array;
     VIA_TRY(read_column(*schema, *column, stream, &shape, &spec));

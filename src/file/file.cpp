@@ -93,10 +93,14 @@ Status describe_file(via_file *file, via_file_properties *out_properties) {
     return VIA_OK;
 }
 
-Status find_content(via_file *file, const FileContent &given, FileContent *out_content) {
+Status find_content(via_file *file, int64_t byte_offset, const FileContent &given, FileContent *out_content) {
     const bool as_header_says = given.dtype == 0 && given.ndim == 0;
     if (as_header_says && !file->is_npy) {
         return fail(VIA_ERROR_INVALID_ARGUMENT, "dtype is 0; expected an element type, which a raw file does not say");
+    }
+    if (as_header_says && byte_offset != 0) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is %lld; expected 0 for the shape of the header",
+                    as_printed(byte_offset));
     }
     *out_content = as_header_says ? FileContent{file->header.dtype, file->header.ndim, file->header.shape} : given;
     return VIA_OK;

@@ -13,6 +13,7 @@ struct via_file {
     int32_t mode = VIA_MODE_READ;
     int32_t page_cache = VIA_PAGE_CACHE_AUTO;
     bool is_npy = false;
+    bool as_bytes = false;  // transfers are of any shape and type
     bool durable = false;
     bool atomic_write = false;
     bool is_made = false;                   // by via_file_create: its name is as new as what is in it
@@ -77,8 +78,10 @@ VIA_NODISCARD Status find_range(via_file *file, OpenFile *open, int64_t byte_off
 // The same for bytes to be written, by which a raw file may grow.
 VIA_NODISCARD Status find_range_to_write(via_file *file, int64_t byte_offset, int64_t nbytes, FileRange *out_range);
 
-// What is meant by a content: dtype 0 and ndim 0 are what the header says. Errors: VIA_ERROR_INVALID_ARGUMENT.
-VIA_NODISCARD Status find_content(via_file *file, const FileContent &given, FileContent *out_content);
+// What is meant by a content at an offset: dtype 0 and ndim 0 are what the header says, which lies at 0. Errors:
+// VIA_ERROR_INVALID_ARGUMENT.
+VIA_NODISCARD Status find_content(via_file *file, int64_t byte_offset, const FileContent &given,
+                                  FileContent *out_content);
 
 // Distances between its elements, in elements, the first index moving fastest. check_shape has multiplied the same
 // numbers, but for the zeros.

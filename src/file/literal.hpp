@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "core/status.hpp"
@@ -20,6 +21,10 @@ public:
 
     // What stands between the quotes, escapes as they are; borrowed from the text.
     VIA_NODISCARD Status read_string(std::string_view *out_string);
+
+    // The same with `\\`, `\'` and `\"` resolved, for comparisons. Other escapes stay as they are; those that Python's
+    // repr() would not write are refused, since they would spell one text in two ways.
+    VIA_NODISCARD Status read_text(std::string *out_text);
     VIA_NODISCARD Status read_bool(bool *out_value);
 
     // A whole number of 0 or more. Python 2 wrote an L behind large ones.

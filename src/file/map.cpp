@@ -87,7 +87,7 @@ Status map_file(via_file *file, int64_t byte_offset, const FileContent &given, v
         return map_window(file, byte_offset, given, out_array);
     }
     FileContent content{};
-    VIA_TRY(find_content(file, given, &content));
+    VIA_TRY(find_content(file, byte_offset, given, &content));
     int64_t size = 0;
     VIA_TRY(check_shape(content.dtype, content.ndim, content.shape, 0, &size));
     const OpenFileHolder open(file->hold_open());

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/typestr.hpp"
+#include "core/utf8.hpp"
 #include "file/npy_descr.hpp"
 
 namespace via {
@@ -69,6 +70,15 @@ Status read_entries(LiteralScanner *scanner, NpyHeader *header) {
     return keys == kAllKeys ? VIA_OK : scanner->refuse("'descr', 'fortran_order' and 'shape' before it");
 }
 
+Status check_characters(std::string_view text, bool is_utf8) {
+    const size_t sound = is_utf8 ? utf8_prefix(text) : text.size();
+    const size_t end = std::min(sound, text.find('\0'));
+    return end == text.size() ? VIA_OK
+                              : fail(VIA_ERROR_FORMAT, "the .npy header has byte 0x%02x at byte %zu; expected %s",
+                                     static_cast<unsigned>(static_cast<unsigned char>(text[end])), end,
+                                     end < sound ? "text without a NUL" : "UTF-8, as version 3.0 has it");
+}
+
 // Writes "(3, 4)".
 int64_t write_shape(const NpyHeader &header, char *out, int64_t capacity) {
     int64_t length = std::snprintf(out, static_cast<size_t>(capacity), "(");
@@ -107,6 +117,7 @@ Status parse_npy_preamble(std::string_view start, NpyPreamble *out_preamble) {
     }
     const int64_t width = major == 1 ? 2 : 4;
     out_preamble->text_offset = kNpyMagicBytes + 2 + width;
+    out_preamble->is_utf8 = major == 3;
     if (length < out_preamble->text_offset) {
         return cut_short(length, "length");
     }
@@ -117,7 +128,8 @@ Status parse_npy_preamble(std::string_view start, NpyPreamble *out_preamble) {
                       static_cast<long long>(out_preamble->text_bytes), static_cast<long long>(kNpyMostText));
 }
 
-Status parse_npy_text(std::string_view text, NpyHeader *out_header) {
+Status parse_npy_text(std::string_view text, bool is_utf8, NpyHeader *out_header) {
+    VIA_TRY(check_characters(text, is_utf8));
     LiteralScanner scanner(text);
     VIA_TRY(read_entries(&scanner, out_header));
     VIA_TRY(scanner.expect_end());
@@ -127,8 +139,7 @@ Status parse_npy_text(std::string_view text, NpyHeader *out_header) {
 
 Status write_npy(NpyHeader *header, char (&out_bytes)[kNpyMostWritten]) {
     char typestr[kTypestrCapacity];
-    const bool has_name = typestr_of(header->dtype, typestr);
-    if (!has_name || (!dtype_is_record(header->dtype) && header->dtype == pack_dtype(2, 128, 1))) {
+    if (!typestr_of(header->dtype, typestr)) {
         return fail(VIA_ERROR_DTYPE,
                     "dtype is %s, which a .npy file cannot name; expected a type of NumPy's, or a record",
                     DtypeName(header->dtype).text);

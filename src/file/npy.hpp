@@ -20,6 +20,7 @@ struct NpyHeader {
 struct NpyPreamble {
     int64_t text_offset;
     int64_t text_bytes;
+    bool is_utf8;  // version 3.0; Latin-1 before
 };
 
 inline constexpr int64_t kNpyMagicBytes = 6;
@@ -34,7 +35,7 @@ bool is_npy(std::string_view start);
 VIA_NODISCARD Status parse_npy_preamble(std::string_view start, NpyPreamble *out_preamble);
 
 // From the text; all but data_offset. Errors: VIA_ERROR_FORMAT, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW.
-VIA_NODISCARD Status parse_npy_text(std::string_view text, NpyHeader *out_header);
+VIA_NODISCARD Status parse_npy_text(std::string_view text, bool is_utf8, NpyHeader *out_header);
 
 inline constexpr int64_t kNpyMostWritten = 2048;
 

@@ -23,10 +23,13 @@ Status check_options(const via_file_options &options) {
         const char *name;
         int32_t value;
         int32_t most;
-    } fields[] = {
-        {"mode", options.mode, VIA_MODE_COPY_ON_WRITE}, {"file_format", options.file_format, VIA_FORMAT_NPY},
-        {"column_major", options.column_major, 1},      {"durable", options.durable, 1},
-        {"atomic_write", options.atomic_write, 1},      {"page_cache", options.page_cache, VIA_PAGE_CACHE_AVOID}};
+    } fields[] = {{"mode", options.mode, VIA_MODE_COPY_ON_WRITE},
+                  {"file_format", options.file_format, VIA_FORMAT_NPY},
+                  {"column_major", options.column_major, 1},
+                  {"durable", options.durable, 1},
+                  {"atomic_write", options.atomic_write, 1},
+                  {"page_cache", options.page_cache, VIA_PAGE_CACHE_AVOID},
+                  {"as_bytes", options.as_bytes, 1}};
     for (const auto &field : fields) {
         if (field.value < 0 || field.value > field.most) {
             return fail(VIA_ERROR_INVALID_ARGUMENT, "options.%s is %d; expected 0 to %d", field.name, field.value,
@@ -49,7 +52,7 @@ Status read_npy_text(OpenFile *open, const NpyPreamble &preamble, NpyHeader *out
         return fail(VIA_ERROR_FORMAT, "%.400s ends %lld bytes into its .npy header, which is %lld bytes long",
                     open->path(), static_cast<long long>(length), static_cast<long long>(preamble.text_bytes));
     }
-    VIA_TRY(parse_npy_text({text.get(), static_cast<size_t>(length)}, out_header));
+    VIA_TRY(parse_npy_text({text.get(), static_cast<size_t>(length)}, preamble.is_utf8, out_header));
     out_header->data_offset = preamble.text_offset + preamble.text_bytes;
     return VIA_OK;
 }
@@ -107,6 +110,7 @@ Status make_handle(const char *path, const via_file_options &options, FileHolder
     via_file &file = **out_file;
     file.mode = options.mode;
     file.page_cache = options.page_cache;
+    file.as_bytes = options.as_bytes != 0;
     file.durable = options.durable != 0;
     file.atomic_write = options.atomic_write != 0;
     file.header.column_major = options.column_major != 0;

@@ -36,18 +36,6 @@ Status check_layout(const FileTransfer &transfer) {
     return transfer.towards == Towards::Memory ? check_apart(array) : VIA_OK;
 }
 
-// A header says what the elements are; its file's bytes may be moved as such.
-Status check_items(const FileTransfer &transfer) {
-    constexpr int32_t kBitsOfByte = 8;
-    const int32_t expected = transfer.file->header.dtype;
-    const int64_t bits = transfer.array->item_bits;
-    return expected == 0 || transfer.layout != nullptr || bits == dtype_bits(expected) || bits == kBitsOfByte
-               ? VIA_OK
-               : fail(VIA_ERROR_DTYPE,
-                      "the array has elements of %s, and the file of %s; expected the same size, or single bytes",
-                      DtypeName(transfer.array->dtype).text, DtypeName(expected).text);
-}
-
 Status check_mode(via_file *file) {
     return file->may_write() ? VIA_OK
                              : fail(VIA_ERROR_READ_ONLY,
@@ -145,8 +133,10 @@ Status transfer_now(const FileTransfer &given, via_stream *stream) {
 
 Status OrderedTransfer::order(const FileTransfer &given) {
     transfer_ = given;
-    if (given.file->whole != nullptr) {
-        VIA_TRY(check_whole_window(given.byte_offset, {}));
+    const bool is_window = given.file->whole != nullptr;
+    VIA_TRY(is_window ? check_whole_window(given.byte_offset, {})
+                      : check_whole_file(given.file, given.byte_offset, given.array));
+    if (is_window) {
         VIA_TRY(order_window(given.file, given.array, array_.out(), layout_.out()));
         transfer_.file = given.file->whole;
         transfer_.byte_offset = first_byte(layout_.get());
@@ -171,7 +161,6 @@ Status check_transfer(const FileTransfer &transfer) {
         const OpenFileHolder open(transfer.file->hold_open());
         VIA_TRY(find_range(transfer.file, open.get(), transfer.byte_offset, span_of(transfer), &range));
     }
-    VIA_TRY(check_items(transfer));
     VIA_TRY(check_layout(transfer));
     return is_plain(transfer.array) ? VIA_OK : cuda::need("a transfer of CUDA's memory");
 }

@@ -13,7 +13,7 @@ constexpr uintptr_t kOrigin = uintptr_t{1} << 12;
 
 Status make_layout(via_file *file, int64_t byte_offset, const FileContent &given, via_array **out_layout) {
     FileContent content{};
-    VIA_TRY(find_content(file, given, &content));
+    VIA_TRY(find_content(file, byte_offset, given, &content));
     if (byte_offset < 0) {
         return fail(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is %lld; expected 0 or more",
                     static_cast<long long>(byte_offset));
@@ -46,28 +46,49 @@ Status check_bytes(via_array *layout) {
                                : VIA_OK;
 }
 
-Status no_such_shape(const char *what, int64_t found, int64_t expected) {
-    return fail(VIA_ERROR_SHAPE, "%s of the array is %lld; expected %lld, as the window has (axes of extent 1 aside)",
-                what, static_cast<long long>(found), static_cast<long long>(expected));
+// Extents but those of 1, which are no difference between shapes.
+struct Extents {
+    Extents(int32_t given, const int64_t *shape) {
+        for (int32_t i = 0; i < given; ++i) {
+            if (shape[i] != 1) {
+                extents[ndim++] = shape[i];
+            }
+        }
+    }
+    int32_t ndim = 0;
+    int64_t extents[VIA_MAX_NDIM];
+};
+
+Status no_such_shape(const char *what, int64_t found, int64_t expected, const char *whose) {
+    return fail(VIA_ERROR_SHAPE, "%s of the array is %lld; expected %lld, as the %s has (axes of extent 1 aside)", what,
+                as_printed(found), as_printed(expected), whose);
 }
 
-Status check_shapes(via_array *array, via_array *layout) {
-    if (array->ndim != layout->ndim) {
-        return no_such_shape("the number of axes", array->ndim, layout->ndim);
+Status check_shape_of(via_array *array, const FileContent &content, const char *whose) {
+    const Extents found(array->ndim, array->shape());
+    const Extents expected(content.ndim, content.shape);
+    if (found.ndim != expected.ndim) {
+        return no_such_shape("the number of axes", found.ndim, expected.ndim, whose);
     }
-    for (int32_t i = 0; i < array->ndim; ++i) {
-        if (array->shape()[i] != layout->shape()[i]) {
-            return no_such_shape("an extent", array->shape()[i], layout->shape()[i]);
+    for (int32_t i = 0; i < found.ndim; ++i) {
+        if (found.extents[i] != expected.extents[i]) {
+            return no_such_shape("an extent", found.extents[i], expected.extents[i], whose);
         }
     }
     return VIA_OK;
 }
 
-Status check_items(via_array *array, via_array *layout) {
-    return array->item_bits == layout->item_bits
-               ? VIA_OK
-               : fail(VIA_ERROR_DTYPE, "the array has elements of %s, and the window of %s; expected the same size",
-                      DtypeName(array->dtype).text, DtypeName(layout->dtype).text);
+// As bytes, elements of the same size are the same.
+Status check_dtype(via_array *array, int32_t expected, bool as_bytes, const char *whose) {
+    const bool fits = as_bytes ? array->item_bits == dtype_bits(expected) : array->dtype == expected;
+    return fits ? VIA_OK
+                : fail(VIA_ERROR_DTYPE, "the array has elements of %s; expected %s%s, as the %s has",
+                       DtypeName(array->dtype).text, as_bytes ? "the size of " : "", DtypeName(expected).text, whose);
+}
+
+Status check_array(via_array *array, const FileContent &content, bool as_bytes, const char *whose) {
+    VIA_TRY(check_dtype(array, content.dtype, as_bytes, whose));
+    return check_shape_of(array, content, whose);
 }
 
 // What turns those axes around along which the layout goes backwards.
@@ -101,6 +122,20 @@ Status check_whole_window(int64_t byte_offset, const FileContent &content) {
                : fail(VIA_ERROR_INVALID_ARGUMENT,
                       "byte_offset is %lld, dtype %d and ndim %d; expected 0 for a window, which is taken as it is",
                       static_cast<long long>(byte_offset), content.dtype, content.ndim);
+}
+
+Status check_whole_file(via_file *file, int64_t byte_offset, via_array *array) {
+    if (!file->is_npy || file->as_bytes) {
+        return VIA_OK;
+    }
+    if (byte_offset != 0) {
+        return fail(
+            VIA_ERROR_INVALID_ARGUMENT,
+            "byte_offset is %lld; expected 0 for a .npy file, of which parts are windows, unless as_bytes is set",
+            as_printed(byte_offset));
+    }
+    const NpyHeader &header = file->header;
+    return check_array(array, {header.dtype, header.ndim, header.shape}, false, "file");
 }
 
 Status make_window(via_file *file, int64_t byte_offset, const FileContent &content, const WindowSlice &slice,
@@ -139,10 +174,10 @@ Status order_window(via_file *window, via_array *array, via_array **out_array, v
     ArrayHolder short_array;
     ArrayHolder short_layout;
     ArrayHolder ordered;
-    VIA_TRY(check_items(array, window->layout));
+    via_array *layout = window->layout;
+    VIA_TRY(check_array(array, {layout->dtype, layout->ndim, layout->shape()}, window->whole->as_bytes, "window"));
     VIA_TRY(squeeze_view(array, 0, nullptr, short_array.out()));
-    VIA_TRY(squeeze_view(window->layout, 0, nullptr, short_layout.out()));
-    VIA_TRY(check_shapes(short_array.get(), short_layout.get()));
+    VIA_TRY(squeeze_view(layout, 0, nullptr, short_layout.out()));
     const Turn turn(short_layout.get());
     const bool column_major = window->whole->header.column_major;
     VIA_TRY(order_view(short_array.get(), turn, column_major, ordered.out()));

@@ -23,12 +23,17 @@ VIA_NODISCARD Status describe_window(via_file *window, via_file_properties *out_
 // A window is mapped and moved as it is.
 VIA_NODISCARD Status check_whole_window(int64_t byte_offset, const FileContent &content);
 
+// What a transfer of a file that has a header must be: all of it, from an array of the same shape (axes of extent 1
+// aside) and element type, unless the file is taken as bytes. Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_DTYPE,
+// VIA_ERROR_SHAPE.
+VIA_NODISCARD Status check_whole_file(via_file *file, int64_t byte_offset, via_array *array);
+
 // How far behind the file's first element the first byte of the layout lies. The layout's data pointer is the offset of
 // its first element, moved to where no address is NULL.
 int64_t first_byte(via_array *layout);
 
 // Array and layout with the same axes, as the file has them: the last one moves fastest, and all of them go forwards.
-// Both are retained for the caller. Errors: VIA_ERROR_SHAPE, VIA_ERROR_DTYPE for elements of another size.
+// Both are retained for the caller. Errors: VIA_ERROR_SHAPE, VIA_ERROR_DTYPE for elements of another type.
 VIA_NODISCARD Status order_window(via_file *window, via_array *array, via_array **out_array, via_array **out_layout);
 
 // Where the bytes of a transfer are: rows of adjacent ones at even distances, numbered as they follow one another

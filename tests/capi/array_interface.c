@@ -68,11 +68,23 @@ typedef struct named {
 } named;
 
 static const named typestrs[] = {
-    {VIA_INT8, "|i1"},      {VIA_INT16, "<i2"},           {VIA_INT32, "<i4"},   {VIA_INT64, "<i8"},
-    {VIA_UINT8, "|u1"},     {VIA_UINT16, "<u2"},          {VIA_UINT32, "<u4"},  {VIA_UINT64, "<u8"},
-    {VIA_FLOAT16, "<f2"},   {VIA_FLOAT32, "<f4"},         {VIA_FLOAT64, "<f8"}, {SCALAR(2, 128), "<f16"},
-    {VIA_COMPLEX64, "<c8"}, {VIA_COMPLEX128, "<c16"},     {VIA_BOOL, "|b1"},    {-1, "|V1"},
-    {-12, "|V12"},          {-(1 << 30), "|V1073741824"},
+    {VIA_INT8, "|i1"},
+    {VIA_INT16, "<i2"},
+    {VIA_INT32, "<i4"},
+    {VIA_INT64, "<i8"},
+    {VIA_UINT8, "|u1"},
+    {VIA_UINT16, "<u2"},
+    {VIA_UINT32, "<u4"},
+    {VIA_UINT64, "<u8"},
+    {VIA_FLOAT16, "<f2"},
+    {VIA_FLOAT32, "<f4"},
+    {VIA_FLOAT64, "<f8"},
+    {VIA_COMPLEX64, "<c8"},
+    {VIA_COMPLEX128, "<c16"},
+    {VIA_BOOL, "|b1"},
+    {-1, "|V1"},
+    {-12, "|V12"},
+    {-(1 << 30), "|V1073741824"},
 };
 
 static int has_typestr(int32_t dtype) {
@@ -190,6 +202,10 @@ static void a_typestr_that_is_none_is_refused(void **state) {
                           "<U4",
                           "|V0",
                           "<f1",
+                          "<f12",
+                          "<f16",
+                          "|f16",
+                          "<c32",
                           "<c2",
                           "<i99999999999",
                           "|V1073741825",

@@ -307,23 +307,17 @@ typedef struct described {
 static const described descriptions[] = {
     {"arrow.fixed_shape_tensor", "{\"shape\":[2,3]}", 3, {4, 2, 3}},
     {"arrow.fixed_shape_tensor", "{ \"shape\" : [ 3 , 2 ] }", 3, {4, 3, 2}},
-    {"arrow.fixed_shape_tensor", "{\"dim_names\":[\"a\",\"b\"],\"shape\":[1,2,3]}", 4, {4, 1, 2, 3}},
+    {"arrow.fixed_shape_tensor", "{\"dim_names\":[\"a\",\"b\",\"c\"],\"shape\":[1,2,3]}", 4, {4, 1, 2, 3}},
     {"arrow.fixed_shape_tensor", "{\"shape\":[6]}", 2, {4, 6}},
-    {"arrow.other", "{\"shape\":[2,3]}", 2, {4, 6}},              /* not ours to read */
-    {"arrow.fixed_shape_tensor", "{\"shape\":[2,4]}", 2, {4, 6}}, /* at odds with the list size */
-    {"arrow.fixed_shape_tensor", "{\"shape\":[2,-3]}", 2, {4, 6}},
-    {"arrow.fixed_shape_tensor", "{\"shape\":[2,3", 2, {4, 6}},
-    {"arrow.fixed_shape_tensor", "{\"shape\":[]}", 2, {4, 6}},
-    {"arrow.fixed_shape_tensor", "{\"shape\":[,]}", 2, {4, 6}},
-    {"arrow.fixed_shape_tensor", "{\"shape\":{}}", 2, {4, 6}},
-    {"arrow.fixed_shape_tensor", "{}", 2, {4, 6}},
-    {"arrow.fixed_shape_tensor", "", 2, {4, 6}},
-    {"arrow.fixed_shape_tensor", "{\"shape\":[99999999999999999999999,2]}", 2, {4, 6}},
-    {"arrow.fixed_shape_tensor", "{\"shape\":[2147483647,2147483647,2147483647]}", 2, {4, 6}},
-    {"arrow.fixed_shape_tensor", "{\"shape\":[0,6]}", 2, {4, 6}},
+    {"arrow.fixed_shape_tensor", "{\"shape\":[2,3],\"permutation\":[0,1]}", 3, {4, 2, 3}},
+    {"arrow.fixed_shape_tensor", "{\"shape\":[2,3],\"permutation\":null,\"dim_names\":null}", 3, {4, 2, 3}},
+    {"arrow.fixed_shape_tensor", "{\"a\":[{\"b\":-1.5e+3},true,\"\\ud83d\\ude00\"],\"sh\\u0061pe\":[6]}", 2, {4, 6}},
+    {"arrow.fixed_shape_tensor", "\n{\t\"shape\"\r: [ 6 ] } ", 2, {4, 6}},
+    {"arrow.other", "{\"shape\":[2,3]}", 2, {4, 6}}, /* not ours to read */
+    {"arrow.other", "{\"shape\"", 2, {4, 6}},
 };
 
-static void a_tensor_shape_is_taken_where_it_makes_up_the_list(void **state) {
+static void a_tensor_shape_is_taken(void **state) {
     (void)state;
     for (int32_t i = 0; i < LENGTH(descriptions); ++i) {
         column made;
@@ -333,8 +327,141 @@ static void a_tensor_shape_is_taken_where_it_makes_up_the_list(void **state) {
         via_array *array = NULL;
         ok(via_from_arrow_device(&made.schema[0], &made.offered, NULL, &array));
         assert_shape(array, descriptions[i].ndim, descriptions[i].shape);
+        assert_true(via_array_is_contiguous(array, VIA_ORDER_ROW_MAJOR));
         via_array_release(array);
     }
+}
+
+/* The shape is that of the memory; the axes of the tensor are a permutation of its. */
+static void a_permutation_turns_the_axes_of_the_tensors(void **state) {
+    (void)state;
+    static const struct {
+        const char *json;
+        int64_t shape[4];
+        int64_t strides[4];
+    } permuted[] = {
+        {"{\"shape\":[2,3,4],\"permutation\":[2,0,1]}", {2, 4, 2, 3}, {24, 1, 12, 4}},
+        {"{\"permutation\":[0,2,1],\"dim_names\":[\"C\",\"H\",\"W\"],\"shape\":[2,3,4]}", {2, 2, 4, 3}, {24, 12, 1, 4}},
+        {"{\"shape\":[24,1,1],\"permutation\":[1,2,0]}", {2, 1, 1, 24}, {24, 1, 1, 1}},
+    };
+    for (int32_t i = 0; i < LENGTH(permuted); ++i) {
+        column made;
+        make_column(&made, 2, 1, SHAPE(24));
+        char metadata[256];
+        made.schema[0].metadata = tensor_metadata("arrow.fixed_shape_tensor", permuted[i].json, metadata);
+        via_array *array = NULL;
+        ok(via_from_arrow_device(&made.schema[0], &made.offered, NULL, &array));
+        assert_shape(array, 4, permuted[i].shape);
+        assert_numbers(via_array_strides(array), permuted[i].strides, 4);
+        assert_ptr_equal(via_array_data(array), made.values);
+        via_array_release(array);
+    }
+}
+
+static void tensors_without_values_have_their_axes_too(void **state) {
+    (void)state;
+    column made;
+    make_column(&made, 3, 1, SHAPE(0));
+    char metadata[256];
+    made.schema[0].metadata =
+        tensor_metadata("arrow.fixed_shape_tensor", "{\"shape\":[2,0,5],\"permutation\":[2,1,0]}", metadata);
+    via_array *array = NULL;
+    ok(via_from_arrow_device(&made.schema[0], &made.offered, NULL, &array));
+    assert_shape(array, 4, SHAPE(3, 5, 0, 2));
+    via_array_release(array);
+    make_column(&made, 3, 1, SHAPE(0));
+    made.schema[0].metadata = tensor_metadata(
+        "arrow.fixed_shape_tensor", "{\"shape\":[4294967296,4294967296,0],\"permutation\":[2,1,0]}", metadata);
+    refused(VIA_ERROR_OVERFLOW, "2^63 - 1", via_from_arrow_device(&made.schema[0], &made.offered, NULL, &array));
+    make_column(&made, 3, 1, SHAPE(1));
+    made.schema[0].metadata = tensor_metadata("arrow.fixed_shape_tensor", "{\"shape\":[]}", metadata);
+    ok(via_from_arrow_device(&made.schema[0], &made.offered, NULL, &array));
+    assert_shape(array, 1, SHAPE(3));
+    via_array_release(array);
+}
+
+typedef struct lie {
+    const char *json;
+    const char *words;
+} lie;
+
+static const lie lies[] = {
+    {"{\"shape\":[2,4]}", "lists of 6 values"},
+    {"{\"shape\":[0,6]}", "lists of 6 values"},
+    {"{\"shape\":[]}", "lists of 6 values"},
+    {"{\"shape\":[2147483647,2147483647,2147483647]}", "lists of 6 values"},
+    {"{\"shape\":[4294967296,4294967296,6]}", "lists of 6 values"},
+    {"{\"shape\":[2,-3]}", "`-3]}` at byte 12|a list of extents"},
+    {"{\"shape\":[2,3", "a list of extents"},
+    {"{\"shape\":[2,3]", "'}'"},
+    {"{\"shape\":[,]}", "a list of extents"},
+    {"{\"shape\":[6,]}", "a list of extents"},
+    {"{\"shape\":[06]}", "a list of extents"},
+    {"{\"shape\":[6.0]}", "a list of extents"},
+    {"{\"shape\":[6e0]}", "a list of extents"},
+    {"{\"shape\":[\"6\"]}", "a list of extents"},
+    {"{\"shape\":{}}", "a list of extents"},
+    {"{\"shape\":null}", "a list of extents"},
+    {"{\"shape\":[9223372036854775808]}", "a list of extents"},
+    {"{\"shape\":[6]} x", "`x` at byte 14|nothing more"},
+    {"{\"shape\":[6],\"shape\":[6]}", "each name once"},
+    {"{\"shape\":[6],\"sh\\u0061pe\":[6]}", "each name once"},
+    {"{\"shape\":[6],}", "a name in quotes"},
+    {"{shape:[6]}", "a name in quotes"},
+    {"{'shape':[6]}", "a name in quotes"},
+    {"{\"shape\" [6]}", "':'"},
+    {"[6]", "'{'"},
+    {"{}", "\"shape\" before it"},
+    {"", "'{'"},
+    {"{\"Shape\":[6]}", "\"shape\" before it"},
+    {"{\"x\":{\"shape\":[6]}}", "\"shape\" before it"},
+    {"{\"note\":\"\\\"shape\\\":[6]\"}", "\"shape\" before it"},
+    {"{\"shape\":[2,3],\"permutation\":[0]}", "each axis once"},
+    {"{\"shape\":[2,3],\"permutation\":[0,0]}", "each axis once"},
+    {"{\"shape\":[2,3],\"permutation\":[1,2]}", "each axis once"},
+    {"{\"shape\":[2,3],\"permutation\":[0,1,2]}", "each axis once"},
+    {"{\"shape\":[2,3],\"permutation\":[0,-1]}", "a list of axes"},
+    {"{\"shape\":[2,3],\"permutation\":[0,64]}", "a list of axes"},
+    {"{\"shape\":[2,3],\"permutation\":\"10\"}", "a list of axes"},
+    {"{\"shape\":[2,3],\"dim_names\":[\"a\"]}", "as many names"},
+    {"{\"shape\":[2,3],\"dim_names\":[\"a\",1]}", "a list of names"},
+    {"{\"shape\":[2,3],\"dim_names\":[\"a\",\"\\ud800\"]}", "a list of names"},
+    {"{\"shape\":[6],\"x\":nul}", "a value"},
+    {"{\"shape\":[6],\"x\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]}", "a value"},
+};
+
+static void tensor_metadata_that_is_not_what_it_must_be_is_refused(void **state) {
+    (void)state;
+    for (int32_t i = 0; i < LENGTH(lies); ++i) {
+        column made;
+        make_column(&made, 4, 1, SHAPE(6));
+        char metadata[256];
+        made.schema[0].metadata = tensor_metadata("arrow.fixed_shape_tensor", lies[i].json, metadata);
+        via_array *array = NULL;
+        const via_status status = via_from_arrow_device(&made.schema[0], &made.offered, NULL, &array);
+        if (status != VIA_ERROR_EXCHANGE || !holds_words(via_last_error(), lies[i].words)) {
+            print_error("%s\n  answered %s: %s\n  expected %s\n", lies[i].json, via_status_name(status),
+                        via_last_error(), lies[i].words);
+            _fail(__FILE__, __LINE__);
+        }
+        assert_int_equal(made.schemas_released + made.columns_released, 0);
+    }
+}
+
+static void tensors_are_one_list_and_no_nested_ones(void **state) {
+    (void)state;
+    char metadata[256];
+    tensor_metadata("arrow.fixed_shape_tensor", "{\"shape\":[2,3]}", metadata);
+    via_array *array = NULL;
+    column made;
+    make_column(&made, 2, 2, SHAPE(2, 3));
+    made.schema[0].metadata = metadata;
+    refused(VIA_ERROR_EXCHANGE, "nests 2 lists; expected 1",
+            via_from_arrow_device(&made.schema[0], &made.offered, NULL, &array));
+    make_column(&made, 6, 0, NULL);
+    made.schema[0].metadata = metadata;
+    refused(VIA_ERROR_EXCHANGE, "nests 0 lists; expected 1",
+            via_from_arrow_device(&made.schema[0], &made.offered, NULL, &array));
 }
 
 static void a_tensor_shape_never_reaches_past_its_list(void **state) {
@@ -348,9 +475,8 @@ static void a_tensor_shape_never_reaches_past_its_list(void **state) {
             via_from_arrow_device(&made.schema[0], &made.offered, NULL, &array));
     make_column(&made, 1, 1, SHAPE(INT32_MAX));
     made.schema[0].metadata = tensor_metadata("arrow.fixed_shape_tensor", "{\"shape\":[2147483647,2,1]}", metadata);
-    ok(via_from_arrow_device(&made.schema[0], &made.offered, NULL, &array));
-    assert_shape(array, 2, SHAPE(1, INT32_MAX));
-    via_array_release(array);
+    refused(VIA_ERROR_EXCHANGE, "lists of 2147483647 values",
+            via_from_arrow_device(&made.schema[0], &made.offered, NULL, &array));
 }
 
 static void metadata_with_odd_counts_is_as_good_as_none(void **state) {
@@ -390,7 +516,11 @@ int main(void) {
         TEST(a_column_is_taken_only_if_it_has_no_nulls),
         TEST(a_hostile_column_is_refused_by_name_and_stays_the_producers),
         TEST(a_stream_is_refused_for_host_memory),
-        TEST(a_tensor_shape_is_taken_where_it_makes_up_the_list),
+        TEST(a_tensor_shape_is_taken),
+        TEST(a_permutation_turns_the_axes_of_the_tensors),
+        TEST(tensors_without_values_have_their_axes_too),
+        TEST(tensor_metadata_that_is_not_what_it_must_be_is_refused),
+        TEST(tensors_are_one_list_and_no_nested_ones),
         TEST(a_tensor_shape_never_reaches_past_its_list),
         TEST(metadata_with_odd_counts_is_as_good_as_none),
         TEST(misaligned_values_are_flagged),

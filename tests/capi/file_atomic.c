@@ -89,7 +89,7 @@ static void nothing_of_a_write_that_failed_is_in_a_file_made_to_replace_another(
         pair it = make_pair("made");
         via_array *rest = wrap_plain(it.bytes, VIA_UINT8, 1, SHAPE(LARGE - FRONT), NULL);
         via_file *file = create_with(made[i].name, VIA_UINT8, 1, SHAPE(LARGE),
-                                     OPTIONS_OF(.atomic_write = 1, .page_cache = VIA_PAGE_CACHE_USE));
+                                     OPTIONS_OF(.atomic_write = 1, .page_cache = VIA_PAGE_CACHE_USE, .as_bytes = 1));
         via_array *mapped = map_as(file, 0, VIA_UINT8, 1, SHAPE(LARGE));
         via_file_properties properties = VIA_FILE_PROPERTIES_INIT;
         ok(via_set_num_threads(1));

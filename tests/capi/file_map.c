@@ -258,6 +258,31 @@ static void every_share_of_a_handle_keeps_the_file_open(void **state) {
     via_file_release(file);
 }
 
+/* The system takes any bytes but '/' and 0. What a failure says of them is text all the same. */
+static void a_path_is_any_bytes(void **state) {
+    (void)state;
+    static const char *const names[] = {
+        "\xff", "M\xfcnze.npy", "\xc3", "\xed\xa0\x80", "\xc3\xa4\xf0\x9f\x98\x80.npy", "\n\t\x01%s%n"};
+    static const char *const shown[] = {"\\xff: ENOENT",
+                                        "M\\xfcnze.npy: ENOENT",
+                                        "\\xc3: ENOENT",
+                                        "\\xed\\xa0\\x80: ENOENT",
+                                        "\xc3\xa4\xf0\x9f\x98\x80.npy: ENOENT",
+                                        "\n\t\x01%s%n: ENOENT"};
+    for (int32_t i = 0; i < LENGTH(names); ++i) {
+        via_file *file = NULL;
+        refused(VIA_ERROR_IO, shown[i], via_file_open(path_of(names[i]), NULL, &file));
+        via_file_release(create_with(names[i], VIA_INT16, 1, SHAPE(3), OPTIONS_OF(.atomic_write = i % 2)));
+        file = create_with(names[i], VIA_INT16, 1, SHAPE(4), NULL);
+        via_file_release(file);
+        file = open_mode(names[i], VIA_MODE_READ_WRITE);
+        via_array *array = map_as(file, 0, VIA_INT16, 1, SHAPE(4));
+        assert_int_equal(((int16_t *)via_array_data(array))[3], 0);
+        via_array_release(array);
+        via_file_release(file);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_raw_file_becomes_an_array_of_the_shape_asked_for),
@@ -272,6 +297,7 @@ int main(void) {
         TEST(an_array_without_elements_maps_nothing),
         TEST(narrow_elements_are_mapped_packed),
         TEST(what_is_no_regular_file_is_refused),
+        TEST(a_path_is_any_bytes),
         TEST(options_outside_their_range_are_refused),
         TEST(a_created_file_is_as_large_as_the_array_and_all_zeros),
         TEST(what_cannot_be_created_leaves_no_file),

@@ -1,4 +1,6 @@
 /* Headers of .npy files: those that NumPy writes are understood, all others are refused by name. */
+#include <time.h>
+
 #include "file_support.h"
 
 #define NUMBERS "0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -27,6 +29,10 @@ static const good_header good_headers[] = {
     {HEADER("[('x', '<f4'), ('', '|V4'), ('n', '<i8', (2, 2)), ]", "False", "(1,)"), -40, 1, {1}, {40}},
     {HEADER("[('outer', [('a', '|S3'), ('b', '<U2')], (2,))]", "False", "(1,)"), -22, 1, {1}, {22}},
     {HEADER("[(('a title', 'a'), '<M8[ns]'), ('it\\'s', '|b1')]", "False", "(1,)"), -9, 1, {1}, {9}},
+    {HEADER("[('a', '|b1'), ('', '|V3'), ('', '|V4', (2,)), ('', '|V1')]", "False", "(2,)"), -13, 1, {2}, {13}},
+    {HEADER("[('a', '<f2'), ('A', '>c16'), ('r', [('a', '<i8')])]", "False", "(1,)"), -26, 1, {1}, {26}},
+    {HEADER("[('a', '<M8'), ('b', '<m8[25us]'), ('c', '>m8[generic]')]", "False", "(1,)"), -24, 1, {1}, {24}},
+    {HEADER("[('tab\\t\\n\\r\\x07\\u200b\\U0001f9ff\\\\', '|S0'), ('\\\\', '|u1')]", "False", "(1,)"), -1, 1, {1}, {1}},
     {"{\"shape\":(2L,3L),\"fortran_order\":False,\"descr\":\"<f4\"}", VIA_FLOAT32, 2, {2, 3}, {12, 4}},
     {"  { 'descr' : '<f4' , 'shape' : ( 2 , 3 , ) , 'fortran_order' : False }  \n", VIA_FLOAT32, 2, {2, 3}, {12, 4}},
 };
@@ -126,6 +132,36 @@ static const bad_header bad_headers[] = {
     {VIA_ERROR_DTYPE, "fields", HEADER("[('a', 'f4')]", "False", "()")},
     {VIA_ERROR_DTYPE, "fields", HEADER("[('a', '<f4]')]", "False", "()")},
     {VIA_ERROR_DTYPE, "fields", HEADER("[('a', '')]", "False", "()")},
+    {VIA_ERROR_DTYPE, "'<f3'|size", HEADER("[('a', '<f3')]", "False", "()")},
+    {VIA_ERROR_DTYPE, "'<f1'|size", HEADER("[('a', '<f1')]", "False", "()")},
+    {VIA_ERROR_DTYPE, "'<f12'|size", HEADER("[('a', '<f12')]", "False", "()")},
+    {VIA_ERROR_DTYPE, "'<b4'|size", HEADER("[('a', '<b4')]", "False", "()")},
+    {VIA_ERROR_DTYPE, "'<i16'|size", HEADER("[('a', '<i16')]", "False", "()")},
+    {VIA_ERROR_DTYPE, "'<u0'|size", HEADER("[('a', '<u0')]", "False", "()")},
+    {VIA_ERROR_DTYPE, "'<c4'|size", HEADER("[('a', '<c4')]", "False", "()")},
+    {VIA_ERROR_DTYPE, "'<M4'|size", HEADER("[('a', '<M4')]", "False", "()")},
+    {VIA_ERROR_DTYPE, "'<i72057594037927937'|size", HEADER("[('a', '<i72057594037927937')]", "False", "()")},
+    {VIA_ERROR_DTYPE, "'|f4'|byte order", HEADER("[('a', '|f4')]", "False", "()")},
+    {VIA_ERROR_DTYPE, "'|U2'|byte order", HEADER("[('a', '|U2')]", "False", "()")},
+    {VIA_ERROR_DTYPE, "'=f4'|fields", HEADER("[('a', '=f4')]", "False", "()")},
+    {VIA_ERROR_DTYPE, "'|?4'|fields", HEADER("[('a', '|?4')]", "False", "()")},
+    {VIA_ERROR_DTYPE, "'|a4'|fields", HEADER("[('a', '|a4')]", "False", "()")},
+    {VIA_ERROR_DTYPE, "'<M8[foo]'|unit", HEADER("[('a', '<M8[foo]')]", "False", "()")},
+    {VIA_ERROR_DTYPE, "'<M8[]'|unit", HEADER("[('a', '<M8[]')]", "False", "()")},
+    {VIA_ERROR_DTYPE, "'<M8[01s]'|unit", HEADER("[('a', '<M8[01s]')]", "False", "()")},
+    {VIA_ERROR_FORMAT, "'a'|each name once", HEADER("[('a', '<f4'), ('a', '<f4')]", "False", "()")},
+    {VIA_ERROR_FORMAT, "'a'|each name once", HEADER("[('a', '<f4'), ('b', '<f4'), (\"a\", '<i2')]", "False", "()")},
+    {VIA_ERROR_FORMAT, "'a'|each name once", HEADER("[(('a', 'b'), '<f4'), ('a', '<f4')]", "False", "()")},
+    {VIA_ERROR_FORMAT, "'a'|each name once", HEADER("[(('a', 'a'), '<f4')]", "False", "()")},
+    {VIA_ERROR_FORMAT, "''|each name once", HEADER("[('', '<f4'), ('', '<i4')]", "False", "()")},
+    {VIA_ERROR_FORMAT, "'it's'|each name once", HEADER("[('it\\'s', '<f4'), (\"it's\", '<f4')]", "False", "()")},
+    {VIA_ERROR_FORMAT, "'b'|each name once", HEADER("[('r', [('b', '<f4'), ('b', '<f4')])]", "False", "()")},
+    {VIA_ERROR_FORMAT, "escape", HEADER("[('\\x61', '<f4')]", "False", "()")},
+    {VIA_ERROR_FORMAT, "escape", HEADER("[('\\xg1', '<f4')]", "False", "()")},
+    {VIA_ERROR_FORMAT, "escape", HEADER("[('\\u12', '<f4')]", "False", "()")},
+    {VIA_ERROR_FORMAT, "escape", HEADER("[('\\U00110000', '<f4')]", "False", "()")},
+    {VIA_ERROR_FORMAT, "escape", HEADER("[('\\N{BULLET}', '<f4')]", "False", "()")},
+    {VIA_ERROR_FORMAT, "that ends", HEADER("[('a\rb', '<f4')]", "False", "()")},
     {VIA_ERROR_DTYPE, "1073741824", HEADER("[('a', '|V1073741825')]", "False", "()")},
     {VIA_ERROR_DTYPE, "1073741824", HEADER("[('a', '<f8', (4294967296, 4294967296))]", "False", "()")},
     {VIA_ERROR_DTYPE, "1073741824", HEADER("[('a', '|V1073741824'), ('b', '|u1')]", "False", "()")},
@@ -222,11 +258,71 @@ static void versions_1_to_3_are_known_and_no_other(void **state) {
     }
 }
 
+/* Names are looked up all at once: each with each would take minutes. */
+static void a_record_of_as_many_fields_as_a_header_holds_is_read_in_moments(void **state) {
+    (void)state;
+    enum { FIELDS = 50000 };
+    char *text = malloc((size_t)FIELDS * 20 + 100);
+    char *bytes = malloc((size_t)FIELDS * 20 + 200);
+    assert_true(text != NULL && bytes != NULL);
+    int32_t length = sprintf(text, "{'fortran_order': False, 'shape': (0,), 'descr': [");
+    for (int32_t i = 0; i < FIELDS; ++i) {
+        length += sprintf(text + length, "('%d','|b1'),", i);
+    }
+    length += sprintf(text + length, "]}");
+    memcpy(bytes, "\x93NUMPY\x02\x00", 8);
+    memcpy(bytes + 8, &length, 4);
+    memcpy(bytes + 12, text, (size_t)length);
+    put_file("fields.npy", bytes, (size_t)length + 12);
+    const clock_t start = clock();
+    via_file *file = open_with("fields.npy", NULL);
+    assert_true(clock() - start < 5 * CLOCKS_PER_SEC);
+    via_file_properties found = VIA_FILE_PROPERTIES_INIT;
+    ok(via_file_info(file, &found));
+    assert_int_equal(found.dtype, -FIELDS);
+    via_file_release(file);
+    free(text);
+    free(bytes);
+}
+
+static void a_header_of_version_3_is_utf_8_and_none_has_a_nul(void **state) {
+    (void)state;
+    static const char text[] = HEADER("[('\xC3\xBC', '<f4')]", "False", "(1,)");
+    char bytes[128] = "\x93NUMPY";
+    via_file *file = NULL;
+    for (int32_t major = 1; major <= 3; ++major) {
+        const size_t start = major == 1 ? 10 : 12;
+        bytes[6] = (char)major;
+        memset(bytes + 8, 0, 4);
+        bytes[8] = (char)(sizeof text - 1);
+        memcpy(bytes + start, text, sizeof text - 1);
+        put_file("utf8.npy", bytes, start + sizeof text - 1 + 4);
+        via_file_release(open_with("utf8.npy", NULL));
+        char *name = memchr(bytes + start, '\xC3', sizeof text);
+        assert_non_null(name);
+        name[1] = 'x';
+        put_file("utf8.npy", bytes, start + sizeof text - 1 + 4);
+        if (major == 3) {
+            refused(VIA_ERROR_FORMAT, "UTF-8", via_file_open(path_of("utf8.npy"), NULL, &file));
+        } else {
+            via_file_release(open_with("utf8.npy", NULL));
+        }
+        name[1] = '\0';
+        put_file("utf8.npy", bytes, start + sizeof text - 1 + 4);
+        refused(VIA_ERROR_FORMAT, major == 3 ? "UTF-8" : "NUL", via_file_open(path_of("utf8.npy"), NULL, &file));
+    }
+}
+
 static void what_follows_the_array_is_left_alone(void **state) {
     (void)state;
     put_npy("two.npy", HEADER("'<f4'", "False", "(1,)"), NUMBERS, 48);
     via_file *file = open_with("two.npy", NULL);
-    via_array *array = map_as(file, 0, 0, 0, NULL);
+    via_array *array = NULL;
+    via_file *window = NULL;
+    refused(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is 4", via_file_array(file, 4, 0, 0, NULL, &array));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is 4",
+            via_file_window(file, 4, 0, 0, NULL, NULL, NULL, NULL, &window));
+    array = map_as(file, 0, 0, 0, NULL);
     assert_int_equal(via_array_size(array), 1);
     via_array_release(array);
     via_file_release(file);
@@ -274,6 +370,8 @@ int main(void) {
         TEST(a_header_with_any_byte_changed_is_read_or_refused),
         TEST(a_length_that_is_not_there_allocates_nothing),
         TEST(versions_1_to_3_are_known_and_no_other),
+        TEST(a_record_of_as_many_fields_as_a_header_holds_is_read_in_moments),
+        TEST(a_header_of_version_3_is_utf_8_and_none_has_a_nul),
         TEST(what_follows_the_array_is_left_alone),
         TEST(every_type_that_numpy_has_survives_a_file_of_its_own),
         TEST(a_shape_of_64_extents_survives),

@@ -275,26 +275,109 @@ static void a_file_in_fortran_order_gives_and_takes_elements_in_that_order(void 
     via_file_release(file);
 }
 
-static void elements_of_another_size_than_the_headers_are_refused(void **state) {
+static via_array *wrap_shape(void *data, int32_t dtype, int32_t ndim, const int64_t *shape) {
+    return wrap_plain(data, dtype, ndim, shape, NULL);
+}
+
+/* What a header describes is not read or written as something else: not even if the bytes would fit. */
+static void a_npy_file_takes_an_array_of_its_own_shape_and_type_and_no_other(void **state) {
+    (void)state;
+    float numbers[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    char before[256];
+    char after[256];
+    uint8_t memory[128];
+    const struct {
+        int32_t dtype;
+        int32_t ndim;
+        int64_t shape[4];
+        int64_t byte_offset;
+        via_status status;
+        const char *words;
+    } wrong[] = {
+        {VIA_FLOAT32, 1, {5}, 0, VIA_ERROR_SHAPE, "expected 2, as the file has"},
+        {VIA_FLOAT32, 1, {12}, 0, VIA_ERROR_SHAPE, "expected 2, as the file has"},
+        {VIA_FLOAT32, 2, {4, 3}, 0, VIA_ERROR_SHAPE, "4; expected 3, as the file has"},
+        {VIA_FLOAT32, 2, {2, 4}, 0, VIA_ERROR_SHAPE, "2; expected 3, as the file has"},
+        {VIA_FLOAT32, 2, {3, 0}, 0, VIA_ERROR_SHAPE, "0; expected 4, as the file has"},
+        {VIA_FLOAT32, 3, {3, 2, 2}, 0, VIA_ERROR_SHAPE, "3; expected 2, as the file has"},
+        {VIA_FLOAT32, 1, {2}, 3, VIA_ERROR_INVALID_ARGUMENT, "byte_offset is 3; expected 0"},
+        {VIA_FLOAT32, 2, {2, 4}, 16, VIA_ERROR_INVALID_ARGUMENT, "byte_offset is 16; expected 0"},
+        {VIA_FLOAT32, 2, {3, 4}, -1, VIA_ERROR_INVALID_ARGUMENT, "byte_offset is -1; expected 0"},
+        {VIA_INT32, 2, {3, 4}, 0, VIA_ERROR_DTYPE, "elements of int32; expected float32, as the file has"},
+        {VIA_UINT8, 2, {3, 16}, 0, VIA_ERROR_DTYPE, "elements of uint8; expected float32, as the file has"},
+        {-4, 2, {3, 4}, 0, VIA_ERROR_DTYPE, "elements of record4; expected float32, as the file has"},
+        {VIA_FLOAT64, 2, {3, 2}, 0, VIA_ERROR_DTYPE, "elements of float64; expected float32, as the file has"},
+    };
+    for (int32_t column_major = 0; column_major < 2; ++column_major) {
+        via_file *file =
+            create_with("typed.npy", VIA_FLOAT32, 2, SHAPE(3, 4), OPTIONS_OF(.column_major = column_major));
+        via_array *whole = wrap_shape(numbers, VIA_FLOAT32, 2, SHAPE(3, 4));
+        ok(via_file_write(file, 0, whole, NULL));
+        const size_t size = get_file("typed.npy", before, sizeof before);
+        for (int32_t i = 0; i < LENGTH(wrong); ++i) {
+            memset(memory, 7, sizeof memory);
+            via_task *task = NULL;
+            via_array *array = wrap_shape(memory, wrong[i].dtype, wrong[i].ndim, wrong[i].shape);
+            const int64_t at = wrong[i].byte_offset;
+            refused(wrong[i].status, wrong[i].words, via_file_read(file, at, array, NULL));
+            refused(wrong[i].status, wrong[i].words, via_file_write(file, at, array, NULL));
+            refused(wrong[i].status, wrong[i].words, via_file_read_submit(file, at, array, NULL, &task));
+            refused(wrong[i].status, wrong[i].words, via_file_write_submit(file, at, array, NULL, &task));
+            assert_null(task);
+            for (size_t k = 0; k < sizeof memory; ++k) {
+                assert_int_equal(memory[k], 7);
+            }
+            via_array_release(array);
+        }
+        assert_int_equal(get_file("typed.npy", after, sizeof after), size);
+        assert_memory_equal(before, after, size);
+        via_array_release(whole);
+        via_file_release(file);
+    }
+}
+
+static void axes_of_extent_1_are_no_other_shape(void **state) {
+    (void)state;
+    float numbers[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    float found[12] = {0};
+    via_file *file = create_with("ones.npy", VIA_FLOAT32, 3, SHAPE(3, 1, 4), OPTIONS_OF(.column_major = 1));
+    via_array *source = wrap_shape(numbers, VIA_FLOAT32, 2, SHAPE(3, 4));
+    via_array *target = wrap_shape(found, VIA_FLOAT32, 4, SHAPE(1, 3, 4, 1));
+    ok(via_file_write(file, 0, source, NULL));
+    ok(via_file_read(file, 0, target, NULL));
+    assert_memory_equal(found, numbers, sizeof found);
+    via_array_release(target);
+    via_array_release(source);
+    via_file_release(file);
+}
+
+static void as_bytes_a_npy_file_is_read_and_written_as_a_raw_one(void **state) {
     (void)state;
     float numbers[6] = {0, 1, 2, 3, 4, 5};
-    double wide[3] = {7, 7, 7};
     uint8_t bytes[sizeof numbers];
-    via_task *task = NULL;
-    via_file *file = create_with("typed.npy", VIA_FLOAT32, 1, SHAPE(6), NULL);
-    via_array *array = wrap_plain(numbers, VIA_FLOAT32, 1, SHAPE(6), NULL);
-    via_array *of_double = wrap_plain(wide, VIA_FLOAT64, 1, SHAPE(3), NULL);
-    via_array *of_bytes = wrap_plain(bytes, VIA_UINT8, 1, SHAPE(sizeof bytes), NULL);
+    double wide[2] = {0, 0};
+    via_file *file = create_with("bytes.npy", VIA_FLOAT32, 2, SHAPE(2, 3), OPTIONS_OF(.as_bytes = 1));
+    via_array *array = wrap_shape(numbers, VIA_FLOAT32, 1, SHAPE(6));
+    via_array *of_bytes = wrap_shape(bytes, VIA_UINT8, 1, SHAPE(sizeof bytes));
+    via_array *of_double = wrap_shape(wide, VIA_FLOAT64, 1, SHAPE(2));
     ok(via_file_write(file, 0, array, NULL));
-    const char *words = "elements of float64, and the file of float32";
-    refused(VIA_ERROR_DTYPE, words, via_file_read(file, 0, of_double, NULL));
-    refused(VIA_ERROR_DTYPE, words, via_file_write(file, 0, of_double, NULL));
-    refused(VIA_ERROR_DTYPE, words, via_file_read_submit(file, 0, of_double, NULL, &task));
-    assert_true(wide[0] == 7 && wide[2] == 7);
     ok(via_file_read(file, 0, of_bytes, NULL));
     assert_memory_equal(bytes, numbers, sizeof numbers);
-    via_array_release(of_bytes);
+    ok(via_file_read(file, 3, of_double, NULL));
+    assert_memory_equal(wide, bytes + 3, sizeof wide);
+    refused(VIA_ERROR_INVALID_ARGUMENT, "need not grow", via_file_write(file, 1, of_bytes, NULL));
+    via_file *window = NULL;
+    ok(via_file_window(file, 0, 0, 0, NULL, SHAPE(0, 1), SHAPE(1, 2), NULL, &window));
+    via_array *one = wrap_shape(wide, VIA_INT64, 1, SHAPE(1));
+    refused(VIA_ERROR_DTYPE, "int64", via_file_read(window, 0, one, NULL));
+    via_array *two = wrap_shape(wide, VIA_INT32, 1, SHAPE(2));
+    ok(via_file_read(window, 0, two, NULL));
+    assert_memory_equal(wide, numbers + 1, 8);
+    via_array_release(two);
+    via_array_release(one);
+    via_file_release(window);
     via_array_release(of_double);
+    via_array_release(of_bytes);
     via_array_release(array);
     via_file_release(file);
 }
@@ -309,7 +392,7 @@ static void a_raw_file_grows_and_a_npy_file_does_not(void **state) {
     ok(via_file_read(file, 100, array, NULL));
     refused(VIA_ERROR_INVALID_ARGUMENT, "101 to 117", via_file_read(file, 101, array, NULL));
     via_file_release(file);
-    file = create_with("fixed.npy", VIA_UINT8, 1, SHAPE(20), NULL);
+    file = create_with("fixed.npy", VIA_UINT8, 1, SHAPE(20), OPTIONS_OF(.as_bytes = 1));
     ok(via_file_write(file, 4, array, NULL));
     refused(VIA_ERROR_INVALID_ARGUMENT, "need not grow", via_file_write(file, 5, array, NULL));
     refused(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is -1", via_file_write(file, -1, array, NULL));
@@ -516,7 +599,9 @@ int main(void) {
         TEST(arrays_of_any_layout_are_read_and_their_gaps_left_alone),
         TEST(elements_of_any_size_are_written_and_read),
         TEST(a_file_in_fortran_order_gives_and_takes_elements_in_that_order),
-        TEST(elements_of_another_size_than_the_headers_are_refused),
+        TEST(a_npy_file_takes_an_array_of_its_own_shape_and_type_and_no_other),
+        TEST(axes_of_extent_1_are_no_other_shape),
+        TEST(as_bytes_a_npy_file_is_read_and_written_as_a_raw_one),
         TEST(a_raw_file_grows_and_a_npy_file_does_not),
         TEST(what_cannot_be_written_or_read_is_refused_untouched),
         TEST(a_file_that_was_cut_short_fails_instead_of_crashing),

@@ -93,7 +93,7 @@ static void a_window_is_read_whether_it_is_cached_or_not(void **state) {
     int32_t *found = malloc(4 * COUNT);
     for (int32_t i = 0; i < 3 * 2 * LENGTH(slices); ++i) {
         const slice *of = &slices[i / 6];
-        via_file *file = open_with("table", OPTIONS_OF(.page_cache = i % 3));
+        via_file *file = open_with("table", OPTIONS_OF(.page_cache = i % 3, .as_bytes = 1));
         via_file *window = window_of(file, of->starts, of->counts, of->steps);
         via_file_release(file); /* the window holds it */
         via_array *array = wrap_plain(found, VIA_FLOAT32, 2, of->counts, NULL);
@@ -250,12 +250,14 @@ static void what_does_not_fit_a_window_is_refused_by_name(void **state) {
     via_array *turned = wrap_plain(memory, VIA_INT32, 2, SHAPE(20, 10), NULL);
     via_array *flat = wrap_plain(memory, VIA_INT32, 1, SHAPE(200), NULL);
     via_array *wide = wrap_plain(memory, VIA_INT64, 2, SHAPE(10, 20), NULL);
+    via_array *other = wrap_plain(memory, VIA_FLOAT32, 2, SHAPE(10, 20), NULL);
     via_task *task = NULL;
     ok(via_file_read(window, 0, fits, NULL));
     refused(VIA_ERROR_INVALID_ARGUMENT, "as it is", via_file_read(window, 4, fits, NULL));
     refused(VIA_ERROR_SHAPE, "an extent", via_file_read(window, 0, turned, NULL));
     refused(VIA_ERROR_SHAPE, "number of axes", via_file_write(window, 0, flat, NULL));
     refused(VIA_ERROR_DTYPE, "int64", via_file_read_submit(window, 0, wide, NULL, &task));
+    refused(VIA_ERROR_DTYPE, "float32; expected int32", via_file_write(window, 0, other, NULL));
     via_array *mapped = NULL;
     via_file *none = NULL;
     refused(VIA_ERROR_INVALID_ARGUMENT, "as it is", via_file_array(window, 0, VIA_INT32, 1, SHAPE(3), &mapped));
@@ -266,7 +268,7 @@ static void what_does_not_fit_a_window_is_refused_by_name(void **state) {
     refused(VIA_ERROR_INVALID_ARGUMENT, "which has", via_file_array(far, 0, 0, 0, NULL, &mapped));
     assert_int_equal(truncate(path_of("table"), 100), 0);
     refused(VIA_ERROR_IO, "cut short", via_file_read(window, 0, fits, NULL));
-    via_array *gone[] = {fits, turned, flat, wide};
+    via_array *gone[] = {fits, turned, flat, wide, other};
     for (int32_t i = 0; i < LENGTH(gone); ++i) {
         via_array_release(gone[i]);
     }

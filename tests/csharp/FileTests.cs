@@ -1,4 +1,5 @@
 using System;
+using System.Text;
 using System.IO;
 using System.Threading.Tasks;
 using NUnit.Framework;
@@ -77,6 +78,34 @@ namespace Viaduct.Tests
                 file.Read(read);
                 Assert.That(read.ToArray<double>(), Is.EqualTo(Support.Numbers(12)));
             }
+        }
+
+        [Test]
+        public void A_npy_file_is_read_as_what_it_is_unless_it_is_taken_as_bytes()
+        {
+            Save();
+            using (ViaFile file = ViaFile.Open(path))
+            using (ViaFile bytes = ViaFile.Open(path, new ViaFileOptions { AsBytes = true }))
+            using (ViaArray part = ViaArray.Empty(DType.Float64, 5))
+            using (ViaArray other = ViaArray.Empty(DType.Int64, 3, 4))
+            {
+                Assert.Throws<ViaShapeException>(() => file.Read(part));
+                Assert.Throws<ViaDTypeException>(() => file.Read(other));
+                Assert.Throws<ViaInvalidArgumentException>(() => file.Read(part, 8));
+                bytes.Read(part, 8);
+                Assert.That(part.ToArray<double>(), Is.EqualTo(new double[] { 1, 2, 3, 4, 5 }));
+            }
+        }
+
+        /// <summary>.NET has no text for names that are not UTF-8: what it has in their place is no file.</summary>
+        [Test]
+        public void A_name_that_is_no_text_is_refused()
+        {
+            Assert.Throws<ArgumentException>(() => ViaFile.Open("a\0b"));
+            Assert.Throws<EncoderFallbackException>(() => ViaFile.Open("a\uD800"));
+            Assert.Throws<EncoderFallbackException>(() => ViaFile.Create("a\uDC00", DType.Int8, new long[] { 5 }));
+            ViaIoException missing = Assert.Throws<ViaIoException>(() => ViaFile.Open("/tmp/M\uFFFDnze.npy"));
+            Assert.That(missing.Message, Is.StringContaining("ENOENT"));
         }
 
         [Test]

@@ -244,7 +244,7 @@ static const field kFields[] = {
     FIELD("FileOptionsLayout", via_file_options, durable),
     FIELD("FileOptionsLayout", via_file_options, atomic_write),
     FIELD("FileOptionsLayout", via_file_options, page_cache),
-    FIELD("FileOptionsLayout", via_file_options, pad),
+    FIELD("FileOptionsLayout", via_file_options, as_bytes),
     SIZE("FilePropertiesLayout", via_file_properties),
     FIELD("FilePropertiesLayout", via_file_properties, struct_size),
     FIELD("FilePropertiesLayout", via_file_properties, file_format),

@@ -81,8 +81,8 @@ int32_t dtype_of(const char (&typestr)[16]) {
         return via_dtype_record(nbytes);
     }
     const int64_t dtype = kCodes[letter - kLetters] | nbytes * 8 << 8 | 1 << 16;
-    const bool valid =
-        nbytes >= 1 && nbytes <= 16 && via_dtype_is_valid(static_cast<int32_t>(dtype)) != 0 && dtype != VIA_COMPLEX32;
+    const bool valid = nbytes >= 1 && nbytes <= 16 && via_dtype_is_valid(static_cast<int32_t>(dtype)) != 0 &&
+                       dtype != VIA_COMPLEX32 && dtype != (2 | 128 << 8 | 1 << 16);
     return valid && (nbytes == 1 || typestr[0] != '>') ? static_cast<int32_t>(dtype) : 0;
 }
 

@@ -1,7 +1,9 @@
 // Arrow columns with anything in their fields that memory allows to be there: each is taken if and only if it is sound,
 // with the values in their places, and both structs are released exactly once.
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <string_view>
 
 #include "description.hpp"
 #include "exchange/arrow_abi.hpp"
@@ -10,7 +12,28 @@
 namespace {
 
 constexpr int32_t kMostLevels = 5;
-constexpr size_t kMostText = 40;
+constexpr size_t kMostText = 64;
+
+// Metadata of tensors: what is to be made of it, or nothing that is.
+struct Tensor {
+    const char *json;
+    int32_t ndim;  // -1: to be refused
+    int64_t shape[3];
+    int32_t permutation[3];
+};
+
+constexpr Tensor kTensors[] = {
+    {"{\"shape\":[2,3]}", 2, {2, 3}, {0, 1}},
+    {"{ \"shape\" : [ 7 ] }", 1, {7}, {0}},
+    {"{\"shape\":[]}", 0, {}, {}},
+    {"{\"shape\":[2,3],\"permutation\":[1,0]}", 2, {2, 3}, {1, 0}},
+    {"{\"permutation\":[2,0,1],\"shape\":[1,7,1],\"dim_names\":null}", 3, {1, 7, 1}, {2, 0, 1}},
+    {"{\"shape\":[0,3],\"permutation\":[1,0]}", 2, {0, 3}, {1, 0}},
+    {"{\"shape\":[2,3],\"permutation\":[1,1]}", -1, {}, {}},
+    {"{\"shape\":[2,3],\"dim_names\":[\"a\"]}", -1, {}, {}},
+    {"{\"shape\":[2,3]", -1, {}, {}},
+    {"", -1, {}, {}},
+};
 
 struct Level {
     ArrowSchema schema;
@@ -76,23 +99,23 @@ char *put_text(char *at, const char *text, size_t length, int32_t said) {
     return put(at, text, length);
 }
 
+constexpr char kNameKey[] = "ARROW:extension:name";
+constexpr char kJsonKey[] = "ARROW:extension:metadata";
+constexpr char kTensorName[] = "arrow.fixed_shape_tensor";
+
 // Pairs of keys and values whose lengths are true, or below 0, which holds no text; in a block of its own that ends
 // with them.
 void choose_metadata(Bytes *bytes, Offer *offer) {
-    constexpr const char *kTexts[] = {"ARROW:extension:name",
-                                      "ARROW:extension:metadata",
-                                      "arrow.fixed_shape_tensor",
-                                      "{\"shape\":[2,3]}",
-                                      "{ \"shape\" : [ 7 ] }",
-                                      "{\"shape\":[]}",
-                                      "k"};
+    constexpr const char *kTexts[] = {kNameKey, kJsonKey, kTensorName, "k"};
     char whole[4 + 6 * (kMostText + 4)];
     const int32_t pairs = bytes->between(0, 4) - 1;
     char *at = put(whole, &pairs, sizeof pairs);
     for (int32_t i = 0; i < 2 * pairs; ++i) {
         size_t length = 0;
         const int32_t kind = bytes->between(0, 15);
-        const char *text = kind == 0 ? bytes->text(kMostText, &length) : kTexts[kind % 7];
+        const char *text = kind == 0   ? bytes->text(kMostText, &length)
+                           : kind <= 8 ? kTexts[kind % 4]
+                                       : kTensors[bytes->byte() % std::size(kTensors)].json;
         length = kind == 0 ? length : kind == 1 ? 0 : std::strlen(text);
         at = put_text(at, text, length, kind == 1 ? -bytes->between(1, 255) : static_cast<int32_t>(length));
     }
@@ -253,30 +276,80 @@ bool describe(Offer *offer, int64_t *shape, Description *out) {
     return first * (via_dtype_bits(out->dtype) / 8) <= kMost && at <= Wide{UINT64_MAX};
 }
 
-// The metadata of a column of tensors may have split the one list's axis in several: of as many values.
-void expect_axes(via_array *array, Description *given, int64_t *shape) {
-    const int32_t ndim = via_array_ndim(array);
-    if (given->ndim == 2 && ndim != 2) {
-        int64_t list = 1;
-        for (int32_t i = 1; i < ndim; ++i) {
-            list *= shape[1] == 0 ? std::min<int64_t>(via_array_shape(array)[i], 1) : via_array_shape(array)[i];
-        }
-        EXPECT(list == shape[1]);
-        std::copy_n(via_array_shape(array), ndim, shape);
-        given->ndim = ndim;
+// What the metadata says of the column.
+enum class Metadata { NoTensor, Tensor, Lie, Unknown };
+
+std::string_view take_text(const char **at) {
+    int32_t length = 0;
+    std::memcpy(&length, *at, sizeof length);
+    const std::string_view text(*at + sizeof length, static_cast<size_t>(std::max(length, 0)));
+    *at = text.data() + text.size();
+    return text;
+}
+
+Metadata read_metadata(const char *metadata, const Tensor **out_tensor) {
+    int32_t pairs = 0;
+    if (metadata != nullptr) {
+        std::memcpy(&pairs, metadata, sizeof pairs);
+        metadata += sizeof pairs;
     }
-    expect_described(array, *given);
+    bool is_tensor = false;
+    std::string_view json;
+    for (int32_t i = 0; i < pairs; ++i) {
+        const std::string_view key = take_text(&metadata);
+        const std::string_view value = take_text(&metadata);
+        is_tensor = is_tensor || (key == kNameKey && value == kTensorName);
+        json = key == kJsonKey ? value : json;
+    }
+    if (!is_tensor) {
+        return Metadata::NoTensor;
+    }
+    const auto *found = std::find_if(std::begin(kTensors), std::end(kTensors),
+                                     [&](const Tensor &tensor) { return json == tensor.json; });
+    *out_tensor = found;
+    return found == std::end(kTensors) ? Metadata::Unknown : found->ndim < 0 ? Metadata::Lie : Metadata::Tensor;
+}
+
+// The axes of tensors in the place of the list's; false if they do not make it up.
+bool describe_tensors(const Tensor &tensor, int64_t *shape, int64_t *strides, Description *given) {
+    int64_t size = 1;
+    std::for_each_n(tensor.shape, tensor.ndim, [&](int64_t extent) { size *= extent; });
+    if (given->ndim != 2 || size != shape[1]) {
+        return false;
+    }
+    int64_t stride = 1;
+    for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
+        const auto *logical = std::find(tensor.permutation, tensor.permutation + tensor.ndim, i);
+        shape[1 + (logical - tensor.permutation)] = tensor.shape[i];
+        strides[1 + (logical - tensor.permutation)] = stride;
+        stride *= std::max<int64_t>(tensor.shape[i], 1);
+    }
+    strides[0] = stride;
+    given->ndim = tensor.ndim + 1;
+    given->strides = strides;
+    given->unit = Unit::Elements;
+    return true;
+}
+
+// Of JSON that only a parser would understand: as many values as the list has.
+void expect_size(via_array *array, const Description &given) {
+    EXPECT(via_array_dtype(array) == given.dtype && via_array_shape(array)[0] == given.shape[0]);
+    EXPECT(Wide{via_array_size(array)} == (given.has_no_elements() ? 0 : extent_product(given, 1)));
 }
 
 bool is_of_host(const Offer &offer) { return offer.device.device_type == VIA_DEVICE_CPU; }
 
-void check_taken(Offer *offer, via_array *array, Description *given, int64_t *shape) {
+void check_taken(Offer *offer, via_array *array, Metadata metadata, const Description &given) {
     EXPECT(offer->levels[0].schema.release == nullptr && offer->device.array.release == nullptr);
     EXPECT((via_array_flags(array) & VIA_ARRAY_READ_ONLY) != 0);
-    expect_axes(array, given, shape);
-    if (is_of_host(*offer) && offer->memory->kind != VIA_DEVICE_CUDA &&
-        lies_within(*given, offer->memory->start, kMemoryBytes, 64)) {
-        expect_copied(array, *given);
+    if (metadata == Metadata::Unknown) {
+        expect_size(array, given);
+    } else {
+        expect_described(array, given);
+        if (is_of_host(*offer) && offer->memory->kind != VIA_DEVICE_CUDA &&
+            lies_within(given, offer->memory->start, kMemoryBytes, 64)) {
+            expect_copied(array, given);
+        }
     }
     EXPECT(offer->schemas_released == 0 && offer->columns_released == 0);
     via_array_release(array);
@@ -300,15 +373,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static Offer offer;
     choose_offer(&bytes, memories, &offer);
     int64_t shape[VIA_MAX_NDIM];
+    int64_t strides[VIA_MAX_NDIM];
     Description given{};
-    const bool sound = describe(&offer, shape, &given) && is_sound(given);
+    const Tensor *tensor = nullptr;
+    bool sound = describe(&offer, shape, &given);
+    const Metadata metadata = read_metadata(offer.levels[0].schema.metadata, &tensor);
+    sound = sound && metadata != Metadata::Lie &&
+            (metadata != Metadata::Tensor || describe_tensors(*tensor, shape, strides, &given)) && is_sound(given);
     via_array *array = nullptr;
     via_stream *stream = is_of_host(offer) ? nullptr : via_stream_no_sync();
     const via_status status = via_from_arrow_device(&offer.levels[0].schema, &offer.device, stream, &array);
     EXPECT((array != nullptr) == (status == VIA_OK));
-    EXPECT(!is_of_host(offer) || sound == (status == VIA_OK));
+    EXPECT(!is_of_host(offer) || sound == (status == VIA_OK) || (sound && metadata == Metadata::Unknown));
     if (status == VIA_OK) {
-        check_taken(&offer, array, &given, shape);
+        check_taken(&offer, array, metadata, given);
     } else {
         expect_told(status, "via_from_arrow_device");
         end_untaken(&offer);

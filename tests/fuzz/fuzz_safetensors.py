@@ -43,11 +43,11 @@ def put(content: bytes) -> None:
     os.pwrite(_DESCRIPTOR, content, 0)
 
 
-def compare(content: bytes, tensors: dict[str, via.File]) -> None:
+def compare(content: bytes, tensors: via.Safetensors) -> None:
     """What was made of the file with what it says, read without a doubt."""
     start = 8 + int.from_bytes(content[:8], "little")
     header = json.loads(content[8:start])
-    header.pop("__metadata__", None)
+    assert tensors.metadata == header.pop("__metadata__", {})
     assert list(tensors) == list(header)
     for name, entry in header.items():
         tensor = tensors[name]

@@ -46,7 +46,8 @@ bool read_header(std::string_view content, via::NpyHeader *out_header) {
     EXPECT(preamble.text_bytes >= 0 && preamble.text_bytes <= via::kNpyMostText);
     const std::string_view rest = content.substr(static_cast<size_t>(preamble.text_offset));
     const auto text_bytes = static_cast<size_t>(preamble.text_bytes);
-    if (rest.size() < text_bytes || via::parse_npy_text(rest.substr(0, text_bytes), out_header) != VIA_OK) {
+    if (rest.size() < text_bytes ||
+        via::parse_npy_text(rest.substr(0, text_bytes), preamble.is_utf8, out_header) != VIA_OK) {
         return false;
     }
     out_header->data_offset = preamble.text_offset + preamble.text_bytes;

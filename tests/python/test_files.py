@@ -50,7 +50,7 @@ def test_modes_are_those_of_memmap(numbers: Path) -> None:
     via.open(numbers, "r+").array()[0] = 7
     assert np.load(numbers)[0].tolist() == [7] * 60
     with pytest.raises(via.ReadOnlyError):
-        via.open(numbers, "c").write(np.zeros(3))
+        via.open(numbers, "c").write(np.zeros((1000, 60), np.float32))
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -89,17 +89,37 @@ def test_what_names_no_element_type_is_refused_by_the_functions_name(tmp_path: P
 def test_reads_go_to_any_array_and_any_offset(numbers: Path) -> None:
     file = via.open(numbers)
     rows = np.zeros((10, 60), np.float32)
-    assert np.array_equal(file.read(rows, offset=240 * 5).numpy(), np.load(numbers)[5:15]) and rows[0, 0] == 300
-    turned = np.zeros((60, 10), np.float32).T
+    assert np.array_equal(file[5:15].read(rows).numpy(), np.load(numbers)[5:15]) and rows[0, 0] == 300
+    turned = np.zeros((60, 1000), np.float32).T
     file.read(turned)
-    assert np.array_equal(turned, np.load(numbers)[:10])
+    assert np.array_equal(turned, np.load(numbers))
+    free = via.open(numbers, as_bytes=True)
+    assert np.array_equal(free.read(rows, offset=240 * 7).numpy(), np.load(numbers)[7:17])
+    assert bytes(free.read(np.zeros(5, np.uint8), offset=3)) == np.load(numbers).tobytes()[3:8]
     assert (
         file.read(shape=(2,), dtype="int32", offset=4).tolist() == np.array([1, 2], np.float32).view(np.int32).tolist()
     )
     with pytest.raises(via.InvalidArgumentError, match="which has"):
-        file.read(rows, offset=240 * 991)
-    with pytest.raises(via.DTypeError, match="elements of float64, and the file of float32"):
-        file.read(np.zeros(3))
+        free.read(rows, offset=240 * 991)
+
+
+def test_a_npy_file_is_read_and_written_whole_as_what_it_is(numbers: Path) -> None:
+    before = numbers.read_bytes()
+    wrong: list[tuple[Any, int, type[Exception], str]] = [
+        (np.full((60, 1000), 7, np.float32), 0, via.ShapeError, "as the file has"),
+        (np.full(5, 7, np.float32), 0, via.ShapeError, "as the file has"),
+        (np.full((10, 60), 7, np.float32), 240, via.InvalidArgumentError, "byte_offset is 240; expected 0"),
+        (np.full((1000, 60), 7, np.int32), 0, via.DTypeError, "elements of int32; expected float32"),
+        (np.full((1000, 60), 7, np.int64), 0, via.DTypeError, "elements of int64; expected float32"),
+        (np.full((1000, 240), 7, np.uint8), 0, via.DTypeError, "elements of uint8; expected float32"),
+    ]
+    with via.open(numbers, "r+") as file:
+        for array, offset, error, words in wrong:
+            for call in (file.read, file.write, file.read_submit, file.write_submit):
+                with pytest.raises(error, match=words):
+                    call(array, offset)
+            assert (array == 7).all()
+    assert numbers.read_bytes() == before
 
 
 @pytest.mark.parametrize("options", [{}, {"durable": True}, {"atomic": True}, {"atomic": True, "page_cache": "avoid"}])
@@ -158,6 +178,45 @@ def test_tasks_read_and_write_behind_the_caller(numbers: Path, tmp_path: Path) -
     copy.wait()
     assert task.done() and copy.progress() == (240_000, 240_000)
     assert (tmp_path / "copy").read_bytes() == np.load(numbers).tobytes()
+
+
+class OfBytes:
+    def __fspath__(self) -> bytes:
+        return os.fsencode(self.path)
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+
+@pytest.mark.parametrize("name", [b"M\xfcnze.npy", b"\xff\xfe", "Münze 😀.npy".encode(), b"\xed\xa0\x80"])
+def test_a_file_of_any_name_is_opened_by_whatever_names_it(tmp_path: Path, name: bytes) -> None:
+    path = tmp_path / os.fsdecode(name)
+    values = np.arange(6, dtype=np.int16).reshape(2, 3)
+    for spelled in (path, str(path), os.fsencode(path), OfBytes(path)):
+        with pytest.raises(FileNotFoundError if issubclass(via.FileError, FileNotFoundError) else OSError) as caught:
+            via.open(spelled)
+        caught.value.args[-1].encode()  # text, whatever the name is
+        with via.open(spelled, "w", dtype="int16", shape=(2, 3)) as file:
+            file.write(values)
+        assert os.listdir(os.fsencode(tmp_path)) == [name]
+        options = {"dtype": "int16", "shape": (2, 3)} if not name.endswith(b".npy") else {}
+        with via.open(spelled, **options) as file:
+            assert np.array_equal(file.read().numpy(), values)
+        if name.endswith(b".npy"):
+            (block,) = via.stream_blocks(spelled, 2)
+            assert np.array_equal(block.array.numpy(), values)
+        path.unlink()
+
+
+def test_what_is_no_path_is_refused_by_name(tmp_path: Path) -> None:
+    for wrong in (7, [b"a"], 1.5, bytearray(b"a")):
+        with pytest.raises(TypeError, match="via_file_open: argument 'path': found .*, expected a path"):
+            via.open(wrong)  # type: ignore[arg-type]
+    for inside in ("a\0b", b"a\0b", tmp_path / "a\0b"):
+        with pytest.raises(via.InvalidArgumentError, match="0 character inside"):
+            via.open(inside)
+    with pytest.raises(via.InvalidArgumentError, match="path.*surrogates not allowed"):
+        via.open("\ud800")
 
 
 def test_errors_are_those_of_the_system(tmp_path: Path) -> None:
@@ -373,8 +432,10 @@ def test_what_no_window_is_is_refused(numbers: Path) -> None:
         window.read(np.zeros((1000, 10), np.float32), offset=4)
     with pytest.raises(via.ShapeError, match="extent"):
         window.read(np.zeros((10, 1000), np.float32))
-    with pytest.raises(via.DTypeError, match="size"):
+    with pytest.raises(via.DTypeError, match="float64; expected float32"):
         window.read(np.zeros((1000, 10), np.float64))
+    with pytest.raises(via.DTypeError, match="int32; expected float32"):
+        window.read(np.zeros((1000, 10), np.int32))
     with pytest.raises(via.ReadOnlyError):
         window.write(np.zeros((1000, 10), np.float32))
     os.truncate(numbers, 200_000)

@@ -195,3 +195,35 @@ def test_device_memory_is_refused_where_there_is_no_cuda() -> None:
 def test_a_stream_that_means_nothing_is_refused(stream: object) -> None:
     with pytest.raises(BufferError, match="stream"):
         via.asarray(OnDevice(stream=stream))
+
+
+def test_longdouble_is_refused_however_it_comes_in() -> None:
+    """Its bits are those of x87 on some machines, where float128 is binary128 everywhere."""
+    np = peer("numpy")
+
+    class OfInterface:
+        def __init__(self, array: Any) -> None:
+            self.array = array
+            self.__array_interface__ = array.__array_interface__
+
+    for array in (np.ones(3, np.longdouble), np.ones(3, np.clongdouble)):
+        for source in (array, OfInterface(array), memoryview(array), array[::2]):
+            with pytest.raises(via.Error, match='longdouble|found a buffer of format "Z?g"|typestr'):
+                via.asarray(source)
+            with pytest.raises(via.Error):
+                via.copy(via.empty(3, "float128"), source)
+        for name in (array.dtype, array.dtype.type, array.dtype.str, array.dtype.char):
+            with pytest.raises(via.DTypeError):
+                via.empty(3, name)
+    with pytest.raises(via.DTypeError):
+        via.asarray((ctypes.c_longdouble * 3)())
+
+
+def test_float128_is_no_longdouble_to_numpy() -> None:
+    np = peer("numpy")
+    a = via.empty(3, "float128")
+    with pytest.raises((AttributeError, BufferError, via.Error)):
+        _ = a.__array_interface__
+    with pytest.raises(TypeError, match="float128"):
+        a.numpy()
+    assert np.asarray(a.view("uint8")).nbytes == 48

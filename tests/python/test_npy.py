@@ -134,3 +134,54 @@ def test_where_the_header_is_damaged_we_read_no_more_than_numpy(tmp_path, seed):
         return
     theirs = np.load(path)
     assert found.shape == theirs.shape and found.numpy().tobytes() == theirs.tobytes()
+
+
+def put_header(path, text, nbytes):
+    text = text.encode()
+    path.write_bytes(b"\x93NUMPY\x02\x00" + len(text).to_bytes(4, "little") + text + bytes(nbytes))
+
+
+def record_of(path, descr):
+    """The size of a record, or None if it is refused."""
+    put_header(path, f"{{'descr': {descr}, 'fortran_order': False, 'shape': (1,)}}", 2000)
+    try:
+        return mapped(path).itemsize
+    except via.Error as error:
+        assert isinstance(error, (via.DTypeError, via.FormatError)), error
+        return None
+
+
+UNITS = ["", "[s]", "[ns]", "[25us]", "[0s]", "[generic]", "[foo]", "[]", "[s"]
+
+
+def test_fields_are_taken_if_numpy_writes_them_and_never_if_it_does_not_read_them(tmp_path):
+    path = tmp_path / "field.npy"
+    sizes = ["", "0", "1", "2", "3", "4", "8", "08", "12", "16", "24", "32", "64", "-4"]
+    for typestr in [f"{order}{kind}{size}" for order in "<>|=" for kind in "?biufcSUVMmOqx" for size in sizes] + [
+        f"<{kind}8{unit}" for kind in "Mmf" for unit in UNITS
+    ]:
+        found = record_of(path, [("first", "|u1"), ("second", typestr)])
+        try:
+            theirs = np.dtype(typestr)
+        except (TypeError, ValueError):
+            assert found is None, typestr
+            continue
+        assert found in (None, 1 + theirs.itemsize), typestr
+        assert found is not None or theirs.hasobject or theirs.str != typestr or "V0" in typestr, typestr
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_names_of_fields_are_taken_as_numpy_takes_them(tmp_path, seed):
+    rng = random.Random(seed)
+    path = tmp_path / "names.npy"
+    names = ["a", "b", "", "it's", "both'\"", "\t", "\\", "ümlaut", "\u200b", "\x7f"]
+    for _ in range(20):
+        descr = []
+        for _ in range(rng.randrange(1, 5)):
+            name = rng.choice(names)
+            descr.append(((rng.choice(names), name) if rng.random() < 0.3 else name, rng.choice(["<f4", "|V2", "|u1"])))
+        try:
+            theirs = np.lib.format.descr_to_dtype(descr).itemsize
+        except ValueError:
+            theirs = None
+        assert record_of(path, descr) == theirs, descr

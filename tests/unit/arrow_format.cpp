@@ -51,15 +51,20 @@ void a_list_size_is_a_whole_number_of_32_bits(void **) {
 void a_tensor_shape_goes_into_metadata_and_back(void **) {
     for (int32_t ndim = 1; ndim < VIA_MAX_NDIM; ++ndim) {
         int64_t shape[VIA_MAX_NDIM];
-        int64_t found[VIA_MAX_NDIM] = {};
         for (int32_t i = 0; i < ndim; ++i) {
             shape[i] = INT32_MAX - i;
         }
         char metadata[via::kTensorMetadataCapacity];
         std::memset(metadata, 'x', sizeof metadata);
         via::encode_tensor_metadata(ndim, shape, metadata);
-        assert_int_equal(via::tensor_shape_of(metadata, found), ndim);
-        assert_memory_equal(shape, found, sizeof(int64_t) * static_cast<size_t>(ndim));
+        bool is_tensor = false;
+        via::TensorAxes found{};
+        assert_int_equal(via::read_tensor_metadata(metadata, &is_tensor, &found), VIA_OK);
+        assert_true(is_tensor && found.ndim == ndim);
+        assert_memory_equal(shape, found.shape, sizeof(int64_t) * static_cast<size_t>(ndim));
+        for (int32_t i = 0; i < ndim; ++i) {
+            assert_int_equal(found.permutation[i], i);
+        }
     }
 }
 
@@ -74,9 +79,12 @@ std::string encoded(const std::vector<std::string> &texts) {
     return metadata;
 }
 
+// The number of its extents; -1 if it is no tensor's, -2 if it is refused.
 int32_t ndim_of(const std::vector<std::string> &texts) {
-    int64_t shape[VIA_MAX_NDIM];
-    return via::tensor_shape_of(encoded(texts).c_str(), shape);
+    bool is_tensor = false;
+    via::TensorAxes axes{};
+    const via::Status status = via::read_tensor_metadata(encoded(texts).c_str(), &is_tensor, &axes);
+    return status != VIA_OK ? -2 : is_tensor ? axes.ndim : -1;
 }
 
 constexpr char kName[] = "ARROW:extension:name";
@@ -86,19 +94,88 @@ constexpr char kTensor[] = "arrow.fixed_shape_tensor";
 void the_pairs_may_come_in_any_order_among_others(void **) {
     assert_int_equal(ndim_of({kValue, "{\"shape\":[2,3]}", kName, kTensor}), 2);
     assert_int_equal(ndim_of({"a", "b", kName, kTensor, "", "", kValue, "{\"shape\":[7]}", "c", ""}), 1);
-    assert_int_equal(ndim_of({kName, kTensor}), -1);
+    assert_int_equal(ndim_of({kName, kTensor}), -2);
     assert_int_equal(ndim_of({kValue, "{\"shape\":[2,3]}"}), -1);
     assert_int_equal(ndim_of({}), -1);
-    int64_t shape[VIA_MAX_NDIM];
-    assert_int_equal(via::tensor_shape_of(nullptr, shape), -1);
+    bool is_tensor = true;
+    via::TensorAxes axes{};
+    assert_int_equal(via::read_tensor_metadata(nullptr, &is_tensor, &axes), VIA_OK);
+    assert_false(is_tensor);
 }
 
-void a_shape_of_too_many_extents_is_none(void **) {
+void a_shape_of_too_many_extents_is_refused(void **) {
     std::string json = "{\"shape\":[1";
     for (int32_t i = 0; i < VIA_MAX_NDIM; ++i) {
         json += ",1";
     }
-    assert_int_equal(ndim_of({kName, kTensor, kValue, json + "]}"}), -1);
+    assert_int_equal(ndim_of({kName, kTensor, kValue, json + "]}"}), -2);
+}
+
+// Every text that is JSON, and those that are nearly.
+void json_is_read_to_the_letter(void **) {
+    const std::string start = "{\"shape\":[1],\"x\":";
+    for (const char *value : {"0", "-0", "1.5", "-1.5e10", "1E+2", "1e-2", "true", "false", "null", "\"\"",
+                              "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\u00e9\\uD83D\\uDE00\"", "\"\xC3\xA9\"", "[]", "{}",
+                              "[1, [2, {\"a\": [3]}]]", "{\"a\":1,\"a\":2}", " [ ] "}) {
+        assert_int_equal(ndim_of({kName, kTensor, kValue, start + value + "}"}), 1);
+    }
+    for (const char *value : {"",
+                              "01",
+                              "-",
+                              "+1",
+                              ".5",
+                              "1.",
+                              "1e",
+                              "1e+",
+                              "0x1",
+                              "NaN",
+                              "Infinity",
+                              "-Infinity",
+                              "True",
+                              "nul",
+                              "nulll",
+                              "'a'",
+                              "\"",
+                              "\"\\x\"",
+                              "\"\\u12\"",
+                              "\"\\u123g\"",
+                              "\"\\uD800\"",
+                              "\"\\uD800\\n\"",
+                              "\"\\uD800\\u0041\"",
+                              "\"\\uDC00\"",
+                              "\"\n\"",
+                              "\"\x1f\"",
+                              "\"\xC3\"",
+                              "\"\xED\xA0\x80\"",
+                              "[",
+                              "[1",
+                              "[1,",
+                              "[1,]",
+                              "[,1]",
+                              "[1 2]",
+                              "{",
+                              "{a:1}",
+                              "{\"a\"}",
+                              "{\"a\":}",
+                              "{\"a\":1,}",
+                              "{1:2}",
+                              "[}",
+                              "1 1",
+                              "// x\n1"}) {
+        assert_int_equal(ndim_of({kName, kTensor, kValue, start + value + "}"}), -2);
+    }
+}
+
+void json_is_no_deeper_and_no_longer_than_it_may_be(void **) {
+    const auto nested = [](size_t depth) {
+        return "{\"shape\":[1],\"x\":" + std::string(depth, '[') + std::string(depth, ']') + "}";
+    };
+    assert_int_equal(ndim_of({kName, kTensor, kValue, nested(32)}), 1);
+    assert_int_equal(ndim_of({kName, kTensor, kValue, nested(33)}), -2);
+    assert_int_equal(ndim_of({kName, kTensor, kValue, nested(100000)}), -2);
+    const auto long_text = [](size_t length) { return "{\"shape\":[1]" + std::string(length - 13, ' ') + "}"; };
+    assert_int_equal(ndim_of({kName, kTensor, kValue, long_text(1 << 20)}), 1);
+    assert_int_equal(ndim_of({kName, kTensor, kValue, long_text((1 << 20) + 1)}), -2);
 }
 
 }  // namespace
@@ -111,7 +188,9 @@ int main() {
         cmocka_unit_test(a_list_size_is_a_whole_number_of_32_bits),
         cmocka_unit_test(a_tensor_shape_goes_into_metadata_and_back),
         cmocka_unit_test(the_pairs_may_come_in_any_order_among_others),
-        cmocka_unit_test(a_shape_of_too_many_extents_is_none),
+        cmocka_unit_test(a_shape_of_too_many_extents_is_refused),
+        cmocka_unit_test(json_is_read_to_the_letter),
+        cmocka_unit_test(json_is_no_deeper_and_no_longer_than_it_may_be),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

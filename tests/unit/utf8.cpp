@@ -2,6 +2,7 @@
 #include "core/utf8.hpp"
 
 #include <string>
+#include <vector>
 
 #include "copy_support.hpp"
 
@@ -76,28 +77,51 @@ void quadruples_are_judged_by_the_definition(void **) {
     }
 }
 
-std::string mended(std::string text) {
-    const int32_t length = via::make_utf8(text.data());
-    assert_int_equal(length, text.size());
-    return text;
+// With room for so many bytes more, and the 0 at the end.
+std::string mended(const std::string &text, size_t room = 100) {
+    std::vector<char> bytes(text.begin(), text.end());
+    bytes.resize(text.size() + room + 1);
+    const int32_t length = via::make_utf8(bytes.data(), static_cast<int32_t>(bytes.size()));
+    assert_int_equal(length, strlen(bytes.data()));
+    return bytes.data();
 }
 
-void each_broken_byte_becomes_a_question_mark_and_the_rest_stays(void **) {
+void each_broken_byte_is_escaped_and_the_rest_stays(void **) {
     assert_string_equal(mended("").c_str(), "");
     assert_string_equal(mended("plain").c_str(), "plain");
     assert_string_equal(mended("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80").c_str(), "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80");
     assert_string_equal(mended("a\xFF"
                                "b")
                             .c_str(),
-                        "a?b");
-    assert_string_equal(mended("\xE2\x82").c_str(), "??");
+                        "a\\xffb");
+    assert_string_equal(mended("\xE2\x82").c_str(), "\\xe2\\x82");
     assert_string_equal(mended("\xE2\x82"
                                "c")
                             .c_str(),
-                        "??c");
-    assert_string_equal(mended("\xF0\x9F\x98").c_str(), "???");
-    assert_string_equal(mended("\xE2\xE2\x82\xAC").c_str(), "?\xE2\x82\xAC");
-    assert_string_equal(mended("\xED\xA0\x80").c_str(), "???");
+                        "\\xe2\\x82c");
+    assert_string_equal(mended("\xF0\x9F\x98").c_str(), "\\xf0\\x9f\\x98");
+    assert_string_equal(mended("\xE2\xE2\x82\xAC").c_str(), "\\xe2\xE2\x82\xAC");
+    assert_string_equal(mended("\xED\xA0\x80").c_str(), "\\xed\\xa0\\x80");
+    assert_string_equal(mended("/\x80/\xC3\xA4\x9a.npy").c_str(), "/\\x80/\xC3\xA4\\x9a.npy");
+}
+
+void where_escapes_have_no_room_a_broken_byte_is_a_question_mark(void **) {
+    assert_string_equal(mended("a\xFF\x80z", 6).c_str(), "a\\xff\\x80z");
+    assert_string_equal(mended("a\xFF\x80z", 5).c_str(), "a??z");
+    assert_string_equal(mended("\xFF", 0).c_str(), "?");
+    assert_string_equal(mended("a", 0).c_str(), "a");
+}
+
+void a_sound_prefix_ends_where_a_sequence_does_not(void **) {
+    assert_int_equal(via::utf8_prefix(""), 0);
+    assert_int_equal(via::utf8_prefix("a\xC3\xBC\xF0\x9F\x98\x80"), 7);
+    assert_int_equal(via::utf8_prefix("a\xC3"), 1);
+    assert_int_equal(via::utf8_prefix("a\xF0\x9F\x98"), 1);
+    assert_int_equal(via::utf8_prefix("a\xC3x"), 1);
+    assert_int_equal(via::utf8_prefix("\xED\xA0\x80"), 0);
+    // The end of the text is one, whatever lies behind it.
+    assert_int_equal(via::utf8_prefix(std::string_view("a\xC3\xBC", 2)), 1);
+    assert_int_equal(via::utf8_prefix(std::string_view("a\0b", 3)), 3);
 }
 
 }  // namespace
@@ -108,7 +132,9 @@ int main() {
         cmocka_unit_test(every_pair_of_bytes_is_judged_by_the_definition),
         cmocka_unit_test(every_triple_of_bytes_is_judged_by_the_definition),
         cmocka_unit_test(quadruples_are_judged_by_the_definition),
-        cmocka_unit_test(each_broken_byte_becomes_a_question_mark_and_the_rest_stays),
+        cmocka_unit_test(each_broken_byte_is_escaped_and_the_rest_stays),
+        cmocka_unit_test(where_escapes_have_no_room_a_broken_byte_is_a_question_mark),
+        cmocka_unit_test(a_sound_prefix_ends_where_a_sequence_does_not),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -74,7 +74,8 @@ static void work(via_array *part) {
 static void open_files(stream *all, const char *from, const char *to) {
     via_file_properties found = VIA_FILE_PROPERTIES_INIT;
     via_file_options options = VIA_FILE_OPTIONS_INIT;
-    check(via_file_open(from, NULL, &all->in));
+    options.as_bytes = 1; /* blocks are of so many elements, whatever the rows are */
+    check(via_file_open(from, &options, &all->in));
     check(via_file_info(all->in, &found));
     if (found.dtype != VIA_FLOAT32) {
         fprintf(stderr, "%s is no .npy file of float32\n", from);

@@ -37,8 +37,8 @@ public:
         }
         rows_ = found.shape[0];
         columns_ = found.shape[1];
-        row_bytes_ = columns_ * viaduct::dtype_bits(found.dtype) / 8;
-        block_rows_ = std::max<std::int64_t>(1, std::min(rows_, kBlockBytes / std::max<std::int64_t>(1, row_bytes_)));
+        const std::int64_t row_bytes = columns_ * viaduct::dtype_bits(found.dtype) / 8;
+        block_rows_ = std::max<std::int64_t>(1, std::min(rows_, kBlockBytes / std::max<std::int64_t>(1, row_bytes)));
         out_ = viaduct::File::create(to, found.dtype, {rows_, columns_});
         stream_ = on_gpu_ ? viaduct::Stream::create() : viaduct::Stream();
         const viaduct::Memory memory = viaduct::Memory::create(on_gpu_ ? VIA_MEMORY_DEVICE : VIA_MEMORY_HOST);
@@ -59,7 +59,7 @@ public:
             settle(slot.write);  // of the result that was here before
             const viaduct::Array result = part_of(slot.result, first);
             turn_around(part_of(slot.block, first), result);
-            slot.write = out_.write_submit(result, first * row_bytes_, stream_);  // after the stream's work
+            slot.write = rows_of(out_, first).write_submit(result, 0, stream_);  // after the stream's work
         }
         for (Slot &slot : slots_) {
             settle(slot.write);
@@ -76,10 +76,14 @@ private:
         return whole.slice({0, 0}, {std::min(block_rows_, rows_ - first), columns_});
     }
 
+    viaduct::File rows_of(const viaduct::File &file, std::int64_t first) const {
+        return file.window({first, 0}, {std::min(block_rows_, rows_ - first), columns_});
+    }
+
     void start_read(std::int64_t first) {
         if (first < rows_) {
             Slot &slot = slot_of(first);
-            slot.read = in_.read_submit(part_of(slot.block, first), first * row_bytes_, stream_);
+            slot.read = rows_of(in_, first).read_submit(part_of(slot.block, first), 0, stream_);
         }
     }
 
@@ -97,7 +101,7 @@ private:
     viaduct::File in_, out_;
     bool on_gpu_;
     viaduct::Stream stream_;
-    std::int64_t rows_ = 0, columns_ = 0, row_bytes_ = 0, block_rows_ = 0;
+    std::int64_t rows_ = 0, columns_ = 0, block_rows_ = 0;
     Slot slots_[2];
 };
 

@@ -17,7 +17,6 @@ internal sealed class MirrorFile : IDisposable
     private readonly ViaFile output;
     private readonly long rows;
     private readonly long columns;
-    private readonly long rowBytes;
     private readonly long blockRows;
     private readonly ViaStream stream;
     private readonly Slot[] slots = { new Slot(), new Slot() };
@@ -41,7 +40,7 @@ internal sealed class MirrorFile : IDisposable
         }
         rows = found.Shape[0];
         columns = found.Shape[1];
-        rowBytes = columns * found.DType.Bits / 8;
+        long rowBytes = columns * found.DType.Bits / 8;
         blockRows = Math.Max(1, Math.Min(rows, BlockBytes / Math.Max(1, rowBytes)));
         output = ViaFile.Create(to, found.DType, found.Shape);
         stream = ViaLibrary.DeviceCount(DeviceType.Cuda) > 0 ? ViaStream.Create(0) : null;
@@ -87,9 +86,10 @@ internal sealed class MirrorFile : IDisposable
             await slot.Read;
             await slot.Write; // of the result that was here before
             using (ViaArray result = PartOf(slot.Result, first))
+            using (ViaFile place = RowsOf(output, first))
             {
                 TurnAround(slot, first, result);
-                slot.Write = output.WriteAsync(result, first * rowBytes, stream); // after the stream's work
+                slot.Write = place.WriteAsync(result, 0, stream); // after the stream's work
             }
         }
         await Task.WhenAll(slots[0].Write, slots[1].Write);
@@ -107,14 +107,20 @@ internal sealed class MirrorFile : IDisposable
         return whole.SliceAxis(0, 0, Math.Min(blockRows, rows - first));
     }
 
+    private ViaFile RowsOf(ViaFile file, long first)
+    {
+        return file.Window(new[] { first, 0 }, new[] { Math.Min(blockRows, rows - first), columns });
+    }
+
     private void StartRead(long first)
     {
         if (first < rows)
         {
             Slot slot = SlotOf(first);
-            using (ViaArray part = PartOf(slot.Block, first)) // the task holds it
+            using (ViaArray part = PartOf(slot.Block, first)) // the task holds both
+            using (ViaFile place = RowsOf(input, first))
             {
-                slot.Read = input.ReadAsync(part, first * rowBytes, stream);
+                slot.Read = place.ReadAsync(part, 0, stream);
             }
         }
     }

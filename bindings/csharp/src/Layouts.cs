@@ -69,7 +69,7 @@ namespace Viaduct
         public int durable;
         public int atomic_write;
         public int page_cache;
-        public int pad;
+        public int as_bytes;
     }
 
     [StructLayout(LayoutKind.Sequential)]

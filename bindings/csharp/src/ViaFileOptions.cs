@@ -21,6 +21,10 @@ namespace Viaduct
         /// <summary>How transfers use the system's cache of file pages.</summary>
         public PageCache PageCache { get; set; }
 
+        /// <summary>Whether a transfer need not have the shape and the element type of the .npy file or the window.
+        /// </summary>
+        public bool AsBytes { get; set; }
+
         internal static unsafe FileOptionsLayout LayoutOf(ViaFileOptions options)
         {
             FileOptionsLayout layout = default(FileOptionsLayout);
@@ -33,6 +37,7 @@ namespace Viaduct
                 layout.durable = options.IsDurable ? 1 : 0;
                 layout.atomic_write = options.IsAtomic ? 1 : 0;
                 layout.page_cache = (int)options.PageCache;
+                layout.as_bytes = options.AsBytes ? 1 : 0;
             }
             return layout;
         }

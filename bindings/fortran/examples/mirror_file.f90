@@ -18,7 +18,7 @@ module mirror
 
   type :: job
     type(c_ptr) :: source = c_null_ptr, target = c_null_ptr, stream = c_null_ptr
-    integer(c_int64_t) :: rows, columns, row_bytes, block_rows
+    integer(c_int64_t) :: rows, columns, block_rows
     type(slot) :: slots(0:1)
   end type
 
@@ -28,13 +28,14 @@ contains
     type(job), intent(inout) :: this
     character(len=*), intent(in) :: from, to
     type(via_file_properties) :: found
+    integer(c_int64_t) :: row_bytes
     call viaduct_check(via_file_open(from // c_null_char, out_file=this%source))
     call viaduct_check(via_file_info(this%source, found))
     if (found%ndim /= 2 .or. found%column_major /= 0) error stop "mirror_file takes a .npy file of rows"
     this%rows = found%shape(1)
     this%columns = found%shape(2)
-    this%row_bytes = this%columns * via_dtype_bits(found%dtype) / 8
-    this%block_rows = max(1_c_int64_t, min(this%rows, block_bytes / max(1_c_int64_t, this%row_bytes)))
+    row_bytes = this%columns * via_dtype_bits(found%dtype) / 8
+    this%block_rows = max(1_c_int64_t, min(this%rows, block_bytes / max(1_c_int64_t, row_bytes)))
     call viaduct_check(via_file_create(to // c_null_char, found%dtype, 2_c_int32_t, found%shape(:2), &
       out_file=this%target))
     call make_slots(this, found%dtype)
@@ -81,15 +82,27 @@ contains
       [min(this%block_rows, this%rows - first), this%columns], [1_c_int64_t, step], part))
   end function
 
+  ! The same rows of a file, as a file of its own.
+  function rows_of(this, file, first) result(window)
+    type(job), intent(in) :: this
+    type(c_ptr), intent(in) :: file
+    integer(c_int64_t), intent(in) :: first
+    type(c_ptr) :: window
+    call viaduct_check(via_file_window(file, 0_c_int64_t, 0_c_int32_t, 0_c_int32_t, starts=[first, 0_c_int64_t], &
+      counts=[min(this%block_rows, this%rows - first), this%columns], out_file=window))
+  end function
+
   subroutine start_read(this, at, first)
     type(job), intent(in) :: this
     type(slot), intent(inout) :: at
     integer(c_int64_t), intent(in) :: first
-    type(c_ptr) :: part
+    type(c_ptr) :: part, place
     if (first >= this%rows) return
     part = part_of(this, at%block, first, 1_c_int64_t)
-    call viaduct_check(via_file_read_submit(this%source, first * this%row_bytes, part, this%stream, at%reading))
-    call via_array_release(part) ! the task holds it
+    place = rows_of(this, this%source, first)
+    call viaduct_check(via_file_read_submit(place, 0_c_int64_t, part, this%stream, at%reading))
+    call via_file_release(place)
+    call via_array_release(part) ! the task holds both
   end subroutine
 
   ! The work, here a copy from a view with its columns backwards: a kernel of yours is launched in its place, on
@@ -98,7 +111,7 @@ contains
     type(job), intent(in) :: this
     type(slot), intent(inout) :: at
     integer(c_int64_t), intent(in) :: first
-    type(c_ptr) :: backwards, part
+    type(c_ptr) :: backwards, part, place
     call settle(at%reading)
     call settle(at%writing) ! of the result that was here before
     backwards = part_of(this, at%block, first, -1_c_int64_t)
@@ -108,7 +121,9 @@ contains
     else
       call viaduct_check(via_copy(part, backwards))
     end if
-    call viaduct_check(via_file_write_submit(this%target, first * this%row_bytes, part, this%stream, at%writing))
+    place = rows_of(this, this%target, first)
+    call viaduct_check(via_file_write_submit(place, 0_c_int64_t, part, this%stream, at%writing))
+    call via_file_release(place)
     call via_array_release(backwards)
     call via_array_release(part)
   end subroutine

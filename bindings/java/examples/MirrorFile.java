@@ -25,7 +25,6 @@ public final class MirrorFile implements AutoCloseable {
     private final ViaFile out;
     private final long rows;
     private final long columns;
-    private final long rowBytes;
     private final long blockRows;
     private final ViaStream stream = Viaduct.cudaDeviceCount() > 0 ? ViaStream.create(0) : null;
     private final Slot[] slots = new Slot[2];
@@ -56,7 +55,7 @@ public final class MirrorFile implements AutoCloseable {
         }
         rows = found.shape()[0];
         columns = found.shape()[1];
-        rowBytes = columns * found.dtype().bits() / 8;
+        long rowBytes = columns * found.dtype().bits() / 8;
         blockRows = Math.max(1, Math.min(rows, BLOCK_BYTES / Math.max(1, rowBytes)));
         out = ViaFile.create(to, found.dtype(), rows, columns);
         makeSlots(found.dtype());
@@ -80,9 +79,10 @@ public final class MirrorFile implements AutoCloseable {
             Slot slot = slotOf(first);
             settle(slot.read);
             settle(slot.write); // of the result that was here before
-            try (ViaArray result = partOf(slot.result, first)) {
+            try (ViaArray result = partOf(slot.result, first);
+                    ViaFile place = rowsOf(out, first)) {
                 turnAround(slot, first, result);
-                slot.write = out.submitWrite(result, first * rowBytes, stream); // after the stream's work
+                slot.write = place.submitWrite(result, 0, stream); // after the stream's work
             }
         }
         for (Slot slot : slots) {
@@ -102,11 +102,16 @@ public final class MirrorFile implements AutoCloseable {
         return whole.slice(new long[] {0, 0}, new long[] {Math.min(blockRows, rows - first), columns}, null);
     }
 
+    private ViaFile rowsOf(ViaFile file, long first) {
+        return file.window(new long[] {first, 0}, new long[] {Math.min(blockRows, rows - first), columns}, null);
+    }
+
     private void startRead(long first) {
         if (first < rows) {
             Slot slot = slotOf(first);
-            try (ViaArray part = partOf(slot.block, first)) { // the task holds it
-                slot.read = in.submitRead(part, first * rowBytes, stream);
+            try (ViaArray part = partOf(slot.block, first); // the task holds both
+                    ViaFile place = rowsOf(in, first)) {
+                slot.read = place.submitRead(part, 0, stream);
             }
         }
     }

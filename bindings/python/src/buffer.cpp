@@ -130,8 +130,9 @@ int32_t dtype_of_format(const char *format, Py_ssize_t itemsize) {
     if (std::strchr("@=<>!^|", *format) != nullptr && *format != '\0') {
         ++format;
     }
-    if (*format == 'Z' && (format[1] == 'f' || format[1] == 'd') && format[2] == '\0') {
-        return foreign_order ? 0 : pack_dtype(kComplex, bits);
+    // Of two longdoubles, "Zg", there is no more to be said than of one.
+    if (*format == 'Z' && format[1] != '\0' && format[2] == '\0') {
+        return foreign_order || (format[1] != 'f' && format[1] != 'd') ? 0 : pack_dtype(kComplex, bits);
     }
     int32_t code = *format != '\0' && format[1] == '\0' ? code_of_letter(*format) : -1;
     if (code < 0) {

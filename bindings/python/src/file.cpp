@@ -76,7 +76,9 @@ PyMethodDef kMethods[] = {
     {"read", method(read), METH_VARARGS | METH_KEYWORDS,
      "read($self, dst=None, offset=0, *, shape=None, dtype=None, device='cpu', stream=None)\n--\n\n"
      "Reads an array, of any layout and anywhere, and returns it; a new one on `device` if none is given.\n\n"
-     "After a stream's work so far; without one, after the legacy stream's. Ctrl-C ends it."},
+     "After a stream's work so far; without one, after the legacy stream's. Ctrl-C ends it. Of a .npy file all is "
+     "read, "
+     "unless shape, dtype or offset say which part a new array has."},
     {"write", method(write), METH_VARARGS | METH_KEYWORDS,
      "write($self, src, offset=0, *, stream=None)\n--\n\n"
      "Writes the elements of an array, of any layout and anywhere; ordered as read() is."},

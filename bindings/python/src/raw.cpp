@@ -69,6 +69,27 @@ bool raw_text(const char *function, const char *argument, PyObject *value, char 
     return *out != nullptr && is_whole(function, argument, *out, length);
 }
 
+bool raw_path(const char *function, const char *argument, PyObject *value, Ref *hold, char **out) {
+    *out = nullptr;
+    if (value == Py_None) {
+        return true;
+    }
+    Ref path(PyOS_FSPath(value));
+    if (!path) {
+        reword_type(function, argument, value, "a path: str, bytes or os.PathLike");
+        return false;
+    }
+    *hold = PyUnicode_Check(path.get()) ? Ref(PyUnicode_EncodeFSDefault(path.get())) : std::move(path);
+    if (!*hold && PyErr_ExceptionMatches(PyExc_UnicodeError)) {
+        retell(VIA_ERROR_INVALID_ARGUMENT, function, argument);
+    }
+    Py_ssize_t length = 0;
+    if (!*hold || PyBytes_AsStringAndSize(hold->get(), out, &length) != 0) {
+        return false;
+    }
+    return is_whole(function, argument, *out, length);
+}
+
 bool raw_extents(const char *function, const char *argument, PyObject *value, Extents *out) {
     return value == Py_None || parse_extents(function, argument, value, out);
 }

@@ -14,6 +14,8 @@ bool raw_array(const char *function, const char *argument, PyObject *value, via_
 bool raw_handle(HandleKind kind, const char *function, const char *argument, PyObject *value, void **out);
 bool raw_address(const char *function, const char *argument, PyObject *value, void **out);
 bool raw_text(const char *function, const char *argument, PyObject *value, char **out);
+// A path of a file as the system has it: str, bytes or os.PathLike. `hold` keeps it.
+bool raw_path(const char *function, const char *argument, PyObject *value, Ref *hold, char **out);
 bool raw_extents(const char *function, const char *argument, PyObject *value, Extents *out);
 
 // None is NULL; else one number for each of ndim axes.

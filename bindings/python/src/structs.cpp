@@ -57,8 +57,9 @@ const Field kArrayInterfaceFields[] = {
 };
 
 const Field kFileOptionsFields[] = {
-    INT32(via_file_options, mode),    INT32(via_file_options, file_format),  INT32(via_file_options, column_major),
-    INT32(via_file_options, durable), INT32(via_file_options, atomic_write), INT32(via_file_options, page_cache),
+    INT32(via_file_options, mode),     INT32(via_file_options, file_format),  INT32(via_file_options, column_major),
+    INT32(via_file_options, durable),  INT32(via_file_options, atomic_write), INT32(via_file_options, page_cache),
+    INT32(via_file_options, as_bytes),
 };
 
 const Field kFilePropertiesFields[] = {

@@ -7,7 +7,7 @@ a CUDA device's. `python -m viaduct` tells what this machine can do.
 
 from . import _viaduct as raw
 from ._file import Block, open, stream_blocks
-from ._safetensors import open_safetensors
+from ._safetensors import Safetensors, open_safetensors
 from ._viaduct import (
     Array,
     Batch,
@@ -89,6 +89,7 @@ __all__ = [
     "OverlapError",
     "PointerError",
     "ReadOnlyError",
+    "Safetensors",
     "ShapeError",
     "Stream",
     "StreamCaptureError",

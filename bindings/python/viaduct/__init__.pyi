@@ -40,6 +40,7 @@ __all__ = [
     "OverlapError",
     "PointerError",
     "ReadOnlyError",
+    "Safetensors",
     "ShapeError",
     "Stream",
     "StreamCaptureError",
@@ -76,6 +77,7 @@ __all__ = [
 __version__: str
 
 _T = TypeVar("_T")
+_Path: TypeAlias = str | bytes | PathLike[str] | PathLike[bytes]
 _Shape: TypeAlias = int | Sequence[SupportsIndex]
 _Key: TypeAlias = SupportsIndex | slice | EllipsisType | None | tuple[SupportsIndex | slice | EllipsisType | None, ...]
 _Number: TypeAlias = bool | int | float | complex
@@ -510,7 +512,8 @@ class File:
     ) -> Array:
         """Reads an array, of any layout and anywhere, and returns it; a new one on `device` if none is given.
 
-        After a stream's work so far; without one, after the legacy stream's. Ctrl-C ends it.
+        After a stream's work so far; without one, after the legacy stream's. Ctrl-C ends it. Of a .npy file all is
+        read, unless shape, dtype or offset say which part a new array has.
         """
 
     def write(self, src: _Lender, offset: int = 0, *, stream: _Stream | None = None) -> None:
@@ -545,7 +548,7 @@ class Block:
         """Has the rows' result written to the output, behind the caller; it must not be written meanwhile."""
 
 def open(
-    path: str | PathLike[str],
+    path: _Path,
     mode: Literal["r", "r+", "c", "w"] = "r",
     *,
     dtype: _DType | None = None,
@@ -555,6 +558,7 @@ def open(
     durable: bool = False,
     atomic: bool = False,
     page_cache: Literal["auto", "use", "avoid"] = "auto",
+    as_bytes: bool = False,
 ) -> File:
     """Opens a file of elements: raw, or .npy, which it is if it begins as one.
 
@@ -562,23 +566,30 @@ def open(
     makes the file, of that dtype and shape. Of a raw file dtype and shape may be told, else it holds bytes. `durable`
     writes survive a power cut; `atomic` ones replace the file whole, or not at all. `page_cache` "auto" reads past the
     system's cache what is not in it, "use" always goes through it, "avoid" never leaves more there than there was.
+
+    read() and write() of a .npy file take arrays of its own shape and dtype, those of a slice of it the slice's. With
+    `as_bytes` they take any, from any offset on, as those of a raw file do.
     """
 
-def open_safetensors(
-    path: str | PathLike[str], *, page_cache: Literal["auto", "use", "avoid"] = "auto"
-) -> dict[str, File]:
-    """The tensors of a .safetensors file by name, each as a window of the file: nothing of it is read yet.
+class Safetensors(dict[str, File]):
+    """The tensors of a .safetensors file by name, and its `metadata`: texts by name, none if it has none."""
+
+    metadata: dict[str, str]
+
+def open_safetensors(path: _Path, *, page_cache: Literal["auto", "use", "avoid"] = "auto") -> Safetensors:
+    """The tensors of a .safetensors file by name, each as a window of the file: nothing of it is read yet. What the
+    file says beside them is its `metadata`.
 
     Each is read, mapped and sliced like any other: `open_safetensors(path)["weight"].read(device="cuda:0")`. The header
     is checked to the last character; float4 and float6 tensors are refused.
     """
 
 def stream_blocks(
-    file: File | str | PathLike[str],
+    file: File | _Path,
     block: int,
     device: _Device = "cpu",
     *,
-    output: File | str | PathLike[str] | None = None,
+    output: File | _Path | None = None,
     depth: int = 4,
     stream: _Stream | None = None,
     progress: Callable[[int, int], object] | bool | None = None,

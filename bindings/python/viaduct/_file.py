@@ -44,7 +44,7 @@ def _shape_of(shape: Any) -> tuple[int, ...]:
 
 
 def open(
-    path: str | os.PathLike[str],
+    path: str | bytes | os.PathLike[str] | os.PathLike[bytes],
     mode: str = "r",
     *,
     dtype: object = None,
@@ -54,6 +54,7 @@ def open(
     durable: bool = False,
     atomic: bool = False,
     page_cache: str = "auto",
+    as_bytes: bool = False,
 ) -> raw.File:
     """Opens a file of elements: raw, or .npy, which it is if it begins as one.
 
@@ -61,6 +62,9 @@ def open(
     makes the file, of that dtype and shape. Of a raw file dtype and shape may be told, else it holds bytes. `durable`
     writes survive a power cut; `atomic` ones replace the file whole, or not at all. `page_cache` "auto" reads past the
     system's cache what is not in it, "use" always goes through it, "avoid" never leaves more there than there was.
+
+    read() and write() of a .npy file take arrays of its own shape and dtype, those of a slice of it the slice's. With
+    `as_bytes` they take any, from any offset on, as those of a raw file do.
     """
     options = {
         "file_format": _choose("format", _FORMATS, format),
@@ -68,18 +72,19 @@ def open(
         "durable": int(durable),
         "atomic_write": int(atomic),
         "page_cache": _choose("page_cache", _PAGE_CACHES, page_cache),
+        "as_bytes": int(as_bytes),
         "mode": _choose("mode", _MODES, mode) or 0,
     }
     told = _Told(
         None if dtype is None else raw._dtype_number("open", dtype),
         None if shape is None else _shape_of(shape),
     )
-    file = _create(os.fspath(path), told, options) if mode == "w" else raw.via_file_open(os.fspath(path), options)
+    file = _create(path, told, options) if mode == "w" else raw.via_file_open(path, options)
     file._keep(told)
     return file
 
 
-def _create(path: str, told: _Told, options: dict[str, int]) -> raw.File:
+def _create(path: Any, told: _Told, options: dict[str, int]) -> raw.File:
     if told.dtype is None or told.shape is None:
         raise raw.InvalidArgumentError("open: arguments 'dtype' and 'shape': found none, expected both for mode 'w'")
     return raw.via_file_create(path, told.dtype, told.shape, options)
@@ -178,6 +183,11 @@ def _is_window(file: raw.File) -> bool:
     return file._told is not None and file._told.axes is not None
 
 
+def _has_axes(file: raw.File) -> bool:
+    """Whether parts of it are windows: those of a raw file are bytes behind an offset."""
+    return _is_window(file) or _is_npy(_info(file))
+
+
 def window(file: raw.File, index: Any) -> raw.File:
     number, extents, info = _content(file)
     inner = _is_window(file)
@@ -226,8 +236,11 @@ def read(
     stream: Any = None,
 ) -> raw.Array:
     if dst is None:
-        number, extents, _ = _content(file, shape, dtype, offset)
+        number, extents, info = _content(file, shape, dtype, offset)
         dst = raw.empty(extents, number, device)
+        asks = shape is not None or dtype is not None or offset != 0
+        if asks and _is_npy(info) and not _is_window(file):
+            file, offset = window_at(file, offset, number, extents), 0
     found = raw.asarray(dst)
     _finish(_begin_read(file, found, offset, _after(found, stream)))
     return found
@@ -332,6 +345,8 @@ class _Results:
             raise raw.ShapeError(f"Block.write: found shape {result.shape}, expected {stop - start} rows")
         offset = _row_bytes("Block.write", _element_bits(result), result.shape[1:]) * start
         file = self._open(result)
+        if _has_axes(file):
+            file, offset = window(file, slice(start, stop)), 0
         self._tasks.append((start, _begin_write(file, result, offset, _after(result, self._stream))))
 
     def _open(self, result: raw.Array) -> raw.File:
@@ -387,6 +402,7 @@ class _Rows(NamedTuple):
     extents: tuple[int, ...]
     row_bytes: int
     block: int
+    are_windows: bool
 
     def length(self, number: int) -> int:
         return min(self.block, self.rows - number * self.block)
@@ -413,7 +429,7 @@ class _Reads:
         part = self._buffers[number % len(self._buffers)][: self._rows.length(number)]
         first = number * self._rows.block
         source, offset = self._file, first * self._rows.row_bytes
-        if _is_window(source):
+        if self._rows.are_windows:
             source, offset = window(source, slice(first, first + part.shape[0])), 0
         self._under_way.append((_begin_read(source, part, offset, _after(part, self._stream)), part))
 
@@ -436,7 +452,7 @@ def _rows_of(file: raw.File, block: int) -> _Rows:
     if info["column_major"] and len(extents) > 1 and not _is_window(file):
         raise raw.NeedsCopyError("stream_blocks: found Fortran order, expected rows that are adjacent in the file")
     row_bytes = _row_bytes("stream_blocks", raw.via_dtype_bits(number), extents[1:])
-    return _Rows(number, extents[0], extents[1:], row_bytes, min(block, max(extents[0], 1)))
+    return _Rows(number, extents[0], extents[1:], row_bytes, min(block, max(extents[0], 1)), _has_axes(file))
 
 
 def _element_bits(array: raw.Array) -> int:

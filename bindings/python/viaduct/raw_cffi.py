@@ -185,7 +185,7 @@ typedef struct via_file_options {
     int32_t durable;
     int32_t atomic_write;
     int32_t page_cache;
-    int32_t pad;
+    int32_t as_bytes;
 } via_file_options;
 typedef struct via_file_properties {
     int32_t struct_size;

@@ -252,7 +252,7 @@ class via_file_options(_Sized):
     durable: int
     atomic_write: int
     page_cache: int
-    pad: int
+    as_bytes: int
     _fields_ = [
         ("struct_size", ctypes.c_int32),
         ("mode", ctypes.c_int32),
@@ -261,7 +261,7 @@ class via_file_options(_Sized):
         ("durable", ctypes.c_int32),
         ("atomic_write", ctypes.c_int32),
         ("page_cache", ctypes.c_int32),
-        ("pad", ctypes.c_int32),
+        ("as_bytes", ctypes.c_int32),
     ]
 
 

@@ -19,7 +19,7 @@ class File : public detail::Handle<File, via_file, via_file_retain, via_file_rel
 public:
     using Handle::Handle;
 
-    /** An existing file; the path is UTF-8. */
+    /** An existing file; the path is any bytes that the system takes. */
     [[nodiscard]] static Result<File> open(const std::string &path, const via_file_options &options = file_options()) {
         via_file *file = nullptr;
         return detail::made<File>(via_file_open(path.c_str(), &options, &file), file);

@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -185,6 +186,21 @@ class FileTest {
     }
 
     @Test
+    void aNpyFileIsReadAsWhatItIsUnlessItIsTakenAsBytes() {
+        save();
+        try (ViaFile file = ViaFile.open(path);
+                ViaFile bytes = ViaFile.open(path, FileOptions.DEFAULT.asBytes(true));
+                ViaArray part = ViaArray.empty(DType.FLOAT32, 5);
+                ViaArray other = ViaArray.empty(DType.INT32, 3, 4)) {
+            assertThrows(ShapeException.class, () -> file.read(part));
+            assertThrows(DTypeException.class, () -> file.read(other));
+            assertThrows(InvalidArgumentException.class, () -> file.read(part, 4, null));
+            bytes.read(part, 4, null);
+            assertArrayEquals(new float[] {1, 2, 3, 4, 5}, Samples.elements(part));
+        }
+    }
+
+    @Test
     void tasksReadAndWriteThoughTheFileIsClosed() throws Exception {
         save();
         try (ViaArray target = ViaArray.empty(DType.FLOAT32, 3, 4)) {
@@ -237,7 +253,8 @@ class FileTest {
             file.read(device, 0, stream);
             assertArrayEquals(counted(12), Samples.elements(device));
             Viaduct.fillZero(row, stream);
-            try (CopyTask task = file.submitWrite(row, 16, stream)) {
+            try (ViaFile second = file.window(new long[] {1, 0}, new long[] {1, 4}, null);
+                    CopyTask task = second.submitWrite(row, 0, stream)) {
                 task.await();
             }
             try (ViaArray mapped = file.map()) {
@@ -255,6 +272,31 @@ class FileTest {
                 ViaArray mapped = file.map()) {
             assertEquals(12, mapped.size());
         }
+    }
+
+    /** Java has no text for such names, and yet a Path of them. */
+    @Test
+    void aNameThatIsNotUtf8IsOpenedByItsPath() throws IOException {
+        String escaped = folder.toUri().getRawPath() + "M%FCnze%20%25%23.npy";
+        Path odd = Path.of(java.net.URI.create("file://" + escaped));
+        ViaFile.create(odd, DType.INT8, 5).close();
+        try (Stream<Path> names = Files.list(folder)) {
+            Path found = names.filter(name -> name.toString().contains("%#")).findFirst().orElseThrow();
+            assertEquals(odd, found);
+            try (ViaFile file = ViaFile.open(found)) {
+                assertArrayEquals(new long[] {5}, file.info().shape());
+            }
+        }
+        Files.delete(odd);
+        FileException missing = assertThrows(FileException.class, () -> ViaFile.open(odd));
+        assertTrue(missing.getMessage().contains("M\\xfcnze %#.npy"), missing.getMessage());
+    }
+
+    @Test
+    void aNameThatWouldBeCutShortIsRefused() {
+        assertThrows(InvalidArgumentException.class, () -> ViaFile.open("a\0b", null));
+        assertThrows(IllegalArgumentException.class, () -> ViaFile.open("a\uD800", null));
+        assertThrows(InvalidArgumentException.class, () -> ViaFile.create("a\0b", null, DType.INT8, 5));
     }
 
     @Test

@@ -9,6 +9,7 @@ import java.util.function.LongUnaryOperator;
  * @param columnMajor whether the elements are in Fortran order; not read where there is a .npy header already
  * @param durable whether a write returns when the data would survive a power cut
  * @param atomic whether a write replaces the file whole, or not at all
+ * @param asBytes whether a transfer need not have the shape and the element type of the .npy file or the window
  */
 public record FileOptions(
         FileMode mode,
@@ -16,33 +17,38 @@ public record FileOptions(
         boolean columnMajor,
         boolean durable,
         boolean atomic,
-        PageCache pageCache) {
+        PageCache pageCache,
+        boolean asBytes) {
     /** The usual: an existing file, to read. */
     public static final FileOptions DEFAULT =
-            new FileOptions(FileMode.READ, FileFormat.AUTO, false, false, false, PageCache.AUTO);
+            new FileOptions(FileMode.READ, FileFormat.AUTO, false, false, false, PageCache.AUTO, false);
 
     public FileOptions mode(FileMode chosen) {
-        return new FileOptions(chosen, format, columnMajor, durable, atomic, pageCache);
+        return new FileOptions(chosen, format, columnMajor, durable, atomic, pageCache, asBytes);
     }
 
     public FileOptions format(FileFormat chosen) {
-        return new FileOptions(mode, chosen, columnMajor, durable, atomic, pageCache);
+        return new FileOptions(mode, chosen, columnMajor, durable, atomic, pageCache, asBytes);
     }
 
     public FileOptions columnMajor(boolean chosen) {
-        return new FileOptions(mode, format, chosen, durable, atomic, pageCache);
+        return new FileOptions(mode, format, chosen, durable, atomic, pageCache, asBytes);
     }
 
     public FileOptions durable(boolean chosen) {
-        return new FileOptions(mode, format, columnMajor, chosen, atomic, pageCache);
+        return new FileOptions(mode, format, columnMajor, chosen, atomic, pageCache, asBytes);
     }
 
     public FileOptions atomic(boolean chosen) {
-        return new FileOptions(mode, format, columnMajor, durable, chosen, pageCache);
+        return new FileOptions(mode, format, columnMajor, durable, chosen, pageCache, asBytes);
     }
 
     public FileOptions pageCache(PageCache chosen) {
-        return new FileOptions(mode, format, columnMajor, durable, atomic, chosen);
+        return new FileOptions(mode, format, columnMajor, durable, atomic, chosen, asBytes);
+    }
+
+    public FileOptions asBytes(boolean chosen) {
+        return new FileOptions(mode, format, columnMajor, durable, atomic, pageCache, chosen);
     }
 
     /** Makes a call with the struct of the options; with NULL for null. */
@@ -64,5 +70,6 @@ public record FileOptions(
         Native.via_file_options_durable_set(struct, durable ? 1 : 0);
         Native.via_file_options_atomic_write_set(struct, atomic ? 1 : 0);
         Native.via_file_options_page_cache_set(struct, pageCache.code);
+        Native.via_file_options_as_bytes_set(struct, asBytes ? 1 : 0);
     }
 }

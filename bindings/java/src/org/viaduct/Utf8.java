@@ -1,9 +1,12 @@
 package org.viaduct;
 
+import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystems;
+import java.nio.file.Path;
 import java.util.Arrays;
 
 /** Texts as the library takes and gives them; JNI's own are another encoding beyond the basic plane. */
@@ -20,6 +23,25 @@ final class Utf8 {
         } catch (CharacterCodingException error) {
             throw new IllegalArgumentException("the text holds half of a surrogate pair", error);
         }
+    }
+
+    /**
+     * A file's name as the system has it, which need not be UTF-8 nor what the locale can say: a path keeps its bytes, and
+     * gives them in its URI alone.
+     */
+    static byte[] bytes(Path path) {
+        String name = path.toString();
+        boolean isPlain = name.chars().allMatch(letter -> letter < 0x80);
+        if (isPlain || path.getFileSystem() != FileSystems.getDefault()) {
+            return bytes(name);
+        }
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        String escaped = path.toUri().getRawPath();
+        for (int at = 0; at < escaped.length(); at += escaped.charAt(at) == '%' ? 3 : 1) {
+            boolean isEscape = escaped.charAt(at) == '%';
+            bytes.write(isEscape ? Integer.parseInt(escaped, at + 1, at + 3, 16) : escaped.charAt(at));
+        }
+        return bytes.toByteArray();
     }
 
     static String text(byte[] bytes) {

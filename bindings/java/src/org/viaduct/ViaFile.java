@@ -22,12 +22,15 @@ public final class ViaFile extends Resource {
 
     /** Opens an existing file. */
     public static ViaFile open(Path path, FileOptions options) {
-        return open(path.toString(), options);
+        return open(Utf8.bytes(path), options);
     }
 
     /** The same by a name of any characters, whatever the locale, to which a {@link Path} is bound. */
     public static ViaFile open(String path, FileOptions options) {
-        byte[] name = Utf8.bytes(path);
+        return open(Utf8.bytes(path), options);
+    }
+
+    private static ViaFile open(byte[] name, FileOptions options) {
         return new ViaFile(FileOptions.with(options, asked -> Native.via_file_open(name, asked)));
     }
 
@@ -38,12 +41,15 @@ public final class ViaFile extends Resource {
 
     /** The same with options; of a raw file type and shape say the size only. */
     public static ViaFile create(Path path, FileOptions options, DType dtype, long... shape) {
-        return create(path.toString(), options, dtype, shape);
+        return create(Utf8.bytes(path), options, dtype, shape);
     }
 
     /** The same by a name of any characters, as {@link #open(String, FileOptions)}. */
     public static ViaFile create(String path, FileOptions options, DType dtype, long... shape) {
-        byte[] name = Utf8.bytes(path);
+        return create(Utf8.bytes(path), options, dtype, shape);
+    }
+
+    private static ViaFile create(byte[] name, FileOptions options, DType dtype, long... shape) {
         return new ViaFile(
                 FileOptions.with(options, asked -> Native.via_file_create(name, dtype.code(), shape, asked)));
     }

@@ -140,12 +140,12 @@ public final class Viaduct {
 
     /** Saves what {@link #calibrate} found. */
     public static void saveCalibration(Path file) {
-        Native.via_calibration_save(Utf8.bytes(file.toString()));
+        Native.via_calibration_save(Utf8.bytes(file));
     }
 
     /** Restores what {@link #saveCalibration} wrote. */
     public static void loadCalibration(Path file) {
-        Native.via_calibration_load(Utf8.bytes(file.toString()));
+        Native.via_calibration_load(Utf8.bytes(file));
     }
 
     private static void requireElement(DType dtype, ByteBuffer element) {
