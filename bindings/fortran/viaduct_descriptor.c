@@ -15,7 +15,7 @@ const char *viaduct_fortran_refusal(void);
 void viaduct_fortran_forget_refusal(void);
 
 /* Why the layer itself refused the thread's last call; empty if it was the library. */
-static _Thread_local char refusal[128] = "";
+static _Thread_local char refusal[512] = "";
 
 via_status viaduct_fortran_refuse(via_status status, const char *text) {
     snprintf(refusal, sizeof refusal, "%s", text);
@@ -72,7 +72,7 @@ via_status viaduct_fortran_wrap(const CFI_cdesc_t *array, int32_t dtype, int32_t
     for (int axis = 0; axis < array->rank; ++axis) {
         if (array->dim[axis].extent < 0) {
             return viaduct_fortran_refuse(VIA_ERROR_SHAPE,
-                                          "wrap: an array of assumed size has no last extent; pass a section of it");
+                                          "wrap: array is of assumed size; expected a section with a last extent");
         }
         shape[axis] = (int64_t)array->dim[axis].extent;
         strides[axis] = (int64_t)array->dim[axis].sm;
@@ -81,21 +81,41 @@ via_status viaduct_fortran_wrap(const CFI_cdesc_t *array, int32_t dtype, int32_t
                     0, flags | VIA_WRAP_BYTE_STRIDES, release, context, out_array);
 }
 
+static via_status refuse_dtype(int32_t found, int32_t expected) {
+    char names[2][64] = {"?", "?"};
+    char text[sizeof refusal];
+    (void)!via_dtype_name(found, sizeof names[0], names[0]);
+    (void)!via_dtype_name(expected, sizeof names[1], names[1]);
+    snprintf(text, sizeof text, "get: array has dtype %s; expected %s, that of the pointer", names[0], names[1]);
+    return viaduct_fortran_refuse(VIA_ERROR_DTYPE, text);
+}
+
+static via_status refuse_rank(int found, int expected) {
+    char text[sizeof refusal];
+    snprintf(text, sizeof text, "get: array has %d dimensions; expected %d, those of the pointer", found, expected);
+    return viaduct_fortran_refuse(VIA_ERROR_SHAPE, text);
+}
+
 static via_status check_element(via_array *array, int32_t dtype, const CFI_cdesc_t *pointer) {
     if (via_array_device_type(array) == VIA_DEVICE_CUDA) {
-        return viaduct_fortran_refuse(VIA_ERROR_DEVICE, "get: the memory is a device's; copy it to the host first");
+        return viaduct_fortran_refuse(VIA_ERROR_DEVICE,
+                                      "get: array is on a device; expected host memory: copy it there first");
     }
     if (via_array_dtype(array) != dtype) {
-        return viaduct_fortran_refuse(VIA_ERROR_DTYPE, "get: the array's dtype is not that of the pointer");
+        return refuse_dtype(via_array_dtype(array), dtype);
     }
     if (via_array_ndim(array) != pointer->rank) {
-        return viaduct_fortran_refuse(VIA_ERROR_SHAPE, "get: the array has not as many dimensions as the pointer");
+        return refuse_rank(via_array_ndim(array), pointer->rank);
     }
     if ((via_array_flags(array) & VIA_ARRAY_READ_ONLY) != 0) {
-        return viaduct_fortran_refuse(VIA_ERROR_READ_ONLY, "get: the array is read-only, which a pointer cannot say");
+        return viaduct_fortran_refuse(
+            VIA_ERROR_READ_ONLY,
+            "get: array is read-only; expected one that a pointer may write, as VIA_MODE_COPY_ON_WRITE "
+            "makes of a file");
     }
     if ((via_array_flags(array) & VIA_ARRAY_MISALIGNED) != 0) {
-        return viaduct_fortran_refuse(VIA_ERROR_NEEDS_COPY, "get: the elements are off their alignment; copy them");
+        return viaduct_fortran_refuse(VIA_ERROR_NEEDS_COPY,
+                                      "get: array is off its alignment; expected aligned elements: copy them");
     }
     return VIA_OK;
 }
@@ -105,14 +125,16 @@ static via_status associate(via_array *array, int32_t dtype, CFI_cdesc_t *pointe
     const int64_t *strides = via_array_byte_strides(array);
     viaduct_fortran_forget_refusal();
     if (array == NULL) {
-        return viaduct_fortran_refuse(VIA_ERROR_INVALID_ARGUMENT, "get: there is no array");
+        return viaduct_fortran_refuse(VIA_ERROR_INVALID_ARGUMENT,
+                                      "get: array has no handle; expected one that was made");
     }
     const via_status status = check_element(array, dtype, pointer);
     if (status != VIA_OK) {
         return status;
     }
     if (via_array_strides(array) == NULL && pointer->rank > 0) {
-        return viaduct_fortran_refuse(VIA_ERROR_NEEDS_COPY, "get: a stride is not a whole number of elements");
+        return viaduct_fortran_refuse(VIA_ERROR_NEEDS_COPY,
+                                      "get: array has a stride of part of an element; expected whole elements");
     }
     pointer->base_addr = via_array_data(array);
     for (int axis = 0; axis < pointer->rank; ++axis) {

@@ -9,7 +9,9 @@ WIDTH = 120
 TOP = '''\
 """The C API by ctypes: every function with its argument types, every struct, callback and constant of viaduct.h.
 
-The library is the one that the package itself uses. Structs are made with their size, so that `via_stats_info()` is
+The library is the one that the package itself uses. Each kind of handle is a pointer type of its own: make one by
+`via_array()` and hand it over by `ctypes.byref`; a handle of another kind is a ctypes.ArgumentError. Its `value` is the
+address, which is taken in its place. Structs are made with their size, so that `via_stats_info()` is
 ready to be handed over; `via_release_fn()` is NULL. Nothing is translated: a status is an int, and its text
 via_last_error(). Callbacks must be kept alive by their owner until they can no longer be called.
 Made from the header by bindings/generate; do not edit.
@@ -55,19 +57,26 @@ PLAIN = {
 
 
 def spelled(kind: str, contract: Contract) -> str:
-    """A C type as ctypes has it. Handles, tensors and raw memory are void pointers."""
+    """A C type as ctypes has it. Tensors and raw memory are void pointers."""
     if kind in PLAIN:
         return PLAIN[kind]
     if kind in {each.name for each in contract.callbacks}:
         return kind
-    if kind == "via_array * const *" or kind.endswith("**"):
-        return "ctypes.POINTER(ctypes.c_void_p)"
     pointee = pointed_to(kind)
+    handle = pointee.partition(" ")[0]
+    if handle not in contract.handles:
+        handle = "ctypes.c_void_p"
+    if kind == "via_array * const *" or kind.endswith("**"):
+        return f"ctypes.POINTER({handle})"
     if pointee in contract.structs:
         return f"ctypes.POINTER({pointee})"
     if pointee in ("int32_t", "int64_t"):
         return f"ctypes.POINTER({PLAIN[pointee]})"
-    return "ctypes.c_void_p"
+    return handle
+
+
+def handle(name: str) -> str:
+    return f'class {name}(ctypes.c_void_p):\n    """A {name} *: a handle."""'
 
 
 def field(value: Value, contract: Contract) -> str:
@@ -112,7 +121,8 @@ def function(each: Function, contract: Contract) -> str:
 
 def module(contract: Contract) -> str:
     constants = "\n".join(f"{name} = {value}" for name, value in contract.constants.items())
+    handles = "\n\n\n".join(map(handle, contract.handles))
     structs = "\n\n\n".join(struct(name, fields, contract) for name, fields in contract.structs.items())
     callbacks = "\n".join(callback(each, contract) for each in contract.callbacks)
     functions = "\n".join(function(each, contract) for each in contract.functions)
-    return f"{TOP}\n\n{constants}\n\n\n{structs}\n\n\n{callbacks}\n\n{functions}\n"
+    return f"{TOP}\n\n{constants}\n\n\n{handles}\n\n\n{structs}\n\n\n{callbacks}\n\n{functions}\n"

@@ -37,7 +37,8 @@
  * every other field. Callers built against an older header pass a smaller struct_size and get the fields they know.
  *
  * Sizes. Counts, extents, strides and offsets are int64_t. Strides count elements, as in DLPack, unless said to be
- * in bytes. Device types have the numbers of DLPack's DLDeviceType (dlpack.h 1.3).
+ * in bytes; those of NumPy, and of this library's arrays in Python, count bytes. Device types have the numbers of
+ * DLPack's DLDeviceType (dlpack.h 1.3).
  */
 #ifndef VIADUCT_VIADUCT_H
 #define VIADUCT_VIADUCT_H
@@ -223,7 +224,10 @@ typedef struct via_task via_task;     /**< a copy or file transfer under way */
 typedef struct via_batch via_batch;   /**< many copies prepared as one */
 typedef struct via_file via_file;     /**< an open file */
 
-/* The structs of DLPack (dlpack.h) and of Arrow's C device interface; include their own headers to look inside. */
+/*
+ * The structs of DLPack and of Arrow's C device interface. Including this header needs neither. To look inside a
+ * tensor, include dlpack/dlpack.h, 1.2 or newer: it is not part of this package, and Arrow's is not either.
+ */
 struct DLManagedTensorVersioned;
 struct DLManagedTensor;
 struct ArrowSchema;
@@ -440,10 +444,14 @@ VIA_API int32_t via_array_ndim(via_array *array);
 /** The ndim extents, borrowed from the array; NULL if ndim is 0. */
 VIA_API const int64_t *via_array_shape(via_array *array);
 
-/** The ndim strides in elements, borrowed; NULL if ndim is 0 or some stride is not a whole number of elements. */
+/**
+ * The ndim strides in elements (Python's count bytes), borrowed; NULL if ndim is 0 or some stride is not a whole number
+ * of elements.
+ */
 VIA_API const int64_t *via_array_strides(via_array *array);
 
-/** The ndim strides in bytes, borrowed; NULL if ndim is 0 or some stride is not a whole number of bytes. */
+/** The ndim strides in bytes, as Python's, borrowed; NULL if ndim is 0 or some stride is not a whole number of bytes.
+ */
 VIA_API const int64_t *via_array_byte_strides(via_array *array);
 
 /** Where the memory is: a VIA_DEVICE_... */

@@ -11,7 +11,7 @@ from pycparser import c_ast
 
 FOLDER = ROOT / "bindings/fortran"
 INTERFACES = (FOLDER / "viaduct_c.f90").read_text()
-TESTS = ["wrap", "get", "views", "errors", "exchange", "api"]
+TESTS = ["wrap", "get", "views", "errors", "exchange", "files", "api"]
 
 # What a parameter of C is in Fortran, name by name: attributes that pass it as C does.
 POINTER = "type(c_ptr), value"
@@ -148,4 +148,34 @@ def test_the_tests_pass_with_every_compiler(compiler: tuple[str, Path], tmp_path
         pytest.skip("run by ctest")
     for name in TESTS:
         link(compiler, tmp_path / name, ROOT / "tests/fortran/support.f90", ROOT / f"tests/fortran/{name}.f90")
-        assert ", 0 broken" in run(tmp_path / name)
+        assert ", 0 broken" in run(tmp_path / name, tmp_path)
+
+
+WRAPPED = """
+subroutine s(given)
+  use viaduct
+  implicit none
+  real(c_double), intent(in), target :: given(:)
+  real(c_double), parameter :: constant(3) = [1, 2, 3]
+  real(c_double), target :: t(3)
+  type(viaduct_array) :: a
+  t = given
+  call a%{call}
+end subroutine
+"""
+
+
+@pytest.mark.parametrize("what", ["t + 1", "(t)", "t([1, 3])", "constant", "given", "[1d0, 2d0]", "sqrt(t)"])
+def test_a_temporary_and_what_may_not_be_written_are_not_wrapped(
+    compiler: tuple[str, Path], tmp_path: Path, what: str
+) -> None:
+    """Their memory is gone, or another's, as soon as wrap returns: the compiler says so."""
+    (tmp_path / "s.f90").write_text(WRAPPED.format(call=f"wrap({what})"))
+    with pytest.raises(AssertionError, match="INTENT|intent|definable|vector subscript|variable"):
+        run(compiler[0], f"-J{tmp_path}", f"-I{compiler[1]}", "-fsyntax-only", tmp_path / "s.f90")
+
+
+@pytest.mark.parametrize("call", ["wrap(t)", "wrap(t(1:3:2))", "wrap_read_only(given)"])
+def test_a_variable_is_wrapped(compiler: tuple[str, Path], tmp_path: Path, call: str) -> None:
+    (tmp_path / "s.f90").write_text(WRAPPED.format(call=call))
+    run(compiler[0], f"-J{tmp_path}", f"-I{compiler[1]}", "-fsyntax-only", tmp_path / "s.f90")

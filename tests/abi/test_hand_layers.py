@@ -48,6 +48,24 @@ def text_of(language: str) -> str:
     )
 
 
+# Where strides are told, and in which unit: they are bytes in Python and elements elsewhere, and each place says so.
+STRIDES = {
+    "include/viaduct/viaduct.h": r"strides in elements \(Python's count bytes\).*?via_array_strides\(",
+    "bindings/cpp/viaduct/cpp/array.hpp": r"In elements, where Python's strides are bytes.*?\n.*\bstrides\(\)",
+    "bindings/java/src/org/viaduct/ViaArray.java": r"in elements, where Python's.*?\n.*\blong\[\] strides\(\)",
+    "bindings/csharp/src/ViaArray.cs": r"in elements, where Python's are bytes.*?ReadOnlySpan<long> Strides\b",
+    "bindings/fortran/viaduct.f90": r"In elements, where Python's strides are bytes.*?\n  function steps",
+    "bindings/python/viaduct/__init__.pyi": r"def strides.*?in bytes, as NumPy counts.*?other languages count elements",
+}
+
+
+@pytest.mark.parametrize("place", STRIDES)
+def test_strides_are_told_with_their_unit(place: str) -> None:
+    text = (ROOT / place).read_text()
+    found = re.search(STRIDES[place], text, re.DOTALL)
+    assert found and len(found[0]) < 400
+
+
 @pytest.mark.parametrize("language", SOURCES)
 def test_every_function_is_called_by_the_layer_or_left_out_on_purpose(language: str) -> None:
     text = text_of(language)

@@ -54,6 +54,34 @@ void a_shape_may_be_a_vector_an_array_or_another_arrays(void **) {
     expect_numbers(third.shape(), {2, 2});
 }
 
+void a_shape_may_be_of_any_integral_type(void **) {
+    float values[6] = {};
+    const std::size_t rows = 2;
+    const int columns = 3;
+    expect_numbers(Array(Array::wrap(values, {rows, columns})).shape(), {2, 3});
+    const std::vector<std::size_t> sizes = {3, 2};
+    const std::array<int, 2> ints = {1, 6};
+    expect_numbers(Array(Array::wrap(values, sizes)).shape(), {3, 2});
+    const Array wide = Array::wrap(values, ints);
+    expect_numbers(wide.shape(), {1, 6});
+    const std::array<int, 2> start = {0, 5};
+    const std::vector<std::size_t> count = {1, 3};
+    expect_numbers(Array(wide.slice(start, count, {1, -1})).shape(), {1, 3});
+    const std::array<std::int64_t, 2> axes = {1, 0};
+    expect_numbers(Array(wide.permute(axes)).shape(), {6, 1});
+}
+
+void a_number_that_does_not_fit_is_refused_and_not_cut(void **) {
+    float values[6] = {};
+    const Array array = Array::wrap(values, {2, 3});
+    const std::vector<std::uint64_t> huge = {UINT64_MAX, 1};
+    expect_thrown<ShapeError>("", [&] { return Array::wrap(values, huge); });
+    const std::vector<std::int64_t> far = {(std::int64_t{1} << 32), 1};
+    expect_thrown<IndexError>("", [&] { return array.permute(far); });
+    const std::vector<int> many(65, 1);
+    expect_thrown<ShapeError>("65", [&] { return array.reshape(many); });
+}
+
 void an_array_without_axes_has_empty_lists(void **) {
     int value = 7;
     const Array array = Array::wrap(&value, {});
@@ -78,7 +106,8 @@ void strides_and_flags_are_those_of_the_layout(void **) {
 
 void as_many_strides_as_extents_are_asked_for(void **) {
     float values[4] = {};
-    expect_thrown<ShapeError>("strides", [&] { return Array::wrap(values, {2, 2}, {{1}}); });
+    const char *text = "wrap: strides has 1 entries; expected one for each of 2 axes";
+    expect_thrown<ShapeError>(text, [&] { return Array::wrap(values, {2, 2}, {{1}}); });
     expect_thrown<ShapeError>("strides", [&] { return Array::wrap(values, {4}, {{1, 1}}); });
     std::vector<float> owner(4);
     float *first = owner.data();
@@ -117,6 +146,35 @@ void an_owner_of_memory_that_was_refused_is_still_the_callers(void **) {
     assert_ptr_equal(values.get(), first);
 }
 
+void a_vector_is_adopted_whole_or_under_a_shape(void **) {
+    std::vector<double> values = {0, 1, 2, 3, 4, 5};
+    double *first = values.data();
+    const Array array = Array::adopt(std::move(values), {2, 3});
+    assert_ptr_equal(array.data(), first);
+    expect_numbers(array.shape(), {2, 3});
+    const Array flat = Array::adopt(std::vector<int>{7, 8});
+    expect_numbers(flat.shape(), {2});
+    expect_numbers(Array(Array::adopt(std::vector<int>{})).shape(), {0});
+}
+
+void a_shape_of_more_elements_than_the_vector_is_refused(void **) {
+    std::vector<float> values(6);
+    float *first = values.data();
+    const char *text = "adopt: shape is {2, 4}; expected at most 6 elements";
+    expect_thrown<ShapeError>(text, [&] { return Array::adopt(std::move(values), {2, 4}); });
+    expect_thrown<ShapeError>("", [&] { return Array::adopt(std::move(values), {INT64_MAX, INT64_MAX}); });
+    expect_thrown<ShapeError>("", [&] { return Array::adopt(std::move(values), {-1, -1}); });
+    assert_ptr_equal(values.data(), first);
+}
+
+void memory_is_allocated_for_a_type(void **) {
+    const Array array = Array::empty<float>({2, 3});
+    assert_int_equal(array.dtype(), VIA_FLOAT32);
+    const Memory memory = Memory::create(VIA_MEMORY_HOST);
+    const Array other = Array::empty<Particle>(memory, {2});
+    assert_int_equal(other.nbytes(), 64);
+}
+
 void a_record_of_the_size_of_the_struct_has_fields(void **) {
     Particle particles[3] = {{{1, 2, 3}, 4}, {{5, 6, 7}, 8}, {{9, 10, 11}, 12}};
     const Array array = Array::wrap(particles, {3});
@@ -141,6 +199,8 @@ int main() {
     const CMUnitTest tests[] = {
         leaving_nothing(a_pointer_is_an_array_of_its_type_at_the_same_address),
         leaving_nothing(a_shape_may_be_a_vector_an_array_or_another_arrays),
+        leaving_nothing(a_shape_may_be_of_any_integral_type),
+        leaving_nothing(a_number_that_does_not_fit_is_refused_and_not_cut),
         leaving_nothing(an_array_without_axes_has_empty_lists),
         leaving_nothing(const_elements_make_an_array_that_may_not_be_written),
         leaving_nothing(strides_and_flags_are_those_of_the_layout),
@@ -148,6 +208,9 @@ int main() {
         leaving_nothing(an_owner_lives_as_long_as_the_last_view),
         leaving_nothing(an_owner_is_found_again_by_its_type_and_by_no_other),
         leaving_nothing(an_owner_of_memory_that_was_refused_is_still_the_callers),
+        leaving_nothing(a_vector_is_adopted_whole_or_under_a_shape),
+        leaving_nothing(a_shape_of_more_elements_than_the_vector_is_refused),
+        leaving_nothing(memory_is_allocated_for_a_type),
         leaving_nothing(a_record_of_the_size_of_the_struct_has_fields),
         leaving_nothing(host_memory_is_allocated_and_counted),
     };

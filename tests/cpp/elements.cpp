@@ -23,7 +23,8 @@ void a_dense_array_is_a_span_of_its_type(void **) {
 
 void another_type_is_refused(void **) {
     const Array array = Array::wrap(values, {6});
-    expect_thrown<DTypeError>("dtype", [&] { return elements<double>(array); });
+    const char *text = "elements: array has dtype float32; expected float64, that of the C++ type";
+    expect_thrown<DTypeError>(text, [&] { return elements<double>(array); });
     expect_thrown<DTypeError>("dtype", [&] { return elements<std::int32_t>(array); });
 }
 

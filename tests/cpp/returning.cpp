@@ -44,6 +44,19 @@ void a_result_of_nothing_tells_success_and_failure(void **) {
     assert_int_equal(refused.error().status(), VIA_ERROR_READ_ONLY);
 }
 
+void a_value_that_is_asked_for_is_there_or_thrown(void **) {
+    const Result<Array> array = Array::wrap(values, {6});
+    assert_int_equal(array.value().size(), 6);
+    assert_int_equal(Array::wrap(values, {2, 3}).value().ndim(), 2);
+    copy(*Array::empty<float>({6}), *array).value();
+    try {
+        static_cast<void>(array->select(0, 6).value());
+        fail();
+    } catch (const BadExpectedAccess<Error> &thrown) {
+        assert_int_equal(thrown.error().status(), VIA_ERROR_INDEX);
+    }
+}
+
 void a_result_gives_another_value_instead(void **) {
     assert_int_equal(device_count(VIA_DEVICE_CPU).value_or(-1), 1);
     assert_int_equal(device_count(12345).value_or(-1), -1);
@@ -70,6 +83,7 @@ int main() {
         leaving_nothing(a_result_holds_what_was_made),
         leaving_nothing(a_result_holds_the_librarys_error),
         leaving_nothing(a_result_of_nothing_tells_success_and_failure),
+        leaving_nothing(a_value_that_is_asked_for_is_there_or_thrown),
         leaving_nothing(a_result_gives_another_value_instead),
         leaving_nothing(what_this_layer_refuses_is_returned_alike),
         leaving_nothing(an_owner_that_was_refused_is_still_the_callers),

@@ -408,7 +408,7 @@ namespace Viaduct.Tests
             {
                 ViaBatch.Copy(new[] { first, second }, new[] { grid, grid });
                 Assert.That(second.ToArray<double>(), Is.EqualTo(Support.Numbers(12)));
-                Assert.Throws<ArgumentException>(() => ViaBatch.Copy(new[] { first }, new[] { grid, grid }));
+                Assert.Throws<ViaInvalidArgumentException>(() => ViaBatch.Copy(new[] { first }, new[] { grid, grid }));
                 Assert.Throws<ArgumentNullException>(
                     () => ViaBatch.Copy(new[] { first, null }, new[] { grid, grid }));
             }

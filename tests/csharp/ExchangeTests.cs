@@ -159,13 +159,13 @@ namespace Viaduct.Tests
             var description = new ArrayInterface { Shape = new long[] { 4 }, TypeString = "<q9", Address = (IntPtr)64 };
             Assert.Throws<ViaDTypeException>(() => ViaArray.FromArrayInterface(description, () => ++released));
             description.TypeString = "a type string that is too long";
-            Assert.Throws<ArgumentException>(() => ViaArray.FromArrayInterface(description, () => ++released));
+            Assert.Throws<ViaInvalidArgumentException>(() => ViaArray.FromArrayInterface(description, () => ++released));
             description.TypeString = "<f4";
             description.ByteStrides = new long[] { 1, 2 };
-            Assert.Throws<ArgumentException>(() => ViaArray.FromArrayInterface(description, () => ++released));
+            Assert.Throws<ViaShapeException>(() => ViaArray.FromArrayInterface(description, () => ++released));
             description.ByteStrides = null;
             description.Shape = new long[65];
-            Assert.Throws<ArgumentException>(() => ViaArray.FromArrayInterface(description, () => ++released));
+            Assert.Throws<ViaShapeException>(() => ViaArray.FromArrayInterface(description, () => ++released));
             Assert.That(released, Is.EqualTo(0));
         }
 

@@ -33,6 +33,25 @@ namespace Viaduct.Tests
         }
 
         [Test]
+        public void What_is_told_of_a_file_and_of_the_library_can_be_printed()
+        {
+            string path = Support.TemporaryFile("printed.npy");
+            using (ViaArray grid = Support.Grid())
+            using (ViaArray turned = grid.Transpose())
+            using (ViaFile file = ViaFile.Create(path, grid.DType, grid.Shape))
+            {
+                Assert.That(file.Info().ToString(), Is.EqualTo("Npy float64 [3, 4], 224 bytes, elements at 128"));
+                string address = grid.Address.ToString("x");
+                Assert.That(turned.ToArrayInterface().ToString(),
+                    Is.EqualTo("<f8 [4, 3] at 0x" + address + ", byte strides [8, 32]"));
+                Assert.That(ViaLibrary.Stats().ToString(), Contains.Substring(" arrays, "));
+                Assert.That(ViaLibrary.DeviceInfo(Device.Cpu).ToString(), Contains.Substring("Cpu:0 "));
+                Assert.That(ViaLibrary.QueryPointer(grid.Address).ToString(), Contains.Substring("Cpu:0 0x"));
+            }
+            Directory.Delete(Path.GetDirectoryName(path), true);
+        }
+
+        [Test]
         public void A_file_tells_what_it_holds()
         {
             Save(new ViaFileOptions { IsColumnMajor = true, IsDurable = true });
@@ -116,7 +135,7 @@ namespace Viaduct.Tests
             using (ViaFile file = ViaFile.Open(path, new ViaFileOptions { Mode = ViaFileMode.ReadWrite }))
             {
                 window = file.Window(new long[] { 0, 3 }, new long[] { 3, 2 }, new long[] { 1, -2 });
-                Assert.Throws<ArgumentException>(() => file.Window(new long[1]));
+                Assert.Throws<ViaShapeException>(() => file.Window(new long[1]));
                 Assert.Throws<ViaIndexException>(() => file.Window(new long[] { 3, 0 }, new long[] { 1, 1 }));
             }
             using (window)

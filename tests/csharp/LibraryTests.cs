@@ -92,7 +92,7 @@ namespace Viaduct.Tests
         [Test]
         public void What_is_no_text_is_refused_before_it_is_passed_on()
         {
-            Assert.Throws<ArgumentException>(() => DType.Parse("float32\0"));
+            Assert.Throws<ViaInvalidArgumentException>(() => DType.Parse("float32\0"));
             Assert.Throws<EncoderFallbackException>(() => DType.Parse("\ud83c"));
         }
 

@@ -65,6 +65,20 @@ namespace Viaduct.Tests
             { "field_past_the_end", () => Support.Grid().Field(1, DType.Float64) },
 
             // dtypes and options
+            { "strides_too_few", () => ViaArray.Wrap(Block, DType.Int8, new long[] { 3, 4 }, new long[] { 4 }) },
+            { "slice_too_few", () => Support.Grid().Slice(new long[] { 1 }) },
+            { "axes_too_few", () => Support.Grid().Permute(0) },
+            {
+                "window_too_few", () => WithFile(96, (file, path) =>
+                    file.Window(0, DType.Float64, new long[] { 3, 4 }, new long[] { 1 }))
+            },
+            {
+                "batch_of_unequal_lists", () => ViaBatch.Copy(
+                    new[] { Support.Grid() }, new[] { Support.Grid(), Support.Grid() })
+            },
+            { "elements_of_another_dtype", () => Support.Grid().AsSpan<float>() },
+            { "elements_with_gaps", () => Support.Grid().Transpose().AsSpan<double>() },
+            { "device_memory_as_elements", () => OnDevice(64, array => array.AsSpan<sbyte>(), address => { }) },
             { "unknown_dtype", () => ViaArray.Wrap(Block, new DType(5), 4) },
             { "unknown_dtype_name", () => DType.Parse("float33") },
             { "copy_to_another_dtype", () => Support.Grid().CopyTo(Support.Grid().Reinterpret(DType.Int64)) },

@@ -1,6 +1,5 @@
 using System;
 using System.Diagnostics;
-using System.IO;
 using NUnit.Framework;
 
 namespace Viaduct.Tests
@@ -21,12 +20,8 @@ namespace Viaduct.Tests
 
         private static Process Start()
         {
-            string program = Path.Combine(Support.AssemblyDirectory, "Sharing.exe");
-            if (!File.Exists(program))
-            {
-                Assert.Ignore("the program was not built: it is for Mono");
-            }
-            var start = new ProcessStartInfo("mono", "\"" + program + "\"")
+            string program = Support.TestProgram("Sharing");
+            var start = new ProcessStartInfo(Support.IsMono ? "mono" : "dotnet", "\"" + program + "\"")
             {
                 UseShellExecute = false,
                 RedirectStandardInput = true,

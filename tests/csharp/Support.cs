@@ -134,11 +134,21 @@ namespace Viaduct.Tests
             }
         }
 
+        internal static bool IsMono
+        {
+            get { return Type.GetType("Mono.Runtime") != null; }
+        }
+
+        /// <summary>A program of the tests: as Mono's compiler builds it, or as .NET's.</summary>
+        internal static string TestProgram(string name)
+        {
+            return Path.Combine(AssemblyDirectory, IsMono ? name + ".exe" : "tests/" + name + ".dll");
+        }
+
         /// <summary>Runs one with Mono, or with .NET; returns how it ended and what it said.</summary>
         internal static int RunProgram(string program, string[] arguments, string library, out string output)
         {
-            bool isMono = Type.GetType("Mono.Runtime") != null;
-            var start = new ProcessStartInfo(isMono ? "mono" : "dotnet")
+            var start = new ProcessStartInfo(IsMono ? "mono" : "dotnet")
             {
                 Arguments = "\"" + program + "\" \"" + string.Join("\" \"", arguments) + "\"",
                 UseShellExecute = false,

@@ -124,13 +124,14 @@ namespace Viaduct.Tests
         {
             using (ViaArray grid = Support.Grid())
             {
-                Assert.That(Assert.Throws<ArgumentException>(() => grid.Slice(new long[] { 1 })).ParamName,
-                    Is.EqualTo("start"));
-                Assert.That(Assert.Throws<ArgumentException>(() => grid.Slice(null, new long[] { 1, 1, 1 })).ParamName,
-                    Is.EqualTo("count"));
-                Assert.That(Assert.Throws<ArgumentException>(() => grid.Slice(null, null, new long[0])).ParamName,
-                    Is.EqualTo("step"));
-                Assert.That(Assert.Throws<ArgumentException>(() => grid.Permute(0)).ParamName, Is.EqualTo("axes"));
+                string text = Assert.Throws<ViaShapeException>(() => grid.Slice(new long[] { 1 })).Message;
+                Assert.That(text, Is.EqualTo("start has 1 entries; expected one for each of 2 axes"));
+                text = Assert.Throws<ViaShapeException>(() => grid.Slice(null, new long[] { 1, 1, 1 })).Message;
+                Assert.That(text, Is.EqualTo("count has 3 entries; expected one for each of 2 axes"));
+                text = Assert.Throws<ViaShapeException>(() => grid.Slice(null, null, new long[0])).Message;
+                Assert.That(text, Is.EqualTo("step has 0 entries; expected one for each of 2 axes"));
+                text = Assert.Throws<ViaShapeException>(() => grid.Permute(0)).Message;
+                Assert.That(text, Is.EqualTo("axes has 1 entries; expected one for each of 2 axes"));
                 Assert.Throws<ArgumentNullException>(() => grid.Reshape(null));
                 Assert.Throws<ViaIndexException>(() => grid.SliceAxis(2, 0, 1));
                 Assert.Throws<ViaIndexException>(() => grid.Select(0, 3));

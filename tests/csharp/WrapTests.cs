@@ -94,9 +94,9 @@ namespace Viaduct.Tests
         [Test]
         public void One_stride_for_each_extent_is_asked_for()
         {
-            var error = Assert.Throws<ArgumentException>(() => ViaArray.Wrap(
+            var error = Assert.Throws<ViaShapeException>(() => ViaArray.Wrap(
                 (IntPtr)64, DType.Int8, new long[] { 2, 3 }, new long[] { 1 }));
-            Assert.That(error.ParamName, Is.EqualTo("strides"));
+            Assert.That(error.Message, Is.EqualTo("strides has 1 entries; expected one for each of 2 axes"));
             Assert.Throws<ArgumentNullException>(() => ViaArray.Wrap((IntPtr)64, DType.Int8, null, null));
         }
 
@@ -228,7 +228,7 @@ namespace Viaduct.Tests
                     Assert.That(array.AsSpan<T>().ToArray(), Is.EqualTo(values));
                 }
             }
-            catch (ArgumentException)
+            catch (ViaDTypeException)
             {
                 Assert.That(Type.GetType("Mono.Runtime"), Is.Null);
             }
@@ -244,12 +244,58 @@ namespace Viaduct.Tests
         }
 
         [Test]
+        public void Structs_of_the_runtime_are_records_in_arrays_of_any_rank_and_of_none()
+        {
+            var ids = new Guid[2, 3];
+            ids[1, 2] = Guid.NewGuid();
+            using (ViaArray array = ViaArray.Wrap(ids))
+            {
+                Assert.That(array.DType, Is.EqualTo(DType.Record(16)));
+                Assert.That(array.AsSpan<Guid>()[5], Is.EqualTo(ids[1, 2]));
+            }
+            using (ViaArray none = ViaArray.Wrap(new Guid[0]))
+            {
+                Assert.That(none.DType, Is.EqualTo(DType.Record(16)));
+            }
+        }
+
+        [Test]
+        public void The_shape_of_an_array_is_a_shape_for_another()
+        {
+            var numbers = Support.Numbers(12);
+            IntPtr block = Marshal.AllocHGlobal(12 * sizeof(double));
+            using (ViaMemory host = ViaMemory.Create(MemoryKind.Host))
+            using (ViaArray grid = Support.Grid())
+            using (ViaArray first = ViaArray.Empty(grid.DType, grid.Shape))
+            using (ViaArray second = ViaArray.Empty(grid.DType, grid.Shape, host))
+            using (ViaArray third = ViaArray.Wrap(numbers, grid.Shape))
+            using (ViaArray fourth = ViaArray.Wrap(new Memory<double>(numbers), grid.Shape))
+            using (ViaArray fifth = ViaArray.Wrap(new ReadOnlyMemory<double>(numbers), grid.Shape))
+            using (ViaArray sixth = ViaArray.Wrap(block, grid.DType, grid.Shape))
+            using (ViaArray flat = ViaArray.Wrap(numbers))
+            using (ViaArray seventh = flat.Reshape(grid.Shape))
+            using (ViaArray row = grid.Select(0, 0))
+            using (ViaArray eighth = row.Broadcast(grid.Shape))
+            {
+                foreach (ViaArray array in new[] { first, second, third, fourth, fifth, sixth, seventh, eighth })
+                {
+                    Assert.That(Support.Shape(array), Is.EqualTo(new long[] { 3, 4 }));
+                }
+                using (ViaArray field = flat.Field(0, DType.Int8, row.Shape))
+                {
+                    Assert.That(Support.Shape(field), Is.EqualTo(new long[] { 12, 4 }));
+                }
+            }
+            Marshal.FreeHGlobal(block);
+        }
+
+        [Test]
         public void Arrays_of_references_are_refused()
         {
-            Assert.Throws<ArgumentException>(() => ViaArray.Wrap(new[] { "one" }));
-            Assert.Throws<ArgumentException>(() => ViaArray.Wrap(new object[1]));
-            Assert.Throws<ArgumentException>(() => ViaArray.Wrap(new int[1][]));
-            Assert.Throws<ArgumentException>(() => ViaArray.Wrap(new[] { new Named { Name = "one" } }));
+            Assert.Throws<ViaDTypeException>(() => ViaArray.Wrap(new[] { "one" }));
+            Assert.Throws<ViaDTypeException>(() => ViaArray.Wrap(new object[1]));
+            Assert.Throws<ViaDTypeException>(() => ViaArray.Wrap(new int[1][]));
+            Assert.Throws<ViaDTypeException>(() => ViaArray.Wrap(new[] { new Named { Name = "one" } }));
         }
 
         [Test]

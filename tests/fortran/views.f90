@@ -14,6 +14,7 @@ program view_tests
   call axes_are_permuted_or_reversed()
   call elements_take_another_shape_in_column_order()
   call a_copy_goes_between_layouts()
+  call default_integers_do_as_well()
   call numbers_that_do_not_fit_are_refused()
   call lent%release()
   call finish()
@@ -38,7 +39,7 @@ contains
     call view%release()
     call lent%section(view, [1_c_int64_t, 1_c_int64_t, 1_c_int64_t], [4_c_int64_t, 3_c_int64_t, 2_c_int64_t], &
       [2_c_int64_t, 1_c_int64_t], ierr)
-    call promise("a step too few", ierr == VIA_ERROR_INDEX)
+    call refused(ierr, VIA_ERROR_SHAPE, "section: step has 2 entries; expected one for each of 3 axes")
   end subroutine
 
   subroutine an_index_selects_along_an_axis()
@@ -86,11 +87,34 @@ contains
     call turned%release()
   end subroutine
 
+  subroutine default_integers_do_as_well()
+    type(viaduct_array) :: made, view
+    integer(c_int32_t), pointer :: part(:, :, :), plane(:, :), flat(:)
+    call lent%section(view, [4, 1, 2], [1, 3, 1], [-2, 2, -1])
+    call view%get(part)
+    call promise("a section", all(part == cube(4:1:-2, 1:3:2, 2:1:-1)))
+    call view%release()
+    call lent%section(view, [9, 1, 1], [8, 3, 2])
+    call expect("a section without elements starts anywhere", view%shape(), [0, 3, 2])
+    call view%release()
+    call lent%select(view, 3, 2)
+    call view%get(plane)
+    call promise("an index", all(plane == cube(:, :, 2)))
+    call view%release()
+    call lent%reshape(view, [-1])
+    call view%get(flat)
+    call promise("a shape", size(flat) == 24)
+    call view%release()
+    call made%empty(VIA_INT32, [4, 3])
+    call expect("new memory", made%shape(), [4, 3])
+    call made%release()
+  end subroutine
+
   subroutine numbers_that_do_not_fit_are_refused()
     type(viaduct_array) :: view
     integer :: ierr
     call lent%section(view, [1_c_int64_t], [2_c_int64_t], ierr=ierr)
-    call promise("too few bounds", ierr == VIA_ERROR_INDEX)
+    call promise("too few bounds", ierr == VIA_ERROR_SHAPE)
     call lent%section(view, [0_c_int64_t, 1_c_int64_t, 1_c_int64_t], [4_c_int64_t, 3_c_int64_t, 2_c_int64_t], ierr=ierr)
     call promise("before the first", ierr == VIA_ERROR_INDEX)
     call lent%select(view, 0, 1_c_int64_t, ierr)
@@ -98,9 +122,9 @@ contains
     call lent%select(view, 1, 0_c_int64_t, ierr)
     call promise("index 0", ierr == VIA_ERROR_INDEX)
     call lent%select(view, 1, 5_c_int64_t, ierr)
-    call refused(ierr, VIA_ERROR_INDEX, "via_array_select")
+    call refused(ierr, VIA_ERROR_INDEX, "select: index is 5; expected 1 to 4")
     call lent%permute(view, [1, 2], ierr)
-    call promise("too few axes", ierr == VIA_ERROR_INDEX)
+    call promise("too few axes", ierr == VIA_ERROR_SHAPE)
     call lent%permute(view, [0, 1, 2], ierr)
     call promise("axis 0 in an order", ierr == VIA_ERROR_INDEX)
     call lent%reshape(view, [5_c_int64_t, -1_c_int64_t], ierr)

@@ -26,6 +26,7 @@ program wrap_tests
   call allocatables_and_pointers_are_arrays_too()
   call no_elements_are_an_array_too()
   call flags_and_dtypes_may_be_named()
+  call what_may_not_be_written_is_wrapped_to_be_read()
   call the_release_is_called_once_with_its_context()
   call finish()
 
@@ -33,7 +34,7 @@ contains
 
   subroutine has_dtype(words, array, dtype)
     character(len=*), intent(in) :: words
-    type(*), intent(in), target :: array(..)
+    type(*), intent(inout), target :: array(..)
     integer(c_int32_t), intent(in) :: dtype
     type(viaduct_array) :: lent
     call lent%wrap(array)
@@ -82,7 +83,7 @@ contains
 
   subroutine has_layout(words, array, shape, strides)
     character(len=*), intent(in) :: words
-    type(*), intent(in), target :: array(..)
+    type(*), intent(inout), target :: array(..)
     integer, intent(in) :: shape(:), strides(:)
     type(viaduct_array) :: lent
     call lent%wrap(array)
@@ -147,6 +148,25 @@ contains
     call promise("the dtype named", via_array_dtype(lent%handle) == VIA_UINT32)
     call promise("the flags named", via_array_flags(lent%handle) == VIA_ARRAY_READ_ONLY)
     call lent%release()
+  end subroutine
+
+  subroutine what_may_not_be_written_is_wrapped_to_be_read()
+    real(c_float), target :: field(3)
+    type(viaduct_array) :: lent
+    type(c_ptr) :: found, first
+    field = 7
+    call lend(lent, field)
+    call promise("an argument to be read is wrapped read-only", via_array_flags(lent%handle) == VIA_ARRAY_READ_ONLY)
+    found = via_array_data(lent%handle)
+    first = c_loc(field)
+    call promise("in place", c_associated(found, first))
+    call lent%release()
+  end subroutine
+
+  subroutine lend(lent, given)
+    type(viaduct_array), intent(inout) :: lent
+    real(c_float), intent(in), target :: given(:)
+    call lent%wrap_read_only(given, flags=VIA_WRAP_PROBE)
   end subroutine
 
   subroutine the_release_is_called_once_with_its_context()

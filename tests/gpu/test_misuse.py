@@ -299,6 +299,37 @@ def damaged_description(_: Path) -> None:
 
 
 @wrong
+def strides_too_few(_: Path) -> None:
+    wrap(strides=(4,))
+
+
+@wrong
+def slice_too_few(_: Path) -> None:
+    raw.via_array_slice(grid(), [1], None, None)
+
+
+@wrong
+def axes_too_few(_: Path) -> None:
+    grid().transpose(0)
+
+
+@wrong
+def window_too_few(folder: Path) -> None:
+    file = via.open(file_of(folder, bytes(48)))
+    raw.via_file_window(file, 0, raw.VIA_FLOAT32, (3, 4), [1], None, None)
+
+
+@wrong
+def batch_of_unequal_lists(_: Path) -> None:
+    raw.via_copy_batch([grid()], [grid(), grid()], None)
+
+
+@wrong
+def device_memory_as_elements(_: Path) -> None:
+    memoryview(on_device(64))
+
+
+@wrong
 def absent_device(_: Path) -> None:
     via.Stream("cuda:99")
 

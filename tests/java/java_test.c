@@ -7,7 +7,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "viaduct/viaduct.h"
 
@@ -201,4 +204,28 @@ NATIVE(jlong, freeFunction)(JNIEnv *jenv, jclass owner) {
     (void)jenv;
     (void)owner;
     return (jlong)(intptr_t)free;
+}
+
+/* The process's address space in bytes; 0 if it is not known. */
+static rlim_t address_space(void) {
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    const int read = file != NULL ? fscanf(file, "%lu", &pages) : 0;
+    if (file != NULL) {
+        fclose(file);
+    }
+    return read == 1 ? (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* Lets the address space grow by so many bytes; by any number if that is negative. Answers whether it was so set. */
+NATIVE(jboolean, limitGrowth)(JNIEnv *jenv, jclass owner, jlong nbytes) {
+    struct rlimit limit;
+    const rlim_t now = address_space();
+    (void)jenv;
+    (void)owner;
+    if (now == 0 || getrlimit(RLIMIT_AS, &limit) != 0) {
+        return JNI_FALSE;
+    }
+    limit.rlim_cur = nbytes < 0 ? limit.rlim_max : now + (rlim_t)nbytes;
+    return setrlimit(RLIMIT_AS, &limit) == 0 ? JNI_TRUE : JNI_FALSE;
 }

@@ -1,7 +1,7 @@
 """Counts the table of wrong calls: how many rows, and in how many each language answers.
 
 Each language's own test fails if it forgets a row or answers otherwise than the table says: tests/misuse/misuse.c,
-tests/gpu/test_misuse.py, MisuseTest.java, MisuseTests.cs, tests/fortran/misuse.f90.
+tests/gpu/test_misuse.py, MisuseTest.java, MisuseTests.cs, tests/fortran/misuse.f90, tests/cpp/misuse.cpp.
 """
 
 from __future__ import annotations

@@ -443,7 +443,7 @@ static const wrong_call wrong_calls[] = {
     CALL(file_cut_short),
 };
 
-enum { ID, WHAT, STATUS, NEEDS, C, COLUMNS = 9 };
+enum { ID, WHAT, STATUS, NEEDS, C, COLUMNS = 10 };
 
 /* Splits a line at its tabs, in place. */
 static void split(char *line, char **cells) {

@@ -1,5 +1,6 @@
 """The installed library, used from outside the tree, in C and in C++, by the C API and by the C++ layer."""
 
+import re
 import shlex
 import subprocess
 from collections.abc import Callable
@@ -91,6 +92,16 @@ def test_an_installed_tree_holds_the_library_its_headers_and_its_packages_only(
         "share/viaduct/fortran/viaduct_c.f90",
         "share/viaduct/fortran/viaduct_descriptor.c",
     }
+
+
+def test_pkg_config_names_the_header_of_dlpack_and_its_version(shell: Shell, moved_prefix: Path) -> None:
+    """The archive does not hold it: who looks inside a tensor learns what to install."""
+    pc_dir = moved_prefix / f"{LIBDIR}/pkgconfig"
+    named = {what: pkg_config(shell, pc_dir, f"--variable=dlpack_{what}") for what in ("header", "version")}
+    wanted = re.search(r"VIADUCT_DLPACK_MINIMUM ([\d.]+)", (ROOT / "pkgconfig/dlpack.cmake").read_text())
+    assert wanted and named == {"header": ["dlpack/dlpack.h"], "version": [wanted[1]]}
+    header = (moved_prefix / "include/viaduct/viaduct.h").read_text()
+    assert f"dlpack/dlpack.h, {wanted[1]} or newer" in header and "#include <dlpack" not in header
 
 
 def test_pkg_config_tells_the_version_of_the_header(shell: Shell, moved_prefix: Path, version: str) -> None:

@@ -19,7 +19,7 @@ PRINTED = "7 0 7 0 7 0\nthe image is freed\n"
 @pytest.fixture(scope="module")
 def nupkg(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package of what was built."""
-    if not (BUILD / "csharp/Viaduct.dll").exists():
+    if not any((BUILD / "csharp").glob("**/Viaduct.dll")):
         pytest.skip("this build left C# out")
     home = tmp_path_factory.mktemp("nupkg")
     shell("cmake", "--install", BUILD, "--component", "csharp", "--prefix", home / "stage", "--strip")

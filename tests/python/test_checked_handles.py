@@ -41,7 +41,7 @@ ctypes.pythonapi.Py_IncRef(ctypes.py_object(a))
 MISUSES_THE_RAW_LAYER = """
 import ctypes
 from viaduct import raw_ctypes as raw
-array = ctypes.c_void_p()
+array = raw.via_array()
 shape = (ctypes.c_int64 * 1)(4)
 memory = (ctypes.c_float * 4)()
 assert raw.via_wrap(memory, raw.VIA_FLOAT32, 1, shape, None, 1, 0, 0, raw.via_release_fn(0), None, array) == 0

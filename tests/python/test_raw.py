@@ -328,7 +328,7 @@ def test_host_arrays_are_copied_without_a_stream_and_without_cuda() -> None:
 
 def test_batches_of_arrays_must_match() -> None:
     a = grid()
-    with pytest.raises(ValueError, match="srcs.*found 0 entries, expected 1"):
+    with pytest.raises(ValueError, match="srcs has 0 arrays; expected 1"):
         raw.via_copy_batch([a], [], None)
     with pytest.raises(TypeError, match="dsts.*expected a sequence of Arrays"):
         raw.via_copy_batch(7, [], None)

@@ -39,7 +39,8 @@ def kind_in_ctypes(kind: str) -> Any:
         return ctypes.POINTER(getattr(c, pointee))
     if pointee in ("int32_t", "int64_t"):
         return ctypes.POINTER(plain[pointee])
-    return ctypes.POINTER(ctypes.c_void_p) if kind.count("*") == 2 else ctypes.c_void_p
+    pointer = getattr(c, pointee.partition(" ")[0], ctypes.c_void_p)
+    return ctypes.POINTER(pointer) if kind.count("*") == 2 else pointer
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -142,7 +143,7 @@ def test_ctypes_wraps_and_releases_once_and_copies() -> None:
     on_release = c.via_release_fn(released.append)
     values = (ctypes.c_float * 6)(*range(6))
     shape = (ctypes.c_int64 * 2)(2, 3)
-    array, turned, made = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    array, turned, made = c.via_array(), c.via_array(), c.via_array()
     ok(c.via_wrap(values, c.VIA_FLOAT32, 2, shape, None, c.VIA_DEVICE_CPU, 0, 0, on_release, 7, ctypes.byref(array)))
     ok(c.via_array_permute(array, None, ctypes.byref(turned)))
     c.via_array_release(array)
@@ -155,6 +156,35 @@ def test_ctypes_wraps_and_releases_once_and_copies() -> None:
     c.via_array_release(turned)
     c.via_array_release(made)
     assert released == [7]
+
+
+HANDLES = ["array", "memory", "stream", "event", "task", "batch", "file"]
+
+
+@pytest.mark.parametrize("kind", HANDLES)
+def test_a_handle_of_another_kind_is_refused_by_ctypes(kind: str) -> None:
+    """Otherwise the library would take one struct for another."""
+    release = getattr(c, f"via_{kind}_release")
+    release(None)
+    release(getattr(c, f"via_{kind}")())
+    for other in HANDLES:
+        if other != kind:
+            with pytest.raises(ctypes.ArgumentError):
+                release(getattr(c, f"via_{other}")())
+
+
+def test_a_result_of_another_kind_is_refused_by_ctypes() -> None:
+    shape = (ctypes.c_int64 * 1)(4)
+    with pytest.raises(ctypes.ArgumentError):
+        c.via_empty(None, c.VIA_FLOAT32, 1, shape, None, ctypes.byref(c.via_file()))
+    with pytest.raises(ctypes.ArgumentError):
+        c.via_copy_batch(1, (c.via_file * 1)(), (c.via_array * 1)(), None)
+
+
+def test_a_handle_that_a_function_of_ctypes_returns_has_its_kind() -> None:
+    assert isinstance(c.via_stream_legacy(), c.via_stream)
+    with pytest.raises(ctypes.ArgumentError):
+        c.via_array_release(c.via_stream_legacy())
 
 
 def test_ctypes_fills_structs_and_texts() -> None:
@@ -170,7 +200,7 @@ def test_ctypes_shares_the_library_with_the_package() -> None:
     import viaduct as via
 
     tensor = ctypes.c_void_p()
-    array = ctypes.c_void_p()
+    array = c.via_array()
     values = (ctypes.c_double * 4)(1, 2, 3, 4)
     before = via.stats()["live_arrays"]
     shape = (ctypes.c_int64 * 1)(4)
@@ -188,10 +218,10 @@ def test_ctypes_calls_back_when_a_task_ends() -> None:
     on_complete = c.via_complete_fn(lambda *given: told.append(given))
     source, target = (ctypes.c_int32 * 8)(*range(8)), (ctypes.c_int32 * 8)()
     shape, none = (ctypes.c_int64 * 1)(8), c.via_release_fn()
-    arrays = [ctypes.c_void_p(), ctypes.c_void_p()]
+    arrays = [c.via_array(), c.via_array()]
     for array, memory in zip(arrays, (target, source), strict=True):
         ok(c.via_wrap(memory, c.VIA_INT32, 1, shape, None, c.VIA_DEVICE_CPU, 0, 0, none, None, ctypes.byref(array)))
-    task = ctypes.c_void_p()
+    task = c.via_task()
     ok(c.via_copy_submit(*arrays, None, ctypes.byref(task)))
     ok(c.via_task_wait(task))
     ok(c.via_task_on_complete(task, on_complete, 5))

@@ -14,7 +14,8 @@
  * Both kinds may be in one program; they are in different inline namespaces. A Result<T> below is T where errors are
  * thrown.
  *
- * Lists. Shapes, strides and axes are given as {2, 3}, a vector, an array or a span; {} is the C API's NULL.
+ * Lists. Shapes, strides and axes are given as {2, 3}, a vector, an array or a span, of any integral type; {} is the C
+ * API's NULL. Strides count elements, as in C; those of byte_strides() are bytes, as Python's.
  */
 #ifndef VIADUCT_VIADUCT_HPP
 #define VIADUCT_VIADUCT_HPP

@@ -51,19 +51,31 @@ namespace Viaduct
         /// <summary>CUDA: 1 for the legacy stream, 2 for the per-thread one, else the address of a CUstream.</summary>
         public long? Stream { get; set; }
 
+        /// <summary>Every field, for a log.</summary>
+        public override string ToString()
+        {
+            return TypeString + " [" + string.Join(", ", Shape) + "] at 0x" + Address.ToString("x")
+                + (ByteStrides == null ? "" : ", byte strides [" + string.Join(", ", ByteStrides) + "]")
+                + (IsReadOnly ? ", read-only" : "") + (Stream.HasValue ? ", stream " + Stream : "");
+        }
+
         internal unsafe ArrayInterfaceLayout Layout()
         {
             byte[] type = Encoding.ASCII.GetBytes(TypeString ?? "");
-            if (Shape == null || Shape.Length > MaxNDim || type.Length > MaxTypeString)
+            if (Shape == null)
             {
-                throw new ArgumentException("Expected at most " + MaxNDim + " extents and a type string of "
-                    + MaxTypeString + " characters at most.", "description");
+                throw new ArgumentNullException("description", "Shape is null.");
             }
-            if (ByteStrides != null && ByteStrides.Length != Shape.Length)
+            if (Shape.Length > MaxNDim)
             {
-                throw new ArgumentException(
-                    "Expected a stride for each of " + Shape.Length + " extents.", "description");
+                throw new ViaShapeException("Shape has " + Shape.Length + " extents; expected at most " + MaxNDim);
             }
+            if (type.Length > MaxTypeString)
+            {
+                throw new ViaInvalidArgumentException(
+                    "TypeString has " + type.Length + " characters; expected at most " + MaxTypeString);
+            }
+            ViaArray.CheckLength(ByteStrides, Shape.Length, "ByteStrides");
             ArrayInterfaceLayout layout = default(ArrayInterfaceLayout);
             layout.struct_size = sizeof(ArrayInterfaceLayout);
             layout.version = Version;

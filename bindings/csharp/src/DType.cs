@@ -1,9 +1,11 @@
 using System;
 using System.Collections.Generic;
 using System.Numerics;
+using System.Runtime.InteropServices;
+#if !NET5_0_OR_GREATER
 using System.Reflection;
 using System.Runtime.CompilerServices;
-using System.Runtime.InteropServices;
+#endif
 
 namespace Viaduct
 {
@@ -64,11 +66,6 @@ namespace Viaduct
             { typeof(Complex).FullName, Complex128 },
             { "System.Half", Float16 }
         };
-
-        // Each a DType, looked up by a type alone; it keeps none of the types.
-        private static readonly ConditionalWeakTable<Type, object> OfStructs =
-            new ConditionalWeakTable<Type, object>();
-        private static readonly ConditionalWeakTable<Type, object>.CreateValueCallback MeasureStruct = Measured;
 
         static DType()
         {
@@ -134,26 +131,56 @@ namespace Viaduct
             return ElementOf<T>.DType;
         }
 
-        // As elements lie in an array, which is not how they would be marshalled: a bool has a byte there, not four.
-        internal static DType OfArray(Type element)
+        // As elements lie in an array, which is not how they would be marshalled: a bool has a byte there, not four. The
+        // array is pinned, so that the distance of two elements is their size. Reflection would not do: a program
+        // compiled ahead of time has no code for a type that it learns of as it runs.
+        internal static DType OfPinned(Array values)
         {
             DType primitive;
+            Type element = values.GetType().GetElementType();
             if (OfPrimitives.TryGetValue(element.FullName ?? "", out primitive))
             {
                 return primitive;
             }
-            if (!element.IsValueType)
-            {
-                throw new ArgumentException("Found " + element + " elements; expected numbers or structs.", "values");
-            }
-            return (DType)OfStructs.GetValue(element, MeasureStruct);
+            RefuseReferences(element);
+            long first = Marshal.UnsafeAddrOfPinnedArrayElement(values, 0).ToInt64();
+            return Record(Marshal.UnsafeAddrOfPinnedArrayElement(values, 1).ToInt64() - first);
         }
 
-        private static object Measured(Type element)
+#if NET5_0_OR_GREATER
+        // .NET has refused to pin them.
+        private static void RefuseReferences(Type element)
         {
-            MethodInfo ofElement = typeof(DType).GetMethod("OfElement", BindingFlags.Static | BindingFlags.NonPublic);
-            return ((Func<DType>)ofElement.MakeGenericMethod(element).CreateDelegate(typeof(Func<DType>)))();
         }
+#else
+        // Types that were looked at; it keeps none of them.
+        private static readonly ConditionalWeakTable<Type, object> WithoutReferences =
+            new ConditionalWeakTable<Type, object>();
+
+        // Mono pins anything, and never compiles ahead of time what it does not know.
+        private static void RefuseReferences(Type element)
+        {
+            WithoutReferences.GetValue(element, looked =>
+            {
+                if (HoldsReferences(looked))
+                {
+                    throw new ViaDTypeException("ViaArray.Wrap: values are " + looked
+                        + "; expected numbers, or structs without references");
+                }
+                return looked.Name;
+            });
+        }
+
+        private static bool HoldsReferences(Type type)
+        {
+            if (type.IsPrimitive || type.IsEnum || type.IsPointer)
+            {
+                return false;
+            }
+            BindingFlags all = BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
+            return !type.IsValueType || Array.Exists(type.GetFields(all), field => HoldsReferences(field.FieldType));
+        }
+#endif
 
         internal static DType OfElement<T>()
             where T : struct

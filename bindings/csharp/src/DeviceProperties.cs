@@ -40,5 +40,13 @@ namespace Viaduct
 
         /// <summary>A line for each route of a copy: on, or off and why.</summary>
         public string Routes { get; }
+
+        /// <summary>Every field, for a log.</summary>
+        public override string ToString()
+        {
+            return Device + " " + Name + ", " + TotalBytes + " bytes, " + NumThreads + " threads"
+                + (Device.Type == DeviceType.Cuda ? ", compute capability " + ComputeCapability + ", driver "
+                + DriverVersion : "");
+        }
     }
 }

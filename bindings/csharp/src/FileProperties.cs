@@ -32,5 +32,12 @@ namespace Viaduct
 
         /// <summary>.npy, window: the extents; none for a raw file.</summary>
         public long[] Shape { get; }
+
+        /// <summary>Every field, for a log.</summary>
+        public override string ToString()
+        {
+            return Format + " " + DType + " [" + string.Join(", ", Shape) + "]"
+                + (IsColumnMajor ? " in Fortran order" : "") + ", " + NBytes + " bytes, elements at " + ByteOffset;
+        }
     }
 }

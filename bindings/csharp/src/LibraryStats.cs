@@ -46,5 +46,14 @@ namespace Viaduct
 
         /// <summary>Tasks that have not ended.</summary>
         public long PendingTasks { get; }
+
+        /// <summary>Every field, for a log.</summary>
+        public override string ToString()
+        {
+            return LiveArrays + " arrays, " + LiveStorages + " storages, " + OutstandingExports + " exports, "
+                + PendingReleases + " pending releases, " + PendingTasks + " pending tasks; bytes: " + HostBytes
+                + " host, " + PinnedBytes + " pinned, " + DeviceBytes + " device, " + ManagedBytes + " managed, " + StagedBytes
+                + " staged";
+        }
     }
 }

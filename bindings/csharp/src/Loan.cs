@@ -20,7 +20,15 @@ namespace Viaduct
         internal Loan(Array pinned)
         {
             Owner = pinned;
-            pinnedArray = GCHandle.Alloc(pinned, GCHandleType.Pinned);
+            try
+            {
+                pinnedArray = GCHandle.Alloc(pinned, GCHandleType.Pinned);
+            }
+            catch (ArgumentException refused)
+            {
+                throw new ViaDTypeException("ViaArray.Wrap: values are " + pinned.GetType().GetElementType()
+                    + "; expected numbers, or structs that the runtime pins", 0, refused);
+            }
         }
 
         internal Loan(object owner, MemoryHandle pinned)

@@ -44,13 +44,23 @@ namespace Viaduct
 
         private static IEnumerable<string> Candidates()
         {
-            string location = typeof(NativeLibraryFile).Assembly.Location;
-            string folder = string.IsNullOrEmpty(location) ? AppContext.BaseDirectory : Path.GetDirectoryName(location);
+            string folder = Folder();
             string platform = "linux-" + RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant();
             string packaged = Path.Combine("runtimes", platform, "native", FileName);
             yield return Path.Combine(folder, FileName);
             yield return Path.Combine(folder, packaged);
             yield return Path.Combine(folder, "..", "..", packaged);
+        }
+
+        // Of this assembly; of the program where the assembly is part of one file, and has no location.
+#if NET5_0_OR_GREATER
+        [System.Diagnostics.CodeAnalysis.UnconditionalSuppressMessage(
+            "SingleFile", "IL3000", Justification = "An empty location is answered by the program's folder.")]
+#endif
+        private static string Folder()
+        {
+            string location = typeof(NativeLibraryFile).Assembly.Location;
+            return string.IsNullOrEmpty(location) ? AppContext.BaseDirectory : Path.GetDirectoryName(location);
         }
 
         private static void Open(string path, string why)

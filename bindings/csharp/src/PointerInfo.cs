@@ -24,5 +24,12 @@ namespace Viaduct
 
         /// <summary>Its size; 0 if the driver does not say.</summary>
         public long NBytes { get; }
+
+        /// <summary>Every field, for a log.</summary>
+        public override string ToString()
+        {
+            return Device + (IsReadOnly ? " read-only" : "") + " 0x" + BaseAddress.ToString("x") + ", " + NBytes
+                + " bytes";
+        }
     }
 }

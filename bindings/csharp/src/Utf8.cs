@@ -17,7 +17,8 @@ namespace Viaduct
             }
             if (text.IndexOf('\0') >= 0)
             {
-                throw new ArgumentException("A text that holds a NUL character cannot be passed on.", parameter);
+                throw new ViaInvalidArgumentException(
+                    parameter + " has a NUL character inside; expected a text without one");
             }
             return Strict.GetBytes(text + '\0');
         }

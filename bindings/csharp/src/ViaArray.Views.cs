@@ -75,6 +75,12 @@ namespace Viaduct
             return new ViaArray(made);
         }
 
+        /// <summary>The same, with a shape such as <see cref="Shape"/>.</summary>
+        public ViaArray Reshape(ReadOnlySpan<long> shape)
+        {
+            return Reshape(shape.ToArray());
+        }
+
         /// <summary>Repeats extents of 1, and adds axes in front; the result is read-only.</summary>
         public ViaArray Broadcast(params long[] shape)
         {
@@ -82,6 +88,12 @@ namespace Viaduct
             CheckExtents(shape, null);
             Native.via_array_broadcast(this, shape.Length, shape, out made);
             return new ViaArray(made);
+        }
+
+        /// <summary>The same, with a shape such as <see cref="Shape"/>.</summary>
+        public ViaArray Broadcast(ReadOnlySpan<long> shape)
+        {
+            return Broadcast(shape.ToArray());
         }
 
         /// <summary>Drops the axes named, each of extent 1; without any, every axis of extent 1.</summary>
@@ -116,6 +128,12 @@ namespace Viaduct
             CheckExtents(shape, null);
             Native.via_array_field(this, byteOffset, dtype.Value, shape.Length, shape, out made);
             return new ViaArray(made);
+        }
+
+        /// <summary>The same, with a shape such as <see cref="Shape"/>.</summary>
+        public ViaArray Field(long byteOffset, DType dtype, ReadOnlySpan<long> shape)
+        {
+            return Field(byteOffset, dtype, shape.ToArray());
         }
 
         /// <summary>The same array, not to be written.</summary>

@@ -11,6 +11,12 @@ namespace Viaduct
             return Wrap(address, dtype, shape, null);
         }
 
+        /// <summary>The same, with a shape such as <see cref="Shape"/>.</summary>
+        public static ViaArray Wrap(IntPtr address, DType dtype, ReadOnlySpan<long> shape)
+        {
+            return Wrap(address, dtype, shape.ToArray(), null);
+        }
+
         /// <summary>
         /// An array of memory that exists; nothing is copied. If this throws, <paramref name="release"/> is not called
         /// and the memory is as it was.
@@ -18,7 +24,9 @@ namespace Viaduct
         /// <param name="address">The element with index 0 everywhere.</param>
         /// <param name="dtype">The element type.</param>
         /// <param name="shape">The extents.</param>
-        /// <param name="strides">A step in elements for each extent; null for row-major.</param>
+        /// <param name="strides">
+        /// A step in elements for each extent, in bytes with <see cref="WrapFlags.ByteStrides"/>; null for row-major.
+        /// </param>
         /// <param name="device">Where the memory is; null for ordinary host memory.</param>
         /// <param name="flags">What is to be done and what not.</param>
         /// <param name="release">
@@ -50,19 +58,24 @@ namespace Viaduct
             {
                 throw new ArgumentNullException("values");
             }
-            DType dtype = DType.OfArray(values.GetType().GetElementType());
             long[] extents = shape == null || shape.Length == 0 ? ShapeOf(values) : shape;
             CheckFits(extents, values.LongLength);
             Loan loan = new Loan(values);
             try
             {
-                return WrapLent(loan.PinnedArray, dtype, extents, null, Device.Cpu, WrapFlags.None, loan);
+                return WrapLent(loan.PinnedArray, DType.OfPinned(values), extents, null, Device.Cpu, WrapFlags.None, loan);
             }
             catch
             {
                 loan.End();
                 throw;
             }
+        }
+
+        /// <summary>The same, with a shape such as <see cref="Shape"/>.</summary>
+        public static ViaArray Wrap(Array values, ReadOnlySpan<long> shape)
+        {
+            return Wrap(values, shape.ToArray());
         }
 
         /// <summary>Memory as an array, pinned until nobody uses it; without a shape, of one dimension.</summary>
@@ -79,6 +92,20 @@ namespace Viaduct
             return WrapMemory<T>(memory, memory, shape, WrapFlags.ReadOnly);
         }
 
+        /// <summary>Memory as an array, with a shape such as <see cref="Shape"/>.</summary>
+        public static ViaArray Wrap<T>(Memory<T> memory, ReadOnlySpan<long> shape)
+            where T : struct
+        {
+            return Wrap(memory, shape.ToArray());
+        }
+
+        /// <summary>The same for memory that may not be written.</summary>
+        public static ViaArray Wrap<T>(ReadOnlyMemory<T> memory, ReadOnlySpan<long> shape)
+            where T : struct
+        {
+            return Wrap(memory, shape.ToArray());
+        }
+
         /// <summary>
         /// A new row-major array, its elements not initialised; in host memory unless another is given. The stream
         /// orders the allocation where the memory is allocated in stream order.
@@ -90,6 +117,13 @@ namespace Viaduct
             Native.via_empty(
                 memory ?? ViaMemory.None, dtype.Value, shape.Length, shape, stream ?? ViaStream.None, out made);
             return new ViaArray(made);
+        }
+
+        /// <summary>The same, with a shape such as <see cref="Shape"/>.</summary>
+        public static ViaArray Empty(
+            DType dtype, ReadOnlySpan<long> shape, ViaMemory memory = null, ViaStream stream = null)
+        {
+            return Empty(dtype, shape.ToArray(), memory, stream);
         }
 
         /// <summary>A new row-major array in host memory, its elements not initialised.</summary>
@@ -162,8 +196,8 @@ namespace Viaduct
         {
             if (given != null && given.Length != axes)
             {
-                throw new ArgumentException(
-                    "Found " + given.Length + " numbers; expected one for each of " + axes + " axes.", parameter);
+                throw new ViaShapeException(
+                    parameter + " has " + given.Length + " entries; expected one for each of " + axes + " axes");
             }
         }
 

@@ -49,7 +49,7 @@ namespace Viaduct
         }
 
         /// <summary>
-        /// The strides in elements; empty if some stride is not a whole number of elements (see
+        /// The strides in elements, where Python's are bytes; empty if some stride is not a whole number of elements (see
         /// <see cref="ByteStrides"/>).
         /// </summary>
         public ReadOnlySpan<long> Strides
@@ -57,7 +57,7 @@ namespace Viaduct
             get { return PerAxis(ref strides, array => Native.via_array_strides(array)); }
         }
 
-        /// <summary>The strides in bytes; empty if some stride is not a whole number of bytes.</summary>
+        /// <summary>The strides in bytes, as Python's; empty if some stride is not whole bytes.</summary>
         public ReadOnlySpan<long> ByteStrides
         {
             get { return PerAxis(ref byteStrides, array => Native.via_array_byte_strides(array)); }

@@ -119,9 +119,14 @@ namespace Viaduct
         {
             dsts = destinations?.ToArray();
             srcs = sources?.ToArray();
-            if (dsts == null || srcs == null || dsts.Length != srcs.Length)
+            if (dsts == null || srcs == null)
             {
-                throw new ArgumentException("Expected as many sources as destinations.", "sources");
+                throw new ArgumentNullException(dsts == null ? "destinations" : "sources");
+            }
+            if (dsts.Length != srcs.Length)
+            {
+                throw new ViaInvalidArgumentException(
+                    "sources has " + srcs.Length + " arrays; expected " + dsts.Length);
             }
         }
 

@@ -40,6 +40,13 @@ namespace Viaduct
             return new ViaFile(made);
         }
 
+        /// <summary>The same, with a shape such as <see cref="ViaArray.Shape"/>.</summary>
+        public static ViaFile Create(
+            string path, DType dtype, ReadOnlySpan<long> shape, ViaFileOptions options = null)
+        {
+            return Create(path, dtype, shape.ToArray(), options);
+        }
+
         /// <summary>What the file is now.</summary>
         public unsafe FileProperties Info()
         {
@@ -67,6 +74,14 @@ namespace Viaduct
                 throw new ArgumentNullException("shape");
             }
             return WindowOf(byteOffset, dtype.Value, shape, shape.Length, starts, counts, steps);
+        }
+
+        /// <summary>The same, with a shape such as <see cref="ViaArray.Shape"/>.</summary>
+        public ViaFile Window(
+            long byteOffset, DType dtype, ReadOnlySpan<long> shape, long[] starts, long[] counts = null,
+            long[] steps = null)
+        {
+            return Window(byteOffset, dtype, shape.ToArray(), starts, counts, steps);
         }
 
         private ViaFile WindowOf(
@@ -99,6 +114,12 @@ namespace Viaduct
             }
             Native.via_file_array(this, byteOffset, dtype.Value, shape.Length, shape, out made);
             return new ViaArray(made);
+        }
+
+        /// <summary>The same, with a shape such as <see cref="ViaArray.Shape"/>.</summary>
+        public ViaArray Map(long byteOffset, DType dtype, ReadOnlySpan<long> shape)
+        {
+            return Map(byteOffset, dtype, shape.ToArray());
         }
 
         /// <summary>Reads elements into an array of any layout, anywhere; they have arrived on return.</summary>

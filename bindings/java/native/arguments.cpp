@@ -18,7 +18,7 @@ void read_region(JNIEnv *jenv, jintArray from, jsize count, int32_t *values) {
 
 bool refuse_null(JNIEnv *jenv, const char *name, jobject given) {
     if (given == nullptr) {
-        throw_argument(jenv, "%s: found null", name);
+        throw_argument(jenv, "%s is null; expected a value", name);
     }
     return given == nullptr;
 }
@@ -28,7 +28,7 @@ bool read_bytes(JNIEnv *jenv, const char *name, jbyteArray from, char *text, jsi
     jenv->GetByteArrayRegion(from, 0, length, reinterpret_cast<jbyte *>(text));
     text[length] = 0;
     if (std::strlen(text) != static_cast<size_t>(length)) {
-        throw_argument(jenv, "%s: found a 0 character inside", name);
+        throw_argument(jenv, "%s has a 0 character inside; expected a text without one", name);
         return false;
     }
     return true;
@@ -69,7 +69,7 @@ bool read_text(JNIEnv *jenv, const char *name, jbyteArray from, char *text, int3
     }
     jsize length = jenv->GetArrayLength(from);
     if (length >= capacity) {
-        throw_argument(jenv, "%s: found %d bytes, expected at most %d", name, length, capacity - 1);
+        throw_argument(jenv, "%s has %d bytes; expected at most %d", name, length, capacity - 1);
         return false;
     }
     return read_bytes(jenv, name, from, text, length);
@@ -118,7 +118,7 @@ template <class Number, class Array>
 bool PerAxis<Number, Array>::read_per_axis(JNIEnv *jenv, const char *name, Array from, int32_t expected) {
     read(jenv, from);
     if (given_ && count_ != expected) {
-        throw_argument(jenv, "%s: found %d numbers, expected %d, one for each axis", name, count_, expected);
+        throw_length(jenv, name, count_, expected);
         return false;
     }
     return true;
@@ -144,7 +144,7 @@ bool Handles::read(JNIEnv *jenv, const char *name, jlongArray from) {
 
 bool Handles::has_length(JNIEnv *jenv, const char *name, int32_t expected) const {
     if (count_ != expected) {
-        throw_argument(jenv, "%s: found %d arrays, expected %d", name, count_, expected);
+        throw_argument(jenv, "%s has %d arrays; expected %d", name, count_, expected);
     }
     return count_ == expected;
 }

@@ -56,6 +56,12 @@ JNIEXPORT jobject JNICALL Java_org_viaduct_Bridge_buffer(JNIEnv *jenv, jclass, j
     return jenv->NewDirectByteBuffer(reinterpret_cast<void *>(static_cast<intptr_t>(address)), count);
 }
 
+JNIEXPORT jlong JNICALL Java_org_viaduct_Bridge_allocated(JNIEnv *, jclass) {
+    via_stats_info stats = VIA_STATS_INFO_INIT;
+    const bool told = via_stats(&stats) == VIA_OK;
+    return told ? stats.host_bytes + stats.pinned_bytes + stats.managed_bytes : 0;
+}
+
 JNIEXPORT jlong JNICALL Java_org_viaduct_Bridge_hold(JNIEnv *jenv, jclass, jobject object) {
     jobject held = jenv->NewGlobalRef(object);
     if (held == nullptr) {

@@ -36,6 +36,12 @@ void throw_argument(JNIEnv *jenv, const char *format, ...) {
     throw_made(jenv, VIA_ERROR_INVALID_ARGUMENT, 0, text);
 }
 
+void throw_length(JNIEnv *jenv, const char *name, int32_t found, int32_t axes) {
+    char text[128];
+    snprintf(text, sizeof text, "%s has %d entries; expected one for each of %d axes", name, found, axes);
+    throw_made(jenv, VIA_ERROR_SHAPE, 0, text);
+}
+
 void throw_out_of_memory(JNIEnv *jenv) {
     throw_made(jenv, VIA_ERROR_OUT_OF_MEMORY, 0, "no memory for the arguments of a call");
 }

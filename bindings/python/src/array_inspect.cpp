@@ -119,9 +119,13 @@ PyGetSetDef kInspectGetters[] = {
     {"ptr", get_ptr, nullptr, "The address of the element with index 0 everywhere.", nullptr},
     {"shape", get_shape, nullptr, "The extent of each axis.", nullptr},
     {"strides", get_strides, nullptr,
-     "The step along each axis in bytes, as NumPy counts; None if some step is not whole bytes.", nullptr},
+     "The step along each axis in bytes, as NumPy counts; None if some step is not whole bytes. The strides of the "
+     "other languages count elements: see element_strides.",
+     nullptr},
     {"element_strides", get_element_strides, nullptr,
-     "The step along each axis in elements, as DLPack counts; None if some step is not whole elements.", nullptr},
+     "The step along each axis in elements, as DLPack and the other languages count; None if some step is not whole "
+     "elements.",
+     nullptr},
     {"dtype", get_dtype, nullptr,
      "numpy.dtype where NumPy (and ml_dtypes, for its types) can be imported and has the type; else the name.",
      nullptr},

@@ -36,7 +36,7 @@ PyObject *transpose(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     }
     int32_t ndim = via_array_ndim(handle_of(self));
     if (!reversed && count != ndim) {
-        return raise(VIA_ERROR_INDEX, "Array.transpose: argument 'axes': found %d axes, expected %d",
+        return raise(VIA_ERROR_SHAPE, "Array.transpose: axes has %d entries; expected one for each of %d axes",
                      static_cast<int>(count), static_cast<int>(ndim));
     }
     via_array *view = nullptr;

@@ -5,9 +5,9 @@
 namespace viapy {
 namespace {
 
-bool wrong_length(const char *function, const char *argument, int32_t found, int32_t expected) {
-    raise(VIA_ERROR_SHAPE, "%s: argument '%s': found %d entries, expected %d", function, argument,
-          static_cast<int>(found), static_cast<int>(expected));
+bool wrong_length(const char *function, const char *argument, int32_t found, int32_t axes) {
+    raise(VIA_ERROR_SHAPE, "%s: %s has %d entries; expected one for each of %d axes", function, argument,
+          static_cast<int>(found), static_cast<int>(axes));
     return false;
 }
 
@@ -142,7 +142,11 @@ bool ArrayList::parse(const char *function, const char *argument, PyObject *sequ
 
 bool ArrayList::has_length(const char *function, const char *argument, int32_t expected) const {
     int32_t found = static_cast<int32_t>(handles_.size());
-    return found == expected || wrong_length(function, argument, found, expected);
+    if (found != expected) {
+        raise(VIA_ERROR_INVALID_ARGUMENT, "%s: %s has %d arrays; expected %d", function, argument,
+              static_cast<int>(found), static_cast<int>(expected));
+    }
+    return found == expected;
 }
 
 bool Axes::parse(const char *function, const char *argument, PyObject *value) {

@@ -74,8 +74,8 @@ bool read_strides(PyObject *value, Request *request) {
         return false;
     }
     if (request->strides.count != request->shape.count) {
-        raise(VIA_ERROR_SHAPE, "%s: argument 'strides': found %d, expected one for each of the %d axes",
-              request->function, static_cast<int>(request->strides.count), static_cast<int>(request->shape.count));
+        raise(VIA_ERROR_SHAPE, "%s: strides has %d entries; expected one for each of %d axes", request->function,
+              static_cast<int>(request->strides.count), static_cast<int>(request->shape.count));
         return false;
     }
     return true;

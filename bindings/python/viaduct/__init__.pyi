@@ -137,11 +137,13 @@ class Array:
 
     @property
     def strides(self) -> tuple[int, ...] | None:
-        """The step along each axis in bytes, as NumPy counts; None if some step is not whole bytes."""
+        """The step along each axis in bytes, as NumPy counts; None if some step is not whole bytes. The strides of the
+        other languages count elements: see element_strides."""
 
     @property
     def element_strides(self) -> tuple[int, ...] | None:
-        """The step along each axis in elements, as DLPack counts; None if some step is not whole elements."""
+        """The step along each axis in elements, as DLPack and the other languages count; None if some step is not whole
+        elements."""
 
     @property
     def dtype(self) -> Any:

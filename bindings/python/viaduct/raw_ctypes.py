@@ -1,6 +1,8 @@
 """The C API by ctypes: every function with its argument types, every struct, callback and constant of viaduct.h.
 
-The library is the one that the package itself uses. Structs are made with their size, so that `via_stats_info()` is
+The library is the one that the package itself uses. Each kind of handle is a pointer type of its own: make one by
+`via_array()` and hand it over by `ctypes.byref`; a handle of another kind is a ctypes.ArgumentError. Its `value` is the
+address, which is taken in its place. Structs are made with their size, so that `via_stats_info()` is
 ready to be handed over; `via_release_fn()` is NULL. Nothing is translated: a status is an int, and its text
 via_last_error(). Callbacks must be kept alive by their owner until they can no longer be called.
 Made from the header by bindings/generate; do not edit.
@@ -127,6 +129,34 @@ VIA_PAGE_CACHE_AUTO = 0
 VIA_PAGE_CACHE_USE = 1
 VIA_PAGE_CACHE_AVOID = 2
 VIA_IPC_MAX_BYTES = 1280
+
+
+class via_array(ctypes.c_void_p):
+    """A via_array *: a handle."""
+
+
+class via_memory(ctypes.c_void_p):
+    """A via_memory *: a handle."""
+
+
+class via_stream(ctypes.c_void_p):
+    """A via_stream *: a handle."""
+
+
+class via_event(ctypes.c_void_p):
+    """A via_event *: a handle."""
+
+
+class via_task(ctypes.c_void_p):
+    """A via_task *: a handle."""
+
+
+class via_batch(ctypes.c_void_p):
+    """A via_batch *: a handle."""
+
+
+class via_file(ctypes.c_void_p):
+    """A via_file *: a handle."""
 
 
 class via_device_properties(_Sized):
@@ -343,109 +373,99 @@ via_wrap = _declare(
     flags=ctypes.c_int32,
     release=via_release_fn,
     context=ctypes.c_void_p,
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    out_array=ctypes.POINTER(via_array),
 )
-via_array_retain = _declare("via_array_retain", None, array=ctypes.c_void_p)
-via_array_release = _declare("via_array_release", None, array=ctypes.c_void_p)
-via_array_data = _declare("via_array_data", ctypes.c_void_p, array=ctypes.c_void_p)
-via_array_dtype = _declare("via_array_dtype", ctypes.c_int32, array=ctypes.c_void_p)
-via_array_ndim = _declare("via_array_ndim", ctypes.c_int32, array=ctypes.c_void_p)
-via_array_shape = _declare("via_array_shape", ctypes.POINTER(ctypes.c_int64), array=ctypes.c_void_p)
-via_array_strides = _declare("via_array_strides", ctypes.POINTER(ctypes.c_int64), array=ctypes.c_void_p)
-via_array_byte_strides = _declare("via_array_byte_strides", ctypes.POINTER(ctypes.c_int64), array=ctypes.c_void_p)
-via_array_device_type = _declare("via_array_device_type", ctypes.c_int32, array=ctypes.c_void_p)
-via_array_device_id = _declare("via_array_device_id", ctypes.c_int32, array=ctypes.c_void_p)
-via_array_size = _declare("via_array_size", ctypes.c_int64, array=ctypes.c_void_p)
-via_array_nbytes = _declare("via_array_nbytes", ctypes.c_int64, array=ctypes.c_void_p)
-via_array_flags = _declare("via_array_flags", ctypes.c_int32, array=ctypes.c_void_p)
-via_array_is_contiguous = _declare(
-    "via_array_is_contiguous", ctypes.c_int32, array=ctypes.c_void_p, order=ctypes.c_int32
-)
-via_array_context = _declare("via_array_context", ctypes.c_void_p, array=ctypes.c_void_p, release=via_release_fn)
+via_array_retain = _declare("via_array_retain", None, array=via_array)
+via_array_release = _declare("via_array_release", None, array=via_array)
+via_array_data = _declare("via_array_data", ctypes.c_void_p, array=via_array)
+via_array_dtype = _declare("via_array_dtype", ctypes.c_int32, array=via_array)
+via_array_ndim = _declare("via_array_ndim", ctypes.c_int32, array=via_array)
+via_array_shape = _declare("via_array_shape", ctypes.POINTER(ctypes.c_int64), array=via_array)
+via_array_strides = _declare("via_array_strides", ctypes.POINTER(ctypes.c_int64), array=via_array)
+via_array_byte_strides = _declare("via_array_byte_strides", ctypes.POINTER(ctypes.c_int64), array=via_array)
+via_array_device_type = _declare("via_array_device_type", ctypes.c_int32, array=via_array)
+via_array_device_id = _declare("via_array_device_id", ctypes.c_int32, array=via_array)
+via_array_size = _declare("via_array_size", ctypes.c_int64, array=via_array)
+via_array_nbytes = _declare("via_array_nbytes", ctypes.c_int64, array=via_array)
+via_array_flags = _declare("via_array_flags", ctypes.c_int32, array=via_array)
+via_array_is_contiguous = _declare("via_array_is_contiguous", ctypes.c_int32, array=via_array, order=ctypes.c_int32)
+via_array_context = _declare("via_array_context", ctypes.c_void_p, array=via_array, release=via_release_fn)
 via_pointer_query = _declare(
     "via_pointer_query", ctypes.c_int, address=ctypes.c_void_p, out_info=ctypes.POINTER(via_pointer_info)
 )
 via_array_slice = _declare(
     "via_array_slice",
     ctypes.c_int,
-    array=ctypes.c_void_p,
+    array=via_array,
     start=ctypes.POINTER(ctypes.c_int64),
     count=ctypes.POINTER(ctypes.c_int64),
     step=ctypes.POINTER(ctypes.c_int64),
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    out_array=ctypes.POINTER(via_array),
 )
 via_array_select = _declare(
     "via_array_select",
     ctypes.c_int,
-    array=ctypes.c_void_p,
+    array=via_array,
     axis=ctypes.c_int32,
     index=ctypes.c_int64,
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    out_array=ctypes.POINTER(via_array),
 )
 via_array_permute = _declare(
     "via_array_permute",
     ctypes.c_int,
-    array=ctypes.c_void_p,
+    array=via_array,
     axes=ctypes.POINTER(ctypes.c_int32),
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    out_array=ctypes.POINTER(via_array),
 )
 via_array_reshape = _declare(
     "via_array_reshape",
     ctypes.c_int,
-    array=ctypes.c_void_p,
+    array=via_array,
     ndim=ctypes.c_int32,
     shape=ctypes.POINTER(ctypes.c_int64),
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    out_array=ctypes.POINTER(via_array),
 )
 via_array_broadcast = _declare(
     "via_array_broadcast",
     ctypes.c_int,
-    array=ctypes.c_void_p,
+    array=via_array,
     ndim=ctypes.c_int32,
     shape=ctypes.POINTER(ctypes.c_int64),
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    out_array=ctypes.POINTER(via_array),
 )
 via_array_squeeze = _declare(
     "via_array_squeeze",
     ctypes.c_int,
-    array=ctypes.c_void_p,
+    array=via_array,
     count=ctypes.c_int32,
     axes=ctypes.POINTER(ctypes.c_int32),
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    out_array=ctypes.POINTER(via_array),
 )
 via_array_expand = _declare(
-    "via_array_expand",
-    ctypes.c_int,
-    array=ctypes.c_void_p,
-    axis=ctypes.c_int32,
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    "via_array_expand", ctypes.c_int, array=via_array, axis=ctypes.c_int32, out_array=ctypes.POINTER(via_array)
 )
 via_array_reinterpret = _declare(
-    "via_array_reinterpret",
-    ctypes.c_int,
-    array=ctypes.c_void_p,
-    dtype=ctypes.c_int32,
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    "via_array_reinterpret", ctypes.c_int, array=via_array, dtype=ctypes.c_int32, out_array=ctypes.POINTER(via_array)
 )
 via_array_field = _declare(
     "via_array_field",
     ctypes.c_int,
-    array=ctypes.c_void_p,
+    array=via_array,
     byte_offset=ctypes.c_int64,
     dtype=ctypes.c_int32,
     ndim=ctypes.c_int32,
     shape=ctypes.POINTER(ctypes.c_int64),
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    out_array=ctypes.POINTER(via_array),
 )
 via_array_as_read_only = _declare(
-    "via_array_as_read_only", ctypes.c_int, array=ctypes.c_void_p, out_array=ctypes.POINTER(ctypes.c_void_p)
+    "via_array_as_read_only", ctypes.c_int, array=via_array, out_array=ctypes.POINTER(via_array)
 )
 via_memory_create = _declare(
     "via_memory_create",
     ctypes.c_int,
     kind=ctypes.c_int32,
     device_id=ctypes.c_int32,
-    out_memory=ctypes.POINTER(ctypes.c_void_p),
+    out_memory=ctypes.POINTER(via_memory),
 )
 via_memory_create_custom = _declare(
     "via_memory_create_custom",
@@ -458,28 +478,28 @@ via_memory_create_custom = _declare(
     free_context=ctypes.c_void_p,
     release=via_release_fn,
     context=ctypes.c_void_p,
-    out_memory=ctypes.POINTER(ctypes.c_void_p),
+    out_memory=ctypes.POINTER(via_memory),
 )
-via_memory_retain = _declare("via_memory_retain", None, memory=ctypes.c_void_p)
-via_memory_release = _declare("via_memory_release", None, memory=ctypes.c_void_p)
-via_memory_device_type = _declare("via_memory_device_type", ctypes.c_int32, memory=ctypes.c_void_p)
-via_memory_device_id = _declare("via_memory_device_id", ctypes.c_int32, memory=ctypes.c_void_p)
+via_memory_retain = _declare("via_memory_retain", None, memory=via_memory)
+via_memory_release = _declare("via_memory_release", None, memory=via_memory)
+via_memory_device_type = _declare("via_memory_device_type", ctypes.c_int32, memory=via_memory)
+via_memory_device_id = _declare("via_memory_device_id", ctypes.c_int32, memory=via_memory)
 via_empty = _declare(
     "via_empty",
     ctypes.c_int,
-    memory=ctypes.c_void_p,
+    memory=via_memory,
     dtype=ctypes.c_int32,
     ndim=ctypes.c_int32,
     shape=ctypes.POINTER(ctypes.c_int64),
-    stream=ctypes.c_void_p,
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    stream=via_stream,
+    out_array=ctypes.POINTER(via_array),
 )
 via_to_dlpack = _declare(
     "via_to_dlpack",
     ctypes.c_int,
-    array=ctypes.c_void_p,
+    array=via_array,
     options=ctypes.POINTER(via_dlpack_options),
-    stream=ctypes.c_void_p,
+    stream=via_stream,
     out_tensor=ctypes.POINTER(ctypes.c_void_p),
 )
 via_from_dlpack = _declare(
@@ -487,15 +507,15 @@ via_from_dlpack = _declare(
     ctypes.c_int,
     tensor=ctypes.c_void_p,
     options=ctypes.POINTER(via_dlpack_options),
-    stream=ctypes.c_void_p,
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    stream=via_stream,
+    out_array=ctypes.POINTER(via_array),
 )
 via_to_dlpack_legacy = _declare(
     "via_to_dlpack_legacy",
     ctypes.c_int,
-    array=ctypes.c_void_p,
+    array=via_array,
     options=ctypes.POINTER(via_dlpack_options),
-    stream=ctypes.c_void_p,
+    stream=via_stream,
     out_tensor=ctypes.POINTER(ctypes.c_void_p),
 )
 via_from_dlpack_legacy = _declare(
@@ -503,13 +523,13 @@ via_from_dlpack_legacy = _declare(
     ctypes.c_int,
     tensor=ctypes.c_void_p,
     options=ctypes.POINTER(via_dlpack_options),
-    stream=ctypes.c_void_p,
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    stream=via_stream,
+    out_array=ctypes.POINTER(via_array),
 )
 via_dlpack_delete = _declare("via_dlpack_delete", None, tensor=ctypes.c_void_p)
 via_dlpack_delete_legacy = _declare("via_dlpack_delete_legacy", None, tensor=ctypes.c_void_p)
 via_to_array_interface = _declare(
-    "via_to_array_interface", ctypes.c_int, array=ctypes.c_void_p, out_description=ctypes.POINTER(via_array_interface)
+    "via_to_array_interface", ctypes.c_int, array=via_array, out_description=ctypes.POINTER(via_array_interface)
 )
 via_from_array_interface = _declare(
     "via_from_array_interface",
@@ -517,13 +537,13 @@ via_from_array_interface = _declare(
     description=ctypes.POINTER(via_array_interface),
     release=via_release_fn,
     context=ctypes.c_void_p,
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    out_array=ctypes.POINTER(via_array),
 )
 via_to_cuda_array_interface = _declare(
     "via_to_cuda_array_interface",
     ctypes.c_int,
-    array=ctypes.c_void_p,
-    stream=ctypes.c_void_p,
+    array=via_array,
+    stream=via_stream,
     out_description=ctypes.POINTER(via_array_interface),
 )
 via_from_cuda_array_interface = _declare(
@@ -532,24 +552,24 @@ via_from_cuda_array_interface = _declare(
     description=ctypes.POINTER(via_array_interface),
     release=via_release_fn,
     context=ctypes.c_void_p,
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    out_array=ctypes.POINTER(via_array),
 )
 via_to_arrow_device = _declare(
-    "via_to_arrow_device", ctypes.c_int, array=ctypes.c_void_p, out_schema=ctypes.c_void_p, out_array=ctypes.c_void_p
+    "via_to_arrow_device", ctypes.c_int, array=via_array, out_schema=ctypes.c_void_p, out_array=ctypes.c_void_p
 )
 via_from_arrow_device = _declare(
     "via_from_arrow_device",
     ctypes.c_int,
     schema=ctypes.c_void_p,
     column=ctypes.c_void_p,
-    stream=ctypes.c_void_p,
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    stream=via_stream,
+    out_array=ctypes.POINTER(via_array),
 )
 via_arrow_release = _declare("via_arrow_release", None, schema=ctypes.c_void_p, column=ctypes.c_void_p)
 via_array_export_ipc = _declare(
     "via_array_export_ipc",
     ctypes.c_int,
-    array=ctypes.c_void_p,
+    array=via_array,
     capacity=ctypes.c_int64,
     out_bytes=ctypes.c_void_p,
     out_length=ctypes.POINTER(ctypes.c_int64),
@@ -559,128 +579,111 @@ via_array_import_ipc = _declare(
     ctypes.c_int,
     bytes=ctypes.c_void_p,
     length=ctypes.c_int64,
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    out_array=ctypes.POINTER(via_array),
 )
 via_stream_create = _declare(
-    "via_stream_create", ctypes.c_int, device_id=ctypes.c_int32, out_stream=ctypes.POINTER(ctypes.c_void_p)
+    "via_stream_create", ctypes.c_int, device_id=ctypes.c_int32, out_stream=ctypes.POINTER(via_stream)
 )
 via_stream_wrap = _declare(
     "via_stream_wrap",
     ctypes.c_int,
     native_stream=ctypes.c_void_p,
     device_id=ctypes.c_int32,
-    out_stream=ctypes.POINTER(ctypes.c_void_p),
+    out_stream=ctypes.POINTER(via_stream),
 )
-via_stream_legacy = _declare("via_stream_legacy", ctypes.c_void_p)
-via_stream_per_thread = _declare("via_stream_per_thread", ctypes.c_void_p)
-via_stream_no_sync = _declare("via_stream_no_sync", ctypes.c_void_p)
-via_stream_retain = _declare("via_stream_retain", None, stream=ctypes.c_void_p)
-via_stream_release = _declare("via_stream_release", None, stream=ctypes.c_void_p)
-via_stream_handle = _declare("via_stream_handle", ctypes.c_void_p, stream=ctypes.c_void_p)
-via_stream_device_id = _declare("via_stream_device_id", ctypes.c_int32, stream=ctypes.c_void_p)
-via_stream_synchronize = _declare("via_stream_synchronize", ctypes.c_int, stream=ctypes.c_void_p)
+via_stream_legacy = _declare("via_stream_legacy", via_stream)
+via_stream_per_thread = _declare("via_stream_per_thread", via_stream)
+via_stream_no_sync = _declare("via_stream_no_sync", via_stream)
+via_stream_retain = _declare("via_stream_retain", None, stream=via_stream)
+via_stream_release = _declare("via_stream_release", None, stream=via_stream)
+via_stream_handle = _declare("via_stream_handle", ctypes.c_void_p, stream=via_stream)
+via_stream_device_id = _declare("via_stream_device_id", ctypes.c_int32, stream=via_stream)
+via_stream_synchronize = _declare("via_stream_synchronize", ctypes.c_int, stream=via_stream)
 via_stream_query = _declare(
-    "via_stream_query", ctypes.c_int, stream=ctypes.c_void_p, out_done=ctypes.POINTER(ctypes.c_int32)
+    "via_stream_query", ctypes.c_int, stream=via_stream, out_done=ctypes.POINTER(ctypes.c_int32)
 )
-via_stream_set_current = _declare(
-    "via_stream_set_current", ctypes.c_int, device_id=ctypes.c_int32, stream=ctypes.c_void_p
-)
+via_stream_set_current = _declare("via_stream_set_current", ctypes.c_int, device_id=ctypes.c_int32, stream=via_stream)
 via_stream_current = _declare(
-    "via_stream_current", ctypes.c_int, device_id=ctypes.c_int32, out_stream=ctypes.POINTER(ctypes.c_void_p)
+    "via_stream_current", ctypes.c_int, device_id=ctypes.c_int32, out_stream=ctypes.POINTER(via_stream)
 )
-via_stream_wait = _declare("via_stream_wait", ctypes.c_int, stream=ctypes.c_void_p, marker=ctypes.c_void_p)
+via_stream_wait = _declare("via_stream_wait", ctypes.c_int, stream=via_stream, marker=via_event)
 via_event_create = _declare(
-    "via_event_create", ctypes.c_int, device_id=ctypes.c_int32, out_event=ctypes.POINTER(ctypes.c_void_p)
+    "via_event_create", ctypes.c_int, device_id=ctypes.c_int32, out_event=ctypes.POINTER(via_event)
 )
 via_event_wrap = _declare(
     "via_event_wrap",
     ctypes.c_int,
     native_event=ctypes.c_void_p,
     device_id=ctypes.c_int32,
-    out_event=ctypes.POINTER(ctypes.c_void_p),
+    out_event=ctypes.POINTER(via_event),
 )
-via_event_retain = _declare("via_event_retain", None, marker=ctypes.c_void_p)
-via_event_release = _declare("via_event_release", None, marker=ctypes.c_void_p)
-via_event_handle = _declare("via_event_handle", ctypes.c_void_p, marker=ctypes.c_void_p)
-via_event_record = _declare("via_event_record", ctypes.c_int, marker=ctypes.c_void_p, stream=ctypes.c_void_p)
-via_event_query = _declare(
-    "via_event_query", ctypes.c_int, marker=ctypes.c_void_p, out_done=ctypes.POINTER(ctypes.c_int32)
-)
-via_event_synchronize = _declare("via_event_synchronize", ctypes.c_int, marker=ctypes.c_void_p)
-via_array_record_stream = _declare(
-    "via_array_record_stream", ctypes.c_int, array=ctypes.c_void_p, stream=ctypes.c_void_p
-)
-via_array_set_ready = _declare("via_array_set_ready", ctypes.c_int, array=ctypes.c_void_p, stream=ctypes.c_void_p)
-via_array_is_ready = _declare("via_array_is_ready", ctypes.c_int32, array=ctypes.c_void_p)
-via_array_synchronize = _declare("via_array_synchronize", ctypes.c_int, array=ctypes.c_void_p)
-via_copy = _declare("via_copy", ctypes.c_int, dst=ctypes.c_void_p, src=ctypes.c_void_p)
-via_copy_async = _declare(
-    "via_copy_async", ctypes.c_int, dst=ctypes.c_void_p, src=ctypes.c_void_p, stream=ctypes.c_void_p
-)
+via_event_retain = _declare("via_event_retain", None, marker=via_event)
+via_event_release = _declare("via_event_release", None, marker=via_event)
+via_event_handle = _declare("via_event_handle", ctypes.c_void_p, marker=via_event)
+via_event_record = _declare("via_event_record", ctypes.c_int, marker=via_event, stream=via_stream)
+via_event_query = _declare("via_event_query", ctypes.c_int, marker=via_event, out_done=ctypes.POINTER(ctypes.c_int32))
+via_event_synchronize = _declare("via_event_synchronize", ctypes.c_int, marker=via_event)
+via_array_record_stream = _declare("via_array_record_stream", ctypes.c_int, array=via_array, stream=via_stream)
+via_array_set_ready = _declare("via_array_set_ready", ctypes.c_int, array=via_array, stream=via_stream)
+via_array_is_ready = _declare("via_array_is_ready", ctypes.c_int32, array=via_array)
+via_array_synchronize = _declare("via_array_synchronize", ctypes.c_int, array=via_array)
+via_copy = _declare("via_copy", ctypes.c_int, dst=via_array, src=via_array)
+via_copy_async = _declare("via_copy_async", ctypes.c_int, dst=via_array, src=via_array, stream=via_stream)
 via_copy_submit = _declare(
-    "via_copy_submit",
-    ctypes.c_int,
-    dst=ctypes.c_void_p,
-    src=ctypes.c_void_p,
-    stream=ctypes.c_void_p,
-    out_task=ctypes.POINTER(ctypes.c_void_p),
+    "via_copy_submit", ctypes.c_int, dst=via_array, src=via_array, stream=via_stream, out_task=ctypes.POINTER(via_task)
 )
 via_copy_batch = _declare(
     "via_copy_batch",
     ctypes.c_int,
     count=ctypes.c_int32,
-    dsts=ctypes.POINTER(ctypes.c_void_p),
-    srcs=ctypes.POINTER(ctypes.c_void_p),
-    stream=ctypes.c_void_p,
+    dsts=ctypes.POINTER(via_array),
+    srcs=ctypes.POINTER(via_array),
+    stream=via_stream,
 )
 via_memcpy = _declare(
-    "via_memcpy", ctypes.c_int, dst=ctypes.c_void_p, src=ctypes.c_void_p, nbytes=ctypes.c_int64, stream=ctypes.c_void_p
+    "via_memcpy", ctypes.c_int, dst=ctypes.c_void_p, src=ctypes.c_void_p, nbytes=ctypes.c_int64, stream=via_stream
 )
-via_fill = _declare("via_fill", ctypes.c_int, dst=ctypes.c_void_p, element=ctypes.c_void_p, stream=ctypes.c_void_p)
+via_fill = _declare("via_fill", ctypes.c_int, dst=via_array, element=ctypes.c_void_p, stream=via_stream)
 via_copy_explain = _declare(
     "via_copy_explain",
     ctypes.c_int,
-    dst=ctypes.c_void_p,
-    src=ctypes.c_void_p,
+    dst=via_array,
+    src=via_array,
     capacity=ctypes.c_int64,
     out_text=ctypes.POINTER(ctypes.c_char),
     out_length=ctypes.POINTER(ctypes.c_int64),
 )
-via_task_retain = _declare("via_task_retain", None, task=ctypes.c_void_p)
-via_task_release = _declare("via_task_release", None, task=ctypes.c_void_p)
-via_task_wait = _declare("via_task_wait", ctypes.c_int, task=ctypes.c_void_p)
-via_task_poll = _declare("via_task_poll", ctypes.c_int, task=ctypes.c_void_p, out_done=ctypes.POINTER(ctypes.c_int32))
+via_task_retain = _declare("via_task_retain", None, task=via_task)
+via_task_release = _declare("via_task_release", None, task=via_task)
+via_task_wait = _declare("via_task_wait", ctypes.c_int, task=via_task)
+via_task_poll = _declare("via_task_poll", ctypes.c_int, task=via_task, out_done=ctypes.POINTER(ctypes.c_int32))
 via_task_progress = _declare(
     "via_task_progress",
     ctypes.c_int,
-    task=ctypes.c_void_p,
+    task=via_task,
     out_done=ctypes.POINTER(ctypes.c_int64),
     out_total=ctypes.POINTER(ctypes.c_int64),
 )
-via_task_cancel = _declare("via_task_cancel", ctypes.c_int, task=ctypes.c_void_p)
-via_task_join = _declare("via_task_join", ctypes.c_int, task=ctypes.c_void_p, stream=ctypes.c_void_p)
+via_task_cancel = _declare("via_task_cancel", ctypes.c_int, task=via_task)
+via_task_join = _declare("via_task_join", ctypes.c_int, task=via_task, stream=via_stream)
 via_task_on_complete = _declare(
-    "via_task_on_complete", ctypes.c_int, task=ctypes.c_void_p, complete=via_complete_fn, context=ctypes.c_void_p
+    "via_task_on_complete", ctypes.c_int, task=via_task, complete=via_complete_fn, context=ctypes.c_void_p
 )
-via_batch_create = _declare("via_batch_create", ctypes.c_int, out_batch=ctypes.POINTER(ctypes.c_void_p))
-via_batch_retain = _declare("via_batch_retain", None, batch=ctypes.c_void_p)
-via_batch_release = _declare("via_batch_release", None, batch=ctypes.c_void_p)
-via_batch_add = _declare("via_batch_add", ctypes.c_int, batch=ctypes.c_void_p, dst=ctypes.c_void_p, src=ctypes.c_void_p)
-via_batch_size = _declare("via_batch_size", ctypes.c_int64, batch=ctypes.c_void_p)
-via_batch_run = _declare("via_batch_run", ctypes.c_int, batch=ctypes.c_void_p, stream=ctypes.c_void_p)
+via_batch_create = _declare("via_batch_create", ctypes.c_int, out_batch=ctypes.POINTER(via_batch))
+via_batch_retain = _declare("via_batch_retain", None, batch=via_batch)
+via_batch_release = _declare("via_batch_release", None, batch=via_batch)
+via_batch_add = _declare("via_batch_add", ctypes.c_int, batch=via_batch, dst=via_array, src=via_array)
+via_batch_size = _declare("via_batch_size", ctypes.c_int64, batch=via_batch)
+via_batch_run = _declare("via_batch_run", ctypes.c_int, batch=via_batch, stream=via_stream)
 via_batch_submit = _declare(
-    "via_batch_submit",
-    ctypes.c_int,
-    batch=ctypes.c_void_p,
-    stream=ctypes.c_void_p,
-    out_task=ctypes.POINTER(ctypes.c_void_p),
+    "via_batch_submit", ctypes.c_int, batch=via_batch, stream=via_stream, out_task=ctypes.POINTER(via_task)
 )
 via_file_open = _declare(
     "via_file_open",
     ctypes.c_int,
     path=ctypes.c_char_p,
     options=ctypes.POINTER(via_file_options),
-    out_file=ctypes.POINTER(ctypes.c_void_p),
+    out_file=ctypes.POINTER(via_file),
 )
 via_file_create = _declare(
     "via_file_create",
@@ -690,12 +693,12 @@ via_file_create = _declare(
     ndim=ctypes.c_int32,
     shape=ctypes.POINTER(ctypes.c_int64),
     options=ctypes.POINTER(via_file_options),
-    out_file=ctypes.POINTER(ctypes.c_void_p),
+    out_file=ctypes.POINTER(via_file),
 )
 via_file_window = _declare(
     "via_file_window",
     ctypes.c_int,
-    file=ctypes.c_void_p,
+    file=via_file,
     byte_offset=ctypes.c_int64,
     dtype=ctypes.c_int32,
     ndim=ctypes.c_int32,
@@ -703,54 +706,44 @@ via_file_window = _declare(
     starts=ctypes.POINTER(ctypes.c_int64),
     counts=ctypes.POINTER(ctypes.c_int64),
     steps=ctypes.POINTER(ctypes.c_int64),
-    out_file=ctypes.POINTER(ctypes.c_void_p),
+    out_file=ctypes.POINTER(via_file),
 )
-via_file_retain = _declare("via_file_retain", None, file=ctypes.c_void_p)
-via_file_release = _declare("via_file_release", None, file=ctypes.c_void_p)
+via_file_retain = _declare("via_file_retain", None, file=via_file)
+via_file_release = _declare("via_file_release", None, file=via_file)
 via_file_info = _declare(
-    "via_file_info", ctypes.c_int, file=ctypes.c_void_p, out_properties=ctypes.POINTER(via_file_properties)
+    "via_file_info", ctypes.c_int, file=via_file, out_properties=ctypes.POINTER(via_file_properties)
 )
 via_file_array = _declare(
     "via_file_array",
     ctypes.c_int,
-    file=ctypes.c_void_p,
+    file=via_file,
     byte_offset=ctypes.c_int64,
     dtype=ctypes.c_int32,
     ndim=ctypes.c_int32,
     shape=ctypes.POINTER(ctypes.c_int64),
-    out_array=ctypes.POINTER(ctypes.c_void_p),
+    out_array=ctypes.POINTER(via_array),
 )
 via_file_read = _declare(
-    "via_file_read",
-    ctypes.c_int,
-    file=ctypes.c_void_p,
-    byte_offset=ctypes.c_int64,
-    dst=ctypes.c_void_p,
-    stream=ctypes.c_void_p,
+    "via_file_read", ctypes.c_int, file=via_file, byte_offset=ctypes.c_int64, dst=via_array, stream=via_stream
 )
 via_file_write = _declare(
-    "via_file_write",
-    ctypes.c_int,
-    file=ctypes.c_void_p,
-    byte_offset=ctypes.c_int64,
-    src=ctypes.c_void_p,
-    stream=ctypes.c_void_p,
+    "via_file_write", ctypes.c_int, file=via_file, byte_offset=ctypes.c_int64, src=via_array, stream=via_stream
 )
 via_file_read_submit = _declare(
     "via_file_read_submit",
     ctypes.c_int,
-    file=ctypes.c_void_p,
+    file=via_file,
     byte_offset=ctypes.c_int64,
-    dst=ctypes.c_void_p,
-    stream=ctypes.c_void_p,
-    out_task=ctypes.POINTER(ctypes.c_void_p),
+    dst=via_array,
+    stream=via_stream,
+    out_task=ctypes.POINTER(via_task),
 )
 via_file_write_submit = _declare(
     "via_file_write_submit",
     ctypes.c_int,
-    file=ctypes.c_void_p,
+    file=via_file,
     byte_offset=ctypes.c_int64,
-    src=ctypes.c_void_p,
-    stream=ctypes.c_void_p,
-    out_task=ctypes.POINTER(ctypes.c_void_p),
+    src=via_array,
+    stream=via_stream,
+    out_task=ctypes.POINTER(via_task),
 )

@@ -3,8 +3,10 @@
 #define VIADUCT_CPP_ARRAY_HPP
 
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "viaduct/cpp/dtype.hpp"
 #include "viaduct/cpp/error.hpp"
@@ -16,9 +18,34 @@
 namespace viaduct {
 inline namespace VIADUCT_ERRORS_NAMESPACE {
 
+namespace detail {
+
+// The number of elements; -1 if an extent is negative or there are more than `limit`.
+inline std::int64_t count_up_to(std::int64_t limit, Extents shape) {
+    std::int64_t count = 1;
+    bool fits = shape.size() <= VIA_MAX_NDIM;
+    for (std::int32_t axis = 0; fits && axis < shape.size(); ++axis) {
+        const std::int64_t extent = shape.data()[axis];
+        fits = extent >= 0 && (extent == 0 || count <= limit / extent);
+        count = fits ? count * extent : count;
+    }
+    return fits && count <= limit ? count : -1;
+}
+
+template <class T>
+[[nodiscard, gnu::cold, gnu::noinline]] Result<T> refuse_elements(Extents shape, std::int64_t available) {
+    std::string text = "adopt: shape is {";
+    for (std::int32_t axis = 0; axis < shape.size() && axis < VIA_MAX_NDIM; ++axis) {
+        text += (axis == 0 ? "" : ", ") + std::to_string(shape.data()[axis]);
+    }
+    return refuse<T>(VIA_ERROR_SHAPE, text + "}; expected at most " + std::to_string(available) + " elements");
+}
+
+}  // namespace detail
+
 /** How wrapped memory is laid out and where it is. The strides are borrowed, so make it in the call that takes it. */
 struct Layout {
-    Extents strides = {};
+    Extents strides = {}; /**< in elements, or in bytes with VIA_WRAP_BYTE_STRIDES */
     Device device = {};
     std::int32_t flags = 0; /**< VIA_WRAP_... */
 };
@@ -50,7 +77,7 @@ public:
     [[nodiscard]] static Result<Array> adopt(Owner &&owner, T *address, Extents shape, Layout layout = {}) {
         static_assert(std::is_nothrow_move_assignable_v<Owner>, "an owner that cannot be given back");
         if (!layout.strides.fits(shape.size())) {
-            return refuse_strides();
+            return refuse_strides(layout, shape);
         }
         auto held = std::make_unique<Owner>(std::move(owner));
         via_array *array = nullptr;
@@ -62,6 +89,39 @@ public:
             owner = std::move(*held);
         }
         return detail::made<Array>(status, array);
+    }
+
+    /**
+     * The elements of a vector, which is moved into the loan: as many as the shape has, or fewer than the vector. On
+     * failure the vector is still the caller's.
+     */
+    template <class T>
+    [[nodiscard]] static Result<Array> adopt(std::vector<T> &&owner, Extents shape) {
+        static_assert(!std::is_same_v<T, bool>, "a vector of bool has no elements of its own");
+        if (detail::count_up_to(static_cast<std::int64_t>(owner.size()), shape) < 0) {
+            return detail::refuse_elements<Array>(shape, static_cast<std::int64_t>(owner.size()));
+        }
+        T *const first = owner.data();
+        return adopt(std::move(owner), first, shape);
+    }
+
+    /** All elements of a vector, as an array of one dimension. */
+    template <class T>
+    [[nodiscard]] static Result<Array> adopt(std::vector<T> &&owner) {
+        const std::size_t count = owner.size();
+        return adopt(std::move(owner), {count});
+    }
+
+    /** Allocates host memory for elements of type T, not initialised. */
+    template <class T>
+    [[nodiscard]] static Result<Array> empty(Extents shape) {
+        return allocate(nullptr, dtype_of<T>, shape, nullptr);
+    }
+
+    /** The same of another memory; `stream` orders the allocation where that is done in stream order. */
+    template <class T>
+    [[nodiscard]] static Result<Array> empty(const Memory &memory, Extents shape, StreamRef stream = {}) {
+        return allocate(memory.get(), dtype_of<T>, shape, stream.get());
     }
 
     /** New host memory, not initialised. */
@@ -87,10 +147,10 @@ public:
     std::int32_t ndim() const { return via_array_ndim(get()); }
     Span<const std::int64_t> shape() const { return extents(via_array_shape(get())); }
 
-    /** In elements; empty if a stride is not a whole number of them. */
+    /** In elements, where Python's strides are bytes; empty if a stride is not a whole number of elements. */
     Span<const std::int64_t> strides() const { return extents(via_array_strides(get())); }
 
-    /** In bytes; empty if a stride is not a whole number of them. */
+    /** In bytes, as Python's strides; empty if a stride is not a whole number of them. */
     Span<const std::int64_t> byte_strides() const { return extents(via_array_byte_strides(get())); }
 
     Device device() const { return {via_array_device_type(get()), via_array_device_id(get())}; }
@@ -114,8 +174,14 @@ public:
     /** Lists are as long as the array has axes, or {} for the default. */
     [[nodiscard]] Result<Array> slice(Extents start, Extents count = {}, Extents step = {}) const {
         const std::int32_t axes = ndim();
-        if (!start.fits(axes) || !count.fits(axes) || !step.fits(axes)) {
-            return detail::refuse<Array>(VIA_ERROR_SHAPE, "slice: a list is not as long as the array has axes");
+        if (!start.fits(axes)) {
+            return detail::refuse_length<Array>("slice: start", start.size(), axes);
+        }
+        if (!count.fits(axes)) {
+            return detail::refuse_length<Array>("slice: count", count.size(), axes);
+        }
+        if (!step.fits(axes)) {
+            return detail::refuse_length<Array>("slice: step", step.size(), axes);
         }
         via_array *view = nullptr;
         return detail::made<Array>(via_array_slice(get(), start.data(), count.data(), step.data(), &view), view);
@@ -129,7 +195,7 @@ public:
     /** {} reverses the axes. */
     [[nodiscard]] Result<Array> permute(Axes axes = {}) const {
         if (!axes.fits(ndim())) {
-            return detail::refuse<Array>(VIA_ERROR_SHAPE, "permute: the list is not as long as the array has axes");
+            return detail::refuse_length<Array>("permute: axes", axes.size(), ndim());
         }
         via_array *view = nullptr;
         return detail::made<Array>(via_array_permute(get(), axes.data(), &view), view);
@@ -202,15 +268,15 @@ private:
                         layout.device.id, layout.flags, end_loan, context, out_array);
     }
 
-    static Result<Array> refuse_strides() {
-        return detail::refuse<Array>(VIA_ERROR_SHAPE, "wrap: there are not as many strides as extents");
+    static Result<Array> refuse_strides(const Layout &layout, Extents shape) {
+        return detail::refuse_length<Array>("wrap: strides", layout.strides.size(), shape.size());
     }
 
     [[gnu::always_inline]] static inline Result<Array> lend(void *address, std::int32_t dtype, Extents shape,
                                                             const Layout &layout, via_release_fn end_loan,
                                                             void *context) {
         if (!layout.strides.fits(shape.size())) {
-            return refuse_strides();
+            return refuse_strides(layout, shape);
         }
         via_array *array = nullptr;
         return detail::made<Array>(call(address, dtype, shape, layout, end_loan, context, &array), array);

@@ -29,7 +29,8 @@ VIADUCT_CHECKED inline Result<void> copy_async(const Array &dst, const Array &sr
 /** Copies pairs of arrays as copy_async does; of handles, since those lie side by side. */
 VIADUCT_CHECKED inline Result<void> copy_batch(List<via_array *> dsts, List<via_array *> srcs, StreamRef stream = {}) {
     if (dsts.size() != srcs.size()) {
-        return detail::refuse<void>(VIA_ERROR_INVALID_ARGUMENT, "copy_batch: the lists are not of one length");
+        return detail::refuse<void>(VIA_ERROR_INVALID_ARGUMENT, "copy_batch: srcs has " + std::to_string(srcs.size()) +
+                                                                    " arrays; expected " + std::to_string(dsts.size()));
     }
     return detail::done(via_copy_batch(dsts.size(), dsts.data(), srcs.data(), stream.get()));
 }
@@ -48,7 +49,9 @@ VIADUCT_CHECKED inline Result<void> fill_zero(const Array &dst, StreamRef stream
 template <class T>
 VIADUCT_CHECKED Result<void> fill(const Array &dst, const T &value, StreamRef stream = {}) {
     if (dst.dtype() != dtype_of<T>) {
-        return detail::refuse<void>(VIA_ERROR_DTYPE, "fill: the array's dtype is not that of the value");
+        return detail::refuse<void>(VIA_ERROR_DTYPE, "fill: array has dtype " + dtypes::dtype_text(dst.dtype()) +
+                                                         "; expected " + dtypes::dtype_text(dtype_of<T>) +
+                                                         ", that of the value");
     }
     return detail::done(via_fill(dst.get(), &value, stream.get()));
 }

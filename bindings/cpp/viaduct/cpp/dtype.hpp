@@ -5,6 +5,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 #if defined(__has_include)
 #if __has_include(<stdfloat>) && __cplusplus > 202002L
@@ -65,6 +66,16 @@ inline constexpr std::int32_t dtype_of = dtypes::dtype_of_plain<T>();
 
 template <class T>
 inline constexpr std::int32_t dtype_of<const T> = dtype_of<T>;
+
+namespace dtypes {
+
+// The name of a dtype, for texts.
+inline std::string dtype_text(std::int32_t dtype) {
+    char name[64] = "";
+    return via_dtype_name(dtype, sizeof name, name) == VIA_OK ? name : "dtype " + std::to_string(dtype);
+}
+
+}  // namespace dtypes
 
 }  // namespace viaduct
 

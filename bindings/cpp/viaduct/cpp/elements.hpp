@@ -2,6 +2,7 @@
 #ifndef VIADUCT_CPP_ELEMENTS_HPP
 #define VIADUCT_CPP_ELEMENTS_HPP
 
+#include <string>
 #include <type_traits>
 #if defined(__has_include)
 #if __has_include(<mdspan>) && __cplusplus > 202002L
@@ -18,30 +19,38 @@ namespace viaduct {
 inline namespace VIADUCT_ERRORS_NAMESPACE {
 namespace detail {
 
-inline bool is_host(std::int32_t device_type) { return device_type != VIA_DEVICE_CUDA; }
-
-// Why elements of type T cannot be read at the array's address; nullptr if they can.
-template <class T>
-const char *why_not_elements(const Array &array) {
-    if (array.dtype() != dtype_of<T>) {
-        return "the array's dtype is not that of the C++ type";
-    }
-    if (!std::is_const_v<T> && (array.flags() & VIA_ARRAY_READ_ONLY) != 0) {
-        return "the array is read-only; its elements are const";
-    }
-    if (!is_host(array.device().type) || (array.flags() & VIA_ARRAY_MISALIGNED) != 0) {
-        return "the elements are on a device or off their alignment";
-    }
-    return nullptr;
-}
-
-template <class T>
-via_status status_of_elements(const Array &array) {
-    if (array.dtype() != dtype_of<T>) {
+// Whether elements of this dtype can be used at the array's address, dense or not.
+inline via_status check_elements(const Array &array, std::int32_t dtype, bool writes) {
+    if (array.dtype() != dtype) {
         return VIA_ERROR_DTYPE;
     }
-    const bool writes = !std::is_const_v<T> && (array.flags() & VIA_ARRAY_READ_ONLY) != 0;
-    return writes ? VIA_ERROR_READ_ONLY : VIA_ERROR_NEEDS_COPY;
+    if (writes && (array.flags() & VIA_ARRAY_READ_ONLY) != 0) {
+        return VIA_ERROR_READ_ONLY;
+    }
+    if (array.device().type == VIA_DEVICE_CUDA) {
+        return VIA_ERROR_DEVICE;
+    }
+    return (array.flags() & VIA_ARRAY_MISALIGNED) != 0 ? VIA_ERROR_NEEDS_COPY : VIA_OK;
+}
+
+inline std::string why_not_elements(const Array &array, std::int32_t dtype, via_status status) {
+    switch (status) {
+        case VIA_ERROR_DTYPE:
+            return "array has dtype " + dtypes::dtype_text(array.dtype()) + "; expected " + dtypes::dtype_text(dtype) +
+                   ", that of the C++ type";
+        case VIA_ERROR_READ_ONLY:
+            return "array is read-only; expected const elements";
+        case VIA_ERROR_DEVICE:
+            return "array is on CUDA device " + std::to_string(array.device().id) + "; expected host memory";
+        default:
+            return "array is off its alignment; expected elements at multiples of it";
+    }
+}
+
+template <class T, class Elements>
+[[nodiscard, gnu::cold, gnu::noinline]] Result<Elements> refuse_elements(const char *call, const Array &array,
+                                                                         via_status status) {
+    return refuse<Elements>(status, std::string(call) + ": " + why_not_elements(array, dtype_of<T>, status));
 }
 
 }  // namespace detail
@@ -52,14 +61,20 @@ via_status status_of_elements(const Array &array) {
  */
 template <class T>
 [[nodiscard]] Result<Span<T>> elements(const Array &array) {
-    if (const char *reason = detail::why_not_elements<T>(array)) {
-        return detail::refuse<Span<T>>(detail::status_of_elements<T>(array), reason);
+    const via_status status = detail::check_elements(array, dtype_of<T>, !std::is_const_v<T>);
+    if (status != VIA_OK) {
+        return detail::refuse_elements<T, Span<T>>("elements", array, status);
     }
     if (!array.is_contiguous()) {
-        return detail::refuse<Span<T>>(VIA_ERROR_NEEDS_COPY, "the elements do not lie dense in row-major order");
+        return detail::refuse<Span<T>>(VIA_ERROR_NEEDS_COPY,
+                                       "elements: array has gaps or another order; expected dense row-major elements");
     }
     return Span<T>(array.data<T>(), static_cast<std::size_t>(array.size()));
 }
+
+/** Refused: the span would outlive the only array that is sure to keep its memory. Name the array first. */
+template <class T>
+Result<Span<T>> elements(const Array &&array) = delete;
 
 #if defined(__cpp_lib_mdspan)
 
@@ -71,23 +86,33 @@ using StridedSpan = std::mdspan<T, std::dextents<std::int64_t, kRank>, std::layo
 template <class T, std::size_t kRank>
 [[nodiscard]] Result<StridedSpan<T, kRank>> strided_elements(const Array &array) {
     using View = StridedSpan<T, kRank>;
-    if (const char *reason = detail::why_not_elements<T>(array)) {
-        return detail::refuse<View>(detail::status_of_elements<T>(array), reason);
+    const via_status status = detail::check_elements(array, dtype_of<T>, !std::is_const_v<T>);
+    if (status != VIA_OK) {
+        return detail::refuse_elements<T, View>("strided_elements", array, status);
     }
     if (array.ndim() != static_cast<std::int32_t>(kRank)) {
-        return detail::refuse<View>(VIA_ERROR_SHAPE, "the array has not as many dimensions as the span");
+        return detail::refuse<View>(VIA_ERROR_SHAPE, "strided_elements: array has " + std::to_string(array.ndim()) +
+                                                         " dimensions; expected " + std::to_string(kRank));
     }
     std::array<std::int64_t, kRank> shape{}, strides{};
     for (std::size_t axis = 0; axis < kRank; ++axis) {
         shape[axis] = array.shape()[axis];
         strides[axis] = array.strides().empty() ? 0 : array.strides()[axis];
         if (strides[axis] <= 0) {
-            return detail::refuse<View>(VIA_ERROR_NEEDS_COPY, "a stride is not a positive number of elements");
+            return detail::refuse<View>(
+                VIA_ERROR_NEEDS_COPY,
+                "strided_elements: stride of axis " + std::to_string(axis) + " is " +
+                    std::to_string(array.byte_strides().empty() ? 0 : array.byte_strides()[axis]) +
+                    " bytes; expected a positive number of elements");
         }
     }
     const std::dextents<std::int64_t, kRank> extents(shape);
     return View(array.data<T>(), typename View::mapping_type(extents, strides));
 }
+
+/** Refused, as elements() of a temporary. */
+template <class T, std::size_t kRank>
+Result<StridedSpan<T, kRank>> strided_elements(const Array &&array) = delete;
 
 #endif
 

@@ -157,8 +157,16 @@ template <class T, class Output>
 }
 
 template <class T>
-[[nodiscard]] Result<T> refuse(via_status status, const char *text) {
-    return failure<T>(Error(status, 0, text));
+[[nodiscard]] Result<T> refuse(via_status status, const std::string &text) {
+    return failure<T>(Error(status, 0, text.c_str()));
+}
+
+// Refuses a list that has not one entry for each axis.
+template <class T>
+[[nodiscard, gnu::cold, gnu::noinline]] Result<T> refuse_length(const char *list, std::int32_t found,
+                                                                std::int32_t axes) {
+    return refuse<T>(VIA_ERROR_SHAPE, std::string(list) + " has " + std::to_string(found) +
+                                          " entries; expected one for each of " + std::to_string(axes) + " axes");
 }
 
 }  // namespace detail

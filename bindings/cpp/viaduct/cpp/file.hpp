@@ -96,8 +96,14 @@ private:
 
     Result<File> window_of(const Content &content, std::int32_t axes, Extents starts, Extents counts,
                            Extents steps) const {
-        if (!starts.fits(axes) || !counts.fits(axes) || !steps.fits(axes)) {
-            return detail::refuse<File>(VIA_ERROR_SHAPE, "window: a list is not as long as the file has axes");
+        if (!starts.fits(axes)) {
+            return detail::refuse_length<File>("window: starts", starts.size(), axes);
+        }
+        if (!counts.fits(axes)) {
+            return detail::refuse_length<File>("window: counts", counts.size(), axes);
+        }
+        if (!steps.fits(axes)) {
+            return detail::refuse_length<File>("window: steps", steps.size(), axes);
         }
         via_file *file = nullptr;
         const via_status status =

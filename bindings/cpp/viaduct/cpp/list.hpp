@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <type_traits>
 #include <utility>
+
+#include "viaduct/viaduct.h"
 
 #if defined(__has_include)
 #if __has_include(<version>)
@@ -48,9 +51,47 @@ private:
 };
 #endif
 
+namespace lists {
+
+template <class I>
+inline constexpr bool is_number = std::is_integral_v<I> && !std::is_same_v<I, bool>;
+
+// The number as a T; one that T cannot hold becomes T's least, which the library refuses wherever it reads a list.
+template <class T, class I>
+constexpr T number_as(I number) noexcept {
+    const T held = static_cast<T>(number);
+    bool same = static_cast<I>(held) == number;
+    if constexpr (std::is_signed_v<T> != std::is_signed_v<I>) {
+        same = same && held >= T{};
+    }
+    return same ? held : std::numeric_limits<T>::min();
+}
+
+// An entry of a braced list: any integral type, where T itself would refuse one as narrowing.
+template <class T>
+struct Entry {
+    T value;
+
+    template <class I, class = std::enable_if_t<is_number<I>>>
+    constexpr Entry(I number) noexcept : value(number_as<T>(number)) {}
+};
+
+template <class T>
+using EntryOf = std::conditional_t<std::is_integral_v<T>, Entry<T>, T>;
+
+// Where the numbers of another integral type are converted to. As a default argument it lives as long as the call.
+template <class T>
+struct Room {
+    T numbers[VIA_MAX_NDIM];
+
+    Room() noexcept {}
+};
+
+}  // namespace lists
+
 /**
- * Numbers that a call reads: {2, 3}, or anything with data() and size(). Borrowed, for parameters only; {} is the C
- * API's NULL.
+ * Numbers that a call reads: {2, 3}, or anything with data() and size(), of any integral type. Borrowed, for parameters
+ * only; {} is the C API's NULL.
  */
 template <class T>
 class List {
@@ -63,7 +104,8 @@ public:
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winit-list-lifetime"
 #endif
-    constexpr List(std::initializer_list<T> numbers) noexcept : data_(numbers.begin()), size_(numbers.size()) {}
+    constexpr List(std::initializer_list<lists::EntryOf<T>> numbers) noexcept
+        : data_(reinterpret_cast<const T *>(numbers.begin())), size_(numbers.size()) {}
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
@@ -71,6 +113,17 @@ public:
     template <class Container, class Data = decltype(std::declval<const Container &>().data()),
               class = std::enable_if_t<std::is_convertible_v<Data, const T *>>>
     constexpr List(const Container &numbers) noexcept : data_(numbers.data()), size_(numbers.size()) {}
+
+    /** Numbers of another integral type. Of more than VIA_MAX_NDIM the size alone is told, which is refused. */
+    template <class Container, class Data = decltype(std::declval<const Container &>().data()),
+              class Number = std::remove_cv_t<std::remove_pointer_t<Data>>, class = void,
+              class = std::enable_if_t<lists::is_number<T> && lists::is_number<Number> && !std::is_same_v<T, Number>>>
+    List(const Container &numbers, lists::Room<T> &&room = lists::Room<T>()) noexcept
+        : data_(room.numbers), size_(numbers.size()) {
+        for (std::size_t i = 0; i < size_ && i < VIA_MAX_NDIM; ++i) {
+            room.numbers[i] = lists::number_as<T>(numbers.data()[i]);
+        }
+    }
 
     /** NULL for no numbers. */
     constexpr const T *data() const noexcept { return size_ == 0 ? nullptr : data_; }

@@ -15,17 +15,50 @@
 namespace viaduct {
 
 template <class E>
+using BadExpectedAccess = std::bad_expected_access<E>;
+
+template <class E>
 using Unexpected = std::unexpected<E>;
 
 }  // namespace viaduct
 
 #else
 
+#include <cstdlib>
+#include <exception>
 #include <optional>
 #include <utility>
 #include <variant>
 
 namespace viaduct {
+
+/** What value() throws where there is an error, as std::bad_expected_access. */
+template <class E>
+class BadExpectedAccess : public std::exception {
+public:
+    explicit BadExpectedAccess(E error) : error_(std::move(error)) {}
+
+    const char *what() const noexcept override { return error_.what(); }
+    const E &error() const noexcept { return error_; }
+
+private:
+    E error_;
+};
+
+namespace results {
+
+// Without exceptions the program ends, as with std::expected.
+template <class E>
+[[noreturn]] void throw_bad_access(const E &error) {
+#if defined(__cpp_exceptions)
+    throw BadExpectedAccess<E>(error);
+#else
+    static_cast<void>(error);
+    std::abort();
+#endif
+}
+
+}  // namespace results
 
 template <class E>
 class Unexpected {
@@ -56,12 +89,23 @@ public:
 
     const E &error() const { return *std::get_if<1>(&held_); }
 
+    T &value() & { return *checked(); }
+    const T &value() const & { return *const_cast<Expected *>(this)->checked(); }
+    T &&value() && { return std::move(*checked()); }
+
     template <class Default>
     T value_or(Default &&other) && {
         return has_value() ? std::move(**this) : static_cast<T>(std::forward<Default>(other));
     }
 
 private:
+    T *checked() {
+        if (!has_value()) {
+            results::throw_bad_access(error());
+        }
+        return std::get_if<0>(&held_);
+    }
+
     std::variant<T, E> held_;
 };
 
@@ -75,6 +119,12 @@ public:
     explicit operator bool() const noexcept { return has_value(); }
 
     const E &error() const { return *error_; }
+
+    void value() const {
+        if (!has_value()) {
+            results::throw_bad_access(error());
+        }
+    }
 
 private:
     std::optional<E> error_;

@@ -11,7 +11,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
+import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** Arrays: wrapped, looked at, and seen in other ways. */
 class ArrayTest {
@@ -126,12 +129,23 @@ class ArrayTest {
     @Test
     void listsOfAnotherLengthThanTheAxesAreRefused() {
         ViaArray array = Samples.grid();
-        String text = assertThrows(InvalidArgumentException.class, () -> array.slice(of(1), null, null)).getMessage();
-        assertEquals("start: found 1 numbers, expected 2, one for each axis", text);
-        assertThrows(InvalidArgumentException.class, () -> array.permute(0, 1, 2));
+        String text = assertThrows(ShapeException.class, () -> array.slice(of(1), null, null)).getMessage();
+        assertEquals("start has 1 entries; expected one for each of 2 axes", text);
+        assertThrows(ShapeException.class, () -> array.permute(0, 1, 2));
         long address = array.address();
-        assertThrows(
-                InvalidArgumentException.class, () -> ViaArray.builder(address, DType.INT8, 2, 2).strides(1).wrap());
+        assertThrows(ShapeException.class, () -> ViaArray.builder(address, DType.INT8, 2, 2).strides(1).wrap());
+    }
+
+    @Test
+    void anObjectThatIsNullIsNamed() {
+        for (Executable call : List.<Executable>of(
+                () -> ViaArray.empty(null, 3),
+                () -> ViaArray.wrap(64, null, 3),
+                () -> Samples.grid().reinterpret(null),
+                () -> ViaFile.create(Path.of("unused.npy"), null, 3))) {
+            String text = assertThrows(NullPointerException.class, call).getMessage();
+            assertTrue(text.contains("\"dtype\""), text);
+        }
     }
 
     @Test

@@ -134,7 +134,7 @@ class ExchangeTest {
     @Test
     void anArrayInterfaceThatIsWrongIsRefused() {
         ArrayInterface short1 = new ArrayInterface(64, "<f4", new long[] {2, 2}, new long[] {4}, false, null);
-        assertThrows(IllegalArgumentException.class, () -> Exchange.fromArrayInterface(short1, null));
+        assertThrows(ShapeException.class, () -> Exchange.fromArrayInterface(short1, null));
         ArrayInterface unknown = new ArrayInterface(64, "<q9", new long[] {2}, null, false, null);
         assertThrows(ViaductException.class, () -> Exchange.fromArrayInterface(unknown, new Object()));
         ArrayInterface tooLong = new ArrayInterface(64, "x".repeat(16), new long[] {2}, null, false, null);

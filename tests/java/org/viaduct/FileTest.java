@@ -103,12 +103,24 @@ class FileTest {
     }
 
     @Test
+    void whatAFileIsCanBePrinted() {
+        save();
+        try (ViaFile file = ViaFile.open(path)) {
+            String text = file.info().toString();
+            assertTrue(text.contains("dtype=float32") && text.contains("shape=[3, 4]"), text);
+        }
+        ArrayInterface description =
+                new ArrayInterface(64, "<f4", new long[] {2, 3}, new long[] {12, 4}, false, null);
+        assertTrue(description.toString().contains("shape=[2, 3], strides=[12, 4]"), description.toString());
+    }
+
+    @Test
     void aWindowIsAFileOfItsOwn() {
         save();
         ViaFile window;
         try (ViaFile file = openToWrite(path)) {
             window = file.window(new long[] {0, 3}, new long[] {3, 2}, new long[] {1, -2});
-            assertThrows(IllegalArgumentException.class, () -> file.window(new long[1], null, null));
+            assertThrows(ShapeException.class, () -> file.window(new long[1], null, null));
             assertThrows(OutOfRangeException.class, () -> file.window(new long[] {3, 0}, new long[] {1, 1}, null));
         }
         try (window;

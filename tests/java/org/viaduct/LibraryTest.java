@@ -9,6 +9,9 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -45,7 +48,7 @@ class LibraryTest {
         String name = "float32" + BEYOND + "\u00E9";
         DTypeException failure = assertThrows(DTypeException.class, () -> DType.of(name));
         assertTrue(failure.getMessage().contains(name), failure.getMessage());
-        assertThrows(IllegalArgumentException.class, () -> DType.of(BEYOND.substring(0, 1)));
+        assertThrows(InvalidArgumentException.class, () -> DType.of(BEYOND.substring(0, 1)));
         assertThrows(InvalidArgumentException.class, () -> DType.of("float32\0"));
         assertThrows(InvalidArgumentException.class, () -> DType.of((String) null));
     }
@@ -96,5 +99,22 @@ class LibraryTest {
         assertEquals("cpu cuda:1 pinned managed any Device(7, 2)", String.join(" ", Device.CPU.toString(),
                 Device.cuda(1).toString(), Device.PINNED.toString(), Device.MANAGED.toString(), Device.ANY.toString(),
                 new Device(7, 2).toString()));
+    }
+
+    /** A refusal is a ViaductException, or one that the package's description names. */
+    @Test
+    void everyExceptionThrownIsOfThisPackageOrNamedInItsDescription() throws IOException {
+        Path sources = Header.ROOT.resolve("bindings/java/src/org/viaduct");
+        String described = Files.readString(sources.resolve("package-info.java"));
+        Pattern made = Pattern.compile("new (\\w+(?:Exception|Error))\\(");
+        try (Stream<Path> files = Files.list(sources)) {
+            for (Path file : files.toList()) {
+                Matcher found = made.matcher(Files.readString(file));
+                while (found.find()) {
+                    boolean own = Files.exists(sources.resolve(found.group(1) + ".java"));
+                    assertTrue(own || described.contains(found.group(1)), file + " throws " + found.group(1));
+                }
+            }
+        }
     }
 }

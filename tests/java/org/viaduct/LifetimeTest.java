@@ -98,7 +98,7 @@ class LifetimeTest {
     void aReleaseFunctionOfCIsRefusedForABuffer() {
         WrapBuilder builder = ViaArray.builder(Samples.counted(12), DType.FLOAT32, 12);
         long function = TestLibrary.freeFunction();
-        assertThrows(UnsupportedOperationException.class, () -> builder.release(function, 0));
+        assertThrows(UnsupportedException.class, () -> builder.release(function, 0));
         builder.wrap().close();
     }
 

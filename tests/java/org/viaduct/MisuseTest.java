@@ -161,6 +161,18 @@ class MisuseTest {
     // ------------------------------------------------------------------------------------------------ dtypes, options
 
     private void addOptions() {
+        calls.put("strides_too_few", () -> builder(DType.INT8, 3, 4).strides(4).wrap());
+        calls.put("slice_too_few", () -> grid().slice(new long[] {1}, null, null));
+        calls.put("axes_too_few", () -> grid().permute(0));
+        calls.put("window_too_few", () -> {
+            try (ViaFile file = ViaFile.open(fileOf(48))) {
+                file.window(0, DType.FLOAT32, new long[] {3, 4}, new long[] {1}, null, null);
+            }
+        });
+        calls.put("batch_of_unequal_lists", () ->
+                Viaduct.copyBatch(new ViaArray[] {grid()}, new ViaArray[] {grid(), grid()}, null));
+        calls.put("elements_with_gaps", () -> grid().transpose().buffer());
+        calls.put("device_memory_as_elements", () -> onDevice(64).buffer());
         calls.put("unknown_dtype", () -> builder(new DType(5), 4).wrap());
         calls.put("unknown_dtype_name", () -> DType.of("float33"));
         calls.put("copy_to_another_dtype", () -> Viaduct.copy(grid().reinterpret(DType.INT32), grid()));

@@ -32,4 +32,6 @@ final class TestLibrary {
     static native void free(long address);
 
     static native long freeFunction();
+
+    static native boolean limitGrowth(long nbytes);
 }

@@ -27,11 +27,14 @@ public record ArrayInterface(
                 hasStream ? Native.via_array_interface_stream_get(struct) : null);
     }
 
+    @Override
+    public String toString() {
+        return "ArrayInterface[address=" + address + ", typestr=" + typestr + ", shape=" + Arrays.toString(shape)
+                + ", strides=" + Arrays.toString(strides) + ", readOnly=" + readOnly + ", stream=" + stream + "]";
+    }
+
     void write(long struct) {
-        if (strides != null && strides.length != shape.length) {
-            throw new IllegalArgumentException(
-                    "found " + strides.length + " strides, expected " + shape.length + ", one for each axis");
-        }
+        ViaductException.requireOneForEachAxis("strides", strides, shape.length);
         Native.via_array_interface_version_set(struct, VERSION);
         Native.via_array_interface_ndim_set(struct, shape.length);
         Native.via_array_interface_read_only_set(struct, readOnly ? 1 : 0);

@@ -9,7 +9,6 @@ import java.nio.FloatBuffer;
 import java.nio.IntBuffer;
 import java.nio.LongBuffer;
 import java.nio.ShortBuffer;
-import java.util.Objects;
 
 /** Direct buffers: what of them is memory, and memory as one of them. */
 final class Buffers {
@@ -18,7 +17,9 @@ final class Buffers {
     /** Where a direct buffer's memory begins, whatever its position. */
     static long address(Buffer buffer) {
         if (!buffer.isDirect()) {
-            throw new IllegalArgumentException("found a buffer on the heap, expected a direct one: " + buffer);
+            throw refused(
+                    ViaConstants.VIA_ERROR_INVALID_ARGUMENT,
+                    "buffer is " + buffer + " on the heap; expected a direct buffer");
         }
         return Bridge.address(buffer);
     }
@@ -31,8 +32,9 @@ final class Buffers {
     /** Elements of more than a byte mean what the machine means by them. */
     static void requireNativeOrder(Buffer buffer, DType dtype) {
         if (order(buffer) != ByteOrder.nativeOrder() && dtype.bits() > 8) {
-            throw new IllegalArgumentException(
-                    "found a buffer in byte order " + order(buffer) + ", expected " + ByteOrder.nativeOrder()
+            throw refused(
+                    ViaConstants.VIA_ERROR_INVALID_ARGUMENT,
+                    "buffer is in byte order " + order(buffer) + "; expected " + ByteOrder.nativeOrder()
                             + ": buffer.order(ByteOrder.nativeOrder())");
         }
     }
@@ -56,12 +58,20 @@ final class Buffers {
 
     static ByteBuffer of(ViaArray array, long offset, long count) {
         Layout layout = array.layout();
-        Objects.checkFromIndexSize(offset, count, layout.size);
+        if (offset < 0 || count < 0 || offset > layout.size - count) {
+            throw refused(
+                    ViaConstants.VIA_ERROR_INDEX,
+                    "offset is " + offset + " and count " + count + "; expected them within " + layout.size
+                            + " elements");
+        }
         if (!layout.device.isHost()) {
-            throw new UnsupportedOperationException("found memory of " + layout.device + ", expected the host's");
+            throw refused(
+                    ViaConstants.VIA_ERROR_DEVICE, "array is in memory of " + layout.device + "; expected host memory");
         }
         if (!array.isContiguous(MemoryOrder.ROW_MAJOR)) {
-            throw new UnsupportedOperationException("found an array that is not dense in row-major order: " + array);
+            throw refused(
+                    ViaConstants.VIA_ERROR_NEEDS_COPY,
+                    "array is " + array + " with gaps or in another order; expected dense row-major elements");
         }
         return kept(array, layout, bytesOf(layout, offset), bytesOf(layout, offset + count));
     }
@@ -71,15 +81,19 @@ final class Buffers {
         long bits = (layout.flags & ViaConstants.VIA_ARRAY_SUBBYTE_PADDED) != 0 ? 8 : layout.dtype.bits();
         long all = Math.multiplyExact(elements, bits);
         if (all % 8 != 0 && elements != layout.size) {
-            throw new UnsupportedOperationException("found elements that share a byte at the border of the buffer");
+            throw refused(
+                    ViaConstants.VIA_ERROR_NEEDS_COPY,
+                    "offset and count end inside a byte, at bit " + all + "; expected whole bytes");
         }
         return (all + 7) / 8;
     }
 
     private static ByteBuffer kept(ViaArray array, Layout layout, long from, long to) {
         if (to - from > Integer.MAX_VALUE) {
-            throw new UnsupportedOperationException(
-                    "found " + (to - from) + " bytes, expected at most " + Integer.MAX_VALUE + " in one buffer");
+            throw refused(
+                    ViaConstants.VIA_ERROR_OVERFLOW,
+                    "buffer has " + (to - from) + " bytes; expected at most " + Integer.MAX_VALUE
+                            + ": take it by offset and count");
         }
         array.synchronize();
         if (to == from) {
@@ -89,6 +103,10 @@ final class Buffers {
         new Handle(bytes, Calls.get(array, Buffers::retained), Native::via_array_release);
         boolean readOnly = (layout.flags & ViaConstants.VIA_ARRAY_READ_ONLY) != 0;
         return (readOnly ? bytes.asReadOnlyBuffer() : bytes).order(ByteOrder.nativeOrder());
+    }
+
+    private static ViaductException refused(int status, String text) {
+        return ViaductException.refused(status, text);
     }
 
     private static long retained(long array) {

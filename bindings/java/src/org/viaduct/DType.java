@@ -74,7 +74,8 @@ public record DType(int code) {
         } else if (buffer instanceof CharBuffer) {
             return UINT16;
         }
-        throw new IllegalArgumentException("no element type is that of " + buffer);
+        throw ViaductException.refused(
+                VIA_ERROR_DTYPE, "buffer is " + buffer + "; expected a buffer of java.nio, or a dtype beside it");
     }
 
     @Override

@@ -15,26 +15,26 @@ public final class Exchange {
      * {@link #deleteDlpack}. The stream is made to wait until the array is ready; null is the legacy stream.
      */
     public static long toDlpack(ViaArray array, DlpackOptions options, ViaStream stream) {
-        return Calls.get(array, stream, (from, order) ->
-                DlpackOptions.with(options, asked -> Native.via_to_dlpack(from, asked, order)));
+        return MemoryPressure.retry(() -> Calls.get(array, stream, (from, order) ->
+                DlpackOptions.with(options, asked -> Native.via_to_dlpack(from, asked, order))));
     }
 
     /** Takes a DLPack 1.x tensor over; it is ready after the stream's work so far. */
     public static ViaArray fromDlpack(long tensor, DlpackOptions options, ViaStream stream) {
-        return new ViaArray(Calls.get(stream, order ->
-                DlpackOptions.with(options, asked -> Native.via_from_dlpack(tensor, asked, order))));
+        return new ViaArray(MemoryPressure.retry(() -> Calls.get(stream, order ->
+                DlpackOptions.with(options, asked -> Native.via_from_dlpack(tensor, asked, order)))));
     }
 
     /** As {@link #toDlpack} in the form before 1.0: a DLManagedTensor. */
     public static long toDlpackLegacy(ViaArray array, DlpackOptions options, ViaStream stream) {
-        return Calls.get(array, stream, (from, order) ->
-                DlpackOptions.with(options, asked -> Native.via_to_dlpack_legacy(from, asked, order)));
+        return MemoryPressure.retry(() -> Calls.get(array, stream, (from, order) ->
+                DlpackOptions.with(options, asked -> Native.via_to_dlpack_legacy(from, asked, order))));
     }
 
     /** As {@link #fromDlpack} for the form before 1.0. */
     public static ViaArray fromDlpackLegacy(long tensor, DlpackOptions options, ViaStream stream) {
-        return new ViaArray(Calls.get(stream, order ->
-                DlpackOptions.with(options, asked -> Native.via_from_dlpack_legacy(tensor, asked, order))));
+        return new ViaArray(MemoryPressure.retry(() -> Calls.get(stream, order ->
+                DlpackOptions.with(options, asked -> Native.via_from_dlpack_legacy(tensor, asked, order)))));
     }
 
     /** Ends a tensor that nobody took; 0 is ignored. */

@@ -14,6 +14,12 @@ import java.util.Arrays;
  */
 public record FileInfo(
         FileFormat format, DType dtype, boolean columnMajor, long nbytes, long byteOffset, long[] shape) {
+    @Override
+    public String toString() {
+        return "FileInfo[format=" + format + ", dtype=" + dtype + ", columnMajor=" + columnMajor + ", nbytes=" + nbytes
+                + ", byteOffset=" + byteOffset + ", shape=" + Arrays.toString(shape) + "]";
+    }
+
     static FileInfo read(long struct) {
         boolean npy = Native.via_file_properties_file_format_get(struct) == ViaConstants.VIA_FORMAT_NPY;
         int ndim = Native.via_file_properties_ndim_get(struct);

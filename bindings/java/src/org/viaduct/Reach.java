@@ -10,8 +10,9 @@ record Reach(long first, long end) {
         try {
             return counted(dtype, shape, strides, inBytes);
         } catch (ArithmeticException overflow) {
-            throw new ArithmeticException("found an array that reaches over more than 2^63 - 1 bits, expected one that "
-                    + "the buffer holds");
+            throw ViaductException.refused(
+                    ViaConstants.VIA_ERROR_OVERFLOW,
+                    "shape reaches over more than 2^63 - 1 bits; expected an array that the buffer holds");
         }
     }
 
@@ -35,8 +36,9 @@ record Reach(long first, long end) {
 
     void requireWithin(Reach wanted) {
         if (wanted.first < first || wanted.end > end) {
-            throw new IndexOutOfBoundsException(
-                    "found an array of the bytes " + wanted.first + " to " + wanted.end + " from its first element, "
+            throw ViaductException.refused(
+                    ViaConstants.VIA_ERROR_SHAPE,
+                    "shape takes the bytes " + wanted.first + " to " + wanted.end + " from the first element on; "
                             + "expected them within " + first + " to " + end + ", which the buffer holds");
         }
     }

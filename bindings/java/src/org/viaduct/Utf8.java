@@ -21,7 +21,10 @@ final class Utf8 {
             ByteBuffer encoded = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
             return Arrays.copyOf(encoded.array(), encoded.limit());
         } catch (CharacterCodingException error) {
-            throw new IllegalArgumentException("the text holds half of a surrogate pair", error);
+            ViaductException refused = ViaductException.refused(
+                    ViaConstants.VIA_ERROR_INVALID_ARGUMENT, "text holds half of a surrogate pair; expected characters");
+            refused.initCause(error);
+            throw refused;
         }
     }
 

@@ -27,6 +27,9 @@ public final class ViaArray extends Resource {
     /**
      * A row-major array of what a direct buffer holds from its position on, which must be enough. The array keeps the
      * buffer alive, and is read-only if that is. Its byte order must be the machine's, unless elements are bytes.
+     *
+     * @throws InvalidArgumentException if the buffer is on the heap or in another byte order
+     * @throws ShapeException if the buffer holds less than the array
      */
     public static ViaArray wrap(Buffer buffer, DType dtype, long... shape) {
         return builder(buffer, dtype, shape).wrap();
@@ -52,9 +55,13 @@ public final class ViaArray extends Resource {
         return WrapBuilder.of(buffer, dtype, shape);
     }
 
-    /** A new row-major array in host memory, its elements not initialised. */
+    /**
+     * Allocates a row-major array in host memory; its elements are not initialised. Where memory cannot be had, the
+     * collector is asked for that of forgotten arrays and buffers: a refusal by {@link OutOfMemoryException} takes half
+     * a second.
+     */
     public static ViaArray empty(DType dtype, long... shape) {
-        return new ViaArray(Native.via_empty(0, dtype.code(), shape, 0));
+        return new ViaArray(MemoryPressure.allocate(() -> Native.via_empty(0, dtype.code(), shape, 0)));
     }
 
     // ------------------------------------------------------------------------------------------------ inspected
@@ -77,13 +84,16 @@ public final class ViaArray extends Resource {
         return layout().shape.clone();
     }
 
-    /** The step along each axis in elements; null if some step is not a whole number of them. */
+    /**
+     * The step along each axis in elements, where Python's {@code strides} are bytes; null if some step is not a whole
+     * number of elements.
+     */
     public long[] strides() {
         long[] strides = layout().strides;
         return strides == null ? null : strides.clone();
     }
 
-    /** The step along each axis in bytes; null if some step is not a whole number of them. */
+    /** The step along each axis in bytes, as Python's {@code strides}; null if some step is not whole bytes. */
     public long[] byteStrides() {
         long[] strides = layout().byteStrides;
         return strides == null ? null : strides.clone();
@@ -206,6 +216,11 @@ public final class ViaArray extends Resource {
      * `count` elements from the `offset`-th on as a direct buffer on the same memory, in the machine's byte order, and
      * read-only if the array is. It waits until the content is ready. The buffer, and every slice of it, keeps the
      * memory alive, whether or not the array is closed. For dense row-major host memory, and 2 GiB at most.
+     *
+     * @throws DeviceException if the memory is a device's
+     * @throws NeedsCopyException if the elements are not dense in row-major order, or the ends lie inside a byte
+     * @throws ExtentOverflowException if there are more than 2^31 - 1 bytes
+     * @throws OutOfRangeException if offset and count are not within the array
      */
     public ByteBuffer buffer(long offset, long count) {
         return Buffers.of(this, offset, count);
@@ -236,7 +251,7 @@ public final class ViaArray extends Resource {
      * process. Memory of a device cannot be imported by the process it is of.
      */
     public static ViaArray importIpc(byte[] description) {
-        return new ViaArray(Native.via_array_import_ipc(description));
+        return new ViaArray(MemoryPressure.retry(() -> Native.via_array_import_ipc(description)));
     }
 
     // ------------------------------------------------------------------------------------------------ ordered

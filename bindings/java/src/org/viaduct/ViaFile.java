@@ -82,18 +82,11 @@ public final class ViaFile extends Resource {
 
     private ViaFile window(
             long byteOffset, DType dtype, long[] shape, int axes, long[] starts, long[] counts, long[] steps) {
-        checkLength("starts", starts, axes);
-        checkLength("counts", counts, axes);
-        checkLength("steps", steps, axes);
+        ViaductException.requireOneForEachAxis("starts", starts, axes);
+        ViaductException.requireOneForEachAxis("counts", counts, axes);
+        ViaductException.requireOneForEachAxis("steps", steps, axes);
         return new ViaFile(Calls.get(
                 this, file -> Native.via_file_window(file, byteOffset, dtype.code(), shape, starts, counts, steps)));
-    }
-
-    private static void checkLength(String name, long[] given, int axes) {
-        if (given != null && given.length != axes) {
-            throw new IllegalArgumentException(
-                    name + ": found " + given.length + " numbers, expected " + axes + ", one for each axis");
-        }
     }
 
     // ------------------------------------------------------------------------------------------------ mapped
@@ -104,13 +97,13 @@ public final class ViaFile extends Resource {
      * short ends the process, where {@link #read} fails.
      */
     public ViaArray map() {
-        return new ViaArray(Calls.get(this, file -> Native.via_file_array(file, 0, 0, new long[0])));
+        return map(0, new DType(0));
     }
 
     /** Maps part of the file as an array in the file's order. */
     public ViaArray map(long byteOffset, DType dtype, long... shape) {
-        return new ViaArray(
-                Calls.get(this, file -> Native.via_file_array(file, byteOffset, dtype.code(), shape)));
+        return new ViaArray(MemoryPressure.retry(() ->
+                Calls.get(this, file -> Native.via_file_array(file, byteOffset, dtype.code(), shape))));
     }
 
     // ------------------------------------------------------------------------------------------------ read and written

@@ -30,7 +30,7 @@ public final class ViaMemory extends Resource {
         return new Device(type, (int) Calls.get(this, Native::via_memory_device_id));
     }
 
-    /** A new row-major array, its elements not initialised. */
+    /** Allocates a row-major array, not initialised; waits for the collector as {@link ViaArray#empty} does. */
     public ViaArray empty(DType dtype, long... shape) {
         return empty(null, dtype, shape);
     }
@@ -40,7 +40,7 @@ public final class ViaMemory extends Resource {
      * (null is none): later work of the stream may use the memory at once.
      */
     public ViaArray empty(ViaStream stream, DType dtype, long... shape) {
-        return new ViaArray(
-                Calls.get(this, stream, (memory, order) -> Native.via_empty(memory, dtype.code(), shape, order)));
+        return new ViaArray(MemoryPressure.allocate(() -> Calls.get(
+                this, stream, (memory, order) -> Native.via_empty(memory, dtype.code(), shape, order))));
     }
 }

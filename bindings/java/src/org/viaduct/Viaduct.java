@@ -151,8 +151,9 @@ public final class Viaduct {
     private static void requireElement(DType dtype, ByteBuffer element) {
         Buffers.requireNativeOrder(element, dtype);
         if (element.remaining() * 8L < dtype.bits()) {
-            throw new IndexOutOfBoundsException(
-                    "found " + element.remaining() + " bytes, expected one element of " + dtype);
+            throw ViaductException.refused(
+                    ViaConstants.VIA_ERROR_SHAPE,
+                    "element has " + element.remaining() + " bytes; expected one element of " + dtype);
         }
     }
 }

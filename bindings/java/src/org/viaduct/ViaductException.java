@@ -2,7 +2,8 @@ package org.viaduct;
 
 /**
  * A call of the library that failed, with the library's own text: function, argument, found, expected. Each kind of
- * failure has a class of its own; a status that this package does not know is of this one.
+ * failure has a class of its own; a status that this package does not know is of this one. The package's description
+ * lists the few exceptions of the JDK that are thrown beside these.
  */
 public class ViaductException extends RuntimeException {
     private static final long serialVersionUID = 1;
@@ -34,6 +35,20 @@ public class ViaductException extends RuntimeException {
             made.initCause(raised);
         }
         return made;
+    }
+
+    /** What this package refuses by itself is of the kind that the library would throw. */
+    static ViaductException refused(int status, String text) {
+        return ofKind(status, 0, text);
+    }
+
+    /** Refuses a list that has not one entry for each axis; null is no list. */
+    static void requireOneForEachAxis(String name, long[] given, int axes) {
+        if (given != null && given.length != axes) {
+            throw refused(
+                    ViaConstants.VIA_ERROR_SHAPE,
+                    name + " has " + given.length + " entries; expected one for each of " + axes + " axes");
+        }
     }
 
     private static ViaductException ofKind(int status, int code, String text) {

@@ -49,14 +49,14 @@ public final class WrapBuilder {
         return buffer.isReadOnly() ? made.readOnly() : made;
     }
 
-    /** Steps along each axis in elements. */
+    /** Steps along each axis in elements, where Python's {@code strides} are bytes. */
     public WrapBuilder strides(long... steps) {
         strides = steps.clone();
         flags &= ~ViaConstants.VIA_WRAP_BYTE_STRIDES;
         return this;
     }
 
-    /** Steps along each axis in bytes. */
+    /** Steps along each axis in bytes, as Python's {@code strides}. */
     public WrapBuilder byteStrides(long... steps) {
         strides = steps.clone();
         flags |= ViaConstants.VIA_WRAP_BYTE_STRIDES;
@@ -111,8 +111,10 @@ public final class WrapBuilder {
      */
     public WrapBuilder release(long releaseFunction, long releaseContext) {
         if (buffer != null) {
-            throw new UnsupportedOperationException(
-                    "found memory of a buffer, which is kept alive in Java, expected a release(Runnable) for it");
+            throw ViaductException.refused(
+                    ViaConstants.VIA_ERROR_UNSUPPORTED,
+                    "releaseFunction is a function of C for a buffer's memory, which Java keeps alive; "
+                            + "expected release(Runnable)");
         }
         function = releaseFunction;
         context = releaseContext;
