@@ -212,6 +212,19 @@
 
 /* ----------------------------------------------------------------------------------------------------- numbers */
 
+/* int32_t and int64_t by the names that viaduct.i gives their meaning: integers of any library, refused by name. */
+%typemap(in) int {
+  if (!viapy::parse_int32("$symname", "$1_name", $input, &$1)) {
+    SWIG_fail;
+  }
+}
+%typemap(in) long long (int64_t number = 0) {
+  if (!viapy::parse_int64("$symname", "$1_name", $input, &number)) {
+    SWIG_fail;
+  }
+  $1 = number;
+}
+
 %typemap(in, numinputs=0) int32_t *out_count (int32_t number = 0), int32_t *out_dtype (int32_t number = 0),
                           int32_t *out_done (int32_t number = 0) { $1 = &number; }
 %typemap(argout) int32_t *out_count, int32_t *out_dtype, int32_t *out_done {

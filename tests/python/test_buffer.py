@@ -113,8 +113,34 @@ def test_a_record_is_lent_as_bytes_of_its_size() -> None:
     values = numbers(12)
     a = via.wrap(ctypes.addressof(values), 4, "record12", owner=values)
     view = memoryview(a)
-    assert (view.format, view.itemsize, view.shape) == ("12x", 12, (4,))
+    assert (view.format, view.itemsize, view.shape) == ("T{12x:bytes:}", 12, (4,))
     assert view.cast("B").tobytes() == bytes(values)
+    assert via.asarray(view).dtype_name == "record12"
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 12, 1000])
+def test_numpy_copies_a_record_whole(size: int) -> None:
+    numpy = peer("numpy")
+    room = bytes(i % 251 for i in range(6 * size - 2)) + b"\0\0"
+    a = via.asarray(bytearray(room)).view(f"record{size}")
+    strided = a.reshape(3, 2)[::-1, 1]
+    for made in (numpy.array(a), numpy.asarray(a).copy(), numpy.ascontiguousarray(a), numpy.concatenate([a])):
+        assert made.dtype.itemsize == size and made.tobytes() == room
+        assert made[-1].tobytes() == room[-size:]
+    assert numpy.array(a, dtype=f"V{size}").tobytes() == room
+    assert numpy.array(strided).tobytes() == b"".join(room[i * size :][:size] for i in (5, 3, 1))
+    assert a.numpy().dtype == numpy.dtype(f"V{size}") and a.numpy().tobytes() == room
+    saved = io.BytesIO()
+    numpy.save(saved, numpy.asarray(a))
+    assert saved.getvalue().endswith(room)
+
+
+def test_buffers_of_records_are_equal_only_if_their_bytes_are() -> None:
+    """Of padding alone, which the struct module reads as nothing, all are equal."""
+    a, b = via.empty(2, "record4"), via.empty(2, "record4")
+    a.fill(b"abcd")
+    b.fill(b"efgh")
+    assert memoryview(a) != memoryview(b)
 
 
 def test_bytes_go_to_files_and_come_from_files() -> None:

@@ -242,3 +242,65 @@ def test_importing_the_package_imports_no_peer() -> None:
     program = "import sys, viaduct; print([m for m in ('numpy', 'ml_dtypes', 'torch', 'ctypes') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def nbytes_of(dtype: Any) -> int:
+    return via.empty(1, dtype).nbytes
+
+
+def test_a_list_or_dict_that_changes_means_what_it_says_now() -> None:
+    peer("numpy")
+    fields: list[Any] = [("a", "i4")]
+    table: dict[str, Any] = {"names": ["a"], "formats": ["i4"]}
+    for grow, description in (
+        (lambda: fields.append(("b", "f8")), fields),
+        (lambda: table.update(names=["a", "b"], formats=["i4", "f8"]), table),
+    ):
+        assert nbytes_of(description) == nbytes_of(description) == 4
+        grow()
+        assert nbytes_of(description) == 12
+
+
+def test_an_object_or_class_whose_dtype_changes_means_what_it_says_now() -> None:
+    numpy = peer("numpy")
+
+    class Described:
+        dtype = numpy.dtype("i4")
+
+    for description in (Described(), Described):
+        assert nbytes_of(description) == nbytes_of(description) == 4
+        description.dtype = numpy.dtype([("a", "f8"), ("b", "f8")])
+        assert nbytes_of(description) == 16
+
+
+def test_a_tuple_that_holds_a_list_means_what_it_says_now() -> None:
+    peer("numpy")
+    description = ([("a", "i4")], [2])
+    assert nbytes_of((description[0], 2)) == nbytes_of(description) == 8
+    description[1][0] = 3
+    assert nbytes_of(description) == 12
+
+
+def test_a_structure_that_gets_its_fields_later_is_as_large_as_it_is_then() -> None:
+    class First(ctypes.Structure):
+        _fields_ = [("a", ctypes.c_int32)]
+
+    class Later(First):
+        pass
+
+    assert nbytes_of(Later) == 4
+    try:
+        Later._fields_ = [("b", ctypes.c_double)]
+    except AttributeError:
+        pass
+    assert nbytes_of(Later) == ctypes.sizeof(Later)
+
+
+@pytest.mark.parametrize("name", ["int8\0", "int8\0x", "\0", "float32\0\0", "f4\0", "\ud800"])
+def test_a_name_with_a_0_character_or_half_a_character_names_no_type(name: str) -> None:
+    class Text(str):
+        pass
+
+    for given in (name, Text(name)):
+        with pytest.raises(via.DTypeError, match="argument 'dtype'"):
+            via.empty(1, given)

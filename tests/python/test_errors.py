@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 import errno
+import os
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 import viaduct as via
@@ -67,6 +73,65 @@ def test_the_text_is_that_of_the_call_that_failed() -> None:
 def test_an_exception_of_files_is_an_os_error() -> None:
     error = via.FileError(errno.ENOENT, "no such file")
     assert isinstance(error, OSError) and error.errno == errno.ENOENT
+
+
+def refused(call: Callable[[], object]) -> via.FileError:
+    with pytest.raises(via.FileError) as error:
+        call()
+    return error.value
+
+
+def test_what_is_not_there_or_not_allowed_is_pythons_exception_too(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_bytes(bytes(8))
+    for path, kind, code in (
+        (tmp_path / "absent", FileNotFoundError, errno.ENOENT),
+        (tmp_path / "absent/file", FileNotFoundError, errno.ENOENT),
+        (tmp_path / "file/file", NotADirectoryError, errno.ENOTDIR),
+    ):
+        for call in (
+            lambda: via.open(path),
+            lambda: raw.via_file_open(str(path), None),
+            lambda: via.open(path, "r+"),
+            lambda: via.stream_blocks(path, 1).__next__(),
+            lambda: via.open_safetensors(path),
+        ):
+            error = refused(call)
+            assert isinstance(error, kind) and (error.errno, error.code) == (code, code)
+            assert error.status == raw.VIA_ERROR_IO and str(path) in str(error)
+    assert isinstance(refused(lambda: via.open(tmp_path / "folder", "r+")), IsADirectoryError)
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Root, who may open anything, is somebody else meanwhile."""
+    was = os.geteuid()
+    os.seteuid(65534 if was == 0 else was)
+    try:
+        yield
+    finally:
+        os.seteuid(was)
+
+
+def test_a_file_that_may_not_be_opened_is_a_permission_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch(mode=0)
+    with as_nobody():
+        for call in (
+            lambda: via.open(tmp_path / "file"),
+            lambda: via.open(tmp_path / "file", "r+"),
+            lambda: via.open("/etc/viaduct", "w", dtype="int8", shape=1),
+        ):
+            error = refused(call)
+            assert isinstance(error, PermissionError) and error.errno == error.code == errno.EACCES
+
+
+def test_every_kind_of_file_error_can_be_pickled_and_told_from_the_others() -> None:
+    kinds = ("FileNotFoundError", "PermissionError", "FileExistsError", "IsADirectoryError", "NotADirectoryError")
+    for name in kinds:
+        mine = getattr(raw, name)
+        error = pickle.loads(pickle.dumps(mine(2, "gone")))
+        assert type(error) is mine and issubclass(mine, via.FileError) and issubclass(mine, getattr(builtins, name))
+        assert (error.errno, str(error)) == (2, "[Errno 2] gone")
 
 
 def test_memory_that_cannot_be_had_is_a_memory_error() -> None:

@@ -168,6 +168,33 @@ def test_a_dictionary_that_changes_as_it_is_read_is_read_as_it_was(key: str, val
         assert via.asarray(lender).tolist() == grid().tolist()
 
 
+def nested(depth: int, field: Any = "<f4") -> list[Any]:
+    fields = [("last", field)]
+    for _ in range(depth):
+        fields = [("inner", fields)]
+    return fields
+
+
+def test_fields_within_fields_are_read_as_deep_as_they_may_go() -> None:
+    assert via.asarray(Lender(typestr="|V4", descr=nested(20))).dtype_name == "record4"
+    with pytest.raises(BufferError, match="descr"):
+        via.asarray(Lender(typestr="|V4", descr=nested(20, "|O")))
+
+
+def test_fields_that_hold_themselves_are_refused() -> None:
+    fields: list[Any] = []
+    fields.append(("itself", fields))
+    twice: list[Any] = []
+    twice += [("one", twice), ("two", twice)]
+    broad: list[Any] = [("x", "<f4")]
+    for _ in range(60):
+        broad = [("a", broad), ("b", broad)]
+    for descr in (fields, twice, broad, nested(100_000)):
+        with pytest.raises(BufferError, match="descr"):
+            via.asarray(Lender(typestr="|V4", descr=descr))
+    del fields[:], twice[:]
+
+
 def test_an_interface_that_is_no_dict_is_refused() -> None:
     class Wrong:
         __array_interface__ = 7

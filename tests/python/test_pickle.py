@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 import viaduct as via
 from peers import content, grid, is_gone, numbers
+from tensors import Producer
+
+PADDED = 4  # DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 
 PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)
 
@@ -135,6 +138,59 @@ def test_elements_that_share_bytes_go_by_whole_bytes() -> None:
     a = via.wrap(ctypes.addressof(room), (2, 4), "int4", owner=room)
     found = there_and_back(a)
     assert (found.shape, found.dtype_name, found.ptr) == ((2, 4), "int4", a.ptr)
+
+
+SUBBYTE = ["int4", "uint4", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "int4x3", "uint1x4", "int2x3"]
+
+
+def packed(shape: tuple[int, ...], dtype: str) -> via.Array:
+    """Elements that share bytes, with bits that tell each from its neighbours."""
+    room = numbers(64, ctypes.c_uint8)
+    room[:] = [(37 * i + 11) % 256 for i in range(64)]
+    return via.wrap(ctypes.addressof(room), shape, dtype, owner=room)
+
+
+def bits_of(a: via.Array) -> list[int]:
+    """All elements, first to last, as numbers; read without the library."""
+    dense = a.copy()
+    size = via.raw.via_dtype_bits(via.raw.via_array_dtype(a))
+    whole = int.from_bytes(ctypes.string_at(dense.ptr, -(-a.size * size // 8)), "little")
+    return [whole >> i * size & (1 << size) - 1 for i in range(a.size)]
+
+
+@pytest.mark.parametrize("dtype", SUBBYTE)
+@pytest.mark.parametrize("shape", [(1,), (2,), (3,), (5,), (7,), (1, 1), (3, 3), (5, 1, 3), (0,), ()])
+def test_elements_that_share_their_last_byte_with_nothing_go_too(dtype: str, shape: tuple[int, ...]) -> None:
+    a = packed(shape, dtype)
+    for found in [there_and_back(a)] + [pickle.loads(pickle.dumps(a, protocol)) for protocol in PROTOCOLS]:
+        assert (found.shape, found.dtype_name, found.readonly) == (shape, dtype, False)
+        assert bits_of(found) == bits_of(a)
+    assert pickle.loads(pickle.dumps(a.as_readonly())).readonly
+
+
+def test_views_of_elements_that_share_bytes_go_as_the_elements_that_they_are() -> None:
+    a = packed((4, 6), "int4")
+    for view in (a[1:3], a[:, 2:], a[1, 2], a[0, :3], a[3, 4]):
+        found = pickle.loads(pickle.dumps(view))
+        assert found.shape == view.shape and bits_of(found) == bits_of(view)
+    odd = packed((3, 5), "int4")
+    turned = pickle.loads(pickle.dumps(odd.T))
+    assert turned.shape == (5, 3) and bits_of(turned.T) == bits_of(odd)
+
+
+def test_elements_narrower_than_a_byte_that_have_one_each_are_refused_before_they_go() -> None:
+    producer = Producer((4,), (1,), (0, 4, 1), flags=PADDED, version=(1, 3))
+    with pytest.raises(via.UnsupportedError, match="pickle.*int4.*a byte each.*packed"):
+        pickle.dumps(via.from_dlpack(producer))
+
+
+def test_bytes_too_few_or_too_many_for_the_shape_are_refused() -> None:
+    for a in (packed((3,), "int4"), packed((5,), "float6_e2m3fn"), grid()):
+        text, buffers = apart(a)
+        content = bytes(buffers[0].raw())
+        for wrong in (content[:-1], content + b"\0"):
+            with pytest.raises((via.ShapeError, via.PointerError)):
+                pickle.loads(text, buffers=[wrong])
 
 
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])

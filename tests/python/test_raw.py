@@ -252,6 +252,34 @@ def test_structs_are_dicts() -> None:
         raw.via_to_dlpack(a, 7, None)
 
 
+class Clearing:
+    """A value that empties the dict it is in, and fills the memory of what went, before it says what it is."""
+
+    def __init__(self, options: dict[str, Any], value: int) -> None:
+        self.options, self.value = options, value
+
+    def __index__(self) -> int:
+        self.options.clear()
+        self.after = [bytes(each) for each in range(64)] + [self.value + each for each in range(1000, 1064)]
+        return self.value
+
+
+def test_a_dict_that_changes_as_it_is_read_is_read_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "numbers"
+    path.write_bytes(bytes(8))
+    for _ in range(20):
+        options: dict[str, Any] = {}
+        for name in ("durable", "mode", "column_major", "page_cache"):
+            options[name] = Clearing(options, int(name == "mode"))
+        file = raw.via_file_open(str(path), options)
+        assert raw.via_file_info(file)["nbytes"] == 8
+        file.array()[0] = 7  # the mode was read too
+    a = grid()
+    described: dict[str, Any] = raw.via_to_array_interface(a)
+    described["version"], described["shape"] = Clearing(described, 3), (Clearing(described, 3), Clearing(described, 4))
+    assert raw.via_from_array_interface(described, None, None).shape == (3, 4)
+
+
 def test_device_info_and_counts() -> None:
     assert raw.via_device_count(raw.VIA_DEVICE_CPU) == 1
     assert raw.via_device_count(raw.VIA_DEVICE_CUDA) == 0

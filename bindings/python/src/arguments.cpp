@@ -63,6 +63,8 @@ bool has_required(const Signature &signature, PyObject **values) {
     return true;
 }
 
+constexpr char kSequence[] = "a sequence of integers";
+
 bool too_many(const char *function, const char *argument, Py_ssize_t found) {
     raise(VIA_ERROR_SHAPE, "%s: argument '%s': found %zd numbers, expected at most %d", function, argument, found,
           static_cast<int>(VIA_MAX_NDIM));
@@ -83,7 +85,25 @@ bool parse_tuple(const char *function, const char *argument, PyObject *tuple, Ex
     return true;
 }
 
-bool is_text(PyObject *value) { return PyUnicode_Check(value) || PyBytes_Check(value); }
+// What gives integers, or may, in no order or as characters.
+bool is_no_sequence(PyObject *value) {
+    return PyUnicode_Check(value) || PyBytes_Check(value) || PyByteArray_Check(value) || PyDict_Check(value) ||
+           PyAnySet_Check(value);
+}
+
+bool parse_items(const char *function, const char *argument, PyObject *value, Extents *out) {
+    Ref iterator(PyObject_GetIter(value));
+    out->count = 0;
+    while (Ref item{iterator ? PyIter_Next(iterator.get()) : nullptr}) {
+        if (out->count == VIA_MAX_NDIM) {
+            return too_many(function, argument, VIA_MAX_NDIM + 1);
+        }
+        if (!parse_int64(function, argument, item.get(), &out->values[out->count++])) {
+            return false;
+        }
+    }
+    return PyErr_Occurred() == nullptr || reword_type(function, argument, value, kSequence) != nullptr;
+}
 
 struct DeviceName {
     const char *name;
@@ -124,7 +144,7 @@ bool parse_device_text(const char *text, Device *out) {
 Remembered<Device, 32> g_devices;
 
 bool parse_device_name(PyObject *name, Device *out) {
-    const char *text = PyUnicode_AsUTF8AndSize(name, nullptr);
+    const char *text = whole_text(name);
     if (text == nullptr || !parse_device_text(text, out)) {
         return false;
     }
@@ -139,13 +159,16 @@ bool parse_device_object(PyObject *value, Device *out) {
     }
     Ref module(PyImport_ImportModule("viaduct._interop"));
     Ref name(module ? PyObject_CallMethod(module.get(), "device_name", "(O)", value) : nullptr);
-    const char *text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
+    const char *text = name && PyUnicode_Check(name.get()) ? whole_text(name.get()) : nullptr;
     return text != nullptr && parse_device_text(text, out);
 }
 
 bool parse_device_printed(PyObject *value, Device *out) {
+    if (is_container(value)) {
+        return false;
+    }
     Ref printed(PyObject_Str(value));
-    const char *text = printed ? PyUnicode_AsUTF8AndSize(printed.get(), nullptr) : nullptr;
+    const char *text = printed ? whole_text(printed.get()) : nullptr;
     return text != nullptr && (parse_device_text(text, out) || parse_device_object(value, out));
 }
 
@@ -157,8 +180,8 @@ bool parse_device_pair(const char *function, PyObject *pair, Device *out) {
         return false;
     }
     if (type < 0 || type > INT32_MAX || id < 0 || id > INT32_MAX) {
-        raise(VIA_ERROR_DEVICE, "%s: argument 'device': found %R, expected a pair of device type and id", function,
-              pair);
+        raise(VIA_ERROR_DEVICE, "%s: argument 'device': found %S, expected a pair of device type and id", function,
+              shown(pair).get());
         return false;
     }
     *out = {static_cast<int32_t>(type), static_cast<int32_t>(id)};
@@ -189,12 +212,19 @@ bool parse_arguments(Signature &signature, PyObject *const *args, Py_ssize_t nar
     return has_required(signature, values);
 }
 
+Ref as_int(const char *function, const char *argument, PyObject *value, const char *expected) {
+    Ref index(PyNumber_Index(value));
+    if (!index) {
+        reword_type(function, argument, value, expected);
+    }
+    return index;
+}
+
 bool parse_int64(const char *function, const char *argument, PyObject *value, int64_t *out) {
     Ref index;
     if (!PyLong_Check(value)) {
-        index = Ref(PyNumber_Index(value));
+        index = as_int(function, argument, value, "an integer");
         if (!index) {
-            reword_type(function, argument, value, "an integer");
             return false;
         }
         value = index.get();
@@ -202,33 +232,73 @@ bool parse_int64(const char *function, const char *argument, PyObject *value, in
     int overflow = 0;
     long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (overflow != 0) {
-        raise(VIA_ERROR_OVERFLOW, "%s: argument '%s': found %R, expected a number of 64 bits", function, argument,
-              value);
+        raise(VIA_ERROR_OVERFLOW, "%s: argument '%s': found %S, expected a number of 64 bits", function, argument,
+              shown(value).get());
         return false;
     }
     *out = number;
     return true;
 }
 
+bool parse_number_address(const char *function, const char *argument, PyObject *value, void **out) {
+    Ref index(as_int(function, argument, value, "an address (an integer of 64 bits)"));
+    if (!index) {
+        return false;
+    }
+    unsigned long long address = PyLong_AsUnsignedLongLong(index.get());
+    if (address == UINT64_MAX && PyErr_Occurred() != nullptr) {
+        raise(VIA_ERROR_OVERFLOW, "%s: argument '%s': found %S, expected an address", function, argument,
+              shown(index.get()).get());
+        return false;
+    }
+    *out = reinterpret_cast<void *>(static_cast<uintptr_t>(address));
+    return true;
+}
+
+bool parse_int32(const char *function, const char *argument, PyObject *value, int32_t *out) {
+    int64_t number = 0;
+    if (!parse_int64(function, argument, value, &number)) {
+        return false;
+    }
+    if (number < INT32_MIN || number > INT32_MAX) {
+        raise(VIA_ERROR_OVERFLOW, "%s: argument '%s': found %lld, expected a number of 32 bits", function, argument,
+              static_cast<long long>(number));
+        return false;
+    }
+    *out = static_cast<int32_t>(number);
+    return true;
+}
+
+// An array of integers may have __index__ too, which then says that it is none.
 bool parse_extents(const char *function, const char *argument, PyObject *value, Extents *out) {
     if (PyTuple_Check(value)) {
         return parse_tuple(function, argument, value, out);
     }
-    if (PyLong_Check(value)) {
+    Ref index(PyIndex_Check(value) != 0 ? PyNumber_Index(value) : nullptr);
+    if (index) {
         out->count = 1;
-        return parse_int64(function, argument, value, &out->values[0]);
+        return parse_int64(function, argument, index.get(), &out->values[0]);
     }
-    static const char expected[] = "a sequence of integers";
-    if (is_text(value)) {
-        raise_type(function, argument, value, expected);
+    if (PyErr_Occurred() != nullptr && !PyErr_ExceptionMatches(PyExc_TypeError)) {
         return false;
     }
-    Ref tuple(PySequence_Tuple(value));
-    if (!tuple) {
-        reword_type(function, argument, value, expected);
+    PyErr_Clear();
+    if (is_no_sequence(value)) {
+        raise_type(function, argument, value, kSequence);
         return false;
     }
-    return parse_tuple(function, argument, tuple.get(), out);
+    return parse_items(function, argument, value, out);
+}
+
+PyObject *extents_tuple(PyObject *, PyObject *args) {
+    const char *function = nullptr, *argument = nullptr;
+    PyObject *value = nullptr;
+    Extents extents;
+    if (PyArg_ParseTuple(args, "ssO:_extents", &function, &argument, &value) == 0 ||
+        !parse_extents(function, argument, value, &extents)) {
+        return nullptr;
+    }
+    return tuple_of(extents.values, extents.count);
 }
 
 bool parse_axes(const char *function, const char *argument, PyObject *value, int32_t *out_count, int32_t *out_axes) {
@@ -252,6 +322,16 @@ bool parse_bool(PyObject *value, bool otherwise, bool *out) {
     int truth = !is_given(value) ? otherwise : value == Py_True ? 1 : value == Py_False ? 0 : PyObject_IsTrue(value);
     *out = truth == 1;
     return truth >= 0;
+}
+
+const char *whole_text(PyObject *text) {
+    Py_ssize_t length = 0;
+    const char *characters = PyUnicode_AsUTF8AndSize(text, &length);
+    if (characters == nullptr) {
+        PyErr_Clear();
+        return nullptr;
+    }
+    return std::strlen(characters) == static_cast<size_t>(length) ? characters : nullptr;
 }
 
 PyObject *tuple_of(const int64_t *values, int32_t count) {
@@ -281,9 +361,9 @@ bool parse_device(const char *function, PyObject *value, Device *out) {
     }
     if (PyErr_Occurred() == nullptr) {
         raise(VIA_ERROR_DEVICE,
-              "%s: argument 'device': found %R, expected \"cpu\", \"cuda:0\", \"pinned\", \"managed\", \"any\", a pair "
+              "%s: argument 'device': found %S, expected \"cpu\", \"cuda:0\", \"pinned\", \"managed\", \"any\", a pair "
               "of DLPack's device type and id, or a device of CuPy, torch, JAX, Numba or cuda.core",
-              function, value);
+              function, shown(value).get());
     }
     return false;
 }

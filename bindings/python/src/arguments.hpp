@@ -28,17 +28,33 @@ inline bool is_given(PyObject *value) { return value != nullptr && value != Py_N
 // NULL.
 bool parse_address(const char *function, PyObject *pointer, void **out);
 
+// An integer alone, without None.
+bool parse_number_address(const char *function, const char *argument, PyObject *value, void **out);
+
 // Numbers along the axes of an array, at most VIA_MAX_NDIM.
 struct Extents {
     int32_t count = 0;
     int64_t values[VIA_MAX_NDIM];
 };
 
+// Whether it is an integer, of Python's or another library's. A bool is none: it is a slip where a handle or a device is
+// named.
+inline bool is_number(PyObject *value) { return PyIndex_Check(value) != 0 && !PyBool_Check(value); }
+
+// A new reference to the int that an integer of any library is; TypeError names the argument for whatever is none.
+Ref as_int(const char *function, const char *argument, PyObject *value, const char *expected);
+
 // A Python integer, or whatever has __index__.
 bool parse_int64(const char *function, const char *argument, PyObject *value, int64_t *out);
 
-// A sequence of integers, or one integer for a sequence of one.
+// A number of 32 bits.
+bool parse_int32(const char *function, const char *argument, PyObject *value, int32_t *out);
+
+// Integers in an order, or one integer for a sequence of one. Iterators are asked for no more than an array has axes.
 bool parse_extents(const char *function, const char *argument, PyObject *value, Extents *out);
+
+// _extents(function, argument, value): the same as a tuple, for what is written in Python.
+PyObject *extents_tuple(PyObject *, PyObject *args);
 
 // The same as int32_t, for axes.
 bool parse_axes(const char *function, const char *argument, PyObject *value, int32_t *out_count, int32_t *out_axes);
@@ -60,6 +76,10 @@ public:
 private:
     Py_buffer view_{};
 };
+
+// The text of a str for C, which ends at the first 0 character: NULL for a text with one inside, and for one that has no
+// UTF-8. Sets no exception.
+const char *whole_text(PyObject *text);
 
 PyObject *tuple_of(const int64_t *values, int32_t count);
 

@@ -108,7 +108,7 @@ PyObject *new_array(via_array *array, Origin origin) {
 }
 
 bool add_array_type(PyObject *module) {
-    PyType_Slot slots[] = {
+    std::vector<PyType_Slot> slots = {
         {Py_tp_doc, const_cast<char *>(kDoc)},
         {Py_tp_dealloc, slot(dealloc)},
         {Py_tp_repr, slot(array_repr)},
@@ -125,10 +125,13 @@ bool add_array_type(PyObject *module) {
         {Py_mp_ass_subscript, slot(array_assign)},
         {Py_bf_getbuffer, slot(get_buffer)},
         {Py_bf_releasebuffer, slot(release_buffer)},
-        {0, nullptr},
     };
+    for (const PyType_Slot *each = kOperatorSlots; each->slot != 0; ++each) {
+        slots.push_back(*each);
+    }
+    slots.push_back({0, nullptr});
     PyType_Spec spec = {"viaduct.Array", sizeof(ArrayObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                        slots};
+                        slots.data()};
     g_array_type = reinterpret_cast<PyTypeObject *>(PyType_FromSpec(&spec));
     return g_array_type != nullptr && add_exchange_api(reinterpret_cast<PyObject *>(g_array_type)) &&
            PyModule_AddType(module, g_array_type) == 0;

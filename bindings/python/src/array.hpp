@@ -56,11 +56,12 @@ PyObject *array_item(PyObject *self, Py_ssize_t index);
 // The view that a key names, to be released; NULL with an exception set.
 via_array *select_by_key(via_array *array, PyObject *key);
 
-// array_inspect.cpp, array_views.cpp, array_data.cpp, and the files named after a protocol
+// array_inspect.cpp, array_operators.cpp, array_views.cpp, array_data.cpp, and the files named after a protocol
 PyObject *array_repr(PyObject *self);
 int array_assign(PyObject *self, PyObject *key, PyObject *value);
 int get_buffer(PyObject *self, Py_buffer *view, int flags);
 void release_buffer(PyObject *self, Py_buffer *view);
+extern PyType_Slot kOperatorSlots[];
 extern PyGetSetDef kInspectGetters[];
 extern PyGetSetDef kInterfaceGetters[];
 extern PyMethodDef kViewMethods[];

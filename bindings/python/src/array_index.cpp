@@ -19,6 +19,7 @@ struct Selection {
 };
 
 constexpr char kKeys[] = "integers, slices, ... and None; with others, index its numpy()";
+constexpr char kNoNames[] = "integers, slices, ... and None; field(offset, dtype) takes a record's field";
 
 // NumPy's arrays are asked whether they are integers, and mostly are not.
 bool parse_index(PyObject *item, int64_t *out) {
@@ -90,7 +91,7 @@ bool select_item(via_array *array, PyObject *item, Selection *selection) {
     }
     bool is_integer = PyIndex_Check(item) && !PyBool_Check(item);
     if (!is_integer) {
-        raise_type("Array.__getitem__", "key", item, kKeys);
+        raise_type("Array.__getitem__", "key", item, PyUnicode_Check(item) ? kNoNames : kKeys);
         return false;
     }
     return select_one(array, item, selection);

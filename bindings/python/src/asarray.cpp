@@ -1,6 +1,7 @@
 // asarray(): every protocol by which an object may lend its memory, in turn.
 #include "errors.hpp"
 #include "exchange.hpp"
+#include "exchange_api.hpp"
 #include "loan.hpp"
 
 namespace viapy {
@@ -67,6 +68,9 @@ PyObject *as_array(const char *function, PyObject *object) {
     if (is_array(object)) {
         Py_INCREF(object);
         return object;
+    }
+    if (!hides_nothing(function, object)) {
+        return nullptr;
     }
     Refusals refusals;
     for (const Protocol &protocol : kProtocols) {

@@ -23,11 +23,13 @@ const Format kFormats[] = {
     {VIA_FLOAT32, "f"}, {VIA_FLOAT64, "d"}, {VIA_COMPLEX64, "Zf"}, {VIA_COMPLEX128, "Zd"},
 };
 
-// Records are bytes to every consumer: "12x", which NumPy reads as void. The text lives as long as the view.
+// Records are bytes to every consumer. They have a name, since padding without one is no part of a value: NumPy would not
+// copy it, and the struct module would find all records equal. The text lives as long as the view.
 char *record_format(int32_t dtype) {
-    char *text = new (std::nothrow) char[16];
+    constexpr size_t room = 32;
+    char *text = new (std::nothrow) char[room];
     if (text != nullptr) {
-        PyOS_snprintf(text, 16, "%dx", -dtype);
+        PyOS_snprintf(text, room, "T{%dx:bytes:}", -dtype);
     }
     return text;
 }
@@ -156,6 +158,17 @@ PyObject *wrap_view(const Py_buffer &view, int32_t dtype, Loan *loan) {
     return new_array(array, Origin::Buffer);
 }
 
+// Extents that the library refuses, and their products, are left to it.
+bool holds_all(const Py_buffer &view) {
+    int64_t nbytes = view.itemsize;
+    for (int i = 0; i < view.ndim && i < VIA_MAX_NDIM && view.shape != nullptr; ++i) {
+        if (view.shape[i] < 0 || __builtin_mul_overflow(nbytes, view.shape[i], &nbytes)) {
+            return true;
+        }
+    }
+    return nbytes <= view.len;
+}
+
 PyObject *take_view(const char *function, PyObject *object, Py_buffer *view) {
     int32_t dtype = dtype_of_format(view->format, view->itemsize);
     Loan *loan = nullptr;
@@ -167,6 +180,9 @@ PyObject *take_view(const char *function, PyObject *object, Py_buffer *view) {
     } else if (view->suboffsets != nullptr) {
         raise(VIA_ERROR_EXCHANGE, "%s: argument 'x': found a buffer of pointers (suboffsets), expected strides",
               function);
+    } else if (!holds_all(*view)) {
+        raise(VIA_ERROR_EXCHANGE, "%s: argument 'x': found a buffer of %zd bytes, expected those of all its elements",
+              function, view->len);
     } else {
         loan = new_loan(object, nullptr, view);
     }
@@ -182,10 +198,9 @@ PyObject *take_view(const char *function, PyObject *object, Py_buffer *view) {
 // Python 3.12 gives these two methods to every type with buffers. Before that they are here for type checkers, whose
 // Buffer protocol they are, and for who asks isinstance(a, Buffer).
 PyObject *buffer_method(PyObject *self, PyObject *flags) {
-    int64_t asked = 0;
+    int32_t asked = 0;
     Py_buffer view;
-    if (!parse_int64("Array.__buffer__", "flags", flags, &asked) ||
-        PyObject_GetBuffer(self, &view, static_cast<int>(asked)) != 0) {
+    if (!parse_int32("Array.__buffer__", "flags", flags, &asked) || PyObject_GetBuffer(self, &view, asked) != 0) {
         return nullptr;
     }
     PyBuffer_Release(&view);

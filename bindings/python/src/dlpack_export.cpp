@@ -34,20 +34,18 @@ bool read_device(PyObject *value, via_dlpack_options *options) {
     if (!is_given(value)) {
         return true;
     }
-    Ref pair(PySequence_Tuple(value));
-    if (!pair || PyTuple_Size(pair.get()) != 2) {
-        PyErr_Clear();
-        raise_type("Array.__dlpack__", "dl_device", value, "a pair of device type and id");
+    Extents numbers;
+    if (!parse_extents("Array.__dlpack__", "dl_device", value, &numbers)) {
         return false;
     }
-    Extents numbers;
-    if (!parse_extents("Array.__dlpack__", "dl_device", pair.get(), &numbers)) {
+    if (numbers.count != 2) {
+        raise_type("Array.__dlpack__", "dl_device", value, "a pair of device type and id");
         return false;
     }
     const auto [type, id] = std::pair(numbers.values[0], numbers.values[1]);
     if (type < 1 || type > INT32_MAX || id < 0 || id > INT32_MAX) {
-        raise_buffer(VIA_ERROR_DEVICE, "Array.__dlpack__: argument 'dl_device': found %R, of which there is no device",
-                     pair.get());
+        raise_buffer(VIA_ERROR_DEVICE, "Array.__dlpack__: argument 'dl_device': found %S, of which there is no device",
+                     shown(value).get());
         return false;
     }
     options->target_device_type = static_cast<int32_t>(type);
@@ -261,7 +259,9 @@ bool parse_max_version(const char *function, PyObject *value, via_dlpack_options
     auto bounded = [](int64_t number) { return static_cast<int32_t>(number > 9999 ? 9999 : number < 0 ? 0 : number); };
     options->max_major = bounded(version.values[0]);
     options->max_minor = options->max_major > 0 ? bounded(version.values[1]) : 0;
-    if (PyTuple_CheckExact(value)) {
+    bool is_fixed = PyTuple_CheckExact(value) && PyLong_CheckExact(PyTuple_GetItem(value, 0)) &&
+                    PyLong_CheckExact(PyTuple_GetItem(value, 1));
+    if (is_fixed) {
         g_versions.remember(value, {options->max_major, options->max_minor});
     }
     return true;

@@ -30,7 +30,7 @@ void delete_if_left(DLManagedTensorVersioned *tensor) {
 
 PyObject *refused(const char *where, PyObject *kind, DLManagedTensorVersioned *tensor) {
     if (PyErr_Occurred() == nullptr) {
-        raise(VIA_ERROR_EXCHANGE, "%s: the library of %R refused the memory and did not say why", where, kind);
+        raise(VIA_ERROR_EXCHANGE, "%s: the library of %S refused the memory and did not say why", where, shown(kind).get());
     }
     delete_if_left(tensor);
     return nullptr;
@@ -41,7 +41,7 @@ PyObject *hand_over(const char *where, const DLPackExchangeAPI *api, PyObject *k
     tensor->deleter = delete_and_tell;
     void *object = nullptr;
     DLManagedTensorVersioned *outer = std::exchange(t_given, tensor);
-    bool taken = api->managed_tensor_to_py_object_no_sync(tensor, &object) == 0;
+    bool taken = api->managed_tensor_to_py_object_no_sync(tensor, &object) == 0 && object != nullptr;
     PyObject *made = taken ? static_cast<PyObject *>(object) : refused(where, kind, tensor);
     t_given = outer;
     return made;
@@ -54,7 +54,9 @@ bool prepare(PyObject *kind, via_array *array) {
     }
     Ref module(PyImport_ImportModule("viaduct._interop"));
     Ref done(module ? PyObject_CallMethod(module.get(), "prepare_for_cuda", "O", kind) : nullptr);
-    known_type(kind).is_prepared = bool(done);
+    if (done) {
+        note_prepared(kind);
+    }
     return bool(done);
 }
 
@@ -62,9 +64,9 @@ const DLPackExchangeAPI *api_of(const char *where, PyObject *kind) {
     const DLPackExchangeAPI *api = PyType_Check(kind) ? known_type(kind).api : nullptr;
     if (api == nullptr || api->managed_tensor_to_py_object_no_sync == nullptr) {
         raise(VIA_ERROR_DTYPE,
-              "%s: found %R, expected a type with __dlpack_c_exchange_api__, as torch.Tensor is; where "
+              "%s: found %S, expected a type with __dlpack_c_exchange_api__, as torch.Tensor is; where "
               "there is none, the library's from_dlpack() takes arrays",
-              where, kind);
+              where, shown(kind).get());
         return nullptr;
     }
     return api;
@@ -72,9 +74,7 @@ const DLPackExchangeAPI *api_of(const char *where, PyObject *kind) {
 
 // PyTorch ends the process over a negative stride (pytorch#188023).
 bool would_abort(const DLPackExchangeAPI *api, via_array *array) {
-    PyObject *torch = goes_backwards(array) ? PyDict_GetItemString(PyImport_GetModuleDict(), "torch") : nullptr;
-    Ref tensor(torch != nullptr ? PyObject_GetAttrString(torch, "Tensor") : nullptr);
-    PyErr_Clear();
+    Ref tensor = goes_backwards(array) ? loaded("torch", "Tensor") : Ref();
     return tensor && known_type(tensor.get()).api == api;
 }
 
@@ -89,6 +89,9 @@ DLManagedTensorVersioned *tensor_for(const DLPackExchangeAPI *api, via_array *ar
     WorkStream stream;
     DLDevice device = {static_cast<DLDeviceType>(via_array_device_type(array)), via_array_device_id(array)};
     if (!is_ready && !stream.ask(api, device)) {
+        if (PyErr_Occurred() == nullptr) {
+            raise(VIA_ERROR_EXCHANGE, "the exchange API of the type gave no stream and did not say why");
+        }
         return nullptr;
     }
     via_stream *consumer = is_ready ? via_stream_no_sync() : stream.get();
@@ -107,8 +110,8 @@ PyObject *checked(const char *where, PyObject *made, PyObject *kind) {
     Ref object(made);
     int is_one = PyObject_IsInstance(made, kind);
     if (is_one == 0) {
-        raise(VIA_ERROR_DTYPE, "%s: found %R, whose __dlpack_c_exchange_api__ makes objects of %R", where, kind,
-              type_of(made));
+        raise(VIA_ERROR_DTYPE, "%s: found %S, whose __dlpack_c_exchange_api__ makes objects of %S", where, shown(kind).get(),
+              shown(type_of(made)).get());
     }
     return is_one == 1 ? object.give() : nullptr;
 }

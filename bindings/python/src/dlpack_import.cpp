@@ -121,7 +121,13 @@ bool Producer::ask(PyObject *object) {
         return PyErr_Occurred() == nullptr && raise_type("from_dlpack", "x.__dlpack_device__()", pair.get(),
                                                          "a pair of device type and id") != nullptr;
     }
-    device = {static_cast<int32_t>(numbers.values[0]), static_cast<int32_t>(numbers.values[1])};
+    const auto [type, id] = std::pair(numbers.values[0], numbers.values[1]);
+    if (type < 1 || type > INT32_MAX || id < 0 || id > INT32_MAX) {
+        raise(VIA_ERROR_DEVICE, "from_dlpack: argument 'x.__dlpack_device__()': found %S, of which there is no device",
+              shown(pair.get()).get());
+        return false;
+    }
+    device = {static_cast<int32_t>(type), static_cast<int32_t>(id)};
     via_status status = has_stream() ? via_stream_current(device.id, &stream) : VIA_OK;
     return status == VIA_OK || (raise_status(status), false);
 }
@@ -196,6 +202,8 @@ PyObject *take_from_api(const DLPackExchangeAPI *api, DLManagedTensorVersioned *
     }
     if (asked) {
         raise_status(status);
+    } else if (PyErr_Occurred() == nullptr) {
+        raise(VIA_ERROR_EXCHANGE, "the exchange API of x gave no stream and did not say why");
     }
     ErrorScope errors;
     via_dlpack_delete(tensor);
@@ -236,7 +244,11 @@ Tried try_exchange_api(const char *function, PyObject *object, PyObject **out_ar
         return Tried::Absent;
     }
     DLManagedTensorVersioned *tensor = nullptr;
-    if (api->managed_tensor_from_py_object_no_sync(object, &tensor) != 0) {
+    if (api->managed_tensor_from_py_object_no_sync(object, &tensor) != 0 || tensor == nullptr) {
+        if (PyErr_Occurred() == nullptr) {
+            raise(VIA_ERROR_EXCHANGE, "%s: argument 'x': the exchange API of %S gave nothing and did not say why",
+                  function, shown(type_of(object)).get());
+        }
         return Tried::Failed;
     }
     if (!is_lendable(function, object, tensor->dl_tensor.dtype.code == kDLComplex)) {
@@ -284,6 +296,9 @@ PyObject *from_dlpack(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObj
     }
     if (PyCapsule_CheckExact(values[0])) {
         return take_capsule("from_dlpack", values[0], wish);
+    }
+    if (!hides_nothing("from_dlpack", values[0])) {
+        return nullptr;
     }
     bool plain = !wish.has_device && wish.copy != VIA_COPY_ALWAYS;
     Tried tried = plain ? try_exchange_api("from_dlpack", values[0], &array) : Tried::Absent;

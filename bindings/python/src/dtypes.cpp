@@ -2,13 +2,14 @@
 
 #include <cstdio>
 
+#include "arguments.hpp"
 #include "errors.hpp"
 #include "remembered.hpp"
 
 namespace viapy {
 namespace {
 
-// What types, dtypes and the strings in a program's text have been found to mean.
+// What types, dtypes and the strings in a program's text have been found to mean: of what always means the same.
 Remembered<int32_t, 128> g_answers;
 
 int32_t named(const char *name) {
@@ -19,9 +20,9 @@ int32_t named(const char *name) {
 // What is said where no helper written in Python has found the reason.
 int32_t unknown(const char *function, PyObject *value) {
     raise(VIA_ERROR_DTYPE,
-          "%s: argument 'dtype': found %R, expected an element type: a name such as \"float32\", a dtype of NumPy, "
+          "%s: argument 'dtype': found %S, expected an element type: a name such as \"float32\", a dtype of NumPy, "
           "ml_dtypes, torch or TensorFlow, a type of ctypes, or a number made by the C API",
-          function, value);
+          function, shown(value).get());
     return 0;
 }
 
@@ -50,18 +51,24 @@ int32_t parse_foreign(const char *function, PyObject *value) {
         int32_t dtype = via_dtype_record(PyLong_AsLongLong(meant.get()));
         return dtype != 0 ? dtype : unknown(function, value);
     }
-    const char *name = PyUnicode_AsUTF8AndSize(meant.get(), nullptr);
+    const char *name = PyUnicode_Check(meant.get()) ? whole_text(meant.get()) : nullptr;
     int32_t dtype = name != nullptr ? named(name) : 0;
-    PyErr_Clear();
     return dtype != 0 ? dtype : unknown(function, value);
 }
 
-int32_t parse_text(const char *function, PyObject *value) {
-    const char *name = PyUnicode_AsUTF8AndSize(value, nullptr);
-    if (name == nullptr) {
-        return 0;
+bool always_means_the_same(PyObject *value) {
+    if (PyUnicode_CheckExact(value)) {
+        return true;
     }
-    int32_t dtype = named(name);
+    Ref module(PyImport_ImportModule("viaduct._interop"));
+    Ref answer(module ? PyObject_CallMethod(module.get(), "is_fixed_dtype", "(O)", value) : nullptr);
+    PyErr_Clear();
+    return answer.get() == Py_True;
+}
+
+int32_t parse_text(const char *function, PyObject *value) {
+    const char *name = whole_text(value);
+    int32_t dtype = name != nullptr ? named(name) : 0;
     return dtype != 0 ? dtype : parse_foreign(function, value);
 }
 
@@ -92,7 +99,7 @@ int32_t parse_dtype(const char *function, PyObject *value) {
         return parse_number(function, value);
     }
     int32_t dtype = PyUnicode_Check(value) ? parse_text(function, value) : parse_foreign(function, value);
-    if (dtype != 0) {
+    if (dtype != 0 && always_means_the_same(value)) {
         g_answers.remember(value, dtype);
     }
     return dtype;
@@ -116,8 +123,10 @@ PyObject *dtype_object(int32_t dtype) {
         if (object == nullptr) {
             return nullptr;
         }
-        Py_XDECREF(slot.object);
+        Ref forgotten(slot.object);
         slot = {dtype, object};
+        Py_INCREF(object);
+        return object;
     }
     Py_INCREF(slot.object);
     return slot.object;

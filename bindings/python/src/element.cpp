@@ -19,8 +19,7 @@ bool wrong_type(const char *function, PyObject *value, int32_t dtype) {
 
 bool out_of_range(const char *function, PyObject *value, int32_t dtype) {
     char name[kDtypeNameCapacity];
-    PyErr_Clear();
-    raise(VIA_ERROR_OVERFLOW, "%s: argument 'value': found %R, which %s cannot hold", function, value,
+    raise(VIA_ERROR_OVERFLOW, "%s: argument 'value': found %S, which %s cannot hold", function, shown(value).get(),
           dtype_text(dtype, name));
     return false;
 }
@@ -35,6 +34,31 @@ bool refuse(const char *function, PyObject *value, int32_t dtype) {
     }
     PyErr_Clear();
     return wrong_type(function, value, dtype);
+}
+
+// What complex() makes of a number, from __complex__ or __float__; empty with an exception set for whatever is none. It
+// is asked here, since PyComplex_RealAsDouble() asks for __complex__ only from Python 3.13 on.
+Ref complex_of(PyObject *value) {
+    if (PyUnicode_Check(value)) {  // which complex() would parse
+        PyErr_SetNone(PyExc_TypeError);
+        return Ref();
+    }
+    return Ref(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject *>(&PyComplex_Type), value, nullptr));
+}
+
+// A float; empty with an exception set, also for a complex number that is more than that: float() of NumPy's would drop
+// the imaginary part.
+Ref real_of(PyObject *value) {
+    if (PyFloat_Check(value) || PyLong_Check(value) || PyObject_HasAttrString(value, "__complex__") == 0) {
+        double real = PyFloat_AsDouble(value);
+        return Ref(PyErr_Occurred() == nullptr ? PyFloat_FromDouble(real) : nullptr);
+    }
+    Ref number(complex_of(value));
+    if (number && PyComplex_ImagAsDouble(number.get()) != 0) {
+        PyErr_SetNone(PyExc_TypeError);
+        return Ref();
+    }
+    return Ref(number ? PyFloat_FromDouble(PyComplex_RealAsDouble(number.get())) : nullptr);
 }
 
 // Little-endian, as every machine that this library is built for.
@@ -67,10 +91,11 @@ bool encode_integer(const char *function, PyObject *value, int32_t dtype, unsign
 }
 
 bool encode_float(const char *function, PyObject *value, int32_t dtype, unsigned char *out) {
-    double number = PyFloat_AsDouble(value);
-    if (PyErr_Occurred() != nullptr) {
+    Ref real(real_of(value));
+    if (!real) {
         return refuse(function, value, dtype);
     }
+    double number = PyFloat_AsDouble(real.get());
     if (bits_of(dtype) == 32) {
         put(out, static_cast<float>(number));
     } else {
@@ -80,11 +105,12 @@ bool encode_float(const char *function, PyObject *value, int32_t dtype, unsigned
 }
 
 bool encode_complex(const char *function, PyObject *value, int32_t dtype, unsigned char *out) {
-    double real = PyComplex_RealAsDouble(value);
-    double imaginary = PyErr_Occurred() == nullptr ? PyComplex_ImagAsDouble(value) : 0;
-    if (PyErr_Occurred() != nullptr) {
+    Ref number(complex_of(value));
+    if (!number) {
         return refuse(function, value, dtype);
     }
+    double real = PyComplex_RealAsDouble(number.get());
+    double imaginary = PyComplex_ImagAsDouble(number.get());
     if (bits_of(dtype) == 64) {
         put(out, static_cast<float>(real));
         put(out + 4, static_cast<float>(imaginary));
@@ -95,10 +121,13 @@ bool encode_complex(const char *function, PyObject *value, int32_t dtype, unsign
     return true;
 }
 
-bool encode_bool(PyObject *value, unsigned char *out) {
+bool encode_bool(const char *function, PyObject *value, int32_t dtype, unsigned char *out) {
+    if (PyNumber_Check(value) == 0) {  // a text or a list, which would be true if it is not empty
+        return wrong_type(function, value, dtype);
+    }
     int truth = PyObject_IsTrue(value);
     out[0] = truth == 1;
-    return truth >= 0;
+    return truth >= 0 || refuse(function, value, dtype);
 }
 
 bool is_wide_float(int32_t dtype) { return code_of(dtype) == kFloat && (bits_of(dtype) == 32 || bits_of(dtype) == 64); }
@@ -137,21 +166,26 @@ bool Element::encode_number(const char *function, PyObject *value, int32_t dtype
         return encode_complex(function, value, dtype, number_);
     }
     if (code_of(dtype) == kBool) {
-        return encode_bool(value, number_);
+        return encode_bool(function, value, dtype, number_);
     }
     return encode_elsewhere(function, value, dtype);
 }
 
 // Narrow floats are rounded by the struct module and by ml_dtypes.
 bool Element::encode_elsewhere(const char *function, PyObject *value, int32_t dtype) {
+    Ref number(code_of(dtype) == kComplex ? complex_of(value) : real_of(value));
+    if (!number) {
+        return refuse(function, value, dtype);
+    }
     Ref module(PyImport_ImportModule("viaduct._interop"));
     Ref name(dtype_name(pack_dtype(code_of(dtype), bits_of(dtype))));
-    Ref bytes(module && name ? PyObject_CallMethod(module.get(), "encode", "OO", value, name.get()) : nullptr);
-    if (!bytes) {
-        if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
-            return out_of_range(function, value, dtype);
-        }
+    Ref bytes(module && name ? PyObject_CallMethod(module.get(), "encode", "OO", number.get(), name.get()) : nullptr);
+    if (!bytes && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        retell(VIA_ERROR_DTYPE, function, "value");
         return false;
+    }
+    if (!bytes) {
+        return PyErr_ExceptionMatches(PyExc_OverflowError) && out_of_range(function, value, dtype);
     }
     char *text = nullptr;
     Py_ssize_t length = 0;

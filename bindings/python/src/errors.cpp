@@ -1,6 +1,8 @@
 #include "errors.hpp"
 
+#include <cerrno>
 #include <cstdarg>
+#include <cstring>
 
 namespace viapy {
 namespace {
@@ -52,6 +54,23 @@ const Kind kKinds[] = {
     {VIA_ERROR_INTERNAL, "viaduct.InternalError", &PyExc_RuntimeError,
      "A fault of this library: please report the text."},
 };
+// FileError's own kinds, by the errno that Python's own exception of that kind has; of the module, and under no name in
+// the package, where they would hide Python's.
+struct FileKind {
+    int code;
+    const char *name;
+    PyObject **builtin;
+    PyObject *made;
+};
+FileKind g_file_kinds[] = {
+    {ENOENT, "viaduct._viaduct.FileNotFoundError", &PyExc_FileNotFoundError, nullptr},
+    {EACCES, "viaduct._viaduct.PermissionError", &PyExc_PermissionError, nullptr},
+    {EPERM, "viaduct._viaduct.PermissionError", &PyExc_PermissionError, nullptr},
+    {EEXIST, "viaduct._viaduct.FileExistsError", &PyExc_FileExistsError, nullptr},
+    {EISDIR, "viaduct._viaduct.IsADirectoryError", &PyExc_IsADirectoryError, nullptr},
+    {ENOTDIR, "viaduct._viaduct.NotADirectoryError", &PyExc_NotADirectoryError, nullptr},
+};
+
 constexpr int kKindCount = sizeof kKinds / sizeof kKinds[0];
 
 PyObject *g_base = nullptr;
@@ -62,11 +81,39 @@ PyObject *class_of(int32_t status) {
     return found != nullptr ? found : g_base;
 }
 
-const char *bare_name(const char *qualified) { return qualified + sizeof "viaduct." - 1; }
+PyObject *class_of(int32_t status, int32_t code) {
+    for (const FileKind &kind : g_file_kinds) {
+        if (status == VIA_ERROR_IO && kind.code == code) {
+            return kind.made;
+        }
+    }
+    return class_of(status);
+}
+
+const char *bare_name(const char *qualified) { return std::strrchr(qualified, '.') + 1; }
 
 bool add_class(PyObject *module, const char *name, const char *doc, PyObject *bases, PyObject **out_class) {
     *out_class = PyErr_NewExceptionWithDoc(name, doc, bases, nullptr);
     return *out_class != nullptr && PyModule_AddObjectRef(module, bare_name(name), *out_class) == 0;
+}
+
+const char kFileKindDoc[] = "A FileError that is also the exception which Python has for that errno.";
+
+// Two errnos may have one kind.
+bool add_file_kinds(PyObject *module) {
+    const FileKind *last = nullptr;
+    for (FileKind &kind : g_file_kinds) {
+        if (last != nullptr && last->builtin == kind.builtin) {
+            kind.made = last->made;
+            continue;
+        }
+        Ref bases(PyTuple_Pack(2, g_classes[VIA_ERROR_IO], *kind.builtin));
+        if (!bases || !add_class(module, kind.name, kFileKindDoc, bases.get(), &kind.made)) {
+            return false;
+        }
+        last = &kind;
+    }
+    return true;
 }
 
 bool set_number(PyObject *object, const char *name, long value) {
@@ -126,10 +173,38 @@ bool add_exceptions(PyObject *module) {
             return false;
         }
     }
-    return true;
+    return add_file_kinds(module);
 }
 
-PyObject *raise_status(int32_t status) { return raise_as(class_of(status), status); }
+namespace {
+
+// Containers are shown by reprlib, in viaduct._interop: as far as it goes.
+Ref text_of(PyObject *object) {
+    if (!is_container(object)) {
+        return Ref(PyObject_Repr(object));
+    }
+    Ref module(PyImport_ImportModule("viaduct._interop"));
+    return Ref(module ? PyObject_CallMethod(module.get(), "shorten", "(O)", object) : nullptr);
+}
+
+}  // namespace
+
+Ref shown(PyObject *object) {
+    constexpr Py_ssize_t longest = 200;
+    PyErr_Clear();
+    Ref text = text_of(object);
+    if (text && PyUnicode_GetLength(text.get()) > longest) {
+        Ref start(PyUnicode_Substring(text.get(), 0, longest));
+        text = Ref(start ? PyUnicode_FromFormat("%U...", start.get()) : nullptr);
+    }
+    if (!text) {
+        PyErr_Clear();
+        return Ref::share(reinterpret_cast<PyObject *>(Py_TYPE(object)));
+    }
+    return text;
+}
+
+PyObject *raise_status(int32_t status) { return raise_as(class_of(status, via_last_error_code()), status); }
 
 PyObject *raise_exchange(int32_t status) { return raise_as(buffer_class_of(status), status); }
 

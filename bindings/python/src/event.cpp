@@ -105,8 +105,8 @@ PyObject *wrap_foreign_event(const char *function, PyObject *value, int32_t devi
     if (number.get() == Py_None) {
         return raise_type(function, "event", value, expected);
     }
-    void *native = PyLong_AsVoidPtr(number.get());
-    if (PyErr_Occurred() != nullptr) {
+    void *native = nullptr;
+    if (!parse_number_address(function, "event", number.get(), &native)) {
         return nullptr;
     }
     via_event *event = nullptr;

@@ -22,11 +22,12 @@ const DLPackExchangeAPI *find_api(PyObject *type) {
     return capsule && PyCapsule_CheckExact(capsule.get()) ? readable_api(capsule.get()) : nullptr;
 }
 
-bool is_numpy_type(PyObject *type) {
-    PyObject *numpy = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
-    Ref array(numpy != nullptr ? PyObject_GetAttrString(numpy, "ndarray") : nullptr);
-    PyErr_Clear();
-    return array && array.get() == type;
+// numpy.ma's arrays, and those of any other package that puts a mask on NumPy's.
+bool has_mask(PyObject *type, PyObject *numpy_array) {
+    bool is_derived = numpy_array != nullptr && type != numpy_array && PyType_Check(numpy_array) &&
+                      PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(type),
+                                       reinterpret_cast<PyTypeObject *>(numpy_array)) != 0;
+    return is_derived && PyObject_HasAttrString(type, "mask") != 0;
 }
 
 bool has_lazy_views(PyObject *type) {
@@ -49,17 +50,35 @@ bool requires_gradient(PyObject *object) {
 // A slot holds its type, so that no other type can be taken for it.
 KnownType g_known_types[64] = {};
 
+KnownType &slot_of(PyObject *type) { return g_known_types[(reinterpret_cast<uintptr_t>(type) >> 5) % 64]; }
+
 }  // namespace
 
-KnownType &known_type(PyObject *type) {
-    KnownType &known = g_known_types[(reinterpret_cast<uintptr_t>(type) >> 5) % 64];
-    if (known.type != type) {
-        KnownType found = {type, find_api(type), is_numpy_type(type), false, has_lazy_views(type)};
-        Ref forgotten(known.type);
-        Py_INCREF(type);
-        known = found;
+Ref loaded(const char *module, const char *name) {
+    Ref found = Ref::share(PyDict_GetItemString(PyImport_GetModuleDict(), module));
+    Ref value(found ? PyObject_GetAttrString(found.get(), name) : nullptr);
+    PyErr_Clear();
+    return value;
+}
+
+// By value, since what a type is asked and what goes with the type forgotten may be Python code that comes here again.
+KnownType known_type(PyObject *type) {
+    KnownType &known = slot_of(type);
+    if (known.type == type) {
+        return known;
     }
-    return known;
+    Ref numpy = loaded("numpy", "ndarray");
+    KnownType found = {type,  find_api(type),       numpy && numpy.get() == type,
+                       false, has_lazy_views(type), has_mask(type, numpy.get())};
+    Py_INCREF(type);
+    Ref forgotten(known.type);
+    known = found;
+    return found;
+}
+
+void note_prepared(PyObject *type) {
+    KnownType &known = slot_of(type);
+    known.is_prepared = known.is_prepared || known.type == type;
 }
 
 bool is_lendable(const char *function, PyObject *object, bool may_be_complex) {
@@ -81,6 +100,21 @@ bool is_lendable(const char *function, PyObject *object, bool may_be_complex) {
         return false;
     }
     return true;
+}
+
+bool hides_nothing(const char *function, PyObject *object) {
+    if (!known_type(type_of(object)).has_mask) {
+        return true;
+    }
+    Ref module(PyImport_ImportModule("viaduct._interop"));
+    Ref answer(module ? PyObject_CallMethod(module.get(), "hides_elements", "(O)", object) : nullptr);
+    if (answer.get() == Py_True) {
+        raise(VIA_ERROR_EXCHANGE,
+              "%s: argument 'x': found a masked array, some of whose elements are hidden; give its filled(), or its "
+              "data to disregard the mask",
+              function);
+    }
+    return answer.get() == Py_False;
 }
 
 bool WorkStream::ask(const DLPackExchangeAPI *api, const DLDevice &device) {

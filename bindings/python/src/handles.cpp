@@ -180,9 +180,9 @@ bool MemoryHandle::of_value(const char *function, PyObject *value, bool device_n
             }
         }
         raise(VIA_ERROR_INVALID_ARGUMENT,
-              "%s: argument 'memory': found %R, expected \"host\", \"pinned\", \"device\", \"pool\", \"managed\", "
+              "%s: argument 'memory': found %S, expected \"host\", \"pinned\", \"device\", \"pool\", \"managed\", "
               "\"shared\" or a Memory",
-              function, value);
+              function, shown(value).get());
         return false;
     }
     void *handle = nullptr;

@@ -110,7 +110,24 @@ bool put_address(Blank *blank, via_array *array) {
     return true;
 }
 
+// Until Python 3.12 the making of an object may collect garbage, whose finalizers may ask for other descriptions.
+class NoCollection {
+public:
+    NoCollection() : was_enabled_(PyGC_Disable()) {}
+    ~NoCollection() {
+        if (was_enabled_ != 0) {
+            PyGC_Enable();
+        }
+    }
+    NoCollection(const NoCollection &) = delete;
+    NoCollection &operator=(const NoCollection &) = delete;
+
+private:
+    int was_enabled_;
+};
+
 PyObject *dict_of(Protocol &protocol, via_array *array) {
+    const NoCollection while_blanks_are_used;
     Blank *blank = find_blank(protocol, array);
     const bool filled = blank != nullptr && put_shape(blank, array) && put_address(blank, array);
     Ref dict(filled ? PyDict_Copy(blank->dict) : nullptr);

@@ -9,23 +9,33 @@
 namespace viapy {
 namespace {
 
-// Whether the fields of a record, listed by "descr", hold Python objects: references, which no library may copy.
-bool lists_objects(PyObject *fields) {
-    if (PyUnicode_Check(fields)) {
-        return PyUnicode_FindChar(fields, 'O', 0, 2, 1) >= 0;
-    }
-    if (!PyList_Check(fields)) {
-        return false;
-    }
-    for (Py_ssize_t i = 0; i < PyList_Size(fields); ++i) {
-        PyObject *field = PyList_GetItem(fields, i);
-        bool has_type = PyTuple_Check(field) && PyTuple_Size(field) >= 2;
-        if (has_type && lists_objects(PyTuple_GetItem(field, 1))) {
+// Looks through the fields of a record, listed by "descr", for Python objects: references, which no library may copy. A
+// list may hold itself, so the depth and the number of fields are bounded. Nothing here calls Python.
+class Fields {
+public:
+    bool are_plain(PyObject *fields, int depth = 0) {
+        if (PyUnicode_Check(fields)) {
+            return PyUnicode_FindChar(fields, 'O', 0, 2, 1) < 0;
+        }
+        if (!PyList_Check(fields)) {
             return true;
         }
+        for (Py_ssize_t i = 0; i < PyList_Size(fields); ++i) {
+            PyObject *field = PyList_GetItem(fields, i);
+            bool has_type = PyTuple_Check(field) && PyTuple_Size(field) >= 2;
+            if (depth == kMaxDepth || ++count_ > kMaxCount ||
+                (has_type && !are_plain(PyTuple_GetItem(field, 1), depth + 1))) {
+                return false;
+            }
+        }
+        return true;
     }
-    return false;
-}
+
+private:
+    static constexpr int kMaxDepth = 64;
+    static constexpr int kMaxCount = 1 << 16;
+    int count_ = 0;
+};
 
 // Reads one description, naming what is wrong with it.
 class Reader {
@@ -45,11 +55,16 @@ private:
         return is_given(value) ? Ref::share(value) : Ref();
     }
 
+    // What is no complaint about the value, such as KeyboardInterrupt, stays as it is.
     bool wrong(const char *key, const char *expected) {
+        if (PyErr_Occurred() != nullptr &&
+            (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError))) {
+            return false;
+        }
         PyErr_Clear();
         Ref found = find(key);
-        raise(VIA_ERROR_EXCHANGE, "%s: argument 'x': %s: found %R as \"%s\", expected %s", function_, protocol_,
-              found ? found.get() : Py_None, key, expected);
+        raise(VIA_ERROR_EXCHANGE, "%s: argument 'x': %s: found %S as \"%s\", expected %s", function_, protocol_,
+              shown(found ? found.get() : Py_None).get(), key, expected);
         return false;
     }
 
@@ -66,7 +81,7 @@ private:
     bool read_typestr(via_array_interface *out) {
         Ref typestr = find("typestr");
         const char *text =
-            typestr && PyUnicode_Check(typestr.get()) ? PyUnicode_AsUTF8AndSize(typestr.get(), nullptr) : nullptr;
+            typestr && PyUnicode_Check(typestr.get()) ? whole_text(typestr.get()) : nullptr;
         if (text == nullptr || std::strlen(text) >= sizeof out->typestr) {
             return wrong("typestr", "a text such as \"<f4\"");
         }
@@ -76,7 +91,8 @@ private:
 
     bool read_descr() {
         Ref fields = find("descr");
-        return !fields || !lists_objects(fields.get()) || wrong("descr", "no Python objects");
+        return !fields || Fields().are_plain(fields.get()) ||
+               wrong("descr", "no Python objects, and fields at most 64 deep");
     }
 
     bool read_shape(via_array_interface *out) {
@@ -115,16 +131,9 @@ private:
         if (!data || !PyTuple_Check(data.get()) || PyTuple_Size(data.get()) != 2) {
             return wrong("data", "a pair of address and read-only flag");
         }
-        unsigned long long address = PyLong_Check(PyTuple_GetItem(data.get(), 0))
-                                         ? PyLong_AsUnsignedLongLong(PyTuple_GetItem(data.get(), 0))
-                                         : (PyErr_SetNone(PyExc_TypeError), 0);
-        int read_only = PyErr_Occurred() == nullptr ? PyObject_IsTrue(PyTuple_GetItem(data.get(), 1)) : -1;
-        if (read_only < 0) {
-            return wrong("data", "a pair of address and read-only flag");
-        }
-        out->address = reinterpret_cast<void *>(static_cast<uintptr_t>(address));
-        out->read_only = read_only;
-        return true;
+        bool good = parse_number_address(function_, protocol_, PyTuple_GetItem(data.get(), 0), &out->address);
+        out->read_only = good ? PyObject_IsTrue(PyTuple_GetItem(data.get(), 1)) : -1;
+        return out->read_only >= 0 || wrong("data", "a pair of address and read-only flag");
     }
 
     bool read_mask() { return !find("mask") || wrong("mask", "none: Viaduct has no masked arrays"); }
@@ -135,8 +144,8 @@ private:
             return true;
         }
         out->has_stream = 1;
-        out->stream = PyLong_Check(stream.get()) ? PyLong_AsLongLong(stream.get()) : 0;
-        return (PyErr_Occurred() == nullptr && out->stream > 0) || wrong("stream", "None, 1, 2 or a CUstream");
+        bool good = is_number(stream.get()) && parse_int64(function_, protocol_, stream.get(), &out->stream);
+        return (good && out->stream > 0) || wrong("stream", "None, 1, 2 or a CUstream");
     }
 
     const char *function_;

@@ -19,22 +19,12 @@ struct Allocator {
 
 PyObject *number(const void *address) { return PyLong_FromVoidPtr(const_cast<void *>(address)); }
 
-// An address out of what alloc returned; false with an exception set.
-bool read_address(PyObject *returned, void **out) {
-    if (!PyLong_Check(returned)) {
-        raise_type("empty", "alloc's result", returned, "an address");
-        return false;
-    }
-    *out = PyLong_AsVoidPtr(returned);
-    return PyErr_Occurred() == nullptr;
-}
-
 bool call_alloc(PyObject *function, int64_t nbytes, int64_t alignment, void *stream, void **out) {
     Ref ordered(number(stream));
     Ref returned(ordered ? PyObject_CallFunction(function, "LLO", static_cast<long long>(nbytes),
                                                  static_cast<long long>(alignment), ordered.get())
                          : nullptr);
-    return returned && read_address(returned.get(), out);
+    return returned && parse_number_address("empty", "alloc's result", returned.get(), out);
 }
 
 // Called on the thread that asks for memory. One that holds the GIL finds the exception where it left it; for any
@@ -133,7 +123,7 @@ Signature kMemory = {"memory", 2, 0, {"kind", "device", "alloc", "free"}};
 bool check_pair(PyObject *kind, PyObject *alloc, PyObject *free) {
     if (is_given(kind)) {
         raise(VIA_ERROR_INVALID_ARGUMENT,
-              "memory: argument 'kind': found %R beside 'alloc' and 'free', expected one or the other", kind);
+              "memory: argument 'kind': found %S beside 'alloc' and 'free', expected one or the other", shown(kind).get());
         return false;
     }
     if (!is_given(alloc) || !is_given(free)) {

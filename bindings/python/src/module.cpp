@@ -43,12 +43,13 @@ PyObject *num_threads(PyObject *, PyObject *) { return PyLong_FromLong(via_num_t
 PyMethodDef kFunctions[] = {
     {"wrap", method(wrap), METH_FASTCALL | METH_KEYWORDS,
      "wrap(ptr, shape, dtype, *, strides=None, device='cpu', owner=None, release=None, readonly=False, "
-     "unchecked=False)\n--\n\n"
+     "unchecked=False, nbytes=None)\n--\n\n"
      "An array on memory that exists; nothing is copied and nothing is touched.\n\n"
      "`ptr` is an address: an integer, a pointer of ctypes or cffi, or an object with `ptr` or `data_ptr`. `strides` "
      "are in bytes, row-major if not given. `owner` is kept alive until the last view and export is gone; then "
      "`release`, if given, is called once without arguments. On failure it is not called. Unless `unchecked`, a "
-     "device address is looked up in the driver, and the first and last byte of host memory must be readable."},
+     "device address is looked up in the driver, and the first and last byte of host memory must be readable. With "
+     "`nbytes`, no element may lie outside of as many bytes from the address on."},
     {"dlpack", method(dlpack), METH_FASTCALL | METH_KEYWORDS,
      "dlpack(ptr, shape, dtype, *, strides=None, device='cpu', owner=None, release=None, readonly=False, "
      "unchecked=False, max_version=(1, 9999), to=None)\n--\n\n"
@@ -108,6 +109,7 @@ PyMethodDef kFunctions[] = {
      "Sets how many threads, the caller's included, one host copy may use; 0 goes back to the default."},
     {"_is_inside_callback", inside_callback, METH_NOARGS, nullptr},
     {"_dtype_number", dtype_number, METH_VARARGS, nullptr},
+    {"_extents", extents_tuple, METH_VARARGS, nullptr},
     {"num_threads", num_threads, METH_NOARGS, "num_threads()\n--\n\nHow many threads one host copy may use now."},
     {nullptr, nullptr, 0, nullptr},
 };

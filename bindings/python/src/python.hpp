@@ -52,6 +52,11 @@ PyCFunction method(Function *function) {
     return reinterpret_cast<PyCFunction>(slot(function));
 }
 
+// Python's own; what it prints may have no end, since it may hold itself many times over.
+inline bool is_container(PyObject *object) {
+    return PyList_Check(object) || PyTuple_Check(object) || PyDict_Check(object) || PyAnySet_Check(object);
+}
+
 inline PyObject *boolean(bool value) { return PyBool_FromLong(value ? 1 : 0); }
 
 // Takes the value over. false if that is NULL, for whoever has just made it.

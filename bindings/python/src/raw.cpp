@@ -42,17 +42,7 @@ bool raw_handle(HandleKind kind, const char *function, const char *argument, PyO
 
 bool raw_address(const char *function, const char *argument, PyObject *value, void **out) {
     *out = nullptr;
-    if (value == Py_None) {
-        return true;
-    }
-    unsigned long long address = PyLong_Check(value) ? PyLong_AsUnsignedLongLong(value) : 0;
-    if (!PyLong_Check(value) || PyErr_Occurred() != nullptr) {
-        PyErr_Clear();
-        raise_type(function, argument, value, "an address (an integer of 64 bits), or None");
-        return false;
-    }
-    *out = reinterpret_cast<void *>(static_cast<uintptr_t>(address));
-    return true;
+    return value == Py_None || parse_number_address(function, argument, value, out);
 }
 
 bool raw_text(const char *function, const char *argument, PyObject *value, char **out) {
@@ -125,17 +115,18 @@ PyObject *append_output(PyObject *result, PyObject *output) {
 }
 
 bool ArrayList::parse(const char *function, const char *argument, PyObject *sequence) {
-    sequence_ = Ref(PySequence_Tuple(sequence));
-    if (!sequence_) {
-        reword_type(function, argument, sequence, "a sequence of Arrays");
-        return false;
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_Size(sequence_.get()); ++i) {
+    Ref iterator(PyObject_GetIter(sequence));
+    while (Ref item{iterator ? PyIter_Next(iterator.get()) : nullptr}) {
         via_array *handle = nullptr;
-        if (!raw_array(function, argument, PyTuple_GetItem(sequence_.get(), i), &handle)) {
+        if (!raw_array(function, argument, item.get(), &handle)) {
             return false;
         }
         handles_.push_back(handle);
+        arrays_.push_back(std::move(item));
+    }
+    if (PyErr_Occurred() != nullptr) {
+        reword_type(function, argument, sequence, "a sequence of Arrays");
+        return false;
     }
     return true;
 }

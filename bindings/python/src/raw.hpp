@@ -28,7 +28,7 @@ int32_t axes_of_file(via_file *file, int32_t dtype, int32_t ndim);
 // The result so far with one more output: it alone, or a tuple of all. Consumes both.
 PyObject *append_output(PyObject *result, PyObject *output);
 
-// Arrays whose handles lie side by side; they are kept by the sequence they came in.
+// Arrays whose handles lie side by side, and who keeps them.
 class ArrayList {
 public:
     bool parse(const char *function, const char *argument, PyObject *sequence);
@@ -37,7 +37,7 @@ public:
     via_array **data() { return handles_.data(); }
 
 private:
-    Ref sequence_;
+    std::vector<Ref> arrays_;
     std::vector<via_array *> handles_;
 };
 

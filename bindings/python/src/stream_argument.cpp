@@ -17,8 +17,8 @@ bool StreamArgument::take_number(const char *function, PyObject *number, int32_t
         return false;
     }
     if (handle < 0) {
-        raise(VIA_ERROR_INVALID_ARGUMENT, "%s: argument 'stream': found %R, expected the number of a CUstream",
-              function, number);
+        raise(VIA_ERROR_INVALID_ARGUMENT, "%s: argument 'stream': found %S, expected the number of a CUstream",
+              function, shown(number).get());
         return false;
     }
     return take(via_stream_wrap(reinterpret_cast<void *>(static_cast<intptr_t>(handle)), device_id, &stream_));
@@ -48,8 +48,7 @@ bool StreamArgument::parse(const char *function, PyObject *value, int32_t device
         stream_ = static_cast<via_stream *>(handle_in(value));
         return true;
     }
-    return PyLong_CheckExact(value) ? take_number(function, value, device_id)
-                                    : take_foreign(function, value, device_id);
+    return is_number(value) ? take_number(function, value, device_id) : take_foreign(function, value, device_id);
 }
 
 bool StreamArgument::parse_or_current(const char *function, PyObject *value, int32_t device_id) {
@@ -64,20 +63,23 @@ bool parse_cuda_device(const char *function, PyObject *value, int32_t otherwise,
     if (!is_given(value)) {
         return true;
     }
-    if (PyLong_CheckExact(value)) {
+    if (is_number(value)) {
         int64_t id = 0;
-        bool good = parse_int64(function, "device", value, &id) && id >= 0 && id <= INT32_MAX;
+        if (!parse_int64(function, "device", value, &id)) {
+            return false;
+        }
         *out = static_cast<int32_t>(id);
-        return good || (raise(VIA_ERROR_DEVICE, "%s: argument 'device': found %R, expected the number of a CUDA device",
-                              function, value),
-                        false);
+        return (id >= 0 && id <= INT32_MAX) ||
+               (raise(VIA_ERROR_DEVICE, "%s: argument 'device': found %S, expected the number of a CUDA device",
+                      function, shown(value).get()),
+                false);
     }
     Device device;
     if (!parse_device(function, value, &device)) {
         return false;
     }
     if (device.type != VIA_DEVICE_CUDA) {
-        raise(VIA_ERROR_DEVICE, "%s: argument 'device': found %R, expected a CUDA device", function, value);
+        raise(VIA_ERROR_DEVICE, "%s: argument 'device': found %S, expected a CUDA device", function, shown(value).get());
         return false;
     }
     *out = device.id;

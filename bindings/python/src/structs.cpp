@@ -104,38 +104,28 @@ PyObject *read_field(const StructLayout &layout, const Field &field, const void 
 }
 
 bool write_number(const char *function, const Field &field, PyObject *value, void *values) {
-    int64_t number = 0;
-    if (!parse_int64(function, field.name, value, &number)) {
-        return false;
-    }
     if (field.kind == FieldKind::Int64) {
+        int64_t number = 0;
+        bool good = parse_int64(function, field.name, value, &number);
         write_at(values, field.offset, number);
-        return true;
+        return good;
     }
-    if (number < INT32_MIN || number > INT32_MAX) {
-        raise(VIA_ERROR_OVERFLOW, "%s: field '%s': found %R, expected a number of 32 bits", function, field.name,
-              value);
-        return false;
-    }
-    write_at(values, field.offset, static_cast<int32_t>(number));
-    return true;
+    int32_t number = 0;
+    bool good = parse_int32(function, field.name, value, &number);
+    write_at(values, field.offset, number);
+    return good;
 }
 
 bool write_address(const char *function, const Field &field, PyObject *value, void *values) {
-    void *address = PyLong_Check(value) ? PyLong_AsVoidPtr(value) : nullptr;
-    if (!PyLong_Check(value) || PyErr_Occurred() != nullptr) {
-        PyErr_Clear();
-        raise_type(function, field.name, value, "an address");
-        return false;
-    }
+    void *address = nullptr;
+    bool good = parse_number_address(function, field.name, value, &address);
     write_at(values, field.offset, address);
-    return true;
+    return good;
 }
 
 bool write_text(const char *function, const Field &field, PyObject *value, void *values) {
-    const char *text = PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, nullptr) : nullptr;
+    const char *text = PyUnicode_Check(value) ? whole_text(value) : nullptr;
     if (text == nullptr || std::strlen(text) >= static_cast<size_t>(field.capacity)) {
-        PyErr_Clear();
         raise_type(function, field.name, value, "a short text");
         return false;
     }
@@ -208,18 +198,20 @@ bool struct_of_dict(const char *function, const StructLayout &layout, PyObject *
         raise_type(function, layout.name, dict, "a dict of its fields, or None");
         return false;
     }
+    // Of a copy, since a value's __index__ may change the dict.
+    Ref copy(PyDict_Copy(dict));
     PyObject *name = nullptr, *value = nullptr;
-    for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &name, &value) != 0;) {
+    for (Py_ssize_t position = 0; copy && PyDict_Next(copy.get(), &position, &name, &value) != 0;) {
         const Field *field = find_field(layout, name);
         if (field == nullptr) {
-            raise(VIA_ERROR_INVALID_ARGUMENT, "%s: found a field %R, expected one of %s", function, name, layout.name);
+            raise(VIA_ERROR_INVALID_ARGUMENT, "%s: found a field %S, expected one of %s", function, shown(name).get(), layout.name);
             return false;
         }
         if (!write_field(function, *field, value, out_values)) {
             return false;
         }
     }
-    return true;
+    return bool(copy);
 }
 
 }  // namespace viapy

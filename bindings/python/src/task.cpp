@@ -28,7 +28,7 @@ bool ends_in_time(via_task *task, PyObject *timeout) {
         return false;
     }
     if (done == 0) {
-        PyErr_Format(PyExc_TimeoutError, "Task.wait: the task has not ended within %R seconds", timeout);
+        PyErr_Format(PyExc_TimeoutError, "Task.wait: the task has not ended within %S seconds", shown(timeout).get());
     }
     return done != 0;
 }

@@ -3,12 +3,13 @@
 #include "errors.hpp"
 #include "exchange.hpp"
 #include "loan.hpp"
+#include "wrap_bound.hpp"
 
 namespace viapy {
 namespace {
 
 Signature kWrap = {
-    "wrap", 3, 3, {"ptr", "shape", "dtype", "strides", "device", "owner", "release", "readonly", "unchecked"}};
+    "wrap", 3, 3, {"ptr", "shape", "dtype", "strides", "device", "owner", "release", "readonly", "unchecked", "nbytes"}};
 Signature kDlpack = {
     "dlpack",
     3,
@@ -29,17 +30,6 @@ struct Request {
     PyObject *release = nullptr;
 };
 
-bool read_number(const char *function, PyObject *number, void **out) {
-    unsigned long long address = PyLong_AsUnsignedLongLong(number);
-    if (address == UINT64_MAX && PyErr_Occurred() != nullptr) {
-        PyErr_Clear();
-        raise(VIA_ERROR_OVERFLOW, "%s: argument 'ptr': found %R, expected an address", function, number);
-        return false;
-    }
-    *out = reinterpret_cast<void *>(static_cast<uintptr_t>(address));
-    return true;
-}
-
 // ctypes and cffi pointers, and objects with `ptr` or `data_ptr`, in viaduct._interop.
 bool read_object(const char *function, PyObject *object, void **out) {
     Ref module(PyImport_ImportModule("viaduct._interop"));
@@ -53,7 +43,7 @@ bool read_object(const char *function, PyObject *object, void **out) {
                    "array is taken by asarray()");
         return false;
     }
-    return read_number(function, number.get(), out);
+    return parse_number_address(function, "ptr", number.get(), out);
 }
 
 // An object that tells its address may well be what keeps the memory, so it is the owner unless another is named.
@@ -140,7 +130,7 @@ via_array *make(const Request &request) {
 bool parse_address(const char *function, PyObject *pointer, void **out) {
     *out = nullptr;
     if (PyLong_CheckExact(pointer)) {
-        return read_number(function, pointer, out);
+        return parse_number_address(function, "ptr", pointer, out);
     }
     return pointer == Py_None || read_object(function, pointer, out);
 }
@@ -148,7 +138,9 @@ bool parse_address(const char *function, PyObject *pointer, void **out) {
 PyObject *wrap(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     Request request;
     drain();
-    if (!parse_arguments(kWrap, args, nargs, kwnames, request.values) || !read_request(&request)) {
+    if (!parse_arguments(kWrap, args, nargs, kwnames, request.values) || !read_request(&request) ||
+        !stays_within(request.values[9], request.shape, request.has_strides ? &request.strides : nullptr,
+                      request.dtype)) {
         return nullptr;
     }
     via_array *array = make(request);

@@ -8,9 +8,9 @@ a CUDA device's. `python -m viaduct` tells what this machine can do.
 from collections.abc import Callable, Generator, Iterator, Sequence
 from os import PathLike
 from types import EllipsisType
-from typing import Any, ClassVar, Literal, Protocol, SupportsIndex, TypeAlias, TypeVar, final, overload
+from typing import Any, ClassVar, Literal, NoReturn, Protocol, SupportsIndex, TypeAlias, TypeVar, final, overload
 
-from typing_extensions import Buffer, CapsuleType
+from typing_extensions import Buffer, CapsuleType, Never
 
 from . import _viaduct as raw
 
@@ -222,6 +222,8 @@ class Array:
     def __float__(self) -> float: ...
     def __int__(self) -> int: ...
     def __getitem__(self, key: _Key, /) -> Array: ...
+    def __iter__(self) -> Iterator[Array]: ...
+    def __contains__(self, key: Never, /) -> NoReturn: ...
     def __setitem__(self, key: _Key, value: _Lender | _Number | bytes, /) -> None: ...
     def __delitem__(self, key: _Key, /) -> None: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
@@ -615,13 +617,15 @@ def wrap(
     release: Callable[[], object] | None = None,
     readonly: bool = False,
     unchecked: bool = False,
+    nbytes: SupportsIndex | None = None,
 ) -> Array:
     """An array on memory that exists; nothing is copied and nothing is touched.
 
     `ptr` is an address: an integer, a pointer of ctypes or cffi, or an object with `ptr` or `data_ptr`. `strides` are in
     bytes, row-major if not given. `owner` is kept alive until the last view and export is gone; then `release`, if
     given, is called once without arguments. On failure it is not called. Unless `unchecked`, a device address is looked
-    up in the driver, and the first and last byte of host memory must be readable.
+    up in the driver, and the first and last byte of host memory must be readable. With `nbytes`, no element may lie
+    outside of as many bytes from the address on.
     """
 
 @overload

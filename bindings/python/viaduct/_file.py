@@ -40,7 +40,15 @@ def _choose(argument: str, table: dict[Any, Any], value: object) -> Any:
 
 
 def _shape_of(shape: Any) -> tuple[int, ...]:
-    return (int(shape),) if hasattr(shape, "__index__") else tuple(int(extent) for extent in shape)
+    return raw._extents("File", "shape", shape)
+
+
+def _offset_of(offset: Any) -> int:
+    try:
+        return operator.index(offset)
+    except TypeError:
+        found = type(offset).__name__
+        raise raw.DTypeError(f"File: argument 'offset' is {found}; expected an integer") from None
 
 
 def open(
@@ -108,6 +116,7 @@ def _content(
 ) -> tuple[int, tuple[int, ...], dict[str, Any]]:
     """What is meant by a shape and a dtype of which either may be None, and one extent -1."""
     info = _info(file)
+    offset = _offset_of(offset)
     told = file._told or _Told(None, None)
     number = raw._dtype_number("File", dtype) if dtype is not None else info["dtype"] or told.dtype or raw.VIA_UINT8
     if shape is None and (told.axes is not None or not _is_npy(info)):
@@ -163,7 +172,11 @@ def _take(pick: Any, axis: int, extent: int) -> _Taken:
         start, stop, step = pick.indices(extent)
         count = len(range(start, stop, step))
         return _Taken(start if count > 0 else 0, count, step, True)
-    at = operator.index(pick)
+    try:
+        at = operator.index(pick)
+    except TypeError:
+        found = type(pick).__name__
+        raise raw.DTypeError(f"File: argument 'key' is {found}; expected integers, slices and ...") from None
     if not -extent <= at < extent:
         raise raw.OutOfRangeError(f"File: index {at} of axis {axis}: expected {-extent} to {extent - 1}")
     return _Taken(at % extent, 1, 1, False)

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import operator
 import re
+import reprlib
 import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import Array
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel = 3
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = _SHORT.maxfrozenset = 8
+_SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 200
+
+
+def shorten(container: object) -> str:
+    """repr() for a message, of what may be long, deep or hold itself."""
+    return _SHORT.repr(container)
+
 
 # ------------------------------------------------------------------------------------------------------ dtypes
 
@@ -33,9 +45,24 @@ def name_of_dtype(dtype: object) -> str | int:
         if found is not None:
             return found
     raise TypeError(
-        f"found {dtype!r}, expected an element type: a name such as 'float32', a dtype of NumPy, ml_dtypes, torch or "
+        f"found {shorten(dtype)}, expected an element type: a name such as 'float32', a dtype of NumPy, ml_dtypes, torch or "
         "TensorFlow, a type of ctypes, or a number made by the C API"
     )
+
+
+def is_fixed_dtype(dtype: object) -> bool:
+    """Whether a description means the same each time, so that its meaning can be kept.
+
+    Lists and dicts change, and so do objects and classes with a `dtype`, and structures of ctypes without fields yet.
+    """
+    ctypes, numpy, torch = (sys.modules.get(name) for name in ("ctypes", "numpy", "torch"))
+    if numpy is not None and issubclass(type(dtype), numpy.dtype) or torch is not None and type(dtype) is torch.dtype:
+        return True
+    if not isinstance(dtype, type):
+        return False
+    if dtype in _PYTHON_TYPES or ctypes is not None and issubclass(dtype, ctypes._SimpleCData):
+        return True
+    return numpy is not None and issubclass(dtype, numpy.generic) and not issubclass(dtype, numpy.void)
 
 
 def _python_type(dtype: object) -> str | None:
@@ -91,7 +118,7 @@ def _numpy_dtype(dtype: object) -> str | int | None:
         return None
     try:
         found = numpy.dtype(dtype)  # type: ignore[call-overload]
-    except TypeError:
+    except (TypeError, ValueError, RecursionError):
         return None
     return _name_of_numpy_dtype(found)
 
@@ -137,7 +164,7 @@ def dtype_object(name: str, record_bytes: int) -> object:
 
 def address_of(pointer: object) -> int | None:
     """The address in a pointer of ctypes or cffi, or in an object with `ptr` or `data_ptr`; None if it is none."""
-    for read in (_ctypes_address, _cffi_address, _attribute_address, _index_address):
+    for read in (_ctypes_address, _cffi_address, _attribute_address, _index):
         found = read(pointer)
         if found is not None:
             return found
@@ -165,18 +192,26 @@ def _cffi_address(pointer: object) -> int | None:
 def _attribute_address(pointer: object) -> int | None:
     for name in ("ptr", "data_ptr"):
         found = getattr(pointer, name, None)
-        if callable(found):
-            found = found()
-        if isinstance(found, int):
-            return found
+        number = _index(found() if callable(found) else found)
+        if number is not None:
+            return number
     return None
 
 
-def _index_address(pointer: object) -> int | None:
+def _index(number: Any) -> int | None:
+    """An integer of whatever library; None if it is none."""
     try:
-        return operator.index(pointer)  # type: ignore[arg-type]
+        return operator.index(number)
     except TypeError:
         return None
+
+
+def hides_elements(array: Any) -> bool:
+    """Whether the mask of an array of NumPy's kind hides any of its elements, or any field of one."""
+    import numpy
+
+    mask = array.mask
+    return not callable(mask) and any(numpy.asarray(mask).tobytes())
 
 
 # --------------------------------------------------------------------------------------------- devices and streams
@@ -209,7 +244,8 @@ def stream_handle(stream: Any) -> int | None:
 
 def event_handle(event: Any) -> int | None:
     """The number of another library's event, or of a CUevent; None if it is no event."""
-    return event if isinstance(event, int) else _first_number(event, ("cuda_event", "ptr", "handle"))
+    number = None if isinstance(event, bool) else _index(event)
+    return _first_number(event, ("cuda_event", "ptr", "handle")) if number is None else number
 
 
 def _first_number(wrapper: object, names: tuple[str, ...]) -> int | None:
@@ -263,15 +299,10 @@ def prepare_for_cuda(kind: type) -> None:
 # ---------------------------------------------------------------------------------------------------- elements
 
 
-def encode(value: object, name: str) -> bytes:
-    """One element of a type that C has no number for, as bytes."""
+def encode(number: complex, name: str) -> bytes:
+    """One element of a type that C has no number for, as bytes; of a float but for complex types."""
     if name == "complex32":
-        number = complex(value)  # type: ignore[call-overload]
         return encode(number.real, "float16") + encode(number.imag, "float16")
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise TypeError(f"a {type(value).__name__} is no element of {name}") from None
     if name == "float16":
         import struct
 

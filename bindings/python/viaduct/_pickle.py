@@ -23,16 +23,36 @@ Reduced: TypeAlias = tuple[Callable[..., raw.Array], tuple[Any, ...]]
 
 def reduce(array: raw.Array, protocol: int) -> Reduced:
     """What __reduce_ex__ answers."""
+    if raw.via_array_flags(array) & raw.VIA_ARRAY_SUBBYTE_PADDED:
+        raise raw.UnsupportedError(f"pickle: the elements of {array.dtype_name} have a byte each; expected packed ones")
     axes = axes_as_they_lie(array)
     turned = array.transpose(axes)
     on_device = array.device if array.device.startswith("cuda:") else None
     content: Any = None
     if array.size > 0:
         lies_as_it_goes = turned.c_contiguous and on_device is None
-        host = turned if lies_as_it_goes else turned.copy(device="cpu")
-        flat = host.reshape(host.size).view("uint8")
+        flat = bytes_of(turned if lies_as_it_goes else turned.copy(device="cpu"))
         content = pickle.PickleBuffer(flat) if protocol >= 5 else in_band(flat)
     return restore, (content, array.dtype_name, turned.shape, axes, array.readonly, on_device)
+
+
+def bytes_of(array: raw.Array) -> raw.Array:
+    """The bytes of a row-major array. Where its elements end within one, a copy, and the rest of that byte is 0."""
+    flat = array.reshape(array.size)
+    if flat.size * raw.via_dtype_bits(raw.via_array_dtype(flat)) % 8 == 0:
+        return flat.view("uint8")
+    whole = raw.empty(flat.nbytes, "uint8")
+    whole.fill(0)
+    raw.copy(on_bytes(whole, flat.dtype_name, flat.shape), flat)
+    return whole.as_readonly() if flat.readonly else whole
+
+
+def on_bytes(whole: raw.Array, dtype: str, shape: tuple[int, ...]) -> raw.Array:
+    """The array whose elements those bytes are, to the last."""
+    array = raw.wrap(whole.ptr, shape, dtype, owner=whole, readonly=whole.readonly, nbytes=whole.nbytes)
+    if array.nbytes != whole.nbytes:
+        raise raw.ShapeError(f"Array: the pickle has {whole.nbytes} bytes; expected {array.nbytes} of {shape} {dtype}")
+    return array
 
 
 def in_band(flat: raw.Array) -> bytes | bytearray:
@@ -54,7 +74,7 @@ def restore(
     if content is None:
         dense = raw.empty(shape, dtype, device or "cpu")
     else:
-        dense = raw.asarray(memoryview(content).cast("B")).view(dtype).reshape(shape)
+        dense = on_bytes(raw.asarray(memoryview(content).cast("B")), dtype, shape)
         readonly |= dense.readonly and device is None
         if device or not dense.aligned:
             dense = dense.copy(device=device)

@@ -1,0 +1,204 @@
+"""Objects that lie, change their mind or call back: each is refused by name, or taken as it was when it was asked."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import viaduct as via
+from peers import grid, numbers, peer
+from tensors import Producer, new_capsule
+from test_hostile_buffers import Exporter, sizes
+from viaduct import raw
+
+
+class Lender:
+    """Gives what it is told to, whatever it is asked."""
+
+    def __init__(self, give: Callable[[], Any], device: Any = (1, 0)) -> None:
+        self.give, self.device = give, device
+
+    def __dlpack__(self, **_keywords: object) -> Any:
+        return self.give()
+
+    def __dlpack_device__(self) -> Any:
+        return self.device
+
+
+@pytest.mark.parametrize(
+    "device",
+    [(2**32 + 1, 0), (2**32 + 2, 0), (1, 2**32), (-1, 0), (1, -1), (0, 0), (2**63, 0), (1,), (1, 0, 0), "10", None]
+    + [{1: 0}, (1.0, 0), 1, [[1], 0]],
+    ids=repr,
+)
+def test_a_device_that_is_none_is_refused(device: Any) -> None:
+    producer = Producer()
+    with pytest.raises((via.DTypeError, via.DeviceError, via.ExtentOverflowError), match="__dlpack_device__"):
+        via.from_dlpack(Lender(producer.capsule, device))
+    assert producer.deleted == 0
+
+
+def test_a_device_told_by_an_endless_iterator_is_not_waited_for() -> None:
+    with pytest.raises((via.ShapeError, via.DTypeError)):
+        via.from_dlpack(Lender(Producer().capsule, itertools.count(1)))
+    with pytest.raises((via.ShapeError, via.DTypeError)):
+        grid().__dlpack__(dl_device=itertools.count(1))  # type: ignore[arg-type]
+
+
+def test_a_list_that_never_ends_is_no_list_of_arrays() -> None:
+    for endless in (itertools.count(), itertools.repeat(7), (n for n in itertools.count())):
+        with pytest.raises(via.DTypeError, match="found int, expected an Array"):
+            raw.via_copy_batch(endless, [], None)  # type: ignore[arg-type]
+
+
+def test_a_capsule_given_twice_is_taken_once() -> None:
+    producer = Producer()
+    capsule = producer.capsule()
+    lender = Lender(lambda: capsule)
+    first = via.from_dlpack(lender)
+    with pytest.raises(BufferError, match="used_dltensor_versioned"):
+        via.from_dlpack(lender)
+    assert first.shape == (2, 3)
+    del first
+    assert producer.deleted == 1
+
+
+def test_a_lender_that_takes_its_own_capsule_first_keeps_what_it_has() -> None:
+    producer, taken = Producer(), []
+
+    def give() -> Any:
+        capsule = producer.capsule()
+        taken.append(via.from_dlpack(capsule))
+        return capsule
+
+    with pytest.raises(BufferError, match="taken once"):
+        via.from_dlpack(Lender(give))
+    assert taken[0].shape == (2, 3) and producer.deleted == 0
+    taken.clear()
+    assert producer.deleted == 1
+
+
+def test_a_lender_that_asks_for_itself_ends_as_python_says() -> None:
+    lender = Lender(lambda: via.from_dlpack(lender))
+    with pytest.raises(RecursionError):
+        via.from_dlpack(lender)
+
+
+def test_a_name_with_a_0_character_is_no_typestr() -> None:
+    room = numbers(4)
+    said = {"version": 3, "shape": (4,), "data": (ctypes.addressof(room), False)}
+    for typestr in ("<f4\0", "<f4\0junk", "\0", "<f4\ud800"):
+        with pytest.raises(BufferError, match="typestr"):
+            via.asarray(type("Said", (), {"__array_interface__": said | {"typestr": typestr}})())
+
+
+@pytest.mark.parametrize("length", [0, 4, 47, -1])
+def test_a_buffer_of_fewer_bytes_than_its_elements_is_refused(length: int) -> None:
+    exporter = Exporter(len=length)
+    with pytest.raises(BufferError, match=f"{length} bytes"):
+        via.asarray(exporter.object)
+    assert exporter.given_back == 1
+
+
+def test_a_buffer_that_repeats_its_elements_has_the_bytes_of_all() -> None:
+    exporter = Exporter(strides=sizes(0))
+    assert via.asarray(exporter.object).tolist() == [0] * 12
+
+
+def test_a_description_that_numpy_cannot_follow_is_no_dtype() -> None:
+    peer("numpy")
+    within: list[Any] = []
+    within.append(("a", within))
+    table: dict[str, Any] = {"names": ["a"]}
+    table["formats"] = [table]
+
+    class Endless:
+        @property
+        def dtype(self) -> Any:
+            return Endless()
+
+    for description in (within, table, Endless(), [("a", "i4"), ("a", "i4")], {"names": 3}, [()], [("a", "i4", -1)]):
+        with pytest.raises(via.DTypeError, match="argument 'dtype'"):
+            via.empty(1, description)
+    within.clear(), table.clear()
+
+
+class Api(ctypes.Structure):
+    """DLPackExchangeAPI, with functions that do nothing but return a number."""
+
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("previous", ctypes.c_void_p)] + [
+        (name, ctypes.c_void_p) for name in ("allocate", "from_object", "to_object", "borrow", "stream")
+    ]
+
+
+def type_with(answer: int) -> tuple[type, list[Any]]:
+    """A type whose functions answer that and give nothing."""
+    give = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))(lambda *_: answer)
+    address = ctypes.cast(give, ctypes.c_void_p).value
+    api = Api(1, 3, None, None, address, address, None, None)
+    capsule = new_capsule(ctypes.addressof(api), b"dlpack_exchange_api", None)
+    return type("Silent", (), {"__dlpack_c_exchange_api__": capsule}), [give, api]
+
+
+KEPT: list[Any] = []  # as the protocol demands of the tables of types
+
+
+@pytest.mark.parametrize("answer", [0, -1])
+def test_functions_of_a_type_that_give_nothing_and_say_nothing_are_refused(answer: int) -> None:
+    kind, kept = type_with(answer)
+    KEPT.append(kept)
+    for take in (via.asarray, via.from_dlpack):
+        with pytest.raises(BufferError, match="Silent.*exchange API|exchange API.*nothing"):
+            take(kind())
+    with pytest.raises(BufferError, match="Silent"):
+        grid().to(kind)
+
+
+@pytest.fixture
+def eager_collector() -> Iterator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(1, 1, 1)
+    yield
+    gc.set_threshold(*before)
+
+
+def test_what_runs_as_garbage_is_collected_changes_no_description(eager_collector: None) -> None:
+    a, b = grid(), via.empty((5, 6, 7), "float32")
+
+    class Cycle:
+        def __init__(self) -> None:
+            self.me = self
+
+        def __del__(self) -> None:
+            b.__array_interface__  # noqa: B018
+
+    for _ in range(20000):
+        Cycle()
+        said = a.__array_interface__
+        assert (said["shape"], said["data"][0]) == ((3, 4), a.ptr)
+
+
+def test_a_repr_that_fails_or_never_ends_hides_no_error() -> None:
+    class Mute:
+        def __repr__(self) -> str:
+            raise RuntimeError("no")
+
+    class Verbose:
+        def __repr__(self) -> str:
+            return "x" * 10_000_000
+
+    nested: list[Any] = [1]
+    for _ in range(100):
+        nested = [nested, nested]
+    for what in (Mute(), Verbose(), nested, [Mute()]):
+        for call in (
+            lambda: via.memory(what, alloc=len, free=len),
+            lambda: via.wrap(0, 0, "int8", device=(what, what, what)),
+        ):
+            with pytest.raises((via.Error, RuntimeError)) as error:
+                call()
+            assert len(str(error.value)) < 1500
