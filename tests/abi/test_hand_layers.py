@@ -16,7 +16,6 @@ SOURCES = {
 # What has no method of its own in a language, whose generated layer has it (viaduct.raw, org.viaduct.Native).
 LEFT_OUT = {
     "python": {
-        "via_status_name": "an exception's class says it",
         "via_cuda_warmup": "raw",
         "via_calibrate": "raw",
         "via_calibration_save": "raw",
@@ -25,11 +24,6 @@ LEFT_OUT = {
         "via_array_context": "Array.owner recovers what was given",
         "via_copy_batch": "raw",
         "via_memcpy": "raw: addresses alone are bytes to copy",
-        "via_batch_create": "raw",
-        "via_batch_add": "raw",
-        "via_batch_size": "raw",
-        "via_batch_run": "raw",
-        "via_batch_submit": "raw",
     },
     "java": {
         "via_memory_retain": "an object is one share",

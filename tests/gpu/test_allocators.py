@@ -58,7 +58,7 @@ def test_blocks_come_from_and_go_back_to_the_callers_functions() -> None:
 @pytest.mark.parametrize("device", ["cuda:0", "pinned", "managed", "cpu"])
 def test_a_memory_of_no_kind_is_the_usual_one_of_its_device(device: str) -> None:
     a = via.empty(4, "int8", memory=via.memory(device=device))
-    assert a.device == via.empty(4, "int8", device).device == device
+    assert a.device == via.empty(4, "int8", device=device).device == device
 
 
 def test_the_stream_is_handed_on() -> None:

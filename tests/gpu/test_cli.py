@@ -50,7 +50,7 @@ def test_explain_draws_the_places_that_the_bytes_pass(
 
 
 def test_explain_draws_the_memory_that_a_small_strided_copy_passes(capsys: pytest.CaptureFixture[str]) -> None:
-    route = via.copy_explain(via.empty(5, "float32", "cuda:0"), via.empty(5, "float32")[::-1]).splitlines()[0]
+    route = via.copy_explain(via.empty(5, "float32", device="cuda:0"), via.empty(5, "float32")[::-1]).splitlines()[0]
     assert "gathered by the host" in route
     assert main(["explain", "5", "-4", "--to", "cuda:0"]) == 0
     text = capsys.readouterr().out
@@ -59,7 +59,7 @@ def test_explain_draws_the_memory_that_a_small_strided_copy_passes(capsys: pytes
 
 def test_explain_has_the_route_that_arrays_would_take(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "400,500", "F", "--to", "cuda:0"]) == 0
-    dst, src = via.empty((400, 500), "float32", "cuda:0"), via.empty((500, 400), "float32").T
+    dst, src = via.empty((400, 500), "float32", device="cuda:0"), via.empty((500, 400), "float32").T
     route = via.copy_explain(dst, src).splitlines()[0]
     assert route in capsys.readouterr().out.replace("\n    ", " ")
 

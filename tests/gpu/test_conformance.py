@@ -25,7 +25,7 @@ class Lender:
     """An array that forgets the consumer's stream, or takes any for its own."""
 
     def __init__(self, stream: Any) -> None:
-        self.array, self.stream = via.empty((2, 3), "float32", "cuda:0"), stream
+        self.array, self.stream = via.empty((2, 3), "float32", device="cuda:0"), stream
 
     def __dlpack__(self, **keywords: Any) -> Any:
         return self.array.__dlpack__(**keywords | {"stream": self.stream})

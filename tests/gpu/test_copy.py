@@ -26,7 +26,7 @@ def content(a: via.Array) -> bytes:
 @pytest.mark.parametrize("count", [1, 1000, 1 << 20])
 def test_bytes_arrive_between_every_two_kinds(dst: str, src: str, count: int) -> None:
     source = filled(src, count)
-    target = via.empty(count, "uint8", dst)
+    target = via.empty(count, "uint8", device=dst)
     via.copy(target, source)
     assert content(target) == content(source) == random.Random(1).randbytes(count)
 
@@ -34,14 +34,14 @@ def test_bytes_arrive_between_every_two_kinds(dst: str, src: str, count: int) ->
 @pytest.mark.parametrize("dst", KINDS)
 @pytest.mark.parametrize("src", KINDS)
 def test_bytes_arrive_in_the_order_of_a_stream(dst: str, src: str) -> None:
-    source, target, stream = filled(src, 1 << 16), via.empty(1 << 16, "uint8", dst), via.Stream()
+    source, target, stream = filled(src, 1 << 16), via.empty(1 << 16, "uint8", device=dst), via.Stream()
     via.copy(target, source, stream=stream)
     target.synchronize()
     assert content(target) == content(source)
 
 
 def test_a_copy_on_a_stream_comes_after_what_is_queued_there() -> None:
-    a, b = filled("cuda:0", 4096), via.empty(4096, "uint8", "cuda:0")
+    a, b = filled("cuda:0", 4096), via.empty(4096, "uint8", device="cuda:0")
     stream = via.Stream()
     with held(stream.handle):
         via.fill(a, 9, stream=stream)
@@ -68,13 +68,13 @@ def test_copy_of_an_array_goes_to_the_device_named_and_stays_otherwise(device: s
 
 def test_fill_reaches_every_kind() -> None:
     for device in KINDS:
-        a = via.empty(100, "uint16", device)
+        a = via.empty(100, "uint16", device=device)
         a.fill(0x1234)
         assert a.copy("cpu").tolist() == [0x1234] * 100, device
 
 
 def test_assignment_and_items_reach_device_memory() -> None:
-    a = via.empty(12, "float32", "cuda:0")
+    a = via.empty(12, "float32", device="cuda:0")
     a.fill(0)
     a[3:6] = via.asarray(memoryview(bytearray(12)).cast("f")).copy("cpu")
     a[0] = 7
@@ -98,7 +98,7 @@ def test_what_cannot_be_copied_is_refused_and_untouched() -> None:
 
 
 def test_a_copy_is_explained() -> None:
-    a, b = filled("cpu", 4096), via.empty(4096, "uint8", "cuda:0")
+    a, b = filled("cpu", 4096), via.empty(4096, "uint8", device="cuda:0")
     assert "driver" in via.copy_explain(b, a) or "staged" in via.copy_explain(b, a)
 
 

@@ -27,7 +27,7 @@ def test_a_raw_pointer_becomes_a_cupy_array(take: Any) -> None:
 
 def test_a_capsule_becomes_a_cupy_array() -> None:
     block = Block(48)
-    c = cupy.from_dlpack(via.dlpack(block.ptr, (3, 4), "float32", device="cuda:0", owner=block))
+    c = cupy.from_dlpack(via.wrap(block.ptr, (3, 4), "float32", device="cuda:0", owner=block).__dlpack__(stream=1))
     assert c.data.ptr == block.ptr and c.shape == (3, 4)
 
 
@@ -124,12 +124,12 @@ def test_managed_and_pinned_memory_is_told_apart() -> None:
     assert a.ptr == c.data.ptr and a.device == "managed"
     assert cupy.asarray(a).data.ptr == a.ptr
     assert cupy.from_dlpack(a).data.ptr == a.ptr
-    pinned = via.empty(16, "float32", "pinned")
+    pinned = via.empty(16, "float32", device="pinned")
     assert cupy.asarray(pinned.copy("cuda:0")).sum() is not None
 
 
 def test_no_elements_and_no_dimensions() -> None:
-    empty = cupy.from_dlpack(via.empty((0, 3), "float32", "cuda:0"))
+    empty = cupy.from_dlpack(via.empty((0, 3), "float32", device="cuda:0"))
     assert empty.shape == (0, 3)
     assert via.asarray(cupy.empty((0, 3), dtype="float32")).shape == (0, 3)
     one = cupy.full((), 3, dtype="float32")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import Any
 
 import cuda_driver
@@ -45,8 +46,9 @@ def test_memory_of_each_kind_is_wrapped_and_found_out(kind: str) -> None:
         assert a.__dlpack_device__() == (number, 0)
 
 
-@pytest.mark.parametrize("make", [via.wrap, via.dlpack])
-def test_pointers_that_cannot_be_right_are_refused_by_name(make: Any) -> None:
+@pytest.mark.parametrize("kind", [None, via.Array])
+def test_pointers_that_cannot_be_right_are_refused_by_name(kind: Any) -> None:
+    make = functools.partial(via.wrap, to=kind)
     block, pinned, host = Block(48), Block(48, "pinned"), ctypes.create_string_buffer(64)
     with pytest.raises(ValueError, match="12 to|bytes 0 to 52"):
         make(block.ptr, (13,), "float32", device="cuda:0")
@@ -93,7 +95,7 @@ def test_a_tensor_names_the_memory_where_it_is(kind: str) -> None:
 def test_the_second_device_is_named() -> None:
     if cuda_driver.device_count() < 2:
         pytest.skip("there is one device")
-    a = via.empty((4,), "float32", "cuda:1")
+    a = via.empty((4,), "float32", device="cuda:1")
     assert a.device == "cuda:1" and a.__dlpack_device__() == (CUDA, 1)
     tensor = open_capsule(a.__dlpack__(max_version=(1, 3), stream=1)).tensor
     assert tensor.device.device_id == 1 and tensor.data == a.ptr
@@ -125,10 +127,12 @@ def test_no_elements_need_no_address() -> None:
     assert taken.shape == (0, 3) and taken.device == "cuda:0"
 
 
-def test_a_capsule_is_made_of_a_pointer_in_one_call() -> None:
+def test_a_capsule_keeps_the_memory_after_its_array_has_gone() -> None:
     block = Block(48)
     gone: list[int] = []
-    capsule = via.dlpack(block.ptr, (3, 4), "float32", device="cuda:0", owner=block, release=lambda: gone.append(1))
+    a = via.wrap(block.ptr, (3, 4), "float32", device="cuda:0", owner=block, release=lambda: gone.append(1))
+    capsule = a.__dlpack__(max_version=(1, 0))
+    del a
     tensor = open_capsule(capsule)
     assert tensor.tensor.data == block.ptr and tensor.major == 1 and not gone
     a = via.from_dlpack(capsule)
@@ -137,9 +141,10 @@ def test_a_capsule_is_made_of_a_pointer_in_one_call() -> None:
     del a
     via.stats()
     assert gone == [1]
-    old = via.dlpack(block.ptr, (4, 3), "int32", strides=(4, 16), device="cuda:0", max_version=None)
+    old = via.wrap(block.ptr, (4, 3), "int32", strides=(4, 16), device="cuda:0").__dlpack__()
     assert via.from_dlpack(old).strides == (4, 16)
-    assert open_capsule(via.dlpack(block.ptr, 3, "int8", device="cuda:0", readonly=True)).flags == 1
+    readonly = via.wrap(block.ptr, 3, "int8", device="cuda:0", readonly=True)
+    assert open_capsule(readonly.__dlpack__(max_version=(1, 0))).flags == 1
 
 
 # -------------------------------------------------------------------------------------------- to another device
@@ -364,9 +369,9 @@ def test_host_and_device_memory_lack_the_others_interface() -> None:
 
 def test_types_without_a_typestr_have_no_interface() -> None:
     for name in ("bfloat16", "float8_e4m3fn", "int4", "complex32"):
-        a = via.empty((4, 4), name, "cuda:0")
+        a = via.empty((4, 4), name, device="cuda:0")
         assert not hasattr(a, "__cuda_array_interface__"), name
-    assert via.empty(4, "record12", "cuda:0").__cuda_array_interface__["typestr"] == "|V12"
+    assert via.empty(4, "record12", device="cuda:0").__cuda_array_interface__["typestr"] == "|V12"
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -30,8 +30,8 @@ def test_a_file_becomes_an_array_on_a_device_and_back(numbers: Path, tmp_path: P
 
 def test_transfers_are_ordered_by_a_stream(numbers: Path, tmp_path: Path) -> None:
     stream = via.Stream(0)
-    array = via.empty((3000, 1000), "float32", "cuda:0")
-    other = via.empty((3000, 1000), "float32", "cuda:0")
+    array = via.empty((3000, 1000), "float32", device="cuda:0")
+    other = via.empty((3000, 1000), "float32", device="cuda:0")
     via.open(numbers).read(array, stream=stream)
     via.copy(other, array, stream=stream)
     task = via.open(tmp_path / "copy", "w", dtype="float32", shape=(3000, 1000)).write_submit(other, stream=stream)
@@ -42,7 +42,7 @@ def test_transfers_are_ordered_by_a_stream(numbers: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize("block", [100, 999, 3000])
 def test_blocks_pass_through_a_device(numbers: Path, tmp_path: Path, block: int) -> None:
     output = tmp_path / "copy.npy"
-    result = via.empty((block, 1000), "float32", "cuda:0")
+    result = via.empty((block, 1000), "float32", device="cuda:0")
     for part in via.stream_blocks(numbers, block, "cuda:0", output=output):
         rows = part.stop - part.start
         via.copy(result[:rows], part.array, stream=via.Stream.legacy)

@@ -45,7 +45,7 @@ class Late:
         self.source = via.asarray(bytearray(64))
         via.fill(self.array, 1, stream=stream)
         self.array.set_ready(stream)
-        self.task = via.copy_submit(via.empty(64, "uint8", "cuda:0"), self.source, stream=stream)
+        self.task = via.copy_submit(via.empty(64, "uint8", device="cuda:0"), self.source, stream=stream)
         self.event = stream.record()
 
 

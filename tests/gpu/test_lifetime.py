@@ -124,7 +124,7 @@ def test_allocations_are_counted_and_freed() -> None:
         ("managed", None, "managed_bytes"),
     ):
         before = via.stats()[counter]
-        a = via.empty(1000, "float32", device, memory)
+        a = via.empty(1000, "float32", device=device, memory=memory)
         assert via.stats()[counter] >= before + 4000, counter
         del a
         deadline = time.monotonic() + 5
@@ -135,7 +135,7 @@ def test_allocations_are_counted_and_freed() -> None:
 
 def test_a_pool_allocates_in_the_order_of_a_stream() -> None:
     stream = via.Stream()
-    a = via.empty(1 << 16, "uint8", "cuda:0", "pool", stream=stream)
+    a = via.empty(1 << 16, "uint8", device="cuda:0", memory="pool", stream=stream)
     via.fill(a, 5, stream=stream)
     a.set_ready(stream)
     assert set(bytes(memoryview(a.copy("cpu")))) == {5}
@@ -146,7 +146,7 @@ import ctypes, os
 import viaduct as via
 driver = ctypes.CDLL(os.environ["VIADUCT_LIBCUDA"])
 stream = via.Stream()
-arrays = [via.empty(1 << 16, "uint8", "cuda:0", memory) for memory in ("device", "pool") for _ in range(4)]
+arrays = [via.empty(1 << 16, "uint8", memory=memory) for memory in ("device", "pool") for _ in range(4)]
 owned = via.wrap(arrays[0].ptr, 64, "uint8", device="cuda:0", owner=object(), release=lambda: print("late"))
 driver.fake_stream_hold(ctypes.c_void_p(stream.handle))
 for a in [*arrays, owned]:
@@ -167,7 +167,7 @@ def test_a_forked_child_lets_go_without_the_driver_and_is_told_so() -> None:
     program = """
 import os
 import viaduct as via
-a = via.empty(64, "uint8", "cuda:0")
+a = via.empty(64, "uint8", device="cuda:0")
 gone = []
 b = via.wrap(a.ptr, 64, "uint8", device="cuda:0", owner=a, release=lambda: gone.append(1))
 child = os.fork()

@@ -113,7 +113,7 @@ def past_the_allocation(_: Path) -> None:
 
 @wrong
 def past_the_address_space(_: Path) -> None:
-    wrap(ptr=(1 << 64) - 64, shape=17, unchecked=True)
+    wrap(ptr=(1 << 64) - 64, shape=17, check=False)
 
 
 @wrong

@@ -82,7 +82,7 @@ def test_what_is_ready_makes_nobody_wait() -> None:
     room = Block(64)
     with held(other.handle):
         via.fill(via.wrap(room.ptr, 64, "uint8", device="cuda:0"), 3, stream=other)
-        a = via.empty(4, "int8", "cuda:0")
+        a = via.empty(4, "int8", device="cuda:0")
         capsule = a.__dlpack__(stream=consumer.handle)
         assert consumer.done()
         del capsule
@@ -119,11 +119,11 @@ def test_a_pointer_given_away_in_one_call_is_ready_as_it_is() -> None:
     other, asked = via.Stream(), []
     kind = new_kind(stream=lambda *device: (asked.append(device), other.handle)[1])
     block = Block(64)
-    made = via.dlpack(block.ptr, 16, "float32", device="cuda:0", to=kind)
+    made = via.wrap(block.ptr, 16, "float32", device="cuda:0", to=kind)
     assert (made.managed.tensor.data, made.managed.tensor.device.device_type, asked) == (block.ptr, CUDA, [])
     del made
     with pytest.raises(ValueError, match="bytes 0 to 128"):
-        via.dlpack(block.ptr, 32, "float32", device="cuda:0", to=kind)
+        via.wrap(block.ptr, 32, "float32", device="cuda:0", to=kind)
 
 
 @pytest.mark.parametrize("kind", ["pinned", "managed"])
@@ -223,7 +223,7 @@ def test_the_interface_names_a_stream_only_if_there_is_something_to_wait_for() -
 
 
 def test_the_c_call_names_the_stream_that_it_is_given() -> None:
-    a = via.empty(4, "int8", "cuda:0")
+    a = via.empty(4, "int8", device="cuda:0")
     own = via.Stream()
     describe = via.raw.via_to_cuda_array_interface
     for stream, named in ((None, 1), (via.Stream.legacy, 1), (via.Stream.per_thread, 2), (own, own.handle)):

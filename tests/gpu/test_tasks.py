@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import cuda_driver
 import pytest
@@ -20,7 +21,7 @@ COUNT = 1 << 20
 
 def pair(count: int = COUNT) -> tuple[via.Array, via.Array]:
     source = via.asarray(bytearray(os.urandom(256)) * (count // 256))
-    return via.empty(count, "uint8", "cuda:0"), source
+    return via.empty(count, "uint8", device="cuda:0"), source
 
 
 def same(a: via.Array, b: via.Array) -> bool:
@@ -83,7 +84,7 @@ def test_a_task_that_waits_can_be_cancelled() -> None:
     via.fill(dst, 9)
     stream = via.Stream()
     with held(stream.handle):
-        via.fill(via.empty(4, "int8", "cuda:0"), 0, stream=stream)
+        via.fill(via.empty(4, "int8", device="cuda:0"), 0, stream=stream)
         task = via.copy_submit(dst, src, stream=stream)
         task.cancel()
     with pytest.raises(via.CancelledError):
@@ -94,7 +95,7 @@ def test_a_task_that_waits_can_be_cancelled() -> None:
 def test_a_stream_joins_a_task() -> None:
     dst, src = pair()
     first, second = via.Stream(), via.Stream()
-    result = via.empty(COUNT, "uint8", "cuda:0")
+    result = via.empty(COUNT, "uint8", device="cuda:0")
     task = via.copy_submit(dst, src, stream=first)
     task.join(second)
     via.copy(result, dst, stream=second)
@@ -135,6 +136,73 @@ def test_callbacks_run_once_each_in_order_whether_added_before_or_after_the_end(
     assert ended.wait(20)
     task.add_done_callback(lambda t: heard.append(("late", t is task)))
     assert heard == [("first", True), ("late", True)]
+
+
+def test_what_a_task_comes_to_is_told_while_it_waits_and_after() -> None:
+    dst, src = pair()
+    stream = via.Stream()
+    with held(stream.handle):
+        via.fill(dst, 7, stream=stream)
+        task = via.copy_submit(dst, src, stream=stream)
+        assert repr(task) == f"<viaduct.Task under way, 0 of {COUNT} bytes>"
+        for wait in (task.result, task.exception):
+            with pytest.raises(TimeoutError, match=f"Task.{wait.__name__}: .*0.02"):
+                wait(timeout=0.02)
+        assert not task.cancelled()
+        task.cancel()
+    for ask in (task.result, task.exception, task.wait):
+        with pytest.raises(via.CancelledError):
+            ask()
+    assert task.cancelled() and repr(task) == f"<viaduct.Task cancelled, 0 of {COUNT} bytes>"
+
+
+def test_a_callback_that_was_removed_is_not_called_and_each_of_its_copies_counts() -> None:
+    dst, src = pair()
+    stream = via.Stream()
+    heard: list[str] = []
+
+    def first(_task: via.Task) -> None:
+        heard.append("first")
+
+    ended = threading.Event()
+    with held(stream.handle):
+        via.fill(dst, 1, stream=stream)
+        task = via.copy_submit(dst, src, stream=stream)
+        task.add_done_callback(first)
+        task.add_done_callback(first)
+        assert task.remove_done_callback(first) == 2 and task.remove_done_callback(first) == 0
+        task.add_done_callback(lambda _: heard.append("second"))
+        task.add_done_callback(lambda _: ended.set())
+    assert ended.wait(20)
+    assert heard == ["second"] and task.remove_done_callback(first) == 0
+
+
+async def waited(tasks: set[via.Task], **options: Any) -> tuple[set[via.Task], set[via.Task]]:
+    """asyncio.wait(), which is typed for futures alone."""
+    waits: Any = asyncio.wait
+    done, pending = await waits(tasks, **options)
+    return done, pending
+
+
+def test_asyncio_wait_gives_up_a_task_and_takes_its_callback_along() -> None:
+    dst, src = pair()
+    stream = via.Stream()
+
+    async def main() -> None:
+        with held(stream.handle):
+            via.fill(dst, 1, stream=stream)
+            slow, quick = via.copy_submit(dst, src, stream=stream), via.copy_submit(src[:4], src[4:8])
+            done, pending = await waited({slow, quick}, timeout=20, return_when=asyncio.FIRST_COMPLETED)
+            assert (done, pending) == ({quick}, {slow})
+            done, pending = await waited({slow}, timeout=0.02)
+            assert (done, pending) == (set(), {slow})
+            for _ in range(3):
+                with pytest.raises(asyncio.TimeoutError):
+                    await asyncio.wait_for(slow, 0.01)
+        done, pending = await waited({slow}, timeout=20)
+        assert (done, pending) == ({slow}, set())
+
+    asyncio.run(main())
 
 
 def test_a_callback_that_fails_is_reported_and_the_next_one_runs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,7 +317,7 @@ FINALIZATION = """
 import ctypes, os, sys
 import viaduct as via
 driver = ctypes.CDLL(os.environ["VIADUCT_LIBCUDA"])
-dst, src = via.empty(1 << 20, "uint8", "cuda:0"), via.asarray(bytearray(1 << 20))
+dst, src = via.empty(1 << 20, "uint8", device="cuda:0"), via.asarray(bytearray(1 << 20))
 stream = via.Stream()
 driver.fake_stream_hold(ctypes.c_void_p(stream.handle))
 via.fill(dst, 1, stream=stream)

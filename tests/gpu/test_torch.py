@@ -38,14 +38,10 @@ def test_a_capsule_becomes_a_tensor() -> None:
     block = Block(48)
     gone: list[int] = []
     for version in ((1, 0), None):
-        capsule = via.dlpack(
-            block.ptr,
-            (3, 4),
-            torch.float32,
-            device=torch.device("cuda:0"),
-            release=lambda: gone.append(1),
-            max_version=version,
-        )
+        device = torch.device("cuda:0")
+        a = via.wrap(block.ptr, (3, 4), torch.float32, device=device, release=lambda: gone.append(1))
+        capsule = a.__dlpack__(max_version=version)
+        del a
         t = torch.from_dlpack(capsule)
         assert t.data_ptr() == block.ptr and tuple(t.shape) == (3, 4)
         del capsule, t
@@ -58,7 +54,7 @@ def test_a_pointer_becomes_a_tensor_in_one_call() -> None:
         pytest.skip("this PyTorch has no table of C functions")
     block = Block(48)
     gone: list[int] = []
-    t = via.dlpack(block.ptr, (3, 4), "float32", device="cuda:0", release=lambda: gone.append(1), to=torch.Tensor)
+    t = via.wrap(block.ptr, (3, 4), "float32", device="cuda:0", release=lambda: gone.append(1), to=torch.Tensor)
     assert tuple(t.fill_(2).shape) == (3, 4) and t.sum().item() == 24
     found = t.data_ptr()
     assert found == block.ptr and not gone
@@ -70,7 +66,7 @@ def test_a_tensor_made_by_the_table_is_ready_on_the_current_stream() -> None:
     if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
         pytest.skip("this PyTorch has no table of C functions")
     writer, side = via.Stream(), torch.cuda.Stream()
-    big = via.empty(256 << 20, "uint8", "cuda:0")
+    big = via.empty(256 << 20, "uint8", device="cuda:0")
     for value in range(1, 20):
         via.fill(big, value, stream=writer)
     big.set_ready(writer)
@@ -167,7 +163,7 @@ def test_pinned_tensors_and_pinned_arrays() -> None:
     assert via.pointer_info(t.data_ptr())["device"] == "pinned"
     a = via.asarray(t)
     assert a.ptr == t.data_ptr() and a.device in ("cpu", "pinned")
-    pinned = via.empty(12, "float32", "pinned")
+    pinned = via.empty(12, "float32", device="pinned")
     lent = torch.from_dlpack(pinned.__dlpack__(dl_device=(1, 0), max_version=(1, 0)))
     assert lent.data_ptr() == pinned.ptr and lent.device.type == "cpu" and lent.is_pinned()
 
@@ -191,7 +187,7 @@ def test_read_only_and_empty_memory() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert torch.from_dlpack(a).data_ptr() == a.ptr
-    assert tuple(torch.from_dlpack(via.empty((0, 3), "float32", "cuda:0")).shape) == (0, 3)
+    assert tuple(torch.from_dlpack(via.empty((0, 3), "float32", device="cuda:0")).shape) == (0, 3)
     assert via.asarray(torch.empty((0, 3), device="cuda")).shape == (0, 3)
 
 

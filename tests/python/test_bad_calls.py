@@ -152,7 +152,7 @@ BAD = {
         lambda: via.empty(4, "int8", memory="disk"), ValueError, ("empty", "memory", "disk", "shared")
     ),
     "empty in an array": Bad(lambda: via.empty(4, "int8", memory=grid()), TypeError, ("empty", "memory", "Array")),  # type: ignore[arg-type]
-    "empty on no device": Bad(lambda: via.empty(4, "int8", "disk"), RuntimeError, ("empty", "device", "disk")),
+    "empty on no device": Bad(lambda: via.empty(4, "int8", device="disk"), RuntimeError, ("empty", "device", "disk")),
     "memory of half an allocator": Bad(lambda: via.memory(alloc=int), ValueError, ("memory", "alloc", "free")),
     "memory of no functions": Bad(lambda: via.memory(alloc=1, free=2), TypeError, ("memory", "alloc", "int")),  # type: ignore[arg-type]
     "memory of an unknown kind": Bad(lambda: via.memory("disk"), ValueError, ("memory", "disk")),  # type: ignore[arg-type]
@@ -187,8 +187,8 @@ BAD = {
     "copy to read-only memory": Bad(lambda: via.copy(read_only(), grid()), ValueError, ("via_copy", "read-only")),
     "copy to bytes": Bad(lambda: via.copy(b"abcd", bytearray(4)), ValueError, ("via_copy", "read-only")),
     "copy onto itself": Bad(lambda: copy_onto_itself(), ValueError, ("via_copy", "overlap|share")),
-    "copy to a list": Bad(lambda: via.copy([1], grid()), TypeError, ("copy", "list")),  # type: ignore[arg-type]
-    "copy from a list": Bad(lambda: via.copy(grid(), [1]), TypeError, ("copy", "list")),  # type: ignore[arg-type]
+    "copy to a list": Bad(lambda: via.copy([1], grid()), TypeError, ("copy", "'dst'", "list")),  # type: ignore[arg-type]
+    "copy from a list": Bad(lambda: via.copy(grid(), [1]), TypeError, ("copy", "'src'", "list")),  # type: ignore[arg-type]
     "copy on no stream": Bad(lambda: via.copy(grid(), grid(), stream="7"), TypeError, ("copy", "stream", "str")),
     "copy on a stream below zero": Bad(
         lambda: via.copy(grid(), grid(), stream=-1), ValueError, ("copy", "stream", "-1")
@@ -196,7 +196,7 @@ BAD = {
     "copy on a stream": Bad(
         lambda: via.copy(grid(), grid(), stream=7), NotImplementedError, ("via_stream_wrap", "CUDA")
     ),
-    "submit to a list": Bad(lambda: via.copy_submit([1], grid()), TypeError, ("copy_submit", "list")),  # type: ignore[arg-type]
+    "submit to a list": Bad(lambda: via.copy_submit([1], grid()), TypeError, ("copy_submit", "'dst'", "list")),  # type: ignore[arg-type]
     "submit on no stream": Bad(
         lambda: via.copy_submit(grid(), grid(), stream="7"), TypeError, ("copy_submit", "stream", "str")
     ),
@@ -211,11 +211,11 @@ BAD = {
     "devices of no kind": Bad(lambda: via.device_count("tpu"), RuntimeError, ("device_count", "tpu")),
     "the pointer to nothing": Bad(lambda: via.pointer_info(16), ValueError, ("via_pointer_query", "0x10")),
     "the pointer of a list": Bad(lambda: via.pointer_info([1]), TypeError, ("pointer_info", "ptr", "list")),
-    "a capsule of a list": Bad(lambda: via.dlpack([1], 1, "int8"), TypeError, ("dlpack", "ptr", "list")),
-    "a capsule of no shape": Bad(lambda: via.dlpack(0, "x", "int8"), TypeError, ("dlpack", "shape", "str")),
-    "a capsule of a record": Bad(lambda: via.dlpack(ADDRESS, 1, "record3"), BufferError, ("via_to_dlpack", "record3")),
+    "a capsule of a record": Bad(
+        lambda: via.wrap(ADDRESS, 1, "record3").__dlpack__(), BufferError, ("via_to_dlpack", "record3")
+    ),
     "a read-only capsule of before 1.0": Bad(
-        lambda: via.dlpack(ADDRESS, 1, "int8", readonly=True, max_version=None), BufferError, ("read-only",)
+        lambda: via.wrap(ADDRESS, 1, "int8", readonly=True).__dlpack__(), BufferError, ("read-only",)
     ),
     "copy elsewhere": Bad(lambda: grid().copy("cuda:0"), NotImplementedError, ("via_memory_create", "CUDA")),
     "explain what cannot be": Bad(lambda: via.copy_explain(grid(4, 3), grid()), ValueError, ("shape",)),
@@ -224,7 +224,7 @@ BAD = {
     "fill with too much": Bad(lambda: grid().view("uint8").fill(256), OverflowError, ("fill", "value", "256")),
     "assign another shape": Bad(lambda: assign(grid(), 0, numbers(3)), ValueError, ("via_array_broadcast", "3", "4")),
     "assign another dtype": Bad(lambda: assign(grid(), 0, bytearray(4)), TypeError, ("via_copy", "uint8")),
-    "assign a list": Bad(lambda: assign(grid(), 0, [1, 2, 3, 4]), TypeError, ("__setitem__", "list")),
+    "assign a list": Bad(lambda: assign(grid(), 0, [1, 2, 3, 4]), TypeError, ("__setitem__", "'value'", "list")),
     "assign to read-only memory": Bad(lambda: assign(read_only(), 0, 1), ValueError, ("via_fill", "read-only")),
     "threads below zero": Bad(lambda: via.set_num_threads(-1), ValueError, ("via_set_num_threads", "-1")),
     "threads beyond reason": Bad(lambda: via.set_num_threads(1 << 40), ValueError, ("via_set_num_threads", "1024")),

@@ -449,3 +449,18 @@ def test_the_columns_of_a_file_are_mapped_block_by_block(numbers: Path) -> None:
         parts = [(block.start, block.array.numpy().copy()) for block in via.stream_blocks(file[::2, 7:30], 77)]
     assert [start for start, _ in parts] == list(range(0, 500, 77))
     assert np.array_equal(np.concatenate([part for _, part in parts]), values[::2, 7:30])
+
+
+def test_a_file_says_what_it_is(tmp_path: Path) -> None:
+    raw, npy = tmp_path / "raw", tmp_path / "a.npy"
+    raw.write_bytes(bytes(64))
+    with via.open(raw) as file:
+        assert repr(file) == f"<viaduct.File {str(raw)!r}, shape (64,), uint8, mode 'r'>"
+    assert repr(file) == f"<viaduct.File {str(raw)!r}, closed>"
+    with via.open(raw, "r+", dtype="float32", shape=(2, 8)) as file:
+        assert repr(file) == f"<viaduct.File {str(raw)!r}, shape (2, 8), float32, mode 'r+'>"
+        assert repr(file[0, ::2]) == f"<viaduct.File window of {str(raw)!r}, shape (4,), float32, mode 'r+'>"
+    with via.open(npy, "w", dtype="int16", shape=(2, 3), order="F") as file:
+        assert repr(file) == f"<viaduct.File {str(npy)!r}, shape (2, 3), int16, order 'F', mode 'w'>"
+    file = via.raw.via_file_open(str(npy), None)
+    assert repr(file) == "<viaduct.File, shape (2, 3), int16, order 'F'>"

@@ -182,6 +182,6 @@ def test_memory_that_is_not_here_is_refused() -> None:
 
 
 def test_handles_are_made_by_functions_only() -> None:
-    for kind in (via.Memory, via.Task, via.Batch, via.File):
+    for kind in (via.Memory, via.Task, via.File):
         with pytest.raises(TypeError):
             kind()

@@ -1,4 +1,4 @@
-"""Array.to() and dlpack(to=): objects of other libraries' types, made by the table of C functions on the type."""
+"""Array.to() and wrap(to=): objects of other libraries' types, made by the table of C functions on the type."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ def test_a_pointer_becomes_a_tensor_in_one_call() -> None:
     torch = peer("torch")
     values, released = numbers(12), []
     address = ctypes.addressof(values)
-    tensor = via.dlpack(address, (3, 4), "float32", owner=values, release=lambda: released.append(1), to=torch.Tensor)
+    tensor = via.wrap(address, (3, 4), "float32", owner=values, release=lambda: released.append(1), to=torch.Tensor)
     found, shape = tensor.data_ptr(), tensor.shape
     assert (found, shape) == (address, (3, 4)) and not released
     del tensor
     assert outstanding() == 0 and released == [1]
 
 
-def test_without_a_type_the_pointer_becomes_a_capsule() -> None:
+def test_without_a_type_the_pointer_becomes_an_array() -> None:
     values = numbers(4)
-    capsule = via.dlpack(ctypes.addressof(values), 4, "float32", owner=values, to=None)
-    assert via.from_dlpack(capsule).ptr == ctypes.addressof(values)
+    a = via.wrap(ctypes.addressof(values), 4, "float32", owner=values, to=None)
+    assert type(a) is via.Array and a.ptr == ctypes.addressof(values)
 
 
 def test_every_type_with_a_table_will_do() -> None:
@@ -107,7 +107,7 @@ def test_a_refusal_is_told_and_leaves_nothing_behind() -> None:
         vectors.to(torch.Tensor)
     values, released = numbers(64), []
     with pytest.raises(RuntimeError, match="lanes"):
-        via.dlpack(ctypes.addressof(values), 4, "float32x4", release=lambda: released.append(1), to=torch.Tensor)
+        via.wrap(ctypes.addressof(values), 4, "float32x4", release=lambda: released.append(1), to=torch.Tensor)
     assert outstanding() == 0 and released == [1]
 
 
@@ -157,6 +157,6 @@ def test_what_dlpack_cannot_say_is_refused() -> None:
 
 def test_a_pointer_that_cannot_be_right_is_refused_before_anything_is_made() -> None:
     with pytest.raises(ValueError, match="cannot be read"):
-        via.dlpack(4096, 4, "float32", to=new_kind())
-    with pytest.raises(TypeError, match="dlpack: argument 'to'"):
-        via.dlpack(ctypes.addressof(numbers(4)), 4, "float32", to=int)
+        via.wrap(4096, 4, "float32", to=new_kind())
+    with pytest.raises(TypeError, match="wrap: argument 'to'"):
+        via.wrap(ctypes.addressof(numbers(4)), 4, "float32", to=int)

@@ -44,16 +44,21 @@ def exchange() -> None:
     d = via.from_arrow(a.__arrow_c_array__())
     device: tuple[int, int] = a.__dlpack_device__()
     e: via.Array = a.to(via.Array)
-    f: via.Array = via.dlpack(b.ptr, 3, "float32", owner=b, to=via.Array)
-    d = via.from_dlpack(via.dlpack(e.ptr, f.shape, f.dtype, owner=e))
+    f: via.Array = via.wrap(b.ptr, 3, "float32", owner=b, to=via.Array)
+    g: via.Array = via.wrap(e.ptr, f.shape, f.dtype, owner=e, check=False)
+    d = via.from_dlpack(g.__dlpack__())
     via.copy(b, c)
     via.copy(bytearray(12), a.view("uint8"))
     via.fill(b, 1.5)
     b[0] = 2
     b[:] = d
     b.fill(1 + 0)
+    via.copyto(b, 2.5)
+    via.copyto(bytearray(12), a.view("uint8"), stream=None)
+    h: via.Array = via.asarray(bytearray(4), "uint8", device="cpu", copy=True)
+    rows: list[via.Array] = [row for row in h.reshape(2, 2)]
     explained: str = via.copy_explain(b, a)
-    del device, explained
+    del device, explained, rows
 
 
 def allocate() -> via.Array:
@@ -67,6 +72,28 @@ def allocate() -> via.Array:
     host: via.Memory = via.memory("host", device="cpu")
     via.empty(4, "int8", memory=own)
     return via.empty((2, 3), "float32", device="cpu", memory=host)
+
+
+def make() -> list[via.Array]:
+    a = via.zeros((2, 3), "float32", device="cpu", memory="shared")
+    b = via.full(3, 1 + 2j, "complex64")
+    return [a, b, via.ones(3, "int8"), via.empty_like(a), via.zeros_like(a, "int8"), via.full_like(bytearray(3), 7)]
+
+
+def copy_many() -> tuple[int, BaseException | None]:
+    batch = via.Batch()
+    batch.add(via.zeros(3, "int8"), bytearray(3))
+    pairs: list[tuple[via.Array, via.Array]] = list(batch)
+    batch.run(stream=None)
+    task: via.Task = batch.submit()
+
+    def heard(_task: via.Task) -> None: ...
+
+    task.add_done_callback(heard)
+    removed: int = task.remove_done_callback(heard)
+    task.result(timeout=1.5)
+    del pairs
+    return removed + len(batch) + task.cancelled(), task.exception()
 
 
 def fail() -> int:

@@ -52,7 +52,7 @@ def on_a_stream(block: Block) -> None:
         task.wait()
         say(f"  behind the caller, as there are no streams: {task.progress()[0]} bytes")
         return
-    stream, out = via.Stream(), via.empty(COUNT, "float32", "pinned")
+    stream, out = via.Stream(), via.empty(COUNT, "float32", device="pinned")
     via.fill(on_device, 7, stream=stream)
     via.copy(out, on_device, stream=stream)
     stream.synchronize()

@@ -27,16 +27,6 @@ via_status copy_elements(via_array *dst, via_array *src, via_stream *stream) {
                        [=] { return stream != nullptr ? via_copy_async(dst, src, stream) : via_copy(dst, src); });
 }
 
-bool fill_array(const char *function, via_array *array, PyObject *value, via_stream *stream = nullptr) {
-    Element element;
-    if (!element.encode(function, value, via_array_dtype(array))) {
-        return false;
-    }
-    const void *bytes = element.bytes();
-    via_status status = without_gil(worth_unlocking(array), [=] { return via_fill(array, bytes, stream); });
-    return status == VIA_OK || (raise_status(status), false);
-}
-
 bool is_one_element(via_array *array, PyObject *value) {
     bool is_number = PyLong_Check(value) || PyFloat_Check(value) || PyComplex_Check(value);
     return is_number || (PyBytes_Check(value) && via_array_dtype(array) < 0);
@@ -47,27 +37,28 @@ bool is_foreign_scalar(via_array *array, PyObject *source) {
     return via_array_ndim(handle_of(source)) == 0 && via_array_dtype(handle_of(source)) != via_array_dtype(array);
 }
 
-bool assign_array(via_array *array, PyObject *source) {
+bool assign_array(via_array *array, PyObject *source, via_stream *stream) {
     Handle repeated;
     via_array *wide = nullptr;
     via_status status = via_array_broadcast(handle_of(source), via_array_ndim(array), via_array_shape(array), &wide);
     repeated.reset(wide);
     if (status == VIA_OK) {
-        status = copy_elements(array, wide, nullptr);
+        status = copy_elements(array, wide, stream);
     }
     return status == VIA_OK || (raise_status(status), false);
 }
 
-bool assign(via_array *array, PyObject *value) {
+// What dst[...] = value does, on a stream if there is one.
+bool assign(const char *function, via_array *array, PyObject *value, const char *argument, via_stream *stream) {
     if (is_one_element(array, value)) {
-        return fill_array("Array.__setitem__", array, value);
+        return fill_array(function, array, value, stream);
     }
-    Ref source(as_array("Array.__setitem__", value));
+    Ref source(as_array(function, value, argument));
     if (!source) {
         return false;
     }
-    return !is_array(value) && is_foreign_scalar(array, source.get()) ? fill_array("Array.__setitem__", array, value)
-                                                                      : assign_array(array, source.get());
+    return !is_array(value) && is_foreign_scalar(array, source.get()) ? fill_array(function, array, value, stream)
+                                                                      : assign_array(array, source.get(), stream);
 }
 
 Signature kCopyMethod = {"Array.copy", 1, 0, {"device"}};
@@ -80,23 +71,11 @@ PyObject *copy_method(PyObject *self, PyObject *const *args, Py_ssize_t nargs, P
     }
     via_array *source = handle_of(self);
     device = {via_array_device_type(source), via_array_device_id(source)};
-    MemoryHandle memory;
-    if (!parse_device("Array.copy", place, &device) || !memory.of_device("Array.copy", device)) {
-        return nullptr;
-    }
-    via_array *made = nullptr;
-    via_status status = via_empty(memory.get(), via_array_dtype(source), via_array_ndim(source),
-                                  via_array_shape(source), nullptr, &made);
-    Ref result(new_array_or_raise(status, made, Origin::Allocated));
-    if (!result) {
-        return nullptr;
-    }
-    status = copy_elements(made, source, nullptr);
-    return status == VIA_OK ? result.give() : raise_status(status);
+    return parse_device("Array.copy", place, &device) ? copy_to("Array.copy", source, device) : nullptr;
 }
 
 PyObject *fill_method(PyObject *self, PyObject *value) {
-    return fill_array("Array.fill", handle_of(self), value) ? none() : nullptr;
+    return fill_array("Array.fill", handle_of(self), value, nullptr) ? none() : nullptr;
 }
 
 Signature kRecordStream = {"Array.record_stream", 1, 0, {"stream"}};
@@ -156,32 +135,48 @@ PyObject *array_protocol(PyObject *self, PyObject *const *args, Py_ssize_t nargs
 }
 
 Signature kCopy = {"copy", 3, 2, {"dst", "src", "stream"}};
+Signature kCopyto = {"copyto", 3, 2, {"dst", "src", "stream"}};
 Signature kCopySubmit = {"copy_submit", 3, 2, {"dst", "src", "stream"}};
 Signature kFill = {"fill", 3, 2, {"dst", "value", "stream"}};
 Signature kExplain = {"copy_explain", 2, 2, {"dst", "src"}};
-Signature kEmpty = {"empty", 4, 2, {"shape", "dtype", "device", "memory", "stream"}};
 
 struct Pair {
     Ref dst;
     Ref src;
     bool parse(const char *function, PyObject *const *values) {
-        dst = Ref(as_array(function, values[0]));
-        src = dst ? Ref(as_array(function, values[1])) : Ref();
+        dst = Ref(as_array(function, values[0], "dst"));
+        src = dst ? Ref(as_array(function, values[1], "src")) : Ref();
         return bool(src);
     }
 };
 
-// The place that `memory` names, or the plain memory of the device.
-bool parse_memory(PyObject *device_given, PyObject *memory_given, MemoryHandle *memory) {
-    Device device;
-    if (!parse_device("empty", device_given, &device)) {
+}  // namespace
+
+bool fill_array(const char *function, via_array *array, PyObject *value, via_stream *stream) {
+    Element element;
+    if (!element.encode(function, value, via_array_dtype(array))) {
         return false;
     }
-    return is_given(memory_given) ? memory->of_value("empty", memory_given, is_given(device_given), device)
-                                  : memory->of_device("empty", device);
+    const void *bytes = element.bytes();
+    via_status status = without_gil(worth_unlocking(array), [=] { return via_fill(array, bytes, stream); });
+    return status == VIA_OK || (raise_status(status), false);
 }
 
-}  // namespace
+PyObject *copy_to(const char *function, via_array *source, const Device &device) {
+    MemoryHandle memory;
+    if (!memory.of_device(function, device)) {
+        return nullptr;
+    }
+    via_array *made = nullptr;
+    via_status status = via_empty(memory.get(), via_array_dtype(source), via_array_ndim(source),
+                                  via_array_shape(source), nullptr, &made);
+    Ref result(new_array_or_raise(status, made, Origin::Allocated));
+    if (!result) {
+        return nullptr;
+    }
+    status = copy_elements(made, source, nullptr);
+    return status == VIA_OK ? result.give() : raise_status(status);
+}
 
 int array_assign(PyObject *self, PyObject *key, PyObject *value) {
     if (value == nullptr) {
@@ -189,10 +184,10 @@ int array_assign(PyObject *self, PyObject *key, PyObject *value) {
         return -1;
     }
     if (key == Py_Ellipsis) {
-        return assign(handle_of(self), value) ? 0 : -1;
+        return assign("Array.__setitem__", handle_of(self), value, "value", nullptr) ? 0 : -1;
     }
     Handle view(select_by_key(handle_of(self), key));
-    return view && assign(view.get(), value) ? 0 : -1;
+    return view && assign("Array.__setitem__", view.get(), value, "value", nullptr) ? 0 : -1;
 }
 
 PyObject *copy(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
@@ -205,6 +200,17 @@ PyObject *copy(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kw
         return nullptr;
     }
     return none_or_raise(copy_elements(handle_of(pair.dst.get()), handle_of(pair.src.get()), stream.get()));
+}
+
+PyObject *copyto(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *values[3] = {};
+    StreamArgument stream;
+    drain();
+    if (!parse_arguments(kCopyto, args, nargs, kwnames, values) || !stream.parse("copyto", values[2])) {
+        return nullptr;
+    }
+    Ref dst(as_array("copyto", values[0], "dst"));
+    return dst && assign("copyto", handle_of(dst.get()), values[1], "src", stream.get()) ? none() : nullptr;
 }
 
 PyObject *copy_submit(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
@@ -230,7 +236,7 @@ PyObject *fill(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kw
     if (!parse_arguments(kFill, args, nargs, kwnames, values) || !stream.parse("fill", values[2])) {
         return nullptr;
     }
-    Ref dst(as_array("fill", values[0]));
+    Ref dst(as_array("fill", values[0], "dst"));
     return dst && fill_array("fill", handle_of(dst.get()), values[1], stream.get()) ? none() : nullptr;
 }
 
@@ -245,24 +251,6 @@ PyObject *copy_explain(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyOb
     via_status status =
         via_copy_explain(handle_of(pair.dst.get()), handle_of(pair.src.get()), sizeof text, text, &length);
     return status == VIA_OK ? PyUnicode_FromString(text) : raise_status(status);
-}
-
-PyObject *empty(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *values[5] = {};
-    Extents shape;
-    MemoryHandle memory;
-    StreamArgument stream;
-    drain();
-    if (!parse_arguments(kEmpty, args, nargs, kwnames, values) || !parse_extents("empty", "shape", values[0], &shape)) {
-        return nullptr;
-    }
-    int32_t dtype = parse_dtype("empty", values[1]);
-    if (dtype == 0 || !parse_memory(values[2], values[3], &memory) || !stream.parse("empty", values[4])) {
-        return nullptr;
-    }
-    via_array *made = nullptr;
-    via_status status = via_empty(memory.get(), dtype, shape.count, shape.values, stream.get(), &made);
-    return new_array_or_raise(status, made, Origin::Allocated);
 }
 
 PyMethodDef kDataMethods[] = {

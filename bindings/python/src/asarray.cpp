@@ -1,4 +1,6 @@
 // asarray(): every protocol by which an object may lend its memory, in turn.
+#include "array_data.hpp"
+#include "dtypes.hpp"
 #include "errors.hpp"
 #include "exchange.hpp"
 #include "exchange_api.hpp"
@@ -51,20 +53,60 @@ private:
     Ref text_;
 };
 
-PyObject *refuse(const char *function, PyObject *object, const Refusals &refusals) {
+Signature kAsarray = {"asarray", 2, 1, {"x", "dtype", "device", "copy"}};
+
+bool has_dtype(PyObject *dtype, via_array *array) {
+    int32_t wanted = is_given(dtype) ? parse_dtype("asarray", dtype) : via_array_dtype(array);
+    if (wanted == 0 || wanted == via_array_dtype(array)) {
+        return wanted != 0;
+    }
+    char name[kDtypeNameCapacity];
+    char found[kDtypeNameCapacity];
+    raise(VIA_ERROR_DTYPE, "asarray: argument 'dtype' is %s; expected %s, as x has: elements are not converted",
+          dtype_text(wanted, name), dtype_text(via_array_dtype(array), found));
+    return false;
+}
+
+PyObject *refuse_copy(PyObject *device, via_array *array) {
+    Ref place(device_name(via_array_device_type(array), via_array_device_id(array)));
+    return place ? raise(VIA_ERROR_NEEDS_COPY,
+                         "asarray: argument 'copy' is False; expected True or None, since x is on %U and not on %S",
+                         place.get(), device)
+                 : nullptr;
+}
+
+// The array itself where dtype, device and copy ask for nothing else.
+PyObject *as_asked(Ref array, PyObject *dtype, PyObject *device_given, PyObject *copy_given) {
+    via_array *source = handle_of(array.get());
+    const Device here = {via_array_device_type(source), via_array_device_id(source)};
+    Device device = here;
+    bool copy = false;
+    if (!has_dtype(dtype, source) || !parse_device("asarray", device_given, &device) ||
+        !parse_bool(copy_given, false, &copy)) {
+        return nullptr;
+    }
+    bool stays = device.type == here.type && device.id == here.id;
+    if (stays && !copy) {
+        return array.give();
+    }
+    bool may_copy = copy || !is_given(copy_given);
+    return may_copy ? copy_to("asarray", source, device) : refuse_copy(device_given, source);
+}
+
+PyObject *refuse(const char *function, const char *argument, PyObject *object, const Refusals &refusals) {
     Ref hold;
     if (refusals.any()) {
-        return raise(VIA_ERROR_EXCHANGE, "%s: argument 'x': found %s, whose memory could not be taken: %U", function,
-                     type_name(object, &hold), refusals.text());
+        return raise(VIA_ERROR_EXCHANGE, "%s: argument '%s': found %s, whose memory could not be taken: %U", function,
+                     argument, type_name(object, &hold), refusals.text());
     }
-    return raise_type(function, "x", object,
+    return raise_type(function, argument, object,
                       "an object that lends its memory by DLPack, the CUDA array interface, the buffer protocol, the "
                       "array interface or Arrow");
 }
 
 }  // namespace
 
-PyObject *as_array(const char *function, PyObject *object) {
+PyObject *as_array(const char *function, PyObject *object, const char *argument) {
     if (is_array(object)) {
         Py_INCREF(object);
         return object;
@@ -83,12 +125,20 @@ PyObject *as_array(const char *function, PyObject *object) {
             return nullptr;
         }
     }
-    return refuse(function, object, refusals);
+    return refuse(function, argument, object, refusals);
 }
 
-PyObject *asarray(PyObject *, PyObject *object) {
+PyObject *asarray(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     drain();
-    return as_array("asarray", object);
+    if (nargs == 1 && kwnames == nullptr) {
+        return as_array("asarray", args[0]);
+    }
+    PyObject *values[4] = {};
+    if (!parse_arguments(kAsarray, args, nargs, kwnames, values)) {
+        return nullptr;
+    }
+    Ref array(as_array("asarray", values[0]));
+    return array ? as_asked(std::move(array), values[1], values[2], values[3]) : nullptr;
 }
 
 }  // namespace viapy

@@ -1,4 +1,4 @@
-// Array.to() and dlpack(to=): an object of another library's type, made by the table of C functions on the type.
+// Array.to() and wrap(to=): an object of another library's type, made by the table of C functions on the type.
 #include <atomic>
 
 #include "errors.hpp"

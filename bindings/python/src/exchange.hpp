@@ -43,7 +43,7 @@ PyObject *give(const char *where, via_array *array, PyObject *kind, bool is_read
 PyObject *new_capsule(via_array *array, const via_dlpack_options &options, via_stream *stream);
 
 // asarray(): an Array of whatever lends its memory; each protocol in turn.
-PyObject *as_array(const char *function, PyObject *object);
+PyObject *as_array(const char *function, PyObject *object, const char *argument = "x");
 
 // An attribute, NULL without an exception if there is none (or if asking for it says so by AttributeError).
 PyObject *optional_attribute(PyObject *object, const char *name, bool *out_failed);
@@ -55,8 +55,7 @@ bool init_interfaces();
 bool add_exchange_api(PyObject *type);
 
 PyObject *wrap(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *dlpack(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
-PyObject *asarray(PyObject *, PyObject *object);
+PyObject *asarray(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *from_dlpack(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 PyObject *from_arrow(PyObject *, PyObject *object);
 PyObject *import_ipc(PyObject *, PyObject *object);

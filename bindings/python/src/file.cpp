@@ -65,6 +65,8 @@ PyObject *get(PyObject *self, void *name) {
     return nothing ? forward(static_cast<const char *>(name), self, nothing.get(), nullptr) : nullptr;
 }
 
+PyObject *repr(PyObject *self) { return get(self, const_cast<char *>("describe")); }
+
 PyObject *get_closed(PyObject *self, void *) { return boolean(handle_in(self) == nullptr); }
 
 PyMethodDef kMethods[] = {
@@ -111,6 +113,7 @@ PyGetSetDef kGetters[] = {
 
 PyType_Slot kFileSlots[] = {
     {Py_tp_methods, kMethods},
+    {Py_tp_repr, slot(repr)},
     {Py_tp_getset, kGetters},
     {Py_mp_subscript, slot(window)},
     {0, nullptr},

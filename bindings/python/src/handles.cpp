@@ -10,7 +10,7 @@ namespace {
 
 struct HandleObject {
     PyObject_HEAD void *handle;
-    PyObject *kept;  // of a task: a list of who wants to hear of its end; of a file: what open() was told
+    PyObject *kept;  // of a task: who wants to hear of its end; of a file: what open() was told; of a batch: its pairs
 };
 
 struct Kind {
@@ -36,8 +36,8 @@ Kind g_kinds[] = {
      nullptr},
     {"viaduct.Task", kTaskDoc, erased<via_task, via_task_retain>, erased<via_task, via_task_release>, kTaskSlots,
      nullptr},
-    {"viaduct.Batch", "Many copies prepared as one.", erased<via_batch, via_batch_retain>,
-     erased<via_batch, via_batch_release>, nullptr, nullptr},
+    {"viaduct.Batch", kBatchDoc, erased<via_batch, via_batch_retain>, erased<via_batch, via_batch_release>, kBatchSlots,
+     nullptr},
     {"viaduct.File", kFileDoc, erased<via_file, via_file_retain>, erased<via_file, via_file_release>, kFileSlots,
      nullptr},
 };
@@ -153,6 +153,9 @@ bool add_handle_types(PyObject *module) {
 }
 
 bool MemoryHandle::create(int32_t kind, int32_t device_id) {
+    if (kind == VIA_MEMORY_SHARED && !share_with_multiprocessing()) {
+        return false;
+    }
     via_status status = via_memory_create(kind, device_id, &memory_);
     return status == VIA_OK || (raise_status(status), false);
 }

@@ -22,7 +22,8 @@ bool is_kind(HandleKind kind, PyObject *object);
 // Releases the handle now; NULL takes its place.
 void end_handle(HandleKind kind, PyObject *object);
 
-// What goes with the handle: the list of who wants to hear of a task's end, what a file was opened with. NULL: nothing.
+// What goes with the handle: who wants to hear of a task's end, what a file was opened with, the pairs of a batch.
+// NULL: nothing.
 PyObject *&kept_of(PyObject *object);
 
 bool add_handle_types(PyObject *module);
@@ -50,6 +51,9 @@ public:
 private:
     via_memory *memory_ = nullptr;
 };
+
+// Has multiprocessing pass arrays of shared memory by description, from the first such memory on. In share.cpp.
+bool share_with_multiprocessing();
 
 // memory(kind=None, device='cpu', *, alloc=None, free=None)
 PyObject *memory(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);

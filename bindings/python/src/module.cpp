@@ -42,27 +42,22 @@ PyObject *num_threads(PyObject *, PyObject *) { return PyLong_FromLong(via_num_t
 
 PyMethodDef kFunctions[] = {
     {"wrap", method(wrap), METH_FASTCALL | METH_KEYWORDS,
-     "wrap(ptr, shape, dtype, *, strides=None, device='cpu', owner=None, release=None, readonly=False, "
-     "unchecked=False, nbytes=None)\n--\n\n"
+     "wrap(ptr, shape, dtype, *, strides=None, device='cpu', owner=None, release=None, readonly=False, check=True, "
+     "nbytes=None, to=None)\n--\n\n"
      "An array on memory that exists; nothing is copied and nothing is touched.\n\n"
      "`ptr` is an address: an integer, a pointer of ctypes or cffi, or an object with `ptr` or `data_ptr`. `strides` "
      "are in bytes, row-major if not given. `owner` is kept alive until the last view and export is gone; then "
-     "`release`, if given, is called once without arguments. On failure it is not called. Unless `unchecked`, a "
-     "device address is looked up in the driver, and the first and last byte of host memory must be readable. With "
-     "`nbytes`, no element may lie outside of as many bytes from the address on."},
-    {"dlpack", method(dlpack), METH_FASTCALL | METH_KEYWORDS,
-     "dlpack(ptr, shape, dtype, *, strides=None, device='cpu', owner=None, release=None, readonly=False, "
-     "unchecked=False, max_version=(1, 9999), to=None)\n--\n\n"
-     "A DLPack capsule of memory that exists: wrap() and __dlpack__() in one call, with no Array in between.\n\n"
-     "For consumers that take capsules, as torch.from_dlpack and cupy.from_dlpack do. `max_version` None gives the "
-     "form "
-     "before 1.0. With `to`, a type as Array.to() takes it, an object of that: the quickest way from a pointer to a "
-     "torch.Tensor. The content is taken as ready now."},
-    {"asarray", asarray, METH_O,
-     "asarray(x, /)\n--\n\n"
+     "`release`, if given, is called once without arguments. On failure it is not called. With `check`, a device "
+     "address is looked up in the driver, and the first and last byte of host memory must be readable. With "
+     "`nbytes`, no element may lie outside of as many bytes from the address on. With `to`, a type as Array.to() takes "
+     "it, returns an object of that: the quickest way from a pointer to a torch.Tensor, whose "
+     "content is taken as ready now."},
+    {"asarray", method(asarray), METH_FASTCALL | METH_KEYWORDS,
+     "asarray(x, /, dtype=None, *, device=None, copy=None)\n--\n\n"
      "An array on the memory of another library's array.\n\n"
      "By DLPack, the CUDA array interface, the buffer protocol, the array interface or Arrow: whichever works first. "
-     "Never a copy."},
+     "Copies only if `copy` is True, or if `device` is another one than that of x and `copy` is not False. Raises "
+     "DTypeError for another `dtype` than that of x, since elements are not converted."},
     {"from_dlpack", method(from_dlpack), METH_FASTCALL | METH_KEYWORDS,
      "from_dlpack(x, /, *, device=None, copy=None)\n--\n\n"
      "An array on the memory of an object with __dlpack__, or of a DLPack capsule. `copy` True always copies, False "
@@ -76,14 +71,41 @@ PyMethodDef kFunctions[] = {
      "`description` is those bytes, or whatever lends them. Nothing is copied. The array holds the memory, and may "
      "outlive the other process. Memory of a device cannot be imported by the process it is of."},
     {"empty", method(empty), METH_FASTCALL | METH_KEYWORDS,
-     "empty(shape, dtype, device='cpu', memory=None, stream=None)\n--\n\n"
-     "A new row-major array, its elements not initialised. `memory` is a Memory, or \"host\", \"pinned\", "
-     "\"device\", \"pool\", \"managed\" or \"shared\", which other processes can use too; `stream` orders the "
-     "allocation of a pool, or is handed to the caller's own."},
+     "empty(shape, dtype, *, device='cpu', memory=None, stream=None)\n--\n\n"
+     "A new row-major array, its elements not initialised.\n\n"
+     "`memory` is a Memory, or \"host\", \"pinned\", \"device\", \"pool\", \"managed\" or \"shared\", which other "
+     "processes can use too. `stream` orders the allocation of a pool, or is handed to the caller's own."},
+    {"zeros", method(zeros), METH_FASTCALL | METH_KEYWORDS,
+     "zeros(shape, dtype, *, device='cpu', memory=None, stream=None)\n--\n\n"
+     "A new array as empty() makes it, of zero bytes; on a stream once that gets there."},
+    {"ones", method(ones), METH_FASTCALL | METH_KEYWORDS,
+     "ones(shape, dtype, *, device='cpu', memory=None, stream=None)\n--\n\n"
+     "A new array as empty() makes it, of ones; on a stream once that gets there."},
+    {"full", method(full), METH_FASTCALL | METH_KEYWORDS,
+     "full(shape, fill_value, dtype, *, device='cpu', memory=None, stream=None)\n--\n\n"
+     "A new array as empty() makes it, of one number, or of the bytes of one element."},
+    {"empty_like", method(empty_like), METH_FASTCALL | METH_KEYWORDS,
+     "empty_like(x, /, dtype=None, *, device=None, memory=None, stream=None)\n--\n\n"
+     "A new row-major array of the shape, dtype and device of x, its elements not initialised.\n\n"
+     "x is whatever asarray() takes. Another `dtype`, `device` or `memory` may be given."},
+    {"zeros_like", method(zeros_like), METH_FASTCALL | METH_KEYWORDS,
+     "zeros_like(x, /, dtype=None, *, device=None, memory=None, stream=None)\n--\n\n"
+     "A new array as empty_like() makes it, of zero bytes."},
+    {"ones_like", method(ones_like), METH_FASTCALL | METH_KEYWORDS,
+     "ones_like(x, /, dtype=None, *, device=None, memory=None, stream=None)\n--\n\n"
+     "A new array as empty_like() makes it, of ones."},
+    {"full_like", method(full_like), METH_FASTCALL | METH_KEYWORDS,
+     "full_like(x, /, fill_value, dtype=None, *, device=None, memory=None, stream=None)\n--\n\n"
+     "A new array as empty_like() makes it, of one number, or of the bytes of one element."},
+    {"copyto", method(copyto), METH_FASTCALL | METH_KEYWORDS,
+     "copyto(dst, src, stream=None)\n--\n\n"
+     "Copies src into dst as numpy.copyto does: src is repeated to the shape of dst, and may be a number.\n\n"
+     "Each may be whatever asarray() takes; the dtypes must be equal. Returns when done; with a stream, once the copy "
+     "is queued."},
     {"copy", method(copy), METH_FASTCALL | METH_KEYWORDS,
      "copy(dst, src, stream=None)\n--\n\n"
-     "Copies between two arrays of equal shape and dtype, of any layout; each may be whatever asarray() takes. Returns "
-     "when done; with a stream, once the copy is queued."},
+     "Copies as copyto() does between two arrays whose shapes are equal, as via_copy demands; repeats nothing.\n\n"
+     "Returns when done; with a stream, once the copy is queued."},
     {"copy_submit", method(copy_submit), METH_FASTCALL | METH_KEYWORDS,
      "copy_submit(dst, src, stream=None)\n--\n\n"
      "Starts a copy as copy() makes it, after the stream's work so far, and returns at once with a Task."},

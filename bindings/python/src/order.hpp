@@ -1,4 +1,4 @@
-// Streams, events, tasks and files as Python sees them, and streams as arguments.
+// Streams, events, tasks, batches and files as Python sees them, and streams as arguments.
 #pragma once
 
 #include "array.hpp"
@@ -9,10 +9,12 @@ namespace viapy {
 extern const char kStreamDoc[];
 extern const char kEventDoc[];
 extern const char kTaskDoc[];
+extern const char kBatchDoc[];
 extern const char kFileDoc[];
 extern PyType_Slot kStreamSlots[];
 extern PyType_Slot kEventSlots[];
 extern PyType_Slot kTaskSlots[];
+extern PyType_Slot kBatchSlots[];
 extern PyType_Slot kFileSlots[];
 
 // Puts the streams that always exist on the type: legacy, per_thread, no_sync.

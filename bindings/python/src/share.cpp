@@ -19,9 +19,18 @@ PyObject *export_ipc(PyObject *self, PyObject *) {
 
 }  // namespace
 
+bool share_with_multiprocessing() {
+    static bool is_told = false;
+    if (!is_told) {
+        Ref module(PyImport_ImportModule("viaduct._pickle"));
+        is_told = module && bool(Ref(PyObject_CallMethod(module.get(), "share_with_multiprocessing", nullptr)));
+    }
+    return is_told;
+}
+
 PyObject *import_ipc(PyObject *, PyObject *object) {
     Bytes given;
-    if (!given.parse("import_ipc", "description", object)) {
+    if (!given.parse("import_ipc", "description", object) || !share_with_multiprocessing()) {
         return nullptr;
     }
     via_array *array = nullptr;

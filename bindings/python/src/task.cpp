@@ -19,28 +19,101 @@ via_task *task_in(PyObject *self) { return static_cast<via_task *>(handle_in(sel
 via_status ask_task(void *task, int32_t *out_done) { return via_task_poll(static_cast<via_task *>(task), out_done); }
 
 Signature kWait = {"Task.wait", 1, 0, {"timeout"}};
+Signature kResult = {"Task.result", 1, 0, {"timeout"}};
+Signature kException = {"Task.exception", 1, 0, {"timeout"}};
 
 // False with TimeoutError set if the task has not ended in time.
-bool ends_in_time(via_task *task, PyObject *timeout) {
+bool ends_in_time(const char *function, via_task *task, PyObject *timeout) {
     double seconds = PyFloat_AsDouble(timeout);
     int32_t done = 0;
     if (PyErr_Occurred() != nullptr || !poll_until_done(ask_task, task, seconds, &done)) {
         return false;
     }
     if (done == 0) {
-        PyErr_Format(PyExc_TimeoutError, "Task.wait: the task has not ended within %S seconds", shown(timeout).get());
+        PyErr_Format(PyExc_TimeoutError, "%s: the task has not ended within %S seconds", function, shown(timeout).get());
     }
     return done != 0;
 }
 
-PyObject *wait(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+// Waits for the end. False with an exception set; *out_own is VIA_OK unless it is what the task itself ended with.
+bool wait_for_end(Signature &signature, PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
+                  via_status *out_own) {
     PyObject *timeout = nullptr;
     via_task *task = task_in(self);
-    if (!parse_arguments(kWait, args, nargs, kwnames, &timeout) ||
-        (is_given(timeout) && !ends_in_time(task, timeout))) {
-        return nullptr;
+    *out_own = VIA_OK;
+    if (!parse_arguments(signature, args, nargs, kwnames, &timeout) ||
+        (is_given(timeout) && !ends_in_time(signature.function, task, timeout))) {
+        return false;
     }
-    return wait_for(ask_task, task, [=] { return via_task_wait(task); }) ? none() : nullptr;
+    via_status status = VIA_OK;
+    if (wait_for(ask_task, task, [&] { return status = via_task_wait(task); })) {
+        return true;
+    }
+    int32_t ended = 0;
+    *out_own = via_task_poll(task, &ended) == VIA_OK && ended != 0 ? status : VIA_OK;
+    return false;
+}
+
+PyObject *wait(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    via_status own = VIA_OK;
+    return wait_for_end(kWait, self, args, nargs, kwnames, &own) ? none() : nullptr;
+}
+
+PyObject *result(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    via_status own = VIA_OK;
+    return wait_for_end(kResult, self, args, nargs, kwnames, &own) ? none() : nullptr;
+}
+
+// The exception that is set, without having been raised.
+PyObject *take_exception() {
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    Ref hold_type(type), hold_traceback(traceback);
+    return value;
+}
+
+// As futures do: a failure is given, a cancellation is raised.
+PyObject *exception(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    via_status own = VIA_OK;
+    if (wait_for_end(kException, self, args, nargs, kwnames, &own)) {
+        return none();
+    }
+    return own != VIA_OK && own != VIA_ERROR_CANCELLED ? take_exception() : nullptr;
+}
+
+// What the task ended with; false if it has not ended. Waits for nothing.
+bool has_ended(via_task *task, via_status *out_own) {
+    int32_t ended = 0;
+    bool good = via_task_poll(task, &ended) == VIA_OK && ended != 0;
+    *out_own = good ? via_task_wait(task) : VIA_OK;
+    return good;
+}
+
+PyObject *cancelled(PyObject *self, PyObject *) {
+    via_status own = VIA_OK;
+    return boolean(has_ended(task_in(self), &own) && own == VIA_ERROR_CANCELLED);
+}
+
+PyObject *repr(PyObject *self) {
+    via_task *task = task_in(self);
+    via_status own = VIA_OK;
+    int64_t moved = 0, total = 0;
+    bool ended = has_ended(task, &own);
+    via_status status = via_task_progress(task, &moved, &total);
+    if (status != VIA_OK) {
+        return raise_status(status);
+    }
+    if (ended && own == VIA_OK) {
+        return PyUnicode_FromFormat("<viaduct.Task done, %lld bytes>", static_cast<long long>(total));
+    }
+    const bool failed = ended && own != VIA_ERROR_CANCELLED;
+    return PyUnicode_FromFormat("<viaduct.Task %s%s, %lld of %lld bytes>",
+                                failed  ? "failed with "
+                                : ended ? "cancelled"
+                                        : "under way",
+                                failed ? via_status_name(own) : "", static_cast<long long>(moved),
+                                static_cast<long long>(total));
 }
 
 PyObject *done(PyObject *self, PyObject *) {
@@ -77,9 +150,37 @@ struct Completion : Deferred {
     PyObject *task;
 };
 
-void call_one(PyObject *self, PyObject *function) {
-    if (!Ref(PyObject_CallFunctionObjArgs(function, self, nullptr))) {
+// The event loop that runs on this thread; None without one, which no program has that has not imported asyncio.
+Ref running_loop() {
+    PyObject *asyncio = PyDict_GetItemString(PyImport_GetModuleDict(), "asyncio");
+    Ref loop(asyncio != nullptr ? PyObject_CallMethod(asyncio, "_get_running_loop", nullptr) : none());
+    if (!loop) {
+        PyErr_Clear();  // asyncio is being imported
+        loop = Ref(none());
+    }
+    return loop;
+}
+
+// A loop that was closed meanwhile says so by RuntimeError: nobody waits there.
+void call_on_loop(PyObject *self, PyObject *function, PyObject *loop) {
+    if (Ref(PyObject_CallMethod(loop, "call_soon_threadsafe", "OO", function, self))) {
+        return;
+    }
+    if (PyErr_ExceptionMatches(PyExc_RuntimeError)) {
+        PyErr_Clear();
+    } else {
         PyErr_WriteUnraisable(function);
+    }
+}
+
+// An entry is a function and the loop on whose thread it is to be called, or None.
+void call_one(PyObject *self, PyObject *entry) {
+    const Ref function = Ref::share(PyTuple_GetItem(entry, 0));
+    const Ref loop = Ref::share(PyTuple_GetItem(entry, 1));
+    if (loop.get() != Py_None) {
+        call_on_loop(self, function.get(), loop.get());
+    } else if (!Ref(PyObject_CallFunctionObjArgs(function.get(), self, nullptr))) {
+        PyErr_WriteUnraisable(function.get());
     }
 }
 
@@ -131,14 +232,19 @@ PyObject *add_done_callback(PyObject *self, PyObject *function) {
     if (status != VIA_OK) {
         return raise_status(status);
     }
+    Ref loop = running_loop();
+    Ref entry(PyTuple_Pack(2, function, loop.get()));
     PyObject *&callbacks = kept_of(self);
+    if (!entry) {
+        return nullptr;
+    }
     if (callbacks == nullptr && ended != 0) {
-        call_one(self, function);
+        call_one(self, entry.get());
         return none();
     }
     bool first = callbacks == nullptr;
     callbacks = first ? PyList_New(0) : callbacks;
-    if (callbacks == nullptr || PyList_Append(callbacks, function) != 0) {
+    if (callbacks == nullptr || PyList_Append(callbacks, entry.get()) != 0) {
         return nullptr;
     }
     if (first && !ask_to_be_called(self)) {
@@ -146,6 +252,22 @@ PyObject *add_done_callback(PyObject *self, PyObject *function) {
         return nullptr;
     }
     return none();
+}
+
+// How many there were. The comparison may run Python code, which may change the list, or call and so detach it.
+PyObject *remove_done_callback(PyObject *self, PyObject *function) {
+    const Ref callbacks = Ref::share(kept_of(self));
+    long removed = 0;
+    for (Py_ssize_t i = callbacks ? PyList_Size(callbacks.get()) : 0; i-- > 0;) {
+        const Ref entry = Ref::share(i < PyList_Size(callbacks.get()) ? PyList_GetItem(callbacks.get(), i) : nullptr);
+        int same = entry ? PyObject_RichCompareBool(PyTuple_GetItem(entry.get(), 0), function, Py_EQ) : 0;
+        bool stays = same == 1 && i < PyList_Size(callbacks.get()) && PyList_GetItem(callbacks.get(), i) == entry.get();
+        if (same < 0 || (stays && PyList_SetSlice(callbacks.get(), i, i + 1, nullptr) != 0)) {
+            return nullptr;
+        }
+        removed += stays;
+    }
+    return PyLong_FromLong(removed);
 }
 
 PyObject *await(PyObject *self) {
@@ -158,6 +280,15 @@ PyMethodDef kMethods[] = {
      "wait($self, timeout=None)\n--\n\n"
      "Waits for the end; raises what the task failed with, or TimeoutError after so many seconds.\n\n"
      "Ctrl-C ends the wait, not the task."},
+    {"result", method(result), METH_FASTCALL | METH_KEYWORDS,
+     "result($self, timeout=None)\n--\n\n"
+     "As wait(), by the name that futures have for it; the result is None."},
+    {"exception", method(exception), METH_FASTCALL | METH_KEYWORDS,
+     "exception($self, timeout=None)\n--\n\n"
+     "Waits for the end, and returns what the task failed with; None if it did not fail.\n\n"
+     "Raises CancelledError if the task was cancelled, TimeoutError after so many seconds."},
+    {"cancelled", cancelled, METH_NOARGS,
+     "cancelled($self)\n--\n\nWhether the task has ended because it was cancelled."},
     {"done", done, METH_NOARGS, "done($self)\n--\n\nWhether the task has ended."},
     {"progress", progress, METH_NOARGS, "progress($self)\n--\n\nThe bytes moved so far and the bytes in all."},
     {"cancel", cancel, METH_NOARGS,
@@ -168,7 +299,12 @@ PyMethodDef kMethods[] = {
      "Of the current stream of device 0 if none is given."},
     {"add_done_callback", add_done_callback, METH_O,
      "add_done_callback($self, function, /)\n--\n\n"
-     "Has function(task) called once the task has ended, on a thread of the library; at once if it has ended."},
+     "Has function(task) called once the task has ended, on a thread of the library; at once if it has ended.\n\n"
+     "Added while an asyncio event loop runs on this thread, it is called by that loop."},
+    {"remove_done_callback", remove_done_callback, METH_O,
+     "remove_done_callback($self, function, /)\n--\n\n"
+     "Removes a function that add_done_callback() was given, however often; returns how often that was.\n\n"
+     "0 if it has been called, or is about to be."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -176,6 +312,7 @@ PyMethodDef kMethods[] = {
 
 PyType_Slot kTaskSlots[] = {
     {Py_tp_methods, kMethods},
+    {Py_tp_repr, slot(repr)},
     {Py_am_await, slot(await)},
     {0, nullptr},
 };

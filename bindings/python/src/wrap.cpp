@@ -1,4 +1,4 @@
-// wrap(): an array on memory that is known by its address; dlpack(): the same as a capsule, with no Array in between.
+// wrap(): an array on memory that is known by its address, or at once an object of another library on it.
 #include "dtypes.hpp"
 #include "errors.hpp"
 #include "exchange.hpp"
@@ -9,15 +9,12 @@ namespace viapy {
 namespace {
 
 Signature kWrap = {
-    "wrap", 3, 3, {"ptr", "shape", "dtype", "strides", "device", "owner", "release", "readonly", "unchecked", "nbytes"}};
-Signature kDlpack = {
-    "dlpack",
+    "wrap",
     3,
     3,
-    {"ptr", "shape", "dtype", "strides", "device", "owner", "release", "readonly", "unchecked", "max_version", "to"}};
+    {"ptr", "shape", "dtype", "strides", "device", "owner", "release", "readonly", "check", "nbytes", "to"}};
 
 struct Request {
-    const char *function = "wrap";
     PyObject *values[11] = {};
     void *address = nullptr;
     Extents shape;
@@ -51,7 +48,7 @@ bool read_pointer(PyObject *ptr, Request *request) {
     if (!PyLong_CheckExact(ptr) && ptr != Py_None) {
         request->owner = request->owner != nullptr ? request->owner : ptr;
     }
-    return parse_address(request->function, ptr, &request->address);
+    return parse_address("wrap", ptr, &request->address);
 }
 
 bool read_strides(PyObject *value, Request *request) {
@@ -60,11 +57,11 @@ bool read_strides(PyObject *value, Request *request) {
     }
     request->has_strides = true;
     request->flags |= VIA_WRAP_BYTE_STRIDES;
-    if (!parse_extents(request->function, "strides", value, &request->strides)) {
+    if (!parse_extents("wrap", "strides", value, &request->strides)) {
         return false;
     }
     if (request->strides.count != request->shape.count) {
-        raise(VIA_ERROR_SHAPE, "%s: strides has %d entries; expected one for each of %d axes", request->function,
+        raise(VIA_ERROR_SHAPE, "wrap: strides has %d entries; expected one for each of %d axes",
               static_cast<int>(request->strides.count), static_cast<int>(request->shape.count));
         return false;
     }
@@ -73,7 +70,7 @@ bool read_strides(PyObject *value, Request *request) {
 
 bool read_release(PyObject *value, Request *request) {
     if (is_given(value) && !PyCallable_Check(value)) {
-        raise_type(request->function, "release", value, "a function without arguments");
+        raise_type("wrap", "release", value, "a function without arguments");
         return false;
     }
     request->release = is_given(value) ? value : nullptr;
@@ -83,22 +80,20 @@ bool read_release(PyObject *value, Request *request) {
 // A call from Python costs more than the question whether there is memory at all, so it is asked unless told not to be.
 bool read_flags(Request *request) {
     bool read_only = false;
-    bool unchecked = false;
-    if (!parse_bool(request->values[7], false, &read_only) || !parse_bool(request->values[8], false, &unchecked)) {
+    bool check = true;
+    if (!parse_bool(request->values[7], false, &read_only) || !parse_bool(request->values[8], true, &check)) {
         return false;
     }
-    request->flags |= (read_only ? VIA_WRAP_READ_ONLY : 0) | (unchecked ? VIA_WRAP_UNCHECKED : VIA_WRAP_PROBE);
+    request->flags |= (read_only ? VIA_WRAP_READ_ONLY : 0) | (check ? VIA_WRAP_PROBE : VIA_WRAP_UNCHECKED);
     return true;
 }
 
 bool read_request(Request *request) {
     PyObject **values = request->values;
-    const char *function = request->function;
     request->owner = is_given(values[5]) ? values[5] : nullptr;
-    return read_pointer(values[0], request) && parse_extents(function, "shape", values[1], &request->shape) &&
-           (request->dtype = parse_dtype(function, values[2])) != 0 && read_strides(values[3], request) &&
-           parse_device(function, values[4], &request->device) && read_release(values[6], request) &&
-           read_flags(request);
+    return read_pointer(values[0], request) && parse_extents("wrap", "shape", values[1], &request->shape) &&
+           (request->dtype = parse_dtype("wrap", values[2])) != 0 && read_strides(values[3], request) &&
+           parse_device("wrap", values[4], &request->device) && read_release(values[6], request) && read_flags(request);
 }
 
 // NULL with an exception set on failure; then nothing is called that was to end the loan.
@@ -143,29 +138,11 @@ PyObject *wrap(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kw
                       request.dtype)) {
         return nullptr;
     }
-    via_array *array = make(request);
-    return array != nullptr ? new_array(array, Origin::Wrapped) : nullptr;
-}
-
-PyObject *dlpack(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    Request request;
-    request.function = "dlpack";
-    via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
-    drain();
-    if (!parse_arguments(kDlpack, args, nargs, kwnames, request.values) || !read_request(&request)) {
-        return nullptr;
-    }
-    options.max_major = 1;
-    options.max_minor = 9999;
-    if (request.values[9] != nullptr && !parse_max_version("dlpack", request.values[9], &options)) {
-        return nullptr;
-    }
-    options.copy = VIA_COPY_NEVER;
     Handle array(make(request));
     if (array && is_given(request.values[10])) {
-        return give("dlpack: argument 'to'", array.get(), request.values[10], true);
+        return give("wrap: argument 'to'", array.get(), request.values[10], true);
     }
-    return array ? new_capsule(array.get(), options, via_stream_no_sync()) : nullptr;
+    return array ? new_array(array.give(), Origin::Wrapped) : nullptr;
 }
 
 }  // namespace viapy

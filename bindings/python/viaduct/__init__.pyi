@@ -53,16 +53,21 @@ __all__ = [
     "copy",
     "copy_explain",
     "copy_submit",
+    "copyto",
     "device_count",
     "device_info",
-    "dlpack",
     "empty",
+    "empty_like",
     "fill",
     "from_arrow",
     "from_dlpack",
+    "full",
+    "full_like",
     "import_ipc",
     "memory",
     "num_threads",
+    "ones",
+    "ones_like",
     "open",
     "open_safetensors",
     "pointer_info",
@@ -72,6 +77,8 @@ __all__ = [
     "stream_blocks",
     "version",
     "wrap",
+    "zeros",
+    "zeros_like",
 ]
 
 __version__: str
@@ -218,6 +225,7 @@ class Array:
         """The description of device memory, version 3; absent for host memory."""
 
     def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Array]: ...
     def __bool__(self) -> bool: ...
     def __float__(self) -> float: ...
     def __int__(self) -> int: ...
@@ -442,6 +450,18 @@ class Task:
         Ctrl-C ends the wait, not the task.
         """
 
+    def result(self, timeout: float | None = None) -> None:
+        """As wait(), by the name that futures have for it; the result is None."""
+
+    def exception(self, timeout: float | None = None) -> Exception | None:
+        """Waits for the end, and returns what the task failed with; None if it did not fail.
+
+        Raises CancelledError if the task was cancelled, TimeoutError after so many seconds.
+        """
+
+    def cancelled(self) -> bool:
+        """Whether the task has ended because it was cancelled."""
+
     def done(self) -> bool:
         """Whether the task has ended."""
 
@@ -458,13 +478,44 @@ class Task:
         """
 
     def add_done_callback(self, function: Callable[[Task], object], /) -> None:
-        """Has function(task) called once the task has ended, on a thread of the library; at once if it has ended."""
+        """Has function(task) called once the task has ended, on a thread of the library; at once if it has ended.
+
+        Added while an asyncio event loop runs on this thread, it is called by that loop.
+        """
+
+    def remove_done_callback(self, function: Callable[[Task], object], /) -> int:
+        """Removes a function that add_done_callback() was given, however often; returns how often that was.
+
+        0 if it has been called, or is about to be.
+        """
 
     def __await__(self) -> Generator[Any]: ...
 
 @final
 class Batch:
-    """Many copies prepared as one."""
+    """Many copies prepared as one, to be run any number of times.
+
+    Has a length, and is iterated over the (dst, src) that add() was given. Holds its arrays. The copies must not
+    overlap one another, which is not checked.
+    """
+
+    def __new__(cls) -> Batch: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[tuple[Array, Array]]: ...
+    def add(self, dst: _Lender, src: _Lender) -> None:
+        """Adds a copy between two arrays of equal shape and dtype; each may be whatever asarray() takes.
+
+        Raises InvalidArgumentError while another thread runs the batch.
+        """
+
+    def run(self, stream: _Stream | None = None) -> None:
+        """Makes all copies and returns when they are done; with a stream, once they are queued.
+
+        Between arrays of host memory alone it needs no device. The first run plans the copies, and so takes longer.
+        """
+
+    def submit(self, stream: _Stream | None = None) -> Task:
+        """Starts all copies as one task, after the stream's work so far, and returns at once with a Task."""
 
 @final
 class File:
@@ -606,6 +657,7 @@ def stream_blocks(
     default. `progress` is called with the bytes so far and in all; True shows them by tqdm, where it is installed.
     """
 
+@overload
 def wrap(
     ptr: Any,
     shape: _Shape,
@@ -616,34 +668,12 @@ def wrap(
     owner: object = None,
     release: Callable[[], object] | None = None,
     readonly: bool = False,
-    unchecked: bool = False,
+    check: bool = True,
     nbytes: SupportsIndex | None = None,
-) -> Array:
-    """An array on memory that exists; nothing is copied and nothing is touched.
-
-    `ptr` is an address: an integer, a pointer of ctypes or cffi, or an object with `ptr` or `data_ptr`. `strides` are in
-    bytes, row-major if not given. `owner` is kept alive until the last view and export is gone; then `release`, if
-    given, is called once without arguments. On failure it is not called. Unless `unchecked`, a device address is looked
-    up in the driver, and the first and last byte of host memory must be readable. With `nbytes`, no element may lie
-    outside of as many bytes from the address on.
-    """
-
-@overload
-def dlpack(
-    ptr: Any,
-    shape: _Shape,
-    dtype: _DType,
-    *,
-    strides: _Shape | None = None,
-    device: _Device = "cpu",
-    owner: object = None,
-    release: Callable[[], object] | None = None,
-    readonly: bool = False,
-    unchecked: bool = False,
     to: type[_T],
 ) -> _T: ...
 @overload
-def dlpack(
+def wrap(
     ptr: Any,
     shape: _Shape,
     dtype: _DType,
@@ -653,22 +683,28 @@ def dlpack(
     owner: object = None,
     release: Callable[[], object] | None = None,
     readonly: bool = False,
-    unchecked: bool = False,
-    max_version: tuple[int, int] | None = (1, 9999),
+    check: bool = True,
+    nbytes: SupportsIndex | None = None,
     to: None = None,
-) -> CapsuleType:
-    """A DLPack capsule of memory that exists: wrap() and __dlpack__() in one call, with no Array in between.
+) -> Array:
+    """An array on memory that exists; nothing is copied and nothing is touched.
 
-    For consumers that take capsules, as torch.from_dlpack and cupy.from_dlpack do. `max_version` None gives the form
-    before 1.0. With `to`, a type as Array.to() takes it, an object of that: the quickest way from a pointer to a
-    torch.Tensor. The content is taken as ready now.
+    `ptr` is an address: an integer, a pointer of ctypes or cffi, or an object with `ptr` or `data_ptr`. `strides` are
+    in bytes, row-major if not given. `owner` is kept alive until the last view and export is gone; then `release`, if
+    given, is called once without arguments. On failure it is not called. With `check`, a device address is looked up in
+    the driver, and the first and last byte of host memory must be readable. With `nbytes`, no element may lie outside
+    of as many bytes from the address on. With `to`, a type as Array.to() takes it, returns an object of that: the
+    quickest way from a pointer to a torch.Tensor, whose content is taken as ready now.
     """
 
-def asarray(x: _Lender, /) -> Array:
+def asarray(
+    x: _Lender, /, dtype: _DType | None = None, *, device: _Device | None = None, copy: bool | None = None
+) -> Array:
     """An array on the memory of another library's array.
 
-    By DLPack, the CUDA array interface, the buffer protocol, the array interface or Arrow: whichever works first. Never
-    a copy.
+    By DLPack, the CUDA array interface, the buffer protocol, the array interface or Arrow: whichever works first.
+    Copies only if `copy` is True, or if `device` is another one than that of x and `copy` is not False. Raises
+    DTypeError for another `dtype` than that of x, since elements are not converted.
     """
 
 def from_dlpack(
@@ -692,6 +728,7 @@ def import_ipc(description: Buffer, /) -> Array:
 def empty(
     shape: _Shape,
     dtype: _DType,
+    *,
     device: _Device = "cpu",
     memory: Memory | str | None = None,
     stream: _Stream | None = None,
@@ -699,11 +736,97 @@ def empty(
     """A new row-major array, its elements not initialised.
 
     `memory` is a Memory, or "host", "pinned", "device", "pool", "managed" or "shared", which other processes can use
-    too; `stream` orders the allocation of a pool, or is handed to the caller's own.
+    too. `stream` orders the allocation of a pool, or is handed to the caller's own.
+    """
+
+def zeros(
+    shape: _Shape,
+    dtype: _DType,
+    *,
+    device: _Device = "cpu",
+    memory: Memory | str | None = None,
+    stream: _Stream | None = None,
+) -> Array:
+    """A new array as empty() makes it, of zero bytes; on a stream once that gets there."""
+
+def ones(
+    shape: _Shape,
+    dtype: _DType,
+    *,
+    device: _Device = "cpu",
+    memory: Memory | str | None = None,
+    stream: _Stream | None = None,
+) -> Array:
+    """A new array as empty() makes it, of ones; on a stream once that gets there."""
+
+def full(
+    shape: _Shape,
+    fill_value: _Number | bytes,
+    dtype: _DType,
+    *,
+    device: _Device = "cpu",
+    memory: Memory | str | None = None,
+    stream: _Stream | None = None,
+) -> Array:
+    """A new array as empty() makes it, of one number, or of the bytes of one element."""
+
+def empty_like(
+    x: _Lender,
+    /,
+    dtype: _DType | None = None,
+    *,
+    device: _Device | None = None,
+    memory: Memory | str | None = None,
+    stream: _Stream | None = None,
+) -> Array:
+    """A new row-major array of the shape, dtype and device of x, its elements not initialised.
+
+    x is whatever asarray() takes. Another `dtype`, `device` or `memory` may be given.
+    """
+
+def zeros_like(
+    x: _Lender,
+    /,
+    dtype: _DType | None = None,
+    *,
+    device: _Device | None = None,
+    memory: Memory | str | None = None,
+    stream: _Stream | None = None,
+) -> Array:
+    """A new array as empty_like() makes it, of zero bytes."""
+
+def ones_like(
+    x: _Lender,
+    /,
+    dtype: _DType | None = None,
+    *,
+    device: _Device | None = None,
+    memory: Memory | str | None = None,
+    stream: _Stream | None = None,
+) -> Array:
+    """A new array as empty_like() makes it, of ones."""
+
+def full_like(
+    x: _Lender,
+    /,
+    fill_value: _Number | bytes,
+    dtype: _DType | None = None,
+    *,
+    device: _Device | None = None,
+    memory: Memory | str | None = None,
+    stream: _Stream | None = None,
+) -> Array:
+    """A new array as empty_like() makes it, of one number, or of the bytes of one element."""
+
+def copyto(dst: _Lender, src: _Lender | _Number | bytes, stream: _Stream | None = None) -> None:
+    """Copies src into dst as numpy.copyto does: src is repeated to the shape of dst, and may be a number.
+
+    Each may be whatever asarray() takes; the dtypes must be equal. Returns when done; with a stream, once the copy is
+    queued.
     """
 
 def copy(dst: _Lender, src: _Lender, stream: _Stream | None = None) -> None:
-    """Copies between two arrays of equal shape and dtype, of any layout; each may be whatever asarray() takes.
+    """Copies as copyto() does between two arrays whose shapes are equal, as via_copy demands; repeats nothing.
 
     Returns when done; with a stream, once the copy is queued.
     """

@@ -25,11 +25,13 @@ _PAGE_CACHES = {
 
 class _Told(NamedTuple):
     """What open() was told of a raw file; of a .npy file both are None. Of a window: what it is, and which of its axes
-    are left when those that an index took are gone."""
+    are left when those that an index took are gone. For repr(): its path and mode, None if the C API opened it."""
 
     dtype: int | None
     shape: tuple[int, ...] | None
     axes: tuple[int, ...] | None = None
+    path: str | None = None
+    mode: str | None = None
 
 
 def _choose(argument: str, table: dict[Any, Any], value: object) -> Any:
@@ -86,6 +88,8 @@ def open(
     told = _Told(
         None if dtype is None else raw._dtype_number("open", dtype),
         None if shape is None else _shape_of(shape),
+        path=os.fspath(path),
+        mode=mode,
     )
     file = _create(path, told, options) if mode == "w" else raw.via_file_open(path, options)
     file._keep(told)
@@ -146,6 +150,18 @@ def dtype(file: raw.File) -> object:
 
 def nbytes(file: raw.File) -> int:
     return int(_info(file)["nbytes"])
+
+
+def describe(file: raw.File) -> str:
+    """What repr() says."""
+    told = file._told or _Told(None, None)
+    name = "" if told.path is None else f" window of {told.path!r}" if told.axes is not None else f" {told.path!r}"
+    if file.closed:
+        return f"<viaduct.File{name}, closed>"
+    number, extents, _ = _content(file)
+    order_told = ", order 'F'" if order(file) == "F" else ""
+    mode = "" if told.mode is None else f", mode {told.mode!r}"
+    return f"<viaduct.File{name}, shape {extents}, {raw.via_dtype_name(number)}{order_told}{mode}>"
 
 
 def order(file: raw.File) -> str:
@@ -210,7 +226,7 @@ def window(file: raw.File, index: Any) -> raw.File:
     starts, counts, steps = (tuple(one[field] for one in every) for field in range(3))
     made = raw.via_file_window(file, 0, 0 if inner else number, () if inner else extents, starts, counts, steps)
     stays = [axis for axis, one in enumerate(every) if one.stays]
-    made._keep(_Told(number, tuple(every[axis].length for axis in stays), tuple(stays)))
+    _keep_window(made, file, number, tuple(every[axis].length for axis in stays), tuple(stays))
     return made
 
 
@@ -218,8 +234,13 @@ def window_at(file: raw.File, offset: int, dtype: object, shape: Any) -> raw.Fil
     """All of what lies there."""
     number, extents = raw._dtype_number("File", dtype), _shape_of(shape)
     made = raw.via_file_window(file, offset, number, extents, None, None, None)
-    made._keep(_Told(number, extents, tuple(range(len(extents)))))
+    _keep_window(made, file, number, extents, tuple(range(len(extents))))
     return made
+
+
+def _keep_window(made: raw.File, file: raw.File, dtype: int, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    outer = file._told or _Told(None, None)
+    made._keep(_Told(dtype, shape, axes, outer.path, outer.mode))
 
 
 def _map_window(file: raw.File) -> raw.Array:
@@ -250,7 +271,7 @@ def read(
 ) -> raw.Array:
     if dst is None:
         number, extents, info = _content(file, shape, dtype, offset)
-        dst = raw.empty(extents, number, device)
+        dst = raw.empty(extents, number, device=device)
         asks = shape is not None or dtype is not None or offset != 0
         if asks and _is_npy(info) and not _is_window(file):
             file, offset = window_at(file, offset, number, extents), 0
@@ -433,7 +454,7 @@ class _Reads:
         self._rows = rows
         self._stream = stream
         shape = (rows.block, *rows.extents)
-        self._buffers = [raw.empty(shape, rows.dtype, device) for _ in range(min(depth, rows.blocks))]
+        self._buffers = [raw.empty(shape, rows.dtype, device=device) for _ in range(min(depth, rows.blocks))]
         self._under_way: list[tuple[raw.Task | _Done, raw.Array]] = []
 
     def start(self, number: int) -> None:

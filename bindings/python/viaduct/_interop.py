@@ -269,7 +269,7 @@ def await_task(task: Any) -> Any:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[None] = loop.create_future()
 
-    def settle() -> None:
+    def settle(_task: object) -> None:
         if future.done():
             return
         try:
@@ -279,13 +279,9 @@ def await_task(task: Any) -> Any:
         else:
             future.set_result(None)
 
-    def ended(_task: object) -> None:
-        try:
-            loop.call_soon_threadsafe(settle)
-        except RuntimeError:
-            pass  # the loop was closed meanwhile: nobody waits
-
-    task.add_done_callback(ended)
+    # The loop calls it. Who gives up waiting takes the callback along.
+    task.add_done_callback(settle)
+    future.add_done_callback(lambda _: task.remove_done_callback(settle))
     return future.__await__()
 
 

@@ -1,6 +1,7 @@
 """Arrays as pickles: their bytes out of band with protocol 5, so that Dask and Ray can send them as they are.
 
-Who asks for no buffers, as multiprocessing, has a copy of the bytes within the pickle.
+Who asks for no buffers, as multiprocessing, has a copy of the bytes within the pickle. Shared memory multiprocessing
+passes by its description instead: see below.
 
 An array of host memory, pinned and managed included, comes back as host memory, on the buffer that the unpickler is
 given: the memory itself where nothing crossed a process, without a copy. Dense arrays go as they lie, whatever the
@@ -12,8 +13,10 @@ unpickling raises DeviceError.
 
 from __future__ import annotations
 
+import importlib
 import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from . import _viaduct as raw
@@ -72,7 +75,7 @@ def restore(
 ) -> raw.Array:
     """The array on those bytes; read-only if they are."""
     if content is None:
-        dense = raw.empty(shape, dtype, device or "cpu")
+        dense = raw.empty(shape, dtype, device=device or "cpu")
     else:
         dense = on_bytes(raw.asarray(memoryview(content).cast("B")), dtype, shape)
         readonly |= dense.readonly and device is None
@@ -80,3 +83,52 @@ def restore(
             dense = dense.copy(device=device)
     array = dense.transpose([axes.index(axis) for axis in range(len(axes))])
     return array.as_readonly() if readonly else array
+
+
+# --------------------------------------------------------------------------------------------- multiprocessing
+#
+# Its pickles go to a process that is there: an array of memory="shared" travels as its description, and is the same
+# memory there. A description is good only while its sender holds the memory. So the sender keeps the array until the
+# receiver says that it has opened it, through the thread by which multiprocessing hands over descriptors.
+
+
+def share_with_multiprocessing() -> None:
+    """Called when the first shared memory is made or imported: only then is multiprocessing worth its import."""
+    with suppress(ImportError):
+        importlib.import_module("multiprocessing.reduction").ForkingPickler.register(raw.Array, reduce_for_process)
+
+
+def reduce_for_process(array: raw.Array) -> Reduced:
+    """What ForkingPickler sends. It does not tell its protocol, so bytes go as every protocol takes them."""
+    description = description_of(array)
+    return reduce(array, 4) if description is None else (open_shared, (description, keep_until_opened(array)))
+
+
+def description_of(array: raw.Array) -> bytes | None:
+    """None unless it lies in shared memory. A device's goes through the host, since not every process can import it."""
+    if array.device != "cpu":
+        return None
+    try:
+        return array.export_ipc()
+    except raw.UnsupportedError:
+        return None
+
+
+def keep_until_opened(array: raw.Array) -> tuple[Any, int]:
+    """Where the receiver says that it has opened the array, which is held until then."""
+    held = [array]
+    where: tuple[Any, int] = descriptor_thread().register(lambda _connection, _process: None, held.clear)
+    return where
+
+
+def open_shared(description: bytes, where: tuple[Any, int]) -> raw.Array:
+    """Raises ExchangeError once the sender has gone."""
+    array = raw.import_ipc(description)
+    with suppress(OSError, EOFError, importlib.import_module("multiprocessing").AuthenticationError):
+        descriptor_thread().get_connection(where).close()
+    return array
+
+
+def descriptor_thread() -> Any:
+    """That of multiprocessing, which starts it with the first registration."""
+    return importlib.import_module("multiprocessing.resource_sharer")._resource_sharer

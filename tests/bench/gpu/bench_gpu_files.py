@@ -88,7 +88,7 @@ def kvikio_readers(path: Path, direct: bool) -> dict[str, Call]:
 def readers(path: Path, cold: bool = False) -> dict[str, Call]:
     """Where the disk is the limit for all, of the peers that map pages one is enough."""
     file = via.open(path)
-    target = via.empty((NBYTES,), "uint8", DEVICE)
+    target = via.empty((NBYTES,), "uint8", device=DEVICE)
     cases: dict[str, Call] = {"viaduct": lambda: file.read(target)}
     if cupy is not None:
         theirs = cupy_readers(path)
@@ -100,7 +100,7 @@ def readers(path: Path, cold: bool = False) -> dict[str, Call]:
 
 def pinned_rate() -> float:
     source = via.empty((1 << 30,), "uint8", memory="pinned", device=DEVICE)
-    target = via.empty((1 << 30,), "uint8", DEVICE)
+    target = via.empty((1 << 30,), "uint8", device=DEVICE)
     return files.rates({"pinned": synchronized(lambda: via.copy(target, source))}, 1 << 30)["pinned"]
 
 
@@ -134,7 +134,7 @@ def strided_rows(path: Path) -> list[dict[str, Any]]:
     edge = 1 << ((NBYTES // 4).bit_length() // 2)
     count = NBYTES // 4 // edge
     file = via.open(path, dtype="float32", shape=(count, edge))
-    target = via.empty((edge, count), "float32", DEVICE).T
+    target = via.empty((edge, count), "float32", device=DEVICE).T
     files.warm(path)
     cases: dict[str, Call] = {"viaduct": lambda: file.read(target)}
     if cupy is not None:
@@ -146,7 +146,7 @@ def strided_rows(path: Path) -> list[dict[str, Any]]:
 
 def column_rows(path: Path) -> list[dict[str, Any]]:
     block = files.columns_of(path)
-    window, target = block.window(), via.empty((block.rows, block.count), "float32", DEVICE)
+    window, target = block.window(), via.empty((block.rows, block.count), "float32", device=DEVICE)
     cases: dict[str, Call] = {"viaduct": lambda: window.read(target)}
     if cupy is not None:
         cases["memmap, cp.asarray"] = lambda: cupy.asarray(block.mapped())
@@ -157,7 +157,7 @@ def column_rows(path: Path) -> list[dict[str, Any]]:
 def write_rows(where: Path) -> list[dict[str, Any]]:
     size = f"{NBYTES >> 20} MiB"
     path = where / "written"
-    source = via.empty((NBYTES,), "uint8", DEVICE)
+    source = via.empty((NBYTES,), "uint8", device=DEVICE)
     source.fill(7)
     cached: dict[str, Callable[[Path], None]] = {"viaduct": lambda own: files.write_viaduct(own, source)}
     durable: dict[str, Call] = {"viaduct": lambda: files.write_viaduct(path, source, durable=True)}
@@ -183,7 +183,7 @@ def write_rows(where: Path) -> list[dict[str, Any]]:
 
 def memory_row(path: Path) -> dict[str, Any]:
     """What the process grew by while a file went to the GPU, and back past the page cache."""
-    target = via.empty((NBYTES,), "uint8", DEVICE)
+    target = via.empty((NBYTES,), "uint8", device=DEVICE)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     files.evict(path)
     via.open(path).read(target)

@@ -63,10 +63,10 @@ class Block:
         return via.wrap(self.pointer, SHAPE, "float32", device=DEVICE)
 
     def wrap_unchecked(self) -> via.Array:
-        return via.wrap(self.pointer, SHAPE, "float32", device=DEVICE, unchecked=True)
+        return via.wrap(self.pointer, SHAPE, "float32", device=DEVICE, check=False)
 
     def capsule(self, max_version: tuple[int, int] | None = (1, 9999)) -> Any:
-        return via.dlpack(self.pointer, SHAPE, "float32", device=DEVICE, unchecked=True, max_version=max_version)
+        return self.wrap_unchecked().__dlpack__(max_version=max_version, stream=-1)
 
 
 class Lender:
@@ -126,12 +126,14 @@ def ways_to_torch(block: Block) -> dict[str, Call]:
         "as_tensor(via.wrap)": lambda: torch.as_tensor(
             via.wrap(pointer, SHAPE, "float32", device=DEVICE), device=device
         ),
-        "from_dlpack(via.dlpack)": lambda: torch.from_dlpack(via.dlpack(pointer, SHAPE, "float32", device=DEVICE)),
+        "from_dlpack(capsule)": lambda: torch.from_dlpack(
+            via.wrap(pointer, SHAPE, "float32", device=DEVICE).__dlpack__(max_version=(1, 9999), stream=-1)
+        ),
     }
     kind = torch.Tensor
     if hasattr(kind, "__dlpack_c_exchange_api__"):
         ways["via.wrap, to(torch.Tensor)"] = lambda: via.wrap(pointer, SHAPE, "float32", device=DEVICE).to(kind)
-        ways["via.dlpack, to=torch.Tensor"] = lambda: via.dlpack(pointer, SHAPE, "float32", device=DEVICE, to=kind)
+        ways["via.wrap, to=torch.Tensor"] = lambda: via.wrap(pointer, SHAPE, "float32", device=DEVICE, to=kind)
     return ways
 
 
@@ -147,7 +149,7 @@ def torch_rows(block: Block) -> list[dict[str, Any]]:
             f"raw pointer to torch: {name}",
             "ns",
             peers | {"viaduct": found[name]},
-            {"peer": fastest, "at_most": 0.6 if "via.dlpack" in name else 1.0},
+            {"peer": fastest, "at_most": 0.6 if name in ("from_dlpack(capsule)", "via.wrap, to=torch.Tensor") else 1.0},
         )
         for name in ours
     ]

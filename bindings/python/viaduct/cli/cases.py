@@ -53,7 +53,7 @@ def copies(dst: Array, src: Array) -> Callable[[], object]:
 
 def touched(nbytes: int, device: str = "cpu") -> Array:
     """Bytes whose pages are there."""
-    array = empty(nbytes, "uint8", device)
+    array = empty(nbytes, "uint8", device=device)
     array.fill(1)
     return array
 
@@ -81,7 +81,7 @@ def channels_last(block: Array, like: Array) -> Array:
 def half(block: Array) -> tuple[Array, Array]:
     """Every second column of a square, and where it is put."""
     columns = square(block)[:, ::2]
-    return columns, empty(columns.shape, "float32", block.device)
+    return columns, empty(columns.shape, "float32", device=block.device)
 
 
 # ------------------------------------------------------------------------------------------------ the host

@@ -93,15 +93,15 @@ def as_numbers(name: str, text: str, others: str = "") -> tuple[int, ...]:
 
 def make_array(address: int, shape: tuple[int, ...], strides: str, dtype: str, device: str) -> Array:
     """On an address that nobody looks at, with as much room on either side as any layout takes."""
-    row_major = wrap(address, shape, dtype, device=device, unchecked=True)
+    row_major = wrap(address, shape, dtype, device=device, check=False)
     if strides.strip().upper() == "C":
         return row_major
     if strides.strip().upper() == "F":
-        return wrap(address, shape[::-1], dtype, device=device, unchecked=True).T
+        return wrap(address, shape[::-1], dtype, device=device, check=False).T
     steps = as_numbers("STRIDES", strides, ", C or F")
     if len(steps) != len(shape):
         raise InvalidArgumentError(f"explain: STRIDES: found {len(steps)} of them, expected {len(shape)}")
-    return wrap(address, shape, dtype, strides=steps, device=device, unchecked=True)
+    return wrap(address, shape, dtype, strides=steps, device=device, check=False)
 
 
 def read_plan(text: str) -> Plan:

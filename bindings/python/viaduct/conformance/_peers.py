@@ -154,7 +154,7 @@ _TORCH_CUDA = replace(
 CUDA_PEERS = {
     "viaduct": replace(
         PEERS["viaduct"],
-        array="m.empty((2, 3), 'float32', 'cuda:0')",
+        array="m.empty((2, 3), 'float32', device='cuda:0')",
         content="bytes(memoryview(x.copy('cpu').reshape(x.size).view('uint8'))) if x.size else b''",
         from_cuda_interface="m.asarray(p)",
         fill="m.fill(x, 7, stream=m.Stream.current())",

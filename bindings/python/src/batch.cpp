@@ -1,0 +1,193 @@
+// The type viaduct.Batch: the library's batch, and beside it a list of the pairs that it was given.
+#include "arguments.hpp"
+#include "array.hpp"
+#include "errors.hpp"
+#include "exchange.hpp"
+#include "gil.hpp"
+#include "loan.hpp"
+#include "order.hpp"
+
+namespace viapy {
+
+const char kBatchDoc[] =
+    "Batch()\n--\n\n"
+    "Many copies prepared as one, to be run any number of times.\n\n"
+    "Has a length, and is iterated over the (dst, src) that add() was given. Holds its arrays. The copies must not "
+    "overlap one another, which is not checked.";
+
+namespace {
+
+via_batch *batch_in(PyObject *self) { return static_cast<via_batch *>(handle_in(self)); }
+
+// The batches that threads use without the GIL, which others must not add to meanwhile. Nodes lie on those threads'
+// stacks; the list is read and written by who holds the GIL.
+class UnderWay {
+public:
+    explicit UnderWay(via_batch *batch) : batch_(batch), next_(std::exchange(first_, this)) {}
+    ~UnderWay() {
+        UnderWay **link = &first_;
+        while (*link != this) {
+            link = &(*link)->next_;
+        }
+        *link = next_;
+    }
+    UnderWay(const UnderWay &) = delete;
+    UnderWay &operator=(const UnderWay &) = delete;
+
+    static bool has(const via_batch *batch) {
+        const UnderWay *node = first_;
+        while (node != nullptr && node->batch_ != batch) {
+            node = node->next_;
+        }
+        return node != nullptr;
+    }
+
+private:
+    static UnderWay *first_;
+    via_batch *batch_;
+    UnderWay *next_;
+};
+
+UnderWay *UnderWay::first_ = nullptr;
+
+template <class Work>
+via_status use(via_batch *batch, Work work) {
+    const UnderWay scope(batch);
+    return without_gil(true, work);
+}
+
+PyObject *create(PyTypeObject *, PyObject *args, PyObject *keywords) {
+    static const char *const names[] = {nullptr};
+    via_batch *batch = nullptr;
+    if (PyArg_ParseTupleAndKeywords(args, keywords, ":Batch", const_cast<char **>(names)) == 0) {
+        return nullptr;
+    }
+    via_status status = via_batch_create(&batch);
+    return status == VIA_OK ? new_handle(HandleKind::Batch, batch) : raise_status(status);
+}
+
+// The list of pairs; NULL with an exception set if there is no memory for one.
+PyObject *pairs_of(PyObject *self) {
+    PyObject *&pairs = kept_of(self);
+    pairs = pairs != nullptr ? pairs : PyList_New(0);
+    return pairs;
+}
+
+// The list grows first: it can be made shorter again whatever happens.
+bool append(PyObject *self, PyObject *dst, PyObject *src) {
+    PyObject *pairs = pairs_of(self);
+    Ref pair(pairs != nullptr ? PyTuple_Pack(2, dst, src) : nullptr);
+    if (!pair || PyList_Append(pairs, pair.get()) != 0) {
+        return false;
+    }
+    via_status status = via_batch_add(batch_in(self), handle_of(dst), handle_of(src));
+    if (status == VIA_OK) {
+        return true;
+    }
+    raise_status(status);
+    ErrorScope errors;
+    Py_ssize_t count = PyList_Size(pairs);
+    (void)PyList_SetSlice(pairs, count - 1, count, nullptr);
+    return false;
+}
+
+Signature kAdd = {"Batch.add", 2, 2, {"dst", "src"}};
+
+PyObject *add(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *values[2] = {};
+    drain();
+    if (!parse_arguments(kAdd, args, nargs, kwnames, values)) {
+        return nullptr;
+    }
+    Ref dst(as_array("Batch.add", values[0], "dst"));
+    Ref src(dst ? as_array("Batch.add", values[1], "src") : nullptr);
+    if (!src) {
+        return nullptr;
+    }
+    if (UnderWay::has(batch_in(self))) {
+        return raise(VIA_ERROR_INVALID_ARGUMENT,
+                     "Batch.add: the batch is under way on another thread; expected one that is not being run");
+    }
+    return append(self, dst.get(), src.get()) ? none() : nullptr;
+}
+
+// Until the host may read all that was written.
+bool wait_for_copies(PyObject *self) {
+    PyObject *pairs = pairs_of(self);
+    for (Py_ssize_t i = 0; pairs != nullptr && i < PyList_Size(pairs); ++i) {
+        const Ref dst = Ref::share(PyTuple_GetItem(PyList_GetItem(pairs, i), 0));
+        if (!wait_until_ready(handle_of(dst.get()))) {
+            return false;
+        }
+    }
+    return pairs != nullptr;
+}
+
+Signature kRun = {"Batch.run", 1, 0, {"stream"}};
+Signature kSubmit = {"Batch.submit", 1, 0, {"stream"}};
+
+PyObject *run(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *given = nullptr;
+    StreamArgument stream;
+    drain();
+    if (!parse_arguments(kRun, args, nargs, kwnames, &given) || !stream.parse("Batch.run", given)) {
+        return nullptr;
+    }
+    via_batch *batch = batch_in(self);
+    via_stream *target = stream.get();
+    via_status status = use(batch, [=] { return via_batch_run(batch, target); });
+    if (status != VIA_OK) {
+        return raise_status(status);
+    }
+    return target != nullptr || wait_for_copies(self) ? none() : nullptr;
+}
+
+PyObject *submit(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *given = nullptr;
+    StreamArgument stream;
+    drain();
+    if (!parse_arguments(kSubmit, args, nargs, kwnames, &given) || !stream.parse("Batch.submit", given)) {
+        return nullptr;
+    }
+    via_batch *batch = batch_in(self);
+    via_stream *after = stream.get();
+    via_task *task = nullptr;
+    via_status status = use(batch, [&] { return via_batch_submit(batch, after, &task); });
+    return new_task_or_raise(status, task);
+}
+
+Py_ssize_t length(PyObject *self) { return static_cast<Py_ssize_t>(via_batch_size(batch_in(self))); }
+
+PyObject *iterate(PyObject *self) {
+    PyObject *pairs = pairs_of(self);
+    return pairs != nullptr ? PyObject_GetIter(pairs) : nullptr;
+}
+
+PyObject *repr(PyObject *self) {
+    Py_ssize_t count = length(self);
+    return PyUnicode_FromFormat("<viaduct.Batch of %zd %s>", count, count == 1 ? "copy" : "copies");
+}
+
+PyMethodDef kMethods[] = {
+    {"add", method(add), METH_FASTCALL | METH_KEYWORDS,
+     "add($self, dst, src)\n--\n\n"
+     "Adds a copy between two arrays of equal shape and dtype; each may be whatever asarray() takes.\n\n"
+     "Raises InvalidArgumentError while another thread runs the batch."},
+    {"run", method(run), METH_FASTCALL | METH_KEYWORDS,
+     "run($self, stream=None)\n--\n\n"
+     "Makes all copies and returns when they are done; with a stream, once they are queued.\n\n"
+     "Between arrays of host memory alone it needs no device. The first run plans the copies, and so takes longer."},
+    {"submit", method(submit), METH_FASTCALL | METH_KEYWORDS,
+     "submit($self, stream=None)\n--\n\n"
+     "Starts all copies as one task, after the stream's work so far, and returns at once with a Task."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+PyType_Slot kBatchSlots[] = {
+    {Py_tp_new, slot(create)},   {Py_tp_methods, kMethods},    {Py_tp_repr, slot(repr)},
+    {Py_tp_iter, slot(iterate)}, {Py_sq_length, slot(length)}, {0, nullptr},
+};
+
+}  // namespace viapy

@@ -1,0 +1,145 @@
+// empty() and its kin: new arrays of a shape, or like another array, with nothing, zeros, ones or one value in them.
+#include <cstring>
+
+#include "arguments.hpp"
+#include "array_data.hpp"
+#include "dtypes.hpp"
+#include "errors.hpp"
+#include "exchange.hpp"
+#include "loan.hpp"
+#include "order.hpp"
+
+namespace viapy {
+namespace {
+
+Signature kEmpty = {"empty", 2, 2, {"shape", "dtype", "device", "memory", "stream"}};
+Signature kZeros = {"zeros", 2, 2, {"shape", "dtype", "device", "memory", "stream"}};
+Signature kOnes = {"ones", 2, 2, {"shape", "dtype", "device", "memory", "stream"}};
+Signature kFull = {"full", 3, 3, {"shape", "fill_value", "dtype", "device", "memory", "stream"}};
+Signature kEmptyLike = {"empty_like", 2, 1, {"x", "dtype", "device", "memory", "stream"}};
+Signature kZerosLike = {"zeros_like", 2, 1, {"x", "dtype", "device", "memory", "stream"}};
+Signature kOnesLike = {"ones_like", 2, 1, {"x", "dtype", "device", "memory", "stream"}};
+Signature kFullLike = {"full_like", 3, 2, {"x", "fill_value", "dtype", "device", "memory", "stream"}};
+
+constexpr int kMost = 6;  // parameters
+
+// What a new array is to be; `places` are the arguments device, memory and stream.
+struct Plan {
+    Extents shape;
+    int32_t dtype = 0;
+    Device device;  // where nothing else is said
+    PyObject **places = nullptr;
+};
+
+bool parse_memory(const char *function, const Plan &plan, MemoryHandle *memory) {
+    PyObject *device_given = plan.places[0];
+    PyObject *memory_given = plan.places[1];
+    Device device = is_given(memory_given) ? Device() : plan.device;
+    if (!parse_device(function, device_given, &device)) {
+        return false;
+    }
+    return is_given(memory_given) ? memory->of_value(function, memory_given, is_given(device_given), device)
+                                  : memory->of_device(function, device);
+}
+
+// Nothing is put in without a value.
+PyObject *make(const char *function, const Plan &plan, PyObject *value) {
+    MemoryHandle memory;
+    StreamArgument stream;
+    if (!parse_memory(function, plan, &memory) || !stream.parse(function, plan.places[2])) {
+        return nullptr;
+    }
+    via_array *made = nullptr;
+    via_status status = via_empty(memory.get(), plan.dtype, plan.shape.count, plan.shape.values, stream.get(), &made);
+    Ref array(new_array_or_raise(status, made, Origin::Allocated));
+    return array && (value == nullptr || fill_array(function, made, value, stream.get())) ? array.give() : nullptr;
+}
+
+bool plan_of_shape(const char *function, PyObject *shape, PyObject *dtype, Plan *plan) {
+    return parse_extents(function, "shape", shape, &plan->shape) && (plan->dtype = parse_dtype(function, dtype)) != 0;
+}
+
+bool plan_of_array(const char *function, PyObject *object, PyObject *dtype, Plan *plan) {
+    Ref like(as_array(function, object));
+    if (!like) {
+        return false;
+    }
+    via_array *array = handle_of(like.get());
+    plan->shape.count = via_array_ndim(array);
+    for (int32_t axis = 0; axis < plan->shape.count; ++axis) {
+        plan->shape.values[axis] = via_array_shape(array)[axis];
+    }
+    plan->device = {via_array_device_type(array), via_array_device_id(array)};
+    plan->dtype = is_given(dtype) ? parse_dtype(function, dtype) : via_array_dtype(array);
+    return plan->dtype != 0;
+}
+
+// One element of zero bytes, which every dtype takes.
+PyObject *zero_of(int32_t dtype) {
+    Ref bytes(PyBytes_FromStringAndSize(nullptr, (via_dtype_bits(dtype) + 7) / 8));
+    if (bytes) {
+        std::memset(PyBytes_AsString(bytes.get()), 0, static_cast<size_t>(PyBytes_Size(bytes.get())));
+    }
+    return bytes.give();
+}
+
+enum class Content { Nothing, Zero, One, Value };
+
+Ref value_for(Content content, int32_t dtype, PyObject *given) {
+    switch (content) {
+        case Content::Zero:
+            return Ref(zero_of(dtype));
+        case Content::One:
+            return Ref(PyLong_FromLong(1));
+        default:
+            return Ref::share(given);
+    }
+}
+
+// The first argument is a shape or an array; fill_value, where there is one, comes behind it.
+PyObject *create(Signature &signature, Content content, bool (*plan_of)(const char *, PyObject *, PyObject *, Plan *),
+                 PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *values[kMost] = {};
+    const int dtype_at = content == Content::Value ? 2 : 1;
+    Plan plan;
+    plan.places = values + dtype_at + 1;
+    drain();
+    if (!parse_arguments(signature, args, nargs, kwnames, values) ||
+        !plan_of(signature.function, values[0], values[dtype_at], &plan)) {
+        return nullptr;
+    }
+    if (content == Content::Nothing) {
+        return make(signature.function, plan, nullptr);
+    }
+    const Ref value = value_for(content, plan.dtype, values[1]);
+    return value ? make(signature.function, plan, value.get()) : nullptr;
+}
+
+}  // namespace
+
+PyObject *empty(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    return create(kEmpty, Content::Nothing, plan_of_shape, args, nargs, kwnames);
+}
+PyObject *zeros(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    return create(kZeros, Content::Zero, plan_of_shape, args, nargs, kwnames);
+}
+PyObject *ones(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    return create(kOnes, Content::One, plan_of_shape, args, nargs, kwnames);
+}
+PyObject *full(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    return create(kFull, Content::Value, plan_of_shape, args, nargs, kwnames);
+}
+PyObject *empty_like(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    return create(kEmptyLike, Content::Nothing, plan_of_array, args, nargs, kwnames);
+}
+PyObject *zeros_like(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    return create(kZerosLike, Content::Zero, plan_of_array, args, nargs, kwnames);
+}
+PyObject *ones_like(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    return create(kOnesLike, Content::One, plan_of_array, args, nargs, kwnames);
+}
+PyObject *full_like(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    return create(kFullLike, Content::Value, plan_of_array, args, nargs, kwnames);
+}
+
+}  // namespace viapy

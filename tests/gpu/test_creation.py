@@ -1,0 +1,46 @@
+"""New arrays on devices, and those that asarray() brings there."""
+
+from __future__ import annotations
+
+import pytest
+import viaduct as via
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "pinned", "managed"])
+def test_zeros_ones_and_full_are_made_where_they_are_wanted(device: str) -> None:
+    stream = via.Stream()
+    for a, value in (
+        (via.zeros(5, "int32", device=device), 0),
+        (via.ones(5, "int32", device=device), 1),
+        (via.full(5, 9, "int32", device=device), 9),
+        (via.full(5, 8, "int32", memory="pool", stream=stream).copy(device), 8),
+    ):
+        a.synchronize()
+        assert a.device == device and a.copy("cpu").tolist() == [value] * 5
+
+
+def test_arrays_like_another_are_on_its_device_unless_told_otherwise() -> None:
+    a = via.zeros((2, 3), "float32", device="cuda:0")
+    assert via.empty_like(a).device == "cuda:0"
+    assert via.full_like(a, 3, device="cpu").tolist() == [[3] * 3] * 2
+    assert via.zeros_like(a, memory="pinned").device == "pinned"
+
+
+def test_asarray_copies_to_another_device_and_not_to_its_own() -> None:
+    a = via.full(4, 3, "float32", device="cuda:0")
+    assert via.asarray(a, device="cuda:0") is a
+    host = via.asarray(a, device="cpu")
+    assert host.device == "cpu" and host.tolist() == [3] * 4
+    back = via.asarray(host, device="cuda", copy=True)
+    assert back.device == "cuda:0" and back.copy("cpu").tolist() == [3] * 4
+    with pytest.raises(via.NeedsCopyError, match="cuda:0"):
+        via.asarray(a, device="cpu", copy=False)
+
+
+def test_copyto_repeats_on_a_stream() -> None:
+    stream = via.Stream()
+    dst = via.zeros((3, 4), "float32", device="cuda:0")
+    via.copyto(dst, via.full(4, 2, "float32"), stream=stream)
+    via.copyto(dst[0], 5, stream=stream)
+    stream.synchronize()
+    assert dst.copy("cpu").tolist() == [[5] * 4, [2] * 4, [2] * 4]
