@@ -33,6 +33,9 @@
  * Callbacks must return normally: no C++ exception and no longjmp may leave one. Each type says from which thread it
  * is called. The last error is saved before a callback and restored after it.
  *
+ * Threads of the library end when they have been idle for 2 seconds. They block all signals but those of their own
+ * faults; a process that a callback starts there inherits that mask.
+ *
  * Structs begin with struct_size, set by the struct's ..._INIT macro; 0 there is an error. Zero is the default of
  * every other field. Callers built against an older header pass a smaller struct_size and get the fields they know.
  *
@@ -933,6 +936,8 @@ VIA_CHECKED via_status via_array_synchronize(via_array *array);
  * first strided copy of a context loads the kernels, which waits for the context's work; via_cuda_warmup does so
  * beforehand. A strided copy needs a stream of the device that the memory is on, or of one of the two. For strided
  * copies to and from the host a device keeps up to 128 MiB of its memory once there have been some.
+ * Elements narrower than a byte whose runs or strides are no whole bytes are copied bit by bit, by one thread of the
+ * host; what a device has of them passes through the host's memory, and each call waits for it.
  *
  * Order. Every copy comes after the points at which both arrays are ready (via_array_set_ready, imports, earlier
  * asynchronous copies), and its destination is ready when it has run; recorded uses are not waited for. The streams

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "copy/bits.hpp"
 #include "copy/copy.hpp"
 #include "copy/plan.hpp"
 #include "core/thread_state.hpp"
@@ -111,7 +112,7 @@ private:
     Status add_rows(int32_t index, via_array *dst, via_array *src, cuda::Across across) {
         Plan plan;
         VIA_TRY(prepare_copy(dst, src, &plan));
-        if (plan.tail_bits != 0 || (plan.ndim > 0 && !has_good_rows(plan))) {
+        if (takes_parts_of_bytes(plan) || (plan.ndim > 0 && !has_good_rows(plan))) {
             return leave(index);
         }
         VIA_TRY(add_axis(plan, plan.ndim - 1, plan.dst, plan.src, across));

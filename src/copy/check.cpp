@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "copy/overlap.hpp"
+#include "core/checked.hpp"
 
 namespace via {
 namespace {
@@ -73,10 +74,24 @@ Range src_range(const Plan &plan) {
     return range;
 }
 
-RunSet make_runs(const Plan &plan, const char *start, int64_t Axis::*step) {
-    RunSet runs(reinterpret_cast<int64_t>(start), whole_run(plan));
+RunSet make_runs(const Plan &plan, int64_t start, int64_t Axis::*step) {
+    RunSet runs(start, whole_run(plan));
     std::for_each_n(plan.axes, plan.ndim, [&](const Axis &axis) { runs.add(axis.extent, axis.*step); });
     return runs;
+}
+
+// In bits, from dst on. What lies too far apart for that has nothing in common.
+Status check_bits_apart(const Plan &plan) {
+    int64_t distance = 0;
+    if (__builtin_sub_overflow(reinterpret_cast<int64_t>(plan.src), reinterpret_cast<int64_t>(plan.dst), &distance) ||
+        !multiply(distance, 8, &distance) || !add(distance, plan.src_bit, &distance)) {
+        return VIA_OK;
+    }
+    const Overlap overlap =
+        find_overlap(make_runs(plan, plan.dst_bit, &Axis::dst_step), make_runs(plan, distance, &Axis::src_step));
+    return overlap == Overlap::None ? VIA_OK
+                                    : fail(VIA_ERROR_OVERLAP, "dst %s src; expected memory apart",
+                                           overlap == Overlap::Found ? "shares bits with" : "may share bits with");
 }
 
 Status self_overlap(const Plan &plan) {
@@ -86,7 +101,7 @@ Status self_overlap(const Plan &plan) {
                         static_cast<long long>(plan.axes[i].extent));
         }
     }
-    switch (find_self_overlap(make_runs(plan, plan.dst, &Axis::dst_step))) {
+    switch (find_self_overlap(make_runs(plan, 0, &Axis::dst_step))) {
         case Overlap::None:
             return VIA_OK;
         case Overlap::Found:
@@ -99,8 +114,8 @@ Status self_overlap(const Plan &plan) {
 }
 
 Status mutual_overlap(const Plan &plan, const Range &dst, const Range &src) {
-    const Overlap overlap =
-        find_overlap(make_runs(plan, plan.dst, &Axis::dst_step), make_runs(plan, plan.src, &Axis::src_step));
+    const Overlap overlap = find_overlap(make_runs(plan, reinterpret_cast<int64_t>(plan.dst), &Axis::dst_step),
+                                         make_runs(plan, reinterpret_cast<int64_t>(plan.src), &Axis::src_step));
     if (overlap == Overlap::None) {
         return VIA_OK;
     }
@@ -138,6 +153,9 @@ Status check_same_type_and_shape(via_array *dst, via_array *src) {
 Status check_self_overlap(const Plan &plan) { return is_nested(plan) ? VIA_OK : self_overlap(plan); }
 
 Status check_mutual_overlap(const Plan &plan) {
+    if (plan.in_bits) [[unlikely]] {
+        return check_bits_apart(plan);
+    }
     const Range dst = dst_range(plan);
     const Range src = src_range(plan);
     return dst.high <= src.low || src.high <= dst.low ? VIA_OK : mutual_overlap(plan, dst, src);

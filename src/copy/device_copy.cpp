@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "copy/bits.hpp"
+#include "copy/copy.hpp"
 #include "copy/run.hpp"
 #include "core/order.hpp"
 #include "cuda/move.hpp"
+#include "cuda/stream.hpp"
 
 namespace via {
 namespace {
@@ -39,6 +42,7 @@ void copy_part(const cuda::Move &move, cuda::Cache cache) {
     plan.nbytes = move.nbytes;
     plan.ndim = move.ndim;
     plan.tail_bits = 0;
+    plan.in_bits = false;
     std::copy_n(move.axes, move.ndim, plan.axes);
     choose_route_alone(&plan, cache == cuda::Cache::Past);
     run_plan(plan);
@@ -54,10 +58,26 @@ Status check_captured(const Plan &plan, const cuda::Transfer &transfer) {
                     "%s is pageable memory, and stream is being captured; expected pinned, managed or device memory",
                     transfer.dst_side.device_type == VIA_DEVICE_CPU ? "dst" : "src");
     }
-    if (!is_adjacent(plan) && is_for_host(plan, transfer)) {
+    if (!is_adjacent(plan) && (is_for_host(plan, transfer) || takes_parts_of_bytes(plan))) {
         return fail(VIA_ERROR_STREAM_CAPTURE, "stream is being captured, and a strided copy by the host cannot be");
     }
     return VIA_OK;
+}
+
+// After the stream's work, or that of the legacy streams of both devices, and when both arrays are ready.
+Status copy_bits_in_order(const Plan &plan, const cuda::Transfer &transfer, via_stream *stream) {
+    bool capturing = false;
+    VIA_TRY(cuda::find_capture(transfer, stream, &capturing));
+    VIA_TRY(capturing ? check_captured(plan, transfer) : VIA_OK);
+    for (via_array *array : {transfer.dst_array, transfer.src_array}) {
+        if (array->device_type == VIA_DEVICE_CUDA) {
+            MarkHolder before;
+            VIA_TRY(gate_of_stream(stream != nullptr ? stream : cuda::legacy_stream(), array->device_id, before.out()));
+            VIA_TRY(before.get() != nullptr ? before.get()->wait() : VIA_OK);
+        }
+    }
+    VIA_TRY(await_arrays(transfer.dst_array, transfer.src_array));
+    return copy_bits_by_host(plan, transfer, nullptr);
 }
 
 }  // namespace
@@ -66,6 +86,7 @@ Status make_transfer(const Plan &plan, via_array *dst, via_array *src, Ask ask, 
     // Whether a device reaches memory that is called the host's decides over what is strided.
     const bool strided = plan.ndim > 0 && !(is_plain(dst) && is_plain(src));
     const Ask asked = strided ? Ask::Always : ask;
+    const int32_t ndim = plan.in_bits ? 0 : plan.ndim;  // which are for whole bytes
     *out_transfer = {plan.dst,
                      plan.src,
                      plan.ndim > 0 ? plan.nbytes : plan.run,
@@ -74,7 +95,7 @@ Status make_transfer(const Plan &plan, via_array *dst, via_array *src, Ask ask, 
                      dst,
                      src,
                      plan.run,
-                     plan.ndim,
+                     ndim,
                      plan.axes,
                      copy_part};
     return cuda::find_sides(out_transfer);
@@ -84,16 +105,13 @@ bool is_for_host(const Plan &plan, const cuda::Transfer &transfer) {
     return !is_of(transfer, VIA_DEVICE_CUDA) && !(is_adjacent(plan) && is_of(transfer, VIA_DEVICE_CUDA_MANAGED));
 }
 
+bool passes_host(const Plan &plan, const cuda::Transfer &transfer) {
+    return takes_parts_of_bytes(plan) && is_of(transfer, VIA_DEVICE_CUDA);
+}
+
 Status check_devices(const Plan &plan, const cuda::Transfer &transfer) {
-    if (is_adjacent(plan) || !is_of(transfer, VIA_DEVICE_CUDA)) [[likely]] {
-        return VIA_OK;
-    }
-    if (plan.tail_bits != 0) {
-        return fail(VIA_ERROR_UNSUPPORTED,
-                    "packed elements end inside a byte, of which %d bits are theirs; on a device expected whole bytes",
-                    plan.tail_bits);
-    }
-    return cuda::check_strided(transfer);
+    const bool is_simple = is_adjacent(plan) || takes_parts_of_bytes(plan);
+    return is_simple || !is_of(transfer, VIA_DEVICE_CUDA) ? VIA_OK : cuda::check_strided(transfer);
 }
 
 Status await_arrays(via_array *dst, via_array *src) {
@@ -116,6 +134,9 @@ Status check_copy_on(const Plan &plan, const cuda::Transfer &transfer, via_strea
 
 Status copy_now(Plan *plan, const cuda::Transfer &transfer) {
     VIA_TRY(check_devices(*plan, transfer));
+    if (passes_host(*plan, transfer)) [[unlikely]] {
+        return copy_bits_in_order(*plan, transfer, nullptr);
+    }
     if (!is_for_host(*plan, transfer)) {
         return cuda::transfer_now(transfer);
     }
@@ -125,6 +146,9 @@ Status copy_now(Plan *plan, const cuda::Transfer &transfer) {
 
 Status copy_on(Plan *plan, const cuda::Transfer &transfer, via_stream *stream) {
     VIA_TRY(check_devices(*plan, transfer));
+    if (passes_host(*plan, transfer)) [[unlikely]] {
+        return copy_bits_in_order(*plan, transfer, stream);
+    }
     if (!is_for_host(*plan, transfer)) {
         return cuda::transfer_on(transfer, stream);
     }

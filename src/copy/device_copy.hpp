@@ -25,6 +25,9 @@ constexpr bool is_adjacent(const Plan &plan) { return plan.ndim == 0 && plan.tai
 // Whether the host does it: for memory that it can reach, unless the driver knows better (managed memory).
 bool is_for_host(const Plan &plan, const cuda::Transfer &transfer);
 
+// Whether it passes through the host's memory, since a device has a part of what takes parts of bytes.
+bool passes_host(const Plan &plan, const cuda::Transfer &transfer);
+
 // Errors: VIA_ERROR_UNSUPPORTED for a copy that only a kernel could do.
 VIA_NODISCARD Status check_devices(const Plan &plan, const cuda::Transfer &transfer);
 

@@ -59,7 +59,9 @@ void describe_axes(const Plan &plan, Text *text) {
         text->add("%s %lld (dst %+lld, src %+lld)", i > 0 ? "," : "", static_cast<long long>(axis.extent),
                   static_cast<long long>(axis.dst_step), static_cast<long long>(axis.src_step));
     }
-    text->add(plan.ndim == 0 ? " none\n" : ", innermost first, steps in bytes\n");
+    text->add(plan.ndim == 0 ? " none\n"
+              : plan.in_bits ? ", innermost first, steps in bits\n"
+                             : ", innermost first, steps in bytes\n");
 }
 
 void describe_plan(const Plan &plan, Text *text) {
@@ -88,6 +90,14 @@ void describe_transfer(const Plan &plan, const cuda::Transfer &transfer, Text *t
     text->add("bytes: %lld, each moved once\n", static_cast<long long>(transfer.nbytes));
 }
 
+void describe_bits(const Plan &plan, const char *way, Text *text) {
+    text->add("route: bits%s\n", way);
+    text->add("element: %lld bits adjacent in both\n",
+              as_printed(plan.in_bits ? plan.run : plan.run * 8 + plan.tail_bits));
+    describe_axes(plan, text);
+    text->add("bytes: %lld, each moved once\n", as_printed(plan.nbytes));
+}
+
 Status describe_copy(via_array *dst, via_array *src, Text *text) {
     Plan plan;
     VIA_TRY(normalise_copy(dst, src, &plan));
@@ -95,10 +105,18 @@ Status describe_copy(via_array *dst, via_array *src, Text *text) {
         VIA_TRY(cuda::need("this copy"));
         cuda::Transfer transfer;
         VIA_TRY(make_transfer(plan, dst, src, Ask::Large, &transfer));
+        if (passes_host(plan, transfer)) {
+            describe_bits(plan, ", by way of the host's memory", text);
+            return VIA_OK;
+        }
         if (!is_for_host(plan, transfer)) {
             describe_transfer(plan, transfer, text);
             return VIA_OK;
         }
+    }
+    if (plan.in_bits) {
+        describe_bits(plan, "", text);
+        return VIA_OK;
     }
     choose_route(&plan);
     describe_plan(plan, text);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "copy/plan.hpp"
 #include "core/axes.hpp"
 
@@ -35,7 +37,14 @@ Status not_whole_bytes(via_array *dst, const char *what, int64_t bits) {
                 DtypeName(dst->dtype).text, static_cast<long long>(bits));
 }
 
-// From bits to bytes. One run may end inside a byte, anything else must keep to byte boundaries.
+// One run may end inside a byte, anything else must keep to byte boundaries.
+bool is_in_bytes(const Offsets &offsets, const Plan &plan) {
+    const bool keeps_ends = offsets.dst % 8 == 0 && offsets.src % 8 == 0 && (plan.run % 8 == 0 || plan.ndim == 0);
+    return keeps_ends && std::all_of(plan.axes, plan.axes + plan.ndim,
+                                     [](const Axis &axis) { return axis.dst_step % 8 == 0 && axis.src_step % 8 == 0; });
+}
+
+// From bits to bytes.
 Status to_bytes(via_array *dst, Offsets *offsets, Plan *plan) {
     if (offsets->dst % 8 != 0 || offsets->src % 8 != 0) {
         return not_whole_bytes(dst, "the offset of the first element",
@@ -73,6 +82,9 @@ void fill_in(char *dst, const char *src, int64_t run, Plan *plan) {
     plan->run = run;
     plan->ndim = 0;
     plan->tail_bits = 0;
+    plan->in_bits = false;
+    plan->dst_bit = 0;
+    plan->src_bit = 0;
 }
 
 }  // namespace
@@ -89,6 +101,12 @@ Status normalise_copy(via_array *dst, via_array *src, Plan *out_plan) {
     out_plan->nbytes = dst->nbytes();
     Offsets offsets = collect_axes(dst, src->steps(), packed ? dst->item_bits : 1, out_plan);
     merge_axes(&out_plan->run, out_plan->axes, &out_plan->ndim);
+    if (packed && !is_in_bytes(offsets, *out_plan)) [[unlikely]] {
+        out_plan->in_bits = true;
+        out_plan->dst_bit = offsets.dst;
+        out_plan->src_bit = offsets.src;
+        return VIA_OK;
+    }
     if (packed) [[unlikely]] {
         VIA_TRY(to_bytes(dst, &offsets, out_plan));
     }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "copy/bits.hpp"
 #include "copy/run.hpp"
 #include "copy/tail.hpp"
 #include "core/task.hpp"
@@ -34,8 +35,11 @@ public:
             piece.dst += from;
             piece.src += from;
             piece.run = to - from;
+        } else if (Axis &axis = piece.axes[plan_.ndim - 1]; plan_.in_bits) {
+            piece.dst_bit += from * axis.dst_step;
+            piece.src_bit += from * axis.src_step;
+            axis.extent = to - from;
         } else {
-            Axis &axis = piece.axes[plan_.ndim - 1];
             piece.dst += from * axis.dst_step;
             piece.src += from * axis.src_step;
             axis.extent = to - from;
@@ -59,6 +63,10 @@ Status cancelled(int64_t done, int64_t total) {
 }  // namespace
 
 void run_copy(Plan *plan) {
+    if (plan->in_bits) [[unlikely]] {
+        run_bits(*plan);
+        return;
+    }
     if (plan->ndim == 0 && plan->run <= kShortRun) {
         std::memcpy(plan->dst, plan->src, static_cast<size_t>(plan->run));
     } else {

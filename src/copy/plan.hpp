@@ -31,6 +31,9 @@ struct Plan {
     int64_t nbytes;  // that are written
     int32_t ndim;
     int32_t tail_bits;  // of packed elements after the last whole run, where they end inside a byte
+    bool in_bits;     // of packed elements that do not come in whole bytes: run and steps are bits, no route is chosen
+    int64_t dst_bit;  // in_bits: of the first element, behind dst and src
+    int64_t src_bit;
     Route route;
     int32_t threads;    // that may work on it
     bool streaming;     // with stores that bypass the cache
@@ -41,7 +44,7 @@ struct Plan {
 };
 
 // Brings a copy between non-empty arrays of equal dtype and shape into normal form; no more than that is decided, and
-// the two may overlap. VIA_ERROR_UNSUPPORTED for packed elements that do not come in whole bytes.
+// the two may overlap. VIA_ERROR_UNSUPPORTED between packed and padded elements.
 VIA_NODISCARD Status normalise_copy(via_array *dst, via_array *src, Plan *out_plan);
 
 // The same for writing the item_bytes() bytes at `element` (of a non-empty array) everywhere; nullptr means zeros.

@@ -2,6 +2,7 @@
 #include <iterator>
 #include <new>
 
+#include "copy/bits.hpp"
 #include "copy/copy.hpp"
 #include "copy/device_copy.hpp"
 #include "copy/run.hpp"
@@ -90,7 +91,8 @@ bool is_immediate_copy(via_array *dst, via_array *src) {
     Plan plan;
     cuda::Transfer transfer;
     return normalise_copy(dst, src, &plan) == VIA_OK &&
-           make_transfer(plan, dst, src, ask_for(dst, src), &transfer) == VIA_OK && cuda::is_immediate(transfer);
+           make_transfer(plan, dst, src, ask_for(dst, src), &transfer) == VIA_OK && !passes_host(plan, transfer) &&
+           cuda::is_immediate(transfer);
 }
 
 Status copy_in_task(via_array *dst, via_array *src, int64_t done_before, via_task *task, Mark **out_mark) {
@@ -102,6 +104,9 @@ Status copy_in_task(via_array *dst, via_array *src, int64_t done_before, via_tas
     cuda::Transfer transfer;
     VIA_TRY(make_transfer(plan, dst, src, ask_for(dst, src), &transfer));
     VIA_TRY(check_devices(plan, transfer));
+    if (passes_host(plan, transfer)) [[unlikely]] {
+        return copy_bits_by_host(plan, transfer, task);
+    }
     return is_for_host(plan, transfer) ? run_copy_in_pieces(plan, done_before, task)
                                        : cuda::transfer_for_task(transfer, task, out_mark);
 }

@@ -11,9 +11,9 @@ namespace via {
 // nobody holds any of them, so a child finds each free, and what it guards whole. Never hold two at a time, and call
 // nothing of the caller's or the driver's with one held.
 //
-// Locks that are held while the driver works are std::mutex: where one can be held, a child gets VIA_ERROR_FORKED from
-// need_driver before it comes to any of them. Nothing else of the library waits for another thread; function-local
-// statics, whose guards are such locks, are not used.
+// Others are std::mutex. Those of src/cuda are held while the driver works: a child of a process that used it gets
+// VIA_ERROR_FORKED from need_driver before it comes to any of them. Those of one transfer no child has. Function-local
+// statics are not used, since a child would wait for one that is being made; std::call_once begins anew in a child.
 class ForkSafeMutex {
 public:
     // `in_child` runs in a child before the mutex is free again: it forgets the threads that the child lacks.

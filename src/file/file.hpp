@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 
 #include "core/live_handles.hpp"
 #include "file/forked.hpp"

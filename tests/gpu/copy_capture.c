@@ -91,6 +91,29 @@ static void pageable_memory_is_refused_and_the_capture_goes_on(void **state) {
     refuse_pageable(PAGEABLE, DEVICE, 24 << 20);
 }
 
+/* The host takes part in them, which no graph could have it do. */
+static void packed_elements_in_parts_of_bytes_are_refused_and_the_capture_goes_on(void **state) {
+    (void)state;
+    pair both = new_pair(DEVICE, DEVICE, 64);
+    via_array *dst = NULL;
+    via_array *src = NULL;
+    ok(via_wrap(both.dst.data, VIA_UINT4, 2, SHAPE(5, 7), SHAPE(1, 5), VIA_DEVICE_CUDA, 0, 0, NULL, NULL, &dst));
+    ok(via_wrap(both.src.data, VIA_UINT4, 2, SHAPE(5, 7), NULL, VIA_DEVICE_CUDA, 0, 0, NULL, NULL, &src));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "no_sync", via_copy_async(dst, src, via_stream_no_sync()));
+    CUstream native = new_stream();
+    via_stream *stream = wrap_native(native, 0);
+    begin_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    refused(VIA_ERROR_STREAM_CAPTURE, "captured", via_copy_async(dst, src, stream));
+    refused(VIA_ERROR_STREAM_CAPTURE, "captured", via_copy_batch(1, &dst, &src, stream));
+    assert_int_equal(capture_status(native), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    assert_int_equal(node_count(end_capture(native)), 0);
+    assert_block(&both.dst, 2);
+    via_array_release(dst);
+    via_array_release(src);
+    release_block(&both.dst);
+    release_block(&both.src);
+}
+
 static void a_batch_that_cannot_be_captured_whole_is_not_captured(void **state) {
     (void)state;
     pair good = new_pair(DEVICE, PINNED, 100);
@@ -219,6 +242,7 @@ int main(void) {
         GPU_TEST(a_graph_holds_the_arrays_of_its_copies),
         GPU_TEST(a_captured_copy_leaves_no_mark),
         GPU_TEST(pageable_memory_is_refused_and_the_capture_goes_on),
+        GPU_TEST(packed_elements_in_parts_of_bytes_are_refused_and_the_capture_goes_on),
         GPU_TEST(a_batch_that_cannot_be_captured_whole_is_not_captured),
         GPU_TEST(copies_beside_a_capture_do_not_break_it),
         GPU_TEST(a_copy_that_needs_the_legacy_stream_is_refused_beside_a_blocking_capture),

@@ -164,26 +164,110 @@ static void strided_copies_without_a_device_are_done(void **state) {
     }
 }
 
-static void packed_elements_are_copied_in_whole_bytes_only(void **state) {
-    (void)state;
-    pair both = new_pair(DEVICE, PAGEABLE, 8);
-    via_array *arrays[2];
-    for (int64_t elements = 15; elements <= 16; ++elements) {
-        for (int32_t i = 0; i < 2; ++i) {
-            const block *at = i == 0 ? &both.dst : &both.src;
-            ok(via_wrap(at->data, VIA_UINT4, 1, &elements, NULL, place_type(at->where), 0, 0, NULL, NULL, &arrays[i]));
+static via_array *wrap_packed(const block *at, int32_t ndim, const int64_t *shape, const int64_t *strides) {
+    via_array *made = NULL;
+    ok(via_wrap(at->data, VIA_UINT4, ndim, shape, strides, place_type(at->where), at->where == OTHER_DEVICE ? 1 : 0, 0,
+                NULL, NULL, &made));
+    return made;
+}
+
+static int nibble(const uint8_t *bytes, int64_t at) { return bytes[at / 2] >> (at % 2 * 4) & 15; }
+
+static void put_nibble(uint8_t *bytes, int64_t at, int value) {
+    const int shift = (int)(at % 2 * 4);
+    bytes[at / 2] = (uint8_t)((bytes[at / 2] & ~(15 << shift)) | value << shift);
+}
+
+enum { PACKED_BYTES = 64 };
+
+typedef struct packed_layout {
+    int64_t dst[2];
+    int64_t src[2];
+} packed_layout;
+
+/* Every byte of the destination, those around its elements too, is what a copy nibble by nibble would make it. */
+static void assert_packed(const pair *both, const packed_layout *of) {
+    uint8_t src[PACKED_BYTES];
+    uint8_t expected[PACKED_BYTES];
+    uint8_t found[PACKED_BYTES];
+    fill_pattern(src, PACKED_BYTES, 1);
+    fill_pattern(expected, PACKED_BYTES, 2);
+    for (int64_t i = 0; i < 5; ++i) {
+        for (int64_t j = 0; j < 7; ++j) {
+            put_nibble(expected, i * of->dst[0] + j * of->dst[1], nibble(src, i * of->src[0] + j * of->src[1]));
         }
-        if (elements == 15) {
-            refused(VIA_ERROR_UNSUPPORTED, "inside a byte|whole bytes", via_copy(arrays[0], arrays[1]));
-            assert_block(&both.dst, 2);
-        } else {
-            ok(via_copy(arrays[0], arrays[1]));
-            assert_block(&both.dst, 1);
-        }
-        via_array_release(arrays[0]);
-        via_array_release(arrays[1]);
     }
-    end_pair(&both);
+    read_device(found, number_of(both->dst.data), PACKED_BYTES);
+    assert_memory_equal(found, expected, PACKED_BYTES);
+}
+
+static void copy_packed_in_every_way(const pair *both, via_array *dst, via_array *src, const packed_layout *of) {
+    via_stream *stream = NULL;
+    via_task *task = NULL;
+    ok(via_stream_create(0, &stream));
+    ok(via_copy(dst, src));
+    assert_packed(both, of);
+    refill_pair(both);
+    ok(via_copy_async(dst, src, stream));
+    ok(via_stream_synchronize(stream));
+    assert_packed(both, of);
+    refill_pair(both);
+    ok(via_copy_submit(dst, src, stream, &task));
+    ok(via_task_wait(task));
+    via_task_release(task);
+    assert_packed(both, of);
+    refill_pair(both);
+    ok(via_copy_batch(1, &dst, &src, stream));
+    ok(via_stream_synchronize(stream));
+    assert_packed(both, of);
+    via_stream_release(stream);
+}
+
+/* 5 x 7 elements of 4 bits: rows that begin inside a byte, columns, gaps, and elements a byte apart. */
+static void packed_elements_are_copied_between_any_two_places_in_any_layout(void **state) {
+    (void)state;
+    static const packed_layout layouts[] = {{{1, 5}, {7, 1}}, {{7, 1}, {1, 5}},  {{9, 1}, {7, 1}},
+                                            {{7, 1}, {0, 1}}, {{14, 2}, {1, 5}}, {{20, 1}, {1, 0}}};
+    for (place to = PAGEABLE; to < PLACES; ++to) {
+        for (place from = PAGEABLE; from < PLACES; ++from) {
+            if (!place_exists(to) || !place_exists(from)) {
+                continue;
+            }
+            for (int32_t i = 0; i < LENGTH(layouts); ++i) {
+                pair both = new_pair(to, from, PACKED_BYTES);
+                via_array *dst = wrap_packed(&both.dst, 2, SHAPE(5, 7), layouts[i].dst);
+                via_array *src = wrap_packed(&both.src, 2, SHAPE(5, 7), layouts[i].src);
+                assert_explained(dst, src, "bits|bytes: 18");
+                copy_packed_in_every_way(&both, dst, src, &layouts[i]);
+                via_array_release(dst);
+                via_array_release(src);
+                end_pair(&both);
+            }
+        }
+    }
+}
+
+static void packed_elements_keep_what_lies_in_their_last_byte(void **state) {
+    (void)state;
+    for (int64_t elements = 1; elements <= 32; ++elements) {
+        pair both = new_pair(DEVICE, elements % 2 == 0 ? PAGEABLE : DEVICE, 16);
+        uint8_t expected[16];
+        uint8_t found[16];
+        uint8_t given[16];
+        fill_pattern(given, 16, 1);
+        fill_pattern(expected, 16, 2);
+        for (int64_t i = 0; i < elements; ++i) {
+            put_nibble(expected, i, nibble(given, i));
+        }
+        via_array *dst = wrap_packed(&both.dst, 1, &elements, NULL);
+        via_array *src = wrap_packed(&both.src, 1, &elements, NULL);
+        ok(via_copy(dst, src));
+        read_device(found, number_of(both.dst.data), 16);
+        assert_memory_equal(found, expected, 16);
+        via_array_release(dst);
+        via_array_release(src);
+        end_pair(&both);
+    }
 }
 
 static void what_is_refused_was_not_touched(void **state) {
@@ -252,7 +336,8 @@ int main(void) {
         GPU_TEST(copies_are_whole_on_both_sides_of_every_crossover),
         GPU_TEST(equal_orders_are_one_run),
         GPU_TEST(strided_copies_without_a_device_are_done),
-        GPU_TEST(packed_elements_are_copied_in_whole_bytes_only),
+        GPU_TEST(packed_elements_are_copied_between_any_two_places_in_any_layout),
+        GPU_TEST(packed_elements_keep_what_lies_in_their_last_byte),
         GPU_TEST(what_is_refused_was_not_touched),
         GPU_TEST(a_batch_is_checked_whole_before_it_begins),
         GPU_TEST(the_route_is_explained),

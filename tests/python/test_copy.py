@@ -283,3 +283,17 @@ def test_a_copy_of_nothing_is_nothing() -> None:
     via.copy(a, a.copy())
     a.fill(1)
     assert a.tolist() == []
+
+
+def test_packed_elements_are_copied_in_any_order_of_axes() -> None:
+    def nibbles(a: via.Array) -> list[int]:
+        return [byte >> shift & 15 for byte in bytes(memoryview(a.view("uint8"))) for shift in (0, 4)]
+
+    data = bytearray(range(17, 17 + 12))
+    a = via.wrap(ctypes.addressof(ctypes.c_char.from_buffer(data)), (4, 6), "int4", owner=data)
+    turned = via.empty((6, 4), "int4")
+    via.copy(turned.T, a)
+    found = nibbles(turned.reshape(-1))
+    assert [found[i * 4 + j] for j in range(4) for i in range(6)] == nibbles(a.reshape(-1))
+    assert nibbles(turned.T.copy().reshape(-1)) == nibbles(a.reshape(-1))
+    assert "route: bits" in via.copy_explain(turned.T, a)

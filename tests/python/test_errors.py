@@ -81,25 +81,27 @@ def refused(call: Callable[[], object]) -> via.FileError:
     return error.value
 
 
-def test_what_is_not_there_or_not_allowed_is_pythons_exception_too(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
+@pytest.mark.parametrize(
+    ("name", "kind", "code"),
+    [
+        ("absent", FileNotFoundError, errno.ENOENT),
+        ("absent/file", FileNotFoundError, errno.ENOENT),
+        ("file/file", NotADirectoryError, errno.ENOTDIR),
+    ],
+)
+def test_what_is_not_there_is_pythons_exception_too(name: str, kind: type[OSError], code: int, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(bytes(8))
-    for path, kind, code in (
-        (tmp_path / "absent", FileNotFoundError, errno.ENOENT),
-        (tmp_path / "absent/file", FileNotFoundError, errno.ENOENT),
-        (tmp_path / "file/file", NotADirectoryError, errno.ENOTDIR),
+    path = tmp_path / name
+    for call in (
+        lambda: via.open(path),
+        lambda: raw.via_file_open(str(path), None),
+        lambda: via.open(path, "r+"),
+        lambda: via.stream_blocks(path, 1).__next__(),
+        lambda: via.open_safetensors(path),
     ):
-        for call in (
-            lambda: via.open(path),
-            lambda: raw.via_file_open(str(path), None),
-            lambda: via.open(path, "r+"),
-            lambda: via.stream_blocks(path, 1).__next__(),
-            lambda: via.open_safetensors(path),
-        ):
-            error = refused(call)
-            assert isinstance(error, kind) and (error.errno, error.code) == (code, code)
-            assert error.status == raw.VIA_ERROR_IO and str(path) in str(error)
-    assert isinstance(refused(lambda: via.open(tmp_path / "folder", "r+")), IsADirectoryError)
+        error = refused(call)
+        assert isinstance(error, kind) and (error.errno, error.code) == (code, code)
+        assert error.status == raw.VIA_ERROR_IO and str(path) in str(error)
 
 
 @contextmanager

@@ -80,7 +80,10 @@ CALLS: dict[str, tuple[Callable[[Any], Any], int]] = {
     "raw shape": (lambda n: raw.via_array_reshape(grid(), (n,)), 12),
     "raw address": (lambda n: raw.via_pointer_query(n), ADDRESS),
     "raw field": (lambda n: raw.via_array_field(grid(), n, raw.VIA_INT8, ()), 1),
-    "raw struct": (lambda n: raw.via_from_array_interface(raw.via_to_array_interface(grid()) | {"version": n}, 0, 0), 3),
+    "raw struct": (
+        lambda n: raw.via_from_array_interface(raw.via_to_array_interface(grid()) | {"version": n}, 0, 0),
+        3,
+    ),
     "raw struct address": (
         lambda n: raw.via_from_array_interface(raw.via_to_array_interface(grid()) | {"address": n}, None, None),
         ADDRESS,
@@ -195,7 +198,9 @@ def test_offsets_in_files_are_integers_of_any_library(tmp_path: Path) -> None:
                     call(huge)
 
 
-@pytest.mark.parametrize("shape", [(4.7,), (4.0,), "44", "4", b"44", bytearray(b"4"), {4}, {4: 4}, ("4",), 4.7, [4, None]])
+@pytest.mark.parametrize(
+    "shape", [(4.7,), (4.0,), "44", "4", b"44", bytearray(b"4"), {4}, {4: 4}, ("4",), 4.7, [4, None]]
+)
 def test_what_is_no_sequence_of_integers_is_no_shape(shape: Any, tmp_path: Path) -> None:
     path = tmp_path / "numbers"
     path.write_bytes(bytes(64))

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ctypes
 import gc
 import itertools
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -182,23 +185,39 @@ def test_what_runs_as_garbage_is_collected_changes_no_description(eager_collecto
         assert (said["shape"], said["data"][0]) == ((3, 4), a.ptr)
 
 
-def test_a_repr_that_fails_or_never_ends_hides_no_error() -> None:
-    class Mute:
-        def __repr__(self) -> str:
-            raise RuntimeError("no")
+class Mute:
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
 
-    class Verbose:
-        def __repr__(self) -> str:
-            return "x" * 10_000_000
 
-    nested: list[Any] = [1]
-    for _ in range(100):
-        nested = [nested, nested]
-    for what in (Mute(), Verbose(), nested, [Mute()]):
-        for call in (
-            lambda: via.memory(what, alloc=len, free=len),
-            lambda: via.wrap(0, 0, "int8", device=(what, what, what)),
-        ):
-            with pytest.raises((via.Error, RuntimeError)) as error:
-                call()
-            assert len(str(error.value)) < 1500
+class Verbose:
+    def __repr__(self) -> str:
+        return "x" * 10_000_000
+
+
+def nested(depth: int) -> list[Any]:
+    """As many leaves as nobody could print."""
+    made: list[Any] = [1]
+    for _ in range(depth):
+        made = [made, made]
+    return made
+
+
+@pytest.mark.parametrize("what", [Mute(), Verbose(), nested(100), [Mute()]], ids=lambda it: type(it).__name__)
+def test_a_repr_that_fails_or_never_ends_hides_no_error(what: Any) -> None:
+    for call in (
+        lambda: via.memory(what, alloc=len, free=len),
+        lambda: via.wrap(0, 0, "int8", device=(what, what, what)),
+    ):
+        with pytest.raises(via.Error) as error:
+            call()
+        assert len(str(error.value)) < 1500
+
+
+def test_whatever_a_fuzzer_found_worth_keeping_is_taken_right_or_refused() -> None:
+    """In a process of its own: it counts what is alive after each."""
+    folder = Path(__file__).parents[1] / "fuzz"
+    command = [sys.executable, folder / "fuzz_objects.py", "--inputs", folder / "corpus/objects.txt"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[0]) > 50

@@ -37,8 +37,8 @@ struct Extents {
     int64_t values[VIA_MAX_NDIM];
 };
 
-// Whether it is an integer, of Python's or another library's. A bool is none: it is a slip where a handle or a device is
-// named.
+// Whether it is an integer, of Python's or another library's. A bool is none: it is a slip where a handle or a device
+// is named.
 inline bool is_number(PyObject *value) { return PyIndex_Check(value) != 0 && !PyBool_Check(value); }
 
 // A new reference to the int that an integer of any library is; TypeError names the argument for whatever is none.
@@ -77,8 +77,8 @@ private:
     Py_buffer view_{};
 };
 
-// The text of a str for C, which ends at the first 0 character: NULL for a text with one inside, and for one that has no
-// UTF-8. Sets no exception.
+// The text of a str for C, which ends at the first 0 character: NULL for a text with one inside, and for one that has
+// no UTF-8. Sets no exception.
 const char *whole_text(PyObject *text);
 
 PyObject *tuple_of(const int64_t *values, int32_t count);

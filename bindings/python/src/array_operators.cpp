@@ -10,8 +10,8 @@ constexpr char kReason[] =
 
 // Whether nobody else could answer: other libraries' arrays take an Array as they take any buffer.
 bool stands_alone(PyObject *operand) {
-    return is_array(operand) || PyLong_CheckExact(operand) || PyFloat_CheckExact(operand) ||
-           PyBool_Check(operand) || Py_IS_TYPE(operand, &PyComplex_Type);
+    return is_array(operand) || PyLong_CheckExact(operand) || PyFloat_CheckExact(operand) || PyBool_Check(operand) ||
+           Py_IS_TYPE(operand, &PyComplex_Type);
 }
 
 PyObject *binary(PyObject *left, PyObject *right) {

@@ -23,8 +23,8 @@ const Format kFormats[] = {
     {VIA_FLOAT32, "f"}, {VIA_FLOAT64, "d"}, {VIA_COMPLEX64, "Zf"}, {VIA_COMPLEX128, "Zd"},
 };
 
-// Records are bytes to every consumer. They have a name, since padding without one is no part of a value: NumPy would not
-// copy it, and the struct module would find all records equal. The text lives as long as the view.
+// Records are bytes to every consumer. They have a name, since padding without one is no part of a value: NumPy would
+// not copy it, and the struct module would find all records equal. The text lives as long as the view.
 char *record_format(int32_t dtype) {
     constexpr size_t room = 32;
     char *text = new (std::nothrow) char[room];
@@ -91,18 +91,39 @@ bool has_order(via_array *array, int flags) {
 static_assert(sizeof(Py_ssize_t) == sizeof(int64_t));
 Py_ssize_t *borrowed(const int64_t *values) { return reinterpret_cast<Py_ssize_t *>(const_cast<int64_t *>(values)); }
 
-// The kind of number behind a native or little-endian format of one letter; -1 for none.
-int32_t code_of_letter(char letter) {
-    if (letter == '?') {
-        return kBool;
+// A native or little-endian format of one letter, and the bytes that its items may have: long ones have 4 or 8.
+struct Letter {
+    char letter;
+    int32_t code;
+    int32_t nbytes;
+    int32_t or_nbytes = 0;
+};
+
+constexpr Letter kLetters[] = {
+    {'?', kBool, 1}, {'b', kInt, 1},  {'h', kInt, 2},  {'i', kInt, 4},   {'l', kInt, 8, 4}, {'q', kInt, 8},
+    {'n', kInt, 8},  {'c', kUInt, 1}, {'B', kUInt, 1}, {'H', kUInt, 2},  {'I', kUInt, 4},   {'L', kUInt, 8, 4},
+    {'Q', kUInt, 8}, {'N', kUInt, 8}, {'P', kUInt, 8}, {'e', kFloat, 2}, {'f', kFloat, 4},  {'d', kFloat, 8},
+};
+
+// nullptr for a letter of no number.
+const Letter *find_letter(char letter) {
+    for (const Letter &known : kLetters) {
+        if (known.letter == letter) {
+            return &known;
+        }
     }
-    if (std::strchr("bhilqn", letter) != nullptr) {
-        return kInt;
-    }
-    if (std::strchr("cBHILQNP", letter) != nullptr) {
-        return kUInt;
-    }
-    return std::strchr("efd", letter) != nullptr ? kFloat : -1;
+    return nullptr;
+}
+
+// An exporter whose items are not as large as its format says has something else in them; 0 then.
+int32_t dtype_of_letter(const Letter &letter, Py_ssize_t itemsize) {
+    const bool fits = itemsize == letter.nbytes || (letter.or_nbytes != 0 && itemsize == letter.or_nbytes);
+    return fits ? pack_dtype(letter.code, itemsize * 8) : 0;
+}
+
+int32_t dtype_of_complex(char half, Py_ssize_t itemsize) {
+    const bool fits = (half == 'f' && itemsize == 8) || (half == 'd' && itemsize == 16);
+    return fits ? pack_dtype(kComplex, itemsize * 8) : 0;
 }
 
 // Objects are references, which no other library may copy. Names in a format stand between colons.
@@ -127,20 +148,19 @@ int32_t dtype_of_format(const char *format, Py_ssize_t itemsize) {
     if (format == nullptr) {
         return itemsize == 1 ? VIA_UINT8 : via_dtype_record(itemsize);
     }
-    const int64_t bits = itemsize < 32 ? itemsize * 8 : 0;
     bool foreign_order = (*format == '>' || *format == '!') && itemsize > 1;
     if (std::strchr("@=<>!^|", *format) != nullptr && *format != '\0') {
         ++format;
     }
     // Of two longdoubles, "Zg", there is no more to be said than of one.
     if (*format == 'Z' && format[1] != '\0' && format[2] == '\0') {
-        return foreign_order || (format[1] != 'f' && format[1] != 'd') ? 0 : pack_dtype(kComplex, bits);
+        return foreign_order ? 0 : dtype_of_complex(format[1], itemsize);
     }
-    int32_t code = *format != '\0' && format[1] == '\0' ? code_of_letter(*format) : -1;
-    if (code < 0) {
-        return foreign_order ? 0 : dtype_of_compound(format, itemsize);
+    if (foreign_order) {
+        return 0;
     }
-    return foreign_order ? 0 : pack_dtype(code, bits);
+    const Letter *letter = *format != '\0' && format[1] == '\0' ? find_letter(*format) : nullptr;
+    return letter != nullptr ? dtype_of_letter(*letter, itemsize) : dtype_of_compound(format, itemsize);
 }
 
 PyObject *wrap_view(const Py_buffer &view, int32_t dtype, Loan *loan) {

@@ -30,7 +30,8 @@ void delete_if_left(DLManagedTensorVersioned *tensor) {
 
 PyObject *refused(const char *where, PyObject *kind, DLManagedTensorVersioned *tensor) {
     if (PyErr_Occurred() == nullptr) {
-        raise(VIA_ERROR_EXCHANGE, "%s: the library of %S refused the memory and did not say why", where, shown(kind).get());
+        raise(VIA_ERROR_EXCHANGE, "%s: the library of %S refused the memory and did not say why", where,
+              shown(kind).get());
     }
     delete_if_left(tensor);
     return nullptr;
@@ -110,8 +111,8 @@ PyObject *checked(const char *where, PyObject *made, PyObject *kind) {
     Ref object(made);
     int is_one = PyObject_IsInstance(made, kind);
     if (is_one == 0) {
-        raise(VIA_ERROR_DTYPE, "%s: found %S, whose __dlpack_c_exchange_api__ makes objects of %S", where, shown(kind).get(),
-              shown(type_of(made)).get());
+        raise(VIA_ERROR_DTYPE, "%s: found %S, whose __dlpack_c_exchange_api__ makes objects of %S", where,
+              shown(kind).get(), shown(type_of(made)).get());
     }
     return is_one == 1 ? object.give() : nullptr;
 }

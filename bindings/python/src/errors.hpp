@@ -30,8 +30,8 @@ PyObject *retell(int32_t status, const char *function, const char *argument);
 // A BufferError with a text of PyUnicode_FromFormat, whatever the status.
 PyObject *raise_buffer(int32_t status, const char *format, ...);
 
-// repr(object) for a message, shortened; its type where repr() fails, as for integers of more digits than Python prints.
-// Clears whatever exception is set.
+// repr(object) for a message, shortened; its type where repr() fails, as for integers of more digits than Python
+// prints. Clears whatever exception is set.
 Ref shown(PyObject *object);
 
 // The end of a call that makes nothing: None, or the status's exception.

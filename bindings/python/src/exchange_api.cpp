@@ -24,9 +24,9 @@ const DLPackExchangeAPI *find_api(PyObject *type) {
 
 // numpy.ma's arrays, and those of any other package that puts a mask on NumPy's.
 bool has_mask(PyObject *type, PyObject *numpy_array) {
-    bool is_derived = numpy_array != nullptr && type != numpy_array && PyType_Check(numpy_array) &&
-                      PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(type),
-                                       reinterpret_cast<PyTypeObject *>(numpy_array)) != 0;
+    bool is_derived =
+        numpy_array != nullptr && type != numpy_array && PyType_Check(numpy_array) &&
+        PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(type), reinterpret_cast<PyTypeObject *>(numpy_array)) != 0;
     return is_derived && PyObject_HasAttrString(type, "mask") != 0;
 }
 

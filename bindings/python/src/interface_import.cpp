@@ -80,8 +80,7 @@ private:
 
     bool read_typestr(via_array_interface *out) {
         Ref typestr = find("typestr");
-        const char *text =
-            typestr && PyUnicode_Check(typestr.get()) ? whole_text(typestr.get()) : nullptr;
+        const char *text = typestr && PyUnicode_Check(typestr.get()) ? whole_text(typestr.get()) : nullptr;
         if (text == nullptr || std::strlen(text) >= sizeof out->typestr) {
             return wrong("typestr", "a text such as \"<f4\"");
         }

@@ -123,7 +123,8 @@ Signature kMemory = {"memory", 2, 0, {"kind", "device", "alloc", "free"}};
 bool check_pair(PyObject *kind, PyObject *alloc, PyObject *free) {
     if (is_given(kind)) {
         raise(VIA_ERROR_INVALID_ARGUMENT,
-              "memory: argument 'kind': found %S beside 'alloc' and 'free', expected one or the other", shown(kind).get());
+              "memory: argument 'kind': found %S beside 'alloc' and 'free', expected one or the other",
+              shown(kind).get());
         return false;
     }
     if (!is_given(alloc) || !is_given(free)) {

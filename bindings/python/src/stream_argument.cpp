@@ -79,7 +79,8 @@ bool parse_cuda_device(const char *function, PyObject *value, int32_t otherwise,
         return false;
     }
     if (device.type != VIA_DEVICE_CUDA) {
-        raise(VIA_ERROR_DEVICE, "%s: argument 'device': found %S, expected a CUDA device", function, shown(value).get());
+        raise(VIA_ERROR_DEVICE, "%s: argument 'device': found %S, expected a CUDA device", function,
+              shown(value).get());
         return false;
     }
     *out = device.id;

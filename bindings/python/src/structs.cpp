@@ -204,7 +204,8 @@ bool struct_of_dict(const char *function, const StructLayout &layout, PyObject *
     for (Py_ssize_t position = 0; copy && PyDict_Next(copy.get(), &position, &name, &value) != 0;) {
         const Field *field = find_field(layout, name);
         if (field == nullptr) {
-            raise(VIA_ERROR_INVALID_ARGUMENT, "%s: found a field %S, expected one of %s", function, shown(name).get(), layout.name);
+            raise(VIA_ERROR_INVALID_ARGUMENT, "%s: found a field %S, expected one of %s", function, shown(name).get(),
+                  layout.name);
             return false;
         }
         if (!write_field(function, *field, value, out_values)) {

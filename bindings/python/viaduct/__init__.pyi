@@ -8,9 +8,9 @@ a CUDA device's. `python -m viaduct` tells what this machine can do.
 from collections.abc import Callable, Generator, Iterator, Sequence
 from os import PathLike
 from types import EllipsisType
-from typing import Any, ClassVar, Literal, NoReturn, Protocol, SupportsIndex, TypeAlias, TypeVar, final, overload
+from typing import Any, ClassVar, Literal, Never, NoReturn, Protocol, SupportsIndex, TypeAlias, TypeVar, final, overload
 
-from typing_extensions import Buffer, CapsuleType, Never
+from typing_extensions import Buffer, CapsuleType
 
 from . import _viaduct as raw
 

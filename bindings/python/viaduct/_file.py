@@ -232,8 +232,9 @@ def window(file: raw.File, index: Any) -> raw.File:
 
 def window_at(file: raw.File, offset: int, dtype: object, shape: Any) -> raw.File:
     """All of what lies there."""
-    number, extents = raw._dtype_number("File", dtype), _shape_of(shape)
-    made = raw.via_file_window(file, offset, number, extents, None, None, None)
+    number = raw._dtype_number("File", dtype)
+    made = raw.via_file_window(file, offset, number, shape, None, None, None)
+    extents = _shape_of(shape)
     _keep_window(made, file, number, extents, tuple(range(len(extents))))
     return made
 

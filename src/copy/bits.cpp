@@ -1,0 +1,165 @@
+#include "copy/bits.hpp"
+
+#include <algorithm>
+
+#include "copy/copy.hpp"
+#include "core/memory.hpp"
+
+namespace via {
+namespace {
+
+constexpr int64_t kByte = 8;
+
+// Rounds down, below 0 too.
+int64_t byte_of(int64_t bit) { return bit >> 3; }
+
+// Up to 8 bits from anywhere, without reading a byte that has none of them.
+uint32_t read_bits(const char *src, int64_t bit, int64_t count) {
+    const int64_t at = bit & 7;
+    const auto *bytes = reinterpret_cast<const unsigned char *>(src + byte_of(bit));
+    uint32_t found = static_cast<uint32_t>(bytes[0]) >> at;
+    if (at + count > kByte) {
+        found |= static_cast<uint32_t>(bytes[1]) << (kByte - at);
+    }
+    return found;
+}
+
+void walk(const Plan &plan, int32_t level, int64_t dst_bit, int64_t src_bit) {
+    if (level < 0) {
+        copy_bits(plan.dst, dst_bit, plan.src, src_bit, plan.run);
+        return;
+    }
+    const Axis &axis = plan.axes[level];
+    for (int64_t i = 0; i < axis.extent; ++i) {
+        walk(plan, level - 1, dst_bit + i * axis.dst_step, src_bit + i * axis.src_step);
+    }
+}
+
+Status copy_and_wait(via_array *dst, via_array *src, via_task *task) {
+    MarkHolder mark;
+    VIA_TRY(copy_in_task(dst, src, 0, task, mark.out()));
+    return mark.get() != nullptr ? mark.get()->wait() : VIA_OK;
+}
+
+// The bytes that hold some bits of an array, in memory that the host reaches: its own, or a copy of what a device has.
+class HostBytes {
+public:
+    // Bits `low` to `high` - 1, relative to `start`.
+    Status take(via_array *array, const char *start, int64_t low, int64_t high) {
+        first_ = byte_of(low);
+        char *there = const_cast<char *>(start) + first_;
+        if (array->device_type != VIA_DEVICE_CUDA) {
+            bytes_ = there;
+            return VIA_OK;
+        }
+        const int64_t nbytes = byte_of(high + kByte - 1) - first_;
+        VIA_TRY(make_view(array, there, VIA_UINT8, {1, {nbytes}, {1}}, array->flags, there_.out()));
+        VIA_TRY(make_empty(host_memory(), VIA_UINT8, 1, &nbytes, 0, here_.out()));
+        bytes_ = static_cast<char *>(here_.get()->data);
+        return copy_and_wait(here_.get(), there_.get(), nullptr);
+    }
+
+    Status put_back() { return here_.get() != nullptr ? copy_and_wait(there_.get(), here_.get(), nullptr) : VIA_OK; }
+
+    char *get() const { return bytes_; }
+    int64_t first_bit() const { return first_ * kByte; }
+
+private:
+    ArrayHolder there_;
+    ArrayHolder here_;
+    char *bytes_ = nullptr;
+    int64_t first_ = 0;
+};
+
+// Blocks of the inner axes, which are fetched, changed and put back whole: they have no byte in dst that is not an
+// element's in part, so that nothing of others is written.
+class Blocks {
+public:
+    Blocks(const Plan &plan, const cuda::Transfer &transfer) : plan_(plan), transfer_(transfer) {
+        const bool is_in_place = transfer.dst_array->device_type != VIA_DEVICE_CUDA;
+        span_ = plan.run;
+        while (level_ < plan.ndim && (is_in_place || plan.axes[level_].dst_step - span_ < kByte)) {
+            const Axis &axis = plan.axes[level_++];
+            span_ += (axis.extent - 1) * axis.dst_step;
+        }
+    }
+
+    Status copy() { return copy_from(plan_.ndim - 1, plan_.dst_bit, plan_.src_bit); }
+
+private:
+    Status copy_from(int32_t level, int64_t dst_bit, int64_t src_bit) {
+        if (level < level_) {
+            return copy_block(dst_bit, src_bit);
+        }
+        const Axis &axis = plan_.axes[level];
+        for (int64_t i = 0; i < axis.extent; ++i) {
+            VIA_TRY(copy_from(level - 1, dst_bit + i * axis.dst_step, src_bit + i * axis.src_step));
+        }
+        return VIA_OK;
+    }
+
+    Status copy_block(int64_t dst_bit, int64_t src_bit) {
+        int64_t low = src_bit;
+        int64_t high = src_bit + plan_.run;
+        for (int32_t i = 0; i < level_; ++i) {
+            const int64_t reach = (plan_.axes[i].extent - 1) * plan_.axes[i].src_step;
+            (reach < 0 ? low : high) += reach;
+        }
+        HostBytes src;
+        HostBytes dst;
+        VIA_TRY(src.take(transfer_.src_array, plan_.src, low, high));
+        VIA_TRY(dst.take(transfer_.dst_array, plan_.dst, dst_bit, dst_bit + span_));
+        Plan block = plan_;
+        block.dst = dst.get();
+        block.src = src.get();
+        walk(block, level_ - 1, dst_bit - dst.first_bit(), src_bit - src.first_bit());
+        return dst.put_back();
+    }
+
+    const Plan &plan_;
+    const cuda::Transfer &transfer_;
+    int32_t level_ = 0;  // axes within a block
+    int64_t span_ = 0;   // its bits in dst
+};
+
+// The whole bytes of one run, as any others; what is left of it as bits.
+Status copy_whole_bytes(const cuda::Transfer &transfer, via_task *task, Plan *plan) {
+    if (plan->run > 0) {
+        MarkHolder mark;
+        VIA_TRY(cuda::transfer_for_task(transfer, task, mark.out()));
+        VIA_TRY(mark.get() != nullptr ? mark.get()->wait() : VIA_OK);
+    }
+    plan->dst += plan->run;
+    plan->src += plan->run;
+    plan->run = plan->tail_bits;
+    return VIA_OK;
+}
+
+}  // namespace
+
+void copy_bits(char *dst, int64_t dst_bit, const char *src, int64_t src_bit, int64_t count) {
+    while (count > 0) {
+        const int64_t at = dst_bit & 7;
+        const int64_t some = std::min(count, kByte - at);
+        const uint32_t mask = ((1U << some) - 1) << at;
+        auto *byte = reinterpret_cast<unsigned char *>(dst + byte_of(dst_bit));
+        *byte = static_cast<unsigned char>((*byte & ~mask) | (read_bits(src, src_bit, some) << at & mask));
+        dst_bit += some;
+        src_bit += some;
+        count -= some;
+    }
+}
+
+void run_bits(const Plan &plan) { walk(plan, plan.ndim - 1, plan.dst_bit, plan.src_bit); }
+
+Status copy_bits_by_host(const Plan &plan, const cuda::Transfer &transfer, via_task *task) {
+    Plan bits = plan;
+    if (!plan.in_bits) {
+        VIA_TRY(copy_whole_bytes(transfer, task, &bits));
+    }
+    VIA_TRY(Blocks(bits, transfer).copy());
+    report_progress(task, plan.nbytes);
+    return VIA_OK;
+}
+
+}  // namespace via
