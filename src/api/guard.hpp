@@ -6,8 +6,8 @@
 #include <exception>
 #include <new>
 
-#include "api/watch.hpp"
-#include "core/status.hpp"
+#include "api/trace.hpp"
+#include "core/base/status.hpp"
 
 namespace via {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "copy/copy.hpp"
-#include "core/memory.hpp"
+#include "core/array/memory.hpp"
 
 namespace via {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "copy/plan.hpp"
-#include "core/task.hpp"
+#include "core/async/task.hpp"
 #include "cuda/transfer.hpp"
 
 namespace via {

@@ -1,6 +1,6 @@
 #include "copy/copy.hpp"
 
-#include "copy/check.hpp"
+#include "copy/plan/copy_check.hpp"
 #include "copy/device_copy.hpp"
 #include "copy/plan.hpp"
 #include "copy/run.hpp"

@@ -5,10 +5,10 @@
 
 #include <cstdint>
 
-#include "core/array.hpp"
-#include "core/mark.hpp"
-#include "core/status.hpp"
-#include "core/thread_count.hpp"
+#include "core/array/array.hpp"
+#include "core/async/fence.hpp"
+#include "core/base/status.hpp"
+#include "core/system/thread_count.hpp"
 
 namespace via {
 

@@ -5,7 +5,7 @@
 #include "copy/bits.hpp"
 #include "copy/copy.hpp"
 #include "copy/run.hpp"
-#include "core/order.hpp"
+#include "core/array/access_tracker.hpp"
 #include "cuda/move.hpp"
 #include "cuda/stream.hpp"
 

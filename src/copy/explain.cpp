@@ -3,10 +3,10 @@
 #include <cstdarg>
 #include <cstdio>
 
-#include "copy/check.hpp"
+#include "copy/plan/copy_check.hpp"
 #include "copy/copy.hpp"
 #include "copy/device_copy.hpp"
-#include "copy/kernels.hpp"
+#include "copy/host/host_kernels.hpp"
 #include "copy/plan.hpp"
 #include "cuda/device.hpp"
 

@@ -1,12 +1,12 @@
 #include <cstring>
 #include <numeric>
 
-#include "copy/check.hpp"
+#include "copy/plan/copy_check.hpp"
 #include "copy/copy.hpp"
 #include "copy/device_copy.hpp"
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
-#include "copy/tail.hpp"
+#include "copy/host/trailing_bits.hpp"
 #include "cuda/device.hpp"
 
 namespace via {

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "copy/piece.hpp"
-#include "core/array.hpp"
-#include "core/status.hpp"
+#include "copy/host/piece.hpp"
+#include "core/array/array.hpp"
+#include "core/base/status.hpp"
 
 namespace via {
 

@@ -6,9 +6,9 @@
 #include "copy/copy.hpp"
 #include "copy/device_copy.hpp"
 #include "copy/run.hpp"
-#include "core/joined_mark.hpp"
-#include "core/order.hpp"
-#include "core/task.hpp"
+#include "core/async/joined_fence.hpp"
+#include "core/array/access_tracker.hpp"
+#include "core/async/task.hpp"
 #include "cuda/device.hpp"
 #include "cuda/stream.hpp"
 

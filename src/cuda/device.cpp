@@ -4,11 +4,11 @@
 #include <cstdarg>
 #include <cstdio>
 
-#include "cuda/context.hpp"
+#include "cuda/driver/context.hpp"
 #include "cuda/kernels/images.hpp"
-#include "cuda/module.hpp"
-#include "cuda/staging.hpp"
-#include "cuda/stream_use.hpp"
+#include "cuda/launch/module.hpp"
+#include "cuda/staging/staging.hpp"
+#include "cuda/stream/resolved_stream.hpp"
 
 namespace via::cuda {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "core/device.hpp"
-#include "core/status.hpp"
+#include "core/array/device_type.hpp"
+#include "core/base/status.hpp"
 
 namespace via::cuda {
 

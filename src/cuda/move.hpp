@@ -1,7 +1,7 @@
 // One strided copy in normal form, as Transfer describes it, but for where the memory is.
 #pragma once
 
-#include "core/array.hpp"
+#include "core/array/array.hpp"
 #include "cuda/transfer.hpp"
 
 namespace via::cuda {

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "core/mark.hpp"
-#include "core/status.hpp"
+#include "core/async/fence.hpp"
+#include "core/base/status.hpp"
 
 namespace via::cuda {
 

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
-#include "core/axis.hpp"
-#include "core/mark.hpp"
-#include "core/status.hpp"
+#include "core/layout/axis.hpp"
+#include "core/async/fence.hpp"
+#include "core/base/status.hpp"
 
 namespace via::cuda {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/typestr.hpp"
+#include "core/layout/typestr.hpp"
 
 namespace via {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/array.hpp"
+#include "core/array/array.hpp"
 
 namespace via {
 

@@ -1,7 +1,7 @@
 // Arrow's C device interface: numeric columns and tensors, out and in.
 #pragma once
 
-#include "core/array.hpp"
+#include "core/array/array.hpp"
 #include "exchange/arrow_abi.hpp"
 
 namespace via {

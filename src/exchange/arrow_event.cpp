@@ -1,8 +1,8 @@
 #include "exchange/arrow_event.hpp"
 
-#include "core/holder.hpp"
-#include "core/order.hpp"
-#include "cuda/order.hpp"
+#include "core/base/unique_handle.hpp"
+#include "core/array/access_tracker.hpp"
+#include "cuda/stream_access.hpp"
 #include "cuda/stream.hpp"
 #include "exchange/consumer.hpp"
 

@@ -1,7 +1,7 @@
 // The event by which Arrow says when memory of a device may be read: a pointer to a cudaEvent_t.
 #pragma once
 
-#include "core/array.hpp"
+#include "core/array/array.hpp"
 
 namespace via {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <new>
 
-#include "core/thread_state.hpp"
+#include "core/base/thread_state.hpp"
 #include "cuda/stream.hpp"
 #include "exchange/arrow.hpp"
 #include "exchange/arrow_event.hpp"

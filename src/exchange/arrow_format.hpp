@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/array.hpp"
+#include "core/array/array.hpp"
 
 namespace via {
 

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <new>
 
-#include "core/checked.hpp"
+#include "core/base/checked.hpp"
 #include "cuda/device.hpp"
-#include "cuda/place.hpp"
+#include "cuda/pointer_attributes.hpp"
 #include "exchange/arrow.hpp"
 #include "exchange/arrow_event.hpp"
 #include "exchange/arrow_format.hpp"

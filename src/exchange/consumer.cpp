@@ -1,7 +1,7 @@
 #include "exchange/consumer.hpp"
 
-#include "core/order.hpp"
-#include "cuda/order.hpp"
+#include "core/array/access_tracker.hpp"
+#include "cuda/stream_access.hpp"
 #include "cuda/stream.hpp"
 
 namespace via {

@@ -4,7 +4,7 @@
 // and managed memory serve both: with a stream they are ordered on it, without one the host waits.
 #pragma once
 
-#include "core/array.hpp"
+#include "core/array/array.hpp"
 
 namespace via {
 

@@ -1,6 +1,6 @@
 #include "cuda/device.hpp"
-#include "cuda/order.hpp"
-#include "cuda/place.hpp"
+#include "cuda/stream_access.hpp"
+#include "cuda/pointer_attributes.hpp"
 #include "cuda/stream.hpp"
 #include "exchange/array_interface.hpp"
 

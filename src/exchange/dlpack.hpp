@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "core/array.hpp"
+#include "core/array/array.hpp"
 #include "exchange/target.hpp"
 
 namespace via {

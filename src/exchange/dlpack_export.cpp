@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <new>
 
-#include "core/structs.hpp"
-#include "core/thread_state.hpp"
+#include "core/base/versioned_struct.hpp"
+#include "core/base/thread_state.hpp"
 #include "exchange/dlpack.hpp"
 
 namespace via {

@@ -1,6 +1,6 @@
-#include "core/checked.hpp"
+#include "core/base/checked.hpp"
 #include "cuda/device.hpp"
-#include "cuda/place.hpp"
+#include "cuda/pointer_attributes.hpp"
 #include "exchange/consumer.hpp"
 #include "exchange/dlpack.hpp"
 

@@ -1,7 +1,7 @@
 #include "exchange/json.hpp"
 
-#include "core/checked.hpp"
-#include "core/utf8.hpp"
+#include "core/base/checked.hpp"
+#include "core/base/utf8.hpp"
 
 namespace via {
 namespace {

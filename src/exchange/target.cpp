@@ -1,6 +1,6 @@
 #include "exchange/target.hpp"
 
-#include "core/device.hpp"
+#include "core/array/device_type.hpp"
 #include "cuda/device.hpp"
 
 namespace via {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/status.hpp"
+#include "core/base/status.hpp"
 
 namespace via {
 

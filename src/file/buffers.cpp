@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "core/pages.hpp"
+#include "core/system/pages.hpp"
 
 namespace via {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "core/status.hpp"
+#include "core/base/status.hpp"
 
 namespace via {
 

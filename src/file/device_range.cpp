@@ -3,8 +3,8 @@
 
 #include "copy/copy.hpp"
 #include "copy/device_copy.hpp"
-#include "cuda/outside.hpp"
-#include "file/transfer.hpp"
+#include "cuda/io_endpoint.hpp"
+#include "file/file_transfer.hpp"
 
 namespace via {
 namespace {

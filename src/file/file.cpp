@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "core/checked.hpp"
-#include "core/lock.hpp"
+#include "core/base/checked.hpp"
+#include "core/base/lock.hpp"
 #include "file/window.hpp"
 
 // Guards `open` of all files.

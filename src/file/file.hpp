@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "core/live_handles.hpp"
+#include "core/diagnostics/handle_registry.hpp"
 #include "file/forked.hpp"
 #include "file/npy.hpp"
 #include "file/open_file.hpp"

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "core/task_state.hpp"
+#include "core/async/task_state.hpp"
 
 namespace via {
 

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "core/typestr.hpp"
-#include "core/utf8.hpp"
+#include "core/layout/typestr.hpp"
+#include "core/base/utf8.hpp"
 #include "file/npy_descr.hpp"
 
 namespace via {

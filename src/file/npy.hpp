@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/array.hpp"
+#include "core/array/array.hpp"
 
 namespace via {
 

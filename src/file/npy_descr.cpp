@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/array.hpp"
-#include "core/checked.hpp"
-#include "core/typestr.hpp"
+#include "core/array/array.hpp"
+#include "core/base/checked.hpp"
+#include "core/layout/typestr.hpp"
 
 namespace via {
 namespace {

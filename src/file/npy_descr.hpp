@@ -1,7 +1,7 @@
 // The element type in a .npy header: a typestr, or a list of the fields of a record.
 #pragma once
 
-#include "file/literal.hpp"
+#include "file/python_literal.hpp"
 
 namespace via {
 

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <new>
 
-#include "core/regular_file.hpp"
+#include "core/system/regular_file.hpp"
 
 namespace via {
 namespace {

@@ -7,8 +7,8 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/reference_count.hpp"
-#include "core/status.hpp"
+#include "core/base/reference_count.hpp"
+#include "core/base/status.hpp"
 #include "file/forked.hpp"
 
 namespace via {

@@ -1,10 +1,10 @@
 // The bytes of packed elements, which are adjacent or were refused. Where they end inside a byte, the rest of it
 // belongs to others, in memory as in the file, and is kept.
 #include "copy/copy.hpp"
-#include "copy/tail.hpp"
-#include "core/task.hpp"
+#include "copy/host/trailing_bits.hpp"
+#include "core/async/task.hpp"
 #include "file/read_write.hpp"
-#include "file/transfer.hpp"
+#include "file/file_transfer.hpp"
 #include "file/window.hpp"
 
 namespace via {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/regular_file.hpp"
+#include "core/system/regular_file.hpp"
 #include "file/attributes.hpp"
 
 namespace via {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "core/regular_file.hpp"
+#include "core/system/regular_file.hpp"
 
 namespace via {
 namespace {

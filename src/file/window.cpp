@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "core/view.hpp"
+#include "core/array/view.hpp"
 
 namespace via {
 namespace {

@@ -62,7 +62,7 @@ def test_the_library_believes_no_environment_that_another_user_set_and_guards_no
 
 
 # Those of one transfer, which no child of fork has; and what glibc begins anew in a child.
-OTHER_LOCKS = {"core/lock.hpp", "core/first_failure.hpp", "file/buffers.hpp", "file/open_file.hpp"}
+OTHER_LOCKS = {"core/base/lock.hpp", "core/base/first_failure.hpp", "file/buffers.hpp", "file/open_file.hpp"}
 
 
 def test_every_lock_outside_the_driver_s_room_is_one_that_fork_leaves_in_order() -> None:
@@ -76,5 +76,5 @@ def test_every_lock_outside_the_driver_s_room_is_one_that_fork_leaves_in_order()
         for path in sorted(source.glob("**/*.[ch]pp"))
         if path.parent.name != "cuda" and kinds.search(path.read_text())
     }
-    assert "core/lock.hpp" in found
+    assert "core/base/lock.hpp" in found
     assert found <= OTHER_LOCKS

@@ -1,7 +1,7 @@
 /* VIADUCT_CHECK: a handle that is released twice, used after its release, or another one's, is found out. */
 #include <signal.h>
 
-#include "apart.h"
+#include "scene.h"
 
 static float pixels[24];
 static int32_t released;

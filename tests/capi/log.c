@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "apart.h"
+#include "scene.h"
 
 enum { THREADS = 8, ROUNDS = 100 };
 

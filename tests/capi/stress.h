@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#include "apart.h"
+#include "scene.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 enum { STRESS_OPERATIONS = 600, EXITS = 2 };

@@ -7,7 +7,7 @@
 const char *const driver_functions[] = {
 #define VIA_CUDA_REQUIRED(name, version) #name,
 #define VIA_CUDA_OPTIONAL(name, version) #name,
-#include "../../src/cuda/functions.def"
+#include "../../src/cuda/driver/driver_functions.def"
 #undef VIA_CUDA_REQUIRED
 #undef VIA_CUDA_OPTIONAL
     NULL};

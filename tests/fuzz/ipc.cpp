@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "description.hpp"
-#include "share/ticket.hpp"
+#include "ipc/ticket.hpp"
 
 namespace {
 

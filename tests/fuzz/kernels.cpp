@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "bytes.hpp"
-#include "copy/cache.hpp"
-#include "copy/elements.hpp"
-#include "copy/kernels.hpp"
+#include "copy/plan/cache_sizes.hpp"
+#include "copy/host/elements.hpp"
+#include "copy/host/host_kernels.hpp"
 
 namespace {
 

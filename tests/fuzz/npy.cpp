@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "bytes.hpp"
-#include "core/dtype.hpp"
+#include "core/layout/dtype.hpp"
 #include "file/npy.hpp"
 
 namespace {

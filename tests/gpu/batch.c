@@ -1,5 +1,5 @@
 /* Many copies as one: in stream order, or as a task. */
-#include "copy_behind.h"
+#include "pending_copy.h"
 
 enum { COPIES = 6 };
 

@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "copy_behind.h"
+#include "pending_copy.h"
 
 /* Slices of one array to slices of another, both of a device: enough for a table, or so few that they travel along. */
 enum { many = 300, few = 5, slice_bytes = 200 };

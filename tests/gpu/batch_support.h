@@ -2,7 +2,7 @@
 #ifndef VIADUCT_TESTS_GPU_BATCH_SUPPORT_H
 #define VIADUCT_TESTS_GPU_BATCH_SUPPORT_H
 
-#include "copy_behind.h"
+#include "pending_copy.h"
 #include "strided_support.h"
 
 /* Memory of one place that arrays are carved from, one behind the other, and the bytes that it holds or will hold. */

@@ -1,5 +1,5 @@
 /* VIADUCT_CHECK with what needs a driver: streams, events, and memory of a device. */
-#include "../capi/apart.h"
+#include "../capi/scene.h"
 
 #include "support.h"
 

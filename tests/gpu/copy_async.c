@@ -1,5 +1,5 @@
 /* via_copy_async: in the order of its stream, both arrays held until it has run. */
-#include "copy_behind.h"
+#include "pending_copy.h"
 
 /* Pairs that a stream copies by itself, the caller going on. Registered memory is called the host's. */
 static const place free_pairs[][2] = {

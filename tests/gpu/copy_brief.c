@@ -1,6 +1,6 @@
 /* Small copies, whose end is seen by a word of memory that the device writes behind them: once a program has made some.
  */
-#include "copy_behind.h"
+#include "pending_copy.h"
 
 enum { bytes = 5000, before = 100 };
 

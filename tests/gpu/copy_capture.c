@@ -1,5 +1,5 @@
 /* Copies and fills on streams that are being captured, and beside them. */
-#include "copy_behind.h"
+#include "pending_copy.h"
 
 static const place captured_pairs[][2] = {
     {DEVICE, PINNED},     {PINNED, DEVICE}, {DEVICE, DEVICE},  {MANAGED, DEVICE}, {DEVICE, REGISTERED},

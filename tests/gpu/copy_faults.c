@@ -1,5 +1,5 @@
 /* What copies do when the driver fails at any of its calls: a status with its text, nothing leaked, nothing broken. */
-#include "copy_behind.h"
+#include "pending_copy.h"
 
 typedef struct attempt {
     via_array *dst;

@@ -1,5 +1,5 @@
 /* via_fill: every size of element, on every kind of memory, in every order. */
-#include "copy_behind.h"
+#include "pending_copy.h"
 
 /* An array of `count` elements of `item` bytes on a block. */
 static via_array *wrap_items(const block *at, int64_t item, int64_t count) {

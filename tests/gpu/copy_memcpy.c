@@ -2,7 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "copy_behind.h"
+#include "pending_copy.h"
 
 static void copy_raw(place dst, place src) {
     pair both = new_pair(dst, src, 70001);

@@ -1,6 +1,6 @@
 /* via_copy comes after the legacy stream's work and when both arrays are ready, and returns when the bytes are there.
  */
-#include "copy_behind.h"
+#include "pending_copy.h"
 
 /* Pairs whose source a device can write, so that work in a stream can be told from what was there before. */
 static const place written_pairs[][2] = {

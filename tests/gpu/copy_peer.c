@@ -1,5 +1,5 @@
 /* Copies between two devices, which comes after what on either. */
-#include "copy_behind.h"
+#include "pending_copy.h"
 
 static void on_device(int device, void (*call)(CUstream), CUstream stream) {
     CUcontext popped = NULL;

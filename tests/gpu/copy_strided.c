@@ -1,6 +1,6 @@
 /* Strided copies on a device: every layout, in every way there is to copy, against a naive copy. */
-#include "copy_behind.h"
-#include "strided_ways.h"
+#include "pending_copy.h"
+#include "strided_routes.h"
 
 static const char *routes_of_device(void) {
     static via_device_properties found = VIA_DEVICE_PROPERTIES_INIT;

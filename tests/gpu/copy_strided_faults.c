@@ -1,7 +1,7 @@
 /* What strided copies do when the driver fails at any of its calls: a status with its text, nothing leaked, and the
    next copy works. */
-#include "copy_behind.h"
-#include "strided_ways.h"
+#include "pending_copy.h"
+#include "strided_routes.h"
 
 typedef via_status (*attempt_function)(const strided_pair *both, via_stream *stream);
 

@@ -1,7 +1,7 @@
 /* Strided copies between a device and the host, and between two devices: after what they come, when they have read and
    written, what they hold, and what graphs there are of them. */
-#include "copy_behind.h"
-#include "strided_ways.h"
+#include "pending_copy.h"
+#include "strided_routes.h"
 
 /* Of one route each: what it takes to be sure of it is in the shape. */
 typedef struct example {

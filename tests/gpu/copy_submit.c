@@ -1,5 +1,5 @@
 /* via_copy_submit: truly behind the caller, after the stream's work so far, before its later work only if joined. */
-#include "copy_behind.h"
+#include "pending_copy.h"
 
 static const place pairs[][2] = {
     {DEVICE, PINNED},    {PINNED, DEVICE},   {DEVICE, DEVICE}, {DEVICE, PAGEABLE},   {PAGEABLE, DEVICE},

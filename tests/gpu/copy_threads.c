@@ -1,5 +1,5 @@
 /* Copies of every kind from many threads at once. */
-#include "copy_behind.h"
+#include "pending_copy.h"
 
 enum { threads = 8, rounds = 12, bytes = 300000 };
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
-#include "copy_behind.h"
+#include "pending_copy.h"
 
 #include "../capi/file_support.h"
 

@@ -210,7 +210,7 @@ def ring_bytes(bundle: Bundle, suite: Suite) -> int:
 
 def kept_size(thing: str) -> int:
     """The size of the block that small copies pass through, or of a table of a batch."""
-    return int(re.search(rf"via_kept_{thing}_bytes = (\d+)", (ROOT / "src/cuda/kept.h").read_text())[1])  # type: ignore[index]
+    return int(re.search(rf"via_kept_{thing}_bytes = (\d+)", (ROOT / "src/cuda/driver/resource_limits.h").read_text())[1])  # type: ignore[index]
 
 
 def table_sizes() -> set[int]:

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <string>
 
-#include "cuda/calibrate.hpp"
-#include "cuda/crossover.hpp"
+#include "cuda/calibration.hpp"
+#include "cuda/staging/staging_threshold.hpp"
 
 namespace {
 

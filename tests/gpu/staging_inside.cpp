@@ -11,12 +11,12 @@
 
 #include "staging_inside.hpp"
 
-#include "core/task.hpp"
-#include "core/thread_count.hpp"
-#include "core/thread_state.hpp"
-#include "cuda/crossover.hpp"
-#include "cuda/ring.hpp"
-#include "cuda/staging.hpp"
+#include "core/async/task.hpp"
+#include "core/system/thread_count.hpp"
+#include "core/base/thread_state.hpp"
+#include "cuda/staging/staging_threshold.hpp"
+#include "cuda/staging/ring.hpp"
+#include "cuda/staging/staging.hpp"
 
 namespace {
 

@@ -16,7 +16,7 @@ extern "C" {
 #include <cerrno>
 #include <cstdlib>
 
-#include "cuda/context.hpp"
+#include "cuda/driver/context.hpp"
 #include "fakecuda.h"
 
 #define VIA_TEXT_OF(name) #name

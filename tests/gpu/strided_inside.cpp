@@ -8,14 +8,14 @@
 #include <string>
 #include <thread>
 
-#include "core/task.hpp"
-#include "cuda/bounce.hpp"
-#include "cuda/link_run.hpp"
-#include "cuda/module.hpp"
+#include "core/async/task.hpp"
+#include "cuda/route/bounce_copy.hpp"
+#include "cuda/route/pinned_copy.hpp"
+#include "cuda/launch/module.hpp"
 #include "cuda/move.hpp"
-#include "cuda/peer.hpp"
-#include "cuda/staging.hpp"
-#include "cuda/transfer_way.hpp"
+#include "cuda/route/peer_copy.hpp"
+#include "cuda/staging/staging.hpp"
+#include "cuda/route/copy_route.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include "support.h"
 
-#include "../../src/cuda/kept.h"
+#include "../../src/cuda/driver/resource_limits.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>

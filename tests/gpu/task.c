@@ -1,7 +1,7 @@
 /* Tasks that a device has a part in: joins, callbacks, failures, releases and forks. The order of copies as such is the
  * subject of copy_submit.c. */
 #include "../capi/child.h"
-#include "copy_behind.h"
+#include "pending_copy.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,12 +1,12 @@
 // Arrays: span, density and alignment, against every element's own bits.
-#include "core/array.hpp"
+#include "core/array/array.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <set>
 
 #include "copy_support.hpp"
-#include "core/thread_state.hpp"
+#include "core/base/thread_state.hpp"
 
 namespace {
 

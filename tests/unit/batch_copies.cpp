@@ -13,7 +13,7 @@ extern "C" {
 #include <iterator>
 #include <vector>
 
-#include "cuda/batch_copies.hpp"
+#include "cuda/batch/batch_copies.hpp"
 
 namespace {
 

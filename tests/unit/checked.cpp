@@ -1,5 +1,5 @@
 // Arithmetic on extents: exact, or told not to fit.
-#include "core/checked.hpp"
+#include "core/base/checked.hpp"
 
 #include "copy_support.hpp"
 

@@ -1,7 +1,7 @@
 // Overlap is found where there is some, and only there.
 #include <set>
 
-#include "copy/overlap.hpp"
+#include "copy/plan/overlap.hpp"
 #include "copy_support.hpp"
 
 namespace {

@@ -3,7 +3,7 @@
 
 #include "copy/plan.hpp"
 #include "copy_support.hpp"
-#include "core/thread_count.hpp"
+#include "core/system/thread_count.hpp"
 
 namespace {
 

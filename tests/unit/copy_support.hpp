@@ -18,7 +18,7 @@ extern "C" {
 #include <vector>
 
 #include "copy/copy.hpp"
-#include "core/array.hpp"
+#include "core/array/array.hpp"
 
 // A small generator, the same everywhere, so that a failure can be had again.
 class Random {

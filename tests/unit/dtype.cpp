@@ -1,5 +1,5 @@
 // Element types: every number there is, against its name.
-#include "core/dtype.hpp"
+#include "core/layout/dtype.hpp"
 
 #include <cstring>
 #include <string>

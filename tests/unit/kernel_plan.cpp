@@ -1,5 +1,5 @@
 // Which kernel is chosen for a strided copy, and how it is cut: values, made without a GPU and without memory.
-#include "cuda/kernel_plan.hpp"
+#include "cuda/launch/kernel_plan.hpp"
 
 #include "copy_support.hpp"
 

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "copy/plan.hpp"
-#include "cuda/kernel_plan.hpp"
+#include "cuda/launch/kernel_plan.hpp"
 
 namespace {
 

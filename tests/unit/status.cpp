@@ -1,5 +1,5 @@
 // The error record: its text, its length, and its nesting in callbacks.
-#include "core/status.hpp"
+#include "core/base/status.hpp"
 
 #include <cstring>
 #include <new>
@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "copy_support.hpp"
-#include "core/thread_state.hpp"
+#include "core/base/thread_state.hpp"
 
 static thread_local bool no_memory = false;
 

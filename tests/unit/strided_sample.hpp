@@ -3,7 +3,7 @@
 
 #include "copy_support.hpp"
 
-#include "core/axis.hpp"
+#include "core/layout/axis.hpp"
 
 // Bytes are counted from the lowest address of either side.
 struct StridedSample {

@@ -1,5 +1,5 @@
 // Tasks: their states, and what waits for them.
-#include "core/watcher.hpp"
+#include "core/async/reaper.hpp"
 #include "task_support.hpp"
 
 namespace {

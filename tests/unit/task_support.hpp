@@ -6,10 +6,10 @@
 
 #include <string>
 
-#include "behind_support.hpp"
-#include "core/background.hpp"
-#include "core/task.hpp"
-#include "core/thread_state.hpp"
+#include "pending_work.hpp"
+#include "core/async/task_executor.hpp"
+#include "core/async/task.hpp"
+#include "core/base/thread_state.hpp"
 
 // Work that does what its test wants, step by step.
 struct FakeWork : via::TaskWork {

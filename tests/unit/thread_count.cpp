@@ -1,5 +1,5 @@
 // How many threads the process was given to use.
-#include "core/thread_count.hpp"
+#include "core/system/thread_count.hpp"
 
 #include <sched.h>
 #include <stdlib.h>

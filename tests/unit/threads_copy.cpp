@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "copy_support.hpp"
-#include "core/thread_pool.hpp"
+#include "core/async/thread_pool.hpp"
 
 #if defined(__SANITIZE_THREAD__)
 constexpr bool kUnderThreadSanitizer = true;

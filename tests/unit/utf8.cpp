@@ -1,5 +1,5 @@
 // UTF-8, against the definition: the shortest form of a code point that is no surrogate and not above U+10FFFF.
-#include "core/utf8.hpp"
+#include "core/base/utf8.hpp"
 
 #include <string>
 #include <vector>

@@ -1,10 +1,10 @@
 // Random sequences of views, each compared with the model element by element; where a view is refused, the model must
 // agree that there is none.
-#include "core/view.hpp"
+#include "core/array/view.hpp"
 
 #include <cstdio>
 
-#include "core/thread_state.hpp"
+#include "core/base/thread_state.hpp"
 #include "view_model.hpp"
 
 namespace {

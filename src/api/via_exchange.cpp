@@ -1,0 +1,233 @@
+#include "api/guard.hpp"
+#include "copy/clone.hpp"
+#include "core/base/versioned_struct.hpp"
+#include "cuda/pointer_attributes.hpp"
+#include "exchange/array_interface.hpp"
+#include "exchange/arrow.hpp"
+#include "exchange/consumer.hpp"
+#include "exchange/dlpack.hpp"
+#include "ipc/ipc.hpp"
+
+using namespace via;
+
+namespace {
+
+static_assert(sizeof(via_dlpack_options) == 24 && offsetof(via_dlpack_options, copy) == 20);
+static_assert(sizeof(via_array_interface) == 1080 && offsetof(via_array_interface, shape) == 40 &&
+              offsetof(via_array_interface, typestr) == 1064);
+
+// Exports the array, or a copy of it where the negotiation asks for one, which lives as long as its tensor. It is made
+// in the order of the consumer's stream; without one it is complete on return.
+template <class Tensor>
+Status lend(via_array *array, DlpackForm form, const via_dlpack_options &options, via_stream *stream,
+            Tensor **out_tensor) {
+    Lending lending{};
+    VIA_TRY(negotiate_export(array, form, options, &lending));
+    if (!lending.by_copy) [[likely]] {
+        VIA_TRY(order_consumer(array, lending.device_type, stream));
+        return export_dlpack(array, options, lending, out_tensor);
+    }
+    if (lending.device_type == VIA_DEVICE_CPU) {
+        VIA_TRY(check_no_stream(stream));
+    }
+    ArrayHolder copy;
+    VIA_TRY(duplicate_to(array, lending.device_type, lending.device_id, stream, copy.out()));
+    return export_dlpack(copy.get(), options, lending, out_tensor);
+}
+
+// Takes the tensor over, or a copy of it and then deletes it.
+template <class Tensor>
+Status take(Tensor *tensor, const via_dlpack_options &options, via_stream *stream, via_array **out_array) {
+    Lending lending{};
+    VIA_TRY(negotiate_import(*tensor, options, &lending));
+    if (!lending.by_copy) [[likely]] {
+        return import_dlpack(tensor, lending, stream, out_array);
+    }
+    ArrayHolder borrowed;
+    VIA_TRY(import_dlpack(tensor, lending, stream, borrowed.out()));
+    VIA_TRY(duplicate_to(borrowed.get(), lending.device_type, lending.device_id, nullptr, out_array));
+    (*out_array)->flags |= VIA_ARRAY_COPIED;
+    delete_tensor(tensor);
+    return VIA_OK;
+}
+
+// What both forms have in common on the way out.
+template <class Tensor>
+Status export_checked(const char *function, via_array *array, DlpackForm form, const via_dlpack_options *options,
+                      via_stream *stream, Tensor **out_tensor) {
+    return guarded(function, [&]() -> Status {
+        VIA_TRY(clear_output("out_tensor", out_tensor));
+        VIA_TRY(require("array", array));
+        via_dlpack_options wanted = VIA_DLPACK_OPTIONS_INIT;
+        VIA_TRY(options != nullptr ? read_options(*options, &wanted) : VIA_OK);
+        return lend(array, form, wanted, stream, out_tensor);
+    });
+}
+
+// And on the way in.
+template <class Tensor>
+Status import_checked(const char *function, Tensor *tensor, const via_dlpack_options *options, via_stream *stream,
+                      via_array **out_array) {
+    return guarded(function, [&]() -> Status {
+        VIA_TRY(clear_output("out_array", out_array));
+        VIA_TRY(require("tensor", tensor));
+        via_dlpack_options wanted = VIA_DLPACK_OPTIONS_INIT;
+        VIA_TRY(options != nullptr ? read_options(*options, &wanted) : VIA_OK);
+        return take(tensor, wanted, stream, out_array);
+    });
+}
+
+// The disposal is set last: until then a failure must not release what it did not take.
+Status wrap_cuda_description(const via_array_interface &description, const Disposal &disposal, via_array **out_array) {
+    ArraySpec spec;
+    ArrayHolder array;
+    VIA_TRY(read_cuda_interface(description, &spec));
+    VIA_TRY(make_array(spec, Disposal{}, array.out()));
+    VIA_TRY(cuda::check_place("description.", array.get()));
+    VIA_TRY(follow_description(array.get(), description));
+    array.get()->storage->disposal = disposal;
+    *out_array = array.give();
+    return VIA_OK;
+}
+
+}  // namespace
+
+via_status via_to_dlpack(via_array *array, const via_dlpack_options *options, via_stream *stream,
+                         DLManagedTensorVersioned **out_tensor) {
+    VIA_WATCH(via_to_dlpack, array, options, stream, out_tensor);
+    return export_checked(__func__, array, DlpackForm::Versioned, options, stream, out_tensor);
+}
+
+via_status via_from_dlpack(DLManagedTensorVersioned *tensor, const via_dlpack_options *options, via_stream *stream,
+                           via_array **out_array) {
+    VIA_WATCH(via_from_dlpack, tensor, options, stream, out_array);
+    return import_checked(__func__, tensor, options, stream, out_array);
+}
+
+via_status via_to_dlpack_legacy(via_array *array, const via_dlpack_options *options, via_stream *stream,
+                                DLManagedTensor **out_tensor) {
+    VIA_WATCH(via_to_dlpack_legacy, array, options, stream, out_tensor);
+    return export_checked(__func__, array, DlpackForm::Legacy, options, stream, out_tensor);
+}
+
+via_status via_from_dlpack_legacy(DLManagedTensor *tensor, const via_dlpack_options *options, via_stream *stream,
+                                  via_array **out_array) {
+    VIA_WATCH(via_from_dlpack_legacy, tensor, options, stream, out_array);
+    return import_checked(__func__, tensor, options, stream, out_array);
+}
+
+void via_dlpack_delete(DLManagedTensorVersioned *tensor) {
+    VIA_WATCH(via_dlpack_delete, tensor);
+    delete_tensor(tensor);
+}
+
+void via_dlpack_delete_legacy(DLManagedTensor *tensor) {
+    VIA_WATCH(via_dlpack_delete_legacy, tensor);
+    delete_tensor(tensor);
+}
+
+via_status via_to_array_interface(via_array *array, via_array_interface *out_description) {
+    VIA_WATCH(via_to_array_interface, array, out_description);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("out_description", out_description));
+        VIA_TRY(require("array", array));
+        if (array->device_type == VIA_DEVICE_CUDA) {
+            return fail(VIA_ERROR_EXCHANGE, "the array is on CUDA device %d; expected memory that the host reads",
+                        array->device_id);
+        }
+        via_array_interface description{};
+        VIA_TRY(describe_interface(array, &description));
+        VIA_TRY(order_consumer(array, VIA_DEVICE_CPU, nullptr));
+        return write_struct("out_description", description, out_description);
+    });
+}
+
+via_status via_from_array_interface(const via_array_interface *description, via_release_fn release, void *context,
+                                    via_array **out_array) {
+    VIA_WATCH(via_from_array_interface, description, release, context, out_array);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_array", out_array));
+        VIA_TRY(require("description", description));
+        via_array_interface given{};
+        VIA_TRY(read_struct("description", *description, &given));
+        ArraySpec spec;
+        VIA_TRY(read_interface(given, &spec));
+        return make_array(spec, loan(release, context), out_array);
+    });
+}
+
+via_status via_to_cuda_array_interface(via_array *array, via_stream *stream, via_array_interface *out_description) {
+    VIA_WATCH(via_to_cuda_array_interface, array, stream, out_description);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("out_description", out_description));
+        VIA_TRY(require("array", array));
+        if (array->device_type == VIA_DEVICE_CPU) {
+            return fail(VIA_ERROR_EXCHANGE, "the array is in host memory; expected CUDA memory");
+        }
+        via_array_interface description{};
+        VIA_TRY(describe_interface(array, &description));
+        VIA_TRY(order_description(array, stream, &description));
+        return write_struct("out_description", description, out_description);
+    });
+}
+
+via_status via_from_cuda_array_interface(const via_array_interface *description, via_release_fn release, void *context,
+                                         via_array **out_array) {
+    VIA_WATCH(via_from_cuda_array_interface, description, release, context, out_array);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_array", out_array));
+        VIA_TRY(require("description", description));
+        via_array_interface given{};
+        VIA_TRY(read_struct("description", *description, &given));
+        return wrap_cuda_description(given, loan(release, context), out_array);
+    });
+}
+
+via_status via_to_arrow_device(via_array *array, ArrowSchema *out_schema, ArrowDeviceArray *out_array) {
+    VIA_WATCH(via_to_arrow_device, array, out_schema, out_array);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_schema", out_schema));
+        VIA_TRY(clear_output("out_array", out_array));
+        VIA_TRY(require("array", array));
+        return export_arrow(array, out_schema, out_array);
+    });
+}
+
+via_status via_from_arrow_device(ArrowSchema *schema, ArrowDeviceArray *column, via_stream *stream,
+                                 via_array **out_array) {
+    VIA_WATCH(via_from_arrow_device, schema, column, stream, out_array);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_array", out_array));
+        VIA_TRY(require("schema", schema));
+        VIA_TRY(require("column", column));
+        return import_arrow(schema, column, stream, out_array);
+    });
+}
+
+void via_arrow_release(ArrowSchema *schema, ArrowDeviceArray *column) {
+    VIA_WATCH(via_arrow_release, schema, column);
+    release_arrow(schema, column);
+}
+
+via_status via_array_export_ipc(via_array *array, int64_t capacity, void *out_bytes, int64_t *out_length) {
+    VIA_WATCH(via_array_export_ipc, array, capacity, out_bytes, out_length);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_length", out_length));
+        VIA_TRY(require("array", array));
+        if (capacity < 0) {
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 0 or more",
+                        static_cast<long long>(capacity));
+        }
+        VIA_TRY(capacity > 0 ? require("out_bytes", out_bytes) : VIA_OK);
+        return export_ticket(array, capacity, out_bytes, out_length);
+    });
+}
+
+via_status via_array_import_ipc(const void *bytes, int64_t length, via_array **out_array) {
+    VIA_WATCH(via_array_import_ipc, bytes, length, out_array);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_array", out_array));
+        VIA_TRY(require("bytes", bytes));
+        return import_ticket(bytes, length, out_array);
+    });
+}

@@ -1,0 +1,133 @@
+#include "core/async/task.hpp"
+#include "api/guard.hpp"
+#include "copy/batch.hpp"
+#include "cuda/stream_access.hpp"
+
+using namespace via;
+
+void via_task_retain(via_task *task) {
+    VIA_WATCH(via_task_retain, task);
+    if (task != nullptr) {
+        retain_task(task);
+    }
+}
+
+void via_task_release(via_task *task) {
+    VIA_WATCH(via_task_release, task);
+    if (task != nullptr) {
+        release_task(task);
+    }
+}
+
+via_status via_task_wait(via_task *task) {
+    VIA_WATCH(via_task_wait, task);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("task", task));
+        return wait_for_task(task);
+    });
+}
+
+via_status via_task_poll(via_task *task, int32_t *out_done) {
+    VIA_WATCH(via_task_poll, task, out_done);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_done", out_done));
+        VIA_TRY(require("task", task));
+        *out_done = task_ended(task) ? 1 : 0;
+        return VIA_OK;
+    });
+}
+
+via_status via_task_progress(via_task *task, int64_t *out_done, int64_t *out_total) {
+    VIA_WATCH(via_task_progress, task, out_done, out_total);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_done", out_done));
+        VIA_TRY(clear_output("out_total", out_total));
+        VIA_TRY(require("task", task));
+        task_progress(task, out_done, out_total);
+        return VIA_OK;
+    });
+}
+
+via_status via_task_cancel(via_task *task) {
+    VIA_WATCH(via_task_cancel, task);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("task", task));
+        cancel_task(task);
+        return VIA_OK;
+    });
+}
+
+via_status via_task_join(via_task *task, via_stream *stream) {
+    VIA_WATCH(via_task_join, task, stream);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("task", task));
+        const MarkHolder mark(task_mark(task));
+        VIA_TRY(cuda::join(stream, mark.get()));
+        return task_failure(task);
+    });
+}
+
+via_status via_task_on_complete(via_task *task, via_complete_fn complete, void *context) {
+    VIA_WATCH(via_task_on_complete, task, complete, context);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("task", task));
+        if (complete == nullptr) {
+            return require("complete", nullptr);
+        }
+        return on_task_complete(task, complete, context);
+    });
+}
+
+via_status via_batch_create(via_batch **out_batch) {
+    VIA_WATCH(via_batch_create, out_batch);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_batch", out_batch));
+        return make_batch(out_batch);
+    });
+}
+
+void via_batch_retain(via_batch *batch) {
+    VIA_WATCH(via_batch_retain, batch);
+    if (batch != nullptr) {
+        retain_batch(batch);
+    }
+}
+
+void via_batch_release(via_batch *batch) {
+    VIA_WATCH(via_batch_release, batch);
+    if (batch != nullptr) {
+        release_batch(batch);
+    }
+}
+
+via_status via_batch_add(via_batch *batch, via_array *dst, via_array *src) {
+    VIA_WATCH(via_batch_add, batch, dst, src);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("batch", batch));
+        VIA_TRY(require("dst", dst));
+        VIA_TRY(require("src", src));
+        return add_to_batch(batch, dst, src);
+    });
+}
+
+int64_t via_batch_size(via_batch *batch) {
+    VIA_WATCH(via_batch_size, batch);
+    return batch != nullptr ? batch_size(batch) : 0;
+}
+
+via_status via_batch_run(via_batch *batch, via_stream *stream) {
+    VIA_WATCH(via_batch_run, batch, stream);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("batch", batch));
+        return run_batch(batch, stream);
+    });
+}
+
+via_status via_batch_submit(via_batch *batch, via_stream *stream, via_task **out_task) {
+    VIA_WATCH(via_batch_submit, batch, stream, out_task);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_task", out_task));
+        VIA_TRY(require("batch", batch));
+        return submit_batch(batch, stream, out_task);
+    });
+}

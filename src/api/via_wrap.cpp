@@ -1,0 +1,163 @@
+#include "api/guard.hpp"
+#include "core/array/array.hpp"
+#include "core/system/address_probe.hpp"
+#include "core/base/versioned_struct.hpp"
+#include "cuda/device.hpp"
+#include "cuda/pointer_attributes.hpp"
+
+using namespace via;
+
+namespace {
+
+static_assert(sizeof(via_pointer_info) == 32 && offsetof(via_pointer_info, base_address) == 16);
+
+constexpr int32_t kAllFlags =
+    VIA_WRAP_READ_ONLY | VIA_WRAP_BYTE_STRIDES | VIA_WRAP_UNCHECKED | VIA_WRAP_DETECT | VIA_WRAP_PROBE;
+
+Status check_readable(via_array *array) {
+    if (array->size == 0) {
+        return VIA_OK;
+    }
+    const ByteSpan span = byte_span(array);
+    const char *data = static_cast<char *>(array->data);
+    for (const int64_t offset : {span.low, span.high - 1}) {
+        if (!is_readable(data + offset)) {
+            return fail(VIA_ERROR_POINTER, "the byte at %p, %lld from the address, cannot be read; expected memory",
+                        static_cast<const void *>(data + offset), static_cast<long long>(offset));
+        }
+    }
+    return VIA_OK;
+}
+
+// An address that no device knows is the host's.
+Status detect(via_array *array) {
+    cuda::Place place{};
+    VIA_TRY(array->size > 0 ? cuda::ask_place(array->data, &place) : VIA_OK);
+    if (place.known) {
+        array->device_type = place.device_type;
+        array->device_id = place.device_id;
+    }
+    return VIA_OK;
+}
+
+// Host memory that was only found to be nobody else's may be no memory at all.
+Status check_memory(via_array *array, int32_t flags, bool probe) {
+    if (array->device_type == VIA_DEVICE_CPU) {
+        return probe ? check_readable(array) : VIA_OK;
+    }
+    return (flags & VIA_WRAP_UNCHECKED) != 0 ? VIA_OK : cuda::check_place("", array);
+}
+
+// The disposal is set last: until then a failure must not release what it did not take.
+Status wrap_checked(const ArraySpec &spec, bool detected, int32_t flags, const Disposal &disposal,
+                    via_array **out_array) {
+    ArrayHolder array;
+    VIA_TRY(make_array(spec, Disposal{}, array.out()));
+    if (detected) {
+        VIA_TRY(detect(array.get()));
+    }
+    VIA_TRY(check_memory(array.get(), flags, detected || (flags & VIA_WRAP_PROBE) != 0));
+    array.get()->storage->disposal = disposal;
+    *out_array = array.give();
+    return VIA_OK;
+}
+
+// For memory that CUDA knows; pages of the host that were registered may be read-only all the same.
+Status describe_place(const void *address, const cuda::Place &place, via_pointer_info *info) {
+    HostMapping mapping{};
+    if (place.device_type == VIA_DEVICE_CUDA_HOST) {
+        VIA_TRY(find_host_mapping(address, &mapping));
+    }
+    const bool is_constant = mapping.nbytes > 0 && !mapping.writable;
+    info->device_type = place.device_type;
+    info->device_id = place.device_id;
+    info->read_only = place.read_only || is_constant ? 1 : 0;
+    info->base_address = place.base;
+    info->nbytes = place.nbytes;
+    return VIA_OK;
+}
+
+Status no_memory(const void *address) {
+    return fail(VIA_ERROR_POINTER, "address %p is no memory that can be read", address);
+}
+
+Status describe_host(const void *address, via_pointer_info *info) {
+    if (!is_readable(address)) {
+        return no_memory(address);
+    }
+    HostMapping mapping{};
+    VIA_TRY(find_host_mapping(address, &mapping));
+    if (!mapping.readable) {
+        return no_memory(address);
+    }
+    info->device_type = VIA_DEVICE_CPU;
+    info->read_only = mapping.writable ? 0 : 1;
+    info->base_address = mapping.base;
+    info->nbytes = mapping.nbytes;
+    return VIA_OK;
+}
+
+}  // namespace
+
+via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *shape, const int64_t *strides,
+                    int32_t device_type, int32_t device_id, int32_t flags, via_release_fn release, void *context,
+                    via_array **out_array) {
+    VIA_WATCH(via_wrap, address, dtype, ndim, shape, strides, device_type, device_id, flags, release, context,
+              out_array);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(clear_output("out_array", out_array));
+        if ((flags & ~kAllFlags) != 0) {
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "flags is 0x%x; expected VIA_WRAP_... only",
+                        static_cast<unsigned>(flags));
+        }
+        const bool detected = device_type == VIA_DEVICE_ANY || (flags & VIA_WRAP_DETECT) != 0;
+        if (!detected) {
+            VIA_TRY(cuda::check_any_device("", device_type, device_id));
+        }
+        const ArraySpec spec{.data = address,
+                             .dtype = dtype,
+                             .ndim = ndim,
+                             .shape = shape,
+                             .strides = strides,
+                             .unit = strides == nullptr                     ? StrideUnit::RowMajor
+                                     : (flags & VIA_WRAP_BYTE_STRIDES) != 0 ? StrideUnit::Bytes
+                                                                            : StrideUnit::Elements,
+                             .device_type = detected ? VIA_DEVICE_CPU : device_type,
+                             .device_id = detected ? 0 : device_id,
+                             .flags = (flags & VIA_WRAP_READ_ONLY) != 0 ? VIA_ARRAY_READ_ONLY : 0};
+        const Disposal disposal = loan(release, context);
+        const bool trusted = !detected && device_type == VIA_DEVICE_CPU && (flags & VIA_WRAP_PROBE) == 0;
+        return trusted ? make_array(spec, disposal, out_array)
+                       : wrap_checked(spec, detected, flags, disposal, out_array);
+    });
+}
+
+void via_array_retain(via_array *array) {
+    VIA_WATCH(via_array_retain, array);
+    if (array != nullptr) {
+        retain_array(array);
+    }
+}
+
+void via_array_release(via_array *array) {
+    VIA_WATCH(via_array_release, array);
+    if (array != nullptr) {
+        release_array(array);
+    }
+}
+
+via_status via_pointer_query(const void *address, via_pointer_info *out_info) {
+    VIA_WATCH(via_pointer_query, address, out_info);
+    return guarded(__func__, [&]() -> Status {
+        VIA_TRY(require("out_info", out_info));
+        via_pointer_info info = VIA_POINTER_INFO_INIT;
+        cuda::Place place{};
+        VIA_TRY(cuda::ask_place(address, &place));
+        if (place.known) {
+            VIA_TRY(describe_place(address, place, &info));
+        } else {
+            VIA_TRY(describe_host(address, &info));
+        }
+        return write_struct("out_info", info, out_info);
+    });
+}

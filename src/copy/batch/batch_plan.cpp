@@ -1,0 +1,221 @@
+#include "copy/batch/batch_plan.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "copy/bits.hpp"
+#include "copy/copy.hpp"
+#include "copy/plan.hpp"
+#include "core/base/thread_state.hpp"
+
+namespace via {
+namespace {
+
+// A strided copy goes with the others as rows, if they are not too many and each is worth a group of threads.
+constexpr int64_t kLeastRow = 32;
+constexpr int64_t kMostRows = 256;
+
+// Arrays that are looked at next are fetched by then: first they, then, which takes them, their storages.
+constexpr int32_t kAhead = 16;
+
+constexpr int32_t kAnyDevice = -1;
+
+Status no_memory() { return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to plan copies"); }
+
+bool are_apart(const void *a, const void *b, int64_t nbytes) {
+    const auto first = reinterpret_cast<uintptr_t>(a);
+    const auto second = reinterpret_cast<uintptr_t>(b);
+    return (first < second ? second - first : first - second) >= static_cast<uintptr_t>(nbytes);
+}
+
+// The bytes of what most copies are, where nothing is wrong and no normal form is needed: one type and shape, row-major
+// on both sides, apart from one another. Otherwise 0.
+int64_t simple_bytes(via_array *dst, via_array *src) {
+    if (dst->dtype != src->dtype || dst->ndim != src->ndim || dst->size != src->size || !dst->is_row_major ||
+        !src->is_row_major || dst->is_read_only()) [[unlikely]] {
+        return 0;
+    }
+    const bool same_shape = dst->ndim < 2 || std::equal(dst->shape(), dst->strides(), src->shape());
+    const int64_t nbytes = dst->size * dst->item_bytes();
+    return same_shape && are_apart(dst->data, src->data, nbytes) ? nbytes : 0;
+}
+
+class Planner {
+public:
+    Planner(int32_t count, int32_t device_id, ReadyMarks *ready, BatchPlan *plan)
+        : count_(count), device_id_(device_id), ready_(ready), plan_(*plan) {}
+
+    Status add(int32_t index, via_array *dst, via_array *src) {
+        const int64_t nbytes = simple_bytes(dst, src);
+        if (nbytes == 0) [[unlikely]] {
+            VIA_TRY(check_arrays(dst, src));
+        }
+        cuda::Across across{};
+        if (dst->size == 0 || !reaches(dst, src, &across)) {
+            return leave(index);
+        }
+        VIA_TRY(make_batch());
+        if (!cuda::can_reach(plan_.together, dst->data, src->data, across)) {
+            return leave(index);
+        }
+        if (nbytes == 0) [[unlikely]] {
+            return add_rows(index, dst, src, across);
+        }
+        VIA_TRY(cuda::add_copy(plan_.together, dst->data, src->data, nbytes, across));
+        return note(index, dst, src);
+    }
+
+    // One copy alone is better off as such.
+    Status finish() {
+        if (plan_.together_count == 1) {
+            VIA_TRY(leave(first_));
+            plan_.storages.resize(0);
+            plan_.src_count = 0;
+            plan_.together_count = 0;
+        }
+        if (plan_.together_count == 0) {
+            cuda::end_batch(plan_.together, nullptr);
+            plan_.together = nullptr;
+            return VIA_OK;
+        }
+        plan_.device_id = device_id_;
+        join_storages();
+        return cuda::finish_batch(plan_.together);
+    }
+
+private:
+    // Whether a kernel of the device can do it by address, one side at least being its own.
+    bool reaches(via_array *dst, via_array *src, cuda::Across *out_across) {
+        const bool to_device = dst->device_type == VIA_DEVICE_CUDA;
+        const bool from_device = src->device_type == VIA_DEVICE_CUDA;
+        const int32_t device_id = to_device ? dst->device_id : src->device_id;
+        if (device_id_ == kAnyDevice && (to_device || from_device)) {
+            device_id_ = device_id;
+        }
+        *out_across = !from_device ? cuda::Across::ToDevice : !to_device ? cuda::Across::ToHost : cuda::Across::No;
+        return is_within_reach(dst) && is_within_reach(src) && (to_device || from_device);
+    }
+
+    bool is_within_reach(via_array *array) const {
+        return array->device_type == VIA_DEVICE_CUDA_HOST ||
+               (array->device_type == VIA_DEVICE_CUDA && array->device_id == device_id_);
+    }
+
+    Status make_batch() {
+        if (plan_.together != nullptr) [[likely]] {
+            return VIA_OK;
+        }
+        VIA_TRY(cuda::make_batch(device_id_, count_, &plan_.together));
+        return plan_.storages.reserve(2 * int64_t{count_}) ? VIA_OK : no_memory();
+    }
+
+    Status add_rows(int32_t index, via_array *dst, via_array *src, cuda::Across across) {
+        Plan plan;
+        VIA_TRY(prepare_copy(dst, src, &plan));
+        if (takes_parts_of_bytes(plan) || (plan.ndim > 0 && !has_good_rows(plan))) {
+            return leave(index);
+        }
+        VIA_TRY(add_axis(plan, plan.ndim - 1, plan.dst, plan.src, across));
+        return note(index, dst, src);
+    }
+
+    static bool has_good_rows(const Plan &plan) { return plan.run >= kLeastRow && plan.nbytes / plan.run <= kMostRows; }
+
+    Status add_axis(const Plan &plan, int32_t axis, char *dst, const char *src, cuda::Across across) {
+        if (axis < 0) {
+            return cuda::add_copy(plan_.together, dst, src, plan.run, across);
+        }
+        const Axis &steps = plan.axes[axis];
+        for (int64_t i = 0; i < steps.extent; ++i) {
+            VIA_TRY(add_axis(plan, axis - 1, dst + i * steps.dst_step, src + i * steps.src_step, across));
+        }
+        return VIA_OK;
+    }
+
+    [[gnu::always_inline]] Status note(int32_t index, via_array *dst, via_array *src) {
+        first_ = plan_.together_count++ == 0 ? index : first_;
+        if (ready_ != nullptr) {
+            VIA_TRY(ready_->look(dst->storage));
+            VIA_TRY(ready_->look(src->storage));
+        }
+        note_storages(dst->storage, src->storage);
+        return VIA_OK;
+    }
+
+    // Those of sources from the end of the room on, so that all have one list.
+    void note_storages(Storage *dst, Storage *src) {
+        List<Storage *> &dsts = plan_.storages;
+        if (dsts.count() == 0 || dsts.last() != dst) {
+            dsts.begin()[dsts.count()] = dst;
+            dsts.resize(dsts.count() + 1);
+        }
+        Storage **srcs = dsts.begin() + dsts.room();
+        if (plan_.src_count == 0 || srcs[-plan_.src_count] != src) {
+            srcs[-++plan_.src_count] = src;
+        }
+    }
+
+    void join_storages() {
+        List<Storage *> &all = plan_.storages;
+        Storage **end = all.begin() + all.room();
+        std::memmove(all.end(), end - plan_.src_count, static_cast<size_t>(plan_.src_count) * sizeof *end);
+        all.resize(all.count() + plan_.src_count);
+    }
+
+    Status leave(int32_t index) { return plan_.alone.append(index) ? VIA_OK : no_memory(); }
+
+    const int32_t count_;
+    int32_t device_id_;
+    ReadyMarks *const ready_;
+    int32_t first_ = 0;  // of those that are done together
+    BatchPlan &plan_;
+};
+
+// An array may lie across two lines of the cache.
+void fetch(via_array *array) {
+    __builtin_prefetch(array);
+    __builtin_prefetch(&array->item_bits);
+}
+
+void fetch_ahead(const Pairs &pairs, int32_t index) {
+    if (index + 2 * kAhead < pairs.count) [[likely]] {
+        fetch(pairs.dsts[index + 2 * kAhead]);
+        fetch(pairs.srcs[index + 2 * kAhead]);
+    }
+    if (index + kAhead < pairs.count) [[likely]] {
+        __builtin_prefetch(&pairs.dsts[index + kAhead]->storage->ready);
+        __builtin_prefetch(&pairs.srcs[index + kAhead]->storage->ready);
+    }
+}
+
+}  // namespace
+
+Status plan_batch(const Pairs &pairs, int32_t device_id, ReadyMarks *ready, BatchPlan *out_plan) {
+    Planner planner(pairs.count, device_id, ready, out_plan);
+    for (int32_t i = 0; i < pairs.count; ++i) {
+        fetch_ahead(pairs, i);
+        if (const Status status = planner.add(i, pairs.dsts[i], pairs.srcs[i]); status != VIA_OK) [[unlikely]] {
+            return name_entry(i, pairs.count, status);
+        }
+    }
+    return planner.finish();
+}
+
+Status name_entry(int32_t index, int32_t count, Status status) {
+    if (status == VIA_OK) [[likely]] {
+        return VIA_OK;
+    }
+    const ErrorRecord failure = thread_state().record();
+    return fail_with_code(status, failure.code, "copy %d of %d: %s", index, count, failure.text);
+}
+
+Status name_together(const BatchPlan &plan, int32_t count, Status status) {
+    if (status == VIA_OK) [[likely]] {
+        return VIA_OK;
+    }
+    const ErrorRecord failure = thread_state().record();
+    return fail_with_code(status, failure.code, "%d of %d copies, done together: %s", plan.together_count, count,
+                          failure.text);
+}
+
+}  // namespace via

@@ -1,0 +1,181 @@
+#include "copy/batch/batch_prepared.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <new>
+#include <utility>
+
+#include "copy/batch/batch_run.hpp"
+#include "core/async/joined_fence.hpp"
+#include "core/base/lock.hpp"
+#include "core/array/access_tracker.hpp"
+#include "core/base/thread_state.hpp"
+
+namespace via {
+namespace {
+
+// Of all prepared batches: held for a few instructions only.
+ForkSafeMutex mutex;
+
+constexpr uint64_t kUnknown = UINT64_MAX;
+
+Status join_quietly(Mark *const (&marks)[2], Mark **out_mark) {
+    const CallbackScope unsaid;
+    return join_marks(marks, 2, out_mark);
+}
+
+Storage **sort_once(Storage **first, Storage **last) {
+    std::sort(first, last, std::less<>());
+    return std::unique(first, last);
+}
+
+}  // namespace
+
+Prepared::Prepared(Entries *entries, int32_t device_id)
+    : entries_(entries), count_(entries->count), device_id_(device_id), changes_(kUnknown) {
+    entries_->references.retain();
+}
+
+Prepared::~Prepared() {
+    if (latest_ != nullptr) {
+        latest_->release();
+    }
+    release_entries(entries_);
+}
+
+Status Prepared::make(Entries *entries, int32_t device_id, Prepared **out_prepared) {
+    auto *prepared = new (std::nothrow) Prepared(entries, device_id);
+    if (prepared == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to plan copies");
+    }
+    const Status status = plan_batch(prepared->pairs(), device_id, nullptr, &prepared->plan_);
+    if (status != VIA_OK) {
+        delete prepared;
+        return status;
+    }
+    prepared->sort_storages();
+    *out_prepared = prepared;
+    return VIA_OK;
+}
+
+// Each once, in the order of memory.
+void Prepared::sort_storages() {
+    Storage **begin = plan_.storages.begin();
+    Storage **srcs = begin + plan_.dst_count();
+    Storage **dsts_end = sort_once(begin, srcs);
+    Storage **srcs_end = sort_once(srcs, plan_.storages.end());
+    plan_.src_count = srcs_end - srcs;
+    plan_.storages.resize(std::copy(srcs, srcs_end, dsts_end) - begin);
+}
+
+void Prepared::end_behind(Watch *watch) {
+    via::count(Counter::PendingReleases, -1);
+    Prepared *prepared = reinterpret_cast<Ending *>(watch)->prepared;
+    prepared->latest_ = nullptr;
+    delete prepared;
+}
+
+void Prepared::release() {
+    if (!references_.release()) {
+        return;
+    }
+    if (latest_ == nullptr || latest_->reached()) {
+        delete this;
+        return;
+    }
+    via::count(Counter::PendingReleases, 1);
+    ending_.watch = Watch{&latest_, 1, end_behind, nullptr};
+    watch(&ending_.watch);
+}
+
+bool Prepared::serves(int32_t count, int32_t device_id) const {
+    const bool is_as_good = plan_.together != nullptr ? device_id == plan_.device_id : device_id_ < 0;
+    return count == count_ && (device_id == device_id_ || is_as_good);
+}
+
+Status Prepared::look_before(const Timeline &later, Before *out_before) {
+    out_before->changes = ready_changes();
+    bool known = false;
+    {
+        const std::lock_guard lock(mutex);
+        *out_before->latest.out() = retained(latest_);
+        known = changes_ == out_before->changes;
+    }
+    Mark *ready = nullptr;
+    if (!known) {
+        VIA_TRY(ready_marks(plan_.storages.begin(), plan_.storages.count(), later, &ready));
+    }
+    // One that has been reached may be a task that failed, which is nothing to later runs.
+    Mark *latest = out_before->latest.get();
+    const bool is_before = latest == nullptr || latest->is_of(later) || latest->reached();
+    Mark *marks[] = {is_before ? nullptr : retained(latest), ready};
+    return join_marks(marks, 2, out_before->all.out());
+}
+
+bool Prepared::replace_latest(Mark *before, Mark *end, uint64_t changes) {
+    {
+        const std::lock_guard lock(mutex);
+        if (latest_ != before) {
+            return false;
+        }
+        latest_ = retained(end);
+        changes_ = changes;
+    }
+    if (before != nullptr) {
+        before->release();
+    }
+    return true;
+}
+
+// Others have begun since, that it does not come after. Where there is no memory to remember both by, it is waited for.
+Status Prepared::join_latest(Mark *end) {
+    while (true) {
+        MarkHolder other;
+        {
+            const std::lock_guard lock(mutex);
+            *other.out() = retained(latest_);
+        }
+        MarkHolder both;
+        Mark *marks[] = {retained(other.get()), retained(end)};
+        if (join_quietly(marks, both.out()) != VIA_OK) {
+            return end->wait();
+        }
+        if (replace_latest(other.get(), both.get(), kUnknown)) {
+            return VIA_OK;
+        }
+    }
+}
+
+Status Prepared::note_run(const Before &before, Mark *end) {
+    const uint64_t found = ready_changes();
+    const Status status = set_ready_marks(plan_.dsts(), plan_.dst_count(), end);
+    const uint64_t left = ready_changes();
+    const bool only_ours = found == before.changes && left == found + 1;
+    if (!replace_latest(before.latest.get(), end, only_ours ? left : kUnknown)) {
+        VIA_TRY(join_latest(end));
+    }
+    return status;
+}
+
+Status Prepared::run_together(via_stream *stream, const Timeline &timeline) {
+    Before before;
+    VIA_TRY(look_before(timeline, &before));
+    MarkHolder end;
+    VIA_TRY(cuda::run_batch_on({plan_.together, before.all.get(), plan_.storages.begin(), plan_.storages.count()},
+                               stream, end.out()));
+    return end.get() != nullptr ? note_run(before, end.get()) : VIA_OK;
+}
+
+Status Prepared::run(via_stream *stream) {
+    bool together = false;
+    Timeline timeline;
+    VIA_TRY(can_run_together(plan_, stream, &together, &timeline));
+    const Alone alone(plan_, count_, together);
+    VIA_TRY(check_alone(pairs(), alone, stream));
+    if (together) {
+        VIA_TRY(name_together(plan_, count_, run_together(stream, timeline)));
+    }
+    return copy_alone(pairs(), alone, stream);
+}
+
+}  // namespace via

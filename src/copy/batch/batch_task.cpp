@@ -1,0 +1,227 @@
+#include "copy/batch/batch_task.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "copy/batch/batch_run.hpp"
+#include "copy/copy.hpp"
+#include "core/base/checked.hpp"
+#include "core/async/joined_fence.hpp"
+#include "core/array/access_tracker.hpp"
+#include "core/async/task.hpp"
+#include "core/base/thread_state.hpp"
+
+namespace via {
+namespace {
+
+struct BatchWork : TaskWork {
+    BatchWork(Prepared *given, bool in_one_go)
+        : TaskWork{run_work, end_work},
+          prepared(given),
+          together(in_one_go),
+          pairs(given->pairs()),
+          alone(given->plan(), given->count(), in_one_go) {
+        prepared->retain();
+    }
+
+    static Status run_work(TaskWork *work, via_task *task, Mark **out_mark);
+
+    static void end_work(TaskWork *work) {
+        auto *batch = static_cast<BatchWork *>(work);
+        batch->prepared->release();
+        std::free(batch->marks);
+        delete batch;
+    }
+
+    Prepared *const prepared;
+    const bool together;
+    const Pairs pairs;
+    const Alone alone;
+    Mark **marks = nullptr;  // room for two more than are done alone
+};
+
+Status run_together(BatchWork *batch, int32_t *out_marks) {
+    const BatchPlan &plan = batch->prepared->plan();
+    Mark *mark = nullptr;
+    const Status status = cuda::run_batch_for_task(plan.together, &mark);
+    if (mark != nullptr) {
+        batch->marks[(*out_marks)++] = mark;
+    }
+    return name_together(plan, batch->pairs.count, status);
+}
+
+Status copy_each(BatchWork *batch, via_task *task, int32_t *out_marks) {
+    int64_t done = 0;
+    for (int32_t i = 0; i < batch->alone.count(); ++i) {
+        if (is_cancelled(task)) {
+            return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %d of %d copies",
+                        batch->pairs.count - batch->alone.count() + i, batch->pairs.count);
+        }
+        const int32_t at = batch->alone[i];
+        Mark *mark = nullptr;
+        const Status status = copy_in_task(batch->pairs.dsts[at], batch->pairs.srcs[at], done, task, &mark);
+        if (mark != nullptr) {
+            batch->marks[(*out_marks)++] = mark;
+        }
+        VIA_TRY(name_entry(at, batch->pairs.count, status));
+        done += batch->pairs.dsts[at]->nbytes();
+        if (*out_marks == 0) {
+            report_progress(task, done);
+        }
+    }
+    return VIA_OK;
+}
+
+Status copy_all(BatchWork *batch, via_task *task, int32_t *out_marks) {
+    if (batch->together) {
+        VIA_TRY(run_together(batch, out_marks));
+    }
+    return copy_each(batch, task, out_marks);
+}
+
+// Gives the marks away as one. Where there is no memory for that, what they stand for is waited for.
+Status join_or_wait(Mark **marks, int32_t count, Mark **out_mark) {
+    std::for_each_n(marks, count, [](Mark *mark) { mark->retain(); });
+    Status status = VIA_OK;
+    if (join_marks(marks, count, out_mark) != VIA_OK) {
+        for (int32_t i = 0; i < count; ++i) {
+            const Status one = marks[i]->wait();
+            status = status == VIA_OK ? one : status;
+        }
+    }
+    std::for_each_n(marks, count, [](Mark *mark) { mark->release(); });
+    return status;
+}
+
+Status BatchWork::run_work(TaskWork *work, via_task *task, Mark **out_mark) {
+    auto *batch = static_cast<BatchWork *>(work);
+    int32_t marks = 0;
+    const Status status = copy_all(batch, task, &marks);
+    const ErrorRecord failure = thread_state().record();
+    const Status joined = join_or_wait(batch->marks, marks, out_mark);
+    if (status != VIA_OK) {
+        thread_state().record() = failure;
+    }
+    return status != VIA_OK ? status : joined;
+}
+
+bool same_place(via_array *a, via_array *b) { return a->device_type == b->device_type && a->device_id == b->device_id; }
+
+// The gates of what is done alone, as many as there are in *out_count. The stream's own is asked for once for
+// neighbours that lie alike: where a special stream stands for one of each device, it is the same one.
+Status collect_gates(const BatchWork &batch, via_stream *stream, int32_t *out_count) {
+    const Pairs &pairs = batch.pairs;
+    for (int32_t i = 0; i < batch.alone.count(); ++i) {
+        const int32_t at = batch.alone[i];
+        const int32_t last = batch.alone[std::max(i - 1, 0)];
+        const bool is_like_last =
+            i > 0 && same_place(pairs.dsts[at], pairs.dsts[last]) && same_place(pairs.srcs[at], pairs.srcs[last]);
+        const Status status =
+            gate_of_copy(pairs.dsts[at], pairs.srcs[at], is_like_last ? nullptr : stream, &batch.marks[*out_count]);
+        VIA_TRY(name_entry(at, pairs.count, status));
+        *out_count += batch.marks[*out_count] != nullptr ? 1 : 0;
+    }
+    return VIA_OK;
+}
+
+// The same for what is done together.
+Status collect_common_gates(const BatchWork &batch, via_stream *stream, Prepared::Before *before, int32_t *out_count) {
+    VIA_TRY(gate_of_stream(stream, batch.prepared->plan().device_id, &batch.marks[*out_count]));
+    *out_count += batch.marks[*out_count] != nullptr ? 1 : 0;
+    VIA_TRY(batch.prepared->look_before({}, before));
+    if (before->all.get() != nullptr) {
+        before->all.get()->retain();
+        batch.marks[(*out_count)++] = before->all.get();
+    }
+    return VIA_OK;
+}
+
+Status make_gate(const BatchWork &batch, via_stream *stream, Prepared::Before *before, Mark **out_gate) {
+    int32_t count = 0;
+    Status status = batch.together ? collect_common_gates(batch, stream, before, &count) : VIA_OK;
+    if (status == VIA_OK) {
+        status = collect_gates(batch, stream, &count);
+    }
+    if (status != VIA_OK) {
+        std::for_each_n(batch.marks, count, [](Mark *mark) { mark->release(); });
+        return status;
+    }
+    return join_marks(batch.marks, count, out_gate);
+}
+
+// As for one copy: readers of destinations wait for the task, and so does the release of any array. The work may have
+// ended by now.
+Status mark_arrays(Prepared *prepared, bool together, const Prepared::Before &before, via_task *task) {
+    const MarkHolder end(task_mark(task));
+    const Pairs pairs = prepared->pairs();
+    const Alone alone(prepared->plan(), pairs.count, together);
+    for (int32_t i = 0; i < alone.count(); ++i) {
+        VIA_TRY(set_ready_mark(pairs.dsts[alone[i]]->storage, end.get()));
+        VIA_TRY(add_use_mark(pairs.srcs[alone[i]]->storage, end.get()));
+    }
+    return together ? prepared->note_run(before, end.get()) : VIA_OK;
+}
+
+Status measure(const BatchWork &batch, int64_t *out_nbytes, bool *out_immediate) {
+    const Pairs &pairs = batch.pairs;
+    *out_nbytes = 0;
+    for (int32_t i = 0; i < pairs.count; ++i) {
+        if (!add(*out_nbytes, pairs.dsts[i]->nbytes(), out_nbytes)) {
+            return fail(VIA_ERROR_OVERFLOW, "the copies have more than 2^63 - 1 bytes together");
+        }
+    }
+    *out_immediate = true;
+    for (int32_t i = 0; i < batch.alone.count() && *out_immediate; ++i) {
+        *out_immediate = is_immediate_copy(pairs.dsts[batch.alone[i]], pairs.srcs[batch.alone[i]]);
+    }
+    return VIA_OK;
+}
+
+Status start_batch(BatchWork *work, via_stream *stream, Prepared::Before *before, via_task **out_task) {
+    int64_t nbytes = 0;
+    bool immediate = false;
+    VIA_TRY(measure(*work, &nbytes, &immediate));
+    MarkHolder gate;
+    VIA_TRY(make_gate(*work, stream, before, gate.out()));
+    return start_task(work, nbytes, gate.get(), immediate, out_task);
+}
+
+Status make_work(Prepared *prepared, bool together, BatchWork **out_work) {
+    auto *work = new (std::nothrow) BatchWork(prepared, together);
+    if (work != nullptr) {
+        work->marks = static_cast<Mark **>(std::calloc(static_cast<size_t>(work->alone.count()) + 2, sizeof(Mark *)));
+    }
+    if (work == nullptr || work->marks == nullptr) {
+        if (work != nullptr) {
+            BatchWork::end_work(work);
+        }
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a task");
+    }
+    *out_work = work;
+    return VIA_OK;
+}
+
+}  // namespace
+
+Status submit_prepared(Prepared *prepared, via_stream *stream, via_task **out_task) {
+    const BatchPlan &plan = prepared->plan();
+    const bool together = plan.together != nullptr && cuda::can_run_in_task(plan.together);
+    BatchWork *work = nullptr;
+    VIA_TRY(make_work(prepared, together, &work));
+    Prepared::Before before;
+    via_task *task = nullptr;
+    if (const Status status = start_batch(work, stream, &before, &task); status != VIA_OK) {
+        BatchWork::end_work(work);
+        return status;
+    }
+    if (const Status status = mark_arrays(prepared, together, before, task); status != VIA_OK) {
+        cancel_task(task);
+        release_task(task);
+        return status;
+    }
+    *out_task = task;
+    return VIA_OK;
+}
+
+}  // namespace via

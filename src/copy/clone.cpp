@@ -1,0 +1,99 @@
+#include "copy/clone.hpp"
+
+#include "copy/copy.hpp"
+#include "core/array/memory.hpp"
+#include "core/base/thread_state.hpp"
+#include "cuda/cuda_memory.hpp"
+#include "cuda/stream.hpp"
+
+namespace via {
+namespace {
+
+// A share in the memory of a device.
+class MemoryHolder {
+public:
+    MemoryHolder() = default;
+    ~MemoryHolder() {
+        if (memory_ != nullptr) {
+            release_memory(memory_);
+        }
+    }
+    MemoryHolder(const MemoryHolder &) = delete;
+    MemoryHolder &operator=(const MemoryHolder &) = delete;
+
+    Status find(int32_t device_type, int32_t device_id) {
+        switch (device_type) {
+            case VIA_DEVICE_CPU:
+                memory_ = host_memory();
+                return VIA_OK;
+            case VIA_DEVICE_CUDA:
+                return cuda::make_cuda_memory(VIA_MEMORY_DEVICE, device_id, &memory_);
+            case VIA_DEVICE_CUDA_HOST:
+                return cuda::make_cuda_memory(VIA_MEMORY_PINNED, device_id, &memory_);
+            case VIA_DEVICE_CUDA_MANAGED:
+                return cuda::make_cuda_memory(VIA_MEMORY_MANAGED, device_id, &memory_);
+            default:
+                return fail(VIA_ERROR_DEVICE, "the target's device_type is %d; expected %d, %d, %d or %d", device_type,
+                            VIA_DEVICE_CPU, VIA_DEVICE_CUDA, VIA_DEVICE_CUDA_HOST, VIA_DEVICE_CUDA_MANAGED);
+        }
+    }
+
+    via_memory *get() const { return memory_; }
+
+private:
+    via_memory *memory_ = nullptr;
+};
+
+Status make_like(via_array *src, int32_t device_type, int32_t device_id, via_array **out_array) {
+    MemoryHolder memory;
+    VIA_TRY(memory.find(device_type, device_id));
+    return make_empty(memory.get(), src->dtype, src->ndim, src->shape(), src->flags & VIA_ARRAY_SUBBYTE_PADDED,
+                      out_array);
+}
+
+Status copy_in_order(via_array *dst, via_array *src, via_stream *stream) {
+    const bool waits = stream == nullptr || stream == cuda::no_sync_stream() ||
+                       (dst->device_type == VIA_DEVICE_CPU && src->device_type == VIA_DEVICE_CPU);
+    return waits ? copy_array(dst, src) : copy_array_async(dst, src, stream);
+}
+
+// The host puts them in order first.
+Status copy_by_host(via_array *dst, via_array *src, via_stream *stream) {
+    ArrayHolder dense;
+    VIA_TRY(make_like(src, VIA_DEVICE_CPU, 0, dense.out()));
+    VIA_TRY(copy_in_order(dense.get(), src, stream));
+    return copy_in_order(dst, dense.get(), stream);
+}
+
+// What a device reaches itself its kernels may be alone to copy; where it has none, the host is left.
+Status copy_strided_to_device(via_array *dst, via_array *src, via_stream *stream) {
+    const ErrorRecord before = thread_state().record();
+    const Status status = copy_in_order(dst, src, stream);
+    if (status != VIA_ERROR_UNSUPPORTED) {
+        return status;
+    }
+    thread_state().record() = before;
+    return copy_by_host(dst, src, stream);
+}
+
+bool is_strided_to_device(via_array *dst, via_array *src) {
+    return dst->device_type == VIA_DEVICE_CUDA && src->device_type != VIA_DEVICE_CUDA &&
+           !is_contiguous(src, VIA_ORDER_ROW_MAJOR);
+}
+
+}  // namespace
+
+Status duplicate(via_array *src, via_array **out_array) {
+    return duplicate_to(src, src->device_type, src->device_id, nullptr, out_array);
+}
+
+Status duplicate_to(via_array *src, int32_t device_type, int32_t device_id, via_stream *stream, via_array **out_array) {
+    ArrayHolder copy;
+    VIA_TRY(make_like(src, device_type, device_id, copy.out()));
+    VIA_TRY(is_strided_to_device(copy.get(), src) ? copy_strided_to_device(copy.get(), src, stream)
+                                                  : copy_in_order(copy.get(), src, stream));
+    *out_array = copy.give();
+    return VIA_OK;
+}
+
+}  // namespace via

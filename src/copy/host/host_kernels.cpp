@@ -1,0 +1,55 @@
+#include "copy/host/host_kernels.hpp"
+
+#include <atomic>
+
+namespace via {
+namespace {
+
+#if defined(__x86_64__)
+bool has_avx2() { return __builtin_cpu_supports("avx2") != 0; }
+
+bool has_avx512() {
+    return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+           __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0;
+}
+#endif
+
+constinit std::atomic<const SimdKernels *> chosen{nullptr};
+
+const SimdKernels &choose_kernels() {
+    const SimdKernels *best = &base_kernels;
+    for (int level = 0; level < kSimdLevels; ++level) {
+        best = simd_kernels_at(level) != nullptr ? simd_kernels_at(level) : best;
+    }
+    chosen.store(best, std::memory_order_relaxed);
+    return *best;
+}
+
+}  // namespace
+
+const SimdKernels *simd_kernels_at(int level) {
+    switch (level) {
+        case 0:
+            return &base_kernels;
+#if defined(__x86_64__)
+        case 1:
+            return has_avx2() ? &avx2_kernels : nullptr;
+        case 2:
+            return has_avx512() ? &avx512_kernels : nullptr;
+#endif
+        default:
+            return nullptr;
+    }
+}
+
+const SimdKernels &simd_kernels() {
+    const SimdKernels *kernels = chosen.load(std::memory_order_relaxed);
+    return kernels != nullptr ? *kernels : choose_kernels();
+}
+
+Kernel transpose_kernel(int64_t run, bool streaming) {
+    const auto index = __builtin_ctzll(static_cast<unsigned long long>(run));
+    return streaming ? simd_kernels().transpose_streaming[index] : simd_kernels().transpose[index];
+}
+
+}  // namespace via

@@ -1,0 +1,34 @@
+// The kernels that exist once per instruction set.
+#pragma once
+
+#include "copy/host/piece.hpp"
+
+namespace via {
+
+struct SimdKernels {
+    const char *name;
+    Kernel rows;            // runs of any length
+    Kernel rows_streaming;  // the same, bypassing the cache
+    // Elements of 1 << index bytes, adjacent in dst along the inner axis and in src along the outer one. A streaming
+    // piece may be at most kTurnRowBytes wide along the inner axis.
+    Kernel transpose[5];
+    Kernel transpose_streaming[5];
+    // Elements of 1 << index bytes, adjacent in dst along the inner axis; in src they go back by one, or on by 2 to 4.
+    Kernel gather[3];
+};
+
+// The best that this processor can run.
+const SimdKernels &simd_kernels();
+
+// Of those, the one for elements of `run` bytes.
+Kernel transpose_kernel(int64_t run, bool streaming);
+
+// Each of them; the tests try all. nullptr where the processor or the build lacks it.
+inline constexpr int kSimdLevels = 3;
+const SimdKernels *simd_kernels_at(int level);
+
+extern const SimdKernels base_kernels;
+extern const SimdKernels avx2_kernels;
+extern const SimdKernels avx512_kernels;
+
+}  // namespace via

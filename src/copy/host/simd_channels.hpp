@@ -1,0 +1,133 @@
+// Two to four planes that become the channels of pixels, or the other way: see simd.hpp. A side of the transpose is too
+// short for blocks, but the data is dense, so that vectors may run over into what comes next and is written, or read,
+// again.
+#pragma once
+
+#include "copy/host/simd_transpose.hpp"
+
+namespace via {
+namespace {
+
+template <int Planes>
+struct UnitOf {
+    using Type = uint32_t;
+};
+template <>
+struct UnitOf<2> {
+    using Type = uint64_t;
+};
+
+template <typename T, int Channels>
+struct Pixels {
+    static constexpr int kPlanes = Channels == 2 ? 2 : 4;  // in registers; the fourth of three is no plane
+    static constexpr int kSize = sizeof(T);
+    static constexpr int kUnit = 16 / kPlanes;        // bytes of a plane in one lane of pixels
+    static constexpr int kPerLane = kUnit / kSize;    // pixels in one lane
+    static constexpr int kStep = kPlanes * kPerLane;  // pixels in as many lanes as there are planes
+    static constexpr int kBytes = Channels * kSize;   // of one pixel
+    static constexpr int kUsed = kPerLane * kBytes;   // bytes of a lane that are pixels
+    // Where byte `at` of a lane of pixels is in a lane of units, and the other way; anywhere for bytes of neither.
+    static constexpr int unit_byte(int at) {
+        return at < kUsed ? at % kBytes / kSize * kUnit + at / kBytes * kSize + at % kSize : 0;
+    }
+    static constexpr int pixel_byte(int at) {
+        return at / kUnit < Channels ? at % kUnit / kSize * kBytes + at / kUnit * kSize + at % kSize : 0;
+    }
+    template <int... I>
+    [[gnu::always_inline]] static Lane<char> units_to_pixels(Lane<char> units, std::integer_sequence<int, I...>) {
+        return __builtin_shufflevector(units, units, unit_byte(I)...);
+    }
+    template <int... I>
+    [[gnu::always_inline]] static Lane<char> pixels_to_units(Lane<char> pixels, std::integer_sequence<int, I...>) {
+        return __builtin_shufflevector(pixels, pixels, pixel_byte(I)...);
+    }
+
+    [[gnu::always_inline]] static void turn_units(Lane<char> (&lanes)[kPlanes]) {
+        using Element = typename UnitOf<kPlanes>::Type;
+        Lane<Element> units[kPlanes];
+        for (int i = 0; i < kPlanes; ++i) {
+            units[i] = reinterpret_cast<Lane<Element>>(lanes[i]);
+        }
+        turn_lanes<kLane, Element>(units);
+        for (int i = 0; i < kPlanes; ++i) {
+            lanes[i] = reinterpret_cast<Lane<char>>(units[i]);
+        }
+    }
+
+    // Both return how many pixels are done: a few at the end may be left.
+    static int64_t join_planes(char *dst, const char *src, int64_t plane_step, int64_t count) {
+        int64_t at = 0;
+        for (; (count - at - kStep) * kBytes >= kLane; at += kStep) {
+            Lane<char> lanes[kPlanes] = {};
+            for (int i = 0; i < Channels; ++i) {
+                lanes[i] = load<Lane<char>>(src + i * plane_step + at * kSize);
+            }
+            turn_units(lanes);
+            for (int i = 0; i < kPlanes; ++i) {
+                store(dst + at * kBytes + i * kUsed, units_to_pixels(lanes[i], std::make_integer_sequence<int, 16>()));
+            }
+        }
+        return at;
+    }
+
+    static int64_t split_planes(char *dst, int64_t plane_step, const char *src, int64_t count) {
+        int64_t at = 0;
+        for (; (count - at - kStep) * kBytes >= kLane; at += kStep) {
+            Lane<char> lanes[kPlanes];
+            for (int i = 0; i < kPlanes; ++i) {
+                lanes[i] = pixels_to_units(load<Lane<char>>(src + at * kBytes + i * kUsed),
+                                           std::make_integer_sequence<int, 16>());
+            }
+            turn_units(lanes);
+            for (int i = 0; i < Channels; ++i) {
+                store(dst + i * plane_step + at * kSize, lanes[i]);
+            }
+        }
+        return at;
+    }
+};
+
+// Calls `work` with the number of channels as a constant; 0 where there is no such kernel.
+template <typename T, typename Work>
+inline int64_t with_channels(int64_t channels, const Work &work) {
+    if constexpr (kShufflesBytes && sizeof(T) <= 8) {
+        if (channels == 2) {
+            return work(Pixels<T, 2>());
+        }
+        if constexpr (sizeof(T) <= 4) {
+            if (channels == 3) {
+                return work(Pixels<T, 3>());
+            }
+            if (channels == 4) {
+                return work(Pixels<T, 4>());
+            }
+        }
+    }
+    return 0;
+}
+
+// Both return how many indices of the long axis are done.
+template <typename T>
+inline int64_t join_channels(const Piece &piece) {
+    const int64_t channels = piece.inner.extent;
+    if (piece.outer.dst_step != channels * int64_t{sizeof(T)}) {
+        return 0;
+    }
+    return with_channels<T>(channels, [&](auto pixels) {
+        return pixels.join_planes(piece.dst, piece.src, piece.inner.src_step, piece.outer.extent);
+    });
+}
+
+template <typename T>
+inline int64_t split_channels(const Piece &piece) {
+    const int64_t channels = piece.outer.extent;
+    if (piece.inner.src_step != channels * int64_t{sizeof(T)}) {
+        return 0;
+    }
+    return with_channels<T>(channels, [&](auto pixels) {
+        return pixels.split_planes(piece.dst, piece.outer.dst_step, piece.src, piece.inner.extent);
+    });
+}
+
+}  // namespace
+}  // namespace via

@@ -1,9 +1,0 @@
-// The kernels for AVX2.
-#define VIA_VECTOR_BYTES 32
-#include "copy/simd.hpp"
-
-namespace via {
-
-const SimdKernels avx2_kernels = make_kernels("avx2");
-
-}  // namespace via

@@ -1,0 +1,164 @@
+#include "copy/plan/copy_check.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "copy/plan/overlap.hpp"
+#include "core/base/checked.hpp"
+
+namespace via {
+namespace {
+
+// A shape as text, "(2, 3)". The longest has 64 extents whose product is below 2^63: some 80 digits in all.
+struct ShapeText {
+    explicit ShapeText(via_array *array) {
+        size_t at = 0;
+        text[0] = '\0';
+        for (int32_t i = 0; i < array->ndim && at < sizeof text; ++i) {
+            at += static_cast<size_t>(std::snprintf(text + at, sizeof text - at, i > 0 ? ", %lld" : "%lld",
+                                                    static_cast<long long>(array->shape()[i])));
+        }
+    }
+    char text[256];
+};
+
+Status shapes_differ(via_array *dst, via_array *src) {
+    return fail(VIA_ERROR_SHAPE, "src has ndim %d and shape (%s); expected those of dst, ndim %d and shape (%s)",
+                src->ndim, ShapeText(src).text, dst->ndim, ShapeText(dst).text);
+}
+
+Status dtypes_differ(via_array *dst, via_array *src) {
+    return fail(VIA_ERROR_DTYPE, "src has dtype %s; expected that of dst, %s", DtypeName(src->dtype).text,
+                DtypeName(dst->dtype).text);
+}
+
+// Bytes of a run, with the one that packed elements end in.
+int64_t whole_run(const Plan &plan) { return plan.run + (plan.tail_bits + 7) / 8; }
+
+// With ascending steps, each at least what all indices before it span, no two runs can meet. Packed elements that end
+// inside a byte make one dense run, which cannot meet itself.
+bool is_nested(const Plan &plan) {
+    int64_t span = plan.run;
+    for (int32_t i = 0; i < plan.ndim; ++i) {
+        const Axis &axis = plan.axes[i];
+        if (axis.dst_step < span) {
+            return false;
+        }
+        span += (axis.extent - 1) * axis.dst_step;
+    }
+    return true;
+}
+
+// Addresses of the first byte and of the one after the last.
+struct Range {
+    int64_t low;
+    int64_t high;
+};
+
+Range dst_range(const Plan &plan) {
+    const auto start = reinterpret_cast<int64_t>(plan.dst);
+    Range range{start, start + whole_run(plan)};
+    for (int32_t i = 0; i < plan.ndim; ++i) {
+        range.high += (plan.axes[i].extent - 1) * plan.axes[i].dst_step;
+    }
+    return range;
+}
+
+Range src_range(const Plan &plan) {
+    const auto start = reinterpret_cast<int64_t>(plan.src);
+    Range range{start, start + whole_run(plan)};
+    for (int32_t i = 0; i < plan.ndim; ++i) {
+        const int64_t reach = (plan.axes[i].extent - 1) * plan.axes[i].src_step;
+        (reach < 0 ? range.low : range.high) += reach;
+    }
+    return range;
+}
+
+RunSet make_runs(const Plan &plan, int64_t start, int64_t Axis::*step) {
+    RunSet runs(start, whole_run(plan));
+    std::for_each_n(plan.axes, plan.ndim, [&](const Axis &axis) { runs.add(axis.extent, axis.*step); });
+    return runs;
+}
+
+// In bits, from dst on. What lies too far apart for that has nothing in common.
+Status check_bits_apart(const Plan &plan) {
+    int64_t distance = 0;
+    if (__builtin_sub_overflow(reinterpret_cast<int64_t>(plan.src), reinterpret_cast<int64_t>(plan.dst), &distance) ||
+        !multiply(distance, 8, &distance) || !add(distance, plan.src_bit, &distance)) {
+        return VIA_OK;
+    }
+    const Overlap overlap =
+        find_overlap(make_runs(plan, plan.dst_bit, &Axis::dst_step), make_runs(plan, distance, &Axis::src_step));
+    return overlap == Overlap::None ? VIA_OK
+                                    : fail(VIA_ERROR_OVERLAP, "dst %s src; expected memory apart",
+                                           overlap == Overlap::Found ? "shares bits with" : "may share bits with");
+}
+
+Status self_overlap(const Plan &plan) {
+    for (int32_t i = 0; i < plan.ndim; ++i) {
+        if (plan.axes[i].dst_step == 0) {
+            return fail(VIA_ERROR_OVERLAP, "dst has stride 0 along an axis of extent %lld; expected elements apart",
+                        static_cast<long long>(plan.axes[i].extent));
+        }
+    }
+    switch (find_self_overlap(make_runs(plan, 0, &Axis::dst_step))) {
+        case Overlap::None:
+            return VIA_OK;
+        case Overlap::Found:
+            return fail(VIA_ERROR_OVERLAP, "dst has elements that share bytes; expected elements apart");
+        default:
+            return fail(VIA_ERROR_OVERLAP,
+                        "dst may have elements that share bytes: with these strides it could not be ruled out; "
+                        "expected elements apart");
+    }
+}
+
+Status mutual_overlap(const Plan &plan, const Range &dst, const Range &src) {
+    const Overlap overlap = find_overlap(make_runs(plan, reinterpret_cast<int64_t>(plan.dst), &Axis::dst_step),
+                                         make_runs(plan, reinterpret_cast<int64_t>(plan.src), &Axis::src_step));
+    if (overlap == Overlap::None) {
+        return VIA_OK;
+    }
+    return fail(VIA_ERROR_OVERLAP, "dst (bytes 0x%llx to 0x%llx) %s src (0x%llx to 0x%llx)%s; expected memory apart",
+                static_cast<unsigned long long>(dst.low), static_cast<unsigned long long>(dst.high),
+                overlap == Overlap::Found ? "shares bytes with" : "may share bytes with",
+                static_cast<unsigned long long>(src.low), static_cast<unsigned long long>(src.high),
+                overlap == Overlap::Found ? "" : ": with these strides it could not be ruled out");
+}
+
+}  // namespace
+
+Status check_writable(via_array *dst) {
+    if (dst->is_read_only()) [[unlikely]] {
+        return fail(VIA_ERROR_READ_ONLY, "dst is read-only; expected an array that may be written");
+    }
+    return VIA_OK;
+}
+
+Status check_same_type_and_shape(via_array *dst, via_array *src) {
+    if (dst->dtype != src->dtype) [[unlikely]] {
+        return dtypes_differ(dst, src);
+    }
+    if (dst->ndim != src->ndim) [[unlikely]] {
+        return shapes_differ(dst, src);
+    }
+    for (int32_t i = 0; i < dst->ndim; ++i) {
+        if (dst->shape()[i] != src->shape()[i]) [[unlikely]] {
+            return shapes_differ(dst, src);
+        }
+    }
+    return VIA_OK;
+}
+
+Status check_self_overlap(const Plan &plan) { return is_nested(plan) ? VIA_OK : self_overlap(plan); }
+
+Status check_mutual_overlap(const Plan &plan) {
+    if (plan.in_bits) [[unlikely]] {
+        return check_bits_apart(plan);
+    }
+    const Range dst = dst_range(plan);
+    const Range src = src_range(plan);
+    return dst.high <= src.low || src.high <= dst.low ? VIA_OK : mutual_overlap(plan, dst, src);
+}
+
+}  // namespace via

@@ -1,0 +1,174 @@
+#include <algorithm>
+
+#include "copy/plan.hpp"
+#include "core/layout/axes.hpp"
+
+namespace via {
+namespace {
+
+// Steps in bits or bytes, relative to the arrays' data pointers.
+struct Offsets {
+    int64_t dst = 0;
+    int64_t src = 0;
+};
+
+constexpr int64_t kNoSteps[VIA_MAX_NDIM] = {};
+
+// Axes of more than one index. An array of more than 62 of these has too many elements to exist, so one more fits.
+Offsets collect_axes(via_array *dst, const int64_t *src_steps, int64_t scale, Plan *plan) {
+    const int64_t *shape = dst->shape();
+    const int64_t *dst_steps = dst->steps();
+    Offsets offsets;
+    for (int32_t i = dst->ndim - 1; i >= 0; --i) {
+        if (shape[i] == 1) {
+            continue;
+        }
+        Axis axis{shape[i], dst_steps[i] * scale, src_steps[i] * scale};
+        if (axis.dst_step < 0) {
+            flip(&axis, &offsets.dst, &offsets.src);
+        }
+        insert_axis(axis, plan->axes, &plan->ndim);
+    }
+    return offsets;
+}
+
+Status not_whole_bytes(via_array *dst, const char *what, int64_t bits) {
+    return fail(VIA_ERROR_UNSUPPORTED, "%s of packed %s is %lld bits; expected whole bytes", what,
+                DtypeName(dst->dtype).text, static_cast<long long>(bits));
+}
+
+// One run may end inside a byte, anything else must keep to byte boundaries.
+bool is_in_bytes(const Offsets &offsets, const Plan &plan) {
+    const bool keeps_ends = offsets.dst % 8 == 0 && offsets.src % 8 == 0 && (plan.run % 8 == 0 || plan.ndim == 0);
+    return keeps_ends && std::all_of(plan.axes, plan.axes + plan.ndim,
+                                     [](const Axis &axis) { return axis.dst_step % 8 == 0 && axis.src_step % 8 == 0; });
+}
+
+// From bits to bytes.
+Status to_bytes(via_array *dst, Offsets *offsets, Plan *plan) {
+    if (offsets->dst % 8 != 0 || offsets->src % 8 != 0) {
+        return not_whole_bytes(dst, "the offset of the first element",
+                               offsets->dst % 8 != 0 ? offsets->dst : offsets->src);
+    }
+    if (plan->run % 8 != 0 && plan->ndim > 0) {
+        return not_whole_bytes(dst, "a run of adjacent elements", plan->run);
+    }
+    for (int32_t i = 0; i < plan->ndim; ++i) {
+        Axis &axis = plan->axes[i];
+        if (axis.dst_step % 8 != 0 || axis.src_step % 8 != 0) {
+            return not_whole_bytes(dst, "a stride", axis.dst_step % 8 != 0 ? axis.dst_step : axis.src_step);
+        }
+        axis.dst_step /= 8;
+        axis.src_step /= 8;
+    }
+    plan->tail_bits += static_cast<int32_t>(plan->run % 8);
+    plan->run /= 8;
+    *offsets = {offsets->dst / 8, offsets->src / 8};
+    return VIA_OK;
+}
+
+Status check_packing(via_array *dst, via_array *src) {
+    if (dst->item_bits == src->item_bits) [[likely]] {
+        return VIA_OK;
+    }
+    return fail(VIA_ERROR_UNSUPPORTED, "dst has %s and src %s elements of %s; expected both packed or both padded",
+                dst->is_packed() ? "packed" : "padded", src->is_packed() ? "packed" : "padded",
+                DtypeName(dst->dtype).text);
+}
+
+void fill_in(char *dst, const char *src, int64_t run, Plan *plan) {
+    plan->dst = dst;
+    plan->src = src;
+    plan->run = run;
+    plan->ndim = 0;
+    plan->tail_bits = 0;
+    plan->in_bits = false;
+    plan->dst_bit = 0;
+    plan->src_bit = 0;
+}
+
+}  // namespace
+
+Status normalise_copy(via_array *dst, via_array *src, Plan *out_plan) {
+    if (dst->is_row_major && src->is_row_major) [[likely]] {
+        normalise_bytes(dst->data, src->data, dst->nbytes(), out_plan);
+        return VIA_OK;
+    }
+    VIA_TRY(check_packing(dst, src));
+    const bool packed = dst->is_packed();
+    fill_in(static_cast<char *>(dst->data), static_cast<const char *>(src->data),
+            packed ? dst->item_bits : dst->item_bytes(), out_plan);
+    out_plan->nbytes = dst->nbytes();
+    Offsets offsets = collect_axes(dst, src->steps(), packed ? dst->item_bits : 1, out_plan);
+    merge_axes(&out_plan->run, out_plan->axes, &out_plan->ndim);
+    if (packed && !is_in_bytes(offsets, *out_plan)) [[unlikely]] {
+        out_plan->in_bits = true;
+        out_plan->dst_bit = offsets.dst;
+        out_plan->src_bit = offsets.src;
+        return VIA_OK;
+    }
+    if (packed) [[unlikely]] {
+        VIA_TRY(to_bytes(dst, &offsets, out_plan));
+    }
+    out_plan->dst += offsets.dst;
+    out_plan->src += offsets.src;
+    return VIA_OK;
+}
+
+namespace {
+
+// Adjacent elements are taken by the group: a group is then what an element is elsewhere. Of one dense run, the last
+// group may be cut short.
+Status group_elements(via_array *dst, int64_t group_bits, Plan *plan) {
+    const int64_t item_bits = dst->item_bits;
+    const int64_t group = group_bits / item_bits;
+    if (plan->ndim == 0) {
+        insert_axis({1, item_bits, 0}, plan->axes, &plan->ndim);
+    }
+    Axis &axis = plan->axes[0];
+    plan->run = group_bits;
+    if (group == 1) {
+        return VIA_OK;
+    }
+    if (axis.dst_step != item_bits) {
+        return not_whole_bytes(dst, "a run of adjacent elements", item_bits);
+    }
+    const int64_t rest_bits = axis.extent % group * item_bits;
+    if (rest_bits != 0 && plan->ndim > 1) {
+        return not_whole_bytes(dst, "a run of adjacent elements", axis.extent * item_bits);
+    }
+    axis = {axis.extent / group, group_bits, 0};
+    plan->tail_bits = static_cast<int32_t>(rest_bits);
+    return VIA_OK;
+}
+
+}  // namespace
+
+Status normalise_fill(via_array *dst, const char *element, int64_t group_bits, Plan *out_plan) {
+    static constexpr char kZero = 0;
+    const bool packed = dst->is_packed();
+    const bool bytewise = element == nullptr && !packed;
+    fill_in(static_cast<char *>(dst->data), element == nullptr ? &kZero : element,
+            packed ? dst->item_bits : dst->item_bytes(), out_plan);
+    out_plan->nbytes = dst->nbytes();
+    Offsets offsets = collect_axes(dst, kNoSteps, packed ? dst->item_bits : 1, out_plan);
+    if (bytewise && out_plan->run > 1) {
+        // A zero of any size is so many zero bytes.
+        insert_axis({out_plan->run, 1, 0}, out_plan->axes, &out_plan->ndim);
+        out_plan->run = 1;
+    }
+    merge_axes(&out_plan->run, out_plan->axes, &out_plan->ndim);
+    if (packed) {
+        VIA_TRY(group_elements(dst, group_bits, out_plan));
+        VIA_TRY(to_bytes(dst, &offsets, out_plan));
+    }
+    out_plan->dst += offsets.dst;
+    return VIA_OK;
+}
+
+void normalise_bytes(void *dst, const void *src, int64_t nbytes, Plan *out_plan) {
+    fill_in(static_cast<char *>(dst), static_cast<const char *>(src), nbytes, out_plan);
+    out_plan->nbytes = nbytes;
+}
+
+}  // namespace via

@@ -1,0 +1,522 @@
+#include "core/array/array.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "core/base/checked.hpp"
+#include "core/diagnostics/handle_registry.hpp"
+#include "core/array/access_tracker.hpp"
+#include "core/base/thread_state.hpp"
+
+namespace via {
+namespace {
+
+// The block of an array that has a storage; a view's block is the array alone.
+struct Block {
+    Storage storage;
+    via_array array;
+};
+
+constexpr int64_t dims_bytes(int32_t ndim) { return 3 * int64_t{ndim} * static_cast<int64_t>(sizeof(int64_t)); }
+
+Status no_memory(int64_t nbytes) {
+    return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %lld bytes", static_cast<long long>(nbytes));
+}
+
+// A size of elements that cannot be misread: bits for packed elements, bytes otherwise.
+struct Item {
+    int64_t bits;
+    int64_t bytes;  // 1 for packed elements
+    bool packed;
+};
+
+Item item_of(int32_t dtype, int32_t flags) {
+    const int64_t bits = item_bits_of(dtype, flags);
+    return {bits, bits % 8 != 0 ? 1 : bits / 8, bits % 8 != 0};
+}
+
+Status negative_extent(int32_t axis, int64_t extent) {
+    return fail(VIA_ERROR_SHAPE, "shape[%d] is %lld; expected 0 or more", axis, static_cast<long long>(extent));
+}
+
+Status too_large(const char *what) {
+    return fail(VIA_ERROR_OVERFLOW, "%s exceeds 2^63 - 1 bytes; expected an array that fits the address space", what);
+}
+
+// The number of elements, at most what `item` leaves room for. The product skips zeros, so that a shape is refused or
+// accepted whatever the order of its extents.
+Status count_elements(int32_t ndim, const int64_t *shape, const Item &item, int64_t *out_size) {
+    int64_t size = 1;
+    bool empty = false;
+    for (int32_t i = 0; i < ndim; ++i) {
+        const int64_t extent = shape[i];
+        if (extent <= 0) [[unlikely]] {
+            if (extent < 0) {
+                return negative_extent(i, extent);
+            }
+            empty = true;
+            continue;
+        }
+        if (!multiply(size, extent, &size)) [[unlikely]] {
+            return too_large("the product of the shape");
+        }
+    }
+    int64_t whole = 0;
+    if (!multiply(size, item.packed ? item.bits : item.bytes, &whole)) [[unlikely]] {
+        return too_large("shape times element size");
+    }
+    *out_size = empty ? 0 : size;
+    return VIA_OK;
+}
+
+// Axes of extent 0 or 1 are never stepped along: where their stride cannot be said, another is.
+bool set_stride(via_array *array, const Item &item, int32_t axis, int64_t stride, StrideUnit unit) {
+    int64_t &elements = array->strides()[axis];
+    int64_t &bytes = array->byte_strides()[axis];
+    const bool moot = array->shape()[axis] <= 1;
+    if (unit == StrideUnit::Elements) {
+        elements = stride;
+        if (!multiply(stride, item.packed ? item.bits : item.bytes, &bytes)) {
+            elements = moot ? 1 : elements;
+            bytes = item.bytes;
+            return moot;
+        }
+        if (item.packed) {
+            array->strides_are_bytes &= bytes % 8 == 0 || moot;
+            bytes /= 8;
+        }
+        return true;
+    }
+    bytes = stride;
+    if (item.packed) {
+        int64_t bits = 0;
+        const bool fits = multiply(stride, 8, &bits);
+        array->strides_are_elements &= (fits && bits % item.bits == 0) || moot;
+        elements = fits ? bits / item.bits : 1;
+        return fits || moot;
+    }
+    array->strides_are_elements &= stride % item.bytes == 0 || moot;
+    elements = stride / item.bytes;
+    return true;
+}
+
+// The span in the unit of the steps; false if it does not fit.
+bool measure(int32_t ndim, const int64_t *shape, const int64_t *steps, int64_t *out_low, int64_t *out_high) {
+    int64_t low = 0;
+    int64_t high = 0;
+    for (int32_t i = 0; i < ndim; ++i) {
+        int64_t reach = 0;
+        if (!multiply(shape[i] - 1, steps[i], &reach)) {
+            return false;
+        }
+        if (!add(reach < 0 ? low : high, reach, reach < 0 ? &low : &high)) {
+            return false;
+        }
+    }
+    *out_low = low;
+    *out_high = high;
+    return true;
+}
+
+// From steps to bytes; false if it does not fit.
+bool to_byte_span(const Item &item, int64_t low, int64_t high, ByteSpan *out_span) {
+    if (!item.packed) {
+        out_span->low = low;
+        return add(high, item.bytes, &out_span->high);
+    }
+    int64_t low_bits = 0;
+    int64_t high_bits = 0;
+    if (!multiply(low, item.bits, &low_bits) || !add(high, 1, &high) || !multiply(high, item.bits, &high_bits)) {
+        return false;
+    }
+    out_span->low = low_bits / 8 - (low_bits % 8 < 0 ? 1 : 0);
+    out_span->high = dense_bytes(high, item.bits);
+    return true;
+}
+
+Status leaves_address_space(via_array *array, const ByteSpan &span) {
+    return fail(VIA_ERROR_OVERFLOW, "address %p with bytes %lld to %lld leaves the address space", array->data,
+                static_cast<long long>(span.low), static_cast<long long>(span.high));
+}
+
+Status check_span(via_array *array, const Item &item) {
+    if (array->size == 0) {
+        return VIA_OK;
+    }
+    int64_t low = 0;
+    int64_t high = 0;
+    ByteSpan span{};
+    if (!measure(array->ndim, array->shape(), array->steps(), &low, &high) || !to_byte_span(item, low, high, &span)) {
+        return too_large("shape times strides");
+    }
+    const void *end = nullptr;
+    if (!advance(array->data, span.low, &end) || !advance(array->data, span.high, &end)) {
+        return leaves_address_space(array, span);
+    }
+    return VIA_OK;
+}
+
+bool is_misaligned(via_array *array, uint64_t offsets) {
+    const auto mask = static_cast<uint64_t>(dtype_alignment(array->dtype) - 1);
+    return (offsets & mask) != 0 && array->size > 0;
+}
+
+// Row-major: the span is that of the elements themselves, and only the address can be misaligned.
+Status describe_row_major(via_array *array, const Item &item) {
+    int64_t stride = 1;
+    for (int32_t i = array->ndim - 1; i >= 0; --i) {
+        array->strides()[i] = stride;
+        array->byte_strides()[i] = stride * item.bytes;
+        // Cannot overflow: count_elements has multiplied the same numbers.
+        stride *= std::max<int64_t>(array->shape()[i], 1);
+    }
+    array->strides_are_bytes = !item.packed;
+    const void *end = nullptr;
+    if (!advance(array->data, array->nbytes(), &end)) {
+        return leaves_address_space(array, {0, array->nbytes()});
+    }
+    array->flags |= is_misaligned(array, reinterpret_cast<uintptr_t>(array->data)) ? VIA_ARRAY_MISALIGNED : 0;
+    return VIA_OK;
+}
+
+Status describe_strided(via_array *array, const ArraySpec &spec, const Item &item) {
+    auto offsets = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(array->data));
+    for (int32_t i = 0; i < spec.ndim; ++i) {
+        if (!set_stride(array, item, i, spec.strides[i], spec.unit)) {
+            return fail(VIA_ERROR_OVERFLOW, "strides[%d] is %lld; in bytes that exceeds 2^63 - 1", i,
+                        static_cast<long long>(spec.strides[i]));
+        }
+        offsets |= array->shape()[i] > 1 ? static_cast<uint64_t>(array->byte_strides()[i]) : 0;
+    }
+    if (item.packed && !array->strides_are_elements) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "strides in bytes are not whole elements of %lld bits",
+                    static_cast<long long>(item.bits));
+    }
+    VIA_TRY(check_span(array, item));
+    array->flags |= is_misaligned(array, offsets) ? VIA_ARRAY_MISALIGNED : 0;
+    return VIA_OK;
+}
+
+// What nearly every array is: row-major, of whole bytes, not empty, small enough. One pass and no error to word; false
+// for any other array, of which nothing has been decided then.
+bool describe_plain(via_array *array, const ArraySpec &spec) {
+    const int64_t bits = dtype_bits(spec.dtype);
+    if (spec.unit != StrideUnit::RowMajor || bits % 8 != 0 || spec.data == nullptr) {
+        return false;
+    }
+    const int64_t item_bytes = bits / 8;
+    int64_t size = 1;
+    int64_t bytes = item_bytes;
+    for (int32_t i = spec.ndim - 1; i >= 0; --i) {
+        const int64_t extent = spec.shape[i];
+        array->shape()[i] = extent;
+        array->strides()[i] = size;
+        array->byte_strides()[i] = bytes;
+        if (extent <= 0 || !multiply(bytes, extent, &bytes)) {
+            return false;
+        }
+        size *= extent;  // at most `bytes`, so it fits
+    }
+    const void *end = nullptr;
+    array->size = size;
+    array->item_bits = bits;
+    array->flags |= is_misaligned(array, reinterpret_cast<uintptr_t>(array->data)) ? VIA_ARRAY_MISALIGNED : 0;
+    return advance(spec.data, bytes, &end);
+}
+
+Status describe_any(via_array *array, const ArraySpec &spec) {
+    const Item item = item_of(spec.dtype, spec.flags);
+    VIA_TRY(count_elements(spec.ndim, spec.shape, item, &array->size));
+    if (spec.data == nullptr && array->size > 0) [[unlikely]] {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "address is NULL; expected the memory of %lld elements",
+                    static_cast<long long>(array->size));
+    }
+    array->item_bits = item.bits;
+    for (int32_t i = 0; i < spec.ndim; ++i) {
+        array->shape()[i] = spec.shape[i];
+    }
+    return spec.unit == StrideUnit::RowMajor ? describe_row_major(array, item) : describe_strided(array, spec, item);
+}
+
+bool is_dense(via_array *array, const int64_t *steps, int64_t unit, bool first_axis_fastest) {
+    for (int32_t i = 0; i < array->ndim; ++i) {
+        const int32_t axis = first_axis_fastest ? i : array->ndim - 1 - i;
+        const int64_t extent = array->shape()[axis];
+        if (extent == 1) {
+            continue;
+        }
+        if (steps[axis] != unit) {
+            return false;
+        }
+        unit *= extent;
+    }
+    return true;
+}
+
+// Fills everything that follows from the spec; the array's block has room for spec.ndim dimensions.
+Status describe(via_array *array, const ArraySpec &spec) {
+    array->data = spec.data;
+    array->dtype = spec.dtype;
+    array->ndim = spec.ndim;
+    array->flags = spec.flags & ~VIA_ARRAY_MISALIGNED;
+    array->device_type = spec.device_type;
+    array->device_id = spec.device_id;
+    array->strides_are_elements = true;
+    array->strides_are_bytes = true;
+    array->is_row_major = true;
+    if (describe_plain(array, spec)) [[likely]] {
+        return VIA_OK;
+    }
+    array->flags = spec.flags & ~VIA_ARRAY_MISALIGNED;
+    VIA_TRY(describe_any(array, spec));
+    array->is_row_major =
+        array->size > 0 && !array->is_packed() && is_dense(array, array->byte_strides(), array->item_bytes(), false);
+    return VIA_OK;
+}
+
+void end_loan(const Disposal &disposal) {
+    if (disposal.release != nullptr) {
+        const CallbackScope scope;
+        disposal.release(disposal.context);
+    }
+}
+
+}  // namespace
+
+struct WaitingDisposal {
+    Disposal disposal;
+    WaitingDisposal *next;
+};
+
+namespace {
+
+// Memory may be lent by what other memory's end lets go of, and so on: a chain of any length must not take as much
+// stack. What is deeper inside than this is done by the one at this depth.
+constexpr int32_t kMostNested = 50;
+
+// Nobody sees the order: each in the chain lends to the one before it, which has ended. False if there is no memory.
+bool keep_waiting(ThreadState *state, const Disposal &disposal) {
+    auto *waiting = static_cast<WaitingDisposal *>(std::malloc(sizeof(WaitingDisposal)));
+    if (waiting == nullptr) {
+        return false;
+    }
+    state->waiting = new (waiting) WaitingDisposal{disposal, state->waiting};
+    return true;
+}
+
+// Interpreters are known to end threads from inside a callback.
+class Nesting {
+public:
+    explicit Nesting(ThreadState *state) : state_(state) { state_->disposals++; }
+    ~Nesting() { state_->disposals--; }
+    Nesting(const Nesting &) = delete;
+    Nesting &operator=(const Nesting &) = delete;
+
+private:
+    ThreadState *const state_;
+};
+
+void run_nested(ThreadState *state, const Disposal &disposal) {
+    const Nesting scope(state);
+    disposal.run(disposal);
+}
+
+void run_waiting(ThreadState *state) {
+    while (WaitingDisposal *waiting = state->waiting) {
+        const Disposal disposal = waiting->disposal;
+        state->waiting = waiting->next;
+        std::free(waiting);
+        run_nested(state, disposal);
+    }
+}
+
+void run_disposal(const Disposal &disposal) {
+    ThreadState &state = thread_state();
+    if (is_shared(state)) [[unlikely]] {
+        return disposal.run(disposal);
+    }
+    if (state.disposals >= kMostNested && keep_waiting(&state, disposal)) [[unlikely]] {
+        return;
+    }
+    run_nested(&state, disposal);
+    if (state.waiting != nullptr && state.disposals < kMostNested) [[unlikely]] {
+        run_waiting(&state);
+    }
+}
+
+// Inline in both of its callers: the end of an array is timed in nanoseconds.
+[[gnu::always_inline]] inline void dispose_now(const Disposal &disposal) {
+    count(Counter::Storages, -1);
+    if (disposal.run != nullptr) {
+        run_disposal(disposal);
+    }
+}
+
+[[gnu::always_inline]] inline void release_now(Storage *storage) {
+    if (!storage->references.release()) {
+        return;
+    }
+    // The owner's callback comes last: whatever it does, nothing of ours is left to lose.
+    const Disposal disposal = storage->disposal;
+    Order *order = storage->order.load(std::memory_order_acquire);
+    if (order != nullptr) [[unlikely]] {
+        leave_marks(storage, order);
+        free_handle(storage);
+        return retire(order, disposal);
+    }
+    free_handle(storage);
+    dispose_now(disposal);
+}
+
+}  // namespace
+
+void dispose(const Disposal &disposal) { dispose_now(disposal); }
+
+void release_storage(Storage *storage) { release_now(storage); }
+
+Status check_rank(int32_t ndim, const int64_t *shape) {
+    if (ndim < 0 || ndim > VIA_MAX_NDIM) [[unlikely]] {
+        return fail(VIA_ERROR_SHAPE, "ndim is %d; expected 0 to %d", ndim, VIA_MAX_NDIM);
+    }
+    if (shape == nullptr && ndim > 0) [[unlikely]] {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "shape is NULL; expected %d extents", ndim);
+    }
+    return VIA_OK;
+}
+
+// Not in the header, so that loan_context can tell a loan by its address.
+Disposal loan(via_release_fn release, void *context) { return {end_loan, release, context, nullptr, 0}; }
+
+Status make_array(const ArraySpec &spec, const Disposal &disposal, via_array **out_array) {
+    VIA_TRY(check_dtype("dtype", spec.dtype));
+    VIA_TRY(check_rank(spec.ndim, spec.shape));
+    const int64_t nbytes = static_cast<int64_t>(sizeof(Block)) + dims_bytes(spec.ndim);
+    auto *block = static_cast<Block *>(std::malloc(static_cast<size_t>(nbytes)));
+    if (block == nullptr) [[unlikely]] {
+        return no_memory(nbytes);
+    }
+    if (Status status = describe(&block->array, spec); status != VIA_OK) [[unlikely]] {
+        std::free(block);
+        return status;
+    }
+    new (&block->storage) Storage{{}, disposal};
+    new (&block->array.references) ReferenceCount;
+    block->array.storage = &block->storage;
+    block->array.is_view = false;
+    count(Counter::Arrays, 1);
+    count(Counter::Storages, 1);
+    *out_array = &block->array;
+    return VIA_OK;
+}
+
+Status make_view(via_array *parent, void *data, int32_t dtype, const Layout &layout, int32_t flags,
+                 via_array **out_array) {
+    const int64_t nbytes = static_cast<int64_t>(sizeof(via_array)) + dims_bytes(layout.ndim);
+    auto *view = static_cast<via_array *>(std::malloc(static_cast<size_t>(nbytes)));
+    if (view == nullptr) [[unlikely]] {
+        return no_memory(nbytes);
+    }
+    ArraySpec spec{.data = data,
+                   .dtype = dtype,
+                   .ndim = layout.ndim,
+                   .shape = layout.shape,
+                   .strides = layout.steps,
+                   .unit = item_of(dtype, flags).packed ? StrideUnit::Elements : StrideUnit::Bytes,
+                   .device_type = parent->device_type,
+                   .device_id = parent->device_id,
+                   .flags = flags};
+    if (Status status = describe(view, spec); status != VIA_OK) [[unlikely]] {
+        std::free(view);
+        return status;
+    }
+    new (&view->references) ReferenceCount;
+    view->storage = parent->storage;
+    view->storage->references.retain();
+    view->is_view = true;
+    count(Counter::Arrays, 1);
+    *out_array = view;
+    return VIA_OK;
+}
+
+int64_t item_bits_of(int32_t dtype, int32_t flags) {
+    const int64_t bits = dtype_bits(dtype);
+    return (flags & VIA_ARRAY_SUBBYTE_PADDED) != 0 ? (bits + 7) / 8 * 8 : bits;
+}
+
+Status check_shape(int32_t dtype, int32_t ndim, const int64_t *shape, int32_t flags, int64_t *out_size) {
+    VIA_TRY(check_dtype("dtype", dtype));
+    VIA_TRY(check_rank(ndim, shape));
+    return count_elements(ndim, shape, item_of(dtype, flags), out_size);
+}
+
+void destroy_array(via_array *array) {
+    Storage *storage = array->storage;
+    count(Counter::Arrays, -1);
+    if (array->is_view) {
+        free_handle(array);
+    }
+    release_now(storage);
+}
+
+void get_layout(via_array *array, Layout *out_layout) {
+    out_layout->ndim = array->ndim;
+    std::copy_n(array->shape(), array->ndim, out_layout->shape);
+    std::copy_n(array->steps(), array->ndim, out_layout->steps);
+}
+
+ByteSpan byte_span(via_array *array) {
+    ByteSpan span{0, 0};
+    int64_t low = 0;
+    int64_t high = 0;
+    // Neither can fail: the array was checked when it was made.
+    if (array->size > 0 && measure(array->ndim, array->shape(), array->steps(), &low, &high)) {
+        const bool packed = array->is_packed();
+        (void)to_byte_span({array->item_bits, packed ? 1 : array->item_bytes(), packed}, low, high, &span);
+    }
+    return span;
+}
+
+bool has_no_elements(int32_t ndim, const int64_t *shape) { return std::find(shape, shape + ndim, 0) != shape + ndim; }
+
+namespace {
+
+// Dense in some order of the axes: sorted by step, each one starts where the one before ends.
+bool is_dense_in_any_order(via_array *array, const int64_t *steps, int64_t unit) {
+    int32_t order[VIA_MAX_NDIM];
+    int32_t ndim = 0;
+    for (int32_t i = 0; i < array->ndim; ++i) {
+        if (array->shape()[i] != 1) {
+            order[ndim++] = i;
+        }
+    }
+    std::sort(order, order + ndim, [&](int32_t a, int32_t b) { return steps[a] < steps[b]; });
+    for (int32_t i = 0; i < ndim; ++i) {
+        if (steps[order[i]] != unit) {
+            return false;
+        }
+        unit *= array->shape()[order[i]];
+    }
+    return true;
+}
+
+}  // namespace
+
+bool is_contiguous(via_array *array, int32_t order) {
+    if (array->size == 0) {
+        return true;
+    }
+    const int64_t unit = array->is_packed() ? 1 : array->item_bytes();
+    if (order == VIA_ORDER_ANY) {
+        return is_dense_in_any_order(array, array->steps(), unit);
+    }
+    return is_dense(array, array->steps(), unit, order == VIA_ORDER_COLUMN_MAJOR);
+}
+
+void *loan_context(via_array *array, via_release_fn release) {
+    const Disposal &disposal = array->storage->disposal;
+    return disposal.run == end_loan && disposal.release == release ? disposal.context : nullptr;
+}
+
+}  // namespace via

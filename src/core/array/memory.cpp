@@ -1,0 +1,178 @@
+#include "core/array/memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "core/base/checked.hpp"
+#include "core/system/pages.hpp"
+#include "core/base/thread_state.hpp"
+
+namespace via {
+namespace {
+
+// Large blocks start at a huge page, so that the kernel can fill them with a few faults instead of thousands.
+void *allocate_host(int64_t nbytes) {
+    const bool large = nbytes >= 2 * kHugePage;
+    const int64_t alignment = large ? kHugePage : kAlignment;
+    int64_t rounded = 0;
+    if (!add(nbytes, alignment - 1, &rounded)) {
+        return nullptr;
+    }
+    rounded -= rounded % alignment;
+    void *address = std::aligned_alloc(static_cast<size_t>(alignment), static_cast<size_t>(rounded));
+    if (address != nullptr && large) {
+        (void)madvise(address, static_cast<size_t>(rounded), MADV_HUGEPAGE);
+    }
+    return address;
+}
+
+void free_host(const Disposal &disposal) {
+    count(Counter::HostBytes, -disposal.nbytes);
+    std::free(disposal.address);
+}
+
+Status allocate_from_host(via_memory *memory, int64_t nbytes, via_stream *stream, Disposal *out_disposal) {
+    VIA_TRY(refuse_stream(stream, "host memory"));
+    *out_disposal = {free_host, nullptr, memory, nullptr, nbytes};
+    if (nbytes > 0) {
+        out_disposal->address = allocate_host(nbytes);
+        if (out_disposal->address == nullptr) {
+            return fail(VIA_ERROR_OUT_OF_MEMORY, "no host memory for %lld bytes", static_cast<long long>(nbytes));
+        }
+    }
+    count(Counter::HostBytes, nbytes);
+    return VIA_OK;
+}
+
+void free_custom(const Disposal &disposal) {
+    auto *memory = static_cast<CustomMemory *>(disposal.context);
+    if (disposal.address != nullptr) {
+        call_free(memory, disposal.address, disposal.nbytes, nullptr);
+    }
+    release_memory(memory);
+}
+
+Status allocate_custom(via_memory *memory, int64_t nbytes, via_stream *stream, Disposal *out_disposal) {
+    VIA_TRY(refuse_stream(stream, "host memory"));
+    auto *custom = static_cast<CustomMemory *>(memory);
+    *out_disposal = {free_custom, nullptr, custom, nullptr, nbytes};
+    if (nbytes > 0) {
+        VIA_TRY(call_alloc(custom, nbytes, nullptr, &out_disposal->address));
+    }
+    retain_memory(memory);
+    return VIA_OK;
+}
+
+constexpr MemoryKind kHostKind{allocate_from_host, nullptr, nullptr};
+
+constinit via_memory the_host_memory{&kHostKind, VIA_DEVICE_CPU, 0};
+
+// The disposal is set last: until then a failure leaves it to the caller.
+Status make_array_on(via_memory *memory, const ArraySpec &spec, const Disposal &disposal, via_array **out_array) {
+    ArrayHolder array;
+    VIA_TRY(make_array(spec, Disposal{}, array.out()));
+    if (memory->kind->finish != nullptr) {
+        VIA_TRY(memory->kind->finish(disposal, array.get()));
+    }
+    array.get()->storage->disposal = disposal;
+    *out_array = array.give();
+    return VIA_OK;
+}
+
+}  // namespace
+
+const MemoryKind kCustomHostKind{allocate_custom, nullptr, destroy_custom};
+
+via_memory *host_memory() { return &the_host_memory; }
+
+Status make_custom_memory(const CustomMemory &description, via_memory **out_memory) {
+    auto *memory = new (std::nothrow) CustomMemory{{description.kind, description.device_type, description.device_id},
+                                                   description.alloc,
+                                                   description.alloc_context,
+                                                   description.free_memory,
+                                                   description.free_context,
+                                                   description.release,
+                                                   description.context};
+    if (memory == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(CustomMemory));
+    }
+    *out_memory = memory;
+    return VIA_OK;
+}
+
+Status call_alloc(CustomMemory *memory, int64_t nbytes, void *stream, void **out_address) {
+    int32_t failure = 0;
+    {
+        const CallbackScope scope;
+        failure = memory->alloc(nbytes, kAlignment, stream, memory->alloc_context, out_address);
+    }
+    if (failure != 0) {
+        return fail_with_code(VIA_ERROR_CALLBACK, failure, "the allocator returned %d for %lld bytes; expected 0",
+                              failure, static_cast<long long>(nbytes));
+    }
+    if (*out_address == nullptr) {
+        return fail(VIA_ERROR_CALLBACK, "the allocator succeeded with NULL for %lld bytes; expected an address",
+                    static_cast<long long>(nbytes));
+    }
+    return VIA_OK;
+}
+
+void call_free(CustomMemory *memory, void *address, int64_t nbytes, void *stream) {
+    const CallbackScope scope;
+    memory->free_memory(address, nbytes, stream, memory->free_context);
+}
+
+void destroy_custom(via_memory *memory) {
+    auto *custom = static_cast<CustomMemory *>(memory);
+    const via_release_fn release = custom->release;
+    void *context = custom->context;
+    delete custom;
+    if (release != nullptr) {
+        const CallbackScope scope;
+        release(context);
+    }
+}
+
+void retain_memory(via_memory *memory) {
+    if (!memory->is_shared()) {
+        memory->references.retain();
+    }
+}
+
+void release_memory(via_memory *memory) {
+    if (!memory->is_shared() && memory->references.release()) {
+        memory->kind->destroy(memory);
+    }
+}
+
+Status refuse_stream(via_stream *stream, const char *what) {
+    return stream == nullptr ? VIA_OK
+                             : fail(VIA_ERROR_INVALID_ARGUMENT,
+                                    "stream is given; expected NULL for %s, which no stream orders", what);
+}
+
+Status make_empty(via_memory *memory, int32_t dtype, int32_t ndim, const int64_t *shape, int32_t flags,
+                  via_stream *stream, via_array **out_array) {
+    int64_t size = 0;
+    VIA_TRY(check_shape(dtype, ndim, shape, flags, &size));
+    const int64_t nbytes = dense_bytes(size, item_bits_of(dtype, flags));
+    Disposal disposal{};
+    VIA_TRY(memory->kind->allocate(memory, nbytes, stream, &disposal));
+    const ArraySpec spec{.data = disposal.address,
+                         .dtype = dtype,
+                         .ndim = ndim,
+                         .shape = shape,
+                         .device_type = memory->device_type,
+                         .device_id = memory->device_id,
+                         .flags = flags};
+    const Status status = make_array_on(memory, spec, disposal, out_array);
+    if (status != VIA_OK) {
+        disposal.run(disposal);
+    }
+    return status;
+}
+
+}  // namespace via

@@ -1,0 +1,443 @@
+#include "core/array/view.hpp"
+
+#include <algorithm>
+
+#include "core/base/checked.hpp"
+
+namespace via {
+namespace {
+
+// The address of the element `steps` away; false if packed elements would start inside a byte.
+bool move(via_array *array, int64_t steps, void **out_data) {
+    int64_t bytes = steps;
+    if (array->is_packed()) {
+        const int64_t bits = steps * array->item_bits;
+        if (bits % 8 != 0) {
+            return false;
+        }
+        bytes = bits / 8;
+    }
+    *out_data = static_cast<char *>(array->data) + bytes;
+    return true;
+}
+
+Status starts_inside_a_byte(int32_t dtype) {
+    return fail(VIA_ERROR_NEEDS_COPY, "the view of %s elements would start inside a byte; expected a byte boundary",
+                DtypeName(dtype).text);
+}
+
+Status view_from(via_array *array, int64_t first, const Layout &layout, via_array **out_view) {
+    void *data = array->data;
+    if (first != 0 && !move(array, first, &data)) {
+        return starts_inside_a_byte(array->dtype);
+    }
+    return make_view(array, data, array->dtype, layout, array->flags, out_view);
+}
+
+// Counts from the end if negative; false if it is none of the `count` axes.
+bool find_axis(int32_t axis, int32_t count, int32_t *out_axis) {
+    *out_axis = axis < 0 ? axis + count : axis;
+    return axis >= -count && axis < count;
+}
+
+Status resolve_axis(int32_t axis, int32_t count, int32_t *out_axis) {
+    return find_axis(axis, count, out_axis)
+               ? VIA_OK
+               : fail(VIA_ERROR_INDEX, "axis is %d; expected %d to %d", axis, -count, count - 1);
+}
+
+Status resolve_listed_axis(const int32_t *axes, int32_t at, int32_t count, int32_t *out_axis) {
+    return find_axis(axes[at], count, out_axis)
+               ? VIA_OK
+               : fail(VIA_ERROR_INDEX, "axes[%d] is %d; expected %d to %d", at, axes[at], -count, count - 1);
+}
+
+void remove_axis(Layout *layout, int32_t axis) {
+    std::copy(layout->shape + axis + 1, layout->shape + layout->ndim, layout->shape + axis);
+    std::copy(layout->steps + axis + 1, layout->steps + layout->ndim, layout->steps + axis);
+    layout->ndim--;
+}
+
+void insert_axis(Layout *layout, int32_t axis, int64_t extent, int64_t step) {
+    std::copy_backward(layout->shape + axis, layout->shape + layout->ndim, layout->shape + layout->ndim + 1);
+    std::copy_backward(layout->steps + axis, layout->steps + layout->ndim, layout->steps + layout->ndim + 1);
+    layout->shape[axis] = extent;
+    layout->steps[axis] = step;
+    layout->ndim++;
+}
+
+struct AxisSlice {
+    int64_t start;
+    int64_t count;
+    int64_t step;
+};
+
+// How many elements there are from `start` on to the end in the direction of `step`.
+int64_t reachable(int64_t extent, int64_t start, int64_t step) {
+    if (start < 0 || start >= extent) {
+        return 0;
+    }
+    if (step == INT64_MIN) {
+        return 1;  // its negation does not fit; it is refused with the rest of bad steps
+    }
+    return step > 0 ? (extent - 1 - start) / step + 1 : start / -step + 1;
+}
+
+Status check_slice(int32_t axis, int64_t extent, const AxisSlice &slice) {
+    if (slice.step == 0 || slice.step == INT64_MIN) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "step[%d] is %lld; expected a number other than 0", axis,
+                    as_printed(slice.step));
+    }
+    if (slice.count < 0) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "count[%d] is %lld; expected 0 or more", axis, as_printed(slice.count));
+    }
+    const bool none = slice.count == 0 && slice.start >= 0 && slice.start <= extent;
+    if (!none && (slice.start < 0 || slice.start >= extent)) {
+        return fail(VIA_ERROR_INDEX, "start[%d] is %lld; expected 0 to %lld", axis, as_printed(slice.start),
+                    as_printed(extent - 1));
+    }
+    if (slice.count > reachable(extent, slice.start, slice.step)) {
+        return fail(VIA_ERROR_INDEX, "count[%d] is %lld; expected at most %lld from index %lld in steps of %lld", axis,
+                    as_printed(slice.count), as_printed(reachable(extent, slice.start, slice.step)),
+                    as_printed(slice.start), as_printed(slice.step));
+    }
+    return VIA_OK;
+}
+
+// A step along an axis of at most one element is never taken, so it may be any number; so may one that does not fit,
+// which is only found beside an axis without elements. Packed elements count their bits.
+int64_t scaled_step(via_array *array, int64_t step, const AxisSlice &slice) {
+    int64_t scaled = step;
+    int64_t bits = 0;
+    const bool fits =
+        multiply(step, slice.step, &scaled) && multiply(scaled, array->is_packed() ? array->item_bits : 1, &bits);
+    return slice.count > 1 && fits ? scaled : step;
+}
+
+}  // namespace
+
+Status slice_view(via_array *array, const int64_t *start, const int64_t *count, const int64_t *step,
+                  via_array **out_view) {
+    Layout layout;
+    get_layout(array, &layout);
+    int64_t first = 0;
+    bool empty = array->size == 0;
+    for (int32_t i = 0; i < array->ndim; ++i) {
+        AxisSlice slice{start != nullptr ? start[i] : 0, 0, step != nullptr ? step[i] : 1};
+        slice.count = count != nullptr  ? count[i]
+                      : slice.step == 0 ? 0
+                                        : reachable(layout.shape[i], slice.start, slice.step);
+        VIA_TRY(check_slice(i, layout.shape[i], slice));
+        empty |= slice.count == 0;
+        first += empty ? 0 : slice.start * layout.steps[i];
+        layout.steps[i] = scaled_step(array, layout.steps[i], slice);
+        layout.shape[i] = slice.count;
+    }
+    return view_from(array, empty ? 0 : first, layout, out_view);
+}
+
+Status select_view(via_array *array, int32_t axis, int64_t index, via_array **out_view) {
+    VIA_TRY(resolve_axis(axis, array->ndim, &axis));
+    const int64_t extent = array->shape()[axis];
+    if (index < -extent || index >= extent) {
+        return fail(VIA_ERROR_INDEX, "index is %lld; expected %lld to %lld along axis %d", as_printed(index),
+                    as_printed(-extent), as_printed(extent - 1), axis);
+    }
+    Layout layout;
+    get_layout(array, &layout);
+    const int64_t first = array->size == 0 ? 0 : (index < 0 ? index + extent : index) * layout.steps[axis];
+    remove_axis(&layout, axis);
+    return view_from(array, first, layout, out_view);
+}
+
+Status permute_view(via_array *array, const int32_t *axes, via_array **out_view) {
+    Layout layout;
+    layout.ndim = array->ndim;
+    bool taken[VIA_MAX_NDIM] = {};
+    for (int32_t i = 0; i < array->ndim; ++i) {
+        int32_t axis = array->ndim - 1 - i;
+        if (axes != nullptr) {
+            VIA_TRY(resolve_listed_axis(axes, i, array->ndim, &axis));
+        }
+        if (taken[axis]) {
+            return fail(VIA_ERROR_INDEX, "axes[%d] is %d again; expected each axis once", i, axes[i]);
+        }
+        taken[axis] = true;
+        layout.shape[i] = array->shape()[axis];
+        layout.steps[i] = array->steps()[axis];
+    }
+    return view_from(array, 0, layout, out_view);
+}
+
+namespace {
+
+// Replaces the one extent of -1, if there is one, by what makes the sizes equal.
+Status complete_shape(via_array *array, int32_t ndim, const int64_t *shape, int64_t *out_shape) {
+    int32_t unknown = -1;
+    int64_t known = 1;
+    for (int32_t i = 0; i < ndim; ++i) {
+        out_shape[i] = shape[i];
+        if (shape[i] == -1 && unknown < 0) {
+            unknown = i;
+        } else if (shape[i] < 0) {
+            return fail(VIA_ERROR_SHAPE, "shape[%d] is %lld; expected 0 or more, or -1 once", i, as_printed(shape[i]));
+        } else if (!multiply(known, shape[i], &known)) {
+            return fail(VIA_ERROR_OVERFLOW, "the product of the shape exceeds 2^63 - 1");
+        }
+    }
+    if (unknown >= 0 && (known == 0 || array->size % known != 0)) {
+        return fail(VIA_ERROR_SHAPE, "shape[%d] is -1, but %lld elements do not divide by the other extents' %lld",
+                    unknown, as_printed(array->size), as_printed(known));
+    }
+    if (unknown >= 0) {
+        out_shape[unknown] = array->size / known;
+    } else if (known != array->size) {
+        return fail(VIA_ERROR_SHAPE, "shape has %lld elements; expected %lld", as_printed(known),
+                    as_printed(array->size));
+    }
+    return VIA_OK;
+}
+
+// Axes merged where stepping past the end of one is stepping along the next; extents of 1 left out.
+Layout collapse(via_array *array) {
+    Layout merged;
+    merged.ndim = 0;
+    for (int32_t i = 0; i < array->ndim; ++i) {
+        const int64_t extent = array->shape()[i];
+        const int64_t step = array->steps()[i];
+        if (extent == 1) {
+            continue;
+        }
+        int64_t whole = 0;
+        const int32_t last = merged.ndim - 1;
+        if (last >= 0 && multiply(step, extent, &whole) && merged.steps[last] == whole) {
+            merged.shape[last] *= extent;
+            merged.steps[last] = step;
+        } else {
+            merged.shape[merged.ndim] = extent;
+            merged.steps[merged.ndim++] = step;
+        }
+    }
+    return merged;
+}
+
+// Splits each merged axis into the new extents that make it up, from the last one on; false if they do not fit.
+bool split_axes(const Layout &merged, int64_t unit, Layout *layout) {
+    int32_t at = merged.ndim - 1;
+    int64_t left = at >= 0 ? merged.shape[at] : 1;
+    int64_t step = at >= 0 ? merged.steps[at] : unit;
+    for (int32_t i = layout->ndim - 1; i >= 0; --i) {
+        const int64_t extent = layout->shape[i];
+        if (left == 1 && at > 0 && extent > 1) {
+            left = merged.shape[--at];
+            step = merged.steps[at];
+        }
+        if (left % extent != 0) {
+            return false;
+        }
+        layout->steps[i] = step;
+        left /= extent;
+        // Past the end of a merged axis there are only extents of 1, for which any step will do.
+        if (!multiply(step, extent, &step)) {
+            step = unit;
+        }
+    }
+    return true;
+}
+
+void row_major_steps(int64_t unit, Layout *layout) {
+    for (int32_t i = layout->ndim - 1; i >= 0; --i) {
+        layout->steps[i] = unit;
+        unit *= std::max<int64_t>(layout->shape[i], 1);
+    }
+}
+
+int64_t step_unit(via_array *array) { return array->is_packed() ? 1 : array->item_bytes(); }
+
+}  // namespace
+
+Status reshape_view(via_array *array, int32_t ndim, const int64_t *shape, via_array **out_view) {
+    VIA_TRY(check_rank(ndim, shape));
+    Layout layout;
+    layout.ndim = ndim;
+    VIA_TRY(complete_shape(array, ndim, shape, layout.shape));
+    if (array->size == 0) {
+        // Beside an extent of 0 the others may be of any size.
+        int64_t size = 0;
+        VIA_TRY(check_shape(array->dtype, ndim, layout.shape, array->flags, &size));
+        row_major_steps(step_unit(array), &layout);
+    } else if (!split_axes(collapse(array), step_unit(array), &layout)) {
+        return fail(VIA_ERROR_NEEDS_COPY, "the strides do not allow this shape; expected axes that merge, or a copy");
+    }
+    return view_from(array, 0, layout, out_view);
+}
+
+Status broadcast_view(via_array *array, int32_t ndim, const int64_t *shape, via_array **out_view) {
+    VIA_TRY(check_rank(ndim, shape));
+    const int32_t added = ndim - array->ndim;
+    if (added < 0) {
+        return fail(VIA_ERROR_SHAPE, "ndim is %d; expected at least the array's %d", ndim, array->ndim);
+    }
+    Layout layout;
+    layout.ndim = ndim;
+    for (int32_t i = 0; i < ndim; ++i) {
+        const int64_t extent = i < added ? 1 : array->shape()[i - added];
+        if (shape[i] != extent && (extent != 1 || shape[i] < 0)) {
+            return fail(VIA_ERROR_SHAPE, "shape[%d] is %lld; expected the array's %lld", i, as_printed(shape[i]),
+                        as_printed(extent));
+        }
+        layout.shape[i] = shape[i];
+        layout.steps[i] = extent == shape[i] && i >= added ? array->steps()[i - added] : 0;
+    }
+    return make_view(array, array->data, array->dtype, layout, array->flags | VIA_ARRAY_READ_ONLY, out_view);
+}
+
+Status squeeze_view(via_array *array, int32_t count, const int32_t *axes, via_array **out_view) {
+    if (count < 0 || (axes == nullptr && count > 0)) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "count is %d with axes %s; expected the number of axes", count,
+                    axes == nullptr ? "NULL" : "given");
+    }
+    bool drop[VIA_MAX_NDIM] = {};
+    for (int32_t i = 0; i < count; ++i) {
+        int32_t axis = 0;
+        VIA_TRY(resolve_listed_axis(axes, i, array->ndim, &axis));
+        if (array->shape()[axis] != 1) {
+            return fail(VIA_ERROR_SHAPE, "axes[%d] is %d, of extent %lld; expected axes of extent 1", i, axes[i],
+                        as_printed(array->shape()[axis]));
+        }
+        drop[axis] = true;
+    }
+    Layout layout;
+    get_layout(array, &layout);
+    for (int32_t i = array->ndim - 1; i >= 0; --i) {
+        if (axes == nullptr ? layout.shape[i] == 1 : drop[i]) {
+            remove_axis(&layout, i);
+        }
+    }
+    return view_from(array, 0, layout, out_view);
+}
+
+Status expand_view(via_array *array, int32_t axis, via_array **out_view) {
+    if (array->ndim == VIA_MAX_NDIM) {
+        return fail(VIA_ERROR_SHAPE, "the array has %d dimensions already; expected fewer", array->ndim);
+    }
+    VIA_TRY(resolve_axis(axis, array->ndim + 1, &axis));
+    Layout layout;
+    get_layout(array, &layout);
+    const bool last = axis == array->ndim;
+    int64_t step = step_unit(array);
+    if (!last && !multiply(layout.steps[axis], std::max<int64_t>(layout.shape[axis], 1), &step)) {
+        step = layout.steps[axis];
+    }
+    insert_axis(&layout, axis, 1, step);
+    return view_from(array, 0, layout, out_view);
+}
+
+namespace {
+
+// The extent of the last axis counted in elements of other bits; it must be dense.
+Status rescale_last_axis(via_array *array, int32_t dtype, int64_t new_bits, bool new_packed, Layout *layout) {
+    if (array->ndim == 0) {
+        return fail(VIA_ERROR_SHAPE, "an array of no dimensions has one element of %lld bits; %s has %lld",
+                    as_printed(array->item_bits), DtypeName(dtype).text, as_printed(new_bits));
+    }
+    const int32_t last = array->ndim - 1;
+    int64_t bits = 0;
+    if (!multiply(layout->shape[last], array->item_bits, &bits) || bits % new_bits != 0) {
+        return fail(VIA_ERROR_SHAPE, "the last axis of %lld elements of %lld bits is not a whole number of %s",
+                    as_printed(layout->shape[last]), as_printed(array->item_bits), DtypeName(dtype).text);
+    }
+    if (layout->shape[last] > 1 && layout->steps[last] != step_unit(array)) {
+        return fail(VIA_ERROR_NEEDS_COPY, "the last axis has gaps; expected a dense one for another element size");
+    }
+    layout->shape[last] = bits / new_bits;
+    layout->steps[last] = new_packed ? 1 : new_bits / 8;
+    return VIA_OK;
+}
+
+// Steps of the other axes from bytes to packed elements or back.
+bool convert_steps(via_array *array, int64_t new_bits, bool new_packed, int32_t axes, Layout *layout) {
+    if (!array->is_packed() && !new_packed) {
+        return true;
+    }
+    const int64_t unit = array->is_packed() ? array->item_bits : 8;
+    const int64_t new_unit = new_packed ? new_bits : 8;
+    for (int32_t i = 0; i < axes; ++i) {
+        int64_t bits = 0;
+        const bool exact = multiply(layout->steps[i], unit, &bits) && bits % new_unit == 0;
+        if (!exact && layout->shape[i] > 1) {
+            return false;
+        }
+        layout->steps[i] = exact ? bits / new_unit : 1;
+    }
+    return true;
+}
+
+}  // namespace
+
+Status reinterpret_view(via_array *array, int32_t dtype, via_array **out_view) {
+    VIA_TRY(check_dtype("dtype", dtype));
+    const int64_t new_bits = dtype_bits(dtype);
+    const bool new_packed = new_bits % 8 != 0;
+    Layout layout;
+    get_layout(array, &layout);
+    int32_t axes = array->ndim;
+    if (new_bits != array->item_bits) {
+        VIA_TRY(rescale_last_axis(array, dtype, new_bits, new_packed, &layout));
+        axes--;
+    }
+    if (!convert_steps(array, new_bits, new_packed, axes, &layout)) {
+        return fail(VIA_ERROR_NEEDS_COPY, "a stride is not a whole number of %s elements", DtypeName(dtype).text);
+    }
+    return make_view(array, array->data, dtype, layout, array->flags & ~VIA_ARRAY_SUBBYTE_PADDED, out_view);
+}
+
+namespace {
+
+// Where the field is: whole bytes inside one element.
+Status check_field(via_array *array, int64_t byte_offset, int32_t dtype, int64_t count) {
+    const int64_t bits = dtype_bits(dtype);
+    if (array->is_packed() || bits % 8 != 0) {
+        return fail(VIA_ERROR_DTYPE, "a field of %s in elements of %s; expected whole bytes", DtypeName(dtype).text,
+                    DtypeName(array->dtype).text);
+    }
+    int64_t end = 0;
+    if (byte_offset < 0 || !multiply(count, bits / 8, &end) || !add(end, byte_offset, &end) ||
+        end > array->item_bytes()) {
+        return fail(VIA_ERROR_INDEX, "byte_offset is %lld with %lld elements of %s; expected them inside %lld bytes",
+                    as_printed(byte_offset), as_printed(count), DtypeName(dtype).text, as_printed(array->item_bytes()));
+    }
+    return VIA_OK;
+}
+
+}  // namespace
+
+Status field_view(via_array *array, int64_t byte_offset, int32_t dtype, int32_t ndim, const int64_t *shape,
+                  via_array **out_view) {
+    int64_t count = 0;
+    VIA_TRY(check_shape(dtype, ndim, shape, 0, &count));
+    VIA_TRY(check_field(array, byte_offset, dtype, count));
+    if (array->ndim + ndim > VIA_MAX_NDIM) {
+        return fail(VIA_ERROR_SHAPE, "ndim is %d beside the array's %d; expected at most %d in all", ndim, array->ndim,
+                    VIA_MAX_NDIM);
+    }
+    Layout layout;
+    get_layout(array, &layout);
+    Layout inner;
+    inner.ndim = ndim;
+    std::copy_n(shape, ndim, inner.shape);
+    row_major_steps(dtype_bits(dtype) / 8, &inner);
+    std::copy_n(inner.shape, ndim, layout.shape + layout.ndim);
+    std::copy_n(inner.steps, ndim, layout.steps + layout.ndim);
+    layout.ndim += ndim;
+    void *data = array->data == nullptr ? nullptr : static_cast<char *>(array->data) + byte_offset;
+    return make_view(array, data, dtype, layout, array->flags & ~VIA_ARRAY_SUBBYTE_PADDED, out_view);
+}
+
+Status read_only_view(via_array *array, via_array **out_view) {
+    Layout layout;
+    get_layout(array, &layout);
+    return make_view(array, array->data, array->dtype, layout, array->flags | VIA_ARRAY_READ_ONLY, out_view);
+}
+
+}  // namespace via

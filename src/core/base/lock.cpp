@@ -1,0 +1,40 @@
+#include "core/base/lock.hpp"
+
+namespace via {
+namespace {
+
+// Of the whole library; grows while it is loaded, and is never changed again.
+constinit ForkSafeMutex *all = nullptr;
+
+}  // namespace
+
+// One handler for all of them, registered with the first.
+ForkSafeMutex::ForkSafeMutex(void (*in_child)()) noexcept : in_child_(in_child), next_(all) {
+    if (all == nullptr) {
+        (void)pthread_atfork(lock_all, unlock_all, unlock_all_in_child);
+    }
+    all = this;
+}
+
+void ForkSafeMutex::lock_all() noexcept {
+    for (ForkSafeMutex *at = all; at != nullptr; at = at->next_) {
+        at->lock();
+    }
+}
+
+void ForkSafeMutex::unlock_all() noexcept {
+    for (ForkSafeMutex *at = all; at != nullptr; at = at->next_) {
+        at->unlock();
+    }
+}
+
+void ForkSafeMutex::unlock_all_in_child() noexcept {
+    for (ForkSafeMutex *at = all; at != nullptr; at = at->next_) {
+        if (at->in_child_ != nullptr) {
+            at->in_child_();
+        }
+        at->unlock();
+    }
+}
+
+}  // namespace via

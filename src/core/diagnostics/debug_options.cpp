@@ -1,0 +1,63 @@
+#include "core/diagnostics/debug_options.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "core/diagnostics/handle_registry.hpp"
+#include "core/diagnostics/log.hpp"
+#include "viaduct/viaduct.h"
+
+namespace via {
+
+constinit uint32_t watched_for = 0;
+
+namespace {
+
+std::string_view setting(const char *name) {
+    const char *value = secure_getenv(name);
+    return value != nullptr ? value : "";
+}
+
+// "1", or a list of words: "abort", "trace".
+uint32_t checks_asked() {
+    const std::string_view value = setting("VIADUCT_CHECK");
+    const auto has = [&](const char *word) { return value.find(word) != std::string_view::npos; };
+    if (value.empty() || value == "0") {
+        return 0;
+    }
+    return kHandles | (has("abort") ? kAbortOnMisuse : 0) | (has("trace") ? kOrigins : 0);
+}
+
+uint32_t lines_asked() {
+    const std::string_view level = setting("VIADUCT_LOG");
+    if (level == "trace") {
+        return kFailures | kNotable | kCalls;
+    }
+    if (level == "info") {
+        return kFailures | kNotable;
+    }
+    if (level == "error") {
+        return kFailures;
+    }
+    return 0;
+}
+
+// Runs while the library is loaded, before anybody can call it.
+uint32_t begin() noexcept {
+    const uint32_t lines = lines_asked();
+    const uint32_t checks = checks_asked();
+    if ((lines | checks) != 0) {
+        open_log(secure_getenv("VIADUCT_LOG_FILE"));
+    }
+    if ((lines & kNotable) != 0) {
+        log_line("viaduct %d.%d.%d in process %d", VIA_VERSION_MAJOR, VIA_VERSION_MINOR, VIA_VERSION_PATCH, getpid());
+    }
+    return lines | (checks != 0 && begin_checking() ? checks : 0);
+}
+
+[[maybe_unused]] const uint32_t begun = watched_for = begin();
+
+}  // namespace
+}  // namespace via

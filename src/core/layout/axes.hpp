@@ -1,0 +1,51 @@
+// Bringing the loops of a strided copy into normal form: destination steps are positive and ascend, and no two loops
+// could be one.
+#pragma once
+
+#include <utility>
+
+#include "core/layout/axis.hpp"
+#include "core/base/checked.hpp"
+
+namespace via {
+
+// Insertion keeps the axes sorted by destination step; row-major arrays, read from the last axis, need no moves.
+inline void insert_axis(const Axis &axis, Axis *axes, int32_t *ndim) {
+    int32_t at = (*ndim)++;
+    for (; at > 0 && axes[at - 1].dst_step > axis.dst_step; --at) {
+        axes[at] = axes[at - 1];
+    }
+    axes[at] = axis;
+}
+
+// Goes the other way along an axis.
+inline void flip(Axis *axis, int64_t *dst_offset, int64_t *src_offset) {
+    *dst_offset += (axis->extent - 1) * axis->dst_step;
+    *src_offset += (axis->extent - 1) * axis->src_step;
+    axis->dst_step = -axis->dst_step;
+    axis->src_step = -axis->src_step;
+}
+
+inline bool continues(const Axis &inner, const Axis &outer) {
+    int64_t dst_step = 0;
+    int64_t src_step = 0;
+    return multiply(inner.dst_step, inner.extent, &dst_step) && dst_step == outer.dst_step &&
+           multiply(inner.src_step, inner.extent, &src_step) && src_step == outer.src_step;
+}
+
+// Axes that continue one another in both arrays become one, and elements adjacent in both a longer run.
+inline void merge_axes(int64_t *run, Axis *axes, int32_t *ndim) {
+    const int32_t count = std::exchange(*ndim, 0);
+    for (int32_t i = 0; i < count; ++i) {
+        const Axis axis = axes[i];
+        if (*ndim == 0 && axis.dst_step == *run && axis.src_step == *run) {
+            *run *= axis.extent;
+        } else if (*ndim > 0 && continues(axes[*ndim - 1], axis)) {
+            axes[*ndim - 1].extent *= axis.extent;
+        } else {
+            axes[(*ndim)++] = axis;
+        }
+    }
+}
+
+}  // namespace via

@@ -1,0 +1,157 @@
+#include "core/layout/dtype.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+
+namespace via {
+namespace {
+
+struct Named {
+    int32_t scalar;  // code | bits << 8
+    const char *name;
+};
+
+// Every scalar type there is: NumPy's name where it has one, else that of ml_dtypes.
+constexpr Named kNames[] = {
+    {0x0100, "int1"},
+    {0x0200, "int2"},
+    {0x0400, "int4"},
+    {0x0800, "int8"},
+    {0x1000, "int16"},
+    {0x2000, "int32"},
+    {0x4000, "int64"},
+    {0x0101, "uint1"},
+    {0x0201, "uint2"},
+    {0x0401, "uint4"},
+    {0x0801, "uint8"},
+    {0x1001, "uint16"},
+    {0x2001, "uint32"},
+    {0x4001, "uint64"},
+    {0x1002, "float16"},
+    {0x2002, "float32"},
+    {0x4002, "float64"},
+    {0x8002, "float128"},
+    {0x0803, "opaque8"},
+    {0x1003, "opaque16"},
+    {0x2003, "opaque32"},
+    {0x4003, "opaque64"},
+    {0x8003, "opaque128"},
+    {0x1004, "bfloat16"},
+    {0x2005, "complex32"},
+    {0x4005, "complex64"},
+    {0x8005, "complex128"},
+    {0x0806, "bool"},
+    {0x0807, "float8_e3m4"},
+    {0x0808, "float8_e4m3"},
+    {0x0809, "float8_e4m3b11fnuz"},
+    {0x080A, "float8_e4m3fn"},
+    {0x080B, "float8_e4m3fnuz"},
+    {0x080C, "float8_e5m2"},
+    {0x080D, "float8_e5m2fnuz"},
+    {0x080E, "float8_e8m0fnu"},
+    {0x060F, "float6_e2m3fn"},
+    {0x0610, "float6_e3m2fn"},
+    {0x0411, "float4_e2m1fn"},
+};
+
+constexpr char kRecordPrefix[] = "record";
+
+bool is_power_of_two(int32_t value) { return value > 0 && (value & (value - 1)) == 0; }
+
+const char *scalar_name(int32_t scalar) {
+    const auto *found =
+        std::find_if(std::begin(kNames), std::end(kNames), [&](const Named &named) { return named.scalar == scalar; });
+    return found == std::end(kNames) ? nullptr : found->name;
+}
+
+// A whole decimal number from 1 to `most`, 0 for anything else.
+int64_t parse_count(const char *text, int64_t most) {
+    if (*text < '1' || *text > '9') {
+        return 0;
+    }
+    int64_t value = 0;
+    for (; *text >= '0' && *text <= '9' && value <= most; ++text) {
+        value = value * 10 + (*text - '0');
+    }
+    return *text == '\0' && value <= most ? value : 0;
+}
+
+int32_t record_from_name(const char *name) {
+    const int64_t nbytes = parse_count(name + std::strlen(kRecordPrefix), kMaxRecordBytes);
+    return static_cast<int32_t>(-nbytes);
+}
+
+}  // namespace
+
+bool dtype_is_any(int32_t dtype) {
+    if (dtype_is_record(dtype)) {
+        return -int64_t{dtype} <= kMaxRecordBytes;
+    }
+    const int32_t lanes = dtype_lanes(dtype);
+    return lanes >= 1 && lanes <= kMaxLanes && scalar_name(dtype & 0xFFFF) != nullptr;
+}
+
+Status refuse_dtype(const char *argument, int32_t dtype) {
+    if (dtype_is_record(dtype)) {
+        return fail(VIA_ERROR_DTYPE, "%s is a record of %lld bytes; expected at most %lld", argument,
+                    -static_cast<long long>(dtype), static_cast<long long>(kMaxRecordBytes));
+    }
+    return fail(VIA_ERROR_DTYPE,
+                "%s is 0x%08x (code %d, %d bits, %d lanes); expected code | bits << 8 | lanes << 16 of DLPack 1.3, or "
+                "a negative record size",
+                argument, static_cast<unsigned>(dtype), dtype_code(dtype), dtype_scalar_bits(dtype),
+                dtype_lanes(dtype));
+}
+
+int64_t alignment_of_any(int32_t dtype) {
+    if (dtype_is_record(dtype)) {
+        return 1;
+    }
+    const int32_t bytes = dtype_scalar_bits(dtype) / 8;
+    const int32_t scalar = dtype_code(dtype) == static_cast<int32_t>(Code::Complex) ? bytes / 2 : bytes;
+    return is_power_of_two(scalar) ? scalar : 1;
+}
+
+const char *dtype_name(int32_t dtype, char *name) {
+    if (!dtype_is_valid(dtype)) {
+        std::snprintf(name, kDtypeNameCapacity, "dtype 0x%08x", static_cast<unsigned>(dtype));
+        return name;
+    }
+    if (dtype_is_record(dtype)) {
+        std::snprintf(name, kDtypeNameCapacity, "%s%lld", kRecordPrefix, -static_cast<long long>(dtype));
+        return name;
+    }
+    const char *scalar = scalar_name(dtype & 0xFFFF);
+    const int32_t lanes = dtype_lanes(dtype);
+    if (lanes == 1) {
+        std::snprintf(name, kDtypeNameCapacity, "%s", scalar);
+    } else {
+        std::snprintf(name, kDtypeNameCapacity, "%sx%d", scalar, lanes);
+    }
+    return name;
+}
+
+int32_t dtype_from_name(const char *name) {
+    if (std::strncmp(name, kRecordPrefix, std::strlen(kRecordPrefix)) == 0) {
+        return record_from_name(name);
+    }
+    for (const Named &named : kNames) {
+        const size_t length = std::strlen(named.name);
+        if (std::strncmp(name, named.name, length) != 0) {
+            continue;
+        }
+        if (name[length] == '\0') {
+            return named.scalar | 1 << 16;
+        }
+        if (name[length] == 'x') {
+            const auto lanes = static_cast<int32_t>(parse_count(name + length + 1, kMaxLanes));
+            return lanes > 1 ? named.scalar | lanes << 16 : 0;
+        }
+    }
+    return 0;
+}
+
+}  // namespace via

@@ -1,0 +1,90 @@
+// Element types: DLPack's code, bits and lanes packed in an int32_t; a negative one is a record of that many bytes.
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/status.hpp"
+
+namespace via {
+
+// DLDataTypeCode of DLPack 1.3. Restated because core knows no protocol; exchange asserts that they agree.
+enum class Code : int32_t {
+    Int = 0,
+    UInt = 1,
+    Float = 2,
+    Opaque = 3,
+    Bfloat = 4,
+    Complex = 5,
+    Bool = 6,
+    Float8First = 7,
+    Float8Last = 14,
+    Float6E2M3 = 15,
+    Float6E3M2 = 16,
+    Float4E2M1 = 17
+};
+
+inline constexpr int64_t kMaxRecordBytes = int64_t{1} << 30;
+inline constexpr int32_t kMaxLanes = 32767;
+
+constexpr bool dtype_is_record(int32_t dtype) { return dtype < 0; }
+constexpr int32_t dtype_code(int32_t dtype) { return dtype & 0xFF; }
+constexpr int32_t dtype_scalar_bits(int32_t dtype) { return (dtype >> 8) & 0xFF; }
+constexpr int32_t dtype_lanes(int32_t dtype) { return dtype >> 16; }
+
+constexpr int32_t pack_dtype(int32_t code, int32_t bits, int32_t lanes) { return code | bits << 8 | lanes << 16; }
+
+// Bits of one element; the dtype must be valid.
+constexpr int64_t dtype_bits(int32_t dtype) {
+    if (dtype_is_record(dtype)) {
+        return -int64_t{dtype} * 8;
+    }
+    return int64_t{dtype_scalar_bits(dtype)} * dtype_lanes(dtype);
+}
+
+// Answers without a search for what nearly every array holds: one integer or float of 8 to 64 bits, but float8.
+constexpr bool dtype_is_plain(int32_t dtype) {
+    const int32_t bits = dtype & 0xFF00;
+    return dtype >> 16 == 1 && (bits == 0x2000 || bits == 0x4000 || bits == 0x1000 || bits == 0x0800) &&
+           (dtype & 0xFF) <= (bits == 0x0800 ? 1 : 2);
+}
+
+// The bytes of `size` elements of so many bits, one after another. Where a shape has been checked nothing overflows:
+// the bits of packed elements fit an int64_t, and the bytes of others.
+constexpr int64_t dense_bytes(int64_t size, int64_t bits) {
+    return bits % 8 == 0 ? size * (bits / 8) : size * bits / 8 + (size * bits % 8 != 0 ? 1 : 0);
+}
+
+bool dtype_is_any(int32_t dtype);
+
+inline bool dtype_is_valid(int32_t dtype) { return dtype_is_plain(dtype) || dtype_is_any(dtype); }
+
+VIA_NODISCARD Status refuse_dtype(const char *argument, int32_t dtype) __attribute__((cold));
+
+// VIA_ERROR_DTYPE, naming the argument, unless the dtype is valid.
+VIA_NODISCARD inline Status check_dtype(const char *argument, int32_t dtype) {
+    return dtype_is_valid(dtype) ? VIA_OK : refuse_dtype(argument, dtype);
+}
+
+int64_t alignment_of_any(int32_t dtype);
+
+// The bytes whose multiples its elements should start at: those of one scalar, of half a complex; 1 for a record.
+inline int64_t dtype_alignment(int32_t dtype) {
+    return dtype_is_plain(dtype) ? dtype_scalar_bits(dtype) / 8 : alignment_of_any(dtype);
+}
+
+// Room for any dtype's name.
+inline constexpr int32_t kDtypeNameCapacity = 32;
+
+// The name of a dtype, also of a number that is none ("dtype 0x..."), into name[kDtypeNameCapacity]. Returns name.
+const char *dtype_name(int32_t dtype, char *name);
+
+// The dtype of a name, 0 if there is none of that name.
+int32_t dtype_from_name(const char *name);
+
+// A dtype's name that lives as long as the full expression: fail(..., DtypeName(dtype).text).
+struct DtypeName {
+    explicit DtypeName(int32_t dtype) { dtype_name(dtype, text); }
+    char text[kDtypeNameCapacity];
+};
+
+}  // namespace via

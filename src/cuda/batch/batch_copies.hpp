@@ -1,0 +1,81 @@
+// Which copies of a batch go by a kernel, and in which pieces, and which by the driver: values, made without a GPU.
+#pragma once
+
+#include <algorithm>
+
+#include "core/base/list.hpp"
+#include "cuda/device_batch.hpp"
+#include "cuda/kernels/batch.cuh"
+
+namespace via::cuda {
+
+struct BatchCopy {
+    uint64_t dst;
+    uint64_t src;
+    uint64_t nbytes;  // more than 0
+    Across across;
+};
+
+class BatchCopies {
+public:
+    // Both false where there is no memory. First room for about as many.
+    VIA_NODISCARD bool reserve(int64_t count) { return small_.reserve(count); }
+    VIA_NODISCARD bool add(const BatchCopy &copy) {
+        measure(copy);
+        return small_.append(copy);
+    }
+
+    // There are no more. `together` says whether the driver takes many copies by one call.
+    VIA_NODISCARD bool decide(bool together);
+
+    // How many there is room for.
+    int64_t room() const { return std::max(small_.room(), large_.room()); }
+    void clear();
+
+    // By the kernel, which moves at most piece_bytes() at a time, and by the driver.
+    const List<BatchCopy> &small() const { return small_; }
+    const List<BatchCopy> &large() const { return large_; }
+    int64_t piece_bytes() const { return piece_bytes_; }
+    int64_t piece_count() const { return piece_count_; }
+
+private:
+    void measure(const BatchCopy &copy) {
+        nbytes_ += copy.nbytes;
+        most_bytes_ = std::max(most_bytes_, copy.nbytes);
+    }
+
+    bool is_kernel_worth_it(bool together) const;
+    VIA_NODISCARD bool split_off_large(bool together);
+    void cut();
+
+    List<BatchCopy> small_;
+    List<BatchCopy> large_;
+    int64_t piece_bytes_ = 0;
+    int64_t piece_count_ = 0;
+    uint64_t nbytes_ = 0;      // of the small ones in all
+    uint64_t most_bytes_ = 0;  // of one of them
+};
+
+// The pieces of the copies that go by the kernel, one after the other.
+class Pieces {
+public:
+    explicit Pieces(const BatchCopies &copies)
+        : at_(copies.small().begin()),
+          end_(copies.small().end()),
+          most_(static_cast<uint64_t>(copies.piece_bytes())),
+          are_whole_(copies.piece_count() == copies.small().count()) {}
+
+    // The next ones, as many as there are up to `room`.
+    int64_t take(int64_t room, kernels::CopyPiece *out_pieces);
+
+private:
+    int64_t take_whole(int64_t room, kernels::CopyPiece *out_pieces);
+
+    const BatchCopy *at_;
+    const BatchCopy *const end_;
+    const uint64_t most_;
+    const bool are_whole_;  // each copy is one piece
+    uint64_t done_ = 0;     // bytes of the one that is at_
+};
+
+}  // namespace via::cuda

@@ -1,0 +1,88 @@
+#include "cuda/batch/batch_driver.hpp"
+
+namespace via::cuda {
+namespace {
+
+Status enqueue_one(const BatchCopy &copy, const StreamUse &use) {
+    switch (copy.across) {
+        case Across::No:
+            VIA_TRY_CUDA(cuMemcpyDtoDAsync(copy.dst, copy.src, copy.nbytes, use.handle));
+            return VIA_OK;
+        case Across::ToDevice:
+            VIA_TRY_CUDA(
+                cuMemcpyHtoDAsync(copy.dst, reinterpret_cast<const void *>(copy.src), copy.nbytes, use.handle));
+            return VIA_OK;
+        case Across::ToHost:
+            break;
+    }
+    VIA_TRY_CUDA(cuMemcpyDtoHAsync(reinterpret_cast<void *>(copy.dst), copy.src, copy.nbytes, use.handle));
+    return VIA_OK;
+}
+
+// The call takes no special stream, and while one is captured it does nothing.
+bool takes_many_copies_on(const StreamUse &use) {
+    return !use.capturing && use.handle != CU_STREAM_LEGACY && use.handle != CU_STREAM_PER_THREAD;
+}
+
+}  // namespace
+
+// Headers before CUDA 13 do not declare the form of the call that is asked for.
+#if CUDA_VERSION >= 13000
+
+bool takes_many_copies() { return driver().cuMemcpyBatchAsync != nullptr; }
+
+Status DriverCopies::enqueue_together(const StreamUse &use) const {
+    CUmemcpyAttributes attributes{};
+    attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    size_t first = 0;
+    VIA_TRY_CUDA(cuMemcpyBatchAsync(dsts_.begin(), srcs_.begin(), sizes_.begin(), static_cast<size_t>(sizes_.count()),
+                                    &attributes, &first, 1, use.handle));
+    return VIA_OK;
+}
+
+#else
+
+bool takes_many_copies() { return false; }
+
+Status DriverCopies::enqueue_together(const StreamUse &) const { return VIA_OK; }
+
+#endif
+
+bool DriverCopies::collect() {
+    for (const BatchCopy &copy : *copies_) {
+        if (!dsts_.append(copy.dst) || !srcs_.append(copy.src) || !sizes_.append(copy.nbytes)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+Status DriverCopies::make(const List<BatchCopy> *copies) {
+    copies_ = copies;
+    if (copies->count() < 2 || !takes_many_copies() || collect()) {
+        return VIA_OK;
+    }
+    return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the addresses of %lld copies",
+                static_cast<long long>(copies->count()));
+}
+
+void DriverCopies::clear() {
+    dsts_.resize(0);
+    srcs_.resize(0);
+    sizes_.resize(0);
+}
+
+// The call for many copies needs a current context whatever the stream.
+Status DriverCopies::enqueue(const StreamUse &use) const {
+    ContextScope scope;
+    VIA_TRY(scope.enter(use.context));
+    if (sizes_.count() > 1 && takes_many_copies_on(use)) {
+        return enqueue_together(use);
+    }
+    for (const BatchCopy &copy : *copies_) {
+        VIA_TRY(enqueue_one(copy, use));
+    }
+    return VIA_OK;
+}
+
+}  // namespace via::cuda

@@ -1,0 +1,151 @@
+#include "cuda/batch/descriptor_table.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <utility>
+
+#include "core/base/lock.hpp"
+#include "core/base/thread_state.hpp"
+#include "cuda/driver/resource_limits.h"
+
+namespace via::cuda {
+namespace {
+
+constexpr int64_t kLeastBytes = via_kept_table_bytes;
+constexpr int64_t kMostBytes = via_kept_most_table_bytes;  // of all tables
+static_assert(kMostBytes == via_kept_tables * kLeastBytes);
+
+ForkSafeMutex mutex;
+constinit Table *idle_tables = nullptr;
+constinit std::atomic<int64_t> bytes_in_all{0};
+
+int64_t bytes_for(int64_t count) {
+    const int64_t nbytes = count * static_cast<int64_t>(sizeof(kernels::CopyPiece));
+    return std::max(kLeastBytes, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(nbytes))));
+}
+
+// Where it is at another address for the device than for the host, it is of no use.
+bool is_where_it_is(CUcontext context) {
+    int32_t device_id = 0;
+    int same = 0;
+    return device_of_context(context, &device_id) == VIA_OK &&
+           driver().cuDeviceGetAttribute(&same, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM,
+                                         device_id) == CUDA_SUCCESS &&
+           same != 0;
+}
+
+}  // namespace
+
+// With the context current.
+bool Table::map() {
+    const auto nbytes = static_cast<size_t>(nbytes_);
+    void *memory = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        return false;
+    }
+    (void)madvise(memory, nbytes, MADV_DONTFORK);
+    if (driver().cuMemHostRegister(memory, nbytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP) !=
+        CUDA_SUCCESS) {
+        munmap(memory, nbytes);
+        return false;
+    }
+    pieces_ = static_cast<kernels::CopyPiece *>(memory);
+    return true;
+}
+
+Table *Table::make(const ContextKey &context, int64_t count) {
+    const int64_t nbytes = bytes_for(count);
+    if (bytes_in_all.load(std::memory_order_relaxed) + nbytes > kMostBytes) {
+        return nullptr;
+    }
+    const CallbackScope unsaid;  // no failure of this is told
+    const RelaxedCapture relaxed;
+    ContextScope scope;
+    if (scope.enter(context.context) != VIA_OK || !is_where_it_is(context.context)) {
+        return nullptr;
+    }
+    auto *table = new (std::nothrow) Table(context, nbytes);
+    if (table == nullptr || !table->map()) {
+        delete table;
+        return nullptr;
+    }
+    bytes_in_all.fetch_add(nbytes, std::memory_order_relaxed);
+    via::count(Counter::StagedBytes, nbytes);
+    return table;
+}
+
+// Nobody else knows it, and what the driver made for it went with its context.
+void Table::forget() {
+    munmap(pieces_, static_cast<size_t>(nbytes_));
+    bytes_in_all.fetch_sub(nbytes_, std::memory_order_relaxed);
+    via::count(Counter::StagedBytes, -nbytes_);
+    if (until_ != nullptr) {
+        until_->release();
+    }
+    delete this;
+}
+
+bool Table::serves(const ContextKey &context, int64_t nbytes) const {
+    return context_ == context && nbytes_ >= nbytes && is_free();
+}
+
+bool Table::is_lost() const { return state_of(context_) == ContextState::Gone && is_free(); }
+
+// Takes out of the list the smallest that will do, and those of contexts that are gone.
+Table *Table::choose(Table **idle, const ContextKey &context, int64_t nbytes) {
+    Table **chosen = nullptr;
+    for (Table **link = idle; *link != nullptr;) {
+        Table *table = *link;
+        if (!(table->context_ == context) && table->is_lost()) {
+            *link = table->next_;
+            table->forget();
+            continue;
+        }
+        const bool is_better = chosen == nullptr || table->nbytes_ < (*chosen)->nbytes_;
+        chosen = is_better && table->serves(context, nbytes) ? link : chosen;
+        link = &table->next_;
+    }
+    return chosen != nullptr ? std::exchange(*chosen, (*chosen)->next_) : nullptr;
+}
+
+Table *Table::take(const ContextKey &context, int64_t count) {
+    Table *idle = nullptr;
+    {
+        const std::lock_guard lock(mutex);
+        idle = std::exchange(idle_tables, nullptr);
+    }
+    Table *table = choose(&idle, context, bytes_for(count));
+    {
+        const std::lock_guard lock(mutex);
+        Table **link = &idle_tables;
+        while (*link != nullptr) {
+            link = &(*link)->next_;
+        }
+        *link = idle;
+    }
+    if (table == nullptr) {
+        return make(context, count);
+    }
+    if (table->until_ != nullptr) {
+        std::exchange(table->until_, nullptr)->release();
+    }
+    new (&table->references_) ReferenceCount;
+    return table;
+}
+
+void Table::release(Mark *until) {
+    if (!references_.release()) {
+        return;
+    }
+    if (until != nullptr) {
+        until->retain();
+    }
+    until_ = until;
+    const std::lock_guard lock(mutex);
+    next_ = std::exchange(idle_tables, this);
+}
+
+}  // namespace via::cuda

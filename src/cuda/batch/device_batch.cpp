@@ -1,0 +1,216 @@
+#include "cuda/device_batch.hpp"
+
+#include <mutex>
+
+#include "core/base/cached_object.hpp"
+#include "cuda/batch/batch_driver.hpp"
+#include "cuda/batch/range_cache.hpp"
+#include "cuda/batch/descriptor_table.hpp"
+#include "cuda/stream/stream_handles.hpp"
+#include "cuda/launch/module.hpp"
+
+namespace via::cuda {
+
+struct Batch {
+    int32_t device_id = 0;
+    Reach reach;
+    BatchCopies copies;
+    DriverCopies by_driver;
+    std::mutex making;       // of the table
+    Table *table = nullptr;  // from the first run that needs one
+};
+
+namespace {
+
+constexpr char kBatch[] = "copies of CUDA's memory";
+
+// Of the library's own, for tasks.
+constexpr int32_t kBatchStream = 1;
+
+Status no_memory() { return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a list of copies"); }
+
+// Batches of more copies are not kept.
+constexpr int64_t kMostSpare = 32768;
+constinit Spare<Batch> spare;
+
+void give_back(Batch *batch) {
+    if (batch->copies.room() > kMostSpare) {
+        delete batch;
+        return;
+    }
+    batch->reach = {};
+    batch->copies.clear();
+    batch->by_driver.clear();
+    batch->table = nullptr;
+    spare.give_back(batch);
+}
+
+uint32_t blocks_for(int64_t pieces) {
+    constexpr int64_t kGroups = kernels::CopyGroups::kGroups;
+    return static_cast<uint32_t>((pieces + kGroups - 1) / kGroups);
+}
+
+// One that holds the pieces, for this context; nullptr where there is none. That of a context which is gone is no more.
+Table *table_for(Batch *batch, const StreamUse &use) {
+    const ContextKey context{use.context, use.context_id};
+    const std::lock_guard<std::mutex> lock(batch->making);
+    if (batch->table != nullptr && state_of(batch->table->context()) != ContextState::Alive) {
+        batch->table->release(nullptr);
+        batch->table = nullptr;
+    }
+    if (batch->table == nullptr) {
+        batch->table = Table::take(context, batch->copies.piece_count());
+        if (batch->table != nullptr) {
+            (void)Pieces(batch->copies).take(batch->copies.piece_count(), batch->table->pieces());
+        }
+    }
+    return batch->table != nullptr && batch->table->context() == context ? batch->table : nullptr;
+}
+
+void CUDA_CB let_go_of_table(void *table) { static_cast<Table *>(table)->release(nullptr); }
+
+Status launch_table(Batch *batch, Table *table, const StreamUse &use) {
+    if (use.capturing) {
+        table->retain();
+        VIA_TRY(give_to_graph(use, table, let_go_of_table));
+    }
+    const int64_t count = batch->copies.piece_count();
+    const kernels::CopyTable::Params params{reinterpret_cast<uint64_t>(table->pieces()), static_cast<uint32_t>(count)};
+    return launch(kernels::Id::via_copy_table, blocks_for(count), &params, use);
+}
+
+// Launch after launch, each with as many pieces as travel with it.
+Status launch_lists(const Batch &batch, const StreamUse &use) {
+    kernels::CopyList::Params params;
+    Pieces pieces(batch.copies);
+    while (true) {
+        params.count = static_cast<uint32_t>(pieces.take(kernels::CopyList::kPieces, params.pieces));
+        if (params.count == 0) {
+            return VIA_OK;
+        }
+        VIA_TRY(launch(kernels::Id::via_copy_list, blocks_for(params.count), &params, use));
+    }
+}
+
+Status enqueue_small(Batch *batch, const StreamUse &use) {
+    Table *table = batch->copies.piece_count() > kernels::CopyList::kPieces ? table_for(batch, use) : nullptr;
+    return table != nullptr ? launch_table(batch, table, use) : launch_lists(*batch, use);
+}
+
+Status enqueue_all(Batch *batch, const StreamUse &use) {
+    VIA_TRY(enqueue_small(batch, use));
+    return batch->by_driver.enqueue(use);
+}
+
+bool wait_quietly(const StreamUse &use) {
+    const CallbackScope unsaid;
+    return wait_for_stream(use) == VIA_OK;
+}
+
+bool marks_quietly(const StreamUse &use, Mark **out_mark) {
+    const CallbackScope unsaid;
+    return record_mark(use, out_mark) == VIA_OK;
+}
+
+// What cannot be marked, and what was begun and could not be gone on with, has ended before anybody goes on.
+Status run_behind(Batch *batch, const StreamUse &use, Mark **out_mark) {
+    const Status status = enqueue_all(batch, use);
+    if (status != VIA_OK) {
+        (void)wait_quietly(use);
+        return status;
+    }
+    return marks_quietly(use, out_mark) ? VIA_OK : wait_for_stream(use);
+}
+
+Status run_captured(const BatchRun &run, const StreamUse &use) {
+    VIA_TRY(hold_in_graph(use, run.storages, run.storage_count));
+    return enqueue_all(run.batch, use);
+}
+
+// What is wrong is not said here: copies one by one say it, or are possible all the same.
+bool can_run(const Batch &batch, const StreamUse &use) {
+    if (use.device_id != batch.device_id) {
+        return false;
+    }
+    if (batch.copies.piece_count() == 0) {
+        return true;
+    }
+    const CallbackScope unsaid;
+    const bool reaches = batch.reach.context() == nullptr || batch.reach.context() == use.context;
+    return reaches && load_kernels(use) == VIA_OK;
+}
+
+}  // namespace
+
+int32_t device_meant_by(via_stream *stream) { return stream != nullptr ? stream->device_id : kDeviceAtHand; }
+
+Status make_batch(int32_t device_id, int32_t count, Batch **out_batch) {
+    VIA_TRY(need_driver(kBatch));
+    Batch *batch = spare.take();
+    if (batch == nullptr) {
+        return no_memory();
+    }
+    batch->device_id = device_id;
+    batch->reach = Reach(device_id);
+    *out_batch = batch;
+    return batch->copies.reserve(count) ? VIA_OK : no_memory();
+}
+
+bool can_reach(Batch *batch, const void *dst, const void *src, Across across) {
+    return batch->reach.takes(number_of(dst), number_of(src), across);
+}
+
+Status add_copy(Batch *batch, void *dst, const void *src, int64_t nbytes, Across across) {
+    const BatchCopy copy{reinterpret_cast<uint64_t>(dst), reinterpret_cast<uint64_t>(src),
+                         static_cast<uint64_t>(nbytes), across};
+    return batch->copies.add(copy) ? VIA_OK : no_memory();
+}
+
+Status finish_batch(Batch *batch) {
+    if (!batch->copies.decide(takes_many_copies())) {
+        return no_memory();
+    }
+    return batch->by_driver.make(&batch->copies.large());
+}
+
+void end_batch(Batch *batch, Mark *until) {
+    if (batch == nullptr) {
+        return;
+    }
+    if (batch->table != nullptr) {
+        batch->table->release(until);
+    }
+    give_back(batch);
+}
+
+Status can_run_on(Batch *batch, via_stream *stream, bool *out_can, Timeline *out_timeline) {
+    StreamUse use;
+    VIA_TRY(resolve(stream, batch->device_id, &use));
+    *out_can = can_run(*batch, use);
+    *out_timeline = use.capturing ? Timeline{} : use.timeline();
+    return VIA_OK;
+}
+
+bool can_run_in_task(Batch *batch) {
+    const CallbackScope unsaid;
+    StreamUse use;
+    return own_stream(batch->device_id, kBatchStream, &use) == VIA_OK && can_run(*batch, use);
+}
+
+Status run_batch_on(const BatchRun &run, via_stream *stream, Mark **out_mark) {
+    StreamUse use;
+    VIA_TRY(resolve(stream, run.batch->device_id, &use));
+    if (run.behind != nullptr) {
+        VIA_TRY(run.behind->order(use));
+    }
+    return use.capturing ? run_captured(run, use) : run_behind(run.batch, use, out_mark);
+}
+
+Status run_batch_for_task(Batch *batch, Mark **out_mark) {
+    StreamUse use;
+    VIA_TRY(own_stream(batch->device_id, kBatchStream, &use));
+    const RelaxedCapture relaxed;
+    return run_behind(batch, use, out_mark);
+}
+
+}  // namespace via::cuda

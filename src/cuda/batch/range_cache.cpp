@@ -1,0 +1,69 @@
+#include "cuda/batch/range_cache.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/base/thread_state.hpp"
+#include "cuda/driver/context.hpp"
+
+namespace via::cuda {
+
+// What the address is for the device is told only inside a context.
+bool Reach::ask(CUdeviceptr address, Range *out_range) const {
+    const CallbackScope unsaid;  // copies one by one say what is wrong
+    ContextScope scope;
+    ContextKey key{};
+    if (scope.enter_device(device_id_, &key) != VIA_OK) {
+        return false;
+    }
+    CUdeviceptr on_device = 0;
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                                   CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_DEVICE_POINTER};
+    void *values[] = {&out_range->start, &out_range->nbytes, &out_range->context, &on_device};
+    static_assert(std::size(names) == std::size(values));
+    const CUresult result = driver().cuPointerGetAttributes(std::size(names), names, values, address);
+    return result == CUDA_SUCCESS && on_device == address && out_range->contains(address);
+}
+
+// nullptr where the driver does not know it, or the device has it elsewhere.
+const Reach::Range *Reach::find(CUdeviceptr address) {
+    const Range *known = std::find_if(std::begin(ranges_), std::end(ranges_),
+                                      [=](const Range &range) { return range.contains(address); });
+    if (known != std::end(ranges_)) {
+        return known;
+    }
+    Range &range = ranges_[next_];
+    range = {};
+    if (!ask(address, &range)) {
+        range = {};
+        return nullptr;
+    }
+    next_ = (next_ + 1) % std::size(ranges_);
+    return &range;
+}
+
+bool Reach::take(CUdeviceptr address, bool is_of_device, Range *out_range) {
+    const Range *range = find(address);
+    if (range == nullptr) {
+        return false;
+    }
+    *out_range = *range;
+    if (!is_of_device) {
+        return true;
+    }
+    if (context_ == nullptr) {
+        context_ = range->context;
+    }
+    return range->context == nullptr || range->context == context_;
+}
+
+bool Reach::takes_others(CUdeviceptr dst, CUdeviceptr src, Across across) {
+    Ends ends{};
+    if (!take(dst, across != Across::ToHost, &ends.dst) || !take(src, across != Across::ToDevice, &ends.src)) {
+        return false;
+    }
+    last_[static_cast<int32_t>(across)] = ends;
+    return true;
+}
+
+}  // namespace via::cuda

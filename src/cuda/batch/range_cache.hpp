@@ -1,0 +1,55 @@
+// Which memory the kernels of one context reach, at the address it has for the host.
+#pragma once
+
+#include <cstddef>
+
+#include "cuda/device_batch.hpp"
+#include "cuda/driver/driver.hpp"
+
+namespace via::cuda {
+
+// Memory of a device belongs to the context that it was allocated in, and kernels of no other are sure to reach it;
+// that of pools, and mapped memory, belongs to none. Page-locked memory is everybody's, but may have another address on
+// the device (where it is write-combined). The ranges found last are remembered, since arrays that are copied together
+// tend to lie in few allocations.
+class Reach {
+public:
+    Reach() = default;
+    explicit Reach(int32_t device_id) : device_id_(device_id) {}
+
+    // Whether kernels that reach the memory said before reach both ends of this copy as well.
+    bool takes(CUdeviceptr dst, CUdeviceptr src, Across across) {
+        const Ends &last = last_[static_cast<int32_t>(across)];
+        return (last.dst.contains(dst) && last.src.contains(src)) || takes_others(dst, src, across);
+    }
+
+    // The context whose kernels reach it all; nullptr for any of the device.
+    CUcontext context() const { return context_; }
+
+private:
+    struct Range {
+        CUdeviceptr start;
+        size_t nbytes;
+        CUcontext context;
+
+        bool contains(CUdeviceptr address) const { return address - start < nbytes; }
+    };
+
+    struct Ends {
+        Range dst;
+        Range src;
+    };
+
+    bool takes_others(CUdeviceptr dst, CUdeviceptr src, Across across);
+    bool take(CUdeviceptr address, bool is_of_device, Range *out_range);
+    const Range *find(CUdeviceptr address);
+    bool ask(CUdeviceptr address, Range *out_range) const;
+
+    int32_t device_id_ = 0;
+    Ends last_[3] = {};  // of the last copy of each kind that was taken
+    Range ranges_[8] = {};
+    size_t next_ = 0;
+    CUcontext context_ = nullptr;
+};
+
+}  // namespace via::cuda

@@ -1,0 +1,98 @@
+// The CUDA driver, opened at run time: a table of its functions, and how their failures become ours.
+//
+// Only this room includes cuda.h. Rooms above it see what is in device.hpp, place.hpp, stream.hpp, order.hpp,
+// memory.hpp, share.hpp, transfer.hpp, move.hpp and calibrate.hpp, which name no type of CUDA's.
+#pragma once
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+#include "core/base/status.hpp"
+
+namespace via::cuda {
+
+struct Driver {
+#define VIA_CUDA_REQUIRED(name, version) PFN_##name##_v##version name;
+#define VIA_CUDA_OPTIONAL(name, version) PFN_##name##_v##version name;
+#include "cuda/driver/driver_functions.def"
+#undef VIA_CUDA_REQUIRED
+#undef VIA_CUDA_OPTIONAL
+    int32_t version;       // as cuDriverGetVersion tells
+    int32_t device_count;  // at least 1
+};
+
+// The driver if it is loaded, initialised, has a device, and this is no forked child. Loads it at the first call, from
+// VIADUCT_LIBCUDA or else libcuda.so.1.
+// Errors: VIA_ERROR_UNSUPPORTED with the reason, VIA_ERROR_FORKED. `what` is what needs it: "a stream".
+VIA_NODISCARD Status need_driver(const char *what);
+
+// The same without words; false also if it has not been loaded yet and `load` is false, so that nothing is opened only
+// to release or to inspect.
+bool driver_is_usable(bool load);
+
+// The same for questions about an address: loads the driver only where somebody in the process has initialised it. To
+// do so merely to look at host memory would take a tenth of a second, and take CUDA away from later forked children.
+bool driver_is_in_use();
+
+// Why it cannot be used, "" if it can; lives for ever.
+const char *why_no_driver();
+
+// True in a child of a process that had used the driver before it forked. No function of the driver may be called.
+bool is_forked_child();
+
+// Only after need_driver or driver_is_usable has said yes.
+const Driver &driver();
+
+// "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory)". As VIA_ERROR_OUT_OF_MEMORY for want of memory, as
+// VIA_ERROR_STREAM_CAPTURE for the codes 900 to 908, else as VIA_ERROR_CUDA; never as VIA_ERROR_FORKED.
+VIA_NODISCARD Status driver_failure(CUresult result, const char *call) __attribute__((cold));
+
+VIA_NODISCARD inline Status check_driver(CUresult result, const char *call) {
+    return result == CUDA_SUCCESS ? VIA_OK : driver_failure(result, call);
+}
+
+// Memory is given back by what the driver says of its work, and ways are chosen by what it says of a device. So an
+// error is believed there once it has been repeated: one that belongs to the call alone says nothing of either, and the
+// work may still be running.
+template <class Ask>
+CUresult asked_again(const Ask &ask) {
+    const CUresult result = ask();
+    return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY ? result : ask();
+}
+
+// Waits a second time where the driver fails; the first answer is the one that is told.
+inline CUresult wait_for_work(CUstream stream) {
+    const CUresult result = driver().cuStreamSynchronize(stream);
+    if (result != CUDA_SUCCESS) [[unlikely]] {
+        (void)driver().cuStreamSynchronize(stream);
+    }
+    return result;
+}
+
+// An address as the driver takes that of a device.
+inline CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
+
+// Only names of Driver's members: VIA_TRY_CUDA(cuMemFree(address)).
+#define VIA_TRY_CUDA(call) VIA_TRY(::via::cuda::check_driver(::via::cuda::driver().call, #call))
+
+// What a thread of the library must be in before it calls the driver, and what guards every call made on a user's
+// thread that a capture running elsewhere would forbid: an event query by another thread otherwise ends a global
+// capture. Nests.
+class RelaxedCapture {
+public:
+    RelaxedCapture() : mode_(CU_STREAM_CAPTURE_MODE_RELAXED), entered_(exchange()) {}
+    ~RelaxedCapture() {
+        if (entered_ && !exchange()) [[unlikely]] {
+            (void)exchange();  // the thread must not stay so
+        }
+    }
+    RelaxedCapture(const RelaxedCapture &) = delete;
+    RelaxedCapture &operator=(const RelaxedCapture &) = delete;
+
+private:
+    bool exchange() { return driver().cuThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS; }
+    CUstreamCaptureMode mode_;
+    const bool entered_;
+};
+
+}  // namespace via::cuda

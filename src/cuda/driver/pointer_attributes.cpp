@@ -1,0 +1,274 @@
+#include "cuda/pointer_attributes.hpp"
+
+#include <iterator>
+
+#include "core/system/address_probe.hpp"
+#include "cuda/driver/context.hpp"
+
+namespace via::cuda {
+namespace {
+
+// What the driver says of an address. Unknown ones are a success with zeros, a type of 0 among them.
+struct Answer {
+    unsigned int type = 0;
+    unsigned int managed = 0;
+    int ordinal = -1;
+    CUdeviceptr start = 0;
+    size_t nbytes = 0;
+    CUcontext context = nullptr;
+    CUmemoryPool pool = nullptr;
+
+    bool known() const { return type != 0; }
+
+    // Memory that was mapped to a reserved range (VMM): what is told as its range is all that was reserved, and which
+    // device may touch it is another question.
+    bool is_mapped() const { return context == nullptr && pool == nullptr; }
+};
+
+CUresult ask(const void *address, Answer *out_answer) {
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,    CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                   CU_POINTER_ATTRIBUTE_RANGE_SIZE,     CU_POINTER_ATTRIBUTE_CONTEXT,
+                                   CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE};
+    void *values[] = {&out_answer->type,   &out_answer->managed, &out_answer->ordinal, &out_answer->start,
+                      &out_answer->nbytes, &out_answer->context, &out_answer->pool};
+    static_assert(std::size(names) == std::size(values));
+    return driver().cuPointerGetAttributes(std::size(names), names, values, number_of(address));
+}
+
+// Pinned and managed memory have the id 0: every device reaches them.
+Place kind_of(unsigned int type, unsigned int managed, int ordinal) {
+    if (type == 0) {
+        return {};
+    }
+    const int32_t device_type = managed != 0                 ? VIA_DEVICE_CUDA_MANAGED
+                                : type == CU_MEMORYTYPE_HOST ? VIA_DEVICE_CUDA_HOST
+                                                             : VIA_DEVICE_CUDA;
+    return {true, device_type, device_type == VIA_DEVICE_CUDA ? ordinal : 0, false, nullptr, 0};
+}
+
+// Ranges can be asked for only inside a context.
+Status enter_device(int32_t device_id, ContextScope *scope) {
+    ContextKey key{};
+    return scope->enter_device(device_id, &key);
+}
+
+// One mapping or allocation.
+struct Range {
+    CUdeviceptr start;
+    size_t nbytes;
+};
+
+// CUDA_ERROR_NOT_FOUND: nothing is mapped there, or no device may touch it.
+CUresult find_range(CUdeviceptr address, Range *out_range) {
+    return driver().cuMemGetAddressRange(&out_range->start, &out_range->nbytes, address);
+}
+
+// What a device may do with mapped memory; everything where the driver cannot tell.
+unsigned long long access_of(int32_t device_id, CUdeviceptr address) {
+    unsigned long long access = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    CUmemLocation location{};
+    location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    location.id = device_id;
+    if (driver().cuMemGetAccess == nullptr || driver().cuMemGetAccess(&access, &location, address) != CUDA_SUCCESS) {
+        return CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    }
+    return access;
+}
+
+void fill_range(const void *address, const Answer &answer, Place *place) {
+    Range range{answer.start, answer.nbytes};
+    if (answer.is_mapped() || range.nbytes == 0) {
+        const CallbackScope unheard;  // not to be told is no failure of the call
+        ContextScope scope;
+        if (enter_device(answer.ordinal, &scope) != VIA_OK || find_range(number_of(address), &range) != CUDA_SUCCESS) {
+            range = {0, 0};
+        }
+    }
+    place->base = reinterpret_cast<void *>(range.start);
+    place->nbytes = static_cast<int64_t>(range.nbytes);
+}
+
+const char *name_of(int32_t device_type) {
+    return device_type == VIA_DEVICE_CUDA        ? "device memory"
+           : device_type == VIA_DEVICE_CUDA_HOST ? "pinned memory"
+                                                 : "managed memory";
+}
+
+// An array that is named wrongly, on its way to being refused.
+struct Refused {
+    const char *argument;
+    via_array *array;
+    const Place &place;
+};
+
+bool reaches_pageable_memory(int32_t device_id) {
+    int reaches = 0;
+    (void)driver().cuDeviceGetAttribute(&reaches, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, device_id);
+    return reaches != 0;
+}
+
+Status unknown_address(const char *argument, via_array *array) {
+    const char *expected = name_of(array->device_type);
+    if (!is_readable(array->data)) {
+        return fail(VIA_ERROR_POINTER,
+                    "%saddress is %p, which the CUDA driver does not know: never allocated, or freed; expected %s",
+                    argument, array->data, expected);
+    }
+    if (array->device_type == VIA_DEVICE_CUDA && reaches_pageable_memory(array->device_id)) {
+        return fail(VIA_ERROR_POINTER,
+                    "%saddress is %p, ordinary host memory, which device %d reaches but does not own; expected %s: "
+                    "VIA_DEVICE_CPU names it, or VIA_WRAP_UNCHECKED takes it as it is",
+                    argument, array->data, array->device_id, expected);
+    }
+    return fail(VIA_ERROR_POINTER, "%saddress is %p, ordinary host memory; expected %s", argument, array->data,
+                expected);
+}
+
+Status wrong_kind(const Refused &refused) {
+    return fail(VIA_ERROR_DEVICE, "%saddress is %p, which is %s (device_type %d); expected %s (device_type %d)",
+                refused.argument, refused.array->data, name_of(refused.place.device_type), refused.place.device_type,
+                name_of(refused.array->device_type), refused.array->device_type);
+}
+
+Status wrong_device(const Refused &refused) {
+    return fail(VIA_ERROR_DEVICE, "%saddress is %p, which is memory of device %d; expected that of device %d",
+                refused.argument, refused.array->data, refused.place.device_id, refused.array->device_id);
+}
+
+// Managed memory may be called a device's, as much of the world does: the device reaches it, whichever it is.
+Status check_kind(const Refused &refused) {
+    const int32_t named = refused.array->device_type;
+    const int32_t found = refused.place.device_type;
+    if (found != named && !(found == VIA_DEVICE_CUDA_MANAGED && named == VIA_DEVICE_CUDA)) {
+        return wrong_kind(refused);
+    }
+    const bool other = found == VIA_DEVICE_CUDA && refused.place.device_id != refused.array->device_id;
+    return other ? wrong_device(refused) : VIA_OK;
+}
+
+long long distance(via_array *array, CUdeviceptr address) {
+    return static_cast<long long>(address - number_of(array->data));
+}
+
+Status outside(const char *argument, via_array *array, const ByteSpan &span, const Range &range) {
+    return fail(VIA_ERROR_POINTER,
+                "%saddress is %p, and the array takes bytes %lld to %lld from there; expected it within the "
+                "allocation, which has bytes %lld to %lld",
+                argument, array->data, static_cast<long long>(span.low), static_cast<long long>(span.high),
+                distance(array, range.start), distance(array, range.start + range.nbytes));
+}
+
+Status unmapped(const char *argument, via_array *array, const ByteSpan &span, CUdeviceptr at) {
+    return fail(VIA_ERROR_POINTER,
+                "%saddress is %p, and the array takes bytes %lld to %lld from there; expected all of them mapped, "
+                "and byte %lld is not",
+                argument, array->data, static_cast<long long>(span.low), static_cast<long long>(span.high),
+                distance(array, at));
+}
+
+Status check_access(const char *argument, via_array *array, CUdeviceptr at) {
+    const unsigned long long access = access_of(array->device_id, at);
+    if (access == CU_MEM_ACCESS_FLAGS_PROT_NONE) {
+        return fail(VIA_ERROR_POINTER,
+                    "%saddress is %p, and device %d has no access to byte %lld from there; expected memory that it "
+                    "may read",
+                    argument, array->data, array->device_id, distance(array, at));
+    }
+    if (access == CU_MEM_ACCESS_FLAGS_PROT_READ && !array->is_read_only()) {
+        return fail(VIA_ERROR_READ_ONLY, "%saddress is %p, which device %d may only read; expected a read-only array",
+                    argument, array->data, array->device_id);
+    }
+    return VIA_OK;
+}
+
+// Mapping by mapping, upwards from the lowest byte: adjacent ones may carry one array.
+Status check_mappings(const char *argument, via_array *array, const ByteSpan &span) {
+    ContextScope scope;
+    VIA_TRY(enter_device(array->device_id, &scope));
+    const CUdeviceptr first = number_of(array->data) + static_cast<CUdeviceptr>(span.low);
+    const CUdeviceptr end = number_of(array->data) + static_cast<CUdeviceptr>(span.high);
+    VIA_TRY(check_access(argument, array, first));
+    VIA_TRY(check_access(argument, array, end - 1));
+    for (CUdeviceptr at = first; at < end;) {
+        Range range{0, 0};
+        const CUresult result = find_range(at, &range);
+        if (result == CUDA_ERROR_NOT_FOUND) {
+            return unmapped(argument, array, span, at);
+        }
+        VIA_TRY(check_driver(result, "cuMemGetAddressRange"));
+        at = range.start + range.nbytes;
+    }
+    return VIA_OK;
+}
+
+Status check_extent(const char *argument, via_array *array, const Answer &answer) {
+    const ByteSpan span = byte_span(array);
+    if (answer.is_mapped() || answer.nbytes == 0) [[unlikely]] {
+        return check_mappings(argument, array, span);
+    }
+    const Range range{answer.start, answer.nbytes};
+    const CUdeviceptr data = number_of(array->data);
+    const bool starts_inside = data + static_cast<CUdeviceptr>(span.low) >= range.start;
+    const bool ends_inside = data + static_cast<CUdeviceptr>(span.high) <= range.start + range.nbytes;
+    return starts_inside && ends_inside ? VIA_OK : outside(argument, array, span, range);
+}
+
+CUresult look_up(const void *address, Place *out_place) {
+    *out_place = {};
+    Answer answer;
+    const CUresult result = driver_is_in_use() ? ask(address, &answer) : CUDA_SUCCESS;
+    if (result != CUDA_SUCCESS || !answer.known()) {
+        return result == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS : result;  // an address that can be nobody's
+    }
+    *out_place = kind_of(answer.type, answer.managed, answer.ordinal);
+    out_place->read_only =
+        answer.is_mapped() && access_of(answer.ordinal, number_of(address)) == CU_MEM_ACCESS_FLAGS_PROT_READ;
+    fill_range(address, answer, out_place);
+    return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+Status ask_place(const void *address, Place *out_place) {
+    return check_driver(look_up(address, out_place), "cuPointerGetAttributes");
+}
+
+Place find_place(const void *address) {
+    Place place{};
+    (void)look_up(address, &place);
+    return place;
+}
+
+Status ask_kind(const void *address, Place *out_place) {
+    unsigned int type = 0;
+    unsigned int managed = 0;
+    int ordinal = -1;
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void *values[] = {&type, &managed, &ordinal};
+    *out_place = {};
+    if (!driver_is_in_use()) {
+        return VIA_OK;
+    }
+    VIA_TRY_CUDA(cuPointerGetAttributes(std::size(names), names, values, number_of(address)));
+    *out_place = kind_of(type, managed, ordinal);
+    return VIA_OK;
+}
+
+Status check_place(const char *argument, via_array *array) {
+    if (array->size == 0) {
+        return VIA_OK;
+    }
+    VIA_TRY(need_driver("memory of a device"));
+    Answer answer;
+    VIA_TRY(check_driver(ask(array->data, &answer), "cuPointerGetAttributes"));
+    if (!answer.known()) {
+        return unknown_address(argument, array);
+    }
+    const Place place = kind_of(answer.type, answer.managed, answer.ordinal);
+    VIA_TRY(check_kind({argument, array, place}));
+    return check_extent(argument, array, answer);
+}
+
+}  // namespace via::cuda

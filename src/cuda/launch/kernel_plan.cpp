@@ -1,0 +1,157 @@
+#include "cuda/launch/kernel_plan.hpp"
+
+#include <cstdio>
+
+namespace via::cuda {
+namespace {
+
+using kernels::Id;
+using kernels::Narrow;
+using kernels::Wide;
+
+// The largest unit of 16, 8, 4, 2 and 1 bytes that every address, step and run is a multiple of.
+int32_t unit_of(const Transfer &transfer) {
+    uint64_t all = reinterpret_cast<uint64_t>(transfer.dst) | reinterpret_cast<uint64_t>(transfer.src) |
+                   static_cast<uint64_t>(transfer.run) | 16;
+    for (int32_t i = 0; i < transfer.ndim; ++i) {
+        all |= static_cast<uint64_t>(transfer.axes[i].dst_step) | static_cast<uint64_t>(transfer.axes[i].src_step);
+    }
+    return static_cast<int32_t>(all & (~all + 1));
+}
+
+void find_extent(const Transfer &transfer, Shape *shape) {
+    int64_t low = 0;
+    int64_t high = transfer.run;
+    for (int32_t i = 0; i < transfer.ndim; ++i) {
+        const int64_t reach = (transfer.axes[i].extent - 1) * transfer.axes[i].src_step;
+        (reach < 0 ? low : high) += reach;
+    }
+    shape->extent = {shape->src + static_cast<uint64_t>(low), static_cast<uint64_t>(high - low)};
+}
+
+// ------------------------------------------------------------------------------------------------ element by element
+
+// Whether no offset in elements leaves 32 bits, wherever the additions along the axes lead in between.
+bool is_narrow(const Shape &shape) {
+    int64_t dst_span = 0;
+    int64_t src_span = 0;
+    for (int32_t i = 0; i < shape.ndim; ++i) {
+        dst_span += (shape.axes[i].extent - 1) * shape.axes[i].dst_step / shape.element;
+        src_span += (shape.axes[i].extent - 1) * magnitude(shape.axes[i].src_step) / shape.element;
+    }
+    return shape.ndim <= Narrow::kAxes && fits_index(shape.nbytes / shape.element) && fits_index(dst_span) &&
+           fits_index(src_span);
+}
+
+Id elements_kernel(int32_t element, bool narrow) {
+    switch (element) {
+        case 1:
+            return narrow ? Id::via_elements_1 : Id::via_elements_wide_1;
+        case 2:
+            return narrow ? Id::via_elements_2 : Id::via_elements_wide_2;
+        case 4:
+            return narrow ? Id::via_elements_4 : Id::via_elements_wide_4;
+        case 8:
+            return narrow ? Id::via_elements_8 : Id::via_elements_wide_8;
+        default:
+            return narrow ? Id::via_elements_16 : Id::via_elements_wide_16;
+    }
+}
+
+template <class Width>
+void fill_elements(const Shape &shape, kernels::ElementsParams<Width> *params) {
+    using Step = typename Width::Step;
+    params->dst = shape.dst;
+    params->src = shape.src;
+    params->count = static_cast<typename Width::Index>(shape.nbytes / shape.element);
+    params->ndim = shape.ndim;
+    for (int32_t i = 0; i < shape.ndim; ++i) {
+        const Axis &axis = shape.axes[i];
+        params->axes[i] = {kernels::make_divisor<typename Width::Index>(axis.extent),
+                           static_cast<Step>(axis.dst_step / shape.element),
+                           static_cast<Step>(axis.src_step / shape.element)};
+    }
+}
+
+}  // namespace
+
+void find_shape(const Transfer &transfer, Shape *out_shape) {
+    out_shape->dst = reinterpret_cast<uint64_t>(transfer.dst);
+    out_shape->src = reinterpret_cast<uint64_t>(transfer.src);
+    out_shape->nbytes = transfer.nbytes;
+    out_shape->run = transfer.run;
+    out_shape->element = unit_of(transfer);
+    out_shape->ndim = 0;
+    if (transfer.run > out_shape->element) {
+        out_shape->axes[out_shape->ndim++] = {transfer.run / out_shape->element, out_shape->element,
+                                              out_shape->element};
+    }
+    for (int32_t i = 0; i < transfer.ndim; ++i) {
+        out_shape->axes[out_shape->ndim++] = transfer.axes[i];
+    }
+    find_extent(transfer, out_shape);
+}
+
+void make_forward(Shape *shape, int32_t axis) {
+    Axis &turned = shape->axes[axis];
+    if (turned.src_step < 0) {
+        shape->dst += static_cast<uint64_t>((turned.extent - 1) * turned.dst_step);
+        shape->src += static_cast<uint64_t>((turned.extent - 1) * turned.src_step);
+        turned.dst_step = -turned.dst_step;
+        turned.src_step = -turned.src_step;
+    }
+}
+
+void plan_elements(const Shape &shape, KernelPlan *plan) {
+    const bool narrow = is_narrow(shape);
+    plan->route = KernelRoute::Elements;
+    plan->kernel = elements_kernel(shape.element, narrow);
+    plan->element = plan->word = shape.element;
+    plan->tile[0] = plan->tile[1] = 0;
+    if (narrow) {
+        fill_elements(shape, &plan->params.elements);
+    } else {
+        fill_elements(shape, &plan->params.elements_wide);
+    }
+    constexpr int64_t kPerBlock = kernels::Elements<1, Narrow>::kPerBlock;
+    plan->blocks = static_cast<uint32_t>(divide_up(shape.nbytes / shape.element, kPerBlock));
+}
+
+const char *route_name(KernelRoute route) {
+    switch (route) {
+        case KernelRoute::Elements:
+            return "elements";
+        case KernelRoute::Rows:
+            return "rows";
+        case KernelRoute::Channels:
+            return "channels";
+        case KernelRoute::Tiles:
+            return "tiles";
+        case KernelRoute::Gather:
+            return "gather";
+    }
+    return "?";
+}
+
+void plan_kernel(const Transfer &transfer, KernelPlan *out_plan) {
+    Shape shape;
+    find_shape(transfer, &shape);
+    if (!plan_rows(shape, out_plan) && !plan_channels(shape, out_plan) && !plan_aligned_tiles(shape, out_plan) &&
+        !plan_gather(shape, out_plan) && !plan_loose_tiles(shape, out_plan)) {
+        plan_elements(shape, out_plan);
+    }
+}
+
+void describe_kernel(const KernelPlan &plan, int64_t capacity, char *out_text) {
+    const kernels::Info &info = kernels::info(plan.kernel);
+    char tile[64] = "";
+    if (plan.tile[0] != 0) {
+        (void)std::snprintf(tile, sizeof tile, " of %lld x %lld", static_cast<long long>(plan.tile[0]),
+                            static_cast<long long>(plan.tile[1]));
+    }
+    (void)std::snprintf(out_text, static_cast<size_t>(capacity),
+                        "%s%s, elements of %d bytes, %d at once, %s, %u blocks of %u threads", route_name(plan.route),
+                        tile, plan.element, plan.word, info.name, plan.blocks, info.threads);
+}
+
+}  // namespace via::cuda

@@ -1,0 +1,189 @@
+#include "cuda/launch/module.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <new>
+
+#include "core/diagnostics/log.hpp"
+#include "cuda/kernels/images.hpp"
+
+namespace via::cuda {
+namespace {
+
+constexpr int32_t kCount = static_cast<int32_t>(kernels::Id::count);
+
+// What a context has loaded. Never freed, since anybody may be looking; that of a context which is gone serves the next
+// one. What was loaded goes with its context.
+struct Loaded {
+    bool serves(const ContextKey &key) const {
+        return id.load(std::memory_order_acquire) == key.id && context.load(std::memory_order_relaxed) == key.context;
+    }
+
+    Loaded *next = nullptr;
+    std::atomic<uint64_t> id{0};
+    std::atomic<CUcontext> context{nullptr};
+    CUfunction functions[kCount] = {};
+};
+
+std::atomic<Loaded *> all_loaded{nullptr};
+std::mutex loading;
+
+// The driver's answer where it has been asked to load what it cannot.
+std::atomic<CUresult> refused[kMostDevices];
+
+Loaded *find_loaded(const ContextKey &key) {
+    for (Loaded *loaded = all_loaded.load(std::memory_order_acquire); loaded != nullptr; loaded = loaded->next) {
+        if (loaded->serves(key)) [[likely]] {
+            return loaded;
+        }
+    }
+    return nullptr;
+}
+
+bool is_of_gone_context(const Loaded &loaded) {
+    return context_id(loaded.context.load(std::memory_order_relaxed)) != loaded.id.load(std::memory_order_relaxed);
+}
+
+// One that nobody uses, not yet said to serve anything.
+Loaded *take_free() {
+    for (Loaded *loaded = all_loaded.load(std::memory_order_acquire); loaded != nullptr; loaded = loaded->next) {
+        if (is_of_gone_context(*loaded)) {
+            loaded->id.store(0, std::memory_order_release);
+            return loaded;
+        }
+    }
+    auto *made = new (std::nothrow) Loaded;
+    if (made != nullptr) {
+        made->next = all_loaded.load(std::memory_order_relaxed);
+        all_loaded.store(made, std::memory_order_release);
+    }
+    return made;
+}
+
+// Kernels of another image are not found in this one.
+Status find_functions(CUmodule module, Loaded *loaded) {
+    for (int32_t i = 0; i < kCount; ++i) {
+        const kernels::Info &info = kernels::kInfos[i];
+        CUfunction function = nullptr;
+        const CUresult result = driver().cuModuleGetFunction(&function, module, info.name);
+        if (result == CUDA_ERROR_NOT_FOUND) {
+            continue;
+        }
+        VIA_TRY(check_driver(result, "cuModuleGetFunction"));
+        loaded->functions[i] = function;
+        const auto shared_bytes = static_cast<int>(info.shared_bytes);
+        VIA_TRY_CUDA(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared_bytes));
+    }
+    return VIA_OK;
+}
+
+bool is_refusal(CUresult result) {
+    switch (result) {
+        case CUDA_ERROR_INVALID_IMAGE:
+        case CUDA_ERROR_NO_BINARY_FOR_GPU:
+        case CUDA_ERROR_INVALID_PTX:
+        case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+        case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
+        case CUDA_ERROR_JIT_COMPILATION_DISABLED:
+            return true;
+        default:
+            return false;
+    }
+}
+
+Status load_image(const void *image, int32_t device_id, Loaded *loaded) {
+    CUmodule module = nullptr;
+    const CUresult result = driver().cuModuleLoadData(&module, image);
+    if (is_refusal(result)) {
+        refused[device_id].store(result, std::memory_order_relaxed);
+        return need_kernels(device_id, "a strided copy on a device");
+    }
+    VIA_TRY(check_driver(result, "cuModuleLoadData"));
+    return find_functions(module, loaded);
+}
+
+Status load(const StreamUse &use, Loaded *loaded) {
+    const RelaxedCapture relaxed;
+    ContextScope scope;
+    VIA_TRY(scope.enter(use.context));
+    for (const void *const *image = kernels::images; *image != nullptr; ++image) {
+        VIA_TRY(load_image(*image, use.device_id, loaded));
+    }
+    return VIA_OK;
+}
+
+Status load_once(const StreamUse &use) {
+    const std::lock_guard<std::mutex> lock(loading);
+    if (find_loaded({use.context, use.context_id}) != nullptr) {
+        return VIA_OK;
+    }
+    Loaded *loaded = take_free();
+    if (loaded == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the kernels of a context");
+    }
+    VIA_TRY(load(use, loaded));
+    VIA_NOTE("kernels loaded into a context of device %d", use.device_id);
+    loaded->context.store(use.context, std::memory_order_relaxed);
+    loaded->id.store(use.context_id, std::memory_order_release);
+    return VIA_OK;
+}
+
+// What is built for a newer major version, no older driver loads.
+bool is_driver_older() { return driver().version / 1000 < kernels::toolkit_version / 1000; }
+
+}  // namespace
+
+const char *why_no_kernels(int32_t device_id) {
+    if (*kernels::why_no_images != '\0') {
+        return kernels::why_no_images;
+    }
+    if (is_driver_older()) {
+        return "the driver is older than the CUDA Toolkit that they were built with";
+    }
+    switch (refused[device_id].load(std::memory_order_relaxed)) {
+        case CUDA_SUCCESS:
+            return "";
+        case CUDA_ERROR_NO_BINARY_FOR_GPU:
+            return "they were not built for this GPU";
+        default:
+            return "the driver cannot load them";
+    }
+}
+
+Status need_kernels(int32_t device_id, const char *what) {
+    const char *why = why_no_kernels(device_id);
+    if (*why == '\0') [[likely]] {
+        return VIA_OK;
+    }
+    return fail_with_code(VIA_ERROR_UNSUPPORTED, refused[device_id].load(std::memory_order_relaxed),
+                          "%s needs the library's kernels, and device %d has none: %s", what, device_id, why);
+}
+
+Status load_kernels(const StreamUse &use) {
+    if (find_loaded({use.context, use.context_id}) != nullptr) [[likely]] {
+        return VIA_OK;
+    }
+    VIA_TRY(need_kernels(use.device_id, "a strided copy on a device"));
+    if (use.capturing) {
+        return fail(VIA_ERROR_STREAM_CAPTURE,
+                    "stream is being captured, and the kernels of its context are not loaded; expected a "
+                    "via_cuda_warmup, or another strided copy, before");
+    }
+    return load_once(use);
+}
+
+Status launch(kernels::Id kernel, uint32_t blocks, const void *params, const StreamUse &use) {
+    ContextScope scope;
+    VIA_TRY(scope.enter(use.context));
+    const Loaded *loaded = find_loaded({use.context, use.context_id});
+    if (loaded == nullptr) {
+        return context_gone("stream", use.device_id);
+    }
+    const kernels::Info &info = kernels::info(kernel);
+    void *given[] = {const_cast<void *>(params)};
+    VIA_TRY_CUDA(cuLaunchKernel(loaded->functions[static_cast<int32_t>(kernel)], blocks, 1, 1, info.threads, 1, 1,
+                                info.shared_bytes, use.handle, given, nullptr));
+    return VIA_OK;
+}
+
+}  // namespace via::cuda

@@ -1,0 +1,378 @@
+#include "cuda/cuda_memory.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <new>
+
+#include "core/async/task_executor.hpp"
+#include "core/system/address_probe.hpp"
+#include "core/array/access_tracker.hpp"
+#include "core/base/thread_state.hpp"
+#include "cuda/memory/pinned_block.hpp"
+#include "cuda/topology/numa_node.hpp"
+#include "cuda/stream/resolved_stream.hpp"
+
+namespace via::cuda {
+namespace {
+
+// What the kinds differ in.
+struct Row {
+    int32_t kind;
+    int32_t device_type;
+    Counter counter;
+    const char *what;
+    const char *call;
+    CUresult (*allocate)(void **out_address, size_t nbytes);  // nullptr: in stream order
+    CUresult (*free)(void *address);
+};
+
+CUresult allocate_pinned(void **out_address, size_t nbytes) {
+    return driver().cuMemHostAlloc(out_address, nbytes, CU_MEMHOSTALLOC_PORTABLE);
+}
+
+CUresult allocate_device(void **out_address, size_t nbytes) {
+    CUdeviceptr address = 0;
+    const CUresult result = driver().cuMemAlloc(&address, nbytes);
+    *out_address = reinterpret_cast<void *>(address);
+    return result;
+}
+
+CUresult allocate_managed(void **out_address, size_t nbytes) {
+    CUdeviceptr address = 0;
+    const CUresult result = driver().cuMemAllocManaged(&address, nbytes, CU_MEM_ATTACH_GLOBAL);
+    *out_address = reinterpret_cast<void *>(address);
+    return result;
+}
+
+CUresult free_pinned(void *address) { return driver().cuMemFreeHost(address); }
+
+CUresult free_device(void *address) { return driver().cuMemFree(number_of(address)); }
+
+constexpr Row kRows[] = {
+    {VIA_MEMORY_PINNED, VIA_DEVICE_CUDA_HOST, Counter::PinnedBytes, "pinned memory", "cuMemHostAlloc", allocate_pinned,
+     free_pinned},
+    {VIA_MEMORY_DEVICE, VIA_DEVICE_CUDA, Counter::DeviceBytes, "device memory", "cuMemAlloc", allocate_device,
+     free_device},
+    {VIA_MEMORY_DEVICE_POOL, VIA_DEVICE_CUDA, Counter::DeviceBytes, "stream-ordered device memory", "cuMemAllocAsync",
+     nullptr, free_device},
+    {VIA_MEMORY_MANAGED, VIA_DEVICE_CUDA_MANAGED, Counter::ManagedBytes, "managed memory", "cuMemAllocManaged",
+     allocate_managed, free_device},
+};
+
+const Row &row_of(int32_t kind) { return kRows[kind - VIA_MEMORY_PINNED]; }
+
+static_assert(kRows[VIA_MEMORY_DEVICE_POOL - VIA_MEMORY_PINNED].kind == VIA_MEMORY_DEVICE_POOL &&
+              kRows[VIA_MEMORY_MANAGED - VIA_MEMORY_PINNED].kind == VIA_MEMORY_MANAGED);
+
+struct CudaMemory : via_memory {
+    const Row *row;
+    int32_t owner;  // the device whose context is allocated in: device_id is 0 for pinned and managed memory
+};
+
+// One allocation. It begins with a job, so that freeing it elsewhere needs no memory.
+struct Block {
+    Job job;
+    CudaMemory *memory;
+    void *address;
+    int64_t nbytes;
+    unsigned long long number;  // no other allocation of this process has or had it
+    Mark *ready;                // where a stream allocates it, until the array knows
+    StreamUse behind;           // where it is freed behind the work that uses it; no stream where none does any more
+    LockedMemory locked;        // of a large pinned one; then it has no number
+};
+static_assert(offsetof(Block, job) == 0);
+
+// The number of the allocation at an address, and its context; 0 if there is none.
+CUresult identify(void *address, unsigned long long *out_number, CUcontext *out_context) {
+    CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_CONTEXT};
+    void *values[] = {out_number, out_context};
+    return driver().cuPointerGetAttributes(2, names, values, number_of(address));
+}
+
+enum class Freed { Done, NotHere };
+
+// Streams of the library's own. What is freed behind somebody's work holds up what is freed after it in one stream, and
+// so has another one than what nobody uses any more.
+constexpr int32_t kStreamOfFrees = 4;
+constexpr int32_t kStreamOfLateFrees = 5;
+
+bool find_stream_of_frees(const Block &block, StreamUse *out_use) {
+    *out_use = block.behind;
+    return out_use->handle != nullptr || own_stream(block.memory->owner, kStreamOfFrees, out_use) == VIA_OK;
+}
+
+// cuMemFree does not wait for what uses memory of a pool (CUDA Runtime API, cudaFreeAsync): where no stream frees it,
+// that has to end first.
+CUresult free_in_order(const Block &block) {
+    StreamUse use{};
+    const bool has_stream = find_stream_of_frees(block, &use);
+    if (has_stream && (block.ready == nullptr || block.ready->order(use) == VIA_OK)) {
+        const CUresult freed = driver().cuMemFreeAsync(number_of(block.address), use.handle);
+        if (freed == CUDA_SUCCESS || freed == CUDA_ERROR_NOT_PERMITTED) {
+            return freed;
+        }
+    }
+    if (block.ready != nullptr && block.ready->wait() != VIA_OK) {
+        return CUDA_ERROR_NOT_READY;
+    }
+    if (has_stream) {
+        (void)wait_for_work(use.handle);
+    }
+    return block.memory->row->free(block.address);
+}
+
+// Memory went with its context if that was reset or destroyed, and another allocation may be in its place. A failed
+// context frees nothing any more, and neither does a driver that has shut down: nothing can be done about it then.
+Freed free_block(const Block &block) {
+    if (block.locked.address != nullptr) {
+        const RelaxedCapture relaxed;
+        return unlock_memory(block.locked) ? Freed::Done : Freed::NotHere;
+    }
+    unsigned long long number = 0;
+    CUcontext context = nullptr;
+    const CUresult result = asked_again([&] { return identify(block.address, &number, &context); });
+    if (result == CUDA_ERROR_NOT_PERMITTED) {
+        return Freed::NotHere;
+    }
+    if (result != CUDA_SUCCESS || number != block.number) {
+        return Freed::Done;
+    }
+    const RelaxedCapture relaxed;
+    ContextScope scope;
+    if (context != nullptr && !scope.enter_to_free(context)) {
+        return Freed::Done;
+    }
+    const Row &row = *block.memory->row;
+    const CUresult freed = row.allocate == nullptr ? free_in_order(block) : row.free(block.address);
+    return freed == CUDA_ERROR_NOT_PERMITTED ? Freed::NotHere : Freed::Done;
+}
+
+void forget_block(Block *block) {
+    count(block->memory->row->counter, -block->nbytes);
+    if (block->ready != nullptr) {
+        block->ready->release();
+    }
+    release_memory(block->memory);
+    delete block;
+}
+
+void end_block(Block *block);
+
+void end_block_in_background(Job *job) { end_block(reinterpret_cast<Block *>(job)); }
+
+// A release never touches the thread's last error.
+void end_block(Block *block) {
+    const CallbackScope scope;
+    const bool freeable = block->address != nullptr && driver_is_usable(false);
+    if (!freeable || free_block(*block) == Freed::Done) {
+        return forget_block(block);
+    }
+    block->job = {end_block_in_background, nullptr};
+    if (run_in_background(&block->job) != VIA_OK) {
+        return;  // the memory stays, and is counted as what it is: allocated
+    }
+}
+
+void dispose(const Disposal &disposal) { end_block(static_cast<Block *>(disposal.context)); }
+
+// Marks that were waited for in vain, where one of them cannot be, do no harm.
+bool follow_marks(const Disposal &disposal, Mark *const *marks, int32_t count) {
+    const CallbackScope scope;
+    auto *block = static_cast<Block *>(disposal.context);
+    StreamUse use{};
+    if (!driver_is_usable(false) || inside_driver_callback() ||
+        own_stream(block->memory->owner, kStreamOfLateFrees, &use) != VIA_OK) {
+        return false;
+    }
+    const RelaxedCapture relaxed;
+    const bool follows = std::all_of(marks, marks + count,
+                                     [&](Mark *mark) { return mark->is_on_device() && mark->order(use) == VIA_OK; });
+    block->behind = follows ? use : StreamUse{};
+    return follows;
+}
+
+Status out_of_memory(const Row &row, int64_t nbytes, int32_t device_id) {
+    size_t free = 0;
+    size_t total = 0;
+    (void)driver().cuMemGetInfo(&free, &total);
+    return fail_with_code(VIA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY,
+                          "no %s for %lld bytes: %s answered CUDA_ERROR_OUT_OF_MEMORY; device %d has %zu bytes, %zu of "
+                          "them free",
+                          row.what, static_cast<long long>(nbytes), row.call, device_id, total, free);
+}
+
+Status check_allocated(CUresult result, const Row &row, int64_t nbytes, int32_t device_id) {
+    return result == CUDA_ERROR_OUT_OF_MEMORY ? out_of_memory(row, nbytes, device_id) : check_driver(result, row.call);
+}
+
+// Page-locking what the process has mapped itself is faster than the driver's allocator from this size on. What is not
+// there when it is touched ends the process, though, where the driver says that it has run out: so no more than a
+// quarter of what there may be at all.
+constexpr int64_t kLeastLocked = int64_t{4} << 20;
+constexpr int64_t kShareOfMemory = 4;
+
+// Devices of some machines know registered memory by another address.
+bool is_registered_in_place(int32_t device_id) {
+    int in_place = 0;
+    const CUresult result = driver().cuDeviceGetAttribute(
+        &in_place, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, device_id);
+    return result == CUDA_SUCCESS && in_place != 0;
+}
+
+// False where the driver's allocator is to serve; what went wrong is nobody's error then.
+bool lock_block(Block *block, const ContextKey &key) {
+    const CudaMemory &memory = *block->memory;
+    if (memory.row->kind != VIA_MEMORY_PINNED || block->nbytes < kLeastLocked ||
+        block->nbytes > usable_memory() / kShareOfMemory || !is_registered_in_place(memory.owner)) {
+        return false;
+    }
+    const CallbackScope scope;
+    if (lock_memory(block->nbytes, node_of_device(memory.owner), key, &block->locked) != VIA_OK) {
+        return false;
+    }
+    block->address = block->locked.address;
+    return true;
+}
+
+Status note_number(Block *block) {
+    CUcontext context = nullptr;
+    return check_driver(identify(block->address, &block->number, &context), "cuPointerGetAttributes");
+}
+
+Status allocate_now(Block *block) {
+    const CudaMemory &memory = *block->memory;
+    ContextKey key{};
+    ContextScope scope;
+    VIA_TRY(scope.enter_device(memory.owner, &key));
+    if (lock_block(block, key)) {
+        return VIA_OK;
+    }
+    const CUresult result = memory.row->allocate(&block->address, static_cast<size_t>(block->nbytes));
+    VIA_TRY(check_allocated(result, *memory.row, block->nbytes, memory.owner));
+    const Status status = note_number(block);
+    if (status != VIA_OK) {
+        (void)memory.row->free(block->address);
+    }
+    return status;
+}
+
+Status resolve_for(const CudaMemory &memory, via_stream *stream, StreamUse *out_use) {
+    VIA_TRY(resolve(stream, memory.owner, out_use));
+    if (out_use->device_id != memory.owner) {
+        return fail(VIA_ERROR_DEVICE, "stream is of device %d; expected device %d, whose memory this is",
+                    out_use->device_id, memory.owner);
+    }
+    if (out_use->capturing) {
+        return fail(VIA_ERROR_STREAM_CAPTURE, "stream is being captured; expected one that can allocate memory");
+    }
+    return VIA_OK;
+}
+
+// The memory is there for later work of this stream; for everything else, once the mark has been reached.
+Status allocate_in_order(Block *block, const StreamUse &use) {
+    ContextScope scope;
+    VIA_TRY(scope.enter(use.context));
+    CUdeviceptr address = 0;
+    const CUresult result = driver().cuMemAllocAsync(&address, static_cast<size_t>(block->nbytes), use.handle);
+    VIA_TRY(check_allocated(result, *block->memory->row, block->nbytes, use.device_id));
+    block->address = reinterpret_cast<void *>(address);
+    Status status = record_mark(use, &block->ready);
+    if (status == VIA_OK) {
+        status = note_number(block);
+    }
+    if (status != VIA_OK) {
+        (void)driver().cuMemFreeAsync(address, use.handle);
+    }
+    return status;
+}
+
+Status fill_block(Block *block, via_stream *stream) {
+    const Row &row = *block->memory->row;
+    const RelaxedCapture relaxed;
+    if (row.allocate == nullptr) {
+        StreamUse use{};
+        VIA_TRY(resolve_for(*block->memory, stream, &use));
+        return block->nbytes > 0 ? allocate_in_order(block, use) : VIA_OK;
+    }
+    VIA_TRY(refuse_stream(stream, row.what));
+    return block->nbytes > 0 ? allocate_now(block) : VIA_OK;
+}
+
+// Counted and held from here on, whatever becomes of it.
+Status make_block(CudaMemory *memory, int64_t nbytes, Block **out_block) {
+    auto *block = new (std::nothrow) Block{{}, memory, nullptr, nbytes, 0, nullptr, {}, {}};
+    if (block == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(Block));
+    }
+    retain_memory(memory);
+    count(memory->row->counter, nbytes);
+    *out_block = block;
+    return VIA_OK;
+}
+
+Status allocate(via_memory *memory, int64_t nbytes, via_stream *stream, Disposal *out_disposal) {
+    auto *cuda_memory = static_cast<CudaMemory *>(memory);
+    VIA_TRY(need_driver(cuda_memory->row->what));
+    Block *block = nullptr;
+    VIA_TRY(make_block(cuda_memory, nbytes, &block));
+    if (Status status = fill_block(block, stream); status != VIA_OK) {
+        forget_block(block);
+        return status;
+    }
+    const bool in_order = cuda_memory->row->allocate == nullptr;
+    *out_disposal = {dispose, nullptr, block, block->address, nbytes, in_order ? follow_marks : nullptr};
+    return VIA_OK;
+}
+
+Status finish(const Disposal &disposal, via_array *array) {
+    auto *block = static_cast<Block *>(disposal.context);
+    if (block->ready == nullptr) {
+        return VIA_OK;
+    }
+    VIA_TRY(set_ready_mark(array->storage, block->ready));
+    block->ready->release();
+    block->ready = nullptr;
+    return VIA_OK;
+}
+
+void destroy(via_memory *memory) { delete static_cast<CudaMemory *>(memory); }
+
+constexpr MemoryKind kCudaKind{allocate, finish, destroy};
+
+Status check_pool(CUdevice device) {
+    int there = 0;
+    if (driver().cuMemAllocAsync == nullptr || driver().cuMemFreeAsync == nullptr) {
+        return fail(VIA_ERROR_UNSUPPORTED,
+                    "kind is %d, stream-ordered memory, which this CUDA driver (%d) does not have",
+                    VIA_MEMORY_DEVICE_POOL, driver().version);
+    }
+    VIA_TRY_CUDA(cuDeviceGetAttribute(&there, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device));
+    return there != 0
+               ? VIA_OK
+               : fail(VIA_ERROR_UNSUPPORTED, "kind is %d, stream-ordered memory, which device %d does not support",
+                      VIA_MEMORY_DEVICE_POOL, static_cast<int>(device));
+}
+
+}  // namespace
+
+Status make_cuda_memory(int32_t kind, int32_t device_id, via_memory **out_memory) {
+    const Row &row = row_of(kind);
+    char what[64];
+    std::snprintf(what, sizeof what, "kind is %d, %s, which", kind, row.what);
+    VIA_TRY(need_driver(what));
+    CUdevice device = 0;
+    VIA_TRY(find_device("device_id", device_id, &device));
+    if (kind == VIA_MEMORY_DEVICE_POOL) {
+        VIA_TRY(check_pool(device));
+    }
+    const int32_t named = row.device_type == VIA_DEVICE_CUDA ? device_id : 0;
+    auto *memory = new (std::nothrow) CudaMemory{{&kCudaKind, row.device_type, named}, &row, device_id};
+    if (memory == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(CudaMemory));
+    }
+    *out_memory = memory;
+    return VIA_OK;
+}
+
+}  // namespace via::cuda

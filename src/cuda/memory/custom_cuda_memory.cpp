@@ -1,0 +1,130 @@
+#include <new>
+
+#include "core/array/access_tracker.hpp"
+#include "cuda/stream/stream_handles.hpp"
+#include "cuda/cuda_memory.hpp"
+#include "cuda/pointer_attributes.hpp"
+#include "cuda/stream.hpp"
+#include "cuda/stream/resolved_stream.hpp"
+
+namespace via::cuda {
+namespace {
+
+// One allocation of the caller's allocator.
+struct CustomBlock {
+    CustomMemory *memory;
+    via_stream *stream;  // held; nullptr for none
+    void *native;        // what free is to be told
+    Mark *ready;         // where the stream allocates it, until the array knows
+};
+
+// No sync is no stream, and so is none. A stream that is being captured has no marks: ordering is the allocator's then.
+bool is_stream(via_stream *stream) { return stream != nullptr && stream->kind != StreamKind::NoSync; }
+
+// A foreign stream may be gone when the memory is freed, and the thread of a per-thread one as well.
+bool outlives_its_use(const via_stream &stream) {
+    return stream.kind == StreamKind::Owned || stream.kind == StreamKind::Legacy;
+}
+
+void forget_block(CustomBlock *block) {
+    if (block->ready != nullptr) {
+        block->ready->release();
+    }
+    if (block->stream != nullptr) {
+        release_stream(block->stream);
+    }
+    release_memory(block->memory);
+    delete block;
+}
+
+void dispose(const Disposal &disposal) {
+    auto *block = static_cast<CustomBlock *>(disposal.context);
+    if (disposal.address != nullptr) {
+        call_free(block->memory, disposal.address, disposal.nbytes, block->native);
+    }
+    forget_block(block);
+}
+
+Status make_block(CustomMemory *memory, via_stream *stream, CustomBlock **out_block) {
+    auto *block = new (std::nothrow) CustomBlock{memory, nullptr, nullptr, nullptr};
+    if (block == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(CustomBlock));
+    }
+    retain_memory(memory);
+    if (is_stream(stream)) {
+        retain_stream(stream);
+        block->stream = stream;
+        block->native = native_stream(stream);
+    }
+    *out_block = block;
+    return VIA_OK;
+}
+
+int32_t device_at_hand_of(const CustomMemory &memory) {
+    const int32_t current = memory.device_type == VIA_DEVICE_CUDA ? memory.device_id : current_device();
+    return current >= 0 ? current : 0;
+}
+
+// The stream is looked at before the allocator is called, which is then given back to if the mark cannot be made.
+Status fill_block(CustomBlock *block, int64_t nbytes, void **out_address) {
+    StreamUse use{};
+    if (block->stream != nullptr) {
+        VIA_TRY(resolve(block->stream, device_at_hand_of(*block->memory), &use));
+    }
+    if (nbytes == 0) {
+        return VIA_OK;
+    }
+    VIA_TRY(call_alloc(block->memory, nbytes, block->native, out_address));
+    if (block->stream == nullptr || use.capturing) {
+        return VIA_OK;
+    }
+    const Status status = record_mark(use, &block->ready);
+    if (status != VIA_OK) {
+        call_free(block->memory, *out_address, nbytes, block->native);
+    }
+    return status;
+}
+
+Status allocate(via_memory *memory, int64_t nbytes, via_stream *stream, Disposal *out_disposal) {
+    VIA_TRY(need_driver("memory of a device"));
+    CustomBlock *block = nullptr;
+    VIA_TRY(make_block(static_cast<CustomMemory *>(memory), stream, &block));
+    void *address = nullptr;
+    if (Status status = fill_block(block, nbytes, &address); status != VIA_OK) {
+        forget_block(block);
+        return status;
+    }
+    *out_disposal = {dispose, nullptr, block, address, nbytes};
+    return VIA_OK;
+}
+
+Status finish(const Disposal &disposal, via_array *array) {
+    auto *block = static_cast<CustomBlock *>(disposal.context);
+    VIA_TRY(check_place("the allocator's ", array));
+    if (block->ready != nullptr) {
+        VIA_TRY(set_ready_mark(array->storage, block->ready));
+        block->ready->release();
+        block->ready = nullptr;
+    }
+    if (block->stream != nullptr && !outlives_its_use(*block->stream)) {
+        block->native = nullptr;
+    }
+    return VIA_OK;
+}
+
+constexpr MemoryKind kCustomCudaKind{allocate, finish, destroy_custom};
+
+}  // namespace
+
+Status make_custom_cuda_memory(const CustomMemory &description, via_memory **out_memory) {
+    CustomMemory of_cuda{{&kCustomCudaKind, description.device_type, description.device_id},
+                         description.alloc,
+                         description.alloc_context,
+                         description.free_memory,
+                         description.free_context,
+                         description.release,
+                         description.context};
+    return make_custom_memory(of_cuda, out_memory);
+}
+
+}  // namespace via::cuda

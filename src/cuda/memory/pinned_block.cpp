@@ -1,0 +1,130 @@
+#include "cuda/memory/pinned_block.hpp"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "core/system/pages.hpp"
+#include "core/system/thread_count.hpp"
+#include "core/async/thread_pool.hpp"
+#include "cuda/memory/prefault.hpp"
+
+namespace via::cuda {
+namespace {
+
+constexpr int64_t kTouchBytes = int64_t{2} << 20;
+constexpr int32_t kMostTouching = 8;
+
+struct Touching {
+    char *memory;
+    int64_t nbytes;
+};
+
+void touch_block(void *context, int64_t index) {
+    const auto &all = *static_cast<Touching *>(context);
+    char *block = all.memory + index * kTouchBytes;
+    const int64_t nbytes = std::min(kTouchBytes, all.nbytes - index * kTouchBytes);
+    if (!populate(block, nbytes)) {
+        for (int64_t i = 0; i < nbytes; i += 4096) {
+            *static_cast<volatile char *>(block + i) = 0;
+        }
+    }
+}
+
+void touch(char *memory, int64_t nbytes) {
+    Touching all{memory, nbytes};
+    parallel_for((nbytes + kTouchBytes - 1) / kTouchBytes, std::min(num_threads(), kMostTouching), touch_block, &all);
+}
+
+// A preference only; containers often forbid to say it.
+void prefer_node(char *memory, int64_t nbytes, int32_t node) {
+    constexpr int kPreferred = 1;
+    constexpr int32_t kMostNodes = 64;
+    if (node >= 0 && node < kMostNodes) {
+        const unsigned long nodes = 1UL << node;
+        (void)syscall(SYS_mbind, memory, static_cast<unsigned long>(nbytes), kPreferred, &nodes, kMostNodes + 1, 0);
+    }
+}
+
+// A mapping of whole pages that begins where a huge one can.
+char *map_aligned(int64_t nbytes) {
+    const auto whole = static_cast<size_t>(nbytes + kHugePage);
+    void *mapped = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) {
+        return nullptr;
+    }
+    auto *start = static_cast<char *>(mapped);
+    char *memory = start + (kHugePage - reinterpret_cast<intptr_t>(start) % kHugePage) % kHugePage;
+    if (memory != start) {
+        munmap(start, static_cast<size_t>(memory - start));
+    }
+    if (char *end = memory + nbytes; end != start + whole) {
+        munmap(end, static_cast<size_t>(start + whole - end));
+    }
+    return memory;
+}
+
+int64_t in_whole_pages(int64_t nbytes) { return round_up(nbytes, page_bytes()); }
+
+void unmap(const LockedMemory &memory) { munmap(memory.address, static_cast<size_t>(in_whole_pages(memory.nbytes))); }
+
+Status map(int64_t nbytes, int32_t node, char **out_memory) {
+    const int64_t whole = in_whole_pages(nbytes);
+    char *memory = map_aligned(whole);
+    if (memory == nullptr) {
+        return fail_with_code(VIA_ERROR_OUT_OF_MEMORY, errno, "mmap: no memory for %lld page-locked bytes",
+                              static_cast<long long>(nbytes));
+    }
+    // Each of these may be refused; the memory serves all the same.
+    (void)madvise(memory, static_cast<size_t>(whole), MADV_HUGEPAGE);
+    (void)madvise(memory, static_cast<size_t>(whole), MADV_DONTFORK);
+    prefer_node(memory, whole, node);
+    touch(memory, whole);
+    *out_memory = memory;
+    return VIA_OK;
+}
+
+bool unregister(const LockedMemory &memory) {
+    ContextScope scope;
+    if (!scope.enter_to_free(memory.context.context)) {
+        return false;
+    }
+    const CUresult result = asked_again([&] { return driver().cuMemHostUnregister(memory.address); });
+    return result == CUDA_SUCCESS || result == CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+}
+
+}  // namespace
+
+Status lock_memory(int64_t nbytes, int32_t node, const ContextKey &context, LockedMemory *out_memory) {
+    if (context.id == 0) {
+        return fail(VIA_ERROR_CUDA, "the context cannot be told from others");
+    }
+    LockedMemory made{.address = nullptr, .nbytes = nbytes, .context = context};
+    VIA_TRY(map(nbytes, node, &made.address));
+    const CUresult result =
+        driver().cuMemHostRegister(made.address, static_cast<size_t>(nbytes), CU_MEMHOSTREGISTER_PORTABLE);
+    if (result != CUDA_SUCCESS) {
+        unmap(made);
+        return driver_failure(result, "cuMemHostRegister");
+    }
+    *out_memory = made;
+    return VIA_OK;
+}
+
+// What the driver knew of it went with a context that was reset or destroyed. Where it does not let go, the mapping
+// stays: what came to be at those addresses next would pass for locked, and the device would go on using the old pages.
+bool unlock_memory(const LockedMemory &memory) {
+    const ContextState state = state_of(memory.context);
+    if (state == ContextState::CannotAsk) {
+        return false;
+    }
+    if (state == ContextState::Gone || unregister(memory)) {
+        unmap(memory);
+    }
+    return true;
+}
+
+}  // namespace via::cuda

@@ -1,0 +1,19 @@
+// Adjacent bytes moved by the driver's own calls. Callers have entered the stream's context; where pageable memory has
+// a part, they are in relaxed capture mode as well.
+#pragma once
+
+#include "cuda/route/copy_route.hpp"
+
+namespace via::cuda {
+
+// In the order of the stream, behind all that it has been told to wait for. Pageable memory is the caller's again on
+// return: a source has been read, a destination written. Way::Driver or Way::Peer.
+VIA_NODISCARD Status copy_by_driver(const Transfer &transfer, Way way, const StreamUse &use);
+
+// As a node of the graph that is being captured on the stream. No pageable memory.
+VIA_NODISCARD Status capture_driver_copy(const Transfer &transfer, Way way, const StreamUse &use);
+
+// Waits on the host for the stream's work so far.
+VIA_NODISCARD Status await_work(const StreamUse &use);
+
+}  // namespace via::cuda

@@ -1,0 +1,178 @@
+#include "cuda/route/peer_copy.hpp"
+
+#include <algorithm>
+
+#include "cuda/route/driver_copy.hpp"
+#include "cuda/launch/kernel_copy.hpp"
+#include "cuda/memory/stream_scratch.hpp"
+
+namespace via::cuda {
+namespace {
+
+constexpr int64_t kPieceBytes = int64_t{32} << 20;
+
+void make_peer_crossing(const Transfer &transfer, const PeerPlan &plan, Crossing *crossing) {
+    make_crossing(transfer, plan.lead, !plan.unpacks, crossing);
+}
+
+bool lies_packed(const Transfer &transfer, Lead side) {
+    Crossing crossing;
+    Move move;
+    make_crossing(transfer, side, false, &crossing);
+    side == Lead::Src ? make_packing(crossing, whole(crossing), transfer.dst, &move)
+                      : make_unpacking(crossing, whole(crossing), transfer.src, &move);
+    return move.ndim == 0;
+}
+
+// A stream for the device that the caller's stream is not of. One of its own for each copy: what waits for a stream of
+// the caller's must hold up nobody else.
+class SideStream {
+public:
+    SideStream() = default;
+    ~SideStream() {
+        if (use_.handle != nullptr) {
+            (void)driver().cuStreamDestroy(use_.handle);
+        }
+    }
+    SideStream(const SideStream &) = delete;
+    SideStream &operator=(const SideStream &) = delete;
+
+    VIA_NODISCARD Status make(int32_t device_id) {
+        const RelaxedCapture relaxed;
+        VIA_TRY(primary_context(device_id, &use_.context));
+        use_.context_id = context_id(use_.context);
+        use_.device_id = device_id;
+        ContextScope scope;
+        VIA_TRY(scope.enter(use_.context));
+        VIA_TRY_CUDA(cuStreamCreate(&use_.handle, CU_STREAM_NON_BLOCKING));
+        return VIA_OK;
+    }
+    const StreamUse &use() const { return use_; }
+
+private:
+    StreamUse use_{};
+};
+
+Status copy_bytes(const Transfer &transfer, const StreamUse &use) {
+    ContextScope scope;
+    VIA_TRY(enter_for(use, &scope));
+    return use.capturing ? capture_driver_copy(transfer, Way::Peer, use) : copy_by_driver(transfer, Way::Peer, use);
+}
+
+// One copy under way.
+class PeerRun {
+public:
+    PeerRun(const Transfer &transfer, const PeerPlan &plan, const StreamUse &src, const StreamUse &dst)
+        : transfer_(transfer), plan_(plan), src_(src), dst_(dst) {
+        make_peer_crossing(transfer, plan, &crossing_);
+    }
+
+    // After a failure no stream may be left with work on the memory that goes with this.
+    VIA_NODISCARD Status enqueue() { return end_failed(end_failed(enqueue_pieces(), src_), dst_); }
+
+private:
+    Status enqueue_pieces() {
+        const Box first = cut(0);
+        if (plan_.packs) {
+            VIA_TRY(packed_.allocate(first.nbytes, src_));
+        }
+        if (plan_.unpacks) {
+            VIA_TRY(arrived_.allocate(first.nbytes, dst_));
+        }
+        for (int64_t offset = 0; offset < crossing_.nbytes;) {
+            const Box piece = cut(offset);
+            VIA_TRY(enqueue_piece(piece));
+            offset += piece.nbytes;
+        }
+        return VIA_OK;
+    }
+
+    Box cut(int64_t offset) const {
+        return cut_box(crossing_, offset, crossing_.nbytes, plan_.piece_bytes, plan_.piece_bytes);
+    }
+
+    Status enqueue_piece(const Box &piece) {
+        Transfer copy = transfer_;
+        Move move;
+        copy.nbytes = piece.nbytes;
+        make_packing(crossing_, piece, packed_.address(), &move);
+        copy.src = plan_.packs ? packed_.address() : move.src;
+        if (plan_.packs) {
+            VIA_TRY(enqueue_packing(move, transfer_.src_side, src_));
+        }
+        make_unpacking(crossing_, piece, arrived_.address(), &move);
+        copy.dst = plan_.unpacks ? arrived_.address() : move.dst;
+        VIA_TRY(enqueue_copy(copy));
+        return plan_.unpacks ? enqueue_unpacking(move, transfer_.dst_side, dst_) : VIA_OK;
+    }
+
+    // With work of both, the source's stream copies, once the memory is there and what arrived before is out of it.
+    Status enqueue_copy(const Transfer &copy) {
+        if (!plan_.packs || !plan_.unpacks) {
+            return copy_bytes(copy, plan_.packs ? src_ : dst_);
+        }
+        VIA_TRY(follow(src_, dst_));
+        VIA_TRY(copy_bytes(copy, src_));
+        return follow(dst_, src_);
+    }
+
+    const Transfer &transfer_;
+    const PeerPlan plan_;
+    const StreamUse &src_;
+    const StreamUse &dst_;
+    Crossing crossing_;
+    Scratch packed_;
+    Scratch arrived_;
+};
+
+Status enqueue_with(const Transfer &transfer, const PeerPlan &plan, const StreamUse &use, const StreamUse &side) {
+    const bool is_of_src = use.device_id == transfer.src_side.device_id;
+    PeerRun run(transfer, plan, is_of_src ? use : side, is_of_src ? side : use);
+    return run.enqueue();
+}
+
+// The side stream begins after the caller's, and that goes on after it.
+Status enqueue_on_both(const Transfer &transfer, const PeerPlan &plan, const StreamUse &use, const StreamUse &side) {
+    VIA_TRY(follow(side, use));
+    VIA_TRY(enqueue_with(transfer, plan, use, side));
+    return follow(use, side);
+}
+
+}  // namespace
+
+PeerPlan plan_peer(const Transfer &transfer, int32_t device_id) {
+    const bool dst_packed = lies_packed(transfer, Lead::Dst);
+    const bool src_packed = lies_packed(transfer, Lead::Src);
+    if (dst_packed && (!src_packed || device_id == transfer.src_side.device_id)) {
+        return {Lead::Dst, true, false, kPieceBytes};
+    }
+    return {Lead::Src, !src_packed, true, kPieceBytes};
+}
+
+bool needs_both_streams(const Transfer &transfer, const PeerPlan &plan, int32_t device_id) {
+    return (plan.packs && device_id != transfer.src_side.device_id) ||
+           (plan.unpacks && device_id != transfer.dst_side.device_id);
+}
+
+Status prepare_peer_copy(const Transfer &transfer, const PeerPlan &plan, const StreamUse &use) {
+    constexpr Side kElsewhere{VIA_DEVICE_CUDA_HOST, 0};
+    Transfer here = transfer;
+    const bool is_of_src = use.device_id == transfer.src_side.device_id;
+    (is_of_src ? here.dst_side : here.src_side) = kElsewhere;
+    return (is_of_src ? plan.packs : plan.unpacks) ? prepare_kernel(here, use) : VIA_OK;
+}
+
+Status enqueue_strided_peer_copy(const Transfer &transfer, const PeerPlan &plan, const StreamUse &use) {
+    VIA_TRY(prepare_peer_copy(transfer, plan, use));
+    if (!needs_both_streams(transfer, plan, use.device_id)) {
+        return end_failed(enqueue_with(transfer, plan, use, use), use);
+    }
+    SideStream side;
+    VIA_TRY(side.make(use.device_id == transfer.src_side.device_id ? transfer.dst_side.device_id
+                                                                   : transfer.src_side.device_id));
+    VIA_TRY(prepare_peer_copy(transfer, plan, side.use()));
+    const Status status = enqueue_on_both(transfer, plan, use, side.use());
+    return end_failed(end_failed(status, side.use()), use);
+}
+
+}  // namespace via::cuda

@@ -1,0 +1,295 @@
+#include "cuda/calibration.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "core/system/regular_file.hpp"
+#include "cuda/staging/staging_threshold.hpp"
+#include "cuda/topology/pci_topology.hpp"
+
+namespace via::cuda {
+namespace {
+
+constexpr char kHeader[] = "viaduct calibration 1\n";
+constexpr int64_t kLeastSize = int64_t{128} << 10;
+constexpr int32_t kSizes = 8;  // each twice the one before: up to 16 MiB
+constexpr int64_t kMostSize = kLeastSize << (kSizes - 1);
+constexpr int32_t kRounds = 9;
+
+double now() {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// Memory on both sides, for the time of a calibration.
+class Bench {
+public:
+    Bench() = default;
+    ~Bench();
+    Bench(const Bench &) = delete;
+    Bench &operator=(const Bench &) = delete;
+
+    VIA_NODISCARD Status open(int32_t device_id);
+    VIA_NODISCARD Status compare(Direction direction, int64_t nbytes, RouteTimes *out_times);
+
+private:
+    VIA_NODISCARD Status by_driver(Direction direction, int64_t nbytes);
+    VIA_NODISCARD Status by_staging(Direction direction, int64_t nbytes);
+
+    int32_t device_id_ = 0;
+    RelaxedCapture relaxed_;
+    ContextScope scope_;
+    CUdeviceptr device_ = 0;
+    void *host_ = MAP_FAILED;
+};
+
+Bench::~Bench() {
+    if (device_ != 0) {
+        (void)driver().cuMemFree(device_);
+    }
+    if (host_ != MAP_FAILED) {
+        munmap(host_, kMostSize);
+    }
+}
+
+Status Bench::open(int32_t device_id) {
+    device_id_ = device_id;
+    CUcontext context = nullptr;
+    VIA_TRY(primary_context(device_id, &context));
+    VIA_TRY(scope_.enter(context));
+    host_ = mmap(nullptr, kMostSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (host_ == MAP_FAILED) {
+        return fail_with_code(VIA_ERROR_OUT_OF_MEMORY, errno, "no memory to calibrate with");
+    }
+    std::memset(host_, 1, kMostSize);
+    return check_driver(driver().cuMemAlloc(&device_, kMostSize), "cuMemAlloc");
+}
+
+Status Bench::by_driver(Direction direction, int64_t nbytes) {
+    const auto size = static_cast<size_t>(nbytes);
+    if (direction == Direction::ToHost) {
+        return check_driver(driver().cuMemcpyDtoH(host_, device_, size), "cuMemcpyDtoH");
+    }
+    VIA_TRY(check_driver(driver().cuMemcpyHtoD(device_, host_, size), "cuMemcpyHtoD"));
+    return check_driver(driver().cuStreamSynchronize(CU_STREAM_LEGACY), "cuStreamSynchronize");
+}
+
+Status Bench::by_staging(Direction direction, int64_t nbytes) {
+    MarkHolder mark;
+    VIA_TRY(run_staged({direction, device_, host_, nbytes, device_id_, nullptr}, mark.out()));
+    return mark.get() != nullptr ? mark.get()->wait() : VIA_OK;
+}
+
+// Both in turn, so that what disturbs the machine disturbs both; the medians. The first round only warms up.
+Status Bench::compare(Direction direction, int64_t nbytes, RouteTimes *out_times) {
+    double driver_times[kRounds];
+    double staged_times[kRounds];
+    for (int32_t round = -1; round < kRounds; ++round) {
+        const int32_t at = std::max(round, 0);
+        const double start = now();
+        VIA_TRY(by_driver(direction, nbytes));
+        const double between = now();
+        VIA_TRY(by_staging(direction, nbytes));
+        driver_times[at] = between - start;
+        staged_times[at] = now() - between;
+    }
+    std::nth_element(driver_times, driver_times + kRounds / 2, driver_times + kRounds);
+    std::nth_element(staged_times, staged_times + kRounds / 2, staged_times + kRounds);
+    *out_times = {nbytes, driver_times[kRounds / 2], staged_times[kRounds / 2]};
+    return VIA_OK;
+}
+
+Status measure(Bench *bench, Direction direction, int64_t *out_crossover) {
+    RouteTimes times[kSizes];
+    for (int32_t i = 0; i < kSizes; ++i) {
+        VIA_TRY(bench->compare(direction, kLeastSize << i, &times[i]));
+    }
+    *out_crossover = find_crossover(times, kSizes);
+    return VIA_OK;
+}
+
+Status io_failure(const char *call, const char *path) {
+    const int code = errno;
+    return fail_with_code(VIA_ERROR_IO, code, "%s: %s: %s", path, call, std::strerror(code));
+}
+
+// The lines of all devices that were measured.
+void print_calibration(FILE *file) {
+    std::fputs(kHeader, file);
+    for (int32_t i = 0; i < std::min(driver().device_count, kMostDevices); ++i) {
+        Crossovers measured{};
+        char id[kPciIdBytes];
+        char line[kCalibrationLine];
+        if (measured_crossovers(i, &measured) && pci_id(i, id)) {
+            print_crossovers(id, measured, line);
+            std::fprintf(file, "%s\n", line);
+        }
+    }
+}
+
+bool write_whole(int descriptor) {
+    FILE *file = fdopen(descriptor, "w");
+    if (file == nullptr) {
+        close(descriptor);
+        return false;
+    }
+    print_calibration(file);
+    const bool written = std::fflush(file) == 0 && fsync(descriptor) == 0;
+    return std::fclose(file) == 0 && written;
+}
+
+// The kernel would kill a process that writes more than it may.
+bool may_write_all() {
+    if (most_file_bytes() >= sizeof kHeader + size_t{kMostDevices} * kCalibrationLine) {
+        return true;
+    }
+    errno = EFBIG;
+    return false;
+}
+
+// Beside its place first, and then there at once: nobody ever reads half of it.
+Status write_calibration(const char *path) {
+    char beside[4096];
+    if (std::snprintf(beside, sizeof beside, "%s.XXXXXX", path) >= static_cast<int>(sizeof beside)) {
+        errno = ENAMETOOLONG;
+        return io_failure("open", path);
+    }
+    const int descriptor = mkostemp(beside, O_CLOEXEC);
+    if (descriptor < 0) {
+        return io_failure("open", path);
+    }
+    (void)fchmod(descriptor, 0644);
+    if (!may_write_all() || !write_whole(descriptor)) {
+        const Status status = io_failure("write", path);
+        (void)unlink(beside);
+        return status;
+    }
+    if (std::rename(beside, path) != 0) {
+        const Status status = io_failure("rename", path);
+        (void)unlink(beside);
+        return status;
+    }
+    return VIA_OK;
+}
+
+// What is replaced is a file, and neither a device nor a link.
+Status save_to(const char *path) {
+    struct stat found{};
+    const std::unique_ptr<char, decltype(&std::free)> target(find_target(path), std::free);
+    if (target == nullptr) {
+        return errno == ENOMEM ? fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a path") : io_failure("open", path);
+    }
+    return stat(target.get(), &found) != 0 || S_ISREG(found.st_mode)
+               ? write_calibration(target.get())
+               : fail(VIA_ERROR_FORMAT, "%s is %s; expected a regular file, or none", path,
+                      name_of_kind(found.st_mode));
+}
+
+int32_t device_of_pci_id(const char *wanted) {
+    for (int32_t i = 0; i < std::min(driver().device_count, kMostDevices); ++i) {
+        char id[kPciIdBytes];
+        if (pci_id(i, id) && std::strcmp(id, wanted) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+struct Entry {
+    char pci_id[kPciIdBytes];
+    Crossovers crossovers;
+};
+
+// What is no regular file could hold this up for good.
+Status open_calibration(const char *path, FILE **out_file) {
+    const char *kind = nullptr;
+    const int descriptor = open_regular(path, O_RDONLY, &kind);
+    if (kind != nullptr) {
+        return fail(VIA_ERROR_FORMAT, "%s is %s; expected a file that via_calibration_save wrote", path, kind);
+    }
+    *out_file = descriptor >= 0 ? fdopen(descriptor, "r") : nullptr;
+    if (*out_file != nullptr) {
+        return VIA_OK;
+    }
+    const Status status = io_failure("open", path);
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+    return status;
+}
+
+Status read_entries(FILE *file, const char *path, Entry *out_entries, int32_t *out_count) {
+    char line[kCalibrationLine];
+    if (std::fgets(line, sizeof line, file) == nullptr || std::strcmp(line, kHeader) != 0) {
+        return std::ferror(file) != 0
+                   ? io_failure("read", path)
+                   : fail(VIA_ERROR_FORMAT, "%s: expected \"viaduct calibration 1\" in line 1", path);
+    }
+    int32_t count = 0;
+    while (std::fgets(line, sizeof line, file) != nullptr) {
+        line[std::strcspn(line, "\n")] = '\0';
+        if (count == kMostDevices ||
+            !parse_crossovers(line, out_entries[count].pci_id, &out_entries[count].crossovers)) {
+            return fail(VIA_ERROR_FORMAT, "%s: line %d is no measurement: \"%.80s\"", path, count + 2, line);
+        }
+        count++;
+    }
+    *out_count = count;
+    return std::ferror(file) != 0 ? io_failure("read", path) : VIA_OK;
+}
+
+}  // namespace
+
+Status calibrate(int32_t device_id) {
+    VIA_TRY(need_driver("calibration"));
+    CUdevice device = 0;
+    VIA_TRY(find_device("device_id", device_id, &device));
+    char why[160];
+    if (ring_bytes(device_id, sizeof why, why) == 0) {
+        return fail(VIA_ERROR_UNSUPPORTED, "nothing to calibrate: staging is off, %s", why);
+    }
+    Bench bench;
+    VIA_TRY(bench.open(device_id));
+    Crossovers found{};
+    VIA_TRY(measure(&bench, Direction::ToDevice, &found.to_device));
+    VIA_TRY(measure(&bench, Direction::ToHost, &found.to_host));
+    set_crossovers(device_id, found);
+    return VIA_OK;
+}
+
+Status save_calibration(const char *path) {
+    VIA_TRY(need_driver("calibration"));
+    return save_to(path);
+}
+
+// Takes over all of the file or nothing; lines of devices that are not here now are passed over.
+Status load_calibration(const char *path) {
+    VIA_TRY(need_driver("calibration"));
+    FILE *file = nullptr;
+    VIA_TRY(open_calibration(path, &file));
+    Entry entries[kMostDevices];
+    int32_t count = 0;
+    const Status status = read_entries(file, path, entries, &count);
+    std::fclose(file);
+    VIA_TRY(status);
+    for (int32_t i = 0; i < count; ++i) {
+        const int32_t device_id = device_of_pci_id(entries[i].pci_id);
+        if (device_id >= 0) {
+            set_crossovers(device_id, entries[i].crossovers);
+        }
+    }
+    return VIA_OK;
+}
+
+}  // namespace via::cuda

@@ -1,0 +1,233 @@
+#include "cuda/staging/ring.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <new>
+
+#include "core/diagnostics/log.hpp"
+#include "core/base/thread_state.hpp"
+#include "cuda/staging/backoff.hpp"
+
+namespace via::cuda {
+namespace {
+
+constexpr int64_t kLeastSlot = int64_t{256} << 10;
+constexpr int64_t kSlotUnit = int64_t{64} << 10;
+constexpr int32_t kFewestSlots = 4;
+
+std::mutex making;
+Ring *rings[kMostDevices];
+
+// One slot is waited for at a time, and for no longer than a copy of the device takes.
+CUresult wait_for(Slot *slot) {
+    Patience patience;
+    const auto ask = [&] { return driver().cuEventQuery(slot->event); };
+    CUresult result = asked_again(ask);
+    while (result == CUDA_ERROR_NOT_READY) {
+        patience.pause();
+        result = asked_again(ask);
+    }
+    slot->in_flight = false;
+    return result;
+}
+
+}  // namespace
+
+void shape_ring(int64_t most, int64_t *out_slot_bytes, int32_t *out_count) {
+    int64_t count = Ring::kMostSlots;
+    int64_t bytes = most / count / kSlotUnit * kSlotUnit;
+    if (bytes < kLeastSlot) {
+        bytes = kLeastSlot;
+        count = most / kLeastSlot;
+    }
+    const bool enough = count >= kFewestSlots;
+    *out_slot_bytes = enough ? bytes : 0;
+    *out_count = enough ? static_cast<int32_t>(count) : 0;
+}
+
+Status Ring::make_slots(int32_t device_id) {
+    const int64_t nbytes = slot_bytes_ * slot_count_;
+    const int32_t node = node_of_device(device_id);
+    cpus_ = cpus_of_node(node);
+    VIA_TRY(lock_memory(nbytes, node, context_, &memory_));
+    count(Counter::StagedBytes, nbytes);
+    for (int32_t i = 0; i < slot_count_; ++i) {
+        Slot &slot = slots_[i];
+        slot.number = i;
+        VIA_TRY_CUDA(cuEventCreate(&slot.event, CU_EVENT_DISABLE_TIMING));
+        slot.memory = memory_.address + i * slot_bytes_;
+        push_idle(&slot);
+    }
+    return VIA_OK;
+}
+
+Status Ring::scratch(char **out_scratch) {
+    const std::lock_guard<std::mutex> lock(making);
+    if (scratch_ == 0) [[unlikely]] {
+        ContextScope scope;
+        VIA_TRY(scope.enter(context_.context));
+        const CUresult result = driver().cuMemAlloc(&scratch_, static_cast<size_t>(slot_bytes_ * slot_count_));
+        scratch_ = result == CUDA_SUCCESS ? scratch_ : 0;
+        VIA_TRY(result == CUDA_ERROR_OUT_OF_MEMORY ? VIA_OK : check_driver(result, "cuMemAlloc"));
+    }
+    *out_scratch = reinterpret_cast<char *>(scratch_);
+    return VIA_OK;
+}
+
+Status Ring::make(int32_t device_id, const ContextKey &context, Ring **out_ring) {
+    int64_t slot_bytes = 0;
+    int32_t slot_count = 0;
+    shape_ring(most_ring_bytes(), &slot_bytes, &slot_count);
+    if (slot_count == 0) {
+        return fail(VIA_ERROR_UNSUPPORTED, "device %d has no staging slots: this process may use too little memory",
+                    device_id);
+    }
+    auto *ring = new (std::nothrow) Ring;
+    if (ring == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a ring of staging slots");
+    }
+    ring->context_ = context;
+    ring->slot_bytes_ = slot_bytes;
+    ring->slot_count_ = slot_count;
+    const Status status = ring->make_slots(device_id);
+    if (status != VIA_OK) {
+        ring->destroy();
+        return status;
+    }
+    VIA_NOTE("staging ring of device %d: %d slots of %lld bytes", device_id, slot_count,
+             static_cast<long long>(slot_bytes));
+    *out_ring = ring;
+    return VIA_OK;
+}
+
+Status Ring::acquire(int32_t device_id, const ContextKey &context, Ring **out_ring) {
+    if (context.id == 0) {
+        return fail(VIA_ERROR_CUDA, "the primary context of device %d cannot be told from others", device_id);
+    }
+    const std::lock_guard<std::mutex> lock(making);
+    Ring *&ring = rings[device_id];
+    if (ring != nullptr && (ring->context_.context != context.context || ring->context_.id != context.id)) {
+        ring->release();  // of a context that was reset; copies that still use it end on their own
+        ring = nullptr;
+    }
+    if (ring == nullptr) {
+        ContextScope scope;
+        VIA_TRY(scope.enter(context.context));
+        VIA_TRY(make(device_id, context, &ring));
+    }
+    ring->references_.retain();
+    *out_ring = ring;
+    return VIA_OK;
+}
+
+void Ring::release() {
+    if (references_.release()) {
+        destroy();
+    }
+}
+
+// What the driver made went with a context that was reset.
+void Ring::forget_at_driver() {
+    ContextScope scope;
+    if (state_of(context_) != ContextState::Alive || !scope.enter_to_free(context_.context)) {
+        return;
+    }
+    for (Slot &slot : slots_) {
+        if (slot.event != nullptr) {
+            (void)driver().cuEventSynchronize(slot.event);
+            (void)driver().cuEventDestroy(slot.event);
+        }
+    }
+    if (scratch_ != 0) {
+        (void)driver().cuMemFree(scratch_);
+    }
+}
+
+// Never inside a callback of the driver.
+void Ring::destroy() {
+    forget_at_driver();
+    if (memory_.address != nullptr && unlock_memory(memory_)) {
+        count(Counter::StagedBytes, -memory_.nbytes);
+    }
+    delete this;
+}
+
+// With the lock held, and a slot free.
+Slot *Ring::pop() {
+    Slot *slot = idle_;
+    if (slot != nullptr) {
+        idle_ = slot->next;
+        return slot;
+    }
+    slot = first_in_flight_;
+    first_in_flight_ = slot->next;
+    last_in_flight_ = first_in_flight_ == nullptr ? nullptr : last_in_flight_;
+    return slot;
+}
+
+void Ring::push_idle(Slot *slot) {
+    slot->next = idle_;
+    idle_ = slot;
+}
+
+CUresult Ring::take(Slot **out_slot) {
+    {
+        std::unique_lock<std::mutex> lock(mutex_);
+        const uint64_t ticket = next_ticket_++;
+        changed_.wait(lock, [&] { return ticket == served_ && has_free_slot(); });
+        served_++;
+        *out_slot = pop();
+        if (served_ != next_ticket_) {
+            changed_.notify_all();
+        }
+    }
+    const CUresult result = (*out_slot)->in_flight ? wait_for(*out_slot) : CUDA_SUCCESS;
+    if (result != CUDA_SUCCESS) {
+        give_back(*out_slot);
+        *out_slot = nullptr;
+    }
+    return result;
+}
+
+bool Ring::oldest_has_landed() const {
+    return first_in_flight_ != nullptr && driver().cuEventQuery(first_in_flight_->event) == CUDA_SUCCESS;
+}
+
+Slot *Ring::take_spare() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (served_ != next_ticket_ || (idle_ == nullptr && !oldest_has_landed())) {
+        return nullptr;
+    }
+    Slot *slot = pop();
+    slot->in_flight = false;
+    return slot;
+}
+
+void Ring::give_back(Slot *slot) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    push_idle(slot);
+    if (served_ != next_ticket_) {
+        changed_.notify_all();
+    }
+}
+
+CUresult Ring::give_back_behind(Slot *slot, CUstream stream) {
+    const CUresult result = driver().cuEventRecord(slot->event, stream);
+    if (result != CUDA_SUCCESS) {
+        (void)wait_for_work(stream);
+        give_back(slot);
+        return result;
+    }
+    slot->in_flight = true;
+    slot->next = nullptr;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    (last_in_flight_ == nullptr ? first_in_flight_ : last_in_flight_->next) = slot;
+    last_in_flight_ = slot;
+    if (served_ != next_ticket_) {
+        changed_.notify_all();
+    }
+    return CUDA_SUCCESS;
+}
+
+}  // namespace via::cuda

@@ -1,0 +1,206 @@
+#include "cuda/staging/staging.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+
+#include "core/base/no_cancellation.hpp"
+#include "core/system/pages.hpp"
+#include "core/system/thread_count.hpp"
+#include "cuda/staging/staging_threshold.hpp"
+#include "cuda/launch/kernel_copy.hpp"
+#include "cuda/memory/stream_scratch.hpp"
+#include "cuda/memory/prefault.hpp"
+#include "cuda/staging/staging_pipeline.hpp"
+
+namespace via::cuda {
+namespace {
+
+// Own streams, so that slots never wait behind a long copy of page-locked memory: two for each direction.
+constexpr int32_t kStreamToDevice = 2;
+constexpr int32_t kStreamToHost = 3;
+constexpr int32_t kToSecond = 4;
+
+// More threads than this gain nothing: the link is full. Faulting in new pages takes more, by the huge page, and so do
+// strided copies to the host; the most take elements that are gathered or scattered one by one.
+constexpr int32_t kMostWorkers = 8;
+constexpr int32_t kMostWorkersOfSlow = 12;
+constexpr int32_t kMostWorkersOfNarrow = 16;
+constexpr int64_t kBytesOfWorker = int64_t{128} << 10;
+
+// The driver faults in new pages one by one, at 2 GB/s; even one worker does better.
+constexpr int64_t kNewPagesFrom = int64_t{128} << 10;
+
+int32_t most_workers(const StagedCopy &copy, bool new_pages) {
+    const bool strided = copy.strided != nullptr;
+    if (strided && copy.plan.narrow_on_host) {
+        return kMostWorkersOfNarrow;
+    }
+    return new_pages || (strided && copy.direction == Direction::ToHost) ? kMostWorkersOfSlow : kMostWorkers;
+}
+
+int32_t worker_count(const StagedCopy &copy, bool new_pages) {
+    if (copy.outside != nullptr) {
+        return copy.outside_workers;
+    }
+    const int32_t most = std::min(num_threads(), most_workers(copy, new_pages));
+    const int64_t wanted = new_pages ? round_up(copy.nbytes, kHugePage) / kHugePage : copy.nbytes / kBytesOfWorker;
+    return static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, most));
+}
+
+bool needs_kernel(const StagedCopy &copy) { return copy.strided != nullptr && copy.plan.step == DeviceStep::Kernel; }
+
+// With kernels there are two of them, so that these run beside the copies.
+Status find_streams(const StagedCopy &copy, StagedStreams *streams) {
+    const int32_t first = copy.direction == Direction::ToDevice ? kStreamToDevice : kStreamToHost;
+    streams->count = needs_kernel(copy) ? StagedStreams::kMost : 1;
+    for (int32_t i = 0; i < streams->count; ++i) {
+        VIA_TRY(own_stream(copy.device_id, first + i * kToSecond, &streams->uses[i]));
+    }
+    return VIA_OK;
+}
+
+// Where the memory is of another context, so are the kernels: they do not reach the ring's scratch memory, but that of
+// a pool. nullptr where there is none.
+Status find_scratch(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, Scratch *pooled,
+                    char **out_scratch) {
+    const StreamUse &first = streams.uses[0];
+    if (reaches_memory(*copy.strided, first)) {
+        return ring.scratch(out_scratch);
+    }
+    if (!has_scratch(copy.device_id)) {
+        return VIA_OK;
+    }
+    VIA_TRY(pooled->allocate_if_room(ring.slot_bytes() * ring.slot_count(), first));
+    for (int32_t i = 1; i < streams.count; ++i) {
+        VIA_TRY(follow(streams.uses[i], first));
+    }
+    *out_scratch = static_cast<char *>(pooled->address());
+    return VIA_OK;
+}
+
+Status stage(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, Scratch *pooled) {
+    ContextScope scope;
+    VIA_TRY(scope.enter(streams.uses[0].context));
+    char *scratch = nullptr;
+    if (needs_kernel(copy)) {
+        VIA_TRY(prepare_kernel(*copy.strided, streams.uses[0]));
+        VIA_TRY(find_scratch(copy, streams, ring, pooled, &scratch));
+    }
+    StagedRun run(copy, streams, ring, scratch);
+    return run.copy(worker_count(copy, run.has_new_pages()));
+}
+
+// The end of all streams is marked in the first.
+Status mark_streams(const StagedStreams &streams, Mark **out_mark) {
+    for (int32_t i = 1; i < streams.count; ++i) {
+        VIA_TRY(follow(streams.uses[0], streams.uses[i]));
+    }
+    return record_mark(streams.uses[0], out_mark);
+}
+
+// Where no mark can be had for what the streams still do, they are waited for.
+Status mark_end(const StagedStreams &streams, Mark **out_mark) {
+    const Status status = mark_streams(streams, out_mark);
+    for (int32_t i = 0; status != VIA_OK && i < streams.count; ++i) {
+        (void)wait_for_work(streams.uses[i].handle);
+    }
+    return status;
+}
+
+Status acquire_ring(int32_t device_id, RingHolder *ring) {
+    CUcontext context = nullptr;
+    VIA_TRY(primary_context(device_id, &context));
+    return Ring::acquire(device_id, {context, context_id(context)}, ring->out());
+}
+
+// Making the ring takes longer than any small copy wins by it: those go to the driver until together they would have
+// won as much. A large copy makes it at once.
+constexpr int64_t kMakesRing = int64_t{8} << 20;
+constexpr int64_t kMakeRingTogether = int64_t{32} << 20;
+std::atomic<int64_t> bytes_without_ring[kMostDevices];
+
+bool is_worth_a_ring(int64_t nbytes, int32_t device_id) {
+    std::atomic<int64_t> &together = bytes_without_ring[device_id];
+    if (together.load(std::memory_order_relaxed) >= kMakeRingTogether) [[likely]] {
+        return true;
+    }
+    const int64_t counted = nbytes >= kMakesRing ? kMakeRingTogether : nbytes;
+    return together.fetch_add(counted, std::memory_order_relaxed) + counted >= kMakeRingTogether;
+}
+
+}  // namespace
+
+bool may_have_ring() {
+    char why[160];
+    return ring_bytes(0, sizeof why, why) > 0;
+}
+
+bool is_staged(Direction direction, int64_t nbytes, int32_t device_id, const void *host) {
+    return nbytes >= crossover(direction, device_id) ||
+           (direction == Direction::ToHost && host != nullptr && nbytes >= kNewPagesFrom && looks_new(host, nbytes));
+}
+
+// What went wrong is nobody's error.
+bool has_ring(int64_t nbytes, int32_t device_id) {
+    if (!is_worth_a_ring(nbytes, device_id)) {
+        return false;
+    }
+    const CallbackScope scope;
+    const RelaxedCapture relaxed;
+    RingHolder ring;
+    return acquire_ring(device_id, &ring) == VIA_OK;
+}
+
+Status run_staged(const StagedCopy &copy, Mark **out_mark) {
+    *out_mark = nullptr;
+    VIA_TRY(need_driver("a staged copy"));
+    if (copy.nbytes == 0) {
+        return VIA_OK;
+    }
+    const NoCancellation whole;
+    const RelaxedCapture relaxed;
+    StagedStreams streams;
+    VIA_TRY(find_streams(copy, &streams));
+    RingHolder ring;
+    VIA_TRY(Ring::acquire(copy.device_id, {streams.uses[0].context, streams.uses[0].context_id}, ring.out()));
+    Scratch pooled;  // freed in the order of the first stream, which comes after the others by then
+    VIA_TRY(stage(copy, streams, *ring.get(), &pooled));
+    return copy.direction == Direction::ToDevice ? mark_end(streams, out_mark) : VIA_OK;
+}
+
+Status prepare_ring(int32_t device_id) {
+    VIA_TRY(need_driver("a ring of staging slots"));
+    char why[160];
+    if (ring_bytes(device_id, sizeof why, why) == 0) {
+        return VIA_OK;
+    }
+    const RelaxedCapture relaxed;
+    RingHolder ring;
+    VIA_TRY(acquire_ring(device_id, &ring));
+    bytes_without_ring[device_id].store(kMakeRingTogether, std::memory_order_relaxed);
+    return VIA_OK;
+}
+
+int64_t ring_bytes(int32_t, int64_t capacity, char *out_why) {
+    int64_t slot_bytes = 0;
+    int32_t slot_count = 0;
+    const int64_t most = most_ring_bytes();
+    shape_ring(most, &slot_bytes, &slot_count);
+    if (slot_count == 0) {
+        std::snprintf(out_why, static_cast<size_t>(capacity),
+                      "this process may page-lock %lld bytes for it, a sixteenth of its memory, which is too little",
+                      static_cast<long long>(most));
+    }
+    return slot_bytes * slot_count;
+}
+
+void describe_ring(const StagedCopy &copy, int64_t capacity, char *out_text) {
+    int64_t slot_bytes = 0;
+    int32_t slot_count = 0;
+    shape_ring(most_ring_bytes(), &slot_bytes, &slot_count);
+    std::snprintf(out_text, static_cast<size_t>(capacity), "%d workers, %d slots of up to %lld KiB",
+                  worker_count(copy, false), slot_count, static_cast<long long>(slot_bytes >> 10));
+}
+
+}  // namespace via::cuda

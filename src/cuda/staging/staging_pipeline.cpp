@@ -1,0 +1,270 @@
+#include "cuda/staging/staging_pipeline.hpp"
+
+#include "core/async/task.hpp"
+#include "core/async/thread_pool.hpp"
+
+namespace via::cuda {
+namespace {
+
+// Chunks that the device fills ahead of the workers: enough to keep it busy while they change from one to the next,
+// and no more slots held than that.
+constexpr int32_t kMostAhead = 4;
+
+}  // namespace
+
+StagedRun::StagedRun(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, char *scratch)
+    : streams_(streams), ring_(ring), scratch_(scratch), ends_(copy, ring.slot_bytes()), task_(copy.task) {}
+
+Status StagedRun::copy(int32_t workers) {
+    parallel_for(workers, workers, work, this);
+    give_back_rest();
+    return outcome();
+}
+
+// Each worker goes on until there is nothing left to claim, so one that wakes late finds nothing and holds up nobody.
+void StagedRun::work(void *run, int64_t) { static_cast<StagedRun *>(run)->work_here(); }
+
+void StagedRun::work_here() {
+    if (is_stopped()) {
+        return;
+    }
+    const bool is_helper = pthread_equal(pthread_self(), caller_) == 0;
+    const NearDevice near(is_helper ? ring_.cpus() : nullptr);
+    const RelaxedCapture relaxed;
+    ContextScope scope;
+    if (!succeeded(scope.enter(streams_.uses[0].context))) {
+        return;
+    }
+    Piece piece{};
+    while (claim(&piece)) {
+        const bool copied = to_device() ? fill(piece) : empty(piece);
+        finish(piece, copied);
+    }
+}
+
+// ---------------------------------------------------------------------------------------------- claiming
+
+bool StagedRun::claim(Piece *out_piece) {
+    const std::lock_guard<QuickMutex> lock(mutex_);
+    if (task_ != nullptr) {
+        report_progress(task_, ends_.progress(done_.load(std::memory_order_relaxed)));
+        if (is_cancelled(task_)) {
+            cancelled_.store(true, std::memory_order_relaxed);
+            stopped_.store(true, std::memory_order_relaxed);
+        }
+    }
+    if (is_stopped() || ((current_ == nullptr || claimed_ == current_->length) && !open_next())) {
+        return false;
+    }
+    const int64_t length = ends_.piece_length(current_->offset, current_->length, claimed_);
+    *out_piece = {current_, claimed_, length};
+    claimed_ += length;
+    return true;
+}
+
+bool StagedRun::open_next() {
+    current_ = nullptr;
+    claimed_ = 0;
+    return to_device() ? open_empty() : open_filled();
+}
+
+// A slot is waited for with the mutex held: the other workers have nothing to do either, and all slots that this copy
+// holds have been claimed to the last piece, so that they come back without it.
+bool StagedRun::open_empty() {
+    Slot *slot = nullptr;
+    if (cut_so_far_ == ends_.nbytes() || !succeeded(take_slot(&slot))) {
+        return false;
+    }
+    current_ = start_chunk(slot);
+    return true;
+}
+
+bool StagedRun::open_filled() {
+    Slot *slot = nullptr;
+    if (first_ahead_ == nullptr &&
+        (cut_so_far_ == ends_.nbytes() || !succeeded(take_slot(&slot)) || !start_filling(slot))) {
+        return false;
+    }
+    current_ = first_ahead_;
+    first_ahead_ = current_->next;
+    last_ahead_ = first_ahead_ == nullptr ? nullptr : last_ahead_;
+    ahead_--;
+    return fill_ahead();
+}
+
+Status StagedRun::take_slot(Slot **out_slot) { return check_driver(ring_.take(out_slot), "cuEventQuery"); }
+
+StagedRun::Chunk *StagedRun::start_chunk(Slot *slot) {
+    Chunk &chunk = chunks_[slot->number];
+    chunk.slot = slot;
+    chunk.stream = &streams_.uses[chunk_count_++ % streams_.count];
+    chunk.offset = cut_so_far_;
+    chunk.length = ends_.chunk_length(cut_so_far_);
+    chunk.next = nullptr;
+    chunk.left.store(chunk.length, std::memory_order_relaxed);
+    chunk.spoilt.store(false, std::memory_order_relaxed);
+    chunk.landed.store(false, std::memory_order_relaxed);
+    chunk.being_asked.store(false, std::memory_order_relaxed);
+    cut_so_far_ += chunk.length;
+    return &chunk;
+}
+
+// Has the device fill a slot with the next chunk.
+bool StagedRun::start_filling(Slot *slot) {
+    Chunk *chunk = start_chunk(slot);
+    if (!succeeded(ends_.fetch(slot->memory, scratch_of(*slot), chunk->offset, chunk->length, *chunk->stream)) ||
+        !succeeded(check_driver(driver().cuEventRecord(slot->event, chunk->stream->handle), "cuEventRecord"))) {
+        return false;  // give_back_rest waits for the streams
+    }
+    (last_ahead_ == nullptr ? first_ahead_ : last_ahead_->next) = chunk;
+    last_ahead_ = chunk;
+    ahead_++;
+    return true;
+}
+
+bool StagedRun::fill_ahead() {
+    while (ahead_ < kMostAhead && cut_so_far_ < ends_.nbytes()) {
+        Slot *slot = ring_.take_spare();
+        if (slot == nullptr) {
+            break;
+        }
+        if (!start_filling(slot)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------------------------------------- copying
+
+bool StagedRun::fill(const Piece &piece) {
+    const Chunk &chunk = *piece.chunk;
+    return succeeded(ends_.fill(chunk.slot->memory + piece.start, chunk.offset + piece.start, piece.length));
+}
+
+bool StagedRun::empty(const Piece &piece) {
+    Chunk &chunk = *piece.chunk;
+    ends_.prepare(chunk.offset + piece.start, piece.length);  // while the device is still filling the slot
+    if (!wait_until_landed(chunk)) {
+        return false;
+    }
+    return succeeded(ends_.empty(chunk.slot->memory + piece.start, chunk.offset + piece.start, piece.length));
+}
+
+// One worker asks at a time; the driver's lock is worth sparing.
+bool StagedRun::has_landed(Chunk &chunk) {
+    if (chunk.landed.load(std::memory_order_acquire)) {
+        return true;
+    }
+    if (chunk.being_asked.exchange(true, std::memory_order_acquire)) {
+        return false;
+    }
+    const CUresult result = asked_again([&] { return driver().cuEventQuery(chunk.slot->event); });
+    if (result == CUDA_SUCCESS) {
+        chunk.landed.store(true, std::memory_order_release);
+    } else if (result != CUDA_ERROR_NOT_READY) {
+        stop(check_driver(result, "cuEventQuery"));
+    }
+    chunk.being_asked.store(false, std::memory_order_release);
+    return result == CUDA_SUCCESS;
+}
+
+bool StagedRun::wait_until_landed(Chunk &chunk) {
+    Patience patience;
+    while (!has_landed(chunk)) {
+        if (is_stopped()) {
+            return false;
+        }
+        patience.pause();
+    }
+    return true;
+}
+
+// The worker that finishes the last piece passes the slot on; nobody touches the chunk after that.
+void StagedRun::finish(const Piece &piece, bool copied) {
+    Chunk &chunk = *piece.chunk;
+    if (copied) {
+        done_.fetch_add(piece.length, std::memory_order_relaxed);
+    } else {
+        chunk.spoilt.store(true, std::memory_order_relaxed);
+    }
+    if (chunk.left.fetch_sub(piece.length, std::memory_order_acq_rel) != piece.length) {
+        return;
+    }
+    if (chunk.spoilt.load(std::memory_order_relaxed)) {
+        give_up(chunk);
+    } else if (to_device()) {
+        submit(chunk);
+    } else {
+        Slot *slot = chunk.slot;
+        chunk.slot = nullptr;
+        ring_.give_back(slot);
+    }
+}
+
+void StagedRun::submit(Chunk &chunk) {
+    Slot *slot = chunk.slot;
+    if (!succeeded(ends_.send(slot->memory, scratch_of(*slot), chunk.offset, chunk.length, *chunk.stream))) {
+        give_up(chunk);
+        return;
+    }
+    chunk.slot = nullptr;
+    (void)succeeded(check_driver(ring_.give_back_behind(slot, chunk.stream->handle), "cuEventRecord"));
+}
+
+// At once: another worker may wait for a slot, and where the copies of several threads fail, each would hold those that
+// the others wait for.
+void StagedRun::give_up(Chunk &chunk) {
+    Slot *slot = chunk.slot;
+    (void)wait_for_work(chunk.stream->handle);
+    chunk.slot = nullptr;  // before another chunk has the slot, which is this one anew
+    ring_.give_back(slot);
+}
+
+// ---------------------------------------------------------------------------------------------- the end
+
+void StagedRun::stop(Status status) {
+    failure_.keep(status);
+    stopped_.store(true, std::memory_order_relaxed);
+}
+
+bool StagedRun::succeeded(Status status) {
+    if (status == VIA_OK) [[likely]] {
+        return true;
+    }
+    stop(status);
+    return false;
+}
+
+// After a failure or a cancellation: what the streams still do with slots or with the destination ends first.
+void StagedRun::give_back_rest() {
+    if (!is_stopped()) {
+        return;
+    }
+    for (int32_t i = 0; i < streams_.count; ++i) {
+        (void)wait_for_work(streams_.uses[i].handle);
+    }
+    for (Chunk &chunk : chunks_) {
+        if (chunk.slot != nullptr) {
+            ring_.give_back(chunk.slot);
+            chunk.slot = nullptr;
+        }
+    }
+}
+
+Status StagedRun::outcome() {
+    if (failure_.status() != VIA_OK) {
+        return fail_with_code(failure_.status(), failure_.record().code, "%s", failure_.record().text);
+    }
+    if (cancelled_.load(std::memory_order_relaxed)) {
+        return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes",
+                    static_cast<long long>(ends_.progress(done_.load(std::memory_order_relaxed))),
+                    static_cast<long long>(ends_.progress(ends_.nbytes())));
+    }
+    if (task_ != nullptr) {
+        report_progress(task_, ends_.progress(ends_.nbytes()));
+    }
+    return VIA_OK;
+}
+
+}  // namespace via::cuda

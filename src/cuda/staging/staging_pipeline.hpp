@@ -1,0 +1,113 @@
+// One staged copy under way: what its workers share.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/base/first_failure.hpp"
+#include "cuda/staging/ring.hpp"
+#include "cuda/staging/staging_endpoints.hpp"
+#include "cuda/staging/backoff.hpp"
+
+namespace via::cuda {
+
+// Chunk after chunk takes the next one, so that a kernel of one runs beside the copy of another.
+struct StagedStreams {
+    static constexpr int32_t kMost = 2;
+    StreamUse uses[kMost];
+    int32_t count;
+};
+
+class StagedRun {
+public:
+    // The streams are the library's own for that direction; all that the copy waits for has been reached. `scratch` is
+    // the ring's, if kernels have a part.
+    StagedRun(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, char *scratch);
+    StagedRun(const StagedRun &) = delete;
+    StagedRun &operator=(const StagedRun &) = delete;
+
+    // Copies, with up to `workers` threads, of which the caller is one. Every slot has been given back on return.
+    // Towards the device, the streams may still be copying from slots.
+    VIA_NODISCARD Status copy(int32_t workers);
+
+    bool has_new_pages() const { return ends_.has_new_pages(); }
+
+private:
+    // A slot while this copy holds it.
+    struct Chunk {
+        Slot *slot;
+        const StreamUse *stream;
+        int64_t offset;
+        int64_t length;
+        Chunk *next;  // of those that the device is filling ahead of the workers
+        std::atomic<int64_t> left;
+        std::atomic<bool> spoilt;  // some piece was not copied
+        std::atomic<bool> landed;
+        std::atomic<bool> being_asked;
+    };
+
+    struct Piece {
+        Chunk *chunk;
+        int64_t start;
+        int64_t length;
+    };
+
+    static void work(void *run, int64_t worker);
+    void work_here();
+
+    bool claim(Piece *out_piece);
+    bool open_next();
+    bool open_empty();
+    bool open_filled();
+    VIA_NODISCARD Status take_slot(Slot **out_slot);
+    Chunk *start_chunk(Slot *slot);
+    bool start_filling(Slot *slot);
+    bool fill_ahead();
+
+    bool fill(const Piece &piece);
+    bool empty(const Piece &piece);
+    bool has_landed(Chunk &chunk);
+    bool wait_until_landed(Chunk &chunk);
+    void finish(const Piece &piece, bool copied);
+    void submit(Chunk &chunk);
+    void give_up(Chunk &chunk);
+
+    void stop(Status status);
+    bool succeeded(Status status);
+    bool is_stopped() const { return stopped_.load(std::memory_order_relaxed); }
+    void give_back_rest();
+    VIA_NODISCARD Status outcome();
+
+    bool to_device() const { return ends_.to_device(); }
+    char *scratch_of(const Slot &slot) const {
+        return scratch_ != nullptr ? scratch_ + slot.number * ring_.slot_bytes() : nullptr;
+    }
+
+    const StagedStreams &streams_;
+    Ring &ring_;
+    char *const scratch_;
+    const StagedEnds ends_;
+    via_task *const task_;
+    const pthread_t caller_ = pthread_self();
+
+    // Claiming, under the mutex.
+    QuickMutex mutex_;
+    int64_t cut_so_far_ = 0;
+    int64_t chunk_count_ = 0;
+    Chunk *current_ = nullptr;
+    int64_t claimed_ = 0;  // of the current chunk
+    Chunk *first_ahead_ = nullptr;
+    Chunk *last_ahead_ = nullptr;
+    int32_t ahead_ = 0;
+
+    std::atomic<int64_t> done_{0};
+    std::atomic<bool> stopped_{false};
+    std::atomic<bool> cancelled_{false};
+    FirstFailure failure_;
+
+    Chunk chunks_[Ring::kMostSlots] = {};
+};
+
+}  // namespace via::cuda

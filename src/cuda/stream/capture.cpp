@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "core/async/reaper.hpp"
+#include "cuda/stream/resolved_stream.hpp"
+
+namespace via::cuda {
+namespace {
+
+// What a graph holds, followed in its block by the storages. The driver lets go of it on a thread that may call neither
+// the driver nor an owner, so the end goes by a watch that has nothing to wait for.
+struct Held {
+    Watch watch;
+    int64_t count;
+
+    Storage **begin() { return reinterpret_cast<Storage **>(this + 1); }
+    Storage **end() { return begin() + count; }
+};
+
+void let_go(Watch *watch) {
+    auto *held = reinterpret_cast<Held *>(watch);
+    std::for_each(held->begin(), held->end(), release_storage);
+    std::free(held);
+}
+
+Held *make_held(Storage *const *storages, int64_t count) {
+    void *block = std::malloc(sizeof(Held) + static_cast<size_t>(count) * sizeof(Storage *));
+    if (block == nullptr) {
+        return nullptr;
+    }
+    auto *held = new (block) Held{{nullptr, 0, let_go, nullptr}, count};
+    std::copy_n(storages, count, held->begin());
+    std::for_each(held->begin(), held->end(), [](Storage *storage) { storage->references.retain(); });
+    return held;
+}
+
+void CUDA_CB end_of_graph(void *held) { watch(&static_cast<Held *>(held)->watch); }
+
+Status find_graph(const StreamUse &use, CUgraph *out_graph) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    ContextScope scope;
+    VIA_TRY(enter_for(use, &scope));
+    VIA_TRY_CUDA(cuStreamGetCaptureInfo(use.handle, &status, nullptr, out_graph, nullptr, nullptr));
+    if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+        return fail(VIA_ERROR_STREAM_CAPTURE, "the capture of the stream has ended or was invalidated");
+    }
+    return VIA_OK;
+}
+
+}  // namespace
+
+// The object's one reference moves to the graph; where it does not, letting go of it lets go of the thing.
+Status give_to_graph(const StreamUse &use, void *thing, CUhostFn let_go) {
+    CUgraph graph = nullptr;
+    CUuserObject object = nullptr;
+    Status status = find_graph(use, &graph);
+    if (status == VIA_OK) {
+        status = check_driver(driver().cuUserObjectCreate(&object, thing, let_go, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+                              "cuUserObjectCreate");
+    }
+    if (status != VIA_OK) {
+        let_go(thing);
+        return status;
+    }
+    const CUresult result = driver().cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+    if (result != CUDA_SUCCESS) {
+        (void)driver().cuUserObjectRelease(object, 1);
+    }
+    return check_driver(result, "cuGraphRetainUserObject");
+}
+
+Status hold_in_graph(const StreamUse &use, Storage *const *storages, int64_t count) {
+    Held *held = make_held(storages, count);
+    if (held == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for what a graph holds");
+    }
+    return give_to_graph(use, held, end_of_graph);
+}
+
+}  // namespace via::cuda

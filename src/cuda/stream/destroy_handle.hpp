@@ -1,0 +1,22 @@
+// The end of streams and events that the library made for its caller.
+#pragma once
+
+#include "cuda/driver/context.hpp"
+
+namespace via::cuda {
+
+// One of the two, and the context that it is of.
+struct Native {
+    CUstream stream;
+    CUevent event;
+    ContextKey key;
+};
+
+// Never fails and never waits: a stream with work pending ends once that has run; what a reset context owned went with
+// it; in a forked child nothing is done; inside a callback of the driver it is left to another thread.
+void end_native(const Native &native);
+
+// The same for a thread that must not call the driver, since it is ending.
+void end_native_later(const Native &native);
+
+}  // namespace via::cuda

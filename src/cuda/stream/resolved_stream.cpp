@@ -1,0 +1,100 @@
+#include "cuda/stream/stream_handles.hpp"
+#include "cuda/stream.hpp"
+#include "cuda/stream/resolved_stream.hpp"
+
+namespace via::cuda {
+namespace {
+
+bool is_special(CUstream handle) { return handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD; }
+
+Status resolve_special(const via_stream &stream, int32_t device_id, StreamUse *out_use) {
+    ContextKey key{};
+    const int32_t device = stream.device_id != kDeviceAtHand ? stream.device_id : device_id;
+    VIA_TRY(context_at_hand(device, &key));
+    out_use->handle = stream.kind == StreamKind::Legacy ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD;
+    out_use->context = key.context;
+    out_use->context_id = key.id;
+    out_use->device_id = device;
+    out_use->timeline_number = stream.kind == StreamKind::Legacy ? kLegacyTimeline : 0;
+    return VIA_OK;
+}
+
+// Its owner may have lost the stream with its context: the driver must not be given the handle then.
+Status resolve_counted(const via_stream &stream, StreamUse *out_use) {
+    if (context_id(stream.key.context) != stream.key.id) {
+        return context_gone("stream", stream.device_id);
+    }
+    out_use->handle = stream.handle;
+    out_use->context = stream.key.context;
+    out_use->context_id = stream.key.id;
+    out_use->device_id = stream.device_id;
+    out_use->timeline_number = stream.timeline;
+    return VIA_OK;
+}
+
+Status find_capture(StreamUse *use) {
+    ContextScope scope;
+    VIA_TRY(enter_for(*use, &scope));
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    const CUresult result = driver().cuStreamIsCapturing(use->handle, &status);
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) {
+        return fail_with_code(VIA_ERROR_STREAM_CAPTURE, result,
+                              "stream is the legacy stream, which cannot be used while a blocking stream of its "
+                              "context is being captured");
+    }
+    VIA_TRY(check_driver(result, "cuStreamIsCapturing"));
+    if (status == CU_STREAM_CAPTURE_STATUS_INVALIDATED) {
+        return fail_with_code(VIA_ERROR_STREAM_CAPTURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+                              "stream is in a capture that an earlier call has invalidated");
+    }
+    use->capturing = status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    return VIA_OK;
+}
+
+}  // namespace
+
+Status enter_for(const StreamUse &use, ContextScope *scope) {
+    return is_special(use.handle) ? scope->enter(use.context) : VIA_OK;
+}
+
+Status resolve(via_stream *stream, int32_t device_id, StreamUse *out_use) {
+    VIA_TRY(need_driver(stream == nullptr ? "stream is NULL, the legacy stream, and a stream" : "a stream"));
+    const via_stream &given = stream != nullptr ? *stream : *legacy_stream();
+    if (given.kind == StreamKind::NoSync) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "stream is via_stream_no_sync(), which is no stream");
+    }
+    VIA_TRY(given.is_counted() ? resolve_counted(given, out_use) : resolve_special(given, device_id, out_use));
+    return find_capture(out_use);
+}
+
+Status wait_for_stream(const StreamUse &use) {
+    const RelaxedCapture relaxed;
+    ContextScope scope;
+    VIA_TRY(enter_for(use, &scope));
+    return check_driver(wait_for_work(use.handle), "cuStreamSynchronize");
+}
+
+Status end_failed(Status status, const StreamUse &use) {
+    if (status == VIA_OK || use.capturing) [[likely]] {
+        return status;
+    }
+    const CallbackScope unsaid;  // no failure of this is told
+    const RelaxedCapture relaxed;
+    ContextScope scope;
+    if (enter_for(use, &scope) == VIA_OK) {
+        (void)wait_for_work(use.handle);
+    }
+    return status;
+}
+
+bool is_idle(const StreamUse &use) {
+    if (use.capturing) {
+        return false;
+    }
+    const CallbackScope unsaid;  // no failure of this is told
+    const RelaxedCapture relaxed;
+    ContextScope scope;
+    return enter_for(use, &scope) == VIA_OK && driver().cuStreamQuery(use.handle) == CUDA_SUCCESS;
+}
+
+}  // namespace via::cuda

@@ -1,0 +1,169 @@
+#include "cuda/stream.hpp"
+
+#include <atomic>
+#include <new>
+
+#include "cuda/stream/stream_handles.hpp"
+#include "cuda/stream/destroy_handle.hpp"
+#include "cuda/stream/resolved_stream.hpp"
+
+namespace via::cuda {
+namespace {
+
+constexpr char kStream[] = "a stream";
+
+std::atomic<uint64_t> last_timeline{kLegacyTimeline};
+
+// One special stream for each device, so that naming one allocates nothing.
+struct SpecialStreams {
+    via_stream of_device[kMostDevices];
+
+    constexpr explicit SpecialStreams(StreamKind kind) noexcept {
+        for (int32_t i = 0; i < kMostDevices; ++i) {
+            of_device[i].kind = kind;
+            of_device[i].device_id = i;
+        }
+    }
+};
+
+constinit SpecialStreams legacy_streams{StreamKind::Legacy};
+constinit SpecialStreams per_thread_streams{StreamKind::PerThread};
+constinit via_stream shared_legacy{nullptr, 0, StreamKind::Legacy};
+constinit via_stream shared_per_thread{nullptr, 0, StreamKind::PerThread};
+constinit via_stream shared_no_sync{nullptr, 0, StreamKind::NoSync};
+
+Status make_handle(StreamKind kind, int32_t device_id, CUstream handle, const ContextKey &key,
+                   via_stream **out_stream) {
+    auto *stream = new (std::nothrow) via_stream{handle, new_timeline(), kind, device_id, key};
+    if (stream == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a stream's handle");
+    }
+    *out_stream = stream;
+    return VIA_OK;
+}
+
+Status wrap_foreign(CUstream native, int32_t device_id, via_stream **out_stream) {
+    ContextKey key{};
+    VIA_TRY_CUDA(cuStreamGetCtx(native, &key.context));
+    key.id = context_id(key.context);
+    int32_t device_of_native = -1;
+    VIA_TRY(device_of_context(key.context, &device_of_native));
+    if (device_id != kDeviceAtHand && device_of_native != device_id) {
+        return fail(VIA_ERROR_DEVICE, "device_id is %d, but the stream is of device %d", device_id, device_of_native);
+    }
+    return make_handle(StreamKind::Foreign, device_of_native, native, key, out_stream);
+}
+
+Status being_captured(const char *what) {
+    return fail(VIA_ERROR_STREAM_CAPTURE, "stream is being captured; expected one that can be %s", what);
+}
+
+}  // namespace
+
+uint64_t new_timeline() { return last_timeline.fetch_add(1, std::memory_order_relaxed) + 1; }
+
+via_stream *legacy_stream() { return &shared_legacy; }
+via_stream *per_thread_stream() { return &shared_per_thread; }
+via_stream *no_sync_stream() { return &shared_no_sync; }
+bool is_shared_stream(via_stream *stream) { return !stream->is_counted(); }
+via_stream *legacy_stream_of(int32_t device_id) { return &legacy_streams.of_device[device_id]; }
+
+Status create_stream(int32_t device_id, via_stream **out_stream) {
+    VIA_TRY(need_driver(kStream));
+    CUdevice device = 0;
+    VIA_TRY(find_device("device_id", device_id, &device));
+    ContextKey key{};
+    ContextScope scope;
+    VIA_TRY(scope.enter_device(device_id, &key));
+    CUstream native = nullptr;
+    VIA_TRY_CUDA(cuStreamCreate(&native, CU_STREAM_NON_BLOCKING));
+    if (Status status = make_handle(StreamKind::Owned, device_id, native, key, out_stream); status != VIA_OK) {
+        (void)driver().cuStreamDestroy(native);
+        return status;
+    }
+    return VIA_OK;
+}
+
+Status wrap_stream(void *native, int32_t device_id, via_stream **out_stream) {
+    VIA_TRY(need_driver(kStream));
+    CUdevice device = 0;
+    const bool at_hand = device_id == kDeviceAtHand;
+    if (!at_hand) {
+        VIA_TRY(find_device("device_id", device_id, &device));
+    }
+    const auto handle = static_cast<CUstream>(native);
+    if (handle == nullptr || handle == CU_STREAM_LEGACY) {
+        *out_stream = at_hand ? &shared_legacy : &legacy_streams.of_device[device_id];
+        return VIA_OK;
+    }
+    if (handle == CU_STREAM_PER_THREAD) {
+        *out_stream = at_hand ? &shared_per_thread : &per_thread_streams.of_device[device_id];
+        return VIA_OK;
+    }
+    return wrap_foreign(handle, device_id, out_stream);
+}
+
+void retain_stream(via_stream *stream) {
+    if (stream->is_counted()) {
+        stream->references.retain();
+    }
+}
+
+void release_stream(via_stream *stream) {
+    if (stream->is_counted() && stream->references.release()) {
+        if (stream->kind == StreamKind::Owned) {
+            end_native({stream->handle, nullptr, stream->key});
+        }
+        delete stream;
+    }
+}
+
+void release_stream_later(via_stream *stream) {
+    if (stream->is_counted() && stream->references.release()) {
+        if (stream->kind == StreamKind::Owned) {
+            end_native_later({stream->handle, nullptr, stream->key});
+        }
+        delete stream;
+    }
+}
+
+void *native_stream(via_stream *stream) {
+    switch (stream->kind) {
+        case StreamKind::Legacy:
+            return CU_STREAM_LEGACY;
+        case StreamKind::PerThread:
+            return CU_STREAM_PER_THREAD;
+        case StreamKind::NoSync:
+            return nullptr;
+        case StreamKind::Foreign:
+        case StreamKind::Owned:
+            break;
+    }
+    return stream->handle;
+}
+
+int32_t device_of_stream(via_stream *stream) { return stream->device_id != kDeviceAtHand ? stream->device_id : 0; }
+
+Status synchronize_stream(via_stream *stream) {
+    VIA_TRY(need_driver(kStream));
+    StreamUse use{};
+    VIA_TRY(resolve(stream, device_of_thread(), &use));
+    return use.capturing ? being_captured("waited for") : wait_for_stream(use);
+}
+
+Status query_stream(via_stream *stream, int32_t *out_done) {
+    VIA_TRY(need_driver(kStream));
+    StreamUse use{};
+    VIA_TRY(resolve(stream, device_of_thread(), &use));
+    if (use.capturing) {
+        return being_captured("asked");
+    }
+    const RelaxedCapture relaxed;
+    ContextScope scope;
+    VIA_TRY(enter_for(use, &scope));
+    const CUresult result = driver().cuStreamQuery(use.handle);
+    *out_done = result == CUDA_SUCCESS ? 1 : 0;
+    return result == CUDA_ERROR_NOT_READY ? VIA_OK : check_driver(result, "cuStreamQuery");
+}
+
+}  // namespace via::cuda

@@ -1,0 +1,229 @@
+// This room in a build without the Toolkit's headers: every function that the rooms above call, answering that there
+// is no CUDA. The shared streams exist everywhere, as values to compare with.
+#include <cstdio>
+
+#include "cuda/device_batch.hpp"
+#include "cuda/calibration.hpp"
+#include "cuda/device.hpp"
+#include "cuda/cuda_memory.hpp"
+#include "cuda/stream_access.hpp"
+#include "cuda/io_endpoint.hpp"
+#include "cuda/pointer_attributes.hpp"
+#include "cuda/ipc_handle.hpp"
+#include "cuda/stream.hpp"
+#include "cuda/transfer.hpp"
+
+struct via_stream {
+    intptr_t handle;
+};
+
+namespace via::cuda {
+namespace {
+
+constinit via_stream legacy{1};
+constinit via_stream per_thread{2};
+constinit via_stream no_sync{0};
+
+constexpr char kWhy[] = "this build has no CUDA";
+
+}  // namespace
+
+// ------------------------------------------------------------------------------------------------ devices
+
+bool is_built() { return false; }
+
+Status need(const char *what) { return fail(VIA_ERROR_UNSUPPORTED, "%s needs CUDA, and this build has none", what); }
+
+bool was_started() { return false; }
+
+bool is_in_use() { return false; }
+
+int32_t device_count() { return 0; }
+
+const char *why_none() { return kWhy; }
+
+Status check_device(const char *argument, int32_t device_type, int32_t) {
+    return fail(VIA_ERROR_UNSUPPORTED, "%sdevice_type is %d, which needs CUDA, and this build has none", argument,
+                device_type);
+}
+
+Status describe_device(int32_t, via_device_properties *) { return need("a CUDA device"); }
+
+Status warm_up(int32_t) { return need("warming up a device"); }
+
+// ------------------------------------------------------------------------------------------------ places, memory
+
+Status ask_place(const void *, Place *out_place) {
+    *out_place = {};
+    return VIA_OK;
+}
+
+Status check_place(const char *argument, via_array *array) {
+    return check_device(argument, array->device_type, array->device_id);
+}
+
+Status make_cuda_memory(int32_t kind, int32_t, via_memory **) {
+    return fail(VIA_ERROR_UNSUPPORTED, "kind is %d, which needs CUDA, and this build has none", kind);
+}
+
+Status make_custom_cuda_memory(const CustomMemory &, via_memory **) { return need("memory of this kind"); }
+
+// ------------------------------------------------------------------------------------------------ other processes
+
+Status name_device(int32_t, SharedMemory *) { return need("memory of a device"); }
+
+Status share_memory(const void *, int32_t, SharedMemory *, int64_t *) { return need("memory of a device"); }
+
+Status find_named_device(const SharedMemory &, int32_t *) { return need("memory of a device"); }
+
+Status open_memory(const SharedMemory &, int32_t *, void **, int64_t *, OpenedMemory **) {
+    return need("memory of a device");
+}
+
+void close_memory(OpenedMemory *, void (*)(void *), void *) {}
+
+// ------------------------------------------------------------------------------------------------ streams, events
+
+via_stream *legacy_stream() { return &legacy; }
+
+via_stream *per_thread_stream() { return &per_thread; }
+
+via_stream *no_sync_stream() { return &no_sync; }
+
+bool is_shared_stream(via_stream *) { return true; }
+
+Status create_stream(int32_t, via_stream **) { return need("a stream"); }
+
+Status wrap_stream(void *, int32_t, via_stream **) { return need("a stream"); }
+
+void retain_stream(via_stream *) {}
+
+void release_stream(via_stream *) {}
+
+void *native_stream(via_stream *stream) {
+    return stream != nullptr ? reinterpret_cast<void *>(stream->handle) : nullptr;
+}
+
+int32_t device_of_stream(via_stream *) { return 0; }
+
+Status synchronize_stream(via_stream *) { return need("a stream"); }
+
+Status query_stream(via_stream *, int32_t *) { return need("a stream"); }
+
+Status set_current_stream(int32_t, via_stream *) { return need("a stream"); }
+
+Status current_stream(int32_t, via_stream **) { return need("a stream"); }
+
+Status create_event(int32_t, via_event **) { return need("an event"); }
+
+Status wrap_event(void *, int32_t, via_event **) { return need("an event"); }
+
+void retain_event(via_event *) {}
+
+void release_event(via_event *) {}
+
+void *native_event(via_event *) { return nullptr; }
+
+Status record_event(via_event *, via_stream *) { return need("an event"); }
+
+Status query_event(via_event *, int32_t *) { return need("an event"); }
+
+Status synchronize_event(via_event *) { return need("an event"); }
+
+Status make_stream_wait(via_stream *, via_event *) { return need("a stream"); }
+
+// ------------------------------------------------------------------------------------------------ order
+
+int32_t device_at_hand(via_array *) { return 0; }
+
+Status record_use(via_array *, via_stream *) { return need("a stream"); }
+
+Status record_ready(via_array *, via_stream *) { return need("a stream"); }
+
+// There being no streams to order anything on, what is exported and imported is ready.
+Status order_export(via_array *, via_stream *) { return VIA_OK; }
+
+Status order_import(via_array *, via_stream *) { return VIA_OK; }
+
+Status wait_until_ready(via_array *, const StreamUse &) { return VIA_OK; }
+
+Status note_copy(via_array *, via_array *, const StreamUse &) { return VIA_OK; }
+
+Status join(via_stream *, Mark *) { return need("a stream"); }
+
+// ------------------------------------------------------------------------------------------------ transfers
+
+// All memory is the host's, and no stream has work to wait for.
+Status find_sides(Transfer *transfer) {
+    for (Side *side : {&transfer->dst_side, &transfer->src_side}) {
+        if (side->device_type == VIA_DEVICE_ANY) {
+            *side = Side{VIA_DEVICE_CPU, 0};
+        }
+    }
+    return VIA_OK;
+}
+
+Status find_raw_sides(Transfer *transfer) { return find_sides(transfer); }
+
+Status check_strided(const Transfer &) { return need("this copy"); }
+
+int32_t device_of_transfer(const Transfer &) { return 0; }
+
+void describe_transfer(const Transfer &, int64_t capacity, char *out_text) {
+    std::snprintf(out_text, static_cast<size_t>(capacity), "none: %s", kWhy);
+}
+
+Status transfer_now(const Transfer &) { return need("this copy"); }
+
+Status transfer_on(const Transfer &, via_stream *) { return need("a stream"); }
+
+Status transfer_for_task(const Transfer &, via_task *, Mark **) { return need("this copy"); }
+
+bool is_immediate(const Transfer &) { return false; }
+
+bool can_go_outside(const Transfer &) { return false; }
+
+Status transfer_outside(const OutsideTransfer &, Mark **) { return need("this transfer"); }
+
+Status mark_stream(via_stream *, int32_t, Mark **) { return need("a stream"); }
+
+Status await_stream(via_stream *, bool *) { return need("a stream"); }
+
+Status find_capture(const Transfer &, via_stream *, bool *) { return need("a stream"); }
+
+Status fill_now(const Fill &) { return need("this fill"); }
+
+Status fill_on(const Fill &, via_stream *) { return need("a stream"); }
+
+// ------------------------------------------------------------------------------------------------ batches
+
+// No array is of a device, so that none of these but the first and end_batch is ever called.
+int32_t device_meant_by(via_stream *) { return -1; }
+
+Status make_batch(int32_t, int32_t, Batch **) { return need("this copy"); }
+
+bool can_reach(Batch *, const void *, const void *, Across) { return false; }
+
+Status add_copy(Batch *, void *, const void *, int64_t, Across) { return need("this copy"); }
+
+Status finish_batch(Batch *) { return need("this copy"); }
+
+void end_batch(Batch *, Mark *) {}
+
+Status can_run_on(Batch *, via_stream *, bool *, Timeline *) { return need("a stream"); }
+
+bool can_run_in_task(Batch *) { return false; }
+
+Status run_batch_on(const BatchRun &, via_stream *, Mark **) { return need("a stream"); }
+
+Status run_batch_for_task(Batch *, Mark **) { return need("this copy"); }
+
+// ------------------------------------------------------------------------------------------------ calibration
+
+Status calibrate(int32_t) { return need("calibration"); }
+
+Status save_calibration(const char *) { return need("calibration"); }
+
+Status load_calibration(const char *) { return need("calibration"); }
+
+}  // namespace via::cuda

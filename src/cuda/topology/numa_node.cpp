@@ -1,0 +1,78 @@
+#include "cuda/topology/numa_node.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/system/small_file.hpp"
+#include "cuda/topology/pci_topology.hpp"
+
+namespace via::cuda {
+namespace {
+
+constexpr int64_t kMostRingBytes = int64_t{64} << 20;
+constexpr int64_t kShareOfMemory = 16;
+
+bool contains(const cpu_set_t &all, const cpu_set_t &some) {
+    cpu_set_t both;
+    CPU_AND(&both, &all, &some);
+    return CPU_EQUAL(&both, &some) != 0;
+}
+
+}  // namespace
+
+int64_t most_ring_bytes() { return std::min(kMostRingBytes, usable_memory() / kShareOfMemory); }
+
+int32_t node_of_device(int32_t device_id) {
+    char text[64];
+    cpu_set_t nodes;
+    if (!read_small_file("/sys/devices/system/node/online", text, sizeof text) || !parse_cpu_list(text, &nodes) ||
+        CPU_COUNT(&nodes) < 2 || !read_pci_file(device_id, "numa_node", text, sizeof text)) {
+        return -1;
+    }
+    return static_cast<int32_t>(std::strtol(text, nullptr, 10));
+}
+
+CpuSet cpus_of_node(int32_t node) {
+    CpuSet set{};
+    char path[96];
+    char text[1024];
+    std::snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpulist", node);
+    set.is_set = node >= 0 && read_small_file(path, text, sizeof text) && parse_cpu_list(text, &set.cpus);
+    return set;
+}
+
+bool parse_cpu_list(const char *text, cpu_set_t *out_cpus) {
+    CPU_ZERO(out_cpus);
+    while (*text >= '0' && *text <= '9') {
+        char *end = nullptr;
+        const long first = std::strtol(text, &end, 10);
+        const long last = *end == '-' ? std::strtol(end + 1, &end, 10) : first;
+        if (last < first || last >= CPU_SETSIZE) {
+            return false;
+        }
+        for (long cpu = first; cpu <= last; ++cpu) {
+            CPU_SET(static_cast<size_t>(cpu), out_cpus);
+        }
+        text = *end == ',' ? end + 1 : end;
+    }
+    return (*text == '\0' || *text == '\n') && CPU_COUNT(out_cpus) > 0;
+}
+
+NearDevice::NearDevice(const CpuSet *cpus) {
+    if (cpus == nullptr || !cpus->is_set || sched_getaffinity(0, sizeof before_, &before_) != 0 ||
+        contains(cpus->cpus, before_)) {
+        return;
+    }
+    cpu_set_t wanted;
+    CPU_AND(&wanted, &before_, &cpus->cpus);
+    moved_ = CPU_COUNT(&wanted) > 0 && sched_setaffinity(0, sizeof wanted, &wanted) == 0;
+}
+
+NearDevice::~NearDevice() {
+    if (moved_) {
+        (void)sched_setaffinity(0, sizeof before_, &before_);
+    }
+}
+
+}  // namespace via::cuda

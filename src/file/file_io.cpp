@@ -1,0 +1,166 @@
+#include "file/file_io.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/system/pages.hpp"
+#include "core/system/thread_count.hpp"
+#include "file/read_write.hpp"
+#include "file/page_cache.hpp"
+
+namespace via {
+namespace {
+
+// Less goes through the cache, whatever is there: a disk takes as long for a few blocks as for many.
+constexpr int64_t kLeastDirect = int64_t{64} << 10;
+
+// From so many bytes on, to have blocks set aside for all of them takes less time than it saves the writing: of ext4,
+// 70 instead of 100 ms of a processor for 512 MiB that the cache takes.
+constexpr int64_t kLeastReserved = int64_t{1} << 20;
+
+// Requests that a disk has before it at a time.
+constexpr int32_t kDepth = 16;
+
+// The same of some blocks each, for which it waits longer than it works.
+constexpr int32_t kRowDepth = 48;
+
+// Writers of one file through the cache wait for one another: the kernel has one lock for it.
+constexpr int32_t kCachedWriters = 1;
+
+// Blocks of file systems are smaller as a rule; where they are not, the page cache serves.
+constexpr int64_t kMostUnit = int64_t{64} << 10;
+
+constexpr double kMostlyCached = 0.5;
+
+}  // namespace
+
+// Buffers hold a piece and the blocks at its ends.
+Channel::Channel(OpenFile *file, int32_t page_cache, bool durable, bool own_memory)
+    : file_(file),
+      reads_past_(page_cache != VIA_PAGE_CACHE_USE),
+      writes_past_(page_cache == VIA_PAGE_CACHE_AVOID || (page_cache == VIA_PAGE_CACHE_AUTO && durable)),
+      own_memory_(own_memory),
+      buffers_(kPieceBytes + 2 * kMostUnit) {}
+
+bool Channel::is_straight(const void *memory) const {
+    const auto unit = static_cast<uintptr_t>(file_->direct_alignment());
+    return own_memory_ && reinterpret_cast<uintptr_t>(memory) % unit == 0;
+}
+
+bool Channel::is_missing(int64_t offset, int64_t nbytes) const {
+    return cached_share(file_, offset, nbytes) < kMostlyCached;
+}
+
+bool Channel::is_cold(int64_t offset, int64_t nbytes) const {
+    return nbytes >= kLeastDirect && may_read_past() && is_missing(offset, nbytes);
+}
+
+Status Channel::read(void *memory, int64_t offset, int64_t nbytes) {
+    bool done = false;
+    if (is_cold(offset, nbytes)) {
+        VIA_TRY(read_direct(static_cast<char *>(memory), offset, nbytes, &done));
+    }
+    return done ? VIA_OK : read_all(file_, memory, offset, nbytes);
+}
+
+Status Channel::read_row(bool cold, void *memory, int64_t offset, int64_t nbytes) {
+    bool done = false;
+    if (cold) {
+        VIA_TRY(read_direct(static_cast<char *>(memory), offset, nbytes, &done));
+    }
+    return done ? VIA_OK : read_short(file_, memory, offset, nbytes);
+}
+
+// Whole blocks, into memory of the library's own: straight into the destination if that is aligned as they are. Not
+// done: the file system had no such transfer after all, or the file ends sooner.
+Status Channel::read_direct(char *memory, int64_t offset, int64_t nbytes, bool *out_done) {
+    const int64_t unit = file_->direct_alignment();
+    const int64_t start = round_down(offset, unit);
+    const int64_t length = round_up(offset + nbytes, unit) - start;
+    Buffer buffer(buffers_);
+    char *to = memory;
+    const bool straight = length == nbytes && is_straight(memory);
+    if (!straight) {
+        if (length > buffers_.nbytes()) {
+            return VIA_OK;
+        }
+        VIA_TRY(buffer.take());
+        to = buffer.get();
+    }
+    int64_t got = 0;
+    VIA_TRY(read_blocks(file_, to, start, length, &got));
+    *out_done = got >= offset - start + nbytes;
+    if (*out_done && !straight) {
+        std::memcpy(memory, to + (offset - start), static_cast<size_t>(nbytes));
+    }
+    return VIA_OK;
+}
+
+// The pages of a mapping and the disk would tell different things for a while.
+bool Channel::may_write_direct(int64_t nbytes) const {
+    return writes_past_ && nbytes >= kLeastDirect && !file_->maps()->any() && file_->direct_descriptor() >= 0;
+}
+
+Status Channel::prepare_write(int64_t offset, int64_t nbytes) {
+    return nbytes >= kLeastReserved || may_write_direct(nbytes) ? reserve_blocks(file_, offset, nbytes) : VIA_OK;
+}
+
+Status Channel::write(const void *memory, int64_t offset, int64_t nbytes) {
+    const auto *from = static_cast<const char *>(memory);
+    if (!may_write_direct(nbytes)) {
+        return write_all(file_, from, offset, nbytes);
+    }
+    const int64_t unit = file_->direct_alignment();
+    const int64_t head = std::min(round_up(offset, unit) - offset, nbytes);
+    const int64_t whole = round_down(nbytes - head, unit);
+    bool done = false;
+    VIA_TRY(head > 0 ? write_all(file_, from, offset, head) : VIA_OK);
+    VIA_TRY(whole > 0 ? write_direct(from + head, offset + head, whole, &done) : VIA_OK);
+    const int64_t written = head + (done ? whole : 0);
+    return write_all(file_, from + written, offset + written, nbytes - written);
+}
+
+Status Channel::write_direct(const char *memory, int64_t offset, int64_t nbytes, bool *out_done) {
+    Buffer buffer(buffers_);
+    const char *from = memory;
+    if (!is_straight(memory)) {
+        if (nbytes > buffers_.nbytes()) {
+            return VIA_OK;
+        }
+        VIA_TRY(buffer.take());
+        std::memcpy(buffer.get(), memory, static_cast<size_t>(nbytes));
+        from = buffer.get();
+    }
+    return write_blocks(file_, from, offset, nbytes, out_done);
+}
+
+// A few places tell what the rest is like.
+int32_t Channel::readers(int64_t offset, int64_t nbytes) const {
+    constexpr int64_t kPlaces = 8;
+    const int64_t step = std::max(nbytes / kPlaces, kPieceBytes);
+    int32_t asked = 0;
+    int32_t cold = 0;
+    for (int64_t at = 0; at < nbytes; at += step) {
+        asked++;
+        cold += is_cold(offset + at, std::min(kPieceBytes, nbytes - at)) ? 1 : 0;
+    }
+    return threads_for(nbytes, 2 * cold > asked ? std::max(num_threads(), kDepth) : num_threads());
+}
+
+int32_t Channel::row_readers(int64_t cost, bool cold) const {
+    return threads_for(cost, cold ? std::max(num_threads(), kRowDepth) : num_threads());
+}
+
+int32_t Channel::threads_for(int64_t nbytes, int32_t most) const {
+    return static_cast<int32_t>(std::clamp<int64_t>(nbytes / (kPieceBytes / 4), 1, most));
+}
+
+int32_t Channel::writers(int64_t nbytes) const {
+    const int32_t most = may_write_direct(nbytes) ? kDepth : kCachedWriters;
+    return static_cast<int32_t>(std::clamp<int64_t>(nbytes / kPieceBytes, 1, most));
+}
+
+}  // namespace via

@@ -1,0 +1,98 @@
+// Transfers as tasks.
+#include <iterator>
+#include <new>
+
+#include "copy/copy.hpp"
+#include "core/async/joined_fence.hpp"
+#include "core/array/access_tracker.hpp"
+#include "core/async/task.hpp"
+#include "file/file_transfer.hpp"
+
+namespace via {
+namespace {
+
+// One transfer, and its share in the file and the arrays.
+struct FileWork : TaskWork {
+    explicit FileWork(const FileTransfer &ordered) : TaskWork{run_work, end_work}, transfer(ordered) {
+        retain_array(transfer.array);
+        if (transfer.layout != nullptr) {
+            retain_array(transfer.layout);
+        }
+        transfer.file->references.retain();
+    }
+
+    static Status run_work(TaskWork *work, via_task *task, Mark **out_mark) {
+        const FileTransfer &transfer = static_cast<FileWork *>(work)->transfer;
+        return name_file(transfer.file, run_transfer(transfer, task, out_mark));
+    }
+
+    static void end_work(TaskWork *work) {
+        auto *whole = static_cast<FileWork *>(work);
+        release_array(whole->transfer.array);
+        if (whole->transfer.layout != nullptr) {
+            release_array(whole->transfer.layout);
+        }
+        release_file(whole->transfer.file);
+        delete whole;
+    }
+
+    FileTransfer transfer;
+};
+
+Status find_gate(via_array *array, via_stream *stream, Mark **out_gate) {
+    Mark *marks[] = {nullptr, ready_mark(array->storage)};
+    if (const Status status = gate_of_stream(stream, array->device_id, &marks[0]); status != VIA_OK) {
+        const MarkHolder ready(marks[1]);
+        return status;
+    }
+    return join_marks(marks, std::size(marks), out_gate);
+}
+
+// Readers of a destination wait for the task, and the release of either for its end.
+Status mark_array(const FileTransfer &transfer, via_task *task) {
+    const MarkHolder mark(task_mark(task));
+    Storage *storage = transfer.array->storage;
+    return transfer.towards == Towards::Memory ? set_ready_mark(storage, mark.get())
+                                               : add_use_mark(storage, mark.get());
+}
+
+Status start(const FileTransfer &ordered, Mark *gate, via_task **out_task) {
+    auto *work = new (std::nothrow) FileWork(ordered);
+    if (work == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a task");
+    }
+    const Status status = start_task(work, ordered.array->nbytes(), gate, false, out_task);
+    if (status != VIA_OK) {
+        FileWork::end_work(work);
+    }
+    return status;
+}
+
+Status submit(const FileTransfer &given, via_stream *stream, via_task **out_task) {
+    OrderedTransfer ordered;
+    VIA_TRY(ordered.order(given));
+    VIA_TRY(check_transfer(ordered.get()));
+    MarkHolder gate;
+    VIA_TRY(find_gate(given.array, stream, gate.out()));
+    via_task *task = nullptr;
+    VIA_TRY(start(ordered.get(), gate.get(), &task));
+    if (const Status status = mark_array(given, task); status != VIA_OK) {
+        cancel_task(task);
+        release_task(task);
+        return status;
+    }
+    *out_task = task;
+    return VIA_OK;
+}
+
+}  // namespace
+
+Status submit_read(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream, via_task **out_task) {
+    return submit({file, dst, Towards::Memory, byte_offset}, stream, out_task);
+}
+
+Status submit_write(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream, via_task **out_task) {
+    return submit({file, src, Towards::File, byte_offset}, stream, out_task);
+}
+
+}  // namespace via

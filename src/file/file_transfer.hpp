@@ -1,0 +1,68 @@
+// Reading and writing arrays, wherever they are.
+#pragma once
+
+#include "core/async/fence.hpp"
+#include "file/file.hpp"
+#include "file/io_chunks.hpp"
+
+namespace via {
+
+// As via_file_read and via_file_write, and as tasks. `stream` nullptr: as a copy that is waited for.
+VIA_NODISCARD Status read_array(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream);
+VIA_NODISCARD Status write_array(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream);
+VIA_NODISCARD Status submit_read(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream,
+                                 via_task **out_task);
+VIA_NODISCARD Status submit_write(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream,
+                                  via_task **out_task);
+
+// ---- The parts that these are made of.
+
+// One transfer that has been checked. It holds nothing.
+struct FileTransfer {
+    via_file *file;
+    via_array *array;  // its axes as the file has them: the last one moves fastest
+    Towards towards;
+    int64_t byte_offset;
+    via_array *layout = nullptr;  // of a window, ordered as the array is; byte_offset is that of its first byte
+};
+
+// A transfer as it is asked for, of a file or a window, and as it is done. Both hold what they name.
+class OrderedTransfer {
+public:
+    VIA_NODISCARD Status order(const FileTransfer &given);
+    const FileTransfer &get() const { return transfer_; }
+
+private:
+    FileTransfer transfer_{};
+    ArrayHolder array_;
+    ArrayHolder layout_;
+};
+
+VIA_NODISCARD Status check_transfer(const FileTransfer &transfer);
+
+// Does it, with everything that it waits for reached. A mark in *out_mark (retained) says where a device ends it; none,
+// that it is done.
+VIA_NODISCARD Status run_transfer(const FileTransfer &transfer, via_task *task, Mark **out_mark);
+
+// The bytes themselves, between the array and places of one open file.
+struct RangeTransfer {
+    OpenFile *open;
+    Places places;
+    via_array *array;
+    Towards towards;
+    int32_t page_cache;
+    bool durable;
+    bool reserves;  // blocks of the file, before many are written
+    via_task *task;
+};
+VIA_NODISCARD Status move_range(const RangeTransfer &transfer, Mark **out_mark);
+
+// The same of packed elements; whole_bytes: those that an array shares with nobody.
+VIA_NODISCARD Status move_packed_range(const RangeTransfer &transfer, Mark **out_mark);
+int64_t whole_bytes(via_array *array);
+
+// The same where a device has the array; and a copy in between, which is waited for.
+VIA_NODISCARD Status move_device_range(const RangeTransfer &transfer, Mark **out_mark);
+VIA_NODISCARD Status copy_and_wait(via_array *dst, via_array *src);
+
+}  // namespace via

@@ -1,0 +1,135 @@
+#include <unistd.h>
+
+#include <new>
+
+#include "core/base/checked.hpp"
+#include "core/layout/dtype.hpp"
+#include "cuda/ipc_handle.hpp"
+#include "ipc/lease.hpp"
+#include "ipc/ipc.hpp"
+#include "ipc/shared_memory.hpp"
+#include "ipc/ticket.hpp"
+
+namespace via {
+namespace {
+
+// Memory of a device and the share in its lease. The lease goes last.
+struct Joined {
+    cuda::OpenedMemory *memory;
+    int lease;
+};
+
+void close_lease(void *context) {
+    auto *joined = static_cast<Joined *>(context);
+    close(joined->lease);
+    delete joined;
+}
+
+void end_joined(const Disposal &disposal) {
+    auto *joined = static_cast<Joined *>(disposal.context);
+    cuda::close_memory(joined->memory, close_lease, joined);
+}
+
+// Where the bytes are, and how many from there on.
+struct Memory {
+    char *start;
+    int64_t nbytes;
+    int32_t device_id;
+    Disposal disposal;
+};
+
+Status open_on_host(const Ticket &ticket, Memory *out_memory) {
+    VIA_TRY(map_shared_file(ticket.file, (ticket.flags & VIA_ARRAY_READ_ONLY) == 0, &out_memory->disposal));
+    out_memory->start = static_cast<char *>(out_memory->disposal.address);
+    out_memory->nbytes = out_memory->disposal.nbytes;
+    return VIA_OK;
+}
+
+Status open_joined(const Ticket &ticket, Joined *joined, Memory *out_memory) {
+    void *start = nullptr;
+    VIA_TRY(join_lease(ticket.file, &joined->lease));
+    if (Status status =
+            cuda::open_memory(ticket.memory, &out_memory->device_id, &start, &out_memory->nbytes, &joined->memory);
+        status != VIA_OK) {
+        close(joined->lease);
+        return status;
+    }
+    out_memory->start = static_cast<char *>(start);
+    out_memory->disposal = {end_joined, nullptr, joined, nullptr, 0};
+    return VIA_OK;
+}
+
+Status open_on_device(const Ticket &ticket, Memory *out_memory) {
+    if (ticket.file.process == getpid()) {
+        return fail(VIA_ERROR_EXCHANGE,
+                    "the memory is of a device and was exported by this process, which the driver does not map a "
+                    "second time; expected another process: use the array itself");
+    }
+    auto *joined = new (std::nothrow) Joined{nullptr, -1};
+    if (joined == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(Joined));
+    }
+    const Status status = open_joined(ticket, joined, out_memory);
+    if (status != VIA_OK) {
+        delete joined;
+    }
+    return status;
+}
+
+Status find_memory(const Ticket &ticket, Memory *out_memory) {
+    const bool on_device = ticket.device_type == VIA_DEVICE_CUDA;
+    if (ticket.file.descriptor < 0) {
+        return on_device ? cuda::find_named_device(ticket.memory, &out_memory->device_id) : VIA_OK;
+    }
+    return on_device ? open_on_device(ticket, out_memory) : open_on_host(ticket, out_memory);
+}
+
+// Whoever wrote the description, no byte of the array is outside the memory.
+Status check_inside(via_array *array, const Ticket &ticket, const Memory &memory) {
+    const ByteSpan span = byte_span(array);
+    int64_t low = 0;
+    int64_t high = 0;
+    const bool inside =
+        add(ticket.offset, span.low, &low) && add(ticket.offset, span.high, &high) && low >= 0 && high <= memory.nbytes;
+    return inside
+               ? VIA_OK
+               : fail(VIA_ERROR_EXCHANGE, "the description takes bytes %lld to %lld of memory that has %lld",
+                      static_cast<long long>(low), static_cast<long long>(high), static_cast<long long>(memory.nbytes));
+}
+
+Status make_described(const Ticket &ticket, const Memory &memory, via_array **out_array) {
+    const auto start = reinterpret_cast<uintptr_t>(memory.start);
+    ArraySpec spec{.data = reinterpret_cast<void *>(start + static_cast<uintptr_t>(ticket.offset)),
+                   .dtype = ticket.dtype,
+                   .ndim = ticket.ndim,
+                   .shape = ticket.shape(),
+                   .strides = ticket.steps(),
+                   .device_type = ticket.device_type,
+                   .device_id = memory.device_id,
+                   .flags = ticket.flags};
+    VIA_TRY(check_dtype("dtype", ticket.dtype));
+    spec.unit = item_bits_of(ticket.dtype, ticket.flags) % 8 != 0 ? StrideUnit::Elements : StrideUnit::Bytes;
+    ArrayHolder array;
+    VIA_TRY(make_array(spec, Disposal{}, array.out()));
+    VIA_TRY(check_inside(array.get(), ticket, memory));
+    array.get()->storage->disposal = memory.disposal;
+    *out_array = array.give();
+    return VIA_OK;
+}
+
+}  // namespace
+
+Status import_ticket(const void *bytes, int64_t length, via_array **out_array) {
+    Ticket ticket;
+    VIA_TRY(read_ticket(bytes, length, &ticket));
+    Memory memory{};
+    VIA_TRY(find_memory(ticket, &memory));
+    const Status status = make_described(ticket, memory, out_array);
+    if (status != VIA_OK && memory.disposal.run != nullptr) {
+        const CallbackScope unheard;
+        memory.disposal.run(memory.disposal);
+    }
+    return status;
+}
+
+}  // namespace via

@@ -1,0 +1,347 @@
+// Streams resolved, marks recorded, and streams of the library's own, called directly. On the stand-in also: what
+// happens when any call of the driver fails.
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "staging_inside.hpp"
+
+#include "cuda/stream/stream_handles.hpp"
+#include "cuda/stream_access.hpp"
+#include "cuda/stream.hpp"
+#include "cuda/stream/resolved_stream.hpp"
+
+namespace {
+
+using via::Mark;
+using via::MarkHolder;
+using via::StreamUse;
+using via::cuda::driver;
+
+CUstream new_stream() {
+    CUstream stream = nullptr;
+    enter_primary();
+    assert_int_equal(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    return stream;
+}
+
+StreamUse resolved(via_stream *stream, int32_t device_id = 0) {
+    StreamUse use{};
+    assert_int_equal(via::cuda::resolve(stream, device_id, &use), VIA_OK);
+    return use;
+}
+
+StreamUse own(int32_t number) {
+    StreamUse use{};
+    assert_int_equal(via::cuda::own_stream(0, number, &use), VIA_OK);
+    return use;
+}
+
+Mark *recorded(const StreamUse &use) {
+    Mark *mark = nullptr;
+    assert_int_equal(via::cuda::record_mark(use, &mark), VIA_OK);
+    assert_non_null(mark);
+    return mark;
+}
+
+void hold(CUstream stream) { fake(fake_stream_hold)(stream); }
+void let_go(CUstream stream) { fake(fake_stream_release)(stream); }
+
+void every_handle_is_resolved_to_what_it_means(void **) {
+    enter_primary();
+    CUcontext primary = nullptr;
+    assert_int_equal(via::cuda::primary_context(0, &primary), VIA_OK);
+    via_stream *foreign = nullptr;
+    CUstream native = new_stream();
+    assert_int_equal(via::cuda::wrap_stream(native, 0, &foreign), VIA_OK);
+    const struct {
+        via_stream *stream;
+        CUstream handle;
+    } cases[] = {
+        {nullptr, CU_STREAM_LEGACY},
+        {via::cuda::legacy_stream(), CU_STREAM_LEGACY},
+        {via::cuda::legacy_stream_of(0), CU_STREAM_LEGACY},
+        {via::cuda::per_thread_stream(), CU_STREAM_PER_THREAD},
+        {foreign, native},
+    };
+    for (const auto &one : cases) {
+        const StreamUse use = resolved(one.stream);
+        assert_ptr_equal(use.handle, one.handle);
+        assert_ptr_equal(use.context, primary);
+        assert_true(use.context_id == via::cuda::context_id(primary));
+        assert_int_equal(use.device_id, 0);
+        assert_false(use.capturing);
+        assert_true(via::cuda::is_idle(use));
+    }
+    StreamUse none{};
+    assert_int_equal(via::cuda::resolve(via::cuda::no_sync_stream(), 0, &none), VIA_ERROR_INVALID_ARGUMENT);
+    via::cuda::release_stream(foreign);
+    (void)driver().cuStreamDestroy(native);
+}
+
+void a_mark_is_reached_once_and_for_all(void **) {
+    need_stand_in();
+    const StreamUse use = own(0);
+    hold(use.handle);
+    const MarkHolder mark(recorded(use));
+    assert_false(mark.get()->reached());
+    assert_false(via::cuda::is_idle(use));
+    std::thread other([&] { let_go(use.handle); });
+    assert_int_equal(mark.get()->wait(), VIA_OK);
+    other.join();
+    assert_true(mark.get()->reached());
+    hold(use.handle);
+    const MarkHolder later(recorded(use));
+    assert_true(mark.get()->reached());
+    assert_int_equal(mark.get()->wait(), VIA_OK);
+    assert_false(later.get()->reached());
+    let_go(use.handle);
+}
+
+void a_mark_that_nobody_owns_is_used_again(void **) {
+    need_stand_in();
+    const StreamUse use = own(0);
+    recorded(use)->release();
+    const int64_t before = fake(fake_call_count)("cuEventCreate");
+    for (int i = 0; i < 500; ++i) {
+        Mark *mark = recorded(use);
+        mark->retain();
+        mark->release();
+        mark->release();
+    }
+    assert_int_equal(fake(fake_call_count)("cuEventCreate"), before);
+}
+
+// It may be taken again while the work it stood for is still to come: only its owners could have asked.
+void a_mark_used_again_stands_for_the_new_point_alone(void **) {
+    need_stand_in();
+    const StreamUse first = own(0);
+    const StreamUse second = own(1);
+    const StreamUse third = own(2);
+    hold(first.handle);
+    Mark *mark = recorded(first);
+    assert_int_equal(mark->order(third), VIA_OK);
+    mark->release();
+    const MarkHolder again(recorded(second));
+    assert_int_equal(again.get()->wait(), VIA_OK);
+    assert_true(again.get()->reached());
+    assert_false(via::cuda::is_idle(third));
+    let_go(first.handle);
+    assert_int_equal(via::cuda::wait_for_stream(third), VIA_OK);
+}
+
+void a_stream_is_ordered_only_behind_what_is_still_to_come(void **) {
+    need_stand_in();
+    const StreamUse first = own(0);
+    const StreamUse second = own(1);
+    hold(first.handle);
+    const MarkHolder mark(recorded(first));
+    assert_int_equal(mark.get()->order(second), VIA_OK);
+    assert_false(via::cuda::is_idle(second));
+    let_go(first.handle);
+    assert_int_equal(via::cuda::wait_for_stream(second), VIA_OK);
+    const int64_t before = fake(fake_call_count)("cuStreamWaitEvent");
+    assert_int_equal(mark.get()->order(second), VIA_OK);
+    assert_int_equal(fake(fake_call_count)("cuStreamWaitEvent"), before);
+}
+
+bool is_asked_about(const StreamUse &of, const StreamUse &behind) {
+    const MarkHolder mark(recorded(of));
+    const int64_t before = fake(fake_call_count)(nullptr);
+    assert_int_equal(mark.get()->order(behind), VIA_OK);
+    return fake(fake_call_count)(nullptr) != before;
+}
+
+void a_stream_is_behind_its_own_work_without_a_word(void **) {
+    need_stand_in();
+    const StreamUse use = own(0);
+    hold(use.handle);
+    assert_false(is_asked_about(use, use));
+    assert_true(is_asked_about(use, own(1)));
+    let_go(use.handle);
+    enter_primary();
+    assert_false(is_asked_about(resolved(nullptr), resolved(via::cuda::legacy_stream_of(0))));
+    // Each thread has one of its own; two handles may be of two streams, one of which is dead.
+    assert_true(is_asked_about(resolved(via::cuda::per_thread_stream()), resolved(via::cuda::per_thread_stream())));
+    CUstream native = new_stream();
+    via_stream *streams[2] = {};
+    for (via_stream *&stream : streams) {
+        assert_int_equal(via::cuda::wrap_stream(native, 0, &stream), VIA_OK);
+    }
+    assert_false(is_asked_about(resolved(streams[0]), resolved(streams[0])));
+    assert_true(is_asked_about(resolved(streams[0]), resolved(streams[1])));
+    const MarkHolder first(recorded(resolved(streams[0])));
+    const MarkHolder second(recorded(resolved(streams[0])));
+    const MarkHolder third(recorded(resolved(streams[1])));
+    assert_true(second.get()->covers(*first.get()));
+    assert_false(first.get()->covers(*second.get()));
+    assert_false(third.get()->covers(*first.get()));
+    for (via_stream *stream : streams) {
+        via::cuda::release_stream(stream);
+    }
+    (void)driver().cuStreamDestroy(native);
+}
+
+void marks_of_a_destroyed_context_are_reached(void **) {
+    need_stand_in();
+    enter_primary();
+    const int64_t misuse = fake(fake_misuse_total)();
+    CUcontext context = nullptr;
+    assert_int_equal(cu(cuCtxCreate)(&context, nullptr, 0, 0), CUDA_SUCCESS);
+    via_stream *stream = nullptr;
+    assert_int_equal(via::cuda::create_stream(0, &stream), VIA_OK);
+    const StreamUse use = resolved(stream);
+    assert_ptr_equal(use.context, context);
+    Mark *mark = recorded(use);
+    Mark *idle = recorded(use);
+    idle->release();
+    assert_int_equal(cu(cuCtxDestroy)(context), CUDA_SUCCESS);
+    assert_true(mark->reached());
+    assert_int_equal(mark->wait(), VIA_OK);
+    assert_int_equal(mark->order(own(0)), VIA_OK);
+    mark->release();
+    via::cuda::release_stream(stream);
+    // The next context takes the pool over, whose events are gone.
+    assert_int_equal(cu(cuCtxCreate)(&context, nullptr, 0, 0), CUDA_SUCCESS);
+    assert_int_equal(via::cuda::create_stream(0, &stream), VIA_OK);
+    for (int i = 0; i < 3; ++i) {
+        const MarkHolder next(recorded(resolved(stream)));
+        assert_int_equal(next.get()->wait(), VIA_OK);
+    }
+    via::cuda::release_stream(stream);
+    assert_int_equal(cu(cuCtxDestroy)(context), CUDA_SUCCESS);
+    assert_int_equal(fake(fake_misuse_total)(), misuse);
+}
+
+void CUDA_CB ask_inside(void *given) {
+    Mark *mark = *static_cast<Mark **>(given);
+    const bool asked_well = !mark->reached() && mark->wait() == VIA_ERROR_WOULD_DEADLOCK;
+    mark->release();
+    *static_cast<Mark **>(given) = asked_well ? nullptr : mark;
+}
+
+void nothing_is_asked_of_the_driver_inside_its_callbacks(void **) {
+    need_stand_in();
+    const int64_t misuse = fake(fake_misuse_total)();
+    const StreamUse held = own(0);
+    const StreamUse use = own(1);
+    hold(held.handle);
+    Mark *mark = recorded(held);
+    assert_int_equal(cu(cuLaunchHostFunc)(use.handle, ask_inside, &mark), CUDA_SUCCESS);
+    assert_int_equal(via::cuda::wait_for_stream(use), VIA_OK);
+    assert_null(mark);
+    let_go(held.handle);
+    assert_int_equal(fake(fake_misuse_total)(), misuse);
+}
+
+void own_streams_are_made_once_and_are_several(void **) {
+    for (int32_t i = 0; i < via::cuda::kOwnStreams; ++i) {
+        const StreamUse use = own(i);
+        assert_ptr_equal(own(i).handle, use.handle);
+        for (int32_t j = 0; j < i; ++j) {
+            assert_ptr_not_equal(own(j).handle, use.handle);
+        }
+    }
+}
+
+void marks_serve_many_threads(void **) {
+    constexpr int kThreads = 4;
+    std::vector<std::thread> threads;
+    std::atomic<int> failures{0};
+    for (int32_t i = 0; i < kThreads; ++i) {
+        threads.emplace_back([&, i] {
+            StreamUse use{};
+            failures += via::cuda::own_stream(0, i % via::cuda::kOwnStreams, &use) != VIA_OK;
+            Mark *kept[8] = {};
+            for (int turn = 0; turn < 400; ++turn) {
+                Mark *&slot = kept[turn % 8];
+                if (slot != nullptr) {
+                    failures += slot->wait() != VIA_OK || !slot->reached();
+                    slot->release();
+                }
+                failures += via::cuda::record_mark(use, &slot) != VIA_OK;
+            }
+            for (Mark *mark : kept) {
+                mark->release();
+            }
+        });
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+    assert_int_equal(failures.load(), 0);
+}
+
+// Resolve, record, ask, order and wait, in a context of its own so that every event must be made anew.
+via::Status do_it_all(via_stream *stream) {
+    StreamUse use{};
+    VIA_TRY(via::cuda::resolve(stream, 0, &use));
+    MarkHolder mark;
+    VIA_TRY(via::cuda::record_mark(use, mark.out()));
+    (void)mark.get()->reached();
+    StreamUse other{};
+    VIA_TRY(via::cuda::own_stream(0, 3, &other));
+    VIA_TRY(mark.get()->order(other));
+    return mark.get()->wait();
+}
+
+void any_call_of_the_driver_may_fail(void **) {
+    need_stand_in();
+    enter_primary();
+    const int64_t misuse = fake(fake_misuse_total)();
+    via_stream *streams[] = {nullptr, via::cuda::per_thread_stream(), nullptr};
+    assert_int_equal(via::cuda::create_stream(0, &streams[2]), VIA_OK);
+    for (via_stream *stream : streams) {
+        for (int64_t n = 1;; ++n) {
+            const int64_t injected = fake(fake_faults_injected)();
+            fake(fake_fail_at)(nullptr, n, CUDA_ERROR_UNKNOWN);
+            const via::Status status = do_it_all(stream);
+            fake(fake_clear_faults)();
+            assert_true(status == VIA_OK || status == VIA_ERROR_CUDA);
+            if (fake(fake_faults_injected)() == injected) {
+                assert_int_equal(status, VIA_OK);
+                break;
+            }
+        }
+        assert_int_equal(do_it_all(stream), VIA_OK);
+    }
+    via::cuda::release_stream(streams[2]);
+    assert_int_equal(fake(fake_misuse_total)(), misuse);
+}
+
+// The last one: what the tests before have made goes with the context.
+void own_streams_are_made_again_after_a_reset(void **) {
+    need_stand_in();
+    const int64_t misuse = fake(fake_misuse_total)();
+    const StreamUse before = own(0);
+    const MarkHolder mark(recorded(before));
+    leave_primary();
+    assert_int_equal(cu(cuDevicePrimaryCtxReset)(0), CUDA_SUCCESS);
+    const StreamUse after = own(0);
+    assert_ptr_equal(after.context, before.context);
+    assert_true(after.context_id != before.context_id);
+    assert_true(mark.get()->reached());
+    const MarkHolder next(recorded(after));
+    assert_int_equal(next.get()->wait(), VIA_OK);
+    assert_int_equal(fake(fake_misuse_total)(), misuse);
+}
+
+}  // namespace
+
+int main() {
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(every_handle_is_resolved_to_what_it_means),
+        cmocka_unit_test(a_mark_is_reached_once_and_for_all),
+        cmocka_unit_test(a_mark_that_nobody_owns_is_used_again),
+        cmocka_unit_test(a_mark_used_again_stands_for_the_new_point_alone),
+        cmocka_unit_test(a_stream_is_ordered_only_behind_what_is_still_to_come),
+        cmocka_unit_test(a_stream_is_behind_its_own_work_without_a_word),
+        cmocka_unit_test(marks_of_a_destroyed_context_are_reached),
+        cmocka_unit_test(nothing_is_asked_of_the_driver_inside_its_callbacks),
+        cmocka_unit_test(own_streams_are_made_once_and_are_several),
+        cmocka_unit_test(marks_serve_many_threads),
+        cmocka_unit_test(any_call_of_the_driver_may_fail),
+        cmocka_unit_test(own_streams_are_made_again_after_a_reset),
+    };
+    return run_inside(tests);
+}

@@ -1,0 +1,530 @@
+// What a storage knows of work that runs behind: when its content is ready, and until when it is used.
+#include "core/array/access_tracker.hpp"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
+#include <new>
+
+#include "pending_work.hpp"
+#include "core/base/thread_state.hpp"
+
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#define CAN_FAIL_ALLOCATIONS
+#endif
+
+#if defined(CAN_FAIL_ALLOCATIONS)
+// Makes the allocations of an order fail, those of its lists included.
+static thread_local bool no_memory = false;
+extern "C" void *__libc_realloc(void *block, size_t bytes);
+extern "C" void *realloc(void *block, size_t bytes) { return no_memory ? nullptr : __libc_realloc(block, bytes); }
+void *operator new(size_t bytes, const std::nothrow_t &) noexcept { return no_memory ? nullptr : malloc(bytes); }
+#endif
+
+namespace {
+
+std::atomic<int32_t> released{0};
+pthread_t released_on;
+
+void note_release(void *) {
+    released_on = pthread_self();
+    released++;
+}
+
+char bytes[16];
+
+via_array *make_array(via_release_fn release = note_release, void *context = nullptr) {
+    const int64_t shape[] = {16};
+    const via::ArraySpec spec{.data = bytes, .dtype = VIA_INT8, .ndim = 1, .shape = shape};
+    via_array *array = nullptr;
+    assert_int_equal(via::make_array(spec, via::loan(release, context), &array), VIA_OK);
+    return array;
+}
+
+via_array *view_of(via_array *array) {
+    via::Layout layout{};
+    via::get_layout(array, &layout);
+    via_array *view = nullptr;
+    assert_int_equal(via::make_view(array, array->data, array->dtype, layout, 0, &view), VIA_OK);
+    return view;
+}
+
+void use(via_array *array, FakeMark *mark) { assert_int_equal(via::add_use_mark(array->storage, mark), VIA_OK); }
+void write(via_array *array, FakeMark *mark) { assert_int_equal(via::set_ready_mark(array->storage, mark), VIA_OK); }
+
+bool is_ready(via_array *array) {
+    const via::MarkHolder mark(via::ready_mark(array->storage));
+    return mark.get() == nullptr;
+}
+
+int64_t pending() { return via::total(via::Counter::PendingReleases); }
+
+int begin(void **) {
+    released = 0;
+    return 0;
+}
+
+int all_is_gone(void **) {
+    return eventually(
+               [] { return FakeMark::alive.load() == 0 && pending() == 0 && via::total(via::Counter::Storages) == 0; })
+               ? 0
+               : -1;
+}
+
+void an_array_without_marks_is_ready_and_released_at_once(void **) {
+    via_array *array = make_array();
+    assert_true(is_ready(array));
+    assert_int_equal(via::wait_until_ready(array->storage), VIA_OK);
+    via::release_array(array);
+    assert_int_equal(released, 1);
+}
+
+void readers_wait_for_the_ready_mark_and_for_no_use(void **) {
+    via_array *array = make_array();
+    auto *used = new FakeMark;
+    auto *written = new FakeMark;
+    use(array, used);
+    assert_true(is_ready(array));
+    write(array, written);
+    assert_false(is_ready(array));
+    {
+        const via::MarkHolder mark(via::ready_mark(array->storage));
+        assert_ptr_equal(mark.get(), written);
+    }
+    written->reach();
+    assert_true(is_ready(array));
+    assert_int_equal(used->waits, 0);
+    assert_int_equal(via::wait_until_ready(array->storage), VIA_OK);
+    used->reach();
+    via::release_array(array);
+    assert_int_equal(released, 1);
+    used->release();
+    written->release();
+}
+
+void waiting_for_the_content_tells_how_the_writing_failed(void **) {
+    via_array *array = make_array();
+    auto *written = new FakeMark;
+    written->failure = VIA_ERROR_CUDA;
+    write(array, written);
+    std::thread device([&] {
+        (void)eventually([&] { return written->waits == 1; });
+        written->reach();
+    });
+    assert_int_equal(via::wait_until_ready(array->storage), VIA_ERROR_CUDA);
+    assert_string_equal(via::last_error_text(), "the device has failed");
+    device.join();
+    via::release_array(array);
+    written->release();
+}
+
+void views_share_marks_with_their_array(void **) {
+    via_array *array = make_array();
+    via_array *view = view_of(array);
+    auto *mark = new FakeMark;
+    write(view, mark);
+    assert_false(is_ready(array));
+    via::release_array(view);
+    via::release_array(array);
+    assert_int_equal(released, 0);
+    mark->reach();
+    assert_true(eventually([] { return released == 1; }));
+    mark->release();
+}
+
+void a_later_ready_mark_takes_the_place_of_an_earlier_one_which_stays_a_use(void **) {
+    via_array *array = make_array();
+    auto *earlier = new FakeMark;
+    auto *later = new FakeMark;
+    write(array, earlier);
+    write(array, later);
+    later->reach();
+    assert_true(is_ready(array));
+    via::release_array(array);
+    sleep_ms(10);
+    assert_int_equal(released, 0);
+    earlier->reach();
+    assert_true(eventually([] { return released == 1; }));
+    earlier->release();
+    later->release();
+}
+
+void a_release_after_all_marks_runs_at_once_on_the_releasing_thread(void **) {
+    via_array *array = make_array();
+    for (int32_t i = 0; i < 20; ++i) {
+        auto *mark = new FakeMark;
+        (i % 2 == 0 ? write : use)(array, mark);
+        mark->reach();
+        mark->release();
+    }
+    via::release_array(array);
+    assert_int_equal(released, 1);
+    assert_true(pthread_equal(released_on, pthread_self()) != 0);
+    assert_int_equal(FakeMark::alive, 0);
+}
+
+void a_release_before_some_mark_is_pending_until_then_and_runs_on_another_thread(void **) {
+    via_array *array = make_array();
+    std::vector<FakeMark *> marks;
+    for (int32_t i = 0; i < 7; ++i) {
+        marks.push_back(new FakeMark);
+        use(array, marks.back());
+    }
+    via::release_array(array);
+    for (size_t i = marks.size(); i-- > 0;) {
+        sleep_ms(3);
+        assert_int_equal(released, 0);
+        assert_int_equal(pending(), 1);
+        assert_int_equal(via::total(via::Counter::Storages), 1);
+        marks[i]->reach();
+        marks[i]->release();
+    }
+    assert_true(eventually([] { return released == 1 && pending() == 0; }));
+    assert_false(pthread_equal(released_on, pthread_self()) != 0);
+    assert_int_equal(via::total(via::Counter::Storages), 0);
+}
+
+void a_release_where_marks_cannot_be_asked_is_left_to_another_thread(void **) {
+    via_array *array = make_array();
+    auto *mark = new FakeMark(true);
+    write(array, mark);
+    FakeMark::cannot_be_asked_here = true;
+    via::release_array(array);
+    FakeMark::cannot_be_asked_here = false;
+    assert_true(eventually([] { return released == 1; }));
+    assert_false(pthread_equal(released_on, pthread_self()) != 0);
+    assert_int_equal(mark->waits, 0);
+    mark->release();
+}
+
+int32_t followed_marks = 0;
+
+bool follow_all(const via::Disposal &, via::Mark *const *marks, int32_t count) {
+    followed_marks = count;
+    return std::all_of(marks, marks + count, [](via::Mark *mark) { return mark->is_on_device(); });
+}
+
+// One of two uses has been reached.
+void release_what_follows(FakeMark *pending, FakeMark *done) {
+    via_array *array = make_array();
+    array->storage->disposal.follow = follow_all;
+    followed_marks = 0;
+    use(array, done);
+    use(array, pending);
+    done->reach();
+    via::release_array(array);
+    assert_int_equal(followed_marks, 1);
+}
+
+void a_disposal_that_follows_its_marks_runs_at_once_unless_the_host_has_a_part_in_one(void **) {
+    for (const bool on_device : {true, false}) {
+        auto *pending_mark = new FakeMark;
+        auto *done = new FakeMark;
+        released = 0;
+        pending_mark->on_device = on_device;
+        release_what_follows(pending_mark, done);
+        assert_int_equal(released, on_device ? 1 : 0);
+        assert_int_equal(pending(), on_device ? 0 : 1);
+        pending_mark->reach();
+        assert_true(eventually([] { return released == 1; }));
+        pending_mark->release();
+        done->release();
+    }
+}
+
+void a_disposal_whose_marks_have_been_reached_follows_none(void **) {
+    auto *mark = new FakeMark(true);
+    via_array *array = make_array();
+    array->storage->disposal.follow = follow_all;
+    followed_marks = 0;
+    use(array, mark);
+    via::release_array(array);
+    assert_int_equal(released, 1);
+    assert_int_equal(followed_marks, 0);
+    mark->release();
+}
+
+void an_array_used_for_ever_does_not_grow(void **) {
+    via_array *array = make_array();
+    auto *never = new FakeMark;
+    use(array, never);
+    int32_t most = 0;
+    for (int32_t i = 0; i < 20000; ++i) {
+        auto *mark = new FakeMark;
+        (i % 3 == 0 ? write : use)(array, mark);
+        mark->reach();
+        mark->release();
+        most = std::max(most, FakeMark::alive.load());
+    }
+    assert_in_range(most, 2, 16);
+    assert_in_range(never->asked, 1, 20000);  // not at every use
+    never->reach();
+    via::release_array(array);
+    assert_int_equal(released, 1);
+    never->release();
+}
+
+void many_marks_at_once_are_all_kept(void **) {
+    via_array *array = make_array();
+    std::vector<FakeMark *> marks;
+    for (int32_t i = 0; i < 1000; ++i) {
+        marks.push_back(new FakeMark);
+        use(array, marks.back());
+    }
+    via::release_array(array);
+    for (size_t i = 0; i < marks.size(); ++i) {
+        if (i != 500) {
+            marks[i]->reach();
+            marks[i]->release();
+        }
+    }
+    sleep_ms(20);
+    assert_int_equal(released, 0);
+    marks[500]->reach();
+    marks[500]->release();
+    assert_true(eventually([] { return released == 1; }));
+}
+
+FakeMark *mark_at(uint64_t stream, uint64_t from, uint64_t to) {
+    auto *mark = new FakeMark;
+    mark->set_moment({.timeline = {stream, 1, nullptr}, .from = from, .to = to});
+    return mark;
+}
+
+void a_stream_that_uses_an_array_again_and_again_is_remembered_once(void **) {
+    via_array *array = make_array();
+    FakeMark *last[2] = {};
+    for (uint64_t i = 1; i <= 1000; ++i) {
+        for (uint64_t stream = 0; stream < 2; ++stream) {
+            FakeMark *mark = mark_at(stream + 1, 2 * i, 2 * i + 1);
+            i % 3 == 0 ? write(array, mark) : use(array, mark);
+            if (last[stream] != nullptr) {
+                assert_int_equal(last[stream]->asked.load(), 0);
+                last[stream]->release();
+            }
+            last[stream] = mark;
+        }
+        assert_in_range(FakeMark::alive.load(), 1, 4);
+    }
+    via::release_array(array);
+    for (FakeMark *mark : last) {
+        assert_int_equal(released, 0);
+        mark->reach();
+        mark->release();
+    }
+    assert_true(eventually([] { return released == 1; }));
+}
+
+void marks_are_kept_beside_one_another_unless_one_is_known_to_be_the_later(void **) {
+    const struct {
+        uint64_t stream;
+        uint64_t from;
+        uint64_t to;
+    } others[] = {
+        {2, 7, 8},  // of another stream
+        {1, 4, 6},  // recorded meanwhile
+        {1, 1, 2},  // recorded before
+        {0, 7, 8},  // nobody knows of which stream
+    };
+    for (const auto &other : others) {
+        released = 0;
+        via_array *array = make_array();
+        FakeMark *mark = mark_at(1, 3, 5);
+        FakeMark *second = mark_at(other.stream, other.from, other.to);
+        use(array, mark);
+        use(array, second);
+        via::release_array(array);
+        second->reach();
+        sleep_ms(5);
+        assert_int_equal(released, 0);
+        mark->reach();
+        assert_true(eventually([] { return released == 1; }));
+        mark->release();
+        second->release();
+    }
+}
+
+void many_threads_may_use_write_and_read_one_array(void **) {
+    for (int32_t round = 0; round < 10; ++round) {
+        begin(nullptr);
+        via_array *array = make_array();
+        std::vector<std::thread> users;
+        for (int32_t i = 0; i < 4; ++i) {
+            via::retain_array(array);
+            users.emplace_back([array, i] {
+                std::vector<FakeMark *> open;
+                for (int32_t k = 0; k < 200; ++k) {
+                    auto *mark = new FakeMark;
+                    (void)!((k + i) % 2 == 0 ? via::add_use_mark : via::set_ready_mark)(array->storage, mark);
+                    const via::MarkHolder ready(via::ready_mark(array->storage));
+                    open.push_back(mark);
+                    if (k % 5 != 0) {
+                        open[open.size() / 2]->reach();
+                    }
+                }
+                via::release_array(array);
+                for (FakeMark *mark : open) {
+                    mark->reach();
+                    mark->release();
+                }
+            });
+        }
+        via::release_array(array);
+        for (std::thread &user : users) {
+            user.join();
+        }
+        assert_true(eventually([] { return released == 1; }));
+        assert_true(eventually([] { return FakeMark::alive == 0; }));
+    }
+}
+
+// Reached or not, a release must not come before the last mark nor twice: random marks, reached in random order.
+void no_release_comes_before_the_last_mark(void **) {
+    static std::atomic<int32_t> open{0};
+    static std::atomic<int32_t> too_early{0};
+    uint32_t state = 12345;
+    const auto next = [&](uint32_t below) {
+        state = state * 1664525U + 1013904223U;
+        return (state >> 8) % below;
+    };
+    for (int32_t round = 0; round < 300; ++round) {
+        begin(nullptr);
+        via_array *array = make_array([](void *) {
+            too_early += open.load() != 0 ? 1 : 0;
+            released++;
+        });
+        std::vector<FakeMark *> marks;
+        for (uint32_t i = next(12); i > 0; --i) {
+            marks.push_back(new FakeMark);
+            open++;
+            (next(2) == 0 ? use : write)(array, marks.back());
+        }
+        const bool release_first = next(2) == 0;
+        if (release_first) {
+            via::release_array(array);
+        }
+        while (!marks.empty()) {
+            const size_t at = next(static_cast<uint32_t>(marks.size()));
+            open--;
+            marks[at]->reach();
+            marks[at]->release();
+            marks.erase(marks.begin() + static_cast<int64_t>(at));
+        }
+        if (!release_first) {
+            via::release_array(array);
+        }
+        assert_true(eventually([] { return released == 1; }));
+    }
+    assert_int_equal(too_early, 0);
+}
+
+// Owners whose release lets go of another array, itself still in use.
+void a_release_may_release_another_array(void **) {
+    auto *mark = new FakeMark;
+    via_array *inner = make_array();
+    use(inner, mark);
+    via_array *outer = make_array(
+        [](void *held) {
+            via::release_array(static_cast<via_array *>(held));
+            released++;
+        },
+        inner);
+    use(outer, mark);
+    via::release_array(outer);
+    sleep_ms(5);
+    assert_int_equal(released, 0);
+    mark->reach();
+    assert_true(eventually([] { return released == 2; }));
+    mark->release();
+}
+
+void without_memory_a_use_is_waited_for(void **) {
+#if defined(CAN_FAIL_ALLOCATIONS)
+    for (const int32_t before : {0, 9, 17}) {
+        begin(nullptr);
+        via_array *array = make_array();
+        std::vector<FakeMark *> open;
+        for (int32_t i = 0; i < before; ++i) {
+            open.push_back(new FakeMark);
+            use(array, open.back());
+        }
+        auto *mark = new FakeMark;
+        std::thread device([&] {
+            usleep(5000);
+            mark->reach();
+        });
+        no_memory = true;
+        const via::Status status = via::set_ready_mark(array->storage, mark);
+        no_memory = false;
+        assert_int_equal(status, VIA_OK);
+        assert_int_equal(mark->waits, 1);
+        assert_true(is_ready(array));
+        device.join();
+        mark->release();
+        via::release_array(array);
+        assert_int_equal(released, before == 0 ? 1 : 0);
+        for (FakeMark *other : open) {
+            assert_int_equal(other->waits, 0);
+            other->reach();
+            other->release();
+        }
+        assert_true(eventually([] { return released == 1; }));
+    }
+#else
+    skip();
+#endif
+}
+
+void a_forked_child_releases_what_its_parent_left_pending(void **) {
+    if (kUnderThreadSanitizer) {
+        skip();  // it allows no threads there
+    }
+    auto *mark = new FakeMark;
+    via_array *pending_array = make_array();
+    use(pending_array, mark);
+    via::release_array(pending_array);
+    via_array *array = make_array();
+    use(array, mark);
+    assert_int_equal(exit_code_of_child([&] {
+                         mark->reach();  // as a device's marks count in a child
+                         via::release_array(array);
+                         return released >= 1 && eventually([] { return released == 2; }) ? 0 : 1;
+                     }),
+                     0);
+    assert_int_equal(released, 0);
+    mark->reach();
+    via::release_array(array);
+    assert_true(eventually([] { return released == 2; }));
+    mark->release();
+}
+
+}  // namespace
+
+#define ORDER_TEST(function) cmocka_unit_test_setup_teardown(function, begin, all_is_gone)
+
+int main() {
+    const CMUnitTest tests[] = {
+        ORDER_TEST(an_array_without_marks_is_ready_and_released_at_once),
+        ORDER_TEST(readers_wait_for_the_ready_mark_and_for_no_use),
+        ORDER_TEST(waiting_for_the_content_tells_how_the_writing_failed),
+        ORDER_TEST(views_share_marks_with_their_array),
+        ORDER_TEST(a_later_ready_mark_takes_the_place_of_an_earlier_one_which_stays_a_use),
+        ORDER_TEST(a_release_after_all_marks_runs_at_once_on_the_releasing_thread),
+        ORDER_TEST(a_release_before_some_mark_is_pending_until_then_and_runs_on_another_thread),
+        ORDER_TEST(a_release_where_marks_cannot_be_asked_is_left_to_another_thread),
+        ORDER_TEST(a_disposal_that_follows_its_marks_runs_at_once_unless_the_host_has_a_part_in_one),
+        ORDER_TEST(a_disposal_whose_marks_have_been_reached_follows_none),
+        ORDER_TEST(an_array_used_for_ever_does_not_grow),
+        ORDER_TEST(many_marks_at_once_are_all_kept),
+        ORDER_TEST(a_stream_that_uses_an_array_again_and_again_is_remembered_once),
+        ORDER_TEST(marks_are_kept_beside_one_another_unless_one_is_known_to_be_the_later),
+        ORDER_TEST(many_threads_may_use_write_and_read_one_array),
+        ORDER_TEST(no_release_comes_before_the_last_mark),
+        ORDER_TEST(a_release_may_release_another_array),
+        ORDER_TEST(without_memory_a_use_is_waited_for),
+        ORDER_TEST(a_forked_child_releases_what_its_parent_left_pending),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

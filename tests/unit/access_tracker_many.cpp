@@ -1,0 +1,395 @@
+// Marks of many storages at once: what is ready when, what a release waits for, and how few questions are asked.
+#include "pending_work.hpp"
+
+#include "core/base/list.hpp"
+#include "core/array/access_tracker.hpp"
+#include "core/base/thread_state.hpp"
+
+namespace {
+
+constexpr int32_t kMany = 500;
+
+std::atomic<int32_t> released{0};
+char bytes[16];
+
+// Arrays with a storage each.
+struct Arrays {
+    explicit Arrays(int32_t count = kMany) {
+        const int64_t shape[] = {16};
+        const via::ArraySpec spec{.data = bytes, .dtype = VIA_INT8, .ndim = 1, .shape = shape};
+        for (int32_t i = 0; i < count; ++i) {
+            via_array *array = nullptr;
+            assert_int_equal(via::make_array(spec, via::loan([](void *) { released++; }, nullptr), &array), VIA_OK);
+            arrays.push_back(array);
+            storages.push_back(array->storage);
+        }
+    }
+
+    int64_t count() const { return static_cast<int64_t>(storages.size()); }
+    via::Storage *const *all() const { return storages.data(); }
+    void release() {
+        std::for_each(arrays.begin(), arrays.end(), via::release_array);
+        arrays.clear();
+    }
+
+    std::vector<via_array *> arrays;
+    std::vector<via::Storage *> storages;
+};
+
+int begin(void **) {
+    released = 0;
+    return 0;
+}
+
+int all_is_gone(void **) {
+    return eventually([] { return FakeMark::alive.load() == 0 && via::total(via::Counter::Storages) == 0; }) ? 0 : -1;
+}
+
+bool are_ready(const Arrays &of) {
+    via::MarkHolder mark;
+    assert_int_equal(via::ready_marks(of.all(), of.count(), {}, mark.out()), VIA_OK);
+    return mark.get() == nullptr;
+}
+
+void end(FakeMark *mark) {
+    mark->reach();
+    mark->release();
+}
+
+void write(const Arrays &to, FakeMark *mark) {
+    assert_int_equal(via::set_ready_marks(to.all(), to.count(), mark), VIA_OK);
+}
+void read(const Arrays &from, FakeMark *mark) {
+    assert_int_equal(via::add_use_marks(from.all(), from.count(), mark), VIA_OK);
+}
+
+void storages_without_marks_are_ready(void **) {
+    Arrays arrays;
+    assert_true(are_ready(arrays));
+    arrays.release();
+    assert_int_equal(released, kMany);
+}
+
+void readers_of_each_wait_for_the_mark_of_all(void **) {
+    Arrays arrays;
+    for (int32_t round = 0; round < 3; ++round) {
+        auto *mark = new FakeMark;
+        write(arrays, mark);
+        for (via::Storage *storage : arrays.storages) {
+            const via::MarkHolder ready(via::ready_mark(storage));
+            assert_ptr_equal(ready.get(), mark);
+        }
+        assert_false(are_ready(arrays));
+        mark->reach();
+        assert_true(are_ready(arrays));
+        mark->release();
+    }
+    arrays.release();
+    assert_int_equal(released, kMany);
+}
+
+void a_mark_that_many_have_is_asked_and_told_of_once(void **) {
+    Arrays arrays;
+    auto *mark = new FakeMark;
+    write(arrays, mark);
+    {
+        via::MarkHolder ready;
+        assert_int_equal(via::ready_marks(arrays.all(), arrays.count(), {}, ready.out()), VIA_OK);
+        assert_ptr_equal(ready.get(), mark);
+    }
+    assert_int_equal(mark->asked, 1);
+    mark->reach();
+    assert_true(are_ready(arrays));
+    assert_int_equal(mark->asked, 2);
+    mark->release();
+    arrays.release();
+}
+
+void different_marks_are_joined(void **) {
+    Arrays arrays(10);
+    FakeMark *marks[10];
+    for (size_t i = 0; i < 10; ++i) {
+        marks[i] = new FakeMark;
+        assert_int_equal(via::set_ready_mark(arrays.storages[i], marks[i]), VIA_OK);
+    }
+    {
+        via::MarkHolder ready;
+        assert_int_equal(via::ready_marks(arrays.all(), arrays.count(), {}, ready.out()), VIA_OK);
+        for (size_t i = 0; i < 10; ++i) {
+            assert_false(ready.get()->reached());
+            marks[9 - i]->reach();
+        }
+        assert_true(ready.get()->reached());
+    }
+    std::for_each(std::begin(marks), std::end(marks), [](FakeMark *mark) { mark->release(); });
+    arrays.release();
+}
+
+void releases_wait_for_what_is_written_and_for_what_is_read(void **) {
+    for (void (*use)(const Arrays &, FakeMark *) : {write, read}) {
+        begin(nullptr);
+        Arrays arrays;
+        auto *mark = new FakeMark;
+        use(arrays, mark);
+        arrays.release();
+        sleep_ms(5);
+        assert_int_equal(released, 0);
+        end(mark);
+        assert_true(eventually([] { return released == kMany; }));
+    }
+}
+
+void a_release_waits_for_writing_and_for_reading_alike(void **) {
+    for (const bool write_first : {false, true}) {
+        begin(nullptr);
+        Arrays arrays;
+        auto *read_mark = new FakeMark;
+        auto *write_mark = new FakeMark;
+        read(arrays, read_mark);
+        write(arrays, write_mark);
+        arrays.release();
+        end(write_first ? write_mark : read_mark);
+        sleep_ms(5);
+        assert_int_equal(released, 0);
+        end(write_first ? read_mark : write_mark);
+        assert_true(eventually([] { return released == kMany; }));
+    }
+}
+
+void a_mark_takes_the_place_of_the_one_it_comes_after(void **) {
+    Arrays arrays;
+    auto *earlier = new FakeMark;
+    auto *later = new FakeMark;
+    write(arrays, earlier);
+    write(arrays, later);
+    later->reach();
+    assert_true(are_ready(arrays));
+    arrays.release();
+    // The first use of a storage that is new to marks is remembered.
+    end(earlier);
+    assert_true(eventually([] { return released == kMany; }));
+    later->release();
+}
+
+void storages_used_for_ever_do_not_grow(void **) {
+    Arrays arrays(70);
+    int32_t most = 0;
+    for (int32_t i = 0; i < 3000; ++i) {
+        auto *mark = new FakeMark;
+        read(arrays, mark);
+        write(arrays, mark);
+        end(mark);
+        most = std::max(most, FakeMark::alive.load());
+    }
+    assert_in_range(most, 1, 20);
+    arrays.release();
+    assert_int_equal(released, 70);
+}
+
+FakeMark *mark_at(uint64_t stream, uint64_t moment) {
+    auto *mark = new FakeMark;
+    mark->set_moment({.timeline = {stream, 1, nullptr}, .from = 2 * moment, .to = 2 * moment + 1});
+    return mark;
+}
+
+void a_stream_that_reads_again_and_again_is_remembered_once(void **) {
+    Arrays arrays(100);
+    FakeMark *last = nullptr;
+    for (uint64_t i = 1; i <= 500; ++i) {
+        FakeMark *mark = mark_at(1, i);
+        read(arrays, mark);
+        if (last != nullptr) {
+            assert_int_equal(last->asked, 0);
+            last->release();
+        }
+        last = mark;
+        assert_in_range(FakeMark::alive, 1, 2);
+    }
+    arrays.release();
+    assert_int_equal(released, 0);
+    end(last);
+    assert_true(eventually([] { return released == 100; }));
+}
+
+void streams_that_take_turns_are_remembered_once_each(void **) {
+    Arrays arrays(100);
+    FakeMark *last[3] = {};
+    for (uint64_t i = 1; i <= 300; ++i) {
+        FakeMark *&of_stream = last[i % std::size(last)];
+        FakeMark *mark = mark_at(1 + i % std::size(last), i);
+        read(arrays, mark);
+        if (of_stream != nullptr) {
+            assert_int_equal(of_stream->asked, 0);
+            of_stream->release();
+        }
+        of_stream = mark;
+        assert_in_range(FakeMark::alive, 1, std::size(last));
+    }
+    arrays.release();
+    for (FakeMark *mark : last) {
+        assert_int_equal(released, 0);
+        end(mark);
+    }
+    assert_true(eventually([] { return released == 100; }));
+}
+
+// Neighbours differ in which stream has used them last.
+void storages_with_different_uses_are_marked_alike(void **) {
+    Arrays arrays(100);
+    FakeMark *marks[] = {mark_at(1, 1), mark_at(2, 2)};
+    for (size_t i = 0; i < arrays.storages.size(); ++i) {
+        assert_int_equal(via::add_use_mark(arrays.storages[i], marks[i / 3 % 2]), VIA_OK);
+    }
+    FakeMark *later = mark_at(1, 3);
+    read(arrays, later);
+    marks[0]->release();
+    assert_int_equal(FakeMark::alive, 2);
+    end(later);
+    arrays.release();
+    assert_true(eventually([] { return released == 51; }));
+    sleep_ms(5);
+    assert_int_equal(released, 51);
+    end(marks[1]);
+    assert_true(eventually([] { return released == 100; }));
+}
+
+void who_goes_on_in_the_same_stream_waits_for_nothing_of_it(void **) {
+    Arrays arrays(100);
+    FakeMark *same = mark_at(1, 1);
+    FakeMark *other = mark_at(2, 1);
+    write(arrays, same);
+    assert_int_equal(via::set_ready_mark(arrays.storages[7], other), VIA_OK);
+    {
+        via::MarkHolder ready;
+        assert_int_equal(via::ready_marks(arrays.all(), arrays.count(), {1, 1, nullptr}, ready.out()), VIA_OK);
+        assert_ptr_equal(ready.get(), other);
+        const via::MarkHolder of_one(via::ready_mark_before(arrays.storages[7], {1, 1, nullptr}));
+        assert_ptr_equal(of_one.get(), other);
+        assert_null(via::ready_mark_before(arrays.storages[8], {1, 1, nullptr}));
+        const via::MarkHolder of_another(via::ready_mark_before(arrays.storages[8], {2, 1, nullptr}));
+        assert_ptr_equal(of_another.get(), same);
+    }
+    assert_int_equal(same->asked, 0);
+    end(same);
+    end(other);
+    arrays.release();
+}
+
+void changes_are_counted_once_for_many_and_once_for_each(void **) {
+    Arrays arrays;
+    auto *mark = new FakeMark;
+    write(arrays, mark);
+    const uint64_t before = via::ready_changes();
+    write(arrays, mark);
+    assert_int_equal(via::ready_changes(), before + 1);
+    read(arrays, mark);
+    assert_false(are_ready(arrays));
+    assert_int_equal(via::ready_changes(), before + 1);
+    assert_int_equal(via::set_ready_mark(arrays.storages[3], mark), VIA_OK);
+    assert_int_equal(via::ready_changes(), before + 2);
+    end(mark);
+    assert_true(are_ready(arrays));
+    assert_int_equal(via::ready_changes(), before + 2);
+    arrays.release();
+}
+
+// Looks at a storage when it is let go of.
+class LastLook final : public via::Mark {
+public:
+    struct Seen {
+        const via::Mark *ready;
+        uint64_t changes;
+    };
+
+    LastLook(via::Storage *storage, Seen *seen) : storage_(storage), seen_(seen) {}
+    bool reached() override { return true; }
+    via::Status wait() override { return VIA_OK; }
+    via::Status order(const via::StreamUse &) override { return VIA_OK; }
+
+private:
+    ~LastLook() override { *seen_ = {storage_->ready.load(), via::ready_changes()}; }
+
+    via::Storage *const storage_;
+    Seen *const seen_;
+};
+
+// The first storage lets go of its old mark while the last one still has its own.
+void a_change_is_counted_once_every_storage_has_its_mark(void **) {
+    Arrays arrays;
+    auto *mark = new FakeMark;
+    write(arrays, mark);
+    LastLook::Seen seen{};
+    auto *look = new LastLook(arrays.storages.back(), &seen);
+    assert_int_equal(via::set_ready_marks(arrays.all(), 1, look), VIA_OK);
+    look->release();
+    auto *later = new FakeMark;
+    write(arrays, later);
+    assert_ptr_equal(seen.ready, mark);
+    assert_int_equal(via::ready_changes(), seen.changes + 1);
+    end(mark);
+    end(later);
+    arrays.release();
+}
+
+void threads_may_mark_the_same_storages_at_once(void **) {
+    Arrays arrays(200);
+    std::vector<std::thread> users;
+    for (int32_t i = 0; i < 4; ++i) {
+        users.emplace_back([&, i] {
+            for (int32_t k = 0; k < 200; ++k) {
+                auto *mark = new FakeMark;
+                ((k + i) % 2 == 0 ? write : read)(arrays, mark);
+                (void)are_ready(arrays);
+                end(mark);
+            }
+        });
+    }
+    for (std::thread &user : users) {
+        user.join();
+    }
+    assert_true(are_ready(arrays));
+    arrays.release();
+    assert_true(eventually([] { return released == 200; }));
+}
+
+void a_list_keeps_what_it_is_given_in_order(void **) {
+    via::List<int32_t> list;
+    for (int32_t i = 0; i < 1000; ++i) {
+        assert_int_equal(list.count(), i);
+        assert_true(list.append(i * 3));
+        assert_int_equal(list.last(), i * 3);
+    }
+    for (int32_t i = 0; i < 1000; ++i) {
+        assert_int_equal(list[i], i * 3);
+    }
+    list.resize(10);
+    assert_int_equal(list.end() - list.begin(), 10);
+    assert_false(list.reserve(INT64_MAX / 8));
+    assert_int_equal(list.last(), 27);
+}
+
+}  // namespace
+
+#define ORDER_TEST(function) cmocka_unit_test_setup_teardown(function, begin, all_is_gone)
+
+int main() {
+    const CMUnitTest tests[] = {
+        ORDER_TEST(storages_without_marks_are_ready),
+        ORDER_TEST(readers_of_each_wait_for_the_mark_of_all),
+        ORDER_TEST(a_mark_that_many_have_is_asked_and_told_of_once),
+        ORDER_TEST(different_marks_are_joined),
+        ORDER_TEST(releases_wait_for_what_is_written_and_for_what_is_read),
+        ORDER_TEST(a_release_waits_for_writing_and_for_reading_alike),
+        ORDER_TEST(a_mark_takes_the_place_of_the_one_it_comes_after),
+        ORDER_TEST(storages_used_for_ever_do_not_grow),
+        ORDER_TEST(a_stream_that_reads_again_and_again_is_remembered_once),
+        ORDER_TEST(streams_that_take_turns_are_remembered_once_each),
+        ORDER_TEST(storages_with_different_uses_are_marked_alike),
+        ORDER_TEST(who_goes_on_in_the_same_stream_waits_for_nothing_of_it),
+        ORDER_TEST(changes_are_counted_once_for_many_and_once_for_each),
+        ORDER_TEST(a_change_is_counted_once_every_storage_has_its_mark),
+        ORDER_TEST(threads_may_mark_the_same_storages_at_once),
+        cmocka_unit_test(a_list_keeps_what_it_is_given_in_order),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

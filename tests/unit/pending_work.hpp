@@ -1,0 +1,127 @@
+// What the tests of work that runs behind the caller share: marks that a test reaches, waiting with a limit, children.
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern "C" {
+#include <cmocka.h>
+}
+#undef fail  // the library has a function of that name
+
+#include <atomic>
+#include <iterator>
+#include <thread>
+#include <vector>
+
+#include "core/async/fence.hpp"
+
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kUnderThreadSanitizer = true;
+#else
+constexpr bool kUnderThreadSanitizer = false;
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kUnderAddressSanitizer = true;
+#else
+constexpr bool kUnderAddressSanitizer = false;
+#endif
+constexpr bool kUnderSanitizer = kUnderThreadSanitizer || kUnderAddressSanitizer;
+
+inline void sleep_ms(int64_t milliseconds) {
+    const timespec time{static_cast<time_t>(milliseconds / 1000), static_cast<long>(milliseconds % 1000 * 1000000)};
+    nanosleep(&time, nullptr);
+}
+
+// False if it does not come true within ten seconds.
+template <typename Condition>
+bool eventually(const Condition &condition) {
+    for (int32_t i = 0; i < 100000; ++i) {
+        if (condition()) {
+            return true;
+        }
+        usleep(100);
+    }
+    return false;
+}
+
+// A mark that the test reaches. `alive` counts how many there are, so that none is lost or released twice.
+class FakeMark final : public via::Mark {
+public:
+    explicit FakeMark(bool is_reached = false) : reached_(is_reached) { alive++; }
+
+    bool reached() override {
+        asked++;
+        return !cannot_be_asked_here && reached_.load();
+    }
+    via::Status wait() override {
+        waits++;
+        while (!reached_.load()) {
+            usleep(50);
+        }
+        return failure.load() == VIA_OK ? VIA_OK : via::fail_with_code(failure.load(), 700, "the device has failed");
+    }
+    via::Status order(const via::StreamUse &) override {
+        orders++;
+        return VIA_OK;
+    }
+    bool is_on_device() override { return on_device; }
+    void reach() { reached_.store(true); }
+    using via::Mark::set_moment;
+
+    static inline std::atomic<int32_t> alive{0};
+    // As in a callback of the driver.
+    static inline thread_local bool cannot_be_asked_here = false;
+    std::atomic<int32_t> asked{0};
+    std::atomic<int32_t> waits{0};
+    std::atomic<int32_t> orders{0};
+    std::atomic<via::Status> failure{VIA_OK};
+    bool on_device = false;
+
+private:
+    ~FakeMark() override { alive--; }
+    std::atomic<bool> reached_;
+};
+
+// The exit code of a function run in a forked child; -1 if it was killed, which it is after 20 seconds.
+template <typename Child>
+int exit_code_of_child(const Child &child) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+        alarm(20);
+        _exit(child());
+    }
+    int status = 0;
+    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// No thread can be started meanwhile, unless the stack of an earlier one lies about: for processes that had none. Not
+// under sanitizers, which need more address space than is left.
+class NoThreads {
+public:
+    NoThreads() {
+        getrlimit(RLIMIT_AS, &before_);
+        rlimit limit = before_;
+        limit.rlim_cur = size_t{1} << 20;
+        setrlimit(RLIMIT_AS, &limit);
+    }
+    ~NoThreads() { setrlimit(RLIMIT_AS, &before_); }
+    NoThreads(const NoThreads &) = delete;
+    NoThreads &operator=(const NoThreads &) = delete;
+
+private:
+    rlimit before_{};
+};
+
+inline int no_mark_is_left(void **) {
+    // What fires last may still be letting go.
+    return eventually([] { return FakeMark::alive.load() == 0; }) ? 0 : -1;
+}
+
+#define MARK_TEST(function) cmocka_unit_test_teardown(function, no_mark_is_left)
