@@ -18,7 +18,7 @@
 
 namespace via {
 
-__thread bool inside_watched_call __attribute__((tls_model("initial-exec"))) = false;
+__thread bool inside_traced_call __attribute__((tls_model("initial-exec"))) = false;
 
 namespace {
 
@@ -152,11 +152,11 @@ void add_outputs(const char *names, const Argument *arguments, int32_t count, Li
 
 }  // namespace
 
-Status WatchedCall::refuse(const char *what, bool has_status) {
-    if (!has_status || watches(kAbortOnMisuse)) {
+Status TracedCall::refuse(const char *what, bool has_status) {
+    if (!has_status || is_debugging(kAbortOnMisuse)) {
         log_line("%s: %s", function_, what);
     }
-    if (watches(kAbortOnMisuse)) {
+    if (is_debugging(kAbortOnMisuse)) {
         std::abort();
     }
     if (!has_status) {
@@ -165,14 +165,14 @@ Status WatchedCall::refuse(const char *what, bool has_status) {
     const Status status = fail(VIA_ERROR_INVALID_ARGUMENT, "%s", what);
     name_failure(function_);
     clear_outputs();
-    if (watches(kFailures)) {
+    if (is_debugging(kFailures)) {
         log_line("%s: %s", status_name(status), last_error_text());
     }
     return status;
 }
 
 // A release takes its owner away at once, so that of two that meet one is found out.
-bool WatchedCall::check(const Argument &given, const void *handle, const char *name, Status *out_status) {
+bool TracedCall::check(const Argument &given, const void *handle, const char *name, Status *out_status) {
     if (handle == nullptr) {
         return true;
     }
@@ -196,7 +196,7 @@ bool WatchedCall::check(const Argument &given, const void *handle, const char *n
     return false;
 }
 
-bool WatchedCall::check_all(Status *out_status) {
+bool TracedCall::check_all(Status *out_status) {
     Names rest(names_);
     int64_t number = 0;
     for (int32_t i = 0; i < count_; ++i) {
@@ -222,27 +222,27 @@ bool WatchedCall::check_all(Status *out_status) {
     return true;
 }
 
-bool WatchedCall::begin(Status *out_status) {
-    if (watches(kHandles) && !check_all(out_status)) {
+bool TracedCall::begin(Status *out_status) {
+    if (is_debugging(kHandles) && !check_all(out_status)) {
         return false;
     }
-    if (watches(kHandles) && ends_with(function_, "_retain") && arguments_[0].value != 0) {
+    if (is_debugging(kHandles) && ends_with(function_, "_retain") && arguments_[0].value != 0) {
         add_owner(arguments_[0].handle, address_in<void>(arguments_[0]), function_);
     }
-    if (watches(kCalls)) {
+    if (is_debugging(kCalls)) {
         started_ = now_ns();
     }
     under_way_ = true;
     return true;
 }
 
-WatchedCall::~WatchedCall() {
-    if (under_way_ && watches(kHandles)) {
+TracedCall::~TracedCall() {
+    if (under_way_ && is_debugging(kHandles)) {
         register_outputs();
     }
 }
 
-void WatchedCall::clear_outputs() const {
+void TracedCall::clear_outputs() const {
     Names rest(names_);
     for (int32_t i = 0; i < count_; ++i) {
         if (is_output(rest.next(), arguments_[i])) {
@@ -251,7 +251,7 @@ void WatchedCall::clear_outputs() const {
     }
 }
 
-void WatchedCall::register_outputs() const {
+void TracedCall::register_outputs() const {
     for (int32_t i = 0; i < count_; ++i) {
         if (arguments_[i].kind != ArgumentKind::OutHandle) {
             continue;
@@ -268,18 +268,18 @@ void WatchedCall::register_outputs() const {
     }
 }
 
-void WatchedCall::share(HandleKind kind, const void *handle) {
-    if (watches(kHandles)) {
+void TracedCall::share(HandleKind kind, const void *handle) {
+    if (is_debugging(kHandles)) {
         add_shared(kind, handle);
     }
 }
 
-void WatchedCall::end_with_status(Status status) {
+void TracedCall::end_with_status(Status status) {
     under_way_ = false;
-    if (status == VIA_OK && watches(kHandles)) {
+    if (status == VIA_OK && is_debugging(kHandles)) {
         register_outputs();
     }
-    if (watches(kCalls)) {
+    if (is_debugging(kCalls)) {
         Line answer;
         answer.add("%s", status_name(status));
         if (status == VIA_OK) {
@@ -287,14 +287,14 @@ void WatchedCall::end_with_status(Status status) {
         }
         end_with(answer.text());
     }
-    if (status != VIA_OK && watches(kFailures)) {
+    if (status != VIA_OK && is_debugging(kFailures)) {
         log_line("%s: %s", status_name(status), last_error_text());
     }
 }
 
-void WatchedCall::end_with(const char *answer) {
+void TracedCall::end_with(const char *answer) {
     under_way_ = false;
-    if (watches(kCalls)) {
+    if (is_debugging(kCalls)) {
         const int64_t nanoseconds = now_ns() - started_;
         Line line;
         add_inputs(names_, arguments_, count_, &line);

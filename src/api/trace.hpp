@@ -95,16 +95,16 @@ Argument argument(Type *const *handles) {
 }
 
 // One call of a public function.
-class WatchedCall {
+class TracedCall {
 public:
     // `names` are those of the arguments, as they are written in a call: "dst, src".
-    WatchedCall(const char *function, const char *names, const Argument *arguments, int32_t count)
+    TracedCall(const char *function, const char *names, const Argument *arguments, int32_t count)
         : function_(function), names_(names), arguments_(arguments), count_(count) {}
 
     // A thread that is ended inside a callback leaves the call by unwinding. What it had been given by then is there.
-    ~WatchedCall();
-    WatchedCall(const WatchedCall &) = delete;
-    WatchedCall &operator=(const WatchedCall &) = delete;
+    ~TracedCall();
+    TracedCall(const TracedCall &) = delete;
+    TracedCall &operator=(const TracedCall &) = delete;
 
     // False if the call must not be made: a handle is none. A call that can answer so, with `*out_status`, does; of any
     // other the log tells.
@@ -139,16 +139,16 @@ struct AnswerText {
     char text[96];
 };
 
-// The call being made is that of a watched one, which looks after it. Initial-exec as current_thread_state is.
-extern __thread bool inside_watched_call __attribute__((tls_model("initial-exec"), visibility("hidden")));
+// The call being made is that of a traced one, which looks after it. Initial-exec as current_thread_state is.
+extern __thread bool inside_traced_call __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 // Calls the function again, which does its work this time, and does what was asked for around that.
 template <class Answer, class... Parameters>
-[[gnu::cold, gnu::noinline]] Answer watched(Answer (*function)(Parameters...), const char *name, const char *names,
+[[gnu::cold, gnu::noinline]] Answer traced(Answer (*function)(Parameters...), const char *name, const char *names,
                                             std::type_identity_t<Parameters>... given) {
     constexpr bool has_status = std::is_same_v<Answer, via_status>;
     const Argument arguments[] = {argument(given)..., Argument{}};
-    WatchedCall call(name, names, arguments, static_cast<int32_t>(sizeof...(given)));
+    TracedCall call(name, names, arguments, static_cast<int32_t>(sizeof...(given)));
     Status refusal = VIA_OK;
     if (!call.begin(has_status ? &refusal : nullptr)) {
         if constexpr (has_status) {
@@ -157,7 +157,7 @@ template <class Answer, class... Parameters>
             return Answer();
         }
     }
-    inside_watched_call = true;
+    inside_traced_call = true;
     if constexpr (std::is_void_v<Answer>) {
         function(given...);
         call.end_with("");
@@ -167,9 +167,9 @@ template <class Answer, class... Parameters>
             call.end_with_status(answer);
         } else {
             if constexpr (is_handle(kHandleKind<std::remove_pointer_t<Answer>>)) {
-                WatchedCall::share(kHandleKind<std::remove_pointer_t<Answer>>, answer);
+                TracedCall::share(kHandleKind<std::remove_pointer_t<Answer>>, answer);
             }
-            call.end_with(watches(kCalls) ? AnswerText(answer).text : "");
+            call.end_with(is_debugging(kCalls) ? AnswerText(answer).text : "");
         }
         return answer;
     }
@@ -178,12 +178,12 @@ template <class Answer, class... Parameters>
 }  // namespace via
 
 // The first line of every public function: its name and its arguments.
-#define VIA_WATCH(function, ...)                                                                      \
+#define VIA_TRACE_API(function, ...)                                                                      \
     do {                                                                                              \
-        if (::via::watched_for != 0) [[unlikely]] {                                                   \
-            if (!::via::inside_watched_call) {                                                        \
-                return ::via::watched(&function, #function, #__VA_ARGS__ __VA_OPT__(, ) __VA_ARGS__); \
+        if (::via::debug_options != 0) [[unlikely]] {                                                   \
+            if (!::via::inside_traced_call) {                                                        \
+                return ::via::traced(&function, #function, #__VA_ARGS__ __VA_OPT__(, ) __VA_ARGS__); \
             }                                                                                         \
-            ::via::inside_watched_call = false;                                                       \
+            ::via::inside_traced_call = false;                                                       \
         }                                                                                             \
     } while (false)

@@ -24,7 +24,7 @@ Status require_entries(const char *argument, int32_t count, via_array *const *ar
 }  // namespace
 
 via_status via_copy(via_array *dst, via_array *src) {
-    VIA_WATCH(via_copy, dst, src);
+    VIA_TRACE_API(via_copy, dst, src);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require_pair(dst, src));
         return copy_array(dst, src);
@@ -32,7 +32,7 @@ via_status via_copy(via_array *dst, via_array *src) {
 }
 
 via_status via_copy_async(via_array *dst, via_array *src, via_stream *stream) {
-    VIA_WATCH(via_copy_async, dst, src, stream);
+    VIA_TRACE_API(via_copy_async, dst, src, stream);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require_pair(dst, src));
         return copy_array_async(dst, src, stream);
@@ -40,7 +40,7 @@ via_status via_copy_async(via_array *dst, via_array *src, via_stream *stream) {
 }
 
 via_status via_copy_submit(via_array *dst, via_array *src, via_stream *stream, via_task **out_task) {
-    VIA_WATCH(via_copy_submit, dst, src, stream, out_task);
+    VIA_TRACE_API(via_copy_submit, dst, src, stream, out_task);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_task", out_task));
         VIA_TRY(require_pair(dst, src));
@@ -49,7 +49,7 @@ via_status via_copy_submit(via_array *dst, via_array *src, via_stream *stream, v
 }
 
 via_status via_copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs, via_stream *stream) {
-    VIA_WATCH(via_copy_batch, count, dsts, srcs, stream);
+    VIA_TRACE_API(via_copy_batch, count, dsts, srcs, stream);
     return guarded(__func__, [&]() -> Status {
         if (count < 0) {
             return fail(VIA_ERROR_INVALID_ARGUMENT, "count is %d; expected 0 or more", count);
@@ -61,7 +61,7 @@ via_status via_copy_batch(int32_t count, via_array *const *dsts, via_array *cons
 }
 
 via_status via_memcpy(void *dst, const void *src, int64_t nbytes, via_stream *stream) {
-    VIA_WATCH(via_memcpy, dst, src, nbytes, stream);
+    VIA_TRACE_API(via_memcpy, dst, src, nbytes, stream);
     return guarded(__func__, [&]() -> Status {
         if (nbytes != 0) {
             VIA_TRY(require("dst", dst));
@@ -72,7 +72,7 @@ via_status via_memcpy(void *dst, const void *src, int64_t nbytes, via_stream *st
 }
 
 via_status via_fill(via_array *dst, const void *element, via_stream *stream) {
-    VIA_WATCH(via_fill, dst, element, stream);
+    VIA_TRACE_API(via_fill, dst, element, stream);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("dst", dst));
         return stream != nullptr ? fill_array_async(dst, element, stream) : fill_array(dst, element);
@@ -80,7 +80,7 @@ via_status via_fill(via_array *dst, const void *element, via_stream *stream) {
 }
 
 via_status via_copy_explain(via_array *dst, via_array *src, int64_t capacity, char *out_text, int64_t *out_length) {
-    VIA_WATCH(via_copy_explain, dst, src, capacity, out_text, out_length);
+    VIA_TRACE_API(via_copy_explain, dst, src, capacity, out_text, out_length);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_length", out_length));
         VIA_TRY(require("out_text", out_text));

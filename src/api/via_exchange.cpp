@@ -30,8 +30,8 @@ Status lend(via_array *array, DlpackForm form, const via_dlpack_options &options
     if (lending.device_type == VIA_DEVICE_CPU) {
         VIA_TRY(check_no_stream(stream));
     }
-    ArrayHolder copy;
-    VIA_TRY(duplicate_to(array, lending.device_type, lending.device_id, stream, copy.out()));
+    UniqueArray copy;
+    VIA_TRY(clone_to(array, lending.device_type, lending.device_id, stream, copy.out()));
     return export_dlpack(copy.get(), options, lending, out_tensor);
 }
 
@@ -43,9 +43,9 @@ Status take(Tensor *tensor, const via_dlpack_options &options, via_stream *strea
     if (!lending.by_copy) [[likely]] {
         return import_dlpack(tensor, lending, stream, out_array);
     }
-    ArrayHolder borrowed;
+    UniqueArray borrowed;
     VIA_TRY(import_dlpack(tensor, lending, stream, borrowed.out()));
-    VIA_TRY(duplicate_to(borrowed.get(), lending.device_type, lending.device_id, nullptr, out_array));
+    VIA_TRY(clone_to(borrowed.get(), lending.device_type, lending.device_id, nullptr, out_array));
     (*out_array)->flags |= VIA_ARRAY_COPIED;
     delete_tensor(tensor);
     return VIA_OK;
@@ -77,16 +77,16 @@ Status import_checked(const char *function, Tensor *tensor, const via_dlpack_opt
     });
 }
 
-// The disposal is set last: until then a failure must not release what it did not take.
-Status wrap_cuda_description(const via_array_interface &description, const Disposal &disposal, via_array **out_array) {
+// The deleter is set last: until then a failure must not release what it did not take.
+Status wrap_cuda_description(const via_array_interface &description, const Deleter &deleter, via_array **out_array) {
     ArraySpec spec;
-    ArrayHolder array;
+    UniqueArray array;
     VIA_TRY(read_cuda_interface(description, &spec));
-    VIA_TRY(make_array(spec, Disposal{}, array.out()));
-    VIA_TRY(cuda::check_place("description.", array.get()));
+    VIA_TRY(make_array(spec, Deleter{}, array.out()));
+    VIA_TRY(cuda::check_pointer("description.", array.get()));
     VIA_TRY(follow_description(array.get(), description));
-    array.get()->storage->disposal = disposal;
-    *out_array = array.give();
+    array.get()->storage->deleter = deleter;
+    *out_array = array.release();
     return VIA_OK;
 }
 
@@ -94,40 +94,40 @@ Status wrap_cuda_description(const via_array_interface &description, const Dispo
 
 via_status via_to_dlpack(via_array *array, const via_dlpack_options *options, via_stream *stream,
                          DLManagedTensorVersioned **out_tensor) {
-    VIA_WATCH(via_to_dlpack, array, options, stream, out_tensor);
+    VIA_TRACE_API(via_to_dlpack, array, options, stream, out_tensor);
     return export_checked(__func__, array, DlpackForm::Versioned, options, stream, out_tensor);
 }
 
 via_status via_from_dlpack(DLManagedTensorVersioned *tensor, const via_dlpack_options *options, via_stream *stream,
                            via_array **out_array) {
-    VIA_WATCH(via_from_dlpack, tensor, options, stream, out_array);
+    VIA_TRACE_API(via_from_dlpack, tensor, options, stream, out_array);
     return import_checked(__func__, tensor, options, stream, out_array);
 }
 
 via_status via_to_dlpack_legacy(via_array *array, const via_dlpack_options *options, via_stream *stream,
                                 DLManagedTensor **out_tensor) {
-    VIA_WATCH(via_to_dlpack_legacy, array, options, stream, out_tensor);
+    VIA_TRACE_API(via_to_dlpack_legacy, array, options, stream, out_tensor);
     return export_checked(__func__, array, DlpackForm::Legacy, options, stream, out_tensor);
 }
 
 via_status via_from_dlpack_legacy(DLManagedTensor *tensor, const via_dlpack_options *options, via_stream *stream,
                                   via_array **out_array) {
-    VIA_WATCH(via_from_dlpack_legacy, tensor, options, stream, out_array);
+    VIA_TRACE_API(via_from_dlpack_legacy, tensor, options, stream, out_array);
     return import_checked(__func__, tensor, options, stream, out_array);
 }
 
 void via_dlpack_delete(DLManagedTensorVersioned *tensor) {
-    VIA_WATCH(via_dlpack_delete, tensor);
+    VIA_TRACE_API(via_dlpack_delete, tensor);
     delete_tensor(tensor);
 }
 
 void via_dlpack_delete_legacy(DLManagedTensor *tensor) {
-    VIA_WATCH(via_dlpack_delete_legacy, tensor);
+    VIA_TRACE_API(via_dlpack_delete_legacy, tensor);
     delete_tensor(tensor);
 }
 
 via_status via_to_array_interface(via_array *array, via_array_interface *out_description) {
-    VIA_WATCH(via_to_array_interface, array, out_description);
+    VIA_TRACE_API(via_to_array_interface, array, out_description);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_description", out_description));
         VIA_TRY(require("array", array));
@@ -144,7 +144,7 @@ via_status via_to_array_interface(via_array *array, via_array_interface *out_des
 
 via_status via_from_array_interface(const via_array_interface *description, via_release_fn release, void *context,
                                     via_array **out_array) {
-    VIA_WATCH(via_from_array_interface, description, release, context, out_array);
+    VIA_TRACE_API(via_from_array_interface, description, release, context, out_array);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
         VIA_TRY(require("description", description));
@@ -152,12 +152,12 @@ via_status via_from_array_interface(const via_array_interface *description, via_
         VIA_TRY(read_struct("description", *description, &given));
         ArraySpec spec;
         VIA_TRY(read_interface(given, &spec));
-        return make_array(spec, loan(release, context), out_array);
+        return make_array(spec, borrowed(release, context), out_array);
     });
 }
 
 via_status via_to_cuda_array_interface(via_array *array, via_stream *stream, via_array_interface *out_description) {
-    VIA_WATCH(via_to_cuda_array_interface, array, stream, out_description);
+    VIA_TRACE_API(via_to_cuda_array_interface, array, stream, out_description);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_description", out_description));
         VIA_TRY(require("array", array));
@@ -173,18 +173,18 @@ via_status via_to_cuda_array_interface(via_array *array, via_stream *stream, via
 
 via_status via_from_cuda_array_interface(const via_array_interface *description, via_release_fn release, void *context,
                                          via_array **out_array) {
-    VIA_WATCH(via_from_cuda_array_interface, description, release, context, out_array);
+    VIA_TRACE_API(via_from_cuda_array_interface, description, release, context, out_array);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
         VIA_TRY(require("description", description));
         via_array_interface given{};
         VIA_TRY(read_struct("description", *description, &given));
-        return wrap_cuda_description(given, loan(release, context), out_array);
+        return wrap_cuda_description(given, borrowed(release, context), out_array);
     });
 }
 
 via_status via_to_arrow_device(via_array *array, ArrowSchema *out_schema, ArrowDeviceArray *out_array) {
-    VIA_WATCH(via_to_arrow_device, array, out_schema, out_array);
+    VIA_TRACE_API(via_to_arrow_device, array, out_schema, out_array);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_schema", out_schema));
         VIA_TRY(clear_output("out_array", out_array));
@@ -195,7 +195,7 @@ via_status via_to_arrow_device(via_array *array, ArrowSchema *out_schema, ArrowD
 
 via_status via_from_arrow_device(ArrowSchema *schema, ArrowDeviceArray *column, via_stream *stream,
                                  via_array **out_array) {
-    VIA_WATCH(via_from_arrow_device, schema, column, stream, out_array);
+    VIA_TRACE_API(via_from_arrow_device, schema, column, stream, out_array);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
         VIA_TRY(require("schema", schema));
@@ -205,12 +205,12 @@ via_status via_from_arrow_device(ArrowSchema *schema, ArrowDeviceArray *column, 
 }
 
 void via_arrow_release(ArrowSchema *schema, ArrowDeviceArray *column) {
-    VIA_WATCH(via_arrow_release, schema, column);
+    VIA_TRACE_API(via_arrow_release, schema, column);
     release_arrow(schema, column);
 }
 
 via_status via_array_export_ipc(via_array *array, int64_t capacity, void *out_bytes, int64_t *out_length) {
-    VIA_WATCH(via_array_export_ipc, array, capacity, out_bytes, out_length);
+    VIA_TRACE_API(via_array_export_ipc, array, capacity, out_bytes, out_length);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_length", out_length));
         VIA_TRY(require("array", array));
@@ -224,7 +224,7 @@ via_status via_array_export_ipc(via_array *array, int64_t capacity, void *out_by
 }
 
 via_status via_array_import_ipc(const void *bytes, int64_t length, via_array **out_array) {
-    VIA_WATCH(via_array_import_ipc, bytes, length, out_array);
+    VIA_TRACE_API(via_array_import_ipc, bytes, length, out_array);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
         VIA_TRY(require("bytes", bytes));

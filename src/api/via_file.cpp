@@ -19,7 +19,7 @@ Status read_options(const via_file_options *options, via_file_options *out_optio
 }  // namespace
 
 via_status via_file_open(const char *path, const via_file_options *options, via_file **out_file) {
-    VIA_WATCH(via_file_open, path, options, out_file);
+    VIA_TRACE_API(via_file_open, path, options, out_file);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_file", out_file));
         VIA_TRY(require("path", path));
@@ -31,7 +31,7 @@ via_status via_file_open(const char *path, const via_file_options *options, via_
 
 via_status via_file_create(const char *path, int32_t dtype, int32_t ndim, const int64_t *shape,
                            const via_file_options *options, via_file **out_file) {
-    VIA_WATCH(via_file_create, path, dtype, ndim, shape, options, out_file);
+    VIA_TRACE_API(via_file_create, path, dtype, ndim, shape, options, out_file);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_file", out_file));
         VIA_TRY(require("path", path));
@@ -43,7 +43,7 @@ via_status via_file_create(const char *path, int32_t dtype, int32_t ndim, const 
 
 via_status via_file_window(via_file *file, int64_t byte_offset, int32_t dtype, int32_t ndim, const int64_t *shape,
                            const int64_t *starts, const int64_t *counts, const int64_t *steps, via_file **out_file) {
-    VIA_WATCH(via_file_window, file, byte_offset, dtype, ndim, shape, starts, counts, steps, out_file);
+    VIA_TRACE_API(via_file_window, file, byte_offset, dtype, ndim, shape, starts, counts, steps, out_file);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_file", out_file));
         VIA_TRY(require("file", file));
@@ -52,21 +52,21 @@ via_status via_file_window(via_file *file, int64_t byte_offset, int32_t dtype, i
 }
 
 void via_file_retain(via_file *file) {
-    VIA_WATCH(via_file_retain, file);
+    VIA_TRACE_API(via_file_retain, file);
     if (file != nullptr) {
         file->references.retain();
     }
 }
 
 void via_file_release(via_file *file) {
-    VIA_WATCH(via_file_release, file);
+    VIA_TRACE_API(via_file_release, file);
     if (file != nullptr) {
         release_file(file);
     }
 }
 
 via_status via_file_info(via_file *file, via_file_properties *out_properties) {
-    VIA_WATCH(via_file_info, file, out_properties);
+    VIA_TRACE_API(via_file_info, file, out_properties);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("file", file));
         VIA_TRY(require("out_properties", out_properties));
@@ -78,7 +78,7 @@ via_status via_file_info(via_file *file, via_file_properties *out_properties) {
 
 via_status via_file_array(via_file *file, int64_t byte_offset, int32_t dtype, int32_t ndim, const int64_t *shape,
                           via_array **out_array) {
-    VIA_WATCH(via_file_array, file, byte_offset, dtype, ndim, shape, out_array);
+    VIA_TRACE_API(via_file_array, file, byte_offset, dtype, ndim, shape, out_array);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
         VIA_TRY(require("file", file));
@@ -87,7 +87,7 @@ via_status via_file_array(via_file *file, int64_t byte_offset, int32_t dtype, in
 }
 
 via_status via_file_read(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream) {
-    VIA_WATCH(via_file_read, file, byte_offset, dst, stream);
+    VIA_TRACE_API(via_file_read, file, byte_offset, dst, stream);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("file", file));
         VIA_TRY(require("dst", dst));
@@ -96,7 +96,7 @@ via_status via_file_read(via_file *file, int64_t byte_offset, via_array *dst, vi
 }
 
 via_status via_file_write(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream) {
-    VIA_WATCH(via_file_write, file, byte_offset, src, stream);
+    VIA_TRACE_API(via_file_write, file, byte_offset, src, stream);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("file", file));
         VIA_TRY(require("src", src));
@@ -106,7 +106,7 @@ via_status via_file_write(via_file *file, int64_t byte_offset, via_array *src, v
 
 via_status via_file_read_submit(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream,
                                 via_task **out_task) {
-    VIA_WATCH(via_file_read_submit, file, byte_offset, dst, stream, out_task);
+    VIA_TRACE_API(via_file_read_submit, file, byte_offset, dst, stream, out_task);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_task", out_task));
         VIA_TRY(require("file", file));
@@ -117,7 +117,7 @@ via_status via_file_read_submit(via_file *file, int64_t byte_offset, via_array *
 
 via_status via_file_write_submit(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream,
                                  via_task **out_task) {
-    VIA_WATCH(via_file_write_submit, file, byte_offset, src, stream, out_task);
+    VIA_TRACE_API(via_file_write_submit, file, byte_offset, src, stream, out_task);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_task", out_task));
         VIA_TRY(require("file", file));

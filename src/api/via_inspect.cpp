@@ -7,85 +7,85 @@ using namespace via;
 // Getters: NULL in, nothing out; they neither fail nor touch the last error.
 
 void *via_array_data(via_array *array) {
-    VIA_WATCH(via_array_data, array);
+    VIA_TRACE_API(via_array_data, array);
     return array != nullptr ? array->data : nullptr;
 }
 
 int32_t via_array_dtype(via_array *array) {
-    VIA_WATCH(via_array_dtype, array);
+    VIA_TRACE_API(via_array_dtype, array);
     return array != nullptr ? array->dtype : 0;
 }
 
 int32_t via_array_ndim(via_array *array) {
-    VIA_WATCH(via_array_ndim, array);
+    VIA_TRACE_API(via_array_ndim, array);
     return array != nullptr ? array->ndim : 0;
 }
 
 const int64_t *via_array_shape(via_array *array) {
-    VIA_WATCH(via_array_shape, array);
+    VIA_TRACE_API(via_array_shape, array);
     return array != nullptr && array->ndim > 0 ? array->shape() : nullptr;
 }
 
 const int64_t *via_array_strides(via_array *array) {
-    VIA_WATCH(via_array_strides, array);
+    VIA_TRACE_API(via_array_strides, array);
     return array != nullptr && array->ndim > 0 && array->strides_are_elements ? array->strides() : nullptr;
 }
 
 const int64_t *via_array_byte_strides(via_array *array) {
-    VIA_WATCH(via_array_byte_strides, array);
+    VIA_TRACE_API(via_array_byte_strides, array);
     return array != nullptr && array->ndim > 0 && array->strides_are_bytes ? array->byte_strides() : nullptr;
 }
 
 int32_t via_array_device_type(via_array *array) {
-    VIA_WATCH(via_array_device_type, array);
+    VIA_TRACE_API(via_array_device_type, array);
     return array != nullptr ? array->device_type : 0;
 }
 
 int32_t via_array_device_id(via_array *array) {
-    VIA_WATCH(via_array_device_id, array);
+    VIA_TRACE_API(via_array_device_id, array);
     return array != nullptr ? array->device_id : 0;
 }
 
 int64_t via_array_size(via_array *array) {
-    VIA_WATCH(via_array_size, array);
+    VIA_TRACE_API(via_array_size, array);
     return array != nullptr ? array->size : 0;
 }
 
 int64_t via_array_nbytes(via_array *array) {
-    VIA_WATCH(via_array_nbytes, array);
+    VIA_TRACE_API(via_array_nbytes, array);
     return array != nullptr ? array->nbytes() : 0;
 }
 
 int32_t via_array_flags(via_array *array) {
-    VIA_WATCH(via_array_flags, array);
+    VIA_TRACE_API(via_array_flags, array);
     return array != nullptr ? array->flags : 0;
 }
 
 int32_t via_array_is_contiguous(via_array *array, int32_t order) {
-    VIA_WATCH(via_array_is_contiguous, array, order);
+    VIA_TRACE_API(via_array_is_contiguous, array, order);
     const bool known = order >= VIA_ORDER_ROW_MAJOR && order <= VIA_ORDER_ANY;
     return array != nullptr && known && is_contiguous(array, order) ? 1 : 0;
 }
 
 void *via_array_context(via_array *array, via_release_fn release) {
-    VIA_WATCH(via_array_context, array, release);
-    return array != nullptr ? loan_context(array, release) : nullptr;
+    VIA_TRACE_API(via_array_context, array, release);
+    return array != nullptr ? borrowed_context(array, release) : nullptr;
 }
 
 int32_t via_array_is_ready(via_array *array) {
-    VIA_WATCH(via_array_is_ready, array);
+    VIA_TRACE_API(via_array_is_ready, array);
     if (array == nullptr) {
         return 0;
     }
     if (!array->storage->may_be_pending()) {
         return 1;
     }
-    const MarkHolder pending(ready_mark(array->storage));
+    const UniqueFence pending(last_write(array->storage));
     return pending.get() == nullptr ? 1 : 0;
 }
 
 via_status via_array_synchronize(via_array *array) {
-    VIA_WATCH(via_array_synchronize, array);
+    VIA_TRACE_API(via_array_synchronize, array);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("array", array));
         return wait_until_ready(array->storage);

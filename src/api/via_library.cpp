@@ -51,12 +51,12 @@ Status check_device_type(Status status, int32_t device_type) {
 }  // namespace
 
 int32_t via_version(void) {
-    VIA_WATCH(via_version);
+    VIA_TRACE_API(via_version);
     return kVersion;
 }
 
 via_status via_require(int32_t major, int32_t minor) {
-    VIA_WATCH(via_require, major, minor);
+    VIA_TRACE_API(via_require, major, minor);
     return guarded(__func__, [&]() -> Status {
         if (major != VIA_VERSION_MAJOR || minor > VIA_VERSION_MINOR || minor < 0) {
             return fail(VIA_ERROR_VERSION, "the library is version %d.%d; the program was built for %d.%d",
@@ -67,22 +67,22 @@ via_status via_require(int32_t major, int32_t minor) {
 }
 
 const char *via_status_name(int32_t status) {
-    VIA_WATCH(via_status_name, status);
+    VIA_TRACE_API(via_status_name, status);
     return status_name(status);
 }
 
 const char *via_last_error(void) {
-    VIA_WATCH(via_last_error);
+    VIA_TRACE_API(via_last_error);
     return last_error_text();
 }
 
 int32_t via_last_error_code(void) {
-    VIA_WATCH(via_last_error_code);
+    VIA_TRACE_API(via_last_error_code);
     return last_error_code();
 }
 
 via_status via_device_count(int32_t device_type, int32_t *out_count) {
-    VIA_WATCH(via_device_count, device_type, out_count);
+    VIA_TRACE_API(via_device_count, device_type, out_count);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_count", out_count));
         VIA_TRY(check_device_type(VIA_ERROR_INVALID_ARGUMENT, device_type));
@@ -92,7 +92,7 @@ via_status via_device_count(int32_t device_type, int32_t *out_count) {
 }
 
 via_status via_device_info(int32_t device_type, int32_t device_id, via_device_properties *out_properties) {
-    VIA_WATCH(via_device_info, device_type, device_id, out_properties);
+    VIA_TRACE_API(via_device_info, device_type, device_id, out_properties);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_properties", out_properties));
         VIA_TRY(cuda::check_any_device("", device_type, device_id));
@@ -107,27 +107,27 @@ via_status via_device_info(int32_t device_type, int32_t device_id, via_device_pr
 }
 
 via_status via_set_num_threads(int32_t count) {
-    VIA_WATCH(via_set_num_threads, count);
+    VIA_TRACE_API(via_set_num_threads, count);
     return guarded(__func__, [&] { return set_num_threads(count); });
 }
 
 int32_t via_num_threads(void) {
-    VIA_WATCH(via_num_threads);
+    VIA_TRACE_API(via_num_threads);
     return num_threads();
 }
 
 via_status via_cuda_warmup(int32_t device_id) {
-    VIA_WATCH(via_cuda_warmup, device_id);
+    VIA_TRACE_API(via_cuda_warmup, device_id);
     return guarded(__func__, [&] { return cuda::warm_up(device_id); });
 }
 
 via_status via_calibrate(int32_t device_id) {
-    VIA_WATCH(via_calibrate, device_id);
+    VIA_TRACE_API(via_calibrate, device_id);
     return guarded(__func__, [&] { return cuda::calibrate(device_id); });
 }
 
 via_status via_calibration_save(const char *path) {
-    VIA_WATCH(via_calibration_save, path);
+    VIA_TRACE_API(via_calibration_save, path);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("path", path));
         return cuda::save_calibration(path);
@@ -135,7 +135,7 @@ via_status via_calibration_save(const char *path) {
 }
 
 via_status via_calibration_load(const char *path) {
-    VIA_WATCH(via_calibration_load, path);
+    VIA_TRACE_API(via_calibration_load, path);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("path", path));
         return cuda::load_calibration(path);
@@ -143,7 +143,7 @@ via_status via_calibration_load(const char *path) {
 }
 
 via_status via_stats(via_stats_info *out_stats) {
-    VIA_WATCH(via_stats, out_stats);
+    VIA_TRACE_API(via_stats, out_stats);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_stats", out_stats));
         via_stats_info stats = VIA_STATS_INFO_INIT;
@@ -162,22 +162,22 @@ via_status via_stats(via_stats_info *out_stats) {
 }
 
 int32_t via_dtype_record(int64_t nbytes) {
-    VIA_WATCH(via_dtype_record, nbytes);
+    VIA_TRACE_API(via_dtype_record, nbytes);
     return nbytes >= 1 && nbytes <= kMaxRecordBytes ? static_cast<int32_t>(-nbytes) : 0;
 }
 
 int32_t via_dtype_is_valid(int32_t dtype) {
-    VIA_WATCH(via_dtype_is_valid, dtype);
+    VIA_TRACE_API(via_dtype_is_valid, dtype);
     return dtype_is_valid(dtype) ? 1 : 0;
 }
 
 int64_t via_dtype_bits(int32_t dtype) {
-    VIA_WATCH(via_dtype_bits, dtype);
+    VIA_TRACE_API(via_dtype_bits, dtype);
     return dtype_is_valid(dtype) ? dtype_bits(dtype) : 0;
 }
 
 via_status via_dtype_name(int32_t dtype, int64_t capacity, char *out_name) {
-    VIA_WATCH(via_dtype_name, dtype, capacity, out_name);
+    VIA_TRACE_API(via_dtype_name, dtype, capacity, out_name);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_name", out_name));
         if (capacity < 1) {
@@ -198,7 +198,7 @@ via_status via_dtype_name(int32_t dtype, int64_t capacity, char *out_name) {
 }
 
 via_status via_dtype_from_name(const char *name, int32_t *out_dtype) {
-    VIA_WATCH(via_dtype_from_name, name, out_dtype);
+    VIA_TRACE_API(via_dtype_from_name, name, out_dtype);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_dtype", out_dtype));
         VIA_TRY(require("name", name));

@@ -8,7 +8,7 @@
 using namespace via;
 
 via_status via_memory_create(int32_t kind, int32_t device_id, via_memory **out_memory) {
-    VIA_WATCH(via_memory_create, kind, device_id, out_memory);
+    VIA_TRACE_API(via_memory_create, kind, device_id, out_memory);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_memory", out_memory));
         if (kind < VIA_MEMORY_HOST || kind > VIA_MEMORY_SHARED) {
@@ -27,7 +27,7 @@ via_status via_memory_create(int32_t kind, int32_t device_id, via_memory **out_m
 via_status via_memory_create_custom(int32_t device_type, int32_t device_id, via_alloc_fn alloc, void *alloc_context,
                                     via_free_fn free_memory, void *free_context, via_release_fn release, void *context,
                                     via_memory **out_memory) {
-    VIA_WATCH(via_memory_create_custom, device_type, device_id, alloc, alloc_context, free_memory, free_context,
+    VIA_TRACE_API(via_memory_create_custom, device_type, device_id, alloc, alloc_context, free_memory, free_context,
               release, context, out_memory);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_memory", out_memory));
@@ -47,32 +47,32 @@ via_status via_memory_create_custom(int32_t device_type, int32_t device_id, via_
 }
 
 void via_memory_retain(via_memory *memory) {
-    VIA_WATCH(via_memory_retain, memory);
+    VIA_TRACE_API(via_memory_retain, memory);
     if (memory != nullptr) {
         retain_memory(memory);
     }
 }
 
 void via_memory_release(via_memory *memory) {
-    VIA_WATCH(via_memory_release, memory);
+    VIA_TRACE_API(via_memory_release, memory);
     if (memory != nullptr) {
         release_memory(memory);
     }
 }
 
 int32_t via_memory_device_type(via_memory *memory) {
-    VIA_WATCH(via_memory_device_type, memory);
+    VIA_TRACE_API(via_memory_device_type, memory);
     return memory != nullptr ? memory->device_type : 0;
 }
 
 int32_t via_memory_device_id(via_memory *memory) {
-    VIA_WATCH(via_memory_device_id, memory);
+    VIA_TRACE_API(via_memory_device_id, memory);
     return memory != nullptr ? memory->device_id : 0;
 }
 
 via_status via_empty(via_memory *memory, int32_t dtype, int32_t ndim, const int64_t *shape, via_stream *stream,
                      via_array **out_array) {
-    VIA_WATCH(via_empty, memory, dtype, ndim, shape, stream, out_array);
+    VIA_TRACE_API(via_empty, memory, dtype, ndim, shape, stream, out_array);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
         return make_empty(memory != nullptr ? memory : host_memory(), dtype, ndim, shape, 0, stream, out_array);

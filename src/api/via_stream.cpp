@@ -5,46 +5,46 @@
 using namespace via;
 
 via_stream *via_stream_legacy(void) {
-    VIA_WATCH(via_stream_legacy);
+    VIA_TRACE_API(via_stream_legacy);
     return cuda::legacy_stream();
 }
 
 via_stream *via_stream_per_thread(void) {
-    VIA_WATCH(via_stream_per_thread);
+    VIA_TRACE_API(via_stream_per_thread);
     return cuda::per_thread_stream();
 }
 
 via_stream *via_stream_no_sync(void) {
-    VIA_WATCH(via_stream_no_sync);
+    VIA_TRACE_API(via_stream_no_sync);
     return cuda::no_sync_stream();
 }
 
 void via_stream_retain(via_stream *stream) {
-    VIA_WATCH(via_stream_retain, stream);
+    VIA_TRACE_API(via_stream_retain, stream);
     if (stream != nullptr) {
         cuda::retain_stream(stream);
     }
 }
 
 void via_stream_release(via_stream *stream) {
-    VIA_WATCH(via_stream_release, stream);
+    VIA_TRACE_API(via_stream_release, stream);
     if (stream != nullptr) {
         cuda::release_stream(stream);
     }
 }
 
 void *via_stream_handle(via_stream *stream) {
-    VIA_WATCH(via_stream_handle, stream);
+    VIA_TRACE_API(via_stream_handle, stream);
     return stream != nullptr ? cuda::native_stream(stream) : nullptr;
 }
 
 int32_t via_stream_device_id(via_stream *stream) {
-    VIA_WATCH(via_stream_device_id, stream);
+    VIA_TRACE_API(via_stream_device_id, stream);
     return stream != nullptr ? cuda::device_of_stream(stream) : 0;
 }
 
 via_status via_stream_create(int32_t device_id, via_stream **out_stream) {
-    VIA_WATCH(via_stream_create, device_id, out_stream);
+    VIA_TRACE_API(via_stream_create, device_id, out_stream);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_stream", out_stream));
         return cuda::create_stream(device_id, out_stream);
@@ -52,7 +52,7 @@ via_status via_stream_create(int32_t device_id, via_stream **out_stream) {
 }
 
 via_status via_stream_wrap(void *native_stream, int32_t device_id, via_stream **out_stream) {
-    VIA_WATCH(via_stream_wrap, native_stream, device_id, out_stream);
+    VIA_TRACE_API(via_stream_wrap, native_stream, device_id, out_stream);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_stream", out_stream));
         return cuda::wrap_stream(native_stream, device_id, out_stream);
@@ -60,7 +60,7 @@ via_status via_stream_wrap(void *native_stream, int32_t device_id, via_stream **
 }
 
 via_status via_stream_synchronize(via_stream *stream) {
-    VIA_WATCH(via_stream_synchronize, stream);
+    VIA_TRACE_API(via_stream_synchronize, stream);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("stream", stream));
         return cuda::synchronize_stream(stream);
@@ -68,7 +68,7 @@ via_status via_stream_synchronize(via_stream *stream) {
 }
 
 via_status via_stream_query(via_stream *stream, int32_t *out_done) {
-    VIA_WATCH(via_stream_query, stream, out_done);
+    VIA_TRACE_API(via_stream_query, stream, out_done);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_done", out_done));
         VIA_TRY(require("stream", stream));
@@ -77,12 +77,12 @@ via_status via_stream_query(via_stream *stream, int32_t *out_done) {
 }
 
 via_status via_stream_set_current(int32_t device_id, via_stream *stream) {
-    VIA_WATCH(via_stream_set_current, device_id, stream);
+    VIA_TRACE_API(via_stream_set_current, device_id, stream);
     return guarded(__func__, [&] { return cuda::set_current_stream(device_id, stream); });
 }
 
 via_status via_stream_current(int32_t device_id, via_stream **out_stream) {
-    VIA_WATCH(via_stream_current, device_id, out_stream);
+    VIA_TRACE_API(via_stream_current, device_id, out_stream);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_stream", out_stream));
         return cuda::current_stream(device_id, out_stream);
@@ -90,7 +90,7 @@ via_status via_stream_current(int32_t device_id, via_stream **out_stream) {
 }
 
 via_status via_stream_wait(via_stream *stream, via_event *marker) {
-    VIA_WATCH(via_stream_wait, stream, marker);
+    VIA_TRACE_API(via_stream_wait, stream, marker);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("stream", stream));
         VIA_TRY(require("marker", marker));
@@ -99,7 +99,7 @@ via_status via_stream_wait(via_stream *stream, via_event *marker) {
 }
 
 via_status via_event_create(int32_t device_id, via_event **out_event) {
-    VIA_WATCH(via_event_create, device_id, out_event);
+    VIA_TRACE_API(via_event_create, device_id, out_event);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_event", out_event));
         return cuda::create_event(device_id, out_event);
@@ -107,7 +107,7 @@ via_status via_event_create(int32_t device_id, via_event **out_event) {
 }
 
 via_status via_event_wrap(void *native_event, int32_t device_id, via_event **out_event) {
-    VIA_WATCH(via_event_wrap, native_event, device_id, out_event);
+    VIA_TRACE_API(via_event_wrap, native_event, device_id, out_event);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_event", out_event));
         return cuda::wrap_event(native_event, device_id, out_event);
@@ -115,26 +115,26 @@ via_status via_event_wrap(void *native_event, int32_t device_id, via_event **out
 }
 
 void via_event_retain(via_event *marker) {
-    VIA_WATCH(via_event_retain, marker);
+    VIA_TRACE_API(via_event_retain, marker);
     if (marker != nullptr) {
         cuda::retain_event(marker);
     }
 }
 
 void via_event_release(via_event *marker) {
-    VIA_WATCH(via_event_release, marker);
+    VIA_TRACE_API(via_event_release, marker);
     if (marker != nullptr) {
         cuda::release_event(marker);
     }
 }
 
 void *via_event_handle(via_event *marker) {
-    VIA_WATCH(via_event_handle, marker);
+    VIA_TRACE_API(via_event_handle, marker);
     return marker != nullptr ? cuda::native_event(marker) : nullptr;
 }
 
 via_status via_event_record(via_event *marker, via_stream *stream) {
-    VIA_WATCH(via_event_record, marker, stream);
+    VIA_TRACE_API(via_event_record, marker, stream);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("marker", marker));
         VIA_TRY(require("stream", stream));
@@ -143,7 +143,7 @@ via_status via_event_record(via_event *marker, via_stream *stream) {
 }
 
 via_status via_event_query(via_event *marker, int32_t *out_done) {
-    VIA_WATCH(via_event_query, marker, out_done);
+    VIA_TRACE_API(via_event_query, marker, out_done);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_done", out_done));
         VIA_TRY(require("marker", marker));
@@ -152,7 +152,7 @@ via_status via_event_query(via_event *marker, int32_t *out_done) {
 }
 
 via_status via_event_synchronize(via_event *marker) {
-    VIA_WATCH(via_event_synchronize, marker);
+    VIA_TRACE_API(via_event_synchronize, marker);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("marker", marker));
         return cuda::synchronize_event(marker);
@@ -160,7 +160,7 @@ via_status via_event_synchronize(via_event *marker) {
 }
 
 via_status via_array_record_stream(via_array *array, via_stream *stream) {
-    VIA_WATCH(via_array_record_stream, array, stream);
+    VIA_TRACE_API(via_array_record_stream, array, stream);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("array", array));
         VIA_TRY(require("stream", stream));
@@ -169,7 +169,7 @@ via_status via_array_record_stream(via_array *array, via_stream *stream) {
 }
 
 via_status via_array_set_ready(via_array *array, via_stream *stream) {
-    VIA_WATCH(via_array_set_ready, array, stream);
+    VIA_TRACE_API(via_array_set_ready, array, stream);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("array", array));
         VIA_TRY(require("stream", stream));

@@ -6,21 +6,21 @@
 using namespace via;
 
 void via_task_retain(via_task *task) {
-    VIA_WATCH(via_task_retain, task);
+    VIA_TRACE_API(via_task_retain, task);
     if (task != nullptr) {
         retain_task(task);
     }
 }
 
 void via_task_release(via_task *task) {
-    VIA_WATCH(via_task_release, task);
+    VIA_TRACE_API(via_task_release, task);
     if (task != nullptr) {
         release_task(task);
     }
 }
 
 via_status via_task_wait(via_task *task) {
-    VIA_WATCH(via_task_wait, task);
+    VIA_TRACE_API(via_task_wait, task);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("task", task));
         return wait_for_task(task);
@@ -28,7 +28,7 @@ via_status via_task_wait(via_task *task) {
 }
 
 via_status via_task_poll(via_task *task, int32_t *out_done) {
-    VIA_WATCH(via_task_poll, task, out_done);
+    VIA_TRACE_API(via_task_poll, task, out_done);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_done", out_done));
         VIA_TRY(require("task", task));
@@ -38,7 +38,7 @@ via_status via_task_poll(via_task *task, int32_t *out_done) {
 }
 
 via_status via_task_progress(via_task *task, int64_t *out_done, int64_t *out_total) {
-    VIA_WATCH(via_task_progress, task, out_done, out_total);
+    VIA_TRACE_API(via_task_progress, task, out_done, out_total);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_done", out_done));
         VIA_TRY(clear_output("out_total", out_total));
@@ -49,7 +49,7 @@ via_status via_task_progress(via_task *task, int64_t *out_done, int64_t *out_tot
 }
 
 via_status via_task_cancel(via_task *task) {
-    VIA_WATCH(via_task_cancel, task);
+    VIA_TRACE_API(via_task_cancel, task);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("task", task));
         cancel_task(task);
@@ -58,17 +58,17 @@ via_status via_task_cancel(via_task *task) {
 }
 
 via_status via_task_join(via_task *task, via_stream *stream) {
-    VIA_WATCH(via_task_join, task, stream);
+    VIA_TRACE_API(via_task_join, task, stream);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("task", task));
-        const MarkHolder mark(task_mark(task));
+        const UniqueFence mark(task_fence(task));
         VIA_TRY(cuda::join(stream, mark.get()));
         return task_failure(task);
     });
 }
 
 via_status via_task_on_complete(via_task *task, via_complete_fn complete, void *context) {
-    VIA_WATCH(via_task_on_complete, task, complete, context);
+    VIA_TRACE_API(via_task_on_complete, task, complete, context);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("task", task));
         if (complete == nullptr) {
@@ -79,7 +79,7 @@ via_status via_task_on_complete(via_task *task, via_complete_fn complete, void *
 }
 
 via_status via_batch_create(via_batch **out_batch) {
-    VIA_WATCH(via_batch_create, out_batch);
+    VIA_TRACE_API(via_batch_create, out_batch);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_batch", out_batch));
         return make_batch(out_batch);
@@ -87,21 +87,21 @@ via_status via_batch_create(via_batch **out_batch) {
 }
 
 void via_batch_retain(via_batch *batch) {
-    VIA_WATCH(via_batch_retain, batch);
+    VIA_TRACE_API(via_batch_retain, batch);
     if (batch != nullptr) {
         retain_batch(batch);
     }
 }
 
 void via_batch_release(via_batch *batch) {
-    VIA_WATCH(via_batch_release, batch);
+    VIA_TRACE_API(via_batch_release, batch);
     if (batch != nullptr) {
         release_batch(batch);
     }
 }
 
 via_status via_batch_add(via_batch *batch, via_array *dst, via_array *src) {
-    VIA_WATCH(via_batch_add, batch, dst, src);
+    VIA_TRACE_API(via_batch_add, batch, dst, src);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("batch", batch));
         VIA_TRY(require("dst", dst));
@@ -111,12 +111,12 @@ via_status via_batch_add(via_batch *batch, via_array *dst, via_array *src) {
 }
 
 int64_t via_batch_size(via_batch *batch) {
-    VIA_WATCH(via_batch_size, batch);
+    VIA_TRACE_API(via_batch_size, batch);
     return batch != nullptr ? batch_size(batch) : 0;
 }
 
 via_status via_batch_run(via_batch *batch, via_stream *stream) {
-    VIA_WATCH(via_batch_run, batch, stream);
+    VIA_TRACE_API(via_batch_run, batch, stream);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("batch", batch));
         return run_batch(batch, stream);
@@ -124,7 +124,7 @@ via_status via_batch_run(via_batch *batch, via_stream *stream) {
 }
 
 via_status via_batch_submit(via_batch *batch, via_stream *stream, via_task **out_task) {
-    VIA_WATCH(via_batch_submit, batch, stream, out_task);
+    VIA_TRACE_API(via_batch_submit, batch, stream, out_task);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_task", out_task));
         VIA_TRY(require("batch", batch));

@@ -31,11 +31,11 @@ Status check_readable(via_array *array) {
 
 // An address that no device knows is the host's.
 Status detect(via_array *array) {
-    cuda::Place place{};
-    VIA_TRY(array->size > 0 ? cuda::ask_place(array->data, &place) : VIA_OK);
-    if (place.known) {
-        array->device_type = place.device_type;
-        array->device_id = place.device_id;
+    cuda::PointerAttributes attributes{};
+    VIA_TRY(array->size > 0 ? cuda::query_pointer(array->data, &attributes) : VIA_OK);
+    if (attributes.known) {
+        array->device_type = attributes.device_type;
+        array->device_id = attributes.device_id;
     }
     return VIA_OK;
 }
@@ -45,35 +45,35 @@ Status check_memory(via_array *array, int32_t flags, bool probe) {
     if (array->device_type == VIA_DEVICE_CPU) {
         return probe ? check_readable(array) : VIA_OK;
     }
-    return (flags & VIA_WRAP_UNCHECKED) != 0 ? VIA_OK : cuda::check_place("", array);
+    return (flags & VIA_WRAP_UNCHECKED) != 0 ? VIA_OK : cuda::check_pointer("", array);
 }
 
-// The disposal is set last: until then a failure must not release what it did not take.
-Status wrap_checked(const ArraySpec &spec, bool detected, int32_t flags, const Disposal &disposal,
+// The deleter is set last: until then a failure must not release what it did not take.
+Status wrap_checked(const ArraySpec &spec, bool detected, int32_t flags, const Deleter &deleter,
                     via_array **out_array) {
-    ArrayHolder array;
-    VIA_TRY(make_array(spec, Disposal{}, array.out()));
+    UniqueArray array;
+    VIA_TRY(make_array(spec, Deleter{}, array.out()));
     if (detected) {
         VIA_TRY(detect(array.get()));
     }
     VIA_TRY(check_memory(array.get(), flags, detected || (flags & VIA_WRAP_PROBE) != 0));
-    array.get()->storage->disposal = disposal;
-    *out_array = array.give();
+    array.get()->storage->deleter = deleter;
+    *out_array = array.release();
     return VIA_OK;
 }
 
 // For memory that CUDA knows; pages of the host that were registered may be read-only all the same.
-Status describe_place(const void *address, const cuda::Place &place, via_pointer_info *info) {
+Status describe_pointer(const void *address, const cuda::PointerAttributes &attributes, via_pointer_info *info) {
     HostMapping mapping{};
-    if (place.device_type == VIA_DEVICE_CUDA_HOST) {
+    if (attributes.device_type == VIA_DEVICE_CUDA_HOST) {
         VIA_TRY(find_host_mapping(address, &mapping));
     }
     const bool is_constant = mapping.nbytes > 0 && !mapping.writable;
-    info->device_type = place.device_type;
-    info->device_id = place.device_id;
-    info->read_only = place.read_only || is_constant ? 1 : 0;
-    info->base_address = place.base;
-    info->nbytes = place.nbytes;
+    info->device_type = attributes.device_type;
+    info->device_id = attributes.device_id;
+    info->read_only = attributes.read_only || is_constant ? 1 : 0;
+    info->base_address = attributes.base;
+    info->nbytes = attributes.nbytes;
     return VIA_OK;
 }
 
@@ -102,7 +102,7 @@ Status describe_host(const void *address, via_pointer_info *info) {
 via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *shape, const int64_t *strides,
                     int32_t device_type, int32_t device_id, int32_t flags, via_release_fn release, void *context,
                     via_array **out_array) {
-    VIA_WATCH(via_wrap, address, dtype, ndim, shape, strides, device_type, device_id, flags, release, context,
+    VIA_TRACE_API(via_wrap, address, dtype, ndim, shape, strides, device_type, device_id, flags, release, context,
               out_array);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
@@ -125,36 +125,36 @@ via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *s
                              .device_type = detected ? VIA_DEVICE_CPU : device_type,
                              .device_id = detected ? 0 : device_id,
                              .flags = (flags & VIA_WRAP_READ_ONLY) != 0 ? VIA_ARRAY_READ_ONLY : 0};
-        const Disposal disposal = loan(release, context);
+        const Deleter deleter = borrowed(release, context);
         const bool trusted = !detected && device_type == VIA_DEVICE_CPU && (flags & VIA_WRAP_PROBE) == 0;
-        return trusted ? make_array(spec, disposal, out_array)
-                       : wrap_checked(spec, detected, flags, disposal, out_array);
+        return trusted ? make_array(spec, deleter, out_array)
+                       : wrap_checked(spec, detected, flags, deleter, out_array);
     });
 }
 
 void via_array_retain(via_array *array) {
-    VIA_WATCH(via_array_retain, array);
+    VIA_TRACE_API(via_array_retain, array);
     if (array != nullptr) {
         retain_array(array);
     }
 }
 
 void via_array_release(via_array *array) {
-    VIA_WATCH(via_array_release, array);
+    VIA_TRACE_API(via_array_release, array);
     if (array != nullptr) {
         release_array(array);
     }
 }
 
 via_status via_pointer_query(const void *address, via_pointer_info *out_info) {
-    VIA_WATCH(via_pointer_query, address, out_info);
+    VIA_TRACE_API(via_pointer_query, address, out_info);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_info", out_info));
         via_pointer_info info = VIA_POINTER_INFO_INIT;
-        cuda::Place place{};
-        VIA_TRY(cuda::ask_place(address, &place));
-        if (place.known) {
-            VIA_TRY(describe_place(address, place, &info));
+        cuda::PointerAttributes attributes{};
+        VIA_TRY(cuda::query_pointer(address, &attributes));
+        if (attributes.known) {
+            VIA_TRY(describe_pointer(address, attributes, &info));
         } else {
             VIA_TRY(describe_host(address, &info));
         }

@@ -36,9 +36,9 @@ void walk(const Plan &plan, int32_t level, int64_t dst_bit, int64_t src_bit) {
 }
 
 Status copy_and_wait(via_array *dst, via_array *src, via_task *task) {
-    MarkHolder mark;
-    VIA_TRY(copy_in_task(dst, src, 0, task, mark.out()));
-    return mark.get() != nullptr ? mark.get()->wait() : VIA_OK;
+    UniqueFence fence;
+    VIA_TRY(copy_in_task(dst, src, 0, task, fence.out()));
+    return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
 // The bytes that hold some bits of an array, in memory that the host reaches: its own, or a copy of what a device has.
@@ -65,8 +65,8 @@ public:
     int64_t first_bit() const { return first_ * kByte; }
 
 private:
-    ArrayHolder there_;
-    ArrayHolder here_;
+    UniqueArray there_;
+    UniqueArray here_;
     char *bytes_ = nullptr;
     int64_t first_ = 0;
 };
@@ -125,13 +125,13 @@ private:
 // The whole bytes of one run, as any others; what is left of it as bits.
 Status copy_whole_bytes(const cuda::Transfer &transfer, via_task *task, Plan *plan) {
     if (plan->run > 0) {
-        MarkHolder mark;
-        VIA_TRY(cuda::transfer_for_task(transfer, task, mark.out()));
-        VIA_TRY(mark.get() != nullptr ? mark.get()->wait() : VIA_OK);
+        UniqueFence fence;
+        VIA_TRY(cuda::transfer_for_task(transfer, task, fence.out()));
+        VIA_TRY(fence.get() != nullptr ? fence.get()->wait() : VIA_OK);
     }
     plan->dst += plan->run;
     plan->src += plan->run;
-    plan->run = plan->tail_bits;
+    plan->run = plan->trailing_bits;
     return VIA_OK;
 }
 

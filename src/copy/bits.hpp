@@ -15,7 +15,7 @@ void copy_bits(char *dst, int64_t dst_bit, const char *src, int64_t src_bit, int
 void run_bits(const Plan &plan);
 
 // Whether a plan takes parts of bytes, which neither driver nor kernels move.
-constexpr bool takes_parts_of_bytes(const Plan &plan) { return plan.in_bits || plan.tail_bits != 0; }
+constexpr bool takes_parts_of_bytes(const Plan &plan) { return plan.in_bits || plan.trailing_bits != 0; }
 
 // Such a plan where a device has a part, once everything it must wait for has been reached; returns when it is done.
 VIA_NODISCARD Status copy_bits_by_host(const Plan &plan, const cuda::Transfer &transfer, via_task *task);

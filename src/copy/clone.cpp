@@ -10,16 +10,16 @@ namespace via {
 namespace {
 
 // A share in the memory of a device.
-class MemoryHolder {
+class UniqueMemory {
 public:
-    MemoryHolder() = default;
-    ~MemoryHolder() {
+    UniqueMemory() = default;
+    ~UniqueMemory() {
         if (memory_ != nullptr) {
             release_memory(memory_);
         }
     }
-    MemoryHolder(const MemoryHolder &) = delete;
-    MemoryHolder &operator=(const MemoryHolder &) = delete;
+    UniqueMemory(const UniqueMemory &) = delete;
+    UniqueMemory &operator=(const UniqueMemory &) = delete;
 
     Status find(int32_t device_type, int32_t device_id) {
         switch (device_type) {
@@ -45,7 +45,7 @@ private:
 };
 
 Status make_like(via_array *src, int32_t device_type, int32_t device_id, via_array **out_array) {
-    MemoryHolder memory;
+    UniqueMemory memory;
     VIA_TRY(memory.find(device_type, device_id));
     return make_empty(memory.get(), src->dtype, src->ndim, src->shape(), src->flags & VIA_ARRAY_SUBBYTE_PADDED,
                       out_array);
@@ -59,7 +59,7 @@ Status copy_in_order(via_array *dst, via_array *src, via_stream *stream) {
 
 // The host puts them in order first.
 Status copy_by_host(via_array *dst, via_array *src, via_stream *stream) {
-    ArrayHolder dense;
+    UniqueArray dense;
     VIA_TRY(make_like(src, VIA_DEVICE_CPU, 0, dense.out()));
     VIA_TRY(copy_in_order(dense.get(), src, stream));
     return copy_in_order(dst, dense.get(), stream);
@@ -83,16 +83,16 @@ bool is_strided_to_device(via_array *dst, via_array *src) {
 
 }  // namespace
 
-Status duplicate(via_array *src, via_array **out_array) {
-    return duplicate_to(src, src->device_type, src->device_id, nullptr, out_array);
+Status clone(via_array *src, via_array **out_array) {
+    return clone_to(src, src->device_type, src->device_id, nullptr, out_array);
 }
 
-Status duplicate_to(via_array *src, int32_t device_type, int32_t device_id, via_stream *stream, via_array **out_array) {
-    ArrayHolder copy;
+Status clone_to(via_array *src, int32_t device_type, int32_t device_id, via_stream *stream, via_array **out_array) {
+    UniqueArray copy;
     VIA_TRY(make_like(src, device_type, device_id, copy.out()));
     VIA_TRY(is_strided_to_device(copy.get(), src) ? copy_strided_to_device(copy.get(), src, stream)
                                                   : copy_in_order(copy.get(), src, stream));
-    *out_array = copy.give();
+    *out_array = copy.release();
     return VIA_OK;
 }
 

@@ -36,15 +36,15 @@ VIA_NODISCARD Status copy_batch(int32_t count, via_array *const *dsts, via_array
 VIA_NODISCARD Status submit_copy(via_array *dst, via_array *src, via_stream *stream, via_task **out_task);
 
 // The parts of submit_copy, for tasks that are made of several copies. First the check, which also refuses what no
-// task can do; then the gate, retained for the caller, nullptr if there is nothing to wait for; then, in TaskWork::run,
-// the copy itself, which waits for and marks nothing; `done_before` is the task's progress so far.
+// task can do; then the dependency, retained for the caller, nullptr if there is nothing to wait for; then, in TaskWork::run,
+// the copy itself, which waits for and tracks nothing; `done_before` is the task's progress so far.
 VIA_NODISCARD Status check_task_copy(via_array *dst, via_array *src);
-VIA_NODISCARD Status gate_of_copy(via_array *dst, via_array *src, via_stream *stream, Mark **out_gate);
-VIA_NODISCARD Status copy_in_task(via_array *dst, via_array *src, int64_t done_before, via_task *task, Mark **out_mark);
+VIA_NODISCARD Status dependency_of_copy(via_array *dst, via_array *src, via_stream *stream, Fence **out_dependency);
+VIA_NODISCARD Status copy_in_task(via_array *dst, via_array *src, int64_t done_before, via_task *task, Fence **out_fence);
 // True if copy_in_task only hands work over to a device.
 bool is_immediate_copy(via_array *dst, via_array *src);
-// The stream's part of the gate, for copies of this device.
-VIA_NODISCARD Status gate_of_stream(via_stream *stream, int32_t device_id, Mark **out_gate);
+// The stream's part of the dependency, for copies of this device.
+VIA_NODISCARD Status dependency_of_stream(via_stream *stream, int32_t device_id, Fence **out_dependency);
 
 // `element` is one element's bytes; nullptr for zeros. Returns when done.
 VIA_NODISCARD Status fill_array(via_array *dst, const void *element);

@@ -41,10 +41,10 @@ void copy_part(const cuda::Move &move, cuda::Cache cache) {
     plan.run = move.run;
     plan.nbytes = move.nbytes;
     plan.ndim = move.ndim;
-    plan.tail_bits = 0;
+    plan.trailing_bits = 0;
     plan.in_bits = false;
     std::copy_n(move.axes, move.ndim, plan.axes);
-    choose_route_alone(&plan, cache == cuda::Cache::Past);
+    choose_loops_single(&plan, cache == cuda::Cache::Past);
     run_plan(plan);
 }
 
@@ -71,8 +71,8 @@ Status copy_bits_in_order(const Plan &plan, const cuda::Transfer &transfer, via_
     VIA_TRY(capturing ? check_captured(plan, transfer) : VIA_OK);
     for (via_array *array : {transfer.dst_array, transfer.src_array}) {
         if (array->device_type == VIA_DEVICE_CUDA) {
-            MarkHolder before;
-            VIA_TRY(gate_of_stream(stream != nullptr ? stream : cuda::legacy_stream(), array->device_id, before.out()));
+            UniqueFence before;
+            VIA_TRY(dependency_of_stream(stream != nullptr ? stream : cuda::legacy_stream(), array->device_id, before.out()));
             VIA_TRY(before.get() != nullptr ? before.get()->wait() : VIA_OK);
         }
     }

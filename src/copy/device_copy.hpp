@@ -20,7 +20,7 @@ VIA_NODISCARD Status make_transfer(const Plan &plan, via_array *dst, via_array *
                                    cuda::Transfer *out_transfer);
 
 // One run of whole bytes in both.
-constexpr bool is_adjacent(const Plan &plan) { return plan.ndim == 0 && plan.tail_bits == 0; }
+constexpr bool is_adjacent(const Plan &plan) { return plan.ndim == 0 && plan.trailing_bits == 0; }
 
 // Whether the host does it: for memory that it can reach, unless the driver knows better (managed memory).
 bool is_for_host(const Plan &plan, const cuda::Transfer &transfer);

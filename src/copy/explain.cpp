@@ -39,13 +39,13 @@ private:
 };
 
 const char *kernel_name(const Plan &plan) {
-    switch (plan.route) {
-        case Route::Contiguous:
-        case Route::Rows:
-        case Route::Transpose:
-        case Route::Scratch:
+    switch (plan.loops) {
+        case LoopKind::Contiguous:
+        case LoopKind::Rows:
+        case LoopKind::Transpose:
+        case LoopKind::Scratch:
             return simd_kernels().name;
-        case Route::Elements:
+        case LoopKind::Elements:
             return has_even_gaps(plan) ? simd_kernels().name : "scalar";
         default:
             return "scalar";
@@ -65,12 +65,12 @@ void describe_axes(const Plan &plan, Text *text) {
 }
 
 void describe_plan(const Plan &plan, Text *text) {
-    text->add("route: %s, %s kernel%s\n", route_name(plan.route), kernel_name(plan),
+    text->add("route: %s, %s kernel%s\n", loop_kind_name(plan.loops), kernel_name(plan),
               !plan.streaming                  ? ""
-              : plan.route == Route::Transpose ? ", streaming stores from a scratch in the cache"
+              : plan.loops == LoopKind::Transpose ? ", streaming stores from a scratch in the cache"
                                                : ", streaming stores");
     text->add("element: %lld bytes adjacent in both", static_cast<long long>(plan.run));
-    text->add(plan.tail_bits != 0 ? " and %d bits\n" : "\n", plan.tail_bits);
+    text->add(plan.trailing_bits != 0 ? " and %d bits\n" : "\n", plan.trailing_bits);
     describe_axes(plan, text);
     text->add("blocks: %lld bytes x %lld x %lld\n", static_cast<long long>(plan.run_block),
               static_cast<long long>(plan.block[0]), static_cast<long long>(plan.block[1]));
@@ -80,9 +80,9 @@ void describe_plan(const Plan &plan, Text *text) {
 
 void describe_transfer(const Plan &plan, const cuda::Transfer &transfer, Text *text) {
     constexpr int64_t kRoom = 256;
-    char route[kRoom];
-    cuda::describe_transfer(transfer, kRoom, route);
-    text->add("route: %s\n", route);
+    char loops[kRoom];
+    cuda::describe_transfer(transfer, kRoom, loops);
+    text->add("route: %s\n", loops);
     text->add("element: %lld bytes adjacent in both\n", static_cast<long long>(plan.run));
     if (plan.ndim > 0) {
         describe_axes(plan, text);
@@ -93,7 +93,7 @@ void describe_transfer(const Plan &plan, const cuda::Transfer &transfer, Text *t
 void describe_bits(const Plan &plan, const char *way, Text *text) {
     text->add("route: bits%s\n", way);
     text->add("element: %lld bits adjacent in both\n",
-              as_printed(plan.in_bits ? plan.run : plan.run * 8 + plan.tail_bits));
+              as_printed(plan.in_bits ? plan.run : plan.run * 8 + plan.trailing_bits));
     describe_axes(plan, text);
     text->add("bytes: %lld, each moved once\n", as_printed(plan.nbytes));
 }
@@ -118,7 +118,7 @@ Status describe_copy(via_array *dst, via_array *src, Text *text) {
         describe_bits(plan, "", text);
         return VIA_OK;
     }
-    choose_route(&plan);
+    choose_loops(&plan);
     describe_plan(plan, text);
     return VIA_OK;
 }

@@ -56,15 +56,15 @@ Status prepare(via_array *dst, const char *element, Prepared *out) {
 
 void run_fill(Prepared *prepared) {
     Plan &plan = prepared->plan;
-    choose_route(&plan);
+    choose_loops(&plan);
     run_plan(plan);
-    if (plan.tail_bits != 0) {
-        copy_tail(plan.dst + plan.nbytes - (plan.tail_bits + 7) / 8, prepared->element, plan.tail_bits);
+    if (plan.trailing_bits != 0) {
+        copy_trailing_bits(plan.dst + plan.nbytes - (plan.trailing_bits + 7) / 8, prepared->element, plan.trailing_bits);
     }
 }
 
 bool is_adjacent_fill(const Plan &plan) {
-    return plan.tail_bits == 0 && (plan.ndim == 0 || (plan.ndim == 1 && plan.axes[0].dst_step == plan.run));
+    return plan.trailing_bits == 0 && (plan.ndim == 0 || (plan.ndim == 1 && plan.axes[0].dst_step == plan.run));
 }
 
 cuda::Fill fill_of(via_array *dst, const Prepared &prepared, const cuda::Side &side) {

@@ -9,7 +9,7 @@
 
 namespace via {
 
-enum class Route : int32_t {
+enum class LoopKind : int32_t {
     Contiguous,  // one run of bytes
     Rows,        // runs of bytes long enough to be copied as such
     Transpose,   // elements adjacent in dst along one axis, in src along another: blocks turned in registers
@@ -19,7 +19,7 @@ enum class Route : int32_t {
     Repeat       // one element, again and again, to adjacent places
 };
 
-const char *route_name(Route route);
+const char *loop_kind_name(LoopKind loops);
 
 // A copy in normal form. Axes of extent 1 are gone, destination steps are positive and ascending, axes that continue
 // one another in both arrays are one, and elements adjacent in both are a run. The first two axes are the panel, which
@@ -30,11 +30,11 @@ struct Plan {
     int64_t run;     // bytes adjacent in both
     int64_t nbytes;  // that are written
     int32_t ndim;
-    int32_t tail_bits;  // of packed elements after the last whole run, where they end inside a byte
+    int32_t trailing_bits;  // of packed elements after the last whole run, where they end inside a byte
     bool in_bits;     // of packed elements that do not come in whole bytes: run and steps are bits, no route is chosen
     int64_t dst_bit;  // in_bits: of the first element, behind dst and src
     int64_t src_bit;
-    Route route;
+    LoopKind loops;
     int32_t threads;    // that may work on it
     bool streaming;     // with stores that bypass the cache
     int64_t run_block;  // what a kernel is given at a time: bytes of the run
@@ -54,13 +54,13 @@ VIA_NODISCARD Status normalise_fill(via_array *dst, const char *element, int64_t
 // A copy of nbytes > 0 adjacent bytes.
 void normalise_bytes(void *dst, const void *src, int64_t nbytes, Plan *out_plan);
 
-// Of Route::Elements: whether there is a kernel that shuffles for their gaps, and the lines are long enough for it.
+// Of LoopKind::Elements: whether there is a kernel that shuffles for their gaps, and the lines are long enough for it.
 bool has_even_gaps(const Plan &plan);
 
 // Decides how a copy in normal form is to be done.
-void choose_route(Plan *plan);
+void choose_loops(Plan *plan);
 
 // The same for one thread among others; `streaming`: with stores that bypass the cache, where there are such.
-void choose_route_alone(Plan *plan, bool streaming);
+void choose_loops_single(Plan *plan, bool streaming);
 
 }  // namespace via

@@ -24,9 +24,9 @@ struct CopyWork : TaskWork {
         retain_array(src);
     }
 
-    static Status run_work(TaskWork *work, via_task *task, Mark **out_mark) {
+    static Status run_work(TaskWork *work, via_task *task, Fence **out_fence) {
         auto *copy = static_cast<CopyWork *>(work);
-        return copy_in_task(copy->dst, copy->src, 0, task, out_mark);
+        return copy_in_task(copy->dst, copy->src, 0, task, out_fence);
     }
 
     static void end_work(TaskWork *work) {
@@ -42,9 +42,9 @@ struct CopyWork : TaskWork {
 
 // Readers of dst wait for the task, and so does the release of either.
 Status mark_arrays(via_array *dst, via_array *src, via_task *task) {
-    const MarkHolder mark(task_mark(task));
-    VIA_TRY(set_ready_mark(dst->storage, mark.get()));
-    return add_use_mark(src->storage, mark.get());
+    const UniqueFence fence(task_fence(task));
+    VIA_TRY(set_last_write(dst->storage, fence.get()));
+    return add_access(src->storage, fence.get());
 }
 
 int32_t device_of_copy(via_array *dst, via_array *src) {
@@ -69,19 +69,19 @@ Status check_task_copy(via_array *dst, via_array *src) {
     return is_plain(dst) && is_plain(src) ? VIA_OK : cuda::need("a copy of CUDA's memory");
 }
 
-Status gate_of_stream(via_stream *stream, int32_t device_id, Mark **out_gate) {
-    *out_gate = nullptr;
-    return orders_something(stream) ? cuda::mark_stream(stream, device_id, out_gate) : VIA_OK;
+Status dependency_of_stream(via_stream *stream, int32_t device_id, Fence **out_dependency) {
+    *out_dependency = nullptr;
+    return orders_something(stream) ? cuda::stream_fence(stream, device_id, out_dependency) : VIA_OK;
 }
 
-Status gate_of_copy(via_array *dst, via_array *src, via_stream *stream, Mark **out_gate) {
-    Mark *marks[] = {nullptr, ready_mark(dst->storage), ready_mark(src->storage)};
-    if (const Status status = gate_of_stream(stream, device_of_copy(dst, src), &marks[0]); status != VIA_OK) {
-        const MarkHolder first(marks[1]);
-        const MarkHolder second(marks[2]);
+Status dependency_of_copy(via_array *dst, via_array *src, via_stream *stream, Fence **out_dependency) {
+    Fence *fences[] = {nullptr, last_write(dst->storage), last_write(src->storage)};
+    if (const Status status = dependency_of_stream(stream, device_of_copy(dst, src), &fences[0]); status != VIA_OK) {
+        const UniqueFence first(fences[1]);
+        const UniqueFence second(fences[2]);
         return status;
     }
-    return join_marks(marks, std::size(marks), out_gate);
+    return join_fences(fences, std::size(fences), out_dependency);
 }
 
 bool is_immediate_copy(via_array *dst, via_array *src) {
@@ -95,7 +95,7 @@ bool is_immediate_copy(via_array *dst, via_array *src) {
            cuda::is_immediate(transfer);
 }
 
-Status copy_in_task(via_array *dst, via_array *src, int64_t done_before, via_task *task, Mark **out_mark) {
+Status copy_in_task(via_array *dst, via_array *src, int64_t done_before, via_task *task, Fence **out_fence) {
     if (dst->size == 0) {
         return VIA_OK;
     }
@@ -108,19 +108,19 @@ Status copy_in_task(via_array *dst, via_array *src, int64_t done_before, via_tas
         return copy_bits_by_host(plan, transfer, task);
     }
     return is_for_host(plan, transfer) ? run_copy_in_pieces(plan, done_before, task)
-                                       : cuda::transfer_for_task(transfer, task, out_mark);
+                                       : cuda::transfer_for_task(transfer, task, out_fence);
 }
 
 Status submit_copy(via_array *dst, via_array *src, via_stream *stream, via_task **out_task) {
     VIA_TRY(check_task_copy(dst, src));
-    MarkHolder gate;
-    VIA_TRY(gate_of_copy(dst, src, stream, gate.out()));
+    UniqueFence dependency;
+    VIA_TRY(dependency_of_copy(dst, src, stream, dependency.out()));
     auto *work = new (std::nothrow) CopyWork(dst, src);
     if (work == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a task");
     }
     via_task *task = nullptr;
-    if (const Status status = start_task(work, dst->nbytes(), gate.get(), is_immediate_copy(dst, src), &task);
+    if (const Status status = start_task(work, dst->nbytes(), dependency.get(), is_immediate_copy(dst, src), &task);
         status != VIA_OK) {
         CopyWork::end_work(work);
         return status;

@@ -95,15 +95,15 @@ void describe_kernels(int32_t device_id, Lines *lines) {
     }
 }
 
-// Makes the stream, and the event of a mark on it, which stays behind for others to use.
+// Makes the stream, and the event of a fence on it, which stays behind for others to use.
 Status make_stream_ready(int32_t device_id, int32_t number) {
-    StreamUse use{};
-    VIA_TRY(own_stream(device_id, number, &use));
-    MarkHolder mark;
-    return record_mark(use, mark.out());
+    ResolvedStream use{};
+    VIA_TRY(internal_stream(device_id, number, &use));
+    UniqueFence fence;
+    return record_fence(use, fence.out());
 }
 
-bool loads_kernels_quietly(const StreamUse &use) {
+bool loads_kernels_quietly(const ResolvedStream &use) {
     const CallbackScope unsaid;
     return load_kernels(use) == VIA_OK;
 }
@@ -113,8 +113,8 @@ Status make_kernels_ready(int32_t device_id) {
     if (*why_no_kernels(device_id) != '\0') {
         return VIA_OK;
     }
-    StreamUse use{};
-    VIA_TRY(own_stream(device_id, 0, &use));
+    ResolvedStream use{};
+    VIA_TRY(internal_stream(device_id, 0, &use));
     const bool settled = loads_kernels_quietly(use) || *why_no_kernels(device_id) != '\0';
     return settled ? VIA_OK : load_kernels(use);
 }
@@ -177,7 +177,7 @@ Status warm_up(int32_t device_id) {
     VIA_TRY(need_driver("warming up a device"));
     CUcontext context = nullptr;
     VIA_TRY(primary_context(device_id, &context));
-    for (int32_t number = 0; number < kOwnStreams; ++number) {
+    for (int32_t number = 0; number < kInternalStreams; ++number) {
         VIA_TRY(make_stream_ready(device_id, number));
     }
     VIA_TRY(make_kernels_ready(device_id));

@@ -1,4 +1,4 @@
-// Ready marks and uses of arrays on streams. `stream` may be any handle, NULL meaning legacy; where it may be no_sync,
+// Ready fences and uses of arrays on streams. `stream` may be any handle, NULL meaning legacy; where it may be no_sync,
 // that is said.
 #pragma once
 
@@ -23,12 +23,12 @@ VIA_NODISCARD Status order_export(via_array *array, via_stream *stream);
 VIA_NODISCARD Status order_import(via_array *array, via_stream *stream);
 
 // The same two for a call that has resolved its stream.
-VIA_NODISCARD Status wait_until_ready(via_array *array, const StreamUse &use);
-// The stream has just been given a copy: one mark, until which both are in use and dst is not ready; capturing: the
+VIA_NODISCARD Status wait_until_ready(via_array *array, const ResolvedStream &use);
+// The stream has just been given a copy: one fence, until which both are in use and dst is not ready; capturing: the
 // graph holds both. src may be nullptr: a fill.
-VIA_NODISCARD Status note_copy(via_array *dst, via_array *src, const StreamUse &use);
+VIA_NODISCARD Status note_copy(via_array *dst, via_array *src, const ResolvedStream &use);
 
-// For via_task_join: makes later work of the stream wait for the mark; on the host where Mark::order says so.
-VIA_NODISCARD Status join(via_stream *stream, Mark *mark);
+// For via_task_join: makes later work of the stream wait for the fence; on the host where Fence::order says so.
+VIA_NODISCARD Status join(via_stream *stream, Fence *fence);
 
 }  // namespace via::cuda

@@ -53,12 +53,12 @@ Status warm_up(int32_t) { return need("warming up a device"); }
 
 // ------------------------------------------------------------------------------------------------ places, memory
 
-Status ask_place(const void *, Place *out_place) {
-    *out_place = {};
+Status query_pointer(const void *, PointerAttributes *out_attributes) {
+    *out_attributes = {};
     return VIA_OK;
 }
 
-Status check_place(const char *argument, via_array *array) {
+Status check_pointer(const char *argument, via_array *array) {
     return check_device(argument, array->device_type, array->device_id);
 }
 
@@ -145,11 +145,11 @@ Status order_export(via_array *, via_stream *) { return VIA_OK; }
 
 Status order_import(via_array *, via_stream *) { return VIA_OK; }
 
-Status wait_until_ready(via_array *, const StreamUse &) { return VIA_OK; }
+Status wait_until_ready(via_array *, const ResolvedStream &) { return VIA_OK; }
 
-Status note_copy(via_array *, via_array *, const StreamUse &) { return VIA_OK; }
+Status note_copy(via_array *, via_array *, const ResolvedStream &) { return VIA_OK; }
 
-Status join(via_stream *, Mark *) { return need("a stream"); }
+Status join(via_stream *, Fence *) { return need("a stream"); }
 
 // ------------------------------------------------------------------------------------------------ transfers
 
@@ -177,15 +177,15 @@ Status transfer_now(const Transfer &) { return need("this copy"); }
 
 Status transfer_on(const Transfer &, via_stream *) { return need("a stream"); }
 
-Status transfer_for_task(const Transfer &, via_task *, Mark **) { return need("this copy"); }
+Status transfer_for_task(const Transfer &, via_task *, Fence **) { return need("this copy"); }
 
 bool is_immediate(const Transfer &) { return false; }
 
-bool can_go_outside(const Transfer &) { return false; }
+bool can_stage_io(const Transfer &) { return false; }
 
-Status transfer_outside(const OutsideTransfer &, Mark **) { return need("this transfer"); }
+Status transfer_io(const IoTransfer &, Fence **) { return need("this transfer"); }
 
-Status mark_stream(via_stream *, int32_t, Mark **) { return need("a stream"); }
+Status stream_fence(via_stream *, int32_t, Fence **) { return need("a stream"); }
 
 Status await_stream(via_stream *, bool *) { return need("a stream"); }
 
@@ -202,21 +202,21 @@ int32_t device_meant_by(via_stream *) { return -1; }
 
 Status make_batch(int32_t, int32_t, Batch **) { return need("this copy"); }
 
-bool can_reach(Batch *, const void *, const void *, Across) { return false; }
+bool can_reach(Batch *, const void *, const void *, LinkDirection) { return false; }
 
-Status add_copy(Batch *, void *, const void *, int64_t, Across) { return need("this copy"); }
+Status add_copy(Batch *, void *, const void *, int64_t, LinkDirection) { return need("this copy"); }
 
 Status finish_batch(Batch *) { return need("this copy"); }
 
-void end_batch(Batch *, Mark *) {}
+void end_batch(Batch *, Fence *) {}
 
 Status can_run_on(Batch *, via_stream *, bool *, Timeline *) { return need("a stream"); }
 
 bool can_run_in_task(Batch *) { return false; }
 
-Status run_batch_on(const BatchRun &, via_stream *, Mark **) { return need("a stream"); }
+Status run_batch_on(const BatchRun &, via_stream *, Fence **) { return need("a stream"); }
 
-Status run_batch_for_task(Batch *, Mark **) { return need("this copy"); }
+Status run_batch_for_task(Batch *, Fence **) { return need("this copy"); }
 
 // ------------------------------------------------------------------------------------------------ calibration
 

@@ -1,6 +1,6 @@
 // Moving bytes and filling adjacent ones where a device, page-locked or managed memory has a part, or a stream orders
 // the work. The rooms above have checked the arrays, their overlap and their layout; this one chooses driver copy,
-// staging, kernel or peer route, waits for what must be waited for, and leaves the marks.
+// staging, kernel or peer route, waits for what must be waited for, and leaves the fences.
 #pragma once
 
 #include <cstdint>
@@ -70,17 +70,17 @@ VIA_NODISCARD Status transfer_now(const Transfer &transfer);
 // device.
 VIA_NODISCARD Status transfer_on(const Transfer &transfer, via_stream *stream);
 
-// For a task: on the library's own streams, once everything it must wait for has been reached; waits for and marks no
-// array. A mark stored in *out_mark (retained) says where it ends; none, that it is done. Progress and cancellation
+// For a task: on the library's own streams, once everything it must wait for has been reached; waits for and tracks no
+// array. A fence stored in *out_fence (retained) says where it ends; none, that it is done. Progress and cancellation
 // through `task`.
-VIA_NODISCARD Status transfer_for_task(const Transfer &transfer, via_task *task, Mark **out_mark);
+VIA_NODISCARD Status transfer_for_task(const Transfer &transfer, via_task *task, Fence **out_fence);
 
 // True if transfer_for_task only hands work over, without waiting for anything.
 bool is_immediate(const Transfer &transfer);
 
-// The stream's work so far as a mark (retained), for the gate of a task; nullptr if it is done. `device_id` is the
+// The stream's work so far as a fence (retained), for the dependency of a task; nullptr if it is done. `device_id` is the
 // device at hand. Errors: VIA_ERROR_STREAM_CAPTURE for a stream being captured.
-VIA_NODISCARD Status mark_stream(via_stream *stream, int32_t device_id, Mark **out_mark);
+VIA_NODISCARD Status stream_fence(via_stream *stream, int32_t device_id, Fence **out_fence);
 
 // For work that the host does in the place of a stream: waits on the host for the stream's work so far; nullptr means
 // the legacy stream. On a stream being captured nothing is waited for, and *out_capturing is true.

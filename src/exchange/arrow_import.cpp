@@ -186,8 +186,8 @@ struct Imported {
     ArrowDeviceArray column;
 };
 
-void end_import(const Disposal &disposal) {
-    auto *imported = static_cast<Imported *>(disposal.context);
+void end_import(const Deleter &deleter) {
+    auto *imported = static_cast<Imported *>(deleter.context);
     release_arrow(&imported->schema, &imported->column);
     delete imported;
 }
@@ -235,14 +235,14 @@ Status read_column(const ArrowSchema &schema, const ArrowDeviceArray &column, vi
     return VIA_OK;
 }
 
-// The disposal is set last: until then a failure must not release what it did not take.
-Status make_column(const ArraySpec &spec, const ArrowDeviceArray &column, via_stream *stream, ArrayHolder *holder) {
-    VIA_TRY(make_array(spec, Disposal{}, holder->out()));
+// The deleter is set last: until then a failure must not release what it did not take.
+Status make_column(const ArraySpec &spec, const ArrowDeviceArray &column, via_stream *stream, UniqueArray *holder) {
+    VIA_TRY(make_array(spec, Deleter{}, holder->out()));
     via_array *array = holder->get();
     if (array->device_type == VIA_DEVICE_CPU) {
         return VIA_OK;
     }
-    VIA_TRY(cuda::check_place("column.", array));
+    VIA_TRY(cuda::check_pointer("column.", array));
     return follow_event(array, column.sync_event, stream);
 }
 
@@ -251,17 +251,17 @@ Status make_column(const ArraySpec &spec, const ArrowDeviceArray &column, via_st
 Status import_arrow(ArrowSchema *schema, ArrowDeviceArray *column, via_stream *stream, via_array **out_array) {
     Shape shape{};
     ArraySpec spec;
-    ArrayHolder array;
+    UniqueArray array;
     VIA_TRY(read_column(*schema, *column, stream, &shape, &spec));
     VIA_TRY(make_column(spec, *column, stream, &array));
     auto *imported = new (std::nothrow) Imported{*schema, *column};
     if (imported == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for an import of %zu bytes", sizeof(Imported));
     }
-    array.get()->storage->disposal = {end_import, nullptr, imported, nullptr, 0};
+    array.get()->storage->deleter = {end_import, nullptr, imported, nullptr, 0};
     schema->release = nullptr;
     column->array.release = nullptr;
-    *out_array = array.give();
+    *out_array = array.release();
     return VIA_OK;
 }
 

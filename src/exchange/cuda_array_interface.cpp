@@ -40,17 +40,17 @@ Status read_cuda_interface(const via_array_interface &description, ArraySpec *ou
     if (has_no_elements(description.ndim, description.shape)) {
         return VIA_OK;
     }
-    cuda::Place place{};
-    VIA_TRY(cuda::ask_place(description.address, &place));
-    if (!place.known) {
+    cuda::PointerAttributes attributes{};
+    VIA_TRY(cuda::query_pointer(description.address, &attributes));
+    if (!attributes.known) {
         return fail(VIA_ERROR_POINTER,
                     "description.address is %p, which the CUDA driver does not know; expected memory "
                     "of a device",
                     description.address);
     }
-    out_spec->device_type = place.device_type;
-    out_spec->device_id = place.device_id;
-    out_spec->flags |= place.read_only ? VIA_ARRAY_READ_ONLY : 0;
+    out_spec->device_type = attributes.device_type;
+    out_spec->device_id = attributes.device_id;
+    out_spec->flags |= attributes.read_only ? VIA_ARRAY_READ_ONLY : 0;
     return VIA_OK;
 }
 

@@ -77,23 +77,23 @@ Status read_tensor(const DLTensor &tensor, uint64_t flags, ArraySpec *out_spec) 
 }
 
 template <class Tensor>
-void end_import(const Disposal &disposal) {
-    delete_tensor(static_cast<Tensor *>(disposal.context));
+void end_import(const Deleter &deleter) {
+    delete_tensor(static_cast<Tensor *>(deleter.context));
 }
 
-// The disposal is set last: until then a failure must not delete what it did not take.
-Status import_device_memory(const ArraySpec &spec, const Disposal &disposal, const Lending &lending, via_stream *stream,
+// The deleter is set last: until then a failure must not delete what it did not take.
+Status import_device_memory(const ArraySpec &spec, const Deleter &deleter, const Lending &lending, via_stream *stream,
                             via_array **out_array) {
-    ArrayHolder array;
-    VIA_TRY(make_array(spec, Disposal{}, array.out()));
-    VIA_TRY(cuda::check_place("tensor.", array.get()));
+    UniqueArray array;
+    VIA_TRY(make_array(spec, Deleter{}, array.out()));
+    VIA_TRY(cuda::check_pointer("tensor.", array.get()));
     VIA_TRY(order_producer(array.get(), stream));
     if (!lending.by_copy) {
         array.get()->device_type = lending.device_type;
         array.get()->device_id = lending.device_id;
     }
-    array.get()->storage->disposal = disposal;
-    *out_array = array.give();
+    array.get()->storage->deleter = deleter;
+    *out_array = array.release();
     return VIA_OK;
 }
 
@@ -102,12 +102,12 @@ Status import_tensor(Tensor *tensor, uint64_t flags, const Lending &lending, via
                      via_array **out_array) {
     ArraySpec spec;
     VIA_TRY(read_tensor(tensor->dl_tensor, flags, &spec));
-    const Disposal disposal{lending.by_copy ? nullptr : end_import<Tensor>, nullptr, tensor, nullptr, 0};
+    const Deleter deleter{lending.by_copy ? nullptr : end_import<Tensor>, nullptr, tensor, nullptr, 0};
     if (spec.device_type != VIA_DEVICE_CPU) {
-        return import_device_memory(spec, disposal, lending, stream, out_array);
+        return import_device_memory(spec, deleter, lending, stream, out_array);
     }
     VIA_TRY(check_no_stream(stream));
-    return make_array(spec, disposal, out_array);
+    return make_array(spec, deleter, out_array);
 }
 
 Status negotiate(const DLDevice &device, const via_dlpack_options &options, Lending *out_lending) {

@@ -104,7 +104,7 @@ Status make_name_durable(const char *path) {
     return flushed ? VIA_OK : io_failed("flushing the folder of", path, error);
 }
 
-Replacement::~Replacement() {
+AtomicReplace::~AtomicReplace() {
     if (open_ == nullptr) {
         return;
     }
@@ -117,10 +117,10 @@ Replacement::~Replacement() {
     open_->release();
 }
 
-Status Replacement::begin(const FileRange &range) { return file_->is_unnamed ? begin_unnamed() : begin_named(range); }
+Status AtomicReplace::begin(const FileRange &range) { return file_->is_unnamed ? begin_unnamed() : begin_named(range); }
 
-Status Replacement::begin_named(const FileRange &range) {
-    const OpenFileHolder before(file_->hold_open());
+Status AtomicReplace::begin_named(const FileRange &range) {
+    const UniqueOpenFile before(file_->hold_open());
     if (fstat(before.get()->descriptor(), &before_) != 0) {
         return io_failed("asking about", file_->target, errno);
     }
@@ -133,7 +133,7 @@ Status Replacement::begin_named(const FileRange &range) {
 
 // What was made and has no name yet is nobody else's: it is written itself. What could not be taken back when an
 // earlier write failed must be now.
-Status Replacement::begin_unnamed() {
+Status AtomicReplace::begin_unnamed() {
     open_ = file_->hold_open();
     if (!open_->is_made_here()) {
         return fail(VIA_ERROR_FORKED,
@@ -157,7 +157,7 @@ Status Replacement::begin_unnamed() {
 
 // As it was made: a header, and zeros. A hole can be had without a moment in which the file is too short for those who
 // map it; not every file system makes one.
-bool Replacement::wipe() {
+bool AtomicReplace::wipe() {
     const int64_t start = file_->header.data_offset;
     const int64_t nbytes = file_->data_nbytes;
     const bool is_empty =
@@ -166,7 +166,7 @@ bool Replacement::wipe() {
     return is_empty && set_file_size(open_->descriptor(), start + nbytes);
 }
 
-Status Replacement::copy_rest(OpenFile *from, const FileRange &range) {
+Status AtomicReplace::copy_rest(OpenFile *from, const FileRange &range) {
     int64_t size = 0;
     VIA_TRY(from->size(&size));
     const int64_t end = range.offset + range.nbytes;
@@ -175,7 +175,7 @@ Status Replacement::copy_rest(OpenFile *from, const FileRange &range) {
     return copy_bytes(from, end, size);
 }
 
-Status Replacement::copy_bytes(OpenFile *from, int64_t start, int64_t end) {
+Status AtomicReplace::copy_bytes(OpenFile *from, int64_t start, int64_t end) {
     copy_in_kernel(from, open_, &start, end);
     if (start >= end) {
         return VIA_OK;
@@ -194,7 +194,7 @@ Status Replacement::copy_bytes(OpenFile *from, int64_t start, int64_t end) {
 
 // Whether the target is what it was: of a file that was opened the same one, and as it was copied; of one that was
 // made, a regular file or nothing.
-Status Replacement::check_target() const {
+Status AtomicReplace::check_target() const {
     struct stat found{};
     bool is_there = false;
     VIA_TRY(look_at_target(file_->target, &found, &is_there));
@@ -209,24 +209,24 @@ Status Replacement::check_target() const {
                                 file_->target, !is_there ? "removed" : "replaced or changed");
 }
 
-Status Replacement::take_name() {
+Status AtomicReplace::take_name() {
     const FolderLock one_at_a_time(file_->target);
     VIA_TRY(check_target());
     return rename(open_->path(), file_->target) == 0 ? VIA_OK : io_failed("renaming", open_->path(), errno);
 }
 
-Status Replacement::commit() {
+Status AtomicReplace::commit() {
     if (file_->durable) {
         VIA_TRY(make_durable(open_));
     }
     // The same file, as it is called from now on.
-    OpenFileHolder named;
+    UniqueOpenFile named;
     VIA_TRY(OpenFile::adopt(fcntl(open_->descriptor(), F_DUPFD_CLOEXEC, 0), file_->target, named.out()));
     VIA_TRY(take_name());
     is_new_ = false;
     file_->is_unnamed = false;
     file_->is_spoilt = false;
-    file_->set_open(named.give());
+    file_->set_open(named.release());
     return file_->durable ? make_name_durable(file_->target) : VIA_OK;
 }
 

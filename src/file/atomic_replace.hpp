@@ -16,12 +16,12 @@ VIA_NODISCARD Status resolve_target(const char *path, char **out_target);
 VIA_NODISCARD Status make_durable(OpenFile *file);
 VIA_NODISCARD Status make_name_durable(const char *path);
 
-class Replacement {
+class AtomicReplace {
 public:
-    explicit Replacement(via_file *file) : file_(file) {}
-    ~Replacement();
-    Replacement(const Replacement &) = delete;
-    Replacement &operator=(const Replacement &) = delete;
+    explicit AtomicReplace(via_file *file) : file_(file) {}
+    ~AtomicReplace();
+    AtomicReplace(const AtomicReplace &) = delete;
+    AtomicReplace &operator=(const AtomicReplace &) = delete;
 
     // What the file holds outside the range is there afterwards.
     VIA_NODISCARD Status begin(const FileRange &range);

@@ -10,9 +10,9 @@ namespace via {
 namespace {
 
 // The rows as the ring's workers know them.
-class Port final : public cuda::Outside {
+class FileEndpoint final : public cuda::IoEndpoint {
 public:
-    explicit Port(Rows &rows) : rows_(rows) {}
+    explicit FileEndpoint(Rows &rows) : rows_(rows) {}
     Status read(void *slot, int64_t offset, int64_t nbytes) override { return rows_.read(slot, offset, nbytes); }
     Status write(const void *slot, int64_t offset, int64_t nbytes) override {
         return rows_.write(slot, offset, nbytes);
@@ -33,18 +33,18 @@ Status plan_copy(const RangeTransfer &transfer, via_array *dense, Plan *plan, cu
 }
 
 int32_t worker_count(const RangeTransfer &transfer, const Rows &rows) {
-    const int64_t nbytes = transfer.places.nbytes;
+    const int64_t nbytes = transfer.extents.nbytes;
     return is_read(transfer) ? rows.readers(0, nbytes) : rows.writers(nbytes);
 }
 
-Status move_through_ring(const RangeTransfer &transfer, const cuda::Transfer &copy, Mark **out_mark) {
+Status move_through_ring(const RangeTransfer &transfer, const cuda::Transfer &copy, Fence **out_fence) {
     constexpr int64_t kBorder = int64_t{64} << 10;
-    Channel channel(transfer.open, transfer.page_cache, transfer.durable, true);
-    Rows rows(channel, transfer.places);
+    FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, true);
+    Rows rows(file_io, transfer.extents);
     VIA_TRY(transfer.reserves ? rows.prepare_write() : VIA_OK);
-    Port port(rows);
-    return cuda::transfer_outside(
-        {&copy, &port, worker_count(transfer, rows), rows.bytes_from_border(0) % kBorder, transfer.task}, out_mark);
+    FileEndpoint port(rows);
+    return cuda::transfer_io(
+        {&copy, &port, worker_count(transfer, rows), rows.bytes_from_border(0) % kBorder, transfer.task}, out_fence);
 }
 
 // What a buffer holds at a time, and the device gets or gave.
@@ -52,10 +52,10 @@ class Bounce {
 public:
     explicit Bounce(const RangeTransfer &transfer)
         : transfer_(transfer),
-          channel_(transfer.open, transfer.page_cache, transfer.durable, true),
-          rows_(channel_, transfer.places),
+          io_(transfer.open, transfer.page_cache, transfer.durable, true),
+          rows_(io_, transfer.extents),
           boxes_(rows_, transfer.towards, 0, transfer.array, kBytes),
-          buffers_(std::max(boxes_.box_bytes(), kBytes)) {}
+          buffers_(std::max(boxes_.slab_bytes(), kBytes)) {}
     Bounce(const Bounce &) = delete;
     Bounce &operator=(const Bounce &) = delete;
 
@@ -64,7 +64,7 @@ public:
         VIA_TRY(buffer.take());
         VIA_TRY(transfer_.reserves ? rows_.prepare_write() : VIA_OK);
         for (int64_t i = 0; i < boxes_.count(); ++i) {
-            VIA_TRY(move_box(i, buffer.get()));
+            VIA_TRY(move_slab(i, buffer.get()));
         }
         return VIA_OK;
     }
@@ -72,9 +72,9 @@ public:
 private:
     static constexpr int64_t kBytes = int64_t{8} << 20;
 
-    Status move_box(int64_t number, char *memory) {
-        ArrayHolder box;
-        ArrayHolder dense;
+    Status move_slab(int64_t number, char *memory) {
+        UniqueArray box;
+        UniqueArray dense;
         int64_t offset = 0;
         VIA_TRY(boxes_.view(number, box.out(), &offset));
         VIA_TRY(make_dense(box.get(), memory, dense.out()));
@@ -87,34 +87,34 @@ private:
     }
 
     Status pass(char *memory, int64_t offset, int64_t nbytes) {
-        AdjacentParts parts(rows_, transfer_.towards, offset, memory, nbytes);
-        return move_parts(&parts, worker_count(transfer_, rows_), offset, transfer_.places.nbytes, transfer_.task);
+        AdjacentChunks parts(rows_, transfer_.towards, offset, memory, nbytes);
+        return parallel_io(&parts, worker_count(transfer_, rows_), offset, transfer_.extents.nbytes, transfer_.task);
     }
 
     const RangeTransfer &transfer_;
-    Channel channel_;
+    FileIo io_;
     Rows rows_;
-    BoxParts boxes_;
+    SlabParts boxes_;
     Buffers buffers_;
 };
 
 }  // namespace
 
 Status copy_and_wait(via_array *dst, via_array *src) {
-    MarkHolder mark;
-    VIA_TRY(copy_in_task(dst, src, 0, nullptr, mark.out()));
-    return mark.get() != nullptr ? mark.get()->wait() : VIA_OK;
+    UniqueFence fence;
+    VIA_TRY(copy_in_task(dst, src, 0, nullptr, fence.out()));
+    return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
-Status move_device_range(const RangeTransfer &transfer, Mark **out_mark) {
-    ArrayHolder dense;
+Status move_device_range(const RangeTransfer &transfer, Fence **out_fence) {
+    UniqueArray dense;
     Plan plan;
     cuda::Transfer copy;
     VIA_TRY(make_stand_in(transfer.array, dense.out()));
     VIA_TRY(plan_copy(transfer, dense.get(), &plan, &copy));
     VIA_TRY(check_devices(plan, copy));
-    if (cuda::can_go_outside(copy)) {
-        return move_through_ring(transfer, copy, out_mark);
+    if (cuda::can_stage_io(copy)) {
+        return move_through_ring(transfer, copy, out_fence);
     }
     Bounce bounce(transfer);
     return bounce.move();

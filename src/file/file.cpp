@@ -37,7 +37,7 @@ Status cut_short(via_file *file, OpenFile *open, int64_t nbytes) {
                           static_cast<long long>(file->nbytes_known.load()));
 }
 
-Status outside(OpenFile *open, const FileRange &range, int64_t nbytes) {
+Status io(OpenFile *open, const FileRange &range, int64_t nbytes) {
     return fail(VIA_ERROR_INVALID_ARGUMENT,
                 "byte_offset: bytes %lld to %lld of %.400s, which has %lld; expected bytes "
                 "that it has",
@@ -82,7 +82,7 @@ Status describe_file(via_file *file, via_file_properties *out_properties) {
     if (file->whole != nullptr) {
         return describe_window(file, out_properties);
     }
-    const OpenFileHolder open(file->hold_open());
+    const UniqueOpenFile open(file->hold_open());
     VIA_TRY(open.get()->size(&out_properties->nbytes));
     out_properties->file_format = file->is_npy ? VIA_FORMAT_NPY : VIA_FORMAT_RAW;
     out_properties->dtype = file->header.dtype;
@@ -122,7 +122,7 @@ Status find_range(via_file *file, OpenFile *open, int64_t byte_offset, int64_t n
     if (end <= present) [[likely]] {
         return VIA_OK;
     }
-    return end <= file->nbytes_known ? cut_short(file, open, present) : outside(open, *out_range, present);
+    return end <= file->nbytes_known ? cut_short(file, open, present) : io(open, *out_range, present);
 }
 
 Status find_range_to_write(via_file *file, int64_t byte_offset, int64_t nbytes, FileRange *out_range) {

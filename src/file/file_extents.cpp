@@ -17,18 +17,18 @@ constexpr int64_t kMostSpan = int64_t{256} << 10;
 // A part of the rows on its way. Levels are those of the loops; that of ndim is one row.
 class Walk {
 public:
-    Walk(Channel &channel, const Places &places, const RowGroups &groups, Towards towards, bool cold)
-        : channel_(channel), places_(places), groups_(groups), towards_(towards), cold_(cold) {}
+    Walk(FileIo &file_io, const FileExtents &extents, const RowGroups &groups, Towards towards, bool cold)
+        : io_(file_io), extents_(extents), groups_(groups), towards_(towards), cold_(cold) {}
 
     // Bytes from `from` on of the loops at `level`, the first row of which is at `place`.
     Status part(int32_t level, int64_t place, int64_t from, int64_t nbytes, char *memory) {
-        if (level == places_.ndim) {
+        if (level == extents_.ndim) {
             return row(place + from, nbytes, memory);
         }
         const int64_t inner = groups_.bytes[level + 1];
         while (nbytes > 0) {
             const int64_t rest = from % inner;
-            const int64_t at = place + from / inner * places_.steps[level];
+            const int64_t at = place + from / inner * extents_.steps[level];
             int64_t length = nbytes / inner * inner;
             if (rest != 0 || length == 0) {
                 length = std::min(inner - rest, nbytes);
@@ -45,47 +45,47 @@ public:
 
 private:
     Status row(int64_t place, int64_t nbytes, char *memory) {
-        return towards_ == Towards::Memory ? channel_.read_row(cold_, memory, place, nbytes)
-                                           : channel_.write(memory, place, nbytes);
+        return towards_ == Towards::Memory ? io_.read_row(cold_, memory, place, nbytes)
+                                           : io_.write(memory, place, nbytes);
     }
 
     // So many indices of the loop, and all of those within it.
     Status whole(int32_t level, int64_t place, int64_t count, char *memory) {
-        if (level == places_.ndim) {
-            return row(place, places_.row_bytes, memory);
+        if (level == extents_.ndim) {
+            return row(place, extents_.row_bytes, memory);
         }
         const bool gathers = towards_ == Towards::Memory && level >= groups_.level;
-        const int64_t most = gathers ? (kMostSpan - groups_.spans[level + 1]) / places_.steps[level] + 1 : 1;
+        const int64_t most = gathers ? (kMostSpan - groups_.spans[level + 1]) / extents_.steps[level] + 1 : 1;
         for (int64_t done = 0; done < count; done += most) {
             const int64_t some = std::min(most, count - done);
-            const int64_t at = place + done * places_.steps[level];
+            const int64_t at = place + done * extents_.steps[level];
             char *to = memory + done * groups_.bytes[level + 1];
             VIA_TRY(some > 1 ? gather(level, at, some, to) : whole(level + 1, at, count_within(level), to));
         }
         return VIA_OK;
     }
 
-    int64_t count_within(int32_t level) const { return level + 1 < places_.ndim ? places_.counts[level + 1] : 1; }
+    int64_t count_within(int32_t level) const { return level + 1 < extents_.ndim ? extents_.counts[level + 1] : 1; }
 
     // With the gaps, and then without.
     Status gather(int32_t level, int64_t place, int64_t count, char *memory) {
-        Buffer buffer(channel_.buffers());
+        Buffer buffer(io_.buffers());
         VIA_TRY(buffer.take());
-        VIA_TRY(channel_.read_row(cold_, buffer.get(), place,
-                                  (count - 1) * places_.steps[level] + groups_.spans[level + 1]));
+        VIA_TRY(io_.read_row(cold_, buffer.get(), place,
+                                  (count - 1) * extents_.steps[level] + groups_.spans[level + 1]));
         Plan plan;
-        normalise_bytes(memory, buffer.get(), places_.row_bytes, &plan);
+        normalise_bytes(memory, buffer.get(), extents_.row_bytes, &plan);
         plan.nbytes = count * groups_.bytes[level + 1];
-        for (int32_t i = places_.ndim - 1; i >= level; --i) {
-            plan.axes[plan.ndim++] = {i == level ? count : places_.counts[i], groups_.bytes[i + 1], places_.steps[i]};
+        for (int32_t i = extents_.ndim - 1; i >= level; --i) {
+            plan.axes[plan.ndim++] = {i == level ? count : extents_.counts[i], groups_.bytes[i + 1], extents_.steps[i]};
         }
-        choose_route_alone(&plan, false);
+        choose_loops_single(&plan, false);
         run_plan(plan);
         return VIA_OK;
     }
 
-    Channel &channel_;
-    const Places &places_;
+    FileIo &io_;
+    const FileExtents &extents_;
     const RowGroups &groups_;
     const Towards towards_;
     const bool cold_;
@@ -93,37 +93,37 @@ private:
 
 }  // namespace
 
-RowGroups::RowGroups(const Places &places) : level(places.ndim) {
-    bytes[places.ndim] = spans[places.ndim] = places.row_bytes;
-    for (int32_t i = places.ndim - 1; i >= 0; --i) {
-        bytes[i] = bytes[i + 1] * places.counts[i];
-        spans[i] = spans[i + 1] + (places.counts[i] - 1) * places.steps[i];
-        const bool is_near = places.steps[i] - spans[i + 1] <= kCallBytes && spans[i + 1] <= kMostSpan;
+RowGroups::RowGroups(const FileExtents &extents) : level(extents.ndim) {
+    bytes[extents.ndim] = spans[extents.ndim] = extents.row_bytes;
+    for (int32_t i = extents.ndim - 1; i >= 0; --i) {
+        bytes[i] = bytes[i + 1] * extents.counts[i];
+        spans[i] = spans[i + 1] + (extents.counts[i] - 1) * extents.steps[i];
+        const bool is_near = extents.steps[i] - spans[i + 1] <= kCallBytes && spans[i + 1] <= kMostSpan;
         level = level == i + 1 && is_near ? i : level;
     }
-    cost = places.nbytes / bytes[level] * (spans[level] + kCallBytes);
+    cost = extents.nbytes / bytes[level] * (spans[level] + kCallBytes);
 }
 
 Status Rows::read(void *memory, int64_t offset, int64_t nbytes) {
     if (is_one()) {
-        return channel_.read(memory, places_.offset + offset, nbytes);
+        return io_.read(memory, extents_.offset + offset, nbytes);
     }
-    Walk walk(channel_, places_, groups_, Towards::Memory, is_cold(offset, nbytes));
-    return walk.part(0, places_.offset, offset, nbytes, static_cast<char *>(memory));
+    Walk walk(io_, extents_, groups_, Towards::Memory, is_cold(offset, nbytes));
+    return walk.part(0, extents_.offset, offset, nbytes, static_cast<char *>(memory));
 }
 
 // Gaps are somebody else's: they are not even written with what they hold.
 Status Rows::write(const void *memory, int64_t offset, int64_t nbytes) {
-    Walk walk(channel_, places_, groups_, Towards::File, false);
-    return walk.part(0, places_.offset, offset, nbytes, static_cast<char *>(const_cast<void *>(memory)));
+    Walk walk(io_, extents_, groups_, Towards::File, false);
+    return walk.part(0, extents_.offset, offset, nbytes, static_cast<char *>(const_cast<void *>(memory)));
 }
 
-Status Rows::prepare_write() { return is_one() ? channel_.prepare_write(places_.offset, places_.nbytes) : VIA_OK; }
+Status Rows::prepare_write() { return is_one() ? io_.prepare_write(extents_.offset, extents_.nbytes) : VIA_OK; }
 
 int64_t Rows::place_of(int64_t offset) const {
-    int64_t place = places_.offset;
-    for (int32_t i = 0; i < places_.ndim; ++i) {
-        place += offset / groups_.bytes[i + 1] * places_.steps[i];
+    int64_t place = extents_.offset;
+    for (int32_t i = 0; i < extents_.ndim; ++i) {
+        place += offset / groups_.bytes[i + 1] * extents_.steps[i];
         offset %= groups_.bytes[i + 1];
     }
     return place + offset;
@@ -131,20 +131,20 @@ int64_t Rows::place_of(int64_t offset) const {
 
 // A few rows tell what the others are like.
 bool Rows::is_cold(int64_t offset, int64_t nbytes) const {
-    constexpr int64_t kPlaces = 4;
+    constexpr int64_t kExtents = 4;
     int32_t cold = 0;
-    for (int64_t i = 0; i < kPlaces && channel_.may_read_past(); ++i) {
-        const int64_t at = offset + (nbytes - 1) / kPlaces * i;
-        const int64_t left = places_.row_bytes - at % places_.row_bytes;
-        cold += channel_.is_missing(place_of(at), std::min({left, offset + nbytes - at, kCallBytes})) ? 1 : 0;
+    for (int64_t i = 0; i < kExtents && io_.may_read_past(); ++i) {
+        const int64_t at = offset + (nbytes - 1) / kExtents * i;
+        const int64_t left = extents_.row_bytes - at % extents_.row_bytes;
+        cold += io_.is_missing(place_of(at), std::min({left, offset + nbytes - at, kCallBytes})) ? 1 : 0;
     }
-    return 2 * cold > kPlaces;
+    return 2 * cold > kExtents;
 }
 
 int64_t Rows::piece_bytes() const {
     constexpr int64_t kLeastPiece = int64_t{16} << 10;
-    int64_t piece = Channel::kPieceBytes;
-    for (int64_t cost = groups_.cost; cost > places_.nbytes + kCallBytes && piece > kLeastPiece; cost /= 2) {
+    int64_t piece = FileIo::kPieceBytes;
+    for (int64_t cost = groups_.cost; cost > extents_.nbytes + kCallBytes && piece > kLeastPiece; cost /= 2) {
         piece /= 2;
     }
     return piece;
@@ -152,13 +152,13 @@ int64_t Rows::piece_bytes() const {
 
 int32_t Rows::readers(int64_t offset, int64_t nbytes) const {
     if (is_one()) {
-        return channel_.readers(places_.offset + offset, nbytes);
+        return io_.readers(extents_.offset + offset, nbytes);
     }
-    const double share = static_cast<double>(nbytes) / static_cast<double>(places_.nbytes);
+    const double share = static_cast<double>(nbytes) / static_cast<double>(extents_.nbytes);
     const auto cost = static_cast<int64_t>(share * static_cast<double>(groups_.cost));
-    return channel_.row_readers(cost, is_cold(offset, nbytes));
+    return io_.row_readers(cost, is_cold(offset, nbytes));
 }
 
-int32_t Rows::writers(int64_t nbytes) const { return channel_.writers(std::min(nbytes, places_.row_bytes)); }
+int32_t Rows::writers(int64_t nbytes) const { return io_.writers(std::min(nbytes, extents_.row_bytes)); }
 
 }  // namespace via

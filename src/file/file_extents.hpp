@@ -9,7 +9,7 @@ namespace via {
 
 // What is there, put together for reading: rows with little between them cost less with that than one by one.
 struct RowGroups {
-    explicit RowGroups(const Places &places);
+    explicit RowGroups(const FileExtents &extents);
     int64_t bytes[VIA_MAX_NDIM + 1];  // of all loops from that one on, the gaps left out
     int64_t spans[VIA_MAX_NDIM + 1];  // the same with the gaps
     int32_t level;                    // of the first loop that is read with its gaps
@@ -18,7 +18,7 @@ struct RowGroups {
 
 class Rows {
 public:
-    Rows(Channel &channel, const Places &places) : channel_(channel), places_(places), groups_(places) {}
+    Rows(FileIo &file_io, const FileExtents &extents) : io_(file_io), extents_(extents), groups_(extents) {}
     Rows(const Rows &) = delete;
     Rows &operator=(const Rows &) = delete;
 
@@ -29,21 +29,21 @@ public:
     int32_t readers(int64_t offset, int64_t nbytes) const;
     int32_t writers(int64_t nbytes) const;
 
-    // As Channel::kPieceBytes: fewer where they cost as much.
+    // As FileIo::kPieceBytes: fewer where they cost as much.
     int64_t piece_bytes() const;
 
     // Bytes from the last border of a piece in the file to that offset, where there are such.
-    int64_t bytes_from_border(int64_t offset) const { return is_one() ? places_.offset + offset : 0; }
+    int64_t bytes_from_border(int64_t offset) const { return is_one() ? extents_.offset + offset : 0; }
 
-    int64_t nbytes() const { return places_.nbytes; }
+    int64_t nbytes() const { return extents_.nbytes; }
 
 private:
-    bool is_one() const { return places_.ndim == 0; }
+    bool is_one() const { return extents_.ndim == 0; }
     bool is_cold(int64_t offset, int64_t nbytes) const;
     int64_t place_of(int64_t offset) const;
 
-    Channel &channel_;
-    const Places &places_;
+    FileIo &io_;
+    const FileExtents &extents_;
     const RowGroups groups_;
 };
 

@@ -38,27 +38,27 @@ constexpr double kMostlyCached = 0.5;
 }  // namespace
 
 // Buffers hold a piece and the blocks at its ends.
-Channel::Channel(OpenFile *file, int32_t page_cache, bool durable, bool own_memory)
+FileIo::FileIo(OpenFile *file, int32_t page_cache, bool durable, bool own_memory)
     : file_(file),
       reads_past_(page_cache != VIA_PAGE_CACHE_USE),
       writes_past_(page_cache == VIA_PAGE_CACHE_AVOID || (page_cache == VIA_PAGE_CACHE_AUTO && durable)),
       own_memory_(own_memory),
       buffers_(kPieceBytes + 2 * kMostUnit) {}
 
-bool Channel::is_straight(const void *memory) const {
+bool FileIo::is_straight(const void *memory) const {
     const auto unit = static_cast<uintptr_t>(file_->direct_alignment());
     return own_memory_ && reinterpret_cast<uintptr_t>(memory) % unit == 0;
 }
 
-bool Channel::is_missing(int64_t offset, int64_t nbytes) const {
+bool FileIo::is_missing(int64_t offset, int64_t nbytes) const {
     return cached_share(file_, offset, nbytes) < kMostlyCached;
 }
 
-bool Channel::is_cold(int64_t offset, int64_t nbytes) const {
+bool FileIo::is_cold(int64_t offset, int64_t nbytes) const {
     return nbytes >= kLeastDirect && may_read_past() && is_missing(offset, nbytes);
 }
 
-Status Channel::read(void *memory, int64_t offset, int64_t nbytes) {
+Status FileIo::read(void *memory, int64_t offset, int64_t nbytes) {
     bool done = false;
     if (is_cold(offset, nbytes)) {
         VIA_TRY(read_direct(static_cast<char *>(memory), offset, nbytes, &done));
@@ -66,7 +66,7 @@ Status Channel::read(void *memory, int64_t offset, int64_t nbytes) {
     return done ? VIA_OK : read_all(file_, memory, offset, nbytes);
 }
 
-Status Channel::read_row(bool cold, void *memory, int64_t offset, int64_t nbytes) {
+Status FileIo::read_row(bool cold, void *memory, int64_t offset, int64_t nbytes) {
     bool done = false;
     if (cold) {
         VIA_TRY(read_direct(static_cast<char *>(memory), offset, nbytes, &done));
@@ -76,7 +76,7 @@ Status Channel::read_row(bool cold, void *memory, int64_t offset, int64_t nbytes
 
 // Whole blocks, into memory of the library's own: straight into the destination if that is aligned as they are. Not
 // done: the file system had no such transfer after all, or the file ends sooner.
-Status Channel::read_direct(char *memory, int64_t offset, int64_t nbytes, bool *out_done) {
+Status FileIo::read_direct(char *memory, int64_t offset, int64_t nbytes, bool *out_done) {
     const int64_t unit = file_->direct_alignment();
     const int64_t start = round_down(offset, unit);
     const int64_t length = round_up(offset + nbytes, unit) - start;
@@ -100,15 +100,15 @@ Status Channel::read_direct(char *memory, int64_t offset, int64_t nbytes, bool *
 }
 
 // The pages of a mapping and the disk would tell different things for a while.
-bool Channel::may_write_direct(int64_t nbytes) const {
+bool FileIo::may_write_direct(int64_t nbytes) const {
     return writes_past_ && nbytes >= kLeastDirect && !file_->maps()->any() && file_->direct_descriptor() >= 0;
 }
 
-Status Channel::prepare_write(int64_t offset, int64_t nbytes) {
+Status FileIo::prepare_write(int64_t offset, int64_t nbytes) {
     return nbytes >= kLeastReserved || may_write_direct(nbytes) ? reserve_blocks(file_, offset, nbytes) : VIA_OK;
 }
 
-Status Channel::write(const void *memory, int64_t offset, int64_t nbytes) {
+Status FileIo::write(const void *memory, int64_t offset, int64_t nbytes) {
     const auto *from = static_cast<const char *>(memory);
     if (!may_write_direct(nbytes)) {
         return write_all(file_, from, offset, nbytes);
@@ -123,7 +123,7 @@ Status Channel::write(const void *memory, int64_t offset, int64_t nbytes) {
     return write_all(file_, from + written, offset + written, nbytes - written);
 }
 
-Status Channel::write_direct(const char *memory, int64_t offset, int64_t nbytes, bool *out_done) {
+Status FileIo::write_direct(const char *memory, int64_t offset, int64_t nbytes, bool *out_done) {
     Buffer buffer(buffers_);
     const char *from = memory;
     if (!is_straight(memory)) {
@@ -138,9 +138,9 @@ Status Channel::write_direct(const char *memory, int64_t offset, int64_t nbytes,
 }
 
 // A few places tell what the rest is like.
-int32_t Channel::readers(int64_t offset, int64_t nbytes) const {
-    constexpr int64_t kPlaces = 8;
-    const int64_t step = std::max(nbytes / kPlaces, kPieceBytes);
+int32_t FileIo::readers(int64_t offset, int64_t nbytes) const {
+    constexpr int64_t kExtents = 8;
+    const int64_t step = std::max(nbytes / kExtents, kPieceBytes);
     int32_t asked = 0;
     int32_t cold = 0;
     for (int64_t at = 0; at < nbytes; at += step) {
@@ -150,15 +150,15 @@ int32_t Channel::readers(int64_t offset, int64_t nbytes) const {
     return threads_for(nbytes, 2 * cold > asked ? std::max(num_threads(), kDepth) : num_threads());
 }
 
-int32_t Channel::row_readers(int64_t cost, bool cold) const {
+int32_t FileIo::row_readers(int64_t cost, bool cold) const {
     return threads_for(cost, cold ? std::max(num_threads(), kRowDepth) : num_threads());
 }
 
-int32_t Channel::threads_for(int64_t nbytes, int32_t most) const {
+int32_t FileIo::threads_for(int64_t nbytes, int32_t most) const {
     return static_cast<int32_t>(std::clamp<int64_t>(nbytes / (kPieceBytes / 4), 1, most));
 }
 
-int32_t Channel::writers(int64_t nbytes) const {
+int32_t FileIo::writers(int64_t nbytes) const {
     const int32_t most = may_write_direct(nbytes) ? kDepth : kCachedWriters;
     return static_cast<int32_t>(std::clamp<int64_t>(nbytes / kPieceBytes, 1, most));
 }

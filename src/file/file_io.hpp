@@ -9,7 +9,7 @@ namespace via {
 
 enum class Towards : int32_t { Memory, File };
 
-class Channel {
+class FileIo {
 public:
     // Callers cut what they transfer at multiples of this: in the file towards it, so that blocks are written whole; in
     // memory towards that, where two threads that make one huge page both clear it.
@@ -17,9 +17,9 @@ public:
 
     // `durable`: what is written is to reach the disk soon anyway. `own_memory`: what is read to and written from is
     // the library's, and may be given to the disk itself.
-    Channel(OpenFile *file, int32_t page_cache, bool durable, bool own_memory);
-    Channel(const Channel &) = delete;
-    Channel &operator=(const Channel &) = delete;
+    FileIo(OpenFile *file, int32_t page_cache, bool durable, bool own_memory);
+    FileIo(const FileIo &) = delete;
+    FileIo &operator=(const FileIo &) = delete;
 
     VIA_NODISCARD Status read(void *memory, int64_t offset, int64_t nbytes);
     // The same for one of many rows, of which it is known whether to read them past the cache.

@@ -21,9 +21,9 @@ struct FileWork : TaskWork {
         transfer.file->references.retain();
     }
 
-    static Status run_work(TaskWork *work, via_task *task, Mark **out_mark) {
+    static Status run_work(TaskWork *work, via_task *task, Fence **out_fence) {
         const FileTransfer &transfer = static_cast<FileWork *>(work)->transfer;
-        return name_file(transfer.file, run_transfer(transfer, task, out_mark));
+        return name_file(transfer.file, run_transfer(transfer, task, out_fence));
     }
 
     static void end_work(TaskWork *work) {
@@ -39,29 +39,29 @@ struct FileWork : TaskWork {
     FileTransfer transfer;
 };
 
-Status find_gate(via_array *array, via_stream *stream, Mark **out_gate) {
-    Mark *marks[] = {nullptr, ready_mark(array->storage)};
-    if (const Status status = gate_of_stream(stream, array->device_id, &marks[0]); status != VIA_OK) {
-        const MarkHolder ready(marks[1]);
+Status find_dependency(via_array *array, via_stream *stream, Fence **out_dependency) {
+    Fence *fences[] = {nullptr, last_write(array->storage)};
+    if (const Status status = dependency_of_stream(stream, array->device_id, &fences[0]); status != VIA_OK) {
+        const UniqueFence ready(fences[1]);
         return status;
     }
-    return join_marks(marks, std::size(marks), out_gate);
+    return join_fences(fences, std::size(fences), out_dependency);
 }
 
 // Readers of a destination wait for the task, and the release of either for its end.
 Status mark_array(const FileTransfer &transfer, via_task *task) {
-    const MarkHolder mark(task_mark(task));
+    const UniqueFence fence(task_fence(task));
     Storage *storage = transfer.array->storage;
-    return transfer.towards == Towards::Memory ? set_ready_mark(storage, mark.get())
-                                               : add_use_mark(storage, mark.get());
+    return transfer.towards == Towards::Memory ? set_last_write(storage, fence.get())
+                                               : add_access(storage, fence.get());
 }
 
-Status start(const FileTransfer &ordered, Mark *gate, via_task **out_task) {
+Status start(const FileTransfer &ordered, Fence *dependency, via_task **out_task) {
     auto *work = new (std::nothrow) FileWork(ordered);
     if (work == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a task");
     }
-    const Status status = start_task(work, ordered.array->nbytes(), gate, false, out_task);
+    const Status status = start_task(work, ordered.array->nbytes(), dependency, false, out_task);
     if (status != VIA_OK) {
         FileWork::end_work(work);
     }
@@ -72,10 +72,10 @@ Status submit(const FileTransfer &given, via_stream *stream, via_task **out_task
     OrderedTransfer ordered;
     VIA_TRY(ordered.order(given));
     VIA_TRY(check_transfer(ordered.get()));
-    MarkHolder gate;
-    VIA_TRY(find_gate(given.array, stream, gate.out()));
+    UniqueFence dependency;
+    VIA_TRY(find_dependency(given.array, stream, dependency.out()));
     via_task *task = nullptr;
-    VIA_TRY(start(ordered.get(), gate.get(), &task));
+    VIA_TRY(start(ordered.get(), dependency.get(), &task));
     if (const Status status = mark_array(given, task); status != VIA_OK) {
         cancel_task(task);
         release_task(task);

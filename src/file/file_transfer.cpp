@@ -17,7 +17,7 @@ namespace {
 
 // Elements of a destination must not share bytes.
 Status check_apart(via_array *array) {
-    ArrayHolder dense;
+    UniqueArray dense;
     Plan plan;
     VIA_TRY(make_stand_in(array, dense.out()));
     VIA_TRY(normalise_copy(array, dense.get(), &plan));
@@ -51,18 +51,18 @@ int64_t span_of(const FileTransfer &transfer) {
     return byte_span(transfer.layout).high;
 }
 
-Places find_places(const FileTransfer &transfer, const FileRange &range) {
-    return transfer.layout != nullptr ? places_of(transfer.layout, range.offset) : adjacent_places(range);
+FileExtents find_places(const FileTransfer &transfer, const FileRange &range) {
+    return transfer.layout != nullptr ? extents_of(transfer.layout, range.offset) : adjacent_extents(range);
 }
 
-Status read_range(const FileTransfer &transfer, via_task *task, Mark **out_mark) {
+Status read_range(const FileTransfer &transfer, via_task *task, Fence **out_fence) {
     via_file *file = transfer.file;
-    const OpenFileHolder open(file->hold_open());
+    const UniqueOpenFile open(file->hold_open());
     FileRange range{};
     VIA_TRY(find_range(file, open.get(), transfer.byte_offset, span_of(transfer), &range));
     return move_range({open.get(), find_places(transfer, range), transfer.array, Towards::Memory, file->page_cache,
                        false, false, task},
-                      out_mark);
+                      out_fence);
 }
 
 void note_size(via_file *file, int64_t end) {
@@ -79,7 +79,7 @@ bool may_reserve(via_file *file) {
 
 // Towards a file nothing is left to a device.
 Status write_range(const FileTransfer &transfer, OpenFile *open, const FileRange &range, via_task *task) {
-    MarkHolder none;
+    UniqueFence none;
     VIA_TRY(check_size_limit(open, range.offset + range.nbytes));
     VIA_TRY(move_range({open, find_places(transfer, range), transfer.array, Towards::File, transfer.file->page_cache,
                         transfer.file->durable, may_reserve(transfer.file), task},
@@ -90,7 +90,7 @@ Status write_range(const FileTransfer &transfer, OpenFile *open, const FileRange
 
 Status write_replacement(const FileTransfer &transfer, const FileRange &range, via_task *task) {
     const std::lock_guard one_at_a_time(transfer.file->writing);
-    Replacement replacement(transfer.file);
+    AtomicReplace replacement(transfer.file);
     // Around rows there is something to keep, and behind packed elements.
     VIA_TRY(replacement.begin(transfer.layout == nullptr ? FileRange{range.offset, whole_bytes(transfer.array)}
                                                          : FileRange{}));
@@ -99,7 +99,7 @@ Status write_replacement(const FileTransfer &transfer, const FileRange &range, v
 }
 
 Status write_in_place(const FileTransfer &transfer, const FileRange &range, via_task *task) {
-    const OpenFileHolder open(transfer.file->hold_open());
+    const UniqueOpenFile open(transfer.file->hold_open());
     VIA_TRY(write_range(transfer, open.get(), range, task));
     if (!transfer.file->durable) {
         return VIA_OK;
@@ -111,11 +111,11 @@ Status write_in_place(const FileTransfer &transfer, const FileRange &range, via_
 // Waits on the host for what comes before a transfer that is waited for.
 Status await_transfer(via_array *array, via_stream *stream) {
     const bool orders = stream != nullptr || !is_plain(array);
-    MarkHolder mark;
+    UniqueFence fence;
     if (orders) {
-        VIA_TRY(gate_of_stream(stream != nullptr ? stream : cuda::legacy_stream(), array->device_id, mark.out()));
+        VIA_TRY(dependency_of_stream(stream != nullptr ? stream : cuda::legacy_stream(), array->device_id, fence.out()));
     }
-    VIA_TRY(mark.get() != nullptr ? mark.get()->wait() : VIA_OK);
+    VIA_TRY(fence.get() != nullptr ? fence.get()->wait() : VIA_OK);
     return await_arrays(array, nullptr);
 }
 
@@ -124,9 +124,9 @@ Status transfer_now(const FileTransfer &given, via_stream *stream) {
     VIA_TRY(ordered.order(given));
     VIA_TRY(check_transfer(ordered.get()));
     VIA_TRY(await_transfer(given.array, stream));
-    MarkHolder mark;
-    VIA_TRY(run_transfer(ordered.get(), nullptr, mark.out()));
-    return mark.get() != nullptr ? mark.get()->wait() : VIA_OK;
+    UniqueFence fence;
+    VIA_TRY(run_transfer(ordered.get(), nullptr, fence.out()));
+    return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
 }  // namespace
@@ -158,16 +158,16 @@ Status check_transfer(const FileTransfer &transfer) {
         VIA_TRY(find_range_to_write(transfer.file, transfer.byte_offset, span_of(transfer), &range));
     } else {
         VIA_TRY(check_writable(transfer.array));
-        const OpenFileHolder open(transfer.file->hold_open());
+        const UniqueOpenFile open(transfer.file->hold_open());
         VIA_TRY(find_range(transfer.file, open.get(), transfer.byte_offset, span_of(transfer), &range));
     }
     VIA_TRY(check_layout(transfer));
     return is_plain(transfer.array) ? VIA_OK : cuda::need("a transfer of CUDA's memory");
 }
 
-Status run_transfer(const FileTransfer &transfer, via_task *task, Mark **out_mark) {
+Status run_transfer(const FileTransfer &transfer, via_task *task, Fence **out_fence) {
     if (transfer.towards == Towards::Memory) {
-        return read_range(transfer, task, out_mark);
+        return read_range(transfer, task, out_fence);
     }
     FileRange range{};
     VIA_TRY(find_range_to_write(transfer.file, transfer.byte_offset, span_of(transfer), &range));

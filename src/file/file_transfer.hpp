@@ -34,20 +34,20 @@ public:
 
 private:
     FileTransfer transfer_{};
-    ArrayHolder array_;
-    ArrayHolder layout_;
+    UniqueArray array_;
+    UniqueArray layout_;
 };
 
 VIA_NODISCARD Status check_transfer(const FileTransfer &transfer);
 
-// Does it, with everything that it waits for reached. A mark in *out_mark (retained) says where a device ends it; none,
+// Does it, with everything that it waits for reached. A fence in *out_fence (retained) says where a device ends it; none,
 // that it is done.
-VIA_NODISCARD Status run_transfer(const FileTransfer &transfer, via_task *task, Mark **out_mark);
+VIA_NODISCARD Status run_transfer(const FileTransfer &transfer, via_task *task, Fence **out_fence);
 
 // The bytes themselves, between the array and places of one open file.
 struct RangeTransfer {
     OpenFile *open;
-    Places places;
+    FileExtents extents;
     via_array *array;
     Towards towards;
     int32_t page_cache;
@@ -55,14 +55,14 @@ struct RangeTransfer {
     bool reserves;  // blocks of the file, before many are written
     via_task *task;
 };
-VIA_NODISCARD Status move_range(const RangeTransfer &transfer, Mark **out_mark);
+VIA_NODISCARD Status move_range(const RangeTransfer &transfer, Fence **out_fence);
 
 // The same of packed elements; whole_bytes: those that an array shares with nobody.
-VIA_NODISCARD Status move_packed_range(const RangeTransfer &transfer, Mark **out_mark);
+VIA_NODISCARD Status move_packed_range(const RangeTransfer &transfer, Fence **out_fence);
 int64_t whole_bytes(via_array *array);
 
 // The same where a device has the array; and a copy in between, which is waited for.
-VIA_NODISCARD Status move_device_range(const RangeTransfer &transfer, Mark **out_mark);
+VIA_NODISCARD Status move_device_range(const RangeTransfer &transfer, Fence **out_fence);
 VIA_NODISCARD Status copy_and_wait(via_array *dst, via_array *src);
 
 }  // namespace via

@@ -11,17 +11,17 @@ namespace {
 int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
 // On this thread alone: others are at work on other parts.
-Status copy_alone(via_array *dst, via_array *src) {
+Status copy_singles(via_array *dst, via_array *src) {
     Plan plan;
     VIA_TRY(normalise_copy(dst, src, &plan));
-    choose_route_alone(&plan, false);
+    choose_loops_single(&plan, false);
     run_plan(plan);
     return VIA_OK;
 }
 
 }  // namespace
 
-AdjacentParts::AdjacentParts(Rows &rows, Towards towards, int64_t offset, void *memory, int64_t nbytes)
+AdjacentChunks::AdjacentChunks(Rows &rows, Towards towards, int64_t offset, void *memory, int64_t nbytes)
     : Parts(rows, towards, offset),
       memory_(static_cast<char *>(memory)),
       nbytes_(nbytes),
@@ -29,16 +29,16 @@ AdjacentParts::AdjacentParts(Rows &rows, Towards towards, int64_t offset, void *
       before_((towards == Towards::File ? rows.bytes_from_border(offset) : reinterpret_cast<intptr_t>(memory)) %
               piece_) {}
 
-int64_t AdjacentParts::count() const { return nbytes_ > 0 ? divide_up(before_ + nbytes_, piece_) : 0; }
+int64_t AdjacentChunks::count() const { return nbytes_ > 0 ? divide_up(before_ + nbytes_, piece_) : 0; }
 
-Status AdjacentParts::move(int64_t number, int64_t *out_nbytes) {
+Status AdjacentChunks::move(int64_t number, int64_t *out_nbytes) {
     const int64_t from = std::max<int64_t>(number * piece_ - before_, 0);
     const int64_t to = std::min((number + 1) * piece_ - before_, nbytes_);
     *out_nbytes = to - from;
     return pass(memory_ + from, offset_ + from, to - from);
 }
 
-BoxParts::BoxParts(Rows &rows, Towards towards, int64_t offset, via_array *array, int64_t most_bytes)
+SlabParts::SlabParts(Rows &rows, Towards towards, int64_t offset, via_array *array, int64_t most_bytes)
     : Parts(rows, towards, offset),
       array_(array),
       inner_bytes_(array->item_bytes()),
@@ -54,7 +54,7 @@ BoxParts::BoxParts(Rows &rows, Towards towards, int64_t offset, via_array *array
     std::for_each_n(shape, level_, [&](int64_t outer) { outer_ *= outer; });
 }
 
-Status BoxParts::view(int64_t number, via_array **out_view, int64_t *out_offset) const {
+Status SlabParts::view(int64_t number, via_array **out_view, int64_t *out_offset) const {
     const int64_t first = number % blocks_ * block_;
     const int64_t *steps = array_->steps();
     const int64_t extent = array_->shape()[level_];
@@ -73,9 +73,9 @@ Status BoxParts::view(int64_t number, via_array **out_view, int64_t *out_offset)
     return make_view(array_, data, array_->dtype, layout, array_->flags, out_view);
 }
 
-Status BoxParts::move(int64_t number, int64_t *out_nbytes) {
-    ArrayHolder box;
-    ArrayHolder dense;
+Status SlabParts::move(int64_t number, int64_t *out_nbytes) {
+    UniqueArray box;
+    UniqueArray dense;
     Buffer buffer(buffers_);
     int64_t offset = 0;
     VIA_TRY(view(number, box.out(), &offset));
@@ -84,9 +84,9 @@ Status BoxParts::move(int64_t number, int64_t *out_nbytes) {
     *out_nbytes = box.get()->nbytes();
     if (towards_ == Towards::Memory) {
         VIA_TRY(pass(buffer.get(), offset, *out_nbytes));
-        return copy_alone(box.get(), dense.get());
+        return copy_singles(box.get(), dense.get());
     }
-    VIA_TRY(copy_alone(dense.get(), box.get()));
+    VIA_TRY(copy_singles(dense.get(), box.get()));
     return pass(buffer.get(), offset, *out_nbytes);
 }
 
@@ -96,7 +96,7 @@ Status make_dense(via_array *like, void *memory, via_array **out_array) {
                          .ndim = like->ndim,
                          .shape = like->shape(),
                          .flags = like->flags & VIA_ARRAY_SUBBYTE_PADDED};
-    return make_array(spec, Disposal{}, out_array);
+    return make_array(spec, Deleter{}, out_array);
 }
 
 // No address is NULL, and none is memory.

@@ -29,9 +29,9 @@ protected:
 };
 
 // Bytes that are adjacent in memory too.
-class AdjacentParts final : public Parts {
+class AdjacentChunks final : public Parts {
 public:
-    AdjacentParts(Rows &rows, Towards towards, int64_t offset, void *memory, int64_t nbytes);
+    AdjacentChunks(Rows &rows, Towards towards, int64_t offset, void *memory, int64_t nbytes);
 
     int64_t count() const override;
     VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) override;
@@ -45,9 +45,9 @@ private:
 
 // A strided array whose elements, whole bytes each, follow one another in the file as in row-major order: boxes of
 // neighbouring indices, gathered and scattered on the way.
-class BoxParts final : public Parts {
+class SlabParts final : public Parts {
 public:
-    BoxParts(Rows &rows, Towards towards, int64_t offset, via_array *array, int64_t most_bytes);
+    SlabParts(Rows &rows, Towards towards, int64_t offset, via_array *array, int64_t most_bytes);
 
     int64_t count() const override { return outer_ * blocks_; }
     VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) override;
@@ -56,7 +56,7 @@ public:
     VIA_NODISCARD Status view(int64_t number, via_array **out_view, int64_t *out_offset) const;
 
     // The most bytes that a box has: what was asked for, or one element.
-    int64_t box_bytes() const { return block_ * inner_bytes_; }
+    int64_t slab_bytes() const { return block_ * inner_bytes_; }
 
 private:
     via_array *const array_;
@@ -76,6 +76,6 @@ VIA_NODISCARD Status make_stand_in(via_array *like, via_array **out_array);
 
 // Moves all parts with up to so many threads, of which the caller is one. Progress and cancellation through `task`,
 // which may be nullptr; `total` are its bytes, of which `done_before` are done. A failure tells how far it got.
-VIA_NODISCARD Status move_parts(Parts *parts, int32_t threads, int64_t done_before, int64_t total, via_task *task);
+VIA_NODISCARD Status parallel_io(Parts *parts, int32_t threads, int64_t done_before, int64_t total, via_task *task);
 
 }  // namespace via

@@ -10,9 +10,9 @@
 namespace via {
 namespace {
 
-void unmap(const Disposal &disposal) {
-    (void)munmap(disposal.address, static_cast<size_t>(disposal.nbytes));
-    static_cast<MapCount *>(disposal.context)->remove();
+void unmap(const Deleter &deleter) {
+    (void)munmap(deleter.address, static_cast<size_t>(deleter.nbytes));
+    static_cast<MapCount *>(deleter.context)->remove();
 }
 
 // What a write through the array does to the file.
@@ -33,7 +33,7 @@ Sharing sharing_of(via_file *file) {
 
 // Pages around the range; the address is that of its first byte. A file that was made has no blocks yet: a disk that
 // lacks them would end the process (SIGBUS) when the array is written.
-Status map_range(via_file *file, OpenFile *open, const FileRange &range, Disposal *out_disposal, void **out_address) {
+Status map_range(via_file *file, OpenFile *open, const FileRange &range, Deleter *out_deleter, void **out_address) {
     const int64_t before = range.offset % page_bytes();
     const auto length = static_cast<size_t>(before + range.nbytes);
     const Sharing sharing = sharing_of(file);
@@ -43,7 +43,7 @@ Status map_range(via_file *file, OpenFile *open, const FileRange &range, Disposa
         return io_failed("mapping", open->path(), errno);
     }
     open->maps()->add();
-    *out_disposal = {unmap, nullptr, open->maps(), pages, static_cast<int64_t>(length)};
+    *out_deleter = {unmap, nullptr, open->maps(), pages, static_cast<int64_t>(length)};
     *out_address = static_cast<char *>(pages) + before;
     return VIA_OK;
 }
@@ -52,14 +52,14 @@ Status map_range(via_file *file, OpenFile *open, const FileRange &range, Disposa
 Status make_mapped(via_file *file, OpenFile *open, const ArraySpec &given, const FileRange &range, int64_t first,
                    via_array **out_array) {
     ArraySpec spec = given;
-    Disposal disposal{};
+    Deleter deleter{};
     if (range.nbytes > 0) {
-        VIA_TRY(map_range(file, open, range, &disposal, &spec.data));
+        VIA_TRY(map_range(file, open, range, &deleter, &spec.data));
         spec.data = static_cast<char *>(spec.data) + first;
     }
-    const Status status = make_array(spec, disposal, out_array);
-    if (status != VIA_OK && disposal.run != nullptr) {
-        disposal.run(disposal);
+    const Status status = make_array(spec, deleter, out_array);
+    if (status != VIA_OK && deleter.run != nullptr) {
+        deleter.run(deleter);
     }
     return status;
 }
@@ -68,7 +68,7 @@ Status map_window(via_file *window, int64_t byte_offset, const FileContent &give
     VIA_TRY(check_whole_window(byte_offset, given));
     via_file *file = window->whole;
     via_array *layout = window->layout;
-    const OpenFileHolder open(file->hold_open());
+    const UniqueOpenFile open(file->hold_open());
     FileRange range{};
     VIA_TRY(find_range(file, open.get(), first_byte(layout), byte_span(layout).high - byte_span(layout).low, &range));
     const ArraySpec spec{.dtype = layout->dtype,
@@ -90,7 +90,7 @@ Status map_file(via_file *file, int64_t byte_offset, const FileContent &given, v
     VIA_TRY(find_content(file, byte_offset, given, &content));
     int64_t size = 0;
     VIA_TRY(check_shape(content.dtype, content.ndim, content.shape, 0, &size));
-    const OpenFileHolder open(file->hold_open());
+    const UniqueOpenFile open(file->hold_open());
     FileRange range{};
     VIA_TRY(find_range(file, open.get(), byte_offset, dense_bytes(size, dtype_bits(content.dtype)), &range));
     const ColumnMajor order(content);

@@ -34,7 +34,7 @@ int32_t key_of(std::string_view name) {
     return name == "descr" ? kDescr : name == "fortran_order" ? kFortranOrder : name == "shape" ? kShape : 0;
 }
 
-Status read_value(LiteralScanner *scanner, int32_t key, NpyHeader *header) {
+Status read_value(PythonLiteralScanner *scanner, int32_t key, NpyHeader *header) {
     switch (key) {
         case kDescr:
             return read_descr(scanner, &header->dtype);
@@ -45,7 +45,7 @@ Status read_value(LiteralScanner *scanner, int32_t key, NpyHeader *header) {
     }
 }
 
-Status read_entry(LiteralScanner *scanner, int32_t *keys, NpyHeader *header) {
+Status read_entry(PythonLiteralScanner *scanner, int32_t *keys, NpyHeader *header) {
     std::string_view name;
     VIA_TRY(scanner->read_string(&name));
     const int32_t key = key_of(name);
@@ -57,7 +57,7 @@ Status read_entry(LiteralScanner *scanner, int32_t *keys, NpyHeader *header) {
     return read_value(scanner, key, header);
 }
 
-Status read_entries(LiteralScanner *scanner, NpyHeader *header) {
+Status read_entries(PythonLiteralScanner *scanner, NpyHeader *header) {
     int32_t keys = 0;
     VIA_TRY(scanner->expect('{'));
     while (!scanner->take('}')) {
@@ -130,7 +130,7 @@ Status parse_npy_preamble(std::string_view start, NpyPreamble *out_preamble) {
 
 Status parse_npy_text(std::string_view text, bool is_utf8, NpyHeader *out_header) {
     VIA_TRY(check_characters(text, is_utf8));
-    LiteralScanner scanner(text);
+    PythonLiteralScanner scanner(text);
     VIA_TRY(read_entries(&scanner, out_header));
     VIA_TRY(scanner.expect_end());
     int64_t size = 0;

@@ -18,7 +18,7 @@ namespace {
 // Records in records: NumPy itself gives up long before a stack does.
 constexpr int32_t kMostDepth = 32;
 
-Status read_record(LiteralScanner *scanner, int32_t depth, int64_t *out_bytes);
+Status read_record(PythonLiteralScanner *scanner, int32_t depth, int64_t *out_bytes);
 
 struct Text {
     explicit Text(std::string_view given) {
@@ -117,7 +117,7 @@ bool has_size(const FieldKind &kind, int64_t number) {
 }
 
 // Either order is taken, since bytes are all that a record is; '|' only where there is none.
-bool has_order(const FieldKind &kind, int64_t number, char order) {
+bool has_tracker(const FieldKind &kind, int64_t number, char order) {
     const bool needs_none = kind.letter == 'S' || kind.letter == 'V' || (number == 1 && kind.unit == 1);
     return order == '<' || order == '>' || (order == '|' && needs_none);
 }
@@ -136,7 +136,7 @@ Status read_size(std::string_view typestr, int64_t *out_bytes) {
     if (!has_size(*kind, number)) {
         return no_such_type(typestr, "a size that the kind has");
     }
-    if (!has_order(*kind, number, typestr[0])) {
+    if (!has_tracker(*kind, number, typestr[0])) {
         return no_such_type(typestr, "a byte order, '<' or '>'");
     }
     if (!is_time_unit(rest)) {
@@ -149,7 +149,7 @@ Status read_size(std::string_view typestr, int64_t *out_bytes) {
 // What the fields of one record are called, titles included.
 class FieldNames {
 public:
-    VIA_NODISCARD Status read(LiteralScanner *scanner) {
+    VIA_NODISCARD Status read(PythonLiteralScanner *scanner) {
         std::string name;
         VIA_TRY(scanner->read_text(&name));
         may_be_padding_ = name.empty();
@@ -157,7 +157,7 @@ public:
         return VIA_OK;
     }
 
-    VIA_NODISCARD Status read_titled(LiteralScanner *scanner) {
+    VIA_NODISCARD Status read_titled(PythonLiteralScanner *scanner) {
         VIA_TRY(read(scanner));
         VIA_TRY(scanner->expect(','));
         VIA_TRY(read(scanner));
@@ -194,7 +194,7 @@ Status check_size(int64_t bytes) {
                       static_cast<long long>(kMaxRecordBytes));
 }
 
-Status read_field_type(LiteralScanner *scanner, int32_t depth, int64_t *out_bytes, FieldNames *names) {
+Status read_field_type(PythonLiteralScanner *scanner, int32_t depth, int64_t *out_bytes, FieldNames *names) {
     if (scanner->take('[')) {
         return read_record(scanner, depth + 1, out_bytes);
     }
@@ -205,7 +205,7 @@ Status read_field_type(LiteralScanner *scanner, int32_t depth, int64_t *out_byte
 }
 
 // The extents of a field that is itself an array. Bytes stay within an int64_t: they are below 2^32 before.
-Status read_field_shape(LiteralScanner *scanner, int64_t *bytes) {
+Status read_field_shape(PythonLiteralScanner *scanner, int64_t *bytes) {
     int32_t ndim = 0;
     int64_t shape[VIA_MAX_NDIM];
     VIA_TRY(read_shape(scanner, VIA_MAX_NDIM, &ndim, shape));
@@ -217,7 +217,7 @@ Status read_field_shape(LiteralScanner *scanner, int64_t *bytes) {
     return VIA_OK;
 }
 
-Status read_field(LiteralScanner *scanner, int32_t depth, int64_t *out_bytes, FieldNames *names) {
+Status read_field(PythonLiteralScanner *scanner, int32_t depth, int64_t *out_bytes, FieldNames *names) {
     VIA_TRY(scanner->expect('('));
     VIA_TRY(scanner->take('(') ? names->read_titled(scanner) : names->read(scanner));
     VIA_TRY(scanner->expect(','));
@@ -235,7 +235,7 @@ Status read_field(LiteralScanner *scanner, int32_t depth, int64_t *out_bytes, Fi
 }
 
 // Behind the opening bracket.
-Status read_record(LiteralScanner *scanner, int32_t depth, int64_t *out_bytes) {
+Status read_record(PythonLiteralScanner *scanner, int32_t depth, int64_t *out_bytes) {
     if (depth > kMostDepth) {
         return scanner->refuse("records that are not nested so deeply");
     }
@@ -254,7 +254,7 @@ Status read_record(LiteralScanner *scanner, int32_t depth, int64_t *out_bytes) {
     return names.check_once();
 }
 
-Status read_typestr(LiteralScanner *scanner, int32_t *out_dtype) {
+Status read_typestr(PythonLiteralScanner *scanner, int32_t *out_dtype) {
     std::string_view typestr;
     VIA_TRY(scanner->read_string(&typestr));
     const char *expected = typestr.size() < 2 ? nullptr : why_refused(typestr[1]);
@@ -268,7 +268,7 @@ Status read_typestr(LiteralScanner *scanner, int32_t *out_dtype) {
 
 }  // namespace
 
-Status read_descr(LiteralScanner *scanner, int32_t *out_dtype) {
+Status read_descr(PythonLiteralScanner *scanner, int32_t *out_dtype) {
     if (!scanner->take('[')) {
         return read_typestr(scanner, out_dtype);
     }
@@ -281,7 +281,7 @@ Status read_descr(LiteralScanner *scanner, int32_t *out_dtype) {
     return VIA_OK;
 }
 
-Status read_shape(LiteralScanner *scanner, int32_t most, int32_t *out_ndim, int64_t *out_shape) {
+Status read_shape(PythonLiteralScanner *scanner, int32_t most, int32_t *out_ndim, int64_t *out_shape) {
     VIA_TRY(scanner->expect('('));
     *out_ndim = 0;
     while (!scanner->take(')')) {

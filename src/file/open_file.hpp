@@ -107,19 +107,19 @@ private:
 };
 
 // Releases an open file when a scope ends.
-class OpenFileHolder {
+class UniqueOpenFile {
 public:
-    explicit OpenFileHolder(OpenFile *file = nullptr) : file_(file) {}
-    ~OpenFileHolder() {
+    explicit UniqueOpenFile(OpenFile *file = nullptr) : file_(file) {}
+    ~UniqueOpenFile() {
         if (file_ != nullptr) {
             file_->release();
         }
     }
-    OpenFileHolder(const OpenFileHolder &) = delete;
-    OpenFileHolder &operator=(const OpenFileHolder &) = delete;
+    UniqueOpenFile(const UniqueOpenFile &) = delete;
+    UniqueOpenFile &operator=(const UniqueOpenFile &) = delete;
     OpenFile *get() const { return file_; }
     OpenFile **out() { return &file_; }
-    OpenFile *give() {
+    OpenFile *release() {
         OpenFile *file = file_;
         file_ = nullptr;
         return file;

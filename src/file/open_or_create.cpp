@@ -99,9 +99,9 @@ Status read_header(via_file *file, int32_t file_format) {
 struct FileRelease {
     void operator()(via_file *file) const { release_file(file); }
 };
-using FileHolder = std::unique_ptr<via_file, FileRelease>;
+using UniqueFile = std::unique_ptr<via_file, FileRelease>;
 
-Status make_handle(const char *path, const via_file_options &options, FileHolder *out_file) {
+Status make_handle(const char *path, const via_file_options &options, UniqueFile *out_file) {
     VIA_TRY(check_options(options));
     out_file->reset(new (std::nothrow) via_file);
     if (*out_file == nullptr || ((*out_file)->path = strdup(path)) == nullptr) {
@@ -174,7 +174,7 @@ Status make_open(const char *path, via_file *file, bool *out_new) {
 }  // namespace
 
 Status open_file(const char *path, const via_file_options &options, via_file **out_file) {
-    FileHolder file;
+    UniqueFile file;
     VIA_TRY(make_handle(path, options, &file));
     VIA_TRY(OpenFile::open(path, file->may_write() ? O_RDWR : O_RDONLY, &file->open));
     VIA_TRY(file->atomic_write ? resolve_target(path, &file->target) : VIA_OK);
@@ -184,7 +184,7 @@ Status open_file(const char *path, const via_file_options &options, via_file **o
 }
 
 Status create_file(const char *path, const FileContent &content, const via_file_options &options, via_file **out_file) {
-    FileHolder file;
+    UniqueFile file;
     VIA_TRY(make_handle(path, options, &file));
     file->mode = VIA_MODE_READ_WRITE;
     file->is_made = true;

@@ -18,23 +18,23 @@ Status view_bytes(via_array *array, int64_t first, int64_t nbytes, via_array **o
 }
 
 Status move_last_byte(const RangeTransfer &transfer, int32_t bits) {
-    const int64_t last = transfer.places.nbytes - 1;
-    const int64_t offset = transfer.places.offset + last;
+    const int64_t last = transfer.extents.nbytes - 1;
+    const int64_t offset = transfer.extents.offset + last;
     char of_array = 0;
     char of_file = 0;
-    ArrayHolder there;
-    ArrayHolder here;
+    UniqueArray there;
+    UniqueArray here;
     int64_t found = 0;
     VIA_TRY(view_bytes(transfer.array, last, 1, there.out()));
     VIA_TRY(make_dense(there.get(), &of_array, here.out()));
     VIA_TRY(copy_and_wait(here.get(), there.get()));
     if (transfer.towards == Towards::Memory) {
         VIA_TRY(read_all(transfer.open, &of_file, offset, 1));
-        copy_tail(&of_array, &of_file, bits);
+        copy_trailing_bits(&of_array, &of_file, bits);
         return copy_and_wait(there.get(), here.get());
     }
     VIA_TRY(read_up_to(transfer.open, &of_file, offset, 1, &found));
-    copy_tail(&of_file, &of_array, bits);
+    copy_trailing_bits(&of_file, &of_array, bits);
     return write_all(transfer.open, &of_file, offset, 1);
 }
 
@@ -44,18 +44,18 @@ int64_t whole_bytes(via_array *array) {
     return array->nbytes() - (array->is_packed() && bits_in_last_byte(array) != 0 ? 1 : 0);
 }
 
-Status move_packed_range(const RangeTransfer &transfer, Mark **out_mark) {
+Status move_packed_range(const RangeTransfer &transfer, Fence **out_fence) {
     const int64_t nbytes = whole_bytes(transfer.array);
-    if (nbytes < transfer.places.nbytes) {
+    if (nbytes < transfer.extents.nbytes) {
         VIA_TRY(move_last_byte(transfer, bits_in_last_byte(transfer.array)));
     }
-    ArrayHolder bytes;
+    UniqueArray bytes;
     RangeTransfer whole = transfer;
     VIA_TRY(view_bytes(transfer.array, 0, nbytes, bytes.out()));
     whole.array = bytes.get();
-    whole.places = adjacent_places({transfer.places.offset, nbytes});
-    VIA_TRY(move_range(whole, out_mark));
-    report_progress(transfer.task, transfer.places.nbytes);
+    whole.extents = adjacent_extents({transfer.extents.offset, nbytes});
+    VIA_TRY(move_range(whole, out_fence));
+    report_progress(transfer.task, transfer.extents.nbytes);
     return VIA_OK;
 }
 

@@ -75,7 +75,7 @@ private:
 
 }  // namespace
 
-Status move_parts(Parts *parts, int32_t threads, int64_t done_before, int64_t total, via_task *task) {
+Status parallel_io(Parts *parts, int32_t threads, int64_t done_before, int64_t total, via_task *task) {
     Run run(parts, done_before, total, task);
     return run.move(threads);
 }

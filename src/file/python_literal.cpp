@@ -56,13 +56,13 @@ bool resolve_escapes(std::string_view text, std::string *out_text) {
 
 }  // namespace
 
-void LiteralScanner::skip_spaces() {
+void PythonLiteralScanner::skip_spaces() {
     while (at_ < text_.size() && is_space(text_[at_])) {
         at_++;
     }
 }
 
-Status LiteralScanner::refuse(const char *expected) const {
+Status PythonLiteralScanner::refuse(const char *expected) const {
     const size_t shown = std::min(text_.size() - at_, kShown);
     if (shown == 0) {
         return fail(VIA_ERROR_FORMAT, "the .npy header ends after %zu bytes; expected %s", at_, expected);
@@ -71,14 +71,14 @@ Status LiteralScanner::refuse(const char *expected) const {
                 text_.data() + at_, at_, expected);
 }
 
-bool LiteralScanner::take(char c) {
+bool PythonLiteralScanner::take(char c) {
     skip_spaces();
     const bool found = at_ < text_.size() && text_[at_] == c;
     at_ += found ? 1 : 0;
     return found;
 }
 
-Status LiteralScanner::expect(char c) {
+Status PythonLiteralScanner::expect(char c) {
     if (take(c)) {
         return VIA_OK;
     }
@@ -86,12 +86,12 @@ Status LiteralScanner::expect(char c) {
     return refuse(wanted);
 }
 
-Status LiteralScanner::expect_end() {
+Status PythonLiteralScanner::expect_end() {
     skip_spaces();
     return at_ == text_.size() ? VIA_OK : refuse("nothing more");
 }
 
-Status LiteralScanner::read_string(std::string_view *out_string) {
+Status PythonLiteralScanner::read_string(std::string_view *out_string) {
     skip_spaces();
     if (at_ == text_.size() || (text_[at_] != '\'' && text_[at_] != '"')) {
         return refuse("a string in quotes");
@@ -109,7 +109,7 @@ Status LiteralScanner::read_string(std::string_view *out_string) {
     return VIA_OK;
 }
 
-Status LiteralScanner::read_text(std::string *out_text) {
+Status PythonLiteralScanner::read_text(std::string *out_text) {
     skip_spaces();
     const size_t start = at_;
     std::string_view text;
@@ -122,19 +122,19 @@ Status LiteralScanner::read_text(std::string *out_text) {
     return refuse("no escape that Python would not write");
 }
 
-bool LiteralScanner::take_word(std::string_view word) {
+bool PythonLiteralScanner::take_word(std::string_view word) {
     const bool found = text_.substr(at_).starts_with(word);
     at_ += found ? word.size() : 0;
     return found;
 }
 
-Status LiteralScanner::read_bool(bool *out_value) {
+Status PythonLiteralScanner::read_bool(bool *out_value) {
     skip_spaces();
     *out_value = take_word("True");
     return *out_value || take_word("False") ? VIA_OK : refuse("True or False");
 }
 
-Status LiteralScanner::read_count(int64_t *out_value) {
+Status PythonLiteralScanner::read_count(int64_t *out_value) {
     skip_spaces();
     const size_t start = at_;
     int64_t value = 0;

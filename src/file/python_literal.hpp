@@ -10,9 +10,9 @@
 
 namespace via {
 
-class LiteralScanner {
+class PythonLiteralScanner {
 public:
-    explicit LiteralScanner(std::string_view text) : text_(text) {}
+    explicit PythonLiteralScanner(std::string_view text) : text_(text) {}
 
     // Takes the character if it comes next, spaces aside.
     bool take(char c);

@@ -27,7 +27,7 @@ Status make_layout(via_file *file, int64_t byte_offset, const FileContent &given
                          .shape = content.shape,
                          .strides = order.strides,
                          .unit = file->header.column_major ? StrideUnit::Elements : StrideUnit::RowMajor};
-    return make_array(spec, Disposal{}, out_layout);
+    return make_array(spec, Deleter{}, out_layout);
 }
 
 Status find_layout(via_file *file, int64_t byte_offset, const FileContent &content, via_array **out_layout) {
@@ -105,12 +105,12 @@ struct Turn {
 };
 
 Status order_view(via_array *array, const Turn &turn, bool column_major, via_array **out_view) {
-    ArrayHolder forwards;
+    UniqueArray forwards;
     VIA_TRY(slice_view(array, turn.start, array->shape(), turn.step, forwards.out()));
     if (column_major) {
         return permute_view(forwards.get(), nullptr, out_view);
     }
-    *out_view = forwards.give();
+    *out_view = forwards.release();
     return VIA_OK;
 }
 
@@ -140,8 +140,8 @@ Status check_whole_file(via_file *file, int64_t byte_offset, via_array *array) {
 
 Status make_window(via_file *file, int64_t byte_offset, const FileContent &content, const WindowSlice &slice,
                    via_file **out_window) {
-    ArrayHolder all;
-    ArrayHolder layout;
+    UniqueArray all;
+    UniqueArray layout;
     VIA_TRY(find_layout(file, byte_offset, content, all.out()));
     VIA_TRY(check_bytes(all.get()));
     VIA_TRY(slice_view(all.get(), slice.starts, slice.counts, slice.steps, layout.out()));
@@ -151,7 +151,7 @@ Status make_window(via_file *file, int64_t byte_offset, const FileContent &conte
     }
     window->whole = file->root();
     window->whole->references.retain();
-    window->layout = layout.give();
+    window->layout = layout.release();
     *out_window = window;
     return VIA_OK;
 }
@@ -171,9 +171,9 @@ Status describe_window(via_file *window, via_file_properties *out_properties) {
 }
 
 Status order_window(via_file *window, via_array *array, via_array **out_array, via_array **out_layout) {
-    ArrayHolder short_array;
-    ArrayHolder short_layout;
-    ArrayHolder ordered;
+    UniqueArray short_array;
+    UniqueArray short_layout;
+    UniqueArray ordered;
     via_array *layout = window->layout;
     VIA_TRY(check_array(array, {layout->dtype, layout->ndim, layout->shape()}, window->whole->as_bytes, "window"));
     VIA_TRY(squeeze_view(array, 0, nullptr, short_array.out()));
@@ -182,39 +182,39 @@ Status order_window(via_file *window, via_array *array, via_array **out_array, v
     const bool column_major = window->whole->header.column_major;
     VIA_TRY(order_view(short_array.get(), turn, column_major, ordered.out()));
     VIA_TRY(order_view(short_layout.get(), turn, column_major, out_layout));
-    *out_array = ordered.give();
+    *out_array = ordered.release();
     return VIA_OK;
 }
 
-Places adjacent_places(const FileRange &range) {
-    Places places;
-    places.offset = range.offset;
-    places.nbytes = places.row_bytes = range.nbytes;
-    places.ndim = 0;
-    return places;
+FileExtents adjacent_extents(const FileRange &range) {
+    FileExtents extents;
+    extents.offset = range.offset;
+    extents.nbytes = extents.row_bytes = range.nbytes;
+    extents.ndim = 0;
+    return extents;
 }
 
 // From the last axis on, each either continues what there is or is a loop around it; then these are turned around.
-Places places_of(via_array *layout, int64_t offset) {
-    Places places = adjacent_places({offset, layout->nbytes()});
-    places.row_bytes = layout->item_bytes();
-    int64_t next = places.row_bytes;  // the step that would continue
+FileExtents extents_of(via_array *layout, int64_t offset) {
+    FileExtents extents = adjacent_extents({offset, layout->nbytes()});
+    extents.row_bytes = layout->item_bytes();
+    int64_t next = extents.row_bytes;  // the step that would continue
     for (int32_t i = layout->ndim - 1; i >= 0; --i) {
         const int64_t count = layout->shape()[i];
         const int64_t step = layout->steps()[i];
         if (step != next) {
-            places.counts[places.ndim] = count;
-            places.steps[places.ndim++] = step;
-        } else if (places.ndim == 0) {
-            places.row_bytes *= count;
+            extents.counts[extents.ndim] = count;
+            extents.steps[extents.ndim++] = step;
+        } else if (extents.ndim == 0) {
+            extents.row_bytes *= count;
         } else {
-            places.counts[places.ndim - 1] *= count;
+            extents.counts[extents.ndim - 1] *= count;
         }
         next = step * count;
     }
-    std::reverse(places.counts, places.counts + places.ndim);
-    std::reverse(places.steps, places.steps + places.ndim);
-    return places;
+    std::reverse(extents.counts, extents.counts + extents.ndim);
+    std::reverse(extents.steps, extents.steps + extents.ndim);
+    return extents;
 }
 
 }  // namespace via

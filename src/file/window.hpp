@@ -38,7 +38,7 @@ VIA_NODISCARD Status order_window(via_file *window, via_array *array, via_array 
 
 // Where the bytes of a transfer are: rows of adjacent ones at even distances, numbered as they follow one another
 // there.
-struct Places {
+struct FileExtents {
     int64_t offset;     // of the first byte in the whole file
     int64_t nbytes;     // of all rows
     int64_t row_bytes;  // nbytes if there is one row
@@ -47,9 +47,9 @@ struct Places {
     int64_t steps[VIA_MAX_NDIM];
 };
 
-Places adjacent_places(const FileRange &range);
+FileExtents adjacent_extents(const FileRange &range);
 
 // Of an ordered layout, whose first byte is at `offset` in the whole file.
-Places places_of(via_array *layout, int64_t offset);
+FileExtents extents_of(via_array *layout, int64_t offset);
 
 }  // namespace via

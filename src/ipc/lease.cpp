@@ -28,7 +28,7 @@ constinit Lease *leases = nullptr;  // of all storages that still have an owner
 
 // A use of the memory: once its storage has no owner, it ends when nobody else holds a lock on the file. Taking the one
 // that excludes all others ends it for good, for whoever comes too late as well.
-class Lease final : public Mark {
+class Lease final : public Fence {
 public:
     Lease(Storage *storage, const FileName &file) : storage_(storage), file_(file) {}
 
@@ -48,13 +48,13 @@ public:
         return at;
     }
 
-    void leave() override {
+    void detach() override {
         delist();
         left_ = true;
     }
 
     // A forked child shares the open file with its parent, whose lock this would be.
-    bool reached() override {
+    bool is_complete() override {
         return unheeded_ || (left_ && (file_.process != getpid() || lock_file(file_.descriptor, F_WRLCK)));
     }
 
@@ -64,7 +64,7 @@ public:
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to remember by that the array is shared");
     }
 
-    Status order(const StreamUse &) override { return VIA_OK; }
+    Status make_stream_wait(const ResolvedStream &) override { return VIA_OK; }
 
 private:
     // Storages forget a use that they have no memory for, while they have an owner too.
@@ -131,8 +131,8 @@ Status lease_storage(Storage *storage, FileName *out_file) {
     }
     Lease *made = nullptr;
     VIA_TRY(make_lease(storage, &made));
-    const MarkHolder holder(made);
-    VIA_TRY(add_use_mark(storage, made));
+    const UniqueFence holder(made);
+    VIA_TRY(add_access(storage, made));
     *out_file = agree(storage, made);
     return VIA_OK;
 }

@@ -22,8 +22,8 @@ struct Mapping {
     bool counted;
 };
 
-void end_mapping(const Disposal &disposal) {
-    auto *mapping = static_cast<Mapping *>(disposal.context);
+void end_mapping(const Deleter &deleter) {
+    auto *mapping = static_cast<Mapping *>(deleter.context);
     if (mapping->start != nullptr) {
         (void)munmap(mapping->start, static_cast<size_t>(mapping->nbytes));
     }
@@ -35,19 +35,19 @@ void end_mapping(const Disposal &disposal) {
 }
 
 // Takes the descriptor over, on failure too.
-Status map_file(const FileName &file, int64_t nbytes, bool writable, bool counted, Disposal *out_disposal) {
+Status map_file(const FileName &file, int64_t nbytes, bool writable, bool counted, Deleter *out_deleter) {
     auto *mapping = new (std::nothrow) Mapping{file, nullptr, nbytes, false};
     if (mapping == nullptr) {
         close(file.descriptor);
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(Mapping));
     }
-    const Disposal disposal{end_mapping, nullptr, mapping, nullptr, nbytes};
+    const Deleter deleter{end_mapping, nullptr, mapping, nullptr, nbytes};
     if (nbytes > 0) {
         void *start = mmap(nullptr, static_cast<size_t>(nbytes), PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED,
                            file.descriptor, 0);
         if (start == MAP_FAILED) {
             const int code = errno;
-            end_mapping(disposal);
+            end_mapping(deleter);
             return fail_with_code(code == EPERM ? VIA_ERROR_IO : VIA_ERROR_OUT_OF_MEMORY, code,
                                   "mapping %lld bytes of shared memory: %s", static_cast<long long>(nbytes),
                                   std::strerror(code));
@@ -56,22 +56,22 @@ Status map_file(const FileName &file, int64_t nbytes, bool writable, bool counte
     }
     mapping->counted = counted;
     count(Counter::HostBytes, counted ? nbytes : 0);
-    *out_disposal = disposal;
-    out_disposal->address = mapping->start;
+    *out_deleter = deleter;
+    out_deleter->address = mapping->start;
     return VIA_OK;
 }
 
-void end_nothing(const Disposal &) {}
+void end_nothing(const Deleter &) {}
 
-Status allocate(via_memory *, int64_t nbytes, via_stream *stream, Disposal *out_disposal) {
+Status allocate(via_memory *, int64_t nbytes, via_stream *stream, Deleter *out_deleter) {
     VIA_TRY(refuse_stream(stream, "shared memory"));
     if (nbytes == 0) {
-        *out_disposal = {end_nothing, nullptr, nullptr, nullptr, 0};
+        *out_deleter = {end_nothing, nullptr, nullptr, nullptr, 0};
         return VIA_OK;
     }
     FileName file{};
     VIA_TRY(make_shared_file(nbytes, &file));
-    return map_file(file, nbytes, true, true, out_disposal);
+    return map_file(file, nbytes, true, true, out_deleter);
 }
 
 constexpr MemoryKind kSharedKind{allocate, nullptr, nullptr};
@@ -83,22 +83,22 @@ constinit via_memory the_shared_memory{&kSharedKind, VIA_DEVICE_CPU, 0};
 via_memory *shared_memory() { return &the_shared_memory; }
 
 bool find_shared_file(via_array *array, FileName *out_file, const char **out_start) {
-    const Disposal &disposal = array->storage->disposal;
-    if (disposal.run != end_mapping) {
+    const Deleter &deleter = array->storage->deleter;
+    if (deleter.run != end_mapping) {
         return false;
     }
-    const auto *mapping = static_cast<const Mapping *>(disposal.context);
+    const auto *mapping = static_cast<const Mapping *>(deleter.context);
     *out_file = mapping->file;
     out_file->process = getpid();
     *out_start = mapping->start;
     return true;
 }
 
-Status map_shared_file(const FileName &file, bool writable, Disposal *out_disposal) {
+Status map_shared_file(const FileName &file, bool writable, Deleter *out_deleter) {
     FileName here = file;
     int64_t nbytes = 0;
     VIA_TRY(open_shared_file(file, writable, &here.descriptor, &nbytes));
-    return map_file(here, nbytes, writable, false, out_disposal);
+    return map_file(here, nbytes, writable, false, out_deleter);
 }
 
 }  // namespace via

@@ -25,8 +25,8 @@ void close_lease(void *context) {
     delete joined;
 }
 
-void end_joined(const Disposal &disposal) {
-    auto *joined = static_cast<Joined *>(disposal.context);
+void end_joined(const Deleter &deleter) {
+    auto *joined = static_cast<Joined *>(deleter.context);
     cuda::close_memory(joined->memory, close_lease, joined);
 }
 
@@ -35,13 +35,13 @@ struct Memory {
     char *start;
     int64_t nbytes;
     int32_t device_id;
-    Disposal disposal;
+    Deleter deleter;
 };
 
 Status open_on_host(const Ticket &ticket, Memory *out_memory) {
-    VIA_TRY(map_shared_file(ticket.file, (ticket.flags & VIA_ARRAY_READ_ONLY) == 0, &out_memory->disposal));
-    out_memory->start = static_cast<char *>(out_memory->disposal.address);
-    out_memory->nbytes = out_memory->disposal.nbytes;
+    VIA_TRY(map_shared_file(ticket.file, (ticket.flags & VIA_ARRAY_READ_ONLY) == 0, &out_memory->deleter));
+    out_memory->start = static_cast<char *>(out_memory->deleter.address);
+    out_memory->nbytes = out_memory->deleter.nbytes;
     return VIA_OK;
 }
 
@@ -55,7 +55,7 @@ Status open_joined(const Ticket &ticket, Joined *joined, Memory *out_memory) {
         return status;
     }
     out_memory->start = static_cast<char *>(start);
-    out_memory->disposal = {end_joined, nullptr, joined, nullptr, 0};
+    out_memory->deleter = {end_joined, nullptr, joined, nullptr, 0};
     return VIA_OK;
 }
 
@@ -109,11 +109,11 @@ Status make_described(const Ticket &ticket, const Memory &memory, via_array **ou
                    .flags = ticket.flags};
     VIA_TRY(check_dtype("dtype", ticket.dtype));
     spec.unit = item_bits_of(ticket.dtype, ticket.flags) % 8 != 0 ? StrideUnit::Elements : StrideUnit::Bytes;
-    ArrayHolder array;
-    VIA_TRY(make_array(spec, Disposal{}, array.out()));
+    UniqueArray array;
+    VIA_TRY(make_array(spec, Deleter{}, array.out()));
     VIA_TRY(check_inside(array.get(), ticket, memory));
-    array.get()->storage->disposal = memory.disposal;
-    *out_array = array.give();
+    array.get()->storage->deleter = memory.deleter;
+    *out_array = array.release();
     return VIA_OK;
 }
 
@@ -125,9 +125,9 @@ Status import_ticket(const void *bytes, int64_t length, via_array **out_array) {
     Memory memory{};
     VIA_TRY(find_memory(ticket, &memory));
     const Status status = make_described(ticket, memory, out_array);
-    if (status != VIA_OK && memory.disposal.run != nullptr) {
+    if (status != VIA_OK && memory.deleter.run != nullptr) {
         const CallbackScope unheard;
-        memory.disposal.run(memory.disposal);
+        memory.deleter.run(memory.deleter);
     }
     return status;
 }

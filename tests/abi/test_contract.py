@@ -496,7 +496,7 @@ def watched() -> list[tuple[str, list[str]]]:
     """The functions that the library defines for all to call, each with the arguments of its first line."""
     sources = "".join(path.read_text() for path in sorted((ROOT / "src/api").glob("*.cpp")))
     lines = re.findall(
-        r"^[^\n ].*?\b(via_\w+)\([^;{}]*\) \{\n *VIA_WATCH\((.*?)\);$", sources, re.MULTILINE | re.DOTALL
+        r"^[^\n ].*?\b(via_\w+)\([^;{}]*\) \{\n *VIA_TRACE_API\((.*?)\);$", sources, re.MULTILINE | re.DOTALL
     )
     return [(name, words.replace("\n", " ").split(",")) for name, words in lines]
 

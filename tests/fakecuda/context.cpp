@@ -21,7 +21,7 @@ void drop_objects(Driver &state, const std::shared_ptr<Context> &context) {
     for (const auto &stream : std::vector(context->streams)) {
         abandon_capture(state, *stream);
         state.streams.remove(stream->handle);
-        retire(state, stream);
+        defer_release(state, stream);
     }
     for (const auto &event : state.events.all()) {
         if (event->context == context) {

@@ -23,16 +23,16 @@ bool is_in_context(Call &call) {
 }
 
 // Where an address lies: in memory, in a reservation, or nowhere.
-struct Place {
+struct PointerAttributes {
     CUdeviceptr address = 0;
     BlockPtr block;
     std::shared_ptr<Reservation> reservation;
     bool in_context = false;  // that the question is asked in
 };
 
-Place find_place(Call &call, CUdeviceptr address) {
+PointerAttributes find_pointer(Call &call, CUdeviceptr address) {
     const Driver &state = call.state();
-    Place place{address, find_block(state, address), nullptr, is_in_context(call)};
+    PointerAttributes place{address, find_block(state, address), nullptr, is_in_context(call)};
     if (place.block != nullptr && (place.block->freeing || place.block->in_graph)) {
         place.block = nullptr;
     }
@@ -46,11 +46,11 @@ Place find_place(Call &call, CUdeviceptr address) {
     return place;
 }
 
-bool reachable(const Place &place) {
+bool reachable(const PointerAttributes &place) {
     return place.block != nullptr && (place.block->kind != Block::Kind::mapping || !place.block->access.empty());
 }
 
-CUresult tell_device_pointer(const Place &place, void *data) {
+CUresult tell_device_pointer(const PointerAttributes &place, void *data) {
     if (!place.in_context) {
         answer(data, CUdeviceptr{0});
         return CUDA_ERROR_INVALID_CONTEXT;
@@ -60,13 +60,13 @@ CUresult tell_device_pointer(const Place &place, void *data) {
 }
 
 // An unknown address is taken for the host's own by cuPointerGetAttributes.
-CUresult tell_host_pointer(const Place &place, void *data) {
+CUresult tell_host_pointer(const PointerAttributes &place, void *data) {
     const bool host = place.block == nullptr || place.block->host_touchable();
     answer(data, host ? place.address : CUdeviceptr{0});
     return place.block != nullptr && host ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult tell_range(const Place &place, CUpointer_attribute attribute, void *data) {
+CUresult tell_range(const PointerAttributes &place, CUpointer_attribute attribute, void *data) {
     CUdeviceptr start = 0;
     size_t size = 0;
     if (place.reservation != nullptr) {
@@ -127,7 +127,7 @@ CUresult tell_of_block(const Block &block, CUpointer_attribute attribute, void *
     }
 }
 
-CUresult tell(const Place &place, CUpointer_attribute attribute, void *data) {
+CUresult tell(const PointerAttributes &place, CUpointer_attribute attribute, void *data) {
     switch (attribute) {
         case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
             return tell_device_pointer(place, data);
@@ -143,7 +143,7 @@ CUresult tell(const Place &place, CUpointer_attribute attribute, void *data) {
 }
 
 // One by one, an answer that is none leaves the caller's variable alone.
-CUresult tell_one(const Place &place, CUpointer_attribute attribute, void *data) {
+CUresult tell_one(const PointerAttributes &place, CUpointer_attribute attribute, void *data) {
     uint64_t scratch = 0;
     const CUresult result = tell(place, attribute, &scratch);
     return result == CUDA_SUCCESS ? tell(place, attribute, data) : result;
@@ -159,7 +159,7 @@ extern "C" {
 CUresult CUDAAPI cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr) {
     return enter(Fn::cuPointerGetAttribute, [&](Call &call) {
         require(data != nullptr);
-        const CUresult result = tell_one(find_place(call, ptr), attribute, data);
+        const CUresult result = tell_one(find_pointer(call, ptr), attribute, data);
         require(result == CUDA_SUCCESS, result);
     });
 }
@@ -168,7 +168,7 @@ CUresult CUDAAPI cuPointerGetAttributes(unsigned int numAttributes, CUpointer_at
                                         CUdeviceptr ptr) {
     return enter(Fn::cuPointerGetAttributes, [&](Call &call) {
         require(attributes != nullptr && data != nullptr);
-        const Place place = find_place(call, ptr);
+        const PointerAttributes place = find_pointer(call, ptr);
         for (unsigned int i = 0; i < numAttributes; ++i) {
             const CUresult result = tell(place, attributes[i], data[i]);
             require(result != CUDA_ERROR_NOT_SUPPORTED, result);
@@ -187,7 +187,7 @@ CUresult CUDAAPI cuPointerSetAttribute(const void *value, CUpointer_attribute at
 CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr) {
     return enter(Fn::cuMemGetAddressRange_v2, [&](Call &call) {
         call.context();
-        const Place place = find_place(call, dptr);
+        const PointerAttributes place = find_pointer(call, dptr);
         require(reachable(place), CUDA_ERROR_NOT_FOUND);
         if (pbase != nullptr) {
             *pbase = place.block->base;

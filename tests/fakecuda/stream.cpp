@@ -225,7 +225,7 @@ void wait_for_stream(Call &call, const std::shared_ptr<Stream> &stream) {
     require(stream->context->error == CUDA_SUCCESS, stream->context->error);
 }
 
-void retire(Driver &state, const std::shared_ptr<Stream> &stream) {
+void defer_release(Driver &state, const std::shared_ptr<Stream> &stream) {
     stream->destroyed = true;
     if (!stream->has_worker) {
         leave_context(stream);
@@ -320,7 +320,7 @@ CUresult CUDAAPI cuStreamDestroy_v2(CUstream hStream) {
         const auto stream = find_stream(call, hStream);
         abandon_capture(call.state(), *stream);
         call.state().streams.remove(hStream);
-        retire(call.state(), stream);
+        defer_release(call.state(), stream);
     });
 }
 

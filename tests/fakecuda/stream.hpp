@@ -26,7 +26,7 @@ std::vector<OpPtr> unfinished(const Context &context);
 void wait_for_stream(Call &call, const std::shared_ptr<Stream> &stream);
 
 // No further work will come; what is queued still runs.
-void retire(Driver &state, const std::shared_ptr<Stream> &stream);
+void defer_release(Driver &state, const std::shared_ptr<Stream> &stream);
 
 // Ends all threads, dropping what they have not begun.
 void stop_workers(Driver &state, std::unique_lock<std::mutex> &lock);

@@ -41,7 +41,7 @@ struct Side {
     int64_t steps[kMostNdim];
 };
 
-enum class Way { Copy, Alone, Streamed, Task, Explained, Fill, FillZero };
+enum class CopyRoute { Copy, Alone, Streamed, Task, Explained, Fill, FillZero };
 
 Shape choose_shape(Bytes *bytes) {
     constexpr int32_t kDtypes[] = {
@@ -213,28 +213,28 @@ via_status explain_and_copy(via_array *dst, via_array *src) {
 }
 
 // As a copy of another size might be done.
-via_status copy_by_plan(via_array *dst, via_array *src, Way way) {
+via_status copy_by_plan(via_array *dst, via_array *src, CopyRoute way) {
     via::Plan plan;
     const via_status status = via::check_copy(dst, src);
     if (status != VIA_OK || via_array_size(dst) == 0) {
         return status;
     }
     EXPECT(via::prepare_copy(dst, src, &plan) == VIA_OK);
-    if (plan.tail_bits != 0 || plan.in_bits) {
+    if (plan.trailing_bits != 0 || plan.in_bits) {
         return via_copy(dst, src);
     }
-    via::choose_route_alone(&plan, way == Way::Streamed);
+    via::choose_loops_single(&plan, way == CopyRoute::Streamed);
     via::run_plan(plan);
     return VIA_OK;
 }
 
-via_status copy(via_array *dst, via_array *src, Way way) {
+via_status copy(via_array *dst, via_array *src, CopyRoute way) {
     switch (way) {
-        case Way::Copy:
+        case CopyRoute::Copy:
             return via_copy(dst, src);
-        case Way::Task:
+        case CopyRoute::Task:
             return copy_as_task(dst, src);
-        case Way::Explained:
+        case CopyRoute::Explained:
             return explain_and_copy(dst, src);
         default:
             return copy_by_plan(dst, src, way);
@@ -242,15 +242,15 @@ via_status copy(via_array *dst, via_array *src, Way way) {
 }
 
 // Rarely a task: threads take longer than all else here.
-Way choose_way(Bytes *bytes) {
+CopyRoute choose_copy_route(Bytes *bytes) {
     const int32_t kind = bytes->byte();
-    return kind == 255   ? Way::Task
-           : kind >= 250 ? Way::Explained
-           : kind >= 220 ? Way::Fill
-           : kind >= 210 ? Way::FillZero
-           : kind >= 140 ? Way::Streamed
-           : kind >= 70  ? Way::Alone
-                         : Way::Copy;
+    return kind == 255   ? CopyRoute::Task
+           : kind >= 250 ? CopyRoute::Explained
+           : kind >= 220 ? CopyRoute::Fill
+           : kind >= 210 ? CopyRoute::FillZero
+           : kind >= 140 ? CopyRoute::Streamed
+           : kind >= 70  ? CopyRoute::Alone
+                         : CopyRoute::Copy;
 }
 
 bool is_undecided() { return std::strstr(via_last_error(), "could not be ruled out") != nullptr; }
@@ -292,8 +292,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static Block block;
     static Block expected;
     Bytes bytes(data, size);
-    const Way way = choose_way(&bytes);
-    const bool fills = way == Way::Fill || way == Way::FillZero;
+    const CopyRoute way = choose_copy_route(&bytes);
+    const bool fills = way == CopyRoute::Fill || way == CopyRoute::FillZero;
     const Shape shape = choose_shape(&bytes);
     Side dst = choose_side(&bytes, shape, false);
     Side src = fills ? dst : choose_side(&bytes, shape, true);
@@ -303,13 +303,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     block = pattern;
     expected = pattern;
     char element[128] = {};
-    for (size_t i = 0; i < sizeof element && way == Way::Fill; ++i) {
+    for (size_t i = 0; i < sizeof element && way == CopyRoute::Fill; ++i) {
         element[i] = static_cast<char>(bytes.byte());
     }
     const bool shared = shape.item != 0 && shares_bytes(shape, dst, src, !fills);
     via_array *to = wrap(shape, dst, &block);
     via_array *from = wrap(shape, src, &block);
-    const via_status status = fills ? via_fill(to, way == Way::Fill ? element : nullptr, nullptr) : copy(to, from, way);
+    const via_status status = fills ? via_fill(to, way == CopyRoute::Fill ? element : nullptr, nullptr) : copy(to, from, way);
     if (shape.item != 0) {
         expect_status(status, shared);
     } else {

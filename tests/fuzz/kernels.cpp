@@ -87,7 +87,7 @@ Choice choose_transpose(Bytes *bytes, const via::SimdKernels &kernels) {
     via::Piece piece{};
     piece.run = item;
     piece.outer.extent = bytes->between(1, 140);
-    piece.inner.extent = std::min<int64_t>(bytes->between(1, 140), via::kTurnRowBytes / item);
+    piece.inner.extent = std::min<int64_t>(bytes->between(1, 140), via::kTransposeRowBytes / item);
     piece.inner.dst_step = item;
     piece.outer.src_step = item;
     piece.outer.dst_step = piece.inner.extent * item + choose_gap(bytes);

@@ -2,7 +2,7 @@
 #include "copy_support.h"
 
 /* Bytes from which on a copy is staged; 0 where none of up to 64 MiB is. */
-static int64_t crossover(place dst, place src) {
+static int64_t staging_threshold(place dst, place src) {
     int64_t below = 0;
     int64_t from = INT64_C(64) << 20;
     block to = new_block(dst, from, NULL);
@@ -108,7 +108,7 @@ static void copies_are_whole_on_both_sides_of_every_crossover(void **state) {
     (void)state;
     static const place pairs[][2] = {{DEVICE, PAGEABLE}, {PAGEABLE, DEVICE}};
     for (int32_t i = 0; i < LENGTH(pairs); ++i) {
-        const int64_t from = crossover(pairs[i][0], pairs[i][1]);
+        const int64_t from = staging_threshold(pairs[i][0], pairs[i][1]);
         for (int64_t count = from - 1; from > 1 && count <= from + 1; ++count) {
             copy_in_every_way(pairs[i][0], pairs[i][1], count);
         }

@@ -1,4 +1,4 @@
-// Streams resolved, marks recorded, and streams of the library's own, called directly. On the stand-in also: what
+// Streams resolved, fences recorded, and streams of the library's own, called directly. On the stand-in also: what
 // happens when any call of the driver fails.
 #include <atomic>
 #include <thread>
@@ -13,9 +13,9 @@
 
 namespace {
 
-using via::Mark;
-using via::MarkHolder;
-using via::StreamUse;
+using via::Fence;
+using via::UniqueFence;
+using via::ResolvedStream;
 using via::cuda::driver;
 
 CUstream new_stream() {
@@ -25,23 +25,23 @@ CUstream new_stream() {
     return stream;
 }
 
-StreamUse resolved(via_stream *stream, int32_t device_id = 0) {
-    StreamUse use{};
+ResolvedStream resolved(via_stream *stream, int32_t device_id = 0) {
+    ResolvedStream use{};
     assert_int_equal(via::cuda::resolve(stream, device_id, &use), VIA_OK);
     return use;
 }
 
-StreamUse own(int32_t number) {
-    StreamUse use{};
-    assert_int_equal(via::cuda::own_stream(0, number, &use), VIA_OK);
+ResolvedStream own(int32_t number) {
+    ResolvedStream use{};
+    assert_int_equal(via::cuda::internal_stream(0, number, &use), VIA_OK);
     return use;
 }
 
-Mark *recorded(const StreamUse &use) {
-    Mark *mark = nullptr;
-    assert_int_equal(via::cuda::record_mark(use, &mark), VIA_OK);
-    assert_non_null(mark);
-    return mark;
+Fence *recorded(const ResolvedStream &use) {
+    Fence *fence = nullptr;
+    assert_int_equal(via::cuda::record_fence(use, &fence), VIA_OK);
+    assert_non_null(fence);
+    return fence;
 }
 
 void hold(CUstream stream) { fake(fake_stream_hold)(stream); }
@@ -65,7 +65,7 @@ void every_handle_is_resolved_to_what_it_means(void **) {
         {foreign, native},
     };
     for (const auto &one : cases) {
-        const StreamUse use = resolved(one.stream);
+        const ResolvedStream use = resolved(one.stream);
         assert_ptr_equal(use.handle, one.handle);
         assert_ptr_equal(use.context, primary);
         assert_true(use.context_id == via::cuda::context_id(primary));
@@ -73,7 +73,7 @@ void every_handle_is_resolved_to_what_it_means(void **) {
         assert_false(use.capturing);
         assert_true(via::cuda::is_idle(use));
     }
-    StreamUse none{};
+    ResolvedStream none{};
     assert_int_equal(via::cuda::resolve(via::cuda::no_sync_stream(), 0, &none), VIA_ERROR_INVALID_ARGUMENT);
     via::cuda::release_stream(foreign);
     (void)driver().cuStreamDestroy(native);
@@ -81,33 +81,33 @@ void every_handle_is_resolved_to_what_it_means(void **) {
 
 void a_mark_is_reached_once_and_for_all(void **) {
     need_stand_in();
-    const StreamUse use = own(0);
+    const ResolvedStream use = own(0);
     hold(use.handle);
-    const MarkHolder mark(recorded(use));
-    assert_false(mark.get()->reached());
+    const UniqueFence fence(recorded(use));
+    assert_false(fence.get()->is_complete());
     assert_false(via::cuda::is_idle(use));
     std::thread other([&] { let_go(use.handle); });
-    assert_int_equal(mark.get()->wait(), VIA_OK);
+    assert_int_equal(fence.get()->wait(), VIA_OK);
     other.join();
-    assert_true(mark.get()->reached());
+    assert_true(fence.get()->is_complete());
     hold(use.handle);
-    const MarkHolder later(recorded(use));
-    assert_true(mark.get()->reached());
-    assert_int_equal(mark.get()->wait(), VIA_OK);
-    assert_false(later.get()->reached());
+    const UniqueFence later(recorded(use));
+    assert_true(fence.get()->is_complete());
+    assert_int_equal(fence.get()->wait(), VIA_OK);
+    assert_false(later.get()->is_complete());
     let_go(use.handle);
 }
 
 void a_mark_that_nobody_owns_is_used_again(void **) {
     need_stand_in();
-    const StreamUse use = own(0);
+    const ResolvedStream use = own(0);
     recorded(use)->release();
     const int64_t before = fake(fake_call_count)("cuEventCreate");
     for (int i = 0; i < 500; ++i) {
-        Mark *mark = recorded(use);
-        mark->retain();
-        mark->release();
-        mark->release();
+        Fence *fence = recorded(use);
+        fence->retain();
+        fence->release();
+        fence->release();
     }
     assert_int_equal(fake(fake_call_count)("cuEventCreate"), before);
 }
@@ -115,16 +115,16 @@ void a_mark_that_nobody_owns_is_used_again(void **) {
 // It may be taken again while the work it stood for is still to come: only its owners could have asked.
 void a_mark_used_again_stands_for_the_new_point_alone(void **) {
     need_stand_in();
-    const StreamUse first = own(0);
-    const StreamUse second = own(1);
-    const StreamUse third = own(2);
+    const ResolvedStream first = own(0);
+    const ResolvedStream second = own(1);
+    const ResolvedStream third = own(2);
     hold(first.handle);
-    Mark *mark = recorded(first);
-    assert_int_equal(mark->order(third), VIA_OK);
-    mark->release();
-    const MarkHolder again(recorded(second));
+    Fence *fence = recorded(first);
+    assert_int_equal(fence->make_stream_wait(third), VIA_OK);
+    fence->release();
+    const UniqueFence again(recorded(second));
     assert_int_equal(again.get()->wait(), VIA_OK);
-    assert_true(again.get()->reached());
+    assert_true(again.get()->is_complete());
     assert_false(via::cuda::is_idle(third));
     let_go(first.handle);
     assert_int_equal(via::cuda::wait_for_stream(third), VIA_OK);
@@ -132,29 +132,29 @@ void a_mark_used_again_stands_for_the_new_point_alone(void **) {
 
 void a_stream_is_ordered_only_behind_what_is_still_to_come(void **) {
     need_stand_in();
-    const StreamUse first = own(0);
-    const StreamUse second = own(1);
+    const ResolvedStream first = own(0);
+    const ResolvedStream second = own(1);
     hold(first.handle);
-    const MarkHolder mark(recorded(first));
-    assert_int_equal(mark.get()->order(second), VIA_OK);
+    const UniqueFence fence(recorded(first));
+    assert_int_equal(fence.get()->make_stream_wait(second), VIA_OK);
     assert_false(via::cuda::is_idle(second));
     let_go(first.handle);
     assert_int_equal(via::cuda::wait_for_stream(second), VIA_OK);
     const int64_t before = fake(fake_call_count)("cuStreamWaitEvent");
-    assert_int_equal(mark.get()->order(second), VIA_OK);
+    assert_int_equal(fence.get()->make_stream_wait(second), VIA_OK);
     assert_int_equal(fake(fake_call_count)("cuStreamWaitEvent"), before);
 }
 
-bool is_asked_about(const StreamUse &of, const StreamUse &behind) {
-    const MarkHolder mark(recorded(of));
+bool is_asked_about(const ResolvedStream &of, const ResolvedStream &behind) {
+    const UniqueFence fence(recorded(of));
     const int64_t before = fake(fake_call_count)(nullptr);
-    assert_int_equal(mark.get()->order(behind), VIA_OK);
+    assert_int_equal(fence.get()->make_stream_wait(behind), VIA_OK);
     return fake(fake_call_count)(nullptr) != before;
 }
 
 void a_stream_is_behind_its_own_work_without_a_word(void **) {
     need_stand_in();
-    const StreamUse use = own(0);
+    const ResolvedStream use = own(0);
     hold(use.handle);
     assert_false(is_asked_about(use, use));
     assert_true(is_asked_about(use, own(1)));
@@ -170,12 +170,12 @@ void a_stream_is_behind_its_own_work_without_a_word(void **) {
     }
     assert_false(is_asked_about(resolved(streams[0]), resolved(streams[0])));
     assert_true(is_asked_about(resolved(streams[0]), resolved(streams[1])));
-    const MarkHolder first(recorded(resolved(streams[0])));
-    const MarkHolder second(recorded(resolved(streams[0])));
-    const MarkHolder third(recorded(resolved(streams[1])));
-    assert_true(second.get()->covers(*first.get()));
-    assert_false(first.get()->covers(*second.get()));
-    assert_false(third.get()->covers(*first.get()));
+    const UniqueFence first(recorded(resolved(streams[0])));
+    const UniqueFence second(recorded(resolved(streams[0])));
+    const UniqueFence third(recorded(resolved(streams[1])));
+    assert_true(second.get()->happens_after(*first.get()));
+    assert_false(first.get()->happens_after(*second.get()));
+    assert_false(third.get()->happens_after(*first.get()));
     for (via_stream *stream : streams) {
         via::cuda::release_stream(stream);
     }
@@ -190,22 +190,22 @@ void marks_of_a_destroyed_context_are_reached(void **) {
     assert_int_equal(cu(cuCtxCreate)(&context, nullptr, 0, 0), CUDA_SUCCESS);
     via_stream *stream = nullptr;
     assert_int_equal(via::cuda::create_stream(0, &stream), VIA_OK);
-    const StreamUse use = resolved(stream);
+    const ResolvedStream use = resolved(stream);
     assert_ptr_equal(use.context, context);
-    Mark *mark = recorded(use);
-    Mark *idle = recorded(use);
+    Fence *fence = recorded(use);
+    Fence *idle = recorded(use);
     idle->release();
     assert_int_equal(cu(cuCtxDestroy)(context), CUDA_SUCCESS);
-    assert_true(mark->reached());
-    assert_int_equal(mark->wait(), VIA_OK);
-    assert_int_equal(mark->order(own(0)), VIA_OK);
-    mark->release();
+    assert_true(fence->is_complete());
+    assert_int_equal(fence->wait(), VIA_OK);
+    assert_int_equal(fence->make_stream_wait(own(0)), VIA_OK);
+    fence->release();
     via::cuda::release_stream(stream);
     // The next context takes the pool over, whose events are gone.
     assert_int_equal(cu(cuCtxCreate)(&context, nullptr, 0, 0), CUDA_SUCCESS);
     assert_int_equal(via::cuda::create_stream(0, &stream), VIA_OK);
     for (int i = 0; i < 3; ++i) {
-        const MarkHolder next(recorded(resolved(stream)));
+        const UniqueFence next(recorded(resolved(stream)));
         assert_int_equal(next.get()->wait(), VIA_OK);
     }
     via::cuda::release_stream(stream);
@@ -214,29 +214,29 @@ void marks_of_a_destroyed_context_are_reached(void **) {
 }
 
 void CUDA_CB ask_inside(void *given) {
-    Mark *mark = *static_cast<Mark **>(given);
-    const bool asked_well = !mark->reached() && mark->wait() == VIA_ERROR_WOULD_DEADLOCK;
-    mark->release();
-    *static_cast<Mark **>(given) = asked_well ? nullptr : mark;
+    Fence *fence = *static_cast<Fence **>(given);
+    const bool asked_well = !fence->is_complete() && fence->wait() == VIA_ERROR_WOULD_DEADLOCK;
+    fence->release();
+    *static_cast<Fence **>(given) = asked_well ? nullptr : fence;
 }
 
 void nothing_is_asked_of_the_driver_inside_its_callbacks(void **) {
     need_stand_in();
     const int64_t misuse = fake(fake_misuse_total)();
-    const StreamUse held = own(0);
-    const StreamUse use = own(1);
+    const ResolvedStream held = own(0);
+    const ResolvedStream use = own(1);
     hold(held.handle);
-    Mark *mark = recorded(held);
-    assert_int_equal(cu(cuLaunchHostFunc)(use.handle, ask_inside, &mark), CUDA_SUCCESS);
+    Fence *fence = recorded(held);
+    assert_int_equal(cu(cuLaunchHostFunc)(use.handle, ask_inside, &fence), CUDA_SUCCESS);
     assert_int_equal(via::cuda::wait_for_stream(use), VIA_OK);
-    assert_null(mark);
+    assert_null(fence);
     let_go(held.handle);
     assert_int_equal(fake(fake_misuse_total)(), misuse);
 }
 
 void own_streams_are_made_once_and_are_several(void **) {
-    for (int32_t i = 0; i < via::cuda::kOwnStreams; ++i) {
-        const StreamUse use = own(i);
+    for (int32_t i = 0; i < via::cuda::kInternalStreams; ++i) {
+        const ResolvedStream use = own(i);
         assert_ptr_equal(own(i).handle, use.handle);
         for (int32_t j = 0; j < i; ++j) {
             assert_ptr_not_equal(own(j).handle, use.handle);
@@ -250,19 +250,19 @@ void marks_serve_many_threads(void **) {
     std::atomic<int> failures{0};
     for (int32_t i = 0; i < kThreads; ++i) {
         threads.emplace_back([&, i] {
-            StreamUse use{};
-            failures += via::cuda::own_stream(0, i % via::cuda::kOwnStreams, &use) != VIA_OK;
-            Mark *kept[8] = {};
+            ResolvedStream use{};
+            failures += via::cuda::internal_stream(0, i % via::cuda::kInternalStreams, &use) != VIA_OK;
+            Fence *kept[8] = {};
             for (int turn = 0; turn < 400; ++turn) {
-                Mark *&slot = kept[turn % 8];
+                Fence *&slot = kept[turn % 8];
                 if (slot != nullptr) {
-                    failures += slot->wait() != VIA_OK || !slot->reached();
+                    failures += slot->wait() != VIA_OK || !slot->is_complete();
                     slot->release();
                 }
-                failures += via::cuda::record_mark(use, &slot) != VIA_OK;
+                failures += via::cuda::record_fence(use, &slot) != VIA_OK;
             }
-            for (Mark *mark : kept) {
-                mark->release();
+            for (Fence *fence : kept) {
+                fence->release();
             }
         });
     }
@@ -274,15 +274,15 @@ void marks_serve_many_threads(void **) {
 
 // Resolve, record, ask, order and wait, in a context of its own so that every event must be made anew.
 via::Status do_it_all(via_stream *stream) {
-    StreamUse use{};
+    ResolvedStream use{};
     VIA_TRY(via::cuda::resolve(stream, 0, &use));
-    MarkHolder mark;
-    VIA_TRY(via::cuda::record_mark(use, mark.out()));
-    (void)mark.get()->reached();
-    StreamUse other{};
-    VIA_TRY(via::cuda::own_stream(0, 3, &other));
-    VIA_TRY(mark.get()->order(other));
-    return mark.get()->wait();
+    UniqueFence fence;
+    VIA_TRY(via::cuda::record_fence(use, fence.out()));
+    (void)fence.get()->is_complete();
+    ResolvedStream other{};
+    VIA_TRY(via::cuda::internal_stream(0, 3, &other));
+    VIA_TRY(fence.get()->make_stream_wait(other));
+    return fence.get()->wait();
 }
 
 void any_call_of_the_driver_may_fail(void **) {
@@ -313,15 +313,15 @@ void any_call_of_the_driver_may_fail(void **) {
 void own_streams_are_made_again_after_a_reset(void **) {
     need_stand_in();
     const int64_t misuse = fake(fake_misuse_total)();
-    const StreamUse before = own(0);
-    const MarkHolder mark(recorded(before));
+    const ResolvedStream before = own(0);
+    const UniqueFence fence(recorded(before));
     leave_primary();
     assert_int_equal(cu(cuDevicePrimaryCtxReset)(0), CUDA_SUCCESS);
-    const StreamUse after = own(0);
+    const ResolvedStream after = own(0);
     assert_ptr_equal(after.context, before.context);
     assert_true(after.context_id != before.context_id);
-    assert_true(mark.get()->reached());
-    const MarkHolder next(recorded(after));
+    assert_true(fence.get()->is_complete());
+    const UniqueFence next(recorded(after));
     assert_int_equal(next.get()->wait(), VIA_OK);
     assert_int_equal(fake(fake_misuse_total)(), misuse);
 }

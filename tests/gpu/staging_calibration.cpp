@@ -28,17 +28,17 @@ void write_text(const std::string &path, const char *text) {
 
 void a_calibration_is_measured_saved_and_restored(void **) {
     assert_int_equal(via::cuda::calibrate(0), VIA_OK);
-    via::cuda::Crossovers measured{};
-    assert_true(via::cuda::measured_crossovers(0, &measured));
+    via::cuda::StagingThresholds measured{};
+    assert_true(via::cuda::measured_thresholds(0, &measured));
     const std::string path = temporary_file();
     assert_int_equal(via::cuda::save_calibration(path.c_str()), VIA_OK);
-    via::cuda::set_crossovers(0, {0, 0});
+    via::cuda::set_thresholds(0, {0, 0});
     assert_int_equal(via::cuda::load_calibration(path.c_str()), VIA_OK);
-    via::cuda::Crossovers restored{};
-    assert_true(via::cuda::measured_crossovers(0, &restored));
+    via::cuda::StagingThresholds restored{};
+    assert_true(via::cuda::measured_thresholds(0, &restored));
     assert_int_equal(restored.to_device, measured.to_device);
     assert_int_equal(restored.to_host, measured.to_host);
-    via::cuda::set_crossovers(0, {0, 0});
+    via::cuda::set_thresholds(0, {0, 0});
     unlink(path.c_str());
 }
 
@@ -49,8 +49,8 @@ void a_calibration_that_makes_no_sense_is_refused_whole(void **) {
                              "viaduct calibration 1\n0000:00:00.0 to_device 4 to_host never more\n"}) {
         write_text(path, text);
         assert_int_equal(via::cuda::load_calibration(path.c_str()), VIA_ERROR_FORMAT);
-        via::cuda::Crossovers none{};
-        assert_false(via::cuda::measured_crossovers(0, &none));
+        via::cuda::StagingThresholds none{};
+        assert_false(via::cuda::measured_thresholds(0, &none));
     }
     write_text(path, "viaduct calibration 1\nffff:ff:1f.7 to_device 4 to_host never\n");
     assert_int_equal(via::cuda::load_calibration(path.c_str()), VIA_OK);

@@ -63,7 +63,7 @@ private:
 };
 
 via::Status stage(Direction direction, CUdeviceptr device, void *host, int64_t nbytes, via_task *task = nullptr) {
-    via::MarkHolder mark;
+    via::UniqueFence mark;
     const via::cuda::StagedCopy copy{direction, device, host, nbytes, 0, task};
     const via::Status status = via::cuda::run_staged(copy, mark.out());
     return status == VIA_OK && mark.get() != nullptr ? mark.get()->wait() : status;
@@ -175,17 +175,17 @@ void the_ring_is_counted_and_within_its_limit(void **) {
 void small_copies_are_never_staged(void **) {
     for (const Direction direction : {Direction::ToDevice, Direction::ToHost}) {
         assert_false(via::cuda::is_staged(direction, 64 * kKiB, 0));
-        via::cuda::set_crossovers(0, {1, 1});
+        via::cuda::set_thresholds(0, {1, 1});
         assert_false(via::cuda::is_staged(direction, 64 * kKiB, 0));
         assert_true(via::cuda::is_staged(direction, 64 * kKiB + 1, 0));
-        via::cuda::set_crossovers(0, {via::cuda::kNeverStaged, via::cuda::kNeverStaged});
+        via::cuda::set_thresholds(0, {via::cuda::kNeverStaged, via::cuda::kNeverStaged});
         assert_false(via::cuda::is_staged(direction, INT64_MAX - 1, 0));
-        via::cuda::set_crossovers(0, {0, 0});
+        via::cuda::set_thresholds(0, {0, 0});
     }
 }
 
 void new_pages_are_staged_earlier_than_others(void **) {
-    via::cuda::set_crossovers(0, {via::cuda::kNeverStaged, via::cuda::kNeverStaged});
+    via::cuda::set_thresholds(0, {via::cuda::kNeverStaged, via::cuda::kNeverStaged});
     void *mapped = mmap(nullptr, kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(mapped, MAP_FAILED);
     assert_true(via::cuda::is_staged(Direction::ToHost, kMiB, 0, mapped));
@@ -194,7 +194,7 @@ void new_pages_are_staged_earlier_than_others(void **) {
     std::memset(mapped, 1, kMiB);
     assert_false(via::cuda::is_staged(Direction::ToHost, kMiB, 0, mapped));
     munmap(mapped, kMiB);
-    via::cuda::set_crossovers(0, {0, 0});
+    via::cuda::set_thresholds(0, {0, 0});
 }
 
 // ---------------------------------------------------------------------------------------------- tasks
@@ -208,12 +208,12 @@ struct StagedTask {
     std::atomic<bool> *may_start;
 };
 
-via::Status run_task(via::TaskWork *work, via_task *task, via::Mark **out_mark) {
+via::Status run_task(via::TaskWork *work, via_task *task, via::Fence **out_fence) {
     auto *staged = reinterpret_cast<StagedTask *>(work);
     while (!staged->may_start->load()) {
         std::this_thread::yield();
     }
-    return via::cuda::run_staged({staged->direction, staged->device, staged->host, staged->nbytes, 0, task}, out_mark);
+    return via::cuda::run_staged({staged->direction, staged->device, staged->host, staged->nbytes, 0, task}, out_fence);
 }
 
 void end_task(via::TaskWork *) {}
@@ -325,7 +325,7 @@ void a_forked_child_is_refused(void **) {
     std::vector<uint8_t> host(kMiB);
     const pid_t child = fork();
     if (child == 0) {
-        via::Mark *mark = nullptr;
+        via::Fence *mark = nullptr;
         const via::Status status =
             via::cuda::run_staged({Direction::ToHost, device.address(), host.data(), kMiB, 0, nullptr}, &mark);
         _exit(status == VIA_ERROR_FORKED ? 0 : 1);

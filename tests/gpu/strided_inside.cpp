@@ -20,9 +20,9 @@
 namespace {
 
 using via::Status;
-using via::StreamUse;
-using via::cuda::LinkPlan;
-using via::cuda::LinkRoute;
+using via::ResolvedStream;
+using via::cuda::PinnedCopyPlan;
+using via::cuda::PinnedRoute;
 using via::cuda::PeerPlan;
 using via::cuda::Side;
 using via::cuda::StagedCopy;
@@ -114,11 +114,11 @@ void copy_on_host(const via::cuda::Move &move, via::cuda::Cache) {
     copy_naively(move.dst, move.src, move.run, move.ndim, move.axes);
 }
 
-using Route = std::function<Status(const Transfer &transfer, const StreamUse &use)>;
+using Route = std::function<Status(const Transfer &transfer, const ResolvedStream &use)>;
 
-StreamUse stream_of(int32_t device_id) {
-    StreamUse use{};
-    assert_int_equal(via::cuda::own_stream(device_id, 0, &use), VIA_OK);
+ResolvedStream stream_of(int32_t device_id) {
+    ResolvedStream use{};
+    assert_int_equal(via::cuda::internal_stream(device_id, 0, &use), VIA_OK);
     return use;
 }
 
@@ -141,7 +141,7 @@ public:
     Trial(const Trial &) = delete;
     Trial &operator=(const Trial &) = delete;
 
-    Status run(const Route &route, const StreamUse &use) const {
+    Status run(const Route &route, const ResolvedStream &use) const {
         const Status status = route(transfer_, use);
         return status == VIA_OK ? via::cuda::wait_for_stream(use) : status;
     }
@@ -158,7 +158,7 @@ private:
 
 void check(const StridedSample &layout, const Side &dst, const Side &src, const Route &route, Random *random,
            int32_t device_id = 0) {
-    const StreamUse use = stream_of(device_id);
+    const ResolvedStream use = stream_of(device_id);
     const Trial trial(layout, dst, src, random);
     if (trial.run(route, use) != VIA_OK) {
         print_error("%s\n", via::last_error_text());
@@ -167,15 +167,15 @@ void check(const StridedSample &layout, const Side &dst, const Side &src, const 
     assert_true(trial.is_right());
 }
 
-Route by_link(LinkRoute route, int64_t scratch_bytes) {
-    return [=](const Transfer &transfer, const StreamUse &use) {
-        return via::cuda::enqueue_link(transfer, {route, 0, scratch_bytes, 0, 0}, use);
+Route by_link(PinnedRoute route, int64_t scratch_bytes) {
+    return [=](const Transfer &transfer, const ResolvedStream &use) {
+        return via::cuda::enqueue_pinned(transfer, {route, 0, scratch_bytes, 0, 0}, use);
     };
 }
 
 Route by_ring(bool kernels, via_task *task = nullptr) {
-    return [=](const Transfer &transfer, const StreamUse &) {
-        via::MarkHolder mark;
+    return [=](const Transfer &transfer, const ResolvedStream &) {
+        via::UniqueFence mark;
         StagedCopy copy = via::cuda::staged_copy(transfer, task);
         copy.plan = via::cuda::plan_staged(transfer, kernels);
         const Status status = via::cuda::run_staged(copy, mark.out());
@@ -184,7 +184,7 @@ Route by_ring(bool kernels, via_task *task = nullptr) {
 }
 
 Route by_peers(int64_t piece_bytes) {
-    return [=](const Transfer &transfer, const StreamUse &use) {
+    return [=](const Transfer &transfer, const ResolvedStream &use) {
         PeerPlan plan = via::cuda::plan_peer(transfer, use.device_id);
         plan.piece_bytes = piece_bytes;
         return via::cuda::enqueue_strided_peer_copy(transfer, plan, use);
@@ -214,7 +214,7 @@ void a_full_device_is_copied_to_and_from_without_scratch_memory(void **) {
     Random random(1);
     const StridedSample layout = matrix_sample(false, 4, 300, 400, 4, 1200);
     const auto without_memory = [](const Route &route) {
-        return [=](const Transfer &transfer, const StreamUse &use) {
+        return [=](const Transfer &transfer, const ResolvedStream &use) {
             fake(fake_fail_at)("cuMemAlloc", -1, CUDA_ERROR_OUT_OF_MEMORY);
             fake(fake_fail_at)("cuMemAllocFromPoolAsync", -1, CUDA_ERROR_OUT_OF_MEMORY);
             const int64_t before = fake(fake_faults_injected)();
@@ -228,8 +228,8 @@ void a_full_device_is_copied_to_and_from_without_scratch_memory(void **) {
     };
     check(layout, kDevice, kPageable, without_memory(by_ring(true)), &random);
     check(layout, kPageable, kDevice, without_memory(by_ring(true)), &random);
-    check(layout, kDevice, kPinned, without_memory(by_link(LinkRoute::Packed, 50000)), &random);
-    check(layout, kPinned, kDevice, without_memory(by_link(LinkRoute::Packed, 50000)), &random);
+    check(layout, kDevice, kPinned, without_memory(by_link(PinnedRoute::Packed, 50000)), &random);
+    check(layout, kPinned, kDevice, without_memory(by_link(PinnedRoute::Packed, 50000)), &random);
 }
 
 void every_route_over_the_link_copies_any_layout(void **) {
@@ -238,11 +238,11 @@ void every_route_over_the_link_copies_any_layout(void **) {
         Random random(seed);
         const StridedSample layout = random_sample(&random, 40, 4, 9);
         const int64_t scratch = random.between(1, 3 * layout.nbytes);
-        check(layout, kDevice, kPinned, by_link(LinkRoute::Packed, scratch), &random);
-        check(layout, kPinned, kDevice, by_link(LinkRoute::Packed, scratch), &random);
-        check(layout, kDevice, kPinned, by_link(LinkRoute::Raw, scratch), &random);
-        check(layout, kDevice, kPinned, by_link(LinkRoute::Rows, 0), &random);
-        check(layout, kPinned, kDevice, by_link(LinkRoute::Rows, 0), &random);
+        check(layout, kDevice, kPinned, by_link(PinnedRoute::Packed, scratch), &random);
+        check(layout, kPinned, kDevice, by_link(PinnedRoute::Packed, scratch), &random);
+        check(layout, kDevice, kPinned, by_link(PinnedRoute::Raw, scratch), &random);
+        check(layout, kDevice, kPinned, by_link(PinnedRoute::Rows, 0), &random);
+        check(layout, kPinned, kDevice, by_link(PinnedRoute::Rows, 0), &random);
     }
 }
 
@@ -324,10 +324,10 @@ void scratch_memory_comes_from_one_pool(void **) {
     load(0);
     Random random(5);
     const StridedSample layout = matrix_sample(false, 4, 100, 100, 4, 400);
-    check(layout, kDevice, kPinned, by_link(LinkRoute::Packed, 10000), &random);
+    check(layout, kDevice, kPinned, by_link(PinnedRoute::Packed, 10000), &random);
     const int64_t made = fake(fake_call_count)("cuMemPoolCreate");
     for (int i = 0; i < 5; ++i) {
-        check(layout, kDevice, kPinned, by_link(LinkRoute::Packed, 10000), &random);
+        check(layout, kDevice, kPinned, by_link(PinnedRoute::Packed, 10000), &random);
     }
     assert_int_equal(fake(fake_call_count)("cuMemPoolCreate"), made);
     assert_int_equal(fake(fake_live)(FAKE_POOL_ALLOCATIONS), 0);
@@ -341,7 +341,7 @@ struct StagedTask {
     std::atomic<bool> may_start{false};
 };
 
-Status run_task(via::TaskWork *work, via_task *task, via::Mark **) {
+Status run_task(via::TaskWork *work, via_task *task, via::Fence **) {
     auto *staged = reinterpret_cast<StagedTask *>(work);
     while (!staged->may_start.load()) {
         std::this_thread::yield();
@@ -434,7 +434,7 @@ void synchronize_devices() {
 void fail_every_call(const StridedSample &layout, const Side &dst, const Side &src, const Route &route,
                      int32_t device_id = 0) {
     Random random(11);
-    const StreamUse use = stream_of(device_id);
+    const ResolvedStream use = stream_of(device_id);
     check(layout, dst, src, route, &random, device_id);
     const int64_t streams = fake(fake_live)(FAKE_STREAMS);
     bool failed = true;
@@ -464,10 +464,10 @@ void any_failing_call_over_the_link_is_told_and_leaves_nothing_behind(void **) {
     enter_primary();
     const StridedSample in = matrix_sample(false, 4, 20, 30, 4, 80);
     const StridedSample out = matrix_sample(true, 4, 20, 30, 240, 8);
-    fail_every_call(in, kDevice, kPinned, by_link(LinkRoute::Packed, 900));
-    fail_every_call(in, kDevice, kPinned, by_link(LinkRoute::Raw, 900));
-    fail_every_call(out, kPinned, kDevice, by_link(LinkRoute::Packed, 900));
-    fail_every_call(out, kPinned, kDevice, by_link(LinkRoute::Rows, 0));
+    fail_every_call(in, kDevice, kPinned, by_link(PinnedRoute::Packed, 900));
+    fail_every_call(in, kDevice, kPinned, by_link(PinnedRoute::Raw, 900));
+    fail_every_call(out, kPinned, kDevice, by_link(PinnedRoute::Packed, 900));
+    fail_every_call(out, kPinned, kDevice, by_link(PinnedRoute::Rows, 0));
     fail_every_call(out, kPageable, kDevice, kBounce);
     fail_every_call(in, kDevice, kPageable, kBounce);
     leave_primary();
@@ -508,7 +508,7 @@ void a_reset_of_the_primary_context_makes_a_new_pool_and_new_scratch_memory(void
     const StridedSample layout = matrix_sample(false, 4, 300, 400, 4, 1200);
     for (int i = 0; i < 2; ++i) {
         load(0);
-        check(layout, kDevice, kPinned, by_link(LinkRoute::Packed, 50000), &random);
+        check(layout, kDevice, kPinned, by_link(PinnedRoute::Packed, 50000), &random);
         check(layout, kDevice, kPageable, by_ring(true), &random);
         assert_int_equal(cu(cuDevicePrimaryCtxReset)(0), CUDA_SUCCESS);
     }

@@ -54,7 +54,7 @@ enum { ROWS = 3, COLUMNS = 4 };
 static float lent_numbers[ROWS * COLUMNS];
 static int lent_and_ended;
 
-static void end_loan(DLManagedTensorVersioned *tensor) {
+static void end_borrow(DLManagedTensorVersioned *tensor) {
     free(tensor);
     ++lent_and_ended;
 }
@@ -70,7 +70,7 @@ NATIVE(jlong, lend)(JNIEnv *jenv, jclass owner) {
         lent_numbers[i] = (float)i;
     }
     tensor->version.major = 1;
-    tensor->deleter = end_loan;
+    tensor->deleter = end_borrow;
     tensor->dl_tensor.data = lent_numbers;
     tensor->dl_tensor.device.device_type = kDLCPU;
     tensor->dl_tensor.ndim = 2;

@@ -39,7 +39,7 @@ via_array *make_array(via_release_fn release = note_release, void *context = nul
     const int64_t shape[] = {16};
     const via::ArraySpec spec{.data = bytes, .dtype = VIA_INT8, .ndim = 1, .shape = shape};
     via_array *array = nullptr;
-    assert_int_equal(via::make_array(spec, via::loan(release, context), &array), VIA_OK);
+    assert_int_equal(via::make_array(spec, via::borrowed(release, context), &array), VIA_OK);
     return array;
 }
 
@@ -51,12 +51,12 @@ via_array *view_of(via_array *array) {
     return view;
 }
 
-void use(via_array *array, FakeMark *mark) { assert_int_equal(via::add_use_mark(array->storage, mark), VIA_OK); }
-void write(via_array *array, FakeMark *mark) { assert_int_equal(via::set_ready_mark(array->storage, mark), VIA_OK); }
+void use(via_array *array, FakeMark *fence) { assert_int_equal(via::add_access(array->storage, fence), VIA_OK); }
+void write(via_array *array, FakeMark *fence) { assert_int_equal(via::set_last_write(array->storage, fence), VIA_OK); }
 
 bool is_ready(via_array *array) {
-    const via::MarkHolder mark(via::ready_mark(array->storage));
-    return mark.get() == nullptr;
+    const via::UniqueFence fence(via::last_write(array->storage));
+    return fence.get() == nullptr;
 }
 
 int64_t pending() { return via::total(via::Counter::PendingReleases); }
@@ -90,8 +90,8 @@ void readers_wait_for_the_ready_mark_and_for_no_use(void **) {
     write(array, written);
     assert_false(is_ready(array));
     {
-        const via::MarkHolder mark(via::ready_mark(array->storage));
-        assert_ptr_equal(mark.get(), written);
+        const via::UniqueFence fence(via::last_write(array->storage));
+        assert_ptr_equal(fence.get(), written);
     }
     written->reach();
     assert_true(is_ready(array));
@@ -123,15 +123,15 @@ void waiting_for_the_content_tells_how_the_writing_failed(void **) {
 void views_share_marks_with_their_array(void **) {
     via_array *array = make_array();
     via_array *view = view_of(array);
-    auto *mark = new FakeMark;
-    write(view, mark);
+    auto *fence = new FakeMark;
+    write(view, fence);
     assert_false(is_ready(array));
     via::release_array(view);
     via::release_array(array);
     assert_int_equal(released, 0);
-    mark->reach();
+    fence->reach();
     assert_true(eventually([] { return released == 1; }));
-    mark->release();
+    fence->release();
 }
 
 void a_later_ready_mark_takes_the_place_of_an_earlier_one_which_stays_a_use(void **) {
@@ -154,10 +154,10 @@ void a_later_ready_mark_takes_the_place_of_an_earlier_one_which_stays_a_use(void
 void a_release_after_all_marks_runs_at_once_on_the_releasing_thread(void **) {
     via_array *array = make_array();
     for (int32_t i = 0; i < 20; ++i) {
-        auto *mark = new FakeMark;
-        (i % 2 == 0 ? write : use)(array, mark);
-        mark->reach();
-        mark->release();
+        auto *fence = new FakeMark;
+        (i % 2 == 0 ? write : use)(array, fence);
+        fence->reach();
+        fence->release();
     }
     via::release_array(array);
     assert_int_equal(released, 1);
@@ -167,19 +167,19 @@ void a_release_after_all_marks_runs_at_once_on_the_releasing_thread(void **) {
 
 void a_release_before_some_mark_is_pending_until_then_and_runs_on_another_thread(void **) {
     via_array *array = make_array();
-    std::vector<FakeMark *> marks;
+    std::vector<FakeMark *> fences;
     for (int32_t i = 0; i < 7; ++i) {
-        marks.push_back(new FakeMark);
-        use(array, marks.back());
+        fences.push_back(new FakeMark);
+        use(array, fences.back());
     }
     via::release_array(array);
-    for (size_t i = marks.size(); i-- > 0;) {
+    for (size_t i = fences.size(); i-- > 0;) {
         sleep_ms(3);
         assert_int_equal(released, 0);
         assert_int_equal(pending(), 1);
         assert_int_equal(via::total(via::Counter::Storages), 1);
-        marks[i]->reach();
-        marks[i]->release();
+        fences[i]->reach();
+        fences[i]->release();
     }
     assert_true(eventually([] { return released == 1 && pending() == 0; }));
     assert_false(pthread_equal(released_on, pthread_self()) != 0);
@@ -188,28 +188,28 @@ void a_release_before_some_mark_is_pending_until_then_and_runs_on_another_thread
 
 void a_release_where_marks_cannot_be_asked_is_left_to_another_thread(void **) {
     via_array *array = make_array();
-    auto *mark = new FakeMark(true);
-    write(array, mark);
+    auto *fence = new FakeMark(true);
+    write(array, fence);
     FakeMark::cannot_be_asked_here = true;
     via::release_array(array);
     FakeMark::cannot_be_asked_here = false;
     assert_true(eventually([] { return released == 1; }));
     assert_false(pthread_equal(released_on, pthread_self()) != 0);
-    assert_int_equal(mark->waits, 0);
-    mark->release();
+    assert_int_equal(fence->waits, 0);
+    fence->release();
 }
 
 int32_t followed_marks = 0;
 
-bool follow_all(const via::Disposal &, via::Mark *const *marks, int32_t count) {
+bool follow_all(const via::Deleter &, via::Fence *const *fences, int32_t count) {
     followed_marks = count;
-    return std::all_of(marks, marks + count, [](via::Mark *mark) { return mark->is_on_device(); });
+    return std::all_of(fences, fences + count, [](via::Fence *fence) { return fence->is_on_device(); });
 }
 
 // One of two uses has been reached.
 void release_what_follows(FakeMark *pending, FakeMark *done) {
     via_array *array = make_array();
-    array->storage->disposal.follow = follow_all;
+    array->storage->deleter.free_after = follow_all;
     followed_marks = 0;
     use(array, done);
     use(array, pending);
@@ -235,15 +235,15 @@ void a_disposal_that_follows_its_marks_runs_at_once_unless_the_host_has_a_part_i
 }
 
 void a_disposal_whose_marks_have_been_reached_follows_none(void **) {
-    auto *mark = new FakeMark(true);
+    auto *fence = new FakeMark(true);
     via_array *array = make_array();
-    array->storage->disposal.follow = follow_all;
+    array->storage->deleter.free_after = follow_all;
     followed_marks = 0;
-    use(array, mark);
+    use(array, fence);
     via::release_array(array);
     assert_int_equal(released, 1);
     assert_int_equal(followed_marks, 0);
-    mark->release();
+    fence->release();
 }
 
 void an_array_used_for_ever_does_not_grow(void **) {
@@ -252,10 +252,10 @@ void an_array_used_for_ever_does_not_grow(void **) {
     use(array, never);
     int32_t most = 0;
     for (int32_t i = 0; i < 20000; ++i) {
-        auto *mark = new FakeMark;
-        (i % 3 == 0 ? write : use)(array, mark);
-        mark->reach();
-        mark->release();
+        auto *fence = new FakeMark;
+        (i % 3 == 0 ? write : use)(array, fence);
+        fence->reach();
+        fence->release();
         most = std::max(most, FakeMark::alive.load());
     }
     assert_in_range(most, 2, 16);
@@ -268,29 +268,29 @@ void an_array_used_for_ever_does_not_grow(void **) {
 
 void many_marks_at_once_are_all_kept(void **) {
     via_array *array = make_array();
-    std::vector<FakeMark *> marks;
+    std::vector<FakeMark *> fences;
     for (int32_t i = 0; i < 1000; ++i) {
-        marks.push_back(new FakeMark);
-        use(array, marks.back());
+        fences.push_back(new FakeMark);
+        use(array, fences.back());
     }
     via::release_array(array);
-    for (size_t i = 0; i < marks.size(); ++i) {
+    for (size_t i = 0; i < fences.size(); ++i) {
         if (i != 500) {
-            marks[i]->reach();
-            marks[i]->release();
+            fences[i]->reach();
+            fences[i]->release();
         }
     }
     sleep_ms(20);
     assert_int_equal(released, 0);
-    marks[500]->reach();
-    marks[500]->release();
+    fences[500]->reach();
+    fences[500]->release();
     assert_true(eventually([] { return released == 1; }));
 }
 
 FakeMark *mark_at(uint64_t stream, uint64_t from, uint64_t to) {
-    auto *mark = new FakeMark;
-    mark->set_moment({.timeline = {stream, 1, nullptr}, .from = from, .to = to});
-    return mark;
+    auto *fence = new FakeMark;
+    fence->set_point({.timeline = {stream, 1, nullptr}, .from = from, .to = to});
+    return fence;
 }
 
 void a_stream_that_uses_an_array_again_and_again_is_remembered_once(void **) {
@@ -298,21 +298,21 @@ void a_stream_that_uses_an_array_again_and_again_is_remembered_once(void **) {
     FakeMark *last[2] = {};
     for (uint64_t i = 1; i <= 1000; ++i) {
         for (uint64_t stream = 0; stream < 2; ++stream) {
-            FakeMark *mark = mark_at(stream + 1, 2 * i, 2 * i + 1);
-            i % 3 == 0 ? write(array, mark) : use(array, mark);
+            FakeMark *fence = mark_at(stream + 1, 2 * i, 2 * i + 1);
+            i % 3 == 0 ? write(array, fence) : use(array, fence);
             if (last[stream] != nullptr) {
                 assert_int_equal(last[stream]->asked.load(), 0);
                 last[stream]->release();
             }
-            last[stream] = mark;
+            last[stream] = fence;
         }
         assert_in_range(FakeMark::alive.load(), 1, 4);
     }
     via::release_array(array);
-    for (FakeMark *mark : last) {
+    for (FakeMark *fence : last) {
         assert_int_equal(released, 0);
-        mark->reach();
-        mark->release();
+        fence->reach();
+        fence->release();
     }
     assert_true(eventually([] { return released == 1; }));
 }
@@ -331,17 +331,17 @@ void marks_are_kept_beside_one_another_unless_one_is_known_to_be_the_later(void 
     for (const auto &other : others) {
         released = 0;
         via_array *array = make_array();
-        FakeMark *mark = mark_at(1, 3, 5);
+        FakeMark *fence = mark_at(1, 3, 5);
         FakeMark *second = mark_at(other.stream, other.from, other.to);
-        use(array, mark);
+        use(array, fence);
         use(array, second);
         via::release_array(array);
         second->reach();
         sleep_ms(5);
         assert_int_equal(released, 0);
-        mark->reach();
+        fence->reach();
         assert_true(eventually([] { return released == 1; }));
-        mark->release();
+        fence->release();
         second->release();
     }
 }
@@ -356,18 +356,18 @@ void many_threads_may_use_write_and_read_one_array(void **) {
             users.emplace_back([array, i] {
                 std::vector<FakeMark *> open;
                 for (int32_t k = 0; k < 200; ++k) {
-                    auto *mark = new FakeMark;
-                    (void)!((k + i) % 2 == 0 ? via::add_use_mark : via::set_ready_mark)(array->storage, mark);
-                    const via::MarkHolder ready(via::ready_mark(array->storage));
-                    open.push_back(mark);
+                    auto *fence = new FakeMark;
+                    (void)!((k + i) % 2 == 0 ? via::add_access : via::set_last_write)(array->storage, fence);
+                    const via::UniqueFence ready(via::last_write(array->storage));
+                    open.push_back(fence);
                     if (k % 5 != 0) {
                         open[open.size() / 2]->reach();
                     }
                 }
                 via::release_array(array);
-                for (FakeMark *mark : open) {
-                    mark->reach();
-                    mark->release();
+                for (FakeMark *fence : open) {
+                    fence->reach();
+                    fence->release();
                 }
             });
         }
@@ -380,7 +380,7 @@ void many_threads_may_use_write_and_read_one_array(void **) {
     }
 }
 
-// Reached or not, a release must not come before the last mark nor twice: random marks, reached in random order.
+// Reached or not, a release must not come before the last fence nor twice: random fences, reached in random order.
 void no_release_comes_before_the_last_mark(void **) {
     static std::atomic<int32_t> open{0};
     static std::atomic<int32_t> too_early{0};
@@ -395,22 +395,22 @@ void no_release_comes_before_the_last_mark(void **) {
             too_early += open.load() != 0 ? 1 : 0;
             released++;
         });
-        std::vector<FakeMark *> marks;
+        std::vector<FakeMark *> fences;
         for (uint32_t i = next(12); i > 0; --i) {
-            marks.push_back(new FakeMark);
+            fences.push_back(new FakeMark);
             open++;
-            (next(2) == 0 ? use : write)(array, marks.back());
+            (next(2) == 0 ? use : write)(array, fences.back());
         }
         const bool release_first = next(2) == 0;
         if (release_first) {
             via::release_array(array);
         }
-        while (!marks.empty()) {
-            const size_t at = next(static_cast<uint32_t>(marks.size()));
+        while (!fences.empty()) {
+            const size_t at = next(static_cast<uint32_t>(fences.size()));
             open--;
-            marks[at]->reach();
-            marks[at]->release();
-            marks.erase(marks.begin() + static_cast<int64_t>(at));
+            fences[at]->reach();
+            fences[at]->release();
+            fences.erase(fences.begin() + static_cast<int64_t>(at));
         }
         if (!release_first) {
             via::release_array(array);
@@ -422,22 +422,22 @@ void no_release_comes_before_the_last_mark(void **) {
 
 // Owners whose release lets go of another array, itself still in use.
 void a_release_may_release_another_array(void **) {
-    auto *mark = new FakeMark;
+    auto *fence = new FakeMark;
     via_array *inner = make_array();
-    use(inner, mark);
+    use(inner, fence);
     via_array *outer = make_array(
         [](void *held) {
             via::release_array(static_cast<via_array *>(held));
             released++;
         },
         inner);
-    use(outer, mark);
+    use(outer, fence);
     via::release_array(outer);
     sleep_ms(5);
     assert_int_equal(released, 0);
-    mark->reach();
+    fence->reach();
     assert_true(eventually([] { return released == 2; }));
-    mark->release();
+    fence->release();
 }
 
 void without_memory_a_use_is_waited_for(void **) {
@@ -450,19 +450,19 @@ void without_memory_a_use_is_waited_for(void **) {
             open.push_back(new FakeMark);
             use(array, open.back());
         }
-        auto *mark = new FakeMark;
+        auto *fence = new FakeMark;
         std::thread device([&] {
             usleep(5000);
-            mark->reach();
+            fence->reach();
         });
         no_memory = true;
-        const via::Status status = via::set_ready_mark(array->storage, mark);
+        const via::Status status = via::set_last_write(array->storage, fence);
         no_memory = false;
         assert_int_equal(status, VIA_OK);
-        assert_int_equal(mark->waits, 1);
+        assert_int_equal(fence->waits, 1);
         assert_true(is_ready(array));
         device.join();
-        mark->release();
+        fence->release();
         via::release_array(array);
         assert_int_equal(released, before == 0 ? 1 : 0);
         for (FakeMark *other : open) {
@@ -481,23 +481,23 @@ void a_forked_child_releases_what_its_parent_left_pending(void **) {
     if (kUnderThreadSanitizer) {
         skip();  // it allows no threads there
     }
-    auto *mark = new FakeMark;
+    auto *fence = new FakeMark;
     via_array *pending_array = make_array();
-    use(pending_array, mark);
+    use(pending_array, fence);
     via::release_array(pending_array);
     via_array *array = make_array();
-    use(array, mark);
+    use(array, fence);
     assert_int_equal(exit_code_of_child([&] {
-                         mark->reach();  // as a device's marks count in a child
+                         fence->reach();  // as a device's fences count in a child
                          via::release_array(array);
                          return released >= 1 && eventually([] { return released == 2; }) ? 0 : 1;
                      }),
                      0);
     assert_int_equal(released, 0);
-    mark->reach();
+    fence->reach();
     via::release_array(array);
     assert_true(eventually([] { return released == 2; }));
-    mark->release();
+    fence->release();
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Marks of many storages at once: what is ready when, what a release waits for, and how few questions are asked.
+// Fences of many storages at once: what is ready when, what a release waits for, and how few questions are asked.
 #include "pending_work.hpp"
 
 #include "core/base/list.hpp"
@@ -19,7 +19,7 @@ struct Arrays {
         const via::ArraySpec spec{.data = bytes, .dtype = VIA_INT8, .ndim = 1, .shape = shape};
         for (int32_t i = 0; i < count; ++i) {
             via_array *array = nullptr;
-            assert_int_equal(via::make_array(spec, via::loan([](void *) { released++; }, nullptr), &array), VIA_OK);
+            assert_int_equal(via::make_array(spec, via::borrowed([](void *) { released++; }, nullptr), &array), VIA_OK);
             arrays.push_back(array);
             storages.push_back(array->storage);
         }
@@ -46,21 +46,21 @@ int all_is_gone(void **) {
 }
 
 bool are_ready(const Arrays &of) {
-    via::MarkHolder mark;
-    assert_int_equal(via::ready_marks(of.all(), of.count(), {}, mark.out()), VIA_OK);
-    return mark.get() == nullptr;
+    via::UniqueFence fence;
+    assert_int_equal(via::last_writes(of.all(), of.count(), {}, fence.out()), VIA_OK);
+    return fence.get() == nullptr;
 }
 
-void end(FakeMark *mark) {
-    mark->reach();
-    mark->release();
+void end(FakeMark *fence) {
+    fence->reach();
+    fence->release();
 }
 
-void write(const Arrays &to, FakeMark *mark) {
-    assert_int_equal(via::set_ready_marks(to.all(), to.count(), mark), VIA_OK);
+void write(const Arrays &to, FakeMark *fence) {
+    assert_int_equal(via::set_last_writes(to.all(), to.count(), fence), VIA_OK);
 }
-void read(const Arrays &from, FakeMark *mark) {
-    assert_int_equal(via::add_use_marks(from.all(), from.count(), mark), VIA_OK);
+void read(const Arrays &from, FakeMark *fence) {
+    assert_int_equal(via::add_accesses(from.all(), from.count(), fence), VIA_OK);
 }
 
 void storages_without_marks_are_ready(void **) {
@@ -73,16 +73,16 @@ void storages_without_marks_are_ready(void **) {
 void readers_of_each_wait_for_the_mark_of_all(void **) {
     Arrays arrays;
     for (int32_t round = 0; round < 3; ++round) {
-        auto *mark = new FakeMark;
-        write(arrays, mark);
+        auto *fence = new FakeMark;
+        write(arrays, fence);
         for (via::Storage *storage : arrays.storages) {
-            const via::MarkHolder ready(via::ready_mark(storage));
-            assert_ptr_equal(ready.get(), mark);
+            const via::UniqueFence ready(via::last_write(storage));
+            assert_ptr_equal(ready.get(), fence);
         }
         assert_false(are_ready(arrays));
-        mark->reach();
+        fence->reach();
         assert_true(are_ready(arrays));
-        mark->release();
+        fence->release();
     }
     arrays.release();
     assert_int_equal(released, kMany);
@@ -90,38 +90,38 @@ void readers_of_each_wait_for_the_mark_of_all(void **) {
 
 void a_mark_that_many_have_is_asked_and_told_of_once(void **) {
     Arrays arrays;
-    auto *mark = new FakeMark;
-    write(arrays, mark);
+    auto *fence = new FakeMark;
+    write(arrays, fence);
     {
-        via::MarkHolder ready;
-        assert_int_equal(via::ready_marks(arrays.all(), arrays.count(), {}, ready.out()), VIA_OK);
-        assert_ptr_equal(ready.get(), mark);
+        via::UniqueFence ready;
+        assert_int_equal(via::last_writes(arrays.all(), arrays.count(), {}, ready.out()), VIA_OK);
+        assert_ptr_equal(ready.get(), fence);
     }
-    assert_int_equal(mark->asked, 1);
-    mark->reach();
+    assert_int_equal(fence->asked, 1);
+    fence->reach();
     assert_true(are_ready(arrays));
-    assert_int_equal(mark->asked, 2);
-    mark->release();
+    assert_int_equal(fence->asked, 2);
+    fence->release();
     arrays.release();
 }
 
 void different_marks_are_joined(void **) {
     Arrays arrays(10);
-    FakeMark *marks[10];
+    FakeMark *fences[10];
     for (size_t i = 0; i < 10; ++i) {
-        marks[i] = new FakeMark;
-        assert_int_equal(via::set_ready_mark(arrays.storages[i], marks[i]), VIA_OK);
+        fences[i] = new FakeMark;
+        assert_int_equal(via::set_last_write(arrays.storages[i], fences[i]), VIA_OK);
     }
     {
-        via::MarkHolder ready;
-        assert_int_equal(via::ready_marks(arrays.all(), arrays.count(), {}, ready.out()), VIA_OK);
+        via::UniqueFence ready;
+        assert_int_equal(via::last_writes(arrays.all(), arrays.count(), {}, ready.out()), VIA_OK);
         for (size_t i = 0; i < 10; ++i) {
-            assert_false(ready.get()->reached());
-            marks[9 - i]->reach();
+            assert_false(ready.get()->is_complete());
+            fences[9 - i]->reach();
         }
-        assert_true(ready.get()->reached());
+        assert_true(ready.get()->is_complete());
     }
-    std::for_each(std::begin(marks), std::end(marks), [](FakeMark *mark) { mark->release(); });
+    std::for_each(std::begin(fences), std::end(fences), [](FakeMark *fence) { fence->release(); });
     arrays.release();
 }
 
@@ -129,12 +129,12 @@ void releases_wait_for_what_is_written_and_for_what_is_read(void **) {
     for (void (*use)(const Arrays &, FakeMark *) : {write, read}) {
         begin(nullptr);
         Arrays arrays;
-        auto *mark = new FakeMark;
-        use(arrays, mark);
+        auto *fence = new FakeMark;
+        use(arrays, fence);
         arrays.release();
         sleep_ms(5);
         assert_int_equal(released, 0);
-        end(mark);
+        end(fence);
         assert_true(eventually([] { return released == kMany; }));
     }
 }
@@ -165,7 +165,7 @@ void a_mark_takes_the_place_of_the_one_it_comes_after(void **) {
     later->reach();
     assert_true(are_ready(arrays));
     arrays.release();
-    // The first use of a storage that is new to marks is remembered.
+    // The first use of a storage that is new to fences is remembered.
     end(earlier);
     assert_true(eventually([] { return released == kMany; }));
     later->release();
@@ -175,10 +175,10 @@ void storages_used_for_ever_do_not_grow(void **) {
     Arrays arrays(70);
     int32_t most = 0;
     for (int32_t i = 0; i < 3000; ++i) {
-        auto *mark = new FakeMark;
-        read(arrays, mark);
-        write(arrays, mark);
-        end(mark);
+        auto *fence = new FakeMark;
+        read(arrays, fence);
+        write(arrays, fence);
+        end(fence);
         most = std::max(most, FakeMark::alive.load());
     }
     assert_in_range(most, 1, 20);
@@ -187,22 +187,22 @@ void storages_used_for_ever_do_not_grow(void **) {
 }
 
 FakeMark *mark_at(uint64_t stream, uint64_t moment) {
-    auto *mark = new FakeMark;
-    mark->set_moment({.timeline = {stream, 1, nullptr}, .from = 2 * moment, .to = 2 * moment + 1});
-    return mark;
+    auto *fence = new FakeMark;
+    fence->set_point({.timeline = {stream, 1, nullptr}, .from = 2 * moment, .to = 2 * moment + 1});
+    return fence;
 }
 
 void a_stream_that_reads_again_and_again_is_remembered_once(void **) {
     Arrays arrays(100);
     FakeMark *last = nullptr;
     for (uint64_t i = 1; i <= 500; ++i) {
-        FakeMark *mark = mark_at(1, i);
-        read(arrays, mark);
+        FakeMark *fence = mark_at(1, i);
+        read(arrays, fence);
         if (last != nullptr) {
             assert_int_equal(last->asked, 0);
             last->release();
         }
-        last = mark;
+        last = fence;
         assert_in_range(FakeMark::alive, 1, 2);
     }
     arrays.release();
@@ -216,19 +216,19 @@ void streams_that_take_turns_are_remembered_once_each(void **) {
     FakeMark *last[3] = {};
     for (uint64_t i = 1; i <= 300; ++i) {
         FakeMark *&of_stream = last[i % std::size(last)];
-        FakeMark *mark = mark_at(1 + i % std::size(last), i);
-        read(arrays, mark);
+        FakeMark *fence = mark_at(1 + i % std::size(last), i);
+        read(arrays, fence);
         if (of_stream != nullptr) {
             assert_int_equal(of_stream->asked, 0);
             of_stream->release();
         }
-        of_stream = mark;
+        of_stream = fence;
         assert_in_range(FakeMark::alive, 1, std::size(last));
     }
     arrays.release();
-    for (FakeMark *mark : last) {
+    for (FakeMark *fence : last) {
         assert_int_equal(released, 0);
-        end(mark);
+        end(fence);
     }
     assert_true(eventually([] { return released == 100; }));
 }
@@ -236,20 +236,20 @@ void streams_that_take_turns_are_remembered_once_each(void **) {
 // Neighbours differ in which stream has used them last.
 void storages_with_different_uses_are_marked_alike(void **) {
     Arrays arrays(100);
-    FakeMark *marks[] = {mark_at(1, 1), mark_at(2, 2)};
+    FakeMark *fences[] = {mark_at(1, 1), mark_at(2, 2)};
     for (size_t i = 0; i < arrays.storages.size(); ++i) {
-        assert_int_equal(via::add_use_mark(arrays.storages[i], marks[i / 3 % 2]), VIA_OK);
+        assert_int_equal(via::add_access(arrays.storages[i], fences[i / 3 % 2]), VIA_OK);
     }
     FakeMark *later = mark_at(1, 3);
     read(arrays, later);
-    marks[0]->release();
+    fences[0]->release();
     assert_int_equal(FakeMark::alive, 2);
     end(later);
     arrays.release();
     assert_true(eventually([] { return released == 51; }));
     sleep_ms(5);
     assert_int_equal(released, 51);
-    end(marks[1]);
+    end(fences[1]);
     assert_true(eventually([] { return released == 100; }));
 }
 
@@ -258,15 +258,15 @@ void who_goes_on_in_the_same_stream_waits_for_nothing_of_it(void **) {
     FakeMark *same = mark_at(1, 1);
     FakeMark *other = mark_at(2, 1);
     write(arrays, same);
-    assert_int_equal(via::set_ready_mark(arrays.storages[7], other), VIA_OK);
+    assert_int_equal(via::set_last_write(arrays.storages[7], other), VIA_OK);
     {
-        via::MarkHolder ready;
-        assert_int_equal(via::ready_marks(arrays.all(), arrays.count(), {1, 1, nullptr}, ready.out()), VIA_OK);
+        via::UniqueFence ready;
+        assert_int_equal(via::last_writes(arrays.all(), arrays.count(), {1, 1, nullptr}, ready.out()), VIA_OK);
         assert_ptr_equal(ready.get(), other);
-        const via::MarkHolder of_one(via::ready_mark_before(arrays.storages[7], {1, 1, nullptr}));
+        const via::UniqueFence of_one(via::last_write_before(arrays.storages[7], {1, 1, nullptr}));
         assert_ptr_equal(of_one.get(), other);
-        assert_null(via::ready_mark_before(arrays.storages[8], {1, 1, nullptr}));
-        const via::MarkHolder of_another(via::ready_mark_before(arrays.storages[8], {2, 1, nullptr}));
+        assert_null(via::last_write_before(arrays.storages[8], {1, 1, nullptr}));
+        const via::UniqueFence of_another(via::last_write_before(arrays.storages[8], {2, 1, nullptr}));
         assert_ptr_equal(of_another.get(), same);
     }
     assert_int_equal(same->asked, 0);
@@ -277,56 +277,56 @@ void who_goes_on_in_the_same_stream_waits_for_nothing_of_it(void **) {
 
 void changes_are_counted_once_for_many_and_once_for_each(void **) {
     Arrays arrays;
-    auto *mark = new FakeMark;
-    write(arrays, mark);
-    const uint64_t before = via::ready_changes();
-    write(arrays, mark);
-    assert_int_equal(via::ready_changes(), before + 1);
-    read(arrays, mark);
+    auto *fence = new FakeMark;
+    write(arrays, fence);
+    const uint64_t before = via::write_changes();
+    write(arrays, fence);
+    assert_int_equal(via::write_changes(), before + 1);
+    read(arrays, fence);
     assert_false(are_ready(arrays));
-    assert_int_equal(via::ready_changes(), before + 1);
-    assert_int_equal(via::set_ready_mark(arrays.storages[3], mark), VIA_OK);
-    assert_int_equal(via::ready_changes(), before + 2);
-    end(mark);
+    assert_int_equal(via::write_changes(), before + 1);
+    assert_int_equal(via::set_last_write(arrays.storages[3], fence), VIA_OK);
+    assert_int_equal(via::write_changes(), before + 2);
+    end(fence);
     assert_true(are_ready(arrays));
-    assert_int_equal(via::ready_changes(), before + 2);
+    assert_int_equal(via::write_changes(), before + 2);
     arrays.release();
 }
 
 // Looks at a storage when it is let go of.
-class LastLook final : public via::Mark {
+class LastLook final : public via::Fence {
 public:
     struct Seen {
-        const via::Mark *ready;
+        const via::Fence *ready;
         uint64_t changes;
     };
 
     LastLook(via::Storage *storage, Seen *seen) : storage_(storage), seen_(seen) {}
-    bool reached() override { return true; }
+    bool is_complete() override { return true; }
     via::Status wait() override { return VIA_OK; }
-    via::Status order(const via::StreamUse &) override { return VIA_OK; }
+    via::Status make_stream_wait(const via::ResolvedStream &) override { return VIA_OK; }
 
 private:
-    ~LastLook() override { *seen_ = {storage_->ready.load(), via::ready_changes()}; }
+    ~LastLook() override { *seen_ = {storage_->ready.load(), via::write_changes()}; }
 
     via::Storage *const storage_;
     Seen *const seen_;
 };
 
-// The first storage lets go of its old mark while the last one still has its own.
+// The first storage lets go of its old fence while the last one still has its own.
 void a_change_is_counted_once_every_storage_has_its_mark(void **) {
     Arrays arrays;
-    auto *mark = new FakeMark;
-    write(arrays, mark);
+    auto *fence = new FakeMark;
+    write(arrays, fence);
     LastLook::Seen seen{};
     auto *look = new LastLook(arrays.storages.back(), &seen);
-    assert_int_equal(via::set_ready_marks(arrays.all(), 1, look), VIA_OK);
+    assert_int_equal(via::set_last_writes(arrays.all(), 1, look), VIA_OK);
     look->release();
     auto *later = new FakeMark;
     write(arrays, later);
-    assert_ptr_equal(seen.ready, mark);
-    assert_int_equal(via::ready_changes(), seen.changes + 1);
-    end(mark);
+    assert_ptr_equal(seen.ready, fence);
+    assert_int_equal(via::write_changes(), seen.changes + 1);
+    end(fence);
     end(later);
     arrays.release();
 }
@@ -337,10 +337,10 @@ void threads_may_mark_the_same_storages_at_once(void **) {
     for (int32_t i = 0; i < 4; ++i) {
         users.emplace_back([&, i] {
             for (int32_t k = 0; k < 200; ++k) {
-                auto *mark = new FakeMark;
-                ((k + i) % 2 == 0 ? write : read)(arrays, mark);
+                auto *fence = new FakeMark;
+                ((k + i) % 2 == 0 ? write : read)(arrays, fence);
                 (void)are_ready(arrays);
-                end(mark);
+                end(fence);
             }
         });
     }

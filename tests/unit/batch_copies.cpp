@@ -25,13 +25,13 @@ constexpr uint64_t kMiB = 1024 * kKiB;
 
 // Copies of a place of their own each, decided.
 struct Decided {
-    Decided(const std::vector<uint64_t> &sizes, Across across, bool together) {
+    Decided(const std::vector<uint64_t> &sizes, LinkDirection across, bool together) {
         add(sizes, across);
         assert_true(copies.decide(together));
     }
     Decided() = default;
 
-    void add(const std::vector<uint64_t> &sizes, Across across) {
+    void add(const std::vector<uint64_t> &sizes, LinkDirection across) {
         for (const uint64_t nbytes : sizes) {
             assert_true(copies.add({at, at + (uint64_t{1} << 50), nbytes, across}));
             at += nbytes + 77;
@@ -76,15 +76,15 @@ void assert_pieces(const BatchCopies &copies, int64_t room) {
 
 void two_copies_on_the_device_are_worth_a_launch_and_one_is_not(void **) {
     for (const bool together : {false, true}) {
-        assert_int_equal(Decided({100}, Across::No, together).small(), 0);
-        assert_int_equal(Decided({100}, Across::No, together).large(), 1);
-        assert_int_equal(Decided({100, 100}, Across::No, together).small(), 2);
-        assert_int_equal(Decided({100, 100}, Across::No, together).large(), 0);
+        assert_int_equal(Decided({100}, LinkDirection::No, together).small(), 0);
+        assert_int_equal(Decided({100}, LinkDirection::No, together).large(), 1);
+        assert_int_equal(Decided({100, 100}, LinkDirection::No, together).small(), 2);
+        assert_int_equal(Decided({100, 100}, LinkDirection::No, together).large(), 0);
     }
 }
 
 void a_few_copies_across_the_link_are_left_to_the_driver(void **) {
-    for (const Across across : {Across::ToDevice, Across::ToHost}) {
+    for (const LinkDirection across : {LinkDirection::ToDevice, LinkDirection::ToHost}) {
         assert_int_equal(Decided(std::vector<uint64_t>(3, 4096), across, false).large(), 3);
         assert_int_equal(Decided(std::vector<uint64_t>(4, 4096), across, false).small(), 4);
         assert_int_equal(Decided(std::vector<uint64_t>(7, 4096), across, true).large(), 7);
@@ -94,22 +94,22 @@ void a_few_copies_across_the_link_are_left_to_the_driver(void **) {
 
 void copies_of_both_kinds_are_weighed_together(void **) {
     Decided mixed;
-    mixed.add({100}, Across::No);
-    mixed.add({100, 100, 100}, Across::ToDevice);
+    mixed.add({100}, LinkDirection::No);
+    mixed.add({100, 100, 100}, LinkDirection::ToDevice);
     assert_true(mixed.copies.decide(true));
     assert_int_equal(mixed.large(), 4);
     Decided more;
-    more.add({100}, Across::No);
-    more.add({100, 100, 100, 100}, Across::ToHost);
+    more.add({100}, LinkDirection::No);
+    more.add({100, 100, 100, 100}, LinkDirection::ToHost);
     assert_true(more.copies.decide(true));
     assert_int_equal(more.small(), 5);
 }
 
 void what_is_large_is_left_to_the_driver_wherever_it_stands(void **) {
     const std::vector<uint64_t> sizes = {kMiB, 10, 20, 64 * kMiB, 30, 40, 50, 60, 70, 80, 90, 256 * kKiB, 255 * kKiB};
-    assert_int_equal(Decided(sizes, Across::No, true).large(), 1);
-    assert_int_equal(Decided(sizes, Across::ToHost, false).large(), 2);
-    const Decided link(sizes, Across::ToDevice, true);
+    assert_int_equal(Decided(sizes, LinkDirection::No, true).large(), 1);
+    assert_int_equal(Decided(sizes, LinkDirection::ToHost, false).large(), 2);
+    const Decided link(sizes, LinkDirection::ToDevice, true);
     assert_int_equal(link.large(), 3);
     assert_int_equal(link.copies.large()[0].nbytes, kMiB);
     assert_int_equal(link.copies.large()[1].nbytes, 64 * kMiB);
@@ -119,7 +119,7 @@ void what_is_large_is_left_to_the_driver_wherever_it_stands(void **) {
 }
 
 void nothing_is_left_of_nothing(void **) {
-    const Decided none({}, Across::No, true);
+    const Decided none({}, LinkDirection::No, true);
     assert_int_equal(none.small() + none.large(), 0);
     assert_int_equal(none.copies.piece_count(), 0);
 }
@@ -135,18 +135,18 @@ void pieces_cover_every_byte_once(void **) {
         for (uint64_t &nbytes : sizes) {
             nbytes = 1 + next(next(10) == 0 ? 40 * kMiB : 20000);
         }
-        const Decided given(sizes, Across::No, true);
+        const Decided given(sizes, LinkDirection::No, true);
         assert_int_equal(given.small(), sizes.size());
         assert_pieces(given.copies, static_cast<int64_t>(1 + next(400)));
     }
 }
 
 void a_table_stays_small_however_much_there_is_to_copy(void **) {
-    const Decided small(std::vector<uint64_t>(4096, 4 * kKiB), Across::No, true);
+    const Decided small(std::vector<uint64_t>(4096, 4 * kKiB), LinkDirection::No, true);
     assert_int_equal(small.copies.piece_bytes(), 4 * kKiB);
     assert_int_equal(small.copies.piece_count(), 4096);
     for (const size_t count : {2, 1000, 100000}) {
-        const Decided much(std::vector<uint64_t>(count, 63 * kMiB), Across::No, true);
+        const Decided much(std::vector<uint64_t>(count, 63 * kMiB), LinkDirection::No, true);
         assert_int_equal(much.copies.piece_bytes() % 4096, 0);
         assert_in_range(much.copies.piece_count(), count, 2 * (65536 + count));
         assert_true(much.copies.piece_bytes() < int64_t{UINT32_MAX});

@@ -62,7 +62,7 @@ void check_transpose(const via::SimdKernels &kernels, int index, int64_t rows, i
 void transpose_kernels_turn_blocks_of_every_size(void **) {
     at_each_level([](const via::SimdKernels &kernels) {
         for (int index = 0; index < 5; ++index) {
-            const int64_t widest = via::kTurnRowBytes >> index;
+            const int64_t widest = via::kTransposeRowBytes >> index;
             for (const int64_t rows : std::initializer_list<int64_t>{1, 2, 3, 5, 7, 9, 15, 16, 17, 33, widest}) {
                 for (int64_t columns = 1; columns < 140; columns += columns < 70 ? 1 : 13) {
                     check_transpose(kernels, index, rows, columns, columns % 5);

@@ -7,7 +7,7 @@
 
 namespace {
 
-using via::Route;
+using via::LoopKind;
 
 // The plan of a copy of float32; steps are in elements.
 via::Plan plan_of(const std::vector<int64_t> &shape, const std::vector<int64_t> &to, const std::vector<int64_t> &from) {
@@ -16,7 +16,7 @@ via::Plan plan_of(const std::vector<int64_t> &shape, const std::vector<int64_t> 
     const Wrapped src(anywhere, VIA_FLOAT32, shape, from, via::StrideUnit::Elements);
     via::Plan plan;
     assert_int_equal(via::normalise_copy(dst.get(), src.get(), &plan), VIA_OK);
-    via::choose_route(&plan);
+    via::choose_loops(&plan);
     return plan;
 }
 
@@ -31,7 +31,7 @@ void dense_arrays_of_the_same_order_are_one_run(void **) {
     const via::Plan row_major = plan_of({3, 1, 4, 5}, {20, 99, 5, 1}, {20, 7, 5, 1});
     const via::Plan column_major = plan_of({3, 4, 5}, {1, 3, 12}, {1, 3, 12});
     for (const via::Plan &plan : {row_major, column_major}) {
-        assert_int_equal(plan.route, Route::Contiguous);
+        assert_int_equal(plan.loops, LoopKind::Contiguous);
         assert_int_equal(plan.ndim, 0);
         assert_int_equal(plan.run, 240);
         assert_int_equal(plan.nbytes, 240);
@@ -40,13 +40,13 @@ void dense_arrays_of_the_same_order_are_one_run(void **) {
 
 void axes_that_go_backwards_in_both_are_one_run(void **) {
     const via::Plan plan = plan_of({4, 5}, {-5, -1}, {-5, -1});
-    assert_int_equal(plan.route, Route::Contiguous);
+    assert_int_equal(plan.loops, LoopKind::Contiguous);
     assert_int_equal(plan.run, 80);
 }
 
 void a_part_of_a_matrix_is_rows(void **) {
     const via::Plan plan = plan_of({64, 64}, {64, 1}, {1024, 1});
-    assert_int_equal(plan.route, Route::Rows);
+    assert_int_equal(plan.loops, LoopKind::Rows);
     assert_int_equal(plan.ndim, 1);
     assert_int_equal(plan.run, 256);
     expect_axis(plan, 0, 64, 256, 4096);
@@ -55,7 +55,7 @@ void a_part_of_a_matrix_is_rows(void **) {
 
 void a_turned_matrix_is_a_transpose(void **) {
     const via::Plan plan = plan_of({100, 200}, {200, 1}, {1, 100});
-    assert_int_equal(plan.route, Route::Transpose);
+    assert_int_equal(plan.loops, LoopKind::Transpose);
     assert_int_equal(plan.run, 4);
     expect_axis(plan, 0, 200, 4, 400);
     expect_axis(plan, 1, 100, 800, 4);
@@ -63,13 +63,13 @@ void a_turned_matrix_is_a_transpose(void **) {
 
 void a_turned_matrix_read_backwards_is_a_transpose(void **) {
     const via::Plan plan = plan_of({100, 200}, {200, 1}, {-1, 100});
-    assert_int_equal(plan.route, Route::Transpose);
+    assert_int_equal(plan.loops, LoopKind::Transpose);
     expect_axis(plan, 1, 100, -800, 4);
 }
 
 void a_permutation_turns_the_two_fastest_axes(void **) {
     const via::Plan plan = plan_of({10, 20, 30}, {600, 30, 1}, {1, 10, 200});
-    assert_int_equal(plan.route, Route::Transpose);
+    assert_int_equal(plan.loops, LoopKind::Transpose);
     expect_axis(plan, 0, 30, 4, 800);
     expect_axis(plan, 1, 10, 2400, 4);
     expect_axis(plan, 2, 20, 120, 40);
@@ -78,7 +78,7 @@ void a_permutation_turns_the_two_fastest_axes(void **) {
 void a_large_permute_of_short_axes_goes_through_a_scratch(void **) {
     const via::Plan plan =
         plan_of({12, 13, 12, 12, 13, 12}, {292032, 22464, 1872, 156, 12, 1}, {1, 12, 156, 1872, 22464, 292032});
-    assert_int_equal(plan.route, Route::Scratch);
+    assert_int_equal(plan.loops, LoopKind::Scratch);
     assert_int_equal(plan.ndim, 6);
     // The axes that are cut, the source's first, continue those that are walked whole.
     expect_axis(plan, 0, 13, 89856, 48);
@@ -91,18 +91,18 @@ void a_large_permute_of_short_axes_goes_through_a_scratch(void **) {
 }
 
 void short_axes_stay_a_transpose_in_the_cache_or_where_rows_would_crowd_in_it(void **) {
-    assert_int_equal(plan_of({12, 13, 12}, {156, 12, 1}, {1, 12, 156}).route, Route::Transpose);
-    assert_int_equal(plan_of({512, 64, 64}, {4096, 64, 1}, {1, 512, 32768}).route, Route::Transpose);
+    assert_int_equal(plan_of({12, 13, 12}, {156, 12, 1}, {1, 12, 156}).loops, LoopKind::Transpose);
+    assert_int_equal(plan_of({512, 64, 64}, {4096, 64, 1}, {1, 512, 32768}).loops, LoopKind::Transpose);
 }
 
 void a_turned_matrix_with_gaps_is_done_in_tiles(void **) {
-    assert_int_equal(plan_of({100, 200}, {400, 2}, {1, 100}).route, Route::Tiles);
-    assert_int_equal(plan_of({100, 200}, {200, 1}, {2, 200}).route, Route::Tiles);
+    assert_int_equal(plan_of({100, 200}, {400, 2}, {1, 100}).loops, LoopKind::Tiles);
+    assert_int_equal(plan_of({100, 200}, {200, 1}, {2, 200}).loops, LoopKind::Tiles);
 }
 
 void elements_with_gaps_are_done_one_by_one(void **) {
     const via::Plan plan = plan_of({10, 20}, {20, 1}, {60, 3});
-    assert_int_equal(plan.route, Route::Elements);
+    assert_int_equal(plan.loops, LoopKind::Elements);
     assert_int_equal(plan.ndim, 1);
     expect_axis(plan, 0, 200, 4, 12);
 }
@@ -116,10 +116,10 @@ void even_gaps_in_the_source_are_told_from_others(void **) {
 }
 
 void a_broadcast_repeats_elements_or_rows(void **) {
-    assert_int_equal(plan_of({10, 20}, {20, 1}, {0, 0}).route, Route::Repeat);
-    assert_int_equal(plan_of({10, 20}, {20, 1}, {1, 0}).route, Route::Repeat);
+    assert_int_equal(plan_of({10, 20}, {20, 1}, {0, 0}).loops, LoopKind::Repeat);
+    assert_int_equal(plan_of({10, 20}, {20, 1}, {1, 0}).loops, LoopKind::Repeat);
     const via::Plan rows = plan_of({10, 20}, {20, 1}, {0, 1});
-    assert_int_equal(rows.route, Route::Rows);
+    assert_int_equal(rows.loops, LoopKind::Rows);
     expect_axis(rows, 0, 10, 80, 0);
 }
 

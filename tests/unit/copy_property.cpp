@@ -68,7 +68,7 @@ void a_large_copy_between_random_layouts_equals_a_naive_one(void **) {
 }
 
 // As a copy past the cache is done, whatever its size. Returns the route.
-via::Route check_one_streamed(Random *random, const std::vector<int64_t> &shape, int64_t item, const TestLayout &to,
+via::LoopKind check_one_streamed(Random *random, const std::vector<int64_t> &shape, int64_t item, const TestLayout &to,
                               const TestLayout &from) {
     Memory dst(random, to);
     Memory src(random, from);
@@ -78,10 +78,10 @@ via::Route check_one_streamed(Random *random, const std::vector<int64_t> &shape,
     const Wrapped src_array(src.data(), dtype_of_size(item), shape, from.steps);
     via::Plan plan;
     assert_int_equal(via::normalise_copy(dst_array.get(), src_array.get(), &plan), VIA_OK);
-    via::choose_route_alone(&plan, true);
+    via::choose_loops_single(&plan, true);
     via::run_plan(plan);
     assert_memory_equal(dst.bytes.data(), expected.data(), expected.size());
-    return plan.route;
+    return plan.loops;
 }
 
 void a_streamed_copy_between_random_layouts_equals_a_naive_one(void **) {
@@ -121,9 +121,9 @@ void a_streamed_permute_of_short_axes_equals_a_naive_one(void **) {
             extent = random.between(2, std::max<int64_t>(2, 40 / static_cast<int64_t>(shape.size())));
         }
         shape[static_cast<size_t>(random.between(0, 2))] += random.between(0, 40);
-        const via::Route route = check_one_streamed(&random, shape, item, dense_layout(&random, shape, item),
+        const via::LoopKind loops = check_one_streamed(&random, shape, item, dense_layout(&random, shape, item),
                                                     dense_layout(&random, shape, item));
-        by_scratch += route == via::Route::Scratch ? 1 : 0;
+        by_scratch += loops == via::LoopKind::Scratch ? 1 : 0;
     }
     assert_in_range(by_scratch, 400, 1000);
 }

@@ -57,7 +57,7 @@ public:
                                   .strides = steps.data(),
                                   .unit = unit,
                                   .flags = flags};
-        assert_int_equal(via::make_array(spec, via::loan(nullptr, nullptr), &array_), VIA_OK);
+        assert_int_equal(via::make_array(spec, via::borrowed(nullptr, nullptr), &array_), VIA_OK);
     }
     Wrapped(void *data, int32_t dtype, const std::vector<int64_t> &shape)
         : Wrapped(data, dtype, shape, {}, via::StrideUnit::RowMajor) {}

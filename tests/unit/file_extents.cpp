@@ -15,50 +15,50 @@ struct Window {
     std::vector<int64_t> step;
 };
 
-Places places_of(const Window &window) {
+Places extents_of(const Window &window) {
     const via::ArraySpec spec{.data = reinterpret_cast<void *>(uintptr_t{1} << 12),
                               .dtype = VIA_FLOAT32,
                               .ndim = static_cast<int32_t>(window.shape.size()),
                               .shape = window.shape.data()};
-    via::ArrayHolder whole;
-    via::ArrayHolder layout;
-    assert_int_equal(via::make_array(spec, via::Disposal{}, whole.out()), VIA_OK);
+    via::UniqueArray whole;
+    via::UniqueArray layout;
+    assert_int_equal(via::make_array(spec, via::Deleter{}, whole.out()), VIA_OK);
     assert_int_equal(via::slice_view(whole.get(), nullptr, window.count.data(), window.step.data(), layout.out()),
                      VIA_OK);
-    return via::places_of(layout.get(), 100);
+    return via::extents_of(layout.get(), 100);
 }
 
 void what_is_adjacent_is_one_row(void **state) {
     (void)state;
     for (const Window &window : {Window{{20, 30, 40}, {20, 30, 40}, {1, 1, 1}}, Window{{20, 30}, {7, 30}, {1, 1}}}) {
-        const Places places = places_of(window);
+        const Places places = extents_of(window);
         assert_true(places.ndim == 0 && places.offset == 100 && places.row_bytes == places.nbytes);
     }
 }
 
 void loops_that_continue_one_another_are_one(void **state) {
     (void)state;
-    const Places columns = places_of({{20, 30, 40}, {20, 30, 10}, {1, 1, 1}});
+    const Places columns = extents_of({{20, 30, 40}, {20, 30, 10}, {1, 1, 1}});
     assert_true(columns.ndim == 1 && columns.row_bytes == 40);
     assert_true(columns.counts[0] == 600 && columns.steps[0] == 160);
-    const Places box = places_of({{20, 30, 40}, {20, 10, 40}, {1, 2, 1}});
-    assert_true(box.ndim == 2 && box.row_bytes == 160 && box.nbytes == 20 * 10 * 160);
-    assert_true(box.counts[0] == 20 && box.steps[0] == 30 * 160 && box.counts[1] == 10 && box.steps[1] == 320);
+    const Places slab = extents_of({{20, 30, 40}, {20, 10, 40}, {1, 2, 1}});
+    assert_true(slab.ndim == 2 && slab.row_bytes == 160 && slab.nbytes == 20 * 10 * 160);
+    assert_true(slab.counts[0] == 20 && slab.steps[0] == 30 * 160 && slab.counts[1] == 10 && slab.steps[1] == 320);
 }
 
 void rows_near_one_another_are_read_at_once_and_others_are_not(void **state) {
     (void)state;
     const int64_t far = int64_t{1} << 20;
-    assert_int_equal(RowGroups(places_of({{50, 60}, {50, 30}, {1, 1}})).level, 0);
-    assert_int_equal(RowGroups(places_of({{50, far}, {50, 30}, {1, 1}})).level, 1);
-    assert_int_equal(RowGroups(places_of({{9, far, 60}, {9, 100, 30}, {1, 1, 1}})).level, 1);
-    assert_int_equal(RowGroups(places_of({{9, 8, far}, {9, 2, far / 2}, {1, 1, 1}})).level, 2);
+    assert_int_equal(RowGroups(extents_of({{50, 60}, {50, 30}, {1, 1}})).level, 0);
+    assert_int_equal(RowGroups(extents_of({{50, far}, {50, 30}, {1, 1}})).level, 1);
+    assert_int_equal(RowGroups(extents_of({{9, far, 60}, {9, 100, 30}, {1, 1, 1}})).level, 1);
+    assert_int_equal(RowGroups(extents_of({{9, 8, far}, {9, 2, far / 2}, {1, 1, 1}})).level, 2);
 }
 
 void what_rows_cost_grows_with_their_number(void **state) {
     (void)state;
-    const RowGroups dense(places_of({{1000, 1024}, {1000, 1024}, {1, 1}}));
-    const RowGroups far(places_of({{1000, 1 << 20}, {1000, 1024}, {1, 1}}));
+    const RowGroups dense(extents_of({{1000, 1024}, {1000, 1024}, {1, 1}}));
+    const RowGroups far(extents_of({{1000, 1 << 20}, {1000, 1024}, {1, 1}}));
     assert_true(dense.cost < 5 << 20);
     assert_true(far.cost > 4 * dense.cost);
     assert_int_equal(far.bytes[0], dense.bytes[0]);

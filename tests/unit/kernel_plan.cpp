@@ -176,7 +176,7 @@ void more_channels_and_records_are_gathered(void **) {
     assert_plan(transpose(1000, 900, 24).plan(), KernelRoute::Gather, Id::via_gather_8, 8);
 }
 
-// Four by four by four elements turned a million times: one box after the other.
+// Four by four by four elements turned a million times: one slab after the other.
 void small_boxes_that_follow_one_another_are_gathered(void **) {
     const KernelPlan plan = Loops(4, {{4, 4, 64}, {4, 16, 16}, {4, 64, 4}, {1 << 20, 256, 256}}).plan();
     assert_plan(plan, KernelRoute::Gather, Id::via_gather_4, 4);

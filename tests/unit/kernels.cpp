@@ -247,7 +247,7 @@ void transposes_larger_than_a_tile_equal_naive_ones(void **) {
 }
 
 constexpr size_t kApart[] = {0, 1, 2};
-constexpr size_t kTogether[] = {0, 2, 1};
+constexpr size_t kFused[] = {0, 2, 1};
 
 std::vector<size_t> order_of(const size_t (&axes)[3]) { return {std::begin(axes), std::end(axes)}; }
 
@@ -256,10 +256,10 @@ void check_channels(Random *random, int64_t item, int64_t channels, int64_t pixe
     const std::vector<int64_t> shape = {random->between(1, 3), channels, pixels};
     const auto gap = [&] { return random->between(0, 40) / alignment * alignment; };
     const TestLayout apart = layout_of(shape, order_of(kApart), item, gap());
-    Copy first(random, shape, item, layout_of(shape, order_of(kTogether), item, 0), apart, alignment);
+    Copy first(random, shape, item, layout_of(shape, order_of(kFused), item, 0), apart, alignment);
     check_copy(&first);
     Copy second(random, shape, item, layout_of(shape, order_of(kApart), item, gap()),
-                layout_of(shape, order_of(kTogether), item, 0), alignment);
+                layout_of(shape, order_of(kFused), item, 0), alignment);
     check_copy(&second);
 }
 
@@ -283,9 +283,9 @@ void some_channels_of_pixels_equal_naive_ones(void **) {
         const int64_t whole = random.chance(2) ? 16 : 1;
         const std::vector<int64_t> shape = {random.between(1, 3), random.between(1, channels),
                                             random.between(600, 5000) / whole * whole};
-        const int64_t way = random.chance(3) ? -1 : 1;
-        TestLayout from = layout_of(shape, order_of(kTogether), item, 0);
-        from.steps = {item * (shape[2] * channels + random.between(0, 9)), way * item, item * channels};
+        const int64_t route = random.chance(3) ? -1 : 1;
+        TestLayout from = layout_of(shape, order_of(kFused), item, 0);
+        from.steps = {item * (shape[2] * channels + random.between(0, 9)), route * item, item * channels};
         measure_layout(shape, item, &from);
         Copy copy(&random, shape, item, layout_of(shape, order_of(kApart), item, random.between(0, 2) * whole), from,
                   whole);

@@ -7,9 +7,9 @@
 namespace {
 
 using via::Axis;
-using via::cuda::Box;
-using via::cuda::Crossing;
-using via::cuda::Lead;
+using via::cuda::Slab;
+using via::cuda::PackedOrder;
+using via::cuda::Major;
 using via::cuda::Move;
 using via::cuda::Transfer;
 
@@ -63,33 +63,33 @@ void run_move(const Move &move) {
 }
 
 // Through a buffer of exactly as many bytes as are said to be needed.
-void cross(const Crossing &crossing, const Box &box) {
-    std::vector<char> buffer(static_cast<size_t>(via::cuda::buffer_bytes(crossing, box)));
+void cross(const PackedOrder &order, const Slab &slab) {
+    std::vector<char> buffer(static_cast<size_t>(via::cuda::buffer_bytes(order, slab)));
     Move move;
-    via::cuda::make_packing(crossing, box, buffer.data(), &move);
+    via::cuda::make_packing(order, slab, buffer.data(), &move);
     assert_int_equal(move.nbytes, static_cast<int64_t>(buffer.size()));
     run_move(move);
-    via::cuda::make_unpacking(crossing, box, buffer.data(), &move);
+    via::cuda::make_unpacking(order, slab, buffer.data(), &move);
     run_move(move);
 }
 
-void cross_in_pieces(const Crossing &crossing, int64_t wanted, int64_t most) {
-    for (int64_t offset = 0; offset < crossing.nbytes;) {
-        const Box box = via::cuda::cut_box(crossing, offset, crossing.nbytes, wanted, most);
-        assert_true(box.nbytes > 0 && box.nbytes <= std::max(wanted, most) && offset + box.nbytes <= crossing.nbytes);
-        cross(crossing, box);
-        offset += box.nbytes;
+void cross_in_pieces(const PackedOrder &order, int64_t wanted, int64_t most) {
+    for (int64_t offset = 0; offset < order.nbytes;) {
+        const Slab slab = via::cuda::cut_slab(order, offset, order.nbytes, wanted, most);
+        assert_true(slab.nbytes > 0 && slab.nbytes <= std::max(wanted, most) && offset + slab.nbytes <= order.nbytes);
+        cross(order, slab);
+        offset += slab.nbytes;
     }
 }
 
 // Chunks, and these cut into pieces, each of which is told by its ends alone.
-void cross_in_pieces_of_chunks(const Crossing &crossing, int64_t chunk, int64_t piece) {
-    for (int64_t start = 0; start < crossing.nbytes;) {
-        const int64_t end = start + via::cuda::cut_box(crossing, start, crossing.nbytes, chunk, chunk).nbytes;
+void cross_in_pieces_of_chunks(const PackedOrder &order, int64_t chunk, int64_t piece) {
+    for (int64_t start = 0; start < order.nbytes;) {
+        const int64_t end = start + via::cuda::cut_slab(order, start, order.nbytes, chunk, chunk).nbytes;
         while (start < end) {
-            const Box box = via::cuda::cut_box(crossing, start, end, piece, piece);
-            cross(crossing, via::cuda::box_of(crossing, start, box.nbytes));
-            start += box.nbytes;
+            const Slab slab = via::cuda::cut_slab(order, start, end, piece, piece);
+            cross(order, via::cuda::slab_of(order, start, slab.nbytes));
+            start += slab.nbytes;
         }
         assert_int_equal(start, end);
     }
@@ -109,33 +109,33 @@ void for_each_sample(unsigned count, Visit visit) {
     }
 }
 
-Lead random_lead(Random *random) { return random->chance(2) ? Lead::Dst : Lead::Src; }
+Major random_lead(Random *random) { return random->chance(2) ? Major::Dst : Major::Src; }
 
 void any_piece_can_cross_by_itself(void **) {
     for_each_sample(3000, [](Random *random, Sample &sample) {
-        Crossing crossing;
-        via::cuda::make_crossing(sample.transfer, random_lead(random), random->chance(2), &crossing);
-        const int64_t wanted = random->between(1, crossing.nbytes + 10);
-        cross_in_pieces(crossing, wanted, wanted * random->between(1, 3));
+        PackedOrder order;
+        via::cuda::make_packed_order(sample.transfer, random_lead(random), random->chance(2), &order);
+        const int64_t wanted = random->between(1, order.nbytes + 10);
+        cross_in_pieces(order, wanted, wanted * random->between(1, 3));
     });
 }
 
 void chunks_are_cut_into_pieces(void **) {
     for_each_sample(3000, [](Random *random, Sample &sample) {
-        Crossing crossing;
-        via::cuda::make_crossing(sample.transfer, random_lead(random), random->chance(2), &crossing);
-        const int64_t chunk = random->between(1, crossing.nbytes + 10);
-        cross_in_pieces_of_chunks(crossing, chunk, random->between(1, chunk));
+        PackedOrder order;
+        via::cuda::make_packed_order(sample.transfer, random_lead(random), random->chance(2), &order);
+        const int64_t chunk = random->between(1, order.nbytes + 10);
+        cross_in_pieces_of_chunks(order, chunk, random->between(1, chunk));
     });
 }
 
 void what_crosses_raw_takes_its_gaps_along(void **) {
     for_each_sample(3000, [](Random *random, Sample &sample) {
-        Crossing crossing;
-        via::cuda::make_crossing(sample.transfer, Lead::Src, false, &crossing);
-        crossing.raw = true;
-        const int64_t wanted = random->between(1, crossing.nbytes + 10);
-        cross_in_pieces(crossing, wanted, wanted);
+        PackedOrder order;
+        via::cuda::make_packed_order(sample.transfer, Major::Src, false, &order);
+        order.raw = true;
+        const int64_t wanted = random->between(1, order.nbytes + 10);
+        cross_in_pieces(order, wanted, wanted);
     });
 }
 
@@ -145,11 +145,11 @@ void each_byte_of_the_source_crosses_once(void **) {
     std::vector<char> dst(4000);
     const Axis axes[] = {{10, 4, 4}, {100, 40, 0}};
     Transfer transfer{dst.data(), src.data(), 4000, {}, {}, nullptr, nullptr, 4, 2, axes};
-    Crossing crossing;
-    via::cuda::make_crossing(transfer, Lead::Src, false, &crossing);
-    assert_int_equal(crossing.nbytes, 40);
-    via::cuda::make_crossing(transfer, Lead::Src, true, &crossing);
-    assert_int_equal(crossing.nbytes, 4000);
+    PackedOrder order;
+    via::cuda::make_packed_order(transfer, Major::Src, false, &order);
+    assert_int_equal(order.nbytes, 40);
+    via::cuda::make_packed_order(transfer, Major::Src, true, &order);
+    assert_int_equal(order.nbytes, 4000);
 }
 
 // Rows of 1000 bytes, 30 to a plane: pieces are whole rows, and whole planes rather than parts of one with a rest.
@@ -157,10 +157,10 @@ void pieces_are_as_large_as_is_wanted(void **) {
     std::vector<char> memory(1);
     const Axis axes[] = {{30, 1000, 2000}, {50, 30000, 90000}};
     Transfer transfer{memory.data(), memory.data(), 1500000, {}, {}, nullptr, nullptr, 1000, 2, axes};
-    Crossing crossing;
-    via::cuda::make_crossing(transfer, Lead::Src, false, &crossing);
+    PackedOrder order;
+    via::cuda::make_packed_order(transfer, Major::Src, false, &order);
     const auto cut = [&](int64_t offset, int64_t wanted, int64_t most) {
-        return via::cuda::cut_box(crossing, offset, crossing.nbytes, wanted, most).nbytes;
+        return via::cuda::cut_slab(order, offset, order.nbytes, wanted, most).nbytes;
     };
     assert_int_equal(cut(0, 4500, 4500), 4000);
     assert_int_equal(cut(0, 70000, 70000), 60000);

@@ -1,4 +1,4 @@
-// What the tests of work that runs behind the caller share: marks that a test reaches, waiting with a limit, children.
+// What the tests of work that runs behind the caller share: fences that a test reaches, waiting with a limit, children.
 #pragma once
 
 #include <setjmp.h>
@@ -51,29 +51,29 @@ bool eventually(const Condition &condition) {
     return false;
 }
 
-// A mark that the test reaches. `alive` counts how many there are, so that none is lost or released twice.
-class FakeMark final : public via::Mark {
+// A fence that the test reaches. `alive` counts how many there are, so that none is lost or released twice.
+class FakeMark final : public via::Fence {
 public:
-    explicit FakeMark(bool is_reached = false) : reached_(is_reached) { alive++; }
+    explicit FakeMark(bool is_reached = false) : complete_(is_reached) { alive++; }
 
-    bool reached() override {
+    bool is_complete() override {
         asked++;
-        return !cannot_be_asked_here && reached_.load();
+        return !cannot_be_asked_here && complete_.load();
     }
     via::Status wait() override {
         waits++;
-        while (!reached_.load()) {
+        while (!complete_.load()) {
             usleep(50);
         }
         return failure.load() == VIA_OK ? VIA_OK : via::fail_with_code(failure.load(), 700, "the device has failed");
     }
-    via::Status order(const via::StreamUse &) override {
+    via::Status make_stream_wait(const via::ResolvedStream &) override {
         orders++;
         return VIA_OK;
     }
     bool is_on_device() override { return on_device; }
-    void reach() { reached_.store(true); }
-    using via::Mark::set_moment;
+    void reach() { complete_.store(true); }
+    using via::Fence::set_point;
 
     static inline std::atomic<int32_t> alive{0};
     // As in a callback of the driver.
@@ -86,7 +86,7 @@ public:
 
 private:
     ~FakeMark() override { alive--; }
-    std::atomic<bool> reached_;
+    std::atomic<bool> complete_;
 };
 
 // The exit code of a function run in a forked child; -1 if it was killed, which it is after 20 seconds.

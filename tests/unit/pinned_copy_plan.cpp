@@ -9,17 +9,17 @@ namespace {
 
 using via::Axis;
 using via::cuda::DeviceStep;
-using via::cuda::Lead;
-using via::cuda::LinkMeans;
-using via::cuda::LinkPlan;
-using via::cuda::LinkRoute;
+using via::cuda::Major;
+using via::cuda::PinnedMeans;
+using via::cuda::PinnedCopyPlan;
+using via::cuda::PinnedRoute;
 using via::cuda::StagedPlan;
 using via::cuda::Transfer;
 
-constexpr LinkMeans kAll{true, true, true};
-constexpr LinkMeans kOnStream{true, true, false};
-constexpr LinkMeans kNoScratch{true, false, false};
-constexpr LinkMeans kNoKernels{false, true, false};
+constexpr PinnedMeans kAll{true, true, true};
+constexpr PinnedMeans kOnStream{true, true, false};
+constexpr PinnedMeans kNoScratch{true, false, false};
+constexpr PinnedMeans kNoKernels{false, true, false};
 
 // A matrix on the host with these steps, and a row-major one on the device.
 class Matrix {
@@ -40,12 +40,12 @@ public:
     Matrix(const Matrix &) = delete;
     Matrix &operator=(const Matrix &) = delete;
 
-    LinkPlan plan(const LinkMeans &means) const {
-        LinkPlan made;
-        via::cuda::plan_link(transfer_, means, &made);
+    PinnedCopyPlan plan(const PinnedMeans &means) const {
+        PinnedCopyPlan made;
+        via::cuda::plan_pinned_copy(transfer_, means, &made);
         return made;
     }
-    LinkRoute route(const LinkMeans &means) const { return plan(means).route; }
+    PinnedRoute route(const PinnedMeans &means) const { return plan(means).route; }
     const Transfer &transfer() const { return transfer_; }
 
 private:
@@ -62,59 +62,59 @@ Matrix turned(bool to_device) { return Matrix(to_device, 4, kEdge, kEdge, 4, kRo
 Matrix inner_columns(bool to_device) { return Matrix(to_device, 4, kEdge, kEdge, 2 * kRow, 4); }
 Matrix second_columns(bool to_device) { return Matrix(to_device, 4, kEdge, kEdge, 2 * kRow, 8); }
 
-void assert_route(const Matrix &matrix, const LinkMeans &means, LinkRoute expected) {
+void assert_route(const Matrix &matrix, const PinnedMeans &means, PinnedRoute expected) {
     assert_int_equal(static_cast<int>(matrix.route(means)), static_cast<int>(expected));
 }
 
 void what_is_turned_crosses_as_it_is(void **) {
     for (const bool to_device : {true, false}) {
         const Matrix matrix = turned(to_device);
-        const LinkPlan plan = matrix.plan(kAll);
-        assert_int_equal(static_cast<int>(plan.route), static_cast<int>(LinkRoute::Packed));
+        const PinnedCopyPlan plan = matrix.plan(kAll);
+        assert_int_equal(static_cast<int>(plan.route), static_cast<int>(PinnedRoute::Packed));
         assert_int_equal(plan.link_bytes, kEdge * kRow);
         assert_in_range(plan.scratch_bytes, 1, 64 << 20);
-        assert_route(matrix, kNoScratch, LinkRoute::Kernel);
+        assert_route(matrix, kNoScratch, PinnedRoute::Kernel);
     }
 }
 
 void long_rows_are_copied_by_a_copy_engine(void **) {
     for (const bool to_device : {true, false}) {
-        assert_route(inner_columns(to_device), kAll, LinkRoute::Rows);
-        assert_route(inner_columns(to_device), kNoKernels, LinkRoute::Rows);
-        assert_route(Matrix(to_device, 128, 1 << 19, 1, 256, 128), kAll, LinkRoute::Rows);
+        assert_route(inner_columns(to_device), kAll, PinnedRoute::Rows);
+        assert_route(inner_columns(to_device), kNoKernels, PinnedRoute::Rows);
+        assert_route(Matrix(to_device, 128, 1 << 19, 1, 256, 128), kAll, PinnedRoute::Rows);
     }
 }
 
 void short_rows_are_read_or_written_by_a_kernel(void **) {
     for (const bool to_device : {true, false}) {
-        assert_route(Matrix(to_device, 64, 1 << 18, 1, 1024, 64), kOnStream, LinkRoute::Kernel);
+        assert_route(Matrix(to_device, 64, 1 << 18, 1, 1024, 64), kOnStream, PinnedRoute::Kernel);
     }
 }
 
 // Gaps come along towards the device, where nobody minds them; those of a destination are never written.
 void narrow_elements_bring_their_gaps_along_towards_the_device_only(void **) {
-    assert_route(second_columns(true), kAll, LinkRoute::Raw);
+    assert_route(second_columns(true), kAll, PinnedRoute::Raw);
     assert_int_equal(second_columns(true).plan(kAll).link_bytes, 2 * kEdge * kRow - 4);
-    assert_route(second_columns(false), kAll, LinkRoute::Staged);
-    assert_true(second_columns(false).route(kOnStream) != LinkRoute::Raw);
+    assert_route(second_columns(false), kAll, PinnedRoute::Staged);
+    assert_true(second_columns(false).route(kOnStream) != PinnedRoute::Raw);
 }
 
 // Who says that there is memory between elements that are pages apart? A row here ends after 319996 bytes.
 void gaps_of_a_page_are_not_read(void **) {
-    assert_route(Matrix(true, 4, 1000, 40000, 319996 + 4095, 8), kOnStream, LinkRoute::Raw);
-    assert_true(Matrix(true, 4, 1000, 40000, 319996 + 4096, 8).route(kOnStream) != LinkRoute::Raw);
+    assert_route(Matrix(true, 4, 1000, 40000, 319996 + 4095, 8), kOnStream, PinnedRoute::Raw);
+    assert_true(Matrix(true, 4, 1000, 40000, 319996 + 4096, 8).route(kOnStream) != PinnedRoute::Raw);
 }
 
 void a_little_is_done_in_one_launch_or_call(void **) {
     for (const bool to_device : {true, false}) {
-        assert_route(Matrix(to_device, 4, 40, 40, 4, 160), kAll, LinkRoute::Kernel);
-        assert_route(Matrix(to_device, 4, 40, 40, 320, 4), kAll, LinkRoute::Rows);
+        assert_route(Matrix(to_device, 4, 40, 40, 4, 160), kAll, PinnedRoute::Kernel);
+        assert_route(Matrix(to_device, 4, 40, 40, 320, 4), kAll, PinnedRoute::Rows);
     }
 }
 
 void without_kernels_rows_are_left_and_say_how_many_calls_they_take(void **) {
-    const LinkPlan plan = turned(true).plan(kNoKernels);
-    assert_int_equal(static_cast<int>(plan.route), static_cast<int>(LinkRoute::Rows));
+    const PinnedCopyPlan plan = turned(true).plan(kNoKernels);
+    assert_int_equal(static_cast<int>(plan.route), static_cast<int>(PinnedRoute::Rows));
     assert_int_equal(plan.calls, kEdge);
     assert_int_equal(inner_columns(true).plan(kNoKernels).calls, 1);
 }
@@ -122,13 +122,13 @@ void without_kernels_rows_are_left_and_say_how_many_calls_they_take(void **) {
 void a_plan_is_told_in_words(void **) {
     char text[160];
     const Matrix rows = inner_columns(true);
-    via::cuda::describe_link(rows.transfer(), rows.plan(kAll), sizeof text, text);
+    via::cuda::describe_pinned(rows.transfer(), rows.plan(kAll), sizeof text, text);
     assert_string_equal(text, "8192 rows of 32768 bytes by a copy engine, in 1 call");
     const Matrix turn = turned(false);
-    via::cuda::describe_link(turn.transfer(), turn.plan(kAll), sizeof text, text);
+    via::cuda::describe_pinned(turn.transfer(), turn.plan(kAll), sizeof text, text);
     assert_string_equal(text, "268435456 bytes packed by a copy engine, 33554432 at a time, and a kernel");
     const Matrix raw = second_columns(true);
-    via::cuda::describe_link(raw.transfer(), raw.plan(kAll), sizeof text, text);
+    via::cuda::describe_pinned(raw.transfer(), raw.plan(kAll), sizeof text, text);
     assert_string_equal(
         text, "536870908 bytes with the gaps between them by a copy engine, 33554432 at a time, and a kernel");
 }
@@ -137,12 +137,12 @@ void a_plan_is_told_in_words(void **) {
 
 void workers_go_through_the_hosts_memory_in_its_order(void **) {
     for (const bool to_device : {true, false}) {
-        const Lead of_host = to_device ? Lead::Src : Lead::Dst;
+        const Major of_host = to_device ? Major::Src : Major::Dst;
         const StagedPlan turn = via::cuda::plan_staged(turned(to_device).transfer(), true);
-        assert_true(turn.lead == of_host && turn.step == DeviceStep::Kernel);
+        assert_true(turn.major == of_host && turn.step == DeviceStep::Kernel);
         assert_true(turn.adjacent_on_host && !turn.narrow_on_host);
         const StagedPlan rows = via::cuda::plan_staged(inner_columns(to_device).transfer(), true);
-        assert_true(rows.lead == of_host && rows.step == DeviceStep::Engine);
+        assert_true(rows.major == of_host && rows.step == DeviceStep::Engine);
         assert_true(!rows.adjacent_on_host && !rows.narrow_on_host);
         const StagedPlan columns = via::cuda::plan_staged(second_columns(to_device).transfer(), true);
         assert_true(columns.step == DeviceStep::Engine && columns.narrow_on_host);
@@ -152,7 +152,7 @@ void workers_go_through_the_hosts_memory_in_its_order(void **) {
 void without_kernels_workers_turn_elements_too(void **) {
     for (const bool to_device : {true, false}) {
         const StagedPlan plan = via::cuda::plan_staged(turned(to_device).transfer(), false);
-        assert_true(plan.lead == (to_device ? Lead::Dst : Lead::Src) && plan.step == DeviceStep::Engine);
+        assert_true(plan.major == (to_device ? Major::Dst : Major::Src) && plan.step == DeviceStep::Engine);
         assert_false(plan.adjacent_on_host);
     }
 }

@@ -1,4 +1,4 @@
-// The watcher: polls marks, and has something done once they are reached.
+// The reaper: polls fences, and has something done once they are reached.
 #include "core/async/reaper.hpp"
 
 #include <dirent.h>
@@ -10,52 +10,52 @@
 
 namespace {
 
-std::atomic<int32_t> fired{0};
+std::atomic<int32_t> invoked{0};
 std::atomic<bool> gate_is_open{false};
 
-// A watch of its own marks, which the test holds too.
+// A watch of its own fences, which the test holds too.
 struct Sample {
-    via::Watch watch{};
-    std::vector<via::Mark *> marks;
-    std::atomic<int32_t> *count = &fired;
+    via::DeferredCallback deferred{};
+    std::vector<via::Fence *> fences;
+    std::atomic<int32_t> *count = &invoked;
     pthread_t poster = pthread_self();
     static inline std::atomic<int32_t> on_poster{0};
 };
 
-void count_fire(via::Watch *watch) {
-    auto *sample = reinterpret_cast<Sample *>(watch);
+void count_fire(via::DeferredCallback *deferred) {
+    auto *sample = reinterpret_cast<Sample *>(deferred);
     Sample::on_poster += pthread_equal(sample->poster, pthread_self()) != 0 ? 1 : 0;
     std::atomic<int32_t> *count = sample->count;
     delete sample;
     (*count)++;
 }
 
-void hold_up(via::Watch *watch) {
+void hold_up(via::DeferredCallback *deferred) {
     while (!gate_is_open.load()) {
         usleep(100);
     }
-    count_fire(watch);
+    count_fire(deferred);
 }
 
-void watch_marks(const std::vector<FakeMark *> &marks, void (*fire)(via::Watch *watch) = count_fire) {
+void watch_marks(const std::vector<FakeMark *> &fences, void (*invoke)(via::DeferredCallback *deferred) = count_fire) {
     auto *sample = new Sample;
-    for (FakeMark *mark : marks) {
-        mark->retain();
-        sample->marks.push_back(mark);
+    for (FakeMark *fence : fences) {
+        fence->retain();
+        sample->fences.push_back(fence);
     }
-    sample->watch = {sample->marks.data(), static_cast<int32_t>(sample->marks.size()), fire, nullptr};
-    via::watch(&sample->watch);
+    sample->deferred = {sample->fences.data(), static_cast<int32_t>(sample->fences.size()), invoke, nullptr};
+    via::defer(&sample->deferred);
 }
 
 int begin(void **) {
-    fired = 0;
+    invoked = 0;
     Sample::on_poster = 0;
     gate_is_open = false;
     return 0;
 }
 
 bool fires(int32_t count) {
-    return eventually([&] { return fired == count; });
+    return eventually([&] { return invoked == count; });
 }
 
 void a_watch_fires_once_when_all_marks_are_reached(void **) {
@@ -64,24 +64,24 @@ void a_watch_fires_once_when_all_marks_are_reached(void **) {
     watch_marks({first, second});
     second->reach();
     sleep_ms(20);
-    assert_int_equal(fired, 0);
+    assert_int_equal(invoked, 0);
     first->reach();
     assert_true(fires(1));
     sleep_ms(20);
-    assert_int_equal(fired, 1);
+    assert_int_equal(invoked, 1);
     first->release();
     second->release();
 }
 
 void marks_are_released_before_it_fires(void **) {
     static std::atomic<int32_t> alive_then{-1};
-    auto *mark = new FakeMark;
-    watch_marks({mark}, [](via::Watch *watch) {
+    auto *fence = new FakeMark;
+    watch_marks({fence}, [](via::DeferredCallback *deferred) {
         alive_then = FakeMark::alive.load();
-        count_fire(watch);
+        count_fire(deferred);
     });
-    mark->release();
-    mark->reach();  // the watch's own until then
+    fence->release();
+    fence->reach();  // the watch's own until then
     assert_true(fires(1));
     assert_int_equal(alive_then, 0);
 }
@@ -117,20 +117,20 @@ int64_t now_ms() {
     return now.tv_sec * int64_t{1000} + now.tv_nsec / 1000000;
 }
 
-// However late this thread or the watcher gets its turn: a loop without sleeps would ask thousands of times in each of
+// However late this thread or the reaper gets its turn: a loop without sleeps would ask thousands of times in each of
 // the milliseconds.
 void a_mark_that_takes_long_is_asked_about_once_a_millisecond(void **) {
     constexpr int32_t kBeforeItSleepsLong = 100;
-    auto *mark = new FakeMark;
+    auto *fence = new FakeMark;
     const int64_t start = now_ms();
-    watch_marks({mark});
-    assert_true(eventually([&] { return mark->asked > kBeforeItSleepsLong; }));
+    watch_marks({fence});
+    assert_true(eventually([&] { return fence->asked > kBeforeItSleepsLong; }));
     sleep_ms(200);
-    const int32_t asked = mark->asked;
+    const int32_t asked = fence->asked;
     assert_in_range(asked, kBeforeItSleepsLong, kBeforeItSleepsLong + 2 * (now_ms() - start));
-    mark->reach();
+    fence->reach();
     assert_true(fires(1));
-    mark->release();
+    fence->release();
 }
 
 // Of the thread with that name; -1 if there is none.
@@ -185,7 +185,7 @@ void the_thread_ends_when_there_is_nothing_to_watch_for_long_and_the_next_watch_
     assert_true(eventually([] { return times_woken("viaduct-watch") < 0; }));
     watch_marks({});
     assert_true(fires(2));
-    assert_true(via::has_watcher());
+    assert_true(via::has_reaper());
 }
 
 void watches_of_many_threads_fire_once_each(void **) {
@@ -219,13 +219,13 @@ void a_watch_given_where_no_thread_can_be_had_fires_later(void **) {
     }
     assert_int_equal(exit_code_of_child([] {
                          auto *sample = new Sample;
-                         sample->watch = {nullptr, 0, count_fire, nullptr};
+                         sample->deferred = {nullptr, 0, count_fire, nullptr};
                          {
                              const NoThreads scope;
-                             via::watch(&sample->watch);
+                             via::defer(&sample->deferred);
                              usleep(20000);
                          }
-                         if (fired != 0) {
+                         if (invoked != 0) {
                              return 1;
                          }
                          watch_marks({});
@@ -238,16 +238,16 @@ void a_forked_child_goes_on_with_the_watches_of_its_parent(void **) {
     if (kUnderThreadSanitizer) {
         skip();  // it allows no threads there
     }
-    auto *mark = new FakeMark;
-    watch_marks({mark});
+    auto *fence = new FakeMark;
+    watch_marks({fence});
     sleep_ms(5);
     assert_int_equal(exit_code_of_child([&] {
-                         mark->reach();
+                         fence->reach();
                          usleep(20000);
-                         if (fired != 0) {
+                         if (invoked != 0) {
                              return 1;  // nobody looks yet
                          }
-                         via::resume_watches();
+                         via::resume_deferred();
                          return fires(1) ? 0 : 2;
                      }),
                      0);
@@ -256,14 +256,14 @@ void a_forked_child_goes_on_with_the_watches_of_its_parent(void **) {
                          if (!fires(1)) {
                              return 1;
                          }
-                         mark->reach();
+                         fence->reach();
                          return fires(2) ? 0 : 2;
                      }),
                      0);
-    assert_int_equal(fired, 0);
-    mark->reach();
+    assert_int_equal(invoked, 0);
+    fence->reach();
     assert_true(fires(1));
-    mark->release();
+    fence->release();
 }
 
 void forks_amid_watches_leave_children_that_watch(void **) {
@@ -275,7 +275,7 @@ void forks_amid_watches_leave_children_that_watch(void **) {
     int32_t posted = 0;
     std::thread poster([&] {
         while (!stop) {
-            if (posted - fired < kMostAhead) {
+            if (posted - invoked < kMostAhead) {
                 watch_marks({});
                 posted++;
             }
@@ -287,8 +287,8 @@ void forks_amid_watches_leave_children_that_watch(void **) {
                              std::atomic<int32_t> own{0};
                              auto *sample = new Sample;
                              sample->count = &own;
-                             sample->watch = {nullptr, 0, count_fire, nullptr};
-                             via::watch(&sample->watch);
+                             sample->deferred = {nullptr, 0, count_fire, nullptr};
+                             via::defer(&sample->deferred);
                              return eventually([&] { return own == 1; }) ? 0 : 1;
                          }),
                          0);

@@ -30,32 +30,32 @@ constexpr int64_t kMiB = 1024 * kKiB;
 constexpr int64_t kGiB = 1024 * kMiB;
 
 void one_thread_leaves_copies_to_the_driver(void **) {
-    assert_int_equal(shipped_crossovers(64, 1).to_device, kNeverStaged);
-    assert_int_equal(shipped_crossovers(64, 1).to_host, kNeverStaged);
+    assert_int_equal(shipped_thresholds(64, 1).to_device, kNeverStaged);
+    assert_int_equal(shipped_thresholds(64, 1).to_host, kNeverStaged);
 }
 
 void a_fast_or_unknown_link_is_staged_early_and_a_slow_one_later(void **) {
-    assert_int_equal(shipped_crossovers(64, 8).to_device, 512 * kKiB);
-    assert_int_equal(shipped_crossovers(0, 8).to_host, 128 * kKiB);
-    assert_true(shipped_crossovers(15.75, 8).to_device > 512 * kKiB);
+    assert_int_equal(shipped_thresholds(64, 8).to_device, 512 * kKiB);
+    assert_int_equal(shipped_thresholds(0, 8).to_host, 128 * kKiB);
+    assert_true(shipped_thresholds(15.75, 8).to_device > 512 * kKiB);
 }
 
 void the_crossover_is_where_staging_wins_from_there_on(void **) {
     const RouteTimes times[] = {{256 * kKiB, 2, 1}, {512 * kKiB, 2, 3}, {kMiB, 3, 2}, {2 * kMiB, 4, 3}};
-    assert_int_equal(find_crossover(times, 4), kMiB);
-    assert_int_equal(find_crossover(times, 2), kNeverStaged);
-    assert_int_equal(find_crossover(times, 1), 256 * kKiB);
+    assert_int_equal(find_threshold(times, 4), kMiB);
+    assert_int_equal(find_threshold(times, 2), kNeverStaged);
+    assert_int_equal(find_threshold(times, 1), 256 * kKiB);
     const RouteTimes tiny[] = {{kKiB, 2, 1}};
-    assert_int_equal(find_crossover(tiny, 1), kLeastStaged);
+    assert_int_equal(find_threshold(tiny, 1), kLeastStaged);
 }
 
 void a_calibration_line_reads_as_it_was_written(void **) {
     char line[kCalibrationLine];
-    print_crossovers("0000:3b:00.0", {524288, kNeverStaged}, line);
+    print_thresholds("0000:3b:00.0", {524288, kNeverStaged}, line);
     assert_string_equal(line, "0000:3b:00.0 to_device 524288 to_host never");
     char id[kPciIdBytes];
-    Crossovers read{};
-    assert_true(parse_crossovers(line, id, &read));
+    StagingThresholds read{};
+    assert_true(parse_thresholds(line, id, &read));
     assert_string_equal(id, "0000:3b:00.0");
     assert_int_equal(read.to_device, 524288);
     assert_int_equal(read.to_host, kNeverStaged);
@@ -63,10 +63,10 @@ void a_calibration_line_reads_as_it_was_written(void **) {
 
 void a_line_that_is_none_is_refused(void **) {
     char id[kPciIdBytes];
-    Crossovers read{};
+    StagingThresholds read{};
     for (const char *line : {"", "x", "x to_device 1", "x to_device 1 to_host", "x to_device -1 to_host 1",
                              "x to_device 1 to_host 1 ", "x to_device 1k to_host 1", "x to_host 1 to_device 1"}) {
-        assert_false(parse_crossovers(line, id, &read));
+        assert_false(parse_thresholds(line, id, &read));
     }
 }
 

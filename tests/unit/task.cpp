@@ -23,23 +23,23 @@ void a_task_runs_behind_the_caller_and_ends_once(void **) {
 
 void a_task_begins_only_after_its_gate(void **) {
     FakeWork work;
-    auto *gate = new FakeMark;
-    via_task *task = start(&work, gate, true);
+    auto *dependency = new FakeMark;
+    via_task *task = start(&work, dependency, true);
     sleep_ms(20);
     assert_int_equal(work.runs, 0);
-    gate->reach();
+    dependency->reach();
     assert_int_equal(via::wait_for_task(task), VIA_OK);
     assert_int_equal(work.runs, 1);
     via::release_task(task);
-    gate->release();
+    dependency->release();
 }
 
 void immediate_work_runs_on_the_calling_thread_and_its_failure_is_the_tasks(void **) {
     FakeWork work;
-    auto *gate = new FakeMark(true);
+    auto *dependency = new FakeMark(true);
     work.status = VIA_ERROR_CUDA;
     remember_error();
-    via_task *task = start(&work, gate, true);
+    via_task *task = start(&work, dependency, true);
     expect_forgotten_error();
     assert_true(is_here(work.ran_on));
     assert_true(via::task_ended(task));
@@ -47,7 +47,7 @@ void immediate_work_runs_on_the_calling_thread_and_its_failure_is_the_tasks(void
     assert_string_equal(via::last_error_text(), work.text.c_str());
     assert_int_equal(via::last_error_code(), 77);
     via::release_task(task);
-    gate->release();
+    dependency->release();
 }
 
 void every_waiter_is_told_how_the_task_failed(void **) {
@@ -90,7 +90,7 @@ void the_text_of_a_failure_is_utf8_and_fits(void **) {
 
 void handed_over_work_ends_when_the_device_has_done_it(void **) {
     FakeWork work;
-    work.mark = new FakeMark;
+    work.fence = new FakeMark;
     Heard heard;
     heard.work = &work;
     via_task *task = start(&work);
@@ -99,46 +99,46 @@ void handed_over_work_ends_when_the_device_has_done_it(void **) {
     sleep_ms(10);
     assert_false(via::task_ended(task));
     assert_int_equal(work.ends, 0);
-    work.mark->reach();
+    work.fence->reach();
     assert_true(eventually([&] { return via::task_ended(task); }));
     assert_true(heard.within_time());
     assert_int_equal(heard.ends_then, 1);
     expect_progress(task, 100, 100);
     via::release_task(task);
-    work.mark->release();
+    work.fence->release();
 }
 
 void whoever_waits_for_handed_over_work_waits_for_the_device_itself(void **) {
     FakeWork work;
-    work.mark = new FakeMark;
-    work.mark->failure = VIA_ERROR_CUDA;
+    work.fence = new FakeMark;
+    work.fence->failure = VIA_ERROR_CUDA;
     via_task *task = start(&work, nullptr, true);
     std::thread device([&] {
         usleep(5000);
-        work.mark->reach();
+        work.fence->reach();
     });
     assert_int_equal(via::wait_for_task(task), VIA_ERROR_CUDA);
     assert_string_equal(via::last_error_text(), "the device has failed");
     assert_int_equal(via::last_error_code(), 700);
-    assert_in_range(work.mark->waits, 1, 2);
+    assert_in_range(work.fence->waits, 1, 2);
     assert_int_equal(work.ends, 1);
     device.join();
     via::release_task(task);
-    work.mark->release();
+    work.fence->release();
 }
 
 void work_that_failed_halfway_is_held_until_the_device_is_done(void **) {
     FakeWork work;
     work.status = VIA_ERROR_POINTER;
-    work.mark = new FakeMark;
+    work.fence = new FakeMark;
     via_task *task = start(&work, nullptr, true);
     sleep_ms(10);
     assert_int_equal(work.ends, 0);
-    work.mark->reach();
+    work.fence->reach();
     assert_int_equal(via::wait_for_task(task), VIA_ERROR_POINTER);
     assert_string_equal(via::last_error_text(), work.text.c_str());
     via::release_task(task);
-    work.mark->release();
+    work.fence->release();
 }
 
 void progress_never_goes_back_and_never_beyond_the_total(void **) {
@@ -159,10 +159,10 @@ void progress_never_goes_back_and_never_beyond_the_total(void **) {
 
 void a_task_cancelled_before_it_begins_never_runs_and_ends_at_once(void **) {
     FakeWork work;
-    auto *gate = new FakeMark;
+    auto *dependency = new FakeMark;
     Heard heard;
     heard.work = &work;
-    via_task *task = start(&work, gate);
+    via_task *task = start(&work, dependency);
     assert_int_equal(via::on_task_complete(task, Heard::hear, &heard), VIA_OK);
     remember_error();
     via::cancel_task(task);
@@ -174,32 +174,32 @@ void a_task_cancelled_before_it_begins_never_runs_and_ends_at_once(void **) {
     assert_int_equal(heard.status, VIA_ERROR_CANCELLED);
     assert_false(is_here(heard.on));
     assert_int_equal(heard.ends_then, 1);
-    gate->reach();
+    dependency->reach();
     sleep_ms(10);
     assert_int_equal(work.runs, 0);
     assert_int_equal(work.ends, 1);
     assert_int_equal(heard.times, 1);
     via::release_task(task);
-    gate->release();
+    dependency->release();
 }
 
 void the_mark_of_a_task_that_never_began_is_its_gate(void **) {
     FakeWork work;
-    auto *gate = new FakeMark;
-    via_task *task = start(&work, gate);
-    via::Mark *mark = via::task_mark(task);
+    auto *dependency = new FakeMark;
+    via_task *task = start(&work, dependency);
+    via::Fence *fence = via::task_fence(task);
     via::cancel_task(task);
-    assert_false(mark->reached());
-    // A stream's, of which a fake mark reads nothing.
-    const auto *stream = reinterpret_cast<const via::StreamUse *>(&work);
-    assert_int_equal(mark->order(*stream), VIA_OK);
-    assert_int_equal(gate->orders, 1);
-    gate->reach();
-    assert_true(mark->reached());
-    assert_int_equal(mark->wait(), VIA_OK);
-    mark->release();
+    assert_false(fence->is_complete());
+    // A stream's, of which a fake fence reads nothing.
+    const auto *stream = reinterpret_cast<const via::ResolvedStream *>(&work);
+    assert_int_equal(fence->make_stream_wait(*stream), VIA_OK);
+    assert_int_equal(dependency->orders, 1);
+    dependency->reach();
+    assert_true(fence->is_complete());
+    assert_int_equal(fence->wait(), VIA_OK);
+    fence->release();
     via::release_task(task);
-    gate->release();
+    dependency->release();
 }
 
 void a_task_cancelled_while_it_runs_ends_as_its_work_says(void **) {
@@ -219,16 +219,16 @@ void a_task_cancelled_while_it_runs_ends_as_its_work_says(void **) {
 
 void a_task_cancelled_on_the_device_or_after_its_end_stays_what_it_is(void **) {
     FakeWork work;
-    work.mark = new FakeMark;
+    work.fence = new FakeMark;
     via_task *task = start(&work, nullptr, true);
     via::cancel_task(task);
     assert_false(via::task_ended(task));
-    work.mark->reach();
+    work.fence->reach();
     assert_int_equal(via::wait_for_task(task), VIA_OK);
     via::cancel_task(task);
     assert_int_equal(via::wait_for_task(task), VIA_OK);
     via::release_task(task);
-    work.mark->release();
+    work.fence->release();
 }
 
 void *wait_for_ever(void *task) {
@@ -253,16 +253,16 @@ void a_thread_cancelled_while_it_waits_leaves_the_task_as_it_is(void **) {
     via::release_task(task);
 }
 
-// While the work lets go, its mark is already reached and its task has not yet ended.
+// While the work lets go, its fence is already reached and its task has not yet ended.
 void the_end_of_the_work_comes_between_its_mark_and_the_end_of_the_task(void **) {
     static std::atomic<int32_t> seen{0};
     seen = 0;
     FakeWork work;
     work.held = true;
     work.at_end = [](FakeWork *fake) {
-        via::Mark *mark = via::task_mark(fake->task);
-        seen = (mark->reached() ? 1 : 0) + (via::task_ended(fake->task) ? 0 : 2) + (mark->wait() == VIA_OK ? 4 : 0);
-        mark->release();
+        via::Fence *fence = via::task_fence(fake->task);
+        seen = (fence->is_complete() ? 1 : 0) + (via::task_ended(fake->task) ? 0 : 2) + (fence->wait() == VIA_OK ? 4 : 0);
+        fence->release();
     };
     via_task *task = start(&work);
     work.held = false;
@@ -273,28 +273,28 @@ void the_end_of_the_work_comes_between_its_mark_and_the_end_of_the_task(void **)
 
 void the_mark_orders_a_stream_behind_the_device_and_waits_for_the_host(void **) {
     FakeWork work;
-    work.mark = new FakeMark;
+    work.fence = new FakeMark;
     work.held = true;
     via_task *task = start(&work);
-    via::Mark *mark = via::task_mark(task);
-    assert_false(mark->reached());
+    via::Fence *fence = via::task_fence(task);
+    assert_false(fence->is_complete());
     std::thread host([&] {
         usleep(5000);
         work.held = false;
     });
-    const auto *stream = reinterpret_cast<const via::StreamUse *>(&work);
-    assert_int_equal(mark->order(*stream), VIA_OK);
+    const auto *stream = reinterpret_cast<const via::ResolvedStream *>(&work);
+    assert_int_equal(fence->make_stream_wait(*stream), VIA_OK);
     assert_false(work.held);
-    assert_int_equal(work.mark->orders, 1);
-    assert_int_equal(work.mark->waits, 0);
+    assert_int_equal(work.fence->orders, 1);
+    assert_int_equal(work.fence->waits, 0);
     host.join();
-    work.mark->reach();
-    assert_true(mark->reached());
-    assert_int_equal(mark->wait(), VIA_OK);
-    assert_int_equal(mark->order(*stream), VIA_OK);
-    mark->release();
+    work.fence->reach();
+    assert_true(fence->is_complete());
+    assert_int_equal(fence->wait(), VIA_OK);
+    assert_int_equal(fence->make_stream_wait(*stream), VIA_OK);
+    fence->release();
     via::release_task(task);
-    work.mark->release();
+    work.fence->release();
 }
 
 void tasks_of_many_threads_end_once_each(void **) {
@@ -304,19 +304,19 @@ void tasks_of_many_threads_end_once_each(void **) {
         users.emplace_back([&, i] {
             for (int32_t k = 0; k < 150; ++k) {
                 FakeWork work;
-                auto *gate = new FakeMark;
-                work.mark = new FakeMark;
-                via_task *task = start(&work, gate, k % 2 == 0);
+                auto *dependency = new FakeMark;
+                work.fence = new FakeMark;
+                via_task *task = start(&work, dependency, k % 2 == 0);
                 std::thread rival([&] { (k % 5 == 0 ? via::cancel_task(task) : (void)!via::wait_for_task(task)); });
-                gate->reach();
-                work.mark->reach();
+                dependency->reach();
+                work.fence->reach();
                 const via::Status status = via::wait_for_task(task);
                 rival.join();
                 wrong += (status == VIA_OK || (k % 5 == 0 && status == VIA_ERROR_CANCELLED)) && work.ends == 1 ? 0 : 1;
                 wrong += status == VIA_OK && work.runs != 1 ? 1 : 0;
                 via::release_task(task);
-                work.mark->release();
-                gate->release();
+                work.fence->release();
+                dependency->release();
                 (void)i;
             }
         });
@@ -331,21 +331,21 @@ void in_a_forked_child_a_running_task_of_the_parent_has_failed(void **) {
     FakeWork running;
     running.held = true;
     FakeWork waiting;
-    auto *gate = new FakeMark;
+    auto *dependency = new FakeMark;
     FakeWork done;
     Heard heard;
     Heard late;
-    via_task *tasks[] = {start(&running), start(&waiting, gate), start(&done)};
+    via_task *tasks[] = {start(&running), start(&waiting, dependency), start(&done)};
     assert_int_equal(via::wait_for_task(tasks[2]), VIA_OK);
     assert_int_equal(via::on_task_complete(tasks[0], Heard::hear, &heard), VIA_OK);
     assert_int_equal(
         exit_code_of_child([&] {
             for (via_task *task : {tasks[0], tasks[1]}) {
-                via::Mark *mark = via::task_mark(task);
-                if (!via::task_ended(task) || via::wait_for_task(task) != VIA_ERROR_FORKED || !mark->reached()) {
+                via::Fence *fence = via::task_fence(task);
+                if (!via::task_ended(task) || via::wait_for_task(task) != VIA_ERROR_FORKED || !fence->is_complete()) {
                     return 1;
                 }
-                mark->release();
+                fence->release();
             }
             via::cancel_task(tasks[0]);
             (void)!via::on_task_complete(tasks[1], Heard::hear, &late);
@@ -354,13 +354,13 @@ void in_a_forked_child_a_running_task_of_the_parent_has_failed(void **) {
         }),
         0);
     running.held = false;
-    gate->reach();
+    dependency->reach();
     for (via_task *task : tasks) {
         assert_int_equal(via::wait_for_task(task), VIA_OK);
         via::release_task(task);
     }
     assert_true(heard.within_time());
-    gate->release();
+    dependency->release();
 }
 
 void a_task_that_is_ending_is_counted_out_once_where_a_child_is_forked_meanwhile(void **) {
@@ -391,9 +391,9 @@ void a_forked_child_starts_tasks_of_its_own(void **) {
     for (int32_t i = 0; i < 5; ++i) {
         assert_int_equal(exit_code_of_child([] {
                              FakeWork work;
-                             auto *gate = new FakeMark;
-                             via_task *own = start(&work, gate);
-                             gate->reach();
+                             auto *dependency = new FakeMark;
+                             via_task *own = start(&work, dependency);
+                             dependency->reach();
                              return via::wait_for_task(own) == VIA_OK && work.ends == 1 ? 0 : 1;
                          }),
                          0);
@@ -409,10 +409,10 @@ void a_task_behind_a_gate_has_its_thread_beforehand(void **) {
     }
     assert_int_equal(exit_code_of_child([] {
                          FakeWork work;
-                         auto *gate = new FakeMark;
-                         via_task *task = start(&work, gate);
+                         auto *dependency = new FakeMark;
+                         via_task *task = start(&work, dependency);
                          const NoThreads scope;
-                         gate->reach();
+                         dependency->reach();
                          return via::wait_for_task(task) == VIA_OK && work.ends == 1 ? 0 : 1;
                      }),
                      0);
@@ -424,11 +424,11 @@ void a_task_behind_a_gate_is_refused_where_no_thread_can_be_had_for_it(void **) 
     }
     assert_int_equal(exit_code_of_child([] {
                          FakeWork work;
-                         auto *gate = new FakeMark;
+                         auto *dependency = new FakeMark;
                          via_task *task = nullptr;
-                         const bool is_watched = via::has_watcher();
+                         const bool is_watched = via::has_reaper();
                          const NoThreads scope;
-                         const via::Status status = via::start_task(&work, 100, gate, false, &task);
+                         const via::Status status = via::start_task(&work, 100, dependency, false, &task);
                          const bool says_so = strstr(via::last_error_text(), "no thread for work behind") != nullptr;
                          return is_watched && status == VIA_ERROR_OUT_OF_MEMORY && says_so && task == nullptr ? 0 : 1;
                      }),

@@ -55,7 +55,7 @@ void a_second_callback_is_refused_before_and_after_the_end(void **) {
 void registering_while_tasks_end_calls_each_callback_once(void **) {
     for (int32_t i = 0; i < 500; ++i) {
         FakeWork work;
-        work.mark = i % 3 == 0 ? new FakeMark(true) : nullptr;
+        work.fence = i % 3 == 0 ? new FakeMark(true) : nullptr;
         Heard heard;
         via_task *task = start(&work, nullptr, i % 2 == 0);
         std::thread other([&] { (void)!via::wait_for_task(task); });
@@ -65,8 +65,8 @@ void registering_while_tasks_end_calls_each_callback_once(void **) {
         via::release_task(task);
         // The callback still stands on this frame until it has returned.
         assert_true(eventually([&] { return work.ends == 1; }));
-        if (work.mark != nullptr) {
-            work.mark->release();
+        if (work.fence != nullptr) {
+            work.fence->release();
         }
         usleep(100);
         assert_int_equal(heard.times, 1);
@@ -79,22 +79,22 @@ void a_callback_is_called_though_the_caller_ends_the_task_slowly(void **) {
     const auto slow = [](FakeWork *) { sleep_ms(30); };
     for (const bool cancels : {false, true}) {
         FakeWork work;
-        auto *gate = new FakeMark;
+        auto *dependency = new FakeMark;
         work.at_end = slow;
-        work.mark = new FakeMark;
+        work.fence = new FakeMark;
         Heard heard;
-        via_task *task = cancels ? start(&work, gate) : start(&work, nullptr, true);
+        via_task *task = cancels ? start(&work, dependency) : start(&work, nullptr, true);
         assert_int_equal(via::on_task_complete(task, Heard::hear, &heard), VIA_OK);
         std::thread other([&] { cancels ? via::cancel_task(task) : (void)!via::wait_for_task(task); });
-        assert_true(eventually([&] { return cancels || work.mark->waits > 0; }));
+        assert_true(eventually([&] { return cancels || work.fence->waits > 0; }));
         sleep_ms(cancels ? 10 : 0);
-        gate->reach();
-        work.mark->reach();
+        dependency->reach();
+        work.fence->reach();
         other.join();
         assert_true(heard.within_time());
         via::release_task(task);
-        gate->release();
-        work.mark->release();
+        dependency->release();
+        work.fence->release();
     }
 }
 
@@ -112,9 +112,9 @@ void wait_inside(int32_t, const char *, void *context) {
     auto *waits = static_cast<Waits *>(context);
     waits->of_running = via::wait_for_task(waits->running);
     waits->of_ended = via::wait_for_task(waits->ended);
-    via::Mark *mark = via::task_mark(waits->running);
-    waits->of_mark = mark->wait();
-    mark->release();
+    via::Fence *fence = via::task_fence(waits->running);
+    waits->of_mark = fence->wait();
+    fence->release();
     waits->called = true;
 }
 

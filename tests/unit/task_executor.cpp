@@ -29,7 +29,7 @@ void stay_until_open(via::Job *job) {
     ran++;
 }
 
-void post(void (*run)(via::Job *job)) { assert_int_equal(via::run_in_background(new via::Job{run, nullptr}), VIA_OK); }
+void post(void (*run)(via::Job *job)) { assert_int_equal(via::execute(new via::Job{run, nullptr}), VIA_OK); }
 
 int begin(void **) {
     ran = 0;
@@ -50,7 +50,7 @@ void jobs_posted_by_many_threads_run_once(void **) {
     for (int32_t i = 0; i < 4; ++i) {
         posters.emplace_back([] {
             for (int32_t k = 0; k < 500; ++k) {
-                (void)!via::run_in_background(new via::Job{count_run, nullptr});
+                (void)!via::execute(new via::Job{count_run, nullptr});
             }
         });
     }
@@ -58,7 +58,7 @@ void jobs_posted_by_many_threads_run_once(void **) {
         poster.join();
     }
     assert_true(eventually([] { return ran == 2000; }));
-    assert_true(via::background_threads() <= 64);
+    assert_true(via::executor_threads() <= 64);
 }
 
 void a_job_does_not_wait_for_those_that_are_held_up(void **) {
@@ -80,7 +80,7 @@ void there_are_at_most_64_threads_and_further_jobs_wait_for_one(void **) {
     post(count_run);
     sleep_ms(50);
     assert_int_equal(ran, 0);
-    assert_int_equal(via::background_threads(), 64);
+    assert_int_equal(via::executor_threads(), 64);
     gate_is_open = true;
     assert_true(eventually([] { return ran == 65; }));
 }
@@ -91,13 +91,13 @@ void a_thread_that_is_idle_is_used_again(void **) {
     }
     assert_int_equal(exit_code_of_child([] {
                          for (int32_t i = 1; i <= 200; ++i) {
-                             (void)!via::run_in_background(new via::Job{count_run, nullptr});
+                             (void)!via::execute(new via::Job{count_run, nullptr});
                              if (!eventually([&] { return ran == i; })) {
                                  return 1;
                              }
                              usleep(200);
                          }
-                         return via::background_threads() <= 3 ? 0 : 2;
+                         return via::executor_threads() <= 3 ? 0 : 2;
                      }),
                      0);
 }
@@ -151,7 +151,7 @@ void a_callback_may_end_the_thread(void **) {
     assert_true(eventually([] { return ran == 100; }));
     post(count_run);
     assert_true(eventually([] { return ran == 101; }));
-    assert_true(eventually([] { return via::background_threads() <= 64; }));
+    assert_true(eventually([] { return via::executor_threads() <= 64; }));
 }
 
 void where_no_thread_can_be_had_the_job_stays_the_callers(void **) {
@@ -162,12 +162,12 @@ void where_no_thread_can_be_had_the_job_stays_the_callers(void **) {
                          via::Job *job = new via::Job{count_run, nullptr};
                          const via::Status refused = [=] {
                              const NoThreads scope;
-                             return via::run_in_background(job);
+                             return via::execute(job);
                          }();
-                         if (refused != VIA_ERROR_OUT_OF_MEMORY || via::background_threads() != 0) {
+                         if (refused != VIA_ERROR_OUT_OF_MEMORY || via::executor_threads() != 0) {
                              return 1;
                          }
-                         return via::run_in_background(job) == VIA_OK && eventually([] { return ran == 1; }) ? 0 : 2;
+                         return via::execute(job) == VIA_OK && eventually([] { return ran == 1; }) ? 0 : 2;
                      }),
                      0);
 }
@@ -178,7 +178,7 @@ void where_no_thread_can_be_had_none_is_held(void **) {
     }
     assert_int_equal(exit_code_of_child([] {
                          const NoThreads scope;
-                         return via::hold_thread() == VIA_ERROR_OUT_OF_MEMORY ? 0 : 1;
+                         return via::reserve_thread() == VIA_ERROR_OUT_OF_MEMORY ? 0 : 1;
                      }),
                      0);
 }
@@ -189,11 +189,11 @@ void a_thread_that_is_held_is_there_where_no_other_can_be_had(void **) {
     }
     assert_int_equal(exit_code_of_child([] {
                          via::Job *job = new via::Job{count_run, nullptr};
-                         if (via::hold_thread() != VIA_OK || via::background_threads() != 1) {
+                         if (via::reserve_thread() != VIA_OK || via::executor_threads() != 1) {
                              return 1;
                          }
                          const NoThreads scope;
-                         return via::run_in_background(job) == VIA_OK && eventually([] { return ran == 1; }) ? 0 : 2;
+                         return via::execute(job) == VIA_OK && eventually([] { return ran == 1; }) ? 0 : 2;
                      }),
                      0);
 }
@@ -206,10 +206,10 @@ void a_forked_child_has_threads_of_its_own(void **) {
     assert_true(eventually([] { return inside == 1; }));
     for (int32_t i = 0; i < 10; ++i) {
         assert_int_equal(exit_code_of_child([] {
-                             if (via::background_threads() != 0) {
+                             if (via::executor_threads() != 0) {
                                  return 1;
                              }
-                             (void)!via::run_in_background(new via::Job{count_run, nullptr});
+                             (void)!via::execute(new via::Job{count_run, nullptr});
                              return eventually([] { return ran == 1; }) ? 0 : 2;
                          }),
                          0);
@@ -226,7 +226,7 @@ void a_process_may_exit_while_jobs_run(void **) {
     if (pid == 0) {
         alarm(20);
         for (int32_t i = 0; i < 5; ++i) {
-            (void)!via::run_in_background(new via::Job{stay_until_open, nullptr});
+            (void)!via::execute(new via::Job{stay_until_open, nullptr});
         }
         (void)eventually([] { return inside == 5; });
         exit(0);
@@ -241,10 +241,10 @@ int keep_one_of_many() {
     post(stay_until_open);
     post(stay_until_open);
     const bool has_two = eventually([] { return inside == 2; });
-    const via::Status held = via::hold_thread();
+    const via::Status held = via::reserve_thread();
     gate_is_open = true;
     sleep_ms(via::kIdleSeconds * 1000 + 500);
-    const bool has_one = eventually([] { return via::background_threads() == 1; });
+    const bool has_one = eventually([] { return via::executor_threads() == 1; });
     return has_two && held == VIA_OK && has_one ? 0 : 1;
 }
 
@@ -253,9 +253,9 @@ void threads_that_are_idle_for_long_end_but_for_one_that_is_held(void **) {
     std::thread child([&] { of_child = kUnderThreadSanitizer ? 0 : exit_code_of_child(keep_one_of_many); });
     post(count_run);
     assert_true(eventually([] { return ran == 1; }));
-    assert_true(via::background_threads() > 0);
+    assert_true(via::executor_threads() > 0);
     sleep_ms(via::kIdleSeconds * 1000 + 500);
-    assert_true(eventually([] { return via::background_threads() == 0; }));
+    assert_true(eventually([] { return via::executor_threads() == 0; }));
     post(count_run);
     assert_true(eventually([] { return ran == 2; }));
     child.join();

@@ -15,16 +15,16 @@
 struct FakeWork : via::TaskWork {
     FakeWork() : TaskWork{run_work, end_work} {}
 
-    static via::Status run_work(TaskWork *work, via_task *task, via::Mark **out_mark) {
+    static via::Status run_work(TaskWork *work, via_task *task, via::Fence **out_fence) {
         auto *fake = static_cast<FakeWork *>(work);
         fake->runs++;
         fake->ran_on = pthread_self();
         while (fake->held && !(fake->heeds_cancel && via::is_cancelled(task))) {
             usleep(50);
         }
-        if (fake->mark != nullptr) {
-            fake->mark->retain();
-            *out_mark = fake->mark;
+        if (fake->fence != nullptr) {
+            fake->fence->retain();
+            *out_fence = fake->fence;
         }
         if (fake->heeds_cancel && via::is_cancelled(task)) {
             return via::fail(VIA_ERROR_CANCELLED, "stopped in the middle");
@@ -42,7 +42,7 @@ struct FakeWork : via::TaskWork {
 
     std::atomic<bool> held{false};
     bool heeds_cancel = false;
-    FakeMark *mark = nullptr;
+    FakeMark *fence = nullptr;
     via::Status status = VIA_OK;
     std::string text = "cuMemcpy: CUDA_ERROR_ILLEGAL_ADDRESS";
     void (*at_end)(FakeWork *fake) = nullptr;
@@ -73,9 +73,9 @@ struct Heard {
     }
 };
 
-inline via_task *start(FakeWork *work, via::Mark *gate = nullptr, bool immediate = false, int64_t nbytes = 100) {
+inline via_task *start(FakeWork *work, via::Fence *dependency = nullptr, bool immediate = false, int64_t nbytes = 100) {
     via_task *task = nullptr;
-    assert_int_equal(via::start_task(work, nbytes, gate, immediate, &task), VIA_OK);
+    assert_int_equal(via::start_task(work, nbytes, dependency, immediate, &task), VIA_OK);
     work->task = task;
     return task;
 }

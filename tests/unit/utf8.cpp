@@ -64,13 +64,13 @@ void every_triple_of_bytes_is_judged_by_the_definition(void **) {
 }
 
 void quadruples_are_judged_by_the_definition(void **) {
-    for (uint32_t lead = 0xF0; lead < 0x100; ++lead) {
+    for (uint32_t major = 0xF0; major < 0x100; ++major) {
         for (uint32_t rest = 0; rest < 0x10000; ++rest) {
-            const unsigned char text[] = {static_cast<unsigned char>(lead), static_cast<unsigned char>(rest >> 8),
+            const unsigned char text[] = {static_cast<unsigned char>(major), static_cast<unsigned char>(rest >> 8),
                                           static_cast<unsigned char>(rest),
                                           static_cast<unsigned char>(0x80 | rest % 64), 0};
             const uint32_t point = decode(text, 4);
-            const bool sound = lead < 0xF8 && (text[1] & 0xC0) == 0x80 && (text[2] & 0xC0) == 0x80 &&
+            const bool sound = major < 0xF8 && (text[1] & 0xC0) == 0x80 && (text[2] & 0xC0) == 0x80 &&
                                point >= 0x10000 && is_scalar_value(point);
             assert_int_equal(via::utf8_sequence_length(reinterpret_cast<const char *>(text)), sound ? 4 : 0);
         }

@@ -93,7 +93,7 @@ void Sequence::begin() {
                               .shape = shape.data(),
                               .strides = strides.data(),
                               .unit = packed ? via::StrideUnit::Elements : via::StrideUnit::Bytes};
-    assert_int_equal(via::make_array(spec, via::loan(nullptr, nullptr), &subject_.array), VIA_OK);
+    assert_int_equal(via::make_array(spec, via::borrowed(nullptr, nullptr), &subject_.array), VIA_OK);
     subject_.model = {dtype, item, shape, {}};
     for_each_index(shape, [&](const std::vector<int64_t> &index) {
         int64_t at = bits_of(spec.data);

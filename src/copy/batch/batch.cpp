@@ -121,13 +121,13 @@ Status run_batch(via_batch *batch, via_stream *stream) {
     if (batch->entries->count < 2) {
         return copy_batch(batch->entries->count, batch->entries->dsts(), batch->entries->srcs(), stream);
     }
-    PreparedHolder prepared;
+    UniquePreparedBatch prepared;
     VIA_TRY(prepare(batch, stream, prepared.out()));
     return prepared.get()->run(stream);
 }
 
 Status submit_batch(via_batch *batch, via_stream *stream, via_task **out_task) {
-    PreparedHolder prepared;
+    UniquePreparedBatch prepared;
     VIA_TRY(prepare(batch, stream, prepared.out()));
     return submit_prepared(prepared.get(), stream, out_task);
 }

@@ -42,7 +42,7 @@ int64_t simple_bytes(via_array *dst, via_array *src) {
 
 class Planner {
 public:
-    Planner(int32_t count, int32_t device_id, ReadyMarks *ready, BatchPlan *plan)
+    Planner(int32_t count, int32_t device_id, LastWriteFences *ready, BatchPlan *plan)
         : count_(count), device_id_(device_id), ready_(ready), plan_(*plan) {}
 
     Status add(int32_t index, via_array *dst, via_array *src) {
@@ -50,49 +50,49 @@ public:
         if (nbytes == 0) [[unlikely]] {
             VIA_TRY(check_arrays(dst, src));
         }
-        cuda::Across across{};
-        if (dst->size == 0 || !reaches(dst, src, &across)) {
+        cuda::LinkDirection direction{};
+        if (dst->size == 0 || !reaches(dst, src, &direction)) {
             return leave(index);
         }
         VIA_TRY(make_batch());
-        if (!cuda::can_reach(plan_.together, dst->data, src->data, across)) {
+        if (!cuda::can_reach(plan_.fused, dst->data, src->data, direction)) {
             return leave(index);
         }
         if (nbytes == 0) [[unlikely]] {
-            return add_rows(index, dst, src, across);
+            return add_rows(index, dst, src, direction);
         }
-        VIA_TRY(cuda::add_copy(plan_.together, dst->data, src->data, nbytes, across));
+        VIA_TRY(cuda::add_copy(plan_.fused, dst->data, src->data, nbytes, direction));
         return note(index, dst, src);
     }
 
     // One copy alone is better off as such.
     Status finish() {
-        if (plan_.together_count == 1) {
+        if (plan_.fused_count == 1) {
             VIA_TRY(leave(first_));
             plan_.storages.resize(0);
             plan_.src_count = 0;
-            plan_.together_count = 0;
+            plan_.fused_count = 0;
         }
-        if (plan_.together_count == 0) {
-            cuda::end_batch(plan_.together, nullptr);
-            plan_.together = nullptr;
+        if (plan_.fused_count == 0) {
+            cuda::end_batch(plan_.fused, nullptr);
+            plan_.fused = nullptr;
             return VIA_OK;
         }
         plan_.device_id = device_id_;
         join_storages();
-        return cuda::finish_batch(plan_.together);
+        return cuda::finish_batch(plan_.fused);
     }
 
 private:
     // Whether a kernel of the device can do it by address, one side at least being its own.
-    bool reaches(via_array *dst, via_array *src, cuda::Across *out_across) {
+    bool reaches(via_array *dst, via_array *src, cuda::LinkDirection *out_direction) {
         const bool to_device = dst->device_type == VIA_DEVICE_CUDA;
         const bool from_device = src->device_type == VIA_DEVICE_CUDA;
         const int32_t device_id = to_device ? dst->device_id : src->device_id;
         if (device_id_ == kAnyDevice && (to_device || from_device)) {
             device_id_ = device_id;
         }
-        *out_across = !from_device ? cuda::Across::ToDevice : !to_device ? cuda::Across::ToHost : cuda::Across::No;
+        *out_direction = !from_device ? cuda::LinkDirection::ToDevice : !to_device ? cuda::LinkDirection::ToHost : cuda::LinkDirection::No;
         return is_within_reach(dst) && is_within_reach(src) && (to_device || from_device);
     }
 
@@ -102,38 +102,38 @@ private:
     }
 
     Status make_batch() {
-        if (plan_.together != nullptr) [[likely]] {
+        if (plan_.fused != nullptr) [[likely]] {
             return VIA_OK;
         }
-        VIA_TRY(cuda::make_batch(device_id_, count_, &plan_.together));
+        VIA_TRY(cuda::make_batch(device_id_, count_, &plan_.fused));
         return plan_.storages.reserve(2 * int64_t{count_}) ? VIA_OK : no_memory();
     }
 
-    Status add_rows(int32_t index, via_array *dst, via_array *src, cuda::Across across) {
+    Status add_rows(int32_t index, via_array *dst, via_array *src, cuda::LinkDirection direction) {
         Plan plan;
         VIA_TRY(prepare_copy(dst, src, &plan));
         if (takes_parts_of_bytes(plan) || (plan.ndim > 0 && !has_good_rows(plan))) {
             return leave(index);
         }
-        VIA_TRY(add_axis(plan, plan.ndim - 1, plan.dst, plan.src, across));
+        VIA_TRY(add_axis(plan, plan.ndim - 1, plan.dst, plan.src, direction));
         return note(index, dst, src);
     }
 
     static bool has_good_rows(const Plan &plan) { return plan.run >= kLeastRow && plan.nbytes / plan.run <= kMostRows; }
 
-    Status add_axis(const Plan &plan, int32_t axis, char *dst, const char *src, cuda::Across across) {
+    Status add_axis(const Plan &plan, int32_t axis, char *dst, const char *src, cuda::LinkDirection direction) {
         if (axis < 0) {
-            return cuda::add_copy(plan_.together, dst, src, plan.run, across);
+            return cuda::add_copy(plan_.fused, dst, src, plan.run, direction);
         }
         const Axis &steps = plan.axes[axis];
         for (int64_t i = 0; i < steps.extent; ++i) {
-            VIA_TRY(add_axis(plan, axis - 1, dst + i * steps.dst_step, src + i * steps.src_step, across));
+            VIA_TRY(add_axis(plan, axis - 1, dst + i * steps.dst_step, src + i * steps.src_step, direction));
         }
         return VIA_OK;
     }
 
     [[gnu::always_inline]] Status note(int32_t index, via_array *dst, via_array *src) {
-        first_ = plan_.together_count++ == 0 ? index : first_;
+        first_ = plan_.fused_count++ == 0 ? index : first_;
         if (ready_ != nullptr) {
             VIA_TRY(ready_->look(dst->storage));
             VIA_TRY(ready_->look(src->storage));
@@ -162,11 +162,11 @@ private:
         all.resize(all.count() + plan_.src_count);
     }
 
-    Status leave(int32_t index) { return plan_.alone.append(index) ? VIA_OK : no_memory(); }
+    Status leave(int32_t index) { return plan_.singles.append(index) ? VIA_OK : no_memory(); }
 
     const int32_t count_;
     int32_t device_id_;
-    ReadyMarks *const ready_;
+    LastWriteFences *const ready_;
     int32_t first_ = 0;  // of those that are done together
     BatchPlan &plan_;
 };
@@ -190,7 +190,7 @@ void fetch_ahead(const Pairs &pairs, int32_t index) {
 
 }  // namespace
 
-Status plan_batch(const Pairs &pairs, int32_t device_id, ReadyMarks *ready, BatchPlan *out_plan) {
+Status plan_batch(const Pairs &pairs, int32_t device_id, LastWriteFences *ready, BatchPlan *out_plan) {
     Planner planner(pairs.count, device_id, ready, out_plan);
     for (int32_t i = 0; i < pairs.count; ++i) {
         fetch_ahead(pairs, i);
@@ -209,12 +209,12 @@ Status name_entry(int32_t index, int32_t count, Status status) {
     return fail_with_code(status, failure.code, "copy %d of %d: %s", index, count, failure.text);
 }
 
-Status name_together(const BatchPlan &plan, int32_t count, Status status) {
+Status name_fused(const BatchPlan &plan, int32_t count, Status status) {
     if (status == VIA_OK) [[likely]] {
         return VIA_OK;
     }
     const ErrorRecord failure = thread_state().record();
-    return fail_with_code(status, failure.code, "%d of %d copies, done together: %s", plan.together_count, count,
+    return fail_with_code(status, failure.code, "%d of %d copies, done together: %s", plan.fused_count, count,
                           failure.text);
 }
 

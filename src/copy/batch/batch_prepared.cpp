@@ -19,9 +19,9 @@ ForkSafeMutex mutex;
 
 constexpr uint64_t kUnknown = UINT64_MAX;
 
-Status join_quietly(Mark *const (&marks)[2], Mark **out_mark) {
+Status join_quietly(Fence *const (&fences)[2], Fence **out_fence) {
     const CallbackScope unsaid;
-    return join_marks(marks, 2, out_mark);
+    return join_fences(fences, 2, out_fence);
 }
 
 Storage **sort_once(Storage **first, Storage **last) {
@@ -68,9 +68,9 @@ void Prepared::sort_storages() {
     plan_.storages.resize(std::copy(srcs, srcs_end, dsts_end) - begin);
 }
 
-void Prepared::end_behind(Watch *watch) {
+void Prepared::end_behind(DeferredCallback *deferred) {
     via::count(Counter::PendingReleases, -1);
-    Prepared *prepared = reinterpret_cast<Ending *>(watch)->prepared;
+    Prepared *prepared = reinterpret_cast<Ending *>(deferred)->prepared;
     prepared->latest_ = nullptr;
     delete prepared;
 }
@@ -79,40 +79,40 @@ void Prepared::release() {
     if (!references_.release()) {
         return;
     }
-    if (latest_ == nullptr || latest_->reached()) {
+    if (latest_ == nullptr || latest_->is_complete()) {
         delete this;
         return;
     }
     via::count(Counter::PendingReleases, 1);
-    ending_.watch = Watch{&latest_, 1, end_behind, nullptr};
-    watch(&ending_.watch);
+    ending_.deferred = DeferredCallback{&latest_, 1, end_behind, nullptr};
+    defer(&ending_.deferred);
 }
 
 bool Prepared::serves(int32_t count, int32_t device_id) const {
-    const bool is_as_good = plan_.together != nullptr ? device_id == plan_.device_id : device_id_ < 0;
+    const bool is_as_good = plan_.fused != nullptr ? device_id == plan_.device_id : device_id_ < 0;
     return count == count_ && (device_id == device_id_ || is_as_good);
 }
 
 Status Prepared::look_before(const Timeline &later, Before *out_before) {
-    out_before->changes = ready_changes();
+    out_before->changes = write_changes();
     bool known = false;
     {
         const std::lock_guard lock(mutex);
         *out_before->latest.out() = retained(latest_);
         known = changes_ == out_before->changes;
     }
-    Mark *ready = nullptr;
+    Fence *ready = nullptr;
     if (!known) {
-        VIA_TRY(ready_marks(plan_.storages.begin(), plan_.storages.count(), later, &ready));
+        VIA_TRY(last_writes(plan_.storages.begin(), plan_.storages.count(), later, &ready));
     }
     // One that has been reached may be a task that failed, which is nothing to later runs.
-    Mark *latest = out_before->latest.get();
-    const bool is_before = latest == nullptr || latest->is_of(later) || latest->reached();
-    Mark *marks[] = {is_before ? nullptr : retained(latest), ready};
-    return join_marks(marks, 2, out_before->all.out());
+    Fence *latest = out_before->latest.get();
+    const bool is_before = latest == nullptr || latest->is_of(later) || latest->is_complete();
+    Fence *fences[] = {is_before ? nullptr : retained(latest), ready};
+    return join_fences(fences, 2, out_before->all.out());
 }
 
-bool Prepared::replace_latest(Mark *before, Mark *end, uint64_t changes) {
+bool Prepared::replace_latest(Fence *before, Fence *end, uint64_t changes) {
     {
         const std::lock_guard lock(mutex);
         if (latest_ != before) {
@@ -128,16 +128,16 @@ bool Prepared::replace_latest(Mark *before, Mark *end, uint64_t changes) {
 }
 
 // Others have begun since, that it does not come after. Where there is no memory to remember both by, it is waited for.
-Status Prepared::join_latest(Mark *end) {
+Status Prepared::join_latest(Fence *end) {
     while (true) {
-        MarkHolder other;
+        UniqueFence other;
         {
             const std::lock_guard lock(mutex);
             *other.out() = retained(latest_);
         }
-        MarkHolder both;
-        Mark *marks[] = {retained(other.get()), retained(end)};
-        if (join_quietly(marks, both.out()) != VIA_OK) {
+        UniqueFence both;
+        Fence *fences[] = {retained(other.get()), retained(end)};
+        if (join_quietly(fences, both.out()) != VIA_OK) {
             return end->wait();
         }
         if (replace_latest(other.get(), both.get(), kUnknown)) {
@@ -146,10 +146,10 @@ Status Prepared::join_latest(Mark *end) {
     }
 }
 
-Status Prepared::note_run(const Before &before, Mark *end) {
-    const uint64_t found = ready_changes();
-    const Status status = set_ready_marks(plan_.dsts(), plan_.dst_count(), end);
-    const uint64_t left = ready_changes();
+Status Prepared::note_run(const Before &before, Fence *end) {
+    const uint64_t found = write_changes();
+    const Status status = set_last_writes(plan_.dsts(), plan_.dst_count(), end);
+    const uint64_t left = write_changes();
     const bool only_ours = found == before.changes && left == found + 1;
     if (!replace_latest(before.latest.get(), end, only_ours ? left : kUnknown)) {
         VIA_TRY(join_latest(end));
@@ -157,25 +157,25 @@ Status Prepared::note_run(const Before &before, Mark *end) {
     return status;
 }
 
-Status Prepared::run_together(via_stream *stream, const Timeline &timeline) {
+Status Prepared::run_fused(via_stream *stream, const Timeline &timeline) {
     Before before;
     VIA_TRY(look_before(timeline, &before));
-    MarkHolder end;
-    VIA_TRY(cuda::run_batch_on({plan_.together, before.all.get(), plan_.storages.begin(), plan_.storages.count()},
+    UniqueFence end;
+    VIA_TRY(cuda::run_batch_on({plan_.fused, before.all.get(), plan_.storages.begin(), plan_.storages.count()},
                                stream, end.out()));
     return end.get() != nullptr ? note_run(before, end.get()) : VIA_OK;
 }
 
 Status Prepared::run(via_stream *stream) {
-    bool together = false;
+    bool fused = false;
     Timeline timeline;
-    VIA_TRY(can_run_together(plan_, stream, &together, &timeline));
-    const Alone alone(plan_, count_, together);
-    VIA_TRY(check_alone(pairs(), alone, stream));
-    if (together) {
-        VIA_TRY(name_together(plan_, count_, run_together(stream, timeline)));
+    VIA_TRY(can_run_fused(plan_, stream, &fused, &timeline));
+    const SingleCopies singles(plan_, count_, fused);
+    VIA_TRY(check_singles(pairs(), singles, stream));
+    if (fused) {
+        VIA_TRY(name_fused(plan_, count_, run_fused(stream, timeline)));
     }
-    return copy_alone(pairs(), alone, stream);
+    return copy_singles(pairs(), singles, stream);
 }
 
 }  // namespace via

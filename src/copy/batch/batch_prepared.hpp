@@ -8,7 +8,7 @@
 namespace via {
 
 // Holds the entries, and so the arrays, until the last run of those that are done together has ended: they need no use
-// marks.
+// fences.
 class Prepared {
 public:
     // `device_id` as in plan_batch.
@@ -29,48 +29,48 @@ public:
 
     // What a run of those that are done together comes after.
     struct Before {
-        MarkHolder latest;  // of the runs so far
-        MarkHolder all;     // that, and the marks that the arrays are ready at
-        uint64_t changes;   // of ready marks, until now
+        UniqueFence latest;  // of the runs so far
+        UniqueFence all;     // that, and the fences that the arrays are ready at
+        uint64_t changes;   // of ready fences, until now
     };
 
-    // `later` as in ready_marks.
+    // `later` as in last_writes.
     VIA_NODISCARD Status look_before(const Timeline &later, Before *out_before);
 
-    // The run has begun, and ends with the mark: destinations are ready then.
-    VIA_NODISCARD Status note_run(const Before &before, Mark *end);
+    // The run has begun, and ends with the fence: destinations are ready then.
+    VIA_NODISCARD Status note_run(const Before &before, Fence *end);
 
     // In stream order.
     VIA_NODISCARD Status run(via_stream *stream);
 
 private:
-    // What the watcher knows it by.
+    // What the reaper knows it by.
     struct Ending {
-        Watch watch{};
+        DeferredCallback deferred{};
         Prepared *prepared;
     };
 
     Prepared(Entries *entries, int32_t device_id);
     ~Prepared();
 
-    static void end_behind(Watch *watch);
+    static void end_behind(DeferredCallback *deferred);
     void sort_storages();
-    VIA_NODISCARD Status run_together(via_stream *stream, const Timeline &timeline);
-    VIA_NODISCARD bool replace_latest(Mark *before, Mark *end, uint64_t changes);
-    VIA_NODISCARD Status join_latest(Mark *end);
+    VIA_NODISCARD Status run_fused(via_stream *stream, const Timeline &timeline);
+    VIA_NODISCARD bool replace_latest(Fence *before, Fence *end, uint64_t changes);
+    VIA_NODISCARD Status join_latest(Fence *end);
 
     ReferenceCount references_;
     Entries *const entries_;
     const int32_t count_;
     const int32_t device_id_;
     BatchPlan plan_;
-    Mark *latest_ = nullptr;  // owned; this and the next with the lock held
-    uint64_t changes_;        // as long as ready_changes() is this, no array has another ready mark than latest_
+    Fence *latest_ = nullptr;  // owned; this and the next with the lock held
+    uint64_t changes_;        // as long as write_changes() is this, no array has another ready fence than latest_
     Ending ending_{{}, this};
 };
 
 inline void release_prepared(Prepared *prepared) { prepared->release(); }
 
-using PreparedHolder = Holder<Prepared, release_prepared>;
+using UniquePreparedBatch = UniqueHandle<Prepared, release_prepared>;
 
 }  // namespace via

@@ -17,7 +17,7 @@ public:
         }
     }
     ~Room() {
-        if (list_ == nullptr || plan_.storages.room() > kMostSpare) {
+        if (list_ == nullptr || plan_.storages.room() > kMostIdle) {
             delete list_;
             return;
         }
@@ -29,44 +29,44 @@ public:
     Room &operator=(const Room &) = delete;
 
 private:
-    static constexpr int64_t kMostSpare = 65536;
-    static constinit inline Spare<List<Storage *>> spare;
+    static constexpr int64_t kMostIdle = 65536;
+    static constinit inline CachedObject<List<Storage *>> spare;
 
     List<Storage *> *const list_;
     BatchPlan &plan_;
 };
 
 // Arrays are marked once for all copies.
-Status run_once(BatchPlan *plan, Mark *behind, via_stream *stream) {
-    VIA_TRY(cuda::run_batch_on({plan->together, behind, plan->storages.begin(), plan->storages.count()}, stream,
+Status run_once(BatchPlan *plan, Fence *behind, via_stream *stream) {
+    VIA_TRY(cuda::run_batch_on({plan->fused, behind, plan->storages.begin(), plan->storages.count()}, stream,
                                plan->until.out()));
-    Mark *end = plan->until.get();
+    Fence *end = plan->until.get();
     if (end == nullptr) {
         return VIA_OK;
     }
-    const Status written = set_ready_marks(plan->dsts(), plan->dst_count(), end);
-    const Status read = add_use_marks(plan->srcs(), plan->src_count, end);
+    const Status written = set_last_writes(plan->dsts(), plan->dst_count(), end);
+    const Status read = add_accesses(plan->srcs(), plan->src_count, end);
     return written != VIA_OK ? written : read;
 }
 
 }  // namespace
 
-Status can_run_together(const BatchPlan &plan, via_stream *stream, bool *out_can, Timeline *out_timeline) {
+Status can_run_fused(const BatchPlan &plan, via_stream *stream, bool *out_can, Timeline *out_timeline) {
     *out_can = false;
-    return plan.together != nullptr ? cuda::can_run_on(plan.together, stream, out_can, out_timeline) : VIA_OK;
+    return plan.fused != nullptr ? cuda::can_run_on(plan.fused, stream, out_can, out_timeline) : VIA_OK;
 }
 
-Status check_alone(const Pairs &pairs, const Alone &alone, via_stream *stream) {
-    for (int32_t i = 0; i < alone.count(); ++i) {
-        const int32_t at = alone[i];
+Status check_singles(const Pairs &pairs, const SingleCopies &singles, via_stream *stream) {
+    for (int32_t i = 0; i < singles.count(); ++i) {
+        const int32_t at = singles[i];
         VIA_TRY(name_entry(at, pairs.count, check_copy_async(pairs.dsts[at], pairs.srcs[at], stream)));
     }
     return VIA_OK;
 }
 
-Status copy_alone(const Pairs &pairs, const Alone &alone, via_stream *stream) {
-    for (int32_t i = 0; i < alone.count(); ++i) {
-        const int32_t at = alone[i];
+Status copy_singles(const Pairs &pairs, const SingleCopies &singles, via_stream *stream) {
+    for (int32_t i = 0; i < singles.count(); ++i) {
+        const int32_t at = singles[i];
         VIA_TRY(name_entry(at, pairs.count, copy_array_async(pairs.dsts[at], pairs.srcs[at], stream)));
     }
     return VIA_OK;
@@ -79,19 +79,19 @@ Status copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs,
     }
     BatchPlan plan;
     const Room room(&plan);
-    ReadyMarks ready;
+    LastWriteFences ready;
     VIA_TRY(plan_batch(pairs, cuda::device_meant_by(stream), &ready, &plan));
-    bool together = false;
+    bool fused = false;
     Timeline timeline;
-    VIA_TRY(can_run_together(plan, stream, &together, &timeline));
-    const Alone alone(plan, count, together);
-    VIA_TRY(check_alone(pairs, alone, stream));
-    if (together) {
-        MarkHolder behind;
+    VIA_TRY(can_run_fused(plan, stream, &fused, &timeline));
+    const SingleCopies singles(plan, count, fused);
+    VIA_TRY(check_singles(pairs, singles, stream));
+    if (fused) {
+        UniqueFence behind;
         VIA_TRY(ready.join(timeline, behind.out()));
-        VIA_TRY(name_together(plan, count, run_once(&plan, behind.get(), stream)));
+        VIA_TRY(name_fused(plan, count, run_once(&plan, behind.get(), stream)));
     }
-    return copy_alone(pairs, alone, stream);
+    return copy_singles(pairs, singles, stream);
 }
 
 }  // namespace via

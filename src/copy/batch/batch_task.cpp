@@ -19,87 +19,87 @@ struct BatchWork : TaskWork {
     BatchWork(Prepared *given, bool in_one_go)
         : TaskWork{run_work, end_work},
           prepared(given),
-          together(in_one_go),
+          fused(in_one_go),
           pairs(given->pairs()),
-          alone(given->plan(), given->count(), in_one_go) {
+          singles(given->plan(), given->count(), in_one_go) {
         prepared->retain();
     }
 
-    static Status run_work(TaskWork *work, via_task *task, Mark **out_mark);
+    static Status run_work(TaskWork *work, via_task *task, Fence **out_fence);
 
     static void end_work(TaskWork *work) {
         auto *batch = static_cast<BatchWork *>(work);
         batch->prepared->release();
-        std::free(batch->marks);
+        std::free(batch->fences);
         delete batch;
     }
 
     Prepared *const prepared;
-    const bool together;
+    const bool fused;
     const Pairs pairs;
-    const Alone alone;
-    Mark **marks = nullptr;  // room for two more than are done alone
+    const SingleCopies singles;
+    Fence **fences = nullptr;  // room for two more than are done alone
 };
 
-Status run_together(BatchWork *batch, int32_t *out_marks) {
+Status run_fused(BatchWork *batch, int32_t *out_fences) {
     const BatchPlan &plan = batch->prepared->plan();
-    Mark *mark = nullptr;
-    const Status status = cuda::run_batch_for_task(plan.together, &mark);
-    if (mark != nullptr) {
-        batch->marks[(*out_marks)++] = mark;
+    Fence *fence = nullptr;
+    const Status status = cuda::run_batch_for_task(plan.fused, &fence);
+    if (fence != nullptr) {
+        batch->fences[(*out_fences)++] = fence;
     }
-    return name_together(plan, batch->pairs.count, status);
+    return name_fused(plan, batch->pairs.count, status);
 }
 
-Status copy_each(BatchWork *batch, via_task *task, int32_t *out_marks) {
+Status copy_each(BatchWork *batch, via_task *task, int32_t *out_fences) {
     int64_t done = 0;
-    for (int32_t i = 0; i < batch->alone.count(); ++i) {
+    for (int32_t i = 0; i < batch->singles.count(); ++i) {
         if (is_cancelled(task)) {
             return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %d of %d copies",
-                        batch->pairs.count - batch->alone.count() + i, batch->pairs.count);
+                        batch->pairs.count - batch->singles.count() + i, batch->pairs.count);
         }
-        const int32_t at = batch->alone[i];
-        Mark *mark = nullptr;
-        const Status status = copy_in_task(batch->pairs.dsts[at], batch->pairs.srcs[at], done, task, &mark);
-        if (mark != nullptr) {
-            batch->marks[(*out_marks)++] = mark;
+        const int32_t at = batch->singles[i];
+        Fence *fence = nullptr;
+        const Status status = copy_in_task(batch->pairs.dsts[at], batch->pairs.srcs[at], done, task, &fence);
+        if (fence != nullptr) {
+            batch->fences[(*out_fences)++] = fence;
         }
         VIA_TRY(name_entry(at, batch->pairs.count, status));
         done += batch->pairs.dsts[at]->nbytes();
-        if (*out_marks == 0) {
+        if (*out_fences == 0) {
             report_progress(task, done);
         }
     }
     return VIA_OK;
 }
 
-Status copy_all(BatchWork *batch, via_task *task, int32_t *out_marks) {
-    if (batch->together) {
-        VIA_TRY(run_together(batch, out_marks));
+Status copy_all(BatchWork *batch, via_task *task, int32_t *out_fences) {
+    if (batch->fused) {
+        VIA_TRY(run_fused(batch, out_fences));
     }
-    return copy_each(batch, task, out_marks);
+    return copy_each(batch, task, out_fences);
 }
 
-// Gives the marks away as one. Where there is no memory for that, what they stand for is waited for.
-Status join_or_wait(Mark **marks, int32_t count, Mark **out_mark) {
-    std::for_each_n(marks, count, [](Mark *mark) { mark->retain(); });
+// Gives the fences away as one. Where there is no memory for that, what they stand for is waited for.
+Status join_or_wait(Fence **fences, int32_t count, Fence **out_fence) {
+    std::for_each_n(fences, count, [](Fence *fence) { fence->retain(); });
     Status status = VIA_OK;
-    if (join_marks(marks, count, out_mark) != VIA_OK) {
+    if (join_fences(fences, count, out_fence) != VIA_OK) {
         for (int32_t i = 0; i < count; ++i) {
-            const Status one = marks[i]->wait();
+            const Status one = fences[i]->wait();
             status = status == VIA_OK ? one : status;
         }
     }
-    std::for_each_n(marks, count, [](Mark *mark) { mark->release(); });
+    std::for_each_n(fences, count, [](Fence *fence) { fence->release(); });
     return status;
 }
 
-Status BatchWork::run_work(TaskWork *work, via_task *task, Mark **out_mark) {
+Status BatchWork::run_work(TaskWork *work, via_task *task, Fence **out_fence) {
     auto *batch = static_cast<BatchWork *>(work);
-    int32_t marks = 0;
-    const Status status = copy_all(batch, task, &marks);
+    int32_t fences = 0;
+    const Status status = copy_all(batch, task, &fences);
     const ErrorRecord failure = thread_state().record();
-    const Status joined = join_or_wait(batch->marks, marks, out_mark);
+    const Status joined = join_or_wait(batch->fences, fences, out_fence);
     if (status != VIA_OK) {
         thread_state().record() = failure;
     }
@@ -108,59 +108,59 @@ Status BatchWork::run_work(TaskWork *work, via_task *task, Mark **out_mark) {
 
 bool same_place(via_array *a, via_array *b) { return a->device_type == b->device_type && a->device_id == b->device_id; }
 
-// The gates of what is done alone, as many as there are in *out_count. The stream's own is asked for once for
+// The dependencies of what is done alone, as many as there are in *out_count. The stream's own is asked for once for
 // neighbours that lie alike: where a special stream stands for one of each device, it is the same one.
-Status collect_gates(const BatchWork &batch, via_stream *stream, int32_t *out_count) {
+Status collect_dependencies(const BatchWork &batch, via_stream *stream, int32_t *out_count) {
     const Pairs &pairs = batch.pairs;
-    for (int32_t i = 0; i < batch.alone.count(); ++i) {
-        const int32_t at = batch.alone[i];
-        const int32_t last = batch.alone[std::max(i - 1, 0)];
+    for (int32_t i = 0; i < batch.singles.count(); ++i) {
+        const int32_t at = batch.singles[i];
+        const int32_t last = batch.singles[std::max(i - 1, 0)];
         const bool is_like_last =
             i > 0 && same_place(pairs.dsts[at], pairs.dsts[last]) && same_place(pairs.srcs[at], pairs.srcs[last]);
         const Status status =
-            gate_of_copy(pairs.dsts[at], pairs.srcs[at], is_like_last ? nullptr : stream, &batch.marks[*out_count]);
+            dependency_of_copy(pairs.dsts[at], pairs.srcs[at], is_like_last ? nullptr : stream, &batch.fences[*out_count]);
         VIA_TRY(name_entry(at, pairs.count, status));
-        *out_count += batch.marks[*out_count] != nullptr ? 1 : 0;
+        *out_count += batch.fences[*out_count] != nullptr ? 1 : 0;
     }
     return VIA_OK;
 }
 
 // The same for what is done together.
-Status collect_common_gates(const BatchWork &batch, via_stream *stream, Prepared::Before *before, int32_t *out_count) {
-    VIA_TRY(gate_of_stream(stream, batch.prepared->plan().device_id, &batch.marks[*out_count]));
-    *out_count += batch.marks[*out_count] != nullptr ? 1 : 0;
+Status collect_common_dependencies(const BatchWork &batch, via_stream *stream, Prepared::Before *before, int32_t *out_count) {
+    VIA_TRY(dependency_of_stream(stream, batch.prepared->plan().device_id, &batch.fences[*out_count]));
+    *out_count += batch.fences[*out_count] != nullptr ? 1 : 0;
     VIA_TRY(batch.prepared->look_before({}, before));
     if (before->all.get() != nullptr) {
         before->all.get()->retain();
-        batch.marks[(*out_count)++] = before->all.get();
+        batch.fences[(*out_count)++] = before->all.get();
     }
     return VIA_OK;
 }
 
-Status make_gate(const BatchWork &batch, via_stream *stream, Prepared::Before *before, Mark **out_gate) {
+Status make_dependency(const BatchWork &batch, via_stream *stream, Prepared::Before *before, Fence **out_dependency) {
     int32_t count = 0;
-    Status status = batch.together ? collect_common_gates(batch, stream, before, &count) : VIA_OK;
+    Status status = batch.fused ? collect_common_dependencies(batch, stream, before, &count) : VIA_OK;
     if (status == VIA_OK) {
-        status = collect_gates(batch, stream, &count);
+        status = collect_dependencies(batch, stream, &count);
     }
     if (status != VIA_OK) {
-        std::for_each_n(batch.marks, count, [](Mark *mark) { mark->release(); });
+        std::for_each_n(batch.fences, count, [](Fence *fence) { fence->release(); });
         return status;
     }
-    return join_marks(batch.marks, count, out_gate);
+    return join_fences(batch.fences, count, out_dependency);
 }
 
 // As for one copy: readers of destinations wait for the task, and so does the release of any array. The work may have
 // ended by now.
-Status mark_arrays(Prepared *prepared, bool together, const Prepared::Before &before, via_task *task) {
-    const MarkHolder end(task_mark(task));
+Status mark_arrays(Prepared *prepared, bool fused, const Prepared::Before &before, via_task *task) {
+    const UniqueFence end(task_fence(task));
     const Pairs pairs = prepared->pairs();
-    const Alone alone(prepared->plan(), pairs.count, together);
-    for (int32_t i = 0; i < alone.count(); ++i) {
-        VIA_TRY(set_ready_mark(pairs.dsts[alone[i]]->storage, end.get()));
-        VIA_TRY(add_use_mark(pairs.srcs[alone[i]]->storage, end.get()));
+    const SingleCopies singles(prepared->plan(), pairs.count, fused);
+    for (int32_t i = 0; i < singles.count(); ++i) {
+        VIA_TRY(set_last_write(pairs.dsts[singles[i]]->storage, end.get()));
+        VIA_TRY(add_access(pairs.srcs[singles[i]]->storage, end.get()));
     }
-    return together ? prepared->note_run(before, end.get()) : VIA_OK;
+    return fused ? prepared->note_run(before, end.get()) : VIA_OK;
 }
 
 Status measure(const BatchWork &batch, int64_t *out_nbytes, bool *out_immediate) {
@@ -172,8 +172,8 @@ Status measure(const BatchWork &batch, int64_t *out_nbytes, bool *out_immediate)
         }
     }
     *out_immediate = true;
-    for (int32_t i = 0; i < batch.alone.count() && *out_immediate; ++i) {
-        *out_immediate = is_immediate_copy(pairs.dsts[batch.alone[i]], pairs.srcs[batch.alone[i]]);
+    for (int32_t i = 0; i < batch.singles.count() && *out_immediate; ++i) {
+        *out_immediate = is_immediate_copy(pairs.dsts[batch.singles[i]], pairs.srcs[batch.singles[i]]);
     }
     return VIA_OK;
 }
@@ -182,17 +182,17 @@ Status start_batch(BatchWork *work, via_stream *stream, Prepared::Before *before
     int64_t nbytes = 0;
     bool immediate = false;
     VIA_TRY(measure(*work, &nbytes, &immediate));
-    MarkHolder gate;
-    VIA_TRY(make_gate(*work, stream, before, gate.out()));
-    return start_task(work, nbytes, gate.get(), immediate, out_task);
+    UniqueFence dependency;
+    VIA_TRY(make_dependency(*work, stream, before, dependency.out()));
+    return start_task(work, nbytes, dependency.get(), immediate, out_task);
 }
 
-Status make_work(Prepared *prepared, bool together, BatchWork **out_work) {
-    auto *work = new (std::nothrow) BatchWork(prepared, together);
+Status make_work(Prepared *prepared, bool fused, BatchWork **out_work) {
+    auto *work = new (std::nothrow) BatchWork(prepared, fused);
     if (work != nullptr) {
-        work->marks = static_cast<Mark **>(std::calloc(static_cast<size_t>(work->alone.count()) + 2, sizeof(Mark *)));
+        work->fences = static_cast<Fence **>(std::calloc(static_cast<size_t>(work->singles.count()) + 2, sizeof(Fence *)));
     }
-    if (work == nullptr || work->marks == nullptr) {
+    if (work == nullptr || work->fences == nullptr) {
         if (work != nullptr) {
             BatchWork::end_work(work);
         }
@@ -206,16 +206,16 @@ Status make_work(Prepared *prepared, bool together, BatchWork **out_work) {
 
 Status submit_prepared(Prepared *prepared, via_stream *stream, via_task **out_task) {
     const BatchPlan &plan = prepared->plan();
-    const bool together = plan.together != nullptr && cuda::can_run_in_task(plan.together);
+    const bool fused = plan.fused != nullptr && cuda::can_run_in_task(plan.fused);
     BatchWork *work = nullptr;
-    VIA_TRY(make_work(prepared, together, &work));
+    VIA_TRY(make_work(prepared, fused, &work));
     Prepared::Before before;
     via_task *task = nullptr;
     if (const Status status = start_batch(work, stream, &before, &task); status != VIA_OK) {
         BatchWork::end_work(work);
         return status;
     }
-    if (const Status status = mark_arrays(prepared, together, before, task); status != VIA_OK) {
+    if (const Status status = mark_arrays(prepared, fused, before, task); status != VIA_OK) {
         cancel_task(task);
         release_task(task);
         return status;

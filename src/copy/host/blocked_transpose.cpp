@@ -56,8 +56,8 @@ void lengthen(Plan *plan, int32_t side, int64_t least, int64_t *nbytes) {
 // Whether so many rows crowd into so few sets of the second-level cache (8 ways of 128 KiB are usual) that what is read
 // ahead would be thrown out unread. Steps of large powers of two do that.
 bool rows_crowd(int64_t rows, int64_t step) {
-    constexpr int64_t kWay = int64_t{128} << 10;
-    return rows * std::min(step & -step, kWay) > 8 * kWay;
+    constexpr int64_t kSetBytes = int64_t{128} << 10;
+    return rows * std::min(step & -step, kSetBytes) > 8 * kSetBytes;
 }
 
 // As many columns as make whole lines of src, then rows as long as there is room for, then columns for what is left.
@@ -118,12 +118,12 @@ int64_t make_dense(Side *side, int64_t Axis::*step, int64_t nbytes) {
     return nbytes;
 }
 
-void begin_part(Plan *part, char *dst, const char *src, int64_t run, Route route, bool streaming) {
+void begin_part(Plan *part, char *dst, const char *src, int64_t run, LoopKind loops, bool streaming) {
     part->dst = dst;
     part->src = src;
     part->run = part->run_block = run;
     part->ndim = 0;
-    part->route = route;
+    part->loops = loops;
     part->streaming = streaming;
     part->threads = 1;
     part->held[0] = part->held[1] = 0;
@@ -158,25 +158,25 @@ void read_ahead(const Piece &piece) {
 
 }  // namespace
 
-void turn_ahead(const Piece &piece) {
+void transpose_ahead(const Piece &piece) {
     read_ahead(piece);
     transpose_kernel(piece.run, false)(piece);
 }
 
-void plan_scratch(const Plan &plan, const Piece &piece, char *scratch, Plan *out_turn, Plan *out_flush) {
+void plan_scratch(const Plan &plan, const Piece &piece, char *scratch, Plan *out_transposed, Plan *out_flush) {
     Side rows = side_of(plan, plan.ndim - 1, plan.held[0], piece.outer);
     Side columns = side_of(plan, plan.ndim - 1 - plan.held[0], plan.held[1], piece.inner);
     const Side written = columns;
     const int64_t nbytes = make_dense(&rows, &Axis::dst_step, plan.run);
     make_dense(&columns, &Axis::dst_step, row_pitch(nbytes));
 
-    begin_part(out_turn, scratch, piece.src, plan.run, Route::Transpose, false);
-    add_axes(rows.axes, 1, out_turn);
-    add_axes(columns.axes, columns.count, out_turn);
-    add_axes(rows.axes + 1, rows.count - 1, out_turn);
-    end_part(out_turn);
+    begin_part(out_transposed, scratch, piece.src, plan.run, LoopKind::Transpose, false);
+    add_axes(rows.axes, 1, out_transposed);
+    add_axes(columns.axes, columns.count, out_transposed);
+    add_axes(rows.axes + 1, rows.count - 1, out_transposed);
+    end_part(out_transposed);
 
-    begin_part(out_flush, piece.dst, scratch, nbytes, Route::Rows, plan.streaming && nbytes >= kLeastStreamedRow);
+    begin_part(out_flush, piece.dst, scratch, nbytes, LoopKind::Rows, plan.streaming && nbytes >= kLeastStreamedRow);
     add_axes(written.axes, written.count, out_flush);
     for (int32_t i = 0; i < written.count; ++i) {
         out_flush->axes[i].src_step = columns.axes[i].dst_step;

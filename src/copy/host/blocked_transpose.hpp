@@ -13,9 +13,9 @@ bool lengthen_sides(Plan *plan);
 
 // One block of it is two copies, one into the scratch and one out of it, neither of which is cut. `piece` has the part
 // of the axes that are cut.
-void plan_scratch(const Plan &plan, const Piece &piece, char *scratch, Plan *out_turn, Plan *out_flush);
+void plan_scratch(const Plan &plan, const Piece &piece, char *scratch, Plan *out_transposed, Plan *out_flush);
 
 // Does the first of them, a panel at a time.
-void turn_ahead(const Piece &piece);
+void transpose_ahead(const Piece &piece);
 
 }  // namespace via

@@ -10,7 +10,7 @@ struct SimdKernels {
     Kernel rows;            // runs of any length
     Kernel rows_streaming;  // the same, bypassing the cache
     // Elements of 1 << index bytes, adjacent in dst along the inner axis and in src along the outer one. A streaming
-    // piece may be at most kTurnRowBytes wide along the inner axis.
+    // piece may be at most kTransposeRowBytes wide along the inner axis.
     Kernel transpose[5];
     Kernel transpose_streaming[5];
     // Elements of 1 << index bytes, adjacent in dst along the inner axis; in src they go back by one, or on by 2 to 4.

@@ -30,7 +30,7 @@ public:
     Plan cut(int64_t from, int64_t to) const {
         Plan piece = plan_;
         piece.nbytes = plan_.nbytes / extent_ * (to - from);
-        piece.tail_bits = 0;
+        piece.trailing_bits = 0;
         if (is_run()) {
             piece.dst += from;
             piece.src += from;
@@ -70,11 +70,11 @@ void run_copy(Plan *plan) {
     if (plan->ndim == 0 && plan->run <= kShortRun) {
         std::memcpy(plan->dst, plan->src, static_cast<size_t>(plan->run));
     } else {
-        choose_route(plan);
+        choose_loops(plan);
         run_plan(*plan);
     }
-    if (plan->tail_bits != 0) [[unlikely]] {
-        copy_tail(plan->dst + plan->run, plan->src + plan->run, plan->tail_bits);
+    if (plan->trailing_bits != 0) [[unlikely]] {
+        copy_trailing_bits(plan->dst + plan->run, plan->src + plan->run, plan->trailing_bits);
     }
 }
 
@@ -89,8 +89,8 @@ Status run_copy_in_pieces(const Plan &plan, int64_t done_before, via_task *task)
         Plan piece = cutter.cut(from, std::min(from + cutter.step(), cutter.extent()));
         run_copy(&piece);
     }
-    if (plan.tail_bits != 0) {
-        copy_tail(plan.dst + plan.run, plan.src + plan.run, plan.tail_bits);
+    if (plan.trailing_bits != 0) {
+        copy_trailing_bits(plan.dst + plan.run, plan.src + plan.run, plan.trailing_bits);
     }
     report_progress(task, done_before + plan.nbytes);
     return VIA_OK;

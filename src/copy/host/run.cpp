@@ -12,14 +12,14 @@ namespace via {
 namespace {
 
 Kernel choose_kernel(const Plan &plan) {
-    switch (plan.route) {
-        case Route::Transpose:
+    switch (plan.loops) {
+        case LoopKind::Transpose:
             return transpose_kernel(plan.run, plan.streaming);
-        case Route::Repeat:
+        case LoopKind::Repeat:
             return repeat_element;
-        case Route::Elements:
+        case LoopKind::Elements:
             return has_even_gaps(plan) ? simd_kernels().gather[plan.run / 2] : element_kernel(plan.run);
-        case Route::Tiles:
+        case LoopKind::Tiles:
             return element_kernel(plan.run);
         default:
             return plan.streaming ? simd_kernels().rows_streaming : simd_kernels().rows;
@@ -53,7 +53,7 @@ public:
             return;
         }
         Cursor cursor;
-        place(first, &cursor);
+        attributes(first, &cursor);
         for (int64_t i = first; i < last; ++i) {
             run_block(cursor);
             step(&cursor);
@@ -71,7 +71,7 @@ private:
     int32_t depth() const { return std::max(plan_.ndim - plan_.held[0] - plan_.held[1], 2) + 1; }
     int64_t extent(int32_t level) const { return level < kCuts ? counts_[level] : plan_.axes[level - 1].extent; }
 
-    void place(int64_t number, Cursor *cursor) const {
+    void attributes(int64_t number, Cursor *cursor) const {
         cursor->dst = plan_.dst;
         cursor->src = plan_.src;
         for (int32_t level = 0; level < depth(); ++level) {
@@ -108,7 +108,7 @@ private:
         piece.before = cursor.index[1] * plan_.block[0];
         piece.after = plan_.axes[0].extent - piece.before - piece.inner.extent;
         piece.outer = cut(1, cursor.index[2], &piece);
-        if (plan_.route == Route::Scratch) {
+        if (plan_.loops == LoopKind::Scratch) {
             run_by_scratch(plan_, piece);
         } else {
             kernel_(piece);
@@ -140,7 +140,7 @@ void run_by_scratch(const Plan &plan, const Piece &piece) {
     Plan turn;
     Plan flush;
     plan_scratch(plan, piece, scratch, &turn, &flush);
-    run_part(turn, turn_ahead);
+    run_part(turn, transpose_ahead);
     run_part(flush, choose_kernel(flush));
 }
 

@@ -17,7 +17,7 @@ void transpose_directly(const Piece &piece) {
     constexpr int64_t kSize = sizeof(T);
     const int64_t row = split_channels<T>(piece);
     const int64_t column = row > 0 ? 0 : join_channels<T>(piece);
-    turn_block<T>(piece.dst + column * piece.outer.dst_step + row * kSize, piece.outer.dst_step,
+    transpose_block<T>(piece.dst + column * piece.outer.dst_step + row * kSize, piece.outer.dst_step,
                   piece.outer.extent - column, piece.src + column * kSize + row * piece.inner.src_step,
                   piece.inner.src_step, piece.inner.extent - row);
 }
@@ -26,7 +26,7 @@ void transpose_directly(const Piece &piece) {
 
 // Of the scratch: a row of a piece, and what it takes of the next piece to finish a line; an odd number of lines, so
 // that equal places of successive rows are in different sets of the cache.
-constexpr int64_t kRowPitch = kTurnRowBytes + kLine;
+constexpr int64_t kRowPitch = kTransposeRowBytes + kLine;
 
 inline char *line_from(char *address) {
     return address + static_cast<int64_t>(-reinterpret_cast<uintptr_t>(address) % kLine);
@@ -53,13 +53,13 @@ inline void prefetch_columns(const char *src, int64_t src_step, int64_t rows) {
 }
 
 template <typename T>
-inline void turn_to_scratch(char *scratch, int64_t columns, const char *src, int64_t src_step, int64_t rows) {
+inline void transpose_to_scratch(char *scratch, int64_t columns, const char *src, int64_t src_step, int64_t rows) {
     constexpr int64_t kSize = sizeof(T);
     constexpr int64_t kRows = 2 * kPerLane<T>;
     for (int64_t i = 0; i < rows; i += kRows) {
         const int64_t some = least(kRows, rows - i);
         prefetch_columns(src + i * src_step + kLine, src_step, some);
-        turn_block<T>(scratch + i * kSize, kRowPitch, columns, src + i * src_step, src_step, some);
+        transpose_block<T>(scratch + i * kSize, kRowPitch, columns, src + i * src_step, src_step, some);
     }
 }
 
@@ -87,7 +87,7 @@ void transpose_buffered(const Piece &piece) {
     const int64_t rows = piece.inner.extent + (Streaming ? least(piece.after, kColumns) : 0);
     for (int64_t j = 0; j < piece.outer.extent; j += kColumns) {
         const int64_t columns = least(kColumns, piece.outer.extent - j);
-        turn_to_scratch<T>(scratch, columns, piece.src + j * kSize, piece.inner.src_step, rows);
+        transpose_to_scratch<T>(scratch, columns, piece.src + j * kSize, piece.inner.src_step, rows);
         for (int64_t k = 0; k < columns; ++k) {
             flush_row<T, Streaming>(piece.dst + (j + k) * piece.outer.dst_step, scratch + k * kRowPitch, piece);
         }
@@ -104,15 +104,15 @@ void transpose_streaming(const Piece &piece) {
 // KiB is the least there is) that their lines would be thrown out half written. Steps of powers of two do that.
 template <typename T>
 inline bool rows_crowd(int64_t dst_step) {
-    constexpr int64_t kWay = 4096;
-    const int64_t stride = least(dst_step & -dst_step, kWay);
-    return kPerVector<T> * stride > 8 * kWay;
+    constexpr int64_t kSetBytes = 4096;
+    const int64_t stride = least(dst_step & -dst_step, kSetBytes);
+    return kPerVector<T> * stride > 8 * kSetBytes;
 }
 
 template <typename T>
 void transpose(const Piece &piece) {
     const int64_t row = piece.inner.extent * int64_t{sizeof(T)};
-    if (row >= kLine && row <= kTurnRowBytes && piece.outer.extent >= kPerVector<T> &&
+    if (row >= kLine && row <= kTransposeRowBytes && piece.outer.extent >= kPerVector<T> &&
         rows_crowd<T>(piece.outer.dst_step)) {
         transpose_buffered<T, false>(piece);
     } else {

@@ -42,13 +42,13 @@ struct Pixels {
         return __builtin_shufflevector(pixels, pixels, pixel_byte(I)...);
     }
 
-    [[gnu::always_inline]] static void turn_units(Lane<char> (&lanes)[kPlanes]) {
+    [[gnu::always_inline]] static void transpose_units(Lane<char> (&lanes)[kPlanes]) {
         using Element = typename UnitOf<kPlanes>::Type;
         Lane<Element> units[kPlanes];
         for (int i = 0; i < kPlanes; ++i) {
             units[i] = reinterpret_cast<Lane<Element>>(lanes[i]);
         }
-        turn_lanes<kLane, Element>(units);
+        transpose_lanes<kLane, Element>(units);
         for (int i = 0; i < kPlanes; ++i) {
             lanes[i] = reinterpret_cast<Lane<char>>(units[i]);
         }
@@ -62,7 +62,7 @@ struct Pixels {
             for (int i = 0; i < Channels; ++i) {
                 lanes[i] = load<Lane<char>>(src + i * plane_step + at * kSize);
             }
-            turn_units(lanes);
+            transpose_units(lanes);
             for (int i = 0; i < kPlanes; ++i) {
                 store(dst + at * kBytes + i * kUsed, units_to_pixels(lanes[i], std::make_integer_sequence<int, 16>()));
             }
@@ -78,7 +78,7 @@ struct Pixels {
                 lanes[i] = pixels_to_units(load<Lane<char>>(src + at * kBytes + i * kUsed),
                                            std::make_integer_sequence<int, 16>());
             }
-            turn_units(lanes);
+            transpose_units(lanes);
             for (int i = 0; i < Channels; ++i) {
                 store(dst + i * plane_step + at * kSize, lanes[i]);
             }

@@ -34,12 +34,12 @@ struct Sparse<T, -1> {
     static constexpr int64_t kReach = 1;
 
     template <int... I>
-    static Lane<T> turn_round(Lane<T> lane, std::integer_sequence<int, I...>) {
+    static Lane<T> transpose_round(Lane<T> lane, std::integer_sequence<int, I...>) {
         return __builtin_shufflevector(lane, lane, (kPerLane<T> - 1 - I)...);
     }
     static Lane<T> gather(const char *src) {
         constexpr int64_t kSize = sizeof(T);
-        return turn_round(load<Lane<T>>(src - kLane + kSize), std::make_integer_sequence<int, kPerLane<T>>());
+        return transpose_round(load<Lane<T>>(src - kLane + kSize), std::make_integer_sequence<int, kPerLane<T>>());
     }
 };
 

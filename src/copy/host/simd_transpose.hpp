@@ -23,7 +23,7 @@ inline V interleave(V a, V b, std::integer_sequence<int, I...>) {
 // moves the top bit of the row number to the bottom of the element number; done for each bit, they have changed places.
 // Inlined wherever it is called, or the rows would leave the registers.
 template <int64_t Bytes, typename T>
-[[gnu::always_inline]] inline void turn_lanes(typename VectorOf<T, Bytes>::Type (&rows)[kPerLane<T>]) {
+[[gnu::always_inline]] inline void transpose_lanes(typename VectorOf<T, Bytes>::Type (&rows)[kPerLane<T>]) {
     using V = typename VectorOf<T, Bytes>::Type;
     constexpr int kRows = kPerLane<T>;
     constexpr auto kIndices = std::make_integer_sequence<int, static_cast<int>(Bytes / int64_t{sizeof(T)})>();
@@ -66,7 +66,7 @@ inline void turn(char *dst, int64_t dst_step, const char *src, int64_t src_step)
         for (int i = 0; i < kRows; ++i) {
             rows[i] = load<typename VectorOf<T, Bytes>::Type>(src + i * src_step);
         }
-        turn_lanes<Bytes, T>(rows);
+        transpose_lanes<Bytes, T>(rows);
         for (int i = 0; i < kRows; ++i) {
             store_lanes(dst + i * dst_step, kRows * dst_step, reinterpret_cast<Plain>(rows[i]), kLanesOf<Bytes>);
         }
@@ -75,7 +75,7 @@ inline void turn(char *dst, int64_t dst_step, const char *src, int64_t src_step)
 
 // The same for a lane of rows or more; the last of them may be turned twice.
 template <typename T, int64_t Bytes>
-inline void turn_rows(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t rows) {
+inline void transpose_rows(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t rows) {
     constexpr int64_t kSize = sizeof(T);
     constexpr int64_t kRows = kPerLane<T>;
     int64_t i = 0;
@@ -90,22 +90,22 @@ inline void turn_rows(char *dst, int64_t dst_step, const char *src, int64_t src_
 
 // A lane of columns or more, in vectors as wide as there are columns for; the last may be turned twice, too.
 template <typename T, int64_t Bytes = kVector>
-inline void turn_wide(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step, int64_t rows) {
+inline void transpose_wide(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step, int64_t rows) {
     constexpr int64_t kSize = sizeof(T);
     constexpr int64_t kColumns = Bytes / kSize;
     int64_t j = 0;
     for (; j + kColumns <= columns; j += kColumns) {
-        turn_rows<T, Bytes>(dst + j * dst_step, dst_step, src + j * kSize, src_step, rows);
+        transpose_rows<T, Bytes>(dst + j * dst_step, dst_step, src + j * kSize, src_step, rows);
     }
     if constexpr (Bytes > kLane) {
         if (columns - j >= kPerLane<T>) {
-            turn_wide<T, Bytes / 2>(dst + j * dst_step, dst_step, columns - j, src + j * kSize, src_step, rows);
+            transpose_wide<T, Bytes / 2>(dst + j * dst_step, dst_step, columns - j, src + j * kSize, src_step, rows);
             return;
         }
     }
     if (j < columns) {
         j = columns - kPerLane<T>;
-        turn_rows<T, kLane>(dst + j * dst_step, dst_step, src + j * kSize, src_step, rows);
+        transpose_rows<T, kLane>(dst + j * dst_step, dst_step, src + j * kSize, src_step, rows);
     }
 }
 
@@ -156,7 +156,7 @@ inline void store_part(char *dst, Lane<char> value, int64_t nbytes) {
 
 // Up to a lane of rows by up to a lane of columns; `readable` bytes may be read from src on.
 template <typename T>
-inline void turn_part(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step, int64_t rows,
+inline void transpose_part(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step, int64_t rows,
                       int64_t readable) {
     constexpr int64_t kSize = sizeof(T);
     Lane<T> lanes[kPerLane<T>] = {};
@@ -164,27 +164,27 @@ inline void turn_part(char *dst, int64_t dst_step, int64_t columns, const char *
         const bool whole = i * src_step + kLane <= readable;
         lanes[i] = reinterpret_cast<Lane<T>>(load_part(src + i * src_step, whole ? kLane : columns * kSize));
     }
-    turn_lanes<kLane, T>(lanes);
+    transpose_lanes<kLane, T>(lanes);
     for (int64_t j = 0; j < columns; ++j) {
         store_part(dst + j * dst_step, reinterpret_cast<Lane<char>>(lanes[j]), rows * kSize);
     }
 }
 
 template <>
-inline void turn_part<Element16>(char *dst, int64_t, int64_t, const char *src, int64_t, int64_t, int64_t) {
+inline void transpose_part<Element16>(char *dst, int64_t, int64_t, const char *src, int64_t, int64_t, int64_t) {
     store(dst, load<Lane<char>>(src));
 }
 
 // A side of less than a lane. Rows that follow one another closely may be read past their end, into the next.
 template <typename T>
-inline void turn_narrow(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step, int64_t rows) {
+inline void transpose_narrow(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step, int64_t rows) {
     constexpr int64_t kSize = sizeof(T);
     constexpr int64_t kRows = kPerLane<T>;
     for (int64_t j = 0; j < columns; j += kRows) {
         const int64_t width = least(kRows, columns - j);
         const int64_t readable = src_step > 0 ? (rows - 1) * src_step + (columns - j) * kSize : 0;
         for (int64_t i = 0; i < rows; i += kRows) {
-            turn_part<T>(dst + j * dst_step + i * kSize, dst_step, width, src + j * kSize + i * src_step, src_step,
+            transpose_part<T>(dst + j * dst_step + i * kSize, dst_step, width, src + j * kSize + i * src_step, src_step,
                          least(kRows, rows - i), readable - i * src_step);
         }
     }
@@ -192,11 +192,11 @@ inline void turn_narrow(char *dst, int64_t dst_step, int64_t columns, const char
 
 // Any number of columns and rows.
 template <typename T>
-inline void turn_block(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step, int64_t rows) {
+inline void transpose_block(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step, int64_t rows) {
     if (columns >= kPerLane<T> && rows >= kPerLane<T>) {
-        turn_wide<T>(dst, dst_step, columns, src, src_step, rows);
+        transpose_wide<T>(dst, dst_step, columns, src, src_step, rows);
     } else if (columns > 0 && rows > 0) {
-        turn_narrow<T>(dst, dst_step, columns, src, src_step, rows);
+        transpose_narrow<T>(dst, dst_step, columns, src, src_step, rows);
     }
 }
 

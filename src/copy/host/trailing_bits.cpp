@@ -4,7 +4,7 @@
 
 namespace via {
 
-void copy_tail(char *dst, const char *src, int32_t bits) {
+void copy_trailing_bits(char *dst, const char *src, int32_t bits) {
     const int32_t whole = bits / 8;
     std::memcpy(dst, src, static_cast<size_t>(whole));
     if (bits % 8 != 0) {

@@ -6,6 +6,6 @@
 namespace via {
 
 // Copies `bits` bits, the low ones of the last byte; the others of that byte are kept in dst.
-void copy_tail(char *dst, const char *src, int32_t bits);
+void copy_trailing_bits(char *dst, const char *src, int32_t bits);
 
 }  // namespace via

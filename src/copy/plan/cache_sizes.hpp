@@ -6,11 +6,11 @@
 namespace via {
 
 // The pieces a transpose is done in: bytes along the axis that is adjacent in dst, and in src.
-inline constexpr int64_t kTurnRowBytes = 1024;
-inline constexpr int64_t kTurnColumnBytes = 2048;
+inline constexpr int64_t kTransposeRowBytes = 1024;
+inline constexpr int64_t kTransposeColumnBytes = 2048;
 
 // What such a piece has at least, unless there is no more.
-inline constexpr int64_t kTurnBytes = int64_t{1} << 15;
+inline constexpr int64_t kTransposeBytes = int64_t{1} << 15;
 
 inline constexpr int64_t kLineBytes = 64;
 

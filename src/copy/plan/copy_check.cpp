@@ -33,7 +33,7 @@ Status dtypes_differ(via_array *dst, via_array *src) {
 }
 
 // Bytes of a run, with the one that packed elements end in.
-int64_t whole_run(const Plan &plan) { return plan.run + (plan.tail_bits + 7) / 8; }
+int64_t whole_run(const Plan &plan) { return plan.run + (plan.trailing_bits + 7) / 8; }
 
 // With ascending steps, each at least what all indices before it span, no two runs can meet. Packed elements that end
 // inside a byte make one dense run, which cannot meet itself.

@@ -61,7 +61,7 @@ Status to_bytes(via_array *dst, Offsets *offsets, Plan *plan) {
         axis.dst_step /= 8;
         axis.src_step /= 8;
     }
-    plan->tail_bits += static_cast<int32_t>(plan->run % 8);
+    plan->trailing_bits += static_cast<int32_t>(plan->run % 8);
     plan->run /= 8;
     *offsets = {offsets->dst / 8, offsets->src / 8};
     return VIA_OK;
@@ -81,7 +81,7 @@ void fill_in(char *dst, const char *src, int64_t run, Plan *plan) {
     plan->src = src;
     plan->run = run;
     plan->ndim = 0;
-    plan->tail_bits = 0;
+    plan->trailing_bits = 0;
     plan->in_bits = false;
     plan->dst_bit = 0;
     plan->src_bit = 0;
@@ -138,7 +138,7 @@ Status group_elements(via_array *dst, int64_t group_bits, Plan *plan) {
         return not_whole_bytes(dst, "a run of adjacent elements", axis.extent * item_bits);
     }
     axis = {axis.extent / group, group_bits, 0};
-    plan->tail_bits = static_cast<int32_t>(rest_bits);
+    plan->trailing_bits = static_cast<int32_t>(rest_bits);
     return VIA_OK;
 }
 

@@ -139,17 +139,17 @@ void add_terms(const RunSet &set, int32_t first, int64_t sign, Equation *equatio
     }
 }
 
-// Index `leader` is larger in the one run than in the other, all those before it are equal: every pair of different
-// runs is of this kind for exactly one leader, taken in one order or the other.
-Overlap find_pair(const RunSet &set, int32_t leader, int64_t *nodes) {
-    const auto &index = set.indices[leader];
+// Index `major_side` is larger in the one run than in the other, all those before it are equal: every pair of different
+// runs is of this kind for exactly one major_side, taken in one order or the other.
+Overlap find_pair(const RunSet &set, int32_t major_side, int64_t *nodes) {
+    const auto &index = set.indices[major_side];
     if (index.extent < 2) {
         return Overlap::None;
     }
     Equation equation;
     equation.add(index.step, index.extent - 2);
-    add_terms(set, leader + 1, 1, &equation);
-    add_terms(set, leader + 1, -1, &equation);
+    add_terms(set, major_side + 1, 1, &equation);
+    add_terms(set, major_side + 1, -1, &equation);
     return equation.solve(1 - set.run - index.step, set.run - 1 - index.step, nodes);
 }
 

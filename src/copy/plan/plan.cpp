@@ -59,27 +59,27 @@ void order_outer_axes(Plan *plan) {
               [&](const Axis &a, const Axis &b) { return nearest(a) < nearest(b); });
 }
 
-Route choose_order(Plan *plan) {
+LoopKind choose_order(Plan *plan) {
     const bool adjacent = plan->axes[0].dst_step == plan->run;
     if (plan->axes[0].src_step == 0) {
-        return adjacent ? Route::Repeat : Route::Elements;
+        return adjacent ? LoopKind::Repeat : LoopKind::Elements;
     }
     const int32_t axis = find_source_axis(*plan);
     if (axis == 0) {
-        return Route::Elements;
+        return LoopKind::Elements;
     }
     bring_to_panel(plan, axis);
     make_source_forward(plan);
     order_outer_axes(plan);
     const bool turnable = adjacent && plan->axes[1].src_step == plan->run && is_simd_element(plan->run);
-    return turnable ? Route::Transpose : Route::Tiles;
+    return turnable ? LoopKind::Transpose : LoopKind::Tiles;
 }
 
-Route choose(Plan *plan) {
+LoopKind choose(Plan *plan) {
     if (plan->ndim == 0) {
-        return Route::Contiguous;
+        return LoopKind::Contiguous;
     }
-    return plan->run >= kRowBytes ? Route::Rows : choose_order(plan);
+    return plan->run >= kRowBytes ? LoopKind::Rows : choose_order(plan);
 }
 
 // Blocks of about kPanelBytes, the panel's first axis being cut last. Small copies, which are many, pay no division.
@@ -100,25 +100,25 @@ void cut_tiles(Plan *plan, int64_t first, int64_t second) {
 }
 
 // Where one side is short, the other makes up for it.
-void cut_turns(Plan *plan) {
-    cut_tiles(plan, plan->run == 1 ? kTurnRowBytes / 2 : kTurnRowBytes, kTurnColumnBytes);
+void cut_transposes(Plan *plan) {
+    cut_tiles(plan, plan->run == 1 ? kTransposeRowBytes / 2 : kTransposeRowBytes, kTransposeColumnBytes);
     if (plan->block[0] == plan->axes[0].extent) {
         plan->block[1] =
-            std::min(plan->axes[1].extent, std::max(plan->block[1], kTurnBytes / plan->run / plan->block[0]));
+            std::min(plan->axes[1].extent, std::max(plan->block[1], kTransposeBytes / plan->run / plan->block[0]));
     } else if (plan->block[1] == plan->axes[1].extent && !plan->streaming) {
         plan->block[0] =
-            std::min(plan->axes[0].extent, std::max(plan->block[0], kTurnBytes / plan->run / plan->block[1]));
+            std::min(plan->axes[0].extent, std::max(plan->block[0], kTransposeBytes / plan->run / plan->block[1]));
     }
 }
 
 void choose_blocks(Plan *plan) {
     plan->run_block = std::min(plan->run, kRunBlock);
-    switch (plan->route) {
-        case Route::Transpose:
-            return cut_turns(plan);
-        case Route::Tiles:
+    switch (plan->loops) {
+        case LoopKind::Transpose:
+            return cut_transposes(plan);
+        case LoopKind::Tiles:
             return cut_tiles(plan, 256, 256);
-        case Route::Scratch:
+        case LoopKind::Scratch:
             return;
         default:
             return cut_panel(plan);
@@ -126,13 +126,13 @@ void choose_blocks(Plan *plan) {
 }
 
 bool can_stream(const Plan &plan) {
-    switch (plan.route) {
-        case Route::Contiguous:
-        case Route::Scratch:
+    switch (plan.loops) {
+        case LoopKind::Contiguous:
+        case LoopKind::Scratch:
             return true;
-        case Route::Transpose:
+        case LoopKind::Transpose:
             return plan.axes[0].extent * plan.run >= kLeastStreamedRow && plan.axes[1].extent * plan.run >= kLineBytes;
-        case Route::Rows:
+        case LoopKind::Rows:
             return plan.run >= kLeastStreamedRun;
         default:
             return false;
@@ -143,32 +143,32 @@ void begin_route(Plan *plan, bool large) {
     for (int32_t i = plan->ndim; i < 2; ++i) {
         plan->axes[i] = {1, 0, 0};
     }
-    plan->route = choose(plan);
+    plan->loops = choose(plan);
     plan->threads = 1;
     plan->streaming = false;
     plan->held[0] = plan->held[1] = 0;
-    if (large && plan->route == Route::Transpose && lengthen_sides(plan)) {
-        plan->route = Route::Scratch;
+    if (large && plan->loops == LoopKind::Transpose && lengthen_sides(plan)) {
+        plan->loops = LoopKind::Scratch;
     }
 }
 
 }  // namespace
 
-const char *route_name(Route route) {
-    switch (route) {
-        case Route::Contiguous:
+const char *loop_kind_name(LoopKind loops) {
+    switch (loops) {
+        case LoopKind::Contiguous:
             return "contiguous";
-        case Route::Rows:
+        case LoopKind::Rows:
             return "rows";
-        case Route::Transpose:
+        case LoopKind::Transpose:
             return "transpose";
-        case Route::Scratch:
+        case LoopKind::Scratch:
             return "scratch";
-        case Route::Tiles:
+        case LoopKind::Tiles:
             return "tiles";
-        case Route::Elements:
+        case LoopKind::Elements:
             return "elements";
-        case Route::Repeat:
+        case LoopKind::Repeat:
             return "repeat";
     }
     return "?";
@@ -183,7 +183,7 @@ bool has_even_gaps(const Plan &plan) {
     return (run == 1 || run == 2 || run == 4) && even && axis.dst_step == run && axis.extent * run >= kLeastLine;
 }
 
-void choose_route(Plan *plan) {
+void choose_loops(Plan *plan) {
     begin_route(plan, plan->nbytes >= kLargeBytes);
     if (plan->nbytes >= 2 * kBytesPerThread) {
         plan->threads = static_cast<int32_t>(std::min<int64_t>(num_threads(), plan->nbytes / kBytesPerThread));
@@ -192,7 +192,7 @@ void choose_route(Plan *plan) {
     choose_blocks(plan);
 }
 
-void choose_route_alone(Plan *plan, bool streaming) {
+void choose_loops_single(Plan *plan, bool streaming) {
     begin_route(plan, streaming || plan->nbytes >= kLargeBytes);
     plan->streaming = streaming && can_stream(*plan);
     choose_blocks(plan);

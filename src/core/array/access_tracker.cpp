@@ -14,91 +14,91 @@
 
 namespace via {
 
-ForkSafeMutex order_mutex;
-constinit std::atomic<uint64_t> order_changes{0};
+ForkSafeMutex access_mutex;
+constinit std::atomic<uint64_t> write_change_count{0};
 
 namespace {
 
 // Made now if there is none yet; false if there is no memory.
-bool has_order(Storage *storage) {
-    Order *order = storage->order.load(std::memory_order_acquire);
+bool has_tracker(Storage *storage) {
+    AccessTracker *order = storage->tracker.load(std::memory_order_acquire);
     if (order != nullptr) [[likely]] {
         return true;
     }
-    auto *made = new (std::nothrow) Order;
-    if (made != nullptr && !storage->order.compare_exchange_strong(order, made, std::memory_order_acq_rel)) {
+    auto *made = new (std::nothrow) AccessTracker;
+    if (made != nullptr && !storage->tracker.compare_exchange_strong(order, made, std::memory_order_acq_rel)) {
         delete made;
     }
     return made != nullptr || order != nullptr;
 }
 
-void drop_reached(Marks *marks, Released *reached) {
-    Mark **end = std::remove_if(marks->items, marks->items + marks->count, [&](Mark *mark) {
-        const bool gone = reached->holds(mark) || mark->reached();
+void drop_complete(FenceList *fences, Released *reached) {
+    Fence **end = std::remove_if(fences->items, fences->items + fences->count, [&](Fence *fence) {
+        const bool gone = reached->holds(fence) || fence->is_complete();
         if (gone) {
-            reached->add(mark);
+            reached->add(fence);
         }
         return gone;
     });
-    marks->count = static_cast<int32_t>(end - marks->items);
+    fences->count = static_cast<int32_t>(end - fences->items);
 }
 
-// Leaves half the room free, so that marks are asked once in a while and not at every use.
-bool make_room(Marks *marks) {
-    if (marks->count * 2 < marks->capacity) {
+// Leaves half the room free, so that fences are asked once in a while and not at every use.
+bool make_room(FenceList *fences) {
+    if (fences->count * 2 < fences->capacity) {
         return true;
     }
-    const int32_t capacity = std::max(8, marks->capacity * 2);
-    void *grown = std::realloc(marks->items, static_cast<size_t>(capacity + 2) * sizeof(Mark *));
+    const int32_t capacity = std::max(8, fences->capacity * 2);
+    void *grown = std::realloc(fences->items, static_cast<size_t>(capacity + 2) * sizeof(Fence *));
     if (grown != nullptr) {
-        marks->items = static_cast<Mark **>(grown);
-        marks->capacity = capacity;
+        fences->items = static_cast<Fence **>(grown);
+        fences->capacity = capacity;
     }
-    return marks->has_room();
+    return fences->has_room();
 }
 
-// As put_use; where there is no room, takes the list of older uses out.
-bool put_or_take(Storage *storage, Mark *mark, Mark **out_covered, Marks *out_full) {
-    const std::lock_guard lock(order_mutex);
-    if (put_use(storage, mark, out_covered)) {
+// As put_access; where there is no room, takes the list of older uses out.
+bool put_or_take(Storage *storage, Fence *fence, Fence **out_covered, FenceList *out_full) {
+    const std::lock_guard lock(access_mutex);
+    if (put_access(storage, fence, out_covered)) {
         return true;
     }
-    *out_full = std::exchange(storage->order.load(std::memory_order_relaxed)->uses, Marks{});
+    *out_full = std::exchange(storage->tracker.load(std::memory_order_relaxed)->uses, FenceList{});
     return false;
 }
 
-void exchange_uses(Storage *storage, Marks *marks) {
-    const std::lock_guard lock(order_mutex);
-    std::swap(storage->order.load(std::memory_order_relaxed)->uses, *marks);
+void exchange_uses(Storage *storage, FenceList *fences) {
+    const std::lock_guard lock(access_mutex);
+    std::swap(storage->tracker.load(std::memory_order_relaxed)->uses, *fences);
 }
 
-// Where there is no memory to remember a mark by. One that refuses to be waited for here is still not forgotten.
-Status outlast(Mark *mark) {
-    const Status status = mark->wait();
-    while (!mark->reached()) {
+// Where there is no memory to remember a fence by. One that refuses to be waited for here is still not forgotten.
+Status block_until_complete(Fence *fence) {
+    const Status status = fence->wait();
+    while (!fence->is_complete()) {
         sched_yield();
     }
     return status;
 }
 
-// Takes the mark over. Full lists are sorted out while nobody else can see them; what others put in meanwhile is then
+// Takes the fence over. Full lists are sorted out while nobody else can see them; what others put in meanwhile is then
 // put back the same way.
-Status put(Storage *storage, Mark *mark, Released *reached) {
-    Marks list;
-    Mark *covered = nullptr;
-    if (put_or_take(storage, mark, &covered, &list)) {
+Status put(Storage *storage, Fence *fence, Released *reached) {
+    FenceList list;
+    Fence *covered = nullptr;
+    if (put_or_take(storage, fence, &covered, &list)) {
         if (covered != nullptr) {
             covered->release();
         }
         return VIA_OK;
     }
-    drop_reached(&list, reached);
+    drop_complete(&list, reached);
     Status status = VIA_OK;
     if (make_room(&list)) {
-        list.append(mark);
+        list.append(fence);
     } else {
-        status = outlast(mark);
-        mark->release();
+        status = block_until_complete(fence);
+        fence->release();
     }
     exchange_uses(storage, &list);
     for (int32_t i = 0; i < list.count; ++i) {
@@ -109,39 +109,39 @@ Status put(Storage *storage, Mark *mark, Released *reached) {
     return status;
 }
 
-// Releases the mark that was `ready`, unless it is not any more.
-void replace_ready(Storage *storage, Mark *mark, Mark *only_if) {
-    Mark *before = nullptr;
+// Releases the fence that was `ready`, unless it is not any more.
+void replace_last_write(Storage *storage, Fence *fence, Fence *only_if) {
+    Fence *before = nullptr;
     {
-        const std::lock_guard lock(order_mutex);
+        const std::lock_guard lock(access_mutex);
         before = storage->ready.load(std::memory_order_relaxed);
         if (only_if != nullptr && before != only_if) {
             return;
         }
-        storage->ready.store(mark, std::memory_order_release);
-        order_changes.fetch_add(mark != nullptr ? 1 : 0, std::memory_order_release);
+        storage->ready.store(fence, std::memory_order_release);
+        write_change_count.fetch_add(fence != nullptr ? 1 : 0, std::memory_order_release);
     }
     if (before != nullptr) {
         before->release();
     }
 }
 
-// As a use and as the ready mark at once, which it nearly always is. False, and nothing has changed, where there is no
+// As a use and as the ready fence at once, which it nearly always is. False, and nothing has changed, where there is no
 // order yet or no room.
-bool put_ready(Storage *storage, Mark *mark) {
-    if (storage->order.load(std::memory_order_acquire) == nullptr) {
+bool put_write(Storage *storage, Fence *fence) {
+    if (storage->tracker.load(std::memory_order_acquire) == nullptr) {
         return false;
     }
-    Mark *covered = nullptr;
-    Mark *before = nullptr;
+    Fence *covered = nullptr;
+    Fence *before = nullptr;
     {
-        const std::lock_guard lock(order_mutex);
-        if (!put_use(storage, mark, &covered)) {
+        const std::lock_guard lock(access_mutex);
+        if (!put_access(storage, fence, &covered)) {
             return false;
         }
-        mark->retain(2);
-        before = storage->ready.exchange(mark, std::memory_order_release);
-        order_changes.fetch_add(1, std::memory_order_release);
+        fence->retain(2);
+        before = storage->ready.exchange(fence, std::memory_order_release);
+        write_change_count.fetch_add(1, std::memory_order_release);
     }
     Released released;
     released.add(covered);
@@ -149,58 +149,58 @@ bool put_ready(Storage *storage, Mark *mark) {
     return true;
 }
 
-bool is_among(const Marks &uses, Mark *mark) {
+bool is_among(const FenceList &uses, Fence *fence) {
     return std::any_of(uses.items, uses.items + uses.count,
-                       [=](Mark *use) { return use == mark || use->covers(*mark); });
+                       [=](Fence *use) { return use == fence || use->happens_after(*fence); });
 }
 
-// Takes the mark over, which may be nullptr, unless the list says as much without it.
-void keep(Marks *marks, Mark *mark) {
-    const MarkHolder holder(mark);
-    if (mark != nullptr && !is_among(*marks, mark) && !mark->reached()) {
-        mark->retain();
-        marks->append(mark);
+// Takes the fence over, which may be nullptr, unless the list says as much without it.
+void keep(FenceList *fences, Fence *fence) {
+    const UniqueFence holder(fence);
+    if (fence != nullptr && !is_among(*fences, fence) && !fence->is_complete()) {
+        fence->retain();
+        fences->append(fence);
     }
 }
 
 // What has to be reached before the order ends. Nobody else knows it any more.
-void collect(Order *order) {
+void collect(AccessTracker *order) {
     Released reached;
-    drop_reached(&order->uses, &reached);
+    drop_complete(&order->uses, &reached);
     order->uses.items = order->uses.items != nullptr ? order->uses.items : order->few;
     keep(&order->uses, std::exchange(order->newest, nullptr));
     keep(&order->uses, std::exchange(order->ready, nullptr));
 }
 
 // Nobody has to wait on the host for what the device itself comes after.
-bool follow(const Disposal &disposal, Mark **marks, int32_t count) {
-    if (disposal.follow == nullptr || !disposal.follow(disposal, marks, count)) {
+bool free_after(const Deleter &deleter, Fence **fences, int32_t count) {
+    if (deleter.free_after == nullptr || !deleter.free_after(deleter, fences, count)) {
         return false;
     }
-    std::for_each(marks, marks + count, [](Mark *mark) { mark->release(); });
+    std::for_each(fences, fences + count, [](Fence *fence) { fence->release(); });
     return true;
 }
 
-void end_order(Order *order) {
-    const Disposal disposal = order->disposal;
+void end_tracker(AccessTracker *order) {
+    const Deleter deleter = order->deleter;
     if (order->uses.items != order->few) {
         std::free(order->uses.items);
     }
     delete order;
-    dispose(disposal);
+    run_deleter(deleter);
 }
 
-void release_pending(Watch *watch) {
+void release_pending(DeferredCallback *deferred) {
     count(Counter::PendingReleases, -1);
-    end_order(reinterpret_cast<Order *>(reinterpret_cast<char *>(watch) - offsetof(Order, watch)));
+    end_tracker(reinterpret_cast<AccessTracker *>(reinterpret_cast<char *>(deferred) - offsetof(AccessTracker, deferred)));
 }
 
 // Among the last few only: no list is long to search. nullptr if there is none.
-Mark **find_covered(const Marks &marks, const Mark &mark) {
+Fence **find_covered(const FenceList &fences, const Fence &fence) {
     constexpr int32_t kLooks = 4;
-    for (int32_t i = marks.count - 1; i >= 0 && i >= marks.count - kLooks; --i) {
-        if (mark.covers(*marks.items[i])) {
-            return &marks.items[i];
+    for (int32_t i = fences.count - 1; i >= 0 && i >= fences.count - kLooks; --i) {
+        if (fence.happens_after(*fences.items[i])) {
+            return &fences.items[i];
         }
     }
     return nullptr;
@@ -208,14 +208,14 @@ Mark **find_covered(const Marks &marks, const Mark &mark) {
 
 }  // namespace
 
-bool put_use(Storage *storage, Mark *mark, Mark **out_covered) {
-    Mark *newest = storage->newest_use;
-    if (newest == nullptr || newest == mark || mark->covers(*newest)) [[likely]] {
-        *out_covered = std::exchange(storage->newest_use, mark);
+bool put_access(Storage *storage, Fence *fence, Fence **out_covered) {
+    Fence *newest = storage->newest_access;
+    if (newest == nullptr || newest == fence || fence->happens_after(*newest)) [[likely]] {
+        *out_covered = std::exchange(storage->newest_access, fence);
         return true;
     }
-    Marks &older = storage->order.load(std::memory_order_relaxed)->uses;
-    Mark **covered = find_covered(older, *mark);
+    FenceList &older = storage->tracker.load(std::memory_order_relaxed)->uses;
+    Fence **covered = find_covered(older, *fence);
     *out_covered = covered != nullptr ? std::exchange(*covered, newest) : nullptr;
     if (covered == nullptr) {
         if (!older.has_room()) {
@@ -223,85 +223,85 @@ bool put_use(Storage *storage, Mark *mark, Mark **out_covered) {
         }
         older.append(newest);
     }
-    storage->newest_use = mark;
+    storage->newest_access = fence;
     return true;
 }
 
-Mark *retained_ready(Storage *storage) { return ready_mark_before(storage, {}); }
+Fence *retained_last_write(Storage *storage) { return last_write_before(storage, {}); }
 
-Status add_use(Storage *storage, Mark *mark, Released *reached) {
-    if (!has_order(storage)) {
-        return outlast(mark);
+Status put_access_or_wait(Storage *storage, Fence *fence, Released *reached) {
+    if (!has_tracker(storage)) {
+        return block_until_complete(fence);
     }
-    mark->retain();
-    return put(storage, mark, reached);
+    fence->retain();
+    return put(storage, fence, reached);
 }
 
-Mark *ready_mark(Storage *storage) {
-    Mark *mark = retained_ready(storage);
-    if (mark == nullptr || !mark->reached()) {
-        return mark;
+Fence *last_write(Storage *storage) {
+    Fence *fence = retained_last_write(storage);
+    if (fence == nullptr || !fence->is_complete()) {
+        return fence;
     }
-    replace_ready(storage, nullptr, mark);
-    mark->release();
+    replace_last_write(storage, nullptr, fence);
+    fence->release();
     return nullptr;
 }
 
-Mark *ready_mark_before(Storage *storage, const Timeline &later) {
+Fence *last_write_before(Storage *storage, const Timeline &later) {
     if (storage->ready.load(std::memory_order_acquire) == nullptr) {
         return nullptr;
     }
-    const std::lock_guard lock(order_mutex);
-    Mark *mark = storage->ready.load(std::memory_order_relaxed);
-    if (mark == nullptr || mark->is_of(later)) {
+    const std::lock_guard lock(access_mutex);
+    Fence *fence = storage->ready.load(std::memory_order_relaxed);
+    if (fence == nullptr || fence->is_of(later)) {
         return nullptr;
     }
-    mark->retain();
-    return mark;
+    fence->retain();
+    return fence;
 }
 
-Status set_ready_mark(Storage *storage, Mark *mark) {
-    if (put_ready(storage, mark)) [[likely]] {
+Status set_last_write(Storage *storage, Fence *fence) {
+    if (put_write(storage, fence)) [[likely]] {
         return VIA_OK;
     }
-    VIA_TRY(add_use_mark(storage, mark));
-    if (storage->order.load(std::memory_order_acquire) != nullptr) {
-        mark->retain();
-        replace_ready(storage, mark, nullptr);
+    VIA_TRY(add_access(storage, fence));
+    if (storage->tracker.load(std::memory_order_acquire) != nullptr) {
+        fence->retain();
+        replace_last_write(storage, fence, nullptr);
     }
     return VIA_OK;
 }
 
-Status add_use_mark(Storage *storage, Mark *mark) {
+Status add_access(Storage *storage, Fence *fence) {
     Released reached;
-    return add_use(storage, mark, &reached);
+    return put_access_or_wait(storage, fence, &reached);
 }
 
 Status wait_until_ready(Storage *storage) {
-    const MarkHolder mark(ready_mark(storage));
-    return mark.get() != nullptr ? mark.get()->wait() : VIA_OK;
+    const UniqueFence fence(last_write(storage));
+    return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
-void leave_marks(Storage *storage, Order *order) {
+void detach_fences(Storage *storage, AccessTracker *order) {
     order->ready = storage->ready.load(std::memory_order_relaxed);
-    order->newest = storage->newest_use;
-    std::for_each(order->uses.items, order->uses.items + order->uses.count, [](Mark *mark) { mark->leave(); });
+    order->newest = storage->newest_access;
+    std::for_each(order->uses.items, order->uses.items + order->uses.count, [](Fence *fence) { fence->detach(); });
     if (order->newest != nullptr) {
-        order->newest->leave();
+        order->newest->detach();
     }
 }
 
-void retire(Order *order, const Disposal &disposal) {
-    resume_watches();
-    order->disposal = disposal;
+void defer_release(AccessTracker *order, const Deleter &deleter) {
+    resume_deferred();
+    order->deleter = deleter;
     collect(order);
-    const Marks &marks = order->uses;
-    if (marks.count == 0 || follow(disposal, marks.items, marks.count)) {
-        return end_order(order);
+    const FenceList &fences = order->uses;
+    if (fences.count == 0 || free_after(deleter, fences.items, fences.count)) {
+        return end_tracker(order);
     }
-    order->watch = Watch{marks.items, marks.count, release_pending, nullptr};
+    order->deferred = DeferredCallback{fences.items, fences.count, release_pending, nullptr};
     count(Counter::PendingReleases, 1);
-    watch(&order->watch);
+    defer(&order->deferred);
 }
 
 }  // namespace via

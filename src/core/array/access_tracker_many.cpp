@@ -1,4 +1,4 @@
-// Marks of many storages at once: few looks at the lock, few at each mark.
+// Fences of many storages at once: few looks at the lock, few at each fence.
 #include <algorithm>
 #include <utility>
 
@@ -21,7 +21,7 @@ void fetch_ahead(Storage *const *storages, int64_t left) {
     }
 }
 
-// The storages that are given a mark now, of those that are still to be given it.
+// The storages that are given a fence now, of those that are still to be given it.
 struct Part {
     Storage *const *storages;
     int64_t left;
@@ -30,61 +30,61 @@ struct Part {
     Part next() const { return {storages + count(), left - count()}; }
 };
 
-// Where there is no order yet, and where a list is full, a mark is set as for one storage.
-Status replace_some(const Part &part, Mark *mark) {
-    Mark *before[kAtOnce];
+// Where there is no order yet, and where a list is full, a fence is set as for one storage.
+Status replace_some(const Part &part, Fence *fence) {
+    Fence *before[kAtOnce];
     Storage *rest[kAtOnce];
     int64_t rests = 0;
     const int64_t count = part.count();
-    mark->retain(count);
+    fence->retain(count);
     {
-        const std::lock_guard lock(order_mutex);
+        const std::lock_guard lock(access_mutex);
         for (int64_t i = 0; i < count; ++i) {
             fetch_ahead(part.storages + i, part.left - i);
             Storage *storage = part.storages[i];
             before[i] = storage->ready.load(std::memory_order_relaxed);
-            if (before[i] != nullptr || storage->order.load(std::memory_order_acquire) != nullptr) [[likely]] {
-                storage->ready.store(mark, std::memory_order_release);
+            if (before[i] != nullptr || storage->tracker.load(std::memory_order_acquire) != nullptr) [[likely]] {
+                storage->ready.store(fence, std::memory_order_release);
             } else {
-                before[i] = mark;
+                before[i] = fence;
                 rest[rests++] = storage;
             }
         }
     }
     Released released;
-    std::for_each(before, before + count, [&](Mark *gone) { released.add(gone); });
+    std::for_each(before, before + count, [&](Fence *gone) { released.add(gone); });
     Status status = VIA_OK;
     for (int64_t i = 0; i < rests; ++i) {
-        const Status one = set_ready_mark(rest[i], mark);
+        const Status one = set_last_write(rest[i], fence);
         status = status == VIA_OK ? one : status;
     }
     return status;
 }
 
-// As put_use, where there may be no order; false then. `known` is a mark that this one covers, which neighbours tend to
+// As put_access, where there may be no order; false then. `known` is a fence that this one covers, which neighbours tend to
 // have as their newest one.
-bool put_at_once(Storage *storage, Mark *mark, Mark *known, Mark **out_covered) {
+bool put_at_once(Storage *storage, Fence *fence, Fence *known, Fence **out_covered) {
     *out_covered = nullptr;
-    if (known != nullptr && storage->newest_use == known) [[likely]] {
-        *out_covered = std::exchange(storage->newest_use, mark);
+    if (known != nullptr && storage->newest_access == known) [[likely]] {
+        *out_covered = std::exchange(storage->newest_access, fence);
         return true;
     }
-    return storage->order.load(std::memory_order_acquire) != nullptr && put_use(storage, mark, out_covered);
+    return storage->tracker.load(std::memory_order_acquire) != nullptr && put_access(storage, fence, out_covered);
 }
 
-Status add_some(const Part &part, Mark *mark, Released *reached) {
-    Mark *covered[kAtOnce];
+Status add_some(const Part &part, Fence *fence, Released *reached) {
+    Fence *covered[kAtOnce];
     Storage *rest[kAtOnce];
     int64_t rests = 0;
     const int64_t count = part.count();
-    mark->retain(count);
+    fence->retain(count);
     {
-        const std::lock_guard lock(order_mutex);
-        Mark *known = nullptr;
+        const std::lock_guard lock(access_mutex);
+        Fence *known = nullptr;
         for (int64_t i = 0; i < count; ++i) {
             Storage *storage = part.storages[i];
             fetch_ahead(part.storages + i, part.left - i);
-            if (!put_at_once(storage, mark, known, &covered[i])) {
+            if (!put_at_once(storage, fence, known, &covered[i])) {
                 rest[rests++] = storage;
             }
             known = covered[i] != nullptr ? covered[i] : known;
@@ -92,75 +92,75 @@ Status add_some(const Part &part, Mark *mark, Released *reached) {
     }
     {
         Released released;
-        std::for_each(covered, covered + count, [&](Mark *gone) { released.add(gone); });
+        std::for_each(covered, covered + count, [&](Fence *gone) { released.add(gone); });
     }
     Status status = VIA_OK;
     for (int64_t i = 0; i < rests; ++i) {
-        const Status one = add_use(rest[i], mark, reached);
+        const Status one = put_access_or_wait(rest[i], fence, reached);
         status = status == VIA_OK ? one : status;
     }
     if (rests > 0) {
-        mark->release(rests);
+        fence->release(rests);
     }
     return status;
 }
 
 }  // namespace
 
-uint64_t ready_changes() { return order_changes.load(std::memory_order_acquire); }
+uint64_t write_changes() { return write_change_count.load(std::memory_order_acquire); }
 
-ReadyMarks::~ReadyMarks() {
-    std::for_each(found_.begin(), found_.end(), [](Mark *mark) { mark->release(); });
+LastWriteFences::~LastWriteFences() {
+    std::for_each(found_.begin(), found_.end(), [](Fence *fence) { fence->release(); });
 }
 
-// Takes the mark over, which may be nullptr.
-Status ReadyMarks::see(Mark *mark) {
-    if (mark == nullptr) {
+// Takes the fence over, which may be nullptr.
+Status LastWriteFences::see(Fence *fence) {
+    if (fence == nullptr) {
         return VIA_OK;
     }
-    if (!found_.append(mark)) {
-        mark->release();
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the marks of many arrays");
+    if (!found_.append(fence)) {
+        fence->release();
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the fences of many arrays");
     }
-    seen_[next_] = mark;
+    seen_[next_] = fence;
     next_ = (next_ + 1) % kSeen;
     return VIA_OK;
 }
 
-Status ReadyMarks::join(const Timeline &later, Mark **out_mark) {
-    const auto is_before = [&](Mark *mark) { return mark->is_of(later) || mark->reached(); };
+Status LastWriteFences::join(const Timeline &later, Fence **out_fence) {
+    const auto is_before = [&](Fence *fence) { return fence->is_of(later) || fence->is_complete(); };
     // By what they are: where they lie has no say. NOLINTNEXTLINE(bugprone-nondeterministic-pointer-iteration-order)
-    Mark **end = std::partition(found_.begin(), found_.end(), [&](Mark *mark) { return !is_before(mark); });
-    std::for_each(end, found_.end(), [](Mark *mark) { mark->release(); });
+    Fence **end = std::partition(found_.begin(), found_.end(), [&](Fence *fence) { return !is_before(fence); });
+    std::for_each(end, found_.end(), [](Fence *fence) { fence->release(); });
     found_.resize(0);
-    return join_marks(found_.begin(), static_cast<int32_t>(end - found_.begin()), out_mark);
+    return join_fences(found_.begin(), static_cast<int32_t>(end - found_.begin()), out_fence);
 }
 
-Status ready_marks(Storage *const *storages, int64_t count, const Timeline &later, Mark **out_mark) {
-    ReadyMarks found;
+Status last_writes(Storage *const *storages, int64_t count, const Timeline &later, Fence **out_fence) {
+    LastWriteFences found;
     for (int64_t i = 0; i < count; ++i) {
         fetch_ahead(storages + i, count - i);
         VIA_TRY(found.look(storages[i]));
     }
-    return found.join(later, out_mark);
+    return found.join(later, out_fence);
 }
 
-Status set_ready_marks(Storage *const *storages, int64_t count, Mark *mark) {
+Status set_last_writes(Storage *const *storages, int64_t count, Fence *fence) {
     Status status = VIA_OK;
     for (Part part{storages, count}; part.left > 0; part = part.next()) {
-        const Status one = replace_some(part, mark);
+        const Status one = replace_some(part, fence);
         status = status == VIA_OK ? one : status;
     }
-    // Behind the stores: whoever has read an older mark sees the number change.
-    order_changes.fetch_add(1, std::memory_order_release);
+    // Behind the stores: whoever has read an older fence sees the number change.
+    write_change_count.fetch_add(1, std::memory_order_release);
     return status;
 }
 
-Status add_use_marks(Storage *const *storages, int64_t count, Mark *mark) {
+Status add_accesses(Storage *const *storages, int64_t count, Fence *fence) {
     Released reached;
     Status status = VIA_OK;
     for (Part part{storages, count}; part.left > 0; part = part.next()) {
-        const Status one = add_some(part, mark, &reached);
+        const Status one = add_some(part, fence, &reached);
         status = status == VIA_OK ? one : status;
     }
     return status;

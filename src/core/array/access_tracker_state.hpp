@@ -7,33 +7,33 @@
 
 namespace via {
 
-// A list that owns its marks.
-struct Marks {
-    Mark **items = nullptr;  // with two places more than the capacity, for the storage's own marks at the end
+// A list that owns its fences.
+struct FenceList {
+    Fence **items = nullptr;  // with two places more than the capacity, for the storage's own fences at the end
     int32_t count = 0;
     int32_t capacity = 0;
 
     bool has_room() const { return count < capacity; }
-    void append(Mark *mark) { items[count++] = mark; }
+    void append(Fence *fence) { items[count++] = fence; }
 };
 
-class Order {
+class AccessTracker {
 public:
-    Marks uses;             // older than the storage's newest one
-    Mark *ready = nullptr;  // these two from leave_marks on
-    Mark *newest = nullptr;
-    Mark *few[2] = {};  // from retire on: the list where there were no older uses
-    Disposal disposal{};
-    Watch watch{};
+    FenceList uses;             // older than the storage's newest one
+    Fence *ready = nullptr;  // these two from detach_fences on
+    Fence *newest = nullptr;
+    Fence *few[2] = {};  // from defer_release on: the list where there were no older uses
+    Deleter deleter{};
+    DeferredCallback deferred{};
 };
 
-// Of all storages: held for a few instructions only, and never while a mark is asked anything.
-extern ForkSafeMutex order_mutex;
+// Of all storages: held for a few instructions only, and never while a fence is asked anything.
+extern ForkSafeMutex access_mutex;
 
-// Counts the ready marks that have been set.
-extern std::atomic<uint64_t> order_changes;
+// Counts the ready fences that have been set.
+extern std::atomic<uint64_t> write_change_count;
 
-// Marks that are let go of one after the other: as long as it is the same one, its owners are counted first.
+// Fences that are let go of one after the other: as long as it is the same one, its owners are counted first.
 class Released {
 public:
     Released() = default;
@@ -42,38 +42,38 @@ public:
     Released &operator=(const Released &) = delete;
 
     // Takes it over; nullptr is none.
-    void add(Mark *mark) {
-        if (mark != mark_) {
+    void add(Fence *fence) {
+        if (fence != fence_) {
             flush();
-            mark_ = mark;
+            fence_ = fence;
         }
         ++owners_;
     }
 
     // Whether it is the one that was added last.
-    bool holds(Mark *mark) const { return mark == mark_; }
+    bool holds(Fence *fence) const { return fence == fence_; }
 
 private:
     void flush() {
-        if (mark_ != nullptr) {
-            mark_->release(owners_);
+        if (fence_ != nullptr) {
+            fence_->release(owners_);
         }
         owners_ = 0;
     }
 
-    Mark *mark_ = nullptr;
+    Fence *fence_ = nullptr;
     int64_t owners_ = 0;
 };
 
-// Takes the mark over as the newest use. A stream that uses an array again and again is remembered once: *out_covered
+// Takes the fence over as the newest use. A stream that uses an array again and again is remembered once: *out_covered
 // is the one whose place it takes, the caller's then, or nullptr. False, and nothing is taken, where there is no room.
 // The storage has an order. With the lock held.
-VIA_NODISCARD bool put_use(Storage *storage, Mark *mark, Mark **out_covered);
+VIA_NODISCARD bool put_access(Storage *storage, Fence *fence, Fence **out_covered);
 
-// The ready mark, reached or not; retained for the caller.
-Mark *retained_ready(Storage *storage);
+// The ready fence, reached or not; retained for the caller.
+Fence *retained_last_write(Storage *storage);
 
-// add_use_mark; what of older marks has been reached goes to `reached`.
-VIA_NODISCARD Status add_use(Storage *storage, Mark *mark, Released *reached);
+// add_access; what of older fences has been reached goes to `reached`.
+VIA_NODISCARD Status put_access_or_wait(Storage *storage, Fence *fence, Released *reached);
 
 }  // namespace via

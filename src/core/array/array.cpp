@@ -276,17 +276,17 @@ Status describe(via_array *array, const ArraySpec &spec) {
     return VIA_OK;
 }
 
-void end_loan(const Disposal &disposal) {
-    if (disposal.release != nullptr) {
+void end_borrow(const Deleter &deleter) {
+    if (deleter.release != nullptr) {
         const CallbackScope scope;
-        disposal.release(disposal.context);
+        deleter.release(deleter.context);
     }
 }
 
 }  // namespace
 
 struct WaitingDisposal {
-    Disposal disposal;
+    Deleter deleter;
     WaitingDisposal *next;
 };
 
@@ -297,12 +297,12 @@ namespace {
 constexpr int32_t kMostNested = 50;
 
 // Nobody sees the order: each in the chain lends to the one before it, which has ended. False if there is no memory.
-bool keep_waiting(ThreadState *state, const Disposal &disposal) {
+bool keep_waiting(ThreadState *state, const Deleter &deleter) {
     auto *waiting = static_cast<WaitingDisposal *>(std::malloc(sizeof(WaitingDisposal)));
     if (waiting == nullptr) {
         return false;
     }
-    state->waiting = new (waiting) WaitingDisposal{disposal, state->waiting};
+    state->waiting = new (waiting) WaitingDisposal{deleter, state->waiting};
     return true;
 }
 
@@ -318,39 +318,39 @@ private:
     ThreadState *const state_;
 };
 
-void run_nested(ThreadState *state, const Disposal &disposal) {
+void run_nested(ThreadState *state, const Deleter &deleter) {
     const Nesting scope(state);
-    disposal.run(disposal);
+    deleter.run(deleter);
 }
 
 void run_waiting(ThreadState *state) {
     while (WaitingDisposal *waiting = state->waiting) {
-        const Disposal disposal = waiting->disposal;
+        const Deleter deleter = waiting->deleter;
         state->waiting = waiting->next;
         std::free(waiting);
-        run_nested(state, disposal);
+        run_nested(state, deleter);
     }
 }
 
-void run_disposal(const Disposal &disposal) {
+void run_disposal(const Deleter &deleter) {
     ThreadState &state = thread_state();
     if (is_shared(state)) [[unlikely]] {
-        return disposal.run(disposal);
+        return deleter.run(deleter);
     }
-    if (state.disposals >= kMostNested && keep_waiting(&state, disposal)) [[unlikely]] {
+    if (state.disposals >= kMostNested && keep_waiting(&state, deleter)) [[unlikely]] {
         return;
     }
-    run_nested(&state, disposal);
+    run_nested(&state, deleter);
     if (state.waiting != nullptr && state.disposals < kMostNested) [[unlikely]] {
         run_waiting(&state);
     }
 }
 
 // Inline in both of its callers: the end of an array is timed in nanoseconds.
-[[gnu::always_inline]] inline void dispose_now(const Disposal &disposal) {
+[[gnu::always_inline]] inline void run_deleter_now(const Deleter &deleter) {
     count(Counter::Storages, -1);
-    if (disposal.run != nullptr) {
-        run_disposal(disposal);
+    if (deleter.run != nullptr) {
+        run_disposal(deleter);
     }
 }
 
@@ -359,20 +359,20 @@ void run_disposal(const Disposal &disposal) {
         return;
     }
     // The owner's callback comes last: whatever it does, nothing of ours is left to lose.
-    const Disposal disposal = storage->disposal;
-    Order *order = storage->order.load(std::memory_order_acquire);
+    const Deleter deleter = storage->deleter;
+    AccessTracker *order = storage->tracker.load(std::memory_order_acquire);
     if (order != nullptr) [[unlikely]] {
-        leave_marks(storage, order);
+        detach_fences(storage, order);
         free_handle(storage);
-        return retire(order, disposal);
+        return defer_release(order, deleter);
     }
     free_handle(storage);
-    dispose_now(disposal);
+    run_deleter_now(deleter);
 }
 
 }  // namespace
 
-void dispose(const Disposal &disposal) { dispose_now(disposal); }
+void run_deleter(const Deleter &deleter) { run_deleter_now(deleter); }
 
 void release_storage(Storage *storage) { release_now(storage); }
 
@@ -386,10 +386,10 @@ Status check_rank(int32_t ndim, const int64_t *shape) {
     return VIA_OK;
 }
 
-// Not in the header, so that loan_context can tell a loan by its address.
-Disposal loan(via_release_fn release, void *context) { return {end_loan, release, context, nullptr, 0}; }
+// Not in the header, so that borrowed_context can tell a borrow by its address.
+Deleter borrowed(via_release_fn release, void *context) { return {end_borrow, release, context, nullptr, 0}; }
 
-Status make_array(const ArraySpec &spec, const Disposal &disposal, via_array **out_array) {
+Status make_array(const ArraySpec &spec, const Deleter &deleter, via_array **out_array) {
     VIA_TRY(check_dtype("dtype", spec.dtype));
     VIA_TRY(check_rank(spec.ndim, spec.shape));
     const int64_t nbytes = static_cast<int64_t>(sizeof(Block)) + dims_bytes(spec.ndim);
@@ -401,7 +401,7 @@ Status make_array(const ArraySpec &spec, const Disposal &disposal, via_array **o
         std::free(block);
         return status;
     }
-    new (&block->storage) Storage{{}, disposal};
+    new (&block->storage) Storage{{}, deleter};
     new (&block->array.references) ReferenceCount;
     block->array.storage = &block->storage;
     block->array.is_view = false;
@@ -514,9 +514,9 @@ bool is_contiguous(via_array *array, int32_t order) {
     return is_dense(array, array->steps(), unit, order == VIA_ORDER_COLUMN_MAJOR);
 }
 
-void *loan_context(via_array *array, via_release_fn release) {
-    const Disposal &disposal = array->storage->disposal;
-    return disposal.run == end_loan && disposal.release == release ? disposal.context : nullptr;
+void *borrowed_context(via_array *array, via_release_fn release) {
+    const Deleter &deleter = array->storage->deleter;
+    return deleter.run == end_borrow && deleter.release == release ? deleter.context : nullptr;
 }
 
 }  // namespace via

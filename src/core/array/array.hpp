@@ -11,33 +11,33 @@
 
 namespace via {
 
-class Mark;  // a point in work that runs behind: core/async/fence.hpp
+class Fence;  // a point in work that runs behind: core/async/fence.hpp
 
 // What is to be done when nobody uses the memory any more.
-struct Disposal {
-    void (*run)(const Disposal &disposal);  // nullptr: nothing
-    via_release_fn release;                 // of a loan
-    void *context;                          // of a loan; the via_memory of an allocation
+struct Deleter {
+    void (*run)(const Deleter &deleter);  // nullptr: nothing
+    via_release_fn release;                 // of a borrow
+    void *context;                          // of a borrow; the via_memory of an allocation
     void *address;                          // of an allocation
     int64_t nbytes;                         // of an allocation
-    // Of an allocation that its device gives back in the order of its work: puts that behind the marks. True: `run` may
-    // be called at once. nullptr, or false: only once the marks have been reached.
-    bool (*follow)(const Disposal &disposal, Mark *const *marks, int32_t count) = nullptr;
+    // Of an allocation that its device gives back in the order of its work: puts that behind the fences. True: `run` may
+    // be called at once. nullptr, or false: only once the fences have been reached.
+    bool (*free_after)(const Deleter &deleter, Fence *const *fences, int32_t count) = nullptr;
 };
 
-class Order;  // what is known of work that runs behind: core/array/access_tracker.hpp
+class AccessTracker;  // what is known of work that runs behind: core/array/access_tracker.hpp
 
 // How many still use the memory: arrays, so also their exports. It sits at the front of the block of the array that
 // made it, and its views keep that block.
 struct Storage {
     ReferenceCount references;
-    Disposal disposal;
-    std::atomic<Order *> order{nullptr};  // from the first mark on
-    std::atomic<Mark *> ready{nullptr};   // this and the next: order.hpp
-    Mark *newest_use = nullptr;
+    Deleter deleter;
+    std::atomic<AccessTracker *> tracker{nullptr};  // from the first fence on
+    std::atomic<Fence *> ready{nullptr};   // this and the next: order.hpp
+    Fence *newest_access = nullptr;
 
     // Nearly every storage has never been written or used by work that runs behind.
-    bool may_be_pending() const { return order.load(std::memory_order_acquire) != nullptr; }
+    bool may_be_pending() const { return tracker.load(std::memory_order_acquire) != nullptr; }
 };
 
 // Strides inside the library are "steps": bytes for elements of whole bytes, elements for packed narrower ones. Every
@@ -52,7 +52,7 @@ struct Layout {
 
 // Followed in its block by shape, strides in elements and strides in bytes, ndim numbers each.
 struct via_array {
-    // What a copy asks of each array comes first, beside the marks of a storage that lies before it.
+    // What a copy asks of each array comes first, beside the fences of a storage that lies before it.
     via::Storage *storage;
     void *data;
     int64_t size;  // elements
@@ -104,9 +104,9 @@ struct ByteSpan {
     int64_t high;
 };
 
-// Makes an array with a storage of its own, after checking every field of the spec; on failure the disposal does not
+// Makes an array with a storage of its own, after checking every field of the spec; on failure the deleter does not
 // run.
-VIA_NODISCARD Status make_array(const ArraySpec &spec, const Disposal &disposal, via_array **out_array);
+VIA_NODISCARD Status make_array(const ArraySpec &spec, const Deleter &deleter, via_array **out_array);
 
 // Makes a view of `parent` that starts at `data`; `dtype`, `layout` and `flags` are the view's own.
 VIA_NODISCARD Status make_view(via_array *parent, void *data, int32_t dtype, const Layout &layout, int32_t flags,
@@ -122,13 +122,13 @@ VIA_NODISCARD Status check_shape(int32_t dtype, int32_t ndim, const int64_t *sha
 // Bits from one element to the next of a dense array; whole bytes if VIA_ARRAY_SUBBYTE_PADDED is among the flags.
 int64_t item_bits_of(int32_t dtype, int32_t flags);
 
-// The loan of wrapped memory.
-Disposal loan(via_release_fn release, void *context);
+// The borrow of wrapped memory.
+Deleter borrowed(via_release_fn release, void *context);
 
 void destroy_array(via_array *array);
 
 // The end of a storage: nobody uses its memory any more.
-void dispose(const Disposal &disposal);
+void run_deleter(const Deleter &deleter);
 
 // One owner less; whoever holds a storage without an array has called references.retain().
 void release_storage(Storage *storage);
@@ -145,8 +145,8 @@ void get_layout(via_array *array, Layout *out_layout);
 ByteSpan byte_span(via_array *array);
 bool has_no_elements(int32_t ndim, const int64_t *shape);
 bool is_contiguous(via_array *array, int32_t order);
-void *loan_context(via_array *array, via_release_fn release);
+void *borrowed_context(via_array *array, via_release_fn release);
 
-using ArrayHolder = Holder<via_array, release_array>;
+using UniqueArray = UniqueHandle<via_array, release_array>;
 
 }  // namespace via

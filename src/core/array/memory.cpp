@@ -29,17 +29,17 @@ void *allocate_host(int64_t nbytes) {
     return address;
 }
 
-void free_host(const Disposal &disposal) {
-    count(Counter::HostBytes, -disposal.nbytes);
-    std::free(disposal.address);
+void free_host(const Deleter &deleter) {
+    count(Counter::HostBytes, -deleter.nbytes);
+    std::free(deleter.address);
 }
 
-Status allocate_from_host(via_memory *memory, int64_t nbytes, via_stream *stream, Disposal *out_disposal) {
+Status allocate_from_host(via_memory *memory, int64_t nbytes, via_stream *stream, Deleter *out_deleter) {
     VIA_TRY(refuse_stream(stream, "host memory"));
-    *out_disposal = {free_host, nullptr, memory, nullptr, nbytes};
+    *out_deleter = {free_host, nullptr, memory, nullptr, nbytes};
     if (nbytes > 0) {
-        out_disposal->address = allocate_host(nbytes);
-        if (out_disposal->address == nullptr) {
+        out_deleter->address = allocate_host(nbytes);
+        if (out_deleter->address == nullptr) {
             return fail(VIA_ERROR_OUT_OF_MEMORY, "no host memory for %lld bytes", static_cast<long long>(nbytes));
         }
     }
@@ -47,20 +47,20 @@ Status allocate_from_host(via_memory *memory, int64_t nbytes, via_stream *stream
     return VIA_OK;
 }
 
-void free_custom(const Disposal &disposal) {
-    auto *memory = static_cast<CustomMemory *>(disposal.context);
-    if (disposal.address != nullptr) {
-        call_free(memory, disposal.address, disposal.nbytes, nullptr);
+void free_custom(const Deleter &deleter) {
+    auto *memory = static_cast<CustomMemory *>(deleter.context);
+    if (deleter.address != nullptr) {
+        call_free(memory, deleter.address, deleter.nbytes, nullptr);
     }
     release_memory(memory);
 }
 
-Status allocate_custom(via_memory *memory, int64_t nbytes, via_stream *stream, Disposal *out_disposal) {
+Status allocate_custom(via_memory *memory, int64_t nbytes, via_stream *stream, Deleter *out_deleter) {
     VIA_TRY(refuse_stream(stream, "host memory"));
     auto *custom = static_cast<CustomMemory *>(memory);
-    *out_disposal = {free_custom, nullptr, custom, nullptr, nbytes};
+    *out_deleter = {free_custom, nullptr, custom, nullptr, nbytes};
     if (nbytes > 0) {
-        VIA_TRY(call_alloc(custom, nbytes, nullptr, &out_disposal->address));
+        VIA_TRY(call_alloc(custom, nbytes, nullptr, &out_deleter->address));
     }
     retain_memory(memory);
     return VIA_OK;
@@ -70,15 +70,15 @@ constexpr MemoryKind kHostKind{allocate_from_host, nullptr, nullptr};
 
 constinit via_memory the_host_memory{&kHostKind, VIA_DEVICE_CPU, 0};
 
-// The disposal is set last: until then a failure leaves it to the caller.
-Status make_array_on(via_memory *memory, const ArraySpec &spec, const Disposal &disposal, via_array **out_array) {
-    ArrayHolder array;
-    VIA_TRY(make_array(spec, Disposal{}, array.out()));
+// The deleter is set last: until then a failure leaves it to the caller.
+Status make_array_on(via_memory *memory, const ArraySpec &spec, const Deleter &deleter, via_array **out_array) {
+    UniqueArray array;
+    VIA_TRY(make_array(spec, Deleter{}, array.out()));
     if (memory->kind->finish != nullptr) {
-        VIA_TRY(memory->kind->finish(disposal, array.get()));
+        VIA_TRY(memory->kind->finish(deleter, array.get()));
     }
-    array.get()->storage->disposal = disposal;
-    *out_array = array.give();
+    array.get()->storage->deleter = deleter;
+    *out_array = array.release();
     return VIA_OK;
 }
 
@@ -159,18 +159,18 @@ Status make_empty(via_memory *memory, int32_t dtype, int32_t ndim, const int64_t
     int64_t size = 0;
     VIA_TRY(check_shape(dtype, ndim, shape, flags, &size));
     const int64_t nbytes = dense_bytes(size, item_bits_of(dtype, flags));
-    Disposal disposal{};
-    VIA_TRY(memory->kind->allocate(memory, nbytes, stream, &disposal));
-    const ArraySpec spec{.data = disposal.address,
+    Deleter deleter{};
+    VIA_TRY(memory->kind->allocate(memory, nbytes, stream, &deleter));
+    const ArraySpec spec{.data = deleter.address,
                          .dtype = dtype,
                          .ndim = ndim,
                          .shape = shape,
                          .device_type = memory->device_type,
                          .device_id = memory->device_id,
                          .flags = flags};
-    const Status status = make_array_on(memory, spec, disposal, out_array);
+    const Status status = make_array_on(memory, spec, deleter, out_array);
     if (status != VIA_OK) {
-        disposal.run(disposal);
+        deleter.run(deleter);
     }
     return status;
 }

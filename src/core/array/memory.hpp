@@ -10,12 +10,12 @@ namespace via {
 
 // What a kind of memory does; one for each kind.
 struct MemoryKind {
-    // Allocates nbytes, for 0 nothing at all, and says how that is disposed of; the disposal holds the memory. `stream`
+    // Allocates nbytes, for 0 nothing at all, and says how that is disposed of; the deleter holds the memory. `stream`
     // may be nullptr. On failure nothing is held.
-    Status (*allocate)(via_memory *memory, int64_t nbytes, via_stream *stream, Disposal *out_disposal);
-    // What is to be done, or checked, once there is an array on it, which does not have the disposal yet. A failure
-    // has the disposal run. nullptr: nothing.
-    Status (*finish)(const Disposal &disposal, via_array *array);
+    Status (*allocate)(via_memory *memory, int64_t nbytes, via_stream *stream, Deleter *out_deleter);
+    // What is to be done, or checked, once there is an array on it, which does not have the deleter yet. A failure
+    // has the deleter run. nullptr: nothing.
+    Status (*finish)(const Deleter &deleter, via_array *array);
     // Nobody owns the memory any more. nullptr: it is shared, and never ends.
     void (*destroy)(via_memory *memory);
 };

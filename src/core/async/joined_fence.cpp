@@ -7,68 +7,68 @@
 namespace via {
 namespace {
 
-class JoinedMark final : public Mark {
+class JoinedFence final : public Fence {
 public:
-    // Takes over the marks.
-    JoinedMark(std::unique_ptr<Mark *[]> marks, int32_t count) : marks_(std::move(marks)), count_(count) {}
+    // Takes over the fences.
+    JoinedFence(std::unique_ptr<Fence *[]> fences, int32_t count) : fences_(std::move(fences)), count_(count) {}
 
-    bool reached() override {
-        return std::all_of(begin(), end(), [](Mark *mark) { return mark->reached(); });
+    bool is_complete() override {
+        return std::all_of(begin(), end(), [](Fence *fence) { return fence->is_complete(); });
     }
 
     Status wait() override {
-        for (Mark **mark = begin(); mark != end(); ++mark) {
-            VIA_TRY((*mark)->wait());
+        for (Fence **fence = begin(); fence != end(); ++fence) {
+            VIA_TRY((*fence)->wait());
         }
         return VIA_OK;
     }
 
-    Status order(const StreamUse &stream) override {
-        for (Mark **mark = begin(); mark != end(); ++mark) {
-            VIA_TRY((*mark)->order(stream));
+    Status make_stream_wait(const ResolvedStream &stream) override {
+        for (Fence **fence = begin(); fence != end(); ++fence) {
+            VIA_TRY((*fence)->make_stream_wait(stream));
         }
         return VIA_OK;
     }
 
 private:
-    ~JoinedMark() override {
-        std::for_each(begin(), end(), [](Mark *mark) { mark->release(); });
+    ~JoinedFence() override {
+        std::for_each(begin(), end(), [](Fence *fence) { fence->release(); });
     }
 
-    Mark **begin() const { return marks_.get(); }
-    Mark **end() const { return marks_.get() + count_; }
+    Fence **begin() const { return fences_.get(); }
+    Fence **end() const { return fences_.get() + count_; }
 
-    std::unique_ptr<Mark *[]> marks_;
+    std::unique_ptr<Fence *[]> fences_;
     int32_t count_;
 };
 
-void release_all(Mark *const *marks, int32_t count) {
+void release_all(Fence *const *fences, int32_t count) {
     for (int32_t i = 0; i < count; ++i) {
-        if (marks[i] != nullptr) {
-            marks[i]->release();
+        if (fences[i] != nullptr) {
+            fences[i]->release();
         }
     }
 }
 
 }  // namespace
 
-Status join_marks(Mark *const *marks, int32_t count, Mark **out_mark) {
+Status join_fences(Fence *const *fences, int32_t count, Fence **out_fence) {
     const auto present =
-        static_cast<int32_t>(std::count_if(marks, marks + count, [](Mark *m) { return m != nullptr; }));
-    *out_mark = nullptr;
+        static_cast<int32_t>(std::count_if(fences, fences + count, [](Fence *m) { return m != nullptr; }));
+    *out_fence = nullptr;
     if (present < 2) {
-        Mark *const *only = std::find_if(marks, marks + count, [](Mark *m) { return m != nullptr; });
-        *out_mark = only != marks + count ? *only : nullptr;
+        Fence *const *only = std::find_if(fences, fences + count, [](Fence *m) { return m != nullptr; });
+        *out_fence = only != fences + count ? *only : nullptr;
         return VIA_OK;
     }
-    std::unique_ptr<Mark *[]> kept(new (std::nothrow) Mark *[static_cast<size_t>(present)]);
+    std::unique_ptr<Fence *[]> kept(new (std::nothrow) Fence *[static_cast<size_t>(present)]);
     if (kept != nullptr) {
-        std::copy_if(marks, marks + count, kept.get(), [](Mark *m) { return m != nullptr; });
-        *out_mark = new (std::nothrow) JoinedMark(std::move(kept), present);
+        std::copy_if(fences, fences + count, kept.get(), [](Fence *m) { return m != nullptr; });
+        *out_fence = new (std::nothrow) JoinedFence(std::move(kept), present);
     }
-    if (*out_mark == nullptr) {
-        release_all(marks, count);
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to join %d marks", present);
+    if (*out_fence == nullptr) {
+        release_all(fences, count);
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to join %d fences", present);
     }
     return VIA_OK;
 }

@@ -1,11 +1,11 @@
-// Several marks as one, reached when all of them are.
+// Several fences as one, reached when all of them are.
 #pragma once
 
 #include "core/async/fence.hpp"
 
 namespace via {
 
-// Takes over the `count` marks (nullptr ones are left out), on failure too. *out_mark is nullptr if there are none.
-VIA_NODISCARD Status join_marks(Mark *const *marks, int32_t count, Mark **out_mark);
+// Takes over the `count` fences (nullptr ones are left out), on failure too. *out_fence is nullptr if there are none.
+VIA_NODISCARD Status join_fences(Fence *const *fences, int32_t count, Fence **out_fence);
 
 }  // namespace via

@@ -113,7 +113,7 @@ bool start(const char *name, void (*body)(), size_t stack_bytes) {
 
 }  // namespace
 
-bool start_own_thread(const char *name, void (*body)()) { return start(name, body, kStackBytes); }
+bool start_library_thread(const char *name, void (*body)()) { return start(name, body, kStackBytes); }
 
 bool start_small_thread(const char *name, void (*body)()) { return start(name, body, kSmallStackBytes); }
 

@@ -15,7 +15,7 @@ namespace via {
 inline constexpr int64_t kIdleSeconds = 2;
 
 // Starts body() on a thread called `name` (at most 15 characters, a literal); false if none can be had.
-bool start_own_thread(const char *name, void (*body)());
+bool start_library_thread(const char *name, void (*body)());
 
 // The same with a stack that is enough for the library's own code and no callback of the caller.
 bool start_small_thread(const char *name, void (*body)());

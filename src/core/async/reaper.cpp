@@ -16,23 +16,23 @@ namespace via {
 namespace {
 
 // Statically initialised and never destroyed: the thread uses it until the process is gone.
-struct Watcher {
+struct Reaper {
     pthread_cond_t posted = PTHREAD_COND_INITIALIZER;
-    Watch *watches = nullptr;  // anyone adds in front; only the thread removes
+    DeferredCallback *deferred = nullptr;  // anyone adds in front; only the thread removes
     uint32_t posts = 0;
     std::atomic<bool> running{false};  // written with the lock held
     bool asleep = false;
     std::atomic<bool> relied_on{false};  // since it last had nothing to watch for long
 };
 
-constinit Watcher watcher;
+constinit Reaper reaper;
 constinit std::atomic<bool> orphaned{false};  // there are watches, and fork has left no thread
 
 void forget_thread() {
-    watcher.posted = PTHREAD_COND_INITIALIZER;
-    watcher.running = false;
-    watcher.asleep = false;
-    orphaned.store(watcher.watches != nullptr, std::memory_order_relaxed);
+    reaper.posted = PTHREAD_COND_INITIALIZER;
+    reaper.running = false;
+    reaper.asleep = false;
+    orphaned.store(reaper.deferred != nullptr, std::memory_order_relaxed);
 }
 
 ForkSafeMutex mutex(forget_thread);
@@ -78,40 +78,40 @@ timespec in_nanoseconds(int64_t nanoseconds) {
     return until;
 }
 
-void add_in_front(Watch *given) {
-    given->next = watcher.watches;
-    watcher.watches = given;
+void add_in_front(DeferredCallback *given) {
+    given->next = reaper.deferred;
+    reaper.deferred = given;
 }
 
-void remove_watch(Watch *gone) {
+void remove_deferred(DeferredCallback *gone) {
     const std::lock_guard lock(mutex);
-    Watch **link = &watcher.watches;
+    DeferredCallback **link = &reaper.deferred;
     while (*link != gone) {
         link = &(*link)->next;
     }
     *link = gone->next;
 }
 
-void fire_watch(Job *job) {
-    auto *given = reinterpret_cast<Watch *>(reinterpret_cast<char *>(job) - offsetof(Watch, job));
+void invoke_deferred(Job *job) {
+    auto *given = reinterpret_cast<DeferredCallback *>(reinterpret_cast<char *>(job) - offsetof(DeferredCallback, job));
     for (int32_t i = 0; i < given->count; ++i) {
-        given->marks[i]->release();
+        given->fences[i]->release();
     }
-    given->fire(given);
+    given->invoke(given);
 }
 
-bool has_passed(Watch *given) {
-    while (given->passed < given->count && given->marks[given->passed]->reached()) {
+bool has_passed(DeferredCallback *given) {
+    while (given->passed < given->count && given->fences[given->passed]->is_complete()) {
         given->passed++;
     }
     return given->passed == given->count;
 }
 
-// Where no thread can be had to fire it, the watch is kept for the next round.
-bool hand_over(Watch *given) {
-    remove_watch(given);
-    given->job.run = fire_watch;
-    if (run_in_background(&given->job) == VIA_OK) {
+// Where no thread can be had to invoke it, the watch is kept for the next round.
+bool hand_over(DeferredCallback *given) {
+    remove_deferred(given);
+    given->job.run = invoke_deferred;
+    if (execute(&given->job) == VIA_OK) {
         return true;
     }
     const std::lock_guard lock(mutex);
@@ -119,62 +119,62 @@ bool hand_over(Watch *given) {
     return false;
 }
 
-// One look at every watch, without the lock: marks ask the driver. True if one of them was done.
-bool poll(Watch *first) {
-    bool fired = false;
-    for (Watch *at = first; at != nullptr;) {
-        Watch *next = at->next;
-        fired |= has_passed(at) && hand_over(at);
+// One look at every watch, without the lock: fences ask the driver. True if one of them was done.
+bool poll(DeferredCallback *first) {
+    bool invoked = false;
+    for (DeferredCallback *at = first; at != nullptr;) {
+        DeferredCallback *next = at->next;
+        invoked |= has_passed(at) && hand_over(at);
         at = next;
     }
-    return fired;
+    return invoked;
 }
 
 // With the lock held; false if there has been nothing to watch for too long, and nobody relies on the thread.
 bool wait_for_watch() {
     int failure = 0;
-    while (watcher.watches == nullptr && failure == 0) {
+    while (reaper.deferred == nullptr && failure == 0) {
         const timespec until = in_nanoseconds(kIdleSeconds * kSecond);
-        failure = pthread_cond_clockwait(&watcher.posted, mutex.native(), CLOCK_MONOTONIC, &until);
-        failure = watcher.relied_on.exchange(false, std::memory_order_relaxed) ? 0 : failure;
+        failure = pthread_cond_clockwait(&reaper.posted, mutex.native(), CLOCK_MONOTONIC, &until);
+        failure = reaper.relied_on.exchange(false, std::memory_order_relaxed) ? 0 : failure;
     }
-    return watcher.watches != nullptr;
+    return reaper.deferred != nullptr;
 }
 
 // Rests as long as `pause` says, or until something is posted; false if the thread is to end, which is not running
 // then.
 bool rest(Pause *pause, uint32_t posts_seen) {
     const std::lock_guard lock(mutex);
-    if (watcher.posts != posts_seen) {
+    if (reaper.posts != posts_seen) {
         pause->begin_again();
         return true;
     }
-    watcher.asleep = true;
-    if (watcher.watches != nullptr) {
+    reaper.asleep = true;
+    if (reaper.deferred != nullptr) {
         const timespec until = in_nanoseconds(pause->next_sleep());
-        (void)pthread_cond_clockwait(&watcher.posted, mutex.native(), CLOCK_MONOTONIC, &until);
+        (void)pthread_cond_clockwait(&reaper.posted, mutex.native(), CLOCK_MONOTONIC, &until);
     }
     const bool goes_on = wait_for_watch();
-    watcher.running = goes_on;
-    watcher.asleep = false;
-    if (watcher.posts != posts_seen) {
+    reaper.running = goes_on;
+    reaper.asleep = false;
+    if (reaper.posts != posts_seen) {
         pause->begin_again();
     }
     return goes_on;
 }
 
-Watch *first_watch(uint32_t *out_posts) {
+DeferredCallback *first_deferred(uint32_t *out_posts) {
     const std::lock_guard lock(mutex);
-    *out_posts = watcher.posts;
-    return watcher.watches;
+    *out_posts = reaper.posts;
+    return reaper.deferred;
 }
 
-void keep_watch() {
+void reap_forever() {
     (void)prctl(PR_SET_TIMERSLACK, 1000UL);  // nanoseconds; else the short sleeps take three times as long
     Pause pause;
     for (bool goes_on = true; goes_on;) {
         uint32_t posts = 0;
-        if (poll(first_watch(&posts))) {
+        if (poll(first_deferred(&posts))) {
             pause.begin_again();
         } else if (pause.is_turn()) {
             sched_yield();
@@ -186,34 +186,34 @@ void keep_watch() {
 
 // With the lock held.
 void start_thread() {
-    watcher.running = watcher.running || start_own_thread("viaduct-watch", keep_watch);
-    orphaned.store(!watcher.running && watcher.watches != nullptr, std::memory_order_relaxed);
+    reaper.running = reaper.running || start_library_thread("viaduct-watch", reap_forever);
+    orphaned.store(!reaper.running && reaper.deferred != nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace
 
-void watch(Watch *given) {
+void defer(DeferredCallback *given) {
     const std::lock_guard lock(mutex);
     add_in_front(given);
-    watcher.posts++;
+    reaper.posts++;
     start_thread();
-    if (watcher.asleep) {
-        pthread_cond_signal(&watcher.posted);
+    if (reaper.asleep) {
+        pthread_cond_signal(&reaper.posted);
     }
 }
 
-bool has_watcher() {
+bool has_reaper() {
     // Asked for every task, while the thread looks through its watches again and again. It then stays for longer than
     // whoever asked takes to come with a watch.
-    watcher.relied_on.store(true, std::memory_order_relaxed);
-    if (!watcher.running.load(std::memory_order_relaxed)) [[unlikely]] {
+    reaper.relied_on.store(true, std::memory_order_relaxed);
+    if (!reaper.running.load(std::memory_order_relaxed)) [[unlikely]] {
         const std::lock_guard lock(mutex);
         start_thread();
     }
-    return watcher.running.load(std::memory_order_relaxed);
+    return reaper.running.load(std::memory_order_relaxed);
 }
 
-void resume_watches() {
+void resume_deferred() {
     if (orphaned.load(std::memory_order_relaxed)) [[unlikely]] {
         const std::lock_guard lock(mutex);
         start_thread();

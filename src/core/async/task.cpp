@@ -8,22 +8,22 @@
 namespace via {
 namespace {
 
-// Whoever waits for the device sees its end before the watcher does, and ends the task.
+// Whoever waits for the device sees its end before the reaper does, and ends the task.
 void wait_for_device(via_task *task) {
-    const MarkHolder mark(device_mark(task));
-    if (mark.get() == nullptr) {
+    const UniqueFence fence(device_fence(task));
+    if (fence.get() == nullptr) {
         return;
     }
     const LastErrorKeeper scope;
-    const Status status = mark.get()->wait();
+    const Status status = fence.get()->wait();
     // A failure that is only this thread's says nothing about the task.
-    if (status == VIA_OK || mark.get()->reached()) {
-        (void)end_task(task, TaskState::HandedOver, outcome_of(status));
+    if (status == VIA_OK || fence.get()->is_complete()) {
+        (void)end_task(task, TaskState::Submitted, outcome_of(status));
     }
 }
 
 Status wait_until(via_task *task, TaskState least) {
-    bury_if_orphaned(task);
+    fail_after_fork(task);
     if (state_of(task) >= least) {
         return VIA_OK;
     }
@@ -31,8 +31,8 @@ Status wait_until(via_task *task, TaskState least) {
         return fail(VIA_ERROR_WOULD_DEADLOCK,
                     "the task has not ended, and this is a callback of the library; expected a wait outside of it");
     }
-    wait_for_state(task, TaskState::HandedOver);
-    if (least > TaskState::HandedOver) {
+    wait_for_state(task, TaskState::Submitted);
+    if (least > TaskState::Submitted) {
         wait_for_device(task);
         wait_for_state(task, least);
     }
@@ -60,7 +60,7 @@ void report_progress(via_task *task, int64_t nbytes_done) {
 
 bool is_cancelled(via_task *task) { return task != nullptr && task->cancelled.load(std::memory_order_relaxed); }
 
-Mark *task_mark(via_task *task) { return retained(task); }
+Fence *task_fence(via_task *task) { return retained(task); }
 
 void retain_task(via_task *task) { task->retain(); }
 
@@ -72,7 +72,7 @@ Status wait_for_task(via_task *task) {
 }
 
 bool task_ended(via_task *task) {
-    bury_if_orphaned(task);
+    fail_after_fork(task);
     return state_of(task) == TaskState::Ended;
 }
 
@@ -84,7 +84,7 @@ void task_progress(via_task *task, int64_t *out_done, int64_t *out_total) {
 }
 
 Status on_task_complete(via_task *task, via_complete_fn complete, void *context) {
-    bury_if_orphaned(task);
+    fail_after_fork(task);
     bool is_due = false;
     bool is_second = false;
     {
@@ -110,41 +110,41 @@ Status on_task_complete(via_task *task, via_complete_fn complete, void *context)
 using namespace via;
 
 via_task::~via_task() {
-    for (Mark *mark : {gate, end_mark}) {
-        if (mark != nullptr) {
-            mark->release();
+    for (Fence *fence : {dependency, end_fence}) {
+        if (fence != nullptr) {
+            fence->release();
         }
     }
 }
 
-bool via_task::reached() {
-    bury_if_orphaned(this);
-    if (state_of(this) < TaskState::HandedOver) {
+bool via_task::is_complete() {
+    fail_after_fork(this);
+    if (state_of(this) < TaskState::Submitted) {
         return false;
     }
-    const MarkHolder mark(device_mark(this));
-    if (mark.get() != nullptr) {
-        return mark.get()->reached();
+    const UniqueFence fence(device_fence(this));
+    if (fence.get() != nullptr) {
+        return fence.get()->is_complete();
     }
-    return !never_began(this) || gate == nullptr || gate->reached();
+    return !never_began(this) || dependency == nullptr || dependency->is_complete();
 }
 
 Status via_task::wait() {
     VIA_TRY(wait_until(this, TaskState::Ending));
     if (never_began(this)) {
-        return gate != nullptr ? gate->wait() : VIA_OK;
+        return dependency != nullptr ? dependency->wait() : VIA_OK;
     }
     return own_status(this);
 }
 
-Status via_task::order(const StreamUse &stream) {
-    VIA_TRY(wait_until(this, TaskState::HandedOver));
-    const MarkHolder mark(device_mark(this));
-    if (mark.get() != nullptr) {
-        return mark.get()->order(stream);
+Status via_task::make_stream_wait(const ResolvedStream &stream) {
+    VIA_TRY(wait_until(this, TaskState::Submitted));
+    const UniqueFence fence(device_fence(this));
+    if (fence.get() != nullptr) {
+        return fence.get()->make_stream_wait(stream);
     }
     if (never_began(this)) {
-        return gate != nullptr ? gate->order(stream) : VIA_OK;
+        return dependency != nullptr ? dependency->make_stream_wait(stream) : VIA_OK;
     }
     return own_status(this);
 }

@@ -10,31 +10,31 @@ namespace via {
 
 // What a task does, and on what it stands. All members are the implementer's.
 struct TaskWork {
-    // Does the work on a thread of the library; `task` is for progress and for asking whether to stop. A mark stored
-    // in *out_mark (retained for the task) says that the work has been handed to a device and ends there; none, that
-    // it has been done. A failing one may store a mark too: part of the work is then still on the device. Called once,
-    // after `gate`, unless the task was cancelled before.
-    Status (*run)(TaskWork *work, via_task *task, Mark **out_mark);
+    // Does the work on a thread of the library; `task` is for progress and for asking whether to stop. A fence stored
+    // in *out_fence (retained for the task) says that the work has been handed to a device and ends there; none, that
+    // it has been done. A failing one may store a fence too: part of the work is then still on the device. Called once,
+    // after `dependency`, unless the task was cancelled before.
+    Status (*run)(TaskWork *work, via_task *task, Fence **out_fence);
     // Lets go of what the work held; called once, when nothing of it runs any more and before anybody is told that the
     // task has ended: on the thread that ran it, waited for it or cancelled it, or on a thread of the library where a
     // device did the rest.
     void (*end)(TaskWork *work);
 };
 
-// Starts a task of `nbytes`, of which `work` runs once `gate` has been reached (nullptr: at once). Retains the gate.
+// Starts a task of `nbytes`, of which `work` runs once `dependency` has been reached (nullptr: at once). Retains the dependency.
 // On failure neither member of `work` is called: VIA_ERROR_OUT_OF_MEMORY. A task whose work can be handed over without
-// waiting (`immediate`) calls `run` on the calling thread, if the gate has been reached; a failure there is the task's
+// waiting (`immediate`) calls `run` on the calling thread, if the dependency has been reached; a failure there is the task's
 // and leaves the thread's last error alone.
-VIA_NODISCARD Status start_task(TaskWork *work, int64_t nbytes, Mark *gate, bool immediate, via_task **out_task);
+VIA_NODISCARD Status start_task(TaskWork *work, int64_t nbytes, Fence *dependency, bool immediate, via_task **out_task);
 
 // For the work: bytes done in all so far (a smaller number than before changes nothing), and whether to stop. Any
 // thread; a NULL task is none, and is not cancelled.
 void report_progress(via_task *task, int64_t nbytes_done);
 bool is_cancelled(via_task *task);
 
-// The end of the task as a mark; retained for the caller. Where the task was cancelled before it began, its gate: so
+// The end of the task as a fence; retained for the caller. Where the task was cancelled before it began, its dependency: so
 // whoever comes after the task still comes after what the task would have come after.
-Mark *task_mark(via_task *task);
+Fence *task_fence(via_task *task);
 
 void retain_task(via_task *task);
 void release_task(via_task *task);

@@ -92,7 +92,7 @@ void work();
 bool lacks_thread() { return pool.queued > pool.idle || (pool.held > 0 && pool.threads == 0); }
 
 bool has_thread_for_jobs() {
-    if (lacks_thread() && pool.threads < kMostThreads && start_own_thread("viaduct-task", work)) {
+    if (lacks_thread() && pool.threads < kMostThreads && start_library_thread("viaduct-task", work)) {
         pool.threads++;
     }
     return pool.threads > 0;
@@ -146,16 +146,16 @@ Status fail_without_thread() {
 
 }  // namespace
 
-Status run_in_background(Job *job) { return post(job) ? VIA_OK : fail_without_thread(); }
+Status execute(Job *job) { return post(job) ? VIA_OK : fail_without_thread(); }
 
-Status hold_thread() { return hold() ? VIA_OK : fail_without_thread(); }
+Status reserve_thread() { return hold() ? VIA_OK : fail_without_thread(); }
 
-void let_thread_go() {
+void unreserve_thread() {
     const std::lock_guard lock(mutex);
     pool.held--;
 }
 
-int32_t background_threads() {
+int32_t executor_threads() {
     const std::lock_guard lock(mutex);
     return pool.threads;
 }

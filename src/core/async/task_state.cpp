@@ -25,19 +25,19 @@ namespace {
 
 // True for the one caller that ends the task from this state.
 bool claim_end(via_task *task, TaskState from, const TaskOutcome &outcome) {
-    Mark *end_mark = nullptr;
+    Fence *end_fence = nullptr;
     {
         const std::lock_guard lock(task_mutex);
         if (state_of(task) != from) {
             return false;
         }
         set_outcome(task, outcome);
-        end_mark = std::exchange(task->end_mark, nullptr);
+        end_fence = std::exchange(task->end_fence, nullptr);
         count(Counter::PendingTasks, -1);
         enter(task, TaskState::Ending);
     }
-    if (end_mark != nullptr) {
-        end_mark->release();
+    if (end_fence != nullptr) {
+        end_fence->release();
     }
     return true;
 }
@@ -67,7 +67,7 @@ void enter(via_task *task, TaskState state) {
     pthread_cond_broadcast(&task->changed);
 }
 
-void bury_if_orphaned(via_task *task) {
+void fail_after_fork(via_task *task) {
     if (task->born == fork_count()) [[likely]] {
         return;
     }
@@ -119,9 +119,9 @@ void deliver(via_task *task) {
     call_back(task);
 }
 
-Mark *device_mark(via_task *task) {
+Fence *device_fence(via_task *task) {
     const std::lock_guard lock(task_mutex);
-    return retained(task->end_mark);
+    return retained(task->end_fence);
 }
 
 }  // namespace via

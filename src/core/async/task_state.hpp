@@ -14,9 +14,9 @@
 namespace via {
 
 enum class TaskState : int32_t {
-    Waiting,     // for the gate, or for a thread
+    Waiting,     // for the dependency, or for a thread
     Running,     // `run` is being called
-    HandedOver,  // a device does the rest; end_mark says until when
+    Submitted,  // a device does the rest; end_fence says until when
     Ending,      // `end` is being called; the outcome is known
     Ended
 };
@@ -34,22 +34,22 @@ extern ForkSafeMutex task_mutex;
 // How often this process and its parents have forked.
 uint32_t fork_count();
 
-// What the pool and the watcher know a task by.
+// What the pool and the reaper know a task by.
 struct TaskJob {
     Job job{};
     via_task *task;
 };
 
-struct TaskWatch {
-    Watch watch{};
+struct TaskDeferred {
+    DeferredCallback deferred{};
     via_task *task;
-    Mark *mark = nullptr;
+    Fence *fence = nullptr;
 };
 
 }  // namespace via
 
 // Held by the machinery as well as by its handles, from the start until no watch and no job knows it any more.
-struct via_task final : public via::Mark {
+struct via_task final : public via::Fence {
     via_task(via::TaskWork *given, int64_t nbytes) : work(given), total(nbytes) { text[0] = '\0'; }
 
     via::TaskWork *const work;
@@ -61,8 +61,8 @@ struct via_task final : public via::Mark {
 
     // With the lock held.
     bool began = false;
-    via::Mark *gate = nullptr;      // until the work begins; for good if it never does
-    via::Mark *end_mark = nullptr;  // of the device, while HandedOver
+    via::Fence *dependency = nullptr;      // until the work begins; for good if it never does
+    via::Fence *end_fence = nullptr;  // of the device, while Submitted
     via_complete_fn complete = nullptr;
     void *context = nullptr;
     bool delivered = false;  // the callback has been called, or is about to be
@@ -74,11 +74,11 @@ struct via_task final : public via::Mark {
     char text[via::ErrorRecord::kCapacity];
 
     via::TaskJob job{{}, this};
-    via::TaskWatch watch{{}, this};
+    via::TaskDeferred deferred{{}, this};
 
-    bool reached() override;
+    bool is_complete() override;
     via::Status wait() override;
-    via::Status order(const via::StreamUse &stream) override;
+    via::Status make_stream_wait(const via::ResolvedStream &stream) override;
     static void operator delete(void *block) { via::delete_handle(block); }
 
 protected:
@@ -110,7 +110,7 @@ void enter(via_task *task, TaskState state);
 
 // In a forked child nothing runs that would end a task of the parent: it has ended. What such a task held is not let go
 // of: a copy may have been under way.
-void bury_if_orphaned(via_task *task);
+void fail_after_fork(via_task *task);
 
 // False if the task is not in that state any more, so that another thread ends it.
 bool end_task(via_task *task, TaskState from, const TaskOutcome &outcome);
@@ -125,6 +125,6 @@ void call_back(via_task *task);
 void deliver(via_task *task);
 
 // What the device's part of the work ends with, while it is under way; retained for the caller.
-Mark *device_mark(via_task *task);
+Fence *device_fence(via_task *task);
 
 }  // namespace via

@@ -71,7 +71,7 @@ bool spin_until(const Condition &condition) {
         if (condition()) {
             return true;
         }
-        relax();
+        cpu_relax();
     }
     return false;
 }

@@ -8,23 +8,23 @@
 namespace via {
 
 template <class Object>
-class Spare {
+class CachedObject {
 public:
-    constexpr Spare() = default;
-    Spare(const Spare &) = delete;
-    Spare &operator=(const Spare &) = delete;
+    constexpr CachedObject() = default;
+    CachedObject(const CachedObject &) = delete;
+    CachedObject &operator=(const CachedObject &) = delete;
 
     // nullptr if there is no memory.
     Object *take() {
-        Object *object = kept_.exchange(nullptr, std::memory_order_acquire);
+        Object *object = cached_.exchange(nullptr, std::memory_order_acquire);
         return object != nullptr ? object : new (std::nothrow) Object;
     }
 
     // Takes it over, as good as new.
-    void give_back(Object *object) { delete kept_.exchange(object, std::memory_order_acq_rel); }
+    void give_back(Object *object) { delete cached_.exchange(object, std::memory_order_acq_rel); }
 
 private:
-    std::atomic<Object *> kept_{nullptr};
+    std::atomic<Object *> cached_{nullptr};
 };
 
 }  // namespace via

@@ -3,7 +3,7 @@
 
 namespace via {
 
-inline void relax() {
+inline void cpu_relax() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)

@@ -15,7 +15,7 @@ public:
     constexpr explicit ThreadExit(void (*at_exit)(void *value)) : at_exit_(at_exit) {}
 
     // From now on at_exit(value) is called when the calling thread ends; false if that cannot be had.
-    bool watch(void *value) {
+    bool defer(void *value) {
         int64_t key = key_.load(std::memory_order_acquire);
         if (key == kNone && !make(&key)) {
             return false;

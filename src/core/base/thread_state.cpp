@@ -64,7 +64,7 @@ ThreadState &attach_thread() {
     }
     current_thread_state = state;
     // A thread whose exit cannot be watched keeps its state for good; nothing else is lost.
-    (void)thread_exit.watch(state);
+    (void)thread_exit.defer(state);
     return *state;
 }
 

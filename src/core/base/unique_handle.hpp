@@ -5,21 +5,21 @@
 
 namespace via {
 
-// Owns one reference to what `release` lets go of, or none.
-template <class Held, auto release>
-class Holder {
+// Owns one reference to what `destroy` lets go of, or none.
+template <class Held, auto destroy>
+class UniqueHandle {
 public:
-    explicit Holder(Held *held = nullptr) : held_(held) {}
-    ~Holder() noexcept(noexcept(release(std::declval<Held *>()))) {
+    explicit UniqueHandle(Held *held = nullptr) : held_(held) {}
+    ~UniqueHandle() noexcept(noexcept(destroy(std::declval<Held *>()))) {
         if (held_ != nullptr) {
-            release(held_);
+            destroy(held_);
         }
     }
-    Holder(const Holder &) = delete;
-    Holder &operator=(const Holder &) = delete;
+    UniqueHandle(const UniqueHandle &) = delete;
+    UniqueHandle &operator=(const UniqueHandle &) = delete;
     Held *get() const { return held_; }
     Held **out() { return &held_; }
-    Held *give() { return std::exchange(held_, nullptr); }
+    Held *release() { return std::exchange(held_, nullptr); }
 
 private:
     Held *held_;

@@ -18,7 +18,7 @@ namespace {
 // Anything of this library's.
 const void *library_base() {
     Dl_info info{};
-    return dladdr(reinterpret_cast<const void *>(&prepare_origins), &info) != 0 ? info.dli_fbase : nullptr;
+    return dladdr(reinterpret_cast<const void *>(&prepare_backtraces), &info) != 0 ? info.dli_fbase : nullptr;
 }
 
 void report_call(const Dl_info &info, const void *address) {
@@ -35,9 +35,9 @@ void report_call(const Dl_info &info, const void *address) {
 
 }  // namespace
 
-Origin::Origin() : count_(backtrace(calls_, kMost)) { find_python_line(python_line_, sizeof python_line_); }
+Backtrace::Backtrace() : count_(backtrace(calls_, kMost)) { find_python_line(python_line_, sizeof python_line_); }
 
-void Origin::report() const {
+void Backtrace::report() const {
     const void *own = library_base();
     if (python_line_[0] != '\0') {
         log_line("    %s", python_line_);
@@ -50,7 +50,7 @@ void Origin::report() const {
     }
 }
 
-void prepare_origins() {
+void prepare_backtraces() {
     void *calls[1];
     (void)backtrace(calls, 1);
 }

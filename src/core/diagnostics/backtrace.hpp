@@ -5,10 +5,10 @@
 
 namespace via {
 
-class Origin {
+class Backtrace {
 public:
     // Of the calling thread, now.
-    Origin();
+    Backtrace();
 
     // A line for each call, to the log, from the one into this library outwards.
     void report() const;
@@ -21,6 +21,6 @@ private:
 };
 
 // What the first one would else load on the way.
-void prepare_origins();
+void prepare_backtraces();
 
 }  // namespace via

@@ -11,7 +11,7 @@
 
 namespace via {
 
-constinit uint32_t watched_for = 0;
+constinit uint32_t debug_options = 0;
 
 namespace {
 
@@ -27,7 +27,7 @@ uint32_t checks_asked() {
     if (value.empty() || value == "0") {
         return 0;
     }
-    return kHandles | (has("abort") ? kAbortOnMisuse : 0) | (has("trace") ? kOrigins : 0);
+    return kHandles | (has("abort") ? kAbortOnMisuse : 0) | (has("trace") ? kBacktraces : 0);
 }
 
 uint32_t lines_asked() {
@@ -57,7 +57,7 @@ uint32_t begin() noexcept {
     return lines | (checks != 0 && begin_checking() ? checks : 0);
 }
 
-[[maybe_unused]] const uint32_t begun = watched_for = begin();
+[[maybe_unused]] const uint32_t begun = debug_options = begin();
 
 }  // namespace
 }  // namespace via

@@ -22,7 +22,7 @@ struct Entry {
     bool inherited = false;  // from the parent of a fork, whose it is to release
     int64_t owners = 0;
     const char *function = nullptr;
-    std::unique_ptr<Origin> origin;
+    std::unique_ptr<Backtrace> backtrace;
 };
 
 struct Shard {
@@ -99,7 +99,7 @@ bool begin_checking() {
         log_line("VIADUCT_CHECK is set, but there is no memory to check handles with");
         return false;
     }
-    prepare_origins();
+    prepare_backtraces();
     return true;
 }
 
@@ -112,8 +112,8 @@ void add_owner(HandleKind kind, const void *handle, const char *function) {
     }
     entry->kind = kind;
     entry->function = function;
-    if (watches(kOrigins)) {
-        entry->origin.reset(new (std::nothrow) Origin);
+    if (is_debugging(kBacktraces)) {
+        entry->backtrace.reset(new (std::nothrow) Backtrace);
     }
 }
 
@@ -151,7 +151,7 @@ HandleKind drop_owner(HandleKind said, const void *handle) {
     return kind;
 }
 
-int64_t report_live_handles() {
+int64_t report_registered_handles() {
     constexpr int64_t kMostLines = 50;
     int64_t live = 0;
     for (size_t i = 0; i < kShards; ++i) {
@@ -162,8 +162,8 @@ int64_t report_live_handles() {
             }
             log_line("never released: %s %p from %s, %lld owner%s", handle_name(entry.kind), handle, entry.function,
                      static_cast<long long>(entry.owners), entry.owners == 1 ? "" : "s");
-            if (entry.origin != nullptr) {
-                entry.origin->report();
+            if (entry.backtrace != nullptr) {
+                entry.backtrace->report();
             }
         }
     }
@@ -185,8 +185,8 @@ namespace {
 
 // At exit, when whoever wanted to release has done so.
 __attribute__((destructor)) void report_at_exit() {
-    if (watches(kHandles)) {
-        const int64_t live = report_live_handles();
+    if (is_debugging(kHandles)) {
+        const int64_t live = report_registered_handles();
         if (live > 0) {
             log_line("%lld handle%s never released", static_cast<long long>(live), live == 1 ? " was" : "s were");
         }

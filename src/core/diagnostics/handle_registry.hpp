@@ -29,21 +29,21 @@ HandleKind find_handle(HandleKind said, const void *handle);
 HandleKind drop_owner(HandleKind said, const void *handle);
 
 // A line for each handle that callers hold and nobody shares, to the log; how many there are.
-int64_t report_live_handles();
+int64_t report_registered_handles();
 
 // The end of a handle's memory. Where handles are checked it waits in a queue first, so that a stale handle does not
 // soon have the address of a new one.
 void free_later(void *block, void (*free_block)(void *)) __attribute__((cold));
 
 inline void free_handle(void *block) {
-    if (watches(kHandles)) [[unlikely]] {
+    if (is_debugging(kHandles)) [[unlikely]] {
         return free_later(block, std::free);
     }
     std::free(block);
 }
 
 inline void delete_handle(void *block) {
-    if (watches(kHandles)) [[unlikely]] {
+    if (is_debugging(kHandles)) [[unlikely]] {
         return free_later(block, [](void *ended) { ::operator delete(ended); });
     }
     ::operator delete(block);

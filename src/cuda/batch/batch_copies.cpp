@@ -10,20 +10,20 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 // where a copy takes that long itself. Across the link, the copy engine is up to 8 % faster than the kernel as soon as
 // it need not wait for the next copy: from 1 MiB on, or from 256 KiB on where one call gives it many.
 constexpr uint64_t kLargeWithin = 64 * kMiB;
-constexpr uint64_t kLargeAcross = kMiB;
-constexpr uint64_t kLargeAcrossTogether = 256 * kKiB;
+constexpr uint64_t kLargeLink = kMiB;
+constexpr uint64_t kLargeLinkFused = 256 * kKiB;
 
 // So many copies across the link take the driver as long as a launch does; of copies on the device, two.
-constexpr int64_t kLeastAcross = 4;
-constexpr int64_t kLeastAcrossTogether = 8;
+constexpr int64_t kLeastLink = 4;
+constexpr int64_t kLeastLinkFused = 8;
 
 // What a group of threads has under way at once, and how many pieces keep every device busy and the table small.
 constexpr uint64_t kPieceBytes = 4 * kKiB;
 constexpr uint64_t kMostPieceBytes = 1024 * kMiB;
 constexpr uint64_t kPieces = 65536;
 
-bool is_large(const BatchCopy &copy, bool together) {
-    return copy.nbytes >= (copy.across == Across::No ? kLargeWithin : together ? kLargeAcrossTogether : kLargeAcross);
+bool is_large(const BatchCopy &copy, bool fused) {
+    return copy.nbytes >= (copy.direction == LinkDirection::No ? kLargeWithin : fused ? kLargeLinkFused : kLargeLink);
 }
 
 }  // namespace
@@ -35,11 +35,11 @@ void BatchCopies::clear() {
     nbytes_ = most_bytes_ = 0;
 }
 
-bool BatchCopies::split_off_large(bool together) {
+bool BatchCopies::split_off_large(bool fused) {
     int64_t kept = 0;
     nbytes_ = most_bytes_ = 0;
     for (const BatchCopy &copy : small_) {
-        if (!is_large(copy, together)) {
+        if (!is_large(copy, fused)) {
             measure(copy);
             small_[kept++] = copy;
         } else if (!large_.append(copy)) {
@@ -50,11 +50,11 @@ bool BatchCopies::split_off_large(bool together) {
     return true;
 }
 
-bool BatchCopies::is_kernel_worth_it(bool together) const {
-    const int64_t least = together ? kLeastAcrossTogether : kLeastAcross;
+bool BatchCopies::is_kernel_worth_it(bool fused) const {
+    const int64_t least = fused ? kLeastLinkFused : kLeastLink;
     int64_t worth = 0;
     for (const BatchCopy *copy = small_.begin(); copy != small_.end() && worth < least; ++copy) {
-        worth += copy->across == Across::No ? least / 2 : 1;
+        worth += copy->direction == LinkDirection::No ? least / 2 : 1;
     }
     return worth >= least;
 }
@@ -74,11 +74,11 @@ void BatchCopies::cut() {
     }
 }
 
-bool BatchCopies::decide(bool together) {
-    if (most_bytes_ >= kLargeAcrossTogether && !split_off_large(together)) {
+bool BatchCopies::decide(bool fused) {
+    if (most_bytes_ >= kLargeLinkFused && !split_off_large(fused)) {
         return false;
     }
-    if (is_kernel_worth_it(together)) {
+    if (is_kernel_worth_it(fused)) {
         cut();
         return true;
     }

@@ -13,7 +13,7 @@ struct BatchCopy {
     uint64_t dst;
     uint64_t src;
     uint64_t nbytes;  // more than 0
-    Across across;
+    LinkDirection direction;
 };
 
 class BatchCopies {
@@ -26,7 +26,7 @@ public:
     }
 
     // There are no more. `together` says whether the driver takes many copies by one call.
-    VIA_NODISCARD bool decide(bool together);
+    VIA_NODISCARD bool decide(bool fused);
 
     // How many there is room for.
     int64_t room() const { return std::max(small_.room(), large_.room()); }
@@ -44,8 +44,8 @@ private:
         most_bytes_ = std::max(most_bytes_, copy.nbytes);
     }
 
-    bool is_kernel_worth_it(bool together) const;
-    VIA_NODISCARD bool split_off_large(bool together);
+    bool is_kernel_worth_it(bool fused) const;
+    VIA_NODISCARD bool split_off_large(bool fused);
     void cut();
 
     List<BatchCopy> small_;

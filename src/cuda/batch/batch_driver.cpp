@@ -3,16 +3,16 @@
 namespace via::cuda {
 namespace {
 
-Status enqueue_one(const BatchCopy &copy, const StreamUse &use) {
-    switch (copy.across) {
-        case Across::No:
+Status enqueue_one(const BatchCopy &copy, const ResolvedStream &use) {
+    switch (copy.direction) {
+        case LinkDirection::No:
             VIA_TRY_CUDA(cuMemcpyDtoDAsync(copy.dst, copy.src, copy.nbytes, use.handle));
             return VIA_OK;
-        case Across::ToDevice:
+        case LinkDirection::ToDevice:
             VIA_TRY_CUDA(
                 cuMemcpyHtoDAsync(copy.dst, reinterpret_cast<const void *>(copy.src), copy.nbytes, use.handle));
             return VIA_OK;
-        case Across::ToHost:
+        case LinkDirection::ToHost:
             break;
     }
     VIA_TRY_CUDA(cuMemcpyDtoHAsync(reinterpret_cast<void *>(copy.dst), copy.src, copy.nbytes, use.handle));
@@ -20,7 +20,7 @@ Status enqueue_one(const BatchCopy &copy, const StreamUse &use) {
 }
 
 // The call takes no special stream, and while one is captured it does nothing.
-bool takes_many_copies_on(const StreamUse &use) {
+bool takes_many_copies_on(const ResolvedStream &use) {
     return !use.capturing && use.handle != CU_STREAM_LEGACY && use.handle != CU_STREAM_PER_THREAD;
 }
 
@@ -31,7 +31,7 @@ bool takes_many_copies_on(const StreamUse &use) {
 
 bool takes_many_copies() { return driver().cuMemcpyBatchAsync != nullptr; }
 
-Status DriverCopies::enqueue_together(const StreamUse &use) const {
+Status DriverCopies::enqueue_fused(const ResolvedStream &use) const {
     CUmemcpyAttributes attributes{};
     attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
     size_t first = 0;
@@ -44,7 +44,7 @@ Status DriverCopies::enqueue_together(const StreamUse &use) const {
 
 bool takes_many_copies() { return false; }
 
-Status DriverCopies::enqueue_together(const StreamUse &) const { return VIA_OK; }
+Status DriverCopies::enqueue_fused(const ResolvedStream &) const { return VIA_OK; }
 
 #endif
 
@@ -73,11 +73,11 @@ void DriverCopies::clear() {
 }
 
 // The call for many copies needs a current context whatever the stream.
-Status DriverCopies::enqueue(const StreamUse &use) const {
+Status DriverCopies::enqueue(const ResolvedStream &use) const {
     ContextScope scope;
     VIA_TRY(scope.enter(use.context));
     if (sizes_.count() > 1 && takes_many_copies_on(use)) {
-        return enqueue_together(use);
+        return enqueue_fused(use);
     }
     for (const BatchCopy &copy : *copies_) {
         VIA_TRY(enqueue_one(copy, use));

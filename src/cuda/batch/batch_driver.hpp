@@ -15,13 +15,13 @@ public:
     // `copies` stays the caller's, and must stay. Errors: VIA_ERROR_OUT_OF_MEMORY.
     VIA_NODISCARD Status make(const List<BatchCopy> *copies);
 
-    VIA_NODISCARD Status enqueue(const StreamUse &use) const;
+    VIA_NODISCARD Status enqueue(const ResolvedStream &use) const;
 
     void clear();
 
 private:
     VIA_NODISCARD bool collect();
-    VIA_NODISCARD Status enqueue_together(const StreamUse &use) const;
+    VIA_NODISCARD Status enqueue_fused(const ResolvedStream &use) const;
 
     const List<BatchCopy> *copies_ = nullptr;
     List<CUdeviceptr> dsts_;  // these three for the one call

@@ -14,12 +14,12 @@
 namespace via::cuda {
 namespace {
 
-constexpr int64_t kLeastBytes = via_kept_table_bytes;
-constexpr int64_t kMostBytes = via_kept_most_table_bytes;  // of all tables
-static_assert(kMostBytes == via_kept_tables * kLeastBytes);
+constexpr int64_t kLeastBytes = via_min_table_bytes;
+constexpr int64_t kMostBytes = via_max_table_bytes;  // of all tables
+static_assert(kMostBytes == via_max_descriptor_tables * kLeastBytes);
 
 ForkSafeMutex mutex;
-constinit Table *idle_tables = nullptr;
+constinit DescriptorTable *idle_tables = nullptr;
 constinit std::atomic<int64_t> bytes_in_all{0};
 
 int64_t bytes_for(int64_t count) {
@@ -40,7 +40,7 @@ bool is_where_it_is(CUcontext context) {
 }  // namespace
 
 // With the context current.
-bool Table::map() {
+bool DescriptorTable::map() {
     const auto nbytes = static_cast<size_t>(nbytes_);
     void *memory = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
@@ -56,7 +56,7 @@ bool Table::map() {
     return true;
 }
 
-Table *Table::make(const ContextKey &context, int64_t count) {
+DescriptorTable *DescriptorTable::make(const ContextKey &context, int64_t count) {
     const int64_t nbytes = bytes_for(count);
     if (bytes_in_all.load(std::memory_order_relaxed) + nbytes > kMostBytes) {
         return nullptr;
@@ -67,7 +67,7 @@ Table *Table::make(const ContextKey &context, int64_t count) {
     if (scope.enter(context.context) != VIA_OK || !is_where_it_is(context.context)) {
         return nullptr;
     }
-    auto *table = new (std::nothrow) Table(context, nbytes);
+    auto *table = new (std::nothrow) DescriptorTable(context, nbytes);
     if (table == nullptr || !table->map()) {
         delete table;
         return nullptr;
@@ -78,7 +78,7 @@ Table *Table::make(const ContextKey &context, int64_t count) {
 }
 
 // Nobody else knows it, and what the driver made for it went with its context.
-void Table::forget() {
+void DescriptorTable::forget() {
     munmap(pieces_, static_cast<size_t>(nbytes_));
     bytes_in_all.fetch_sub(nbytes_, std::memory_order_relaxed);
     via::count(Counter::StagedBytes, -nbytes_);
@@ -88,17 +88,17 @@ void Table::forget() {
     delete this;
 }
 
-bool Table::serves(const ContextKey &context, int64_t nbytes) const {
+bool DescriptorTable::serves(const ContextKey &context, int64_t nbytes) const {
     return context_ == context && nbytes_ >= nbytes && is_free();
 }
 
-bool Table::is_lost() const { return state_of(context_) == ContextState::Gone && is_free(); }
+bool DescriptorTable::is_lost() const { return state_of(context_) == ContextState::Gone && is_free(); }
 
 // Takes out of the list the smallest that will do, and those of contexts that are gone.
-Table *Table::choose(Table **idle, const ContextKey &context, int64_t nbytes) {
-    Table **chosen = nullptr;
-    for (Table **link = idle; *link != nullptr;) {
-        Table *table = *link;
+DescriptorTable *DescriptorTable::choose(DescriptorTable **idle, const ContextKey &context, int64_t nbytes) {
+    DescriptorTable **chosen = nullptr;
+    for (DescriptorTable **link = idle; *link != nullptr;) {
+        DescriptorTable *table = *link;
         if (!(table->context_ == context) && table->is_lost()) {
             *link = table->next_;
             table->forget();
@@ -111,16 +111,16 @@ Table *Table::choose(Table **idle, const ContextKey &context, int64_t nbytes) {
     return chosen != nullptr ? std::exchange(*chosen, (*chosen)->next_) : nullptr;
 }
 
-Table *Table::take(const ContextKey &context, int64_t count) {
-    Table *idle = nullptr;
+DescriptorTable *DescriptorTable::take(const ContextKey &context, int64_t count) {
+    DescriptorTable *idle = nullptr;
     {
         const std::lock_guard lock(mutex);
         idle = std::exchange(idle_tables, nullptr);
     }
-    Table *table = choose(&idle, context, bytes_for(count));
+    DescriptorTable *table = choose(&idle, context, bytes_for(count));
     {
         const std::lock_guard lock(mutex);
-        Table **link = &idle_tables;
+        DescriptorTable **link = &idle_tables;
         while (*link != nullptr) {
             link = &(*link)->next_;
         }
@@ -136,7 +136,7 @@ Table *Table::take(const ContextKey &context, int64_t count) {
     return table;
 }
 
-void Table::release(Mark *until) {
+void DescriptorTable::release(Fence *until) {
     if (!references_.release()) {
         return;
     }

@@ -9,31 +9,31 @@
 
 namespace via::cuda {
 
-class Table {
+class DescriptorTable {
 public:
     // One for `count` pieces, which kernels of the context reach; nullptr where none is to be had. The caller's own,
     // and what is in it is to be set.
-    static Table *take(const ContextKey &context, int64_t count);
+    static DescriptorTable *take(const ContextKey &context, int64_t count);
 
     void retain() { references_.retain(); }
 
     // The last owner gives it back. Calls no driver. `until` says how long it is still read; nullptr: not any more.
-    void release(Mark *until);
+    void release(Fence *until);
 
-    Table(const Table &) = delete;
-    Table &operator=(const Table &) = delete;
+    DescriptorTable(const DescriptorTable &) = delete;
+    DescriptorTable &operator=(const DescriptorTable &) = delete;
 
     const ContextKey &context() const { return context_; }
     kernels::CopyPiece *pieces() const { return pieces_; }
 
 private:
-    Table(const ContextKey &context, int64_t nbytes) : context_(context), nbytes_(nbytes) {}
-    ~Table() = default;
+    DescriptorTable(const ContextKey &context, int64_t nbytes) : context_(context), nbytes_(nbytes) {}
+    ~DescriptorTable() = default;
 
-    static Table *make(const ContextKey &context, int64_t count);
-    static Table *choose(Table **idle, const ContextKey &context, int64_t nbytes);
+    static DescriptorTable *make(const ContextKey &context, int64_t count);
+    static DescriptorTable *choose(DescriptorTable **idle, const ContextKey &context, int64_t nbytes);
     bool map();
-    bool is_free() const { return until_ == nullptr || until_->reached(); }
+    bool is_free() const { return until_ == nullptr || until_->is_complete(); }
     bool serves(const ContextKey &context, int64_t nbytes) const;
     bool is_lost() const;
     void forget();
@@ -42,8 +42,8 @@ private:
     const ContextKey context_;  // that it was registered in
     const int64_t nbytes_;
     kernels::CopyPiece *pieces_ = nullptr;
-    Mark *until_ = nullptr;  // owned, while it is idle
-    Table *next_ = nullptr;  // idle too
+    Fence *until_ = nullptr;  // owned, while it is idle
+    DescriptorTable *next_ = nullptr;  // idle too
 };
 
 }  // namespace via::cuda

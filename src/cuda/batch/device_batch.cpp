@@ -13,11 +13,11 @@ namespace via::cuda {
 
 struct Batch {
     int32_t device_id = 0;
-    Reach reach;
+    RangeCache reach;
     BatchCopies copies;
     DriverCopies by_driver;
     std::mutex making;       // of the table
-    Table *table = nullptr;  // from the first run that needs one
+    DescriptorTable *table = nullptr;  // from the first run that needs one
 };
 
 namespace {
@@ -30,11 +30,11 @@ constexpr int32_t kBatchStream = 1;
 Status no_memory() { return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a list of copies"); }
 
 // Batches of more copies are not kept.
-constexpr int64_t kMostSpare = 32768;
-constinit Spare<Batch> spare;
+constexpr int64_t kMostIdle = 32768;
+constinit CachedObject<Batch> spare;
 
 void give_back(Batch *batch) {
-    if (batch->copies.room() > kMostSpare) {
+    if (batch->copies.room() > kMostIdle) {
         delete batch;
         return;
     }
@@ -51,7 +51,7 @@ uint32_t blocks_for(int64_t pieces) {
 }
 
 // One that holds the pieces, for this context; nullptr where there is none. That of a context which is gone is no more.
-Table *table_for(Batch *batch, const StreamUse &use) {
+DescriptorTable *table_for(Batch *batch, const ResolvedStream &use) {
     const ContextKey context{use.context, use.context_id};
     const std::lock_guard<std::mutex> lock(batch->making);
     if (batch->table != nullptr && state_of(batch->table->context()) != ContextState::Alive) {
@@ -59,7 +59,7 @@ Table *table_for(Batch *batch, const StreamUse &use) {
         batch->table = nullptr;
     }
     if (batch->table == nullptr) {
-        batch->table = Table::take(context, batch->copies.piece_count());
+        batch->table = DescriptorTable::take(context, batch->copies.piece_count());
         if (batch->table != nullptr) {
             (void)Pieces(batch->copies).take(batch->copies.piece_count(), batch->table->pieces());
         }
@@ -67,9 +67,9 @@ Table *table_for(Batch *batch, const StreamUse &use) {
     return batch->table != nullptr && batch->table->context() == context ? batch->table : nullptr;
 }
 
-void CUDA_CB let_go_of_table(void *table) { static_cast<Table *>(table)->release(nullptr); }
+void CUDA_CB let_go_of_table(void *table) { static_cast<DescriptorTable *>(table)->release(nullptr); }
 
-Status launch_table(Batch *batch, Table *table, const StreamUse &use) {
+Status launch_table(Batch *batch, DescriptorTable *table, const ResolvedStream &use) {
     if (use.capturing) {
         table->retain();
         VIA_TRY(give_to_graph(use, table, let_go_of_table));
@@ -80,7 +80,7 @@ Status launch_table(Batch *batch, Table *table, const StreamUse &use) {
 }
 
 // Launch after launch, each with as many pieces as travel with it.
-Status launch_lists(const Batch &batch, const StreamUse &use) {
+Status launch_lists(const Batch &batch, const ResolvedStream &use) {
     kernels::CopyList::Params params;
     Pieces pieces(batch.copies);
     while (true) {
@@ -92,43 +92,43 @@ Status launch_lists(const Batch &batch, const StreamUse &use) {
     }
 }
 
-Status enqueue_small(Batch *batch, const StreamUse &use) {
-    Table *table = batch->copies.piece_count() > kernels::CopyList::kPieces ? table_for(batch, use) : nullptr;
+Status enqueue_small(Batch *batch, const ResolvedStream &use) {
+    DescriptorTable *table = batch->copies.piece_count() > kernels::CopyList::kPieces ? table_for(batch, use) : nullptr;
     return table != nullptr ? launch_table(batch, table, use) : launch_lists(*batch, use);
 }
 
-Status enqueue_all(Batch *batch, const StreamUse &use) {
+Status enqueue_all(Batch *batch, const ResolvedStream &use) {
     VIA_TRY(enqueue_small(batch, use));
     return batch->by_driver.enqueue(use);
 }
 
-bool wait_quietly(const StreamUse &use) {
+bool wait_quietly(const ResolvedStream &use) {
     const CallbackScope unsaid;
     return wait_for_stream(use) == VIA_OK;
 }
 
-bool marks_quietly(const StreamUse &use, Mark **out_mark) {
+bool records_quietly(const ResolvedStream &use, Fence **out_fence) {
     const CallbackScope unsaid;
-    return record_mark(use, out_mark) == VIA_OK;
+    return record_fence(use, out_fence) == VIA_OK;
 }
 
 // What cannot be marked, and what was begun and could not be gone on with, has ended before anybody goes on.
-Status run_behind(Batch *batch, const StreamUse &use, Mark **out_mark) {
+Status run_behind(Batch *batch, const ResolvedStream &use, Fence **out_fence) {
     const Status status = enqueue_all(batch, use);
     if (status != VIA_OK) {
         (void)wait_quietly(use);
         return status;
     }
-    return marks_quietly(use, out_mark) ? VIA_OK : wait_for_stream(use);
+    return records_quietly(use, out_fence) ? VIA_OK : wait_for_stream(use);
 }
 
-Status run_captured(const BatchRun &run, const StreamUse &use) {
+Status run_captured(const BatchRun &run, const ResolvedStream &use) {
     VIA_TRY(hold_in_graph(use, run.storages, run.storage_count));
     return enqueue_all(run.batch, use);
 }
 
 // What is wrong is not said here: copies one by one say it, or are possible all the same.
-bool can_run(const Batch &batch, const StreamUse &use) {
+bool can_run(const Batch &batch, const ResolvedStream &use) {
     if (use.device_id != batch.device_id) {
         return false;
     }
@@ -151,18 +151,18 @@ Status make_batch(int32_t device_id, int32_t count, Batch **out_batch) {
         return no_memory();
     }
     batch->device_id = device_id;
-    batch->reach = Reach(device_id);
+    batch->reach = RangeCache(device_id);
     *out_batch = batch;
     return batch->copies.reserve(count) ? VIA_OK : no_memory();
 }
 
-bool can_reach(Batch *batch, const void *dst, const void *src, Across across) {
-    return batch->reach.takes(number_of(dst), number_of(src), across);
+bool can_reach(Batch *batch, const void *dst, const void *src, LinkDirection direction) {
+    return batch->reach.takes(number_of(dst), number_of(src), direction);
 }
 
-Status add_copy(Batch *batch, void *dst, const void *src, int64_t nbytes, Across across) {
+Status add_copy(Batch *batch, void *dst, const void *src, int64_t nbytes, LinkDirection direction) {
     const BatchCopy copy{reinterpret_cast<uint64_t>(dst), reinterpret_cast<uint64_t>(src),
-                         static_cast<uint64_t>(nbytes), across};
+                         static_cast<uint64_t>(nbytes), direction};
     return batch->copies.add(copy) ? VIA_OK : no_memory();
 }
 
@@ -173,7 +173,7 @@ Status finish_batch(Batch *batch) {
     return batch->by_driver.make(&batch->copies.large());
 }
 
-void end_batch(Batch *batch, Mark *until) {
+void end_batch(Batch *batch, Fence *until) {
     if (batch == nullptr) {
         return;
     }
@@ -184,7 +184,7 @@ void end_batch(Batch *batch, Mark *until) {
 }
 
 Status can_run_on(Batch *batch, via_stream *stream, bool *out_can, Timeline *out_timeline) {
-    StreamUse use;
+    ResolvedStream use;
     VIA_TRY(resolve(stream, batch->device_id, &use));
     *out_can = can_run(*batch, use);
     *out_timeline = use.capturing ? Timeline{} : use.timeline();
@@ -193,24 +193,24 @@ Status can_run_on(Batch *batch, via_stream *stream, bool *out_can, Timeline *out
 
 bool can_run_in_task(Batch *batch) {
     const CallbackScope unsaid;
-    StreamUse use;
-    return own_stream(batch->device_id, kBatchStream, &use) == VIA_OK && can_run(*batch, use);
+    ResolvedStream use;
+    return internal_stream(batch->device_id, kBatchStream, &use) == VIA_OK && can_run(*batch, use);
 }
 
-Status run_batch_on(const BatchRun &run, via_stream *stream, Mark **out_mark) {
-    StreamUse use;
+Status run_batch_on(const BatchRun &run, via_stream *stream, Fence **out_fence) {
+    ResolvedStream use;
     VIA_TRY(resolve(stream, run.batch->device_id, &use));
     if (run.behind != nullptr) {
-        VIA_TRY(run.behind->order(use));
+        VIA_TRY(run.behind->make_stream_wait(use));
     }
-    return use.capturing ? run_captured(run, use) : run_behind(run.batch, use, out_mark);
+    return use.capturing ? run_captured(run, use) : run_behind(run.batch, use, out_fence);
 }
 
-Status run_batch_for_task(Batch *batch, Mark **out_mark) {
-    StreamUse use;
-    VIA_TRY(own_stream(batch->device_id, kBatchStream, &use));
+Status run_batch_for_task(Batch *batch, Fence **out_fence) {
+    ResolvedStream use;
+    VIA_TRY(internal_stream(batch->device_id, kBatchStream, &use));
     const RelaxedCapture relaxed;
-    return run_behind(batch, use, out_mark);
+    return run_behind(batch, use, out_fence);
 }
 
 }  // namespace via::cuda

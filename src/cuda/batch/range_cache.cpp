@@ -9,7 +9,7 @@
 namespace via::cuda {
 
 // What the address is for the device is told only inside a context.
-bool Reach::ask(CUdeviceptr address, Range *out_range) const {
+bool RangeCache::ask(CUdeviceptr address, Range *out_range) const {
     const CallbackScope unsaid;  // copies one by one say what is wrong
     ContextScope scope;
     ContextKey key{};
@@ -26,7 +26,7 @@ bool Reach::ask(CUdeviceptr address, Range *out_range) const {
 }
 
 // nullptr where the driver does not know it, or the device has it elsewhere.
-const Reach::Range *Reach::find(CUdeviceptr address) {
+const RangeCache::Range *RangeCache::find(CUdeviceptr address) {
     const Range *known = std::find_if(std::begin(ranges_), std::end(ranges_),
                                       [=](const Range &range) { return range.contains(address); });
     if (known != std::end(ranges_)) {
@@ -42,7 +42,7 @@ const Reach::Range *Reach::find(CUdeviceptr address) {
     return &range;
 }
 
-bool Reach::take(CUdeviceptr address, bool is_of_device, Range *out_range) {
+bool RangeCache::take(CUdeviceptr address, bool is_of_device, Range *out_range) {
     const Range *range = find(address);
     if (range == nullptr) {
         return false;
@@ -57,12 +57,12 @@ bool Reach::take(CUdeviceptr address, bool is_of_device, Range *out_range) {
     return range->context == nullptr || range->context == context_;
 }
 
-bool Reach::takes_others(CUdeviceptr dst, CUdeviceptr src, Across across) {
+bool RangeCache::takes_others(CUdeviceptr dst, CUdeviceptr src, LinkDirection direction) {
     Ends ends{};
-    if (!take(dst, across != Across::ToHost, &ends.dst) || !take(src, across != Across::ToDevice, &ends.src)) {
+    if (!take(dst, direction != LinkDirection::ToHost, &ends.dst) || !take(src, direction != LinkDirection::ToDevice, &ends.src)) {
         return false;
     }
-    last_[static_cast<int32_t>(across)] = ends;
+    last_[static_cast<int32_t>(direction)] = ends;
     return true;
 }
 

@@ -12,15 +12,15 @@ namespace via::cuda {
 // that of pools, and mapped memory, belongs to none. Page-locked memory is everybody's, but may have another address on
 // the device (where it is write-combined). The ranges found last are remembered, since arrays that are copied together
 // tend to lie in few allocations.
-class Reach {
+class RangeCache {
 public:
-    Reach() = default;
-    explicit Reach(int32_t device_id) : device_id_(device_id) {}
+    RangeCache() = default;
+    explicit RangeCache(int32_t device_id) : device_id_(device_id) {}
 
     // Whether kernels that reach the memory said before reach both ends of this copy as well.
-    bool takes(CUdeviceptr dst, CUdeviceptr src, Across across) {
-        const Ends &last = last_[static_cast<int32_t>(across)];
-        return (last.dst.contains(dst) && last.src.contains(src)) || takes_others(dst, src, across);
+    bool takes(CUdeviceptr dst, CUdeviceptr src, LinkDirection direction) {
+        const Ends &last = last_[static_cast<int32_t>(direction)];
+        return (last.dst.contains(dst) && last.src.contains(src)) || takes_others(dst, src, direction);
     }
 
     // The context whose kernels reach it all; nullptr for any of the device.
@@ -40,7 +40,7 @@ private:
         Range src;
     };
 
-    bool takes_others(CUdeviceptr dst, CUdeviceptr src, Across across);
+    bool takes_others(CUdeviceptr dst, CUdeviceptr src, LinkDirection direction);
     bool take(CUdeviceptr address, bool is_of_device, Range *out_range);
     const Range *find(CUdeviceptr address);
     bool ask(CUdeviceptr address, Range *out_range) const;

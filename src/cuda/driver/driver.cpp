@@ -121,10 +121,10 @@ bool load() {
 
 using CountDevices = PFN_cuDeviceGetCount_v2000;
 std::atomic<CountDevices> count_devices{nullptr};  // of a driver that somebody has loaded
-std::atomic<uint64_t> opened_without{0};           // libraries_opened() when the driver was last found missing
+std::atomic<uint64_t> opened_without{0};           // loader_generation() when the driver was last found missing
 
 CountDevices find_loaded_driver() {
-    const uint64_t opened = libraries_opened();
+    const uint64_t opened = loader_generation();
     if (opened == opened_without.load(std::memory_order_relaxed)) {
         return nullptr;
     }

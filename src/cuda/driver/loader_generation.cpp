@@ -40,7 +40,7 @@ const uint64_t opened_at_load = count_opened();
 
 }  // namespace
 
-uint64_t libraries_opened() {
+uint64_t loader_generation() {
     const bool none_since =
         last_at_load != nullptr && __atomic_load_n(&last_at_load->l_next, __ATOMIC_ACQUIRE) == nullptr;
     return none_since ? opened_at_load : count_opened();

@@ -7,6 +7,6 @@ namespace via::cuda {
 
 // A number that is another one whenever a library is open that was not at an earlier call. Costs a nanosecond as long
 // as nothing has been opened since this library was loaded, and a call of the loader's, about ten, from then on.
-uint64_t libraries_opened();
+uint64_t loader_generation();
 
 }  // namespace via::cuda

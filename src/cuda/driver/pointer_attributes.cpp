@@ -37,7 +37,7 @@ CUresult ask(const void *address, Answer *out_answer) {
 }
 
 // Pinned and managed memory have the id 0: every device reaches them.
-Place kind_of(unsigned int type, unsigned int managed, int ordinal) {
+PointerAttributes kind_of(unsigned int type, unsigned int managed, int ordinal) {
     if (type == 0) {
         return {};
     }
@@ -76,7 +76,7 @@ unsigned long long access_of(int32_t device_id, CUdeviceptr address) {
     return access;
 }
 
-void fill_range(const void *address, const Answer &answer, Place *place) {
+void fill_range(const void *address, const Answer &answer, PointerAttributes *attributes) {
     Range range{answer.start, answer.nbytes};
     if (answer.is_mapped() || range.nbytes == 0) {
         const CallbackScope unheard;  // not to be told is no failure of the call
@@ -85,8 +85,8 @@ void fill_range(const void *address, const Answer &answer, Place *place) {
             range = {0, 0};
         }
     }
-    place->base = reinterpret_cast<void *>(range.start);
-    place->nbytes = static_cast<int64_t>(range.nbytes);
+    attributes->base = reinterpret_cast<void *>(range.start);
+    attributes->nbytes = static_cast<int64_t>(range.nbytes);
 }
 
 const char *name_of(int32_t device_type) {
@@ -99,7 +99,7 @@ const char *name_of(int32_t device_type) {
 struct Refused {
     const char *argument;
     via_array *array;
-    const Place &place;
+    const PointerAttributes &attributes;
 };
 
 bool reaches_pageable_memory(int32_t device_id) {
@@ -127,23 +127,23 @@ Status unknown_address(const char *argument, via_array *array) {
 
 Status wrong_kind(const Refused &refused) {
     return fail(VIA_ERROR_DEVICE, "%saddress is %p, which is %s (device_type %d); expected %s (device_type %d)",
-                refused.argument, refused.array->data, name_of(refused.place.device_type), refused.place.device_type,
+                refused.argument, refused.array->data, name_of(refused.attributes.device_type), refused.attributes.device_type,
                 name_of(refused.array->device_type), refused.array->device_type);
 }
 
 Status wrong_device(const Refused &refused) {
     return fail(VIA_ERROR_DEVICE, "%saddress is %p, which is memory of device %d; expected that of device %d",
-                refused.argument, refused.array->data, refused.place.device_id, refused.array->device_id);
+                refused.argument, refused.array->data, refused.attributes.device_id, refused.array->device_id);
 }
 
 // Managed memory may be called a device's, as much of the world does: the device reaches it, whichever it is.
 Status check_kind(const Refused &refused) {
     const int32_t named = refused.array->device_type;
-    const int32_t found = refused.place.device_type;
+    const int32_t found = refused.attributes.device_type;
     if (found != named && !(found == VIA_DEVICE_CUDA_MANAGED && named == VIA_DEVICE_CUDA)) {
         return wrong_kind(refused);
     }
-    const bool other = found == VIA_DEVICE_CUDA && refused.place.device_id != refused.array->device_id;
+    const bool other = found == VIA_DEVICE_CUDA && refused.attributes.device_id != refused.array->device_id;
     return other ? wrong_device(refused) : VIA_OK;
 }
 
@@ -151,7 +151,7 @@ long long distance(via_array *array, CUdeviceptr address) {
     return static_cast<long long>(address - number_of(array->data));
 }
 
-Status outside(const char *argument, via_array *array, const ByteSpan &span, const Range &range) {
+Status io(const char *argument, via_array *array, const ByteSpan &span, const Range &range) {
     return fail(VIA_ERROR_POINTER,
                 "%saddress is %p, and the array takes bytes %lld to %lld from there; expected it within the "
                 "allocation, which has bytes %lld to %lld",
@@ -211,52 +211,52 @@ Status check_extent(const char *argument, via_array *array, const Answer &answer
     const CUdeviceptr data = number_of(array->data);
     const bool starts_inside = data + static_cast<CUdeviceptr>(span.low) >= range.start;
     const bool ends_inside = data + static_cast<CUdeviceptr>(span.high) <= range.start + range.nbytes;
-    return starts_inside && ends_inside ? VIA_OK : outside(argument, array, span, range);
+    return starts_inside && ends_inside ? VIA_OK : io(argument, array, span, range);
 }
 
-CUresult look_up(const void *address, Place *out_place) {
-    *out_place = {};
+CUresult look_up(const void *address, PointerAttributes *out_attributes) {
+    *out_attributes = {};
     Answer answer;
     const CUresult result = driver_is_in_use() ? ask(address, &answer) : CUDA_SUCCESS;
     if (result != CUDA_SUCCESS || !answer.known()) {
         return result == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS : result;  // an address that can be nobody's
     }
-    *out_place = kind_of(answer.type, answer.managed, answer.ordinal);
-    out_place->read_only =
+    *out_attributes = kind_of(answer.type, answer.managed, answer.ordinal);
+    out_attributes->read_only =
         answer.is_mapped() && access_of(answer.ordinal, number_of(address)) == CU_MEM_ACCESS_FLAGS_PROT_READ;
-    fill_range(address, answer, out_place);
+    fill_range(address, answer, out_attributes);
     return CUDA_SUCCESS;
 }
 
 }  // namespace
 
-Status ask_place(const void *address, Place *out_place) {
-    return check_driver(look_up(address, out_place), "cuPointerGetAttributes");
+Status query_pointer(const void *address, PointerAttributes *out_attributes) {
+    return check_driver(look_up(address, out_attributes), "cuPointerGetAttributes");
 }
 
-Place find_place(const void *address) {
-    Place place{};
-    (void)look_up(address, &place);
-    return place;
+PointerAttributes find_pointer(const void *address) {
+    PointerAttributes attributes{};
+    (void)look_up(address, &attributes);
+    return attributes;
 }
 
-Status ask_kind(const void *address, Place *out_place) {
+Status query_pointer_kind(const void *address, PointerAttributes *out_attributes) {
     unsigned int type = 0;
     unsigned int managed = 0;
     int ordinal = -1;
     CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
                                    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
     void *values[] = {&type, &managed, &ordinal};
-    *out_place = {};
+    *out_attributes = {};
     if (!driver_is_in_use()) {
         return VIA_OK;
     }
     VIA_TRY_CUDA(cuPointerGetAttributes(std::size(names), names, values, number_of(address)));
-    *out_place = kind_of(type, managed, ordinal);
+    *out_attributes = kind_of(type, managed, ordinal);
     return VIA_OK;
 }
 
-Status check_place(const char *argument, via_array *array) {
+Status check_pointer(const char *argument, via_array *array) {
     if (array->size == 0) {
         return VIA_OK;
     }
@@ -266,8 +266,8 @@ Status check_place(const char *argument, via_array *array) {
     if (!answer.known()) {
         return unknown_address(argument, array);
     }
-    const Place place = kind_of(answer.type, answer.managed, answer.ordinal);
-    VIA_TRY(check_kind({argument, array, place}));
+    const PointerAttributes attributes = kind_of(answer.type, answer.managed, answer.ordinal);
+    VIA_TRY(check_kind({argument, array, attributes}));
     return check_extent(argument, array, answer);
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 // The context that a side's memory was allocated in, if a kernel of the stream's does not reach it; else nullptr.
 // Memory of pools and mapped memory have none, and what is page-locked or managed is reached from everywhere.
-CUcontext other_context(const Side &side, const void *address, const StreamUse &use) {
+CUcontext other_context(const Side &side, const void *address, const ResolvedStream &use) {
     CUcontext context = nullptr;
     if (!is_device(side) || driver().cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT,
                                                            reinterpret_cast<CUdeviceptr>(address)) != CUDA_SUCCESS) {
@@ -19,7 +19,7 @@ CUcontext other_context(const Side &side, const void *address, const StreamUse &
     return same ? nullptr : context;
 }
 
-Status contexts_differ(const StreamUse &use) {
+Status contexts_differ(const ResolvedStream &use) {
     return fail(
         VIA_ERROR_UNSUPPORTED,
         "dst and src are memory of two contexts of device %d, and a kernel reaches that of one; expected memory "
@@ -28,7 +28,7 @@ Status contexts_differ(const StreamUse &use) {
 }
 
 // The stream that the kernel runs on: the one given, or the legacy stream of the memory's own context.
-Status find_home(const Transfer &transfer, const StreamUse &use, StreamUse *out_home) {
+Status find_home(const Transfer &transfer, const ResolvedStream &use, ResolvedStream *out_home) {
     *out_home = use;
     const CUcontext of_dst = other_context(transfer.dst_side, transfer.dst, use);
     const CUcontext of_src = other_context(transfer.src_side, transfer.src, use);
@@ -47,20 +47,20 @@ Status find_home(const Transfer &transfer, const StreamUse &use, StreamUse *out_
     return resolve(nullptr, use.device_id, out_home);
 }
 
-Status order_behind(const StreamUse &first, const StreamUse &second) {
-    MarkHolder mark;
-    VIA_TRY(record_mark(first, mark.out()));
-    return mark.get()->order(second);
+Status order_behind(const ResolvedStream &first, const ResolvedStream &second) {
+    UniqueFence fence;
+    VIA_TRY(record_fence(first, fence.out()));
+    return fence.get()->make_stream_wait(second);
 }
 
-Status launch_plan(const Transfer &transfer, const StreamUse &use) {
+Status launch_plan(const Transfer &transfer, const ResolvedStream &use) {
     KernelPlan plan;
     plan_kernel(transfer, &plan);
     return launch(plan.kernel, plan.blocks, &plan.params, use);
 }
 
 // Where the stream cannot be made to wait, the kernel must have ended before anybody goes on.
-Status launch_at_home(const Transfer &transfer, const StreamUse &use, const StreamUse &home) {
+Status launch_at_home(const Transfer &transfer, const ResolvedStream &use, const ResolvedStream &home) {
     VIA_TRY(order_behind(use, home));
     VIA_TRY(launch_plan(transfer, home));
     return order_behind(home, use) == VIA_OK ? VIA_OK : wait_for_stream(home);
@@ -69,7 +69,7 @@ Status launch_at_home(const Transfer &transfer, const StreamUse &use, const Stre
 // Reached from every context.
 constexpr Side kBuffer{VIA_DEVICE_CUDA_HOST, 0};
 
-Status enqueue_move(const Transfer &transfer, const StreamUse &use) {
+Status enqueue_move(const Transfer &transfer, const ResolvedStream &use) {
     if (transfer.ndim > 0) {
         return enqueue_kernel(transfer, use);
     }
@@ -82,7 +82,7 @@ Status enqueue_move(const Transfer &transfer, const StreamUse &use) {
 
 }  // namespace
 
-Status check_device_of_stream(const Transfer &transfer, const StreamUse &use) {
+Status check_device_of_stream(const Transfer &transfer, const ResolvedStream &use) {
     const int32_t device_id = device_of_transfer(transfer);
     return use.device_id == device_id
                ? VIA_OK
@@ -90,31 +90,31 @@ Status check_device_of_stream(const Transfer &transfer, const StreamUse &use) {
                       use.device_id, device_id);
 }
 
-Status prepare_kernel(const Transfer &transfer, const StreamUse &use) {
+Status prepare_kernel(const Transfer &transfer, const ResolvedStream &use) {
     VIA_TRY(check_device_of_stream(transfer, use));
-    StreamUse home;
+    ResolvedStream home;
     VIA_TRY(find_home(transfer, use, &home));
     return load_kernels(home);
 }
 
-Status enqueue_kernel(const Transfer &transfer, const StreamUse &use) {
+Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &use) {
     VIA_TRY(check_device_of_stream(transfer, use));
-    StreamUse home;
+    ResolvedStream home;
     VIA_TRY(find_home(transfer, use, &home));
     VIA_TRY(load_kernels(home));
     return home.context == use.context ? launch_plan(transfer, use) : launch_at_home(transfer, use, home);
 }
 
-bool reaches_memory(const Transfer &transfer, const StreamUse &use) {
+bool reaches_memory(const Transfer &transfer, const ResolvedStream &use) {
     return other_context(transfer.dst_side, transfer.dst, use) == nullptr &&
            other_context(transfer.src_side, transfer.src, use) == nullptr;
 }
 
-Status enqueue_packing(const Move &move, const Side &src_side, const StreamUse &use) {
+Status enqueue_packing(const Move &move, const Side &src_side, const ResolvedStream &use) {
     return enqueue_move(move.transfer(kBuffer, src_side), use);
 }
 
-Status enqueue_unpacking(const Move &move, const Side &dst_side, const StreamUse &use) {
+Status enqueue_unpacking(const Move &move, const Side &dst_side, const ResolvedStream &use) {
     return enqueue_move(move.transfer(dst_side, kBuffer), use);
 }
 

@@ -14,7 +14,7 @@ constexpr int64_t kMost = 4;
 constexpr int32_t kMostElement = 4;  // bytes
 constexpr double kLeastUse = 0.3;    // of the threads of a row's tiles
 
-constexpr Id kTogether[][3] = {{Id::via_together_1_2, Id::via_together_1_3, Id::via_together_1_4},
+constexpr Id kFused[][3] = {{Id::via_together_1_2, Id::via_together_1_3, Id::via_together_1_4},
                                {Id::via_together_2_2, Id::via_together_2_3, Id::via_together_2_4},
                                {Id::via_together_4_2, Id::via_together_4_3, Id::via_together_4_4}};
 constexpr Id kApart[][3] = {{Id::via_apart_1_2, Id::via_apart_1_3, Id::via_apart_1_4},
@@ -23,7 +23,7 @@ constexpr Id kApart[][3] = {{Id::via_apart_1_2, Id::via_apart_1_3, Id::via_apart
 
 // Which axes are meant: the pixels of a row, and the channels of a pixel (-1 where only one is taken).
 struct Picture {
-    bool together;
+    bool fused;
     int64_t channels;  // of a pixel
     int64_t taken;
     int64_t step;  // bytes from one channel's row to the next one's
@@ -34,7 +34,7 @@ struct Picture {
 bool are_few(int64_t channels) { return channels >= kLeast && channels <= kMost; }
 
 // Pixels are adjacent in dst.
-bool find_together(const Shape &shape, Picture *out) {
+bool find_fused(const Shape &shape, Picture *out) {
     const Axis &channel = shape.axes[0];
     if (!are_few(channel.extent) || shape.ndim < 2 || channel.src_step == shape.element) {
         return false;
@@ -65,7 +65,7 @@ bool find_apart(Shape *shape, Picture *out) {
 
 // Whether every row of dst begins at a multiple of sixteen bytes.
 bool is_aligned(const Shape &shape, const Picture &picture) {
-    uint64_t all = shape.dst | static_cast<uint64_t>(picture.together ? 0 : picture.step);
+    uint64_t all = shape.dst | static_cast<uint64_t>(picture.fused ? 0 : picture.step);
     for (int32_t i = 0; i < shape.ndim; ++i) {
         if (i != picture.pixel_axis && i != picture.channel_axis) {
             all |= static_cast<uint64_t>(shape.axes[i].dst_step);
@@ -88,11 +88,11 @@ void name_kernel(const Shape &shape, const Picture &picture, int64_t tile, Kerne
     const auto index = std::countr_zero(static_cast<uint32_t>(shape.element));
     const int64_t pixels = tile * picture.channels;
     plan->route = KernelRoute::Channels;
-    plan->kernel = (picture.together ? kTogether : kApart)[index][picture.channels - kLeast];
+    plan->kernel = (picture.fused ? kFused : kApart)[index][picture.channels - kLeast];
     plan->element = shape.element;
     plan->word = 16;
-    plan->tile[0] = picture.together ? pixels : tile;
-    plan->tile[1] = picture.together ? tile : pixels;
+    plan->tile[0] = picture.fused ? pixels : tile;
+    plan->tile[1] = picture.fused ? tile : pixels;
 }
 
 bool fill(const Shape &shape, const Picture &picture, KernelPlan *plan) {
@@ -127,7 +127,7 @@ bool plan_channels(const Shape &given, KernelPlan *plan) {
     }
     Shape shape = given;
     Picture picture;
-    return (find_together(shape, &picture) || find_apart(&shape, &picture)) && fill(shape, picture, plan);
+    return (find_fused(shape, &picture) || find_apart(&shape, &picture)) && fill(shape, picture, plan);
 }
 
 }  // namespace via::cuda

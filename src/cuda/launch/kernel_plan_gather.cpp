@@ -79,7 +79,7 @@ int64_t size_of(const Shape &shape, Taken axes) {
     return size;
 }
 
-Box make_box(const Shape &shape, Chain dst, int32_t dst_count, Chain src, int32_t src_count) {
+Box make_slab(const Shape &shape, Chain dst, int32_t dst_count, Chain src, int32_t src_count) {
     Box box;
     box.cut = dst.axes[dst_count];
     box.dst = dst;
@@ -121,7 +121,7 @@ bool is_worth_it(const Shape &shape, const Box &box) {
 }
 
 // The longest axis that goes on in the runs of both sides.
-Box find_box(const Shape &shape) {
+Box find_slab(const Shape &shape) {
     const Chain dst = find_chain(shape, &Axis::dst_step);
     const Chain src = find_chain(shape, &Axis::src_step);
     Box best;
@@ -130,7 +130,7 @@ Box find_box(const Shape &shape) {
             if (dst.axes[i] != src.axes[k] || i + k == 0) {
                 continue;
             }
-            const Box box = make_box(shape, dst, i, src, k);
+            const Box box = make_slab(shape, dst, i, src, k);
             const bool longer = best.cut < 0 || shape.axes[box.cut].extent > shape.axes[best.cut].extent;
             best = longer && is_worth_it(shape, box) ? box : best;
         }
@@ -197,13 +197,13 @@ bool finish(const Shape &shape, Taken inner_axes, int64_t src_bytes, KernelPlan 
 // ------------------------------------------------------------------------------------------------ one cut
 
 // Where the axes of the box lie in shared memory: those of runs of src as in src, the others row by row.
-void place_axes(const Shape &shape, const Box &box, int64_t pitch, int64_t *places) {
-    int64_t place = shape.element;
+void assign_axes(const Shape &shape, const Box &box, int64_t pitch, int64_t *places) {
+    int64_t attributes = shape.element;
     for (int32_t i = 0; i < box.src.ndim; ++i) {
-        places[box.src.axes[i]] = place;
-        place *= shape.axes[box.src.axes[i]].extent;
+        places[box.src.axes[i]] = attributes;
+        attributes *= shape.axes[box.src.axes[i]].extent;
     }
-    places[box.cut] = place;
+    places[box.cut] = attributes;
     int64_t row = pitch;
     for (int32_t i = 0; i < box.dst.ndim; ++i) {
         const int32_t axis = box.dst.axes[i];
@@ -231,8 +231,8 @@ void list_axes(const Shape &shape, const Box &box, const int64_t *places, int64_
     }
 }
 
-bool plan_box(const Shape &shape, KernelPlan *plan) {
-    const Box box = find_box(shape);
+bool plan_slab(const Shape &shape, KernelPlan *plan) {
+    const Box box = find_slab(shape);
     if (box.cut < 0) {
         return false;
     }
@@ -242,7 +242,7 @@ bool plan_box(const Shape &shape, KernelPlan *plan) {
     const int64_t pitch = pitch_of(src_bytes, box.src_rows);
     int64_t places[VIA_MAX_NDIM + 1];
     begin(shape, &params);
-    place_axes(shape, box, pitch, places);
+    assign_axes(shape, box, pitch, places);
     list_axes(shape, box, places, tile, &params);
     cut_once(shape.axes[box.cut], tile, &params);
     params.dst_run.unit = static_cast<uint32_t>(box.dst_unit);
@@ -333,9 +333,9 @@ bool plan_gather(const Shape &shape, KernelPlan *plan) {
         return false;
     }
     if (shape.axes[0].src_step == shape.element && shape.ndim > 1) {
-        return plan_turned_records(shape, plan) || plan_box(shape, plan);
+        return plan_turned_records(shape, plan) || plan_slab(shape, plan);
     }
-    return plan_box(shape, plan) || plan_spread(shape, plan);
+    return plan_slab(shape, plan) || plan_spread(shape, plan);
 }
 
 }  // namespace via::cuda

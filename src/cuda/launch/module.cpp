@@ -102,7 +102,7 @@ Status load_image(const void *image, int32_t device_id, Loaded *loaded) {
     return find_functions(module, loaded);
 }
 
-Status load(const StreamUse &use, Loaded *loaded) {
+Status load(const ResolvedStream &use, Loaded *loaded) {
     const RelaxedCapture relaxed;
     ContextScope scope;
     VIA_TRY(scope.enter(use.context));
@@ -112,7 +112,7 @@ Status load(const StreamUse &use, Loaded *loaded) {
     return VIA_OK;
 }
 
-Status load_once(const StreamUse &use) {
+Status load_once(const ResolvedStream &use) {
     const std::lock_guard<std::mutex> lock(loading);
     if (find_loaded({use.context, use.context_id}) != nullptr) {
         return VIA_OK;
@@ -159,7 +159,7 @@ Status need_kernels(int32_t device_id, const char *what) {
                           "%s needs the library's kernels, and device %d has none: %s", what, device_id, why);
 }
 
-Status load_kernels(const StreamUse &use) {
+Status load_kernels(const ResolvedStream &use) {
     if (find_loaded({use.context, use.context_id}) != nullptr) [[likely]] {
         return VIA_OK;
     }
@@ -172,7 +172,7 @@ Status load_kernels(const StreamUse &use) {
     return load_once(use);
 }
 
-Status launch(kernels::Id kernel, uint32_t blocks, const void *params, const StreamUse &use) {
+Status launch(kernels::Id kernel, uint32_t blocks, const void *params, const ResolvedStream &use) {
     ContextScope scope;
     VIA_TRY(scope.enter(use.context));
     const Loaded *loaded = find_loaded({use.context, use.context_id});

@@ -15,9 +15,9 @@ VIA_NODISCARD Status need_kernels(int32_t device_id, const char *what);
 
 // Makes sure that the context's kernels are loaded. Loading waits for work of the context, so it is not done while the
 // stream is captured. Errors: VIA_ERROR_STREAM_CAPTURE; VIA_ERROR_UNSUPPORTED where the driver cannot load them.
-VIA_NODISCARD Status load_kernels(const StreamUse &use);
+VIA_NODISCARD Status load_kernels(const ResolvedStream &use);
 
 // Gives the stream a launch; load_kernels has said yes. `params` is the kernel's Params, read by the call.
-VIA_NODISCARD Status launch(kernels::Id kernel, uint32_t blocks, const void *params, const StreamUse &use);
+VIA_NODISCARD Status launch(kernels::Id kernel, uint32_t blocks, const void *params, const ResolvedStream &use);
 
 }  // namespace via::cuda

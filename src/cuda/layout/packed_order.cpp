@@ -7,57 +7,57 @@
 namespace via::cuda {
 namespace {
 
-using Loop = Crossing::Loop;
+using Loop = PackedOrder::Loop;
 
 int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
 
 // Loops without a step of their own come last.
-int64_t rank_of(const Loop &loop, Lead lead) {
-    if (lead == Lead::Dst) {
+int64_t rank_of(const Loop &loop, Major major) {
+    if (major == Major::Dst) {
         return loop.dst_step;
     }
     return loop.src_step != 0 ? magnitude(loop.src_step) : INT64_MAX;
 }
 
-void insert_loop(const Loop &loop, Lead lead, Crossing *crossing) {
-    int32_t at = crossing->ndim++;
-    for (; at > 1 && rank_of(crossing->loops[at - 1], lead) > rank_of(loop, lead); --at) {
-        crossing->loops[at] = crossing->loops[at - 1];
+void insert_loop(const Loop &loop, Major major, PackedOrder *order) {
+    int32_t at = order->ndim++;
+    for (; at > 1 && rank_of(order->loops[at - 1], major) > rank_of(loop, major); --at) {
+        order->loops[at] = order->loops[at - 1];
     }
-    crossing->loops[at] = loop;
+    order->loops[at] = loop;
 }
 
 // Bytes are numbered in the order of their addresses on the side that leads.
-Loop forward(const Axis &axis, Lead lead, Crossing *crossing) {
-    if (lead == Lead::Dst || axis.src_step >= 0) {
+Loop forward(const Axis &axis, Major major, PackedOrder *order) {
+    if (major == Major::Dst || axis.src_step >= 0) {
         return {axis.extent, axis.dst_step, axis.src_step, 0};
     }
-    crossing->dst += (axis.extent - 1) * axis.dst_step;
-    crossing->src += (axis.extent - 1) * axis.src_step;
+    order->dst += (axis.extent - 1) * axis.dst_step;
+    order->src += (axis.extent - 1) * axis.src_step;
     return {axis.extent, -axis.dst_step, -axis.src_step, 0};
 }
 
-void count_units(Crossing *crossing) {
+void count_units(PackedOrder *order) {
     int64_t unit = 1;
-    for (int32_t i = 0; i < crossing->ndim; ++i) {
-        crossing->loops[i].unit = unit;
-        unit *= crossing->loops[i].extent;
+    for (int32_t i = 0; i < order->ndim; ++i) {
+        order->loops[i].unit = unit;
+        unit *= order->loops[i].extent;
     }
-    crossing->nbytes = unit;
+    order->nbytes = unit;
 }
 
 // The outermost loop of which one index has at most `most` bytes.
-int32_t level_of(const Crossing &crossing, int64_t most) {
-    int32_t level = crossing.ndim - 1;
-    while (crossing.loops[level].unit > most) {
+int32_t level_of(const PackedOrder &order, int64_t most) {
+    int32_t level = order.ndim - 1;
+    while (order.loops[level].unit > most) {
         --level;
     }
     return level;
 }
 
 // Whether an index of the loop begins there.
-bool begins(const Crossing &crossing, int32_t level, int64_t offset) {
-    return offset % crossing.loops[level].unit == 0;
+bool begins(const PackedOrder &order, int32_t level, int64_t offset) {
+    return offset % order.loops[level].unit == 0;
 }
 
 // Whole indices of a loop, up to its end.
@@ -67,29 +67,29 @@ int64_t cut_loop(const Loop &loop, int64_t offset, int64_t end, int64_t wanted) 
     return std::clamp(wanted / loop.unit * loop.unit, loop.unit, left);
 }
 
-int64_t first_index(const Loop &loop, const Box &box) { return box.offset / loop.unit % loop.extent; }
+int64_t first_index(const Loop &loop, const Slab &slab) { return slab.offset / loop.unit % loop.extent; }
 
-// How many indices of a loop that crosses a box has.
-int64_t count_in(const Crossing &crossing, const Box &box, int32_t loop) {
-    if (loop == box.level) {
-        return box.nbytes / crossing.loops[loop].unit;
+// How many indices of a loop that crosses a slab has.
+int64_t count_in(const PackedOrder &order, const Slab &slab, int32_t loop) {
+    if (loop == slab.level) {
+        return slab.nbytes / order.loops[loop].unit;
     }
-    return loop < box.level ? crossing.loops[loop].extent : 1;
+    return loop < slab.level ? order.loops[loop].extent : 1;
 }
 
-int64_t buffer_step(const Crossing &crossing, const Loop &loop) { return crossing.raw ? loop.src_step : loop.unit; }
+int64_t buffer_step(const PackedOrder &order, const Loop &loop) { return order.raw ? loop.src_step : loop.unit; }
 
 struct Start {
     int64_t dst = 0;
     int64_t src = 0;
 };
 
-Start start_of(const Crossing &crossing, const Box &box) {
+Start start_of(const PackedOrder &order, const Slab &slab) {
     Start start;
-    for (int32_t i = box.level; i < crossing.ndim; ++i) {
-        const int64_t index = first_index(crossing.loops[i], box);
-        start.dst += index * crossing.loops[i].dst_step;
-        start.src += index * crossing.loops[i].src_step;
+    for (int32_t i = slab.level; i < order.ndim; ++i) {
+        const int64_t index = first_index(order.loops[i], slab);
+        start.dst += index * order.loops[i].dst_step;
+        start.src += index * order.loops[i].src_step;
     }
     return start;
 }
@@ -119,76 +119,76 @@ void add_axis(Axis axis, Move *move) {
 
 }  // namespace
 
-void make_crossing(const Transfer &transfer, Lead lead, bool still_crosses, Crossing *out_crossing) {
-    out_crossing->dst = static_cast<char *>(transfer.dst);
-    out_crossing->src = static_cast<const char *>(transfer.src);
-    out_crossing->raw = false;
-    out_crossing->loops[0] = {transfer.run, 1, 1, 1};
-    out_crossing->ndim = 1;
-    out_crossing->still = 0;
-    const auto crosses = [&](const Axis &axis) { return axis.src_step != 0 || still_crosses; };
+void make_packed_order(const Transfer &transfer, Major major, bool broadcast_is_packed, PackedOrder *out_order) {
+    out_order->dst = static_cast<char *>(transfer.dst);
+    out_order->src = static_cast<const char *>(transfer.src);
+    out_order->raw = false;
+    out_order->loops[0] = {transfer.run, 1, 1, 1};
+    out_order->ndim = 1;
+    out_order->broadcast_axes = 0;
+    const auto crosses = [&](const Axis &axis) { return axis.src_step != 0 || broadcast_is_packed; };
     for (int32_t i = 0; i < transfer.ndim; ++i) {
         if (crosses(transfer.axes[i])) {
-            insert_loop(forward(transfer.axes[i], lead, out_crossing), lead, out_crossing);
+            insert_loop(forward(transfer.axes[i], major, out_order), major, out_order);
         }
     }
-    count_units(out_crossing);
+    count_units(out_order);
     for (int32_t i = 0; i < transfer.ndim; ++i) {
         if (!crosses(transfer.axes[i])) {
             const Axis &axis = transfer.axes[i];
-            out_crossing->loops[out_crossing->ndim + out_crossing->still++] = {axis.extent, axis.dst_step, 0, 0};
+            out_order->loops[out_order->ndim + out_order->broadcast_axes++] = {axis.extent, axis.dst_step, 0, 0};
         }
     }
 }
 
-Box box_of(const Crossing &crossing, int64_t offset, int64_t nbytes) {
-    return {level_of(crossing, nbytes), offset, nbytes};
+Slab slab_of(const PackedOrder &order, int64_t offset, int64_t nbytes) {
+    return {level_of(order, nbytes), offset, nbytes};
 }
 
-Box cut_box(const Crossing &crossing, int64_t offset, int64_t end, int64_t wanted, int64_t most) {
+Slab cut_slab(const PackedOrder &order, int64_t offset, int64_t end, int64_t wanted, int64_t most) {
     wanted = std::min(wanted, end - offset);
-    int32_t level = level_of(crossing, wanted);
-    while (!begins(crossing, level, offset)) {
+    int32_t level = level_of(order, wanted);
+    while (!begins(order, level, offset)) {
         --level;
     }
-    int64_t nbytes = cut_loop(crossing.loops[level], offset, end, wanted);
+    int64_t nbytes = cut_loop(order.loops[level], offset, end, wanted);
     most = std::min(most, end - offset);
-    while (nbytes < wanted / 2 && level + 1 < crossing.ndim && crossing.loops[level + 1].unit <= most &&
-           begins(crossing, level + 1, offset)) {
-        nbytes = cut_loop(crossing.loops[++level], offset, end, wanted);
+    while (nbytes < wanted / 2 && level + 1 < order.ndim && order.loops[level + 1].unit <= most &&
+           begins(order, level + 1, offset)) {
+        nbytes = cut_loop(order.loops[++level], offset, end, wanted);
     }
     return {level, offset, nbytes};
 }
 
-int64_t buffer_bytes(const Crossing &crossing, const Box &box) {
+int64_t buffer_bytes(const PackedOrder &order, const Slab &slab) {
     int64_t nbytes = 1;
-    for (int32_t i = 0; i <= box.level; ++i) {
-        nbytes += (count_in(crossing, box, i) - 1) * buffer_step(crossing, crossing.loops[i]);
+    for (int32_t i = 0; i <= slab.level; ++i) {
+        nbytes += (count_in(order, slab, i) - 1) * buffer_step(order, order.loops[i]);
     }
     return nbytes;
 }
 
-void make_packing(const Crossing &crossing, const Box &box, void *buffer, Move *out_move) {
-    begin(static_cast<char *>(buffer), crossing.src + start_of(crossing, box).src, out_move);
-    if (crossing.raw) {
-        out_move->nbytes = out_move->run = buffer_bytes(crossing, box);
+void make_packing(const PackedOrder &order, const Slab &slab, void *buffer, Move *out_move) {
+    begin(static_cast<char *>(buffer), order.src + start_of(order, slab).src, out_move);
+    if (order.raw) {
+        out_move->nbytes = out_move->run = buffer_bytes(order, slab);
         return;
     }
-    for (int32_t i = 0; i < crossing.ndim; ++i) {
-        const Loop &loop = crossing.loops[i];
-        add_axis({count_in(crossing, box, i), loop.unit, loop.src_step}, out_move);
+    for (int32_t i = 0; i < order.ndim; ++i) {
+        const Loop &loop = order.loops[i];
+        add_axis({count_in(order, slab, i), loop.unit, loop.src_step}, out_move);
     }
     merge_axes(&out_move->run, out_move->axes, &out_move->ndim);
 }
 
-void make_unpacking(const Crossing &crossing, const Box &box, const void *buffer, Move *out_move) {
-    begin(crossing.dst + start_of(crossing, box).dst, static_cast<const char *>(buffer), out_move);
-    for (int32_t i = 0; i < crossing.ndim; ++i) {
-        const Loop &loop = crossing.loops[i];
-        add_axis({count_in(crossing, box, i), loop.dst_step, buffer_step(crossing, loop)}, out_move);
+void make_unpacking(const PackedOrder &order, const Slab &slab, const void *buffer, Move *out_move) {
+    begin(order.dst + start_of(order, slab).dst, static_cast<const char *>(buffer), out_move);
+    for (int32_t i = 0; i < order.ndim; ++i) {
+        const Loop &loop = order.loops[i];
+        add_axis({count_in(order, slab, i), loop.dst_step, buffer_step(order, loop)}, out_move);
     }
-    for (int32_t i = crossing.ndim; i < crossing.ndim + crossing.still; ++i) {
-        add_axis({crossing.loops[i].extent, crossing.loops[i].dst_step, 0}, out_move);
+    for (int32_t i = order.ndim; i < order.ndim + order.broadcast_axes; ++i) {
+        add_axis({order.loops[i].extent, order.loops[i].dst_step, 0}, out_move);
     }
     merge_axes(&out_move->run, out_move->axes, &out_move->ndim);
 }

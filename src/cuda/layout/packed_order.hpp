@@ -1,6 +1,6 @@
 // A strided transfer in the order in which its bytes cross the link, or go from one device to another. They are packed
 // on the way: the loops of one side's memory, the innermost first, number them from 0 on. What lies between two numbers
-// is a box, if it is cut at the right ones: whole inner loops, a part of one loop, single indices of the outer ones.
+// is a slab, if it is cut at the right ones: whole inner loops, a part of one loop, single indices of the outer ones.
 #pragma once
 
 #include "cuda/move.hpp"
@@ -8,9 +8,9 @@
 namespace via::cuda {
 
 // Whose order it is.
-enum class Lead : int32_t { Dst, Src };
+enum class Major : int32_t { Dst, Src };
 
-struct Crossing {
+struct PackedOrder {
     struct Loop {
         int64_t extent;
         int64_t dst_step;
@@ -25,33 +25,33 @@ struct Crossing {
     // of its is negative.
     bool raw;
     int32_t ndim;   // of the loops that cross, the first of which counts adjacent bytes
-    int32_t still;  // of those behind them, in which the source stands still: each of its bytes crosses once
+    int32_t broadcast_axes;  // of those behind them, in which the source stands still: each of its bytes crosses once
     Loop loops[VIA_MAX_NDIM + 1];
 };
 
-// The transfer has loops. `still_crosses`: nobody on the other side can write a byte twice.
-void make_crossing(const Transfer &transfer, Lead lead, bool still_crosses, Crossing *out_crossing);
+// The transfer has loops. `broadcast_is_packed`: nobody on the other side can write a byte twice.
+void make_packed_order(const Transfer &transfer, Major major, bool broadcast_is_packed, PackedOrder *out_order);
 
-struct Box {
+struct Slab {
     int32_t level;   // the loop of which it is a part
     int64_t offset;  // where it begins, and its bytes, both numbered as packed
     int64_t nbytes;
 };
 
 // What lies between two cuts.
-Box box_of(const Crossing &crossing, int64_t offset, int64_t nbytes);
+Slab slab_of(const PackedOrder &order, int64_t offset, int64_t nbytes);
 
-inline Box whole(const Crossing &crossing) { return {crossing.ndim - 1, 0, crossing.nbytes}; }
+inline Slab whole(const PackedOrder &order) { return {order.ndim - 1, 0, order.nbytes}; }
 
-// The box that begins at the cut `offset`, ends at the cut `end` or before, and has about `wanted` bytes; more than
+// The slab that begins at the cut `offset`, ends at the cut `end` or before, and has about `wanted` bytes; more than
 // that, and no more than `most`, only where it would else have far fewer.
-Box cut_box(const Crossing &crossing, int64_t offset, int64_t end, int64_t wanted, int64_t most);
+Slab cut_slab(const PackedOrder &order, int64_t offset, int64_t end, int64_t wanted, int64_t most);
 
-// Bytes that a buffer needs for a box.
-int64_t buffer_bytes(const Crossing &crossing, const Box &box);
+// Bytes that a buffer needs for a slab.
+int64_t buffer_bytes(const PackedOrder &order, const Slab &slab);
 
-// A box from the source into a buffer, and out of a buffer into the destination.
-void make_packing(const Crossing &crossing, const Box &box, void *buffer, Move *out_move);
-void make_unpacking(const Crossing &crossing, const Box &box, const void *buffer, Move *out_move);
+// A slab from the source into a buffer, and out of a buffer into the destination.
+void make_packing(const PackedOrder &order, const Slab &slab, void *buffer, Move *out_move);
+void make_unpacking(const PackedOrder &order, const Slab &slab, const void *buffer, Move *out_move);
 
 }  // namespace via::cuda

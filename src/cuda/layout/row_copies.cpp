@@ -92,7 +92,7 @@ Status make_call(const Ends &ends, const Move &move, int32_t loops, CUstream str
 
 int64_t count_row_calls(const Move &move) { return count_calls(move, loops_of_call(move)); }
 
-Status enqueue_rows(const Move &move, bool to_device, const StreamUse &use) {
+Status enqueue_rows(const Move &move, bool to_device, const ResolvedStream &use) {
     ContextScope scope;
     VIA_TRY(scope.enter(use.context));
     const int32_t loops = loops_of_call(move);

@@ -10,6 +10,6 @@ namespace via::cuda {
 int64_t count_row_calls(const Move &move);
 
 // Gives the stream the copies of rows between a device and host memory, in this direction.
-VIA_NODISCARD Status enqueue_rows(const Move &move, bool to_device, const StreamUse &use);
+VIA_NODISCARD Status enqueue_rows(const Move &move, bool to_device, const ResolvedStream &use);
 
 }  // namespace via::cuda

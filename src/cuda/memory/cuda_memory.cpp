@@ -77,9 +77,9 @@ struct Block {
     void *address;
     int64_t nbytes;
     unsigned long long number;  // no other allocation of this process has or had it
-    Mark *ready;                // where a stream allocates it, until the array knows
-    StreamUse behind;           // where it is freed behind the work that uses it; no stream where none does any more
-    LockedMemory locked;        // of a large pinned one; then it has no number
+    Fence *ready;                // where a stream allocates it, until the array knows
+    ResolvedStream behind;           // where it is freed behind the work that uses it; no stream where none does any more
+    PinnedBlock locked;        // of a large pinned one; then it has no number
 };
 static_assert(offsetof(Block, job) == 0);
 
@@ -97,17 +97,17 @@ enum class Freed { Done, NotHere };
 constexpr int32_t kStreamOfFrees = 4;
 constexpr int32_t kStreamOfLateFrees = 5;
 
-bool find_stream_of_frees(const Block &block, StreamUse *out_use) {
+bool find_stream_of_frees(const Block &block, ResolvedStream *out_use) {
     *out_use = block.behind;
-    return out_use->handle != nullptr || own_stream(block.memory->owner, kStreamOfFrees, out_use) == VIA_OK;
+    return out_use->handle != nullptr || internal_stream(block.memory->owner, kStreamOfFrees, out_use) == VIA_OK;
 }
 
 // cuMemFree does not wait for what uses memory of a pool (CUDA Runtime API, cudaFreeAsync): where no stream frees it,
 // that has to end first.
 CUresult free_in_order(const Block &block) {
-    StreamUse use{};
+    ResolvedStream use{};
     const bool has_stream = find_stream_of_frees(block, &use);
-    if (has_stream && (block.ready == nullptr || block.ready->order(use) == VIA_OK)) {
+    if (has_stream && (block.ready == nullptr || block.ready->make_stream_wait(use) == VIA_OK)) {
         const CUresult freed = driver().cuMemFreeAsync(number_of(block.address), use.handle);
         if (freed == CUDA_SUCCESS || freed == CUDA_ERROR_NOT_PERMITTED) {
             return freed;
@@ -127,7 +127,7 @@ CUresult free_in_order(const Block &block) {
 Freed free_block(const Block &block) {
     if (block.locked.address != nullptr) {
         const RelaxedCapture relaxed;
-        return unlock_memory(block.locked) ? Freed::Done : Freed::NotHere;
+        return unpin_block(block.locked) ? Freed::Done : Freed::NotHere;
     }
     unsigned long long number = 0;
     CUcontext context = nullptr;
@@ -159,7 +159,7 @@ void forget_block(Block *block) {
 
 void end_block(Block *block);
 
-void end_block_in_background(Job *job) { end_block(reinterpret_cast<Block *>(job)); }
+void end_block_on_executor(Job *job) { end_block(reinterpret_cast<Block *>(job)); }
 
 // A release never touches the thread's last error.
 void end_block(Block *block) {
@@ -168,27 +168,27 @@ void end_block(Block *block) {
     if (!freeable || free_block(*block) == Freed::Done) {
         return forget_block(block);
     }
-    block->job = {end_block_in_background, nullptr};
-    if (run_in_background(&block->job) != VIA_OK) {
+    block->job = {end_block_on_executor, nullptr};
+    if (execute(&block->job) != VIA_OK) {
         return;  // the memory stays, and is counted as what it is: allocated
     }
 }
 
-void dispose(const Disposal &disposal) { end_block(static_cast<Block *>(disposal.context)); }
+void run_deleter(const Deleter &deleter) { end_block(static_cast<Block *>(deleter.context)); }
 
-// Marks that were waited for in vain, where one of them cannot be, do no harm.
-bool follow_marks(const Disposal &disposal, Mark *const *marks, int32_t count) {
+// Fences that were waited for in vain, where one of them cannot be, do no harm.
+bool free_after_fences(const Deleter &deleter, Fence *const *fences, int32_t count) {
     const CallbackScope scope;
-    auto *block = static_cast<Block *>(disposal.context);
-    StreamUse use{};
+    auto *block = static_cast<Block *>(deleter.context);
+    ResolvedStream use{};
     if (!driver_is_usable(false) || inside_driver_callback() ||
-        own_stream(block->memory->owner, kStreamOfLateFrees, &use) != VIA_OK) {
+        internal_stream(block->memory->owner, kStreamOfLateFrees, &use) != VIA_OK) {
         return false;
     }
     const RelaxedCapture relaxed;
-    const bool follows = std::all_of(marks, marks + count,
-                                     [&](Mark *mark) { return mark->is_on_device() && mark->order(use) == VIA_OK; });
-    block->behind = follows ? use : StreamUse{};
+    const bool follows = std::all_of(fences, fences + count,
+                                     [&](Fence *fence) { return fence->is_on_device() && fence->make_stream_wait(use) == VIA_OK; });
+    block->behind = follows ? use : ResolvedStream{};
     return follows;
 }
 
@@ -209,7 +209,7 @@ Status check_allocated(CUresult result, const Row &row, int64_t nbytes, int32_t 
 // Page-locking what the process has mapped itself is faster than the driver's allocator from this size on. What is not
 // there when it is touched ends the process, though, where the driver says that it has run out: so no more than a
 // quarter of what there may be at all.
-constexpr int64_t kLeastLocked = int64_t{4} << 20;
+constexpr int64_t kLeastPinned = int64_t{4} << 20;
 constexpr int64_t kShareOfMemory = 4;
 
 // Devices of some machines know registered memory by another address.
@@ -223,12 +223,12 @@ bool is_registered_in_place(int32_t device_id) {
 // False where the driver's allocator is to serve; what went wrong is nobody's error then.
 bool lock_block(Block *block, const ContextKey &key) {
     const CudaMemory &memory = *block->memory;
-    if (memory.row->kind != VIA_MEMORY_PINNED || block->nbytes < kLeastLocked ||
+    if (memory.row->kind != VIA_MEMORY_PINNED || block->nbytes < kLeastPinned ||
         block->nbytes > usable_memory() / kShareOfMemory || !is_registered_in_place(memory.owner)) {
         return false;
     }
     const CallbackScope scope;
-    if (lock_memory(block->nbytes, node_of_device(memory.owner), key, &block->locked) != VIA_OK) {
+    if (pin_block(block->nbytes, node_of_device(memory.owner), key, &block->locked) != VIA_OK) {
         return false;
     }
     block->address = block->locked.address;
@@ -257,7 +257,7 @@ Status allocate_now(Block *block) {
     return status;
 }
 
-Status resolve_for(const CudaMemory &memory, via_stream *stream, StreamUse *out_use) {
+Status resolve_for(const CudaMemory &memory, via_stream *stream, ResolvedStream *out_use) {
     VIA_TRY(resolve(stream, memory.owner, out_use));
     if (out_use->device_id != memory.owner) {
         return fail(VIA_ERROR_DEVICE, "stream is of device %d; expected device %d, whose memory this is",
@@ -269,15 +269,15 @@ Status resolve_for(const CudaMemory &memory, via_stream *stream, StreamUse *out_
     return VIA_OK;
 }
 
-// The memory is there for later work of this stream; for everything else, once the mark has been reached.
-Status allocate_in_order(Block *block, const StreamUse &use) {
+// The memory is there for later work of this stream; for everything else, once the fence has been reached.
+Status allocate_in_order(Block *block, const ResolvedStream &use) {
     ContextScope scope;
     VIA_TRY(scope.enter(use.context));
     CUdeviceptr address = 0;
     const CUresult result = driver().cuMemAllocAsync(&address, static_cast<size_t>(block->nbytes), use.handle);
     VIA_TRY(check_allocated(result, *block->memory->row, block->nbytes, use.device_id));
     block->address = reinterpret_cast<void *>(address);
-    Status status = record_mark(use, &block->ready);
+    Status status = record_fence(use, &block->ready);
     if (status == VIA_OK) {
         status = note_number(block);
     }
@@ -291,7 +291,7 @@ Status fill_block(Block *block, via_stream *stream) {
     const Row &row = *block->memory->row;
     const RelaxedCapture relaxed;
     if (row.allocate == nullptr) {
-        StreamUse use{};
+        ResolvedStream use{};
         VIA_TRY(resolve_for(*block->memory, stream, &use));
         return block->nbytes > 0 ? allocate_in_order(block, use) : VIA_OK;
     }
@@ -311,7 +311,7 @@ Status make_block(CudaMemory *memory, int64_t nbytes, Block **out_block) {
     return VIA_OK;
 }
 
-Status allocate(via_memory *memory, int64_t nbytes, via_stream *stream, Disposal *out_disposal) {
+Status allocate(via_memory *memory, int64_t nbytes, via_stream *stream, Deleter *out_deleter) {
     auto *cuda_memory = static_cast<CudaMemory *>(memory);
     VIA_TRY(need_driver(cuda_memory->row->what));
     Block *block = nullptr;
@@ -321,16 +321,16 @@ Status allocate(via_memory *memory, int64_t nbytes, via_stream *stream, Disposal
         return status;
     }
     const bool in_order = cuda_memory->row->allocate == nullptr;
-    *out_disposal = {dispose, nullptr, block, block->address, nbytes, in_order ? follow_marks : nullptr};
+    *out_deleter = {run_deleter, nullptr, block, block->address, nbytes, in_order ? free_after_fences : nullptr};
     return VIA_OK;
 }
 
-Status finish(const Disposal &disposal, via_array *array) {
-    auto *block = static_cast<Block *>(disposal.context);
+Status finish(const Deleter &deleter, via_array *array) {
+    auto *block = static_cast<Block *>(deleter.context);
     if (block->ready == nullptr) {
         return VIA_OK;
     }
-    VIA_TRY(set_ready_mark(array->storage, block->ready));
+    VIA_TRY(set_last_write(array->storage, block->ready));
     block->ready->release();
     block->ready = nullptr;
     return VIA_OK;

@@ -15,10 +15,10 @@ struct CustomBlock {
     CustomMemory *memory;
     via_stream *stream;  // held; nullptr for none
     void *native;        // what free is to be told
-    Mark *ready;         // where the stream allocates it, until the array knows
+    Fence *ready;         // where the stream allocates it, until the array knows
 };
 
-// No sync is no stream, and so is none. A stream that is being captured has no marks: ordering is the allocator's then.
+// No sync is no stream, and so is none. A stream that is being captured has no fences: ordering is the allocator's then.
 bool is_stream(via_stream *stream) { return stream != nullptr && stream->kind != StreamKind::NoSync; }
 
 // A foreign stream may be gone when the memory is freed, and the thread of a per-thread one as well.
@@ -37,10 +37,10 @@ void forget_block(CustomBlock *block) {
     delete block;
 }
 
-void dispose(const Disposal &disposal) {
-    auto *block = static_cast<CustomBlock *>(disposal.context);
-    if (disposal.address != nullptr) {
-        call_free(block->memory, disposal.address, disposal.nbytes, block->native);
+void run_deleter(const Deleter &deleter) {
+    auto *block = static_cast<CustomBlock *>(deleter.context);
+    if (deleter.address != nullptr) {
+        call_free(block->memory, deleter.address, deleter.nbytes, block->native);
     }
     forget_block(block);
 }
@@ -65,9 +65,9 @@ int32_t device_at_hand_of(const CustomMemory &memory) {
     return current >= 0 ? current : 0;
 }
 
-// The stream is looked at before the allocator is called, which is then given back to if the mark cannot be made.
+// The stream is looked at before the allocator is called, which is then given back to if the fence cannot be made.
 Status fill_block(CustomBlock *block, int64_t nbytes, void **out_address) {
-    StreamUse use{};
+    ResolvedStream use{};
     if (block->stream != nullptr) {
         VIA_TRY(resolve(block->stream, device_at_hand_of(*block->memory), &use));
     }
@@ -78,14 +78,14 @@ Status fill_block(CustomBlock *block, int64_t nbytes, void **out_address) {
     if (block->stream == nullptr || use.capturing) {
         return VIA_OK;
     }
-    const Status status = record_mark(use, &block->ready);
+    const Status status = record_fence(use, &block->ready);
     if (status != VIA_OK) {
         call_free(block->memory, *out_address, nbytes, block->native);
     }
     return status;
 }
 
-Status allocate(via_memory *memory, int64_t nbytes, via_stream *stream, Disposal *out_disposal) {
+Status allocate(via_memory *memory, int64_t nbytes, via_stream *stream, Deleter *out_deleter) {
     VIA_TRY(need_driver("memory of a device"));
     CustomBlock *block = nullptr;
     VIA_TRY(make_block(static_cast<CustomMemory *>(memory), stream, &block));
@@ -94,15 +94,15 @@ Status allocate(via_memory *memory, int64_t nbytes, via_stream *stream, Disposal
         forget_block(block);
         return status;
     }
-    *out_disposal = {dispose, nullptr, block, address, nbytes};
+    *out_deleter = {run_deleter, nullptr, block, address, nbytes};
     return VIA_OK;
 }
 
-Status finish(const Disposal &disposal, via_array *array) {
-    auto *block = static_cast<CustomBlock *>(disposal.context);
-    VIA_TRY(check_place("the allocator's ", array));
+Status finish(const Deleter &deleter, via_array *array) {
+    auto *block = static_cast<CustomBlock *>(deleter.context);
+    VIA_TRY(check_pointer("the allocator's ", array));
     if (block->ready != nullptr) {
-        VIA_TRY(set_ready_mark(array->storage, block->ready));
+        VIA_TRY(set_last_write(array->storage, block->ready));
         block->ready->release();
         block->ready = nullptr;
     }

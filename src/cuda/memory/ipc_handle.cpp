@@ -41,9 +41,9 @@ Status cannot_be_shared(const void *address) {
                           address);
 }
 
-Status get_handle(const Place &place, const void *address, SharedMemory *out_memory) {
+Status get_handle(const PointerAttributes &attributes, const void *address, SharedMemory *out_memory) {
     CUipcMemHandle handle{};
-    const CUresult result = driver().cuIpcGetMemHandle(&handle, number_of(place.base));
+    const CUresult result = driver().cuIpcGetMemHandle(&handle, number_of(attributes.base));
     if (result == CUDA_ERROR_INVALID_VALUE) {
         return cannot_be_shared(address);
     }
@@ -69,7 +69,7 @@ bool close_now(const OpenedMemory &opened) {
 
 void end_opened(OpenedMemory *opened);
 
-void end_in_background(Job *job) { end_opened(reinterpret_cast<OpenedMemory *>(job)); }
+void end_on_executor(Job *job) { end_opened(reinterpret_cast<OpenedMemory *>(job)); }
 
 // A release never touches the thread's last error.
 void end_opened(OpenedMemory *opened) {
@@ -79,8 +79,8 @@ void end_opened(OpenedMemory *opened) {
         delete opened;
         return;
     }
-    opened->job = {end_in_background, nullptr};
-    if (run_in_background(&opened->job) != VIA_OK) {
+    opened->job = {end_on_executor, nullptr};
+    if (execute(&opened->job) != VIA_OK) {
         return;  // it stays mapped
     }
 }
@@ -112,17 +112,17 @@ Status name_device(int32_t device_id, SharedMemory *out_memory) {
 Status share_memory(const void *address, int32_t device_id, SharedMemory *out_memory, int64_t *out_offset) {
     VIA_TRY(name_device(device_id, out_memory));
     const RelaxedCapture relaxed;
-    Place place{};
-    VIA_TRY(ask_place(address, &place));
-    if (!place.known || place.base == nullptr) {
+    PointerAttributes attributes{};
+    VIA_TRY(query_pointer(address, &attributes));
+    if (!attributes.known || attributes.base == nullptr) {
         return fail(VIA_ERROR_POINTER, "address is %p, which the CUDA driver does not know; expected device memory",
                     address);
     }
     ContextKey key{};
     ContextScope scope;
     VIA_TRY(scope.enter_device(device_id, &key));
-    VIA_TRY(get_handle(place, address, out_memory));
-    *out_offset = static_cast<const char *>(address) - static_cast<const char *>(place.base);
+    VIA_TRY(get_handle(attributes, address, out_memory));
+    *out_offset = static_cast<const char *>(address) - static_cast<const char *>(attributes.base);
     return VIA_OK;
 }
 
@@ -152,12 +152,12 @@ Status open_memory(const SharedMemory &memory, int32_t *out_device_id, void **ou
         return status;
     }
     *out_start = reinterpret_cast<void *>(opened->address);
-    Place place{};
-    if (Status status = ask_place(*out_start, &place); status != VIA_OK) {
+    PointerAttributes attributes{};
+    if (Status status = query_pointer(*out_start, &attributes); status != VIA_OK) {
         close_memory(opened, tell_nobody, nullptr);
         return status;
     }
-    *out_nbytes = place.nbytes;
+    *out_nbytes = attributes.nbytes;
     *out_opened = opened;
     return VIA_OK;
 }

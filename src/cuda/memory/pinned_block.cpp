@@ -69,7 +69,7 @@ char *map_aligned(int64_t nbytes) {
 
 int64_t in_whole_pages(int64_t nbytes) { return round_up(nbytes, page_bytes()); }
 
-void unmap(const LockedMemory &memory) { munmap(memory.address, static_cast<size_t>(in_whole_pages(memory.nbytes))); }
+void unmap(const PinnedBlock &memory) { munmap(memory.address, static_cast<size_t>(in_whole_pages(memory.nbytes))); }
 
 Status map(int64_t nbytes, int32_t node, char **out_memory) {
     const int64_t whole = in_whole_pages(nbytes);
@@ -87,7 +87,7 @@ Status map(int64_t nbytes, int32_t node, char **out_memory) {
     return VIA_OK;
 }
 
-bool unregister(const LockedMemory &memory) {
+bool unregister(const PinnedBlock &memory) {
     ContextScope scope;
     if (!scope.enter_to_free(memory.context.context)) {
         return false;
@@ -98,11 +98,11 @@ bool unregister(const LockedMemory &memory) {
 
 }  // namespace
 
-Status lock_memory(int64_t nbytes, int32_t node, const ContextKey &context, LockedMemory *out_memory) {
+Status pin_block(int64_t nbytes, int32_t node, const ContextKey &context, PinnedBlock *out_memory) {
     if (context.id == 0) {
         return fail(VIA_ERROR_CUDA, "the context cannot be told from others");
     }
-    LockedMemory made{.address = nullptr, .nbytes = nbytes, .context = context};
+    PinnedBlock made{.address = nullptr, .nbytes = nbytes, .context = context};
     VIA_TRY(map(nbytes, node, &made.address));
     const CUresult result =
         driver().cuMemHostRegister(made.address, static_cast<size_t>(nbytes), CU_MEMHOSTREGISTER_PORTABLE);
@@ -116,7 +116,7 @@ Status lock_memory(int64_t nbytes, int32_t node, const ContextKey &context, Lock
 
 // What the driver knew of it went with a context that was reset or destroyed. Where it does not let go, the mapping
 // stays: what came to be at those addresses next would pass for locked, and the device would go on using the old pages.
-bool unlock_memory(const LockedMemory &memory) {
+bool unpin_block(const PinnedBlock &memory) {
     const ContextState state = state_of(memory.context);
     if (state == ContextState::CannotAsk) {
         return false;

@@ -9,7 +9,7 @@
 
 namespace via::cuda {
 
-struct LockedMemory {
+struct PinnedBlock {
     char *address = nullptr;
     int64_t nbytes = 0;
     ContextKey context{};  // that it is registered in, for every other one as well
@@ -17,11 +17,11 @@ struct LockedMemory {
 
 // The pages come from `node` if it is not negative; `context` is the current one. On failure nothing is left.
 // Errors: VIA_ERROR_OUT_OF_MEMORY, VIA_ERROR_CUDA.
-VIA_NODISCARD Status lock_memory(int64_t nbytes, int32_t node, const ContextKey &context, LockedMemory *out_memory);
+VIA_NODISCARD Status pin_block(int64_t nbytes, int32_t node, const ContextKey &context, PinnedBlock *out_memory);
 
 // Waits for the context's work, as the driver does. False inside a callback of the driver, where nothing is done; true
 // also where the driver does not let go of the memory, which then stays mapped for good. In a forked child, where there
 // is no such memory, it must not be called.
-VIA_NODISCARD bool unlock_memory(const LockedMemory &memory);
+VIA_NODISCARD bool unpin_block(const PinnedBlock &memory);
 
 }  // namespace via::cuda

@@ -14,8 +14,8 @@ namespace {
 constexpr int32_t kBuffers = 15;
 constexpr int32_t kWords = 64;
 constexpr int64_t kWordBytes = 64;  // a line of the cache for each
-constexpr int64_t kBytes = via_kept_block_bytes;
-static_assert(kBytes == (kBuffers + 1) * kLockedBufferBytes && kWords * kWordBytes <= kLockedBufferBytes);
+constexpr int64_t kBytes = via_pinned_block_bytes;
+static_assert(kBytes == (kBuffers + 1) * kPinnedBufferBytes && kWords * kWordBytes <= kPinnedBufferBytes);
 constexpr int32_t kCopiesBefore = 64;
 
 // Never unmapped. Where the context that locked the pages is reset they are pageable again: slower, and as right.
@@ -25,13 +25,13 @@ std::atomic<uint64_t> free_words{0};
 std::atomic<int32_t> copies_before{0};
 std::mutex making;
 
-Status lock_buffers(int32_t device_id, LockedMemory *out_memory) {
+Status lock_buffers(int32_t device_id, PinnedBlock *out_memory) {
     ContextKey key{};
     VIA_TRY(primary_context(device_id, &key.context));
     key.id = context_id(key.context);
     ContextScope scope;
     VIA_TRY(scope.enter(key.context));
-    return lock_memory(kBytes, node_of_device(device_id), key, out_memory);
+    return pin_block(kBytes, node_of_device(device_id), key, out_memory);
 }
 
 // Tried once: what fails here will fail again.
@@ -43,7 +43,7 @@ void make_once(int32_t device_id) {
     copies_before.store(kCopiesBefore + 1, std::memory_order_relaxed);
     const CallbackScope unsaid;  // the driver's own way serves as well
     const RelaxedCapture relaxed;
-    LockedMemory locked;
+    PinnedBlock locked;
     if (lock_buffers(device_id, &locked) != VIA_OK) {
         return;
     }
@@ -82,29 +82,29 @@ void put_back(std::atomic<uint64_t> *all, int32_t number) {
 
 }  // namespace
 
-LockedBuffer::LockedBuffer(int64_t nbytes, int32_t device_id) {
-    if (nbytes > kLockedBufferBytes || !is_made(device_id)) {
+PinnedBuffer::PinnedBuffer(int64_t nbytes, int32_t device_id) {
+    if (nbytes > kPinnedBufferBytes || !is_made(device_id)) {
         return;
     }
     number_ = take_one(&free_buffers);
     if (number_ >= 0) {
-        memory_ = memory.load(std::memory_order_relaxed) + number_ * kLockedBufferBytes;
+        memory_ = memory.load(std::memory_order_relaxed) + number_ * kPinnedBufferBytes;
     }
 }
 
-LockedBuffer::~LockedBuffer() { put_back(&free_buffers, number_); }
+PinnedBuffer::~PinnedBuffer() { put_back(&free_buffers, number_); }
 
-LockedWord::LockedWord(int32_t device_id) {
+PinnedFlag::PinnedFlag(int32_t device_id) {
     if (!is_made(device_id)) {
         return;
     }
     number_ = take_one(&free_words);
     if (number_ >= 0) {
-        char *words = memory.load(std::memory_order_relaxed) + kBuffers * kLockedBufferBytes;
+        char *words = memory.load(std::memory_order_relaxed) + kBuffers * kPinnedBufferBytes;
         word_ = reinterpret_cast<uint32_t *>(words + number_ * kWordBytes);
     }
 }
 
-LockedWord::~LockedWord() { put_back(&free_words, number_); }
+PinnedFlag::~PinnedFlag() { put_back(&free_words, number_); }
 
 }  // namespace via::cuda

@@ -7,16 +7,16 @@
 
 namespace via::cuda {
 
-constexpr int64_t kLockedBufferBytes = int64_t{128} << 10;
+constexpr int64_t kPinnedBufferBytes = int64_t{128} << 10;
 
 // A buffer for as long as a scope lasts.
-class LockedBuffer {
+class PinnedBuffer {
 public:
     // The buffers are made for a program that has copied this way often enough to be worth it.
-    LockedBuffer(int64_t nbytes, int32_t device_id);
-    ~LockedBuffer();
-    LockedBuffer(const LockedBuffer &) = delete;
-    LockedBuffer &operator=(const LockedBuffer &) = delete;
+    PinnedBuffer(int64_t nbytes, int32_t device_id);
+    ~PinnedBuffer();
+    PinnedBuffer(const PinnedBuffer &) = delete;
+    PinnedBuffer &operator=(const PinnedBuffer &) = delete;
 
     // nullptr where there is none to be had.
     char *get() const { return memory_; }
@@ -27,12 +27,12 @@ private:
 };
 
 // A word of its own beside the buffers, for as long as a scope lasts.
-class LockedWord {
+class PinnedFlag {
 public:
-    explicit LockedWord(int32_t device_id);
-    ~LockedWord();
-    LockedWord(const LockedWord &) = delete;
-    LockedWord &operator=(const LockedWord &) = delete;
+    explicit PinnedFlag(int32_t device_id);
+    ~PinnedFlag();
+    PinnedFlag(const PinnedFlag &) = delete;
+    PinnedFlag &operator=(const PinnedFlag &) = delete;
 
     // nullptr where there is none to be had. What it holds is what was last written to it.
     uint32_t *get() const { return word_; }

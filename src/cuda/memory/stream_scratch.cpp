@@ -44,7 +44,7 @@ CUmemoryPool make_pool(int32_t device_id) {
 }
 
 // Without making it active.
-bool find_active_primary(const StreamUse &use, ContextKey *out_key) {
+bool find_active_primary(const ResolvedStream &use, ContextKey *out_key) {
     unsigned int flags = 0;
     int active = 0;
     if (driver().cuDevicePrimaryCtxGetState(use.device_id, &flags, &active) != CUDA_SUCCESS || active == 0 ||
@@ -57,7 +57,7 @@ bool find_active_primary(const StreamUse &use, ContextKey *out_key) {
 
 // A pool of the library's own, for streams of any context while there is a primary one: a reset of that may take it
 // away, which is not to be told where the context's number is not known. nullptr: the device's serves.
-CUmemoryPool pool_for(const StreamUse &use) {
+CUmemoryPool pool_for(const ResolvedStream &use) {
     const CallbackScope unsaid;
     ContextKey key{};
     if (driver().cuMemPoolCreate == nullptr || driver().cuMemPoolSetAttribute == nullptr ||
@@ -83,12 +83,12 @@ bool has_scratch(int32_t device_id) {
            asked_again(ask) == CUDA_SUCCESS && there != 0;
 }
 
-Status Scratch::allocate(int64_t nbytes, const StreamUse &use) {
+Status Scratch::allocate(int64_t nbytes, const ResolvedStream &use) {
     VIA_TRY(allocate_if_room(nbytes, use));
     return address_ != 0 ? VIA_OK : check_driver(CUDA_ERROR_OUT_OF_MEMORY, "cuMemAllocAsync");
 }
 
-Status Scratch::allocate_if_room(int64_t nbytes, const StreamUse &use) {
+Status Scratch::allocate_if_room(int64_t nbytes, const ResolvedStream &use) {
     const RelaxedCapture relaxed;
     ContextScope scope;
     VIA_TRY(scope.enter(use.context));

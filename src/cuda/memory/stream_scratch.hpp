@@ -17,14 +17,14 @@ public:
     Scratch &operator=(const Scratch &) = delete;
 
     // Errors: VIA_ERROR_OUT_OF_MEMORY, VIA_ERROR_CUDA.
-    VIA_NODISCARD Status allocate(int64_t nbytes, const StreamUse &use);
+    VIA_NODISCARD Status allocate(int64_t nbytes, const ResolvedStream &use);
     // Where the device is full, the address stays null, and that is no error: another way serves.
-    VIA_NODISCARD Status allocate_if_room(int64_t nbytes, const StreamUse &use);
+    VIA_NODISCARD Status allocate_if_room(int64_t nbytes, const ResolvedStream &use);
     void *address() const { return reinterpret_cast<void *>(address_); }
 
 private:
     CUdeviceptr address_ = 0;
-    StreamUse use_{};
+    ResolvedStream use_{};
 };
 
 }  // namespace via::cuda

@@ -14,7 +14,7 @@ namespace via::cuda {
 namespace {
 
 // The driver reads as much at once, without waiting for the stream.
-constexpr int64_t kBounceBytes = kLockedBufferBytes;
+constexpr int64_t kBounceBytes = kPinnedBufferBytes;
 
 // Page-locked towards the host, where that is to be had. Towards the device it would have to be kept until the stream
 // has got there: there is none of that size.
@@ -29,42 +29,42 @@ public:
     char *get() const { return locked_.get() != nullptr ? locked_.get() : plain_; }
 
 private:
-    const LockedBuffer locked_;
+    const PinnedBuffer locked_;
     char *const plain_;
 };
 
 // In the order of the device's memory, which takes the fewest calls.
-void make_bounce_crossing(const Transfer &transfer, Crossing *crossing) {
-    make_staged_crossing(transfer, plan_staged(transfer, false), crossing);
+void make_bounce_order(const Transfer &transfer, PackedOrder *order) {
+    make_staged_order(transfer, plan_staged(transfer, false), order);
 }
 
-Status send_piece(const Transfer &transfer, const Crossing &crossing, const Box &piece, char *buffer,
-                  const StreamUse &use) {
+Status send_piece(const Transfer &transfer, const PackedOrder &order, const Slab &piece, char *buffer,
+                  const ResolvedStream &use) {
     Move move;
-    make_packing(crossing, piece, buffer, &move);
+    make_packing(order, piece, buffer, &move);
     transfer.host_copy(move, Cache::Through);
-    make_unpacking(crossing, piece, buffer, &move);
+    make_unpacking(order, piece, buffer, &move);
     VIA_TRY(enqueue_rows(move, true, use));
     return uses_pageable_later(use.device_id) ? wait_for_stream(use) : VIA_OK;
 }
 
-Status fetch_piece(const Transfer &transfer, const Crossing &crossing, const Box &piece, char *buffer,
-                   const StreamUse &use) {
+Status fetch_piece(const Transfer &transfer, const PackedOrder &order, const Slab &piece, char *buffer,
+                   const ResolvedStream &use) {
     Move move;
-    make_packing(crossing, piece, buffer, &move);
+    make_packing(order, piece, buffer, &move);
     VIA_TRY(enqueue_rows(move, false, use));
     VIA_TRY(wait_for_stream(use));
-    make_unpacking(crossing, piece, buffer, &move);
+    make_unpacking(order, piece, buffer, &move);
     transfer.host_copy(move, Cache::Through);
     return VIA_OK;
 }
 
-Status copy_pieces(const Transfer &transfer, const Crossing &crossing, int64_t most, char *buffer,
-                   const StreamUse &use) {
-    for (int64_t offset = 0; offset < crossing.nbytes;) {
-        const Box piece = cut_box(crossing, offset, crossing.nbytes, most, most);
-        VIA_TRY(is_to_device(transfer) ? send_piece(transfer, crossing, piece, buffer, use)
-                                       : fetch_piece(transfer, crossing, piece, buffer, use));
+Status copy_pieces(const Transfer &transfer, const PackedOrder &order, int64_t most, char *buffer,
+                   const ResolvedStream &use) {
+    for (int64_t offset = 0; offset < order.nbytes;) {
+        const Slab piece = cut_slab(order, offset, order.nbytes, most, most);
+        VIA_TRY(is_to_device(transfer) ? send_piece(transfer, order, piece, buffer, use)
+                                       : fetch_piece(transfer, order, piece, buffer, use));
         offset += piece.nbytes;
     }
     return VIA_OK;
@@ -72,33 +72,33 @@ Status copy_pieces(const Transfer &transfer, const Crossing &crossing, int64_t m
 
 // As driver_copy.cpp has it: what the driver would wait for inside a call is waited for outside. Of rows nothing is
 // promised.
-bool waits_inside(const Transfer &transfer, const Crossing &crossing) {
+bool waits_inside(const Transfer &transfer, const PackedOrder &order) {
     Move move;
-    make_device_move(crossing, is_to_device(transfer), transfer.dst, &move);
+    make_device_move(order, is_to_device(transfer), transfer.dst, &move);
     return !is_to_device(transfer) || move.ndim > 0;
 }
 
 }  // namespace
 
-Status copy_bounced(const Transfer &transfer, const StreamUse &use) {
-    Crossing crossing;
-    make_bounce_crossing(transfer, &crossing);
-    if (waits_inside(transfer, crossing)) {
+Status copy_bounced(const Transfer &transfer, const ResolvedStream &use) {
+    PackedOrder order;
+    make_bounce_order(transfer, &order);
+    if (waits_inside(transfer, order)) {
         VIA_TRY(await_work(use));
     }
-    const int64_t most = std::min(crossing.nbytes, kBounceBytes);
+    const int64_t most = std::min(order.nbytes, kBounceBytes);
     const BounceBuffer buffer(most, is_to_device(transfer), use.device_id);
     if (buffer.get() == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld bytes on their way", static_cast<long long>(most));
     }
-    return end_failed(copy_pieces(transfer, crossing, most, buffer.get(), use), use);
+    return end_failed(copy_pieces(transfer, order, most, buffer.get(), use), use);
 }
 
 int64_t count_bounce_calls(const Transfer &transfer) {
-    Crossing crossing;
+    PackedOrder order;
     Move move;
-    make_bounce_crossing(transfer, &crossing);
-    make_device_move(crossing, is_to_device(transfer), transfer.dst, &move);
+    make_bounce_order(transfer, &order);
+    make_device_move(order, is_to_device(transfer), transfer.dst, &move);
     return count_row_calls(move);
 }
 

@@ -19,12 +19,12 @@ bool look(const uint32_t *word, uint32_t value) {
         if (holds(word, value)) {
             return true;
         }
-        relax();
+        cpu_relax();
     }
     return false;
 }
 
-bool watch(const uint32_t *word, uint32_t value) {
+bool defer(const uint32_t *word, uint32_t value) {
     const auto end = std::chrono::steady_clock::now() + kWatched;
     bool written = look(word, value);
     while (!written && std::chrono::steady_clock::now() < end) {
@@ -38,26 +38,26 @@ bool watch(const uint32_t *word, uint32_t value) {
 bool is_worth_it() { return driver().device_count == 1 && driver().cuStreamWriteValue32 != nullptr; }
 
 // False where it cannot be written: the driver knows this memory by another address, or no more.
-bool write_behind(const uint32_t *word, uint32_t value, const StreamUse &use) {
+bool write_behind(const uint32_t *word, uint32_t value, const ResolvedStream &use) {
     return driver().cuStreamWriteValue32(use.handle, number_of(word), value, CU_STREAM_WRITE_VALUE_DEFAULT) ==
            CUDA_SUCCESS;
 }
 
-Status synchronize(const StreamUse &use) { return check_driver(wait_for_work(use.handle), "cuStreamSynchronize"); }
+Status synchronize(const ResolvedStream &use) { return check_driver(wait_for_work(use.handle), "cuStreamSynchronize"); }
 
 }  // namespace
 
-Status wait_briefly(const StreamUse &use) {
+Status wait_briefly(const ResolvedStream &use) {
     if (!is_worth_it()) {
         return synchronize(use);
     }
-    LockedWord word(use.device_id);
+    PinnedFlag word(use.device_id);
     if (word.get() == nullptr) {
         return synchronize(use);
     }
     const uint32_t next = *word.get() + 1;
     const bool written = write_behind(word.get(), next, use);
-    if (written && watch(word.get(), next)) [[likely]] {
+    if (written && defer(word.get(), next)) [[likely]] {
         return VIA_OK;
     }
     const Status status = synchronize(use);

@@ -9,6 +9,6 @@ namespace via::cuda {
 // writes a word of page-locked memory behind its work, and the thread watches it. On an H200 that is seen 0.3 to 0.6 us
 // before the driver would say it, where it is the only device. With the stream's context entered, in relaxed capture
 // mode; nothing is captured.
-VIA_NODISCARD Status wait_briefly(const StreamUse &use);
+VIA_NODISCARD Status wait_briefly(const ResolvedStream &use);
 
 }  // namespace via::cuda

@@ -16,38 +16,38 @@
 namespace via::cuda {
 namespace {
 
-Side side_of(const Place &place) {
-    return place.known ? Side{place.device_type, place.device_id} : Side{VIA_DEVICE_CPU, 0};
+Side side_of(const PointerAttributes &attributes) {
+    return attributes.known ? Side{attributes.device_type, attributes.device_id} : Side{VIA_DEVICE_CPU, 0};
 }
 
 Status find_side(const void *address, Side *side) {
     if (side->device_type == VIA_DEVICE_ANY) {
-        Place place{};
-        VIA_TRY(ask_kind(address, &place));
-        *side = side_of(place);
+        PointerAttributes attributes{};
+        VIA_TRY(query_pointer_kind(address, &attributes));
+        *side = side_of(attributes);
     }
     return VIA_OK;
 }
 
 // Bytes from the address on that the driver says are memory of this kind and device, up to `nbytes`.
-int64_t reach_of(const char *address, int64_t nbytes, Place place) {
-    const Side side = side_of(place);
+int64_t reach_of(const char *address, int64_t nbytes, PointerAttributes attributes) {
+    const Side side = side_of(attributes);
     int64_t reach = 0;
-    while (place.known && place.nbytes > 0) {
-        reach = static_cast<const char *>(place.base) + place.nbytes - address;
+    while (attributes.known && attributes.nbytes > 0) {
+        reach = static_cast<const char *>(attributes.base) + attributes.nbytes - address;
         if (reach >= nbytes) {
             return nbytes;
         }
-        place = find_place(address + reach);
-        if (place.device_type != side.device_type || place.device_id != side.device_id) {
+        attributes = find_pointer(address + reach);
+        if (attributes.device_type != side.device_type || attributes.device_id != side.device_id) {
             return reach;
         }
     }
-    return place.known ? nbytes : reach;
+    return attributes.known ? nbytes : reach;
 }
 
-Status check_reach(const char *argument, const void *address, int64_t nbytes, const Place &place) {
-    const int64_t reach = place.known ? reach_of(static_cast<const char *>(address), nbytes, place) : nbytes;
+Status check_reach(const char *argument, const void *address, int64_t nbytes, const PointerAttributes &attributes) {
+    const int64_t reach = attributes.known ? reach_of(static_cast<const char *>(address), nbytes, attributes) : nbytes;
     if (reach >= nbytes) {
         return VIA_OK;
     }
@@ -78,43 +78,43 @@ bool is_over_link(const Transfer &transfer) {
 }
 
 // The ring is too much for a little, unless that would take many calls.
-Way choose_host_way(const Transfer &transfer) {
+CopyRoute choose_pageable_route(const Transfer &transfer) {
     constexpr int64_t kMostCalls = 16;
     const bool pays = transfer.nbytes >= kLeastStaged || count_bounce_calls(transfer) > kMostCalls;
-    return pays ? Way::Staged : Way::Bounced;
+    return pays ? CopyRoute::Staged : CopyRoute::Bounced;
 }
 
 // Without kernels copy engines are left, and the host, if it may: row by row they are asked up to a point.
-bool is_too_much(const LinkPlan &plan, int32_t device_id) {
+bool is_too_much(const PinnedCopyPlan &plan, int32_t device_id) {
     constexpr int64_t kMostCalls = 1000;
-    return plan.route == LinkRoute::Rows && plan.calls > kMostCalls && !has_kernels(device_id);
+    return plan.route == PinnedRoute::Rows && plan.calls > kMostCalls && !has_kernels(device_id);
 }
 
-Way choose_link_way(const Transfer &transfer, Caller caller) {
+CopyRoute choose_pinned_route(const Transfer &transfer, Caller caller) {
     const int32_t device_id = device_of_transfer(transfer);
     if (has_pageable(transfer)) {
-        return choose_host_way(transfer);
+        return choose_pageable_route(transfer);
     }
-    const LinkPlan plan = find_link_plan(transfer, caller);
-    if (plan.route == LinkRoute::Kernel || (is_too_much(plan, device_id) && caller == Caller::GoesOn)) {
-        return Way::Kernel;
+    const PinnedCopyPlan plan = find_pinned_plan(transfer, caller);
+    if (plan.route == PinnedRoute::Kernel || (is_too_much(plan, device_id) && caller == Caller::GoesOn)) {
+        return CopyRoute::Kernel;
     }
-    return plan.route == LinkRoute::Staged || is_too_much(plan, device_id) ? choose_host_way(transfer) : Way::Link;
+    return plan.route == PinnedRoute::Staged || is_too_much(plan, device_id) ? choose_pageable_route(transfer) : CopyRoute::Pinned;
 }
 
-Way choose_strided_way(const Transfer &transfer, Caller caller) {
+CopyRoute choose_strided_route(const Transfer &transfer, Caller caller) {
     if (devices_differ(transfer)) {
-        return Way::StridedPeer;
+        return CopyRoute::StridedPeer;
     }
-    return is_over_link(transfer) ? choose_link_way(transfer, caller) : Way::Kernel;
+    return is_over_link(transfer) ? choose_pinned_route(transfer, caller) : CopyRoute::Kernel;
 }
 
 }  // namespace
 
-LinkPlan find_link_plan(const Transfer &transfer, Caller caller) {
+PinnedCopyPlan find_pinned_plan(const Transfer &transfer, Caller caller) {
     const int32_t device_id = device_of_transfer(transfer);
-    LinkPlan plan;
-    plan_link(transfer, {has_kernels(device_id), has_scratch(device_id), caller == Caller::Waits && may_have_ring()},
+    PinnedCopyPlan plan;
+    plan_pinned_copy(transfer, {has_kernels(device_id), has_scratch(device_id), caller == Caller::Waits && may_have_ring()},
               &plan);
     return plan;
 }
@@ -133,8 +133,8 @@ Status find_raw_sides(Transfer *transfer) {
     VIA_TRY(find_sides(transfer));
     // Host memory may go on where a registration ends.
     if (is_device(transfer->dst_side) || is_device(transfer->src_side)) {
-        VIA_TRY(check_reach("dst", transfer->dst, transfer->nbytes, find_place(transfer->dst)));
-        return check_reach("src", transfer->src, transfer->nbytes, find_place(transfer->src));
+        VIA_TRY(check_reach("dst", transfer->dst, transfer->nbytes, find_pointer(transfer->dst)));
+        return check_reach("src", transfer->src, transfer->nbytes, find_pointer(transfer->src));
     }
     return VIA_OK;
 }
@@ -178,24 +178,24 @@ Status check_strided(const Transfer &transfer) {
     return is_over_link(transfer) ? VIA_OK : need_kernels(device_of_transfer(transfer), kWhat);
 }
 
-Way choose_way(const Transfer &transfer, Caller caller) {
+CopyRoute choose_copy_route(const Transfer &transfer, Caller caller) {
     if (transfer.ndim > 0) {
-        return choose_strided_way(transfer, caller);
+        return choose_strided_route(transfer, caller);
     }
     if (devices_differ(transfer)) {
-        return Way::Peer;
+        return CopyRoute::Peer;
     }
     if (is_pageable(transfer.src_side) && is_device(transfer.dst_side)) {
-        return is_staged(Direction::ToDevice, transfer.nbytes, transfer.dst_side.device_id) ? Way::Staged : Way::Driver;
+        return is_staged(Direction::ToDevice, transfer.nbytes, transfer.dst_side.device_id) ? CopyRoute::Staged : CopyRoute::Driver;
     }
     if (is_device(transfer.src_side) && is_pageable(transfer.dst_side)) {
         const bool staged = is_staged(Direction::ToHost, transfer.nbytes, transfer.src_side.device_id, transfer.dst);
-        return staged ? Way::Staged : Way::Driver;
+        return staged ? CopyRoute::Staged : CopyRoute::Driver;
     }
-    return Way::Driver;
+    return CopyRoute::Driver;
 }
 
-Way way_without_ring(const Transfer &transfer) { return transfer.ndim > 0 ? Way::Bounced : Way::Driver; }
+CopyRoute route_without_ring(const Transfer &transfer) { return transfer.ndim > 0 ? CopyRoute::Bounced : CopyRoute::Driver; }
 
 StagedCopy staged_copy(const Transfer &transfer, via_task *task) {
     StagedCopy copy{};

@@ -7,13 +7,13 @@
 
 namespace via::cuda {
 
-enum class Way : int32_t {
+enum class CopyRoute : int32_t {
     Driver,  // one copy by the driver
     Staged,  // through the ring of page-locked slots
     Peer,    // between two devices
     // What is strided goes through the ring as well, or:
     Kernel,      // by a kernel that reaches both sides by address
-    Link,        // by copy engines, with kernels of the device's
+Pinned,        // by copy engines, with kernels of the device's
     Bounced,     // by the host and the driver, a little at a time
     StridedPeer  // between two devices
 };
@@ -35,17 +35,17 @@ inline bool has_device(const Transfer &transfer) {
 // not promise to be done with it when they return.
 bool uses_pageable_later(int32_t device_id);
 
-// Makes nothing: whether there is a ring for Way::Staged is asked when it is needed. GoesOn makes a difference only to
+// Makes nothing: whether there is a ring for CopyRoute::Staged is asked when it is needed. GoesOn makes a difference only to
 // strided page-locked memory: of pageable memory the host has a part anyway.
-Way choose_way(const Transfer &transfer, Caller caller);
+CopyRoute choose_copy_route(const Transfer &transfer, Caller caller);
 
-// What serves where Way::Staged would, but there is no ring.
-Way way_without_ring(const Transfer &transfer);
+// What serves where CopyRoute::Staged would, but there is no ring.
+CopyRoute route_without_ring(const Transfer &transfer);
 
-// For Way::Link.
-LinkPlan find_link_plan(const Transfer &transfer, Caller caller);
+// For CopyRoute::Pinned.
+PinnedCopyPlan find_pinned_plan(const Transfer &transfer, Caller caller);
 
-// For Way::Staged; the transfer lives longer than the copy.
+// For CopyRoute::Staged; the transfer lives longer than the copy.
 StagedCopy staged_copy(const Transfer &transfer, via_task *task);
 
 }  // namespace via::cuda

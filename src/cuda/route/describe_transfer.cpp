@@ -68,7 +68,7 @@ void describe_staged(const Transfer &transfer, int64_t capacity, char *out_text)
 void describe_over_link(const Transfer &transfer, int64_t capacity, char *out_text) {
     constexpr int64_t kRoom = 160;
     char route[kRoom] = "";
-    describe_link(transfer, find_link_plan(transfer, Caller::Waits), kRoom, route);
+    describe_pinned(transfer, find_pinned_plan(transfer, Caller::Waits), kRoom, route);
     print(capacity, out_text, "%s to %s, %s", name_of(transfer.src_side), name_of(transfer.dst_side), route);
 }
 
@@ -92,25 +92,25 @@ void describe_kernel_copy(const Transfer &transfer, int64_t capacity, char *out_
 }  // namespace
 
 void describe_transfer(const Transfer &transfer, int64_t capacity, char *out_text) {
-    const Way way = choose_way(transfer, Caller::Waits);
-    switch (way == Way::Staged && !may_have_ring() ? way_without_ring(transfer) : way) {
-        case Way::Driver:
+    const CopyRoute route = choose_copy_route(transfer, Caller::Waits);
+    switch (route == CopyRoute::Staged && !may_have_ring() ? route_without_ring(transfer) : route) {
+        case CopyRoute::Driver:
             return print(capacity, out_text, "driver copy, %s to %s", name_of(transfer.src_side),
                          name_of(transfer.dst_side));
-        case Way::Staged:
+        case CopyRoute::Staged:
             return describe_staged(transfer, capacity, out_text);
-        case Way::Kernel:
+        case CopyRoute::Kernel:
             return describe_kernel_copy(transfer, capacity, out_text);
-        case Way::Link:
+        case CopyRoute::Pinned:
             return describe_over_link(transfer, capacity, out_text);
-        case Way::Bounced:
+        case CopyRoute::Bounced:
             return print(capacity, out_text, "%s, %s to %s",
                          is_device(transfer.dst_side) ? "gathered by the host and copied by the driver"
                                                       : "copied by the driver and scattered by the host",
                          name_of(transfer.src_side), name_of(transfer.dst_side));
-        case Way::StridedPeer:
+        case CopyRoute::StridedPeer:
             return describe_strided_peer(transfer, capacity, out_text);
-        case Way::Peer:
+        case CopyRoute::Peer:
             return print(capacity, out_text, "peer copy, device %d to device %d, %s", transfer.src_side.device_id,
                          transfer.dst_side.device_id,
                          is_direct(transfer) ? "direct" : "by the driver through host memory");

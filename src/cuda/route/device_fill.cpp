@@ -92,7 +92,7 @@ Status set_words(const Work &work, int64_t unit, int64_t rows) {
 }
 
 // From a block of the library's own, which is pageable, whatever the caller's element is in: it is read by the call.
-Status send_elements(const Work &work, int64_t rows, const StreamUse &use) {
+Status send_elements(const Work &work, int64_t rows, const ResolvedStream &use) {
     const auto bytes = static_cast<size_t>(rows * work.item);
     const std::unique_ptr<char[]> block(new (std::nothrow) char[bytes]);
     if (block == nullptr) {
@@ -119,7 +119,7 @@ Status double_up(const Work &work, int64_t rows) {
 
 bool is_made_of_words(const Work &work) { return work.item / unit_of(work.dst, work.item) <= kMostWords; }
 
-Status enqueue(const Work &work, const StreamUse &use) {
+Status enqueue(const Work &work, const ResolvedStream &use) {
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));
     if (const int64_t period = period_of(work); period != 0) {
@@ -131,7 +131,7 @@ Status enqueue(const Work &work, const StreamUse &use) {
     return double_up(work, rows);
 }
 
-Work work_of(const Fill &fill, const StreamUse &use) {
+Work work_of(const Fill &fill, const ResolvedStream &use) {
     static constexpr char kZero = 0;
     const auto dst = reinterpret_cast<CUdeviceptr>(fill.dst);
     if (fill.element == nullptr) {
@@ -145,7 +145,7 @@ int32_t device_of_fill(const Fill &fill) {
 }
 
 // A memset of another device's memory needs peer access, which is the application's to switch on.
-Status check_fill(const Fill &fill, const Work &work, const StreamUse &use) {
+Status check_fill(const Fill &fill, const Work &work, const ResolvedStream &use) {
     if (fill.side.device_type == VIA_DEVICE_CUDA && fill.side.device_id != use.device_id) {
         return fail(VIA_ERROR_DEVICE, "stream is of device %d; expected one of device %d, where dst is", use.device_id,
                     fill.side.device_id);
@@ -160,7 +160,7 @@ Status check_fill(const Fill &fill, const Work &work, const StreamUse &use) {
 }
 
 // What was given to the stream before a failure must have ended before the caller lets go of the memory.
-Status run(const Work &work, const StreamUse &use) {
+Status run(const Work &work, const ResolvedStream &use) {
     const Status status = enqueue(work, use);
     if (status != VIA_OK && !use.capturing) {
         const RelaxedCapture relaxed;
@@ -176,7 +176,7 @@ Status run(const Work &work, const StreamUse &use) {
 
 Status fill_now(const Fill &fill) {
     VIA_TRY(need_driver("a fill of CUDA's memory"));
-    StreamUse use;
+    ResolvedStream use;
     VIA_TRY(resolve(nullptr, device_of_fill(fill), &use));
     const Work work = work_of(fill, use);
     VIA_TRY(check_fill(fill, work, use));
@@ -187,7 +187,7 @@ Status fill_now(const Fill &fill) {
 
 Status fill_on(const Fill &fill, via_stream *stream) {
     VIA_TRY(need_driver("a fill of CUDA's memory or on a stream"));
-    StreamUse use;
+    ResolvedStream use;
     VIA_TRY(resolve(stream, device_of_fill(fill), &use));
     const Work work = work_of(fill, use);
     VIA_TRY(check_fill(fill, work, use));

@@ -18,7 +18,7 @@ Status context_of_memory(const void *address, int32_t device_id, CUcontext *out_
 
 // Needs no peer access to have been switched on; where the devices cannot reach one another, the driver goes through
 // the host's memory.
-Status enqueue_peer_copy(const Transfer &transfer, const StreamUse &use) {
+Status enqueue_peer_copy(const Transfer &transfer, const ResolvedStream &use) {
     CUcontext dst_context = nullptr;
     CUcontext src_context = nullptr;
     VIA_TRY(context_of_memory(transfer.dst, transfer.dst_side.device_id, &dst_context));
@@ -31,7 +31,7 @@ Status enqueue_peer_copy(const Transfer &transfer, const StreamUse &use) {
 // Managed memory is given to the driver as a device's: called the host's, it would be waited for.
 bool is_device_address(const Side &side) { return is_device(side) || side.device_type == VIA_DEVICE_CUDA_MANAGED; }
 
-Status enqueue(const Transfer &transfer, const StreamUse &use) {
+Status enqueue(const Transfer &transfer, const ResolvedStream &use) {
     const auto nbytes = static_cast<size_t>(transfer.nbytes);
     const CUdeviceptr dst = number_of(transfer.dst);
     const CUdeviceptr src = number_of(transfer.src);
@@ -55,11 +55,11 @@ bool waits_inside(const Transfer &transfer) {
 }
 
 // What is called pageable may have been registered, and is written behind the call then.
-bool ends_later(const Transfer &transfer, const StreamUse &use) {
+bool ends_later(const Transfer &transfer, const ResolvedStream &use) {
     return is_pageable(transfer.dst_side) || (is_pageable(transfer.src_side) && uses_pageable_later(use.device_id));
 }
 
-Status copy_behind(const Transfer &transfer, const StreamUse &use) {
+Status copy_behind(const Transfer &transfer, const ResolvedStream &use) {
     if (waits_inside(transfer)) {
         VIA_TRY(await_work(use));
     }
@@ -70,7 +70,7 @@ Status copy_behind(const Transfer &transfer, const StreamUse &use) {
     return VIA_OK;
 }
 
-Status copy_by_way_of(char *buffer, const Transfer &transfer, const StreamUse &use) {
+Status copy_by_way_of(char *buffer, const Transfer &transfer, const ResolvedStream &use) {
     const auto nbytes = static_cast<size_t>(transfer.nbytes);
     VIA_TRY_CUDA(cuMemcpyDtoHAsync(buffer, number_of(transfer.src), nbytes, use.handle));
     VIA_TRY(wait_briefly(use));
@@ -79,23 +79,23 @@ Status copy_by_way_of(char *buffer, const Transfer &transfer, const StreamUse &u
 }
 
 // The bytes have arrived on return.
-Status copy_to_pageable(const Transfer &transfer, const StreamUse &use) {
-    const LockedBuffer buffer(transfer.nbytes, use.device_id);
+Status copy_to_pageable(const Transfer &transfer, const ResolvedStream &use) {
+    const PinnedBuffer buffer(transfer.nbytes, use.device_id);
     return buffer.get() != nullptr ? copy_by_way_of(buffer.get(), transfer, use) : copy_behind(transfer, use);
 }
 
 }  // namespace
 
-Status copy_by_driver(const Transfer &transfer, Way way, const StreamUse &use) {
+Status copy_by_driver(const Transfer &transfer, CopyRoute route, const ResolvedStream &use) {
     if (is_pageable(transfer.dst_side) && is_device_address(transfer.src_side)) {
         return copy_to_pageable(transfer, use);
     }
-    return way == Way::Peer ? enqueue_peer_copy(transfer, use) : copy_behind(transfer, use);
+    return route == CopyRoute::Peer ? enqueue_peer_copy(transfer, use) : copy_behind(transfer, use);
 }
 
 // The driver captures no copy that names two contexts (it answers 900), but does one that names addresses alone.
-Status capture_driver_copy(const Transfer &transfer, Way way, const StreamUse &use) {
-    if (way != Way::Peer) {
+Status capture_driver_copy(const Transfer &transfer, CopyRoute route, const ResolvedStream &use) {
+    if (route != CopyRoute::Peer) {
         return enqueue(transfer, use);
     }
     VIA_TRY_CUDA(cuMemcpyAsync(number_of(transfer.dst), number_of(transfer.src), static_cast<size_t>(transfer.nbytes),
@@ -103,13 +103,13 @@ Status capture_driver_copy(const Transfer &transfer, Way way, const StreamUse &u
     return VIA_OK;
 }
 
-Status await_work(const StreamUse &use) {
+Status await_work(const ResolvedStream &use) {
     if (is_idle(use)) {
         return VIA_OK;
     }
-    MarkHolder mark;
-    VIA_TRY(record_mark(use, mark.out()));
-    return mark.get()->wait();
+    UniqueFence fence;
+    VIA_TRY(record_fence(use, fence.out()));
+    return fence.get()->wait();
 }
 
 }  // namespace via::cuda

@@ -7,13 +7,13 @@
 namespace via::cuda {
 
 // In the order of the stream, behind all that it has been told to wait for. Pageable memory is the caller's again on
-// return: a source has been read, a destination written. Way::Driver or Way::Peer.
-VIA_NODISCARD Status copy_by_driver(const Transfer &transfer, Way way, const StreamUse &use);
+// return: a source has been read, a destination written. CopyRoute::Driver or CopyRoute::Peer.
+VIA_NODISCARD Status copy_by_driver(const Transfer &transfer, CopyRoute route, const ResolvedStream &use);
 
 // As a node of the graph that is being captured on the stream. No pageable memory.
-VIA_NODISCARD Status capture_driver_copy(const Transfer &transfer, Way way, const StreamUse &use);
+VIA_NODISCARD Status capture_driver_copy(const Transfer &transfer, CopyRoute route, const ResolvedStream &use);
 
 // Waits on the host for the stream's work so far.
-VIA_NODISCARD Status await_work(const StreamUse &use);
+VIA_NODISCARD Status await_work(const ResolvedStream &use);
 
 }  // namespace via::cuda

@@ -11,16 +11,16 @@ namespace {
 
 constexpr int64_t kPieceBytes = int64_t{32} << 20;
 
-void make_peer_crossing(const Transfer &transfer, const PeerPlan &plan, Crossing *crossing) {
-    make_crossing(transfer, plan.lead, !plan.unpacks, crossing);
+void make_peer_order(const Transfer &transfer, const PeerPlan &plan, PackedOrder *order) {
+    make_packed_order(transfer, plan.major, !plan.unpacks, order);
 }
 
-bool lies_packed(const Transfer &transfer, Lead side) {
-    Crossing crossing;
+bool lies_packed(const Transfer &transfer, Major side) {
+    PackedOrder order;
     Move move;
-    make_crossing(transfer, side, false, &crossing);
-    side == Lead::Src ? make_packing(crossing, whole(crossing), transfer.dst, &move)
-                      : make_unpacking(crossing, whole(crossing), transfer.src, &move);
+    make_packed_order(transfer, side, false, &order);
+    side == Major::Src ? make_packing(order, whole(order), transfer.dst, &move)
+                      : make_unpacking(order, whole(order), transfer.src, &move);
     return move.ndim == 0;
 }
 
@@ -47,24 +47,24 @@ public:
         VIA_TRY_CUDA(cuStreamCreate(&use_.handle, CU_STREAM_NON_BLOCKING));
         return VIA_OK;
     }
-    const StreamUse &use() const { return use_; }
+    const ResolvedStream &use() const { return use_; }
 
 private:
-    StreamUse use_{};
+    ResolvedStream use_{};
 };
 
-Status copy_bytes(const Transfer &transfer, const StreamUse &use) {
+Status copy_bytes(const Transfer &transfer, const ResolvedStream &use) {
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));
-    return use.capturing ? capture_driver_copy(transfer, Way::Peer, use) : copy_by_driver(transfer, Way::Peer, use);
+    return use.capturing ? capture_driver_copy(transfer, CopyRoute::Peer, use) : copy_by_driver(transfer, CopyRoute::Peer, use);
 }
 
 // One copy under way.
 class PeerRun {
 public:
-    PeerRun(const Transfer &transfer, const PeerPlan &plan, const StreamUse &src, const StreamUse &dst)
+    PeerRun(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &src, const ResolvedStream &dst)
         : transfer_(transfer), plan_(plan), src_(src), dst_(dst) {
-        make_peer_crossing(transfer, plan, &crossing_);
+        make_peer_order(transfer, plan, &order_);
     }
 
     // After a failure no stream may be left with work on the memory that goes with this.
@@ -72,35 +72,35 @@ public:
 
 private:
     Status enqueue_pieces() {
-        const Box first = cut(0);
+        const Slab first = cut(0);
         if (plan_.packs) {
             VIA_TRY(packed_.allocate(first.nbytes, src_));
         }
         if (plan_.unpacks) {
             VIA_TRY(arrived_.allocate(first.nbytes, dst_));
         }
-        for (int64_t offset = 0; offset < crossing_.nbytes;) {
-            const Box piece = cut(offset);
+        for (int64_t offset = 0; offset < order_.nbytes;) {
+            const Slab piece = cut(offset);
             VIA_TRY(enqueue_piece(piece));
             offset += piece.nbytes;
         }
         return VIA_OK;
     }
 
-    Box cut(int64_t offset) const {
-        return cut_box(crossing_, offset, crossing_.nbytes, plan_.piece_bytes, plan_.piece_bytes);
+    Slab cut(int64_t offset) const {
+        return cut_slab(order_, offset, order_.nbytes, plan_.piece_bytes, plan_.piece_bytes);
     }
 
-    Status enqueue_piece(const Box &piece) {
+    Status enqueue_piece(const Slab &piece) {
         Transfer copy = transfer_;
         Move move;
         copy.nbytes = piece.nbytes;
-        make_packing(crossing_, piece, packed_.address(), &move);
+        make_packing(order_, piece, packed_.address(), &move);
         copy.src = plan_.packs ? packed_.address() : move.src;
         if (plan_.packs) {
             VIA_TRY(enqueue_packing(move, transfer_.src_side, src_));
         }
-        make_unpacking(crossing_, piece, arrived_.address(), &move);
+        make_unpacking(order_, piece, arrived_.address(), &move);
         copy.dst = plan_.unpacks ? arrived_.address() : move.dst;
         VIA_TRY(enqueue_copy(copy));
         return plan_.unpacks ? enqueue_unpacking(move, transfer_.dst_side, dst_) : VIA_OK;
@@ -118,21 +118,21 @@ private:
 
     const Transfer &transfer_;
     const PeerPlan plan_;
-    const StreamUse &src_;
-    const StreamUse &dst_;
-    Crossing crossing_;
+    const ResolvedStream &src_;
+    const ResolvedStream &dst_;
+    PackedOrder order_;
     Scratch packed_;
     Scratch arrived_;
 };
 
-Status enqueue_with(const Transfer &transfer, const PeerPlan &plan, const StreamUse &use, const StreamUse &side) {
+Status enqueue_with(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &use, const ResolvedStream &side) {
     const bool is_of_src = use.device_id == transfer.src_side.device_id;
     PeerRun run(transfer, plan, is_of_src ? use : side, is_of_src ? side : use);
     return run.enqueue();
 }
 
 // The side stream begins after the caller's, and that goes on after it.
-Status enqueue_on_both(const Transfer &transfer, const PeerPlan &plan, const StreamUse &use, const StreamUse &side) {
+Status enqueue_on_both(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &use, const ResolvedStream &side) {
     VIA_TRY(follow(side, use));
     VIA_TRY(enqueue_with(transfer, plan, use, side));
     return follow(use, side);
@@ -141,12 +141,12 @@ Status enqueue_on_both(const Transfer &transfer, const PeerPlan &plan, const Str
 }  // namespace
 
 PeerPlan plan_peer(const Transfer &transfer, int32_t device_id) {
-    const bool dst_packed = lies_packed(transfer, Lead::Dst);
-    const bool src_packed = lies_packed(transfer, Lead::Src);
+    const bool dst_packed = lies_packed(transfer, Major::Dst);
+    const bool src_packed = lies_packed(transfer, Major::Src);
     if (dst_packed && (!src_packed || device_id == transfer.src_side.device_id)) {
-        return {Lead::Dst, true, false, kPieceBytes};
+        return {Major::Dst, true, false, kPieceBytes};
     }
-    return {Lead::Src, !src_packed, true, kPieceBytes};
+    return {Major::Src, !src_packed, true, kPieceBytes};
 }
 
 bool needs_both_streams(const Transfer &transfer, const PeerPlan &plan, int32_t device_id) {
@@ -154,7 +154,7 @@ bool needs_both_streams(const Transfer &transfer, const PeerPlan &plan, int32_t 
            (plan.unpacks && device_id != transfer.dst_side.device_id);
 }
 
-Status prepare_peer_copy(const Transfer &transfer, const PeerPlan &plan, const StreamUse &use) {
+Status prepare_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &use) {
     constexpr Side kElsewhere{VIA_DEVICE_CUDA_HOST, 0};
     Transfer here = transfer;
     const bool is_of_src = use.device_id == transfer.src_side.device_id;
@@ -162,7 +162,7 @@ Status prepare_peer_copy(const Transfer &transfer, const PeerPlan &plan, const S
     return (is_of_src ? plan.packs : plan.unpacks) ? prepare_kernel(here, use) : VIA_OK;
 }
 
-Status enqueue_strided_peer_copy(const Transfer &transfer, const PeerPlan &plan, const StreamUse &use) {
+Status enqueue_strided_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &use) {
     VIA_TRY(prepare_peer_copy(transfer, plan, use));
     if (!needs_both_streams(transfer, plan, use.device_id)) {
         return end_failed(enqueue_with(transfer, plan, use, use), use);

@@ -7,6 +7,6 @@
 namespace via::cuda {
 
 // Gives the stream all that the plan says, which is neither Kernel nor Staged. On failure what it was given ends first.
-VIA_NODISCARD Status enqueue_link(const Transfer &transfer, const LinkPlan &plan, const StreamUse &use);
+VIA_NODISCARD Status enqueue_pinned(const Transfer &transfer, const PinnedCopyPlan &plan, const ResolvedStream &use);
 
 }  // namespace via::cuda

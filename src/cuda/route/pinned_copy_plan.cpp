@@ -24,7 +24,7 @@ constexpr double kFarRow = 3.5;  // the same where rows are far from one another
 
 // A kernel reaches 51 across the link. It is counted dearer, since its threads wait for the link where those of others
 // could work.
-constexpr double kLinkByKernel = 45;
+constexpr double kPinnedByKernel = 45;
 constexpr double kRequest = 1.5;       // for bytes that are apart from others
 constexpr double kPartOfSector = 2.0;  // the same, stored to the host where they fill no sector
 
@@ -63,9 +63,9 @@ double bytes_by_kernel(const Transfer &transfer) {
 
 double cost_of_kernel(const Transfer &transfer) {
     const bool parts = !is_to_device(transfer) && transfer.run < kSector;
-    const bool together = host_step(transfer) < transfer.run + (parts ? 1 : kSector);
-    const double requests = together ? 0 : runs_of(transfer) * (parts ? kPartOfSector : kRequest);
-    return kLaunch + std::max(bytes_by_kernel(transfer) / kLinkByKernel, requests);
+    const bool fused = host_step(transfer) < transfer.run + (parts ? 1 : kSector);
+    const double requests = fused ? 0 : runs_of(transfer) * (parts ? kPartOfSector : kRequest);
+    return kLaunch + std::max(bytes_by_kernel(transfer) / kPinnedByKernel, requests);
 }
 
 // Workers reach for whole lines.
@@ -75,41 +75,41 @@ double cost_of_workers(const Transfer &transfer) {
     return kRing + std::max(as_double(transfer.nbytes) / kWorkers, touched / kWorkersLines);
 }
 
-void keep_better(const LinkPlan &plan, LinkPlan *best) {
+void keep_better(const PinnedCopyPlan &plan, PinnedCopyPlan *best) {
     if (plan.microseconds < best->microseconds) {
         *best = plan;
     }
 }
 
 // The host's side of all that crosses, as one move.
-void make_host_move(const Transfer &transfer, const Crossing &crossing, Move *move) {
+void make_host_move(const Transfer &transfer, const PackedOrder &order, Move *move) {
     if (is_to_device(transfer)) {
-        make_packing(crossing, whole(crossing), transfer.dst, move);
+        make_packing(order, whole(order), transfer.dst, move);
     } else {
-        make_unpacking(crossing, whole(crossing), transfer.src, move);
+        make_unpacking(order, whole(order), transfer.src, move);
     }
 }
 
-void try_scratch(const Transfer &transfer, LinkRoute route, LinkPlan *best) {
-    Crossing crossing;
+void try_scratch(const Transfer &transfer, PinnedRoute route, PinnedCopyPlan *best) {
+    PackedOrder order;
     Move move;
-    make_link_crossing(transfer, route, &crossing);
-    make_host_move(transfer, crossing, &move);
-    const Box first = first_piece(crossing, kScratchBytes);
-    const double pieces = as_double((crossing.nbytes - 1) / first.nbytes + 1);
+    make_pinned_order(transfer, route, &order);
+    make_host_move(transfer, order, &move);
+    const Slab first = first_piece(order, kScratchBytes);
+    const double pieces = as_double((order.nbytes - 1) / first.nbytes + 1);
     const double cost = kScratch + pieces * (kCall + kLaunch) + cost_of_rows(move, is_to_device(transfer)) +
                         as_double(move.nbytes) / kDevice;
-    const int64_t room = std::min(buffer_bytes(crossing, whole(crossing)), kScratchBytes);
+    const int64_t room = std::min(buffer_bytes(order, whole(order)), kScratchBytes);
     keep_better({route, move.nbytes, room, 0, cost / 1000}, best);
 }
 
 // Gaps of less than a page: whoever may read what is beside them may read them.
 bool has_small_gaps(const Transfer &transfer) {
-    Crossing crossing;
-    make_link_crossing(transfer, LinkRoute::Raw, &crossing);
+    PackedOrder order;
+    make_pinned_order(transfer, PinnedRoute::Raw, &order);
     int64_t end = 0;
-    for (int32_t i = 0; i < crossing.ndim; ++i) {
-        const Crossing::Loop &loop = crossing.loops[i];
+    for (int32_t i = 0; i < order.ndim; ++i) {
+        const PackedOrder::Loop &loop = order.loops[i];
         if (loop.src_step - end >= kPage) {
             return false;
         }
@@ -118,29 +118,29 @@ bool has_small_gaps(const Transfer &transfer) {
     return true;
 }
 
-void try_kernels(const Transfer &transfer, const LinkMeans &means, LinkPlan *best) {
+void try_kernels(const Transfer &transfer, const PinnedMeans &means, PinnedCopyPlan *best) {
     const auto touched = static_cast<int64_t>(bytes_by_kernel(transfer));
-    keep_better({LinkRoute::Kernel, touched, 0, 0, cost_of_kernel(transfer) / 1000}, best);
+    keep_better({PinnedRoute::Kernel, touched, 0, 0, cost_of_kernel(transfer) / 1000}, best);
     if (means.scratch) {
-        try_scratch(transfer, LinkRoute::Packed, best);
+        try_scratch(transfer, PinnedRoute::Packed, best);
         if (is_to_device(transfer) && has_small_gaps(transfer)) {
-            try_scratch(transfer, LinkRoute::Raw, best);
+            try_scratch(transfer, PinnedRoute::Raw, best);
         }
     }
 }
 
 }  // namespace
 
-void plan_link(const Transfer &transfer, const LinkMeans &means, LinkPlan *out_plan) {
+void plan_pinned_copy(const Transfer &transfer, const PinnedMeans &means, PinnedCopyPlan *out_plan) {
     Move move;
     make_move(transfer, &move);
-    *out_plan = {LinkRoute::Rows, transfer.nbytes, 0, count_row_calls(move),
+    *out_plan = {PinnedRoute::Rows, transfer.nbytes, 0, count_row_calls(move),
                  cost_of_rows(move, is_to_device(transfer)) / 1000};
     if (means.kernels) {
         try_kernels(transfer, means, out_plan);
     }
     if (means.workers) {
-        keep_better({LinkRoute::Staged, transfer.nbytes, 0, 0, cost_of_workers(transfer) / 1000}, out_plan);
+        keep_better({PinnedRoute::Staged, transfer.nbytes, 0, 0, cost_of_workers(transfer) / 1000}, out_plan);
     }
 }
 
@@ -153,30 +153,30 @@ void make_move(const Transfer &transfer, Move *out_move) {
     std::copy_n(transfer.axes, transfer.ndim, out_move->axes);
 }
 
-void make_link_crossing(const Transfer &transfer, LinkRoute route, Crossing *out_crossing) {
+void make_pinned_order(const Transfer &transfer, PinnedRoute route, PackedOrder *out_order) {
     const bool to_device = is_to_device(transfer);
-    make_crossing(transfer, to_device ? Lead::Src : Lead::Dst, !to_device, out_crossing);
-    out_crossing->raw = route == LinkRoute::Raw;
+    make_packed_order(transfer, to_device ? Major::Src : Major::Dst, !to_device, out_order);
+    out_order->raw = route == PinnedRoute::Raw;
 }
 
-Box first_piece(const Crossing &crossing, int64_t scratch_bytes) {
-    const int64_t room = buffer_bytes(crossing, whole(crossing));
+Slab first_piece(const PackedOrder &order, int64_t scratch_bytes) {
+    const int64_t room = buffer_bytes(order, whole(order));
     const double share = as_double(scratch_bytes) / as_double(std::max(room, scratch_bytes));
-    const int64_t most = std::max<int64_t>(static_cast<int64_t>(as_double(crossing.nbytes) * share), 1);
-    return cut_box(crossing, 0, crossing.nbytes, most, most);
+    const int64_t most = std::max<int64_t>(static_cast<int64_t>(as_double(order.nbytes) * share), 1);
+    return cut_slab(order, 0, order.nbytes, most, most);
 }
 
-void describe_link(const Transfer &transfer, const LinkPlan &plan, int64_t capacity, char *out_text) {
+void describe_pinned(const Transfer &transfer, const PinnedCopyPlan &plan, int64_t capacity, char *out_text) {
     const auto size = static_cast<size_t>(capacity);
     const auto number = [](int64_t value) { return static_cast<long long>(value); };
-    if (plan.route == LinkRoute::Rows) {
+    if (plan.route == PinnedRoute::Rows) {
         (void)std::snprintf(out_text, size, "%lld rows of %lld bytes by a copy engine, in %lld call%s",
                             number(transfer.nbytes / transfer.run), number(transfer.run), number(plan.calls),
                             plan.calls > 1 ? "s" : "");
         return;
     }
     (void)std::snprintf(out_text, size, "%lld bytes %s by a copy engine, %lld at a time, and a kernel",
-                        number(plan.link_bytes), plan.route == LinkRoute::Raw ? "with the gaps between them" : "packed",
+                        number(plan.link_bytes), plan.route == PinnedRoute::Raw ? "with the gaps between them" : "packed",
                         number(plan.scratch_bytes));
 }
 

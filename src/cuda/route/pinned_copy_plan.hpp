@@ -6,7 +6,7 @@
 
 namespace via::cuda {
 
-enum class LinkRoute : int32_t {
+enum class PinnedRoute : int32_t {
     Kernel,  // a kernel reads or writes the page-locked memory itself
     Rows,    // rows of adjacent bytes by a copy engine
     Packed,  // by a copy engine to or from scratch memory of the device, in the order of the host's memory, and a
@@ -16,14 +16,14 @@ enum class LinkRoute : int32_t {
 };
 
 // What there is to do it with.
-struct LinkMeans {
+struct PinnedMeans {
     bool kernels;
     bool scratch;
     bool workers;  // a ring, and a caller who waits
 };
 
-struct LinkPlan {
-    LinkRoute route;
+struct PinnedCopyPlan {
+    PinnedRoute route;
     int64_t link_bytes;     // that cross the link, or are touched across it
     int64_t scratch_bytes;  // at most; 0: none
     int64_t calls;          // of copy engines, for rows
@@ -31,12 +31,12 @@ struct LinkPlan {
 };
 
 // The transfer is strided, and one of its sides is a device. Staged where there are no means for anything else.
-void plan_link(const Transfer &transfer, const LinkMeans &means, LinkPlan *out_plan);
+void plan_pinned_copy(const Transfer &transfer, const PinnedMeans &means, PinnedCopyPlan *out_plan);
 
 // The order in which a transfer crosses by way of scratch memory, and the first piece of it for which that has room; no
 // later one needs more.
-void make_link_crossing(const Transfer &transfer, LinkRoute route, Crossing *out_crossing);
-Box first_piece(const Crossing &crossing, int64_t scratch_bytes);
+void make_pinned_order(const Transfer &transfer, PinnedRoute route, PackedOrder *out_order);
+Slab first_piece(const PackedOrder &order, int64_t scratch_bytes);
 
 constexpr bool is_to_device(const Transfer &transfer) { return transfer.dst_side.device_type == VIA_DEVICE_CUDA; }
 
@@ -45,6 +45,6 @@ void make_move(const Transfer &transfer, Move *out_move);
 
 // "8192 rows of 1024 bytes by a copy engine, in 1 call", of a plan that is neither Kernel nor Staged: at most
 // `capacity` bytes.
-void describe_link(const Transfer &transfer, const LinkPlan &plan, int64_t capacity, char *out_text);
+void describe_pinned(const Transfer &transfer, const PinnedCopyPlan &plan, int64_t capacity, char *out_text);
 
 }  // namespace via::cuda

@@ -9,7 +9,7 @@ namespace via::cuda {
 namespace {
 
 // A graph would keep a stream of the library's own.
-Status check_peers(const Transfer &transfer, const StreamUse &use) {
+Status check_peers(const Transfer &transfer, const ResolvedStream &use) {
     const int32_t dst = transfer.dst_side.device_id;
     const int32_t src = transfer.src_side.device_id;
     if (use.device_id != dst && use.device_id != src) {
@@ -24,20 +24,20 @@ Status check_peers(const Transfer &transfer, const StreamUse &use) {
     return VIA_OK;
 }
 
-Status prepare_link(const Transfer &transfer, const StreamUse &use) {
+Status prepare_link(const Transfer &transfer, const ResolvedStream &use) {
     VIA_TRY(check_device_of_stream(transfer, use));
-    return find_link_plan(transfer, Caller::GoesOn).route != LinkRoute::Rows ? prepare_kernel(transfer, use) : VIA_OK;
+    return find_pinned_plan(transfer, Caller::GoesOn).route != PinnedRoute::Rows ? prepare_kernel(transfer, use) : VIA_OK;
 }
 
 }  // namespace
 
-Status prepare_strided(const Transfer &transfer, Way way, const StreamUse &use) {
-    switch (way) {
-        case Way::Kernel:
+Status prepare_strided(const Transfer &transfer, CopyRoute route, const ResolvedStream &use) {
+    switch (route) {
+        case CopyRoute::Kernel:
             return prepare_kernel(transfer, use);
-        case Way::Link:
+        case CopyRoute::Pinned:
             return prepare_link(transfer, use);
-        case Way::StridedPeer:
+        case CopyRoute::StridedPeer:
             VIA_TRY(check_peers(transfer, use));
             return prepare_peer_copy(transfer, plan_peer(transfer, use.device_id), use);
         default:
@@ -45,14 +45,14 @@ Status prepare_strided(const Transfer &transfer, Way way, const StreamUse &use) 
     }
 }
 
-Status enqueue_strided(const Transfer &transfer, Way way, const StreamUse &use) {
-    switch (way) {
-        case Way::Link:
+Status enqueue_strided(const Transfer &transfer, CopyRoute route, const ResolvedStream &use) {
+    switch (route) {
+        case CopyRoute::Pinned:
             VIA_TRY(prepare_link(transfer, use));
-            return enqueue_link(transfer, find_link_plan(transfer, Caller::GoesOn), use);
-        case Way::Bounced:
+            return enqueue_pinned(transfer, find_pinned_plan(transfer, Caller::GoesOn), use);
+        case CopyRoute::Bounced:
             return copy_bounced(transfer, use);
-        case Way::StridedPeer:
+        case CopyRoute::StridedPeer:
             VIA_TRY(check_peers(transfer, use));
             return enqueue_strided_peer_copy(transfer, plan_peer(transfer, use.device_id), use);
         default:

@@ -9,18 +9,18 @@
 namespace via::cuda {
 namespace {
 
-Status enqueue_entered(const Transfer &transfer, Way way, const StreamUse &use) {
-    return is_strided(way) ? enqueue_strided(transfer, way, use) : copy_by_driver(transfer, way, use);
+Status enqueue_entered(const Transfer &transfer, CopyRoute route, const ResolvedStream &use) {
+    return is_strided(route) ? enqueue_strided(transfer, route, use) : copy_by_driver(transfer, route, use);
 }
 
-Status enqueue(const Transfer &transfer, Way way, const StreamUse &use) {
+Status enqueue(const Transfer &transfer, CopyRoute route, const ResolvedStream &use) {
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));
     if (!has_pageable(transfer)) [[likely]] {
-        return enqueue_entered(transfer, way, use);
+        return enqueue_entered(transfer, route, use);
     }
     const RelaxedCapture relaxed;
-    return enqueue_entered(transfer, way, use);
+    return enqueue_entered(transfer, route, use);
 }
 
 // A few bytes of page-locked memory travel with the command itself, and the driver sees them arrive as soon as anybody.
@@ -31,11 +31,11 @@ bool is_brief(const Transfer &transfer) {
     return transfer.nbytes <= kMostBrief && (!is_of_pinned || transfer.nbytes >= kMostWithCommand);
 }
 
-Status enqueue_and_wait(const Transfer &transfer, Way way, const StreamUse &use) {
+Status enqueue_and_wait(const Transfer &transfer, CopyRoute route, const ResolvedStream &use) {
     const RelaxedCapture relaxed;
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));
-    VIA_TRY(enqueue_entered(transfer, way, use));
+    VIA_TRY(enqueue_entered(transfer, route, use));
     // What the driver calls a synchronous copy may return before the bytes have arrived, but for page-locked memory.
     if (is_pageable(transfer.dst_side)) {
         return VIA_OK;
@@ -52,8 +52,8 @@ Status await_arrays(const Transfer &transfer) {
 }
 
 // What the host touches itself must be ready for it.
-Status order_behind_arrays(const Transfer &transfer, Way way, const StreamUse &use) {
-    if (way == Way::Bounced) {
+Status order_behind_arrays(const Transfer &transfer, CopyRoute route, const ResolvedStream &use) {
+    if (route == CopyRoute::Bounced) {
         return await_arrays(transfer);
     }
     if (transfer.dst_array != nullptr) {
@@ -64,70 +64,70 @@ Status order_behind_arrays(const Transfer &transfer, Way way, const StreamUse &u
 }
 
 // Of two devices, the other one's legacy stream comes first too.
-Status order_behind_other_device(const Transfer &transfer, const StreamUse &use) {
+Status order_behind_other_device(const Transfer &transfer, const ResolvedStream &use) {
     const int32_t dst = transfer.dst_side.device_id;
-    StreamUse other;
+    ResolvedStream other;
     VIA_TRY(resolve(nullptr, use.device_id == dst ? transfer.src_side.device_id : dst, &other));
     if (is_idle(other)) {
         return VIA_OK;
     }
-    MarkHolder mark;
-    VIA_TRY(record_mark(other, mark.out()));
-    return mark.get()->order(use);
+    UniqueFence fence;
+    VIA_TRY(record_fence(other, fence.out()));
+    return fence.get()->make_stream_wait(use);
 }
 
 // Slots are taken only once nothing is left to wait for.
-Status run_staged_behind(const Transfer &transfer, const StreamUse &use, Mark **out_mark) {
+Status run_staged_behind(const Transfer &transfer, const ResolvedStream &use, Fence **out_fence) {
     VIA_TRY(await_work(use));
     VIA_TRY(await_arrays(transfer));
-    return run_staged(staged_copy(transfer, nullptr), out_mark);
+    return run_staged(staged_copy(transfer, nullptr), out_fence);
 }
 
-Status note_arrays(const Transfer &transfer, const StreamUse &use) {
+Status note_arrays(const Transfer &transfer, const ResolvedStream &use) {
     return transfer.dst_array != nullptr ? note_copy(transfer.dst_array, transfer.src_array, use) : VIA_OK;
 }
 
-Status staged_now(const Transfer &transfer, const StreamUse &use) {
-    MarkHolder mark;
-    VIA_TRY(run_staged_behind(transfer, use, mark.out()));
-    return mark.get() != nullptr ? mark.get()->wait() : VIA_OK;
+Status staged_now(const Transfer &transfer, const ResolvedStream &use) {
+    UniqueFence fence;
+    VIA_TRY(run_staged_behind(transfer, use, fence.out()));
+    return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
-Status staged_on(const Transfer &transfer, const StreamUse &use) {
-    MarkHolder mark;
-    VIA_TRY(run_staged_behind(transfer, use, mark.out()));
-    if (mark.get() == nullptr) {
+Status staged_on(const Transfer &transfer, const ResolvedStream &use) {
+    UniqueFence fence;
+    VIA_TRY(run_staged_behind(transfer, use, fence.out()));
+    if (fence.get() == nullptr) {
         return VIA_OK;
     }
-    if (mark.get()->order(use) != VIA_OK) {
-        return mark.get()->wait();
+    if (fence.get()->make_stream_wait(use) != VIA_OK) {
+        return fence.get()->wait();
     }
     return note_arrays(transfer, use);
 }
 
 // A captured copy of pageable memory would read or write it at every launch of the graph, long after the call.
-Status capture(const Transfer &transfer, const StreamUse &use) {
+Status capture(const Transfer &transfer, const ResolvedStream &use) {
     if (has_pageable(transfer)) {
         return fail(VIA_ERROR_STREAM_CAPTURE,
                     "%s is pageable memory, and stream is being captured; expected pinned, managed or device memory",
                     is_pageable(transfer.dst_side) ? "dst" : "src");
     }
-    const Way way = choose_way(transfer, Caller::GoesOn);
-    if (is_strided(way)) {
-        VIA_TRY(prepare_strided(transfer, way, use));
+    const CopyRoute route = choose_copy_route(transfer, Caller::GoesOn);
+    if (is_strided(route)) {
+        VIA_TRY(prepare_strided(transfer, route, use));
     }
-    VIA_TRY(order_behind_arrays(transfer, way, use));
+    VIA_TRY(order_behind_arrays(transfer, route, use));
     VIA_TRY(note_arrays(transfer, use));
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));
-    return is_strided(way) ? enqueue_strided(transfer, way, use) : capture_driver_copy(transfer, way, use);
+    return is_strided(route) ? enqueue_strided(transfer, route, use) : capture_driver_copy(transfer, route, use);
 }
 
 // The ring is made for the first copy that is better off with it; where it cannot be had, the driver serves.
-Way find_way(const Transfer &transfer, Caller caller) {
-    const Way way = choose_way(transfer, caller);
-    const bool has_slots = way != Way::Staged || has_ring(transfer.nbytes, device_of_transfer(transfer));
-    return has_slots ? way : way_without_ring(transfer);
+CopyRoute find_copy_route(const Transfer &transfer, Caller caller) {
+    const CopyRoute route = choose_copy_route(transfer, caller);
+    const bool has_slots = route != CopyRoute::Staged || has_ring(transfer.nbytes, device_of_transfer(transfer));
+    return has_slots ? route : route_without_ring(transfer);
 }
 
 constexpr char kCopy[] = "a copy of CUDA's memory or on a stream";
@@ -141,32 +141,32 @@ int32_t own_number(const Transfer &transfer) {
 
 Status transfer_now(const Transfer &transfer) {
     VIA_TRY(need_driver(kCopy));
-    StreamUse use;
+    ResolvedStream use;
     VIA_TRY(resolve(nullptr, device_of_transfer(transfer), &use));
-    const Way way = find_way(transfer, Caller::Waits);
-    if (way == Way::Staged) {
+    const CopyRoute route = find_copy_route(transfer, Caller::Waits);
+    if (route == CopyRoute::Staged) {
         return staged_now(transfer, use);
     }
-    if (way == Way::Peer || way == Way::StridedPeer) {
+    if (route == CopyRoute::Peer || route == CopyRoute::StridedPeer) {
         VIA_TRY(order_behind_other_device(transfer, use));
     }
-    VIA_TRY(order_behind_arrays(transfer, way, use));
-    return enqueue_and_wait(transfer, way, use);
+    VIA_TRY(order_behind_arrays(transfer, route, use));
+    return enqueue_and_wait(transfer, route, use);
 }
 
 Status transfer_on(const Transfer &transfer, via_stream *stream) {
     VIA_TRY(need_driver(kCopy));
-    StreamUse use;
+    ResolvedStream use;
     VIA_TRY(resolve(stream, device_of_transfer(transfer), &use));
     if (use.capturing) [[unlikely]] {
         return capture(transfer, use);
     }
-    const Way way = find_way(transfer, Caller::GoesOn);
-    if (way == Way::Staged) {
+    const CopyRoute route = find_copy_route(transfer, Caller::GoesOn);
+    if (route == CopyRoute::Staged) {
         return staged_on(transfer, use);
     }
-    VIA_TRY(order_behind_arrays(transfer, way, use));
-    VIA_TRY(enqueue(transfer, way, use));
+    VIA_TRY(order_behind_arrays(transfer, route, use));
+    VIA_TRY(enqueue(transfer, route, use));
     return is_pageable(transfer.dst_side) ? VIA_OK : note_arrays(transfer, use);
 }
 
@@ -174,53 +174,53 @@ bool is_immediate(const Transfer &transfer) {
     if (!has_device(transfer) || has_pageable(transfer)) {
         return false;
     }
-    const Way way = choose_way(transfer, Caller::Waits);
-    return way != Way::Staged && way != Way::Bounced;
+    const CopyRoute route = choose_copy_route(transfer, Caller::Waits);
+    return route != CopyRoute::Staged && route != CopyRoute::Bounced;
 }
 
-Status transfer_for_task(const Transfer &transfer, via_task *task, Mark **out_mark) {
+Status transfer_for_task(const Transfer &transfer, via_task *task, Fence **out_fence) {
     VIA_TRY(need_driver(kCopy));
-    const Way way = find_way(transfer, Caller::Waits);
-    if (way == Way::Staged) {
-        return run_staged(staged_copy(transfer, task), out_mark);
+    const CopyRoute route = find_copy_route(transfer, Caller::Waits);
+    if (route == CopyRoute::Staged) {
+        return run_staged(staged_copy(transfer, task), out_fence);
     }
-    StreamUse use;
-    VIA_TRY(own_stream(device_of_transfer(transfer), own_number(transfer), &use));
+    ResolvedStream use;
+    VIA_TRY(internal_stream(device_of_transfer(transfer), own_number(transfer), &use));
     const RelaxedCapture relaxed;
-    VIA_TRY(enqueue(transfer, way, use));
+    VIA_TRY(enqueue(transfer, route, use));
     if (is_pageable(transfer.dst_side)) {
         return VIA_OK;
     }
     // Where it cannot be marked it must have ended before anybody goes on.
-    return record_mark(use, out_mark) == VIA_OK ? VIA_OK : wait_for_stream(use);
+    return record_fence(use, out_fence) == VIA_OK ? VIA_OK : wait_for_stream(use);
 }
 
-Status mark_stream(via_stream *stream, int32_t device_id, Mark **out_mark) {
-    StreamUse use;
+Status stream_fence(via_stream *stream, int32_t device_id, Fence **out_fence) {
+    ResolvedStream use;
     VIA_TRY(resolve(stream, device_id, &use));
     if (use.capturing) {
         return fail(
             VIA_ERROR_STREAM_CAPTURE,
             "stream is being captured, and a task cannot wait for work that is captured; expected via_copy_async");
     }
-    return is_idle(use) ? VIA_OK : record_mark(use, out_mark);
+    return is_idle(use) ? VIA_OK : record_fence(use, out_fence);
 }
 
 Status await_stream(via_stream *stream, bool *out_capturing) {
-    StreamUse use;
+    ResolvedStream use;
     VIA_TRY(resolve(stream, device_of_thread(), &use));
     *out_capturing = use.capturing;
     return use.capturing ? VIA_OK : await_work(use);
 }
 
 Status find_capture(const Transfer &transfer, via_stream *stream, bool *out_capturing) {
-    StreamUse use;
+    ResolvedStream use;
     VIA_TRY(resolve(stream, device_of_transfer(transfer), &use));
     *out_capturing = use.capturing;
     if (transfer.ndim == 0 || !has_device(transfer)) {
         return VIA_OK;
     }
-    return prepare_strided(transfer, choose_way(transfer, Caller::GoesOn), use);
+    return prepare_strided(transfer, choose_copy_route(transfer, Caller::GoesOn), use);
 }
 
 }  // namespace via::cuda

@@ -11,13 +11,13 @@
 namespace via::cuda {
 
 // Pauses between two questions: short ones at first; after about 50 us others get the processor.
-class Patience {
+class Backoff {
 public:
     void pause() {
         if (asked_ < kShort) {
             asked_++;
             for (int32_t i = 0; i < kSpins; ++i) {
-                relax();
+                cpu_relax();
             }
         } else {
             sched_yield();
@@ -31,14 +31,14 @@ private:
 };
 
 // A mutex whose holders are quick as a rule, so that it is worth looking again before sleeping.
-class QuickMutex {
+class AdaptiveMutex {
 public:
     void lock() {
         for (int32_t i = 0; i < kLooks; ++i) {
             if (mutex_.try_lock()) {
                 return;
             }
-            relax();
+            cpu_relax();
         }
         mutex_.lock();
     }

@@ -86,9 +86,9 @@ Status Bench::by_driver(Direction direction, int64_t nbytes) {
 }
 
 Status Bench::by_staging(Direction direction, int64_t nbytes) {
-    MarkHolder mark;
-    VIA_TRY(run_staged({direction, device_, host_, nbytes, device_id_, nullptr}, mark.out()));
-    return mark.get() != nullptr ? mark.get()->wait() : VIA_OK;
+    UniqueFence fence;
+    VIA_TRY(run_staged({direction, device_, host_, nbytes, device_id_, nullptr}, fence.out()));
+    return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
 // Both in turn, so that what disturbs the machine disturbs both; the medians. The first round only warms up.
@@ -115,7 +115,7 @@ Status measure(Bench *bench, Direction direction, int64_t *out_crossover) {
     for (int32_t i = 0; i < kSizes; ++i) {
         VIA_TRY(bench->compare(direction, kLeastSize << i, &times[i]));
     }
-    *out_crossover = find_crossover(times, kSizes);
+    *out_crossover = find_threshold(times, kSizes);
     return VIA_OK;
 }
 
@@ -128,11 +128,11 @@ Status io_failure(const char *call, const char *path) {
 void print_calibration(FILE *file) {
     std::fputs(kHeader, file);
     for (int32_t i = 0; i < std::min(driver().device_count, kMostDevices); ++i) {
-        Crossovers measured{};
+        StagingThresholds measured{};
         char id[kPciIdBytes];
         char line[kCalibrationLine];
-        if (measured_crossovers(i, &measured) && pci_id(i, id)) {
-            print_crossovers(id, measured, line);
+        if (measured_thresholds(i, &measured) && pci_id(i, id)) {
+            print_thresholds(id, measured, line);
             std::fprintf(file, "%s\n", line);
         }
     }
@@ -208,7 +208,7 @@ int32_t device_of_pci_id(const char *wanted) {
 
 struct Entry {
     char pci_id[kPciIdBytes];
-    Crossovers crossovers;
+    StagingThresholds thresholds;
 };
 
 // What is no regular file could hold this up for good.
@@ -240,7 +240,7 @@ Status read_entries(FILE *file, const char *path, Entry *out_entries, int32_t *o
     while (std::fgets(line, sizeof line, file) != nullptr) {
         line[std::strcspn(line, "\n")] = '\0';
         if (count == kMostDevices ||
-            !parse_crossovers(line, out_entries[count].pci_id, &out_entries[count].crossovers)) {
+            !parse_thresholds(line, out_entries[count].pci_id, &out_entries[count].thresholds)) {
             return fail(VIA_ERROR_FORMAT, "%s: line %d is no measurement: \"%.80s\"", path, count + 2, line);
         }
         count++;
@@ -261,10 +261,10 @@ Status calibrate(int32_t device_id) {
     }
     Bench bench;
     VIA_TRY(bench.open(device_id));
-    Crossovers found{};
+    StagingThresholds found{};
     VIA_TRY(measure(&bench, Direction::ToDevice, &found.to_device));
     VIA_TRY(measure(&bench, Direction::ToHost, &found.to_host));
-    set_crossovers(device_id, found);
+    set_thresholds(device_id, found);
     return VIA_OK;
 }
 
@@ -286,7 +286,7 @@ Status load_calibration(const char *path) {
     for (int32_t i = 0; i < count; ++i) {
         const int32_t device_id = device_of_pci_id(entries[i].pci_id);
         if (device_id >= 0) {
-            set_crossovers(device_id, entries[i].crossovers);
+            set_thresholds(device_id, entries[i].thresholds);
         }
     }
     return VIA_OK;

@@ -11,23 +11,23 @@ bool is_in_order(const Transfer &transfer) {
         return true;
     }
     const StagedCopy copy = staged_copy(transfer, nullptr);
-    Crossing crossing;
-    make_staged_crossing(transfer, copy.plan, &crossing);
-    return copy.plan.adjacent_on_host && crossing.nbytes == transfer.nbytes;
+    PackedOrder order;
+    make_staged_order(transfer, copy.plan, &order);
+    return copy.plan.adjacent_on_host && order.nbytes == transfer.nbytes;
 }
 
 }  // namespace
 
-bool can_go_outside(const Transfer &transfer) {
+bool can_stage_io(const Transfer &transfer) {
     return is_in_order(transfer) && has_ring(transfer.nbytes, device_of_transfer(transfer));
 }
 
-Status transfer_outside(const OutsideTransfer &transfer, Mark **out_mark) {
+Status transfer_io(const IoTransfer &transfer, Fence **out_fence) {
     StagedCopy copy = staged_copy(*transfer.transfer, transfer.task);
-    copy.outside = transfer.outside;
-    copy.outside_workers = transfer.workers;
-    copy.outside_phase = transfer.phase;
-    return run_staged(copy, out_mark);
+    copy.io = transfer.io;
+    copy.io_workers = transfer.workers;
+    copy.io_phase = transfer.phase;
+    return run_staged(copy, out_fence);
 }
 
 }  // namespace via::cuda

@@ -21,11 +21,11 @@ Ring *rings[kMostDevices];
 
 // One slot is waited for at a time, and for no longer than a copy of the device takes.
 CUresult wait_for(Slot *slot) {
-    Patience patience;
+    Backoff backoff;
     const auto ask = [&] { return driver().cuEventQuery(slot->event); };
     CUresult result = asked_again(ask);
     while (result == CUDA_ERROR_NOT_READY) {
-        patience.pause();
+        backoff.pause();
         result = asked_again(ask);
     }
     slot->in_flight = false;
@@ -50,7 +50,7 @@ Status Ring::make_slots(int32_t device_id) {
     const int64_t nbytes = slot_bytes_ * slot_count_;
     const int32_t node = node_of_device(device_id);
     cpus_ = cpus_of_node(node);
-    VIA_TRY(lock_memory(nbytes, node, context_, &memory_));
+    VIA_TRY(pin_block(nbytes, node, context_, &memory_));
     count(Counter::StagedBytes, nbytes);
     for (int32_t i = 0; i < slot_count_; ++i) {
         Slot &slot = slots_[i];
@@ -147,7 +147,7 @@ void Ring::forget_at_driver() {
 // Never inside a callback of the driver.
 void Ring::destroy() {
     forget_at_driver();
-    if (memory_.address != nullptr && unlock_memory(memory_)) {
+    if (memory_.address != nullptr && unpin_block(memory_)) {
         count(Counter::StagedBytes, -memory_.nbytes);
     }
     delete this;
@@ -194,7 +194,7 @@ bool Ring::oldest_has_landed() const {
     return first_in_flight_ != nullptr && driver().cuEventQuery(first_in_flight_->event) == CUDA_SUCCESS;
 }
 
-Slot *Ring::take_spare() {
+Slot *Ring::take_idle() {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (served_ != next_ticket_ || (idle_ == nullptr && !oldest_has_landed())) {
         return nullptr;

@@ -24,7 +24,7 @@ struct Slot {
 
 class Ring {
 public:
-    static constexpr int32_t kMostSlots = via_kept_slots;
+    static constexpr int32_t kMostSlots = via_max_ring_slots;
 
     // The ring of the device's primary context as it is now; made when first asked for, and again after a reset.
     // Retained for the caller. Errors: VIA_ERROR_UNSUPPORTED where it may not have enough memory, VIA_ERROR_CUDA,
@@ -47,7 +47,7 @@ public:
     CUresult take(Slot **out_slot);
 
     // A slot that can be had at once; nullptr if there is none, or somebody waits for one.
-    Slot *take_spare();
+    Slot *take_idle();
 
     // Nothing of the device's reads or writes the slot any more.
     void give_back(Slot *slot);
@@ -70,7 +70,7 @@ private:
 
     ReferenceCount references_;
     ContextKey context_{};
-    LockedMemory memory_{};
+    PinnedBlock memory_{};
     int64_t slot_bytes_ = 0;
     int32_t slot_count_ = 0;
     CUdeviceptr scratch_ = 0;
@@ -87,16 +87,16 @@ private:
 };
 
 // Gives a ring back when a scope ends.
-class RingHolder {
+class UniqueRing {
 public:
-    RingHolder() = default;
-    ~RingHolder() {
+    UniqueRing() = default;
+    ~UniqueRing() {
         if (ring_ != nullptr) {
             ring_->release();
         }
     }
-    RingHolder(const RingHolder &) = delete;
-    RingHolder &operator=(const RingHolder &) = delete;
+    UniqueRing(const UniqueRing &) = delete;
+    UniqueRing &operator=(const UniqueRing &) = delete;
     Ring *get() const { return ring_; }
     Ring **out() { return &ring_; }
 

@@ -40,8 +40,8 @@ int32_t most_workers(const StagedCopy &copy, bool new_pages) {
 }
 
 int32_t worker_count(const StagedCopy &copy, bool new_pages) {
-    if (copy.outside != nullptr) {
-        return copy.outside_workers;
+    if (copy.io != nullptr) {
+        return copy.io_workers;
     }
     const int32_t most = std::min(num_threads(), most_workers(copy, new_pages));
     const int64_t wanted = new_pages ? round_up(copy.nbytes, kHugePage) / kHugePage : copy.nbytes / kBytesOfWorker;
@@ -55,7 +55,7 @@ Status find_streams(const StagedCopy &copy, StagedStreams *streams) {
     const int32_t first = copy.direction == Direction::ToDevice ? kStreamToDevice : kStreamToHost;
     streams->count = needs_kernel(copy) ? StagedStreams::kMost : 1;
     for (int32_t i = 0; i < streams->count; ++i) {
-        VIA_TRY(own_stream(copy.device_id, first + i * kToSecond, &streams->uses[i]));
+        VIA_TRY(internal_stream(copy.device_id, first + i * kToSecond, &streams->uses[i]));
     }
     return VIA_OK;
 }
@@ -64,7 +64,7 @@ Status find_streams(const StagedCopy &copy, StagedStreams *streams) {
 // a pool. nullptr where there is none.
 Status find_scratch(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, Scratch *pooled,
                     char **out_scratch) {
-    const StreamUse &first = streams.uses[0];
+    const ResolvedStream &first = streams.uses[0];
     if (reaches_memory(*copy.strided, first)) {
         return ring.scratch(out_scratch);
     }
@@ -87,28 +87,28 @@ Status stage(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, S
         VIA_TRY(prepare_kernel(*copy.strided, streams.uses[0]));
         VIA_TRY(find_scratch(copy, streams, ring, pooled, &scratch));
     }
-    StagedRun run(copy, streams, ring, scratch);
+    StagingPipeline run(copy, streams, ring, scratch);
     return run.copy(worker_count(copy, run.has_new_pages()));
 }
 
 // The end of all streams is marked in the first.
-Status mark_streams(const StagedStreams &streams, Mark **out_mark) {
+Status stream_fences(const StagedStreams &streams, Fence **out_fence) {
     for (int32_t i = 1; i < streams.count; ++i) {
         VIA_TRY(follow(streams.uses[0], streams.uses[i]));
     }
-    return record_mark(streams.uses[0], out_mark);
+    return record_fence(streams.uses[0], out_fence);
 }
 
-// Where no mark can be had for what the streams still do, they are waited for.
-Status mark_end(const StagedStreams &streams, Mark **out_mark) {
-    const Status status = mark_streams(streams, out_mark);
+// Where no fence can be had for what the streams still do, they are waited for.
+Status mark_end(const StagedStreams &streams, Fence **out_fence) {
+    const Status status = stream_fences(streams, out_fence);
     for (int32_t i = 0; status != VIA_OK && i < streams.count; ++i) {
         (void)wait_for_work(streams.uses[i].handle);
     }
     return status;
 }
 
-Status acquire_ring(int32_t device_id, RingHolder *ring) {
+Status acquire_ring(int32_t device_id, UniqueRing *ring) {
     CUcontext context = nullptr;
     VIA_TRY(primary_context(device_id, &context));
     return Ring::acquire(device_id, {context, context_id(context)}, ring->out());
@@ -121,12 +121,12 @@ constexpr int64_t kMakeRingTogether = int64_t{32} << 20;
 std::atomic<int64_t> bytes_without_ring[kMostDevices];
 
 bool is_worth_a_ring(int64_t nbytes, int32_t device_id) {
-    std::atomic<int64_t> &together = bytes_without_ring[device_id];
-    if (together.load(std::memory_order_relaxed) >= kMakeRingTogether) [[likely]] {
+    std::atomic<int64_t> &fused = bytes_without_ring[device_id];
+    if (fused.load(std::memory_order_relaxed) >= kMakeRingTogether) [[likely]] {
         return true;
     }
     const int64_t counted = nbytes >= kMakesRing ? kMakeRingTogether : nbytes;
-    return together.fetch_add(counted, std::memory_order_relaxed) + counted >= kMakeRingTogether;
+    return fused.fetch_add(counted, std::memory_order_relaxed) + counted >= kMakeRingTogether;
 }
 
 }  // namespace
@@ -137,7 +137,7 @@ bool may_have_ring() {
 }
 
 bool is_staged(Direction direction, int64_t nbytes, int32_t device_id, const void *host) {
-    return nbytes >= crossover(direction, device_id) ||
+    return nbytes >= staging_threshold(direction, device_id) ||
            (direction == Direction::ToHost && host != nullptr && nbytes >= kNewPagesFrom && looks_new(host, nbytes));
 }
 
@@ -148,12 +148,12 @@ bool has_ring(int64_t nbytes, int32_t device_id) {
     }
     const CallbackScope scope;
     const RelaxedCapture relaxed;
-    RingHolder ring;
+    UniqueRing ring;
     return acquire_ring(device_id, &ring) == VIA_OK;
 }
 
-Status run_staged(const StagedCopy &copy, Mark **out_mark) {
-    *out_mark = nullptr;
+Status run_staged(const StagedCopy &copy, Fence **out_fence) {
+    *out_fence = nullptr;
     VIA_TRY(need_driver("a staged copy"));
     if (copy.nbytes == 0) {
         return VIA_OK;
@@ -162,11 +162,11 @@ Status run_staged(const StagedCopy &copy, Mark **out_mark) {
     const RelaxedCapture relaxed;
     StagedStreams streams;
     VIA_TRY(find_streams(copy, &streams));
-    RingHolder ring;
+    UniqueRing ring;
     VIA_TRY(Ring::acquire(copy.device_id, {streams.uses[0].context, streams.uses[0].context_id}, ring.out()));
     Scratch pooled;  // freed in the order of the first stream, which comes after the others by then
     VIA_TRY(stage(copy, streams, *ring.get(), &pooled));
-    return copy.direction == Direction::ToDevice ? mark_end(streams, out_mark) : VIA_OK;
+    return copy.direction == Direction::ToDevice ? mark_end(streams, out_fence) : VIA_OK;
 }
 
 Status prepare_ring(int32_t device_id) {
@@ -176,7 +176,7 @@ Status prepare_ring(int32_t device_id) {
         return VIA_OK;
     }
     const RelaxedCapture relaxed;
-    RingHolder ring;
+    UniqueRing ring;
     VIA_TRY(acquire_ring(device_id, &ring));
     bytes_without_ring[device_id].store(kMakeRingTogether, std::memory_order_relaxed);
     return VIA_OK;

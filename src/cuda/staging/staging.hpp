@@ -23,9 +23,9 @@ struct StagedCopy {
     const Transfer *strided = nullptr;  // what is copied instead where the bytes are not adjacent, in the same order
     StagedPlan plan = {};               // of it
     // What the workers read and write in the place of `host`, which then only numbers its bytes: outside.hpp.
-    Outside *outside = nullptr;
-    int32_t outside_workers = 0;
-    int64_t outside_phase = 0;
+    IoEndpoint *io = nullptr;
+    int32_t io_workers = 0;
+    int64_t io_phase = 0;
 };
 
 // Whether a ring serves such a copy better than the driver itself; makes none. `host`, if given, is where a copy to the
@@ -38,9 +38,9 @@ bool has_ring(int64_t nbytes, int32_t device_id);
 
 // Does the copy. Everything it has to wait for must have been reached: slots are held only for as long as a memcpy and
 // a copy of the device take. Towards the host: the bytes have arrived on return. Towards the device: the source has
-// been read on return, and *out_mark (retained for the caller) says when the bytes have arrived; nullptr: they have.
+// been read on return, and *out_fence (retained for the caller) says when the bytes have arrived; nullptr: they have.
 // On failure part of the destination may have been written. Errors: VIA_ERROR_CUDA, VIA_ERROR_CANCELLED.
-VIA_NODISCARD Status run_staged(const StagedCopy &copy, Mark **out_mark);
+VIA_NODISCARD Status run_staged(const StagedCopy &copy, Fence **out_fence);
 
 // Whether devices may have a ring at all.
 bool may_have_ring();

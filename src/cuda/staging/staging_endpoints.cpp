@@ -18,24 +18,24 @@ constexpr int64_t kMostOfPiece = int64_t{1} << 20;
 
 }  // namespace
 
-StagedEnds::StagedEnds(const StagedCopy &copy, int64_t slot_bytes)
+StagingEndpoints::StagingEndpoints(const StagedCopy &copy, int64_t slot_bytes)
     : copy_(copy), host_(static_cast<char *>(copy.host)) {
     cut_.nbytes = copy.nbytes;
     cut_.slot_bytes = slot_bytes;
     if (is_strided()) {
-        make_staged_crossing(*copy.strided, copy.plan, &crossing_);
-        cut_.nbytes = crossing_.nbytes;
-        host_ = to_device() ? const_cast<char *>(crossing_.src) : crossing_.dst;
+        make_staged_order(*copy.strided, copy.plan, &order_);
+        cut_.nbytes = order_.nbytes;
+        host_ = to_device() ? const_cast<char *>(order_.src) : order_.dst;
     }
     cut_.address = reinterpret_cast<intptr_t>(host_);
-    new_pages_ = !to_device() && !is_outside() && is_adjacent_on_host() && looks_new(host_, cut_.nbytes);
+    new_pages_ = !to_device() && !is_io() && is_adjacent_on_host() && looks_new(host_, cut_.nbytes);
     cut_.by_huge_pages = new_pages_ && !is_strided();
     if (new_pages_ && cut_.nbytes >= kHugePagesFrom) {
         advise_huge_pages(host_, cut_.nbytes);
     }
 }
 
-int64_t StagedEnds::progress(int64_t done) const {
+int64_t StagingEndpoints::progress(int64_t done) const {
     if (cut_.nbytes == copy_.nbytes) {
         return done;
     }
@@ -44,98 +44,98 @@ int64_t StagedEnds::progress(int64_t done) const {
 }
 
 // Outside, the first chunk ends at a border, and so do all others then.
-int64_t StagedEnds::chunk_length(int64_t offset) const {
+int64_t StagingEndpoints::chunk_length(int64_t offset) const {
     int64_t wanted = via::cuda::chunk_length(cut_, offset);
-    if (offset == 0 && copy_.outside_phase > 0 && wanted > copy_.outside_phase) {
-        wanted -= copy_.outside_phase;
+    if (offset == 0 && copy_.io_phase > 0 && wanted > copy_.io_phase) {
+        wanted -= copy_.io_phase;
     }
-    return is_strided() ? cut_box(crossing_, offset, cut_.nbytes, wanted, cut_.slot_bytes).nbytes : wanted;
+    return is_strided() ? cut_slab(order_, offset, cut_.nbytes, wanted, cut_.slot_bytes).nbytes : wanted;
 }
 
-int64_t StagedEnds::piece_length(int64_t chunk_offset, int64_t chunk_length, int64_t start) const {
+int64_t StagingEndpoints::piece_length(int64_t chunk_offset, int64_t chunk_length, int64_t start) const {
     const int64_t wanted = via::cuda::piece_length(cut_, chunk_offset, chunk_length, start);
     if (is_adjacent_on_host()) {
         return wanted;
     }
-    return cut_box(crossing_, chunk_offset + start, chunk_offset + chunk_length, wanted, kMostOfPiece).nbytes;
+    return cut_slab(order_, chunk_offset + start, chunk_offset + chunk_length, wanted, kMostOfPiece).nbytes;
 }
 
-void StagedEnds::prepare(int64_t offset, int64_t nbytes) const {
+void StagingEndpoints::prepare(int64_t offset, int64_t nbytes) const {
     if (new_pages_) {
         populate_missing(host(offset), nbytes);
     }
 }
 
-Status StagedEnds::fill(char *slot, int64_t offset, int64_t nbytes) const {
-    if (is_outside()) {
-        return copy_.outside->read(slot, offset, nbytes);
+Status StagingEndpoints::fill(char *slot, int64_t offset, int64_t nbytes) const {
+    if (is_io()) {
+        return copy_.io->read(slot, offset, nbytes);
     }
     if (is_adjacent_on_host()) {
         store_for_device(slot, host(offset), nbytes);
         return VIA_OK;
     }
     Move move;
-    make_packing(crossing_, box_of(crossing_, offset, nbytes), slot, &move);
+    make_packing(order_, slab_of(order_, offset, nbytes), slot, &move);
     copy_.strided->host_copy(move, Cache::Past);
     return VIA_OK;
 }
 
 // Plain stores: the slot's lines are in the last-level cache as a rule, and the caller reads the destination next.
-Status StagedEnds::empty(const char *slot, int64_t offset, int64_t nbytes) const {
-    if (is_outside()) {
-        return copy_.outside->write(slot, offset, nbytes);
+Status StagingEndpoints::empty(const char *slot, int64_t offset, int64_t nbytes) const {
+    if (is_io()) {
+        return copy_.io->write(slot, offset, nbytes);
     }
     if (is_adjacent_on_host()) {
         std::memcpy(host(offset), slot, static_cast<size_t>(nbytes));
         return VIA_OK;
     }
     Move move;
-    make_unpacking(crossing_, box_of(crossing_, offset, nbytes), slot, &move);
+    make_unpacking(order_, slab_of(order_, offset, nbytes), slot, &move);
     copy_.strided->host_copy(move, Cache::Through);
     return VIA_OK;
 }
 
-Status StagedEnds::send(void *slot, void *scratch, int64_t offset, int64_t nbytes, const StreamUse &use) const {
+Status StagingEndpoints::send(void *slot, void *scratch, int64_t offset, int64_t nbytes, const ResolvedStream &use) const {
     if (is_strided()) {
-        return send_box(box_of(crossing_, offset, nbytes), slot, scratch, use);
+        return send_slab(slab_of(order_, offset, nbytes), slot, scratch, use);
     }
     VIA_TRY_CUDA(cuMemcpyHtoDAsync(copy_.device + static_cast<CUdeviceptr>(offset), slot, static_cast<size_t>(nbytes),
                                    use.handle));
     return VIA_OK;
 }
 
-Status StagedEnds::fetch(void *slot, void *scratch, int64_t offset, int64_t nbytes, const StreamUse &use) const {
+Status StagingEndpoints::fetch(void *slot, void *scratch, int64_t offset, int64_t nbytes, const ResolvedStream &use) const {
     if (is_strided()) {
-        return fetch_box(box_of(crossing_, offset, nbytes), slot, scratch, use);
+        return fetch_slab(slab_of(order_, offset, nbytes), slot, scratch, use);
     }
     VIA_TRY_CUDA(cuMemcpyDtoHAsync(slot, copy_.device + static_cast<CUdeviceptr>(offset), static_cast<size_t>(nbytes),
                                    use.handle));
     return VIA_OK;
 }
 
-Status StagedEnds::send_box(const Box &box, void *slot, void *scratch, const StreamUse &use) const {
+Status StagingEndpoints::send_slab(const Slab &slab, void *slot, void *scratch, const ResolvedStream &use) const {
     Move move;
     if (!needs_kernel()) {
-        make_unpacking(crossing_, box, slot, &move);
+        make_unpacking(order_, slab, slot, &move);
         return enqueue_rows(move, true, use);
     }
     if (scratch != nullptr) {
-        VIA_TRY_CUDA(cuMemcpyHtoDAsync(number_of(scratch), slot, static_cast<size_t>(box.nbytes), use.handle));
+        VIA_TRY_CUDA(cuMemcpyHtoDAsync(number_of(scratch), slot, static_cast<size_t>(slab.nbytes), use.handle));
     }
-    make_unpacking(crossing_, box, scratch != nullptr ? scratch : slot, &move);
+    make_unpacking(order_, slab, scratch != nullptr ? scratch : slot, &move);
     return enqueue_unpacking(move, copy_.strided->dst_side, use);
 }
 
-Status StagedEnds::fetch_box(const Box &box, void *slot, void *scratch, const StreamUse &use) const {
+Status StagingEndpoints::fetch_slab(const Slab &slab, void *slot, void *scratch, const ResolvedStream &use) const {
     Move move;
     if (!needs_kernel()) {
-        make_packing(crossing_, box, slot, &move);
+        make_packing(order_, slab, slot, &move);
         return enqueue_rows(move, false, use);
     }
-    make_packing(crossing_, box, scratch != nullptr ? scratch : slot, &move);
+    make_packing(order_, slab, scratch != nullptr ? scratch : slot, &move);
     VIA_TRY(enqueue_packing(move, copy_.strided->src_side, use));
     if (scratch != nullptr) {
-        VIA_TRY_CUDA(cuMemcpyDtoHAsync(slot, number_of(scratch), static_cast<size_t>(box.nbytes), use.handle));
+        VIA_TRY_CUDA(cuMemcpyDtoHAsync(slot, number_of(scratch), static_cast<size_t>(slab.nbytes), use.handle));
     }
     return VIA_OK;
 }

@@ -8,11 +8,11 @@
 
 namespace via::cuda {
 
-class StagedEnds {
+class StagingEndpoints {
 public:
-    StagedEnds(const StagedCopy &copy, int64_t slot_bytes);
-    StagedEnds(const StagedEnds &) = delete;
-    StagedEnds &operator=(const StagedEnds &) = delete;
+    StagingEndpoints(const StagedCopy &copy, int64_t slot_bytes);
+    StagingEndpoints(const StagingEndpoints &) = delete;
+    StagingEndpoints &operator=(const StagingEndpoints &) = delete;
 
     int64_t nbytes() const { return cut_.nbytes; }
     bool to_device() const { return copy_.direction == Direction::ToDevice; }
@@ -31,23 +31,23 @@ public:
 
     // The device's part: gives the stream what brings a slot's bytes to where they belong, or into the slot. `scratch`
     // is as large as the slot; nullptr: the device has no room, and kernels reach for the slot.
-    VIA_NODISCARD Status send(void *slot, void *scratch, int64_t offset, int64_t nbytes, const StreamUse &use) const;
-    VIA_NODISCARD Status fetch(void *slot, void *scratch, int64_t offset, int64_t nbytes, const StreamUse &use) const;
+    VIA_NODISCARD Status send(void *slot, void *scratch, int64_t offset, int64_t nbytes, const ResolvedStream &use) const;
+    VIA_NODISCARD Status fetch(void *slot, void *scratch, int64_t offset, int64_t nbytes, const ResolvedStream &use) const;
 
 private:
-    bool is_outside() const { return copy_.outside != nullptr; }
+    bool is_io() const { return copy_.io != nullptr; }
     bool is_strided() const { return copy_.strided != nullptr; }
     bool is_adjacent_on_host() const { return !is_strided() || copy_.plan.adjacent_on_host; }
     bool needs_kernel() const { return copy_.plan.step == DeviceStep::Kernel; }
     char *host(int64_t offset) const { return host_ + offset; }
-    Status send_box(const Box &box, void *slot, void *scratch, const StreamUse &use) const;
-    Status fetch_box(const Box &box, void *slot, void *scratch, const StreamUse &use) const;
+    Status send_slab(const Slab &slab, void *slot, void *scratch, const ResolvedStream &use) const;
+    Status fetch_slab(const Slab &slab, void *slot, void *scratch, const ResolvedStream &use) const;
 
     const StagedCopy copy_;
     char *host_;
     Cut cut_{};
     bool new_pages_ = false;
-    Crossing crossing_;  // of a strided copy
+    PackedOrder order_;  // of a strided copy
 };
 
 }  // namespace via::cuda

@@ -12,19 +12,19 @@ constexpr int32_t kMostAhead = 4;
 
 }  // namespace
 
-StagedRun::StagedRun(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, char *scratch)
+StagingPipeline::StagingPipeline(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, char *scratch)
     : streams_(streams), ring_(ring), scratch_(scratch), ends_(copy, ring.slot_bytes()), task_(copy.task) {}
 
-Status StagedRun::copy(int32_t workers) {
+Status StagingPipeline::copy(int32_t workers) {
     parallel_for(workers, workers, work, this);
     give_back_rest();
     return outcome();
 }
 
 // Each worker goes on until there is nothing left to claim, so one that wakes late finds nothing and holds up nobody.
-void StagedRun::work(void *run, int64_t) { static_cast<StagedRun *>(run)->work_here(); }
+void StagingPipeline::work(void *run, int64_t) { static_cast<StagingPipeline *>(run)->work_here(); }
 
-void StagedRun::work_here() {
+void StagingPipeline::work_here() {
     if (is_stopped()) {
         return;
     }
@@ -44,8 +44,8 @@ void StagedRun::work_here() {
 
 // ---------------------------------------------------------------------------------------------- claiming
 
-bool StagedRun::claim(Piece *out_piece) {
-    const std::lock_guard<QuickMutex> lock(mutex_);
+bool StagingPipeline::claim(Piece *out_piece) {
+    const std::lock_guard<AdaptiveMutex> lock(mutex_);
     if (task_ != nullptr) {
         report_progress(task_, ends_.progress(done_.load(std::memory_order_relaxed)));
         if (is_cancelled(task_)) {
@@ -62,7 +62,7 @@ bool StagedRun::claim(Piece *out_piece) {
     return true;
 }
 
-bool StagedRun::open_next() {
+bool StagingPipeline::open_next() {
     current_ = nullptr;
     claimed_ = 0;
     return to_device() ? open_empty() : open_filled();
@@ -70,7 +70,7 @@ bool StagedRun::open_next() {
 
 // A slot is waited for with the mutex held: the other workers have nothing to do either, and all slots that this copy
 // holds have been claimed to the last piece, so that they come back without it.
-bool StagedRun::open_empty() {
+bool StagingPipeline::open_empty() {
     Slot *slot = nullptr;
     if (cut_so_far_ == ends_.nbytes() || !succeeded(take_slot(&slot))) {
         return false;
@@ -79,7 +79,7 @@ bool StagedRun::open_empty() {
     return true;
 }
 
-bool StagedRun::open_filled() {
+bool StagingPipeline::open_filled() {
     Slot *slot = nullptr;
     if (first_ahead_ == nullptr &&
         (cut_so_far_ == ends_.nbytes() || !succeeded(take_slot(&slot)) || !start_filling(slot))) {
@@ -92,9 +92,9 @@ bool StagedRun::open_filled() {
     return fill_ahead();
 }
 
-Status StagedRun::take_slot(Slot **out_slot) { return check_driver(ring_.take(out_slot), "cuEventQuery"); }
+Status StagingPipeline::take_slot(Slot **out_slot) { return check_driver(ring_.take(out_slot), "cuEventQuery"); }
 
-StagedRun::Chunk *StagedRun::start_chunk(Slot *slot) {
+StagingPipeline::Chunk *StagingPipeline::start_chunk(Slot *slot) {
     Chunk &chunk = chunks_[slot->number];
     chunk.slot = slot;
     chunk.stream = &streams_.uses[chunk_count_++ % streams_.count];
@@ -110,7 +110,7 @@ StagedRun::Chunk *StagedRun::start_chunk(Slot *slot) {
 }
 
 // Has the device fill a slot with the next chunk.
-bool StagedRun::start_filling(Slot *slot) {
+bool StagingPipeline::start_filling(Slot *slot) {
     Chunk *chunk = start_chunk(slot);
     if (!succeeded(ends_.fetch(slot->memory, scratch_of(*slot), chunk->offset, chunk->length, *chunk->stream)) ||
         !succeeded(check_driver(driver().cuEventRecord(slot->event, chunk->stream->handle), "cuEventRecord"))) {
@@ -122,9 +122,9 @@ bool StagedRun::start_filling(Slot *slot) {
     return true;
 }
 
-bool StagedRun::fill_ahead() {
+bool StagingPipeline::fill_ahead() {
     while (ahead_ < kMostAhead && cut_so_far_ < ends_.nbytes()) {
-        Slot *slot = ring_.take_spare();
+        Slot *slot = ring_.take_idle();
         if (slot == nullptr) {
             break;
         }
@@ -137,12 +137,12 @@ bool StagedRun::fill_ahead() {
 
 // ---------------------------------------------------------------------------------------------- copying
 
-bool StagedRun::fill(const Piece &piece) {
+bool StagingPipeline::fill(const Piece &piece) {
     const Chunk &chunk = *piece.chunk;
     return succeeded(ends_.fill(chunk.slot->memory + piece.start, chunk.offset + piece.start, piece.length));
 }
 
-bool StagedRun::empty(const Piece &piece) {
+bool StagingPipeline::empty(const Piece &piece) {
     Chunk &chunk = *piece.chunk;
     ends_.prepare(chunk.offset + piece.start, piece.length);  // while the device is still filling the slot
     if (!wait_until_landed(chunk)) {
@@ -152,7 +152,7 @@ bool StagedRun::empty(const Piece &piece) {
 }
 
 // One worker asks at a time; the driver's lock is worth sparing.
-bool StagedRun::has_landed(Chunk &chunk) {
+bool StagingPipeline::has_landed(Chunk &chunk) {
     if (chunk.landed.load(std::memory_order_acquire)) {
         return true;
     }
@@ -169,19 +169,19 @@ bool StagedRun::has_landed(Chunk &chunk) {
     return result == CUDA_SUCCESS;
 }
 
-bool StagedRun::wait_until_landed(Chunk &chunk) {
-    Patience patience;
+bool StagingPipeline::wait_until_landed(Chunk &chunk) {
+    Backoff backoff;
     while (!has_landed(chunk)) {
         if (is_stopped()) {
             return false;
         }
-        patience.pause();
+        backoff.pause();
     }
     return true;
 }
 
 // The worker that finishes the last piece passes the slot on; nobody touches the chunk after that.
-void StagedRun::finish(const Piece &piece, bool copied) {
+void StagingPipeline::finish(const Piece &piece, bool copied) {
     Chunk &chunk = *piece.chunk;
     if (copied) {
         done_.fetch_add(piece.length, std::memory_order_relaxed);
@@ -202,7 +202,7 @@ void StagedRun::finish(const Piece &piece, bool copied) {
     }
 }
 
-void StagedRun::submit(Chunk &chunk) {
+void StagingPipeline::submit(Chunk &chunk) {
     Slot *slot = chunk.slot;
     if (!succeeded(ends_.send(slot->memory, scratch_of(*slot), chunk.offset, chunk.length, *chunk.stream))) {
         give_up(chunk);
@@ -214,7 +214,7 @@ void StagedRun::submit(Chunk &chunk) {
 
 // At once: another worker may wait for a slot, and where the copies of several threads fail, each would hold those that
 // the others wait for.
-void StagedRun::give_up(Chunk &chunk) {
+void StagingPipeline::give_up(Chunk &chunk) {
     Slot *slot = chunk.slot;
     (void)wait_for_work(chunk.stream->handle);
     chunk.slot = nullptr;  // before another chunk has the slot, which is this one anew
@@ -223,12 +223,12 @@ void StagedRun::give_up(Chunk &chunk) {
 
 // ---------------------------------------------------------------------------------------------- the end
 
-void StagedRun::stop(Status status) {
+void StagingPipeline::stop(Status status) {
     failure_.keep(status);
     stopped_.store(true, std::memory_order_relaxed);
 }
 
-bool StagedRun::succeeded(Status status) {
+bool StagingPipeline::succeeded(Status status) {
     if (status == VIA_OK) [[likely]] {
         return true;
     }
@@ -237,7 +237,7 @@ bool StagedRun::succeeded(Status status) {
 }
 
 // After a failure or a cancellation: what the streams still do with slots or with the destination ends first.
-void StagedRun::give_back_rest() {
+void StagingPipeline::give_back_rest() {
     if (!is_stopped()) {
         return;
     }
@@ -252,7 +252,7 @@ void StagedRun::give_back_rest() {
     }
 }
 
-Status StagedRun::outcome() {
+Status StagingPipeline::outcome() {
     if (failure_.status() != VIA_OK) {
         return fail_with_code(failure_.status(), failure_.record().code, "%s", failure_.record().text);
     }

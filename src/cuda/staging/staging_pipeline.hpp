@@ -16,17 +16,17 @@ namespace via::cuda {
 // Chunk after chunk takes the next one, so that a kernel of one runs beside the copy of another.
 struct StagedStreams {
     static constexpr int32_t kMost = 2;
-    StreamUse uses[kMost];
+    ResolvedStream uses[kMost];
     int32_t count;
 };
 
-class StagedRun {
+class StagingPipeline {
 public:
     // The streams are the library's own for that direction; all that the copy waits for has been reached. `scratch` is
     // the ring's, if kernels have a part.
-    StagedRun(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, char *scratch);
-    StagedRun(const StagedRun &) = delete;
-    StagedRun &operator=(const StagedRun &) = delete;
+    StagingPipeline(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, char *scratch);
+    StagingPipeline(const StagingPipeline &) = delete;
+    StagingPipeline &operator=(const StagingPipeline &) = delete;
 
     // Copies, with up to `workers` threads, of which the caller is one. Every slot has been given back on return.
     // Towards the device, the streams may still be copying from slots.
@@ -38,7 +38,7 @@ private:
     // A slot while this copy holds it.
     struct Chunk {
         Slot *slot;
-        const StreamUse *stream;
+        const ResolvedStream *stream;
         int64_t offset;
         int64_t length;
         Chunk *next;  // of those that the device is filling ahead of the workers
@@ -88,12 +88,12 @@ private:
     const StagedStreams &streams_;
     Ring &ring_;
     char *const scratch_;
-    const StagedEnds ends_;
+    const StagingEndpoints ends_;
     via_task *const task_;
     const pthread_t caller_ = pthread_self();
 
     // Claiming, under the mutex.
-    QuickMutex mutex_;
+    AdaptiveMutex mutex_;
     int64_t cut_so_far_ = 0;
     int64_t chunk_count_ = 0;
     Chunk *current_ = nullptr;

@@ -12,7 +12,7 @@ enum class DeviceStep : int32_t {
 };
 
 struct StagedPlan {
-    Lead lead;
+    Major major;
     DeviceStep step;
     bool adjacent_on_host;  // workers need not gather or scatter
     bool narrow_on_host;    // what they gather or scatter is little at a time
@@ -22,10 +22,10 @@ struct StagedPlan {
 StagedPlan plan_staged(const Transfer &transfer, bool kernels);
 
 // The order in which such a copy passes.
-void make_staged_crossing(const Transfer &transfer, const StagedPlan &plan, Crossing *out_crossing);
+void make_staged_order(const Transfer &transfer, const StagedPlan &plan, PackedOrder *out_order);
 
 // What the host does, and the device, as one move each. `buffer` stands for the slot.
-void make_host_move(const Crossing &crossing, bool to_device, void *buffer, Move *out_move);
-void make_device_move(const Crossing &crossing, bool to_device, void *buffer, Move *out_move);
+void make_host_move(const PackedOrder &order, bool to_device, void *buffer, Move *out_move);
+void make_device_move(const PackedOrder &order, bool to_device, void *buffer, Move *out_move);
 
 }  // namespace via::cuda

@@ -58,7 +58,7 @@ bool parse_size(const char *text, int64_t *out_nbytes) {
 // Measured on PCIe 5 x16: the driver's own copy runs at 10 to 18 GB/s towards the device, and so does one worker; two
 // are ahead from 512 KiB on. Towards the host one worker is ahead from 128 KiB on: 21 us where the driver takes 22 to
 // 35. A slower link leaves less to gain.
-Crossovers shipped_crossovers(double link, int32_t workers) {
+StagingThresholds shipped_thresholds(double link, int32_t workers) {
     if (workers < 2) {
         return {.to_device = kNeverStaged, .to_host = kNeverStaged};
     }
@@ -66,7 +66,7 @@ Crossovers shipped_crossovers(double link, int32_t workers) {
     return {.to_device = slow ? 2 * kMiB : 512 * kKiB, .to_host = slow ? 2 * kMiB : 128 * kKiB};
 }
 
-int64_t find_crossover(const RouteTimes *times, int32_t count) {
+int64_t find_threshold(const RouteTimes *times, int32_t count) {
     int64_t found = kNeverStaged;
     for (int32_t i = count - 1; i >= 0 && times[i].staged < times[i].driver; --i) {
         found = std::max(times[i].nbytes, kLeastStaged);
@@ -74,34 +74,34 @@ int64_t find_crossover(const RouteTimes *times, int32_t count) {
     return found;
 }
 
-int64_t crossover(Direction direction, int32_t device_id) {
-    Crossovers measured{};
-    if (measured_crossovers(device_id, &measured)) {
+int64_t staging_threshold(Direction direction, int32_t device_id) {
+    StagingThresholds measured{};
+    if (measured_thresholds(device_id, &measured)) {
         return std::max(measured.of(direction), kLeastStaged);
     }
-    return shipped_crossovers(static_cast<double>(known_link(device_id)), num_threads()).of(direction);
+    return shipped_thresholds(static_cast<double>(known_link(device_id)), num_threads()).of(direction);
 }
 
-void set_crossovers(int32_t device_id, const Crossovers &measured) {
+void set_thresholds(int32_t device_id, const StagingThresholds &measured) {
     states[device_id].to_host.store(measured.to_host, std::memory_order_relaxed);
     states[device_id].to_device.store(measured.to_device, std::memory_order_release);
 }
 
-bool measured_crossovers(int32_t device_id, Crossovers *out_measured) {
+bool measured_thresholds(int32_t device_id, StagingThresholds *out_measured) {
     out_measured->to_device = states[device_id].to_device.load(std::memory_order_acquire);
     out_measured->to_host = states[device_id].to_host.load(std::memory_order_relaxed);
     return out_measured->to_device != 0;
 }
 
-void print_crossovers(const char *pci_id, const Crossovers &crossovers, char *out_line) {
+void print_thresholds(const char *pci_id, const StagingThresholds &thresholds, char *out_line) {
     char to_device[32];
     char to_host[32];
-    print_size(crossovers.to_device, to_device);
-    print_size(crossovers.to_host, to_host);
+    print_size(thresholds.to_device, to_device);
+    print_size(thresholds.to_host, to_host);
     std::snprintf(out_line, kCalibrationLine, "%s to_device %s to_host %s", pci_id, to_device, to_host);
 }
 
-bool parse_crossovers(const char *line, char *out_pci_id, Crossovers *out_crossovers) {
+bool parse_thresholds(const char *line, char *out_pci_id, StagingThresholds *out_crossovers) {
     char to_device[32];
     char to_host[32];
     int end = 0;

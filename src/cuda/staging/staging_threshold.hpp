@@ -14,7 +14,7 @@ constexpr int64_t kNeverStaged = INT64_MAX;
 // them best.
 constexpr int64_t kLeastStaged = (int64_t{64} << 10) + 1;
 
-struct Crossovers {
+struct StagingThresholds {
     int64_t to_device;
     int64_t to_host;
 
@@ -22,7 +22,7 @@ struct Crossovers {
 };
 
 // The shipped table. `link` is in GB/s one way, 0 if unknown; `workers` is how many threads a copy may use.
-Crossovers shipped_crossovers(double link, int32_t workers);
+StagingThresholds shipped_thresholds(double link, int32_t workers);
 
 // The size from which on `staged` was the faster at every size, in a table of times of both; kNeverStaged if at none.
 struct RouteTimes {
@@ -30,20 +30,20 @@ struct RouteTimes {
     double driver;
     double staged;
 };
-int64_t find_crossover(const RouteTimes *times, int32_t count);
+int64_t find_threshold(const RouteTimes *times, int32_t count);
 
 // What holds for a device now.
-int64_t crossover(Direction direction, int32_t device_id);
+int64_t staging_threshold(Direction direction, int32_t device_id);
 
 // Puts what was measured in the place of the table.
-void set_crossovers(int32_t device_id, const Crossovers &measured);
+void set_thresholds(int32_t device_id, const StagingThresholds &measured);
 
 // What was measured; false if nothing was.
-bool measured_crossovers(int32_t device_id, Crossovers *out_measured);
+bool measured_thresholds(int32_t device_id, StagingThresholds *out_measured);
 
 // One line of a saved calibration: "0000:3b:00.0 to_device 524288 to_host never".
 constexpr int32_t kCalibrationLine = 128;
-void print_crossovers(const char *pci_id, const Crossovers &crossovers, char *out_line);
-bool parse_crossovers(const char *line, char *out_pci_id, Crossovers *out_crossovers);
+void print_thresholds(const char *pci_id, const StagingThresholds &thresholds, char *out_line);
+bool parse_thresholds(const char *line, char *out_pci_id, StagingThresholds *out_crossovers);
 
 }  // namespace via::cuda

@@ -11,15 +11,15 @@ namespace {
 // What a graph holds, followed in its block by the storages. The driver lets go of it on a thread that may call neither
 // the driver nor an owner, so the end goes by a watch that has nothing to wait for.
 struct Held {
-    Watch watch;
+    DeferredCallback deferred;
     int64_t count;
 
     Storage **begin() { return reinterpret_cast<Storage **>(this + 1); }
     Storage **end() { return begin() + count; }
 };
 
-void let_go(Watch *watch) {
-    auto *held = reinterpret_cast<Held *>(watch);
+void let_go(DeferredCallback *deferred) {
+    auto *held = reinterpret_cast<Held *>(deferred);
     std::for_each(held->begin(), held->end(), release_storage);
     std::free(held);
 }
@@ -35,9 +35,9 @@ Held *make_held(Storage *const *storages, int64_t count) {
     return held;
 }
 
-void CUDA_CB end_of_graph(void *held) { watch(&static_cast<Held *>(held)->watch); }
+void CUDA_CB end_of_graph(void *held) { defer(&static_cast<Held *>(held)->deferred); }
 
-Status find_graph(const StreamUse &use, CUgraph *out_graph) {
+Status find_graph(const ResolvedStream &use, CUgraph *out_graph) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));
@@ -51,7 +51,7 @@ Status find_graph(const StreamUse &use, CUgraph *out_graph) {
 }  // namespace
 
 // The object's one reference moves to the graph; where it does not, letting go of it lets go of the thing.
-Status give_to_graph(const StreamUse &use, void *thing, CUhostFn let_go) {
+Status give_to_graph(const ResolvedStream &use, void *thing, CUhostFn let_go) {
     CUgraph graph = nullptr;
     CUuserObject object = nullptr;
     Status status = find_graph(use, &graph);
@@ -70,7 +70,7 @@ Status give_to_graph(const StreamUse &use, void *thing, CUhostFn let_go) {
     return check_driver(result, "cuGraphRetainUserObject");
 }
 
-Status hold_in_graph(const StreamUse &use, Storage *const *storages, int64_t count) {
+Status hold_in_graph(const ResolvedStream &use, Storage *const *storages, int64_t count) {
     Held *held = make_held(storages, count);
     if (held == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for what a graph holds");

@@ -30,7 +30,7 @@ void let_go(void *streams) {
 constinit ThreadExit thread_exit(let_go);
 
 Status watch_exit(CurrentStreams *streams) {
-    if (!thread_exit.watch(streams)) {
+    if (!thread_exit.defer(streams)) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no thread-specific storage for the current stream");
     }
     return VIA_OK;

@@ -8,11 +8,11 @@ namespace via::cuda {
 namespace {
 
 struct LateEnd {
-    Watch watch;
-    Native native;
+    DeferredCallback deferred;
+    NativeHandle native;
 };
 
-void end_now(const Native &native) {
+void end_now(const NativeHandle &native) {
     if (state_of(native.key) != ContextState::Alive) {
         return;
     }
@@ -24,8 +24,8 @@ void end_now(const Native &native) {
     }
 }
 
-void end_late(Watch *watch) {
-    auto *late = reinterpret_cast<LateEnd *>(watch);
+void end_late(DeferredCallback *deferred) {
+    auto *late = reinterpret_cast<LateEnd *>(deferred);
     if (driver_is_usable(false)) {
         end_now(late->native);
     }
@@ -34,23 +34,23 @@ void end_late(Watch *watch) {
 
 }  // namespace
 
-void end_native_later(const Native &native) {
+void destroy_native_later(const NativeHandle &native) {
     if (!driver_is_usable(false)) {
         return;
     }
     // Without memory it stays until its context ends.
     auto *late = new (std::nothrow) LateEnd{{nullptr, 0, end_late, nullptr}, native};
     if (late != nullptr) {
-        watch(&late->watch);
+        defer(&late->deferred);
     }
 }
 
-void end_native(const Native &native) {
+void destroy_native(const NativeHandle &native) {
     if (!driver_is_usable(false)) {
         return;
     }
     if (inside_driver_callback()) {
-        return end_native_later(native);
+        return destroy_native_later(native);
     }
     end_now(native);
 }

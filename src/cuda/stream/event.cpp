@@ -68,7 +68,7 @@ Status check_marks_time(const via_event &marker) {
     return VIA_OK;
 }
 
-Status find_capture_id(const StreamUse &use, uint64_t *out_id) {
+Status find_capture_id(const ResolvedStream &use, uint64_t *out_id) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     cuuint64_t id = 0;
     VIA_TRY_CUDA(cuStreamGetCaptureInfo(use.handle, &status, &id, nullptr, nullptr, nullptr));
@@ -77,7 +77,7 @@ Status find_capture_id(const StreamUse &use, uint64_t *out_id) {
 }
 
 // Waiting across the border of a capture breaks it, so that is refused here, as far as it can be known.
-Status check_same_capture(const StreamUse &use, uint64_t marked) {
+Status check_same_capture(const ResolvedStream &use, uint64_t marked) {
     if (marked == kNothing || marked == kUnknown || (!use.capturing && marked == kPointInTime)) {
         return VIA_OK;
     }
@@ -127,7 +127,7 @@ void retain_event(via_event *marker) { marker->references.retain(); }
 void release_event(via_event *marker) {
     if (marker->references.release()) {
         if (marker->owned) {
-            end_native({nullptr, marker->handle, marker->key});
+            destroy_native({nullptr, marker->handle, marker->key});
         }
         delete marker;
     }
@@ -137,7 +137,7 @@ void *native_event(via_event *marker) { return marker->handle; }
 
 Status record_event(via_event *marker, via_stream *stream) {
     VIA_TRY(check_event(*marker));
-    StreamUse use{};
+    ResolvedStream use{};
     VIA_TRY(resolve(stream, marker->device_id, &use));
     if (use.device_id != marker->device_id) {
         return fail(VIA_ERROR_DEVICE, "stream is of device %d and marker of device %d; expected both of one",
@@ -176,7 +176,7 @@ Status synchronize_event(via_event *marker) {
 
 Status make_stream_wait(via_stream *stream, via_event *marker) {
     VIA_TRY(check_event(*marker));
-    StreamUse use{};
+    ResolvedStream use{};
     VIA_TRY(resolve(stream, marker->device_id, &use));
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));

@@ -8,55 +8,55 @@
 namespace via::cuda {
 namespace {
 
-class MarkPool;
+class FencePool;
 
-// A point in a stream. Marks are pooled with their events, so that the hot path allocates nothing and the last release,
+// A point in a stream. Fences are pooled with their events, so that the hot path allocates nothing and the last release,
 // which may come from anywhere, calls no driver. An event that is recorded again forgets what it stood for, which only
-// its mark's owners could ask for: there are none left then.
-class EventMark final : public Mark {
+// its fence's owners could ask for: there are none left then.
+class EventFence final : public Fence {
 public:
-    EventMark(MarkPool *pool, CUevent event, const ContextKey &key) : pool_(pool), event_(event), key_(key) {}
+    EventFence(FencePool *pool, CUevent event, const ContextKey &key) : pool_(pool), event_(event), key_(key) {}
 
-    bool reached() override;
+    bool is_complete() override;
     VIA_NODISCARD Status wait() override;
-    VIA_NODISCARD Status order(const StreamUse &stream) override;
-    VIA_NODISCARD Status order_anyway(const StreamUse &stream);  // whether it has been reached or not
+    VIA_NODISCARD Status make_stream_wait(const ResolvedStream &stream) override;
+    VIA_NODISCARD Status order_anyway(const ResolvedStream &stream);  // whether it has been reached or not
     bool is_on_device() override { return true; }
-    VIA_NODISCARD Status record(const StreamUse &use);
+    VIA_NODISCARD Status record(const ResolvedStream &use);
 
 private:
-    friend class MarkPool;
-    ~EventMark() override = default;
+    friend class FencePool;
+    ~EventFence() override = default;
     void destroy() override;
-    bool note_reached() {
-        reached_.store(true, std::memory_order_release);
+    bool note_complete() {
+        complete_.store(true, std::memory_order_release);
         return true;
     }
 
-    MarkPool *const pool_;
-    EventMark *next_ = nullptr;  // in the pool
+    FencePool *const pool_;
+    EventFence *next_ = nullptr;  // in the pool
     CUevent event_;
     ContextKey key_;  // of the event; its id is 0 if there is none
-    std::atomic<bool> reached_{false};
+    std::atomic<bool> complete_{false};
 };
 
-// The marks of one context that nobody owns. Anybody may give one back, in a forked child and inside a callback of the
-// driver too; only one thread at a time takes, so that a mark seen at the top cannot come back there meanwhile.
-class MarkPool {
+// The fences of one context that nobody owns. Anybody may give one back, in a forked child and inside a callback of the
+// driver too; only one thread at a time takes, so that a fence seen at the top cannot come back there meanwhile.
+class FencePool {
 public:
     // The pool of the context, made when first asked for; nullptr if there is no memory.
-    static MarkPool *find(const ContextKey &key);
+    static FencePool *find(const ContextKey &key);
 
-    VIA_NODISCARD Status take(const ContextKey &key, EventMark **out_mark);
-    void give(EventMark *mark);
+    VIA_NODISCARD Status take(const ContextKey &key, EventFence **out_fence);
+    void give(EventFence *fence);
 
 private:
-    static MarkPool *make(const ContextKey &key);
-    EventMark *pop();
+    static FencePool *make(const ContextKey &key);
+    EventFence *pop();
     void trim(const ContextKey &key);
-    EventMark *take_idle(const ContextKey &key);
+    EventFence *take_idle(const ContextKey &key);
 
-    MarkPool *next_ = nullptr;
+    FencePool *next_ = nullptr;
     bool serves(const ContextKey &key) const {
         return context_id_.load(std::memory_order_acquire) == key.id &&
                context_.load(std::memory_order_relaxed) == key.context;
@@ -65,11 +65,11 @@ private:
     std::atomic<uint64_t> context_id_{0};
     std::atomic<CUcontext> context_{nullptr};
     std::mutex taking_;
-    std::atomic<EventMark *> top_{nullptr};
+    std::atomic<EventFence *> top_{nullptr};
     std::atomic<int64_t> idle_{0};
 };
 
-std::atomic<MarkPool *> pools{nullptr};
+std::atomic<FencePool *> pools{nullptr};
 std::mutex making;
 
 std::atomic<uint64_t> ticks{0};
@@ -81,8 +81,8 @@ Status create_event(const ContextKey &key, CUevent *out_event) {
     return VIA_OK;
 }
 
-MarkPool *MarkPool::find(const ContextKey &key) {
-    for (MarkPool *pool = pools.load(std::memory_order_acquire); pool != nullptr; pool = pool->next_) {
+FencePool *FencePool::find(const ContextKey &key) {
+    for (FencePool *pool = pools.load(std::memory_order_acquire); pool != nullptr; pool = pool->next_) {
         if (pool->serves(key)) [[likely]] {
             return pool;
         }
@@ -90,11 +90,11 @@ MarkPool *MarkPool::find(const ContextKey &key) {
     return make(key);
 }
 
-// The pool of a context that is gone serves the next one: its marks get new events as they are taken.
-MarkPool *MarkPool::make(const ContextKey &key) {
+// The pool of a context that is gone serves the next one: its fences get new events as they are taken.
+FencePool *FencePool::make(const ContextKey &key) {
     const std::lock_guard<std::mutex> lock(making);
-    MarkPool *free = nullptr;
-    for (MarkPool *pool = pools.load(std::memory_order_acquire); pool != nullptr; pool = pool->next_) {
+    FencePool *free = nullptr;
+    for (FencePool *pool = pools.load(std::memory_order_acquire); pool != nullptr; pool = pool->next_) {
         if (pool->serves(key)) {
             return pool;
         }
@@ -103,7 +103,7 @@ MarkPool *MarkPool::make(const ContextKey &key) {
             free = pool;
         }
     }
-    MarkPool *pool = free != nullptr ? free : new (std::nothrow) MarkPool;
+    FencePool *pool = free != nullptr ? free : new (std::nothrow) FencePool;
     if (pool == nullptr) {
         return nullptr;
     }
@@ -116,22 +116,22 @@ MarkPool *MarkPool::make(const ContextKey &key) {
     return pool;
 }
 
-EventMark *MarkPool::pop() {
-    EventMark *mark = top_.load(std::memory_order_acquire);
-    while (mark != nullptr && !top_.compare_exchange_weak(mark, mark->next_, std::memory_order_acquire)) {
+EventFence *FencePool::pop() {
+    EventFence *fence = top_.load(std::memory_order_acquire);
+    while (fence != nullptr && !top_.compare_exchange_weak(fence, fence->next_, std::memory_order_acquire)) {
     }
-    if (mark != nullptr) {
+    if (fence != nullptr) {
         idle_.fetch_sub(1, std::memory_order_relaxed);
     }
-    return mark;
+    return fence;
 }
 
-// After a burst the surplus goes, one with each mark taken.
-void MarkPool::trim(const ContextKey &key) {
-    if (idle_.load(std::memory_order_relaxed) <= via_kept_marks) [[likely]] {
+// After a burst the surplus goes, one with each fence taken.
+void FencePool::trim(const ContextKey &key) {
+    if (idle_.load(std::memory_order_relaxed) <= via_max_idle_fences) [[likely]] {
         return;
     }
-    EventMark *surplus = pop();
+    EventFence *surplus = pop();
     if (surplus != nullptr) {
         if (surplus->key_ == key) {
             (void)driver().cuEventDestroy(surplus->event_);
@@ -140,65 +140,65 @@ void MarkPool::trim(const ContextKey &key) {
     }
 }
 
-EventMark *MarkPool::take_idle(const ContextKey &key) {
+EventFence *FencePool::take_idle(const ContextKey &key) {
     const std::lock_guard<std::mutex> lock(taking_);
-    EventMark *mark = pop();
+    EventFence *fence = pop();
     trim(key);
-    return mark;
+    return fence;
 }
 
-Status MarkPool::take(const ContextKey &key, EventMark **out_mark) {
-    EventMark *mark = take_idle(key);
-    if (mark != nullptr) [[likely]] {
+Status FencePool::take(const ContextKey &key, EventFence **out_fence) {
+    EventFence *fence = take_idle(key);
+    if (fence != nullptr) [[likely]] {
         // Begins anew, with one owner.
-        mark = new (mark) EventMark(this, mark->event_, mark->key_);
+        fence = new (fence) EventFence(this, fence->event_, fence->key_);
     } else {
-        mark = new (std::nothrow) EventMark(this, nullptr, {});
+        fence = new (std::nothrow) EventFence(this, nullptr, {});
     }
-    if (mark == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a mark in a stream");
+    if (fence == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a fence in a stream");
     }
-    MarkHolder holder(mark);
-    if (!(mark->key_ == key)) [[unlikely]] {
-        mark->key_ = {};
-        VIA_TRY(create_event(key, &mark->event_));
-        mark->key_ = key;
+    UniqueFence holder(fence);
+    if (!(fence->key_ == key)) [[unlikely]] {
+        fence->key_ = {};
+        VIA_TRY(create_event(key, &fence->event_));
+        fence->key_ = key;
     }
-    (void)holder.give();
-    *out_mark = mark;
+    (void)holder.release();
+    *out_fence = fence;
     return VIA_OK;
 }
 
-void MarkPool::give(EventMark *mark) {
+void FencePool::give(EventFence *fence) {
     idle_.fetch_add(1, std::memory_order_relaxed);
-    EventMark *top = top_.load(std::memory_order_relaxed);
+    EventFence *top = top_.load(std::memory_order_relaxed);
     do {
-        mark->next_ = top;
-    } while (!top_.compare_exchange_weak(top, mark, std::memory_order_release, std::memory_order_relaxed));
+        fence->next_ = top;
+    } while (!top_.compare_exchange_weak(top, fence, std::memory_order_release, std::memory_order_relaxed));
 }
 
-void EventMark::destroy() { pool_->give(this); }
+void EventFence::destroy() { pool_->give(this); }
 
-bool EventMark::reached() {
-    if (reached_.load(std::memory_order_acquire) || !driver_is_usable(false)) {
+bool EventFence::is_complete() {
+    if (complete_.load(std::memory_order_acquire) || !driver_is_usable(false)) {
         return true;
     }
     switch (state_of(key_)) {
         case ContextState::CannotAsk:
             return false;
         case ContextState::Gone:
-            return note_reached();
+            return note_complete();
         case ContextState::Alive:
             break;
     }
     const RelaxedCapture relaxed;
     const CUresult result = asked_again([&] { return driver().cuEventQuery(event_); });
     // Work that failed has ended; it is not noted, so that wait() still says how.
-    return result == CUDA_SUCCESS ? note_reached() : result != CUDA_ERROR_NOT_READY;
+    return result == CUDA_SUCCESS ? note_complete() : result != CUDA_ERROR_NOT_READY;
 }
 
-Status EventMark::wait() {
-    if (reached_.load(std::memory_order_acquire) || !driver_is_usable(false)) {
+Status EventFence::wait() {
+    if (complete_.load(std::memory_order_acquire) || !driver_is_usable(false)) {
         return VIA_OK;
     }
     switch (state_of(key_)) {
@@ -211,18 +211,18 @@ Status EventMark::wait() {
     }
     const RelaxedCapture relaxed;
     VIA_TRY(check_driver(asked_again([&] { return driver().cuEventSynchronize(event_); }), "cuEventSynchronize"));
-    (void)note_reached();
+    (void)note_complete();
     return VIA_OK;
 }
 
-Status EventMark::order(const StreamUse &stream) {
+Status EventFence::make_stream_wait(const ResolvedStream &stream) {
     if (stream.capturing) {
         return wait();
     }
-    return is_of(stream.timeline()) || reached() ? VIA_OK : order_anyway(stream);
+    return is_of(stream.timeline()) || is_complete() ? VIA_OK : order_anyway(stream);
 }
 
-Status EventMark::order_anyway(const StreamUse &stream) {
+Status EventFence::order_anyway(const ResolvedStream &stream) {
     ContextScope scope;
     VIA_TRY(enter_for(stream, &scope));
     VIA_TRY_CUDA(cuStreamWaitEvent(stream.handle, event_, 0));
@@ -230,36 +230,36 @@ Status EventMark::order_anyway(const StreamUse &stream) {
 }
 
 // Two threads may record on one stream at once: which of them came first, nobody can say then.
-Status EventMark::record(const StreamUse &use) {
-    Moment moment{.timeline = use.timeline(), .from = ticks.load(std::memory_order_acquire)};
+Status EventFence::record(const ResolvedStream &use) {
+    TimelinePoint point{.timeline = use.timeline(), .from = ticks.load(std::memory_order_acquire)};
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));
     VIA_TRY_CUDA(cuEventRecord(event_, use.handle));
-    moment.to = ticks.fetch_add(1, std::memory_order_acq_rel) + 1;
-    set_moment(moment);
+    point.to = ticks.fetch_add(1, std::memory_order_acq_rel) + 1;
+    set_point(point);
     return VIA_OK;
 }
 
 }  // namespace
 
-Status record_mark(const StreamUse &use, Mark **out_mark) {
+Status record_fence(const ResolvedStream &use, Fence **out_fence) {
     const ContextKey key{use.context, use.context_id};
-    MarkPool *pool = MarkPool::find(key);
+    FencePool *pool = FencePool::find(key);
     if (pool == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the marks of a context");
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the fences of a context");
     }
-    EventMark *mark = nullptr;
-    VIA_TRY(pool->take(key, &mark));
-    MarkHolder holder(mark);
-    VIA_TRY(mark->record(use));
-    *out_mark = holder.give();
+    EventFence *fence = nullptr;
+    VIA_TRY(pool->take(key, &fence));
+    UniqueFence holder(fence);
+    VIA_TRY(fence->record(use));
+    *out_fence = holder.release();
     return VIA_OK;
 }
 
-Status follow(const StreamUse &later, const StreamUse &earlier) {
-    MarkHolder mark;
-    VIA_TRY(record_mark(earlier, mark.out()));
-    return static_cast<EventMark *>(mark.get())->order_anyway(later);
+Status follow(const ResolvedStream &later, const ResolvedStream &earlier) {
+    UniqueFence fence;
+    VIA_TRY(record_fence(earlier, fence.out()));
+    return static_cast<EventFence *>(fence.get())->order_anyway(later);
 }
 
 }  // namespace via::cuda

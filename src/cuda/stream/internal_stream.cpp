@@ -12,7 +12,7 @@ struct OwnStream {
     uint64_t timeline;
 };
 
-OwnStream own_streams[kMostDevices][kOwnStreams];
+OwnStream internal_streams[kMostDevices][kInternalStreams];
 std::mutex making;
 
 // A stream of a context that was reset went with it.
@@ -28,7 +28,7 @@ Status make_stream(const ContextKey &key, OwnStream *stream) {
 
 }  // namespace
 
-Status own_stream(int32_t device_id, int32_t number, StreamUse *out_use) {
+Status internal_stream(int32_t device_id, int32_t number, ResolvedStream *out_use) {
     CUcontext context = nullptr;
     VIA_TRY(primary_context(device_id, &context));
     const ContextKey key{context, context_id(context)};
@@ -37,7 +37,7 @@ Status own_stream(int32_t device_id, int32_t number, StreamUse *out_use) {
                     device_id);
     }
     const std::lock_guard<std::mutex> lock(making);
-    OwnStream &stream = own_streams[device_id][number];
+    OwnStream &stream = internal_streams[device_id][number];
     if (stream.handle == nullptr || stream.key.id != key.id) [[unlikely]] {
         VIA_TRY(make_stream(key, &stream));
     }

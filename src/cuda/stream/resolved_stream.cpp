@@ -7,7 +7,7 @@ namespace {
 
 bool is_special(CUstream handle) { return handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD; }
 
-Status resolve_special(const via_stream &stream, int32_t device_id, StreamUse *out_use) {
+Status resolve_special(const via_stream &stream, int32_t device_id, ResolvedStream *out_use) {
     ContextKey key{};
     const int32_t device = stream.device_id != kDeviceAtHand ? stream.device_id : device_id;
     VIA_TRY(context_at_hand(device, &key));
@@ -20,7 +20,7 @@ Status resolve_special(const via_stream &stream, int32_t device_id, StreamUse *o
 }
 
 // Its owner may have lost the stream with its context: the driver must not be given the handle then.
-Status resolve_counted(const via_stream &stream, StreamUse *out_use) {
+Status resolve_counted(const via_stream &stream, ResolvedStream *out_use) {
     if (context_id(stream.key.context) != stream.key.id) {
         return context_gone("stream", stream.device_id);
     }
@@ -32,7 +32,7 @@ Status resolve_counted(const via_stream &stream, StreamUse *out_use) {
     return VIA_OK;
 }
 
-Status find_capture(StreamUse *use) {
+Status find_capture(ResolvedStream *use) {
     ContextScope scope;
     VIA_TRY(enter_for(*use, &scope));
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -53,11 +53,11 @@ Status find_capture(StreamUse *use) {
 
 }  // namespace
 
-Status enter_for(const StreamUse &use, ContextScope *scope) {
+Status enter_for(const ResolvedStream &use, ContextScope *scope) {
     return is_special(use.handle) ? scope->enter(use.context) : VIA_OK;
 }
 
-Status resolve(via_stream *stream, int32_t device_id, StreamUse *out_use) {
+Status resolve(via_stream *stream, int32_t device_id, ResolvedStream *out_use) {
     VIA_TRY(need_driver(stream == nullptr ? "stream is NULL, the legacy stream, and a stream" : "a stream"));
     const via_stream &given = stream != nullptr ? *stream : *legacy_stream();
     if (given.kind == StreamKind::NoSync) {
@@ -67,14 +67,14 @@ Status resolve(via_stream *stream, int32_t device_id, StreamUse *out_use) {
     return find_capture(out_use);
 }
 
-Status wait_for_stream(const StreamUse &use) {
+Status wait_for_stream(const ResolvedStream &use) {
     const RelaxedCapture relaxed;
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));
     return check_driver(wait_for_work(use.handle), "cuStreamSynchronize");
 }
 
-Status end_failed(Status status, const StreamUse &use) {
+Status end_failed(Status status, const ResolvedStream &use) {
     if (status == VIA_OK || use.capturing) [[likely]] {
         return status;
     }
@@ -87,7 +87,7 @@ Status end_failed(Status status, const StreamUse &use) {
     return status;
 }
 
-bool is_idle(const StreamUse &use) {
+bool is_idle(const ResolvedStream &use) {
     if (use.capturing) {
         return false;
     }

@@ -10,7 +10,7 @@ namespace via {
 
 // The special handles, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD (never NULL), mean those of the current context: enter
 // `context` before every call that is given one. For other handles the driver does not care which context is current.
-struct StreamUse {
+struct ResolvedStream {
     CUstream handle;
     CUcontext context;
     uint64_t context_id;
@@ -29,39 +29,39 @@ namespace via::cuda {
 // that do not say theirs: where the current context is of that device it is theirs, else the primary one is.
 // no_sync is no stream: VIA_ERROR_INVALID_ARGUMENT. VIA_ERROR_STREAM_CAPTURE if the legacy stream cannot be used
 // because a blocking stream of its context is being captured; asking breaks nothing.
-VIA_NODISCARD Status resolve(via_stream *stream, int32_t device_id, StreamUse *out_use);
+VIA_NODISCARD Status resolve(via_stream *stream, int32_t device_id, ResolvedStream *out_use);
 
 // A pooled, untimed event recorded now on the stream, which must not be capturing. Retained for the caller.
-VIA_NODISCARD Status record_mark(const StreamUse &use, Mark **out_mark);
+VIA_NODISCARD Status record_fence(const ResolvedStream &use, Fence **out_fence);
 
 // Makes what one stream is given from now on wait for what another one has been given so far; neither may be capturing.
-VIA_NODISCARD Status follow(const StreamUse &later, const StreamUse &earlier);
+VIA_NODISCARD Status follow(const ResolvedStream &later, const ResolvedStream &earlier);
 
 // Makes the context current where the handle needs that; costs nothing for other handles.
-VIA_NODISCARD Status enter_for(const StreamUse &use, ContextScope *scope);
+VIA_NODISCARD Status enter_for(const ResolvedStream &use, ContextScope *scope);
 
 // Waits on the host until the stream's work so far is done; the stream must not be capturing.
-VIA_NODISCARD Status wait_for_stream(const StreamUse &use);
+VIA_NODISCARD Status wait_for_stream(const ResolvedStream &use);
 
 // For work of several parts: what the stream was given of it before a failure ends before anybody hears of that.
-VIA_NODISCARD Status end_failed(Status status, const StreamUse &use);
+VIA_NODISCARD Status end_failed(Status status, const ResolvedStream &use);
 
 // True if the stream's work so far is done: then nothing needs to be recorded.
-bool is_idle(const StreamUse &use);
+bool is_idle(const ResolvedStream &use);
 
 // For graphs: `let_go` is called when the graph that is being captured on this stream, and every instance of it, is
 // gone; on failure at once. It may call neither the driver nor an owner.
-VIA_NODISCARD Status give_to_graph(const StreamUse &use, void *thing, CUhostFn let_go);
+VIA_NODISCARD Status give_to_graph(const ResolvedStream &use, void *thing, CUhostFn let_go);
 
 // The same for storages, which live until then. Their release never runs inside the driver's callback.
-VIA_NODISCARD Status hold_in_graph(const StreamUse &use, Storage *const *storages, int64_t count);
-VIA_NODISCARD inline Status hold_in_graph(const StreamUse &use, Storage *storage) {
+VIA_NODISCARD Status hold_in_graph(const ResolvedStream &use, Storage *const *storages, int64_t count);
+VIA_NODISCARD inline Status hold_in_graph(const ResolvedStream &use, Storage *storage) {
     return hold_in_graph(use, &storage, 1);
 }
 
 // A non-blocking stream of the library's own in the device's primary context, for staging and for freeing; made when
 // first asked for, and again if the context was reset. `number` tells several apart.
-constexpr int32_t kOwnStreams = via_kept_streams;
-VIA_NODISCARD Status own_stream(int32_t device_id, int32_t number, StreamUse *out_use);
+constexpr int32_t kInternalStreams = via_max_internal_streams;
+VIA_NODISCARD Status internal_stream(int32_t device_id, int32_t number, ResolvedStream *out_use);
 
 }  // namespace via::cuda

@@ -112,7 +112,7 @@ void retain_stream(via_stream *stream) {
 void release_stream(via_stream *stream) {
     if (stream->is_counted() && stream->references.release()) {
         if (stream->kind == StreamKind::Owned) {
-            end_native({stream->handle, nullptr, stream->key});
+            destroy_native({stream->handle, nullptr, stream->key});
         }
         delete stream;
     }
@@ -121,7 +121,7 @@ void release_stream(via_stream *stream) {
 void release_stream_later(via_stream *stream) {
     if (stream->is_counted() && stream->references.release()) {
         if (stream->kind == StreamKind::Owned) {
-            end_native_later({stream->handle, nullptr, stream->key});
+            destroy_native_later({stream->handle, nullptr, stream->key});
         }
         delete stream;
     }
@@ -146,14 +146,14 @@ int32_t device_of_stream(via_stream *stream) { return stream->device_id != kDevi
 
 Status synchronize_stream(via_stream *stream) {
     VIA_TRY(need_driver(kStream));
-    StreamUse use{};
+    ResolvedStream use{};
     VIA_TRY(resolve(stream, device_of_thread(), &use));
     return use.capturing ? being_captured("waited for") : wait_for_stream(use);
 }
 
 Status query_stream(via_stream *stream, int32_t *out_done) {
     VIA_TRY(need_driver(kStream));
-    StreamUse use{};
+    ResolvedStream use{};
     VIA_TRY(resolve(stream, device_of_thread(), &use));
     if (use.capturing) {
         return being_captured("asked");

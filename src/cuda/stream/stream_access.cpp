@@ -7,24 +7,24 @@
 namespace via::cuda {
 namespace {
 
-Status resolve_for(via_array *array, via_stream *stream, StreamUse *out_use) {
+Status resolve_for(via_array *array, via_stream *stream, ResolvedStream *out_use) {
     VIA_TRY(need_driver("a stream"));
     return resolve(stream, device_at_hand(array), out_use);
 }
 
-Status hold_both(const StreamUse &use, via_array *dst, via_array *src) {
+Status hold_both(const ResolvedStream &use, via_array *dst, via_array *src) {
     VIA_TRY(hold_in_graph(use, dst->storage));
     return src == nullptr || src->storage == dst->storage ? VIA_OK : hold_in_graph(use, src->storage);
 }
 
-Status mark_both(const StreamUse &use, via_array *dst, via_array *src) {
-    MarkHolder mark;
-    VIA_TRY(record_mark(use, mark.out()));
-    VIA_TRY(set_ready_mark(dst->storage, mark.get()));
-    return src == nullptr || src->storage == dst->storage ? VIA_OK : add_use_mark(src->storage, mark.get());
+Status mark_both(const ResolvedStream &use, via_array *dst, via_array *src) {
+    UniqueFence fence;
+    VIA_TRY(record_fence(use, fence.out()));
+    VIA_TRY(set_last_write(dst->storage, fence.get()));
+    return src == nullptr || src->storage == dst->storage ? VIA_OK : add_access(src->storage, fence.get());
 }
 
-bool is_marked(const StreamUse &use, via_array *dst, via_array *src) {
+bool is_marked(const ResolvedStream &use, via_array *dst, via_array *src) {
     const CallbackScope unsaid;  // no failure of this is told
     return mark_both(use, dst, src) == VIA_OK;
 }
@@ -44,60 +44,60 @@ int32_t device_of_thread() {
 }
 
 Status record_use(via_array *array, via_stream *stream) {
-    StreamUse use{};
+    ResolvedStream use{};
     VIA_TRY(resolve_for(array, stream, &use));
     if (use.capturing) {
         return hold_in_graph(use, array->storage);
     }
-    MarkHolder mark;
-    VIA_TRY(record_mark(use, mark.out()));
-    return add_use_mark(array->storage, mark.get());
+    UniqueFence fence;
+    VIA_TRY(record_fence(use, fence.out()));
+    return add_access(array->storage, fence.get());
 }
 
 Status record_ready(via_array *array, via_stream *stream) {
-    StreamUse use{};
+    ResolvedStream use{};
     VIA_TRY(resolve_for(array, stream, &use));
     if (use.capturing) {
         return hold_in_graph(use, array->storage);
     }
-    MarkHolder mark;
-    VIA_TRY(record_mark(use, mark.out()));
-    return set_ready_mark(array->storage, mark.get());
+    UniqueFence fence;
+    VIA_TRY(record_fence(use, fence.out()));
+    return set_last_write(array->storage, fence.get());
 }
 
 Status order_export(via_array *array, via_stream *stream) {
     if (stream == no_sync_stream()) {
         return VIA_OK;
     }
-    const MarkHolder ready(ready_mark(array->storage));
+    const UniqueFence ready(last_write(array->storage));
     if (ready.get() == nullptr) [[likely]] {
         return VIA_OK;
     }
-    StreamUse use{};
+    ResolvedStream use{};
     VIA_TRY(resolve_for(array, stream, &use));
-    return ready.get()->order(use);
+    return ready.get()->make_stream_wait(use);
 }
 
 Status order_import(via_array *array, via_stream *stream) {
     if (stream == no_sync_stream()) {
         return VIA_OK;
     }
-    StreamUse use{};
+    ResolvedStream use{};
     VIA_TRY(resolve_for(array, stream, &use));
     if (use.capturing || is_idle(use)) {
         return VIA_OK;
     }
-    MarkHolder mark;
-    VIA_TRY(record_mark(use, mark.out()));
-    return set_ready_mark(array->storage, mark.get());
+    UniqueFence fence;
+    VIA_TRY(record_fence(use, fence.out()));
+    return set_last_write(array->storage, fence.get());
 }
 
-Status wait_until_ready(via_array *array, const StreamUse &use) {
-    const MarkHolder ready(ready_mark_before(array->storage, use.capturing ? Timeline{} : use.timeline()));
-    return ready.get() != nullptr ? ready.get()->order(use) : VIA_OK;
+Status wait_until_ready(via_array *array, const ResolvedStream &use) {
+    const UniqueFence ready(last_write_before(array->storage, use.capturing ? Timeline{} : use.timeline()));
+    return ready.get() != nullptr ? ready.get()->make_stream_wait(use) : VIA_OK;
 }
 
-Status note_copy(via_array *dst, via_array *src, const StreamUse &use) {
+Status note_copy(via_array *dst, via_array *src, const ResolvedStream &use) {
     if (use.capturing) {
         return hold_both(use, dst, src);
     }
@@ -105,10 +105,10 @@ Status note_copy(via_array *dst, via_array *src, const StreamUse &use) {
     return is_marked(use, dst, src) ? VIA_OK : wait_for_stream(use);
 }
 
-Status join(via_stream *stream, Mark *mark) {
-    StreamUse use{};
+Status join(via_stream *stream, Fence *fence) {
+    ResolvedStream use{};
     VIA_TRY(resolve(stream, device_of_thread(), &use));
-    return mark->order(use);
+    return fence->make_stream_wait(use);
 }
 
 }  // namespace via::cuda

@@ -10,7 +10,7 @@ constexpr int64_t kKiB = 1 << 10;
 constexpr int64_t kMiB = 1 << 20;
 constexpr int64_t kGiB = 1 << 30;
 
-enum class Way { Within, ToDevice, ToHost };
+enum class CopyRoute { Within, ToDevice, ToHost };
 
 constexpr const char *kWays[] = {"on the device", "pinned to device", "device to pinned"};
 
@@ -25,7 +25,7 @@ void finish() { cu_ok(cu(cuStreamSynchronize)(native)); }
 // Copies of one size, or of several in turn, from places apart to places apart.
 class Copies {
 public:
-    Copies(Way way, int64_t count, const std::vector<int64_t> &sizes) : way_(way) {
+    Copies(CopyRoute way, int64_t count, const std::vector<int64_t> &sizes) : way_(way) {
         int64_t at = 0;
         for (int64_t i = 0; i < count; ++i) {
             const int64_t nbytes = std::min(sizes[static_cast<size_t>(i) % sizes.size()], most_bytes / 2);
@@ -40,11 +40,11 @@ public:
     }
 
     size_t count() const { return sizes_.size(); }
-    int32_t dst_type() const { return way_ == Way::ToHost ? VIA_DEVICE_CUDA_HOST : VIA_DEVICE_CUDA; }
-    int32_t src_type() const { return way_ == Way::ToDevice ? VIA_DEVICE_CUDA_HOST : VIA_DEVICE_CUDA; }
-    CUdeviceptr dst_memory() const { return way_ == Way::ToHost ? reinterpret_cast<CUdeviceptr>(pinned) : memories[0]; }
+    int32_t dst_type() const { return way_ == CopyRoute::ToHost ? VIA_DEVICE_CUDA_HOST : VIA_DEVICE_CUDA; }
+    int32_t src_type() const { return way_ == CopyRoute::ToDevice ? VIA_DEVICE_CUDA_HOST : VIA_DEVICE_CUDA; }
+    CUdeviceptr dst_memory() const { return way_ == CopyRoute::ToHost ? reinterpret_cast<CUdeviceptr>(pinned) : memories[0]; }
     CUdeviceptr src_memory() const {
-        return way_ == Way::ToDevice ? reinterpret_cast<CUdeviceptr>(pinned) : memories[1];
+        return way_ == CopyRoute::ToDevice ? reinterpret_cast<CUdeviceptr>(pinned) : memories[1];
     }
     CUdeviceptr dst(size_t i) const { return dsts_[i]; }
     CUdeviceptr src(size_t i) const { return srcs_[i]; }
@@ -53,13 +53,13 @@ public:
     void by_loop() {
         for (size_t i = 0; i < count(); ++i) {
             switch (way_) {
-                case Way::Within:
+                case CopyRoute::Within:
                     cu_ok(cu(cuMemcpyDtoDAsync)(dsts_[i], srcs_[i], sizes_[i], native));
                     break;
-                case Way::ToDevice:
+                case CopyRoute::ToDevice:
                     cu_ok(cu(cuMemcpyHtoDAsync)(dsts_[i], reinterpret_cast<void *>(srcs_[i]), sizes_[i], native));
                     break;
-                case Way::ToHost:
+                case CopyRoute::ToHost:
                     cu_ok(cu(cuMemcpyDtoHAsync)(reinterpret_cast<void *>(dsts_[i]), srcs_[i], sizes_[i], native));
                     break;
             }
@@ -79,7 +79,7 @@ public:
 #endif
 
 private:
-    const Way way_;
+    const CopyRoute way_;
     std::vector<CUdeviceptr> dsts_;
     std::vector<CUdeviceptr> srcs_;
     std::vector<size_t> sizes_;
@@ -160,7 +160,7 @@ void print_us(const std::string &name, Copies *copies, std::function<void()> wor
 std::string value_at_most(double value) { return "{\"value_at_most\": " + std::to_string(value) + "}"; }
 
 // 4096 of 4 KiB, the case that is known from paged caches; across the link at no less than 40 GB/s.
-void many_small(Way way, bool slices, double prepared_us, double arrays_us) {
+void many_small(CopyRoute way, bool slices, double prepared_us, double arrays_us) {
     Copies copies(way, 4096, {4 * kKiB});
     Arrays arrays(copies, slices);
     const std::string name = std::string("4096 copies of 4 KiB, ") + kWays[static_cast<int>(way)] +
@@ -170,7 +170,7 @@ void many_small(Way way, bool slices, double prepared_us, double arrays_us) {
     print_us(name + ", as a task", &copies, [&] { arrays.run_task(); }, "null");
 }
 
-void few(Way way, int64_t count, int64_t nbytes, const std::string &target) {
+void few(CopyRoute way, int64_t count, int64_t nbytes, const std::string &target) {
     Copies copies(way, count, {nbytes});
     Arrays arrays(copies, false);
     const std::string size = nbytes < kKiB ? std::to_string(nbytes) + " B" : size_name(nbytes);
@@ -179,7 +179,7 @@ void few(Way way, int64_t count, int64_t nbytes, const std::string &target) {
     print_us(name + ", from arrays", &copies, [&] { arrays.run_from_arrays(); }, target);
 }
 
-void unequal(const std::string &name, Way way, int64_t count, const std::vector<int64_t> &sizes) {
+void unequal(const std::string &name, CopyRoute way, int64_t count, const std::vector<int64_t> &sizes) {
     Copies copies(way, count, sizes);
     Arrays arrays(copies, false);
     print_us(name + ", prepared", &copies, [&] { arrays.run_prepared(); }, at_most(1.02, 5, "loop"));
@@ -198,22 +198,22 @@ int main(int count, char **arguments) {
     pinned = pinned_memory(most_bytes);
     std::memset(pinned, 1, static_cast<size_t>(most_bytes));
     for (const bool slices : {true, false}) {
-        many_small(Way::Within, slices, 60, 150);
-        many_small(Way::ToDevice, slices, 419, 550);
-        many_small(Way::ToHost, slices, 419, 550);
+        many_small(CopyRoute::Within, slices, 60, 150);
+        many_small(CopyRoute::ToDevice, slices, 419, 550);
+        many_small(CopyRoute::ToHost, slices, 419, 550);
     }
-    for (const Way way : {Way::Within, Way::ToDevice, Way::ToHost}) {
+    for (const CopyRoute way : {CopyRoute::Within, CopyRoute::ToDevice, CopyRoute::ToHost}) {
         few(way, 16, kKiB, at_most(1, 0, "loop"));
         few(way, 2, 4 * kKiB, at_most(1, 1, "loop"));
         few(way, 64, kMiB, at_most(1, 0, "loop"));
         few(way, 100000, 256, at_most(1, 0, "loop"));
     }
-    unequal("1 GiB and 255 of 4 KiB, on the device", Way::Within, 256, [] {
+    unequal("1 GiB and 255 of 4 KiB, on the device", CopyRoute::Within, 256, [] {
         std::vector<int64_t> sizes(256, 4 * kKiB);
         sizes[0] = kGiB;
         return sizes;
     }());
-    unequal("1 MiB and 4 KiB in turn, 512, pinned to device", Way::ToDevice, 512, {kMiB, 4 * kKiB});
+    unequal("1 MiB and 4 KiB in turn, 512, pinned to device", CopyRoute::ToDevice, 512, {kMiB, 4 * kKiB});
     via_stream_release(stream);
     return 0;
 }

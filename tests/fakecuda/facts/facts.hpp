@@ -65,7 +65,7 @@ extern const char test_image[];
 CUmodule test_module();
 CUfunction kernel(const char *name);
 
-// Work that keeps a stream busy until opened, or until its patience is over.
+// Work that keeps a stream busy until opened, or until its backoff is over.
 class Stall {
 public:
     explicit Stall(CUstream on, int patience_ms = 5000);

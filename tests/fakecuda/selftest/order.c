@@ -171,7 +171,7 @@ static void a_non_blocking_stream_passes_the_legacy_stream(void **state) {
     fake(fake_stream_release)(NULL);
 }
 
-static void *own_stream(void *id) {
+static void *internal_stream(void *id) {
     ok(cu(cuCtxSetCurrent)(primary(0)));
     ok(cu(cuStreamGetId)(CU_STREAM_PER_THREAD, id));
     ok(cu(cuMemsetD8Async)(device_memory(8), 0, 8, CU_STREAM_PER_THREAD));
@@ -186,7 +186,7 @@ static void each_thread_has_a_default_stream_of_its_own(void **state) {
     fake(fake_stream_hold)(CU_STREAM_PER_THREAD);
     ok(cu(cuMemsetD8Async)(device_memory(8), 0, 8, CU_STREAM_PER_THREAD));
     ok(cu(cuStreamGetId)(CU_STREAM_PER_THREAD, &mine));
-    assert_int_equal(pthread_create(&thread, NULL, own_stream, &theirs), 0);
+    assert_int_equal(pthread_create(&thread, NULL, internal_stream, &theirs), 0);
     pthread_join(thread, NULL);
     assert_true(mine != theirs);
     refused(CUDA_ERROR_NOT_READY, cu(cuStreamQuery)(CU_STREAM_PER_THREAD));
