@@ -35,12 +35,6 @@ void walk(const Plan &plan, int32_t level, int64_t dst_bit, int64_t src_bit) {
     }
 }
 
-Status copy_and_wait(via_array *dst, via_array *src, via_task *task) {
-    UniqueFence fence;
-    VIA_TRY(copy_in_task(dst, src, 0, task, fence.out()));
-    return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
-}
-
 // The bytes that hold some bits of an array, in memory that the host reaches: its own, or a copy of what a device has.
 class HostBytes {
 public:
@@ -56,10 +50,10 @@ public:
         VIA_TRY(make_view(array, there, VIA_UINT8, {1, {nbytes}, {1}}, array->flags, there_.out()));
         VIA_TRY(make_empty(host_memory(), VIA_UINT8, 1, &nbytes, 0, here_.out()));
         bytes_ = static_cast<char *>(here_.get()->data);
-        return copy_and_wait(here_.get(), there_.get(), nullptr);
+        return copy_and_wait(here_.get(), there_.get());
     }
 
-    Status put_back() { return here_.get() != nullptr ? copy_and_wait(there_.get(), here_.get(), nullptr) : VIA_OK; }
+    Status put_back() { return here_.get() != nullptr ? copy_and_wait(there_.get(), here_.get()) : VIA_OK; }
 
     char *get() const { return bytes_; }
     int64_t first_bit() const { return first_ * kByte; }
@@ -125,8 +119,10 @@ private:
 // The whole bytes of one run, as any others; what is left of it as bits.
 Status copy_whole_bytes(const cuda::Transfer &transfer, via_task *task, Plan *plan) {
     if (plan->run > 0) {
+        cuda::TransferPlan route;
         UniqueFence fence;
-        VIA_TRY(cuda::transfer_for_task(transfer, task, fence.out()));
+        VIA_TRY(cuda::plan_for_task(transfer, &route));
+        VIA_TRY(cuda::transfer_for_task(transfer, route, task, fence.out()));
         VIA_TRY(fence.get() != nullptr ? fence.get()->wait() : VIA_OK);
     }
     plan->dst += plan->run;

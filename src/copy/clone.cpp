@@ -2,8 +2,8 @@
 
 #include "copy/copy.hpp"
 #include "core/array/memory.hpp"
-#include "core/base/thread_state.hpp"
 #include "cuda/cuda_memory.hpp"
+#include "cuda/device.hpp"
 #include "cuda/stream.hpp"
 
 namespace via {
@@ -65,20 +65,10 @@ Status copy_by_host(via_array *dst, via_array *src, via_stream *stream) {
     return copy_in_order(dst, dense.get(), stream);
 }
 
-// What a device reaches itself its kernels may be alone to copy; where it has none, the host is left.
-Status copy_strided_to_device(via_array *dst, via_array *src, via_stream *stream) {
-    const ErrorRecord before = thread_state().record();
-    const Status status = copy_in_order(dst, src, stream);
-    if (status != VIA_ERROR_UNSUPPORTED) {
-        return status;
-    }
-    thread_state().record() = before;
-    return copy_by_host(dst, src, stream);
-}
-
-bool is_strided_to_device(via_array *dst, via_array *src) {
+// Some of what is strided only kernels bring to a device; whether there are any must be known before that is planned.
+bool needs_host(via_array *dst, via_array *src) {
     return dst->device_type == VIA_DEVICE_CUDA && src->device_type != VIA_DEVICE_CUDA &&
-           !is_contiguous(src, VIA_ORDER_ROW_MAJOR);
+           !is_contiguous(src, VIA_ORDER_ROW_MAJOR) && !cuda::loads_kernels(dst->device_id);
 }
 
 }  // namespace
@@ -90,8 +80,7 @@ Status clone(via_array *src, via_array **out_array) {
 Status clone_to(via_array *src, int32_t device_type, int32_t device_id, via_stream *stream, via_array **out_array) {
     UniqueArray copy;
     VIA_TRY(make_like(src, device_type, device_id, copy.out()));
-    VIA_TRY(is_strided_to_device(copy.get(), src) ? copy_strided_to_device(copy.get(), src, stream)
-                                                  : copy_in_order(copy.get(), src, stream));
+    VIA_TRY(needs_host(copy.get(), src) ? copy_by_host(copy.get(), src, stream) : copy_in_order(copy.get(), src, stream));
     *out_array = copy.release();
     return VIA_OK;
 }

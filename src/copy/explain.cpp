@@ -5,9 +5,10 @@
 
 #include "copy/plan/copy_check.hpp"
 #include "copy/copy.hpp"
-#include "copy/device_copy.hpp"
+#include "copy/copy_plan.hpp"
 #include "copy/host/host_kernels.hpp"
 #include "copy/plan.hpp"
+#include "core/base/thread_state.hpp"
 #include "cuda/device.hpp"
 
 namespace via {
@@ -64,7 +65,7 @@ void describe_axes(const Plan &plan, Text *text) {
                              : ", innermost first, steps in bytes\n");
 }
 
-void describe_plan(const Plan &plan, Text *text) {
+void describe_loops(const Plan &plan, Text *text) {
     text->add("route: %s, %s kernel%s\n", loop_kind_name(plan.loops), kernel_name(plan),
               !plan.streaming                  ? ""
               : plan.loops == LoopKind::Transpose ? ", streaming stores from a scratch in the cache"
@@ -78,16 +79,16 @@ void describe_plan(const Plan &plan, Text *text) {
     text->add("bytes: %lld, each moved once\n", static_cast<long long>(plan.nbytes));
 }
 
-void describe_transfer(const Plan &plan, const cuda::Transfer &transfer, Text *text) {
+void describe_transfer(const CopyPlan &plan, Text *text) {
     constexpr int64_t kRoom = 256;
-    char loops[kRoom];
-    cuda::describe_transfer(transfer, kRoom, loops);
-    text->add("route: %s\n", loops);
-    text->add("element: %lld bytes adjacent in both\n", static_cast<long long>(plan.run));
-    if (plan.ndim > 0) {
-        describe_axes(plan, text);
+    char route[kRoom];
+    cuda::describe_transfer(plan.transfer, plan.device, kRoom, route);
+    text->add("route: %s\n", route);
+    text->add("element: %lld bytes adjacent in both\n", static_cast<long long>(plan.loops.run));
+    if (plan.loops.ndim > 0) {
+        describe_axes(plan.loops, text);
     }
-    text->add("bytes: %lld, each moved once\n", static_cast<long long>(transfer.nbytes));
+    text->add("bytes: %lld, each moved once\n", static_cast<long long>(plan.transfer.nbytes));
 }
 
 void describe_bits(const Plan &plan, const char *way, Text *text) {
@@ -99,27 +100,19 @@ void describe_bits(const Plan &plan, const char *way, Text *text) {
 }
 
 Status describe_copy(via_array *dst, via_array *src, Text *text) {
-    Plan plan;
-    VIA_TRY(normalise_copy(dst, src, &plan));
-    if (!is_plain(dst) || !is_plain(src)) {
-        VIA_TRY(cuda::need("this copy"));
-        cuda::Transfer transfer;
-        VIA_TRY(make_transfer(plan, dst, src, Ask::Large, &transfer));
-        if (passes_host(plan, transfer)) {
-            describe_bits(plan, ", by way of the host's memory", text);
-            return VIA_OK;
-        }
-        if (!is_for_host(plan, transfer)) {
-            describe_transfer(plan, transfer, text);
-            return VIA_OK;
-        }
+    CopyPlan plan;
+    VIA_TRY(is_plain(dst) && is_plain(src) ? VIA_OK : cuda::need("this copy"));
+    VIA_TRY(prepare_copy(dst, src, Ask::Large, &plan));
+    VIA_TRY(plan_for_text(&plan));
+    if (plan.through_host || plan.loops.in_bits) {
+        describe_bits(plan.loops, plan.through_host ? ", by way of the host's memory" : "", text);
+    } else if (plan.on_host) {
+        count(Counter::PlannedRoutes, 1);
+        choose_loops(&plan.loops);
+        describe_loops(plan.loops, text);
+    } else {
+        describe_transfer(plan, text);
     }
-    if (plan.in_bits) {
-        describe_bits(plan, "", text);
-        return VIA_OK;
-    }
-    choose_loops(&plan);
-    describe_plan(plan, text);
     return VIA_OK;
 }
 
@@ -127,7 +120,7 @@ Status describe_copy(via_array *dst, via_array *src, Text *text) {
 
 Status explain_copy(via_array *dst, via_array *src, int64_t capacity, char *text, int64_t *out_length) {
     Text description(text, capacity);
-    VIA_TRY(check_copy(dst, src));
+    VIA_TRY(check_arrays(dst, src));
     if (dst->size == 0) {
         description.add("route: none, there are no elements\n");
     } else {

@@ -3,7 +3,7 @@
 
 #include "copy/plan/copy_check.hpp"
 #include "copy/copy.hpp"
-#include "copy/device_copy.hpp"
+#include "copy/copy_plan.hpp"
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
 #include "copy/host/trailing_bits.hpp"

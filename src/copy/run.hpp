@@ -12,6 +12,6 @@ void run_copy(Plan *plan);
 
 // The same by the piece, of about 8 MiB, for a task: it can be cancelled in between, and its progress is `done_before`
 // and what has been copied. Errors: VIA_ERROR_CANCELLED.
-VIA_NODISCARD Status run_copy_in_pieces(const Plan &plan, int64_t done_before, via_task *task);
+VIA_NODISCARD Status run_copy_in_pieces(Plan *plan, int64_t done_before, via_task *task);
 
 }  // namespace via

@@ -1,10 +1,11 @@
 // Copies as tasks.
 #include <iterator>
+#include <memory>
 #include <new>
 
 #include "copy/bits.hpp"
 #include "copy/copy.hpp"
-#include "copy/device_copy.hpp"
+#include "copy/copy_plan.hpp"
 #include "copy/run.hpp"
 #include "core/async/joined_fence.hpp"
 #include "core/array/access_tracker.hpp"
@@ -26,7 +27,7 @@ struct CopyWork : TaskWork {
 
     static Status run_work(TaskWork *work, via_task *task, Fence **out_fence) {
         auto *copy = static_cast<CopyWork *>(work);
-        return copy_in_task(copy->dst, copy->src, 0, task, out_fence);
+        return copy->dst->size == 0 ? VIA_OK : run_in_task(&copy->plan, 0, task, out_fence);
     }
 
     static void end_work(TaskWork *work) {
@@ -38,6 +39,7 @@ struct CopyWork : TaskWork {
 
     via_array *dst;
     via_array *src;
+    CopyPlan plan;  // unless there are no elements
 };
 
 // Readers of dst wait for the task, and so does the release of either.
@@ -53,6 +55,10 @@ int32_t device_of_copy(via_array *dst, via_array *src) {
     return cuda::device_of_transfer({nullptr, nullptr, 0, dst_side, src_side, dst, src});
 }
 
+Status check_task_memory(via_array *dst, via_array *src) {
+    return is_plain(dst) && is_plain(src) ? VIA_OK : cuda::need("a copy of CUDA's memory");
+}
+
 // Nothing was ever queued on a shared stream where there is no device, nor on the one that orders nothing.
 bool orders_something(via_stream *stream) {
     if (stream == nullptr || stream == cuda::no_sync_stream()) {
@@ -66,7 +72,7 @@ bool orders_something(via_stream *stream) {
 
 Status check_task_copy(via_array *dst, via_array *src) {
     VIA_TRY(check_copy(dst, src));
-    return is_plain(dst) && is_plain(src) ? VIA_OK : cuda::need("a copy of CUDA's memory");
+    return check_task_memory(dst, src);
 }
 
 Status dependency_of_stream(via_stream *stream, int32_t device_id, Fence **out_dependency) {
@@ -84,47 +90,47 @@ Status dependency_of_copy(via_array *dst, via_array *src, via_stream *stream, Fe
     return join_fences(fences, std::size(fences), out_dependency);
 }
 
-bool is_immediate_copy(via_array *dst, via_array *src) {
-    if (dst->size == 0 || (is_plain(dst) && is_plain(src))) {
-        return false;
-    }
-    Plan plan;
-    cuda::Transfer transfer;
-    return normalise_copy(dst, src, &plan) == VIA_OK &&
-           make_transfer(plan, dst, src, ask_for(dst, src), &transfer) == VIA_OK && !passes_host(plan, transfer) &&
-           cuda::is_immediate(transfer);
+Status plan_task_copy(via_array *dst, via_array *src, CopyPlan *out_plan) {
+    VIA_TRY(prepare_copy(dst, src, ask_for(dst, src), out_plan));
+    return plan_for_task(out_plan);
 }
 
-Status copy_in_task(via_array *dst, via_array *src, int64_t done_before, via_task *task, Fence **out_fence) {
-    if (dst->size == 0) {
-        return VIA_OK;
-    }
-    Plan plan;
-    VIA_TRY(normalise_copy(dst, src, &plan));
-    cuda::Transfer transfer;
-    VIA_TRY(make_transfer(plan, dst, src, ask_for(dst, src), &transfer));
-    VIA_TRY(check_devices(plan, transfer));
-    if (passes_host(plan, transfer)) [[unlikely]] {
-        return copy_bits_by_host(plan, transfer, task);
-    }
-    return is_for_host(plan, transfer) ? run_copy_in_pieces(plan, done_before, task)
-                                       : cuda::transfer_for_task(transfer, task, out_fence);
+bool is_immediate(const CopyPlan &plan) {
+    return !plan.on_host && !plan.through_host && cuda::is_immediate(plan.transfer, plan.device);
 }
 
-Status submit_copy(via_array *dst, via_array *src, via_stream *stream, via_task **out_task) {
-    VIA_TRY(check_task_copy(dst, src));
-    UniqueFence dependency;
-    VIA_TRY(dependency_of_copy(dst, src, stream, dependency.out()));
-    auto *work = new (std::nothrow) CopyWork(dst, src);
-    if (work == nullptr) {
+Status run_in_task(CopyPlan *plan, int64_t done_before, via_task *task, Fence **out_fence) {
+    if (plan->through_host) [[unlikely]] {
+        return copy_bits_by_host(plan->loops, plan->transfer, task);
+    }
+    return plan->on_host ? run_copy_in_pieces(&plan->loops, done_before, task)
+                        : cuda::transfer_for_task(plan->transfer, plan->device, task, out_fence);
+}
+
+namespace {
+
+// Plans the copy before anything waits for it.
+Status make_work(via_array *dst, via_array *src, std::unique_ptr<CopyWork, void (*)(CopyWork *)> *out_work) {
+    VIA_TRY(check_arrays(dst, src));
+    VIA_TRY(check_task_memory(dst, src));
+    out_work->reset(new (std::nothrow) CopyWork(dst, src));
+    if (*out_work == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a task");
     }
+    return dst->size == 0 ? VIA_OK : plan_task_copy(dst, src, &(*out_work)->plan);
+}
+
+}  // namespace
+
+Status submit_copy(via_array *dst, via_array *src, via_stream *stream, via_task **out_task) {
+    std::unique_ptr<CopyWork, void (*)(CopyWork *)> work(nullptr, [](CopyWork *given) { CopyWork::end_work(given); });
+    VIA_TRY(make_work(dst, src, &work));
+    UniqueFence dependency;
+    VIA_TRY(dependency_of_copy(dst, src, stream, dependency.out()));
+    const bool immediate = dst->size != 0 && is_immediate(work->plan);
     via_task *task = nullptr;
-    if (const Status status = start_task(work, dst->nbytes(), dependency.get(), is_immediate_copy(dst, src), &task);
-        status != VIA_OK) {
-        CopyWork::end_work(work);
-        return status;
-    }
+    VIA_TRY(start_task(work.get(), dst->nbytes(), dependency.get(), immediate, &task));
+    (void)work.release();
     if (const Status status = mark_arrays(dst, src, task); status != VIA_OK) {
         cancel_task(task);
         release_task(task);
@@ -132,6 +138,14 @@ Status submit_copy(via_array *dst, via_array *src, via_stream *stream, via_task 
     }
     *out_task = task;
     return VIA_OK;
+}
+
+Status copy_and_wait(via_array *dst, via_array *src) {
+    CopyPlan plan;
+    VIA_TRY(plan_task_copy(dst, src, &plan));
+    UniqueFence fence;
+    VIA_TRY(run_in_task(&plan, 0, nullptr, fence.out()));
+    return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
 }  // namespace via

@@ -1,3 +1,4 @@
+#include "core/base/thread_state.hpp"
 #include "cuda/device.hpp"
 
 #include <algorithm>
@@ -120,6 +121,13 @@ Status make_kernels_ready(int32_t device_id) {
 }
 
 }  // namespace
+
+bool loads_kernels(int32_t device_id) {
+    const ErrorRecord before = thread_state().record();
+    const bool loaded = make_kernels_ready(device_id) == VIA_OK && runs_kernels(device_id);
+    thread_state().record() = before;
+    return loaded;
+}
 
 bool is_built() { return true; }
 

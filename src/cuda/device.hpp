@@ -43,6 +43,12 @@ VIA_NODISCARD inline Status check_any_device(const char *argument, int32_t devic
                                        : check_host_device(argument, device_type, device_id);
 }
 
+// Whether the device runs the library's kernels, as far as can be told without loading them.
+bool runs_kernels(int32_t device_id);
+
+// Whether it does; loads them if need be.
+bool loads_kernels(int32_t device_id);
+
 // Fills everything but struct_size, num_threads included.
 VIA_NODISCARD Status describe_device(int32_t device_id, via_device_properties *out_properties);
 

@@ -23,10 +23,11 @@ struct IoTransfer {
     int32_t workers;  // as many as keep busy what is outside
     int64_t phase;    // bytes from a border outside to byte 0: chunks and pieces end at such borders
     via_task *task;   // for progress and cancellation; may be nullptr
+    StagedPlan plan;
 };
 
 // Whether the ring serves: where it does not, the bytes go by way of the host's memory. Makes the ring.
-bool can_stage_io(const Transfer &transfer);
+bool can_stage_io(const Transfer &transfer, StagedPlan *out_plan);
 
 // Does it, once all that it must wait for has been reached; waits for and tracks no array. Towards the device a fence may
 // be stored in *out_fence (retained), at which it ends; none: it is done. Errors: those of the outside, VIA_ERROR_CUDA,

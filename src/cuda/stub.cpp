@@ -47,6 +47,10 @@ Status check_device(const char *argument, int32_t device_type, int32_t) {
                 device_type);
 }
 
+bool runs_kernels(int32_t) { return false; }
+
+bool loads_kernels(int32_t) { return false; }
+
 Status describe_device(int32_t, via_device_properties *) { return need("a CUDA device"); }
 
 Status warm_up(int32_t) { return need("warming up a device"); }
@@ -165,11 +169,11 @@ Status find_sides(Transfer *transfer) {
 
 Status find_raw_sides(Transfer *transfer) { return find_sides(transfer); }
 
-Status check_strided(const Transfer &) { return need("this copy"); }
-
 int32_t device_of_transfer(const Transfer &) { return 0; }
 
-void describe_transfer(const Transfer &, int64_t capacity, char *out_text) {
+Status plan_for_text(const Transfer &, TransferPlan *) { return need("this copy"); }
+
+void describe_transfer(const Transfer &, const TransferPlan &, int64_t capacity, char *out_text) {
     std::snprintf(out_text, static_cast<size_t>(capacity), "none: %s", kWhy);
 }
 
@@ -177,11 +181,17 @@ Status transfer_now(const Transfer &) { return need("this copy"); }
 
 Status transfer_on(const Transfer &, via_stream *) { return need("a stream"); }
 
-Status transfer_for_task(const Transfer &, via_task *, Fence **) { return need("this copy"); }
+Status transfer_on(const Transfer &, const TransferPlan &, via_stream *) { return need("a stream"); }
 
-bool is_immediate(const Transfer &) { return false; }
+Status plan_on(const Transfer &, via_stream *, TransferPlan *) { return need("a stream"); }
 
-bool can_stage_io(const Transfer &) { return false; }
+Status plan_for_task(const Transfer &, TransferPlan *) { return need("this copy"); }
+
+Status transfer_for_task(const Transfer &, const TransferPlan &, via_task *, Fence **) { return need("this copy"); }
+
+bool is_immediate(const Transfer &, const TransferPlan &) { return false; }
+
+bool can_stage_io(const Transfer &, StagedPlan *) { return false; }
 
 Status transfer_io(const IoTransfer &, Fence **) { return need("this transfer"); }
 
@@ -189,7 +199,7 @@ Status stream_fence(via_stream *, int32_t, Fence **) { return need("a stream"); 
 
 Status await_stream(via_stream *, bool *) { return need("a stream"); }
 
-Status find_capture(const Transfer &, via_stream *, bool *) { return need("a stream"); }
+Status is_capturing(via_stream *, int32_t, bool *) { return need("a stream"); }
 
 Status fill_now(const Fill &) { return need("this fill"); }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "copy/copy.hpp"
-#include "copy/device_copy.hpp"
+#include "copy/copy_plan.hpp"
 #include "cuda/io_endpoint.hpp"
 #include "file/file_transfer.hpp"
 
@@ -25,11 +25,11 @@ private:
 bool is_read(const RangeTransfer &transfer) { return transfer.towards == Towards::Memory; }
 
 // The copy that it would be, were the range memory.
-Status plan_copy(const RangeTransfer &transfer, via_array *dense, Plan *plan, cuda::Transfer *out_transfer) {
+Status plan_range(const RangeTransfer &transfer, via_array *dense, CopyPlan *out_plan) {
     via_array *dst = is_read(transfer) ? transfer.array : dense;
     via_array *src = is_read(transfer) ? dense : transfer.array;
-    VIA_TRY(normalise_copy(dst, src, plan));
-    return make_transfer(*plan, dst, src, Ask::Never, out_transfer);
+    VIA_TRY(normalise_copy(dst, src, &out_plan->loops));
+    return make_transfer(out_plan->loops, dst, src, Ask::Never, &out_plan->transfer);
 }
 
 int32_t worker_count(const RangeTransfer &transfer, const Rows &rows) {
@@ -37,14 +37,16 @@ int32_t worker_count(const RangeTransfer &transfer, const Rows &rows) {
     return is_read(transfer) ? rows.readers(0, nbytes) : rows.writers(nbytes);
 }
 
-Status move_through_ring(const RangeTransfer &transfer, const cuda::Transfer &copy, Fence **out_fence) {
+Status move_through_ring(const RangeTransfer &transfer, const cuda::Transfer &copy, const cuda::StagedPlan &plan,
+                         Fence **out_fence) {
     constexpr int64_t kBorder = int64_t{64} << 10;
     FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, true);
     Rows rows(file_io, transfer.extents);
     VIA_TRY(transfer.reserves ? rows.prepare_write() : VIA_OK);
     FileEndpoint port(rows);
     return cuda::transfer_io(
-        {&copy, &port, worker_count(transfer, rows), rows.bytes_from_border(0) % kBorder, transfer.task}, out_fence);
+        {&copy, &port, worker_count(transfer, rows), rows.bytes_from_border(0) % kBorder, transfer.task, plan},
+        out_fence);
 }
 
 // What a buffer holds at a time, and the device gets or gave.
@@ -100,21 +102,14 @@ private:
 
 }  // namespace
 
-Status copy_and_wait(via_array *dst, via_array *src) {
-    UniqueFence fence;
-    VIA_TRY(copy_in_task(dst, src, 0, nullptr, fence.out()));
-    return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
-}
-
 Status move_device_range(const RangeTransfer &transfer, Fence **out_fence) {
     UniqueArray dense;
-    Plan plan;
-    cuda::Transfer copy;
+    CopyPlan plan;
+    cuda::StagedPlan staged;
     VIA_TRY(make_stand_in(transfer.array, dense.out()));
-    VIA_TRY(plan_copy(transfer, dense.get(), &plan, &copy));
-    VIA_TRY(check_devices(plan, copy));
-    if (cuda::can_stage_io(copy)) {
-        return move_through_ring(transfer, copy, out_fence);
+    VIA_TRY(plan_range(transfer, dense.get(), &plan));
+    if (cuda::can_stage_io(plan.transfer, &staged)) {
+        return move_through_ring(transfer, plan.transfer, staged, out_fence);
     }
     Bounce bounce(transfer);
     return bounce.move();

@@ -4,7 +4,7 @@
 
 #include "copy/plan/copy_check.hpp"
 #include "copy/copy.hpp"
-#include "copy/device_copy.hpp"
+#include "copy/copy_plan.hpp"
 #include "core/async/task.hpp"
 #include "core/array/view.hpp"
 #include "cuda/device.hpp"

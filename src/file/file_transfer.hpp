@@ -61,8 +61,7 @@ VIA_NODISCARD Status move_range(const RangeTransfer &transfer, Fence **out_fence
 VIA_NODISCARD Status move_packed_range(const RangeTransfer &transfer, Fence **out_fence);
 int64_t whole_bytes(via_array *array);
 
-// The same where a device has the array; and a copy in between, which is waited for.
+// The same where a device has the array.
 VIA_NODISCARD Status move_device_range(const RangeTransfer &transfer, Fence **out_fence);
-VIA_NODISCARD Status copy_and_wait(via_array *dst, via_array *src);
 
 }  // namespace via

@@ -15,7 +15,7 @@
 #include "cuda/move.hpp"
 #include "cuda/route/peer_copy.hpp"
 #include "cuda/staging/staging.hpp"
-#include "cuda/route/copy_route.hpp"
+#include "cuda/transfer_sides.hpp"
 
 namespace {
 
@@ -23,7 +23,7 @@ using via::Status;
 using via::ResolvedStream;
 using via::cuda::PinnedCopyPlan;
 using via::cuda::PinnedRoute;
-using via::cuda::PeerPlan;
+using via::cuda::StridedPeerPlan;
 using via::cuda::Side;
 using via::cuda::StagedCopy;
 using via::cuda::Transfer;
@@ -176,8 +176,7 @@ Route by_link(PinnedRoute route, int64_t scratch_bytes) {
 Route by_ring(bool kernels, via_task *task = nullptr) {
     return [=](const Transfer &transfer, const ResolvedStream &) {
         via::UniqueFence mark;
-        StagedCopy copy = via::cuda::staged_copy(transfer, task);
-        copy.plan = via::cuda::plan_staged(transfer, kernels);
+        const StagedCopy copy = via::cuda::staged_copy(transfer, via::cuda::plan_staged(transfer, kernels), task);
         const Status status = via::cuda::run_staged(copy, mark.out());
         return status == VIA_OK && mark.get() != nullptr ? mark.get()->wait() : status;
     };
@@ -185,13 +184,15 @@ Route by_ring(bool kernels, via_task *task = nullptr) {
 
 Route by_peers(int64_t piece_bytes) {
     return [=](const Transfer &transfer, const ResolvedStream &use) {
-        PeerPlan plan = via::cuda::plan_peer(transfer, use.device_id);
+        StridedPeerPlan plan = via::cuda::plan_peer(transfer, use.device_id);
         plan.piece_bytes = piece_bytes;
         return via::cuda::enqueue_strided_peer_copy(transfer, plan, use);
     };
 }
 
-const Route kBounce = via::cuda::copy_bounced;
+const Route kBounce = [](const Transfer &transfer, const ResolvedStream &use) {
+    return via::cuda::copy_bounced(transfer, {via::cuda::plan_staged(transfer, false)}, use);
+};
 
 // Columns of a matrix, turned or with gaps between elements or rows; large enough for several slots.
 std::vector<StridedSample> matrices(bool host_is_dst) {

@@ -111,7 +111,7 @@ private:
 
     Status add_rows(int32_t index, via_array *dst, via_array *src, cuda::LinkDirection direction) {
         Plan plan;
-        VIA_TRY(prepare_copy(dst, src, &plan));
+        VIA_TRY(prepare_loops(dst, src, &plan));
         if (takes_parts_of_bytes(plan) || (plan.ndim > 0 && !has_good_rows(plan))) {
             return leave(index);
         }

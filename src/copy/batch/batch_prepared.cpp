@@ -171,11 +171,12 @@ Status Prepared::run(via_stream *stream) {
     Timeline timeline;
     VIA_TRY(can_run_fused(plan_, stream, &fused, &timeline));
     const SingleCopies singles(plan_, count_, fused);
-    VIA_TRY(check_singles(pairs(), singles, stream));
+    SinglePlans plans;
+    VIA_TRY(plan_singles(pairs(), singles, stream, &plans));
     if (fused) {
         VIA_TRY(name_fused(plan_, count_, run_fused(stream, timeline)));
     }
-    return copy_singles(pairs(), singles, stream);
+    return copy_singles(pairs(), singles, plans, stream);
 }
 
 }  // namespace via

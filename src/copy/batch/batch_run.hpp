@@ -2,6 +2,7 @@
 #pragma once
 
 #include "copy/batch/batch_plan.hpp"
+#include "copy/copy_plan.hpp"
 
 namespace via {
 
@@ -27,9 +28,36 @@ private:
 VIA_NODISCARD Status can_run_fused(const BatchPlan &plan, via_stream *stream, bool *out_can, Timeline *out_timeline);
 
 // What copy_singles refuses.
-VIA_NODISCARD Status check_singles(const Pairs &pairs, const SingleCopies &singles, via_stream *stream);
+// Their plans, one after the other; nullptr for those without elements.
+class SinglePlans {
+public:
+    SinglePlans() = default;
+    ~SinglePlans() {
+        for (CopyPlan *plan : plans_) {
+            delete plan;
+        }
+    }
+    SinglePlans(const SinglePlans &) = delete;
+    SinglePlans &operator=(const SinglePlans &) = delete;
+
+    // A plan to be made, the next one's. Errors: VIA_ERROR_OUT_OF_MEMORY.
+    VIA_NODISCARD Status append(CopyPlan **out_plan);
+    VIA_NODISCARD Status append_none();
+
+    CopyPlan *operator[](int64_t index) const { return plans_[index]; }
+    CopyPlan *const *begin() const { return plans_.begin(); }
+    CopyPlan *const *end() const { return plans_.end(); }
+
+private:
+    List<CopyPlan *> plans_;
+};
+
+// Plans what copy_singles does. Errors: all of via_copy_async.
+VIA_NODISCARD Status plan_singles(const Pairs &pairs, const SingleCopies &singles, via_stream *stream,
+                                  SinglePlans *out_plans);
 
 // In stream order, one after the other.
-VIA_NODISCARD Status copy_singles(const Pairs &pairs, const SingleCopies &singles, via_stream *stream);
+VIA_NODISCARD Status copy_singles(const Pairs &pairs, const SingleCopies &singles, const SinglePlans &plans,
+                                  via_stream *stream);
 
 }  // namespace via

@@ -38,6 +38,7 @@ struct BatchWork : TaskWork {
     const bool fused;
     const Pairs pairs;
     const SingleCopies singles;
+    SinglePlans plans;
     Fence **fences = nullptr;  // room for two more than are done alone
 };
 
@@ -60,7 +61,8 @@ Status copy_each(BatchWork *batch, via_task *task, int32_t *out_fences) {
         }
         const int32_t at = batch->singles[i];
         Fence *fence = nullptr;
-        const Status status = copy_in_task(batch->pairs.dsts[at], batch->pairs.srcs[at], done, task, &fence);
+        CopyPlan *plan = batch->plans[i];
+        const Status status = plan != nullptr ? run_in_task(plan, done, task, &fence) : VIA_OK;
         if (fence != nullptr) {
             batch->fences[(*out_fences)++] = fence;
         }
@@ -171,9 +173,22 @@ Status measure(const BatchWork &batch, int64_t *out_nbytes, bool *out_immediate)
             return fail(VIA_ERROR_OVERFLOW, "the copies have more than 2^63 - 1 bytes together");
         }
     }
-    *out_immediate = true;
-    for (int32_t i = 0; i < batch.singles.count() && *out_immediate; ++i) {
-        *out_immediate = is_immediate_copy(pairs.dsts[batch.singles[i]], pairs.srcs[batch.singles[i]]);
+    *out_immediate = std::all_of(batch.plans.begin(), batch.plans.end(),
+                                 [](const CopyPlan *plan) { return plan != nullptr && is_immediate(*plan); });
+    return VIA_OK;
+}
+
+Status plan_singles(BatchWork *batch) {
+    const Pairs &pairs = batch->pairs;
+    for (int32_t i = 0; i < batch->singles.count(); ++i) {
+        const int32_t at = batch->singles[i];
+        if (pairs.dsts[at]->size == 0) {
+            VIA_TRY(batch->plans.append_none());
+            continue;
+        }
+        CopyPlan *plan = nullptr;
+        VIA_TRY(batch->plans.append(&plan));
+        VIA_TRY(name_entry(at, pairs.count, plan_task_copy(pairs.dsts[at], pairs.srcs[at], plan)));
     }
     return VIA_OK;
 }
@@ -181,6 +196,7 @@ Status measure(const BatchWork &batch, int64_t *out_nbytes, bool *out_immediate)
 Status start_batch(BatchWork *work, via_stream *stream, Prepared::Before *before, via_task **out_task) {
     int64_t nbytes = 0;
     bool immediate = false;
+    VIA_TRY(plan_singles(work));
     VIA_TRY(measure(*work, &nbytes, &immediate));
     UniqueFence dependency;
     VIA_TRY(make_dependency(*work, stream, before, dependency.out()));

@@ -1,12 +1,17 @@
 #include "copy/run.hpp"
 
 #include <algorithm>
+#include <cstring>
 
+#include "copy/bits.hpp"
 #include "copy/plan/cache_sizes.hpp"
 #include "copy/host/elements.hpp"
 #include "copy/host/host_kernels.hpp"
 #include "copy/host/blocked_transpose.hpp"
+#include "core/async/task.hpp"
 #include "core/async/thread_pool.hpp"
+#include "core/base/thread_state.hpp"
+#include "copy/host/trailing_bits.hpp"
 
 namespace via {
 namespace {
@@ -53,7 +58,7 @@ public:
             return;
         }
         Cursor cursor;
-        attributes(first, &cursor);
+        locate(first, &cursor);
         for (int64_t i = first; i < last; ++i) {
             run_block(cursor);
             step(&cursor);
@@ -71,7 +76,7 @@ private:
     int32_t depth() const { return std::max(plan_.ndim - plan_.held[0] - plan_.held[1], 2) + 1; }
     int64_t extent(int32_t level) const { return level < kCuts ? counts_[level] : plan_.axes[level - 1].extent; }
 
-    void attributes(int64_t number, Cursor *cursor) const {
+    void locate(int64_t number, Cursor *cursor) const {
         cursor->dst = plan_.dst;
         cursor->src = plan_.src;
         for (int32_t level = 0; level < depth(); ++level) {
@@ -150,19 +155,72 @@ constexpr int64_t kShareBytes = int64_t{1} << 18;
 
 struct Shares {
     const Blocks &blocks;
+    int64_t first;
+    int64_t last;
     int64_t each;
 };
 
 void run_share(void *context, int64_t index) {
     const auto &shares = *static_cast<const Shares *>(context);
-    const int64_t first = index * shares.each;
-    shares.blocks.run(first, std::min(first + shares.each, shares.blocks.total()));
+    const int64_t first = shares.first + index * shares.each;
+    shares.blocks.run(first, std::min(first + shares.each, shares.last));
+}
+
+// Blocks first to last - 1, on as many threads as the plan says.
+void run_blocks(const Plan &plan, const Blocks &blocks, int64_t first, int64_t last) {
+    if (plan.threads == 1) {
+        blocks.run(first, last);
+        return;
+    }
+    const int64_t block_bytes = std::max<int64_t>(plan.nbytes / blocks.total(), 1);
+    Shares shares{blocks, first, last, std::max<int64_t>(kShareBytes / block_bytes, 1)};
+    parallel_for(count_blocks(last - first, shares.each), plan.threads, run_share, &shares);
 }
 
 // The usual small copy.
 bool is_one_block(const Plan &plan) {
     return plan.ndim <= 2 && plan.run_block == plan.run && plan.block[0] == plan.axes[0].extent &&
            plan.block[1] == plan.axes[1].extent;
+}
+
+// Up to here a run of bytes is copied before anything could be decided about it.
+constexpr int64_t kShortRun = int64_t{4} << 10;
+
+// Between two of these a copy can be stopped.
+constexpr int64_t kPieceBytes = int64_t{8} << 20;
+
+Status cancelled(int64_t done, int64_t total) {
+    return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes", static_cast<long long>(done),
+                static_cast<long long>(total));
+}
+
+// Cut from the outermost axis.
+Status run_bits_in_pieces(const Plan &plan, int64_t done_before, via_task *task) {
+    Plan piece = plan;
+    Axis &axis = piece.axes[std::max(plan.ndim - 1, 0)];
+    const int64_t extent = plan.ndim > 0 ? axis.extent : 1;
+    const int64_t each = std::max<int64_t>(plan.nbytes / extent, 1);
+    const int64_t step = std::max<int64_t>(kPieceBytes / each, 1);
+    for (int64_t from = 0; from < extent; from += step) {
+        if (is_cancelled(task)) {
+            return cancelled(each * from, plan.nbytes);
+        }
+        report_progress(task, done_before + each * from);
+        if (plan.ndim > 0) {
+            axis.extent = std::min(step, extent - from);
+            piece.dst_bit = plan.dst_bit + from * axis.dst_step;
+            piece.src_bit = plan.src_bit + from * axis.src_step;
+        }
+        run_bits(piece);
+    }
+    report_progress(task, done_before + plan.nbytes);
+    return VIA_OK;
+}
+
+void finish(const Plan &plan) {
+    if (plan.trailing_bits != 0) [[unlikely]] {
+        copy_trailing_bits(plan.dst + plan.run, plan.src + plan.run, plan.trailing_bits);
+    }
 }
 
 }  // namespace
@@ -173,13 +231,44 @@ void run_plan(const Plan &plan) {
         return;
     }
     const Blocks blocks(plan, choose_kernel(plan));
-    if (plan.threads == 1) {
-        blocks.run(0, blocks.total());
+    run_blocks(plan, blocks, 0, blocks.total());
+}
+
+void run_copy(Plan *plan) {
+    count(Counter::PlannedRoutes, 1);
+    if (plan->in_bits) [[unlikely]] {
+        run_bits(*plan);
         return;
     }
-    const int64_t block_bytes = std::max<int64_t>(plan.nbytes / blocks.total(), 1);
-    Shares shares{blocks, std::max<int64_t>(kShareBytes / block_bytes, 1)};
-    parallel_for(count_blocks(blocks.total(), shares.each), plan.threads, run_share, &shares);
+    if (plan->ndim == 0 && plan->run <= kShortRun) {
+        std::memcpy(plan->dst, plan->src, static_cast<size_t>(plan->run));
+    } else {
+        choose_loops(plan);
+        run_plan(*plan);
+    }
+    finish(*plan);
+}
+
+Status run_copy_in_pieces(Plan *plan, int64_t done_before, via_task *task) {
+    count(Counter::PlannedRoutes, 1);
+    if (plan->in_bits) [[unlikely]] {
+        return run_bits_in_pieces(*plan, done_before, task);
+    }
+    choose_loops(plan);
+    const Blocks blocks(*plan, choose_kernel(*plan));
+    const int64_t block_bytes = std::max<int64_t>(plan->nbytes / std::max<int64_t>(blocks.total(), 1), 1);
+    const int64_t step = std::max<int64_t>(kPieceBytes / block_bytes, 1);
+    for (int64_t first = 0; first < blocks.total(); first += step) {
+        const int64_t done = block_bytes * first;
+        if (is_cancelled(task)) {
+            return cancelled(done, plan->nbytes);
+        }
+        report_progress(task, done_before + done);
+        run_blocks(*plan, blocks, first, std::min(first + step, blocks.total()));
+    }
+    finish(*plan);
+    report_progress(task, done_before + plan->nbytes);
+    return VIA_OK;
 }
 
 }  // namespace via

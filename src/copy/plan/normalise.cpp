@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "copy/plan.hpp"
+#include "core/base/thread_state.hpp"
 #include "core/layout/axes.hpp"
 
 namespace via {
@@ -90,6 +91,7 @@ void fill_in(char *dst, const char *src, int64_t run, Plan *plan) {
 }  // namespace
 
 Status normalise_copy(via_array *dst, via_array *src, Plan *out_plan) {
+    count(Counter::NormalForms, 1);
     if (dst->is_row_major && src->is_row_major) [[likely]] {
         normalise_bytes(dst->data, src->data, dst->nbytes(), out_plan);
         return VIA_OK;

@@ -18,6 +18,8 @@ enum class Counter : int32_t {
     ManagedBytes,
     StagedBytes,
     PendingTasks,
+    NormalForms,    // of copies; this and the next for the tests
+    PlannedRoutes,  // one for each copy
     kCount
 };
 

@@ -2,7 +2,7 @@
 
 #include "cuda/launch/kernel_plan.hpp"
 #include "cuda/launch/module.hpp"
-#include "cuda/route/copy_route.hpp"
+#include "cuda/transfer_sides.hpp"
 
 namespace via::cuda {
 namespace {

@@ -4,11 +4,9 @@
 #pragma once
 
 #include "cuda/move.hpp"
+#include "cuda/transfer_plan.hpp"
 
 namespace via::cuda {
-
-// Whose order it is.
-enum class Major : int32_t { Dst, Src };
 
 struct PackedOrder {
     struct Loop {

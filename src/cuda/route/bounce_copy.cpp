@@ -8,7 +8,7 @@
 #include "cuda/memory/pinned_buffer.hpp"
 #include "cuda/layout/row_copies.hpp"
 #include "cuda/staging/staging_plan.hpp"
-#include "cuda/route/copy_route.hpp"
+#include "cuda/transfer_sides.hpp"
 
 namespace via::cuda {
 namespace {
@@ -32,11 +32,6 @@ private:
     const PinnedBuffer locked_;
     char *const plain_;
 };
-
-// In the order of the device's memory, which takes the fewest calls.
-void make_bounce_order(const Transfer &transfer, PackedOrder *order) {
-    make_staged_order(transfer, plan_staged(transfer, false), order);
-}
 
 Status send_piece(const Transfer &transfer, const PackedOrder &order, const Slab &piece, char *buffer,
                   const ResolvedStream &use) {
@@ -80,9 +75,9 @@ bool waits_inside(const Transfer &transfer, const PackedOrder &order) {
 
 }  // namespace
 
-Status copy_bounced(const Transfer &transfer, const ResolvedStream &use) {
+Status copy_bounced(const Transfer &transfer, const BouncePlan &plan, const ResolvedStream &use) {
     PackedOrder order;
-    make_bounce_order(transfer, &order);
+    make_staged_order(transfer, plan.order, &order);
     if (waits_inside(transfer, order)) {
         VIA_TRY(await_work(use));
     }
@@ -94,10 +89,10 @@ Status copy_bounced(const Transfer &transfer, const ResolvedStream &use) {
     return end_failed(copy_pieces(transfer, order, most, buffer.get(), use), use);
 }
 
-int64_t count_bounce_calls(const Transfer &transfer) {
+int64_t count_bounce_calls(const Transfer &transfer, const BouncePlan &plan) {
     PackedOrder order;
     Move move;
-    make_bounce_order(transfer, &order);
+    make_staged_order(transfer, plan.order, &order);
     make_device_move(order, is_to_device(transfer), transfer.dst, &move);
     return count_row_calls(move);
 }

@@ -9,9 +9,9 @@ namespace via::cuda {
 
 // In the order of the stream, which is not being captured: the source has been read on return, and what is copied to
 // the host has arrived.
-VIA_NODISCARD Status copy_bounced(const Transfer &transfer, const ResolvedStream &use);
+VIA_NODISCARD Status copy_bounced(const Transfer &transfer, const BouncePlan &plan, const ResolvedStream &use);
 
 // How many calls of the driver that takes.
-int64_t count_bounce_calls(const Transfer &transfer);
+int64_t count_bounce_calls(const Transfer &transfer, const BouncePlan &plan);
 
 }  // namespace via::cuda

@@ -4,8 +4,9 @@
 
 #include "cuda/driver/driver.hpp"
 #include "cuda/launch/kernel_plan.hpp"
-#include "cuda/route/peer_copy.hpp"
-#include "cuda/route/copy_route.hpp"
+#include "cuda/route/pinned_copy_plan.hpp"
+#include "cuda/staging/staging.hpp"
+#include "cuda/transfer.hpp"
 
 namespace via::cuda {
 namespace {
@@ -46,75 +47,74 @@ const char *name_of_host_part(const Transfer &transfer, const StagedPlan &plan) 
 }
 
 // ", gathered, unpacked by a kernel": what there is to do beside copying.
-void describe_strided_part(const Transfer &transfer, int64_t capacity, char *out_text) {
-    const StagedPlan plan = staged_copy(transfer, nullptr).plan;
+void describe_strided_part(const Transfer &transfer, const StagedPlan &plan, int64_t capacity, char *out_text) {
     const char *kernel = is_device(transfer.dst_side) ? ", unpacked by a kernel" : ", packed by a kernel";
     print(capacity, out_text, "%s%s", name_of_host_part(transfer, plan), plan.step == DeviceStep::Kernel ? kernel : "");
 }
 
-void describe_staged(const Transfer &transfer, int64_t capacity, char *out_text) {
-    constexpr int64_t kRoom = 128;
-    char ring[kRoom] = "";
-    char part[kRoom] = "";
-    const StagedCopy copy = staged_copy(transfer, nullptr);
-    describe_ring(copy, kRoom, ring);
-    if (transfer.ndim > 0) {
-        describe_strided_part(transfer, kRoom, part);
+struct Describe {
+    const Transfer &transfer;
+    int64_t capacity;
+    char *out_text;
+
+    void operator()(const DriverPlan &) const {
+        print(capacity, out_text, "driver copy, %s to %s", name_of(transfer.src_side), name_of(transfer.dst_side));
     }
-    print(capacity, out_text, "staged, %s to %s, %s%s", name_of(transfer.src_side), name_of(transfer.dst_side), ring,
-          part);
-}
 
-void describe_over_link(const Transfer &transfer, int64_t capacity, char *out_text) {
-    constexpr int64_t kRoom = 160;
-    char route[kRoom] = "";
-    describe_pinned(transfer, find_pinned_plan(transfer, Caller::Waits), kRoom, route);
-    print(capacity, out_text, "%s to %s, %s", name_of(transfer.src_side), name_of(transfer.dst_side), route);
-}
+    void operator()(const PeerPlan &) const {
+        print(capacity, out_text, "peer copy, device %d to device %d, %s", transfer.src_side.device_id,
+              transfer.dst_side.device_id, name_of_link());
+    }
 
-void describe_strided_peer(const Transfer &transfer, int64_t capacity, char *out_text) {
-    const PeerPlan plan = plan_peer(transfer, device_of_transfer(transfer));
-    print(capacity, out_text, "peer copy, device %d to device %d, %s%s%s", transfer.src_side.device_id,
-          transfer.dst_side.device_id, plan.packs ? "packed by a kernel, " : "",
-          plan.unpacks ? "unpacked by a kernel, " : "",
-          is_direct(transfer) ? "direct" : "by the driver through host memory");
-}
+    void operator()(const StagedPlan &plan) const {
+        constexpr int64_t kRoom = 128;
+        char ring[kRoom] = "";
+        char part[kRoom] = "";
+        describe_ring(staged_copy(transfer, plan, nullptr), kRoom, ring);
+        if (transfer.ndim > 0) {
+            describe_strided_part(transfer, plan, kRoom, part);
+        }
+        print(capacity, out_text, "staged, %s to %s, %s%s", name_of(transfer.src_side), name_of(transfer.dst_side),
+              ring, part);
+    }
 
-void describe_kernel_copy(const Transfer &transfer, int64_t capacity, char *out_text) {
-    constexpr int64_t kRoom = 160;
-    char kernel[kRoom] = "";
-    KernelPlan plan;
-    plan_kernel(transfer, &plan);
-    describe_kernel(plan, kRoom, kernel);
-    print(capacity, out_text, "kernel, %s to %s, %s", name_of(transfer.src_side), name_of(transfer.dst_side), kernel);
-}
+    void operator()(const KernelCopyPlan &) const {
+        constexpr int64_t kRoom = 160;
+        char kernel[kRoom] = "";
+        KernelPlan plan;
+        plan_kernel(transfer, &plan);
+        describe_kernel(plan, kRoom, kernel);
+        print(capacity, out_text, "kernel, %s to %s, %s", name_of(transfer.src_side), name_of(transfer.dst_side),
+              kernel);
+    }
+
+    void operator()(const PinnedCopyPlan &plan) const {
+        constexpr int64_t kRoom = 160;
+        char route[kRoom] = "";
+        describe_pinned(transfer, plan, kRoom, route);
+        print(capacity, out_text, "%s to %s, %s", name_of(transfer.src_side), name_of(transfer.dst_side), route);
+    }
+
+    void operator()(const BouncePlan &) const {
+        print(capacity, out_text, "%s, %s to %s",
+              is_device(transfer.dst_side) ? "gathered by the host and copied by the driver"
+                                           : "copied by the driver and scattered by the host",
+              name_of(transfer.src_side), name_of(transfer.dst_side));
+    }
+
+    void operator()(const StridedPeerPlan &plan) const {
+        print(capacity, out_text, "peer copy, device %d to device %d, %s%s%s", transfer.src_side.device_id,
+              transfer.dst_side.device_id, plan.packs ? "packed by a kernel, " : "",
+              plan.unpacks ? "unpacked by a kernel, " : "", name_of_link());
+    }
+
+    const char *name_of_link() const { return is_direct(transfer) ? "direct" : "by the driver through host memory"; }
+};
 
 }  // namespace
 
-void describe_transfer(const Transfer &transfer, int64_t capacity, char *out_text) {
-    const CopyRoute route = choose_copy_route(transfer, Caller::Waits);
-    switch (route == CopyRoute::Staged && !may_have_ring() ? route_without_ring(transfer) : route) {
-        case CopyRoute::Driver:
-            return print(capacity, out_text, "driver copy, %s to %s", name_of(transfer.src_side),
-                         name_of(transfer.dst_side));
-        case CopyRoute::Staged:
-            return describe_staged(transfer, capacity, out_text);
-        case CopyRoute::Kernel:
-            return describe_kernel_copy(transfer, capacity, out_text);
-        case CopyRoute::Pinned:
-            return describe_over_link(transfer, capacity, out_text);
-        case CopyRoute::Bounced:
-            return print(capacity, out_text, "%s, %s to %s",
-                         is_device(transfer.dst_side) ? "gathered by the host and copied by the driver"
-                                                      : "copied by the driver and scattered by the host",
-                         name_of(transfer.src_side), name_of(transfer.dst_side));
-        case CopyRoute::StridedPeer:
-            return describe_strided_peer(transfer, capacity, out_text);
-        case CopyRoute::Peer:
-            return print(capacity, out_text, "peer copy, device %d to device %d, %s", transfer.src_side.device_id,
-                         transfer.dst_side.device_id,
-                         is_direct(transfer) ? "direct" : "by the driver through host memory");
-    }
+void describe_transfer(const Transfer &transfer, const TransferPlan &plan, int64_t capacity, char *out_text) {
+    std::visit(Describe{transfer, capacity, out_text}, plan);
 }
 
 }  // namespace via::cuda

@@ -8,7 +8,7 @@
 #include "cuda/stream/stream_handles.hpp"
 #include "cuda/stream_access.hpp"
 #include "cuda/stream/resolved_stream.hpp"
-#include "cuda/route/copy_route.hpp"
+#include "cuda/transfer.hpp"
 
 namespace via::cuda {
 namespace {

@@ -16,18 +16,6 @@ Status context_of_memory(const void *address, int32_t device_id, CUcontext *out_
     return result == CUDA_SUCCESS && *out_context != nullptr ? VIA_OK : primary_context(device_id, out_context);
 }
 
-// Needs no peer access to have been switched on; where the devices cannot reach one another, the driver goes through
-// the host's memory.
-Status enqueue_peer_copy(const Transfer &transfer, const ResolvedStream &use) {
-    CUcontext dst_context = nullptr;
-    CUcontext src_context = nullptr;
-    VIA_TRY(context_of_memory(transfer.dst, transfer.dst_side.device_id, &dst_context));
-    VIA_TRY(context_of_memory(transfer.src, transfer.src_side.device_id, &src_context));
-    VIA_TRY_CUDA(cuMemcpyPeerAsync(number_of(transfer.dst), dst_context, number_of(transfer.src), src_context,
-                                   static_cast<size_t>(transfer.nbytes), use.handle));
-    return VIA_OK;
-}
-
 // Managed memory is given to the driver as a device's: called the host's, it would be waited for.
 bool is_device_address(const Side &side) { return is_device(side) || side.device_type == VIA_DEVICE_CUDA_MANAGED; }
 
@@ -86,16 +74,24 @@ Status copy_to_pageable(const Transfer &transfer, const ResolvedStream &use) {
 
 }  // namespace
 
-Status copy_by_driver(const Transfer &transfer, CopyRoute route, const ResolvedStream &use) {
-    if (is_pageable(transfer.dst_side) && is_device_address(transfer.src_side)) {
-        return copy_to_pageable(transfer, use);
-    }
-    return route == CopyRoute::Peer ? enqueue_peer_copy(transfer, use) : copy_behind(transfer, use);
+Status copy_by_driver(const Transfer &transfer, const ResolvedStream &use) {
+    return is_pageable(transfer.dst_side) && is_device_address(transfer.src_side) ? copy_to_pageable(transfer, use)
+                                                                                  : copy_behind(transfer, use);
+}
+
+Status copy_to_peer(const Transfer &transfer, const ResolvedStream &use) {
+    CUcontext dst_context = nullptr;
+    CUcontext src_context = nullptr;
+    VIA_TRY(context_of_memory(transfer.dst, transfer.dst_side.device_id, &dst_context));
+    VIA_TRY(context_of_memory(transfer.src, transfer.src_side.device_id, &src_context));
+    VIA_TRY_CUDA(cuMemcpyPeerAsync(number_of(transfer.dst), dst_context, number_of(transfer.src), src_context,
+                                   static_cast<size_t>(transfer.nbytes), use.handle));
+    return VIA_OK;
 }
 
 // The driver captures no copy that names two contexts (it answers 900), but does one that names addresses alone.
-Status capture_driver_copy(const Transfer &transfer, CopyRoute route, const ResolvedStream &use) {
-    if (route != CopyRoute::Peer) {
+Status capture_driver_copy(const Transfer &transfer, const ResolvedStream &use) {
+    if (!devices_differ(transfer)) {
         return enqueue(transfer, use);
     }
     VIA_TRY_CUDA(cuMemcpyAsync(number_of(transfer.dst), number_of(transfer.src), static_cast<size_t>(transfer.nbytes),

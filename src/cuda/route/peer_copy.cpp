@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kPieceBytes = int64_t{32} << 20;
 
-void make_peer_order(const Transfer &transfer, const PeerPlan &plan, PackedOrder *order) {
+void make_peer_order(const Transfer &transfer, const StridedPeerPlan &plan, PackedOrder *order) {
     make_packed_order(transfer, plan.major, !plan.unpacks, order);
 }
 
@@ -56,13 +56,13 @@ private:
 Status copy_bytes(const Transfer &transfer, const ResolvedStream &use) {
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));
-    return use.capturing ? capture_driver_copy(transfer, CopyRoute::Peer, use) : copy_by_driver(transfer, CopyRoute::Peer, use);
+    return use.capturing ? capture_driver_copy(transfer, use) : copy_to_peer(transfer, use);
 }
 
 // One copy under way.
 class PeerRun {
 public:
-    PeerRun(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &src, const ResolvedStream &dst)
+    PeerRun(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &src, const ResolvedStream &dst)
         : transfer_(transfer), plan_(plan), src_(src), dst_(dst) {
         make_peer_order(transfer, plan, &order_);
     }
@@ -117,7 +117,7 @@ private:
     }
 
     const Transfer &transfer_;
-    const PeerPlan plan_;
+    const StridedPeerPlan plan_;
     const ResolvedStream &src_;
     const ResolvedStream &dst_;
     PackedOrder order_;
@@ -125,22 +125,28 @@ private:
     Scratch arrived_;
 };
 
-Status enqueue_with(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &use, const ResolvedStream &side) {
+Status enqueue_with(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use, const ResolvedStream &side) {
     const bool is_of_src = use.device_id == transfer.src_side.device_id;
     PeerRun run(transfer, plan, is_of_src ? use : side, is_of_src ? side : use);
     return run.enqueue();
 }
 
 // The side stream begins after the caller's, and that goes on after it.
-Status enqueue_on_both(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &use, const ResolvedStream &side) {
+Status enqueue_on_both(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use, const ResolvedStream &side) {
     VIA_TRY(follow(side, use));
     VIA_TRY(enqueue_with(transfer, plan, use, side));
     return follow(use, side);
 }
 
+// Whether that takes a stream of the other device too.
+bool needs_both_streams(const Transfer &transfer, const StridedPeerPlan &plan, int32_t device_id) {
+    return (plan.packs && device_id != transfer.src_side.device_id) ||
+           (plan.unpacks && device_id != transfer.dst_side.device_id);
+}
+
 }  // namespace
 
-PeerPlan plan_peer(const Transfer &transfer, int32_t device_id) {
+StridedPeerPlan plan_peer(const Transfer &transfer, int32_t device_id) {
     const bool dst_packed = lies_packed(transfer, Major::Dst);
     const bool src_packed = lies_packed(transfer, Major::Src);
     if (dst_packed && (!src_packed || device_id == transfer.src_side.device_id)) {
@@ -149,12 +155,23 @@ PeerPlan plan_peer(const Transfer &transfer, int32_t device_id) {
     return {Major::Src, !src_packed, true, kPieceBytes};
 }
 
-bool needs_both_streams(const Transfer &transfer, const PeerPlan &plan, int32_t device_id) {
-    return (plan.packs && device_id != transfer.src_side.device_id) ||
-           (plan.unpacks && device_id != transfer.dst_side.device_id);
+// A graph would keep a stream of the library's own.
+Status check_peers(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use) {
+    const int32_t dst = transfer.dst_side.device_id;
+    const int32_t src = transfer.src_side.device_id;
+    if (use.device_id != dst && use.device_id != src) {
+        return fail(VIA_ERROR_DEVICE, "stream is of device %d; expected one of device %d or %d, where the memory is",
+                    use.device_id, dst, src);
+    }
+    if (use.capturing && needs_both_streams(transfer, plan, use.device_id)) {
+        return fail(VIA_ERROR_STREAM_CAPTURE,
+                    "stream is of device %d and being captured; expected one of device %d, which has elements to pack",
+                    use.device_id, use.device_id == dst ? src : dst);
+    }
+    return VIA_OK;
 }
 
-Status prepare_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &use) {
+Status prepare_peer_copy(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use) {
     constexpr Side kElsewhere{VIA_DEVICE_CUDA_HOST, 0};
     Transfer here = transfer;
     const bool is_of_src = use.device_id == transfer.src_side.device_id;
@@ -162,7 +179,8 @@ Status prepare_peer_copy(const Transfer &transfer, const PeerPlan &plan, const R
     return (is_of_src ? plan.packs : plan.unpacks) ? prepare_kernel(here, use) : VIA_OK;
 }
 
-Status enqueue_strided_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &use) {
+Status enqueue_strided_peer_copy(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use) {
+    VIA_TRY(check_peers(transfer, plan, use));
     VIA_TRY(prepare_peer_copy(transfer, plan, use));
     if (!needs_both_streams(transfer, plan, use.device_id)) {
         return end_failed(enqueue_with(transfer, plan, use, use), use);

@@ -3,31 +3,15 @@
 #pragma once
 
 #include "cuda/layout/packed_order.hpp"
+#include "cuda/transfer_sides.hpp"
 
 namespace via::cuda {
-
-enum class PinnedRoute : int32_t {
-    Kernel,  // a kernel reads or writes the page-locked memory itself
-    Rows,    // rows of adjacent bytes by a copy engine
-    Packed,  // by a copy engine to or from scratch memory of the device, in the order of the host's memory, and a
-             // kernel
-    Raw,     // the same with the gaps of the source, towards the device
-    Staged   // workers of the host, through the ring of page-locked slots
-};
 
 // What there is to do it with.
 struct PinnedMeans {
     bool kernels;
     bool scratch;
     bool workers;  // a ring, and a caller who waits
-};
-
-struct PinnedCopyPlan {
-    PinnedRoute route;
-    int64_t link_bytes;     // that cross the link, or are touched across it
-    int64_t scratch_bytes;  // at most; 0: none
-    int64_t calls;          // of copy engines, for rows
-    double microseconds;    // as expected
 };
 
 // The transfer is strided, and one of its sides is a device. Staged where there are no means for anything else.
@@ -37,8 +21,6 @@ void plan_pinned_copy(const Transfer &transfer, const PinnedMeans &means, Pinned
 // later one needs more.
 void make_pinned_order(const Transfer &transfer, PinnedRoute route, PackedOrder *out_order);
 Slab first_piece(const PackedOrder &order, int64_t scratch_bytes);
-
-constexpr bool is_to_device(const Transfer &transfer) { return transfer.dst_side.device_type == VIA_DEVICE_CUDA; }
 
 // The transfer as one move.
 void make_move(const Transfer &transfer, Move *out_move);

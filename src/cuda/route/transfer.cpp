@@ -4,23 +4,20 @@
 #include "cuda/route/driver_copy.hpp"
 #include "cuda/stream/stream_handles.hpp"
 #include "cuda/stream_access.hpp"
-#include "cuda/route/strided_route.hpp"
+#include "cuda/route/enqueue_plan.hpp"
+#include "cuda/staging/staging.hpp"
 
 namespace via::cuda {
 namespace {
 
-Status enqueue_entered(const Transfer &transfer, CopyRoute route, const ResolvedStream &use) {
-    return is_strided(route) ? enqueue_strided(transfer, route, use) : copy_by_driver(transfer, route, use);
-}
-
-Status enqueue(const Transfer &transfer, CopyRoute route, const ResolvedStream &use) {
+Status enqueue(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &use) {
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));
     if (!has_pageable(transfer)) [[likely]] {
-        return enqueue_entered(transfer, route, use);
+        return enqueue_plan(transfer, plan, use);
     }
     const RelaxedCapture relaxed;
-    return enqueue_entered(transfer, route, use);
+    return enqueue_plan(transfer, plan, use);
 }
 
 // A few bytes of page-locked memory travel with the command itself, and the driver sees them arrive as soon as anybody.
@@ -31,11 +28,11 @@ bool is_brief(const Transfer &transfer) {
     return transfer.nbytes <= kMostBrief && (!is_of_pinned || transfer.nbytes >= kMostWithCommand);
 }
 
-Status enqueue_and_wait(const Transfer &transfer, CopyRoute route, const ResolvedStream &use) {
+Status enqueue_and_wait(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &use) {
     const RelaxedCapture relaxed;
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));
-    VIA_TRY(enqueue_entered(transfer, route, use));
+    VIA_TRY(enqueue_plan(transfer, plan, use));
     // What the driver calls a synchronous copy may return before the bytes have arrived, but for page-locked memory.
     if (is_pageable(transfer.dst_side)) {
         return VIA_OK;
@@ -52,8 +49,8 @@ Status await_arrays(const Transfer &transfer) {
 }
 
 // What the host touches itself must be ready for it.
-Status order_behind_arrays(const Transfer &transfer, CopyRoute route, const ResolvedStream &use) {
-    if (route == CopyRoute::Bounced) {
+Status order_behind_arrays(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &use) {
+    if (is_a<BouncePlan>(plan)) {
         return await_arrays(transfer);
     }
     if (transfer.dst_array != nullptr) {
@@ -77,25 +74,26 @@ Status order_behind_other_device(const Transfer &transfer, const ResolvedStream 
 }
 
 // Slots are taken only once nothing is left to wait for.
-Status run_staged_behind(const Transfer &transfer, const ResolvedStream &use, Fence **out_fence) {
+Status run_staged_behind(const Transfer &transfer, const StagedPlan &plan, const ResolvedStream &use,
+                         Fence **out_fence) {
     VIA_TRY(await_work(use));
     VIA_TRY(await_arrays(transfer));
-    return run_staged(staged_copy(transfer, nullptr), out_fence);
+    return run_staged(staged_copy(transfer, plan, nullptr), out_fence);
 }
 
 Status note_arrays(const Transfer &transfer, const ResolvedStream &use) {
     return transfer.dst_array != nullptr ? note_copy(transfer.dst_array, transfer.src_array, use) : VIA_OK;
 }
 
-Status staged_now(const Transfer &transfer, const ResolvedStream &use) {
+Status staged_now(const Transfer &transfer, const StagedPlan &plan, const ResolvedStream &use) {
     UniqueFence fence;
-    VIA_TRY(run_staged_behind(transfer, use, fence.out()));
+    VIA_TRY(run_staged_behind(transfer, plan, use, fence.out()));
     return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
-Status staged_on(const Transfer &transfer, const ResolvedStream &use) {
+Status staged_on(const Transfer &transfer, const StagedPlan &plan, const ResolvedStream &use) {
     UniqueFence fence;
-    VIA_TRY(run_staged_behind(transfer, use, fence.out()));
+    VIA_TRY(run_staged_behind(transfer, plan, use, fence.out()));
     if (fence.get() == nullptr) {
         return VIA_OK;
     }
@@ -106,28 +104,34 @@ Status staged_on(const Transfer &transfer, const ResolvedStream &use) {
 }
 
 // A captured copy of pageable memory would read or write it at every launch of the graph, long after the call.
-Status capture(const Transfer &transfer, const ResolvedStream &use) {
-    if (has_pageable(transfer)) {
+Status check_captured(const Transfer &transfer, const ResolvedStream &use) {
+    if (use.capturing && has_pageable(transfer)) [[unlikely]] {
         return fail(VIA_ERROR_STREAM_CAPTURE,
                     "%s is pageable memory, and stream is being captured; expected pinned, managed or device memory",
                     is_pageable(transfer.dst_side) ? "dst" : "src");
     }
-    const CopyRoute route = choose_copy_route(transfer, Caller::GoesOn);
-    if (is_strided(route)) {
-        VIA_TRY(prepare_strided(transfer, route, use));
-    }
-    VIA_TRY(order_behind_arrays(transfer, route, use));
+    return VIA_OK;
+}
+
+Status capture(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &use) {
+    VIA_TRY(prepare_plan(transfer, plan, use));
+    VIA_TRY(order_behind_arrays(transfer, plan, use));
     VIA_TRY(note_arrays(transfer, use));
     ContextScope scope;
     VIA_TRY(enter_for(use, &scope));
-    return is_strided(route) ? enqueue_strided(transfer, route, use) : capture_driver_copy(transfer, route, use);
+    return enqueue_plan(transfer, plan, use);
 }
 
-// The ring is made for the first copy that is better off with it; where it cannot be had, the driver serves.
-CopyRoute find_copy_route(const Transfer &transfer, Caller caller) {
-    const CopyRoute route = choose_copy_route(transfer, caller);
-    const bool has_slots = route != CopyRoute::Staged || has_ring(transfer.nbytes, device_of_transfer(transfer));
-    return has_slots ? route : route_without_ring(transfer);
+Status give_to_stream(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &use) {
+    if (use.capturing) [[unlikely]] {
+        return capture(transfer, plan, use);
+    }
+    if (const auto *staged = std::get_if<StagedPlan>(&plan); staged != nullptr) {
+        return staged_on(transfer, *staged, use);
+    }
+    VIA_TRY(order_behind_arrays(transfer, plan, use));
+    VIA_TRY(enqueue(transfer, plan, use));
+    return is_pageable(transfer.dst_side) ? VIA_OK : note_arrays(transfer, use);
 }
 
 constexpr char kCopy[] = "a copy of CUDA's memory or on a stream";
@@ -143,55 +147,68 @@ Status transfer_now(const Transfer &transfer) {
     VIA_TRY(need_driver(kCopy));
     ResolvedStream use;
     VIA_TRY(resolve(nullptr, device_of_transfer(transfer), &use));
-    const CopyRoute route = find_copy_route(transfer, Caller::Waits);
-    if (route == CopyRoute::Staged) {
-        return staged_now(transfer, use);
+    TransferPlan plan;
+    VIA_TRY(plan_transfer(transfer, Caller::Waits, Purpose::Execute, use.device_id, &plan));
+    if (const auto *staged = std::get_if<StagedPlan>(&plan); staged != nullptr) {
+        return staged_now(transfer, *staged, use);
     }
-    if (route == CopyRoute::Peer || route == CopyRoute::StridedPeer) {
+    if (devices_differ(transfer)) {
         VIA_TRY(order_behind_other_device(transfer, use));
     }
-    VIA_TRY(order_behind_arrays(transfer, route, use));
-    return enqueue_and_wait(transfer, route, use);
+    VIA_TRY(order_behind_arrays(transfer, plan, use));
+    return enqueue_and_wait(transfer, plan, use);
+}
+
+Status plan_for_text(const Transfer &transfer, TransferPlan *out_plan) {
+    return plan_transfer(transfer, Caller::Waits, Purpose::Describe, device_of_transfer(transfer), out_plan);
+}
+
+Status plan_on(const Transfer &transfer, via_stream *stream, TransferPlan *out_plan) {
+    VIA_TRY(need_driver(kCopy));
+    ResolvedStream use;
+    VIA_TRY(resolve(stream, device_of_transfer(transfer), &use));
+    VIA_TRY(check_captured(transfer, use));
+    VIA_TRY(plan_transfer(transfer, Caller::GoesOn, Purpose::Execute, use.device_id, out_plan));
+    return prepare_plan(transfer, *out_plan, use);
+}
+
+Status transfer_on(const Transfer &transfer, const TransferPlan &plan, via_stream *stream) {
+    ResolvedStream use;
+    VIA_TRY(resolve(stream, device_of_transfer(transfer), &use));
+    return give_to_stream(transfer, plan, use);
 }
 
 Status transfer_on(const Transfer &transfer, via_stream *stream) {
     VIA_TRY(need_driver(kCopy));
     ResolvedStream use;
     VIA_TRY(resolve(stream, device_of_transfer(transfer), &use));
-    if (use.capturing) [[unlikely]] {
-        return capture(transfer, use);
-    }
-    const CopyRoute route = find_copy_route(transfer, Caller::GoesOn);
-    if (route == CopyRoute::Staged) {
-        return staged_on(transfer, use);
-    }
-    VIA_TRY(order_behind_arrays(transfer, route, use));
-    VIA_TRY(enqueue(transfer, route, use));
-    return is_pageable(transfer.dst_side) ? VIA_OK : note_arrays(transfer, use);
+    VIA_TRY(check_captured(transfer, use));
+    TransferPlan plan;
+    VIA_TRY(plan_transfer(transfer, Caller::GoesOn, Purpose::Execute, use.device_id, &plan));
+    return give_to_stream(transfer, plan, use);
 }
 
-bool is_immediate(const Transfer &transfer) {
-    if (!has_device(transfer) || has_pageable(transfer)) {
-        return false;
-    }
-    const CopyRoute route = choose_copy_route(transfer, Caller::Waits);
-    return route != CopyRoute::Staged && route != CopyRoute::Bounced;
-}
-
-Status transfer_for_task(const Transfer &transfer, via_task *task, Fence **out_fence) {
+Status plan_for_task(const Transfer &transfer, TransferPlan *out_plan) {
     VIA_TRY(need_driver(kCopy));
-    const CopyRoute route = find_copy_route(transfer, Caller::Waits);
-    if (route == CopyRoute::Staged) {
-        return run_staged(staged_copy(transfer, task), out_fence);
+    return plan_transfer(transfer, Caller::Waits, Purpose::Execute, device_of_transfer(transfer), out_plan);
+}
+
+bool is_immediate(const Transfer &transfer, const TransferPlan &plan) {
+    return has_device(transfer) && !has_pageable(transfer) && !is_a<StagedPlan>(plan) && !is_a<BouncePlan>(plan);
+}
+
+Status transfer_for_task(const Transfer &transfer, const TransferPlan &plan, via_task *task, Fence **out_fence) {
+    if (const auto *staged = std::get_if<StagedPlan>(&plan); staged != nullptr) {
+        return run_staged(staged_copy(transfer, *staged, task), out_fence);
     }
     ResolvedStream use;
     VIA_TRY(internal_stream(device_of_transfer(transfer), own_number(transfer), &use));
     const RelaxedCapture relaxed;
-    VIA_TRY(enqueue(transfer, route, use));
+    VIA_TRY(enqueue(transfer, plan, use));
     if (is_pageable(transfer.dst_side)) {
         return VIA_OK;
     }
-    // Where it cannot be marked it must have ended before anybody goes on.
+    // Where no fence can be recorded it must have ended before anybody goes on.
     return record_fence(use, out_fence) == VIA_OK ? VIA_OK : wait_for_stream(use);
 }
 
@@ -213,14 +230,11 @@ Status await_stream(via_stream *stream, bool *out_capturing) {
     return use.capturing ? VIA_OK : await_work(use);
 }
 
-Status find_capture(const Transfer &transfer, via_stream *stream, bool *out_capturing) {
+Status is_capturing(via_stream *stream, int32_t device_id, bool *out_capturing) {
     ResolvedStream use;
-    VIA_TRY(resolve(stream, device_of_transfer(transfer), &use));
+    VIA_TRY(resolve(stream, device_id, &use));
     *out_capturing = use.capturing;
-    if (transfer.ndim == 0 || !has_device(transfer)) {
-        return VIA_OK;
-    }
-    return prepare_strided(transfer, choose_copy_route(transfer, Caller::GoesOn), use);
+    return VIA_OK;
 }
 
 }  // namespace via::cuda

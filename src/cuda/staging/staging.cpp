@@ -131,6 +131,20 @@ bool is_worth_a_ring(int64_t nbytes, int32_t device_id) {
 
 }  // namespace
 
+StagedCopy staged_copy(const Transfer &transfer, const StagedPlan &plan, via_task *task) {
+    StagedCopy copy{};
+    const bool to_device = is_to_device(transfer);
+    copy.direction = to_device ? Direction::ToDevice : Direction::ToHost;
+    copy.device = reinterpret_cast<CUdeviceptr>(to_device ? transfer.dst : transfer.src);
+    copy.host = to_device ? const_cast<void *>(transfer.src) : transfer.dst;
+    copy.nbytes = transfer.nbytes;
+    copy.device_id = to_device ? transfer.dst_side.device_id : transfer.src_side.device_id;
+    copy.task = task;
+    copy.plan = plan;
+    copy.strided = transfer.ndim > 0 ? &transfer : nullptr;
+    return copy;
+}
+
 bool may_have_ring() {
     char why[160];
     return ring_bytes(0, sizeof why, why) > 0;

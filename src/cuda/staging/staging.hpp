@@ -22,11 +22,14 @@ struct StagedCopy {
     via_task *task;                     // for progress and cancellation; may be nullptr
     const Transfer *strided = nullptr;  // what is copied instead where the bytes are not adjacent, in the same order
     StagedPlan plan = {};               // of it
-    // What the workers read and write in the place of `host`, which then only numbers its bytes: outside.hpp.
+    // What the workers read and write in the place of `host`, which then only numbers its bytes: io_endpoint.hpp.
     IoEndpoint *io = nullptr;
     int32_t io_workers = 0;
     int64_t io_phase = 0;
 };
+
+// The transfer lives longer than the copy.
+StagedCopy staged_copy(const Transfer &transfer, const StagedPlan &plan, via_task *task);
 
 // Whether a ring serves such a copy better than the driver itself; makes none. `host`, if given, is where a copy to the
 // host goes: pages that are not there yet make staging pay much earlier.

@@ -1,6 +1,5 @@
 #include "cuda/staging/staging_plan.hpp"
 
-#include "cuda/route/pinned_copy_plan.hpp"
 #include "cuda/layout/row_copies.hpp"
 
 namespace via::cuda {

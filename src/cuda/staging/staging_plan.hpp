@@ -2,21 +2,9 @@
 #pragma once
 
 #include "cuda/layout/packed_order.hpp"
+#include "cuda/transfer_sides.hpp"
 
 namespace via::cuda {
-
-// What a device does with the bytes of a slot.
-enum class DeviceStep : int32_t {
-    Engine,  // a copy engine brings them to where they belong
-    Kernel   // by way of scratch memory and a kernel
-};
-
-struct StagedPlan {
-    Major major;
-    DeviceStep step;
-    bool adjacent_on_host;  // workers need not gather or scatter
-    bool narrow_on_host;    // what they gather or scatter is little at a time
-};
 
 // `kernels`: whether the device runs the library's.
 StagedPlan plan_staged(const Transfer &transfer, bool kernels);

@@ -1,0 +1,181 @@
+#include "copy/copy_plan.hpp"
+
+#include <algorithm>
+
+#include "copy/run.hpp"
+#include "copy/bits.hpp"
+#include "copy/copy.hpp"
+#include "core/array/access_tracker.hpp"
+#include "cuda/move.hpp"
+#include "cuda/stream.hpp"
+
+namespace via {
+namespace {
+
+// Below, a copy of registered memory that is waited for goes the same way as one of pageable memory.
+constexpr int64_t kLargeBytes = int64_t{64} << 10;
+
+cuda::Side side_of(via_array *array, Ask ask, int64_t nbytes) {
+    const bool asked = ask == Ask::Always || (ask == Ask::Large && nbytes > kLargeBytes);
+    return {is_plain(array) && asked ? VIA_DEVICE_ANY : array->device_type, array->device_id};
+}
+
+bool is_of(const cuda::Transfer &transfer, int32_t device_type) {
+    return transfer.dst_side.device_type == device_type || transfer.src_side.device_type == device_type;
+}
+
+bool may_be_pending(via_array *array) { return array != nullptr && array->storage->may_be_pending(); }
+
+// The host's part, after everything that it waits for.
+Status run_on_host(CopyPlan *plan) {
+    VIA_TRY(await_arrays(plan->transfer.dst_array, plan->transfer.src_array));
+    run_copy(&plan->loops);
+    return VIA_OK;
+}
+
+// For copies that pass through the host's memory: one part, on one thread.
+void copy_part(const cuda::Move &move, cuda::Cache cache) {
+    Plan plan;
+    plan.dst = move.dst;
+    plan.src = move.src;
+    plan.run = move.run;
+    plan.nbytes = move.nbytes;
+    plan.ndim = move.ndim;
+    plan.trailing_bits = 0;
+    std::copy_n(move.axes, move.ndim, plan.axes);
+    choose_loops_single(&plan, cache == cuda::Cache::Past);
+    run_plan(plan);
+}
+
+constexpr char kHostCopy[] = "a copy by the host";
+
+// A graph copies by itself what is page-locked. Pageable memory it would read or write at every launch, long after the
+// call.
+Status check_captured(const CopyPlan &plan) {
+    if (is_of(plan.transfer, VIA_DEVICE_CPU)) {
+        return fail(VIA_ERROR_STREAM_CAPTURE,
+                    "%s is pageable memory, and stream is being captured; expected pinned, managed or device memory",
+                    plan.transfer.dst_side.device_type == VIA_DEVICE_CPU ? "dst" : "src");
+    }
+    if (!is_adjacent(plan.loops) && (plan.on_host || plan.through_host)) {
+        return fail(VIA_ERROR_STREAM_CAPTURE, "stream is being captured, and a strided copy by the host cannot be");
+    }
+    return VIA_OK;
+}
+
+// Adjacent page-locked memory is copied by the host, unless by a graph.
+Status capture_on(const CopyPlan &plan, via_stream *stream) {
+    VIA_TRY(check_captured(plan));
+    return cuda::transfer_on(plan.transfer, stream);
+}
+
+// After the stream's work, or that of the legacy streams of both devices, and when both arrays are ready.
+Status copy_bits_in_order(const CopyPlan &plan, via_stream *stream) {
+    const cuda::Transfer &transfer = plan.transfer;
+    bool capturing = false;
+    VIA_TRY(cuda::is_capturing(stream, cuda::device_of_transfer(transfer), &capturing));
+    VIA_TRY(capturing ? check_captured(plan) : VIA_OK);
+    for (via_array *array : {transfer.dst_array, transfer.src_array}) {
+        if (array->device_type == VIA_DEVICE_CUDA) {
+            UniqueFence before;
+            VIA_TRY(dependency_of_stream(stream != nullptr ? stream : cuda::legacy_stream(), array->device_id,
+                                         before.out()));
+            VIA_TRY(before.get() != nullptr ? before.get()->wait() : VIA_OK);
+        }
+    }
+    VIA_TRY(await_arrays(transfer.dst_array, transfer.src_array));
+    return copy_bits_by_host(plan.loops, transfer, nullptr);
+}
+
+}  // namespace
+
+Status make_transfer(const Plan &loops, via_array *dst, via_array *src, Ask ask, cuda::Transfer *out_transfer) {
+    // Whether a device reaches memory that is called the host's decides over what is strided.
+    const bool strided = loops.ndim > 0 && !(is_plain(dst) && is_plain(src));
+    const Ask asked = strided ? Ask::Always : ask;
+    const int32_t ndim = loops.in_bits ? 0 : loops.ndim;  // which are for whole bytes
+    *out_transfer = {loops.dst,
+                     loops.src,
+                     loops.ndim > 0 ? loops.nbytes : loops.run,
+                     side_of(dst, asked, loops.nbytes),
+                     side_of(src, asked, loops.nbytes),
+                     dst,
+                     src,
+                     loops.run,
+                     ndim,
+                     loops.axes,
+                     copy_part};
+    return cuda::find_sides(out_transfer);
+}
+
+bool is_for_host(const Plan &loops, const cuda::Transfer &transfer) {
+    return !is_of(transfer, VIA_DEVICE_CUDA) && !(is_adjacent(loops) && is_of(transfer, VIA_DEVICE_CUDA_MANAGED));
+}
+
+Status prepare_copy(via_array *dst, via_array *src, Ask ask, CopyPlan *out_plan) {
+    VIA_TRY(prepare_loops(dst, src, &out_plan->loops));
+    VIA_TRY(make_transfer(out_plan->loops, dst, src, ask, &out_plan->transfer));
+    out_plan->on_host = is_for_host(out_plan->loops, out_plan->transfer);
+    out_plan->through_host = takes_parts_of_bytes(out_plan->loops) && is_of(out_plan->transfer, VIA_DEVICE_CUDA);
+    return VIA_OK;
+}
+
+Status await_arrays(via_array *dst, via_array *src) {
+    VIA_TRY(may_be_pending(dst) ? wait_until_ready(dst->storage) : VIA_OK);
+    return may_be_pending(src) ? wait_until_ready(src->storage) : VIA_OK;
+}
+
+Status await_stream(via_stream *stream, const char *what) {
+    bool capturing = false;
+    VIA_TRY(cuda::await_stream(stream, &capturing));
+    return capturing ? fail(VIA_ERROR_STREAM_CAPTURE, "stream is being captured, and %s cannot be", what) : VIA_OK;
+}
+
+Status copy_now(CopyPlan *plan) {
+    if (plan->through_host) [[unlikely]] {
+        return copy_bits_in_order(*plan, nullptr);
+    }
+    if (!plan->on_host) {
+        return cuda::transfer_now(plan->transfer);
+    }
+    VIA_TRY(await_stream(nullptr, kHostCopy));
+    return run_on_host(plan);
+}
+
+Status copy_on(CopyPlan *plan, via_stream *stream) {
+    if (plan->through_host) [[unlikely]] {
+        return copy_bits_in_order(*plan, stream);
+    }
+    if (!plan->on_host) {
+        return cuda::transfer_on(plan->transfer, stream);
+    }
+    bool capturing = false;
+    VIA_TRY(cuda::await_stream(stream, &capturing));
+    return capturing ? capture_on(*plan, stream) : run_on_host(plan);
+}
+
+Status plan_on(CopyPlan *plan, via_stream *stream) {
+    if (!plan->on_host && !plan->through_host) {
+        return cuda::plan_on(plan->transfer, stream, &plan->device);
+    }
+    bool capturing = false;
+    VIA_TRY(cuda::is_capturing(stream, cuda::device_of_transfer(plan->transfer), &capturing));
+    return capturing ? check_captured(*plan) : VIA_OK;
+}
+
+Status run_on(CopyPlan *plan, via_stream *stream) {
+    if (plan->has_no_stream) {
+        return run_on_host(plan);
+    }
+    return plan->on_host || plan->through_host ? copy_on(plan, stream) : cuda::transfer_on(plan->transfer, plan->device, stream);
+}
+
+Status plan_for_task(CopyPlan *plan) {
+    return plan->on_host || plan->through_host ? VIA_OK : cuda::plan_for_task(plan->transfer, &plan->device);
+}
+
+Status plan_for_text(CopyPlan *plan) {
+    return plan->on_host || plan->through_host ? VIA_OK : cuda::plan_for_text(plan->transfer, &plan->device);
+}
+
+}  // namespace via

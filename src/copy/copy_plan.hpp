@@ -1,0 +1,64 @@
+// A copy planned once, and carried to whatever is done with it: normal form, where both sides are, and how it goes.
+#pragma once
+
+#include "copy/plan.hpp"
+#include "cuda/transfer.hpp"
+
+namespace via {
+
+constexpr bool is_plain(via_array *array) { return array->device_type == VIA_DEVICE_CPU; }
+
+// How the driver is to be asked about memory that is called the host's, which may have been registered.
+enum class Ask : int32_t {
+    Never,  // it is what it is called
+    Large,  // only where it makes a difference to a copy that is waited for
+    Always
+};
+
+struct CopyPlan {
+    cuda::Transfer transfer;      // reads the axes where `loops` has them
+    cuda::TransferPlan device{};  // unless on_host
+    bool on_host;                 // for memory that it can reach, unless the driver knows better (managed memory)
+    bool has_no_stream = false;   // the host does it at once
+    bool through_host;            // since a device has a part of what takes parts of bytes
+    Plan loops;
+
+    CopyPlan() = default;
+    CopyPlan(const CopyPlan &) = delete;
+    CopyPlan &operator=(const CopyPlan &) = delete;
+};
+
+// Checks whatever may refuse a copy between two arrays that are not empty, and finds out where they are; no more than
+// that is decided. Touches no element.
+VIA_NODISCARD Status prepare_copy(via_array *dst, via_array *src, Ask ask, CopyPlan *out_plan);
+
+// Describes the bytes and loops of a normal form, which is read where it is, between memory of both arrays.
+VIA_NODISCARD Status make_transfer(const Plan &loops, via_array *dst, via_array *src, Ask ask,
+                                   cuda::Transfer *out_transfer);
+
+// One run of whole bytes in both.
+constexpr bool is_adjacent(const Plan &loops) { return loops.ndim == 0 && loops.trailing_bits == 0; }
+
+// Whether the host does it.
+bool is_for_host(const Plan &loops, const cuda::Transfer &transfer);
+
+// Waits on the host until the arrays are ready; either may be nullptr.
+VIA_NODISCARD Status await_arrays(via_array *dst, via_array *src);
+
+// Waits on the host for the stream's work so far, nullptr meaning the legacy stream.
+// Errors: VIA_ERROR_STREAM_CAPTURE if it is being captured, `what` being what cannot be.
+VIA_NODISCARD Status await_stream(via_stream *stream, const char *what);
+
+// As via_copy and via_copy_async do, of a prepared copy: its route is planned here.
+VIA_NODISCARD Status copy_now(CopyPlan *plan);
+VIA_NODISCARD Status copy_on(CopyPlan *plan, via_stream *stream);
+
+// The same in two steps, for copies of which several are checked before the first is touched.
+VIA_NODISCARD Status plan_on(CopyPlan *plan, via_stream *stream);
+VIA_NODISCARD Status run_on(CopyPlan *plan, via_stream *stream);
+
+// And for tasks and texts.
+VIA_NODISCARD Status plan_for_task(CopyPlan *plan);
+VIA_NODISCARD Status plan_for_text(CopyPlan *plan);
+
+}  // namespace via
