@@ -3,10 +3,14 @@
 #include "core/base/versioned_struct.hpp"
 #include "cuda/pointer_attributes.hpp"
 #include "exchange/array_interface.hpp"
-#include "exchange/arrow.hpp"
 #include "exchange/consumer.hpp"
 #include "exchange/dlpack.hpp"
 #include "ipc/ipc.hpp"
+#include "exchange/arrow_export.hpp"
+#include "exchange/arrow_import.hpp"
+#include "exchange/dlpack_export.hpp"
+#include "exchange/dlpack_import.hpp"
+#include "exchange/cuda_array_interface.hpp"
 
 using namespace via;
 

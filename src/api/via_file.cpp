@@ -4,6 +4,9 @@
 #include "core/base/versioned_struct.hpp"
 #include "file/file_transfer.hpp"
 #include "file/window.hpp"
+#include "file/open_or_create.hpp"
+#include "file/map_file.hpp"
+#include "file/file_submit.hpp"
 
 using namespace via;
 

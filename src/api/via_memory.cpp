@@ -4,6 +4,7 @@
 #include "cuda/device.hpp"
 #include "cuda/cuda_memory.hpp"
 #include "ipc/ipc.hpp"
+#include "cuda/custom_cuda_memory.hpp"
 
 using namespace via;
 

@@ -2,6 +2,7 @@
 #include "api/guard.hpp"
 #include "copy/batch.hpp"
 #include "cuda/stream_access.hpp"
+#include "core/async/task_run.hpp"
 
 using namespace via;
 

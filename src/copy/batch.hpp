@@ -22,4 +22,7 @@ VIA_NODISCARD Status run_batch(via_batch *batch, via_stream *stream);
 // As one task; nullptr: after no stream.
 VIA_NODISCARD Status submit_batch(via_batch *batch, via_stream *stream, via_task **out_task);
 
+// The same for pairs that do not overlap one another; all are checked before the first is touched.
+VIA_NODISCARD Status copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs, via_stream *stream);
+
 }  // namespace via

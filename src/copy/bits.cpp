@@ -4,6 +4,7 @@
 
 #include "copy/copy.hpp"
 #include "core/array/memory.hpp"
+#include "copy/submit.hpp"
 
 namespace via {
 namespace {

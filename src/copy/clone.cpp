@@ -9,44 +9,26 @@
 namespace via {
 namespace {
 
-// A share in the memory of a device.
-class UniqueMemory {
-public:
-    UniqueMemory() = default;
-    ~UniqueMemory() {
-        if (memory_ != nullptr) {
-            release_memory(memory_);
-        }
+Status find_memory(int32_t device_type, int32_t device_id, via_memory **out_memory) {
+    switch (device_type) {
+        case VIA_DEVICE_CPU:
+            *out_memory = host_memory();
+            return VIA_OK;
+        case VIA_DEVICE_CUDA:
+            return cuda::make_cuda_memory(VIA_MEMORY_DEVICE, device_id, out_memory);
+        case VIA_DEVICE_CUDA_HOST:
+            return cuda::make_cuda_memory(VIA_MEMORY_PINNED, device_id, out_memory);
+        case VIA_DEVICE_CUDA_MANAGED:
+            return cuda::make_cuda_memory(VIA_MEMORY_MANAGED, device_id, out_memory);
+        default:
+            return fail(VIA_ERROR_DEVICE, "the target's device_type is %d; expected %d, %d, %d or %d", device_type,
+                        VIA_DEVICE_CPU, VIA_DEVICE_CUDA, VIA_DEVICE_CUDA_HOST, VIA_DEVICE_CUDA_MANAGED);
     }
-    UniqueMemory(const UniqueMemory &) = delete;
-    UniqueMemory &operator=(const UniqueMemory &) = delete;
-
-    Status find(int32_t device_type, int32_t device_id) {
-        switch (device_type) {
-            case VIA_DEVICE_CPU:
-                memory_ = host_memory();
-                return VIA_OK;
-            case VIA_DEVICE_CUDA:
-                return cuda::make_cuda_memory(VIA_MEMORY_DEVICE, device_id, &memory_);
-            case VIA_DEVICE_CUDA_HOST:
-                return cuda::make_cuda_memory(VIA_MEMORY_PINNED, device_id, &memory_);
-            case VIA_DEVICE_CUDA_MANAGED:
-                return cuda::make_cuda_memory(VIA_MEMORY_MANAGED, device_id, &memory_);
-            default:
-                return fail(VIA_ERROR_DEVICE, "the target's device_type is %d; expected %d, %d, %d or %d", device_type,
-                            VIA_DEVICE_CPU, VIA_DEVICE_CUDA, VIA_DEVICE_CUDA_HOST, VIA_DEVICE_CUDA_MANAGED);
-        }
-    }
-
-    via_memory *get() const { return memory_; }
-
-private:
-    via_memory *memory_ = nullptr;
-};
+}
 
 Status make_like(via_array *src, int32_t device_type, int32_t device_id, via_array **out_array) {
     UniqueMemory memory;
-    VIA_TRY(memory.find(device_type, device_id));
+    VIA_TRY(find_memory(device_type, device_id, memory.out()));
     return make_empty(memory.get(), src->dtype, src->ndim, src->shape(), src->flags & VIA_ARRAY_SUBBYTE_PADDED,
                       out_array);
 }

@@ -1,10 +1,11 @@
 #include "copy/copy.hpp"
 
-#include "copy/plan/copy_check.hpp"
+#include "copy/copy_check.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
 #include "cuda/device.hpp"
+#include "copy/normalise.hpp"
 
 namespace via {
 namespace {

@@ -8,6 +8,8 @@
 #include "core/array/access_tracker.hpp"
 #include "cuda/move.hpp"
 #include "cuda/stream.hpp"
+#include "copy/submit.hpp"
+#include "copy/choose_loops.hpp"
 
 namespace via {
 namespace {

@@ -3,13 +3,16 @@
 #include <cstdarg>
 #include <cstdio>
 
-#include "copy/plan/copy_check.hpp"
+#include "copy/copy_check.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/host/host_kernels.hpp"
 #include "copy/plan.hpp"
 #include "core/base/thread_state.hpp"
 #include "cuda/device.hpp"
+#include "cuda/describe_transfer.hpp"
+#include "copy/explain.hpp"
+#include "copy/choose_loops.hpp"
 
 namespace via {
 namespace {

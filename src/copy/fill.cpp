@@ -1,13 +1,17 @@
 #include <cstring>
 #include <numeric>
 
-#include "copy/plan/copy_check.hpp"
+#include "copy/copy_check.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
-#include "copy/host/trailing_bits.hpp"
+#include "copy/trailing_bits.hpp"
 #include "cuda/device.hpp"
+#include "cuda/device_fill.hpp"
+#include "copy/fill.hpp"
+#include "copy/normalise.hpp"
+#include "copy/choose_loops.hpp"
 
 namespace via {
 namespace {

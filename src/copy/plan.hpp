@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "copy/host/piece.hpp"
+#include "core/layout/axis.hpp"
 #include "core/array/array.hpp"
 #include "core/base/status.hpp"
 
@@ -18,8 +18,6 @@ enum class LoopKind : int32_t {
     Elements,    // element by element
     Repeat       // one element, again and again, to adjacent places
 };
-
-const char *loop_kind_name(LoopKind loops);
 
 // A copy in normal form. Axes of extent 1 are gone, destination steps are positive and ascending, axes that continue
 // one another in both arrays are one, and elements adjacent in both are a run. The first two axes are the panel, which
@@ -42,25 +40,5 @@ struct Plan {
     int32_t held[2];    // Scratch: how many of the last axes are walked whole within a block, beside the panel's two
     Axis axes[VIA_MAX_NDIM];
 };
-
-// Brings a copy between non-empty arrays of equal dtype and shape into normal form; no more than that is decided, and
-// the two may overlap. VIA_ERROR_UNSUPPORTED between packed and padded elements.
-VIA_NODISCARD Status normalise_copy(via_array *dst, via_array *src, Plan *out_plan);
-
-// The same for writing the item_bytes() bytes at `element` (of a non-empty array) everywhere; nullptr means zeros.
-// Packed elements: a group of them that makes whole bytes, `group_bits` in all.
-VIA_NODISCARD Status normalise_fill(via_array *dst, const char *element, int64_t group_bits, Plan *out_plan);
-
-// A copy of nbytes > 0 adjacent bytes.
-void normalise_bytes(void *dst, const void *src, int64_t nbytes, Plan *out_plan);
-
-// Of LoopKind::Elements: whether there is a kernel that shuffles for their gaps, and the lines are long enough for it.
-bool has_even_gaps(const Plan &plan);
-
-// Decides how a copy in normal form is to be done.
-void choose_loops(Plan *plan);
-
-// The same for one thread among others; `streaming`: with stores that bypass the cache, where there are such.
-void choose_loops_single(Plan *plan, bool streaming);
 
 }  // namespace via

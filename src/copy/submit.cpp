@@ -12,6 +12,8 @@
 #include "core/async/task.hpp"
 #include "cuda/device.hpp"
 #include "cuda/stream.hpp"
+#include "copy/submit.hpp"
+#include "core/async/task_run.hpp"
 
 namespace via {
 namespace {

@@ -9,8 +9,4 @@ namespace via::cuda {
 // Errors: VIA_ERROR_UNSUPPORTED, VIA_ERROR_DEVICE, VIA_ERROR_FORKED.
 VIA_NODISCARD Status make_cuda_memory(int32_t kind, int32_t device_id, via_memory **out_memory);
 
-// An allocator of the caller's for CUDA memory: `kind` of the description is not read. Its allocations may be ordered
-// on a stream, and what it gives is looked up in the driver. The device has been checked.
-VIA_NODISCARD Status make_custom_cuda_memory(const CustomMemory &description, via_memory **out_memory);
-
 }  // namespace via::cuda

@@ -10,6 +10,8 @@
 #include "cuda/launch/module.hpp"
 #include "cuda/staging/staging.hpp"
 #include "cuda/stream/resolved_stream.hpp"
+#include "cuda/stream/event_fence.hpp"
+#include "cuda/stream/internal_stream.hpp"
 
 namespace via::cuda {
 namespace {

@@ -12,6 +12,11 @@
 #include "cuda/ipc_handle.hpp"
 #include "cuda/stream.hpp"
 #include "cuda/transfer.hpp"
+#include "cuda/event.hpp"
+#include "cuda/current_stream.hpp"
+#include "cuda/custom_cuda_memory.hpp"
+#include "cuda/describe_transfer.hpp"
+#include "cuda/device_fill.hpp"
 
 struct via_stream {
     intptr_t handle;

@@ -15,9 +15,6 @@ namespace via::cuda {
 // Plans without making anything, for texts and checks. Errors: as plan_transfer.
 VIA_NODISCARD Status plan_for_text(const Transfer &transfer, TransferPlan *out_plan);
 
-// Writes how a transfer would be done, in a few words: "driver copy, host to device"; for a kernel also which and how.
-void describe_transfer(const Transfer &transfer, const TransferPlan &plan, int64_t capacity, char *out_text);
-
 // After the legacy stream's work (of both devices between two) and when both arrays are ready; returns when the bytes
 // have arrived, for every stream and for the host.
 VIA_NODISCARD Status transfer_now(const Transfer &transfer);
@@ -53,21 +50,5 @@ VIA_NODISCARD Status await_stream(via_stream *stream, bool *out_capturing);
 
 // Waits for nothing. Errors: as for any use of the stream.
 VIA_NODISCARD Status is_capturing(via_stream *stream, int32_t device_id, bool *out_capturing);
-
-// `count` adjacent elements of `item_bytes` bytes each are set to the bytes at `element`; nullptr means zeros.
-struct Fill {
-    void *dst;
-    int64_t count;
-    int64_t item_bytes;
-    const void *element;
-    Side side;         // memory that a device can write: not VIA_DEVICE_CPU
-    via_array *array;  // what is waited for, marked and held
-};
-
-// As transfer_now and transfer_on. The element has been read on return.
-// Errors: VIA_ERROR_STREAM_CAPTURE for elements that only a copy from the host could repeat; VIA_ERROR_DEVICE for
-// a stream of another device than the memory's.
-VIA_NODISCARD Status fill_now(const Fill &fill);
-VIA_NODISCARD Status fill_on(const Fill &fill, via_stream *stream);
 
 }  // namespace via::cuda

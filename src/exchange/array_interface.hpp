@@ -11,17 +11,7 @@ namespace via {
 // The array described for one of the protocols, which have the same fields; *description must be zero-initialised.
 VIA_NODISCARD Status describe_interface(via_array *array, via_array_interface *description);
 
-// Makes `stream` wait until the array is ready, and names it in the description: NULL is the legacy stream, no_sync
-// none.
-VIA_NODISCARD Status order_description(via_array *array, via_stream *stream, via_array_interface *description);
-
 // The spec of what is described; its pointers are into *description, which must be complete (see read_struct).
 VIA_NODISCARD Status read_interface(const via_array_interface &description, ArraySpec *out_spec);
-
-// The same for device memory, whose place the driver tells. Memory without elements is taken as device 0's.
-VIA_NODISCARD Status read_cuda_interface(const via_array_interface &description, ArraySpec *out_spec);
-
-// The array just taken is ready after the stream that the description names.
-VIA_NODISCARD Status follow_description(via_array *array, const via_array_interface &description);
 
 }  // namespace via

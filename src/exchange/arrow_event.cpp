@@ -5,6 +5,7 @@
 #include "cuda/stream_access.hpp"
 #include "cuda/stream.hpp"
 #include "exchange/consumer.hpp"
+#include "cuda/event.hpp"
 
 namespace via {
 namespace {

@@ -6,10 +6,11 @@
 #include "core/base/checked.hpp"
 #include "cuda/device.hpp"
 #include "cuda/pointer_attributes.hpp"
-#include "exchange/arrow.hpp"
 #include "exchange/arrow_event.hpp"
 #include "exchange/arrow_format.hpp"
 #include "exchange/consumer.hpp"
+#include "exchange/arrow_export.hpp"
+#include "exchange/arrow_import.hpp"
 
 namespace via {
 namespace {

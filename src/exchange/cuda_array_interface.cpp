@@ -3,6 +3,7 @@
 #include "cuda/pointer_attributes.hpp"
 #include "cuda/stream.hpp"
 #include "exchange/array_interface.hpp"
+#include "exchange/cuda_array_interface.hpp"
 
 namespace via {
 namespace {

@@ -5,6 +5,7 @@
 #include "core/base/versioned_struct.hpp"
 #include "core/base/thread_state.hpp"
 #include "exchange/dlpack.hpp"
+#include "exchange/dlpack_export.hpp"
 
 namespace via {
 

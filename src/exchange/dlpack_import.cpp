@@ -3,6 +3,7 @@
 #include "cuda/pointer_attributes.hpp"
 #include "exchange/consumer.hpp"
 #include "exchange/dlpack.hpp"
+#include "exchange/dlpack_import.hpp"
 
 namespace via {
 namespace {

@@ -5,6 +5,10 @@
 #include "copy/copy_plan.hpp"
 #include "cuda/io_endpoint.hpp"
 #include "file/file_transfer.hpp"
+#include "copy/submit.hpp"
+#include "copy/normalise.hpp"
+#include "file/device_range.hpp"
+#include "file/parallel_io.hpp"
 
 namespace via {
 namespace {

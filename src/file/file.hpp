@@ -43,19 +43,12 @@ struct via_file {
 
 namespace via {
 
-// `options` is complete (see read_struct). Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_IO, VIA_ERROR_UNSUPPORTED,
-// VIA_ERROR_OUT_OF_MEMORY; of a .npy header VIA_ERROR_FORMAT, _VERSION, _DTYPE, _SHAPE, _OVERFLOW.
-VIA_NODISCARD Status open_file(const char *path, const via_file_options &options, via_file **out_file);
-
 // What a file holds, or part of it.
 struct FileContent {
     int32_t dtype;
     int32_t ndim;
     const int64_t *shape;
 };
-
-VIA_NODISCARD Status create_file(const char *path, const FileContent &content, const via_file_options &options,
-                                 via_file **out_file);
 
 void release_file(via_file *file);
 
@@ -88,8 +81,5 @@ struct ColumnMajor {
     explicit ColumnMajor(const FileContent &content);
     int64_t strides[VIA_MAX_NDIM];
 };
-
-// An array on the file's pages. dtype 0 and ndim 0: what the header, or the window, says.
-VIA_NODISCARD Status map_file(via_file *file, int64_t byte_offset, const FileContent &content, via_array **out_array);
 
 }  // namespace via

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "copy/run.hpp"
+#include "copy/normalise.hpp"
+#include "copy/choose_loops.hpp"
 
 namespace via {
 namespace {

@@ -7,6 +7,9 @@
 #include "core/array/access_tracker.hpp"
 #include "core/async/task.hpp"
 #include "file/file_transfer.hpp"
+#include "copy/submit.hpp"
+#include "core/async/task_run.hpp"
+#include "file/file_submit.hpp"
 
 namespace via {
 namespace {

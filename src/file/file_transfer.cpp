@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "copy/plan/copy_check.hpp"
+#include "copy/copy_check.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
 #include "core/async/task.hpp"
@@ -11,6 +11,10 @@
 #include "cuda/stream.hpp"
 #include "file/read_write.hpp"
 #include "file/atomic_replace.hpp"
+#include "copy/submit.hpp"
+#include "copy/normalise.hpp"
+#include "file/packed_range.hpp"
+#include "file/move_range.hpp"
 
 namespace via {
 namespace {

@@ -10,10 +10,6 @@ namespace via {
 // As via_file_read and via_file_write, and as tasks. `stream` nullptr: as a copy that is waited for.
 VIA_NODISCARD Status read_array(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream);
 VIA_NODISCARD Status write_array(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream);
-VIA_NODISCARD Status submit_read(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream,
-                                 via_task **out_task);
-VIA_NODISCARD Status submit_write(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream,
-                                  via_task **out_task);
 
 // ---- The parts that these are made of.
 
@@ -55,13 +51,5 @@ struct RangeTransfer {
     bool reserves;  // blocks of the file, before many are written
     via_task *task;
 };
-VIA_NODISCARD Status move_range(const RangeTransfer &transfer, Fence **out_fence);
-
-// The same of packed elements; whole_bytes: those that an array shares with nobody.
-VIA_NODISCARD Status move_packed_range(const RangeTransfer &transfer, Fence **out_fence);
-int64_t whole_bytes(via_array *array);
-
-// The same where a device has the array.
-VIA_NODISCARD Status move_device_range(const RangeTransfer &transfer, Fence **out_fence);
 
 }  // namespace via

@@ -4,6 +4,8 @@
 
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
+#include "copy/normalise.hpp"
+#include "copy/choose_loops.hpp"
 
 namespace via {
 namespace {

@@ -74,8 +74,4 @@ VIA_NODISCARD Status make_dense(via_array *like, void *memory, via_array **out_a
 // The same for a range of a file, of which only the layout is looked at.
 VIA_NODISCARD Status make_stand_in(via_array *like, via_array **out_array);
 
-// Moves all parts with up to so many threads, of which the caller is one. Progress and cancellation through `task`,
-// which may be nullptr; `total` are its bytes, of which `done_before` are done. A failure tells how far it got.
-VIA_NODISCARD Status parallel_io(Parts *parts, int32_t threads, int64_t done_before, int64_t total, via_task *task);
-
 }  // namespace via

@@ -6,6 +6,7 @@
 #include "core/system/pages.hpp"
 #include "file/read_write.hpp"
 #include "file/window.hpp"
+#include "file/map_file.hpp"
 
 namespace via {
 namespace {

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "core/base/reference_count.hpp"
+#include "core/base/unique_handle.hpp"
 #include "core/base/status.hpp"
 #include "file/forked.hpp"
 
@@ -106,27 +107,7 @@ private:
     MapCount *maps_ = nullptr;
 };
 
-// Releases an open file when a scope ends.
-class UniqueOpenFile {
-public:
-    explicit UniqueOpenFile(OpenFile *file = nullptr) : file_(file) {}
-    ~UniqueOpenFile() {
-        if (file_ != nullptr) {
-            file_->release();
-        }
-    }
-    UniqueOpenFile(const UniqueOpenFile &) = delete;
-    UniqueOpenFile &operator=(const UniqueOpenFile &) = delete;
-    OpenFile *get() const { return file_; }
-    OpenFile **out() { return &file_; }
-    OpenFile *release() {
-        OpenFile *file = file_;
-        file_ = nullptr;
-        return file;
-    }
-
-private:
-    OpenFile *file_;
-};
+inline void release_open_file(OpenFile *file) { file->release(); }
+using UniqueOpenFile = UniqueHandle<OpenFile, release_open_file>;
 
 }  // namespace via

@@ -14,6 +14,7 @@
 #include "file/part.hpp"
 #include "file/read_write.hpp"
 #include "file/atomic_replace.hpp"
+#include "file/open_or_create.hpp"
 
 namespace via {
 namespace {

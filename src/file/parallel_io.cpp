@@ -6,6 +6,7 @@
 #include "core/async/task.hpp"
 #include "core/async/thread_pool.hpp"
 #include "file/io_chunks.hpp"
+#include "file/parallel_io.hpp"
 
 namespace via {
 namespace {

@@ -8,6 +8,7 @@
 #include "copy/copy.hpp"
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
+#include "copy/choose_loops.hpp"
 
 namespace {
 

@@ -10,6 +10,8 @@
 #include "cuda/stream_access.hpp"
 #include "cuda/stream.hpp"
 #include "cuda/stream/resolved_stream.hpp"
+#include "cuda/stream/event_fence.hpp"
+#include "cuda/stream/internal_stream.hpp"
 
 namespace {
 

@@ -17,6 +17,7 @@
 #include "cuda/staging/staging_threshold.hpp"
 #include "cuda/staging/ring.hpp"
 #include "cuda/staging/staging.hpp"
+#include "core/async/task_run.hpp"
 
 namespace {
 

@@ -16,6 +16,8 @@
 #include "cuda/route/peer_copy.hpp"
 #include "cuda/staging/staging.hpp"
 #include "cuda/transfer_sides.hpp"
+#include "cuda/stream/internal_stream.hpp"
+#include "core/async/task_run.hpp"
 
 namespace {
 

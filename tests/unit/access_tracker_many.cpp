@@ -4,6 +4,7 @@
 #include "core/base/list.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/base/thread_state.hpp"
+#include "core/array/access_tracker_many.hpp"
 
 namespace {
 

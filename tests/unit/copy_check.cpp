@@ -1,5 +1,6 @@
 // What cannot be copied is refused by name, and before anything is touched.
 #include <limits>
+#include "copy/fill.hpp"
 #include <string>
 
 #include "copy_support.hpp"

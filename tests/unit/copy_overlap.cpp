@@ -2,6 +2,7 @@
 #include <set>
 
 #include "copy/plan/overlap.hpp"
+#include "copy/fill.hpp"
 #include "copy_support.hpp"
 
 namespace {

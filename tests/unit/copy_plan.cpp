@@ -4,6 +4,9 @@
 #include "copy/plan.hpp"
 #include "copy_support.hpp"
 #include "core/system/thread_count.hpp"
+#include "copy/explain.hpp"
+#include "copy/normalise.hpp"
+#include "copy/choose_loops.hpp"
 
 namespace {
 

@@ -1,6 +1,9 @@
 // Copies and fills of random layouts do what a naive loop over elements does, and touch nothing else.
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
+#include "copy/fill.hpp"
+#include "copy/normalise.hpp"
+#include "copy/choose_loops.hpp"
 #include "copy_support.hpp"
 
 namespace {

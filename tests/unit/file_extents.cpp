@@ -6,7 +6,7 @@
 
 namespace {
 
-using via::Places;
+using via::FileExtents;
 using via::RowGroups;
 
 struct Window {
@@ -15,7 +15,7 @@ struct Window {
     std::vector<int64_t> step;
 };
 
-Places extents_of(const Window &window) {
+FileExtents extents_of(const Window &window) {
     const via::ArraySpec spec{.data = reinterpret_cast<void *>(uintptr_t{1} << 12),
                               .dtype = VIA_FLOAT32,
                               .ndim = static_cast<int32_t>(window.shape.size()),
@@ -31,17 +31,17 @@ Places extents_of(const Window &window) {
 void what_is_adjacent_is_one_row(void **state) {
     (void)state;
     for (const Window &window : {Window{{20, 30, 40}, {20, 30, 40}, {1, 1, 1}}, Window{{20, 30}, {7, 30}, {1, 1}}}) {
-        const Places places = extents_of(window);
-        assert_true(places.ndim == 0 && places.offset == 100 && places.row_bytes == places.nbytes);
+        const FileExtents extents = extents_of(window);
+        assert_true(extents.ndim == 0 && extents.offset == 100 && extents.row_bytes == extents.nbytes);
     }
 }
 
 void loops_that_continue_one_another_are_one(void **state) {
     (void)state;
-    const Places columns = extents_of({{20, 30, 40}, {20, 30, 10}, {1, 1, 1}});
+    const FileExtents columns = extents_of({{20, 30, 40}, {20, 30, 10}, {1, 1, 1}});
     assert_true(columns.ndim == 1 && columns.row_bytes == 40);
     assert_true(columns.counts[0] == 600 && columns.steps[0] == 160);
-    const Places slab = extents_of({{20, 30, 40}, {20, 10, 40}, {1, 2, 1}});
+    const FileExtents slab = extents_of({{20, 30, 40}, {20, 10, 40}, {1, 2, 1}});
     assert_true(slab.ndim == 2 && slab.row_bytes == 160 && slab.nbytes == 20 * 10 * 160);
     assert_true(slab.counts[0] == 20 && slab.steps[0] == 30 * 160 && slab.counts[1] == 10 && slab.steps[1] == 320);
 }

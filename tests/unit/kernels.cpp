@@ -8,6 +8,11 @@
 
 #include "copy/plan.hpp"
 #include "cuda/launch/kernel_plan.hpp"
+#include "copy/normalise.hpp"
+#include "cuda/launch/kernel_plan_rows.hpp"
+#include "cuda/launch/kernel_plan_channels.hpp"
+#include "cuda/launch/kernel_plan_tiles.hpp"
+#include "cuda/launch/kernel_plan_gather.hpp"
 
 namespace {
 

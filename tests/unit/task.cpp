@@ -1,5 +1,6 @@
 // Tasks: their states, and what waits for them.
 #include "core/async/reaper.hpp"
+#include "core/async/task_run.hpp"
 #include "task_support.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 // Threads of the library for what runs behind the caller.
 #include "core/async/task_executor.hpp"
-#include "core/async/library_thread.hpp"
+#include "core/base/library_thread.hpp"
 
 #include <pthread.h>
 #include <signal.h>

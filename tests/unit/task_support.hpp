@@ -10,6 +10,7 @@
 #include "core/async/task_executor.hpp"
 #include "core/async/task.hpp"
 #include "core/base/thread_state.hpp"
+#include "core/async/task_run.hpp"
 
 // Work that does what its test wants, step by step.
 struct FakeWork : via::TaskWork {

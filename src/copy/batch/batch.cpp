@@ -8,6 +8,7 @@
 #include "copy/copy.hpp"
 #include "core/diagnostics/handle_registry.hpp"
 #include "core/base/lock.hpp"
+#include "copy/submit.hpp"
 
 struct via_batch {
     via::Entries *entries;

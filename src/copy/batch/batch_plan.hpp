@@ -4,7 +4,7 @@
 
 #include "core/array/array.hpp"
 #include "core/base/list.hpp"
-#include "core/array/ready_fences.hpp"
+#include "core/array/access_tracker_many.hpp"
 #include "cuda/device_batch.hpp"
 
 namespace via {

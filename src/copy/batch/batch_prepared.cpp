@@ -10,6 +10,7 @@
 #include "core/base/lock.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/base/thread_state.hpp"
+#include "core/array/access_tracker_many.hpp"
 
 namespace via {
 namespace {

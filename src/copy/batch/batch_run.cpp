@@ -7,6 +7,8 @@
 #include "core/array/access_tracker.hpp"
 #include "core/base/cached_object.hpp"
 #include "cuda/device.hpp"
+#include "copy/batch.hpp"
+#include "core/array/access_tracker_many.hpp"
 
 namespace via {
 namespace {

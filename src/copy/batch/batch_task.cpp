@@ -11,6 +11,8 @@
 #include "core/array/access_tracker.hpp"
 #include "core/async/task.hpp"
 #include "core/base/thread_state.hpp"
+#include "copy/submit.hpp"
+#include "core/async/task_run.hpp"
 
 namespace via {
 namespace {

@@ -2,6 +2,7 @@
 // written from there in rows long enough for streaming stores.
 #pragma once
 
+#include "copy/host/piece.hpp"
 #include "copy/plan.hpp"
 
 namespace via {

@@ -11,7 +11,8 @@
 #include "core/async/task.hpp"
 #include "core/async/thread_pool.hpp"
 #include "core/base/thread_state.hpp"
-#include "copy/host/trailing_bits.hpp"
+#include "copy/trailing_bits.hpp"
+#include "copy/choose_loops.hpp"
 
 namespace via {
 namespace {

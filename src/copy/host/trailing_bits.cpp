@@ -1,4 +1,4 @@
-#include "copy/host/trailing_bits.hpp"
+#include "copy/trailing_bits.hpp"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "copy/plan/copy_check.hpp"
+#include "copy/copy_check.hpp"
 
 #include <algorithm>
 #include <cstdio>

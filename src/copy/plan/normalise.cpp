@@ -3,6 +3,7 @@
 #include "copy/plan.hpp"
 #include "core/base/thread_state.hpp"
 #include "core/layout/axes.hpp"
+#include "copy/normalise.hpp"
 
 namespace via {
 namespace {

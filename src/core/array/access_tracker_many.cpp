@@ -5,7 +5,8 @@
 #include "core/async/joined_fence.hpp"
 #include "core/base/lock.hpp"
 #include "core/array/access_tracker_state.hpp"
-#include "core/array/ready_fences.hpp"
+#include "core/array/access_tracker_many.hpp"
+#include "core/array/access_tracker_many.hpp"
 
 namespace via {
 namespace {

@@ -61,6 +61,7 @@ void destroy_custom(via_memory *memory);
 
 void retain_memory(via_memory *memory);
 void release_memory(via_memory *memory);
+using UniqueMemory = UniqueHandle<via_memory, release_memory>;
 
 // "stream is given; expected NULL for ..." for memory that no stream orders.
 VIA_NODISCARD Status refuse_stream(via_stream *stream, const char *what);

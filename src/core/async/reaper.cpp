@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/base/lock.hpp"
-#include "core/async/library_thread.hpp"
+#include "core/base/library_thread.hpp"
 
 namespace via {
 namespace {

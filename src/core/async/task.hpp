@@ -21,12 +21,6 @@ struct TaskWork {
     void (*end)(TaskWork *work);
 };
 
-// Starts a task of `nbytes`, of which `work` runs once `dependency` has been reached (nullptr: at once). Retains the dependency.
-// On failure neither member of `work` is called: VIA_ERROR_OUT_OF_MEMORY. A task whose work can be handed over without
-// waiting (`immediate`) calls `run` on the calling thread, if the dependency has been reached; a failure there is the task's
-// and leaves the thread's last error alone.
-VIA_NODISCARD Status start_task(TaskWork *work, int64_t nbytes, Fence *dependency, bool immediate, via_task **out_task);
-
 // For the work: bytes done in all so far (a smaller number than before changes nothing), and whether to stop. Any
 // thread; a NULL task is none, and is not cancelled.
 void report_progress(via_task *task, int64_t nbytes_done);
@@ -48,7 +42,6 @@ VIA_NODISCARD Status wait_for_task(via_task *task);
 bool task_ended(via_task *task);
 
 void task_progress(via_task *task, int64_t *out_done, int64_t *out_total);
-void cancel_task(via_task *task);
 
 // VIA_OK if the task has not ended, else its own status, with its text.
 VIA_NODISCARD Status task_failure(via_task *task);

@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "core/base/lock.hpp"
-#include "core/async/library_thread.hpp"
+#include "core/base/library_thread.hpp"
 
 namespace via {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "core/base/lock.hpp"
 #include "core/async/task_state.hpp"
+#include "core/async/task_run.hpp"
 
 namespace via {
 namespace {

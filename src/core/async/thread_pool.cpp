@@ -12,7 +12,7 @@
 
 #include "core/base/lock.hpp"
 #include "core/base/no_cancellation.hpp"
-#include "core/async/library_thread.hpp"
+#include "core/base/library_thread.hpp"
 #include "core/base/cpu_relax.hpp"
 
 namespace via {

@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "core/async/library_thread.hpp"
+#include "core/base/library_thread.hpp"
 #include "core/base/thread_exit.hpp"
 
 namespace via {

@@ -8,6 +8,9 @@
 #include "cuda/batch/descriptor_table.hpp"
 #include "cuda/stream/stream_handles.hpp"
 #include "cuda/launch/module.hpp"
+#include "cuda/stream/event_fence.hpp"
+#include "cuda/stream/capture.hpp"
+#include "cuda/stream/internal_stream.hpp"
 
 namespace via::cuda {
 

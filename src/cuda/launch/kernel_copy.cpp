@@ -3,6 +3,7 @@
 #include "cuda/launch/kernel_plan.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/transfer_sides.hpp"
+#include "cuda/stream/event_fence.hpp"
 
 namespace via::cuda {
 namespace {

@@ -64,11 +64,6 @@ void find_shape(const Transfer &transfer, Shape *out_shape);
 
 // Each is false, the plan being unspecified, where the copy is none for its kernels; those of elements do any.
 void plan_elements(const Shape &shape, KernelPlan *plan);
-bool plan_rows(const Shape &shape, KernelPlan *plan);
-bool plan_channels(const Shape &shape, KernelPlan *plan);
-bool plan_aligned_tiles(const Shape &shape, KernelPlan *plan);
-bool plan_loose_tiles(const Shape &shape, KernelPlan *plan);
-bool plan_gather(const Shape &shape, KernelPlan *plan);
 
 // Turned round where src goes backwards along it; dst does then instead.
 void make_forward(Shape *shape, int32_t axis);

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "cuda/launch/kernel_plan.hpp"
+#include "cuda/launch/kernel_plan_channels.hpp"
 
 namespace via::cuda {
 namespace {

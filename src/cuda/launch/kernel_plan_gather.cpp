@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cuda/launch/kernel_plan.hpp"
+#include "cuda/launch/kernel_plan_gather.hpp"
 
 namespace via::cuda {
 namespace {

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "cuda/launch/kernel_plan.hpp"
+#include "cuda/launch/kernel_plan_tiles.hpp"
 
 namespace via::cuda {
 namespace {

@@ -1,5 +1,6 @@
 #include "cuda/layout/packed_order.hpp"
 
+#include <cstdlib>
 #include <algorithm>
 
 #include "core/layout/axes.hpp"
@@ -9,14 +10,12 @@ namespace {
 
 using Loop = PackedOrder::Loop;
 
-int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
-
 // Loops without a step of their own come last.
 int64_t rank_of(const Loop &loop, Major major) {
     if (major == Major::Dst) {
         return loop.dst_step;
     }
-    return loop.src_step != 0 ? magnitude(loop.src_step) : INT64_MAX;
+    return loop.src_step != 0 ? std::abs(loop.src_step) : INT64_MAX;
 }
 
 void insert_loop(const Loop &loop, Major major, PackedOrder *order) {

@@ -12,6 +12,8 @@
 #include "cuda/memory/pinned_block.hpp"
 #include "cuda/topology/numa_node.hpp"
 #include "cuda/stream/resolved_stream.hpp"
+#include "cuda/stream/event_fence.hpp"
+#include "cuda/stream/internal_stream.hpp"
 
 namespace via::cuda {
 namespace {

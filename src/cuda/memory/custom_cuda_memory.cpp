@@ -6,6 +6,8 @@
 #include "cuda/pointer_attributes.hpp"
 #include "cuda/stream.hpp"
 #include "cuda/stream/resolved_stream.hpp"
+#include "cuda/stream/event_fence.hpp"
+#include "cuda/custom_cuda_memory.hpp"
 
 namespace via::cuda {
 namespace {

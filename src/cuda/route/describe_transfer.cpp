@@ -7,6 +7,7 @@
 #include "cuda/route/pinned_copy_plan.hpp"
 #include "cuda/staging/staging.hpp"
 #include "cuda/transfer.hpp"
+#include "cuda/describe_transfer.hpp"
 
 namespace via::cuda {
 namespace {

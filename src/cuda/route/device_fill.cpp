@@ -9,6 +9,7 @@
 #include "cuda/stream_access.hpp"
 #include "cuda/stream/resolved_stream.hpp"
 #include "cuda/transfer.hpp"
+#include "cuda/device_fill.hpp"
 
 namespace via::cuda {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "cuda/route/brief_wait.hpp"
 #include "cuda/memory/pinned_buffer.hpp"
+#include "cuda/stream/event_fence.hpp"
 
 namespace via::cuda {
 namespace {

@@ -5,6 +5,7 @@
 #include "cuda/route/driver_copy.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/memory/stream_scratch.hpp"
+#include "cuda/stream/event_fence.hpp"
 
 namespace via::cuda {
 namespace {

@@ -1,5 +1,6 @@
 #include "cuda/route/pinned_copy_plan.hpp"
 
+#include <cstdlib>
 #include <algorithm>
 #include <cstdio>
 
@@ -36,13 +37,11 @@ constexpr int64_t kScratchBytes = int64_t{32} << 20;
 
 double as_double(int64_t value) { return static_cast<double>(value); }
 
-int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
-
 double runs_of(const Transfer &transfer) { return as_double(transfer.nbytes / transfer.run); }
 
 // The step on the host's side along the axis that is the fastest one of the destination.
 int64_t host_step(const Transfer &transfer) {
-    return is_to_device(transfer) ? magnitude(transfer.axes[0].src_step) : transfer.axes[0].dst_step;
+    return is_to_device(transfer) ? std::abs(transfer.axes[0].src_step) : transfer.axes[0].dst_step;
 }
 
 double cost_of_rows(const Move &move, bool to_device) {

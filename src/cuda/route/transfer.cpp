@@ -6,6 +6,8 @@
 #include "cuda/stream_access.hpp"
 #include "cuda/route/enqueue_plan.hpp"
 #include "cuda/staging/staging.hpp"
+#include "cuda/stream/event_fence.hpp"
+#include "cuda/stream/internal_stream.hpp"
 
 namespace via::cuda {
 namespace {

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "core/base/reference_count.hpp"
+#include "core/base/unique_handle.hpp"
 #include "cuda/driver/resource_limits.h"
 #include "cuda/memory/pinned_block.hpp"
 #include "cuda/topology/numa_node.hpp"
@@ -86,23 +87,8 @@ private:
     Slot *last_in_flight_ = nullptr;
 };
 
-// Gives a ring back when a scope ends.
-class UniqueRing {
-public:
-    UniqueRing() = default;
-    ~UniqueRing() {
-        if (ring_ != nullptr) {
-            ring_->release();
-        }
-    }
-    UniqueRing(const UniqueRing &) = delete;
-    UniqueRing &operator=(const UniqueRing &) = delete;
-    Ring *get() const { return ring_; }
-    Ring **out() { return &ring_; }
-
-private:
-    Ring *ring_ = nullptr;
-};
+inline void release_ring(Ring *ring) { ring->release(); }
+using UniqueRing = UniqueHandle<Ring, release_ring>;
 
 // Bytes and number of the slots of a ring that may hold `most` bytes; both 0 if that is too little for one.
 void shape_ring(int64_t most, int64_t *out_slot_bytes, int32_t *out_count);

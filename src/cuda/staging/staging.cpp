@@ -12,6 +12,8 @@
 #include "cuda/memory/stream_scratch.hpp"
 #include "cuda/memory/prefault.hpp"
 #include "cuda/staging/staging_pipeline.hpp"
+#include "cuda/stream/event_fence.hpp"
+#include "cuda/stream/internal_stream.hpp"
 
 namespace via::cuda {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "core/async/reaper.hpp"
 #include "cuda/stream/resolved_stream.hpp"
+#include "cuda/stream/capture.hpp"
 
 namespace via::cuda {
 namespace {

@@ -3,6 +3,7 @@
 #include "core/base/thread_exit.hpp"
 #include "cuda/stream/stream_handles.hpp"
 #include "cuda/stream.hpp"
+#include "cuda/current_stream.hpp"
 
 namespace via::cuda {
 namespace {

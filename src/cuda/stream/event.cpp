@@ -5,6 +5,7 @@
 #include "cuda/stream/destroy_handle.hpp"
 #include "cuda/stream.hpp"
 #include "cuda/stream/resolved_stream.hpp"
+#include "cuda/event.hpp"
 
 namespace via::cuda {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "cuda/driver/resource_limits.h"
 #include "cuda/stream/resolved_stream.hpp"
+#include "cuda/stream/event_fence.hpp"
 
 namespace via::cuda {
 namespace {

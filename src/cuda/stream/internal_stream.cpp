@@ -2,6 +2,7 @@
 
 #include "cuda/stream/stream_handles.hpp"
 #include "cuda/stream/resolved_stream.hpp"
+#include "cuda/stream/internal_stream.hpp"
 
 namespace via::cuda {
 namespace {

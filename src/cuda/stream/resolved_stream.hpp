@@ -31,12 +31,6 @@ namespace via::cuda {
 // because a blocking stream of its context is being captured; asking breaks nothing.
 VIA_NODISCARD Status resolve(via_stream *stream, int32_t device_id, ResolvedStream *out_use);
 
-// A pooled, untimed event recorded now on the stream, which must not be capturing. Retained for the caller.
-VIA_NODISCARD Status record_fence(const ResolvedStream &use, Fence **out_fence);
-
-// Makes what one stream is given from now on wait for what another one has been given so far; neither may be capturing.
-VIA_NODISCARD Status follow(const ResolvedStream &later, const ResolvedStream &earlier);
-
 // Makes the context current where the handle needs that; costs nothing for other handles.
 VIA_NODISCARD Status enter_for(const ResolvedStream &use, ContextScope *scope);
 
@@ -48,20 +42,5 @@ VIA_NODISCARD Status end_failed(Status status, const ResolvedStream &use);
 
 // True if the stream's work so far is done: then nothing needs to be recorded.
 bool is_idle(const ResolvedStream &use);
-
-// For graphs: `let_go` is called when the graph that is being captured on this stream, and every instance of it, is
-// gone; on failure at once. It may call neither the driver nor an owner.
-VIA_NODISCARD Status give_to_graph(const ResolvedStream &use, void *thing, CUhostFn let_go);
-
-// The same for storages, which live until then. Their release never runs inside the driver's callback.
-VIA_NODISCARD Status hold_in_graph(const ResolvedStream &use, Storage *const *storages, int64_t count);
-VIA_NODISCARD inline Status hold_in_graph(const ResolvedStream &use, Storage *storage) {
-    return hold_in_graph(use, &storage, 1);
-}
-
-// A non-blocking stream of the library's own in the device's primary context, for staging and for freeing; made when
-// first asked for, and again if the context was reset. `number` tells several apart.
-constexpr int32_t kInternalStreams = via_max_internal_streams;
-VIA_NODISCARD Status internal_stream(int32_t device_id, int32_t number, ResolvedStream *out_use);
 
 }  // namespace via::cuda

@@ -3,6 +3,8 @@
 #include "cuda/stream/stream_handles.hpp"
 #include "cuda/stream.hpp"
 #include "cuda/stream/resolved_stream.hpp"
+#include "cuda/stream/event_fence.hpp"
+#include "cuda/stream/capture.hpp"
 
 namespace via::cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/async/library_thread.hpp"
+#include "core/base/library_thread.hpp"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,10 +1,10 @@
-// What many storages are ready at.
+// Accesses of many storages at once, best if neighbours are not the same.
 #pragma once
 
 #include <algorithm>
 
-#include "core/base/list.hpp"
 #include "core/array/access_tracker.hpp"
+#include "core/base/list.hpp"
 
 namespace via {
 
@@ -38,5 +38,18 @@ private:
     int32_t next_ = 0;
     List<Fence *> found_;  // owned
 };
+
+// As long as this number stays, no storage has been given another ready fence.
+uint64_t write_changes();
+
+// The fences that the contents of all of them are ready at, as one, retained for the caller; nullptr if there are none.
+// Those of `later` are left out, which is what goes on behind them. Errors: VIA_ERROR_OUT_OF_MEMORY.
+VIA_NODISCARD Status last_writes(Storage *const *storages, int64_t count, const Timeline &later, Fence **out_fence);
+
+// As set_last_write and add_access, `fence` coming after the ready fences that there were. Retain the fence. All are
+// marked even if one cannot be. set_last_writes changes write_changes() by one where no storage is new to fences.
+VIA_NODISCARD Status set_last_writes(Storage *const *storages, int64_t count, Fence *fence);
+
+VIA_NODISCARD Status add_accesses(Storage *const *storages, int64_t count, Fence *fence);
 
 }  // namespace via

@@ -1,5 +1,6 @@
-#include "copy/plan.hpp"
+#include "copy/choose_loops.hpp"
 
+#include <cstdlib>
 #include <algorithm>
 
 #include "copy/plan/cache_sizes.hpp"
@@ -23,14 +24,12 @@ constexpr int64_t kPanelBytes = int64_t{1} << 18;
 
 bool is_simd_element(int64_t run) { return run <= 16 && (run & (run - 1)) == 0; }
 
-int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
-
 // The axis along which the source moves least, if that is less than along the first; 0 if there is none.
 int32_t find_source_axis(const Plan &plan) {
     int32_t best = 0;
     for (int32_t i = 1; i < plan.ndim; ++i) {
-        const int64_t step = magnitude(plan.axes[i].src_step);
-        if (step != 0 && step < magnitude(plan.axes[best].src_step)) {
+        const int64_t step = std::abs(plan.axes[i].src_step);
+        if (step != 0 && step < std::abs(plan.axes[best].src_step)) {
             best = i;
         }
     }
@@ -54,7 +53,7 @@ void make_source_forward(Plan *plan) {
 // Around the panel, those axes first along which one of the arrays moves least: what is left of the cache lines that
 // the panel has touched is used soon, on either side.
 void order_outer_axes(Plan *plan) {
-    const auto nearest = [](const Axis &axis) { return std::min(axis.dst_step, magnitude(axis.src_step)); };
+    const auto nearest = [](const Axis &axis) { return std::min(axis.dst_step, std::abs(axis.src_step)); };
     std::sort(plan->axes + 2, plan->axes + plan->ndim,
               [&](const Axis &a, const Axis &b) { return nearest(a) < nearest(b); });
 }

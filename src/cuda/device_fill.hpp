@@ -1,0 +1,26 @@
+// Filling adjacent elements of memory that a device can write.
+#pragma once
+
+#include "core/base/status.hpp"
+#include "cuda/transfer_sides.hpp"
+
+namespace via::cuda {
+
+// `count` adjacent elements of `item_bytes` bytes each are set to the bytes at `element`; nullptr means zeros.
+struct Fill {
+    void *dst;
+    int64_t count;
+    int64_t item_bytes;
+    const void *element;
+    Side side;         // memory that a device can write: not VIA_DEVICE_CPU
+    via_array *array;  // what is waited for, marked and held
+};
+
+// As transfer_now and transfer_on. The element has been read on return.
+// Errors: VIA_ERROR_STREAM_CAPTURE for elements that only a copy from the host could repeat; VIA_ERROR_DEVICE for
+// a stream of another device than the memory's.
+VIA_NODISCARD Status fill_now(const Fill &fill);
+
+VIA_NODISCARD Status fill_on(const Fill &fill, via_stream *stream);
+
+}  // namespace via::cuda
