@@ -431,39 +431,55 @@ def fortran_introduction() -> str:
     return "\n".join(line.removeprefix("!").strip() for line in first.splitlines())
 
 
-def fortran_bindings() -> dict[str, str]:
-    """How the procedures of the type are called, by their own names."""
-    inside = re.search(r"type :: viaduct_array\n(.*?)end type", FORTRAN.read_text(), re.DOTALL)[1]
-    names = re.findall(r"procedure :: (\w+)(?: => (\w+))?$", inside, re.MULTILINE)
-    return {own or called: called for called, own in names}
+def fortran_bindings(kind: str) -> dict[str, str]:
+    """How the procedures of a type are called, by their own names. What takes default integers is called as the rest."""
+    inside = re.search(rf"type :: {kind}\n(.*?)end type", FORTRAN.read_text(), re.DOTALL)[1]
+    bound, hidden, calls = dict[str, str](), set[str](), dict[str, str]()
+    for private, names in re.findall(r"procedure(, private)? :: (.*)", inside):
+        pairs = [[part.strip() for part in each.split("=>")] for each in names.split(",")]
+        bound |= {pair[0]: pair[-1] for pair in pairs}
+        hidden |= {pair[0] for pair in pairs if private}
+    for name, procedures in re.findall(r"generic :: (\w+) => (.*)", inside.replace("&\n", " ")):
+        calls |= dict.fromkeys(re.findall(r"\w+", procedures), name)
+    named = {own: calls[name] if name in hidden else name for name, own in bound.items()}
+    return {own: name for own, name in named.items() if not own.endswith("_default")}
 
 
 def fortran_groups() -> list[Group]:
     text = FORTRAN.read_text().partition("\ncontains\n")[2]
-    bound = fortran_bindings()
-    methods, free = Group("type(viaduct_array)"), Group("Procedures of the module")
     pattern = re.compile(
         r"((?:^  !(?! -).*\n)*)^  (subroutine|function) (\w+)\((.*?)\)(.*)\n((?:    .*\n)*)", re.MULTILINE
     )
-    for comment, kind, name, arguments, result, body in pattern.findall(text):
-        said, listed = (
-            fortran_said(comment.splitlines()),
-            [each.strip() for each in arguments.split(",") if each.strip()],
-        )
-        told = [line for line in body.splitlines() if re.match(r"    \S.*::", line)]
-        types = "\n".join(
-            line.strip() for line in told if set(re.findall(r"\w+", line.split("::")[1])) & set(listed[1:])
-        )
-        if name in bound:
-            call = f"a%{bound[name]}({', '.join(listed[1:])})"
-            methods.members.append(Member(f"call {call}" if kind == "subroutine" else call, said, bound[name]))
-            methods.members[-1].declared += f"\n{types}" if types else ""
-        elif name.startswith("viaduct_"):
+    procedures = pattern.findall(text)
+    arrays = Group("type(viaduct_array)", members=list(fortran_methods("viaduct_array", "a", procedures)))
+    files = Group("type(viaduct_file)", fortran_comment_of("viaduct_file"))
+    files.members = list(fortran_methods("viaduct_file", "file", procedures))
+    free = Group("Procedures of the module")
+    for comment, kind, name, arguments, result, _ in procedures:
+        if name.startswith("viaduct_"):
+            said = fortran_said(comment.splitlines())
             free.members.append(Member(f"{kind} {name}({arguments}){result}", said, name))
-    pointers = [member for member in methods.members if re.match(r"call a%get_", member.declared)]
-    methods.members = [member for member in methods.members if member not in pointers]
+    pointers = [member for member in arrays.members if re.match(r"call a%get_", member.declared)]
+    arrays.members = [member for member in arrays.members if member not in pointers]
     types = sorted({re.search(r"\n(\S+), pointer", member.declared)[1] for member in pointers})
     above = re.search(r"! -+ back to Fortran\n((?:  !.*\n)+)", text)[1]
     told = fortran_said(above.splitlines())
-    methods.members.append(Member("call a%get(pointer, ierr)", f"{told}\n\nOf the types {', '.join(types)}.", "get"))
-    return [methods, free]
+    arrays.members.append(Member("call a%get(pointer, ierr)", f"{told}\n\nOf the types `{'`, `'.join(types)}`.", "get"))
+    return [arrays, files, free]
+
+
+def fortran_comment_of(kind: str) -> str:
+    above = re.search(rf"((?:^  !.*\n)+)  type :: {kind}\n", FORTRAN.read_text(), re.MULTILINE)[1]
+    return fortran_said(above.splitlines())
+
+
+def fortran_methods(kind: str, variable: str, procedures: list[tuple[str, ...]]) -> Iterator[Member]:
+    bound = fortran_bindings(kind)
+    for comment, how, own, arguments, _, body in procedures:
+        if own in bound:
+            listed = [each.strip() for each in arguments.split(",")][1:]
+            told = [line.strip() for line in body.splitlines() if re.match(r"    \S.*intent.*::", line)]
+            types = [line for line in told if set(re.findall(r"\w+", line.split("::")[1])) & set(listed)]
+            call = f"{variable}%{bound[own]}({', '.join(listed)})"
+            declared = "\n".join([f"call {call}" if how == "subroutine" else call, *types])
+            yield Member(declared, fortran_said(comment.splitlines()), bound[own])

@@ -156,7 +156,7 @@ def numbers(_: str) -> str:
     """Two rows that say what the library is for."""
     measured = {row["case"]: row for row in report("gpu-two.json")["rows"]}
     copy = measured["NumPy array to device, 1024 MiB; torch"]
-    pointer = measured["raw pointer to torch: via.dlpack, to=torch.Tensor"]
+    pointer = measured["raw pointer to torch: via.wrap, to=torch.Tensor"]
     peer = "as_tensor of an interface"
     tensor = f"`torch.as_tensor` of a fake interface, {pointer['peers'][peer] / 1000:.2f} us"
     rows = [

@@ -741,9 +741,9 @@ VIA_CHECKED via_status via_to_arrow_device(via_array *array, struct ArrowSchema 
 /**
  * Takes over an Arrow device array without nulls, of a primitive type or (nested) fixed-size lists of one; the result
  * is read-only. On success both structs have been consumed (their release members are NULL); on failure neither.
- * Metadata of arrow.fixed_shape_tensor gives the axes: shape, turned as permutation says; dim_names are checked, not kept.
- * The array is ready when the column's sync_event has been reached; `stream`, if it is one, is made to wait for that.
- * Errors: VIA_ERROR_EXCHANGE, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE (too many nested lists), VIA_ERROR_OVERFLOW,
+ * Metadata of arrow.fixed_shape_tensor gives the axes: shape, turned as permutation says; dim_names are checked, not
+ * kept. The array is ready when the column's sync_event has been reached; `stream`, if it is one, is made to wait for
+ * that. Errors: VIA_ERROR_EXCHANGE, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE (too many nested lists), VIA_ERROR_OVERFLOW,
  * VIA_ERROR_INVALID_ARGUMENT (a stream for host memory), VIA_ERROR_DEVICE, VIA_ERROR_POINTER, VIA_ERROR_UNSUPPORTED,
  * VIA_ERROR_OUT_OF_MEMORY; the driver's.
  */
@@ -1143,11 +1143,12 @@ typedef struct via_file_properties {
 #define VIA_FILE_PROPERTIES_INIT {(int32_t)sizeof(via_file_properties), 0, 0, 0, 0, 0, 0, 0, {0}}
 
 /**
- * Opens an existing regular file; options may be NULL. The path is any bytes that the system takes. A .npy header is checked to the last character, and
- * the file must hold what it promises; more may follow. Fields of a record are not kept: it is so many bytes. Elements
- * that are not numbers or records (text, times, Python objects), and those of another byte order, are refused.
- * Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_UNSUPPORTED (no regular file), VIA_ERROR_OUT_OF_MEMORY; of a header
- * VIA_ERROR_FORMAT, VIA_ERROR_VERSION, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW.
+ * Opens an existing regular file; options may be NULL. The path is any bytes that the system takes. A .npy header is
+ * checked to the last character, and the file must hold what it promises; more may follow. Fields of a record are not
+ * kept: it is so many bytes. Elements that are not numbers or records (text, times, Python objects), and those of
+ * another byte order, are refused. Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_UNSUPPORTED (no regular file),
+ * VIA_ERROR_OUT_OF_MEMORY; of a header VIA_ERROR_FORMAT, VIA_ERROR_VERSION, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE,
+ * VIA_ERROR_OVERFLOW.
  */
 VIA_CHECKED via_status via_file_open(const char *path, const via_file_options *options, via_file **out_file);
 
@@ -1190,13 +1191,13 @@ VIA_CHECKED via_status via_file_info(via_file *file, via_file_properties *out_pr
 /**
  * Maps the file, from byte_offset on, as an array in the file's order; nothing is read until it is touched. For .npy,
  * dtype 0 and ndim 0 take all three from the header, at byte_offset 0. The array is read-only unless the mode says
- * otherwise, and with atomic_write; copy-on-write arrays may be written, and the file does not hear of it. An atomic write puts another
- * file in the place of the mapped one, whose content the array keeps. Touching an array of a file that was cut short
- * meanwhile is fatal (SIGBUS): via_file_read reports it instead. Writing an array where the file has a hole is fatal
- * too when the disk is full: via_file_write reports it instead. For a file of via_file_create and a writable array this
- * function therefore sets blocks aside, and returns VIA_ERROR_IO (ENOSPC) if there are too few. The danger remains for
- * files opened with holes in them, and on file systems that set no blocks aside.
- * Errors: VIA_ERROR_INVALID_ARGUMENT (also for bytes that the file does not have), VIA_ERROR_DTYPE, VIA_ERROR_SHAPE,
+ * otherwise, and with atomic_write; copy-on-write arrays may be written, and the file does not hear of it. An atomic
+ * write puts another file in the place of the mapped one, whose content the array keeps. Touching an array of a file
+ * that was cut short meanwhile is fatal (SIGBUS): via_file_read reports it instead. Writing an array where the file has
+ * a hole is fatal too when the disk is full: via_file_write reports it instead. For a file of via_file_create and a
+ * writable array this function therefore sets blocks aside, and returns VIA_ERROR_IO (ENOSPC) if there are too few. The
+ * danger remains for files opened with holes in them, and on file systems that set no blocks aside. Errors:
+ * VIA_ERROR_INVALID_ARGUMENT (also for bytes that the file does not have), VIA_ERROR_DTYPE, VIA_ERROR_SHAPE,
  * VIA_ERROR_OVERFLOW, VIA_ERROR_OUT_OF_MEMORY.
  */
 VIA_CHECKED via_status via_file_array(via_file *file, int64_t byte_offset, int32_t dtype, int32_t ndim,

@@ -11,9 +11,9 @@
 #include <ctime>
 #include <string_view>
 
-#include "core/layout/dtype.hpp"
-#include "core/diagnostics/log.hpp"
 #include "core/array/memory.hpp"
+#include "core/diagnostics/log.hpp"
+#include "core/layout/dtype.hpp"
 #include "cuda/stream.hpp"
 
 namespace via {

@@ -1,13 +1,13 @@
-// What happens around a public function where the environment asked for it (core/diagnostics/debug_options.hpp): its handles are checked,
-// a line is written. Elsewhere that is one branch a call, which is never taken.
+// What happens around a public function where the environment asked for it (core/diagnostics/debug_options.hpp): its
+// handles are checked, a line is written. Elsewhere that is one branch a call, which is never taken.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
-#include "core/diagnostics/handle_registry.hpp"
-#include "core/diagnostics/debug_options.hpp"
 #include "core/base/status.hpp"
+#include "core/diagnostics/debug_options.hpp"
+#include "core/diagnostics/handle_registry.hpp"
 #include "exchange/arrow_abi.hpp"
 
 namespace via {
@@ -145,7 +145,7 @@ extern __thread bool inside_traced_call __attribute__((tls_model("initial-exec")
 // Calls the function again, which does its work this time, and does what was asked for around that.
 template <class Answer, class... Parameters>
 [[gnu::cold, gnu::noinline]] Answer traced(Answer (*function)(Parameters...), const char *name, const char *names,
-                                            std::type_identity_t<Parameters>... given) {
+                                           std::type_identity_t<Parameters>... given) {
     constexpr bool has_status = std::is_same_v<Answer, via_status>;
     const Argument arguments[] = {argument(given)..., Argument{}};
     TracedCall call(name, names, arguments, static_cast<int32_t>(sizeof...(given)));
@@ -178,12 +178,12 @@ template <class Answer, class... Parameters>
 }  // namespace via
 
 // The first line of every public function: its name and its arguments.
-#define VIA_TRACE_API(function, ...)                                                                      \
-    do {                                                                                              \
-        if (::via::debug_options != 0) [[unlikely]] {                                                   \
+#define VIA_TRACE_API(function, ...)                                                                 \
+    do {                                                                                             \
+        if (::via::debug_options != 0) [[unlikely]] {                                                \
             if (!::via::inside_traced_call) {                                                        \
                 return ::via::traced(&function, #function, #__VA_ARGS__ __VA_OPT__(, ) __VA_ARGS__); \
-            }                                                                                         \
+            }                                                                                        \
             ::via::inside_traced_call = false;                                                       \
-        }                                                                                             \
+        }                                                                                            \
     } while (false)

@@ -1,10 +1,10 @@
 #include "copy/copy.hpp"
 
 #include "api/guard.hpp"
+#include "copy/batch.hpp"
 #include "copy/explain.hpp"
 #include "copy/fill.hpp"
 #include "copy/submit.hpp"
-#include "copy/batch.hpp"
 
 using namespace via;
 

@@ -3,14 +3,14 @@
 #include "core/base/versioned_struct.hpp"
 #include "cuda/pointer_attributes.hpp"
 #include "exchange/array_interface.hpp"
-#include "exchange/consumer.hpp"
-#include "exchange/dlpack.hpp"
-#include "ipc/ipc.hpp"
 #include "exchange/arrow_export.hpp"
 #include "exchange/arrow_import.hpp"
+#include "exchange/consumer.hpp"
+#include "exchange/cuda_array_interface.hpp"
+#include "exchange/dlpack.hpp"
 #include "exchange/dlpack_export.hpp"
 #include "exchange/dlpack_import.hpp"
-#include "exchange/cuda_array_interface.hpp"
+#include "ipc/ipc.hpp"
 
 using namespace via;
 

@@ -1,6 +1,6 @@
 #include "api/guard.hpp"
-#include "core/array/array.hpp"
 #include "core/array/access_tracker.hpp"
+#include "core/array/array.hpp"
 
 using namespace via;
 

@@ -4,9 +4,9 @@
 
 #include "api/guard.hpp"
 #include "copy/copy.hpp"
-#include "core/system/address_probe.hpp"
-#include "core/base/versioned_struct.hpp"
 #include "core/base/thread_state.hpp"
+#include "core/base/versioned_struct.hpp"
+#include "core/system/address_probe.hpp"
 #include "cuda/calibration.hpp"
 #include "cuda/device.hpp"
 

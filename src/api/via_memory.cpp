@@ -1,10 +1,10 @@
 #include "core/array/memory.hpp"
 
 #include "api/guard.hpp"
-#include "cuda/device.hpp"
 #include "cuda/cuda_memory.hpp"
-#include "ipc/ipc.hpp"
 #include "cuda/custom_cuda_memory.hpp"
+#include "cuda/device.hpp"
+#include "ipc/ipc.hpp"
 
 using namespace via;
 
@@ -29,7 +29,7 @@ via_status via_memory_create_custom(int32_t device_type, int32_t device_id, via_
                                     via_free_fn free_memory, void *free_context, via_release_fn release, void *context,
                                     via_memory **out_memory) {
     VIA_TRACE_API(via_memory_create_custom, device_type, device_id, alloc, alloc_context, free_memory, free_context,
-              release, context, out_memory);
+                  release, context, out_memory);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_memory", out_memory));
         VIA_TRY(require("alloc", reinterpret_cast<void *>(alloc)));

@@ -1,8 +1,8 @@
-#include "cuda/stream_access.hpp"
 #include "api/guard.hpp"
-#include "cuda/stream.hpp"
-#include "cuda/event.hpp"
 #include "cuda/current_stream.hpp"
+#include "cuda/event.hpp"
+#include "cuda/stream.hpp"
+#include "cuda/stream_access.hpp"
 
 using namespace via;
 

@@ -1,8 +1,8 @@
-#include "core/async/task.hpp"
 #include "api/guard.hpp"
 #include "copy/batch.hpp"
-#include "cuda/stream_access.hpp"
+#include "core/async/task.hpp"
 #include "core/async/task_run.hpp"
+#include "cuda/stream_access.hpp"
 
 using namespace via;
 

@@ -1,7 +1,7 @@
 #include "api/guard.hpp"
 #include "core/array/array.hpp"
-#include "core/system/address_probe.hpp"
 #include "core/base/versioned_struct.hpp"
+#include "core/system/address_probe.hpp"
 #include "cuda/device.hpp"
 #include "cuda/pointer_attributes.hpp"
 
@@ -103,7 +103,7 @@ via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *s
                     int32_t device_type, int32_t device_id, int32_t flags, via_release_fn release, void *context,
                     via_array **out_array) {
     VIA_TRACE_API(via_wrap, address, dtype, ndim, shape, strides, device_type, device_id, flags, release, context,
-              out_array);
+                  out_array);
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_array", out_array));
         if ((flags & ~kAllFlags) != 0) {
@@ -127,8 +127,7 @@ via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *s
                              .flags = (flags & VIA_WRAP_READ_ONLY) != 0 ? VIA_ARRAY_READ_ONLY : 0};
         const Deleter deleter = borrowed(release, context);
         const bool trusted = !detected && device_type == VIA_DEVICE_CPU && (flags & VIA_WRAP_PROBE) == 0;
-        return trusted ? make_array(spec, deleter, out_array)
-                       : wrap_checked(spec, detected, flags, deleter, out_array);
+        return trusted ? make_array(spec, deleter, out_array) : wrap_checked(spec, detected, flags, deleter, out_array);
     });
 }
 

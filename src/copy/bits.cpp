@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "copy/copy.hpp"
-#include "core/array/memory.hpp"
 #include "copy/submit.hpp"
+#include "core/array/memory.hpp"
 
 namespace via {
 namespace {

@@ -62,7 +62,8 @@ Status clone(via_array *src, via_array **out_array) {
 Status clone_to(via_array *src, int32_t device_type, int32_t device_id, via_stream *stream, via_array **out_array) {
     UniqueArray copy;
     VIA_TRY(make_like(src, device_type, device_id, copy.out()));
-    VIA_TRY(needs_host(copy.get(), src) ? copy_by_host(copy.get(), src, stream) : copy_in_order(copy.get(), src, stream));
+    VIA_TRY(needs_host(copy.get(), src) ? copy_by_host(copy.get(), src, stream)
+                                        : copy_in_order(copy.get(), src, stream));
     *out_array = copy.release();
     return VIA_OK;
 }

@@ -2,10 +2,10 @@
 
 #include "copy/copy_check.hpp"
 #include "copy/copy_plan.hpp"
+#include "copy/normalise.hpp"
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
 #include "cuda/device.hpp"
-#include "copy/normalise.hpp"
 
 namespace via {
 namespace {

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "copy/run.hpp"
 #include "copy/bits.hpp"
+#include "copy/choose_loops.hpp"
 #include "copy/copy.hpp"
+#include "copy/run.hpp"
+#include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
 #include "cuda/move.hpp"
 #include "cuda/stream.hpp"
-#include "copy/submit.hpp"
-#include "copy/choose_loops.hpp"
 
 namespace via {
 namespace {
@@ -169,7 +169,8 @@ Status run_on(CopyPlan *plan, via_stream *stream) {
     if (plan->has_no_stream) {
         return run_on_host(plan);
     }
-    return plan->on_host || plan->through_host ? copy_on(plan, stream) : cuda::transfer_on(plan->transfer, plan->device, stream);
+    return plan->on_host || plan->through_host ? copy_on(plan, stream)
+                                               : cuda::transfer_on(plan->transfer, plan->device, stream);
 }
 
 Status plan_for_task(CopyPlan *plan) {

@@ -3,16 +3,16 @@
 #include <cstdarg>
 #include <cstdio>
 
-#include "copy/copy_check.hpp"
+#include "copy/choose_loops.hpp"
 #include "copy/copy.hpp"
+#include "copy/copy_check.hpp"
 #include "copy/copy_plan.hpp"
+#include "copy/explain.hpp"
 #include "copy/host/host_kernels.hpp"
 #include "copy/plan.hpp"
 #include "core/base/thread_state.hpp"
-#include "cuda/device.hpp"
 #include "cuda/describe_transfer.hpp"
-#include "copy/explain.hpp"
-#include "copy/choose_loops.hpp"
+#include "cuda/device.hpp"
 
 namespace via {
 namespace {
@@ -70,9 +70,9 @@ void describe_axes(const Plan &plan, Text *text) {
 
 void describe_loops(const Plan &plan, Text *text) {
     text->add("route: %s, %s kernel%s\n", loop_kind_name(plan.loops), kernel_name(plan),
-              !plan.streaming                  ? ""
+              !plan.streaming                     ? ""
               : plan.loops == LoopKind::Transpose ? ", streaming stores from a scratch in the cache"
-                                               : ", streaming stores");
+                                                  : ", streaming stores");
     text->add("element: %lld bytes adjacent in both", static_cast<long long>(plan.run));
     text->add(plan.trailing_bits != 0 ? " and %d bits\n" : "\n", plan.trailing_bits);
     describe_axes(plan, text);

@@ -1,17 +1,17 @@
 #include <cstring>
 #include <numeric>
 
-#include "copy/copy_check.hpp"
+#include "copy/choose_loops.hpp"
 #include "copy/copy.hpp"
+#include "copy/copy_check.hpp"
 #include "copy/copy_plan.hpp"
+#include "copy/fill.hpp"
+#include "copy/normalise.hpp"
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
 #include "copy/trailing_bits.hpp"
 #include "cuda/device.hpp"
 #include "cuda/device_fill.hpp"
-#include "copy/fill.hpp"
-#include "copy/normalise.hpp"
-#include "copy/choose_loops.hpp"
 
 namespace via {
 namespace {
@@ -63,7 +63,8 @@ void run_fill(Prepared *prepared) {
     choose_loops(&plan);
     run_plan(plan);
     if (plan.trailing_bits != 0) {
-        copy_trailing_bits(plan.dst + plan.nbytes - (plan.trailing_bits + 7) / 8, prepared->element, plan.trailing_bits);
+        copy_trailing_bits(plan.dst + plan.nbytes - (plan.trailing_bits + 7) / 8, prepared->element,
+                           plan.trailing_bits);
     }
 }
 

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "core/layout/axis.hpp"
 #include "core/array/array.hpp"
 #include "core/base/status.hpp"
+#include "core/layout/axis.hpp"
 
 namespace via {
 

@@ -7,13 +7,13 @@
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/run.hpp"
-#include "core/async/joined_fence.hpp"
+#include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
+#include "core/async/joined_fence.hpp"
 #include "core/async/task.hpp"
+#include "core/async/task_run.hpp"
 #include "cuda/device.hpp"
 #include "cuda/stream.hpp"
-#include "copy/submit.hpp"
-#include "core/async/task_run.hpp"
 
 namespace via {
 namespace {
@@ -106,7 +106,7 @@ Status run_in_task(CopyPlan *plan, int64_t done_before, via_task *task, Fence **
         return copy_bits_by_host(plan->loops, plan->transfer, task);
     }
     return plan->on_host ? run_copy_in_pieces(&plan->loops, done_before, task)
-                        : cuda::transfer_for_task(plan->transfer, plan->device, task, out_fence);
+                         : cuda::transfer_for_task(plan->transfer, plan->device, task, out_fence);
 }
 
 namespace {

@@ -1,5 +1,5 @@
-#include "core/base/thread_state.hpp"
 #include "cuda/device.hpp"
+#include "core/base/thread_state.hpp"
 
 #include <algorithm>
 #include <cstdarg>
@@ -9,9 +9,9 @@
 #include "cuda/kernels/images.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/staging/staging.hpp"
-#include "cuda/stream/resolved_stream.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
+#include "cuda/stream/resolved_stream.hpp"
 
 namespace via::cuda {
 namespace {

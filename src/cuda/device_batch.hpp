@@ -47,8 +47,8 @@ struct BatchRun {
     int64_t storage_count;
 };
 
-// In stream order. A fence stored in *out_fence (retained) says where it ends; none, that it is done, or part of a graph,
-// which holds the storages then. Where a call fails that is not the first, what was begun has ended.
+// In stream order. A fence stored in *out_fence (retained) says where it ends; none, that it is done, or part of a
+// graph, which holds the storages then. Where a call fails that is not the first, what was begun has ended.
 VIA_NODISCARD Status run_batch_on(const BatchRun &run, via_stream *stream, Fence **out_fence);
 
 // On a stream of the library's own, once everything has been reached that it must wait for.

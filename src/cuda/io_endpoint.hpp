@@ -29,9 +29,9 @@ struct IoTransfer {
 // Whether the ring serves: where it does not, the bytes go by way of the host's memory. Makes the ring.
 bool can_stage_io(const Transfer &transfer, StagedPlan *out_plan);
 
-// Does it, once all that it must wait for has been reached; waits for and tracks no array. Towards the device a fence may
-// be stored in *out_fence (retained), at which it ends; none: it is done. Errors: those of the outside, VIA_ERROR_CUDA,
-// VIA_ERROR_CANCELLED.
+// Does it, once all that it must wait for has been reached; waits for and tracks no array. Towards the device a fence
+// may be stored in *out_fence (retained), at which it ends; none: it is done. Errors: those of the outside,
+// VIA_ERROR_CUDA, VIA_ERROR_CANCELLED.
 VIA_NODISCARD Status transfer_io(const IoTransfer &transfer, Fence **out_fence);
 
 }  // namespace via::cuda

@@ -2,8 +2,8 @@
 // that is said.
 #pragma once
 
-#include "core/array/array.hpp"
 #include "core/array/access_tracker.hpp"
+#include "core/array/array.hpp"
 
 namespace via::cuda {
 

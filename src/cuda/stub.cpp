@@ -2,21 +2,21 @@
 // is no CUDA. The shared streams exist everywhere, as values to compare with.
 #include <cstdio>
 
-#include "cuda/device_batch.hpp"
 #include "cuda/calibration.hpp"
-#include "cuda/device.hpp"
 #include "cuda/cuda_memory.hpp"
-#include "cuda/stream_access.hpp"
-#include "cuda/io_endpoint.hpp"
-#include "cuda/pointer_attributes.hpp"
-#include "cuda/ipc_handle.hpp"
-#include "cuda/stream.hpp"
-#include "cuda/transfer.hpp"
-#include "cuda/event.hpp"
 #include "cuda/current_stream.hpp"
 #include "cuda/custom_cuda_memory.hpp"
 #include "cuda/describe_transfer.hpp"
+#include "cuda/device.hpp"
+#include "cuda/device_batch.hpp"
 #include "cuda/device_fill.hpp"
+#include "cuda/event.hpp"
+#include "cuda/io_endpoint.hpp"
+#include "cuda/ipc_handle.hpp"
+#include "cuda/pointer_attributes.hpp"
+#include "cuda/stream.hpp"
+#include "cuda/stream_access.hpp"
+#include "cuda/transfer.hpp"
 
 struct via_stream {
     intptr_t handle;

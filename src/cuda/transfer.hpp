@@ -40,8 +40,8 @@ VIA_NODISCARD Status transfer_for_task(const Transfer &transfer, const TransferP
 // True if transfer_for_task only hands work over, without waiting for anything.
 bool is_immediate(const Transfer &transfer, const TransferPlan &plan);
 
-// The stream's work so far as a fence (retained), for the dependency of a task; nullptr if it is done. `device_id` is the
-// device at hand. Errors: VIA_ERROR_STREAM_CAPTURE for a stream being captured.
+// The stream's work so far as a fence (retained), for the dependency of a task; nullptr if it is done. `device_id` is
+// the device at hand. Errors: VIA_ERROR_STREAM_CAPTURE for a stream being captured.
 VIA_NODISCARD Status stream_fence(via_stream *stream, int32_t device_id, Fence **out_fence);
 
 // For work that the host does in the place of a stream: waits on the host for the stream's work so far; nullptr means

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "core/layout/axis.hpp"
 #include "core/base/status.hpp"
+#include "core/layout/axis.hpp"
 
 namespace via::cuda {
 

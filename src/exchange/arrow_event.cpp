@@ -1,11 +1,11 @@
 #include "exchange/arrow_event.hpp"
 
-#include "core/base/unique_handle.hpp"
 #include "core/array/access_tracker.hpp"
-#include "cuda/stream_access.hpp"
-#include "cuda/stream.hpp"
-#include "exchange/consumer.hpp"
+#include "core/base/unique_handle.hpp"
 #include "cuda/event.hpp"
+#include "cuda/stream.hpp"
+#include "cuda/stream_access.hpp"
+#include "exchange/consumer.hpp"
 
 namespace via {
 namespace {

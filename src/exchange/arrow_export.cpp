@@ -4,12 +4,12 @@
 #include <new>
 
 #include "core/base/thread_state.hpp"
+#include "cuda/event.hpp"
 #include "cuda/stream.hpp"
 #include "exchange/arrow_event.hpp"
+#include "exchange/arrow_export.hpp"
 #include "exchange/arrow_format.hpp"
 #include "exchange/consumer.hpp"
-#include "cuda/event.hpp"
-#include "exchange/arrow_export.hpp"
 
 namespace via {
 namespace {

@@ -7,10 +7,10 @@
 #include "cuda/device.hpp"
 #include "cuda/pointer_attributes.hpp"
 #include "exchange/arrow_event.hpp"
-#include "exchange/arrow_format.hpp"
-#include "exchange/consumer.hpp"
 #include "exchange/arrow_export.hpp"
+#include "exchange/arrow_format.hpp"
 #include "exchange/arrow_import.hpp"
+#include "exchange/consumer.hpp"
 
 namespace via {
 namespace {

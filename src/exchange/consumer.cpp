@@ -1,8 +1,8 @@
 #include "exchange/consumer.hpp"
 
 #include "core/array/access_tracker.hpp"
-#include "cuda/stream_access.hpp"
 #include "cuda/stream.hpp"
+#include "cuda/stream_access.hpp"
 
 namespace via {
 namespace {

@@ -1,9 +1,9 @@
+#include "exchange/cuda_array_interface.hpp"
 #include "cuda/device.hpp"
-#include "cuda/stream_access.hpp"
 #include "cuda/pointer_attributes.hpp"
 #include "cuda/stream.hpp"
+#include "cuda/stream_access.hpp"
 #include "exchange/array_interface.hpp"
-#include "exchange/cuda_array_interface.hpp"
 
 namespace via {
 namespace {

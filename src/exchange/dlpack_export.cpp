@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <new>
 
-#include "core/base/versioned_struct.hpp"
 #include "core/base/thread_state.hpp"
+#include "core/base/versioned_struct.hpp"
 #include "exchange/dlpack.hpp"
 #include "exchange/dlpack_export.hpp"
 

@@ -1,9 +1,9 @@
+#include "exchange/dlpack_import.hpp"
 #include "core/base/checked.hpp"
 #include "cuda/device.hpp"
 #include "cuda/pointer_attributes.hpp"
 #include "exchange/consumer.hpp"
 #include "exchange/dlpack.hpp"
-#include "exchange/dlpack_import.hpp"
 
 namespace via {
 namespace {

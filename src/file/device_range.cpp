@@ -3,11 +3,11 @@
 
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
-#include "cuda/io_endpoint.hpp"
-#include "file/file_transfer.hpp"
-#include "copy/submit.hpp"
 #include "copy/normalise.hpp"
+#include "copy/submit.hpp"
+#include "cuda/io_endpoint.hpp"
 #include "file/device_range.hpp"
+#include "file/file_transfer.hpp"
 #include "file/parallel_io.hpp"
 
 namespace via {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "copy/run.hpp"
-#include "copy/normalise.hpp"
 #include "copy/choose_loops.hpp"
+#include "copy/normalise.hpp"
+#include "copy/run.hpp"
 
 namespace via {
 namespace {
@@ -73,8 +73,8 @@ private:
     Status gather(int32_t level, int64_t place, int64_t count, char *memory) {
         Buffer buffer(io_.buffers());
         VIA_TRY(buffer.take());
-        VIA_TRY(io_.read_row(cold_, buffer.get(), place,
-                                  (count - 1) * extents_.steps[level] + groups_.spans[level + 1]));
+        VIA_TRY(
+            io_.read_row(cold_, buffer.get(), place, (count - 1) * extents_.steps[level] + groups_.spans[level + 1]));
         Plan plan;
         normalise_bytes(memory, buffer.get(), extents_.row_bytes, &plan);
         plan.nbytes = count * groups_.bytes[level + 1];

@@ -8,8 +8,8 @@
 
 #include "core/system/pages.hpp"
 #include "core/system/thread_count.hpp"
-#include "file/read_write.hpp"
 #include "file/page_cache.hpp"
+#include "file/read_write.hpp"
 
 namespace via {
 namespace {

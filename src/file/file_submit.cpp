@@ -3,13 +3,13 @@
 #include <new>
 
 #include "copy/copy.hpp"
-#include "core/async/joined_fence.hpp"
-#include "core/array/access_tracker.hpp"
-#include "core/async/task.hpp"
-#include "file/file_transfer.hpp"
 #include "copy/submit.hpp"
+#include "core/array/access_tracker.hpp"
+#include "core/async/joined_fence.hpp"
+#include "core/async/task.hpp"
 #include "core/async/task_run.hpp"
 #include "file/file_submit.hpp"
+#include "file/file_transfer.hpp"
 
 namespace via {
 namespace {

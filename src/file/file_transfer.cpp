@@ -2,19 +2,19 @@
 
 #include <mutex>
 
-#include "copy/copy_check.hpp"
 #include "copy/copy.hpp"
+#include "copy/copy_check.hpp"
 #include "copy/copy_plan.hpp"
-#include "core/async/task.hpp"
+#include "copy/normalise.hpp"
+#include "copy/submit.hpp"
 #include "core/array/view.hpp"
+#include "core/async/task.hpp"
 #include "cuda/device.hpp"
 #include "cuda/stream.hpp"
-#include "file/read_write.hpp"
 #include "file/atomic_replace.hpp"
-#include "copy/submit.hpp"
-#include "copy/normalise.hpp"
-#include "file/packed_range.hpp"
 #include "file/move_range.hpp"
+#include "file/packed_range.hpp"
+#include "file/read_write.hpp"
 
 namespace via {
 namespace {
@@ -117,7 +117,8 @@ Status await_transfer(via_array *array, via_stream *stream) {
     const bool orders = stream != nullptr || !is_plain(array);
     UniqueFence fence;
     if (orders) {
-        VIA_TRY(dependency_of_stream(stream != nullptr ? stream : cuda::legacy_stream(), array->device_id, fence.out()));
+        VIA_TRY(
+            dependency_of_stream(stream != nullptr ? stream : cuda::legacy_stream(), array->device_id, fence.out()));
     }
     VIA_TRY(fence.get() != nullptr ? fence.get()->wait() : VIA_OK);
     return await_arrays(array, nullptr);

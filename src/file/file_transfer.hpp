@@ -36,8 +36,8 @@ private:
 
 VIA_NODISCARD Status check_transfer(const FileTransfer &transfer);
 
-// Does it, with everything that it waits for reached. A fence in *out_fence (retained) says where a device ends it; none,
-// that it is done.
+// Does it, with everything that it waits for reached. A fence in *out_fence (retained) says where a device ends it;
+// none, that it is done.
 VIA_NODISCARD Status run_transfer(const FileTransfer &transfer, via_task *task, Fence **out_fence);
 
 // The bytes themselves, between the array and places of one open file.

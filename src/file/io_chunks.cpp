@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "copy/choose_loops.hpp"
+#include "copy/normalise.hpp"
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
-#include "copy/normalise.hpp"
-#include "copy/choose_loops.hpp"
 
 namespace via {
 namespace {

@@ -4,9 +4,9 @@
 #include <cerrno>
 
 #include "core/system/pages.hpp"
+#include "file/map_file.hpp"
 #include "file/read_write.hpp"
 #include "file/window.hpp"
-#include "file/map_file.hpp"
 
 namespace via {
 namespace {

@@ -1,8 +1,8 @@
 // The bytes of a range, to and from memory that the host reaches.
+#include "file/move_range.hpp"
+#include "file/device_range.hpp"
 #include "file/file_transfer.hpp"
 #include "file/packed_range.hpp"
-#include "file/device_range.hpp"
-#include "file/move_range.hpp"
 #include "file/parallel_io.hpp"
 
 namespace via {

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "core/layout/typestr.hpp"
 #include "core/base/utf8.hpp"
+#include "core/layout/typestr.hpp"
 #include "file/npy_descr.hpp"
 
 namespace via {

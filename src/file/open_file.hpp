@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "core/base/reference_count.hpp"
-#include "core/base/unique_handle.hpp"
 #include "core/base/status.hpp"
+#include "core/base/unique_handle.hpp"
 #include "file/forked.hpp"
 
 namespace via {

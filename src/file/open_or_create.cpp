@@ -10,11 +10,11 @@
 #include <new>
 
 #include "core/base/checked.hpp"
+#include "file/atomic_replace.hpp"
 #include "file/file.hpp"
+#include "file/open_or_create.hpp"
 #include "file/part.hpp"
 #include "file/read_write.hpp"
-#include "file/atomic_replace.hpp"
-#include "file/open_or_create.hpp"
 
 namespace via {
 namespace {

@@ -1,14 +1,14 @@
 // The bytes of packed elements, which are adjacent or were refused. Where they end inside a byte, the rest of it
 // belongs to others, in memory as in the file, and is kept.
+#include "file/packed_range.hpp"
 #include "copy/copy.hpp"
+#include "copy/submit.hpp"
 #include "copy/trailing_bits.hpp"
 #include "core/async/task.hpp"
-#include "file/read_write.hpp"
 #include "file/file_transfer.hpp"
-#include "file/window.hpp"
-#include "copy/submit.hpp"
-#include "file/packed_range.hpp"
 #include "file/move_range.hpp"
+#include "file/read_write.hpp"
+#include "file/window.hpp"
 
 namespace via {
 namespace {

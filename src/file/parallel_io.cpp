@@ -1,10 +1,10 @@
 // The workers of one transfer, and what they share.
 #include <atomic>
 
-#include "core/base/first_failure.hpp"
-#include "core/base/no_cancellation.hpp"
 #include "core/async/task.hpp"
 #include "core/async/thread_pool.hpp"
+#include "core/base/first_failure.hpp"
+#include "core/base/no_cancellation.hpp"
 #include "file/io_chunks.hpp"
 #include "file/parallel_io.hpp"
 

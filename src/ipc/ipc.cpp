@@ -1,7 +1,7 @@
 #include "ipc/ipc.hpp"
 
-#include <new>
 #include <unistd.h>
+#include <new>
 
 #include "core/array/access_tracker.hpp"
 #include "core/base/checked.hpp"

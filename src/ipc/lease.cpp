@@ -7,8 +7,8 @@
 #include <cstring>
 #include <new>
 
-#include "core/base/lock.hpp"
 #include "core/array/access_tracker.hpp"
+#include "core/base/lock.hpp"
 
 namespace via {
 namespace {

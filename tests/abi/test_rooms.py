@@ -61,7 +61,7 @@ def room_of(path):
 
 
 def includes(path):
-    found = re.findall(r'^\s*#\s*include "([^"]+)"', path.read_text(), re.M)
+    found = re.findall(r'^\s*#\s*include "([^"]+)"', path.read_text(), re.MULTILINE)
     return [SRC / name for name in found if (SRC / name).exists()]
 
 

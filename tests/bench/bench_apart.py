@@ -34,7 +34,7 @@ def elements(dtype: str, nbytes: int, step: int, first: int) -> numpy.ndarray:
 def calls_of(dst: numpy.ndarray, src: numpy.ndarray) -> dict[str, Call]:
     our_dst, our_src = via.asarray(dst), via.asarray(src)
     calls: dict[str, Call] = {
-        "viaduct": lambda: via.copy(our_dst, our_src),
+        "viaduct": lambda: via.copyto(our_dst, our_src),
         "numpy": lambda: numpy.copyto(dst, src),
     }
     if torch is not None and all(step > 0 for step in (*dst.strides, *src.strides)):

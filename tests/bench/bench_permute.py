@@ -2,8 +2,8 @@
 
 GB/s count the bytes of the array once. The limit is what a plain copy of as many bytes takes, with memcpy on all
 threads. The parties take turns. HPTT is no package: its rows are there where VIADUCT_BENCH_HPTT is the path of a shared
-library of it, whose functions in C plan anew with each call, as `via.copy` does. Its threads wait for one another busily,
-so that its rows say something only of a machine that does nothing else.
+library of it, whose functions in C plan anew with each call, as `via.copyto` does. Its threads wait for one another
+busily, so that its rows say something only of a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def calls_of(case: Case, memory: Memory, memcpy: Memcpy, hptt: ctypes.CDLL | Non
     dst, src = memory.arrays(case)
     our_dst, our_src = via.asarray(dst), via.asarray(src)
     calls: dict[str, Callable[[], Any]] = {
-        "viaduct": lambda: via.copy(our_dst, our_src),
+        "viaduct": lambda: via.copyto(our_dst, our_src),
         "numpy": lambda: numpy.copyto(dst, src),
     }
     if torch is not None:

@@ -135,14 +135,14 @@ def copy_rows() -> list[dict[str, Any]]:
     source, target = numpy.ones(COPY_BYTES, numpy.uint8), numpy.zeros(COPY_BYTES, numpy.uint8)
     src, dst = via.asarray(source), via.asarray(target)
     cases: dict[str, Call] = {
-        "viaduct": lambda: via.copy(dst, src),
+        "viaduct": lambda: via.copyto(dst, src),
         "numpy": lambda: numpy.copyto(target, source),
     }
     if torch is not None:
         torch_source, torch_target = torch.from_numpy(source), torch.from_numpy(target)
         cases["torch"] = lambda: torch_target.copy_(torch_source)
     rates = {name: COPY_BYTES / time for name, time in medians(cases, COPY_TURNS, 1).items()}
-    name = f"via.copy, contiguous, {COPY_BYTES >> 20} MiB"
+    name = f"via.copyto, contiguous, {COPY_BYTES >> 20} MiB"
     rows = [row(f"{name}; np.copyto", "GB/s", rates, {"peer": "numpy", "at_least": 1.2})]
     if torch is not None:
         rows.append(row(f"{name}; Tensor.copy_", "GB/s", rates, {"peer": "torch", "at_least": 1.0}))

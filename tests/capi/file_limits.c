@@ -370,19 +370,22 @@ static void every_failure_of_a_file_tells_its_path(void **state) {
     refused(VIA_ERROR_SHAPE, words, via_file_create(path, VIA_UINT8, 1, SHAPE(-1), NULL, &file));
     file = open_mode("named.npy", VIA_MODE_READ);
     via_array *array = array_of(0, 8);
+    via_array *floats = NULL;
     via_array *out = NULL;
     via_file *window = NULL;
     via_task *task = NULL;
+    ok(via_empty(NULL, VIA_FLOAT32, 1, SHAPE(4), NULL, &floats));
     refused(VIA_ERROR_INVALID_ARGUMENT, words, via_file_read(file, -1, array, NULL));
     refused(VIA_ERROR_INVALID_ARGUMENT, words, via_file_read(file, 12, array, NULL));
-    refused(VIA_ERROR_READ_ONLY, words, via_file_write(file, 0, array, NULL));
-    refused(VIA_ERROR_READ_ONLY, words, via_file_write_submit(file, 0, array, NULL, &task));
+    refused(VIA_ERROR_READ_ONLY, words, via_file_write(file, 0, floats, NULL));
+    refused(VIA_ERROR_READ_ONLY, words, via_file_write_submit(file, 0, floats, NULL, &task));
     refused(VIA_ERROR_INVALID_ARGUMENT, words, via_file_read_submit(file, -1, array, NULL, &task));
     refused(VIA_ERROR_SHAPE, words, via_file_array(file, 0, VIA_UINT8, 1, SHAPE(-1), &out));
     refused(VIA_ERROR_INDEX, words, via_file_window(file, 0, 0, 0, NULL, SHAPE(3), SHAPE(3), NULL, &window));
     ok(via_file_window(file, 0, 0, 0, NULL, SHAPE(1), SHAPE(2), NULL, &window));
     refused(VIA_ERROR_DTYPE, words, via_file_read(window, 0, array, NULL));
     via_file_release(window);
+    via_array_release(floats);
     via_array_release(array);
     via_file_release(file);
 }

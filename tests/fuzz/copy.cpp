@@ -5,10 +5,10 @@
 #include <cstring>
 
 #include "bytes.hpp"
+#include "copy/choose_loops.hpp"
 #include "copy/copy.hpp"
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
-#include "copy/choose_loops.hpp"
 
 namespace {
 
@@ -310,7 +310,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const bool shared = shape.item != 0 && shares_bytes(shape, dst, src, !fills);
     via_array *to = wrap(shape, dst, &block);
     via_array *from = wrap(shape, src, &block);
-    const via_status status = fills ? via_fill(to, way == CopyRoute::Fill ? element : nullptr, nullptr) : copy(to, from, way);
+    const via_status status =
+        fills ? via_fill(to, way == CopyRoute::Fill ? element : nullptr, nullptr) : copy(to, from, way);
     if (shape.item != 0) {
         expect_status(status, shared);
     } else {

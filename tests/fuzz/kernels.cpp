@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "bytes.hpp"
-#include "copy/plan/cache_sizes.hpp"
 #include "copy/host/elements.hpp"
 #include "copy/host/host_kernels.hpp"
+#include "copy/plan/cache_sizes.hpp"
 
 namespace {
 

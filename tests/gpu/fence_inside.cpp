@@ -6,18 +6,18 @@
 
 #include "staging_inside.hpp"
 
-#include "cuda/stream/stream_handles.hpp"
-#include "cuda/stream_access.hpp"
 #include "cuda/stream.hpp"
-#include "cuda/stream/resolved_stream.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
+#include "cuda/stream/resolved_stream.hpp"
+#include "cuda/stream/stream_handles.hpp"
+#include "cuda/stream_access.hpp"
 
 namespace {
 
 using via::Fence;
-using via::UniqueFence;
 using via::ResolvedStream;
+using via::UniqueFence;
 using via::cuda::driver;
 
 CUstream new_stream() {

@@ -176,7 +176,7 @@ def run_sanitized(bundle: Bundle) -> Suite:
         suite.notes.append("compute-sanitizer is not here")
         return suite
     kept = 0
-    sizes = {ring_bytes(bundle, suite), kept_size("block"), *table_sizes()}
+    sizes = {ring_bytes(bundle, suite), size_limit("pinned_block"), *table_sizes()}
     with ThreadPoolExecutor(max_workers=min(SANITIZED_AT_ONCE, len(os.sched_getaffinity(0)))) as pool:
         outcomes = list(pool.map(lambda program: run_one_sanitized(bundle, tool, program), bundle.programs))
     for program, (status, text, _) in zip(bundle.programs, outcomes, strict=True):
@@ -208,14 +208,15 @@ def ring_bytes(bundle: Bundle, suite: Suite) -> int:
     return int(text)
 
 
-def kept_size(thing: str) -> int:
+def size_limit(name: str) -> int:
     """The size of the block that small copies pass through, or of a table of a batch."""
-    return int(re.search(rf"via_kept_{thing}_bytes = (\d+)", (ROOT / "src/cuda/driver/resource_limits.h").read_text())[1])  # type: ignore[index]
+    text = (ROOT / "src/cuda/driver/resource_limits.h").read_text()
+    return int(re.search(rf"via_{name}_bytes = (\d+)", text)[1])  # type: ignore[index]
 
 
 def table_sizes() -> set[int]:
     """Tables are kept for the next batch; they are powers of two apart."""
-    size, most = kept_size("table"), kept_size("most_table")
+    size, most = size_limit("min_table"), size_limit("max_table")
     return {size << power for power in range((most // size).bit_length())}
 
 

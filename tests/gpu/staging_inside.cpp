@@ -12,12 +12,12 @@
 #include "staging_inside.hpp"
 
 #include "core/async/task.hpp"
-#include "core/system/thread_count.hpp"
+#include "core/async/task_run.hpp"
 #include "core/base/thread_state.hpp"
-#include "cuda/staging/staging_threshold.hpp"
+#include "core/system/thread_count.hpp"
 #include "cuda/staging/ring.hpp"
 #include "cuda/staging/staging.hpp"
-#include "core/async/task_run.hpp"
+#include "cuda/staging/staging_threshold.hpp"
 
 namespace {
 

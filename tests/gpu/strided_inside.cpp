@@ -9,25 +9,25 @@
 #include <thread>
 
 #include "core/async/task.hpp"
-#include "cuda/route/bounce_copy.hpp"
-#include "cuda/route/pinned_copy.hpp"
+#include "core/async/task_run.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/move.hpp"
+#include "cuda/route/bounce_copy.hpp"
 #include "cuda/route/peer_copy.hpp"
+#include "cuda/route/pinned_copy.hpp"
 #include "cuda/staging/staging.hpp"
-#include "cuda/transfer_sides.hpp"
 #include "cuda/stream/internal_stream.hpp"
-#include "core/async/task_run.hpp"
+#include "cuda/transfer_sides.hpp"
 
 namespace {
 
-using via::Status;
 using via::ResolvedStream;
+using via::Status;
 using via::cuda::PinnedCopyPlan;
 using via::cuda::PinnedRoute;
-using via::cuda::StridedPeerPlan;
 using via::cuda::Side;
 using via::cuda::StagedCopy;
+using via::cuda::StridedPeerPlan;
 using via::cuda::Transfer;
 
 constexpr Side kDevice{VIA_DEVICE_CUDA, 0};

@@ -160,6 +160,14 @@ def test_every_public_name_of_a_language_is_on_its_page(page: str, sources: str,
     assert [name for name in names if not re.search(rf"\b{name}\b", text)] == []
 
 
+def test_the_page_of_fortran_shows_how_each_generic_is_called_and_the_types_that_get_takes() -> None:
+    page = (DOCS / "reference/fortran.md").read_text()
+    generics = re.findall(r"^    generic :: (\w+) =>", api.FORTRAN.read_text(), re.MULTILINE)
+    assert {"empty", "section", "read"} <= set(generics)
+    assert [name for name in generics if f"%{name}(" not in page] == []
+    assert "integer(c_int8_t)" in re.findall(r"Of the types (.*)", page)[0]
+
+
 def annotations_of(node: ast.AST) -> list[ast.expr]:
     """Of the calls in it that have a page."""
     calls = [part for part in ast.walk(node) if isinstance(part, ast.FunctionDef) and not part.name.startswith("_")]

@@ -161,5 +161,5 @@ def test_iteration_goes_over_the_first_axis_and_over_none_of_a_number() -> None:
     a = grid()
     assert [row.tolist() for row in iter(a)] == a.tolist()
     assert hasattr(type(a), "__iter__")
-    with pytest.raises(TypeError, match="without dimensions"):
+    with pytest.raises(TypeError, match="no dimensions"):
         iter(a[0, 0])

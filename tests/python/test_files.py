@@ -152,7 +152,7 @@ def test_a_worker_that_ends_leaves_a_file_that_is_being_made_to_its_parent(tmp_p
 
 
 def test_of_two_who_replace_a_file_the_second_is_told(numbers: Path) -> None:
-    first, second = (via.open(numbers, "r+", atomic=True) for _ in range(2))
+    first, second = (via.open(numbers, "r+", atomic=True, as_bytes=True) for _ in range(2))
     first.write(np.full((500, 60), -1, np.float32))
     with pytest.raises(OSError, match="ESTALE") as caught:
         second.write(np.full((500, 60), -2, np.float32), offset=240 * 500)
@@ -210,8 +210,10 @@ def test_a_file_of_any_name_is_opened_by_whatever_names_it(tmp_path: Path, name:
 
 def test_what_is_no_path_is_refused_by_name(tmp_path: Path) -> None:
     for wrong in (7, [b"a"], 1.5, bytearray(b"a")):
-        with pytest.raises(TypeError, match="via_file_open: argument 'path': found .*, expected a path"):
+        with pytest.raises(TypeError, match="os.PathLike"):
             via.open(wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="via_file_open: argument 'path': found .*, expected a path"):
+            via.raw.via_file_open(wrong, None)  # type: ignore[arg-type]
     for inside in ("a\0b", b"a\0b", tmp_path / "a\0b"):
         with pytest.raises(via.InvalidArgumentError, match="0 character inside"):
             via.open(inside)
@@ -418,6 +420,17 @@ def test_windows_of_windows_are_slices_of_slices(tmp_path: Path) -> None:
     assert np.array_equal(window[..., 1:4][-1].array().numpy(), values[10:, ::-3, 2][..., 1:4][-1])
     file.close()
     assert np.array_equal(window.read().numpy(), values[10:, ::-3, 2])
+
+
+def test_blocks_go_to_their_rows_of_a_file_in_fortran_order(numbers: Path, tmp_path: Path) -> None:
+    with via.open(tmp_path / "turned.npy", "w", dtype="float32", shape=(1000, 60), order="F") as output:
+        for part in via.stream_blocks(numbers, 300, output=output):
+            part.write(part.array)
+    assert np.array_equal(np.load(tmp_path / "turned.npy"), np.load(numbers))
+    other = via.open(tmp_path / "other.npy", "w", dtype="int32", shape=(1000, 60))
+    with pytest.raises(via.DTypeError, match="float32; expected int32"):
+        for part in via.stream_blocks(numbers, 300, output=other):
+            part.write(part.array)
 
 
 def test_what_no_window_is_is_refused(numbers: Path) -> None:

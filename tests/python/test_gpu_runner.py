@@ -54,7 +54,7 @@ THE_RING = leak(RING, REGISTERED, LIBRARY, COPY, PROGRAM)
 
 def outcome(runner: ModuleType, status: int, text: str) -> tuple[int, int, int]:
     suite = runner.Suite("memcheck")
-    sizes = {RING, runner.kept_size("block"), *runner.table_sizes()}
+    sizes = {RING, runner.size_limit("pinned_block"), *runner.table_sizes()}
     runner.count_sanitized(suite, "gpu_batch", status, text, sizes)
     return suite.passed, suite.failed, suite.skipped
 
@@ -65,7 +65,7 @@ def test_a_ring_that_is_kept_is_no_error(runner: ModuleType) -> None:
 
 
 def test_the_memory_of_small_copies_is_kept_as_well(runner: ModuleType) -> None:
-    block = leak(runner.kept_size("block"), REGISTERED, LIBRARY, COPY, PROGRAM)
+    block = leak(runner.size_limit("pinned_block"), REGISTERED, LIBRARY, COPY, PROGRAM)
     assert outcome(runner, 0, report(THE_RING, block)) == (1, 0, 0)
 
 

@@ -52,7 +52,7 @@ CALLS: dict[str, tuple[Callable[[Any], Any], int]] = {
     "pointer_info": (via.pointer_info, ADDRESS),
     "empty shape": (lambda n: via.empty(n, "int8"), 3),
     "empty extent": (lambda n: via.empty((n,), "int8"), 3),
-    "empty device": (lambda n: via.empty(3, "int8", (1, n)), 0),
+    "empty device": (lambda n: via.empty(3, "int8", device=(1, n)), 0),
     "set_num_threads": (lambda n: via.set_num_threads(n), 0),
     "reshape": (lambda n: grid().reshape(n), 12),
     "reshape two": (lambda n: grid().reshape(2, n), 6),

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <new>
 
-#include "pending_work.hpp"
 #include "core/base/thread_state.hpp"
+#include "pending_work.hpp"
 
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define CAN_FAIL_ALLOCATIONS

@@ -1,10 +1,10 @@
 // Fences of many storages at once: what is ready when, what a release waits for, and how few questions are asked.
 #include "pending_work.hpp"
 
-#include "core/base/list.hpp"
 #include "core/array/access_tracker.hpp"
-#include "core/base/thread_state.hpp"
 #include "core/array/access_tracker_many.hpp"
+#include "core/base/list.hpp"
+#include "core/base/thread_state.hpp"
 
 namespace {
 

@@ -133,7 +133,7 @@ void json_is_read_to_the_letter(void **) {
                               "-Infinity",
                               "True",
                               "nul",
-                              "nulll",
+                              "nullx",
                               "'a'",
                               "\"",
                               "\"\\x\"",

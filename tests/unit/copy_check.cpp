@@ -1,7 +1,7 @@
 // What cannot be copied is refused by name, and before anything is touched.
 #include <limits>
-#include "copy/fill.hpp"
 #include <string>
+#include "copy/fill.hpp"
 
 #include "copy_support.hpp"
 

@@ -1,7 +1,7 @@
 // Every instruction set's kernels do what a naive loop does, at every size around their vectors' sizes.
-#include "copy/plan/cache_sizes.hpp"
 #include "copy/host/elements.hpp"
 #include "copy/host/host_kernels.hpp"
+#include "copy/plan/cache_sizes.hpp"
 #include "copy_support.hpp"
 
 namespace {

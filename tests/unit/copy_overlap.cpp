@@ -1,8 +1,8 @@
 // Overlap is found where there is some, and only there.
 #include <set>
 
-#include "copy/plan/overlap.hpp"
 #include "copy/fill.hpp"
+#include "copy/plan/overlap.hpp"
 #include "copy_support.hpp"
 
 namespace {

@@ -1,8 +1,8 @@
 // Elements narrower than a byte: copied in any layout, filled where they come in whole bytes, refused by name
 // elsewhere.
-#include "copy/plan.hpp"
 #include "copy/fill.hpp"
 #include "copy/normalise.hpp"
+#include "copy/plan.hpp"
 #include "copy_support.hpp"
 
 namespace {

@@ -1,12 +1,12 @@
 // Plans: the normal form of a copy, the route chosen for it, and both as text.
 #include <string>
 
+#include "copy/choose_loops.hpp"
+#include "copy/explain.hpp"
+#include "copy/normalise.hpp"
 #include "copy/plan.hpp"
 #include "copy_support.hpp"
 #include "core/system/thread_count.hpp"
-#include "copy/explain.hpp"
-#include "copy/normalise.hpp"
-#include "copy/choose_loops.hpp"
 
 namespace {
 

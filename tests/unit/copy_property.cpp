@@ -1,9 +1,9 @@
 // Copies and fills of random layouts do what a naive loop over elements does, and touch nothing else.
-#include "copy/plan.hpp"
-#include "copy/run.hpp"
+#include "copy/choose_loops.hpp"
 #include "copy/fill.hpp"
 #include "copy/normalise.hpp"
-#include "copy/choose_loops.hpp"
+#include "copy/plan.hpp"
+#include "copy/run.hpp"
 #include "copy_support.hpp"
 
 namespace {
@@ -72,7 +72,7 @@ void a_large_copy_between_random_layouts_equals_a_naive_one(void **) {
 
 // As a copy past the cache is done, whatever its size. Returns the route.
 via::LoopKind check_one_streamed(Random *random, const std::vector<int64_t> &shape, int64_t item, const TestLayout &to,
-                              const TestLayout &from) {
+                                 const TestLayout &from) {
     Memory dst(random, to);
     Memory src(random, from);
     std::vector<char> expected = dst.bytes;
@@ -125,7 +125,7 @@ void a_streamed_permute_of_short_axes_equals_a_naive_one(void **) {
         }
         shape[static_cast<size_t>(random.between(0, 2))] += random.between(0, 40);
         const via::LoopKind loops = check_one_streamed(&random, shape, item, dense_layout(&random, shape, item),
-                                                    dense_layout(&random, shape, item));
+                                                       dense_layout(&random, shape, item));
         by_scratch += loops == via::LoopKind::Scratch ? 1 : 0;
     }
     assert_in_range(by_scratch, 400, 1000);

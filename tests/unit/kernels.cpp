@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <memory>
 
+#include "copy/normalise.hpp"
 #include "copy/plan.hpp"
 #include "cuda/launch/kernel_plan.hpp"
-#include "copy/normalise.hpp"
-#include "cuda/launch/kernel_plan_rows.hpp"
 #include "cuda/launch/kernel_plan_channels.hpp"
-#include "cuda/launch/kernel_plan_tiles.hpp"
 #include "cuda/launch/kernel_plan_gather.hpp"
+#include "cuda/launch/kernel_plan_rows.hpp"
+#include "cuda/launch/kernel_plan_tiles.hpp"
 
 namespace {
 

@@ -7,10 +7,10 @@
 namespace {
 
 using via::Axis;
-using via::cuda::Slab;
-using via::cuda::PackedOrder;
 using via::cuda::Major;
 using via::cuda::Move;
+using via::cuda::PackedOrder;
+using via::cuda::Slab;
 using via::cuda::Transfer;
 
 // A random copy between memory of its own.

@@ -10,8 +10,8 @@ namespace {
 using via::Axis;
 using via::cuda::DeviceStep;
 using via::cuda::Major;
-using via::cuda::PinnedMeans;
 using via::cuda::PinnedCopyPlan;
+using via::cuda::PinnedMeans;
 using via::cuda::PinnedRoute;
 using via::cuda::StagedPlan;
 using via::cuda::Transfer;

@@ -262,7 +262,8 @@ void the_end_of_the_work_comes_between_its_mark_and_the_end_of_the_task(void **)
     work.held = true;
     work.at_end = [](FakeWork *fake) {
         via::Fence *fence = via::task_fence(fake->task);
-        seen = (fence->is_complete() ? 1 : 0) + (via::task_ended(fake->task) ? 0 : 2) + (fence->wait() == VIA_OK ? 4 : 0);
+        seen =
+            (fence->is_complete() ? 1 : 0) + (via::task_ended(fake->task) ? 0 : 2) + (fence->wait() == VIA_OK ? 4 : 0);
         fence->release();
     };
     via_task *task = start(&work);

@@ -1,6 +1,6 @@
 // Tasks: what is called when they end.
-#include "task_support.hpp"
 #include "core/async/task_run.hpp"
+#include "task_support.hpp"
 
 namespace {
 

@@ -6,11 +6,11 @@
 
 #include <string>
 
-#include "pending_work.hpp"
-#include "core/async/task_executor.hpp"
 #include "core/async/task.hpp"
-#include "core/base/thread_state.hpp"
+#include "core/async/task_executor.hpp"
 #include "core/async/task_run.hpp"
+#include "core/base/thread_state.hpp"
+#include "pending_work.hpp"
 
 // Work that does what its test wants, step by step.
 struct FakeWork : via::TaskWork {

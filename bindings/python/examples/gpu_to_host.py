@@ -40,7 +40,7 @@ def at_once(block: Block) -> None:
     # As arrays, of any layouts: every second element, backwards.
     on_device = via.wrap(block.ptr, COUNT, "float32", device=DEVICE, owner=block)
     some = (ctypes.c_float * (COUNT // 2))()
-    via.copy(some, on_device[::-2])
+    via.copyto(some, on_device[::-2])
     say(f"  at once, every second element backwards: {some[0]:g}, {some[1]:g} ... {some[COUNT // 2 - 1]:g}")
 
 
@@ -54,7 +54,7 @@ def on_a_stream(block: Block) -> None:
         return
     stream, out = via.Stream(), via.empty(COUNT, "float32", device="pinned")
     via.fill(on_device, 7, stream=stream)
-    via.copy(out, on_device, stream=stream)
+    via.copyto(out, on_device, stream=stream)
     stream.synchronize()
     say(f"  on a stream, behind a fill: {out[0].item():g} ... {out[COUNT - 1].item():g}")
 
@@ -67,7 +67,7 @@ def as_structs() -> None:
     theirs = (Particle * COUNT)()
     by_the_driver(ctypes.addressof(theirs), block)
     ours = (Particle * COUNT)()
-    via.copy(ours, particles)
+    via.copyto(ours, particles)
     same = bytes(theirs) == bytes(ours)
     say(f"  as C structs of {ctypes.sizeof(Particle)} bytes: number 9 has x {ours[9].x:g}, mass {ours[9].mass:g}")
     say(f"  the driver's copy of them is {'the same' if same else 'ANOTHER'}")

@@ -81,7 +81,7 @@ def has_room(blocks: int) -> bool:
 
 
 def ways_of_others(array: via.Array, named: SharedMemory) -> list[Way]:
-    via.copy(via.asarray(memoryview(named.buf or b""))[:NBYTES], array)
+    via.copyto(via.asarray(memoryview(named.buf or b""))[:NBYTES], array)
     ways = [Way("shared_memory", lambda: named.name, TURNS, "no copy; its name stays until somebody unlinks it")]
     if torch is not None:
         tensor = torch.full((NBYTES,), VALUE, dtype=torch.uint8).share_memory_()  # type: ignore[no-untyped-call]

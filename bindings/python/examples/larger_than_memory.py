@@ -39,7 +39,7 @@ def make_file(path: Path) -> None:
         for start in range(0, ROWS, BLOCK_ROWS):
             for row in range(BLOCK_ROWS):
                 block[row].fill(start + row)
-            file.write(block, offset=start * COLUMNS * 4)
+            file[start : start + len(block)].write(block)
 
 
 def by_viaduct(library: Any, source: Path, target: Path) -> None:

@@ -34,9 +34,6 @@ Py_ssize_t length(PyObject *self) {
     return via_array_shape(array)[0];
 }
 
-// Of a number too the sequence protocol would iterate, over nothing.
-PyObject *iterate(PyObject *self) { return length(self) < 0 ? nullptr : PySeqIter_New(self); }
-
 // Without this, `if array` would mean its length, and that of one number something else than in NumPy.
 int truth(PyObject *) {
     PyErr_SetString(PyExc_TypeError, "the truth of an Array is ambiguous: use .size, or .item() for its one element");
@@ -121,7 +118,6 @@ bool add_array_type(PyObject *module) {
         {Py_nb_bool, slot(truth)},
         {Py_nb_float, slot(to_float)},
         {Py_nb_int, slot(to_int)},
-        {Py_tp_iter, slot(iterate)},
         {Py_sq_length, slot(length)},
         {Py_sq_item, slot(array_item)},
         {Py_mp_length, slot(length)},

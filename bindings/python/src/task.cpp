@@ -30,7 +30,7 @@ bool ends_in_time(const char *function, via_task *task, PyObject *timeout) {
         return false;
     }
     if (done == 0) {
-        PyErr_Format(PyExc_TimeoutError, "%s: the task has not ended within %S seconds", function, shown(timeout).get());
+        PyErr_Format(PyExc_TimeoutError, "%s: the task has not ended within %R seconds", function, timeout);
     }
     return done != 0;
 }

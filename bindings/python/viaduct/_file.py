@@ -30,7 +30,7 @@ class _Told(NamedTuple):
     dtype: int | None
     shape: tuple[int, ...] | None
     axes: tuple[int, ...] | None = None
-    path: str | None = None
+    path: str | bytes | None = None
     mode: str | None = None
 
 
@@ -91,12 +91,13 @@ def open(
         path=os.fspath(path),
         mode=mode,
     )
-    file = _create(path, told, options) if mode == "w" else raw.via_file_open(path, options)
+    name = os.fspath(path)
+    file = _create(name, told, options) if mode == "w" else raw.via_file_open(name, options)
     file._keep(told)
     return file
 
 
-def _create(path: Any, told: _Told, options: dict[str, int]) -> raw.File:
+def _create(path: str | bytes, told: _Told, options: dict[str, int]) -> raw.File:
     if told.dtype is None or told.shape is None:
         raise raw.InvalidArgumentError("open: arguments 'dtype' and 'shape': found none, expected both for mode 'w'")
     return raw.via_file_create(path, told.dtype, told.shape, options)

@@ -6,9 +6,9 @@
 
 #include "copy/batch/batch_task.hpp"
 #include "copy/copy.hpp"
-#include "core/diagnostics/handle_registry.hpp"
-#include "core/base/lock.hpp"
 #include "copy/submit.hpp"
+#include "core/base/lock.hpp"
+#include "core/diagnostics/handle_registry.hpp"
 
 struct via_batch {
     via::Entries *entries;

@@ -92,7 +92,9 @@ private:
         if (device_id_ == kAnyDevice && (to_device || from_device)) {
             device_id_ = device_id;
         }
-        *out_direction = !from_device ? cuda::LinkDirection::ToDevice : !to_device ? cuda::LinkDirection::ToHost : cuda::LinkDirection::No;
+        *out_direction = !from_device ? cuda::LinkDirection::ToDevice
+                         : !to_device ? cuda::LinkDirection::ToHost
+                                      : cuda::LinkDirection::No;
         return is_within_reach(dst) && is_within_reach(src) && (to_device || from_device);
     }
 

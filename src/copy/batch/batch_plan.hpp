@@ -2,9 +2,9 @@
 // one device reaches by address, alone the rest.
 #pragma once
 
+#include "core/array/access_tracker_many.hpp"
 #include "core/array/array.hpp"
 #include "core/base/list.hpp"
-#include "core/array/access_tracker_many.hpp"
 #include "cuda/device_batch.hpp"
 
 namespace via {
@@ -26,11 +26,11 @@ struct BatchPlan {
     Storage *const *srcs() const { return storages.begin() + dst_count(); }
 
     cuda::Batch *fused = nullptr;  // nullptr: none
-    int32_t device_id = 0;            // of those that are done together
+    int32_t device_id = 0;         // of those that are done together
     int32_t fused_count = 0;
     List<Storage *> storages;  // theirs, of destinations first; neighbours differ
     int64_t src_count = 0;
-    UniqueFence until;     // what those that were done together end with
+    UniqueFence until;      // what those that were done together end with
     List<int32_t> singles;  // numbers of the others
 };
 

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "copy/batch/batch_run.hpp"
+#include "core/array/access_tracker.hpp"
+#include "core/array/access_tracker_many.hpp"
 #include "core/async/joined_fence.hpp"
 #include "core/base/lock.hpp"
-#include "core/array/access_tracker.hpp"
 #include "core/base/thread_state.hpp"
-#include "core/array/access_tracker_many.hpp"
 
 namespace via {
 namespace {
@@ -162,8 +162,8 @@ Status Prepared::run_fused(via_stream *stream, const Timeline &timeline) {
     Before before;
     VIA_TRY(look_before(timeline, &before));
     UniqueFence end;
-    VIA_TRY(cuda::run_batch_on({plan_.fused, before.all.get(), plan_.storages.begin(), plan_.storages.count()},
-                               stream, end.out()));
+    VIA_TRY(cuda::run_batch_on({plan_.fused, before.all.get(), plan_.storages.begin(), plan_.storages.count()}, stream,
+                               end.out()));
     return end.get() != nullptr ? note_run(before, end.get()) : VIA_OK;
 }
 

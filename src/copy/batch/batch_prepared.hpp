@@ -2,8 +2,8 @@
 #pragma once
 
 #include "copy/batch/batch_entries.hpp"
-#include "core/base/unique_handle.hpp"
 #include "core/async/reaper.hpp"
+#include "core/base/unique_handle.hpp"
 
 namespace via {
 
@@ -31,7 +31,7 @@ public:
     struct Before {
         UniqueFence latest;  // of the runs so far
         UniqueFence all;     // that, and the fences that the arrays are ready at
-        uint64_t changes;   // of ready fences, until now
+        uint64_t changes;    // of ready fences, until now
     };
 
     // `later` as in last_writes.
@@ -65,7 +65,7 @@ private:
     const int32_t device_id_;
     BatchPlan plan_;
     Fence *latest_ = nullptr;  // owned; this and the next with the lock held
-    uint64_t changes_;        // as long as write_changes() is this, no array has another ready fence than latest_
+    uint64_t changes_;         // as long as write_changes() is this, no array has another ready fence than latest_
     Ending ending_{{}, this};
 };
 

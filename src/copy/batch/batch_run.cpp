@@ -2,13 +2,13 @@
 
 #include <new>
 
+#include "copy/batch.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
 #include "core/array/access_tracker.hpp"
+#include "core/array/access_tracker_many.hpp"
 #include "core/base/cached_object.hpp"
 #include "cuda/device.hpp"
-#include "copy/batch.hpp"
-#include "core/array/access_tracker_many.hpp"
 
 namespace via {
 namespace {

@@ -6,13 +6,13 @@
 
 #include "copy/batch/batch_run.hpp"
 #include "copy/copy.hpp"
-#include "core/base/checked.hpp"
-#include "core/async/joined_fence.hpp"
-#include "core/array/access_tracker.hpp"
-#include "core/async/task.hpp"
-#include "core/base/thread_state.hpp"
 #include "copy/submit.hpp"
+#include "core/array/access_tracker.hpp"
+#include "core/async/joined_fence.hpp"
+#include "core/async/task.hpp"
 #include "core/async/task_run.hpp"
+#include "core/base/checked.hpp"
+#include "core/base/thread_state.hpp"
 
 namespace via {
 namespace {
@@ -121,8 +121,8 @@ Status collect_dependencies(const BatchWork &batch, via_stream *stream, int32_t 
         const int32_t last = batch.singles[std::max(i - 1, 0)];
         const bool is_like_last =
             i > 0 && same_place(pairs.dsts[at], pairs.dsts[last]) && same_place(pairs.srcs[at], pairs.srcs[last]);
-        const Status status =
-            dependency_of_copy(pairs.dsts[at], pairs.srcs[at], is_like_last ? nullptr : stream, &batch.fences[*out_count]);
+        const Status status = dependency_of_copy(pairs.dsts[at], pairs.srcs[at], is_like_last ? nullptr : stream,
+                                                 &batch.fences[*out_count]);
         VIA_TRY(name_entry(at, pairs.count, status));
         *out_count += batch.fences[*out_count] != nullptr ? 1 : 0;
     }
@@ -130,7 +130,8 @@ Status collect_dependencies(const BatchWork &batch, via_stream *stream, int32_t 
 }
 
 // The same for what is done together.
-Status collect_common_dependencies(const BatchWork &batch, via_stream *stream, Prepared::Before *before, int32_t *out_count) {
+Status collect_common_dependencies(const BatchWork &batch, via_stream *stream, Prepared::Before *before,
+                                   int32_t *out_count) {
     VIA_TRY(dependency_of_stream(stream, batch.prepared->plan().device_id, &batch.fences[*out_count]));
     *out_count += batch.fences[*out_count] != nullptr ? 1 : 0;
     VIA_TRY(batch.prepared->look_before({}, before));
@@ -208,7 +209,8 @@ Status start_batch(BatchWork *work, via_stream *stream, Prepared::Before *before
 Status make_work(Prepared *prepared, bool fused, BatchWork **out_work) {
     auto *work = new (std::nothrow) BatchWork(prepared, fused);
     if (work != nullptr) {
-        work->fences = static_cast<Fence **>(std::calloc(static_cast<size_t>(work->singles.count()) + 2, sizeof(Fence *)));
+        work->fences =
+            static_cast<Fence **>(std::calloc(static_cast<size_t>(work->singles.count()) + 2, sizeof(Fence *)));
     }
     if (work == nullptr || work->fences == nullptr) {
         if (work != nullptr) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "copy/plan/cache_sizes.hpp"
 #include "copy/host/host_kernels.hpp"
+#include "copy/plan/cache_sizes.hpp"
 #include "core/base/checked.hpp"
 
 namespace via {

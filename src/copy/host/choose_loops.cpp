@@ -1,11 +1,11 @@
 #include "copy/choose_loops.hpp"
 
-#include <cstdlib>
 #include <algorithm>
+#include <cstdlib>
 
-#include "copy/plan/cache_sizes.hpp"
 #include "copy/copy.hpp"
 #include "copy/host/blocked_transpose.hpp"
+#include "copy/plan/cache_sizes.hpp"
 
 namespace via {
 namespace {

@@ -4,15 +4,15 @@
 #include <cstring>
 
 #include "copy/bits.hpp"
-#include "copy/plan/cache_sizes.hpp"
+#include "copy/choose_loops.hpp"
+#include "copy/host/blocked_transpose.hpp"
 #include "copy/host/elements.hpp"
 #include "copy/host/host_kernels.hpp"
-#include "copy/host/blocked_transpose.hpp"
+#include "copy/plan/cache_sizes.hpp"
+#include "copy/trailing_bits.hpp"
 #include "core/async/task.hpp"
 #include "core/async/thread_pool.hpp"
 #include "core/base/thread_state.hpp"
-#include "copy/trailing_bits.hpp"
-#include "copy/choose_loops.hpp"
 
 namespace via {
 namespace {

@@ -18,8 +18,8 @@ void transpose_directly(const Piece &piece) {
     const int64_t row = split_channels<T>(piece);
     const int64_t column = row > 0 ? 0 : join_channels<T>(piece);
     transpose_block<T>(piece.dst + column * piece.outer.dst_step + row * kSize, piece.outer.dst_step,
-                  piece.outer.extent - column, piece.src + column * kSize + row * piece.inner.src_step,
-                  piece.inner.src_step, piece.inner.extent - row);
+                       piece.outer.extent - column, piece.src + column * kSize + row * piece.inner.src_step,
+                       piece.inner.src_step, piece.inner.extent - row);
 }
 
 // -------------------------------------------------------------------------------- transpose by way of a scratch

@@ -90,7 +90,8 @@ inline void transpose_rows(char *dst, int64_t dst_step, const char *src, int64_t
 
 // A lane of columns or more, in vectors as wide as there are columns for; the last may be turned twice, too.
 template <typename T, int64_t Bytes = kVector>
-inline void transpose_wide(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step, int64_t rows) {
+inline void transpose_wide(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step,
+                           int64_t rows) {
     constexpr int64_t kSize = sizeof(T);
     constexpr int64_t kColumns = Bytes / kSize;
     int64_t j = 0;
@@ -156,8 +157,8 @@ inline void store_part(char *dst, Lane<char> value, int64_t nbytes) {
 
 // Up to a lane of rows by up to a lane of columns; `readable` bytes may be read from src on.
 template <typename T>
-inline void transpose_part(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step, int64_t rows,
-                      int64_t readable) {
+inline void transpose_part(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step,
+                           int64_t rows, int64_t readable) {
     constexpr int64_t kSize = sizeof(T);
     Lane<T> lanes[kPerLane<T>] = {};
     for (int64_t i = 0; i < rows; ++i) {
@@ -177,7 +178,8 @@ inline void transpose_part<Element16>(char *dst, int64_t, int64_t, const char *s
 
 // A side of less than a lane. Rows that follow one another closely may be read past their end, into the next.
 template <typename T>
-inline void transpose_narrow(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step, int64_t rows) {
+inline void transpose_narrow(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step,
+                             int64_t rows) {
     constexpr int64_t kSize = sizeof(T);
     constexpr int64_t kRows = kPerLane<T>;
     for (int64_t j = 0; j < columns; j += kRows) {
@@ -185,14 +187,15 @@ inline void transpose_narrow(char *dst, int64_t dst_step, int64_t columns, const
         const int64_t readable = src_step > 0 ? (rows - 1) * src_step + (columns - j) * kSize : 0;
         for (int64_t i = 0; i < rows; i += kRows) {
             transpose_part<T>(dst + j * dst_step + i * kSize, dst_step, width, src + j * kSize + i * src_step, src_step,
-                         least(kRows, rows - i), readable - i * src_step);
+                              least(kRows, rows - i), readable - i * src_step);
         }
     }
 }
 
 // Any number of columns and rows.
 template <typename T>
-inline void transpose_block(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step, int64_t rows) {
+inline void transpose_block(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step,
+                            int64_t rows) {
     if (columns >= kPerLane<T> && rows >= kPerLane<T>) {
         transpose_wide<T>(dst, dst_step, columns, src, src_step, rows);
     } else if (columns > 0 && rows > 0) {

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "copy/plan/cache_sizes.hpp"
 #include "copy/host/host_kernels.hpp"
+#include "copy/plan/cache_sizes.hpp"
 
 namespace via {
 namespace {

@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "copy/normalise.hpp"
 #include "copy/plan.hpp"
 #include "core/base/thread_state.hpp"
 #include "core/layout/axes.hpp"
-#include "copy/normalise.hpp"
 
 namespace via {
 namespace {

@@ -8,8 +8,8 @@
 #include <new>
 #include <utility>
 
-#include "core/base/lock.hpp"
 #include "core/array/access_tracker_state.hpp"
+#include "core/base/lock.hpp"
 #include "core/base/thread_state.hpp"
 
 namespace via {
@@ -192,7 +192,8 @@ void end_tracker(AccessTracker *order) {
 
 void release_pending(DeferredCallback *deferred) {
     count(Counter::PendingReleases, -1);
-    end_tracker(reinterpret_cast<AccessTracker *>(reinterpret_cast<char *>(deferred) - offsetof(AccessTracker, deferred)));
+    end_tracker(
+        reinterpret_cast<AccessTracker *>(reinterpret_cast<char *>(deferred) - offsetof(AccessTracker, deferred)));
 }
 
 // Among the last few only: no list is long to search. nullptr if there is none.

@@ -21,9 +21,9 @@ Fence *last_write_before(Storage *storage, const Timeline &later);
 // From now on readers wait for `fence`; it is a use too, since writing is one. Retains the fence.
 VIA_NODISCARD Status set_last_write(Storage *storage, Fence *fence);
 
-// The release waits for `fence` as well. Retains the fence. Fences that have been reached are dropped on the way, so that
-// an array which is used for ever does not grow. Where there is no memory to remember it by, the fence is waited for on
-// the host; so in set_last_write.
+// The release waits for `fence` as well. Retains the fence. Fences that have been reached are dropped on the way, so
+// that an array which is used for ever does not grow. Where there is no memory to remember it by, the fence is waited
+// for on the host; so in set_last_write.
 VIA_NODISCARD Status add_access(Storage *storage, Fence *fence);
 
 // Of many storages at once, best if neighbours are not the same.
@@ -31,8 +31,8 @@ VIA_NODISCARD Status add_access(Storage *storage, Fence *fence);
 // Waits on the host until the content is ready.
 VIA_NODISCARD Status wait_until_ready(Storage *storage);
 
-// For release_storage, when nobody owns the storage any more: first the order takes over the storage's fences; then, the
-// storage being gone, the deleter runs now if every fence has been reached or it follows them on its device, else
+// For release_storage, when nobody owns the storage any more: first the order takes over the storage's fences; then,
+// the storage being gone, the deleter runs now if every fence has been reached or it follows them on its device, else
 // later, from a thread of the library, once they have. Ends the order.
 void detach_fences(Storage *storage, AccessTracker *order);
 void defer_release(AccessTracker *order, const Deleter &deleter);

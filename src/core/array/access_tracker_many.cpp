@@ -2,11 +2,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/array/access_tracker_many.hpp"
+#include "core/array/access_tracker_state.hpp"
 #include "core/async/joined_fence.hpp"
 #include "core/base/lock.hpp"
-#include "core/array/access_tracker_state.hpp"
-#include "core/array/access_tracker_many.hpp"
-#include "core/array/access_tracker_many.hpp"
 
 namespace via {
 namespace {
@@ -62,8 +61,8 @@ Status replace_some(const Part &part, Fence *fence) {
     return status;
 }
 
-// As put_access, where there may be no order; false then. `known` is a fence that this one covers, which neighbours tend to
-// have as their newest one.
+// As put_access, where there may be no order; false then. `known` is a fence that this one covers, which neighbours
+// tend to have as their newest one.
 bool put_at_once(Storage *storage, Fence *fence, Fence *known, Fence **out_covered) {
     *out_covered = nullptr;
     if (known != nullptr && storage->newest_access == known) [[likely]] {

@@ -1,9 +1,9 @@
 // The inside of what a storage knows of work that runs behind. For the files that implement order.hpp.
 #pragma once
 
-#include "core/base/lock.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/async/reaper.hpp"
+#include "core/base/lock.hpp"
 
 namespace via {
 
@@ -19,7 +19,7 @@ struct FenceList {
 
 class AccessTracker {
 public:
-    FenceList uses;             // older than the storage's newest one
+    FenceList uses;          // older than the storage's newest one
     Fence *ready = nullptr;  // these two from detach_fences on
     Fence *newest = nullptr;
     Fence *few[2] = {};  // from defer_release on: the list where there were no older uses

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <new>
 
-#include "core/base/checked.hpp"
-#include "core/diagnostics/handle_registry.hpp"
 #include "core/array/access_tracker.hpp"
+#include "core/base/checked.hpp"
 #include "core/base/thread_state.hpp"
+#include "core/diagnostics/handle_registry.hpp"
 
 namespace via {
 namespace {

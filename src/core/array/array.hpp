@@ -4,10 +4,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/layout/dtype.hpp"
-#include "core/base/unique_handle.hpp"
 #include "core/base/reference_count.hpp"
 #include "core/base/status.hpp"
+#include "core/base/unique_handle.hpp"
+#include "core/layout/dtype.hpp"
 
 namespace via {
 
@@ -16,12 +16,12 @@ class Fence;  // a point in work that runs behind: core/async/fence.hpp
 // What is to be done when nobody uses the memory any more.
 struct Deleter {
     void (*run)(const Deleter &deleter);  // nullptr: nothing
-    via_release_fn release;                 // of a borrow
-    void *context;                          // of a borrow; the via_memory of an allocation
-    void *address;                          // of an allocation
-    int64_t nbytes;                         // of an allocation
-    // Of an allocation that its device gives back in the order of its work: puts that behind the fences. True: `run` may
-    // be called at once. nullptr, or false: only once the fences have been reached.
+    via_release_fn release;               // of a borrow
+    void *context;                        // of a borrow; the via_memory of an allocation
+    void *address;                        // of an allocation
+    int64_t nbytes;                       // of an allocation
+    // Of an allocation that its device gives back in the order of its work: puts that behind the fences. True: `run`
+    // may be called at once. nullptr, or false: only once the fences have been reached.
     bool (*free_after)(const Deleter &deleter, Fence *const *fences, int32_t count) = nullptr;
 };
 
@@ -33,7 +33,7 @@ struct Storage {
     ReferenceCount references;
     Deleter deleter;
     std::atomic<AccessTracker *> tracker{nullptr};  // from the first fence on
-    std::atomic<Fence *> ready{nullptr};   // this and the next: order.hpp
+    std::atomic<Fence *> ready{nullptr};            // this and the next: order.hpp
     Fence *newest_access = nullptr;
 
     // Nearly every storage has never been written or used by work that runs behind.

@@ -7,8 +7,8 @@
 #include <new>
 
 #include "core/base/checked.hpp"
-#include "core/system/pages.hpp"
 #include "core/base/thread_state.hpp"
+#include "core/system/pages.hpp"
 
 namespace via {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "core/base/unique_handle.hpp"
 #include "core/base/reference_count.hpp"
 #include "core/base/status.hpp"
+#include "core/base/unique_handle.hpp"
 
 namespace via {
 

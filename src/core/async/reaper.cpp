@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <utility>
 
-#include "core/base/lock.hpp"
 #include "core/base/library_thread.hpp"
+#include "core/base/lock.hpp"
 
 namespace via {
 namespace {

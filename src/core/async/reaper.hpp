@@ -2,8 +2,8 @@
 // nothing is watched, and ends when that takes long.
 #pragma once
 
-#include "core/async/task_executor.hpp"
 #include "core/async/fence.hpp"
+#include "core/async/task_executor.hpp"
 
 namespace via {
 
@@ -12,8 +12,8 @@ struct DeferredCallback {
     Fence **fences;  // count of them, each owned by the watch; may be nullptr if count is 0
     int32_t count;
     void (*invoke)(DeferredCallback *deferred);  // owns the watch from then on, its fences having been released
-    DeferredCallback *next;                 // the reaper's own, and so are the rest
-    int32_t passed = 0;          // this many of the fences have been reached
+    DeferredCallback *next;                      // the reaper's own, and so are the rest
+    int32_t passed = 0;                          // this many of the fences have been reached
     Job job{};
 };
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/base/lock.hpp"
 #include "core/async/task_state.hpp"
+#include "core/base/lock.hpp"
 
 namespace via {
 namespace {

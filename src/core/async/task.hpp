@@ -26,8 +26,8 @@ struct TaskWork {
 void report_progress(via_task *task, int64_t nbytes_done);
 bool is_cancelled(via_task *task);
 
-// The end of the task as a fence; retained for the caller. Where the task was cancelled before it began, its dependency: so
-// whoever comes after the task still comes after what the task would have come after.
+// The end of the task as a fence; retained for the caller. Where the task was cancelled before it began, its
+// dependency: so whoever comes after the task still comes after what the task would have come after.
 Fence *task_fence(via_task *task);
 
 void retain_task(via_task *task);

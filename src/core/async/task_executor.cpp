@@ -2,8 +2,8 @@
 
 #include <time.h>
 
-#include "core/base/lock.hpp"
 #include "core/base/library_thread.hpp"
+#include "core/base/lock.hpp"
 
 namespace via {
 namespace {

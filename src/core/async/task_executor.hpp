@@ -17,7 +17,8 @@ struct Job {
 VIA_NODISCARD Status execute(Job *job);
 
 // For a job that comes later and must not be without a thread then: one is started now where there is none, and the
-// last one does not end before as many calls of unreserve_thread. Errors: VIA_ERROR_OUT_OF_MEMORY if none can be started.
+// last one does not end before as many calls of unreserve_thread. Errors: VIA_ERROR_OUT_OF_MEMORY if none can be
+// started.
 VIA_NODISCARD Status reserve_thread();
 void unreserve_thread();
 

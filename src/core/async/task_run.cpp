@@ -2,9 +2,9 @@
 #include <new>
 #include <utility>
 
-#include "core/base/lock.hpp"
-#include "core/async/task_state.hpp"
 #include "core/async/task_run.hpp"
+#include "core/async/task_state.hpp"
+#include "core/base/lock.hpp"
 
 namespace via {
 namespace {
@@ -122,7 +122,8 @@ Status begin_somewhere(via_task *task, Fence *dependency, bool immediate) {
     return execute(&task->job.job);
 }
 
-// A task without a dependency has a job under way that will do it; so has one with a dependency, but that may take long.
+// A task without a dependency has a job under way that will do it; so has one with a dependency, but that may take
+// long.
 void deliver_soon(via_task *task) {
     const bool is_due = [&] {
         const std::lock_guard lock(task_mutex);

@@ -5,19 +5,19 @@
 
 #include <atomic>
 
-#include "core/diagnostics/handle_registry.hpp"
-#include "core/base/lock.hpp"
-#include "core/async/task.hpp"
-#include "core/base/thread_state.hpp"
 #include "core/async/reaper.hpp"
+#include "core/async/task.hpp"
+#include "core/base/lock.hpp"
+#include "core/base/thread_state.hpp"
+#include "core/diagnostics/handle_registry.hpp"
 
 namespace via {
 
 enum class TaskState : int32_t {
-    Waiting,     // for the dependency, or for a thread
-    Running,     // `run` is being called
+    Waiting,    // for the dependency, or for a thread
+    Running,    // `run` is being called
     Submitted,  // a device does the rest; end_fence says until when
-    Ending,      // `end` is being called; the outcome is known
+    Ending,     // `end` is being called; the outcome is known
     Ended
 };
 
@@ -61,8 +61,8 @@ struct via_task final : public via::Fence {
 
     // With the lock held.
     bool began = false;
-    via::Fence *dependency = nullptr;      // until the work begins; for good if it never does
-    via::Fence *end_fence = nullptr;  // of the device, while Submitted
+    via::Fence *dependency = nullptr;  // until the work begins; for good if it never does
+    via::Fence *end_fence = nullptr;   // of the device, while Submitted
     via_complete_fn complete = nullptr;
     void *context = nullptr;
     bool delivered = false;  // the callback has been called, or is about to be

@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/base/cpu_relax.hpp"
+#include "core/base/library_thread.hpp"
 #include "core/base/lock.hpp"
 #include "core/base/no_cancellation.hpp"
-#include "core/base/library_thread.hpp"
-#include "core/base/cpu_relax.hpp"
 
 namespace via {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "core/base/lock.hpp"
-#include "core/diagnostics/log.hpp"
-#include "core/diagnostics/backtrace.hpp"
 #include "core/base/reference_count.hpp"
+#include "core/diagnostics/backtrace.hpp"
+#include "core/diagnostics/log.hpp"
 
 namespace via {
 namespace {

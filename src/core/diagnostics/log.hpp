@@ -14,11 +14,11 @@ void open_log(const char *path);
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
 
 // The same for what is rare and good to know: written from the level "info" on.
-#define VIA_NOTE(...)                          \
-    do {                                       \
+#define VIA_NOTE(...)                               \
+    do {                                            \
         if (::via::is_debugging(::via::kNotable)) { \
-            ::via::log_line(__VA_ARGS__);      \
-        }                                      \
+            ::via::log_line(__VA_ARGS__);           \
+        }                                           \
     } while (false)
 
 }  // namespace via

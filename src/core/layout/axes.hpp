@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "core/layout/axis.hpp"
 #include "core/base/checked.hpp"
+#include "core/layout/axis.hpp"
 
 namespace via {
 

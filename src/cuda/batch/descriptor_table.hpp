@@ -42,7 +42,7 @@ private:
     const ContextKey context_;  // that it was registered in
     const int64_t nbytes_;
     kernels::CopyPiece *pieces_ = nullptr;
-    Fence *until_ = nullptr;  // owned, while it is idle
+    Fence *until_ = nullptr;           // owned, while it is idle
     DescriptorTable *next_ = nullptr;  // idle too
 };
 

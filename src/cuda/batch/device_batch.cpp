@@ -4,13 +4,13 @@
 
 #include "core/base/cached_object.hpp"
 #include "cuda/batch/batch_driver.hpp"
-#include "cuda/batch/range_cache.hpp"
 #include "cuda/batch/descriptor_table.hpp"
-#include "cuda/stream/stream_handles.hpp"
+#include "cuda/batch/range_cache.hpp"
 #include "cuda/launch/module.hpp"
-#include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/capture.hpp"
+#include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
+#include "cuda/stream/stream_handles.hpp"
 
 namespace via::cuda {
 
@@ -19,7 +19,7 @@ struct Batch {
     RangeCache reach;
     BatchCopies copies;
     DriverCopies by_driver;
-    std::mutex making;       // of the table
+    std::mutex making;                 // of the table
     DescriptorTable *table = nullptr;  // from the first run that needs one
 };
 

@@ -59,7 +59,8 @@ bool RangeCache::take(CUdeviceptr address, bool is_of_device, Range *out_range) 
 
 bool RangeCache::takes_others(CUdeviceptr dst, CUdeviceptr src, LinkDirection direction) {
     Ends ends{};
-    if (!take(dst, direction != LinkDirection::ToHost, &ends.dst) || !take(src, direction != LinkDirection::ToDevice, &ends.src)) {
+    if (!take(dst, direction != LinkDirection::ToHost, &ends.dst) ||
+        !take(src, direction != LinkDirection::ToDevice, &ends.src)) {
         return false;
     }
     last_[static_cast<int32_t>(direction)] = ends;

@@ -127,8 +127,8 @@ Status unknown_address(const char *argument, via_array *array) {
 
 Status wrong_kind(const Refused &refused) {
     return fail(VIA_ERROR_DEVICE, "%saddress is %p, which is %s (device_type %d); expected %s (device_type %d)",
-                refused.argument, refused.array->data, name_of(refused.attributes.device_type), refused.attributes.device_type,
-                name_of(refused.array->device_type), refused.array->device_type);
+                refused.argument, refused.array->data, name_of(refused.attributes.device_type),
+                refused.attributes.device_type, name_of(refused.array->device_type), refused.array->device_type);
 }
 
 Status wrong_device(const Refused &refused) {

@@ -2,8 +2,8 @@
 
 #include "cuda/launch/kernel_plan.hpp"
 #include "cuda/launch/module.hpp"
-#include "cuda/transfer_sides.hpp"
 #include "cuda/stream/event_fence.hpp"
+#include "cuda/transfer_sides.hpp"
 
 namespace via::cuda {
 namespace {

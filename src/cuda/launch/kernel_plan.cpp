@@ -1,8 +1,8 @@
 #include "cuda/launch/kernel_plan.hpp"
-#include "cuda/launch/kernel_plan_rows.hpp"
 #include "cuda/launch/kernel_plan_channels.hpp"
-#include "cuda/launch/kernel_plan_tiles.hpp"
 #include "cuda/launch/kernel_plan_gather.hpp"
+#include "cuda/launch/kernel_plan_rows.hpp"
+#include "cuda/launch/kernel_plan_tiles.hpp"
 
 #include <cstdio>
 

@@ -16,8 +16,8 @@ constexpr int32_t kMostElement = 4;  // bytes
 constexpr double kLeastUse = 0.3;    // of the threads of a row's tiles
 
 constexpr Id kFused[][3] = {{Id::via_together_1_2, Id::via_together_1_3, Id::via_together_1_4},
-                               {Id::via_together_2_2, Id::via_together_2_3, Id::via_together_2_4},
-                               {Id::via_together_4_2, Id::via_together_4_3, Id::via_together_4_4}};
+                            {Id::via_together_2_2, Id::via_together_2_3, Id::via_together_2_4},
+                            {Id::via_together_4_2, Id::via_together_4_3, Id::via_together_4_4}};
 constexpr Id kApart[][3] = {{Id::via_apart_1_2, Id::via_apart_1_3, Id::via_apart_1_4},
                             {Id::via_apart_2_2, Id::via_apart_2_3, Id::via_apart_2_4},
                             {Id::via_apart_4_2, Id::via_apart_4_3, Id::via_apart_4_4}};

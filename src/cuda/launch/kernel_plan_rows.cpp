@@ -1,6 +1,6 @@
 // Plans of copies whose runs are adjacent in both arrays, but begin anywhere.
-#include "cuda/launch/kernel_plan.hpp"
 #include "cuda/launch/kernel_plan_rows.hpp"
+#include "cuda/launch/kernel_plan.hpp"
 
 namespace via::cuda {
 namespace {

@@ -1,7 +1,7 @@
 #include "cuda/layout/packed_order.hpp"
 
-#include <cstdlib>
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/layout/axes.hpp"
 
@@ -55,9 +55,7 @@ int32_t level_of(const PackedOrder &order, int64_t most) {
 }
 
 // Whether an index of the loop begins there.
-bool begins(const PackedOrder &order, int32_t level, int64_t offset) {
-    return offset % order.loops[level].unit == 0;
-}
+bool begins(const PackedOrder &order, int32_t level, int64_t offset) { return offset % order.loops[level].unit == 0; }
 
 // Whole indices of a loop, up to its end.
 int64_t cut_loop(const Loop &loop, int64_t offset, int64_t end, int64_t wanted) {

@@ -22,7 +22,7 @@ struct PackedOrder {
     // Not packed: the bytes between the elements of the source cross too. Then the order is the source's, and no step
     // of its is negative.
     bool raw;
-    int32_t ndim;   // of the loops that cross, the first of which counts adjacent bytes
+    int32_t ndim;            // of the loops that cross, the first of which counts adjacent bytes
     int32_t broadcast_axes;  // of those behind them, in which the source stands still: each of its bytes crosses once
     Loop loops[VIA_MAX_NDIM + 1];
 };

@@ -5,15 +5,15 @@
 #include <cstdio>
 #include <new>
 
-#include "core/async/task_executor.hpp"
-#include "core/system/address_probe.hpp"
 #include "core/array/access_tracker.hpp"
+#include "core/async/task_executor.hpp"
 #include "core/base/thread_state.hpp"
+#include "core/system/address_probe.hpp"
 #include "cuda/memory/pinned_block.hpp"
-#include "cuda/topology/numa_node.hpp"
-#include "cuda/stream/resolved_stream.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
+#include "cuda/stream/resolved_stream.hpp"
+#include "cuda/topology/numa_node.hpp"
 
 namespace via::cuda {
 namespace {
@@ -79,9 +79,9 @@ struct Block {
     void *address;
     int64_t nbytes;
     unsigned long long number;  // no other allocation of this process has or had it
-    Fence *ready;                // where a stream allocates it, until the array knows
-    ResolvedStream behind;           // where it is freed behind the work that uses it; no stream where none does any more
-    PinnedBlock locked;        // of a large pinned one; then it has no number
+    Fence *ready;               // where a stream allocates it, until the array knows
+    ResolvedStream behind;      // where it is freed behind the work that uses it; no stream where none does any more
+    PinnedBlock locked;         // of a large pinned one; then it has no number
 };
 static_assert(offsetof(Block, job) == 0);
 
@@ -188,8 +188,9 @@ bool free_after_fences(const Deleter &deleter, Fence *const *fences, int32_t cou
         return false;
     }
     const RelaxedCapture relaxed;
-    const bool follows = std::all_of(fences, fences + count,
-                                     [&](Fence *fence) { return fence->is_on_device() && fence->make_stream_wait(use) == VIA_OK; });
+    const bool follows = std::all_of(fences, fences + count, [&](Fence *fence) {
+        return fence->is_on_device() && fence->make_stream_wait(use) == VIA_OK;
+    });
     block->behind = follows ? use : ResolvedStream{};
     return follows;
 }

@@ -1,13 +1,13 @@
 #include <new>
 
 #include "core/array/access_tracker.hpp"
-#include "cuda/stream/stream_handles.hpp"
 #include "cuda/cuda_memory.hpp"
+#include "cuda/custom_cuda_memory.hpp"
 #include "cuda/pointer_attributes.hpp"
 #include "cuda/stream.hpp"
-#include "cuda/stream/resolved_stream.hpp"
 #include "cuda/stream/event_fence.hpp"
-#include "cuda/custom_cuda_memory.hpp"
+#include "cuda/stream/resolved_stream.hpp"
+#include "cuda/stream/stream_handles.hpp"
 
 namespace via::cuda {
 namespace {
@@ -17,10 +17,11 @@ struct CustomBlock {
     CustomMemory *memory;
     via_stream *stream;  // held; nullptr for none
     void *native;        // what free is to be told
-    Fence *ready;         // where the stream allocates it, until the array knows
+    Fence *ready;        // where the stream allocates it, until the array knows
 };
 
-// No sync is no stream, and so is none. A stream that is being captured has no fences: ordering is the allocator's then.
+// No sync is no stream, and so is none. A stream that is being captured has no fences: ordering is the allocator's
+// then.
 bool is_stream(via_stream *stream) { return stream != nullptr && stream->kind != StreamKind::NoSync; }
 
 // A foreign stream may be gone when the memory is freed, and the thread of a per-thread one as well.

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/async/thread_pool.hpp"
 #include "core/system/pages.hpp"
 #include "core/system/thread_count.hpp"
-#include "core/async/thread_pool.hpp"
 #include "cuda/memory/prefault.hpp"
 
 namespace via::cuda {

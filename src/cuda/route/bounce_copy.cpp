@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "cuda/layout/row_copies.hpp"
+#include "cuda/memory/pinned_buffer.hpp"
 #include "cuda/route/driver_copy.hpp"
 #include "cuda/route/pinned_copy_plan.hpp"
-#include "cuda/memory/pinned_buffer.hpp"
-#include "cuda/layout/row_copies.hpp"
 #include "cuda/staging/staging_plan.hpp"
 #include "cuda/transfer_sides.hpp"
 

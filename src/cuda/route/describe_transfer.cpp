@@ -2,12 +2,12 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "cuda/describe_transfer.hpp"
 #include "cuda/driver/driver.hpp"
 #include "cuda/launch/kernel_plan.hpp"
 #include "cuda/route/pinned_copy_plan.hpp"
 #include "cuda/staging/staging.hpp"
 #include "cuda/transfer.hpp"
-#include "cuda/describe_transfer.hpp"
 
 namespace via::cuda {
 namespace {

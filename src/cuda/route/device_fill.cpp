@@ -5,11 +5,11 @@
 #include <memory>
 #include <new>
 
+#include "cuda/device_fill.hpp"
+#include "cuda/stream/resolved_stream.hpp"
 #include "cuda/stream/stream_handles.hpp"
 #include "cuda/stream_access.hpp"
-#include "cuda/stream/resolved_stream.hpp"
 #include "cuda/transfer.hpp"
-#include "cuda/device_fill.hpp"
 
 namespace via::cuda {
 namespace {

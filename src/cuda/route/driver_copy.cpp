@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "cuda/route/brief_wait.hpp"
 #include "cuda/memory/pinned_buffer.hpp"
+#include "cuda/route/brief_wait.hpp"
 #include "cuda/stream/event_fence.hpp"
 
 namespace via::cuda {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "cuda/route/driver_copy.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/memory/stream_scratch.hpp"
+#include "cuda/route/driver_copy.hpp"
 #include "cuda/stream/event_fence.hpp"
 
 namespace via::cuda {
@@ -21,7 +21,7 @@ bool lies_packed(const Transfer &transfer, Major side) {
     Move move;
     make_packed_order(transfer, side, false, &order);
     side == Major::Src ? make_packing(order, whole(order), transfer.dst, &move)
-                      : make_unpacking(order, whole(order), transfer.src, &move);
+                       : make_unpacking(order, whole(order), transfer.src, &move);
     return move.ndim == 0;
 }
 
@@ -126,14 +126,16 @@ private:
     Scratch arrived_;
 };
 
-Status enqueue_with(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use, const ResolvedStream &side) {
+Status enqueue_with(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use,
+                    const ResolvedStream &side) {
     const bool is_of_src = use.device_id == transfer.src_side.device_id;
     PeerRun run(transfer, plan, is_of_src ? use : side, is_of_src ? side : use);
     return run.enqueue();
 }
 
 // The side stream begins after the caller's, and that goes on after it.
-Status enqueue_on_both(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use, const ResolvedStream &side) {
+Status enqueue_on_both(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use,
+                       const ResolvedStream &side) {
     VIA_TRY(follow(side, use));
     VIA_TRY(enqueue_with(transfer, plan, use, side));
     return follow(use, side);

@@ -14,10 +14,12 @@ StridedPeerPlan plan_peer(const Transfer &transfer, int32_t device_id);
 VIA_NODISCARD Status check_peers(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use);
 
 // As prepare_kernel, for the part that is done on the stream's device.
-VIA_NODISCARD Status prepare_peer_copy(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use);
+VIA_NODISCARD Status prepare_peer_copy(const Transfer &transfer, const StridedPeerPlan &plan,
+                                       const ResolvedStream &use);
 
 // Gives the stream such a copy; on a stream being captured it is the only one. On failure what was given ends first.
 // Errors: VIA_ERROR_UNSUPPORTED where a device has no kernels.
-VIA_NODISCARD Status enqueue_strided_peer_copy(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use);
+VIA_NODISCARD Status enqueue_strided_peer_copy(const Transfer &transfer, const StridedPeerPlan &plan,
+                                               const ResolvedStream &use);
 
 }  // namespace via::cuda

@@ -1,8 +1,8 @@
 #include "cuda/route/pinned_copy_plan.hpp"
 
-#include <cstdlib>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "core/system/pages.hpp"
 #include "cuda/layout/row_copies.hpp"
@@ -174,9 +174,9 @@ void describe_pinned(const Transfer &transfer, const PinnedCopyPlan &plan, int64
                             plan.calls > 1 ? "s" : "");
         return;
     }
-    (void)std::snprintf(out_text, size, "%lld bytes %s by a copy engine, %lld at a time, and a kernel",
-                        number(plan.link_bytes), plan.route == PinnedRoute::Raw ? "with the gaps between them" : "packed",
-                        number(plan.scratch_bytes));
+    (void)std::snprintf(
+        out_text, size, "%lld bytes %s by a copy engine, %lld at a time, and a kernel", number(plan.link_bytes),
+        plan.route == PinnedRoute::Raw ? "with the gaps between them" : "packed", number(plan.scratch_bytes));
 }
 
 }  // namespace via::cuda

@@ -2,12 +2,12 @@
 
 #include "cuda/route/brief_wait.hpp"
 #include "cuda/route/driver_copy.hpp"
-#include "cuda/stream/stream_handles.hpp"
-#include "cuda/stream_access.hpp"
 #include "cuda/route/enqueue_plan.hpp"
 #include "cuda/staging/staging.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
+#include "cuda/stream/stream_handles.hpp"
+#include "cuda/stream_access.hpp"
 
 namespace via::cuda {
 namespace {

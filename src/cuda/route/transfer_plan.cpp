@@ -1,8 +1,8 @@
 #include "cuda/transfer_plan.hpp"
 
 #include "core/base/thread_state.hpp"
-#include "cuda/driver/driver.hpp"
 #include "cuda/device.hpp"
+#include "cuda/driver/driver.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/memory/stream_scratch.hpp"
 #include "cuda/route/bounce_copy.hpp"

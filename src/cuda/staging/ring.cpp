@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <new>
 
-#include "core/diagnostics/log.hpp"
 #include "core/base/thread_state.hpp"
+#include "core/diagnostics/log.hpp"
 #include "cuda/staging/backoff.hpp"
 
 namespace via::cuda {

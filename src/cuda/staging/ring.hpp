@@ -10,8 +10,8 @@
 #include "core/base/unique_handle.hpp"
 #include "cuda/driver/resource_limits.h"
 #include "cuda/memory/pinned_block.hpp"
-#include "cuda/topology/numa_node.hpp"
 #include "cuda/stream/resolved_stream.hpp"
+#include "cuda/topology/numa_node.hpp"
 
 namespace via::cuda {
 

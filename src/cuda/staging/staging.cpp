@@ -7,11 +7,11 @@
 #include "core/base/no_cancellation.hpp"
 #include "core/system/pages.hpp"
 #include "core/system/thread_count.hpp"
-#include "cuda/staging/staging_threshold.hpp"
 #include "cuda/launch/kernel_copy.hpp"
-#include "cuda/memory/stream_scratch.hpp"
 #include "cuda/memory/prefault.hpp"
+#include "cuda/memory/stream_scratch.hpp"
 #include "cuda/staging/staging_pipeline.hpp"
+#include "cuda/staging/staging_threshold.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
 

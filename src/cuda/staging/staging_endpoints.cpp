@@ -95,7 +95,8 @@ Status StagingEndpoints::empty(const char *slot, int64_t offset, int64_t nbytes)
     return VIA_OK;
 }
 
-Status StagingEndpoints::send(void *slot, void *scratch, int64_t offset, int64_t nbytes, const ResolvedStream &use) const {
+Status StagingEndpoints::send(void *slot, void *scratch, int64_t offset, int64_t nbytes,
+                              const ResolvedStream &use) const {
     if (is_strided()) {
         return send_slab(slab_of(order_, offset, nbytes), slot, scratch, use);
     }
@@ -104,7 +105,8 @@ Status StagingEndpoints::send(void *slot, void *scratch, int64_t offset, int64_t
     return VIA_OK;
 }
 
-Status StagingEndpoints::fetch(void *slot, void *scratch, int64_t offset, int64_t nbytes, const ResolvedStream &use) const {
+Status StagingEndpoints::fetch(void *slot, void *scratch, int64_t offset, int64_t nbytes,
+                               const ResolvedStream &use) const {
     if (is_strided()) {
         return fetch_slab(slab_of(order_, offset, nbytes), slot, scratch, use);
     }

@@ -31,8 +31,10 @@ public:
 
     // The device's part: gives the stream what brings a slot's bytes to where they belong, or into the slot. `scratch`
     // is as large as the slot; nullptr: the device has no room, and kernels reach for the slot.
-    VIA_NODISCARD Status send(void *slot, void *scratch, int64_t offset, int64_t nbytes, const ResolvedStream &use) const;
-    VIA_NODISCARD Status fetch(void *slot, void *scratch, int64_t offset, int64_t nbytes, const ResolvedStream &use) const;
+    VIA_NODISCARD Status send(void *slot, void *scratch, int64_t offset, int64_t nbytes,
+                              const ResolvedStream &use) const;
+    VIA_NODISCARD Status fetch(void *slot, void *scratch, int64_t offset, int64_t nbytes,
+                               const ResolvedStream &use) const;
 
 private:
     bool is_io() const { return copy_.io != nullptr; }

@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "core/base/first_failure.hpp"
+#include "cuda/staging/backoff.hpp"
 #include "cuda/staging/ring.hpp"
 #include "cuda/staging/staging_endpoints.hpp"
-#include "cuda/staging/backoff.hpp"
 
 namespace via::cuda {
 

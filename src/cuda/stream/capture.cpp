@@ -3,8 +3,8 @@
 #include <new>
 
 #include "core/async/reaper.hpp"
-#include "cuda/stream/resolved_stream.hpp"
 #include "cuda/stream/capture.hpp"
+#include "cuda/stream/resolved_stream.hpp"
 
 namespace via::cuda {
 namespace {

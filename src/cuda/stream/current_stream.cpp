@@ -1,9 +1,9 @@
 #include <new>
 
 #include "core/base/thread_exit.hpp"
-#include "cuda/stream/stream_handles.hpp"
-#include "cuda/stream.hpp"
 #include "cuda/current_stream.hpp"
+#include "cuda/stream.hpp"
+#include "cuda/stream/stream_handles.hpp"
 
 namespace via::cuda {
 namespace {

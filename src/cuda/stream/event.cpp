@@ -1,11 +1,11 @@
 #include <atomic>
 #include <new>
 
-#include "cuda/stream/stream_handles.hpp"
-#include "cuda/stream/destroy_handle.hpp"
-#include "cuda/stream.hpp"
-#include "cuda/stream/resolved_stream.hpp"
 #include "cuda/event.hpp"
+#include "cuda/stream.hpp"
+#include "cuda/stream/destroy_handle.hpp"
+#include "cuda/stream/resolved_stream.hpp"
+#include "cuda/stream/stream_handles.hpp"
 
 namespace via::cuda {
 namespace {

@@ -3,17 +3,17 @@
 #include <new>
 
 #include "cuda/driver/resource_limits.h"
-#include "cuda/stream/resolved_stream.hpp"
 #include "cuda/stream/event_fence.hpp"
+#include "cuda/stream/resolved_stream.hpp"
 
 namespace via::cuda {
 namespace {
 
 class FencePool;
 
-// A point in a stream. Fences are pooled with their events, so that the hot path allocates nothing and the last release,
-// which may come from anywhere, calls no driver. An event that is recorded again forgets what it stood for, which only
-// its fence's owners could ask for: there are none left then.
+// A point in a stream. Fences are pooled with their events, so that the hot path allocates nothing and the last
+// release, which may come from anywhere, calls no driver. An event that is recorded again forgets what it stood for,
+// which only its fence's owners could ask for: there are none left then.
 class EventFence final : public Fence {
 public:
     EventFence(FencePool *pool, CUevent event, const ContextKey &key) : pool_(pool), event_(event), key_(key) {}

@@ -1,8 +1,8 @@
 #include <mutex>
 
-#include "cuda/stream/stream_handles.hpp"
-#include "cuda/stream/resolved_stream.hpp"
 #include "cuda/stream/internal_stream.hpp"
+#include "cuda/stream/resolved_stream.hpp"
+#include "cuda/stream/stream_handles.hpp"
 
 namespace via::cuda {
 namespace {

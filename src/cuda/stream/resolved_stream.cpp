@@ -1,6 +1,6 @@
-#include "cuda/stream/stream_handles.hpp"
-#include "cuda/stream.hpp"
 #include "cuda/stream/resolved_stream.hpp"
+#include "cuda/stream.hpp"
+#include "cuda/stream/stream_handles.hpp"
 
 namespace via::cuda {
 namespace {

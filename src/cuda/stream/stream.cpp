@@ -3,9 +3,9 @@
 #include <atomic>
 #include <new>
 
-#include "cuda/stream/stream_handles.hpp"
 #include "cuda/stream/destroy_handle.hpp"
 #include "cuda/stream/resolved_stream.hpp"
+#include "cuda/stream/stream_handles.hpp"
 
 namespace via::cuda {
 namespace {

@@ -1,10 +1,10 @@
 #include "cuda/stream_access.hpp"
 
-#include "cuda/stream/stream_handles.hpp"
 #include "cuda/stream.hpp"
-#include "cuda/stream/resolved_stream.hpp"
-#include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/capture.hpp"
+#include "cuda/stream/event_fence.hpp"
+#include "cuda/stream/resolved_stream.hpp"
+#include "cuda/stream/stream_handles.hpp"
 
 namespace via::cuda {
 namespace {

@@ -1,8 +1,8 @@
 // What is behind the handles of streams and events.
 #pragma once
 
-#include "core/diagnostics/handle_registry.hpp"
 #include "core/base/reference_count.hpp"
+#include "core/diagnostics/handle_registry.hpp"
 #include "cuda/driver/context.hpp"
 
 namespace via::cuda {

@@ -42,7 +42,9 @@ public:
     size_t count() const { return sizes_.size(); }
     int32_t dst_type() const { return way_ == CopyRoute::ToHost ? VIA_DEVICE_CUDA_HOST : VIA_DEVICE_CUDA; }
     int32_t src_type() const { return way_ == CopyRoute::ToDevice ? VIA_DEVICE_CUDA_HOST : VIA_DEVICE_CUDA; }
-    CUdeviceptr dst_memory() const { return way_ == CopyRoute::ToHost ? reinterpret_cast<CUdeviceptr>(pinned) : memories[0]; }
+    CUdeviceptr dst_memory() const {
+        return way_ == CopyRoute::ToHost ? reinterpret_cast<CUdeviceptr>(pinned) : memories[0];
+    }
     CUdeviceptr src_memory() const {
         return way_ == CopyRoute::ToDevice ? reinterpret_cast<CUdeviceptr>(pinned) : memories[1];
     }

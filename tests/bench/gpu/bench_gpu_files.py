@@ -101,7 +101,7 @@ def readers(path: Path, cold: bool = False) -> dict[str, Call]:
 def pinned_rate() -> float:
     source = via.empty((1 << 30,), "uint8", memory="pinned", device=DEVICE)
     target = via.empty((1 << 30,), "uint8", device=DEVICE)
-    return files.rates({"pinned": synchronized(lambda: via.copy(target, source))}, 1 << 30)["pinned"]
+    return files.rates({"pinned": synchronized(lambda: via.copyto(target, source))}, 1 << 30)["pinned"]
 
 
 def best_of(found: dict[str, float], prefix: str) -> dict[str, float]:

@@ -237,7 +237,7 @@ class Copies:
         ]
 
     def to_device(self, ratio: float) -> list[dict[str, Any]]:
-        cases: dict[str, Call] = {"viaduct": lambda: via.copy(self.device, self.ours)}
+        cases: dict[str, Call] = {"viaduct": lambda: via.copyto(self.device, self.ours)}
         if torch is not None:
             there, here = torch.from_dlpack(self.device), torch.from_numpy(self.host)
             cases["torch"] = finished(lambda: there.copy_(here))
@@ -249,7 +249,7 @@ class Copies:
         return self.rows("NumPy array to device", cases, {"torch": ratio, "CuPy": ratio})
 
     def to_host(self) -> list[dict[str, Any]]:
-        cases: dict[str, Call] = {"viaduct": lambda: via.copy(self.ours, self.device)}
+        cases: dict[str, Call] = {"viaduct": lambda: via.copyto(self.ours, self.device)}
         if torch is not None:
             there, here = torch.from_dlpack(self.device), torch.from_numpy(self.host)
             cases["torch"] = lambda: here.copy_(there)
@@ -324,7 +324,7 @@ class StridedCopies:
 
     def to_device(self, view: Callable[[Any], Any]) -> dict[str, Call]:
         ours, theirs = view(self.block), view(self.numpy)
-        cases: dict[str, Call] = {"viaduct": lambda: via.copy(self.device, ours)}
+        cases: dict[str, Call] = {"viaduct": lambda: via.copyto(self.device, ours)}
         if self.torch is not None:
             here, there = view(self.torch[0]), self.torch[1]
             cases["torch"] = finished(lambda: there.copy_(here))
@@ -334,7 +334,7 @@ class StridedCopies:
 
     def to_host(self, view: Callable[[Any], Any]) -> dict[str, Call]:
         ours, theirs = view(self.block), view(self.numpy)
-        cases: dict[str, Call] = {"viaduct": lambda: via.copy(ours, self.device)}
+        cases: dict[str, Call] = {"viaduct": lambda: via.copyto(ours, self.device)}
         if self.torch is not None:
             here, there = view(self.torch[0]), self.torch[1]
             cases["torch"] = finished(lambda: here.copy_(there))

@@ -132,7 +132,7 @@ def measure(case: Case, plain: float) -> dict[str, Any]:
     dst = torch.empty(src_view.shape, dtype=src.dtype, device=DEVICE)
     ours, ours_src = via.from_dlpack(dst), via.from_dlpack(src_view)
     stream = via.Stream.wrap(torch.cuda.current_stream())
-    calls: dict[str, Callable[[], Any]] = {"viaduct": lambda: via.copy(ours, ours_src, stream=stream)}
+    calls: dict[str, Callable[[], Any]] = {"viaduct": lambda: via.copyto(ours, ours_src, stream=stream)}
     calls["viaduct"]()
     check(case, dst, src_view)
     calls["torch"] = lambda: dst.copy_(src_view)
@@ -167,7 +167,7 @@ def summary(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def rows() -> list[dict[str, Any]]:
     if torch is None or not torch.cuda.is_available():
         return []
-    via.copy(via.empty((1,), "uint8", device=DEVICE), via.empty((1,), "uint8", device=DEVICE))
+    via.copyto(via.empty((1,), "uint8", device=DEVICE), via.empty((1,), "uint8", device=DEVICE))
     plain = plain_rate()
     found = [measure(case, plain) for case in CASES]
     return found + summary(found)

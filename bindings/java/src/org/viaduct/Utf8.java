@@ -29,8 +29,8 @@ final class Utf8 {
     }
 
     /**
-     * A file's name as the system has it, which need not be UTF-8 nor what the locale can say: a path keeps its bytes, and
-     * gives them in its URI alone.
+     * A file's name as the system has it, which need not be UTF-8 nor what the locale can say: a path keeps its bytes,
+     * and gives them in its URI alone.
      */
     static byte[] bytes(Path path) {
         String name = path.toString();
