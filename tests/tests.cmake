@@ -8,7 +8,7 @@
 #   a cmocka program like those of capi, with the driver in reach (tests/gpu/support.h); ctest knows it as gpu.NAME and
 #   runs it on the stand-in for the CUDA driver with two devices, or as SETTINGS say
 #
-# A test labelled `threads` also runs under ThreadSanitizer.
+# A test labelled `threads` also runs under ThreadSanitizer, and no other is built there.
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(cmocka REQUIRED IMPORTED_TARGET cmocka)
@@ -23,16 +23,26 @@ if(VIADUCT_SANITIZE STREQUAL "thread")
   endif()
 endif()
 
+# Sanitized programs are several times as slow.
+set(VIADUCT_TEST_PATIENCE 1)
+if(VIADUCT_SANITIZE)
+  set(VIADUCT_TEST_PATIENCE 4)
+endif()
+
 function(viaduct_add_test kind name)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "TIMEOUT" "LABELS;LIBRARIES")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
+  math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * ${VIADUCT_TEST_PATIENCE}")
   set(target ${kind}_${name})
   add_executable(${target} ${arg_UNPARSED_ARGUMENTS})
   set_target_properties(${target} PROPERTIES C_STANDARD 11 CXX_STANDARD 20)
   target_link_libraries(${target} PRIVATE
     ${arg_LIBRARIES} viaduct_dlpack PkgConfig::cmocka Threads::Threads viaduct_warnings)
+  if(VIADUCT_SANITIZE STREQUAL "thread" AND NOT "threads" IN_LIST arg_LABELS)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+  endif()
   add_test(NAME ${kind}.${name} COMMAND ${VIADUCT_TEST_LAUNCHER} $<TARGET_FILE:${target}>)
   set_tests_properties(${kind}.${name} PROPERTIES LABELS "${kind};${arg_LABELS}" TIMEOUT ${arg_TIMEOUT})
 endfunction()
@@ -54,15 +64,27 @@ function(viaduct_add_unit_test name)
   viaduct_add_test(unit ${name} ${ARGN} LIBRARIES viaduct_objects)
 endfunction()
 
-function(viaduct_add_gpu_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SETTINGS")
+# What all of those share, compiled once.
+function(viaduct_add_gpu_support)
   set(support support.c pattern.c hold.c apart.c)
   list(TRANSFORM support PREPEND "${PROJECT_SOURCE_DIR}/tests/gpu/")
-  viaduct_add_test(gpu ${name} ${support} ${arg_UNPARSED_ARGUMENTS} LIBRARIES viaduct::viaduct ${CMAKE_DL_LIBS})
-  target_include_directories(gpu_${name} PRIVATE
+  add_library(gpu_support OBJECT ${support})
+  set_target_properties(gpu_support PROPERTIES C_STANDARD 11)
+  target_include_directories(gpu_support PUBLIC
     "${PROJECT_SOURCE_DIR}/tests/gpu" "${PROJECT_SOURCE_DIR}/tests/fakecuda")
   get_property(cuda_dir GLOBAL PROPERTY VIADUCT_CUDA_DIR)
-  target_include_directories(gpu_${name} SYSTEM PRIVATE "${cuda_dir}")
+  target_include_directories(gpu_support SYSTEM PUBLIC "${cuda_dir}")
+  target_link_libraries(gpu_support
+    PUBLIC viaduct::viaduct viaduct_dlpack PkgConfig::cmocka Threads::Threads ${CMAKE_DL_LIBS}
+    PRIVATE viaduct_warnings)
+endfunction()
+
+function(viaduct_add_gpu_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SETTINGS")
+  if(NOT TARGET gpu_support)
+    viaduct_add_gpu_support()
+  endif()
+  viaduct_add_test(gpu ${name} ${arg_UNPARSED_ARGUMENTS} LIBRARIES gpu_support)
   set_target_properties(gpu_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/gpu")
   add_dependencies(gpu_${name} fakecuda)
   set_tests_properties(gpu.${name} PROPERTIES

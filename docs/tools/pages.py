@@ -180,7 +180,7 @@ TOOLS |= {"scikit-build-core", "nvidia-cuda-runtime"}
 def versions(_: str) -> str:
     """The peers that tests and benchmarks ran with: on the host, as they are pinned, and on an H200."""
     pins: dict[str, str] = {}
-    for name in ("build", "demo", "test", "engines"):
+    for name in ("build", "numpy", "demo", "test", "peers", "engines"):
         pins |= dict(
             re.findall(r"^([\w-]+)==(\S+)", (ROOT / f"tests/requirements/{name}.txt").read_text(), re.MULTILINE)
         )

@@ -237,6 +237,7 @@ static void a_copy_that_fails_is_named_and_what_came_before_it_is_done(void **st
 
 static void copies_that_fail_together_are_numbered_and_none_is_done(void **state) {
     (void)state;
+    need_kernels();
     steer();
     ok(via_cuda_warmup(0));
     failing all = new_failing(DEVICE, DEVICE);

@@ -90,7 +90,8 @@ static entry random_rows_entry(void) {
 
 static void a_batch_of_anything_equals_naive_copies(void **state) {
     (void)state;
-    for (int32_t round = 0; round < 16; ++round) {
+    need_kernels();
+    for (int32_t round = 0; round < REPEATS(16); ++round) {
         bundle *of = new_bundle(2 << 20);
         const int32_t count = (int32_t)(one_in(2) ? random_between(2, 30) : random_between(100, 250));
         for (int32_t i = 0; i < count; ++i) {
@@ -194,6 +195,7 @@ static int64_t calls_of(const char *name) { return fake(fake_call_count)(name); 
 
 static void copies_that_a_device_reaches_take_one_launch(void **state) {
     (void)state;
+    need_kernels();
     steer();
     ok(via_cuda_warmup(0));
     bundle *of = new_small(1000, 100);
@@ -220,6 +222,7 @@ static void copies_that_a_device_reaches_take_one_launch(void **state) {
 /* The driver does not tell such a thread where the device has an address. */
 static void a_thread_without_a_context_takes_one_launch_as_well(void **state) {
     (void)state;
+    need_kernels();
     steer();
     ok(via_cuda_warmup(0));
     bundle *of = new_small(200, 100);
@@ -244,6 +247,7 @@ static void a_thread_without_a_context_takes_one_launch_as_well(void **state) {
 
 static void runs_of_one_stream_ask_for_no_event(void **state) {
     (void)state;
+    need_kernels();
     steer();
     ok(via_cuda_warmup(0));
     bundle *of = new_small(50, 100); /* which need no table */
@@ -301,6 +305,7 @@ static int64_t launches_now(void) { return on_stand_in() ? calls_of("cuLaunchKer
 
 static void only_kernels_of_its_own_context_copy_memory(void **state) {
     (void)state;
+    need_kernels();
     enum { bytes = 1 << 20 };
     ok(via_cuda_warmup(0));
     CUcontext mine = NULL;

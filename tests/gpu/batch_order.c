@@ -336,6 +336,7 @@ static void a_forked_child_can_let_a_batch_go_that_its_parent_runs(void **state)
 
 static void a_captured_batch_is_one_node_and_outlives_batch_and_arrays(void **state) {
     (void)state;
+    need_kernels();
     static const int32_t counts[] = {few, many};
     ok(via_cuda_warmup(0));
     for (int32_t i = 0; i < 2 * LENGTH(counts); ++i) {
@@ -374,6 +375,7 @@ static void a_captured_batch_is_one_node_and_outlives_batch_and_arrays(void **st
 
 static void a_captured_batch_waits_for_nothing_later_and_marks_nothing(void **state) {
     (void)state;
+    need_kernels();
     ok(via_cuda_warmup(0));
     slices of = new_slices(many, NULL);
     CUstream native = new_stream();
@@ -473,6 +475,7 @@ static void fail_at_every_call(run_function run, int32_t count, int warm) {
 
 static void a_run_survives_any_failing_call(void **state) {
     (void)state;
+    need_kernels();
     steer();
     ok(via_cuda_warmup(0));
     for (int32_t i = 0; i < 4; ++i) {
@@ -483,6 +486,7 @@ static void a_run_survives_any_failing_call(void **state) {
 
 static void a_task_survives_any_failing_call(void **state) {
     (void)state;
+    need_kernels();
     steer();
     ok(via_cuda_warmup(0));
     fail_at_every_call(run_task_and_wait, many, 0);
@@ -491,6 +495,7 @@ static void a_task_survives_any_failing_call(void **state) {
 
 static void a_captured_run_survives_any_failing_call(void **state) {
     (void)state;
+    need_kernels();
     steer();
     ok(via_cuda_warmup(0));
     fail_at_every_call(run_captured, many, 0);

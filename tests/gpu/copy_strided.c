@@ -27,7 +27,7 @@ static void check_random_copy(int64_t item, int64_t most_elements, int32_t way, 
 static void a_copy_between_random_layouts_equals_a_naive_one(void **state) {
     (void)state;
     CUstream native = new_stream();
-    for (int32_t i = 0; i < 700; ++i) {
+    for (int32_t i = 0; i < REPEATS(700); ++i) {
         check_random_copy(items[random_between(0, LENGTH(items) - 1)], 4000, i % LENGTH(ways), native);
     }
     for (int32_t i = 0; i < LENGTH(items); ++i) {

@@ -108,5 +108,5 @@ int main(void) {
         GPU_TEST(an_asynchronous_strided_copy_survives_any_failing_call),
         GPU_TEST(a_strided_task_survives_any_failing_call),
     };
-    return run_gpu_tests(tests);
+    return run_kernel_tests(tests);
 }

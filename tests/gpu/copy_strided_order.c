@@ -479,5 +479,5 @@ int main(void) {
         GPU_TEST(memory_of_another_context_than_the_streams_is_copied),
         GPU_TEST(without_kernels_copy_engines_and_the_host_serve),
     };
-    return run_gpu_tests(tests);
+    return run_kernel_tests(tests);
 }

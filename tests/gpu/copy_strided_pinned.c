@@ -35,7 +35,7 @@ static void check_random_copy(const place *where, int64_t item, int64_t most_ele
 static void a_copy_between_random_layouts_equals_a_naive_one(void **state) {
     (void)state;
     CUstream native = new_stream();
-    for (int32_t i = 0; i < 640; ++i) {
+    for (int32_t i = 0; i < REPEATS(640); ++i) {
         const int64_t item = items[random_between(0, LENGTH(items) - 1)];
         check_random_copy(apart[i % LENGTH(apart)], item, 4000, i / LENGTH(apart) % LENGTH(ways), native);
     }
@@ -118,5 +118,5 @@ int main(void) {
         GPU_TEST(a_large_copy_between_random_layouts_equals_a_naive_one),
         GPU_TEST(views_of_a_matrix_are_copied_both_ways),
     };
-    return run_gpu_tests(tests);
+    return run_kernel_tests(tests);
 }

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import pytest
+import viaduct as via
 
 NON_BLOCKING = 1
 DISABLE_TIMING = 2
@@ -50,6 +51,12 @@ def on_stand_in() -> bool:
 def need_stand_in() -> None:
     if not on_stand_in():
         pytest.skip("a process must not end with a stream held, but on the stand-in")
+
+
+def need_kernels() -> None:
+    routes = via.device_info("cuda:0")["routes"]
+    if "kernels: on" not in routes:
+        pytest.skip("kernels: " + routes.partition("kernels: ")[2].partition("\n")[0])
 
 
 def call(name: str, *arguments: Any) -> None:

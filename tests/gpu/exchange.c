@@ -207,6 +207,7 @@ static void strided_views_are_copied_to_a_device_without_kernels_too(void **stat
 
 static void a_strided_copy_of_pinned_memory_is_left_to_the_consumers_stream(void **state) {
     (void)state;
+    need_kernels();
     char *memory = pinned_memory(STRIDED_BYTES);
     CUstream native = new_stream();
     via_stream *stream = wrap_native(native, 0);

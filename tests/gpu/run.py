@@ -278,9 +278,9 @@ KERNEL_TOOLS = {
 # other programs copy by the driver, whose kernels the tools do not look into; copy_peer takes two devices, and
 # copy_strided_faults a driver that can be made to fail.
 KERNEL_PROGRAMS = (
-    "gpu_batch_together",
+    "gpu_batch_fused",
     "gpu_copy_strided",
-    "gpu_copy_strided_link",
+    "gpu_copy_strided_pinned",
     "gpu_batch_order",
     "gpu_copy_strided_order",
     "gpu_file",

@@ -169,6 +169,7 @@ static int nothing_is_left(void *context) {
 
 static void whatever_threads_do_at_once_each_owner_is_told_once(void **state) {
     (void)state;
+    need_kernels();
     int64_t storages = stats_now().live_storages;
     begin();
     stress("device", actions, LENGTH(actions), 2);
@@ -179,6 +180,7 @@ static void whatever_threads_do_at_once_each_owner_is_told_once(void **state) {
 
 static void a_program_may_end_while_its_threads_are_at_it(void **state) {
     (void)state;
+    need_kernels();
     skip_where_all_must_be_freed();
     expect_exits("exit_with_device_arrays");
 }

@@ -67,6 +67,16 @@ int driver_is_there(void) {
     return 0;
 }
 
+int kernels_are_there(void) {
+    via_device_properties found = VIA_DEVICE_PROPERTIES_INIT;
+    if (via_device_info(VIA_DEVICE_CUDA, 0, &found) == VIA_OK && holds_words(found.routes, "kernels: on")) {
+        return 1;
+    }
+    const char *kernels = strstr(found.routes, "kernels: off");
+    print_message("skipped: %s\n", kernels != NULL ? kernels : via_last_error());
+    return 0;
+}
+
 int device_count(void) {
     int count = 0;
     cu_ok(cu(cuInit)(0));

@@ -10,6 +10,7 @@
 #define VIADUCT_TESTS_GPU_SUPPORT_H
 
 #include "../capi/support.h"
+#include "../repeats.h"
 
 #include <cuda.h>
 #include <sys/types.h>
@@ -46,6 +47,12 @@ int on_stand_in(void);
         if (device_count() < 2) skip(); \
     } while (0)
 
+/* Skips the test, and says so, where device 0 has no kernels: a library that was built without nvcc has none. */
+#define need_kernels()                    \
+    do {                                  \
+        if (!kernels_are_there()) skip(); \
+    } while (0)
+
 /*
  * Under compute-sanitizer, which its runner says by a variable of the environment: some calls wait for a stream that is
  * held, though the driver alone does not. cuStreamDestroy waits for the work of its stream, and copies between places
@@ -78,7 +85,11 @@ int can_reach(CUdevice device, CUdevice peer);
  */
 #define run_gpu_tests(tests) (driver_is_there() ? cmocka_run_group_tests(tests, NULL, end_gpu_tests) : 77)
 
+/* The same for a program whose every test needs kernels. */
+#define run_kernel_tests(tests) (driver_is_there() && kernels_are_there() ? run_gpu_tests(tests) : 77)
+
 int driver_is_there(void);
+int kernels_are_there(void);
 int end_gpu_tests(void **state);
 
 /*

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cuda_driver
 import pytest
 import viaduct as via
 from viaduct.cli import doctor, machine, main
@@ -42,6 +43,8 @@ def test_info_tells_the_link_of_each_device(capsys: pytest.CaptureFixture[str]) 
 def test_explain_draws_the_places_that_the_bytes_pass(
     capsys: pytest.CaptureFixture[str], src: str, dst: str, passes: list[str]
 ) -> None:
+    if "cpu" not in (src, dst):
+        cuda_driver.need_kernels()
     assert main(["explain", "4000,5000", "F", "--from", src, "--to", dst]) == 0
     text = capsys.readouterr().out
     boxes = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("  | ")]
@@ -65,6 +68,7 @@ def test_explain_has_the_route_that_arrays_would_take(capsys: pytest.CaptureFixt
 
 
 def test_bench_has_each_route_of_a_device_beside_a_limit(tmp_path: Path) -> None:
+    cuda_driver.need_kernels()
     words = ["bench", "--size", "1", "--seconds", "0.001", "--folder", str(tmp_path), "--json", str(tmp_path / "rows")]
     done = subprocess.run(
         [sys.executable, "-m", "viaduct", *words], env=os.environ, capture_output=True, text=True, check=False
@@ -101,6 +105,7 @@ def test_doctor_knows_a_pytorch_that_knows_no_cuda(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_commands_of_the_start_page_run(tmp_path: Path) -> None:
+    cuda_driver.need_kernels()
     lines = re.findall(r"^python -m viaduct ([^#\n]*)", START, re.MULTILINE)
     assert {line.split()[0] for line in lines} == {"info", "doctor", "explain", "bench"}
     for line in lines:

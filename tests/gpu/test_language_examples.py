@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import cuda_driver
 import pytest
 from example_tools import in_language, output_of
 from peers import peer
@@ -20,6 +21,7 @@ def test_structs_come_to_the_host_whole_behind_a_stream_and_by_one_field(languag
 
 @pytest.mark.parametrize("language", ["cpp", "fortran"])
 def test_every_row_of_a_file_is_turned_around_on_the_device_by_blocks(language: str, tmp_path: Path) -> None:
+    cuda_driver.need_kernels()
     numpy = peer("numpy")
     table = numpy.arange(5000 * 1003, dtype=numpy.float32).reshape(5000, 1003)
     numpy.save(tmp_path / "in.npy", table)

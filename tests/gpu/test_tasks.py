@@ -326,7 +326,8 @@ for task in tasks:
     task.add_done_callback(lambda task: print("called", flush=True))
 if sys.argv[1] == "running":
     driver.fake_stream_release(ctypes.c_void_p(stream.handle))
-print("end", flush=True)
+sys.stdout.write("end\\n")  # in one piece, whatever other threads write
+sys.stdout.flush()
 """
 
 

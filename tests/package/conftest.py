@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from package_tools import LIBDIR, ROOT, Shell
+from package_tools import AS_TESTED, BUILDS, LIBDIR, ROOT, Shell
 
 
 @pytest.fixture(scope="session")
@@ -32,17 +32,21 @@ def version_number(version: str) -> int:
 
 @pytest.fixture(scope="session")
 def install(shell: Shell) -> Callable[..., Path]:
-    """Builds the library with the given CMake definitions, and installs it to a prefix."""
+    """Builds the library with the given CMake definitions, and installs it to a prefix.
 
-    def build_and_install(build: Path, prefix: Path, **definitions: object) -> Path:
-        wanted = {
-            "CMAKE_BUILD_TYPE": "Release",
-            "CMAKE_INSTALL_PREFIX": prefix,
-            "VIADUCT_EXAMPLES": "OFF",
-        } | definitions
-        shell("cmake", "-G", "Ninja", "-S", ROOT, "-B", build, *(f"-D{k}={v}" for k, v in wanted.items()))
+    All share one build tree, which is elsewhere once something is installed: what is installed does without it.
+    """
+    build, away = BUILDS / "package", BUILDS / "package-away"
+
+    def build_and_install(prefix: Path, **definitions: object) -> Path:
+        if away.exists():
+            shutil.rmtree(build, ignore_errors=True)
+            away.rename(build)
+        wanted = AS_TESTED | {"CMAKE_INSTALL_PREFIX": prefix, "VIADUCT_EXAMPLES": "OFF"} | definitions
+        shell("cmake", "--fresh", "-G", "Ninja", "-S", ROOT, "-B", build, *(f"-D{k}={v}" for k, v in wanted.items()))
         shell("cmake", "--build", build)
         shell("cmake", "--install", build)
+        build.rename(away)
         return prefix
 
     return build_and_install
@@ -50,10 +54,9 @@ def install(shell: Shell) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def moved_prefix(install: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An installed tree that lies where it was not installed to; its build tree is gone."""
+    """An installed tree that lies where it was not installed to; its build tree is not where it was either."""
     home = tmp_path_factory.mktemp("moved")
-    prefix = install(home / "build", home / "installed-here", CMAKE_INSTALL_LIBDIR=LIBDIR)
-    shutil.rmtree(home / "build")
+    prefix = install(home / "installed-here", CMAKE_INSTALL_LIBDIR=LIBDIR)
     return prefix.rename(home / "moved here")
 
 
@@ -68,6 +71,8 @@ def wheel(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built by pip alone in a virtual environment that holds nothing else."""
     home = tmp_path_factory.mktemp("wheel")
     shell(sys.executable, "-m", "venv", home / "clean")
-    shell(home / "clean/bin/pip", "wheel", "--no-deps", "--wheel-dir", home, ROOT)
+    shutil.rmtree(BUILDS / "wheel", ignore_errors=True)
+    settings = (f"-Cbuild-dir={BUILDS / 'wheel'}", "-Ccmake.define.VIADUCT_WERROR=ON")
+    shell(home / "clean/bin/pip", "wheel", "--no-deps", *settings, "--wheel-dir", home, ROOT)
     (built,) = home.glob("*.whl")
     return built

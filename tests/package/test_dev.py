@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from package_tools import ROOT
 
 WHO_ARE_YOU = "import sys; print(sys.prefix == sys.base_prefix, sys.executable, sys.version)"
@@ -46,3 +47,80 @@ def test_the_hooks_of_pre_commit_are_of_the_versions_that_lint_runs() -> None:
     hooks = pins(".pre-commit-config.yaml")
     assert len(hooks) >= 4
     assert hooks == {name: version for name, version in pins("tests/requirements/lint.txt").items() if name in hooks}
+
+
+def bash(script: str, **settings: object) -> subprocess.CompletedProcess[str]:
+    """What a script prints that has the functions of ./dev; `settings` are set before it."""
+    values = "".join(f"{name}={value}\n" for name, value in settings.items())
+    command = ["bash", "-c", f"source ./dev help >/dev/null\n{values}{script}"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+SUITES = bash("suites").stdout.split()
+
+
+def test_each_suite_of_the_tests_is_told_in_the_help_and_to_contributors() -> None:
+    assert len(SUITES) == 8
+    for text in (bash("usage").stdout, (ROOT / "CONTRIBUTING.md").read_text()):
+        assert [suite for suite in SUITES if not re.search(rf"\b{suite}\b", text)] == []
+
+
+def test_a_suite_that_there_is_not_is_refused_by_name_before_anything_is_installed() -> None:
+    done = subprocess.run([ROOT / "dev", "test", "asan", "rust"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith("dev: test: the suite is 'rust'; expected asan csharp ")
+
+
+def logs_of(function: str) -> set[str]:
+    """The logs that a function of ./dev writes, and what it calls."""
+    body = bash(f"declare -f {function}").stdout
+    called = re.findall(r"\b(quick_steps|suite_\w+)\b", body)
+    written = set(re.findall(r"\b(?:step|record) ([\w-]+)", body))
+    return written.union(*(logs_of(name) for name in called if name != function))
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_all_has_what_each_suite_has(suite: str) -> None:
+    """What is in Fortran, ctest runs with the rest."""
+    wanted = logs_of(f"suite_{suite}")
+    assert wanted and wanted - {"ctest-fortran"} <= logs_of("run_all")
+    assert {"build-test", "ctest-test", "pytest", "pytest-fake-driver", "trust"} <= logs_of("run_all")
+
+
+STUBS = "ensure_for_all() { :; }; install_peers() { :; }; build_only() { false; }; suite_asan() { echo asan runs; }\n"
+
+
+def test_all_ends_where_the_quick_part_fails(tmp_path: Path) -> None:
+    done = bash(f"{STUBS}run_all", logs=tmp_path, venv=tmp_path)
+    assert done.returncode == 1
+    assert "asan runs" not in done.stdout and "all but the quick part, which has failed" in done.stdout
+    assert "dev: failed: build; " in done.stderr
+
+
+def test_a_run_ends_with_the_summaries_of_its_runners(tmp_path: Path) -> None:
+    said = {
+        "ctest-test": "100% tests passed out of 159",
+        "ctest-asan": "99% tests passed, 1 tests failed out of 152",
+        "pytest": "==== 3 passed in 1.00s ====",
+        "pytest-packages": "==== 2 passed, 1 skipped in 2.00s ====",
+        "trust": "misuse rows C 58",
+    }
+    for name, line in said.items():
+        (tmp_path / f"{name}.log").write_text(f"much\n{line}\n")
+    done = bash("finish", logs=tmp_path, venv=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [" ".join(line.split()) for line in done.stdout.splitlines()[-5:]] == [
+        said["trust"],
+        f"asan {said['ctest-asan']}",
+        f"test {said['ctest-test']}",
+        said["pytest-packages"],
+        said["pytest"],
+    ]
+
+
+def test_a_failure_is_shown_before_the_summaries_and_fails_the_run(tmp_path: Path) -> None:
+    (tmp_path / "pytest.log").write_text("E  AssertionError: it is not\n==== 1 failed in 1.00s ====\n")
+    done = bash("failed=(Python)\nfailed_logs=($logs/pytest.log)\nfinish", logs=tmp_path, venv=tmp_path)
+    assert done.returncode == 1 and "dev: failed: Python; " in done.stderr
+    assert done.stdout.index("it is not") < done.stdout.rindex("1 failed in 1.00s")
+    assert done.stdout.endswith("==== 1 failed in 1.00s ====\n")

@@ -228,7 +228,7 @@ def words_of_the_code() -> set[str]:
     kinds = {".c", ".cmake", ".cpp", ".cu", ".cuh", ".def", ".h", ".hpp", ".py", ".txt"}
     rooms = ("src", "include", "tests", "pkgconfig")
     sources = [path for room in rooms for path in (ROOT / room).rglob("*") if path.suffix in kinds]
-    sources.append(ROOT / "CMakeLists.txt")
+    sources += [ROOT / "CMakeLists.txt", ROOT / "dev"]
     return {word for path in sources for word in re.findall(r"\w+", path.read_text())}
 
 

@@ -2,12 +2,13 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from package_tools import LIBDIR, ROOT, Shell
+from package_tools import AS_TESTED, BUILDS, LIBDIR, ROOT, Shell
 
 SOURCES = {
     "consumer_c": ("cc", "main.c"),
@@ -55,7 +56,7 @@ def test_an_absolute_libdir_outside_the_prefix_serves_cmake_and_pkg_config(
     shell: Shell, install: Callable[..., Path], consumer: Path, tmp_path: Path, version_number: int
 ) -> None:
     libdir = tmp_path / "libraries"
-    prefix = install(tmp_path / "build", tmp_path / "prefix", CMAKE_INSTALL_LIBDIR=libdir)
+    prefix = install(tmp_path / "prefix", CMAKE_INSTALL_LIBDIR=libdir)
     assert (libdir / "libviaduct.so.1").exists()
     assert (prefix / "include/viaduct/viaduct.h").exists()
     assert pkg_config(shell, libdir / "pkgconfig", "--libs") == [f"-L{libdir}", "-lviaduct"]
@@ -130,15 +131,15 @@ def test_the_header_compiles_alone_as_c11_and_as_cxx_without_a_warning(moved_pre
 def test_the_source_tree_serves_as_a_subproject_and_installs_nothing_then(
     shell: Shell, consumer: Path, tmp_path: Path, version_number: int
 ) -> None:
-    parent, build = Path(__file__).parent / "subproject", tmp_path / "build"
-    shell(
-        *("cmake", "-G", "Ninja", "-S", parent, "-B", build, "-DCMAKE_BUILD_TYPE=Release"),
-        *(
-            f"-DVIADUCT_SOURCE_DIR={ROOT}",
-            f"-DCONSUMER_DIR={consumer}",
-            f"-DCMAKE_INSTALL_PREFIX={tmp_path / 'prefix'}",
-        ),
-    )
+    parent, build = Path(__file__).parent / "subproject", BUILDS / "subproject"
+    wanted = AS_TESTED | {
+        "VIADUCT_SOURCE_DIR": ROOT,
+        "CONSUMER_DIR": consumer,
+        "CMAKE_INSTALL_PREFIX": tmp_path / "prefix",
+    }
+    if cache := shutil.which("ccache"):
+        wanted |= {"CMAKE_C_COMPILER_LAUNCHER": cache, "CMAKE_CXX_COMPILER_LAUNCHER": cache}
+    shell("cmake", "--fresh", "-G", "Ninja", "-S", parent, "-B", build, *(f"-D{k}={v}" for k, v in wanted.items()))
     shell("cmake", "--build", build)
     shell("cmake", "--install", build)
     assert shell(build / "consumer_c") == f"viaduct {version_number}\n"

@@ -27,7 +27,12 @@ ELSEWHERE = {
         ("dev", "run_built release bindings/python/examples/demo.py"),
         ("tests/python/test_demo.py", 'DEMO = ROOT / "bindings/python/examples/demo.py"'),
     ],
-    "./dev test": [(".ci/run", 'exec "$(dirname "$0")/../dev" test')],
+    "./dev test": [
+        (".ci/run", 'exec "$(dirname "$0")/../dev" test --all'),
+        ("dev", "  record install-peers install_peers &\n  quick_steps"),
+    ],
+    "./dev test --all": [(".ci/run", 'exec "$(dirname "$0")/../dev" test --all')],
+    "./dev test asan": [("dev", "run_all() {"), ("dev", "  suite_asan\n")],
     "./dev package": [
         ("dev", "cpack --preset release"),
         ("tests/package/test_readme_commands.py", 'shell("cpack", "--config"'),
@@ -42,7 +47,10 @@ ELSEWHERE = {
         ("tests/package/conftest.py", 'shell(sys.executable, "-m", "venv", home / "clean")'),
     ],
     "pip install . numpy": [
-        ("tests/package/conftest.py", 'shell(home / "clean/bin/pip", "wheel", "--no-deps", "--wheel-dir", home, ROOT)'),
+        (
+            "tests/package/conftest.py",
+            'shell(home / "clean/bin/pip", "wheel", "--no-deps", *settings, "--wheel-dir", home, ROOT)',
+        ),
         ("tests/package/test_wheel.py", 'shell(venv / "bin/pip", "install", "--no-index", wheel)'),
     ],
     "pip install dist/viaduct-*.whl": [

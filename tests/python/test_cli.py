@@ -97,7 +97,7 @@ def test_info_tells_the_library_its_file_and_what_it_is_used_with(capsys: pytest
     text = told(capsys, "info")
     assert text.startswith(f"viaduct {via.__version__}\n\ncpu  ")
     joined = re.sub(r"\n {4}", " ", text)
-    file = re.search(r"^  file: (.*libviaduct.*)$", text.replace("\n    ", ""), re.MULTILINE)
+    file = re.search(r"^  file: ?(.*libviaduct.*)$", text.replace("\n    ", ""), re.MULTILINE)
     assert file and Path(file[1]).exists()
     assert f"NumPy {peer('numpy').__version__}" in joined and "for staging" in joined
 

@@ -51,7 +51,7 @@ void check_one_copy(Random *random, const std::vector<int64_t> &shape, int64_t i
 
 void a_copy_between_random_layouts_equals_a_naive_one(void **) {
     Random random(1);
-    for (int i = 0; i < 6000; ++i) {
+    for (int i = 0; i < REPEATS(6000); ++i) {
         const int64_t item = kItems[random.between(0, std::size(kItems) - 1)];
         check_one_copy(&random, random_shape(&random, 4000), item);
     }
@@ -89,7 +89,7 @@ via::LoopKind check_one_streamed(Random *random, const std::vector<int64_t> &sha
 
 void a_streamed_copy_between_random_layouts_equals_a_naive_one(void **) {
     Random random(8);
-    for (int i = 0; i < 4000; ++i) {
+    for (int i = 0; i < REPEATS(4000); ++i) {
         const int64_t item = kItems[random.between(0, std::size(kItems) - 1)];
         const std::vector<int64_t> shape = random_shape(&random, 4000);
         check_one_streamed(&random, shape, item, random_layout(&random, shape, item, false),
@@ -117,7 +117,7 @@ TestLayout dense_layout(Random *random, const std::vector<int64_t> &shape, int64
 void a_streamed_permute_of_short_axes_equals_a_naive_one(void **) {
     Random random(9);
     int by_scratch = 0;
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < REPEATS(1000); ++i) {
         const int64_t item = int64_t{1} << random.between(0, 4);
         std::vector<int64_t> shape(static_cast<size_t>(random.between(3, 8)));
         for (int64_t &extent : shape) {
@@ -209,7 +209,7 @@ void check_one_fill(Random *random, const std::vector<int64_t> &shape, int64_t i
 
 void a_fill_of_a_random_layout_equals_a_naive_one(void **) {
     Random random(6);
-    for (int i = 0; i < 3000; ++i) {
+    for (int i = 0; i < REPEATS(3000); ++i) {
         const int64_t item = kItems[random.between(0, std::size(kItems) - 1)];
         check_one_fill(&random, random_shape(&random, 4000), item, random.chance(3));
     }

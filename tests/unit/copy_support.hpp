@@ -17,6 +17,7 @@ extern "C" {
 #include <utility>
 #include <vector>
 
+#include "../repeats.h"
 #include "copy/copy.hpp"
 #include "core/array/array.hpp"
 

@@ -1,0 +1,14 @@
+/*
+ * How often tests repeat themselves with other random input. Under a sanitizer a fifth of it serves: each turn takes
+ * several times as long there, and what it finds on a path it finds in one turn. The release build has the whole count.
+ */
+#ifndef VIADUCT_TESTS_REPEATS_H
+#define VIADUCT_TESTS_REPEATS_H
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define REPEATS(count) (((count) + 4) / 5)
+#else
+#define REPEATS(count) (count)
+#endif
+
+#endif
