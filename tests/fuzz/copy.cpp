@@ -220,7 +220,7 @@ via_status copy_by_plan(via_array *dst, via_array *src, CopyRoute way) {
     if (status != VIA_OK || via_array_size(dst) == 0) {
         return status;
     }
-    EXPECT(via::prepare_copy(dst, src, &plan) == VIA_OK);
+    EXPECT(via::prepare_loops(dst, src, &plan) == VIA_OK);
     if (plan.trailing_bits != 0 || plan.in_bits) {
         return via_copy(dst, src);
     }
