@@ -181,7 +181,7 @@ std::vector<int64_t> random_shape(Random *random, int64_t most, int64_t longest)
 
 void copies_between_random_layouts_equal_naive_ones(void **) {
     Random random(1);
-    for (int i = 0; i < REPEATS(2000); ++i) {
+    for (int i = 0; i < 2000; ++i) {
         const int64_t item = kItems[random.between(0, std::size(kItems) - 1)];
         const std::vector<int64_t> shape = random_shape(&random, 6000, 80);
         Copy copy(&random, shape, item, random_layout(&random, shape, item, false),
@@ -221,7 +221,7 @@ void check_permuted(Random *random, const std::vector<int64_t> &shape, int64_t i
 
 void permutes_of_dense_arrays_equal_naive_ones(void **) {
     Random random(2);
-    for (int i = 0; i < REPEATS(1000); ++i) {
+    for (int i = 0; i < 1000; ++i) {
         const int64_t item = kItems[random.between(0, std::size(kItems) - 1)];
         const int64_t alignment = random.chance(2) ? 16 : 1;
         std::vector<int64_t> shape = random_shape(&random, 20000, 300);
@@ -282,7 +282,7 @@ void channels_put_together_and_taken_apart_equal_naive_ones(void **) {
 // Some of the channels that a pixel has, forwards and backwards, in rows with gaps.
 void some_channels_of_pixels_equal_naive_ones(void **) {
     Random random(8);
-    for (int i = 0; i < REPEATS(200); ++i) {
+    for (int i = 0; i < 200; ++i) {
         const int64_t item = int64_t{1} << random.between(0, 2);
         const int64_t channels = random.between(2, 4);
         const int64_t whole = random.chance(2) ? 16 : 1;
@@ -332,7 +332,7 @@ void check_wide(Copy *copy, const Shape &shape) {
 
 void wide_arithmetic_equals_a_naive_copy(void **) {
     Random random(5);
-    for (int i = 0; i < REPEATS(150); ++i) {
+    for (int i = 0; i < 150; ++i) {
         const int64_t item = random.chance(3) ? random.between(50, 700) : int64_t{1} << random.between(0, 4);
         const std::vector<int64_t> shape = random_shape(&random, 200000 / item, 60);
         const int64_t alignment = random.chance(2) && item % 4 == 0 ? 4 : 1;
