@@ -120,7 +120,7 @@ namespace Viaduct.Tests
         [Test]
         public void A_name_that_is_no_text_is_refused()
         {
-            Assert.Throws<ArgumentException>(() => ViaFile.Open("a\0b"));
+            Assert.Throws<ViaInvalidArgumentException>(() => ViaFile.Open("a\0b"));
             Assert.Throws<EncoderFallbackException>(() => ViaFile.Open("a\uD800"));
             Assert.Throws<EncoderFallbackException>(() => ViaFile.Create("a\uDC00", DType.Int8, new long[] { 5 }));
             ViaIoException missing = Assert.Throws<ViaIoException>(() => ViaFile.Open("/tmp/M\uFFFDnze.npy"));

@@ -214,7 +214,9 @@ namespace Viaduct.Tests
             string path = Support.TemporaryFile("wide.raw");
             try
             {
-                using (ViaFile file = ViaFile.Create(path, DType.UInt8, new[] { nbytes }))
+                ViaFile.Create(path, DType.UInt8, new[] { nbytes }).Dispose();
+                // Maps of an opened file set no blocks aside.
+                using (ViaFile file = ViaFile.Open(path, new ViaFileOptions { Mode = ViaFileMode.ReadWrite }))
                 {
                     use(file, path);
                 }
