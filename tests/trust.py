@@ -1,7 +1,7 @@
 """What goes wrong on purpose, counted: `./dev trust [--quick | --long] [--json FILE]`.
 
 Each part runs one program, or reads what a run has left behind, and finds its counts in the text; the numbers of one
-match are multiplied ("16 threads x 4000 operations"), matches are added up. The quick form is part of `./dev test`.
+match are multiplied ("16 threads x 4000 operations"), matches are added up. The quick form is part of `./dev test --all`.
 """
 
 from __future__ import annotations

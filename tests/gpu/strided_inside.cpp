@@ -441,7 +441,7 @@ void fail_every_call(const StridedSample &layout, const Side &dst, const Side &s
     check(layout, dst, src, route, &random, device_id);
     const int64_t streams = fake(fake_live)(FAKE_STREAMS);
     bool failed = true;
-    for (int64_t n = 1; failed; ++n) {
+    for (int64_t n = 1; failed; n += next_fault) {
         assert_in_range(n, 1, 1000);
         const Trial trial(layout, dst, src, &random);
         const Alive before = Alive::now();
