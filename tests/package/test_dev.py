@@ -68,7 +68,7 @@ def test_each_suite_of_the_tests_is_told_in_the_help_and_to_contributors() -> No
 def test_a_suite_that_there_is_not_is_refused_by_name_before_anything_is_installed() -> None:
     done = subprocess.run([ROOT / "dev", "test", "asan", "rust"], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and done.stdout == ""
-    assert done.stderr.startswith("dev: test: the suite is 'rust'; expected asan csharp ")
+    assert done.stderr.startswith("dev: test: the suite is 'rust'; expected --all, or of asan csharp ")
 
 
 def logs_of(function: str) -> set[str]:
