@@ -50,9 +50,9 @@ def can_fuzz(name: str) -> bool:
     return name not in in_python() or importlib.util.find_spec("atheris") is not None
 
 
-def environment(build: Path) -> dict[str, str]:
-    """With the package, and the stand-in for the CUDA driver where there is one."""
-    driver = build / "fakecuda/libcuda.so.1"
+def environment(build: Path, name: str) -> dict[str, str]:
+    """With the package, and the fake CUDA driver where there is one: that of the package's own build in Python."""
+    driver = (PACKAGE.parent if name in in_python() else build) / "fakecuda/libcuda.so.1"
     paths = {"PYTHONPATH": os.pathsep.join(filter(None, [str(PACKAGE), os.environ.get("PYTHONPATH")]))}
     return os.environ | SANITIZERS | paths | ({"VIADUCT_LIBCUDA": str(driver)} if driver.exists() else {})
 
@@ -66,7 +66,7 @@ def fuzz(build: Path, name: str, options: list[str]) -> dict[str, object]:
     start = time.monotonic()
     done = subprocess.run(
         [str(word) for word in command],
-        env=environment(build),
+        env=environment(build, name),
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
@@ -105,7 +105,7 @@ def minimise(build: Path, name: str) -> None:
     kept, _ = read_corpus(name)
     with tempfile.TemporaryDirectory() as scratch:
         command = [*programs(build)[name], "-merge=1", scratch, build / "inputs" / name]
-        subprocess.run([str(word) for word in command], env=environment(build), check=True)
+        subprocess.run([str(word) for word in command], env=environment(build, name), check=True)
         found = sorted(
             (path.read_bytes().hex() for path in Path(scratch).iterdir()), key=lambda line: (len(line), line)
         )
@@ -117,7 +117,7 @@ def run_corpus(build: Path, name: str) -> bool:
     given = ["--inputs"] if name in in_python() else []
     command = [*programs(build)[name], *given, FOLDER / "corpus" / f"{name}.txt"]
     done = subprocess.run(
-        [str(word) for word in command], env=environment(build), capture_output=True, text=True, check=False
+        [str(word) for word in command], env=environment(build, name), capture_output=True, text=True, check=False
     )
     print(f"{name}: {done.stdout.strip()}" if done.returncode == 0 else f"{name}: FAILED\n{done.stderr}", flush=True)
     return done.returncode == 0
