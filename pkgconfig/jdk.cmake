@@ -1,10 +1,11 @@
 # viaduct_find_jdk(): a JDK of 17 or newer, found by FindJava (JAVA_HOME, PATH, where systems put them). Sets jdk_javac,
-# jdk_jar and jdk_include; without one jdk_MISSING says what is wanted.
+# jdk_jar, jdk_javadoc and jdk_include; without one jdk_MISSING says what is wanted.
 macro(viaduct_find_jdk)
   find_package(Java 17 QUIET COMPONENTS Development)
   if(Java_FOUND)
     set(jdk_javac "${Java_JAVAC_EXECUTABLE}")
     set(jdk_jar "${Java_JAR_EXECUTABLE}")
+    set(jdk_javadoc "${Java_JAVADOC_EXECUTABLE}")
     file(REAL_PATH "${jdk_javac}" jdk_home)
     cmake_path(GET jdk_home PARENT_PATH jdk_home)
     cmake_path(GET jdk_home PARENT_PATH jdk_home)

@@ -1,7 +1,7 @@
 # The Fortran layer, compiled from its source by whoever uses it: module files are one compiler's own. Part of the
 # installed package too, which includes it when asked for the component `fortran`.
 
-# Copies the compiler's own ISO_Fortran_binding.h to a folder, since what lies beside it there must not be found.
+# Copies the compiler's own ISO_Fortran_binding.h to a folder, since what lies next to it there must not be found.
 function(viaduct_fortran_binding folder out_found)
   cmake_path(GET CMAKE_Fortran_COMPILER PARENT_PATH bin)
   file(REAL_PATH "${CMAKE_Fortran_COMPILER}" real)

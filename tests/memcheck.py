@@ -1,6 +1,6 @@
 """The C tests under valgrind's memcheck: `memcheck.py BUILD`.
 
-Nothing is suppressed. What is told apart is where the library asks the system whether an address can be read, by a call
+Nothing is suppressed. What is distinguished is where the library asks the system whether an address can be read, by a call
 that answers for any address and touches nothing (`is_readable`), and what the tests themselves do wrong on purpose.
 """
 
@@ -39,7 +39,7 @@ def run(program: Path) -> tuple[int, str]:
 
 def findings(text: str) -> list[str]:
     """The errors and definite leaks of a report, each with the calls that led to it. Of a forked child, which ends where
-    it is and lets go of nothing that its parent has, only the errors."""
+    it is and releases nothing that its parent has, only the errors."""
     processes = re.findall(r"^==(\d+)==", text, re.MULTILINE)
     found = []
     for process in dict.fromkeys(processes):

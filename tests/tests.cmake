@@ -6,7 +6,7 @@
 #   a cmocka program that uses the C++ layer, as C++17 unless another standard is named; ctest knows it as cpp.NAME
 # viaduct_add_gpu_test(NAME SOURCE... [LABELS LABEL...] [TIMEOUT SECONDS] [SETTINGS NAME=VALUE...])
 #   a cmocka program like those of capi, with the driver in reach (tests/gpu/support.h); ctest knows it as gpu.NAME and
-#   runs it on the stand-in for the CUDA driver with two devices, or as SETTINGS say
+#   runs it on the fake driver with two devices, or as SETTINGS say
 #
 # A test labelled `threads` also runs under ThreadSanitizer, and no other is built there.
 
@@ -15,7 +15,7 @@ pkg_check_modules(cmocka REQUIRED IMPORTED_TARGET cmocka)
 
 # ThreadSanitizer of older compilers cannot map its shadow where the kernel randomises addresses widely. Some
 # containers forbid turning that off, hence the question.
-set(VIADUCT_TEST_LAUNCHER "")
+set(VIADUCT_TEST_LAUNCHER ${CMAKE_CROSSCOMPILING_EMULATOR})
 if(VIADUCT_SANITIZE STREQUAL "thread")
   execute_process(COMMAND setarch -R true RESULT_VARIABLE cannot_fix_addresses OUTPUT_QUIET ERROR_QUIET)
   if(NOT cannot_fix_addresses)
@@ -39,7 +39,7 @@ function(viaduct_add_test kind name)
   add_executable(${target} ${arg_UNPARSED_ARGUMENTS})
   set_target_properties(${target} PROPERTIES C_STANDARD 11 CXX_STANDARD 20)
   target_link_libraries(${target} PRIVATE
-    ${arg_LIBRARIES} viaduct_dlpack PkgConfig::cmocka Threads::Threads viaduct_warnings)
+    ${arg_LIBRARIES} viaduct_dlpack PkgConfig::cmocka Threads::Threads ${CMAKE_DL_LIBS} viaduct_warnings)
   if(VIADUCT_SANITIZE STREQUAL "thread" AND NOT "threads" IN_LIST arg_LABELS)
     set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL TRUE)
   endif()

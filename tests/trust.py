@@ -22,8 +22,8 @@ BUILD = Path(os.environ.get("VIADUCT_BUILD_DIR", ROOT / "build/test"))
 ASAN = ROOT / "build/asan"
 TSAN = ROOT / "build/tsan"
 FUZZ = ROOT / "build/fuzz"
-STAND_IN = {"VIADUCT_FAKECUDA_DEVICES": "2"}
-STOOD_IN = {**STAND_IN, "VIADUCT_LIBCUDA": str(BUILD / "fakecuda/libcuda.so.1")}
+FAKE_DRIVER = {"VIADUCT_FAKECUDA_DEVICES": "2"}
+STOOD_IN = {**FAKE_DRIVER, "VIADUCT_LIBCUDA": str(BUILD / "fakecuda/libcuda.so.1")}
 PACKAGE = {"PYTHONPATH": str(BUILD / "python")}
 CONFORMANCE = (sys.executable, "-m", "viaduct.conformance")
 RESULTS = ROOT / "tests/conformance/results"
@@ -50,7 +50,7 @@ class Part:
 
 def stress(build: Path, room: str, of: str) -> Part:
     program = build / ("gpu/gpu_stress" if room == "gpu" else "tests/capi/capi_stress")
-    settings = {**STAND_IN, "VIADUCT_LIBCUDA": str(build / "fakecuda/libcuda.so.1")} if room == "gpu" else {}
+    settings = {**FAKE_DRIVER, "VIADUCT_LIBCUDA": str(build / "fakecuda/libcuda.so.1")} if room == "gpu" else {}
     pattern = r"^stress \w+: (\d+) threads x (\d+) operations"
     operations = ("200", "20000") if build == TSAN else ("4000", "200000")
     settings["VIADUCT_STRESS_OPERATIONS"] = operations[0]
@@ -75,7 +75,7 @@ def faults(build: Path, of: str, form: str) -> Part:
         of,
         r"^fault: (\d+) faults injected",
         (build / "gpu/gpu_fault",),
-        settings={**STAND_IN, "VIADUCT_LIBCUDA": str(build / "fakecuda/libcuda.so.1")},
+        settings={**FAKE_DRIVER, "VIADUCT_LIBCUDA": str(build / "fakecuda/libcuda.so.1")},
         when_long={"VIADUCT_FAULTS": "all"} if build == BUILD else {},
         form=form,
         remarks=r"^fault: \d+ N tried.*|^.* of the first \d+ N$",
@@ -89,9 +89,9 @@ def recorded(counts: str, of: str, pattern: str, results: Path) -> Part:
 
 PARTS = (
     stress(BUILD, "capi", "in host memory"),
-    stress(BUILD, "gpu", "on the stand-in for the driver"),
+    stress(BUILD, "gpu", "on the fake driver for the driver"),
     stress(TSAN, "capi", "in host memory, under ThreadSanitizer"),
-    stress(TSAN, "gpu", "on the stand-in, under ThreadSanitizer"),
+    stress(TSAN, "gpu", "on the fake driver, under ThreadSanitizer"),
     misuse("C", BUILD / "gpu/gpu_misuse"),
     misuse("Fortran", BUILD / "tests/fortran/fortran_misuse", ROOT / "tests/misuse/table.tsv", BUILD),
     Part(

@@ -1,10 +1,10 @@
-! Viaduct for Fortran: arrays of any type and rank, strided sections too, lent to every other runtime in place.
+! Viaduct for Fortran: arrays of any type and rank, strided sections too, exported to every other runtime in place.
 !
 ! The module has the whole C API as well (viaduct_c), whose functions take type(c_ptr) handles: the component `handle`
 ! of an array is one. Indices, axes and bounds below count from 1, and shapes are in Fortran's order: element (i, j)
 ! here is element [i-1, j-1] of NumPy's, whatever the strides.
 !
-! Errors. Each procedure has an optional ierr, which gets the status; viaduct_error_text() tells more. Without ierr a
+! Errors. Each procedure has an optional ierr, which gets the status; viaduct_error_text() reports more. Without ierr a
 ! failure is an error stop with that text. Texts of this module's types count from 1 as their arguments do; those of the
 ! C API, called as such, count from 0.
 !
@@ -12,7 +12,7 @@
 ! Strides count elements, where those of Python count bytes.
 !
 ! Lifetimes. An array is released by hand, since a derived type may be copied: assignment copies the handle and makes no
-! second owner, and an array that is made anew lets go of nothing: release it first. What is wrapped must have the
+! second owner, and an array that is made anew releases nothing: release it first. What is wrapped must have the
 ! target attribute, or be allocatable or a pointer, and stay until the last view and export is gone; `release` is called
 ! then. An expression, a constant and a section by a list of indices have no memory that stays: wrap does not compile
 ! for them. wrap_read_only compiles, since it takes what may not be written: give it a variable.
@@ -137,12 +137,12 @@ contains
       written(axes) // " axes", ierr)
   end subroutine
 
-  ! For a call whose shape is `extents`, of so many axes, here: what the library tells of shape[0] is told of
+  ! For a call whose shape is `extents`, of so many axes, here: what the library says of shape[0] applies to
   ! extents(1), or of the last one if the axes were reversed for it.
-  subroutine settle_extents(status, axes, turned, ierr)
+  subroutine settle_extents(status, axes, transposed, ierr)
     integer(c_int), intent(in) :: status
     integer, intent(in) :: axes
-    logical, intent(in) :: turned
+    logical, intent(in) :: transposed
     integer, intent(out), optional :: ierr
     character(len=:), allocatable :: text
     integer :: from, to, at, failed
@@ -153,7 +153,7 @@ contains
       to = from + index(text(max(from, 1):), "]") - 1
       failed = 1
       if (from > 0 .and. to > from) read (text(from + 6:to - 1), *, iostat=failed) at
-      if (failed == 0) text = text(:from - 1) // "extents(" // written(merge(axes - at, at + 1, turned)) // ")" // &
+      if (failed == 0) text = text(:from - 1) // "extents(" // written(merge(axes - at, at + 1, transposed)) // ")" // &
         text(to + 1:)
       if (failed == 0) from = viaduct_fortran_refuse(status, text // c_null_char)
     end if
@@ -283,7 +283,7 @@ contains
     call viaduct_check(via_from_dlpack(tensor, stream=c_null_ptr, out_array=self%handle), ierr)
   end subroutine
 
-  ! Lends the array as a DLPack tensor, the consumer's to delete.
+  ! Exports the array as a DLPack tensor, the consumer's to delete.
   subroutine to_dlpack(self, tensor, ierr)
     class(viaduct_array), intent(in) :: self
     type(c_ptr), intent(out) :: tensor
@@ -506,15 +506,15 @@ contains
     type(viaduct_array), intent(inout) :: view
     integer(c_int64_t), intent(in) :: extents(:)
     integer, intent(out), optional :: ierr
-    type(c_ptr) :: turned, rows
+    type(c_ptr) :: transposed, rows
     integer(c_int) :: status
     view%handle = c_null_ptr
     rows = c_null_ptr
-    status = via_array_permute(self%handle, out_array=turned)
-    if (status == VIA_OK) status = via_array_reshape(turned, size(extents, kind=c_int32_t), reversed(extents), rows)
+    status = via_array_permute(self%handle, out_array=transposed)
+    if (status == VIA_OK) status = via_array_reshape(transposed, size(extents, kind=c_int32_t), reversed(extents), rows)
     if (status == VIA_OK) status = via_array_permute(rows, out_array=view%handle)
     call settle_extents(status, size(extents), .true., ierr)
-    call via_array_release(turned)
+    call via_array_release(transposed)
     call via_array_release(rows)
   end subroutine
 
@@ -589,7 +589,7 @@ contains
     call viaduct_check(via_file_info(self%handle, properties), ierr)
   end subroutine
 
-  ! Maps a .npy file as the array that its header tells, which outlives the file. get() needs a file that was opened
+  ! Maps a .npy file as the array that its header reports, which outlives the file. get() needs a file that was opened
   ! with VIA_MODE_READ_WRITE, or with VIA_MODE_COPY_ON_WRITE, whose writes never reach the file.
   subroutine map_file(self, array, ierr)
     class(viaduct_file), intent(in) :: self

@@ -23,10 +23,10 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--check"]):
         print("usage: python bindings/generate [--check]", file=sys.stderr)
         return 2
-    told = contract.read()
+    reported = contract.read()
     stale = []
     for name, write in FILES.items():
-        path, text = contract.ROOT / name, write(told)
+        path, text = contract.ROOT / name, write(reported)
         if arguments and not (path.exists() and path.read_text() == text):
             stale.append(name)
         elif not arguments:

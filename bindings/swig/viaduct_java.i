@@ -24,7 +24,7 @@
 %javaconst(1);
 %include "enumsimple.swg"
 
-/* Nothing needs to be locked or let go of around a call that waits. */
+/* Nothing needs to be locked or released around a call that waits. */
 %define %via_waits(FUNCTION)
 %enddef
 
@@ -33,7 +33,7 @@
 %ignore ArrowSchema;
 %ignore ArrowDeviceArray;
 
-/* What crosses as one type of JNI's and of Java's, told by the C type (and name). */
+/* What crosses as one type of JNI's and of Java's, reported by the C type (and name). */
 %define %via_java_type(TYPE, JNI, JAVA)
 %typemap(jni) TYPE "JNI"
 %typemap(jtype) TYPE "JAVA"

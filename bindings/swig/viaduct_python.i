@@ -1,5 +1,5 @@
 /*
- * The module _viaduct: every function of the header as a flat function of the same name, beside the hand-written types
+ * The module _viaduct: every function of the header as a flat function of the same name, next to the hand-written types
  * and functions that bindings/python/src adds. Addresses are integers, structs are dicts, handles are the hand-written
  * types (so nothing needs retain or release), and a status other than VIA_OK is an exception raised in the same native
  * frame.
@@ -7,13 +7,13 @@
 %module(docstring="Viaduct's native layer.") _viaduct
 
 %{
-#include "array.hpp"
-#include "errors.hpp"
-#include "gil.hpp"
-#include "handles.hpp"
+#include "array/array.hpp"
+#include "support/errors.hpp"
+#include "support/gil.hpp"
+#include "objects/handles.hpp"
 #include "module.hpp"
 #include "raw.hpp"
-#include "structs.hpp"
+#include "support/structs.hpp"
 %}
 
 %init %{

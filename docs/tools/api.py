@@ -111,7 +111,7 @@ def c_member(code: str, said: str) -> Member:
     trailing = re.search(r"; */\*\*< (.*?) ?\*/$", code, re.DOTALL)
     if values := VALUE.findall(code):
         name = re.match(r"typedef enum (\w+)", code)
-        rows = [(key, number.strip(), meaning(told)) for key, number, told in values]
+        rows = [(key, number.strip(), meaning(reported)) for key, number, reported in values]
         return Member("", said, name[1] if name else common_prefix([row[0] for row in rows]), rows)
     if struct := re.match(r"typedef struct (\w+) \{(.*)\} \1;", code, re.DOTALL):
         fields = FIELD.findall(struct[2])
@@ -281,10 +281,10 @@ def constants(body: str) -> list[Member]:
         r"((?: *///[^\n]*\n)+|/\*\*.*?\*/)?\s*\b(\w+)(?:\([^)]*\)| = [\w.]+)?\s*[,;}\n]", body + "}", re.DOTALL
     )
     said = [
-        (re.sub(r"^ *///", "", told, flags=re.MULTILINE) if "///" in told else without_stars(told), name)
-        for told, name in values
+        (re.sub(r"^ *///", "", reported, flags=re.MULTILINE) if "///" in reported else without_stars(reported), name)
+        for reported, name in values
     ]
-    return [Member(name, told, name) for told, name in said]
+    return [Member(name, reported, name) for reported, name in said]
 
 
 # ---------------------------------------------------------------------------------------------------------------- Java
@@ -463,8 +463,10 @@ def fortran_groups() -> list[Group]:
     arrays.members = [member for member in arrays.members if member not in pointers]
     types = sorted({re.search(r"\n(\S+), pointer", member.declared)[1] for member in pointers})
     above = re.search(r"! -+ back to Fortran\n((?:  !.*\n)+)", text)[1]
-    told = fortran_said(above.splitlines())
-    arrays.members.append(Member("call a%get(pointer, ierr)", f"{told}\n\nOf the types `{'`, `'.join(types)}`.", "get"))
+    reported = fortran_said(above.splitlines())
+    arrays.members.append(
+        Member("call a%get(pointer, ierr)", f"{reported}\n\nOf the types `{'`, `'.join(types)}`.", "get")
+    )
     return [arrays, files, free]
 
 
@@ -478,8 +480,8 @@ def fortran_methods(kind: str, variable: str, procedures: list[tuple[str, ...]])
     for comment, how, own, arguments, _, body in procedures:
         if own in bound:
             listed = [each.strip() for each in arguments.split(",")][1:]
-            told = [line.strip() for line in body.splitlines() if re.match(r"    \S.*intent.*::", line)]
-            types = [line for line in told if set(re.findall(r"\w+", line.split("::")[1])) & set(listed)]
+            reported = [line.strip() for line in body.splitlines() if re.match(r"    \S.*intent.*::", line)]
+            types = [line for line in reported if set(re.findall(r"\w+", line.split("::")[1])) & set(listed)]
             call = f"{variable}%{bound[own]}({', '.join(listed)})"
             declared = "\n".join([f"call {call}" if how == "subroutine" else call, *types])
             yield Member(declared, fortran_said(comment.splitlines()), bound[own])

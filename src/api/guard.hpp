@@ -1,4 +1,4 @@
-// The edge of the library: what every public function does with its arguments and with what goes wrong inside.
+// The border of the library: how every public function handles exceptions and required arguments.
 #pragma once
 
 #include <cxxabi.h>
@@ -11,9 +11,9 @@
 
 namespace via {
 
-// Runs the body; no C++ exception leaves it. A forced unwind (thread cancellation, and how CPython ends foreign
-// threads at finalization) is not an exception to be handled: swallowing it aborts the process. Nor has it an object:
-// GCC binds the reference to null, which UndefinedBehaviorSanitizer would end the process for.
+// Runs the body, and turns C++ exceptions into errors. Rethrows a forced unwind (thread cancellation, and the way
+// CPython ends foreign threads at finalization): swallowing it aborts the process. It has no exception object: GCC
+// binds the reference to null, which UndefinedBehaviorSanitizer would report.
 template <class Body>
 __attribute__((no_sanitize("null", "alignment"))) inline Status guarded(const char *function, Body &&body) {
     Status status = VIA_OK;
@@ -35,10 +35,10 @@ __attribute__((no_sanitize("null", "alignment"))) inline Status guarded(const ch
 }
 
 VIA_NODISCARD inline Status require(const char *argument, const void *given) {
-    return given != nullptr ? VIA_OK : fail(VIA_ERROR_INVALID_ARGUMENT, "%s is NULL", argument);
+    return given != nullptr ? VIA_OK : fail(VIA_ERROR_INVALID_ARGUMENT, "%s is NULL; expected a pointer", argument);
 }
 
-// An output must be there; it stays NULL or 0 unless the call succeeds.
+// Requires an output, and sets it to NULL or 0.
 template <class Value>
 VIA_NODISCARD inline Status clear_output(const char *argument, Value *output) {
     if (output == nullptr) [[unlikely]] {

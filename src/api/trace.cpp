@@ -3,15 +3,15 @@
 #include <dlpack/dlpack.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cinttypes>
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <string_view>
 
 #include "core/array/memory.hpp"
+#include "core/base/text_buffer.hpp"
 #include "core/diagnostics/log.hpp"
 #include "core/layout/dtype.hpp"
 #include "cuda/stream.hpp"
@@ -27,7 +27,7 @@ Type *address_in(const Argument &given) {
     return reinterpret_cast<Type *>(static_cast<uintptr_t>(given.value));
 }
 
-// The names of the arguments, one after the other.
+// Iterates over the names of the arguments.
 class Names {
 public:
     explicit Names(const char *names) : rest_(names) {}
@@ -43,32 +43,14 @@ private:
     std::string_view rest_;
 };
 
-// A text that grows to its room and no further.
-class Line {
-public:
-    void add(const char *format, ...) __attribute__((format(printf, 2, 3))) {
-        va_list arguments;
-        va_start(arguments, format);
-        const int more = std::vsnprintf(text_ + length_, sizeof text_ - length_, format, arguments);
-        va_end(arguments);
-        length_ = std::min(length_ + static_cast<size_t>(std::max(more, 0)), sizeof text_ - 1);
-    }
-    const char *text() const { return text_; }
+// Room for the arguments, or the result, of a call.
+constexpr int64_t kLineBytes = 1200;
 
-private:
-    char text_[1200] = {0};
-    size_t length_ = 0;
-};
-
-int64_t now_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
+int64_t now_ns() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 bool ends_with(const char *function, std::string_view end) { return std::string_view(function).ends_with(end); }
 
-// Handles that nobody owns: releasing them does nothing.
+// Returns true for shared handles, whose release does nothing.
 bool is_shared(HandleKind kind, void *handle) {
     if (kind == HandleKind::Memory) {
         return static_cast<via_memory *>(handle)->is_shared();
@@ -76,7 +58,7 @@ bool is_shared(HandleKind kind, void *handle) {
     return kind == HandleKind::Stream && cuda::is_shared_stream(static_cast<via_stream *>(handle));
 }
 
-void add_extents(const int64_t *extents, int64_t count, Line *line) {
+void add_extents(const int64_t *extents, int64_t count, TextBuffer *line) {
     constexpr int64_t kMost = 8;
     line->add("[");
     for (int64_t i = 0; i < std::min(count, kMost); ++i) {
@@ -85,7 +67,7 @@ void add_extents(const int64_t *extents, int64_t count, Line *line) {
     line->add(count > kMost ? ", ...]" : "]");
 }
 
-void add_address(const void *address, Line *line) {
+void add_address(const void *address, TextBuffer *line) {
     if (address == nullptr) {
         line->add("NULL");
     } else {
@@ -93,8 +75,8 @@ void add_address(const void *address, Line *line) {
     }
 }
 
-// `count` is the number before: of the extents, if they have one.
-void add_input(std::string_view name, const Argument &given, int64_t count, Line *line) {
+// Adds an argument. `count` is the number of extents, if it is a list of them.
+void add_input(std::string_view name, const Argument &given, int64_t count, TextBuffer *line) {
     const auto *address = address_in<const void>(given);
     if (given.kind == ArgumentKind::Number && name == "dtype") {
         line->add("%s", DtypeName(static_cast<int32_t>(given.value)).text);
@@ -109,7 +91,7 @@ void add_input(std::string_view name, const Argument &given, int64_t count, Line
     }
 }
 
-void add_output(const Argument &given, Line *line) {
+void add_output(const Argument &given, TextBuffer *line) {
     if (given.kind == ArgumentKind::OutInt32) {
         line->add("%d", *address_in<int32_t>(given));
     } else if (given.kind == ArgumentKind::OutInt64) {
@@ -123,7 +105,7 @@ bool is_output(std::string_view name, const Argument &given) {
     return name.starts_with("out_") && given.nbytes > 0 && given.value != 0;
 }
 
-void add_inputs(const char *names, const Argument *arguments, int32_t count, Line *line) {
+void add_inputs(const char *names, const Argument *arguments, int32_t count, TextBuffer *line) {
     Names rest(names);
     int64_t number = 0;
     const char *between = "";
@@ -139,7 +121,7 @@ void add_inputs(const char *names, const Argument *arguments, int32_t count, Lin
     }
 }
 
-void add_outputs(const char *names, const Argument *arguments, int32_t count, Line *line) {
+void add_outputs(const char *names, const Argument *arguments, int32_t count, TextBuffer *line) {
     Names rest(names);
     for (int32_t i = 0; i < count; ++i) {
         const std::string_view name = rest.next();
@@ -171,7 +153,7 @@ Status TracedCall::refuse(const char *what, bool has_status) {
     return status;
 }
 
-// A release takes its owner away at once, so that of two that meet one is found out.
+// Drops the owner of a released handle at once, so that one of two concurrent releases is detected.
 bool TracedCall::check(const Argument &given, const void *handle, const char *name, Status *out_status) {
     if (handle == nullptr) {
         return true;
@@ -183,8 +165,8 @@ bool TracedCall::check(const Argument &given, const void *handle, const char *na
     }
     char what[160];
     if (found == HandleKind::None) {
-        std::snprintf(what, sizeof what, "%s is %p, which is no live %s: released already, or never one", name, handle,
-                      handle_name(given.handle));
+        std::snprintf(what, sizeof what, "%s is %p, which is released or was never one; expected a live %s", name,
+                      handle, handle_name(given.handle));
     } else {
         std::snprintf(what, sizeof what, "%s is %p, which is a %s; expected a %s", name, handle, handle_name(found),
                       handle_name(given.handle));
@@ -280,12 +262,13 @@ void TracedCall::end_with_status(Status status) {
         register_outputs();
     }
     if (is_debugging(kCalls)) {
-        Line answer;
+        char text[kLineBytes];
+        TextBuffer answer(text, kLineBytes);
         answer.add("%s", status_name(status));
         if (status == VIA_OK) {
             add_outputs(names_, arguments_, count_, &answer);
         }
-        end_with(answer.text());
+        end_with(text);
     }
     if (status != VIA_OK && is_debugging(kFailures)) {
         log_line("%s: %s", status_name(status), last_error_text());
@@ -296,10 +279,10 @@ void TracedCall::end_with(const char *answer) {
     under_way_ = false;
     if (is_debugging(kCalls)) {
         const int64_t nanoseconds = now_ns() - started_;
-        Line line;
+        char text[kLineBytes];
+        TextBuffer line(text, kLineBytes);
         add_inputs(names_, arguments_, count_, &line);
-        log_line("%s(%s)%s%s; %" PRId64 " ns", function_, line.text(), *answer != '\0' ? " = " : "", answer,
-                 nanoseconds);
+        log_line("%s(%s)%s%s; %" PRId64 " ns", function_, text, *answer != '\0' ? " = " : "", answer, nanoseconds);
     }
 }
 

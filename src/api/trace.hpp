@@ -1,5 +1,5 @@
-// What happens around a public function where the environment asked for it (core/diagnostics/debug_options.hpp): its
-// handles are checked, a line is written. Elsewhere that is one branch a call, which is never taken.
+// Checks handles and logs around each public function, if the environment asks for it
+// (core/diagnostics/debug_options.hpp). Costs one branch a call otherwise.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@ enum class ArgumentKind : int32_t {
     Text,
     Extents,
     Handle,
-    Handles,    // as many as the number before them says
-    OutHandle,  // and the rest: stored by a call that succeeds
+    Handles,    // an array; the previous number argument is its length
+    OutHandle,  // this and the rest: stored by a successful call
     OutAddress,
     OutInt32,
     OutInt64,
 };
 
-// An argument, whatever its type.
+// An argument of any type.
 struct Argument {
     ArgumentKind kind;
     HandleKind handle;
-    int32_t nbytes;  // of what a call that fails clears, if it is an output
+    int32_t nbytes;  // cleared by a failing call, if it is an output
     int64_t value;
 };
 
@@ -97,23 +97,23 @@ Argument argument(Type *const *handles) {
 // One call of a public function.
 class TracedCall {
 public:
-    // `names` are those of the arguments, as they are written in a call: "dst, src".
+    // `names` are those of the arguments, as in a call: "dst, src".
     TracedCall(const char *function, const char *names, const Argument *arguments, int32_t count)
         : function_(function), names_(names), arguments_(arguments), count_(count) {}
 
-    // A thread that is ended inside a callback leaves the call by unwinding. What it had been given by then is there.
+    // Registers outputs also if the thread is ended inside a callback, which unwinds the call.
     ~TracedCall();
     TracedCall(const TracedCall &) = delete;
     TracedCall &operator=(const TracedCall &) = delete;
 
-    // False if the call must not be made: a handle is none. A call that can answer so, with `*out_status`, does; of any
-    // other the log tells.
+    // Returns false if a handle is invalid and the function must not be called. Stores the failure in *out_status, or
+    // logs it if out_status is nullptr.
     bool begin(Status *out_status);
 
     void end_with_status(Status status);
     void end_with(const char *answer);
 
-    // A handle that the function returned is everybody's.
+    // Registers a handle returned by value as shared.
     static void share(HandleKind kind, const void *handle);
 
 private:
@@ -131,7 +131,7 @@ private:
     int64_t started_ = 0;
 };
 
-// What a function that is no call of via_status answered, in short.
+// Short text of a result other than via_status.
 struct AnswerText {
     explicit AnswerText(int64_t value);
     explicit AnswerText(const void *address);
@@ -139,10 +139,10 @@ struct AnswerText {
     char text[96];
 };
 
-// The call being made is that of a traced one, which looks after it. Initial-exec as current_thread_state is.
+// Set while a traced call invokes the function itself. Initial-exec, as current_thread_state.
 extern __thread bool inside_traced_call __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
-// Calls the function again, which does its work this time, and does what was asked for around that.
+// Calls the function again, which then does its work, and checks and logs around it.
 template <class Answer, class... Parameters>
 [[gnu::cold, gnu::noinline]] Answer traced(Answer (*function)(Parameters...), const char *name, const char *names,
                                            std::type_identity_t<Parameters>... given) {
@@ -177,7 +177,7 @@ template <class Answer, class... Parameters>
 
 }  // namespace via
 
-// The first line of every public function: its name and its arguments.
+// The first statement of every public function, with its name and its arguments.
 #define VIA_TRACE_API(function, ...)                                                                 \
     do {                                                                                             \
         if (::via::debug_options != 0) [[unlikely]] {                                                \

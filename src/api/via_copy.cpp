@@ -19,7 +19,7 @@ Status require_entries(const char *argument, int32_t count, via_array *const *ar
     VIA_TRY(require(argument, arrays));
     for (int32_t i = 0; i < count; ++i) {
         if (arrays[i] == nullptr) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "%s[%d] is NULL", argument, i);
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "%s[%d] is NULL; expected an array", argument, i);
         }
     }
     return VIA_OK;
@@ -89,8 +89,7 @@ via_status via_copy_explain(via_array *dst, via_array *src, int64_t capacity, ch
         VIA_TRY(clear_output("out_length", out_length));
         VIA_TRY(require("out_text", out_text));
         if (capacity < 1) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 1 or more",
-                        static_cast<long long>(capacity));
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 1 or more", as_printed(capacity));
         }
         out_text[0] = '\0';
         VIA_TRY(require_pair(dst, src));

@@ -5,11 +5,10 @@
 #include "exchange/array_interface.hpp"
 #include "exchange/arrow_export.hpp"
 #include "exchange/arrow_import.hpp"
-#include "exchange/consumer.hpp"
-#include "exchange/cuda_array_interface.hpp"
 #include "exchange/dlpack.hpp"
 #include "exchange/dlpack_export.hpp"
 #include "exchange/dlpack_import.hpp"
+#include "exchange/stream_order.hpp"
 #include "ipc/ipc.hpp"
 
 using namespace via;
@@ -20,42 +19,42 @@ static_assert(sizeof(via_dlpack_options) == 24 && offsetof(via_dlpack_options, c
 static_assert(sizeof(via_array_interface) == 1080 && offsetof(via_array_interface, shape) == 40 &&
               offsetof(via_array_interface, typestr) == 1064);
 
-// Exports the array, or a copy of it where the negotiation asks for one, which lives as long as its tensor. It is made
-// in the order of the consumer's stream; without one it is complete on return.
+// Exports the array, or a copy of it if the negotiation requires one. The copy lives as long as its tensor. It is made
+// on the consumer's stream, or is complete on return without one.
 template <class Tensor>
-Status lend(via_array *array, DlpackForm form, const via_dlpack_options &options, via_stream *stream,
-            Tensor **out_tensor) {
-    Lending lending{};
-    VIA_TRY(negotiate_export(array, form, options, &lending));
-    if (!lending.by_copy) [[likely]] {
-        VIA_TRY(order_consumer(array, lending.device_type, stream));
-        return export_dlpack(array, options, lending, out_tensor);
+Status export_tensor(via_array *array, DlpackForm form, const via_dlpack_options &options, via_stream *stream,
+                     Tensor **out_tensor) {
+    ExchangePlan plan{};
+    VIA_TRY(negotiate_export(array, form, options, &plan));
+    if (!plan.copies) [[likely]] {
+        VIA_TRY(order_consumer(array, plan.device_type, stream));
+        return export_dlpack(array, options, plan, out_tensor);
     }
-    if (lending.device_type == VIA_DEVICE_CPU) {
+    if (plan.device_type == VIA_DEVICE_CPU) {
         VIA_TRY(check_no_stream(stream));
     }
     UniqueArray copy;
-    VIA_TRY(clone_to(array, lending.device_type, lending.device_id, stream, copy.out()));
-    return export_dlpack(copy.get(), options, lending, out_tensor);
+    VIA_TRY(clone_to(array, plan.device_type, plan.device_id, stream, copy.out()));
+    return export_dlpack(copy.get(), options, plan, out_tensor);
 }
 
-// Takes the tensor over, or a copy of it and then deletes it.
+// Imports the tensor, or copies it and then calls its deleter.
 template <class Tensor>
-Status take(Tensor *tensor, const via_dlpack_options &options, via_stream *stream, via_array **out_array) {
-    Lending lending{};
-    VIA_TRY(negotiate_import(*tensor, options, &lending));
-    if (!lending.by_copy) [[likely]] {
-        return import_dlpack(tensor, lending, stream, out_array);
+Status import_tensor(Tensor *tensor, const via_dlpack_options &options, via_stream *stream, via_array **out_array) {
+    ExchangePlan plan{};
+    VIA_TRY(negotiate_import(*tensor, options, &plan));
+    if (!plan.copies) [[likely]] {
+        return import_dlpack(tensor, plan, stream, out_array);
     }
     UniqueArray borrowed;
-    VIA_TRY(import_dlpack(tensor, lending, stream, borrowed.out()));
-    VIA_TRY(clone_to(borrowed.get(), lending.device_type, lending.device_id, nullptr, out_array));
+    VIA_TRY(import_dlpack(tensor, plan, stream, borrowed.out()));
+    VIA_TRY(clone_to(borrowed.get(), plan.device_type, plan.device_id, nullptr, out_array));
     (*out_array)->flags |= VIA_ARRAY_COPIED;
     delete_tensor(tensor);
     return VIA_OK;
 }
 
-// What both forms have in common on the way out.
+// The common part of both exports.
 template <class Tensor>
 Status export_checked(const char *function, via_array *array, DlpackForm form, const via_dlpack_options *options,
                       via_stream *stream, Tensor **out_tensor) {
@@ -64,11 +63,11 @@ Status export_checked(const char *function, via_array *array, DlpackForm form, c
         VIA_TRY(require("array", array));
         via_dlpack_options wanted = VIA_DLPACK_OPTIONS_INIT;
         VIA_TRY(options != nullptr ? read_options(*options, &wanted) : VIA_OK);
-        return lend(array, form, wanted, stream, out_tensor);
+        return export_tensor(array, form, wanted, stream, out_tensor);
     });
 }
 
-// And on the way in.
+// The common part of both imports.
 template <class Tensor>
 Status import_checked(const char *function, Tensor *tensor, const via_dlpack_options *options, via_stream *stream,
                       via_array **out_array) {
@@ -77,21 +76,17 @@ Status import_checked(const char *function, Tensor *tensor, const via_dlpack_opt
         VIA_TRY(require("tensor", tensor));
         via_dlpack_options wanted = VIA_DLPACK_OPTIONS_INIT;
         VIA_TRY(options != nullptr ? read_options(*options, &wanted) : VIA_OK);
-        return take(tensor, wanted, stream, out_array);
+        return import_tensor(tensor, wanted, stream, out_array);
     });
 }
 
-// The deleter is set last: until then a failure must not release what it did not take.
 Status wrap_cuda_description(const via_array_interface &description, const Deleter &deleter, via_array **out_array) {
     ArraySpec spec;
-    UniqueArray array;
     VIA_TRY(read_cuda_interface(description, &spec));
-    VIA_TRY(make_array(spec, Deleter{}, array.out()));
-    VIA_TRY(cuda::check_pointer("description.", array.get()));
-    VIA_TRY(follow_description(array.get(), description));
-    array.get()->storage->deleter = deleter;
-    *out_array = array.release();
-    return VIA_OK;
+    return make_checked_array(spec, deleter, out_array, [&](via_array *array) -> Status {
+        VIA_TRY(cuda::check_pointer("description.", array));
+        return follow_description(array, description);
+    });
 }
 
 }  // namespace
@@ -136,8 +131,10 @@ via_status via_to_array_interface(via_array *array, via_array_interface *out_des
         VIA_TRY(require("out_description", out_description));
         VIA_TRY(require("array", array));
         if (array->device_type == VIA_DEVICE_CUDA) {
-            return fail(VIA_ERROR_EXCHANGE, "the array is on CUDA device %d; expected memory that the host reads",
-                        array->device_id);
+            return fail(
+                VIA_ERROR_EXCHANGE,
+                "the array's device_type is VIA_DEVICE_CUDA (device %d); expected memory that the host can read",
+                array->device_id);
         }
         via_array_interface description{};
         VIA_TRY(describe_interface(array, &description));
@@ -166,7 +163,7 @@ via_status via_to_cuda_array_interface(via_array *array, via_stream *stream, via
         VIA_TRY(require("out_description", out_description));
         VIA_TRY(require("array", array));
         if (array->device_type == VIA_DEVICE_CPU) {
-            return fail(VIA_ERROR_EXCHANGE, "the array is in host memory; expected CUDA memory");
+            return fail(VIA_ERROR_EXCHANGE, "the array's device_type is VIA_DEVICE_CPU; expected CUDA memory");
         }
         via_array_interface description{};
         VIA_TRY(describe_interface(array, &description));
@@ -219,8 +216,7 @@ via_status via_array_export_ipc(via_array *array, int64_t capacity, void *out_by
         VIA_TRY(clear_output("out_length", out_length));
         VIA_TRY(require("array", array));
         if (capacity < 0) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 0 or more",
-                        static_cast<long long>(capacity));
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 0 or more", as_printed(capacity));
         }
         VIA_TRY(capacity > 0 ? require("out_bytes", out_bytes) : VIA_OK);
         return export_ticket(array, capacity, out_bytes, out_length);

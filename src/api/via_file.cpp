@@ -2,9 +2,7 @@
 
 #include "api/guard.hpp"
 #include "core/base/versioned_struct.hpp"
-#include "file/file_submit.hpp"
 #include "file/file_transfer.hpp"
-#include "file/map_file.hpp"
 #include "file/open_or_create.hpp"
 #include "file/window.hpp"
 

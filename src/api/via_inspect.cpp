@@ -4,7 +4,7 @@
 
 using namespace via;
 
-// Getters: NULL in, nothing out; they neither fail nor touch the last error.
+// Getters return NULL or 0 for NULL. They neither fail nor change the last error.
 
 void *via_array_data(via_array *array) {
     VIA_TRACE_API(via_array_data, array);

@@ -4,6 +4,7 @@
 
 #include "api/guard.hpp"
 #include "copy/copy.hpp"
+#include "core/array/device_type.hpp"
 #include "core/base/thread_state.hpp"
 #include "core/base/versioned_struct.hpp"
 #include "core/system/address_probe.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 constexpr int32_t kVersion = VIA_VERSION_MAJOR * 1000000 + VIA_VERSION_MINOR * 1000 + VIA_VERSION_PATCH;
 
-// A released struct never changes; a new minor version may add fields behind its end.
+// The layout of a released struct is fixed; a minor version may add fields at its end.
 static_assert(sizeof(via_device_properties) == 680 && offsetof(via_device_properties, total_bytes) == 24 &&
               offsetof(via_device_properties, name) == 40 && offsetof(via_device_properties, routes) == 168);
 static_assert(sizeof(via_stats_info) == 88 && offsetof(via_stats_info, live_arrays) == 8 &&
@@ -44,8 +45,8 @@ Status describe_cpu(via_device_properties *properties) {
 Status check_device_type(Status status, int32_t device_type) {
     return device_type == VIA_DEVICE_CPU || device_type == VIA_DEVICE_CUDA
                ? VIA_OK
-               : fail(status, "device_type is %d; expected %d (CPU) or %d (CUDA)", device_type, VIA_DEVICE_CPU,
-                      VIA_DEVICE_CUDA);
+               : fail(status, "device_type is %s; expected VIA_DEVICE_CPU or VIA_DEVICE_CUDA",
+                      DeviceTypeName(device_type).text);
 }
 
 }  // namespace
@@ -59,8 +60,9 @@ via_status via_require(int32_t major, int32_t minor) {
     VIA_TRACE_API(via_require, major, minor);
     return guarded(__func__, [&]() -> Status {
         if (major != VIA_VERSION_MAJOR || minor > VIA_VERSION_MINOR || minor < 0) {
-            return fail(VIA_ERROR_VERSION, "the library is version %d.%d; the program was built for %d.%d",
-                        VIA_VERSION_MAJOR, VIA_VERSION_MINOR, major, minor);
+            return fail(VIA_ERROR_VERSION,
+                        "major.minor is %d.%d; expected %d.%d, the library's version, or an older minor one", major,
+                        minor, VIA_VERSION_MAJOR, VIA_VERSION_MINOR);
         }
         return VIA_OK;
     });
@@ -96,7 +98,7 @@ via_status via_device_info(int32_t device_type, int32_t device_id, via_device_pr
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_properties", out_properties));
         VIA_TRY(cuda::check_any_device("", device_type, device_id));
-        // Pinned and managed memory are kinds of memory, but no devices.
+        // Pinned and managed memory are kinds of memory, not devices.
         VIA_TRY(check_device_type(VIA_ERROR_DEVICE, device_type));
         via_device_properties properties = VIA_DEVICE_PROPERTIES_INIT;
         properties.num_threads = num_threads();
@@ -181,16 +183,15 @@ via_status via_dtype_name(int32_t dtype, int64_t capacity, char *out_name) {
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(require("out_name", out_name));
         if (capacity < 1) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 1 or more",
-                        static_cast<long long>(capacity));
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 1 or more", as_printed(capacity));
         }
         out_name[0] = '\0';
         VIA_TRY(check_dtype("dtype", dtype));
         const DtypeName name(dtype);
         const auto needed = static_cast<int64_t>(std::strlen(name.text)) + 1;
         if (capacity < needed) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected %lld for \"%s\"",
-                        static_cast<long long>(capacity), static_cast<long long>(needed), name.text);
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected %lld for \"%s\"", as_printed(capacity),
+                        as_printed(needed), name.text);
         }
         std::memcpy(out_name, name.text, static_cast<size_t>(needed));
         return VIA_OK;
@@ -203,8 +204,8 @@ via_status via_dtype_from_name(const char *name, int32_t *out_dtype) {
         VIA_TRY(clear_output("out_dtype", out_dtype));
         VIA_TRY(require("name", name));
         *out_dtype = dtype_from_name(name);
-        return *out_dtype != 0
-                   ? VIA_OK
-                   : fail(VIA_ERROR_DTYPE, "name is \"%.64s\"; expected a dtype's, such as \"float32\"", name);
+        return *out_dtype != 0 ? VIA_OK
+                               : fail(VIA_ERROR_DTYPE,
+                                      "name is \"%.64s\"; expected the name of a dtype, such as \"float32\"", name);
     });
 }

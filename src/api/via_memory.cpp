@@ -13,8 +13,7 @@ via_status via_memory_create(int32_t kind, int32_t device_id, via_memory **out_m
     return guarded(__func__, [&]() -> Status {
         VIA_TRY(clear_output("out_memory", out_memory));
         if (kind < VIA_MEMORY_HOST || kind > VIA_MEMORY_SHARED) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "kind is %d; expected %d to %d", kind, VIA_MEMORY_HOST,
-                        VIA_MEMORY_SHARED);
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "kind is %d; expected a VIA_MEMORY_... constant", kind);
         }
         if (kind != VIA_MEMORY_HOST && kind != VIA_MEMORY_SHARED) {
             return cuda::make_cuda_memory(kind, device_id, out_memory);

@@ -1,7 +1,6 @@
 #include "api/guard.hpp"
 #include "copy/batch.hpp"
 #include "core/async/task.hpp"
-#include "core/async/task_run.hpp"
 #include "cuda/stream_access.hpp"
 
 using namespace via;

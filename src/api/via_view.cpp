@@ -6,7 +6,7 @@ using namespace via;
 
 namespace {
 
-// What every view function does before and after its own work.
+// The common part of all view functions.
 template <class Make>
 Status make_checked(const char *function, via_array *array, via_array **out_array, Make &&make) {
     return guarded(function, [&]() -> Status {

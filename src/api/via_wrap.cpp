@@ -22,47 +22,28 @@ Status check_readable(via_array *array) {
     const char *data = static_cast<char *>(array->data);
     for (const int64_t offset : {span.low, span.high - 1}) {
         if (!is_readable(data + offset)) {
-            return fail(VIA_ERROR_POINTER, "the byte at %p, %lld from the address, cannot be read; expected memory",
-                        static_cast<const void *>(data + offset), static_cast<long long>(offset));
+            return fail(VIA_ERROR_POINTER,
+                        "address is %p, and byte %lld from there cannot be read; expected readable memory", array->data,
+                        as_printed(offset));
         }
     }
     return VIA_OK;
 }
 
-// An address that no device knows is the host's.
-Status detect(via_array *array) {
-    cuda::PointerAttributes attributes{};
-    VIA_TRY(array->size > 0 ? cuda::query_pointer(array->data, &attributes) : VIA_OK);
-    if (attributes.known) {
-        array->device_type = attributes.device_type;
-        array->device_id = attributes.device_id;
-    }
-    return VIA_OK;
-}
-
-// Host memory that was only found to be nobody else's may be no memory at all.
-Status check_memory(via_array *array, int32_t flags, bool probe) {
-    if (array->device_type == VIA_DEVICE_CPU) {
-        return probe ? check_readable(array) : VIA_OK;
-    }
-    return (flags & VIA_WRAP_UNCHECKED) != 0 ? VIA_OK : cuda::check_pointer("", array);
-}
-
-// The deleter is set last: until then a failure must not release what it did not take.
-Status wrap_checked(const ArraySpec &spec, bool detected, int32_t flags, const Deleter &deleter,
-                    via_array **out_array) {
-    UniqueArray array;
-    VIA_TRY(make_array(spec, Deleter{}, array.out()));
+// Detects the device of the memory, or checks the named one. Memory unknown to every device counts as the host's, and
+// is probed, since it may be no memory.
+Status check_memory(via_array *array, bool detected, int32_t flags) {
+    const bool is_checked = (flags & VIA_WRAP_UNCHECKED) == 0;
     if (detected) {
-        VIA_TRY(detect(array.get()));
+        VIA_TRY(cuda::detect_pointer(array, is_checked));
+    } else if (array->device_type != VIA_DEVICE_CPU && is_checked) {
+        VIA_TRY(cuda::check_pointer("", array));
     }
-    VIA_TRY(check_memory(array.get(), flags, detected || (flags & VIA_WRAP_PROBE) != 0));
-    array.get()->storage->deleter = deleter;
-    *out_array = array.release();
-    return VIA_OK;
+    const bool is_probed = detected || (flags & VIA_WRAP_PROBE) != 0;
+    return array->device_type == VIA_DEVICE_CPU && is_probed ? check_readable(array) : VIA_OK;
 }
 
-// For memory that CUDA knows; pages of the host that were registered may be read-only all the same.
+// Describes memory known to CUDA. Registered host pages may be read-only.
 Status describe_pointer(const void *address, const cuda::PointerAttributes &attributes, via_pointer_info *info) {
     HostMapping mapping{};
     if (attributes.device_type == VIA_DEVICE_CUDA_HOST) {
@@ -78,7 +59,7 @@ Status describe_pointer(const void *address, const cuda::PointerAttributes &attr
 }
 
 Status no_memory(const void *address) {
-    return fail(VIA_ERROR_POINTER, "address %p is no memory that can be read", address);
+    return fail(VIA_ERROR_POINTER, "address is %p, which cannot be read; expected readable memory", address);
 }
 
 Status describe_host(const void *address, via_pointer_info *info) {
@@ -127,7 +108,11 @@ via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *s
                              .flags = (flags & VIA_WRAP_READ_ONLY) != 0 ? VIA_ARRAY_READ_ONLY : 0};
         const Deleter deleter = borrowed(release, context);
         const bool trusted = !detected && device_type == VIA_DEVICE_CPU && (flags & VIA_WRAP_PROBE) == 0;
-        return trusted ? make_array(spec, deleter, out_array) : wrap_checked(spec, detected, flags, deleter, out_array);
+        if (trusted) {
+            return make_array(spec, deleter, out_array);
+        }
+        return make_checked_array(spec, deleter, out_array,
+                                  [&](via_array *array) { return check_memory(array, detected, flags); });
     });
 }
 

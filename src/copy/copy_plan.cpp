@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "copy/bits.hpp"
-#include "copy/choose_loops.hpp"
+#include "copy/choose_tiles.hpp"
 #include "copy/copy.hpp"
 #include "copy/run.hpp"
 #include "copy/submit.hpp"
@@ -45,7 +45,7 @@ void copy_part(const cuda::Move &move, cuda::Cache cache) {
     plan.ndim = move.ndim;
     plan.trailing_bits = 0;
     std::copy_n(move.axes, move.ndim, plan.axes);
-    choose_loops_single(&plan, cache == cuda::Cache::Past);
+    choose_tiles_single(&plan, cache == cuda::Cache::Past);
     run_plan(plan);
 }
 

@@ -1,15 +1,17 @@
 // The plan of a copy as text.
 #include <algorithm>
-#include <cstdarg>
 #include <cstdio>
 
-#include "copy/choose_loops.hpp"
+#include "copy/choose_tiles.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_check.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/explain.hpp"
 #include "copy/host/host_kernels.hpp"
+#include "copy/host/tile_passes.hpp"
+#include "copy/host/walk.hpp"
 #include "copy/plan.hpp"
+#include "core/base/text_buffer.hpp"
 #include "core/base/thread_state.hpp"
 #include "cuda/describe_transfer.hpp"
 #include "cuda/device.hpp"
@@ -17,46 +19,7 @@
 namespace via {
 namespace {
 
-// Text that is cut where the caller's room ends, and counted whole.
-class Text {
-public:
-    Text(char *text, int64_t capacity) : text_(text), capacity_(capacity) {
-        if (capacity > 0) {
-            text[0] = '\0';
-        }
-    }
-
-    void add(const char *format, ...) __attribute__((format(printf, 2, 3))) {
-        const int64_t room = std::max<int64_t>(capacity_ - length_, 0);
-        va_list arguments;
-        va_start(arguments, format);
-        length_ += std::vsnprintf(room > 0 ? text_ + length_ : nullptr, static_cast<size_t>(room), format, arguments);
-        va_end(arguments);
-    }
-
-    int64_t length() const { return length_; }
-
-private:
-    char *text_;
-    int64_t capacity_;
-    int64_t length_ = 0;
-};
-
-const char *kernel_name(const Plan &plan) {
-    switch (plan.loops) {
-        case LoopKind::Contiguous:
-        case LoopKind::Rows:
-        case LoopKind::Transpose:
-        case LoopKind::Scratch:
-            return simd_kernels().name;
-        case LoopKind::Elements:
-            return has_even_gaps(plan) ? simd_kernels().name : "scalar";
-        default:
-            return "scalar";
-    }
-}
-
-void describe_axes(const Plan &plan, Text *text) {
+void describe_axes(const Plan &plan, TextBuffer *text) {
     text->add("loops:");
     for (int32_t i = 0; i < plan.ndim; ++i) {
         const Axis &axis = plan.axes[i];
@@ -68,21 +31,47 @@ void describe_axes(const Plan &plan, Text *text) {
                              : ", innermost first, steps in bytes\n");
 }
 
-void describe_loops(const Plan &plan, Text *text) {
-    text->add("route: %s, %s kernel%s\n", loop_kind_name(plan.loops), kernel_name(plan),
-              !plan.streaming                     ? ""
-              : plan.loops == LoopKind::Transpose ? ", streaming stores from a scratch in the cache"
-                                                  : ", streaming stores");
-    text->add("element: %lld bytes adjacent in both", static_cast<long long>(plan.run));
-    text->add(plan.trailing_bits != 0 ? " and %d bits\n" : "\n", plan.trailing_bits);
-    describe_axes(plan, text);
-    text->add("blocks: %lld bytes x %lld x %lld\n", static_cast<long long>(plan.run_block),
-              static_cast<long long>(plan.block[0]), static_cast<long long>(plan.block[1]));
-    text->add("threads: %d\n", plan.threads);
-    text->add("bytes: %lld, each moved once\n", static_cast<long long>(plan.nbytes));
+const char *kernel_name(Walk walk) {
+    return walk == Walk::Elements || walk == Walk::Repeat ? "scalar" : simd_kernels().name;
 }
 
-void describe_transfer(const CopyPlan &plan, Text *text) {
+// How a tile is walked; a copy that is not cut is one tile.
+Walk walk_of(const Plan &plan) {
+    const TilePasses passes(plan, nullptr);
+    return passes.main().walk;
+}
+
+void describe_tile(const Plan &plan, TextBuffer *text) {
+    text->add("tile: %lld bytes", as_printed(plan.run_block));
+    for (int32_t i = 0; i < plan.ndim; ++i) {
+        text->add(" x %lld", as_printed(plan.block[i]));
+    }
+    text->add(plan.squeezes ? ", gaps left out in a scratch" : "");
+    if (plan.by_rows) {
+        text->add(", written in rows of %lld bytes from a scratch", as_printed(row_bytes_of(plan)));
+    }
+    text->add("\ntiles: ");
+    for (int32_t i = 0; i < plan.loop_ndim; ++i) {
+        const TileLoop &loop = plan.loops[i];
+        text->add(loop.of == TileLoop::kRun ? "%s%lld of the run" : "%s%lld of loop %d", i > 0 ? ", " : "",
+                  as_printed(loop.axis.extent), loop.of + 1);
+    }
+    text->add(plan.loop_ndim == 0 ? "1\n" : ", innermost first\n");
+}
+
+void describe_loops(const Plan &plan, TextBuffer *text) {
+    const Walk walk = walk_of(plan);
+    text->add("route: %s, %s kernel%s\n", plan.ndim == 0 ? "contiguous" : walk_name(walk), kernel_name(walk),
+              plan.streaming ? ", streaming stores" : "");
+    text->add("element: %lld bytes adjacent in both", as_printed(plan.run));
+    text->add(plan.trailing_bits != 0 ? " and %d bits\n" : "\n", plan.trailing_bits);
+    describe_axes(plan, text);
+    describe_tile(plan, text);
+    text->add("threads: %d\n", plan.threads);
+    text->add("bytes: %lld, each moved once\n", as_printed(plan.nbytes));
+}
+
+void describe_transfer(const CopyPlan &plan, TextBuffer *text) {
     constexpr int64_t kRoom = 256;
     char route[kRoom];
     cuda::describe_transfer(plan.transfer, plan.device, kRoom, route);
@@ -94,7 +83,7 @@ void describe_transfer(const CopyPlan &plan, Text *text) {
     text->add("bytes: %lld, each moved once\n", static_cast<long long>(plan.transfer.nbytes));
 }
 
-void describe_bits(const Plan &plan, const char *way, Text *text) {
+void describe_bits(const Plan &plan, const char *way, TextBuffer *text) {
     text->add("route: bits%s\n", way);
     text->add("element: %lld bits adjacent in both\n",
               as_printed(plan.in_bits ? plan.run : plan.run * 8 + plan.trailing_bits));
@@ -102,7 +91,7 @@ void describe_bits(const Plan &plan, const char *way, Text *text) {
     text->add("bytes: %lld, each moved once\n", as_printed(plan.nbytes));
 }
 
-Status describe_copy(via_array *dst, via_array *src, Text *text) {
+Status describe_copy(via_array *dst, via_array *src, TextBuffer *text) {
     CopyPlan plan;
     VIA_TRY(is_plain(dst) && is_plain(src) ? VIA_OK : cuda::need("this copy"));
     VIA_TRY(prepare_copy(dst, src, Ask::Large, &plan));
@@ -111,7 +100,7 @@ Status describe_copy(via_array *dst, via_array *src, Text *text) {
         describe_bits(plan.loops, plan.through_host ? ", by way of the host's memory" : "", text);
     } else if (plan.on_host) {
         count(Counter::PlannedRoutes, 1);
-        choose_loops(&plan.loops);
+        choose_tiles(&plan.loops);
         describe_loops(plan.loops, text);
     } else {
         describe_transfer(plan, text);
@@ -122,7 +111,7 @@ Status describe_copy(via_array *dst, via_array *src, Text *text) {
 }  // namespace
 
 Status explain_copy(via_array *dst, via_array *src, int64_t capacity, char *text, int64_t *out_length) {
-    Text description(text, capacity);
+    TextBuffer description(text, capacity);
     VIA_TRY(check_arrays(dst, src));
     if (dst->size == 0) {
         description.add("route: none, there are no elements\n");

@@ -1,7 +1,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "copy/choose_loops.hpp"
+#include "copy/choose_tiles.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_check.hpp"
 #include "copy/copy_plan.hpp"
@@ -60,7 +60,7 @@ Status prepare(via_array *dst, const char *element, Prepared *out) {
 
 void run_fill(Prepared *prepared) {
     Plan &plan = prepared->plan;
-    choose_loops(&plan);
+    choose_tiles(&plan);
     run_plan(plan);
     if (plan.trailing_bits != 0) {
         copy_trailing_bits(plan.dst + plan.nbytes - (plan.trailing_bits + 7) / 8, prepared->element,

@@ -9,9 +9,8 @@
 #include "copy/run.hpp"
 #include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
-#include "core/async/joined_fence.hpp"
+#include "core/async/fence.hpp"
 #include "core/async/task.hpp"
-#include "core/async/task_run.hpp"
 #include "cuda/device.hpp"
 #include "cuda/stream.hpp"
 

@@ -1,4 +1,4 @@
-// Measures from which size on a staged copy beats the driver's own, and keeps what was found in a file.
+// Measures from which size on a staged copy beats the driver's, and saves the result to a file.
 #pragma once
 
 #include "core/base/status.hpp"

@@ -1,11 +1,11 @@
-// The kinds of memory that the driver gives, and the caller's own allocators of such memory.
+// The kinds of memory that the driver allocates.
 #pragma once
 
 #include "core/array/memory.hpp"
 
 namespace via::cuda {
 
-// kind is VIA_MEMORY_PINNED, _DEVICE, _DEVICE_POOL or _MANAGED.
+// Makes memory of kind VIA_MEMORY_PINNED, _DEVICE, _DEVICE_POOL or _MANAGED.
 // Errors: VIA_ERROR_UNSUPPORTED, VIA_ERROR_DEVICE, VIA_ERROR_FORKED.
 VIA_NODISCARD Status make_cuda_memory(int32_t kind, int32_t device_id, via_memory **out_memory);
 

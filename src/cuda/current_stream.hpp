@@ -1,4 +1,4 @@
-// The stream that a thread has chosen for each device.
+// The current stream of each thread and device.
 #pragma once
 
 #include "core/base/status.hpp"

@@ -1,4 +1,4 @@
-// How a transfer would be done, in words.
+// Describes how a transfer would be done.
 #pragma once
 
 #include "cuda/transfer_plan.hpp"
@@ -6,7 +6,7 @@
 
 namespace via::cuda {
 
-// Writes how a transfer would be done, in a few words: "driver copy, host to device"; for a kernel also which and how.
+// Writes the route in a few words: "driver copy, host to device". Names the kernel, if there is one.
 void describe_transfer(const Transfer &transfer, const TransferPlan &plan, int64_t capacity, char *out_text);
 
 }  // namespace via::cuda

@@ -1,10 +1,10 @@
 #include "cuda/device.hpp"
-#include "core/base/thread_state.hpp"
 
 #include <algorithm>
-#include <cstdarg>
 #include <cstdio>
 
+#include "core/base/text_buffer.hpp"
+#include "core/base/thread_state.hpp"
 #include "cuda/driver/context.hpp"
 #include "cuda/kernels/images.hpp"
 #include "cuda/launch/module.hpp"
@@ -16,44 +16,22 @@
 namespace via::cuda {
 namespace {
 
-// Lines of text in a buffer of fixed size; what does not fit is cut.
-class Lines {
-public:
-    Lines(char *text, size_t capacity) : text_(text), capacity_(capacity) { text_[0] = '\0'; }
-
-    void add(const char *format, ...) __attribute__((format(printf, 2, 3))) {
-        va_list arguments;
-        va_start(arguments, format);
-        if (length_ > 0 && length_ + 1 < capacity_) {
-            text_[length_++] = '\n';
-        }
-        const int written = std::vsnprintf(text_ + length_, capacity_ - length_, format, arguments);
-        va_end(arguments);
-        length_ = std::min(length_ + static_cast<size_t>(std::max(written, 0)), capacity_ - 1);
-    }
-
-private:
-    char *text_;
-    size_t capacity_;
-    size_t length_ = 0;
-};
-
 int32_t attribute_of(CUdevice device, CUdevice_attribute name) {
     int value = 0;
     return driver().cuDeviceGetAttribute(&value, name, device) == CUDA_SUCCESS ? value : 0;
 }
 
-void describe_pool(CUdevice device, Lines *lines) {
+void describe_pool(CUdevice device, TextBuffer *lines) {
     if (driver().cuMemAllocAsync == nullptr || driver().cuMemFreeAsync == nullptr) {
-        lines->add("stream-ordered memory: off, the driver is older than CUDA 11.2");
+        lines->add_line("stream-ordered memory: off, the driver is older than CUDA 11.2");
     } else if (attribute_of(device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) == 0) {
-        lines->add("stream-ordered memory: off, the device has no memory pools");
+        lines->add_line("stream-ordered memory: off, the device has no memory pools");
     } else {
-        lines->add("stream-ordered memory: on");
+        lines->add_line("stream-ordered memory: on");
     }
 }
 
-void describe_peers(CUdevice device, Lines *lines) {
+void describe_peers(CUdevice device, TextBuffer *lines) {
     char on[96] = "";
     int length = 0;
     for (int32_t peer = 0; peer < driver().device_count && length < 80; ++peer) {
@@ -63,52 +41,52 @@ void describe_peers(CUdevice device, Lines *lines) {
         }
     }
     if (driver().device_count == 1) {
-        lines->add("peer to peer: off, there is one device");
+        lines->add_line("peer to peer: off, there is one device");
     } else if (length == 0) {
-        lines->add("peer to peer: off, the device reaches no other; copies go through the host");
+        lines->add_line("peer to peer: off, the device reaches no other; copies go through the host");
     } else {
-        lines->add("peer to peer: on, device%s", on);
+        lines->add_line("peer to peer: on, device%s", on);
     }
 }
 
-void describe_staging(int32_t device_id, via_device_properties *properties, Lines *lines) {
+void describe_staging(int32_t device_id, via_device_properties *properties, TextBuffer *lines) {
     char why[160] = "";
     properties->staging_bytes = ring_bytes(device_id, sizeof why, why);
     if (properties->staging_bytes == 0) {
-        lines->add("staging of pageable memory: off, %s", why);
+        lines->add_line("staging of pageable memory: off, %s", why);
     } else {
-        lines->add("staging of pageable memory: on, up to %lld MiB page-locked",
-                   static_cast<long long>(properties->staging_bytes >> 20));
+        lines->add_line("staging of pageable memory: on, up to %lld MiB page-locked",
+                        static_cast<long long>(properties->staging_bytes >> 20));
     }
 }
 
-void describe_pageable(CUdevice device, Lines *lines) {
+void describe_pageable(CUdevice device, TextBuffer *lines) {
     const bool reaches = attribute_of(device, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
-    lines->add("pageable memory on the device: %s",
-               reaches ? "on" : "off, the device reaches only memory that CUDA knows");
+    lines->add_line("pageable memory on the device: %s",
+                    reaches ? "on" : "off, the device reaches only memory that CUDA knows");
 }
 
-void describe_kernels(int32_t device_id, Lines *lines) {
+void describe_kernels(int32_t device_id, TextBuffer *lines) {
     const char *why = why_no_kernels(device_id);
     if (*why == '\0') {
-        lines->add("kernels: on, built with CUDA %d.%d", kernels::toolkit_version / 1000,
-                   kernels::toolkit_version % 1000 / 10);
+        lines->add_line("kernels: on, built with CUDA %d.%d", kernels::toolkit_version / 1000,
+                        kernels::toolkit_version % 1000 / 10);
     } else {
-        lines->add("kernels: off, %s", why);
+        lines->add_line("kernels: off, %s", why);
     }
 }
 
 // Makes the stream, and the event of a fence on it, which stays behind for others to use.
 Status make_stream_ready(int32_t device_id, int32_t number) {
-    ResolvedStream use{};
-    VIA_TRY(internal_stream(device_id, number, &use));
+    ResolvedStream stream{};
+    VIA_TRY(internal_stream(device_id, number, &stream));
     UniqueFence fence;
-    return record_fence(use, fence.out());
+    return record_fence(stream, fence.out());
 }
 
-bool loads_kernels_quietly(const ResolvedStream &use) {
+bool loads_kernels_quietly(const ResolvedStream &stream) {
     const CallbackScope unsaid;
-    return load_kernels(use) == VIA_OK;
+    return load_kernels(stream) == VIA_OK;
 }
 
 // Kernels that the driver cannot load are missing from then on; that is no failure of the rest.
@@ -116,10 +94,10 @@ Status make_kernels_ready(int32_t device_id) {
     if (*why_no_kernels(device_id) != '\0') {
         return VIA_OK;
     }
-    ResolvedStream use{};
-    VIA_TRY(internal_stream(device_id, 0, &use));
-    const bool settled = loads_kernels_quietly(use) || *why_no_kernels(device_id) != '\0';
-    return settled ? VIA_OK : load_kernels(use);
+    ResolvedStream stream{};
+    VIA_TRY(internal_stream(device_id, 0, &stream));
+    const bool settled = loads_kernels_quietly(stream) || *why_no_kernels(device_id) != '\0';
+    return settled ? VIA_OK : load_kernels(stream);
 }
 
 }  // namespace
@@ -173,8 +151,8 @@ Status describe_device(int32_t device_id, via_device_properties *out_properties)
                                          attribute_of(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     out_properties->driver_version = driver().version;
     out_properties->total_bytes = static_cast<int64_t>(total);
-    Lines lines(out_properties->routes, sizeof out_properties->routes);
-    lines.add("driver copies: on, CUDA %d.%d", driver().version / 1000, driver().version % 1000 / 10);
+    TextBuffer lines(out_properties->routes, sizeof out_properties->routes);
+    lines.add_line("driver copies: on, CUDA %d.%d", driver().version / 1000, driver().version % 1000 / 10);
     describe_staging(device_id, out_properties, &lines);
     describe_peers(device, &lines);
     describe_pool(device, &lines);

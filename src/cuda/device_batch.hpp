@@ -1,5 +1,4 @@
-// Many copies of adjacent bytes that one device does in one go: those that are small by one launch of a kernel, those
-// that are large by the driver.
+// Many copies of adjacent bytes by one device: small ones by one kernel launch, large ones by the driver.
 #pragma once
 
 #include <cstdint>
@@ -12,34 +11,35 @@ namespace via::cuda {
 
 struct Batch;
 
-// The device whose streams are meant by this one; -1 where it is that of the arrays.
+// Returns the device of the stream, or -1 if it is that of the arrays.
 int32_t device_meant_by(via_stream *stream);
 
-// Of copies between memory of the device, and between that and page-locked memory; about `count` of them.
+// Makes a batch of about `count` copies within the device's memory, or between that and page-locked memory.
 VIA_NODISCARD Status make_batch(int32_t device_id, int32_t count, Batch **out_batch);
 
 enum class LinkDirection : int32_t { No, ToDevice, ToHost };
 
-// Whether kernels that reach the memory asked about before, on the device or page-locked, reach these too: they may be
-// of another context, or at another address.
+// Returns whether the kernels that reach the memory of earlier copies reach these addresses too. Memory of another
+// context they do not.
 bool can_reach(Batch *batch, const void *dst, const void *src, LinkDirection direction);
 
-// nbytes is more than 0. On failure the batch is as it was. Errors: VIA_ERROR_OUT_OF_MEMORY.
+// Adds a copy of at least one byte. On failure the batch is unchanged. Errors: VIA_ERROR_OUT_OF_MEMORY.
 VIA_NODISCARD Status add_copy(Batch *batch, void *dst, const void *src, int64_t nbytes, LinkDirection direction);
 
-// There are no more; decides how each is to be done. On failure the batch can only be ended.
+// Plans each copy. None can be added after that. On failure the batch can only be ended.
 VIA_NODISCARD Status finish_batch(Batch *batch);
 
-// `until` is what its last run ends with; nullptr if all have ended. Calls no driver. A null batch is none.
+// Ends a batch once `until`, the fence of its last run, is complete. nullptr: all runs have ended. Calls no driver.
+// Accepts a null batch.
 void end_batch(Batch *batch, Fence *until);
 
-// Whether a stream, nullptr meaning legacy, or a task can be given the batch: the context is the memory's, and has
-// loaded the kernels that it takes. *out_timeline is the stream's; not known where that is being captured, since the
-// graph comes after nothing by itself. Errors: as for any use of the stream.
+// Returns whether a stream (nullptr: legacy) or a task can run the batch: its context must be that of the memory and
+// must have loaded the kernels. *out_timeline is the stream's, and unknown in a capture, since a graph comes after
+// nothing by itself. Errors: as for any use of the stream.
 VIA_NODISCARD Status can_run_on(Batch *batch, via_stream *stream, bool *out_can, Timeline *out_timeline);
 bool can_run_in_task(Batch *batch);
 
-// Where the batch's copies are, and what must come before them.
+// One run of a batch: the storages of its copies, and the fence that it waits for.
 struct BatchRun {
     Batch *batch;
     Fence *behind;  // may be nullptr
@@ -47,11 +47,11 @@ struct BatchRun {
     int64_t storage_count;
 };
 
-// In stream order. A fence stored in *out_fence (retained) says where it ends; none, that it is done, or part of a
-// graph, which holds the storages then. Where a call fails that is not the first, what was begun has ended.
+// Runs the batch in stream order. Stores a retained fence of its end in *out_fence, or nullptr if it is done or part of
+// a graph, which then holds the storages. On failure, what was queued has ended.
 VIA_NODISCARD Status run_batch_on(const BatchRun &run, via_stream *stream, Fence **out_fence);
 
-// On a stream of the library's own, once everything has been reached that it must wait for.
+// Runs the batch on an internal stream. All fences that it depends on must be complete.
 VIA_NODISCARD Status run_batch_for_task(Batch *batch, Fence **out_fence);
 
 }  // namespace via::cuda

@@ -1,4 +1,4 @@
-// Filling adjacent elements of memory that a device can write.
+// Fills adjacent elements of memory that a device can write.
 #pragma once
 
 #include "core/base/status.hpp"
@@ -6,7 +6,7 @@
 
 namespace via::cuda {
 
-// `count` adjacent elements of `item_bytes` bytes each are set to the bytes at `element`; nullptr means zeros.
+// Sets `count` adjacent elements of `item_bytes` bytes each to the bytes at `element`, or to zeros if that is nullptr.
 struct Fill {
     void *dst;
     int64_t count;
@@ -16,7 +16,7 @@ struct Fill {
     via_array *array;  // what is waited for, marked and held
 };
 
-// As transfer_now and transfer_on. The element has been read on return.
+// Fill like transfer_now and transfer_on copy. The element has been read on return.
 // Errors: VIA_ERROR_STREAM_CAPTURE for elements that only a copy from the host could repeat; VIA_ERROR_DEVICE for
 // a stream of another device than the memory's.
 VIA_NODISCARD Status fill_now(const Fill &fill);

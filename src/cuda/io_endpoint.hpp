@@ -1,12 +1,12 @@
-// Transfers between the memory of a device and what is no memory: a file. They go through the ring of page-locked
-// slots; the workers read into slots and write from them what they copy otherwise.
+// Transfers between device memory and files, through the ring of page-locked slots. Workers read into slots and write
+// from them instead of copying.
 #pragma once
 
 #include "cuda/transfer.hpp"
 
 namespace via::cuda {
 
-// Bytes numbered from 0 on, in the place of the host's memory. Any number of threads of the library ask at a time.
+// Bytes numbered from 0 on, in place of host memory. Several threads of the library call it at a time.
 class IoEndpoint {
 public:
     VIA_NODISCARD virtual Status read(void *slot, int64_t offset, int64_t nbytes) = 0;
@@ -17,7 +17,8 @@ protected:
 };
 
 struct IoTransfer {
-    // What would be a copy between a device and the host, whose address stands for byte 0 outside and is never touched.
+    // The copy between a device and the host that this replaces. The host's address stands for byte 0 of the endpoint
+    // and is never touched.
     const Transfer *transfer;
     IoEndpoint *io;
     int32_t workers;  // as many as keep busy what is outside
@@ -26,11 +27,11 @@ struct IoTransfer {
     StagedPlan plan;
 };
 
-// Whether the ring serves: where it does not, the bytes go by way of the host's memory. Makes the ring.
+// Returns whether the ring serves, and makes it. Otherwise the bytes go through host memory.
 bool can_stage_io(const Transfer &transfer, StagedPlan *out_plan);
 
-// Does it, once all that it must wait for has been reached; waits for and tracks no array. Towards the device a fence
-// may be stored in *out_fence (retained), at which it ends; none: it is done. Errors: those of the outside,
+// Transfers. All fences that it depends on must be complete; arrays are neither waited for nor tracked. Towards the
+// device it may store a retained fence of its end in *out_fence; nullptr: it is done. Errors: those of the endpoint,
 // VIA_ERROR_CUDA, VIA_ERROR_CANCELLED.
 VIA_NODISCARD Status transfer_io(const IoTransfer &transfer, Fence **out_fence);
 

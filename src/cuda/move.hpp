@@ -1,4 +1,4 @@
-// One strided copy in normal form, as Transfer describes it, but for where the memory is.
+// One strided copy in normal form, like Transfer, without the sides.
 #pragma once
 
 #include "core/array/array.hpp"

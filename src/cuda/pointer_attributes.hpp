@@ -36,4 +36,9 @@ VIA_NODISCARD Status query_pointer_kind(const void *address, PointerAttributes *
 // VIA_ERROR_CUDA, VIA_ERROR_UNSUPPORTED, VIA_ERROR_FORKED.
 VIA_NODISCARD Status check_pointer(const char *argument, via_array *array);
 
+// Sets the array's device to that of its memory, and with `check` checks as check_pointer does, by one question to the
+// driver. Leaves the array as it is where the driver does not know the address.
+// Errors: VIA_ERROR_POINTER, VIA_ERROR_READ_ONLY, VIA_ERROR_CUDA.
+VIA_NODISCARD Status detect_pointer(via_array *array, bool check);
+
 }  // namespace via::cuda

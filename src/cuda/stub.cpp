@@ -71,6 +71,8 @@ Status check_pointer(const char *argument, via_array *array) {
     return check_device(argument, array->device_type, array->device_id);
 }
 
+Status detect_pointer(via_array *, bool) { return VIA_OK; }
+
 Status make_cuda_memory(int32_t kind, int32_t, via_memory **) {
     return fail(VIA_ERROR_UNSUPPORTED, "kind is %d, which needs CUDA, and this build has none", kind);
 }

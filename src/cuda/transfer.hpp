@@ -1,6 +1,5 @@
-// Moving bytes and filling adjacent ones where a device, page-locked or managed memory has a part, or a stream orders
-// the work. The rooms above have checked the arrays, their overlap and their layout; this one chooses driver copy,
-// staging, kernel or peer route, waits for what must be waited for, and leaves the fences.
+// Copies that involve CUDA's memory or a stream. The rooms above have checked the arrays, their overlap and their
+// layout. This one plans the route, waits for the arrays and records fences.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +11,11 @@
 
 namespace via::cuda {
 
-// Plans without making anything, for texts and checks. Errors: as plan_transfer.
+// Plans for a description. Makes nothing. Errors: as plan_transfer.
 VIA_NODISCARD Status plan_for_text(const Transfer &transfer, TransferPlan *out_plan);
 
-// After the legacy stream's work (of both devices between two) and when both arrays are ready; returns when the bytes
-// have arrived, for every stream and for the host.
+// Copies behind the legacy stream's work, of both devices between two, once both arrays are ready. Returns when the
+// bytes have arrived for every stream and the host.
 VIA_NODISCARD Status transfer_now(const Transfer &transfer);
 
 // In stream order and when both arrays are ready; nullptr means the legacy stream. Pageable source: read on return;
@@ -26,29 +25,29 @@ VIA_NODISCARD Status transfer_now(const Transfer &transfer);
 // device.
 VIA_NODISCARD Status transfer_on(const Transfer &transfer, via_stream *stream);
 
-// The same in two steps, for many transfers that are all checked before the first is touched.
+// Do the same in two steps, for many transfers that are all checked before the first is touched.
 VIA_NODISCARD Status plan_on(const Transfer &transfer, via_stream *stream, TransferPlan *out_plan);
 VIA_NODISCARD Status transfer_on(const Transfer &transfer, const TransferPlan &plan, via_stream *stream);
 
-// For a task: on the library's own streams, once everything it must wait for has been reached; waits for and fences no
-// array. A fence stored in *out_fence (retained) says where it ends; none, that it is done. Progress and cancellation
+// Copy for a task, on internal streams. All fences that it depends on must be complete; arrays are neither waited for
+// nor tracked. Stores a retained fence of the end in *out_fence, or nullptr if it is done. Progress and cancellation go
 // through `task`.
 VIA_NODISCARD Status plan_for_task(const Transfer &transfer, TransferPlan *out_plan);
 VIA_NODISCARD Status transfer_for_task(const Transfer &transfer, const TransferPlan &plan, via_task *task,
                                        Fence **out_fence);
 
-// True if transfer_for_task only hands work over, without waiting for anything.
+// Returns true if transfer_for_task only queues work, without waiting.
 bool is_immediate(const Transfer &transfer, const TransferPlan &plan);
 
-// The stream's work so far as a fence (retained), for the dependency of a task; nullptr if it is done. `device_id` is
-// the device at hand. Errors: VIA_ERROR_STREAM_CAPTURE for a stream being captured.
+// Returns the stream's work so far as a retained fence, for the dependency of a task, or nullptr if it is done.
+// `device_id` is for streams without a device. Errors: VIA_ERROR_STREAM_CAPTURE for a stream being captured.
 VIA_NODISCARD Status stream_fence(via_stream *stream, int32_t device_id, Fence **out_fence);
 
-// For work that the host does in the place of a stream: waits on the host for the stream's work so far; nullptr means
-// the legacy stream. On a stream being captured nothing is waited for, and *out_capturing is true.
+// Waits on the host for the stream's work so far, for work that the host does itself. nullptr means the legacy stream.
+// Does not wait on a stream being captured, and sets *out_capturing.
 VIA_NODISCARD Status await_stream(via_stream *stream, bool *out_capturing);
 
-// Waits for nothing. Errors: as for any use of the stream.
+// Does not wait. Errors: as for any use of the stream.
 VIA_NODISCARD Status is_capturing(via_stream *stream, int32_t device_id, bool *out_capturing);
 
 }  // namespace via::cuda

@@ -1,4 +1,4 @@
-// The two sides of a transfer: where each one's memory is.
+// The two sides of a transfer.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace via::cuda {
 
-// One side of a transfer. device_type VIA_DEVICE_ANY: the driver is asked (host memory may have been registered).
+// Where the memory of one side is. VIA_DEVICE_ANY: unknown, for host memory that may have been registered.
 struct Side {
     int32_t device_type;
     int32_t device_id;
@@ -16,8 +16,7 @@ struct Side {
 
 struct Move;
 
-// A copy of the host's own between two parts of its memory, on the calling thread: the rooms above lend it. Past: what
-// it writes, a device reads next.
+// A strided host copy on the calling thread, passed in by the rooms above. Past: a device reads next what it writes.
 enum class Cache : int32_t { Through, Past };
 using HostCopy = void (*)(const Move &move, Cache cache);
 
@@ -54,21 +53,21 @@ constexpr bool devices_differ(const Transfer &transfer) {
            transfer.dst_side.device_id != transfer.src_side.device_id;
 }
 
-// Asks the driver about sides that are ANY: memory that it knows nothing of becomes VIA_DEVICE_CPU. The functions below
-// expect to be given what this one leaves. Errors: VIA_ERROR_CUDA.
+// Asks the driver about sides that are ANY. Unknown memory becomes VIA_DEVICE_CPU. The functions below expect no side
+// to be ANY. Errors: VIA_ERROR_CUDA.
 VIA_NODISCARD Status find_sides(Transfer *transfer);
 
-// The same for raw memory. Where a device has a part, checks that no allocation that the driver knows ends before the
-// bytes do; adjacent mappings are walked. In a forked child only memory that can be read passes for host memory.
+// Does the same for raw memory. If a side is on a device, checks that no known allocation ends before the bytes do,
+// across adjacent mappings. In a forked child only readable memory counts as host memory.
 // Errors: VIA_ERROR_POINTER, VIA_ERROR_FORKED.
 VIA_NODISCARD Status find_raw_sides(Transfer *transfer);
 
-// The device whose special streams are meant, and do the work if no stream is given: the one that has a side; where
-// both sides are of devices, the current one if it is one of them, else dst's; where none is, the current one, else 0.
+// Returns the device whose special streams serve the transfer: that of the side on a device; of two devices the
+// source's if it is current, otherwise the destination's; without any the current one, or 0.
 int32_t device_of_transfer(const Transfer &transfer);
 
-// Where a device walks the host's own page tables, the driver's copies need no staging of pageable memory, and so do
-// not promise to be done with it when they return.
+// Returns whether the device walks the host's page tables: the driver then does not stage pageable memory, and may
+// still read or write it after the call.
 bool uses_pageable_later(int32_t device_id);
 
 }  // namespace via::cuda

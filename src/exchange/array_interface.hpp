@@ -1,5 +1,4 @@
-// NumPy's __array_interface__ and the __cuda_array_interface__, version 3: the same description of memory, one for the
-// host's and one for the devices'.
+// NumPy's __array_interface__ and the __cuda_array_interface__, version 3: one description for host and device memory.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +7,21 @@
 
 namespace via {
 
-// The array described for one of the protocols, which have the same fields; *description must be zero-initialised.
+// Describes the array for either protocol, which have the same fields. Zero-initialise *description.
 VIA_NODISCARD Status describe_interface(via_array *array, via_array_interface *description);
 
-// The spec of what is described; its pointers are into *description, which must be complete (see read_struct).
+// Reads a description; the pointers of the spec are into `description`, which must be complete (see read_struct).
 VIA_NODISCARD Status read_interface(const via_array_interface &description, ArraySpec *out_spec);
+
+// Makes `stream` wait until the array is ready, and names it in the description. NULL means the legacy stream; no_sync
+// orders nothing and names none.
+VIA_NODISCARD Status order_description(via_array *array, via_stream *stream, via_array_interface *description);
+
+// Reads the description of device memory, and detects its device by a driver query. Memory without elements counts as
+// device 0's.
+VIA_NODISCARD Status read_cuda_interface(const via_array_interface &description, ArraySpec *out_spec);
+
+// Makes an imported array ready after the stream that the description names.
+VIA_NODISCARD Status follow_description(via_array *array, const via_array_interface &description);
 
 }  // namespace via

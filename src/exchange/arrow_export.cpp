@@ -3,19 +3,24 @@
 #include <cstring>
 #include <new>
 
+#include "core/array/access_tracker.hpp"
 #include "core/base/thread_state.hpp"
+#include "core/base/unique_handle.hpp"
 #include "cuda/event.hpp"
 #include "cuda/stream.hpp"
-#include "exchange/arrow_event.hpp"
+#include "cuda/stream_access.hpp"
 #include "exchange/arrow_export.hpp"
 #include "exchange/arrow_format.hpp"
-#include "exchange/consumer.hpp"
+#include "exchange/stream_order.hpp"
 
 namespace via {
 namespace {
 
-// Consumers may move a child out of its parent and release it later, so what both need is counted, not owned by the
-// parent. Each live struct holds one count.
+using UniqueStream = UniqueHandle<via_stream, cuda::release_stream>;
+using UniqueEvent = UniqueHandle<via_event, cuda::release_event>;
+
+// Consumers may move a child out of its parent and release it later. Parent and child therefore share a reference
+// counted block; each live struct holds one reference.
 struct SchemaBlock {
     std::atomic<int32_t> references{1};
     char format[kArrowFormatCapacity];
@@ -28,8 +33,8 @@ struct SchemaBlock {
 struct ColumnBlock {
     std::atomic<int32_t> references{1};
     via_array *array;
-    via_event *event;    // reached when the array is ready; nullptr if it is
-    void *native_event;  // what sync_event points to
+    via_event *event;    // reached when the array is ready; nullptr if it is ready
+    void *native_event;  // sync_event points here
     const void *no_validity[1];
     const void *buffers[2];
     ArrowArray item;
@@ -68,14 +73,14 @@ void release_column(ArrowArray *column) {
     }
 }
 
-// The number of values in one row of the column; Arrow's list sizes are 32 bits.
+// Counts the values in one row of the column; Arrow's list sizes have 32 bits.
 Status row_size(via_array *array, int64_t *out_size) {
     int64_t size = 1;
     for (int32_t i = 1; i < array->ndim; ++i) {
         size *= array->shape()[i];
         if (size > INT_MAX || array->shape()[i] > INT_MAX) {
-            return fail(VIA_ERROR_OVERFLOW, "a row has more than %d values; expected what an Arrow list size holds",
-                        INT_MAX);
+            return fail(VIA_ERROR_OVERFLOW,
+                        "a row of the array is larger than an Arrow list; expected at most %d values", INT_MAX);
         }
     }
     *out_size = size;
@@ -85,14 +90,15 @@ Status row_size(via_array *array, int64_t *out_size) {
 Status check_expressible(via_array *array) {
     char format[kArrowFormatCapacity];
     if (array->ndim == 0) {
-        return fail(VIA_ERROR_EXCHANGE, "the array has no dimension; expected 1 or more for an Arrow column");
+        return fail(VIA_ERROR_EXCHANGE, "the array's ndim is 0; expected 1 or more for an Arrow column");
     }
     if (!arrow_format(array->dtype, format)) {
-        return fail(VIA_ERROR_EXCHANGE, "Arrow has no type for %s; expected integers, float16 to float64 or records",
+        return fail(VIA_ERROR_EXCHANGE,
+                    "dtype is %s, which Arrow cannot describe; expected integers, float16 to float64 or records",
                     DtypeName(array->dtype).text);
     }
     if (!is_contiguous(array, VIA_ORDER_ROW_MAJOR)) {
-        return fail(VIA_ERROR_NEEDS_COPY, "the array is not row-major and dense; expected that, or a copy");
+        return fail(VIA_ERROR_NEEDS_COPY, "the array is strided; expected a row-major one, or a copy");
     }
     return VIA_OK;
 }
@@ -133,7 +139,7 @@ void fill_column(via_array *array, int64_t values, ColumnBlock *block, ArrowArra
     column->children = block->children;
 }
 
-// ARROW_DEVICE_CPU has DLPack's number, and -1 stands for "the CPU" as its id.
+// Arrow's device types have DLPack's numbers; the id of the CPU is -1.
 void fill_device(via_array *array, via_event *event, ColumnBlock *block, ArrowDeviceArray *column) {
     column->device_type = array->device_type;
     column->device_id = array->device_type == VIA_DEVICE_CPU ? -1 : array->device_id;
@@ -142,7 +148,26 @@ void fill_device(via_array *array, via_event *event, ColumnBlock *block, ArrowDe
     column->sync_event = event != nullptr ? &block->native_event : nullptr;
 }
 
-// A consumer of host memory looks for no event, so the host waits for it.
+// Creates an event that is reached when the array is ready; nullptr if it is ready now. The caller releases it.
+Status make_ready_event(via_array *array, via_event **out_event) {
+    *out_event = nullptr;
+    UniqueFence pending(last_write(array->storage));
+    if (pending.get() == nullptr) {
+        return VIA_OK;
+    }
+    // A stream of its own waits, so that no other stream has to.
+    const int32_t device_id = cuda::device_at_hand(array);
+    UniqueStream stream;
+    UniqueEvent event;
+    VIA_TRY(cuda::create_stream(device_id, stream.out()));
+    VIA_TRY(cuda::create_event(device_id, event.out()));
+    VIA_TRY(cuda::order_export(array, stream.get()));
+    VIA_TRY(cuda::record_event(event.get(), stream.get()));
+    *out_event = event.release();
+    return VIA_OK;
+}
+
+// Waits on the host for host memory, whose consumers read no event.
 Status make_ready(via_array *array, via_event **out_event) {
     return array->device_type == VIA_DEVICE_CUDA ? make_ready_event(array, out_event)
                                                  : order_consumer(array, array->device_type, nullptr);

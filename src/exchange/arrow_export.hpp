@@ -1,4 +1,4 @@
-// Arrow's C device interface, out: numeric columns and tensors.
+// Export through Arrow's C device interface: numeric columns and tensors.
 #pragma once
 
 #include "core/array/array.hpp"
@@ -6,7 +6,7 @@
 
 namespace via {
 
-// Content that a device still writes goes with an event, which the column owns; on the host it is waited for.
+// Exports device memory that is not ready with an event, which the column owns. Waits on the host for other memory.
 VIA_NODISCARD Status export_arrow(via_array *array, ArrowSchema *out_schema, ArrowDeviceArray *out_column);
 
 void release_arrow(ArrowSchema *schema, ArrowDeviceArray *column);

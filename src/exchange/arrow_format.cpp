@@ -25,18 +25,18 @@ constexpr Format kFormats[] = {
 constexpr char kNameKey[] = "ARROW:extension:name";
 constexpr char kMetadataKey[] = "ARROW:extension:metadata";
 
-// 63 names of axes are far shorter.
+// Far more than the names of 63 axes take.
 constexpr size_t kMostTensorJson = size_t{1} << 20;
 
-// A whole decimal number that is all there is; -1 for anything else.
+// Parses a whole text as a decimal number; -1 for anything else.
 int64_t parse_size(const char *text) {
     char *end = nullptr;
     const long long value = *text >= '0' && *text <= '9' ? std::strtoll(text, &end, 10) : -1;
     return end != nullptr && *end == '\0' ? value : -1;
 }
 
-// Metadata is a count of pairs, each a key and a value, each of those a length and its bytes; all int32 in the
-// machine's byte order.
+// Metadata is a count, then pairs of a key and a value, each a length and its bytes. Numbers are int32 in native byte
+// order.
 char *put_number(char *at, int32_t value) {
     std::memcpy(at, &value, sizeof value);
     return at + sizeof value;
@@ -62,16 +62,16 @@ std::string_view take_text(const char **at) {
     return text;
 }
 
-// ---- The JSON of arrow.fixed_shape_tensor. Readers answer nullptr, or what had been expected.
+// ---- The JSON of arrow.fixed_shape_tensor. Readers return nullptr, or the text of what was expected.
 
-// A list, of which `read_item` reads one after the other.
+// Reads a list, one item at a time by `read_item`.
 template <class ReadItem>
 const char *read_list(JsonScanner *json, const char *what, int32_t *out_count, ReadItem read_item) {
     *out_count = 0;
-    if (!json->take('[')) {
+    if (!json->accept('[')) {
         return what;
     }
-    if (json->take(']')) {
+    if (json->accept(']')) {
         return nullptr;
     }
     do {
@@ -81,8 +81,8 @@ const char *read_list(JsonScanner *json, const char *what, int32_t *out_count, R
         if (!read_item((*out_count)++)) {
             return what;
         }
-    } while (json->take(','));
-    return json->take(']') ? nullptr : what;
+    } while (json->accept(','));
+    return json->accept(']') ? nullptr : what;
 }
 
 enum TensorKey { kShape = 1, kDimNames = 2, kPermutation = 4 };
@@ -125,14 +125,14 @@ struct TensorReader {
         if ((keys & key) != 0) {
             return "each name once";
         }
-        if (!json.take(':')) {
+        if (!json.accept(':')) {
             return "':'";
         }
         if (key == 0) {
             return json.skip_value() ? nullptr : "a value";
         }
-        // Some producers write null for what there is not.
-        if (key != kShape && json.take_null()) {
+        // Some producers write null for an absent member.
+        if (key != kShape && json.accept_null()) {
             return nullptr;
         }
         keys |= key;
@@ -140,21 +140,21 @@ struct TensorReader {
     }
 
     const char *read_members() {
-        if (!json.take('{')) {
+        if (!json.accept('{')) {
             return "'{'";
         }
-        if (json.take('}')) {
+        if (json.accept('}')) {
             return nullptr;
         }
         do {
             if (const char *expected = read_member(); expected != nullptr) {
                 return expected;
             }
-        } while (json.take(','));
-        return json.take('}') ? nullptr : "'}'";
+        } while (json.accept(','));
+        return json.accept('}') ? nullptr : "'}'";
     }
 
-    // Each axis once, which with as many of them as there are is all.
+    // Checks that the permutation has each axis once.
     bool permutes_axes() const {
         uint64_t seen = 0;
         for (int32_t i = 0; i < permuted; ++i) {
@@ -185,13 +185,13 @@ struct TensorReader {
 Status refuse_metadata(JsonScanner *json, const char *expected) {
     constexpr size_t kShown = 24;
     const std::string_view rest = json->rest().substr(0, kShown);
-    return fail(VIA_ERROR_EXCHANGE, "the metadata of %s has `%.*s` at byte %zu; expected %s", kTensorExtension,
+    return fail(VIA_ERROR_EXCHANGE, "the metadata of %s is `%.*s` at byte %zu; expected %s", kTensorExtension,
                 static_cast<int>(rest.size()), rest.data(), json->at(), expected);
 }
 
 Status read_tensor_json(std::string_view text, TensorAxes *out_axes) {
     if (text.size() > kMostTensorJson) {
-        return fail(VIA_ERROR_EXCHANGE, "the metadata of %s is %zu bytes long; expected at most %zu", kTensorExtension,
+        return fail(VIA_ERROR_EXCHANGE, "the metadata of %s is %zu bytes; expected at most %zu bytes", kTensorExtension,
                     text.size(), kMostTensorJson);
     }
     for (int32_t i = 0; i < VIA_MAX_NDIM; ++i) {
@@ -206,7 +206,7 @@ Status read_tensor_json(std::string_view text, TensorAxes *out_axes) {
 
 bool arrow_format(int32_t dtype, char *format) {
     if (dtype_is_record(dtype)) {
-        std::snprintf(format, kArrowFormatCapacity, "w:%lld", -static_cast<long long>(dtype));
+        std::snprintf(format, kArrowFormatCapacity, "w:%lld", -as_printed(dtype));
         return true;
     }
     for (const Format &known : kFormats) {
@@ -242,7 +242,7 @@ void encode_tensor_metadata(int32_t ndim, const int64_t *shape, char *metadata) 
     int length = std::snprintf(json, sizeof json, "{\"shape\":[");
     for (int32_t i = 0; i < ndim; ++i) {
         length += std::snprintf(json + length, sizeof json - static_cast<size_t>(length), "%s%lld", i > 0 ? "," : "",
-                                static_cast<long long>(shape[i]));
+                                as_printed(shape[i]));
     }
     std::snprintf(json + length, sizeof json - static_cast<size_t>(length), "]}");
     char *at = put_number(metadata, 2);

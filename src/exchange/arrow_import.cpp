@@ -4,21 +4,27 @@
 #include <new>
 
 #include "core/base/checked.hpp"
+#include "core/base/unique_handle.hpp"
 #include "cuda/device.hpp"
+#include "cuda/event.hpp"
 #include "cuda/pointer_attributes.hpp"
-#include "exchange/arrow_event.hpp"
+#include "cuda/stream.hpp"
+#include "cuda/stream_access.hpp"
 #include "exchange/arrow_export.hpp"
 #include "exchange/arrow_format.hpp"
 #include "exchange/arrow_import.hpp"
-#include "exchange/consumer.hpp"
+#include "exchange/stream_order.hpp"
 
 namespace via {
 namespace {
 
-// The axes of what is made of a column.
+using UniqueStream = UniqueHandle<via_stream, cuda::release_stream>;
+using UniqueEvent = UniqueHandle<via_event, cuda::release_event>;
+
+// Axes of the array made of a column.
 struct Shape {
     int32_t ndim;
-    bool is_permuted;  // else row-major, and strides are not set
+    bool is_permuted;  // otherwise row-major, without strides
     int64_t extents[VIA_MAX_NDIM];
     int64_t strides[VIA_MAX_NDIM];
 };
@@ -35,36 +41,37 @@ int64_t count_valid(const void *bitmap, int64_t offset, int64_t length) {
 
 Status check_no_nulls(const ArrowArray &column, bool host_reads) {
     if (column.null_count < -1) {
-        return fail(VIA_ERROR_EXCHANGE, "column.null_count is %lld; expected 0, or -1 for not counted",
+        return fail(VIA_ERROR_EXCHANGE, "column.null_count is %lld; expected 0, or -1 for unknown",
                     as_printed(column.null_count));
     }
     const void *bitmap = column.n_buffers > 0 ? column.buffers[0] : nullptr;
     int64_t nulls = column.null_count;
     if (nulls == -1 && bitmap != nullptr && !host_reads) {
-        return fail(VIA_ERROR_EXCHANGE, "column.null_count is -1 beside a validity bitmap on a device; expected 0");
+        return fail(VIA_ERROR_EXCHANGE, "column.null_count is -1 with a validity bitmap on a device; expected 0");
     }
     if (nulls == -1) {
         nulls = bitmap == nullptr ? 0 : column.length - count_valid(bitmap, column.offset, column.length);
     }
     if (nulls > 0) {
-        return fail(VIA_ERROR_EXCHANGE, "the column has %lld nulls; expected none", as_printed(nulls));
+        return fail(VIA_ERROR_EXCHANGE, "column.null_count is %lld; expected 0", as_printed(nulls));
     }
     return VIA_OK;
 }
 
 Status check_struct(const ArrowSchema &schema, const ArrowArray &column, bool host_reads) {
     if (schema.release == nullptr || column.release == nullptr) {
-        return fail(VIA_ERROR_EXCHANGE, "the %s has been released already", schema.release ? "column" : "schema");
+        return fail(VIA_ERROR_EXCHANGE, "%s is released; expected one that is not",
+                    schema.release ? "column" : "schema");
     }
     if (schema.format == nullptr) {
-        return fail(VIA_ERROR_EXCHANGE, "schema.format is NULL");
+        return fail(VIA_ERROR_EXCHANGE, "schema.format is NULL; expected a format string");
     }
     if (schema.dictionary != nullptr || column.dictionary != nullptr) {
-        return fail(VIA_ERROR_EXCHANGE, "the column is dictionary-encoded; expected plain values");
+        return fail(VIA_ERROR_EXCHANGE, "column.dictionary is not NULL; expected plain values");
     }
     int64_t end = 0;
     if (column.length < 0 || column.offset < 0 || !add(column.length, column.offset, &end)) {
-        return fail(VIA_ERROR_EXCHANGE, "column.length is %lld and offset %lld; expected 0 or more",
+        return fail(VIA_ERROR_EXCHANGE, "column.length is %lld and column.offset %lld; expected 0 or more",
                     as_printed(column.length), as_printed(column.offset));
     }
     if (column.n_buffers > 0 && column.buffers == nullptr) {
@@ -73,21 +80,23 @@ Status check_struct(const ArrowSchema &schema, const ArrowArray &column, bool ho
     return check_no_nulls(column, host_reads);
 }
 
-// Goes down one level of fixed-size lists: rows of `list` values each, from value `first` of the child on.
+// A level of nested fixed-size lists, from the column down to its values.
 struct Walk {
     const ArrowSchema *schema;
     const ArrowArray *column;
     int64_t first;  // in rows of this level
-    int64_t rows;   // that the result covers
+    int64_t rows;   // covered by the result
     bool host_reads;
 };
 
+// Goes down one level, whose lists have `list` values each.
 Status descend(int64_t list, Walk *walk) {
     const bool has_child = walk->schema->n_children == 1 && walk->schema->children != nullptr &&
                            walk->schema->children[0] != nullptr && walk->column->n_children == 1 &&
                            walk->column->children != nullptr && walk->column->children[0] != nullptr;
     if (!has_child) {
-        return fail(VIA_ERROR_EXCHANGE, "a fixed-size list has %lld children, its schema %lld; expected 1 of each",
+        return fail(VIA_ERROR_EXCHANGE,
+                    "column.n_children is %lld and schema.n_children %lld for a fixed-size list; expected 1 of each",
                     as_printed(walk->column->n_children), as_printed(walk->schema->n_children));
     }
     walk->schema = walk->schema->children[0];
@@ -96,10 +105,10 @@ Status descend(int64_t list, Walk *walk) {
     int64_t end = 0;
     if (!multiply(walk->first, list, &walk->first) || !multiply(walk->rows, list, &walk->rows) ||
         !add(walk->first, walk->rows, &end)) {
-        return fail(VIA_ERROR_OVERFLOW, "the product of the list sizes exceeds 2^63 - 1");
+        return fail(VIA_ERROR_OVERFLOW, "the product of the list sizes is over 2^63 - 1; expected fewer values");
     }
     if (end > walk->column->length) {
-        return fail(VIA_ERROR_EXCHANGE, "a list's child has %lld values; expected %lld",
+        return fail(VIA_ERROR_EXCHANGE, "the length of a list's child is %lld; expected %lld",
                     as_printed(walk->column->length), as_printed(end));
     }
     walk->first += walk->column->offset;
@@ -110,8 +119,8 @@ Status read_values(const Walk &walk, ArraySpec *out_spec) {
     out_spec->dtype = dtype_of_arrow_format(walk.schema->format);
     if (out_spec->dtype == 0) {
         return fail(VIA_ERROR_DTYPE,
-                    "schema.format is \"%s\"; expected integers, float16 to float64, fixed-size binary "
-                    "or fixed-size lists of those",
+                    "schema.format is \"%s\"; expected integers, float16 to float64, fixed-size binary or fixed-size "
+                    "lists of those",
                     walk.schema->format);
     }
     if (walk.column->n_buffers != 2) {
@@ -124,7 +133,7 @@ Status read_values(const Walk &walk, ArraySpec *out_spec) {
     }
     int64_t skipped = 0;
     if (!multiply(walk.first, dtype_bits(out_spec->dtype) / 8, &skipped) || !advance(data, skipped, &data)) {
-        return fail(VIA_ERROR_OVERFLOW, "column.offset of %lld values leaves the address space",
+        return fail(VIA_ERROR_OVERFLOW, "column.offset is %lld values; expected an offset inside the address space",
                     as_printed(walk.first));
     }
     out_spec->data = walk.column->buffers[1] == nullptr ? nullptr : const_cast<void *>(data);
@@ -141,18 +150,19 @@ Status check_tensor_size(const TensorAxes &axes, int64_t list) {
     return (is_empty ? 0 : size) == list && (fits || is_empty)
                ? VIA_OK
                : fail(VIA_ERROR_EXCHANGE,
-                      "the column has lists of %lld values; expected as many as the extents of %s make",
+                      "the list size of the column is %lld; expected the product of the extents of %s",
                       as_printed(list), kTensorExtension);
 }
 
-// Distances in elements; extents of 0 count as 1, as in any row-major array.
+// Computes the strides in elements. Extents of 0 count as 1, as in any row-major array.
 Status permute_axes(const TensorAxes &axes, Shape *shape) {
     int64_t strides[VIA_MAX_NDIM];
     int64_t stride = 1;
     for (int32_t i = axes.ndim - 1; i >= 0; --i) {
         strides[i] = stride;
         if (!multiply(stride, std::max<int64_t>(axes.shape[i], 1), &stride)) {
-            return fail(VIA_ERROR_OVERFLOW, "the product of the extents of %s exceeds 2^63 - 1", kTensorExtension);
+            return fail(VIA_ERROR_OVERFLOW, "the product of the extents of %s is over 2^63 - 1; expected fewer values",
+                        kTensorExtension);
         }
     }
     shape->strides[0] = stride;
@@ -165,7 +175,7 @@ Status permute_axes(const TensorAxes &axes, Shape *shape) {
     return VIA_OK;
 }
 
-// To the axes of the tensors in a column, if it is one of tensors.
+// Replaces the shape by the axes of the tensors, for a column of tensors.
 Status refine_shape(const ArrowSchema &schema, Shape *shape) {
     bool is_tensor = false;
     TensorAxes axes;
@@ -174,14 +184,14 @@ Status refine_shape(const ArrowSchema &schema, Shape *shape) {
         return VIA_OK;
     }
     if (shape->ndim != 2) {
-        return fail(VIA_ERROR_EXCHANGE, "the column nests %d lists; expected 1 for %s", shape->ndim - 1,
+        return fail(VIA_ERROR_EXCHANGE, "the column has %d levels of lists; expected 1 for %s", shape->ndim - 1,
                     kTensorExtension);
     }
     VIA_TRY(check_tensor_size(axes, shape->extents[1]));
     return permute_axes(axes, shape);
 }
 
-// Both structs, moved out of the consumer's hands, until the array lets go.
+// Holds both structs until the array's memory is released.
 struct Imported {
     ArrowSchema schema;
     ArrowDeviceArray column;
@@ -193,7 +203,7 @@ void end_import(const Deleter &deleter) {
     delete imported;
 }
 
-// Arrow's CPU has the id -1, and some producers say 0; pinned and managed memory may have the device's.
+// Arrow's CPU has the id -1; some producers write 0. Pinned and managed memory may have a device's id.
 Status read_device(const ArrowDeviceArray &column, ArraySpec *out_spec) {
     const int64_t id = column.device_id;
     out_spec->device_type = column.device_type;
@@ -210,7 +220,7 @@ Status read_device(const ArrowDeviceArray &column, ArraySpec *out_spec) {
 Status read_column(const ArrowSchema &schema, const ArrowDeviceArray &column, via_stream *stream, Shape *shape,
                    ArraySpec *out_spec) {
     VIA_TRY(read_device(column, out_spec));
-    // Pinned and managed memory the host might read, but only once the event has been reached.
+    // The host could read pinned and managed memory too, but only after the event.
     const bool host_reads = out_spec->device_type == VIA_DEVICE_CPU;
     if (host_reads) {
         VIA_TRY(check_no_stream(stream));
@@ -221,7 +231,8 @@ Status read_column(const ArrowSchema &schema, const ArrowDeviceArray &column, vi
     shape->extents[0] = column.array.length;
     for (int64_t list = 0; (list = arrow_list_size(walk.schema->format)) >= 0;) {
         if (shape->ndim == VIA_MAX_NDIM) {
-            return fail(VIA_ERROR_SHAPE, "the column nests more than %d lists", VIA_MAX_NDIM);
+            return fail(VIA_ERROR_SHAPE, "the column has more than %d levels of lists; expected fewer",
+                        VIA_MAX_NDIM - 1);
         }
         shape->extents[shape->ndim++] = list;
         VIA_TRY(descend(list, &walk));
@@ -236,7 +247,25 @@ Status read_column(const ArrowSchema &schema, const ArrowDeviceArray &column, vi
     return VIA_OK;
 }
 
-// The deleter is set last: until then a failure must not release what it did not take.
+// Makes an imported array ready at *sync_event (nullptr: after the work queued on the stream so far), and makes
+// `stream`, if it is one, wait for that on the device. no_sync orders nothing.
+Status follow_event(via_array *array, void *sync_event, via_stream *stream) {
+    if (sync_event == nullptr || stream == cuda::no_sync_stream() || array->size == 0) {
+        return order_producer(array, sync_event == nullptr && stream == nullptr ? cuda::no_sync_stream() : stream);
+    }
+    const int32_t device_id = cuda::device_at_hand(array);
+    UniqueStream own;
+    UniqueEvent event;
+    VIA_TRY(cuda::wrap_event(*static_cast<void **>(sync_event), device_id, event.out()));
+    if (stream == nullptr) {
+        VIA_TRY(cuda::create_stream(device_id, own.out()));
+        stream = own.get();
+    }
+    VIA_TRY(cuda::make_stream_wait(stream, event.get()));
+    return cuda::order_import(array, stream);
+}
+
+// Sets the deleter last: on failure the caller still owns both structs.
 Status make_column(const ArraySpec &spec, const ArrowDeviceArray &column, via_stream *stream, UniqueArray *holder) {
     VIA_TRY(make_array(spec, Deleter{}, holder->out()));
     via_array *array = holder->get();

@@ -1,4 +1,4 @@
-// Arrow's C device interface, in: numeric columns and tensors.
+// Import through Arrow's C device interface: numeric columns and tensors.
 #pragma once
 
 #include "core/array/array.hpp"
@@ -6,8 +6,8 @@
 
 namespace via {
 
-// Consumes both structs on success, neither on failure. The array is ready when the column's event has been reached,
-// which `stream`, if it is one, is made to wait for.
+// Consumes both structs on success, neither on failure. The array is ready at the column's event. Makes `stream`, if it
+// is one, wait for that event.
 VIA_NODISCARD Status import_arrow(ArrowSchema *schema, ArrowDeviceArray *column, via_stream *stream,
                                   via_array **out_array);
 

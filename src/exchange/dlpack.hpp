@@ -1,5 +1,4 @@
-// DLPack 1.x and the form before it, out and in. Deciding whether an array can be lent as it is, and making the copy
-// where it cannot, are apart: the second is the caller's.
+// DLPack 1.x and the form before it: what export and import share.
 #pragma once
 
 #include <dlpack/dlpack.h>
@@ -7,11 +6,11 @@
 #include <cstdint>
 
 #include "core/array/array.hpp"
-#include "exchange/target.hpp"
+#include "exchange/exchange_plan.hpp"
 
 namespace via {
 
-// Newest version whose every field and flag this library knows.
+// Newest DLPack version whose fields and flags this library knows.
 inline constexpr uint32_t kDlpackMajor = 1;
 inline constexpr uint32_t kDlpackMinor = 3;
 

@@ -26,24 +26,24 @@ Status check_version(DlpackForm form, const via_dlpack_options &options) {
                     minor);
     }
     if (form == DlpackForm::Versioned && major == 0 && minor > 0) {
-        return fail(VIA_ERROR_VERSION, "the consumer takes DLPack up to 0.%d; expected 1.0 or more, or the legacy form",
+        return fail(VIA_ERROR_VERSION, "options.max_major.max_minor is 0.%d; expected 1.0 or more, or the legacy form",
                     minor);
     }
     return VIA_OK;
 }
 
-// The reason why the array cannot be lent as it is though a copy could be; nullptr if it can.
+// Returns why only a copy of the array can be exported; nullptr if the array itself can.
 const char *reason_to_copy(via_array *array) {
     if (!array->strides_are_elements) {
-        return "its strides are not whole elements";
+        return "strides that are not whole elements";
     }
     if ((array->flags & VIA_ARRAY_MISALIGNED) != 0) {
-        return "its elements are not aligned";
+        return "elements that are not aligned";
     }
     return nullptr;
 }
 
-// The form whose consumers would take padded elements for packed ones; nullptr if they are told apart.
+// Returns the version whose consumers would misread padded elements as packed; nullptr if the flag exists.
 const char *form_without_padding(DlpackForm form, const via_dlpack_options &options) {
     if (form == DlpackForm::Legacy) {
         return "before 1.0";
@@ -51,19 +51,22 @@ const char *form_without_padding(DlpackForm form, const via_dlpack_options &opti
     return options.max_major == 1 && options.max_minor == 0 ? "1.0" : nullptr;
 }
 
-// What no copy mends. `copying`: what will be lent is a fresh copy, which is writable.
+// Refuses arrays that DLPack cannot describe, even as a copy. `copying`: a writable copy will be exported.
 Status check_expressible(via_array *array, DlpackForm form, const via_dlpack_options &options, bool copying) {
     if (dtype_is_record(array->dtype)) {
-        return fail(VIA_ERROR_EXCHANGE, "DLPack has no type for %s; expected a field of it, or a view as uint8",
+        return fail(VIA_ERROR_EXCHANGE,
+                    "dtype is %s, which DLPack cannot describe; expected a field of it, or a view as uint8",
                     DtypeName(array->dtype).text);
     }
     if (form == DlpackForm::Legacy && array->is_read_only() && !copying) {
-        return fail(VIA_ERROR_EXCHANGE,
-                    "the array is read-only, which DLPack before 1.0 cannot say; expected a consumer of 1.0 or a copy");
+        return fail(
+            VIA_ERROR_EXCHANGE,
+            "the array is read-only, which DLPack before 1.0 cannot describe; expected a consumer of 1.0 or a copy");
     }
     const char *unaware = form_without_padding(form, options);
     if (unaware != nullptr && (array->flags & VIA_ARRAY_SUBBYTE_PADDED) != 0) {
-        return fail(VIA_ERROR_EXCHANGE, "the elements of %s are padded to bytes, which DLPack %s cannot say",
+        return fail(VIA_ERROR_EXCHANGE,
+                    "dtype is %s padded to bytes, which DLPack %s cannot describe; expected a consumer of 1.1",
                     DtypeName(array->dtype).text, unaware);
     }
     return VIA_OK;
@@ -74,9 +77,9 @@ DLDataType dl_dtype(int32_t dtype) {
             static_cast<uint16_t>(dtype_lanes(dtype))};
 }
 
-DLTensor describe(via_array *array, const Lending &lending) {
+DLTensor describe(via_array *array, const ExchangePlan &plan) {
     return {.data = array->size == 0 ? nullptr : array->data,
-            .device = {static_cast<DLDeviceType>(lending.device_type), lending.device_id},
+            .device = {static_cast<DLDeviceType>(plan.device_type), plan.device_id},
             .ndim = array->ndim,
             .dtype = dl_dtype(array->dtype),
             .shape = array->ndim == 0 ? nullptr : array->shape(),
@@ -84,7 +87,7 @@ DLTensor describe(via_array *array, const Lending &lending) {
             .byte_offset = 0};
 }
 
-// One allocation: shape and strides are those of the array, which the tensor holds.
+// Frees the tensor's one allocation. Its shape and strides are those of the array, which it holds.
 template <class Tensor>
 void end_export(Tensor *tensor) {
     auto *array = static_cast<via_array *>(tensor->manager_ctx);
@@ -94,12 +97,12 @@ void end_export(Tensor *tensor) {
 }
 
 template <class Tensor>
-Status begin_export(via_array *array, const Lending &lending, Tensor **out_tensor) {
+Status begin_export(via_array *array, const ExchangePlan &plan, Tensor **out_tensor) {
     auto *tensor = static_cast<Tensor *>(std::malloc(sizeof(Tensor)));
     if (tensor == nullptr) [[unlikely]] {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a tensor of %zu bytes", sizeof(Tensor));
     }
-    tensor->dl_tensor = describe(array, lending);
+    tensor->dl_tensor = describe(array, plan);
     tensor->manager_ctx = array;
     tensor->deleter = end_export<Tensor>;
     retain_array(array);
@@ -113,7 +116,7 @@ uint64_t export_flags(via_array *array, bool copied) {
            ((array->flags & VIA_ARRAY_SUBBYTE_PADDED) != 0 ? DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED : 0);
 }
 
-// A consumer that takes at most 1.0 is told 1.0: what it reads is the same in every 1.x.
+// Exports version 1.0 to a consumer of at most 1.0, for which every 1.x has the same fields.
 DLPackVersion version_for(const via_dlpack_options &options) {
     const bool limited = options.max_major == static_cast<int32_t>(kDlpackMajor);
     return {kDlpackMajor, limited ? std::min(kDlpackMinor, static_cast<uint32_t>(options.max_minor)) : kDlpackMinor};
@@ -124,36 +127,36 @@ DLPackVersion version_for(const via_dlpack_options &options) {
 Status read_options(const via_dlpack_options &options, via_dlpack_options *out_options) {
     VIA_TRY(read_struct("options", options, out_options));
     if (out_options->copy < VIA_COPY_IF_NEEDED || out_options->copy > VIA_COPY_ALWAYS) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "options.copy is %d; expected %d, %d or %d", out_options->copy,
-                    VIA_COPY_IF_NEEDED, VIA_COPY_NEVER, VIA_COPY_ALWAYS);
+        return fail(VIA_ERROR_INVALID_ARGUMENT,
+                    "options.copy is %d; expected VIA_COPY_IF_NEEDED, VIA_COPY_NEVER or VIA_COPY_ALWAYS",
+                    out_options->copy);
     }
     return VIA_OK;
 }
 
-Status negotiate_export(via_array *array, DlpackForm form, const via_dlpack_options &options, Lending *out_lending) {
+Status negotiate_export(via_array *array, DlpackForm form, const via_dlpack_options &options, ExchangePlan *out_plan) {
     VIA_TRY(check_version(form, options));
-    VIA_TRY(find_lending(options, array->device_type, array->device_id, out_lending));
-    const char *reason = out_lending->by_copy ? nullptr : reason_to_copy(array);
-    out_lending->by_copy |= reason != nullptr && options.copy != VIA_COPY_NEVER;
-    VIA_TRY(check_expressible(array, form, options, out_lending->by_copy));
-    if (reason != nullptr && !out_lending->by_copy) {
-        return fail(VIA_ERROR_NEEDS_COPY, "the array cannot be lent through DLPack: %s; expected copying to be allowed",
-                    reason);
+    VIA_TRY(plan_exchange(options, array->device_type, array->device_id, out_plan));
+    const char *reason = out_plan->copies ? nullptr : reason_to_copy(array);
+    out_plan->copies |= reason != nullptr && options.copy != VIA_COPY_NEVER;
+    VIA_TRY(check_expressible(array, form, options, out_plan->copies));
+    if (reason != nullptr && !out_plan->copies) {
+        return fail(VIA_ERROR_NEEDS_COPY, "the array has %s; expected options.copy other than VIA_COPY_NEVER", reason);
     }
     return VIA_OK;
 }
 
-Status export_dlpack(via_array *array, const via_dlpack_options &options, const Lending &lending,
+Status export_dlpack(via_array *array, const via_dlpack_options &options, const ExchangePlan &plan,
                      DLManagedTensorVersioned **out_tensor) {
-    VIA_TRY(begin_export(array, lending, out_tensor));
+    VIA_TRY(begin_export(array, plan, out_tensor));
     (*out_tensor)->version = version_for(options);
-    (*out_tensor)->flags = export_flags(array, lending.by_copy);
+    (*out_tensor)->flags = export_flags(array, plan.copies);
     return VIA_OK;
 }
 
-Status export_dlpack(via_array *array, const via_dlpack_options &, const Lending &lending,
+Status export_dlpack(via_array *array, const via_dlpack_options &, const ExchangePlan &plan,
                      DLManagedTensor **out_tensor) {
-    return begin_export(array, lending, out_tensor);
+    return begin_export(array, plan, out_tensor);
 }
 
 }  // namespace via

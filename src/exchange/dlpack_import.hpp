@@ -1,26 +1,26 @@
-// DLPack in.
+// DLPack import.
 #pragma once
 
 #include "exchange/dlpack.hpp"
 
 namespace via {
 
-// How a tensor is to be taken. Errors: of its version, of its device and of the target's.
+// Plans the import of a tensor. Errors: those of its version, of its device and of the target device.
 VIA_NODISCARD Status negotiate_import(const DLManagedTensorVersioned &tensor, const via_dlpack_options &options,
-                                      Lending *out_lending);
+                                      ExchangePlan *out_plan);
 
 VIA_NODISCARD Status negotiate_import(const DLManagedTensor &tensor, const via_dlpack_options &options,
-                                      Lending *out_lending);
+                                      ExchangePlan *out_plan);
 
-// An array on the tensor's memory, ready after the stream's work so far. Not `lending.by_copy`: it is of the device
-// that was found, and calls the deleter when the memory is let go. Else it is of the tensor's own and only borrows.
-VIA_NODISCARD Status import_dlpack(DLManagedTensorVersioned *tensor, const Lending &lending, via_stream *stream,
+// Makes an array on the tensor's memory, ready after the work queued on the stream so far. It has the planned device,
+// and its release calls the deleter. With `plan.copies` it has the tensor's own device and only borrows.
+VIA_NODISCARD Status import_dlpack(DLManagedTensorVersioned *tensor, const ExchangePlan &plan, via_stream *stream,
                                    via_array **out_array);
 
-VIA_NODISCARD Status import_dlpack(DLManagedTensor *tensor, const Lending &lending, via_stream *stream,
+VIA_NODISCARD Status import_dlpack(DLManagedTensor *tensor, const ExchangePlan &plan, via_stream *stream,
                                    via_array **out_array);
 
-// Calls the deleter, if there is one.
+// Call the deleter, if there is one.
 void delete_tensor(DLManagedTensorVersioned *tensor);
 
 void delete_tensor(DLManagedTensor *tensor);

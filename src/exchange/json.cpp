@@ -46,19 +46,19 @@ std::string_view JsonScanner::rest() {
 
 bool JsonScanner::is_at_end() { return rest().empty(); }
 
-bool JsonScanner::take(char c) {
+bool JsonScanner::accept(char c) {
     const bool found = rest().starts_with(c);
     at_ += found ? 1 : 0;
     return found;
 }
 
-bool JsonScanner::take_word(std::string_view word) {
+bool JsonScanner::accept_word(std::string_view word) {
     const bool found = rest().starts_with(word);
     at_ += found ? word.size() : 0;
     return found;
 }
 
-bool JsonScanner::take_null() { return take_word("null"); }
+bool JsonScanner::accept_null() { return accept_word("null"); }
 
 bool JsonScanner::read_count(int64_t *out_count) {
     skip_spaces();
@@ -78,7 +78,7 @@ bool JsonScanner::read_count(int64_t *out_count) {
     return true;
 }
 
-// The four digits of \uXXXX.
+// Reads the four digits of \uXXXX.
 bool JsonScanner::read_unit(uint32_t *out_unit) {
     *out_unit = 0;
     for (int32_t i = 0; i < 4; ++i) {
@@ -94,7 +94,7 @@ bool JsonScanner::read_unit(uint32_t *out_unit) {
     return true;
 }
 
-// Behind the backslash.
+// Reads an escape after its backslash.
 bool JsonScanner::read_escape(std::string *out_string) {
     constexpr std::string_view kLetters = "\"\\/bfnrt";
     constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
@@ -106,7 +106,7 @@ bool JsonScanner::read_escape(std::string *out_string) {
         return true;
     }
     uint32_t unit = 0;
-    if (!take_word("u") || !read_unit(&unit) || is_surrogate(unit, 0xDC00)) {
+    if (!accept_word("u") || !read_unit(&unit) || is_surrogate(unit, 0xDC00)) {
         return false;
     }
     if (is_surrogate(unit, 0xD800)) {
@@ -126,7 +126,7 @@ bool JsonScanner::read_escape(std::string *out_string) {
 
 bool JsonScanner::read_string(std::string *out_string) {
     out_string->clear();
-    if (!take('"')) {
+    if (!accept('"')) {
         return false;
     }
     const size_t start = at_;
@@ -180,35 +180,35 @@ bool JsonScanner::skip_number() {
     return skip_digits();
 }
 
-// Behind the opening bracket of a list or an object.
+// Skips the members of a list or an object after its opening bracket.
 bool JsonScanner::skip_members(char close, int32_t depth) {
-    if (take(close)) {
+    if (accept(close)) {
         return true;
     }
     std::string name;
     do {
-        if (close == '}' && !(read_string(&name) && take(':'))) {
+        if (close == '}' && !(read_string(&name) && accept(':'))) {
             return false;
         }
         if (!skip_value(depth + 1)) {
             return false;
         }
-    } while (take(','));
-    return take(close);
+    } while (accept(','));
+    return accept(close);
 }
 
 bool JsonScanner::skip_value(int32_t depth) {
-    if (take('[')) {
+    if (accept('[')) {
         return depth < kMostDepth && skip_members(']', depth);
     }
-    if (take('{')) {
+    if (accept('{')) {
         return depth < kMostDepth && skip_members('}', depth);
     }
     std::string text;
     if (rest().starts_with('"')) {
         return read_string(&text);
     }
-    return take_word("true") || take_word("false") || take_word("null") || skip_number();
+    return accept_word("true") || accept_word("false") || accept_word("null") || skip_number();
 }
 
 bool JsonScanner::skip_value() { return skip_value(0); }

@@ -1,5 +1,5 @@
-// Reads JSON (RFC 8259) from a text that nobody vouches for: forwards only, and to the letter. What does not come next
-// is answered by false, with the scanner where it was or at what is wrong.
+// A strict scanner of untrusted JSON (RFC 8259). Reads forwards only. Functions return false if something else comes
+// next, with the scanner where it was or at the error.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@ class JsonScanner {
 public:
     explicit JsonScanner(std::string_view text) : text_(text) {}
 
-    // One character of JSON's structure, spaces before it aside.
-    bool take(char c);
-    bool take_null();
+    // Accepts one structural character, after skipping white space.
+    bool accept(char c);
+    bool accept_null();
 
-    // A string as UTF-8, its escapes resolved. A surrogate alone is none.
+    // Reads a string as UTF-8 and resolves its escapes. Refuses lone surrogates.
     bool read_string(std::string *out_string);
 
-    // A whole number of 0 or more, below 2^63.
+    // Reads a whole number from 0 to 2^63 - 1.
     bool read_count(int64_t *out_count);
 
-    // Any value, of which nothing is kept, lists and objects in it no deeper than 32.
+    // Skips any value, with lists and objects nested at most 32 deep.
     bool skip_value();
 
     bool is_at_end();
 
-    // What comes next, spaces aside, and where.
+    // Return the remaining text, after skipping white space, and its offset.
     std::string_view rest();
     size_t at() const { return at_; }
 
@@ -36,7 +36,7 @@ private:
     bool skip_members(char close, int32_t depth);
     bool skip_number();
     bool skip_digits();
-    bool take_word(std::string_view word);
+    bool accept_word(std::string_view word);
     bool read_escape(std::string *out_string);
     bool read_unit(uint32_t *out_unit);
     void skip_spaces();

@@ -3,66 +3,71 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string_view>
+#include <thread>
+#include <utility>
 
 #include "core/system/regular_file.hpp"
 #include "file/attributes.hpp"
-#include "file/part.hpp"
 #include "file/read_write.hpp"
 
 namespace via {
 namespace {
 
-struct Freed {
+struct FreeDeleter {
     void operator()(char *text) const { std::free(text); }
 };
-using Text = std::unique_ptr<char, Freed>;
+using UniquePath = std::unique_ptr<char, FreeDeleter>;
 
 Status no_memory() { return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a path"); }
 
-// Whether two looks found the same file, and it as it was.
+// Returns whether two looks found the same file, unmodified.
 bool is_unchanged(const struct stat &one, const struct stat &other) {
     return one.st_dev == other.st_dev && one.st_ino == other.st_ino && one.st_size == other.st_size &&
            one.st_mtim.tv_sec == other.st_mtim.tv_sec && one.st_mtim.tv_nsec == other.st_mtim.tv_nsec &&
            one.st_mode == other.st_mode && one.st_uid == other.st_uid && one.st_gid == other.st_gid;
 }
 
-// One program at a time names files in a folder, where all of them do it here: what one of two finds when it looks is
-// there still when it takes its place. Others may lock folders for long, hence the limit; a folder that cannot be
-// locked is left alone.
-class FolderLock {
+// Serialises the check of the target and the rename among programs that use this library. Other programs may lock a
+// directory for long, hence the limit. Goes on without the lock if the directory cannot be locked.
+class DirectoryLock {
 public:
-    explicit FolderLock(const char *path) {
-        const Text copy(strdup(path));
-        folder_ = copy != nullptr ? ::open(dirname(copy.get()), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-        for (int32_t i = 0; folder_ >= 0 && i < kTries && flock(folder_, LOCK_EX | LOCK_NB) != 0; ++i) {
-            usleep(kPause);
+    explicit DirectoryLock(const char *path) {
+        const UniquePath copy(strdup(path));
+        directory_ = copy != nullptr ? ::open(dirname(copy.get()), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+        for (int32_t i = 0; directory_ >= 0 && i < kTries && flock(directory_, LOCK_EX | LOCK_NB) != 0; ++i) {
+            std::this_thread::sleep_for(kPause);
         }
     }
-    // Closing it is not enough: a child of fork may have it too.
-    ~FolderLock() {
-        if (folder_ >= 0) {
-            (void)flock(folder_, LOCK_UN);
-            ::close(folder_);
+    // Closing is not enough: a forked child may have the descriptor too.
+    ~DirectoryLock() {
+        if (directory_ >= 0) {
+            (void)flock(directory_, LOCK_UN);
+            ::close(directory_);
         }
     }
-    FolderLock(const FolderLock &) = delete;
-    FolderLock &operator=(const FolderLock &) = delete;
+    DirectoryLock(const DirectoryLock &) = delete;
+    DirectoryLock &operator=(const DirectoryLock &) = delete;
 
 private:
     static constexpr int32_t kTries = 500;
-    static constexpr useconds_t kPause = 500;
-    int folder_;
+    static constexpr auto kPause = std::chrono::microseconds(500);
+    int directory_;
 };
 
-// As far as the kernel does it by itself, which may be by sharing blocks; `*start` is where it stopped.
+// Copies inside the kernel, which may share blocks. Stores in *start where it stopped.
 void copy_in_kernel(OpenFile *from, OpenFile *to, int64_t *start, int64_t end) {
     while (*start < end) {
         off_t in = *start;
@@ -76,6 +81,46 @@ void copy_in_kernel(OpenFile *from, OpenFile *to, int64_t *start, int64_t end) {
     }
 }
 
+// Makes the name of the temporary file: the target's name, cut at a UTF-8 character so that every file system has room
+// for it and a random number.
+Status name_temporary(const char *target, char (&out_path)[PATH_MAX]) {
+    constexpr size_t kMostName = 100;
+    constexpr size_t kMostDirectory = PATH_MAX - sizeof ".0123456789abcdef.part";
+    const std::string_view path(target);
+    const size_t directory = path.rfind('/') + 1;
+    size_t end = std::min({path.size(), directory + kMostName, std::max(directory, kMostDirectory)});
+    while (end < path.size() && end > directory && (static_cast<unsigned char>(path[end]) & 0xC0) == 0x80) {
+        --end;
+    }
+    uint64_t number = 0;
+    (void)!getrandom(&number, sizeof number, 0);
+    const int length = std::snprintf(out_path, sizeof out_path, "%.*s.%016llx.part", static_cast<int>(end), target,
+                                     static_cast<unsigned long long>(number));
+    return length < PATH_MAX ? VIA_OK : io_failed("naming a temporary file for", target, ENAMETOOLONG);
+}
+
+Status look_at_target(const char *target, struct stat *out_found, bool *out_there) {
+    *out_there = lstat(target, out_found) == 0;
+    return *out_there || errno == ENOENT ? VIA_OK : io_failed("asking about", target, errno);
+}
+
+Status check_regular(const char *target, const struct stat &found) {
+    return S_ISREG(found.st_mode) ? VIA_OK : not_regular(target, name_of_kind(found.st_mode));
+}
+
+Status open_temporary(const char *target, mode_t permissions, OpenFile **out_file) {
+    constexpr int32_t kTries = 100;
+    char name[PATH_MAX];
+    for (int32_t i = 0; i < kTries; ++i) {
+        VIA_TRY(name_temporary(target, name));
+        const Status status = OpenFile::create(name, permissions, out_file);
+        if (status == VIA_OK || last_error_code() != EEXIST) {
+            return status;
+        }
+    }
+    return io_failed("naming a temporary file for", target, EEXIST);
+}
+
 }  // namespace
 
 Status resolve_target(const char *path, char **out_target) {
@@ -86,22 +131,43 @@ Status resolve_target(const char *path, char **out_target) {
     return errno == ENOMEM ? no_memory() : io_failed("finding", path, errno);
 }
 
+// Lies in the same directory, so that the rename is atomic. For an existing target no other user may open it before it
+// has the target's permissions.
+Status create_temporary(const char *target, OpenFile **out_file) {
+    constexpr mode_t kOwn = 0600;
+    constexpr mode_t kUsual = 0666;
+    struct stat found{};
+    bool is_there = false;
+    VIA_TRY(look_at_target(target, &found, &is_there));
+    if (!is_there) {
+        return open_temporary(target, kUsual, out_file);
+    }
+    VIA_TRY(check_regular(target, found));
+    VIA_TRY(open_temporary(target, kOwn, out_file));
+    const Status status = copy_attributes(target, found, *out_file);
+    if (status != VIA_OK) {
+        (*out_file)->remove_temporary();
+        std::exchange(*out_file, nullptr)->release();
+    }
+    return status;
+}
+
 Status make_durable(OpenFile *file) {
     return fsync(file->descriptor()) == 0 ? VIA_OK : io_failed("flushing", file->path(), errno);
 }
 
 Status make_name_durable(const char *path) {
-    const Text copy(strdup(path));
+    const UniquePath copy(strdup(path));
     if (copy == nullptr) {
         return no_memory();
     }
-    const int folder = ::open(dirname(copy.get()), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool flushed = folder >= 0 && fsync(folder) == 0;
+    const int directory = ::open(dirname(copy.get()), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool flushed = directory >= 0 && fsync(directory) == 0;
     const int error = errno;
-    if (folder >= 0) {
-        ::close(folder);
+    if (directory >= 0) {
+        ::close(directory);
     }
-    return flushed ? VIA_OK : io_failed("flushing the folder of", path, error);
+    return flushed ? VIA_OK : io_failed("flushing the directory of", path, error);
 }
 
 AtomicReplace::~AtomicReplace() {
@@ -109,10 +175,10 @@ AtomicReplace::~AtomicReplace() {
         return;
     }
     if (is_new_) {
-        open_->remove_part();
+        open_->remove_temporary();
     }
-    if (file_->is_spoilt && open_->is_made_here()) {
-        file_->is_spoilt = !wipe();
+    if (file_->is_dirty && open_->is_created_here()) {
+        file_->is_dirty = !wipe();
     }
     open_->release();
 }
@@ -125,26 +191,26 @@ Status AtomicReplace::begin_named(const FileRange &range) {
         return io_failed("asking about", file_->target, errno);
     }
     VIA_TRY(check_target());
-    VIA_TRY(open_beside(file_->target, 0600, &open_));
+    VIA_TRY(open_temporary(file_->target, 0600, &open_));
     is_new_ = true;
     VIA_TRY(copy_attributes(file_->target, before_, open_));
     return copy_rest(before.get(), range);
 }
 
-// What was made and has no name yet is nobody else's: it is written itself. What could not be taken back when an
-// earlier write failed must be now.
+// Writes to the temporary file of a created file itself, since no other writer has it. Wipes what an earlier failed
+// write has left in it.
 Status AtomicReplace::begin_unnamed() {
     open_ = file_->hold_open();
-    if (!open_->is_made_here()) {
+    if (!open_->is_created_here()) {
         return fail(VIA_ERROR_FORKED,
-                    "%.400s was made before this process was forked, and has no name yet; expected the process that "
-                    "made it",
+                    "%.400s was created before this process was forked, and is not written yet; expected the process "
+                    "that created it",
                     open_->path());
     }
-    if (file_->is_spoilt && !wipe()) {
+    if (file_->is_dirty && !wipe()) {
         return io_failed("resizing", open_->path(), errno);
     }
-    file_->is_spoilt = true;
+    file_->is_dirty = true;
     struct stat found{};
     bool is_there = false;
     VIA_TRY(look_at_target(file_->target, &found, &is_there));
@@ -155,8 +221,8 @@ Status AtomicReplace::begin_unnamed() {
     return copy_attributes(file_->target, found, open_);
 }
 
-// As it was made: a header, and zeros. A hole can be had without a moment in which the file is too short for those who
-// map it; not every file system makes one.
+// Restores the header and zeros. Punching a hole never makes the file too short for mappings of it, but not every file
+// system supports it.
 bool AtomicReplace::wipe() {
     const int64_t start = file_->header.data_offset;
     const int64_t nbytes = file_->data_nbytes;
@@ -181,9 +247,9 @@ Status AtomicReplace::copy_bytes(OpenFile *from, int64_t start, int64_t end) {
         return VIA_OK;
     }
     constexpr int64_t kBytes = int64_t{1} << 20;
-    Buffers buffers(kBytes);
+    BufferPool buffers(kBytes);
     Buffer buffer(buffers);
-    VIA_TRY(buffer.take());
+    VIA_TRY(buffer.acquire());
     for (; start < end; start += kBytes) {
         const int64_t length = std::min(kBytes, end - start);
         VIA_TRY(read_all(from, buffer.get(), start, length));
@@ -192,8 +258,8 @@ Status AtomicReplace::copy_bytes(OpenFile *from, int64_t start, int64_t end) {
     return VIA_OK;
 }
 
-// Whether the target is what it was: of a file that was opened the same one, and as it was copied; of one that was
-// made, a regular file or nothing.
+// Checks that the target of an opened file is the file that was copied, unmodified; that of a created file, a regular
+// file or nothing.
 Status AtomicReplace::check_target() const {
     struct stat found{};
     bool is_there = false;
@@ -205,12 +271,12 @@ Status AtomicReplace::check_target() const {
                ? VIA_OK
                : fail_with_code(VIA_ERROR_IO, ESTALE,
                                 "%.400s was %s meanwhile: ESTALE (Stale file handle); expected the file that was "
-                                "opened, as it was",
+                                "opened, unmodified",
                                 file_->target, !is_there ? "removed" : "replaced or changed");
 }
 
-Status AtomicReplace::take_name() {
-    const FolderLock one_at_a_time(file_->target);
+Status AtomicReplace::rename_to_target() {
+    const DirectoryLock one_at_a_time(file_->target);
     VIA_TRY(check_target());
     return rename(open_->path(), file_->target) == 0 ? VIA_OK : io_failed("renaming", open_->path(), errno);
 }
@@ -219,13 +285,13 @@ Status AtomicReplace::commit() {
     if (file_->durable) {
         VIA_TRY(make_durable(open_));
     }
-    // The same file, as it is called from now on.
+    // The same file under its new name.
     UniqueOpenFile named;
     VIA_TRY(OpenFile::adopt(fcntl(open_->descriptor(), F_DUPFD_CLOEXEC, 0), file_->target, named.out()));
-    VIA_TRY(take_name());
+    VIA_TRY(rename_to_target());
     is_new_ = false;
     file_->is_unnamed = false;
-    file_->is_spoilt = false;
+    file_->is_dirty = false;
     file_->set_open(named.release());
     return file_->durable ? make_name_durable(file_->target) : VIA_OK;
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kAccessList[] = "system.posix_acl_access";
 
-// One after the other: who may not give a file away may be in its group.
+// Sets owner and group separately: a process that may not change the owner may still be in the group.
 Status copy_owner(const struct stat &wanted, OpenFile *to, struct stat *out_now) {
     if (fstat(to->descriptor(), out_now) != 0) {
         return io_failed("asking about", to->path(), errno);
@@ -29,7 +29,8 @@ Status copy_owner(const struct stat &wanted, OpenFile *to, struct stat *out_now)
     return VIA_OK;
 }
 
-// Those of the group are what others have too where it is another one; nobody else becomes what a program runs as.
+// Reduces the group's permissions to those of others if the group differs. Drops set-user-ID and set-group-ID bits with
+// their owner.
 mode_t permissions_for(const struct stat &wanted, const struct stat &now) {
     constexpr mode_t kAll = 07777;
     constexpr int kGroup = 3;
@@ -44,7 +45,7 @@ mode_t permissions_for(const struct stat &wanted, const struct stat &now) {
     return permissions;
 }
 
-// Set last too: a change of the owner takes some away. Not every file system has some to set.
+// Called last too, since a change of the owner clears some bits. Not every file system supports permissions.
 Status set_permissions(OpenFile *to, mode_t wanted) {
     struct stat now{};
     const bool is_so = fstat(to->descriptor(), &now) == 0 && (now.st_mode & 07777) == wanted;
@@ -52,7 +53,7 @@ Status set_permissions(OpenFile *to, mode_t wanted) {
                                                           : io_failed("keeping the permissions of", to->path(), errno);
 }
 
-// What the content is signed with, or may do by itself, is not the new content's.
+// Returns true for signatures and capabilities, which belong to the old content.
 bool is_of_content(std::string_view name) {
     return name == "security.capability" || name == "security.ima" || name == "security.evm";
 }
@@ -65,7 +66,7 @@ Status attribute_failed(const char *name, const char *path, int error) {
     return io_failed(what, path, error);
 }
 
-// Lists and values, each as large as the kernel lets them be.
+// Extended attributes, with room for the largest list and value of the kernel.
 class Attributes {
 public:
     Attributes(const char *from, OpenFile *to) : from_(from), to_(to) {}
@@ -104,8 +105,8 @@ Status Attributes::copy(bool has_group) {
         const char *name = names_.get() + at;
         if (std::strcmp(name, kAccessList) == 0 && !has_group) {
             return fail_with_code(VIA_ERROR_IO, EPERM,
-                                  "%.400s has an access list and a group that cannot be kept: EPERM; expected a group "
-                                  "that this process is in",
+                                  "%.400s has an access control list and a group that cannot be preserved: EPERM "
+                                  "(Operation not permitted); expected a group of this process",
                                   from_);
         }
         VIA_TRY(is_of_content(name) ? VIA_OK : copy_one(name));
@@ -120,7 +121,7 @@ Status Attributes::copy_one(const char *name) {
     return kept || !must_be_kept(name) ? VIA_OK : attribute_failed(name, from_, errno);
 }
 
-// A folder may hand one on to what is made in it.
+// Removes the access control list that a directory passes on to new files.
 Status drop_access_list(OpenFile *to) {
     const bool is_gone =
         fremovexattr(to->descriptor(), kAccessList) == 0 || errno == ENODATA || errno == ENOTSUP || errno == ENOSYS;

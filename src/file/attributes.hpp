@@ -1,4 +1,4 @@
-// Owner, permissions, access list and extended attributes: what a file hands on to the one that replaces it.
+// Copies owner, permissions, access control list and extended attributes to the file that replaces another.
 #pragma once
 
 #include <sys/stat.h>
@@ -7,10 +7,9 @@
 
 namespace via {
 
-// Gives them to `to`, which has no content yet. `from` is the path of a file of which `found` is known. Nobody gets a
-// right that they did not have: who may not keep the group gives its members what others have. Attributes of the
-// system's own are kept where that is allowed. Errors: VIA_ERROR_IO for permissions, an access list or a user's
-// attribute that cannot be kept.
+// Copies them to `to`, which has no content yet. `found` is the stat of the path `from`. Grants no new rights: if the
+// group cannot be preserved, the new group gets the rights of others. Preserves the system's attributes if allowed.
+// Errors: VIA_ERROR_IO for permissions, an access control list or a user attribute that cannot be preserved.
 VIA_NODISCARD Status copy_attributes(const char *from, const struct stat &found, OpenFile *to);
 
 }  // namespace via

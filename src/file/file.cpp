@@ -1,5 +1,7 @@
 #include "file/file.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -7,9 +9,11 @@
 
 #include "core/base/checked.hpp"
 #include "core/base/lock.hpp"
+#include "core/system/pages.hpp"
+#include "file/read_write.hpp"
 #include "file/window.hpp"
 
-// Guards `open` of all files.
+// Guards via_file::open of all files.
 static via::ForkSafeMutex opens;
 
 via::OpenFile *via_file::hold_open() {
@@ -30,32 +34,97 @@ void via_file::set_open(via::OpenFile *other) {
 namespace via {
 namespace {
 
-Status cut_short(via_file *file, OpenFile *open, int64_t nbytes) {
+Status truncated(via_file *file, OpenFile *open, int64_t nbytes) {
     return fail_with_code(VIA_ERROR_IO, ENODATA,
-                          "%.400s has %lld bytes, and had %lld before (ENODATA); expected a file that is not cut short",
-                          open->path(), static_cast<long long>(nbytes),
-                          static_cast<long long>(file->nbytes_known.load()));
+                          "%.400s has %lld bytes: ENODATA (No data available); expected %lld, which it had before",
+                          open->path(), as_printed(nbytes), as_printed(file->nbytes_known.load()));
 }
 
-Status io(OpenFile *open, const FileRange &range, int64_t nbytes) {
+Status beyond_end(OpenFile *open, const FileRange &range, int64_t nbytes) {
     return fail(VIA_ERROR_INVALID_ARGUMENT,
-                "byte_offset: bytes %lld to %lld of %.400s, which has %lld; expected bytes "
-                "that it has",
-                static_cast<long long>(range.offset), static_cast<long long>(range.offset + range.nbytes), open->path(),
-                static_cast<long long>(nbytes));
+                "byte_offset is that of bytes %lld to %lld of %.400s; expected bytes within its %lld",
+                as_printed(range.offset), as_printed(range.offset + range.nbytes), open->path(), as_printed(nbytes));
 }
 
-// The range in the whole file, whether that is there or not.
+// Computes the range in the whole file, whether the file has it or not.
 Status place_range(via_file *file, int64_t byte_offset, int64_t nbytes, FileRange *out_range, int64_t *out_end) {
     if (byte_offset < 0) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is %lld; expected 0 or more",
-                    static_cast<long long>(byte_offset));
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is %lld; expected 0 or more", as_printed(byte_offset));
     }
     out_range->nbytes = nbytes;
     return add(file->header.data_offset, byte_offset, &out_range->offset) && add(out_range->offset, nbytes, out_end)
                ? VIA_OK
-               : fail(VIA_ERROR_OVERFLOW, "byte_offset is %lld; expected a sum below 2^63",
-                      static_cast<long long>(byte_offset));
+               : fail(VIA_ERROR_OVERFLOW, "byte_offset is %lld; expected a sum below 2^63", as_printed(byte_offset));
+}
+
+void unmap(const Deleter &deleter) {
+    (void)munmap(deleter.address, static_cast<size_t>(deleter.nbytes));
+    static_cast<MapCount *>(deleter.context)->remove();
+}
+
+// Protection and flags of a mapping.
+struct Sharing {
+    int protection;
+    int flags;
+    bool read_only;
+};
+
+// Maps a file with atomic_write read-only, since it is only replaced as a whole.
+Sharing sharing_of(via_file *file) {
+    if (file->mode == VIA_MODE_COPY_ON_WRITE) {
+        return {PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, false};
+    }
+    const bool writable = file->may_write() && !file->atomic_write;
+    return {writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, !writable};
+}
+
+// Maps the pages around the range, and stores the address of its first byte. Reserves blocks for a created file, which
+// has none yet: writing the array on a full disk would kill the process (SIGBUS).
+Status map_range(via_file *file, OpenFile *open, const FileRange &range, Deleter *out_deleter, void **out_address) {
+    const int64_t before = range.offset % page_bytes();
+    const auto length = static_cast<size_t>(before + range.nbytes);
+    const Sharing sharing = sharing_of(file);
+    VIA_TRY(file->is_created && !sharing.read_only ? reserve_blocks(open, range.offset, range.nbytes) : VIA_OK);
+    void *pages = mmap(nullptr, length, sharing.protection, sharing.flags, open->descriptor(), range.offset - before);
+    if (pages == MAP_FAILED) {
+        return io_failed("mapping", open->path(), errno);
+    }
+    open->maps()->add();
+    *out_deleter = {unmap, nullptr, open->maps(), pages, static_cast<int64_t>(length)};
+    *out_address = static_cast<char *>(pages) + before;
+    return VIA_OK;
+}
+
+// The first element is `first` bytes after the first byte of the range.
+Status make_mapped(via_file *file, OpenFile *open, const ArraySpec &given, const FileRange &range, int64_t first,
+                   via_array **out_array) {
+    ArraySpec spec = given;
+    Deleter deleter{};
+    if (range.nbytes > 0) {
+        VIA_TRY(map_range(file, open, range, &deleter, &spec.data));
+        spec.data = static_cast<char *>(spec.data) + first;
+    }
+    const Status status = make_array(spec, deleter, out_array);
+    if (status != VIA_OK && deleter.run != nullptr) {
+        deleter.run(deleter);
+    }
+    return status;
+}
+
+Status map_window(via_file *window, int64_t byte_offset, const FileContent &given, via_array **out_array) {
+    VIA_TRY(check_whole_window(byte_offset, given));
+    via_file *file = window->whole;
+    via_array *layout = window->layout;
+    const UniqueOpenFile open(file->hold_open());
+    FileRange range{};
+    VIA_TRY(find_range(file, open.get(), first_byte(layout), byte_span(layout).high - byte_span(layout).low, &range));
+    const ArraySpec spec{.dtype = layout->dtype,
+                         .ndim = layout->ndim,
+                         .shape = layout->shape(),
+                         .strides = layout->byte_strides(),
+                         .unit = StrideUnit::Bytes,
+                         .flags = sharing_of(file).read_only ? VIA_ARRAY_READ_ONLY : 0};
+    return make_mapped(file, open.get(), spec, range, -byte_span(layout).low, out_array);
 }
 
 }  // namespace
@@ -67,7 +136,7 @@ void release_file(via_file *file) {
             release_file(file->whole);
         }
         if (file->is_unnamed) {
-            file->open->remove_part();
+            file->open->remove_temporary();
         }
         if (file->open != nullptr) {
             file->open->release();
@@ -96,7 +165,7 @@ Status describe_file(via_file *file, via_file_properties *out_properties) {
 Status find_content(via_file *file, int64_t byte_offset, const FileContent &given, FileContent *out_content) {
     const bool as_header_says = given.dtype == 0 && given.ndim == 0;
     if (as_header_says && !file->is_npy) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "dtype is 0; expected an element type, which a raw file does not say");
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "dtype is 0; expected an element type, since a raw file has no header");
     }
     if (as_header_says && byte_offset != 0) {
         return fail(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is %lld; expected 0 for the shape of the header",
@@ -122,7 +191,7 @@ Status find_range(via_file *file, OpenFile *open, int64_t byte_offset, int64_t n
     if (end <= present) [[likely]] {
         return VIA_OK;
     }
-    return end <= file->nbytes_known ? cut_short(file, open, present) : io(open, *out_range, present);
+    return end <= file->nbytes_known ? truncated(file, open, present) : beyond_end(open, *out_range, present);
 }
 
 Status find_range_to_write(via_file *file, int64_t byte_offset, int64_t nbytes, FileRange *out_range) {
@@ -132,9 +201,29 @@ Status find_range_to_write(via_file *file, int64_t byte_offset, int64_t nbytes, 
     return !file->is_npy || end <= elements_end
                ? VIA_OK
                : fail(VIA_ERROR_INVALID_ARGUMENT,
-                      "byte_offset: bytes up to %lld of a .npy file whose elements end at %lld; expected one that need "
-                      "not grow",
-                      static_cast<long long>(end), static_cast<long long>(elements_end));
+                      "byte_offset is that of bytes up to %lld; expected at most %lld, the end of the .npy file",
+                      as_printed(end), as_printed(elements_end));
+}
+
+Status map_file(via_file *file, int64_t byte_offset, const FileContent &given, via_array **out_array) {
+    if (file->whole != nullptr) {
+        return map_window(file, byte_offset, given, out_array);
+    }
+    FileContent content{};
+    VIA_TRY(find_content(file, byte_offset, given, &content));
+    int64_t size = 0;
+    VIA_TRY(check_shape(content.dtype, content.ndim, content.shape, 0, &size));
+    const UniqueOpenFile open(file->hold_open());
+    FileRange range{};
+    VIA_TRY(find_range(file, open.get(), byte_offset, dense_bytes(size, dtype_bits(content.dtype)), &range));
+    const ColumnMajor order(content);
+    const ArraySpec spec{.dtype = content.dtype,
+                         .ndim = content.ndim,
+                         .shape = content.shape,
+                         .strides = order.strides,
+                         .unit = file->header.column_major ? StrideUnit::Elements : StrideUnit::RowMajor,
+                         .flags = sharing_of(file).read_only ? VIA_ARRAY_READ_ONLY : 0};
+    return make_mapped(file, open.get(), spec, range, 0, out_array);
 }
 
 }  // namespace via

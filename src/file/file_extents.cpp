@@ -2,27 +2,26 @@
 
 #include <algorithm>
 
-#include "copy/choose_loops.hpp"
+#include "copy/choose_tiles.hpp"
 #include "copy/normalise.hpp"
 #include "copy/run.hpp"
 
 namespace via {
 namespace {
 
-// What could be read in the time that a read of anything takes: on one H200's machine 3 us of a system call's, and 8 us
-// of a disk's, are about as many bytes.
+// Bytes that could be read in the time that any read takes: 3 us of a system call, and 8 us of a disk, on an H200 host.
 constexpr int64_t kCallBytes = int64_t{16} << 10;
 
-// What is read with its gaps at a time: it stays in a core's cache until the rows have been taken out.
+// Most bytes read together with gaps: they stay in a core's cache until the rows have been copied out.
 constexpr int64_t kMostSpan = int64_t{256} << 10;
 
-// A part of the rows on its way. Levels are those of the loops; that of ndim is one row.
+// Walks the rows of a part. Level i is that of loop i; level ndim is one row.
 class Walk {
 public:
-    Walk(FileIo &file_io, const FileExtents &extents, const RowGroups &groups, Towards towards, bool cold)
-        : io_(file_io), extents_(extents), groups_(groups), towards_(towards), cold_(cold) {}
+    Walk(FileIo &file_io, const FileExtents &extents, const ExtentGroups &groups, Direction direction, bool cold)
+        : io_(file_io), extents_(extents), groups_(groups), direction_(direction), cold_(cold) {}
 
-    // Bytes from `from` on of the loops at `level`, the first row of which is at `place`.
+    // Moves bytes from `from` on of the loops at `level`, whose first row is at `place`.
     Status part(int32_t level, int64_t place, int64_t from, int64_t nbytes, char *memory) {
         if (level == extents_.ndim) {
             return row(place + from, nbytes, memory);
@@ -47,16 +46,16 @@ public:
 
 private:
     Status row(int64_t place, int64_t nbytes, char *memory) {
-        return towards_ == Towards::Memory ? io_.read_row(cold_, memory, place, nbytes)
-                                           : io_.write(memory, place, nbytes);
+        return direction_ == Direction::Read ? io_.read_row(cold_, memory, place, nbytes)
+                                             : io_.write(memory, place, nbytes);
     }
 
-    // So many indices of the loop, and all of those within it.
+    // Moves `count` indices of the loop, and all loops inside it.
     Status whole(int32_t level, int64_t place, int64_t count, char *memory) {
         if (level == extents_.ndim) {
             return row(place, extents_.row_bytes, memory);
         }
-        const bool gathers = towards_ == Towards::Memory && level >= groups_.level;
+        const bool gathers = direction_ == Direction::Read && level >= groups_.level;
         const int64_t most = gathers ? (kMostSpan - groups_.spans[level + 1]) / extents_.steps[level] + 1 : 1;
         for (int64_t done = 0; done < count; done += most) {
             const int64_t some = std::min(most, count - done);
@@ -69,10 +68,10 @@ private:
 
     int64_t count_within(int32_t level) const { return level + 1 < extents_.ndim ? extents_.counts[level + 1] : 1; }
 
-    // With the gaps, and then without.
+    // Reads rows with their gaps, and copies the rows out.
     Status gather(int32_t level, int64_t place, int64_t count, char *memory) {
         Buffer buffer(io_.buffers());
-        VIA_TRY(buffer.take());
+        VIA_TRY(buffer.acquire());
         VIA_TRY(
             io_.read_row(cold_, buffer.get(), place, (count - 1) * extents_.steps[level] + groups_.spans[level + 1]));
         Plan plan;
@@ -81,21 +80,21 @@ private:
         for (int32_t i = extents_.ndim - 1; i >= level; --i) {
             plan.axes[plan.ndim++] = {i == level ? count : extents_.counts[i], groups_.bytes[i + 1], extents_.steps[i]};
         }
-        choose_loops_single(&plan, false);
+        choose_tiles_single(&plan, false);
         run_plan(plan);
         return VIA_OK;
     }
 
     FileIo &io_;
     const FileExtents &extents_;
-    const RowGroups &groups_;
-    const Towards towards_;
+    const ExtentGroups &groups_;
+    const Direction direction_;
     const bool cold_;
 };
 
 }  // namespace
 
-RowGroups::RowGroups(const FileExtents &extents) : level(extents.ndim) {
+ExtentGroups::ExtentGroups(const FileExtents &extents) : level(extents.ndim) {
     bytes[extents.ndim] = spans[extents.ndim] = extents.row_bytes;
     for (int32_t i = extents.ndim - 1; i >= 0; --i) {
         bytes[i] = bytes[i + 1] * extents.counts[i];
@@ -106,23 +105,23 @@ RowGroups::RowGroups(const FileExtents &extents) : level(extents.ndim) {
     cost = extents.nbytes / bytes[level] * (spans[level] + kCallBytes);
 }
 
-Status Rows::read(void *memory, int64_t offset, int64_t nbytes) {
+Status ExtentIo::read(void *memory, int64_t offset, int64_t nbytes) {
     if (is_one()) {
         return io_.read(memory, extents_.offset + offset, nbytes);
     }
-    Walk walk(io_, extents_, groups_, Towards::Memory, is_cold(offset, nbytes));
+    Walk walk(io_, extents_, groups_, Direction::Read, is_cold(offset, nbytes));
     return walk.part(0, extents_.offset, offset, nbytes, static_cast<char *>(memory));
 }
 
-// Gaps are somebody else's: they are not even written with what they hold.
-Status Rows::write(const void *memory, int64_t offset, int64_t nbytes) {
-    Walk walk(io_, extents_, groups_, Towards::File, false);
+// Writes row by row: gaps belong to others, and are not even rewritten with their content.
+Status ExtentIo::write(const void *memory, int64_t offset, int64_t nbytes) {
+    Walk walk(io_, extents_, groups_, Direction::Write, false);
     return walk.part(0, extents_.offset, offset, nbytes, static_cast<char *>(const_cast<void *>(memory)));
 }
 
-Status Rows::prepare_write() { return is_one() ? io_.prepare_write(extents_.offset, extents_.nbytes) : VIA_OK; }
+Status ExtentIo::prepare_write() { return is_one() ? io_.prepare_write(extents_.offset, extents_.nbytes) : VIA_OK; }
 
-int64_t Rows::place_of(int64_t offset) const {
+int64_t ExtentIo::file_offset_of(int64_t offset) const {
     int64_t place = extents_.offset;
     for (int32_t i = 0; i < extents_.ndim; ++i) {
         place += offset / groups_.bytes[i + 1] * extents_.steps[i];
@@ -131,19 +130,19 @@ int64_t Rows::place_of(int64_t offset) const {
     return place + offset;
 }
 
-// A few rows tell what the others are like.
-bool Rows::is_cold(int64_t offset, int64_t nbytes) const {
-    constexpr int64_t kExtents = 4;
+// Samples a few rows.
+bool ExtentIo::is_cold(int64_t offset, int64_t nbytes) const {
+    constexpr int64_t kSamples = 4;
     int32_t cold = 0;
-    for (int64_t i = 0; i < kExtents && io_.may_read_past(); ++i) {
-        const int64_t at = offset + (nbytes - 1) / kExtents * i;
+    for (int64_t i = 0; i < kSamples && io_.may_read_past(); ++i) {
+        const int64_t at = offset + (nbytes - 1) / kSamples * i;
         const int64_t left = extents_.row_bytes - at % extents_.row_bytes;
-        cold += io_.is_missing(place_of(at), std::min({left, offset + nbytes - at, kCallBytes})) ? 1 : 0;
+        cold += io_.is_missing(file_offset_of(at), std::min({left, offset + nbytes - at, kCallBytes})) ? 1 : 0;
     }
-    return 2 * cold > kExtents;
+    return 2 * cold > kSamples;
 }
 
-int64_t Rows::piece_bytes() const {
+int64_t ExtentIo::piece_bytes() const {
     constexpr int64_t kLeastPiece = int64_t{16} << 10;
     int64_t piece = FileIo::kPieceBytes;
     for (int64_t cost = groups_.cost; cost > extents_.nbytes + kCallBytes && piece > kLeastPiece; cost /= 2) {
@@ -152,7 +151,7 @@ int64_t Rows::piece_bytes() const {
     return piece;
 }
 
-int32_t Rows::readers(int64_t offset, int64_t nbytes) const {
+int32_t ExtentIo::readers(int64_t offset, int64_t nbytes) const {
     if (is_one()) {
         return io_.readers(extents_.offset + offset, nbytes);
     }
@@ -161,6 +160,6 @@ int32_t Rows::readers(int64_t offset, int64_t nbytes) const {
     return io_.row_readers(cost, is_cold(offset, nbytes));
 }
 
-int32_t Rows::writers(int64_t nbytes) const { return io_.writers(std::min(nbytes, extents_.row_bytes)); }
+int32_t ExtentIo::writers(int64_t nbytes) const { return io_.writers(std::min(nbytes, extents_.row_bytes)); }
 
 }  // namespace via

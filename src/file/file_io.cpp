@@ -14,30 +14,30 @@
 namespace via {
 namespace {
 
-// Less goes through the cache, whatever is there: a disk takes as long for a few blocks as for many.
+// Smaller transfers always use the page cache: a disk takes as long for a few blocks as for many.
 constexpr int64_t kLeastDirect = int64_t{64} << 10;
 
-// From so many bytes on, to have blocks set aside for all of them takes less time than it saves the writing: of ext4,
-// 70 instead of 100 ms of a processor for 512 MiB that the cache takes.
+// From here on, reserving blocks costs less than it saves: on ext4, writing 512 MiB through the cache takes 70 instead
+// of 100 ms of CPU time.
 constexpr int64_t kLeastReserved = int64_t{1} << 20;
 
-// Requests that a disk has before it at a time.
+// Queue depth of a disk.
 constexpr int32_t kDepth = 16;
 
-// The same of some blocks each, for which it waits longer than it works.
+// Queue depth for requests of a few blocks, which are mostly latency.
 constexpr int32_t kRowDepth = 48;
 
-// Writers of one file through the cache wait for one another: the kernel has one lock for it.
+// The kernel locks a file during a cached write: more writers would wait for one another.
 constexpr int32_t kCachedWriters = 1;
 
-// Blocks of file systems are smaller as a rule; where they are not, the page cache serves.
+// Direct I/O with larger blocks is not used.
 constexpr int64_t kMostUnit = int64_t{64} << 10;
 
 constexpr double kMostlyCached = 0.5;
 
 }  // namespace
 
-// Buffers hold a piece and the blocks at its ends.
+// BufferPool hold a chunk and the blocks at its ends.
 FileIo::FileIo(OpenFile *file, int32_t page_cache, bool durable, bool own_memory)
     : file_(file),
       reads_past_(page_cache != VIA_PAGE_CACHE_USE),
@@ -74,8 +74,8 @@ Status FileIo::read_row(bool cold, void *memory, int64_t offset, int64_t nbytes)
     return done ? VIA_OK : read_short(file_, memory, offset, nbytes);
 }
 
-// Whole blocks, into memory of the library's own: straight into the destination if that is aligned as they are. Not
-// done: the file system had no such transfer after all, or the file ends sooner.
+// Reads whole blocks, straight into the destination if it is the library's and aligned, otherwise through a buffer.
+// Stores false in *out_done if the file system refuses direct I/O, or the file ends sooner.
 Status FileIo::read_direct(char *memory, int64_t offset, int64_t nbytes, bool *out_done) {
     const int64_t unit = file_->direct_alignment();
     const int64_t start = round_down(offset, unit);
@@ -87,7 +87,7 @@ Status FileIo::read_direct(char *memory, int64_t offset, int64_t nbytes, bool *o
         if (length > buffers_.nbytes()) {
             return VIA_OK;
         }
-        VIA_TRY(buffer.take());
+        VIA_TRY(buffer.acquire());
         to = buffer.get();
     }
     int64_t got = 0;
@@ -99,7 +99,7 @@ Status FileIo::read_direct(char *memory, int64_t offset, int64_t nbytes, bool *o
     return VIA_OK;
 }
 
-// The pages of a mapping and the disk would tell different things for a while.
+// Not for a mapped file: its pages and the disk would differ for a while.
 bool FileIo::may_write_direct(int64_t nbytes) const {
     return writes_past_ && nbytes >= kLeastDirect && !file_->maps()->any() && file_->direct_descriptor() >= 0;
 }
@@ -130,17 +130,17 @@ Status FileIo::write_direct(const char *memory, int64_t offset, int64_t nbytes, 
         if (nbytes > buffers_.nbytes()) {
             return VIA_OK;
         }
-        VIA_TRY(buffer.take());
+        VIA_TRY(buffer.acquire());
         std::memcpy(buffer.get(), memory, static_cast<size_t>(nbytes));
         from = buffer.get();
     }
     return write_blocks(file_, from, offset, nbytes, out_done);
 }
 
-// A few places tell what the rest is like.
+// Samples a few chunks.
 int32_t FileIo::readers(int64_t offset, int64_t nbytes) const {
-    constexpr int64_t kExtents = 8;
-    const int64_t step = std::max(nbytes / kExtents, kPieceBytes);
+    constexpr int64_t kSamples = 8;
+    const int64_t step = std::max(nbytes / kSamples, kPieceBytes);
     int32_t asked = 0;
     int32_t cold = 0;
     for (int64_t at = 0; at < nbytes; at += step) {

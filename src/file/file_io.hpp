@@ -1,46 +1,45 @@
-// The way between memory and a part of a file: piece by piece through the system's page cache, or past it where the
-// cache does not have the piece. Any number of threads use one at a time.
+// Reads and writes a file through the page cache, or by direct I/O for pages that are not cached. Thread-safe.
 #pragma once
 
-#include "file/buffers.hpp"
+#include "file/buffer_pool.hpp"
 #include "file/open_file.hpp"
 
 namespace via {
 
-enum class Towards : int32_t { Memory, File };
+enum class Direction : int32_t { Read, Write };
 
 class FileIo {
 public:
-    // Callers cut what they transfer at multiples of this: in the file towards it, so that blocks are written whole; in
-    // memory towards that, where two threads that make one huge page both clear it.
+    // Size of the chunks of a transfer. Writers align chunks in the file, so that whole blocks are written. Readers
+    // align them in memory, so that no two threads fault in, and clear, the same huge page.
     static constexpr int64_t kPieceBytes = int64_t{2} << 20;
 
-    // `durable`: what is written is to reach the disk soon anyway. `own_memory`: what is read to and written from is
-    // the library's, and may be given to the disk itself.
+    // `durable`: writes reach the disk soon anyway. `own_memory`: the memory is the library's, and direct I/O may use
+    // it.
     FileIo(OpenFile *file, int32_t page_cache, bool durable, bool own_memory);
     FileIo(const FileIo &) = delete;
     FileIo &operator=(const FileIo &) = delete;
 
     VIA_NODISCARD Status read(void *memory, int64_t offset, int64_t nbytes);
-    // The same for one of many rows, of which it is known whether to read them past the cache.
+    // Does the same for one of many rows; `cold` states whether to read them by direct I/O.
     VIA_NODISCARD Status read_row(bool cold, void *memory, int64_t offset, int64_t nbytes);
     VIA_NODISCARD Status write(const void *memory, int64_t offset, int64_t nbytes);
 
-    // Before so many bytes are written.
+    // Reserves disk blocks before a write, where that pays.
     VIA_NODISCARD Status prepare_write(int64_t offset, int64_t nbytes);
 
-    // How many threads a transfer of so many bytes keeps busy: as many as there are processors for where memory is the
-    // limit, and as many requests as a disk likes to have at once where that is.
+    // Return the number of threads for a transfer: one for each CPU if memory is the limit, or the queue depth of a
+    // disk.
     int32_t readers(int64_t offset, int64_t nbytes) const;
     int32_t row_readers(int64_t cost, bool cold) const;
     int32_t writers(int64_t nbytes) const;
 
-    // Whether anything is read past the cache, and this would be if it were enough: the cache has most of it not.
+    // Return whether direct reads are possible at all, and whether most of a range is not cached.
     bool may_read_past() const { return reads_past_ && file_->direct_descriptor() >= 0; }
     bool is_missing(int64_t offset, int64_t nbytes) const;
 
-    // Larger than a piece by some blocks.
-    Buffers &buffers() { return buffers_; }
+    // BufferPool of a chunk and some blocks.
+    BufferPool &buffers() { return buffers_; }
 
 private:
     int32_t threads_for(int64_t nbytes, int32_t most) const;
@@ -54,7 +53,7 @@ private:
     const bool reads_past_;
     const bool writes_past_;
     const bool own_memory_;
-    Buffers buffers_;
+    BufferPool buffers_;
 };
 
 }  // namespace via

@@ -1,29 +1,32 @@
 #include "file/file_transfer.hpp"
 
+#include <iterator>
 #include <mutex>
+#include <new>
 
 #include "copy/copy.hpp"
 #include "copy/copy_check.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/normalise.hpp"
 #include "copy/submit.hpp"
+#include "core/array/access_tracker.hpp"
 #include "core/array/view.hpp"
+#include "core/async/fence.hpp"
 #include "core/async/task.hpp"
 #include "cuda/device.hpp"
 #include "cuda/stream.hpp"
 #include "file/atomic_replace.hpp"
 #include "file/move_range.hpp"
-#include "file/packed_range.hpp"
 #include "file/read_write.hpp"
 
 namespace via {
 namespace {
 
-// Elements of a destination must not share bytes.
-Status check_apart(via_array *array) {
+// Refuses a destination whose elements share bytes.
+Status check_destination(via_array *array) {
     UniqueArray dense;
     Plan plan;
-    VIA_TRY(make_stand_in(array, dense.out()));
+    VIA_TRY(make_layout_like(array, dense.out()));
     VIA_TRY(normalise_copy(array, dense.get(), &plan));
     return check_self_overlap(plan);
 }
@@ -34,20 +37,19 @@ Status check_layout(const FileTransfer &transfer) {
         return VIA_OK;
     }
     if (array->is_packed()) {
-        return fail(VIA_ERROR_UNSUPPORTED, "elements of %s are packed, and not adjacent; expected whole bytes",
+        return fail(VIA_ERROR_UNSUPPORTED, "dtype is %s in a strided array; expected adjacent elements, or whole bytes",
                     DtypeName(array->dtype).text);
     }
-    return transfer.towards == Towards::Memory ? check_apart(array) : VIA_OK;
+    return transfer.direction == Direction::Read ? check_destination(array) : VIA_OK;
 }
 
 Status check_mode(via_file *file) {
-    return file->may_write() ? VIA_OK
-                             : fail(VIA_ERROR_READ_ONLY,
-                                    "the file was not opened for writing; "
-                                    "expected VIA_MODE_READ_WRITE, in Python 'r+'");
+    return file->may_write()
+               ? VIA_OK
+               : fail(VIA_ERROR_READ_ONLY, "mode is not VIA_MODE_READ_WRITE; expected that to write, in Python 'r+'");
 }
 
-// From the first byte of the transfer to the last.
+// Returns the bytes from the first to the last of the transfer.
 int64_t span_of(const FileTransfer &transfer) {
     if (transfer.layout == nullptr) {
         return transfer.array->nbytes();
@@ -64,7 +66,7 @@ Status read_range(const FileTransfer &transfer, via_task *task, Fence **out_fenc
     const UniqueOpenFile open(file->hold_open());
     FileRange range{};
     VIA_TRY(find_range(file, open.get(), transfer.byte_offset, span_of(transfer), &range));
-    return move_range({open.get(), find_places(transfer, range), transfer.array, Towards::Memory, file->page_cache,
+    return move_range({open.get(), find_places(transfer, range), transfer.array, Direction::Read, file->page_cache,
                        false, false, task},
                       out_fence);
 }
@@ -75,17 +77,17 @@ void note_size(via_file *file, int64_t end) {
     }
 }
 
-// ext4 begins to write out a file that takes another's name, but for blocks that were set aside: a power cut could take
-// both for longer. What goes past the page cache is not in that danger.
+// ext4 writes out a file that replaces another, except its reserved blocks: for longer, a power cut could lose both.
+// Direct I/O avoids that danger.
 bool may_reserve(via_file *file) {
     return !file->atomic_write || file->durable || file->page_cache == VIA_PAGE_CACHE_AVOID;
 }
 
-// Towards a file nothing is left to a device.
+// Writes have no device part: they are complete on return.
 Status write_range(const FileTransfer &transfer, OpenFile *open, const FileRange &range, via_task *task) {
     UniqueFence none;
     VIA_TRY(check_size_limit(open, range.offset + range.nbytes));
-    VIA_TRY(move_range({open, find_places(transfer, range), transfer.array, Towards::File, transfer.file->page_cache,
+    VIA_TRY(move_range({open, find_places(transfer, range), transfer.array, Direction::Write, transfer.file->page_cache,
                         transfer.file->durable, may_reserve(transfer.file), task},
                        none.out()));
     note_size(transfer.file, range.offset + range.nbytes);
@@ -95,7 +97,7 @@ Status write_range(const FileTransfer &transfer, OpenFile *open, const FileRange
 Status write_replacement(const FileTransfer &transfer, const FileRange &range, via_task *task) {
     const std::lock_guard one_at_a_time(transfer.file->writing);
     AtomicReplace replacement(transfer.file);
-    // Around rows there is something to keep, and behind packed elements.
+    // Keeps the content between rows, and after packed elements.
     VIA_TRY(replacement.begin(transfer.layout == nullptr ? FileRange{range.offset, whole_bytes(transfer.array)}
                                                          : FileRange{}));
     VIA_TRY(write_range(transfer, replacement.open(), range, task));
@@ -109,10 +111,10 @@ Status write_in_place(const FileTransfer &transfer, const FileRange &range, via_
         return VIA_OK;
     }
     VIA_TRY(make_durable(open.get()));
-    return transfer.file->is_made ? make_name_durable(open.get()->path()) : VIA_OK;
+    return transfer.file->is_created ? make_name_durable(open.get()->path()) : VIA_OK;
 }
 
-// Waits on the host for what comes before a transfer that is waited for.
+// Waits on the host for the dependencies of a synchronous transfer.
 Status await_transfer(via_array *array, via_stream *stream) {
     const bool orders = stream != nullptr || !is_plain(array);
     UniqueFence fence;
@@ -132,6 +134,80 @@ Status transfer_now(const FileTransfer &given, via_stream *stream) {
     UniqueFence fence;
     VIA_TRY(run_transfer(ordered.get(), nullptr, fence.out()));
     return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
+}
+
+// A transfer that holds its file and arrays.
+struct FileWork : TaskWork {
+    explicit FileWork(const FileTransfer &ordered) : TaskWork{run_work, end_work}, transfer(ordered) {
+        retain_array(transfer.array);
+        if (transfer.layout != nullptr) {
+            retain_array(transfer.layout);
+        }
+        transfer.file->references.retain();
+    }
+
+    static Status run_work(TaskWork *work, via_task *task, Fence **out_fence) {
+        const FileTransfer &transfer = static_cast<FileWork *>(work)->transfer;
+        return name_file(transfer.file, run_transfer(transfer, task, out_fence));
+    }
+
+    static void end_work(TaskWork *work) {
+        auto *whole = static_cast<FileWork *>(work);
+        release_array(whole->transfer.array);
+        if (whole->transfer.layout != nullptr) {
+            release_array(whole->transfer.layout);
+        }
+        release_file(whole->transfer.file);
+        delete whole;
+    }
+
+    FileTransfer transfer;
+};
+
+Status find_dependency(via_array *array, via_stream *stream, Fence **out_dependency) {
+    Fence *fences[] = {nullptr, last_write(array->storage)};
+    if (const Status status = dependency_of_stream(stream, array->device_id, &fences[0]); status != VIA_OK) {
+        const UniqueFence ready(fences[1]);
+        return status;
+    }
+    return join_fences(fences, std::size(fences), out_dependency);
+}
+
+// Records the task as the last write of a destination, or as an access of a source.
+Status mark_array(const FileTransfer &transfer, via_task *task) {
+    const UniqueFence fence(task_fence(task));
+    Storage *storage = transfer.array->storage;
+    return transfer.direction == Direction::Read ? set_last_write(storage, fence.get())
+                                                 : add_access(storage, fence.get());
+}
+
+Status start(const FileTransfer &ordered, Fence *dependency, via_task **out_task) {
+    auto *work = new (std::nothrow) FileWork(ordered);
+    if (work == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a task of %zu bytes", sizeof(FileWork));
+    }
+    const Status status = start_task(work, ordered.array->nbytes(), dependency, false, out_task);
+    if (status != VIA_OK) {
+        FileWork::end_work(work);
+    }
+    return status;
+}
+
+Status submit(const FileTransfer &given, via_stream *stream, via_task **out_task) {
+    OrderedTransfer ordered;
+    VIA_TRY(ordered.order(given));
+    VIA_TRY(check_transfer(ordered.get()));
+    UniqueFence dependency;
+    VIA_TRY(find_dependency(given.array, stream, dependency.out()));
+    via_task *task = nullptr;
+    VIA_TRY(start(ordered.get(), dependency.get(), &task));
+    if (const Status status = mark_array(given, task); status != VIA_OK) {
+        cancel_task(task);
+        release_task(task);
+        return status;
+    }
+    *out_task = task;
+    return VIA_OK;
 }
 
 }  // namespace
@@ -158,7 +234,7 @@ Status OrderedTransfer::order(const FileTransfer &given) {
 
 Status check_transfer(const FileTransfer &transfer) {
     FileRange range{};
-    if (transfer.towards == Towards::File) {
+    if (transfer.direction == Direction::Write) {
         VIA_TRY(check_mode(transfer.file));
         VIA_TRY(find_range_to_write(transfer.file, transfer.byte_offset, span_of(transfer), &range));
     } else {
@@ -171,7 +247,7 @@ Status check_transfer(const FileTransfer &transfer) {
 }
 
 Status run_transfer(const FileTransfer &transfer, via_task *task, Fence **out_fence) {
-    if (transfer.towards == Towards::Memory) {
+    if (transfer.direction == Direction::Read) {
         return read_range(transfer, task, out_fence);
     }
     FileRange range{};
@@ -181,11 +257,19 @@ Status run_transfer(const FileTransfer &transfer, via_task *task, Fence **out_fe
 }
 
 Status read_array(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream) {
-    return transfer_now({file, dst, Towards::Memory, byte_offset}, stream);
+    return transfer_now({file, dst, Direction::Read, byte_offset}, stream);
 }
 
 Status write_array(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream) {
-    return transfer_now({file, src, Towards::File, byte_offset}, stream);
+    return transfer_now({file, src, Direction::Write, byte_offset}, stream);
+}
+
+Status submit_read(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream, via_task **out_task) {
+    return submit({file, dst, Direction::Read, byte_offset}, stream, out_task);
+}
+
+Status submit_write(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream, via_task **out_task) {
+    return submit({file, src, Direction::Write, byte_offset}, stream, out_task);
 }
 
 }  // namespace via

@@ -1,4 +1,4 @@
-// Reading and writing arrays, wherever they are.
+// Reads and writes arrays on any device.
 #pragma once
 
 #include "core/async/fence.hpp"
@@ -7,22 +7,28 @@
 
 namespace via {
 
-// As via_file_read and via_file_write, and as tasks. `stream` nullptr: as a copy that is waited for.
+// Implement via_file_read and via_file_write.
 VIA_NODISCARD Status read_array(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream);
 VIA_NODISCARD Status write_array(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream);
 
-// ---- The parts that these are made of.
+// Implement via_file_read_submit and via_file_write_submit.
+VIA_NODISCARD Status submit_read(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream,
+                                 via_task **out_task);
 
-// One transfer that has been checked. It holds nothing.
+VIA_NODISCARD Status submit_write(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream,
+                                  via_task **out_task);
+
+// A transfer. Holds no references.
 struct FileTransfer {
     via_file *file;
-    via_array *array;  // its axes as the file has them: the last one moves fastest
-    Towards towards;
+    via_array *array;  // with the axes in the order of the file: the last one moves fastest
+    Direction direction;
     int64_t byte_offset;
-    via_array *layout = nullptr;  // of a window, ordered as the array is; byte_offset is that of its first byte
+    via_array *layout = nullptr;  // of a window, with axes as the array's; byte_offset is that of its first byte
 };
 
-// A transfer as it is asked for, of a file or a window, and as it is done. Both hold what they name.
+// Turns a transfer of a file or a window into one of the whole file, with axes in the order of the file. Holds the
+// arrays that it makes.
 class OrderedTransfer {
 public:
     VIA_NODISCARD Status order(const FileTransfer &given);
@@ -36,19 +42,19 @@ private:
 
 VIA_NODISCARD Status check_transfer(const FileTransfer &transfer);
 
-// Does it, with everything that it waits for reached. A fence in *out_fence (retained) says where a device ends it;
-// none, that it is done.
+// Runs a transfer whose dependencies have completed. Stores the fence at which a device ends it, retained for the
+// caller; nullptr if it is complete.
 VIA_NODISCARD Status run_transfer(const FileTransfer &transfer, via_task *task, Fence **out_fence);
 
-// The bytes themselves, between the array and places of one open file.
+// A transfer between an array and extents of an open file.
 struct RangeTransfer {
     OpenFile *open;
     FileExtents extents;
     via_array *array;
-    Towards towards;
+    Direction direction;
     int32_t page_cache;
     bool durable;
-    bool reserves;  // blocks of the file, before many are written
+    bool reserves;  // reserve disk blocks before a write
     via_task *task;
 };
 

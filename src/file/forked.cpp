@@ -6,9 +6,9 @@
 
 namespace via {
 
-Maker::Maker() : process_(getpid()), forks_(fork_count()) {}
+CreatorProcess::CreatorProcess() : process_(getpid()), forks_(fork_count()) {}
 
-bool Maker::is_this_process() const { return process_ == getpid() && forks_ == fork_count(); }
+bool CreatorProcess::is_this_process() const { return process_ == getpid() && forks_ == fork_count(); }
 
 void InheritedMutex::lock() {
     const uint32_t own = fork_count() + 1;

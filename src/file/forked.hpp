@@ -1,4 +1,4 @@
-// What files need over fork: who made what, and a mutex that a child may lock.
+// Files across fork: the process that created one, and a mutex that a child may lock.
 #pragma once
 
 #include <sys/types.h>
@@ -8,10 +8,10 @@
 
 namespace via {
 
-// The process that made something. A child of fork is another one, in a PID namespace of its own too.
-class Maker {
+// The process that created an object. Recognises a forked child as another process, also in a new PID namespace.
+class CreatorProcess {
 public:
-    Maker();
+    CreatorProcess();
     bool is_this_process() const;
 
 private:
@@ -19,8 +19,8 @@ private:
     const uint32_t forks_;
 };
 
-// A mutex for long waits, which a child of fork takes over where a thread of its parent held it: the child lacks that
-// thread. What it guards must be whole at every moment. Works with std::lock_guard.
+// A mutex for long waits. A forked child takes it even if a thread of the parent held it, since the child lacks that
+// thread. The guarded data must be consistent at every moment. Lock it with std::lock_guard.
 class InheritedMutex {
 public:
     void lock();

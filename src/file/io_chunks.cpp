@@ -1,35 +1,105 @@
 #include "file/io_chunks.hpp"
 
 #include <algorithm>
+#include <atomic>
 
-#include "copy/choose_loops.hpp"
+#include "copy/choose_tiles.hpp"
 #include "copy/normalise.hpp"
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
+#include "core/async/task.hpp"
+#include "core/async/thread_pool.hpp"
+#include "core/base/first_failure.hpp"
+#include "core/base/no_cancellation.hpp"
 
 namespace via {
 namespace {
 
 int64_t divide_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
-// On this thread alone: others are at work on other parts.
+// Copies on this thread only: other threads copy other chunks.
 Status copy_singles(via_array *dst, via_array *src) {
     Plan plan;
     VIA_TRY(normalise_copy(dst, src, &plan));
-    choose_loops_single(&plan, false);
+    choose_tiles_single(&plan, false);
     run_plan(plan);
     return VIA_OK;
 }
 
+// The workers of one transfer, and their shared state.
+class Run {
+public:
+    Run(IoChunks *chunks, int64_t done_before, int64_t total, via_task *task)
+        : chunks_(chunks), done_before_(done_before), total_(total), task_(task) {}
+    Run(const Run &) = delete;
+    Run &operator=(const Run &) = delete;
+
+    Status move(int32_t threads) {
+        const NoCancellation whole;
+        parallel_for(threads, threads, work, this);
+        return outcome();
+    }
+
+private:
+    // Each worker takes chunks until none is left, so one that starts late blocks no other.
+    static void work(void *run, int64_t) { static_cast<Run *>(run)->work_here(); }
+
+    void work_here() {
+        for (int64_t number = next_++; number < chunks_->count() && !is_stopped(); number = next_++) {
+            int64_t nbytes = 0;
+            if (const Status status = chunks_->move(number, &nbytes); status != VIA_OK) {
+                return stop(status);
+            }
+            report_progress(task_, done_before_ + (done_ += nbytes));
+        }
+    }
+
+    // Called before each chunk; the chunk stays unmoved if it returns true.
+    bool is_stopped() {
+        if (is_cancelled(task_)) {
+            cancelled_.store(true, std::memory_order_relaxed);
+        }
+        return stopped_.load(std::memory_order_relaxed) || cancelled_.load(std::memory_order_relaxed);
+    }
+
+    void stop(Status status) {
+        failure_.keep(status);
+        stopped_.store(true, std::memory_order_relaxed);
+    }
+
+    Status outcome() {
+        const auto done = as_printed(done_before_ + done_);
+        const auto total = as_printed(total_);
+        if (failure_.status() != VIA_OK) {
+            return fail_with_code(failure_.status(), failure_.record().code, "%.700s; %lld of %lld bytes were moved",
+                                  failure_.record().text, done, total);
+        }
+        return cancelled_.load(std::memory_order_relaxed)
+                   ? fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes", done, total)
+                   : VIA_OK;
+    }
+
+    IoChunks *const chunks_;
+    const int64_t done_before_;
+    const int64_t total_;
+    via_task *const task_;
+    std::atomic<int64_t> next_{0};
+    std::atomic<int64_t> done_{0};
+    std::atomic<bool> stopped_{false};
+    std::atomic<bool> cancelled_{false};
+    FirstFailure failure_;
+};
+
 }  // namespace
 
-AdjacentChunks::AdjacentChunks(Rows &rows, Towards towards, int64_t offset, void *memory, int64_t nbytes)
-    : Parts(rows, towards, offset),
+AdjacentChunks::AdjacentChunks(ExtentIo &extent_io, Direction direction, int64_t offset, void *memory, int64_t nbytes)
+    : IoChunks(extent_io, direction, offset),
       memory_(static_cast<char *>(memory)),
       nbytes_(nbytes),
-      piece_(rows.piece_bytes()),
-      before_((towards == Towards::File ? rows.bytes_from_border(offset) : reinterpret_cast<intptr_t>(memory)) %
-              piece_) {}
+      piece_(extent_io.piece_bytes()),
+      before_(
+          (direction == Direction::Write ? extent_io.bytes_from_border(offset) : reinterpret_cast<intptr_t>(memory)) %
+          piece_) {}
 
 int64_t AdjacentChunks::count() const { return nbytes_ > 0 ? divide_up(before_ + nbytes_, piece_) : 0; }
 
@@ -40,8 +110,8 @@ Status AdjacentChunks::move(int64_t number, int64_t *out_nbytes) {
     return pass(memory_ + from, offset_ + from, to - from);
 }
 
-SlabParts::SlabParts(Rows &rows, Towards towards, int64_t offset, via_array *array, int64_t most_bytes)
-    : Parts(rows, towards, offset),
+SlabChunks::SlabChunks(ExtentIo &extent_io, Direction direction, int64_t offset, via_array *array, int64_t most_bytes)
+    : IoChunks(extent_io, direction, offset),
       array_(array),
       inner_bytes_(array->item_bytes()),
       buffers_(std::max(most_bytes, inner_bytes_)) {
@@ -56,7 +126,7 @@ SlabParts::SlabParts(Rows &rows, Towards towards, int64_t offset, via_array *arr
     std::for_each_n(shape, level_, [&](int64_t outer) { outer_ *= outer; });
 }
 
-Status SlabParts::view(int64_t number, via_array **out_view, int64_t *out_offset) const {
+Status SlabChunks::view(int64_t number, via_array **out_view, int64_t *out_offset) const {
     const int64_t first = number % blocks_ * block_;
     const int64_t *steps = array_->steps();
     const int64_t extent = array_->shape()[level_];
@@ -75,20 +145,20 @@ Status SlabParts::view(int64_t number, via_array **out_view, int64_t *out_offset
     return make_view(array_, data, array_->dtype, layout, array_->flags, out_view);
 }
 
-Status SlabParts::move(int64_t number, int64_t *out_nbytes) {
-    UniqueArray box;
+Status SlabChunks::move(int64_t number, int64_t *out_nbytes) {
+    UniqueArray slab;
     UniqueArray dense;
     Buffer buffer(buffers_);
     int64_t offset = 0;
-    VIA_TRY(view(number, box.out(), &offset));
-    VIA_TRY(buffer.take());
-    VIA_TRY(make_dense(box.get(), buffer.get(), dense.out()));
-    *out_nbytes = box.get()->nbytes();
-    if (towards_ == Towards::Memory) {
+    VIA_TRY(view(number, slab.out(), &offset));
+    VIA_TRY(buffer.acquire());
+    VIA_TRY(make_dense(slab.get(), buffer.get(), dense.out()));
+    *out_nbytes = slab.get()->nbytes();
+    if (direction_ == Direction::Read) {
         VIA_TRY(pass(buffer.get(), offset, *out_nbytes));
-        return copy_singles(box.get(), dense.get());
+        return copy_singles(slab.get(), dense.get());
     }
-    VIA_TRY(copy_singles(dense.get(), box.get()));
+    VIA_TRY(copy_singles(dense.get(), slab.get()));
     return pass(buffer.get(), offset, *out_nbytes);
 }
 
@@ -101,9 +171,14 @@ Status make_dense(via_array *like, void *memory, via_array **out_array) {
     return make_array(spec, Deleter{}, out_array);
 }
 
-// No address is NULL, and none is memory.
-Status make_stand_in(via_array *like, via_array **out_array) {
+// The address is neither NULL nor memory.
+Status make_layout_like(via_array *like, via_array **out_array) {
     return make_dense(like, reinterpret_cast<void *>(uintptr_t{1} << 12), out_array);
+}
+
+Status parallel_io(IoChunks *chunks, int32_t threads, int64_t done_before, int64_t total, via_task *task) {
+    Run run(chunks, done_before, total, task);
+    return run.move(threads);
 }
 
 }  // namespace via

@@ -1,5 +1,4 @@
-// One transfer between an array in memory that the host reaches and a range of a file, cut into parts that any number
-// of threads move at a time.
+// Transfers between an array in host memory and extents of a file, in chunks that several threads move in parallel.
 #pragma once
 
 #include "core/array/array.hpp"
@@ -7,31 +6,33 @@
 
 namespace via {
 
-class Parts {
+class IoChunks {
 public:
-    Parts(Rows &rows, Towards towards, int64_t offset) : rows_(rows), towards_(towards), offset_(offset) {}
-    Parts(const Parts &) = delete;
-    Parts &operator=(const Parts &) = delete;
+    IoChunks(ExtentIo &extent_io, Direction direction, int64_t offset)
+        : extent_io_(extent_io), direction_(direction), offset_(offset) {}
+    IoChunks(const IoChunks &) = delete;
+    IoChunks &operator=(const IoChunks &) = delete;
 
     virtual int64_t count() const = 0;
     VIA_NODISCARD virtual Status move(int64_t number, int64_t *out_nbytes) = 0;
 
 protected:
-    ~Parts() = default;
+    ~IoChunks() = default;
 
     VIA_NODISCARD Status pass(char *memory, int64_t offset, int64_t nbytes) {
-        return towards_ == Towards::Memory ? rows_.read(memory, offset, nbytes) : rows_.write(memory, offset, nbytes);
+        return direction_ == Direction::Read ? extent_io_.read(memory, offset, nbytes)
+                                             : extent_io_.write(memory, offset, nbytes);
     }
 
-    Rows &rows_;
-    const Towards towards_;
-    const int64_t offset_;  // in the rows
+    ExtentIo &extent_io_;
+    const Direction direction_;
+    const int64_t offset_;  // in the extents
 };
 
-// Bytes that are adjacent in memory too.
-class AdjacentChunks final : public Parts {
+// Chunks of adjacent memory.
+class AdjacentChunks final : public IoChunks {
 public:
-    AdjacentChunks(Rows &rows, Towards towards, int64_t offset, void *memory, int64_t nbytes);
+    AdjacentChunks(ExtentIo &extent_io, Direction direction, int64_t offset, void *memory, int64_t nbytes);
 
     int64_t count() const override;
     VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) override;
@@ -40,38 +41,43 @@ private:
     char *const memory_;
     const int64_t nbytes_;
     const int64_t piece_;
-    const int64_t before_;  // from the last border of a piece to the first byte
+    const int64_t before_;  // from the last chunk border to the first byte
 };
 
-// A strided array whose elements, whole bytes each, follow one another in the file as in row-major order: boxes of
-// neighbouring indices, gathered and scattered on the way.
-class SlabParts final : public Parts {
+// Slabs of a strided array of whole bytes, whose elements are in row-major order in the file. Gathers and scatters each
+// slab through a buffer.
+class SlabChunks final : public IoChunks {
 public:
-    SlabParts(Rows &rows, Towards towards, int64_t offset, via_array *array, int64_t most_bytes);
+    SlabChunks(ExtentIo &extent_io, Direction direction, int64_t offset, via_array *array, int64_t most_bytes);
 
     int64_t count() const override { return outer_ * blocks_; }
     VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) override;
 
-    // A box as a view of its own, and where its bytes are in the file.
+    // Makes a view of a slab, and stores the offset of its bytes.
     VIA_NODISCARD Status view(int64_t number, via_array **out_view, int64_t *out_offset) const;
 
-    // The most bytes that a box has: what was asked for, or one element.
+    // Returns the size of the largest slab: at most `most_bytes`, or one element.
     int64_t slab_bytes() const { return block_ * inner_bytes_; }
 
 private:
     via_array *const array_;
-    int32_t level_ = 0;        // of the axis that is cut; those behind it are whole
+    int32_t level_ = 0;        // the axis that is cut; later axes are whole
     int64_t inner_bytes_ = 0;  // of one index of that axis
-    int64_t block_ = 1;        // indices of it in a box
+    int64_t block_ = 1;        // its indices in a slab
     int64_t blocks_ = 1;
-    int64_t outer_ = 1;  // of all axes before it
-    Buffers buffers_;
+    int64_t outer_ = 1;  // product of the axes before it
+    BufferPool buffers_;
 };
 
-// A row-major array of the shape and type of another, on memory that it only borrows.
+// Moves all chunks with up to `threads` threads, the caller's included. Reports progress to `task`, which may be
+// nullptr and may be cancelled; `done_before` of its `total` bytes are done already. The text of a failure states how
+// many bytes were moved.
+VIA_NODISCARD Status parallel_io(IoChunks *chunks, int32_t threads, int64_t done_before, int64_t total, via_task *task);
+
+// Makes a row-major array of the shape and dtype of another, on borrowed memory.
 VIA_NODISCARD Status make_dense(via_array *like, void *memory, via_array **out_array);
 
-// The same for a range of a file, of which only the layout is looked at.
-VIA_NODISCARD Status make_stand_in(via_array *like, via_array **out_array);
+// Makes the same for a range of a file: an array used for its layout only, without memory.
+VIA_NODISCARD Status make_layout_like(via_array *like, via_array **out_array);
 
 }  // namespace via

@@ -1,29 +1,198 @@
-// The bytes of a range, to and from memory that the host reaches.
 #include "file/move_range.hpp"
-#include "file/device_range.hpp"
+
+#include <algorithm>
+
+#include "copy/copy.hpp"
+#include "copy/copy_plan.hpp"
+#include "copy/normalise.hpp"
+#include "copy/submit.hpp"
+#include "copy/trailing_bits.hpp"
+#include "core/async/task.hpp"
+#include "cuda/io_endpoint.hpp"
 #include "file/file_transfer.hpp"
-#include "file/packed_range.hpp"
-#include "file/parallel_io.hpp"
+#include "file/io_chunks.hpp"
+#include "file/read_write.hpp"
+#include "file/window.hpp"
 
 namespace via {
 namespace {
+
+// ---- Host memory.
 
 Status move_host_range(const RangeTransfer &transfer) {
     via_array *array = transfer.array;
     const int64_t nbytes = transfer.extents.nbytes;
     FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, false);
-    Rows rows(file_io, transfer.extents);
-    VIA_TRY(transfer.reserves ? rows.prepare_write() : VIA_OK);
-    const int32_t threads = transfer.towards == Towards::Memory ? rows.readers(0, nbytes) : rows.writers(nbytes);
+    ExtentIo extent_io(file_io, transfer.extents);
+    VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
+    const int32_t threads =
+        transfer.direction == Direction::Read ? extent_io.readers(0, nbytes) : extent_io.writers(nbytes);
     if (is_contiguous(array, VIA_ORDER_ROW_MAJOR)) {
-        AdjacentChunks parts(rows, transfer.towards, 0, array->data, nbytes);
-        return parallel_io(&parts, threads, 0, nbytes, transfer.task);
+        AdjacentChunks chunks(extent_io, transfer.direction, 0, array->data, nbytes);
+        return parallel_io(&chunks, threads, 0, nbytes, transfer.task);
     }
-    SlabParts parts(rows, transfer.towards, 0, array, rows.piece_bytes());
-    return parallel_io(&parts, threads, 0, nbytes, transfer.task);
+    SlabChunks chunks(extent_io, transfer.direction, 0, array, extent_io.piece_bytes());
+    return parallel_io(&chunks, threads, 0, nbytes, transfer.task);
+}
+
+// ---- Device memory: through the ring of page-locked slots, or a buffer at a time.
+
+// The extents of a file as an endpoint of the staging pipeline.
+class FileEndpoint final : public cuda::IoEndpoint {
+public:
+    explicit FileEndpoint(ExtentIo &extent_io) : extent_io_(extent_io) {}
+    Status read(void *slot, int64_t offset, int64_t nbytes) override { return extent_io_.read(slot, offset, nbytes); }
+    Status write(const void *slot, int64_t offset, int64_t nbytes) override {
+        return extent_io_.write(slot, offset, nbytes);
+    }
+
+private:
+    ExtentIo &extent_io_;
+};
+
+bool is_read(const RangeTransfer &transfer) { return transfer.direction == Direction::Read; }
+
+// Plans the copy between the array and a dense array in place of the range.
+Status plan_range(const RangeTransfer &transfer, via_array *dense, CopyPlan *out_plan) {
+    via_array *dst = is_read(transfer) ? transfer.array : dense;
+    via_array *src = is_read(transfer) ? dense : transfer.array;
+    VIA_TRY(normalise_copy(dst, src, &out_plan->loops));
+    return make_transfer(out_plan->loops, dst, src, Ask::Never, &out_plan->transfer);
+}
+
+int32_t worker_count(const RangeTransfer &transfer, const ExtentIo &extent_io) {
+    const int64_t nbytes = transfer.extents.nbytes;
+    return is_read(transfer) ? extent_io.readers(0, nbytes) : extent_io.writers(nbytes);
+}
+
+Status move_through_ring(const RangeTransfer &transfer, const cuda::Transfer &copy, const cuda::StagedPlan &plan,
+                         Fence **out_fence) {
+    constexpr int64_t kBorder = int64_t{64} << 10;
+    FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, true);
+    ExtentIo extent_io(file_io, transfer.extents);
+    VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
+    FileEndpoint endpoint(extent_io);
+    return cuda::transfer_io({&copy, &endpoint, worker_count(transfer, extent_io),
+                              extent_io.bytes_from_border(0) % kBorder, transfer.task, plan},
+                             out_fence);
+}
+
+// Moves slabs of the array through one host buffer, for copies that cannot be staged.
+class Bounce {
+public:
+    explicit Bounce(const RangeTransfer &transfer)
+        : transfer_(transfer),
+          io_(transfer.open, transfer.page_cache, transfer.durable, true),
+          extent_io_(io_, transfer.extents),
+          slabs_(extent_io_, transfer.direction, 0, transfer.array, kBytes),
+          buffers_(std::max(slabs_.slab_bytes(), kBytes)) {}
+    Bounce(const Bounce &) = delete;
+    Bounce &operator=(const Bounce &) = delete;
+
+    Status move() {
+        Buffer buffer(buffers_);
+        VIA_TRY(buffer.acquire());
+        VIA_TRY(transfer_.reserves ? extent_io_.prepare_write() : VIA_OK);
+        for (int64_t i = 0; i < slabs_.count(); ++i) {
+            VIA_TRY(move_slab(i, buffer.get()));
+        }
+        return VIA_OK;
+    }
+
+private:
+    static constexpr int64_t kBytes = int64_t{8} << 20;
+
+    Status move_slab(int64_t number, char *memory) {
+        UniqueArray slab;
+        UniqueArray dense;
+        int64_t offset = 0;
+        VIA_TRY(slabs_.view(number, slab.out(), &offset));
+        VIA_TRY(make_dense(slab.get(), memory, dense.out()));
+        if (is_read(transfer_)) {
+            VIA_TRY(pass(memory, offset, dense.get()->nbytes()));
+            return copy_and_wait(slab.get(), dense.get());
+        }
+        VIA_TRY(copy_and_wait(dense.get(), slab.get()));
+        return pass(memory, offset, dense.get()->nbytes());
+    }
+
+    Status pass(char *memory, int64_t offset, int64_t nbytes) {
+        AdjacentChunks chunks(extent_io_, transfer_.direction, offset, memory, nbytes);
+        return parallel_io(&chunks, worker_count(transfer_, extent_io_), offset, transfer_.extents.nbytes,
+                           transfer_.task);
+    }
+
+    const RangeTransfer &transfer_;
+    FileIo io_;
+    ExtentIo extent_io_;
+    SlabChunks slabs_;
+    BufferPool buffers_;
+};
+
+Status move_device_range(const RangeTransfer &transfer, Fence **out_fence) {
+    UniqueArray dense;
+    CopyPlan plan;
+    cuda::StagedPlan staged;
+    VIA_TRY(make_layout_like(transfer.array, dense.out()));
+    VIA_TRY(plan_range(transfer, dense.get(), &plan));
+    if (cuda::can_stage_io(plan.transfer, &staged)) {
+        return move_through_ring(transfer, plan.transfer, staged, out_fence);
+    }
+    Bounce bounce(transfer);
+    return bounce.move();
+}
+
+// ---- Packed elements, which are adjacent or were refused. The rest of a partly used last byte belongs to others, and
+// is preserved, in memory and in the file.
+
+int32_t bits_in_last_byte(via_array *array) { return static_cast<int32_t>(array->size % 8 * array->item_bits % 8); }
+
+Status view_bytes(via_array *array, int64_t first, int64_t nbytes, via_array **out_view) {
+    return make_view(array, static_cast<char *>(array->data) + first, VIA_UINT8, {1, {nbytes}, {1}}, array->flags,
+                     out_view);
+}
+
+Status move_last_byte(const RangeTransfer &transfer, int32_t bits) {
+    const int64_t last = transfer.extents.nbytes - 1;
+    const int64_t offset = transfer.extents.offset + last;
+    char of_array = 0;
+    char of_file = 0;
+    UniqueArray there;
+    UniqueArray here;
+    int64_t found = 0;
+    VIA_TRY(view_bytes(transfer.array, last, 1, there.out()));
+    VIA_TRY(make_dense(there.get(), &of_array, here.out()));
+    VIA_TRY(copy_and_wait(here.get(), there.get()));
+    if (transfer.direction == Direction::Read) {
+        VIA_TRY(read_all(transfer.open, &of_file, offset, 1));
+        copy_trailing_bits(&of_array, &of_file, bits);
+        return copy_and_wait(there.get(), here.get());
+    }
+    VIA_TRY(read_up_to(transfer.open, &of_file, offset, 1, &found));
+    copy_trailing_bits(&of_file, &of_array, bits);
+    return write_all(transfer.open, &of_file, offset, 1);
+}
+
+Status move_packed_range(const RangeTransfer &transfer, Fence **out_fence) {
+    const int64_t nbytes = whole_bytes(transfer.array);
+    if (nbytes < transfer.extents.nbytes) {
+        VIA_TRY(move_last_byte(transfer, bits_in_last_byte(transfer.array)));
+    }
+    UniqueArray bytes;
+    RangeTransfer whole = transfer;
+    VIA_TRY(view_bytes(transfer.array, 0, nbytes, bytes.out()));
+    whole.array = bytes.get();
+    whole.extents = adjacent_extents({transfer.extents.offset, nbytes});
+    VIA_TRY(move_range(whole, out_fence));
+    report_progress(transfer.task, transfer.extents.nbytes);
+    return VIA_OK;
 }
 
 }  // namespace
+
+int64_t whole_bytes(via_array *array) {
+    return array->nbytes() - (array->is_packed() && bits_in_last_byte(array) != 0 ? 1 : 0);
+}
 
 Status move_range(const RangeTransfer &transfer, Fence **out_fence) {
     if (transfer.extents.nbytes == 0) {

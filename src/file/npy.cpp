@@ -14,7 +14,7 @@ namespace {
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr int64_t kAligned = 64;
 
-// Little-endian, whatever the machine.
+// Reads a little-endian number.
 int64_t number_at(std::string_view bytes, size_t at, size_t count) {
     int64_t value = 0;
     for (size_t i = count; i-- > 0;) {
@@ -24,8 +24,9 @@ int64_t number_at(std::string_view bytes, size_t at, size_t count) {
 }
 
 Status cut_short(int64_t nbytes, const char *what) {
-    return fail(VIA_ERROR_FORMAT, "the file ends after %lld bytes, inside the .npy header's %s",
-                static_cast<long long>(nbytes), what);
+    return fail(VIA_ERROR_FORMAT,
+                "the file is %lld bytes long and ends inside the .npy header's %s; expected a whole header",
+                as_printed(nbytes), what);
 }
 
 enum Key { kDescr = 1, kFortranOrder = 2, kShape = 4, kAllKeys = 7 };
@@ -60,9 +61,9 @@ Status read_entry(PythonLiteralScanner *scanner, int32_t *keys, NpyHeader *heade
 Status read_entries(PythonLiteralScanner *scanner, NpyHeader *header) {
     int32_t keys = 0;
     VIA_TRY(scanner->expect('{'));
-    while (!scanner->take('}')) {
+    while (!scanner->accept('}')) {
         VIA_TRY(read_entry(scanner, &keys, header));
-        if (!scanner->take(',')) {
+        if (!scanner->accept(',')) {
             VIA_TRY(scanner->expect('}'));
             break;
         }
@@ -84,7 +85,7 @@ int64_t write_shape(const NpyHeader &header, char *out, int64_t capacity) {
     int64_t length = std::snprintf(out, static_cast<size_t>(capacity), "(");
     for (int32_t i = 0; i < header.ndim; ++i) {
         length += std::snprintf(out + length, static_cast<size_t>(capacity - length), i > 0 ? ", %lld" : "%lld",
-                                static_cast<long long>(header.shape[i]));
+                                as_printed(header.shape[i]));
     }
     return length + std::snprintf(out + length, static_cast<size_t>(capacity - length), header.ndim == 1 ? ",)" : ")");
 }
@@ -103,7 +104,7 @@ bool is_npy(std::string_view start) { return start.starts_with(std::string_view(
 
 Status parse_npy_preamble(std::string_view start, NpyPreamble *out_preamble) {
     if (!is_npy(start)) {
-        return fail(VIA_ERROR_FORMAT, "the file does not begin with the magic of a .npy file");
+        return fail(VIA_ERROR_FORMAT, "the file begins with other bytes; expected the magic of a .npy file");
     }
     const auto length = static_cast<int64_t>(start.size());
     if (length < kNpyMagicBytes + 2) {
@@ -112,8 +113,8 @@ Status parse_npy_preamble(std::string_view start, NpyPreamble *out_preamble) {
     const int64_t major = number_at(start, kNpyMagicBytes, 1);
     const int64_t minor = number_at(start, kNpyMagicBytes + 1, 1);
     if (major < 1 || major > 3 || minor != 0) {
-        return fail(VIA_ERROR_VERSION, "the file is of .npy version %lld.%lld; expected 1.0, 2.0 or 3.0",
-                    static_cast<long long>(major), static_cast<long long>(minor));
+        return fail(VIA_ERROR_VERSION, "the .npy version is %lld.%lld; expected 1.0, 2.0 or 3.0", as_printed(major),
+                    as_printed(minor));
     }
     const int64_t width = major == 1 ? 2 : 4;
     out_preamble->text_offset = kNpyMagicBytes + 2 + width;
@@ -124,8 +125,8 @@ Status parse_npy_preamble(std::string_view start, NpyPreamble *out_preamble) {
     out_preamble->text_bytes = number_at(start, kNpyMagicBytes + 2, static_cast<size_t>(width));
     return out_preamble->text_bytes <= kNpyMostText
                ? VIA_OK
-               : fail(VIA_ERROR_FORMAT, "the .npy header is %lld bytes long; expected at most %lld",
-                      static_cast<long long>(out_preamble->text_bytes), static_cast<long long>(kNpyMostText));
+               : fail(VIA_ERROR_FORMAT, "the .npy header is %lld bytes; expected at most %lld bytes",
+                      as_printed(out_preamble->text_bytes), as_printed(kNpyMostText));
 }
 
 Status parse_npy_text(std::string_view text, bool is_utf8, NpyHeader *out_header) {
@@ -140,8 +141,7 @@ Status parse_npy_text(std::string_view text, bool is_utf8, NpyHeader *out_header
 Status write_npy(NpyHeader *header, char (&out_bytes)[kNpyMostWritten]) {
     char typestr[kTypestrCapacity];
     if (!typestr_of(header->dtype, typestr)) {
-        return fail(VIA_ERROR_DTYPE,
-                    "dtype is %s, which a .npy file cannot name; expected a type of NumPy's, or a record",
+        return fail(VIA_ERROR_DTYPE, "dtype is %s, which a .npy file cannot name; expected a NumPy type, or a record",
                     DtypeName(header->dtype).text);
     }
     constexpr int64_t kPreamble = kNpyMagicBytes + 4;
@@ -152,7 +152,7 @@ Status write_npy(NpyHeader *header, char (&out_bytes)[kNpyMostWritten]) {
     std::memcpy(out_bytes, kMagic, kNpyMagicBytes);
     const char rest[] = {1, 0, static_cast<char>(text_bytes & 0xFF), static_cast<char>(text_bytes >> 8)};
     std::memcpy(out_bytes + kNpyMagicBytes, rest, sizeof rest);
-    out_bytes[kPreamble + length] = ' ';  // the text's own end
+    out_bytes[kPreamble + length] = ' ';  // overwrites the terminating 0
     out_bytes[header->data_offset - 1] = '\n';
     return VIA_OK;
 }

@@ -1,4 +1,4 @@
-// The header of a .npy file, versions 1.0 to 3.0 of NumPy's format: what the bytes behind it mean.
+// The header of a .npy file, versions 1.0 to 3.0 of NumPy's format.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ struct NpyHeader {
     int32_t dtype;
     int32_t ndim;
     bool column_major;
-    int64_t data_offset;  // of the first element in the file, a multiple of nothing in particular
+    int64_t data_offset;  // of the first element in the file, of any alignment
     int64_t shape[VIA_MAX_NDIM];
 };
 
-// What comes before the header's text: where that is, and how long.
+// The fixed part of the header: position, length and encoding of its text.
 struct NpyPreamble {
     int64_t text_offset;
     int64_t text_bytes;
@@ -26,21 +26,23 @@ struct NpyPreamble {
 inline constexpr int64_t kNpyMagicBytes = 6;
 inline constexpr int64_t kNpyMostPreamble = 12;
 
-// NumPy's own headers are far shorter; a record of thousands of fields fits.
+// Far longer than NumPy's headers; a record of thousands of fields fits.
 inline constexpr int64_t kNpyMostText = int64_t{1} << 20;
 
 bool is_npy(std::string_view start);
 
-// From the first kNpyMostPreamble bytes of the file, or all there are. Errors: VIA_ERROR_FORMAT, VIA_ERROR_VERSION.
+// Parses the first kNpyMostPreamble bytes of the file, or all of a shorter one. Errors: VIA_ERROR_FORMAT,
+// VIA_ERROR_VERSION.
 VIA_NODISCARD Status parse_npy_preamble(std::string_view start, NpyPreamble *out_preamble);
 
-// From the text; all but data_offset. Errors: VIA_ERROR_FORMAT, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW.
+// Parses the text, and fills all fields but data_offset. Errors: VIA_ERROR_FORMAT, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE,
+// VIA_ERROR_OVERFLOW.
 VIA_NODISCARD Status parse_npy_text(std::string_view text, bool is_utf8, NpyHeader *out_header);
 
 inline constexpr int64_t kNpyMostWritten = 2048;
 
-// Writes preamble and text for the array, and sets data_offset to their length, a multiple of 64 as NumPy has it.
-// Errors: VIA_ERROR_DTYPE for elements that NumPy has no name for.
+// Writes the whole header, and sets data_offset to its length, a multiple of 64 as in NumPy. Errors: VIA_ERROR_DTYPE
+// for elements without a typestr.
 VIA_NODISCARD Status write_npy(NpyHeader *header, char (&out_bytes)[kNpyMostWritten]);
 
 }  // namespace via

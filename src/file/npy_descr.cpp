@@ -15,13 +15,14 @@
 namespace via {
 namespace {
 
-// Records in records: NumPy itself gives up long before a stack does.
+// Limits nested records, far below the depth that a stack allows.
 constexpr int32_t kMostDepth = 32;
 
 Status read_record(PythonLiteralScanner *scanner, int32_t depth, int64_t *out_bytes);
 
-struct Text {
-    explicit Text(std::string_view given) {
+// A string with a terminating 0, cut to 63 bytes.
+struct ShortText {
+    explicit ShortText(std::string_view given) {
         const size_t kept = std::min(given.size(), sizeof text - 1);
         std::memcpy(text, given.data(), kept);
         text[kept] = '\0';
@@ -29,11 +30,11 @@ struct Text {
     char text[64];
 };
 
-Status no_such_type(std::string_view typestr, const char *expected) {
-    return fail(VIA_ERROR_DTYPE, "the .npy file has elements of type '%s'; expected %s", Text(typestr).text, expected);
+Status unsupported_type(std::string_view typestr, const char *expected) {
+    return fail(VIA_ERROR_DTYPE, "descr is '%s' in the .npy header; expected %s", ShortText(typestr).text, expected);
 }
 
-// Kinds of NumPy's that are no element type here; nullptr for others.
+// Returns the expected types for NumPy kinds that are not supported; nullptr for other kinds.
 const char *why_refused(char kind) {
     switch (kind) {
         case 'O':
@@ -50,7 +51,7 @@ const char *why_refused(char kind) {
     }
 }
 
-// Sizes of a kind in bytes, a bit each: NumPy's own, on a machine of 64 bits. 0: any number of units.
+// Sizes of a kind in bytes as a bit set, for NumPy on a 64-bit machine; 0: any number of units.
 struct FieldKind {
     char letter;
     uint64_t sizes;
@@ -86,7 +87,7 @@ const FieldKind *kind_of(char letter) {
 
 bool is_time(const FieldKind &kind) { return kind.letter == 'M' || kind.letter == 'm'; }
 
-// Digits without a leading zero, but for 0 itself; the number is cut off above what a record may have.
+// Reads digits without a leading zero, except 0 itself. Clamps the number to just above the largest record.
 size_t read_digits(std::string_view text, int64_t *out_number) {
     size_t at = 0;
     *out_number = 0;
@@ -96,7 +97,7 @@ size_t read_digits(std::string_view text, int64_t *out_number) {
     return at > 1 && text[0] == '0' ? 0 : at;
 }
 
-// "[ns]", "[25us]", or nothing.
+// Accepts "[ns]", "[25us]", or nothing.
 bool is_time_unit(std::string_view text) {
     constexpr std::string_view kUnits[] = {"Y",  "M",  "W",  "D",  "h",  "m",  "s",
                                            "ms", "us", "ns", "ps", "fs", "as", "generic"};
@@ -116,13 +117,13 @@ bool has_size(const FieldKind &kind, int64_t number) {
     return kind.sizes == 0 || (number < 64 && (kind.sizes >> number & 1) != 0);
 }
 
-// Either order is taken, since bytes are all that a record is; '|' only where there is none.
-bool has_tracker(const FieldKind &kind, int64_t number, char order) {
+// Accepts either byte order, since a record is opaque bytes, and '|' for kinds without one.
+bool has_byte_order(const FieldKind &kind, int64_t number, char order) {
     const bool needs_none = kind.letter == 'S' || kind.letter == 'V' || (number == 1 && kind.unit == 1);
     return order == '<' || order == '>' || (order == '|' && needs_none);
 }
 
-// "<f4", and "<M8[ns]" with a unit.
+// Reads "<f4", and "<M8[ns]" with a unit.
 Status read_size(std::string_view typestr, int64_t *out_bytes) {
     const FieldKind *kind = typestr.size() > 2 && std::string_view("<>|").find(typestr[0]) != std::string_view::npos
                                 ? kind_of(typestr[1])
@@ -131,22 +132,22 @@ Status read_size(std::string_view typestr, int64_t *out_bytes) {
     const size_t digits = kind != nullptr ? read_digits(typestr.substr(2), &number) : 0;
     const std::string_view rest = typestr.substr(std::min(typestr.size(), 2 + digits));
     if (digits == 0 || (!is_time(*kind) && !rest.empty())) {
-        return no_such_type(typestr, "fields of NumPy's types, such as '<f4', and no Python objects");
+        return unsupported_type(typestr, "fields of NumPy's types, such as '<f4', and no Python objects");
     }
     if (!has_size(*kind, number)) {
-        return no_such_type(typestr, "a size that the kind has");
+        return unsupported_type(typestr, "a size of this kind");
     }
-    if (!has_tracker(*kind, number, typestr[0])) {
-        return no_such_type(typestr, "a byte order, '<' or '>'");
+    if (!has_byte_order(*kind, number, typestr[0])) {
+        return unsupported_type(typestr, "a byte order, '<' or '>'");
     }
     if (!is_time_unit(rest)) {
-        return no_such_type(typestr, "a unit of time, such as '[ns]'");
+        return unsupported_type(typestr, "a unit of time, such as '[ns]'");
     }
     *out_bytes = number * kind->unit;
     return VIA_OK;
 }
 
-// What the fields of one record are called, titles included.
+// Names and titles of the fields of one record.
 class FieldNames {
 public:
     VIA_NODISCARD Status read(PythonLiteralScanner *scanner) {
@@ -165,21 +166,22 @@ public:
         return scanner->expect(')');
     }
 
-    // What has no name, and bytes of no type, is padding: any number of times.
+    // Forgets the name of padding: void bytes without a name, which may occur any number of times.
     void leave_out_padding(std::string_view typestr) {
         if (may_be_padding_ && typestr.size() > 1 && typestr[1] == 'V') {
             names_.pop_back();
         }
     }
 
-    // Sorted, since a header may have tens of thousands of them.
+    // Sorts the names first, since a header may have tens of thousands.
     VIA_NODISCARD Status check_once() {
         std::sort(names_.begin(), names_.end());
         const auto twice = std::adjacent_find(names_.begin(), names_.end());
         return twice == names_.end()
                    ? VIA_OK
-                   : fail(VIA_ERROR_FORMAT, "the .npy header has two fields named '%s'; expected each name once",
-                          Text(*twice).text);
+                   : fail(VIA_ERROR_FORMAT,
+                          "the field name '%s' occurs twice in the .npy header; expected each name once",
+                          ShortText(*twice).text);
     }
 
 private:
@@ -190,12 +192,12 @@ private:
 Status check_size(int64_t bytes) {
     return bytes <= kMaxRecordBytes
                ? VIA_OK
-               : fail(VIA_ERROR_DTYPE, "the .npy file has records of more than %lld bytes; expected at most that",
-                      static_cast<long long>(kMaxRecordBytes));
+               : fail(VIA_ERROR_DTYPE, "the record in the .npy header is too large; expected at most %lld bytes",
+                      as_printed(kMaxRecordBytes));
 }
 
 Status read_field_type(PythonLiteralScanner *scanner, int32_t depth, int64_t *out_bytes, FieldNames *names) {
-    if (scanner->take('[')) {
+    if (scanner->accept('[')) {
         return read_record(scanner, depth + 1, out_bytes);
     }
     std::string_view typestr;
@@ -204,7 +206,7 @@ Status read_field_type(PythonLiteralScanner *scanner, int32_t depth, int64_t *ou
     return read_size(typestr, out_bytes);
 }
 
-// The extents of a field that is itself an array. Bytes stay within an int64_t: they are below 2^32 before.
+// Reads the extents of a field that is an array. Cannot overflow: the bytes are below 2^32 before each product.
 Status read_field_shape(PythonLiteralScanner *scanner, int64_t *bytes) {
     int32_t ndim = 0;
     int64_t shape[VIA_MAX_NDIM];
@@ -219,34 +221,34 @@ Status read_field_shape(PythonLiteralScanner *scanner, int64_t *bytes) {
 
 Status read_field(PythonLiteralScanner *scanner, int32_t depth, int64_t *out_bytes, FieldNames *names) {
     VIA_TRY(scanner->expect('('));
-    VIA_TRY(scanner->take('(') ? names->read_titled(scanner) : names->read(scanner));
+    VIA_TRY(scanner->accept('(') ? names->read_titled(scanner) : names->read(scanner));
     VIA_TRY(scanner->expect(','));
     VIA_TRY(read_field_type(scanner, depth, out_bytes, names));
     VIA_TRY(check_size(*out_bytes));
-    if (!scanner->take(',')) {
+    if (!scanner->accept(',')) {
         return scanner->expect(')');
     }
-    if (scanner->take(')')) {
+    if (scanner->accept(')')) {
         return VIA_OK;
     }
     VIA_TRY(read_field_shape(scanner, out_bytes));
-    (void)scanner->take(',');
+    (void)scanner->accept(',');
     return scanner->expect(')');
 }
 
-// Behind the opening bracket.
+// Reads a record after its opening bracket.
 Status read_record(PythonLiteralScanner *scanner, int32_t depth, int64_t *out_bytes) {
     if (depth > kMostDepth) {
         return scanner->refuse("records that are not nested so deeply");
     }
     FieldNames names;
     *out_bytes = 0;
-    while (!scanner->take(']')) {
+    while (!scanner->accept(']')) {
         int64_t field = 0;
         VIA_TRY(read_field(scanner, depth, &field, &names));
         *out_bytes += field;
         VIA_TRY(check_size(*out_bytes));
-        if (!scanner->take(',')) {
+        if (!scanner->accept(',')) {
             VIA_TRY(scanner->expect(']'));
             break;
         }
@@ -260,16 +262,16 @@ Status read_typestr(PythonLiteralScanner *scanner, int32_t *out_dtype) {
     const char *expected = typestr.size() < 2 ? nullptr : why_refused(typestr[1]);
     if (expected == nullptr) {
         expected = typestr.size() < kTypestrCapacity && typestr.find('\0') == std::string_view::npos
-                       ? dtype_of_typestr(Text(typestr).text, out_dtype)
+                       ? dtype_of_typestr(ShortText(typestr).text, out_dtype)
                        : "a type that NumPy writes, such as '<f4'";
     }
-    return expected == nullptr ? VIA_OK : no_such_type(typestr, expected);
+    return expected == nullptr ? VIA_OK : unsupported_type(typestr, expected);
 }
 
 }  // namespace
 
 Status read_descr(PythonLiteralScanner *scanner, int32_t *out_dtype) {
-    if (!scanner->take('[')) {
+    if (!scanner->accept('[')) {
         return read_typestr(scanner, out_dtype);
     }
     int64_t bytes = 0;
@@ -284,13 +286,13 @@ Status read_descr(PythonLiteralScanner *scanner, int32_t *out_dtype) {
 Status read_shape(PythonLiteralScanner *scanner, int32_t most, int32_t *out_ndim, int64_t *out_shape) {
     VIA_TRY(scanner->expect('('));
     *out_ndim = 0;
-    while (!scanner->take(')')) {
+    while (!scanner->accept(')')) {
         if (*out_ndim == most) {
-            return fail(VIA_ERROR_SHAPE, "the .npy header has more than %d extents; expected at most that", most);
+            return fail(VIA_ERROR_SHAPE, "the shape in the .npy header is too long; expected at most %d extents", most);
         }
         VIA_TRY(scanner->read_count(&out_shape[(*out_ndim)++]));
-        // One extent alone is a tuple only with its comma.
-        if (!scanner->take(',')) {
+        // A tuple of one extent needs a comma.
+        if (!scanner->accept(',')) {
             return *out_ndim == 1 ? scanner->expect(',') : scanner->expect(')');
         }
     }

@@ -17,10 +17,10 @@
 namespace via {
 namespace {
 
-// Usual for disks and file systems; memory of the library's is aligned to pages anyway.
+// Usual for disks and file systems. The library's own memory is aligned to pages.
 constexpr int64_t kUsualAlignment = 4096;
 
-// 0 where the file system says that it has no direct transfers.
+// Returns 0 if the file system reports that it has no direct I/O.
 int64_t alignment_of(int descriptor) {
 #ifdef STATX_DIOALIGN
     struct statx found{};
@@ -42,7 +42,7 @@ Status io_failed(const char *what, const char *path, int error) {
 }
 
 Status not_regular(const char *path, const char *kind) {
-    return fail(VIA_ERROR_UNSUPPORTED, "%.400s is %s, no regular file; expected one", path, kind);
+    return fail(VIA_ERROR_UNSUPPORTED, "%.400s is %s; expected a regular file", path, kind);
 }
 
 Status OpenFile::open(const char *path, int flags, OpenFile **out_file) {
@@ -51,8 +51,8 @@ Status OpenFile::open(const char *path, int flags, OpenFile **out_file) {
     return kind != nullptr ? not_regular(path, kind) : adopt(descriptor, path, out_file);
 }
 
-// One that is made here and then is not to be had is nobody's.
-Status OpenFile::make(const char *path, mode_t permissions, OpenFile **out_file) {
+// Removes a created file that cannot be used.
+Status OpenFile::create(const char *path, mode_t permissions, OpenFile **out_file) {
     int descriptor = -1;
     do {
         descriptor = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
@@ -91,8 +91,8 @@ Status OpenFile::prepare(const char *path) {
     return VIA_OK;
 }
 
-void OpenFile::remove_part() {
-    if (is_made_here()) {
+void OpenFile::remove_temporary() {
+    if (is_created_here()) {
         (void)unlink(path_);
     }
 }
@@ -105,7 +105,7 @@ OpenFile::~OpenFile() {
     if (const int direct = direct_descriptor_; direct >= 0) {
         ::close(direct);
     }
-    for (const std::atomic<int> &own : own_descriptors_) {
+    for (const std::atomic<int> &own : cpu_descriptors_) {
         if (own > 0) {
             ::close(own - 1);
         }
@@ -119,7 +119,7 @@ void OpenFile::release() {
     }
 }
 
-// By way of /proc, since the file may have lost its name meanwhile, or got another one.
+// Opens the file through /proc, since its name may have changed meanwhile.
 int OpenFile::open_again(int flags) const {
     const int saved = errno;
     char link[32];
@@ -142,9 +142,9 @@ int OpenFile::open_direct() {
     return opened;
 }
 
-// By processor: as many threads run at a time.
-int OpenFile::own_descriptor() {
-    std::atomic<int> &own = own_descriptors_[static_cast<unsigned>(std::max(sched_getcpu(), 0)) % kMostOwn];
+// One descriptor for each CPU: no more threads run at a time.
+int OpenFile::cpu_descriptor() {
+    std::atomic<int> &own = cpu_descriptors_[static_cast<unsigned>(std::max(sched_getcpu(), 0)) % kMostCpus];
     int found = own.load(std::memory_order_acquire);
     if (found > 0) [[likely]] {
         return found - 1;

@@ -1,5 +1,5 @@
-// One file as the operating system has it open: a via_file's, and its transfers' while they run. An atomic write gives
-// the via_file another one.
+// A file that the system has open, shared by a via_file and its running transfers. An atomic write replaces that of the
+// via_file.
 #pragma once
 
 #include <sys/types.h>
@@ -14,13 +14,13 @@
 
 namespace via {
 
-// "what PATH: ENOSPC (No space left on device)", with the code. `what` is a verb: "writing".
+// Fails with "what PATH: ENOSPC (No space left on device)" and the code. `what` is a verb: "writing".
 VIA_NODISCARD Status io_failed(const char *what, const char *path, int error);
 
-// Of a path that leads to something else, which name_of_kind says.
+// Fails for a path that leads to another kind of file (see name_of_kind).
 VIA_NODISCARD Status not_regular(const char *path, const char *kind);
 
-// How many arrays are mapped from one file. They may outlive it.
+// Counts the arrays mapped from a file, which may outlive it.
 class MapCount {
 public:
     void add() {
@@ -45,14 +45,14 @@ private:
 
 class OpenFile {
 public:
-    // Opens a regular file that is there; `flags` as in open(2). Retained for the caller.
-    // Errors: VIA_ERROR_IO, VIA_ERROR_UNSUPPORTED for what is no regular file, VIA_ERROR_OUT_OF_MEMORY.
+    // Opens an existing regular file; `flags` as in open(2). The caller owns a reference.
+    // Errors: VIA_ERROR_IO, VIA_ERROR_UNSUPPORTED for another kind of file, VIA_ERROR_OUT_OF_MEMORY.
     VIA_NODISCARD static Status open(const char *path, int flags, OpenFile **out_file);
 
-    // Makes one where there is nothing, to be read and written. Errors: as open, with EEXIST.
-    VIA_NODISCARD static Status make(const char *path, mode_t permissions, OpenFile **out_file);
+    // Creates a file, to be read and written. Errors: as open; EEXIST if there is one.
+    VIA_NODISCARD static Status create(const char *path, mode_t permissions, OpenFile **out_file);
 
-    // Takes over a descriptor of a regular file, or says by errno why there is none; on failure it is closed.
+    // Consumes a descriptor of a regular file, on failure too; for -1 reports errno.
     VIA_NODISCARD static Status adopt(int descriptor, const char *path, OpenFile **out_file);
 
     void retain() { references_.retain(); }
@@ -65,29 +65,30 @@ public:
     const char *path() const { return path_; }
     MapCount *maps() const { return maps_; }
 
-    // Of a file that this process made under a name for the meantime: whether that is so, and taking it away. A child
-    // of fork leaves it alone.
-    bool is_made_here() const { return maker_.is_this_process(); }
-    void remove_part();
+    // For temporary files: return whether this process created the file, and remove it then. A forked child leaves it
+    // alone.
+    bool is_created_here() const { return creator_.is_this_process(); }
+    void remove_temporary();
 
-    // As large as it is now.
+    // Stores the current size.
     VIA_NODISCARD Status size(int64_t *out_nbytes) const;
 
-    // A second descriptor, past the page cache; -1 where the file system has no such. Opened when first asked for.
+    // Returns a second descriptor, for direct I/O; -1 if the file system has none. Opened at first use.
     int direct_descriptor();
 
-    // One of several more, for those who ask often: two threads that use the same one pass its reference count between
-    // them, which takes longer than reading a page. The first where there can be no more. Opened when first asked for.
-    int own_descriptor();
+    // Returns a descriptor for the current CPU, for frequent short reads: threads that share one pass its reference
+    // count between their caches, which takes longer than reading a page. Opened at first use; the first descriptor if
+    // that fails.
+    int cpu_descriptor();
 
-    // What addresses, offsets and lengths of direct transfers are multiples of.
+    // Returns the alignment of addresses, offsets and lengths of direct I/O.
     int64_t direct_alignment() const { return direct_alignment_.load(std::memory_order_relaxed); }
 
-    // Some file systems say no only when they are read.
-    void give_up_direct() { may_go_direct_.store(false, std::memory_order_relaxed); }
+    // Disables direct I/O: some file systems refuse only the first read.
+    void disable_direct() { may_go_direct_.store(false, std::memory_order_relaxed); }
 
 private:
-    static constexpr unsigned kMostOwn = 32;
+    static constexpr unsigned kMostCpus = 32;
 
     OpenFile() = default;
     ~OpenFile();
@@ -97,13 +98,13 @@ private:
     int open_direct();
 
     ReferenceCount references_;
-    const Maker maker_;
+    const CreatorProcess creator_;
     int descriptor_ = -1;
     std::atomic<int> direct_descriptor_{kUnopened};
     std::atomic<int64_t> direct_alignment_{0};
     std::atomic<bool> may_go_direct_{true};
-    std::atomic<int> own_descriptors_[kMostOwn] = {};  // each and 1; 0: not opened
-    char *path_ = nullptr;                             // for texts
+    std::atomic<int> cpu_descriptors_[kMostCpus] = {};  // descriptor + 1; 0: not opened
+    char *path_ = nullptr;                              // for texts
     MapCount *maps_ = nullptr;
 };
 

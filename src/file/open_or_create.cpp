@@ -1,4 +1,3 @@
-// How a file is opened, and what is found in it.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -13,7 +12,6 @@
 #include "file/atomic_replace.hpp"
 #include "file/file.hpp"
 #include "file/open_or_create.hpp"
-#include "file/part.hpp"
 #include "file/read_write.hpp"
 
 namespace via {
@@ -40,18 +38,18 @@ Status check_options(const via_file_options &options) {
     return VIA_OK;
 }
 
-// The whole of a header's text, and what it says.
+// Reads and parses the text of a .npy header.
 Status read_npy_text(OpenFile *open, const NpyPreamble &preamble, NpyHeader *out_header) {
     const std::unique_ptr<char[]> text(new (std::nothrow) char[static_cast<size_t>(preamble.text_bytes) + 1]);
     if (text == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a .npy header of %lld bytes",
-                    static_cast<long long>(preamble.text_bytes));
+                    as_printed(preamble.text_bytes));
     }
     int64_t length = 0;
     VIA_TRY(read_up_to(open, text.get(), preamble.text_offset, preamble.text_bytes, &length));
     if (length < preamble.text_bytes) {
-        return fail(VIA_ERROR_FORMAT, "%.400s ends %lld bytes into its .npy header, which is %lld bytes long",
-                    open->path(), static_cast<long long>(length), static_cast<long long>(preamble.text_bytes));
+        return fail(VIA_ERROR_FORMAT, "%.400s ends after %lld bytes of its .npy header; expected %lld bytes",
+                    open->path(), as_printed(length), as_printed(preamble.text_bytes));
     }
     VIA_TRY(parse_npy_text({text.get(), static_cast<size_t>(length)}, preamble.is_utf8, out_header));
     out_header->data_offset = preamble.text_offset + preamble.text_bytes;
@@ -64,16 +62,16 @@ int64_t nbytes_of(const NpyHeader &header) {
     return size;
 }
 
-// check_shape has multiplied the same numbers.
+// Cannot overflow: check_shape has multiplied the same numbers.
 Status check_holds_all(via_file *file) {
     int64_t end = 0;
     const int64_t nbytes = file->data_nbytes = nbytes_of(file->header);
     if (add(file->header.data_offset, nbytes, &end) && end <= file->nbytes_known) {
         return VIA_OK;
     }
-    return fail(VIA_ERROR_FORMAT, "%.400s has %lld bytes; its .npy header needs %lld behind the first %lld",
-                file->open->path(), static_cast<long long>(file->nbytes_known.load()), static_cast<long long>(nbytes),
-                static_cast<long long>(file->header.data_offset));
+    return fail(VIA_ERROR_FORMAT, "%.400s is %lld bytes; expected a header of %lld and elements of %lld bytes",
+                file->open->path(), as_printed(file->nbytes_known.load()), as_printed(file->header.data_offset),
+                as_printed(nbytes));
 }
 
 Status read_header(via_file *file, int32_t file_format) {
@@ -120,7 +118,7 @@ Status make_handle(const char *path, const via_file_options &options, UniqueFile
 
 bool ends_with_npy(std::string_view path) { return path.ends_with(".npy"); }
 
-// The header of the file to be made; the text is written from `out_text`.
+// Plans the header of the file to be created, and writes its text to `out_text`.
 Status plan_content(const char *path, const FileContent &content, int32_t file_format, via_file *file,
                     char (&out_text)[kNpyMostWritten]) {
     int64_t size = 0;
@@ -135,15 +133,15 @@ Status plan_content(const char *path, const FileContent &content, int32_t file_f
     }
     int64_t end = 0;
     if (!add(file->header.data_offset, nbytes, &end)) {
-        return fail(VIA_ERROR_OVERFLOW, "the file would have more than 2^63 - 1 bytes");
+        return fail(VIA_ERROR_OVERFLOW, "the size of the file is over 2^63 - 1 bytes; expected a smaller shape");
     }
     file->data_nbytes = nbytes;
     file->nbytes_known = end;
     return VIA_OK;
 }
 
-// What is empty is not emptied: ext4 would take the file for one that replaces another by being cut, and begin to write
-// it out when it is closed.
+// Does not truncate an empty file: ext4 treats a truncated file as one that replaces another, and writes it out when it
+// is closed.
 Status make_zeros(OpenFile *open, int64_t nbytes) {
     int64_t present = 0;
     VIA_TRY(open->size(&present));
@@ -157,16 +155,16 @@ Status write_content(via_file *file, const char *text) {
     return write_all(file->open, text, 0, file->header.data_offset);
 }
 
-// Retained for the file. What was not there before is taken away again if the rest fails.
+// Opens or creates the file. *out_new: it is to be removed if the rest fails.
 Status make_open(const char *path, via_file *file, bool *out_new) {
     constexpr mode_t kPermissions = 0666;
     if (file->atomic_write) {
         VIA_TRY(resolve_target(path, &file->target));
-        VIA_TRY(make_part(file->target, &file->open));
-        file->is_unnamed = true;  // releasing it takes it away
+        VIA_TRY(create_temporary(file->target, &file->open));
+        file->is_unnamed = true;  // its release removes the file
         return VIA_OK;
     }
-    const Status status = OpenFile::make(path, kPermissions, &file->open);
+    const Status status = OpenFile::create(path, kPermissions, &file->open);
     *out_new = status == VIA_OK;
     const bool is_there = status != VIA_OK && (last_error_code() == EEXIST || last_error_code() == EISDIR);
     return is_there ? OpenFile::open(path, O_RDWR, &file->open) : status;
@@ -188,7 +186,7 @@ Status create_file(const char *path, const FileContent &content, const via_file_
     UniqueFile file;
     VIA_TRY(make_handle(path, options, &file));
     file->mode = VIA_MODE_READ_WRITE;
-    file->is_made = true;
+    file->is_created = true;
     char text[kNpyMostWritten];
     VIA_TRY(plan_content(path, content, options.file_format, file.get(), text));
     bool is_new = false;

@@ -1,4 +1,4 @@
-// Opening files and making them.
+// Opens and creates files.
 #pragma once
 
 #include "file/file.hpp"

@@ -1,11 +1,11 @@
-// Which bytes of a file the system holds in its page cache. Advice only: it may have changed a moment later.
+// Queries the page cache. The result is a snapshot.
 #pragma once
 
 #include "file/open_file.hpp"
 
 namespace via {
 
-// The share of the bytes that are there, 0 to 1; 1 where it cannot be told, so that the cache is asked for them.
+// Returns the cached share of the bytes, 0 to 1; 1 if unknown, so that the cache is used.
 double cached_share(OpenFile *file, int64_t offset, int64_t nbytes);
 
 }  // namespace via

@@ -17,7 +17,7 @@ int32_t hexadecimal(char c) {
     return c >= '0' && c <= '9' ? c - '0' : is_letter ? c - 'a' + 10 : -1;
 }
 
-// The code point of `digits` lower-case digits at the start of the text; -1 if they are not there.
+// Parses `digits` lower-case hexadecimal digits at the start of the text; -1 if there are fewer.
 int64_t code_point(std::string_view text, size_t digits) {
     int64_t value = text.size() < digits ? -1 : 0;
     for (size_t i = 0; i < digits && value >= 0; ++i) {
@@ -27,7 +27,7 @@ int64_t code_point(std::string_view text, size_t digits) {
     return value;
 }
 
-// Characters of the escape that begins behind a backslash; 0 if repr() would not write it.
+// Counts the characters of an escape after its backslash; 0 if repr() would not write it.
 size_t escape_length(std::string_view rest) {
     const char kind = rest.empty() ? '\0' : rest[0];
     if (kind == 'n' || kind == 'r' || kind == 't') {
@@ -39,7 +39,7 @@ size_t escape_length(std::string_view rest) {
     return point < 0 || point > 0x10FFFF || is_printable ? 0 : digits + 1;
 }
 
-// False at an escape that repr() would not write.
+// Returns false at an escape that repr() would not write.
 bool resolve_escapes(std::string_view text, std::string *out_text) {
     for (size_t at = 0; at < text.size(); ++at) {
         const bool is_escape = text[at] == '\\';
@@ -65,13 +65,13 @@ void PythonLiteralScanner::skip_spaces() {
 Status PythonLiteralScanner::refuse(const char *expected) const {
     const size_t shown = std::min(text_.size() - at_, kShown);
     if (shown == 0) {
-        return fail(VIA_ERROR_FORMAT, "the .npy header ends after %zu bytes; expected %s", at_, expected);
+        return fail(VIA_ERROR_FORMAT, "the .npy header is %zu bytes; expected %s after them", at_, expected);
     }
-    return fail(VIA_ERROR_FORMAT, "the .npy header has `%.*s` at byte %zu; expected %s", static_cast<int>(shown),
+    return fail(VIA_ERROR_FORMAT, "the .npy header is `%.*s` at byte %zu; expected %s", static_cast<int>(shown),
                 text_.data() + at_, at_, expected);
 }
 
-bool PythonLiteralScanner::take(char c) {
+bool PythonLiteralScanner::accept(char c) {
     skip_spaces();
     const bool found = at_ < text_.size() && text_[at_] == c;
     at_ += found ? 1 : 0;
@@ -79,7 +79,7 @@ bool PythonLiteralScanner::take(char c) {
 }
 
 Status PythonLiteralScanner::expect(char c) {
-    if (take(c)) {
+    if (accept(c)) {
         return VIA_OK;
     }
     const char wanted[] = {'\'', c, '\'', '\0'};
@@ -102,7 +102,7 @@ Status PythonLiteralScanner::read_string(std::string_view *out_string) {
         end += text_[end] == '\\' ? 2 : 1;
     }
     if (end >= text_.size() || text_[end] != quote) {
-        return refuse("a string that ends");
+        return refuse("a string with a closing quote");
     }
     *out_string = text_.substr(at_ + 1, end - at_ - 1);
     at_ = end + 1;
@@ -122,7 +122,7 @@ Status PythonLiteralScanner::read_text(std::string *out_text) {
     return refuse("no escape that Python would not write");
 }
 
-bool PythonLiteralScanner::take_word(std::string_view word) {
+bool PythonLiteralScanner::accept_word(std::string_view word) {
     const bool found = text_.substr(at_).starts_with(word);
     at_ += found ? word.size() : 0;
     return found;
@@ -130,8 +130,8 @@ bool PythonLiteralScanner::take_word(std::string_view word) {
 
 Status PythonLiteralScanner::read_bool(bool *out_value) {
     skip_spaces();
-    *out_value = take_word("True");
-    return *out_value || take_word("False") ? VIA_OK : refuse("True or False");
+    *out_value = accept_word("True");
+    return *out_value || accept_word("False") ? VIA_OK : refuse("True or False");
 }
 
 Status PythonLiteralScanner::read_count(int64_t *out_value) {
@@ -149,7 +149,7 @@ Status PythonLiteralScanner::read_count(int64_t *out_value) {
         at_ = start;
         return refuse("a whole number of 0 or more");
     }
-    (void)take_word("L");
+    (void)accept_word("L");
     *out_value = value;
     return VIA_OK;
 }

@@ -12,16 +12,16 @@
 namespace via {
 namespace {
 
-// Linux moves less than 2 GiB a call.
+// Linux moves less than 2 GiB per call.
 constexpr int64_t kMostOfCall = int64_t{1} << 30;
 
 Status failed_at(const char *verb, OpenFile *file, int64_t offset, int error) {
     char what[64];
-    std::snprintf(what, sizeof what, "%s at byte %lld of", verb, static_cast<long long>(offset));
+    std::snprintf(what, sizeof what, "%s at byte %lld of", verb, as_printed(offset));
     return io_failed(what, file->path(), error);
 }
 
-// Reads until the end of the file or of what is wanted; *out_error is what stopped it before, else 0.
+// Reads up to nbytes or the end of the file. Stores the errno of a failure, otherwise 0.
 int64_t read_some(int descriptor, char *to, int64_t offset, int64_t nbytes, int *out_error) {
     int64_t done = 0;
     *out_error = 0;
@@ -40,7 +40,7 @@ int64_t read_some(int descriptor, char *to, int64_t offset, int64_t nbytes, int 
     return done;
 }
 
-// A device that takes nothing and says nothing is full.
+// Treats a write of no bytes without an error as a full disk.
 int64_t write_some(int descriptor, const char *from, int64_t offset, int64_t nbytes, int *out_error) {
     int64_t done = 0;
     *out_error = 0;
@@ -63,9 +63,10 @@ Status read_by(OpenFile *file, int descriptor, void *memory, int64_t offset, int
     }
     return length == nbytes
                ? VIA_OK
-               : fail_with_code(VIA_ERROR_IO, ENODATA,
-                                "%.400s ends at byte %lld (ENODATA); expected %lld, which it had before", file->path(),
-                                static_cast<long long>(offset + length), static_cast<long long>(offset + nbytes));
+               : fail_with_code(
+                     VIA_ERROR_IO, ENODATA,
+                     "%.400s ends at byte %lld: ENODATA (No data available); expected %lld, which it had before",
+                     file->path(), as_printed(offset + length), as_printed(offset + nbytes));
 }
 
 }  // namespace
@@ -81,7 +82,7 @@ Status read_all(OpenFile *file, void *memory, int64_t offset, int64_t nbytes) {
 }
 
 Status read_short(OpenFile *file, void *memory, int64_t offset, int64_t nbytes) {
-    return read_by(file, file->own_descriptor(), memory, offset, nbytes);
+    return read_by(file, file->cpu_descriptor(), memory, offset, nbytes);
 }
 
 Status write_all(OpenFile *file, const void *memory, int64_t offset, int64_t nbytes) {
@@ -96,9 +97,9 @@ Status check_size_limit(OpenFile *file, int64_t end) {
         return VIA_OK;
     }
     return fail_with_code(VIA_ERROR_IO, EFBIG,
-                          "%.400s would have %lld bytes: EFBIG (File too large); expected at most %llu, the process's "
+                          "%.400s is to have %lld bytes: EFBIG (File too large); expected at most %llu, the process's "
                           "limit (RLIMIT_FSIZE)",
-                          file->path(), static_cast<long long>(end), static_cast<unsigned long long>(most));
+                          file->path(), as_printed(end), static_cast<unsigned long long>(most));
 }
 
 Status resize(OpenFile *file, int64_t nbytes) {
@@ -123,10 +124,10 @@ Status read_blocks(OpenFile *file, void *memory, int64_t offset, int64_t nbytes,
         return VIA_OK;
     }
     *out_length = read_some(descriptor, static_cast<char *>(memory), offset, nbytes, &error);
-    // Behind the end of the file, which need not be that of a block, the rest is no block either.
+    // A read past the end of the file, which need not be a block border, stops inside a block.
     const bool refused = error == EINVAL && *out_length == 0;
     if (refused) {
-        file->give_up_direct();
+        file->disable_direct();
     }
     return error == 0 || error == EINVAL ? VIA_OK : failed_at("reading", file, offset + *out_length, error);
 }
@@ -141,7 +142,7 @@ Status write_blocks(OpenFile *file, const void *memory, int64_t offset, int64_t 
     const int64_t done = write_some(descriptor, static_cast<const char *>(memory), offset, nbytes, &error);
     *out_done = error == 0;
     if (error == EINVAL) {
-        file->give_up_direct();
+        file->disable_direct();
         return VIA_OK;
     }
     return error == 0 ? VIA_OK : failed_at("writing", file, offset + done, error);

@@ -8,15 +8,14 @@
 namespace via {
 namespace {
 
-// The address of the file's first element, in a space that holds no memory.
+// Address of the file's first element in a layout, which has no memory.
 constexpr uintptr_t kOrigin = uintptr_t{1} << 12;
 
 Status make_layout(via_file *file, int64_t byte_offset, const FileContent &given, via_array **out_layout) {
     FileContent content{};
     VIA_TRY(find_content(file, byte_offset, given, &content));
     if (byte_offset < 0) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is %lld; expected 0 or more",
-                    static_cast<long long>(byte_offset));
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is %lld; expected 0 or more", as_printed(byte_offset));
     }
     int64_t size = 0;
     VIA_TRY(check_shape(content.dtype, content.ndim, content.shape, 0, &size));
@@ -41,12 +40,12 @@ Status find_layout(via_file *file, int64_t byte_offset, const FileContent &conte
 }
 
 Status check_bytes(via_array *layout) {
-    return layout->is_packed() ? fail(VIA_ERROR_UNSUPPORTED, "elements of %s are packed; expected whole bytes",
+    return layout->is_packed() ? fail(VIA_ERROR_UNSUPPORTED, "dtype is %s, which is packed; expected whole bytes",
                                       DtypeName(layout->dtype).text)
                                : VIA_OK;
 }
 
-// Extents but those of 1, which are no difference between shapes.
+// The extents of a shape without those of 1.
 struct Extents {
     Extents(int32_t given, const int64_t *shape) {
         for (int32_t i = 0; i < given; ++i) {
@@ -59,30 +58,30 @@ struct Extents {
     int64_t extents[VIA_MAX_NDIM];
 };
 
-Status no_such_shape(const char *what, int64_t found, int64_t expected, const char *whose) {
-    return fail(VIA_ERROR_SHAPE, "%s of the array is %lld; expected %lld, as the %s has (axes of extent 1 aside)", what,
-                as_printed(found), as_printed(expected), whose);
+Status shape_differs(const char *what, int64_t found, int64_t expected, const char *whose) {
+    return fail(VIA_ERROR_SHAPE, "%s of the array is %lld; expected %lld, that of the %s (ignoring axes of extent 1)",
+                what, as_printed(found), as_printed(expected), whose);
 }
 
 Status check_shape_of(via_array *array, const FileContent &content, const char *whose) {
     const Extents found(array->ndim, array->shape());
     const Extents expected(content.ndim, content.shape);
     if (found.ndim != expected.ndim) {
-        return no_such_shape("the number of axes", found.ndim, expected.ndim, whose);
+        return shape_differs("the number of axes", found.ndim, expected.ndim, whose);
     }
     for (int32_t i = 0; i < found.ndim; ++i) {
         if (found.extents[i] != expected.extents[i]) {
-            return no_such_shape("an extent", found.extents[i], expected.extents[i], whose);
+            return shape_differs("an extent", found.extents[i], expected.extents[i], whose);
         }
     }
     return VIA_OK;
 }
 
-// As bytes, elements of the same size are the same.
+// Compares the element types; with as_bytes, their sizes only.
 Status check_dtype(via_array *array, int32_t expected, bool as_bytes, const char *whose) {
     const bool fits = as_bytes ? array->item_bits == dtype_bits(expected) : array->dtype == expected;
     return fits ? VIA_OK
-                : fail(VIA_ERROR_DTYPE, "the array has elements of %s; expected %s%s, as the %s has",
+                : fail(VIA_ERROR_DTYPE, "the dtype of the array is %s; expected %s%s, that of the %s",
                        DtypeName(array->dtype).text, as_bytes ? "the size of " : "", DtypeName(expected).text, whose);
 }
 
@@ -91,9 +90,9 @@ Status check_array(via_array *array, const FileContent &content, bool as_bytes, 
     return check_shape_of(array, content, whose);
 }
 
-// What turns those axes around along which the layout goes backwards.
-struct Turn {
-    explicit Turn(via_array *layout) {
+// Slices that reverse the axes along which the layout has negative steps.
+struct AxisFlips {
+    explicit AxisFlips(via_array *layout) {
         for (int32_t i = 0; i < layout->ndim; ++i) {
             const bool backwards = layout->size > 0 && layout->steps()[i] < 0;
             start[i] = backwards ? layout->shape()[i] - 1 : 0;
@@ -104,9 +103,9 @@ struct Turn {
     int64_t step[VIA_MAX_NDIM];
 };
 
-Status order_view(via_array *array, const Turn &turn, bool column_major, via_array **out_view) {
+Status order_view(via_array *array, const AxisFlips &flips, bool column_major, via_array **out_view) {
     UniqueArray forwards;
-    VIA_TRY(slice_view(array, turn.start, array->shape(), turn.step, forwards.out()));
+    VIA_TRY(slice_view(array, flips.start, array->shape(), flips.step, forwards.out()));
     if (column_major) {
         return permute_view(forwards.get(), nullptr, out_view);
     }
@@ -120,8 +119,9 @@ Status check_whole_window(int64_t byte_offset, const FileContent &content) {
     return byte_offset == 0 && content.dtype == 0 && content.ndim == 0
                ? VIA_OK
                : fail(VIA_ERROR_INVALID_ARGUMENT,
-                      "byte_offset is %lld, dtype %d and ndim %d; expected 0 for a window, which is taken as it is",
-                      static_cast<long long>(byte_offset), content.dtype, content.ndim);
+                      "byte_offset is %lld, dtype is %d and ndim is %d; expected 0 for a window, which is transferred "
+                      "as a whole",
+                      as_printed(byte_offset), content.dtype, content.ndim);
 }
 
 Status check_whole_file(via_file *file, int64_t byte_offset, via_array *array) {
@@ -129,10 +129,9 @@ Status check_whole_file(via_file *file, int64_t byte_offset, via_array *array) {
         return VIA_OK;
     }
     if (byte_offset != 0) {
-        return fail(
-            VIA_ERROR_INVALID_ARGUMENT,
-            "byte_offset is %lld; expected 0 for a .npy file, of which parts are windows, unless as_bytes is set",
-            as_printed(byte_offset));
+        return fail(VIA_ERROR_INVALID_ARGUMENT,
+                    "byte_offset is %lld; expected 0 for a .npy file without as_bytes: use a window for a part",
+                    as_printed(byte_offset));
     }
     const NpyHeader &header = file->header;
     return check_array(array, {header.dtype, header.ndim, header.shape}, false, "file");
@@ -178,10 +177,10 @@ Status order_window(via_file *window, via_array *array, via_array **out_array, v
     VIA_TRY(check_array(array, {layout->dtype, layout->ndim, layout->shape()}, window->whole->as_bytes, "window"));
     VIA_TRY(squeeze_view(array, 0, nullptr, short_array.out()));
     VIA_TRY(squeeze_view(layout, 0, nullptr, short_layout.out()));
-    const Turn turn(short_layout.get());
+    const AxisFlips flips(short_layout.get());
     const bool column_major = window->whole->header.column_major;
-    VIA_TRY(order_view(short_array.get(), turn, column_major, ordered.out()));
-    VIA_TRY(order_view(short_layout.get(), turn, column_major, out_layout));
+    VIA_TRY(order_view(short_array.get(), flips, column_major, ordered.out()));
+    VIA_TRY(order_view(short_layout.get(), flips, column_major, out_layout));
     *out_array = ordered.release();
     return VIA_OK;
 }
@@ -194,7 +193,8 @@ FileExtents adjacent_extents(const FileRange &range) {
     return extents;
 }
 
-// From the last axis on, each either continues what there is or is a loop around it; then these are turned around.
+// Goes from the last axis on. Each axis either continues the row or the loop before, or is a new loop; then reverses
+// the loops.
 FileExtents extents_of(via_array *layout, int64_t offset) {
     FileExtents extents = adjacent_extents({offset, layout->nbytes()});
     extents.row_bytes = layout->item_bytes();

@@ -18,8 +18,8 @@ Status locate_on_host(via_array *array, Ticket *ticket) {
     const char *start = nullptr;
     if (!find_shared_file(array, &ticket->file, &start)) {
         return fail(VIA_ERROR_UNSUPPORTED,
-                    "the array is ordinary host memory, which another process cannot map; expected memory made with "
-                    "VIA_MEMORY_SHARED: copy it there");
+                    "the array is ordinary host memory, which another process cannot map; expected memory of "
+                    "VIA_MEMORY_SHARED, such as a copy there");
     }
     ticket->offset = static_cast<const char *>(array->data) - start;
     return VIA_OK;
@@ -39,30 +39,30 @@ Status locate(via_array *array, Ticket *ticket) {
                                    : cuda::name_device(array->device_id, &ticket->memory);
         default:
             return fail(VIA_ERROR_UNSUPPORTED,
-                        "the array is %s memory, which another process cannot map; expected memory made with "
-                        "VIA_MEMORY_SHARED, or that of a CUDA device: copy it there",
+                        "the array is %s memory, which another process cannot map; expected memory of "
+                        "VIA_MEMORY_SHARED or of a CUDA device, such as a copy there",
                         array->device_type == VIA_DEVICE_CUDA_HOST ? "pinned" : "managed");
     }
 }
 
-// Memory of a device and the share in its lease. The lease goes last.
-struct Joined {
+// Imported device memory and its lease, which is closed last.
+struct ImportedMemory {
     cuda::OpenedMemory *memory;
     int lease;
 };
 
 void close_lease(void *context) {
-    auto *joined = static_cast<Joined *>(context);
-    close(joined->lease);
-    delete joined;
+    auto *imported = static_cast<ImportedMemory *>(context);
+    close(imported->lease);
+    delete imported;
 }
 
-void end_joined(const Deleter &deleter) {
-    auto *joined = static_cast<Joined *>(deleter.context);
-    cuda::close_memory(joined->memory, close_lease, joined);
+void end_import(const Deleter &deleter) {
+    auto *imported = static_cast<ImportedMemory *>(deleter.context);
+    cuda::close_memory(imported->memory, close_lease, imported);
 }
 
-// Where the bytes are, and how many from there on.
+// Memory that a ticket names, in this process.
 struct Memory {
     char *start;
     int64_t nbytes;
@@ -77,33 +77,33 @@ Status open_on_host(const Ticket &ticket, Memory *out_memory) {
     return VIA_OK;
 }
 
-Status open_joined(const Ticket &ticket, Joined *joined, Memory *out_memory) {
+Status open_leased(const Ticket &ticket, ImportedMemory *imported, Memory *out_memory) {
     void *start = nullptr;
-    VIA_TRY(join_lease(ticket.file, &joined->lease));
+    VIA_TRY(join_lease(ticket.file, &imported->lease));
     if (Status status =
-            cuda::open_memory(ticket.memory, &out_memory->device_id, &start, &out_memory->nbytes, &joined->memory);
+            cuda::open_memory(ticket.memory, &out_memory->device_id, &start, &out_memory->nbytes, &imported->memory);
         status != VIA_OK) {
-        close(joined->lease);
+        close(imported->lease);
         return status;
     }
     out_memory->start = static_cast<char *>(start);
-    out_memory->deleter = {end_joined, nullptr, joined, nullptr, 0};
+    out_memory->deleter = {end_import, nullptr, imported, nullptr, 0};
     return VIA_OK;
 }
 
 Status open_on_device(const Ticket &ticket, Memory *out_memory) {
     if (ticket.file.process == getpid()) {
         return fail(VIA_ERROR_EXCHANGE,
-                    "the memory is of a device and was exported by this process, which the driver does not map a "
-                    "second time; expected another process: use the array itself");
+                    "the ticket is of this process, and the driver maps no device memory twice; expected one of "
+                    "another process: use the array itself");
     }
-    auto *joined = new (std::nothrow) Joined{nullptr, -1};
-    if (joined == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(Joined));
+    auto *imported = new (std::nothrow) ImportedMemory{nullptr, -1};
+    if (imported == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(ImportedMemory));
     }
-    const Status status = open_joined(ticket, joined, out_memory);
+    const Status status = open_leased(ticket, imported, out_memory);
     if (status != VIA_OK) {
-        delete joined;
+        delete imported;
     }
     return status;
 }
@@ -116,20 +116,20 @@ Status find_memory(const Ticket &ticket, Memory *out_memory) {
     return on_device ? open_on_device(ticket, out_memory) : open_on_host(ticket, out_memory);
 }
 
-// Whoever wrote the description, no byte of the array is outside the memory.
+// Checks that every byte of the array is inside the memory, whoever wrote the ticket.
 Status check_inside(via_array *array, const Ticket &ticket, const Memory &memory) {
     const ByteSpan span = byte_span(array);
     int64_t low = 0;
     int64_t high = 0;
     const bool inside =
         add(ticket.offset, span.low, &low) && add(ticket.offset, span.high, &high) && low >= 0 && high <= memory.nbytes;
-    return inside
-               ? VIA_OK
-               : fail(VIA_ERROR_EXCHANGE, "the description takes bytes %lld to %lld of memory that has %lld",
-                      static_cast<long long>(low), static_cast<long long>(high), static_cast<long long>(memory.nbytes));
+    return inside ? VIA_OK
+                  : fail(VIA_ERROR_EXCHANGE,
+                         "the ticket takes bytes %lld to %lld of the memory; expected them within %lld bytes",
+                         as_printed(low), as_printed(high), as_printed(memory.nbytes));
 }
 
-Status make_described(const Ticket &ticket, const Memory &memory, via_array **out_array) {
+Status make_imported(const Ticket &ticket, const Memory &memory, via_array **out_array) {
     const auto start = reinterpret_cast<uintptr_t>(memory.start);
     ArraySpec spec{.data = reinterpret_cast<void *>(start + static_cast<uintptr_t>(ticket.offset)),
                    .dtype = ticket.dtype,
@@ -141,12 +141,8 @@ Status make_described(const Ticket &ticket, const Memory &memory, via_array **ou
                    .flags = ticket.flags};
     VIA_TRY(check_dtype("dtype", ticket.dtype));
     spec.unit = item_bits_of(ticket.dtype, ticket.flags) % 8 != 0 ? StrideUnit::Elements : StrideUnit::Bytes;
-    UniqueArray array;
-    VIA_TRY(make_array(spec, Deleter{}, array.out()));
-    VIA_TRY(check_inside(array.get(), ticket, memory));
-    array.get()->storage->deleter = memory.deleter;
-    *out_array = array.release();
-    return VIA_OK;
+    return make_checked_array(spec, memory.deleter, out_array,
+                              [&](via_array *array) { return check_inside(array, ticket, memory); });
 }
 
 }  // namespace
@@ -165,9 +161,9 @@ Status import_ticket(const void *bytes, int64_t length, via_array **out_array) {
     VIA_TRY(read_ticket(bytes, length, &ticket));
     Memory memory{};
     VIA_TRY(find_memory(ticket, &memory));
-    const Status status = make_described(ticket, memory, out_array);
+    const Status status = make_imported(ticket, memory, out_array);
     if (status != VIA_OK && memory.deleter.run != nullptr) {
-        const CallbackScope unheard;
+        const CallbackScope scope;
         memory.deleter.run(memory.deleter);
     }
     return status;

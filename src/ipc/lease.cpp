@@ -13,7 +13,7 @@
 namespace via {
 namespace {
 
-// Locks belong to the open file, not to the process, and go with it. False if somebody else's lock is in the way.
+// Locks the open file, not the process: the lock ends with the file. Returns false if another lock conflicts.
 bool lock_file(int descriptor, short how) {
     struct flock whole{};
     whole.l_type = how;
@@ -24,17 +24,17 @@ bool lock_file(int descriptor, short how) {
 class Lease;
 
 ForkSafeMutex mutex;
-constinit Lease *leases = nullptr;  // of all storages that still have an owner
+constinit Lease *leases = nullptr;  // of all storages that have an owner
 
-// A use of the memory: once its storage has no owner, it ends when nobody else holds a lock on the file. Taking the one
-// that excludes all others ends it for good, for whoever comes too late as well.
+// An access to the memory. After its storage has lost the last owner, it completes when no process holds a lock on the
+// file. Taking the exclusive lock completes it for good: later importers are refused.
 class Lease final : public Fence {
 public:
     Lease(Storage *storage, const FileName &file) : storage_(storage), file_(file) {}
 
     const FileName &file() const { return file_; }
 
-    // With the lock held.
+    // Call with the mutex held.
     void enlist() {
         next_ = leases;
         leases = this;
@@ -50,24 +50,24 @@ public:
 
     void detach() override {
         delist();
-        left_ = true;
+        is_detached_ = true;
     }
 
-    // A forked child shares the open file with its parent, whose lock this would be.
+    // A forked child shares the open file with its parent, and so would share the lock.
     bool is_complete() override {
-        return unheeded_ || (left_ && (file_.process != getpid() || lock_file(file_.descriptor, F_WRLCK)));
+        return is_abandoned_ || (is_detached_ && (file_.process != getpid() || lock_file(file_.descriptor, F_WRLCK)));
     }
 
-    // Only where there is no memory to remember it by, and then nobody may rely on it.
+    // Called only without memory to remember the access: no importer may rely on it then.
     Status wait() override {
-        unheeded_ = true;
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to remember by that the array is shared");
+        is_abandoned_ = true;
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to track that the array is shared");
     }
 
     Status make_stream_wait(const ResolvedStream &) override { return VIA_OK; }
 
 private:
-    // Storages forget a use that they have no memory for, while they have an owner too.
+    // A storage without memory to track the access drops it while it has an owner.
     ~Lease() override {
         delist();
         close(file_.descriptor);
@@ -87,8 +87,8 @@ private:
     Storage *const storage_;
     const FileName file_;
     Lease *next_ = nullptr;
-    bool left_ = false;
-    bool unheeded_ = false;
+    bool is_detached_ = false;
+    bool is_abandoned_ = false;
 };
 
 Status make_lease(Storage *storage, Lease **out_lease) {
@@ -102,9 +102,9 @@ Status make_lease(Storage *storage, Lease **out_lease) {
     return VIA_OK;
 }
 
-// The one that is there already, or `made` from now on. One that another thread was quicker than stays a use that
-// nobody joins.
-FileName agree(Storage *storage, Lease *made) {
+// Returns the storage's lease, which is `made` unless another thread was quicker. The superfluous one stays an access
+// that no process joins.
+FileName enlist_once(Storage *storage, Lease *made) {
     const std::lock_guard lock(mutex);
     Lease *found = Lease::find(storage);
     if (found == nullptr) {
@@ -133,7 +133,7 @@ Status lease_storage(Storage *storage, FileName *out_file) {
     VIA_TRY(make_lease(storage, &made));
     const UniqueFence holder(made);
     VIA_TRY(add_access(storage, made));
-    *out_file = agree(storage, made);
+    *out_file = enlist_once(storage, made);
     return VIA_OK;
 }
 
@@ -145,7 +145,7 @@ Status join_lease(const FileName &file, int *out_descriptor) {
         const int code = errno;
         close(descriptor);
         return code == EAGAIN || code == EACCES
-                   ? fail(VIA_ERROR_EXCHANGE, "process %d has released the memory; expected it to hold an array of it",
+                   ? fail(VIA_ERROR_EXCHANGE, "process %d has released the memory; expected it to hold an array on it",
                           file.process)
                    : fail_with_code(VIA_ERROR_IO, code, "locking the lease of process %d: %s", file.process,
                                     std::strerror(code));

@@ -14,7 +14,7 @@
 namespace via {
 namespace {
 
-// One file, mapped whole. An allocation's counts as host memory; one of another process is counted there.
+// A file mapped as a whole. Allocations of this process count as host bytes; imports count in their own process.
 struct Mapping {
     FileName file;
     char *start;
@@ -34,7 +34,7 @@ void end_mapping(const Deleter &deleter) {
     delete mapping;
 }
 
-// Takes the descriptor over, on failure too.
+// Consumes the descriptor, on failure too.
 Status map_file(const FileName &file, int64_t nbytes, bool writable, bool counted, Deleter *out_deleter) {
     auto *mapping = new (std::nothrow) Mapping{file, nullptr, nbytes, false};
     if (mapping == nullptr) {
@@ -49,8 +49,7 @@ Status map_file(const FileName &file, int64_t nbytes, bool writable, bool counte
             const int code = errno;
             end_mapping(deleter);
             return fail_with_code(code == EPERM ? VIA_ERROR_IO : VIA_ERROR_OUT_OF_MEMORY, code,
-                                  "mapping %lld bytes of shared memory: %s", static_cast<long long>(nbytes),
-                                  std::strerror(code));
+                                  "mapping %lld bytes of shared memory: %s", as_printed(nbytes), std::strerror(code));
         }
         mapping->start = static_cast<char *>(start);
     }

@@ -6,10 +6,10 @@
 
 namespace via {
 
-// The file that an array's memory is, and where it starts; false for any other memory.
+// Finds the file of an array's shared memory, and its start; false for other memory.
 bool find_shared_file(via_array *array, FileName *out_file, const char **out_start);
 
-// Maps `file`, this process's own too. The deleter is run if there comes to be no array.
+// Maps the file, also one of this process. The caller runs the deleter if it makes no array.
 // Errors: VIA_ERROR_EXCHANGE, VIA_ERROR_IO, VIA_ERROR_OUT_OF_MEMORY.
 VIA_NODISCARD Status map_shared_file(const FileName &file, bool writable, Deleter *out_deleter);
 

@@ -1,4 +1,4 @@
-// What one process tells another of an array, in bytes of this machine's order: it never leaves the host.
+// The ticket of an array for another process. Has native byte order, since it never leaves the host.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,29 @@
 namespace via {
 
 struct Ticket {
-    uint64_t check;             // of all bytes behind it: the driver is never asked for what came over damaged
-    int32_t nbytes;             // of the bytes in use: the dimensions that there are not are left out
+    uint64_t checksum;          // of all following bytes: the driver never sees a damaged ticket
+    int32_t nbytes;             // in use: absent dimensions are left out
     int32_t device_type;        // VIA_DEVICE_CPU or VIA_DEVICE_CUDA
-    FileName file;              // its descriptor is -1 if there are no elements, and so no memory
+    FileName file;              // descriptor -1 for an array without elements, which has no memory
     cuda::SharedMemory memory;  // of a device
-    int64_t offset;             // of the first element, from the start of the file or of the device's allocation
+    int64_t offset;             // of the first element in the file or the device's allocation
     int32_t dtype;
     int32_t ndim;
     int32_t flags;
     int32_t reserved;
-    int64_t dims[2 * VIA_MAX_NDIM];  // ndim extents, then as many steps
+    int64_t dims[2 * VIA_MAX_NDIM];  // ndim extents, then ndim steps
 
     const int64_t *shape() const { return dims; }
     const int64_t *steps() const { return dims + ndim; }
 };
 
-// All but where the memory is.
+// Fills all fields but those of the memory.
 void describe_array(via_array *array, Ticket *out_ticket);
 
-// Writes it if there is room for all of it, and its length in any case.
+// Stores the length, and writes the ticket if it fits the capacity.
 void write_ticket(Ticket *ticket, int64_t capacity, void *bytes, int64_t *out_length);
 
-// Takes bytes of any origin; what comes out has ndim, lengths and flags in range, and nothing else is promised.
+// Reads untrusted bytes. Checks ndim, lengths and flags, and nothing else.
 // Errors: VIA_ERROR_EXCHANGE, VIA_ERROR_VERSION.
 VIA_NODISCARD Status read_ticket(const void *bytes, int64_t length, Ticket *out_ticket);
 

@@ -68,7 +68,7 @@ def callbacks() -> dict[str, c_ast.FuncDecl]:
 
 @cache
 def structs() -> dict[str, list[c_ast.Decl]]:
-    """The structs whose fields are told, and the fields."""
+    """The structs whose fields are reported, and the fields."""
     found = {}
     for node in parsed().ext:
         inner = node.type.type if isinstance(node, c_ast.Typedef) and isinstance(node.type, c_ast.TypeDecl) else None
@@ -79,7 +79,7 @@ def structs() -> dict[str, list[c_ast.Decl]]:
 
 @cache
 def handles() -> set[str]:
-    """The structs whose fields are not told."""
+    """The structs whose fields are not reported."""
     declared = (node for node in parsed().ext if isinstance(node, c_ast.Typedef) and public(node.name))
     inner = {node.name: node.type.type for node in declared if isinstance(node.type, c_ast.TypeDecl)}
     return {name for name, kind in inner.items() if isinstance(kind, c_ast.Struct) and not kind.decls}

@@ -37,7 +37,7 @@ def empty_functions() -> str:
 
 
 def build_empty(folder: Path, text: str, include: Path = INCLUDE, versions: Path = MAP) -> Path:
-    """The library of these functions, with what debuggers are told of their types."""
+    """The library of these functions, with debug information for their types."""
     built = folder / "libviaduct.so.1"
     options = ["-g", "-shared", "-fPIC", f"-I{include}", "-Wl,-soname,libviaduct.so.1"]
     run("gcc", "-x", "c", *options, f"-Wl,--version-script={versions}", "-", "-o", built, stdin=text)

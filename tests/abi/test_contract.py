@@ -311,13 +311,13 @@ def test_every_public_name_has_the_prefix() -> None:
 
 
 def test_no_two_public_names_are_equal_when_case_is_ignored() -> None:
-    """Fortran does not tell case apart."""
+    """Fortran does not distinguish case."""
     names = [*functions(), *callbacks(), *structs(), *handles(), *enumerators(), *macros(), "via_status"]
     counted = Counter(name.lower() for name in names)
     assert [name for name, count in counted.items() if count > 1] == []
 
 
-def test_no_two_fields_or_parameters_beside_one_another_are_equal_when_case_is_ignored() -> None:
+def test_no_two_fields_or_parameters_next_to_one_another_are_equal_when_case_is_ignored() -> None:
     lists = [parameters(each) for each in (functions() | callbacks()).values()] + list(structs().values())
     for listed in lists:
         assert len({each.name.lower() for each in listed}) == len(listed)

@@ -129,11 +129,11 @@ MDSPAN = """
 #include <cstdio>
 int main() {
     float values[6] = {0, 1, 2, 3, 4, 5};
-    const auto turned = viaduct::Array::wrap(values, {2, 3}).permute();
-    const auto span = viaduct::strided_elements<float, 2>(turned);
+    const auto transposed = viaduct::Array::wrap(values, {2, 3}).permute();
+    const auto span = viaduct::strided_elements<float, 2>(transposed);
     std::printf("%g %g\\n", span[2, 1], span[1, 0]);
     try {
-        const auto backwards = turned.slice({2, 0}, {}, {-1, 1});
+        const auto backwards = transposed.slice({2, 0}, {}, {-1, 1});
         static_cast<void>(viaduct::strided_elements<float, 2>(backwards));
     } catch (const viaduct::NeedsCopyError &error) {
         std::puts(error.what());

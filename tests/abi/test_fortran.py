@@ -112,10 +112,10 @@ def compiler(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     folder = tmp_path_factory.mktemp(request.param)
     binding = []
     if request.param != "gfortran":
-        lent = sorted(Path(shutil.which(request.param) or "").resolve().parents[1].glob("include/flang/ISO_*.h"))
-        if not lent:
+        exported = sorted(Path(shutil.which(request.param) or "").resolve().parents[1].glob("include/flang/ISO_*.h"))
+        if not exported:
             pytest.skip(f"{request.param} has no ISO_Fortran_binding.h")
-        binding = [f"-I{lent[0].parent}"]
+        binding = [f"-I{exported[0].parent}"]
     run("gcc", "-c", f"-I{ROOT / 'include'}", *binding, FOLDER / "viaduct_descriptor.c", "-o", folder / "d.o")
     for source in ("viaduct_c", "viaduct"):
         run(request.param, f"-J{folder}", "-c", FOLDER / f"{source}.f90", "-o", folder / f"{source}.o")

@@ -1,15 +1,17 @@
-"""The rooms of src: arrows between them go one way, and a folder is private behind the headers at its top."""
+"""The rooms of the sources: arrows between them go one way, and a folder is private behind few headers."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-SRC = Path(__file__).resolve().parents[2] / "src"
+ROOT = Path(__file__).resolve().parents[2]
+SRC = ROOT / "src"
+PYTHON = ROOT / "bindings/python/src"
 
 CORE = {"core/base", "core/system", "core/layout", "core/diagnostics", "core/async", "core/array"}
 
-# Which rooms each one may include, beside itself. "cuda" and "copy" are the headers at the top of those rooms.
+# Which rooms each one may include, besides itself. "cuda" and "copy" are the headers at the top of those rooms.
 ARROWS = {
     "core/base": set(),
     "core/system": {"core/base"},
@@ -51,8 +53,25 @@ PRIVATE = {
 HEADERLESS = {"stub", "kernels_base", "kernels_avx2", "kernels_avx512", "images"}
 
 
-def sources():
-    return sorted(path for path in SRC.rglob("*") if path.suffix in {".cpp", ".hpp", ".h", ".cu", ".cuh", ".def"})
+# The rooms of the Python module. "top" is what lies in no folder: module functions and the reader of raw arguments.
+PYTHON_ARROWS = {
+    "support": set(),
+    "objects": {"support"},
+    "array": {"objects", "support"},
+    "interop": {"array", "objects", "support"},
+    "top": {"array", "interop", "objects", "support"},
+}
+
+# The headers of a room of the Python module that other rooms may include. Every header of "support" is one.
+PYTHON_DOORS = {
+    "objects": {"handles.hpp", "memory.hpp", "stream_argument.hpp", "task.hpp"},
+    "array": {"array.hpp", "array_copy.hpp", "array_index.hpp"},
+    "interop": {"interop.hpp"},
+}
+
+
+def sources(root=SRC):
+    return sorted(path for path in root.rglob("*") if path.suffix in {".cpp", ".hpp", ".h", ".cu", ".cuh", ".def"})
 
 
 def room_of(path):
@@ -60,9 +79,14 @@ def room_of(path):
     return "/".join(parts[:2]) if len(parts) > 2 else parts[0]
 
 
-def includes(path):
+def python_room_of(path):
+    parts = path.relative_to(PYTHON).parts
+    return parts[0] if len(parts) > 1 else "top"
+
+
+def includes(path, root=SRC):
     found = re.findall(r'^\s*#\s*include "([^"]+)"', path.read_text(), re.MULTILINE)
-    return [SRC / name for name in found if (SRC / name).exists()]
+    return [root / name for name in found if (root / name).exists()]
 
 
 def may_include(path, other):
@@ -71,8 +95,15 @@ def may_include(path, other):
     return target == room or target in ARROWS[room] or is_private_source
 
 
+def may_include_in_python(path, other):
+    room, target = python_room_of(path), python_room_of(other)
+    has_door = other.name in PYTHON_DOORS.get(target, {other.name})
+    return target == room or (target in PYTHON_ARROWS[room] and has_door)
+
+
 def test_every_folder_of_the_sources_is_a_room_with_its_arrows():
     assert {room_of(path) for path in sources()} == set(ARROWS)
+    assert {python_room_of(path) for path in sources(PYTHON)} == set(PYTHON_ARROWS)
 
 
 @pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(SRC)))
@@ -81,23 +112,45 @@ def test_no_include_runs_up_or_into_a_private_room(path):
     assert not wrong
 
 
-def test_no_file_name_occurs_twice():
-    names = [path.name for path in sources()]
+@pytest.mark.parametrize("path", sources(PYTHON), ids=lambda path: str(path.relative_to(PYTHON)))
+def test_no_include_of_the_python_module_runs_up_or_past_a_door(path):
+    wrong = [
+        str(other.relative_to(PYTHON)) for other in includes(path, PYTHON) if not may_include_in_python(path, other)
+    ]
+    assert not wrong
+
+
+def test_every_door_of_the_python_module_is_there_and_used():
+    used = {
+        other
+        for path in sources(PYTHON)
+        for other in includes(path, PYTHON)
+        if python_room_of(path) != python_room_of(other)
+    }
+    doors = {PYTHON / room / name for room, names in PYTHON_DOORS.items() for name in names}
+    assert doors <= used
+
+
+@pytest.mark.parametrize("root", [SRC, PYTHON], ids=["src", "python"])
+def test_no_file_name_occurs_twice(root):
+    names = [path.name for path in sources(root)]
     assert sorted({name for name in names if names.count(name) > 1}) == []
 
 
-def test_every_source_has_a_header_of_its_own_name():
-    headers = {path.stem for path in sources() if path.suffix in {".hpp", ".h"}}
+@pytest.mark.parametrize("root", [SRC, PYTHON], ids=["src", "python"])
+def test_every_source_has_a_header_of_its_own_name(root):
+    headers = {path.stem for path in sources(root) if path.suffix in {".hpp", ".h"}}
     lonely = [
-        str(path.relative_to(SRC))
-        for path in sources()
-        if path.suffix == ".cpp" and path.stem not in headers | HEADERLESS and room_of(path) != "api"
+        str(path.relative_to(root))
+        for path in sources(root)
+        if path.suffix == ".cpp" and path.stem not in headers | HEADERLESS and path.parent != SRC / "api"
     ]
     assert lonely == []
 
 
-def test_no_arrows_run_in_a_circle():
-    above = {room: {target for target in targets if target != room} for room, targets in ARROWS.items()}
+@pytest.mark.parametrize("arrows", [ARROWS, PYTHON_ARROWS], ids=["src", "python"])
+def test_no_arrows_run_in_a_circle(arrows):
+    above = {room: {target for target in targets if target != room} for room, targets in arrows.items()}
     while above:
         free = [room for room, targets in above.items() if not targets & above.keys()]
         assert free, f"a circle among {sorted(above)}"

@@ -49,7 +49,16 @@ def test_the_library_needs_the_c_and_cxx_runtimes_and_no_more() -> None:
     if not library().exists():
         pytest.skip(f"no library at {library()}: build it first")
     needed = set(re.findall(r"NEEDED.*\[(.+?)\.so", run("readelf", "-dW", library())))
-    assert needed <= {"libstdc++", "libgcc_s", "libc", "libm", "libpthread", "ld-linux-x86-64", "ld-linux-aarch64"}
+    assert needed <= {
+        "libstdc++",
+        "libgcc_s",
+        "libc",
+        "libdl",
+        "libm",
+        "libpthread",
+        "ld-linux-x86-64",
+        "ld-linux-aarch64",
+    }
 
 
 def test_the_library_believes_no_environment_that_another_user_set_and_guards_no_local_static() -> None:
@@ -62,7 +71,7 @@ def test_the_library_believes_no_environment_that_another_user_set_and_guards_no
 
 
 # Those of one transfer, which no child of fork has; and what glibc begins anew in a child.
-OTHER_LOCKS = {"core/base/lock.hpp", "core/base/first_failure.hpp", "file/buffers.hpp", "file/open_file.hpp"}
+OTHER_LOCKS = {"core/base/lock.hpp", "core/base/first_failure.hpp", "file/buffer_pool.hpp", "file/open_file.hpp"}
 
 
 def test_every_lock_outside_the_driver_s_room_is_one_that_fork_leaves_in_order() -> None:

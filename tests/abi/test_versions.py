@@ -86,7 +86,7 @@ def build(folder: Path, header: str, program: str = PROGRAM, link: Path | None =
     return folder / "program"
 
 
-def test_a_program_of_a_newer_minor_version_is_told_that_the_library_is_older(tmp_path: Path) -> None:
+def test_a_program_of_a_newer_minor_version_learns_that_the_library_is_older(tmp_path: Path) -> None:
     printed = run(build(tmp_path, longer(versioned(HEADER.read_text(), MAJOR, MINOR + 1))))
     first, second = printed.splitlines()
     assert first.startswith("VIA_ERROR_VERSION via_require: ")
@@ -97,7 +97,7 @@ def test_a_program_of_a_newer_minor_version_is_told_that_the_library_is_older(tm
 
 
 @pytest.mark.parametrize("major", [MAJOR + 1, MAJOR - 1])
-def test_a_program_of_another_major_version_is_told_so(tmp_path: Path, major: int) -> None:
+def test_a_program_of_another_major_version_is_reported(tmp_path: Path, major: int) -> None:
     first, *_ = run(build(tmp_path, versioned(HEADER.read_text(), major, 0))).splitlines()
     assert first.startswith("VIA_ERROR_VERSION via_require: ")
     assert f"{major}.0" in first

@@ -2,9 +2,9 @@
 
 The rows come from small C and C++ programs, which print one JSON object a line, and from a Python module. Each has
 "case", "unit", "viaduct", "peers", "limit", and "target": {"value_at_most": x}, or {"peer": name} and the ratio that is
-to be "at_most" or "at_least"; beside at_most, "and_plus" is what may be added to that, and "or_plus" what may be added to
+to be "at_most" or "at_least"; next to at_most, "and_plus" is what may be added to that, and "or_plus" what may be added to
 the peer's value if that is more; "plus_at_most" stands for that alone, and "limit_at_least" for a part of the limit.
-Medians everywhere. A part that fails leaves its rows out, and is told at the end.
+Medians everywhere. A part that fails leaves its rows out, and is reported at the end.
 
 --plot draws the rows as pictures, by default into the folder of the results; with --from the rows are those of a file,
 and nothing is measured.
@@ -122,14 +122,14 @@ def collect(suite: str, parts: list[str]) -> tuple[list[dict], list[str]]:
     for name in parts:
         try:
             rows += run_module(modules[name]) if name in modules else run_program(name)
-        except Exception:  # noqa: BLE001  (told at the end)
+        except Exception:  # noqa: BLE001  (reported at the end)
             traceback.print_exc()
             failures.append(name)
     return rows, failures
 
 
 def compare(value: float, reference: float, target: dict, unit: str) -> tuple[str, str, bool]:
-    """What is wanted of a value beside a reference, what it is, and whether that will do."""
+    """What is wanted of a value next to a reference, what it is, and whether that will do."""
     name, ratio, extra = target["peer"], value / reference, value - reference
     if "plus_at_most" in target:
         plus = target["plus_at_most"]

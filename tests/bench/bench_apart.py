@@ -1,4 +1,4 @@
-"""Copies of elements that are a few elements apart, on either side, beside NumPy's and PyTorch's of the same memory.
+"""Copies of elements that are a few elements apart, on either side, next to NumPy's and PyTorch's of the same memory.
 
 GB/s count the elements that are copied. Viaduct and NumPy use one thread for as little as this, PyTorch all it has.
 """

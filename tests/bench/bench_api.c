@@ -17,7 +17,7 @@ enum { kHandleBytes = 192 };
 
 static float pixels[64 * 64];
 static const int64_t kShape[2] = {64, 64};
-static via_array *lent;
+static via_array *exported;
 
 static double now_ns(void) {
     struct timespec time;
@@ -46,21 +46,21 @@ static void wrap_and_release(void) {
 
 static void export_and_delete(void) {
     struct DLManagedTensorVersioned *tensor;
-    check(via_to_dlpack(lent, NULL, NULL, &tensor));
+    check(via_to_dlpack(exported, NULL, NULL, &tensor));
     tensor->deleter(tensor);
 }
 
 static void export_import_and_release(void) {
     struct DLManagedTensorVersioned *tensor;
     via_array *array;
-    check(via_to_dlpack(lent, NULL, NULL, &tensor));
+    check(via_to_dlpack(exported, NULL, NULL, &tensor));
     check(via_from_dlpack(tensor, NULL, NULL, &array));
     via_array_release(array);
 }
 
 static void view_and_release(void) {
     via_array *view;
-    check(via_array_permute(lent, NULL, &view));
+    check(via_array_permute(exported, NULL, &view));
     via_array_release(view);
 }
 
@@ -97,11 +97,11 @@ static void row(const char *name, void (*call)(void), const char *target) {
 }
 
 int main(void) {
-    check(via_wrap(pixels, VIA_FLOAT32, 2, kShape, NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL, &lent));
+    check(via_wrap(pixels, VIA_FLOAT32, 2, kShape, NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL, &exported));
     row("wrap + release, 2-D", wrap_and_release, "{\"peer\": \"malloc+free\", \"at_most\": 4.0}");
     row("DLPack export + deleter", export_and_delete, "{\"peer\": \"malloc+free\", \"at_most\": 3.0}");
     row("DLPack export + import + release", export_import_and_release, "null");
     row("transposed view + release", view_and_release, "null");
-    via_array_release(lent);
+    via_array_release(exported);
     return 0;
 }

@@ -103,7 +103,7 @@ __attribute__((noinline)) void raw_loop(Element *__restrict dst, const Element *
 }
 
 // Part of a larger square array. Rows a multiple of 4 KiB apart fall into the same few sets of the first-level cache,
-// which makes any loop over them slow: the raw loop beside shows by how much.
+// which makes any loop over them slow: the raw loop next to shows by how much.
 template <typename Element, int64_t kSide>
 void small_strided_row(const char *name, int32_t dtype, const char *target) {
     const int64_t strides[2] = {kSide, 1};

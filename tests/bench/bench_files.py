@@ -1,4 +1,4 @@
-"""Files to and from host memory, beside NumPy and torch. GB/s; the parties take turns; medians.
+"""Files to and from host memory, next to NumPy and torch. GB/s; the parties take turns; medians.
 
 Files lie in VIADUCT_BENCH_FOLDER, by default where temporary files do. A cold file is one whose pages were just dropped
 from the page cache; the limit of cold reads and of durable writes is a direct reader or writer of this module's own
@@ -86,7 +86,7 @@ def warm(path: Path) -> None:
 
 
 def rates(cases: dict[str, Call], nbytes: int, before: Call = lambda: None, turns: int = TURNS) -> dict[str, float]:
-    """The median rate of every case, timed in turns; what a case returns is let go of outside of its time."""
+    """The median rate of every case, timed in turns; what a case returns is released outside of its time."""
     times: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(turns):
         for name, call in cases.items():
@@ -154,7 +154,7 @@ def limited_row(case: str, found: dict[str, float], limit: float, part: float) -
 
 
 def cold_rows(case: str, found: dict[str, float]) -> list[dict[str, Any]]:
-    """Beside both readers of the disk."""
+    """Next to both readers of the disk."""
     found, limit = with_limit(found, "direct read")
     found, huge = with_limit(found, "read into huge pages")
     return [limited_row(case, found, limit, 0.9), limited_row(f"{case}; reader in huge pages", found, huge, 0.9)]

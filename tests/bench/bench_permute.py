@@ -1,4 +1,4 @@
-"""Permuted copies past the cache, on the host, beside NumPy's, PyTorch's and HPTT's of the same memory.
+"""Permuted copies past the cache, on the host, next to NumPy's, PyTorch's and HPTT's of the same memory.
 
 GB/s count the bytes of the array once. The limit is what a plain copy of as many bytes takes, with memcpy on all
 threads. The parties take turns. HPTT is no package: its rows are there where VIADUCT_BENCH_HPTT is the path of a shared

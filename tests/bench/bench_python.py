@@ -150,7 +150,7 @@ def copy_rows() -> list[dict[str, Any]]:
 
 
 def exchange_api_rows(memory: Memory) -> list[dict[str, Any]]:
-    """The functions behind the table on the type, called from C; torch's table beside ours."""
+    """The functions behind the table on the type, called from C; torch's table next to ours."""
     library = ctypes.PyDLL(str(Path(os.environ["VIADUCT_BUILD_DIR"]) / "bench" / "libbench_exchange.so"))
     objects: dict[str, Any] = {"viaduct": memory.viaduct}
     if torch is not None:

@@ -42,7 +42,7 @@ class Bars:
     title: str
     rows: list[Row]
     labels: list[str]
-    percent: bool  # of each row's limit; else in the rows' unit, beside `limit`
+    percent: bool  # of each row's limit; else in the rows' unit, next to `limit`
     limit: float
 
     def value(self, row: Row, value: float) -> float:
@@ -84,7 +84,7 @@ def draw_bars(axis: Any, bars: Bars) -> None:
 
 
 def add_legend(figure: Any, axes: Any, title: str) -> None:
-    """One for all panels, under the title of the picture; what each stands for is told once."""
+    """One for all panels, under the title of the picture; what each stands for is reported once."""
     found = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
@@ -180,7 +180,7 @@ def draw_link(report: dict[str, Any], path: Path) -> None:
     if not limits:
         return
     panels = [contiguous_panel(rows, max(limits)), strided_panel(rows, max(limits))]
-    title = "Between host and GPU: GB/s of payload, beside the link's limit"
+    title = "Between host and GPU: GB/s of payload, next to the link's limit"
     save([bars for bars in panels if bars.rows], title, "GB/s", machine_of(report), path)
 
 

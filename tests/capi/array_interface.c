@@ -9,7 +9,7 @@ static via_array_interface describe(via_array *array) {
     return description;
 }
 
-static void a_description_tells_the_memory(void **state) {
+static void a_description_reports_the_memory(void **state) {
     (void)state;
     double values[6];
     via_array *array = wrap_plain(values, VIA_FLOAT64, 2, SHAPE(2, 3), NULL);
@@ -24,7 +24,7 @@ static void a_description_tells_the_memory(void **state) {
     via_array_release(array);
 }
 
-static void strides_are_told_in_bytes_where_they_are_not_row_major(void **state) {
+static void strides_are_reported_in_bytes_where_they_are_not_row_major(void **state) {
     (void)state;
     int32_t values[12];
     via_array *array = wrap_strided(values + 11, VIA_INT32, 2, SHAPE(3, 2), SHAPE(-16, -8));
@@ -35,7 +35,7 @@ static void strides_are_told_in_bytes_where_they_are_not_row_major(void **state)
     via_array_release(array);
 }
 
-static void read_only_is_told_and_taken(void **state) {
+static void read_only_is_reported_and_taken(void **state) {
     (void)state;
     int32_t values[12];
     via_array *array = NULL;
@@ -285,7 +285,7 @@ static void host_memory_has_no_cuda_description(void **state) {
     via_array *array = wrap_plain(values, VIA_FLOAT32, 1, SHAPE(4), NULL);
     via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
     description.ndim = 42;
-    refused(VIA_ERROR_EXCHANGE, "via_to_cuda_array_interface|host memory",
+    refused(VIA_ERROR_EXCHANGE, "via_to_cuda_array_interface|VIA_DEVICE_CPU",
             via_to_cuda_array_interface(array, NULL, &description));
     assert_int_equal(description.ndim, 42);
     via_array_release(array);
@@ -310,9 +310,9 @@ static void a_cuda_description_is_refused_where_there_is_no_cuda(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(a_description_tells_the_memory),
-        TEST(strides_are_told_in_bytes_where_they_are_not_row_major),
-        TEST(read_only_is_told_and_taken),
+        TEST(a_description_reports_the_memory),
+        TEST(strides_are_reported_in_bytes_where_they_are_not_row_major),
+        TEST(read_only_is_reported_and_taken),
         TEST(no_elements_have_no_address),
         TEST(every_dtype_with_a_typestr_makes_the_round_trip),
         TEST(a_dtype_without_typestr_is_refused_by_name_and_the_struct_left_alone),

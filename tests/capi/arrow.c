@@ -6,24 +6,24 @@ static void a_row_of_numbers_is_a_plain_column(void **state) {
     int32_t values[6];
     via_array *array = wrap_plain(values, VIA_INT32, 1, SHAPE(6), NULL);
     struct ArrowSchema schema;
-    struct ArrowDeviceArray lent;
-    ok(via_to_arrow_device(array, &schema, &lent));
+    struct ArrowDeviceArray exported;
+    ok(via_to_arrow_device(array, &schema, &exported));
     via_array_release(array);
     assert_string_equal(schema.format, "i");
     assert_int_equal(schema.flags, 0);
     assert_int_equal(schema.n_children, 0);
     assert_null(schema.dictionary);
-    assert_int_equal(lent.array.length, 6);
-    assert_int_equal(lent.array.null_count, 0);
-    assert_int_equal(lent.array.offset, 0);
-    assert_int_equal(lent.array.n_buffers, 2);
-    assert_null(lent.array.buffers[0]);
-    assert_ptr_equal(lent.array.buffers[1], values);
-    assert_int_equal(lent.device_type, VIA_DEVICE_CPU);
-    assert_int_equal(lent.device_id, -1);
-    assert_null(lent.sync_event);
-    assert_int_equal(lent.reserved[0] | lent.reserved[1] | lent.reserved[2], 0);
-    via_arrow_release(&schema, &lent);
+    assert_int_equal(exported.array.length, 6);
+    assert_int_equal(exported.array.null_count, 0);
+    assert_int_equal(exported.array.offset, 0);
+    assert_int_equal(exported.array.n_buffers, 2);
+    assert_null(exported.array.buffers[0]);
+    assert_ptr_equal(exported.array.buffers[1], values);
+    assert_int_equal(exported.device_type, VIA_DEVICE_CPU);
+    assert_int_equal(exported.device_id, -1);
+    assert_null(exported.sync_event);
+    assert_int_equal(exported.reserved[0] | exported.reserved[1] | exported.reserved[2], 0);
+    via_arrow_release(&schema, &exported);
 }
 
 typedef struct formatted {
@@ -53,13 +53,13 @@ static void every_dtype_with_an_arrow_type_makes_the_round_trip(void **state) {
     for (int32_t i = 0; i < LENGTH(formats); ++i) {
         via_array *array = wrap_plain(memory, formats[i].dtype, 1, SHAPE(1), NULL);
         struct ArrowSchema schema;
-        struct ArrowDeviceArray lent;
-        ok(via_to_arrow_device(array, &schema, &lent));
+        struct ArrowDeviceArray exported;
+        ok(via_to_arrow_device(array, &schema, &exported));
         assert_string_equal(schema.format, formats[i].format);
         via_array *back = NULL;
-        ok(via_from_arrow_device(&schema, &lent, NULL, &back));
+        ok(via_from_arrow_device(&schema, &exported, NULL, &back));
         assert_null(schema.release);
-        assert_null(lent.array.release);
+        assert_null(exported.array.release);
         assert_int_equal(via_array_dtype(back), formats[i].dtype);
         assert_ptr_equal(via_array_data(back), memory);
         assert_int_equal(via_array_flags(back), VIA_ARRAY_READ_ONLY);
@@ -86,8 +86,8 @@ static void a_dtype_without_arrow_type_is_refused_by_name(void **state) {
         }
         via_array *array = wrap_plain(memory, every_dtype[i].dtype, 1, SHAPE(2), NULL);
         struct ArrowSchema schema;
-        struct ArrowDeviceArray lent;
-        refused(VIA_ERROR_EXCHANGE, "via_to_arrow_device", via_to_arrow_device(array, &schema, &lent));
+        struct ArrowDeviceArray exported;
+        refused(VIA_ERROR_EXCHANGE, "via_to_arrow_device", via_to_arrow_device(array, &schema, &exported));
         assert_non_null(strstr(via_last_error(), every_dtype[i].name));
         via_array_release(array);
     }
@@ -96,17 +96,17 @@ static void a_dtype_without_arrow_type_is_refused_by_name(void **state) {
 static void structs_of_a_refused_export_may_be_released(void **state) {
     (void)state;
     struct ArrowSchema schema;
-    struct ArrowDeviceArray lent;
+    struct ArrowDeviceArray exported;
     memset(&schema, 0xFF, sizeof schema);
-    memset(&lent, 0xFF, sizeof lent);
+    memset(&exported, 0xFF, sizeof exported);
     int32_t values[12];
     via_array *array = wrap_strided(values, VIA_INT32, 1, SHAPE(6), SHAPE(8));
-    refused(VIA_ERROR_NEEDS_COPY, "via_to_arrow_device|row-major", via_to_arrow_device(array, &schema, &lent));
-    via_arrow_release(&schema, &lent);
+    refused(VIA_ERROR_NEEDS_COPY, "via_to_arrow_device|row-major", via_to_arrow_device(array, &schema, &exported));
+    via_arrow_release(&schema, &exported);
     via_array_release(array);
     array = wrap_plain(values, VIA_INT32, 0, NULL, NULL);
-    refused(VIA_ERROR_EXCHANGE, "via_to_arrow_device|dimension", via_to_arrow_device(array, &schema, &lent));
-    via_arrow_release(&schema, &lent);
+    refused(VIA_ERROR_EXCHANGE, "via_to_arrow_device|ndim is 0", via_to_arrow_device(array, &schema, &exported));
+    via_arrow_release(&schema, &exported);
     via_array_release(array);
 }
 
@@ -114,11 +114,11 @@ static void a_row_longer_than_an_arrow_list_is_refused(void **state) {
     (void)state;
     char memory[8];
     struct ArrowSchema schema;
-    struct ArrowDeviceArray lent;
+    struct ArrowDeviceArray exported;
     const int64_t shapes[][3] = {{1, INT64_C(1) << 31, 1}, {1, 1 << 16, 1 << 15}, {0, 1 << 20, INT64_C(1) << 42}};
     for (int32_t i = 0; i < LENGTH(shapes); ++i) {
         via_array *array = wrap_plain(memory, VIA_INT8, 3, shapes[i], NULL);
-        refused(VIA_ERROR_OVERFLOW, "via_to_arrow_device|2147483647", via_to_arrow_device(array, &schema, &lent));
+        refused(VIA_ERROR_OVERFLOW, "via_to_arrow_device|2147483647", via_to_arrow_device(array, &schema, &exported));
         via_array_release(array);
     }
 }
@@ -149,22 +149,22 @@ static void more_dimensions_are_a_column_of_fixed_shape_tensors(void **state) {
     float values[24];
     via_array *array = wrap_plain(values, VIA_FLOAT32, 3, SHAPE(4, 2, 3), NULL);
     struct ArrowSchema schema;
-    struct ArrowDeviceArray lent;
-    ok(via_to_arrow_device(array, &schema, &lent));
+    struct ArrowDeviceArray exported;
+    ok(via_to_arrow_device(array, &schema, &exported));
     via_array_release(array);
     assert_string_equal(schema.format, "+w:6");
     assert_true(metadata_holds(schema.metadata, "ARROW:extension:name", "arrow.fixed_shape_tensor"));
     assert_true(metadata_holds(schema.metadata, "ARROW:extension:metadata", "{\"shape\":[2,3]}"));
     assert_int_equal(schema.n_children, 1);
     assert_string_equal(schema.children[0]->format, "f");
-    assert_int_equal(lent.array.length, 4);
-    assert_int_equal(lent.array.n_buffers, 1);
-    assert_null(lent.array.buffers[0]);
-    assert_int_equal(lent.array.n_children, 1);
-    assert_int_equal(lent.array.children[0]->length, 24);
-    assert_int_equal(lent.array.children[0]->n_buffers, 2);
-    assert_ptr_equal(lent.array.children[0]->buffers[1], values);
-    via_arrow_release(&schema, &lent);
+    assert_int_equal(exported.array.length, 4);
+    assert_int_equal(exported.array.n_buffers, 1);
+    assert_null(exported.array.buffers[0]);
+    assert_int_equal(exported.array.n_children, 1);
+    assert_int_equal(exported.array.children[0]->length, 24);
+    assert_int_equal(exported.array.children[0]->n_buffers, 2);
+    assert_ptr_equal(exported.array.children[0]->buffers[1], values);
+    via_arrow_release(&schema, &exported);
 }
 
 static void a_tensor_comes_back_with_its_shape(void **state) {
@@ -177,10 +177,10 @@ static void a_tensor_comes_back_with_its_shape(void **state) {
     for (int32_t i = 0; i < LENGTH(cases); ++i) {
         via_array *array = wrap_plain(values, VIA_FLOAT64, cases[i].ndim, cases[i].shape, NULL);
         struct ArrowSchema schema;
-        struct ArrowDeviceArray lent;
-        ok(via_to_arrow_device(array, &schema, &lent));
+        struct ArrowDeviceArray exported;
+        ok(via_to_arrow_device(array, &schema, &exported));
         via_array_release(array);
-        ok(via_from_arrow_device(&schema, &lent, via_stream_no_sync(), &array));
+        ok(via_from_arrow_device(&schema, &exported, via_stream_no_sync(), &array));
         assert_shape(array, cases[i].ndim, cases[i].shape);
         via_array_release(array);
     }
@@ -195,10 +195,10 @@ static void a_tensor_of_64_dimensions_comes_back(void **state) {
     int32_t values[9];
     via_array *array = wrap_plain(values, VIA_INT32, VIA_MAX_NDIM, shape, NULL);
     struct ArrowSchema schema;
-    struct ArrowDeviceArray lent;
-    ok(via_to_arrow_device(array, &schema, &lent));
+    struct ArrowDeviceArray exported;
+    ok(via_to_arrow_device(array, &schema, &exported));
     via_array_release(array);
-    ok(via_from_arrow_device(&schema, &lent, NULL, &array));
+    ok(via_from_arrow_device(&schema, &exported, NULL, &array));
     assert_shape(array, VIA_MAX_NDIM, shape);
     via_array_release(array);
 }
@@ -209,14 +209,14 @@ static void the_memory_is_held_until_the_column_is_released(void **state) {
     atomic_int released = 0;
     via_array *array = wrap_plain(values, VIA_FLOAT32, 2, SHAPE(4, 6), &released);
     struct ArrowSchema schema;
-    struct ArrowDeviceArray lent;
-    ok(via_to_arrow_device(array, &schema, &lent));
+    struct ArrowDeviceArray exported;
+    ok(via_to_arrow_device(array, &schema, &exported));
     via_array_release(array);
     schema.release(&schema);
     assert_null(schema.release);
     assert_int_equal(released, 0);
-    lent.array.release(&lent.array);
-    assert_null(lent.array.release);
+    exported.array.release(&exported.array);
+    assert_null(exported.array.release);
     assert_int_equal(released, 1);
 }
 
@@ -226,14 +226,14 @@ static void children_moved_out_may_be_released_after_their_parent(void **state) 
     atomic_int released = 0;
     via_array *array = wrap_plain(values, VIA_FLOAT32, 2, SHAPE(4, 6), &released);
     struct ArrowSchema schema;
-    struct ArrowDeviceArray lent;
-    ok(via_to_arrow_device(array, &schema, &lent));
+    struct ArrowDeviceArray exported;
+    ok(via_to_arrow_device(array, &schema, &exported));
     via_array_release(array);
     struct ArrowSchema item_schema = *schema.children[0];
     schema.children[0]->release = NULL;
-    struct ArrowArray item = *lent.array.children[0];
-    lent.array.children[0]->release = NULL;
-    via_arrow_release(&schema, &lent);
+    struct ArrowArray item = *exported.array.children[0];
+    exported.array.children[0]->release = NULL;
+    via_arrow_release(&schema, &exported);
     assert_int_equal(released, 0);
     assert_string_equal(item_schema.format, "f");
     assert_ptr_equal(item.buffers[1], values);
@@ -248,13 +248,13 @@ static void a_parent_whose_children_are_gone_already_is_released_alone(void **st
     atomic_int released = 0;
     via_array *array = wrap_plain(values, VIA_FLOAT32, 2, SHAPE(4, 6), &released);
     struct ArrowSchema schema;
-    struct ArrowDeviceArray lent;
-    ok(via_to_arrow_device(array, &schema, &lent));
+    struct ArrowDeviceArray exported;
+    ok(via_to_arrow_device(array, &schema, &exported));
     via_array_release(array);
-    lent.array.children[0]->release(lent.array.children[0]);
+    exported.array.children[0]->release(exported.array.children[0]);
     schema.children[0]->release(schema.children[0]);
     assert_int_equal(released, 0);
-    via_arrow_release(&schema, &lent);
+    via_arrow_release(&schema, &exported);
     assert_int_equal(released, 1);
 }
 
@@ -264,14 +264,14 @@ static void structs_moved_elsewhere_are_released_from_there(void **state) {
     atomic_int released = 0;
     via_array *array = wrap_plain(values, VIA_FLOAT32, 3, SHAPE(4, 2, 3), &released);
     struct ArrowSchema schema;
-    struct ArrowDeviceArray lent;
-    ok(via_to_arrow_device(array, &schema, &lent));
+    struct ArrowDeviceArray exported;
+    ok(via_to_arrow_device(array, &schema, &exported));
     via_array_release(array);
     struct ArrowSchema moved_schema = schema;
-    struct ArrowDeviceArray moved = lent;
+    struct ArrowDeviceArray moved = exported;
     schema.release = NULL;
-    lent.array.release = NULL;
-    via_arrow_release(&schema, &lent);
+    exported.array.release = NULL;
+    via_arrow_release(&schema, &exported);
     assert_int_equal(released, 0);
     via_arrow_release(&moved_schema, &moved);
     assert_int_equal(released, 1);
@@ -283,14 +283,14 @@ static void releasing_twice_or_nothing_does_nothing(void **state) {
     atomic_int released = 0;
     via_array *array = wrap_plain(values, VIA_FLOAT32, 1, SHAPE(6), &released);
     struct ArrowSchema schema;
-    struct ArrowDeviceArray lent;
-    ok(via_to_arrow_device(array, &schema, &lent));
+    struct ArrowDeviceArray exported;
+    ok(via_to_arrow_device(array, &schema, &exported));
     via_array_release(array);
     via_arrow_release(&schema, NULL);
     via_arrow_release(&schema, NULL);
-    via_arrow_release(NULL, &lent);
+    via_arrow_release(NULL, &exported);
     assert_int_equal(released, 1);
-    via_arrow_release(&schema, &lent);
+    via_arrow_release(&schema, &exported);
     via_arrow_release(NULL, NULL);
     assert_int_equal(released, 1);
 }
@@ -299,11 +299,11 @@ static void an_empty_array_is_an_empty_column(void **state) {
     (void)state;
     via_array *array = wrap_plain(NULL, VIA_FLOAT32, 1, SHAPE(0), NULL);
     struct ArrowSchema schema;
-    struct ArrowDeviceArray lent;
-    ok(via_to_arrow_device(array, &schema, &lent));
-    assert_int_equal(lent.array.length, 0);
+    struct ArrowDeviceArray exported;
+    ok(via_to_arrow_device(array, &schema, &exported));
+    assert_int_equal(exported.array.length, 0);
     via_array *back = NULL;
-    ok(via_from_arrow_device(&schema, &lent, NULL, &back));
+    ok(via_from_arrow_device(&schema, &exported, NULL, &back));
     assert_shape(back, 1, SHAPE(0));
     via_array_release(back);
     via_array_release(array);

@@ -43,7 +43,7 @@ typedef struct fixture {
     via_batch *batch;
     via_file *file;
     struct ArrowSchema schema;
-    struct ArrowDeviceArray lent;
+    struct ArrowDeviceArray exported;
     via_device_properties device;
     via_pointer_info pointer;
     via_array_interface description;
@@ -180,7 +180,7 @@ static void end_fixture(fixture *f) {
         via_array_release(arrays[i]);
     }
     via_memory_release(f->refusing);
-    assert_int_equal(f->released, 5); /* four loans and the allocator */
+    assert_int_equal(f->released, 5); /* four wrapped arrays and the allocator */
 }
 
 static int is_cleared(const fixture *f, output given) {
@@ -210,7 +210,7 @@ static int is_cleared(const fixture *f, output given) {
         case FILE_HANDLE:
             return f->file == NULL;
         case COLUMN:
-            return f->schema.release == NULL && f->lent.array.release == NULL;
+            return f->schema.release == NULL && f->exported.array.release == NULL;
         default:
             return 1;
     }
@@ -233,7 +233,7 @@ static int inputs_are_untouched(const fixture *before, const fixture *after) {
 }
 
 /* The text begins with the function's name and ": ", and holds the words. */
-static int text_is_told(const bad_call *row) {
+static int text_is_reported(const bad_call *row) {
     const char *call = row->text;
     const char *function = strncmp(call, "WRAP", 4) == 0     ? "via_wrap"
                            : strncmp(call, "CUSTOM", 6) == 0 ? "via_memory_create_custom"
@@ -253,9 +253,10 @@ static int run_row(const bad_call *row) {
     const via_stats_info alive = stats_now();
     const via_status status = row->make(&made);
     const via_stats_info after = stats_now();
-    const int told = text_is_told(row);
-    const int holds = status == row->status && told && is_cleared(&made, row->output) && same_stats(&alive, &after) &&
-                      structs_are_untouched(&made) && inputs_are_untouched(&before, &made);
+    const int reported = text_is_reported(row);
+    const int holds = status == row->status && reported && is_cleared(&made, row->output) &&
+                      same_stats(&alive, &after) && structs_are_untouched(&made) &&
+                      inputs_are_untouched(&before, &made);
     if (!holds) {
         print_error("bad_calls.inc:%d: %s\n  answered %s: %s\n  expected %s with the words %s; outputs %s, inputs %s\n",
                     row->line, row->text, via_status_name(status), via_last_error(), via_status_name(row->status),
@@ -266,7 +267,7 @@ static int run_row(const bad_call *row) {
     return holds;
 }
 
-static void a_bad_call_is_told_what_is_wrong_and_changes_nothing(void **state) {
+static void a_bad_call_learns_what_is_wrong_and_changes_nothing(void **state) {
     (void)state;
     int32_t held = 0;
     for (int32_t i = 0; i < LENGTH(bad_calls); ++i) {
@@ -288,7 +289,7 @@ static void there_are_at_least_120_and_no_two_are_the_same(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(a_bad_call_is_told_what_is_wrong_and_changes_nothing),
+        TEST(a_bad_call_learns_what_is_wrong_and_changes_nothing),
         TEST(there_are_at_least_120_and_no_two_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,7 +74,8 @@ static void use_an_array_after_its_release(void) {
     struct DLManagedTensorVersioned *tensor = (struct DLManagedTensorVersioned *)pixels;
     via_task *task = (via_task *)pixels;
     via_array_release(array);
-    expect_misuse("via_array_slice: array is|no live via_array", via_array_slice(array, NULL, NULL, NULL, &view));
+    expect_misuse("via_array_slice: array is|expected a live via_array",
+                  via_array_slice(array, NULL, NULL, NULL, &view));
     expect(view == NULL);
     expect_misuse("via_to_dlpack: array is|via_array", via_to_dlpack(array, NULL, NULL, &tensor));
     expect(tensor == NULL);
@@ -123,7 +124,7 @@ static void take_one_kind_for_another(void) {
     expect_misuse("task is|a via_array; expected a via_task", via_task_poll((via_task *)array, &done));
     expect(done == 0);
     via_batch_release((via_batch *)array);
-    expect_misuse("array is|no live via_array", via_array_synchronize((via_array *)pixels));
+    expect_misuse("array is|expected a live via_array", via_array_synchronize((via_array *)pixels));
     via_batch_release(batch);
     via_array_release(array);
     expect(released == 1);
@@ -307,7 +308,7 @@ static void the_address_of_a_released_array_stays_free_for_long(void **state) {
     play_checked("use_an_array_after_others_were_made", "");
 }
 
-static void a_handle_of_another_kind_is_told_apart(void **state) {
+static void a_handle_of_another_kind_is_distinguished(void **state) {
     (void)state;
     play_checked("take_one_kind_for_another", "via_batch_release: batch is|which is a via_array; expected a via_batch");
 }
@@ -335,7 +336,7 @@ static void the_process_ends_at_the_first_misuse_if_asked(void **state) {
     for (int32_t i = 0; i < LENGTH(names); ++i) {
         const ending found = play(names[i], "VIADUCT_CHECK=abort");
         assert_int_equal(found.signal, SIGABRT);
-        assert_true(holds_words(found.text, "array is|no live via_array"));
+        assert_true(holds_words(found.text, "array is|expected a live via_array"));
     }
 }
 
@@ -347,7 +348,7 @@ static void handles_left_at_exit_are_reported(void **state) {
     assert_int_equal(count_of(found.text, "never released"), 3);
 }
 
-static void the_report_tells_the_calls_that_led_to_a_handle_if_asked(void **state) {
+static void the_report_reports_the_calls_that_led_to_a_handle_if_asked(void **state) {
     (void)state;
     const ending found = play_well("leave_handles_behind", "VIADUCT_CHECK=trace", "from via_wrap, 2 owners");
     assert_true(count_of(found.text, "checked_handles") >= 2);
@@ -377,7 +378,7 @@ static void even_without_the_setting_a_second_release_is_mostly_seen_and_ignored
     const char *names[] = {"release_an_array_twice", "release_a_view_twice", "release_a_batch_twice",
                            "release_a_task_twice"};
     for (int32_t i = 0; i < LENGTH(names); ++i) {
-        const ending found = play_well(names[i], NULL, "released more often than it was held");
+        const ending found = play_well(names[i], NULL, "released more often than it was retained");
         assert_int_equal(count_of(found.text, "more often"), 1);
     }
 #endif
@@ -391,12 +392,12 @@ int main(int count, char **arguments) {
         TEST(a_second_release_does_nothing_and_names_function_and_kind),
         TEST(a_released_array_is_refused_by_every_function_that_takes_it),
         TEST(the_address_of_a_released_array_stays_free_for_long),
-        TEST(a_handle_of_another_kind_is_told_apart),
+        TEST(a_handle_of_another_kind_is_distinguished),
         TEST(every_other_kind_is_checked_too),
         TEST(what_is_right_is_not_disturbed),
         TEST(the_process_ends_at_the_first_misuse_if_asked),
         TEST(handles_left_at_exit_are_reported),
-        TEST(the_report_tells_the_calls_that_led_to_a_handle_if_asked),
+        TEST(the_report_reports_the_calls_that_led_to_a_handle_if_asked),
         TEST(a_forked_child_uses_its_parents_handles_and_does_not_report_them),
         TEST(without_the_setting_the_report_is_not_written),
         TEST(even_without_the_setting_a_second_release_is_mostly_seen_and_ignored),

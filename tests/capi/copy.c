@@ -239,13 +239,13 @@ static void large_copies_by_many_threads_are_whole(void **state) {
     via_array *src = wrap_plain(from, VIA_INT32, 2, SHAPE(rows, columns), NULL);
     via_array *transposed = wrap_strided(from, VIA_INT32, 2, SHAPE(columns, rows), SHAPE(4, columns * 4));
     via_array *dst = wrap_plain(to, VIA_INT32, 2, SHAPE(rows, columns), NULL);
-    via_array *turned = wrap_plain(to, VIA_INT32, 2, SHAPE(columns, rows), NULL);
+    via_array *columns_first = wrap_plain(to, VIA_INT32, 2, SHAPE(columns, rows), NULL);
     for (int32_t threads = 1; threads <= 5; threads += 2) {
         ok(via_set_num_threads(threads));
         to[rows * columns] = 42;
         ok(via_copy(dst, src));
         assert_memory_equal(to, from, nbytes);
-        ok(via_copy(turned, transposed));
+        ok(via_copy(columns_first, transposed));
         for (int64_t i = 0; i < rows * columns; ++i) {
             if (to[i] != (int32_t)(i % rows * columns + i / rows)) {
                 fail_msg("%d threads: element %lld is %d", threads, (long long)i, to[i]);
@@ -254,7 +254,7 @@ static void large_copies_by_many_threads_are_whole(void **state) {
         assert_int_equal(to[rows * columns], 42);
     }
     ok(via_set_num_threads(0));
-    via_array *all[] = {src, transposed, dst, turned};
+    via_array *all[] = {src, transposed, dst, columns_first};
     for (int32_t i = 0; i < LENGTH(all); ++i) {
         via_array_release(all[i]);
     }

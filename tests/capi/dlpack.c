@@ -1,4 +1,4 @@
-/* DLPack 1.x: lending, and taking over. */
+/* DLPack 1.x: export and import. */
 #include "producer.h"
 
 static via_dlpack_options options_with(int32_t major, int32_t minor, int32_t device_type, int32_t copy) {
@@ -127,7 +127,7 @@ static void a_record_has_no_dlpack_form_but_its_fields_have(void **state) {
     via_array_release(array);
 }
 
-/* A double complex beside a double: strides of 1.5 elements. */
+/* A double complex next to a double: strides of 1.5 elements. */
 static via_array *uneven(double *memory, int32_t flags) {
     via_array *array = NULL;
     ok(via_wrap(memory, VIA_COMPLEX128, 1, SHAPE(4), SHAPE(24), VIA_DEVICE_CPU, 0, VIA_WRAP_BYTE_STRIDES | flags, NULL,
@@ -135,7 +135,7 @@ static via_array *uneven(double *memory, int32_t flags) {
     return array;
 }
 
-static void strides_that_are_not_whole_elements_are_lent_by_copy_if_that_is_allowed(void **state) {
+static void strides_that_are_not_whole_elements_are_exported_by_copy_if_that_is_allowed(void **state) {
     (void)state;
     double memory[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     via_array *array = uneven(memory, VIA_WRAP_READ_ONLY);
@@ -152,7 +152,7 @@ static void strides_that_are_not_whole_elements_are_lent_by_copy_if_that_is_allo
     via_dlpack_delete(tensor);
 }
 
-static void misaligned_elements_are_lent_by_copy_if_that_is_allowed(void **state) {
+static void misaligned_elements_are_exported_by_copy_if_that_is_allowed(void **state) {
     (void)state;
     _Alignas(8) char memory[64];
     for (int32_t i = 0; i < 64; ++i) {
@@ -208,12 +208,12 @@ static void what_is_shared_again_no_longer_counts_as_the_consumers_own_copy(void
     assert_int_equal(made.deleted, 1);
 }
 
-static void the_version_told_is_the_newest_that_both_know(void **state) {
+static void the_version_reported_is_the_newest_that_both_know(void **state) {
     (void)state;
     const struct {
         int32_t major;
         int32_t minor;
-        uint32_t told;
+        uint32_t reported;
     } cases[] = {{0, 0, 3}, {1, 0, 0}, {1, 1, 1}, {1, 3, 3}, {1, 9, 3}, {2, 0, 3}, {7, 1, 3}};
     float values[6];
     via_array *array = wrap_plain(values, VIA_FLOAT32, 1, SHAPE(6), NULL);
@@ -222,7 +222,7 @@ static void the_version_told_is_the_newest_that_both_know(void **state) {
         DLManagedTensorVersioned *tensor = NULL;
         ok(via_to_dlpack(array, &options, NULL, &tensor));
         assert_int_equal(tensor->version.major, 1);
-        assert_int_equal(tensor->version.minor, cases[i].told);
+        assert_int_equal(tensor->version.minor, cases[i].reported);
         via_dlpack_delete(tensor);
     }
     via_array_release(array);
@@ -252,7 +252,8 @@ static void the_target_device_may_be_named_if_it_is_the_one(void **state) {
             via_to_dlpack(array, &options, NULL, &tensor));
     options.target_device_type = VIA_DEVICE_CPU;
     options.target_device_id = 1;
-    refused(VIA_ERROR_DEVICE, "via_to_dlpack|options.target_device|1:1", via_to_dlpack(array, &options, NULL, &tensor));
+    refused(VIA_ERROR_DEVICE, "via_to_dlpack|options.target_device|VIA_DEVICE_CPU:1",
+            via_to_dlpack(array, &options, NULL, &tensor));
     via_array_release(array);
 }
 
@@ -360,11 +361,11 @@ int main(void) {
         TEST(read_only_stays_read_only_on_the_way_out_and_in),
         TEST(every_dtype_survives_the_trip),
         TEST(a_record_has_no_dlpack_form_but_its_fields_have),
-        TEST(strides_that_are_not_whole_elements_are_lent_by_copy_if_that_is_allowed),
-        TEST(misaligned_elements_are_lent_by_copy_if_that_is_allowed),
+        TEST(strides_that_are_not_whole_elements_are_exported_by_copy_if_that_is_allowed),
+        TEST(misaligned_elements_are_exported_by_copy_if_that_is_allowed),
         TEST(a_copy_is_fresh_writable_and_says_so),
         TEST(what_is_shared_again_no_longer_counts_as_the_consumers_own_copy),
-        TEST(the_version_told_is_the_newest_that_both_know),
+        TEST(the_version_reported_is_the_newest_that_both_know),
         TEST(a_consumer_from_before_1_0_is_sent_to_the_legacy_form),
         TEST(the_target_device_may_be_named_if_it_is_the_one),
         TEST(a_cpu_stream_is_none_or_no_sync),

@@ -78,7 +78,7 @@ static void a_record_has_no_form(void **state) {
     via_array_release(array);
 }
 
-static void uneven_strides_are_lent_by_copy_if_that_is_allowed(void **state) {
+static void uneven_strides_are_exported_by_copy_if_that_is_allowed(void **state) {
     (void)state;
     double memory[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     via_array *array = wrap_strided(memory, VIA_COMPLEX128, 1, SHAPE(4), SHAPE(24));
@@ -162,7 +162,7 @@ int main(void) {
         TEST(a_read_only_array_is_refused_unless_it_is_copied),
         TEST(padded_elements_have_no_form_that_says_so),
         TEST(a_record_has_no_form),
-        TEST(uneven_strides_are_lent_by_copy_if_that_is_allowed),
+        TEST(uneven_strides_are_exported_by_copy_if_that_is_allowed),
         TEST(max_version_is_no_matter),
         TEST(an_import_is_writable_and_its_deleter_runs_once_at_the_end),
         TEST(an_import_that_copies_lets_the_tensor_go_at_once),

@@ -37,7 +37,7 @@ static void too_many_elements(producer *made) {
     made->shape[1] = INT64_C(1) << 40;
 }
 
-static void too_many_elements_beside_none(producer *made) {
+static void too_many_elements_next_to_none(producer *made) {
     too_many_elements(made);
     made->shape[2] = 0;
     made->tensor.dl_tensor.ndim = 3;
@@ -79,11 +79,11 @@ static const refusal refusals[] = {
     {device_unknown, VIA_ERROR_DEVICE, "tensor.device.device_type is 1234"},
     {device_negative, VIA_ERROR_DEVICE, "tensor.device.device_id is -1"},
     {too_many_elements, VIA_ERROR_OVERFLOW, "shape"},
-    {too_many_elements_beside_none, VIA_ERROR_OVERFLOW, "shape"},
+    {too_many_elements_next_to_none, VIA_ERROR_OVERFLOW, "shape"},
     {too_many_bytes, VIA_ERROR_OVERFLOW, "shape"},
     {stride_past_int64, VIA_ERROR_OVERFLOW, "strides[0] is 4611686018427387903"},
     {stride_past_the_address_space, VIA_ERROR_OVERFLOW, "shape times strides|address space"},
-    {stride_before_the_address_space, VIA_ERROR_OVERFLOW, "leaves the address space"},
+    {stride_before_the_address_space, VIA_ERROR_OVERFLOW, "inside the address space"},
     {stride_of_the_least_number, VIA_ERROR_OVERFLOW, "strides[1] is -9223372036854775808"},
 };
 

@@ -83,7 +83,7 @@ static const int32_t no_dtypes[] = {
     INT_MIN,
 };
 
-static void a_number_that_is_no_dtype_is_told_so(void **state) {
+static void a_number_that_is_no_dtype_is_reported(void **state) {
     (void)state;
     for (int32_t i = 0; i < LENGTH(no_dtypes); ++i) {
         char name[32] = "x";
@@ -94,7 +94,7 @@ static void a_number_that_is_no_dtype_is_told_so(void **state) {
     }
 }
 
-static void a_name_that_is_none_is_told_so(void **state) {
+static void a_name_that_is_none_is_reported(void **state) {
     (void)state;
     const char *names[] = {"",
                            " ",
@@ -143,8 +143,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(every_dtype_goes_to_its_name_and_back), TEST(every_dtype_with_lanes_goes_to_its_name_and_back),
         TEST(every_dtype_is_valid_and_has_its_bits), TEST(a_record_has_as_many_bytes_as_it_says),
-        TEST(a_size_that_no_record_has_is_no_dtype), TEST(a_number_that_is_no_dtype_is_told_so),
-        TEST(a_name_that_is_none_is_told_so),        TEST(a_name_is_written_whole_or_not_at_all),
+        TEST(a_size_that_no_record_has_is_no_dtype), TEST(a_number_that_is_no_dtype_is_reported),
+        TEST(a_name_that_is_none_is_reported),       TEST(a_name_is_written_whole_or_not_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,11 +211,11 @@ static void arrow_releases_may_fail_inside_too(void **state) {
     via_array *array = NULL;
     ok(via_wrap(bytes, VIA_INT8, 1, SHAPE(4), NULL, VIA_DEVICE_CPU, 0, 0, fail_inside, &released, &array));
     struct ArrowSchema schema;
-    struct ArrowDeviceArray lent;
-    ok(via_to_arrow_device(array, &schema, &lent));
+    struct ArrowDeviceArray exported;
+    ok(via_to_arrow_device(array, &schema, &exported));
     via_array_release(array);
     make_error(1);
-    via_arrow_release(&schema, &lent);
+    via_arrow_release(&schema, &exported);
     assert_int_equal(released, 1);
     assert_non_null(strstr(via_last_error(), "\"wrong1\""));
 }

@@ -67,7 +67,7 @@ static void a_file_made_to_replace_another_does_so_with_its_first_write(void **s
 static void fail_to_write_the_front(via_file *file, const pair *from) {
     via_array *front = wrap_plain(from->bytes, VIA_UINT8, 1, SHAPE(4 << 20), NULL);
     fail_from(2, EIO);
-    refused(VIA_ERROR_IO, "EIO|of 4194304 bytes had been moved", via_file_write(file, 0, front, NULL));
+    refused(VIA_ERROR_IO, "EIO|of 4194304 bytes were moved", via_file_write(file, 0, front, NULL));
     fault.fail_at = 0;
     via_array_release(front);
 }
@@ -155,7 +155,7 @@ static void a_durable_write_that_fails_leaves_the_file_whole_under_its_name(void
     refused(VIA_ERROR_IO, "flushing|.part|EIO", via_file_write(file, 0, it.array, NULL));
     assert_holds("durable", it.old);
     asked.flush_at = 2;
-    refused(VIA_ERROR_IO, "flushing the folder of|durable|EIO", via_file_write(file, 0, it.array, NULL));
+    refused(VIA_ERROR_IO, "flushing the directory of|durable|EIO", via_file_write(file, 0, it.array, NULL));
     assert_holds("durable", it.bytes);
     assert_int_equal(count_scratch(), before);
     ok(via_file_write(file, 0, it.array, NULL));

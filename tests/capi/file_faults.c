@@ -1,4 +1,4 @@
-/* What goes wrong with files: short and interrupted calls are made good, and failures are told by name. */
+/* What goes wrong with files: short and interrupted calls are made good, and failures are reported by name. */
 #define _GNU_SOURCE /* O_DIRECT */
 
 #include <inttypes.h>
@@ -28,13 +28,13 @@ static void what_the_system_does_by_halves_is_done_to_the_end(void **state) {
     }
 }
 
-static void a_read_that_fails_tells_the_error_and_how_far_it_got(void **state) {
+static void a_read_that_fails_reports_the_error_and_how_far_it_got(void **state) {
     (void)state;
     pair it = make_pair("broken");
     via_file *file = open_with("broken", OPTIONS_OF(.page_cache = VIA_PAGE_CACHE_USE));
     ok(via_set_num_threads(1));
     fail_from(2, EIO);
-    refused(VIA_ERROR_IO, "via_file_read|reading at byte|EIO|of 5242880 bytes had been moved",
+    refused(VIA_ERROR_IO, "via_file_read|reading at byte|EIO|of 5242880 bytes were moved",
             via_file_read(file, 0, it.array, NULL));
     assert_int_equal(via_last_error_code(), EIO);
     int64_t place = 0;
@@ -78,9 +78,9 @@ static void windows_are_moved_to_the_end_or_say_why_not(void **state) {
         }
         no_faults();
         fail_from(how + 2, EIO);
-        refused(VIA_ERROR_IO, "reading at byte|EIO|bytes had been moved", via_file_read(window, 0, array, NULL));
+        refused(VIA_ERROR_IO, "reading at byte|EIO|bytes were moved", via_file_read(window, 0, array, NULL));
         fail_from(how + 2, ENOSPC);
-        refused(VIA_ERROR_IO, "writing at byte|ENOSPC|bytes had been moved", via_file_write(window, 0, array, NULL));
+        refused(VIA_ERROR_IO, "writing at byte|ENOSPC|bytes were moved", via_file_write(window, 0, array, NULL));
         via_array_release(array);
         via_array_release(mapped);
         via_file_release(window);
@@ -190,7 +190,7 @@ static void a_large_write_has_its_blocks_set_aside_before_it_begins(void **state
     end_pair(&it);
 }
 
-static void a_disk_without_room_for_a_large_write_is_told_before_anything_is_written(void **state) {
+static void a_disk_without_room_for_a_large_write_is_reported_before_anything_is_written(void **state) {
     (void)state;
     static const int32_t errors[] = {ENOSPC, EDQUOT, EFBIG};
     pair it = make_pair("no-room");
@@ -233,7 +233,7 @@ static void a_file_is_emptied_only_if_there_is_something_in_it(void **state) {
     end_pair(&it);
 }
 
-static void a_limit_on_file_sizes_is_told_by_name(void **state) {
+static void a_limit_on_file_sizes_is_reported_by_name(void **state) {
     (void)state;
     pair it = make_pair("limited");
     struct rlimit before;
@@ -259,7 +259,7 @@ static void a_limit_on_file_sizes_is_told_by_name(void **state) {
 }
 
 /* A file system of its own, where this may be had. */
-static void a_disk_that_is_full_or_read_only_is_told_by_name(void **state) {
+static void a_disk_that_is_full_or_read_only_is_reported_by_name(void **state) {
     (void)state;
     char folder[512];
     snprintf(folder, sizeof folder, "%s", path_of("disk"));
@@ -290,17 +290,17 @@ static void a_disk_that_is_full_or_read_only_is_told_by_name(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(what_the_system_does_by_halves_is_done_to_the_end),
-        TEST(a_read_that_fails_tells_the_error_and_how_far_it_got),
+        TEST(a_read_that_fails_reports_the_error_and_how_far_it_got),
         TEST(windows_are_moved_to_the_end_or_say_why_not),
         TEST(a_task_that_fails_keeps_its_progress_and_its_error),
         TEST(a_file_system_without_direct_transfers_is_asked_once),
         TEST(a_file_whose_flags_cannot_be_had_goes_through_the_cache),
         TEST(a_program_without_standard_input_is_left_no_descriptor),
         TEST(a_large_write_has_its_blocks_set_aside_before_it_begins),
-        TEST(a_disk_without_room_for_a_large_write_is_told_before_anything_is_written),
+        TEST(a_disk_without_room_for_a_large_write_is_reported_before_anything_is_written),
         TEST(a_file_is_emptied_only_if_there_is_something_in_it),
-        TEST(a_limit_on_file_sizes_is_told_by_name),
-        TEST(a_disk_that_is_full_or_read_only_is_told_by_name),
+        TEST(a_limit_on_file_sizes_is_reported_by_name),
+        TEST(a_disk_that_is_full_or_read_only_is_reported_by_name),
     };
     return run_file_tests(tests);
 }

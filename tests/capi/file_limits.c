@@ -357,7 +357,7 @@ static void files_are_opened_where_proc_is_not_mounted(void **state) {
 
 /* ---- What is said. */
 
-static void every_failure_of_a_file_tells_its_path(void **state) {
+static void every_failure_of_a_file_reports_its_path(void **state) {
     (void)state;
     char path[512];
     char words[600];
@@ -393,7 +393,7 @@ static void every_failure_of_a_file_tells_its_path(void **state) {
     via_file_release(file);
 }
 
-static void the_path_of_a_failure_is_told_once(void **state) {
+static void the_path_of_a_failure_is_reported_once(void **state) {
     (void)state;
     via_file *file = NULL;
     refused(VIA_ERROR_IO, "ENOENT", via_file_open("/nowhere/at-all", NULL, &file));
@@ -408,7 +408,7 @@ static void a_file_that_was_cut_short_has_an_error_number(void **state) {
     via_file *file = open_mode("cut", VIA_MODE_READ);
     assert_int_equal(truncate(path_of("cut"), 100), 0);
     via_array *array = array_of(0, 4096);
-    refused(VIA_ERROR_IO, "cut|100 bytes|4096|cut short|ENODATA", via_file_read(file, 0, array, NULL));
+    refused(VIA_ERROR_IO, "cut|100 bytes|4096|which it had before|ENODATA", via_file_read(file, 0, array, NULL));
     assert_int_equal(via_last_error_code(), ENODATA);
     via_array_release(array);
     via_file_release(file);
@@ -424,8 +424,8 @@ int main(void) {
         TEST(names_of_any_length_that_the_disk_takes_may_be_replaced),
         TEST(a_path_as_long_as_there_can_be_is_replaced_or_refused_by_name),
         TEST(files_are_opened_where_proc_is_not_mounted),
-        TEST(every_failure_of_a_file_tells_its_path),
-        TEST(the_path_of_a_failure_is_told_once),
+        TEST(every_failure_of_a_file_reports_its_path),
+        TEST(the_path_of_a_failure_is_reported_once),
         TEST(a_file_that_was_cut_short_has_an_error_number),
     };
     return run_file_tests(tests);

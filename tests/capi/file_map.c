@@ -120,7 +120,7 @@ static void bytes_that_the_file_does_not_have_are_refused(void **state) {
     put_numbers("short", 8);
     via_file *file = open_with("short", NULL);
     via_array *array = NULL;
-    refused(VIA_ERROR_INVALID_ARGUMENT, "0 to 36|which has 32",
+    refused(VIA_ERROR_INVALID_ARGUMENT, "0 to 36|within its 32",
             via_file_array(file, 0, VIA_INT32, 1, SHAPE(9), &array));
     assert_null(array);
     refused(VIA_ERROR_INVALID_ARGUMENT, "32 to 33", via_file_array(file, 32, VIA_INT8, 1, SHAPE(1), &array));
@@ -139,7 +139,7 @@ static void a_file_that_was_cut_short_is_reported_as_such(void **state) {
     via_file *file = open_with("cut", NULL);
     assert_int_equal(truncate(path, 8), 0);
     via_array *array = NULL;
-    refused(VIA_ERROR_IO, "8 bytes|had 32", via_file_array(file, 0, VIA_INT32, 1, SHAPE(8), &array));
+    refused(VIA_ERROR_IO, "8 bytes|expected 32", via_file_array(file, 0, VIA_INT32, 1, SHAPE(8), &array));
     array = map_as(file, 0, VIA_INT32, 1, SHAPE(2));
     via_array_release(array);
     via_file_release(file);
@@ -173,10 +173,10 @@ static void what_is_no_regular_file_is_refused(void **state) {
     refused(VIA_ERROR_IO, "ENOENT|none", via_file_open(path_of("none"), NULL, &file));
     assert_null(file);
     assert_int_equal(via_last_error_code(), 2);
-    refused(VIA_ERROR_UNSUPPORTED, "no regular file", via_file_open(scratch, NULL, &file));
-    refused(VIA_ERROR_UNSUPPORTED, "no regular file", via_file_open("/dev/null", NULL, &file));
+    refused(VIA_ERROR_UNSUPPORTED, "expected a regular file", via_file_open(scratch, NULL, &file));
+    refused(VIA_ERROR_UNSUPPORTED, "expected a regular file", via_file_open("/dev/null", NULL, &file));
     assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
-    refused(VIA_ERROR_UNSUPPORTED, "no regular file", via_file_open(path_of("pipe"), NULL, &file));
+    refused(VIA_ERROR_UNSUPPORTED, "expected a regular file", via_file_open(path_of("pipe"), NULL, &file));
     refused(VIA_ERROR_IO, "ENOENT", via_file_create(path_of("none/x"), VIA_INT8, 1, SHAPE(4), NULL, &file));
 }
 
@@ -225,9 +225,9 @@ static void what_cannot_be_created_leaves_no_file(void **state) {
     assert_int_equal(count_scratch(), before);
 }
 
-static void a_file_tells_what_it_is(void **state) {
+static void a_file_reports_what_it_is(void **state) {
     (void)state;
-    via_file *file = create_with("told.npy", VIA_FLOAT64, 2, SHAPE(3, 5), OPTIONS_OF(.column_major = 1));
+    via_file *file = create_with("reported.npy", VIA_FLOAT64, 2, SHAPE(3, 5), OPTIONS_OF(.column_major = 1));
     via_file_properties found = VIA_FILE_PROPERTIES_INIT;
     ok(via_file_info(file, &found));
     assert_int_equal(found.file_format, VIA_FORMAT_NPY);
@@ -238,7 +238,7 @@ static void a_file_tells_what_it_is(void **state) {
     assert_int_equal(found.nbytes, 128 + 120);
     assert_numbers(found.shape, SHAPE(3, 5), 2);
     via_file_release(file);
-    file = open_with("told.npy", OPTIONS_OF(.file_format = VIA_FORMAT_RAW));
+    file = open_with("reported.npy", OPTIONS_OF(.file_format = VIA_FORMAT_RAW));
     ok(via_file_info(file, &found));
     assert_int_equal(found.file_format, VIA_FORMAT_RAW);
     assert_int_equal(found.dtype, 0);
@@ -301,7 +301,7 @@ int main(void) {
         TEST(options_outside_their_range_are_refused),
         TEST(a_created_file_is_as_large_as_the_array_and_all_zeros),
         TEST(what_cannot_be_created_leaves_no_file),
-        TEST(a_file_tells_what_it_is),
+        TEST(a_file_reports_what_it_is),
         TEST(every_share_of_a_handle_keeps_the_file_open),
     };
     return run_file_tests(tests);

@@ -66,15 +66,15 @@ typedef struct bad_header {
 #define DEEP "[('a', [('a', [('a', [('a', [('a', [('a', [('a', [('a', [('a', "
 
 static const bad_header bad_headers[] = {
-    {VIA_ERROR_FORMAT, "ends after 0", ""},
+    {VIA_ERROR_FORMAT, "header is 0 bytes", ""},
     {VIA_ERROR_FORMAT, "'{'", "[]"},
     {VIA_ERROR_FORMAT, "'descr', 'fortran_order'", "{}"},
     {VIA_ERROR_FORMAT, "'descr'", "{'descr': '<f4', 'fortran_order': False}"},
     {VIA_ERROR_FORMAT, "each once", "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}"},
     {VIA_ERROR_FORMAT, "each once", "{'descr': '<f4', 'fortran_order': False, 'shape': (), 'extra': 1}"},
     {VIA_ERROR_FORMAT, "a string in quotes", "{descr: '<f4'}"},
-    {VIA_ERROR_FORMAT, "that ends", "{'descr: <f4}"},
-    {VIA_ERROR_FORMAT, "that ends", "{'descr\\"},
+    {VIA_ERROR_FORMAT, "a closing quote", "{'descr: <f4}"},
+    {VIA_ERROR_FORMAT, "a closing quote", "{'descr\\"},
     {VIA_ERROR_FORMAT, "':'", "{'descr' '<f4'}"},
     {VIA_ERROR_FORMAT, "'}'", "{'descr': '<f4' 'fortran_order': False}"},
     {VIA_ERROR_FORMAT, "nothing more", HEADER("'<f4'", "False", "()") "__import__('os')"},
@@ -93,9 +93,9 @@ static const bad_header bad_headers[] = {
     {VIA_ERROR_OVERFLOW, "2^63", HEADER("'<f4'", "False", "(9223372036854775807,)")},
     {VIA_ERROR_OVERFLOW, "2^63", HEADER("'<f4'", "False", "(4294967296, 4294967296)")},
     {VIA_ERROR_OVERFLOW, "2^63", HEADER("'|u1'", "False", "(0, 4294967296, 4294967296)")},
-    {VIA_ERROR_FORMAT, "needs 4294967296 behind", HEADER("'|u1'", "False", "(4294967296,)")},
-    {VIA_ERROR_FORMAT, "needs 52 behind", HEADER("'<f4'", "False", "(13,)")},
-    {VIA_ERROR_FORMAT, "needs 9223372036854775807", HEADER("'|u1'", "False", "(9223372036854775807,)")},
+    {VIA_ERROR_FORMAT, "elements of 4294967296 bytes", HEADER("'|u1'", "False", "(4294967296,)")},
+    {VIA_ERROR_FORMAT, "elements of 52 bytes", HEADER("'<f4'", "False", "(13,)")},
+    {VIA_ERROR_FORMAT, "elements of 9223372036854775807 bytes", HEADER("'|u1'", "False", "(9223372036854775807,)")},
     {VIA_ERROR_SHAPE, "64",
      HEADER("'|u1'", "False",
             "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
@@ -161,7 +161,7 @@ static const bad_header bad_headers[] = {
     {VIA_ERROR_FORMAT, "escape", HEADER("[('\\u12', '<f4')]", "False", "()")},
     {VIA_ERROR_FORMAT, "escape", HEADER("[('\\U00110000', '<f4')]", "False", "()")},
     {VIA_ERROR_FORMAT, "escape", HEADER("[('\\N{BULLET}', '<f4')]", "False", "()")},
-    {VIA_ERROR_FORMAT, "that ends", HEADER("[('a\rb', '<f4')]", "False", "()")},
+    {VIA_ERROR_FORMAT, "a closing quote", HEADER("[('a\rb', '<f4')]", "False", "()")},
     {VIA_ERROR_DTYPE, "1073741824", HEADER("[('a', '|V1073741825')]", "False", "()")},
     {VIA_ERROR_DTYPE, "1073741824", HEADER("[('a', '<f8', (4294967296, 4294967296))]", "False", "()")},
     {VIA_ERROR_DTYPE, "1073741824", HEADER("[('a', '|V1073741824'), ('b', '|u1')]", "False", "()")},
@@ -234,7 +234,7 @@ static void a_length_that_is_not_there_allocates_nothing(void **state) {
     put_file("long.npy", "\x93NUMPY\x02\x00\xFF\xFF\xFF\xFF{", 13);
     refused(VIA_ERROR_FORMAT, "4294967295|at most 1048576", via_file_open(path_of("long.npy"), NULL, &file));
     put_file("long.npy", "\x93NUMPY\x02\x00\x00\x00\x10\x00{", 13);
-    refused(VIA_ERROR_FORMAT, "1 bytes into", via_file_open(path_of("long.npy"), NULL, &file));
+    refused(VIA_ERROR_FORMAT, "after 1 bytes of its .npy header", via_file_open(path_of("long.npy"), NULL, &file));
 }
 
 static void versions_1_to_3_are_known_and_no_other(void **state) {

@@ -409,7 +409,7 @@ static void refuse_to_write_shared(void) {
     via_file *file = NULL;
     CHECK(via_file_open(path_of("shared"), &replacing, &file) == VIA_OK);
     CHECK(write_bytes(file, 0, 8, 2) == VIA_ERROR_IO);
-    CHECK(via_last_error_code() == EPERM && holds_words(via_last_error(), "shared|access list|group"));
+    CHECK(via_last_error_code() == EPERM && holds_words(via_last_error(), "shared|access control list|group"));
     via_file_release(file);
 }
 
@@ -606,7 +606,7 @@ static void a_folder_in_which_nothing_may_be_made_keeps_its_file(void **state) {
 
 /* ---- Two writers. */
 
-static void the_second_of_two_writers_is_told_that_the_file_was_replaced(void **state) {
+static void the_second_of_two_writers_learns_that_the_file_was_replaced(void **state) {
     (void)state;
     put_bytes("halves", 0);
     via_file *first = open_with("halves", &replacing);
@@ -714,7 +714,7 @@ enum { WRITERS = 4, ROUNDS = 25 };
 
 static char contended[512]; /* a path */
 
-/* One byte, as often as it takes: who is told that the file was replaced opens it again. */
+/* One byte, as often as it takes: who learns that the file was replaced opens it again. */
 static void write_byte(int32_t place, uint8_t byte) {
     via_status status = VIA_ERROR_IO;
     while (status != VIA_OK) {
@@ -791,7 +791,7 @@ int main(void) {
         TEST(a_fork_at_any_point_of_a_write_leaves_parent_and_child_whole),
         TEST(a_child_of_a_program_that_is_writing_may_write_too),
         TEST(a_folder_in_which_nothing_may_be_made_keeps_its_file),
-        TEST(the_second_of_two_writers_is_told_that_the_file_was_replaced),
+        TEST(the_second_of_two_writers_learns_that_the_file_was_replaced),
         TEST(the_replacement_by_another_program_is_not_lost),
         TEST(what_happens_to_a_file_while_it_is_copied_is_not_lost),
         TEST(nobody_comes_between_the_last_look_at_a_file_and_its_replacement),

@@ -262,7 +262,7 @@ static void a_file_in_fortran_order_gives_and_takes_elements_in_that_order(void 
     int32_t numbers[6] = {0, 1, 2, 3, 4, 5};
     int32_t found[6];
     via_array *array = wrap_plain(numbers, VIA_INT32, 2, SHAPE(2, 3), NULL);
-    via_file *file = create_with("turned.npy", VIA_INT32, 2, SHAPE(2, 3), OPTIONS_OF(.column_major = 1));
+    via_file *file = create_with("transposed.npy", VIA_INT32, 2, SHAPE(2, 3), OPTIONS_OF(.column_major = 1));
     ok(via_file_write(file, 0, array, NULL));
     via_array *mapped = map_as(file, 0, 0, 0, NULL);
     assert_memory_equal(via_array_data(mapped), ((int32_t[]){0, 3, 1, 4, 2, 5}), sizeof numbers);
@@ -294,19 +294,24 @@ static void a_npy_file_takes_an_array_of_its_own_shape_and_type_and_no_other(voi
         via_status status;
         const char *words;
     } wrong[] = {
-        {VIA_FLOAT32, 1, {5}, 0, VIA_ERROR_SHAPE, "expected 2, as the file has"},
-        {VIA_FLOAT32, 1, {12}, 0, VIA_ERROR_SHAPE, "expected 2, as the file has"},
-        {VIA_FLOAT32, 2, {4, 3}, 0, VIA_ERROR_SHAPE, "4; expected 3, as the file has"},
-        {VIA_FLOAT32, 2, {2, 4}, 0, VIA_ERROR_SHAPE, "2; expected 3, as the file has"},
-        {VIA_FLOAT32, 2, {3, 0}, 0, VIA_ERROR_SHAPE, "0; expected 4, as the file has"},
-        {VIA_FLOAT32, 3, {3, 2, 2}, 0, VIA_ERROR_SHAPE, "3; expected 2, as the file has"},
+        {VIA_FLOAT32, 1, {5}, 0, VIA_ERROR_SHAPE, "expected 2, that of the file"},
+        {VIA_FLOAT32, 1, {12}, 0, VIA_ERROR_SHAPE, "expected 2, that of the file"},
+        {VIA_FLOAT32, 2, {4, 3}, 0, VIA_ERROR_SHAPE, "4; expected 3, that of the file"},
+        {VIA_FLOAT32, 2, {2, 4}, 0, VIA_ERROR_SHAPE, "2; expected 3, that of the file"},
+        {VIA_FLOAT32, 2, {3, 0}, 0, VIA_ERROR_SHAPE, "0; expected 4, that of the file"},
+        {VIA_FLOAT32, 3, {3, 2, 2}, 0, VIA_ERROR_SHAPE, "3; expected 2, that of the file"},
         {VIA_FLOAT32, 1, {2}, 3, VIA_ERROR_INVALID_ARGUMENT, "byte_offset is 3; expected 0"},
         {VIA_FLOAT32, 2, {2, 4}, 16, VIA_ERROR_INVALID_ARGUMENT, "byte_offset is 16; expected 0"},
         {VIA_FLOAT32, 2, {3, 4}, -1, VIA_ERROR_INVALID_ARGUMENT, "byte_offset is -1; expected 0"},
-        {VIA_INT32, 2, {3, 4}, 0, VIA_ERROR_DTYPE, "elements of int32; expected float32, as the file has"},
-        {VIA_UINT8, 2, {3, 16}, 0, VIA_ERROR_DTYPE, "elements of uint8; expected float32, as the file has"},
-        {-4, 2, {3, 4}, 0, VIA_ERROR_DTYPE, "elements of record4; expected float32, as the file has"},
-        {VIA_FLOAT64, 2, {3, 2}, 0, VIA_ERROR_DTYPE, "elements of float64; expected float32, as the file has"},
+        {VIA_INT32, 2, {3, 4}, 0, VIA_ERROR_DTYPE, "dtype of the array is int32; expected float32, that of the file"},
+        {VIA_UINT8, 2, {3, 16}, 0, VIA_ERROR_DTYPE, "dtype of the array is uint8; expected float32, that of the file"},
+        {-4, 2, {3, 4}, 0, VIA_ERROR_DTYPE, "dtype of the array is record4; expected float32, that of the file"},
+        {VIA_FLOAT64,
+         2,
+         {3, 2},
+         0,
+         VIA_ERROR_DTYPE,
+         "dtype of the array is float64; expected float32, that of the file"},
     };
     for (int32_t column_major = 0; column_major < 2; ++column_major) {
         via_file *file =
@@ -365,7 +370,7 @@ static void as_bytes_a_npy_file_is_read_and_written_as_a_raw_one(void **state) {
     assert_memory_equal(bytes, numbers, sizeof numbers);
     ok(via_file_read(file, 3, of_double, NULL));
     assert_memory_equal(wide, bytes + 3, sizeof wide);
-    refused(VIA_ERROR_INVALID_ARGUMENT, "need not grow", via_file_write(file, 1, of_bytes, NULL));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "the end of the .npy file", via_file_write(file, 1, of_bytes, NULL));
     via_file *window = NULL;
     ok(via_file_window(file, 0, 0, 0, NULL, SHAPE(0, 1), SHAPE(1, 2), NULL, &window));
     via_array *one = wrap_shape(wide, VIA_INT64, 1, SHAPE(1));
@@ -394,7 +399,7 @@ static void a_raw_file_grows_and_a_npy_file_does_not(void **state) {
     via_file_release(file);
     file = create_with("fixed.npy", VIA_UINT8, 1, SHAPE(20), OPTIONS_OF(.as_bytes = 1));
     ok(via_file_write(file, 4, array, NULL));
-    refused(VIA_ERROR_INVALID_ARGUMENT, "need not grow", via_file_write(file, 5, array, NULL));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "the end of the .npy file", via_file_write(file, 5, array, NULL));
     refused(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is -1", via_file_write(file, -1, array, NULL));
     refused(VIA_ERROR_OVERFLOW, "byte_offset", via_file_write(file, INT64_MAX, array, NULL));
     assert_int_equal(size_of_file("fixed.npy"), 128 + 20);
@@ -415,16 +420,17 @@ static void what_cannot_be_written_or_read_is_refused_untouched(void **state) {
     ok(via_array_slice(packed, NULL, SHAPE(4, 6), NULL, &apart));
     for (int32_t mode = 0; mode < 3; mode += 2) {
         via_file *file = open_mode("kept", mode);
-        refused(VIA_ERROR_READ_ONLY, "opened for writing; expected VIA_MODE_READ_WRITE, in Python 'r+'",
+        refused(VIA_ERROR_READ_ONLY, "mode is not VIA_MODE_READ_WRITE; expected that to write, in Python 'r+'",
                 via_file_write(file, 0, array, NULL));
         refused(VIA_ERROR_READ_ONLY, "dst", via_file_read(file, 0, constant, NULL));
         refused(VIA_ERROR_OVERLAP, "share bytes", via_file_read(file, 0, folded, NULL));
-        refused(VIA_ERROR_UNSUPPORTED, "packed", via_file_read(file, 0, apart, NULL));
-        refused(VIA_ERROR_INVALID_ARGUMENT, "which has 64", via_file_read(file, 1, array, NULL));
+        refused(VIA_ERROR_UNSUPPORTED, "int4|expected adjacent elements", via_file_read(file, 0, apart, NULL));
+        refused(VIA_ERROR_INVALID_ARGUMENT, "expected bytes within its 64", via_file_read(file, 1, array, NULL));
         via_task *task = NULL;
         refused(VIA_ERROR_READ_ONLY, "dst", via_file_read_submit(file, 0, constant, NULL, &task));
         assert_null(task);
-        refused(VIA_ERROR_READ_ONLY, "opened for writing", via_file_write_submit(file, 0, array, NULL, &task));
+        refused(VIA_ERROR_READ_ONLY, "mode is not VIA_MODE_READ_WRITE",
+                via_file_write_submit(file, 0, array, NULL, &task));
         via_file_release(file);
     }
     assert_int_equal(bytes[0], 9);
@@ -442,13 +448,13 @@ static void a_file_that_was_cut_short_fails_instead_of_crashing(void **state) {
     uint8_t *bytes = malloc(LARGE);
     via_array *array = wrap_plain(bytes, VIA_UINT8, 1, SHAPE(LARGE), NULL);
     assert_int_equal(truncate(path_of("shrinks"), ODD), 0);
-    refused(VIA_ERROR_IO, "12345 bytes, and had 5242880", via_file_read(file, 0, array, NULL));
+    refused(VIA_ERROR_IO, "12345 bytes|expected 5242880", via_file_read(file, 0, array, NULL));
     via_array_release(array);
     via_file_release(file);
     free(bytes);
 }
 
-static void a_task_reads_behind_the_caller_and_tells_how_far_it_is(void **state) {
+static void a_task_reads_behind_the_caller_and_reports_how_far_it_is(void **state) {
     (void)state;
     put_pattern("task", LARGE);
     via_file *file = open_with("task", NULL);
@@ -605,7 +611,7 @@ int main(void) {
         TEST(a_raw_file_grows_and_a_npy_file_does_not),
         TEST(what_cannot_be_written_or_read_is_refused_untouched),
         TEST(a_file_that_was_cut_short_fails_instead_of_crashing),
-        TEST(a_task_reads_behind_the_caller_and_tells_how_far_it_is),
+        TEST(a_task_reads_behind_the_caller_and_reports_how_far_it_is),
         TEST(a_task_writes_behind_the_caller),
         TEST(a_task_comes_after_the_one_that_fills_its_array),
         TEST(a_cancelled_task_ends_as_such_or_is_done),

@@ -247,28 +247,30 @@ static void what_does_not_fit_a_window_is_refused_by_name(void **state) {
     via_file *window = window_of(file, SHAPE(0, 0), SHAPE(10, 20), NULL);
     static int64_t memory[200];
     via_array *fits = wrap_plain(memory, VIA_INT32, 3, SHAPE(10, 1, 20), NULL);
-    via_array *turned = wrap_plain(memory, VIA_INT32, 2, SHAPE(20, 10), NULL);
+    via_array *transposed = wrap_plain(memory, VIA_INT32, 2, SHAPE(20, 10), NULL);
     via_array *flat = wrap_plain(memory, VIA_INT32, 1, SHAPE(200), NULL);
     via_array *wide = wrap_plain(memory, VIA_INT64, 2, SHAPE(10, 20), NULL);
     via_array *other = wrap_plain(memory, VIA_FLOAT32, 2, SHAPE(10, 20), NULL);
     via_task *task = NULL;
     ok(via_file_read(window, 0, fits, NULL));
-    refused(VIA_ERROR_INVALID_ARGUMENT, "as it is", via_file_read(window, 4, fits, NULL));
-    refused(VIA_ERROR_SHAPE, "an extent", via_file_read(window, 0, turned, NULL));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "transferred as a whole", via_file_read(window, 4, fits, NULL));
+    refused(VIA_ERROR_SHAPE, "an extent", via_file_read(window, 0, transposed, NULL));
     refused(VIA_ERROR_SHAPE, "number of axes", via_file_write(window, 0, flat, NULL));
     refused(VIA_ERROR_DTYPE, "int64", via_file_read_submit(window, 0, wide, NULL, &task));
     refused(VIA_ERROR_DTYPE, "float32; expected int32", via_file_write(window, 0, other, NULL));
     via_array *mapped = NULL;
     via_file *none = NULL;
-    refused(VIA_ERROR_INVALID_ARGUMENT, "as it is", via_file_array(window, 0, VIA_INT32, 1, SHAPE(3), &mapped));
-    refused(VIA_ERROR_INVALID_ARGUMENT, "as it is", via_file_window(window, 8, 0, 0, NULL, NULL, NULL, NULL, &none));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "transferred as a whole",
+            via_file_array(window, 0, VIA_INT32, 1, SHAPE(3), &mapped));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "transferred as a whole",
+            via_file_window(window, 8, 0, 0, NULL, NULL, NULL, NULL, &none));
     via_file *far = NULL;
     ok(via_file_window(file, 4 * COUNT, VIA_INT32, 2, SHAPE(10, 20), NULL, NULL, NULL, &far));
-    refused(VIA_ERROR_INVALID_ARGUMENT, "which has", via_file_read(far, 0, fits, NULL));
-    refused(VIA_ERROR_INVALID_ARGUMENT, "which has", via_file_array(far, 0, 0, 0, NULL, &mapped));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "expected bytes within", via_file_read(far, 0, fits, NULL));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "expected bytes within", via_file_array(far, 0, 0, 0, NULL, &mapped));
     assert_int_equal(truncate(path_of("table"), 100), 0);
-    refused(VIA_ERROR_IO, "cut short", via_file_read(window, 0, fits, NULL));
-    via_array *gone[] = {fits, turned, flat, wide, other};
+    refused(VIA_ERROR_IO, "which it had before", via_file_read(window, 0, fits, NULL));
+    via_array *gone[] = {fits, transposed, flat, wide, other};
     for (int32_t i = 0; i < LENGTH(gone); ++i) {
         via_array_release(gone[i]);
     }

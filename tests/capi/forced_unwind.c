@@ -19,7 +19,7 @@ static void run_to_its_end(void *(*body)(void *context), void *context) {
     assert_ptr_equal(result, PTHREAD_CANCELED);
 }
 
-/* The next thread, which takes over what the ended one kept its state in, starts afresh. */
+/* The next thread, which reuses the state of the ended one, starts afresh. */
 static void *look_for_an_error(void *context) {
     static char byte;
     via_array_release(wrap_plain(&byte, VIA_INT8, 0, NULL, NULL)); /* makes the thread known */

@@ -1,4 +1,4 @@
-/* Inspecting: what an array tells of itself, and what an address is. */
+/* Inspecting: what an array reports of itself, and what an address is. */
 #define _DEFAULT_SOURCE
 #include <errno.h>
 #include <sys/mman.h>
@@ -52,7 +52,7 @@ static void nbytes_of_packed_elements_is_rounded_up(void **state) {
     via_array_release(array);
 }
 
-static void strides_of_packed_elements_are_told_where_they_are_whole(void **state) {
+static void strides_of_packed_elements_are_reported_where_they_are_whole(void **state) {
     (void)state;
     char memory[16];
     via_array *array = wrap_plain(memory, VIA_INT4, 2, SHAPE(2, 6), NULL);
@@ -73,7 +73,7 @@ static int contiguous(via_array *array) {
 
 enum { ROW = 1, COLUMN = 2, ANY = 4 };
 
-static void contiguity_is_told_by_order(void **state) {
+static void contiguity_is_reported_by_order(void **state) {
     (void)state;
     char memory[4096];
     const struct {
@@ -170,7 +170,7 @@ static void a_constant_is_read_only_memory(void **state) {
     assert_int_equal(munmap(pages, page), 0);
 }
 
-static void an_address_that_is_no_memory_is_told_so_and_the_answer_left_alone(void **state) {
+static void an_address_that_is_no_memory_is_reported_and_the_answer_left_alone(void **state) {
     (void)state;
     via_pointer_info info = VIA_POINTER_INFO_INIT;
     info.device_id = 42;
@@ -234,15 +234,15 @@ int main(void) {
         TEST(getters_accept_null),
         TEST(nbytes_counts_elements_and_not_gaps),
         TEST(nbytes_of_packed_elements_is_rounded_up),
-        TEST(strides_of_packed_elements_are_told_where_they_are_whole),
-        TEST(contiguity_is_told_by_order),
+        TEST(strides_of_packed_elements_are_reported_where_they_are_whole),
+        TEST(contiguity_is_reported_by_order),
         TEST(backwards_is_not_contiguous),
         TEST(an_order_that_is_none_is_not_contiguous),
         TEST(a_producer_recovers_its_own_context_from_any_view),
         TEST(nobody_mistakes_the_context_of_another),
         TEST(a_stack_address_is_writable_host_memory),
         TEST(a_constant_is_read_only_memory),
-        TEST(an_address_that_is_no_memory_is_told_so_and_the_answer_left_alone),
+        TEST(an_address_that_is_no_memory_is_reported_and_the_answer_left_alone),
         TEST(a_query_without_descriptors_says_what_it_lacks),
         TEST(a_query_without_proc_says_what_it_lacks),
     };

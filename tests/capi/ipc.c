@@ -1,4 +1,4 @@
-/* Arrays shared with other processes: host memory that they map, and what they are told of it. */
+/* Arrays shared with other processes: host memory that they map, and its descriptions. */
 #define _GNU_SOURCE /* unshare */
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +75,7 @@ static void a_view_comes_over_as_it_is(void **state) {
     via_array *view = NULL;
     ok(via_array_slice(whole, SHAPE(40, 3), SHAPE(9, 10), SHAPE(-4, 3), &view));
     const description given = describe(view);
-    via_array *same = take_in(&given);
+    via_array *same = imported(&given);
     assert_same_layout(same, view);
     assert_ptr_not_equal(via_array_data(same), via_array_data(view));
     for (int64_t i = 0; i < 9; ++i) {
@@ -95,7 +95,7 @@ static void every_dtype_comes_over(void **state) {
     for (int32_t i = 0; i < LENGTH(every_dtype); ++i) {
         via_array *array = shared_array(every_dtype[i].dtype, 2, SHAPE(3, 8));
         const description given = describe(array);
-        via_array *same = take_in(&given);
+        via_array *same = imported(&given);
         assert_same_layout(same, array);
         via_array_release(same);
         via_array_release(array);
@@ -106,14 +106,14 @@ static void arrays_without_elements_or_dimensions_come_over(void **state) {
     (void)state;
     via_array *none = shared_array(VIA_FLOAT32, 3, SHAPE(4, 0, 5));
     const description of_none = describe(none);
-    via_array *same = take_in(&of_none);
+    via_array *same = imported(&of_none);
     assert_same_layout(same, none);
     via_array_release(same);
     via_array_release(none);
     via_array *one = shared_array(VIA_FLOAT64, 0, NULL);
     *(double *)via_array_data(one) = 2.5;
     const description of_one = describe(one);
-    same = take_in(&of_one);
+    same = imported(&of_one);
     assert_int_equal(via_array_ndim(same), 0);
     assert_true(*(double *)via_array_data(same) == 2.5);
     via_array_release(same);
@@ -191,14 +191,14 @@ static void memory_outlives_the_process_that_made_it(void **state) {
     (void)state;
     for (int kill_it = 0; kill_it < 2; ++kill_it) {
         exporter other = start_exporter();
-        via_array *array = take_in(&other.given);
+        via_array *array = imported(&other.given);
         end_exporter(&other, kill_it);
         const unsigned char *bytes = via_array_data(array);
         for (int i = 0; i < 1000; ++i) {
             assert_int_equal(bytes[i], 7);
         }
         const description again = describe(array); /* and can be handed on */
-        via_array *same = take_in(&again);
+        via_array *same = imported(&again);
         assert_int_equal(((unsigned char *)via_array_data(same))[999], 7);
         via_array_release(same);
         via_array_release(array);
@@ -227,7 +227,7 @@ static void the_importers_memory_stays_when_the_exporter_releases_it(void **stat
     via_array *array = shared_array(VIA_UINT8, 1, SHAPE(5000));
     memset(via_array_data(array), 3, 5000);
     const description given = describe(array);
-    via_array *same = take_in(&given);
+    via_array *same = imported(&given);
     via_array_release(array);
     assert_int_equal(((unsigned char *)via_array_data(same))[4999], 3);
     via_array_release(same);
@@ -257,7 +257,7 @@ static void the_length_can_be_asked_for(void **state) {
     assert_int_equal(made.length, length);
     assert_int_equal(made.bytes[0], 0); /* not enough room: nothing is written */
     ok(via_array_export_ipc(array, length, made.bytes, &made.length));
-    via_array *same = take_in(&made);
+    via_array *same = imported(&made);
     via_array_release(same);
     via_array_release(array);
 }
@@ -286,7 +286,7 @@ static void descriptors_go_with_the_arrays(void **state) {
     for (int i = 0; i < 2000; ++i) {
         via_array *array = shared_array(VIA_UINT8, 1, SHAPE(4096));
         const description given = describe(array);
-        via_array *same = take_in(&given);
+        via_array *same = imported(&given);
         via_array_release(i % 2 ? array : same);
         via_array_release(i % 2 ? same : array);
     }
@@ -345,7 +345,7 @@ static void allocate_where_that_is_forbidden(void *context) {
     CHECK(strstr(via_last_error(), "memfd_create") != NULL && via_last_error_code() == EPERM);
 }
 
-static void a_sandbox_that_forbids_files_in_memory_is_told(void **state) {
+static void a_sandbox_that_forbids_files_in_memory_is_reported(void **state) {
     (void)state;
     assert_int_equal(elsewhere(allocate_where_that_is_forbidden, NULL), 0);
 }
@@ -361,7 +361,7 @@ static void import_without_proc(void *context) {
         _exit(not_permitted);
     }
     CHECK(via_array_import_ipc(given->bytes, given->length, &array) == VIA_ERROR_IO);
-    CHECK(strstr(via_last_error(), "there is no /proc") != NULL);
+    CHECK(strstr(via_last_error(), "/proc is not mounted") != NULL);
 }
 
 static void without_proc_it_is_not_said_that_the_exporter_has_ended(void **state) {
@@ -394,7 +394,7 @@ int main(void) {
         TEST(descriptors_go_with_the_arrays),
         TEST(too_much_is_refused),
         TEST(a_limit_of_a_files_size_is_an_error_and_no_signal),
-        TEST(a_sandbox_that_forbids_files_in_memory_is_told),
+        TEST(a_sandbox_that_forbids_files_in_memory_is_reported),
         TEST(without_proc_it_is_not_said_that_the_exporter_has_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 
 #include "ipc_support.h"
 
-/* Whatever is taken in lies within the memory: all of it can be read. */
+/* Whatever is imported lies within the memory: all of it can be read. */
 static void read_all_of(via_array *array) {
     const int64_t nbytes = via_array_is_contiguous(array, VIA_ORDER_ANY) ? via_array_nbytes(array) : 0;
     volatile unsigned char sum = 0;
@@ -53,7 +53,7 @@ static description moved_to(const description *given, int descriptor) {
     return moved(given, file);
 }
 
-/* A file of 4096 bytes with the name that the description tells, and seals of the test's choice. */
+/* A file of 4096 bytes with the name that the description reports, and seals of the test's choice. */
 static int same_name(const description *given, int seals) {
     char name[64];
     snprintf(name, sizeof name, "viaduct-%016llx", (unsigned long long)file_of(given).number);
@@ -114,12 +114,12 @@ static void a_file_that_could_be_cut_short_is_refused(void **state) {
     for (int32_t i = 0; i < LENGTH(too_few); ++i) {
         const int descriptor = same_name(&given, too_few[i]);
         const description changed = moved_to(&given, descriptor);
-        refused(VIA_ERROR_EXCHANGE, "can change its size", via_array_import_ipc(changed.bytes, changed.length, &same));
+        refused(VIA_ERROR_EXCHANGE, "variable size", via_array_import_ipc(changed.bytes, changed.length, &same));
         close(descriptor);
     }
     const int descriptor = same_name(&given, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     const description whole = moved_to(&given, descriptor);
-    same = take_in(&whole); /* as good as one of the library's own */
+    same = imported(&whole); /* as good as one of the library's own */
     via_array_release(same);
     close(descriptor);
     via_array_release(array);
@@ -141,7 +141,7 @@ static void a_file_of_a_file_system_is_refused(void **state) {
     unlink(path);
     assert_int_equal(ftruncate(descriptor, 4096), 0);
     const description changed = moved_to(&given, descriptor);
-    refused(VIA_ERROR_EXCHANGE, "can change its size", via_array_import_ipc(changed.bytes, changed.length, &same));
+    refused(VIA_ERROR_EXCHANGE, "variable size", via_array_import_ipc(changed.bytes, changed.length, &same));
     close(descriptor);
     via_array_release(array);
 }
@@ -159,7 +159,7 @@ static void a_file_that_may_not_be_written_is_an_error_that_says_so(void **state
 }
 
 /* The name is looked at before the file is opened, the inode after that: either alone is not enough. */
-static void another_file_of_the_same_name_is_told_apart(void **state) {
+static void another_file_of_the_same_name_is_distinguished(void **state) {
     (void)state;
     via_array *array = shared_array(VIA_UINT8, 1, SHAPE(4096));
     via_array *same = NULL;
@@ -179,9 +179,9 @@ static void another_file_of_the_same_name_is_told_apart(void **state) {
 }
 
 /* Whether anybody opened what the descriptor of inotify watches. */
-static int was_opened(int watcher) {
+static int was_opened(int inotify) {
     char events[512];
-    return read(watcher, events, sizeof events) > 0;
+    return read(inotify, events, sizeof events) > 0;
 }
 
 /* To open a device, or a pipe with a name, can do something. */
@@ -192,15 +192,15 @@ static void what_the_descriptor_has_come_to_be_is_not_opened(void **state) {
     via_array *same = NULL;
     const description given = describe(array);
     const int descriptor = mkstemp(path);
-    const int watcher = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    assert_true(inotify_add_watch(watcher, path, IN_OPEN) >= 0);
+    const int inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    assert_true(inotify_add_watch(inotify, path, IN_OPEN) >= 0);
     const description changed = moved_to(&given, descriptor);
     refused(VIA_ERROR_EXCHANGE, "no longer shared", via_array_import_ipc(changed.bytes, changed.length, &same));
-    assert_false(was_opened(watcher));
+    assert_false(was_opened(inotify));
     close(open(path, O_RDONLY | O_CLOEXEC));
-    assert_true(was_opened(watcher)); /* that is how it would be seen */
+    assert_true(was_opened(inotify)); /* that is how it would be seen */
     unlink(path);
-    close(watcher);
+    close(inotify);
     close(descriptor);
     via_array_release(array);
 }
@@ -220,13 +220,14 @@ static void processes_that_are_none_are_refused(void **state) {
     via_array_release(array);
 }
 
-static void a_description_of_another_form_is_told_apart(void **state) {
+static void a_description_of_another_form_is_distinguished(void **state) {
     (void)state;
     via_array *array = shared_array(VIA_UINT8, 1, SHAPE(10));
     via_array *same = NULL;
     description given = describe(array);
     given.bytes[7] = '2';
-    refused(VIA_ERROR_VERSION, "form 2", via_array_import_ipc(given.bytes, given.length, &same));
+    refused(VIA_ERROR_VERSION, "version of the description is 2",
+            via_array_import_ipc(given.bytes, given.length, &same));
     via_array_release(array);
 }
 
@@ -237,10 +238,10 @@ int main(void) {
         TEST(a_file_that_could_be_cut_short_is_refused),
         TEST(a_file_of_a_file_system_is_refused),
         TEST(a_file_that_may_not_be_written_is_an_error_that_says_so),
-        TEST(another_file_of_the_same_name_is_told_apart),
+        TEST(another_file_of_the_same_name_is_distinguished),
         TEST(what_the_descriptor_has_come_to_be_is_not_opened),
         TEST(processes_that_are_none_are_refused),
-        TEST(a_description_of_another_form_is_told_apart),
+        TEST(a_description_of_another_form_is_distinguished),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

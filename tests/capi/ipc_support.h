@@ -27,7 +27,7 @@ static inline description describe(via_array *array) {
     return made;
 }
 
-static inline via_array *take_in(const description *given) {
+static inline via_array *imported(const description *given) {
     via_array *array = NULL;
     ok(via_array_import_ipc(given->bytes, given->length, &array));
     return array;

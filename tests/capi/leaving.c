@@ -64,7 +64,7 @@ static void leave_after_a_task(void) {
     pthread_exit(NULL);
 }
 
-static void leave_beside_a_callback(void) {
+static void leave_next_to_a_callback(void) {
     copy_on_two_threads();
     copy_as_a_task(stay_for_long);
     pthread_exit(NULL);
@@ -118,7 +118,7 @@ static void a_process_ends_whose_main_thread_left_after_a_task(void **state) {
 /* The callback goes on for longer than anybody waits. */
 static void a_signal_ends_a_process_whose_main_thread_has_left(void **state) {
     (void)state;
-    const pid_t process = start(leave_beside_a_callback);
+    const pid_t process = start(leave_next_to_a_callback);
     assert_int_equal(await_end(process, 500), -1);
     kill(process, SIGTERM);
     const int status = await_end(process, soon_ms);
@@ -135,7 +135,7 @@ static void leave_with_signals_blocked(void) {
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &blocked, NULL);
-    leave_beside_a_callback();
+    leave_next_to_a_callback();
 }
 
 static void a_signal_that_the_program_blocks_stays_blocked(void **state) {

@@ -137,7 +137,7 @@ static void nonsense_in_the_environment_is_as_good_as_nothing(void **state) {
     assert_int_equal(threads_of_a_process_with("-2"), otherwise);
 }
 
-static void counters_tell_what_is_alive(void **state) {
+static void counters_report_what_is_alive(void **state) {
     const via_stats_info *before = *state;
     via_array *array = NULL;
     ok(via_empty(NULL, VIA_FLOAT64, 2, SHAPE(3, 5), NULL, &array));
@@ -153,9 +153,9 @@ static void counters_tell_what_is_alive(void **state) {
     assert_int_equal(during.pending_releases + during.pinned_bytes + during.device_bytes + during.managed_bytes, 0);
     via_array_release(array);
     via_array_release(view);
-    const via_stats_info lent = stats_now();
-    assert_int_equal(lent.live_arrays, before->live_arrays + 1);
-    assert_int_equal(lent.host_bytes, before->host_bytes + 3 * 5 * 8);
+    const via_stats_info exported = stats_now();
+    assert_int_equal(exported.live_arrays, before->live_arrays + 1);
+    assert_int_equal(exported.host_bytes, before->host_bytes + 3 * 5 * 8);
     via_dlpack_delete(tensor);
 }
 
@@ -185,7 +185,7 @@ int main(int argc, char **argv) {
         TEST(a_number_of_threads_out_of_range_changes_nothing),
         TEST(the_environment_sets_the_default_number_of_threads),
         TEST(nonsense_in_the_environment_is_as_good_as_nothing),
-        TEST(counters_tell_what_is_alive),
+        TEST(counters_report_what_is_alive),
         TEST(wrapped_memory_is_not_counted_as_allocated_here),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,7 +153,7 @@ static via_dlpack_options options_of(int32_t copy) {
 
 static int32_t which_copy;
 
-static via_status lend(void) {
+static via_status export(void) {
     const via_dlpack_options options = options_of(which_copy);
     DLManagedTensorVersioned *tensor = NULL;
     const via_status status = via_to_dlpack(subject, &options, NULL, &tensor);
@@ -162,7 +162,7 @@ static via_status lend(void) {
     return status;
 }
 
-static via_status lend_legacy(void) {
+static via_status export_legacy(void) {
     const via_dlpack_options options = options_of(which_copy);
     DLManagedTensor *tensor = NULL;
     const via_status status = via_to_dlpack_legacy(subject, &options, NULL, &tensor);
@@ -204,13 +204,13 @@ static via_status take_description(void) {
     return status;
 }
 
-static via_status lend_column(void) {
+static via_status export_column(void) {
     struct ArrowSchema schema;
-    struct ArrowDeviceArray lent;
-    const via_status status = via_to_arrow_device(subject, &schema, &lent);
+    struct ArrowDeviceArray exported;
+    const via_status status = via_to_arrow_device(subject, &schema, &exported);
     assert_int_equal(schema.release == NULL, status != VIA_OK);
-    assert_int_equal(lent.array.release == NULL, status != VIA_OK);
-    via_arrow_release(&schema, &lent);
+    assert_int_equal(exported.array.release == NULL, status != VIA_OK);
+    via_arrow_release(&schema, &exported);
     return status;
 }
 
@@ -324,8 +324,8 @@ static void dlpack_survives_every_lack_of_memory(void **state) {
     (void)state;
     subject = wrap_strided(memory, VIA_FLOAT64, 2, SHAPE(4, 3), SHAPE(64, 16));
     for (which_copy = VIA_COPY_IF_NEEDED; which_copy <= VIA_COPY_ALWAYS; ++which_copy) {
-        starve(lend, which_copy == VIA_COPY_ALWAYS ? 3 : 1);
-        starve(lend_legacy, which_copy == VIA_COPY_ALWAYS ? 3 : 1);
+        starve(export, which_copy == VIA_COPY_ALWAYS ? 3 : 1);
+        starve(export_legacy, which_copy == VIA_COPY_ALWAYS ? 3 : 1);
         starve(take, which_copy == VIA_COPY_ALWAYS ? 3 : 1);
         starve(take_legacy, which_copy == VIA_COPY_ALWAYS ? 3 : 1);
     }
@@ -336,8 +336,8 @@ static void uneven_strides_survive_every_lack_of_memory(void **state) {
     (void)state;
     subject = wrap_strided(memory, VIA_COMPLEX128, 1, SHAPE(4), SHAPE(24));
     which_copy = VIA_COPY_IF_NEEDED;
-    starve(lend, 3);
-    starve(lend_legacy, 3);
+    starve(export, 3);
+    starve(export_legacy, 3);
     via_array_release(subject);
 }
 
@@ -351,7 +351,7 @@ static void array_interfaces_survive_every_lack_of_memory(void **state) {
 static void arrow_survives_every_lack_of_memory(void **state) {
     (void)state;
     subject = wrap_plain(memory, VIA_FLOAT64, 2, SHAPE(4, 3), NULL);
-    starve(lend_column, 2);
+    starve(export_column, 2);
     starve(take_column, 2);
     via_array_release(subject);
 }
@@ -382,13 +382,13 @@ static void *wrap_without_memory(void *context) {
     return NULL;
 }
 
-static void a_new_thread_without_memory_is_told_so(void **state) {
+static void a_new_thread_without_memory_is_reported(void **state) {
     (void)state;
     pthread_t thread;
-    int told = 0;
-    assert_int_equal(pthread_create(&thread, NULL, wrap_without_memory, &told), 0);
+    int reported = 0;
+    assert_int_equal(pthread_create(&thread, NULL, wrap_without_memory, &reported), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(told, 1);
+    assert_int_equal(reported, 1);
 }
 
 /* There is memory again inside the callback, and the thread is made known to the library only then. */
@@ -406,8 +406,9 @@ static void *release_without_memory(void *array) {
     allowed = -1;
     const int sound = strcmp(via_last_error(), "") == 0 && via_last_error_code() == 0;
     int32_t dtype = 0;
-    const int told = via_dtype_from_name("nothing", &dtype) == VIA_ERROR_DTYPE && strstr(via_last_error(), "nothing");
-    return (void *)(intptr_t)(sound && told);
+    const int reported =
+        via_dtype_from_name("nothing", &dtype) == VIA_ERROR_DTYPE && strstr(via_last_error(), "nothing");
+    return (void *)(intptr_t)(sound && reported);
 }
 
 /* Keeps a thread's state in use, so that the next thread has to make its own. */
@@ -455,7 +456,7 @@ int main(void) {
         TEST(uneven_strides_survive_every_lack_of_memory),
         TEST(array_interfaces_survive_every_lack_of_memory),
         TEST(arrow_survives_every_lack_of_memory),
-        TEST(a_new_thread_without_memory_is_told_so),
+        TEST(a_new_thread_without_memory_is_reported),
         TEST(batches_and_tasks_survive_every_lack_of_memory),
         TEST(memory_may_come_back_inside_a_callback),
     };

@@ -11,7 +11,7 @@ static void exit_with_host_arrays(void) { exit_in_the_middle(actions_until_exit,
 
 static const scene scenes[] = {SCENE(exit_with_host_arrays)};
 
-static void whatever_threads_do_at_once_each_owner_is_told_once(void **state) {
+static void whatever_threads_do_at_once_each_owner_is_reported_once(void **state) {
     (void)state;
     stress("host", actions, LENGTH(actions), 1);
 }
@@ -26,7 +26,7 @@ int main(int count, char **arguments) {
         return play_named(count, arguments, scenes, LENGTH(scenes)) == 0 ? 0 : 2;
     }
     const struct CMUnitTest tests[] = {
-        TEST(whatever_threads_do_at_once_each_owner_is_told_once),
+        TEST(whatever_threads_do_at_once_each_owner_is_reported_once),
         TEST(a_program_may_end_while_its_threads_are_at_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
  * Many threads that do all there is to do, at random, with arrays, tensors and tasks that they hand one another: who
- * ends a thing is rarely who made it. Whatever is wrapped must be let go of exactly once.
+ * ends a thing is rarely who made it. Whatever is wrapped must be released exactly once.
  *
  * VIADUCT_STRESS_OPERATIONS sets how many operations each thread does. VIADUCT_STRESS_WITHOUT_FORK leaves forks out,
  * for tools to which what the other threads of a child's parent held is lost.
@@ -19,7 +19,7 @@ enum { STRESS_OPERATIONS = 4000, EXITS = 5 };
 #endif
 enum { STRESS_THREADS = 16, SLOTS = 48, SIDE = 24, FORK_EVERY = 2000 };
 
-/* Wrapped memory: every byte is the same, so that a copy of any view of it can be told. */
+/* Wrapped memory: every byte is the same, so that a copy of any view of it can be reported. */
 typedef struct owner {
     atomic_int ended;
     struct owner *next;
@@ -94,7 +94,7 @@ static via_status view_at_random(worker *self, via_array *array, via_array **out
     }
 }
 
-/* A view takes the place of its array, which is released here. Deep ones are let go of. */
+/* A view takes the place of its array, which is released here. Deep ones are released. */
 static void view_one(worker *self) {
     via_array *array = take(arrays, self);
     via_array *view = NULL;

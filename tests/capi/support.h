@@ -1,4 +1,4 @@
-/* What the C tests have in common. Each ends with as many live arrays, loans, exports and bytes as it began with. */
+/* What the C tests have in common. Each ends with as many live arrays, storages, exports and bytes as it began with. */
 #ifndef VIADUCT_TESTS_SUPPORT_H
 #define VIADUCT_TESTS_SUPPORT_H
 

@@ -418,7 +418,7 @@ static void every_callback_may_fork(void **state) {
     ALONE(fork_in_callbacks);
 }
 
-/* Each array lends what the one before it has. */
+/* Each array exports what the one before it has. */
 static void chain_exports(void) {
     enum { LENGTH_OF_CHAIN = 200000 };
     via_array *last = whole(from);

@@ -135,7 +135,7 @@ static void progress_grows_up_to_the_total(void **state) {
     end_pair(&made);
 }
 
-static void a_task_holds_its_arrays_and_lets_go_before_it_ends(void **state) {
+static void a_task_holds_its_arrays_and_releases_before_it_ends(void **state) {
     (void)state;
     pair made;
     make_pair(&made, LARGE);
@@ -245,22 +245,22 @@ typedef struct heard {
 } heard;
 
 static void hear(int32_t status, const char *text, void *context) {
-    heard *told = context;
-    told->status = status;
-    snprintf(told->text, sizeof told->text, "%s", text);
-    told->on = pthread_self();
-    if (told->task != NULL) {
-        told->wait_here = via_task_wait(told->task);
-        told->wait_running = via_task_wait(told->running);
+    heard *reported = context;
+    reported->status = status;
+    snprintf(reported->text, sizeof reported->text, "%s", text);
+    reported->on = pthread_self();
+    if (reported->task != NULL) {
+        reported->wait_here = via_task_wait(reported->task);
+        reported->wait_running = via_task_wait(reported->running);
     }
-    atomic_fetch_add(&told->times, 1);
+    atomic_fetch_add(&reported->times, 1);
 }
 
-static void wait_until_heard(heard *told) {
-    for (int32_t i = 0; i < 10000 && told->times == 0; ++i) {
+static void wait_until_heard(heard *reported) {
+    for (int32_t i = 0; i < 10000 && reported->times == 0; ++i) {
         usleep(1000);
     }
-    assert_int_equal(told->times, 1);
+    assert_int_equal(reported->times, 1);
 }
 
 static void a_callback_is_called_once_whenever_it_was_registered(void **state) {
@@ -268,19 +268,19 @@ static void a_callback_is_called_once_whenever_it_was_registered(void **state) {
     for (int32_t late = 0; late < 2; ++late) {
         pair made;
         make_pair(&made, LARGE);
-        heard told = {.status = -1};
+        heard reported = {.status = -1};
         heard second = {.status = -1};
         via_task *task = submit(made.dst, made.src, NULL);
         if (late) {
             ok(via_task_wait(task));
         }
-        ok(via_task_on_complete(task, hear, &told));
+        ok(via_task_on_complete(task, hear, &reported));
         refused(VIA_ERROR_INVALID_ARGUMENT, "via_task_on_complete|callback", via_task_on_complete(task, hear, &second));
         ok(via_task_wait(task));
-        wait_until_heard(&told);
-        assert_int_equal(told.status, VIA_OK);
-        assert_string_equal(told.text, "");
-        assert_true(!late || pthread_equal(told.on, pthread_self()));
+        wait_until_heard(&reported);
+        assert_int_equal(reported.status, VIA_OK);
+        assert_string_equal(reported.text, "");
+        assert_true(!late || pthread_equal(reported.on, pthread_self()));
         assert_int_equal(second.times, 0);
         refused(VIA_ERROR_INVALID_ARGUMENT, "complete is NULL", via_task_on_complete(task, NULL, NULL));
         via_task_release(task);
@@ -295,19 +295,19 @@ static void in_a_callback_only_tasks_that_have_ended_can_be_waited_for(void **st
     make_pair(&made, LARGE);
     pair small;
     make_pair(&small, SMALL);
-    heard told = {.status = -1, .wait_here = VIA_ERROR_INTERNAL};
-    told.task = submit(small.dst, small.src, NULL);
-    ok(via_task_wait(told.task));
-    told.running = submit(made.dst, made.src, NULL);
+    heard reported = {.status = -1, .wait_here = VIA_ERROR_INTERNAL};
+    reported.task = submit(small.dst, small.src, NULL);
+    ok(via_task_wait(reported.task));
+    reported.running = submit(made.dst, made.src, NULL);
     assert_int_not_equal(via_array_slice(made.src, NULL, NULL, SHAPE(0), &(via_array *){NULL}), VIA_OK);
     char before[256];
     snprintf(before, sizeof before, "%s", via_last_error());
-    ok(via_task_on_complete(told.task, hear, &told));
-    assert_int_equal(told.wait_here, VIA_OK);
-    assert_true(told.wait_running == VIA_ERROR_WOULD_DEADLOCK || told.wait_running == VIA_OK);
+    ok(via_task_on_complete(reported.task, hear, &reported));
+    assert_int_equal(reported.wait_here, VIA_OK);
+    assert_true(reported.wait_running == VIA_ERROR_WOULD_DEADLOCK || reported.wait_running == VIA_OK);
     assert_string_equal(via_last_error(), before);
-    wait_and_release(told.running);
-    via_task_release(told.task);
+    wait_and_release(reported.running);
+    via_task_release(reported.task);
     release_arrays(&made);
     release_arrays(&small);
     end_pair(&made);
@@ -436,11 +436,11 @@ static void arrays_of_the_host_are_copied_without_a_stream_and_without_cuda(void
     pair made;
     pair behind;
     unsigned char third[SMALL] = {0};
-    unsigned char turned[SMALL] = {0};
+    unsigned char transposed[SMALL] = {0};
     make_pair(&made, SMALL);
     make_pair(&behind, LARGE);
     via_array *copy = wrap_plain(third, VIA_UINT8, 1, SHAPE(SMALL), NULL);
-    via_array *rows = wrap_plain(turned, VIA_UINT8, 2, SHAPE(COLUMNS, ROWS), NULL);
+    via_array *rows = wrap_plain(transposed, VIA_UINT8, 2, SHAPE(COLUMNS, ROWS), NULL);
     via_array *columns = wrap_strided(made.from, VIA_UINT8, 2, SHAPE(COLUMNS, ROWS), SHAPE(1, COLUMNS));
     via_array *none = wrap_plain(third, VIA_UINT8, 1, SHAPE(0), NULL);
     via_array *large = NULL;
@@ -448,7 +448,7 @@ static void arrays_of_the_host_are_copied_without_a_stream_and_without_cuda(void
     expect_copied(&made);
     ok(via_copy_async(none, none, NULL));
     ok(via_copy_async(rows, columns, NULL));
-    assert_int_equal(turned[1], made.from[COLUMNS]);
+    assert_int_equal(transposed[1], made.from[COLUMNS]);
     memset(made.to, 0, SMALL);
     ok(via_copy_batch(1, &made.dst, &made.src, NULL));
     expect_copied(&made);
@@ -582,7 +582,7 @@ int main(void) {
         TEST(a_strided_copy_is_a_task_too),
         TEST(an_empty_copy_ends),
         TEST(progress_grows_up_to_the_total),
-        TEST(a_task_holds_its_arrays_and_lets_go_before_it_ends),
+        TEST(a_task_holds_its_arrays_and_releases_before_it_ends),
         TEST(a_released_task_runs_on),
         TEST(whoever_reads_or_writes_the_arrays_comes_after_the_task),
         TEST(what_cannot_be_copied_is_refused_at_once_and_makes_no_task),

@@ -99,7 +99,7 @@ static void views_are_made_and_dropped_by_many_threads(void **state) {
     assert_int_equal(common.released, 1);
 }
 
-static void *lend_and_take(void *context) {
+static void *export_and_take(void *context) {
     worker *self = context;
     shared *common = self->common;
     pthread_barrier_wait(&common->start);
@@ -118,22 +118,22 @@ static void *lend_and_take(void *context) {
     return NULL;
 }
 
-static void tensors_are_lent_and_taken_by_many_threads(void **state) {
+static void tensors_are_exported_and_taken_by_many_threads(void **state) {
     (void)state;
     shared common;
     share(&common);
     for (int32_t i = 1; i < THREADS; ++i) {
         via_array_retain(common.array);
     }
-    run_threads(&common, lend_and_take);
+    run_threads(&common, export_and_take);
     assert_int_equal(common.released, 1);
 }
 
-/* Each thread lends columns and releases those of its neighbour. */
+/* Each thread exports columns and releases those of its neighbour. */
 static struct ArrowSchema schemas[THREADS];
 static struct ArrowDeviceArray columns[THREADS];
 
-static void *lend_columns(void *context) {
+static void *export_columns(void *context) {
     worker *self = context;
     shared *common = self->common;
     for (int32_t i = 0; i < 50; ++i) {
@@ -154,7 +154,7 @@ static void columns_are_released_by_other_threads_than_made_them(void **state) {
     for (int32_t i = 1; i < THREADS; ++i) {
         via_array_retain(common.array);
     }
-    run_threads(&common, lend_columns);
+    run_threads(&common, export_columns);
     assert_int_equal(common.released, 1);
 }
 
@@ -231,7 +231,7 @@ static void counters_go_back_to_where_they_were(void **state) {
     via_array_release(common.array);
 }
 
-/* Arrays made by one thread and released by the next, which has taken over what the first kept its counts in. */
+/* Arrays made by one thread and released by the next, which reuses the counters of the first. */
 static void *make_for_another(void *context) {
     ok(via_empty(NULL, VIA_UINT8, 1, SHAPE(100), NULL, context));
     return NULL;
@@ -317,7 +317,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(the_last_of_many_threads_releases_once),
         TEST(views_are_made_and_dropped_by_many_threads),
-        TEST(tensors_are_lent_and_taken_by_many_threads),
+        TEST(tensors_are_exported_and_taken_by_many_threads),
         TEST(columns_are_released_by_other_threads_than_made_them),
         TEST(a_parent_and_its_child_may_end_on_two_threads_at_once),
         TEST(every_thread_sees_its_own_error),

@@ -47,7 +47,7 @@ static void slice_takes_count_elements_from_start_on_in_steps(void **state) {
     via_array_release(array);
 }
 
-static void slice_takes_as_many_as_there_are_if_not_told(void **state) {
+static void slice_takes_as_many_as_there_are_if_not_reported(void **state) {
     (void)state;
     via_array *array = cube();
     via_array *view = NULL;
@@ -486,7 +486,7 @@ static void alignment_is_judged_for_each_view(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(slice_takes_count_elements_from_start_on_in_steps),
-        TEST(slice_takes_as_many_as_there_are_if_not_told),
+        TEST(slice_takes_as_many_as_there_are_if_not_reported),
         TEST(slice_of_nothing_is_a_view_too),
         TEST(slice_of_no_dimensions_is_the_array),
         TEST(slice_refuses_what_does_not_exist),

@@ -1,4 +1,4 @@
-/* Wrapping: memory that exists, lent until the release callback has run. */
+/* Wrapping: memory that exists, exported until the release callback has run. */
 #define _DEFAULT_SOURCE
 #include <sys/mman.h>
 #include <unistd.h>
@@ -71,7 +71,7 @@ static void free_fits_as_a_release_callback(void **state) {
     via_array_release(array);
 }
 
-static void a_loan_without_callback_just_ends(void **state) {
+static void a_borrowed_memory_without_callback_just_ends(void **state) {
     (void)state;
     char byte = 0;
     via_array *array = wrap_plain(&byte, VIA_INT8, 1, SHAPE(1), NULL);
@@ -240,7 +240,7 @@ static void host_memory_is_found_to_be_host_memory(void **state) {
     via_array_release(array);
 }
 
-static void detection_hands_the_loan_over_once(void **state) {
+static void detection_hands_the_borrowed_memory_over_once(void **state) {
     (void)state;
     float values[4];
     atomic_int released = 0;
@@ -342,7 +342,7 @@ int main(void) {
         TEST(release_callback_runs_once_after_the_last_export_is_gone),
         TEST(retain_asks_for_one_more_release),
         TEST(free_fits_as_a_release_callback),
-        TEST(a_loan_without_callback_just_ends),
+        TEST(a_borrowed_memory_without_callback_just_ends),
         TEST(a_failed_wrap_never_calls_release),
         TEST(shape_and_strides_are_copied),
         TEST(strides_count_elements_unless_said_to_be_bytes),
@@ -355,7 +355,7 @@ int main(void) {
         TEST(a_misaligned_address_is_taken_and_flagged),
         TEST(what_is_wrapped_read_only_stays_so),
         TEST(host_memory_is_found_to_be_host_memory),
-        TEST(detection_hands_the_loan_over_once),
+        TEST(detection_hands_the_borrowed_memory_over_once),
         TEST(detection_refuses_memory_that_ends_before_the_array),
         TEST(detection_looks_where_negative_strides_lead),
         TEST(a_named_host_address_is_probed_where_that_is_asked_for),

@@ -17,23 +17,23 @@ KEPT: list[Any] = []
 NUMBERS = itertools.count()
 
 
-def peer(from_dlpack: Callable[..., Any] = via.from_dlpack, lend: Callable[..., Any] | None = None) -> Peer:
-    """The library that takes by from_dlpack(p, **keywords), and whose arrays lend by lend(array, **keywords)."""
-    array = "m.make()" if lend is not None else ""
-    module = SimpleNamespace(from_dlpack=from_dlpack, make=lambda: Lender(lend))
-    content = PEERS["viaduct"].content if lend is None else ""
+def peer(from_dlpack: Callable[..., Any] = via.from_dlpack, export: Callable[..., Any] | None = None) -> Peer:
+    """The library that takes by from_dlpack(p, **keywords), and whose arrays export by export(array, **keywords)."""
+    array = "m.make()" if export is not None else ""
+    module = SimpleNamespace(from_dlpack=from_dlpack, make=lambda: Exporter(export))
+    content = PEERS["viaduct"].content if export is None else ""
     return Peer(f"broken {next(NUMBERS)}", array, content=content, writable="True", namespace={"m": module})
 
 
-class Lender:
-    """An array that lends by a function of its own."""
+class Exporter:
+    """An array that exports by a function of its own."""
 
-    def __init__(self, lend: Callable[..., Any] | None) -> None:
-        self.lend, self.array = lend, via.from_dlpack(plain(PEERS["viaduct"]))
+    def __init__(self, export: Callable[..., Any] | None) -> None:
+        self.export, self.array = export, via.from_dlpack(plain(PEERS["viaduct"]))
 
     def __dlpack__(self, **keywords: Any) -> Any:
-        assert self.lend is not None
-        return self.lend(self.array, **keywords)
+        assert self.export is not None
+        return self.export(self.array, **keywords)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.array.__dlpack_device__()
@@ -146,24 +146,24 @@ def swallows_errors(p: Any, **keywords: Any) -> Any:
 
 
 TAKERS = [
-    (leaves_the_name, "takes the odd: a vector (versioned)", "did not mark the capsule"),
-    (leaves_the_name, "takes the odd: a vector (unversioned)", "did not mark the capsule"),
-    (deletes_at_once, "takes the odd: a vector (versioned)", "while the memory is in use"),
-    (deletes_twice, "takes the odd: a vector (unversioned)", "called 2 times"),
-    (never_deletes, "takes the odd: a vector (versioned)", "called 0 times"),
-    (never_deletes, "may let go on another thread", "called 0 times"),
-    (never_deletes, "takes many tensors at once, and lets go of each once", "called"),
-    (ignores_strides, "takes the odd: strides with gaps (versioned)", "the elements are other ones"),
-    (ignores_strides, "takes the odd: a negative stride (unversioned)", "the elements are other ones"),
-    (ignores_the_offset, "takes the odd: a byte_offset (versioned)", "the elements are other ones"),
+    (leaves_the_name, "imports the odd: a vector (versioned)", "did not mark the capsule"),
+    (leaves_the_name, "imports the odd: a vector (unversioned)", "did not mark the capsule"),
+    (deletes_at_once, "imports the odd: a vector (versioned)", "while the memory is in use"),
+    (deletes_twice, "imports the odd: a vector (unversioned)", "called 2 times"),
+    (never_deletes, "imports the odd: a vector (versioned)", "called 0 times"),
+    (never_deletes, "may be released on another thread", "called 0 times"),
+    (never_deletes, "imports many tensors at once, and releases each once", "called"),
+    (ignores_strides, "imports the odd: strides with gaps (versioned)", "the elements are other ones"),
+    (ignores_strides, "imports the odd: a negative stride (unversioned)", "the elements are other ones"),
+    (ignores_the_offset, "imports the odd: a byte_offset (versioned)", "the elements are other ones"),
     (drops_read_only, "keeps read-only memory from being written", "read-only was dropped"),
-    (ignores_the_version, "takes nothing illegal: a newer major version (versioned)", "took it"),
+    (ignores_the_version, "imports nothing illegal: a newer major version (versioned)", "took it"),
     (ignores_copy, "copies when copy is True", "shares the memory"),
     (copies_always, "does not copy when copy is False", "copied though"),
-    (deletes_what_it_refuses, "takes nothing illegal: no lanes (versioned)", "left the capsule to delete it again"),
-    (keeps_what_it_refuses, "takes nothing illegal: no lanes (unversioned)", "called the deleter 0 times"),
-    (refuses_everything, "takes a vector, in one form at least", "never"),
-    (refuses_scalars, "takes the odd: no dimensions (versioned)", "refused it"),
+    (deletes_what_it_refuses, "imports nothing illegal: no lanes (versioned)", "left the capsule to delete it again"),
+    (keeps_what_it_refuses, "imports nothing illegal: no lanes (unversioned)", "called the deleter 0 times"),
+    (refuses_everything, "imports a vector, in one form at least", "never"),
+    (refuses_scalars, "imports the odd: no dimensions (versioned)", "refused it"),
     (takes_used_capsules, "refuses a capsule that was used (versioned)", "a second time"),
     (asks_for_no_version, "asks for a version that it can take, as two numbers", "None"),
     (asks_for_a_stream, "asks host memory for no stream", "stream=1"),
@@ -172,18 +172,18 @@ TAKERS = [
 ]
 
 
-# ------------------------------------------------------------------------------------------------------- lenders
+# ------------------------------------------------------------------------------------------------------- exporters
 
 
 def changed(change: Callable[[Taken], None]) -> Callable[..., Any]:
-    """Lends what the array lends, with something wrong in it."""
+    """Exports what the array exports, with something wrong in it."""
 
-    def lend(array: Any, **keywords: Any) -> Any:
+    def export(array: Any, **keywords: Any) -> Any:
         capsule = array.__dlpack__(**keywords)
         change(Taken(capsule))
         return capsule
 
-    return lend
+    return export
 
 
 def shift(taken: Taken) -> None:
@@ -220,12 +220,12 @@ def one_tensor_for_all(array: Any, **keywords: Any) -> Any:
 
 
 def without(*names: str) -> Callable[..., Any]:
-    """Lends, and does not listen to some of the keywords."""
+    """Exports, and does not listen to some of the keywords."""
 
-    def lend(array: Any, **keywords: Any) -> Any:
+    def export(array: Any, **keywords: Any) -> Any:
         return array.__dlpack__(**{name: value for name, value in keywords.items() if name not in names})
 
-    return lend
+    return export
 
 
 def always_versioned(array: Any, **keywords: Any) -> Any:
@@ -244,20 +244,20 @@ def gives_numbers(_: Any, **__: Any) -> Any:
     return 7
 
 
-LENDERS = [
-    (changed(shift), "lends elements that are aligned to their size (versioned)", "lent address"),
-    (changed(unknown_flag), "lends flags that are known, and no others", "flags are"),
-    (changed(hidden_copy), "lends a copy that says so", "no flag"),
-    (changed(other_device), "lends the device that it told (unversioned)", "lent (1, 7)"),
-    (changed(null_strides), "lends strides, which since 1.2 are not NULL", "NULL"),
-    (changed(version_two), "lends no newer major version than is there, to who takes 9.9", "version"),
-    (one_tensor_for_all, "lends several tensors of one array, each with an end of its own (versioned)", "one tensor"),
-    (without("copy"), "lends a copy when copy is True", "shares the memory"),
-    (without("dl_device"), "lends nothing to a device that there is not, by BufferError", "lent it"),
-    (without("stream"), "lends host memory to no stream", "lent it"),
-    (always_versioned, "lends the form of before 1.0 to who names no version", "versioned"),
-    (always_versioned, "lends the form of before 1.0 to who takes 0.8", "versioned"),
-    (never_versioned, "lends the versioned form to who takes 1.0", "unversioned"),
-    (knows_no_keywords, "lends the memory itself when copy is False", "does not know the keywords"),
-    (gives_numbers, "lends what can be read (versioned)", "not a capsule"),
+EXPORTERS = [
+    (changed(shift), "exports elements that are aligned to their size (versioned)", "exported address"),
+    (changed(unknown_flag), "exports flags that are known, and no others", "flags are"),
+    (changed(hidden_copy), "exports a copy that says so", "no flag"),
+    (changed(other_device), "exports the device that it reported (unversioned)", "exported (1, 7)"),
+    (changed(null_strides), "exports strides, which since 1.2 are not NULL", "NULL"),
+    (changed(version_two), "exports no newer major version than is there, to who takes 9.9", "version"),
+    (one_tensor_for_all, "exports several tensors of one array, each with an end of its own (versioned)", "one tensor"),
+    (without("copy"), "exports a copy when copy is True", "shares the memory"),
+    (without("dl_device"), "exports nothing to a device that there is not, by BufferError", "exported it"),
+    (without("stream"), "exports host memory to no stream", "exported it"),
+    (always_versioned, "exports the form of before 1.0 to who names no version", "versioned"),
+    (always_versioned, "exports the form of before 1.0 to who takes 0.8", "versioned"),
+    (never_versioned, "exports the versioned form to who takes 1.0", "unversioned"),
+    (knows_no_keywords, "exports the memory itself when copy is False", "does not know the keywords"),
+    (gives_numbers, "exports what can be read (versioned)", "not a capsule"),
 ]

@@ -1,7 +1,7 @@
 """What was found, kept small, and the README's tables of it.
 
 `table.py keep FULL.json... results/cpu.json` keeps what failed of runs of `python -m viaduct.conformance --json`;
-`table.py` writes the tables into the README beside this file.
+`table.py` writes the tables into the README next to this file.
 """
 
 from __future__ import annotations

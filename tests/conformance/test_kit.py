@@ -17,7 +17,7 @@ from viaduct.conformance import Peer, Producer, Report, check
 from viaduct.conformance import _rows as rows_module
 from viaduct.conformance._abi import NEWEST
 from viaduct.conformance._peers import PEERS
-from viaduct.conformance._reader import expected, lend
+from viaduct.conformance._reader import expected, export
 from viaduct.conformance._rows import Row
 from viaduct.conformance._subjects import rows_for
 
@@ -59,10 +59,10 @@ def test_who_takes_wrongly_fails_the_row(take: Callable[..., Any], name: str, wo
 
 
 @pytest.mark.parametrize(
-    ("lending", "name", "words"), breakers.LENDERS, ids=lambda value: getattr(value, "__name__", None)
+    ("exporting", "name", "words"), breakers.EXPORTERS, ids=lambda value: getattr(value, "__name__", None)
 )
-def test_who_lends_wrongly_fails_the_row(lending: Callable[..., Any], name: str, words: str) -> None:
-    outcome, found = row(name).judge(breakers.peer(lend=lending))
+def test_who_exports_wrongly_fails_the_row(exporting: Callable[..., Any], name: str, words: str) -> None:
+    outcome, found = row(name).judge(breakers.peer(export=exporting))
     assert outcome == "fail" and words in found
 
 
@@ -71,25 +71,25 @@ def test_who_does_nothing_wrong_fails_none_of_those_rows() -> None:
     for _, name, _ in breakers.TAKERS:
         if "read-only" not in name:
             assert row(name).judge(honest) == ("pass", ""), name
-    lender = breakers.peer(lend=lambda array, **keywords: array.__dlpack__(**keywords))
-    for _, name, _ in breakers.LENDERS:
-        assert row(name).judge(lender) == ("pass", ""), name
+    exporter = breakers.peer(export=lambda array, **keywords: array.__dlpack__(**keywords))
+    for _, name, _ in breakers.EXPORTERS:
+        assert row(name).judge(exporter) == ("pass", ""), name
 
 
-def test_who_refuses_an_oddity_is_told_apart_from_who_fails() -> None:
+def test_who_refuses_an_oddity_is_distinguished_from_who_fails() -> None:
     def take(p: Any, **keywords: Any) -> Any:
         if p.strides and 0 in p.strides:
             raise BufferError("no broadcasts here")
         return via.from_dlpack(p, **keywords)
 
-    outcome, words = row("takes the odd: a stride of zero (versioned)").judge(breakers.peer(take))
+    outcome, words = row("imports the odd: a stride of zero (versioned)").judge(breakers.peer(take))
     assert outcome == "refused" and "no broadcasts here" in words
 
 
 def test_who_never_asks_for_the_versioned_form_is_not_handed_it() -> None:
     asks = breakers.peer(breakers.asks_for_no_version)
-    assert row("takes the odd: a vector (versioned)").judge(asks)[0] == "absent"
-    assert row("takes the odd: a vector (unversioned)").judge(asks)[0] == "pass"
+    assert row("imports the odd: a vector (versioned)").judge(asks)[0] == "absent"
+    assert row("imports the odd: a vector (unversioned)").judge(asks)[0] == "pass"
 
 
 # ------------------------------------------------------------------------------------------------------ the producer
@@ -99,13 +99,13 @@ def test_a_deleted_tensor_is_poisoned() -> None:
     producer = Producer()
     a = via.from_dlpack(producer)
     wanted = expected(producer)
-    assert lend(a).elements() == wanted
+    assert export(a).elements() == wanted
     del a
     assert producer.deleted == 1
     assert producer.managed.tensor.shape[0] < 0 and producer.managed.tensor.strides[1] < 0
 
 
-def test_a_producer_lends_either_form() -> None:
+def test_a_producer_exports_either_form() -> None:
     for legacy in (False, True):
         producer = Producer(legacy=legacy)
         assert via.from_dlpack(producer).tolist() == [[0, 1, 2], [3, 4, 5]]
@@ -114,7 +114,7 @@ def test_a_producer_lends_either_form() -> None:
 
 def test_a_producer_copies_where_it_is_asked_to() -> None:
     producer = Producer()
-    taken = lend(producer, copy=True)
+    taken = export(producer, copy=True)
     assert taken.address != producer.address and taken.elements() == expected(producer)
     producer.end_unused()
     assert producer.deleted == 1
@@ -145,7 +145,7 @@ def fragile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Report:
 def test_a_crash_is_a_row_and_not_the_end(fragile: Report) -> None:
     crashed = {result.row: result.words for result in fragile.results if result.outcome == "crash"}
     assert set(crashed) == {
-        f"takes nothing illegal: fewer than no dimensions ({f})" for f in ("versioned", "unversioned")
+        f"imports nothing illegal: fewer than no dimensions ({f})" for f in ("versioned", "unversioned")
     }
     assert all("SIGABRT" in words for words in crashed.values())
     assert len(fragile.results) == len(NAMED)
@@ -157,7 +157,7 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
 
 
-def test_the_command_tells_every_row_and_ends_with_1_if_one_failed(tmp_path: Path) -> None:
+def test_the_command_reports_every_row_and_ends_with_1_if_one_failed(tmp_path: Path) -> None:
     pytest.importorskip("numpy", reason="numpy is not installed")
     done = command("viaduct", "numpy", "--verbose", "--json", str(tmp_path / "found.json"))
     found = json.loads((tmp_path / "found.json").read_text())

@@ -83,7 +83,7 @@ def test_a_capsule_that_dies_of_an_exception_frees_its_tensor_and_lets_the_excep
 
 
 def test_memory_is_freed_with_the_capsule_or_with_who_took_it() -> None:
-    def lent() -> tuple[Any, Any]:
+    def exported() -> tuple[Any, Any]:
         import weakref
 
         class Owner:
@@ -93,11 +93,11 @@ def test_memory_is_freed_with_the_capsule_or_with_who_took_it() -> None:
         memory = via.asarray(owner.memory)
         return weakref.ref(owner), via.wrap(memory.ptr, 64, "uint8", owner=owner).__dlpack__()
 
-    owner, capsule = lent()
+    owner, capsule = exported()
     assert owner() is not None
     del capsule
     assert is_gone(owner)
-    owner, capsule = lent()
+    owner, capsule = exported()
     taken = via.from_dlpack(capsule)
     del capsule
     assert owner() is not None
@@ -127,7 +127,7 @@ def test_the_stride_along_one_element_is_passed_on_as_it_is() -> None:
 
 
 def test_views_of_pytorch_that_are_still_to_be_negated_or_conjugated_are_refused_on_every_road() -> None:
-    """PyTorch's table lends both as they lie in memory, and its __dlpack__ the negated ones."""
+    """PyTorch's table exports both as they lie in memory, and its __dlpack__ the negated ones."""
     torch = peer("torch")
     conjugated = torch.conj(torch.tensor([1 + 1j, 2 - 3j]))
     for x in (conjugated, conjugated.imag):
@@ -139,7 +139,7 @@ def test_views_of_pytorch_that_are_still_to_be_negated_or_conjugated_are_refused
 
 
 def test_tensors_that_require_a_gradient_are_refused_by_every_road() -> None:
-    """As PyTorch's own __dlpack__, numpy() and __cuda_array_interface__ do; its table lends them without a word."""
+    """As PyTorch's own __dlpack__, numpy() and __cuda_array_interface__ do; its table exports them without a word."""
     torch = peer("torch")
     leaf = torch.arange(3.0, requires_grad=True)
     for x in (leaf, leaf * 2, torch.nn.Parameter(torch.arange(3.0))):
@@ -153,14 +153,14 @@ def test_tensors_that_require_a_gradient_are_refused_by_every_road() -> None:
     assert leaf[0] == 5
 
 
-def test_what_pytorch_cannot_lend_is_refused() -> None:
+def test_what_pytorch_cannot_export_is_refused() -> None:
     torch = peer("torch")
     for x in (torch.empty(3, device="meta"), torch.zeros(3).to_mkldnn()):
         with pytest.raises((RuntimeError, BufferError)):
             via.from_dlpack(x)
 
 
-def test_what_numpy_refuses_to_lend_arrives_as_its_own_refusal() -> None:
+def test_what_numpy_refuses_to_export_arrives_as_its_own_refusal() -> None:
     numpy = peer("numpy")
     record = numpy.zeros(5, numpy.dtype([("number", numpy.int32), ("letter", numpy.int8)]))
     for x in (record["number"], numpy.arange(5, dtype=">i8"), numpy.asarray(numpy.datetime64("2021-05-27"))):

@@ -139,6 +139,29 @@ void an_owner_is_found_again_by_its_type_and_by_no_other(void **) {
     assert_null(view.owner<std::string>());
 }
 
+Layout bounded(std::int64_t nbytes, Extents strides = {}, std::int32_t flags = 0) {
+    Layout layout;
+    layout.strides = strides;
+    layout.flags = flags;
+    layout.nbytes = nbytes;
+    return layout;
+}
+
+void no_element_lies_outside_of_the_bytes_that_the_caller_names(void **) {
+    float values[12] = {};
+    assert_int_equal(Array::wrap(values, {3, 4}, bounded(48)).size(), 12);
+    assert_int_equal(Array::wrap(values, {3, 2}, bounded(44, {4, 2})).size(), 6);
+    assert_int_equal(Array::wrap(values, {3, 2}, bounded(44, {16, 8}, VIA_WRAP_BYTE_STRIDES)).size(), 6);
+    assert_int_equal(Array::wrap(values, {3, 0}, bounded(0)).size(), 0);
+    assert_int_equal(Array::wrap(values + 3, {1}, bounded(4, {-1})).size(), 1);
+    expect_thrown<PointerError>("wrap: nbytes is 47; expected 48 or more",
+                                [&] { return Array::wrap(values, {3, 4}, bounded(47)); });
+    expect_thrown<PointerError>("wrap: nbytes is 43; expected 44 or more",
+                                [&] { return Array::wrap(values, {3, 2}, bounded(43, {4, 2})); });
+    expect_thrown<PointerError>("wrap: strides reach 12 bytes before the address",
+                                [&] { return Array::wrap(values + 3, {4}, bounded(48, {-1})); });
+}
+
 void an_owner_of_memory_that_was_refused_is_still_the_callers(void **) {
     auto values = std::make_unique<float[]>(4);
     float *first = values.get();
@@ -207,6 +230,7 @@ int main() {
         leaving_nothing(as_many_strides_as_extents_are_asked_for),
         leaving_nothing(an_owner_lives_as_long_as_the_last_view),
         leaving_nothing(an_owner_is_found_again_by_its_type_and_by_no_other),
+        leaving_nothing(no_element_lies_outside_of_the_bytes_that_the_caller_names),
         leaving_nothing(an_owner_of_memory_that_was_refused_is_still_the_callers),
         leaving_nothing(a_vector_is_adopted_whole_or_under_a_shape),
         leaving_nothing(a_shape_of_more_elements_than_the_vector_is_refused),

@@ -1,7 +1,7 @@
 #define VIADUCT_RETURN_ERRORS 1
 #include "both.hpp"
 
-// Of a handle that is lent: one more owner for the while.
+// Of a handle that is exported: one more owner for the while.
 static viaduct::Array shared(via_array *array) {
     via_array_retain(array);
     return viaduct::Array(array);

@@ -12,10 +12,10 @@ using namespace viaduct;
 
 namespace {
 
-// What a callback was told, by whichever thread.
-class Told {
+// What a callback was reported, by whichever thread.
+class Reported {
 public:
-    void tell(via_status status, const char *text) {
+    void report(via_status status, const char *text) {
         const std::lock_guard<std::mutex> lock(mutex_);
         status_ = status;
         text_ = text;
@@ -81,7 +81,7 @@ void a_copy_explains_itself(void **) {
     assert_int_equal(text.find('\0'), std::string::npos);
 }
 
-void a_task_is_waited_for_and_tells_its_progress(void **) {
+void a_task_is_waited_for_and_reports_its_progress(void **) {
     std::vector<float> from = counted(100000), to(100000);
     const Task task = copy_submit(Array::wrap(to.data(), {100000}), Array::wrap(from.data(), {100000}));
     task.wait();
@@ -94,28 +94,28 @@ void a_task_is_waited_for_and_tells_its_progress(void **) {
 }
 
 void a_callback_is_called_once_and_then_destroyed(void **) {
-    auto told = std::make_shared<Told>();
+    auto reported = std::make_shared<Reported>();
     std::vector<float> from = counted(1000), to(1000);
     const Task task = copy_submit(Array::wrap(to.data(), {1000}), Array::wrap(from.data(), {1000}));
-    task.on_complete([told](via_status status, const char *text) noexcept { told->tell(status, text); });
-    assert_int_equal(told->wait(), VIA_OK);
+    task.on_complete([reported](via_status status, const char *text) noexcept { reported->report(status, text); });
+    assert_int_equal(reported->wait(), VIA_OK);
     task.wait();
-    while (told.use_count() > 1) {
+    while (reported.use_count() > 1) {
         std::this_thread::yield();
     }
-    assert_int_equal(told->count(), 1);
+    assert_int_equal(reported->count(), 1);
 }
 
 void a_second_callback_is_refused_and_destroyed(void **) {
-    auto told = std::make_shared<Told>();
+    auto reported = std::make_shared<Reported>();
     std::vector<float> from = counted(10), to(10);
     const Task task = copy_submit(Array::wrap(to.data(), {10}), Array::wrap(from.data(), {10}));
     task.wait();
     task.on_complete([](via_status, const char *) noexcept {});
     expect_thrown<InvalidArgumentError>("via_task_on_complete", [&] {
-        task.on_complete([told](via_status status, const char *text) noexcept { told->tell(status, text); });
+        task.on_complete([reported](via_status status, const char *text) noexcept { reported->report(status, text); });
     });
-    assert_int_equal(told.use_count(), 1);
+    assert_int_equal(reported.use_count(), 1);
 }
 
 void a_batch_is_submitted_again_and_again(void **) {
@@ -145,7 +145,7 @@ int main() {
         leaving_nothing(raw_bytes_are_copied),
         leaving_nothing(elements_are_filled_with_a_value_of_their_type),
         leaving_nothing(a_copy_explains_itself),
-        leaving_nothing(a_task_is_waited_for_and_tells_its_progress),
+        leaving_nothing(a_task_is_waited_for_and_reports_its_progress),
         leaving_nothing(a_callback_is_called_once_and_then_destroyed),
         leaving_nothing(a_second_callback_is_refused_and_destroyed),
         leaving_nothing(a_batch_is_submitted_again_and_again),

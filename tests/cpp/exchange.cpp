@@ -120,7 +120,7 @@ void a_column_of_arrows_goes_out_and_comes_back(void **) {
     assert_null(reinterpret_cast<void *>(column.array.release));
 }
 
-void another_process_is_told_of_an_array_and_finds_the_same_memory(void **) {
+void another_process_learns_of_an_array_and_finds_the_same_memory(void **) {
     const Array array = Array::empty(Memory::create(VIA_MEMORY_SHARED), VIA_FLOAT32, {2, 3});
     const std::vector<std::byte> description = export_ipc(array.permute());
     const Array taken = import_ipc(description);
@@ -144,7 +144,7 @@ int main() {
         leaving_nothing(an_array_interface_describes_and_is_wrapped),
         leaving_nothing(an_interface_of_cudas_is_refused_for_ordinary_memory),
         leaving_nothing(a_column_of_arrows_goes_out_and_comes_back),
-        leaving_nothing(another_process_is_told_of_an_array_and_finds_the_same_memory),
+        leaving_nothing(another_process_learns_of_an_array_and_finds_the_same_memory),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -58,10 +58,10 @@ void a_raw_file_is_mapped_as_what_it_is_said_to_be(void **) {
 
 void elements_are_read_into_any_layout(void **) {
     const Counted counted("read.npy");
-    std::vector<float> turned(6);
-    const Array array = Array::wrap(turned.data(), {3, 2});
+    std::vector<float> transposed(6);
+    const Array array = Array::wrap(transposed.data(), {3, 2});
     counted.file().read(array.permute());
-    assert_true((turned == std::vector<float>{0, 3, 1, 4, 2, 5}));
+    assert_true((transposed == std::vector<float>{0, 3, 1, 4, 2, 5}));
 }
 
 void windows_are_files_of_their_own(void **) {

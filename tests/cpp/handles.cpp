@@ -39,7 +39,7 @@ void a_moved_owner_has_nothing_and_the_new_one_releases_once(void **) {
     assert_int_equal(releases, 1);
 }
 
-void assigning_over_an_owner_lets_go_of_what_it_had(void **) {
+void assigning_over_an_owner_releases_what_it_had(void **) {
     int first = 0, second = 0;
     Array array = counted(first);
     array = counted(second);
@@ -95,7 +95,7 @@ void swapped_owners_have_each_others_handle(void **) {
 int main() {
     const CMUnitTest tests[] = {
         leaving_nothing(a_moved_owner_has_nothing_and_the_new_one_releases_once),
-        leaving_nothing(assigning_over_an_owner_lets_go_of_what_it_had),
+        leaving_nothing(assigning_over_an_owner_releases_what_it_had),
         leaving_nothing(assigning_an_owner_to_itself_changes_nothing),
         leaving_nothing(a_share_is_one_more_owner),
         leaving_nothing(a_released_handle_is_the_callers),

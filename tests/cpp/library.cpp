@@ -47,7 +47,7 @@ void dtypes_have_names_and_bits(void **) {
     expect_thrown<DTypeError>("via_dtype_name", [] { return dtype_name(0); });
 }
 
-void an_address_is_told_apart(void **) {
+void an_address_is_distinguished(void **) {
     int value = 0;
     const via_pointer_info info = pointer_query(&value);
     assert_int_equal(info.device_type, VIA_DEVICE_CPU);
@@ -70,7 +70,7 @@ int main() {
         leaving_nothing(threads_are_set_and_put_back),
         leaving_nothing(what_is_alive_is_counted),
         leaving_nothing(dtypes_have_names_and_bits),
-        leaving_nothing(an_address_is_told_apart),
+        leaving_nothing(an_address_is_distinguished),
         leaving_nothing(what_needs_a_device_names_the_function_that_was_called),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -70,13 +70,13 @@ std::vector<std::string> cells_of(const std::string &line) {
 }
 
 // The error's own type says its status, and its text what was found or which function of C refused.
-bool answers_as_told(const std::string &id, const std::string &status) {
+bool answers_as_reported(const std::string &id, const std::string &status) {
     try {
         kCalls.at(id)();
     } catch (const Error &error) {
-        const bool told =
+        const bool reported =
             std::strstr(error.what(), "; expected ") != nullptr || std::strncmp(error.what(), "via_", 4) == 0;
-        if (told && "VIA_ERROR_" + status == error.name()) {
+        if (reported && "VIA_ERROR_" + status == error.name()) {
             return true;
         }
         print_error("%s: %s: %s\n", id.c_str(), error.name(), error.what());
@@ -100,7 +100,7 @@ void every_row_of_the_table_is_answered_as_it_says(void **) {
         assert_int_equal(said, kCalls.count(cells[Id]));
         found += said ? 1 : 0;
         if (said && (cells[Needs].empty() || has_device)) {
-            broken += answers_as_told(cells[Id], cells[Status]) ? 0 : 1;
+            broken += answers_as_reported(cells[Id], cells[Status]) ? 0 : 1;
         }
     }
     assert_int_equal(found, kCalls.size());

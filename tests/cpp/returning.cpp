@@ -35,7 +35,7 @@ void a_result_holds_the_librarys_error(void **) {
     assert_string_equal(view.error().what(), via_last_error());
 }
 
-void a_result_of_nothing_tells_success_and_failure(void **) {
+void a_result_of_nothing_reports_success_and_failure(void **) {
     const Array array = *Array::wrap(values, {6});
     const Array other = *Array::empty(VIA_FLOAT32, {6});
     assert_true(copy(other, array).has_value());
@@ -82,7 +82,7 @@ int main() {
     const CMUnitTest tests[] = {
         leaving_nothing(a_result_holds_what_was_made),
         leaving_nothing(a_result_holds_the_librarys_error),
-        leaving_nothing(a_result_of_nothing_tells_success_and_failure),
+        leaving_nothing(a_result_of_nothing_reports_success_and_failure),
         leaving_nothing(a_value_that_is_asked_for_is_there_or_thrown),
         leaving_nothing(a_result_gives_another_value_instead),
         leaving_nothing(what_this_layer_refuses_is_returned_alike),

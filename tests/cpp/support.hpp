@@ -61,5 +61,5 @@ inline int expect_as_many_alive(void **state) {
     return same ? 0 : -1;
 }
 
-// A test that must leave as many arrays, loans and exports alive as there were.
+// A test that must leave as many arrays, borrowed memory and exports alive as there were.
 #define leaving_nothing(test) cmocka_unit_test_setup_teardown(test, remember_alive, expect_as_many_alive)

@@ -10,18 +10,18 @@ namespace Viaduct.Tests
     [TestFixture]
     public class CopyTests
     {
-        private static readonly double[] Turned = { 0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11 };
+        private static readonly double[] Transposed = { 0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11 };
 
         [Test]
         public void A_copy_takes_any_layout()
         {
             using (ViaArray grid = Support.Grid())
-            using (ViaArray turned = grid.Transpose())
+            using (ViaArray transposed = grid.Transpose())
             using (ViaArray target = ViaArray.Empty(DType.Float64, 4, 3))
             {
-                turned.CopyTo(target);
-                Assert.That(target.AsSpan<double>().ToArray(), Is.EqualTo(Turned));
-                Assert.That(turned.ExplainCopyTo(target), Contains.Substring("route: ").And.Contains("bytes: 96"));
+                transposed.CopyTo(target);
+                Assert.That(target.AsSpan<double>().ToArray(), Is.EqualTo(Transposed));
+                Assert.That(transposed.ExplainCopyTo(target), Contains.Substring("route: ").And.Contains("bytes: 96"));
             }
         }
 
@@ -29,12 +29,12 @@ namespace Viaduct.Tests
         public void Copy_makes_a_dense_array_of_its_own()
         {
             using (ViaArray grid = Support.Grid())
-            using (ViaArray turned = grid.Transpose())
-            using (ViaArray copied = turned.Copy())
+            using (ViaArray transposed = grid.Transpose())
+            using (ViaArray copied = transposed.Copy())
             {
                 grid.Clear();
                 Assert.That(copied.IsContiguous(), Is.True);
-                Assert.That(copied.ToArray<double>(), Is.EqualTo(Turned));
+                Assert.That(copied.ToArray<double>(), Is.EqualTo(Transposed));
                 Assert.That(grid.ToArray<double>(), Is.EqualTo(new double[12]));
             }
         }
@@ -93,11 +93,11 @@ namespace Viaduct.Tests
         public async Task A_copy_can_be_awaited()
         {
             using (ViaArray source = ViaArray.Empty(DType.Float64, 1000, 1000))
-            using (ViaArray turned = source.Transpose())
+            using (ViaArray transposed = source.Transpose())
             using (ViaArray target = ViaArray.Empty(DType.Float64, 1000, 1000))
             {
                 source.Fill(2.5);
-                await turned.CopyToAsync(target);
+                await transposed.CopyToAsync(target);
                 Assert.That(target.AsSpan<double>()[999999], Is.EqualTo(2.5));
             }
         }
@@ -240,11 +240,11 @@ namespace Viaduct.Tests
         {
             var cancelled = new CancellationTokenSource();
             using (ViaArray source = ViaArray.Empty(DType.Float64, 30, 1000, 1000))
-            using (ViaArray turned = source.Permute(2, 0, 1))
+            using (ViaArray transposed = source.Permute(2, 0, 1))
             using (ViaArray target = ViaArray.Empty(DType.Float64, 1000, 30, 1000))
             {
                 source.Clear();
-                Task end = turned.CopyToAsync(target, null, cancelled.Token);
+                Task end = transposed.CopyToAsync(target, null, cancelled.Token);
                 cancelled.Cancel();
                 try
                 {
@@ -256,8 +256,37 @@ namespace Viaduct.Tests
                     Assert.That(failure.InnerException, Is.InstanceOf<OperationCanceledException>());
                     Assert.That(end.IsCanceled, Is.True);
                 }
-                Task never = turned.CopyToAsync(target, null, cancelled.Token);
+                Task never = transposed.CopyToAsync(target, null, cancelled.Token);
                 Assert.That(never.IsCanceled, Is.True);
+            }
+        }
+
+        private sealed class Reports : IProgress<long>
+        {
+            internal readonly List<long> Bytes = new List<long>();
+
+            public void Report(long value)
+            {
+                Bytes.Add(value);
+            }
+        }
+
+        [Test]
+        public void A_copy_reports_what_it_has_moved()
+        {
+            var reports = new Reports();
+            using (ViaArray source = ViaArray.Empty(DType.Float64, 30, 1000, 1000))
+            using (ViaArray turned = source.Permute(2, 0, 1))
+            using (ViaArray target = ViaArray.Empty(DType.Float64, 1000, 30, 1000))
+            {
+                source.Clear();
+                using (CopyTask copy = turned.SubmitCopyTo(target))
+                {
+                    Assert.That(copy.AsTask(reports).Wait(20000), Is.True);
+                    Assert.Throws<ArgumentNullException>(() => copy.AsTask(null).GetAwaiter().GetResult());
+                }
+                Assert.That(reports.Bytes, Is.Ordered);
+                Assert.That(reports.Bytes[reports.Bytes.Count - 1], Is.EqualTo(target.NBytes));
             }
         }
 
@@ -266,10 +295,10 @@ namespace Viaduct.Tests
         {
             var cancelled = new CancellationTokenSource();
             using (ViaArray source = ViaArray.Empty(DType.Float64, 30, 1000, 1000))
-            using (ViaArray turned = source.Permute(2, 0, 1))
+            using (ViaArray transposed = source.Permute(2, 0, 1))
             using (ViaArray target = ViaArray.Empty(DType.Float64, 1000, 30, 1000))
             {
-                CopyTask copy = turned.SubmitCopyTo(target);
+                CopyTask copy = transposed.SubmitCopyTo(target);
                 Task end = copy.AsTask(cancelled.Token);
                 copy.Dispose();
                 Assert.DoesNotThrow(cancelled.Cancel);
@@ -282,11 +311,11 @@ namespace Viaduct.Tests
         public void Waiting_for_a_cancelled_copy_throws_its_kind()
         {
             using (ViaArray source = ViaArray.Empty(DType.Float64, 30, 1000, 1000))
-            using (ViaArray turned = source.Permute(2, 0, 1))
+            using (ViaArray transposed = source.Permute(2, 0, 1))
             using (ViaArray target = ViaArray.Empty(DType.Float64, 1000, 30, 1000))
             {
                 source.Clear();
-                using (CopyTask copy = turned.SubmitCopyTo(target))
+                using (CopyTask copy = transposed.SubmitCopyTo(target))
                 {
                     copy.Cancel();
                     Assert.Throws<ViaCancelledException>(() => copy.Wait());
@@ -299,27 +328,27 @@ namespace Viaduct.Tests
         {
             using (ViaArray grid = Support.Grid())
             using (ViaArray whole = ViaArray.Empty(DType.Float64, 3, 4))
-            using (ViaArray turned = grid.Transpose())
-            using (ViaArray turnedTarget = ViaArray.Empty(DType.Float64, 4, 3))
+            using (ViaArray transposed = grid.Transpose())
+            using (ViaArray transposedTarget = ViaArray.Empty(DType.Float64, 4, 3))
             using (var batch = new ViaBatch())
             {
                 batch.Add(whole, grid);
-                batch.Add(turnedTarget, turned);
+                batch.Add(transposedTarget, transposed);
                 Assert.That(batch.Count, Is.EqualTo(2));
                 for (int i = 0; i < 3; ++i)
                 {
                     whole.Clear();
-                    turnedTarget.Clear();
+                    transposedTarget.Clear();
                     await batch.RunAsync();
                     Assert.That(whole.ToArray<double>(), Is.EqualTo(Support.Numbers(12)));
-                    Assert.That(turnedTarget.ToArray<double>(), Is.EqualTo(Turned));
+                    Assert.That(transposedTarget.ToArray<double>(), Is.EqualTo(Transposed));
                 }
                 using (ViaBatch share = batch.Share())
                 using (CopyTask copies = share.Submit())
                 {
                     copies.Wait();
                 }
-                Assert.Throws<ViaShapeException>(() => batch.Add(whole, turned));
+                Assert.Throws<ViaShapeException>(() => batch.Add(whole, transposed));
                 Assert.That(batch.Count, Is.EqualTo(2));
             }
         }

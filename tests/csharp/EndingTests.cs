@@ -32,13 +32,13 @@ namespace Viaduct.Tests
         }
 
         [Test]
-        public void Threads_of_C_may_let_go([Values("exit", "return")] string how)
+        public void Threads_of_C_may_release([Values("exit", "return")] string how)
         {
             Assert.That(Run("threads", how), Is.EqualTo(""));
         }
 
         [Test]
-        public void A_thread_of_C_that_has_let_go_and_stays_is_not_waited_for([Values("exit", "return")] string how)
+        public void A_thread_of_C_that_has_released_and_stays_is_not_waited_for([Values("exit", "return")] string how)
         {
             Stopwatch watch = Stopwatch.StartNew();
             Assert.That(Run("stays", how), Is.EqualTo("released\nreleased\n"));
@@ -46,7 +46,7 @@ namespace Viaduct.Tests
         }
 
         [Test]
-        public void A_library_of_C_may_let_go_behind_the_runtime([Values("exit", "return")] string how)
+        public void A_library_of_C_may_release_behind_the_runtime([Values("exit", "return")] string how)
         {
             Assert.That(Run("left", how), Is.EqualTo("").Or.EqualTo("released\n"));
         }
@@ -58,9 +58,9 @@ namespace Viaduct.Tests
         }
 
         [Test]
-        public void What_a_release_throws_is_told_and_the_program_goes_on()
+        public void What_a_release_throws_is_reported_and_the_program_goes_on()
         {
-            Assert.That(Run("failure", "return"), Is.EqualTo("cannot let go\nwent on\n"));
+            Assert.That(Run("failure", "return"), Is.EqualTo("refuses to end\nwent on\n"));
         }
     }
 }

@@ -48,14 +48,14 @@ namespace Viaduct.Tests
         }
 
         [Test]
-        public void What_another_process_is_told_of_is_the_same_memory()
+        public void What_another_process_learns_of_is_the_same_memory()
         {
             using (ViaMemory memory = ViaMemory.Create(MemoryKind.Shared))
             using (ViaArray array = ViaArray.Empty(DType.Int32, new long[] { 3, 4 }, memory))
-            using (ViaArray turned = array.Transpose())
+            using (ViaArray transposed = array.Transpose())
             {
                 array.Fill(7);
-                byte[] description = turned.ExportIpc();
+                byte[] description = transposed.ExportIpc();
                 using (ViaArray same = ViaArray.ImportIpc(description))
                 {
                     Assert.That(same.Address, Is.Not.EqualTo(array.Address));
@@ -64,7 +64,7 @@ namespace Viaduct.Tests
                     Assert.That(array.ToArray<int>(), Is.All.EqualTo(8));
                 }
                 array.Dispose();
-                turned.Dispose();
+                transposed.Dispose();
                 Assert.Throws<ViaExchangeException>(() => ViaArray.ImportIpc(description));
             }
         }
@@ -131,9 +131,9 @@ namespace Viaduct.Tests
         public void The_array_interface_says_what_numpy_says()
         {
             using (ViaArray grid = Support.Grid())
-            using (ViaArray turned = grid.Transpose().AsReadOnly())
+            using (ViaArray transposed = grid.Transpose().AsReadOnly())
             {
-                ArrayInterface description = turned.ToArrayInterface();
+                ArrayInterface description = transposed.ToArrayInterface();
                 Assert.That(description.Version, Is.EqualTo(3));
                 Assert.That(description.Address, Is.EqualTo(grid.Address));
                 Assert.That(description.TypeString, Is.EqualTo("<f8"));
@@ -144,7 +144,7 @@ namespace Viaduct.Tests
                 int released = 0;
                 var owner = new object();
                 ViaArray back = ViaArray.FromArrayInterface(description, () => ++released, owner);
-                Assert.That(back.ToArray<double>(), Is.EqualTo(turned.ToArray<double>()));
+                Assert.That(back.ToArray<double>(), Is.EqualTo(transposed.ToArray<double>()));
                 Assert.That(back.IsReadOnly, Is.True);
                 Assert.That(back.Owner, Is.SameAs(owner));
                 back.Dispose();
@@ -185,9 +185,9 @@ namespace Viaduct.Tests
                 grid.ToArrowDevice(schema, column);
                 ViaArray.ReleaseArrow(schema, column);
                 ViaArray.ReleaseArrow(schema, column);
-                using (ViaArray turned = grid.Transpose())
+                using (ViaArray transposed = grid.Transpose())
                 {
-                    Assert.Throws<ViaNeedsCopyException>(() => turned.ToArrowDevice(schema, column));
+                    Assert.Throws<ViaNeedsCopyException>(() => transposed.ToArrowDevice(schema, column));
                 }
             }
             Marshal.FreeHGlobal(schema);

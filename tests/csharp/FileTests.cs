@@ -33,16 +33,16 @@ namespace Viaduct.Tests
         }
 
         [Test]
-        public void What_is_told_of_a_file_and_of_the_library_can_be_printed()
+        public void What_learns_of_a_file_and_of_the_library_can_be_printed()
         {
             string path = Support.TemporaryFile("printed.npy");
             using (ViaArray grid = Support.Grid())
-            using (ViaArray turned = grid.Transpose())
+            using (ViaArray transposed = grid.Transpose())
             using (ViaFile file = ViaFile.Create(path, grid.DType, grid.Shape))
             {
                 Assert.That(file.Info().ToString(), Is.EqualTo("Npy float64 [3, 4], 224 bytes, elements at 128"));
                 string address = grid.Address.ToString("x");
-                Assert.That(turned.ToArrayInterface().ToString(),
+                Assert.That(transposed.ToArrayInterface().ToString(),
                     Is.EqualTo("<f8 [4, 3] at 0x" + address + ", byte strides [8, 32]"));
                 Assert.That(ViaLibrary.Stats().ToString(), Contains.Substring(" arrays, "));
                 Assert.That(ViaLibrary.DeviceInfo(Device.Cpu).ToString(), Contains.Substring("Cpu:0 "));
@@ -52,7 +52,7 @@ namespace Viaduct.Tests
         }
 
         [Test]
-        public void A_file_tells_what_it_holds()
+        public void A_file_reports_what_it_holds()
         {
             Save(new ViaFileOptions { IsColumnMajor = true, IsDurable = true });
             using (ViaFile file = ViaFile.Open(path))
@@ -160,12 +160,12 @@ namespace Viaduct.Tests
             var options = new ViaFileOptions { Mode = ViaFileMode.ReadWrite, PageCache = PageCache.Use };
             using (ViaFile file = ViaFile.Open(path, options))
             using (ViaArray target = ViaArray.Empty(DType.Float64, 4, 3))
-            using (ViaArray turned = target.Transpose())
+            using (ViaArray transposed = target.Transpose())
             {
-                await file.ReadAsync(turned);
+                await file.ReadAsync(transposed);
                 Assert.That(target.AsSpan<double>()[1], Is.EqualTo(4));
-                turned.Fill(5.0);
-                await file.WriteAsync(turned);
+                transposed.Fill(5.0);
+                await file.WriteAsync(transposed);
                 using (ViaArray mapped = file.Map(8, DType.Float64, 2))
                 {
                     Assert.That(mapped.ToArray<double>(), Is.EqualTo(new double[] { 5, 5 }));
@@ -194,7 +194,7 @@ namespace Viaduct.Tests
         }
 
         [Test]
-        public void What_goes_wrong_is_told_by_kind()
+        public void What_goes_wrong_is_reported_by_kind()
         {
             var error = Assert.Throws<ViaIoException>(() => ViaFile.Open(path));
             Assert.That(error.Message, Contains.Substring("\U0001F309"));

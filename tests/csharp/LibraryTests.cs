@@ -10,7 +10,7 @@ namespace Viaduct.Tests
     public class LibraryTests
     {
         [Test]
-        public void The_library_tells_its_version()
+        public void The_library_reports_its_version()
         {
             Assert.That(ViaLibrary.Version.Major, Is.EqualTo(Native.VIA_VERSION_MAJOR));
             ViaLibrary.Require(1, 0);

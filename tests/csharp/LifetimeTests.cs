@@ -9,7 +9,7 @@ namespace Viaduct.Tests
     [TestFixture]
     public class LifetimeTests
     {
-        private static ViaArray Lent(Action release)
+        private static ViaArray Exported(Action release)
         {
             IntPtr block = Marshal.AllocHGlobal(64);
             return ViaArray.Wrap(block, DType.Int64, new long[] { 8 }, null, null, WrapFlags.None, () =>
@@ -23,9 +23,9 @@ namespace Viaduct.Tests
         public void A_call_that_refuses_one_argument_holds_none_of_the_others()
         {
             int released = 0;
-            ViaArray array = Lent(() => ++released);
-            ViaArray source = Lent(() => ++released);
-            ViaArray closed = Lent(() => ++released);
+            ViaArray array = Exported(() => ++released);
+            ViaArray source = Exported(() => ++released);
+            ViaArray closed = Exported(() => ++released);
             closed.Dispose();
             Assert.That(() => source.CopyTo(array, null), Throws.TypeOf<ArgumentNullException>()
                 .With.Property("ParamName").EqualTo("stream"));
@@ -52,7 +52,7 @@ namespace Viaduct.Tests
         {
             int released = 0;
             ViaArray view = null;
-            Support.Elsewhere(() => { view = Lent(() => ++released).SliceAxis(0, 6, 2); });
+            Support.Elsewhere(() => { view = Exported(() => ++released).SliceAxis(0, 6, 2); });
             long before = ViaLibrary.Stats().LiveArrays;
             Support.EventuallyCollected(() => ViaLibrary.Stats().LiveArrays < before, "the array is collected");
             Assert.That(released, Is.EqualTo(0));
@@ -66,12 +66,12 @@ namespace Viaduct.Tests
         public void What_nobody_closes_is_given_up_after_it_was_collected()
         {
             int released = 0;
-            Support.Elsewhere(() => { Lent(() => ++released); });
+            Support.Elsewhere(() => { Exported(() => ++released); });
             Support.EventuallyCollected(() => released == 1, "the finalizer gives the array up");
         }
 
         [Test]
-        public void A_managed_owner_is_kept_and_let_go()
+        public void A_managed_owner_is_kept_and_release()
         {
             WeakReference owner = null;
             ViaArray array = null;
@@ -95,7 +95,7 @@ namespace Viaduct.Tests
         public void Closing_twice_gives_up_once()
         {
             int released = 0;
-            ViaArray array = Lent(() => ++released);
+            ViaArray array = Exported(() => ++released);
             array.Dispose();
             array.Dispose();
             array.Close();
@@ -109,7 +109,7 @@ namespace Viaduct.Tests
         public void Two_shares_are_closed_apart()
         {
             int released = 0;
-            ViaArray array = Lent(() => ++released);
+            ViaArray array = Exported(() => ++released);
             ViaArray share = array.Share();
             array.Dispose();
             Assert.That(share.Size, Is.EqualTo(8));
@@ -122,7 +122,7 @@ namespace Viaduct.Tests
         public void Any_thread_may_close()
         {
             int released = 0, on = 0;
-            ViaArray array = Lent(() =>
+            ViaArray array = Exported(() =>
             {
                 ++released;
                 on = Thread.CurrentThread.ManagedThreadId;
@@ -144,7 +144,7 @@ namespace Viaduct.Tests
             for (int round = 0; round < 10; ++round)
             {
                 int released = 0, refused = 0, wrong = 0;
-                ViaArray array = Lent(() => Interlocked.Increment(ref released));
+                ViaArray array = Exported(() => Interlocked.Increment(ref released));
                 var start = new ManualResetEvent(false);
                 var users = new Thread[2];
                 for (int i = 0; i < users.Length; ++i)
@@ -182,7 +182,7 @@ namespace Viaduct.Tests
             }
         }
 
-        /// <summary>Whether an array tells what lies in native memory and behind a handle as it is, or is closed.</summary>
+        /// <summary>Whether an array reports what lies in native memory and behind a handle as it is, or is closed.</summary>
         private static bool IsRightOrClosed(ViaArray array, double[] owner)
         {
             try
@@ -197,7 +197,7 @@ namespace Viaduct.Tests
         }
 
         [Test]
-        public void What_is_told_of_an_array_is_right_though_another_thread_closes_it()
+        public void What_learns_of_an_array_is_right_though_another_thread_closes_it()
         {
             const int rounds = 20000;
             var owner = new double[12];
@@ -346,11 +346,11 @@ namespace Viaduct.Tests
         }
 
         [Test]
-        public void A_thread_of_c_may_be_the_last_to_let_go()
+        public void A_thread_of_c_may_be_the_last_to_release()
         {
             int released = 0, on = 0;
             IntPtr tensor;
-            using (ViaArray array = Lent(() =>
+            using (ViaArray array = Exported(() =>
             {
                 on = Thread.CurrentThread.ManagedThreadId;
                 ++released;
@@ -365,22 +365,22 @@ namespace Viaduct.Tests
         }
 
         [Test]
-        public void What_a_release_throws_is_told_and_reaches_nobody_else()
+        public void What_a_release_throws_is_reported_and_reaches_nobody_else()
         {
-            Exception told = null;
-            Action<Exception> listener = failure => told = failure;
+            Exception reported = null;
+            Action<Exception> listener = failure => reported = failure;
             ViaLibrary.CallbackFailed += listener;
             try
             {
                 IntPtr tensor;
-                using (ViaArray array = Lent(() => { throw new InvalidOperationException("on purpose"); }))
+                using (ViaArray array = Exported(() => { throw new InvalidOperationException("on purpose"); }))
                 {
                     tensor = array.ToDlpack();
                 }
                 Assert.That(Probe.probe_delete_on_thread(tensor), Is.EqualTo(0));
-                Assert.That(told, Is.InstanceOf<InvalidOperationException>());
-                Lent(() => { throw new InvalidOperationException("again"); }).Dispose();
-                Assert.That(told.Message, Is.EqualTo("again"));
+                Assert.That(reported, Is.InstanceOf<InvalidOperationException>());
+                Exported(() => { throw new InvalidOperationException("again"); }).Dispose();
+                Assert.That(reported.Message, Is.EqualTo("again"));
             }
             finally
             {
@@ -391,19 +391,19 @@ namespace Viaduct.Tests
         [Test]
         public void A_fault_in_a_release_is_an_exception_on_every_thread()
         {
-            Exception told = null;
-            Action<Exception> listener = failure => told = failure;
+            Exception reported = null;
+            Action<Exception> listener = failure => reported = failure;
             string nothing = null;
             ViaLibrary.CallbackFailed += listener;
             try
             {
                 IntPtr tensor;
-                using (ViaArray array = Lent(() => { nothing.GetHashCode(); }))
+                using (ViaArray array = Exported(() => { nothing.GetHashCode(); }))
                 {
                     tensor = array.ToDlpack();
                 }
                 Assert.That(Probe.probe_delete_on_thread(tensor), Is.EqualTo(0));
-                Assert.That(told, Is.InstanceOf<NullReferenceException>());
+                Assert.That(reported, Is.InstanceOf<NullReferenceException>());
             }
             finally
             {
@@ -437,7 +437,7 @@ namespace Viaduct.Tests
             ViaLibrary.CallbackFailed += listener;
             try
             {
-                Lent(() => { throw new InvalidOperationException("on purpose"); }).Dispose();
+                Exported(() => { throw new InvalidOperationException("on purpose"); }).Dispose();
             }
             finally
             {

@@ -246,8 +246,8 @@ namespace Viaduct.Tests
         private static void ReleaseByDividing()
         {
             int nothing = 0;
-            Exception told = null;
-            Action<Exception> listener = failure => told = failure;
+            Exception reported = null;
+            Action<Exception> listener = failure => reported = failure;
             ViaLibrary.CallbackFailed += listener;
             try
             {
@@ -258,7 +258,7 @@ namespace Viaduct.Tests
             {
                 ViaLibrary.CallbackFailed -= listener;
             }
-            throw told;
+            throw reported;
         }
 
         // Does something with a file of so many bytes, opened to read.
@@ -294,24 +294,24 @@ namespace Viaduct.Tests
         }
 
         [Test, TestCaseSource("Sayable")]
-        public void A_wrong_call_is_told_as_the_table_says(string id)
+        public void A_wrong_call_is_reported_as_the_table_says(string id)
         {
             string[] row = Table.Single(each => each[0] == id);
             if (row[Needs].Contains("device"))
             {
                 Support.NeedsCuda(row[Needs].Contains("two") ? 2 : 1);
             }
-            Exception told = Assert.Catch(() => Calls[id]());
-            Assert.That(told.Message, Is.Not.Empty);
+            Exception reported = Assert.Catch(() => Calls[id]());
+            Assert.That(reported.Message, Is.Not.Empty);
             if (row[CSharp] == "=")
             {
-                Assert.That(told, Is.InstanceOf<ViaException>());
-                string status = ViaLibrary.StatusName(((ViaException)told).Status);
-                Assert.That(status, Is.EqualTo("VIA_ERROR_" + row[Status]), told.Message);
+                Assert.That(reported, Is.InstanceOf<ViaException>());
+                string status = ViaLibrary.StatusName(((ViaException)reported).Status);
+                Assert.That(status, Is.EqualTo("VIA_ERROR_" + row[Status]), reported.Message);
             }
             else
             {
-                Assert.That(IsA(row[CSharp], told.GetType()), told.ToString());
+                Assert.That(IsA(row[CSharp], reported.GetType()), reported.ToString());
             }
         }
 

@@ -128,7 +128,7 @@ namespace Viaduct.Tests
         }
 
         [Test]
-        public void The_layer_named_by_the_override_is_taken_although_there_is_one_beside_the_assembly()
+        public void The_layer_named_by_the_override_is_taken_although_there_is_one_next_to_the_assembly()
         {
             string program = Support.TestProgram("Ending");
             string named = Path.Combine(folder, "another-libviaduct_csharp.so");
@@ -139,7 +139,7 @@ namespace Viaduct.Tests
         }
 
         [Test]
-        public void Without_an_override_the_layer_beside_the_assembly_is_taken()
+        public void Without_an_override_the_layer_next_to_the_assembly_is_taken()
         {
             string output;
             int code = Run(new[] { Saved("table.npy", 4, 3), "0" }, "", out output);
@@ -152,7 +152,7 @@ namespace Viaduct.Tests
             string output;
             Assert.That(RunExample("GpuToHost", new string[0], Support.Library, out output), Is.EqualTo(0), output);
             Assert.That(output, Is.EqualTo(Where("particles")
-                + "at once: number 9 has x 9, mass 4.5\nbehind the stream's work: number 10 has y 20\n"
+                + "at once: number 9 has x 9, mass 4.5\nafter the stream's work: number 10 has y 20\n"
                 + "the masses alone, 524288 of 1572864 bytes: number 11 has 5.5\n"));
         }
 
@@ -164,9 +164,9 @@ namespace Viaduct.Tests
             Assert.That(RunExample("MirrorFile", paths, Support.Library, out output), Is.EqualTo(0), output);
             Assert.That(output, Is.EqualTo(Where("blocks") + "3000 rows in blocks of 2048\n"));
             using (ViaFile file = ViaFile.Open(paths[1]))
-            using (ViaArray turned = file.Map())
+            using (ViaArray transposed = file.Map())
             {
-                ReadOnlySpan<double> values = turned.AsReadOnlySpan<double>();
+                ReadOnlySpan<double> values = transposed.AsReadOnlySpan<double>();
                 for (int row = 0; row < 3000; ++row)
                 {
                     Assert.That(values[row * 512], Is.EqualTo(row * 512 + 511));

@@ -38,12 +38,12 @@ namespace Viaduct.Tests
             return Convert.FromBase64String(other.StandardOutput.ReadLine() ?? "");
         }
 
-        private static byte[] Tell(Process other, ViaArray array)
+        private static byte[] Report(Process other, ViaArray array)
         {
             return Ask(other, Convert.ToBase64String(array.ExportIpc()));
         }
 
-        /// <summary>Killed, it lets go of nothing by itself.</summary>
+        /// <summary>Killed, it releases nothing by itself.</summary>
         private static void End(Process other, bool kill)
         {
             if (kill)
@@ -59,11 +59,11 @@ namespace Viaduct.Tests
         public void Another_process_writes_to_the_same_memory()
         {
             using (ViaArray array = Shared())
-            using (ViaArray turned = array.Transpose())
+            using (ViaArray transposed = array.Transpose())
             using (Process other = Start())
             {
-                Tell(other, array);
-                Assert.That(turned.ToArray<int>(), Is.All.EqualTo(8));
+                Report(other, array);
+                Assert.That(transposed.ToArray<int>(), Is.All.EqualTo(8));
                 End(other, false);
             }
         }
@@ -94,7 +94,7 @@ namespace Viaduct.Tests
                 {
                     using (Process other = Start())
                     {
-                        Tell(other, array);
+                        Report(other, array);
                         End(other, killed);
                     }
                 }
@@ -103,7 +103,7 @@ namespace Viaduct.Tests
         }
 
         [Test]
-        public void What_was_taken_in_can_be_handed_on_after_this_process_let_go()
+        public void What_was_taken_in_can_be_handed_on_after_this_process_release()
         {
             using (Process first = Start())
             using (Process second = Start())
@@ -111,7 +111,7 @@ namespace Viaduct.Tests
                 byte[] description;
                 using (ViaArray array = Shared())
                 {
-                    description = Tell(first, array);
+                    description = Report(first, array);
                 }
                 Ask(second, Convert.ToBase64String(description));
                 using (ViaArray back = ViaArray.ImportIpc(description))

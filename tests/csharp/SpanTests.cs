@@ -90,11 +90,11 @@ namespace Viaduct.Tests
         public void A_span_has_no_gaps()
         {
             using (ViaArray grid = Support.Grid())
-            using (ViaArray turned = grid.Transpose())
+            using (ViaArray transposed = grid.Transpose())
             using (ViaArray column = grid.Select(1, 0))
             using (ViaArray rows = grid.SliceAxis(0, 1, 2))
             {
-                Assert.Throws<ViaNeedsCopyException>(() => turned.AsSpan<double>());
+                Assert.Throws<ViaNeedsCopyException>(() => transposed.AsSpan<double>());
                 Assert.Throws<ViaNeedsCopyException>(() => column.AsSpan<double>());
                 Assert.That(rows.AsSpan<double>().Length, Is.EqualTo(8));
                 Assert.That(column.ToArray<double>(), Is.EqualTo(new double[] { 0, 4, 8 }));

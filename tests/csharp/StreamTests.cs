@@ -141,16 +141,16 @@ namespace Viaduct.Tests
             using (ViaStream stream = ViaStream.Create(0))
             using (ViaMemory device = ViaMemory.Create(MemoryKind.Device))
             using (ViaArray grid = ViaArray.Wrap(numbers, 3, 4))
-            using (ViaArray turned = grid.Transpose())
+            using (ViaArray transposed = grid.Transpose())
             using (ViaArray there = ViaArray.Empty(DType.Float64, new long[] { 4, 3 }, device))
             {
-                using (CopyTask copy = turned.SubmitCopyTo(there, stream))
+                using (CopyTask copy = transposed.SubmitCopyTo(there, stream))
                 {
                     copy.Join(stream);
                     stream.Synchronize();
                     copy.AsTask().Wait();
                 }
-                turned.CopyToAsync(there, stream).Wait();
+                transposed.CopyToAsync(there, stream).Wait();
                 Assert.That(there.ToArray<double>()[1], Is.EqualTo(4));
             }
         }

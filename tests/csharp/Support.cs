@@ -126,7 +126,7 @@ namespace Viaduct.Tests
             int found = ViaLibrary.DeviceCount(DeviceType.Cuda);
             if (found == 0)
             {
-                Assert.Ignore("there is no CUDA device, and the stand-in for the driver was not built");
+                Assert.Ignore("there is no CUDA device, and the fake driver was not built");
             }
             else if (found < devices)
             {

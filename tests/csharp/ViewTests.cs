@@ -52,9 +52,9 @@ namespace Viaduct.Tests
             {
                 Assert.That(Read(grid.Select(0, -1)), Is.EqualTo(new double[] { 8, 9, 10, 11 }));
                 Assert.That(Read(grid.Select(1, 2)), Is.EqualTo(new double[] { 2, 6, 10 }));
-                double[] turned = { 0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11 };
-                Assert.That(Read(grid.Transpose()), Is.EqualTo(turned));
-                Assert.That(Read(grid.Permute(1, 0)), Is.EqualTo(turned));
+                double[] transposed = { 0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11 };
+                Assert.That(Read(grid.Transpose()), Is.EqualTo(transposed));
+                Assert.That(Read(grid.Permute(1, 0)), Is.EqualTo(transposed));
                 Assert.That(Read(grid.Permute(0, 1)), Is.EqualTo(Support.Numbers(12)));
             }
         }
@@ -63,7 +63,7 @@ namespace Viaduct.Tests
         public void Shapes_change_without_a_copy_or_not_at_all()
         {
             using (ViaArray grid = Support.Grid())
-            using (ViaArray turned = grid.Transpose())
+            using (ViaArray transposed = grid.Transpose())
             {
                 Assert.That(ShapeOf(grid.Reshape(2, -1)), Is.EqualTo(new long[] { 2, 6 }));
                 Assert.That(ShapeOf(grid.Expand(1)), Is.EqualTo(new long[] { 3, 1, 4 }));
@@ -74,7 +74,7 @@ namespace Viaduct.Tests
                     Assert.That(ShapeOf(expanded.Squeeze(0)), Is.EqualTo(new long[] { 3, 4 }));
                     Assert.Throws<ViaShapeException>(() => expanded.Squeeze(1));
                 }
-                Assert.Throws<ViaNeedsCopyException>(() => turned.Reshape(12));
+                Assert.Throws<ViaNeedsCopyException>(() => transposed.Reshape(12));
                 Assert.Throws<ViaShapeException>(() => grid.Reshape(5, 5));
             }
         }

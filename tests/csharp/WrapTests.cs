@@ -43,6 +43,37 @@ namespace Viaduct.Tests
             Marshal.FreeHGlobal(block);
         }
 
+        private static ViaArray Bounded(IntPtr block, long[] shape, long[] strides, long nbytes)
+        {
+            return ViaArray.Wrap(block, DType.Float32, shape, strides, nbytes: nbytes);
+        }
+
+        [Test]
+        public void No_element_lies_outside_of_the_bytes_that_the_caller_names()
+        {
+            IntPtr block = Marshal.AllocHGlobal(48);
+            long[] shape = { 3, 4 };
+            long[] narrow = { 3, 2 };
+            long[] steps = { 4, 2 };
+            using (ViaArray whole = Bounded(block, shape, null, 48))
+            using (ViaArray some = Bounded(block, narrow, steps, 44))
+            using (ViaArray none = Bounded(block, new long[] { 3, 0 }, null, 0))
+            {
+                Assert.That(whole.Size + some.Size + none.Size, Is.EqualTo(18));
+            }
+            Assert.That(
+                () => Bounded(block, shape, null, 47),
+                Throws.TypeOf<ViaPointerException>().With.Message.Contains("nbytes is 47; expected 48 or more"));
+            Assert.That(
+                () => Bounded(block, narrow, steps, 43),
+                Throws.TypeOf<ViaPointerException>().With.Message.Contains("nbytes is 43; expected 44 or more"));
+            Assert.That(
+                () => Bounded(block + 12, new long[] { 4 }, new long[] { -1 }, 48),
+                Throws.TypeOf<ViaPointerException>().With.Message.Contains("strides reach 12 bytes before the address"));
+            Assert.That(() => Bounded(block, shape, null, -1), Throws.TypeOf<ViaInvalidArgumentException>());
+            Marshal.FreeHGlobal(block);
+        }
+
         [Test]
         public void Release_runs_once_when_array_and_views_are_closed()
         {
@@ -77,17 +108,17 @@ namespace Viaduct.Tests
         {
             var numbers = Support.Numbers(12);
             using (ViaArray whole = ViaArray.Wrap(numbers))
-            using (ViaArray turned = ViaArray.Wrap(
+            using (ViaArray transposed = ViaArray.Wrap(
                 whole.Address, DType.Float64, new long[] { 4, 3 }, new long[] { 1, 4 }))
             using (ViaArray same = ViaArray.Wrap(
                 whole.Address, DType.Float64, new long[] { 4, 3 }, new long[] { 8, 32 }, null, WrapFlags.ByteStrides))
             {
                 double[] wanted = { 0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11 };
-                Assert.That(turned.ToArray<double>(), Is.EqualTo(wanted));
-                Assert.That(same.ToArray<double>(), Is.EqualTo(turned.ToArray<double>()));
-                Assert.That(turned.IsContiguous(), Is.False);
-                Assert.That(turned.IsContiguous(MemoryOrder.ColumnMajor), Is.True);
-                Assert.That(turned.IsContiguous(MemoryOrder.Any), Is.True);
+                Assert.That(transposed.ToArray<double>(), Is.EqualTo(wanted));
+                Assert.That(same.ToArray<double>(), Is.EqualTo(transposed.ToArray<double>()));
+                Assert.That(transposed.IsContiguous(), Is.False);
+                Assert.That(transposed.IsContiguous(MemoryOrder.ColumnMajor), Is.True);
+                Assert.That(transposed.IsContiguous(MemoryOrder.Any), Is.True);
             }
         }
 
@@ -151,7 +182,7 @@ namespace Viaduct.Tests
         }
 
         [Test]
-        public void The_owner_is_told_of_views_too_and_of_nobody_elses_memory()
+        public void The_owner_learns_of_views_too_and_of_nobody_elses_memory()
         {
             var owner = new object();
             IntPtr block = Marshal.AllocHGlobal(64);

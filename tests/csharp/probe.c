@@ -1,6 +1,6 @@
 /*
  * Another native library of the process: what the C# tests meet on the other side. It takes and gives arrays by DLPack
- * alone, calls back from threads of its own, and tells how C lays out the structs of the header.
+ * alone, calls back from threads of its own, and reports how C lays out the structs of the header.
  */
 #define _GNU_SOURCE /* memfd_create */
 
@@ -41,16 +41,16 @@ EXPORT double probe_double_and_delete(DLManagedTensorVersioned *tensor) {
     return sum;
 }
 
-typedef struct lent {
+typedef struct exported {
     DLManagedTensorVersioned tensor;
     int64_t shape[2];
     int64_t strides[2];
     int32_t values[6];
-} lent;
+} exported;
 
 static int deleted;
 
-static void delete_lent(DLManagedTensorVersioned *tensor) {
+static void delete_exported(DLManagedTensorVersioned *tensor) {
     ++deleted;
     free(tensor->manager_ctx);
 }
@@ -59,7 +59,7 @@ EXPORT int probe_deleted(void) { return deleted; }
 
 /* A 2 x 3 tensor of int32, 0 to 5, of memory of this library's. */
 EXPORT DLManagedTensorVersioned *probe_make_tensor(void) {
-    lent *made = calloc(1, sizeof *made);
+    exported *made = calloc(1, sizeof *made);
     if (made == NULL) {
         return NULL;
     }
@@ -73,7 +73,7 @@ EXPORT DLManagedTensorVersioned *probe_make_tensor(void) {
     made->tensor = (DLManagedTensorVersioned){
         .version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
         .manager_ctx = made,
-        .deleter = delete_lent,
+        .deleter = delete_exported,
         .dl_tensor = {.data = made->values,
                       .device = {kDLCPU, 0},
                       .ndim = 2,
@@ -94,7 +94,7 @@ static void *delete_it(void *tensor) {
 }
 
 /*
- * Lets go of a tensor on a thread that the runtime has never seen, and that blocks every signal as those of the library
+ * Releases a tensor on a thread that the runtime has never seen, and that blocks every signal as those of the library
  * do; returns when the thread has gone.
  */
 EXPORT int probe_delete_on_thread(DLManagedTensorVersioned *tensor) {
@@ -119,13 +119,13 @@ EXPORT int probe_seal_file(int file) { return fcntl(file, F_ADD_SEALS, F_SEAL_WR
 
 EXPORT void probe_close_file(int file) { close(file); }
 
-/* Lets go of a tensor on a thread that nobody waits for. */
+/* Releases a tensor on a thread that nobody waits for. */
 EXPORT int probe_delete_behind(DLManagedTensorVersioned *tensor) {
     pthread_t thread;
     return pthread_create(&thread, NULL, delete_it, tensor) || pthread_detach(thread);
 }
 
-/* Tensors for a thread that lives on when it has let go of them, and the barrier at which it says so. */
+/* Tensors for a thread that lives on when it has released them, and the barrier at which it says so. */
 typedef struct errand {
     DLManagedTensorVersioned *tensors[2];
     pthread_barrier_t done;
@@ -142,7 +142,7 @@ static void *delete_and_stay(void *given) {
     return NULL;
 }
 
-/* Lets go of two tensors on a thread that stays; returns when it has. */
+/* Releases two tensors on a thread that stays; returns when it has. */
 EXPORT int probe_delete_and_stay(DLManagedTensorVersioned *first, DLManagedTensorVersioned *second) {
     static errand sent;
     pthread_t thread;
@@ -162,7 +162,7 @@ static void delete_left(void) {
     }
 }
 
-/* Lets go of at most four tensors when the process ends, after the runtime has. */
+/* Releases at most four tensors when the process ends, after the runtime has. */
 EXPORT void probe_delete_at_exit(DLManagedTensorVersioned *tensor) {
     size_t i = 0;
     while (left[i] != NULL) {

@@ -133,7 +133,7 @@ struct CaptureInfo {
     size_t *count;
 };
 
-void tell_capture(Call &call, CUstream handle, const CaptureInfo &into) {
+void report_capture(Call &call, CUstream handle, const CaptureInfo &into) {
     const auto stream = stream_to_ask(call, handle);
     require(into.status != nullptr);
     *into.status = status_of(*stream);
@@ -221,7 +221,8 @@ void forbid_under_capture(Driver &state, const ThreadState &thread) {
 void add_node(Stream &stream, CUgraphNodeType type, Work work) {
     check_capture(stream);
     Graph &graph = *stream.capture->graph;
-    graph.nodes.push_back({reinterpret_cast<CUgraphNode>(new_handle()), type, std::move(work), stream.capture_tail});
+    graph.nodes.push_back(
+        {reinterpret_cast<CUgraphNode>(new_handle()), type, std::move(work), stream.capture_tail, stream.context});
     stream.capture_tail = {graph.nodes.size() - 1};
 }
 
@@ -277,7 +278,7 @@ CUresult CUDAAPI cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *ca
 CUresult CUDAAPI cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
                                         cuuint64_t *id_out) {
     return enter(Fn::cuStreamGetCaptureInfo, [&](Call &call) {
-        tell_capture(call, hStream, {captureStatus_out, id_out, nullptr, nullptr, nullptr});
+        report_capture(call, hStream, {captureStatus_out, id_out, nullptr, nullptr, nullptr});
     });
 }
 
@@ -285,7 +286,7 @@ CUresult CUDAAPI cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStat
                                            cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out,
                                            size_t *numDependencies_out) {
     return enter(Fn::cuStreamGetCaptureInfo_v2, [&](Call &call) {
-        tell_capture(call, hStream, {captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out});
+        report_capture(call, hStream, {captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out});
     });
 }
 
@@ -293,7 +294,7 @@ CUresult CUDAAPI cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStat
                                            cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out,
                                            const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out) {
     return enter(Fn::cuStreamGetCaptureInfo_v3, [&](Call &call) {
-        tell_capture(call, hStream, {captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out});
+        report_capture(call, hStream, {captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out});
         if (edgeData_out != nullptr) {
             *edgeData_out = nullptr;
         }

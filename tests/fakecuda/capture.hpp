@@ -21,6 +21,7 @@ struct Node {
     CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
     Work work;
     std::vector<size_t> after;
+    std::shared_ptr<Context> context;
 };
 
 struct Graph {
@@ -28,7 +29,7 @@ struct Graph {
     std::vector<Node> nodes;
     Holds holds;
     std::vector<BlockPtr> memory;
-    std::vector<CUgraphNode> tail_handles;  // what cuStreamGetCaptureInfo lends out
+    std::vector<CUgraphNode> tail_handles;  // what cuStreamGetCaptureInfo exports out
 };
 
 // The work of a graph in the order of its capture, which is one of the orders that its edges allow.
@@ -79,7 +80,7 @@ void join_capture(const std::shared_ptr<Stream> &stream, const std::shared_ptr<C
 void abandon_capture(Driver &state, Stream &stream);
 
 void retain_all(const Holds &holds);
-void let_go(Driver &state, Holds &holds);
+void release(Driver &state, Holds &holds);
 void release_object(Driver &state, const std::shared_ptr<UserObject> &object, uint64_t count);
 void drop_graph(Driver &state, Graph &graph);
 void end_graph_memory(Driver &state, std::vector<BlockPtr> &memory);

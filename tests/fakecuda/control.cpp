@@ -448,6 +448,11 @@ int64_t fake_misused(fake_misuse misuse) {
     return misuse >= 0 && misuse < FAKE_MISUSE_COUNT ? driver().misuse[misuse] : 0;
 }
 
+int64_t fake_bytes_through_host(void) {
+    const Guard lock(driver().mutex);
+    return driver().bytes_through_host;
+}
+
 int64_t fake_misuse_total(void) {
     const Guard lock(driver().mutex);
     int64_t sum = 0;

@@ -19,6 +19,26 @@ View view_of(Driver &state, Context &context, const Transfer &transfer, const Si
     return touch(state, context, side.address, bytes, By::copy_engine);
 }
 
+bool is_reached(const Driver &state, int device, const Block &block) {
+    for (const auto &context : state.contexts.all()) {
+        if (context->device == device && may_touch(*context, block, By::kernel)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Where neither of two devices reaches what the other has, the driver goes through the host's memory.
+bool goes_through_host(const Driver &state, const View &to, const View &from) {
+    if (to.keep.empty() || from.keep.empty()) {
+        return false;
+    }
+    const Block &there = *to.keep.front();
+    const Block &here = *from.keep.front();
+    return !there.host_touchable() && !here.host_touchable() && there.device != here.device &&
+           !is_reached(state, here.device, there) && !is_reached(state, there.device, here);
+}
+
 void move_rows(const Transfer &transfer, char *to, const char *from) {
     for (size_t z = 0; z < transfer.depth; ++z) {
         for (size_t y = 0; y < transfer.height; ++y) {
@@ -79,6 +99,9 @@ void run_transfer(const Transfer &transfer, Context &context) {
     std::unique_lock lock(state.mutex);
     const View from = view_of(state, context, transfer, transfer.from);
     const View to = from.data == nullptr ? View() : view_of(state, context, transfer, transfer.to);
+    if (to.data != nullptr && goes_through_host(state, to, from)) {
+        state.bytes_through_host += static_cast<int64_t>(transfer.bytes());
+    }
     lock.unlock();
     if (to.data != nullptr) {
         move_rows(transfer, to.data, from.data);

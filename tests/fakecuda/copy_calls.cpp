@@ -15,6 +15,17 @@ void copy_line(Call &call, Transfer transfer, Where to, Where from, CUstream on,
     transfer_on(call, stream, transfer, when);
 }
 
+// On a stream of another device than the current context's, addresses are looked up in the current context: two H200s
+// refused memory of the stream's device that the current one did not reach.
+void require_reached_by_current(Call &call, CUstream on, CUdeviceptr address) {
+    const BlockPtr block = find_block(call.state(), address);
+    if (this_thread().stack.empty() || block == nullptr) {
+        return;
+    }
+    const auto current = call.context_to_ask(nullptr);
+    require(current->device == call.stream(on)->context->device || may_touch(*current, *block, By::kernel));
+}
+
 // One side of a 2-D or 3-D copy as the caller describes it.
 struct Description {
     CUmemorytype type;
@@ -169,6 +180,8 @@ CUresult CUDAAPI cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount) {
 
 CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream) {
     return enter(Fn::cuMemcpyAsync, [&](Call &call) {
+        require_reached_by_current(call, hStream, dst);
+        require_reached_by_current(call, hStream, src);
         copy_line(call, line(dst, src, ByteCount), Where::anywhere, Where::anywhere, hStream, When::in_order);
     });
 }

@@ -1,4 +1,4 @@
-// The state of the stand-in. One lock guards all of it; only the work of streams, and callbacks, run without.
+// The state of the fake driver. One lock guards all of it; only the work of streams, and callbacks, run without.
 #ifndef FAKECUDA_DRIVER_HPP
 #define FAKECUDA_DRIVER_HPP
 
@@ -43,7 +43,7 @@ struct Op {
     std::vector<std::shared_ptr<Op>> after;  // work of other streams that comes first
     Work work;
     std::function<bool()> ready;  // asked under the lock until true
-    bool always = false;          // runs in a poisoned context too: it only lets go
+    bool always = false;          // runs in a poisoned context too: it only releases memory
     bool done = false;
     Clock::time_point ended;
 };
@@ -170,6 +170,7 @@ struct Driver {
     int64_t calls = 0;
     std::deque<std::pair<Fn, CUresult>> call_log;
     std::array<int64_t, FAKE_MISUSE_COUNT> misuse{};
+    int64_t bytes_through_host = 0;  // of copies between devices
 
     int64_t setting(fake_setting which) const { return settings[which]; }
     void count(fake_misuse kind) { ++misuse[kind]; }

@@ -59,7 +59,7 @@ const ErrorText texts[] = {
 
 #undef FAKECUDA_ERROR
 
-void tell(CUresult error, const char **out, const char *ErrorText::*what) {
+void report(CUresult error, const char **out, const char *ErrorText::*what) {
     require(out != nullptr);
     *out = nullptr;
     for (const ErrorText &one : texts) {
@@ -79,10 +79,10 @@ using namespace fake;
 extern "C" {
 
 CUresult CUDAAPI cuGetErrorName(CUresult error, const char **pStr) {
-    return enter(Fn::cuGetErrorName, [&](Call &) { tell(error, pStr, &ErrorText::name); });
+    return enter(Fn::cuGetErrorName, [&](Call &) { report(error, pStr, &ErrorText::name); });
 }
 
 CUresult CUDAAPI cuGetErrorString(CUresult error, const char **pStr) {
-    return enter(Fn::cuGetErrorString, [&](Call &) { tell(error, pStr, &ErrorText::text); });
+    return enter(Fn::cuGetErrorString, [&](Call &) { report(error, pStr, &ErrorText::text); });
 }
 }

@@ -1,11 +1,11 @@
 /**
  * @file fakecuda.h
- * @brief How a test steers the stand-in for the CUDA driver, and asks what was done to it.
+ * @brief How a test steers the fake driver for the CUDA driver, and asks what was done to it.
  *
- * The stand-in is a shared library that is opened in the place of libcuda.so.1. It has no GPU: it copies for real, on
- * streams that run behind the caller, between memory that the host may and may not touch. A test opens it with dlopen
- * and finds these functions with dlsym: fake_load does so. Where the real driver's behaviour is known from a
- * recording (facts/), the stand-in does the same; where the real driver would crash (a destroyed handle, a stale
+ * The fake driver is a shared library that is opened in the place of libcuda.so.1. It has no GPU: it copies for real,
+ * on streams that run behind the caller, between memory that the host may and may not touch. A test opens it with
+ * dlopen and finds these functions with dlsym: fake_load does so. Where the real driver's behaviour is known from a
+ * recording (facts/), the fake driver does the same; where the real driver would crash (a destroyed handle, a stale
  * pointer), it counts the misuse and answers an error.
  *
  * All of these may be called from any thread, also while driver calls are under way, but not from inside a kernel or
@@ -197,13 +197,17 @@ int64_t fake_calls(char *out_text, size_t capacity);
 
 int64_t fake_live(fake_kind kind);
 
-/** All of the kinds above that a program must have let go at its end, summed up. */
+/** All of the kinds above that a program must have released at its end, summed up. */
 int64_t fake_live_objects(void);
 
 /** "2 streams, 1 event" of what is alive; "" for nothing. Returns its whole length. */
 size_t fake_live_text(char *out_text, size_t capacity);
 
 int64_t fake_misused(fake_misuse misuse);
+
+/** Bytes that copies have brought from one device to another by way of the host, since neither reaches the memory of
+    the other: by peer access, or by a pool that is open to it. */
+int64_t fake_bytes_through_host(void);
 
 /** All misuse together, but for broken captures, which a program may mean to test. */
 int64_t fake_misuse_total(void);

@@ -44,7 +44,7 @@ void check(Call &call, const Fill &fill, const Context &context) {
     require(fill.address % fill.unit == 0 && (fill.height <= 1 || fill.pitch % fill.unit == 0));
     if (!fill.empty()) {
         const BlockPtr block = check_range(call.state(), fill.address, fill.reach());
-        require(may_touch(call.state(), context, *block, By::kernel));
+        require(may_touch(context, *block, By::kernel));
     }
 }
 

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "capture.hpp"
 #include "stream.hpp"
 
@@ -29,17 +31,27 @@ void instantiate(Call &call, CUgraphExec *out, CUgraph handle) {
 
 void end_exec(Driver &state, GraphExec &exec) {
     if (exec.destroyed && exec.launches == 0) {
-        let_go(state, exec.holds);
+        release(state, exec.holds);
         end_graph_memory(state, exec.memory);
         exec.nodes.clear();
+    }
+}
+
+// In the context of the stream that it was captured on, which may be another device's.
+void run_node(const Node &node) {
+    Context &context = *node.context;
+    if (node.work && context.alive && context.error == CUDA_SUCCESS) {
+        Context *const before = std::exchange(this_thread().running, &context);
+        node.work(context);
+        this_thread().running = before;
     }
 }
 
 Work run_exec(const std::shared_ptr<GraphExec> &exec) {
     return [exec](Context &context) {
         for (const Node &node : exec->nodes) {
-            if (context.error == CUDA_SUCCESS && node.work) {
-                node.work(context);
+            if (context.error == CUDA_SUCCESS) {
+                run_node(node);
             }
         }
         const std::lock_guard lock(driver().mutex);
@@ -89,7 +101,7 @@ void release_object(Driver &state, const std::shared_ptr<UserObject> &object, ui
     }
 }
 
-void let_go(Driver &state, Holds &holds) {
+void release(Driver &state, Holds &holds) {
     for (const auto &[object, count] : holds) {
         release_object(state, object, count);
     }
@@ -107,7 +119,7 @@ void end_graph_memory(Driver &state, std::vector<BlockPtr> &memory) {
 }
 
 void drop_graph(Driver &state, Graph &graph) {
-    let_go(state, graph.holds);
+    release(state, graph.holds);
     graph.nodes.clear();
     end_graph_memory(state, graph.memory);
 }

@@ -1,5 +1,5 @@
-// Handles: addresses that are mapped to nothing and never given twice, so that a dead one is always told from a live
-// one.
+// Handles: addresses that are mapped to nothing and never given twice, so that a dead one is always reported from a
+// live one.
 #ifndef FAKECUDA_HANDLES_HPP
 #define FAKECUDA_HANDLES_HPP
 

@@ -49,7 +49,7 @@ Handle read_handle(const CUipcMemHandle &given) {
     return handle;
 }
 
-// A file of a process that is gone, or that has let go of it.
+// A file of a process that is gone, or that has released it.
 int open_file(const Handle &handle) {
     char path[64];
     std::snprintf(path, sizeof path, "/proc/%d/fd/%d", handle.process, handle.file);

@@ -15,13 +15,13 @@ char *map_pages(size_t bytes, int protection) {
 }
 
 // The reach of accessible memory from an address on; adjacent mappings of one reservation count as one.
-struct Reach {
+struct ByteRange {
     size_t bytes = 0;
     std::vector<BlockPtr> blocks;
 };
 
-Reach reach_from(const Driver &state, CUdeviceptr address, size_t wanted) {
-    Reach reach;
+ByteRange reach_from(const Driver &state, CUdeviceptr address, size_t wanted) {
+    ByteRange reach;
     BlockPtr block = find_block(state, address);
     while (block != nullptr) {
         reach.blocks.push_back(block);
@@ -47,7 +47,7 @@ char *view_at(const Block &block, CUdeviceptr address) { return block.view + (ad
 
 }  // namespace
 
-bool may_touch(const Driver &state, const Context &context, const Block &block, By by) {
+bool may_touch(const Context &context, const Block &block, By by) {
     if (block.kind == Block::Kind::mapping) {
         return block.access.contains(context.device);
     }
@@ -57,13 +57,7 @@ bool may_touch(const Driver &state, const Context &context, const Block &block, 
     if (block.kind == Block::Kind::pool) {
         return block.pool->access.contains(context.device);
     }
-    for (const auto &peer : context.peers) {
-        const auto found = state.contexts.find(peer);
-        if (found != nullptr && found->device == block.device) {
-            return true;
-        }
-    }
-    return false;
+    return block.context != nullptr && context.peers.contains(block.context->handle);
 }
 
 size_t page_size() {
@@ -193,7 +187,7 @@ bool was_freed(const Driver &state, CUdeviceptr address) {
 }
 
 BlockPtr check_range(Driver &state, CUdeviceptr address, size_t bytes) {
-    const Reach reach = reach_from(state, address, bytes);
+    const ByteRange reach = reach_from(state, address, bytes);
     if (reach.blocks.empty() && was_freed(state, address)) {
         state.count(FAKE_USE_AFTER_FREE);
     }
@@ -205,7 +199,7 @@ BlockPtr check_range(Driver &state, CUdeviceptr address, size_t bytes) {
 }
 
 View touch(Driver &state, Context &context, CUdeviceptr address, size_t bytes, By by) {
-    Reach reach = reach_from(state, address, bytes);
+    ByteRange reach = reach_from(state, address, bytes);
     View view;
     if (reach.bytes < bytes || reach.blocks.empty()) {
         fault(state, context, was_freed(state, address) ? FAKE_USE_AFTER_FREE : FAKE_ILLEGAL_ADDRESS);
@@ -216,7 +210,7 @@ View touch(Driver &state, Context &context, CUdeviceptr address, size_t bytes, B
             fault(state, context, FAKE_USE_BEFORE_ALLOC);
             return view;
         }
-        if (!may_touch(state, context, *block, by)) {
+        if (!may_touch(context, *block, by)) {
             fault(state, context, FAKE_ILLEGAL_ADDRESS);
             return view;
         }
@@ -227,7 +221,7 @@ View touch(Driver &state, Context &context, CUdeviceptr address, size_t bytes, B
 }
 
 View peek(const Driver &state, CUdeviceptr address, size_t bytes) {
-    Reach reach = reach_from(state, address, bytes);
+    ByteRange reach = reach_from(state, address, bytes);
     View view;
     if (!reach.blocks.empty() && reach.bytes >= bytes) {
         view.data = view_at(*reach.blocks.front(), address);

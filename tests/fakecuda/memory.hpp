@@ -105,7 +105,7 @@ struct View {
 // Copies reach every device; kernels and fills only those that access was given to.
 enum class By { copy_engine, kernel };
 
-bool may_touch(const Driver &state, const Context &context, const Block &block, By by);
+bool may_touch(const Context &context, const Block &block, By by);
 
 // The view of a range when work on it runs; data is nullptr, and the context poisoned, where it cannot be touched.
 View touch(Driver &state, Context &context, CUdeviceptr address, size_t bytes, By by);

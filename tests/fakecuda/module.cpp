@@ -207,7 +207,7 @@ int blocks_that_fit(int block_size) {
     return std::min(blocks_per_multiprocessor, threads_per_multiprocessor / block_size);
 }
 
-void tell_attribute(Call &call, CUfunction handle, int attribute, int *out) {
+void report_attribute(Call &call, CUfunction handle, int attribute, int *out) {
     require(out != nullptr && attribute >= 0 && attribute < CU_FUNC_ATTRIBUTE_MAX);
     *out = attribute_of(*function_of(call, handle)->entry, attribute);
 }
@@ -299,7 +299,7 @@ CUresult CUDAAPI cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel) {
 CUresult CUDAAPI cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev) {
     return enter(Fn::cuKernelGetAttribute, [&](Call &call) {
         call.device(dev);
-        tell_attribute(call, function_handle(kernel), attrib, pi);
+        report_attribute(call, function_handle(kernel), attrib, pi);
     });
 }
 
@@ -311,7 +311,7 @@ CUresult CUDAAPI cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUke
 }
 
 CUresult CUDAAPI cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc) {
-    return enter(Fn::cuFuncGetAttribute, [&](Call &call) { tell_attribute(call, hfunc, attrib, pi); });
+    return enter(Fn::cuFuncGetAttribute, [&](Call &call) { report_attribute(call, hfunc, attrib, pi); });
 }
 
 CUresult CUDAAPI cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value) {

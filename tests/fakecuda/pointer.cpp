@@ -14,11 +14,11 @@ CUresult answer(void *data, Value value) {
     return CUDA_SUCCESS;
 }
 
-bool is_in_context(Call &call) {
+std::shared_ptr<Context> context_of_question(Call &call) {
     try {
-        return call.context_to_ask(nullptr) != nullptr;
+        return call.context_to_ask(nullptr);
     } catch (const Refusal &) {
-        return false;
+        return nullptr;
     }
 }
 
@@ -27,12 +27,12 @@ struct PointerAttributes {
     CUdeviceptr address = 0;
     BlockPtr block;
     std::shared_ptr<Reservation> reservation;
-    bool in_context = false;  // that the question is asked in
+    std::shared_ptr<Context> context;  // that the question is asked in
 };
 
 PointerAttributes find_pointer(Call &call, CUdeviceptr address) {
     const Driver &state = call.state();
-    PointerAttributes place{address, find_block(state, address), nullptr, is_in_context(call)};
+    PointerAttributes place{address, find_block(state, address), nullptr, context_of_question(call)};
     if (place.block != nullptr && (place.block->freeing || place.block->in_graph)) {
         place.block = nullptr;
     }
@@ -50,23 +50,28 @@ bool reachable(const PointerAttributes &place) {
     return place.block != nullptr && (place.block->kind != Block::Kind::mapping || !place.block->access.empty());
 }
 
-CUresult tell_device_pointer(const PointerAttributes &place, void *data) {
-    if (!place.in_context) {
+// By kernels of the context that asks.
+bool reached(const PointerAttributes &place) {
+    return reachable(place) && may_touch(*place.context, *place.block, By::kernel);
+}
+
+CUresult report_device_pointer(const PointerAttributes &place, void *data) {
+    if (place.context == nullptr) {
         answer(data, CUdeviceptr{0});
         return CUDA_ERROR_INVALID_CONTEXT;
     }
-    answer(data, reachable(place) ? place.address : CUdeviceptr{0});
-    return reachable(place) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    answer(data, reached(place) ? place.address : CUdeviceptr{0});
+    return reached(place) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 // An unknown address is taken for the host's own by cuPointerGetAttributes.
-CUresult tell_host_pointer(const PointerAttributes &place, void *data) {
+CUresult report_host_pointer(const PointerAttributes &place, void *data) {
     const bool host = place.block == nullptr || place.block->host_touchable();
     answer(data, host ? place.address : CUdeviceptr{0});
     return place.block != nullptr && host ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult tell_range(const PointerAttributes &place, CUpointer_attribute attribute, void *data) {
+CUresult report_range(const PointerAttributes &place, CUpointer_attribute attribute, void *data) {
     CUdeviceptr start = 0;
     size_t size = 0;
     if (place.reservation != nullptr) {
@@ -84,7 +89,7 @@ CUresult tell_range(const PointerAttributes &place, CUpointer_attribute attribut
     return place.block != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult tell_of_nothing(CUpointer_attribute attribute, void *data) {
+CUresult report_of_nothing(CUpointer_attribute attribute, void *data) {
     switch (attribute) {
         case CU_POINTER_ATTRIBUTE_CONTEXT:
         case CU_POINTER_ATTRIBUTE_BUFFER_ID:
@@ -102,7 +107,7 @@ CUresult tell_of_nothing(CUpointer_attribute attribute, void *data) {
 
 CUmemorytype type_of(const Block &block) { return block.host() ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE; }
 
-CUresult tell_of_block(const Block &block, CUpointer_attribute attribute, void *data) {
+CUresult report_of_block(const Block &block, CUpointer_attribute attribute, void *data) {
     switch (attribute) {
         case CU_POINTER_ATTRIBUTE_CONTEXT:
             return answer(data, block.context != nullptr ? block.context->handle : nullptr);
@@ -120,6 +125,8 @@ CUresult tell_of_block(const Block &block, CUpointer_attribute attribute, void *
             return answer(data, 1);
         case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
             return answer(data, block.pool != nullptr ? block.pool->handle : nullptr);
+        case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:  // whatever the device that asks may do
+            return answer(data, static_cast<unsigned int>(CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
         case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
             return answer(data, static_cast<unsigned int>(block.kind == Block::Kind::device));
         default:
@@ -127,26 +134,26 @@ CUresult tell_of_block(const Block &block, CUpointer_attribute attribute, void *
     }
 }
 
-CUresult tell(const PointerAttributes &place, CUpointer_attribute attribute, void *data) {
+CUresult report(const PointerAttributes &place, CUpointer_attribute attribute, void *data) {
     switch (attribute) {
         case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-            return tell_device_pointer(place, data);
+            return report_device_pointer(place, data);
         case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-            return tell_host_pointer(place, data);
+            return report_host_pointer(place, data);
         case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
         case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-            return tell_range(place, attribute, data);
+            return report_range(place, attribute, data);
         default:
-            return place.block != nullptr ? tell_of_block(*place.block, attribute, data)
-                                          : tell_of_nothing(attribute, data);
+            return place.block != nullptr ? report_of_block(*place.block, attribute, data)
+                                          : report_of_nothing(attribute, data);
     }
 }
 
 // One by one, an answer that is none leaves the caller's variable alone.
-CUresult tell_one(const PointerAttributes &place, CUpointer_attribute attribute, void *data) {
+CUresult report_one(const PointerAttributes &place, CUpointer_attribute attribute, void *data) {
     uint64_t scratch = 0;
-    const CUresult result = tell(place, attribute, &scratch);
-    return result == CUDA_SUCCESS ? tell(place, attribute, data) : result;
+    const CUresult result = report(place, attribute, &scratch);
+    return result == CUDA_SUCCESS ? report(place, attribute, data) : result;
 }
 
 }  // namespace
@@ -159,7 +166,7 @@ extern "C" {
 CUresult CUDAAPI cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr) {
     return enter(Fn::cuPointerGetAttribute, [&](Call &call) {
         require(data != nullptr);
-        const CUresult result = tell_one(find_pointer(call, ptr), attribute, data);
+        const CUresult result = report_one(find_pointer(call, ptr), attribute, data);
         require(result == CUDA_SUCCESS, result);
     });
 }
@@ -170,7 +177,7 @@ CUresult CUDAAPI cuPointerGetAttributes(unsigned int numAttributes, CUpointer_at
         require(attributes != nullptr && data != nullptr);
         const PointerAttributes place = find_pointer(call, ptr);
         for (unsigned int i = 0; i < numAttributes; ++i) {
-            const CUresult result = tell(place, attributes[i], data[i]);
+            const CUresult result = report(place, attributes[i], data[i]);
             require(result != CUDA_ERROR_NOT_SUPPORTED, result);
         }
     });

@@ -8,9 +8,9 @@ static via_status wrap_and_view(void) {
     via_array *array = NULL;
     via_array *views[11] = {NULL};
     owner *who = new_owner(numbers, sizeof numbers);
-    THEN(via_wrap(numbers, VIA_COMPLEX64, 2, SHAPE(4, 3), NULL, VIA_DEVICE_CPU, 0, VIA_WRAP_PROBE, tell_owner, who,
+    THEN(via_wrap(numbers, VIA_COMPLEX64, 2, SHAPE(4, 3), NULL, VIA_DEVICE_CPU, 0, VIA_WRAP_PROBE, report_owner, who,
                   &array));
-    who->lent = array != NULL;
+    who->exported = array != NULL;
     THEN(via_array_slice(array, SHAPE(1, 1), NULL, NULL, &views[0]));
     THEN(via_array_select(array, 0, 1, &views[1]));
     THEN(via_array_permute(array, NULL, &views[2]));
@@ -35,7 +35,7 @@ static via_status wrap_what_is_found(void) {
     via_pointer_info info = VIA_POINTER_INFO_INIT;
     via_array *array = NULL;
     THEN(via_pointer_query(numbers, &info));
-    THEN(lend(numbers, sizeof numbers, VIA_DEVICE_ANY, 0, &array));
+    THEN(export(numbers, sizeof numbers, VIA_DEVICE_ANY, 0, &array));
     HOLDS(via_array_device_type(array) == VIA_DEVICE_CPU && info.device_type == VIA_DEVICE_CPU);
     via_array_release(array);
     return status;
@@ -45,9 +45,9 @@ static via_status look_at_an_array(void) {
     via_status status = VIA_OK;
     via_array *array = NULL;
     owner *who = new_owner(numbers, sizeof numbers);
-    THEN(via_wrap(numbers, VIA_FLOAT64, 2, SHAPE(4, 8), NULL, VIA_DEVICE_CPU, 0, 0, tell_owner, who, &array));
-    who->lent = array != NULL;
-    HOLDS(via_array_data(array) == numbers && via_array_context(array, tell_owner) == who);
+    THEN(via_wrap(numbers, VIA_FLOAT64, 2, SHAPE(4, 8), NULL, VIA_DEVICE_CPU, 0, 0, report_owner, who, &array));
+    who->exported = array != NULL;
+    HOLDS(via_array_data(array) == numbers && via_array_context(array, report_owner) == who);
     HOLDS(via_array_dtype(array) == VIA_FLOAT64 && via_array_ndim(array) == 2);
     HOLDS(via_array_shape(array)[1] == 8 && via_array_strides(array)[0] == 8 && via_array_byte_strides(array)[0] == 64);
     HOLDS(via_array_device_type(array) == VIA_DEVICE_CPU && via_array_device_id(array) == 0);

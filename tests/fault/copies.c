@@ -7,7 +7,7 @@ static place to_place;
 static place from_place;
 static int64_t rows;
 static int64_t columns;
-static int turned; /* the source lies column by column */
+static int transposed; /* the source lies column by column */
 static int32_t *to;
 static int32_t *from;
 static CUstream native;
@@ -27,12 +27,12 @@ static void read_at(void *out, const void *address, int64_t bytes) {
     }
 }
 
-static void prepare_matrix(place dst, place src, int64_t height, int64_t width, int lies_turned) {
+static void prepare_matrix(place dst, place src, int64_t height, int64_t width, int lies_transposed) {
     to_place = dst;
     from_place = src;
     rows = height;
     columns = width;
-    turned = lies_turned;
+    transposed = lies_transposed;
     to = (int32_t *)(void *)place_memory(dst, (size_t)bytes_of_matrix());
     from = (int32_t *)(void *)place_memory(src, (size_t)bytes_of_matrix());
     native = new_stream();
@@ -52,21 +52,21 @@ static int has_arrived(void) {
     int right = 1;
     for (int64_t i = 0; i < rows && right; ++i) {
         for (int64_t j = 0; j < columns && right; ++j) {
-            right = found[i * columns + j] == (int32_t)(turned ? j * rows + i : i * columns + j);
+            right = found[i * columns + j] == (int32_t)(transposed ? j * rows + i : i * columns + j);
         }
     }
     free(found);
     return right;
 }
 
-static via_status lend_matrix(int32_t *address, place where, int lies_turned, via_array **out_array) {
+static via_status export_matrix(int32_t *address, place where, int lies_transposed, via_array **out_array) {
     owner *who = new_owner(address, bytes_of_matrix());
-    const int64_t *strides = lies_turned ? SHAPE(1, rows) : NULL;
+    const int64_t *strides = lies_transposed ? SHAPE(1, rows) : NULL;
     const via_status status =
         look_at_status(via_wrap(address, VIA_INT32, 2, SHAPE(rows, columns), strides, place_type(where),
-                                where == OTHER_DEVICE, 0, tell_owner, who, out_array),
+                                where == OTHER_DEVICE, 0, report_owner, who, out_array),
                        "via_wrap(...)");
-    who->lent = status == VIA_OK;
+    who->exported = status == VIA_OK;
     return status;
 }
 
@@ -75,10 +75,10 @@ typedef struct two {
     via_array *src;
 } two;
 
-static via_status lend_two(two *out) {
+static via_status export_two(two *out) {
     via_status status = VIA_OK;
-    THEN(lend_matrix(to, to_place, 0, &out->dst));
-    THEN(lend_matrix(from, from_place, turned, &out->src));
+    THEN(export_matrix(to, to_place, 0, &out->dst));
+    THEN(export_matrix(from, from_place, transposed, &out->src));
     return status;
 }
 
@@ -90,7 +90,7 @@ static void release_two(two *gone) {
 static via_status copy_and_return_when_done(void) {
     via_status status = VIA_OK;
     two both = {NULL, NULL};
-    THEN(lend_two(&both));
+    THEN(export_two(&both));
     THEN(via_copy(both.dst, both.src));
     HOLDS(has_arrived());
     release_two(&both);
@@ -103,7 +103,7 @@ static via_status copy_on_a_stream(void) {
     via_stream *stream = NULL;
     fake(fake_stream_delay)(native, 5);
     THEN(via_stream_wrap(native, 0, &stream));
-    THEN(lend_two(&both));
+    THEN(export_two(&both));
     THEN(via_copy_async(both.dst, both.src, stream));
     THEN(via_stream_synchronize(stream));
     HOLDS(has_arrived());
@@ -112,14 +112,14 @@ static via_status copy_on_a_stream(void) {
     return status;
 }
 
-/* Nobody waits: the owners are told when it has run. */
-static via_status copy_and_let_go(void) {
+/* Nobody waits: the owners are reported when it has run. */
+static via_status copy_and_release(void) {
     via_status status = VIA_OK;
     two both = {NULL, NULL};
     via_stream *stream = NULL;
     fake(fake_stream_delay)(native, 5);
     THEN(via_stream_wrap(native, 0, &stream));
-    THEN(lend_two(&both));
+    THEN(export_two(&both));
     THEN(via_copy_async(both.dst, both.src, stream));
     release_two(&both);
     via_stream_release(stream);
@@ -130,7 +130,7 @@ static void note_end(int32_t status, const char *text, void *context) {
     if ((status == VIA_OK) != (*text == '\0')) {
         complain("a task ended with %s and the text \"%s\"", via_status_name(status), text);
     }
-    tell_owner(context);
+    report_owner(context);
 }
 
 static via_status copy_as_a_task(void) {
@@ -143,10 +143,10 @@ static via_status copy_as_a_task(void) {
     int32_t ended = 0;
     owner *listener = new_owner(NULL, 0);
     THEN(via_stream_wrap(native, 0, &stream));
-    THEN(lend_two(&both));
+    THEN(export_two(&both));
     THEN(via_copy_submit(both.dst, both.src, stream, &task));
     THEN(via_task_on_complete(task, note_end, listener));
-    listener->lent = status == VIA_OK;
+    listener->exported = status == VIA_OK;
     THEN(via_task_join(task, stream));
     THEN(via_task_poll(task, &ended));
     THEN(via_task_progress(task, &done, &total));
@@ -158,18 +158,18 @@ static via_status copy_as_a_task(void) {
     return status;
 }
 
-#define PREPARE(name, dst, src, height, width, lies_turned) \
-    static void prepare_##name(void) { prepare_matrix((dst), (src), (height), (width), (lies_turned)); }
+#define PREPARE(name, dst, src, height, width, lies_transposed) \
+    static void prepare_##name(void) { prepare_matrix((dst), (src), (height), (width), (lies_transposed)); }
 
 /* A row of the list for each way to copy. */
-#define EACH_WAY(words, name, apart)                                                       \
-    {words, copy_and_return_when_done, prepare_##name, NULL, (apart), 0, 0},               \
-        {words ", on a stream", copy_on_a_stream, prepare_##name, NULL, 0, 0, 0},          \
-        {words ", and the arrays let go", copy_and_let_go, prepare_##name, NULL, 0, 0, 0}, \
+#define EACH_WAY(words, name, apart)                                                          \
+    {words, copy_and_return_when_done, prepare_##name, NULL, (apart), 0, 0},                  \
+        {words ", on a stream", copy_on_a_stream, prepare_##name, NULL, 0, 0, 0},             \
+        {words ", and the arrays released", copy_and_release, prepare_##name, NULL, 0, 0, 0}, \
         {words ", as a task", copy_as_a_task, prepare_##name, NULL, (apart), 0, 0}
 
 PREPARE(host, PAGEABLE, PAGEABLE, 300, 1200, 0)
-PREPARE(host_turned, PAGEABLE, PAGEABLE, 300, 1200, 1)
+PREPARE(host_transposed, PAGEABLE, PAGEABLE, 300, 1200, 1)
 PREPARE(to_device, DEVICE, PINNED, 1, 1250, 0)
 PREPARE(to_host, PINNED, DEVICE, 1, 1250, 0)
 PREPARE(pageable_to_device, DEVICE, PAGEABLE, 1, 1250, 0)
@@ -177,14 +177,43 @@ PREPARE(device_to_pageable, PAGEABLE, DEVICE, 1, 1250, 0)
 PREPARE(staged_to_device, DEVICE, PAGEABLE, 1, 5 << 17, 0)
 PREPARE(staged_to_host, PAGEABLE, DEVICE, 1, 5 << 17, 0)
 PREPARE(within_device, DEVICE, DEVICE, 1, 1250, 0)
-PREPARE(turned_within_device, DEVICE, DEVICE, 40, 50, 1)
-PREPARE(turned_to_device, DEVICE, PINNED, 200, 300, 1)
-PREPARE(turned_to_host, PAGEABLE, DEVICE, 200, 300, 1)
+PREPARE(transposed_within_device, DEVICE, DEVICE, 40, 50, 1)
+PREPARE(transposed_to_device, DEVICE, PINNED, 200, 300, 1)
+PREPARE(transposed_to_host, PAGEABLE, DEVICE, 200, 300, 1)
 PREPARE(between_pinned, PINNED, PINNED, 1, 1250, 0)
 PREPARE(managed, MANAGED, PINNED, 1, 1250, 0)
 PREPARE(registered, DEVICE, REGISTERED, 1, 1250, 0)
 PREPARE(to_peer, OTHER_DEVICE, DEVICE, 1, 1250, 0)
-PREPARE(turned_to_peer, OTHER_DEVICE, DEVICE, 20, 30, 1)
+PREPARE(transposed_to_peer, OTHER_DEVICE, DEVICE, 20, 30, 1)
+
+/* -- pools of two devices ------------------------------------------------------------------------------------------ */
+
+enum { POOLED = 100000 };
+
+static via_status pooled_array(int32_t device_id, via_array **out_array) {
+    via_status status = VIA_OK;
+    via_memory *memory = NULL;
+    THEN(via_memory_create(VIA_MEMORY_DEVICE_POOL, device_id, &memory));
+    THEN(via_empty(memory, VIA_UINT8, 1, SHAPE(POOLED), NULL, out_array));
+    via_memory_release(memory);
+    return status;
+}
+
+static via_status copy_between_pools(void) {
+    via_status status = VIA_OK;
+    two both = {NULL, NULL};
+    const uint8_t seven = 7;
+    uint8_t found[2] = {0, 0};
+    THEN(pooled_array(1, &both.dst));
+    THEN(pooled_array(0, &both.src));
+    THEN(via_fill(both.src, &seven, NULL));
+    THEN(via_copy(both.dst, both.src));
+    THEN(via_memcpy(found, (char *)via_array_data(both.dst) + POOLED - 2, 2, NULL));
+    THEN(via_stream_synchronize(via_stream_legacy()));
+    HOLDS(found[0] == seven && found[1] == seven);
+    release_two(&both);
+    return status;
+}
 
 /* -- many at once, fills, raw addresses --------------------------------------------------------------------------- */
 
@@ -205,11 +234,11 @@ static void prepare_mixed_pieces(void) { prepare_pieces(DEVICE, PAGEABLE); }
 
 static int32_t id_of(place where) { return where == OTHER_DEVICE; }
 
-static via_status lend_pieces(via_array **dsts, via_array **srcs) {
+static via_status export_pieces(via_array **dsts, via_array **srcs) {
     via_status status = VIA_OK;
     for (int64_t i = 0; i < pieces; ++i) {
-        THEN(lend((char *)to + i * PIECE, PIECE, place_type(to_place), id_of(to_place), &dsts[i]));
-        THEN(lend((char *)from + i * PIECE, PIECE, place_type(from_place), id_of(from_place), &srcs[i]));
+        THEN(export((char *)to + i * PIECE, PIECE, place_type(to_place), id_of(to_place), &dsts[i]));
+        THEN(export((char *)from + i * PIECE, PIECE, place_type(from_place), id_of(from_place), &srcs[i]));
     }
     return status;
 }
@@ -227,7 +256,7 @@ static via_status copy_many(void) {
     via_array *srcs[PIECES] = {NULL};
     via_stream *stream = NULL;
     THEN(via_stream_wrap(native, 0, &stream));
-    THEN(lend_pieces(dsts, srcs));
+    THEN(export_pieces(dsts, srcs));
     THEN(via_copy_batch((int32_t)pieces, dsts, srcs, stream));
     THEN(via_stream_synchronize(stream));
     HOLDS(has_arrived());
@@ -251,7 +280,7 @@ static via_status run_a_batch(void) {
     via_stream *stream = NULL;
     via_batch *batch = NULL;
     THEN(via_stream_wrap(native, 0, &stream));
-    THEN(lend_pieces(dsts, srcs));
+    THEN(export_pieces(dsts, srcs));
     THEN(via_batch_create(&batch));
     THEN(add_pieces(batch, dsts, srcs));
     HOLDS(via_batch_size(batch) == pieces);
@@ -273,7 +302,7 @@ static via_status submit_a_batch(void) {
     via_array *srcs[PIECES] = {NULL};
     via_batch *batch = NULL;
     via_task *task = NULL;
-    THEN(lend_pieces(dsts, srcs));
+    THEN(export_pieces(dsts, srcs));
     THEN(via_batch_create(&batch));
     THEN(add_pieces(batch, dsts, srcs));
     THEN(via_batch_submit(batch, NULL, &task));
@@ -298,7 +327,7 @@ static via_status copy_raw(void) {
     char text[512];
     int64_t length = 0;
     THEN(via_stream_wrap(native, 0, &stream));
-    THEN(lend_two(&both));
+    THEN(export_two(&both));
     THEN(via_copy_explain(both.dst, both.src, sizeof text, text, &length));
     THEN(via_fill(both.dst, NULL, NULL));
     THEN(via_fill(both.dst, "1234", stream));
@@ -323,7 +352,7 @@ static via_status fill_with_elements(void) {
     via_stream *stream = NULL;
     via_array *whole = NULL;
     THEN(via_stream_wrap(native, 0, &stream));
-    THEN(lend(to, bytes_of_matrix(), place_type(to_place), 0, &whole));
+    THEN(export(to, bytes_of_matrix(), place_type(to_place), 0, &whole));
     for (int32_t i = 0; i < LENGTH(dtypes) + 2; ++i) {
         via_array *array = NULL;
         THEN(via_array_reinterpret(whole, i < LENGTH(dtypes) ? dtypes[i] : via_dtype_record(i % 2 == 0 ? 3 : 6),
@@ -348,8 +377,8 @@ static via_status copy_rows(void) {
         via_array *parts[2] = {NULL};
         const int64_t *shape = ndim == 2 ? SHAPE(4, 8192) : SHAPE(2, 4, 4096);
         const int64_t *part = ndim == 2 ? SHAPE(4, 8000) : SHAPE(2, 3, 4000);
-        THEN(lend(to, bytes_of_matrix(), place_type(to_place), 0, &whole[0]));
-        THEN(lend(from, bytes_of_matrix(), place_type(from_place), 0, &whole[1]));
+        THEN(export(to, bytes_of_matrix(), place_type(to_place), 0, &whole[0]));
+        THEN(export(from, bytes_of_matrix(), place_type(from_place), 0, &whole[1]));
         for (int32_t i = 0; i < 2; ++i) {
             THEN(via_array_reshape(whole[i], ndim, shape, &shaped[i]));
             THEN(via_array_slice(shaped[i], NULL, part, NULL, &parts[i]));
@@ -372,7 +401,7 @@ PREPARE(managed_both, MANAGED, MANAGED, 1, 1250, 0)
 
 const scenario copy_scenarios[] = {
     EACH_WAY("host memory is copied", host, 1),
-    EACH_WAY("host memory is turned", host_turned, 0),
+    EACH_WAY("host memory is transposed", host_transposed, 0),
     EACH_WAY("pinned memory goes to a device", to_device, 1),
     EACH_WAY("a device's goes to pinned memory", to_host, 0),
     EACH_WAY("a little pageable memory goes to a device", pageable_to_device, 0),
@@ -380,13 +409,14 @@ const scenario copy_scenarios[] = {
     EACH_WAY("pageable memory goes to a device", staged_to_device, 1),
     EACH_WAY("a device's goes to pageable memory", staged_to_host, 0),
     EACH_WAY("a device's is copied", within_device, 0),
-    EACH_WAY("a device's is turned", turned_within_device, 1),
-    EACH_WAY("turned pinned memory goes to a device", turned_to_device, 1),
-    EACH_WAY("a device's goes turned to pageable memory", turned_to_host, 0),
+    EACH_WAY("a device's is transposed", transposed_within_device, 1),
+    EACH_WAY("transposed pinned memory goes to a device", transposed_to_device, 1),
+    EACH_WAY("a device's goes transposed to pageable memory", transposed_to_host, 0),
     EACH_WAY("managed memory is copied to", managed, 0),
     EACH_WAY("registered memory goes to a device", registered, 0),
     EACH_WAY("a device's goes to another", to_peer, 1),
-    EACH_WAY("a device's goes turned to another", turned_to_peer, 0),
+    EACH_WAY("a device's goes transposed to another", transposed_to_peer, 0),
+    {"pool memory of a device goes to another", copy_between_pools, NULL, NULL, 0, 0, 0},
     {"many are copied at once on a device", copy_many, prepare_pieces_of_device, NULL, 1, 0, 0},
     {"many are copied at once to a device", copy_many, prepare_mixed_pieces, NULL, 0, 0, 0},
     {"many are copied at once on the host", copy_many, prepare_pieces_of_host, NULL, 0, 0, 0},

@@ -1,4 +1,4 @@
-/* The faults of the driver, which the stand-in has, and what is alive in it. */
+/* The faults of the driver, which the fake driver has, and what is alive in it. */
 #ifndef VIADUCT_TESTS_FAULT_DRIVER_H
 #define VIADUCT_TESTS_FAULT_DRIVER_H
 

@@ -1,4 +1,4 @@
-/* Lending to others and taking from them. */
+/* Exporting to others and taking from them. */
 #include "../capi/arrow_column.h"
 #include "../capi/producer.h"
 #include "scenario.h"
@@ -48,23 +48,23 @@ static via_status there_and_back(via_array *array, const via_dlpack_options *opt
     return status;
 }
 
-static via_status lend_by_dlpack(void) {
+static via_status export_by_dlpack(void) {
     via_status status = VIA_OK;
     via_array *array = NULL;
     const via_dlpack_options copied = options_of(VIA_COPY_ALWAYS, VIA_DEVICE_ANY);
-    THEN(lend(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
+    THEN(export(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
     THEN(there_and_back(array, NULL, NULL));
     THEN(there_and_back(array, &copied, NULL));
     via_array_release(array);
     return status;
 }
 
-static via_status lend_a_device_by_dlpack(void) {
+static via_status export_a_device_by_dlpack(void) {
     via_status status = VIA_OK;
     via_array *array = NULL;
     const via_dlpack_options copied = options_of(VIA_COPY_ALWAYS, VIA_DEVICE_ANY);
     const via_dlpack_options fetched = options_of(VIA_COPY_IF_NEEDED, VIA_DEVICE_CPU);
-    THEN(lend(there, BYTES, VIA_DEVICE_CUDA, 0, &array));
+    THEN(export(there, BYTES, VIA_DEVICE_CUDA, 0, &array));
     THEN(via_array_set_ready(array, stream));
     THEN(there_and_back(array, NULL, stream));
     THEN(there_and_back(array, NULL, via_stream_no_sync()));
@@ -78,7 +78,7 @@ static via_status bring_to_a_device(void) {
     via_status status = VIA_OK;
     via_array *array = NULL;
     const via_dlpack_options sent = options_of(VIA_COPY_IF_NEEDED, VIA_DEVICE_CUDA);
-    THEN(lend(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
+    THEN(export(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
     THEN(there_and_back(array, &sent, stream));
     via_array_release(array);
     return status;
@@ -136,10 +136,10 @@ static via_status exchange_descriptions(void) {
     via_array *taken = NULL;
     via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
     owner *taker = new_owner(there, 0);
-    THEN(lend(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
+    THEN(export(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
     THEN(via_to_array_interface(array, &description));
-    THEN(via_from_array_interface(&description, tell_owner, taker, &taken));
-    taker->lent = taken != NULL;
+    THEN(via_from_array_interface(&description, report_owner, taker, &taken));
+    taker->exported = taken != NULL;
     via_array_release(taken);
     via_array_release(array);
     return status;
@@ -151,39 +151,39 @@ static via_status exchange_descriptions_of_a_device(void) {
     via_array *taken = NULL;
     via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
     owner *taker = new_owner(there, 0);
-    THEN(lend(there, BYTES, VIA_DEVICE_CUDA, 0, &array));
+    THEN(export(there, BYTES, VIA_DEVICE_CUDA, 0, &array));
     THEN(via_array_set_ready(array, via_stream_legacy()));
     THEN(via_to_cuda_array_interface(array, stream, &description));
-    THEN(via_from_cuda_array_interface(&description, tell_owner, taker, &taken));
-    taker->lent = taken != NULL;
+    THEN(via_from_cuda_array_interface(&description, report_owner, taker, &taken));
+    taker->exported = taken != NULL;
     via_array_release(taken);
     via_array_release(array);
     return status;
 }
 
-static via_status lend_as_column(void *address, int32_t device_type, int ready) {
+static via_status export_as_column(void *address, int32_t device_type, int ready) {
     via_status status = VIA_OK;
     via_array *array = NULL;
     via_array *shaped = NULL;
     via_array *taken = NULL;
     struct ArrowSchema schema = {0};
-    struct ArrowDeviceArray lent = {0};
-    THEN(lend(address, BYTES, device_type, 0, &array));
+    struct ArrowDeviceArray exported = {0};
+    THEN(export(address, BYTES, device_type, 0, &array));
     if (ready) {
         THEN(via_array_set_ready(array, stream));
     }
     THEN(via_array_reshape(array, 2, SHAPE(-1, 8), &shaped));
-    THEN(via_to_arrow_device(shaped, &schema, &lent));
-    THEN(via_from_arrow_device(&schema, &lent, device_type == VIA_DEVICE_CUDA ? stream : NULL, &taken));
-    via_arrow_release(&schema, &lent);
+    THEN(via_to_arrow_device(shaped, &schema, &exported));
+    THEN(via_from_arrow_device(&schema, &exported, device_type == VIA_DEVICE_CUDA ? stream : NULL, &taken));
+    via_arrow_release(&schema, &exported);
     via_array_release(taken);
     via_array_release(shaped);
     via_array_release(array);
     return status;
 }
 
-static via_status exchange_columns(void) { return lend_as_column(bytes, VIA_DEVICE_CPU, 0); }
-static via_status exchange_columns_of_a_device(void) { return lend_as_column(there, VIA_DEVICE_CUDA, 1); }
+static via_status exchange_columns(void) { return export_as_column(bytes, VIA_DEVICE_CPU, 0); }
+static via_status exchange_columns_of_a_device(void) { return export_as_column(there, VIA_DEVICE_CUDA, 1); }
 
 static via_status take_a_column(void) {
     via_status status = VIA_OK;
@@ -215,7 +215,7 @@ static via_status describe(via_array *array, description *out) {
     return via_array_export_ipc(array, sizeof out->bytes, out->bytes, &out->length);
 }
 
-/* Host memory may be taken in by the process that it is of. */
+/* Host memory may be imported by the process that it is of. */
 static via_status share_with_other_processes(void) {
     via_status status = VIA_OK;
     via_memory *memory = NULL;
@@ -239,7 +239,7 @@ static via_status share_a_device_with_other_processes(void) {
     via_array *array = NULL;
     description given = {0};
     description again = {0};
-    THEN(lend(there, BYTES, VIA_DEVICE_CUDA, 0, &array));
+    THEN(export(there, BYTES, VIA_DEVICE_CUDA, 0, &array));
     THEN(via_array_set_ready(array, stream));
     THEN(describe(array, &given));
     THEN(via_array_record_stream(array, stream));
@@ -279,8 +279,8 @@ static via_status take_from_another_process(void) {
 }
 
 const scenario exchange_scenarios[] = {
-    {"arrays are lent by DLPack", lend_by_dlpack, NULL, NULL, 0, 0, 0},
-    {"arrays of a device are lent by DLPack", lend_a_device_by_dlpack, prepare_device, NULL, 0, 0, 0},
+    {"arrays are exported by DLPack", export_by_dlpack, NULL, NULL, 0, 0, 0},
+    {"arrays of a device are exported by DLPack", export_a_device_by_dlpack, prepare_device, NULL, 0, 0, 0},
     {"arrays are brought to a device by DLPack", bring_to_a_device, prepare_device, NULL, 1, 0, 0},
     {"tensors are taken", take_by_dlpack, NULL, NULL, 0, 0, 0},
     {"array interfaces are exchanged", exchange_descriptions, NULL, NULL, 0, 0, 0},
@@ -291,6 +291,6 @@ const scenario exchange_scenarios[] = {
     {"arrays are shared with other processes", share_with_other_processes, NULL, NULL, 0, 0, 0},
     {"arrays of a device are shared with other processes", share_a_device_with_other_processes, prepare_device, NULL, 0,
      0, 0},
-    {"an array of another process is taken in", take_from_another_process, start_exporter, NULL, 0, 0, 0},
+    {"an array of another process is imported", take_from_another_process, start_exporter, NULL, 0, 0, 0},
     {NULL, NULL, NULL, NULL, 0, 0, 0},
 };

@@ -106,7 +106,7 @@ int64_t disarm_faults(void) {
 
 int64_t calls_met(void) { return calls; }
 
-void tell_calls_of_child(int scenario) {
+void report_calls_of_child(int scenario) {
     atomic_store(&counted->calls_of_child, calls);
     if (scenario >= 0) {
         note_called_of_driver(counted->called[scenario]);
@@ -413,12 +413,13 @@ met_function met[] = {
 
 enum { met_count = sizeof met / sizeof *met };
 
-/* Those that cannot fail, those whose failure is not for the library to mend (a lock, a clock), and those that only say
+/* Those that cannot fail, those whose failure is not for the library to fix (a lock, a clock), and those that only say
  * what is written. Names that begin with an underscore are the compiler's own, its libraries' and the sanitizers'. */
 static const char *const harmless[] = {"abort",
                                        "backtrace",
                                        "dladdr",
                                        "getpagesize",
+                                       "gettext",
                                        "getpid",
                                        "gettid",
                                        "sched_getcpu",
@@ -442,7 +443,9 @@ static const char *const harmless[] = {"abort",
                                        "pthread_attr_setstacksize",
                                        "pthread_cond_broadcast",
                                        "pthread_cond_clockwait",
+                                       "pthread_cond_destroy",
                                        "pthread_cond_signal",
+                                       "pthread_cond_timedwait",
                                        "pthread_cond_wait",
                                        "pthread_key_delete",
                                        "pthread_mutex_lock",
@@ -458,13 +461,16 @@ static const char *const harmless[] = {"abort",
                                        "sigdelset",
                                        "sigfillset",
                                        "snprintf",
+                                       "sprintf",
                                        "sscanf",
+                                       "stderr",
                                        "strchr",
                                        "strcmp",
                                        "strcspn",
                                        "strerror",
                                        "strerrordesc_np",
                                        "strerrorname_np",
+                                       "sqrt",
                                        "strlen",
                                        "strncmp",
                                        "strrchr",
@@ -472,9 +478,11 @@ static const char *const harmless[] = {"abort",
                                        "strtod",
                                        "strtol",
                                        "strtoll",
+                                       "strtoul",
                                        "tolower",
                                        "usleep",
-                                       "vsnprintf"};
+                                       "vsnprintf",
+                                       "vsscanf"};
 
 static char unknown[1024];
 

@@ -39,9 +39,9 @@ int64_t disarm_faults(void);
 /* How many calls of the kind there were between the two. */
 int64_t calls_met(void);
 
-/* The same of a child, which tells it; and which functions of the driver a scenario called in one, if its number is not
-   negative. */
-void tell_calls_of_child(int scenario);
+/* The same of a child, which reports it; and which functions of the driver a scenario called in one, if its number is
+   not negative. */
+void report_calls_of_child(int scenario);
 int64_t calls_of_child(void);
 int was_called(int scenario, int function);
 

@@ -56,7 +56,7 @@ static via_status read_and_write(const via_file_options *options) {
     via_file *file = NULL;
     via_array *array = NULL;
     THEN(via_file_open(path_of("there.bin"), options, &file));
-    THEN(lend(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
+    THEN(export(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
     if (status == VIA_OK) {
         memset(bytes, 0, BYTES);
     }
@@ -101,7 +101,7 @@ static via_status create_with_options(const via_file_options *options) {
     if (file == NULL && access(path_of("made.npy"), F_OK) == 0) {
         complain("a file that could not be created is there");
     }
-    THEN(lend(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
+    THEN(export(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
     THEN(via_file_write(file, 0, array, NULL));
     THEN(via_file_info(file, &properties));
     THEN(via_file_array(file, 0, 0, 0, NULL, &mapped));
@@ -162,7 +162,7 @@ static via_status transfer_as_tasks(void) {
     via_array *array = NULL;
     via_task *task = NULL;
     THEN(via_file_open(path_of("there.bin"), OPTIONS_OF(.mode = VIA_MODE_READ_WRITE), &file));
-    THEN(lend(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
+    THEN(export(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
     THEN(via_file_read_submit(file, 0, array, NULL, &task));
     status = wait_and_release(status, task);
     task = NULL;
@@ -180,7 +180,7 @@ static via_status transfer_with_a_device(void) {
     via_array *array = NULL;
     via_task *task = NULL;
     THEN(via_file_open(path_of("there.bin"), OPTIONS_OF(.mode = VIA_MODE_READ_WRITE), &file));
-    THEN(lend(there, BYTES, VIA_DEVICE_CUDA, 0, &array));
+    THEN(export(there, BYTES, VIA_DEVICE_CUDA, 0, &array));
     THEN(via_file_write(file, 0, array, stream));
     HOLDS(holds("there.bin", 0, 6));
     THEN(via_file_read(file, 0, array, NULL));

@@ -318,24 +318,24 @@ static void *fail_once(void *context) {
 /* Strided and large enough for several threads, and as a task. */
 static void copy_on_host(void) {
     via_array *all[2] = {NULL};
-    via_array *turned = NULL;
+    via_array *transposed = NULL;
     via_task *copying = NULL;
     atomic_int called = 0;
     for (int i = 0; i < 2; ++i) {
         ASK(via_wrap(values + i * BYTES, VIA_FLOAT32, 2, SHAPE(512, 512), NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL,
                      &all[i]));
     }
-    ASK(via_array_permute(all[1], NULL, &turned));
+    ASK(via_array_permute(all[1], NULL, &transposed));
     ASK(via_set_num_threads(3));
-    ASK(via_copy(all[0], turned));
-    ASK(via_copy_async(all[0], turned, NULL));
-    ASK(via_copy_batch(1, &all[0], &turned, NULL));
-    ASK(via_copy_submit(all[0], turned, NULL, &copying));
+    ASK(via_copy(all[0], transposed));
+    ASK(via_copy_async(all[0], transposed, NULL));
+    ASK(via_copy_batch(1, &all[0], &transposed, NULL));
+    ASK(via_copy_submit(all[0], transposed, NULL, &copying));
     ASK(via_task_on_complete(copying, note_call, &called));
     ASK(via_task_wait(copying));
     await_count(&called, 1);
     via_task_release(copying);
-    via_array_release(turned);
+    via_array_release(transposed);
     for (int i = 0; i < 2; ++i) {
         via_array_release(all[i]);
     }
@@ -421,7 +421,7 @@ static void *run_scenario(void *context) {
 
 static atomic_int ended;
 
-static void *run_and_tell(void *context) {
+static void *run_and_report(void *context) {
     run_scenario(context);
     atomic_store(&ended, 1);
     return NULL;
@@ -446,7 +446,7 @@ static void run_here(const scenario *given, int index) {
     alarm(3 * patience_s);
     main_thread = pthread_self();
     atomic_store(&armed, (uintptr_t)(index + 1));
-    CHECK(pthread_create(&runner, NULL, run_and_tell, (void *)(uintptr_t)given) == 0);
+    CHECK(pthread_create(&runner, NULL, run_and_report, (void *)(uintptr_t)given) == 0);
     while (!atomic_load(&parked) && !atomic_load(&ended)) {
         rest_ms(1);
     }
@@ -565,8 +565,8 @@ static void most_locks_were_met(void **state) {
 #define FORK_TEST(list) {#list, a_child_forked_at_a_lock_does_not_wait, NULL, NULL, (void *)(uintptr_t)(list)}
 
 int main(void) {
-    if (!on_stand_in()) {
-        print_message("skipped: the driver is not the stand-in\n");
+    if (!on_fake_driver()) {
+        print_message("skipped: the driver is not the fake driver\n");
         return 77;
     }
     main_thread = pthread_self();

@@ -1,7 +1,7 @@
 /*
  * Fault loops, after SQLite's: each scenario runs again and again, the N-th allocation, call of the system or call of
  * the driver failing, for every N until it comes through. After each the answer was a status with its text, every owner
- * was told once, nothing is held that was not before, and what is done next works.
+ * was reported once, nothing is held that was not before, and what is done next works.
  *
  *   fault [WORDS]     the scenarios whose names hold the words
  *
@@ -96,7 +96,7 @@ static int is_settled(void) {
     return owners_are_settled() && memcmp(&stats, &at_rest, sizeof stats) == 0;
 }
 
-/* What is left of the work behind the caller: owners may be told by threads of the library. */
+/* What is left of the work behind the caller: owners may be reported by threads of the library. */
 static void settle(int turns) {
     for (int i = 0; i < turns && !is_settled(); ++i) {
         nanosleep(&(struct timespec){0, 100000}, NULL);
@@ -221,7 +221,7 @@ static void compare_accounts(const scenario *given, const fault_plan *plan, int6
  */
 
 /* From one N to the next, where there are so many calls. A calibration makes the same calls hundreds of times: of its
-   many thousands each step leaves out as many as is little beside those before. */
+   many thousands each step leaves out as many as is little next to those before. */
 static int64_t step_of(const scenario *given, const fault_plan *plan, int64_t calls, int64_t n) {
     if (every_n) {
         return given->seconds ? 1 + n / every_n_up_to : 1;
@@ -282,7 +282,7 @@ static void run_apart_from_others(const scenario *given, const fault_plan *plan,
         run_once(given, plan, INT64_MAX, &status);
     }
     const int64_t faults = run_once(given, plan, n, &status);
-    tell_calls_of_child(running);
+    report_calls_of_child(running);
     stay_healthy(!plan->poisons && has_device());
     const via_stats_info after = take_account().stats;
     if (!same_stats(&at_rest, &after)) {
@@ -456,7 +456,7 @@ static void every_function_of_the_library_is_called(void **state) {
 }
 
 /* The first is called only where cuGraphRetainUserObject has failed. If it fails besides, the driver keeps an object
-   that holds the arrays of a copy, and nobody may let go of them: whether it will call back, nobody knows. The next is
+   that holds the arrays of a copy, and nobody may release them: whether it will call back, nobody knows. The next is
    for tests of the library's inside. The last is called where there is one device, and fails in gpu.copy_brief. */
 static const char *const never_met[] = {" cuUserObjectRelease ", " cuMemcpy ", " cuStreamWriteValue32 "};
 
@@ -509,8 +509,8 @@ static int others_have_kernels(void) {
 
 int main(int count, char **arguments) {
     read_arguments(count, arguments);
-    if (!on_stand_in()) {
-        print_message("skipped: the driver is not the stand-in\n");
+    if (!on_fake_driver()) {
+        print_message("skipped: the driver is not the fake driver\n");
         return 77;
     }
     if (!others_have_kernels()) {

@@ -137,8 +137,8 @@ static via_status use_own_allocator(void) {
     if (kind == VIA_DEVICE_CUDA) {
         THEN(via_stream_create(0, &stream));
     }
-    THEN(via_memory_create_custom(kind, 0, give, NULL, take_back, NULL, tell_owner, who, &memory));
-    who->lent = memory != NULL;
+    THEN(via_memory_create_custom(kind, 0, give, NULL, take_back, NULL, report_owner, who, &memory));
+    who->exported = memory != NULL;
     THEN(via_empty(memory, VIA_UINT8, 1, SHAPE(1024), stream, &array));
     if (kind == VIA_DEVICE_CUDA) {
         THEN(via_fill(array, NULL, stream));

@@ -64,7 +64,7 @@ static via_status record_uses(void) {
     via_stream *stream = NULL;
     via_array *array = NULL;
     THEN(via_stream_create(0, &stream));
-    THEN(lend(there, BYTES, VIA_DEVICE_CUDA, 0, &array));
+    THEN(export(there, BYTES, VIA_DEVICE_CUDA, 0, &array));
     THEN(via_fill(array, NULL, stream));
     THEN(via_array_record_stream(array, stream));
     THEN(via_array_record_stream(array, via_stream_legacy()));
@@ -87,7 +87,7 @@ static via_status release_behind_a_stream(void) {
     if (stream != NULL) {
         fake(fake_stream_delay)(via_stream_handle(stream), 300);
     }
-    THEN(lend(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
+    THEN(export(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
     for (int i = 0; i < 12; ++i) {
         THEN(via_array_record_stream(array, stream));
     }
@@ -103,7 +103,7 @@ static via_status look_for_a_device(void) {
     via_array *array = NULL;
     THEN(via_device_info(VIA_DEVICE_CUDA, 0, &properties));
     THEN(via_pointer_query(there, &info));
-    THEN(lend(there, BYTES, VIA_DEVICE_ANY, 0, &array));
+    THEN(export(there, BYTES, VIA_DEVICE_ANY, 0, &array));
     HOLDS(via_array_device_type(array) == VIA_DEVICE_CUDA && info.nbytes == BYTES);
     via_array_release(array);
     return status;
@@ -123,7 +123,7 @@ static void finish_mapping(void) { unreserve(&mapped); }
 static via_status wrap_mapped_memory(void) {
     via_status status = VIA_OK;
     via_array *array = NULL;
-    THEN(lend((char *)(uintptr_t)piece_of(&mapped, 1) - 64, 128, VIA_DEVICE_CUDA, 0, &array));
+    THEN(export((char *)(uintptr_t)piece_of(&mapped, 1) - 64, 128, VIA_DEVICE_CUDA, 0, &array));
     via_array_release(array);
     return status;
 }
@@ -144,9 +144,9 @@ static via_status capture_a_copy(void) {
     via_array *src = NULL;
     via_array *far = NULL;
     THEN(via_stream_wrap(native, 0, &stream));
-    THEN(lend(on_other, BYTES / 2, VIA_DEVICE_CUDA, 1, &far));
-    THEN(lend(there, BYTES / 2, VIA_DEVICE_CUDA, 0, &dst));
-    THEN(lend(there + BYTES / 2, BYTES / 2, VIA_DEVICE_CUDA, 0, &src));
+    THEN(export(on_other, BYTES / 2, VIA_DEVICE_CUDA, 1, &far));
+    THEN(export(there, BYTES / 2, VIA_DEVICE_CUDA, 0, &dst));
+    THEN(export(there + BYTES / 2, BYTES / 2, VIA_DEVICE_CUDA, 0, &src));
     fake(fake_spare_thread)(1);
     cu_ok(cu(cuStreamBeginCapture)(native, CU_STREAM_CAPTURE_MODE_RELAXED));
     fake(fake_spare_thread)(0);

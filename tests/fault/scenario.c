@@ -54,32 +54,32 @@ owner *new_owner(void *address, int64_t count) {
     owner *made = &owners[owner_count++];
     made->address = address;
     made->count = count;
-    atomic_store(&made->told, 0);
-    made->lent = 0;
+    atomic_store(&made->reported, 0);
+    made->exported = 0;
     return made;
 }
 
 static size_t piece_of(int64_t left, size_t most) { return (size_t)left < most ? (size_t)left : most; }
 
-void tell_owner(void *context) {
-    owner *told = context;
+void report_owner(void *context) {
+    owner *reported = context;
     char bytes[4096];
     memset(bytes, scribble, sizeof bytes);
-    for (int64_t at = 0; at < told->count; at += (int64_t)sizeof bytes) {
-        const size_t count = piece_of(told->count - at, sizeof bytes);
-        if (!fake(fake_device_write)((uint64_t)(uintptr_t)(told->address + at), bytes, count)) {
-            memcpy(told->address + at, bytes, count);
+    for (int64_t at = 0; at < reported->count; at += (int64_t)sizeof bytes) {
+        const size_t count = piece_of(reported->count - at, sizeof bytes);
+        if (!fake(fake_device_write)((uint64_t)(uintptr_t)(reported->address + at), bytes, count)) {
+            memcpy(reported->address + at, bytes, count);
         }
     }
-    atomic_fetch_add(&told->told, 1);
+    atomic_fetch_add(&reported->reported, 1);
 }
 
-via_status lend(void *address, int64_t count, int32_t device_type, int32_t device_id, via_array **out_array) {
+via_status export(void *address, int64_t count, int32_t device_type, int32_t device_id, via_array **out_array) {
     owner *who = new_owner(address, count);
     const via_status status = look_at_status(
-        via_wrap(address, VIA_UINT8, 1, &count, NULL, device_type, device_id, 0, tell_owner, who, out_array),
+        via_wrap(address, VIA_UINT8, 1, &count, NULL, device_type, device_id, 0, report_owner, who, out_array),
         "via_wrap(...)");
-    who->lent = status == VIA_OK;
+    who->exported = status == VIA_OK;
     return status;
 }
 
@@ -88,7 +88,7 @@ void forget_owners(void) { owner_count = 0; }
 
 int owners_are_settled(void) {
     for (int i = 0; i < owner_count; ++i) {
-        if (atomic_load(&owners[i].told) < owners[i].lent) {
+        if (atomic_load(&owners[i].reported) < owners[i].exported) {
             return 0;
         }
     }
@@ -113,10 +113,10 @@ static int holds_scribble(const owner *of) {
 
 void look_at_owners(int may_be_early) {
     for (int i = 0; i < owner_count; ++i) {
-        const int told = atomic_load(&owners[i].told);
-        if (told != owners[i].lent) {
-            complain("owner %d, which lent %d times, was told %d times", i, owners[i].lent, told);
-        } else if (told && !may_be_early && !holds_scribble(&owners[i])) {
+        const int reported = atomic_load(&owners[i].reported);
+        if (reported != owners[i].exported) {
+            complain("owner %d, which exported %d times, was reported %d times", i, owners[i].exported, reported);
+        } else if (reported && !may_be_early && !holds_scribble(&owners[i])) {
             complain("the memory of owner %d was written after it had been given back", i);
         }
     }

@@ -11,7 +11,7 @@ typedef struct scenario {
     void (*finish)(void);  /* after it; what the test's helpers made is put away besides */
     int apart;             /* also as the first that a process does, and with contexts that are poisoned */
     int seconds;           /* takes some of them: with all faults only, but for failures by name */
-    int driver_holds;      /* what the driver does not let go of when it is asked, nobody else can let go of */
+    int driver_holds;      /* what the driver does not release when asked, nobody else can release */
 } scenario;
 
 /* Lists that end with one that has no name. */
@@ -47,23 +47,24 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int complaints(void);
 
 /*
- * Who lends memory: told exactly once that it is no longer used, if it has been lent. From then on the memory is filled
- * with scribble, so that a copy that still reads it copies nonsense, and one that still writes it is found out.
+ * Who exports memory: reported exactly once that it is no longer used, if it has been exported. From then on the memory
+ * is filled with scribble, so that a copy that still reads it copies nonsense, and one that still writes it is found
+ * out.
  */
 enum { scribble = 0xEE };
 
 typedef struct owner {
     char *address;
     int64_t count;
-    atomic_int told;
-    int lent;
+    atomic_int reported;
+    int exported;
 } owner;
 
 owner *new_owner(void *address, int64_t count);
-void tell_owner(void *context);
+void report_owner(void *context);
 
 /* Wraps bytes for an owner of their own. */
-via_status lend(void *address, int64_t count, int32_t device_type, int32_t device_id, via_array **out_array);
+via_status export(void *address, int64_t count, int32_t device_type, int32_t device_id, via_array **out_array);
 
 /* For the runner. */
 void note_place(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -14,7 +14,7 @@ static void prepare_bytes(void) {
 static void note_end(int32_t status, const char *text, void *context) {
     (void)status;
     (void)text;
-    tell_owner(context);
+    report_owner(context);
 }
 
 static via_status detach_a_task(void) {
@@ -23,11 +23,11 @@ static via_status detach_a_task(void) {
     via_array *src = NULL;
     via_task *task = NULL;
     owner *listener = new_owner(NULL, 0);
-    THEN(lend(to, BYTES, VIA_DEVICE_CPU, 0, &dst));
-    THEN(lend(from, BYTES, VIA_DEVICE_CPU, 0, &src));
+    THEN(export(to, BYTES, VIA_DEVICE_CPU, 0, &dst));
+    THEN(export(from, BYTES, VIA_DEVICE_CPU, 0, &src));
     THEN(via_copy_submit(dst, src, NULL, &task));
     THEN(via_task_on_complete(task, note_end, listener));
-    listener->lent = status == VIA_OK;
+    listener->exported = status == VIA_OK;
     via_task_retain(task);
     via_task_release(task);
     via_task_release(task);
@@ -48,12 +48,12 @@ static via_status cancel_a_task(void) {
     if (stream != NULL) {
         fake(fake_stream_delay)(via_stream_handle(stream), 1000);
     }
-    THEN(lend(to, BYTES, VIA_DEVICE_CPU, 0, &dst));
-    THEN(lend(from, BYTES, VIA_DEVICE_CPU, 0, &src));
+    THEN(export(to, BYTES, VIA_DEVICE_CPU, 0, &dst));
+    THEN(export(from, BYTES, VIA_DEVICE_CPU, 0, &src));
     THEN(via_array_set_ready(src, stream));
     THEN(via_copy_submit(dst, src, stream, &task));
     THEN(via_task_on_complete(task, note_end, listener));
-    listener->lent = status == VIA_OK;
+    listener->exported = status == VIA_OK;
     THEN(via_task_cancel(task));
     via_task_release(task);
     via_array_release(dst);

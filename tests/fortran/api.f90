@@ -29,10 +29,10 @@ contains
     integer(c_int32_t), value :: status
     character(kind=c_char), intent(in) :: text(*)
     type(c_ptr), value :: context
-    integer(c_int32_t), pointer :: told
-    call c_f_pointer(context, told)
-    told = status + 100
-    if (text(1) /= c_null_char) told = -1
+    integer(c_int32_t), pointer :: reported
+    call c_f_pointer(context, reported)
+    reported = status + 100
+    if (text(1) /= c_null_char) reported = -1
   end subroutine
 
 end module callbacks
@@ -113,18 +113,18 @@ contains
 
   subroutine options_may_be_left_out_or_set()
     real(c_float), target :: values(6)
-    type(viaduct_array) :: lent, taken
+    type(viaduct_array) :: exported, taken
     type(via_dlpack_options) :: options
-    type(c_ptr) :: tensor, copied, lent_at
-    call lent%wrap(values)
+    type(c_ptr) :: tensor, copied, exported_at
+    call exported%wrap(values)
     options%copy = VIA_COPY_ALWAYS
-    call viaduct_check(via_to_dlpack(lent%handle, options, c_null_ptr, tensor))
+    call viaduct_check(via_to_dlpack(exported%handle, options, c_null_ptr, tensor))
     call taken%from_dlpack(tensor)
     copied = via_array_data(taken%handle)
-    lent_at = via_array_data(lent%handle)
-    call promise("options are read", .not. c_associated(copied, lent_at))
+    exported_at = via_array_data(exported%handle)
+    call promise("options are read", .not. c_associated(copied, exported_at))
     call taken%release()
-    call lent%release()
+    call exported%release()
   end subroutine
 
   subroutine an_allocator_of_fortrans_serves()
@@ -142,20 +142,20 @@ contains
 
   subroutine a_task_calls_back()
     real(c_float), target :: a(100), b(100)
-    integer(c_int32_t), target :: told
+    integer(c_int32_t), target :: reported
     integer(c_int32_t) :: done
     type(viaduct_array) :: to, from
     type(c_ptr) :: task
-    told = 0
+    reported = 0
     b = 3
     call to%wrap(a)
     call from%wrap(b)
     call viaduct_check(via_copy_submit(to%handle, from%handle, c_null_ptr, task))
     call viaduct_check(via_task_wait(task))
     call viaduct_check(via_task_poll(task, done))
-    call viaduct_check(via_task_on_complete(task, c_funloc(complete), c_loc(told)))
+    call viaduct_check(via_task_on_complete(task, c_funloc(complete), c_loc(reported)))
     call promise("a task", done == 1 .and. all(a > 2.5))
-    call promise("its callback", told == 100)
+    call promise("its callback", reported == 100)
     call via_task_release(task)
     call to%release()
     call from%release()

@@ -32,27 +32,27 @@ contains
 
   subroutine success_sets_ierr_to_0()
     real(c_float), target :: a(3)
-    type(viaduct_array) :: lent
+    type(viaduct_array) :: exported
     integer :: ierr
     ierr = 99
-    call lent%wrap(a, ierr)
+    call exported%wrap(a, ierr)
     call promise("0 for success", ierr == 0)
-    call lent%release()
+    call exported%release()
   end subroutine
 
   subroutine what_this_layer_refuses_has_text_until_the_next_failure()
     real(c_float), target :: a(3)
     real(c_double), pointer :: wide(:)
-    type(viaduct_array) :: lent, view
+    type(viaduct_array) :: exported, view
     integer :: ierr
-    call lent%wrap(a)
-    call lent%get(wide, ierr)
+    call exported%wrap(a)
+    call exported%get(wide, ierr)
     call promise("a refusal of the layer", index(viaduct_error_text(), "get: ") == 1)
     call promise("with what was found", index(viaduct_error_text(), &
       "get: array has dtype float32; expected float64, that of the pointer") == 1)
-    call view%copy_from(lent, ierr)
+    call view%copy_from(exported, ierr)
     call promise("then one of the library", index(viaduct_error_text(), "via_copy: ") == 1)
-    call lent%release()
+    call exported%release()
   end subroutine
 
   subroutine an_array_that_was_not_made_is_refused()
@@ -68,29 +68,29 @@ contains
 
   subroutine texts_count_from_1()
     real(c_float), target :: a(4, 3)
-    type(viaduct_array) :: lent, view
+    type(viaduct_array) :: exported, view
     integer :: ierr
-    call lent%wrap(a)
-    call lent%select(view, 3, 1, ierr)
+    call exported%wrap(a)
+    call exported%select(view, 3, 1, ierr)
     call refused(ierr, VIA_ERROR_INDEX, "select: axis is 3; expected 1 to 2")
-    call lent%select(view, 2, 4, ierr)
+    call exported%select(view, 2, 4, ierr)
     call refused(ierr, VIA_ERROR_INDEX, "select: index is 4; expected 1 to 3")
-    call lent%section(view, [1, 4], [4, 4], ierr=ierr)
+    call exported%section(view, [1, 4], [4, 4], ierr=ierr)
     call refused(ierr, VIA_ERROR_INDEX, "section: first(2) is 4; expected 1 to 3")
-    call lent%section(view, [1, 1], [5, 3], ierr=ierr)
+    call exported%section(view, [1, 1], [5, 3], ierr=ierr)
     call refused(ierr, VIA_ERROR_INDEX, "section: last(1) is 5; expected 1 to 4")
-    call lent%section(view, [1, 1], [4, 3], [1, 0], ierr)
+    call exported%section(view, [1, 1], [4, 3], [1, 0], ierr)
     call refused(ierr, VIA_ERROR_INVALID_ARGUMENT, "section: step(2) is 0")
-    call lent%permute(view, [1, 3], ierr)
+    call exported%permute(view, [1, 3], ierr)
     call refused(ierr, VIA_ERROR_INDEX, "permute: order(2) is 3; expected 1 to 2")
-    call lent%permute(view, [2, 2], ierr)
+    call exported%permute(view, [2, 2], ierr)
     call refused(ierr, VIA_ERROR_INDEX, "permute: order(2) is 2 again")
-    call lent%reshape(view, [-2, 6, 1], ierr)
+    call exported%reshape(view, [-2, 6, 1], ierr)
     call refused(ierr, VIA_ERROR_SHAPE, "extents(1) is -2; expected 0 or more")
     call view%empty(VIA_FLOAT32, [2, -3, 4], ierr)
     call refused(ierr, VIA_ERROR_SHAPE, "via_empty: extents(2) is -3; expected 0 or more")
     call promise("and name no other axis", index(viaduct_error_text(), "shape[") == 0)
-    call lent%release()
+    call exported%release()
   end subroutine
 
   subroutine a_status_of_the_c_api_is_checked_alike()

@@ -6,23 +6,23 @@ program file_tests
   character(len=256) :: folder
   character(len=512) :: npy, raw
   integer(c_int64_t), target :: field(3, 4), back(3, 4)
-  type(viaduct_array) :: lent, room
+  type(viaduct_array) :: exported, room
   integer :: i
 
   call get_command_argument(1, folder)
   npy = trim(folder) // "/field.npy"
   raw = trim(folder) // "/field.raw"
   field = reshape([(int(i, c_int64_t), i=1, 12)], [3, 4])
-  call lent%wrap(field)
+  call exported%wrap(field)
   call room%wrap(back)
   call a_file_is_created_written_and_read()
-  call a_header_tells_the_order_and_the_shape()
+  call a_header_reports_the_order_and_the_shape()
   call a_file_is_mapped_in_place()
   call a_raw_file_has_the_order_of_a_fortran_stream()
   call parts_are_read_from_an_offset_on()
   call what_is_wrong_is_refused()
   call room%release()
-  call lent%release()
+  call exported%release()
   call finish()
 
 contains
@@ -30,7 +30,7 @@ contains
   subroutine a_file_is_created_written_and_read()
     type(viaduct_file) :: file
     call file%create(npy, VIA_INT64, [3, 4])
-    call file%write(lent)
+    call file%write(exported)
     call file%release()
     back = 0
     call file%open(npy)
@@ -41,7 +41,7 @@ contains
     call promise("released twice is released once", .not. c_associated(file%handle))
   end subroutine
 
-  subroutine a_header_tells_the_order_and_the_shape()
+  subroutine a_header_reports_the_order_and_the_shape()
     type(viaduct_file) :: file
     type(via_file_properties) :: found
     call file%open(npy)
@@ -83,7 +83,7 @@ contains
     integer(c_int64_t) :: streamed(3, 4)
     integer :: unit
     call file%create(raw, VIA_INT64, [3, 4])
-    call file%write(lent)
+    call file%write(exported)
     call file%release()
     open (newunit=unit, file=raw, access="stream", status="old", action="read")
     read (unit) streamed
@@ -131,7 +131,7 @@ contains
     call file%create(npy, VIA_INT64, [3, -4], ierr)
     call refused(ierr, VIA_ERROR_SHAPE, "extents(2) is -4")
     call file%open(npy)
-    call file%write(lent, ierr)
+    call file%write(exported, ierr)
     call refused(ierr, VIA_ERROR_READ_ONLY, "via_file_write: ")
     call file%release()
   end subroutine

@@ -17,15 +17,15 @@ contains
   subroutine a_pointer_is_the_memory_itself()
     real(c_double), target :: field(3, 4)
     real(c_double), pointer :: back(:, :)
-    type(viaduct_array) :: lent
+    type(viaduct_array) :: exported
     field = 0
-    call lent%wrap(field)
-    call lent%get(back)
+    call exported%wrap(field)
+    call exported%get(back)
     call promise("the same memory", associated(back, field))
     call promise("bounds begin at 1", all(lbound(back) == 1) .and. all(ubound(back) == [3, 4]))
     back(2, 3) = 7
     call promise("a write is seen", nint(field(2, 3)) == 7)
-    call lent%release()
+    call exported%release()
   end subroutine
 
   subroutine every_type_comes_back()
@@ -120,19 +120,19 @@ contains
 
   subroutine strides_come_back()
     integer(c_int32_t), target :: field(6, 4)
-    integer(c_int32_t), pointer :: part(:, :), turned(:, :)
-    type(viaduct_array) :: lent, view
+    integer(c_int32_t), pointer :: part(:, :), transposed(:, :)
+    type(viaduct_array) :: exported, view
     integer :: i
     field = reshape([(i, i=1, 24)], [6, 4])
-    call lent%wrap(field(5:1:-2, 2:4:2))
-    call lent%get(part)
+    call exported%wrap(field(5:1:-2, 2:4:2))
+    call exported%get(part)
     call promise("a section's shape", all(shape(part) == [3, 2]))
     call promise("a section's elements", all(part == field(5:1:-2, 2:4:2)))
-    call lent%permute(view)
-    call view%get(turned)
-    call promise("a transposed section", all(turned == transpose(field(5:1:-2, 2:4:2))))
+    call exported%permute(view)
+    call view%get(transposed)
+    call promise("a transposed section", all(transposed == transpose(field(5:1:-2, 2:4:2))))
     call view%release()
-    call lent%release()
+    call exported%release()
   end subroutine
 
   subroutine memory_of_the_library_is_column_major()
@@ -151,15 +151,15 @@ contains
     integer(c_int8_t), target :: bytes(24)
     real(c_double), pointer :: flat(:), back(:, :)
     real(c_float), pointer :: narrow(:, :)
-    type(viaduct_array) :: lent, view
+    type(viaduct_array) :: exported, view
     integer :: ierr
     nullify (flat, back, narrow)
-    call lent%wrap(field)
-    call lent%get(flat, ierr)
+    call exported%wrap(field)
+    call exported%get(flat, ierr)
     call refused(ierr, VIA_ERROR_SHAPE, "dimensions")
-    call lent%get(narrow, ierr)
+    call exported%get(narrow, ierr)
     call refused(ierr, VIA_ERROR_DTYPE, "dtype")
-    call viaduct_check(via_array_as_read_only(lent%handle, view%handle))
+    call viaduct_check(via_array_as_read_only(exported%handle, view%handle))
     call view%get(back, ierr)
     call promise("read-only", ierr == VIA_ERROR_READ_ONLY)
     call promise("a pointer stays what it was", .not. (associated(flat) .or. associated(back) .or. associated(narrow)))
@@ -171,7 +171,7 @@ contains
     call view%release()
     call view%get(back, ierr)
     call promise("no array", ierr == VIA_ERROR_INVALID_ARGUMENT)
-    call lent%release()
+    call exported%release()
   end subroutine
 
 end program get_tests

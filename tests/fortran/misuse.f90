@@ -1,9 +1,9 @@
-! The rows of tests/misuse/table.tsv in Fortran. Those that a checking library alone can tell run where VIADUCT_CHECK is
+! The rows of tests/misuse/table.tsv in Fortran. Those that a checking library alone can report run where VIADUCT_CHECK is
 ! set.
 module wrong_callbacks
   use viaduct
   implicit none
-  integer(c_int) :: told = VIA_OK
+  integer(c_int) :: reported = VIA_OK
 
 contains
 
@@ -17,7 +17,7 @@ contains
   subroutine wait_for_the_other(status, text, context) bind(C)
     integer(c_int32_t), value :: status
     type(c_ptr), value :: text, context
-    told = via_task_wait(context)
+    reported = via_task_wait(context)
   end subroutine
 
   function no_alloc(nbytes, alignment, stream, context, out_address) result(answer) bind(C)
@@ -129,7 +129,7 @@ contains
   subroutine check_row(id, status)
     character(len=*), intent(in) :: id, status
     character(len=:), allocatable :: text
-    logical :: told
+    logical :: reported
     integer :: ierr, expected
     call begin_row()
     call viaduct_check(answer_of(id), ierr)
@@ -137,8 +137,8 @@ contains
     if (status /= "NONE") expected = status_of("VIA_ERROR_" // status)
     call promise(id // ": " // status, ierr == expected)
     text = viaduct_error_text()
-    told = index(text, "via_") == 1 .or. index(text, "; expected ") > 0
-    if (expected /= VIA_OK) call promise(id // ": text", told)
+    reported = index(text, "via_") == 1 .or. index(text, "; expected ") > 0
+    if (expected /= VIA_OK) call promise(id // ": text", reported)
     call end_row()
   end subroutine
 
@@ -426,7 +426,7 @@ contains
         answer = via_task_wait(task)
       else
         call viaduct_check(via_task_on_complete(ended, c_funloc(wait_for_the_other), task))
-        answer = told
+        answer = reported
         call viaduct_check(via_task_wait(task))
       end if
       call via_task_release(ended)

@@ -36,10 +36,10 @@ contains
     character(len=*), intent(in) :: words
     type(*), intent(inout), target :: array(..)
     integer(c_int32_t), intent(in) :: dtype
-    type(viaduct_array) :: lent
-    call lent%wrap(array)
-    call promise(words, via_array_dtype(lent%handle) == dtype)
-    call lent%release()
+    type(viaduct_array) :: exported
+    call exported%wrap(array)
+    call promise(words, via_array_dtype(exported%handle) == dtype)
+    call exported%release()
   end subroutine
 
   subroutine every_type_has_its_dtype()
@@ -85,12 +85,12 @@ contains
     character(len=*), intent(in) :: words
     type(*), intent(inout), target :: array(..)
     integer, intent(in) :: shape(:), strides(:)
-    type(viaduct_array) :: lent
-    call lent%wrap(array)
-    call promise(words // ": the rank", lent%ndim() == size(shape))
-    call expect(words // ": the shape", lent%shape(), shape)
-    call expect(words // ": the strides", lent%strides(), strides)
-    call lent%release()
+    type(viaduct_array) :: exported
+    call exported%wrap(array)
+    call promise(words // ": the rank", exported%ndim() == size(shape))
+    call expect(words // ": the shape", exported%shape(), shape)
+    call expect(words // ": the strides", exported%strides(), strides)
+    call exported%release()
   end subroutine
 
   subroutine every_rank_has_its_shape_and_strides()
@@ -110,16 +110,16 @@ contains
 
   subroutine sections_keep_their_strides()
     real(c_double), target :: field(10, 20)
-    type(viaduct_array) :: lent
+    type(viaduct_array) :: exported
     type(c_ptr) :: found, first
     call has_layout("every second", field(1:10:2, 3:20:4), [5, 5], [2, 40])
     call has_layout("backwards", field(10:1:-3, 20:1:-1), [4, 20], [-3, -10])
     call has_layout("a row", field(4, :), [20], [10])
-    call lent%wrap(field(3:, 5:7))
-    found = via_array_data(lent%handle)
+    call exported%wrap(field(3:, 5:7))
+    found = via_array_data(exported%handle)
     first = c_loc(field(3, 5))
     call promise("a section starts at its first element", c_associated(found, first))
-    call lent%release()
+    call exported%release()
   end subroutine
 
   subroutine allocatables_and_pointers_are_arrays_too()
@@ -133,53 +133,53 @@ contains
 
   subroutine no_elements_are_an_array_too()
     real(c_float), allocatable, target :: field(:, :)
-    type(viaduct_array) :: lent
+    type(viaduct_array) :: exported
     allocate (field(0, 5))
-    call lent%wrap(field)
-    call promise("no elements", via_array_size(lent%handle) == 0)
-    call expect("no elements: the shape", lent%shape(), [0, 5])
-    call lent%release()
+    call exported%wrap(field)
+    call promise("no elements", via_array_size(exported%handle) == 0)
+    call expect("no elements: the shape", exported%shape(), [0, 5])
+    call exported%release()
   end subroutine
 
   subroutine flags_and_dtypes_may_be_named()
     logical, target :: mask(4)
-    type(viaduct_array) :: lent
-    call lent%wrap(mask, dtype=VIA_UINT32, flags=VIA_WRAP_READ_ONLY)
-    call promise("the dtype named", via_array_dtype(lent%handle) == VIA_UINT32)
-    call promise("the flags named", via_array_flags(lent%handle) == VIA_ARRAY_READ_ONLY)
-    call lent%release()
+    type(viaduct_array) :: exported
+    call exported%wrap(mask, dtype=VIA_UINT32, flags=VIA_WRAP_READ_ONLY)
+    call promise("the dtype named", via_array_dtype(exported%handle) == VIA_UINT32)
+    call promise("the flags named", via_array_flags(exported%handle) == VIA_ARRAY_READ_ONLY)
+    call exported%release()
   end subroutine
 
   subroutine what_may_not_be_written_is_wrapped_to_be_read()
     real(c_float), target :: field(3)
-    type(viaduct_array) :: lent
+    type(viaduct_array) :: exported
     type(c_ptr) :: found, first
     field = 7
-    call lend(lent, field)
-    call promise("an argument to be read is wrapped read-only", via_array_flags(lent%handle) == VIA_ARRAY_READ_ONLY)
-    found = via_array_data(lent%handle)
+    call export(exported, field)
+    call promise("an argument to be read is wrapped read-only", via_array_flags(exported%handle) == VIA_ARRAY_READ_ONLY)
+    found = via_array_data(exported%handle)
     first = c_loc(field)
     call promise("in place", c_associated(found, first))
-    call lent%release()
+    call exported%release()
   end subroutine
 
-  subroutine lend(lent, given)
-    type(viaduct_array), intent(inout) :: lent
+  subroutine export(exported, given)
+    type(viaduct_array), intent(inout) :: exported
     real(c_float), intent(in), target :: given(:)
-    call lent%wrap_read_only(given, flags=VIA_WRAP_PROBE)
+    call exported%wrap_read_only(given, flags=VIA_WRAP_PROBE)
   end subroutine
 
   subroutine the_release_is_called_once_with_its_context()
     integer, target :: counter
     real(c_float), target :: field(3, 3)
-    type(viaduct_array) :: lent, row
+    type(viaduct_array) :: exported, row
     type(c_funptr) :: at_end
     counter = 0
     at_end = c_funloc(count_release)
-    call lent%wrap(field, release=at_end, context=c_loc(counter))
-    call lent%select(row, 1, 2_c_int64_t)
-    call lent%release()
-    call promise("a view holds the loan", counter == 0)
+    call exported%wrap(field, release=at_end, context=c_loc(counter))
+    call exported%select(row, 1, 2_c_int64_t)
+    call exported%release()
+    call promise("a view holds the memory", counter == 0)
     call row%release()
     call promise("the release is called once", counter == 1)
     call row%release()

@@ -148,7 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (status == VIA_OK) {
         check_taken(&offer, array, given);
     } else {
-        expect_told(status, offer.is_cuda ? "via_from_cuda_array_interface" : "via_from_array_interface");
+        expect_reported(status, offer.is_cuda ? "via_from_cuda_array_interface" : "via_from_array_interface");
         EXPECT(offer.released == 0);
     }
     expect_alive(before);

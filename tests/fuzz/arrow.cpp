@@ -388,7 +388,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (status == VIA_OK) {
         check_taken(&offer, array, metadata, given);
     } else {
-        expect_told(status, "via_from_arrow_device");
+        expect_reported(status, "via_from_arrow_device");
         end_untaken(&offer);
     }
     expect_alive(before);

@@ -86,8 +86,8 @@ private:
     const uint8_t *end_;
 };
 
-// A failure must be told: a status that has a name, and a text that begins with the function's.
-inline void expect_told(via_status status, const char *function) {
+// A failure must be reported: a status that has a name, and a text that begins with the function's.
+inline void expect_reported(via_status status, const char *function) {
     EXPECT(status > VIA_OK && status < VIA_ERROR_INTERNAL);
     EXPECT(std::strncmp(via_last_error(), function, std::strlen(function)) == 0);
     EXPECT(via_last_error()[std::strlen(function)] == ':');

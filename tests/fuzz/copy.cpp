@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "bytes.hpp"
-#include "copy/choose_loops.hpp"
+#include "copy/choose_tiles.hpp"
 #include "copy/copy.hpp"
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
@@ -205,11 +205,11 @@ via_status copy_as_task(via_array *dst, via_array *src) {
 via_status explain_and_copy(via_array *dst, via_array *src) {
     char text[1024];
     int64_t length = 0;
-    const via_status told = via_copy_explain(dst, src, sizeof text, text, &length);
-    EXPECT(told != VIA_OK ||
+    const via_status reported = via_copy_explain(dst, src, sizeof text, text, &length);
+    EXPECT(reported != VIA_OK ||
            (length > 0 && static_cast<int64_t>(std::strlen(text)) == std::min<int64_t>(length, 1023)));
     const via_status status = via_copy(dst, src);
-    EXPECT(told == status);
+    EXPECT(reported == status);
     return status;
 }
 
@@ -224,7 +224,7 @@ via_status copy_by_plan(via_array *dst, via_array *src, CopyRoute way) {
     if (plan.trailing_bits != 0 || plan.in_bits) {
         return via_copy(dst, src);
     }
-    via::choose_loops_single(&plan, way == CopyRoute::Streamed);
+    via::choose_tiles_single(&plan, way == CopyRoute::Streamed);
     via::run_plan(plan);
     return VIA_OK;
 }

@@ -1,5 +1,5 @@
 // DLPack tensors of both forms with anything in their fields: each is taken if and only if it is sound, as what it
-// says, and deleted exactly once; what is taken can be lent again.
+// says, and deleted exactly once; what is taken can be exported again.
 #include <dlpack/dlpack.h>
 
 #include "description.hpp"
@@ -122,7 +122,7 @@ bool may_read(const Offer &offer, const Description &given) {
            lies_within(given, offer.memory->start, kMemoryBytes, 64);
 }
 
-// Device memory is taken as it is: to order it behind a stream would leave work behind.
+// Device memory is taken as it is: to order it after the work queued on a stream would leave work behind.
 via_status take(Offer *offer, const via_dlpack_options &options, via_array **array) {
     via_stream *stream = is_of_host(*offer) ? nullptr : via_stream_no_sync();
     return offer->is_legacy ? via_from_dlpack_legacy(&offer->legacy, &options, stream, array)
@@ -139,8 +139,8 @@ void expect_same_tensor(const DLTensor &tensor, const Description &given, int32_
     }
 }
 
-// Lent again, the tensor is as the array is; it keeps the memory alive on its own.
-void lend_again(via_array *array, const Description &given, int32_t device_type) {
+// Exported again, the tensor is as the array is; it keeps the memory alive on its own.
+void export_again(via_array *array, const Description &given, int32_t device_type) {
     DLManagedTensorVersioned *tensor = nullptr;
     via_dlpack_options options = VIA_DLPACK_OPTIONS_INIT;
     options.copy = VIA_COPY_NEVER;
@@ -172,7 +172,7 @@ void check_taken(Offer *offer, via_array *array, const Description &given, bool 
     } else {
         EXPECT(offer->deleted == 0);
         expect_described(array, given);
-        lend_again(array, given, offer->tensor().device.device_type);
+        export_again(array, given, offer->tensor().device.device_type);
         if (may_read(*offer, given)) {
             expect_copied(array, given);
         }
@@ -202,7 +202,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (status == VIA_OK) {
         check_taken(&offer, array, given, options.copy == VIA_COPY_ALWAYS);
     } else {
-        expect_told(status, offer.is_legacy ? "via_from_dlpack_legacy" : "via_from_dlpack");
+        expect_reported(status, offer.is_legacy ? "via_from_dlpack_legacy" : "via_from_dlpack");
         end_untaken(&offer);
     }
     expect_alive(before);

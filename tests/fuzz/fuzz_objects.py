@@ -158,9 +158,9 @@ def described(source: Source, depth: int, targets: list[Any]) -> Described:
     return Described(said)
 
 
-def compare(lender: Any, made: via.Array) -> None:
+def compare(exporter: Any, made: via.Array) -> None:
     """An array of a description with what that says, where it says it plainly."""
-    said = lender.said if isinstance(lender, Described) else {}
+    said = exporter.said if isinstance(exporter, Described) else {}
     shape, data = said.get("shape"), said.get("data")
     if isinstance(shape, tuple) and all(type(extent) is int for extent in shape):
         assert made.shape == shape

@@ -1,4 +1,4 @@
-// What one process tells another of an array, with anything in its fields and the check of its bytes put right: taken
+// What one process reports another of an array, with anything in its fields and the check of its bytes put right: taken
 // if and only if it is sound and lies within the memory that it names, and then every byte of it can be read.
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kSharedBytes = 4096;
 
-// An array of bytes, and what is told of it.
+// An array of bytes, and what is reported of it.
 class Shared {
 public:
     Shared() {
@@ -141,11 +141,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const via_stats_info before = count_alive();
     Bytes bytes(data, size);
     via::Ticket ticket = choose_ticket(&bytes, shared);
-    char told[VIA_IPC_MAX_BYTES];
+    char reported[VIA_IPC_MAX_BYTES];
     int64_t length = 0;
-    via::write_ticket(&ticket, sizeof told, told, &length);
+    via::write_ticket(&ticket, sizeof reported, reported, &length);
     via_array *array = nullptr;
-    const via_status status = via_array_import_ipc(told, length, &array);
+    const via_status status = via_array_import_ipc(reported, length, &array);
     EXPECT((array != nullptr) == (status == VIA_OK));
     if (is_plain(ticket, shared)) {
         const Description given = describe(ticket, shared.start());
@@ -154,7 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (status == VIA_OK) {
         check_taken(array, ticket, shared);
     } else {
-        expect_told(status, "via_array_import_ipc");
+        expect_reported(status, "via_array_import_ipc");
     }
     via_array_release(array);
     expect_alive(before);

@@ -1,5 +1,5 @@
 // The kernels of each instruction set that this processor has, given any piece that they may be given: they do what a
-// loop over the elements does, and neither read nor write a byte beside it.
+// loop over the elements does, and neither read nor write a byte next to it.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -37,29 +37,31 @@ struct Span {
     int64_t high;
 };
 
-Span span_of(const via::Piece &piece, int64_t via::Axis::*step) {
-    Span span{0, piece.run};
-    for (const via::Axis *axis : {&piece.inner, &piece.outer}) {
-        const int64_t reach = (axis->extent - 1) * axis->*step;
+// What a kernel is to do: runs along two loops, the inner one first.
+struct Choice {
+    via::Kernel kernel;
+    int64_t run;
+    via::Axis axes[2];
+};
+
+Span span_of(const Choice &choice, int64_t via::Axis::*step) {
+    Span span{0, choice.run};
+    for (const via::Axis &axis : choice.axes) {
+        const int64_t reach = (axis.extent - 1) * axis.*step;
         (reach < 0 ? span.low : span.high) += reach;
     }
     return span;
 }
 
-void copy_naively(const via::Piece &piece, char *dst, const char *src) {
-    for (int64_t i = 0; i < piece.outer.extent; ++i) {
-        for (int64_t j = 0; j < piece.inner.extent; ++j) {
-            std::memcpy(dst + i * piece.outer.dst_step + j * piece.inner.dst_step,
-                        src + i * piece.outer.src_step + j * piece.inner.src_step, static_cast<size_t>(piece.run));
+void copy_naively(const Choice &choice, char *dst, const char *src) {
+    const auto &[inner, outer] = choice.axes;
+    for (int64_t i = 0; i < outer.extent; ++i) {
+        for (int64_t j = 0; j < inner.extent; ++j) {
+            std::memcpy(dst + i * outer.dst_step + j * inner.dst_step, src + i * outer.src_step + j * inner.src_step,
+                        static_cast<size_t>(choice.run));
         }
     }
 }
-
-struct Choice {
-    via::Kernel kernel;
-    via::Piece piece;
-    bool splits;  // may be done in two pieces along the inner axis
-};
 
 const via::SimdKernels &choose_level(Bytes *bytes) {
     const via::SimdKernels *kernels = via::simd_kernels_at(bytes->between(0, via::kSimdLevels - 1));
@@ -68,61 +70,65 @@ const via::SimdKernels &choose_level(Bytes *bytes) {
 
 int64_t choose_gap(Bytes *bytes) { return bytes->flag() ? bytes->between(0, 70) : 0; }
 
-// Runs of any length, apart in dst.
+// Runs of any length, with gaps between them in dst.
 Choice choose_rows(Bytes *bytes, const via::SimdKernels &kernels) {
-    via::Piece piece{};
-    piece.run = bytes->between(1, 255) + (bytes->between(0, 7) == 0 ? 8 * bytes->byte() : 0);
-    piece.inner = {bytes->between(1, 6), piece.run + choose_gap(bytes),
-                   bytes->between(-90, 90) * 8 + bytes->between(0, 9)};
-    piece.outer = {bytes->between(1, 4), piece.inner.extent * piece.inner.dst_step + choose_gap(bytes),
-                   bytes->between(-90, 90) * 3};
-    return {bytes->flag() ? kernels.rows_streaming : kernels.rows, piece, false};
+    Choice choice{};
+    choice.kernel = bytes->flag() ? kernels.rows_streaming : kernels.rows;
+    choice.run = bytes->between(1, 255) + (bytes->between(0, 7) == 0 ? 8 * bytes->byte() : 0);
+    auto &[inner, outer] = choice.axes;
+    inner = {bytes->between(1, 6), choice.run + choose_gap(bytes), bytes->between(-90, 90) * 8 + bytes->between(0, 9)};
+    outer = {bytes->between(1, 4), inner.extent * inner.dst_step + choose_gap(bytes), bytes->between(-90, 90) * 3};
+    return choice;
 }
 
 // Elements adjacent in dst along the inner axis, in src along the outer one.
 Choice choose_transpose(Bytes *bytes, const via::SimdKernels &kernels) {
     const int32_t index = bytes->between(0, 4);
-    const int64_t item = int64_t{1} << index;
-    const bool streaming = bytes->flag();
-    via::Piece piece{};
-    piece.run = item;
-    piece.outer.extent = bytes->between(1, 140);
-    piece.inner.extent = std::min<int64_t>(bytes->between(1, 140), via::kTransposeRowBytes / item);
-    piece.inner.dst_step = item;
-    piece.outer.src_step = item;
-    piece.outer.dst_step = piece.inner.extent * item + choose_gap(bytes);
-    const int64_t step = piece.outer.extent * item + choose_gap(bytes);
-    piece.inner.src_step = !streaming && bytes->flag() ? -step : step;
-    return {streaming ? kernels.transpose_streaming[index] : kernels.transpose[index], piece, streaming};
+    Choice choice{};
+    choice.kernel = kernels.transpose[index];
+    const int64_t item = choice.run = int64_t{1} << index;
+    auto &[inner, outer] = choice.axes;
+    outer.extent = bytes->between(1, 140);
+    inner.extent = bytes->between(1, 140);
+    inner.dst_step = item;
+    outer.src_step = item;
+    outer.dst_step = inner.extent * item + choose_gap(bytes);
+    const int64_t step = outer.extent * item + choose_gap(bytes);
+    inner.src_step = bytes->flag() ? -step : step;
+    return choice;
 }
 
-// Elements adjacent in dst along the inner axis, a few apart in src.
+// Elements adjacent in dst along the inner axis, with gaps of a few in src.
 Choice choose_gather(Bytes *bytes, const via::SimdKernels &kernels) {
-    constexpr int64_t kApart[] = {-1, 2, 3, 4};
+    constexpr int64_t kSteps[] = {-1, 2, 3, 4};
     const int32_t index = bytes->between(0, 2);
-    const int64_t item = int64_t{1} << index;
-    via::Piece piece{};
-    piece.run = item;
-    piece.inner = {bytes->between(1, 200), item, bytes->pick(kApart) * item};
-    piece.outer = {bytes->between(1, 4), piece.inner.extent * item + choose_gap(bytes), bytes->between(-90, 90) * 7};
-    return {kernels.gather[index], piece, false};
+    Choice choice{};
+    choice.kernel = kernels.gather[index];
+    const int64_t item = choice.run = int64_t{1} << index;
+    auto &[inner, outer] = choice.axes;
+    inner = {bytes->between(1, 200), item, bytes->pick(kSteps) * item};
+    outer = {bytes->between(1, 4), inner.extent * item + choose_gap(bytes), bytes->between(-90, 90) * 7};
+    return choice;
 }
 
 Choice choose_elements(Bytes *bytes) {
-    via::Piece piece{};
-    piece.run = bytes->between(1, 70);
-    piece.inner = {bytes->between(1, 40), piece.run + choose_gap(bytes), bytes->between(-90, 90)};
-    piece.outer = {bytes->between(1, 5), piece.inner.extent * piece.inner.dst_step + choose_gap(bytes),
-                   bytes->between(-90, 90)};
-    return {via::element_kernel(piece.run), piece, false};
+    Choice choice{};
+    choice.run = bytes->between(1, 70);
+    choice.kernel = via::element_kernel(choice.run);
+    auto &[inner, outer] = choice.axes;
+    inner = {bytes->between(1, 40), choice.run + choose_gap(bytes), bytes->between(-90, 90)};
+    outer = {bytes->between(1, 5), inner.extent * inner.dst_step + choose_gap(bytes), bytes->between(-90, 90)};
+    return choice;
 }
 
 Choice choose_repeat(Bytes *bytes) {
-    via::Piece piece{};
-    piece.run = bytes->between(1, 70);
-    piece.inner = {bytes->between(1, 200), piece.run, 0};
-    piece.outer = {bytes->between(1, 4), piece.inner.extent * piece.run + choose_gap(bytes), 0};
-    return {via::repeat_element, piece, false};
+    Choice choice{};
+    choice.kernel = via::repeat_element;
+    choice.run = bytes->between(1, 70);
+    auto &[inner, outer] = choice.axes;
+    inner = {bytes->between(1, 200), choice.run, 0};
+    outer = {bytes->between(1, 4), inner.extent * choice.run + choose_gap(bytes), 0};
+    return choice;
 }
 
 Choice choose(Bytes *bytes) {
@@ -144,46 +150,25 @@ Choice choose(Bytes *bytes) {
     }
 }
 
-// One part of the inner axis, which knows how much of it lies on either side.
-via::Piece part_of(const via::Piece &whole, int64_t first, int64_t count) {
-    via::Piece part = whole;
-    part.dst += first * whole.inner.dst_step;
-    part.src += first * whole.inner.src_step;
-    part.inner.extent = count;
-    part.before = first;
-    part.after = whole.inner.extent - first - count;
-    return part;
-}
-
-void run(const Choice &choice, const via::Piece &piece, int64_t cut) {
-    const int64_t first = choice.splits ? cut % piece.inner.extent : 0;
-    if (first > 0) {
-        choice.kernel(part_of(piece, 0, first));
-    }
-    choice.kernel(part_of(piece, first, piece.inner.extent - first));
-}
-
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Bytes bytes(data, size);
     const int32_t dst_shift = bytes.between(0, 127);
     const int32_t src_shift = bytes.between(0, 127);
-    const int32_t cut = bytes.byte();
+    const int64_t ahead = 64 * bytes.byte();
     const Choice choice = choose(&bytes);
-    const Span to = span_of(choice.piece, &via::Axis::dst_step);
-    const Span from = span_of(choice.piece, &via::Axis::src_step);
+    const Span to = span_of(choice, &via::Axis::dst_step);
+    const Span from = span_of(choice, &via::Axis::src_step);
     if (choice.kernel == nullptr || to.high - to.low > kMostBytes || from.high - from.low > kMostBytes) {
         return 0;
     }
     Block dst(to.low, to.high, dst_shift);
     Block expected(to.low, to.high, dst_shift);
     Block src(from.low, from.high, src_shift);
-    via::Piece piece = choice.piece;
-    piece.dst = dst.start();
-    piece.src = src.start();
-    copy_naively(piece, expected.start(), src.start());
-    run(choice, piece, cut);
+    copy_naively(choice, expected.start(), src.start());
+    choice.kernel({dst.start(), src.start(), choice.run, choice.axes, 2, ahead});
+    via::end_streaming();
     EXPECT(std::memcmp(dst.bytes(), expected.bytes(), dst.size()) == 0);
     return 0;
 }

@@ -80,7 +80,7 @@ void open_file(const char *path, const via::NpyHeader &header, size_t size) {
     const via_status status = via_file_open(path, nullptr, &file);
     EXPECT(status == (nbytes <= static_cast<int64_t>(size) - header.data_offset ? VIA_OK : VIA_ERROR_FORMAT));
     if (status != VIA_OK) {
-        expect_told(status, "via_file_open");
+        expect_reported(status, "via_file_open");
         return;
     }
     via_file_properties found = VIA_FILE_PROPERTIES_INIT;

@@ -58,7 +58,7 @@ def environment(build: Path, name: str) -> dict[str, str]:
 
 
 def fuzz(build: Path, name: str, options: list[str]) -> dict[str, object]:
-    """One fuzzer until it finds something or has run as much as it was told to."""
+    """One fuzzer until it finds something or has run as much as it was asked to."""
     inputs = unpack(name, build / "inputs" / name)
     words = FOLDER / f"{name}.dict"
     chosen = [*USUAL, f"-artifact_prefix={build}/{name}-", *([f"-dict={words}"] if words.exists() else []), *options]

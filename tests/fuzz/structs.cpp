@@ -46,7 +46,7 @@ struct Answer {
     bool operator==(const Answer &) const = default;
 };
 
-Answer lend(const void *options) {
+Answer export_array(const void *options) {
     DLManagedTensorVersioned *tensor = nullptr;
     Answer answer{via_to_dlpack(subject().array, static_cast<const via_dlpack_options *>(options), nullptr, &tensor),
                   {}};
@@ -58,7 +58,7 @@ Answer lend(const void *options) {
     return answer;
 }
 
-Answer lend_legacy(const void *options) {
+Answer export_legacy(const void *options) {
     DLManagedTensor *tensor = nullptr;
     Answer answer{
         via_to_dlpack_legacy(subject().array, static_cast<const via_dlpack_options *>(options), nullptr, &tensor), {}};
@@ -111,8 +111,8 @@ constexpr struct {
     Answer (*call)(const void *given);
     const char *function;
     int32_t size;
-} kInputs[] = {{lend, "via_to_dlpack", sizeof(via_dlpack_options)},
-               {lend_legacy, "via_to_dlpack_legacy", sizeof(via_dlpack_options)},
+} kInputs[] = {{export_array, "via_to_dlpack", sizeof(via_dlpack_options)},
+               {export_legacy, "via_to_dlpack_legacy", sizeof(via_dlpack_options)},
                {take, "via_from_dlpack", sizeof(via_dlpack_options)},
                {describe, "via_from_array_interface", sizeof(via_array_interface)},
                {open_file, "via_file_open", sizeof(via_file_options)}};
@@ -196,7 +196,7 @@ void check_input(Bytes *bytes) {
     const Answer found = input.call(block.get());
     if (size < 4) {
         EXPECT(found.status == VIA_ERROR_INVALID_ARGUMENT && std::strstr(via_last_error(), "struct_size") != nullptr);
-        expect_told(found.status, input.function);
+        expect_reported(found.status, input.function);
         return;
     }
     alignas(8) char whole[kLargestKnown] = {};
@@ -218,7 +218,7 @@ void check_output(Bytes *bytes) {
     int32_t filled = 4;
     if (size < 4) {
         EXPECT(status == VIA_ERROR_INVALID_ARGUMENT);
-        expect_told(status, output.function);
+        expect_reported(status, output.function);
     } else {
         EXPECT(status == VIA_OK);
         filled = std::min(size, output.size);

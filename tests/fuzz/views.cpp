@@ -9,7 +9,7 @@ constexpr int32_t kMostViews = 6;
 // What a view should be.
 struct Outcome {
     bool exists;
-    bool is_open;   // both answers are right: there is no telling strides with no elements, or too far apart
+    bool is_open;   // both answers are right: no one can distinguish strides with no elements, or too far apart
     bool is_large;  // it exists, and has more elements than can be listed
     Elements view;
 };
@@ -101,7 +101,7 @@ via_status permute(Bytes *bytes, const Subject &subject, Outcome *out, via_array
     bool fits = true;
     out->view = from;
     int64_t steps[kMostNdim];
-    int64_t turned[kMostNdim] = {};
+    int64_t transposed[kMostNdim] = {};
     position_steps(from, steps);
     for (int32_t i = 0; i < from.ndim; ++i) {
         axes[i] = !given                       ? from.ndim - 1 - i
@@ -112,14 +112,14 @@ via_status permute(Bytes *bytes, const Subject &subject, Outcome *out, via_array
         if (fits) {
             taken |= 1 << axis;
             out->view.shape[i] = from.shape[axis];
-            turned[i] = steps[axis];
+            transposed[i] = steps[axis];
         }
     }
     if (fits) {
         pick(from, &out->view, [&](const Index &index) {
             int64_t at = 0;
             for (int32_t i = 0; i < from.ndim; ++i) {
-                at += index[i] * turned[i];
+                at += index[i] * transposed[i];
             }
             return at;
         });
@@ -320,7 +320,7 @@ bool take_step(Bytes *bytes, Subject *subject) {
     EXPECT((view != nullptr) == (status == VIA_OK));
     EXPECT(expected.is_open || expected.exists == (status == VIA_OK));
     if (status != VIA_OK) {
-        expect_told(status, chosen.function);
+        expect_reported(status, chosen.function);
         return true;
     }
     via_array_release(subject->array);

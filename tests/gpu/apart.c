@@ -21,7 +21,7 @@ __attribute__((constructor)) static void run_if_apart(void) {
     const uintptr_t address = (uintptr_t)&anchor + (uintptr_t)strtoll(distance, NULL, 10);
     unsetenv(APART_VARIABLE);
     ((void (*)(void))address)();
-    let_go_of_all();
+    release_all();
     put_everything_away();
     end_holds();
     exit(0);

@@ -89,7 +89,7 @@ static void a_batch_is_a_task_that_comes_after_the_streams_work(void **state) {
         for (int32_t i = 0; i < COPIES; ++i) {
             assert_block(&pairs[i].dst, 2);
         }
-        let_go(native);
+        release(native);
         ok(via_task_wait(task));
         int64_t moved = 0;
         int64_t total = -1;
@@ -118,7 +118,7 @@ static void a_batch_waits_for_every_array(void **state) {
         nanosleep(&(struct timespec){0, 5000000}, NULL);
         ok(via_task_poll(task, &done));
         assert_int_equal(done, 0);
-        let_go(writer);
+        release(writer);
         ok(via_task_wait(task));
         via_task_release(task);
         expect_copied(pairs);
@@ -146,7 +146,7 @@ static void a_batch_and_its_tasks_hold_the_arrays(void **state) {
     via_batch_release(batch);
     via_task_release(task);
     assert_int_equal(released, 0);
-    let_go(native);
+    release(native);
     await_count(&released, 2);
 }
 

@@ -219,7 +219,7 @@ static void copies_that_a_device_reaches_take_one_launch(void **state) {
     end_bundle(of);
 }
 
-/* The driver does not tell such a thread where the device has an address. */
+/* The driver does not report such a thread where the device has an address. */
 static void a_thread_without_a_context_takes_one_launch_as_well(void **state) {
     (void)state;
     need_kernels();
@@ -301,7 +301,7 @@ static void without_kernels_and_newer_calls_batches_are_copied_one_by_one(void *
     run_apart(copy_in_a_process_of_another_kind, (const char *const[]){"VIADUCT_FAKECUDA_VERSION=12000", NULL});
 }
 
-static int64_t launches_now(void) { return on_stand_in() ? calls_of("cuLaunchKernel") : 0; }
+static int64_t launches_now(void) { return on_fake_driver() ? calls_of("cuLaunchKernel") : 0; }
 
 static void only_kernels_of_its_own_context_copy_memory(void **state) {
     (void)state;
@@ -326,7 +326,7 @@ static void only_kernels_of_its_own_context_copy_memory(void **state) {
     assert_int_equal(launches_now(), launches);
     copy_from_arrays(of, stream, native);
     run_prepared(of, stream, native);
-    assert_int_equal(launches_now(), on_stand_in() ? launches + 4 : 0);
+    assert_int_equal(launches_now(), on_fake_driver() ? launches + 4 : 0);
     put_away(stream);
     end_bundle(of);
     end_context(mine);

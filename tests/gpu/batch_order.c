@@ -95,7 +95,7 @@ static void readers_of_a_destination_wait_for_the_batch(void **state) {
             ok(runs[i](&of, stream));
             ok(via_copy_submit(seen.array, of.dsts[many - 1], NULL, &reader));
             assert_true(is_undone(reader));
-            let_go(native);
+            release(native);
             end_task(reader);
             finish(native);
             assert_block(&of.dst, 1);
@@ -108,7 +108,8 @@ static void readers_of_a_destination_wait_for_the_batch(void **state) {
     end_block(&seen);
 }
 
-/* What the source holds when the batch gets to it, `seed`, is written behind a stream that is held. */
+/* What the source holds when the batch gets to it, `seed`, is written after the work queued on a stream that is held.
+ */
 static void write_source_behind(slices *of, unsigned seed, CUstream writer) {
     write_block(&of->dst, 2);
     hold(writer);
@@ -133,7 +134,7 @@ static void a_batch_waits_for_its_sources_however_often_it_has_run(void **state)
             ok(runs[i](&of, stream));
             nanosleep(&(struct timespec){0, 3000000}, NULL);
             assert_block(&of.dst, 2);
-            let_go(writer);
+            release(writer);
             ok(via_copy(of.src.array, of.dst.array));
             assert_block(&of.dst, 5 + round);
         }
@@ -157,7 +158,7 @@ static void runs_of_one_batch_come_one_after_the_other_on_any_stream(void **stat
         ok(via_batch_submit(of.batch, NULL, &task));
         assert_true(is_undone(task));
         assert_block(&of.dst, 2);
-        let_go(first);
+        release(first);
         finish(second);
         end_task(task);
         assert_block(&of.dst, 1);
@@ -179,14 +180,14 @@ static void arrays_are_held_until_the_batch_has_run(void **state) {
         let_arrays_go(&of);
         nanosleep(&(struct timespec){0, 3000000}, NULL);
         assert_int_equal(atomic_load(&released), 0);
-        let_go(native);
+        release(native);
         await_count(&released, 2);
         put_away(of.dst.memory);
         put_away(of.src.memory);
     }
 }
 
-static void a_batch_that_has_run_lets_go_of_its_arrays_at_once(void **state) {
+static void a_batch_that_has_run_releases_its_arrays_at_once(void **state) {
     (void)state;
     atomic_int released = 0;
     slices of = new_slices(many, &released);
@@ -228,7 +229,7 @@ static void run_behind_work(const slices *of, CUstream native) {
     ok(run_from_arrays(of, wrap_native(native, 0)));
 }
 
-static int64_t unlocked_now(void) { return on_stand_in() ? fake(fake_call_count)("cuMemHostUnregister") : 0; }
+static int64_t unlocked_now(void) { return on_fake_driver() ? fake(fake_call_count)("cuMemHostUnregister") : 0; }
 
 /* The driver unlocks memory only once all streams have come to an end, and keeps all threads waiting for that. */
 static void tables_of_any_size_hold_no_other_batch_up(void **state) {
@@ -240,25 +241,25 @@ static void tables_of_any_size_hold_no_other_batch_up(void **state) {
     via_stream *stream = wrap_native(native, 0);
     const int64_t unlocked = unlocked_now();
     slices of = new_slices(many, NULL);
-    slices beside = new_slices(many, NULL);
+    slices neighbour = new_slices(many, NULL);
     ok(run_from_arrays(&of, stream));
     finish(native);
     run_very_many(stream);
     /* Two batches at once, so that whichever table the first takes, it is met behind another by the last. */
-    run_behind_work(&beside, other);
+    run_behind_work(&neighbour, other);
     ok(run_from_arrays(&of, stream));
-    let_go(other);
+    release(other);
     finish(other);
     finish(native);
     write_block(&of.dst, 2);
-    run_behind_work(&beside, other);
+    run_behind_work(&neighbour, other);
     ok(run_from_arrays(&of, stream));
     finish(native);
     assert_block(&of.dst, 1);
-    let_go(other);
+    release(other);
     finish(other);
     assert_int_equal(unlocked_now(), unlocked);
-    end_slices(&beside);
+    end_slices(&neighbour);
     end_slices(&of);
 }
 
@@ -327,7 +328,7 @@ static void a_forked_child_can_let_a_batch_go_that_its_parent_runs(void **state)
     int status = 0;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    let_go(native);
+    release(native);
     let_arrays_go(&of);
     await_count(&released, 2);
 }
@@ -460,7 +461,7 @@ static void fail_at_every_call(run_function run, int32_t count, int warm) {
         assert_true(status == VIA_OK || (injected > 0 && via_last_error()[0] != '\0'));
         finish(native);
         finish_legacy();
-        /* A task whose context cannot be told any more counts as ended. */
+        /* A task whose context cannot be reported any more counts as ended. */
         const int is_certain = run != run_captured && (run != run_task_and_wait || injected == 0);
         assert_true(status != VIA_OK || !is_certain || block_holds(&of.dst, 1));
         let_arrays_go(&of);
@@ -518,7 +519,7 @@ static void a_table_that_cannot_be_had_is_done_without(void **state) {
         ok(run_from_arrays(&of[i], stream));
     }
     fake(fake_clear_faults)();
-    let_go(native);
+    release(native);
     finish(native);
     for (int32_t i = 0; i < LENGTH(of); ++i) {
         assert_block(&of[i].dst, 1);
@@ -532,7 +533,7 @@ int main(void) {
         GPU_TEST(a_batch_waits_for_its_sources_however_often_it_has_run),
         GPU_TEST(runs_of_one_batch_come_one_after_the_other_on_any_stream),
         GPU_TEST(arrays_are_held_until_the_batch_has_run),
-        GPU_TEST(a_batch_that_has_run_lets_go_of_its_arrays_at_once),
+        GPU_TEST(a_batch_that_has_run_releases_its_arrays_at_once),
         GPU_TEST(tables_of_any_size_hold_no_other_batch_up),
         GPU_TEST(threads_run_one_batch_at_once),
         GPU_TEST(a_forked_child_can_let_a_batch_go_that_its_parent_runs),

@@ -27,7 +27,7 @@ static void a_graph_holds_the_array_recorded_on_its_stream(void **state) {
     await_count(&released, 1);
 }
 
-static void a_graph_that_was_never_made_ready_lets_go_as_well(void **state) {
+static void a_graph_that_was_never_made_ready_releases_as_well(void **state) {
     (void)state;
     atomic_int released = 0;
     CUstream native = new_stream();
@@ -42,7 +42,7 @@ static void a_graph_that_was_never_made_ready_lets_go_as_well(void **state) {
     await_count(&released, 1);
 }
 
-static void a_broken_capture_lets_go_as_well(void **state) {
+static void a_broken_capture_releases_as_well(void **state) {
     (void)state;
     atomic_int released = 0;
     CUstream native = new_stream();
@@ -67,7 +67,7 @@ static void free_memory(void *context) {
 
 static int is_freed(void *memory) { return __atomic_load_n((CUdeviceptr *)memory, __ATOMIC_ACQUIRE) == 0; }
 
-static void the_owner_may_call_the_driver_when_a_graph_lets_go(void **state) {
+static void the_owner_may_call_the_driver_when_a_graph_releases(void **state) {
     (void)state;
     static CUdeviceptr memory;
     CUstream native = new_stream();
@@ -134,11 +134,11 @@ static void the_legacy_stream_is_refused_while_a_blocking_stream_is_captured(voi
     via_array_release(array);
 }
 
-static void everything_beside_a_capture_goes_on_and_breaks_nothing(void **state) {
+static void everything_during_a_capture_goes_on_and_breaks_nothing(void **state) {
     (void)state;
     CUstream captured = new_stream();
-    CUstream beside = new_stream();
-    via_stream *stream = wrap_native(beside, 0);
+    CUstream neighbour = new_stream();
+    via_stream *stream = wrap_native(neighbour, 0);
     atomic_int released = 0;
     int32_t done = 0;
     begin_capture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL);
@@ -235,13 +235,13 @@ static void waits_across_the_border_of_a_capture_are_refused(void **state) {
     via_event_release(unrecorded);
 }
 
-static atomic_int letting_go;
+static atomic_int releasing;
 
-static void *let_go_soon(void *stream) {
+static void *release_soon(void *stream) {
     cu_ok(cu(cuCtxSetCurrent)(primary(0)));
     nanosleep(&(struct timespec){0, 30000000}, NULL);
-    atomic_store(&letting_go, 1);
-    let_go(stream);
+    atomic_store(&releasing, 1);
+    release(stream);
     return NULL;
 }
 
@@ -253,16 +253,16 @@ static void an_export_to_a_captured_stream_waits_on_the_host(void **state) {
     via_stream *stream = wrap_native(consumer, 0);
     const CUdeviceptr memory = device_memory(64);
     via_array *array = wrap_device(memory, 64, NULL);
-    atomic_store(&letting_go, 0);
+    atomic_store(&releasing, 0);
     hold(producer);
     cu_ok(cu(cuMemsetD8Async)(memory, 9, 64, producer));
     ok(via_array_set_ready(array, wrap_native(producer, 0)));
     begin_capture(consumer, CU_STREAM_CAPTURE_MODE_GLOBAL);
     pthread_t other;
-    assert_int_equal(pthread_create(&other, NULL, let_go_soon, producer), 0);
+    assert_int_equal(pthread_create(&other, NULL, release_soon, producer), 0);
     struct DLManagedTensorVersioned *tensor = NULL;
     ok(via_to_dlpack(array, NULL, stream, &tensor));
-    assert_int_equal(atomic_load(&letting_go), 1);
+    assert_int_equal(atomic_load(&releasing), 1);
     assert_int_equal(pthread_join(other, NULL), 0);
     assert_int_equal(capture_status(consumer), CU_STREAM_CAPTURE_STATUS_ACTIVE);
     assert_int_equal(node_count(end_capture(consumer)), 0);
@@ -290,7 +290,7 @@ static void an_import_on_a_captured_stream_is_ready(void **state) {
     via_array_release(array);
 }
 
-static void a_capture_already_broken_is_told_so(void **state) {
+static void a_capture_already_broken_is_reported(void **state) {
     (void)state;
     CUstream native = new_stream();
     via_stream *stream = wrap_native(native, 0);
@@ -326,19 +326,19 @@ static void failures_on_the_way_into_a_graph_lose_no_array(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(a_graph_holds_the_array_recorded_on_its_stream),
-        GPU_TEST(a_graph_that_was_never_made_ready_lets_go_as_well),
-        GPU_TEST(a_broken_capture_lets_go_as_well),
-        GPU_TEST(the_owner_may_call_the_driver_when_a_graph_lets_go),
+        GPU_TEST(a_graph_that_was_never_made_ready_releases_as_well),
+        GPU_TEST(a_broken_capture_releases_as_well),
+        GPU_TEST(the_owner_may_call_the_driver_when_a_graph_releases),
         GPU_TEST(what_a_captured_stream_cannot_answer_is_refused_and_breaks_nothing),
         GPU_TEST(a_stream_may_be_wrapped_and_made_current_while_it_is_captured),
         GPU_TEST(the_legacy_stream_is_refused_while_a_blocking_stream_is_captured),
-        GPU_TEST(everything_beside_a_capture_goes_on_and_breaks_nothing),
+        GPU_TEST(everything_during_a_capture_goes_on_and_breaks_nothing),
         GPU_TEST(an_event_recorded_in_a_capture_is_no_point_in_time),
         GPU_TEST(a_capture_forks_to_another_stream_and_joins_again),
         GPU_TEST(waits_across_the_border_of_a_capture_are_refused),
         GPU_TEST(an_export_to_a_captured_stream_waits_on_the_host),
         GPU_TEST(an_import_on_a_captured_stream_is_ready),
-        GPU_TEST(a_capture_already_broken_is_told_so),
+        GPU_TEST(a_capture_already_broken_is_reported),
         GPU_TEST(failures_on_the_way_into_a_graph_lose_no_array),
     };
     return run_gpu_tests(tests);

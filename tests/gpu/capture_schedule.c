@@ -1,5 +1,5 @@
 /* Graph capture under schedules at random: what is captured is done when the graph runs, in order, and not before; what
- * cannot be captured is refused and breaks nothing; what goes on beside it is not held up. */
+ * cannot be captured is refused and breaks nothing; what goes on next to it is not held up. */
 #include "support.h"
 
 enum { most_steps = 60, arrays = 5, nbytes = 256, captured_streams = 2 };
@@ -21,14 +21,14 @@ typedef struct step {
 typedef struct schedule {
     CUstream native[captured_streams]; /* the second is drawn in by an event of the first */
     via_stream *stream[captured_streams];
-    CUstream beside_native;
-    via_stream *beside;
+    CUstream neighbour_native;
+    via_stream *neighbour;
     CUdeviceptr memory[arrays];
     via_array *array[arrays];
     unsigned char content[arrays];
     int last_stream[arrays]; /* that an array was used on in this capture */
-    CUdeviceptr beside_memory;
-    via_array *beside_array;
+    CUdeviceptr next_to_memory;
+    via_array *neighbour_array;
     step steps[most_steps];
     int count;
     int refusals;
@@ -89,7 +89,7 @@ static void ask_for_too_much(schedule *plan) {
             break;
         case 3:
             ok(via_event_create(0, &marker));
-            ok(via_event_record(marker, plan->beside));
+            ok(via_event_record(marker, plan->neighbour));
             refused(VIA_ERROR_STREAM_CAPTURE, "captured", via_stream_wait(stream, marker));
             break;
         default:
@@ -102,15 +102,15 @@ static void ask_for_too_much(schedule *plan) {
 }
 
 /* Copies, waits and releases that have nothing to do with the capture. */
-static void work_beside(schedule *plan) {
+static void work_next_to(schedule *plan) {
     static unsigned char bytes[nbytes];
     const unsigned char value = (unsigned char)dice(256);
     via_array *host = NULL;
-    ok(via_fill(plan->beside_array, &value, plan->beside));
-    ok(via_array_record_stream(plan->beside_array, plan->beside));
+    ok(via_fill(plan->neighbour_array, &value, plan->neighbour));
+    ok(via_array_record_stream(plan->neighbour_array, plan->neighbour));
     ok(via_wrap(bytes, VIA_UINT8, 1, SHAPE(nbytes), NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL, &host));
-    ok(via_copy_async(host, plan->beside_array, plan->beside));
-    ok(via_stream_synchronize(plan->beside));
+    ok(via_copy_async(host, plan->neighbour_array, plan->neighbour));
+    ok(via_stream_synchronize(plan->neighbour));
     assert_bytes((char *)bytes, nbytes, value);
     via_array_release(host);
 }
@@ -128,10 +128,10 @@ static void begin_schedule(schedule *plan) {
         plan->native[s] = new_stream();
         plan->stream[s] = wrap_native(plan->native[s], 0);
     }
-    plan->beside_native = new_stream();
-    plan->beside = wrap_native(plan->beside_native, 0);
-    plan->beside_memory = device_memory(nbytes);
-    plan->beside_array = wrap_device(plan->beside_memory, nbytes, NULL);
+    plan->neighbour_native = new_stream();
+    plan->neighbour = wrap_native(plan->neighbour_native, 0);
+    plan->next_to_memory = device_memory(nbytes);
+    plan->neighbour_array = wrap_device(plan->next_to_memory, nbytes, NULL);
     for (int a = 0; a < arrays; ++a) {
         plan->memory[a] = device_memory(nbytes);
         set_content(plan, a, (unsigned char)(100 + a));
@@ -151,7 +151,7 @@ static CUgraph capture_schedule(schedule *plan) {
                 ask_for_too_much(plan);
                 break;
             case 1:
-                work_beside(plan);
+                work_next_to(plan);
                 break;
             case 2:
                 capture_fill(plan);
@@ -197,10 +197,10 @@ static void run_schedule(unsigned seed, int *steps, int *refusals) {
         launch(exec, plan.native[dice(captured_streams)]);
         follow_steps(&plan);
         expect_content(&plan);
-        work_beside(&plan);
+        work_next_to(&plan);
         set_content(&plan, dice(arrays), (unsigned char)dice(256));
     }
-    via_array_release(plan.beside_array);
+    via_array_release(plan.neighbour_array);
     put_everything_away();
     await_count(&released, arrays);
     *steps += plan.count;
@@ -212,12 +212,12 @@ static void what_is_captured_happens_when_the_graph_runs_in_any_schedule(void **
     int steps = 0;
     int refusals = 0;
     for (unsigned seed = 1; seed <= 25; ++seed) {
-        if (on_stand_in()) {
+        if (on_fake_driver()) {
             fake(fake_set)(FAKE_JITTER, seed);
         }
         run_schedule(seed, &steps, &refusals);
     }
-    if (on_stand_in()) {
+    if (on_fake_driver()) {
         fake(fake_set)(FAKE_JITTER, 0);
     }
     printf("schedules: 1 of %d steps, each launched 3 times; %d calls refused\n", steps, refusals);

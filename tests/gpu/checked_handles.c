@@ -111,7 +111,7 @@ static void even_without_the_setting_a_second_release_is_mostly_seen_and_ignored
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     skip();
 #else
-    const ending found = play_well("release_a_stream_and_an_event_twice", NULL, "more often than it was held");
+    const ending found = play_well("release_a_stream_and_an_event_twice", NULL, "more often than it was retained");
     assert_int_equal(count_of(found.text, "more often"), 2);
 #endif
 }

@@ -81,7 +81,7 @@ static void legacy_is_that_of_the_current_context(void **state) {
     cu_ok(cu(cuCtxSetCurrent)(NULL));
     assert_true(is_idle(via_stream_legacy()));
     cu_ok(cu(cuCtxSetCurrent)(mine));
-    let_go(NULL);
+    release(NULL);
     ok(via_stream_synchronize(via_stream_legacy()));
     cu_ok(cu(cuCtxDestroy)(mine));
 }
@@ -95,7 +95,7 @@ static void legacy_of_a_device_is_not_that_of_a_context_of_another(void **state)
     assert_true(is_idle(other));
     ok(via_stream_synchronize(other));
     assert_false(is_idle(via_stream_legacy()));
-    let_go(NULL);
+    release(NULL);
 }
 
 static void marks_are_made_in_the_context_of_the_stream(void **state) {
@@ -118,16 +118,16 @@ static void marks_are_made_in_the_context_of_the_stream(void **state) {
     assert_false(is_done(consumer));
     via_dlpack_delete(tensor);
     via_array_release(array);
-    let_go(theirs);
+    release(theirs);
     finish(consumer);
     assert_int_equal(atomic_load(&released), 0);
-    let_go(NULL);
+    release(NULL);
     await_count(&released, 1);
     via_stream_release(stream);
     cu_ok(cu(cuCtxDestroy)(mine));
 }
 
-static void what_was_of_a_destroyed_context_is_refused_and_let_go(void **state) {
+static void what_was_of_a_destroyed_context_is_refused_and_release(void **state) {
     (void)state;
     CUcontext mine = new_context();
     CUstream native = NULL;
@@ -244,7 +244,7 @@ static void a_context_that_cannot_be_popped_is_not_left_current(void **state) {
     }
 }
 
-/* The primary context keeps its handle over a reset, so that only its number tells. */
+/* The primary context keeps its handle over a reset, so that only its number reports. */
 static void a_reset(void) {
     assert_true(driver_is_there());
     cu_ok(cu(cuCtxSetCurrent)(primary(0)));
@@ -276,7 +276,7 @@ static void a_reset(void) {
     via_array_release(array);
     await_count(&released, 2);
     via_stream_release(stream);
-    if (on_stand_in()) {
+    if (on_fake_driver()) {
         assert_int_equal(fake(fake_misuse_total)(), 0);
     }
 }
@@ -293,17 +293,17 @@ static void a_reset_that_nobody_follows(void) {
     ok(via_stream_create(0, &stream));
     ok(via_stream_synchronize(stream));
     via_stream_release(stream);
-    if (on_stand_in()) {
+    if (on_fake_driver()) {
         assert_int_equal(fake(fake_misuse_total)(), 0);
     }
 }
 
 static int is_1(void *counter) { return atomic_load((atomic_int *)counter) == 1; }
 
-/* A fault takes every context of the process with it: what waited for the device is let go, and waits tell. */
+/* A fault takes every context of the process with it: what waited for the device is released, and waits report. */
 static void a_fault(void) {
     assert_true(driver_is_there());
-    if (!on_stand_in()) {
+    if (!on_fake_driver()) {
         return;
     }
     cu_ok(cu(cuCtxSetCurrent)(primary(0)));
@@ -334,7 +334,7 @@ static void streams_and_marks_survive_a_reset_of_the_primary_context(void **stat
     APART(a_reset_that_nobody_follows);
 }
 
-static void a_fault_of_the_device_is_told_and_lets_go(void **state) {
+static void a_fault_of_the_device_is_reported_and_releases(void **state) {
     (void)state;
     APART(a_fault);
 }
@@ -347,13 +347,13 @@ int main(void) {
         GPU_TEST(legacy_is_that_of_the_current_context),
         GPU_TEST(legacy_of_a_device_is_not_that_of_a_context_of_another),
         GPU_TEST(marks_are_made_in_the_context_of_the_stream),
-        GPU_TEST(what_was_of_a_destroyed_context_is_refused_and_let_go),
+        GPU_TEST(what_was_of_a_destroyed_context_is_refused_and_release),
         GPU_TEST(a_release_does_not_wait_for_a_context_that_is_gone),
         GPU_TEST(a_dead_current_context_gives_way_to_the_primary_one),
         GPU_TEST(a_thread_needs_no_context_of_its_own),
         GPU_TEST(a_context_that_cannot_be_popped_is_not_left_current),
         GPU_TEST(streams_and_marks_survive_a_reset_of_the_primary_context),
-        GPU_TEST(a_fault_of_the_device_is_told_and_lets_go),
+        GPU_TEST(a_fault_of_the_device_is_reported_and_releases),
     };
     return run_gpu_tests(tests);
 }

@@ -15,7 +15,7 @@ static void copy_in_stream_order(place dst, place src, int64_t count) {
     ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, 0)));
     assert_false(is_done(native));
     assert_block(&both.dst, 2);
-    let_go(native);
+    release(native);
     finish(native);
     assert_block(&both.dst, 3);
     release_block(&both.dst);
@@ -39,7 +39,7 @@ static void later_work_of_the_stream_comes_after_the_copy(void **state) {
     hold(native);
     ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, 0)));
     cu_ok(cu(cuMemcpyDtoHAsync)(seen, number_of(both.dst.data), 5000, native));
-    let_go(native);
+    release(native);
     finish(native);
     assert_pattern(seen, 5000, 1);
     release_block(&both.dst);
@@ -59,7 +59,7 @@ static void both_arrays_are_held_until_the_copy_has_run(void **state) {
         release_block(&both.src);
         finish(new_stream());
         assert_int_equal(atomic_load(&released), 0);
-        let_go(native);
+        release(native);
         await_count(&released, 2);
     }
 }
@@ -75,7 +75,7 @@ static void readers_wait_for_the_copy(void **state) {
     behind reader = {.dst = last.array, .src = both.dst.array, .call = call_copy};
     start_behind(&reader);
     assert_waits(&reader);
-    let_go(native);
+    release(native);
     end_behind(&reader);
     assert_block(&last, 1);
     release_block(&last);
@@ -97,7 +97,7 @@ static void a_copy_waits_until_its_arrays_are_ready(void **state) {
         ok(via_array_set_ready(pending->array, wrap_native(writer, 0)));
         ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, 0)));
         assert_false(is_done(native));
-        let_go(writer);
+        release(writer);
         finish(native);
         assert_block(&both.dst, i % 2 == 0 ? 3 : 1);
         release_block(&both.dst);
@@ -136,7 +136,7 @@ static void a_small_pageable_source_is_written_in_stream_order(void **state) {
     ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, 0)));
     memset(both.src.data, 0x77, 5000);
     assert_block(&both.dst, 2);
-    let_go(native);
+    release(native);
     finish(native);
     assert_block(&both.dst, 1);
     release_block(&both.dst);
@@ -155,7 +155,7 @@ static void pageable_in_stream_order(place dst, place src, int64_t count) {
     start_behind(&copy);
     assert_waits(&copy);
     assert_block(&both.dst, 2);
-    let_go(native);
+    release(native);
     end_behind(&copy);
     if (dst == PAGEABLE) {
         assert_pattern(both.dst.data, (size_t)count, 3);
@@ -198,7 +198,7 @@ static void copy_on_special(via_stream *stream, CUstream native) {
     hold(native);
     ok(via_copy_async(both.dst.array, both.src.array, stream));
     assert_block(&both.dst, 2);
-    let_go(native);
+    release(native);
     finish(native);
     assert_block(&both.dst, 1);
     end_pair(&both);

@@ -61,7 +61,7 @@ static void what_takes_longer_is_waited_for_as_well(void **state) {
         behind copy = {.dst = both.dst.array, .src = both.src.array, .call = call_copy};
         start_behind(&copy);
         assert_waits(&copy);
-        let_go(NULL);
+        release(NULL);
         end_behind(&copy);
         assert_block(&both.dst, 3);
         end_pair(&both);
@@ -122,7 +122,7 @@ static void fail_meanwhile(void) {
         if (i == 50) {
             fake(fake_poison)(CUDA_ERROR_ILLEGAL_ADDRESS);
         }
-        let_go(NULL);
+        release(NULL);
         pthread_join(copy.thread, NULL);
         assert_int_equal(copy.status, i < 50 ? VIA_OK : VIA_ERROR_CUDA);
         assert_true(i < 50 || holds_words(copy.text, "CUDA_ERROR_ILLEGAL_ADDRESS"));
@@ -131,7 +131,7 @@ static void fail_meanwhile(void) {
     via_array_release(both.src.array);
 }
 
-static void a_device_that_fails_meanwhile_is_told(void **state) {
+static void a_device_that_fails_meanwhile_is_reported(void **state) {
     (void)state;
     steer();
     APART(fail_meanwhile);
@@ -183,7 +183,7 @@ int main(void) {
         GPU_TEST(the_driver_waits_where_no_word_can_be_written),
         GPU_TEST(a_driver_that_writes_no_words_waits_itself),
         GPU_TEST(copies_go_on_after_a_reset),
-        GPU_TEST(a_device_that_fails_meanwhile_is_told),
+        GPU_TEST(a_device_that_fails_meanwhile_is_reported),
         GPU_TEST(more_threads_than_words_copy_at_once),
     };
     return run_gpu_tests(tests);

@@ -1,4 +1,4 @@
-/* Copies and fills on streams that are being captured, and beside them. */
+/* Copies and fills on streams that are being captured, and next to them. */
 #include "pending_copy.h"
 
 static const place captured_pairs[][2] = {
@@ -91,7 +91,7 @@ static void pageable_memory_is_refused_and_the_capture_goes_on(void **state) {
     refuse_pageable(PAGEABLE, DEVICE, 24 << 20);
 }
 
-/* The host takes part in them, which no graph could have it do. */
+/* They need the host, which no graph could have it do. */
 static void packed_elements_in_parts_of_bytes_are_refused_and_the_capture_goes_on(void **state) {
     (void)state;
     pair both = new_pair(DEVICE, DEVICE, 64);
@@ -130,7 +130,7 @@ static void a_batch_that_cannot_be_captured_whole_is_not_captured(void **state) 
     end_pair(&bad);
 }
 
-static void copy_beside(place dst, place src) {
+static void copy_next_to(place dst, place src) {
     if (dst == OTHER_DEVICE || src == OTHER_DEVICE) {
         return;
     }
@@ -155,12 +155,12 @@ static void copy_beside(place dst, place src) {
     }
 }
 
-static void copies_beside_a_capture_do_not_break_it(void **state) {
+static void copies_during_a_capture_do_not_break_it(void **state) {
     (void)state;
-    for_each_pair(copy_beside);
+    for_each_pair(copy_next_to);
 }
 
-static void a_copy_that_needs_the_legacy_stream_is_refused_beside_a_blocking_capture(void **state) {
+static void a_copy_that_needs_the_legacy_stream_is_refused_during_a_blocking_capture(void **state) {
     (void)state;
     static const place pairs[][2] = {{DEVICE, PINNED}, {PAGEABLE, DEVICE}, {DEVICE, DEVICE}, {PINNED, PAGEABLE}};
     for (int32_t i = 0; i < LENGTH(pairs); ++i) {
@@ -244,8 +244,8 @@ int main(void) {
         GPU_TEST(pageable_memory_is_refused_and_the_capture_goes_on),
         GPU_TEST(packed_elements_in_parts_of_bytes_are_refused_and_the_capture_goes_on),
         GPU_TEST(a_batch_that_cannot_be_captured_whole_is_not_captured),
-        GPU_TEST(copies_beside_a_capture_do_not_break_it),
-        GPU_TEST(a_copy_that_needs_the_legacy_stream_is_refused_beside_a_blocking_capture),
+        GPU_TEST(copies_during_a_capture_do_not_break_it),
+        GPU_TEST(a_copy_that_needs_the_legacy_stream_is_refused_during_a_blocking_capture),
         GPU_TEST(fills_are_captured),
         GPU_TEST(a_fill_that_cannot_be_captured_is_refused),
     };

@@ -159,7 +159,7 @@ static void a_copy_that_failed_leaves_no_mark(void **state) {
     assert_int_equal(via_last_error_code(), CUDA_ERROR_UNKNOWN);
     ok(via_copy(both.dst.array, both.src.array));
     assert_block(&both.dst, 1);
-    let_go(native);
+    release(native);
     end_pair(&both);
 }
 

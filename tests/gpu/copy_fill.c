@@ -169,7 +169,7 @@ static void a_fill_runs_in_stream_order_and_holds_its_array(void **state) {
         release_block(&at);
         assert_block(&at, 2);
         assert_int_equal(atomic_load(&released), 0);
-        let_go(native);
+        release(native);
         await_count(&released, 1);
         assert_device_bytes(number_of(at.data), 5000, 0);
     }
@@ -186,7 +186,7 @@ static void without_a_stream_a_fill_comes_after_the_legacy_streams_work(void **s
         behind fill = {.dst = at.array, .call = call_fill};
         start_behind(&fill);
         assert_waits(&fill);
-        let_go(NULL);
+        release(NULL);
         end_behind(&fill);
         assert_device_bytes(number_of(at.data), 5000, 0);
         release_block(&at);
@@ -206,7 +206,7 @@ static void a_fill_waits_until_its_array_is_ready(void **state) {
         behind fill = {.dst = at.array, .call = call_fill};
         start_behind(&fill);
         assert_waits(&fill);
-        let_go(native);
+        release(native);
         end_behind(&fill);
         assert_device_bytes(number_of(at.data), 5000, 0);
         release_block(&at);
@@ -224,7 +224,7 @@ static void readers_wait_for_the_fill(void **state) {
     behind reader = {.dst = last.array, .src = at.array, .call = call_copy};
     start_behind(&reader);
     assert_waits(&reader);
-    let_go(native);
+    release(native);
     end_behind(&reader);
     assert_bytes(last.data, 5000, 0);
     release_block(&at);

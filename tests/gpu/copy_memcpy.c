@@ -26,7 +26,7 @@ static void without_a_stream_it_comes_after_the_legacy_streams_work(void **state
     pair both = new_pair(PAGEABLE, DEVICE, 5000);
     hold(NULL);
     write_behind(&both.src, 3, CU_STREAM_LEGACY);
-    let_go(NULL);
+    release(NULL);
     ok(via_memcpy(both.dst.data, both.src.data, 5000, NULL));
     assert_block(&both.dst, 3);
     end_pair(&both);
@@ -40,7 +40,7 @@ static void with_a_stream_it_runs_in_the_streams_order(void **state) {
     write_behind(&both.src, 3, native);
     ok(via_memcpy(both.dst.data, both.src.data, 5000, wrap_native(native, 0)));
     assert_block(&both.dst, 2);
-    let_go(native);
+    release(native);
     finish(native);
     assert_block(&both.dst, 3);
     release_block(&both.dst);

@@ -2,7 +2,7 @@
  */
 #include "pending_copy.h"
 
-/* Pairs whose source a device can write, so that work in a stream can be told from what was there before. */
+/* Pairs whose source a device can write, so that work in a stream can be reported from what was there before. */
 static const place written_pairs[][2] = {
     {DEVICE, DEVICE},  {DEVICE, PINNED}, {PINNED, DEVICE},   {PAGEABLE, DEVICE},  {MANAGED, DEVICE},
     {DEVICE, MANAGED}, {PINNED, PINNED}, {PAGEABLE, PINNED}, {PAGEABLE, MANAGED}, {MANAGED, PINNED},
@@ -16,7 +16,7 @@ static void copy_behind_the_legacy_stream(place dst, place src, int64_t count) {
     start_behind(&copy);
     assert_waits(&copy);
     assert_block(&both.dst, 2);
-    let_go(NULL);
+    release(NULL);
     end_behind(&copy);
     assert_block(&both.dst, 3);
     release_block(&both.dst);
@@ -47,7 +47,7 @@ static void a_copy_comes_after_work_of_blocking_streams(void **state) {
     behind copy = {.dst = both.dst.array, .src = both.src.array, .call = call_copy};
     start_behind(&copy);
     assert_waits(&copy);
-    let_go(blocking);
+    release(blocking);
     end_behind(&copy);
     assert_block(&both.dst, 3);
     release_block(&both.dst);
@@ -64,7 +64,7 @@ static void copy_when_ready(place dst, place src, int64_t count) {
     start_behind(&copy);
     assert_waits(&copy);
     assert_block(&both.dst, 2);
-    let_go(native);
+    release(native);
     end_behind(&copy);
     assert_block(&both.dst, 3);
     release_block(&both.dst);
@@ -94,7 +94,7 @@ static void a_copy_waits_until_its_destination_is_ready(void **state) {
         behind copy = {.dst = both.dst.array, .src = both.src.array, .call = call_copy};
         start_behind(&copy);
         assert_waits(&copy);
-        let_go(native);
+        release(native);
         end_behind(&copy);
         assert_block(&both.dst, 1);
         release_block(&both.dst);
@@ -113,7 +113,7 @@ static void a_use_of_the_arrays_is_not_waited_for(void **state) {
     ok(via_copy(both.dst.array, both.src.array));
     assert_block(&both.dst, 1);
     assert_false(is_done(native));
-    let_go(native);
+    release(native);
     finish(native);
     release_block(&both.dst);
     release_block(&both.src);
@@ -121,14 +121,14 @@ static void a_use_of_the_arrays_is_not_waited_for(void **state) {
 
 /* Managed memory goes to the device and comes to be as it was. The first copy of a process that makes a device fetch
  * managed pages can wait for a stream that waits for a word: the driver's own cuMemcpyAsync does, with no library
- * beside it (580.159.04 on H200, under compute-sanitizer or with other processes on the device), and is not what is
+ * next to it (580.159.04 on H200, under compute-sanitizer or with other processes on the device), and is not what is
  * asked. */
 static void let_device_have(const block *at) {
     if (at->where == MANAGED) {
         const size_t whole = (size_t)at->count + 2 * guard_bytes;
-        const CUdeviceptr beside = device_memory(whole);
-        cu_ok(cu(cuMemcpyDtoDAsync)(beside, number_of(at->memory), whole, NULL));
-        cu_ok(cu(cuMemcpyDtoDAsync)(number_of(at->memory), beside, whole, NULL));
+        const CUdeviceptr neighbour = device_memory(whole);
+        cu_ok(cu(cuMemcpyDtoDAsync)(neighbour, number_of(at->memory), whole, NULL));
+        cu_ok(cu(cuMemcpyDtoDAsync)(number_of(at->memory), neighbour, whole, NULL));
         finish(NULL);
     }
 }
@@ -146,12 +146,12 @@ static void other_streams_are_not_waited_for(place dst, place src) {
     ok(via_copy(both.dst.array, both.src.array));
     assert_false(is_done(native));
     assert_block(&both.dst, 1);
-    let_go(native);
+    release(native);
     release_block(&both.dst);
     release_block(&both.src);
 }
 
-static void a_copy_does_not_wait_for_streams_beside_the_legacy_one(void **state) {
+static void a_copy_does_not_wait_for_streams_next_to_the_legacy_one(void **state) {
     (void)state;
     for_each_pair(other_streams_are_not_waited_for);
 }
@@ -244,7 +244,7 @@ int main(void) {
         GPU_TEST(a_copy_waits_until_its_source_is_ready),
         GPU_TEST(a_copy_waits_until_its_destination_is_ready),
         GPU_TEST(a_use_of_the_arrays_is_not_waited_for),
-        GPU_TEST(a_copy_does_not_wait_for_streams_beside_the_legacy_one),
+        GPU_TEST(a_copy_does_not_wait_for_streams_next_to_the_legacy_one),
         GPU_TEST(what_a_copy_has_brought_every_stream_sees),
         GPU_TEST(nothing_of_a_copy_is_left_in_the_legacy_stream),
         GPU_TEST(a_thread_without_a_context_copies_as_well),

@@ -10,13 +10,91 @@ static void on_device(int device, void (*call)(CUstream), CUstream stream) {
 
 static const place directions[][2] = {{DEVICE, OTHER_DEVICE}, {OTHER_DEVICE, DEVICE}};
 
-static void the_route_names_both_devices(void **state) {
+/* Nobody has switched peer access on: what is worth it goes through memory that the library opens to both. */
+static void the_route_names_both_devices_and_says_what_crosses_the_host(void **state) {
     (void)state;
     need_two_devices();
+    static const char through_host[] = "by the driver through host memory";
     pair both = new_pair(OTHER_DEVICE, DEVICE, 5000);
     assert_explained(both.dst.array, both.src.array, "peer copy|device 0 to device 1");
-    assert_explained(both.dst.array, both.src.array, can_reach(1, 0) ? "direct" : "through host memory");
+    assert_explained(both.dst.array, both.src.array, through_host);
     end_pair(&both);
+    both = new_pair(OTHER_DEVICE, DEVICE, 5 << 20);
+    assert_explained(both.dst.array, both.src.array, can_reach(0, 1) ? "direct, in pieces of up to" : through_host);
+    end_pair(&both);
+}
+
+static void what_the_application_has_switched_on_is_used(void **state) {
+    (void)state;
+    need_two_devices();
+    switch_peer_access(1);
+    for (int64_t size = 5000; size <= 5 << 20; size *= 1000) {
+        pair both = new_pair(OTHER_DEVICE, DEVICE, size);
+        const char *text = explain(both.dst.array, both.src.array);
+        assert_true(holds_words(text, "direct") && !holds_words(text, "pieces"));
+        ok(via_copy(both.dst.array, both.src.array));
+        assert_block(&both.dst, 1);
+        end_pair(&both);
+    }
+    switch_peer_access(0);
+}
+
+/* Several buffers full, on a stream of either device; pages of either one's may be anywhere in its memory. */
+static void a_large_copy_goes_in_pieces(void **state) {
+    (void)state;
+    need_two_devices();
+    for (int32_t i = 0; i < 2 * LENGTH(directions); ++i) {
+        pair both = new_pair(directions[i / 2][0], directions[i / 2][1], 11000000);
+        CUstream native = new_stream_on(i % 2);
+        ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, i % 2)));
+        finish(native);
+        assert_block(&both.dst, 1);
+        end_pair(&both);
+    }
+}
+
+static void a_large_copy_comes_in_the_order_of_its_stream(void **state) {
+    (void)state;
+    need_two_devices();
+    for (int32_t i = 0; i < 2 * LENGTH(directions); ++i) {
+        pair both = new_pair(directions[i / 2][0], directions[i / 2][1], 1500000);
+        CUstream native = new_stream_on(i % 2);
+        hold(native);
+        ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, i % 2)));
+        assert_block(&both.dst, 2);
+        assert_false(is_done(native));
+        release(native);
+        finish(native);
+        assert_block(&both.dst, 1);
+        end_pair(&both);
+    }
+}
+
+/* The side streams are part of the capture, and afterwards free for others. */
+static void a_large_copy_between_devices_is_captured_and_launched_again(void **state) {
+    (void)state;
+    need_two_devices();
+    for (int32_t i = 0; i < 2 * LENGTH(directions); ++i) {
+        pair both = new_pair(directions[i / 2][0], directions[i / 2][1], 11000000);
+        CUstream native = new_stream_on(i % 2);
+        CUcontext popped = NULL;
+        cu_ok(cu(cuCtxPushCurrent)(primary(i % 2)));
+        pair other = new_pair(directions[i / 2][0], directions[i / 2][1], 1500000);
+        begin_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
+        ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, i % 2)));
+        ok(via_copy(other.dst.array, other.src.array));
+        CUgraphExec exec = instantiate(end_capture(native));
+        assert_block(&other.dst, 1);
+        for (int launches = 0; launches < 3; ++launches) {
+            refill_pair(&both);
+            launch(exec, native);
+            assert_block(&both.dst, 1);
+        }
+        cu_ok(cu(cuCtxPopCurrent)(&popped));
+        end_pair(&other);
+        release_block(&both.dst);
+        release_block(&both.src);
+    }
 }
 
 /* The legacy stream of either device. */
@@ -32,7 +110,7 @@ static void a_copy_comes_after_the_legacy_streams_of_both_devices(void **state) 
         start_behind(&copy);
         assert_waits(&copy);
         assert_block(&both.dst, 2);
-        on_device(device, let_go, NULL);
+        on_device(device, release, NULL);
         end_behind(&copy);
         assert_block(&both.dst, 1);
         release_block(&both.dst);
@@ -54,7 +132,7 @@ static void an_asynchronous_copy_runs_on_a_stream_of_either_device(void **state)
         release_block(&both.src);
         assert_block(&both.dst, 2);
         assert_int_equal(atomic_load(&released), 0);
-        let_go(native);
+        release(native);
         await_count(&released, 2);
         assert_block(&both.dst, 1);
     }
@@ -70,7 +148,7 @@ static void null_is_the_legacy_stream_of_the_device_at_hand(void **state) {
         hold(NULL);
         ok(via_copy_async(both.dst.array, both.src.array, NULL));
         assert_block(&both.dst, 2);
-        let_go(NULL);
+        release(NULL);
         finish(CU_STREAM_LEGACY);
         cu_ok(cu(cuCtxPopCurrent)(&popped));
         assert_block(&both.dst, 1);
@@ -92,7 +170,7 @@ static void marks_of_one_device_are_waited_for_on_the_other(void **state) {
         ok(via_array_set_ready(both.src.array, wrap_native(writer, device)));
         ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, 1 - device)));
         assert_false(is_done(native));
-        on_device(device, let_go, writer);
+        on_device(device, release, writer);
         finish(native);
         assert_block(&both.dst, 1);
         release_block(&both.dst);
@@ -115,13 +193,53 @@ static void a_copy_between_devices_is_a_node_of_a_graph(void **state) {
     release_block(&both.src);
 }
 
-/* An application's context is not changed: peer access can still be switched on by whoever wants it. */
-static void peer_access_is_never_switched_on(void **state) {
+static int opened_to(CUdevice device, CUdevice peer) {
+    CUmemoryPool pool = NULL;
+    CUmemAccess_flags access = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    CUmemLocation location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = peer};
+    cu_ok(cu(cuDeviceGetMemPool)(&pool, device));
+    cu_ok(cu(cuMemPoolGetAccess)(&access, pool, &location));
+    return access != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+}
+
+/* Peer access can still be switched on by whoever wants it, the devices' own pools are as they were, and the thread has
+   the context that it had. */
+static void what_is_the_applications_is_not_changed(void **state) {
     (void)state;
     need_two_devices();
-    pair both = new_pair(OTHER_DEVICE, DEVICE, 5000);
+    CUcontext before = NULL;
+    CUcontext after = NULL;
+    cu_ok(cu(cuCtxGetCurrent)(&before));
+    for (int64_t size = 5000; size <= 5 << 20; size *= 1000) {
+        pair both = new_pair(OTHER_DEVICE, DEVICE, size);
+        ok(via_copy(both.dst.array, both.src.array));
+        ok(via_copy(both.src.array, both.dst.array));
+        end_pair(&both);
+    }
+    for (int device = 0; device < 2; ++device) {
+        CUcontext popped = NULL;
+        cu_ok(cu(cuCtxPushCurrent)(primary(device)));
+        cu_refused(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, cu(cuCtxDisablePeerAccess)(primary(1 - device)));
+        cu_ok(cu(cuCtxPopCurrent)(&popped));
+        assert_false(opened_to(device, 1 - device));
+    }
+    cu_ok(cu(cuCtxGetCurrent)(&after));
+    assert_ptr_equal(after, before);
+}
+
+/* The fake driver counts what a copy takes through the host, and ends a context whose kernel reaches further. */
+static void what_is_opened_keeps_a_large_copy_off_the_host(void **state) {
+    (void)state;
+    steer();
+    need_two_devices();
+    const int64_t before = fake(fake_bytes_through_host)();
+    pair both = new_pair(OTHER_DEVICE, DEVICE, 5 << 20);
     ok(via_copy(both.dst.array, both.src.array));
-    cu_refused(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, cu(cuCtxDisablePeerAccess)(primary(1)));
+    assert_int_equal(fake(fake_bytes_through_host)(), before);
+    end_pair(&both);
+    both = new_pair(OTHER_DEVICE, DEVICE, 5000);
+    ok(via_copy(both.dst.array, both.src.array));
+    assert_int_equal(fake(fake_bytes_through_host)(), before + 5000);
     end_pair(&both);
 }
 
@@ -152,13 +270,18 @@ static void devices_that_cannot_reach_one_another_copy_as_well(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        GPU_TEST(the_route_names_both_devices),
+        GPU_TEST(the_route_names_both_devices_and_says_what_crosses_the_host),
+        GPU_TEST(what_the_application_has_switched_on_is_used),
+        GPU_TEST(a_large_copy_goes_in_pieces),
+        GPU_TEST(a_large_copy_comes_in_the_order_of_its_stream),
+        GPU_TEST(a_large_copy_between_devices_is_captured_and_launched_again),
         GPU_TEST(a_copy_comes_after_the_legacy_streams_of_both_devices),
         GPU_TEST(an_asynchronous_copy_runs_on_a_stream_of_either_device),
         GPU_TEST(null_is_the_legacy_stream_of_the_device_at_hand),
         GPU_TEST(marks_of_one_device_are_waited_for_on_the_other),
         GPU_TEST(a_copy_between_devices_is_a_node_of_a_graph),
-        GPU_TEST(peer_access_is_never_switched_on),
+        GPU_TEST(what_is_the_applications_is_not_changed),
+        GPU_TEST(what_is_opened_keeps_a_large_copy_off_the_host),
         GPU_TEST(devices_that_cannot_reach_one_another_copy_as_well),
     };
     return run_gpu_tests(tests);

@@ -35,6 +35,30 @@ static void a_copy_between_random_layouts_equals_a_naive_one(void **state) {
     }
 }
 
+static void check_random_copies_between_devices(void) {
+    static const place directions[][2] = {{DEVICE, OTHER_DEVICE}, {OTHER_DEVICE, DEVICE}};
+    CUstream native = new_stream();
+    for (int32_t i = 0; i < REPEATS(160); ++i) {
+        const place *where = directions[i % 2];
+        const shape of = random_shape(items[random_between(0, LENGTH(items) - 1)], i % 8 == 0 ? 60000 : 3000);
+        const layout dst = random_layout(&of, 0);
+        const layout src = random_layout(&of, 1);
+        strided_pair both = new_strided_pair(where[0], where[1], &of, &dst, &src);
+        check_pair(&both, i / 2 % LENGTH(ways), native);
+        end_strided_pair(&both);
+    }
+}
+
+static void between_two_devices_it_does_with_peer_access_off_and_on(void **state) {
+    (void)state;
+    need_two_devices();
+    ok(via_cuda_warmup(1));
+    check_random_copies_between_devices();
+    switch_peer_access(1);
+    check_random_copies_between_devices();
+    switch_peer_access(0);
+}
+
 static void a_transpose_of_any_element_size_equals_a_naive_one(void **state) {
     (void)state;
     static const int64_t extents[] = {2, 3, 5, 32, 33, 64, 100, 257};
@@ -98,11 +122,11 @@ static void a_copy_of_many_axes_equals_a_naive_one(void **state) {
     read_device(given, number_of(src.data), sizeof given);
     read_device(found, number_of(dst.data), sizeof found);
     for (uint32_t i = 0; i < 1 << axes; ++i) {
-        uint32_t turned = 0;
+        uint32_t transposed = 0;
         for (uint32_t bit = 0; bit < axes; ++bit) {
-            turned |= (i >> bit & 1) << (axes - 1 - bit);
+            transposed |= (i >> bit & 1) << (axes - 1 - bit);
         }
-        assert_int_equal(found[i], given[turned]);
+        assert_int_equal(found[i], given[transposed]);
     }
     via_array_release(arrays[0]);
     via_array_release(arrays[1]);
@@ -124,7 +148,7 @@ static void a_strided_copy_comes_in_the_order_of_its_stream(void **state) {
     ok(via_copy_async(both.dst.array, both.src.array, stream));
     assert_int_equal(is_done(native), 0);
     assert_false(holds_bytes(&both.dst, expected));
-    let_go(native);
+    release(native);
     finish(native);
     assert_true(holds_bytes(&both.dst, expected));
     free(expected);
@@ -143,7 +167,7 @@ static void a_strided_copy_marks_its_arrays(void **state) {
     ok(via_copy_async(both.dst.array, both.src.array, wrap_native(first, 0)));
     ok(via_copy_async(later.array, both.dst.array, wrap_native(second, 0)));
     assert_int_equal(is_done(second), 0);
-    let_go(first);
+    release(first);
     finish(second);
     assert_memory_equal(later.first, expected + (both.dst.first - both.dst.memory.memory), 60 * 50 * 4);
     free(expected);
@@ -207,9 +231,9 @@ static void staged_copies_of_memory_of_the_applications_own_context_are_turned_o
         for (unsigned round = 0; round < 3; ++round) {
             write_block(&both.src.memory, round + 20);
             char *expected = expect_copy(&both.of, &both.dst, &both.src);
-            const int64_t crossed = on_stand_in() ? fake(fake_call_count)(crossing) : -1;
+            const int64_t crossed = on_fake_driver() ? fake(fake_call_count)(crossing) : -1;
             ok(via_copy(both.dst.array, both.src.array));
-            assert_true(!on_stand_in() || fake(fake_call_count)(crossing) > crossed);
+            assert_true(!on_fake_driver() || fake(fake_call_count)(crossing) > crossed);
             assert_true(holds_bytes(&both.dst, expected));
             free(expected);
         }
@@ -343,7 +367,7 @@ static void copy_large(const shape *of, const layout *dst, const layout *src, co
 /* Every array has more than 2^32 bytes on a real device; elsewhere the same shapes are a hundred times shorter. */
 static void copies_past_four_gigabytes_reach_every_byte(void **state) {
     (void)state;
-    const int64_t part = on_stand_in() || under_kernel_tool() ? 100 : 1;
+    const int64_t part = on_fake_driver() || under_kernel_tool() ? 100 : 1;
     char *pattern = new_pattern();
     const shape sides[] = {{2, 1, {65600 / part, 66000 / part}}, {2, 1, {65601 / part, 66001 / part}}};
     for (int32_t i = 0; i < LENGTH(sides); ++i) {
@@ -457,6 +481,7 @@ static void the_plan_names_kernel_and_loops(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(a_copy_between_random_layouts_equals_a_naive_one),
+        GPU_TEST(between_two_devices_it_does_with_peer_access_off_and_on),
         GPU_TEST(a_transpose_of_any_element_size_equals_a_naive_one),
         GPU_TEST(channels_put_together_and_taken_apart_equal_naive_copies),
         GPU_TEST(a_copy_of_many_axes_equals_a_naive_one),

@@ -10,7 +10,7 @@ typedef struct example {
     int64_t rows;
     int64_t columns;
     int64_t step; /* of columns on the host; rows follow one another with a gap of one */
-    int turned;
+    int transposed;
     const char *words;
     size_t nodes;
 } example;
@@ -39,11 +39,11 @@ static const example between_devices[] = {
     {DEVICE, OTHER_DEVICE, 60, 50, 4, 1, "peer copy, device 1 to device 0", 0},
 };
 
-/* The side that is not the first device's is the one with gaps, or turned. */
+/* The side that is not the first device's is the one with gaps, or transposed. */
 static strided_pair new_example(const example *of) {
     const shape elements = {2, 4, {of->rows, of->columns}};
     layout apart = {{of->columns * of->step + 4, of->step}, 0, 0};
-    if (of->turned) {
+    if (of->transposed) {
         apart = (layout){{4, of->rows * 4}, 0, 0};
     }
     measure(&elements, &apart);
@@ -83,7 +83,7 @@ static void check_order(const example *of, CUstream native, int device) {
     ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, device)));
     assert_false(is_done(native));
     assert_true(holds_bytes(&both.dst, before));
-    let_go(native);
+    release(native);
     finish(native);
     assert_true(holds_bytes(&both.dst, expected));
     free(before);
@@ -122,7 +122,7 @@ static void a_pageable_source_has_been_read_on_return(void **state) {
     hold(native);
     ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, 0)));
     write_block(&both.src.memory, 77);
-    let_go(native);
+    release(native);
     finish(native);
     assert_true(holds_bytes(&both.dst, expected));
     free(expected);
@@ -161,7 +161,7 @@ static void a_copy_comes_after_the_legacy_stream(void **state) {
         start_behind(&copy);
         assert_waits(&copy);
         assert_true(holds_bytes(&both.dst, before));
-        let_go(NULL);
+        release(NULL);
         end_behind(&copy);
         assert_true(holds_bytes(&both.dst, expected));
         free(before);
@@ -185,7 +185,7 @@ static void a_copy_comes_after_the_points_at_which_its_arrays_are_ready(void **s
             .dst = both.dst.array, .src = both.src.array, .stream = wrap_native(native, 0), .call = call_copy_async};
         start_behind(&copy);
         assert_waits(&copy);
-        let_go(writer);
+        release(writer);
         end_behind(&copy);
         finish(native);
         assert_true(holds_bytes(&both.dst, expected));
@@ -215,7 +215,7 @@ static void check_holding(const example *of, CUstream native) {
     via_array_release(dst);
     via_array_release(src);
     assert_int_equal(atomic_load(&released), 0);
-    let_go(native);
+    release(native);
     await_count(&released, 2);
     assert_true(holds_bytes(&both.dst, expected));
     free(expected);
@@ -283,28 +283,48 @@ static void pageable_memory_is_not_captured(void **state) {
     }
 }
 
-/* Elements that the other device would have to pack, or to unpack. */
-static void what_takes_streams_of_both_devices_is_not_captured(void **state) {
+/* Elements that the other device has to pack, or to unpack, among them. */
+static void copies_between_devices_are_captured_on_a_stream_of_either(void **state) {
     (void)state;
     need_two_devices();
-    ok(via_cuda_warmup(0));
-    static const example apart[] = {{OTHER_DEVICE, DEVICE, 60, 50, 8, 0, "", 0},
-                                    {DEVICE, OTHER_DEVICE, 60, 50, 8, 0, "", 0}};
-    FOR_EACH_EXAMPLE(at, apart) { refuse_capture(at, "being captured|device 1"); }
-    FOR_EACH_EXAMPLE(at, between_devices) {
-        strided_pair both = new_example(at);
-        CUstream native = new_stream();
-        char *expected = expect_copy(&both.of, &both.dst, &both.src);
-        begin_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
-        ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, 0)));
-        launch(instantiate(end_capture(native)), native);
-        assert_true(holds_bytes(&both.dst, expected));
-        free(expected);
-        release_strided_pair(&both);
+    static const example examples[] = {{OTHER_DEVICE, DEVICE, 60, 50, 8, 0, "", 0},
+                                       {DEVICE, OTHER_DEVICE, 60, 50, 8, 0, "", 0},
+                                       {OTHER_DEVICE, DEVICE, 60, 50, 4, 1, "", 0},
+                                       {DEVICE, OTHER_DEVICE, 60, 50, 4, 1, "", 0}};
+    for (int device = 0; device < 2; ++device) {
+        ok(via_cuda_warmup(0));
+        ok(via_cuda_warmup(1));
+        FOR_EACH_EXAMPLE(at, examples) {
+            strided_pair both = new_example(at);
+            CUstream native = new_stream_on(device);
+            char *expected = expect_copy(&both.of, &both.dst, &both.src);
+            begin_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
+            ok(via_copy_async(both.dst.array, both.src.array, wrap_native(native, device)));
+            launch(instantiate(end_capture(native)), native);
+            assert_true(holds_bytes(&both.dst, expected));
+            free(expected);
+            release_strided_pair(&both);
+        }
     }
 }
 
-static void check_beside_capture(const example *of) {
+static void capture_without_the_other_devices_kernels(void) {
+    cu_ok(cu(cuInit)(0));
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    ok(via_cuda_warmup(0));
+    static const example apart = {OTHER_DEVICE, DEVICE, 60, 50, 8, 0, "", 0};
+    refuse_capture(&apart, "being captured|kernels");
+}
+
+/* Which would have to be loaded while the stream is captured. */
+static void without_the_other_devices_kernels_nothing_is_captured(void **state) {
+    (void)state;
+    steer();
+    need_two_devices();
+    run_apart(capture_without_the_other_devices_kernels, (const char *const[]){NULL});
+}
+
+static void check_during_capture(const example *of) {
     strided_pair both = new_example(of);
     char *expected = expect_copy(&both.of, &both.dst, &both.src);
     CUstream captured = new_stream();
@@ -324,14 +344,14 @@ static void check_beside_capture(const example *of) {
     end_strided_pair(&both);
 }
 
-static void copies_beside_a_capture_do_not_break_it(void **state) {
+static void copies_during_a_capture_do_not_break_it(void **state) {
     (void)state;
     ok(via_cuda_warmup(0));
-    FOR_EACH_EXAMPLE(at, on_stream) { check_beside_capture(at); }
-    FOR_EACH_EXAMPLE(at, by_host) { check_beside_capture(at); }
+    FOR_EACH_EXAMPLE(at, on_stream) { check_during_capture(at); }
+    FOR_EACH_EXAMPLE(at, by_host) { check_during_capture(at); }
     for (int32_t i = 0; i < LENGTH(between_devices) && device_count() > 1; ++i) {
         ok(via_cuda_warmup(1));
-        check_beside_capture(&between_devices[i]);
+        check_during_capture(&between_devices[i]);
     }
 }
 
@@ -352,7 +372,7 @@ static void check_task(const example *of) {
     ok(via_task_poll(task, &ended));
     assert_false(ended);
     assert_true(holds_bytes(&both.dst, before));
-    let_go(native);
+    release(native);
     ok(via_task_wait(task));
     ok(via_task_progress(task, &done, &total));
     assert_int_equal(total, of->rows * of->columns * 4);
@@ -385,7 +405,7 @@ static void a_task_cancelled_before_its_turn_touches_nothing(void **state) {
         ok(via_copy_submit(both.dst.array, both.src.array, wrap_native(native, 0), &task));
         ok(via_task_cancel(task));
         refused(VIA_ERROR_CANCELLED, "cancelled", via_task_wait(task));
-        let_go(native);
+        release(native);
         finish(native);
         assert_true(holds_bytes(&both.dst, before));
         via_task_release(task);
@@ -472,8 +492,9 @@ int main(void) {
         GPU_TEST(both_arrays_are_held_until_the_copy_has_run),
         GPU_TEST(a_graph_copies_what_is_there_when_it_is_launched),
         GPU_TEST(pageable_memory_is_not_captured),
-        GPU_TEST(what_takes_streams_of_both_devices_is_not_captured),
-        GPU_TEST(copies_beside_a_capture_do_not_break_it),
+        GPU_TEST(copies_between_devices_are_captured_on_a_stream_of_either),
+        GPU_TEST(without_the_other_devices_kernels_nothing_is_captured),
+        GPU_TEST(copies_during_a_capture_do_not_break_it),
         GPU_TEST(a_task_starts_after_the_streams_work_so_far),
         GPU_TEST(a_task_cancelled_before_its_turn_touches_nothing),
         GPU_TEST(memory_of_another_context_than_the_streams_is_copied),

@@ -51,25 +51,26 @@ static void a_large_copy_between_random_layouts_equals_a_naive_one(void **state)
     }
 }
 
-/* One side's elements `step` apart along rows that are `pitch` apart, the other's as they come, or turned. */
+/* One side's elements `step` apart along rows that are `pitch` apart, the other's as they come, or transposed. */
 typedef struct view {
     int64_t rows;
     int64_t columns;
     int64_t step;
     int64_t pitch;
-    int turned;
+    int transposed;
 } view;
 
 static layout layout_of_view(const shape *of, const view *as) {
     layout made;
-    made.strides[as->turned] = as->pitch;
-    made.strides[1 - as->turned] = as->step;
+    made.strides[as->transposed] = as->pitch;
+    made.strides[1 - as->transposed] = as->step;
     measure(of, &made);
     return made;
 }
 
 static strided_pair new_view_pair(place to, place from, int64_t item, const view *dst, const view *src) {
-    const shape of = {2, item, {src->turned ? src->columns : src->rows, src->turned ? src->rows : src->columns}};
+    const shape of = {
+        2, item, {src->transposed ? src->columns : src->rows, src->transposed ? src->rows : src->columns}};
     const layout dst_at = layout_of_view(&of, dst);
     const layout src_at = layout_of_view(&of, src);
     return new_strided_pair(to, from, &of, &dst_at, &src_at);
@@ -81,8 +82,8 @@ static const view views[] = {
     {350, 250, 4, 4000, 0}, /* every second row, or inner columns */
     {350, 250, 8, 8000, 0}, /* every second of both */
     {350, 250, 4, 1012, 0}, /* rows that are not aligned */
-    {250, 350, 4, 1400, 1}, /* turned */
-    {250, 350, 8, 2800, 1}, /* turned, every second */
+    {250, 350, 4, 1400, 1}, /* transposed */
+    {250, 350, 8, 2800, 1}, /* transposed, every second */
     {350, 250, 4, 0, 0},    /* one row, again and again */
     {350, 250, 0, 4, 0},    /* one column, again and again */
     {350, 250, 4, 4, 0},    /* rows that begin an element after one another */
@@ -95,8 +96,8 @@ static void check_view(place to, place from, int32_t number, int way, CUstream n
     end_strided_pair(&in);
     if (number < destinations) {
         const view flat = {views[number].rows, views[number].columns, 4, views[number].columns * 4, 0};
-        const view turned = {250, 350, 4, 1400, 0};
-        strided_pair out = new_view_pair(to, from, 4, &views[number], views[number].turned ? &turned : &flat);
+        const view transposed = {250, 350, 4, 1400, 0};
+        strided_pair out = new_view_pair(to, from, 4, &views[number], views[number].transposed ? &transposed : &flat);
         check_pair(&out, way_between(to, from, way), native);
         end_strided_pair(&out);
     }

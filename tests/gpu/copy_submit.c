@@ -33,7 +33,7 @@ static void submit_behind_a_stream(place dst, place src, int64_t count) {
     nanosleep(&(struct timespec){0, 10000000}, NULL);
     assert_false(task_ended(task));
     assert_block(&both.dst, 2);
-    let_go(native);
+    release(native);
     end_task(task);
     assert_block(&both.dst, 1);
     release_block(&both.dst);
@@ -58,7 +58,7 @@ static void a_task_is_not_held_up_by_later_work(void **state) {
     keep_busy(native);
     end_task(task);
     assert_false(is_done(native));
-    let_go(native);
+    release(native);
     finish(native);
     assert_block(&both.dst, 1);
     end_pair(&both);
@@ -77,7 +77,7 @@ static void later_work_of_the_stream_waits_only_if_it_is_joined(void **state) {
     keep_busy(native);
     finish(native);
     assert_false(task_ended(task));
-    let_go(writer);
+    release(writer);
     char *seen = pinned_memory(5000);
     ok(via_task_join(task, wrap_native(native, 0)));
     cu_ok(cu(cuMemcpyDtoHAsync)(seen, number_of(both.dst.data), 5000, native));
@@ -98,7 +98,7 @@ static void without_a_stream_a_task_waits_for_its_arrays_only(void **state) {
     via_task *task = submit(&both, via_stream_legacy());
     nanosleep(&(struct timespec){0, 10000000}, NULL);
     assert_false(task_ended(task));
-    let_go(NULL);
+    release(NULL);
     end_task(task);
     assert_block(&both.dst, 1);
     end_pair(&both);
@@ -119,7 +119,7 @@ static void a_task_waits_until_its_arrays_are_ready(void **state) {
         via_task *task = submit(&both, NULL);
         nanosleep(&(struct timespec){0, 5000000}, NULL);
         assert_false(task_ended(task));
-        let_go(writer);
+        release(writer);
         end_task(task);
         assert_block(&both.dst, i % 2 == 0 && pending->where != PAGEABLE ? 3 : 1);
         release_block(&both.dst);
@@ -141,7 +141,7 @@ static void readers_wait_for_the_task(void **state) {
         behind reader = {.dst = last.array, .src = both.dst.array, .call = call_copy};
         start_behind(&reader);
         assert_waits(&reader);
-        let_go(native);
+        release(native);
         end_behind(&reader);
         assert_block(&last, 1);
         end_task(task);
@@ -183,7 +183,7 @@ static void both_arrays_are_held_by_the_task(void **state) {
         release_block(&both.src);
         via_task_release(task);
         assert_int_equal(atomic_load(&released), 0);
-        let_go(native);
+        release(native);
         await_count(&released, 2);
     }
 }
@@ -198,7 +198,7 @@ static void a_task_cancelled_before_its_turn_touches_nothing(void **state) {
         via_task *task = submit(&both, wrap_native(native, 0));
         ok(via_task_cancel(task));
         refused(VIA_ERROR_CANCELLED, "cancelled", via_task_wait(task));
-        let_go(native);
+        release(native);
         finish(native);
         assert_block(&both.dst, 2);
         via_task_release(task);
@@ -212,16 +212,16 @@ static void count_completion(int32_t status, const char *text, void *context) {
     }
 }
 
-static void completion_is_told_once(void **state) {
+static void completion_is_reported_once(void **state) {
     (void)state;
     for (int32_t i = 0; i < LENGTH(pairs); ++i) {
-        atomic_int told = 0;
+        atomic_int reported = 0;
         pair both = new_pair(pairs[i][0], pairs[i][1], 3 << 20);
         via_task *task = submit(&both, NULL);
-        ok(via_task_on_complete(task, count_completion, &told));
-        await_count(&told, 1);
+        ok(via_task_on_complete(task, count_completion, &reported));
+        await_count(&reported, 1);
         end_task(task);
-        assert_int_equal(atomic_load(&told), 1);
+        assert_int_equal(atomic_load(&reported), 1);
         assert_block(&both.dst, 1);
         end_pair(&both);
     }
@@ -283,7 +283,7 @@ int main(void) {
         GPU_TEST(tasks_on_one_array_run_one_after_the_other),
         GPU_TEST(both_arrays_are_held_by_the_task),
         GPU_TEST(a_task_cancelled_before_its_turn_touches_nothing),
-        GPU_TEST(completion_is_told_once),
+        GPU_TEST(completion_is_reported_once),
         GPU_TEST(a_captured_stream_cannot_gate_a_task),
         GPU_TEST(copies_of_the_hosts_memory_are_tasks_without_a_driver_too),
     };

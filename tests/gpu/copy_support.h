@@ -156,6 +156,20 @@ static inline const char *explain(via_array *dst, via_array *src) {
     return text;
 }
 
+/* Between the primary contexts of two devices, both ways; skips where they cannot reach each other. */
+static inline void switch_peer_access(int on) {
+    if (!can_reach(0, 1) || !can_reach(1, 0)) {
+        skip();
+    }
+    for (int device = 0; device < 2; ++device) {
+        CUcontext popped = NULL;
+        CUcontext peer = primary(1 - device);
+        cu_ok(cu(cuCtxPushCurrent)(primary(device)));
+        cu_ok(on ? cu(cuCtxEnablePeerAccess)(peer, 0) : cu(cuCtxDisablePeerAccess)(peer));
+        cu_ok(cu(cuCtxPopCurrent)(&popped));
+    }
+}
+
 #define assert_explained(dst, src, words) assert_true(holds_words(explain((dst), (src)), (words)))
 
 #endif

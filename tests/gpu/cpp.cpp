@@ -27,7 +27,7 @@ void a_stream_has_a_device_a_handle_and_ends_its_work(void **) {
     assert_ptr_equal(same.native_handle(), stream.native_handle());
 }
 
-void shared_streams_may_be_let_go_of_as_often_as_they_are_had(void **) {
+void shared_streams_may_be_released_as_often_as_they_are_had(void **) {
     for (int i = 0; i < 3; ++i) {
         assert_ptr_equal(Stream::legacy().get(), via_stream_legacy());
         assert_ptr_equal(Stream::per_thread().get(), via_stream_per_thread());
@@ -99,7 +99,7 @@ void later_work_of_a_stream_joins_a_task(void **) {
     assert_true((read(other) == std::vector<float>(8, 7)));
 }
 
-void device_memory_is_lent_by_its_interface_and_no_span_is_made_of_it(void **) {
+void device_memory_is_exported_by_its_interface_and_no_span_is_made_of_it(void **) {
     const Stream stream = Stream::create();
     const Array array = on_device(stream, 4);
     assert_true(array.device() == cuda(0));
@@ -118,14 +118,14 @@ void the_device_is_made_ready_beforehand(void **) { cuda_warmup(0); }
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_stream_has_a_device_a_handle_and_ends_its_work),
-        cmocka_unit_test(shared_streams_may_be_let_go_of_as_often_as_they_are_had),
+        cmocka_unit_test(shared_streams_may_be_released_as_often_as_they_are_had),
         cmocka_unit_test(the_current_stream_is_the_one_that_was_set),
         cmocka_unit_test(a_stream_waits_for_what_an_event_marks),
         cmocka_unit_test(copies_run_in_stream_order),
         cmocka_unit_test(raw_memory_is_copied_in_stream_order),
         cmocka_unit_test(batches_and_pairs_run_on_a_stream),
         cmocka_unit_test(later_work_of_a_stream_joins_a_task),
-        cmocka_unit_test(device_memory_is_lent_by_its_interface_and_no_span_is_made_of_it),
+        cmocka_unit_test(device_memory_is_exported_by_its_interface_and_no_span_is_made_of_it),
         cmocka_unit_test(the_device_is_made_ready_beforehand),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -1,6 +1,6 @@
 """The CUDA driver by ctypes: memory, streams and events that somebody else made, as the tests need them.
 
-Streams are held by the stand-in's own means (`VIADUCT_LIBCUDA`), or by a wait for a word in pinned memory.
+Streams are held by the fake driver's own means (`VIADUCT_LIBCUDA`), or by a wait for a word in pinned memory.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def device_count() -> int:
     return count.value
 
 
-def on_stand_in() -> bool:
+def on_fake_driver() -> bool:
     return opened() is not None and hasattr(opened(), "fake_reset")
 
 
-def need_stand_in() -> None:
-    if not on_stand_in():
-        pytest.skip("a process must not end with a stream held, but on the stand-in")
+def need_fake_driver() -> None:
+    if not on_fake_driver():
+        pytest.skip("a process must not end with a stream held, but on the fake driver")
 
 
 def need_kernels() -> None:
@@ -107,7 +107,7 @@ def copy_apart(dst: Any, src: Any, count: int) -> None:
 
 def write(address: int, data: bytes) -> None:
     """Puts bytes into memory of a device, at once."""
-    if on_stand_in():
+    if on_fake_driver():
         assert opened().fake_device_write(ctypes.c_uint64(address), data, ctypes.c_size_t(len(data)))
     else:
         copy_apart(ctypes.c_uint64(address), data, len(data))
@@ -116,7 +116,7 @@ def write(address: int, data: bytes) -> None:
 def read(address: int, count: int) -> bytes:
     """What memory of a device holds now, without waiting for anybody's stream."""
     room = ctypes.create_string_buffer(count)
-    if on_stand_in():
+    if on_fake_driver():
         assert opened().fake_device_read(ctypes.c_uint64(address), room, ctypes.c_size_t(count))
     else:
         copy_apart(room, ctypes.c_uint64(address), count)
@@ -187,17 +187,17 @@ holds: dict[int, Hold] = {}
 
 
 def hold(stream: int) -> None:
-    """Nothing that is given to this CUstream from now on runs until it is let go. On a real driver the hold itself is
+    """Nothing that is given to this CUstream from now on runs until it is released. On a real driver the hold itself is
     work of the stream."""
-    if on_stand_in():
+    if on_fake_driver():
         opened().fake_stream_hold(ctypes.c_void_p(stream))
     else:
         holds[stream] = Hold(stream)
 
 
-def let_go(stream: int) -> None:
+def release(stream: int) -> None:
     """Does nothing for a stream that is not held."""
-    if on_stand_in():
+    if on_fake_driver():
         opened().fake_stream_release(ctypes.c_void_p(stream))
     elif stream in holds:
         holds.pop(stream).end()
@@ -209,12 +209,12 @@ def held(stream: int) -> Iterator[None]:
     try:
         yield
     finally:
-        let_go(stream)
+        release(stream)
 
 
 def misused() -> int:
-    """What the stand-in counts of calls that no correct program makes."""
-    if not on_stand_in():
+    """What the fake driver counts of calls that no correct program makes."""
+    if not on_fake_driver():
         return 0
     opened().fake_misuse_total.restype = ctypes.c_int64
     return int(opened().fake_misuse_total())

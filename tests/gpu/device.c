@@ -1,4 +1,4 @@
-/* What is told of devices, and making one ready. */
+/* What is reported of devices, and making one ready. */
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,7 +50,7 @@ static void a_device_that_there_is_not_is_refused_by_name(void **state) {
     refused(VIA_ERROR_DEVICE, "via_device_info|device_id is -1", via_device_info(VIA_DEVICE_CUDA, -1, &properties));
     refused(VIA_ERROR_DEVICE, "via_device_info|device_id",
             via_device_info(VIA_DEVICE_CUDA, device_count(), &properties));
-    refused(VIA_ERROR_DEVICE, "via_device_info|device_type is 3",
+    refused(VIA_ERROR_DEVICE, "via_device_info|device_type is VIA_DEVICE_CUDA_HOST",
             via_device_info(VIA_DEVICE_CUDA_HOST, 0, &properties));
     refused(VIA_ERROR_DEVICE, "via_cuda_warmup|device_id is -1", via_cuda_warmup(-1));
     refused(VIA_ERROR_DEVICE, "via_cuda_warmup|device_id", via_cuda_warmup(device_count()));
@@ -190,16 +190,16 @@ static void fork_after_use(void) {
     via_array *array = NULL;
     ok(via_empty(memory, VIA_UINT8, 1, SHAPE(64), NULL, &array));
     atomic_int released = 0;
-    via_array *loan = wrap_device(device_memory(64), 64, &released);
+    via_array *borrowed = wrap_device(device_memory(64), 64, &released);
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         int wrong = look_in_child(memory);
         via_array_release(array);
-        via_array_release(loan);
+        via_array_release(borrowed);
         via_memory_release(memory);
         wrong |= released != 1;
-        wrong |= on_stand_in() && fake(fake_misused)(FAKE_CALL_IN_FORKED_CHILD) != 0;
+        wrong |= on_fake_driver() && fake(fake_misused)(FAKE_CALL_IN_FORKED_CHILD) != 0;
         _exit(wrong);
     }
     int status = -1;
@@ -207,12 +207,12 @@ static void fork_after_use(void) {
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
     assert_int_equal(released, 0);
-    via_array_release(loan);
+    via_array_release(borrowed);
     via_array_release(array);
     via_memory_release(memory);
 }
 
-static void a_forked_child_is_told_so_and_lets_go_without_the_driver(void **state) {
+static void a_forked_child_is_reported_and_releases_without_the_driver(void **state) {
     (void)state;
     APART(fork_after_use);
 }
@@ -227,7 +227,7 @@ int main(void) {
         GPU_TEST(warming_up_survives_every_failing_call),
         GPU_TEST(a_driver_that_will_not_start_counts_no_device_and_says_why),
         GPU_TEST(routes_that_are_off_say_why),
-        GPU_TEST(a_forked_child_is_told_so_and_lets_go_without_the_driver),
+        GPU_TEST(a_forked_child_is_reported_and_releases_without_the_driver),
     };
     return run_gpu_tests(tests);
 }

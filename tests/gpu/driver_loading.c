@@ -38,7 +38,7 @@ static void copy_host_memory(unsigned seed) {
     }
 }
 
-/* What the host reads by itself is no device's memory: on the stand-in it would be the end of the process. */
+/* What the host reads by itself is no device's memory: on the fake driver it would be the end of the process. */
 static void assert_devices_are_noticed(void) {
     via_pointer_info info = VIA_POINTER_INFO_INIT;
     cu_ok(cu(cuInit)(0));

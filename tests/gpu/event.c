@@ -36,7 +36,7 @@ static void an_event_marks_the_streams_work_so_far(void **state) {
     cu_ok(cu(cuMemsetD8Async)(device_memory(64), 1, 64, native));
     ok(via_event_record(marker, stream));
     assert_false(is_reached(marker));
-    let_go(native);
+    release(native);
     ok(via_event_synchronize(marker));
     assert_true(is_reached(marker));
     hold(native);
@@ -44,7 +44,7 @@ static void an_event_marks_the_streams_work_so_far(void **state) {
     assert_true(is_reached(marker));
     ok(via_event_record(marker, stream));
     assert_false(is_reached(marker));
-    let_go(native);
+    release(native);
     via_event_release(marker);
 }
 
@@ -59,7 +59,7 @@ static void a_stream_waits_on_the_device_and_not_on_the_host(void **state) {
     ok(via_stream_wait(wrap_native(second, 0), marker));
     cu_ok(cu(cuMemsetD8Async)(memory, 1, 64, second));
     assert_false(is_done(second));
-    let_go(first);
+    release(first);
     finish(second);
     assert_device_bytes(memory, 64, 1);
     via_event_release(marker);
@@ -79,7 +79,7 @@ static void a_wait_is_for_what_was_marked_when_it_was_asked_for(void **state) {
     assert_false(is_done(second));
     via_event_release(marker);
     assert_false(is_done(second));
-    let_go(first);
+    release(first);
     finish(second);
 }
 
@@ -97,7 +97,7 @@ static void a_marked_point_outlives_the_stream(void **state) {
     ok(via_event_record(marker, stream));
     via_stream_release(stream);
     assert_false(is_reached(marker));
-    let_go(gate);
+    release(gate);
     ok(via_event_synchronize(marker));
     via_event_release(marker);
 }
@@ -114,13 +114,13 @@ static void legacy_and_per_thread_streams_are_recorded_and_wait(void **state) {
         assert_false(is_reached(marker));
         ok(via_stream_wait(wrap_native(waiting, 0), marker));
         assert_false(is_done(waiting));
-        let_go(handles[i]);
+        release(handles[i]);
         ok(via_event_synchronize(marker));
         hold(waiting);
         ok(via_event_record(marker, wrap_native(waiting, 0)));
         ok(via_stream_wait(special[i], marker));
         assert_false(is_done(handles[i]));
-        let_go(waiting);
+        release(waiting);
         finish(handles[i]);
     }
     via_event_release(marker);
@@ -139,7 +139,7 @@ static void a_foreign_event_stays_its_owners(void **state) {
     via_event_retain(marker);
     via_event_release(marker);
     assert_false(is_reached(marker));
-    let_go(stream);
+    release(stream);
     ok(via_event_synchronize(marker));
     ok(via_event_record(marker, wrap_native(stream, 0)));
     via_event_release(marker);
@@ -180,7 +180,7 @@ static void an_event_is_recorded_only_on_streams_of_its_context(void **state) {
     cu_ok(cu(cuCtxPopCurrent)(&popped));
     ok(via_stream_wait(stream, marker));
     assert_false(is_done(theirs));
-    let_go(mine);
+    release(mine);
     finish(theirs);
     via_event_release(marker);
     via_stream_release(stream);
@@ -199,7 +199,7 @@ static void an_event_and_a_stream_of_two_devices_wait_but_are_not_recorded(void 
     ok(via_event_record(marker, wrap_native(here, 0)));
     ok(via_stream_wait(wrap_native(there, 1), marker));
     assert_false(is_done(there));
-    let_go(here);
+    release(here);
     finish(there);
     via_event_release(marker);
 }
@@ -230,11 +230,11 @@ static void events_in_use_may_be_released(void **state) {
         via_event_release(marker);
     }
     assert_false(is_done(second));
-    let_go(first);
+    release(first);
     finish(second);
 }
 
-static void a_failure_of_the_driver_is_told_by_its_name(void **state) {
+static void a_failure_of_the_driver_is_reported_by_its_name(void **state) {
     (void)state;
     steer();
     via_event *marker = NULL;
@@ -271,7 +271,7 @@ int main(void) {
         GPU_TEST(an_event_and_a_stream_of_two_devices_wait_but_are_not_recorded),
         GPU_TEST(the_last_release_may_come_from_a_host_function),
         GPU_TEST(events_in_use_may_be_released),
-        GPU_TEST(a_failure_of_the_driver_is_told_by_its_name),
+        GPU_TEST(a_failure_of_the_driver_is_reported_by_its_name),
     };
     return run_gpu_tests(tests);
 }

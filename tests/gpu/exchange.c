@@ -221,7 +221,7 @@ static void a_strided_copy_of_pinned_memory_is_left_to_the_consumers_stream(void
         ok(via_to_dlpack(view, &options, stream, &tensor));
         assert_false(is_done(native));
         fill_pattern(memory, STRIDED_BYTES, (unsigned)i);
-        let_go(native);
+        release(native);
         finish(native);
         assert_tensor_holds(tensor, view);
         via_dlpack_delete(tensor);
@@ -256,7 +256,7 @@ static void an_import_is_ready_after_the_stream_it_names(void **state) {
     cu_ok(cu(cuMemsetD8Async)(memory, 7, 64, writer));
     ok(via_from_dlpack(&made.tensor, NULL, wrap_native(writer, 0), &array));
     assert_int_equal(via_array_is_ready(array), 0);
-    let_go(writer);
+    release(writer);
     ok(via_array_synchronize(array));
     assert_int_equal(via_array_is_ready(array), 1);
     assert_device_bytes(memory, 24, 7);
@@ -278,7 +278,7 @@ static void a_description_names_the_stream_that_it_was_ordered_on(void **state) 
     assert_int_equal(description.has_stream, 1);
     assert_int_equal(description.stream, (int64_t)(uintptr_t)reader);
     assert_false(is_done(reader));
-    let_go(writer);
+    release(writer);
     finish(reader);
     ok(via_to_cuda_array_interface(array, NULL, &description));
     assert_int_equal(description.stream, 1);
@@ -306,7 +306,7 @@ static void described_memory_is_found_and_follows_its_stream(void **state) {
     ok(via_from_cuda_array_interface(&description, count_release, &released, &array));
     assert_int_equal(via_array_device_type(array), VIA_DEVICE_CUDA);
     assert_int_equal(via_array_is_ready(array), 0);
-    let_go(writer);
+    release(writer);
     ok(via_array_synchronize(array));
     assert_int_equal(released, 0);
     via_array_release(array);
@@ -341,18 +341,18 @@ static void a_column_carries_an_event_only_while_its_content_is_written(void **s
     skip_where_calls_wait();
     CUstream writer = new_stream();
     struct ArrowSchema schema;
-    struct ArrowDeviceArray lent;
+    struct ArrowDeviceArray exported;
     via_array *array = written_by(writer, device_block(64), VIA_DEVICE_CUDA);
-    ok(via_to_arrow_device(array, &schema, &lent));
-    assert_int_equal(lent.device_type, VIA_DEVICE_CUDA);
-    assert_non_null(lent.sync_event);
-    assert_int_equal(cu(cuEventQuery)(*(CUevent *)lent.sync_event), CUDA_ERROR_NOT_READY);
-    let_go(writer);
-    cu_ok(cu(cuEventSynchronize)(*(CUevent *)lent.sync_event));
-    via_arrow_release(&schema, &lent);
-    ok(via_to_arrow_device(array, &schema, &lent));
-    assert_null(lent.sync_event);
-    via_arrow_release(&schema, &lent);
+    ok(via_to_arrow_device(array, &schema, &exported));
+    assert_int_equal(exported.device_type, VIA_DEVICE_CUDA);
+    assert_non_null(exported.sync_event);
+    assert_int_equal(cu(cuEventQuery)(*(CUevent *)exported.sync_event), CUDA_ERROR_NOT_READY);
+    release(writer);
+    cu_ok(cu(cuEventSynchronize)(*(CUevent *)exported.sync_event));
+    via_arrow_release(&schema, &exported);
+    ok(via_to_arrow_device(array, &schema, &exported));
+    assert_null(exported.sync_event);
+    via_arrow_release(&schema, &exported);
     via_array_release(array);
 }
 
@@ -362,15 +362,15 @@ static void an_importer_follows_the_event_of_a_column(void **state) {
     CUstream writer = new_stream();
     CUstream reader = new_stream();
     struct ArrowSchema schema;
-    struct ArrowDeviceArray lent;
+    struct ArrowDeviceArray exported;
     via_array *taken = NULL;
     via_array *array = written_by(writer, device_block(64), VIA_DEVICE_CUDA);
-    ok(via_to_arrow_device(array, &schema, &lent));
-    ok(via_from_arrow_device(&schema, &lent, wrap_native(reader, 0), &taken));
+    ok(via_to_arrow_device(array, &schema, &exported));
+    ok(via_from_arrow_device(&schema, &exported, wrap_native(reader, 0), &taken));
     via_array_release(array);
     assert_int_equal(via_array_is_ready(taken), 0);
     assert_false(is_done(reader));
-    let_go(writer);
+    release(writer);
     finish(reader);
     ok(via_array_synchronize(taken));
     assert_device_bytes((CUdeviceptr)(uintptr_t)via_array_data(taken), 64, 1);
@@ -380,15 +380,15 @@ static void an_importer_follows_the_event_of_a_column(void **state) {
 static void nulls_that_only_the_device_could_count_are_refused(void **state) {
     (void)state;
     struct ArrowSchema schema;
-    struct ArrowDeviceArray lent;
+    struct ArrowDeviceArray exported;
     via_array *taken = NULL;
     via_array *array = wrap_device(device_memory(64), 64, NULL);
-    ok(via_to_arrow_device(array, &schema, &lent));
-    lent.array.null_count = -1;
-    lent.array.buffers[0] = lent.array.buffers[1];
-    refused(VIA_ERROR_EXCHANGE, "null_count is -1", via_from_arrow_device(&schema, &lent, NULL, &taken));
-    assert_non_null(lent.array.release);
-    via_arrow_release(&schema, &lent);
+    ok(via_to_arrow_device(array, &schema, &exported));
+    exported.array.null_count = -1;
+    exported.array.buffers[0] = exported.array.buffers[1];
+    refused(VIA_ERROR_EXCHANGE, "null_count is -1", via_from_arrow_device(&schema, &exported, NULL, &taken));
+    assert_non_null(exported.array.release);
+    via_arrow_release(&schema, &exported);
     via_array_release(array);
 }
 

@@ -1,4 +1,4 @@
-// Streams resolved, fences recorded, and streams of the library's own, called directly. On the stand-in also: what
+// Streams resolved, fences recorded, and streams of the library's own, called directly. On the fake driver also: what
 // happens when any call of the driver fails.
 #include <atomic>
 #include <thread>
@@ -47,7 +47,7 @@ Fence *recorded(const ResolvedStream &use) {
 }
 
 void hold(CUstream stream) { fake(fake_stream_hold)(stream); }
-void let_go(CUstream stream) { fake(fake_stream_release)(stream); }
+void release(CUstream stream) { fake(fake_stream_release)(stream); }
 
 void every_handle_is_resolved_to_what_it_means(void **) {
     enter_primary();
@@ -82,13 +82,13 @@ void every_handle_is_resolved_to_what_it_means(void **) {
 }
 
 void a_mark_is_reached_once_and_for_all(void **) {
-    need_stand_in();
+    need_fake_driver();
     const ResolvedStream use = own(0);
     hold(use.handle);
     const UniqueFence fence(recorded(use));
     assert_false(fence.get()->is_complete());
     assert_false(via::cuda::is_idle(use));
-    std::thread other([&] { let_go(use.handle); });
+    std::thread other([&] { release(use.handle); });
     assert_int_equal(fence.get()->wait(), VIA_OK);
     other.join();
     assert_true(fence.get()->is_complete());
@@ -97,11 +97,11 @@ void a_mark_is_reached_once_and_for_all(void **) {
     assert_true(fence.get()->is_complete());
     assert_int_equal(fence.get()->wait(), VIA_OK);
     assert_false(later.get()->is_complete());
-    let_go(use.handle);
+    release(use.handle);
 }
 
 void a_mark_that_nobody_owns_is_used_again(void **) {
-    need_stand_in();
+    need_fake_driver();
     const ResolvedStream use = own(0);
     recorded(use)->release();
     const int64_t before = fake(fake_call_count)("cuEventCreate");
@@ -116,7 +116,7 @@ void a_mark_that_nobody_owns_is_used_again(void **) {
 
 // It may be taken again while the work it stood for is still to come: only its owners could have asked.
 void a_mark_used_again_stands_for_the_new_point_alone(void **) {
-    need_stand_in();
+    need_fake_driver();
     const ResolvedStream first = own(0);
     const ResolvedStream second = own(1);
     const ResolvedStream third = own(2);
@@ -128,19 +128,19 @@ void a_mark_used_again_stands_for_the_new_point_alone(void **) {
     assert_int_equal(again.get()->wait(), VIA_OK);
     assert_true(again.get()->is_complete());
     assert_false(via::cuda::is_idle(third));
-    let_go(first.handle);
+    release(first.handle);
     assert_int_equal(via::cuda::wait_for_stream(third), VIA_OK);
 }
 
 void a_stream_is_ordered_only_behind_what_is_still_to_come(void **) {
-    need_stand_in();
+    need_fake_driver();
     const ResolvedStream first = own(0);
     const ResolvedStream second = own(1);
     hold(first.handle);
     const UniqueFence fence(recorded(first));
     assert_int_equal(fence.get()->make_stream_wait(second), VIA_OK);
     assert_false(via::cuda::is_idle(second));
-    let_go(first.handle);
+    release(first.handle);
     assert_int_equal(via::cuda::wait_for_stream(second), VIA_OK);
     const int64_t before = fake(fake_call_count)("cuStreamWaitEvent");
     assert_int_equal(fence.get()->make_stream_wait(second), VIA_OK);
@@ -155,12 +155,12 @@ bool is_asked_about(const ResolvedStream &of, const ResolvedStream &behind) {
 }
 
 void a_stream_is_behind_its_own_work_without_a_word(void **) {
-    need_stand_in();
+    need_fake_driver();
     const ResolvedStream use = own(0);
     hold(use.handle);
     assert_false(is_asked_about(use, use));
     assert_true(is_asked_about(use, own(1)));
-    let_go(use.handle);
+    release(use.handle);
     enter_primary();
     assert_false(is_asked_about(resolved(nullptr), resolved(via::cuda::legacy_stream_of(0))));
     // Each thread has one of its own; two handles may be of two streams, one of which is dead.
@@ -185,7 +185,7 @@ void a_stream_is_behind_its_own_work_without_a_word(void **) {
 }
 
 void marks_of_a_destroyed_context_are_reached(void **) {
-    need_stand_in();
+    need_fake_driver();
     enter_primary();
     const int64_t misuse = fake(fake_misuse_total)();
     CUcontext context = nullptr;
@@ -223,7 +223,7 @@ void CUDA_CB ask_inside(void *given) {
 }
 
 void nothing_is_asked_of_the_driver_inside_its_callbacks(void **) {
-    need_stand_in();
+    need_fake_driver();
     const int64_t misuse = fake(fake_misuse_total)();
     const ResolvedStream held = own(0);
     const ResolvedStream use = own(1);
@@ -232,7 +232,7 @@ void nothing_is_asked_of_the_driver_inside_its_callbacks(void **) {
     assert_int_equal(cu(cuLaunchHostFunc)(use.handle, ask_inside, &fence), CUDA_SUCCESS);
     assert_int_equal(via::cuda::wait_for_stream(use), VIA_OK);
     assert_null(fence);
-    let_go(held.handle);
+    release(held.handle);
     assert_int_equal(fake(fake_misuse_total)(), misuse);
 }
 
@@ -288,7 +288,7 @@ via::Status do_it_all(via_stream *stream) {
 }
 
 void any_call_of_the_driver_may_fail(void **) {
-    need_stand_in();
+    need_fake_driver();
     enter_primary();
     const int64_t misuse = fake(fake_misuse_total)();
     via_stream *streams[] = {nullptr, via::cuda::per_thread_stream(), nullptr};
@@ -313,7 +313,7 @@ void any_call_of_the_driver_may_fail(void **) {
 
 // The last one: what the tests before have made goes with the context.
 void own_streams_are_made_again_after_a_reset(void **) {
-    need_stand_in();
+    need_fake_driver();
     const int64_t misuse = fake(fake_misuse_total)();
     const ResolvedStream before = own(0);
     const UniqueFence fence(recorded(before));

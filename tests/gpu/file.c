@@ -311,7 +311,7 @@ static void a_read_comes_after_the_streams_work_so_far(void **state) {
         behind call = {.dst = to.array, .stream = wrap_native(native, 0), .call = call_read};
         start_behind(&call);
         assert_waits(&call);
-        let_go(native);
+        release(native);
         end_behind(&call);
         assert_block(&to, 5);
         via_file_release(read_file);
@@ -331,7 +331,7 @@ static void a_write_comes_after_the_streams_work_so_far(void **state) {
         behind call = {.src = from.array, .stream = wrap_native(native, 0), .call = call_write};
         start_behind(&call);
         assert_waits(&call);
-        let_go(native);
+        release(native);
         end_behind(&call);
         assert_file("later", 0, sizes[i], 9);
         via_file_release(read_file);
@@ -351,7 +351,7 @@ static void a_read_that_no_stream_is_named_for_waits_until_the_array_is_ready(vo
     behind call = {.dst = to.array, .call = call_read};
     start_behind(&call);
     assert_waits(&call);
-    let_go(native);
+    release(native);
     end_behind(&call);
     via_file_release(read_file);
     end_block(&to);
@@ -373,7 +373,7 @@ static void tasks_begin_behind_a_stream_and_mark_the_array(void **state) {
         ok(via_file_read_submit(file, 0, to.array, wrap_native(native, 0), &read));
         ok(via_file_write_submit(copy, 0, to.array, NULL, &write));
         assert_false(via_array_is_ready(to.array));
-        let_go(native);
+        release(native);
         ok(via_task_wait(write));
         assert_file("copied", 0, sizes[i], 5);
         ok(via_task_wait(read));

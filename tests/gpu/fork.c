@@ -1,4 +1,4 @@
-/* A forked child: nothing of CUDA's can be used there, everything can be let go, and the parent goes on. */
+/* A forked child: nothing of CUDA's can be used there, everything can be released, and the parent goes on. */
 #include "../capi/child.h"
 #include "support.h"
 
@@ -52,7 +52,7 @@ static void let_everything_go(before_fork *given) {
 static void child(before_fork *given, int64_t calls_so_far) {
     use_nothing(given);
     let_everything_go(given);
-    if (on_stand_in()) {
+    if (on_fake_driver()) {
         CHECK(fake(fake_misused)(FAKE_CALL_IN_FORKED_CHILD) == 0);
         CHECK(fake(fake_call_count)(NULL) == calls_so_far);
     }
@@ -73,7 +73,7 @@ static void in_a_fresh_process(void) {
     hold(native);
     ok(via_array_record_stream(given.array, given.foreign));
     ok(via_array_set_ready(given.array, given.foreign));
-    const int64_t calls = on_stand_in() ? fake(fake_call_count)(NULL) : 0;
+    const int64_t calls = on_fake_driver() ? fake(fake_call_count)(NULL) : 0;
     const pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
@@ -85,7 +85,7 @@ static void in_a_fresh_process(void) {
     assert_int_equal(WEXITSTATUS(status), 0);
     via_array_release(given.array);
     assert_int_equal(atomic_load(&given.released), 0);
-    let_go(native);
+    release(native);
     await_count(&given.released, 1);
     ok(via_stream_synchronize(given.owned));
     ok(via_stream_set_current(0, NULL));

@@ -23,7 +23,7 @@ TORCH_FLOAT8 = ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2f
 
 def gpu_peer(name: str, is_usable: Callable[[Any], bool]) -> Any:
     """A library that finds a device, or a skip that says in one line which does not."""
-    if cuda_driver.on_stand_in():
+    if cuda_driver.on_fake_driver():
         pytest.skip(f"{name} needs a real GPU", allow_module_level=True)
     try:
         module = importlib.import_module(name)
@@ -57,7 +57,7 @@ def on_host(a: via.Array) -> bytes:
 
 
 def ends(released: list[int]) -> bool:
-    """Whether an owner has been told of the end, once what other threads let go of has been ended."""
+    """Whether an owner has been notified of the end, once what other threads release has been ended."""
     import gc
     import time
 

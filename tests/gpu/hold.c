@@ -1,4 +1,4 @@
-/* Streams that are held: by the stand-in's own means, or by a wait for a word in pinned memory. */
+/* Streams that are held: by the fake driver's own means, or by a wait for a word in pinned memory. */
 #include "support.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@ enum { most_holds = 16 };
 typedef struct holding {
     CUstream stream;
     CUcontext context;
-    uint32_t *word;   /* NULL on the stand-in */
+    uint32_t *word;   /* NULL on the fake driver */
     uint32_t turn;    /* what the word is waited to become; it only grows, since the device looks when it likes */
     int64_t since_ms; /* 0: not in use */
 } holding;
@@ -38,7 +38,7 @@ static void end_holding(holding *held) {
     held->since_ms = 0;
 }
 
-/* Whoever waits for a held stream on the thread that should let it go would wait for ever. */
+/* Whoever waits for a held stream on the thread that should release it would wait for ever. */
 static void *watch_holdings(void *context) {
     for (;;) {
         nanosleep(&(struct timespec){0, 50000000}, NULL);
@@ -61,7 +61,7 @@ static void prepare_once(void) {
         return;
     }
     prepared = 1;
-    if (!on_stand_in()) {
+    if (!on_fake_driver()) {
         CUcontext before = NULL;
         cu_ok(cu(cuCtxPushCurrent)(primary(0)));
         cu_ok(cu(cuMemHostAlloc)((void **)&words, most_holds * sizeof *words, CU_MEMHOSTALLOC_PORTABLE));
@@ -95,7 +95,7 @@ void hold(CUstream stream) {
     holding *held = &holdings[number];
     held->stream = stream;
     cu_ok(cu(cuCtxGetCurrent)(&held->context));
-    if (on_stand_in()) {
+    if (on_fake_driver()) {
         fake(fake_stream_hold)(stream);
         return;
     }
@@ -104,7 +104,7 @@ void hold(CUstream stream) {
     cu_ok(cu(cuStreamWaitValue32)(stream, (CUdeviceptr)(uintptr_t)held->word, held->turn, CU_STREAM_WAIT_VALUE_GEQ));
 }
 
-void let_go(CUstream stream) {
+void release(CUstream stream) {
     int found = 0;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < most_holds; ++i) {
@@ -117,7 +117,7 @@ void let_go(CUstream stream) {
     assert_true(found);
 }
 
-void let_go_of_all(void) {
+void release_all(void) {
     pthread_mutex_lock(&lock);
     for (int i = 0; i < most_holds; ++i) {
         if (holdings[i].since_ms != 0) {

@@ -36,7 +36,7 @@ static CUdeviceptr address_of(via_array *array) { return (CUdeviceptr)(uintptr_t
 static void reply(int32_t value) { assert_int_equal(write(1, &value, sizeof value), sizeof value); }
 
 /* The same array once more, which is the same memory at the same address. */
-static int32_t take_in_again(const description *given, via_array *array) {
+static int32_t import_again(const description *given, via_array *array) {
     via_array *again = NULL;
     const via_status status = import(given, &again);
     const int same = status == VIA_OK && via_array_data(again) == via_array_data(array);
@@ -60,7 +60,7 @@ static int32_t obey(char command, const description *given, via_array **array) {
         case 'w':
             return check_and_write(*array);
         case 'a':
-            return take_in_again(given, *array);
+            return import_again(given, *array);
         case 'd':
             return describe_again(*array);
         default:
@@ -70,7 +70,7 @@ static int32_t obey(char command, const description *given, via_array **array) {
     }
 }
 
-/* Takes in what it is told of, does as it is told, and ends without putting anything away. */
+/* Imports what it is sent, does as it is asked, and ends without releasing anything. */
 static void import_what_comes(void) {
     description given;
     via_array *array = NULL;
@@ -85,7 +85,7 @@ static void import_what_comes(void) {
     _exit(0);
 }
 
-/* Tries whatever it is told of. */
+/* Tries whatever it is sent. */
 static void try_what_comes(void) {
     description given;
     assert_true(driver_is_there());
@@ -145,7 +145,7 @@ static void memory_can_be_taken_in_more_than_once_but_not_handed_on(void **state
     via_array_release(array);
 }
 
-static void the_owner_gets_it_back_when_every_importer_has_let_go(void **state) {
+static void the_owner_gets_it_back_when_every_importer_has_released(void **state) {
     (void)state;
     atomic_int released = 0;
     via_array *array = wrap_device(device_memory(count), count, &released);
@@ -162,7 +162,7 @@ static void the_owner_gets_it_back_when_every_importer_has_let_go(void **state) 
     assert_int_equal(end_apart(&second), 0);
 }
 
-static void importers_that_end_or_are_killed_let_go(void **state) {
+static void importers_that_end_or_are_killed_release(void **state) {
     (void)state;
     for (int kill_it = 0; kill_it < 2; ++kill_it) {
         note("killed: %d", kill_it);
@@ -341,7 +341,7 @@ static void a_made_up_description_leads_nowhere_and_holds_nothing(void **state) 
     assert_int_equal(end_apart(&other), 0);
 }
 
-static void a_device_that_the_importer_does_not_see_is_told(void **state) {
+static void a_device_that_the_importer_does_not_see_is_reported(void **state) {
     (void)state;
     need_two_devices();
     via_array *array = wrap_bytes((const void *)(uintptr_t)device_memory_on(1, count), count, VIA_DEVICE_CUDA, 1, NULL);
@@ -358,8 +358,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(another_process_uses_the_memory_in_place),
         GPU_TEST(memory_can_be_taken_in_more_than_once_but_not_handed_on),
-        GPU_TEST(the_owner_gets_it_back_when_every_importer_has_let_go),
-        GPU_TEST(importers_that_end_or_are_killed_let_go),
+        GPU_TEST(the_owner_gets_it_back_when_every_importer_has_released),
+        GPU_TEST(importers_that_end_or_are_killed_release),
         GPU_TEST(a_release_waits_for_nobody_where_nobody_has_taken_it_in),
         GPU_TEST(whoever_comes_too_late_is_refused),
         GPU_TEST(memory_stays_when_the_process_that_made_it_has_ended),
@@ -370,7 +370,7 @@ int main(void) {
         GPU_TEST(memory_is_not_unknown_while_the_driver_cannot_be_asked),
         GPU_TEST(a_description_damaged_on_the_way_never_reaches_the_driver),
         GPU_TEST(a_made_up_description_leads_nowhere_and_holds_nothing),
-        GPU_TEST(a_device_that_the_importer_does_not_see_is_told),
+        GPU_TEST(a_device_that_the_importer_does_not_see_is_reported),
     };
     return run_gpu_tests(tests);
 }

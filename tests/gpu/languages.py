@@ -46,20 +46,20 @@ def settings_of_java() -> dict[str, str]:
 
 
 def pack_java() -> None:
-    told, folder = settings_of_java(), FOLDER / "java"
+    reported, folder = settings_of_java(), FOLDER / "java"
     jlink = Path(shutil.which("javac") or "javac").resolve().with_name("jlink")
     options = ["--strip-debug", "--no-header-files", "--no-man-pages", "--compress=2", "--add-modules", MODULES]
     subprocess.run([jlink, *options, "--output", FOLDER / "jvm"], check=True)
-    copy_into(folder, map(Path, [told["jar"], told["library"]]))
-    copy_into(folder / "junit", map(Path, told["junit"].split(":")))
-    copy_into(folder / "examples", Path(told["examples"]).glob("libframe_sink.so"))
-    shutil.copytree(told["classes"], folder / "classes")
+    copy_into(folder, map(Path, [reported["jar"], reported["library"]]))
+    copy_into(folder / "junit", map(Path, reported["junit"].split(":")))
+    copy_into(folder / "examples", Path(reported["examples"]).glob("libframe_sink.so"))
+    shutil.copytree(reported["classes"], folder / "classes")
 
 
 def needed_by(library: Path) -> list[Path]:
     """What it links to, but for what every machine has."""
-    told = subprocess.run(["ldd", library], stdout=subprocess.PIPE, text=True, check=True).stdout
-    named = [Path(line.split()[2]) for line in told.splitlines() if "=>" in line]
+    reported = subprocess.run(["ldd", library], stdout=subprocess.PIPE, text=True, check=True).stdout
+    named = [Path(line.split()[2]) for line in reported.splitlines() if "=>" in line]
     return [path for path in named if not path.name.startswith(("libc.", "libm.", "libresolv."))]
 
 
@@ -95,8 +95,8 @@ def pack() -> None:
     for file in FOLDER.rglob("*"):
         if file.suffix == ".so" or ".so." in file.name or file.parent.name == "bin":
             subprocess.run(["strip", "--strip-unneeded", file], stderr=subprocess.DEVNULL, check=False)
-    told = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
-    commit = subprocess.run(told, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    reported = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
+    commit = subprocess.run(reported, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     (FOLDER / "commit").write_text(commit.stdout or "unknown")
 
 
@@ -145,8 +145,14 @@ def run_java() -> Suite:
     java, reports = FOLDER / "java", FOLDER / "logs/junit"
     junit = ":".join(map(str, sorted((java / "junit").iterdir())))
     jar, library = next(java.glob("viaduct-*.jar")), next(java.glob("libviaduct*.so"))
-    told = {"jar": jar, "classes": java / "classes", "junit": junit, "library": library, "examples": java / "examples"}
-    (java / "java.junit").write_text("".join(f"{name}={value}\n" for name, value in told.items()))
+    reported = {
+        "jar": jar,
+        "classes": java / "classes",
+        "junit": junit,
+        "library": library,
+        "examples": java / "examples",
+    }
+    (java / "java.junit").write_text("".join(f"{name}={value}\n" for name, value in reported.items()))
     for program in (FOLDER / "jvm/bin/java", FOLDER / "jvm/lib/jspawnhelper"):
         program.chmod(0o755)
     runner = [sys.executable, ROOT / "tests/java/run_junit.py", "--jdk", FOLDER / "jvm"]

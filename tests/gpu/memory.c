@@ -93,7 +93,7 @@ static void nothing_is_allocated_for_no_elements(void **state) {
         via_array *array = make_bytes(memory, 0, NULL);
         assert_null(via_array_data(array));
         assert_int_equal(via_array_device_type(array), kinds[i].device_type);
-        if (on_stand_in()) {
+        if (on_fake_driver()) {
             assert_int_equal(fake(fake_live)(kinds[i].alive), 0);
         }
         via_array_release(array);
@@ -181,7 +181,7 @@ static void pinned_memory_outlives_the_copies_from_it(void **state) {
     ok(via_array_record_stream(array, handle));
     via_array_release(array);
     assert_int_equal(stats_now().pinned_bytes, 4096);
-    let_go(stream);
+    release(stream);
     finish(stream);
     assert_device_pattern(target, 4096, 6);
     assert_true(eventually(no_bytes_counted, NULL));
@@ -268,7 +268,7 @@ static void memory_is_allocated_in_the_context_at_hand(void **state) {
 }
 
 /* The memory goes with its context: nothing is freed twice, and nothing else is freed in its place. */
-static void memory_of_a_destroyed_context_is_let_go(void **state) {
+static void memory_of_a_destroyed_context_is_released(void **state) {
     (void)state;
     skip_where_all_must_be_freed();
     CUcontext own = make_context();
@@ -325,15 +325,15 @@ static void release_in_host_function(void) {
         cu_ok(cu(cuLaunchHostFunc)(stream, release_inside, &call));
         finish(stream);
         assert_int_equal(stats_now().pending_releases, 1);
-        let_go(user);
+        release(user);
         assert_true(eventually(no_bytes_counted, NULL));
     }
-    if (on_stand_in()) {
+    if (on_fake_driver()) {
         assert_true(eventually(all_memory_gone, NULL));
     }
 }
 
-static void memory_let_go_inside_a_callback_of_the_driver_is_freed_elsewhere(void **state) {
+static void memory_released_inside_a_callback_of_the_driver_is_freed_elsewhere(void **state) {
     (void)state;
     skip_where_calls_wait();
     APART(release_in_host_function);
@@ -355,10 +355,10 @@ static void reset_under_memory(void) {
     via_memory *memory = make(VIA_MEMORY_DEVICE, 0);
     via_array_release(make_bytes(memory, 64, NULL));
     via_memory_release(memory);
-    assert_int_equal(on_stand_in() ? fake(fake_misuse_total)() : 0, 0);
+    assert_int_equal(on_fake_driver() ? fake(fake_misuse_total)() : 0, 0);
 }
 
-static void memory_of_a_context_that_was_reset_is_let_go_and_new_memory_is_had(void **state) {
+static void memory_of_a_context_that_was_reset_is_released_and_new_memory_is_had(void **state) {
     (void)state;
     skip_where_all_must_be_freed();
     APART(reset_under_memory);
@@ -386,7 +386,7 @@ static void poisoned_under_memory(void) {
     assert_true(eventually(no_bytes_counted, NULL));
 }
 
-static void memory_of_a_failed_context_is_let_go(void **state) {
+static void memory_of_a_failed_context_is_released(void **state) {
     (void)state;
     steer();
     APART(poisoned_under_memory);
@@ -456,7 +456,7 @@ static void many_threads_allocate_and_free_at_once(void **state) {
         }
         via_memory_release(memory);
     }
-    assert_true(eventually(on_stand_in() ? all_memory_gone : no_bytes_counted, NULL));
+    assert_true(eventually(on_fake_driver() ? all_memory_gone : no_bytes_counted, NULL));
 }
 
 int main(void) {
@@ -475,10 +475,10 @@ int main(void) {
         MEMORY_TEST(the_mode_of_the_threads_captures_stays_whatever_fails),
         MEMORY_TEST(a_thread_without_context_allocates_and_frees),
         MEMORY_TEST(memory_is_allocated_in_the_context_at_hand),
-        MEMORY_TEST(memory_of_a_destroyed_context_is_let_go),
-        MEMORY_TEST(memory_let_go_inside_a_callback_of_the_driver_is_freed_elsewhere),
-        MEMORY_TEST(memory_of_a_context_that_was_reset_is_let_go_and_new_memory_is_had),
-        MEMORY_TEST(memory_of_a_failed_context_is_let_go),
+        MEMORY_TEST(memory_of_a_destroyed_context_is_released),
+        MEMORY_TEST(memory_released_inside_a_callback_of_the_driver_is_freed_elsewhere),
+        MEMORY_TEST(memory_of_a_context_that_was_reset_is_released_and_new_memory_is_had),
+        MEMORY_TEST(memory_of_a_failed_context_is_released),
         MEMORY_TEST(allocation_leaks_nothing_whichever_call_fails),
         MEMORY_TEST(many_threads_allocate_and_free_at_once),
     };

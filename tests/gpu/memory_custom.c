@@ -161,7 +161,7 @@ static void memory_of_a_stream_is_ready_only_behind_its_work(void **state) {
     via_array_release(array);
     assert_int_equal(own.frees, 0);
     assert_int_equal(stats_now().pending_releases, 1);
-    let_go(native);
+    release(native);
     await_count(&own.frees, 1);
     via_memory_release(memory);
     await_count(&own.releases, 1);

@@ -23,7 +23,7 @@ static int is_mapped(const void *address) {
     return msync((void *)((uintptr_t)address / page * page), page, MS_ASYNC) == 0;
 }
 
-static int64_t registrations(void) { return on_stand_in() ? fake(fake_live)(FAKE_HOST_REGISTRATIONS) : 0; }
+static int64_t registrations(void) { return on_fake_driver() ? fake(fake_live)(FAKE_HOST_REGISTRATIONS) : 0; }
 
 static void a_large_block_is_pinned_memory_like_any_other(void **state) {
     (void)state;
@@ -38,7 +38,7 @@ static void a_large_block_is_pinned_memory_like_any_other(void **state) {
     assert_int_equal(via_array_device_type(array), VIA_DEVICE_CUDA_HOST);
     assert_int_equal((uintptr_t)bytes % (2 << 20), 0);
     assert_int_equal(stats_now().pinned_bytes, large);
-    assert_int_equal(registrations(), on_stand_in() ? before + 1 : 0);
+    assert_int_equal(registrations(), on_fake_driver() ? before + 1 : 0);
     fill_pattern(bytes, large, 5);
     assert_device_pattern(address_of(array), large, 5);
     via_array_release(array);
@@ -60,7 +60,7 @@ static void a_large_block_begins_as_zeros_and_is_copied_in_stream_order(void **s
     hold(stream);
     ok(via_copy_async(array, source, handle));
     assert_bytes(via_array_data(array), large, 0);
-    let_go(stream);
+    release(stream);
     finish(stream);
     assert_pattern(via_array_data(array), large, 6);
     via_array_release(array);
@@ -80,7 +80,7 @@ static void a_large_block_outlives_the_copies_to_it(void **state) {
     via_array_release(array);
     assert_true(is_mapped(bytes));
     assert_int_equal(stats_now().pinned_bytes, large);
-    let_go(stream);
+    release(stream);
     assert_true(eventually(no_bytes_counted, NULL));
     assert_false(is_mapped(bytes));
 }
@@ -103,7 +103,7 @@ static void where_nothing_can_be_registered_the_driver_allocates(void **state) {
 }
 
 /* Addresses that the driver still takes for locked pages are nobody else's. */
-static void a_large_block_that_the_driver_does_not_let_go_of_stays_mapped(void **state) {
+static void a_large_block_that_the_driver_does_not_released_stays_mapped(void **state) {
     (void)state;
     steer();
     const int64_t before = registrations();
@@ -138,7 +138,7 @@ static void a_small_block_and_one_too_large_are_the_drivers(void **state) {
 
 static void CUDA_CB release_array(void *array) { via_array_release(array); }
 
-static void a_large_block_let_go_inside_a_callback_is_freed_elsewhere(void **state) {
+static void a_large_block_released_inside_a_callback_is_freed_elsewhere(void **state) {
     (void)state;
     CUstream stream = new_stream();
     const int64_t before = registrations();
@@ -170,7 +170,7 @@ static void a_thread_without_context_has_a_large_block(void **state) {
 }
 
 /* The registration goes with its context, and only the mapping is left to be undone. */
-static void a_large_block_of_a_destroyed_context_is_let_go(void **state) {
+static void a_large_block_of_a_destroyed_context_is_released(void **state) {
     (void)state;
     skip_where_all_must_be_freed();
     CUcontext own = NULL;
@@ -194,10 +194,10 @@ static void reset_under_a_large_block(void) {
     assert_false(is_mapped(bytes));
     via_array_release(make_pinned(large));
     assert_true(no_bytes_counted(NULL));
-    assert_int_equal(on_stand_in() ? fake(fake_misuse_total)() : 0, 0);
+    assert_int_equal(on_fake_driver() ? fake(fake_misuse_total)() : 0, 0);
 }
 
-static void a_large_block_of_a_context_that_was_reset_is_let_go_and_a_new_one_is_had(void **state) {
+static void a_large_block_of_a_context_that_was_reset_is_released_and_a_new_one_is_had(void **state) {
     (void)state;
     skip_where_all_must_be_freed();
     APART(reset_under_a_large_block);
@@ -217,7 +217,7 @@ static int release_in_child(via_array *array, char *bytes) {
     return is_mapped(bytes) && bytes[0] == 7 && stats_now().pinned_bytes == 0 ? 0 : 3;
 }
 
-static void fork_beside_a_large_block(void) {
+static void fork_next_to_a_large_block(void) {
     cu_ok(cu(cuCtxSetCurrent)(primary(0)));
     via_array *array = make_pinned(large);
     char *bytes = via_array_data(array);
@@ -238,7 +238,7 @@ static void fork_beside_a_large_block(void) {
 
 static void a_forked_child_has_no_part_in_a_large_block(void **state) {
     (void)state;
-    APART(fork_beside_a_large_block);
+    APART(fork_next_to_a_large_block);
 }
 
 static void allocate_with_every_call_failing(void) {
@@ -297,13 +297,13 @@ int main(void) {
         GPU_TEST(a_large_block_begins_as_zeros_and_is_copied_in_stream_order),
         GPU_TEST(a_large_block_outlives_the_copies_to_it),
         GPU_TEST(where_nothing_can_be_registered_the_driver_allocates),
-        GPU_TEST(a_large_block_that_the_driver_does_not_let_go_of_stays_mapped),
+        GPU_TEST(a_large_block_that_the_driver_does_not_released_stays_mapped),
         GPU_TEST(a_small_block_and_one_too_large_are_the_drivers),
-        GPU_TEST(a_large_block_let_go_inside_a_callback_is_freed_elsewhere),
+        GPU_TEST(a_large_block_released_inside_a_callback_is_freed_elsewhere),
         GPU_TEST(a_capture_survives_a_large_block),
         GPU_TEST(a_thread_without_context_has_a_large_block),
-        GPU_TEST(a_large_block_of_a_destroyed_context_is_let_go),
-        GPU_TEST(a_large_block_of_a_context_that_was_reset_is_let_go_and_a_new_one_is_had),
+        GPU_TEST(a_large_block_of_a_destroyed_context_is_released),
+        GPU_TEST(a_large_block_of_a_context_that_was_reset_is_released_and_a_new_one_is_had),
         GPU_TEST(a_forked_child_has_no_part_in_a_large_block),
         GPU_TEST(a_large_block_leaks_nothing_whichever_call_fails),
         GPU_TEST(many_threads_have_large_blocks_at_once),

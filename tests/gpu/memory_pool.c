@@ -24,7 +24,7 @@ static void pool_memory_is_allocated_and_freed_in_stream_order(void **state) {
     ok(via_array_record_stream(array, handle));
     via_array_release(array);
     assert_int_equal(pool_blocks(), 1);
-    let_go(stream);
+    release(stream);
     finish(stream);
     assert_true(eventually(has_pool_blocks, &(int64_t){0}));
     via_memory_release(pool);
@@ -48,7 +48,7 @@ static void pool_memory_goes_back_behind_its_uses_with_nobody_waiting(void **sta
     assert_int_equal(stats_now().device_bytes, 0);
     for (int32_t i = 0; i < LENGTH(streams); ++i) {
         assert_int_equal(pool_blocks(), 1);
-        let_go(streams[i]);
+        release(streams[i]);
         finish(streams[i]);
     }
     assert_true(eventually(has_pool_blocks, &(int64_t){0}));
@@ -68,12 +68,12 @@ static void pool_memory_that_nobody_uses_goes_back_before_what_is_in_use(void **
     via_array_release(used);
     via_array_release(other);
     assert_true(eventually(has_pool_blocks, &(int64_t){1}));
-    let_go(stream);
+    release(stream);
     assert_true(eventually(has_pool_blocks, &(int64_t){0}));
     via_memory_release(pool);
 }
 
-static void where_the_device_cannot_be_told_pool_memory_waits_on_the_host(void **state) {
+static void where_the_device_cannot_be_reported_pool_memory_waits_on_the_host(void **state) {
     (void)state;
     steer();
     via_memory *pool = make(VIA_MEMORY_DEVICE_POOL, 0);
@@ -88,7 +88,7 @@ static void where_the_device_cannot_be_told_pool_memory_waits_on_the_host(void *
     fake(fake_clear_faults)();
     assert_int_equal(stats_now().pending_releases, 1);
     assert_int_equal(stats_now().device_bytes, 4096);
-    let_go(stream);
+    release(stream);
     assert_true(eventually(no_bytes_counted, NULL));
     via_memory_release(pool);
 }
@@ -109,7 +109,7 @@ static void pool_memory_is_not_freed_under_its_uses_where_the_device_cannot_be_f
         via_array_release(array);
         fake(fake_clear_faults)();
         assert_int_equal(pool_blocks(), 1);
-        let_go(stream);
+        release(stream);
         assert_true(eventually(has_pool_blocks, &(int64_t){0}));
     }
     via_memory_release(pool);
@@ -153,7 +153,7 @@ int main(void) {
         MEMORY_TEST(pool_memory_is_allocated_and_freed_in_stream_order),
         MEMORY_TEST(pool_memory_goes_back_behind_its_uses_with_nobody_waiting),
         MEMORY_TEST(pool_memory_that_nobody_uses_goes_back_before_what_is_in_use),
-        MEMORY_TEST(where_the_device_cannot_be_told_pool_memory_waits_on_the_host),
+        MEMORY_TEST(where_the_device_cannot_be_reported_pool_memory_waits_on_the_host),
         MEMORY_TEST(pool_memory_is_not_freed_under_its_uses_where_the_device_cannot_be_found),
         MEMORY_TEST(pool_memory_that_no_stream_frees_is_freed_once_its_uses_have_ended),
         MEMORY_TEST(a_stream_that_is_captured_gives_no_pool_memory),

@@ -24,12 +24,12 @@ static inline int no_bytes_counted(void *context) {
     return stats.device_bytes == 0 && stats.pinned_bytes == 0 && stats.managed_bytes == 0;
 }
 
-/* Of which only the stand-in knows whether they are still there. */
-static inline int64_t pool_blocks(void) { return on_stand_in() ? fake(fake_live)(FAKE_POOL_ALLOCATIONS) : 1; }
+/* Of which only the fake driver knows whether they are still there. */
+static inline int64_t pool_blocks(void) { return on_fake_driver() ? fake(fake_live)(FAKE_POOL_ALLOCATIONS) : 1; }
 
-static inline int has_pool_blocks(void *count) { return !on_stand_in() || pool_blocks() == *(int64_t *)count; }
+static inline int has_pool_blocks(void *count) { return !on_fake_driver() || pool_blocks() == *(int64_t *)count; }
 
-/* Stream-ordered memory is gone a moment after it was let go. */
+/* Stream-ordered memory is gone a moment after it was released. */
 static inline int end_memory_test(void **state) {
     return eventually(has_pool_blocks, &(int64_t){0}) ? end_gpu_test(state) : -1;
 }

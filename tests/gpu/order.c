@@ -4,17 +4,17 @@
 #include <pthread.h>
 #include <time.h>
 
-static void *let_go_soon(void *stream) {
+static void *release_soon(void *stream) {
     cu_ok(cu(cuCtxSetCurrent)(primary(0)));
     nanosleep(&(struct timespec){0, 30000000}, NULL);
-    let_go(stream);
+    release(stream);
     return NULL;
 }
 
 /* Lets a held stream go from another thread, while this one waits for it. */
 static pthread_t soon(CUstream stream) {
     pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, let_go_soon, stream), 0);
+    assert_int_equal(pthread_create(&thread, NULL, release_soon, stream), 0);
     return thread;
 }
 
@@ -42,7 +42,7 @@ static void an_export_makes_the_consumers_stream_wait_for_the_content(void **sta
     via_array *array = written_by(producer);
     export_to(array, wrap_native(consumer, 0));
     assert_false(is_done(consumer));
-    let_go(producer);
+    release(producer);
     finish(consumer);
     assert_device_bytes((CUdeviceptr)(uintptr_t)via_array_data(array), 64, 1);
     via_array_release(array);
@@ -54,7 +54,7 @@ static void none_means_the_legacy_stream(void **state) {
     via_array *array = written_by(producer);
     export_to(array, NULL);
     assert_false(is_done(NULL));
-    let_go(producer);
+    release(producer);
     finish(NULL);
     via_array_release(array);
 }
@@ -66,7 +66,7 @@ static void no_sync_waits_for_nothing(void **state) {
     via_array *array = written_by(producer);
     export_to(array, via_stream_no_sync());
     assert_true(is_done(consumer) && is_done(NULL));
-    let_go(producer);
+    release(producer);
     via_array_release(array);
 }
 
@@ -75,15 +75,15 @@ static void content_that_is_there_is_not_waited_for(void **state) {
     CUstream producer = new_stream();
     CUstream consumer = new_stream();
     via_array *array = written_by(producer);
-    let_go(producer);
+    release(producer);
     finish(producer);
     hold(consumer);
-    const int64_t before = on_stand_in() ? fake(fake_call_count)("cuStreamWaitEvent") : 0;
+    const int64_t before = on_fake_driver() ? fake(fake_call_count)("cuStreamWaitEvent") : 0;
     export_to(array, wrap_native(consumer, 0));
-    if (on_stand_in()) {
+    if (on_fake_driver()) {
         assert_int_equal(fake(fake_call_count)("cuStreamWaitEvent"), before);
     }
-    let_go(consumer);
+    release(consumer);
     via_array_release(array);
 }
 
@@ -96,7 +96,7 @@ static void use_is_not_ready(void **state) {
     ok(via_array_record_stream(array, wrap_native(user, 0)));
     export_to(array, wrap_native(consumer, 0));
     assert_true(is_done(consumer));
-    let_go(user);
+    release(user);
     via_array_release(array);
 }
 
@@ -114,7 +114,7 @@ static void the_point_is_marked_now_and_the_stream_is_not_kept(void **state) {
     finish(consumer);
     assert_false(is_done(producer));
     via_array_release(array);
-    let_go(producer);
+    release(producer);
 }
 
 static void the_newest_mark_is_the_one_waited_for(void **state) {
@@ -127,7 +127,7 @@ static void the_newest_mark_is_the_one_waited_for(void **state) {
     export_to(array, wrap_native(consumer, 0));
     finish(consumer);
     assert_false(is_done(first));
-    let_go(first);
+    release(first);
     via_array_release(array);
 }
 
@@ -141,7 +141,7 @@ static void views_wait_as_their_parent_does(void **state) {
     via_array_release(array);
     export_to(view, wrap_native(consumer, 0));
     assert_false(is_done(consumer));
-    let_go(producer);
+    release(producer);
     finish(consumer);
     via_array_release(view);
 }
@@ -159,7 +159,7 @@ static void an_import_is_ready_after_the_streams_work_so_far(void **state) {
     ok(via_from_dlpack(tensor, NULL, wrap_native(producer, 0), &imported));
     export_to(imported, wrap_native(consumer, 0));
     assert_false(is_done(consumer));
-    let_go(producer);
+    release(producer);
     finish(consumer);
     via_array_release(imported);
     via_array_release(array);
@@ -177,7 +177,7 @@ static void an_import_without_a_stream_is_ready(void **state) {
     ok(via_from_dlpack(tensor, NULL, via_stream_no_sync(), &imported));
     export_to(imported, wrap_native(consumer, 0));
     assert_true(is_done(consumer));
-    let_go(producer);
+    release(producer);
     via_array_release(imported);
     via_array_release(array);
 }
@@ -210,7 +210,7 @@ static void ordinary_host_memory_is_ordered_too(void **state) {
     ok(via_array_record_stream(array, wrap_native(stream, 0)));
     via_array_release(array);
     assert_int_equal(atomic_load(&released), 0);
-    let_go(stream);
+    release(stream);
     await_count(&released, 1);
 }
 
@@ -228,7 +228,7 @@ static void a_legacy_stream_is_that_of_the_arrays_device(void **state) {
     export_to(array, wrap_native(consumer, 0));
     assert_false(is_done(consumer));
     assert_true(is_done(NULL));
-    let_go(NULL);
+    release(NULL);
     finish(consumer);
     via_array_release(array);
 }
@@ -257,7 +257,7 @@ static void a_failure_of_the_driver_leaves_the_array_as_it_was(void **state) {
     refused(VIA_ERROR_CUDA, "via_array_set_ready|cuEventRecord", via_array_set_ready(array, stream));
     via_array_release(array);
     assert_int_equal(atomic_load(&released), 1);
-    let_go(native);
+    release(native);
 }
 
 static void a_copy_that_cannot_be_marked_is_waited_for(void **state) {

@@ -61,9 +61,9 @@ static void read_next(schedule *plan, int a, int s, int step) {
     plan->reader_of[a] |= 1 << s;
 }
 
-static void hold_or_let_go(schedule *plan, int s) {
+static void hold_or_release(schedule *plan, int s) {
     if (plan->is_held[s]) {
-        let_go(plan->native[s]);
+        release(plan->native[s]);
     } else {
         hold(plan->native[s]);
     }
@@ -89,7 +89,7 @@ static void end_schedule(schedule *plan, atomic_int *released) {
     }
     for (int s = 0; s < most_streams; ++s) {
         if (plan->is_held[s]) {
-            let_go(plan->native[s]);
+            release(plan->native[s]);
         }
     }
     for (int s = 0; s < most_streams; ++s) {
@@ -113,7 +113,7 @@ static void run_schedule(unsigned seed) {
         const int s = dice(most_streams);
         switch (dice(4)) {
             case 0:
-                hold_or_let_go(&plan, s);
+                hold_or_release(&plan, s);
                 break;
             case 1:
                 write_next(&plan, a, s, (unsigned char)step);
@@ -129,12 +129,12 @@ static void readers_see_what_they_were_ordered_behind_in_any_schedule(void **sta
     (void)state;
     enum { schedules = 5 };
     for (unsigned seed = 1; seed <= schedules; ++seed) {
-        if (on_stand_in()) {
+        if (on_fake_driver()) {
             fake(fake_set)(FAKE_JITTER, seed);
         }
         run_schedule(seed);
     }
-    if (on_stand_in()) {
+    if (on_fake_driver()) {
         fake(fake_set)(FAKE_JITTER, 0);
     }
     printf("schedules: %d of %d steps\n", schedules, steps);

@@ -33,7 +33,7 @@ void fill_pattern(void *bytes, size_t count, unsigned seed) {
     }
 }
 
-static void tell_difference(const unsigned char *at, size_t first, size_t count, unsigned seed) {
+static void report_difference(const unsigned char *at, size_t first, size_t count, unsigned seed) {
     size_t i = first;
     while (at[i] == pattern_byte(i, seed)) {
         ++i;
@@ -46,7 +46,7 @@ void assert_pattern(const void *bytes, size_t count, unsigned seed) {
     for (size_t done = 0; done < count;) {
         const size_t made = make_chunk(chunk, done, count, seed);
         if (memcmp((const unsigned char *)bytes + done, chunk, made) != 0) {
-            tell_difference(bytes, done, count, seed);
+            report_difference(bytes, done, count, seed);
         }
         done += made;
     }

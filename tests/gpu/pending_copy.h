@@ -1,4 +1,4 @@
-/* A call that may have to wait, on a thread of its own, so that the test can look at it and let it go on. */
+/* A call that may have to wait, on a thread of its own, so that the test can look at it and let it continue. */
 #ifndef VIADUCT_TESTS_GPU_COPY_BEHIND_H
 #define VIADUCT_TESTS_GPU_COPY_BEHIND_H
 

@@ -28,8 +28,8 @@ public:
         const int64_t shape[] = {kRows, kColumns};
         ok(via_empty(memory, VIA_FLOAT32, 2, shape, nullptr, &whole_));
         via_memory_release(memory);
-        const int64_t turned[] = {kColumns, kRows};
-        ok(strided ? via_array_permute(whole_, nullptr, &view_) : via_array_reshape(whole_, 2, turned, &view_));
+        const int64_t transposed[] = {kColumns, kRows};
+        ok(strided ? via_array_permute(whole_, nullptr, &view_) : via_array_reshape(whole_, 2, transposed, &view_));
     }
     ~Array() {
         via_array_release(view_);

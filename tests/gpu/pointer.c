@@ -29,14 +29,14 @@ static void assert_unknown(const void *address) {
     assert_int_equal(info.device_id, 77);
 }
 
-static void device_memory_is_told_with_its_allocation(void **state) {
+static void device_memory_is_reported_with_its_allocation(void **state) {
     (void)state;
     const CUdeviceptr memory = device_memory(1000);
     assert_place(at(memory), VIA_DEVICE_CUDA, 0, at(memory), 1000);
     assert_place(at(memory + 999), VIA_DEVICE_CUDA, 0, at(memory), 1000);
 }
 
-static void memory_of_another_device_is_told_with_its_number(void **state) {
+static void memory_of_another_device_is_reported_with_its_number(void **state) {
     (void)state;
     need_two_devices();
     const CUdeviceptr memory = device_memory_on(1, 64);
@@ -59,7 +59,7 @@ static void a_made_up_address_is_no_memory(void **state) {
     assert_unknown((void *)(uintptr_t)0x7f00dead00000000u);
 }
 
-static void pinned_memory_is_told_apart_from_pageable(void **state) {
+static void pinned_memory_is_distinguished_from_pageable(void **state) {
     (void)state;
     char *pinned = pinned_memory(1000);
     assert_place(pinned, VIA_DEVICE_CUDA_HOST, 0, pinned, 1000);
@@ -69,7 +69,7 @@ static void pinned_memory_is_told_apart_from_pageable(void **state) {
     assert_int_equal(query(state).device_type, VIA_DEVICE_CPU);
 }
 
-static void registration_is_told_to_the_byte(void **state) {
+static void registration_is_asked_to_the_byte(void **state) {
     (void)state;
     char *pages = pageable_memory(8192);
     cu_ok(cu(cuMemHostRegister)(pages + 100, 1000, 0));
@@ -81,7 +81,7 @@ static void registration_is_told_to_the_byte(void **state) {
     assert_int_equal(query(pages + 100).device_type, VIA_DEVICE_CPU);
 }
 
-static void registered_pages_that_became_read_only_are_told_so(void **state) {
+static void registered_pages_that_became_read_only_are_reported(void **state) {
     (void)state;
     char *pages = registered_memory(8192);
     assert_int_equal(query(pages).read_only, 0);
@@ -108,7 +108,7 @@ static void pool_memory_is_that_of_its_device(void **state) {
     finish(stream);
 }
 
-static void a_mapping_is_told_and_not_what_was_reserved(void **state) {
+static void a_mapping_is_reported_and_not_what_was_reserved(void **state) {
     (void)state;
     mapping range = reserve(3);
     map_piece(&range, 1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
@@ -119,7 +119,7 @@ static void a_mapping_is_told_and_not_what_was_reserved(void **state) {
     unreserve(&range);
 }
 
-static void a_mapping_that_may_only_be_read_is_told_so(void **state) {
+static void a_mapping_that_may_only_be_read_is_reported(void **state) {
     (void)state;
     steer(); /* not every driver grants reading alone */
     mapping range = reserve(1);
@@ -188,17 +188,17 @@ static void no_memory_is_the_hosts_while_the_driver_cannot_be_asked(void **state
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        GPU_TEST(device_memory_is_told_with_its_allocation),
-        GPU_TEST(memory_of_another_device_is_told_with_its_number),
+        GPU_TEST(device_memory_is_reported_with_its_allocation),
+        GPU_TEST(memory_of_another_device_is_reported_with_its_number),
         GPU_TEST(freed_memory_is_no_memory),
         GPU_TEST(a_made_up_address_is_no_memory),
-        GPU_TEST(pinned_memory_is_told_apart_from_pageable),
-        GPU_TEST(registration_is_told_to_the_byte),
-        GPU_TEST(registered_pages_that_became_read_only_are_told_so),
+        GPU_TEST(pinned_memory_is_distinguished_from_pageable),
+        GPU_TEST(registration_is_asked_to_the_byte),
+        GPU_TEST(registered_pages_that_became_read_only_are_reported),
         GPU_TEST(managed_memory_is_neither_device_nor_host),
         GPU_TEST(pool_memory_is_that_of_its_device),
-        GPU_TEST(a_mapping_is_told_and_not_what_was_reserved),
-        GPU_TEST(a_mapping_that_may_only_be_read_is_told_so),
+        GPU_TEST(a_mapping_is_reported_and_not_what_was_reserved),
+        GPU_TEST(a_mapping_that_may_only_be_read_is_reported),
         GPU_TEST(a_thread_without_context_may_ask),
         GPU_TEST(asking_does_not_disturb_a_capture),
         GPU_TEST(no_memory_is_the_hosts_while_the_driver_cannot_be_asked),

@@ -15,7 +15,7 @@ static void a_release_waits_for_the_work_recorded(void **state) {
     assert_int_equal(stats_now().pending_releases, 1);
     finish(new_stream());
     assert_int_equal(atomic_load(&released), 0);
-    let_go(native);
+    release(native);
     await_count(&released, 1);
 }
 
@@ -27,7 +27,7 @@ static void a_release_with_nothing_recorded_comes_at_once(void **state) {
     hold(native);
     via_array_release(array);
     assert_int_equal(atomic_load(&released), 1);
-    let_go(native);
+    release(native);
 }
 
 static void a_release_whose_work_is_done_comes_at_once(void **state) {
@@ -37,7 +37,7 @@ static void a_release_whose_work_is_done_comes_at_once(void **state) {
     via_array *array = wrap_device(device_memory(64), 64, &released);
     hold(native);
     ok(via_array_record_stream(array, wrap_native(native, 0)));
-    let_go(native);
+    release(native);
     finish(native);
     via_array_release(array);
     assert_int_equal(atomic_load(&released), 1);
@@ -57,7 +57,7 @@ static void every_recorded_stream_is_waited_for(void **state) {
     via_array_release(array);
     for (int i = count - 1; i >= 0; --i) {
         assert_int_equal(atomic_load(&released), 0);
-        let_go(native[i]);
+        release(native[i]);
         finish(native[i]);
     }
     await_count(&released, 1);
@@ -77,10 +77,10 @@ static void one_release_held_up_holds_up_no_other(void **state) {
     hold(second);
     ok(via_array_record_stream(array, wrap_native(second, 0)));
     via_array_release(array);
-    let_go(second);
+    release(second);
     await_count(&second_released, 1);
     assert_int_equal(atomic_load(&first_released), 0);
-    let_go(first);
+    release(first);
     await_count(&first_released, 1);
 }
 
@@ -97,7 +97,7 @@ static void views_and_exports_come_before_the_release(void **state) {
     ok(via_array_record_stream(view, wrap_native(native, 0)));
     via_array_release(array);
     via_array_release(view);
-    let_go(native);
+    release(native);
     finish(native);
     assert_int_equal(atomic_load(&released), 0);
     via_dlpack_delete(tensor);
@@ -113,7 +113,7 @@ static void writing_is_use(void **state) {
     ok(via_array_set_ready(array, wrap_native(native, 0)));
     via_array_release(array);
     assert_int_equal(atomic_load(&released), 0);
-    let_go(native);
+    release(native);
     await_count(&released, 1);
 }
 
@@ -128,7 +128,7 @@ static void a_replaced_ready_mark_is_still_a_use(void **state) {
     ok(via_array_set_ready(array, wrap_native(second, 0)));
     via_array_release(array);
     assert_int_equal(atomic_load(&released), 0);
-    let_go(first);
+    release(first);
     await_count(&released, 1);
 }
 
@@ -148,7 +148,7 @@ static void the_stream_may_be_destroyed_meanwhile(void **state) {
     via_stream_release(stream);
     via_array_release(array);
     assert_int_equal(atomic_load(&released), 0);
-    let_go(gate);
+    release(gate);
     await_count(&released, 1);
 }
 
@@ -163,7 +163,7 @@ static void legacy_and_per_thread_streams_are_resolved_when_they_are_recorded(vo
         ok(via_array_record_stream(array, special[i]));
         via_array_release(array);
         assert_int_equal(atomic_load(&released), 0);
-        let_go(handles[i]);
+        release(handles[i]);
         await_count(&released, 1);
     }
 }
@@ -199,7 +199,7 @@ static void a_burst_of_marks_is_not_kept_for_ever(void **state) {
         via_array_release(arrays[i]);
     }
     assert_true(fake(fake_live)(FAKE_EVENTS) >= burst);
-    let_go(native);
+    release(native);
     await_count(&released, burst);
     via_array *array = wrap_device(device_memory(64), 64, NULL);
     for (int i = 0; i < burst; ++i) {
@@ -226,7 +226,7 @@ static void the_last_release_may_come_from_a_host_function(void **state) {
     }
     finish(native);
     assert_int_equal(atomic_load(&released), 0);
-    let_go(used);
+    release(used);
     await_count(&released, count);
 }
 

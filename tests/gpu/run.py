@@ -2,7 +2,7 @@
 
 Needs a driver, a Python, and the folder that `./dev gpu-bundle` made: the C programs of tests/gpu, the package, pytest.
 The suites: those programs; the same under compute-sanitizer where it is there; what the driver does, compared with
-what the stand-in for it was built after; the Python tests of tests/gpu. By name only: the programs that launch kernels
+what the fake driver for it was built after; the Python tests of tests/gpu. By name only: the programs that launch kernels
 under the other tools of compute-sanitizer, `--suites racecheck initcheck synccheck`, which share the cores among them and
 take four minutes at most.
 """
@@ -199,7 +199,7 @@ def run_one_sanitized(bundle: Bundle, tool: str, program: Path) -> tuple[int, st
 
 
 def ring_bytes(bundle: Bundle, suite: Suite) -> int:
-    """The size of the staging ring of each device, which is the same for all; 0 if the package does not tell."""
+    """The size of the staging ring of each device, which is the same for all; 0 if the package does not report."""
     question = "import viaduct; print(viaduct.device_info('cuda:0')['staging_bytes'])"
     status, text = bundle.run([sys.executable, "-c", question], "ring", FACTS_SECONDS, **python_environment(bundle))
     if status != 0:
@@ -231,7 +231,7 @@ def kept_blocks(text: str, sizes: set[int]) -> int:
 
 
 def is_trace_of_staging(trace: str) -> bool:
-    """Host memory that the library itself had page-locked, or its scratch memory on the device beside it, and not for
+    """Host memory that the library itself had page-locked, or its scratch memory on the device next to it, and not for
     an array of its caller's."""
     frames = re.findall(r"Host Frame: *(\w*) *\[\w+\] in (\S+)", trace)
     functions, libraries = [name for name, _ in frames], [library for _, library in frames]
@@ -274,7 +274,7 @@ KERNEL_TOOLS = {
     "initcheck": KernelTool("initcheck", r"ERROR SUMMARY: (\d+) error"),
     "synccheck": KernelTool("synccheck", r"ERROR SUMMARY: (\d+) error"),
 }
-# The programs in which kernels of the library run, counted on the stand-in, those with the most launches first. All
+# The programs in which kernels of the library run, counted on the fake driver, those with the most launches first. All
 # other programs copy by the driver, whose kernels the tools do not look into; copy_peer takes two devices, and
 # copy_strided_faults a driver that can be made to fail.
 KERNEL_PROGRAMS = (
@@ -374,15 +374,15 @@ def count_kernel_findings(suite: Suite, kind: KernelTool, program: str, status: 
 # ------------------------------------------------------------------------------------------------ facts
 
 
-def is_stand_in() -> bool:
+def is_fake_driver() -> bool:
     return hasattr(ctypes.CDLL(os.environ.get("VIADUCT_LIBCUDA") or "libcuda.so.1"), "fake_reset")
 
 
 def compare_facts(bundle: Bundle) -> Suite:
-    """What the stand-in was built after, asked of this machine's driver; each line that differs is a failure."""
+    """What the fake driver was built after, asked of this machine's driver; each line that differs is a failure."""
     suite = Suite("facts about the driver")
-    if is_stand_in():
-        suite.notes.append("the driver here is the stand-in, whose own tests do this")
+    if is_fake_driver():
+        suite.notes.append("the driver here is the fake driver, whose own tests do this")
         return suite
     program, facts = bundle.folder / "bin" / "fakecuda_facts", ROOT / "tests/fakecuda/facts"
     comparisons = [("recorded.txt", [])]

@@ -22,7 +22,7 @@ static void every_device_is_described(void **state) {
     }
 }
 
-static void a_held_stream_runs_nothing_until_it_is_let_go(void **state) {
+static void a_held_stream_runs_nothing_until_it_is_released(void **state) {
     (void)state;
     CUstream stream = new_stream();
     CUstream other = new_stream();
@@ -36,12 +36,12 @@ static void a_held_stream_runs_nothing_until_it_is_let_go(void **state) {
     assert_false(is_done(stream));
     assert_bytes(pinned, 64, 1);
     assert_device_pattern(device, 64, 5);
-    let_go(stream);
+    release(stream);
     finish(stream);
     assert_pattern(pinned, 64, 5);
 }
 
-static void two_held_streams_are_let_go_in_either_order(void **state) {
+static void two_held_streams_are_released_in_either_order(void **state) {
     (void)state;
     CUstream first = new_stream();
     CUstream second = new_stream();
@@ -50,12 +50,12 @@ static void two_held_streams_are_let_go_in_either_order(void **state) {
     hold(second);
     cu_ok(cu(cuMemsetD8Async)(device, 1, 64, first));
     cu_ok(cu(cuMemsetD8Async)(device + 64, 2, 64, second));
-    let_go(second);
+    release(second);
     finish(second);
     assert_false(is_done(first));
-    let_go(first);
+    release(first);
     hold(first);
-    let_go(first);
+    release(first);
     finish(first);
     assert_device_bytes(device, 64, 1);
     assert_device_bytes(device + 64, 64, 2);
@@ -103,8 +103,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(a_driver_with_a_device_is_found_by_the_library_as_well),
         GPU_TEST(every_device_is_described),
-        GPU_TEST(a_held_stream_runs_nothing_until_it_is_let_go),
-        GPU_TEST(two_held_streams_are_let_go_in_either_order),
+        GPU_TEST(a_held_stream_runs_nothing_until_it_is_released),
+        GPU_TEST(two_held_streams_are_released_in_either_order),
         GPU_TEST(a_captured_copy_runs_when_its_graph_is_launched),
         GPU_TEST(a_test_may_run_in_a_process_of_its_own),
     };

@@ -1,4 +1,4 @@
-// Staged copies, called directly, so that every size and every moment can be reached. On the stand-in also: what
+// Staged copies, called directly, so that every size and every moment can be reached. On the fake driver also: what
 // happens when any call of the driver fails.
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -13,7 +13,6 @@
 #include "staging_inside.hpp"
 
 #include "core/async/task.hpp"
-#include "core/async/task_run.hpp"
 #include "core/base/thread_state.hpp"
 #include "core/system/thread_count.hpp"
 #include "cuda/staging/ring.hpp"
@@ -71,7 +70,7 @@ via::Status stage(Direction direction, CUdeviceptr device, void *host, int64_t n
     return status == VIA_OK && mark.get() != nullptr ? mark.get()->wait() : status;
 }
 
-// There and back through the same slots; true if every byte came back and none beside them was touched.
+// There and back through the same slots; true if every byte came back and none next to them was touched.
 bool goes_round(CUdeviceptr device, int64_t nbytes, int64_t shift, unsigned seed) {
     constexpr int64_t kGuard = 64;
     std::vector<uint8_t> src(static_cast<size_t>(nbytes + shift));
@@ -220,7 +219,7 @@ via::Status run_task(via::TaskWork *work, via_task *task, via::Fence **out_fence
 
 void end_task(via::TaskWork *) {}
 
-void a_task_tells_how_far_it_is(void **) {
+void a_task_reports_how_far_it_is(void **) {
     const OnDevice device(9 * kMiB);
     std::vector<uint8_t> host(9 * kMiB);
     std::atomic<bool> may_start{true};
@@ -290,18 +289,18 @@ void fail_every_call(Direction direction) {
     assert_int_equal(fake(fake_misuse_total)(), 0);
 }
 
-void any_failing_call_towards_the_device_is_told_and_leaves_the_ring_whole(void **) {
-    need_stand_in();
+void any_failing_call_towards_the_device_is_reported_and_leaves_the_ring_whole(void **) {
+    need_fake_driver();
     fail_every_call(Direction::ToDevice);
 }
 
-void any_failing_call_towards_the_host_is_told_and_leaves_the_ring_whole(void **) {
-    need_stand_in();
+void any_failing_call_towards_the_host_is_reported_and_leaves_the_ring_whole(void **) {
+    need_fake_driver();
     fail_every_call(Direction::ToHost);
 }
 
 void random_pauses_of_the_device_change_nothing(void **) {
-    need_stand_in();
+    need_fake_driver();
     fake(fake_set)(FAKE_JITTER, 12345);
     const OnDevice device(20 * kMiB);
     for (unsigned seed = 0; seed < 6; ++seed) {
@@ -311,7 +310,7 @@ void random_pauses_of_the_device_change_nothing(void **) {
 }
 
 void a_reset_of_the_primary_context_makes_a_new_ring(void **) {
-    need_stand_in();
+    need_fake_driver();
     const int64_t staged = via::total(via::Counter::StagedBytes);
     const int64_t registrations = fake(fake_live)(FAKE_HOST_REGISTRATIONS);
     leave_primary();
@@ -349,10 +348,10 @@ int main() {
         cmocka_unit_test(the_ring_is_counted_and_within_its_limit),
         cmocka_unit_test(small_copies_are_never_staged),
         cmocka_unit_test(new_pages_are_staged_earlier_than_others),
-        cmocka_unit_test(a_task_tells_how_far_it_is),
+        cmocka_unit_test(a_task_reports_how_far_it_is),
         cmocka_unit_test(a_cancelled_task_stops_between_two_chunks),
-        cmocka_unit_test(any_failing_call_towards_the_device_is_told_and_leaves_the_ring_whole),
-        cmocka_unit_test(any_failing_call_towards_the_host_is_told_and_leaves_the_ring_whole),
+        cmocka_unit_test(any_failing_call_towards_the_device_is_reported_and_leaves_the_ring_whole),
+        cmocka_unit_test(any_failing_call_towards_the_host_is_reported_and_leaves_the_ring_whole),
         cmocka_unit_test(random_pauses_of_the_device_change_nothing),
         cmocka_unit_test(a_reset_of_the_primary_context_makes_a_new_ring),
         cmocka_unit_test(a_forked_child_is_refused),

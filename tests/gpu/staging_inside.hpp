@@ -1,4 +1,4 @@
-// What tests share that are made of the library's objects and call the driver, or the stand-in, themselves.
+// What tests share that are made of the library's objects and call the driver, or the fake driver, themselves.
 #pragma once
 
 #include <setjmp.h>
@@ -30,7 +30,7 @@ inline void *driver_symbol(const char *name) {
     return library != nullptr ? dlsym(library, name) : nullptr;
 }
 
-#define need_stand_in()                               \
+#define need_fake_driver()                            \
     do {                                              \
         if (driver_symbol("fake_reset") == nullptr) { \
             skip();                                   \

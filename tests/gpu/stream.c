@@ -72,7 +72,7 @@ static void legacy_is_the_legacy_stream(void **state) {
     hold(NULL);
     cu_ok(cu(cuMemsetD8Async)(device_memory(64), 1, 64, NULL));
     assert_false(is_idle(via_stream_legacy()));
-    let_go(NULL);
+    release(NULL);
     ok(via_stream_synchronize(via_stream_legacy()));
     assert_true(is_idle(via_stream_legacy()));
 }
@@ -93,7 +93,7 @@ static void per_thread_is_the_stream_of_the_thread_that_makes_the_call(void **st
     assert_false(is_idle(via_stream_per_thread()));
     assert_false(is_idle(mine_elsewhere));
     elsewhere(per_thread_of_another_thread_is_idle);
-    let_go(CU_STREAM_PER_THREAD);
+    release(CU_STREAM_PER_THREAD);
     ok(via_stream_synchronize(via_stream_per_thread()));
     assert_true(is_idle(mine_elsewhere));
 }
@@ -125,7 +125,7 @@ static void a_foreign_stream_keeps_its_handle_and_its_owner(void **state) {
     via_stream_retain(stream);
     via_stream_release(stream);
     assert_false(is_idle(stream));
-    let_go(native);
+    release(native);
     ok(via_stream_synchronize(stream));
     assert_true(is_idle(stream));
     via_stream_release(stream);
@@ -200,11 +200,11 @@ static void a_created_stream_does_not_wait_for_the_legacy_one(void **state) {
     cu_ok(cu(cuMemsetD8Async)(device_memory(64), 1, 64, native_of(stream)));
     ok(via_stream_synchronize(stream));
     assert_false(is_idle(via_stream_legacy()));
-    let_go(NULL);
+    release(NULL);
     via_stream_release(stream);
 }
 
-static int64_t live_streams(void) { return on_stand_in() ? fake(fake_live)(FAKE_STREAMS) : 0; }
+static int64_t live_streams(void) { return on_fake_driver() ? fake(fake_live)(FAKE_STREAMS) : 0; }
 
 static int no_more_streams_than(void *count) { return live_streams() <= *(int64_t *)count; }
 
@@ -228,7 +228,7 @@ static void the_last_release_neither_waits_for_pending_work_nor_loses_it(void **
     via_stream_release(stream);
     assert_false(is_done(gate));
     assert_false(first_byte_is_7(&memory));
-    let_go(gate);
+    release(gate);
     assert_true(eventually(first_byte_is_7, &memory));
 }
 
@@ -352,7 +352,7 @@ static void one_handle_serves_many_threads(void **state) {
     via_stream_release(shared);
 }
 
-static void a_failure_of_the_driver_is_told_by_its_name(void **state) {
+static void a_failure_of_the_driver_is_reported_by_its_name(void **state) {
     (void)state;
     steer();
     via_stream *stream = via_stream_legacy();
@@ -395,7 +395,7 @@ int main(void) {
         GPU_TEST(each_device_has_a_current_stream_of_its_own),
         GPU_TEST(a_threads_current_stream_is_its_own_and_ends_with_it),
         GPU_TEST(one_handle_serves_many_threads),
-        GPU_TEST(a_failure_of_the_driver_is_told_by_its_name),
+        GPU_TEST(a_failure_of_the_driver_is_reported_by_its_name),
     };
     return run_gpu_tests(tests);
 }

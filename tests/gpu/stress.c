@@ -5,60 +5,60 @@
 
 enum { STREAMS = 4 };
 
-static _Atomic(via_array *) lent[SLOTS]; /* in device, pinned or pool memory */
-static _Atomic(struct DLManagedTensorVersioned *) lent_tensors[SLOTS];
+static _Atomic(via_array *) exported[SLOTS]; /* in device, pinned or pool memory */
+static _Atomic(struct DLManagedTensorVersioned *) exported_tensors[SLOTS];
 static via_stream *streams[STREAMS];
 static via_memory *memories[3];
 
 static via_stream *any_stream(worker *self) { return streams[roll(self, STREAMS)]; }
 
-static void put_lent(worker *self, via_array *array) { via_array_release(put(lent, self, array)); }
+static void put_exported(worker *self, via_array *array) { via_array_release(put(exported, self, array)); }
 
-static void make_lent(worker *self) {
+static void make_exported(worker *self) {
     const unsigned char byte = (unsigned char)(1 + roll(self, 255));
     via_array *array = NULL;
     if (must(via_empty(memories[roll(self, 3)], VIA_UINT8, 2, SHAPE(SIDE, SIDE), NULL, &array) == VIA_OK)) {
         must(via_fill(array, &byte, NULL) == VIA_OK);
-        put_lent(self, array);
+        put_exported(self, array);
     }
 }
 
-static void view_lent(worker *self) {
-    via_array *array = take(lent, self);
+static void view_exported(worker *self) {
+    via_array *array = take(exported, self);
     via_array *view = NULL;
     if (array != NULL && via_array_ndim(array) < 6 && must(view_at_random(self, array, &view) == VIA_OK)) {
-        put_lent(self, view);
+        put_exported(self, view);
     }
     via_array_release(array);
 }
 
 static void record_use(worker *self) {
-    via_array *array = take(lent, self);
+    via_array *array = take(exported, self);
     if (array != NULL) {
         must(via_array_record_stream(array, any_stream(self)) == VIA_OK);
-        put_lent(self, array);
+        put_exported(self, array);
     }
 }
 
-static void export_lent(worker *self) {
-    via_array *array = take(lent, self);
+static void export_exported(worker *self) {
+    via_array *array = take(exported, self);
     struct DLManagedTensorVersioned *tensor = NULL;
     if (array != NULL && must(via_to_dlpack(array, NULL, any_stream(self), &tensor) == VIA_OK)) {
-        via_dlpack_delete(put(lent_tensors, self, tensor));
+        via_dlpack_delete(put(exported_tensors, self, tensor));
     }
     via_array_release(array);
 }
 
-static void import_lent(worker *self) {
-    struct DLManagedTensorVersioned *tensor = take(lent_tensors, self);
+static void import_exported(worker *self) {
+    struct DLManagedTensorVersioned *tensor = take(exported_tensors, self);
     via_array *array = NULL;
     if (tensor != NULL && must(via_from_dlpack(tensor, NULL, any_stream(self), &array) == VIA_OK)) {
-        put_lent(self, array);
+        put_exported(self, array);
     }
 }
 
-static void fetch_lent(worker *self) {
-    via_array *array = take(lent, self);
+static void fetch_exported(worker *self) {
+    via_array *array = take(exported, self);
     if (array == NULL) {
         return;
     }
@@ -68,26 +68,26 @@ static void fetch_lent(worker *self) {
     }
     self->copies++;
     via_array_release(copy);
-    put_lent(self, array);
+    put_exported(self, array);
 }
 
 /* The copy takes the place of the array while it is still under way. */
 static void copy_behind(worker *self) {
-    via_array *array = take(lent, self);
+    via_array *array = take(exported, self);
     via_array *copy = NULL;
     if (array == NULL) {
         return;
     }
     if (must(via_empty(memories[0], VIA_UINT8, via_array_ndim(array), via_array_shape(array), NULL, &copy) == VIA_OK) &&
         must(via_copy_async(copy, array, any_stream(self)) == VIA_OK)) {
-        put_lent(self, copy);
+        put_exported(self, copy);
     }
     self->copies++;
     via_array_release(array);
 }
 
-static void submit_lent(worker *self) {
-    via_array *array = take(lent, self);
+static void submit_exported(worker *self) {
+    via_array *array = take(exported, self);
     via_task *task = NULL;
     if (array == NULL) {
         return;
@@ -98,7 +98,7 @@ static void submit_lent(worker *self) {
     }
     self->copies++;
     via_array_release(copy);
-    put_lent(self, array);
+    put_exported(self, array);
 }
 
 static void order_streams(worker *self) {
@@ -114,19 +114,19 @@ static void order_streams(worker *self) {
 
 static void make_a_stream(worker *self) {
     via_stream *stream = NULL;
-    via_array *array = take(lent, self);
+    via_array *array = take(exported, self);
     if (must(via_stream_create(0, &stream) == VIA_OK) && array != NULL) {
         must(via_array_record_stream(array, stream) == VIA_OK);
     }
     via_stream_release(stream);
     if (array != NULL) {
-        put_lent(self, array);
+        put_exported(self, array);
     }
 }
 
-#define DEVICE_ACTIONS                                                                                    \
-    {make_lent, 6}, {view_lent, 2}, {record_use, 3}, {export_lent, 2}, {import_lent, 2}, {fetch_lent, 2}, \
-        {copy_behind, 2}, {submit_lent, 1}, {order_streams, 1}, {make_a_stream, 1}
+#define DEVICE_ACTIONS                                                                                   \
+    {make_exported, 6}, {view_exported, 2}, {record_use, 3}, {export_exported, 2}, {import_exported, 2}, \
+        {fetch_exported, 2}, {copy_behind, 2}, {submit_exported, 1}, {order_streams, 1}, {make_a_stream, 1}
 
 static const action actions[] = {HOST_ACTIONS, DEVICE_ACTIONS};
 static const action actions_until_exit[] = {{wrap_one, 2}, {copy_one, 1}, {meet_a_task, 1}, DEVICE_ACTIONS};
@@ -143,8 +143,8 @@ static void begin(void) {
 
 static void end(void) {
     for (int i = 0; i < SLOTS; ++i) {
-        via_array_release(atomic_exchange(&lent[i], NULL));
-        via_dlpack_delete(atomic_exchange(&lent_tensors[i], NULL));
+        via_array_release(atomic_exchange(&exported[i], NULL));
+        via_dlpack_delete(atomic_exchange(&exported_tensors[i], NULL));
     }
     for (int i = 0; i < STREAMS; ++i) {
         ok(via_stream_synchronize(streams[i]));
@@ -167,7 +167,7 @@ static int nothing_is_left(void *context) {
     return stats.live_storages == *(int64_t *)context && stats.pending_releases == 0;
 }
 
-static void whatever_threads_do_at_once_each_owner_is_told_once(void **state) {
+static void whatever_threads_do_at_once_each_owner_is_reported_once(void **state) {
     (void)state;
     need_kernels();
     int64_t storages = stats_now().live_storages;
@@ -190,7 +190,7 @@ int main(int count, char **arguments) {
         return play_named(count, arguments, scenes, LENGTH(scenes)) == 0 ? 0 : 2;
     }
     const struct CMUnitTest tests[] = {
-        GPU_TEST(whatever_threads_do_at_once_each_owner_is_told_once),
+        GPU_TEST(whatever_threads_do_at_once_each_owner_is_reported_once),
         GPU_TEST(a_program_may_end_while_its_threads_are_at_it),
     };
     return run_gpu_tests(tests);

@@ -1,5 +1,5 @@
 // The routes of strided copies, called directly, so that each is taken by small copies too, in many pieces. On the
-// stand-in also: what happens when the device is full, and when any call of the driver fails.
+// fake driver also: what happens when the device is full, and when any call of the driver fails.
 #include "staging_inside.hpp"
 #include "strided_sample.hpp"
 
@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "core/async/task.hpp"
-#include "core/async/task_run.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/move.hpp"
 #include "cuda/route/bounce_copy.hpp"
@@ -23,11 +22,13 @@ namespace {
 
 using via::ResolvedStream;
 using via::Status;
-using via::cuda::PinnedCopyPlan;
-using via::cuda::PinnedRoute;
+using via::cuda::LinkCopyPlan;
+using via::cuda::LinkRoute;
+using via::cuda::PeerPlan;
+using via::cuda::PeerReach;
+using via::cuda::PeerRoute;
 using via::cuda::Side;
 using via::cuda::StagedCopy;
-using via::cuda::StridedPeerPlan;
 using via::cuda::Transfer;
 
 constexpr Side kDevice{VIA_DEVICE_CUDA, 0};
@@ -169,7 +170,7 @@ void check(const StridedSample &layout, const Side &dst, const Side &src, const 
     assert_true(trial.is_right());
 }
 
-Route by_link(PinnedRoute route, int64_t scratch_bytes) {
+Route by_link(LinkRoute route, int64_t scratch_bytes) {
     return [=](const Transfer &transfer, const ResolvedStream &use) {
         return via::cuda::enqueue_pinned(transfer, {route, 0, scratch_bytes, 0, 0}, use);
     };
@@ -184,19 +185,47 @@ Route by_ring(bool kernels, via_task *task = nullptr) {
     };
 }
 
-Route by_peers(int64_t piece_bytes) {
+Route by_peers(const PeerReach &reach, int64_t piece_bytes) {
     return [=](const Transfer &transfer, const ResolvedStream &use) {
-        StridedPeerPlan plan = via::cuda::plan_peer(transfer, use.device_id);
+        PeerPlan plan = via::cuda::plan_peer_copy(transfer, reach, use.device_id);
         plan.piece_bytes = piece_bytes;
-        return via::cuda::enqueue_strided_peer_copy(transfer, plan, use);
+        return via::cuda::enqueue_peer_copy(transfer, plan, use);
     };
 }
+
+constexpr PeerReach kNothingReached{};
+constexpr PeerReach kScratchReached{.writes = false, .reads = false, .scratch = true};
+
+// Peer access between the primary contexts of two devices, both ways, for as long as a scope lasts.
+class PeerAccess {
+public:
+    PeerAccess() {
+        change([](CUcontext peer) { return cu(cuCtxEnablePeerAccess)(peer, 0); });
+    }
+    ~PeerAccess() {
+        change([](CUcontext peer) { return cu(cuCtxDisablePeerAccess)(peer); });
+    }
+    PeerAccess(const PeerAccess &) = delete;
+    PeerAccess &operator=(const PeerAccess &) = delete;
+
+private:
+    template <class Call>
+    static void change(const Call &call) {
+        for (const int32_t device_id : {0, 1}) {
+            CUcontext peer = nullptr;
+            assert_int_equal(via::cuda::primary_context(1 - device_id, &peer), VIA_OK);
+            via::cuda::ContextScope scope;
+            enter_device(device_id, &scope);
+            assert_int_equal(call(peer), CUDA_SUCCESS);
+        }
+    }
+};
 
 const Route kBounce = [](const Transfer &transfer, const ResolvedStream &use) {
     return via::cuda::copy_bounced(transfer, {via::cuda::plan_staged(transfer, false)}, use);
 };
 
-// Columns of a matrix, turned or with gaps between elements or rows; large enough for several slots.
+// Columns of a matrix, transposed or with gaps between elements or rows; large enough for several slots.
 std::vector<StridedSample> matrices(bool host_is_dst) {
     return {matrix_sample(host_is_dst, 4, 700, 900, 4, 2800),  matrix_sample(host_is_dst, 4, 700, 900, 7200, 8),
             matrix_sample(host_is_dst, 4, 700, 900, 7200, 4),  matrix_sample(host_is_dst, 12, 300, 500, 15000, 24),
@@ -212,7 +241,7 @@ void load(int32_t device_id) { assert_int_equal(via::cuda::load_kernels(stream_o
 
 // The first to ask for scratch memory, which is kept once there is some.
 void a_full_device_is_copied_to_and_from_without_scratch_memory(void **) {
-    need_stand_in();
+    need_fake_driver();
     load(0);
     Random random(1);
     const StridedSample layout = matrix_sample(false, 4, 300, 400, 4, 1200);
@@ -231,8 +260,8 @@ void a_full_device_is_copied_to_and_from_without_scratch_memory(void **) {
     };
     check(layout, kDevice, kPageable, without_memory(by_ring(true)), &random);
     check(layout, kPageable, kDevice, without_memory(by_ring(true)), &random);
-    check(layout, kDevice, kPinned, without_memory(by_link(PinnedRoute::Packed, 50000)), &random);
-    check(layout, kPinned, kDevice, without_memory(by_link(PinnedRoute::Packed, 50000)), &random);
+    check(layout, kDevice, kPinned, without_memory(by_link(LinkRoute::Packed, 50000)), &random);
+    check(layout, kPinned, kDevice, without_memory(by_link(LinkRoute::Packed, 50000)), &random);
 }
 
 void every_route_over_the_link_copies_any_layout(void **) {
@@ -241,11 +270,11 @@ void every_route_over_the_link_copies_any_layout(void **) {
         Random random(seed);
         const StridedSample layout = random_sample(&random, 40, 4, 9);
         const int64_t scratch = random.between(1, 3 * layout.nbytes);
-        check(layout, kDevice, kPinned, by_link(PinnedRoute::Packed, scratch), &random);
-        check(layout, kPinned, kDevice, by_link(PinnedRoute::Packed, scratch), &random);
-        check(layout, kDevice, kPinned, by_link(PinnedRoute::Raw, scratch), &random);
-        check(layout, kDevice, kPinned, by_link(PinnedRoute::Rows, 0), &random);
-        check(layout, kPinned, kDevice, by_link(PinnedRoute::Rows, 0), &random);
+        check(layout, kDevice, kPinned, by_link(LinkRoute::Packed, scratch), &random);
+        check(layout, kPinned, kDevice, by_link(LinkRoute::Packed, scratch), &random);
+        check(layout, kDevice, kPinned, by_link(LinkRoute::Raw, scratch), &random);
+        check(layout, kDevice, kPinned, by_link(LinkRoute::Rows, 0), &random);
+        check(layout, kPinned, kDevice, by_link(LinkRoute::Rows, 0), &random);
     }
 }
 
@@ -287,50 +316,175 @@ void the_host_and_the_driver_copy_any_layout(void **) {
     check(matrix_sample(true, 4, 200, 300, 2400, 8), kPageable, kDevice, kBounce, &random);
 }
 
-void two_devices_copy_any_layout_on_a_stream_of_either(void **) {
+void need_two_devices() {
     if (device_count() < 2) {
         skip();
     }
     load(0);
     load(1);
+}
+
+void two_devices_copy_any_layout_on_a_stream_of_either(void **) {
+    need_two_devices();
     for (unsigned seed = 0; seed < 60; ++seed) {
         Random random(seed);
         const StridedSample layout = random_sample(&random, 40, 4, 9);
         const int64_t piece = random.between(1, layout.nbytes);
         const int32_t device_id = static_cast<int32_t>(seed % 2);
-        check(layout, kDevice, kOtherDevice, by_peers(piece), &random, device_id);
-        check(layout, kOtherDevice, kDevice, by_peers(piece), &random, device_id);
+        for (const PeerReach &reach : {kNothingReached, kScratchReached}) {
+            check(layout, kDevice, kOtherDevice, by_peers(reach, piece), &random, device_id);
+            check(layout, kOtherDevice, kDevice, by_peers(reach, piece), &random, device_id);
+        }
     }
 }
 
-// What one device has packed already, or may leave as it has arrived, takes a kernel of the other one only.
-void devices_pack_and_unpack_no_more_than_they_must(void **) {
-    const StridedSample turned = matrix_sample(false, 4, 30, 40, 4, 120);
-    const StridedSample gaps_in_src = matrix_sample(false, 4, 30, 40, 400, 8);
-    const StridedSample gaps_in_dst = matrix_sample(true, 4, 30, 40, 400, 8);
-    const auto plan_of = [](const StridedSample &layout, int32_t device_id) {
-        static char memory[1];
-        return via::cuda::plan_peer({memory, memory, layout.nbytes, kDevice, kOtherDevice, nullptr, nullptr, layout.run,
-                                     layout.ndim(), layout.axes.data()},
-                                    device_id);
-    };
-    assert_true(!plan_of(turned, 0).packs && plan_of(turned, 0).unpacks);
-    assert_true(plan_of(turned, 1).packs && !plan_of(turned, 1).unpacks);
-    for (const int32_t device_id : {0, 1}) {
-        assert_true(plan_of(gaps_in_src, device_id).packs && !plan_of(gaps_in_src, device_id).unpacks);
-        assert_true(!plan_of(gaps_in_dst, device_id).packs && plan_of(gaps_in_dst, device_id).unpacks);
+void with_peer_access_one_kernel_copies_any_layout(void **) {
+    need_two_devices();
+    const PeerAccess access;
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        Random random(seed);
+        const StridedSample layout = random_sample(&random, 40, 4, 9);
+        for (const bool writes : {true, false}) {
+            const PeerReach reach{.writes = writes, .reads = !writes, .scratch = false};
+            check(layout, kDevice, kOtherDevice, by_peers(reach, 1), &random, static_cast<int32_t>(seed % 2));
+        }
     }
+}
+
+// The fake driver notices who touches what it does not reach, and what goes through the host.
+void what_devices_reach_is_what_the_driver_says(void **) {
+    need_fake_driver();
+    need_two_devices();
+    Random random(21);
+    const Trial trial(matrix_sample(false, 4, 300, 400, 4, 1200), kDevice, kOtherDevice, &random);
+    const auto reach = [&] { return via::cuda::find_reach(trial.transfer(), 0); };
+    assert_true(!reach().writes && !reach().reads && reach().scratch);
+    const PeerAccess access;
+    assert_true(reach().writes && reach().reads);
+}
+
+void pieces_cross_without_the_host_though_nobody_has_switched_access_on(void **) {
+    need_fake_driver();
+    need_two_devices();
+    Random random(22);
+    const int64_t before = fake(fake_bytes_through_host)();
+    for (const int32_t device_id : {0, 1}) {
+        for (const StridedSample &layout : matrices(false)) {
+            check(layout, kDevice, kOtherDevice, by_peers(kScratchReached, layout.nbytes / 5), &random, device_id);
+        }
+    }
+    assert_int_equal(fake(fake_bytes_through_host)(), before);
+    const Transfer plain{nullptr, nullptr, 1, kDevice, kOtherDevice, nullptr, nullptr};
+    assert_int_equal(via::cuda::plan_peer_copy(plain, kScratchReached, 0).route, PeerRoute::Driver);
+    assert_int_equal(fake(fake_misuse_total)(), 0);
+}
+
+// Where a pool is not opened, has no room, or is not reached all the same, the driver's way serves.
+void what_cannot_be_opened_goes_through_the_host(void **) {
+    need_fake_driver();
+    need_two_devices();
+    Random random(23);
+    const StridedSample layout = matrix_sample(false, 4, 300, 400, 4, 1200);
+    const struct {
+        const char *function;
+        CUresult result;
+    } refusals[] = {{"cuMemPoolSetAccess", CUDA_ERROR_TOO_MANY_PEERS},
+                    {"cuMemAllocFromPoolAsync", CUDA_ERROR_OUT_OF_MEMORY},
+                    {"cuMemcpyAsync", CUDA_ERROR_INVALID_VALUE},
+                    {"cuLaunchKernel", CUDA_ERROR_INVALID_VALUE}};
+    for (const auto &refusal : refusals) {
+        for (const int32_t device_id : {0, 1}) {
+            assert_int_equal(cu(cuDevicePrimaryCtxReset)(device_id), CUDA_SUCCESS);
+            load(device_id);
+        }
+        const std::string text = via_last_error();
+        const Route refused = [&](const Transfer &transfer, const ResolvedStream &use) {
+            fake(fake_fail_at)(refusal.function, 1, refusal.result);
+            const Status status = by_peers(kScratchReached, 50000)(transfer, use);
+            fake(fake_clear_faults)();
+            return status;
+        };
+        const int64_t before = fake(fake_faults_injected)();
+        const int64_t crossed = fake(fake_bytes_through_host)();
+        check(layout, kDevice, kOtherDevice, refused, &random);
+        assert_int_equal(fake(fake_faults_injected)(), before + 1);
+        assert_true(fake(fake_bytes_through_host)() > crossed);
+        assert_string_equal(via_last_error(), text.c_str());
+    }
+}
+
+// The side that has whole rows leaves them to the link; what has none is packed, and turned by the destination's
+// device.
+void rows_are_left_to_the_link(void **) {
+    const StridedSample turned = matrix_sample(false, 4, 3000, 4000, 4, 12000);
+    const StridedSample gaps_in_src = matrix_sample(false, 4, 3000, 4000, 32000, 8);
+    const StridedSample gaps_in_dst = matrix_sample(true, 4, 3000, 4000, 32000, 8);
+    const auto plan_of = [](const StridedSample &layout, const PeerReach &reach, int32_t device_id) {
+        static char memory[1];
+        return via::cuda::plan_peer_copy({memory, memory, layout.nbytes, kDevice, kOtherDevice, nullptr, nullptr,
+                                          layout.run, layout.ndim(), layout.axes.data()},
+                                         reach, device_id);
+    };
+    constexpr PeerReach kAll{true, true, true};
+    for (const int32_t device_id : {0, 1}) {
+        assert_int_equal(plan_of(gaps_in_src, kAll, device_id).route, PeerRoute::Push);
+        const PeerPlan scattered = plan_of(gaps_in_dst, kAll, device_id);
+        assert_true(scattered.route == PeerRoute::Pull || (scattered.unpacks && !scattered.src_kernel));
+        const PeerPlan packed = plan_of(gaps_in_src, kScratchReached, device_id);
+        assert_true(packed.direct && packed.src_kernel && !packed.dst_kernel && packed.unpacks);
+        const PeerPlan unpacked = plan_of(turned, kScratchReached, device_id);
+        assert_true(unpacked.direct && !unpacked.src_kernel && unpacked.dst_kernel);
+    }
+    assert_true(!plan_of(turned, kNothingReached, 0).src_kernel && plan_of(turned, kNothingReached, 0).unpacks);
+    assert_true(plan_of(turned, kNothingReached, 1).src_kernel && !plan_of(turned, kNothingReached, 1).unpacks);
+    for (const int32_t device_id : {0, 1}) {
+        const PeerPlan in = plan_of(gaps_in_src, kNothingReached, device_id);
+        const PeerPlan out = plan_of(gaps_in_dst, kNothingReached, device_id);
+        assert_true(in.src_kernel && !in.unpacks && !out.src_kernel && out.unpacks && !in.direct && !out.direct);
+    }
+}
+
+// As many as were ever under way at once, and of those no more than a few: a copy takes one that is idle.
+void streams_for_the_other_device_are_kept(void **) {
+    need_fake_driver();
+    need_two_devices();
+    Random random(24);
+    const StridedSample layout = matrix_sample(false, 4, 30, 40, 4, 120);
+    check(layout, kDevice, kOtherDevice, by_peers(kScratchReached, 1000), &random);
+    const int64_t streams = fake(fake_live)(FAKE_STREAMS);
+    const int64_t made = fake(fake_call_count)("cuStreamCreate");
+    for (int i = 0; i < 10; ++i) {
+        check(layout, kDevice, kOtherDevice, by_peers(kScratchReached, 1000), &random);
+    }
+    assert_int_equal(fake(fake_call_count)("cuStreamCreate"), made);
+    assert_int_equal(fake(fake_live)(FAKE_STREAMS), streams);
+}
+
+void either_device_may_be_reset_between_two_copies(void **) {
+    need_fake_driver();
+    need_two_devices();
+    Random random(25);
+    const StridedSample layout = matrix_sample(false, 4, 300, 400, 4, 1200);
+    for (const int32_t device_id : {0, 1, 0, 1}) {
+        const int64_t before = fake(fake_bytes_through_host)();
+        check(layout, kDevice, kOtherDevice, by_peers(kScratchReached, 50000), &random, device_id);
+        check(layout, kOtherDevice, kDevice, by_peers(kScratchReached, 50000), &random, device_id);
+        assert_int_equal(fake(fake_bytes_through_host)(), before);
+        assert_int_equal(cu(cuDevicePrimaryCtxReset)(device_id), CUDA_SUCCESS);
+        load(device_id);
+    }
+    assert_int_equal(fake(fake_misuse_total)(), 0);
 }
 
 void scratch_memory_comes_from_one_pool(void **) {
-    need_stand_in();
+    need_fake_driver();
     load(0);
     Random random(5);
     const StridedSample layout = matrix_sample(false, 4, 100, 100, 4, 400);
-    check(layout, kDevice, kPinned, by_link(PinnedRoute::Packed, 10000), &random);
+    check(layout, kDevice, kPinned, by_link(LinkRoute::Packed, 10000), &random);
     const int64_t made = fake(fake_call_count)("cuMemPoolCreate");
     for (int i = 0; i < 5; ++i) {
-        check(layout, kDevice, kPinned, by_link(PinnedRoute::Packed, 10000), &random);
+        check(layout, kDevice, kPinned, by_link(LinkRoute::Packed, 10000), &random);
     }
     assert_int_equal(fake(fake_call_count)("cuMemPoolCreate"), made);
     assert_int_equal(fake(fake_live)(FAKE_POOL_ALLOCATIONS), 0);
@@ -358,10 +512,10 @@ Status run_as_task(const Trial &trial, const std::function<void(via_task *)> &me
     StagedTask staged{{run_task, end_task}, &trial};
     via_task *task = nullptr;
     assert_int_equal(via::start_task(&staged.work, trial.transfer().nbytes, nullptr, false, &task), VIA_OK);
-    std::thread beside([&] { meanwhile(task); });
+    std::thread neighbour([&] { meanwhile(task); });
     staged.may_start = true;
     const Status status = via::wait_for_task(task);
-    beside.join();
+    neighbour.join();
     int64_t total = 0;
     via::task_progress(task, out_done, &total);
     assert_int_equal(total, trial.transfer().nbytes);
@@ -369,7 +523,7 @@ Status run_as_task(const Trial &trial, const std::function<void(via_task *)> &me
     return status;
 }
 
-void a_task_tells_how_far_it_is(void **) {
+void a_task_reports_how_far_it_is(void **) {
     load(0);
     Random random(7);
     for (const StridedSample &layout :
@@ -461,23 +615,23 @@ void fail_every_call(const StridedSample &layout, const Side &dst, const Side &s
     assert_int_equal(fake(fake_misuse_total)(), 0);
 }
 
-void any_failing_call_over_the_link_is_told_and_leaves_nothing_behind(void **) {
-    need_stand_in();
+void any_failing_call_over_the_link_is_reported_and_leaves_nothing_behind(void **) {
+    need_fake_driver();
     load(0);
     enter_primary();
     const StridedSample in = matrix_sample(false, 4, 20, 30, 4, 80);
     const StridedSample out = matrix_sample(true, 4, 20, 30, 240, 8);
-    fail_every_call(in, kDevice, kPinned, by_link(PinnedRoute::Packed, 900));
-    fail_every_call(in, kDevice, kPinned, by_link(PinnedRoute::Raw, 900));
-    fail_every_call(out, kPinned, kDevice, by_link(PinnedRoute::Packed, 900));
-    fail_every_call(out, kPinned, kDevice, by_link(PinnedRoute::Rows, 0));
+    fail_every_call(in, kDevice, kPinned, by_link(LinkRoute::Packed, 900));
+    fail_every_call(in, kDevice, kPinned, by_link(LinkRoute::Raw, 900));
+    fail_every_call(out, kPinned, kDevice, by_link(LinkRoute::Packed, 900));
+    fail_every_call(out, kPinned, kDevice, by_link(LinkRoute::Rows, 0));
     fail_every_call(out, kPageable, kDevice, kBounce);
     fail_every_call(in, kDevice, kPageable, kBounce);
     leave_primary();
 }
 
-void any_failing_call_of_the_ring_is_told_and_leaves_nothing_behind(void **) {
-    need_stand_in();
+void any_failing_call_of_the_ring_is_reported_and_leaves_nothing_behind(void **) {
+    need_fake_driver();
     load(0);
     enter_primary();
     fail_every_call(matrix_sample(false, 4, 400, 500, 4, 1600), kDevice, kPageable, by_ring(true));
@@ -486,13 +640,9 @@ void any_failing_call_of_the_ring_is_told_and_leaves_nothing_behind(void **) {
     leave_primary();
 }
 
-void any_failing_call_between_devices_is_told_and_leaves_nothing_behind(void **) {
-    need_stand_in();
-    if (device_count() < 2) {
-        skip();
-    }
-    load(0);
-    load(1);
+void any_failing_call_between_devices_is_reported_and_leaves_nothing_behind(void **) {
+    need_fake_driver();
+    need_two_devices();
     enter_primary();
     StridedSample both = matrix_sample(true, 4, 20, 30, 240, 8);
     for (via::Axis &axis : both.axes) {
@@ -500,18 +650,21 @@ void any_failing_call_between_devices_is_told_and_leaves_nothing_behind(void **)
     }
     both.src_bytes *= 2;
     for (const int32_t device_id : {0, 1}) {
-        fail_every_call(both, kDevice, kOtherDevice, by_peers(900), device_id);
+        fail_every_call(both, kDevice, kOtherDevice, by_peers(kNothingReached, 900), device_id);
+        fail_every_call(both, kDevice, kOtherDevice, by_peers(kScratchReached, 900), device_id);
     }
+    const PeerAccess access;
+    fail_every_call(both, kDevice, kOtherDevice, by_peers({.writes = true, .reads = false, .scratch = false}, 0), 0);
     leave_primary();
 }
 
 void a_reset_of_the_primary_context_makes_a_new_pool_and_new_scratch_memory(void **) {
-    need_stand_in();
+    need_fake_driver();
     Random random(13);
     const StridedSample layout = matrix_sample(false, 4, 300, 400, 4, 1200);
     for (int i = 0; i < 2; ++i) {
         load(0);
-        check(layout, kDevice, kPinned, by_link(PinnedRoute::Packed, 50000), &random);
+        check(layout, kDevice, kPinned, by_link(LinkRoute::Packed, 50000), &random);
         check(layout, kDevice, kPageable, by_ring(true), &random);
         assert_int_equal(cu(cuDevicePrimaryCtxReset)(0), CUDA_SUCCESS);
     }
@@ -527,17 +680,23 @@ int main() {
         cmocka_unit_test(the_ring_copies_any_layout),
         cmocka_unit_test(the_ring_copies_matrices_slot_by_slot),
         cmocka_unit_test(two_devices_copy_any_layout_on_a_stream_of_either),
+        cmocka_unit_test(with_peer_access_one_kernel_copies_any_layout),
+        cmocka_unit_test(what_devices_reach_is_what_the_driver_says),
+        cmocka_unit_test(pieces_cross_without_the_host_though_nobody_has_switched_access_on),
+        cmocka_unit_test(what_cannot_be_opened_goes_through_the_host),
+        cmocka_unit_test(streams_for_the_other_device_are_kept),
+        cmocka_unit_test(either_device_may_be_reset_between_two_copies),
         cmocka_unit_test(scratch_memory_comes_from_one_pool),
-        cmocka_unit_test(a_task_tells_how_far_it_is),
+        cmocka_unit_test(a_task_reports_how_far_it_is),
         cmocka_unit_test(a_cancelled_task_stops_between_two_chunks_and_the_next_copy_works),
-        cmocka_unit_test(any_failing_call_over_the_link_is_told_and_leaves_nothing_behind),
-        cmocka_unit_test(any_failing_call_of_the_ring_is_told_and_leaves_nothing_behind),
-        cmocka_unit_test(any_failing_call_between_devices_is_told_and_leaves_nothing_behind),
+        cmocka_unit_test(any_failing_call_over_the_link_is_reported_and_leaves_nothing_behind),
+        cmocka_unit_test(any_failing_call_of_the_ring_is_reported_and_leaves_nothing_behind),
+        cmocka_unit_test(any_failing_call_between_devices_is_reported_and_leaves_nothing_behind),
         cmocka_unit_test(a_reset_of_the_primary_context_makes_a_new_pool_and_new_scratch_memory),
     };
     const CMUnitTest tests_without_kernels[] = {
         cmocka_unit_test(the_host_and_the_driver_copy_any_layout),
-        cmocka_unit_test(devices_pack_and_unpack_no_more_than_they_must),
+        cmocka_unit_test(rows_are_left_to_the_link),
     };
     const int without = run_inside(tests_without_kernels);
     if (without != 0 || *via::cuda::why_no_kernels(0) == '\0') {

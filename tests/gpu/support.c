@@ -42,7 +42,7 @@ void expect_result(CUresult found, CUresult expected, const char *call, const ch
     }
 }
 
-int on_stand_in(void) { return driver_library() != NULL && dlsym(driver_library(), "fake_reset") != NULL; }
+int on_fake_driver(void) { return driver_library() != NULL && dlsym(driver_library(), "fake_reset") != NULL; }
 
 int under_memory_checker(void) { return getenv("VIADUCT_TEST_MEMCHECK") != NULL; }
 int under_kernel_tool(void) { return getenv("VIADUCT_TEST_KERNEL_TOOL") != NULL; }
@@ -436,7 +436,7 @@ typedef struct alive {
 static alive look_around(void) {
     alive found = {.stats = stats_now()};
     found.stats.staged_bytes = 0; /* staging memory stays */
-    if (on_stand_in()) {
+    if (on_fake_driver()) {
         for (int i = 0; i < FAKE_KIND_COUNT; ++i) {
             found.kinds[i] = fake(fake_live)((fake_kind)i);
         }
@@ -486,7 +486,7 @@ static int64_t most_alive(int kind, int64_t before) {
         case FAKE_HOST_REGISTRATIONS:
             return larger(before, via_max_pinned_blocks + via_max_descriptor_tables + device_count());
         case FAKE_STREAMS:
-            return larger(before, (int64_t)via_max_internal_streams * device_count());
+            return larger(before, (int64_t)(via_max_internal_streams + via_max_side_streams) * device_count());
         case FAKE_EVENTS: /* and an idle table keeps the mark of its last run */
             return larger(before, (int64_t)(via_max_idle_fences + via_max_ring_slots) * device_count() +
                                       fake(fake_live)(FAKE_HOST_REGISTRATIONS));
@@ -520,7 +520,7 @@ static int nothing_leaked(const alive *before) {
     /* Releases that waited for the device come a moment after it. */
     via_stats_info stats = before->stats;
     int clean = eventually(same_stats_now, &stats);
-    if (on_stand_in()) {
+    if (on_fake_driver()) {
         let_surplus_marks_go(most_alive(FAKE_EVENTS, before->kinds[FAKE_EVENTS]));
         clean &= eventually(same_stats_now, &stats);
     }
@@ -532,7 +532,7 @@ static int nothing_leaked(const alive *before) {
                     (long long)before->stats.pinned_bytes, (long long)after.stats.pinned_bytes,
                     (long long)before->stats.device_bytes, (long long)after.stats.device_bytes);
     }
-    for (int i = 0; on_stand_in() && i < FAKE_KIND_COUNT; ++i) {
+    for (int i = 0; on_fake_driver() && i < FAKE_KIND_COUNT; ++i) {
         if (after.kinds[i] > most_alive(i, before->kinds[i])) {
             char text[512];
             fake(fake_live_text)(text, sizeof text);
@@ -553,14 +553,14 @@ int end_gpu_test(void **state) {
     if (unfinished && noted[0] != '\0') {
         print_error("the test was at: %s\n", noted);
     }
-    let_go_of_all();
+    release_all();
     cu(cuCtxSetCurrent)(primary(0));
     put_everything_away();
     const char *call = NULL;
     const int overdue = overdue_holds(&call);
     if (overdue > 0) {
         print_error(
-            "%d held streams had to be let go: something waited for them; the test's last call of the driver "
+            "%d held streams had to be released: something waited for them; the test's last call of the driver "
             "was %s\n",
             overdue, call);
     }

@@ -1,6 +1,6 @@
 /*
- * What the tests that need a CUDA driver have in common. Each runs on the stand-in and on a real GPU; what steers the
- * stand-in skips itself on a real one: steer().
+ * What the tests that need a CUDA driver have in common. Each runs on the fake driver and on a real GPU; what steers
+ * the fake driver skips itself on a real one: steer().
  *
  * One process loads one driver once, so nothing is reset between tests: each puts away what it made, and is checked
  * for it. A test that wants another driver, other settings or an untouched library runs a function in a process of its
@@ -20,7 +20,7 @@
 #define TEXT_OF(name) #name
 #define TEXT(name) TEXT_OF(name)
 
-/* A function of the driver, or of the stand-in's control interface, by its name: cu(cuMemAlloc)(&memory, 64). */
+/* A function of the driver, or of the fake driver's control interface, by its name: cu(cuMemAlloc)(&memory, 64). */
 #define cu(function) ((__typeof__(&(function)))driver_symbol(TEXT(function)))
 #define fake(function) ((__typeof__(&(function)))driver_symbol(TEXT(function)))
 
@@ -32,13 +32,13 @@
 uintptr_t driver_symbol(const char *name);
 void expect_result(CUresult found, CUresult expected, const char *call, const char *file, int line);
 
-/* 1 if the driver is the stand-in. */
-int on_stand_in(void);
+/* 1 if the driver is the fake driver. */
+int on_fake_driver(void);
 
-/* Skips the test on a real driver: for those that steer the stand-in. */
-#define steer()                     \
-    do {                            \
-        if (!on_stand_in()) skip(); \
+/* Skips the test on a real driver: for those that steer the fake driver. */
+#define steer()                        \
+    do {                               \
+        if (!on_fake_driver()) skip(); \
     } while (0)
 
 /* Skips the test where there is only one device. */
@@ -72,7 +72,7 @@ int on_stand_in(void);
 
 int under_memory_checker(void);
 
-/* Under its tools that follow each access of a kernel, gigabytes take minutes: sizes are the stand-in's there. */
+/* Under its tools that follow each access of a kernel, gigabytes take minutes: sizes are the fake driver's there. */
 int under_kernel_tool(void);
 int is_kernel_tool(const char *name);
 
@@ -94,7 +94,7 @@ int end_gpu_tests(void **state);
 
 /*
  * A test that begins with the primary context of device 0 current, and must leave alive nothing but what the library
- * keeps for good: primary contexts, its own few streams, pooled events, staging memory, kernels. On the stand-in it
+ * keeps for good: primary contexts, its own few streams, pooled events, staging memory, kernels. On the fake driver it
  * must have misused nothing either. What the helpers below made is put away before that is looked at.
  */
 #define GPU_TEST(function)                                                                        \
@@ -106,7 +106,7 @@ int begin_gpu_test(void **state);
 void run_gpu_test(void **state);
 int end_gpu_test(void **state);
 
-/* What a test in a loop is at: told if it fails, since cmocka's line is that of every turn. */
+/* What a test in a loop is at: reported if it fails, since cmocka's line is that of every turn. */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A test whose function runs in a fresh process, untouched by the others; `settings`: see run_apart. */
@@ -119,7 +119,7 @@ void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
  */
 void run_apart(void (*function)(void), const char *const *settings);
 
-/* The same beside the test: the function reads from descriptor 0 what comes from `to`, and `from` what it writes to 1.
+/* The same next to the test: the function reads from descriptor 0 what comes from `to`, and `from` what it writes to 1.
  */
 typedef struct other_process {
     pid_t process;
@@ -177,16 +177,16 @@ CUevent new_event(void);
 via_stream *wrap_native(CUstream stream, int32_t device_id);
 
 /*
- * Nothing that is given to the stream from now on runs until it is let go. Under initcheck, which has more calls wait
+ * Nothing that is given to the stream from now on runs until it is released. Under initcheck, which has more calls wait
  * for such a stream than memcheck has, the test ends here, skipped, whatever it leaves behind. Works on any driver,
  * and not on a stream that is being captured. What waits for it, waits: a stream held for longer than hold_limit_ms is
- * let go, and fails the test at its end. NULL: the legacy stream of the current context. On a real driver the hold is
- * itself work of the stream, which a mark of its work so far waits for; on the stand-in a held stream without work is
- * done.
+ * released, and fails the test at its end. NULL: the legacy stream of the current context. On a real driver the hold is
+ * itself work of the stream, which a mark of its work so far waits for; on the fake driver a held stream without work
+ * is done.
  */
 enum { hold_limit_ms = 20000 };
 void hold(CUstream stream);
-void let_go(CUstream stream);
+void release(CUstream stream);
 
 /* 1 if the work given to the stream so far is done. */
 int is_done(CUstream stream);
@@ -210,9 +210,9 @@ CUstreamCaptureStatus capture_status(CUstream stream);
 
 /* For apart.c, hold.c and support.c. */
 void put_everything_away(void);
-void let_go_of_all(void);
+void release_all(void);
 void end_holds(void);
-/* How many have been let go for waiting too long, and the test's last call of the driver before that. */
+/* How many have been released for waiting too long, and the test's last call of the driver before that. */
 int overdue_holds(const char **out_call);
 const char *last_driver_call(void);
 

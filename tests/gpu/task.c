@@ -35,7 +35,7 @@ static void progress_is_whole_once_the_device_has_done_it(void **state) {
     ok(via_task_progress(task, &done, &total));
     assert_int_equal(done, 0);
     assert_int_equal(total, 5000);
-    let_go(native);
+    release(native);
     ok(via_task_wait(task));
     ok(via_task_progress(task, &done, &total));
     assert_int_equal(done, 5000);
@@ -43,15 +43,15 @@ static void progress_is_whole_once_the_device_has_done_it(void **state) {
     end_pair(&both);
 }
 
-typedef struct told {
+typedef struct reported {
     atomic_int times;
     int32_t status;
     via_status wait_inside;
     via_task *other;
-} told;
+} reported;
 
-static void tell(int32_t status, const char *text, void *context) {
-    told *heard = context;
+static void report(int32_t status, const char *text, void *context) {
+    reported *heard = context;
     (void)text;
     heard->status = status;
     heard->wait_inside = heard->other != NULL ? via_task_wait(heard->other) : VIA_OK;
@@ -62,14 +62,14 @@ static void the_callback_comes_after_the_device(void **state) {
     (void)state;
     pair both = new_pair(DEVICE, PINNED, 5000);
     CUstream native = new_stream();
-    told heard = {.status = -1};
+    reported heard = {.status = -1};
     hold(native);
     keep_busy(native);
     via_task *task = submit(&both, wrap_native(native, 0));
-    ok(via_task_on_complete(task, tell, &heard));
+    ok(via_task_on_complete(task, report, &heard));
     nanosleep(&(struct timespec){0, 10000000}, NULL);
     assert_int_equal(heard.times, 0);
-    let_go(native);
+    release(native);
     await_count(&heard.times, 1);
     assert_int_equal(heard.status, VIA_OK);
     assert_true(has_ended(task));
@@ -85,12 +85,12 @@ static void a_callback_may_not_wait_for_a_task_that_a_stream_holds_up(void **sta
     CUstream native = new_stream();
     hold(native);
     keep_busy(native);
-    told heard = {.status = -1, .other = submit(&both, wrap_native(native, 0))};
+    reported heard = {.status = -1, .other = submit(&both, wrap_native(native, 0))};
     via_task *task = submit(&other, NULL);
-    ok(via_task_on_complete(task, tell, &heard));
+    ok(via_task_on_complete(task, report, &heard));
     await_count(&heard.times, 1);
     assert_int_equal(heard.wait_inside, VIA_ERROR_WOULD_DEADLOCK);
-    let_go(native);
+    release(native);
     end_task(heard.other);
     end_task(task);
     end_pair(&both);
@@ -98,7 +98,7 @@ static void a_callback_may_not_wait_for_a_task_that_a_stream_holds_up(void **sta
 }
 
 /* A stream that is joined to a task cancelled before its turn still comes after what the task was to come after. */
-static void what_joins_a_cancelled_task_is_told_so(void **state) {
+static void what_joins_a_cancelled_task_is_reported(void **state) {
     (void)state;
     pair both = new_pair(DEVICE, PINNED, 5000);
     CUstream gate = new_stream();
@@ -108,7 +108,7 @@ static void what_joins_a_cancelled_task_is_told_so(void **state) {
     via_task *task = submit(&both, wrap_native(gate, 0));
     ok(via_task_cancel(task));
     refused(VIA_ERROR_CANCELLED, "via_task_join|cancelled", via_task_join(task, wrap_native(later, 0)));
-    let_go(gate);
+    release(gate);
     finish(later);
     via_task_release(task);
     assert_block(&both.dst, 2);
@@ -125,7 +125,7 @@ static void a_finished_task_joins_without_a_wait(void **state) {
     ok(via_task_join(task, wrap_native(native, 0)));
     ok(via_task_join(task, NULL));
     ok(via_task_join(task, via_stream_per_thread()));
-    let_go(native);
+    release(native);
     via_task_release(task);
     end_pair(&both);
 }
@@ -145,12 +145,12 @@ static void releases_behind_a_task_are_counted_until_it_ends(void **state) {
     assert_int_equal(stats_now().pending_releases, 2);
     assert_int_equal(stats_now().live_storages, 2);
     assert_int_equal(released, 0);
-    let_go(native);
+    release(native);
     await_count(&released, 2);
     finish(native);
 }
 
-static void a_failing_driver_is_what_the_task_tells(void **state) {
+static void a_failing_driver_is_what_the_task_reports(void **state) {
     (void)state;
     steer();
     pair both = new_pair(DEVICE, DEVICE, 5000);
@@ -169,7 +169,7 @@ static void a_failing_driver_is_what_the_task_tells(void **state) {
         task = submit(&both, wrap_native(native, 0));
         assert_string_equal(via_last_error(), before);
         if (late) {
-            let_go(native);
+            release(native);
         }
         for (int32_t i = 0; i < 2; ++i) {
             refused(VIA_ERROR_CUDA, "via_task_wait: |CUDA_ERROR_LAUNCH_FAILED", via_task_wait(task));
@@ -232,7 +232,7 @@ static void fork_amid_tasks(void) {
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-    let_go(native);
+    release(native);
     end_task(running);
     via_task_release(ended);
     assert_block(&both.dst, 1);
@@ -242,7 +242,7 @@ static void fork_amid_tasks(void) {
     release_block(&other.src);
 }
 
-static void a_forked_child_is_told_that_the_parents_tasks_are_not_its_own(void **state) {
+static void a_forked_child_learns_that_the_parents_tasks_are_not_its_own(void **state) {
     (void)state;
     APART(fork_amid_tasks);
 }
@@ -252,11 +252,11 @@ int main(void) {
         GPU_TEST(progress_is_whole_once_the_device_has_done_it),
         GPU_TEST(the_callback_comes_after_the_device),
         GPU_TEST(a_callback_may_not_wait_for_a_task_that_a_stream_holds_up),
-        GPU_TEST(what_joins_a_cancelled_task_is_told_so),
+        GPU_TEST(what_joins_a_cancelled_task_is_reported),
         GPU_TEST(a_finished_task_joins_without_a_wait),
         GPU_TEST(releases_behind_a_task_are_counted_until_it_ends),
-        GPU_TEST(a_failing_driver_is_what_the_task_tells),
-        GPU_TEST(a_forked_child_is_told_that_the_parents_tasks_are_not_its_own),
+        GPU_TEST(a_failing_driver_is_what_the_task_reports),
+        GPU_TEST(a_forked_child_learns_that_the_parents_tasks_are_not_its_own),
     };
     return run_gpu_tests(tests);
 }

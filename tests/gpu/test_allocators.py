@@ -83,7 +83,7 @@ def test_the_example_uses_what_is_here_and_gives_it_all_back() -> None:
         assert f"{name} is left out: " in output or f"{name}: <viaduct.Array" in output
 
 
-def test_a_failing_allocator_tells_its_own_error() -> None:
+def test_a_failing_allocator_reports_its_own_error() -> None:
     def alloc(nbytes: int, alignment: int, stream: int) -> int:
         raise MemoryError("the pool is full")
 

@@ -23,7 +23,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
 
 
-def test_info_tells_the_link_of_each_device(capsys: pytest.CaptureFixture[str]) -> None:
+def test_info_reports_the_link_of_each_device(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info"]) == 0
     text = capsys.readouterr().out.replace("\n    ", " ")
     assert text.count("\n  link: ") == via.device_count()
@@ -67,7 +67,7 @@ def test_explain_has_the_route_that_arrays_would_take(capsys: pytest.CaptureFixt
     assert route in capsys.readouterr().out.replace("\n    ", " ")
 
 
-def test_bench_has_each_route_of_a_device_beside_a_limit(tmp_path: Path) -> None:
+def test_bench_has_each_route_of_a_device_next_to_a_limit(tmp_path: Path) -> None:
     cuda_driver.need_kernels()
     words = ["bench", "--size", "1", "--seconds", "0.001", "--folder", str(tmp_path), "--json", str(tmp_path / "rows")]
     done = subprocess.run(
@@ -91,17 +91,17 @@ def test_a_part_of_bench_has_no_row_without_its_limit(tmp_path: Path) -> None:
 
 def test_doctor_looks_at_each_device() -> None:
     found = {finding.name: finding for finding in doctor.examine()}
-    assert found["CUDA"].found.startswith(str(via.device_count())) and not found["CUDA"].mend
+    assert found["CUDA"].found.startswith(str(via.device_count())) and not found["CUDA"].fix
     assert "page-locked" in found["cuda:0 staging"].found
-    assert bool(found["cuda:0 kernels"].mend) == ("kernels: off" in via.device_info("cuda:0")["routes"])
+    assert bool(found["cuda:0 kernels"].fix) == ("kernels: off" in via.device_info("cuda:0")["routes"])
 
 
 def test_doctor_knows_a_pytorch_that_knows_no_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     versions = {"torch": "2.13.0+cpu", "jax": "0.10.2"}
     monkeypatch.setattr(machine, "version_of", lambda packages: versions.get(packages))
     found = {finding.name: finding for finding in doctor.examine_peers()}
-    assert found["PyTorch"].mend == "pip install --force-reinstall torch" and found["PyTorch"].optional
-    assert found["JAX"].mend == 'pip install "jax[cuda13]"' and found["JAX"].optional
+    assert found["PyTorch"].fix == "pip install --force-reinstall torch" and found["PyTorch"].optional
+    assert found["JAX"].fix == 'pip install "jax[cuda13]"' and found["JAX"].optional
 
 
 def test_the_commands_of_the_start_page_run(tmp_path: Path) -> None:

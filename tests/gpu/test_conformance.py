@@ -21,7 +21,7 @@ def test_viaduct_fails_no_row_on_a_device() -> None:
     assert len(report.results) == len(NAMED) > 250
 
 
-class Lender:
+class Exporter:
     """An array that forgets the consumer's stream, or takes any for its own."""
 
     def __init__(self, stream: Any) -> None:
@@ -34,13 +34,17 @@ class Lender:
         return self.array.__dlpack_device__()
 
 
-def lending_to(stream: Any) -> Peer:
-    """A library that fills as it should and lends to this stream, whichever it is asked for."""
+def exporting_to(stream: Any) -> Peer:
+    """A library that fills as it should and exports to this stream, whichever it is asked for."""
     viaduct = find_peer("viaduct", "cuda")
-    names = {"make": lambda: Lender(stream), "fill": lambda x, s: via.fill(x.array, 7, stream=s), "Stream": via.Stream}
+    names = {
+        "make": lambda: Exporter(stream),
+        "fill": lambda x, s: via.fill(x.array, 7, stream=s),
+        "Stream": via.Stream,
+    }
     return replace(
         viaduct,
-        module=f"lending to {stream}",
+        module=f"exporting to {stream}",
         array="m.make()",
         content="",
         fill="m.fill(x, m.Stream.current())",
@@ -72,10 +76,10 @@ def with_fields(**fields: Any) -> Any:
 @pytest.mark.parametrize(
     ("peer", "name", "words"),
     [
-        (lending_to(-1), "has the consumer's stream wait for its own", "does not wait"),
-        (lending_to(-1), "lends nothing to stream 0, which could mean two", "lent it"),
-        (lending_to(-1), "lends nothing to stream -2", "lent it"),
-        (lending_to(0), "lends to every stream that there is", "stream=None"),
+        (exporting_to(-1), "has the consumer's stream wait for its own", "does not wait"),
+        (exporting_to(-1), "exports nothing to stream 0, which could mean two", "exported it"),
+        (exporting_to(-1), "exports nothing to stream -2", "exported it"),
+        (exporting_to(0), "exports to every stream that there is", "stream=None"),
         (
             taking_by(lambda p: via.from_dlpack(p.__dlpack__(max_version=(1, 0), stream=1))),
             "asks producers for the stream that it works on",
@@ -88,11 +92,11 @@ def with_fields(**fields: Any) -> Any:
         ),
         (
             taking_by(with_fields(stream=None)),
-            "takes no CUDA array interface with stream 0, which could mean two",
+            "imports no CUDA array interface with stream 0, which could mean two",
             "took it",
         ),
-        (taking_by(with_fields(strides=None)), "takes a CUDA array interface with strides in bytes", "other ones"),
-        (taking_by(with_fields(mask=None)), "takes no CUDA array interface with a mask", "took it"),
+        (taking_by(with_fields(strides=None)), "imports a CUDA array interface with strides in bytes", "other ones"),
+        (taking_by(with_fields(mask=None)), "imports no CUDA array interface with a mask", "took it"),
     ],
 )
 def test_who_is_wrong_about_streams_or_interfaces_fails_the_row(peer: Peer, name: str, words: str) -> None:

@@ -19,7 +19,7 @@ def test_zeros_ones_and_full_are_made_where_they_are_wanted(device: str) -> None
         assert a.device == device and a.copy("cpu").tolist() == [value] * 5
 
 
-def test_arrays_like_another_are_on_its_device_unless_told_otherwise() -> None:
+def test_arrays_like_another_are_on_its_device_unless_asked_otherwise() -> None:
     a = via.zeros((2, 3), "float32", device="cuda:0")
     assert via.empty_like(a).device == "cuda:0"
     assert via.full_like(a, 3, device="cpu").tolist() == [[3] * 3] * 2

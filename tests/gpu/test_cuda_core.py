@@ -1,4 +1,4 @@
-"""cuda.core: its buffers, views, streams and devices beside raw pointers, without a copy."""
+"""cuda.core: its buffers, views, streams and devices next to raw pointers, without a copy."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def test_a_raw_pointer_becomes_a_strided_view(device: Any, stream: int) -> None:
     a = counted(12, shape=(3, 4))
     view = view_of(a, stream)
     assert view.ptr == a.ptr and tuple(view.shape) == (3, 4) and view.is_device_accessible and not view.readonly
-    turned = view_of(a.T.as_readonly(), stream)
-    assert tuple(turned.strides) == (1, 4) and turned.readonly
+    transposed = view_of(a.T.as_readonly(), stream)
+    assert tuple(transposed.strides) == (1, 4) and transposed.readonly
 
 
 def test_a_buffer_is_taken_and_its_raw_pointer_wrapped(device: Any) -> None:

@@ -67,7 +67,7 @@ def test_a_cupy_array_that_goes_backwards_is_taken_by_its_interface() -> None:
     view = cupy.arange(24, dtype="float32").reshape(2, 3, 4)[:, :, ::-1]
     b = via.asarray(view)
     assert b.ptr == view.data.ptr and b.strides == view.strides
-    # Its DLPack tensor divides negative strides as unsigned numbers: refused, unless that has been mended.
+    # Its DLPack tensor divides negative strides as unsigned numbers: refused, unless that has been fixed.
     try:
         assert via.from_dlpack(view).strides == view.strides
     except via.ExtentOverflowError as error:
@@ -117,7 +117,7 @@ def test_work_of_cupys_stream_is_waited_for() -> None:
     assert a.copy("cpu")[-1].item() == 20
 
 
-def test_managed_and_pinned_memory_is_told_apart() -> None:
+def test_managed_and_pinned_memory_is_distinguished() -> None:
     managed = cupy.cuda.malloc_managed(64)
     c = cupy.ndarray((16,), dtype="float32", memptr=managed)
     a = via.asarray(c)

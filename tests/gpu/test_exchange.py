@@ -1,4 +1,4 @@
-"""CUDA arrays lent and taken by DLPack and the CUDA array interface: addresses, devices, layouts, strictness."""
+"""CUDA arrays exported and taken by DLPack and the CUDA array interface: addresses, devices, layouts, strictness."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ def test_devices_of_other_libraries_are_understood() -> None:
     block = Block(16)
     for device in (torch_like, cupy_like, core_like, "gpu", "cuda"):
         assert via.wrap(block.ptr, 4, "float32", device=device).device == "cuda:0"
-    with pytest.raises(RuntimeError, match="argument 'device'"):
+    with pytest.raises(RuntimeError, match="device is "):
         via.wrap(block.ptr, 4, "float32", device=object())
 
 
-# --------------------------------------------------------------------------------------------------- DLPack, lent
+# --------------------------------------------------------------------------------------------------- DLPack, exported
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -113,7 +113,7 @@ def test_a_streams_number_is_taken_and_zero_is_not() -> None:
     a = wrap(Block(48))
     assert open_capsule(a.__dlpack__(stream=own.handle)).tensor.data == a.ptr
     for number in (0, -2):
-        with pytest.raises(BufferError, match=f"stream.*found {number}"):
+        with pytest.raises(BufferError, match=f"stream is {number}; expected"):
             a.__dlpack__(stream=number)
     with pytest.raises(BufferError, match="host memory"):
         via.empty(4, "int8").__dlpack__(stream=own.handle)
@@ -157,9 +157,9 @@ def test_device_memory_goes_to_the_host_as_a_copy() -> None:
     tensor = open_capsule(a.__dlpack__(dl_device=(1, 0), max_version=(1, 3)))
     assert tensor.flags == 2 and tensor.tensor.device.device_type == 1
     assert ctypes.string_at(tensor.tensor.data, 48) == bytes(range(48))
-    with pytest.raises(BufferError, match="copying to be allowed"):
+    with pytest.raises(BufferError, match="expected options.copy other than"):
         a.__dlpack__(dl_device=(1, 0), max_version=(1, 3), copy=False)
-    with pytest.raises(BufferError, match="stream is given"):
+    with pytest.raises(BufferError, match="expected NULL for host memory"):
         a.__dlpack__(dl_device=(1, 0), max_version=(1, 3), stream=1)
 
 
@@ -187,7 +187,7 @@ def test_managed_memory_is_a_devices_without_a_copy_and_pinned_is_not() -> None:
     assert (
         open_capsule(managed.__dlpack__(dl_device=(CUDA, 0), max_version=(1, 3), copy=False)).tensor.data == managed.ptr
     )
-    with pytest.raises(BufferError, match="copying to be allowed"):
+    with pytest.raises(BufferError, match="expected options.copy other than"):
         pinned.__dlpack__(dl_device=(CUDA, 0), max_version=(1, 3), copy=False)
     assert open_capsule(pinned.__dlpack__(dl_device=(CUDA, 0), max_version=(1, 3))).flags == 2
 
@@ -262,7 +262,7 @@ def test_a_tensor_is_copied_to_where_it_is_wanted() -> None:
     assert a.device == "cpu" and a.copied and a.tolist() == [[0, 1, 2], [3, 4, 5]]
     assert producer.deleted == 1
     kept = produced(block, dtype=(1, 8, 1))
-    with pytest.raises(ValueError, match="copying to be allowed"):
+    with pytest.raises(ValueError, match="expected options.copy other than"):
         via.from_dlpack(kept, device="cpu", copy=False)
     assert kept.deleted == 0
     b = via.from_dlpack(Producer(), device="cuda:0")
@@ -297,7 +297,7 @@ class Old(Asked):
         return self.capsule()
 
 
-def test_a_producer_of_before_the_versions_is_told_the_stream_too() -> None:
+def test_a_producer_of_before_the_versions_is_reported_the_stream_too() -> None:
     block = Block(64)
     producer = Old(data=block.ptr, device=(CUDA, 0), legacy=True)
     assert via.from_dlpack(producer).ptr == block.ptr
@@ -348,7 +348,7 @@ def test_the_name_of_a_device_means_the_same_however_it_was_made() -> None:
         for number in range(5, 60):
             with pytest.raises((RuntimeError, ValueError)):
                 via.wrap(block.ptr, 4, "float32", device=f"cuda:{number}")
-        with pytest.raises(RuntimeError, match="argument 'device'"):
+        with pytest.raises(RuntimeError, match="device is "):
             via.wrap(block.ptr, 4, "float32", device="cuda:x")
 
 
@@ -363,7 +363,7 @@ def test_host_and_device_memory_lack_the_others_interface() -> None:
     assert not hasattr(via.empty(4, "int8"), "__cuda_array_interface__")
     a = wrap(Block(48))
     assert not hasattr(a, "__array_interface__")
-    with pytest.raises(BufferError, match="memory of a device"):
+    with pytest.raises(BufferError, match="in device memory"):
         memoryview(a)
 
 
@@ -417,7 +417,7 @@ def test_arrow_carries_device_memory_both_ways() -> None:
         a = wrap(Block(48, kind), (12,), "int32")
         b = via.from_arrow(a.__arrow_c_device_array__())
         assert b.ptr == a.ptr and b.device == name and b.readonly and b.shape == (12,)
-    with pytest.raises(BufferError, match="memory of a device"):
+    with pytest.raises(BufferError, match="in device memory"):
         wrap(Block(48)).__arrow_c_array__()
     pinned = wrap(Block(48, "pinned"))
     assert via.from_arrow(pinned.__arrow_c_array__()).device == "cpu"

@@ -23,9 +23,9 @@ def test_a_file_becomes_an_array_on_a_device_and_back(numbers: Path, tmp_path: P
         assert array.device == "cuda:0" and np.array_equal(array.copy(device="cpu").numpy(), np.load(numbers))
         part = file.read(shape=(10, 1000), offset=4000 * 7, device="cuda:0")
         assert np.array_equal(part.copy(device="cpu").numpy(), np.load(numbers)[7:17])
-    with via.open(tmp_path / "turned.npy", "w", dtype="float32", shape=(1000, 3000), atomic=True) as file:
+    with via.open(tmp_path / "transposed.npy", "w", dtype="float32", shape=(1000, 3000), atomic=True) as file:
         file.write(array.T)
-    assert np.array_equal(np.load(tmp_path / "turned.npy"), np.load(numbers).T)
+    assert np.array_equal(np.load(tmp_path / "transposed.npy"), np.load(numbers).T)
 
 
 def test_transfers_are_ordered_by_a_stream(numbers: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What Python is told of devices, of addresses, and of the machine as a whole."""
+"""What Python reports of devices, of addresses, and of the machine as a whole."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_devices_are_counted_and_described() -> None:
 
 
 @pytest.mark.parametrize(("kind", "name"), [("device", "cuda:0"), ("pinned", "pinned"), ("managed", "managed")])
-def test_an_address_tells_its_place_and_its_allocation(kind: str, name: str) -> None:
+def test_an_address_reports_its_place_and_its_allocation(kind: str, name: str) -> None:
     block = Block(4096, kind)
     info = via.pointer_info(block.ptr + 100)
     assert info["device"] == name and not info["readonly"]

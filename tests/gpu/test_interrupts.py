@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import viaduct as via
-from cuda_driver import Block, held, let_go
+from cuda_driver import Block, held, release
 
 LIMIT = 10  # seconds, of what ends at once
 
@@ -79,7 +79,7 @@ def test_another_handler_runs_and_the_wait_goes_on(wait: str) -> None:
 
     def handle(number: int, _frame: object) -> None:
         heard.append(number)
-        let_go(stream.handle)
+        release(stream.handle)
 
     before = signal.signal(signal.SIGUSR1, handle)
     try:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 NAMES = ["bool", *INTEGERS, "float16", "float32", "float64", "complex64", "complex128", "bfloat16", *TORCH_FLOAT8]
 
 
-def lend(a: via.Array) -> Any:
+def export(a: via.Array) -> Any:
     with jax.enable_x64(True):
         return jnp.from_dlpack(a, copy=False)
 
@@ -26,7 +26,7 @@ def address(array: Any) -> int:
 
 def test_a_raw_pointer_becomes_a_jax_array() -> None:
     a = counted(12, shape=(3, 4))
-    j = lend(a)
+    j = export(a)
     assert address(j) == a.ptr and j.shape == (3, 4) and j.dtype == "float32"
     assert list(j.devices()) == [jax.devices("gpu")[0]]
     assert jax.device_get(j + 1).tolist() == [[v + 1 for v in row] for row in a.copy("cpu").tolist()]
@@ -38,7 +38,7 @@ def test_every_dtype_goes_both_ways(name: str) -> None:
     source = counted(16, "uint8")
     a = source.view(name) if name != "bool" else counted(8, "bool")
     try:
-        j = lend(a)
+        j = export(a)
     except Exception as error:
         if name in TORCH_FLOAT8:
             pytest.skip(f"this JAX takes no {name}: {error}")
@@ -67,7 +67,7 @@ def test_the_raw_pointer_of_a_jax_array_is_wrapped() -> None:
 def test_layouts_that_jax_cannot_take_are_refused_in_words() -> None:
     a = counted(12, shape=(3, 4))
     with pytest.raises(Exception, match="[Ss]trid|layout|contiguous"):
-        lend(a[::2, ::2]).block_until_ready()
+        export(a[::2, ::2]).block_until_ready()
 
 
 def test_managed_memory_goes_as_the_devices() -> None:
@@ -81,7 +81,7 @@ def test_managed_memory_goes_as_the_devices() -> None:
 def test_the_owner_lives_as_long_as_jax_holds_the_memory() -> None:
     block = Block(48)
     gone: list[int] = []
-    j = lend(via.wrap(block.ptr, 12, "float32", device="cuda:0", owner=block, release=lambda: gone.append(1)))
+    j = export(via.wrap(block.ptr, 12, "float32", device="cuda:0", owner=block, release=lambda: gone.append(1)))
     j.block_until_ready()
     assert not gone
     del j

@@ -15,7 +15,7 @@ from peers import peer
 def test_structs_come_to_the_host_whole_behind_a_stream_and_by_one_field(language: str) -> None:
     output = output_of(in_language(language, "gpu_to_host"))
     assert output.startswith("the particles are on a GPU\nat once: number 9 has x 9")
-    assert "behind the stream's work: number 10 has y 20" in output
+    assert "after the stream's work: number 10 has y 20" in output
     assert output.endswith("524288 of 1572864 bytes: number 11 has 5.5\n")
 
 

@@ -1,4 +1,4 @@
-"""Owners of device memory are let go after the last view and export, and after the streams that were recorded."""
+"""Owners of device memory are released after the last view and export, and after the streams that were recorded."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import weakref
 
 import pytest
 import viaduct as via
-from cuda_driver import Block, held, need_stand_in
+from cuda_driver import Block, held, need_fake_driver
 
 
-def lent(gone: list[int], count: int = 64) -> via.Array:
+def exported(gone: list[int], count: int = 64) -> via.Array:
     block = Block(count)
     return via.wrap(
         block.ptr, count, "uint8", device="cuda:0", owner=block, release=lambda: gone.append(threading.get_ident())
@@ -31,7 +31,7 @@ def settle(gone: list[int], count: int = 1) -> bool:
 
 def test_views_and_exports_hold_the_owner() -> None:
     gone: list[int] = []
-    a = lent(gone)
+    a = exported(gone)
     view, capsule = a[::2], a.__dlpack__()
     del a
     assert not gone
@@ -43,7 +43,7 @@ def test_views_and_exports_hold_the_owner() -> None:
 
 def test_a_recorded_stream_holds_the_owner_until_its_work_has_run() -> None:
     gone: list[int] = []
-    a = lent(gone)
+    a = exported(gone)
     stream = via.Stream()
     with held(stream.handle):
         via.fill(a, 1, stream=stream)
@@ -57,7 +57,7 @@ def test_a_recorded_stream_holds_the_owner_until_its_work_has_run() -> None:
 
 def test_the_release_of_a_pending_owner_runs_with_the_gil_on_the_main_thread() -> None:
     gone: list[int] = []
-    a = lent(gone)
+    a = exported(gone)
     stream = via.Stream()
     with held(stream.handle):
         via.fill(a, 1, stream=stream)
@@ -69,7 +69,7 @@ def test_the_release_of_a_pending_owner_runs_with_the_gil_on_the_main_thread() -
 
 def test_a_stream_of_which_the_work_has_run_holds_nobody() -> None:
     gone: list[int] = []
-    a = lent(gone)
+    a = exported(gone)
     stream = via.Stream()
     via.fill(a, 1, stream=stream)
     stream.synchronize()
@@ -81,7 +81,7 @@ def test_a_stream_of_which_the_work_has_run_holds_nobody() -> None:
 
 def test_asynchronous_copies_hold_both_arrays_by_themselves() -> None:
     gone: list[int] = []
-    dst, src = lent(gone), lent(gone)
+    dst, src = exported(gone), exported(gone)
     stream = via.Stream()
     with held(stream.handle):
         via.copy(dst, src, stream=stream)
@@ -91,9 +91,9 @@ def test_asynchronous_copies_hold_both_arrays_by_themselves() -> None:
     assert settle(gone, 2)
 
 
-def test_a_stream_may_be_let_go_while_its_work_runs() -> None:
+def test_a_stream_may_be_released_while_its_work_runs() -> None:
     gone: list[int] = []
-    a = lent(gone)
+    a = exported(gone)
     stream = via.Stream()
     with held(stream.handle):
         via.fill(a, 1, stream=stream)
@@ -158,12 +158,12 @@ print("end", flush=True)
 
 
 def test_the_interpreter_ends_though_releases_are_pending() -> None:
-    need_stand_in()
+    need_fake_driver()
     done = subprocess.run([sys.executable, "-c", EXIT], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
 
 
-def test_a_forked_child_lets_go_without_the_driver_and_is_told_so() -> None:
+def test_a_forked_child_releases_without_the_driver_and_is_reported() -> None:
     program = """
 import os
 import viaduct as via
@@ -187,7 +187,7 @@ assert not gone
 
 
 @pytest.mark.parametrize("threads", [4])
-def test_many_threads_lend_take_and_let_go(threads: int) -> None:
+def test_many_threads_export_take_and_release(threads: int) -> None:
     block = Block(1 << 12)
     failures: list[BaseException] = []
 
@@ -199,7 +199,7 @@ def test_many_threads_lend_take_and_let_go(threads: int) -> None:
                     b = via.from_dlpack(a[::2])
                     b.record_stream()
                     assert b.ptr == block.ptr and stream == via.Stream.current()
-        except BaseException as error:  # noqa: BLE001  (told by the main thread)
+        except BaseException as error:  # noqa: BLE001  (reported by the main thread)
             failures.append(error)
 
     running = [threading.Thread(target=work) for _ in range(threads)]

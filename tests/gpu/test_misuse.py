@@ -348,7 +348,7 @@ def missing_allocator(_: Path) -> None:
 
 
 def submit_behind(stream: via.Stream) -> via.Task:
-    """A copy that cannot begin before the stream, which is held, is let go."""
+    """A copy that cannot begin before the stream, which is held, is released."""
     via.fill(on_device(64), 0, stream=stream)
     return via.copy_submit(grid(), grid(), stream=stream)
 
@@ -394,13 +394,13 @@ def failing_allocator(_: Path) -> None:
 
 @wrong
 def throwing_release(_: Path) -> None:
-    told: list[Any] = []
-    before, sys.unraisablehook = sys.unraisablehook, lambda unraisable: told.append(unraisable.exc_value)
+    reported: list[Any] = []
+    before, sys.unraisablehook = sys.unraisablehook, lambda unraisable: reported.append(unraisable.exc_value)
     try:
         wrap(release=lambda: 1 // 0)  # gone at once
     finally:
         sys.unraisablehook = before
-    raise told[0]
+    raise reported[0]
 
 
 # ---------------------------------------------------------------------------------------------------- files
@@ -447,18 +447,18 @@ def file_cut_short(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("row", SAID.values(), ids=SAID.keys())
-def test_a_wrong_call_is_told_as_the_table_says(row: list[str], tmp_path: Path) -> None:
+def test_a_wrong_call_is_reported_as_the_table_says(row: list[str], tmp_path: Path) -> None:
     name, _, status, needs, *_ = row
     if "two devices" in needs and via.device_count() < 2:
         pytest.skip("there is one device")
-    with pytest.raises(Exception) as told:
+    with pytest.raises(Exception) as reported:
         calls[name](tmp_path)
-    assert str(told.value)
+    assert str(reported.value)
     if row[PYTHON] == "=":
-        assert isinstance(told.value, via.Error)
-        assert told.value.status == getattr(raw, f"VIA_ERROR_{status}"), told.value
+        assert isinstance(reported.value, via.Error)
+        assert reported.value.status == getattr(raw, f"VIA_ERROR_{status}"), reported.value
     else:
-        assert row[PYTHON] in [kind.__name__ for kind in type(told.value).__mro__], told.value
+        assert row[PYTHON] in [kind.__name__ for kind in type(reported.value).__mro__], reported.value
 
 
 def test_no_row_is_forgotten_and_none_is_made_up() -> None:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import cuda_driver
 import pytest
 import viaduct as via
-from cuda_driver import Block, ForeignStream, held, is_done, let_go
+from cuda_driver import Block, ForeignStream, held, is_done, release
 from tables import new_kind
 from tensors import Legacy, Producer, Versioned, open_capsule
 
@@ -43,7 +43,7 @@ def waits_until_released(work: Callable[[], Any], writer: via.Stream) -> Any:
     thread.start()
     time.sleep(0.05)
     assert thread.is_alive() and not results
-    let_go(writer.handle)
+    release(writer.handle)
     thread.join(20)
     assert results
     return results[0]
@@ -315,13 +315,13 @@ def test_described_memory_is_ready_after_the_stream_that_is_named(named: str) ->
 
 
 def test_the_exchange_api_works_on_our_current_stream() -> None:
-    """As a kernel library uses it: take without a word, then work on the stream that it is told."""
+    """As a kernel library uses it: take without a word, then work on the stream that it is given."""
     mine = via.Stream()
     with pending() as (a, _):
         with mine:
             table = ExchangeApi(a)
             assert table.current_stream(CUDA, 0) == mine.handle
-            tensor = table.lend(a)
+            tensor = table.export(a)
         assert tensor.tensor.data == a.ptr and not mine.done()
         table.delete(tensor)
     mine.synchronize()
@@ -342,7 +342,7 @@ class ExchangeApi:
         assert function(device_type, device_id, ctypes.addressof(out)) == 0
         return out.value
 
-    def lend(self, a: via.Array) -> Any:
+    def export(self, a: via.Array) -> Any:
         from tensors import Versioned
 
         function = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)(self.words[3])

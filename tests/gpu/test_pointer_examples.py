@@ -11,8 +11,8 @@ from example_tools import LARGE, run_apart
 
 
 def run(name: str, folder: Path) -> str:
-    """On the stand-in no library but these finds a device; loading them would take long."""
-    without = LARGE if cuda_driver.on_stand_in() else ()
+    """On the fake driver no library but these finds a device; loading them would take long."""
+    without = LARGE if cuda_driver.on_fake_driver() else ()
     output = run_apart(name, *without, folder=folder)
     assert output.startswith("On cuda:0, ")
     return output
@@ -37,7 +37,7 @@ def test_an_array_comes_to_the_host_at_once_on_a_stream_and_as_structs(tmp_path:
 
 
 def test_one_buffer_serves_every_library_that_finds_the_device(tmp_path: Path) -> None:
-    output = run("one_buffer", tmp_path)
+    output = run("shared_buffer", tmp_path)
     rows = {"sets row 0 to 2": (0, "2"), "multiplies row 1 by 3": (1, "3"), "a kernel adds 3 to row 2": (2, "4")}
     (found,) = re.findall(r"the rows begin with (.*)$", output, re.MULTILINE)
     values = found.split(", ")
@@ -52,4 +52,4 @@ def test_a_file_goes_through_the_device_by_blocks(tmp_path: Path) -> None:
     output = run("larger_than_memory", tmp_path)
     assert "the results are right" in output
     (took,) = re.findall(r"host memory that it took: (\d+) MiB", output)
-    assert int(took) < 128 or not cuda_driver.on_stand_in()
+    assert int(took) < 128 or not cuda_driver.on_fake_driver()

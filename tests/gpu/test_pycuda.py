@@ -1,4 +1,4 @@
-"""PyCUDA: its arrays and allocations beside raw pointers, without a copy."""
+"""PyCUDA: its arrays and allocations next to raw pointers, without a copy."""
 
 from __future__ import annotations
 

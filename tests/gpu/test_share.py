@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import viaduct as via
 from cuda_driver import Block, ForeignStream, hold
-from cuda_driver import let_go as let_stream_go
+from cuda_driver import release as let_stream_go
 from example_tools import run_apart
 from gpu_peers import counted, on_host
 from other_process import (
@@ -18,9 +18,9 @@ from other_process import (
     content,
     fill,
     layout_of,
-    let_go,
-    let_go_and_count_pending,
     make_on_device,
+    release,
+    release_and_count_pending,
     take,
 )
 
@@ -32,7 +32,7 @@ def other() -> Iterator[Other]:
     other.end("kill")
 
 
-def lent(released: list[int], nbytes: int = 4096) -> via.Array:
+def exported(released: list[int], nbytes: int = 4096) -> via.Array:
     """Bytes of a device whose owner notes that it got them back."""
     block = Block(nbytes)
     return via.wrap(block.ptr, nbytes, "uint8", device="cuda:0", owner=block, release=lambda: released.append(1))
@@ -54,13 +54,13 @@ def test_what_the_other_process_writes_is_written_here(other: Other) -> None:
     other(take, a[1].export_ipc())
     other(fill, 7)
     assert a.copy("cpu")[:, 0, 0].tolist() == [0, 7]
-    assert other(let_go) == 0
+    assert other(release) == 0
 
 
 @pytest.mark.parametrize("how", ["return", "exit", "kill"])
-def test_the_owner_is_told_once_when_the_last_importer_has_ended(other: Other, how: str) -> None:
+def test_the_owner_is_reported_once_when_the_last_importer_has_ended(other: Other, how: str) -> None:
     released: list[int] = []
-    a = lent(released)
+    a = exported(released)
     other(take, a.export_ipc())
     del a
     assert via.stats()["pending_releases"] == 1
@@ -70,20 +70,20 @@ def test_the_owner_is_told_once_when_the_last_importer_has_ended(other: Other, h
     assert awaited(released)
 
 
-def test_the_owner_is_told_when_the_importer_lets_go(other: Other) -> None:
+def test_the_owner_is_reported_when_the_importer_releases(other: Other) -> None:
     released: list[int] = []
-    a = lent(released)
+    a = exported(released)
     description = a.export_ipc()
     for _ in range(3):
         other(take, description)
     del a
-    assert not released and other(let_go) == 0
+    assert not released and other(release) == 0
     assert awaited(released)
 
 
 def test_a_description_that_nobody_took_holds_nothing_up() -> None:
     released: list[int] = []
-    a = lent(released)
+    a = exported(released)
     a.export_ipc()
     del a
     assert released == [1]
@@ -94,7 +94,7 @@ def test_an_exporter_ends_at_once_though_somebody_still_has_its_memory(other: Ot
     description = other(make_on_device, 4096)
     a = via.import_ipc(description)
     a.fill(3)
-    assert other(let_go_and_count_pending) == 1
+    assert other(release_and_count_pending) == 1
     before = time.monotonic()
     assert other.end(how) == (-9 if how == "kill" else 0)
     assert time.monotonic() - before < 20
@@ -115,7 +115,7 @@ def test_what_is_still_being_written_is_described_once_it_is_there(other: Other)
 
 
 def test_memory_of_a_device_goes_from_its_own_process_to_others_only(other: Other) -> None:
-    a = lent([])
+    a = exported([])
     with pytest.raises(BufferError, match="this process"):
         via.import_ipc(a.export_ipc())
     imported = via.import_ipc(other(make_on_device, 4096))

@@ -77,11 +77,11 @@ def test_streams_of_others_are_taken_by_what_they_have() -> None:
 
 
 def test_what_is_no_stream_is_refused_by_name() -> None:
-    with pytest.raises(TypeError, match="Stream.wrap: argument 'stream': found object"):
+    with pytest.raises(TypeError, match="Stream.wrap: stream is of type object"):
         via.Stream.wrap(object())
-    with pytest.raises(ValueError, match="version 1, expected 0"):
+    with pytest.raises(ValueError, match="version 1; expected 0"):
         via.Stream.wrap(HasProtocol((1, 5)))
-    with pytest.raises(ValueError, match="found -1"):
+    with pytest.raises(ValueError, match="is -1; expected"):
         via.Stream.wrap(-1)
 
 

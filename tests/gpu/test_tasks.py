@@ -138,7 +138,7 @@ def test_callbacks_run_once_each_in_order_whether_added_before_or_after_the_end(
     assert heard == [("first", True), ("late", True)]
 
 
-def test_what_a_task_comes_to_is_told_while_it_waits_and_after() -> None:
+def test_what_a_task_comes_to_is_reported_while_it_waits_and_after() -> None:
     dst, src = pair()
     stream = via.Stream()
     with held(stream.handle):
@@ -253,7 +253,7 @@ def test_waiting_for_a_task_inside_its_callback_is_refused() -> None:
     found.clear()
 
 
-def test_tasks_are_awaited_beside_other_work() -> None:
+def test_tasks_are_awaited_next_to_other_work() -> None:
     stream = via.Stream()
     pairs = [pair() for _ in range(4)]
     ticks = 0
@@ -333,7 +333,7 @@ sys.stdout.flush()
 
 @pytest.mark.parametrize("state", ["running", "held"])
 def test_the_interpreter_ends_though_tasks_are_pending(state: str) -> None:
-    cuda_driver.need_stand_in()
+    cuda_driver.need_fake_driver()
     for _ in range(5 if state == "running" else 1):
         done = subprocess.run(
             [sys.executable, "-c", FINALIZATION, state], capture_output=True, text=True, timeout=60, check=False

@@ -144,7 +144,7 @@ def test_our_stream_is_torchs_consumer_stream() -> None:
     assert a.ptr != t.data_ptr() and a.copy("cpu")[0].item() == 1
 
 
-def test_the_memory_is_not_let_go_before_torchs_work_has_run() -> None:
+def test_the_memory_is_not_released_before_torchs_work_has_run() -> None:
     block = Block(1 << 26)
     gone: list[int] = []
     a = via.wrap(block.ptr, (1 << 24,), "float32", device="cuda:0", owner=block, release=lambda: gone.append(1))
@@ -164,8 +164,8 @@ def test_pinned_tensors_and_pinned_arrays() -> None:
     a = via.asarray(t)
     assert a.ptr == t.data_ptr() and a.device in ("cpu", "pinned")
     pinned = via.empty(12, "float32", device="pinned")
-    lent = torch.from_dlpack(pinned.__dlpack__(dl_device=(1, 0), max_version=(1, 0)))
-    assert lent.data_ptr() == pinned.ptr and lent.device.type == "cpu" and lent.is_pinned()
+    exported = torch.from_dlpack(pinned.__dlpack__(dl_device=(1, 0), max_version=(1, 0)))
+    assert exported.data_ptr() == pinned.ptr and exported.device.type == "cpu" and exported.is_pinned()
 
 
 def test_copies_go_between_tensors() -> None:

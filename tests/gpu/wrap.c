@@ -41,7 +41,7 @@ static void memory_named_rightly_is_taken(void **state) {
     takes(at(managed_memory(64)), 64, 1, VIA_DEVICE_CUDA_MANAGED, 0, 0);
 }
 
-static void a_loan_of_device_memory_ends_once(void **state) {
+static void a_borrowed_memory_of_device_memory_ends_once(void **state) {
     (void)state;
     atomic_int released = 0;
     via_array *array = NULL;
@@ -372,7 +372,7 @@ static void any_shape_anywhere_is_taken_exactly_if_it_lies_in_one_allocation(voi
 int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(memory_named_rightly_is_taken),
-        GPU_TEST(a_loan_of_device_memory_ends_once),
+        GPU_TEST(a_borrowed_memory_of_device_memory_ends_once),
         GPU_TEST(every_kind_of_memory_is_detected),
         GPU_TEST(detection_refuses_what_ends_too_early),
         GPU_TEST(nothing_is_detected_while_the_driver_cannot_be_asked),

@@ -1,6 +1,6 @@
 /*
- * Another native library in the process of a JVM: it takes and lends arrays by DLPack, and calls from threads that the
- * JVM does not know. The native methods of org.viaduct.TestLibrary.
+ * Another native library in the process of a JVM: it takes and exports arrays by DLPack, and calls from threads that
+ * the JVM does not know. The native methods of org.viaduct.TestLibrary.
  */
 #include <dlpack/dlpack.h>
 #include <jni.h>
@@ -51,27 +51,27 @@ NATIVE(jdouble, sumAndDouble)(JNIEnv *jenv, jclass owner, jlong tensor) {
 
 enum { ROWS = 3, COLUMNS = 4 };
 
-static float lent_numbers[ROWS * COLUMNS];
-static int lent_and_ended;
+static float exported_numbers[ROWS * COLUMNS];
+static int exported_and_ended;
 
 static void end_borrow(DLManagedTensorVersioned *tensor) {
     free(tensor);
-    ++lent_and_ended;
+    ++exported_and_ended;
 }
 
 /* A tensor made without Viaduct: the numbers 0 to 11, as 3 by 4. */
-NATIVE(jlong, lend)(JNIEnv *jenv, jclass owner) {
+NATIVE(jlong, export)(JNIEnv *jenv, jclass owner) {
     static int64_t shape[] = {ROWS, COLUMNS};
     static int64_t strides[] = {COLUMNS, 1};
     DLManagedTensorVersioned *tensor = calloc(1, sizeof *tensor);
     (void)jenv;
     (void)owner;
     for (int i = 0; i < ROWS * COLUMNS; ++i) {
-        lent_numbers[i] = (float)i;
+        exported_numbers[i] = (float)i;
     }
     tensor->version.major = 1;
     tensor->deleter = end_borrow;
-    tensor->dl_tensor.data = lent_numbers;
+    tensor->dl_tensor.data = exported_numbers;
     tensor->dl_tensor.device.device_type = kDLCPU;
     tensor->dl_tensor.ndim = 2;
     tensor->dl_tensor.dtype = (DLDataType){kDLFloat, 32, 1};
@@ -83,13 +83,13 @@ NATIVE(jlong, lend)(JNIEnv *jenv, jclass owner) {
 NATIVE(jint, ended)(JNIEnv *jenv, jclass owner) {
     (void)jenv;
     (void)owner;
-    return lent_and_ended;
+    return exported_and_ended;
 }
 
-NATIVE(jfloat, lentNumber)(JNIEnv *jenv, jclass owner, jint at) {
+NATIVE(jfloat, exportedNumber)(JNIEnv *jenv, jclass owner, jint at) {
     (void)jenv;
     (void)owner;
-    return lent_numbers[at];
+    return exported_numbers[at];
 }
 
 /* -------------------------------------------------------------------------------------------- threads and memory */

@@ -1,6 +1,6 @@
 """Runs JUnit's tests of the jar with every JDK of this machine: `run_junit.py [--jdk HOME ...] [ARGUMENTS OF JUNIT]`.
 
-On the stand-in for the CUDA driver where it was built, unless VIADUCT_LIBCUDA names another driver. Ends with JUnit's own
+On the fake driver for the CUDA driver where it was built, unless VIADUCT_LIBCUDA names another driver. Ends with JUnit's own
 summaries; a JVM that warns of anything fails the run.
 """
 
@@ -20,7 +20,7 @@ OLDEST = 17
 
 
 def settings() -> dict[str, str]:
-    """What the build tells."""
+    """What the build reports."""
     lines = (BUILD / "java/java.junit").read_text().splitlines()
     return dict(line.split("=", 1) for line in lines)
 
@@ -45,23 +45,23 @@ def jdks() -> list[Path]:
 
 
 def options_of(home: Path) -> list[str]:
-    """Recent JVMs are told that native code is meant, else they warn; the oldest checks each use of JNI."""
+    """Recent JVMs expect a declaration that native code is meant, else they warn; the oldest checks each use of JNI."""
     return ["--enable-native-access=ALL-UNNAMED"] if version_of(home) >= 22 else ["-Xcheck:jni"]
 
 
 def environment() -> dict[str, str]:
     """The driver, and a locale in which a path may hold any character."""
-    stand_in = BUILD / "fakecuda/libcuda.so.1"
-    driver = {"VIADUCT_LIBCUDA": str(stand_in), "VIADUCT_FAKECUDA_DEVICES": "2"} if stand_in.exists() else {}
+    fake_driver = BUILD / "fakecuda/libcuda.so.1"
+    driver = {"VIADUCT_LIBCUDA": str(fake_driver), "VIADUCT_FAKECUDA_DEVICES": "2"} if fake_driver.exists() else {}
     return driver | dict(os.environ) | {"LC_ALL": "C.UTF-8"}
 
 
 def command(home: Path, arguments: list[str]) -> list[str]:
-    told = settings()
+    reported = settings()
     properties = {
         "viaduct.root": ROOT,
-        "viaduct.test.native": told["library"],
-        "viaduct.examples": told["examples"],
+        "viaduct.test.native": reported["library"],
+        "viaduct.examples": reported["examples"],
         "junit.jupiter.execution.timeout.default": "60 s",
     }
     return [
@@ -69,9 +69,9 @@ def command(home: Path, arguments: list[str]) -> list[str]:
         *options_of(home),
         *("-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch"),  # so that what grows is not the heap
         *(f"-D{key}={value}" for key, value in properties.items()),
-        *("-cp", ":".join([told["jar"], told["classes"], told["junit"]])),
+        *("-cp", ":".join([reported["jar"], reported["classes"], reported["junit"]])),
         *("org.junit.platform.console.ConsoleLauncher", "--disable-banner", "--disable-ansi-colors"),
-        *("--fail-if-no-tests", "--include-package", "org.viaduct", "--scan-classpath", told["classes"]),
+        *("--fail-if-no-tests", "--include-package", "org.viaduct", "--scan-classpath", reported["classes"]),
         *(arguments or ["--details=summary"]),
     ]
 

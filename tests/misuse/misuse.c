@@ -1,4 +1,4 @@
-/* The rows of table.tsv in C. Those that a checking library alone can tell run where VIADUCT_CHECK is set. */
+/* The rows of table.tsv in C. Those that a checking library alone can report run where VIADUCT_CHECK is set. */
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 
 enum { PAGES = 1 << 16, NAME_BYTES = 64 };
 
-/* What a wrong call may be made with; what it makes is let go after it. */
+/* What a wrong call may be made with; what it makes is released after it. */
 static struct {
     float pixels[16];
     float others[16];
@@ -260,7 +260,7 @@ static via_status missing_allocator(void) {
 
 /* ------------------------------------------------------------------------------------------------ tasks, callbacks */
 
-/* A copy that is under way until its stream is let go. */
+/* A copy that is under way until its stream is released. */
 static CUstream submit_behind_a_held_stream(void) {
     CUstream native = new_stream();
     hold(native);
@@ -272,7 +272,7 @@ static CUstream submit_behind_a_held_stream(void) {
 static via_status cancelled_task(void) {
     CUstream native = submit_behind_a_held_stream();
     ok(via_task_cancel(f.task));
-    let_go(native);
+    release(native);
     return via_task_wait(f.task);
 }
 
@@ -280,29 +280,29 @@ static struct {
     via_status status;
     char text[256];
     atomic_int count;
-} told;
+} reported;
 
 static void wait_for_the_other(int32_t status, const char *text, void *context) {
     (void)status;
     (void)text;
-    told.status = via_task_wait(context);
-    snprintf(told.text, sizeof told.text, "%s", via_last_error());
-    told.count++;
+    reported.status = via_task_wait(context);
+    snprintf(reported.text, sizeof reported.text, "%s", via_last_error());
+    reported.count++;
 }
 
 static via_status wait_in_a_callback(void) {
     via_task *task = NULL;
-    told.count = 0;
+    reported.count = 0;
     CUstream native = submit_behind_a_held_stream();
     f.view = wrap_plain(f.pixels + 12, VIA_FLOAT32, 1, SHAPE(4), NULL);
     f.made = wrap_plain(f.others + 12, VIA_FLOAT32, 1, SHAPE(4), NULL);
     ok(via_copy_submit(f.view, f.made, NULL, &task));
     ok(via_task_on_complete(task, wait_for_the_other, f.task));
-    await_count(&told.count, 1);
-    let_go(native);
+    await_count(&reported.count, 1);
+    release(native);
     ok(via_task_wait(f.task));
     via_task_release(task);
-    return told.status;
+    return reported.status;
 }
 
 static int32_t no_alloc(int64_t nbytes, int64_t alignment, void *stream, void *context, void **out_address) {
@@ -493,13 +493,13 @@ static void end_fixture(void) {
 }
 
 /* 1 if the call answers with the status of its row, and a text that begins with a function's name. */
-static int answers_as_told(char **cells, const wrong_call *call) {
+static int answers_as_reported(char **cells, const wrong_call *call) {
     char name[64];
     const int silent = strcmp(cells[STATUS], "NONE") == 0;
     make_fixture();
     const via_status status = call->make();
     snprintf(name, sizeof name, silent ? "VIA_OK" : "VIA_ERROR_%s", cells[STATUS]);
-    const char *text = status == VIA_ERROR_WOULD_DEADLOCK ? told.text : via_last_error();
+    const char *text = status == VIA_ERROR_WOULD_DEADLOCK ? reported.text : via_last_error();
     const int holds = strcmp(via_status_name(status), name) == 0 && (silent || strncmp(text, "via_", 4) == 0);
     if (!holds) {
         print_error("%s: answered %s: %s\n  expected %s\n", call->id, via_status_name(status), text, name);
@@ -530,11 +530,11 @@ static void every_row_of_the_table_is_answered_as_it_says(void **state) {
         found += call != NULL;
         if (call != NULL && can_run(cells[NEEDS])) {
             run++;
-            held += answers_as_told(cells, call);
+            held += answers_as_reported(cells, call);
         }
     }
     fclose(table);
-    print_message("misuse, C: %d rows of %d run, %d answered as told\n", run, found, held);
+    print_message("misuse, C: %d rows of %d run, %d answered as reported\n", run, found, held);
     assert_int_equal(found, LENGTH(wrong_calls));
     assert_int_equal(held, run);
 }

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from package_tools import AS_TESTED, BUILDS, LIBDIR, ROOT, Shell
+from package_tools import AS_TESTED, BUILD, BUILDS, LIBDIR, ROOT, Shell
 
 
 @pytest.fixture(scope="session")
@@ -67,12 +67,22 @@ def consumer(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def wheel(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built by pip alone in a virtual environment that holds nothing else."""
-    home = tmp_path_factory.mktemp("wheel")
-    shell(sys.executable, "-m", "venv", home / "clean")
-    shutil.rmtree(BUILDS / "wheel", ignore_errors=True)
-    settings = (f"-Cbuild-dir={BUILDS / 'wheel'}", "-Ccmake.define.VIADUCT_WERROR=ON")
-    shell(home / "clean/bin/pip", "wheel", "--no-deps", *settings, "--wheel-dir", home, ROOT)
-    (built,) = home.glob("*.whl")
-    return built
+def packages(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with every package that can be made of what was built."""
+    dist = tmp_path_factory.mktemp("dist")
+    shell(sys.executable, ROOT / "pkgconfig/packages.py", BUILD, dist)
+    return dist
+
+
+@pytest.fixture(scope="session")
+def wheel(packages: Path) -> Path:
+    (made,) = packages.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="session")
+def sdist(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("sdist")
+    shell(sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", home, ROOT)
+    (made,) = home.glob("*.tar.gz")
+    return made

@@ -11,6 +11,7 @@ sys.path.append(str(ROOT / "tests/java"))
 import run_junit as junit
 
 JDKS = junit.jdks()
+version_of = junit.version_of
 BUILD = Path(os.environ.get("VIADUCT_BUILD_DIR", ROOT / "build/test"))
 
 
@@ -29,5 +30,5 @@ def install_jar(shell: Shell, prefix: Path) -> Path:
     if not JDKS or not list((BUILD / "java").glob("*.jar")):
         pytest.skip("the build has no jar, for want of a JDK")
     shell("cmake", "--install", BUILD, "--component", "java", "--prefix", prefix)
-    (jar,) = (path for path in prefix.glob("*.jar") if not path.name.endswith("-sources.jar"))
+    (jar,) = (path for path in prefix.glob("*.jar") if not path.stem.endswith(("-sources", "-javadoc")))
     return jar

@@ -10,10 +10,11 @@ ROOT = Path(__file__).resolve().parents[2]
 # Where a distribution puts libraries; two folders deep where it can be, since that is harder to move.
 LIBDIR = f"lib/{sysconfig.get_config_var('MULTIARCH') or ''}".rstrip("/")
 
-# The library is built in folders beside the other build trees, by commands that compile as those do: where there is
+# The library is built in folders next to the other build trees, by commands that compile as those do: where there is
 # a compiler's cache, nothing is compiled twice.
 BUILDS = ROOT / "build"
-AS_TESTED = {"CMAKE_BUILD_TYPE": "Release", "VIADUCT_WERROR": "ON"}
+BUILD = Path(os.environ.get("VIADUCT_BUILD_DIR", BUILDS / "test"))
+AS_TESTED = {"CMAKE_BUILD_TYPE": "Release", "VIADUCT_WERROR": os.environ.get("VIADUCT_WERROR") or "OFF"}
 
 
 class Shell:

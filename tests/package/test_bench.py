@@ -65,7 +65,7 @@ def test_a_table_has_every_row_and_leaves_the_cells_of_a_target_empty_where_ther
     ]
 
 
-def test_without_matplotlib_the_rows_are_told_and_the_pictures_are_what_failed(tmp_path: Path) -> None:
+def test_without_matplotlib_the_rows_are_reported_and_the_pictures_are_what_failed(tmp_path: Path) -> None:
     (tmp_path / "matplotlib.py").write_text("raise ImportError")
     given = tmp_path / "rows.json"
     given.write_text(json.dumps(report(row("a copy of something", 3.0))))

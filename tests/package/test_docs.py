@@ -11,7 +11,6 @@ import functools
 import itertools
 import json
 import math
-import os
 import re
 import statistics
 from collections import Counter
@@ -66,7 +65,7 @@ def section_of_error(status: str) -> str:
 # Where each language's class for a status is named, and how the page calls that language.
 CLASSES = {
     "C++ `": ("cpp/viaduct/cpp/error.hpp", r"using (\w+) = ErrorOf<{status}>;"),
-    "Python `viaduct.": ("python/src/errors.cpp", r'{{{status}, "viaduct\.(\w+)"'),
+    "Python `viaduct.": ("python/src/support/errors.cpp", r'{{{status}, "viaduct\.(\w+)"'),
     "Java `": ("java/src/org/viaduct/ViaductException.java", r"\.{status} -> new (\w+)\("),
     "C# `": ("csharp/src/Failure.cs", r"(?i)ViaStatus\.{word}: return new (\w+)\("),
 }
@@ -135,8 +134,8 @@ def public_names(path: Path) -> set[str]:
 
 def test_every_public_name_of_the_python_package_is_on_its_page() -> None:
     page = DOCS / "reference/python.md"
-    told = set(headings_of(page)) | set(re.findall(r"^- `(\w+)\(", page.read_text(), re.MULTILINE))
-    assert public_names(api.PYTHON) - told == set()
+    reported = set(headings_of(page)) | set(re.findall(r"^- `(\w+)\(", page.read_text(), re.MULTILINE))
+    assert public_names(api.PYTHON) - reported == set()
 
 
 @pytest.mark.parametrize(
@@ -317,30 +316,28 @@ def test_every_environment_variable_that_is_read_is_on_its_page() -> None:
     texts = [path.read_text() for path in sources if path.suffix in kinds and "examples" not in path.parts]
     reads = r"(?:getenv|setting|environ(?:\.get)?|GetEnvironmentVariable)[(\[]\"(VIADUCT_\w+)"
     read = {name for text in texts for name in re.findall(reads, text)}
-    told = set(re.findall(r"^\| `(VIADUCT_\w+)`", (DOCS / "reference/environment.md").read_text(), re.MULTILINE))
-    assert len(read) >= 4 and read <= told
+    reported = set(re.findall(r"^\| `(VIADUCT_\w+)`", (DOCS / "reference/environment.md").read_text(), re.MULTILINE))
+    assert len(read) >= 4 and read <= reported
     everywhere = "".join(texts)
-    assert [name for name in told if f'"{name}"' not in everywhere] == []
+    assert [name for name in reported if f'"{name}"' not in everywhere] == []
 
 
 def test_every_option_of_the_build_is_on_its_page() -> None:
-    files = [ROOT / "CMakeLists.txt", *(ROOT / "src").rglob("CMakeLists.txt")]
+    files = [ROOT / "CMakeLists.txt", *(ROOT / "src").rglob("CMakeLists.txt"), *(ROOT / "pkgconfig").rglob("*.cmake")]
     options = {name for path in files for name in re.findall(r"^ *option\((\w+)", path.read_text(), re.MULTILINE)}
-    told = set(re.findall(r"^\| `(VIADUCT_\w+)`", (DOCS / "inside/build.md").read_text(), re.MULTILINE))
-    assert told == options
+    reported = set(re.findall(r"^\| `(VIADUCT_\w+)`", (DOCS / "inside/build.md").read_text(), re.MULTILINE))
+    assert reported == options
 
 
 def test_the_library_needs_no_newer_glibc_than_the_page_says() -> None:
-    """On the system that the page names: a newer one may give newer versions of the same functions."""
-    if os.confstr("CS_GNU_LIBC_VERSION") != "glibc 2.36" or not library().exists():
-        pytest.skip("this is not Debian 12, or there is no library")
-    (glibc,) = re.findall(r"glibc (\d+\.\d+) or newer", (DOCS / "reference/compatibility.md").read_text())
+    if not library().exists():
+        pytest.skip("there is no library")
+    (glibc,) = re.findall(r"glibc (\d+\.\d+) or newer \|", (DOCS / "reference/compatibility.md").read_text())
     assert f"glibc {glibc} or newer" in (ROOT / "README.md").read_text()
     symbols = run("readelf", "-V", library())
     needed = {tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_(\d+\.\d+)", symbols)}
-    assert max(needed) == tuple(map(int, glibc.split(".")))
-    libstdcxx = {tuple(map(int, version.split("."))) for version in re.findall(r"GLIBCXX_([\d.]+)", symbols)}
-    assert max(libstdcxx) <= (3, 4, 30), "GCC 12's"
+    assert max(needed) <= tuple(map(int, glibc.split(".")))
+    assert "GLIBCXX" not in symbols
 
 
 # ---------------------------------------------------------------------------------------------------------- performance
@@ -362,7 +359,7 @@ def shown_tables() -> list[tuple[list[str], list[dict[str, Any]]]]:
 
 
 def test_every_row_that_was_measured_is_on_a_page_once() -> None:
-    """None is left out for what it says. A file beside the first of a table gives its column."""
+    """None is left out for what it says. A file next to the first of a table gives its column."""
     tables = shown_tables()
     for file, rows in results().items():
         first = Counter(row["case"] for files, shown in tables if files[0] == file for row in shown)

@@ -105,7 +105,7 @@ def test_pkg_config_names_the_header_of_dlpack_and_its_version(shell: Shell, mov
     assert f"dlpack/dlpack.h, {wanted[1]} or newer" in header and "#include <dlpack" not in header
 
 
-def test_pkg_config_tells_the_version_of_the_header(shell: Shell, moved_prefix: Path, version: str) -> None:
+def test_pkg_config_reports_the_version_of_the_header(shell: Shell, moved_prefix: Path, version: str) -> None:
     assert pkg_config(shell, moved_prefix / f"{LIBDIR}/pkgconfig", "--modversion") == [version]
 
 

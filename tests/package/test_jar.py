@@ -1,12 +1,13 @@
 """The jar, where nothing else is, with every JDK of this machine."""
 
+import re
 import subprocess
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from jar_tools import JDKS, install_jar, java, name_of
+from jar_tools import JDKS, install_jar, java, name_of, version_of
 from package_tools import ROOT, Shell
 
 USE = """
@@ -20,12 +21,78 @@ public class Use {
     public static void main(String[] arguments) {
         ByteBuffer bytes = ByteBuffer.allocateDirect(24).order(ByteOrder.nativeOrder()).putFloat(4, 7);
         try (ViaArray array = ViaArray.wrap(bytes, DType.FLOAT32, 2, 3);
-                ViaArray turned = ViaArray.empty(DType.FLOAT32, 3, 2)) {
-            Viaduct.copy(turned, array.transpose());
-            System.out.println(Viaduct.version() + " " + turned.buffer().getFloat(8));
+                ViaArray transposed = ViaArray.empty(DType.FLOAT32, 3, 2)) {
+            Viaduct.copy(transposed, array.transpose());
+            System.out.println(Viaduct.version() + " " + transposed.buffer().getFloat(8));
         }
     }
 }
+"""
+
+SEGMENTS = """
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import org.viaduct.DType;
+import org.viaduct.InvalidArgumentException;
+import org.viaduct.NeedsCopyException;
+import org.viaduct.ShapeException;
+import org.viaduct.ViaArray;
+import org.viaduct.Viaduct;
+
+public class Segments {
+    static void refused(Class<?> expected, Runnable call) {
+        try {
+            call.run();
+        } catch (RuntimeException thrown) {
+            System.out.println(expected.isInstance(thrown) ? thrown.getMessage() : thrown.toString());
+            return;
+        }
+        System.out.println("not refused");
+    }
+
+    static MemorySegment copied(Arena arena) {
+        MemorySegment floats = arena.allocate(24, 8);
+        floats.setAtIndex(ValueLayout.JAVA_FLOAT, 1, 7);
+        try (ViaArray wrapped = ViaArray.wrap(floats, DType.FLOAT32, 2, 3);
+                ViaArray turned = ViaArray.empty(DType.FLOAT32, 3, 2)) {
+            Viaduct.copy(turned, wrapped.transpose());
+            System.out.println(wrapped.owner() == floats);
+            System.out.println(wrapped.asReadOnly().segment().isReadOnly());
+            refused(NeedsCopyException.class, () -> wrapped.transpose().segment(arena));
+            return turned.segment(arena);
+        }
+    }
+
+    public static void main(String[] arguments) {
+        MemorySegment kept;
+        try (Arena arena = Arena.ofConfined()) {
+            kept = copied(arena);
+            System.out.println(kept.getAtIndex(ValueLayout.JAVA_FLOAT, 2) + " of " + kept.byteSize());
+            System.out.println(Viaduct.stats().liveArrays() > 0);
+            refused(ShapeException.class, () -> ViaArray.wrap(arena.allocate(4), DType.UINT8, 5));
+        }
+        refused(IllegalStateException.class, () -> kept.get(ValueLayout.JAVA_BYTE, 0));
+        refused(InvalidArgumentException.class, () -> ViaArray.wrap(kept, DType.UINT8, 4));
+        refused(InvalidArgumentException.class, () -> ViaArray.wrap(MemorySegment.ofArray(new byte[4]), DType.UINT8, 4));
+        try (ViaArray large = ViaArray.empty(DType.UINT8, 3L << 30)) {
+            System.out.println(large.segment().byteSize());
+        }
+    }
+}
+"""
+
+SEGMENTS_PRINTED = """\
+true
+true
+array is ... with gaps or in another order; expected dense row-major elements
+7.0 of 24
+true
+shape has the bytes 0 to 5 from the first element on; expected them within 0 to 4, which the buffer holds
+Already closed
+segment is of a closed arena; expected native memory of an arena that is open
+segment is on the heap; expected native memory of an arena that is open
+3221225472
 """
 
 FAIL = """
@@ -91,7 +158,7 @@ def test_the_jar_of_sources_holds_every_source(jar: Path) -> None:
     assert classes <= sources and {"Native", "ViaConstants", "ViaArray"} <= classes
 
 
-def test_the_libraries_in_the_jar_look_beside_themselves_only(shell: Shell, jar: Path, tmp_path: Path) -> None:
+def test_the_libraries_in_the_jar_look_next_to_themselves_only(shell: Shell, jar: Path, tmp_path: Path) -> None:
     layer = unpack_libraries(jar, tmp_path) / "libviaduct_java.so"
     assert "[$ORIGIN]" in shell("readelf", "-d", layer)
     assert f"libviaduct.so.1 => {tmp_path}/libviaduct.so.1" in shell("ldd", layer)
@@ -131,6 +198,31 @@ def test_a_property_names_another_library(
     assert shell(*java(jdk, setting, "-cp", f"{jar}:.", "Use"), cwd=program) == f"{version_number} 7.0\n"
 
 
+def test_later_jdks_exchange_memory_segments(shell: Shell, jar: Path, jdk: Path, tmp_path: Path) -> None:
+    if version_of(jdk) < 22:
+        pytest.skip(f"JDK {version_of(jdk)} has no java.lang.foreign; expected 22 or newer")
+    (tmp_path / "Segments.java").write_text(SEGMENTS)
+    shell(jdk / "bin/javac", "-Xlint:all", "-Werror", "-cp", jar, "Segments.java", cwd=tmp_path)
+    printed = shell(*java(jdk, "-cp", f"{jar}:.", "Segments"), cwd=tmp_path)
+    assert re.sub(r"array is .* with gaps", "array is ... with gaps", printed) == SEGMENTS_PRINTED
+
+
+def test_what_later_jdks_see_is_like_what_the_oldest_sees(jar: Path) -> None:
+    with zipfile.ZipFile(jar) as archive:
+        names = {name for name in archive.namelist() if name.endswith(".class")}
+        manifest = archive.read("META-INF/MANIFEST.MF").decode()
+    later = {name for name in names if name.startswith("META-INF/versions/")}
+    assert "Multi-Release: true\r\n" in manifest and later
+    assert {name.removeprefix("META-INF/versions/22/") for name in later} <= names - later
+    assert not any("java/lang" in name for name in names)
+
+
+def test_the_documentation_is_that_of_later_jdks_too(jar: Path) -> None:
+    with zipfile.ZipFile(jar.with_name(jar.stem + "-javadoc.jar")) as archive:
+        page = archive.read("org/viaduct/ViaArray.html").decode()
+    assert 'id="segment(java.lang.foreign.Arena)"' in page and 'id="buffer(long,long)"' in page
+
+
 def failed(jar: Path, jdk: Path, folder: Path, *settings: str) -> tuple[str, str]:
     """What a program prints that cannot load the library, of the first use and of the second."""
     (folder / "Fail.java").write_text(FAIL)
@@ -140,7 +232,7 @@ def failed(jar: Path, jdk: Path, folder: Path, *settings: str) -> tuple[str, str
     return done.stdout, done.stderr
 
 
-def test_a_library_that_does_not_load_is_told_whole_and_again(jar: Path, jdk: Path, tmp_path: Path) -> None:
+def test_a_library_that_does_not_load_is_reported_whole_and_again(jar: Path, jdk: Path, tmp_path: Path) -> None:
     broken = tmp_path / "libviaduct_java.so"
     broken.write_text("no library")
     first, second = failed(jar, jdk, tmp_path, f"-Dorg.viaduct.native={tmp_path}")

@@ -118,7 +118,7 @@ def test_the_page_that_a_registry_shows_has_no_link_and_no_picture_that_leads_to
     assert text == pages.package_page(README)
     assert re.findall(r"\]\((?!https?:)", text) == [] and "<!--" not in text
     assert re.search(r'^readme = "docs/package.md"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
-    assert "docs/package.md" in (ROOT / "bindings/csharp/CMakeLists.txt").read_text()
+    assert "docs/package.md" in (ROOT / "bindings/csharp/Viaduct.csproj").read_text()
 
 
 @pytest.mark.parametrize("page", pages.pages(), ids=lambda page: str(page.relative_to(ROOT)))

@@ -8,9 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pages
@@ -34,23 +32,14 @@ ELSEWHERE = {
     "./dev test --all": [(".ci/run", 'exec "$(dirname "$0")/../dev" test --all')],
     "./dev test asan": [("dev", "run_all() {"), ("dev", "  suite_asan\n")],
     "./dev package": [
-        ("dev", "cpack --preset release"),
-        ("tests/package/test_readme_commands.py", 'shell("cpack", "--config"'),
-        ("dev", "--component java"),
-        ("tests/package/jar_tools.py", '"--component", "java"'),
-        ("dev", "python bindings/csharp/pack.py"),
-        ("tests/package/test_nupkg.py", "bindings/csharp/pack.py"),
-        ("dev", "python -m build --wheel"),
-        ("tests/package/conftest.py", '"wheel", "--no-deps"'),
+        ("dev", "python pkgconfig/packages.py build/release dist"),
+        ("tests/package/conftest.py", 'shell(sys.executable, ROOT / "pkgconfig/packages.py", BUILD, dist)'),
     ],
     "python3 -m venv ~/viaduct-env && . ~/viaduct-env/bin/activate": [
-        ("tests/package/conftest.py", 'shell(sys.executable, "-m", "venv", home / "clean")'),
+        ("tests/package/test_sdist.py", 'shell(sys.executable, "-m", "venv", home / "clean")'),
     ],
     "pip install . numpy": [
-        (
-            "tests/package/conftest.py",
-            'shell(home / "clean/bin/pip", "wheel", "--no-deps", *settings, "--wheel-dir", home, ROOT)',
-        ),
+        ("tests/package/test_sdist.py", '"--no-build-isolation", *settings)'),
         ("tests/package/test_wheel.py", 'shell(venv / "bin/pip", "install", "--no-index", wheel)'),
     ],
     "pip install dist/viaduct-*.whl": [
@@ -83,10 +72,8 @@ SHOWN = {command for page in PAGES for command in commands_of(page)}
 UNPACKING = "mkdir -p /opt/viaduct && "
 COMPILING = "cc first.c "
 JAVA = "java "
-UNZIPPING = "python3 -m zipfile "
-MONO = "mcs "
-TELLING = "python -m viaduct "
-RUN_HERE = (UNPACKING, COMPILING, JAVA, UNZIPPING, MONO, TELLING)
+REPORTING = "python -m viaduct "
+RUN_HERE = (UNPACKING, COMPILING, JAVA, REPORTING)
 
 
 def starting_with(words: str) -> list[str]:
@@ -143,19 +130,8 @@ def test_the_first_java_program_is_run_by_the_line_shown(shell: Shell, jdk: Path
     assert printed.startswith("14.0 at the same address\n")
 
 
-def test_the_first_csharp_program_is_run_by_mono_with_the_lines_shown(shell: Shell, tmp_path: Path) -> None:
-    if not (BUILD / "csharp/Viaduct.dll").exists() or shutil.which("mcs") is None:
-        pytest.skip("this build left C# out, or made it without Mono's compiler")
-    (unzip,), (run,) = starting_with(UNZIPPING), starting_with(MONO)
-    shell("cmake", "--install", BUILD, "--component", "csharp", "--prefix", tmp_path / "stage", "--strip")
-    shell(sys.executable, ROOT / "bindings/csharp/pack.py", tmp_path / "stage", tmp_path / "dist")
-    (tmp_path / "First.cs").write_text(shown("docs/start/csharp.md", "csharp"))
-    as_typed(unzip, tmp_path)
-    assert as_typed(run, tmp_path) == "7 0 7 0 7 0\nthe image is freed\n"
-
-
-@pytest.mark.parametrize("line", starting_with(TELLING))
-def test_the_package_tells_what_the_lines_shown_ask_for(line: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("line", starting_with(REPORTING))
+def test_the_package_reports_what_the_lines_shown_ask_for(line: str, tmp_path: Path) -> None:
     """bench times small arrays, briefly, and draws where there is what it draws with."""
     line = line.replace(" bench ", " bench --size 1 --seconds 0.001 ")
     if importlib.util.find_spec("matplotlib") is None:

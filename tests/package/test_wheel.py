@@ -1,5 +1,6 @@
 """The wheel, as pip installs it where nothing else is."""
 
+import platform
 import re
 import stat
 import sys
@@ -35,7 +36,12 @@ def installed(shell: Shell, wheel: Path, tmp_path_factory: pytest.TempPathFactor
 
 
 def test_the_wheel_serves_every_python_from_3_11_on(wheel: Path, version: str) -> None:
-    assert wheel.name.startswith(f"viaduct-{version}-cp311-abi3-linux_")
+    assert wheel.name == f"viaduct-{version}-cp311-abi3-manylinux_2_28_{platform.machine()}.whl"
+
+
+def test_an_index_would_take_the_wheel_and_the_sources(shell: Shell, wheel: Path, sdist: Path) -> None:
+    assert shell(sys.executable, "-m", "twine", "check", "--strict", wheel, sdist).count("PASSED") == 2
+    assert f'"manylinux_2_28_{platform.machine()}"' in shell(sys.executable, "-m", "auditwheel", "show", wheel)
 
 
 def test_the_wheel_holds_the_package_and_the_library_as_plain_files(wheel: Path) -> None:
@@ -52,7 +58,7 @@ def test_the_extension_module_keeps_to_the_stable_abi_of_3_11(shell: Shell, whee
     shell(sys.executable, "-m", "abi3audit", "--strict", "--verbose", wheel)
 
 
-def test_the_extension_module_finds_its_library_beside_itself(shell: Shell, installed: Path) -> None:
+def test_the_extension_module_finds_its_library_next_to_itself(shell: Shell, installed: Path) -> None:
     (module,) = installed.glob("lib/*/site-packages/viaduct/_viaduct.abi3.so")
     assert f"libviaduct.so.1 => {module.parent}/libviaduct.so.1" in shell("ldd", module)
 
@@ -60,8 +66,8 @@ def test_the_extension_module_finds_its_library_beside_itself(shell: Shell, inst
 def test_an_installed_wheel_works_without_numpy_from_any_directory(
     shell: Shell, installed: Path, tmp_path: Path, version: str
 ) -> None:
-    told, place = shell(installed / "bin/python", "-c", USE, cwd=tmp_path).split(maxsplit=1)
-    assert told == version
+    reported, place = shell(installed / "bin/python", "-c", USE, cwd=tmp_path).split(maxsplit=1)
+    assert reported == version
     assert place.startswith(str(installed))
 
 
@@ -78,21 +84,21 @@ def test_an_installed_wheel_times_and_examines_the_machine_with_no_other_package
 def test_what_the_commands_show_more_with_is_named_by_the_wheel(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-        told = archive.read(name).decode()
-    assert "Provides-Extra: cli" in told and "Provides-Extra: plot" in told
-    assert not re.search(r"^Requires-Dist: [^;]*$", told, re.MULTILINE), "nothing is required"
+        reported = archive.read(name).decode()
+    assert "Provides-Extra: cli" in reported and "Provides-Extra: plot" in reported
+    assert not re.search(r"^Requires-Dist: [^;]*$", reported, re.MULTILINE), "nothing is required"
 
 
 def test_the_page_of_the_wheel_is_that_of_registries(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-        told = archive.read(name).decode()
-    assert "Description-Content-Type: text/markdown" in told
-    assert told.endswith((ROOT / "docs/package.md").read_text())
+        reported = archive.read(name).decode()
+    assert "Description-Content-Type: text/markdown" in reported
+    assert reported.endswith((ROOT / "docs/package.md").read_text())
 
 
-def test_dask_is_told_by_the_wheel_how_large_arrays_are(wheel: Path) -> None:
+def test_dask_is_reported_by_the_wheel_how_large_arrays_are(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/entry_points.txt"))
-        told = archive.read(name).decode()
-    assert "[dask.sizeof]\nviaduct = viaduct._dask:register\n" in told
+        reported = archive.read(name).decode()
+    assert "[dask.sizeof]\nviaduct = viaduct._dask:register\n" in reported

@@ -1,4 +1,4 @@
-"""Every test of the package ends with as many arrays, loans, exports and bytes alive as it began with."""
+"""Every test of the package ends with as many arrays, borrowed memory, exports and bytes alive as it began with."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs/guide/processes.md"
 
 LAYOUTS: dict[str, Callable[[via.Array], via.Array]] = {
     "dense": lambda a: a,
-    "turned": lambda a: a.T,
+    "transposed": lambda a: a.T,
     "strided": lambda a: a[::2, 1:],
     "reversed": lambda a: a[::-1, ::-1],
     "broadcast": lambda a: a[1].broadcast_to((5, 4)),

@@ -46,10 +46,10 @@ def run_here(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 def by_jvm(name: str) -> list[str]:
     """A class of the examples in Java, which the tests of the jar compile."""
-    java, told = shutil.which("java"), BUILD / "java/java.junit"
-    if java is None or not told.exists():
+    java, reported = shutil.which("java"), BUILD / "java/java.junit"
+    if java is None or not reported.exists():
         pytest.skip("the examples in Java are not built: there is no JDK, or no JUnit")
-    settings = dict(line.split("=", 1) for line in told.read_text().splitlines())
+    settings = dict(line.split("=", 1) for line in reported.read_text().splitlines())
     return [java, "-cp", f"{settings['jar']}:{settings['classes']}", f"example.{name}"]
 
 

@@ -1,4 +1,4 @@
-"""What two ranks of an MPI job do with arrays; test_mpi.py starts them, each with a file to tell its results in.
+"""What two ranks of an MPI job do with arrays; test_mpi.py starts them, each with a file to report its results in.
 
 Each function here is done by both ranks, and says on each that it is so by coming to its end.
 """
@@ -72,7 +72,7 @@ def a_strided_array_that_is_given_as_if_it_were_dense_is_refused() -> None:
     raise AssertionError("it was taken")
 
 
-def a_window_is_broadcast_into_a_window_of_another_layout_and_nothing_beside_it_changes() -> None:
+def a_window_is_broadcast_into_a_window_of_another_layout_and_nothing_next_to_it_changes() -> None:
     whole = expected() if RANK == 0 else blank().reshape(8, 6)
     window = whole[1:4, 2:7:2] if RANK == 0 else whole.T[::2, 5::-2]
     COMM.Bcast(strided(window), root=0)
@@ -144,7 +144,7 @@ DONE: list[Callable[[], None]] = [
     a_dense_array_is_sent_and_received_as_it_is,
     a_dense_array_is_broadcast_as_it_is,
     a_strided_array_that_is_given_as_if_it_were_dense_is_refused,
-    a_window_is_broadcast_into_a_window_of_another_layout_and_nothing_beside_it_changes,
+    a_window_is_broadcast_into_a_window_of_another_layout_and_nothing_next_to_it_changes,
     rows_of_each_rank_are_gathered_into_one_array,
     elements_that_mpi_has_no_name_for_go_as_bytes,
     a_read_only_array_is_sent_and_never_received_into,
@@ -159,14 +159,14 @@ def result_of(step: Callable[[], None]) -> str:
         step()
     except Left as why:
         return f"left out: {why}"
-    except Exception:  # noqa: BLE001  (told, so that the other steps run)
+    except Exception:  # noqa: BLE001  (reported, so that the other steps run)
         return traceback.format_exc().replace("\n", "\\n")
     return "ok"
 
 
 def main() -> None:
-    told = Path(sys.argv[1], f"rank{RANK}")
-    told.write_text("".join(f"{step.__name__} {result_of(step)}\n" for step in DONE))
+    reported = Path(sys.argv[1], f"rank{RANK}")
+    reported.write_text("".join(f"{step.__name__} {result_of(step)}\n" for step in DONE))
 
 
 if __name__ == "__main__":

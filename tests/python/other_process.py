@@ -1,4 +1,4 @@
-"""Another process, started anew by multiprocessing, that takes arrays in, looks at them and ends as it is told."""
+"""Another process, started anew by multiprocessing, that imports arrays, checks them and ends as it is asked to."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Other:
         return self.connection.recv()
 
     def end(self, how: str = "return") -> int:
-        """By `return`, which unwinds all there is; by `exit` or `kill`, which let go of nothing. Its exit code."""
+        """By `return`, which unwinds all there is; by `exit` or `kill`, which release nothing. Its exit code."""
         if how == "kill":
             self.process.kill()
         elif how == "exit":
@@ -117,13 +117,13 @@ def hand_on() -> bytes:
     return held[-1].export_ipc()
 
 
-def let_go() -> int:
+def release() -> int:
     """How many arrays are left."""
     held.clear()
     gc.collect()
     return via.stats()["live_arrays"]
 
 
-def let_go_and_count_pending() -> int:
-    let_go()
+def release_and_count_pending() -> int:
+    release()
     return via.stats()["pending_releases"]

@@ -35,7 +35,7 @@ def leaving_nothing() -> Iterator[None]:
     """What runs within ends with no more alive than before."""
     before = alive()
     yield
-    # Collecting takes long where much is loaded, and some runtimes let go on threads of their own, a moment later.
+    # Collecting takes long where much is loaded, and some runtimes release on threads of their own, a moment later.
     deadline = time.monotonic() + 5
     while more_than(before) and time.monotonic() < deadline:
         gc.collect()
@@ -71,7 +71,7 @@ def content(a: via.Array) -> bytes:
 
 
 def is_gone(reference: weakref.ref[Any]) -> bool:
-    """Whether nothing holds the object any more, once what other threads let go of has been ended."""
+    """Whether nothing holds the object any more, once what other threads release has been ended."""
     via.stats()
     if reference() is not None:
         gc.collect()

@@ -59,7 +59,7 @@ def test_somebody_elses_reflected_operator_is_heard() -> None:
 def test_membership_is_refused_where_it_would_be_wrong() -> None:
     a = grid()
     for what in (3, a, a[0], None):
-        with pytest.raises(TypeError, match=r"compares no elements.*in a.numpy\(\)"):
+        with pytest.raises(TypeError, match=r"elements are not compared.*in a.numpy\(\)"):
             what in a  # noqa: B015
     assert a in [grid(), a] and a not in [grid()]
 
@@ -71,7 +71,7 @@ def test_iterating_gives_the_rows_and_is_refused_without_dimensions() -> None:
     first, *others = a
     assert first.ptr == a.ptr and len(others) == 2
     for call in (iter, list, tuple, sum):
-        with pytest.raises(TypeError, match="no dimensions"):
+        with pytest.raises(TypeError, match="no axis"):
             call(via.empty((), "int8"))  # type: ignore[operator]
 
 
@@ -80,13 +80,16 @@ def test_there_is_no_array_namespace_to_find() -> None:
     assert not hasattr(a, "__array_namespace__") and not hasattr(type(a), "__array_namespace__")
 
 
-def test_a_text_is_no_index_and_the_way_to_a_field_is_told(tmp_path: Any) -> None:
+def test_a_text_is_no_index_and_the_way_to_a_field_is_reported(tmp_path: Any) -> None:
     a = via.empty((2, 2), "record8")
     for key in ("x", ("x", 0), (0, "x")):
-        with pytest.raises(TypeError, match=r"'key'.*str.*field\(offset, dtype\)"):
+        with pytest.raises(TypeError, match=r"key is of type str.*field\(offset, dtype\)"):
             a[key]  # type: ignore[index]
-        with pytest.raises(TypeError, match="'key'.*str"):
+        with pytest.raises(TypeError, match="key is of type str"):
             a[key] = b"12345678"  # type: ignore[index]
     (tmp_path / "file").write_bytes(bytes(8))
-    with via.open(tmp_path / "file") as file, pytest.raises(via.DTypeError, match="'key' is str; expected integers"):
+    with (
+        via.open(tmp_path / "file") as file,
+        pytest.raises(via.DTypeError, match="key is of type str; expected integers"),
+    ):
         file["x"]  # type: ignore[index]

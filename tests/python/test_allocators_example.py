@@ -1,4 +1,4 @@
-"""The example of allocators: what it says without a GPU, and that it lets go of everything."""
+"""The example of allocators: what it says without a GPU, and that it releases everything."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def assert_everyone_got_their_memory_back(output: str) -> int:
     assert output.count("read back through a view: 2.5") == len(served)
     assert output.count(f"in use while the view lives: {nbytes} bytes more") == len(served)
     assert output.count("in use once it is gone: 0 bytes more") == len(served)
-    assert output.endswith("left alive: 0 arrays, 0 loans\n")
+    assert output.endswith("left alive: 0 arrays, 0 storages\n")
     return len(served)
 
 

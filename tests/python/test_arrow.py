@@ -88,7 +88,7 @@ def test_the_offset_of_a_slice_is_kept() -> None:
     assert a.ptr == address_of_arrow(column) + 16
 
 
-def test_the_owner_lives_until_arrow_lets_go() -> None:
+def test_the_owner_lives_until_arrow_releases() -> None:
     pyarrow = peer("pyarrow")
 
     class Owner:
@@ -105,8 +105,8 @@ def test_the_owner_lives_until_arrow_lets_go() -> None:
 
 def test_capsules_that_nobody_takes_free_what_they_hold() -> None:
     a = grid()
-    for lend in (a.__arrow_c_array__, a.__arrow_c_device_array__, a.__arrow_c_schema__):
-        capsules = lend()
+    for export in (a.__arrow_c_array__, a.__arrow_c_device_array__, a.__arrow_c_schema__):
+        capsules = export()
         del capsules
     assert via.stats()["outstanding_exports"] == 0
 
@@ -162,16 +162,16 @@ def test_a_schema_may_be_asked_for_as_the_protocol_allows() -> None:
     ("make", "words"),
     [
         (lambda: grid().T, "row-major|order"),
-        (lambda: grid()[0, 0], "dimension"),
+        (lambda: grid()[0, 0], "ndim is 0"),
         (lambda: via.empty((2,), "complex64"), "complex64"),
         (lambda: via.empty((2,), "bfloat16"), "bfloat16"),
         (lambda: via.empty((2,), "float32x4"), "float32x4"),
     ],
 )
 def test_what_arrow_cannot_say_is_refused_as_a_buffer(make: Any, words: str) -> None:
-    for lend in ("__arrow_c_array__", "__arrow_c_device_array__", "__arrow_c_schema__"):
+    for export in ("__arrow_c_array__", "__arrow_c_device_array__", "__arrow_c_schema__"):
         with pytest.raises(BufferError, match=words):
-            getattr(make(), lend)()
+            getattr(make(), export)()
 
 
 def test_nulls_are_refused() -> None:
@@ -189,7 +189,7 @@ def test_columns_that_are_no_numbers_are_refused() -> None:
 
 def test_what_is_no_arrow_array_is_refused() -> None:
     for wrong in (7, (1, 2), (), "text", grid().__arrow_c_schema__()):
-        with pytest.raises(TypeError, match="from_arrow: argument 'x'"):
+        with pytest.raises(TypeError, match="from_arrow: x"):
             via.from_arrow(wrong)  # type: ignore[arg-type]
 
 

@@ -68,8 +68,8 @@ BAD = {
     "wrap a list": Bad(lambda: wrap(ptr=[1, 2]), TypeError, ("wrap", "ptr", "list")),
     "wrap a float": Bad(lambda: wrap(ptr=1.5), TypeError, ("wrap", "ptr", "float")),
     "wrap a buffer": Bad(lambda: wrap(ptr=bytearray(64)), TypeError, ("wrap", "ptr", "bytearray", "asarray")),
-    "wrap a tuple": Bad(lambda: wrap(ptr=(ADDRESS, 1)), TypeError, ("wrap", "'ptr'", "tuple", "an address")),
-    "wrap an array": Bad(lambda: wrap(ptr=grid().numpy()), TypeError, ("wrap", "'ptr'", "ndarray", "asarray")),
+    "wrap a tuple": Bad(lambda: wrap(ptr=(ADDRESS, 1)), TypeError, ("wrap", "ptr is ", "tuple", "an address")),
+    "wrap an array": Bad(lambda: wrap(ptr=grid().numpy()), TypeError, ("wrap", "ptr is ", "ndarray", "asarray")),
     "wrap below zero": Bad(lambda: wrap(ptr=-1), OverflowError, ("wrap", "ptr", "-1")),
     "wrap beyond 64 bits": Bad(lambda: wrap(ptr=1 << 64), OverflowError, ("wrap", "ptr", str(1 << 64))),
     "wrap NULL": Bad(lambda: wrap(ptr=0), ValueError, ("via_wrap", "address", "NULL")),
@@ -98,9 +98,9 @@ BAD = {
     "wrap a dtype of objects": Bad(lambda: wrap(dtype="O"), TypeError, ("wrap", "dtype", "references")),
     "wrap a dtype of another order": Bad(lambda: wrap(dtype=">f4"), TypeError, ("wrap", "dtype", ">f4")),
     "wrap a dtype of nothing": Bad(lambda: wrap(dtype=None), TypeError, ("wrap", "dtype", "None")),
-    "wrap a dtype in a tuple": Bad(lambda: wrap(dtype=("float32",)), TypeError, ("wrap", "'dtype'", "('float32',)")),
+    "wrap a dtype in a tuple": Bad(lambda: wrap(dtype=("float32",)), TypeError, ("wrap", "dtype is ", "('float32',)")),
     "index by a mask": Bad(
-        lambda: grid()[grid().numpy() > 0], TypeError, ("'key'", "ndarray", "integers, slices", "numpy()")
+        lambda: grid()[grid().numpy() > 0], TypeError, ("key is ", "ndarray", "integers, slices", "numpy()")
     ),
     "wrap an unknown device": Bad(lambda: wrap(device="tpu"), RuntimeError, ("wrap", "device", "tpu")),
     "wrap a malformed device": Bad(lambda: wrap(device="cuda:x"), RuntimeError, ("wrap", "device", "cuda:x")),
@@ -187,8 +187,8 @@ BAD = {
     "copy to read-only memory": Bad(lambda: via.copy(read_only(), grid()), ValueError, ("via_copy", "read-only")),
     "copy to bytes": Bad(lambda: via.copy(b"abcd", bytearray(4)), ValueError, ("via_copy", "read-only")),
     "copy onto itself": Bad(lambda: copy_onto_itself(), ValueError, ("via_copy", "overlap|share")),
-    "copy to a list": Bad(lambda: via.copy([1], grid()), TypeError, ("copy", "'dst'", "list")),  # type: ignore[arg-type]
-    "copy from a list": Bad(lambda: via.copy(grid(), [1]), TypeError, ("copy", "'src'", "list")),  # type: ignore[arg-type]
+    "copy to a list": Bad(lambda: via.copy([1], grid()), TypeError, ("copy", "dst is ", "list")),  # type: ignore[arg-type]
+    "copy from a list": Bad(lambda: via.copy(grid(), [1]), TypeError, ("copy", "src is ", "list")),  # type: ignore[arg-type]
     "copy on no stream": Bad(lambda: via.copy(grid(), grid(), stream="7"), TypeError, ("copy", "stream", "str")),
     "copy on a stream below zero": Bad(
         lambda: via.copy(grid(), grid(), stream=-1), ValueError, ("copy", "stream", "-1")
@@ -196,7 +196,7 @@ BAD = {
     "copy on a stream": Bad(
         lambda: via.copy(grid(), grid(), stream=7), NotImplementedError, ("via_stream_wrap", "CUDA")
     ),
-    "submit to a list": Bad(lambda: via.copy_submit([1], grid()), TypeError, ("copy_submit", "'dst'", "list")),  # type: ignore[arg-type]
+    "submit to a list": Bad(lambda: via.copy_submit([1], grid()), TypeError, ("copy_submit", "dst is ", "list")),  # type: ignore[arg-type]
     "submit on no stream": Bad(
         lambda: via.copy_submit(grid(), grid(), stream="7"), TypeError, ("copy_submit", "stream", "str")
     ),
@@ -222,9 +222,11 @@ BAD = {
     "fill read-only memory": Bad(lambda: read_only().fill(1), ValueError, ("via_fill", "read-only")),
     "fill with text": Bad(lambda: grid().fill("1"), TypeError, ("fill", "value", "str")),  # type: ignore[arg-type]
     "fill with too much": Bad(lambda: grid().view("uint8").fill(256), OverflowError, ("fill", "value", "256")),
-    "assign another shape": Bad(lambda: assign(grid(), 0, numbers(3)), ValueError, ("via_array_broadcast", "3", "4")),
+    "assign another shape": Bad(
+        lambda: assign(grid(), 0, numbers(3)), ValueError, ("__setitem__", "value has shape (3,)", "broadcasts to (4,)")
+    ),
     "assign another dtype": Bad(lambda: assign(grid(), 0, bytearray(4)), TypeError, ("via_copy", "uint8")),
-    "assign a list": Bad(lambda: assign(grid(), 0, [1, 2, 3, 4]), TypeError, ("__setitem__", "'value'", "list")),
+    "assign a list": Bad(lambda: assign(grid(), 0, [1, 2, 3, 4]), TypeError, ("__setitem__", "value is ", "list")),
     "assign to read-only memory": Bad(lambda: assign(read_only(), 0, 1), ValueError, ("via_fill", "read-only")),
     "threads below zero": Bad(lambda: via.set_num_threads(-1), ValueError, ("via_set_num_threads", "-1")),
     "threads beyond reason": Bad(lambda: via.set_num_threads(1 << 40), ValueError, ("via_set_num_threads", "1024")),
@@ -290,19 +292,19 @@ def test_what_an_argument_raises_itself_arrives(kind: str, error: type[BaseExcep
 
 @pytest.mark.parametrize("kind", TAKING)
 def test_an_argument_that_says_it_is_no_number_is_refused_by_name(kind: str) -> None:
-    with pytest.raises(via.DTypeError, match="argument '.*': found Failing, expected"):
+    with pytest.raises(via.DTypeError, match=r": [\w.]+ is of type Failing; expected"):
         TAKING[kind](Failing(TypeError))
 
 
-def test_why_an_object_does_not_lend_its_bytes_is_told() -> None:
+def test_why_an_object_does_not_export_its_bytes_is_reported() -> None:
     apart = memoryview(bytearray(8))[::2]
-    with pytest.raises(via.DTypeError, match="import_ipc: argument 'description': .*contiguous"):
+    with pytest.raises(via.DTypeError, match="import_ipc: description has no contiguous buffer: "):
         via.import_ipc(apart)
     ended = memoryview(b"ended")
     ended.release()
     with pytest.raises(ValueError, match="released"):
         via.import_ipc(ended)
-    with pytest.raises(via.DTypeError, match="import_ipc: argument 'description': found int, expected bytes"):
+    with pytest.raises(via.DTypeError, match="import_ipc: description is of type int; expected bytes"):
         via.import_ipc(7)  # type: ignore[arg-type]
 
 

@@ -66,7 +66,7 @@ def test_strided_memory_is_not_passed_off_as_dense(flags: int, word: str) -> Non
         ask(grid()[:, ::2], flags)
 
 
-def test_read_only_memory_is_not_lent_for_writing() -> None:
+def test_read_only_memory_is_not_exported_for_writing() -> None:
     a = grid().as_readonly()
     assert ask(a, STRIDES)[-1] == 1
     with pytest.raises(BufferError, match="read-only"):
@@ -109,7 +109,7 @@ def test_what_has_no_format_is_refused_with_a_way_out(name: str) -> None:
         memoryview(a)
 
 
-def test_a_record_is_lent_as_bytes_of_its_size() -> None:
+def test_a_record_is_exported_as_bytes_of_its_size() -> None:
     values = numbers(12)
     a = via.wrap(ctypes.addressof(values), 4, "record12", owner=values)
     view = memoryview(a)
@@ -202,7 +202,7 @@ def test_foreign_byte_order_is_refused() -> None:
 def test_python_objects_are_refused() -> None:
     numpy = peer("numpy")
     for made in (numpy.array([object()]), numpy.array([(1, None)], dtype=[("a", "i4"), ("b", "O")])):
-        with pytest.raises(BufferError, match="could not be taken"):
+        with pytest.raises(BufferError, match="could not be imported"):
             via.asarray(made)
 
 

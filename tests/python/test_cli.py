@@ -1,4 +1,4 @@
-"""`python -m viaduct`: what it tells, that it fits, and what its exit status says."""
+"""`python -m viaduct`: what it reports, that it fits, and what its exit status says."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+def reported(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     """What a command says that finds nothing wrong."""
     assert main(words) == 0
     return fitting(capsys.readouterr().out)
@@ -92,9 +92,9 @@ def stub(folder: Path, name: str) -> dict[str, str]:
 # ------------------------------------------------------------------------------------------------ info
 
 
-def test_info_tells_the_library_its_file_and_what_it_is_used_with(capsys: pytest.CaptureFixture[str]) -> None:
+def test_info_reports_the_library_its_file_and_what_it_is_used_with(capsys: pytest.CaptureFixture[str]) -> None:
     peer("numpy")
-    text = told(capsys, "info")
+    text = reported(capsys, "info")
     assert text.startswith(f"viaduct {via.__version__}\n\ncpu  ")
     joined = re.sub(r"\n {4}", " ", text)
     file = re.search(r"^  file: ?(.*libviaduct.*)$", text.replace("\n    ", ""), re.MULTILINE)
@@ -103,7 +103,7 @@ def test_info_tells_the_library_its_file_and_what_it_is_used_with(capsys: pytest
 
 
 def test_info_is_what_no_command_gives(capsys: pytest.CaptureFixture[str]) -> None:
-    assert told(capsys) == told(capsys, "info")
+    assert reported(capsys) == reported(capsys, "info")
 
 
 def test_a_pipe_gets_plain_text_without_colours_or_lines() -> None:
@@ -125,7 +125,7 @@ def test_a_terminal_that_has_only_ascii_gets_that() -> None:
     assert without_escapes(on_terminal("explain", "10,10", "F", PYTHONIOENCODING="ascii")).isascii()
 
 
-def test_a_link_is_told_as_nvidia_smi_knows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_is_reported_as_nvidia_smi_knows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "nvidia-smi").write_text("#!/bin/sh\necho '00000000:3B:00.0, 5, 16, 580.12.03'\n")
     (tmp_path / "nvidia-smi").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
@@ -137,7 +137,7 @@ def test_a_link_is_told_as_nvidia_smi_knows_it(tmp_path: Path, monkeypatch: pyte
     assert machine.driver_version(links) == "580.12.03"
 
 
-def test_what_nvidia_smi_cannot_tell_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_nvidia_smi_cannot_report_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "nvidia-smi").write_text("#!/bin/sh\necho 'NVIDIA-SMI has failed'\nexit 9\n")
     (tmp_path / "nvidia-smi").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
@@ -148,7 +148,7 @@ def test_what_nvidia_smi_cannot_tell_is_not_known(tmp_path: Path, monkeypatch: p
 
 
 def test_explain_draws_the_plan_that_the_copy_would_have(capsys: pytest.CaptureFixture[str]) -> None:
-    text = told(capsys, "explain", "1000,1000", "F")
+    text = reported(capsys, "explain", "1000,1000", "F")
     src, dst = via.empty((1000, 1000), "float32").T, via.empty((1000, 1000), "float32")
     route = via.copy_explain(dst, src).splitlines()[0]
     assert f"  {route}\n" in text
@@ -160,53 +160,53 @@ def test_explain_draws_the_plan_that_the_copy_would_have(capsys: pytest.CaptureF
 def test_the_page_of_commands_shows_what_explain_draws() -> None:
     page = (Path(__file__).parents[2] / "docs/guide/commands.md").read_text()
     (shown,) = re.findall(r"^```text\n(1000 x 1000.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    told = run("explain", "1000,1000", "F", COLUMNS="80", VIADUCT_NUM_THREADS="2").stdout
+    reported = run("explain", "1000,1000", "F", COLUMNS="80", VIADUCT_NUM_THREADS="2").stdout
     kernel = re.compile(r"\w+ kernel")  # which one is the processor's
-    assert kernel.sub("a kernel", told) == kernel.sub("a kernel", shown)
+    assert kernel.sub("a kernel", reported) == kernel.sub("a kernel", shown)
 
 
 def test_explain_takes_strides_as_numpy_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
-    assert told(capsys, "explain", "(3, 5)", "(4, 12)") == told(capsys, "explain", "3x5", "F")
-    assert told(capsys, "explain", "6,7", "-28,-4", "--dtype", "int32") != told(capsys, "explain", "6,7")
-    assert "      1000 times" not in told(capsys, "explain", "1000", "-4")
+    assert reported(capsys, "explain", "(3, 5)", "(4, 12)") == reported(capsys, "explain", "3x5", "F")
+    assert reported(capsys, "explain", "6,7", "-28,-4", "--dtype", "int32") != reported(capsys, "explain", "6,7")
+    assert "      1000 times" not in reported(capsys, "explain", "1000", "-4")
 
 
 def test_explain_needs_no_memory(capsys: pytest.CaptureFixture[str]) -> None:
     before = via.stats()["host_bytes"]
-    assert "bytes: 4000000000000, each moved once" in told(capsys, "explain", "1000000,1000000", "F")
+    assert "bytes: 4000000000000, each moved once" in reported(capsys, "explain", "1000000,1000000", "F")
     assert via.stats()["host_bytes"] == before
 
 
 def test_explain_counts_elements_where_they_share_bytes(capsys: pytest.CaptureFixture[str]) -> None:
-    text = told(capsys, "explain", "4,6", "--dtype", "int4")
+    text = reported(capsys, "explain", "4,6", "--dtype", "int4")
     assert "strides in elements 6, 1" in text and "where the first elements lie" not in text
 
 
 @pytest.mark.parametrize("shape", ["", "1", "0,4", "2,3,4,5,6"])
 def test_explain_takes_every_shape(capsys: pytest.CaptureFixture[str], shape: str) -> None:
-    assert "route: " in told(capsys, "explain", shape)
+    assert "route: " in reported(capsys, "explain", shape)
 
 
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("3,a",), "SHAPE: found '3,a'"),
-        (("3,4", "Z"), "STRIDES: found 'Z', expected numbers such as 480,640, C or F"),
-        (("3,4", "4"), "STRIDES: found 1 of them, expected 2"),
+        (("3,a",), "SHAPE is '3,a'; expected"),
+        (("3,4", "Z"), "STRIDES is 'Z'; expected numbers such as 480,640, C or F"),
+        (("3,4", "4"), "STRIDES has 1 numbers; expected 2"),
         (("3,4", "C", "0,0"), "dst has stride 0"),
         (("3", "C", "C", "--dtype", "float33"), "float33"),
     ],
 )
-def test_explain_tells_in_one_line_what_cannot_be(
+def test_explain_reports_in_one_line_what_cannot_be(
     capsys: pytest.CaptureFixture[str], words: tuple[str, ...], reason: str
 ) -> None:
     assert main(["explain", *words]) == 1
-    told = capsys.readouterr()
-    assert not told.out and told.err.startswith("viaduct: ") and told.err.count("\n") == 1
-    assert reason in told.err
+    reported = capsys.readouterr()
+    assert not reported.out and reported.err.startswith("viaduct: ") and reported.err.count("\n") == 1
+    assert reason in reported.err
 
 
-def test_explain_tells_why_there_is_no_device() -> None:
+def test_explain_reports_why_there_is_no_device() -> None:
     done = run("explain", "10", "--to", "cuda:0")
     assert done.returncode == 1 and "/nowhere/libcuda.so.1" in done.stderr and not done.stdout
 
@@ -249,7 +249,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object
     return {row["name"]: row for row in report["rows"]}
 
 
-def test_bench_has_each_route_of_the_host_beside_a_limit(rows: dict[str, dict[str, object]]) -> None:
+def test_bench_has_each_route_of_the_host_next_to_a_limit(rows: dict[str, dict[str, object]]) -> None:
     for name in ("contiguous", "transposed", "NCHW to NHWC", "every second column", "cached"):
         row = rows[name]
         assert isinstance(row["percent"], float) and isinstance(row["limit"], str)
@@ -292,7 +292,7 @@ def test_what_is_faster_than_its_limit_raises_it() -> None:
         ("--json", "sealed/rows.json"),
     ],
 )
-def test_bench_tells_in_one_line_what_it_cannot_write_before_anything_is_timed(
+def test_bench_reports_in_one_line_what_it_cannot_write_before_anything_is_timed(
     tmp_path: Path, option: str, place: str
 ) -> None:
     (tmp_path / "a file").touch()
@@ -307,13 +307,13 @@ def test_bench_tells_in_one_line_what_it_cannot_write_before_anything_is_timed(
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("--size", "-5"), "found -5, expected 1 to 16777216"),
-        (("--size", "0"), "found 0, expected 1"),
+        (("--size", "-5"), "the size is -5; expected 1 to 16777216"),
+        (("--size", "0"), "the size is 0; expected 1"),
         (("--size", "1" + "0" * 30), "expected 1 to"),
         (("--size", "big"), "'big'"),
-        (("--seconds", "-1"), "found -1.0, expected a time above 0"),
-        (("--seconds", "nan"), "found nan"),
-        (("--seconds", "inf"), "found inf"),
+        (("--seconds", "-1"), "the time is -1.0; expected more than 0"),
+        (("--seconds", "nan"), "the time is nan"),
+        (("--seconds", "inf"), "the time is inf"),
     ],
 )
 def test_bench_refuses_numbers_that_measure_nothing(
@@ -321,8 +321,8 @@ def test_bench_refuses_numbers_that_measure_nothing(
 ) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["bench", *words])
-    told = capsys.readouterr()
-    assert ended.value.code == 2 and not told.out and expected in told.err.splitlines()[-1]
+    reported = capsys.readouterr()
+    assert ended.value.code == 2 and not reported.out and expected in reported.err.splitlines()[-1]
 
 
 def test_bench_of_a_device_that_is_not_there_says_why() -> None:
@@ -375,7 +375,7 @@ def nothing_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_doctor_finds_nothing_missing_where_nothing_is(
     nothing_missing: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = told(capsys, "doctor")
+    text = reported(capsys, "doctor")
     assert "ok       CUDA: no NVIDIA device on this machine" in text and "MISSING" not in text
     assert "\nNothing is missing" in text
 
@@ -391,7 +391,7 @@ def test_doctor_gives_the_command_that_turns_huge_pages_on(
 
 
 @pytest.mark.parametrize(
-    ("why", "settings", "mend"),
+    ("why", "settings", "fix"),
     [
         ("the CUDA driver could not be opened: /x", {"VIADUCT_LIBCUDA": "/x"}, "unset VIADUCT_LIBCUDA"),
         ("the CUDA driver could not be opened: libcuda.so.1", {}, "driver"),
@@ -401,8 +401,8 @@ def test_doctor_gives_the_command_that_turns_huge_pages_on(
         ("a CUDA device needs CUDA, and this build has none", {}, "pip install --force-reinstall ."),
     ],
 )
-def test_doctor_mends_a_driver_by_what_is_wrong_with_it(
-    nothing_missing: Path, monkeypatch: pytest.MonkeyPatch, why: str, settings: dict[str, str], mend: str
+def test_doctor_fixes_a_driver_by_what_is_wrong_with_it(
+    nothing_missing: Path, monkeypatch: pytest.MonkeyPatch, why: str, settings: dict[str, str], fix: str
 ) -> None:
     monkeypatch.setattr(machine, "has_nvidia_device", lambda: True)
     monkeypatch.setattr(doctor, "is_container", lambda: False)
@@ -410,11 +410,11 @@ def test_doctor_mends_a_driver_by_what_is_wrong_with_it(
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
     finding = found_by_doctor()["CUDA"]
-    assert mend in finding.mend and not finding.optional
+    assert fix in finding.fix and not finding.optional
 
 
 @pytest.mark.parametrize(
-    ("why", "settings", "mend"),
+    ("why", "settings", "fix"),
     [
         ("the CUDA driver could not be opened: libcuda.so.1", {}, "--gpus all"),
         ("the CUDA driver finds no device", {}, "--gpus all"),
@@ -422,36 +422,36 @@ def test_doctor_mends_a_driver_by_what_is_wrong_with_it(
         ("libcuda.so.1 has no cuGetProcAddress; expected a driver of CUDA 11.4 or newer", {}, "# on the host"),
     ],
 )
-def test_doctor_looks_outside_of_a_container_for_what_cannot_be_mended_in_it(
-    nothing_missing: Path, monkeypatch: pytest.MonkeyPatch, why: str, settings: dict[str, str], mend: str
+def test_doctor_looks_outside_of_a_container_for_what_cannot_be_fixed_in_it(
+    nothing_missing: Path, monkeypatch: pytest.MonkeyPatch, why: str, settings: dict[str, str], fix: str
 ) -> None:
     monkeypatch.setattr(machine, "has_nvidia_device", lambda: True)
     monkeypatch.setattr(doctor, "is_container", lambda: True)
     monkeypatch.setattr(info, "why_no_device", lambda: why)
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
-    assert mend in found_by_doctor()["CUDA"].mend
+    assert fix in found_by_doctor()["CUDA"].fix
 
 
 def test_doctor_names_a_setting_that_holds_threads_back(nothing_missing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "num_threads", lambda: 1)
     monkeypatch.setattr(machine, "cpus_of_machine", lambda: 8)
-    assert not found_by_doctor()["threads of a host copy"].mend
+    assert not found_by_doctor()["threads of a host copy"].fix
     monkeypatch.setenv("VIADUCT_NUM_THREADS", "1")
-    assert found_by_doctor()["threads of a host copy"].mend == "unset VIADUCT_NUM_THREADS"
+    assert found_by_doctor()["threads of a host copy"].fix == "unset VIADUCT_NUM_THREADS"
 
 
 @pytest.mark.parametrize(
-    ("why", "mend"),
+    ("why", "fix"),
     [
         ("off, this library was built without nvcc", "nvcc"),
         ("off, they were not built for this GPU", "nvcc"),
         ("off, the driver is older than the CUDA Toolkit that they were built with", "driver"),
     ],
 )
-def test_doctor_mends_kernels_by_what_is_wrong_with_them(why: str, mend: str) -> None:
-    finding = doctor.of_route("cuda:0 kernels", why, doctor.mend_kernels)
-    assert mend in finding.mend and finding.found == why.removeprefix("off, ")
+def test_doctor_fixes_kernels_by_what_is_wrong_with_them(why: str, fix: str) -> None:
+    finding = doctor.of_route("cuda:0 kernels", why, doctor.fix_kernels)
+    assert fix in finding.fix and finding.found == why.removeprefix("off, ")
 
 
 # ------------------------------------------------------------------------------------------------ words and pages
@@ -463,7 +463,7 @@ def test_other_words_get_the_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended.value.code == 2 and "usage: python -m viaduct" in capsys.readouterr().err
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == 0 and capsys.readouterr().out == f"viaduct {via.__version__}\n"
@@ -487,14 +487,14 @@ def in_shell(words: str, **settings: str) -> tuple[str, str, int]:
 
 
 @pytest.mark.parametrize("buffered", ["", "1"], ids=["at once", "line by line"])
-def test_who_reads_no_further_is_not_told_so(buffered: str) -> None:
+def test_who_reads_no_further_is_not_reported(buffered: str) -> None:
     assert in_shell("info | head -n 0", PYTHONUNBUFFERED=buffered) == ("", "", 141)
 
 
 @pytest.mark.parametrize("buffered", ["", "1"], ids=["at once", "line by line"])
-def test_a_full_disk_is_told_once(buffered: str) -> None:
-    printed, told, status = in_shell("info > /dev/full", PYTHONUNBUFFERED=buffered)
-    assert (printed, status) == ("", 1) and re.fullmatch(r"viaduct: .*No space left on device\n", told)
+def test_a_full_disk_is_reported_once(buffered: str) -> None:
+    printed, reported, status = in_shell("info > /dev/full", PYTHONUNBUFFERED=buffered)
+    assert (printed, status) == ("", 1) and re.fullmatch(r"viaduct: .*No space left on device\n", reported)
 
 
 def test_without_a_standard_output_or_a_standard_error_there_is_no_traceback() -> None:
@@ -521,5 +521,5 @@ def test_a_table_folds_its_names_and_keeps_its_numbers(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("count", "text"), [(0, "0 bytes"), (1536, "1.5 KiB"), (64 << 20, "64 MiB"), (5 << 40, "5 TiB")]
 )
-def test_sizes_are_told_in_the_unit_that_suits_them(count: int, text: str) -> None:
+def test_sizes_are_reported_in_the_unit_that_suits_them(count: int, text: str) -> None:
     assert in_bytes(count) == text

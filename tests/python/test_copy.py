@@ -99,7 +99,7 @@ def test_assignment_takes_numbers() -> None:
     assert a.tolist() == [[-3, 1, 1, 1], [2.5, 2.5, 9, 9], [1, 1, 1, 1]]
 
 
-def test_assignment_takes_whatever_lends_its_memory() -> None:
+def test_assignment_takes_whatever_exports_its_memory() -> None:
     a = grid()
     a[0] = numbers(4)
     a[1] = memoryview(numbers(4))
@@ -178,7 +178,7 @@ def test_a_value_that_does_not_fit_is_refused(name: str, value: Any, kind: type[
     a = via.empty((2, 2), name)
     a.fill(bytes(-(-a.nbytes // a.size)) if name.startswith("record") else 0)
     before = bytes(memoryview(a.view("uint8")))
-    with pytest.raises(kind, match="Array.fill: argument 'value'|element of"):
+    with pytest.raises(kind, match="Array.fill: value|element of"):
         a.fill(value)
     assert bytes(memoryview(a.view("uint8"))) == before
 
@@ -261,7 +261,7 @@ def test_arrays_of_any_kind_may_be_copied_between() -> None:
     assert target == b"abcd"
 
 
-def test_the_plan_of_a_copy_is_told() -> None:
+def test_the_plan_of_a_copy_is_reported() -> None:
     a = grid()
     text = via.copy_explain(via.empty((4, 3), "float32"), a.T)
     assert "route" in text and "bytes" in text
@@ -291,9 +291,9 @@ def test_packed_elements_are_copied_in_any_order_of_axes() -> None:
 
     data = bytearray(range(17, 17 + 12))
     a = via.wrap(ctypes.addressof(ctypes.c_char.from_buffer(data)), (4, 6), "int4", owner=data)
-    turned = via.empty((6, 4), "int4")
-    via.copy(turned.T, a)
-    found = nibbles(turned.reshape(-1))
+    transposed = via.empty((6, 4), "int4")
+    via.copy(transposed.T, a)
+    found = nibbles(transposed.reshape(-1))
     assert [found[i * 4 + j] for j in range(4) for i in range(6)] == nibbles(a.reshape(-1))
-    assert nibbles(turned.T.copy().reshape(-1)) == nibbles(a.reshape(-1))
-    assert "route: bits" in via.copy_explain(turned.T, a)
+    assert nibbles(transposed.T.copy().reshape(-1)) == nibbles(a.reshape(-1))
+    assert "route: bits" in via.copy_explain(transposed.T, a)

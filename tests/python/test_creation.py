@@ -21,7 +21,7 @@ def test_a_new_array_has_the_shape_dtype_and_place_asked_for(make: Callable[...,
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_the_place_is_told_by_name_only(make: Callable[..., via.Array]) -> None:
+def test_the_place_is_reported_by_name_only(make: Callable[..., via.Array]) -> None:
     with pytest.raises(TypeError, match="2 positional"):
         make((2, 3), "int16", "cpu")
 
@@ -71,11 +71,11 @@ def test_arrays_are_made_like_those_of_other_libraries() -> None:
 
 
 def test_a_value_that_does_not_fit_is_refused_by_name() -> None:
-    with pytest.raises(OverflowError, match="full: argument 'value'"):
+    with pytest.raises(OverflowError, match="full: value"):
         via.full(2, 256, "uint8")
-    with pytest.raises(OverflowError, match="full_like: argument 'value'"):
+    with pytest.raises(OverflowError, match="full_like: value"):
         via.full_like(bytearray(2), 256)
-    with pytest.raises(TypeError, match="full_like: argument 'x'"):
+    with pytest.raises(TypeError, match="full_like: x"):
         via.full_like([1, 2], 3)
 
 
@@ -106,13 +106,13 @@ def test_copyto_copies_as_numpys_does() -> None:
 
 
 def test_copyto_refuses_what_does_not_repeat_to_the_destination() -> None:
-    with pytest.raises(ValueError, match="4; expected the array's 3"):
+    with pytest.raises(ValueError, match=r"copyto: src has shape \(3, 3\); expected one that broadcasts to \(3, 4\)"):
         via.copyto(grid(), grid(3, 3))
-    with pytest.raises(TypeError, match="copyto: argument 'src': found list"):
+    with pytest.raises(TypeError, match="copyto: src is of type list"):
         via.copyto(grid(), [1, 2])
     with pytest.raises(ValueError, match="read-only"):
         via.copyto(grid().as_readonly(), grid())
-    with pytest.raises(TypeError, match="copyto: argument 'stream'"):
+    with pytest.raises(TypeError, match="copyto: stream"):
         via.copyto(grid(), grid(), stream="7")
 
 
@@ -126,7 +126,7 @@ def test_asarray_of_what_is_so_already_is_the_same_memory() -> None:
     assert via.asarray(a) is a and via.asarray(a, "float32") is a
 
 
-def test_asarray_copies_where_it_is_told_to() -> None:
+def test_asarray_copies_where_it_is_asked_to() -> None:
     a = grid()
     b = via.asarray(a.T, copy=True)
     assert b.ptr != a.ptr and b.tolist() == a.T.tolist() and b.c_contiguous
@@ -134,23 +134,21 @@ def test_asarray_copies_where_it_is_told_to() -> None:
 
 def test_asarray_converts_no_dtype() -> None:
     for copy in (None, True, False):
-        with pytest.raises(via.DTypeError, match=r"asarray: argument 'dtype' is float64; expected float32, as x has"):
+        with pytest.raises(via.DTypeError, match=r"asarray: dtype is float64; expected float32, the dtype of x"):
             via.asarray(grid(), dtype="float64", copy=copy)
-    with pytest.raises(TypeError, match="asarray: argument 'dtype'"):
+    with pytest.raises(TypeError, match="asarray: dtype"):
         via.asarray(grid(), dtype="x")
 
 
 def test_asarray_refuses_a_device_that_is_none() -> None:
-    with pytest.raises(via.DeviceError, match="asarray: argument 'device'"):
+    with pytest.raises(via.DeviceError, match="asarray: device"):
         via.asarray(grid(), device="disk")
     with pytest.raises(TypeError, match="asarray"):
         via.asarray(grid(), order="F")  # type: ignore[call-arg]
 
 
 def test_asarray_forbidden_to_copy_refuses_another_device() -> None:
-    with pytest.raises(
-        via.NeedsCopyError, match=r"asarray: argument 'copy' is False; expected True or None, .* cpu .* cuda:0"
-    ):
+    with pytest.raises(via.NeedsCopyError, match=r"asarray: copy is False; expected True or None, .* cpu .* cuda:0"):
         via.asarray(grid(), device="cuda:0", copy=False)
 
 
@@ -161,5 +159,5 @@ def test_iteration_goes_over_the_first_axis_and_over_none_of_a_number() -> None:
     a = grid()
     assert [row.tolist() for row in iter(a)] == a.tolist()
     assert hasattr(type(a), "__iter__")
-    with pytest.raises(TypeError, match="no dimensions"):
+    with pytest.raises(TypeError, match="no axis"):
         iter(a[0, 0])

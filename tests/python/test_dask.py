@@ -73,7 +73,7 @@ def frames_of(a: via.Array) -> list[memoryview]:
     return [memoryview(frame).cast("B") for frame in frames if memoryview(frame).nbytes]
 
 
-@pytest.mark.parametrize("layout", ["dense", "turned", "read-only"])
+@pytest.mark.parametrize("layout", ["dense", "transposed", "read-only"])
 def test_a_dense_array_is_sent_from_where_it_lies(layout: str) -> None:
     a = LAYOUTS[layout](engines.large())
     frames = frames_of(a)
@@ -101,21 +101,21 @@ def test_every_element_type_arrives(cluster: Cluster, dtype: str) -> None:
     assert cluster.seen(a)[1:] == look(a)[1:]
 
 
-@pytest.mark.parametrize("layout", ["dense", "turned", "strided"])
+@pytest.mark.parametrize("layout", ["dense", "transposed", "strided"])
 def test_a_large_array_arrives_where_every_consumer_takes_it(cluster: Cluster, layout: str) -> None:
     a = LAYOUTS[layout](engines.large())
     seen = cluster.seen(cluster.client.scatter(a, hash=False))
     assert seen.aligned and not seen.readonly and seen.content == content(a)
 
 
-def turned_there(a: via.Array) -> via.Array:
+def transposed_there(a: via.Array) -> via.Array:
     a.fill(7)
     return a.T
 
 
 def test_a_result_comes_back_in_its_own_layout_and_may_be_written(cluster: Cluster) -> None:
     a = engines.large()
-    found = cluster.client.submit(turned_there, a, pure=False).result()
+    found = cluster.client.submit(transposed_there, a, pure=False).result()
     assert (found.shape, found.strides, found.readonly) == (a.T.shape, a.T.strides, False)
     assert found[3, 2].item() == 7 and a[2, 3].item() == 1024 * 2 + 3, "the worker had memory of its own"
 

@@ -44,16 +44,16 @@ def test_every_runtime_works_on_the_buffer_of_the_c_library(folder: Path) -> Non
     assert "C: got 6 x 4 floats" in output, "the transposed copy did not arrive"
 
 
-def test_the_buffer_is_released_once_when_the_last_lets_go(folder: Path) -> None:
+def test_the_buffer_is_released_once_when_the_last_releases(folder: Path) -> None:
     for name in ("numpy", "torch", "jax"):
         peer(name)
     output = run(folder)
-    released = "the last user has let go; the image is freed"
+    released = "the last user has released it; the image is freed"
     assert output.count(released) == 1
     before, after = output.split(released)
     assert "PyTorch's tensor is gone;  C reads 1020" in before
     assert "JAX's array is gone;       C reads nan" in after
-    assert "left alive: 0 arrays, 0 loans" in after
+    assert "left alive: 0 arrays, 0 storages" in after
 
 
 def test_absent_peers_are_named_and_left_out(folder: Path, tmp_path: Path) -> None:

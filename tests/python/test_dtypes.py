@@ -70,7 +70,7 @@ def test_arrays_of_ml_dtypes_types_are_taken_as_such(name: str) -> None:
     assert "owned by ndarray" in repr(a)
 
 
-class Lender:
+class Exporter:
     """Twelve bytes, described by the array interface; what more there is to say of them is in `dtype`, if anywhere."""
 
     dtype: object
@@ -86,21 +86,21 @@ class Lender:
 
 
 @pytest.mark.parametrize("dtype", [None, "no such type", "float64", 7, object()])
-def test_bytes_without_a_name_stay_so_where_their_owner_tells_nothing_that_fits(dtype: object) -> None:
-    lender = Lender("|V2", 6)
-    assert via.asarray(lender).dtype_name == "record2"
-    lender.dtype = dtype
-    assert via.asarray(lender).dtype_name == "record2"
-    lender.dtype = "float16"
-    assert via.asarray(lender).dtype_name == "float16"
+def test_bytes_without_a_name_stay_so_where_their_owner_reports_nothing_that_fits(dtype: object) -> None:
+    exporter = Exporter("|V2", 6)
+    assert via.asarray(exporter).dtype_name == "record2"
+    exporter.dtype = dtype
+    assert via.asarray(exporter).dtype_name == "record2"
+    exporter.dtype = "float16"
+    assert via.asarray(exporter).dtype_name == "float16"
 
 
-def test_floats_of_one_byte_are_refused_where_their_owner_does_not_tell_which() -> None:
-    lender = Lender("<f1", 12)
+def test_floats_of_one_byte_are_refused_where_their_owner_does_not_report_which() -> None:
+    exporter = Exporter("<f1", 12)
     with pytest.raises(via.ExchangeError, match="<f1"):
-        via.asarray(lender)
-    lender.dtype = "float8_e4m3fn"
-    assert via.asarray(lender).dtype_name == "float8_e4m3fn"
+        via.asarray(exporter)
+    exporter.dtype = "float8_e4m3fn"
+    assert via.asarray(exporter).dtype_name == "float8_e4m3fn"
 
 
 def test_types_that_numpy_has_not_are_names() -> None:
@@ -183,7 +183,7 @@ def test_numbers_of_the_c_api_are_understood() -> None:
     ids=repr,
 )
 def test_what_is_no_type_is_refused(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="wrap: argument 'dtype'"):
+    with pytest.raises(TypeError, match="wrap: dtype"):
         name_of(wrong)
 
 
@@ -205,7 +205,7 @@ def test_types_of_numpy_that_no_memory_can_have_are_refused_with_a_way_out() -> 
             name_of(numpy.dtype(wrong))
 
 
-def test_a_type_is_told_again_from_another_of_the_same_place() -> None:
+def test_a_type_is_reported_again_from_another_of_the_same_place() -> None:
     """Answers are remembered by identity, so a name that is made anew each time must not be mixed up."""
     for _ in range(1000):
         for name in ("float32", "int16", "complex128"):
@@ -235,7 +235,7 @@ b.fill(b"\\x80\\x3f")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "needs NumPy" in done.stdout and "ml_dtypes" in done.stdout
+    assert "NumPy is not installed" in done.stdout and "ml_dtypes" in done.stdout
 
 
 def test_importing_the_package_imports_no_peer() -> None:
@@ -302,5 +302,5 @@ def test_a_name_with_a_0_character_or_half_a_character_names_no_type(name: str) 
         pass
 
     for given in (name, Text(name)):
-        with pytest.raises(via.DTypeError, match="argument 'dtype'"):
+        with pytest.raises(via.DTypeError, match=": dtype is "):
             via.empty(1, given)

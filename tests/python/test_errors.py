@@ -53,7 +53,7 @@ def test_an_exception_is_of_its_kind_and_of_the_built_in_one(name: str) -> None:
     assert mine.__doc__ and mine.__module__ == "viaduct"
 
 
-def test_an_exception_tells_status_and_code() -> None:
+def test_an_exception_reports_status_and_code() -> None:
     with pytest.raises(via.ShapeError) as error:
         via.empty((-1,), "float32")
     assert error.value.status == raw.VIA_ERROR_SHAPE
@@ -127,7 +127,7 @@ def test_a_file_that_may_not_be_opened_is_a_permission_error(tmp_path: Path) -> 
             assert isinstance(error, PermissionError) and error.errno == error.code == errno.EACCES
 
 
-def test_every_kind_of_file_error_can_be_pickled_and_told_from_the_others() -> None:
+def test_every_kind_of_file_error_can_be_pickled_and_reported_from_the_others() -> None:
     kinds = ("FileNotFoundError", "PermissionError", "FileExistsError", "IsADirectoryError", "NotADirectoryError")
     for name in kinds:
         mine = getattr(raw, name)

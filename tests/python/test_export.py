@@ -1,4 +1,4 @@
-"""`__dlpack__` as the array API standard has it: four keywords, and BufferError for whatever cannot be lent."""
+"""`__dlpack__` as the array API standard has it: four keywords, and BufferError for whatever cannot be exported."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_strides_are_never_null() -> None:
     assert open_capsule(grid().__dlpack__(**VERSIONED)).tensor.strides
 
 
-def test_no_elements_are_lent_as_null() -> None:
+def test_no_elements_are_exported_as_null() -> None:
     a = grid()[:0]
     assert open_capsule(a.__dlpack__(**VERSIONED)).tensor.data is None
     assert peer("numpy").from_dlpack(a).shape == (0, 4)
@@ -74,7 +74,7 @@ def test_read_only_is_said_where_it_can_be() -> None:
     assert open_capsule(a.__dlpack__(**VERSIONED)).flags & READ_ONLY
 
 
-def test_read_only_memory_is_never_lent_as_writable() -> None:
+def test_read_only_memory_is_never_exported_as_writable() -> None:
     """The form of before 1.0 has no flag, so it gets a copy that was asked for, or nothing."""
     a = grid().as_readonly()
     for keywords in ({}, {"copy": False}, {"max_version": (0, 8)}):

@@ -54,7 +54,7 @@ def test_modes_are_those_of_memmap(numbers: Path) -> None:
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_a_raw_file_is_what_open_is_told(tmp_path: Path, order: Any) -> None:
+def test_a_raw_file_is_what_open_is_reported(tmp_path: Path, order: Any) -> None:
     values = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
     path = tmp_path / "raw"
     path.write_bytes(values.tobytes(order))
@@ -78,11 +78,11 @@ def test_whatever_names_an_element_type_does_so_of_a_file(tmp_path: Path, dtype:
 
 def test_what_names_no_element_type_is_refused_by_the_functions_name(tmp_path: Path) -> None:
     (tmp_path / "values").write_bytes(bytes(8))
-    with pytest.raises(via.DTypeError, match="open: argument 'dtype': found 99, expected"):
+    with pytest.raises(via.DTypeError, match="open: dtype is 99; expected"):
         via.open(tmp_path / "values", dtype=99)
     with via.open(tmp_path / "values") as file:
         for ask in (file.read, file.array):
-            with pytest.raises(via.DTypeError, match="File: argument 'dtype': found NumPy's datetime64"):
+            with pytest.raises(via.DTypeError, match="File: dtype is NumPy's datetime64"):
                 ask(dtype="M8")
 
 
@@ -90,28 +90,28 @@ def test_reads_go_to_any_array_and_any_offset(numbers: Path) -> None:
     file = via.open(numbers)
     rows = np.zeros((10, 60), np.float32)
     assert np.array_equal(file[5:15].read(rows).numpy(), np.load(numbers)[5:15]) and rows[0, 0] == 300
-    turned = np.zeros((60, 1000), np.float32).T
-    file.read(turned)
-    assert np.array_equal(turned, np.load(numbers))
+    transposed = np.zeros((60, 1000), np.float32).T
+    file.read(transposed)
+    assert np.array_equal(transposed, np.load(numbers))
     free = via.open(numbers, as_bytes=True)
     assert np.array_equal(free.read(rows, offset=240 * 7).numpy(), np.load(numbers)[7:17])
     assert bytes(free.read(np.zeros(5, np.uint8), offset=3)) == np.load(numbers).tobytes()[3:8]
     assert (
         file.read(shape=(2,), dtype="int32", offset=4).tolist() == np.array([1, 2], np.float32).view(np.int32).tolist()
     )
-    with pytest.raises(via.InvalidArgumentError, match="which has"):
+    with pytest.raises(via.InvalidArgumentError, match="expected bytes within"):
         free.read(rows, offset=240 * 991)
 
 
 def test_a_npy_file_is_read_and_written_whole_as_what_it_is(numbers: Path) -> None:
     before = numbers.read_bytes()
     wrong: list[tuple[Any, int, type[Exception], str]] = [
-        (np.full((60, 1000), 7, np.float32), 0, via.ShapeError, "as the file has"),
-        (np.full(5, 7, np.float32), 0, via.ShapeError, "as the file has"),
+        (np.full((60, 1000), 7, np.float32), 0, via.ShapeError, "that of the file"),
+        (np.full(5, 7, np.float32), 0, via.ShapeError, "that of the file"),
         (np.full((10, 60), 7, np.float32), 240, via.InvalidArgumentError, "byte_offset is 240; expected 0"),
-        (np.full((1000, 60), 7, np.int32), 0, via.DTypeError, "elements of int32; expected float32"),
-        (np.full((1000, 60), 7, np.int64), 0, via.DTypeError, "elements of int64; expected float32"),
-        (np.full((1000, 240), 7, np.uint8), 0, via.DTypeError, "elements of uint8; expected float32"),
+        (np.full((1000, 60), 7, np.int32), 0, via.DTypeError, "int32; expected float32"),
+        (np.full((1000, 60), 7, np.int64), 0, via.DTypeError, "int64; expected float32"),
+        (np.full((1000, 240), 7, np.uint8), 0, via.DTypeError, "uint8; expected float32"),
     ]
     with via.open(numbers, "r+") as file:
         for array, offset, error, words in wrong:
@@ -151,7 +151,7 @@ def test_a_worker_that_ends_leaves_a_file_that_is_being_made_to_its_parent(tmp_p
     assert np.load(path).tolist() == [0, 1, 2, 3]
 
 
-def test_of_two_who_replace_a_file_the_second_is_told(numbers: Path) -> None:
+def test_of_two_who_replace_a_file_the_second_is_reported(numbers: Path) -> None:
     first, second = (via.open(numbers, "r+", atomic=True, as_bytes=True) for _ in range(2))
     first.write(np.full((500, 60), -1, np.float32))
     with pytest.raises(OSError, match="ESTALE") as caught:
@@ -212,10 +212,10 @@ def test_what_is_no_path_is_refused_by_name(tmp_path: Path) -> None:
     for wrong in (7, [b"a"], 1.5, bytearray(b"a")):
         with pytest.raises(TypeError, match="os.PathLike"):
             via.open(wrong)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="via_file_open: argument 'path': found .*, expected a path"):
+        with pytest.raises(TypeError, match="via_file_open: path is of type .*; expected a path"):
             via.raw.via_file_open(wrong, None)  # type: ignore[arg-type]
     for inside in ("a\0b", b"a\0b", tmp_path / "a\0b"):
-        with pytest.raises(via.InvalidArgumentError, match="0 character inside"):
+        with pytest.raises(via.InvalidArgumentError, match="NUL character inside"):
             via.open(inside)
     with pytest.raises(via.InvalidArgumentError, match="path.*surrogates not allowed"):
         via.open("\ud800")
@@ -242,16 +242,16 @@ def test_builtin_open_is_not_hidden() -> None:
 @pytest.mark.parametrize("depth", [3, 4, 9])
 def test_a_file_is_mapped_block_by_block(numbers: Path, tmp_path: Path, block: int, depth: int) -> None:
     output = tmp_path / "squares.npy"
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
     starts = []
     for part in via.stream_blocks(
-        numbers, block, output=output, depth=depth, progress=lambda done, total: told.append((done, total))
+        numbers, block, output=output, depth=depth, progress=lambda done, total: reported.append((done, total))
     ):
         starts.append((part.start, part.stop))
         part.write(np.asarray(part.array, dtype=np.float64)[:, :2] ** 2)
     assert starts == [(at, min(at + block, 1000)) for at in range(0, 1000, block)]
     assert np.array_equal(np.load(output), np.load(numbers)[:, :2].astype(np.float64) ** 2)
-    assert told[-1] == (240_000, 240_000) and len(told) == len(starts)
+    assert reported[-1] == (240_000, 240_000) and len(reported) == len(starts)
 
 
 def test_a_block_may_be_worked_on_in_place(numbers: Path, tmp_path: Path) -> None:
@@ -285,12 +285,12 @@ def test_leaving_early_ends_what_is_under_way(numbers: Path, tmp_path: Path) -> 
 
 def test_what_cannot_be_cut_into_rows_is_refused(numbers: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "scalar.npy", np.float32(3))
-    np.save(tmp_path / "turned.npy", np.asfortranarray(np.zeros((3, 4))))
+    np.save(tmp_path / "transposed.npy", np.asfortranarray(np.zeros((3, 4))))
     np.save(tmp_path / "empty.npy", np.zeros((0, 4)))
     with pytest.raises(via.ShapeError):
         next(via.stream_blocks(tmp_path / "scalar.npy", 1))
     with pytest.raises(via.NeedsCopyError, match="Fortran"):
-        next(via.stream_blocks(tmp_path / "turned.npy", 1))
+        next(via.stream_blocks(tmp_path / "transposed.npy", 1))
     assert not list(via.stream_blocks(tmp_path / "empty.npy", 1))
     for block, depth in ((0, 4), (1, 2)):
         with pytest.raises(via.InvalidArgumentError):
@@ -306,7 +306,7 @@ def test_what_cannot_be_cut_into_rows_is_refused(numbers: Path, tmp_path: Path) 
 def test_results_whose_rows_are_no_whole_bytes_are_refused(numbers: Path, tmp_path: Path) -> None:
     with via.open(tmp_path / "out", "w", dtype="uint8", shape=(2000,)) as output:
         for part in via.stream_blocks(numbers, 4, output=output):
-            with pytest.raises(via.UnsupportedError, match="Block.write: found rows of 12 bits"):
+            with pytest.raises(via.UnsupportedError, match="Block.write: a row has 12 bits"):
                 part.write(via.empty((4, 3), "int4"))
             two = via.empty((4, 4), "int4")
             two.fill(part.start // 4 % 16 - 8)
@@ -317,12 +317,12 @@ def test_results_whose_rows_are_no_whole_bytes_are_refused(numbers: Path, tmp_pa
 
 
 def test_results_that_have_a_byte_for_each_narrow_element_are_written_so(numbers: Path, tmp_path: Path) -> None:
-    lent = Producer((50, 3), (3, 1), (0, 4, 1), flags=SUBBYTE_PADDED)
-    padded = via.from_dlpack(lent)
+    exported = Producer((50, 3), (3, 1), (0, 4, 1), flags=SUBBYTE_PADDED)
+    padded = via.from_dlpack(exported)
     with via.open(tmp_path / "out", "w", dtype="uint8", shape=(3000,)) as output:
         for part in via.stream_blocks(numbers, 50, output=output):
             part.write(padded)
-    assert (tmp_path / "out").read_bytes() == bytes(lent.memory)[:150] * 20
+    assert (tmp_path / "out").read_bytes() == bytes(exported.memory)[:150] * 20
 
 
 def test_tqdm_shows_the_bytes_where_it_is_installed(numbers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -389,8 +389,8 @@ def test_windows_are_what_numpy_slices(tmp_path: Path, shape: tuple[int, ...], c
                 drop_pages(path)
             assert window.shape == wanted.shape and window.order == file.order
             assert np.array_equal(window.read().numpy(), wanted), index
-            turned = np.full(wanted.shape[::-1], 7, np.uint16).T
-            assert np.array_equal(window.read(turned).numpy(), wanted), index
+            transposed = np.full(wanted.shape[::-1], 7, np.uint16).T
+            assert np.array_equal(window.read(transposed).numpy(), wanted), index
             assert np.array_equal(window.array().numpy(), wanted), index
 
 
@@ -423,10 +423,10 @@ def test_windows_of_windows_are_slices_of_slices(tmp_path: Path) -> None:
 
 
 def test_blocks_go_to_their_rows_of_a_file_in_fortran_order(numbers: Path, tmp_path: Path) -> None:
-    with via.open(tmp_path / "turned.npy", "w", dtype="float32", shape=(1000, 60), order="F") as output:
+    with via.open(tmp_path / "transposed.npy", "w", dtype="float32", shape=(1000, 60), order="F") as output:
         for part in via.stream_blocks(numbers, 300, output=output):
             part.write(part.array)
-    assert np.array_equal(np.load(tmp_path / "turned.npy"), np.load(numbers))
+    assert np.array_equal(np.load(tmp_path / "transposed.npy"), np.load(numbers))
     other = via.open(tmp_path / "other.npy", "w", dtype="int32", shape=(1000, 60))
     with pytest.raises(via.DTypeError, match="float32; expected int32"):
         for part in via.stream_blocks(numbers, 300, output=other):
@@ -441,7 +441,7 @@ def test_what_no_window_is_is_refused(numbers: Path) -> None:
     with pytest.raises(TypeError):
         file["rows"]
     window = file[:, 10:20]
-    with pytest.raises(via.InvalidArgumentError, match="as it is"):
+    with pytest.raises(via.InvalidArgumentError, match="transferred as a whole"):
         window.read(np.zeros((1000, 10), np.float32), offset=4)
     with pytest.raises(via.ShapeError, match="extent"):
         window.read(np.zeros((10, 1000), np.float32))
@@ -452,7 +452,7 @@ def test_what_no_window_is_is_refused(numbers: Path) -> None:
     with pytest.raises(via.ReadOnlyError):
         window.write(np.zeros((1000, 10), np.float32))
     os.truncate(numbers, 200_000)
-    with pytest.raises(via.FileError, match="cut short"):
+    with pytest.raises(via.FileError, match="which it had before"):
         window.read()
 
 

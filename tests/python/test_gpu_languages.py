@@ -47,5 +47,5 @@ def test_a_suite_that_ends_badly_has_failed_though_no_test_has(languages: Module
     assert crashed.failures == ["C#: ended with status -11: ...\nsegmentation fault"]
     assert languages.finish(languages.Suite("C#"), 0, "nothing to do").failed == 1
     assert languages.finish(languages.Suite("C#", passed=3), 0, "").failed == 0
-    told = languages.finish(languages.Suite("C#", passed=3, failed=1, failures=["C#: A_promise"]), 1, "")
-    assert told.failed == 1
+    reported = languages.finish(languages.Suite("C#", passed=3, failed=1, failures=["C#: A_promise"]), 1, "")
+    assert reported.failed == 1

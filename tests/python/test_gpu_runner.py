@@ -1,4 +1,4 @@
-"""The runner of the GPU tests tells what the library keeps from what somebody has leaked."""
+"""The runner of the GPU tests reports what the library keeps from what somebody has leaked."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_what_a_later_context_is_said_to_leak_is_kept_if_it_is_the_same_memory(r
     assert outcome(runner, 0, report(again)) == (0, 1, 0)
 
 
-def test_scratch_memory_beside_the_ring_is_kept_as_well(runner: ModuleType) -> None:
+def test_scratch_memory_next_to_the_ring_is_kept_as_well(runner: ModuleType) -> None:
     scratch = leak(RING, ALLOCATED, LIBRARY, COPY, PROGRAM)
     assert outcome(runner, 0, report(THE_RING, scratch)) == (1, 0, 0)
 
@@ -147,13 +147,13 @@ def looked_at(runner: ModuleType, tool: str, status: int, text: str) -> Any:
     return suite
 
 
-def test_a_race_fails_its_program_and_the_kernel_is_told(runner: ModuleType) -> None:
+def test_a_race_fails_its_program_and_the_kernel_is_reported(runner: ModuleType) -> None:
     suite = looked_at(runner, "racecheck", 0, NO_RACE + RACE)
     assert (suite.passed, suite.failed) == (0, 1)
     assert "via_tile_4" in suite.notes[0]
 
 
-def test_what_was_found_often_is_told_once_with_its_number(runner: ModuleType) -> None:
+def test_what_was_found_often_is_reported_once_with_its_number(runner: ModuleType) -> None:
     suite = looked_at(runner, "initcheck", 0, UNINITIALISED)
     assert suite.failures == ["initcheck: gpu_batch: 2 findings"]
     assert suite.notes == ["gpu_batch: 2 x Uninitialized __global__ memory read of size 16 bytes at via_rows_16"]
@@ -195,7 +195,7 @@ esac
 
 @pytest.fixture
 def bundle(runner: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Of programs that nobody runs, beside a tool that only says that it has."""
+    """Of programs that nobody runs, next to a tool that only says that it has."""
     (tmp_path / "tests").mkdir()
     (tmp_path / "commit").write_text("none")
     for name in (*runner.KERNEL_PROGRAMS, "gpu_copy_fill"):

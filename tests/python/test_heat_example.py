@@ -31,5 +31,5 @@ def test_a_fortran_array_is_a_tensor_of_pytorchs_in_place() -> None:
     assert lines[1].startswith("Fortran: sees 100 in all")
     assert lines[2].startswith("PyTorch: sees 60, 10 and 10")
     assert lines[4].startswith("PyTorch: the first row still lives: [60.0, 10.0")
-    assert lines[5] == "  Fortran: the last user has let go; the field is freed"
-    assert lines[6] == "left alive: 0 arrays, 0 loans"
+    assert lines[5] == "  Fortran: the last user has released it; the field is freed"
+    assert lines[6] == "left alive: 0 arrays, 0 storages"

@@ -30,7 +30,7 @@ class Spec(ctypes.Structure):
 
 
 class Exporter:
-    """Twelve float32 as a buffer of one axis, but for the fields that are changed. `object` is what lends it."""
+    """Twelve float32 as a buffer of one axis, but for the fields that are changed. `object` is what exports it."""
 
     def __init__(self, **changes: Any) -> None:
         self.values = numbers(12)
@@ -44,7 +44,7 @@ class Exporter:
         make.restype = ctypes.py_object
         self.object = make(ctypes.byref(spec))()
 
-    def get(self, lender: object, view: Any, _flags: int) -> int:
+    def get(self, exporter: object, view: Any, _flags: int) -> int:
         shape, strides = (ctypes.c_ssize_t * 65)(12), (ctypes.c_ssize_t * 65)(4)
         usual: dict[str, Any] = {
             "len": 48,
@@ -59,12 +59,12 @@ class Exporter:
         for name, value in fields.items():
             is_pointer = name in ("shape", "strides") and value is not None
             setattr(view.contents, name, ctypes.cast(value, ctypes.POINTER(ctypes.c_ssize_t)) if is_pointer else value)
-        view.contents.obj = lender
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(lender))  # the view's own
+        view.contents.obj = exporter
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(exporter))  # the view's own
         self.kept = fields
         return 0
 
-    def give_back(self, _lender: object, _view: Any) -> None:
+    def give_back(self, _exporter: object, _view: Any) -> None:
         self.given_back += 1
 
 

@@ -217,7 +217,7 @@ def test_what_is_no_sequence_of_integers_is_no_shape(shape: Any, tmp_path: Path)
             lambda: raw.via_array_reshape(grid(), shape),
         ]
         for call in calls:
-            with pytest.raises(via.DTypeError, match="argument '(shape|strides)'"):
+            with pytest.raises(via.DTypeError, match=": (shape|strides) is "):
                 call()
     assert not (tmp_path / "new").exists()
 
@@ -244,7 +244,7 @@ def test_integers_and_arrays_of_numpy_are_shapes(kind: str) -> None:
 @pytest.mark.parametrize("huge", [2**64, -(2**64), 10**5000], ids=["above", "below", "far above"])
 def test_a_number_of_no_dtype_is_refused_as_such(huge: int) -> None:
     for call in (lambda: via.empty(3, huge), lambda: grid().view(huge), lambda: raw._dtype_number("it", huge)):
-        with pytest.raises(via.DTypeError, match="argument 'dtype'"):
+        with pytest.raises(via.DTypeError, match=": dtype is "):
             call()
 
 

@@ -23,7 +23,7 @@ def test_structs_come_to_the_host_whole_behind_a_stream_and_by_one_field(languag
     output = output_of(in_language(language, "gpu_to_host"))
     assert output.startswith(f"{NO_GPU}particles are in host memory instead\n")
     assert re.search(r"^at once: number 9 has x 9(\.0)?, mass 4\.5$", output, re.MULTILINE)
-    assert re.search(r"^behind the stream's work: number 10 has y 20(\.0)?$", output, re.MULTILINE)
+    assert re.search(r"^after the stream's work: number 10 has y 20(\.0)?$", output, re.MULTILINE)
     assert output.endswith("the masses alone, 524288 of 1572864 bytes: number 11 has 5.5\n")
 
 

@@ -1,4 +1,4 @@
-"""Memory is let go exactly once, after its last user, on whichever thread, even as the interpreter ends."""
+"""Memory is released exactly once, after its last user, on whichever thread, even as the interpreter ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def counted(counter: Counter, **options: Any) -> via.Array:
 
 
 def run_python(program: str, *, code: int = 0) -> str:
-    """Runs a program that may import the modules beside this one."""
+    """Runs a program that may import the modules next to this one."""
     program = f"import sys; sys.path[:0] = {sys.path!r}\n{program}"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == code, done.stderr
@@ -111,14 +111,14 @@ def test_a_release_that_raises_is_reported_and_does_no_harm(capsys: pytest.Captu
     try:
 
         def fail() -> None:
-            raise RuntimeError("cannot let go")
+            raise RuntimeError("refuses to end")
 
         values = numbers(4)
         a = via.wrap(ctypes.addressof(values), 4, "float32", owner=values, release=fail)
         del a
     finally:
         sys.unraisablehook = hook
-    assert [str(report.exc_value) for report in reports] == ["cannot let go"]
+    assert [str(report.exc_value) for report in reports] == ["refuses to end"]
 
 
 def test_a_release_leaves_the_exception_of_the_moment_alone() -> None:
@@ -259,7 +259,7 @@ def test_weak_references_end_with_the_array() -> None:
 # -------------------------------------------------------------------------------------------------- other threads
 
 
-def test_an_owner_let_go_without_the_gil_is_released_by_the_main_thread() -> None:
+def test_an_owner_released_without_the_gil_is_released_by_the_main_thread() -> None:
     released_on: list[int] = []
     values = numbers(12)
     a = via.wrap(
@@ -272,7 +272,7 @@ def test_an_owner_let_go_without_the_gil_is_released_by_the_main_thread() -> Non
     assert released_on == [threading.main_thread().ident]
 
 
-def test_an_owner_let_go_without_the_gil_is_released_without_another_call() -> None:
+def test_an_owner_released_without_the_gil_is_released_without_another_call() -> None:
     program = """
 import ctypes, sys, time
 from test_lifetime import Counter, counted, delete_without_gil, steal
@@ -287,7 +287,7 @@ print(counter.calls)
     assert run_python(program).strip() == "1"
 
 
-def test_an_owner_let_go_by_a_python_thread_is_released_there() -> None:
+def test_an_owner_released_by_a_python_thread_is_released_there() -> None:
     released_on: list[int] = []
     values = numbers(12)
     held = [
@@ -305,16 +305,16 @@ def test_an_owner_let_go_by_a_python_thread_is_released_there() -> None:
     assert released_on == [thread.ident]
 
 
-def test_many_threads_letting_go_release_each_owner_once() -> None:
+def test_many_threads_releasing_release_each_owner_once() -> None:
     counters = [Counter() for _ in range(400)]
     tensors = [steal(counted(counter)) for counter in counters]
 
-    def let_go(part: list[int]) -> None:
+    def release(part: list[int]) -> None:
         for tensor in part:
-            # ctypes gives the GIL up for the call, so these deleters run beside each other.
+            # ctypes gives the GIL up for the call, so these deleters run next to each other.
             ctypes.CFUNCTYPE(None, ctypes.c_void_p)(ctypes.c_void_p.from_address(tensor + 16).value)(tensor)
 
-    threads = [threading.Thread(target=let_go, args=(tensors[i::4],)) for i in range(4)]
+    threads = [threading.Thread(target=release, args=(tensors[i::4],)) for i in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -333,7 +333,7 @@ def test_a_producer_without_python_is_deleted_without_python() -> None:
     assert via.raw.via_stats()["host_bytes"] == bytes_before - 16
 
 
-def test_torch_workers_may_let_go() -> None:
+def test_torch_workers_may_release() -> None:
     torch = peer("torch")
     counter = Counter()
     a = counted(counter)
@@ -382,7 +382,7 @@ def test_a_program_may_end_while_a_cycle_holds_an_array() -> None:
 
 
 def test_a_deleter_called_after_the_end_neither_crashes_nor_waits() -> None:
-    """A thread of C lets go when the interpreter is gone: nothing can be released safely, so nothing is."""
+    """A thread of C releases the last reference when the interpreter is gone. Nothing can be released safely, so nothing is."""
     output = run_python(
         SETUP
         + """
@@ -397,7 +397,7 @@ print("ending", flush=True)
     assert output == "ending\n"
 
 
-def test_a_thread_may_let_go_while_the_program_ends() -> None:
+def test_a_thread_may_release_while_the_program_ends() -> None:
     """The race of a deleter with finalization, from both sides."""
     program = (
         SETUP
@@ -405,10 +405,10 @@ def test_a_thread_may_let_go_while_the_program_ends() -> None:
 import threading, time
 from test_lifetime import Counter, counted, steal
 tensors = [steal(counted(Counter())) for _ in range(20000)]
-def let_go():
+def release():
     for tensor in tensors:
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(ctypes.c_void_p.from_address(tensor + 16).value)(tensor)
-threading.Thread(target=let_go, daemon=True).start()
+threading.Thread(target=release, daemon=True).start()
 time.sleep(PAUSE)
 """
     )

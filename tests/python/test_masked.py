@@ -1,4 +1,4 @@
-"""Elements that a mask hides are lent to nobody in silence."""
+"""Elements that a mask hides are exported to nobody in silence."""
 
 from __future__ import annotations
 

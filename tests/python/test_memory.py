@@ -75,7 +75,7 @@ def test_arrays_outlive_the_memory_they_came_from() -> None:
     assert len(pool.freed) == 2 and not pool.blocks
 
 
-def test_the_functions_of_an_allocator_are_let_go_with_it() -> None:
+def test_the_functions_of_an_allocator_are_released_with_it() -> None:
     pool = Pool()
     before = sys.getrefcount(pool)
     memory = pool.memory()
@@ -86,7 +86,7 @@ def test_the_functions_of_an_allocator_are_let_go_with_it() -> None:
     assert sys.getrefcount(pool) == before
 
 
-def test_a_block_let_go_without_the_gil_is_freed_by_the_main_thread() -> None:
+def test_a_block_released_without_the_gil_is_freed_by_the_main_thread() -> None:
     pool = Pool()
     tensor = steal(via.empty(4, "float32", memory=pool.memory()))
     delete_without_gil(tensor)
@@ -177,7 +177,7 @@ def test_memory_that_is_not_here_is_refused() -> None:
     ):
         with pytest.raises(NotImplementedError, match="CUDA"):
             via.empty(4, "float32", **options)  # type: ignore[arg-type]
-    with pytest.raises(RuntimeError, match="another device"):
+    with pytest.raises(RuntimeError, match="device is not the device of memory"):
         via.empty(4, "float32", device="cuda:0", memory=via.memory())
 
 

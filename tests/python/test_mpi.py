@@ -24,7 +24,7 @@ def steps() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
+def reported(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
     """What each rank says of each step."""
     peer("mpi4py")
     folder = tmp_path_factory.mktemp("ranks")
@@ -42,8 +42,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("step", steps())
-def test_between_two_ranks(told: list[dict[str, str]], step: str) -> None:
-    results = [rank[step] for rank in told]
+def test_between_two_ranks(reported: list[dict[str, str]], step: str) -> None:
+    results = [rank[step] for rank in reported]
     if all(result.startswith("left out: ") for result in results):
         pytest.skip(results[0])
     assert results == ["ok", "ok"], "\n".join(results).replace("\\n", "\n")

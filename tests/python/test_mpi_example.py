@@ -55,4 +55,4 @@ def test_a_dense_array_is_sent_as_it_is(output: list[str]) -> None:
 
 
 def test_a_column_is_broadcast_from_where_it_lies(output: list[str]) -> None:
-    assert "  Python: every rank was told 7, 17, 27, 37, 47, 57" in output
+    assert "  Python: every rank was reported 7, 17, 27, 37, 47, 57" in output

@@ -19,7 +19,7 @@ def test_many_copies_are_one_batch_and_its_tasks_are_waited_for_by_asyncio() -> 
     new_user.copy_many()
 
 
-def test_files_and_their_tasks_tell_what_they_are(tmp_path: Path) -> None:
+def test_files_and_their_tasks_report_what_they_are(tmp_path: Path) -> None:
     new_user.read_back(tmp_path)
 
 

@@ -64,7 +64,7 @@ def test_a_strided_array_is_copied_once_on_the_way_out() -> None:
     assert found.ptr == via.asarray(buffers[0].raw()).ptr != a.ptr
 
 
-def test_memory_lives_until_the_last_of_both_arrays_lets_go() -> None:
+def test_memory_lives_until_the_last_of_both_arrays_releases() -> None:
     a = grid()
     alive = weakref.ref(a.owner)
     found = there_and_back(a)
@@ -144,7 +144,7 @@ SUBBYTE = ["int4", "uint4", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "
 
 
 def packed(shape: tuple[int, ...], dtype: str) -> via.Array:
-    """Elements that share bytes, with bits that tell each from its neighbours."""
+    """Elements that share bytes, with bits that report each from its neighbours."""
     room = numbers(64, ctypes.c_uint8)
     room[:] = [(37 * i + 11) % 256 for i in range(64)]
     return via.wrap(ctypes.addressof(room), shape, dtype, owner=room)
@@ -174,8 +174,8 @@ def test_views_of_elements_that_share_bytes_go_as_the_elements_that_they_are() -
         found = pickle.loads(pickle.dumps(view))
         assert found.shape == view.shape and bits_of(found) == bits_of(view)
     odd = packed((3, 5), "int4")
-    turned = pickle.loads(pickle.dumps(odd.T))
-    assert turned.shape == (5, 3) and bits_of(turned.T) == bits_of(odd)
+    transposed = pickle.loads(pickle.dumps(odd.T))
+    assert transposed.shape == (5, 3) and bits_of(transposed.T) == bits_of(odd)
 
 
 def test_elements_narrower_than_a_byte_that_have_one_each_are_refused_before_they_go() -> None:

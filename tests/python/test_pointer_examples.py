@@ -61,7 +61,7 @@ def test_one_buffer_serves_every_library_at_its_address(
 ) -> None:
     for name in ("numpy", "torch", "jax", "tensorflow"):
         peer(name)
-    output = run_here("one_buffer", monkeypatch, capsys, "mpi4py")
+    output = run_here("shared_buffer", monkeypatch, capsys, "mpi4py")
     assert output.startswith(f"{NO_GPU}NumPy and host memory serve instead.\n")
     for name in ("NumPy", "PyTorch", "JAX", "TensorFlow"):
         assert f"  {name}: at the same address; " in output
@@ -73,7 +73,7 @@ def test_one_buffer_serves_every_library_at_its_address(
 def test_mpi_takes_the_buffer_as_it_is(tmp_path: Path) -> None:
     peer("numpy")
     peer("mpi4py")
-    output = run_apart("one_buffer", *LARGE, folder=tmp_path, OMPI_MCA_plm="isolated", OMPI_MCA_btl="self,vader")
+    output = run_apart("shared_buffer", *LARGE, folder=tmp_path, OMPI_MCA_plm="isolated", OMPI_MCA_btl="self,vader")
     assert "mpi4py: at the same address; sends it to itself: the sum is 80" in output
     for name in ("PyTorch", "JAX", "TensorFlow"):
         assert f"{name} is not installed, so it is left out." in output

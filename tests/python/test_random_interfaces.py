@@ -76,7 +76,7 @@ def random_value(rng: random.Random, key: str, address: int) -> Any:
     return rng.choice([2, 3, None, 1, 4, 7])
 
 
-class Lender:
+class Exporter:
     """Describes its memory as any of the two protocols would, but for some keys changed and some missing."""
 
     def __init__(self, rng: random.Random, protocol: str) -> None:
@@ -90,10 +90,10 @@ class Lender:
         setattr(self, protocol, said)
 
 
-def held(lender: Lender, said: dict[str, Any]) -> list[int]:
-    """How many hold the lender, its dictionary, and what is in it but for values that all programs share."""
+def held(exporter: Exporter, said: dict[str, Any]) -> list[int]:
+    """How many hold the exporter, its dictionary, and what is in it but for values that all programs share."""
     owned = [value for value in said.values() if isinstance(value, tuple | list) and value]
-    return [sys.getrefcount(each) for each in (lender, said, *owned)]
+    return [sys.getrefcount(each) for each in (exporter, said, *owned)]
 
 
 def expect_as_said(array: via.Array, said: dict[str, Any]) -> None:
@@ -111,18 +111,18 @@ def test_a_dictionary_is_taken_as_what_it_says_or_refused_by_name(seed: int) -> 
     rng = random.Random(seed)
     taken = 0
     for _ in range(500):
-        lender = Lender(rng, "__array_interface__")
-        said = lender.__array_interface__  # type: ignore[attr-defined]
-        before = held(lender, said)
+        exporter = Exporter(rng, "__array_interface__")
+        said = exporter.__array_interface__  # type: ignore[attr-defined]
+        before = held(exporter, said)
         try:
-            array = via.asarray(lender)
+            array = via.asarray(exporter)
         except BufferError as error:
-            assert "Lender" in str(error)
+            assert "Exporter" in str(error)
         else:
             expect_as_said(array, said)
             taken += 1
             del array
-        assert held(lender, said) == before
+        assert held(exporter, said) == before
     assert taken > 50
 
 
@@ -131,6 +131,6 @@ def test_a_dictionary_of_device_memory_is_refused_by_name(seed: int) -> None:
     """Where there is no device whose memory it could be."""
     rng = random.Random(100 + seed)
     for _ in range(500):
-        lender = Lender(rng, "__cuda_array_interface__")
-        with pytest.raises(BufferError, match="Lender"):
-            via.asarray(lender)
+        exporter = Exporter(rng, "__cuda_array_interface__")
+        with pytest.raises(BufferError, match="Exporter"):
+            via.asarray(exporter)

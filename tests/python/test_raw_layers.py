@@ -143,17 +143,17 @@ def test_ctypes_wraps_and_releases_once_and_copies() -> None:
     on_release = c.via_release_fn(released.append)
     values = (ctypes.c_float * 6)(*range(6))
     shape = (ctypes.c_int64 * 2)(2, 3)
-    array, turned, made = c.via_array(), c.via_array(), c.via_array()
+    array, transposed, made = c.via_array(), c.via_array(), c.via_array()
     ok(c.via_wrap(values, c.VIA_FLOAT32, 2, shape, None, c.VIA_DEVICE_CPU, 0, 0, on_release, 7, ctypes.byref(array)))
-    ok(c.via_array_permute(array, None, ctypes.byref(turned)))
+    ok(c.via_array_permute(array, None, ctypes.byref(transposed)))
     c.via_array_release(array)
     assert released == []
-    assert c.via_array_shape(turned)[:2] == [3, 2] and c.via_array_strides(turned)[:2] == [1, 3]
-    ok(c.via_empty(None, c.VIA_FLOAT32, 2, c.via_array_shape(turned), None, ctypes.byref(made)))
-    ok(c.via_copy(made, turned))
+    assert c.via_array_shape(transposed)[:2] == [3, 2] and c.via_array_strides(transposed)[:2] == [1, 3]
+    ok(c.via_empty(None, c.VIA_FLOAT32, 2, c.via_array_shape(transposed), None, ctypes.byref(made)))
+    ok(c.via_copy(made, transposed))
     copied = ctypes.cast(c.via_array_data(made), ctypes.POINTER(ctypes.c_float))
     assert copied[:6] == [0, 3, 1, 4, 2, 5]
-    c.via_array_release(turned)
+    c.via_array_release(transposed)
     c.via_array_release(made)
     assert released == [7]
 
@@ -214,8 +214,8 @@ def test_ctypes_shares_the_library_with_the_package() -> None:
 
 
 def test_ctypes_calls_back_when_a_task_ends() -> None:
-    told: list[tuple[int, bytes, int | None]] = []
-    on_complete = c.via_complete_fn(lambda *given: told.append(given))
+    reported: list[tuple[int, bytes, int | None]] = []
+    on_complete = c.via_complete_fn(lambda *given: reported.append(given))
     source, target = (ctypes.c_int32 * 8)(*range(8)), (ctypes.c_int32 * 8)()
     shape, none = (ctypes.c_int64 * 1)(8), c.via_release_fn()
     arrays = [c.via_array(), c.via_array()]
@@ -228,7 +228,7 @@ def test_ctypes_calls_back_when_a_task_ends() -> None:
     c.via_task_release(task)
     for array in arrays:
         c.via_array_release(array)
-    assert told == [(c.VIA_OK, b"", 5)] and list(target) == list(range(8))
+    assert reported == [(c.VIA_OK, b"", 5)] and list(target) == list(range(8))
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ def test_every_element_type_arrives(see_there: Any, dtype: str) -> None:
     assert (seen.dtype, seen.content) == (dtype, content(a))
 
 
-@pytest.mark.parametrize("layout", ["dense", "turned", "strided"])
+@pytest.mark.parametrize("layout", ["dense", "transposed", "strided"])
 def test_a_large_array_is_read_where_it_lies_by_every_process(see_there: Any, layout: str) -> None:
     a = LAYOUTS[layout](engines.large())
     reference = ray.put(a)

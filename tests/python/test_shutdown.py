@@ -20,7 +20,7 @@ from test_lifetime import Counter, counted, delete_without_gil, run_python, stea
 
 
 def test_exit_handlers_may_use_the_library_whether_they_run_before_or_after_its_own() -> None:
-    """Those registered before the import run last: what they let go without the GIL stays, and nothing else differs."""
+    """Those registered before the import run last: what they released without the GIL stays, and nothing else differs."""
     output = run_python("""
 import atexit
 def late():
@@ -42,7 +42,7 @@ values = (ctypes.c_float * 12)(*range(12))
     assert output == "11.0 12\nreleased late\n0\n" * 2
 
 
-def test_a_release_that_raises_as_the_program_ends_is_told_on_standard_error() -> None:
+def test_a_release_that_raises_as_the_program_ends_is_reported_on_standard_error() -> None:
     output = run_python("""
 import ctypes, functools
 import viaduct as via
@@ -95,7 +95,7 @@ holder = Holder()
 """)
 
 
-def test_a_daemon_thread_may_make_lend_and_let_go_while_the_program_ends() -> None:
+def test_a_daemon_thread_may_make_export_and_release_while_the_program_ends() -> None:
     peer("numpy")
     for pause in (0.0, 0.01):
         run_python(f"""
@@ -133,8 +133,9 @@ for task in tasks:
 def test_a_child_of_fork_ends_like_any_other_program() -> None:
     """By sys.exit(), with its exit handlers and the releases of what it inherited."""
     output = run_python("""
-import ctypes, functools, os, sys
+import ctypes, functools, os, sys, warnings
 import viaduct as via
+warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)  # since Python 3.12
 values = (ctypes.c_float * 12)(*range(12))
 a = via.wrap(ctypes.addressof(values), 12, "float32", owner=values, release=functools.partial(print, "released"))
 task = via.copy_submit(via.empty(1 << 20, "uint8"), via.asarray(bytearray(1 << 20)))
@@ -179,12 +180,12 @@ for thread in threads: thread.join()
 
 
 def other_pythons() -> list[str]:
-    """Interpreters of this machine that are newer than this one, by name or beside it."""
+    """Interpreters of this machine that are newer than this one, by name or next to it."""
     found: dict[str, str] = {}
     for minor in range(sys.version_info.minor + 1, 20):
         name = f"python3.{minor}"
-        beside = sorted(Path(sys.base_prefix).parent.glob(f"3.{minor}.*/bin/{name}"))
-        path = str(beside[-1]) if beside else shutil.which(name)
+        neighbour = sorted(Path(sys.base_prefix).parent.glob(f"3.{minor}.*/bin/{name}"))
+        path = str(neighbour[-1]) if neighbour else shutil.which(name)
         if path and subprocess.run([path, "-c", "pass"], capture_output=True, check=False).returncode == 0:
             found[name] = path
     return list(found.values())
@@ -215,7 +216,7 @@ def test_an_interpreter_with_a_gil_of_its_own_refuses_to_import_it() -> None:
     """As CPython 3.12 and newer make them. The interpreter that has the library goes on."""
     pythons = other_pythons()
     if not pythons:
-        pytest.skip("there is no Python newer than this one beside it")
+        pytest.skip("there is no Python newer than this one next to it")
     package = str(Path(via.__file__).parents[1])
     for python in pythons:
         program = ISOLATED.replace("PATH", repr([package]))
@@ -236,11 +237,11 @@ def test_a_python_without_the_gil_takes_no_wheel_of_this_kind() -> None:
 
 
 class Hook:
-    """What sys.unraisablehook is told."""
+    """What sys.unraisablehook receives."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.told: list[str] = []
-        monkeypatch.setattr(sys, "unraisablehook", lambda report: self.told.append(str(report.exc_value)))
+        self.reported: list[str] = []
+        monkeypatch.setattr(sys, "unraisablehook", lambda report: self.reported.append(str(report.exc_value)))
 
 
 @pytest.fixture
@@ -250,23 +251,23 @@ def hook(monkeypatch: pytest.MonkeyPatch) -> Hook:
 
 def failing(kind: type[BaseException] = RuntimeError) -> Any:
     def release() -> None:
-        raise kind("cannot let go")
+        raise kind("refuses to end")
 
     return release
 
 
 @pytest.mark.parametrize("kind", [RuntimeError, KeyboardInterrupt, SystemExit])
-def test_whatever_a_release_raises_is_told_once(kind: type[BaseException], hook: Hook) -> None:
+def test_whatever_a_release_raises_is_reported_once(kind: type[BaseException], hook: Hook) -> None:
     a = counted(failing(kind))
     del a
-    assert hook.told == ["cannot let go"]
+    assert hook.reported == ["refuses to end"]
 
 
-def test_what_a_release_raises_on_behalf_of_a_thread_of_c_is_told_by_the_main_thread(hook: Hook) -> None:
+def test_what_a_release_raises_on_behalf_of_a_thread_of_c_is_reported_by_the_main_thread(hook: Hook) -> None:
     tensor = steal(counted(failing()))
     delete_without_gil(tensor)
     via.stats()
-    assert hook.told == ["cannot let go"]
+    assert hook.reported == ["refuses to end"]
 
 
 def test_releases_behind_one_that_raises_still_run(hook: Hook) -> None:
@@ -276,10 +277,10 @@ def test_releases_behind_one_that_raises_still_run(hook: Hook) -> None:
         delete_without_gil(tensor)
     via.stats()
     assert [counter.calls for counter in counters] == [1, 1, 1]
-    assert hook.told == ["cannot let go"] * 2
+    assert hook.reported == ["refuses to end"] * 2
 
 
-def test_an_owner_whose_end_raises_is_told_and_does_no_harm(hook: Hook) -> None:
+def test_an_owner_whose_end_raises_is_reported_and_does_no_harm(hook: Hook) -> None:
     class Owner:
         def __init__(self) -> None:
             self.values = numbers(4)
@@ -290,18 +291,18 @@ def test_an_owner_whose_end_raises_is_told_and_does_no_harm(hook: Hook) -> None:
     owner = Owner()
     a = via.wrap(ctypes.addressof(owner.values), 4, "float32", owner=owner)
     del owner, a
-    assert hook.told == ["an owner that fails"]
+    assert hook.reported == ["an owner that fails"]
 
 
-def test_a_release_that_raises_on_a_thread_of_python_is_told_there(hook: Hook) -> None:
+def test_a_release_that_raises_on_a_thread_of_python_is_reported_there(hook: Hook) -> None:
     held = [counted(failing())]
     thread = threading.Thread(target=held.clear)
     thread.start()
     thread.join()
-    assert hook.told == ["cannot let go"]
+    assert hook.reported == ["refuses to end"]
 
 
-def test_a_deleter_of_a_producer_that_raises_is_told_and_does_no_harm(hook: Hook) -> None:
+def test_a_deleter_of_a_producer_that_raises_is_reported_and_does_no_harm(hook: Hook) -> None:
     class Failing(Producer):
         def _delete(self, _managed: int) -> None:
             super()._delete(_managed)
@@ -310,7 +311,7 @@ def test_a_deleter_of_a_producer_that_raises_is_told_and_does_no_harm(hook: Hook
     producer = Failing()
     a = via.from_dlpack(producer.capsule())
     del a
-    assert producer.deleted == 1 and hook.told == ["a deleter that fails"]
+    assert producer.deleted == 1 and hook.reported == ["a deleter that fails"]
 
 
 def test_a_hook_that_raises_too_does_no_harm(

@@ -271,7 +271,7 @@ def test_what_is_no_capsule_is_refused() -> None:
         def __dlpack__(self, **_: object) -> object:
             return 7
 
-    with pytest.raises(TypeError, match="__dlpack__.*found int, expected a capsule"):
+    with pytest.raises(TypeError, match="__dlpack__.*of type int; expected a capsule"):
         via.from_dlpack(Wrong())
 
 
@@ -291,8 +291,8 @@ def test_asarray_goes_on_to_the_next_protocol_after_a_refusal() -> None:
         def __dlpack__(self, **_: object) -> object:
             raise BufferError("no tensor today")
 
-    lender = Reluctant()
-    assert via.asarray(lender).ptr == lender.array.ctypes.data
+    exporter = Reluctant()
+    assert via.asarray(exporter).ptr == exporter.array.ctypes.data
 
 
 def test_asarray_says_what_it_tried() -> None:

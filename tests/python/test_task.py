@@ -104,7 +104,7 @@ def test_asyncio_wait_takes_tasks_as_they_are() -> None:
     asyncio.run(main())
 
 
-def test_asyncio_wait_tells_a_failure_from_an_end(failing: via.Task) -> None:
+def test_asyncio_wait_reports_a_failure_from_an_end(failing: via.Task) -> None:
     async def main() -> None:
         done, _ = await waited({failing}, timeout=20, return_when=asyncio.FIRST_EXCEPTION)
         assert done == {failing}

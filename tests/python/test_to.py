@@ -87,20 +87,18 @@ def test_our_own_type_is_one_of_them() -> None:
 
 @pytest.mark.parametrize("kind", [int, "torch.Tensor", None, via, new_kind(major=2)])
 def test_what_has_no_table_is_refused_by_name(kind: Any) -> None:
-    with pytest.raises(
-        TypeError, match=r"Array\.to: argument 'kind': found .*expected a type with __dlpack_c_exchange"
-    ):
+    with pytest.raises(TypeError, match=r"Array\.to: kind is .*; expected a type with __dlpack_c_exchange"):
         grid().to(kind)
 
 
 def test_a_type_that_borrows_its_table_is_refused() -> None:
     inherits = type("Inherits", (new_kind(),), {})
-    with pytest.raises(TypeError, match="found .*Inherits.* makes objects of .*Kind"):
+    with pytest.raises(TypeError, match="kind is .*Inherits.* makes objects of .*Kind"):
         grid().to(inherits)
     assert outstanding() == 0
 
 
-def test_a_refusal_is_told_and_leaves_nothing_behind() -> None:
+def test_a_refusal_is_reported_and_leaves_nothing_behind() -> None:
     torch = peer("torch")
     vectors = via.empty((4, 4), "float32x4")
     with pytest.raises(RuntimeError, match="lanes"):
@@ -112,7 +110,7 @@ def test_a_refusal_is_told_and_leaves_nothing_behind() -> None:
 
 
 @pytest.mark.parametrize("deletes", [False, True])
-def test_a_refusal_without_a_word_is_told_too(deletes: bool) -> None:
+def test_a_refusal_without_a_word_is_asked_too(deletes: bool) -> None:
     kind = new_kind(lambda managed: delete(managed) if deletes else None)
     with pytest.raises(BufferError, match="Array.to: .*Kind.* refused"):
         grid().to(kind)
@@ -158,5 +156,5 @@ def test_what_dlpack_cannot_say_is_refused() -> None:
 def test_a_pointer_that_cannot_be_right_is_refused_before_anything_is_made() -> None:
     with pytest.raises(ValueError, match="cannot be read"):
         via.wrap(4096, 4, "float32", to=new_kind())
-    with pytest.raises(TypeError, match="wrap: argument 'to'"):
+    with pytest.raises(TypeError, match="wrap: to"):
         via.wrap(ctypes.addressof(numbers(4)), 4, "float32", to=int)

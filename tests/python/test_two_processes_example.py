@@ -34,7 +34,7 @@ def test_an_array_is_handed_over_in_a_small_part_of_the_time_that_copies_take(tm
 @pytest.mark.skipif(
     "VIADUCT_TEST_ENGINES" not in os.environ, reason="two processes load PyTorch: ./dev engines has them"
 )
-def test_tensors_are_handed_over_beside_it(tmp_path: Path) -> None:
+def test_tensors_are_handed_over_next_to_it(tmp_path: Path) -> None:
     found = milliseconds(folder=tmp_path)
     assert {"viaduct", "shared_memory", "torch", "pickle"} == found.keys()
     assert 10 * found["viaduct"] < found["pickle"]
@@ -50,7 +50,7 @@ def table_of(text: str) -> dict[str, dict[str, str]]:
 
 def test_who_is_killed_leaves_what_the_documentation_says(tmp_path: Path) -> None:
     """The other columns depend on the versions of others."""
-    ways = ("viaduct", "shared_memory, programs apart")
+    ways = ("viaduct", "shared_memory, separate programs")
     found = table_of(run_apart("endings", folder=tmp_path, arguments=ways))
     assert tuple(found) == ways
     assert found["viaduct"] == table_of(PAGE.read_text())["viaduct"]

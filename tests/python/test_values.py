@@ -70,7 +70,7 @@ def test_an_imaginary_part_is_never_dropped(dtype: str) -> None:
     a.fill(7)
     for value in (1 + 2j, numpy.complex64(1 + 2j), numpy.complex128(1 + 2j), numpy.array(1 + 2j, "c8"), Complex(2j)):
         for fill in (via.Array.fill, via.fill):
-            with pytest.raises(via.DTypeError, match=f"fill: argument 'value'.*{dtype}"):
+            with pytest.raises(via.DTypeError, match=f"fill: value.*{dtype}"):
                 fill(a, value)
     for value in (numpy.complex64(1 + 2j), numpy.array(1 + 2j, "c8")):
         with pytest.raises(via.DTypeError):
@@ -107,19 +107,19 @@ def test_what_is_no_number_is_refused_for_every_type_by_name(dtype: str, value: 
     a = via.empty(4, dtype)
     a.fill(bytes(a.nbytes // 4 or 1))
     for fill in (via.Array.fill, via.fill):
-        with pytest.raises(via.DTypeError, match=f"fill: argument 'value'.*{dtype}"):
+        with pytest.raises(via.DTypeError, match=f"fill: value.*{dtype}"):
             fill(a, value)
     assert not any(bytes(memoryview(a.view("uint8"))))
 
 
 def test_a_number_of_a_type_that_nobody_rounds_to_is_refused_with_a_way_out() -> None:
-    with pytest.raises(via.DTypeError, match="Array.fill: argument 'value'.*opaque64.*bytes"):
+    with pytest.raises(via.DTypeError, match="Array.fill: value.*opaque64.*bytes"):
         via.empty(4, "opaque64").fill(1.5)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float64", "float16", "bfloat16", "complex32", "complex64"])
 @pytest.mark.parametrize("digits", [400, 5000])
 def test_a_number_of_more_digits_than_python_prints_is_out_of_range(dtype: str, digits: int) -> None:
-    with pytest.raises(via.ExtentOverflowError, match="Array.fill: argument 'value'") as error:
+    with pytest.raises(via.ExtentOverflowError, match="Array.fill: value") as error:
         via.empty(1, dtype).fill(10**digits)
     assert len(str(error.value)) < 500

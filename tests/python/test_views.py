@@ -96,14 +96,14 @@ def test_what_an_index_raises_itself_is_passed_on() -> None:
     [
         (3, IndexError, "index is 3"),
         (-4, IndexError, "index is -4"),
-        ((0, 4), IndexError, "index 4.*-4 to 3 on axis 1"),
-        ((0, 0, 0, 0), IndexError, "found 4 indices"),
+        ((0, 4), IndexError, "key is 4; expected -4 to 3 on axis 1"),
+        ((0, 0, 0, 0), IndexError, "has 4 indices"),
         ((..., ...), IndexError, "2 '...'"),
         (1 << 70, OverflowError, "64 bits"),
-        (1.0, TypeError, "found float"),
-        ("x", TypeError, "found str"),
-        ([0, 1], TypeError, "found list"),
-        (True, TypeError, "found bool"),
+        (1.0, TypeError, "of type float"),
+        ("x", TypeError, "of type str"),
+        ([0, 1], TypeError, "of type list"),
+        (True, TypeError, "of type bool"),
         (slice(None, None, 0), ValueError, "zero"),
         ((None,) * 64, ValueError, "64"),
     ],
@@ -187,7 +187,7 @@ def test_the_halves_of_a_complex_number_are_fields() -> None:
     assert a.field(4, "float32").tolist() == [[1, 3], [5, 7], [9, 11]]
 
 
-def test_an_array_tells_all_about_itself() -> None:
+def test_an_array_reports_all_about_itself() -> None:
     a = grid()[1:, ::2]
     assert (a.shape, a.strides, a.element_strides, a.ndim) == ((2, 2), (16, 8), (4, 2), 2)
     assert (a.size, a.itemsize, a.nbytes, a.device) == (4, 4, 16, "cpu")

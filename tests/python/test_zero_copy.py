@@ -23,7 +23,7 @@ class Owner:
         return via.wrap(ctypes.addressof(self.values), (3, 4), "float32", owner=self, **options)
 
 
-def lent(**options: Any) -> tuple[via.Array, Any]:
+def exported(**options: Any) -> tuple[via.Array, Any]:
     """An array, and a weak reference to the owner that nothing else holds."""
     owner = Owner()
     return owner.wrap(**options), weakref.ref(owner)
@@ -116,28 +116,28 @@ OUT = [
 ]
 
 
-@pytest.mark.parametrize("lend", OUT)
-def test_what_is_lent_lies_at_the_same_address(lend: Any) -> None:
+@pytest.mark.parametrize("export", OUT)
+def test_what_is_exported_lies_at_the_same_address(export: Any) -> None:
     a = grid()
-    found, address = lend(a)
+    found, address = export(a)
     assert address == a.ptr
     del found
 
 
-@pytest.mark.parametrize("lend", OUT)
-def test_the_owner_lives_until_the_consumer_lets_go(lend: Any) -> None:
-    a, owner = lent()
-    found, _ = lend(a)
+@pytest.mark.parametrize("export", OUT)
+def test_the_owner_lives_until_the_consumer_releases(export: Any) -> None:
+    a, owner = exported()
+    found, _ = export(a)
     del a
     assert owner() is not None, "the consumer reads freed memory"
     del found
     assert is_gone(owner), "the consumer is gone, and the owner is still held"
 
 
-@pytest.mark.parametrize("lend", [to_numpy, to_torch])
-def test_a_write_through_the_consumer_is_seen_by_the_owner(lend: Any) -> None:
+@pytest.mark.parametrize("export", [to_numpy, to_torch])
+def test_a_write_through_the_consumer_is_seen_by_the_owner(export: Any) -> None:
     a = grid()
-    found, _ = lend(a)
+    found, _ = export(a)
     found[1, 2] = 42
     assert a.owner[6] == 42
     a.owner[0] = 7
@@ -146,7 +146,7 @@ def test_a_write_through_the_consumer_is_seen_by_the_owner(lend: Any) -> None:
 
 def test_a_write_by_the_owner_is_seen_through_jax_and_tensorflow_and_arrow() -> None:
     a = grid()
-    views = [lend(a)[0] for lend in (to_jax, to_tensorflow, to_arrow)]
+    views = [export(a)[0] for export in (to_jax, to_tensorflow, to_arrow)]
     a.owner[0] = 7
     jax_view, tensorflow_view, arrow_view = views
     assert float(jax_view[0, 0]) == 7
@@ -305,7 +305,7 @@ def test_what_may_not_be_written_is_read_only(make: Any) -> None:
         a.fill(0)
 
 
-def test_a_resize_is_held_off_while_a_bytearray_is_lent() -> None:
+def test_a_resize_is_held_off_while_a_bytearray_is_exported() -> None:
     made = bytearray(12)
     a = via.asarray(made)
     with pytest.raises(BufferError):
@@ -318,7 +318,7 @@ def test_from_dlpack_takes_what_speaks_dlpack_and_nothing_else() -> None:
     made, address = from_numpy()
     assert via.from_dlpack(made).ptr == address
     assert via.from_dlpack(made.__dlpack__()).ptr == address
-    with pytest.raises(TypeError, match="from_dlpack: argument 'x': found bytearray"):
+    with pytest.raises(TypeError, match="from_dlpack: x is of type bytearray"):
         via.from_dlpack(bytearray(4))
 
 

@@ -104,7 +104,7 @@ void readers_wait_for_the_ready_mark_and_for_no_use(void **) {
     written->release();
 }
 
-void waiting_for_the_content_tells_how_the_writing_failed(void **) {
+void waiting_for_the_content_reports_how_the_writing_failed(void **) {
     via_array *array = make_array();
     auto *written = new FakeMark;
     written->failure = VIA_ERROR_CUDA;
@@ -317,7 +317,7 @@ void a_stream_that_uses_an_array_again_and_again_is_remembered_once(void **) {
     assert_true(eventually([] { return released == 1; }));
 }
 
-void marks_are_kept_beside_one_another_unless_one_is_known_to_be_the_later(void **) {
+void marks_are_kept_next_to_one_another_unless_one_is_known_to_be_the_later(void **) {
     const struct {
         uint64_t stream;
         uint64_t from;
@@ -420,7 +420,7 @@ void no_release_comes_before_the_last_mark(void **) {
     assert_int_equal(too_early, 0);
 }
 
-// Owners whose release lets go of another array, itself still in use.
+// Owners whose release releases another array, itself still in use.
 void a_release_may_release_another_array(void **) {
     auto *fence = new FakeMark;
     via_array *inner = make_array();
@@ -508,7 +508,7 @@ int main() {
     const CMUnitTest tests[] = {
         ORDER_TEST(an_array_without_marks_is_ready_and_released_at_once),
         ORDER_TEST(readers_wait_for_the_ready_mark_and_for_no_use),
-        ORDER_TEST(waiting_for_the_content_tells_how_the_writing_failed),
+        ORDER_TEST(waiting_for_the_content_reports_how_the_writing_failed),
         ORDER_TEST(views_share_marks_with_their_array),
         ORDER_TEST(a_later_ready_mark_takes_the_place_of_an_earlier_one_which_stays_a_use),
         ORDER_TEST(a_release_after_all_marks_runs_at_once_on_the_releasing_thread),
@@ -519,7 +519,7 @@ int main() {
         ORDER_TEST(an_array_used_for_ever_does_not_grow),
         ORDER_TEST(many_marks_at_once_are_all_kept),
         ORDER_TEST(a_stream_that_uses_an_array_again_and_again_is_remembered_once),
-        ORDER_TEST(marks_are_kept_beside_one_another_unless_one_is_known_to_be_the_later),
+        ORDER_TEST(marks_are_kept_next_to_one_another_unless_one_is_known_to_be_the_later),
         ORDER_TEST(many_threads_may_use_write_and_read_one_array),
         ORDER_TEST(no_release_comes_before_the_last_mark),
         ORDER_TEST(a_release_may_release_another_array),

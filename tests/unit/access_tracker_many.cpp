@@ -89,7 +89,7 @@ void readers_of_each_wait_for_the_mark_of_all(void **) {
     assert_int_equal(released, kMany);
 }
 
-void a_mark_that_many_have_is_asked_and_told_of_once(void **) {
+void a_mark_that_many_have_is_asked_and_reported_of_once(void **) {
     Arrays arrays;
     auto *fence = new FakeMark;
     write(arrays, fence);
@@ -294,7 +294,7 @@ void changes_are_counted_once_for_many_and_once_for_each(void **) {
     arrays.release();
 }
 
-// Looks at a storage when it is let go of.
+// Looks at a storage when it is released.
 class LastLook final : public via::Fence {
 public:
     struct Seen {
@@ -308,13 +308,13 @@ public:
     via::Status make_stream_wait(const via::ResolvedStream &) override { return VIA_OK; }
 
 private:
-    ~LastLook() override { *seen_ = {storage_->ready.load(), via::write_changes()}; }
+    ~LastLook() override { *seen_ = {storage_->last_write.load(), via::write_changes()}; }
 
     via::Storage *const storage_;
     Seen *const seen_;
 };
 
-// The first storage lets go of its old fence while the last one still has its own.
+// The first storage releases its old fence while the last one still has its own.
 void a_change_is_counted_once_every_storage_has_its_mark(void **) {
     Arrays arrays;
     auto *fence = new FakeMark;
@@ -377,7 +377,7 @@ int main() {
     const CMUnitTest tests[] = {
         ORDER_TEST(storages_without_marks_are_ready),
         ORDER_TEST(readers_of_each_wait_for_the_mark_of_all),
-        ORDER_TEST(a_mark_that_many_have_is_asked_and_told_of_once),
+        ORDER_TEST(a_mark_that_many_have_is_asked_and_reported_of_once),
         ORDER_TEST(different_marks_are_joined),
         ORDER_TEST(releases_wait_for_what_is_written_and_for_what_is_read),
         ORDER_TEST(a_release_waits_for_writing_and_for_reading_alike),

@@ -64,7 +64,7 @@ void a_mapping_is_found_by_any_address_in_it(void **) {
     }
 }
 
-void access_is_told(void **) {
+void access_is_reported(void **) {
     via::HostMapping mapping{};
     const Page constant(PROT_READ);
     assert_true(is_mapped(constant.begin(), &mapping));
@@ -205,7 +205,7 @@ void a_memory_limit_is_read_as_the_kernel_writes_it(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_mapping_is_found_by_any_address_in_it),
-        cmocka_unit_test(access_is_told),
+        cmocka_unit_test(access_is_reported),
         cmocka_unit_test(no_mapping_holds_the_lowest_and_the_highest_address),
         cmocka_unit_test(only_bytes_that_can_be_read_are_readable),
         cmocka_unit_test(a_cpu_name_fits_its_room),

@@ -142,7 +142,7 @@ void misalignment_is_judged_by_where_the_elements_are(void **) {
     }
 }
 
-void strides_are_told_in_both_units_where_they_are_whole(void **) {
+void strides_are_reported_in_both_units_where_they_are_whole(void **) {
     Random random(4);
     for (int round = 0; round < 20000; ++round) {
         const Sample sample = random_sample(&random);
@@ -167,7 +167,7 @@ int main() {
         cmocka_unit_test(the_span_is_from_the_first_to_the_last_byte_of_any_element),
         cmocka_unit_test(density_is_judged_by_where_the_elements_are),
         cmocka_unit_test(misalignment_is_judged_by_where_the_elements_are),
-        cmocka_unit_test(strides_are_told_in_both_units_where_they_are_whole),
+        cmocka_unit_test(strides_are_reported_in_both_units_where_they_are_whole),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -1,4 +1,4 @@
-// Arithmetic on extents: exact, or told not to fit.
+// Arithmetic on extents: exact, or reported as overflow.
 #include "core/base/checked.hpp"
 
 #include "copy_support.hpp"
@@ -27,11 +27,11 @@ void compare(Checked checked, Wide wide) {
     }
 }
 
-void products_are_exact_or_told_not_to_fit(void **) {
+void products_are_exact_or_reported_not_to_fit(void **) {
     compare(via::multiply, [](int64_t a, int64_t b) { return static_cast<Wide128>(a) * b; });
 }
 
-void sums_are_exact_or_told_not_to_fit(void **) {
+void sums_are_exact_or_reported_not_to_fit(void **) {
     compare(via::add, [](int64_t a, int64_t b) { return static_cast<Wide128>(a) + b; });
 }
 
@@ -54,8 +54,8 @@ void addresses_stay_in_the_address_space(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        cmocka_unit_test(products_are_exact_or_told_not_to_fit),
-        cmocka_unit_test(sums_are_exact_or_told_not_to_fit),
+        cmocka_unit_test(products_are_exact_or_reported_not_to_fit),
+        cmocka_unit_test(sums_are_exact_or_reported_not_to_fit),
         cmocka_unit_test(addresses_stay_in_the_address_space),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

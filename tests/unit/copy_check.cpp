@@ -51,7 +51,7 @@ void another_rank_is_refused_with_both_ranks(void **) {
     expect_text(text, "ndim 1 and shape (1)");
 }
 
-void the_longest_shape_is_told_whole(void **) {
+void the_longest_shape_is_reported_whole(void **) {
     std::vector<int64_t> shape(64, 1);
     shape[0] = std::numeric_limits<int64_t>::max();
     std::vector<int64_t> steps(64, 0);
@@ -110,7 +110,7 @@ int main() {
         cmocka_unit_test(another_dtype_is_refused_with_both_names),
         cmocka_unit_test(another_shape_is_refused_with_both_shapes),
         cmocka_unit_test(another_rank_is_refused_with_both_ranks),
-        cmocka_unit_test(the_longest_shape_is_told_whole),
+        cmocka_unit_test(the_longest_shape_is_reported_whole),
         cmocka_unit_test(a_read_only_destination_is_refused),
         cmocka_unit_test(a_negative_count_of_bytes_is_refused),
         cmocka_unit_test(bytes_that_overlap_are_refused_in_both_directions),

@@ -1,7 +1,6 @@
 // Every instruction set's kernels do what a naive loop does, at every size around their vectors' sizes.
 #include "copy/host/elements.hpp"
 #include "copy/host/host_kernels.hpp"
-#include "copy/plan/cache_sizes.hpp"
 #include "copy_support.hpp"
 
 namespace {
@@ -20,8 +19,15 @@ void expect_like_naive(via::Kernel kernel, const via::Piece &piece, const std::v
                        const std::vector<char> &dst_before, size_t dst_at) {
     std::vector<char> dst = dst_before;
     std::vector<char> expected = dst_before;
-    naive_copy(expected.data() + dst_at, src.data() + src_at, {piece.outer.extent, piece.inner.extent},
-               {piece.outer.dst_step, piece.inner.dst_step}, {piece.outer.src_step, piece.inner.src_step}, piece.run);
+    std::vector<int64_t> shape;
+    std::vector<int64_t> to;
+    std::vector<int64_t> from;
+    for (int32_t i = piece.ndim - 1; i >= 0; --i) {
+        shape.push_back(piece.axes[i].extent);
+        to.push_back(piece.axes[i].dst_step);
+        from.push_back(piece.axes[i].src_step);
+    }
+    naive_copy(expected.data() + dst_at, src.data() + src_at, shape, to, from, piece.run);
     via::Piece placed = piece;
     placed.dst = dst.data() + dst_at;
     placed.src = src.data() + src_at;
@@ -35,7 +41,8 @@ void check_rows(const via::SimdKernels &kernels) {
     std::vector<char> dst(16000);
     random.fill(&src);
     for (int64_t run = 1; run < 1300; run += run < 600 ? 1 : 37) {
-        const via::Piece piece{nullptr, nullptr, run, {3, run + 2, run + 1}, {2, 3 * run + 9, -3 * run - 5}, 0, 0};
+        const via::Axis axes[] = {{3, run + 2, run + 1}, {2, 3 * run + 9, -3 * run - 5}, {2, 6 * run + 20, 5}};
+        const via::Piece piece{nullptr, nullptr, run, axes, run % 2 == 0 ? 3 : 2, 0};
         const auto src_at = static_cast<size_t>(4 * run + 40);
         expect_like_naive(kernels.rows, piece, src, src_at, dst, static_cast<size_t>(run % 64));
         expect_like_naive(kernels.rows_streaming, piece, src, src_at, dst, static_cast<size_t>(run % 64));
@@ -48,59 +55,25 @@ void check_transpose(const via::SimdKernels &kernels, int index, int64_t rows, i
     const int64_t item = int64_t{1} << index;
     const int64_t dst_step = rows * item + gap;
     const int64_t src_step = columns * item + gap;
-    const via::Piece piece{nullptr, nullptr, item, {rows, item, src_step}, {columns, dst_step, item}, 0, 0};
+    // A second panel goes over the first one once more.
+    const via::Axis axes[] = {{rows, item, src_step}, {columns, dst_step, item}, {2, 0, 0}};
+    const via::Piece piece{nullptr, nullptr, item, axes, 3, gap * 64};
     std::vector<char> src(static_cast<size_t>(rows * src_step + 64));
     std::vector<char> dst(static_cast<size_t>(columns * dst_step + 64));
     Random(12).fill(&src);
     expect_like_naive(kernels.transpose[index], piece, src, 1, dst, 3);
-    expect_like_naive(kernels.transpose_streaming[index], piece, src, 1, dst, 3);
-    via::Piece backwards = piece;
-    backwards.inner.src_step = -src_step;
-    expect_like_naive(kernels.transpose[index], backwards, src, static_cast<size_t>((rows - 1) * src_step), dst, 3);
+    const via::Axis backwards[] = {{rows, item, -src_step}, {columns, dst_step, item}};
+    expect_like_naive(kernels.transpose[index], {nullptr, nullptr, item, backwards, 2, 0}, src,
+                      static_cast<size_t>((rows - 1) * src_step), dst, 3);
 }
 
 void transpose_kernels_turn_blocks_of_every_size(void **) {
     at_each_level([](const via::SimdKernels &kernels) {
         for (int index = 0; index < 5; ++index) {
-            const int64_t widest = via::kTransposeRowBytes >> index;
+            const int64_t widest = int64_t{1024} >> index;
             for (const int64_t rows : std::initializer_list<int64_t>{1, 2, 3, 5, 7, 9, 15, 16, 17, 33, widest}) {
                 for (int64_t columns = 1; columns < 140; columns += columns < 70 ? 1 : 13) {
                     check_transpose(kernels, index, rows, columns, columns % 5);
-                }
-            }
-        }
-    });
-}
-
-// A streaming transpose done in pieces: each leaves the cache line it starts in to the one before.
-void check_pieces(const via::SimdKernels &kernels, int index, int64_t rows, int64_t each, size_t shift) {
-    const int64_t item = int64_t{1} << index;
-    const int64_t columns = 37;
-    std::vector<char> src(static_cast<size_t>(rows * columns * item));
-    std::vector<char> dst(src.size() + 128);
-    std::vector<char> expected(dst.size());
-    Random(14).fill(&src);
-    naive_copy(expected.data() + shift, src.data(), {columns, rows}, {rows * item, item}, {item, columns * item}, item);
-    for (int64_t from = 0; from < rows; from += each) {
-        const int64_t some = std::min(each, rows - from);
-        kernels.transpose_streaming[index]({dst.data() + shift + from * item,
-                                            src.data() + from * columns * item,
-                                            item,
-                                            {some, item, columns * item},
-                                            {columns, rows * item, item},
-                                            from,
-                                            rows - from - some});
-    }
-    assert_memory_equal(dst.data(), expected.data(), expected.size());
-}
-
-void pieces_of_a_streaming_transpose_fit_together(void **) {
-    at_each_level([](const via::SimdKernels &kernels) {
-        for (int index = 0; index < 5; ++index) {
-            for (const int64_t rows : {1, 9, 70, 133}) {
-                for (const int64_t each : {1, 3, 16, 64}) {
-                    check_pieces(kernels, index, rows, each, 0);
-                    check_pieces(kernels, index, rows, each, 13);
                 }
             }
         }
@@ -111,7 +84,8 @@ void check_gather(const via::SimdKernels &kernels, int index, int64_t apart, int
     const int64_t item = int64_t{1} << index;
     const int64_t step = apart * item;
     const int64_t reach = (count - 1) * std::abs(step) + item;
-    const via::Piece piece{nullptr, nullptr, item, {count, item, step}, {3, count * item + 1, reach + 5}, 0, 0};
+    const via::Axis axes[] = {{count, item, step}, {3, count * item + 1, reach + 5}};
+    const via::Piece piece{nullptr, nullptr, item, axes, 2, 0};
     // No byte behind the last element.
     std::vector<char> src(static_cast<size_t>(3 * reach + 10));
     std::vector<char> dst(static_cast<size_t>(3 * count * item + 10));
@@ -138,8 +112,9 @@ void element_kernels_copy_elements_of_every_size(void **) {
     Random(13).fill(&src);
     for (int64_t item = 1; item < 70; ++item) {
         for (const int64_t inner : {1, 2, 9, 20}) {
-            const via::Piece piece{nullptr, nullptr, item, {inner, item + 3, -item - 1}, {5, 30 * item + 90, 2 * item},
-                                   0,       0};
+            const via::Axis axes[] = {
+                {inner, item + 3, -item - 1}, {5, 30 * item + 90, 2 * item}, {2, 160 * item + 500, 9}};
+            const via::Piece piece{nullptr, nullptr, item, axes, inner % 2 == 0 ? 2 : 3, 0};
             expect_like_naive(via::element_kernel(item), piece, src, 10000, dst, 7);
         }
     }
@@ -151,7 +126,6 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(row_kernels_copy_runs_of_every_length),
         cmocka_unit_test(transpose_kernels_turn_blocks_of_every_size),
-        cmocka_unit_test(pieces_of_a_streaming_transpose_fit_together),
         cmocka_unit_test(gather_kernels_pick_elements_that_are_a_few_apart),
         cmocka_unit_test(element_kernels_copy_elements_of_every_size),
     };

@@ -230,10 +230,10 @@ void elements_that_share_bits_overlap_and_those_that_share_bytes_do_not(void **)
     assert_int_equal(bytes[1], 0x63);
     const std::vector<char> before = bytes;
     const Wrapped whole(bytes.data(), VIA_INT4, {2, 3});
-    const Wrapped turned(bytes.data(), VIA_INT4, {2, 3}, {1, 2}, kElements);
+    const Wrapped transposed(bytes.data(), VIA_INT4, {2, 3}, {1, 2}, kElements);
     const Wrapped folded(bytes.data(), VIA_INT4, {2, 3}, {1, 1}, kElements);
     const Wrapped other(bytes.data() + 3, VIA_INT4, {2, 3});
-    assert_int_equal(via::copy_array(turned.get(), whole.get()), VIA_ERROR_OVERLAP);
+    assert_int_equal(via::copy_array(transposed.get(), whole.get()), VIA_ERROR_OVERLAP);
     assert_int_equal(via::copy_array(folded.get(), other.get()), VIA_ERROR_OVERLAP);
     assert_memory_equal(bytes.data(), before.data(), bytes.size());
 }

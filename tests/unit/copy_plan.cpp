@@ -1,8 +1,9 @@
 // Plans: the normal form of a copy, the route chosen for it, and both as text.
 #include <string>
 
-#include "copy/choose_loops.hpp"
+#include "copy/choose_tiles.hpp"
 #include "copy/explain.hpp"
+#include "copy/host/tile_passes.hpp"
 #include "copy/normalise.hpp"
 #include "copy/plan.hpp"
 #include "copy_support.hpp"
@@ -10,7 +11,7 @@
 
 namespace {
 
-using via::LoopKind;
+using via::Walk;
 
 // The plan of a copy of float32; steps are in elements.
 via::Plan plan_of(const std::vector<int64_t> &shape, const std::vector<int64_t> &to, const std::vector<int64_t> &from) {
@@ -19,8 +20,20 @@ via::Plan plan_of(const std::vector<int64_t> &shape, const std::vector<int64_t> 
     const Wrapped src(anywhere, VIA_FLOAT32, shape, from, via::StrideUnit::Elements);
     via::Plan plan;
     assert_int_equal(via::normalise_copy(dst.get(), src.get(), &plan), VIA_OK);
-    via::choose_loops(&plan);
+    via::choose_tiles(&plan);
     return plan;
+}
+
+// How its tiles are walked, scratches aside.
+via::TilePass pass_of(const via::Plan &plan) { return via::TilePasses(plan, nullptr).main(); }
+
+Walk walk_of(const via::Plan &plan) { return pass_of(plan).walk; }
+
+void expect_loop(const via::TilePass &pass, int32_t axis, int64_t extent, int64_t dst_step, int64_t src_step) {
+    assert_true(axis < pass.ndim);
+    assert_int_equal(pass.axes[axis].extent, extent);
+    assert_int_equal(pass.axes[axis].dst_step, dst_step);
+    assert_int_equal(pass.axes[axis].src_step, src_step);
 }
 
 void expect_axis(const via::Plan &plan, int32_t axis, int64_t extent, int64_t dst_step, int64_t src_step) {
@@ -34,7 +47,6 @@ void dense_arrays_of_the_same_order_are_one_run(void **) {
     const via::Plan row_major = plan_of({3, 1, 4, 5}, {20, 99, 5, 1}, {20, 7, 5, 1});
     const via::Plan column_major = plan_of({3, 4, 5}, {1, 3, 12}, {1, 3, 12});
     for (const via::Plan &plan : {row_major, column_major}) {
-        assert_int_equal(plan.loops, LoopKind::Contiguous);
         assert_int_equal(plan.ndim, 0);
         assert_int_equal(plan.run, 240);
         assert_int_equal(plan.nbytes, 240);
@@ -43,86 +55,123 @@ void dense_arrays_of_the_same_order_are_one_run(void **) {
 
 void axes_that_go_backwards_in_both_are_one_run(void **) {
     const via::Plan plan = plan_of({4, 5}, {-5, -1}, {-5, -1});
-    assert_int_equal(plan.loops, LoopKind::Contiguous);
+    assert_int_equal(plan.ndim, 0);
     assert_int_equal(plan.run, 80);
 }
 
 void a_part_of_a_matrix_is_rows(void **) {
     const via::Plan plan = plan_of({64, 64}, {64, 1}, {1024, 1});
-    assert_int_equal(plan.loops, LoopKind::Rows);
+    assert_int_equal(walk_of(plan), Walk::Rows);
     assert_int_equal(plan.ndim, 1);
     assert_int_equal(plan.run, 256);
     expect_axis(plan, 0, 64, 256, 4096);
     assert_int_equal(plan.threads, 1);
 }
 
-void a_turned_matrix_is_a_transpose(void **) {
-    const via::Plan plan = plan_of({100, 200}, {200, 1}, {1, 100});
-    assert_int_equal(plan.loops, LoopKind::Transpose);
-    assert_int_equal(plan.run, 4);
-    expect_axis(plan, 0, 200, 4, 400);
-    expect_axis(plan, 1, 100, 800, 4);
+void a_transposed_matrix_is_a_transpose(void **) {
+    const via::TilePass pass = pass_of(plan_of({100, 200}, {200, 1}, {1, 100}));
+    assert_int_equal(pass.walk, Walk::Transpose);
+    expect_loop(pass, 0, 200, 4, 400);
+    expect_loop(pass, 1, 100, 800, 4);
 }
 
-void a_turned_matrix_read_backwards_is_a_transpose(void **) {
-    const via::Plan plan = plan_of({100, 200}, {200, 1}, {-1, 100});
-    assert_int_equal(plan.loops, LoopKind::Transpose);
-    expect_axis(plan, 1, 100, -800, 4);
+void a_transposed_matrix_read_backwards_is_a_transpose(void **) {
+    const via::TilePass pass = pass_of(plan_of({100, 200}, {200, 1}, {-1, 100}));
+    assert_int_equal(pass.walk, Walk::Transpose);
+    assert_true(pass.flipped);
+    expect_loop(pass, 1, 100, -800, 4);
 }
 
 void a_permutation_turns_the_two_fastest_axes(void **) {
-    const via::Plan plan = plan_of({10, 20, 30}, {600, 30, 1}, {1, 10, 200});
-    assert_int_equal(plan.loops, LoopKind::Transpose);
-    expect_axis(plan, 0, 30, 4, 800);
-    expect_axis(plan, 1, 10, 2400, 4);
-    expect_axis(plan, 2, 20, 120, 40);
+    const via::TilePass pass = pass_of(plan_of({10, 20, 30}, {600, 30, 1}, {1, 10, 200}));
+    assert_int_equal(pass.walk, Walk::Transpose);
+    expect_loop(pass, 0, 30, 4, 800);
+    expect_loop(pass, 1, 10, 2400, 4);
+    expect_loop(pass, 2, 20, 120, 40);
 }
 
-void a_large_permute_of_short_axes_goes_through_a_scratch(void **) {
+int64_t bytes_of_tile(const via::Plan &plan) {
+    int64_t nbytes = plan.run_block;
+    for (int32_t i = 0; i < plan.ndim; ++i) {
+        nbytes *= plan.block[i];
+    }
+    return nbytes;
+}
+
+// Bytes of src that a tile reads one after another, of axes that continue one another from the last one on.
+int64_t source_run_of(const via::Plan &plan) {
+    int64_t nbytes = plan.run;
+    for (int32_t i = plan.ndim - 1; i >= 0 && plan.axes[i].src_step == nbytes; --i) {
+        nbytes *= plan.block[i];
+    }
+    return nbytes;
+}
+
+void a_permute_of_short_axes_takes_as_many_of_each_side_as_make_whole_lines(void **) {
     const via::Plan plan =
         plan_of({12, 13, 12, 12, 13, 12}, {292032, 22464, 1872, 156, 12, 1}, {1, 12, 156, 1872, 22464, 292032});
-    assert_int_equal(plan.loops, LoopKind::Scratch);
     assert_int_equal(plan.ndim, 6);
-    // The axes that are cut, the source's first, continue those that are walked whole.
-    expect_axis(plan, 0, 13, 89856, 48);
-    expect_axis(plan, 1, 12, 624, 7488);
-    assert_int_equal(plan.held[0], 2);
-    assert_int_equal(plan.held[1], 1);
-    expect_axis(plan, 5, 12, 4, 1168128);
-    expect_axis(plan, 4, 13, 48, 89856);
-    expect_axis(plan, 3, 12, 1168128, 4);
+    assert_true(plan.by_rows);
+    assert_in_range(via::row_bytes_of(plan), 512, 4096);
+    assert_in_range(source_run_of(plan), 64, 4096);
+    assert_in_range(bytes_of_tile(plan), 16384, 131072);
+    assert_in_range(via::scratch_bytes_of(plan), bytes_of_tile(plan), via::kScratchBytes);
 }
 
-void short_axes_stay_a_transpose_in_the_cache_or_where_rows_would_crowd_in_it(void **) {
-    assert_int_equal(plan_of({12, 13, 12}, {156, 12, 1}, {1, 12, 156}).loops, LoopKind::Transpose);
-    assert_int_equal(plan_of({512, 64, 64}, {4096, 64, 1}, {1, 512, 32768}).loops, LoopKind::Transpose);
+void the_tiles_of_a_plan_cover_each_index_once(void **) {
+    const via::Plan plan = plan_of({1000, 30, 1000}, {30000, 1000, 1}, {1, 1000, 30000});
+    int64_t of_axis[3] = {1, 1, 1};
+    for (int32_t i = 0; i < plan.loop_ndim; ++i) {
+        of_axis[plan.loops[i].of] = plan.loops[i].axis.extent;
+    }
+    for (int32_t i = 0; i < plan.ndim; ++i) {
+        assert_in_range(plan.axes[i].extent, (of_axis[i] - 1) * plan.block[i] + 1, of_axis[i] * plan.block[i]);
+    }
 }
 
-void a_turned_matrix_with_gaps_is_done_in_tiles(void **) {
-    assert_int_equal(plan_of({100, 200}, {400, 2}, {1, 100}).loops, LoopKind::Tiles);
-    assert_int_equal(plan_of({100, 200}, {200, 1}, {2, 200}).loops, LoopKind::Tiles);
+void rows_that_would_crowd_in_the_cache_go_through_a_scratch(void **) {
+    assert_true(plan_of({512, 512}, {4096, 1}, {1, 512}).by_rows);
+    assert_false(plan_of({512, 512}, {4100, 1}, {1, 512}).by_rows);
 }
 
-void elements_with_gaps_are_done_one_by_one(void **) {
-    const via::Plan plan = plan_of({10, 20}, {20, 1}, {60, 3});
-    assert_int_equal(plan.loops, LoopKind::Elements);
-    assert_int_equal(plan.ndim, 1);
-    expect_axis(plan, 0, 200, 4, 12);
+void a_small_copy_is_one_tile(void **) {
+    const via::Plan plan = plan_of({12, 13, 12}, {156, 12, 1}, {1, 12, 156});
+    assert_int_equal(plan.loop_ndim, 0);
+    assert_false(plan.by_rows);
+    assert_int_equal(bytes_of_tile(plan), plan.nbytes);
 }
 
-void even_gaps_in_the_source_are_told_from_others(void **) {
-    assert_true(via::has_even_gaps(plan_of({10, 20}, {20, 1}, {60, 3})));
-    assert_true(via::has_even_gaps(plan_of({200}, {1}, {-1})));
-    assert_false(via::has_even_gaps(plan_of({200}, {1}, {5})));
-    assert_false(via::has_even_gaps(plan_of({200}, {2}, {3})));
-    assert_false(via::has_even_gaps(plan_of({3, 4}, {4, 1}, {99, 2})));
+void a_large_transposed_matrix_with_gaps_is_shuffled_together_first(void **) {
+    const via::Plan plan = plan_of({1000, 1000}, {1000, 1}, {2, 2000});
+    assert_true(plan.squeezes);
+    assert_int_equal(walk_of(plan), Walk::Transpose);
+    assert_false(plan_of({1000, 1000}, {1000, 1}, {5, 5000}).squeezes);
+}
+
+void a_transposed_matrix_with_other_gaps_goes_by_elements(void **) {
+    assert_int_equal(walk_of(plan_of({100, 200}, {400, 2}, {1, 100})), Walk::Elements);
+    assert_int_equal(walk_of(plan_of({100, 200}, {200, 1}, {5, 500})), Walk::Elements);
+}
+
+void short_sides_that_would_leave_registers_empty_go_by_elements_along_the_longest_loop(void **) {
+    const via::TilePass pass = pass_of(plan_of({500, 3, 3}, {9, 3, 1}, {9, 1, 3}));
+    assert_int_equal(pass.walk, Walk::Elements);
+    assert_int_equal(pass.axes[0].extent, 500);
+}
+
+void elements_with_gaps_are_shuffled_together_or_go_one_by_one(void **) {
+    assert_int_equal(walk_of(plan_of({10, 20}, {20, 1}, {60, 3})), Walk::Gather);
+    assert_int_equal(walk_of(plan_of({200}, {1}, {-1})), Walk::Gather);
+    assert_int_equal(walk_of(plan_of({200}, {1}, {5})), Walk::Elements);
+    assert_int_equal(walk_of(plan_of({200}, {2}, {3})), Walk::Elements);
+    assert_int_equal(walk_of(plan_of({3, 4}, {4, 1}, {99, 2})), Walk::Elements);
 }
 
 void a_broadcast_repeats_elements_or_rows(void **) {
-    assert_int_equal(plan_of({10, 20}, {20, 1}, {0, 0}).loops, LoopKind::Repeat);
-    assert_int_equal(plan_of({10, 20}, {20, 1}, {1, 0}).loops, LoopKind::Repeat);
+    assert_int_equal(walk_of(plan_of({10, 20}, {20, 1}, {0, 0})), Walk::Repeat);
+    assert_int_equal(walk_of(plan_of({10, 20}, {20, 1}, {1, 0})), Walk::Repeat);
     const via::Plan rows = plan_of({10, 20}, {20, 1}, {0, 1});
-    assert_int_equal(rows.loops, LoopKind::Rows);
+    assert_int_equal(walk_of(rows), Walk::Rows);
     expect_axis(rows, 0, 10, 80, 0);
 }
 
@@ -154,6 +203,7 @@ void a_plan_reads_as_text(void **) {
     assert_int_equal(length, strlen(text));
     assert_non_null(strstr(text, "route: transpose"));
     assert_non_null(strstr(text, "20 (dst +4, src +40), 10 (dst +80, src +4)"));
+    assert_non_null(strstr(text, "tile: 4 bytes x 20 x 10\n"));
     assert_non_null(strstr(text, "bytes: 800"));
 }
 
@@ -209,14 +259,17 @@ int main() {
         cmocka_unit_test(dense_arrays_of_the_same_order_are_one_run),
         cmocka_unit_test(axes_that_go_backwards_in_both_are_one_run),
         cmocka_unit_test(a_part_of_a_matrix_is_rows),
-        cmocka_unit_test(a_turned_matrix_is_a_transpose),
-        cmocka_unit_test(a_turned_matrix_read_backwards_is_a_transpose),
+        cmocka_unit_test(a_transposed_matrix_is_a_transpose),
+        cmocka_unit_test(a_transposed_matrix_read_backwards_is_a_transpose),
         cmocka_unit_test(a_permutation_turns_the_two_fastest_axes),
-        cmocka_unit_test(a_large_permute_of_short_axes_goes_through_a_scratch),
-        cmocka_unit_test(short_axes_stay_a_transpose_in_the_cache_or_where_rows_would_crowd_in_it),
-        cmocka_unit_test(a_turned_matrix_with_gaps_is_done_in_tiles),
-        cmocka_unit_test(elements_with_gaps_are_done_one_by_one),
-        cmocka_unit_test(even_gaps_in_the_source_are_told_from_others),
+        cmocka_unit_test(a_permute_of_short_axes_takes_as_many_of_each_side_as_make_whole_lines),
+        cmocka_unit_test(the_tiles_of_a_plan_cover_each_index_once),
+        cmocka_unit_test(rows_that_would_crowd_in_the_cache_go_through_a_scratch),
+        cmocka_unit_test(a_small_copy_is_one_tile),
+        cmocka_unit_test(a_large_transposed_matrix_with_gaps_is_shuffled_together_first),
+        cmocka_unit_test(a_transposed_matrix_with_other_gaps_goes_by_elements),
+        cmocka_unit_test(short_sides_that_would_leave_registers_empty_go_by_elements_along_the_longest_loop),
+        cmocka_unit_test(elements_with_gaps_are_shuffled_together_or_go_one_by_one),
         cmocka_unit_test(a_broadcast_repeats_elements_or_rows),
         cmocka_unit_test(small_copies_wake_no_thread_and_large_ones_do),
         cmocka_unit_test(axes_of_extreme_steps_do_not_overflow),

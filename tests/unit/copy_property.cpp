@@ -1,5 +1,7 @@
 // Copies and fills of random layouts do what a naive loop over elements does, and touch nothing else.
-#include "copy/choose_loops.hpp"
+#include <algorithm>
+
+#include "copy/choose_tiles.hpp"
 #include "copy/fill.hpp"
 #include "copy/normalise.hpp"
 #include "copy/plan.hpp"
@@ -35,9 +37,8 @@ struct Memory {
     size_t start;
 };
 
-void check_one_copy(Random *random, const std::vector<int64_t> &shape, int64_t item) {
-    const TestLayout to = random_layout(random, shape, item, false);
-    const TestLayout from = random_layout(random, shape, item, true);
+void check_copy_of(Random *random, const std::vector<int64_t> &shape, int64_t item, const TestLayout &to,
+                   const TestLayout &from) {
     Memory dst(random, to);
     Memory src(random, from);
     std::vector<char> expected = dst.bytes;
@@ -47,6 +48,26 @@ void check_one_copy(Random *random, const std::vector<int64_t> &shape, int64_t i
     assert_int_equal(via::check_copy(dst_array.get(), src_array.get()), VIA_OK);
     assert_int_equal(via::copy_array(dst_array.get(), src_array.get()), VIA_OK);
     assert_memory_equal(dst.bytes.data(), expected.data(), expected.size());
+}
+
+void check_one_copy(Random *random, const std::vector<int64_t> &shape, int64_t item) {
+    const TestLayout to = random_layout(random, shape, item, false);
+    const TestLayout from = random_layout(random, shape, item, true);
+    check_copy_of(random, shape, item, to, from);
+}
+
+// Steps in elements.
+void check_one_copy_between(Random *random, int64_t item, const std::vector<int64_t> &shape, std::vector<int64_t> to,
+                            std::vector<int64_t> from) {
+    TestLayout dst;
+    TestLayout src;
+    for (size_t i = 0; i < shape.size(); ++i) {
+        dst.steps.push_back(to[i] * item);
+        src.steps.push_back(from[i] * item);
+    }
+    measure_layout(shape, item, &dst);
+    measure_layout(shape, item, &src);
+    check_copy_of(random, shape, item, dst, src);
 }
 
 void a_copy_between_random_layouts_equals_a_naive_one(void **) {
@@ -70,9 +91,9 @@ void a_large_copy_between_random_layouts_equals_a_naive_one(void **) {
     assert_int_equal(via::set_num_threads(0), VIA_OK);
 }
 
-// As a copy past the cache is done, whatever its size. Returns the route.
-via::LoopKind check_one_streamed(Random *random, const std::vector<int64_t> &shape, int64_t item, const TestLayout &to,
-                                 const TestLayout &from) {
+// As a copy past the cache is done, whatever its size. Returns whether it went through a scratch.
+bool check_one_streamed(Random *random, const std::vector<int64_t> &shape, int64_t item, const TestLayout &to,
+                        const TestLayout &from) {
     Memory dst(random, to);
     Memory src(random, from);
     std::vector<char> expected = dst.bytes;
@@ -81,10 +102,10 @@ via::LoopKind check_one_streamed(Random *random, const std::vector<int64_t> &sha
     const Wrapped src_array(src.data(), dtype_of_size(item), shape, from.steps);
     via::Plan plan;
     assert_int_equal(via::normalise_copy(dst_array.get(), src_array.get(), &plan), VIA_OK);
-    via::choose_loops_single(&plan, true);
+    via::choose_tiles_single(&plan, true);
     via::run_plan(plan);
     assert_memory_equal(dst.bytes.data(), expected.data(), expected.size());
-    return plan.loops;
+    return plan.by_rows;
 }
 
 void a_streamed_copy_between_random_layouts_equals_a_naive_one(void **) {
@@ -124,11 +145,71 @@ void a_streamed_permute_of_short_axes_equals_a_naive_one(void **) {
             extent = random.between(2, std::max<int64_t>(2, 40 / static_cast<int64_t>(shape.size())));
         }
         shape[static_cast<size_t>(random.between(0, 2))] += random.between(0, 40);
-        const via::LoopKind loops = check_one_streamed(&random, shape, item, dense_layout(&random, shape, item),
-                                                       dense_layout(&random, shape, item));
-        by_scratch += loops == via::LoopKind::Scratch ? 1 : 0;
+        const bool scratch = check_one_streamed(&random, shape, item, dense_layout(&random, shape, item),
+                                                dense_layout(&random, shape, item));
+        by_scratch += scratch ? 1 : 0;
     }
     assert_in_range(by_scratch, REPEATS(400), REPEATS(1000));
+}
+
+// As the layouts that `bench layouts host` measures, but smaller: two to five axes, seldom round, the last one often a
+// few indices.
+std::vector<int64_t> population_shape(Random *random, int64_t item, int64_t nbytes) {
+    std::vector<int64_t> shape(static_cast<size_t>(random->between(2, 5)), 1);
+    for (size_t i = shape.size(); i-- > 0;) {
+        const int64_t room = std::max<int64_t>(nbytes / item / size_of(shape), 1);
+        const bool few = i + 1 == shape.size() && random->chance(3);
+        const int64_t most = i == 0 ? room : std::min<int64_t>(room, random->chance(3) ? 700 : 40);
+        shape[i] = few ? random->between(2, 7) : i == 0 ? most : random->between(1, most);
+    }
+    return shape;
+}
+
+// Every axis of a dense array in any order, some seen with a step of 2, 3 or -1; src may stand still along one.
+TestLayout population_layout(Random *random, const std::vector<int64_t> &shape, int64_t item, bool is_source) {
+    constexpr int64_t kSteps[] = {1, 1, 2, 3, -1};
+    TestLayout layout = dense_layout(random, shape, item);
+    int64_t unit = item;
+    std::vector<size_t> order(shape.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+        order[i] = i;
+    }
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return layout.steps[a] < layout.steps[b]; });
+    for (const size_t axis : order) {
+        const bool still = is_source && random->chance(12);
+        const int64_t step = still ? 0 : random->chance(3) ? kSteps[random->between(0, 4)] : 1;
+        layout.steps[axis] = unit * step;
+        unit *= still ? 1 : shape[axis] * std::abs(step);
+    }
+    measure_layout(shape, item, &layout);
+    return layout;
+}
+
+void a_copy_of_the_population_equals_a_naive_one(void **) {
+    Random random(10);
+    assert_int_equal(via::set_num_threads(3), VIA_OK);
+    for (int i = 0; i < REPEATS(250); ++i) {
+        const int64_t item = kItems[random.between(0, std::size(kItems) - 1)];
+        const int64_t nbytes = int64_t{1} << random.between(10, i % 10 == 0 ? 22 : 19);
+        const std::vector<int64_t> shape = population_shape(&random, item, nbytes);
+        const TestLayout to =
+            random.chance(3) ? population_layout(&random, shape, item, false) : dense_layout(&random, shape, item);
+        const TestLayout from = population_layout(&random, shape, item, true);
+        check_copy_of(&random, shape, item, to, from);
+        check_one_streamed(&random, shape, item, to, from);
+    }
+    assert_int_equal(via::set_num_threads(0), VIA_OK);
+}
+
+// Steps of powers of two, which crowd in the cache's sets.
+void a_transpose_of_round_steps_equals_a_naive_one(void **) {
+    Random random(11);
+    for (int64_t item = 1; item <= 16; item *= 2) {
+        for (const int64_t side : {256, 512, 1024}) {
+            check_one_copy_between(&random, item, {side, 300}, {1024, 1}, {1, 512});
+            check_one_copy_between(&random, item, {300, side}, {2048, 1}, {1, 1024});
+        }
+    }
 }
 
 void a_transpose_of_any_element_size_equals_a_naive_one(void **) {
@@ -219,6 +300,7 @@ void a_large_fill_equals_a_naive_one(void **) {
     Random random(7);
     for (const int64_t item : {1, 3, 4, 16, 24}) {
         check_one_fill(&random, {7, 1000000 / item}, item, false);
+        check_one_fill(&random, {30, 7, 40000 / item, 2}, item, false);
         check_one_fill(&random, {7000000 / item}, item, true);
     }
 }
@@ -240,6 +322,8 @@ int main() {
         cmocka_unit_test(a_large_copy_between_random_layouts_equals_a_naive_one),
         cmocka_unit_test(a_streamed_copy_between_random_layouts_equals_a_naive_one),
         cmocka_unit_test(a_streamed_permute_of_short_axes_equals_a_naive_one),
+        cmocka_unit_test(a_copy_of_the_population_equals_a_naive_one),
+        cmocka_unit_test(a_transpose_of_round_steps_equals_a_naive_one),
         cmocka_unit_test(a_transpose_of_any_element_size_equals_a_naive_one),
         cmocka_unit_test(a_transpose_past_the_cache_equals_a_naive_one),
         cmocka_unit_test(a_contiguous_copy_past_the_cache_equals_memcpy),

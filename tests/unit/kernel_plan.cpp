@@ -86,7 +86,7 @@ void a_run_that_ends_soon_behind_a_tile_is_cut_evenly(void **) {
 
 // The two fastest axes of either side make one index, so that nothing is left over at its end.
 void runs_go_on_over_axes_that_continue_them(void **) {
-    constexpr int64_t kSide = 24;
+    constexpr int64_t kSide = 40;
     std::vector<Axis> axes;
     for (int64_t dst = 4, src = 4 * kSide * kSide * kSide, i = 0; i < 4; ++i, dst *= kSide, src /= kSide) {
         axes.push_back({kSide, dst, src});
@@ -111,12 +111,27 @@ void steps_of_words_are_done_element_by_element(void **) {
 }
 
 void bytes_further_apart_or_backwards_are_gathered(void **) {
-    assert_plan(Loops(1, {{1 << 20, 1, 5}}).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
-    assert_plan(Loops(1, {{1 << 20, 1, -1}}).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
-    assert_plan(Loops(1, {{1 << 20, 1, 64}}).plan(), KernelRoute::Elements, Id::via_elements_1, 1);
+    assert_plan(Loops(1, {{1 << 23, 1, 5}}).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
+    assert_plan(Loops(1, {{1 << 23, 1, -1}}).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
+    assert_plan(Loops(1, {{1 << 23, 1, 64}}).plan(), KernelRoute::Elements, Id::via_elements_1, 1);
 }
 
-constexpr int64_t kPixels = 1 << 20;
+// Every second element along the axis that is fast in src: no run of whole words, but sectors all the same.
+void transposes_of_every_second_element_are_copied_by_boxes(void **) {
+    constexpr int64_t kSide = 4096;
+    for (const auto &[item, kernel] : {std::pair{int64_t{1}, Id::via_box_1}, std::pair{int64_t{4}, Id::via_box_4}}) {
+        const Loops loops(item, {{kSide, item, 2 * kSide * item}, {kSide, kSide * item, 2 * item}});
+        assert_plan(loops.plan(), KernelRoute::Box, kernel, static_cast<int32_t>(item));
+    }
+}
+
+// What the second-level cache holds is not worth the time that a tile takes to begin.
+void small_copies_are_done_element_by_element(void **) {
+    assert_plan(transpose(1024, 1024, 4).plan(), KernelRoute::Elements, Id::via_elements_4, 4);
+    assert_plan(Loops(1000, {{4000, 1000, 1111}}).plan(), KernelRoute::Elements, Id::via_elements_1, 1);
+}
+
+constexpr int64_t kPixels = 1 << 22;
 
 // An image whose pixels are adjacent in dst and whose channels are in src, or the other way round.
 Loops put_together(int64_t channels, int64_t item) {
@@ -140,7 +155,7 @@ void channels_that_are_left_out_are_read_and_dropped(void **) {
     const KernelPlan three = take_apart(4, 1, 3).plan();
     assert_plan(three, KernelRoute::Channels, Id::via_apart_1_4, 16);
     assert_int_equal(three.params.channels.taken, 3);
-    const KernelPlan one = Loops(2, {{1 << 20, 2, 4}}).plan();
+    const KernelPlan one = Loops(2, {{1 << 22, 2, 4}}).plan();
     assert_plan(one, KernelRoute::Channels, Id::via_apart_2_2, 16);
     assert_int_equal(one.params.channels.taken, 1);
 }
@@ -164,7 +179,7 @@ void tiles_of_channels_begin_earlier_only_where_rows_of_dst_begin_anywhere(void 
 
 // Rows of which a tile would have little to do are left to the others.
 void short_rows_of_channels_are_not_turned_in_registers(void **) {
-    const Loops rows(1, {{3, 1, 400}, {400, 3, 1}, {1000, 1200, 1600}});
+    const Loops rows(1, {{3, 1, 400}, {400, 3, 1}, {5000, 1200, 1600}});
     assert_false(rows.plan().route == KernelRoute::Channels);
 }
 
@@ -176,7 +191,7 @@ void more_channels_and_records_are_gathered(void **) {
     assert_plan(transpose(1000, 900, 24).plan(), KernelRoute::Gather, Id::via_gather_8, 8);
 }
 
-// Four by four by four elements turned a million times: one slab after the other.
+// Four by four by four elements transposed a million times: one slab after the other.
 void small_boxes_that_follow_one_another_are_gathered(void **) {
     const KernelPlan plan = Loops(4, {{4, 4, 64}, {4, 16, 16}, {4, 64, 4}, {1 << 20, 256, 256}}).plan();
     assert_plan(plan, KernelRoute::Gather, Id::via_gather_4, 4);
@@ -201,7 +216,7 @@ void many_axes_that_continue_nothing_are_still_copied(void **) {
     assert_true(plan.blocks > 0);
 }
 
-void the_plan_is_told_in_words(void **) {
+void the_plan_is_reported_in_words(void **) {
     char text[200];
     via::cuda::describe_kernel(transpose(4096, 2048, 4).plan(), sizeof text, text);
     assert_string_equal(text,
@@ -223,6 +238,8 @@ int main() {
         cmocka_unit_test(runs_that_begin_anywhere_are_rows),
         cmocka_unit_test(steps_of_words_are_done_element_by_element),
         cmocka_unit_test(bytes_further_apart_or_backwards_are_gathered),
+        cmocka_unit_test(transposes_of_every_second_element_are_copied_by_boxes),
+        cmocka_unit_test(small_copies_are_done_element_by_element),
         cmocka_unit_test(two_to_four_channels_are_turned_in_registers),
         cmocka_unit_test(channels_that_are_left_out_are_read_and_dropped),
         cmocka_unit_test(channels_in_the_opposite_order_are_turned_as_well),
@@ -232,7 +249,7 @@ int main() {
         cmocka_unit_test(small_boxes_that_follow_one_another_are_gathered),
         cmocka_unit_test(more_than_four_gigabytes_keep_narrow_arithmetic_where_tiles_do),
         cmocka_unit_test(many_axes_that_continue_nothing_are_still_copied),
-        cmocka_unit_test(the_plan_is_told_in_words),
+        cmocka_unit_test(the_plan_is_reported_in_words),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

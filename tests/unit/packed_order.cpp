@@ -82,7 +82,7 @@ void cross_in_pieces(const PackedOrder &order, int64_t wanted, int64_t most) {
     }
 }
 
-// Chunks, and these cut into pieces, each of which is told by its ends alone.
+// Chunks, and these cut into pieces, each of which is reported by its ends alone.
 void cross_in_pieces_of_chunks(const PackedOrder &order, int64_t chunk, int64_t piece) {
     for (int64_t start = 0; start < order.nbytes;) {
         const int64_t end = start + via::cuda::cut_slab(order, start, order.nbytes, chunk, chunk).nbytes;

@@ -45,7 +45,7 @@ namespace {
 class File {
 public:
     File() {
-        char name[] = "/var/tmp/viaduct-residency-XXXXXX";
+        char name[] = "/var/tmp/viaduct-page-cache-XXXXXX";
         const int made = mkstemp(name);
         assert_true(made >= 0);
         const std::string zeros(kBytes, '\0');

@@ -120,7 +120,7 @@ private:
 };
 
 inline int no_mark_is_left(void **) {
-    // What fires last may still be letting go.
+    // What fires last may still be releasing.
     return eventually([] { return FakeMark::alive.load() == 0; }) ? 0 : -1;
 }
 

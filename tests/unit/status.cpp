@@ -39,9 +39,9 @@ void a_text_is_cut_where_its_room_ends(void **) {
         const std::string text(static_cast<size_t>(length), 'x');
         (void)!via::fail(VIA_ERROR_SHAPE, "%s", text.c_str());
         via::name_failure("via_thing");
-        const std::string told = via::last_error_text();
+        const std::string reported = via::last_error_text();
         const std::string whole = "via_thing: " + text;
-        assert_string_equal(told.c_str(), whole.substr(0, via::ErrorRecord::kCapacity - 1).c_str());
+        assert_string_equal(reported.c_str(), whole.substr(0, via::ErrorRecord::kCapacity - 1).c_str());
     }
 }
 
@@ -53,10 +53,10 @@ void a_letter_that_the_end_cuts_leaves_no_broken_sequence(void **) {
         }
         (void)!via::fail(VIA_ERROR_SHAPE, "%s", text.c_str());
         via::name_failure("via_thing");
-        const std::string told = via::last_error_text();
-        assert_int_equal(told.size(), via::ErrorRecord::kCapacity - 1);
-        const size_t sound = told.find('?');
-        assert_true(sound == std::string::npos || told.find_first_not_of('?', sound) == std::string::npos);
+        const std::string reported = via::last_error_text();
+        assert_int_equal(reported.size(), via::ErrorRecord::kCapacity - 1);
+        const size_t sound = reported.find('?');
+        assert_true(sound == std::string::npos || reported.find_first_not_of('?', sound) == std::string::npos);
     }
 }
 

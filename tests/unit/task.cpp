@@ -1,6 +1,6 @@
 // Tasks: their states, and what waits for them.
+#include "core/async/task.hpp"
 #include "core/async/reaper.hpp"
-#include "core/async/task_run.hpp"
 #include "task_support.hpp"
 
 namespace {
@@ -51,17 +51,17 @@ void immediate_work_runs_on_the_calling_thread_and_its_failure_is_the_tasks(void
     dependency->release();
 }
 
-void every_waiter_is_told_how_the_task_failed(void **) {
+void every_waiter_learns_how_the_task_failed(void **) {
     FakeWork work;
     work.status = VIA_ERROR_CUDA;
     work.held = true;
     via_task *task = start(&work);
-    std::atomic<int32_t> told{0};
+    std::atomic<int32_t> reported{0};
     std::vector<std::thread> waiters;
     for (int32_t i = 0; i < 5; ++i) {
         waiters.emplace_back([&] {
             const bool failed = via::wait_for_task(task) == VIA_ERROR_CUDA;
-            told += failed && work.text == via::last_error_text() && via::last_error_code() == 77 ? 1 : 0;
+            reported += failed && work.text == via::last_error_text() && via::last_error_code() == 77 ? 1 : 0;
         });
     }
     sleep_ms(5);
@@ -69,7 +69,7 @@ void every_waiter_is_told_how_the_task_failed(void **) {
     for (std::thread &waiter : waiters) {
         waiter.join();
     }
-    assert_int_equal(told, 5);
+    assert_int_equal(reported, 5);
     assert_int_equal(work.ends, 1);
     expect_progress(task, 0, 100);
     via::release_task(task);
@@ -254,7 +254,7 @@ void a_thread_cancelled_while_it_waits_leaves_the_task_as_it_is(void **) {
     via::release_task(task);
 }
 
-// While the work lets go, its fence is already reached and its task has not yet ended.
+// While the work releases its arrays, its fence is already reached and its task has not yet ended.
 void the_end_of_the_work_comes_between_its_mark_and_the_end_of_the_task(void **) {
     static std::atomic<int32_t> seen{0};
     seen = 0;
@@ -351,8 +351,8 @@ void in_a_forked_child_a_running_task_of_the_parent_has_failed(void **) {
             }
             via::cancel_task(tasks[0]);
             (void)!via::on_task_complete(tasks[1], Heard::hear, &late);
-            const bool told = heard.times == 0 && late.times == 1 && late.status == VIA_ERROR_FORKED;
-            return told && via::wait_for_task(tasks[2]) == VIA_OK && running.ends == 0 ? 0 : 2;
+            const bool reported = heard.times == 0 && late.times == 1 && late.status == VIA_ERROR_FORKED;
+            return reported && via::wait_for_task(tasks[2]) == VIA_OK && running.ends == 0 ? 0 : 2;
         }),
         0);
     running.held = false;
@@ -431,7 +431,7 @@ void a_task_behind_a_gate_is_refused_where_no_thread_can_be_had_for_it(void **) 
                          const bool is_watched = via::has_reaper();
                          const NoThreads scope;
                          const via::Status status = via::start_task(&work, 100, dependency, false, &task);
-                         const bool says_so = strstr(via::last_error_text(), "no thread for work behind") != nullptr;
+                         const bool says_so = strstr(via::last_error_text(), "no thread for tasks") != nullptr;
                          return is_watched && status == VIA_ERROR_OUT_OF_MEMORY && says_so && task == nullptr ? 0 : 1;
                      }),
                      0);
@@ -447,7 +447,7 @@ int main() {
         MARK_TEST(a_task_runs_behind_the_caller_and_ends_once),
         MARK_TEST(a_task_begins_only_after_its_gate),
         MARK_TEST(immediate_work_runs_on_the_calling_thread_and_its_failure_is_the_tasks),
-        MARK_TEST(every_waiter_is_told_how_the_task_failed),
+        MARK_TEST(every_waiter_learns_how_the_task_failed),
         MARK_TEST(the_text_of_a_failure_is_utf8_and_fits),
         MARK_TEST(handed_over_work_ends_when_the_device_has_done_it),
         MARK_TEST(whoever_waits_for_handed_over_work_waits_for_the_device_itself),

@@ -1,5 +1,5 @@
 // Tasks: what is called when they end.
-#include "core/async/task_run.hpp"
+#include "core/async/task.hpp"
 #include "task_support.hpp"
 
 namespace {
@@ -74,7 +74,7 @@ void registering_while_tasks_end_calls_each_callback_once(void **) {
     }
 }
 
-// While a thread of the caller lets go of what the task held, the machinery finds that it has nothing left to do: the
+// While a thread of the caller releases what the task held, the machinery finds that it has nothing left to do: the
 // callback must not get lost between the two.
 void a_callback_is_called_though_the_caller_ends_the_task_slowly(void **) {
     const auto slow = [](FakeWork *) { sleep_ms(30); };

@@ -1,4 +1,4 @@
-// Tasks of work that does what a test wants, and callbacks that remember what they were told.
+// Tasks of work that does what a test wants, and callbacks that remember what they were reported.
 #pragma once
 
 #include <pthread.h>
@@ -8,7 +8,6 @@
 
 #include "core/async/task.hpp"
 #include "core/async/task_executor.hpp"
-#include "core/async/task_run.hpp"
 #include "core/base/thread_state.hpp"
 #include "pending_work.hpp"
 
@@ -53,7 +52,7 @@ struct FakeWork : via::TaskWork {
     pthread_t ran_on{};
 };
 
-// What a callback was told.
+// What a callback was reported.
 struct Heard {
     std::atomic<int32_t> times{0};
     std::atomic<int32_t> status{-1};

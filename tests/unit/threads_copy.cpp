@@ -76,6 +76,31 @@ void every_piece_of_work_is_done_once(void **) {
     assert_int_equal(via::helper_count(), 4);
 }
 
+struct Meeting {
+    std::atomic<int32_t> arrived{0};
+    int32_t expected;
+};
+
+// Returns once all are there, or after ten seconds.
+void meet(void *context, int64_t) {
+    auto *meeting = static_cast<Meeting *>(context);
+    meeting->arrived++;
+    for (int i = 0; i < 10000 && meeting->arrived < meeting->expected; ++i) {
+        usleep(1000);
+    }
+}
+
+// Each of the pieces waits for all others, of both jobs.
+void two_jobs_at_once_have_helpers_each(void **) {
+    assert_int_equal(via::set_num_threads(8), VIA_OK);
+    Meeting meeting{.expected = 8};
+    std::thread other([&] { via::parallel_for(4, 4, meet, &meeting); });
+    via::parallel_for(4, 4, meet, &meeting);
+    other.join();
+    assert_int_equal(meeting.arrived.load(), 8);
+    assert_int_equal(via::helper_count(), 6);
+}
+
 void short_jobs_from_many_callers_are_done_once(void **) {
     std::atomic<int64_t> wrong{0};
     std::vector<std::thread> callers;
@@ -102,11 +127,11 @@ constexpr int64_t kColumns = 1017;
 // Copies a matrix, by way of its transpose; true if it came back as it was.
 bool copy_there_and_back(uint64_t seed) {
     std::vector<char> bytes(static_cast<size_t>(kRows * kColumns * 4));
-    std::vector<char> turned(bytes.size());
+    std::vector<char> transposed(bytes.size());
     std::vector<char> back(bytes.size());
     Random(seed).fill(&bytes);
     const Wrapped first(bytes.data(), VIA_FLOAT32, {kRows, kColumns});
-    const Wrapped middle(turned.data(), VIA_FLOAT32, {kRows, kColumns}, {4, 4 * kRows});
+    const Wrapped middle(transposed.data(), VIA_FLOAT32, {kRows, kColumns}, {4, 4 * kRows});
     const Wrapped last(back.data(), VIA_FLOAT32, {kRows, kColumns});
     return via::copy_array(middle.get(), first.get()) == VIA_OK &&
            via::copy_array(last.get(), middle.get()) == VIA_OK && bytes == back;
@@ -215,6 +240,7 @@ int main() {
         cmocka_unit_test(where_no_thread_can_be_had_the_caller_copies_alone),
         cmocka_unit_test(every_piece_of_work_is_done_once),
         cmocka_unit_test(short_jobs_from_many_callers_are_done_once),
+        cmocka_unit_test(two_jobs_at_once_have_helpers_each),
         cmocka_unit_test(helpers_that_are_idle_for_long_end_and_the_next_copy_has_others),
         cmocka_unit_test(many_threads_copy_at_once),
         cmocka_unit_test(the_number_of_threads_may_change_while_copies_run),

@@ -78,7 +78,7 @@ void quadruples_are_judged_by_the_definition(void **) {
 }
 
 // With room for so many bytes more, and the 0 at the end.
-std::string mended(const std::string &text, size_t room = 100) {
+std::string fixed(const std::string &text, size_t room = 100) {
     std::vector<char> bytes(text.begin(), text.end());
     bytes.resize(text.size() + room + 1);
     const int32_t length = via::make_utf8(bytes.data(), static_cast<int32_t>(bytes.size()));
@@ -87,29 +87,29 @@ std::string mended(const std::string &text, size_t room = 100) {
 }
 
 void each_broken_byte_is_escaped_and_the_rest_stays(void **) {
-    assert_string_equal(mended("").c_str(), "");
-    assert_string_equal(mended("plain").c_str(), "plain");
-    assert_string_equal(mended("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80").c_str(), "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80");
-    assert_string_equal(mended("a\xFF"
-                               "b")
+    assert_string_equal(fixed("").c_str(), "");
+    assert_string_equal(fixed("plain").c_str(), "plain");
+    assert_string_equal(fixed("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80").c_str(), "\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80");
+    assert_string_equal(fixed("a\xFF"
+                              "b")
                             .c_str(),
                         "a\\xffb");
-    assert_string_equal(mended("\xE2\x82").c_str(), "\\xe2\\x82");
-    assert_string_equal(mended("\xE2\x82"
-                               "c")
+    assert_string_equal(fixed("\xE2\x82").c_str(), "\\xe2\\x82");
+    assert_string_equal(fixed("\xE2\x82"
+                              "c")
                             .c_str(),
                         "\\xe2\\x82c");
-    assert_string_equal(mended("\xF0\x9F\x98").c_str(), "\\xf0\\x9f\\x98");
-    assert_string_equal(mended("\xE2\xE2\x82\xAC").c_str(), "\\xe2\xE2\x82\xAC");
-    assert_string_equal(mended("\xED\xA0\x80").c_str(), "\\xed\\xa0\\x80");
-    assert_string_equal(mended("/\x80/\xC3\xA4\x9a.npy").c_str(), "/\\x80/\xC3\xA4\\x9a.npy");
+    assert_string_equal(fixed("\xF0\x9F\x98").c_str(), "\\xf0\\x9f\\x98");
+    assert_string_equal(fixed("\xE2\xE2\x82\xAC").c_str(), "\\xe2\xE2\x82\xAC");
+    assert_string_equal(fixed("\xED\xA0\x80").c_str(), "\\xed\\xa0\\x80");
+    assert_string_equal(fixed("/\x80/\xC3\xA4\x9a.npy").c_str(), "/\\x80/\xC3\xA4\\x9a.npy");
 }
 
 void where_escapes_have_no_room_a_broken_byte_is_a_question_mark(void **) {
-    assert_string_equal(mended("a\xFF\x80z", 6).c_str(), "a\\xff\\x80z");
-    assert_string_equal(mended("a\xFF\x80z", 5).c_str(), "a??z");
-    assert_string_equal(mended("\xFF", 0).c_str(), "?");
-    assert_string_equal(mended("a", 0).c_str(), "a");
+    assert_string_equal(fixed("a\xFF\x80z", 6).c_str(), "a\\xff\\x80z");
+    assert_string_equal(fixed("a\xFF\x80z", 5).c_str(), "a??z");
+    assert_string_equal(fixed("\xFF", 0).c_str(), "?");
+    assert_string_equal(fixed("a", 0).c_str(), "a");
 }
 
 void a_sound_prefix_ends_where_a_sequence_does_not(void **) {

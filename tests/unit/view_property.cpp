@@ -300,7 +300,7 @@ via::Status Sequence::field(via_array **view, Expectation *expected) {
 }
 
 void Sequence::judge(via::Status status, via_array *view, const Expectation &expected) {
-    // Without elements there is no telling strides by the elements: the view may exist or not.
+    // Without elements no one can distinguish strides by the elements: the view may exist or not.
     const bool open = subject_.model.size() == 0 && status == VIA_ERROR_NEEDS_COPY;
     if (!open && (status == VIA_OK) != expected.exists) {
         print_error("answered %s: %s\n", via::status_name(status), via::last_error_text());

@@ -1,5 +1,5 @@
 /*
- * A GPU array to the CPU by pointers: at once, on a stream, and as an array of structs. Beside each call, the CUDA
+ * A GPU array to the CPU by pointers: at once, on a stream, and as an array of structs. Next to each call, the CUDA
  * runtime's: that takes bytes which lie together, and is quick from and to page-locked memory only. Without a GPU both
  * ends are host memory, and the same calls serve. bindings/python/examples/gpu_to_host.py runs both ways.
  */
@@ -71,7 +71,7 @@ static void on_a_stream(via_array *simulation, particle *host) {
     check(via_wrap(host, via_array_dtype(simulation), 1, &count, NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL, &out));
     check(via_copy_submit(out, simulation, stream, &task)); /* after the stream's work so far; returns at once */
     check(via_task_wait(task));
-    printf("behind the stream's work: number 10 has y %g\n", (double)host[10].y);
+    printf("after the stream's work: number 10 has y %g\n", (double)host[10].y);
     via_task_release(task);
     via_array_release(out);
 }

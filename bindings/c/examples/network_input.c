@@ -42,13 +42,13 @@ static via_array *middle_of(via_array *frames, int64_t frame) {
     static const int64_t count[] = {ROWS, COLUMNS, CHANNELS}, step[] = {STEP, STEP, 1};
     static const int32_t planes[] = {2, 0, 1};
     const int64_t start[] = {(HEIGHT - ROWS * STEP) / 2, (WIDTH - COLUMNS * STEP) / 2, 0};
-    via_array *one = NULL, *middle = NULL, *turned = NULL;
+    via_array *one = NULL, *middle = NULL, *transposed = NULL;
     check(via_array_select(frames, 0, frame, &one));
     check(via_array_slice(one, start, count, step, &middle));
-    check(via_array_permute(middle, planes, &turned));
+    check(via_array_permute(middle, planes, &transposed));
     via_array_release(one);
     via_array_release(middle);
-    return turned;
+    return transposed;
 }
 
 /* Device memory, or the host's where there is no device. */

@@ -32,10 +32,10 @@ static int make_image(void) {
 static void free_image(void *context) {
     image = NULL;
     free(context);
-    say("the last user has let go; the image is freed");
+    say("the last user has released it; the image is freed");
 }
 
-int32_t strided_source_lend(struct DLManagedTensorVersioned **out_tensor) {
+int32_t strided_source_export(struct DLManagedTensorVersioned **out_tensor) {
     const int64_t shape[] = {WINDOW_ROWS, WINDOW_COLUMNS};
     const int64_t strides[] = {PITCH, 1};
     via_array *array = NULL;

@@ -67,16 +67,16 @@ private:
     viaduct::Array held_;
 };
 
-viaduct::Array lend(Frame frame) {
+viaduct::Array wrapped(Frame frame) {
     float *first = frame.get();
     return viaduct::Array::adopt(std::move(frame), first, {kHeight, kWidth, kChannels}, {{kPitch, kChannels, 1}});
 }
 
 // (height, width, channels) with padded rows as dense (channels, height, width).
 viaduct::Array planes_of(const viaduct::Array &frame) {
-    const viaduct::Array turned = frame.permute({2, 0, 1});
-    viaduct::Array planes = viaduct::Array::empty(turned.dtype(), turned.shape());
-    viaduct::copy(planes, turned);
+    const viaduct::Array transposed = frame.permute({2, 0, 1});
+    viaduct::Array planes = viaduct::Array::empty(transposed.dtype(), transposed.shape());
+    viaduct::copy(planes, transposed);
     return planes;
 }
 
@@ -85,7 +85,7 @@ void run() {
     Detector detector;
     viaduct::require();
     for (int number = 1; number <= 3; ++number) {
-        const viaduct::Array frame = lend(Frame(camera.next(static_cast<float>(10 * number)), {&camera}));
+        const viaduct::Array frame = wrapped(Frame(camera.next(static_cast<float>(10 * number)), {&camera}));
         detector.take(viaduct::to_dlpack(planes_of(frame)).release());
         std::printf("frame %d: means %g %g %g, %zu of 2 buffers free\n", number, detector.mean(0), detector.mean(1),
                     detector.mean(2), camera.available());

@@ -1,6 +1,6 @@
-// A GPU array to the CPU by pointers: at once, on a stream, and one field of an array of structs. Beside each call, the
-// CUDA runtime's: that takes bytes which lie together, and is quick from and to page-locked memory only. Without a GPU
-// both ends are host memory, and the same calls serve. bindings/c/examples/gpu_to_host.c is the same in C.
+// A GPU array to the CPU by pointers: at once, on a stream, and one field of an array of structs. Next to each call,
+// the CUDA runtime's: that takes bytes which lie together, and is quick from and to page-locked memory only. Without a
+// GPU both ends are host memory, and the same calls serve. bindings/c/examples/gpu_to_host.c is the same in C.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -51,7 +51,7 @@ void on_a_stream(const viaduct::Array &simulation, std::vector<Particle> &host) 
     const viaduct::Task task =
         viaduct::copy_submit(out, simulation, stream);  // after the stream's work; returns at once
     task.wait();
-    std::printf("behind the stream's work: number 10 has y %g\n", static_cast<double>(host[10].y));
+    std::printf("after the stream's work: number 10 has y %g\n", static_cast<double>(host[10].y));
 }
 
 // cudaMemcpy2D(masses, 8, device, 24, 8, count, cudaMemcpyDeviceToHost), from an address in the first struct

@@ -5,7 +5,7 @@ using System.Threading.Tasks;
 using Viaduct;
 
 /// <summary>
-/// A GPU array to the CPU by pointers: at once, on a stream, and one field of an array of structs. Beside each call, the
+/// A GPU array to the CPU by pointers: at once, on a stream, and one field of an array of structs. Next to each call, the
 /// CUDA runtime's, by P/Invoke: it takes bytes which lie together, and memory that does not move, so that a managed
 /// array has to be pinned for it by hand. Without a GPU both ends are host memory, and the same calls serve.
 /// </summary>
@@ -81,7 +81,7 @@ internal static class GpuToHost
         {
             await simulation.CopyToAsync(pinned, stream); // after the stream's work so far; no thread waits
         }
-        Say($"behind the stream's work: number 10 has y {host[10].Y}");
+        Say($"after the stream's work: number 10 has y {host[10].Y}");
     }
 
     // cudaMemcpy2D(masses, 8, device + 16, 24, 8, count, cudaMemcpyDeviceToHost)

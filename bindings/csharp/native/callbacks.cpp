@@ -11,7 +11,7 @@
 namespace viacs {
 namespace {
 
-via_release_fn g_end_loan;
+via_release_fn g_release_borrowed;
 via_release_fn g_forget;
 via_complete_fn g_complete;
 via_alloc_fn g_allocate;
@@ -56,7 +56,7 @@ bool is_managed() {
 // Mono counts a thread that has called a managed function among its own, and waits for all of those as it ends: for
 // ever, if the thread is one of C's that idles. So one that came from elsewhere goes back there, as it does where it
 // ends.
-void let_go_of_thread() {
+void release_thread() {
     static auto *const detach = of_mono<void()>("mono_thread_info_detach");
     if (detach != nullptr) {
         detach();
@@ -84,7 +84,7 @@ public:
     }
     ~Visit() {
         if (is_welcome_ && !was_managed_) {
-            let_go_of_thread();
+            release_thread();
         }
         g_under_way.fetch_sub(1);
         --own_under_way;
@@ -98,10 +98,10 @@ private:
     bool is_welcome_;
 };
 
-void end_loan(void *context) {
+void release_borrowed(void *context) {
     const Visit visit;
     if (visit.is_welcome()) {
-        g_end_loan(context);
+        g_release_borrowed(context);
     }
 }
 
@@ -133,9 +133,9 @@ void free_memory(void *address, int64_t nbytes, void *stream, void *context) {
 
 }  // namespace
 
-via_release_fn end_loan_callback(via_release_fn managed) {
-    g_end_loan = managed;
-    return end_loan;
+via_release_fn release_borrowed_callback(via_release_fn managed) {
+    g_release_borrowed = managed;
+    return release_borrowed;
 }
 
 via_release_fn forget_callback(via_release_fn managed) {

@@ -13,14 +13,14 @@ namespace Viaduct
         private delegate void ReleaseFunction(IntPtr context);
 
         // Kept for ever: native code holds their addresses.
-        private static readonly ReleaseFunction EndLoanFunction = EndLoan;
+        private static readonly ReleaseFunction ReleaseBorrowedFunction = ReleaseBorrowed;
         private static readonly ReleaseFunction ForgetFunction = Forget;
 
-        /// <summary>Ends the <see cref="Loan"/> that the context names.</summary>
-        internal static readonly IntPtr EndLoanAddress =
-            Native.end_loan_callback(Marshal.GetFunctionPointerForDelegate(EndLoanFunction));
+        /// <summary>Ends the <see cref="BorrowedMemory"/> that the context names.</summary>
+        internal static readonly IntPtr ReleaseBorrowedAddress =
+            Native.release_borrowed_callback(Marshal.GetFunctionPointerForDelegate(ReleaseBorrowedFunction));
 
-        /// <summary>Lets go of the object that the context names.</summary>
+        /// <summary>Releases the object that the context names.</summary>
         internal static readonly IntPtr ForgetAddress =
             Native.forget_callback(Marshal.GetFunctionPointerForDelegate(ForgetFunction));
 
@@ -52,11 +52,11 @@ namespace Viaduct
             }
         }
 
-        private static void EndLoan(IntPtr context)
+        private static void ReleaseBorrowed(IntPtr context)
         {
             try
             {
-                ((Loan)Take(context)).End();
+                ((BorrowedMemory)Take(context)).End();
             }
             catch (Exception failure)
             {

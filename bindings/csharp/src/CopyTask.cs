@@ -10,6 +10,9 @@ namespace Viaduct
     /// </summary>
     public sealed class CopyTask : ViaHandle
     {
+        // Often enough for a bar on a screen.
+        private const int ReportEvery = 50;
+
         private readonly TaskEnd end;
 
         internal CopyTask(IntPtr address)
@@ -75,6 +78,33 @@ namespace Viaduct
             {
                 await AsTask().ConfigureAwait(false);
             }
+        }
+
+        /// <summary>The same; the bytes moved so far are reported while it runs, and those in all when it has ended.</summary>
+        public async Task AsTask(
+            IProgress<long> progress, CancellationToken cancellationToken = default(CancellationToken))
+        {
+            if (progress == null)
+            {
+                throw new ArgumentNullException("progress");
+            }
+            using (CopyTask share = Share())
+            {
+                Task ended = share.AsTask(cancellationToken);
+                while (await Task.WhenAny(ended, Task.Delay(ReportEvery)).ConfigureAwait(false) != ended)
+                {
+                    share.Report(progress);
+                }
+                await ended.ConfigureAwait(false);
+                share.Report(progress);
+            }
+        }
+
+        private void Report(IProgress<long> progress)
+        {
+            long done, total;
+            GetProgress(out done, out total);
+            progress.Report(done);
         }
 
         /// <summary>Makes it awaitable.</summary>

@@ -2,10 +2,6 @@ using System;
 using System.Collections.Generic;
 using System.Numerics;
 using System.Runtime.InteropServices;
-#if !NET5_0_OR_GREATER
-using System.Reflection;
-using System.Runtime.CompilerServices;
-#endif
 
 namespace Viaduct
 {
@@ -119,7 +115,7 @@ namespace Viaduct
             if (value == 0)
             {
                 throw new ViaDTypeException(
-                    "DType.Record: argument 'nbytes': found " + nbytes + "; expected 1 to 2^30");
+                    "DType.Record: nbytes is " + nbytes + "; expected 1 to 2^30");
             }
             return new DType(value);
         }
@@ -142,45 +138,10 @@ namespace Viaduct
             {
                 return primitive;
             }
-            RefuseReferences(element);
+            MonoRuntime.RefuseReferences(element);
             long first = Marshal.UnsafeAddrOfPinnedArrayElement(values, 0).ToInt64();
             return Record(Marshal.UnsafeAddrOfPinnedArrayElement(values, 1).ToInt64() - first);
         }
-
-#if NET5_0_OR_GREATER
-        // .NET has refused to pin them.
-        private static void RefuseReferences(Type element)
-        {
-        }
-#else
-        // Types that were looked at; it keeps none of them.
-        private static readonly ConditionalWeakTable<Type, object> WithoutReferences =
-            new ConditionalWeakTable<Type, object>();
-
-        // Mono pins anything, and never compiles ahead of time what it does not know.
-        private static void RefuseReferences(Type element)
-        {
-            WithoutReferences.GetValue(element, looked =>
-            {
-                if (HoldsReferences(looked))
-                {
-                    throw new ViaDTypeException("ViaArray.Wrap: values are " + looked
-                        + "; expected numbers, or structs without references");
-                }
-                return looked.Name;
-            });
-        }
-
-        private static bool HoldsReferences(Type type)
-        {
-            if (type.IsPrimitive || type.IsEnum || type.IsPointer)
-            {
-                return false;
-            }
-            BindingFlags all = BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
-            return !type.IsValueType || Array.Exists(type.GetFields(all), field => HoldsReferences(field.FieldType));
-        }
-#endif
 
         internal static DType OfElement<T>()
             where T : struct

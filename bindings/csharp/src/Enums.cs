@@ -108,16 +108,16 @@ namespace Viaduct
         Any = Native.VIA_ORDER_ANY
     }
 
-    /// <summary>When an exchange may copy.</summary>
+    /// <summary>Whether an exchange may copy.</summary>
     public enum CopyPolicy
     {
-        /// <summary>Lend; copy only where lending cannot be done.</summary>
+        /// <summary>Exports; copies only if exporting is impossible.</summary>
         IfNeeded = Native.VIA_COPY_IF_NEEDED,
 
-        /// <summary>Lend, or fail with a <see cref="ViaNeedsCopyException"/>.</summary>
+        /// <summary>Exports, or fails with a <see cref="ViaNeedsCopyException"/>.</summary>
         Never = Native.VIA_COPY_NEVER,
 
-        /// <summary>Always a fresh, writable copy.</summary>
+        /// <summary>Always makes a new, writable copy.</summary>
         Always = Native.VIA_COPY_ALWAYS
     }
 
@@ -156,13 +156,13 @@ namespace Viaduct
         CopyOnWrite = Native.VIA_MODE_COPY_ON_WRITE
     }
 
-    /// <summary>What the bytes of a file are.</summary>
+    /// <summary>The format of a file.</summary>
     public enum FileFormat
     {
         /// <summary>.npy if the file starts with its magic (or, created, if its name ends so), else raw.</summary>
         Auto = Native.VIA_FORMAT_AUTO,
 
-        /// <summary>Elements and nothing else.</summary>
+        /// <summary>Elements without a header.</summary>
         Raw = Native.VIA_FORMAT_RAW,
 
         /// <summary>NumPy's .npy.</summary>
@@ -172,13 +172,13 @@ namespace Viaduct
     /// <summary>How transfers use the system's cache of file pages.</summary>
     public enum PageCache
     {
-        /// <summary>What is there is read from it, and the rest past it; durable writes go past it.</summary>
+        /// <summary>Reads cached pages from it and bypasses it for the rest; durable writes bypass it.</summary>
         Auto = Native.VIA_PAGE_CACHE_AUTO,
 
-        /// <summary>Everything goes through it, and stays there.</summary>
+        /// <summary>Uses it for everything.</summary>
         Use = Native.VIA_PAGE_CACHE_USE,
 
-        /// <summary>What is not there yet goes past it, writes too.</summary>
+        /// <summary>Bypasses it for uncached pages and for writes.</summary>
         Avoid = Native.VIA_PAGE_CACHE_AVOID
     }
 }

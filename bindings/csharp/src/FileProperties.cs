@@ -2,7 +2,7 @@ using System;
 
 namespace Viaduct
 {
-    /// <summary>What a file is.</summary>
+    /// <summary>Properties of a file.</summary>
     public sealed class FileProperties
     {
         internal unsafe FileProperties(FilePropertiesLayout* found)

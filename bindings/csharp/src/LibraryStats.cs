@@ -20,10 +20,10 @@ namespace Viaduct
         /// <summary>Array handles not yet released by all who hold them, views included.</summary>
         public long LiveArrays { get; }
 
-        /// <summary>Loans and allocations whose release has not run yet.</summary>
+        /// <summary>Borrowed and allocated memory that has not been released yet.</summary>
         public long LiveStorages { get; }
 
-        /// <summary>Exported tensors whose consumers have not let go.</summary>
+        /// <summary>Exported tensors that consumers have not released.</summary>
         public long OutstandingExports { get; }
 
         /// <summary>Releases that wait for work, or for other processes, that use the memory.</summary>

@@ -1,12 +1,13 @@
 using System;
 using System.Collections.Generic;
 using System.IO;
+using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
 namespace Viaduct
 {
     /// <summary>
-    /// Finds libviaduct_csharp.so: where VIADUCT_CSHARP_LIBRARY says, beside this assembly, or where a package has it.
+    /// Finds libviaduct_csharp.so: where VIADUCT_CSHARP_LIBRARY says, next to this assembly, or where a package has it.
     /// Once opened by its path it is what the runtime finds under its name. Where there is none, the runtime searches.
     /// Mono looks native functions up as soon as it compiles a method that calls one: therefore every type that
     /// somebody may begin with opens the file before any method of Native is called, and what is written by hand calls
@@ -38,8 +39,26 @@ namespace Viaduct
 
         internal static void Begin()
         {
-            Native.via_require(Native.VIA_VERSION_MAJOR, Native.VIA_VERSION_MINOR);
+            try
+            {
+                RequireVersion();
+            }
+            catch (DllNotFoundException missing)
+            {
+                throw new DllNotFoundException(
+                    FileName + " was not found: neither " + string.Join(", ", Candidates()) + ", nor where the runtime"
+                    + " looks; " + Override + " names it. It is for Linux with glibc on x64 and arm64; this process is "
+                    + RuntimeInformation.OSDescription + ", " + RuntimeInformation.ProcessArchitecture,
+                    missing);
+            }
             AppDomain.CurrentDomain.ProcessExit += (sender, arguments) => Native.runtime_is_ending();
+        }
+
+        // By itself, so that Mono finds the function missing within the `try` above.
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        private static void RequireVersion()
+        {
+            Native.via_require(Native.VIA_VERSION_MAJOR, Native.VIA_VERSION_MINOR);
         }
 
         private static IEnumerable<string> Candidates()
@@ -65,31 +84,18 @@ namespace Viaduct
 
         private static void Open(string path, string why)
         {
-            // Called before, and with nothing in between: what .NET loads meanwhile would clear what it tells.
+            // Called before, and with nothing in between: what .NET loads meanwhile would clear what it reports.
             byte[] name = Utf8.Bytes(path, "path");
             dlerror();
             IntPtr opened = dlopen(name, ResolveNow);
-            IntPtr told = dlerror();
+            IntPtr reported = dlerror();
             if (opened == IntPtr.Zero)
             {
-                string reason = told == IntPtr.Zero ? "it does not load" : Utf8.Text(told);
+                string reason = reported == IntPtr.Zero ? "it does not load" : Utf8.Text(reported);
                 throw new DllNotFoundException(path + " (" + why + "): " + reason);
             }
-            if (Type.GetType("Mono.Runtime") != null)
-            {
-                MakeKnown(name);
-            }
+            MonoRuntime.MakeKnown(name);
         }
-
-        // Mono would look beside the assembly before it asks what has been opened.
-        private static void MakeKnown(byte[] path)
-        {
-            mono_dllmap_insert(IntPtr.Zero, "viaduct_csharp", IntPtr.Zero, path, IntPtr.Zero);
-        }
-
-        [DllImport("__Internal")]
-        private static extern void mono_dllmap_insert(
-            IntPtr image, string library, IntPtr function, byte[] path, IntPtr nameThere);
 
         [DllImport("libdl.so.2")]
         private static extern IntPtr dlopen(byte[] path, int flags);

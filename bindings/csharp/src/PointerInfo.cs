@@ -2,7 +2,7 @@ using System;
 
 namespace Viaduct
 {
-    /// <summary>What an address points to.</summary>
+    /// <summary>The allocation that an address points to.</summary>
     public sealed class PointerInfo
     {
         internal PointerInfo(PointerInfoLayout found)

@@ -56,7 +56,7 @@ namespace Viaduct
         {
             try
             {
-                ((TaskEnd)Callbacks.Take(context)).Tell();
+                ((TaskEnd)Callbacks.Take(context)).Report();
             }
             catch (Exception failure)
             {
@@ -64,7 +64,7 @@ namespace Viaduct
             }
         }
 
-        private void Tell()
+        private void Report()
         {
             Exception failure = Failed();
             if (failure == null)
@@ -81,8 +81,8 @@ namespace Viaduct
             }
         }
 
-        // The wait, for what has ended, tells at once what it came to; the callback is not told its code. The share
-        // goes before anybody is told.
+        // The wait, for what has ended, reports at once what it came to; the callback does not get its code. The share
+        // goes before anybody is notified.
         private Exception Failed()
         {
             using (share)

@@ -8,7 +8,7 @@ namespace Viaduct
     {
         private static readonly UTF8Encoding Strict = new UTF8Encoding(false, true);
 
-        /// <summary>What a text would be cut short by, or could not be told in UTF-8, is refused.</summary>
+        /// <summary>Refuses a text with a NUL character, or one that UTF-8 cannot encode.</summary>
         internal static byte[] Bytes(string text, string parameter)
         {
             if (text == null)

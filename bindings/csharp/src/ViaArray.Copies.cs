@@ -26,7 +26,7 @@ namespace Viaduct
         }
 
         /// <summary>
-        /// Starts a copy behind the stream's work so far (at once without a stream), and returns without waiting. Both
+        /// Starts a copy after the stream's work so far (at once without a stream), and returns without waiting. Both
         /// arrays are held until it has ended and may be closed.
         /// </summary>
         public CopyTask SubmitCopyTo(ViaArray destination, ViaStream stream = null)

@@ -6,7 +6,7 @@ namespace Viaduct
     public sealed partial class ViaArray
     {
         /// <summary>
-        /// Lends the array as a DLManagedTensorVersioned *. It is to be handed on to one consumer, or ended with
+        /// Exports the array as a DLManagedTensorVersioned *. It is to be handed on to one consumer, or ended with
         /// <see cref="DeleteDlpack"/>. The stream waits until the array is ready; null is the legacy stream.
         /// </summary>
         public unsafe IntPtr ToDlpack(DlpackOptions options = null, ViaStream stream = null)
@@ -18,7 +18,7 @@ namespace Viaduct
         }
 
         /// <summary>
-        /// Takes a DLManagedTensorVersioned * over. If this throws, the tensor is untouched and still the caller's.
+        /// Takes a DLManagedTensorVersioned * over. If this throws, the tensor is untouched and still belongs to the caller.
         /// </summary>
         public static unsafe ViaArray FromDlpack(IntPtr tensor, DlpackOptions options = null, ViaStream stream = null)
         {
@@ -95,7 +95,7 @@ namespace Viaduct
         }
 
         /// <summary>
-        /// Lends a row-major numeric array through Arrow's C device interface, into an ArrowSchema and an
+        /// Exports a row-major numeric array through Arrow's C device interface, into an ArrowSchema and an
         /// ArrowDeviceArray of the caller's.
         /// </summary>
         public void ToArrowDevice(IntPtr schema, IntPtr column)
@@ -163,11 +163,11 @@ namespace Viaduct
                 throw new ArgumentNullException("description");
             }
             ArrayInterfaceLayout layout = description.Layout();
-            bool lent = release != null || owner != null;
-            IntPtr context = lent ? Callbacks.Give(new Loan(owner, release)) : IntPtr.Zero;
+            bool exported = release != null || owner != null;
+            IntPtr context = exported ? Callbacks.Give(new BorrowedMemory(owner, release)) : IntPtr.Zero;
             try
             {
-                import(&layout, lent ? Callbacks.EndLoanAddress : IntPtr.Zero, context, out made);
+                import(&layout, exported ? Callbacks.ReleaseBorrowedAddress : IntPtr.Zero, context, out made);
             }
             catch
             {

@@ -102,7 +102,7 @@ namespace Viaduct
             }
             if (offset < 0 || count < 0 || offset > known.Size - count)
             {
-                throw new ViaIndexException("ViaArray.AsSpan: found offset " + offset + " and count " + count
+                throw new ViaIndexException("ViaArray.AsSpan: offset is " + offset + " and count is " + count
                     + "; expected them within " + known.Size + " elements");
             }
             return new IntPtr(known.Address + offset * known.ElementBytes);
@@ -121,8 +121,8 @@ namespace Viaduct
             long size = Facts.Size;
             if (size > int.MaxValue)
             {
-                throw new ViaOverflowException("ViaArray: found " + size + " elements; expected at most "
-                    + int.MaxValue + ": take them by offset and count");
+                throw new ViaOverflowException("ViaArray: the array has " + size + " elements; expected at most "
+                    + int.MaxValue + " (or an offset and a count)");
             }
             return (int)size;
         }
@@ -131,7 +131,7 @@ namespace Viaduct
         {
             if (Facts.IsReadOnly)
             {
-                throw new ViaReadOnlyException("ViaArray." + method + ": found a read-only array; take AsReadOnlySpan");
+                throw new ViaReadOnlyException("ViaArray." + method + ": the array is read-only; expected AsReadOnlySpan");
             }
         }
 
@@ -143,7 +143,7 @@ namespace Viaduct
             bool isRecord = found.Value < 0 || wanted.Value < 0;
             if (wanted != found && !(isRecord && wanted.Bits == found.Bits))
             {
-                throw new ViaDTypeException("ViaArray." + method + ": found elements of " + found + "; expected "
+                throw new ViaDTypeException("ViaArray." + method + ": the array has elements of " + found + "; expected "
                     + wanted + ", which " + typeof(T).Name + " is (Reinterpret gives another view of the bytes)");
             }
         }
@@ -176,12 +176,12 @@ namespace Viaduct
                 {
                     string found = array.ToString();
                     Obstacle = () => new ViaDeviceException(
-                        "ViaArray.AsSpan: found " + found + "; expected host memory");
+                        "ViaArray.AsSpan: the array is " + found + "; expected host memory");
                 }
                 else if (!array.IsContiguous())
                 {
                     string found = array.ToString();
-                    Obstacle = () => new ViaNeedsCopyException("ViaArray.AsSpan: found " + found
+                    Obstacle = () => new ViaNeedsCopyException("ViaArray.AsSpan: the array is " + found
                         + " with gaps or in another order; expected dense row-major elements");
                 }
             }

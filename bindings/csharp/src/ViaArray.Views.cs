@@ -29,7 +29,7 @@ namespace Viaduct
             int index = axis < 0 ? axis + starts.Length : axis;
             if (index < 0 || index >= starts.Length)
             {
-                throw new ViaIndexException("ViaArray.SliceAxis: argument 'axis': found " + axis + "; expected one of "
+                throw new ViaIndexException("ViaArray.SliceAxis: axis is " + axis + "; expected one of "
                     + starts.Length + " axes");
             }
             for (int i = 0; i < steps.Length; ++i)
@@ -136,7 +136,7 @@ namespace Viaduct
             return Field(byteOffset, dtype, shape.ToArray());
         }
 
-        /// <summary>The same array, not to be written.</summary>
+        /// <summary>Returns a read-only view.</summary>
         public ViaArray AsReadOnly()
         {
             IntPtr made;

@@ -30,9 +30,12 @@ namespace Viaduct
         /// <param name="device">Where the memory is; null for ordinary host memory.</param>
         /// <param name="flags">What is to be done and what not.</param>
         /// <param name="release">
-        /// Called once when nobody uses the memory any more, on whichever thread lets go last.
+        /// Called once when nobody uses the memory any more, on whichever thread releases it last.
         /// </param>
-        /// <param name="owner">An object to be kept alive until then; <see cref="Owner"/> tells it.</param>
+        /// <param name="owner">An object to be kept alive until then; <see cref="Owner"/> reports it.</param>
+        /// <param name="nbytes">
+        /// If given, every element must lie within so many bytes from the address on.
+        /// </param>
         public static ViaArray Wrap(
             IntPtr address,
             DType dtype,
@@ -41,11 +44,13 @@ namespace Viaduct
             Device? device = null,
             WrapFlags flags = WrapFlags.None,
             Action release = null,
-            object owner = null)
+            object owner = null,
+            long? nbytes = null)
         {
             CheckExtents(shape, strides);
-            Loan loan = release == null && owner == null ? null : new Loan(owner, release);
-            return WrapLent(address, dtype, shape, strides, device ?? Device.Cpu, flags, loan);
+            CheckBound(dtype, shape, strides, flags, nbytes);
+            BorrowedMemory borrowed = release == null && owner == null ? null : new BorrowedMemory(owner, release);
+            return WrapBorrowed(address, dtype, shape, strides, device ?? Device.Cpu, flags, borrowed);
         }
 
         /// <summary>
@@ -60,14 +65,14 @@ namespace Viaduct
             }
             long[] extents = shape == null || shape.Length == 0 ? ShapeOf(values) : shape;
             CheckFits(extents, values.LongLength);
-            Loan loan = new Loan(values);
+            BorrowedMemory borrowed = new BorrowedMemory(values);
             try
             {
-                return WrapLent(loan.PinnedArray, DType.OfPinned(values), extents, null, Device.Cpu, WrapFlags.None, loan);
+                return WrapBorrowed(borrowed.PinnedArray, DType.OfPinned(values), extents, null, Device.Cpu, WrapFlags.None, borrowed);
             }
             catch
             {
-                loan.End();
+                borrowed.End();
                 throw;
             }
         }
@@ -139,25 +144,25 @@ namespace Viaduct
             long[] extents = shape == null || shape.Length == 0 ? new long[] { memory.Length } : shape;
             CheckFits(extents, memory.Length);
             MemoryHandle pinned = memory.Pin();
-            Loan loan = new Loan(owner, pinned);
+            BorrowedMemory borrowed = new BorrowedMemory(owner, pinned);
             try
             {
-                return WrapLent((IntPtr)pinned.Pointer, DType.Of<T>(), extents, null, Device.Cpu, flags, loan);
+                return WrapBorrowed((IntPtr)pinned.Pointer, DType.Of<T>(), extents, null, Device.Cpu, flags, borrowed);
             }
             catch
             {
-                loan.End();
+                borrowed.End();
                 throw;
             }
         }
 
-        // A failed call never ends the loan: the context is taken back here.
-        private static ViaArray WrapLent(
-            IntPtr address, DType dtype, long[] shape, long[] strides, Device device, WrapFlags flags, Loan loan)
+        // A failed call never releases the memory: the context is taken back here.
+        private static ViaArray WrapBorrowed(
+            IntPtr address, DType dtype, long[] shape, long[] strides, Device device, WrapFlags flags, BorrowedMemory borrowed)
         {
             IntPtr made;
-            IntPtr release = loan == null ? IntPtr.Zero : Callbacks.EndLoanAddress;
-            IntPtr context = loan == null ? IntPtr.Zero : Callbacks.Give(loan);
+            IntPtr release = borrowed == null ? IntPtr.Zero : Callbacks.ReleaseBorrowedAddress;
+            IntPtr context = borrowed == null ? IntPtr.Zero : Callbacks.Give(borrowed);
             try
             {
                 Native.via_wrap(
@@ -191,6 +196,26 @@ namespace Viaduct
             CheckLength(strides, shape.Length, "strides");
         }
 
+        // Sums that overflow are left to the library, which refuses them with its own reason.
+        private static void CheckBound(DType dtype, long[] shape, long[] strides, WrapFlags flags, long? nbytes)
+        {
+            if (nbytes == null)
+            {
+                return;
+            }
+            if (nbytes < 0)
+            {
+                throw new ViaInvalidArgumentException("ViaArray.Wrap: nbytes is " + nbytes + "; expected 0 or more");
+            }
+            try
+            {
+                ByteRange.Of(dtype, shape, strides, (flags & WrapFlags.ByteStrides) != 0).RequireBound(nbytes.Value);
+            }
+            catch (OverflowException)
+            {
+            }
+        }
+
         // The library reads one number for each axis.
         internal static void CheckLength(Array given, int axes, string parameter)
         {
@@ -206,7 +231,7 @@ namespace Viaduct
             if (CountUpTo(available, shape) < 0)
             {
                 throw new ViaShapeException(
-                    "ViaArray.Wrap: argument 'shape': found [" + string.Join(", ", shape) + "]; expected at most "
+                    "ViaArray.Wrap: shape is [" + string.Join(", ", shape) + "]; expected at most "
                     + available + " elements");
             }
         }

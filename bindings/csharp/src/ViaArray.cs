@@ -24,7 +24,7 @@ namespace Viaduct
         {
         }
 
-        /// <summary>The address of the element with index 0 everywhere.</summary>
+        /// <summary>Returns the address of the element with index 0 on every axis.</summary>
         public IntPtr Address
         {
             get { return Native.via_array_data(this); }
@@ -69,13 +69,13 @@ namespace Viaduct
             get { return new Device((DeviceType)Native.via_array_device_type(this), Native.via_array_device_id(this)); }
         }
 
-        /// <summary>The number of elements.</summary>
+        /// <summary>Returns the number of elements.</summary>
         public long Size
         {
             get { return Native.via_array_size(this); }
         }
 
-        /// <summary>The bytes of all elements, as a dense array would hold them.</summary>
+        /// <summary>Returns the bytes of all elements, as a dense array would hold them.</summary>
         public long NBytes
         {
             get { return Native.via_array_nbytes(this); }
@@ -93,7 +93,7 @@ namespace Viaduct
             get { return (Flags & ArrayFlags.ReadOnly) != 0; }
         }
 
-        /// <summary>Whether nothing that is known of still writes the content.</summary>
+        /// <summary>Returns whether no known work still writes the content.</summary>
         public bool IsReady
         {
             get { return Native.via_array_is_ready(this) != 0; }
@@ -109,13 +109,13 @@ namespace Viaduct
             {
                 using (new Hold(this))
                 {
-                    IntPtr context = Native.via_array_context(this, Callbacks.EndLoanAddress);
-                    return context == IntPtr.Zero ? null : ((Loan)Callbacks.Look(context)).Owner;
+                    IntPtr context = Native.via_array_context(this, Callbacks.ReleaseBorrowedAddress);
+                    return context == IntPtr.Zero ? null : ((BorrowedMemory)Callbacks.Look(context)).Owner;
                 }
             }
         }
 
-        /// <summary>Whether the elements lie dense in that order.</summary>
+        /// <summary>Returns whether the array is dense in that order.</summary>
         public bool IsContiguous(MemoryOrder order = MemoryOrder.RowMajor)
         {
             return Native.via_array_is_contiguous(this, (int)order) != 0;
@@ -127,13 +127,13 @@ namespace Viaduct
             Native.via_array_synchronize(this);
         }
 
-        /// <summary>The memory is used by the stream's work so far: its release waits for that.</summary>
+        /// <summary>Records that the stream's work so far uses the memory; its release waits for that work.</summary>
         public void RecordStream(ViaStream stream)
         {
             Native.via_array_record_stream(this, stream ?? ViaStream.None);
         }
 
-        /// <summary>The content is written by the stream's work so far: reads and exports wait for that.</summary>
+        /// <summary>Records that the stream's work so far writes the content; reads and exports wait for it.</summary>
         public void SetReady(ViaStream stream)
         {
             Native.via_array_set_ready(this, stream ?? ViaStream.None);

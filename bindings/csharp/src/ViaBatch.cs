@@ -19,13 +19,13 @@ namespace Viaduct
         {
         }
 
-        /// <summary>An empty batch.</summary>
+        /// <summary>Creates an empty batch.</summary>
         public ViaBatch()
             : base(Created())
         {
         }
 
-        /// <summary>The number of copies.</summary>
+        /// <summary>Returns the number of copies.</summary>
         public long Count
         {
             get { return Native.via_batch_size(this); }
@@ -80,7 +80,7 @@ namespace Viaduct
             Native.via_batch_run(this, stream);
         }
 
-        /// <summary>Starts all copies behind the stream's work so far, and returns without waiting.</summary>
+        /// <summary>Starts all copies after the stream's work so far, and returns without waiting.</summary>
         public CopyTask Submit(ViaStream stream = null)
         {
             IntPtr made;

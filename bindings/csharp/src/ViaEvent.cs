@@ -37,7 +37,7 @@ namespace Viaduct
             get { return Native.via_event_handle(this); }
         }
 
-        /// <summary>Whether the marked point has been reached.</summary>
+        /// <summary>Returns whether the recorded point has been reached.</summary>
         public bool IsReached
         {
             get
@@ -48,13 +48,13 @@ namespace Viaduct
             }
         }
 
-        /// <summary>Marks the end of the stream's work so far, in the place of what was marked before.</summary>
+        /// <summary>Records the end of the stream's work so far, replacing the point before.</summary>
         public void Record(ViaStream stream)
         {
             Native.via_event_record(this, stream ?? ViaStream.None);
         }
 
-        /// <summary>Waits until the marked point has been reached.</summary>
+        /// <summary>Waits until the recorded point has been reached.</summary>
         public void Synchronize()
         {
             Native.via_event_synchronize(this);

@@ -19,7 +19,7 @@ namespace Viaduct
         public int Code { get; }
     }
 
-    /// <summary>An argument is out of its range, missing, or at odds with another.</summary>
+    /// <summary>An argument is out of range, missing, or contradicts another.</summary>
     public sealed class ViaInvalidArgumentException : ViaException
     {
         internal ViaInvalidArgumentException(string message, int code = 0, Exception inner = null)
@@ -64,7 +64,7 @@ namespace Viaduct
         }
     }
 
-    /// <summary>Memory could not be had, of whichever kind.</summary>
+    /// <summary>Memory of some kind could not be allocated.</summary>
     public sealed class ViaOutOfMemoryException : ViaException
     {
         internal ViaOutOfMemoryException(string message, int code = 0, Exception inner = null)
@@ -73,7 +73,7 @@ namespace Viaduct
         }
     }
 
-    /// <summary>The destination may not be written.</summary>
+    /// <summary>The destination is read-only.</summary>
     public sealed class ViaReadOnlyException : ViaException
     {
         internal ViaReadOnlyException(string message, int code = 0, Exception inner = null)
@@ -100,7 +100,7 @@ namespace Viaduct
         }
     }
 
-    /// <summary>The protocol cannot say what this array is, or what was offered breaks its rules.</summary>
+    /// <summary>The protocol cannot describe this array, or the imported object breaks its rules.</summary>
     public sealed class ViaExchangeException : ViaException
     {
         internal ViaExchangeException(string message, int code = 0, Exception inner = null)
@@ -109,7 +109,7 @@ namespace Viaduct
         }
     }
 
-    /// <summary>A library, struct or protocol version that cannot be served.</summary>
+    /// <summary>The version of a library, struct or protocol is not supported.</summary>
     public sealed class ViaVersionException : ViaException
     {
         internal ViaVersionException(string message, int code = 0, Exception inner = null)
@@ -118,7 +118,7 @@ namespace Viaduct
         }
     }
 
-    /// <summary>No such device, or not the device that the memory is on.</summary>
+    /// <summary>The device does not exist, or is not the device of the memory.</summary>
     public sealed class ViaDeviceException : ViaException
     {
         internal ViaDeviceException(string message, int code = 0, Exception inner = null)
@@ -136,7 +136,7 @@ namespace Viaduct
         }
     }
 
-    /// <summary>This build, machine or driver cannot do it.</summary>
+    /// <summary>This build, machine or driver does not support it.</summary>
     public sealed class ViaUnsupportedException : ViaException
     {
         internal ViaUnsupportedException(string message, int code = 0, Exception inner = null)
@@ -154,7 +154,7 @@ namespace Viaduct
         }
     }
 
-    /// <summary>It cannot be captured into a graph; nothing was touched.</summary>
+    /// <summary>The operation cannot be captured into a graph; no memory was accessed.</summary>
     public sealed class ViaStreamCaptureException : ViaException
     {
         internal ViaStreamCaptureException(string message, int code = 0, Exception inner = null)
@@ -199,7 +199,7 @@ namespace Viaduct
         }
     }
 
-    /// <summary>A file is not what it claims to be.</summary>
+    /// <summary>A file does not have the format it claims.</summary>
     public sealed class ViaFormatException : ViaException
     {
         internal ViaFormatException(string message, int code = 0, Exception inner = null)

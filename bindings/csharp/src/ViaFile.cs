@@ -47,7 +47,7 @@ namespace Viaduct
             return Create(path, dtype, shape.ToArray(), options);
         }
 
-        /// <summary>What the file is now.</summary>
+        /// <summary>Returns the current properties of the file.</summary>
         public unsafe FileProperties Info()
         {
             FilePropertiesLayout layout = default(FilePropertiesLayout);
@@ -96,7 +96,7 @@ namespace Viaduct
             return new ViaFile(made);
         }
 
-        /// <summary>Maps a .npy file as the array that its header tells; nothing is read until it is touched.</summary>
+        /// <summary>Maps a .npy file as the array that its header reports; nothing is read until it is touched.</summary>
         public ViaArray Map()
         {
             IntPtr made;
@@ -122,19 +122,19 @@ namespace Viaduct
             return Map(byteOffset, dtype, shape.ToArray());
         }
 
-        /// <summary>Reads elements into an array of any layout, anywhere; they have arrived on return.</summary>
+        /// <summary>Reads elements into an array of any layout, anywhere; returns when they have arrived.</summary>
         public void Read(ViaArray destination, long byteOffset = 0, ViaStream stream = null)
         {
             Native.via_file_read(this, byteOffset, destination, stream ?? ViaStream.None);
         }
 
-        /// <summary>Writes an array's elements; all of them have been given to the system on return.</summary>
+        /// <summary>Writes an array's elements; returns when the system has accepted all of them.</summary>
         public void Write(ViaArray source, long byteOffset = 0, ViaStream stream = null)
         {
             Native.via_file_write(this, byteOffset, source, stream ?? ViaStream.None);
         }
 
-        /// <summary>Starts a read behind the stream's work so far, at once without a stream; does not wait.</summary>
+        /// <summary>Starts a read after the stream's work so far, at once without a stream; does not wait.</summary>
         public CopyTask SubmitRead(ViaArray destination, long byteOffset = 0, ViaStream stream = null)
         {
             IntPtr made;

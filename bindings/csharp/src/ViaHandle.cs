@@ -46,7 +46,7 @@ namespace Viaduct
         }
 
         /// <summary>
-        /// Keeps a handle open while what it lends is used: closing it on another thread gives it up after this.
+        /// Keeps a handle open while what it exports is used: closing it on another thread gives it up after this.
         /// </summary>
         internal struct Hold : IDisposable
         {

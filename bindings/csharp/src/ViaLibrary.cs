@@ -11,7 +11,7 @@ namespace Viaduct
         }
 
         /// <summary>
-        /// Told what a release or another callback threw that the library called: there is no caller to throw it to.
+        /// Receives what a release or another callback of the library threw: there is no caller to throw it to.
         /// Without a listener it is written to the standard error stream. On whichever thread made the call.
         /// </summary>
         public static event Action<Exception> CallbackFailed;
@@ -62,7 +62,7 @@ namespace Viaduct
             return new DeviceProperties(&layout);
         }
 
-        /// <summary>Finds out what an address points to.</summary>
+        /// <summary>Returns what an address points to.</summary>
         public static unsafe PointerInfo QueryPointer(IntPtr address)
         {
             PointerInfoLayout layout = default(PointerInfoLayout);
@@ -117,17 +117,17 @@ namespace Viaduct
         {
             try
             {
-                Action<Exception> told = CallbackFailed;
-                if (told != null)
+                Action<Exception> reported = CallbackFailed;
+                if (reported != null)
                 {
-                    told(failure);
+                    reported(failure);
                     return;
                 }
                 Console.Error.WriteLine("Viaduct: a callback failed: " + failure);
             }
             catch (Exception)
             {
-                // A listener that fails too has nobody left to be told.
+                // A listener that fails too has nobody left to report to.
             }
         }
     }

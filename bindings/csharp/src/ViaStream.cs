@@ -3,7 +3,7 @@ using System;
 namespace Viaduct
 {
     /// <summary>
-    /// An order of work on a CUDA device. Those that every program has (<see cref="Legacy"/>, <see cref="PerThread"/>,
+    /// A queue of work on a CUDA device. Those that every program has (<see cref="Legacy"/>, <see cref="PerThread"/>,
     /// <see cref="NoSync"/>) stay open whoever closes them.
     /// </summary>
     public sealed class ViaStream : ViaHandle
@@ -86,7 +86,7 @@ namespace Viaduct
             get { return Native.via_stream_device_id(this); }
         }
 
-        /// <summary>Whether the stream's work so far is done.</summary>
+        /// <summary>Returns whether the stream's work so far is done.</summary>
         public bool IsDone
         {
             get
@@ -103,7 +103,7 @@ namespace Viaduct
             Native.via_stream_synchronize(this);
         }
 
-        /// <summary>Makes later work of the stream wait, on the device, for what the event marks now.</summary>
+        /// <summary>Makes later work of the stream wait, on the device, for the point that the event records now.</summary>
         public void Wait(ViaEvent marker)
         {
             Native.via_stream_wait(this, marker);

@@ -1,4 +1,4 @@
-! A GPU array to the CPU by pointers: at once, on a stream, and one component of an array of a derived type. Beside each
+! A GPU array to the CPU by pointers: at once, on a stream, and one component of an array of a derived type. Next to each
 ! call, the CUDA runtime's: that takes bytes which lie together, and is quick from and to page-locked memory only.
 ! Without a GPU both ends are host memory, and the same calls serve.
 module particles
@@ -59,7 +59,7 @@ contains
     ! After the stream's work so far; returns at once.
     call viaduct_check(via_copy_submit(out%handle, simulation%handle, stream, task))
     call viaduct_check(via_task_wait(task))
-    print "(a, f0.1)", "behind the stream's work: number 10 has y ", host(11)%y
+    print "(a, f0.1)", "after the stream's work: number 10 has y ", host(11)%y
     call via_task_release(task)
     call out%release()
   end subroutine

@@ -22,9 +22,9 @@ contains
     handle = c_loc(made)
   end function
 
-  ! Lends the inner cells as a DLPack tensor; the status of the library. Call it once: the solver's memory belongs to
+  ! Exports the inner cells as a DLPack tensor; the status of the library. Call it once: the solver's memory belongs to
   ! who holds the tensor and to nobody else.
-  function heat_lend(handle, tensor) result(status) bind(C)
+  function heat_export(handle, tensor) result(status) bind(C)
     type(c_ptr), value :: handle
     type(c_ptr), intent(out) :: tensor
     integer(c_int32_t) :: status
@@ -69,14 +69,14 @@ contains
     total = sum(this%field)
   end function
 
-  ! What via_wrap calls when the last user has let go.
+  ! What via_wrap calls when the last user has released it.
   subroutine heat_destroy(handle) bind(C)
     type(c_ptr), value :: handle
     type(solver), pointer :: this
     call c_f_pointer(handle, this)
     deallocate (this%field)
     deallocate (this)
-    print "(a)", "  Fortran: the last user has let go; the field is freed"
+    print "(a)", "  Fortran: the last user has released it; the field is freed"
     flush (6)
   end subroutine
 

@@ -25,7 +25,7 @@ def load(folder: Path) -> ctypes.CDLL:
     heat = ctypes.CDLL(str(folder / "libheat.so"))
     heat.heat_create.restype = ctypes.c_void_p
     heat.heat_create.argtypes = [ctypes.c_int32, ctypes.c_int32]
-    heat.heat_lend.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p)]
+    heat.heat_export.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p)]
     heat.heat_step.restype = None
     heat.heat_step.argtypes = [ctypes.c_void_p, ctypes.c_int32]
     heat.heat_total.restype = ctypes.c_double
@@ -36,9 +36,9 @@ def load(folder: Path) -> ctypes.CDLL:
 def borrow(heat: ctypes.CDLL, solver: int) -> torch.Tensor:
     """The solver's field as a tensor, which keeps it alive."""
     tensor = ctypes.c_void_p()
-    status = heat.heat_lend(solver, ctypes.byref(tensor))
+    status = heat.heat_export(solver, ctypes.byref(tensor))
     if status:
-        raise RuntimeError(f"the field could not be lent: {via.raw.via_status_name(status)}")
+        raise RuntimeError(f"the field could not be exported: {via.raw.via_status_name(status)}")
     return torch.utils.dlpack.from_dlpack(via.raw.via_from_dlpack(tensor.value, None, None))
 
 
@@ -62,7 +62,7 @@ def main(folder: Path) -> None:
     del row
     gc.collect()
     stats = via.stats()
-    say(f"left alive: {stats['live_arrays']} arrays, {stats['live_storages']} loans")
+    say(f"left alive: {stats['live_arrays']} arrays, {stats['live_storages']} storages")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ public final class FrameService {
 
     private FrameService() {}
 
-    /** In frame_sink.c: takes a tensor over, and lends another. */
+    /** In frame_sink.c: consumes a tensor, and exports another. */
     private static native long keepColour(long tensor, long colour);
 
     public static void main(String[] arguments) {

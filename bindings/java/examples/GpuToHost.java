@@ -11,7 +11,7 @@ import org.viaduct.ViaStream;
 import org.viaduct.Viaduct;
 
 /**
- * A GPU array to the CPU by pointers: at once, on a stream, and one field of an array of C structs. Beside each call,
+ * A GPU array to the CPU by pointers: at once, on a stream, and one field of an array of C structs. Next to each call,
  * that of JCuda, whose Pointer and cudaStream_t are addresses as well: it takes bytes which lie together. Without a GPU
  * both ends are host memory, and the same calls serve.
  */
@@ -79,7 +79,7 @@ public final class GpuToHost {
                 CopyTask task = Viaduct.submit(out, simulation, stream)) { // after the stream's work; returns at once
             task.future().join(); // or thenRunAsync(...): no thread has to wait
         }
-        return "behind the stream's work: number 10 has y " + host.getFloat(10 * PARTICLE + Y) + "\n";
+        return "after the stream's work: number 10 has y " + host.getFloat(10 * PARTICLE + Y) + "\n";
     }
 
     /** cudaMemcpy2D(masses, 8, device + 16, 24, 8, count, cudaMemcpyDeviceToHost) */

@@ -1,6 +1,6 @@
 /*
  * A native library that a Java service hands its frames to: it takes a frame over as a DLPack tensor, picks one colour
- * out of it, puts that on the first GPU (in host memory where there is none), and lends the result back.
+ * out of it, puts that on the first GPU (in host memory where there is none), and exports the result back.
  */
 #include <jni.h>
 #include <stddef.h>

@@ -17,7 +17,7 @@ jlong address_of(Function *function) {
     return static_cast<jlong>(reinterpret_cast<intptr_t>(function));
 }
 
-// The order of Layout.java: what is known of every array, then its extents, and its strides where they can be told.
+// The order of Layout.java: what is known of every array, then its extents, and its strides where they can be reported.
 constexpr int kFacts = 10;
 
 jlong *append(jlong *at, const int64_t *values, int32_t ndim) {
@@ -58,8 +58,8 @@ JNIEXPORT jobject JNICALL Java_org_viaduct_Bridge_buffer(JNIEnv *jenv, jclass, j
 
 JNIEXPORT jlong JNICALL Java_org_viaduct_Bridge_allocated(JNIEnv *, jclass) {
     via_stats_info stats = VIA_STATS_INFO_INIT;
-    const bool told = via_stats(&stats) == VIA_OK;
-    return told ? stats.host_bytes + stats.pinned_bytes + stats.managed_bytes : 0;
+    const bool reported = via_stats(&stats) == VIA_OK;
+    return reported ? stats.host_bytes + stats.pinned_bytes + stats.managed_bytes : 0;
 }
 
 JNIEXPORT jlong JNICALL Java_org_viaduct_Bridge_hold(JNIEnv *jenv, jclass, jobject object) {

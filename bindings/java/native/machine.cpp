@@ -16,7 +16,7 @@ JNIEnv *known_environment() {
 }
 
 // Makes the thread known to the JVM as long as it lives. Others may detach it before: their own attaching changed
-// nothing, and they cannot tell. So what the JVM gave is not kept, and the thread is attached as often as needed.
+// nothing, and they cannot know. So what the JVM gave is not kept, and the thread is attached as often as needed.
 class Attachment {
 public:
     Attachment() = default;
@@ -68,7 +68,7 @@ bool find_callbacks(JNIEnv *jenv, Java *found) {
     return !jenv->ExceptionCheck();
 }
 
-// The library beside this one may be another than it was built with; the JVM throws what is pending.
+// The library next to this one may be another than it was built with; the JVM throws what is pending.
 bool serves(JNIEnv *jenv) {
     via_status status = via_require(VIA_VERSION_MAJOR, VIA_VERSION_MINOR);
     if (status != VIA_OK) {

@@ -147,7 +147,7 @@ def found() -> list[Allocator]:
 
 
 def settle(allocator: Allocator, before: int) -> None:
-    """Memory comes back once the device is done with it, a moment after the last owner has let go."""
+    """Memory comes back once the device is done with it, a moment after the last owner has released it."""
     deadline = time.monotonic() + 5
     while allocator.in_use() > before and time.monotonic() < deadline:
         gc.collect()
@@ -176,7 +176,7 @@ def main() -> None:
     for allocator in found():
         use(allocator)
     stats = via.stats()
-    say(f"\nleft alive: {stats['live_arrays']} arrays, {stats['live_storages']} loans")
+    say(f"\nleft alive: {stats['live_arrays']} arrays, {stats['live_storages']} storages")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A C library lends a strided buffer that it owns; NumPy, PyTorch and JAX work on it in place.
+"""A C library exports a strided buffer that it owns; NumPy, PyTorch and JAX work on it in place.
 
 The library is bindings/c/examples/strided_source.c. Its folder is the first argument, or VIADUCT_EXAMPLES_DIR, or
 `examples` in VIADUCT_BUILD_DIR.
@@ -54,7 +54,7 @@ def load_source() -> Any:
 
 def borrow(source: Any) -> via.Array:
     tensor = ctypes.c_void_p()
-    status = source.strided_source_lend(ctypes.byref(tensor))
+    status = source.strided_source_export(ctypes.byref(tensor))
     if status != 0:
         raise RuntimeError(via.raw.via_status_name(status))
     return via.raw.via_from_dlpack(tensor.value, None, None)  # takes the tensor over
@@ -108,7 +108,7 @@ def in_jax(window: via.Array) -> Any:
 
 def main() -> None:
     source = load_source()
-    step("The C library lends a window of 4 x 6 floats in its 8 x 10 image, whose rows are padded to 16")
+    step("The C library exports a window of 4 x 6 floats in its 8 x 10 image, whose rows are padded to 16")
     window = borrow(source)
     say(f"  {window}")
     say(f"  strides {window.strides} bytes; owner: the C library, which is called back when all is over")
@@ -128,7 +128,7 @@ def main() -> None:
     give(source, transposed)
     del transposed
 
-    step("One after the other lets go")
+    step("One after the other is released")
     del window
     say(f"  the Array is gone;         C still reads {source.strided_source_read(0, 0):g}")
     del array
@@ -138,7 +138,7 @@ def main() -> None:
     del row
     say(f"  JAX's array is gone;       C reads {source.strided_source_read(0, 0):g}")
     stats = via.stats()
-    say(f"  left alive: {stats['live_arrays']} arrays, {stats['live_storages']} loans")
+    say(f"  left alive: {stats['live_arrays']} arrays, {stats['live_storages']} storages")
 
 
 if __name__ == "__main__":

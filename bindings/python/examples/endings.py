@@ -32,7 +32,7 @@ SETTLED = 5.0  # seconds: who cleans up behind the dead has done so by then, if 
 
 
 class Sharing(Protocol):
-    """What a process holds, until it ends: memory that it made, or took in by a description."""
+    """What a process holds, until it ends: memory that it made, or imported by a description."""
 
     def make(self) -> None: ...
     def describe(self) -> bytes: ...
@@ -96,7 +96,7 @@ class ByTorch:
 WAYS: dict[str, Callable[[], Sharing]] = {
     "viaduct": ByViaduct,
     "shared_memory": BySharedMemory,
-    "shared_memory, programs apart": BySharedMemory,
+    "shared_memory, separate programs": BySharedMemory,
     "torch, file_descriptor": lambda: ByTorch("file_descriptor"),
     "torch, file_system": lambda: ByTorch("file_system"),
 }

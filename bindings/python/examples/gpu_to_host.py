@@ -1,6 +1,6 @@
 """A GPU array to the CPU by pointers: at once, on a stream, and as an array of C structs.
 
-Each beside the driver's own call, which takes bytes that lie together and page-locked memory if it is to be quick.
+Each next to the driver's own call, which takes bytes that lie together and page-locked memory if it is to be quick.
 Without a GPU the same copies stay on the host. bindings/c/examples/gpu_to_host.c is the same in C.
 """
 

@@ -1,7 +1,7 @@
-"""An array of 256 MiB for another process: in place, beside what else hands one over. No GPU is looked for.
+"""An array of 256 MiB for another process: in place, next to what else hands one over. No GPU is looked for.
 
 Timed from the call that gives it away until its first byte is known to have been read there, with nothing there that was
-mapped before; medians of turns, all ways in each. That the receiver lets go afterwards is not timed for any of them.
+mapped before; medians of turns, all ways in each. That the receiver releases it afterwards is not timed for any of them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Way(NamedTuple):
 
 
 def work(connection: Connection[Any, Any]) -> None:
-    """The child: answers with the first byte of whatever comes, and again once it has let go."""
+    """The child: answers with the first byte of whatever comes, and again once it has released it."""
     for name, given in iter(connection.recv, None):
         if name == "viaduct":
             array = via.import_ipc(given)
@@ -50,7 +50,7 @@ def work(connection: Connection[Any, Any]) -> None:
         else:
             connection.send(int(given[0]))
         del given
-        connection.send("let go")
+        connection.send("released")
 
 
 def time_once(connection: Connection[Any, Any], way: Way) -> float:
@@ -75,7 +75,7 @@ def medians(connection: Connection[Any, Any], ways: list[Way]) -> dict[str, floa
 
 
 def has_room(blocks: int) -> bool:
-    """Containers have 64 MiB unless told otherwise, and who touches more than there is dies of it."""
+    """Containers have 64 MiB by default, and who touches more than there is dies of it."""
     room = os.statvfs("/dev/shm")
     return room.f_bavail * room.f_frsize > blocks * NBYTES
 

@@ -1,7 +1,7 @@
 """A file larger than memory, worked on by blocks on the GPU, and the results written to another one.
 
 `python larger_than_memory.py [IN.npy OUT.npy]`; without files it makes one in a temporary folder. However large the file
-is, the memory that it takes is that of four blocks, which is told. Beside it the usual loop: numpy.memmap, a copy of each
+is, the memory that it takes is that of four blocks, which is printed. Compared with the usual loop: numpy.memmap, a copy of each
 slice to the GPU, the work, a copy back, one after the other. Without a GPU the blocks are host memory, worked on by NumPy.
 """
 

@@ -58,13 +58,13 @@ def main() -> None:
     same = torch.equal(whole, tensor.T.flip(1))
     say(f"the simulation's window is {'the tensor, element by element' if same else 'ANOTHER'}")
 
-    # What rank 0 tells every rank: a column of its field, into every third element here.
-    told = torch.zeros(3 * ROWS_OF_FIELD, dtype=torch.float64)
-    third = via.asarray(told)[::3]
+    # What rank 0 reports every rank: a column of its field, into every third element here.
+    reported = torch.zeros(3 * ROWS_OF_FIELD, dtype=torch.float64)
+    third = via.asarray(reported)[::3]
     kind = datatype_of(third)
     MPI.COMM_WORLD.Bcast([MPI.buffer.fromaddress(third.ptr, 0), 1, kind], SIMULATION)
     kind.Free()
-    say(f"every rank was told {', '.join(f'{value:g}' for value in told if value)}")
+    say(f"every rank was reported {', '.join(f'{value:g}' for value in reported if value)}")
 
 
 if __name__ == "__main__":

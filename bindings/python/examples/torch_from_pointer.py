@@ -38,7 +38,7 @@ def by_viaduct(torch: Any, block: Block) -> Any:
 
 
 def with_another_layout(torch: Any, block: Block) -> Any:
-    """Fortran order, of every second column; Viaduct's array may be viewed before it is lent."""
+    """Fortran order, of every second column; Viaduct's array may be viewed before it is exported."""
     image = via.wrap(block.ptr, (COLUMNS, ROWS), "float32", device=DEVICE, owner=block).T
     return torch.from_dlpack(image[:, ::2])
 
@@ -59,11 +59,11 @@ def main() -> None:
     say(f"  PyTorch's own way and Viaduct's: tensors on {ours.device}, {'both' if same else 'NOT'} at the pointer")
     theirs[1, 2] = 100
     say(f"  written through one, read through the other: {float(ours[1, 2]):g}")
-    turned = with_another_layout(torch, block)
-    layout = f"{tuple(turned.shape)}, strides {turned.stride()}"
-    say(f"  another layout of the same memory: {layout}, sum {float(turned.sum()):g}")
+    transposed = with_another_layout(torch, block)
+    layout = f"{tuple(transposed.shape)}, strides {transposed.stride()}"
+    say(f"  another layout of the same memory: {layout}, sum {float(transposed.sum()):g}")
 
-    del theirs, turned
+    del theirs, transposed
     say(f"  freed while Viaduct's tensor lives: {'yes' if block.freed else 'no'}")
     del ours
     via.stats()

@@ -19,7 +19,7 @@ def say(text: str) -> None:
 
 
 def work(connection: Connection[Any, Any]) -> None:
-    """The child: fills a row of each array that it is told of, in place, and once more when the parent has let go."""
+    """The child: fills a row of each array whose description it gets, in place, and once more when the parent has released them."""
     for description in iter(connection.recv, None):
         array = via.import_ipc(description)
         array[1].fill(7)
@@ -39,8 +39,8 @@ def share(connection: Connection[Any, Any], where: str, array: via.Array) -> Non
         f"  {where}: {array.nbytes} bytes, described in {len(description)}; the child has filled row 1 in place: {rows}"
     )
     del array
-    connection.send("the parent has let go")
-    say(f"  {where}: the parent has let go, and the child still reads {connection.recv()}")
+    connection.send("the parent has released it")
+    say(f"  {where}: the parent has released it, and the child still reads {connection.recv()}")
 
 
 def main() -> None:

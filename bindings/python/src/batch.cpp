@@ -1,26 +1,25 @@
-// The type viaduct.Batch: the library's batch, and beside it a list of the pairs that it was given.
-#include "arguments.hpp"
-#include "array.hpp"
-#include "errors.hpp"
-#include "exchange.hpp"
-#include "gil.hpp"
-#include "loan.hpp"
-#include "order.hpp"
+#include "batch.hpp"
+
+#include "interop/interop.hpp"
+#include "objects/stream_argument.hpp"
+#include "objects/task.hpp"
+#include "support/deferred.hpp"
+#include "support/wait.hpp"
 
 namespace viapy {
 
-const char kBatchDoc[] =
-    "Batch()\n--\n\n"
-    "Many copies prepared as one, to be run any number of times.\n\n"
-    "Has a length, and is iterated over the (dst, src) that add() was given. Holds its arrays. The copies must not "
-    "overlap one another, which is not checked.";
-
 namespace {
+
+const char kDoc[] =
+    "Batch()\n--\n\n"
+    "Many copies prepared as one, to run any number of times.\n\n"
+    "Has a length, and iterates over the (dst, src) pairs that were added. Keeps its arrays alive. The copies "
+    "must not overlap one another, which is not checked.";
 
 via_batch *batch_in(PyObject *self) { return static_cast<via_batch *>(handle_in(self)); }
 
-// The batches that threads use without the GIL, which others must not add to meanwhile. Nodes lie on those threads'
-// stacks; the list is read and written by who holds the GIL.
+// Lists the batches that threads use without the GIL, to which no other thread may add. Nodes live on the stacks of
+// those threads; the GIL guards the list.
 class UnderWay {
 public:
     explicit UnderWay(via_batch *batch) : batch_(batch), next_(std::exchange(first_, this)) {}
@@ -66,14 +65,14 @@ PyObject *create(PyTypeObject *, PyObject *args, PyObject *keywords) {
     return status == VIA_OK ? new_handle(HandleKind::Batch, batch) : raise_status(status);
 }
 
-// The list of pairs; NULL with an exception set if there is no memory for one.
+// Returns the list of pairs; NULL with an exception set if there is no memory.
 PyObject *pairs_of(PyObject *self) {
-    PyObject *&pairs = kept_of(self);
+    PyObject *&pairs = attached_to(self);
     pairs = pairs != nullptr ? pairs : PyList_New(0);
     return pairs;
 }
 
-// The list grows first: it can be made shorter again whatever happens.
+// Appends to the list first, since removing from it cannot fail.
 bool append(PyObject *self, PyObject *dst, PyObject *src) {
     PyObject *pairs = pairs_of(self);
     Ref pair(pairs != nullptr ? PyTuple_Pack(2, dst, src) : nullptr);
@@ -106,12 +105,12 @@ PyObject *add(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject 
     }
     if (UnderWay::has(batch_in(self))) {
         return raise(VIA_ERROR_INVALID_ARGUMENT,
-                     "Batch.add: the batch is under way on another thread; expected one that is not being run");
+                     "Batch.add: the batch is under way on another thread; expected one that is not running");
     }
     return append(self, dst.get(), src.get()) ? none() : nullptr;
 }
 
-// Until the host may read all that was written.
+// Waits until the host may read every destination.
 bool wait_for_copies(PyObject *self) {
     PyObject *pairs = pairs_of(self);
     for (Py_ssize_t i = 0; pairs != nullptr && i < PyList_Size(pairs); ++i) {
@@ -171,23 +170,25 @@ PyObject *repr(PyObject *self) {
 PyMethodDef kMethods[] = {
     {"add", method(add), METH_FASTCALL | METH_KEYWORDS,
      "add($self, dst, src)\n--\n\n"
-     "Adds a copy between two arrays of equal shape and dtype; each may be whatever asarray() takes.\n\n"
+     "Adds a copy between two arrays of equal shape and dtype; each may be any object that asarray() accepts.\n\n"
      "Raises InvalidArgumentError while another thread runs the batch."},
     {"run", method(run), METH_FASTCALL | METH_KEYWORDS,
      "run($self, stream=None)\n--\n\n"
-     "Makes all copies and returns when they are done; with a stream, once they are queued.\n\n"
-     "Between arrays of host memory alone it needs no device. The first run plans the copies, and so takes longer."},
+     "Runs all copies and returns when they are done; with a stream, once they are queued.\n\n"
+     "Needs no device if every array is host memory. The first run plans the copies, and so takes longer."},
     {"submit", method(submit), METH_FASTCALL | METH_KEYWORDS,
      "submit($self, stream=None)\n--\n\n"
-     "Starts all copies as one task, after the stream's work so far, and returns at once with a Task."},
+     "Starts all copies as one task, after the stream's work so far, and returns a Task at once."},
     {nullptr, nullptr, 0, nullptr},
+};
+
+PyType_Slot kSlots[] = {
+    {Py_tp_new, slot(create)},   {Py_tp_methods, kMethods},    {Py_tp_repr, slot(repr)},
+    {Py_tp_iter, slot(iterate)}, {Py_sq_length, slot(length)}, {0, nullptr},
 };
 
 }  // namespace
 
-PyType_Slot kBatchSlots[] = {
-    {Py_tp_new, slot(create)},   {Py_tp_methods, kMethods},    {Py_tp_repr, slot(repr)},
-    {Py_tp_iter, slot(iterate)}, {Py_sq_length, slot(length)}, {0, nullptr},
-};
+bool add_batch_type(PyObject *module) { return add_handle_type(module, HandleKind::Batch, kDoc, kSlots); }
 
 }  // namespace viapy

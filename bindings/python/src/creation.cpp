@@ -1,13 +1,13 @@
-// empty() and its kin: new arrays of a shape, or like another array, with nothing, zeros, ones or one value in them.
+#include "creation.hpp"
+
 #include <cstring>
 
-#include "arguments.hpp"
-#include "array_data.hpp"
-#include "dtypes.hpp"
-#include "errors.hpp"
-#include "exchange.hpp"
-#include "loan.hpp"
-#include "order.hpp"
+#include "array/array_copy.hpp"
+#include "interop/interop.hpp"
+#include "objects/memory.hpp"
+#include "objects/stream_argument.hpp"
+#include "support/deferred.hpp"
+#include "support/dtypes.hpp"
 
 namespace viapy {
 namespace {
@@ -23,7 +23,7 @@ Signature kFullLike = {"full_like", 3, 2, {"x", "fill_value", "dtype", "device",
 
 constexpr int kMost = 6;  // parameters
 
-// What a new array is to be; `places` are the arguments device, memory and stream.
+// Describes a new array. `places` are the arguments device, memory and stream.
 struct Plan {
     Extents shape;
     int32_t dtype = 0;
@@ -42,7 +42,7 @@ bool parse_memory(const char *function, const Plan &plan, MemoryHandle *memory) 
                                   : memory->of_device(function, device);
 }
 
-// Nothing is put in without a value.
+// Leaves the elements uninitialised if value is NULL.
 PyObject *make(const char *function, const Plan &plan, PyObject *value) {
     MemoryHandle memory;
     StreamArgument stream;
@@ -52,7 +52,7 @@ PyObject *make(const char *function, const Plan &plan, PyObject *value) {
     via_array *made = nullptr;
     via_status status = via_empty(memory.get(), plan.dtype, plan.shape.count, plan.shape.values, stream.get(), &made);
     Ref array(new_array_or_raise(status, made, Origin::Allocated));
-    return array && (value == nullptr || fill_array(function, made, value, stream.get())) ? array.give() : nullptr;
+    return array && (value == nullptr || fill_array(function, made, value, stream.get())) ? array.release() : nullptr;
 }
 
 bool plan_of_shape(const char *function, PyObject *shape, PyObject *dtype, Plan *plan) {
@@ -74,13 +74,13 @@ bool plan_of_array(const char *function, PyObject *object, PyObject *dtype, Plan
     return plan->dtype != 0;
 }
 
-// One element of zero bytes, which every dtype takes.
+// Returns one element of zero bytes, which every dtype accepts.
 PyObject *zero_of(int32_t dtype) {
     Ref bytes(PyBytes_FromStringAndSize(nullptr, (via_dtype_bits(dtype) + 7) / 8));
     if (bytes) {
         std::memset(PyBytes_AsString(bytes.get()), 0, static_cast<size_t>(PyBytes_Size(bytes.get())));
     }
-    return bytes.give();
+    return bytes.release();
 }
 
 enum class Content { Nothing, Zero, One, Value };
@@ -96,7 +96,7 @@ Ref value_for(Content content, int32_t dtype, PyObject *given) {
     }
 }
 
-// The first argument is a shape or an array; fill_value, where there is one, comes behind it.
+// The first argument is a shape or an array; fill_value, if any, follows it.
 PyObject *create(Signature &signature, Content content, bool (*plan_of)(const char *, PyObject *, PyObject *, Plan *),
                  PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     PyObject *values[kMost] = {};

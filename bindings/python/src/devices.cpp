@@ -1,9 +1,8 @@
-// Module functions about devices and addresses.
 #include "devices.hpp"
 
-#include "arguments.hpp"
-#include "errors.hpp"
-#include "structs.hpp"
+#include "support/arguments.hpp"
+#include "support/errors.hpp"
+#include "support/structs.hpp"
 
 namespace viapy {
 namespace {
@@ -11,7 +10,7 @@ namespace {
 Signature kCount = {"device_count", 1, 0, {"kind"}};
 Signature kInfo = {"device_info", 1, 0, {"device"}};
 
-// "cuda" and "cpu"; the id of the device has no say.
+// Accepts "cuda" and "cpu", and ignores the id of the device.
 bool parse_kind(PyObject *value, int32_t *out_type) {
     Device device = {VIA_DEVICE_CUDA, 0};
     bool good = parse_device("device_count", value, &device);
@@ -44,7 +43,7 @@ PyObject *device_info(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObj
     }
     Ref dict(dict_of_struct(kDeviceProperties, &properties));
     bool good = dict && set_item(dict.get(), "device", device_name(device.type, device.id));
-    return good ? dict.give() : nullptr;
+    return good ? dict.release() : nullptr;
 }
 
 PyObject *pointer_info(PyObject *, PyObject *pointer) {
@@ -62,7 +61,7 @@ PyObject *pointer_info(PyObject *, PyObject *pointer) {
                 set_item(dict.get(), "base", PyLong_FromVoidPtr(info.base_address)) &&
                 set_item(dict.get(), "nbytes", PyLong_FromLongLong(info.nbytes)) &&
                 set_item(dict.get(), "readonly", boolean(info.read_only != 0));
-    return good ? dict.give() : nullptr;
+    return good ? dict.release() : nullptr;
 }
 
 }  // namespace viapy

@@ -1,7 +1,7 @@
 // Module functions about devices and addresses.
 #pragma once
 
-#include "python.hpp"
+#include "support/python.hpp"
 
 namespace viapy {
 

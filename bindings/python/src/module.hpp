@@ -1,7 +1,7 @@
 // The hand-written layer, as the generated one meets it.
 #pragma once
 
-#include "python.hpp"
+#include "support/python.hpp"
 
 namespace viapy {
 

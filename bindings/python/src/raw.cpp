@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "support/arguments.hpp"
+
 namespace viapy {
 namespace {
 
@@ -11,12 +13,13 @@ bool wrong_length(const char *function, const char *argument, int32_t found, int
     return false;
 }
 
-// C takes a text to end at its first 0.
+// Refuses texts with a NUL character, at which C would end them.
 bool is_whole(const char *function, const char *argument, const char *text, Py_ssize_t length) {
     if (std::strlen(text) == static_cast<size_t>(length)) {
         return true;
     }
-    raise(VIA_ERROR_INVALID_ARGUMENT, "%s: argument '%s': found a 0 character inside", function, argument);
+    raise(VIA_ERROR_INVALID_ARGUMENT, "%s: %s has a NUL character inside; expected a text without one", function,
+          argument);
     return false;
 }
 
@@ -71,7 +74,7 @@ bool raw_path(const char *function, const char *argument, PyObject *value, Ref *
     }
     *hold = PyUnicode_Check(path.get()) ? Ref(PyUnicode_EncodeFSDefault(path.get())) : std::move(path);
     if (!*hold && PyErr_ExceptionMatches(PyExc_UnicodeError)) {
-        retell(VIA_ERROR_INVALID_ARGUMENT, function, argument);
+        raise_with_reason(VIA_ERROR_INVALID_ARGUMENT, function, argument, "cannot be encoded:");
     }
     Py_ssize_t length = 0;
     if (!*hold || PyBytes_AsStringAndSize(hold->get(), out, &length) != 0) {
@@ -109,7 +112,7 @@ PyObject *append_output(PyObject *result, PyObject *output) {
         return nullptr;
     }
     if (result == Py_None) {
-        return added.give();
+        return added.release();
     }
     return PyTuple_Pack(2, result, output);
 }

@@ -1,20 +1,20 @@
-// What the generated functions need to read their arguments.
+// Argument readers of the generated functions.
 #pragma once
 
 #include <vector>
 
-#include "array.hpp"
-#include "errors.hpp"
-#include "handles.hpp"
+#include "array/array.hpp"
+#include "objects/handles.hpp"
+#include "support/arguments.hpp"
 
 namespace viapy {
 
-// None is NULL, which the library refuses where it may not be.
+// None is NULL, which the library refuses where it must not be.
 bool raw_array(const char *function, const char *argument, PyObject *value, via_array **out);
 bool raw_handle(HandleKind kind, const char *function, const char *argument, PyObject *value, void **out);
 bool raw_address(const char *function, const char *argument, PyObject *value, void **out);
 bool raw_text(const char *function, const char *argument, PyObject *value, char **out);
-// A path of a file as the system has it: str, bytes or os.PathLike. `hold` keeps it.
+// Reads a path: str, bytes or os.PathLike. `hold` keeps it alive.
 bool raw_path(const char *function, const char *argument, PyObject *value, Ref *hold, char **out);
 bool raw_extents(const char *function, const char *argument, PyObject *value, Extents *out);
 
@@ -22,13 +22,13 @@ bool raw_extents(const char *function, const char *argument, PyObject *value, Ex
 bool raw_per_axis(const char *function, const char *argument, PyObject *value, int32_t ndim, Extents *hold,
                   int64_t **out);
 
-// How many axes a file's content has: dtype 0 and ndim 0 are what its header, or the window, says.
+// Returns the rank of a file's content; dtype 0 and ndim 0 mean that of its header or window.
 int32_t axes_of_file(via_file *file, int32_t dtype, int32_t ndim);
 
-// The result so far with one more output: it alone, or a tuple of all. Consumes both.
+// Returns the result with one more output: the output alone, or a tuple of all. Consumes both references.
 PyObject *append_output(PyObject *result, PyObject *output);
 
-// Arrays whose handles lie side by side, and who keeps them.
+// Arrays with adjacent handles, kept alive.
 class ArrayList {
 public:
     bool parse(const char *function, const char *argument, PyObject *sequence);

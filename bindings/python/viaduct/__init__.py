@@ -1,8 +1,8 @@
-"""Memory that already exists, as strided arrays that every runtime can use.
+"""Describes memory that already exists as strided arrays that every runtime can use.
 
-Wrap a pointer once; lend it without a copy to NumPy, PyTorch, JAX and whatever else speaks DLPack, the buffer protocol,
-an array interface or Arrow; copy it, when a copy is wanted, at the speed of the hardware. Pointers may be the host's or
-a CUDA device's. `python -m viaduct` tells what this machine can do.
+Wrap a pointer once. Export it without a copy to NumPy, PyTorch, JAX and every library that implements DLPack, the
+buffer protocol, an array interface or Arrow. Copy at the speed of the hardware. Pointers may belong to the host or to a
+CUDA device. `python -m viaduct` reports what this machine can do.
 """
 
 from . import _viaduct as raw

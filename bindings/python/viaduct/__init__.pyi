@@ -1,8 +1,8 @@
-"""Memory that already exists, as strided arrays that every runtime can use.
+"""Describes memory that already exists as strided arrays that every runtime can use.
 
-Wrap a pointer once; lend it without a copy to NumPy, PyTorch, JAX and whatever else speaks DLPack, the buffer protocol,
-an array interface or Arrow; copy it, when a copy is wanted, at the speed of the hardware. Pointers may be the host's or
-a CUDA device's. `python -m viaduct` tells what this machine can do.
+Wrap a pointer once. Export it without a copy to NumPy, PyTorch, JAX and every library that implements DLPack, the
+buffer protocol, an array interface or Arrow. Copy at the speed of the hardware. Pointers may belong to the host or to a
+CUDA device. `python -m viaduct` reports what this machine can do.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -103,126 +103,132 @@ _Stream: TypeAlias = Any
 # An Event, an event of CuPy, torch or Numba, or the number of a CUevent.
 _Event: TypeAlias = Any
 
-class _LendsByDLPack(Protocol):
+class _ExportsByDLPack(Protocol):
     def __dlpack__(self) -> Any: ...
 
-class _LendsByInterface(Protocol):
+class _ExportsByInterface(Protocol):
     @property
     def __array_interface__(self) -> Any: ...
 
-class _LendsByCudaInterface(Protocol):
+class _ExportsByCudaInterface(Protocol):
     @property
     def __cuda_array_interface__(self) -> Any: ...
 
-class _LendsByArrow(Protocol):
+class _ExportsByArrow(Protocol):
     def __arrow_c_array__(self) -> Any: ...
 
-class _LendsByArrowDevice(Protocol):
+class _ExportsByArrowDevice(Protocol):
     def __arrow_c_device_array__(self) -> Any: ...
 
-_Lender: TypeAlias = (
-    Array | Buffer | _LendsByDLPack | _LendsByInterface | _LendsByCudaInterface | _LendsByArrow | _LendsByArrowDevice
+_Exporter: TypeAlias = (
+    Array
+    | Buffer
+    | _ExportsByDLPack
+    | _ExportsByInterface
+    | _ExportsByCudaInterface
+    | _ExportsByArrow
+    | _ExportsByArrowDevice
 )
 
 @final
 class Array:
-    """A strided array on memory that exists: a view of it, and a share in keeping it alive.
+    """A strided array on existing memory: a view of it that also keeps it alive.
 
-    Made by wrap(), asarray(), from_dlpack(), from_arrow(), import_ipc() and empty(). Indexing and reshaping give views
-    that share the memory; nothing copies but copy(), assignment and fill(). Arrays take no part in the collection of
-    reference cycles (as NumPy's do not): an owner that refers to its own array is never let go.
+    Made by wrap(), asarray(), from_dlpack(), from_arrow(), import_ipc() and empty(). Indexing and reshaping return
+    views that share the memory. Only copy(), assignment and fill() copy. Arrays do not take part in cyclic garbage
+    collection, as NumPy's do not: an owner that refers to its own array is never released.
     """
 
     __dlpack_c_exchange_api__: ClassVar[CapsuleType]
     @property
     def ptr(self) -> int:
-        """The address of the element with index 0 everywhere."""
+        """Returns the address of the element with index 0 on every axis."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extent of each axis."""
+        """Returns the extent of each axis."""
 
     @property
     def strides(self) -> tuple[int, ...] | None:
-        """The step along each axis in bytes, as NumPy counts; None if some step is not whole bytes. The strides of the
-        other languages count elements: see element_strides."""
+        """Returns the step along each axis in bytes, as NumPy counts; None if some step is not whole bytes. The strides
+        of the other languages count elements: see element_strides."""
 
     @property
     def element_strides(self) -> tuple[int, ...] | None:
-        """The step along each axis in elements, as DLPack and the other languages count; None if some step is not whole
-        elements."""
+        """Returns the step along each axis in elements, as DLPack and the other languages count; None if some step is
+        not whole elements."""
 
     @property
     def dtype(self) -> Any:
-        """numpy.dtype where NumPy (and ml_dtypes, for its types) can be imported and has the type; else the name."""
+        """Returns a numpy.dtype if NumPy (or ml_dtypes) is installed and has the type, otherwise the name."""
 
     @property
     def dtype_name(self) -> str:
-        """The name of the element type: "float32", "record12"."""
+        """Returns the name of the element type: "float32", "record12"."""
 
     @property
     def ndim(self) -> int:
-        """The number of axes."""
+        """Returns the number of axes."""
 
     @property
     def size(self) -> int:
-        """The number of elements."""
+        """Returns the number of elements."""
 
     @property
     def itemsize(self) -> int | float:
-        """The bytes of one element; a fraction where elements share bytes."""
+        """Returns the bytes of one element; a fraction where elements share bytes."""
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all elements, as a dense array would hold them."""
+        """Returns the bytes of all elements, as a dense array would hold them."""
 
     @property
     def device(self) -> str:
-        """Where the memory is: "cpu", "cuda:0", "pinned", "managed"."""
+        """Returns the kind of memory: "cpu", "cuda:0", "pinned", "managed"."""
 
     @property
     def readonly(self) -> bool:
-        """Whether nothing may write through this array."""
+        """Returns whether writes through this array are refused."""
 
     @property
     def copied(self) -> bool:
-        """Whether an exchange made this array by copying, so that writes do not reach the original."""
+        """Returns whether an import copied, so that writes do not reach the original."""
 
     @property
     def aligned(self) -> bool:
-        """Whether every element starts at a multiple of its natural alignment."""
+        """Returns whether every element starts at a multiple of its natural alignment."""
 
     @property
     def ready(self) -> bool:
-        """Whether nothing that is known of still writes the content."""
+        """Returns whether no known work still writes the content."""
 
     @property
     def c_contiguous(self) -> bool:
-        """Whether the array is dense in row-major order."""
+        """Returns whether the array is dense in row-major order."""
 
     @property
     def f_contiguous(self) -> bool:
-        """Whether the array is dense in column-major order."""
+        """Returns whether the array is dense in column-major order."""
 
     @property
     def contiguous(self) -> bool:
-        """Whether the array is dense, whatever the order of the axes."""
+        """Returns whether the array is dense, whatever the order of the axes."""
 
     @property
     def owner(self) -> Any:
-        """The Python object that keeps the memory alive; None if it is not kept alive by one."""
+        """Returns the Python object that keeps the memory alive; None if there is none."""
 
     @property
     def T(self) -> Array:
-        """The array with its axes reversed; a view."""
+        """Returns a view with the axes reversed."""
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        """NumPy's description of host memory."""
+        """Returns NumPy's description of host memory."""
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """The description of device memory, version 3; absent for host memory."""
+        """Returns the description of device memory, version 3; absent for host memory."""
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Array]: ...
@@ -231,81 +237,81 @@ class Array:
     def __int__(self) -> int: ...
     def __getitem__(self, key: _Key, /) -> Array: ...
     def __contains__(self, key: Never, /) -> NoReturn: ...
-    def __setitem__(self, key: _Key, value: _Lender | _Number | bytes, /) -> None: ...
+    def __setitem__(self, key: _Key, value: _Exporter | _Number | bytes, /) -> None: ...
     def __delitem__(self, key: _Key, /) -> None: ...
     def __buffer__(self, flags: int, /) -> memoryview: ...
     def __release_buffer__(self, buffer: memoryview, /) -> None: ...
     def transpose(self, *axes: Any) -> Array:
-        """The array with its axes in another order, reversed if none is given; a view."""
+        """Returns a view with the axes in another order, reversed if none is given."""
 
     def reshape(self, *shape: Any) -> Array:
-        """The same elements in row-major order under another shape; one extent may be -1.
+        """Returns a view of the same elements, in row-major order, with another shape; one extent may be -1.
 
-        Always a view: raises NeedsCopyError where only a copy could do it.
+        Raises NeedsCopyError if only a copy could have that shape.
         """
 
     def broadcast_to(self, *shape: Any) -> Array:
-        """Repeats extents of 1, and adds axes in front, by strides of 0; a read-only view."""
+        """Returns a read-only view that repeats extents of 1, and adds axes in front, by strides of 0."""
 
     def squeeze(self, axis: _Shape | None = None) -> Array:
-        """The array without the axes named, or without all axes, of extent 1; a view."""
+        """Returns a view without the named axes of extent 1, or without all of them."""
 
     def expand_dims(self, axis: SupportsIndex, /) -> Array:
-        """The array with an axis of extent 1 added so that it becomes `axis`; a view."""
+        """Returns a view with a new axis of extent 1 at position `axis`."""
 
     def view(self, dtype: _DType, /) -> Array:
-        """The same bytes as elements of another type.
+        """Returns a view of the same bytes as elements of another type.
 
-        With another element size the last axis must be dense and hold a whole number of the new elements.
+        If the element size differs, the last axis must be dense and hold a whole number of new elements.
         """
 
     def field(self, offset: SupportsIndex, dtype: _DType, shape: _Shape | None = ()) -> Array:
-        """One field of every element, `offset` bytes into it.
+        """Returns a view of one field of every element, `offset` bytes into it.
 
-        `shape` appends the axes of a field that is itself a row-major array. A view.
+        `shape` appends the axes of a field that is itself a row-major array.
         """
 
     def as_readonly(self) -> Array:
-        """The same array, through which nothing may write; a view."""
+        """Returns a view that refuses writes."""
 
     def copy(self, device: _Device | None = None) -> Array:
-        """A new row-major array with the same elements, on a device if one is named."""
+        """Returns a new row-major array with the same elements, on `device` if it is given."""
 
     def fill(self, value: _Number | bytes, /) -> None:
-        """Sets every element: to a number, or to the bytes of one element (for records and any other type)."""
+        """Sets every element to a number, or to the bytes of one element (for records and every other type)."""
 
     def record_stream(self, stream: _Stream | None = None) -> None:
-        """The memory is used by a stream's work so far: it is let go only after that.
+        """Records that the stream's work so far uses the memory, which is released only after that work.
 
-        By the current stream's if none is given.
+        Uses the current stream if none is given.
         """
 
     def set_ready(self, stream: _Stream | None = None) -> None:
-        """The content is written by a stream's work so far: reads and exports wait for that.
+        """Records that the stream's work so far writes the content; reads and exports wait for it.
 
-        By the current stream's if none is given.
+        Uses the current stream if none is given.
         """
 
     def synchronize(self) -> None:
         """Waits until the content is ready, so that the host may read pinned or managed memory."""
 
     def item(self) -> Any:
-        """The one element as a Python value."""
+        """Returns the only element as a Python value."""
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python values."""
+        """Returns the elements as nested lists of Python values."""
 
     def numpy(self) -> Any:
-        """A numpy.ndarray on the same memory.
+        """Returns a numpy.ndarray on the same memory.
 
-        Of NumPy's own types, of ml_dtypes' for bfloat16 and float8, of void for records.
+        Uses NumPy's own types, ml_dtypes' for bfloat16 and float8, and void for records.
         """
 
     def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[Any, ...]:
-        """For pickle: host memory as an out-of-band buffer with protocol 5, device memory through the host."""
+        """Pickles host memory as an out-of-band buffer with protocol 5, and device memory through the host."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """For numpy.asarray, where the buffer protocol has no format."""
+        """Serves numpy.asarray where the buffer protocol has no format."""
 
     def __dlpack__(
         self,
@@ -315,46 +321,48 @@ class Array:
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> CapsuleType:
-        """Lends the array as a DLPack capsule. Raises BufferError for whatever DLPack cannot say."""
+        """Exports the array as a DLPack capsule.
+
+        Raises BufferError if DLPack cannot describe the array.
+        """
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """The pair of DLPack's device type and the device id."""
+        """Returns the pair of DLPack's device type and the device id."""
 
     def to(self, kind: type[_T], /) -> _T:
-        """An object of another library's type on the same memory: array.to(torch.Tensor).
+        """Returns an object of another library's type on the same memory: array.to(torch.Tensor).
 
-        Of any type with DLPack's table of C functions, __dlpack_c_exchange_api__: quicker than its library's
-        from_dlpack(). The object's memory is ready on the stream that its library works on now.
+        Accepts any type with __dlpack_c_exchange_api__, DLPack's table of C functions. Faster than that library's
+        from_dlpack(). The memory is ready on the stream that the library uses now.
         """
 
     def __arrow_c_device_array__(self, requested_schema: object = None) -> tuple[CapsuleType, CapsuleType]:
-        """Lends a row-major numeric array to Arrow, as capsules of a schema and of a device array."""
+        """Exports a row-major numeric array to Arrow, as capsules of a schema and of a device array."""
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[CapsuleType, CapsuleType]:
-        """Lends a row-major numeric array of host memory to Arrow, as capsules of a schema and of an array."""
+        """Exports a row-major numeric array of host memory to Arrow, as capsules of a schema and of an array."""
 
     def __arrow_c_schema__(self) -> CapsuleType:
-        """The Arrow type of the array, as a capsule."""
+        """Returns the Arrow type of the array, as a capsule."""
 
     def export_ipc(self) -> bytes:
         """Describes the array, in a few hundred bytes, for import_ipc() in other processes of the host.
 
-        The memory must be that of empty(..., memory="shared") or of a CUDA device's own allocation. It is the same
-        memory there, until the last array of any process lets go of it; an import needs an array here to be alive.
-        Waits until the content is ready.
+        Requires memory of empty(..., memory="shared") or of a CUDA device. The memory stays until the last array of any
+        process is released. An import needs an array here to be alive. Waits until the content is ready.
         """
 
 @final
 class Memory:
-    """A place to allocate from; made by memory()."""
+    """Memory to allocate from; made by memory()."""
 
 @final
 class Stream:
-    """An order of work on a CUDA device.
+    """A queue of work on a CUDA device.
 
-    Made new, as one that does not synchronise with the legacy stream, or by Stream.wrap() from another library's.
-    Stream.legacy and Stream.per_thread are CUDA's default streams; Stream.no_sync is no stream: "do not order". As a
-    context manager it is this thread's current stream: the one that exchange orders by where it may choose.
+    Creates a stream that does not synchronise with the legacy stream; Stream.wrap() accepts another library's.
+    Stream.legacy and Stream.per_thread are CUDA's default streams. Stream.no_sync means: do not order. As a context
+    manager it is this thread's current stream, which imports and exports use by default.
     """
 
     legacy: ClassVar[Stream]
@@ -363,44 +371,44 @@ class Stream:
     def __new__(cls, device: _CudaDevice = 0) -> Stream: ...
     @staticmethod
     def wrap(stream: _Stream | None, device: _CudaDevice | None = None) -> Stream:
-        """A Stream of another library's stream, which must live as long as work is queued through it.
+        """Returns a Stream for another library's stream, which must live as long as work is queued through it.
 
-        Taken are whatever has __cuda_stream__, streams of CuPy, torch and Numba, the number of a CUstream (0 and 1 are
-        the legacy stream, 2 is the calling thread's), and None for the legacy stream.
+        Accepts objects with __cuda_stream__, streams of CuPy, torch and Numba, and the number of a CUstream. 0, 1 and
+        None are the legacy stream, 2 is the calling thread's.
         """
 
     @staticmethod
     def current(device: _CudaDevice = 0) -> Stream:
-        """The calling thread's current stream of a device; the legacy one unless set by `with`."""
+        """Returns the calling thread's current stream of a device; the legacy stream unless set by `with`."""
 
     @property
     def handle(self) -> int:
-        """The number of the CUstream; 1 and 2 for CUDA's default streams."""
+        """Returns the number of the CUstream; 1 and 2 for CUDA's default streams."""
 
     @property
     def device(self) -> str:
-        """The stream's device: "cuda:0"."""
+        """Returns the stream's device: "cuda:0"."""
 
     def synchronize(self) -> None:
         """Waits until the stream's work so far is done."""
 
     def done(self) -> bool:
-        """Whether the stream's work so far is done."""
+        """Returns whether the stream's work so far is done."""
 
     def wait(self, event: _Event, /) -> None:
         """Makes later work of the stream wait, on the device, for an event."""
 
     def record(self, event: Event | None = None) -> Event:
-        """Marks the end of the stream's work so far, by a new event if none is given."""
+        """Records the end of the stream's work so far in an event, a new one if none is given."""
 
     def __cuda_stream__(self) -> tuple[int, int]:
-        """The pair of the protocol's version and the number of the CUstream."""
+        """Returns the pair of the protocol's version and the number of the CUstream."""
 
     def __enter__(self) -> Stream:
         """Makes it this thread's current stream."""
 
     def __exit__(self, *exception: object) -> None:
-        """Goes back to the stream before."""
+        """Restores the previous current stream."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -414,149 +422,155 @@ class Stream:
 class Event:
     """A point in a stream, without timing.
 
-    Until it is recorded it counts as reached.
+    Counts as reached until it is recorded.
     """
 
     def __new__(cls, device: _CudaDevice = 0) -> Event: ...
     @staticmethod
     def wrap(event: _Event, device: _CudaDevice = 0) -> Event:
-        """An Event of another library's event, or of the number of a CUevent; it stays its owner's."""
+        """Returns an Event for another library's event, or for the number of a CUevent; its owner keeps owning it."""
 
     @property
     def handle(self) -> int:
-        """The number of the CUevent."""
+        """Returns the number of the CUevent."""
 
     def record(self, stream: _Stream | None = None) -> None:
-        """Marks the end of a stream's work so far; of the current stream of device 0 if none is given."""
+        """Records the end of a stream's work so far.
+
+        Uses the current stream of device 0 if none is given.
+        """
 
     def synchronize(self) -> None:
-        """Waits until the marked point is reached."""
+        """Waits until the recorded point is reached."""
 
     def done(self) -> bool:
-        """Whether the marked point has been reached."""
+        """Returns whether the recorded point has been reached."""
 
 @final
 class Task:
-    """A copy or file transfer under way.
+    """A copy or file transfer in progress.
 
-    Made by copy_submit(), File.read_submit() and File.write_submit(). `await task` waits for it in asyncio. Letting
-    go of a task does not stop it.
+    Made by copy_submit(), File.read_submit() and File.write_submit(). `await task` waits for it in asyncio. Releasing a
+    task does not stop it.
     """
 
     def wait(self, timeout: float | None = None) -> None:
-        """Waits for the end; raises what the task failed with, or TimeoutError after so many seconds.
+        """Waits for the end. Raises the task's error, or TimeoutError after `timeout` seconds.
 
         Ctrl-C ends the wait, not the task.
         """
 
     def result(self, timeout: float | None = None) -> None:
-        """As wait(), by the name that futures have for it; the result is None."""
+        """Waits as wait() does; the result is None.
+
+        Exists because futures have a method of this name.
+        """
 
     def exception(self, timeout: float | None = None) -> Exception | None:
-        """Waits for the end, and returns what the task failed with; None if it did not fail.
+        """Waits for the end, and returns the task's error; None if it succeeded.
 
-        Raises CancelledError if the task was cancelled, TimeoutError after so many seconds.
+        Raises CancelledError if the task was cancelled, TimeoutError after `timeout` seconds.
         """
 
     def cancelled(self) -> bool:
-        """Whether the task has ended because it was cancelled."""
+        """Returns whether the task has ended because it was cancelled."""
 
     def done(self) -> bool:
-        """Whether the task has ended."""
+        """Returns whether the task has ended."""
 
     def progress(self) -> tuple[int, int]:
-        """The bytes moved so far and the bytes in all."""
+        """Returns the bytes moved so far and the bytes in all."""
 
     def cancel(self) -> None:
-        """Asks the task to stop; it ends with CancelledError unless it was done already."""
+        """Requests cancellation; the task ends with CancelledError unless it was done already."""
 
     def join(self, stream: _Stream | None = None) -> None:
         """Makes later work of a stream wait, on the device, for the task.
 
-        Of the current stream of device 0 if none is given.
+        Uses the current stream of device 0 if none is given.
         """
 
     def add_done_callback(self, function: Callable[[Task], object], /) -> None:
-        """Has function(task) called once the task has ended, on a thread of the library; at once if it has ended.
+        """Calls function(task) once the task has ended, on a thread of the library; at once if it has ended.
 
-        Added while an asyncio event loop runs on this thread, it is called by that loop.
+        If added while an asyncio event loop runs on this thread, that loop calls it.
         """
 
     def remove_done_callback(self, function: Callable[[Task], object], /) -> int:
-        """Removes a function that add_done_callback() was given, however often; returns how often that was.
+        """Removes every registration of a function, and returns their number.
 
-        0 if it has been called, or is about to be.
+        Returns 0 if it has been called, or is about to be.
         """
 
     def __await__(self) -> Generator[Any]: ...
 
 @final
 class Batch:
-    """Many copies prepared as one, to be run any number of times.
+    """Many copies prepared as one, to run any number of times.
 
-    Has a length, and is iterated over the (dst, src) that add() was given. Holds its arrays. The copies must not
+    Has a length, and iterates over the (dst, src) pairs that were added. Keeps its arrays alive. The copies must not
     overlap one another, which is not checked.
     """
 
     def __new__(cls) -> Batch: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[tuple[Array, Array]]: ...
-    def add(self, dst: _Lender, src: _Lender) -> None:
-        """Adds a copy between two arrays of equal shape and dtype; each may be whatever asarray() takes.
+    def add(self, dst: _Exporter, src: _Exporter) -> None:
+        """Adds a copy between two arrays of equal shape and dtype; each may be any object that asarray() accepts.
 
         Raises InvalidArgumentError while another thread runs the batch.
         """
 
     def run(self, stream: _Stream | None = None) -> None:
-        """Makes all copies and returns when they are done; with a stream, once they are queued.
+        """Runs all copies and returns when they are done; with a stream, once they are queued.
 
-        Between arrays of host memory alone it needs no device. The first run plans the copies, and so takes longer.
+        Needs no device if every array is host memory. The first run plans the copies, and so takes longer.
         """
 
     def submit(self, stream: _Stream | None = None) -> Task:
-        """Starts all copies as one task, after the stream's work so far, and returns at once with a Task."""
+        """Starts all copies as one task, after the stream's work so far, and returns a Task at once."""
 
 @final
 class File:
-    """An open file: elements and nothing else, or NumPy's .npy.
+    """An open file: raw elements, or NumPy's .npy.
 
     Made by open(); a context manager. Offsets are in bytes, from the first element on. Slices are windows: files of
-    their own that are read, written and mapped whole, without what lies between.
+    their own that are read, written and mapped whole, without the bytes between.
     """
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of all its elements."""
+        """Returns the shape of all elements."""
 
     @property
     def dtype(self) -> Any:
-        """The element type: a numpy.dtype where NumPy has one, else its name."""
+        """Returns the element type: a numpy.dtype if NumPy has one, otherwise its name."""
 
     @property
     def nbytes(self) -> int:
-        """The bytes of the whole file, as it is now."""
+        """Returns the current size of the whole file in bytes."""
 
     @property
     def order(self) -> Literal["C", "F"]:
-        """The order of its elements: 'C' or 'F'."""
+        """Returns the order of the elements: 'C' or 'F'."""
 
     @property
     def closed(self) -> bool:
-        """Whether it has been closed."""
+        """Returns whether the file has been closed."""
 
     @property
-    def _told(self) -> Any: ...
-    def _keep(self, told: object, /) -> None: ...
+    def _given(self) -> Any: ...
+    def _set_given(self, given: object, /) -> None: ...
     def array(self, shape: _Shape | None = None, dtype: _DType | None = None, offset: int = 0) -> Array:
-        """The file's pages as an array, without a copy; nothing is read until it is touched.
+        """Maps the file's pages as an array, without a copy. The system reads pages on first access.
 
-        Shape and dtype are those of the header or of open(), unless given; one extent may be -1. Read-only unless the
-        mode says otherwise. Do not touch it once the file has been cut short: read() reports that instead.
+        Uses shape and dtype of the header or of open() unless given; one extent may be -1. Read-only unless the mode
+        allows writes. Accessing a truncated mapping kills the process (SIGBUS); read() raises instead.
         """
 
     def read(
         self,
-        dst: _Lender | None = None,
+        dst: _Exporter | None = None,
         offset: int = 0,
         *,
         shape: _Shape | None = None,
@@ -564,42 +578,43 @@ class File:
         device: _Device = "cpu",
         stream: _Stream | None = None,
     ) -> Array:
-        """Reads an array, of any layout and anywhere, and returns it; a new one on `device` if none is given.
+        """Reads into an array of any layout, on any device, and returns it; makes a new array on `device` if none is
+        given.
 
-        After a stream's work so far; without one, after the legacy stream's. Ctrl-C ends it. Of a .npy file all is
-        read, unless shape, dtype or offset say which part a new array has.
+        Runs after a stream's work so far, the legacy stream's by default. Ctrl-C ends it. Reads all of a .npy file
+        unless shape, dtype or offset select a part.
         """
 
-    def write(self, src: _Lender, offset: int = 0, *, stream: _Stream | None = None) -> None:
-        """Writes the elements of an array, of any layout and anywhere; ordered as read() is."""
+    def write(self, src: _Exporter, offset: int = 0, *, stream: _Stream | None = None) -> None:
+        """Writes the elements of an array of any layout, on any device; ordered as read() is."""
 
-    def read_submit(self, dst: _Lender, offset: int = 0, *, stream: _Stream | None = None) -> Task:
-        """Starts a read, after the stream's work so far if one is given, and returns at once with a Task."""
+    def read_submit(self, dst: _Exporter, offset: int = 0, *, stream: _Stream | None = None) -> Task:
+        """Starts a read, after the stream's work so far if one is given, and returns a Task at once."""
 
-    def write_submit(self, src: _Lender, offset: int = 0, *, stream: _Stream | None = None) -> Task:
-        """Starts a write, after the stream's work so far if one is given, and returns at once with a Task."""
+    def write_submit(self, src: _Exporter, offset: int = 0, *, stream: _Stream | None = None) -> Task:
+        """Starts a write, after the stream's work so far if one is given, and returns a Task at once."""
 
     def close(self) -> None:
-        """Lets go of the file; mapped arrays and transfers under way keep what they need."""
+        """Closes the file; mapped arrays and transfers in progress keep what they need."""
 
     def __getitem__(self, key: _Key, /) -> File: ...
     def __enter__(self) -> File:
-        """The file itself."""
+        """Returns the file itself."""
 
     def __exit__(self, *args: object) -> None:
         """Closes the file."""
 
 @final
 class Block:
-    """A part of a file in memory, while stream_blocks() is at it: rows start to stop, in `array`."""
+    """One block of a file in memory, for one step of stream_blocks(): rows start to stop, in `array`."""
 
     array: Array
     start: int
     stop: int
 
     def __init__(self, array: Array, start: int, stop: int, results: Any) -> None: ...
-    def write(self, result: _Lender) -> None:
-        """Has the rows' result written to the output, behind the caller; it must not be written meanwhile."""
+    def write(self, result: _Exporter) -> None:
+        """Writes the rows' result to the output in the background; do not change it meanwhile."""
 
 def open(
     path: _Path,
@@ -614,28 +629,29 @@ def open(
     page_cache: Literal["auto", "use", "avoid"] = "auto",
     as_bytes: bool = False,
 ) -> File:
-    """Opens a file of elements: raw, or .npy, which it is if it begins as one.
+    """Opens a file of elements, raw or .npy; detects .npy by its first bytes.
 
-    Modes are those of numpy.memmap: "r" reads, "r+" reads and writes, "c" lets arrays be written and not the file; "w"
-    makes the file, of that dtype and shape. Of a raw file dtype and shape may be told, else it holds bytes. `durable`
-    writes survive a power cut; `atomic` ones replace the file whole, or not at all. `page_cache` "auto" reads past the
-    system's cache what is not in it, "use" always goes through it, "avoid" never leaves more there than there was.
+    Has the modes of numpy.memmap. "r" reads; "r+" reads and writes; "c" maps arrays whose writes never reach the file;
+    "w" creates the file, with the given dtype and shape. A raw file holds bytes unless dtype and shape are given.
+    `durable` writes survive a power cut; `atomic` ones replace the file whole, or not at all. `page_cache` "auto"
+    bypasses the system's cache for uncached data. "use" always goes through it. "avoid" leaves no more in it than there
+    was.
 
-    read() and write() of a .npy file take arrays of its own shape and dtype, those of a slice of it the slice's. With
-    `as_bytes` they take any, from any offset on, as those of a raw file do.
+    Reads and writes of a .npy file need arrays of its shape and dtype; those of a slice, of the slice's. With
+    `as_bytes` they accept any array at any offset, as for a raw file.
     """
 
 class Safetensors(dict[str, File]):
-    """The tensors of a .safetensors file by name, and its `metadata`: texts by name, none if it has none."""
+    """The tensors of a .safetensors file by name, and its `metadata`: a dict of texts, empty if it has none."""
 
     metadata: dict[str, str]
 
 def open_safetensors(path: _Path, *, page_cache: Literal["auto", "use", "avoid"] = "auto") -> Safetensors:
-    """The tensors of a .safetensors file by name, each as a window of the file: nothing of it is read yet. What the
-    file says beside them is its `metadata`.
+    """Opens the tensors of a .safetensors file by name, each as a window of the file. Reads only the header.
 
-    Each is read, mapped and sliced like any other: `open_safetensors(path)["weight"].read(device="cuda:0")`. The header
-    is checked to the last character; float4 and float6 tensors are refused.
+    The file's other texts are its `metadata`. Each tensor is read, mapped and sliced like any file:
+    `open_safetensors(path)["weight"].read(device="cuda:0")`. The whole header is checked; float4 and float6 tensors are
+    refused.
     """
 
 def stream_blocks(
@@ -648,12 +664,12 @@ def stream_blocks(
     stream: _Stream | None = None,
     progress: Callable[[int, int], object] | bool | None = None,
 ) -> Iterator[Block]:
-    """The rows of a file that need not fit in memory, `block` of them at a time, in arrays on a device.
+    """Yields the rows of a file, `block` of them at a time, in arrays on a device. The file need not fit in memory.
 
-    The next blocks arrive while one is worked on; what Block.write() is given goes to `output` behind that, a file or
-    the path of one to be made. An array is good until the next but one block: it lies in one of `depth` buffers, which
-    is all the memory that it takes. What is done with it on a device is to be queued on `stream`, the legacy one by
-    default. `progress` is called with the bytes so far and in all; True shows them by tqdm, where it is installed.
+    Reads the next blocks while one is in use. Block.write() writes to `output`, a file or the path of a new one, in the
+    background. An array is valid until the next but one block: it lies in one of `depth` buffers, which are all the
+    memory used. Queue device work on `stream`, the legacy stream by default. Calls `progress` with the bytes so far and
+    in all; True shows a bar if tqdm is installed.
     """
 
 @overload
@@ -686,42 +702,42 @@ def wrap(
     nbytes: SupportsIndex | None = None,
     to: None = None,
 ) -> Array:
-    """An array on memory that exists; nothing is copied and nothing is touched.
+    """Returns an array on existing memory; copies nothing and accesses nothing.
 
     `ptr` is an address: an integer, a pointer of ctypes or cffi, or an object with `ptr` or `data_ptr`. `strides` are
-    in bytes, row-major if not given. `owner` is kept alive until the last view and export is gone; then `release`, if
-    given, is called once without arguments. On failure it is not called. With `check`, a device address is looked up in
-    the driver, and the first and last byte of host memory must be readable. With `nbytes`, no element may lie outside
-    of as many bytes from the address on. With `to`, a type as Array.to() takes it, returns an object of that: the
-    quickest way from a pointer to a torch.Tensor, whose content is taken as ready now.
+    in bytes, row-major if not given. `owner` is kept alive until the last view and export is released. Then `release`,
+    if given, is called once without arguments. It is not called if wrap() fails. `check` looks a device address up in
+    the driver, and requires the first and last byte of host memory to be readable. `nbytes` requires every element to
+    lie within that many bytes of the address. `to`, a type as for Array.to(), returns an object of that type. That is
+    the fastest way from a pointer to a torch.Tensor; the content counts as ready.
     """
 
 def asarray(
-    x: _Lender, /, dtype: _DType | None = None, *, device: _Device | None = None, copy: bool | None = None
+    x: _Exporter, /, dtype: _DType | None = None, *, device: _Device | None = None, copy: bool | None = None
 ) -> Array:
-    """An array on the memory of another library's array.
+    """Returns an array on the memory of another library's array.
 
-    By DLPack, the CUDA array interface, the buffer protocol, the array interface or Arrow: whichever works first.
-    Copies only if `copy` is True, or if `device` is another one than that of x and `copy` is not False. Raises
-    DTypeError for another `dtype` than that of x, since elements are not converted.
+    Tries DLPack, the CUDA array interface, the buffer protocol, the array interface and Arrow in turn. Copies only if
+    `copy` is True, or if `device` differs from that of x and `copy` is not False. Raises DTypeError if `dtype` differs
+    from that of x: elements are not converted.
     """
 
 def from_dlpack(
-    x: _LendsByDLPack | CapsuleType, /, *, device: _Device | None = None, copy: bool | None = None
+    x: _ExportsByDLPack | CapsuleType, /, *, device: _Device | None = None, copy: bool | None = None
 ) -> Array:
-    """An array on the memory of an object with __dlpack__, or of a DLPack capsule.
+    """Returns an array on the memory of an object with __dlpack__, or of a DLPack capsule.
 
-    `copy` True always copies, False never, None only where it must.
+    `copy` True always copies, False never, None only if required.
     """
 
-def from_arrow(x: _LendsByArrow | _LendsByArrowDevice | tuple[CapsuleType, CapsuleType], /) -> Array:
-    """A read-only array on the memory of an Arrow array without nulls (or of its pair of capsules)."""
+def from_arrow(x: _ExportsByArrow | _ExportsByArrowDevice | tuple[CapsuleType, CapsuleType], /) -> Array:
+    """Returns a read-only array on the memory of an Arrow array without nulls, or of its pair of capsules."""
 
 def import_ipc(description: Buffer, /) -> Array:
-    """An array on the memory that another process described by Array.export_ipc().
+    """Returns an array on the memory that another process described by Array.export_ipc().
 
-    `description` is those bytes, or whatever lends them. Nothing is copied. The array holds the memory, and may outlive
-    the other process. Memory of a device cannot be imported by the process it is of.
+    `description` is those bytes, or an object with a buffer of them. Copies nothing. The array keeps the memory alive,
+    and may outlive the other process. A process cannot import its own device memory.
     """
 
 def empty(
@@ -732,10 +748,10 @@ def empty(
     memory: Memory | str | None = None,
     stream: _Stream | None = None,
 ) -> Array:
-    """A new row-major array, its elements not initialised.
+    """Returns a new row-major array with uninitialised elements.
 
-    `memory` is a Memory, or "host", "pinned", "device", "pool", "managed" or "shared", which other processes can use
-    too. `stream` orders the allocation of a pool, or is handed to the caller's own.
+    `memory` is a Memory, or "host", "pinned", "device", "pool", "managed" or "shared" (which other processes can use
+    too). `stream` orders the allocation of a pool, and is passed to a custom allocator.
     """
 
 def zeros(
@@ -746,7 +762,7 @@ def zeros(
     memory: Memory | str | None = None,
     stream: _Stream | None = None,
 ) -> Array:
-    """A new array as empty() makes it, of zero bytes; on a stream once that gets there."""
+    """Returns a new array as empty() does, with all bytes zero; a stream orders the fill."""
 
 def ones(
     shape: _Shape,
@@ -756,7 +772,7 @@ def ones(
     memory: Memory | str | None = None,
     stream: _Stream | None = None,
 ) -> Array:
-    """A new array as empty() makes it, of ones; on a stream once that gets there."""
+    """Returns a new array as empty() does, with all elements one; a stream orders the fill."""
 
 def full(
     shape: _Shape,
@@ -767,10 +783,10 @@ def full(
     memory: Memory | str | None = None,
     stream: _Stream | None = None,
 ) -> Array:
-    """A new array as empty() makes it, of one number, or of the bytes of one element."""
+    """Returns a new array as empty() does, with all elements set to a number, or to the bytes of one element."""
 
 def empty_like(
-    x: _Lender,
+    x: _Exporter,
     /,
     dtype: _DType | None = None,
     *,
@@ -778,13 +794,13 @@ def empty_like(
     memory: Memory | str | None = None,
     stream: _Stream | None = None,
 ) -> Array:
-    """A new row-major array of the shape, dtype and device of x, its elements not initialised.
+    """Returns a new row-major array with the shape, dtype and device of x and uninitialised elements.
 
-    x is whatever asarray() takes. Another `dtype`, `device` or `memory` may be given.
+    x is any object that asarray() accepts. `dtype`, `device` and `memory` override those of x.
     """
 
 def zeros_like(
-    x: _Lender,
+    x: _Exporter,
     /,
     dtype: _DType | None = None,
     *,
@@ -792,10 +808,10 @@ def zeros_like(
     memory: Memory | str | None = None,
     stream: _Stream | None = None,
 ) -> Array:
-    """A new array as empty_like() makes it, of zero bytes."""
+    """Returns a new array as empty_like() does, with all bytes zero."""
 
 def ones_like(
-    x: _Lender,
+    x: _Exporter,
     /,
     dtype: _DType | None = None,
     *,
@@ -803,10 +819,10 @@ def ones_like(
     memory: Memory | str | None = None,
     stream: _Stream | None = None,
 ) -> Array:
-    """A new array as empty_like() makes it, of ones."""
+    """Returns a new array as empty_like() does, with all elements one."""
 
 def full_like(
-    x: _Lender,
+    x: _Exporter,
     /,
     fill_value: _Number | bytes,
     dtype: _DType | None = None,
@@ -815,29 +831,29 @@ def full_like(
     memory: Memory | str | None = None,
     stream: _Stream | None = None,
 ) -> Array:
-    """A new array as empty_like() makes it, of one number, or of the bytes of one element."""
+    """Returns a new array as empty_like() does, with all elements set to a number, or to the bytes of one element."""
 
-def copyto(dst: _Lender, src: _Lender | _Number | bytes, stream: _Stream | None = None) -> None:
-    """Copies src into dst as numpy.copyto does: src is repeated to the shape of dst, and may be a number.
+def copyto(dst: _Exporter, src: _Exporter | _Number | bytes, stream: _Stream | None = None) -> None:
+    """Copies src into dst as numpy.copyto does: broadcasts src to the shape of dst, and accepts a number.
 
-    Each may be whatever asarray() takes; the dtypes must be equal. Returns when done; with a stream, once the copy is
-    queued.
+    Both may be any object that asarray() accepts. The dtypes must be equal. Returns when done; with a stream, once the
+    copy is queued.
     """
 
-def copy(dst: _Lender, src: _Lender, stream: _Stream | None = None) -> None:
-    """Copies as copyto() does between two arrays whose shapes are equal, as via_copy demands; repeats nothing.
+def copy(dst: _Exporter, src: _Exporter, stream: _Stream | None = None) -> None:
+    """Copies between two arrays of equal shape and dtype, as via_copy does; use copyto() to broadcast.
 
     Returns when done; with a stream, once the copy is queued.
     """
 
-def copy_submit(dst: _Lender, src: _Lender, stream: _Stream | None = None) -> Task:
-    """Starts a copy as copy() makes it, after the stream's work so far, and returns at once with a Task."""
+def copy_submit(dst: _Exporter, src: _Exporter, stream: _Stream | None = None) -> Task:
+    """Starts a copy as copy() does, after the stream's work so far, and returns a Task at once."""
 
-def fill(dst: _Lender, value: _Number | bytes, stream: _Stream | None = None) -> None:
+def fill(dst: _Exporter, value: _Number | bytes, stream: _Stream | None = None) -> None:
     """Sets every element to a number, or to the bytes of one element."""
 
-def copy_explain(dst: _Lender, src: _Lender) -> str:
-    """How copy(dst, src) would be done, as text; nothing is copied."""
+def copy_explain(dst: _Exporter, src: _Exporter) -> str:
+    """Returns a text that says how copy(dst, src) would be done; copies nothing."""
 
 def memory(
     kind: Memory | Literal["host", "pinned", "device", "pool", "managed", "shared"] | None = None,
@@ -846,49 +862,50 @@ def memory(
     alloc: Callable[[int, int, int], int] | None = None,
     free: Callable[[int, int, int], object] | None = None,
 ) -> Memory:
-    """A place to allocate from, for empty(): of a kind, or the usual one of the device.
+    """Returns memory to allocate from, for empty(): of a kind, or the usual kind of the device.
 
-    With `alloc(nbytes, alignment, stream) -> address` and `free(address, nbytes, stream)`, the caller's own.
+    With `alloc(nbytes, alignment, stream) -> address` and `free(address, nbytes, stream)`, allocates by these
+    functions.
     """
 
 def device_count(kind: _Device = "cuda") -> int:
-    """How many devices can be used; 0 on a machine without."""
+    """Returns the number of usable devices."""
 
 def device_info(device: _Device = "cuda") -> dict[str, Any]:
-    """What a device is, and which copy routes are on and why the others are not."""
+    """Returns the properties of a device, its copy routes, and why a route is off."""
 
 def pointer_info(ptr: Any, /) -> dict[str, Any]:
-    """What an address points to, as a dict: device, base and nbytes of the allocation, readonly."""
+    """Returns what an address points to, as a dict: device, base and nbytes of the allocation, readonly."""
 
 def version() -> tuple[int, int, int]:
-    """The version of the library: (major, minor, patch)."""
+    """Returns the version of the library: (major, minor, patch)."""
 
 def stats() -> dict[str, int]:
-    """What is alive now, as a dict of counts."""
+    """Returns counts of live objects and bytes, as a dict."""
 
 def set_num_threads(count: SupportsIndex, /) -> None:
-    """Sets how many threads, the caller's included, one host copy may use; 0 goes back to the default."""
+    """Sets how many threads, including the caller's, one host copy may use; 0 restores the default."""
 
 def num_threads() -> int:
-    """How many threads one host copy may use now."""
+    """Returns how many threads one host copy may use now."""
 
 class Error(Exception):
     """The base of every exception of this package.
 
-    `status` is the library's status number, `code` the errno or CUresult behind it, 0 where there was none.
+    `status` is the library's status number; `code` is the errno or CUresult behind it, 0 if there is none.
     """
 
     status: int
     code: int
 
 class InvalidArgumentError(Error, ValueError):
-    """An argument is out of its range, missing, or at odds with another."""
+    """An argument is out of range, missing, or contradicts another."""
 
 class DTypeError(Error, TypeError):
-    """An element type is unknown, or not the one expected; or an argument is of a type that cannot serve."""
+    """An element type is unknown or not the expected one, or an argument has the wrong type."""
 
 class ShapeError(Error, ValueError):
-    """A shape is malformed, or not the one expected."""
+    """A shape is malformed, or not the expected one."""
 
 class OutOfRangeError(Error, IndexError):
     """An axis or an index lies outside the array."""
@@ -897,10 +914,10 @@ class ExtentOverflowError(Error, OverflowError):
     """A number, or a product or sum of extents, does not fit."""
 
 class OutOfMemoryError(Error, MemoryError):
-    """Memory could not be had, of whichever kind."""
+    """Memory of some kind could not be allocated."""
 
 class ReadOnlyError(Error, ValueError):
-    """The destination may not be written."""
+    """The destination is read-only."""
 
 class OverlapError(Error, ValueError):
     """Source and destination, or elements of a destination, share bytes."""
@@ -909,25 +926,25 @@ class NeedsCopyError(Error, ValueError):
     """Only a copy could do it, and a copy was not allowed."""
 
 class ExchangeError(Error, BufferError):
-    """The protocol cannot say what this array is, or what was offered breaks its rules."""
+    """The protocol cannot describe this array, or the imported object breaks its rules."""
 
 class VersionError(Error, BufferError):
-    """A library, struct or protocol version that cannot be served."""
+    """The version of a library, struct or protocol is not supported."""
 
 class DeviceError(Error, RuntimeError):
-    """No such device, or not the device that the memory is on."""
+    """The device does not exist, or is not the device of the memory."""
 
 class PointerError(Error, ValueError):
     """The address is unknown, unreadable, or ends before the array does."""
 
 class UnsupportedError(Error, NotImplementedError):
-    """This build, machine or driver cannot do it."""
+    """This build, machine or driver does not support it."""
 
 class CudaError(Error, RuntimeError):
     """The CUDA driver refused; `code` is its CUresult."""
 
 class StreamCaptureError(Error, RuntimeError):
-    """It cannot be captured into a graph; nothing was touched."""
+    """The operation cannot be captured into a graph; no memory was accessed."""
 
 class ForkedError(Error, RuntimeError):
     """CUDA was used before fork; the child cannot use it."""
@@ -942,10 +959,10 @@ class FileError(Error, OSError):
     """The operating system refused; `errno` and `code` say why."""
 
 class FormatError(Error, ValueError):
-    """A file is not what it claims to be."""
+    """A file does not have the format it claims."""
 
 class CallbackError(Error, RuntimeError):
     """A callback of the caller reported failure."""
 
 class InternalError(Error, RuntimeError):
-    """A fault of this library: please report the text."""
+    """A bug of this library: please report the text."""

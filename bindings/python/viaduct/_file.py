@@ -1,4 +1,4 @@
-"""Files as Python sees them: opening one, whole arrays in and out, and maps over what fits in no memory."""
+"""Files: open them, transfer whole arrays, and stream files that do not fit in memory."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _PAGE_CACHES = {
 }
 
 
-class _Told(NamedTuple):
-    """What open() was told of a raw file; of a .npy file both are None. Of a window: what it is, and which of its axes
-    are left when those that an index took are gone. For repr(): its path and mode, None if the C API opened it."""
+class _Given(NamedTuple):
+    """Arguments of open() for a raw file: dtype and shape; both are None for a .npy file. For a window, its own, and
+    the axes of the file that remain. path and mode serve repr(); None if the C API opened the file."""
 
     dtype: int | None
     shape: tuple[int, ...] | None
@@ -37,7 +37,7 @@ class _Told(NamedTuple):
 def _choose(argument: str, table: dict[Any, Any], value: object) -> Any:
     if value not in table:
         names = ", ".join(repr(name) for name in table)
-        raise raw.InvalidArgumentError(f"open: argument '{argument}': found {value!r}, expected one of {names}")
+        raise raw.InvalidArgumentError(f"open: {argument} is {value!r}; expected one of {names}")
     return table[value]
 
 
@@ -50,7 +50,7 @@ def _offset_of(offset: Any) -> int:
         return operator.index(offset)
     except TypeError:
         found = type(offset).__name__
-        raise raw.DTypeError(f"File: argument 'offset' is {found}; expected an integer") from None
+        raise raw.DTypeError(f"File: offset is of type {found}; expected an integer") from None
 
 
 def open(
@@ -66,15 +66,16 @@ def open(
     page_cache: str = "auto",
     as_bytes: bool = False,
 ) -> raw.File:
-    """Opens a file of elements: raw, or .npy, which it is if it begins as one.
+    """Opens a file of elements, raw or .npy; detects .npy by its first bytes.
 
-    Modes are those of numpy.memmap: "r" reads, "r+" reads and writes, "c" lets arrays be written and not the file; "w"
-    makes the file, of that dtype and shape. Of a raw file dtype and shape may be told, else it holds bytes. `durable`
-    writes survive a power cut; `atomic` ones replace the file whole, or not at all. `page_cache` "auto" reads past the
-    system's cache what is not in it, "use" always goes through it, "avoid" never leaves more there than there was.
+    Has the modes of numpy.memmap. "r" reads; "r+" reads and writes; "c" maps arrays whose writes never reach the file;
+    "w" creates the file, with the given dtype and shape. A raw file holds bytes unless dtype and shape are given.
+    `durable` writes survive a power cut; `atomic` ones replace the file whole, or not at all. `page_cache` "auto"
+    bypasses the system's cache for uncached data. "use" always goes through it. "avoid" leaves no more in it than there
+    was.
 
-    read() and write() of a .npy file take arrays of its own shape and dtype, those of a slice of it the slice's. With
-    `as_bytes` they take any, from any offset on, as those of a raw file do.
+    Reads and writes of a .npy file need arrays of its shape and dtype; those of a slice, of the slice's. With
+    `as_bytes` they accept any array at any offset, as for a raw file.
     """
     options = {
         "file_format": _choose("format", _FORMATS, format),
@@ -85,22 +86,22 @@ def open(
         "as_bytes": int(as_bytes),
         "mode": _choose("mode", _MODES, mode) or 0,
     }
-    told = _Told(
+    given = _Given(
         None if dtype is None else raw._dtype_number("open", dtype),
         None if shape is None else _shape_of(shape),
         path=os.fspath(path),
         mode=mode,
     )
     name = os.fspath(path)
-    file = _create(name, told, options) if mode == "w" else raw.via_file_open(name, options)
-    file._keep(told)
+    file = _create(name, given, options) if mode == "w" else raw.via_file_open(name, options)
+    file._set_given(given)
     return file
 
 
-def _create(path: str | bytes, told: _Told, options: dict[str, int]) -> raw.File:
-    if told.dtype is None or told.shape is None:
-        raise raw.InvalidArgumentError("open: arguments 'dtype' and 'shape': found none, expected both for mode 'w'")
-    return raw.via_file_create(path, told.dtype, told.shape, options)
+def _create(path: str | bytes, given: _Given, options: dict[str, int]) -> raw.File:
+    if given.dtype is None or given.shape is None:
+        raise raw.InvalidArgumentError("open: dtype or shape is None; expected both for mode 'w'")
+    return raw.via_file_create(path, given.dtype, given.shape, options)
 
 
 # ------------------------------------------------------------------------------------------------- attributes
@@ -108,7 +109,7 @@ def _create(path: str | bytes, told: _Told, options: dict[str, int]) -> raw.File
 
 def _info(file: raw.File) -> dict[str, Any]:
     if file.closed:
-        raise raw.InvalidArgumentError("the file is closed; expected one that is open")
+        raise raw.InvalidArgumentError("File: the file is closed; expected an open file")
     return dict(raw.via_file_info(file))
 
 
@@ -119,13 +120,13 @@ def _is_npy(info: dict[str, Any]) -> bool:
 def _content(
     file: raw.File, shape: Any = None, dtype: object = None, offset: int = 0
 ) -> tuple[int, tuple[int, ...], dict[str, Any]]:
-    """What is meant by a shape and a dtype of which either may be None, and one extent -1."""
+    """Returns dtype, shape and properties of the content; dtype and shape may be None, and one extent -1."""
     info = _info(file)
     offset = _offset_of(offset)
-    told = file._told or _Told(None, None)
-    number = raw._dtype_number("File", dtype) if dtype is not None else info["dtype"] or told.dtype or raw.VIA_UINT8
-    if shape is None and (told.axes is not None or not _is_npy(info)):
-        shape = told.shape if told.shape is not None else (-1,)
+    given = file._given or _Given(None, None)
+    number = raw._dtype_number("File", dtype) if dtype is not None else info["dtype"] or given.dtype or raw.VIA_UINT8
+    if shape is None and (given.axes is not None or not _is_npy(info)):
+        shape = given.shape if given.shape is not None else (-1,)
     elif shape is None:
         shape = info["shape"]
     return number, _fit(_shape_of(shape), number, info["nbytes"] - info["byte_offset"] - offset), info
@@ -154,15 +155,15 @@ def nbytes(file: raw.File) -> int:
 
 
 def describe(file: raw.File) -> str:
-    """What repr() says."""
-    told = file._told or _Told(None, None)
-    name = "" if told.path is None else f" window of {told.path!r}" if told.axes is not None else f" {told.path!r}"
+    """Returns the text of repr()."""
+    given = file._given or _Given(None, None)
+    name = "" if given.path is None else f" window of {given.path!r}" if given.axes is not None else f" {given.path!r}"
     if file.closed:
         return f"<viaduct.File{name}, closed>"
     number, extents, _ = _content(file)
-    order_told = ", order 'F'" if order(file) == "F" else ""
-    mode = "" if told.mode is None else f", mode {told.mode!r}"
-    return f"<viaduct.File{name}, shape {extents}, {raw.via_dtype_name(number)}{order_told}{mode}>"
+    order_text = ", order 'F'" if order(file) == "F" else ""
+    mode = "" if given.mode is None else f", mode {given.mode!r}"
+    return f"<viaduct.File{name}, shape {extents}, {raw.via_dtype_name(number)}{order_text}{mode}>"
 
 
 def order(file: raw.File) -> str:
@@ -173,7 +174,7 @@ def order(file: raw.File) -> str:
 
 
 class _Taken(NamedTuple):
-    """What an index takes of one axis."""
+    """The part of one axis that an index selects."""
 
     start: int
     length: int
@@ -193,28 +194,28 @@ def _take(pick: Any, axis: int, extent: int) -> _Taken:
         at = operator.index(pick)
     except TypeError:
         found = type(pick).__name__
-        raise raw.DTypeError(f"File: argument 'key' is {found}; expected integers, slices and ...") from None
+        raise raw.DTypeError(f"File: key is of type {found}; expected integers, slices and ...") from None
     if not -extent <= at < extent:
-        raise raw.OutOfRangeError(f"File: index {at} of axis {axis}: expected {-extent} to {extent - 1}")
+        raise raw.OutOfRangeError(f"File: key is {at} on axis {axis}; expected {-extent} to {extent - 1}")
     return _Taken(at % extent, 1, 1, False)
 
 
 def _picks(index: Any, ndim: int) -> list[Any]:
-    """One for each axis, an ellipsis being as many slices as it takes."""
+    """Returns one index for each axis; expands the ellipsis."""
     picks = list(index) if isinstance(index, tuple) else [index]
     dots = [at for at, pick in enumerate(picks) if pick is ...]
     if len(dots) > 1 or len(picks) - len(dots) > ndim:
-        raise raw.OutOfRangeError(f"File: found {len(picks)} indices, expected at most {ndim} and one ellipsis")
+        raise raw.OutOfRangeError(f"File: key has {len(picks)} indices; expected at most {ndim} and one ellipsis")
     at = dots[0] if dots else len(picks)
     return picks[:at] + [_WHOLE] * (ndim - len(picks) + len(dots)) + picks[at + 1 :]
 
 
 def _is_window(file: raw.File) -> bool:
-    return file._told is not None and file._told.axes is not None
+    return file._given is not None and file._given.axes is not None
 
 
 def _has_axes(file: raw.File) -> bool:
-    """Whether parts of it are windows: those of a raw file are bytes behind an offset."""
+    """Returns whether parts are windows. Parts of a raw file are bytes at an offset."""
     return _is_window(file) or _is_npy(_info(file))
 
 
@@ -223,7 +224,7 @@ def window(file: raw.File, index: Any) -> raw.File:
     inner = _is_window(file)
     every = [_Taken(0, 1, 1, False)] * len(info["shape"] if inner else extents)
     for axis, pick in enumerate(_picks(index, len(extents))):
-        every[file._told.axes[axis] if inner else axis] = _take(pick, axis, extents[axis])
+        every[file._given.axes[axis] if inner else axis] = _take(pick, axis, extents[axis])
     starts, counts, steps = (tuple(one[field] for one in every) for field in range(3))
     made = raw.via_file_window(file, 0, 0 if inner else number, () if inner else extents, starts, counts, steps)
     stays = [axis for axis, one in enumerate(every) if one.stays]
@@ -232,7 +233,7 @@ def window(file: raw.File, index: Any) -> raw.File:
 
 
 def window_at(file: raw.File, offset: int, dtype: object, shape: Any) -> raw.File:
-    """All of what lies there."""
+    """Returns a window of the whole array at that offset."""
     number = raw._dtype_number("File", dtype)
     made = raw.via_file_window(file, offset, number, shape, None, None, None)
     extents = _shape_of(shape)
@@ -241,13 +242,13 @@ def window_at(file: raw.File, offset: int, dtype: object, shape: Any) -> raw.Fil
 
 
 def _keep_window(made: raw.File, file: raw.File, dtype: int, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
-    outer = file._told or _Told(None, None)
-    made._keep(_Told(dtype, shape, axes, outer.path, outer.mode))
+    outer = file._given or _Given(None, None)
+    made._set_given(_Given(dtype, shape, axes, outer.path, outer.mode))
 
 
 def _map_window(file: raw.File) -> raw.Array:
     mapped = raw.via_file_array(file, 0, 0, ())
-    gone = set(range(mapped.ndim)) - set(file._told.axes)
+    gone = set(range(mapped.ndim)) - set(file._given.axes)
     return mapped[tuple(0 if axis in gone else _WHOLE for axis in range(mapped.ndim))]
 
 
@@ -296,7 +297,7 @@ def write_submit(file: raw.File, src: Any, offset: int = 0, *, stream: Any = Non
 
 
 class _Done:
-    """In place of the task of a transfer that is done."""
+    """Takes the place of a task for a transfer that is done."""
 
     def wait(self) -> None: ...
 
@@ -304,7 +305,8 @@ class _Done:
 
 
 def _begin_read(file: raw.File, dst: raw.Array, offset: int, stream: Any) -> raw.Task | _Done:
-    """A task, which Ctrl-C can leave; in a callback, where no task may be waited for, the transfer on this thread."""
+    """Starts a task, which Ctrl-C can leave. Inside a callback, where waiting for a task is refused, transfers on this
+    thread."""
     if not raw._is_inside_callback():
         return read_submit(file, dst, offset, stream=stream)
     raw.via_file_read(file, offset, dst, _as_stream(stream))
@@ -312,7 +314,7 @@ def _begin_read(file: raw.File, dst: raw.Array, offset: int, stream: Any) -> raw
 
 
 def _begin_write(file: raw.File, src: raw.Array, offset: int, stream: Any) -> raw.Task | _Done:
-    """As _begin_read."""
+    """Writes as _begin_read() reads."""
     if not raw._is_inside_callback():
         return write_submit(file, src, offset, stream=stream)
     raw.via_file_write(file, offset, src, _as_stream(stream))
@@ -324,12 +326,12 @@ def _as_stream(stream: Any) -> raw.Stream | None:
 
 
 def _after(array: raw.Array, stream: Any) -> Any:
-    """What is waited for is ordered as a copy that is: after the legacy stream's work."""
+    """Orders synchronous transfers like a copy: after the legacy stream's work."""
     return raw.Stream.legacy if stream is None and array.device != "cpu" else stream
 
 
 def _finish(task: raw.Task | _Done) -> None:
-    """Waits; what is no longer wanted ends before its memory may go."""
+    """Waits. On failure, ends the transfer before its memory may be released."""
     try:
         task.wait()
     except BaseException:
@@ -342,14 +344,14 @@ def _abandon(task: raw.Task | _Done) -> None:
     try:
         task.wait()
     except raw.Error:
-        pass  # cancelled, or what is being told already
+        pass  # cancelled, or the error that is raised already
 
 
 # ------------------------------------------------------------------------------------------------- out of core
 
 
 class Block:
-    """A part of a file in memory, while stream_blocks() is at it: rows start to stop, in `array`."""
+    """One block of a file in memory, for one step of stream_blocks(): rows start to stop, in `array`."""
 
     __slots__ = ("_results", "array", "start", "stop")
 
@@ -360,12 +362,12 @@ class Block:
         self._results = results
 
     def write(self, result: Any) -> None:
-        """Has the rows' result written to the output, behind the caller; it must not be written meanwhile."""
+        """Writes the rows' result to the output in the background; do not change it meanwhile."""
         self._results.write(raw.asarray(result), self.start, self.stop)
 
 
 class _Results:
-    """The output, and the writes under way by the first row of their block."""
+    """The output, and the writes in progress by the first row of their block."""
 
     def __init__(self, output: Any, rows: int, stream: Any) -> None:
         self._output = output
@@ -376,9 +378,9 @@ class _Results:
 
     def write(self, result: raw.Array, start: int, stop: int) -> None:
         if self._output is None:
-            raise raw.InvalidArgumentError("Block.write: found no output, expected stream_blocks(output=...)")
+            raise raw.InvalidArgumentError("Block.write: output is None; expected stream_blocks(output=...)")
         if result.ndim == 0 or result.shape[0] != stop - start:
-            raise raw.ShapeError(f"Block.write: found shape {result.shape}, expected {stop - start} rows")
+            raise raw.ShapeError(f"Block.write: result has shape {result.shape}; expected {stop - start} rows")
         offset = _row_bytes("Block.write", _element_bits(result), result.shape[1:]) * start
         file = self._open(result)
         if _has_axes(file):
@@ -391,7 +393,7 @@ class _Results:
         return self._file
 
     def finish(self, before: int) -> None:
-        """Waits for what is written of blocks that begin before that row."""
+        """Waits for the writes of blocks that begin before that row."""
         while self._tasks and self._tasks[0][0] < before:
             self._tasks.pop(0)[1].wait()
 
@@ -402,18 +404,18 @@ class _Results:
 
 
 class _Progress:
-    """Bytes that have arrived, told to a function or shown by tqdm; by nothing where that is not installed."""
+    """Reports arrived bytes to a function, or to tqdm if that is installed."""
 
     def __init__(self, wanted: Any, total: int) -> None:
-        self._tell: Callable[[int, int], object] | None = wanted if callable(wanted) else None
+        self._report: Callable[[int, int], object] | None = wanted if callable(wanted) else None
         self._bar = _make_bar(total) if wanted is True else None
         self._total = total
         self._done = 0
 
     def add(self, nbytes: int) -> None:
         self._done += nbytes
-        if self._tell is not None:
-            self._tell(self._done, self._total)
+        if self._report is not None:
+            self._report(self._done, self._total)
         if self._bar is not None:
             self._bar.update(nbytes)
 
@@ -431,7 +433,7 @@ def _make_bar(total: int) -> Any:
 
 
 class _Rows(NamedTuple):
-    """The rows of a file, and how they are cut."""
+    """The rows of a file, and how they are divided into blocks."""
 
     dtype: int
     rows: int
@@ -449,7 +451,7 @@ class _Rows(NamedTuple):
 
 
 class _Reads:
-    """Buffers for some blocks, and the reads into those that nobody looks at."""
+    """Buffers for some blocks, and the reads into unused ones."""
 
     def __init__(self, file: raw.File, rows: _Rows, depth: int, device: Any, stream: Any) -> None:
         self._file = file
@@ -484,15 +486,15 @@ class _Reads:
 def _rows_of(file: raw.File, block: int) -> _Rows:
     number, extents, info = _content(file)
     if not extents:
-        raise raw.ShapeError("stream_blocks: found no dimension, expected rows")
+        raise raw.ShapeError("stream_blocks: the file has no axis; expected rows")
     if info["column_major"] and len(extents) > 1 and not _is_window(file):
-        raise raw.NeedsCopyError("stream_blocks: found Fortran order, expected rows that are adjacent in the file")
+        raise raw.NeedsCopyError("stream_blocks: the file is in Fortran order; expected C order")
     row_bytes = _row_bytes("stream_blocks", raw.via_dtype_bits(number), extents[1:])
     return _Rows(number, extents[0], extents[1:], row_bytes, min(block, max(extents[0], 1)), _has_axes(file))
 
 
 def _element_bits(array: raw.Array) -> int:
-    """Of one as a file has it: where elements narrower than a byte have a byte each, they are written so."""
+    """Returns the bits of an element in a file: a whole byte for padded elements narrower than a byte."""
     bits = raw.via_dtype_bits(raw.via_array_dtype(array))
     padded = raw.via_array_flags(array) & raw.VIA_ARRAY_SUBBYTE_PADDED
     return -(-bits // 8) * 8 if padded else bits
@@ -501,7 +503,7 @@ def _element_bits(array: raw.Array) -> int:
 def _row_bytes(function: str, element_bits: int, extents: tuple[int, ...]) -> int:
     bits = element_bits * math.prod(extents)
     if bits % 8 != 0:
-        raise raw.UnsupportedError(f"{function}: found rows of {bits} bits, expected whole bytes")
+        raise raw.UnsupportedError(f"{function}: a row has {bits} bits; expected whole bytes")
     return bits // 8
 
 
@@ -515,16 +517,16 @@ def stream_blocks(
     stream: Any = None,
     progress: Any = None,
 ) -> Iterator[Block]:
-    """The rows of a file that need not fit in memory, `block` of them at a time, in arrays on a device.
+    """Yields the rows of a file, `block` of them at a time, in arrays on a device. The file need not fit in memory.
 
-    The next blocks arrive while one is worked on; what Block.write() is given goes to `output` behind that, a file or
-    the path of one to be made. An array is good until the next but one block: it lies in one of `depth` buffers, which
-    is all the memory that it takes. What is done with it on a device is to be queued on `stream`, the legacy one by
-    default. `progress` is called with the bytes so far and in all; True shows them by tqdm, where it is installed.
+    Reads the next blocks while one is in use. Block.write() writes to `output`, a file or the path of a new one, in the
+    background. An array is valid until the next but one block: it lies in one of `depth` buffers, which are all the
+    memory used. Queue device work on `stream`, the legacy stream by default. Calls `progress` with the bytes so far and
+    in all; True shows a bar if tqdm is installed.
     """
     if block < 1 or depth < 3:
         raise raw.InvalidArgumentError(
-            f"stream_blocks: found block {block} and depth {depth}, expected 1 and 3 or more"
+            f"stream_blocks: block is {block} and depth is {depth}; expected 1 and 3 or more"
         )
     with ExitStack() as stack:
         source = file if isinstance(file, raw.File) else stack.enter_context(open(file))
@@ -539,8 +541,8 @@ def stream_blocks(
 
 
 def _blocks(rows: _Rows, reads: _Reads, results: _Results, meter: _Progress, depth: int) -> Iterator[Block]:
-    """By the time that a block is asked for, the caller has queued its work on the one before, and the results of the
-    one before that have had as long to be written: its buffer is the one that is read into again."""
+    """Yields the blocks. Reads into the buffer of the block before the last, whose work is queued and whose results are
+    written by then."""
     for number in range(depth - 2):
         reads.start(number)
     for number in range(rows.blocks):

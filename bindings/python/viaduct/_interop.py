@@ -1,4 +1,4 @@
-"""What the native layer asks of Python: the ways of other libraries, imported only when one of their objects is met."""
+"""Helpers of the native layer for other libraries, which are imported only when one of their objects is used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 200
 
 
 def shorten(container: object) -> str:
-    """repr() for a message, of what may be long, deep or hold itself."""
+    """Returns repr() for a message, bounded in length and depth."""
     return _SHORT.repr(container)
 
 
@@ -28,33 +28,31 @@ _PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex
 
 # NumPy's kinds that have no element type here, and what to do instead.
 _REFUSED_KINDS = {
-    "M": "NumPy's datetime64; use view('int64')",
-    "m": "NumPy's timedelta64; use view('int64')",
-    "O": "Python objects, which are references and no memory to share",
-    "S": 'NumPy\'s bytes; a record of that many bytes is "recordN"',
-    "U": 'NumPy\'s str; a record of that many bytes is "recordN"',
-    "T": "NumPy's strings of any length",
+    "M": "NumPy's datetime64; expected view('int64')",
+    "m": "NumPy's timedelta64; expected view('int64')",
+    "O": "a type of Python objects, which are references; expected plain values",
+    "S": 'NumPy\'s bytes; expected a record of that many bytes, "recordN"',
+    "U": 'NumPy\'s str; expected a record of that many bytes, "recordN"',
+    "T": "NumPy's strings of any length; expected elements of one size",
 }
 _TYPESTR = re.compile(r"[<=>|]?[a-zA-Z?]\d*")
 
 
 def name_of_dtype(dtype: object) -> str | int:
-    """The name of an element type, or the size of a record; TypeError with the reason if it is none."""
+    """Returns the name of an element type, or the size of a record. Raises TypeError with the reason."""
     for read in (_python_type, _ctypes_type, _torch_dtype, _tensorflow_dtype, _arrow_type, _numpy_dtype):
         found = read(dtype)
         if found is not None:
             return found
     raise TypeError(
-        f"found {shorten(dtype)}, expected an element type: a name such as 'float32', a dtype of NumPy, ml_dtypes, torch or "
+        f"{shorten(dtype)}; expected an element type: a name such as 'float32', a dtype of NumPy, ml_dtypes, torch or "
         "TensorFlow, a type of ctypes, or a number made by the C API"
     )
 
 
 def is_fixed_dtype(dtype: object) -> bool:
-    """Whether a description means the same each time, so that its meaning can be kept.
-
-    Lists and dicts change, and so do objects and classes with a `dtype`, and structures of ctypes without fields yet.
-    """
+    """Returns whether a description always means the same, so that its meaning can be cached. Lists and dicts may
+    change, as may objects and classes with a `dtype`, and structures of ctypes without fields yet."""
     ctypes, numpy, torch = (sys.modules.get(name) for name in ("ctypes", "numpy", "torch"))
     if numpy is not None and issubclass(type(dtype), numpy.dtype) or torch is not None and type(dtype) is torch.dtype:
         return True
@@ -87,7 +85,7 @@ def _ctypes_type(dtype: object) -> str | int | None:
         return f"uint{bits}"
     if code in "fd":
         return f"float{bits}"
-    raise TypeError(f"found {dtype!r}, which is no number")
+    raise TypeError(f"{dtype!r}; expected a numeric type")
 
 
 def _torch_dtype(dtype: object) -> str | None:
@@ -125,24 +123,24 @@ def _numpy_dtype(dtype: object) -> str | int | None:
 
 def _name_of_numpy_dtype(dtype: Any) -> str | int:
     if not dtype.isnative:
-        raise TypeError(f"found {dtype!r}, expected the byte order of this machine")
+        raise TypeError(f"{dtype!r}; expected the byte order of this machine")
     if dtype.kind in _REFUSED_KINDS:
-        raise TypeError(f"found {_REFUSED_KINDS[dtype.kind]}")
+        raise TypeError(_REFUSED_KINDS[dtype.kind])
     if dtype.type.__name__ in ("longdouble", "clongdouble"):
-        raise TypeError("found NumPy's longdouble, whose bits differ between machines")
+        raise TypeError("NumPy's longdouble, whose bits differ between machines; expected another float")
     if dtype.hasobject:
-        raise TypeError(f"found {_REFUSED_KINDS['O']}")
+        raise TypeError(_REFUSED_KINDS["O"])
     if dtype.fields is not None or dtype.type.__name__ == "void":
         return int(dtype.itemsize)
     if re.fullmatch(r"u?int[124]|float[46]_.*", dtype.name):
         raise TypeError(
-            f'found ml_dtypes\' {dtype.name}, whose elements have a byte each; "{dtype.name}" by name means packed ones'
+            f'ml_dtypes\' {dtype.name}, whose elements have a byte each; expected the name "{dtype.name}" for packed ones'
         )
     return str(dtype.name)
 
 
 def dtype_object(name: str, record_bytes: int) -> object:
-    """numpy.dtype for a name where NumPy, or ml_dtypes, has one whose elements are as large; else the name."""
+    """Returns a numpy.dtype for a name if NumPy, or ml_dtypes, has one of the same size, otherwise the name."""
     try:
         import numpy
     except ImportError:
@@ -163,7 +161,7 @@ def dtype_object(name: str, record_bytes: int) -> object:
 
 
 def address_of(pointer: object) -> int | None:
-    """The address in a pointer of ctypes or cffi, or in an object with `ptr` or `data_ptr`; None if it is none."""
+    """Returns the address in a pointer of ctypes or cffi, or in an object with `ptr` or `data_ptr`, otherwise None."""
     for read in (_ctypes_address, _cffi_address, _attribute_address, _index):
         found = read(pointer)
         if found is not None:
@@ -199,7 +197,7 @@ def _attribute_address(pointer: object) -> int | None:
 
 
 def _index(number: Any) -> int | None:
-    """An integer of whatever library; None if it is none."""
+    """Returns an integer of any library, otherwise None."""
     try:
         return operator.index(number)
     except TypeError:
@@ -207,7 +205,7 @@ def _index(number: Any) -> int | None:
 
 
 def hides_elements(array: Any) -> bool:
-    """Whether the mask of an array of NumPy's kind hides any of its elements, or any field of one."""
+    """Returns whether the mask of an array hides an element, or a field of one."""
     import numpy
 
     mask = array.mask
@@ -218,7 +216,7 @@ def hides_elements(array: Any) -> bool:
 
 
 def device_name(device: object) -> str | None:
-    """The name of another library's device; None if it is none that is known."""
+    """Returns the name of another library's device, None if it is unknown."""
     library = type(device).__module__.partition(".")[0]
     if library in ("jax", "jaxlib"):
         platform = getattr(device, "platform", "")
@@ -232,24 +230,24 @@ def _cuda_name(number: object) -> str | None:
 
 
 def stream_handle(stream: Any) -> int | None:
-    """The number of another library's stream; None if it is no stream."""
+    """Returns the number of another library's stream, None if it is not a stream."""
     protocol = getattr(stream, "__cuda_stream__", None)
     if protocol is not None:
         version, handle = protocol() if callable(protocol) else protocol
         if version != 0:
-            raise ValueError(f"__cuda_stream__ of {stream!r} is of version {version}, expected 0")
+            raise ValueError(f"__cuda_stream__ of {stream!r} has version {version}; expected 0")
         return int(handle)
     return _first_number(stream, ("cuda_stream", "ptr", "handle"))
 
 
 def event_handle(event: Any) -> int | None:
-    """The number of another library's event, or of a CUevent; None if it is no event."""
+    """Returns the number of another library's event, or of a CUevent, None if it is not an event."""
     number = None if isinstance(event, bool) else _index(event)
     return _first_number(event, ("cuda_event", "ptr", "handle")) if number is None else number
 
 
 def _first_number(wrapper: object, names: tuple[str, ...]) -> int | None:
-    """A handle under one of the names: torch's, CuPy's, and those of Numba, PyCUDA and cuda.core (plain or wrapped)."""
+    """Returns a handle under one of the names: torch's, CuPy's, Numba's, PyCUDA's and cuda.core's (plain or wrapped)."""
     for name in names:
         found = getattr(wrapper, name, None)
         if found is None:
@@ -263,7 +261,7 @@ def _first_number(wrapper: object, names: tuple[str, ...]) -> int | None:
 
 
 def await_task(task: Any) -> Any:
-    """The iterator that `await task` runs: a future of the running loop, set once the task has ended."""
+    """Returns the iterator of `await task`: a future of the running loop, set once the task has ended."""
     import asyncio
 
     loop = asyncio.get_running_loop()
@@ -286,7 +284,7 @@ def await_task(task: Any) -> Any:
 
 
 def prepare_for_cuda(kind: type) -> None:
-    """Starts what a library starts only when it makes something on a device by its own functions."""
+    """Initialises what a library otherwise initialises when it allocates on a device."""
     torch = sys.modules.get("torch")
     if torch is not None and issubclass(kind, torch.Tensor):
         torch.cuda.init()
@@ -296,7 +294,7 @@ def prepare_for_cuda(kind: type) -> None:
 
 
 def encode(number: complex, name: str) -> bytes:
-    """One element of a type that C has no number for, as bytes; of a float but for complex types."""
+    """Returns the bytes of one element of a type without a C type; from a float unless the type is complex."""
     if name == "complex32":
         return encode(number.real, "float16") + encode(number.imag, "float16")
     if name == "float16":
@@ -307,10 +305,12 @@ def encode(number: complex, name: str) -> bytes:
         import ml_dtypes
         import numpy
     except ImportError:
-        raise TypeError(f"a number becomes {name} with ml_dtypes, which is not installed; give the bytes") from None
+        raise TypeError(
+            f"a number, and ml_dtypes, which rounds to {name}, is not installed; expected the bytes of one element"
+        ) from None
     kind = getattr(ml_dtypes, name, None)
     if kind is None:
-        raise TypeError(f"no package rounds a number to {name}; give the bytes of one element")
+        raise TypeError(f"a number, and no package rounds to {name}; expected the bytes of one element")
     return bytes(numpy.asarray(number, dtype=kind).tobytes())
 
 
@@ -318,13 +318,15 @@ def encode(number: complex, name: str) -> bytes:
 
 
 def to_numpy(array: Array) -> Any:
-    """A numpy.ndarray on the same memory."""
+    """Returns a numpy.ndarray on the same memory."""
     try:
         import numpy
     except ImportError:
-        raise ImportError("Array.numpy() needs NumPy, which is not installed") from None
+        raise ImportError("Array.numpy: NumPy is not installed") from None
     if array.device.startswith("cuda:"):
-        raise BufferError(f"Array.numpy(): the memory is on {array.device}; copy(device='cpu') brings it")
+        raise BufferError(
+            f"Array.numpy: the memory is on {array.device}; expected host memory (call copy(device='cpu'))"
+        )
     dtype = array.dtype
     if isinstance(dtype, str):
         raise TypeError(_no_numpy_type(array.dtype_name))
@@ -337,24 +339,26 @@ def to_numpy(array: Array) -> Any:
 
 def _no_numpy_type(name: str) -> str:
     if re.fullmatch(r"bfloat16|float8_.*", name):
-        return f"NumPy has no type for {name}: install ml_dtypes, or take view('uint16') or view('uint8')"
-    return f"NumPy has no type for {name}: take view('uint8'), DLPack, or one lane with field()"
+        return f"Array.numpy: NumPy has no type for {name}; install ml_dtypes, or call view('uint16') or view('uint8')"
+    return f"Array.numpy: NumPy has no type for {name}; call view('uint8'), use DLPack, or select a lane with field()"
 
 
 def array_protocol(array: Array, dtype: object, copy: object) -> Any:
-    """numpy.asarray(array, dtype, copy) where the buffer protocol has no format for the elements."""
+    """Implements numpy.asarray(array, dtype, copy) if the buffer protocol has no format for the elements."""
     import numpy
 
     found = to_numpy(array)
     if dtype is not None and numpy.dtype(dtype) != found.dtype:  # type: ignore[call-overload]
         if copy is False:
-            raise ValueError(f"another dtype than {found.dtype} takes a copy, which was not allowed")
+            raise ValueError(
+                f"Array.__array__: copy is False; expected True or None, since another dtype than {found.dtype} needs a copy"
+            )
         return found.astype(dtype)
     return found.copy() if copy else found
 
 
 def to_list(array: Array) -> Any:
-    """Nested lists of Python values."""
+    """Returns nested lists of Python values."""
     try:
         return memoryview(array).tolist()
     except (BufferError, NotImplementedError):
@@ -362,9 +366,9 @@ def to_list(array: Array) -> Any:
 
 
 def to_scalar(array: Array) -> Any:
-    """The one element as a Python value."""
+    """Returns the only element as a Python value."""
     if array.size != 1:
-        raise ValueError(f"Array.item: found {array.size} elements, expected one")
+        raise ValueError(f"Array.item: the array has {array.size} elements; expected one")
     while array.ndim > 0:
         array = array[0]
     return to_list(array)

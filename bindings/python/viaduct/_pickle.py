@@ -1,14 +1,13 @@
-"""Arrays as pickles: their bytes out of band with protocol 5, so that Dask and Ray can send them as they are.
+"""Pickles arrays: out of band with protocol 5, so that Dask and Ray send the bytes without a copy.
 
-Who asks for no buffers, as multiprocessing, has a copy of the bytes within the pickle. Shared memory multiprocessing
-passes by its description instead: see below.
+Without buffers, as in multiprocessing, the pickle holds a copy of the bytes. Shared memory goes through multiprocessing
+by its description instead: see below.
 
-An array of host memory, pinned and managed included, comes back as host memory, on the buffer that the unpickler is
-given: the memory itself where nothing crossed a process, without a copy. Dense arrays go as they lie, whatever the
-order of their axes; others go as a row-major copy. A buffer whose address suits no such element, as one of a larger
-message may be, is copied once more, since most consumers would refuse the array. An array on a CUDA device goes through
-host memory, once its pending work is done, and comes back on the device of the same number; where there is none,
-unpickling raises DeviceError.
+Host memory, including pinned and managed memory, is restored as host memory on the unpickler's buffer. Within a process
+that is the memory itself. Dense arrays keep the order of their axes; others become a row-major copy. A misaligned
+buffer, such as a part of a larger message, is copied once more, since most consumers would refuse the array. An array
+on a CUDA device goes through host memory, after its pending work, to the device of the same number; without that
+device, unpickling raises DeviceError.
 """
 
 from __future__ import annotations
@@ -25,22 +24,22 @@ Reduced: TypeAlias = tuple[Callable[..., raw.Array], tuple[Any, ...]]
 
 
 def reduce(array: raw.Array, protocol: int) -> Reduced:
-    """What __reduce_ex__ answers."""
+    """Implements __reduce_ex__."""
     if raw.via_array_flags(array) & raw.VIA_ARRAY_SUBBYTE_PADDED:
         raise raw.UnsupportedError(f"pickle: the elements of {array.dtype_name} have a byte each; expected packed ones")
     axes = axes_as_they_lie(array)
-    turned = array.transpose(axes)
+    transposed = array.transpose(axes)
     on_device = array.device if array.device.startswith("cuda:") else None
     content: Any = None
     if array.size > 0:
-        lies_as_it_goes = turned.c_contiguous and on_device is None
-        flat = bytes_of(turned if lies_as_it_goes else turned.copy(device="cpu"))
+        is_row_major = transposed.c_contiguous and on_device is None
+        flat = bytes_of(transposed if is_row_major else transposed.copy(device="cpu"))
         content = pickle.PickleBuffer(flat) if protocol >= 5 else in_band(flat)
-    return restore, (content, array.dtype_name, turned.shape, axes, array.readonly, on_device)
+    return restore, (content, array.dtype_name, transposed.shape, axes, array.readonly, on_device)
 
 
 def bytes_of(array: raw.Array) -> raw.Array:
-    """The bytes of a row-major array. Where its elements end within one, a copy, and the rest of that byte is 0."""
+    """Returns the bytes of a row-major array. Copies if the elements end within a byte, and clears the rest of it."""
     flat = array.reshape(array.size)
     if flat.size * raw.via_dtype_bits(raw.via_array_dtype(flat)) % 8 == 0:
         return flat.view("uint8")
@@ -51,7 +50,7 @@ def bytes_of(array: raw.Array) -> raw.Array:
 
 
 def on_bytes(whole: raw.Array, dtype: str, shape: tuple[int, ...]) -> raw.Array:
-    """The array whose elements those bytes are, to the last."""
+    """Returns the array whose elements are exactly those bytes."""
     array = raw.wrap(whole.ptr, shape, dtype, owner=whole, readonly=whole.readonly, nbytes=whole.nbytes)
     if array.nbytes != whole.nbytes:
         raise raw.ShapeError(f"Array: the pickle has {whole.nbytes} bytes; expected {array.nbytes} of {shape} {dtype}")
@@ -59,12 +58,12 @@ def on_bytes(whole: raw.Array, dtype: str, shape: tuple[int, ...]) -> raw.Array:
 
 
 def in_band(flat: raw.Array) -> bytes | bytearray:
-    """As pickle itself has it with protocol 5: may it be written?"""
+    """Returns writable bytes for a writable array, as pickle with protocol 5 does."""
     return bytes(memoryview(flat)) if flat.readonly else bytearray(memoryview(flat))
 
 
 def axes_as_they_lie(array: raw.Array) -> tuple[int, ...]:
-    """The axes of a dense array by falling steps, which is row-major; of others as they are."""
+    """Returns the axes of a dense array by falling steps, which is row-major; other arrays keep their axes."""
     axes = tuple(range(array.ndim))
     steps = array.strides or array.element_strides or ()
     return tuple(sorted(axes, key=lambda axis: -steps[axis])) if array.contiguous else axes
@@ -73,7 +72,7 @@ def axes_as_they_lie(array: raw.Array) -> tuple[int, ...]:
 def restore(
     content: Any, dtype: str, shape: tuple[int, ...], axes: tuple[int, ...], readonly: bool, device: str | None
 ) -> raw.Array:
-    """The array on those bytes; read-only if they are."""
+    """Returns the array on those bytes; read-only if they are."""
     if content is None:
         dense = raw.empty(shape, dtype, device=device or "cpu")
     else:
@@ -93,19 +92,22 @@ def restore(
 
 
 def share_with_multiprocessing() -> None:
-    """Called when the first shared memory is made or imported: only then is multiprocessing worth its import."""
+    """Registers with multiprocessing, when the first shared memory is made or imported: only then is its import worth
+    it."""
     with suppress(ImportError):
         importlib.import_module("multiprocessing.reduction").ForkingPickler.register(raw.Array, reduce_for_process)
 
 
 def reduce_for_process(array: raw.Array) -> Reduced:
-    """What ForkingPickler sends. It does not tell its protocol, so bytes go as every protocol takes them."""
+    """Implements ForkingPickler, which does not report its protocol: bytes are pickled so that every protocol accepts
+    them."""
     description = description_of(array)
     return reduce(array, 4) if description is None else (open_shared, (description, keep_until_opened(array)))
 
 
 def description_of(array: raw.Array) -> bytes | None:
-    """None unless it lies in shared memory. A device's goes through the host, since not every process can import it."""
+    """Returns the description of an array in shared memory, otherwise None. Device memory goes through the host, since
+    not every process can import it."""
     if array.device != "cpu":
         return None
     try:
@@ -115,14 +117,14 @@ def description_of(array: raw.Array) -> bytes | None:
 
 
 def keep_until_opened(array: raw.Array) -> tuple[Any, int]:
-    """Where the receiver says that it has opened the array, which is held until then."""
+    """Returns an address at which the receiver reports that it has opened the array, which is held until then."""
     held = [array]
     where: tuple[Any, int] = descriptor_thread().register(lambda _connection, _process: None, held.clear)
     return where
 
 
 def open_shared(description: bytes, where: tuple[Any, int]) -> raw.Array:
-    """Raises ExchangeError once the sender has gone."""
+    """Imports the array. Raises ExchangeError if the sender has ended."""
     array = raw.import_ipc(description)
     with suppress(OSError, EOFError, importlib.import_module("multiprocessing").AuthenticationError):
         descriptor_thread().get_connection(where).close()
@@ -130,5 +132,5 @@ def open_shared(description: bytes, where: tuple[Any, int]) -> raw.Array:
 
 
 def descriptor_thread() -> Any:
-    """That of multiprocessing, which starts it with the first registration."""
+    """Returns the thread of multiprocessing that passes descriptors, started by the first registration."""
     return importlib.import_module("multiprocessing.resource_sharer")._resource_sharer

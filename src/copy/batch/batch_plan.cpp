@@ -137,8 +137,8 @@ private:
     [[gnu::always_inline]] Status note(int32_t index, via_array *dst, via_array *src) {
         first_ = plan_.fused_count++ == 0 ? index : first_;
         if (ready_ != nullptr) {
-            VIA_TRY(ready_->look(dst->storage));
-            VIA_TRY(ready_->look(src->storage));
+            VIA_TRY(ready_->add(dst->storage));
+            VIA_TRY(ready_->add(src->storage));
         }
         note_storages(dst->storage, src->storage);
         return VIA_OK;
@@ -185,8 +185,8 @@ void fetch_ahead(const Pairs &pairs, int32_t index) {
         fetch(pairs.srcs[index + 2 * kAhead]);
     }
     if (index + kAhead < pairs.count) [[likely]] {
-        __builtin_prefetch(&pairs.dsts[index + kAhead]->storage->ready);
-        __builtin_prefetch(&pairs.srcs[index + kAhead]->storage->ready);
+        __builtin_prefetch(&pairs.dsts[index + kAhead]->storage->last_write);
+        __builtin_prefetch(&pairs.srcs[index + kAhead]->storage->last_write);
     }
 }
 

@@ -8,7 +8,7 @@
 #include "copy/batch/batch_run.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/array/access_tracker_many.hpp"
-#include "core/async/joined_fence.hpp"
+#include "core/async/fence.hpp"
 #include "core/base/lock.hpp"
 #include "core/base/thread_state.hpp"
 

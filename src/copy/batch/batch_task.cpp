@@ -8,9 +8,8 @@
 #include "copy/copy.hpp"
 #include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
-#include "core/async/joined_fence.hpp"
+#include "core/async/fence.hpp"
 #include "core/async/task.hpp"
-#include "core/async/task_run.hpp"
 #include "core/base/checked.hpp"
 #include "core/base/thread_state.hpp"
 

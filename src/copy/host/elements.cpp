@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "copy/host/host_kernels.hpp"
+#include "copy/host/panels.hpp"
 
 namespace via {
 namespace {
@@ -30,17 +31,15 @@ inline void copy_line(char *dst, const char *src, const Axis axis) {
     }
 }
 
-// The longer loop goes inside, unless that would leave the order of memory for lines that are long enough anyway.
 template <int64_t Bytes>
 void copy_elements(const Piece &piece) {
-    const bool swap = piece.inner.extent < 8 && piece.outer.extent > piece.inner.extent;
-    const Axis inner = swap ? piece.outer : piece.inner;
-    const Axis outer = swap ? piece.inner : piece.outer;
-    char *dst = piece.dst;
-    const char *src = piece.src;
-    for (int64_t j = 0; j < outer.extent; ++j) {
-        copy_line<Bytes>(dst + j * outer.dst_step, src + j * outer.src_step, inner);
-    }
+    const Axis inner = piece.axes[0];
+    const Axis outer = piece.axes[1];
+    for_each_panel(piece, [inner, outer](char *dst, const char *src) {
+        for (int64_t j = 0; j < outer.extent; ++j) {
+            copy_line<Bytes>(dst + j * outer.dst_step, src + j * outer.src_step, inner);
+        }
+    });
 }
 
 // A pattern grown to this is copied as a whole: large enough for the C library to be fast, and always in the cache.
@@ -95,10 +94,13 @@ Kernel element_kernel(int64_t nbytes) {
 }
 
 void repeat_element(const Piece &piece) {
-    for (int64_t j = 0; j < piece.outer.extent; ++j) {
-        repeat_line(piece.dst + j * piece.outer.dst_step, piece.src + j * piece.outer.src_step, piece.run,
-                    piece.inner.extent);
-    }
+    const Axis inner = piece.axes[0];
+    const Axis outer = piece.axes[1];
+    for_each_panel(piece, [inner, outer, run = piece.run](char *dst, const char *src) {
+        for (int64_t j = 0; j < outer.extent; ++j) {
+            repeat_line(dst + j * outer.dst_step, src + j * outer.src_step, run, inner.extent);
+        }
+    });
 }
 
 }  // namespace via

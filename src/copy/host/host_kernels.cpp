@@ -47,9 +47,10 @@ const SimdKernels &simd_kernels() {
     return kernels != nullptr ? *kernels : choose_kernels();
 }
 
-Kernel transpose_kernel(int64_t run, bool streaming) {
-    const auto index = __builtin_ctzll(static_cast<unsigned long long>(run));
-    return streaming ? simd_kernels().transpose_streaming[index] : simd_kernels().transpose[index];
+void end_streaming() {
+#if defined(__x86_64__)
+    __builtin_ia32_sfence();
+#endif
 }
 
 }  // namespace via

@@ -8,11 +8,9 @@ namespace via {
 struct SimdKernels {
     const char *name;
     Kernel rows;            // runs of any length
-    Kernel rows_streaming;  // the same, bypassing the cache
-    // Elements of 1 << index bytes, adjacent in dst along the inner axis and in src along the outer one. A streaming
-    // piece may be at most kTransposeRowBytes wide along the inner axis.
+    Kernel rows_streaming;  // the same, bypassing the cache; end_streaming comes after the last of them
+    // Elements of 1 << index bytes, adjacent in dst along the inner axis and in src along the outer one.
     Kernel transpose[5];
-    Kernel transpose_streaming[5];
     // Elements of 1 << index bytes, adjacent in dst along the inner axis; in src they go back by one, or on by 2 to 4.
     Kernel gather[3];
 };
@@ -20,8 +18,8 @@ struct SimdKernels {
 // The best that this processor can run.
 const SimdKernels &simd_kernels();
 
-// Of those, the one for elements of `run` bytes.
-Kernel transpose_kernel(int64_t run, bool streaming);
+// Makes streaming stores visible before anything that this thread writes later. It waits for them: once per thread.
+void end_streaming();
 
 // Each of them; the tests try all. nullptr where the processor or the build lacks it.
 inline constexpr int kSimdLevels = 3;

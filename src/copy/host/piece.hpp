@@ -8,17 +8,14 @@
 
 namespace via {
 
-// `run` bytes for each index of two loops.
+// `run` bytes for each index of some loops, of which the first two are the panel.
 struct Piece {
     char *dst;
     const char *src;
     int64_t run;
-    Axis inner;
-    Axis outer;
-    // How many more indices the whole copy has on either side along the inner axis: kernels that write whole cache
-    // lines leave the line they start in to the piece before, and finish the one they end in.
-    int64_t before;
-    int64_t after;
+    const Axis *axes;  // the innermost first, two at least
+    int32_t ndim;
+    int64_t ahead;  // how far away the source of the next piece is, which is read ahead; 0 if there is none
 };
 
 using Kernel = void (*)(const Piece &piece);

@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "copy/bits.hpp"
-#include "copy/choose_loops.hpp"
-#include "copy/host/blocked_transpose.hpp"
-#include "copy/host/elements.hpp"
+#include "copy/choose_tiles.hpp"
 #include "copy/host/host_kernels.hpp"
+#include "copy/host/tile_passes.hpp"
+#include "copy/host/walk.hpp"
 #include "copy/plan/cache_sizes.hpp"
 #include "copy/trailing_bits.hpp"
 #include "core/async/task.hpp"
@@ -17,145 +17,120 @@
 namespace via {
 namespace {
 
-Kernel choose_kernel(const Plan &plan) {
-    switch (plan.loops) {
-        case LoopKind::Transpose:
-            return transpose_kernel(plan.run, plan.streaming);
-        case LoopKind::Repeat:
-            return repeat_element;
-        case LoopKind::Elements:
-            return has_even_gaps(plan) ? simd_kernels().gather[plan.run / 2] : element_kernel(plan.run);
-        case LoopKind::Tiles:
-            return element_kernel(plan.run);
-        default:
-            return plan.streaming ? simd_kernels().rows_streaming : simd_kernels().rows;
-    }
-}
-
-void run_by_scratch(const Plan &plan, const Piece &piece);
-
-constexpr int32_t kCuts = 3;  // the run and the panel's axes are cut into blocks, the other axes are single indices
-
-int64_t count_blocks(int64_t extent, int64_t block) { return block > 0 ? (extent - 1) / block + 1 : 0; }
-
-// All blocks of a plan, numbered: blocks of the run first, then of the panel's axes, then the indices of the others.
-class Blocks {
+// All tiles of a plan, numbered: the innermost loop around them counts first.
+class Tiles {
 public:
-    Blocks(const Plan &plan, Kernel kernel) : plan_(plan), kernel_(kernel) {
-        counts_[0] = std::max<int64_t>(count_blocks(plan.run, plan.run_block), 1);
-        counts_[1] = count_blocks(plan.axes[0].extent, plan.block[0]);
-        counts_[2] = count_blocks(plan.axes[1].extent, plan.block[1]);
-        total_ = counts_[0] * counts_[1] * counts_[2];
-        for (int32_t level = kCuts; level < depth(); ++level) {
-            total_ *= extent(level);
+    explicit Tiles(const Plan &plan) : plan_(plan) {
+        for (int32_t level = 0; level < plan.loop_ndim; ++level) {
+            total_ *= plan.loops[level].axis.extent;
         }
     }
 
     int64_t total() const { return total_; }
 
-    // Does blocks first to last - 1.
+    // Does tiles first to last - 1.
     void run(int64_t first, int64_t last) const {
-        if (first == last) {
-            return;
-        }
-        Cursor cursor;
-        locate(first, &cursor);
-        for (int64_t i = first; i < last; ++i) {
-            run_block(cursor);
-            step(&cursor);
+        if (first < last && (plan_.by_rows || plan_.squeezes)) {
+            alignas(kLineBytes) char scratch[kScratchBytes];
+            run_with(first, last, scratch);
+        } else if (first < last) {
+            run_with(first, last, nullptr);
         }
     }
 
 private:
-    // Where a block starts: its indices by axis of the numbering, and the addresses of the axes that are not cut.
+    // Where a tile starts, by index and by address, and how much it has of each axis.
     struct Cursor {
-        int64_t index[VIA_MAX_NDIM + 1];
         char *dst;
         const char *src;
+        int64_t index[VIA_MAX_NDIM + 1];
+        int64_t run;
+        int64_t extents[VIA_MAX_NDIM];
     };
 
-    int32_t depth() const { return std::max(plan_.ndim - plan_.held[0] - plan_.held[1], 2) + 1; }
-    int64_t extent(int32_t level) const { return level < kCuts ? counts_[level] : plan_.axes[level - 1].extent; }
+    [[gnu::noinline]] void run_with(int64_t first, int64_t last, char *scratch) const {
+        TilePasses passes(plan_, scratch);
+        Cursor cursor;
+        locate(first, &cursor);
+        for (int64_t i = first; i < last; ++i) {
+            const int64_t ahead = i + 1 < last ? next_source(cursor) - cursor.src : 0;
+            passes.run({cursor.dst, cursor.src, cursor.run, cursor.extents, ahead});
+            step(&cursor);
+        }
+        if (plan_.streaming) {
+            end_streaming();
+        }
+    }
+
+    // Of the next tile, from what has been read of which more is to be read ahead.
+    const char *next_source(const Cursor &cursor) const {
+        const char *src = cursor.src;
+        for (int32_t level = 0; level < plan_.loop_ndim; ++level) {
+            const Axis &axis = plan_.loops[level].axis;
+            if (cursor.index[level] + 1 < axis.extent) {
+                return src + axis.src_step;
+            }
+            src -= cursor.index[level] * axis.src_step;
+        }
+        return src;
+    }
 
     void locate(int64_t number, Cursor *cursor) const {
         cursor->dst = plan_.dst;
         cursor->src = plan_.src;
-        for (int32_t level = 0; level < depth(); ++level) {
-            const int64_t index = number % extent(level);
-            number /= extent(level);
-            cursor->index[level] = index;
-            if (level >= kCuts) {
-                cursor->dst += index * plan_.axes[level - 1].dst_step;
-                cursor->src += index * plan_.axes[level - 1].src_step;
-            }
+        cursor->run = plan_.run_block;
+        std::copy_n(plan_.block, plan_.ndim, cursor->extents);
+        for (int32_t level = 0; level < plan_.loop_ndim; ++level) {
+            const Axis &axis = plan_.loops[level].axis;
+            cursor->index[level] = number % axis.extent;
+            number /= axis.extent;
+            cursor->dst += cursor->index[level] * axis.dst_step;
+            cursor->src += cursor->index[level] * axis.src_step;
+            cut_end(level, cursor);
         }
     }
 
     void step(Cursor *cursor) const {
-        for (int32_t level = 0; level < depth(); ++level) {
-            const bool outer = level >= kCuts;
-            if (++cursor->index[level] < extent(level)) {
-                cursor->dst += outer ? plan_.axes[level - 1].dst_step : 0;
-                cursor->src += outer ? plan_.axes[level - 1].src_step : 0;
+        for (int32_t level = 0; level < plan_.loop_ndim; ++level) {
+            const Axis &axis = plan_.loops[level].axis;
+            const bool more = ++cursor->index[level] < axis.extent;
+            cursor->dst += axis.dst_step;
+            cursor->src += axis.src_step;
+            if (!more) {
+                cursor->index[level] = 0;
+                cursor->dst -= axis.extent * axis.dst_step;
+                cursor->src -= axis.extent * axis.src_step;
+            }
+            cut_end(level, cursor);
+            if (more) {
                 return;
             }
-            cursor->index[level] = 0;
-            if (outer) {
-                cursor->dst -= (extent(level) - 1) * plan_.axes[level - 1].dst_step;
-                cursor->src -= (extent(level) - 1) * plan_.axes[level - 1].src_step;
-            }
         }
     }
 
-    void run_block(const Cursor &cursor) const {
-        const int64_t from = cursor.index[0] * plan_.run_block;
-        Piece piece{cursor.dst + from, cursor.src + from, std::min(plan_.run_block, plan_.run - from), {}, {}, 0, 0};
-        piece.inner = cut(0, cursor.index[1], &piece);
-        piece.before = cursor.index[1] * plan_.block[0];
-        piece.after = plan_.axes[0].extent - piece.before - piece.inner.extent;
-        piece.outer = cut(1, cursor.index[2], &piece);
-        if (plan_.loops == LoopKind::Scratch) {
-            run_by_scratch(plan_, piece);
+    // The last tile of a loop may have less.
+    void cut_end(int32_t level, Cursor *cursor) const {
+        const int32_t of = plan_.loops[level].of;
+        const int64_t index = cursor->index[level];
+        if (of == TileLoop::kRun) {
+            cursor->run = std::min(plan_.run_block, plan_.run - index * plan_.run_block);
         } else {
-            kernel_(piece);
+            cursor->extents[of] = std::min(plan_.block[of], plan_.axes[of].extent - index * plan_.block[of]);
         }
-    }
-
-    Axis cut(int32_t axis, int64_t number, Piece *piece) const {
-        Axis part = plan_.axes[axis];
-        const int64_t from = number * plan_.block[axis];
-        piece->dst += from * part.dst_step;
-        piece->src += from * part.src_step;
-        part.extent = std::min(plan_.block[axis], part.extent - from);
-        return part;
     }
 
     const Plan &plan_;
-    Kernel kernel_;
-    int64_t counts_[kCuts];
-    int64_t total_;
+    int64_t total_ = 1;
 };
-
-void run_part(const Plan &part, Kernel kernel) {
-    const Blocks blocks(part, kernel);
-    blocks.run(0, blocks.total());
-}
-
-void run_by_scratch(const Plan &plan, const Piece &piece) {
-    alignas(kLineBytes) char scratch[kScratchBytes];
-    Plan turn;
-    Plan flush;
-    plan_scratch(plan, piece, scratch, &turn, &flush);
-    run_part(turn, transpose_ahead);
-    run_part(flush, choose_kernel(flush));
-}
 
 // What a thread takes at a time: enough to be worth the taking, and several times each, so that one that is held up
 // does not hold up the copy.
 constexpr int64_t kShareBytes = int64_t{1} << 18;
+constexpr int64_t kLeastShare = int64_t{1} << 15;
+constexpr int64_t kSharesEach = 4;
 
 struct Shares {
-    const Blocks &blocks;
+    const Tiles &tiles;
     int64_t first;
     int64_t last;
     int64_t each;
@@ -164,24 +139,43 @@ struct Shares {
 void run_share(void *context, int64_t index) {
     const auto &shares = *static_cast<const Shares *>(context);
     const int64_t first = shares.first + index * shares.each;
-    shares.blocks.run(first, std::min(first + shares.each, shares.last));
+    shares.tiles.run(first, std::min(first + shares.each, shares.last));
 }
 
-// Blocks first to last - 1, on as many threads as the plan says.
-void run_blocks(const Plan &plan, const Blocks &blocks, int64_t first, int64_t last) {
+// Tiles first to last - 1, on as many threads as the plan says.
+void run_tiles(const Plan &plan, const Tiles &tiles, int64_t first, int64_t last) {
     if (plan.threads == 1) {
-        blocks.run(first, last);
+        tiles.run(first, last);
         return;
     }
-    const int64_t block_bytes = std::max<int64_t>(plan.nbytes / blocks.total(), 1);
-    Shares shares{blocks, first, last, std::max<int64_t>(kShareBytes / block_bytes, 1)};
-    parallel_for(count_blocks(last - first, shares.each), plan.threads, run_share, &shares);
+    const int64_t tile_bytes = std::max<int64_t>(plan.nbytes / tiles.total(), 1);
+    const int64_t share = std::clamp(plan.nbytes / (plan.threads * kSharesEach), kLeastShare, kShareBytes);
+    Shares shares{tiles, first, last, std::max<int64_t>(share / tile_bytes, 1)};
+    parallel_for((last - first - 1) / shares.each + 1, plan.threads, run_share, &shares);
 }
 
-// The usual small copy.
-bool is_one_block(const Plan &plan) {
-    return plan.ndim <= 2 && plan.run_block == plan.run && plan.block[0] == plan.axes[0].extent &&
-           plan.block[1] == plan.axes[1].extent;
+// The usual small copy: one tile, straight from one array to the other.
+void run_whole(const Plan &plan, bool streaming) {
+    Axis axes[VIA_MAX_NDIM];
+    int32_t of[VIA_MAX_NDIM];
+    for (int32_t i = 0; i < plan.ndim; ++i) {
+        axes[i] = plan.axes[i];
+        of[i] = i;
+    }
+    for (int32_t i = plan.ndim; i < 2; ++i) {
+        axes[i] = {1, 0, 0};
+    }
+    const WalkOrder order = order_walk(plan.run, plan.ndim, axes, of, false);
+    char *dst = plan.dst;
+    const char *src = plan.src;
+    if (order.flipped) {
+        dst -= (axes[1].extent - 1) * axes[1].dst_step;
+        src -= (axes[1].extent - 1) * axes[1].src_step;
+    }
+    walk_kernel(order.walk, plan.run, streaming)({dst, src, plan.run, axes, std::max(plan.ndim, 2), 0});
+    if (streaming) {
+        end_streaming();
+    }
 }
 
 // Up to here a run of bytes is copied before anything could be decided about it.
@@ -227,12 +221,12 @@ void finish(const Plan &plan) {
 }  // namespace
 
 void run_plan(const Plan &plan) {
-    if (is_one_block(plan)) {
-        choose_kernel(plan)({plan.dst, plan.src, plan.run, plan.axes[0], plan.axes[1], 0, 0});
+    if (plan.loop_ndim == 0 && !plan.by_rows && !plan.squeezes) {
+        run_whole(plan, plan.streaming);
         return;
     }
-    const Blocks blocks(plan, choose_kernel(plan));
-    run_blocks(plan, blocks, 0, blocks.total());
+    const Tiles tiles(plan);
+    run_tiles(plan, tiles, 0, tiles.total());
 }
 
 void run_copy(Plan *plan) {
@@ -243,8 +237,10 @@ void run_copy(Plan *plan) {
     }
     if (plan->ndim == 0 && plan->run <= kShortRun) {
         std::memcpy(plan->dst, plan->src, static_cast<size_t>(plan->run));
+    } else if (is_small(*plan)) {
+        run_whole(*plan, false);
     } else {
-        choose_loops(plan);
+        choose_tiles(plan);
         run_plan(*plan);
     }
     finish(*plan);
@@ -255,17 +251,17 @@ Status run_copy_in_pieces(Plan *plan, int64_t done_before, via_task *task) {
     if (plan->in_bits) [[unlikely]] {
         return run_bits_in_pieces(*plan, done_before, task);
     }
-    choose_loops(plan);
-    const Blocks blocks(*plan, choose_kernel(*plan));
-    const int64_t block_bytes = std::max<int64_t>(plan->nbytes / std::max<int64_t>(blocks.total(), 1), 1);
-    const int64_t step = std::max<int64_t>(kPieceBytes / block_bytes, 1);
-    for (int64_t first = 0; first < blocks.total(); first += step) {
-        const int64_t done = block_bytes * first;
+    choose_tiles(plan);
+    const Tiles tiles(*plan);
+    const int64_t tile_bytes = std::max<int64_t>(plan->nbytes / std::max<int64_t>(tiles.total(), 1), 1);
+    const int64_t step = std::max<int64_t>(kPieceBytes / tile_bytes, 1);
+    for (int64_t first = 0; first < tiles.total(); first += step) {
+        const int64_t done = tile_bytes * first;
         if (is_cancelled(task)) {
             return cancelled(done, plan->nbytes);
         }
         report_progress(task, done_before + done);
-        run_blocks(*plan, blocks, first, std::min(first + step, blocks.total()));
+        run_tiles(*plan, tiles, first, std::min(first + step, tiles.total()));
     }
     finish(*plan);
     report_progress(task, done_before + plan->nbytes);

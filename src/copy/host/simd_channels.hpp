@@ -108,25 +108,23 @@ inline int64_t with_channels(int64_t channels, const Work &work) {
 
 // Both return how many indices of the long axis are done.
 template <typename T>
-inline int64_t join_channels(const Piece &piece) {
-    const int64_t channels = piece.inner.extent;
-    if (piece.outer.dst_step != channels * int64_t{sizeof(T)}) {
+inline int64_t join_channels(char *dst, const char *src, const Axis &inner, const Axis &outer) {
+    const int64_t channels = inner.extent;
+    if (outer.dst_step != channels * int64_t{sizeof(T)}) {
         return 0;
     }
-    return with_channels<T>(channels, [&](auto pixels) {
-        return pixels.join_planes(piece.dst, piece.src, piece.inner.src_step, piece.outer.extent);
-    });
+    return with_channels<T>(channels,
+                            [&](auto pixels) { return pixels.join_planes(dst, src, inner.src_step, outer.extent); });
 }
 
 template <typename T>
-inline int64_t split_channels(const Piece &piece) {
-    const int64_t channels = piece.outer.extent;
-    if (piece.inner.src_step != channels * int64_t{sizeof(T)}) {
+inline int64_t split_channels(char *dst, const char *src, const Axis &inner, const Axis &outer) {
+    const int64_t channels = outer.extent;
+    if (inner.src_step != channels * int64_t{sizeof(T)}) {
         return 0;
     }
-    return with_channels<T>(channels, [&](auto pixels) {
-        return pixels.split_planes(piece.dst, piece.outer.dst_step, piece.src, piece.inner.extent);
-    });
+    return with_channels<T>(channels,
+                            [&](auto pixels) { return pixels.split_planes(dst, outer.dst_step, src, inner.extent); });
 }
 
 }  // namespace

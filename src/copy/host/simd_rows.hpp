@@ -1,6 +1,7 @@
 // Kernels that copy runs of bytes, with ordinary and with streaming stores: see simd.hpp.
 #pragma once
 
+#include "copy/host/panels.hpp"
 #include "copy/host/simd_vector.hpp"
 
 namespace via {
@@ -97,20 +98,39 @@ struct MoveConstant {
 
 // On copies of the loops: for all the compiler knows, a store of bytes may change what is behind a reference.
 template <typename Move>
-inline void for_each_run(const Piece &whole, const Move move) {
-    const Piece piece = whole;
-    for (int64_t j = 0; j < piece.outer.extent; ++j) {
-        char *dst = piece.dst + j * piece.outer.dst_step;
-        const char *src = piece.src + j * piece.outer.src_step;
-        for (int64_t i = 0; i < piece.inner.extent; ++i, dst += piece.inner.dst_step, src += piece.inner.src_step) {
-            move(dst, src);
+inline void for_each_run(const Piece &piece, const Move move) {
+    const Axis inner = piece.axes[0];
+    const Axis outer = piece.axes[1];
+    for_each_panel(piece, [inner, outer, move](char *dst, const char *src) {
+        for (int64_t j = 0; j < outer.extent; ++j, dst += outer.dst_step, src += outer.src_step) {
+            char *to = dst;
+            const char *from = src;
+            for (int64_t i = 0; i < inner.extent; ++i, to += inner.dst_step, from += inner.src_step) {
+                move(to, from);
+            }
         }
-    }
+    });
 }
+
+// Reads the same run of the next piece ahead, into the second-level cache: the first level waits for no more than a few
+// lines at once.
+struct MoveAhead {
+    int64_t nbytes;
+    int64_t ahead;
+    void operator()(char *dst, const char *src) const {
+        for (int64_t at = 0; at < nbytes; at += kLine) {
+            __builtin_prefetch(src + at + ahead, 0, 2);
+        }
+        move_vectors(dst, src, nbytes);
+    }
+};
 
 constexpr int64_t kLongRun = 2048;
 
 void copy_rows(const Piece &piece) {
+    if (piece.ahead != 0 && piece.run < kLongRun) {
+        return for_each_run(piece, MoveAhead{piece.run, piece.ahead});
+    }
     switch (piece.run) {
         case kVector:
             return for_each_run(piece, MoveConstant<1>());
@@ -143,13 +163,6 @@ inline void store_streaming(char *address, Vector<char> value) {
 #endif
 }
 
-// Makes streaming stores visible before anything that this thread writes later.
-inline void end_streaming() {
-#if defined(__x86_64__)
-    _mm_sfence();
-#endif
-}
-
 inline void stream_line(char *dst, const char *src) {
     for (int64_t i = 0; i < kLine; i += kVector) {
         store_streaming(dst + i, load<Vector<char>>(src + i));
@@ -172,10 +185,7 @@ struct MoveStreaming {
     void operator()(char *dst, const char *src) const { stream_run(dst, src, nbytes); }
 };
 
-void stream_rows(const Piece &piece) {
-    for_each_run(piece, MoveStreaming{piece.run});
-    end_streaming();
-}
+void stream_rows(const Piece &piece) { for_each_run(piece, MoveStreaming{piece.run}); }
 
 }  // namespace
 }  // namespace via

@@ -1,6 +1,7 @@
 // Elements that are adjacent in dst and a few elements apart in src, or go backwards there: see simd.hpp.
 #pragma once
 
+#include "copy/host/panels.hpp"
 #include "copy/host/simd_transpose.hpp"
 
 namespace via {
@@ -68,17 +69,32 @@ inline int64_t gather_some(char *dst, const char *src, int64_t src_step, int64_t
     }
 }
 
+// The lines that hold the elements of a short axis; a long one the processor reads ahead by itself.
+inline void read_line_ahead(const char *src, const Axis &axis) {
+    constexpr int64_t kLong = 2048;
+    const int64_t reach = (axis.extent - 1) * axis.src_step;
+    const int64_t nbytes = reach < 0 ? -reach : reach;
+    const char *lowest = reach < 0 ? src + reach : src;
+    for (int64_t at = 0; nbytes < kLong && at <= nbytes; at += kLine) {
+        __builtin_prefetch(lowest + at, 0, 2);
+    }
+}
+
 template <typename T>
 void gather_elements(const Piece &piece) {
-    const Axis inner = piece.inner;
-    for (int64_t j = 0; j < piece.outer.extent; ++j) {
-        char *dst = piece.dst + j * piece.outer.dst_step;
-        const char *src = piece.src + j * piece.outer.src_step;
-        const int64_t done = kShufflesBytes ? gather_some<T>(dst, src, inner.src_step, inner.extent) : 0;
-        for (int64_t i = done; i < inner.extent; ++i) {
-            store(dst + i * inner.dst_step, load<T>(src + i * inner.src_step));
+    const Axis inner = piece.axes[0];
+    const Axis outer = piece.axes[1];
+    for_each_panel(piece, [inner, outer, ahead = piece.ahead](char *dst, const char *src) {
+        for (int64_t j = 0; j < outer.extent; ++j, dst += outer.dst_step, src += outer.src_step) {
+            if (ahead != 0) {
+                read_line_ahead(src + ahead, inner);
+            }
+            const int64_t done = kShufflesBytes ? gather_some<T>(dst, src, inner.src_step, inner.extent) : 0;
+            for (int64_t i = done; i < inner.extent; ++i) {
+                store(dst + i * inner.dst_step, load<T>(src + i * inner.src_step));
+            }
         }
-    }
+    });
 }
 
 }  // namespace

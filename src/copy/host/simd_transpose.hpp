@@ -54,10 +54,14 @@ inline void store_lanes(char *dst, int64_t step, V vector, std::integer_sequence
 template <int64_t Bytes>
 constexpr auto kLanesOf = std::make_integer_sequence<int, static_cast<int>(Bytes / kLane)>();
 
-// A lane of rows by `Bytes` of columns. Elements of a whole lane have nothing to be turned.
-template <typename T, int64_t Bytes>
-inline void turn(char *dst, int64_t dst_step, const char *src, int64_t src_step) {
+// A lane of rows by `Bytes` of columns; what lies `ahead` of them in src is read ahead. Elements of a whole lane have
+// nothing to be transposed.
+template <typename T, int64_t Bytes, bool Ahead>
+inline void turn(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t ahead) {
     using Plain = typename VectorOf<char, Bytes>::Type;
+    for (int i = 0; Ahead && i < kPerLane<T>; ++i) {
+        __builtin_prefetch(src + i * src_step + ahead, 0, 2);
+    }
     if constexpr (sizeof(T) == kLane) {
         store_lanes(dst, dst_step, load<Plain>(src), kLanesOf<Bytes>);
     } else {
@@ -73,40 +77,43 @@ inline void turn(char *dst, int64_t dst_step, const char *src, int64_t src_step)
     }
 }
 
-// The same for a lane of rows or more; the last of them may be turned twice.
-template <typename T, int64_t Bytes>
-inline void transpose_rows(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t rows) {
+// The same for a lane of rows or more; the last of them may be transposed twice. Not inlined: among more loops, the
+// compiler moves the rows out of registers.
+template <typename T, int64_t Bytes, bool Ahead>
+[[gnu::noinline]] void transpose_rows(char *dst, int64_t dst_step, const char *src, int64_t src_step, int64_t rows,
+                                      int64_t ahead) {
     constexpr int64_t kSize = sizeof(T);
     constexpr int64_t kRows = kPerLane<T>;
     int64_t i = 0;
     for (; i + kRows <= rows; i += kRows) {
-        turn<T, Bytes>(dst + i * kSize, dst_step, src + i * src_step, src_step);
+        turn<T, Bytes, Ahead>(dst + i * kSize, dst_step, src + i * src_step, src_step, ahead);
     }
     if (i < rows) {
         i = rows - kRows;
-        turn<T, Bytes>(dst + i * kSize, dst_step, src + i * src_step, src_step);
+        turn<T, Bytes, Ahead>(dst + i * kSize, dst_step, src + i * src_step, src_step, ahead);
     }
 }
 
 // A lane of columns or more, in vectors as wide as there are columns for; the last may be turned twice, too.
-template <typename T, int64_t Bytes = kVector>
+template <typename T, bool Ahead, int64_t Bytes = kVector>
 inline void transpose_wide(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step,
-                           int64_t rows) {
+                           int64_t rows, int64_t ahead) {
     constexpr int64_t kSize = sizeof(T);
     constexpr int64_t kColumns = Bytes / kSize;
     int64_t j = 0;
     for (; j + kColumns <= columns; j += kColumns) {
-        transpose_rows<T, Bytes>(dst + j * dst_step, dst_step, src + j * kSize, src_step, rows);
+        transpose_rows<T, Bytes, Ahead>(dst + j * dst_step, dst_step, src + j * kSize, src_step, rows, ahead);
     }
     if constexpr (Bytes > kLane) {
         if (columns - j >= kPerLane<T>) {
-            transpose_wide<T, Bytes / 2>(dst + j * dst_step, dst_step, columns - j, src + j * kSize, src_step, rows);
+            transpose_wide<T, Ahead, Bytes / 2>(dst + j * dst_step, dst_step, columns - j, src + j * kSize, src_step,
+                                                rows, ahead);
             return;
         }
     }
     if (j < columns) {
         j = columns - kPerLane<T>;
-        transpose_rows<T, kLane>(dst + j * dst_step, dst_step, src + j * kSize, src_step, rows);
+        transpose_rows<T, kLane, Ahead>(dst + j * dst_step, dst_step, src + j * kSize, src_step, rows, ahead);
     }
 }
 
@@ -195,10 +202,17 @@ inline void transpose_narrow(char *dst, int64_t dst_step, int64_t columns, const
 // Any number of columns and rows.
 template <typename T>
 inline void transpose_block(char *dst, int64_t dst_step, int64_t columns, const char *src, int64_t src_step,
-                            int64_t rows) {
+                            int64_t rows, int64_t ahead) {
     if (columns >= kPerLane<T> && rows >= kPerLane<T>) {
-        transpose_wide<T>(dst, dst_step, columns, src, src_step, rows);
+        if (ahead != 0) {
+            transpose_wide<T, true>(dst, dst_step, columns, src, src_step, rows, ahead);
+        } else {
+            transpose_wide<T, false>(dst, dst_step, columns, src, src_step, rows, 0);
+        }
     } else if (columns > 0 && rows > 0) {
+        for (int64_t i = 0; ahead != 0 && i < rows; ++i) {
+            __builtin_prefetch(src + i * src_step + ahead, 0, 2);
+        }
         transpose_narrow<T>(dst, dst_step, columns, src, src_step, rows);
     }
 }

@@ -1,11 +1,10 @@
 #include "core/array/access_tracker.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "core/array/access_tracker_state.hpp"
@@ -19,31 +18,31 @@ constinit std::atomic<uint64_t> write_change_count{0};
 
 namespace {
 
-// Made now if there is none yet; false if there is no memory.
-bool has_tracker(Storage *storage) {
-    AccessTracker *order = storage->tracker.load(std::memory_order_acquire);
-    if (order != nullptr) [[likely]] {
+// Allocates the tracker if there is none yet; false without memory.
+bool ensure_tracker(Storage *storage) {
+    AccessTracker *tracker = storage->tracker.load(std::memory_order_acquire);
+    if (tracker != nullptr) [[likely]] {
         return true;
     }
     auto *made = new (std::nothrow) AccessTracker;
-    if (made != nullptr && !storage->tracker.compare_exchange_strong(order, made, std::memory_order_acq_rel)) {
+    if (made != nullptr && !storage->tracker.compare_exchange_strong(tracker, made, std::memory_order_acq_rel)) {
         delete made;
     }
-    return made != nullptr || order != nullptr;
+    return made != nullptr || tracker != nullptr;
 }
 
-void drop_complete(FenceList *fences, Released *reached) {
+void drop_completed(FenceList *fences, FenceReleaser *completed) {
     Fence **end = std::remove_if(fences->items, fences->items + fences->count, [&](Fence *fence) {
-        const bool gone = reached->holds(fence) || fence->is_complete();
-        if (gone) {
-            reached->add(fence);
+        const bool is_complete = completed->holds(fence) || fence->is_complete();
+        if (is_complete) {
+            completed->add(fence);
         }
-        return gone;
+        return is_complete;
     });
     fences->count = static_cast<int32_t>(end - fences->items);
 }
 
-// Leaves half the room free, so that fences are asked once in a while and not at every use.
+// Leaves half of the list free, so that most accesses query no fence.
 bool make_room(FenceList *fences) {
     if (fences->count * 2 < fences->capacity) {
         return true;
@@ -57,42 +56,42 @@ bool make_room(FenceList *fences) {
     return fences->has_room();
 }
 
-// As put_access; where there is no room, takes the list of older uses out.
-bool put_or_take(Storage *storage, Fence *fence, Fence **out_covered, FenceList *out_full) {
+// Does the same as put_access; moves a full list out of the storage.
+bool put_or_extract_list(Storage *storage, Fence *fence, Fence **out_replaced, FenceList *out_full) {
     const std::lock_guard lock(access_mutex);
-    if (put_access(storage, fence, out_covered)) {
+    if (put_access(storage, fence, out_replaced)) {
         return true;
     }
-    *out_full = std::exchange(storage->tracker.load(std::memory_order_relaxed)->uses, FenceList{});
+    *out_full = std::exchange(storage->tracker.load(std::memory_order_relaxed)->older_accesses, FenceList{});
     return false;
 }
 
-void exchange_uses(Storage *storage, FenceList *fences) {
+void swap_older_accesses(Storage *storage, FenceList *fences) {
     const std::lock_guard lock(access_mutex);
-    std::swap(storage->tracker.load(std::memory_order_relaxed)->uses, *fences);
+    std::swap(storage->tracker.load(std::memory_order_relaxed)->older_accesses, *fences);
 }
 
-// Where there is no memory to remember a fence by. One that refuses to be waited for here is still not forgotten.
+// Waits for a fence that no memory is left to remember. Polls a fence that refuses to be waited for here.
 Status block_until_complete(Fence *fence) {
     const Status status = fence->wait();
     while (!fence->is_complete()) {
-        sched_yield();
+        std::this_thread::yield();
     }
     return status;
 }
 
-// Takes the fence over. Full lists are sorted out while nobody else can see them; what others put in meanwhile is then
-// put back the same way.
-Status put(Storage *storage, Fence *fence, Released *reached) {
+// Consumes a reference to the fence. Cleans a full list while no other thread sees it. Accesses recorded meanwhile are
+// in the list that is swapped out afterwards, and are put again the same way.
+Status put(Storage *storage, Fence *fence, FenceReleaser *completed) {
     FenceList list;
-    Fence *covered = nullptr;
-    if (put_or_take(storage, fence, &covered, &list)) {
-        if (covered != nullptr) {
-            covered->release();
+    Fence *replaced = nullptr;
+    if (put_or_extract_list(storage, fence, &replaced, &list)) {
+        if (replaced != nullptr) {
+            replaced->release();
         }
         return VIA_OK;
     }
-    drop_complete(&list, reached);
+    drop_completed(&list, completed);
     Status status = VIA_OK;
     if (make_room(&list)) {
         list.append(fence);
@@ -100,25 +99,25 @@ Status put(Storage *storage, Fence *fence, Released *reached) {
         status = block_until_complete(fence);
         fence->release();
     }
-    exchange_uses(storage, &list);
+    swap_older_accesses(storage, &list);
     for (int32_t i = 0; i < list.count; ++i) {
-        const Status other = put(storage, list.items[i], reached);
+        const Status other = put(storage, list.items[i], completed);
         status = status == VIA_OK ? other : status;
     }
     std::free(list.items);
     return status;
 }
 
-// Releases the fence that was `ready`, unless it is not any more.
-void replace_last_write(Storage *storage, Fence *fence, Fence *only_if) {
+// Replaces the fence of the last write; with `expected` given, only if it is still that one.
+void replace_last_write(Storage *storage, Fence *fence, Fence *expected) {
     Fence *before = nullptr;
     {
         const std::lock_guard lock(access_mutex);
-        before = storage->ready.load(std::memory_order_relaxed);
-        if (only_if != nullptr && before != only_if) {
+        before = storage->last_write.load(std::memory_order_relaxed);
+        if (expected != nullptr && before != expected) {
             return;
         }
-        storage->ready.store(fence, std::memory_order_release);
+        storage->last_write.store(fence, std::memory_order_release);
         write_change_count.fetch_add(fence != nullptr ? 1 : 0, std::memory_order_release);
     }
     if (before != nullptr) {
@@ -126,53 +125,53 @@ void replace_last_write(Storage *storage, Fence *fence, Fence *only_if) {
     }
 }
 
-// As a use and as the ready fence at once, which it nearly always is. False, and nothing has changed, where there is no
-// order yet or no room.
+// Records a write and its access under one lock. Returns false and changes nothing without a tracker or room for it.
 bool put_write(Storage *storage, Fence *fence) {
     if (storage->tracker.load(std::memory_order_acquire) == nullptr) {
         return false;
     }
-    Fence *covered = nullptr;
+    Fence *replaced = nullptr;
     Fence *before = nullptr;
     {
         const std::lock_guard lock(access_mutex);
-        if (!put_access(storage, fence, &covered)) {
+        if (!put_access(storage, fence, &replaced)) {
             return false;
         }
         fence->retain(2);
-        before = storage->ready.exchange(fence, std::memory_order_release);
+        before = storage->last_write.exchange(fence, std::memory_order_release);
         write_change_count.fetch_add(1, std::memory_order_release);
     }
-    Released released;
-    released.add(covered);
-    released.add(before);
+    FenceReleaser releaser;
+    releaser.add(replaced);
+    releaser.add(before);
     return true;
 }
 
-bool is_among(const FenceList &uses, Fence *fence) {
-    return std::any_of(uses.items, uses.items + uses.count,
-                       [=](Fence *use) { return use == fence || use->happens_after(*fence); });
+bool is_covered(const FenceList &fences, Fence *fence) {
+    return std::any_of(fences.items, fences.items + fences.count,
+                       [=](Fence *other) { return other == fence || other->happens_after(*fence); });
 }
 
-// Takes the fence over, which may be nullptr, unless the list says as much without it.
-void keep(FenceList *fences, Fence *fence) {
+// Appends the fence unless it has completed or another one covers it. Consumes a reference; ignores nullptr.
+void append_pending(FenceList *fences, Fence *fence) {
     const UniqueFence holder(fence);
-    if (fence != nullptr && !is_among(*fences, fence) && !fence->is_complete()) {
+    if (fence != nullptr && !is_covered(*fences, fence) && !fence->is_complete()) {
         fence->retain();
         fences->append(fence);
     }
 }
 
-// What has to be reached before the order ends. Nobody else knows it any more.
-void collect(AccessTracker *order) {
-    Released reached;
-    drop_complete(&order->uses, &reached);
-    order->uses.items = order->uses.items != nullptr ? order->uses.items : order->few;
-    keep(&order->uses, std::exchange(order->newest, nullptr));
-    keep(&order->uses, std::exchange(order->ready, nullptr));
+// Collects the pending fences in older_accesses. No other thread uses the tracker any more.
+void collect_pending(AccessTracker *tracker) {
+    FenceReleaser completed;
+    FenceList &fences = tracker->older_accesses;
+    drop_completed(&fences, &completed);
+    fences.items = fences.items != nullptr ? fences.items : tracker->inline_fences;
+    append_pending(&fences, std::exchange(tracker->last_access, nullptr));
+    append_pending(&fences, std::exchange(tracker->last_write, nullptr));
 }
 
-// Nobody has to wait on the host for what the device itself comes after.
+// Returns whether the device frees the memory in stream order; no host thread then waits for the fences.
 bool free_after(const Deleter &deleter, Fence **fences, int32_t count) {
     if (deleter.free_after == nullptr || !deleter.free_after(deleter, fences, count)) {
         return false;
@@ -181,12 +180,12 @@ bool free_after(const Deleter &deleter, Fence **fences, int32_t count) {
     return true;
 }
 
-void end_tracker(AccessTracker *order) {
-    const Deleter deleter = order->deleter;
-    if (order->uses.items != order->few) {
-        std::free(order->uses.items);
+void end_tracker(AccessTracker *tracker) {
+    const Deleter deleter = tracker->deleter;
+    if (tracker->older_accesses.items != tracker->inline_fences) {
+        std::free(tracker->older_accesses.items);
     }
-    delete order;
+    delete tracker;
     run_deleter(deleter);
 }
 
@@ -196,8 +195,8 @@ void release_pending(DeferredCallback *deferred) {
         reinterpret_cast<AccessTracker *>(reinterpret_cast<char *>(deferred) - offsetof(AccessTracker, deferred)));
 }
 
-// Among the last few only: no list is long to search. nullptr if there is none.
-Fence **find_covered(const FenceList &fences, const Fence &fence) {
+// Searches the last few fences only, for the sake of speed. Returns nullptr if none is reached before `fence`.
+Fence **find_replaceable(const FenceList &fences, const Fence &fence) {
     constexpr int32_t kLooks = 4;
     for (int32_t i = fences.count - 1; i >= 0 && i >= fences.count - kLooks; --i) {
         if (fence.happens_after(*fences.items[i])) {
@@ -209,33 +208,33 @@ Fence **find_covered(const FenceList &fences, const Fence &fence) {
 
 }  // namespace
 
-bool put_access(Storage *storage, Fence *fence, Fence **out_covered) {
-    Fence *newest = storage->newest_access;
-    if (newest == nullptr || newest == fence || fence->happens_after(*newest)) [[likely]] {
-        *out_covered = std::exchange(storage->newest_access, fence);
+bool put_access(Storage *storage, Fence *fence, Fence **out_replaced) {
+    Fence *last = storage->last_access;
+    if (last == nullptr || last == fence || fence->happens_after(*last)) [[likely]] {
+        *out_replaced = std::exchange(storage->last_access, fence);
         return true;
     }
-    FenceList &older = storage->tracker.load(std::memory_order_relaxed)->uses;
-    Fence **covered = find_covered(older, *fence);
-    *out_covered = covered != nullptr ? std::exchange(*covered, newest) : nullptr;
-    if (covered == nullptr) {
+    FenceList &older = storage->tracker.load(std::memory_order_relaxed)->older_accesses;
+    Fence **replaceable = find_replaceable(older, *fence);
+    *out_replaced = replaceable != nullptr ? std::exchange(*replaceable, last) : nullptr;
+    if (replaceable == nullptr) {
         if (!older.has_room()) {
             return false;
         }
-        older.append(newest);
+        older.append(last);
     }
-    storage->newest_access = fence;
+    storage->last_access = fence;
     return true;
 }
 
 Fence *retained_last_write(Storage *storage) { return last_write_before(storage, {}); }
 
-Status put_access_or_wait(Storage *storage, Fence *fence, Released *reached) {
-    if (!has_tracker(storage)) {
+Status put_access_or_wait(Storage *storage, Fence *fence, FenceReleaser *completed) {
+    if (!ensure_tracker(storage)) {
         return block_until_complete(fence);
     }
     fence->retain();
-    return put(storage, fence, reached);
+    return put(storage, fence, completed);
 }
 
 Fence *last_write(Storage *storage) {
@@ -249,11 +248,11 @@ Fence *last_write(Storage *storage) {
 }
 
 Fence *last_write_before(Storage *storage, const Timeline &later) {
-    if (storage->ready.load(std::memory_order_acquire) == nullptr) {
+    if (storage->last_write.load(std::memory_order_acquire) == nullptr) {
         return nullptr;
     }
     const std::lock_guard lock(access_mutex);
-    Fence *fence = storage->ready.load(std::memory_order_relaxed);
+    Fence *fence = storage->last_write.load(std::memory_order_relaxed);
     if (fence == nullptr || fence->is_of(later)) {
         return nullptr;
     }
@@ -274,8 +273,8 @@ Status set_last_write(Storage *storage, Fence *fence) {
 }
 
 Status add_access(Storage *storage, Fence *fence) {
-    Released reached;
-    return put_access_or_wait(storage, fence, &reached);
+    FenceReleaser completed;
+    return put_access_or_wait(storage, fence, &completed);
 }
 
 Status wait_until_ready(Storage *storage) {
@@ -283,26 +282,27 @@ Status wait_until_ready(Storage *storage) {
     return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
-void detach_fences(Storage *storage, AccessTracker *order) {
-    order->ready = storage->ready.load(std::memory_order_relaxed);
-    order->newest = storage->newest_access;
-    std::for_each(order->uses.items, order->uses.items + order->uses.count, [](Fence *fence) { fence->detach(); });
-    if (order->newest != nullptr) {
-        order->newest->detach();
+void detach_fences(Storage *storage, AccessTracker *tracker) {
+    tracker->last_write = storage->last_write.load(std::memory_order_relaxed);
+    tracker->last_access = storage->last_access;
+    const FenceList &older = tracker->older_accesses;
+    std::for_each(older.items, older.items + older.count, [](Fence *fence) { fence->detach(); });
+    if (tracker->last_access != nullptr) {
+        tracker->last_access->detach();
     }
 }
 
-void defer_release(AccessTracker *order, const Deleter &deleter) {
+void defer_release(AccessTracker *tracker, const Deleter &deleter) {
     resume_deferred();
-    order->deleter = deleter;
-    collect(order);
-    const FenceList &fences = order->uses;
+    tracker->deleter = deleter;
+    collect_pending(tracker);
+    const FenceList &fences = tracker->older_accesses;
     if (fences.count == 0 || free_after(deleter, fences.items, fences.count)) {
-        return end_tracker(order);
+        return end_tracker(tracker);
     }
-    order->deferred = DeferredCallback{fences.items, fences.count, release_pending, nullptr};
+    tracker->deferred = DeferredCallback{fences.items, fences.count, release_pending, nullptr};
     count(Counter::PendingReleases, 1);
-    defer(&order->deferred);
+    defer(&tracker->deferred);
 }
 
 }  // namespace via

@@ -1,9 +1,32 @@
-// What a storage knows of work that runs behind: when its content is ready, and until when it is used.
+// Tracks the asynchronous work that writes and uses a storage.
 //
-// Ready is not use. One fence, `ready`, is what readers and exports wait for; the others are uses, which only the
-// release waits for. The newest use lies in the storage too, since nearly always it is the only one: the next takes its
-// place. Older ones are in an Order, which most storages never get: it is made when the first fence is set, so that the
-// release needs no memory.
+// How it works
+//
+// A fence (core/async/fence.hpp) stands for the end of asynchronous work. A storage remembers fences for two purposes:
+//   - its last write: readers, copies and exports wait for this one fence;
+//   - its accesses, writes included: only the release of the memory waits for them.
+//
+// Storage::last_write and Storage::last_access hold the two newest fences inline, since most storages never have
+// another pending one. Older accesses lie in AccessTracker::older_accesses. The tracker is allocated with the first
+// fence: the release, which must not fail, then allocates nothing.
+//
+// Recording an access takes one of three paths:
+//   1. The new fence is reached after the last access (same stream): it replaces it. This is the usual case.
+//   2. It is reached after one of the last few older accesses: it replaces that one.
+//   3. Otherwise the last access moves to the list. A full list is taken out of the storage, completed fences are
+//      dropped from it, and it is put back. Fences are queried outside the lock, because a query asks the driver.
+// A stream that uses an array again and again therefore takes one place, and the list stays short.
+//
+// Without memory for the tracker or the list, the call waits on the host for the fence instead of remembering it.
+//
+// The release (release_storage) has three steps:
+//   1. detach_fences moves the inline fences into the tracker, and calls detach() of each fence.
+//   2. The storage is freed. A storage without tracker runs its deleter here, at once.
+//   3. defer_release drops completed fences. If none is left, or if the device frees the memory in stream order
+//      (Deleter::free_after), the deleter runs at once. Otherwise the reaper runs it after the last fence.
+//
+// Every storage uses the same mutex, access_mutex. It is held for a few instructions, never while a fence is queried or
+// released. access_tracker_many.hpp takes it once for many storages.
 #pragma once
 
 #include "core/array/array.hpp"
@@ -11,30 +34,28 @@
 
 namespace via {
 
-// The fence that the content is ready at, retained for the caller; nullptr if there is none or it has been reached.
+// Returns the fence of the last write, retained for the caller; nullptr if there is none or it has completed.
 Fence *last_write(Storage *storage);
 
-// The same for `later`, which goes on behind it and need not know whether it has been reached; nullptr if it is of that
-// timeline.
+// Returns the same without querying the fence; nullptr if it belongs to the timeline `later`, whose work runs after it
+// anyway.
 Fence *last_write_before(Storage *storage, const Timeline &later);
 
-// From now on readers wait for `fence`; it is a use too, since writing is one. Retains the fence.
+// Records a write, which is an access too: readers wait for `fence` from now on. Retains the fence.
 VIA_NODISCARD Status set_last_write(Storage *storage, Fence *fence);
 
-// The release waits for `fence` as well. Retains the fence. Fences that have been reached are dropped on the way, so
-// that an array which is used for ever does not grow. Where there is no memory to remember it by, the fence is waited
-// for on the host; so in set_last_write.
+// Records an access: the release waits for `fence`. Retains the fence, and drops completed ones when the list is full.
+// Without memory, waits on the host for the fence instead; so does set_last_write.
 VIA_NODISCARD Status add_access(Storage *storage, Fence *fence);
 
-// Of many storages at once, best if neighbours are not the same.
-
-// Waits on the host until the content is ready.
+// Waits on the host for the last write.
 VIA_NODISCARD Status wait_until_ready(Storage *storage);
 
-// For release_storage, when nobody owns the storage any more: first the order takes over the storage's fences; then,
-// the storage being gone, the deleter runs now if every fence has been reached or it follows them on its device, else
-// later, from a thread of the library, once they have. Ends the order.
-void detach_fences(Storage *storage, AccessTracker *order);
-void defer_release(AccessTracker *order, const Deleter &deleter);
+// Moves the storage's fences into its tracker. For release_storage, when the storage has no owner.
+void detach_fences(Storage *storage, AccessTracker *tracker);
+
+// Runs the deleter: at once if every fence has completed or the device frees in stream order, otherwise on a thread of
+// the library after the last fence. Frees the tracker.
+void defer_release(AccessTracker *tracker, const Deleter &deleter);
 
 }  // namespace via

@@ -1,4 +1,4 @@
-// Accesses of many storages at once, best if neighbours are not the same.
+// Tracks the accesses of many storages at once. Works fastest if neighbours are different storages.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace via {
 
-// The ready fences of storages that are looked at one after the other, each fence once. The last few are remembered,
-// since storages that are used together tend to have the same ones.
+// Collects the fences of the last writes of many storages, each fence once. Remembers the last few fences, since
+// storages that are used together tend to share them.
 class LastWriteFences {
 public:
     LastWriteFences() = default;
@@ -17,37 +17,40 @@ public:
     LastWriteFences(const LastWriteFences &) = delete;
     LastWriteFences &operator=(const LastWriteFences &) = delete;
 
-    // Errors: VIA_ERROR_OUT_OF_MEMORY.
-    VIA_NODISCARD Status look(Storage *storage) {
-        const Fence *ready = storage->ready.load(std::memory_order_acquire);
-        return ready == nullptr || has_seen(ready) ? VIA_OK : see(last_write_before(storage, {}));
+    // Adds a storage's last write. Errors: VIA_ERROR_OUT_OF_MEMORY.
+    VIA_NODISCARD Status add(Storage *storage) {
+        const Fence *fence = storage->last_write.load(std::memory_order_acquire);
+        return fence == nullptr || is_recent(fence) ? VIA_OK : append(last_write_before(storage, {}));
     }
 
-    // Those that have not been reached as one, retained for the caller; nullptr if there are none. Those of `later` are
-    // left out, which is what goes on behind them. Ends the look. Errors: VIA_ERROR_OUT_OF_MEMORY.
+    // Joins the pending fences to one, retained for the caller; nullptr if there are none. Leaves out those of the
+    // timeline `later`, whose work runs after them anyway. Empties the collection. Errors: VIA_ERROR_OUT_OF_MEMORY.
     VIA_NODISCARD Status join(const Timeline &later, Fence **out_fence);
 
 private:
-    static constexpr int32_t kSeen = 4;
+    static constexpr int32_t kRecent = 4;
 
-    bool has_seen(const Fence *fence) const { return std::find(seen_, seen_ + kSeen, fence) != seen_ + kSeen; }
+    bool is_recent(const Fence *fence) const {
+        return std::find(recent_, recent_ + kRecent, fence) != recent_ + kRecent;
+    }
 
-    VIA_NODISCARD Status see(Fence *fence) __attribute__((cold));
+    VIA_NODISCARD Status append(Fence *fence) __attribute__((cold));
 
-    const Fence *seen_[kSeen] = {};  // of those that were found
+    const Fence *recent_[kRecent] = {};
     int32_t next_ = 0;
-    List<Fence *> found_;  // owned
+    List<Fence *> fences_;  // owned
 };
 
-// As long as this number stays, no storage has been given another ready fence.
+// Returns a number that changes with every recorded write.
 uint64_t write_changes();
 
-// The fences that the contents of all of them are ready at, as one, retained for the caller; nullptr if there are none.
-// Those of `later` are left out, which is what goes on behind them. Errors: VIA_ERROR_OUT_OF_MEMORY.
+// Joins the pending last writes of all storages to one fence, retained for the caller; nullptr if there are none.
+// Leaves out those of the timeline `later`, whose work runs after them anyway. Errors: VIA_ERROR_OUT_OF_MEMORY.
 VIA_NODISCARD Status last_writes(Storage *const *storages, int64_t count, const Timeline &later, Fence **out_fence);
 
-// As set_last_write and add_access, `fence` coming after the ready fences that there were. Retain the fence. All are
-// marked even if one cannot be. set_last_writes changes write_changes() by one where no storage is new to fences.
+// Records a write or an access of many storages, as set_last_write and add_access do. `fence` must be reached after
+// their last writes. Retains the fence. Goes on with the other storages if one fails. Adds one to write_changes() if
+// every storage has a tracker already.
 VIA_NODISCARD Status set_last_writes(Storage *const *storages, int64_t count, Fence *fence);
 
 VIA_NODISCARD Status add_accesses(Storage *const *storages, int64_t count, Fence *fence);

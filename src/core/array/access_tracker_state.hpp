@@ -1,4 +1,4 @@
-// The inside of what a storage knows of work that runs behind. For the files that implement order.hpp.
+// State of the access tracker, for the files that implement access_tracker.hpp and access_tracker_many.hpp.
 #pragma once
 
 #include "core/array/access_tracker.hpp"
@@ -7,9 +7,9 @@
 
 namespace via {
 
-// A list that owns its fences.
+// Owns its fences.
 struct FenceList {
-    Fence **items = nullptr;  // with two places more than the capacity, for the storage's own fences at the end
+    Fence **items = nullptr;  // room for two beyond the capacity: the inline fences of the storage, at its release
     int32_t count = 0;
     int32_t capacity = 0;
 
@@ -19,29 +19,29 @@ struct FenceList {
 
 class AccessTracker {
 public:
-    FenceList uses;          // older than the storage's newest one
-    Fence *ready = nullptr;  // these two from detach_fences on
-    Fence *newest = nullptr;
-    Fence *few[2] = {};  // from defer_release on: the list where there were no older uses
+    FenceList older_accesses;     // before the storage's last access
+    Fence *last_write = nullptr;  // from detach_fences on, and the next one too
+    Fence *last_access = nullptr;
+    Fence *inline_fences[2] = {};  // from defer_release on: the list if there were no older accesses
     Deleter deleter{};
     DeferredCallback deferred{};
 };
 
-// Of all storages: held for a few instructions only, and never while a fence is asked anything.
+// Guards the fences of all storages. Held for a few instructions, never while a fence is queried or released.
 extern ForkSafeMutex access_mutex;
 
-// Counts the ready fences that have been set.
+// Counts recorded writes.
 extern std::atomic<uint64_t> write_change_count;
 
-// Fences that are let go of one after the other: as long as it is the same one, its owners are counted first.
-class Released {
+// Releases fences one after the other, with one atomic operation for a run of equal ones.
+class FenceReleaser {
 public:
-    Released() = default;
-    ~Released() { flush(); }
-    Released(const Released &) = delete;
-    Released &operator=(const Released &) = delete;
+    FenceReleaser() = default;
+    ~FenceReleaser() { flush(); }
+    FenceReleaser(const FenceReleaser &) = delete;
+    FenceReleaser &operator=(const FenceReleaser &) = delete;
 
-    // Takes it over; nullptr is none.
+    // Consumes a reference; ignores nullptr.
     void add(Fence *fence) {
         if (fence != fence_) {
             flush();
@@ -50,7 +50,7 @@ public:
         ++owners_;
     }
 
-    // Whether it is the one that was added last.
+    // Returns whether this fence was added last.
     bool holds(Fence *fence) const { return fence == fence_; }
 
 private:
@@ -65,15 +65,15 @@ private:
     int64_t owners_ = 0;
 };
 
-// Takes the fence over as the newest use. A stream that uses an array again and again is remembered once: *out_covered
-// is the one whose place it takes, the caller's then, or nullptr. False, and nothing is taken, where there is no room.
-// The storage has an order. With the lock held.
-VIA_NODISCARD bool put_access(Storage *storage, Fence *fence, Fence **out_covered);
+// Makes the fence the last access and consumes a reference to it. Stores the fence that it replaces, which the caller
+// then owns, or nullptr. Returns false and consumes nothing if the list is full. Call it with access_mutex held, for a
+// storage that has a tracker.
+VIA_NODISCARD bool put_access(Storage *storage, Fence *fence, Fence **out_replaced);
 
-// The ready fence, reached or not; retained for the caller.
+// Returns the fence of the last write, completed or not, retained for the caller.
 Fence *retained_last_write(Storage *storage);
 
-// add_access; what of older fences has been reached goes to `reached`.
-VIA_NODISCARD Status put_access_or_wait(Storage *storage, Fence *fence, Released *reached);
+// Does the same as add_access; completed older fences go to `completed`.
+VIA_NODISCARD Status put_access_or_wait(Storage *storage, Fence *fence, FenceReleaser *completed);
 
 }  // namespace via

@@ -13,7 +13,7 @@
 namespace via {
 namespace {
 
-// The block of an array that has a storage; a view's block is the array alone.
+// Block of an array with a storage of its own; the block of a view holds the array only.
 struct Block {
     Storage storage;
     via_array array;
@@ -22,10 +22,10 @@ struct Block {
 constexpr int64_t dims_bytes(int32_t ndim) { return 3 * int64_t{ndim} * static_cast<int64_t>(sizeof(int64_t)); }
 
 Status no_memory(int64_t nbytes) {
-    return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %lld bytes", static_cast<long long>(nbytes));
+    return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %lld bytes", as_printed(nbytes));
 }
 
-// A size of elements that cannot be misread: bits for packed elements, bytes otherwise.
+// Size of an element: bits for packed elements, bytes otherwise.
 struct Item {
     int64_t bits;
     int64_t bytes;  // 1 for packed elements
@@ -38,15 +38,15 @@ Item item_of(int32_t dtype, int32_t flags) {
 }
 
 Status negative_extent(int32_t axis, int64_t extent) {
-    return fail(VIA_ERROR_SHAPE, "shape[%d] is %lld; expected 0 or more", axis, static_cast<long long>(extent));
+    return fail(VIA_ERROR_SHAPE, "shape[%d] is %lld; expected 0 or more", axis, as_printed(extent));
 }
 
 Status too_large(const char *what) {
-    return fail(VIA_ERROR_OVERFLOW, "%s exceeds 2^63 - 1 bytes; expected an array that fits the address space", what);
+    return fail(VIA_ERROR_OVERFLOW, "%s is over 2^63 - 1 bytes; expected an array that fits the address space", what);
 }
 
-// The number of elements, at most what `item` leaves room for. The product skips zeros, so that a shape is refused or
-// accepted whatever the order of its extents.
+// Counts the elements; their size in the unit of `item` fits an int64_t. The product skips zeros, so that the order of
+// the extents does not matter.
 Status count_elements(int32_t ndim, const int64_t *shape, const Item &item, int64_t *out_size) {
     int64_t size = 1;
     bool empty = false;
@@ -71,7 +71,8 @@ Status count_elements(int32_t ndim, const int64_t *shape, const Item &item, int6
     return VIA_OK;
 }
 
-// Axes of extent 0 or 1 are never stepped along: where their stride cannot be said, another is.
+// Stores a stride in elements and in bytes. Axes of extent 0 or 1 are never stepped along: a stride that cannot be
+// represented is replaced there.
 bool set_stride(via_array *array, const Item &item, int32_t axis, int64_t stride, StrideUnit unit) {
     int64_t &elements = array->strides()[axis];
     int64_t &bytes = array->byte_strides()[axis];
@@ -102,7 +103,7 @@ bool set_stride(via_array *array, const Item &item, int32_t axis, int64_t stride
     return true;
 }
 
-// The span in the unit of the steps; false if it does not fit.
+// Computes the span in the unit of the steps; false if it does not fit.
 bool measure(int32_t ndim, const int64_t *shape, const int64_t *steps, int64_t *out_low, int64_t *out_high) {
     int64_t low = 0;
     int64_t high = 0;
@@ -120,7 +121,7 @@ bool measure(int32_t ndim, const int64_t *shape, const int64_t *steps, int64_t *
     return true;
 }
 
-// From steps to bytes; false if it does not fit.
+// Converts a span from steps to bytes; false if it does not fit.
 bool to_byte_span(const Item &item, int64_t low, int64_t high, ByteSpan *out_span) {
     if (!item.packed) {
         out_span->low = low;
@@ -137,8 +138,10 @@ bool to_byte_span(const Item &item, int64_t low, int64_t high, ByteSpan *out_spa
 }
 
 Status leaves_address_space(via_array *array, const ByteSpan &span) {
-    return fail(VIA_ERROR_OVERFLOW, "address %p with bytes %lld to %lld leaves the address space", array->data,
-                static_cast<long long>(span.low), static_cast<long long>(span.high));
+    return fail(
+        VIA_ERROR_OVERFLOW,
+        "address is %p, and the array takes bytes %lld to %lld from there; expected them inside the address space",
+        array->data, as_printed(span.low), as_printed(span.high));
 }
 
 Status check_span(via_array *array, const Item &item) {
@@ -163,13 +166,13 @@ bool is_misaligned(via_array *array, uint64_t offsets) {
     return (offsets & mask) != 0 && array->size > 0;
 }
 
-// Row-major: the span is that of the elements themselves, and only the address can be misaligned.
+// Describes a row-major array. Its span is that of the elements, and only its address can be misaligned.
 Status describe_row_major(via_array *array, const Item &item) {
     int64_t stride = 1;
     for (int32_t i = array->ndim - 1; i >= 0; --i) {
         array->strides()[i] = stride;
         array->byte_strides()[i] = stride * item.bytes;
-        // Cannot overflow: count_elements has multiplied the same numbers.
+        // No overflow: count_elements has multiplied the same numbers.
         stride *= std::max<int64_t>(array->shape()[i], 1);
     }
     array->strides_are_bytes = !item.packed;
@@ -185,22 +188,22 @@ Status describe_strided(via_array *array, const ArraySpec &spec, const Item &ite
     auto offsets = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(array->data));
     for (int32_t i = 0; i < spec.ndim; ++i) {
         if (!set_stride(array, item, i, spec.strides[i], spec.unit)) {
-            return fail(VIA_ERROR_OVERFLOW, "strides[%d] is %lld; in bytes that exceeds 2^63 - 1", i,
-                        static_cast<long long>(spec.strides[i]));
+            return fail(VIA_ERROR_OVERFLOW, "strides[%d] is %lld; expected less than 2^63 bytes", i,
+                        as_printed(spec.strides[i]));
         }
         offsets |= array->shape()[i] > 1 ? static_cast<uint64_t>(array->byte_strides()[i]) : 0;
     }
     if (item.packed && !array->strides_are_elements) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "strides in bytes are not whole elements of %lld bits",
-                    static_cast<long long>(item.bits));
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "strides are in bytes; expected whole elements of %lld bits",
+                    as_printed(item.bits));
     }
     VIA_TRY(check_span(array, item));
     array->flags |= is_misaligned(array, offsets) ? VIA_ARRAY_MISALIGNED : 0;
     return VIA_OK;
 }
 
-// What nearly every array is: row-major, of whole bytes, not empty, small enough. One pass and no error to word; false
-// for any other array, of which nothing has been decided then.
+// Describes nearly every array in one pass: row-major, of whole bytes, with elements. Returns false for any other
+// array, which describe_any then describes from the start.
 bool describe_plain(via_array *array, const ArraySpec &spec) {
     const int64_t bits = dtype_bits(spec.dtype);
     if (spec.unit != StrideUnit::RowMajor || bits % 8 != 0 || spec.data == nullptr) {
@@ -231,7 +234,7 @@ Status describe_any(via_array *array, const ArraySpec &spec) {
     VIA_TRY(count_elements(spec.ndim, spec.shape, item, &array->size));
     if (spec.data == nullptr && array->size > 0) [[unlikely]] {
         return fail(VIA_ERROR_INVALID_ARGUMENT, "address is NULL; expected the memory of %lld elements",
-                    static_cast<long long>(array->size));
+                    as_printed(array->size));
     }
     array->item_bits = item.bits;
     for (int32_t i = 0; i < spec.ndim; ++i) {
@@ -255,7 +258,7 @@ bool is_dense(via_array *array, const int64_t *steps, int64_t unit, bool first_a
     return true;
 }
 
-// Fills everything that follows from the spec; the array's block has room for spec.ndim dimensions.
+// Fills every field that follows from the spec. The array's block has room for spec.ndim dimensions.
 Status describe(via_array *array, const ArraySpec &spec) {
     array->data = spec.data;
     array->dtype = spec.dtype;
@@ -285,32 +288,33 @@ void end_borrow(const Deleter &deleter) {
 
 }  // namespace
 
-struct WaitingDisposal {
+struct PostponedDeleter {
     Deleter deleter;
-    WaitingDisposal *next;
+    PostponedDeleter *next;
 };
 
 namespace {
 
-// Memory may be lent by what other memory's end lets go of, and so on: a chain of any length must not take as much
-// stack. What is deeper inside than this is done by the one at this depth.
+// Limits the stack: a deleter may release the last reference to other memory, whose deleter then runs inside it, and so
+// on. Deleters nested deeper than this are postponed, and run by the one at this depth.
 constexpr int32_t kMostNested = 50;
 
-// Nobody sees the order: each in the chain lends to the one before it, which has ended. False if there is no memory.
-bool keep_waiting(ThreadState *state, const Deleter &deleter) {
-    auto *waiting = static_cast<WaitingDisposal *>(std::malloc(sizeof(WaitingDisposal)));
-    if (waiting == nullptr) {
+// Returns false without memory. The order of postponed deleters does not matter: each belongs to memory that the one
+// before it has released.
+bool postpone(ThreadState *state, const Deleter &deleter) {
+    auto *postponed = static_cast<PostponedDeleter *>(std::malloc(sizeof(PostponedDeleter)));
+    if (postponed == nullptr) {
         return false;
     }
-    state->waiting = new (waiting) WaitingDisposal{deleter, state->waiting};
+    state->postponed = new (postponed) PostponedDeleter{deleter, state->postponed};
     return true;
 }
 
-// Interpreters are known to end threads from inside a callback.
+// Counts nested deleters, also if an interpreter ends the thread from inside a callback.
 class Nesting {
 public:
-    explicit Nesting(ThreadState *state) : state_(state) { state_->disposals++; }
-    ~Nesting() { state_->disposals--; }
+    explicit Nesting(ThreadState *state) : state_(state) { state_->nested_deleters++; }
+    ~Nesting() { state_->nested_deleters--; }
     Nesting(const Nesting &) = delete;
     Nesting &operator=(const Nesting &) = delete;
 
@@ -323,34 +327,42 @@ void run_nested(ThreadState *state, const Deleter &deleter) {
     deleter.run(deleter);
 }
 
-void run_waiting(ThreadState *state) {
-    while (WaitingDisposal *waiting = state->waiting) {
-        const Deleter deleter = waiting->deleter;
-        state->waiting = waiting->next;
-        std::free(waiting);
+[[gnu::noinline]] void run_postponed(ThreadState *state) {
+    while (PostponedDeleter *postponed = state->postponed) {
+        const Deleter deleter = postponed->deleter;
+        state->postponed = postponed->next;
+        std::free(postponed);
         run_nested(state, deleter);
     }
 }
 
-void run_disposal(const Deleter &deleter) {
-    ThreadState &state = thread_state();
-    if (is_shared(state)) [[unlikely]] {
-        return deleter.run(deleter);
-    }
-    if (state.disposals >= kMostNested && keep_waiting(&state, deleter)) [[unlikely]] {
-        return;
-    }
-    run_nested(&state, deleter);
-    if (state.waiting != nullptr && state.disposals < kMostNested) [[unlikely]] {
-        run_waiting(&state);
+// A thread has no state only if there is no memory for one: the caller has counted, which attaches the thread.
+[[gnu::noinline, gnu::cold]] void run_without_state_or_postpone(ThreadState *state, const Deleter &deleter) {
+    if (state == nullptr || !postpone(state, deleter)) {
+        deleter.run(deleter);
     }
 }
 
-// Inline in both of its callers: the end of an array is timed in nanoseconds.
+[[gnu::always_inline]] inline void run_or_postpone(const Deleter &deleter) {
+    ThreadState *state = current_thread_state;
+    if (state == nullptr || state->nested_deleters >= kMostNested) [[unlikely]] {
+        return run_without_state_or_postpone(state, deleter);
+    }
+    run_nested(state, deleter);
+    if (state->postponed != nullptr && state->nested_deleters < kMostNested) [[unlikely]] {
+        run_postponed(state);
+    }
+}
+
+bool has_work(const Deleter &deleter) {
+    return deleter.run != nullptr && !(deleter.run == end_borrow && deleter.release == nullptr);
+}
+
+// Inline in both callers: releasing an array takes nanoseconds.
 [[gnu::always_inline]] inline void run_deleter_now(const Deleter &deleter) {
     count(Counter::Storages, -1);
-    if (deleter.run != nullptr) {
-        run_disposal(deleter);
+    if (has_work(deleter)) {
+        run_or_postpone(deleter);
     }
 }
 
@@ -358,13 +370,13 @@ void run_disposal(const Deleter &deleter) {
     if (!storage->references.release()) {
         return;
     }
-    // The owner's callback comes last: whatever it does, nothing of ours is left to lose.
+    // The owner's callback runs last: it may end the thread.
     const Deleter deleter = storage->deleter;
-    AccessTracker *order = storage->tracker.load(std::memory_order_acquire);
-    if (order != nullptr) [[unlikely]] {
-        detach_fences(storage, order);
+    AccessTracker *tracker = storage->tracker.load(std::memory_order_acquire);
+    if (tracker != nullptr) [[unlikely]] {
+        detach_fences(storage, tracker);
         free_handle(storage);
-        return defer_release(order, deleter);
+        return defer_release(tracker, deleter);
     }
     free_handle(storage);
     run_deleter_now(deleter);
@@ -386,7 +398,7 @@ Status check_rank(int32_t ndim, const int64_t *shape) {
     return VIA_OK;
 }
 
-// Not in the header, so that borrowed_context can tell a borrow by its address.
+// Defined here, because borrowed_context recognises borrowed memory by the address of end_borrow.
 Deleter borrowed(via_release_fn release, void *context) { return {end_borrow, release, context, nullptr, 0}; }
 
 Status make_array(const ArraySpec &spec, const Deleter &deleter, via_array **out_array) {
@@ -470,7 +482,7 @@ ByteSpan byte_span(via_array *array) {
     ByteSpan span{0, 0};
     int64_t low = 0;
     int64_t high = 0;
-    // Neither can fail: the array was checked when it was made.
+    // Cannot fail: the array was checked when it was made.
     if (array->size > 0 && measure(array->ndim, array->shape(), array->steps(), &low, &high)) {
         const bool packed = array->is_packed();
         (void)to_byte_span({array->item_bits, packed ? 1 : array->item_bytes(), packed}, low, high, &span);
@@ -482,7 +494,7 @@ bool has_no_elements(int32_t ndim, const int64_t *shape) { return std::find(shap
 
 namespace {
 
-// Dense in some order of the axes: sorted by step, each one starts where the one before ends.
+// Returns whether the array is dense in some order of the axes: sorted by step, each continues the one before.
 bool is_dense_in_any_order(via_array *array, const int64_t *steps, int64_t unit) {
     int32_t order[VIA_MAX_NDIM];
     int32_t ndim = 0;

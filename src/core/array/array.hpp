@@ -1,4 +1,4 @@
-// The array: a view of memory, and a share in the storage that keeps the memory alive.
+// Arrays: views of memory that hold a reference to its storage.
 #pragma once
 
 #include <atomic>
@@ -11,37 +11,37 @@
 
 namespace via {
 
-class Fence;  // a point in work that runs behind: core/async/fence.hpp
+class Fence;  // the end of asynchronous work: core/async/fence.hpp
 
-// What is to be done when nobody uses the memory any more.
+// Releases memory that is no longer used.
 struct Deleter {
-    void (*run)(const Deleter &deleter);  // nullptr: nothing
-    via_release_fn release;               // of a borrow
-    void *context;                        // of a borrow; the via_memory of an allocation
+    void (*run)(const Deleter &deleter);  // nullptr: nothing to do
+    via_release_fn release;               // of borrowed memory
+    void *context;                        // of borrowed memory; the via_memory of an allocation
     void *address;                        // of an allocation
     int64_t nbytes;                       // of an allocation
-    // Of an allocation that its device gives back in the order of its work: puts that behind the fences. True: `run`
-    // may be called at once. nullptr, or false: only once the fences have been reached.
+    // Orders the release of an allocation after the fences on its device. Returns true if `run` may be called at once;
+    // otherwise, and if it is nullptr, `run` is called after the fences have completed.
     bool (*free_after)(const Deleter &deleter, Fence *const *fences, int32_t count) = nullptr;
 };
 
-class AccessTracker;  // what is known of work that runs behind: core/array/access_tracker.hpp
+class AccessTracker;  // core/array/access_tracker.hpp
 
-// How many still use the memory: arrays, so also their exports. It sits at the front of the block of the array that
-// made it, and its views keep that block.
+// Counts the users of memory: arrays, and through them their exports. Lies at the front of the block of the array that
+// made it; views keep that block allocated.
 struct Storage {
     ReferenceCount references;
     Deleter deleter;
     std::atomic<AccessTracker *> tracker{nullptr};  // from the first fence on
-    std::atomic<Fence *> ready{nullptr};            // this and the next: order.hpp
-    Fence *newest_access = nullptr;
+    std::atomic<Fence *> last_write{nullptr};       // see access_tracker.hpp, for the next one too
+    Fence *last_access = nullptr;
 
-    // Nearly every storage has never been written or used by work that runs behind.
+    // Returns false for nearly every storage: no asynchronous work has ever accessed it.
     bool may_be_pending() const { return tracker.load(std::memory_order_acquire) != nullptr; }
 };
 
-// Strides inside the library are "steps": bytes for elements of whole bytes, elements for packed narrower ones. Every
-// step is exact, whatever protocol it came by.
+// Strides inside the library are "steps": bytes for elements of whole bytes, elements for packed ones. Steps are exact,
+// whatever protocol they came from.
 struct Layout {
     int32_t ndim;
     int64_t shape[VIA_MAX_NDIM];
@@ -50,9 +50,9 @@ struct Layout {
 
 }  // namespace via
 
-// Followed in its block by shape, strides in elements and strides in bytes, ndim numbers each.
+// The block continues with shape, strides in elements and strides in bytes, ndim numbers each.
 struct via_array {
-    // What a copy asks of each array comes first, beside the fences of a storage that lies before it.
+    // Fields that every copy reads come first, on the cache line of the storage's fences.
     via::Storage *storage;
     void *data;
     int64_t size;  // elements
@@ -61,7 +61,7 @@ struct via_array {
     int32_t flags;  // VIA_ARRAY_...
     int32_t device_type;
     int32_t device_id;
-    bool is_view;               // its block holds no storage
+    bool is_view;               // the block holds no storage
     bool strides_are_elements;  // the strides in elements are exact
     bool strides_are_bytes;     // the strides in bytes are exact
     bool is_row_major;          // elements of whole bytes, at least one, without gaps
@@ -85,7 +85,7 @@ namespace via {
 
 enum class StrideUnit { RowMajor, Elements, Bytes };
 
-// What an array is to be made of. The pointers are read during the call only.
+// Describes an array to be made. The pointers are read during the call only.
 struct ArraySpec {
     void *data = nullptr;
     int32_t dtype = 0;
@@ -95,10 +95,10 @@ struct ArraySpec {
     StrideUnit unit = StrideUnit::RowMajor;
     int32_t device_type = VIA_DEVICE_CPU;
     int32_t device_id = 0;
-    int32_t flags = 0;  // VIA_ARRAY_... but for MISALIGNED, which is found out
+    int32_t flags = 0;  // VIA_ARRAY_..., except MISALIGNED, which is computed
 };
 
-// The first and the last byte touched, relative to the data pointer: [low, high). Both 0 if there are no elements.
+// Bytes touched, relative to the data pointer: [low, high). Both 0 without elements.
 struct ByteSpan {
     int64_t low;
     int64_t high;
@@ -112,25 +112,25 @@ VIA_NODISCARD Status make_array(const ArraySpec &spec, const Deleter &deleter, v
 VIA_NODISCARD Status make_view(via_array *parent, void *data, int32_t dtype, const Layout &layout, int32_t flags,
                                via_array **out_array);
 
-// ndim is in range and, unless it is 0, shape is given.
+// Checks that ndim is in range and, unless it is 0, shape is not NULL.
 VIA_NODISCARD Status check_rank(int32_t ndim, const int64_t *shape);
 
-// Checks dtype, ndim and shape, and stores the number of elements; the bits of a dense array of packed elements, or
-// the bytes of any other, fit an int64_t. `flags` matters for VIA_ARRAY_SUBBYTE_PADDED.
+// Checks dtype, ndim and shape, and stores the number of elements. The bits of a dense array of packed elements, or the
+// bytes of any other, fit an int64_t. Reads VIA_ARRAY_SUBBYTE_PADDED of `flags`.
 VIA_NODISCARD Status check_shape(int32_t dtype, int32_t ndim, const int64_t *shape, int32_t flags, int64_t *out_size);
 
-// Bits from one element to the next of a dense array; whole bytes if VIA_ARRAY_SUBBYTE_PADDED is among the flags.
+// Returns the bits from one element to the next of a dense array; whole bytes with VIA_ARRAY_SUBBYTE_PADDED.
 int64_t item_bits_of(int32_t dtype, int32_t flags);
 
-// The borrow of wrapped memory.
+// Makes the deleter of wrapped memory.
 Deleter borrowed(via_release_fn release, void *context);
 
 void destroy_array(via_array *array);
 
-// The end of a storage: nobody uses its memory any more.
+// Ends a storage whose memory is no longer used.
 void run_deleter(const Deleter &deleter);
 
-// One owner less; whoever holds a storage without an array has called references.retain().
+// Drops a reference. Holders of a storage without an array have called references.retain().
 void release_storage(Storage *storage);
 
 inline void retain_array(via_array *array) { array->references.retain(); }
@@ -148,5 +148,17 @@ bool is_contiguous(via_array *array, int32_t order);
 void *borrowed_context(via_array *array, via_release_fn release);
 
 using UniqueArray = UniqueHandle<via_array, release_array>;
+
+// Makes an array as make_array does, and accepts it only after `check(array)`. On failure the deleter does not run.
+template <class Check>
+VIA_NODISCARD Status make_checked_array(const ArraySpec &spec, const Deleter &deleter, via_array **out_array,
+                                        const Check &check) {
+    UniqueArray array;
+    VIA_TRY(make_array(spec, Deleter{}, array.out()));
+    VIA_TRY(check(array.get()));
+    array.get()->storage->deleter = deleter;
+    *out_array = array.release();
+    return VIA_OK;
+}
 
 }  // namespace via

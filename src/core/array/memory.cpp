@@ -13,7 +13,7 @@
 namespace via {
 namespace {
 
-// Large blocks start at a huge page, so that the kernel can fill them with a few faults instead of thousands.
+// Aligns large blocks to huge pages: the kernel then maps them with a few page faults instead of thousands.
 void *allocate_host(int64_t nbytes) {
     const bool large = nbytes >= 2 * kHugePage;
     const int64_t alignment = large ? kHugePage : kAlignment;
@@ -40,7 +40,7 @@ Status allocate_from_host(via_memory *memory, int64_t nbytes, via_stream *stream
     if (nbytes > 0) {
         out_deleter->address = allocate_host(nbytes);
         if (out_deleter->address == nullptr) {
-            return fail(VIA_ERROR_OUT_OF_MEMORY, "no host memory for %lld bytes", static_cast<long long>(nbytes));
+            return fail(VIA_ERROR_OUT_OF_MEMORY, "no host memory for %lld bytes", as_printed(nbytes));
         }
     }
     count(Counter::HostBytes, nbytes);
@@ -70,18 +70,6 @@ constexpr MemoryKind kHostKind{allocate_from_host, nullptr, nullptr};
 
 constinit via_memory the_host_memory{&kHostKind, VIA_DEVICE_CPU, 0};
 
-// The deleter is set last: until then a failure leaves it to the caller.
-Status make_array_on(via_memory *memory, const ArraySpec &spec, const Deleter &deleter, via_array **out_array) {
-    UniqueArray array;
-    VIA_TRY(make_array(spec, Deleter{}, array.out()));
-    if (memory->kind->finish != nullptr) {
-        VIA_TRY(memory->kind->finish(deleter, array.get()));
-    }
-    array.get()->storage->deleter = deleter;
-    *out_array = array.release();
-    return VIA_OK;
-}
-
 }  // namespace
 
 const MemoryKind kCustomHostKind{allocate_custom, nullptr, destroy_custom};
@@ -110,12 +98,13 @@ Status call_alloc(CustomMemory *memory, int64_t nbytes, void *stream, void **out
         failure = memory->alloc(nbytes, kAlignment, stream, memory->alloc_context, out_address);
     }
     if (failure != 0) {
-        return fail_with_code(VIA_ERROR_CALLBACK, failure, "the allocator returned %d for %lld bytes; expected 0",
-                              failure, static_cast<long long>(nbytes));
+        return fail_with_code(VIA_ERROR_CALLBACK, failure,
+                              "the result of the alloc callback is %d for %lld bytes; expected 0", failure,
+                              as_printed(nbytes));
     }
     if (*out_address == nullptr) {
-        return fail(VIA_ERROR_CALLBACK, "the allocator succeeded with NULL for %lld bytes; expected an address",
-                    static_cast<long long>(nbytes));
+        return fail(VIA_ERROR_CALLBACK, "the address of the alloc callback is NULL for %lld bytes; expected memory",
+                    as_printed(nbytes));
     }
     return VIA_OK;
 }
@@ -151,7 +140,7 @@ void release_memory(via_memory *memory) {
 Status refuse_stream(via_stream *stream, const char *what) {
     return stream == nullptr ? VIA_OK
                              : fail(VIA_ERROR_INVALID_ARGUMENT,
-                                    "stream is given; expected NULL for %s, which no stream orders", what);
+                                    "stream is not NULL; expected NULL for %s, which no stream orders", what);
 }
 
 Status make_empty(via_memory *memory, int32_t dtype, int32_t ndim, const int64_t *shape, int32_t flags,
@@ -168,7 +157,10 @@ Status make_empty(via_memory *memory, int32_t dtype, int32_t ndim, const int64_t
                          .device_type = memory->device_type,
                          .device_id = memory->device_id,
                          .flags = flags};
-    const Status status = make_array_on(memory, spec, deleter, out_array);
+    const auto finish = [&](via_array *array) {
+        return memory->kind->finish != nullptr ? memory->kind->finish(deleter, array) : VIA_OK;
+    };
+    const Status status = make_checked_array(spec, deleter, out_array, finish);
     if (status != VIA_OK) {
         deleter.run(deleter);
     }

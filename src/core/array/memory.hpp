@@ -1,4 +1,4 @@
-// Places to allocate from. The host's memory and the caller's own allocators are here; rooms above add kinds of theirs.
+// Allocators: host memory and the caller's own callbacks. The rooms above add further kinds.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace via {
 
-// What a kind of memory does; one for each kind.
+// Operations of a kind of memory.
 struct MemoryKind {
-    // Allocates nbytes, for 0 nothing at all, and says how that is disposed of; the deleter holds the memory. `stream`
-    // may be nullptr. On failure nothing is held.
+    // Allocates nbytes (0 allocates nothing), and stores the deleter that owns them. `stream` may be nullptr. Holds
+    // nothing on failure.
     Status (*allocate)(via_memory *memory, int64_t nbytes, via_stream *stream, Deleter *out_deleter);
-    // What is to be done, or checked, once there is an array on it, which does not have the deleter yet. A failure
-    // has the deleter run. nullptr: nothing.
+    // Completes or checks the new array, which does not have the deleter yet. The caller runs the deleter on failure.
+    // nullptr: nothing to do.
     Status (*finish)(const Deleter &deleter, via_array *array);
-    // Nobody owns the memory any more. nullptr: it is shared, and never ends.
+    // Destroys the allocator after its last release. nullptr: it is shared and never destroyed.
     void (*destroy)(via_memory *memory);
 };
 
@@ -34,7 +34,7 @@ struct via_memory {
 
 namespace via {
 
-// An allocator of the caller's.
+// An allocator made of the caller's callbacks.
 struct CustomMemory : via_memory {
     via_alloc_fn alloc;
     void *alloc_context;
@@ -44,17 +44,17 @@ struct CustomMemory : via_memory {
     void *context;
 };
 
-// Alignment of every allocation: a cache line, and a full vector of any CPU there is.
+// Alignment of every allocation: a cache line, and the widest vector of current CPUs.
 inline constexpr int64_t kAlignment = 64;
 
-// The host's memory; shared, and never freed.
+// Returns the allocator of host memory; shared, never destroyed.
 via_memory *host_memory();
 
-// The caller's own allocator of host memory.
+// Allocators of host memory made of callbacks.
 extern const MemoryKind kCustomHostKind;
 VIA_NODISCARD Status make_custom_memory(const CustomMemory &description, via_memory **out_memory);
 
-// For kinds that are made of a custom allocator: its callbacks, and the end of it. `stream` is a native handle.
+// Call the callbacks of a custom allocator, and destroy it: for kinds that are built on one. `stream` is native.
 VIA_NODISCARD Status call_alloc(CustomMemory *memory, int64_t nbytes, void *stream, void **out_address);
 void call_free(CustomMemory *memory, void *address, int64_t nbytes, void *stream);
 void destroy_custom(via_memory *memory);
@@ -63,10 +63,10 @@ void retain_memory(via_memory *memory);
 void release_memory(via_memory *memory);
 using UniqueMemory = UniqueHandle<via_memory, release_memory>;
 
-// "stream is given; expected NULL for ..." for memory that no stream orders.
+// Refuses a stream for memory that no stream orders: "stream is not NULL; expected NULL for ...".
 VIA_NODISCARD Status refuse_stream(via_stream *stream, const char *what);
 
-// A new row-major array. `flags` is 0 or VIA_ARRAY_SUBBYTE_PADDED.
+// Allocates a row-major array. `flags` is 0 or VIA_ARRAY_SUBBYTE_PADDED.
 VIA_NODISCARD Status make_empty(via_memory *memory, int32_t dtype, int32_t ndim, const int64_t *shape, int32_t flags,
                                 via_stream *stream, via_array **out_array);
 

@@ -7,7 +7,7 @@
 namespace via {
 namespace {
 
-// The address of the element `steps` away; false if packed elements would start inside a byte.
+// Computes the address `steps` away; false if packed elements would start inside a byte.
 bool move(via_array *array, int64_t steps, void **out_data) {
     int64_t bytes = steps;
     if (array->is_packed()) {
@@ -22,7 +22,7 @@ bool move(via_array *array, int64_t steps, void **out_data) {
 }
 
 Status starts_inside_a_byte(int32_t dtype) {
-    return fail(VIA_ERROR_NEEDS_COPY, "the view of %s elements would start inside a byte; expected a byte boundary",
+    return fail(VIA_ERROR_NEEDS_COPY, "the start of the view is inside a byte of %s elements; expected a byte boundary",
                 DtypeName(dtype).text);
 }
 
@@ -34,7 +34,7 @@ Status view_from(via_array *array, int64_t first, const Layout &layout, via_arra
     return make_view(array, data, array->dtype, layout, array->flags, out_view);
 }
 
-// Counts from the end if negative; false if it is none of the `count` axes.
+// Resolves a negative axis; false if it is none of the `count` axes.
 bool find_axis(int32_t axis, int32_t count, int32_t *out_axis) {
     *out_axis = axis < 0 ? axis + count : axis;
     return axis >= -count && axis < count;
@@ -72,13 +72,13 @@ struct AxisSlice {
     int64_t step;
 };
 
-// How many elements there are from `start` on to the end in the direction of `step`.
+// Counts the elements from `start` to the end in the direction of `step`.
 int64_t reachable(int64_t extent, int64_t start, int64_t step) {
     if (start < 0 || start >= extent) {
         return 0;
     }
     if (step == INT64_MIN) {
-        return 1;  // its negation does not fit; it is refused with the rest of bad steps
+        return 1;  // its negation does not fit; check_slice refuses it
     }
     return step > 0 ? (extent - 1 - start) / step + 1 : start / -step + 1;
 }
@@ -97,15 +97,15 @@ Status check_slice(int32_t axis, int64_t extent, const AxisSlice &slice) {
                     as_printed(extent - 1));
     }
     if (slice.count > reachable(extent, slice.start, slice.step)) {
-        return fail(VIA_ERROR_INDEX, "count[%d] is %lld; expected at most %lld from index %lld in steps of %lld", axis,
+        return fail(VIA_ERROR_INDEX, "count[%d] is %lld; expected at most %lld from start %lld with step %lld", axis,
                     as_printed(slice.count), as_printed(reachable(extent, slice.start, slice.step)),
                     as_printed(slice.start), as_printed(slice.step));
     }
     return VIA_OK;
 }
 
-// A step along an axis of at most one element is never taken, so it may be any number; so may one that does not fit,
-// which is only found beside an axis without elements. Packed elements count their bits.
+// Multiplies a step by that of the slice. The step of an axis of at most one element is never taken and may be any
+// number. So may one that does not fit: it occurs only in arrays without elements. Packed elements count bits.
 int64_t scaled_step(via_array *array, int64_t step, const AxisSlice &slice) {
     int64_t scaled = step;
     int64_t bits = 0;
@@ -160,7 +160,7 @@ Status permute_view(via_array *array, const int32_t *axes, via_array **out_view)
             VIA_TRY(resolve_listed_axis(axes, i, array->ndim, &axis));
         }
         if (taken[axis]) {
-            return fail(VIA_ERROR_INDEX, "axes[%d] is %d again; expected each axis once", i, axes[i]);
+            return fail(VIA_ERROR_INDEX, "axes[%d] is %d, which occurs before; expected each axis once", i, axes[i]);
         }
         taken[axis] = true;
         layout.shape[i] = array->shape()[axis];
@@ -171,7 +171,7 @@ Status permute_view(via_array *array, const int32_t *axes, via_array **out_view)
 
 namespace {
 
-// Replaces the one extent of -1, if there is one, by what makes the sizes equal.
+// Replaces an extent of -1 by the number that makes the sizes equal.
 Status complete_shape(via_array *array, int32_t ndim, const int64_t *shape, int64_t *out_shape) {
     int32_t unknown = -1;
     int64_t known = 1;
@@ -182,12 +182,14 @@ Status complete_shape(via_array *array, int32_t ndim, const int64_t *shape, int6
         } else if (shape[i] < 0) {
             return fail(VIA_ERROR_SHAPE, "shape[%d] is %lld; expected 0 or more, or -1 once", i, as_printed(shape[i]));
         } else if (!multiply(known, shape[i], &known)) {
-            return fail(VIA_ERROR_OVERFLOW, "the product of the shape exceeds 2^63 - 1");
+            return fail(VIA_ERROR_OVERFLOW, "the product of shape is over 2^63 - 1; expected %lld elements",
+                        as_printed(array->size));
         }
     }
     if (unknown >= 0 && (known == 0 || array->size % known != 0)) {
-        return fail(VIA_ERROR_SHAPE, "shape[%d] is -1, but %lld elements do not divide by the other extents' %lld",
-                    unknown, as_printed(array->size), as_printed(known));
+        return fail(VIA_ERROR_SHAPE,
+                    "shape[%d] is -1; expected other extents whose product divides %lld, and it is %lld", unknown,
+                    as_printed(array->size), as_printed(known));
     }
     if (unknown >= 0) {
         out_shape[unknown] = array->size / known;
@@ -198,7 +200,7 @@ Status complete_shape(via_array *array, int32_t ndim, const int64_t *shape, int6
     return VIA_OK;
 }
 
-// Axes merged where stepping past the end of one is stepping along the next; extents of 1 left out.
+// Merges axes where one continues the next, and drops axes of extent 1.
 Layout collapse(via_array *array) {
     Layout merged;
     merged.ndim = 0;
@@ -221,7 +223,7 @@ Layout collapse(via_array *array) {
     return merged;
 }
 
-// Splits each merged axis into the new extents that make it up, from the last one on; false if they do not fit.
+// Splits the merged axes into the new extents, from the last one on; false if an extent crosses two of them.
 bool split_axes(const Layout &merged, int64_t unit, Layout *layout) {
     int32_t at = merged.ndim - 1;
     int64_t left = at >= 0 ? merged.shape[at] : 1;
@@ -237,7 +239,7 @@ bool split_axes(const Layout &merged, int64_t unit, Layout *layout) {
         }
         layout->steps[i] = step;
         left /= extent;
-        // Past the end of a merged axis there are only extents of 1, for which any step will do.
+        // Only extents of 1 follow past the end of a merged axis: any step will do.
         if (!multiply(step, extent, &step)) {
             step = unit;
         }
@@ -262,12 +264,12 @@ Status reshape_view(via_array *array, int32_t ndim, const int64_t *shape, via_ar
     layout.ndim = ndim;
     VIA_TRY(complete_shape(array, ndim, shape, layout.shape));
     if (array->size == 0) {
-        // Beside an extent of 0 the others may be of any size.
+        // With an extent of 0 the others may be of any size.
         int64_t size = 0;
         VIA_TRY(check_shape(array->dtype, ndim, layout.shape, array->flags, &size));
         row_major_steps(step_unit(array), &layout);
     } else if (!split_axes(collapse(array), step_unit(array), &layout)) {
-        return fail(VIA_ERROR_NEEDS_COPY, "the strides do not allow this shape; expected axes that merge, or a copy");
+        return fail(VIA_ERROR_NEEDS_COPY, "shape crosses axes that are not adjacent in memory; expected a copy");
     }
     return view_from(array, 0, layout, out_view);
 }
@@ -276,14 +278,14 @@ Status broadcast_view(via_array *array, int32_t ndim, const int64_t *shape, via_
     VIA_TRY(check_rank(ndim, shape));
     const int32_t added = ndim - array->ndim;
     if (added < 0) {
-        return fail(VIA_ERROR_SHAPE, "ndim is %d; expected at least the array's %d", ndim, array->ndim);
+        return fail(VIA_ERROR_SHAPE, "ndim is %d; expected at least %d, that of the array", ndim, array->ndim);
     }
     Layout layout;
     layout.ndim = ndim;
     for (int32_t i = 0; i < ndim; ++i) {
         const int64_t extent = i < added ? 1 : array->shape()[i - added];
         if (shape[i] != extent && (extent != 1 || shape[i] < 0)) {
-            return fail(VIA_ERROR_SHAPE, "shape[%d] is %lld; expected the array's %lld", i, as_printed(shape[i]),
+            return fail(VIA_ERROR_SHAPE, "shape[%d] is %lld; expected %lld, that of the array", i, as_printed(shape[i]),
                         as_printed(extent));
         }
         layout.shape[i] = shape[i];
@@ -294,15 +296,15 @@ Status broadcast_view(via_array *array, int32_t ndim, const int64_t *shape, via_
 
 Status squeeze_view(via_array *array, int32_t count, const int32_t *axes, via_array **out_view) {
     if (count < 0 || (axes == nullptr && count > 0)) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "count is %d with axes %s; expected the number of axes", count,
-                    axes == nullptr ? "NULL" : "given");
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "count is %d and axes is %s; expected the number of axes", count,
+                    axes == nullptr ? "NULL" : "not NULL");
     }
     bool drop[VIA_MAX_NDIM] = {};
     for (int32_t i = 0; i < count; ++i) {
         int32_t axis = 0;
         VIA_TRY(resolve_listed_axis(axes, i, array->ndim, &axis));
         if (array->shape()[axis] != 1) {
-            return fail(VIA_ERROR_SHAPE, "axes[%d] is %d, of extent %lld; expected axes of extent 1", i, axes[i],
+            return fail(VIA_ERROR_SHAPE, "axes[%d] is %d, whose extent is %lld; expected extent 1", i, axes[i],
                         as_printed(array->shape()[axis]));
         }
         drop[axis] = true;
@@ -319,7 +321,7 @@ Status squeeze_view(via_array *array, int32_t count, const int32_t *axes, via_ar
 
 Status expand_view(via_array *array, int32_t axis, via_array **out_view) {
     if (array->ndim == VIA_MAX_NDIM) {
-        return fail(VIA_ERROR_SHAPE, "the array has %d dimensions already; expected fewer", array->ndim);
+        return fail(VIA_ERROR_SHAPE, "the array's ndim is %d; expected less", array->ndim);
     }
     VIA_TRY(resolve_axis(axis, array->ndim + 1, &axis));
     Layout layout;
@@ -335,27 +337,28 @@ Status expand_view(via_array *array, int32_t axis, via_array **out_view) {
 
 namespace {
 
-// The extent of the last axis counted in elements of other bits; it must be dense.
+// Rescales the extent of the last axis, which must be dense, to elements of other bits.
 Status rescale_last_axis(via_array *array, int32_t dtype, int64_t new_bits, bool new_packed, Layout *layout) {
     if (array->ndim == 0) {
-        return fail(VIA_ERROR_SHAPE, "an array of no dimensions has one element of %lld bits; %s has %lld",
-                    as_printed(array->item_bits), DtypeName(dtype).text, as_printed(new_bits));
+        return fail(VIA_ERROR_SHAPE, "dtype is %s of %lld bits; expected %lld bits, since the array has no dimensions",
+                    DtypeName(dtype).text, as_printed(new_bits), as_printed(array->item_bits));
     }
     const int32_t last = array->ndim - 1;
     int64_t bits = 0;
     if (!multiply(layout->shape[last], array->item_bits, &bits) || bits % new_bits != 0) {
-        return fail(VIA_ERROR_SHAPE, "the last axis of %lld elements of %lld bits is not a whole number of %s",
-                    as_printed(layout->shape[last]), as_printed(array->item_bits), DtypeName(dtype).text);
+        return fail(VIA_ERROR_SHAPE,
+                    "dtype is %s; expected a type whose size divides the last axis of %lld elements of %lld bits",
+                    DtypeName(dtype).text, as_printed(layout->shape[last]), as_printed(array->item_bits));
     }
     if (layout->shape[last] > 1 && layout->steps[last] != step_unit(array)) {
-        return fail(VIA_ERROR_NEEDS_COPY, "the last axis has gaps; expected a dense one for another element size");
+        return fail(VIA_ERROR_NEEDS_COPY, "the last axis is strided; expected a dense one for another element size");
     }
     layout->shape[last] = bits / new_bits;
     layout->steps[last] = new_packed ? 1 : new_bits / 8;
     return VIA_OK;
 }
 
-// Steps of the other axes from bytes to packed elements or back.
+// Converts the steps of the other axes from bytes to packed elements or back.
 bool convert_steps(via_array *array, int64_t new_bits, bool new_packed, int32_t axes, Layout *layout) {
     if (!array->is_packed() && !new_packed) {
         return true;
@@ -387,24 +390,24 @@ Status reinterpret_view(via_array *array, int32_t dtype, via_array **out_view) {
         axes--;
     }
     if (!convert_steps(array, new_bits, new_packed, axes, &layout)) {
-        return fail(VIA_ERROR_NEEDS_COPY, "a stride is not a whole number of %s elements", DtypeName(dtype).text);
+        return fail(VIA_ERROR_NEEDS_COPY, "a stride is in bytes; expected whole elements of %s", DtypeName(dtype).text);
     }
     return make_view(array, array->data, dtype, layout, array->flags & ~VIA_ARRAY_SUBBYTE_PADDED, out_view);
 }
 
 namespace {
 
-// Where the field is: whole bytes inside one element.
+// Checks that a field is whole bytes inside one element.
 Status check_field(via_array *array, int64_t byte_offset, int32_t dtype, int64_t count) {
     const int64_t bits = dtype_bits(dtype);
     if (array->is_packed() || bits % 8 != 0) {
-        return fail(VIA_ERROR_DTYPE, "a field of %s in elements of %s; expected whole bytes", DtypeName(dtype).text,
-                    DtypeName(array->dtype).text);
+        return fail(VIA_ERROR_DTYPE, "dtype is %s in elements of %s; expected whole bytes of both",
+                    DtypeName(dtype).text, DtypeName(array->dtype).text);
     }
     int64_t end = 0;
     if (byte_offset < 0 || !multiply(count, bits / 8, &end) || !add(end, byte_offset, &end) ||
         end > array->item_bytes()) {
-        return fail(VIA_ERROR_INDEX, "byte_offset is %lld with %lld elements of %s; expected them inside %lld bytes",
+        return fail(VIA_ERROR_INDEX, "byte_offset is %lld for %lld elements of %s; expected them within %lld bytes",
                     as_printed(byte_offset), as_printed(count), DtypeName(dtype).text, as_printed(array->item_bytes()));
     }
     return VIA_OK;
@@ -418,8 +421,8 @@ Status field_view(via_array *array, int64_t byte_offset, int32_t dtype, int32_t 
     VIA_TRY(check_shape(dtype, ndim, shape, 0, &count));
     VIA_TRY(check_field(array, byte_offset, dtype, count));
     if (array->ndim + ndim > VIA_MAX_NDIM) {
-        return fail(VIA_ERROR_SHAPE, "ndim is %d beside the array's %d; expected at most %d in all", ndim, array->ndim,
-                    VIA_MAX_NDIM);
+        return fail(VIA_ERROR_SHAPE, "ndim is %d in addition to the array's %d; expected at most %d in all", ndim,
+                    array->ndim, VIA_MAX_NDIM);
     }
     Layout layout;
     get_layout(array, &layout);

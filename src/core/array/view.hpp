@@ -1,4 +1,4 @@
-// Views: other shapes, orders and element types of the same memory. None copies.
+// Views: the same memory with another shape, order of axes or element type. No view copies.
 #pragma once
 
 #include <cstdint>

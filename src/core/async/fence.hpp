@@ -1,4 +1,4 @@
-// A point in work that runs behind the caller: where a device's stream has got to, or the end of a task.
+// Fences: the end of asynchronous work, such as a point in a stream or the end of a task.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace via {
 
-// A stream of a device, resolved for one call; the room of the device says what it is.
+// A stream of a device, resolved for one call; defined by the room of the device.
 struct ResolvedStream;
 
-// Work that is done strictly one piece after the other, a stream's: what tells it from all other work there ever was.
+// Identifies a sequence of work, a stream's, among all that ever existed. Its work runs strictly in order.
 struct Timeline {
-    uint64_t number = 0;  // 0: not known, which is like no other
+    uint64_t number = 0;  // 0: unknown, and equal to no other
     uint64_t context_id = 0;
     const void *context = nullptr;
 
@@ -23,14 +23,14 @@ struct Timeline {
     }
 };
 
-// Where a fence stands in its timeline: between two readings of a clock that counts the fences of all of them.
+// Position of a fence in its timeline: between two readings of a clock that counts the fences of all timelines.
 struct TimelinePoint {
     Timeline timeline{};
     uint64_t from = 0;  // before it was recorded
     uint64_t to = 0;    // after
 };
 
-// Reached once and for all. Every member may be called from any thread.
+// Completes once, and stays complete. Call any member from any thread.
 class Fence {
 public:
     Fence() = default;
@@ -44,29 +44,29 @@ public:
         }
     }
 
-    // Whether this one is reached only after the other, which therefore need not be remembered beside it.
+    // Returns true if this fence completes only after the other one, which then need not be remembered too.
     bool happens_after(const Fence &other) const {
         return point_.timeline.is_same(other.point_.timeline) && point_.from >= other.point_.to;
     }
 
-    // Whether work of the timeline that begins now comes after it anyway.
+    // Returns true if new work of the timeline runs after this fence anyway.
     bool is_of(const Timeline &timeline) const { return point_.timeline.is_same(timeline); }
 
-    // Never fails and never blocks: work that can no longer end (its context is gone or has failed, this is a forked
-    // child) counts as reached; where it cannot be asked (inside a callback of the driver) it counts as not reached.
+    // Never fails, never blocks. Work that can no longer end counts as complete: its context was destroyed or failed,
+    // or this is a forked child. Work that cannot be queried, inside a callback of the driver, counts as incomplete.
     virtual bool is_complete() = 0;
 
-    // Waits on the host. A failure of the work itself is the answer.
+    // Waits on the host. Returns the failure of the work itself.
     VIA_NODISCARD virtual Status wait() = 0;
 
-    // Makes later work of the stream wait. A task that has not been handed to its device yet is waited for on the
-    // host, since a stream must never be made to wait for the CPU.
+    // Makes later work of the stream wait. Waits on the host for a task that has not been submitted to its device yet:
+    // a stream never waits for the CPU.
     VIA_NODISCARD virtual Status make_stream_wait(const ResolvedStream &stream) = 0;
 
-    // True if order() only tells the device, since the host has no more part in what the fence stands for.
+    // Returns true if make_stream_wait never waits on the host, because only the device is still involved.
     virtual bool is_on_device() { return false; }
 
-    // The storage that remembers it has no owner any more, and is about to ask whether it has been reached.
+    // Called when the storage that remembers the fence has lost its last owner, before it queries the fence.
     virtual void detach() {}
 
 protected:
@@ -79,13 +79,17 @@ private:
     ReferenceCount references_;
 };
 
-// One more owner's; nullptr stays that.
+// Adds a reference; ignores nullptr.
 inline Fence *retained(Fence *fence) {
     if (fence != nullptr) {
         fence->retain();
     }
     return fence;
 }
+
+// Joins `count` fences to one that completes after all of them. Consumes a reference to each, on failure too; ignores
+// nullptr. *out_fence is nullptr if there are none. Errors: VIA_ERROR_OUT_OF_MEMORY.
+VIA_NODISCARD Status join_fences(Fence *const *fences, int32_t count, Fence **out_fence);
 
 inline void release_fence(Fence *fence) noexcept { fence->release(); }
 

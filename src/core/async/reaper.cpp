@@ -1,12 +1,12 @@
 #include "core/async/reaper.hpp"
 
-#include <sched.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <thread>
 #include <utility>
 
 #include "core/base/library_thread.hpp"
@@ -15,18 +15,18 @@
 namespace via {
 namespace {
 
-// Statically initialised and never destroyed: the thread uses it until the process is gone.
+// Statically initialised and never destroyed: the thread uses it until the process ends.
 struct Reaper {
     pthread_cond_t posted = PTHREAD_COND_INITIALIZER;
-    DeferredCallback *deferred = nullptr;  // anyone adds in front; only the thread removes
+    DeferredCallback *deferred = nullptr;  // any thread adds in front; only the reaper removes
     uint32_t posts = 0;
-    std::atomic<bool> running{false};  // written with the lock held
+    std::atomic<bool> running{false};  // written with the mutex held
     bool asleep = false;
-    std::atomic<bool> relied_on{false};  // since it last had nothing to watch for long
+    std::atomic<bool> relied_on{false};  // has_reaper() was called since the last idle timeout
 };
 
 constinit Reaper reaper;
-constinit std::atomic<bool> orphaned{false};  // there are watches, and fork has left no thread
+constinit std::atomic<bool> orphaned{false};  // there are entries, and fork has left no thread
 
 void forget_thread() {
     reaper.posted = PTHREAD_COND_INITIALIZER;
@@ -37,46 +37,33 @@ void forget_thread() {
 
 ForkSafeMutex mutex(forget_thread);
 
-// How long to rest between two rounds: first a few turns given away, for work that is about to end; then sleeps, each
-// longer than the one before. What has been waited for long, as memory that another process has mapped may be, is
-// asked less often: the sleeps are a hundredth of the time that has gone by.
+// Chooses how to rest between two rounds: see "How it works".
 class Pause {
 public:
-    void begin_again() { *this = Pause(); }
+    void reset() { *this = Pause(); }
 
-    bool is_turn() {
-        if (turns_ == 0) {
+    bool yields() {
+        if (yields_left_ == 0) {
             return false;
         }
-        --turns_;
+        --yields_left_;
         return true;
     }
 
-    int64_t next_sleep() {
-        const int64_t longest = std::clamp(slept_ / 100, kLong, kLongest);
-        const int64_t sleep = std::exchange(nanoseconds_, std::min(nanoseconds_ * 2, longest));
+    std::chrono::nanoseconds next_sleep() {
+        const auto longest = std::clamp(slept_ / 100, kLong, kLongest);
+        const auto sleep = std::exchange(next_, std::min(next_ * 2, longest));
         slept_ += sleep;
         return sleep;
     }
 
 private:
-    static constexpr int64_t kLong = 1000000;
-    static constexpr int64_t kLongest = 50000000;
-    int32_t turns_ = 50;
-    int64_t nanoseconds_ = 20000;
-    int64_t slept_ = 0;
+    static constexpr std::chrono::nanoseconds kLong = std::chrono::milliseconds(1);
+    static constexpr std::chrono::nanoseconds kLongest = std::chrono::milliseconds(50);
+    int32_t yields_left_ = 50;
+    std::chrono::nanoseconds next_ = std::chrono::microseconds(20);
+    std::chrono::nanoseconds slept_{0};
 };
-
-constexpr int64_t kSecond = 1000000000;
-
-timespec in_nanoseconds(int64_t nanoseconds) {
-    timespec until{};
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    const int64_t sum = until.tv_nsec + nanoseconds;
-    until.tv_sec += static_cast<time_t>(sum / kSecond);
-    until.tv_nsec = static_cast<long>(sum % kSecond);
-    return until;
-}
 
 void add_in_front(DeferredCallback *given) {
     given->next = reaper.deferred;
@@ -107,8 +94,8 @@ bool has_passed(DeferredCallback *given) {
     return given->passed == given->count;
 }
 
-// Where no thread can be had to invoke it, the watch is kept for the next round.
-bool hand_over(DeferredCallback *given) {
+// Returns false, and keeps the entry for the next round, if no thread can be started to invoke it.
+bool pass_to_executor(DeferredCallback *given) {
     remove_deferred(given);
     given->job.run = invoke_deferred;
     if (execute(&given->job) == VIA_OK) {
@@ -119,46 +106,46 @@ bool hand_over(DeferredCallback *given) {
     return false;
 }
 
-// One look at every watch, without the lock: fences ask the driver. True if one of them was done.
+// Polls every entry, without the mutex. Returns true if one was invoked.
 bool poll(DeferredCallback *first) {
     bool invoked = false;
     for (DeferredCallback *at = first; at != nullptr;) {
         DeferredCallback *next = at->next;
-        invoked |= has_passed(at) && hand_over(at);
+        invoked |= has_passed(at) && pass_to_executor(at);
         at = next;
     }
     return invoked;
 }
 
-// With the lock held; false if there has been nothing to watch for too long, and nobody relies on the thread.
-bool wait_for_watch() {
+// Returns false after a long wait without entries, if no caller relies on the thread. Call with the mutex held.
+bool wait_for_entry() {
     int failure = 0;
     while (reaper.deferred == nullptr && failure == 0) {
-        const timespec until = in_nanoseconds(kIdleSeconds * kSecond);
+        const timespec until = deadline_in(std::chrono::seconds(kIdleSeconds));
         failure = pthread_cond_clockwait(&reaper.posted, mutex.native(), CLOCK_MONOTONIC, &until);
         failure = reaper.relied_on.exchange(false, std::memory_order_relaxed) ? 0 : failure;
     }
     return reaper.deferred != nullptr;
 }
 
-// Rests as long as `pause` says, or until something is posted; false if the thread is to end, which is not running
-// then.
+// Rests as long as `pause` states, or until an entry is posted. Returns false if the thread is to end; it does not
+// count as running any more then.
 bool rest(Pause *pause, uint32_t posts_seen) {
     const std::lock_guard lock(mutex);
     if (reaper.posts != posts_seen) {
-        pause->begin_again();
+        pause->reset();
         return true;
     }
     reaper.asleep = true;
     if (reaper.deferred != nullptr) {
-        const timespec until = in_nanoseconds(pause->next_sleep());
+        const timespec until = deadline_in(pause->next_sleep());
         (void)pthread_cond_clockwait(&reaper.posted, mutex.native(), CLOCK_MONOTONIC, &until);
     }
-    const bool goes_on = wait_for_watch();
+    const bool goes_on = wait_for_entry();
     reaper.running = goes_on;
     reaper.asleep = false;
     if (reaper.posts != posts_seen) {
-        pause->begin_again();
+        pause->reset();
     }
     return goes_on;
 }
@@ -170,21 +157,21 @@ DeferredCallback *first_deferred(uint32_t *out_posts) {
 }
 
 void reap_forever() {
-    (void)prctl(PR_SET_TIMERSLACK, 1000UL);  // nanoseconds; else the short sleeps take three times as long
+    (void)prctl(PR_SET_TIMERSLACK, 1000UL);  // nanoseconds; otherwise the short sleeps take three times as long
     Pause pause;
     for (bool goes_on = true; goes_on;) {
         uint32_t posts = 0;
         if (poll(first_deferred(&posts))) {
-            pause.begin_again();
-        } else if (pause.is_turn()) {
-            sched_yield();
+            pause.reset();
+        } else if (pause.yields()) {
+            std::this_thread::yield();
         } else {
             goes_on = rest(&pause, posts);
         }
     }
 }
 
-// With the lock held.
+// Call with the mutex held.
 void start_thread() {
     reaper.running = reaper.running || start_library_thread("viaduct-watch", reap_forever);
     orphaned.store(!reaper.running && reaper.deferred != nullptr, std::memory_order_relaxed);
@@ -203,8 +190,7 @@ void defer(DeferredCallback *given) {
 }
 
 bool has_reaper() {
-    // Asked for every task, while the thread looks through its watches again and again. It then stays for longer than
-    // whoever asked takes to come with a watch.
+    // Called for every task. Keeps an idle thread for longer than the caller takes to defer its entry.
     reaper.relied_on.store(true, std::memory_order_relaxed);
     if (!reaper.running.load(std::memory_order_relaxed)) [[unlikely]] {
         const std::lock_guard lock(mutex);

@@ -1,6 +1,8 @@
 #include "core/async/task.hpp"
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include "core/async/task_state.hpp"
 #include "core/base/lock.hpp"
@@ -8,7 +10,7 @@
 namespace via {
 namespace {
 
-// Whoever waits for the device sees its end before the reaper does, and ends the task.
+// Waits for the device and ends the task, before the reaper sees the end.
 void wait_for_device(via_task *task) {
     const UniqueFence fence(device_fence(task));
     if (fence.get() == nullptr) {
@@ -16,7 +18,7 @@ void wait_for_device(via_task *task) {
     }
     const LastErrorKeeper scope;
     const Status status = fence.get()->wait();
-    // A failure that is only this thread's says nothing about the task.
+    // A failure of this wait alone is no failure of the task.
     if (status == VIA_OK || fence.get()->is_complete()) {
         (void)end_task(task, TaskState::Submitted, outcome_of(status));
     }
@@ -29,7 +31,8 @@ Status wait_until(via_task *task, TaskState least) {
     }
     if (inside_callback()) {
         return fail(VIA_ERROR_WOULD_DEADLOCK,
-                    "the task has not ended, and this is a callback of the library; expected a wait outside of it");
+                    "the caller is a callback of the library, and the task has not ended; expected a wait outside of "
+                    "callbacks");
     }
     wait_for_state(task, TaskState::Submitted);
     if (least > TaskState::Submitted) {
@@ -39,14 +42,174 @@ Status wait_until(via_task *task, TaskState least) {
     return VIA_OK;
 }
 
-// Only of a task that is Ending or Ended: nothing of it was ever done.
+// Returns true if no part of the work was ever done. For a task that is Ending or Ended.
 bool never_began(via_task *task) { return !task->began && task->status == VIA_ERROR_CANCELLED; }
 
 Status own_status(via_task *task) {
     return task->status == VIA_OK ? VIA_OK : fail_with_code(task->status, task->code, "%s", task->text);
 }
 
+constexpr TaskOutcome kCancelled{VIA_ERROR_CANCELLED, 0, "the task was cancelled"};
+
+// Drops the machinery's reference. Waits for a thread that is just ending the task, since the callback comes after
+// that.
+void deliver_and_release(via_task *task) {
+    wait_for_state(task, TaskState::Ended);
+    deliver(task);
+    task->release();
+}
+
+via_task *task_of(Job *job) { return reinterpret_cast<TaskJob *>(job)->task; }
+via_task *task_of(DeferredCallback *deferred) { return reinterpret_cast<TaskDeferred *>(deferred)->task; }
+
+// Passes the machinery's reference to the reaper.
+void defer_until(via_task *task, Fence *fence, void (*invoke)(DeferredCallback *deferred)) {
+    task->deferred.fence = fence;
+    task->deferred.deferred = DeferredCallback{&task->deferred.fence, 1, invoke, nullptr};
+    defer(&task->deferred.deferred);
+}
+
+void device_has_ended(DeferredCallback *deferred) {
+    via_task *task = task_of(deferred);
+    {
+        const UniqueFence fence(device_fence(task));
+        const Status status = fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
+        (void)end_task(task, TaskState::Submitted, outcome_of(status));
+    }
+    deliver_and_release(task);
+}
+
+// Consumes a reference to the fence. Waits on this thread if there is no reaper.
+void enter_submitted(via_task *task, Fence *fence, const TaskOutcome &so_far) {
+    fence->retain();
+    {
+        const std::lock_guard lock(task_mutex);
+        set_outcome(task, so_far);
+        task->end_fence = fence;
+        enter(task, TaskState::Submitted);
+    }
+    if (has_reaper()) {
+        defer_until(task, fence, device_has_ended);
+    } else {
+        fence->release();
+        device_has_ended(&task->deferred.deferred);
+    }
+}
+
+// Returns false if the task was cancelled, or belongs to the parent of this forked child.
+bool begin(via_task *task) {
+    fail_after_fork(task);
+    Fence *dependency = nullptr;
+    {
+        const std::lock_guard lock(task_mutex);
+        if (state_of(task) != TaskState::Waiting) {
+            return false;
+        }
+        task->began = true;
+        dependency = std::exchange(task->dependency, nullptr);
+        enter(task, TaskState::Running);
+    }
+    if (dependency != nullptr) {
+        dependency->release();
+    }
+    return true;
+}
+
+void run(via_task *task) {
+    if (begin(task)) {
+        Fence *fence = nullptr;
+        const TaskOutcome outcome = outcome_of(task->work->run(task->work, task, &fence));
+        if (fence != nullptr) {
+            return enter_submitted(task, fence, outcome);
+        }
+        (void)end_task(task, TaskState::Running, outcome);
+    }
+    deliver_and_release(task);
+}
+
+void run_job(Job *job) { run(task_of(job)); }
+
+void run_after_dependency(DeferredCallback *deferred) {
+    unreserve_thread();
+    run(task_of(deferred));
+}
+
+void deliver_job(Job *job) { deliver_and_release(task_of(job)); }
+
+// Makes sure that there is a reaper: without one the task would never begin, or never end.
+Status need_reaper() {
+    return has_reaper()
+               ? VIA_OK
+               : fail(VIA_ERROR_OUT_OF_MEMORY, "no thread to wait for other work could be started; expected 1");
+}
+
+Status begin_after(via_task *task, Fence *dependency) {
+    VIA_TRY(need_reaper());
+    VIA_TRY(reserve_thread());
+    task->dependency = retained(dependency);
+    defer_until(task, retained(dependency), run_after_dependency);
+    return VIA_OK;
+}
+
+Status begin_task(via_task *task, Fence *dependency, bool immediate) {
+    if (dependency != nullptr && !dependency->is_complete()) {
+        return begin_after(task, dependency);
+    }
+    if (immediate) {
+        VIA_TRY(need_reaper());
+        const LastErrorKeeper scope;
+        run(task);
+        return VIA_OK;
+    }
+    task->job.job.run = run_job;
+    return execute(&task->job.job);
+}
+
+// Calls back soon after a cancellation. A task without dependency has a job under way that calls back; that of a task
+// with one may come much later.
+void deliver_soon(via_task *task) {
+    const bool is_due = [&] {
+        const std::lock_guard lock(task_mutex);
+        return task->dependency != nullptr && task->complete != nullptr;
+    }();
+    if (!is_due) {
+        return;
+    }
+    const LastErrorKeeper scope;
+    task->retain();
+    task->job.job.run = deliver_job;
+    if (execute(&task->job.job) != VIA_OK) {
+        task->release();
+    }
+}
+
 }  // namespace
+
+Status start_task(TaskWork *work, int64_t nbytes, Fence *dependency, bool immediate, via_task **out_task) {
+    auto *task = new (std::nothrow) via_task(work, nbytes);
+    if (task == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(via_task));
+    }
+    task->retain();  // for the machinery
+    count(Counter::PendingTasks, 1);
+    const Status status = begin_task(task, dependency, immediate);
+    if (status != VIA_OK) {
+        count(Counter::PendingTasks, -1);
+        task->release();
+        task->release();
+        return status;
+    }
+    *out_task = task;
+    return VIA_OK;
+}
+
+void cancel_task(via_task *task) {
+    fail_after_fork(task);
+    task->cancelled.store(true, std::memory_order_relaxed);
+    if (end_task(task, TaskState::Waiting, kCancelled)) {
+        deliver_soon(task);
+    }
+}
 
 void report_progress(via_task *task, int64_t nbytes_done) {
     if (task == nullptr) {
@@ -97,7 +260,7 @@ Status on_task_complete(via_task *task, via_complete_fn complete, void *context)
         }
     }
     if (is_second) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "the task has a callback already; expected one at most");
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "complete is a second callback of the task; expected one at most");
     }
     if (is_due) {
         call_back(task);

@@ -1,5 +1,33 @@
-// A task: one transfer that runs behind the caller, with a state that can be asked for, waited for and called back
-// from.
+// Tasks: asynchronous transfers that can be queried, waited for, cancelled, and that call back at their end.
+//
+// How it works
+//
+// A task goes through these states, in this order (task_state.hpp); a task may skip Submitted:
+//   Waiting    for its dependency (a fence), or for a thread
+//   Running    TaskWork::run is being called
+//   Submitted  run has returned a fence: a device does the rest
+//   Ending     the outcome is known; TaskWork::end is being called
+//   Ended      waiters return and the callback is called
+//
+// start_task chooses who calls run:
+//   - with a pending dependency, the reaper passes the task to a thread of the executor when the fence completes;
+//     that thread is reserved in advance, so that a task that was accepted always runs;
+//   - an immediate task, whose work only queues device operations, runs on the calling thread;
+//   - any other task runs on a thread of the executor.
+//
+// Several threads may try to end a task: the one that ran it, the reaper, a thread that waits for it, and one that
+// cancels it. end_task changes the state under task_mutex, so exactly one of them wins. That thread calls
+// TaskWork::end, which releases the arrays, before the task counts as ended.
+//
+// A task is reference counted: its handles hold it, and so does the machinery from start_task until the callback has
+// been called. It is a Fence too, so arrays remember it as their last write or as an access.
+//
+// Cancellation only ends a Waiting task. A Running one polls is_cancelled and returns VIA_ERROR_CANCELLED. A Submitted
+// one is not affected. The fence of a task that was cancelled before it began completes with its dependency: work
+// ordered after the task stays ordered after everything that the task would have waited for.
+//
+// A forked child has no thread that could end a task of its parent. The first look at such a task there
+// (fail_after_fork) ends it with VIA_ERROR_FORKED, without calling TaskWork::end or the callback.
 #pragma once
 
 #include <cstdint>
@@ -8,45 +36,50 @@
 
 namespace via {
 
-// What a task does, and on what it stands. All members are the implementer's.
+// Work of a task. The implementer defines all members.
 struct TaskWork {
-    // Does the work on a thread of the library; `task` is for progress and for asking whether to stop. A fence stored
-    // in *out_fence (retained for the task) says that the work has been handed to a device and ends there; none, that
-    // it has been done. A failing one may store a fence too: part of the work is then still on the device. Called once,
-    // after `dependency`, unless the task was cancelled before.
+    // Does the work. Use `task` to report progress and to poll for cancellation. Stores a fence in *out_fence, retained
+    // for the task, if a device does the rest; the work is complete without one. A failing call may store a fence too,
+    // for the part that the device still runs. Called once, after the dependency, unless the task is cancelled before.
     Status (*run)(TaskWork *work, via_task *task, Fence **out_fence);
-    // Lets go of what the work held; called once, when nothing of it runs any more and before anybody is told that the
-    // task has ended: on the thread that ran it, waited for it or cancelled it, or on a thread of the library where a
-    // device did the rest.
+    // Releases everything that the work holds. Called once, when no part of it runs any more and before the task counts
+    // as ended. The thread is the one that ran, awaited or cancelled the task, or one of the library if a device did
+    // the rest.
     void (*end)(TaskWork *work);
 };
 
-// For the work: bytes done in all so far (a smaller number than before changes nothing), and whether to stop. Any
-// thread; a NULL task is none, and is not cancelled.
+// Starts a task of `nbytes`, whose work runs after `dependency` (nullptr: at once). Retains the dependency. On failure
+// calls neither member of `work`. An `immediate` task, whose work never waits, runs on the calling thread if the
+// dependency has completed; a failure of the work is then the task's, and leaves the thread's last error unchanged.
+// Errors: VIA_ERROR_OUT_OF_MEMORY.
+VIA_NODISCARD Status start_task(TaskWork *work, int64_t nbytes, Fence *dependency, bool immediate, via_task **out_task);
+
+void cancel_task(via_task *task);
+
+// Called by the work, on any thread. nbytes_done counts all bytes so far; smaller numbers than before are ignored. A
+// NULL task has no progress and is never cancelled.
 void report_progress(via_task *task, int64_t nbytes_done);
 bool is_cancelled(via_task *task);
 
-// The end of the task as a fence; retained for the caller. Where the task was cancelled before it began, its
-// dependency: so whoever comes after the task still comes after what the task would have come after.
+// Returns the end of the task as a fence, retained for the caller.
 Fence *task_fence(via_task *task);
 
 void retain_task(via_task *task);
 void release_task(via_task *task);
 
-// Waits for the end; the task's own status, with its text. Errors: VIA_ERROR_WOULD_DEADLOCK in a callback of the
-// library, unless the task has ended.
+// Waits for the end and returns the task's own status, with its text. Errors: VIA_ERROR_WOULD_DEADLOCK in a callback of
+// the library, unless the task has ended.
 VIA_NODISCARD Status wait_for_task(via_task *task);
 
-// True in a forked child for every task of the parent: those that had not ended then count as failed with
-// VIA_ERROR_FORKED, and what they held is never let go of there.
+// Returns whether the task has ended; always true in a forked child for tasks of the parent.
 bool task_ended(via_task *task);
 
 void task_progress(via_task *task, int64_t *out_done, int64_t *out_total);
 
-// VIA_OK if the task has not ended, else its own status, with its text.
+// Returns the task's own status, with its text, if it has ended, otherwise VIA_OK.
 VIA_NODISCARD Status task_failure(via_task *task);
 
-// Errors: VIA_ERROR_INVALID_ARGUMENT if there is a callback already.
+// Registers the callback. Errors: VIA_ERROR_INVALID_ARGUMENT if there is one already.
 VIA_NODISCARD Status on_task_complete(via_task *task, via_complete_fn complete, void *context);
 
 }  // namespace via

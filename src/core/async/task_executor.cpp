@@ -1,6 +1,6 @@
 #include "core/async/task_executor.hpp"
 
-#include <time.h>
+#include <chrono>
 
 #include "core/base/library_thread.hpp"
 #include "core/base/lock.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int32_t kMostThreads = 64;
 
-// Statically initialised and never destroyed: threads use it until the process is gone.
+// Statically initialised and never destroyed: threads use it until the process ends.
 struct Pool {
     pthread_cond_t posted = PTHREAD_COND_INITIALIZER;
     Job *first = nullptr;
@@ -18,12 +18,12 @@ struct Pool {
     int32_t queued = 0;
     int32_t threads = 0;
     int32_t idle = 0;
-    int32_t held = 0;
+    int32_t reserved = 0;
 };
 
 constinit Pool pool;
 
-// The queue is kept: owners' callbacks that were about to run are owed to the child as well.
+// Keeps the queue: the child must call the callbacks that were about to run.
 void forget_threads() {
     pool.posted = PTHREAD_COND_INITIALIZER;
     pool.threads = 0;
@@ -32,7 +32,7 @@ void forget_threads() {
 
 ForkSafeMutex mutex(forget_threads);
 
-// With the lock held, as all below.
+// Call with the mutex held, as the functions below.
 void append(Job *job) {
     job->next = nullptr;
     *pool.end = job;
@@ -58,11 +58,9 @@ void withdraw(Job *job) {
     pool.queued--;
 }
 
-// False if nothing came for too long.
+// Returns false after a long wait without a job.
 bool wait_for_job() {
-    timespec until{};
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += kIdleSeconds;
+    const timespec until = deadline_in(std::chrono::seconds(kIdleSeconds));
     int failure = 0;
     pool.idle++;
     while (pool.first == nullptr && failure == 0) {
@@ -72,9 +70,9 @@ bool wait_for_job() {
     return pool.first != nullptr;
 }
 
-bool may_end() { return pool.threads > 1 || pool.held == 0; }
+bool may_end() { return pool.threads > 1 || pool.reserved == 0; }
 
-// nullptr if the thread is to end; it no longer counts then, so that nobody relies on it.
+// Returns nullptr if the thread is to end. It does not count any more then.
 Job *next_job() {
     const std::lock_guard lock(mutex);
     while (pool.first == nullptr && !wait_for_job()) {
@@ -88,8 +86,8 @@ Job *next_job() {
 
 void work();
 
-// Jobs queued beyond the threads that wait for one need a thread each: those at work may be held up for long.
-bool lacks_thread() { return pool.queued > pool.idle || (pool.held > 0 && pool.threads == 0); }
+// Each queued job needs an idle thread: busy ones may block for long.
+bool lacks_thread() { return pool.queued > pool.idle || (pool.reserved > 0 && pool.threads == 0); }
 
 bool has_thread_for_jobs() {
     if (lacks_thread() && pool.threads < kMostThreads && start_library_thread("viaduct-task", work)) {
@@ -98,8 +96,7 @@ bool has_thread_for_jobs() {
     return pool.threads > 0;
 }
 
-// Counts a thread out that ends inside a job, and sees to those that it would have done next: interpreters are known
-// to end threads from inside a callback.
+// Replaces a thread that ends inside a job: interpreters end threads from inside a callback.
 struct UnwindGuard {
     bool armed = true;
     ~UnwindGuard() {
@@ -130,29 +127,29 @@ bool post(Job *job) {
     return true;
 }
 
-bool hold() {
+bool reserve() {
     const std::lock_guard lock(mutex);
-    pool.held++;
+    pool.reserved++;
     if (!has_thread_for_jobs()) {
-        pool.held--;
+        pool.reserved--;
         return false;
     }
     return true;
 }
 
 Status fail_without_thread() {
-    return fail(VIA_ERROR_OUT_OF_MEMORY, "no thread for work behind the caller could be started; expected 1");
+    return fail(VIA_ERROR_OUT_OF_MEMORY, "no thread for tasks could be started; expected 1");
 }
 
 }  // namespace
 
 Status execute(Job *job) { return post(job) ? VIA_OK : fail_without_thread(); }
 
-Status reserve_thread() { return hold() ? VIA_OK : fail_without_thread(); }
+Status reserve_thread() { return reserve() ? VIA_OK : fail_without_thread(); }
 
 void unreserve_thread() {
     const std::lock_guard lock(mutex);
-    pool.held--;
+    pool.reserved--;
 }
 
 int32_t executor_threads() {

@@ -1,6 +1,6 @@
-// Threads of the library for what runs behind the caller: tasks, and callbacks of the caller that must not hold up the
-// reaper. They are started when all others are busy, wait in between, and end when idle for long; a forked child
-// starts with none. At most 64: jobs beyond wait for one of them.
+// The task executor: threads of the library for tasks, and for callbacks of the caller that must not block the reaper.
+// Starts a thread when all others are busy, up to 64; further jobs wait. Idle threads end. A forked child starts with
+// none.
 #pragma once
 
 #include "core/base/status.hpp"
@@ -8,21 +8,20 @@
 namespace via {
 
 struct Job {
-    void (*run)(Job *job);  // owns the job from then on
-    Job *next;              // the pool's own
+    void (*run)(Job *job);  // owns the job when it is called
+    Job *next;              // used by the executor
 };
 
-// Hands the job over; VIA_ERROR_OUT_OF_MEMORY if there is no thread at all and none can be started: the job is then
-// still the caller's.
+// Queues the job. Errors: VIA_ERROR_OUT_OF_MEMORY if there is no thread and none can be started; the caller then still
+// owns the job.
 VIA_NODISCARD Status execute(Job *job);
 
-// For a job that comes later and must not be without a thread then: one is started now where there is none, and the
-// last one does not end before as many calls of unreserve_thread. Errors: VIA_ERROR_OUT_OF_MEMORY if none can be
-// started.
+// Guarantees a thread for a job that comes later: starts one if there is none, and keeps the last one until as many
+// calls of unreserve_thread. Errors: VIA_ERROR_OUT_OF_MEMORY if none can be started.
 VIA_NODISCARD Status reserve_thread();
 void unreserve_thread();
 
-// How many threads there are now.
+// Counts the threads.
 int32_t executor_threads();
 
 }  // namespace via

@@ -23,7 +23,7 @@ ForkSafeMutex task_mutex(count_fork);
 
 namespace {
 
-// True for the one caller that ends the task from this state.
+// Returns true for the one caller that ends the task from this state.
 bool claim_end(via_task *task, TaskState from, const TaskOutcome &outcome) {
     Fence *end_fence = nullptr;
     {
@@ -68,7 +68,7 @@ void enter(via_task *task, TaskState state) {
 }
 
 void fail_after_fork(via_task *task) {
-    if (task->born == fork_count()) [[likely]] {
+    if (task->forks_at_start == fork_count()) [[likely]] {
         return;
     }
     const std::lock_guard lock(task_mutex);
@@ -76,7 +76,7 @@ void fail_after_fork(via_task *task) {
         task->status = VIA_OK;
         set_outcome(task, kForked);
         task->delivered = task->complete != nullptr;
-        // One that is Ending has been counted out.
+        // A task that is Ending does not count as pending any more.
         count(Counter::PendingTasks, state_of(task) < TaskState::Ending ? -1 : 0);
         task->changed = PTHREAD_COND_INITIALIZER;
         enter(task, TaskState::Ended);

@@ -1,4 +1,4 @@
-// The inside of a task: its states, and how it ends. For the files that implement task.hpp.
+// State of a task, for the files that implement task.hpp.
 #pragma once
 
 #include <pthread.h>
@@ -15,26 +15,26 @@ namespace via {
 
 enum class TaskState : int32_t {
     Waiting,    // for the dependency, or for a thread
-    Running,    // `run` is being called
-    Submitted,  // a device does the rest; end_fence says until when
-    Ending,     // `end` is being called; the outcome is known
+    Running,    // TaskWork::run is being called
+    Submitted,  // a device does the rest, until end_fence
+    Ending,     // the outcome is known; TaskWork::end is being called
     Ended
 };
 
-// What a task came to. `text` is borrowed.
+// Result of a task. `text` is borrowed.
 struct TaskOutcome {
     Status status;
     int32_t code;
     const char *text;
 };
 
-// Of all tasks; never held while anything outside these files is called.
+// Guards all tasks. Never held while code outside these files is called.
 extern ForkSafeMutex task_mutex;
 
-// How often this process and its parents have forked.
+// Counts the forks of this process and its ancestors.
 uint32_t fork_count();
 
-// What the pool and the reaper know a task by.
+// Connect a task to the executor and the reaper.
 struct TaskJob {
     Job job{};
     via_task *task;
@@ -48,27 +48,27 @@ struct TaskDeferred {
 
 }  // namespace via
 
-// Held by the machinery as well as by its handles, from the start until no watch and no job knows it any more.
+// Held by its handles, and by the machinery until the callback has been called.
 struct via_task final : public via::Fence {
     via_task(via::TaskWork *given, int64_t nbytes) : work(given), total(nbytes) { text[0] = '\0'; }
 
     via::TaskWork *const work;
     const int64_t total;
-    const uint32_t born = via::fork_count();
+    const uint32_t forks_at_start = via::fork_count();
     std::atomic<int64_t> done{0};
     std::atomic<bool> cancelled{false};
     std::atomic<via::TaskState> state{via::TaskState::Waiting};  // changed with the lock held
 
-    // With the lock held.
+    // Guarded by task_mutex.
     bool began = false;
     via::Fence *dependency = nullptr;  // until the work begins; for good if it never does
     via::Fence *end_fence = nullptr;   // of the device, while Submitted
     via_complete_fn complete = nullptr;
     void *context = nullptr;
-    bool delivered = false;  // the callback has been called, or is about to be
+    bool delivered = false;  // the callback was called, or is about to be
     pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
-    // Settled from Ending on.
+    // Constant from Ending on.
     via::Status status = VIA_OK;
     int32_t code = 0;
     char text[via::ErrorRecord::kCapacity];
@@ -87,7 +87,7 @@ protected:
 
 namespace via {
 
-// Work that fails behind a call that does not fail leaves the thread's last error as it was.
+// Restores the thread's last error: work may fail inside a call that succeeds.
 class LastErrorKeeper {
 public:
     LastErrorKeeper() : kept_(thread_state().record()) {}
@@ -99,32 +99,32 @@ private:
     const ErrorRecord kept_;
 };
 
-// With the text of the thread's last failing call.
+// Makes an outcome with the text of the thread's last failing call.
 TaskOutcome outcome_of(Status status);
 
 inline TaskState state_of(via_task *task) { return task->state.load(std::memory_order_acquire); }
 
-// With the lock held. The first failure stands.
+// Record the outcome, where the first failure stands, and change the state. Call both with task_mutex held.
 void set_outcome(via_task *task, const TaskOutcome &outcome);
 void enter(via_task *task, TaskState state);
 
-// In a forked child nothing runs that would end a task of the parent: it has ended. What such a task held is not let go
-// of: a copy may have been under way.
+// Ends a task of the parent in a forked child, where no thread would. Releases nothing that it held: a copy may have
+// been under way.
 void fail_after_fork(via_task *task);
 
-// False if the task is not in that state any more, so that another thread ends it.
+// Ends the task; returns false if it has left the state `from`, because another thread ends it.
 bool end_task(via_task *task, TaskState from, const TaskOutcome &outcome);
 
-// Waits on the host, helping nothing along.
+// Waits on the host for another thread to change the state.
 void wait_for_state(via_task *task, TaskState least);
 
 // Calls the callback of a task that has one and has ended.
 void call_back(via_task *task);
 
-// The same, if it is due and nobody else does.
+// Does the same if the callback is due and no other thread calls it.
 void deliver(via_task *task);
 
-// What the device's part of the work ends with, while it is under way; retained for the caller.
+// Returns the fence of a Submitted task, retained for the caller; nullptr in any other state.
 Fence *device_fence(via_task *task);
 
 }  // namespace via

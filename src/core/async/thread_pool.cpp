@@ -10,21 +10,22 @@
 #include <algorithm>
 #include <atomic>
 
-#include "core/base/cpu_relax.hpp"
 #include "core/base/library_thread.hpp"
 #include "core/base/lock.hpp"
 #include "core/base/no_cancellation.hpp"
+#include "core/base/spin.hpp"
+#include "core/system/thread_count.hpp"
 
 namespace via {
 namespace {
 
-// One call of parallel_for. It lives on its caller's stack: helpers hold on to it only between join and leave, and the
-// caller waits for those who have joined.
+// One call of parallel_for, on its caller's stack. Helpers use it only between join and leave, and the caller waits for
+// those that have joined.
 struct Job {
     void (*work)(void *context, int64_t index);
     void *context;
     int64_t count;
-    int32_t places;  // for helpers that may yet join
+    int32_t places;  // for helpers that may still join
     std::atomic<int64_t> next{0};
     std::atomic<int32_t> helpers{0};
     Job *following = nullptr;
@@ -39,20 +40,21 @@ struct Job {
     bool has_work() const { return places > 0 && next.load(std::memory_order_relaxed) < count; }
 };
 
-// Statically initialised and never destroyed: helpers use it until the process is gone.
+// Statically initialised and never destroyed: helpers use it until the process ends.
 struct Pool {
     pthread_cond_t left = PTHREAD_COND_INITIALIZER;
     Job *jobs = nullptr;
     int32_t helpers = 0;
     int32_t asleep = 0;
-    // Counts posts, so that a helper that has just finished can look for the next job without the lock. Helpers sleep
-    // on it rather than on a condition: one call wakes as many as are wanted, none of whom then queues for the mutex.
+    // Counts posts: a helper that has just finished polls for the next job without the mutex. Helpers sleep on this
+    // futex rather than on a condition: one call wakes as many as are needed, and none of them queues for the mutex.
+    // std::atomic::wait has no timeout, and idle helpers must end.
     std::atomic<uint32_t> posts{0};
 };
 
 constinit Pool pool;
 
-// A child of fork has the caller's thread only. Nothing in the pool is worth keeping.
+// A forked child has the calling thread only, and needs nothing of the pool.
 void forget_helpers() {
     pool.left = PTHREAD_COND_INITIALIZER;
     pool.jobs = nullptr;
@@ -62,19 +64,8 @@ void forget_helpers() {
 
 ForkSafeMutex mutex(forget_helpers);
 
-// About the time that waking a thread takes.
+// Spins for about the time that waking a thread takes.
 constexpr int32_t kSpins = 1000;
-
-template <typename Condition>
-bool spin_until(const Condition &condition) {
-    for (int32_t i = 0; i < kSpins; ++i) {
-        if (condition()) {
-            return true;
-        }
-        cpu_relax();
-    }
-    return false;
-}
 
 Job *find_job() {
     Job *job = pool.jobs;
@@ -84,7 +75,7 @@ Job *find_job() {
     return job;
 }
 
-// Sleeps unless there has been a post since `seen`; false if there is none for too long.
+// Sleeps unless there was a post since `seen`; false after a long wait.
 bool sleep_until_posted(uint32_t seen) {
     constexpr timespec kLongest{kIdleSeconds, 0};
     return syscall(SYS_futex, &pool.posts, FUTEX_WAIT_PRIVATE, seen, &kLongest, nullptr, 0) == 0 || errno != ETIMEDOUT;
@@ -94,7 +85,7 @@ void wake_helpers(int32_t count) {
     (void)syscall(SYS_futex, &pool.posts, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
 }
 
-// Takes part in a job that has work, if there is one; `out_posts` is the number of posts that have been looked at.
+// Joins a job that has work, if there is one, and stores the number of posts seen.
 Job *try_join(uint32_t *out_posts) {
     const std::lock_guard lock(mutex);
     *out_posts = pool.posts.load(std::memory_order_relaxed);
@@ -108,7 +99,7 @@ Job *try_join(uint32_t *out_posts) {
     return job;
 }
 
-// False if the thread is to end; it no longer counts then, so that nobody relies on it.
+// Returns false if the thread is to end. It does not count any more then.
 bool wake_up(bool posted) {
     const std::lock_guard lock(mutex);
     pool.asleep--;
@@ -119,7 +110,7 @@ bool wake_up(bool posted) {
     return false;
 }
 
-// Sleeps until there is work, and takes part in it; nullptr if the thread is to end.
+// Sleeps until there is work, and joins it; nullptr if the thread is to end.
 Job *join_job(uint32_t *out_posts) {
     Job *job = try_join(out_posts);
     while (job == nullptr) {
@@ -131,7 +122,7 @@ Job *join_job(uint32_t *out_posts) {
     return job;
 }
 
-// Once the caller sees that nobody is left, the job is gone.
+// The caller ends the job as soon as no helper is left.
 void leave_job(Job *job) {
     const std::lock_guard lock(mutex);
     if (job->helpers.fetch_sub(1, std::memory_order_acq_rel) == 1) {
@@ -144,21 +135,33 @@ void help() {
     while (Job *job = join_job(&seen)) {
         job->run();
         leave_job(job);
-        (void)spin_until([&] { return pool.posts.load(std::memory_order_relaxed) != seen; });
+        (void)spin_until([&] { return pool.posts.load(std::memory_order_relaxed) != seen; }, kSpins);
     }
 }
 
-// With the lock held.
+// Call with the mutex held.
 void start_helpers(int32_t wanted) {
     while (pool.helpers < wanted && start_small_thread("viaduct-copy", help)) {
         pool.helpers++;
     }
 }
 
-// Returns how many helpers are to be woken.
-int32_t put_up(Job *job) {
+// Helpers for all jobs under way: a job does not wait for those of another one while there are processors for both.
+// With the lock held.
+int32_t count_wanted(const Job &newest) {
+    int32_t wanted = newest.places;
+    int32_t callers = 1;
+    for (const Job *job = pool.jobs; job != nullptr; job = job->following) {
+        wanted += job->places + job->helpers.load(std::memory_order_relaxed);
+        callers++;
+    }
+    return std::clamp(num_threads() - callers, newest.places, wanted);
+}
+
+// Returns the number of helpers to wake.
+int32_t enqueue(Job *job) {
     const std::lock_guard lock(mutex);
-    start_helpers(job->places);
+    start_helpers(count_wanted(*job));
     job->following = pool.jobs;
     pool.jobs = job;
     pool.posts.fetch_add(1, std::memory_order_relaxed);
@@ -166,7 +169,7 @@ int32_t put_up(Job *job) {
 }
 
 void post(Job *job) {
-    const int32_t wanted = put_up(job);
+    const int32_t wanted = enqueue(job);
     if (wanted > 0) {
         wake_helpers(wanted);
     }
@@ -182,13 +185,13 @@ void withdraw(Job *job) {
 }
 
 void wait_for_helpers(Job *job) {
-    const auto alone = [&] { return job->helpers.load(std::memory_order_acquire) == 0; };
-    if (spin_until(alone)) {
+    const auto is_alone = [&] { return job->helpers.load(std::memory_order_acquire) == 0; };
+    if (spin_until(is_alone, kSpins)) {
         return;
     }
-    const NoCancellation scope;  // the job lies on this thread's stack, and others hold on to it
+    const NoCancellation scope;  // helpers use the job on this thread's stack
     const std::lock_guard lock(mutex);
-    while (!alone()) {
+    while (!is_alone()) {
         pthread_cond_wait(&pool.left, mutex.native());
     }
 }

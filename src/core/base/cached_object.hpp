@@ -1,5 +1,5 @@
-// One object that has served, kept for the next who needs one, with the room that its lists have got: long ones would
-// else take their memory from the system anew each time, page by page.
+// Caches one used object for reuse, with the capacity of its lists: long lists would otherwise be allocated anew each
+// time, page by page.
 #pragma once
 
 #include <atomic>
@@ -14,13 +14,13 @@ public:
     CachedObject(const CachedObject &) = delete;
     CachedObject &operator=(const CachedObject &) = delete;
 
-    // nullptr if there is no memory.
+    // Returns the cached object or a new one; nullptr without memory.
     Object *take() {
         Object *object = cached_.exchange(nullptr, std::memory_order_acquire);
         return object != nullptr ? object : new (std::nothrow) Object;
     }
 
-    // Takes it over, as good as new.
+    // Consumes the object, which must be in the state of a new one.
     void give_back(Object *object) { delete cached_.exchange(object, std::memory_order_acq_rel); }
 
 private:

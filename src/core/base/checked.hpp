@@ -1,11 +1,11 @@
-// Arithmetic on extents that notices when a result does not fit. The one place for it.
+// Checked arithmetic on extents and addresses.
 #pragma once
 
 #include <cstdint>
 
 namespace via {
 
-// Each returns false, leaving *out unspecified, if the exact result does not fit an int64_t.
+// Return false, and leave *out unspecified, if the exact result does not fit an int64_t.
 [[nodiscard]] inline bool multiply(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
 [[nodiscard]] inline bool add(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
 

@@ -1,4 +1,4 @@
-// What is told of work that several threads do together: the failure that came first.
+// The first failure of work that several threads do together.
 #pragma once
 
 #include <mutex>
@@ -10,7 +10,7 @@ namespace via {
 
 class FirstFailure {
 public:
-    // With the text that is this thread's last error.
+    // Records a failure, with the text of this thread's last error.
     void keep(Status status) {
         const std::lock_guard<std::mutex> lock(mutex_);
         if (status_ == VIA_OK) {
@@ -19,7 +19,7 @@ public:
         }
     }
 
-    // When nobody works any more; VIA_OK if nothing failed.
+    // Returns VIA_OK if nothing failed. Call it after all threads have finished.
     Status status() const { return status_; }
     const ErrorRecord &record() const { return record_; }
 

@@ -2,16 +2,17 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <time.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 namespace via {
 namespace {
 
-// What a program's own threads have by default: callbacks may enter interpreters and virtual machines. Only what is
-// touched costs memory.
+// The default of a program's own threads: callbacks may enter interpreters and virtual machines. Only touched pages
+// take memory.
 constexpr size_t kStackBytes = size_t{8} << 20;
 constexpr size_t kSmallStackBytes = size_t{1} << 20;
 
@@ -32,7 +33,7 @@ struct Beginning {
     void (*body)();
 };
 
-// Interpreters are known to end threads from inside a callback.
+// Counts a running thread, also one that an interpreter ends from inside a callback.
 struct Counted {
     ~Counted() { own_threads--; }
 };
@@ -46,14 +47,14 @@ void *begin_counted(void *given) {
     return nullptr;
 }
 
-// Signals are delivered while it sleeps. A thread of the library that was started after the last look has found that
-// there is a taker.
+// Receives signals while it sleeps. A thread of the library that starts after the last check of own_threads finds
+// has_signal_taker set; hence the second check.
 void *take_signals(void *) {
     pthread_setname_np(pthread_self(), "viaduct-signal");
-    constexpr timespec kBetweenLooks{0, 100000000};
+    constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
     do {
         while (own_threads > 0) {
-            nanosleep(&kBetweenLooks, nullptr);
+            std::this_thread::sleep_for(kBetweenLooks);
         }
         has_signal_taker = false;
     } while (own_threads > 0 && !has_signal_taker.exchange(true));

@@ -1,8 +1,8 @@
-// Starting threads of the library's own: detached, out of the way of signals, with room for callbacks of the caller.
+// Starts threads of the library: detached, with signals blocked, and with stack for callbacks of the caller.
 //
-// A signal that is sent to the process is for threads whose stacks the program knows, so the library's threads block
-// all but those of their own faults. Where the main thread has left by pthread_exit, nobody else may be there to take
-// one: another thread of the library's, with the main thread's mask, then lives as long as any of the others.
+// Signals to the process are meant for the program's own threads, so the library's threads block all except those of
+// their own faults. After the main thread has left by pthread_exit, no thread may be able to receive one. A thread with
+// the main thread's mask then runs as long as any other thread of the library.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 
 namespace via {
 
-// A thread that has been idle for so long ends: nothing remains of a burst, and of a process whose main thread has
-// left. Starting one again costs little beside such a pause.
+// Idle time after which a thread ends, so that a process whose main thread has left can end. Restarting one costs
+// little compared with such a pause.
 inline constexpr int64_t kIdleSeconds = 2;
 
-// Starts body() on a thread called `name` (at most 15 characters, a literal); false if none can be had.
+// Starts body() on a thread named `name` (a literal of at most 15 characters); false if that fails.
 bool start_library_thread(const char *name, void (*body)());
 
-// The same with a stack that is enough for the library's own code and no callback of the caller.
+// Does the same with a small stack, for the library's own code only.
 bool start_small_thread(const char *name, void (*body)());
 
-// To be called as the main thread leaves, on it.
+// Called on the main thread when it ends.
 void note_main_thread_leaves();
 
 }  // namespace via

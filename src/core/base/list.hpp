@@ -1,4 +1,4 @@
-// A list of plain values that grows. Nothing throws: where there is no memory, it says so and is as it was.
+// A growing list of trivially copyable values. Never throws: reports a lack of memory and stays unchanged.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ public:
     Value &operator[](int64_t index) const { return items_[index]; }
     Value &last() const { return items_[count_ - 1]; }
 
-    // Room for as many in all.
+    // Makes room for `capacity` values in all.
     [[nodiscard]] bool reserve(int64_t capacity) {
         if (capacity <= capacity_) [[likely]] {
             return true;
@@ -54,7 +54,7 @@ public:
         std::swap(capacity_, other.capacity_);
     }
 
-    // Keeps the first `count` of them, or makes the list longer, within its room, by values that are to be set.
+    // Sets the length, within the room. Added values are uninitialised.
     void resize(int64_t count) { count_ = count; }
 
 private:

@@ -3,12 +3,12 @@
 namespace via {
 namespace {
 
-// Of the whole library; grows while it is loaded, and is never changed again.
+// All mutexes of the library. The list grows while the library is loaded, and never changes later.
 constinit ForkSafeMutex *all = nullptr;
 
 }  // namespace
 
-// One handler for all of them, registered with the first.
+// Registers one fork handler for all mutexes, with the first of them.
 ForkSafeMutex::ForkSafeMutex(void (*in_child)()) noexcept : in_child_(in_child), next_(all) {
     if (all == nullptr) {
         (void)pthread_atfork(lock_all, unlock_all, unlock_all_in_child);

@@ -1,22 +1,24 @@
-// Mutexes that fork leaves in order.
+// Mutexes that stay usable after fork, and deadlines for their conditions.
 #pragma once
 
 #include <pthread.h>
+#include <time.h>
 
+#include <chrono>
 #include <mutex>
 
 namespace via {
 
-// A mutex of static storage duration, for a few instructions at a time: std::lock_guard takes it. fork waits until
-// nobody holds any of them, so a child finds each free, and what it guards whole. Never hold two at a time, and call
-// nothing of the caller's or the driver's with one held.
+// A mutex of static storage duration, held for a few instructions at a time. Lock it with std::lock_guard. fork waits
+// until no thread holds any of them: a child finds each one free, and its data consistent. Never hold two at a time,
+// and never call the caller's or the driver's functions with one held.
 //
-// Others are std::mutex. Those of src/cuda are held while the driver works: a child of a process that used it gets
-// VIA_ERROR_FORKED from need_driver before it comes to any of them. Those of one transfer no child has. Function-local
-// statics are not used, since a child would wait for one that is being made; std::call_once begins anew in a child.
+// Other mutexes are std::mutex. Those of src/cuda are held while the driver works; a child gets VIA_ERROR_FORKED from
+// need_driver before it reaches any of them. Those of one transfer exist in no child. Function-local statics are not
+// used, since a child would wait for one that is being initialised; std::call_once starts again in a child.
 class ForkSafeMutex {
 public:
-    // `in_child` runs in a child before the mutex is free again: it forgets the threads that the child lacks.
+    // `in_child` runs in a forked child before the mutex is unlocked. Use it to forget the parent's threads.
     explicit ForkSafeMutex(void (*in_child)() = nullptr) noexcept;
     ForkSafeMutex(const ForkSafeMutex &) = delete;
     ForkSafeMutex &operator=(const ForkSafeMutex &) = delete;
@@ -24,7 +26,7 @@ public:
     void lock() noexcept { pthread_mutex_lock(&mutex_); }
     void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
 
-    // For a condition to wait with.
+    // For pthread conditions.
     pthread_mutex_t *native() noexcept { return &mutex_; }
 
 private:
@@ -36,5 +38,12 @@ private:
     void (*const in_child_)();
     ForkSafeMutex *const next_;
 };
+
+// The time in so long, for pthread_cond_clockwait with CLOCK_MONOTONIC, which std::chrono::steady_clock reads.
+inline timespec deadline_in(std::chrono::nanoseconds duration) {
+    const std::chrono::nanoseconds until = std::chrono::steady_clock::now().time_since_epoch() + duration;
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(until);
+    return {static_cast<time_t>(seconds.count()), static_cast<long>((until - seconds).count())};
+}
 
 }  // namespace via

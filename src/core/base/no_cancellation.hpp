@@ -1,11 +1,11 @@
-// A scope in which pthread_cancel leaves the thread alone.
+// A scope without thread cancellation.
 #pragma once
 
 #include <pthread.h>
 
 namespace via {
 
-// For waits while other threads hold on to this one's stack, or this one to what others wait for.
+// Defers pthread_cancel while other threads use this thread's stack, or wait for something that it holds.
 class NoCancellation {
 public:
     NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }

@@ -1,33 +1,33 @@
-// A count of owners, safe from any thread.
+// Thread-safe reference counts.
 #pragma once
-
-#include <sys/single_threaded.h>
 
 #include <atomic>
 #include <cstdint>
 
+#include "core/base/single_threaded.hpp"
+
 namespace via {
 
-// Says so, on stderr.
+// Writes a line to the log.
 void report_release_of_nothing() __attribute__((cold));
 
-// It comes behind the first 16 bytes of what it counts, where it can: allocators write there when a block is freed, and
-// the 0 that the last release leaves behind makes another release of that block harmless as long as nobody else has it.
+// Place it after the first 16 bytes of an object. Allocators write to those when a block is freed, so the 0 left by the
+// last release stays, and makes another release harmless until the block is reused.
 class ReferenceCount {
 public:
     void retain(int64_t owners = 1) {
-        if (__libc_single_threaded != 0) {
-            // With one thread in the process a locked instruction buys nothing and costs more than all the rest of an
-            // export; std::shared_ptr does the same. Starting a thread orders what came before.
+        if (is_single_threaded()) {
+            // A process of one thread needs no locked instruction, which costs more than the rest of an export.
+            // std::shared_ptr does the same. Starting a thread orders what came before.
             count_.store(count_.load(std::memory_order_relaxed) + owners, std::memory_order_relaxed);
         } else {
             count_.fetch_add(owners, std::memory_order_relaxed);
         }
     }
 
-    // True if these were the last owners.
+    // Returns true if these were the last owners.
     [[nodiscard]] bool release(int64_t owners = 1) {
-        // The only owner cannot race with a retain, so it needs no locked instruction to find out that it is the last.
+        // The only owner cannot race with a retain: no locked instruction is needed.
         const int64_t before = count_.load(std::memory_order_acquire);
         if (before == owners) {
             count_.store(0, std::memory_order_relaxed);
@@ -37,7 +37,7 @@ public:
             report_release_of_nothing();
             return false;
         }
-        if (__libc_single_threaded != 0) {
+        if (is_single_threaded()) {
             count_.store(before - owners, std::memory_order_relaxed);
             return false;
         }

@@ -80,10 +80,10 @@ Status name_path(const char *path, Status status) {
     if (status == VIA_OK) [[likely]] {
         return VIA_OK;
     }
-    char told[401];  // as much of a path as other texts have
-    std::snprintf(told, sizeof told, "%s", path);
-    if (std::strstr(thread_state().record().text, told) == nullptr) {
-        name_failure(told);
+    char shown[401];  // the part of a path that other texts contain
+    std::snprintf(shown, sizeof shown, "%s", path);
+    if (std::strstr(thread_state().record().text, shown) == nullptr) {
+        name_failure(shown);
     }
     return status;
 }
@@ -99,7 +99,7 @@ const char *status_name(int32_t status) {
     return kNames[status];
 }
 
-// A depth that several threads had in common would be nobody's.
+// A state shared by several threads has no depth.
 CallbackScope::CallbackScope() : state_(thread_state()) {
     if (is_shared(state_)) {
         return;

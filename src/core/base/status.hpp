@@ -1,5 +1,5 @@
-// How failure travels inside the library: a via_status up the call chain, its text in the thread's error record.
-// No exceptions and no allocation, so that out-of-memory can be reported too.
+// Errors inside the library: a via_status goes up the call chain, its text lies in the thread's error record. Neither
+// throws nor allocates, so that out-of-memory can be reported too.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +12,33 @@ using Status = via_status;
 
 #define VIA_NODISCARD __attribute__((warn_unused_result))
 
-// Writes the error text (printf format) and returns `status`, so that `return fail(...)` reads naturally.
+// Records the error text (printf format) and returns `status`. Texts read "argument is X; expected Y".
 VIA_NODISCARD Status fail(Status status, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 
-// The same, with the errno or CUresult that via_last_error_code() is to tell.
+// Does the same with the errno or CUresult for via_last_error_code().
 VIA_NODISCARD Status fail_with_code(Status status, int32_t code, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 
-// A number as %lld takes it.
+// Converts a number for %lld.
 constexpr long long as_printed(int64_t value) { return value; }
 
-// Puts "function: " before the text of the failure just recorded, and makes it valid UTF-8.
+// Prefixes the recorded text with "function: ", and makes it valid UTF-8.
 void name_failure(const char *function) __attribute__((cold));
 
-// Puts "PATH: " before the text of the failure just recorded, unless the text names the file. Returns `status`;
-// VIA_OK changes nothing.
+// Prefixes the recorded text with "PATH: ", unless the text contains the path. Returns `status`; VIA_OK changes
+// nothing.
 VIA_NODISCARD Status name_path(const char *path, Status status);
 
 const char *last_error_text();
 int32_t last_error_code();
 
-// The name of a status; "VIA_ERROR_UNKNOWN" for a number that is none.
+// Returns the name of a status; "VIA_ERROR_UNKNOWN" for any other number.
 const char *status_name(int32_t status);
 
 struct ThreadState;
 
-// Keeps the thread's last error over a callback: inside, failures are recorded elsewhere, unless there was no memory
-// for the thread to have records of its own.
+// Preserves the thread's last error during a callback: failures inside it go to another record. Threads without memory
+// for a state of their own have a single record.
 class CallbackScope {
 public:
     CallbackScope();
@@ -47,10 +47,10 @@ public:
     CallbackScope &operator=(const CallbackScope &) = delete;
 
 private:
-    ThreadState &state_;  // the callback may be what attaches the thread to another one
+    ThreadState &state_;  // the callback may attach the thread to another state
 };
 
-// True while the calling thread is inside a callback of the caller.
+// Returns true while the calling thread is inside a callback of the caller.
 bool inside_callback();
 
 }  // namespace via

@@ -1,4 +1,4 @@
-// What is called when a thread ends.
+// Calls a function when a thread ends.
 #pragma once
 
 #include <pthread.h>
@@ -8,13 +8,13 @@
 
 namespace via {
 
-// A key of thread-specific storage, made when first asked for. A function-local static would do, but for its guard: a
-// child forked while another thread makes the key would wait for that thread.
+// A thread-specific key, created at first use. Not a function-local static: a child forked while another thread creates
+// the key would wait for that thread.
 class ThreadExit {
 public:
     constexpr explicit ThreadExit(void (*at_exit)(void *value)) : at_exit_(at_exit) {}
 
-    // From now on at_exit(value) is called when the calling thread ends; false if that cannot be had.
+    // Arranges that at_exit(value) is called when the calling thread ends; false if there is no key for it.
     bool defer(void *value) {
         int64_t key = key_.load(std::memory_order_acquire);
         if (key == kNone && !make(&key)) {
@@ -26,7 +26,7 @@ public:
 private:
     static constexpr int64_t kNone = -1;
 
-    // The key of another thread that was quicker stands.
+    // Uses the key of another thread that was quicker.
     bool make(int64_t *key) {
         pthread_key_t made = 0;
         if (pthread_key_create(&made, at_exit_) != 0) {

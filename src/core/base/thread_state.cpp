@@ -26,12 +26,12 @@ void detach_thread(void *state) {
 
 constinit ThreadExit thread_exit(detach_thread);
 
-ThreadState *take_idle() {
+ThreadState *reuse_state() {
     for (ThreadState *state = all_states.load(std::memory_order_acquire); state != nullptr; state = state->next) {
         bool idle = false;
         if (state->in_use.compare_exchange_strong(idle, true, std::memory_order_acquire)) {
             state->depth = 0;
-            state->disposals = 0;
+            state->nested_deleters = 0;
             state->record().code = 0;
             state->record().length = 0;
             state->record().text[0] = '\0';
@@ -55,7 +55,7 @@ ThreadState *make_state() {
 }  // namespace
 
 ThreadState &attach_thread() {
-    ThreadState *state = take_idle();
+    ThreadState *state = reuse_state();
     if (state == nullptr) {
         state = make_state();
     }
@@ -63,7 +63,7 @@ ThreadState &attach_thread() {
         return emergency_state;
     }
     current_thread_state = state;
-    // A thread whose exit cannot be watched keeps its state for good; nothing else is lost.
+    // Without a thread-specific key the state is never reused; nothing else is lost.
     (void)thread_exit.defer(state);
     return *state;
 }

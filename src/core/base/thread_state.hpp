@@ -1,5 +1,5 @@
-// What the library keeps per thread: error records and counters. States outlive their threads and are handed to the
-// next one, so counting needs no lock and no atomic read-modify-write, and a sum over all of them is exact.
+// State of each thread: error records and counters. A state outlives its thread and is reused by another one. Counting
+// therefore needs no lock and no atomic read-modify-write, and the sum over all states is exact.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ enum class Counter : int32_t {
     ManagedBytes,
     StagedBytes,
     PendingTasks,
-    NormalForms,    // of copies; this and the next for the tests
+    NormalForms,    // normalised copies; for tests, as the next one
     PlannedRoutes,  // one for each copy
     kCount
 };
@@ -30,15 +30,15 @@ struct ErrorRecord {
     char text[kCapacity] = {0};
 };
 
-struct WaitingDisposal;  // core/array/array.cpp
+struct PostponedDeleter;  // core/array/array.cpp
 
 struct ThreadState {
-    // One record for the thread itself and one per nested callback; deeper nesting shares the last.
+    // One record for the thread and one per nested callback; deeper nesting shares the last.
     static constexpr int32_t kRecords = 3;
     std::atomic<int64_t> counters[static_cast<int32_t>(Counter::kCount)] = {};
     int32_t depth = 0;
-    int32_t disposals = 0;               // one inside the other
-    WaitingDisposal *waiting = nullptr;  // of these, those too deep inside
+    int32_t nested_deleters = 0;
+    PostponedDeleter *postponed = nullptr;  // deleters nested too deeply
     std::atomic<bool> in_use{true};
     ThreadState *next = nullptr;
     ErrorRecord records[kRecords];
@@ -50,7 +50,7 @@ struct ThreadState {
 // and reaching it never allocates (a dynamic TLS block would, and glibc aborts where that fails).
 extern __thread ThreadState *current_thread_state __attribute__((tls_model("initial-exec")));
 
-// Never fails: a thread that no memory can be had for shares one static state.
+// Never fails: without memory the thread shares a static state.
 ThreadState &attach_thread();
 
 inline ThreadState &thread_state() {
@@ -58,10 +58,10 @@ inline ThreadState &thread_state() {
     return state != nullptr ? *state : attach_thread();
 }
 
-// The same, but a thread seen for the first time is left unattached, so that a getter never allocates.
+// Returns the same for a known thread. Leaves a new thread unattached, so that getters never allocate.
 ThreadState &known_thread_state();
 
-// The one of all threads that no memory can be had for.
+// State shared by all threads that lack memory for their own.
 extern ThreadState emergency_state;
 
 inline bool is_shared(const ThreadState &state) { return &state == &emergency_state; }

@@ -1,11 +1,11 @@
-// Handles that are let go of when a scope ends.
+// Owners of handles, which they release at the end of a scope.
 #pragma once
 
 #include <utility>
 
 namespace via {
 
-// Owns one reference to what `destroy` lets go of, or none.
+// Owns one reference, which `destroy` releases, or none.
 template <class Held, auto destroy>
 class UniqueHandle {
 public:
@@ -20,6 +20,7 @@ public:
     Held *get() const { return held_; }
     Held **out() { return &held_; }
     Held *release() { return std::exchange(held_, nullptr); }
+    void reset(Held *held) { UniqueHandle before(std::exchange(held_, held)); }
 
 private:
     Held *held_;

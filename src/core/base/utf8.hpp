@@ -1,4 +1,4 @@
-// Texts that leave the library are UTF-8; parts of them (file names, callers' strings) may not have been.
+// UTF-8 of texts that leave the library: parts of them (file names, callers' strings) may be anything.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace via {
 
-// Length in bytes of the well-formed UTF-8 sequence at `text` (Unicode 15, table 3-7); 0 if there is none.
+// Returns the length in bytes of the well-formed UTF-8 sequence at `text` (Unicode 15, table 3-7); 0 if there is none.
 inline int32_t utf8_sequence_length(const char *text) {
     const auto *bytes = reinterpret_cast<const unsigned char *>(text);
     const unsigned lead = bytes[0];
@@ -32,7 +32,7 @@ inline int32_t utf8_sequence_length(const char *text) {
     return length;
 }
 
-// How many bytes at the start of the text are well-formed UTF-8.
+// Counts the well-formed bytes at the start of the text.
 inline size_t utf8_prefix(std::string_view text) {
     size_t at = 0;
     while (at < text.size()) {
@@ -47,8 +47,8 @@ inline size_t utf8_prefix(std::string_view text) {
     return at;
 }
 
-// Puts `\xff` for every byte that is not part of a well-formed sequence, in place, so that the text still says which
-// bytes there were; '?' for each where they would not fit into `capacity`. Returns the length.
+// Replaces every byte outside a well-formed sequence by an escape such as `\xff`, in place; by '?' if the escapes would
+// not fit `capacity`. Returns the length.
 inline int32_t make_utf8(char *text, int32_t capacity) {
     constexpr char kDigits[] = "0123456789abcdef";
     constexpr int32_t kEscape = 4;

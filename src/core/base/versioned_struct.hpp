@@ -1,4 +1,4 @@
-// Reading a caller's struct, which may be of an older or a newer header than this library.
+// Copies structs from and to callers, whose header may be older or newer than this library.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace via {
 
-// Copies the fields that both sides know; the rest stays zero, the default. `*out_struct` must be zero-initialised.
+// Copies the fields that both sides know. The rest keeps its default, zero: zero-initialise `*out_struct`.
 template <class Struct>
 VIA_NODISCARD Status read_struct(const char *argument, const Struct &given, Struct *out_struct) {
     const int32_t size = given.struct_size;
@@ -18,8 +18,9 @@ VIA_NODISCARD Status read_struct(const char *argument, const Struct &given, Stru
         return VIA_OK;
     }
     if (size < static_cast<int32_t>(sizeof(int32_t))) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "%s.struct_size is %d; expected sizeof, as the _INIT macro sets it",
-                    argument, size);
+        return fail(VIA_ERROR_INVALID_ARGUMENT,
+                    "%s.struct_size is %d; expected the size of the struct, as its _INIT macro sets it", argument,
+                    size);
     }
     std::memcpy(static_cast<void *>(out_struct), &given,
                 static_cast<size_t>(std::min(size, static_cast<int32_t>(sizeof(Struct)))));
@@ -27,15 +28,21 @@ VIA_NODISCARD Status read_struct(const char *argument, const Struct &given, Stru
     return VIA_OK;
 }
 
-// Copies the answer out, as far as the caller's struct reaches; its struct_size stays its own.
+// Copies the result out, as far as the caller's struct reaches, and leaves its struct_size unchanged.
 template <class Struct>
-VIA_NODISCARD Status write_struct(const char *argument, const Struct &answer, Struct *out_struct) {
+VIA_NODISCARD Status write_struct(const char *argument, const Struct &result, Struct *out_struct) {
     const int32_t size = out_struct->struct_size;
-    if (size < static_cast<int32_t>(sizeof(int32_t))) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "%s->struct_size is %d; expected sizeof, as the _INIT macro sets it",
-                    argument, size);
+    if (size == static_cast<int32_t>(sizeof(Struct))) [[likely]] {
+        *out_struct = result;
+        out_struct->struct_size = size;
+        return VIA_OK;
     }
-    std::memcpy(static_cast<void *>(out_struct), &answer,
+    if (size < static_cast<int32_t>(sizeof(int32_t))) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT,
+                    "%s->struct_size is %d; expected the size of the struct, as its _INIT macro sets it", argument,
+                    size);
+    }
+    std::memcpy(static_cast<void *>(out_struct), &result,
                 static_cast<size_t>(std::min(size, static_cast<int32_t>(sizeof(Struct)))));
     out_struct->struct_size = size;
     return VIA_OK;

@@ -1,4 +1,4 @@
-// Where in the program a handle was made: the calls that led there.
+// Backtraces of the places where handles are made.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@ namespace via {
 
 class Backtrace {
 public:
-    // Of the calling thread, now.
+    // Records the backtrace of the calling thread, and the line of Python that it runs.
     Backtrace();
 
-    // A line for each call, to the log, from the one into this library outwards.
+    // Logs a line for each call, from the one into this library outwards.
     void report() const;
 
 private:
@@ -20,7 +20,7 @@ private:
     char python_line_[200];
 };
 
-// What the first one would else load on the way.
+// Loads in advance what the first backtrace needs.
 void prepare_backtraces();
 
 }  // namespace via

@@ -20,8 +20,8 @@ std::string_view setting(const char *name) {
     return value != nullptr ? value : "";
 }
 
-// "1", or a list of words: "abort", "trace".
-uint32_t checks_asked() {
+// Reads VIADUCT_CHECK: "1", or a list of words, "abort" and "trace".
+uint32_t read_checks() {
     const std::string_view value = setting("VIADUCT_CHECK");
     const auto has = [&](const char *word) { return value.find(word) != std::string_view::npos; };
     if (value.empty() || value == "0") {
@@ -30,7 +30,7 @@ uint32_t checks_asked() {
     return kHandles | (has("abort") ? kAbortOnMisuse : 0) | (has("trace") ? kBacktraces : 0);
 }
 
-uint32_t lines_asked() {
+uint32_t read_log_level() {
     const std::string_view level = setting("VIADUCT_LOG");
     if (level == "trace") {
         return kFailures | kNotable | kCalls;
@@ -44,10 +44,10 @@ uint32_t lines_asked() {
     return 0;
 }
 
-// Runs while the library is loaded, before anybody can call it.
+// Runs while the library is loaded, before any call.
 uint32_t begin() noexcept {
-    const uint32_t lines = lines_asked();
-    const uint32_t checks = checks_asked();
+    const uint32_t lines = read_log_level();
+    const uint32_t checks = read_checks();
     if ((lines | checks) != 0) {
         open_log(secure_getenv("VIADUCT_LOG_FILE"));
     }

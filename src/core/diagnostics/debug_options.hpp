@@ -1,4 +1,4 @@
-// What the environment asked the library to watch when it was loaded: the callers' handles (VIADUCT_CHECK) and their
+// Debug options, read from the environment when the library is loaded: checks of handles (VIADUCT_CHECK) and logging of
 // calls (VIADUCT_LOG).
 #pragma once
 
@@ -6,14 +6,14 @@
 
 namespace via {
 
-inline constexpr uint32_t kHandles = 1;        // whether every handle that comes in is one that went out
-inline constexpr uint32_t kAbortOnMisuse = 2;  // a wrong one ends the process
-inline constexpr uint32_t kBacktraces = 4;     // where each handle was made, for the report at exit
-inline constexpr uint32_t kFailures = 8;       // a line for every call that fails
-inline constexpr uint32_t kNotable = 16;       // and for what is rare
-inline constexpr uint32_t kCalls = 32;         // and for every call
+inline constexpr uint32_t kHandles = 1;        // check every handle that a caller passes
+inline constexpr uint32_t kAbortOnMisuse = 2;  // abort on a wrong handle
+inline constexpr uint32_t kBacktraces = 4;     // record where each handle was made, for the report at exit
+inline constexpr uint32_t kFailures = 8;       // log every failing call
+inline constexpr uint32_t kNotable = 16;       // log rare events
+inline constexpr uint32_t kCalls = 32;         // log every call
 
-// Nothing, nearly always: the one number that every call looks at. Set before the first, and never changed.
+// Nearly always 0: the one number that every call reads. Set before the first call, and constant afterwards.
 extern uint32_t debug_options __attribute__((visibility("hidden")));
 
 inline bool is_debugging(uint32_t what) { return (debug_options & what) != 0; }

@@ -10,6 +10,7 @@
 
 #include "core/base/lock.hpp"
 #include "core/base/reference_count.hpp"
+#include "core/base/status.hpp"
 #include "core/diagnostics/backtrace.hpp"
 #include "core/diagnostics/log.hpp"
 
@@ -19,7 +20,7 @@ namespace {
 struct Entry {
     HandleKind kind = HandleKind::None;
     bool shared = false;
-    bool inherited = false;  // from the parent of a fork, whose it is to release
+    bool inherited = false;  // from the parent of a fork, which is to release it
     int64_t owners = 0;
     const char *function = nullptr;
     std::unique_ptr<Backtrace> backtrace;
@@ -30,13 +31,13 @@ struct Shard {
     std::unordered_map<const void *, Entry> entries;
 };
 
-// Threads rarely meet in one of so many.
+// Enough that threads rarely meet in one.
 constexpr size_t kShards = 32;
 
-// Never freed: threads use it until the process is gone.
+// Never freed: threads use it until the process ends.
 constinit Shard *shards = nullptr;
 
-// An entry could not be made: from then on an unknown handle proves nothing.
+// An entry could not be allocated: an unregistered handle is no misuse from then on.
 constinit std::atomic<bool> incomplete{false};
 
 Shard &shard_of(const void *handle) {
@@ -53,7 +54,7 @@ void inherit_entries() {
     }
 }
 
-// With the shard's lock held; nullptr if there is no memory.
+// Returns nullptr without memory. Call with the shard's mutex held.
 Entry *entry_for(Shard *shard, const void *handle) {
     try {
         return &shard->entries[handle];
@@ -63,7 +64,7 @@ Entry *entry_for(Shard *shard, const void *handle) {
     }
 }
 
-// Enough that an address comes back late, and no memory worth counting.
+// Number of blocks in the queue: an address comes back late, for little memory.
 constexpr uint64_t kWaiting = 8192;
 
 struct Ended {
@@ -82,7 +83,7 @@ constinit Queue *queue = nullptr;
 }  // namespace
 
 void report_release_of_nothing() {
-    log_line("a handle was released more often than it was held; VIADUCT_CHECK=1 tells which and where");
+    log_line("a handle was released more often than it was retained; VIADUCT_CHECK=1 reports which and where");
 }
 
 const char *handle_name(HandleKind kind) {
@@ -96,7 +97,7 @@ bool begin_checking() {
     shards = new (std::nothrow) Shard[kShards];
     queue = new (std::nothrow) Queue{};
     if (shards == nullptr || queue == nullptr) {
-        log_line("VIADUCT_CHECK is set, but there is no memory to check handles with");
+        log_line("VIADUCT_CHECK is set, and there is no memory for the registry of handles");
         return false;
     }
     prepare_backtraces();
@@ -126,26 +127,26 @@ void add_shared(HandleKind kind, const void *handle) {
     }
 }
 
-HandleKind find_handle(HandleKind said, const void *handle) {
+HandleKind find_handle(HandleKind expected, const void *handle) {
     Shard &shard = shard_of(handle);
     const std::lock_guard lock(shard.mutex);
     const auto found = shard.entries.find(handle);
     if (found != shard.entries.end()) {
         return found->second.kind;
     }
-    return incomplete.load(std::memory_order_relaxed) ? said : HandleKind::None;
+    return incomplete.load(std::memory_order_relaxed) ? expected : HandleKind::None;
 }
 
-HandleKind drop_owner(HandleKind said, const void *handle) {
+HandleKind drop_owner(HandleKind expected, const void *handle) {
     Shard &shard = shard_of(handle);
     const std::lock_guard lock(shard.mutex);
     const auto found = shard.entries.find(handle);
     if (found == shard.entries.end()) {
-        return incomplete.load(std::memory_order_relaxed) ? said : HandleKind::None;
+        return incomplete.load(std::memory_order_relaxed) ? expected : HandleKind::None;
     }
     Entry &entry = found->second;
     const HandleKind kind = entry.kind;
-    if (kind == said && !entry.shared && --entry.owners == 0) {
+    if (kind == expected && !entry.shared && --entry.owners == 0) {
         shard.entries.erase(found);
     }
     return kind;
@@ -161,7 +162,7 @@ int64_t report_registered_handles() {
                 continue;
             }
             log_line("never released: %s %p from %s, %lld owner%s", handle_name(entry.kind), handle, entry.function,
-                     static_cast<long long>(entry.owners), entry.owners == 1 ? "" : "s");
+                     as_printed(entry.owners), entry.owners == 1 ? "" : "s");
             if (entry.backtrace != nullptr) {
                 entry.backtrace->report();
             }
@@ -183,12 +184,12 @@ void free_later(void *block, void (*free_block)(void *)) {
 
 namespace {
 
-// At exit, when whoever wanted to release has done so.
+// Runs at exit, after the program's own destructors.
 __attribute__((destructor)) void report_at_exit() {
     if (is_debugging(kHandles)) {
         const int64_t live = report_registered_handles();
         if (live > 0) {
-            log_line("%lld handle%s never released", static_cast<long long>(live), live == 1 ? " was" : "s were");
+            log_line("%lld handle%s never released", as_printed(live), live == 1 ? " was" : "s were");
         }
     }
 }

@@ -1,5 +1,5 @@
-// Which handles callers hold, and how many owners of each: kept only where VIADUCT_CHECK asks for it. A handle is known
-// by its address, and what lies there is never looked at.
+// The registry of handles that callers hold, with the number of owners of each; used with VIADUCT_CHECK only.
+// Identifies a handle by its address, and never reads the memory there.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,28 @@ namespace via {
 
 enum class HandleKind : int32_t { None, Array, Memory, Stream, Event, Task, Batch, File };
 
-// "via_array".
+// Returns the name of the type, "via_array".
 const char *handle_name(HandleKind kind);
 
-// False if there is no memory for it.
+// Allocates the registry; false without memory.
 bool begin_checking();
 
-// One owner more among the callers; `function` handed the handle out. Shared handles are held for good.
+// Register one more owner among the callers; `function` returned the handle. Shared handles stay registered for good.
 void add_owner(HandleKind kind, const void *handle, const char *function);
 void add_shared(HandleKind kind, const void *handle);
 
-// What the address is a handle of, as far as callers go; None if they hold none there. Where the list is not complete,
-// for want of memory, an address that is not in it counts as what it is said to be.
-HandleKind find_handle(HandleKind said, const void *handle);
+// Returns the kind of the handle registered at the address; None if there is none. If memory was short and the registry
+// is incomplete, an unregistered address counts as the expected kind.
+HandleKind find_handle(HandleKind expected, const void *handle);
 
-// The same, and one owner less if it is what it is said to be.
-HandleKind drop_owner(HandleKind said, const void *handle);
+// Does the same, and drops one owner if the handle is of the expected kind.
+HandleKind drop_owner(HandleKind expected, const void *handle);
 
-// A line for each handle that callers hold and nobody shares, to the log; how many there are.
+// Logs a line for each registered handle that is not shared, and returns their number.
 int64_t report_registered_handles();
 
-// The end of a handle's memory. Where handles are checked it waits in a queue first, so that a stale handle does not
-// soon have the address of a new one.
+// Free a handle's memory. With checks it waits in a queue first, so that a new handle does not soon get the address of
+// a stale one.
 void free_later(void *block, void (*free_block)(void *)) __attribute__((cold));
 
 inline void free_handle(void *block) {

@@ -25,7 +25,7 @@ void open_log(const char *path) {
     constexpr mode_t kPermissions = 0666;
     const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kPermissions);
     if (file < 0) {
-        log_line("VIADUCT_LOG_FILE is %s, which cannot be opened (errno %d); lines go to stderr", path, errno);
+        log_line("VIADUCT_LOG_FILE is %s; opening it failed with errno %d, and lines go to stderr", path, errno);
         return;
     }
     log_file = file;
@@ -41,7 +41,7 @@ void log_line(const char *format, ...) {
     va_end(arguments);
     const int length = std::min(begun + std::max(more, 0), kCapacity - 1);
     text[length] = '\n';
-    // Where it cannot be written, nobody reads it.
+    // There is no place to report a failed write.
     [[maybe_unused]] const ssize_t written = write(log_file, text, static_cast<size_t>(length) + 1);
     errno = saved;
 }

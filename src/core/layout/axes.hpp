@@ -1,5 +1,4 @@
-// Bringing the loops of a strided copy into normal form: destination steps are positive and ascend, and no two loops
-// could be one.
+// Normalises the loops of a strided copy: destination steps are positive and ascending, and mergeable loops are merged.
 #pragma once
 
 #include <utility>
@@ -9,7 +8,7 @@
 
 namespace via {
 
-// Insertion keeps the axes sorted by destination step; row-major arrays, read from the last axis, need no moves.
+// Inserts an axis, sorted by destination step. Row-major arrays, read from the last axis, need no moves.
 inline void insert_axis(const Axis &axis, Axis *axes, int32_t *ndim) {
     int32_t at = (*ndim)++;
     for (; at > 0 && axes[at - 1].dst_step > axis.dst_step; --at) {
@@ -18,7 +17,7 @@ inline void insert_axis(const Axis &axis, Axis *axes, int32_t *ndim) {
     axes[at] = axis;
 }
 
-// Goes the other way along an axis.
+// Reverses the direction of an axis.
 inline void flip(Axis *axis, int64_t *dst_offset, int64_t *src_offset) {
     *dst_offset += (axis->extent - 1) * axis->dst_step;
     *src_offset += (axis->extent - 1) * axis->src_step;
@@ -33,7 +32,7 @@ inline bool continues(const Axis &inner, const Axis &outer) {
            multiply(inner.src_step, inner.extent, &src_step) && src_step == outer.src_step;
 }
 
-// Axes that continue one another in both arrays become one, and elements adjacent in both a longer run.
+// Merges axes that continue one another in both arrays, and lengthens the run by elements adjacent in both.
 inline void merge_axes(int64_t *run, Axis *axes, int32_t *ndim) {
     const int32_t count = std::exchange(*ndim, 0);
     for (int32_t i = 0; i < count; ++i) {

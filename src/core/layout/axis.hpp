@@ -1,12 +1,11 @@
-// One loop of a strided copy. Names nothing but plain numbers: the files compiled for newer processors include it, and
-// so do the kernels of the GPU.
+// One loop of a strided copy. Plain numbers only: files compiled for newer processors and GPU kernels include it.
 #pragma once
 
 #include <cstdint>
 
 namespace via {
 
-// How many times, and by how many bytes each array's address moves.
+// Number of iterations, and bytes by which each array's address moves.
 struct Axis {
     int64_t extent;
     int64_t dst_step;

@@ -14,7 +14,7 @@ struct Named {
     const char *name;
 };
 
-// Every scalar type there is: NumPy's name where it has one, else that of ml_dtypes.
+// All scalar types: NumPy's name if it has one, otherwise that of ml_dtypes.
 constexpr Named kNames[] = {
     {0x0100, "int1"},
     {0x0200, "int2"},
@@ -67,7 +67,7 @@ const char *scalar_name(int32_t scalar) {
     return found == std::end(kNames) ? nullptr : found->name;
 }
 
-// A whole decimal number from 1 to `most`, 0 for anything else.
+// Parses a decimal number from 1 to `most`; 0 for anything else.
 int64_t parse_count(const char *text, int64_t most) {
     if (*text < '1' || *text > '9') {
         return 0;
@@ -96,8 +96,8 @@ bool dtype_is_any(int32_t dtype) {
 
 Status refuse_dtype(const char *argument, int32_t dtype) {
     if (dtype_is_record(dtype)) {
-        return fail(VIA_ERROR_DTYPE, "%s is a record of %lld bytes; expected at most %lld", argument,
-                    -static_cast<long long>(dtype), static_cast<long long>(kMaxRecordBytes));
+        return fail(VIA_ERROR_DTYPE, "%s is a record of %lld bytes; expected at most %lld bytes", argument,
+                    -as_printed(dtype), as_printed(kMaxRecordBytes));
     }
     return fail(VIA_ERROR_DTYPE,
                 "%s is 0x%08x (code %d, %d bits, %d lanes); expected code | bits << 8 | lanes << 16 of DLPack 1.3, or "
@@ -121,7 +121,7 @@ const char *dtype_name(int32_t dtype, char *name) {
         return name;
     }
     if (dtype_is_record(dtype)) {
-        std::snprintf(name, kDtypeNameCapacity, "%s%lld", kRecordPrefix, -static_cast<long long>(dtype));
+        std::snprintf(name, kDtypeNameCapacity, "%s%lld", kRecordPrefix, -as_printed(dtype));
         return name;
     }
     const char *scalar = scalar_name(dtype & 0xFFFF);

@@ -33,7 +33,7 @@ constexpr int32_t dtype_lanes(int32_t dtype) { return dtype >> 16; }
 
 constexpr int32_t pack_dtype(int32_t code, int32_t bits, int32_t lanes) { return code | bits << 8 | lanes << 16; }
 
-// Bits of one element; the dtype must be valid.
+// Returns the bits of one element of a valid dtype.
 constexpr int64_t dtype_bits(int32_t dtype) {
     if (dtype_is_record(dtype)) {
         return -int64_t{dtype} * 8;
@@ -41,15 +41,15 @@ constexpr int64_t dtype_bits(int32_t dtype) {
     return int64_t{dtype_scalar_bits(dtype)} * dtype_lanes(dtype);
 }
 
-// Answers without a search for what nearly every array holds: one integer or float of 8 to 64 bits, but float8.
+// Recognises common dtypes without a search: one integer or float of 8 to 64 bits, except float8.
 constexpr bool dtype_is_plain(int32_t dtype) {
     const int32_t bits = dtype & 0xFF00;
     return dtype >> 16 == 1 && (bits == 0x2000 || bits == 0x4000 || bits == 0x1000 || bits == 0x0800) &&
            (dtype & 0xFF) <= (bits == 0x0800 ? 1 : 2);
 }
 
-// The bytes of `size` elements of so many bits, one after another. Where a shape has been checked nothing overflows:
-// the bits of packed elements fit an int64_t, and the bytes of others.
+// Returns the bytes of `size` adjacent elements of `bits` bits. Cannot overflow for a checked shape: the bits of packed
+// elements fit an int64_t, and so do the bytes of others.
 constexpr int64_t dense_bytes(int64_t size, int64_t bits) {
     return bits % 8 == 0 ? size * (bits / 8) : size * bits / 8 + (size * bits % 8 != 0 ? 1 : 0);
 }
@@ -60,14 +60,14 @@ inline bool dtype_is_valid(int32_t dtype) { return dtype_is_plain(dtype) || dtyp
 
 VIA_NODISCARD Status refuse_dtype(const char *argument, int32_t dtype) __attribute__((cold));
 
-// VIA_ERROR_DTYPE, naming the argument, unless the dtype is valid.
+// Checks a dtype. Errors: VIA_ERROR_DTYPE, naming the argument.
 VIA_NODISCARD inline Status check_dtype(const char *argument, int32_t dtype) {
     return dtype_is_valid(dtype) ? VIA_OK : refuse_dtype(argument, dtype);
 }
 
 int64_t alignment_of_any(int32_t dtype);
 
-// The bytes whose multiples its elements should start at: those of one scalar, of half a complex; 1 for a record.
+// Returns the natural alignment: the bytes of one scalar, of half a complex number; 1 for a record.
 inline int64_t dtype_alignment(int32_t dtype) {
     return dtype_is_plain(dtype) ? dtype_scalar_bits(dtype) / 8 : alignment_of_any(dtype);
 }
@@ -75,13 +75,13 @@ inline int64_t dtype_alignment(int32_t dtype) {
 // Room for any dtype's name.
 inline constexpr int32_t kDtypeNameCapacity = 32;
 
-// The name of a dtype, also of a number that is none ("dtype 0x..."), into name[kDtypeNameCapacity]. Returns name.
+// Writes the name of a dtype, or "dtype 0x..." for an invalid one, to name[kDtypeNameCapacity]. Returns name.
 const char *dtype_name(int32_t dtype, char *name);
 
-// The dtype of a name, 0 if there is none of that name.
+// Returns the dtype of a name; 0 if there is none.
 int32_t dtype_from_name(const char *name);
 
-// A dtype's name that lives as long as the full expression: fail(..., DtypeName(dtype).text).
+// A dtype's name for one expression: fail(..., DtypeName(dtype).text).
 struct DtypeName {
     explicit DtypeName(int32_t dtype) { dtype_name(dtype, text); }
     char text[kDtypeNameCapacity];

@@ -12,8 +12,8 @@ namespace {
 
 constexpr char kHostOrder = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>';
 
-// A complex number of two halves has no name in NumPy. "<f16" is its longdouble: of x87 on some machines, of two
-// doubles on others, and binary128, as float128 is everywhere, on few.
+// NumPy has no name for complex32. Its "<f16" is longdouble: x87 on some machines, two doubles on others, and
+// binary128, which float128 is everywhere, on few.
 constexpr int32_t kFloat128 = pack_dtype(static_cast<int32_t>(Code::Float), 128, 1);
 bool is_unknown_to_numpy(int32_t dtype) { return dtype == VIA_COMPLEX32 || dtype == kFloat128; }
 
@@ -25,7 +25,7 @@ struct Kind {
 constexpr Kind kKinds[] = {{'i', Code::Int},     {'u', Code::UInt}, {'f', Code::Float},
                            {'c', Code::Complex}, {'b', Code::Bool}, {'V', Code::Opaque}};
 
-// Without printf, which takes longer than all else that a description needs.
+// Avoids printf, which would take longer than the rest of a description.
 void write_typestr(char order, char letter, int64_t bytes, char *typestr) {
     typestr[0] = order;
     typestr[1] = letter;

@@ -1,5 +1,4 @@
-// NumPy's short names of element types, "<f4" or "|V12": byte order, kind and bytes. The array interfaces and .npy
-// files are written in them.
+// NumPy's typestrs, "<f4" or "|V12": byte order, kind and bytes. Used by the array interfaces and .npy files.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +8,10 @@ namespace via {
 // Room for any typestr.
 inline constexpr int32_t kTypestrCapacity = 16;
 
-// The typestr of a dtype; false if it has none.
+// Writes the typestr of a dtype; false if it has none.
 bool typestr_of(int32_t dtype, char *out_typestr);
 
-// The dtype of a typestr. nullptr, or what had been expected instead.
+// Finds the dtype of a typestr. Returns nullptr on success, otherwise the text of what was expected.
 const char *dtype_of_typestr(const char *typestr, int32_t *out_dtype);
 
 }  // namespace via

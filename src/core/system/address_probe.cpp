@@ -11,8 +11,8 @@
 #include <cstring>
 
 #include "core/system/cgroup.hpp"
-#include "core/system/line_reader.hpp"
 #include "core/system/pages.hpp"
+#include "core/system/small_file.hpp"
 
 namespace via {
 Status find_host_mapping(const void *address, HostMapping *out_mapping) {
@@ -34,14 +34,13 @@ Status find_host_mapping(const void *address, HostMapping *out_mapping) {
     }
     const int code = maps.failure();
     return code == 0 ? VIA_OK
-                     : fail_with_code(VIA_ERROR_IO, code,
-                                      "/proc/self/maps, which tells what an address is, cannot be read: %s (%s)",
-                                      strerrorname_np(code), strerrordesc_np(code));
+                     : fail_with_code(VIA_ERROR_IO, code, "reading /proc/self/maps: %s (%s)", strerrorname_np(code),
+                                      strerrordesc_np(code));
 }
 
-// The kernel reads the signal set before it looks at `how`, which is none that it knows: the answer is EFAULT or
-// EINVAL, and nothing is changed. Quicker than process_vm_readv, and allowed in every sandbox. A signal set is 8 bytes;
-// aligned ones lie within one page.
+// Passes the address as a signal set, with an invalid `how`. The kernel reads the set first, and then fails with EFAULT
+// or EINVAL without changing anything. Faster than process_vm_readv, and allowed in every sandbox. A signal set is 8
+// bytes; an aligned one lies within one page.
 bool is_readable(const void *address) {
     constexpr uintptr_t kSetBytes = 8;
     constexpr int kNoSuchHow = -1;

@@ -1,4 +1,4 @@
-// What the operating system knows about a host address.
+// What the operating system reports about host memory and the CPU.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@ struct HostMapping {
     bool writable;
 };
 
-// The mapping that holds the address; one of no bytes if there is none.
-// Errors: VIA_ERROR_IO where the system does not tell.
+// Finds the mapping that holds the address; one of no bytes if there is none.
+// Errors: VIA_ERROR_IO if /proc/self/maps cannot be read.
 VIA_NODISCARD Status find_host_mapping(const void *address, HostMapping *out_mapping);
 
-// True if the byte at the address can be read now.
+// Returns true if the byte at the address can be read now.
 bool is_readable(const void *address);
 
-// Memory that the process may have: what the machine has, or less where a limit was set for its control groups; 0 where
-// the system does not tell.
+// Returns the bytes of memory that the process may use: those of the machine, or the limit of its control groups; 0 if
+// unknown.
 int64_t usable_memory();
 
-// The limit in a cgroup's memory.max ("max", "1073741824"); 0 if there is none in it.
+// Parses a cgroup's memory.max ("max", "1073741824"); 0 if it holds no limit.
 int64_t parse_memory_max(const char *text);
 
-// The CPU's model name, cut to capacity - 1 bytes; "CPU" where the system does not tell.
+// Writes the model name of the CPU, cut to capacity - 1 bytes; "CPU" if unknown.
 void cpu_name(int64_t capacity, char *name);
 
 }  // namespace via

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "core/system/line_reader.hpp"
 #include "core/system/small_file.hpp"
 
 namespace via {
@@ -11,13 +10,13 @@ namespace {
 
 constexpr char kRoot[] = "/sys/fs/cgroup";
 
-// A group of this process: the folder of its hierarchy below the root, and its path in there.
+// A group of this process: the directory of its hierarchy below the root, and its path there.
 struct Group {
     char hierarchy[64] = "";
     char path[4096] = "";
 };
 
-// Whether a list ("cpu,cpuacct") holds the name; the list of the unified hierarchy is "".
+// Returns whether a list ("cpu,cpuacct") contains the name; the list of the unified hierarchy is "".
 bool holds(const char *list, size_t length, const char *name) {
     const size_t wanted = std::strlen(name);
     for (size_t at = 0; at <= length;) {
@@ -30,7 +29,7 @@ bool holds(const char *list, size_t length, const char *name) {
     return false;
 }
 
-// By a line such as "4:cpu,cpuacct:/docker/abc"; false if no hierarchy has the controller.
+// Reads a line such as "4:cpu,cpuacct:/docker/abc"; false if no hierarchy has the controller.
 bool find_group(const char *controller, Group *out_group) {
     LineReader lines("/proc/self/cgroup");
     while (const char *line = lines.next()) {
@@ -64,8 +63,8 @@ int64_t limit_in(const char *folder, const char *const (&files)[2], int64_t (*pa
 
 int64_t lesser(int64_t a, int64_t b) { return a == 0 || (b > 0 && b < a) ? b : a; }
 
-// Of the group and all that hold it. In a container the path may be that outside, of which nothing is there but the
-// root: the folder of the group itself.
+// Searches the group and its ancestors. In a container the path may be that outside of it: then only the root exists,
+// which is the directory of the group itself.
 int64_t least_in(const char *hierarchy, const char *path, const char *const (&files)[2],
                  int64_t (*parse)(const char *text)) {
     char folder[sizeof kRoot + sizeof(Group)];
@@ -90,7 +89,7 @@ int64_t least_of_cgroups(const CgroupLimit &limit, int64_t (*parse)(const char *
     int64_t least = least_in("", unified.path, {limit.unified_file, nullptr}, parse);
     Group own;
     if (find_group(limit.controller, &own)) {
-        // Hierarchies of several controllers are mounted by the names of all, most with a link for each.
+        // A hierarchy of several controllers is mounted under all their names, usually with a link for each.
         char alone[sizeof own.hierarchy];
         std::snprintf(alone, sizeof alone, "/%s", limit.controller);
         least = lesser(least, least_in(own.hierarchy, own.path, limit.files, parse));

@@ -1,11 +1,11 @@
-// The limits that were set for this process by control groups, of version 1 and 2.
+// Limits of this process's control groups, of version 1 and 2.
 #pragma once
 
 #include <cstdint>
 
 namespace via {
 
-// Where a limit is written: in one file of the unified hierarchy, in up to two of the controller's own in version 1.
+// Files that hold a limit: one of the unified hierarchy, up to two of the controller in version 1.
 struct CgroupLimit {
     const char *unified_file;
     const char *controller;
@@ -15,8 +15,8 @@ struct CgroupLimit {
 inline constexpr CgroupLimit kMemoryLimit{"memory.max", "memory", {"memory.limit_in_bytes", nullptr}};
 inline constexpr CgroupLimit kCpuLimit{"cpu.max", "cpu", {"cpu.cfs_quota_us", "cpu.cfs_period_us"}};
 
-// The least limit that is set for this process's group and all that hold it; 0 if there is none. `parse` reads one, two
-// files being one text: 0 where there is no limit in it.
+// Returns the smallest limit of this process's group and its ancestors; 0 if there is none. `parse` reads the limit
+// from the text of a file (two files are joined), and returns 0 if it holds none.
 int64_t least_of_cgroups(const CgroupLimit &limit, int64_t (*parse)(const char *text));
 
 }  // namespace via

@@ -1,4 +1,4 @@
-// Pages of memory, and sizes in whole units.
+// Page sizes, and rounding to whole units.
 #pragma once
 
 #include <unistd.h>

@@ -40,21 +40,21 @@ bool is_regular(int descriptor, const char **out_kind) {
     return S_ISREG(found.st_mode);
 }
 
-// Only without /proc can the path lead elsewhere meanwhile. O_NONBLOCK then keeps a FIFO from holding this up, and
-// makes a lease an error.
+// The path can lead elsewhere meanwhile only without /proc. O_NONBLOCK then keeps a FIFO from blocking, and turns a
+// lease into an error.
 int open_by_path(const char *path, int flags, const char **out_kind) {
     const int opened = open_again_if_interrupted(path, flags | O_NONBLOCK);
     return opened < 0 || is_regular(opened, out_kind) ? opened : close_keeping_errno(opened);
 }
 
-// Whether a file could be made under a path that leads to none: not through a link that leads nowhere, and not as what
-// only a folder can be called.
+// Returns whether a file could be created at a path without one: not through a dangling link, and not under a name that
+// only a directory can have.
 bool may_be_made(std::string_view path) {
     struct stat found{};
     return !path.empty() && !path.ends_with('/') && lstat(path.data(), &found) != 0;
 }
 
-// dirname and basename write into what they are given.
+// Copies the path: dirname and basename modify their argument.
 char *find_missing(const char *path) {
     char folder[PATH_MAX];
     char name[PATH_MAX];
@@ -95,7 +95,7 @@ const char *name_of_kind(mode_t mode) {
     }
 }
 
-// Looks at the file before opening it, by a descriptor that only names it, and then opens what was looked at.
+// Checks the file through a descriptor that only names it (O_PATH), and then opens the file that was checked.
 int open_regular(const char *path, int flags, const char **out_kind) {
     *out_kind = nullptr;
     const int found = open_again_if_interrupted(path, O_PATH);
@@ -115,7 +115,7 @@ int open_regular(const char *path, int flags, const char **out_kind) {
     return opened;
 }
 
-// Longer paths than those of find_missing's have been refused by realpath.
+// realpath has refused paths longer than those of find_missing.
 char *find_target(const char *path) {
     char *target = realpath(path, nullptr);
     return target != nullptr || errno != ENOENT ? target : find_missing(path);

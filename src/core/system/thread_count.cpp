@@ -18,11 +18,11 @@ int32_t cpus_of_affinity() {
     if (sched_getaffinity(0, sizeof cpus, &cpus) == 0) {
         return std::clamp(CPU_COUNT(&cpus), 1, kMostThreads);
     }
-    // More CPUs than the mask has room for.
+    // The mask is too small for the number of CPUs.
     return static_cast<int32_t>(std::clamp<long>(sysconf(_SC_NPROCESSORS_ONLN), 1, kMostThreads));
 }
 
-// VIADUCT_NUM_THREADS, 0 if it is not set or makes no sense.
+// Reads VIADUCT_NUM_THREADS; 0 if it is unset or invalid.
 int32_t threads_of_environment() {
     const char *text = secure_getenv("VIADUCT_NUM_THREADS");
     if (text == nullptr || *text == '\0') {
@@ -62,7 +62,7 @@ int32_t num_threads() {
     if (count != 0) {
         return count;
     }
-    // What another thread sets meanwhile stands.
+    // Keeps the value that another thread sets meanwhile.
     const int32_t found = default_count();
     return known_count.compare_exchange_strong(count, found, std::memory_order_relaxed) ? found : count;
 }

@@ -13,11 +13,11 @@ constexpr uint64_t kLargeWithin = 64 * kMiB;
 constexpr uint64_t kLargeLink = kMiB;
 constexpr uint64_t kLargeLinkFused = 256 * kKiB;
 
-// So many copies across the link take the driver as long as a launch does; of copies on the device, two.
+// The driver takes as long as one launch for this many copies across the link, and for two on the device.
 constexpr int64_t kLeastLink = 4;
 constexpr int64_t kLeastLinkFused = 8;
 
-// What a group of threads has under way at once, and how many pieces keep every device busy and the table small.
+// Bytes that a group of threads has in flight, and the pieces that keep a device busy and the table small.
 constexpr uint64_t kPieceBytes = 4 * kKiB;
 constexpr uint64_t kMostPieceBytes = 1024 * kMiB;
 constexpr uint64_t kPieces = 65536;
@@ -59,7 +59,7 @@ bool BatchCopies::is_kernel_worth_it(bool fused) const {
     return worth >= least;
 }
 
-// Into pieces of whole multiples of kPieceBytes, so that all of a copy are aligned alike.
+// Cuts copies at multiples of kPieceBytes, so that all pieces of one are aligned alike.
 void BatchCopies::cut() {
     const uint64_t units = std::max<uint64_t>(1, nbytes_ / kPieces / kPieceBytes);
     const uint64_t most = std::min(units * kPieceBytes, kMostPieceBytes);

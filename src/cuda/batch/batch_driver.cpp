@@ -3,25 +3,25 @@
 namespace via::cuda {
 namespace {
 
-Status enqueue_one(const BatchCopy &copy, const ResolvedStream &use) {
+Status enqueue_one(const BatchCopy &copy, const ResolvedStream &stream) {
     switch (copy.direction) {
         case LinkDirection::No:
-            VIA_TRY_CUDA(cuMemcpyDtoDAsync(copy.dst, copy.src, copy.nbytes, use.handle));
+            VIA_TRY_CUDA(cuMemcpyDtoDAsync(copy.dst, copy.src, copy.nbytes, stream.handle));
             return VIA_OK;
         case LinkDirection::ToDevice:
             VIA_TRY_CUDA(
-                cuMemcpyHtoDAsync(copy.dst, reinterpret_cast<const void *>(copy.src), copy.nbytes, use.handle));
+                cuMemcpyHtoDAsync(copy.dst, reinterpret_cast<const void *>(copy.src), copy.nbytes, stream.handle));
             return VIA_OK;
         case LinkDirection::ToHost:
             break;
     }
-    VIA_TRY_CUDA(cuMemcpyDtoHAsync(reinterpret_cast<void *>(copy.dst), copy.src, copy.nbytes, use.handle));
+    VIA_TRY_CUDA(cuMemcpyDtoHAsync(reinterpret_cast<void *>(copy.dst), copy.src, copy.nbytes, stream.handle));
     return VIA_OK;
 }
 
-// The call takes no special stream, and while one is captured it does nothing.
-bool takes_many_copies_on(const ResolvedStream &use) {
-    return !use.capturing && use.handle != CU_STREAM_LEGACY && use.handle != CU_STREAM_PER_THREAD;
+// The batch call takes no special stream, and does nothing in a capture.
+bool takes_many_copies_on(const ResolvedStream &stream) {
+    return !stream.capturing && stream.handle != CU_STREAM_LEGACY && stream.handle != CU_STREAM_PER_THREAD;
 }
 
 }  // namespace
@@ -31,12 +31,12 @@ bool takes_many_copies_on(const ResolvedStream &use) {
 
 bool takes_many_copies() { return driver().cuMemcpyBatchAsync != nullptr; }
 
-Status DriverCopies::enqueue_fused(const ResolvedStream &use) const {
+Status DriverCopies::enqueue_fused(const ResolvedStream &stream) const {
     CUmemcpyAttributes attributes{};
     attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
     size_t first = 0;
     VIA_TRY_CUDA(cuMemcpyBatchAsync(dsts_.begin(), srcs_.begin(), sizes_.begin(), static_cast<size_t>(sizes_.count()),
-                                    &attributes, &first, 1, use.handle));
+                                    &attributes, &first, 1, stream.handle));
     return VIA_OK;
 }
 
@@ -72,15 +72,15 @@ void DriverCopies::clear() {
     sizes_.resize(0);
 }
 
-// The call for many copies needs a current context whatever the stream.
-Status DriverCopies::enqueue(const ResolvedStream &use) const {
+// The batch call needs a current context whatever the stream.
+Status DriverCopies::enqueue(const ResolvedStream &stream) const {
     ContextScope scope;
-    VIA_TRY(scope.enter(use.context));
-    if (sizes_.count() > 1 && takes_many_copies_on(use)) {
-        return enqueue_fused(use);
+    VIA_TRY(scope.enter(stream.context));
+    if (sizes_.count() > 1 && takes_many_copies_on(stream)) {
+        return enqueue_fused(stream);
     }
     for (const BatchCopy &copy : *copies_) {
-        VIA_TRY(enqueue_one(copy, use));
+        VIA_TRY(enqueue_one(copy, stream));
     }
     return VIA_OK;
 }

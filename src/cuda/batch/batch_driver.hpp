@@ -1,4 +1,4 @@
-// Copies of a batch that the driver does: by one call where it has one for that, else one after the other.
+// Copies of a batch by the driver: in one call if it has one for that, otherwise one by one.
 #pragma once
 
 #include "core/base/list.hpp"
@@ -7,7 +7,7 @@
 
 namespace via::cuda {
 
-// Whether one call can be given many.
+// Returns whether one call can take many copies.
 bool takes_many_copies();
 
 class DriverCopies {
@@ -15,13 +15,13 @@ public:
     // `copies` stays the caller's, and must stay. Errors: VIA_ERROR_OUT_OF_MEMORY.
     VIA_NODISCARD Status make(const List<BatchCopy> *copies);
 
-    VIA_NODISCARD Status enqueue(const ResolvedStream &use) const;
+    VIA_NODISCARD Status enqueue(const ResolvedStream &stream) const;
 
     void clear();
 
 private:
     VIA_NODISCARD bool collect();
-    VIA_NODISCARD Status enqueue_fused(const ResolvedStream &use) const;
+    VIA_NODISCARD Status enqueue_fused(const ResolvedStream &stream) const;
 
     const List<BatchCopy> *copies_ = nullptr;
     List<CUdeviceptr> dsts_;  // these three for the one call

@@ -27,7 +27,7 @@ int64_t bytes_for(int64_t count) {
     return std::max(kLeastBytes, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(nbytes))));
 }
 
-// Where it is at another address for the device than for the host, it is of no use.
+// Refuses memory that has another address on the device.
 bool is_where_it_is(CUcontext context) {
     int32_t device_id = 0;
     int same = 0;
@@ -39,7 +39,7 @@ bool is_where_it_is(CUcontext context) {
 
 }  // namespace
 
-// With the context current.
+// Call with the context current.
 bool DescriptorTable::map() {
     const auto nbytes = static_cast<size_t>(nbytes_);
     void *memory = mmap(nullptr, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -94,7 +94,7 @@ bool DescriptorTable::serves(const ContextKey &context, int64_t nbytes) const {
 
 bool DescriptorTable::is_lost() const { return state_of(context_) == ContextState::Gone && is_free(); }
 
-// Takes out of the list the smallest that will do, and those of contexts that are gone.
+// Takes the smallest table that fits out of the list, and all those of contexts that are gone.
 DescriptorTable *DescriptorTable::choose(DescriptorTable **idle, const ContextKey &context, int64_t nbytes) {
     DescriptorTable **chosen = nullptr;
     for (DescriptorTable **link = idle; *link != nullptr;) {

@@ -54,8 +54,8 @@ uint32_t blocks_for(int64_t pieces) {
 }
 
 // One that holds the pieces, for this context; nullptr where there is none. That of a context which is gone is no more.
-DescriptorTable *table_for(Batch *batch, const ResolvedStream &use) {
-    const ContextKey context{use.context, use.context_id};
+DescriptorTable *table_for(Batch *batch, const ResolvedStream &stream) {
+    const ContextKey context{stream.context, stream.context_id};
     const std::lock_guard<std::mutex> lock(batch->making);
     if (batch->table != nullptr && state_of(batch->table->context()) != ContextState::Alive) {
         batch->table->release(nullptr);
@@ -72,18 +72,18 @@ DescriptorTable *table_for(Batch *batch, const ResolvedStream &use) {
 
 void CUDA_CB let_go_of_table(void *table) { static_cast<DescriptorTable *>(table)->release(nullptr); }
 
-Status launch_table(Batch *batch, DescriptorTable *table, const ResolvedStream &use) {
-    if (use.capturing) {
+Status launch_table(Batch *batch, DescriptorTable *table, const ResolvedStream &stream) {
+    if (stream.capturing) {
         table->retain();
-        VIA_TRY(give_to_graph(use, table, let_go_of_table));
+        VIA_TRY(give_to_graph(stream, table, let_go_of_table));
     }
     const int64_t count = batch->copies.piece_count();
     const kernels::CopyTable::Params params{reinterpret_cast<uint64_t>(table->pieces()), static_cast<uint32_t>(count)};
-    return launch(kernels::Id::via_copy_table, blocks_for(count), &params, use);
+    return launch(kernels::Id::via_copy_table, blocks_for(count), &params, stream);
 }
 
-// Launch after launch, each with as many pieces as travel with it.
-Status launch_lists(const Batch &batch, const ResolvedStream &use) {
+// Launches as often as it takes, each time with as many pieces as fit the parameters.
+Status launch_lists(const Batch &batch, const ResolvedStream &stream) {
     kernels::CopyList::Params params;
     Pieces pieces(batch.copies);
     while (true) {
@@ -91,56 +91,57 @@ Status launch_lists(const Batch &batch, const ResolvedStream &use) {
         if (params.count == 0) {
             return VIA_OK;
         }
-        VIA_TRY(launch(kernels::Id::via_copy_list, blocks_for(params.count), &params, use));
+        VIA_TRY(launch(kernels::Id::via_copy_list, blocks_for(params.count), &params, stream));
     }
 }
 
-Status enqueue_small(Batch *batch, const ResolvedStream &use) {
-    DescriptorTable *table = batch->copies.piece_count() > kernels::CopyList::kPieces ? table_for(batch, use) : nullptr;
-    return table != nullptr ? launch_table(batch, table, use) : launch_lists(*batch, use);
+Status enqueue_small(Batch *batch, const ResolvedStream &stream) {
+    DescriptorTable *table =
+        batch->copies.piece_count() > kernels::CopyList::kPieces ? table_for(batch, stream) : nullptr;
+    return table != nullptr ? launch_table(batch, table, stream) : launch_lists(*batch, stream);
 }
 
-Status enqueue_all(Batch *batch, const ResolvedStream &use) {
-    VIA_TRY(enqueue_small(batch, use));
-    return batch->by_driver.enqueue(use);
+Status enqueue_all(Batch *batch, const ResolvedStream &stream) {
+    VIA_TRY(enqueue_small(batch, stream));
+    return batch->by_driver.enqueue(stream);
 }
 
-bool wait_quietly(const ResolvedStream &use) {
+bool wait_quietly(const ResolvedStream &stream) {
     const CallbackScope unsaid;
-    return wait_for_stream(use) == VIA_OK;
+    return wait_for_stream(stream) == VIA_OK;
 }
 
-bool records_quietly(const ResolvedStream &use, Fence **out_fence) {
+bool records_quietly(const ResolvedStream &stream, Fence **out_fence) {
     const CallbackScope unsaid;
-    return record_fence(use, out_fence) == VIA_OK;
+    return record_fence(stream, out_fence) == VIA_OK;
 }
 
-// What cannot be marked, and what was begun and could not be gone on with, has ended before anybody goes on.
-Status run_behind(Batch *batch, const ResolvedStream &use, Fence **out_fence) {
-    const Status status = enqueue_all(batch, use);
+// Waits for the stream if no fence can be recorded, and after a failure in the middle.
+Status run_behind(Batch *batch, const ResolvedStream &stream, Fence **out_fence) {
+    const Status status = enqueue_all(batch, stream);
     if (status != VIA_OK) {
-        (void)wait_quietly(use);
+        (void)wait_quietly(stream);
         return status;
     }
-    return records_quietly(use, out_fence) ? VIA_OK : wait_for_stream(use);
+    return records_quietly(stream, out_fence) ? VIA_OK : wait_for_stream(stream);
 }
 
-Status run_captured(const BatchRun &run, const ResolvedStream &use) {
-    VIA_TRY(hold_in_graph(use, run.storages, run.storage_count));
-    return enqueue_all(run.batch, use);
+Status run_captured(const BatchRun &run, const ResolvedStream &stream) {
+    VIA_TRY(hold_in_graph(stream, run.storages, run.storage_count));
+    return enqueue_all(run.batch, stream);
 }
 
-// What is wrong is not said here: copies one by one say it, or are possible all the same.
-bool can_run(const Batch &batch, const ResolvedStream &use) {
-    if (use.device_id != batch.device_id) {
+// Reports no error: copies one by one report it, or work all the same.
+bool can_run(const Batch &batch, const ResolvedStream &stream) {
+    if (stream.device_id != batch.device_id) {
         return false;
     }
     if (batch.copies.piece_count() == 0) {
         return true;
     }
     const CallbackScope unsaid;
-    const bool reaches = batch.reach.context() == nullptr || batch.reach.context() == use.context;
-    return reaches && load_kernels(use) == VIA_OK;
+    const bool reaches = batch.reach.context() == nullptr || batch.reach.context() == stream.context;
+    return reaches && load_kernels(stream) == VIA_OK;
 }
 
 }  // namespace
@@ -187,33 +188,33 @@ void end_batch(Batch *batch, Fence *until) {
 }
 
 Status can_run_on(Batch *batch, via_stream *stream, bool *out_can, Timeline *out_timeline) {
-    ResolvedStream use;
-    VIA_TRY(resolve(stream, batch->device_id, &use));
-    *out_can = can_run(*batch, use);
-    *out_timeline = use.capturing ? Timeline{} : use.timeline();
+    ResolvedStream resolved;
+    VIA_TRY(resolve(stream, batch->device_id, &resolved));
+    *out_can = can_run(*batch, resolved);
+    *out_timeline = resolved.capturing ? Timeline{} : resolved.timeline();
     return VIA_OK;
 }
 
 bool can_run_in_task(Batch *batch) {
     const CallbackScope unsaid;
-    ResolvedStream use;
-    return internal_stream(batch->device_id, kBatchStream, &use) == VIA_OK && can_run(*batch, use);
+    ResolvedStream stream;
+    return internal_stream(batch->device_id, kBatchStream, &stream) == VIA_OK && can_run(*batch, stream);
 }
 
 Status run_batch_on(const BatchRun &run, via_stream *stream, Fence **out_fence) {
-    ResolvedStream use;
-    VIA_TRY(resolve(stream, run.batch->device_id, &use));
+    ResolvedStream resolved;
+    VIA_TRY(resolve(stream, run.batch->device_id, &resolved));
     if (run.behind != nullptr) {
-        VIA_TRY(run.behind->make_stream_wait(use));
+        VIA_TRY(run.behind->make_stream_wait(resolved));
     }
-    return use.capturing ? run_captured(run, use) : run_behind(run.batch, use, out_fence);
+    return resolved.capturing ? run_captured(run, resolved) : run_behind(run.batch, resolved, out_fence);
 }
 
 Status run_batch_for_task(Batch *batch, Fence **out_fence) {
-    ResolvedStream use;
-    VIA_TRY(internal_stream(batch->device_id, kBatchStream, &use));
+    ResolvedStream stream;
+    VIA_TRY(internal_stream(batch->device_id, kBatchStream, &stream));
     const RelaxedCapture relaxed;
-    return run_behind(batch, use, out_fence);
+    return run_behind(batch, stream, out_fence);
 }
 
 }  // namespace via::cuda

@@ -8,7 +8,7 @@
 
 namespace via::cuda {
 
-// What the address is for the device is told only inside a context.
+// The driver says an address's device pointer only inside a context.
 bool RangeCache::ask(CUdeviceptr address, Range *out_range) const {
     const CallbackScope unsaid;  // copies one by one say what is wrong
     ContextScope scope;
@@ -25,7 +25,7 @@ bool RangeCache::ask(CUdeviceptr address, Range *out_range) const {
     return result == CUDA_SUCCESS && on_device == address && out_range->contains(address);
 }
 
-// nullptr where the driver does not know it, or the device has it elsewhere.
+// Returns nullptr if the driver does not know the memory, or has it at another address on the device.
 const RangeCache::Range *RangeCache::find(CUdeviceptr address) {
     const Range *known = std::find_if(std::begin(ranges_), std::end(ranges_),
                                       [=](const Range &range) { return range.contains(address); });

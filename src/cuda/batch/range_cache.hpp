@@ -1,4 +1,4 @@
-// Which memory the kernels of one context reach, at the address it has for the host.
+// Caches which memory the kernels of one context reach at its host address.
 #pragma once
 
 #include <cstddef>

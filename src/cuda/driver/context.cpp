@@ -9,7 +9,7 @@ namespace {
 std::atomic<CUcontext> primaries[kMostDevices];
 std::mutex retaining;
 
-// A reset by the application ends the context but not the handle; it must be retained again before it is used.
+// A reset by the application ends the context but not the handle. It must be retained again before use.
 bool is_active(CUdevice device) {
     unsigned int flags = 0;
     int active = 0;
@@ -54,6 +54,16 @@ Status primary_context(int32_t device_id, CUcontext *out_context) {
         return VIA_OK;
     }
     return retain_primary(device_id, device, out_context);
+}
+
+bool find_active_primary(int32_t device_id, ContextKey *out_key) {
+    out_key->context = primaries[device_id].load(std::memory_order_acquire);
+    if (!is_active(device_id) ||
+        (out_key->context == nullptr && primary_context(device_id, &out_key->context) != VIA_OK)) {
+        return false;
+    }
+    out_key->id = context_id(out_key->context);
+    return out_key->id != 0;
 }
 
 uint64_t context_id(CUcontext context) {
@@ -153,8 +163,7 @@ Status ContextScope::enter_device(int32_t device_id, ContextKey *out_key) {
     return enter(out_key->context);
 }
 
-// Where the context cannot be popped, the one before it takes its place: nothing of the caller's may go to another
-// context than it thinks.
+// Sets the context from before if this one cannot be popped: the caller's calls must not go to another context.
 void ContextScope::leave() {
     if (pushed_) {
         CUcontext popped = nullptr;

@@ -96,7 +96,7 @@ bool call_succeeded(CUresult result, const char *call) {
     return refuse("%s answered %s", call, name != nullptr ? name : "an unknown error");
 }
 
-// Loaded is not usable: a container may have the driver's library and no device.
+// Initialises the driver: a container may have its library and no device.
 bool initialise() {
     return call_succeeded(table.cuInit(0), "cuInit") &&
            call_succeeded(table.cuDriverGetVersion(&table.version), "cuDriverGetVersion") &&
@@ -151,7 +151,7 @@ bool somebody_uses_driver() {
     return function(&count) != CUDA_ERROR_NOT_INITIALIZED;
 }
 
-// Where another thread was loading it, the child has that thread's locks and nobody to let go of them: it does not try.
+// If another thread was loading the driver, the child has locks that nobody releases, and must not try.
 void note_fork() {
     const bool is_half_loaded = begun.load() && state.load() == kUntried;
     if (is_half_loaded) {

@@ -1,7 +1,7 @@
-// The CUDA driver, opened at run time: a table of its functions, and how their failures become ours.
+// The CUDA driver, opened at run time: a table of its functions, and the translation of its errors.
 //
-// Only this room includes cuda.h. Rooms above it see what is in device.hpp, place.hpp, stream.hpp, order.hpp,
-// memory.hpp, share.hpp, transfer.hpp, move.hpp and calibrate.hpp, which name no type of CUDA's.
+// Only src/cuda includes cuda.h. Rooms above it include the headers at the top of src/cuda, which name no type of
+// CUDA's.
 #pragma once
 
 #include <cuda.h>
@@ -17,7 +17,7 @@ struct Driver {
 #include "cuda/driver/driver_functions.def"
 #undef VIA_CUDA_REQUIRED
 #undef VIA_CUDA_OPTIONAL
-    int32_t version;       // as cuDriverGetVersion tells
+    int32_t version;       // as cuDriverGetVersion reports
     int32_t device_count;  // at least 1
 };
 
@@ -34,13 +34,14 @@ bool driver_is_usable(bool load);
 // do so merely to look at host memory would take a tenth of a second, and take CUDA away from later forked children.
 bool driver_is_in_use();
 
-// Why it cannot be used, "" if it can; lives for ever.
+// Returns why the driver cannot be used, or "". The text is static.
 const char *why_no_driver();
 
-// True in a child of a process that had used the driver before it forked. No function of the driver may be called.
+// Returns true in a child of a process that had used the driver before it forked. No function of the driver may be
+// called there.
 bool is_forked_child();
 
-// Only after need_driver or driver_is_usable has said yes.
+// Call only after need_driver or driver_is_usable has succeeded.
 const Driver &driver();
 
 // "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory)". As VIA_ERROR_OUT_OF_MEMORY for want of memory, as
@@ -51,16 +52,15 @@ VIA_NODISCARD inline Status check_driver(CUresult result, const char *call) {
     return result == CUDA_SUCCESS ? VIA_OK : driver_failure(result, call);
 }
 
-// Memory is given back by what the driver says of its work, and ways are chosen by what it says of a device. So an
-// error is believed there once it has been repeated: one that belongs to the call alone says nothing of either, and the
-// work may still be running.
+// Asks twice before it believes an error. Memory is freed and routes are chosen by such answers, and a failure of the
+// call itself says nothing about the work, which may still be running.
 template <class Ask>
 CUresult asked_again(const Ask &ask) {
     const CUresult result = ask();
     return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY ? result : ask();
 }
 
-// Waits a second time where the driver fails; the first answer is the one that is told.
+// Waits a second time if the driver fails. Returns the first answer.
 inline CUresult wait_for_work(CUstream stream) {
     const CUresult result = driver().cuStreamSynchronize(stream);
     if (result != CUDA_SUCCESS) [[unlikely]] {
@@ -69,15 +69,15 @@ inline CUresult wait_for_work(CUstream stream) {
     return result;
 }
 
-// An address as the driver takes that of a device.
+// Converts an address to the driver's type.
 inline CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
 
 // Only names of Driver's members: VIA_TRY_CUDA(cuMemFree(address)).
 #define VIA_TRY_CUDA(call) VIA_TRY(::via::cuda::check_driver(::via::cuda::driver().call, #call))
 
-// What a thread of the library must be in before it calls the driver, and what guards every call made on a user's
-// thread that a capture running elsewhere would forbid: an event query by another thread otherwise ends a global
-// capture. Nests.
+// Relaxes the thread's capture mode for a scope. Threads of the library need it before they call the driver, and user
+// threads for calls that a capture elsewhere would forbid: an event query by another thread ends a global capture.
+// Nests.
 class RelaxedCapture {
 public:
     RelaxedCapture() : mode_(CU_STREAM_CAPTURE_MODE_RELAXED), entered_(exchange()) {}

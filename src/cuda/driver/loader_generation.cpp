@@ -6,7 +6,7 @@
 namespace via::cuda {
 namespace {
 
-// Counts closed ones as well, so that no number comes twice.
+// Counts closed libraries too, so that no number comes twice.
 uint64_t count_opened() noexcept {
     uint64_t count = 0;
     (void)dl_iterate_phdr(

@@ -8,7 +8,7 @@
 namespace via::cuda {
 namespace {
 
-// What the driver says of an address. Unknown ones are a success with zeros, a type of 0 among them.
+// The driver's answer about an address. Unknown addresses get zeros, and no error.
 struct Answer {
     unsigned int type = 0;
     unsigned int managed = 0;
@@ -36,7 +36,7 @@ CUresult ask(const void *address, Answer *out_answer) {
     return driver().cuPointerGetAttributes(std::size(names), names, values, number_of(address));
 }
 
-// Pinned and managed memory have the id 0: every device reaches them.
+// Uses id 0 for pinned and managed memory, which every device reaches.
 PointerAttributes kind_of(unsigned int type, unsigned int managed, int ordinal) {
     if (type == 0) {
         return {};
@@ -47,7 +47,7 @@ PointerAttributes kind_of(unsigned int type, unsigned int managed, int ordinal) 
     return {true, device_type, device_type == VIA_DEVICE_CUDA ? ordinal : 0, false, nullptr, 0};
 }
 
-// Ranges can be asked for only inside a context.
+// Enters a context: ranges can be asked for only inside one.
 Status enter_device(int32_t device_id, ContextScope *scope) {
     ContextKey key{};
     return scope->enter_device(device_id, &key);
@@ -59,12 +59,12 @@ struct Range {
     size_t nbytes;
 };
 
-// CUDA_ERROR_NOT_FOUND: nothing is mapped there, or no device may touch it.
+// Returns CUDA_ERROR_NOT_FOUND if nothing is mapped there, or no device may touch it.
 CUresult find_range(CUdeviceptr address, Range *out_range) {
     return driver().cuMemGetAddressRange(&out_range->start, &out_range->nbytes, address);
 }
 
-// What a device may do with mapped memory; everything where the driver cannot tell.
+// Returns what a device may do with mapped memory, or everything if the driver cannot say.
 unsigned long long access_of(int32_t device_id, CUdeviceptr address) {
     unsigned long long access = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     CUmemLocation location{};
@@ -136,7 +136,7 @@ Status wrong_device(const Refused &refused) {
                 refused.argument, refused.array->data, refused.attributes.device_id, refused.array->device_id);
 }
 
-// Managed memory may be called a device's, as much of the world does: the device reaches it, whichever it is.
+// Accepts managed memory as memory of any device, as many libraries name it.
 Status check_kind(const Refused &refused) {
     const int32_t named = refused.array->device_type;
     const int32_t found = refused.attributes.device_type;
@@ -182,8 +182,9 @@ Status check_access(const char *argument, via_array *array, CUdeviceptr at) {
     return VIA_OK;
 }
 
-// Mapping by mapping, upwards from the lowest byte: adjacent ones may carry one array.
-Status check_mappings(const char *argument, via_array *array, const ByteSpan &span) {
+// Checks mapping by mapping, upwards from the lowest byte: adjacent ones may carry one array. Apart from check_extent,
+// whose frame it would make larger.
+[[gnu::noinline]] Status check_mappings(const char *argument, via_array *array, const ByteSpan &span) {
     ContextScope scope;
     VIA_TRY(enter_device(array->device_id, &scope));
     const CUdeviceptr first = number_of(array->data) + static_cast<CUdeviceptr>(span.low);
@@ -202,7 +203,7 @@ Status check_mappings(const char *argument, via_array *array, const ByteSpan &sp
     return VIA_OK;
 }
 
-Status check_extent(const char *argument, via_array *array, const Answer &answer) {
+[[gnu::always_inline]] inline Status check_extent(const char *argument, via_array *array, const Answer &answer) {
     const ByteSpan span = byte_span(array);
     if (answer.is_mapped() || answer.nbytes == 0) [[unlikely]] {
         return check_mappings(argument, array, span);
@@ -214,12 +215,22 @@ Status check_extent(const char *argument, via_array *array, const Answer &answer
     return starts_inside && ends_inside ? VIA_OK : io(argument, array, span, range);
 }
 
+// Leaves the answer unknown for an address that can be nobody's, and where nobody uses the driver.
+CUresult ask_if_in_use(const void *address, Answer *out_answer) {
+    const CUresult result = driver_is_in_use() ? ask(address, out_answer) : CUDA_SUCCESS;
+    if (result != CUDA_ERROR_INVALID_VALUE) [[likely]] {
+        return result;
+    }
+    *out_answer = {};
+    return CUDA_SUCCESS;
+}
+
 CUresult look_up(const void *address, PointerAttributes *out_attributes) {
     *out_attributes = {};
     Answer answer;
-    const CUresult result = driver_is_in_use() ? ask(address, &answer) : CUDA_SUCCESS;
+    const CUresult result = ask_if_in_use(address, &answer);
     if (result != CUDA_SUCCESS || !answer.known()) {
-        return result == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS : result;  // an address that can be nobody's
+        return result;
     }
     *out_attributes = kind_of(answer.type, answer.managed, answer.ordinal);
     out_attributes->read_only =
@@ -269,6 +280,21 @@ Status check_pointer(const char *argument, via_array *array) {
     const PointerAttributes attributes = kind_of(answer.type, answer.managed, answer.ordinal);
     VIA_TRY(check_kind({argument, array, attributes}));
     return check_extent(argument, array, answer);
+}
+
+Status detect_pointer(via_array *array, bool check) {
+    if (array->size == 0) {
+        return VIA_OK;
+    }
+    Answer answer;
+    VIA_TRY(check_driver(ask_if_in_use(array->data, &answer), "cuPointerGetAttributes"));
+    if (!answer.known()) {
+        return VIA_OK;
+    }
+    const PointerAttributes attributes = kind_of(answer.type, answer.managed, answer.ordinal);
+    array->device_type = attributes.device_type;
+    array->device_id = attributes.device_id;
+    return check ? check_extent("", array, answer) : VIA_OK;
 }
 
 }  // namespace via::cuda

@@ -1,5 +1,5 @@
 // What the kernels are written in: C++ that nvcc compiles for the GPU, and that a host compiler compiles as well, for
-// the stand-in for the driver (tests/fakecuda), which runs the same source thread by thread.
+// the fake driver (tests/fakecuda), which runs the same source thread by thread.
 //
 // A kernel is a struct with Params (passed by value), Shared (its block's shared memory), kThreads, and a function run
 // of (params, shared, block, threads). What it says outside of threads.each() must be the same for every thread of the
@@ -55,6 +55,13 @@ struct Threads {
     }
     // Until all threads of the block have come here, and see what the others have put into shared memory.
     VIA_DEVICE void wait() const { __syncthreads(); }
+    // The same, and what they have given to copy_to_shared has arrived.
+    VIA_DEVICE void wait_for_copies() const {
+#if __CUDA_ARCH__ >= 800
+        asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+        __syncthreads();
+    }
 };
 
 // The types that nvcc has instructions for. Its functions for them also say that an address is one of global memory,
@@ -95,6 +102,18 @@ VIA_DEVICE void store_global(uint64_t address, const T &value) {
     __stwb(reinterpret_cast<N *>(address), reinterpret_cast<const N &>(value));
 }
 
+// Starts to copy a word of 4, 8 or 16 bytes: many may be on their way without holding a register each.
+template <uint32_t kBytes>
+VIA_DEVICE void copy_to_shared(void *to, uint64_t from) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))),
+                 "l"(from), "n"(kBytes)
+                 : "memory");
+#else
+    *static_cast<Words<kBytes> *>(to) = load_global<Words<kBytes>>(from);
+#endif
+}
+
 VIA_DEVICE uint32_t multiply_high(uint32_t a, uint32_t b) { return __umulhi(a, b); }
 VIA_DEVICE uint64_t multiply_high(uint64_t a, uint64_t b) { return __umul64hi(a, b); }
 
@@ -119,6 +138,7 @@ struct Threads {
         }
     }
     void wait() const {}
+    void wait_for_copies() const {}
 
     uint32_t count;
     bool backwards = false;
@@ -142,6 +162,12 @@ inline void store_global(uint64_t address, const T &value) {
     if (void *view = host_view(address, sizeof value); view != nullptr) {
         std::memcpy(view, &value, sizeof value);
     }
+}
+
+template <uint32_t kBytes>
+inline void copy_to_shared(void *to, uint64_t from) {
+    const Words<kBytes> words = load_global<Words<kBytes>>(from);
+    std::memcpy(to, &words, kBytes);
 }
 
 inline uint32_t multiply_high(uint32_t a, uint32_t b) { return static_cast<uint32_t>(uint64_t{a} * b >> 32); }

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "cuda/kernels/batch.cuh"
+#include "cuda/kernels/box.cuh"
 #include "cuda/kernels/channels.cuh"
 #include "cuda/kernels/elements.cuh"
 #include "cuda/kernels/gather.cuh"

@@ -74,8 +74,10 @@ Status enqueue_move(const Transfer &transfer, const ResolvedStream &use) {
     if (transfer.ndim > 0) {
         return enqueue_kernel(transfer, use);
     }
+    // The driver looks addresses up in the current context: it refuses memory of the stream's device that another one
+    // does not reach.
     ContextScope scope;
-    VIA_TRY(enter_for(use, &scope));
+    VIA_TRY(scope.enter(use.context));
     VIA_TRY_CUDA(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(transfer.dst), reinterpret_cast<CUdeviceptr>(transfer.src),
                                static_cast<size_t>(transfer.nbytes), use.handle));
     return VIA_OK;

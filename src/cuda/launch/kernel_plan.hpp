@@ -12,7 +12,8 @@ enum class KernelRoute : int32_t {
     Rows,      // runs adjacent in both that begin anywhere, to whole sixteens of dst
     Channels,  // two to four of them put together into pixels or taken apart
     Tiles,     // elements adjacent in dst along one index and in src along another
-    Gather     // the same where the runs share axes
+    Gather,    // the same where the runs share axes
+    Box        // any layout that has runs on both sides
 };
 
 const char *route_name(KernelRoute route);
@@ -27,6 +28,7 @@ union KernelParams {
     kernels::ChannelsParams channels;
     kernels::TileParams tile;
     kernels::GatherParams gather;
+    kernels::BoxParams box;
 };
 
 struct KernelPlan {

@@ -10,7 +10,7 @@ namespace {
 
 using Loop = PackedOrder::Loop;
 
-// Loops without a step of their own come last.
+// Puts loops without a step last.
 int64_t rank_of(const Loop &loop, Major major) {
     if (major == Major::Dst) {
         return loop.dst_step;
@@ -26,7 +26,7 @@ void insert_loop(const Loop &loop, Major major, PackedOrder *order) {
     order->loops[at] = loop;
 }
 
-// Bytes are numbered in the order of their addresses on the side that leads.
+// Flips a loop whose step on the major side is negative: bytes are numbered by ascending addresses there.
 Loop forward(const Axis &axis, Major major, PackedOrder *order) {
     if (major == Major::Dst || axis.src_step >= 0) {
         return {axis.extent, axis.dst_step, axis.src_step, 0};
@@ -45,7 +45,7 @@ void count_units(PackedOrder *order) {
     order->nbytes = unit;
 }
 
-// The outermost loop of which one index has at most `most` bytes.
+// Returns the outermost loop of which one index has at most `most` bytes.
 int32_t level_of(const PackedOrder &order, int64_t most) {
     int32_t level = order.ndim - 1;
     while (order.loops[level].unit > most) {
@@ -54,10 +54,10 @@ int32_t level_of(const PackedOrder &order, int64_t most) {
     return level;
 }
 
-// Whether an index of the loop begins there.
+// Returns whether an index of the loop begins there.
 bool begins(const PackedOrder &order, int32_t level, int64_t offset) { return offset % order.loops[level].unit == 0; }
 
-// Whole indices of a loop, up to its end.
+// Returns the bytes of whole indices of a loop, up to its end.
 int64_t cut_loop(const Loop &loop, int64_t offset, int64_t end, int64_t wanted) {
     const int64_t span = loop.unit * loop.extent;
     const int64_t left = std::min(span - offset % span, end - offset);
@@ -66,7 +66,7 @@ int64_t cut_loop(const Loop &loop, int64_t offset, int64_t end, int64_t wanted) 
 
 int64_t first_index(const Loop &loop, const Slab &slab) { return slab.offset / loop.unit % loop.extent; }
 
-// How many indices of a loop that crosses a slab has.
+// Returns how many indices of a loop a slab has.
 int64_t count_in(const PackedOrder &order, const Slab &slab, int32_t loop) {
     if (loop == slab.level) {
         return slab.nbytes / order.loops[loop].unit;
@@ -115,6 +115,15 @@ void add_axis(Axis axis, Move *move) {
 }
 
 }  // namespace
+
+void make_move(const Transfer &transfer, Move *out_move) {
+    out_move->dst = static_cast<char *>(transfer.dst);
+    out_move->src = static_cast<const char *>(transfer.src);
+    out_move->nbytes = transfer.nbytes;
+    out_move->run = transfer.run;
+    out_move->ndim = transfer.ndim;
+    std::copy_n(transfer.axes, transfer.ndim, out_move->axes);
+}
 
 void make_packed_order(const Transfer &transfer, Major major, bool broadcast_is_packed, PackedOrder *out_order) {
     out_order->dst = static_cast<char *>(transfer.dst);

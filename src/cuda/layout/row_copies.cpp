@@ -7,10 +7,10 @@ constexpr int64_t kMostPitch = INT32_MAX;  // CU_DEVICE_ATTRIBUTE_MAX_PITCH of e
 
 bool is_pitch(int64_t step, int64_t run) { return step >= run && step <= kMostPitch; }
 
-// Planes are whole rows apart, and no nearer than they are high.
+// Planes must be whole rows apart, and at least as many as they are high.
 bool is_plane(int64_t step, int64_t pitch, int64_t rows) { return step % pitch == 0 && step / pitch >= rows; }
 
-// How many loops of a move one call takes: rows, and planes of rows. Those behind are walked from call to call.
+// Returns how many loops of a move one call takes: rows, and planes of rows. The outer ones take a call for each index.
 int32_t loops_of_call(const Move &move) {
     if (move.ndim == 0 || !is_pitch(move.axes[0].dst_step, move.run) || !is_pitch(move.axes[0].src_step, move.run)) {
         return 0;
@@ -29,7 +29,7 @@ int64_t count_calls(const Move &move, int32_t loops) {
     return calls;
 }
 
-// One call's addresses, and the driver's form of them: of 2-D and 3-D copies the members have the same names.
+// The addresses of one call. 2-D and 3-D copies of the driver name their members alike.
 struct Ends {
     char *dst;
     const char *src;
@@ -92,9 +92,9 @@ Status make_call(const Ends &ends, const Move &move, int32_t loops, CUstream str
 
 int64_t count_row_calls(const Move &move) { return count_calls(move, loops_of_call(move)); }
 
-Status enqueue_rows(const Move &move, bool to_device, const ResolvedStream &use) {
+Status enqueue_rows(const Move &move, bool to_device, const ResolvedStream &stream) {
     ContextScope scope;
-    VIA_TRY(scope.enter(use.context));
+    VIA_TRY(scope.enter(stream.context));
     const int32_t loops = loops_of_call(move);
     const int64_t calls = count_calls(move, loops);
     for (int64_t call = 0; call < calls; ++call) {
@@ -105,7 +105,7 @@ Status enqueue_rows(const Move &move, bool to_device, const ResolvedStream &use)
             ends.src += rest % move.axes[i].extent * move.axes[i].src_step;
             rest /= move.axes[i].extent;
         }
-        VIA_TRY(make_call(ends, move, loops, use.handle));
+        VIA_TRY(make_call(ends, move, loops, stream.handle));
     }
     return VIA_OK;
 }

@@ -1,4 +1,4 @@
-// Strided copies by the device's copy engines: rows of adjacent bytes, as many of them in one call as the driver takes.
+// Strided copies by copy engines: rows of adjacent bytes, as many in one call as the driver takes.
 #pragma once
 
 #include "cuda/layout/packed_order.hpp"
@@ -6,10 +6,10 @@
 
 namespace via::cuda {
 
-// How many calls of the driver a copy takes.
+// Returns the number of driver calls that a copy takes.
 int64_t count_row_calls(const Move &move);
 
-// Gives the stream the copies of rows between a device and host memory, in this direction.
-VIA_NODISCARD Status enqueue_rows(const Move &move, bool to_device, const ResolvedStream &use);
+// Queues the copies of rows between a device and host memory.
+VIA_NODISCARD Status enqueue_rows(const Move &move, bool to_device, const ResolvedStream &stream);
 
 }  // namespace via::cuda

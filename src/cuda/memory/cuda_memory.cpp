@@ -18,7 +18,7 @@
 namespace via::cuda {
 namespace {
 
-// What the kinds differ in.
+// The differences between the kinds.
 struct Row {
     int32_t kind;
     int32_t device_type;
@@ -72,7 +72,7 @@ struct CudaMemory : via_memory {
     int32_t owner;  // the device whose context is allocated in: device_id is 0 for pinned and managed memory
 };
 
-// One allocation. It begins with a job, so that freeing it elsewhere needs no memory.
+// One allocation. It begins with a job, so that another thread can free it without allocating.
 struct Block {
     Job job;
     CudaMemory *memory;
@@ -85,7 +85,7 @@ struct Block {
 };
 static_assert(offsetof(Block, job) == 0);
 
-// The number of the allocation at an address, and its context; 0 if there is none.
+// Finds the number and the context of the allocation at an address, or 0.
 CUresult identify(void *address, unsigned long long *out_number, CUcontext *out_context) {
     CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_CONTEXT};
     void *values[] = {out_number, out_context};
@@ -94,23 +94,23 @@ CUresult identify(void *address, unsigned long long *out_number, CUcontext *out_
 
 enum class Freed { Done, NotHere };
 
-// Streams of the library's own. What is freed behind somebody's work holds up what is freed after it in one stream, and
-// so has another one than what nobody uses any more.
+// Internal streams. Memory that is freed behind running work delays later frees on the same stream, so idle memory uses
+// another one.
 constexpr int32_t kStreamOfFrees = 4;
 constexpr int32_t kStreamOfLateFrees = 5;
 
-bool find_stream_of_frees(const Block &block, ResolvedStream *out_use) {
-    *out_use = block.behind;
-    return out_use->handle != nullptr || internal_stream(block.memory->owner, kStreamOfFrees, out_use) == VIA_OK;
+bool find_stream_of_frees(const Block &block, ResolvedStream *out_stream) {
+    *out_stream = block.behind;
+    return out_stream->handle != nullptr || internal_stream(block.memory->owner, kStreamOfFrees, out_stream) == VIA_OK;
 }
 
-// cuMemFree does not wait for what uses memory of a pool (CUDA Runtime API, cudaFreeAsync): where no stream frees it,
-// that has to end first.
+// Waits if no stream can free the memory: cuMemFree does not wait for users of pool memory (CUDA Runtime API,
+// cudaFreeAsync).
 CUresult free_in_order(const Block &block) {
-    ResolvedStream use{};
-    const bool has_stream = find_stream_of_frees(block, &use);
-    if (has_stream && (block.ready == nullptr || block.ready->make_stream_wait(use) == VIA_OK)) {
-        const CUresult freed = driver().cuMemFreeAsync(number_of(block.address), use.handle);
+    ResolvedStream stream{};
+    const bool has_stream = find_stream_of_frees(block, &stream);
+    if (has_stream && (block.ready == nullptr || block.ready->make_stream_wait(stream) == VIA_OK)) {
+        const CUresult freed = driver().cuMemFreeAsync(number_of(block.address), stream.handle);
         if (freed == CUDA_SUCCESS || freed == CUDA_ERROR_NOT_PERMITTED) {
             return freed;
         }
@@ -119,13 +119,13 @@ CUresult free_in_order(const Block &block) {
         return CUDA_ERROR_NOT_READY;
     }
     if (has_stream) {
-        (void)wait_for_work(use.handle);
+        (void)wait_for_work(stream.handle);
     }
     return block.memory->row->free(block.address);
 }
 
-// Memory went with its context if that was reset or destroyed, and another allocation may be in its place. A failed
-// context frees nothing any more, and neither does a driver that has shut down: nothing can be done about it then.
+// Frees nothing if the context was reset or destroyed: the memory is gone, and another allocation may have its address.
+// A failed context frees nothing any more, and neither does a driver that has shut down.
 Freed free_block(const Block &block) {
     if (block.locked.address != nullptr) {
         const RelaxedCapture relaxed;
@@ -178,20 +178,20 @@ void end_block(Block *block) {
 
 void run_deleter(const Deleter &deleter) { end_block(static_cast<Block *>(deleter.context)); }
 
-// Fences that were waited for in vain, where one of them cannot be, do no harm.
+// Waiting for some of the fences does no harm if another one cannot be waited for on a stream.
 bool free_after_fences(const Deleter &deleter, Fence *const *fences, int32_t count) {
     const CallbackScope scope;
     auto *block = static_cast<Block *>(deleter.context);
-    ResolvedStream use{};
+    ResolvedStream stream{};
     if (!driver_is_usable(false) || inside_driver_callback() ||
-        internal_stream(block->memory->owner, kStreamOfLateFrees, &use) != VIA_OK) {
+        internal_stream(block->memory->owner, kStreamOfLateFrees, &stream) != VIA_OK) {
         return false;
     }
     const RelaxedCapture relaxed;
     const bool follows = std::all_of(fences, fences + count, [&](Fence *fence) {
-        return fence->is_on_device() && fence->make_stream_wait(use) == VIA_OK;
+        return fence->is_on_device() && fence->make_stream_wait(stream) == VIA_OK;
     });
-    block->behind = follows ? use : ResolvedStream{};
+    block->behind = follows ? stream : ResolvedStream{};
     return follows;
 }
 
@@ -209,13 +209,13 @@ Status check_allocated(CUresult result, const Row &row, int64_t nbytes, int32_t 
     return result == CUDA_ERROR_OUT_OF_MEMORY ? out_of_memory(row, nbytes, device_id) : check_driver(result, row.call);
 }
 
-// Page-locking what the process has mapped itself is faster than the driver's allocator from this size on. What is not
-// there when it is touched ends the process, though, where the driver says that it has run out: so no more than a
-// quarter of what there may be at all.
+// From this size on, page-locking a mapping of the process is faster than the driver's allocator. Touching more memory
+// than there is kills the process, where the driver reports an error: so the block may be a quarter of the usable
+// memory.
 constexpr int64_t kLeastPinned = int64_t{4} << 20;
 constexpr int64_t kShareOfMemory = 4;
 
-// Devices of some machines know registered memory by another address.
+// On some machines devices use another address for registered memory.
 bool is_registered_in_place(int32_t device_id) {
     int in_place = 0;
     const CUresult result = driver().cuDeviceGetAttribute(
@@ -223,7 +223,7 @@ bool is_registered_in_place(int32_t device_id) {
     return result == CUDA_SUCCESS && in_place != 0;
 }
 
-// False where the driver's allocator is to serve; what went wrong is nobody's error then.
+// Returns false, and reports no error, if the driver's allocator has to serve.
 bool lock_block(Block *block, const ContextKey &key) {
     const CudaMemory &memory = *block->memory;
     if (memory.row->kind != VIA_MEMORY_PINNED || block->nbytes < kLeastPinned ||
@@ -260,32 +260,32 @@ Status allocate_now(Block *block) {
     return status;
 }
 
-Status resolve_for(const CudaMemory &memory, via_stream *stream, ResolvedStream *out_use) {
-    VIA_TRY(resolve(stream, memory.owner, out_use));
-    if (out_use->device_id != memory.owner) {
+Status resolve_for(const CudaMemory &memory, via_stream *stream, ResolvedStream *out_stream) {
+    VIA_TRY(resolve(stream, memory.owner, out_stream));
+    if (out_stream->device_id != memory.owner) {
         return fail(VIA_ERROR_DEVICE, "stream is of device %d; expected device %d, whose memory this is",
-                    out_use->device_id, memory.owner);
+                    out_stream->device_id, memory.owner);
     }
-    if (out_use->capturing) {
+    if (out_stream->capturing) {
         return fail(VIA_ERROR_STREAM_CAPTURE, "stream is being captured; expected one that can allocate memory");
     }
     return VIA_OK;
 }
 
-// The memory is there for later work of this stream; for everything else, once the fence has been reached.
-Status allocate_in_order(Block *block, const ResolvedStream &use) {
+// Allocates for later work of this stream. Other work must wait for the fence.
+Status allocate_in_order(Block *block, const ResolvedStream &stream) {
     ContextScope scope;
-    VIA_TRY(scope.enter(use.context));
+    VIA_TRY(scope.enter(stream.context));
     CUdeviceptr address = 0;
-    const CUresult result = driver().cuMemAllocAsync(&address, static_cast<size_t>(block->nbytes), use.handle);
-    VIA_TRY(check_allocated(result, *block->memory->row, block->nbytes, use.device_id));
+    const CUresult result = driver().cuMemAllocAsync(&address, static_cast<size_t>(block->nbytes), stream.handle);
+    VIA_TRY(check_allocated(result, *block->memory->row, block->nbytes, stream.device_id));
     block->address = reinterpret_cast<void *>(address);
-    Status status = record_fence(use, &block->ready);
+    Status status = record_fence(stream, &block->ready);
     if (status == VIA_OK) {
         status = note_number(block);
     }
     if (status != VIA_OK) {
-        (void)driver().cuMemFreeAsync(address, use.handle);
+        (void)driver().cuMemFreeAsync(address, stream.handle);
     }
     return status;
 }
@@ -294,15 +294,15 @@ Status fill_block(Block *block, via_stream *stream) {
     const Row &row = *block->memory->row;
     const RelaxedCapture relaxed;
     if (row.allocate == nullptr) {
-        ResolvedStream use{};
-        VIA_TRY(resolve_for(*block->memory, stream, &use));
-        return block->nbytes > 0 ? allocate_in_order(block, use) : VIA_OK;
+        ResolvedStream resolved{};
+        VIA_TRY(resolve_for(*block->memory, stream, &resolved));
+        return block->nbytes > 0 ? allocate_in_order(block, resolved) : VIA_OK;
     }
     VIA_TRY(refuse_stream(stream, row.what));
     return block->nbytes > 0 ? allocate_now(block) : VIA_OK;
 }
 
-// Counted and held from here on, whatever becomes of it.
+// Counts the block and holds its memory from here on.
 Status make_block(CudaMemory *memory, int64_t nbytes, Block **out_block) {
     auto *block = new (std::nothrow) Block{{}, memory, nullptr, nbytes, 0, nullptr, {}, {}};
     if (block == nullptr) {

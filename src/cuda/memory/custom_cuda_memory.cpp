@@ -12,7 +12,7 @@
 namespace via::cuda {
 namespace {
 
-// One allocation of the caller's allocator.
+// One allocation of a custom allocator.
 struct CustomBlock {
     CustomMemory *memory;
     via_stream *stream;  // held; nullptr for none
@@ -20,8 +20,7 @@ struct CustomBlock {
     Fence *ready;        // where the stream allocates it, until the array knows
 };
 
-// No sync is no stream, and so is none. A stream that is being captured has no fences: ordering is the allocator's
-// then.
+// no_sync counts as no stream. A captured stream has no fences: ordering is up to the allocator then.
 bool is_stream(via_stream *stream) { return stream != nullptr && stream->kind != StreamKind::NoSync; }
 
 // A foreign stream may be gone when the memory is freed, and the thread of a per-thread one as well.
@@ -68,20 +67,20 @@ int32_t device_at_hand_of(const CustomMemory &memory) {
     return current >= 0 ? current : 0;
 }
 
-// The stream is looked at before the allocator is called, which is then given back to if the fence cannot be made.
+// Checks the stream before it calls the allocator, and frees the memory again if the fence cannot be recorded.
 Status fill_block(CustomBlock *block, int64_t nbytes, void **out_address) {
-    ResolvedStream use{};
+    ResolvedStream stream{};
     if (block->stream != nullptr) {
-        VIA_TRY(resolve(block->stream, device_at_hand_of(*block->memory), &use));
+        VIA_TRY(resolve(block->stream, device_at_hand_of(*block->memory), &stream));
     }
     if (nbytes == 0) {
         return VIA_OK;
     }
     VIA_TRY(call_alloc(block->memory, nbytes, block->native, out_address));
-    if (block->stream == nullptr || use.capturing) {
+    if (block->stream == nullptr || stream.capturing) {
         return VIA_OK;
     }
-    const Status status = record_fence(use, &block->ready);
+    const Status status = record_fence(stream, &block->ready);
     if (status != VIA_OK) {
         call_free(block->memory, *out_address, nbytes, block->native);
     }

@@ -10,7 +10,7 @@
 
 namespace via::cuda {
 
-// It begins with a job, so that closing it elsewhere needs no memory.
+// Begins with a job, so that another thread can close it without allocating.
 struct OpenedMemory {
     Job job;
     CUdeviceptr address;
@@ -52,7 +52,7 @@ Status get_handle(const PointerAttributes &attributes, const void *address, Shar
     return VIA_OK;
 }
 
-// A context that is gone has taken its mappings with it.
+// The mappings of a context that is gone are gone too.
 bool close_now(const OpenedMemory &opened) {
     if (!driver_is_usable(false)) {
         return true;

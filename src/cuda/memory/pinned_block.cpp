@@ -39,7 +39,7 @@ void touch(char *memory, int64_t nbytes) {
     parallel_for((nbytes + kTouchBytes - 1) / kTouchBytes, std::min(num_threads(), kMostTouching), touch_block, &all);
 }
 
-// A preference only; containers often forbid to say it.
+// Sets a preference. Containers often forbid it.
 void prefer_node(char *memory, int64_t nbytes, int32_t node) {
     constexpr int kPreferred = 1;
     constexpr int32_t kMostNodes = 64;
@@ -49,7 +49,7 @@ void prefer_node(char *memory, int64_t nbytes, int32_t node) {
     }
 }
 
-// A mapping of whole pages that begins where a huge one can.
+// Maps whole pages at an address where a huge page can begin.
 char *map_aligned(int64_t nbytes) {
     const auto whole = static_cast<size_t>(nbytes + kHugePage);
     void *mapped = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -78,7 +78,7 @@ Status map(int64_t nbytes, int32_t node, char **out_memory) {
         return fail_with_code(VIA_ERROR_OUT_OF_MEMORY, errno, "mmap: no memory for %lld page-locked bytes",
                               static_cast<long long>(nbytes));
     }
-    // Each of these may be refused; the memory serves all the same.
+    // Each of these may fail: the memory serves all the same.
     (void)madvise(memory, static_cast<size_t>(whole), MADV_HUGEPAGE);
     (void)madvise(memory, static_cast<size_t>(whole), MADV_DONTFORK);
     prefer_node(memory, whole, node);
@@ -114,8 +114,8 @@ Status pin_block(int64_t nbytes, int32_t node, const ContextKey &context, Pinned
     return VIA_OK;
 }
 
-// What the driver knew of it went with a context that was reset or destroyed. Where it does not let go, the mapping
-// stays: what came to be at those addresses next would pass for locked, and the device would go on using the old pages.
+// The registration is gone if the context was reset or destroyed. If unregistering fails, the mapping stays: the driver
+// would take whatever is mapped there next for page-locked memory, and the device would use the old pages.
 bool unpin_block(const PinnedBlock &memory) {
     const ContextState state = state_of(memory.context);
     if (state == ContextState::CannotAsk) {

@@ -1,5 +1,5 @@
-// Page-locked host memory of the library's own making: mapped with huge pages where they can be had, touched by several
-// threads and then registered, which takes a third of the time of the driver's allocator. Left out of forked children.
+// Page-locked host memory that the library maps itself: with huge pages if possible, touched by several threads and
+// then registered. That takes a third of the time of the driver's allocator. Forked children do not inherit it.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,14 @@ struct PinnedBlock {
     ContextKey context{};  // that it is registered in, for every other one as well
 };
 
-// The pages come from `node` if it is not negative; `context` is the current one. On failure nothing is left.
+// Maps and registers a block in `context`, which is current. Pages come from `node` unless it is negative. On failure
+// nothing is left.
 // Errors: VIA_ERROR_OUT_OF_MEMORY, VIA_ERROR_CUDA.
 VIA_NODISCARD Status pin_block(int64_t nbytes, int32_t node, const ContextKey &context, PinnedBlock *out_memory);
 
-// Waits for the context's work, as the driver does. False inside a callback of the driver, where nothing is done; true
-// also where the driver does not let go of the memory, which then stays mapped for good. In a forked child, where there
-// is no such memory, it must not be called.
+// Unregisters and unmaps a block, waiting for the context's work as the driver does. Returns false, and does nothing,
+// inside a callback of the driver. Memory that the driver does not unregister stays mapped. Must not be called in a
+// forked child.
 VIA_NODISCARD bool unpin_block(const PinnedBlock &memory);
 
 }  // namespace via::cuda

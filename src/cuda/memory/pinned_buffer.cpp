@@ -18,7 +18,7 @@ constexpr int64_t kBytes = via_pinned_block_bytes;
 static_assert(kBytes == (kBuffers + 1) * kPinnedBufferBytes && kWords * kWordBytes <= kPinnedBufferBytes);
 constexpr int32_t kCopiesBefore = 64;
 
-// Never unmapped. Where the context that locked the pages is reset they are pageable again: slower, and as right.
+// Never unmapped. After a reset of the context the pages are pageable: copies are slower, and still right.
 std::atomic<char *> memory{nullptr};
 std::atomic<uint64_t> free_buffers{0};  // a bit for each
 std::atomic<uint64_t> free_words{0};
@@ -34,7 +34,7 @@ Status lock_buffers(int32_t device_id, PinnedBlock *out_memory) {
     return pin_block(kBytes, node_of_device(device_id), key, out_memory);
 }
 
-// Tried once: what fails here will fail again.
+// Tries once: what fails here fails again.
 void make_once(int32_t device_id) {
     const std::lock_guard<std::mutex> lock(making);
     if (copies_before.load(std::memory_order_relaxed) > kCopiesBefore) {
@@ -63,7 +63,7 @@ bool is_made(int32_t device_id) {
     return memory.load(std::memory_order_relaxed) != nullptr;
 }
 
-// -1 if all are in use.
+// Returns -1 if all are in use.
 int32_t take_one(std::atomic<uint64_t> *all) {
     uint64_t free = all->load(std::memory_order_acquire);
     while (free != 0) {

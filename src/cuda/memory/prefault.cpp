@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kMostSamples = 8;
 constexpr int64_t kBytesOfSample = int64_t{256} << 10;
 
-// The pages that some memory lies on.
+// The pages of some memory.
 struct Pages {
     char *start;
     size_t nbytes;
@@ -32,14 +32,14 @@ struct Pages {
     }
 };
 
-// What cannot be asked counts as there: then the copy itself faults it in.
+// Counts pages as present if the kernel does not say: the copy faults them in then.
 bool page_is_missing(const char *address) {
     unsigned char there = 1;
     const Pages page(address, 1);
     return mincore(page.start, page.nbytes, &there) == 0 && (there & 1) == 0;
 }
 
-// Of memory up to kHugePage bytes.
+// For memory of up to kHugePage bytes.
 bool any_page_is_missing(const Pages &pages) {
     unsigned char there[kHugePage / 4096 + 1];
     const auto count = pages.nbytes / static_cast<size_t>(page_bytes());

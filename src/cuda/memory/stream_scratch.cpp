@@ -5,23 +5,28 @@
 namespace via::cuda {
 namespace {
 
-// What a pool keeps for the next copy when nothing of it is in use. The device's own pool keeps nothing, unless the
-// application has it do so, and getting memory from the system takes 130 us.
+// Bytes that a pool keeps for the next copy while none is in use. The device's default pool keeps nothing unless the
+// application says so, and allocating from the system takes 130 us on an H200.
 constexpr uint64_t kKeptBytes = uint64_t{64} << 20;
+constexpr uint64_t kKeptBytesOfOpened = uint64_t{128} << 20;
 
 struct Pool {
     ContextKey key;
     CUmemoryPool pool;
+    uint64_t opened_to[kMostDevices];  // the number of the primary context that each device had then; 0: not opened
 };
 
 Pool pools[kMostDevices];
 std::mutex making;
 
-// No stream is ever made to wait for another one's work so that memory can be used again.
+CUresult keep_bytes(CUmemoryPool pool, uint64_t nbytes) {
+    return driver().cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &nbytes);
+}
+
+// Never makes a stream wait for another one's work to reuse memory.
 CUresult set_up(CUmemoryPool pool) {
-    uint64_t kept = kKeptBytes;
     int waits = 0;
-    const CUresult result = driver().cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &kept);
+    const CUresult result = keep_bytes(pool, kKeptBytes);
     return result != CUDA_SUCCESS
                ? result
                : driver().cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &waits);
@@ -43,33 +48,53 @@ CUmemoryPool make_pool(int32_t device_id) {
     return pool;
 }
 
-// Without making it active.
-bool find_active_primary(const ResolvedStream &use, ContextKey *out_key) {
-    unsigned int flags = 0;
-    int active = 0;
-    if (driver().cuDevicePrimaryCtxGetState(use.device_id, &flags, &active) != CUDA_SUCCESS || active == 0 ||
-        primary_context(use.device_id, &out_key->context) != VIA_OK) {
-        return false;
-    }
-    out_key->id = out_key->context == use.context ? use.context_id : context_id(out_key->context);
-    return out_key->id != 0;
-}
-
-// A pool of the library's own, for streams of any context while there is a primary one: a reset of that may take it
-// away, which is not to be told where the context's number is not known. nullptr: the device's serves.
-CUmemoryPool pool_for(const ResolvedStream &use) {
-    const CallbackScope unsaid;
+// Returns the library's pool of the stream's device, or nullptr. It serves streams of any context while there is a
+// primary one. Without the number of that context a reset, which may destroy the pool, would not be noticed. Call with
+// the mutex held.
+Pool *find_pool(const ResolvedStream &stream) {
     ContextKey key{};
     if (driver().cuMemPoolCreate == nullptr || driver().cuMemPoolSetAttribute == nullptr ||
-        driver().cuMemAllocFromPoolAsync == nullptr || !find_active_primary(use, &key)) {
+        driver().cuMemAllocFromPoolAsync == nullptr || !find_active_primary(stream.device_id, &key)) {
         return nullptr;
     }
-    const std::lock_guard<std::mutex> lock(making);
-    Pool &pool = pools[use.device_id];
+    Pool &pool = pools[stream.device_id];
     if (pool.pool == nullptr || (!(pool.key == key) && state_of(pool.key) == ContextState::Gone)) [[unlikely]] {
-        pool = {key, make_pool(use.device_id)};
+        pool = {key, make_pool(stream.device_id), {}};
     }
-    return pool.key == key ? pool.pool : nullptr;
+    return pool.key == key && pool.pool != nullptr ? &pool : nullptr;
+}
+
+CUmemoryPool pool_for(const ResolvedStream &stream) {
+    const CallbackScope unsaid;
+    const std::lock_guard<std::mutex> lock(making);
+    const Pool *pool = find_pool(stream);
+    return pool != nullptr ? pool->pool : nullptr;
+}
+
+CUresult open_to(CUmemoryPool pool, int32_t device_id) {
+    CUmemAccessDesc access{};
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.location.id = device_id;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    const CUresult result = driver().cuMemPoolSetAccess(pool, &access, 1);
+    return result == CUDA_SUCCESS ? keep_bytes(pool, kKeptBytesOfOpened) : result;
+}
+
+// Returns the same pool, opened to the device of `peer`, or nullptr. Opens it again after a reset of that device, since
+// the driver does not say what became of the mapping.
+CUmemoryPool opened_pool_for(const ResolvedStream &stream, const ResolvedStream &peer) {
+    const CallbackScope unsaid;
+    const std::lock_guard<std::mutex> lock(making);
+    Pool *pool = driver().cuMemPoolSetAccess != nullptr ? find_pool(stream) : nullptr;
+    ContextKey key{};
+    if (pool == nullptr || !find_active_primary(peer.device_id, &key)) {
+        return nullptr;
+    }
+    uint64_t &opened = pool->opened_to[peer.device_id];
+    if (opened != key.id && open_to(pool->pool, peer.device_id) == CUDA_SUCCESS) {
+        opened = key.id;
+    }
+    return opened == key.id ? pool->pool : nullptr;
 }
 
 }  // namespace
@@ -83,31 +108,48 @@ bool has_scratch(int32_t device_id) {
            asked_again(ask) == CUDA_SUCCESS && there != 0;
 }
 
-Status Scratch::allocate(int64_t nbytes, const ResolvedStream &use) {
-    VIA_TRY(allocate_if_room(nbytes, use));
+Status Scratch::allocate(int64_t nbytes, const ResolvedStream &stream) {
+    VIA_TRY(allocate_if_room(nbytes, stream));
     return address_ != 0 ? VIA_OK : check_driver(CUDA_ERROR_OUT_OF_MEMORY, "cuMemAllocAsync");
 }
 
-Status Scratch::allocate_if_room(int64_t nbytes, const ResolvedStream &use) {
+bool can_reach_scratch(int32_t device_id, int32_t peer_id) {
+    int reaches = 0;
+    return has_scratch(device_id) && driver().cuMemPoolSetAccess != nullptr &&
+           driver().cuDeviceCanAccessPeer(&reaches, peer_id, device_id) == CUDA_SUCCESS && reaches != 0;
+}
+
+// Allocates graph memory in a capture, which belongs to the graph whatever the pool.
+Status Scratch::allocate_if_room(int64_t nbytes, const ResolvedStream &stream) {
     const RelaxedCapture relaxed;
+    return allocate_from(stream.capturing ? nullptr : pool_for(stream), nbytes, stream);
+}
+
+// In a capture, graph memory is open to the devices that the pool is open to now (CUDA programming guide, "Graph memory
+// nodes").
+Status Scratch::allocate_opened(int64_t nbytes, const ResolvedStream &stream, const ResolvedStream &peer) {
+    const RelaxedCapture relaxed;
+    const CUmemoryPool pool = opened_pool_for(stream, peer);
+    return pool != nullptr ? allocate_from(pool, nbytes, stream) : VIA_OK;
+}
+
+Status Scratch::allocate_from(CUmemoryPool pool, int64_t nbytes, const ResolvedStream &stream) {
     ContextScope scope;
-    VIA_TRY(scope.enter(use.context));
+    VIA_TRY(scope.enter(stream.context));
     const auto size = static_cast<size_t>(nbytes);
-    // What a graph allocates is the graph's, whatever pool is named.
-    const CUmemoryPool pool = use.capturing ? nullptr : pool_for(use);
     CUdeviceptr address = 0;
-    const CUresult result = pool != nullptr ? driver().cuMemAllocFromPoolAsync(&address, size, pool, use.handle)
-                                            : driver().cuMemAllocAsync(&address, size, use.handle);
+    const CUresult result = pool != nullptr ? driver().cuMemAllocFromPoolAsync(&address, size, pool, stream.handle)
+                                            : driver().cuMemAllocAsync(&address, size, stream.handle);
     if (result != CUDA_SUCCESS) {
         return result == CUDA_ERROR_OUT_OF_MEMORY ? VIA_OK : check_driver(result, "cuMemAllocAsync");
     }
     address_ = address;
-    use_ = use;
+    stream_ = stream;
     return VIA_OK;
 }
 
-// A release never touches the thread's last error. What cannot be freed in the stream's order is freed after it:
-// cuMemFree does not wait for those who use memory of a pool.
+// Leaves the thread's last error alone. Waits for the stream if the memory cannot be freed in its order: cuMemFree does
+// not wait for users of pool memory.
 Scratch::~Scratch() {
     if (address_ == 0) {
         return;
@@ -116,9 +158,9 @@ Scratch::~Scratch() {
     const RelaxedCapture relaxed;
     ContextScope scope;
     const bool freed =
-        enter_for(use_, &scope) == VIA_OK && driver().cuMemFreeAsync(address_, use_.handle) == CUDA_SUCCESS;
-    if (!freed && !use_.capturing) {
-        (void)wait_for_work(use_.handle);
+        enter_for(stream_, &scope) == VIA_OK && driver().cuMemFreeAsync(address_, stream_.handle) == CUDA_SUCCESS;
+    if (!freed && !stream_.capturing) {
+        (void)wait_for_work(stream_.handle);
         (void)driver().cuMemFree(address_);
     }
 }

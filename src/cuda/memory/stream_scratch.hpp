@@ -1,14 +1,18 @@
-// Memory of a device for the time of some work of a stream.
+// Device memory for the time of some work of a stream.
 #pragma once
 
 #include "cuda/stream/resolved_stream.hpp"
 
 namespace via::cuda {
 
-// Whether the device has a pool that streams allocate from in their order.
+// Returns whether the device has stream-ordered memory pools.
 bool has_scratch(int32_t device_id);
 
-// Allocated and freed in the order of the stream, out of its device's pool; on a stream being captured, by the graph.
+// Returns whether a pool of a device could be opened to another device.
+bool can_reach_scratch(int32_t device_id, int32_t peer_id);
+
+// Owns memory that is allocated and freed in stream order, from the pool of the stream's device or by the graph that is
+// being captured.
 class Scratch {
 public:
     Scratch() = default;
@@ -17,14 +21,19 @@ public:
     Scratch &operator=(const Scratch &) = delete;
 
     // Errors: VIA_ERROR_OUT_OF_MEMORY, VIA_ERROR_CUDA.
-    VIA_NODISCARD Status allocate(int64_t nbytes, const ResolvedStream &use);
-    // Where the device is full, the address stays null, and that is no error: another way serves.
-    VIA_NODISCARD Status allocate_if_room(int64_t nbytes, const ResolvedStream &use);
+    VIA_NODISCARD Status allocate(int64_t nbytes, const ResolvedStream &stream);
+    // Leaves the address null, without an error, if the device is full.
+    VIA_NODISCARD Status allocate_if_room(int64_t nbytes, const ResolvedStream &stream);
+    // Allocates memory that the device of `peer` reaches too, whether peer access is on or off. Leaves the address null
+    // also if the driver cannot open the pool to that device.
+    VIA_NODISCARD Status allocate_opened(int64_t nbytes, const ResolvedStream &stream, const ResolvedStream &peer);
     void *address() const { return reinterpret_cast<void *>(address_); }
 
 private:
+    VIA_NODISCARD Status allocate_from(CUmemoryPool pool, int64_t nbytes, const ResolvedStream &stream);
+
     CUdeviceptr address_ = 0;
-    ResolvedStream use_{};
+    ResolvedStream stream_{};
 };
 
 }  // namespace via::cuda

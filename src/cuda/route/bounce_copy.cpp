@@ -5,19 +5,20 @@
 
 #include "cuda/layout/row_copies.hpp"
 #include "cuda/memory/pinned_buffer.hpp"
+#include "cuda/route/copy_pieces.hpp"
 #include "cuda/route/driver_copy.hpp"
-#include "cuda/route/pinned_copy_plan.hpp"
+#include "cuda/route/link_copy_plan.hpp"
 #include "cuda/staging/staging_plan.hpp"
 #include "cuda/transfer_sides.hpp"
 
 namespace via::cuda {
 namespace {
 
-// The driver reads as much at once, without waiting for the stream.
+// The driver reads a pageable source of this size within the call, without waiting for the stream.
 constexpr int64_t kBounceBytes = kPinnedBufferBytes;
 
-// Page-locked towards the host, where that is to be had. Towards the device it would have to be kept until the stream
-// has got there: there is none of that size.
+// Page-locked towards the host, if there is such a buffer. Towards the device it would have to live until the stream
+// has read it, so pageable memory serves.
 class BounceBuffer {
 public:
     BounceBuffer(int64_t nbytes, bool to_device, int32_t device_id)
@@ -33,40 +34,33 @@ private:
     char *const plain_;
 };
 
-Status send_piece(const Transfer &transfer, const PackedOrder &order, const Slab &piece, char *buffer,
-                  const ResolvedStream &use) {
-    Move move;
-    make_packing(order, piece, buffer, &move);
-    transfer.host_copy(move, Cache::Through);
-    make_unpacking(order, piece, buffer, &move);
-    VIA_TRY(enqueue_rows(move, true, use));
-    return uses_pageable_later(use.device_id) ? wait_for_stream(use) : VIA_OK;
+// Returns once the buffer has been read, so that the next piece may overwrite it.
+Status send_rows(const Move &move, const ResolvedStream &stream) {
+    VIA_TRY(enqueue_rows(move, true, stream));
+    return uses_pageable_later(stream.device_id) ? wait_for_stream(stream) : VIA_OK;
 }
 
-Status fetch_piece(const Transfer &transfer, const PackedOrder &order, const Slab &piece, char *buffer,
-                   const ResolvedStream &use) {
-    Move move;
-    make_packing(order, piece, buffer, &move);
-    VIA_TRY(enqueue_rows(move, false, use));
-    VIA_TRY(wait_for_stream(use));
-    make_unpacking(order, piece, buffer, &move);
+Status fetch_rows(const Move &move, const ResolvedStream &stream) {
+    VIA_TRY(enqueue_rows(move, false, stream));
+    return wait_for_stream(stream);
+}
+
+Status copy_on_host(const Transfer &transfer, const Move &move) {
     transfer.host_copy(move, Cache::Through);
     return VIA_OK;
 }
 
-Status copy_pieces(const Transfer &transfer, const PackedOrder &order, int64_t most, char *buffer,
-                   const ResolvedStream &use) {
-    for (int64_t offset = 0; offset < order.nbytes;) {
-        const Slab piece = cut_slab(order, offset, order.nbytes, most, most);
-        VIA_TRY(is_to_device(transfer) ? send_piece(transfer, order, piece, buffer, use)
-                                       : fetch_piece(transfer, order, piece, buffer, use));
-        offset += piece.nbytes;
-    }
-    return VIA_OK;
+Status bounce_pieces(const Transfer &transfer, const PackedOrder &order, int64_t most, char *buffer,
+                     const ResolvedStream &stream) {
+    const bool to_device = is_to_device(transfer);
+    return copy_by_buffer(
+        order, most, buffer,
+        [&](const Move &move) { return to_device ? copy_on_host(transfer, move) : fetch_rows(move, stream); },
+        [&](const Move &move) { return to_device ? send_rows(move, stream) : copy_on_host(transfer, move); });
 }
 
-// As driver_copy.cpp has it: what the driver would wait for inside a call is waited for outside. Of rows nothing is
-// promised.
+// Returns whether the driver may wait inside the call: copies wait outside then, as driver_copy.cpp says. For rows the
+// driver promises nothing.
 bool waits_inside(const Transfer &transfer, const PackedOrder &order) {
     Move move;
     make_device_move(order, is_to_device(transfer), transfer.dst, &move);
@@ -75,18 +69,18 @@ bool waits_inside(const Transfer &transfer, const PackedOrder &order) {
 
 }  // namespace
 
-Status copy_bounced(const Transfer &transfer, const BouncePlan &plan, const ResolvedStream &use) {
+Status copy_bounced(const Transfer &transfer, const BouncePlan &plan, const ResolvedStream &stream) {
     PackedOrder order;
     make_staged_order(transfer, plan.order, &order);
     if (waits_inside(transfer, order)) {
-        VIA_TRY(await_work(use));
+        VIA_TRY(await_work(stream));
     }
     const int64_t most = std::min(order.nbytes, kBounceBytes);
-    const BounceBuffer buffer(most, is_to_device(transfer), use.device_id);
+    const BounceBuffer buffer(most, is_to_device(transfer), stream.device_id);
     if (buffer.get() == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld bytes on their way", static_cast<long long>(most));
     }
-    return end_failed(copy_pieces(transfer, order, most, buffer.get(), use), use);
+    return end_failed(bounce_pieces(transfer, order, most, buffer.get(), stream), stream);
 }
 
 int64_t count_bounce_calls(const Transfer &transfer, const BouncePlan &plan) {

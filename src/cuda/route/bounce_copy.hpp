@@ -1,5 +1,5 @@
-// Strided copies that are too small for the ring, or for which there is none: the host gathers a part of the elements
-// into memory of its own, or scatters them from there, and the driver copies it.
+// Strided copies that are too small for the ring, or without one. The calling thread gathers elements into a buffer or
+// scatters them from there, and the driver copies the buffer.
 #pragma once
 
 #include "cuda/stream/resolved_stream.hpp"
@@ -7,11 +7,11 @@
 
 namespace via::cuda {
 
-// In the order of the stream, which is not being captured: the source has been read on return, and what is copied to
-// the host has arrived.
-VIA_NODISCARD Status copy_bounced(const Transfer &transfer, const BouncePlan &plan, const ResolvedStream &use);
+// Copies in stream order. The stream must not be capturing. A pageable source has been read on return, and a pageable
+// destination written.
+VIA_NODISCARD Status copy_bounced(const Transfer &transfer, const BouncePlan &plan, const ResolvedStream &stream);
 
-// How many calls of the driver that takes.
+// Returns the number of driver calls that takes.
 int64_t count_bounce_calls(const Transfer &transfer, const BouncePlan &plan);
 
 }  // namespace via::cuda

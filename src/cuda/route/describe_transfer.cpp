@@ -1,11 +1,12 @@
-// How a transfer would be done, in words.
+// Describes how a transfer would be done.
 #include <cstdarg>
 #include <cstdio>
 
 #include "cuda/describe_transfer.hpp"
 #include "cuda/driver/driver.hpp"
 #include "cuda/launch/kernel_plan.hpp"
-#include "cuda/route/pinned_copy_plan.hpp"
+#include "cuda/route/link_copy_plan.hpp"
+#include "cuda/route/peer_plan.hpp"
 #include "cuda/staging/staging.hpp"
 #include "cuda/transfer.hpp"
 
@@ -25,13 +26,6 @@ const char *name_of(const Side &side) {
     }
 }
 
-bool is_direct(const Transfer &transfer) {
-    int direct = 0;
-    const CUresult result =
-        driver().cuDeviceCanAccessPeer(&direct, transfer.dst_side.device_id, transfer.src_side.device_id);
-    return result == CUDA_SUCCESS && direct != 0;
-}
-
 void print(int64_t capacity, char *out_text, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void print(int64_t capacity, char *out_text, const char *format, ...) {
     va_list arguments;
@@ -47,7 +41,7 @@ const char *name_of_host_part(const Transfer &transfer, const StagedPlan &plan) 
     return is_device(transfer.dst_side) ? ", gathered" : ", scattered";
 }
 
-// ", gathered, unpacked by a kernel": what there is to do beside copying.
+// Writes what is done besides copying: ", gathered, unpacked by a kernel".
 void describe_strided_part(const Transfer &transfer, const StagedPlan &plan, int64_t capacity, char *out_text) {
     const char *kernel = is_device(transfer.dst_side) ? ", unpacked by a kernel" : ", packed by a kernel";
     print(capacity, out_text, "%s%s", name_of_host_part(transfer, plan), plan.step == DeviceStep::Kernel ? kernel : "");
@@ -62,9 +56,12 @@ struct Describe {
         print(capacity, out_text, "driver copy, %s to %s", name_of(transfer.src_side), name_of(transfer.dst_side));
     }
 
-    void operator()(const PeerPlan &) const {
+    void operator()(const PeerPlan &plan) const {
+        constexpr int64_t kRoom = 160;
+        char route[kRoom] = "";
+        describe_peer(transfer, plan, kRoom, route);
         print(capacity, out_text, "peer copy, device %d to device %d, %s", transfer.src_side.device_id,
-              transfer.dst_side.device_id, name_of_link());
+              transfer.dst_side.device_id, route);
     }
 
     void operator()(const StagedPlan &plan) const {
@@ -89,10 +86,10 @@ struct Describe {
               kernel);
     }
 
-    void operator()(const PinnedCopyPlan &plan) const {
+    void operator()(const LinkCopyPlan &plan) const {
         constexpr int64_t kRoom = 160;
         char route[kRoom] = "";
-        describe_pinned(transfer, plan, kRoom, route);
+        describe_link(transfer, plan, kRoom, route);
         print(capacity, out_text, "%s to %s, %s", name_of(transfer.src_side), name_of(transfer.dst_side), route);
     }
 
@@ -102,14 +99,6 @@ struct Describe {
                                            : "copied by the driver and scattered by the host",
               name_of(transfer.src_side), name_of(transfer.dst_side));
     }
-
-    void operator()(const StridedPeerPlan &plan) const {
-        print(capacity, out_text, "peer copy, device %d to device %d, %s%s%s", transfer.src_side.device_id,
-              transfer.dst_side.device_id, plan.packs ? "packed by a kernel, " : "",
-              plan.unpacks ? "unpacked by a kernel, " : "", name_of_link());
-    }
-
-    const char *name_of_link() const { return is_direct(transfer) ? "direct" : "by the driver through host memory"; }
 };
 
 }  // namespace

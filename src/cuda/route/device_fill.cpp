@@ -1,5 +1,5 @@
-// Fills by the driver: a pattern of one, two or four bytes is a memset; a longer element is set once, or a few times,
-// and then doubled by copies.
+// Fills by the driver. A pattern of one, two or four bytes is a memset. A longer element is written a few times and
+// then doubled by copies.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -14,10 +14,10 @@
 namespace via::cuda {
 namespace {
 
-// The widest element that is put together from memsets; each word takes one.
+// The widest element that memsets write, one word each.
 constexpr int64_t kMostWords = 16;
 
-// What is set before doubling begins: enough that the copies, of which each costs a launch, are few.
+// Bytes written before doubling begins. Each doubling costs a launch.
 constexpr int64_t kSeedBytes = int64_t{1} << 16;
 
 struct Work {
@@ -28,19 +28,19 @@ struct Work {
     CUstream stream;
 };
 
-// The largest unit of 4, 2 and 1 bytes that an address and a size are multiples of: what the driver's memsets ask for.
+// Returns the largest of 4, 2 and 1 that divides both the address and the size, as the driver's memsets require.
 int64_t unit_of(CUdeviceptr dst, int64_t bytes) {
     const uint64_t both = dst | static_cast<uint64_t>(bytes);
     return both % 4 == 0 ? 4 : both % 2 == 0 ? 2 : 1;
 }
 
-// Whether the element is its first `period` bytes again and again.
+// Returns whether the element repeats its first `period` bytes.
 bool repeats(const Work &work, int64_t period) {
     return work.item % period == 0 &&
            std::memcmp(work.element, work.element + period, static_cast<size_t>(work.item - period)) == 0;
 }
 
-// The shortest period that a memset can write; 0 if there is none.
+// Returns the shortest period that a memset can write, or 0.
 int64_t period_of(const Work &work) {
     for (int64_t period = 1; period <= unit_of(work.dst, work.item); period *= 2) {
         if (repeats(work, period)) {
@@ -69,7 +69,7 @@ Status set_all(const Work &work, int64_t period) {
     return VIA_OK;
 }
 
-// One word of each of `rows` elements.
+// Writes one word of each of `rows` elements.
 Status set_word(const Work &work, int64_t unit, int64_t at, int64_t rows) {
     const CUdeviceptr dst = work.dst + static_cast<CUdeviceptr>(at);
     const char *word = work.element + at;
@@ -92,8 +92,8 @@ Status set_words(const Work &work, int64_t unit, int64_t rows) {
     return VIA_OK;
 }
 
-// From a block of the library's own, which is pageable, whatever the caller's element is in: it is read by the call.
-Status send_elements(const Work &work, int64_t rows, const ResolvedStream &use) {
+// Copies from a pageable block of the library, which the call reads before it returns.
+Status send_elements(const Work &work, int64_t rows, const ResolvedStream &stream) {
     const auto bytes = static_cast<size_t>(rows * work.item);
     const std::unique_ptr<char[]> block(new (std::nothrow) char[bytes]);
     if (block == nullptr) {
@@ -104,7 +104,7 @@ Status send_elements(const Work &work, int64_t rows, const ResolvedStream &use) 
     }
     const CUresult result = driver().cuMemcpyHtoDAsync(work.dst, block.get(), bytes, work.stream);
     VIA_TRY(check_driver(result, "cuMemcpyHtoDAsync"));
-    return uses_pageable_later(use.device_id) ? wait_for_stream(use) : VIA_OK;
+    return uses_pageable_later(stream.device_id) ? wait_for_stream(stream) : VIA_OK;
 }
 
 Status double_up(const Work &work, int64_t rows) {
@@ -120,38 +120,38 @@ Status double_up(const Work &work, int64_t rows) {
 
 bool is_made_of_words(const Work &work) { return work.item / unit_of(work.dst, work.item) <= kMostWords; }
 
-Status enqueue(const Work &work, const ResolvedStream &use) {
+Status enqueue(const Work &work, const ResolvedStream &stream) {
     ContextScope scope;
-    VIA_TRY(enter_for(use, &scope));
+    VIA_TRY(enter_for(stream, &scope));
     if (const int64_t period = period_of(work); period != 0) {
         return set_all(work, period);
     }
     const int64_t rows = std::clamp<int64_t>(kSeedBytes / work.item, 1, work.count);
     VIA_TRY(is_made_of_words(work) ? set_words(work, unit_of(work.dst, work.item), rows)
-                                   : send_elements(work, rows, use));
+                                   : send_elements(work, rows, stream));
     return double_up(work, rows);
 }
 
-Work work_of(const Fill &fill, const ResolvedStream &use) {
+Work work_of(const Fill &fill, const ResolvedStream &stream) {
     static constexpr char kZero = 0;
     const auto dst = reinterpret_cast<CUdeviceptr>(fill.dst);
     if (fill.element == nullptr) {
-        return {dst, fill.count * fill.item_bytes, 1, &kZero, use.handle};
+        return {dst, fill.count * fill.item_bytes, 1, &kZero, stream.handle};
     }
-    return {dst, fill.count, fill.item_bytes, static_cast<const char *>(fill.element), use.handle};
+    return {dst, fill.count, fill.item_bytes, static_cast<const char *>(fill.element), stream.handle};
 }
 
 int32_t device_of_fill(const Fill &fill) {
     return fill.side.device_type == VIA_DEVICE_CUDA ? fill.side.device_id : device_of_thread();
 }
 
-// A memset of another device's memory needs peer access, which is the application's to switch on.
-Status check_fill(const Fill &fill, const Work &work, const ResolvedStream &use) {
-    if (fill.side.device_type == VIA_DEVICE_CUDA && fill.side.device_id != use.device_id) {
-        return fail(VIA_ERROR_DEVICE, "stream is of device %d; expected one of device %d, where dst is", use.device_id,
-                    fill.side.device_id);
+// A memset of another device's memory needs peer access, which only the application may switch on.
+Status check_fill(const Fill &fill, const Work &work, const ResolvedStream &stream) {
+    if (fill.side.device_type == VIA_DEVICE_CUDA && fill.side.device_id != stream.device_id) {
+        return fail(VIA_ERROR_DEVICE, "stream is of device %d; expected one of device %d, where dst is",
+                    stream.device_id, fill.side.device_id);
     }
-    if (use.capturing && period_of(work) == 0 && !is_made_of_words(work)) {
+    if (stream.capturing && period_of(work) == 0 && !is_made_of_words(work)) {
         return fail(VIA_ERROR_STREAM_CAPTURE,
                     "dst has elements of %lld bytes, and stream is being captured; expected elements of at most %lld "
                     "words, or of one byte repeated",
@@ -160,14 +160,14 @@ Status check_fill(const Fill &fill, const Work &work, const ResolvedStream &use)
     return VIA_OK;
 }
 
-// What was given to the stream before a failure must have ended before the caller lets go of the memory.
-Status run(const Work &work, const ResolvedStream &use) {
-    const Status status = enqueue(work, use);
-    if (status != VIA_OK && !use.capturing) {
+// Waits after a failure: the caller may free the memory on return.
+Status run(const Work &work, const ResolvedStream &stream) {
+    const Status status = enqueue(work, stream);
+    if (status != VIA_OK && !stream.capturing) {
         const RelaxedCapture relaxed;
         ContextScope scope;
-        if (enter_for(use, &scope) == VIA_OK) {
-            (void)wait_for_work(use.handle);
+        if (enter_for(stream, &scope) == VIA_OK) {
+            (void)wait_for_work(stream.handle);
         }
     }
     return status;
@@ -177,28 +177,28 @@ Status run(const Work &work, const ResolvedStream &use) {
 
 Status fill_now(const Fill &fill) {
     VIA_TRY(need_driver("a fill of CUDA's memory"));
-    ResolvedStream use;
-    VIA_TRY(resolve(nullptr, device_of_fill(fill), &use));
-    const Work work = work_of(fill, use);
-    VIA_TRY(check_fill(fill, work, use));
-    VIA_TRY(wait_until_ready(fill.array, use));
-    VIA_TRY(run(work, use));
-    return wait_for_stream(use);
+    ResolvedStream stream;
+    VIA_TRY(resolve(nullptr, device_of_fill(fill), &stream));
+    const Work work = work_of(fill, stream);
+    VIA_TRY(check_fill(fill, work, stream));
+    VIA_TRY(wait_until_ready(fill.array, stream));
+    VIA_TRY(run(work, stream));
+    return wait_for_stream(stream);
 }
 
 Status fill_on(const Fill &fill, via_stream *stream) {
     VIA_TRY(need_driver("a fill of CUDA's memory or on a stream"));
-    ResolvedStream use;
-    VIA_TRY(resolve(stream, device_of_fill(fill), &use));
-    const Work work = work_of(fill, use);
-    VIA_TRY(check_fill(fill, work, use));
-    VIA_TRY(wait_until_ready(fill.array, use));
-    if (use.capturing) {
-        VIA_TRY(note_copy(fill.array, nullptr, use));
-        return enqueue(work, use);
+    ResolvedStream resolved;
+    VIA_TRY(resolve(stream, device_of_fill(fill), &resolved));
+    const Work work = work_of(fill, resolved);
+    VIA_TRY(check_fill(fill, work, resolved));
+    VIA_TRY(wait_until_ready(fill.array, resolved));
+    if (resolved.capturing) {
+        VIA_TRY(note_copy(fill.array, nullptr, resolved));
+        return enqueue(work, resolved);
     }
-    VIA_TRY(run(work, use));
-    return note_copy(fill.array, nullptr, use);
+    VIA_TRY(run(work, resolved));
+    return note_copy(fill.array, nullptr, resolved);
 }
 
 }  // namespace via::cuda

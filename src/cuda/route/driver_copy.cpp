@@ -9,7 +9,7 @@
 namespace via::cuda {
 namespace {
 
-// Memory of a pool, and mapped memory, has no context of its own.
+// Pool memory and mapped memory have no context: the primary one serves.
 Status context_of_memory(const void *address, int32_t device_id, CUcontext *out_context) {
     *out_context = nullptr;
     const CUresult result =
@@ -17,95 +17,95 @@ Status context_of_memory(const void *address, int32_t device_id, CUcontext *out_
     return result == CUDA_SUCCESS && *out_context != nullptr ? VIA_OK : primary_context(device_id, out_context);
 }
 
-// Managed memory is given to the driver as a device's: called the host's, it would be waited for.
+// Passes managed memory as device memory: as host memory the driver would wait for it.
 bool is_device_address(const Side &side) { return is_device(side) || side.device_type == VIA_DEVICE_CUDA_MANAGED; }
 
-Status enqueue(const Transfer &transfer, const ResolvedStream &use) {
+Status enqueue(const Transfer &transfer, const ResolvedStream &stream) {
     const auto nbytes = static_cast<size_t>(transfer.nbytes);
     const CUdeviceptr dst = number_of(transfer.dst);
     const CUdeviceptr src = number_of(transfer.src);
     if (is_device_address(transfer.dst_side) && is_device_address(transfer.src_side)) {
-        VIA_TRY_CUDA(cuMemcpyDtoDAsync(dst, src, nbytes, use.handle));
+        VIA_TRY_CUDA(cuMemcpyDtoDAsync(dst, src, nbytes, stream.handle));
     } else if (is_device_address(transfer.dst_side)) {
-        VIA_TRY_CUDA(cuMemcpyHtoDAsync(dst, transfer.src, nbytes, use.handle));
+        VIA_TRY_CUDA(cuMemcpyHtoDAsync(dst, transfer.src, nbytes, stream.handle));
     } else if (is_device_address(transfer.src_side)) {
-        VIA_TRY_CUDA(cuMemcpyDtoHAsync(transfer.dst, src, nbytes, use.handle));
+        VIA_TRY_CUDA(cuMemcpyDtoHAsync(transfer.dst, src, nbytes, stream.handle));
     } else {
-        VIA_TRY_CUDA(cuMemcpyAsync(dst, src, nbytes, use.handle));
+        VIA_TRY_CUDA(cuMemcpyAsync(dst, src, nbytes, stream.handle));
     }
     return VIA_OK;
 }
 
-// Whether the driver waits inside the call for what the stream has to do before. It keeps other threads out meanwhile,
-// one of which may be what that work waits for, so that it is waited for outside.
+// Returns whether the driver waits inside the call for the stream's earlier work. It blocks other threads meanwhile,
+// and that work may depend on one of them, so copies wait outside the call.
 bool waits_inside(const Transfer &transfer) {
     constexpr int64_t kReadAtOnce = int64_t{1} << 20;
     return is_pageable(transfer.dst_side) || (is_pageable(transfer.src_side) && transfer.nbytes > kReadAtOnce);
 }
 
-// What is called pageable may have been registered, and is written behind the call then.
-bool ends_later(const Transfer &transfer, const ResolvedStream &use) {
-    return is_pageable(transfer.dst_side) || (is_pageable(transfer.src_side) && uses_pageable_later(use.device_id));
+// Memory that is named pageable may have been registered, and is then written after the call.
+bool ends_later(const Transfer &transfer, const ResolvedStream &stream) {
+    return is_pageable(transfer.dst_side) || (is_pageable(transfer.src_side) && uses_pageable_later(stream.device_id));
 }
 
-Status copy_behind(const Transfer &transfer, const ResolvedStream &use) {
+Status copy_behind(const Transfer &transfer, const ResolvedStream &stream) {
     if (waits_inside(transfer)) {
-        VIA_TRY(await_work(use));
+        VIA_TRY(await_work(stream));
     }
-    VIA_TRY(enqueue(transfer, use));
-    if (ends_later(transfer, use)) {
-        VIA_TRY(check_driver(wait_for_work(use.handle), "cuStreamSynchronize"));
+    VIA_TRY(enqueue(transfer, stream));
+    if (ends_later(transfer, stream)) {
+        VIA_TRY(check_driver(wait_for_work(stream.handle), "cuStreamSynchronize"));
     }
     return VIA_OK;
 }
 
-Status copy_by_way_of(char *buffer, const Transfer &transfer, const ResolvedStream &use) {
+Status copy_by_way_of(char *buffer, const Transfer &transfer, const ResolvedStream &stream) {
     const auto nbytes = static_cast<size_t>(transfer.nbytes);
-    VIA_TRY_CUDA(cuMemcpyDtoHAsync(buffer, number_of(transfer.src), nbytes, use.handle));
-    VIA_TRY(wait_briefly(use));
+    VIA_TRY_CUDA(cuMemcpyDtoHAsync(buffer, number_of(transfer.src), nbytes, stream.handle));
+    VIA_TRY(wait_briefly(stream));
     std::memcpy(transfer.dst, buffer, nbytes);
     return VIA_OK;
 }
 
-// The bytes have arrived on return.
-Status copy_to_pageable(const Transfer &transfer, const ResolvedStream &use) {
-    const PinnedBuffer buffer(transfer.nbytes, use.device_id);
-    return buffer.get() != nullptr ? copy_by_way_of(buffer.get(), transfer, use) : copy_behind(transfer, use);
+// Returns when the bytes have arrived.
+Status copy_to_pageable(const Transfer &transfer, const ResolvedStream &stream) {
+    const PinnedBuffer buffer(transfer.nbytes, stream.device_id);
+    return buffer.get() != nullptr ? copy_by_way_of(buffer.get(), transfer, stream) : copy_behind(transfer, stream);
 }
 
 }  // namespace
 
-Status copy_by_driver(const Transfer &transfer, const ResolvedStream &use) {
-    return is_pageable(transfer.dst_side) && is_device_address(transfer.src_side) ? copy_to_pageable(transfer, use)
-                                                                                  : copy_behind(transfer, use);
+Status copy_by_driver(const Transfer &transfer, const ResolvedStream &stream) {
+    return is_pageable(transfer.dst_side) && is_device_address(transfer.src_side) ? copy_to_pageable(transfer, stream)
+                                                                                  : copy_behind(transfer, stream);
 }
 
-Status copy_to_peer(const Transfer &transfer, const ResolvedStream &use) {
+Status copy_to_peer(const Transfer &transfer, const ResolvedStream &stream) {
     CUcontext dst_context = nullptr;
     CUcontext src_context = nullptr;
     VIA_TRY(context_of_memory(transfer.dst, transfer.dst_side.device_id, &dst_context));
     VIA_TRY(context_of_memory(transfer.src, transfer.src_side.device_id, &src_context));
     VIA_TRY_CUDA(cuMemcpyPeerAsync(number_of(transfer.dst), dst_context, number_of(transfer.src), src_context,
-                                   static_cast<size_t>(transfer.nbytes), use.handle));
+                                   static_cast<size_t>(transfer.nbytes), stream.handle));
     return VIA_OK;
 }
 
-// The driver captures no copy that names two contexts (it answers 900), but does one that names addresses alone.
-Status capture_driver_copy(const Transfer &transfer, const ResolvedStream &use) {
+// The driver refuses to capture a copy that names two contexts (error 900). It captures one that names addresses.
+Status capture_driver_copy(const Transfer &transfer, const ResolvedStream &stream) {
     if (!devices_differ(transfer)) {
-        return enqueue(transfer, use);
+        return enqueue(transfer, stream);
     }
     VIA_TRY_CUDA(cuMemcpyAsync(number_of(transfer.dst), number_of(transfer.src), static_cast<size_t>(transfer.nbytes),
-                               use.handle));
+                               stream.handle));
     return VIA_OK;
 }
 
-Status await_work(const ResolvedStream &use) {
-    if (is_idle(use)) {
+Status await_work(const ResolvedStream &stream) {
+    if (is_idle(stream)) {
         return VIA_OK;
     }
     UniqueFence fence;
-    VIA_TRY(record_fence(use, fence.out()));
+    VIA_TRY(record_fence(stream, fence.out()));
     return fence.get()->wait();
 }
 

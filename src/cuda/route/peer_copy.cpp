@@ -1,199 +1,251 @@
 #include "cuda/route/peer_copy.hpp"
 
-#include <algorithm>
-
+#include "core/base/thread_state.hpp"
+#include "core/system/pages.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/memory/stream_scratch.hpp"
+#include "cuda/route/copy_pieces.hpp"
 #include "cuda/route/driver_copy.hpp"
 #include "cuda/stream/event_fence.hpp"
+#include "cuda/stream/side_stream.hpp"
 
 namespace via::cuda {
 namespace {
 
-constexpr int64_t kPieceBytes = int64_t{32} << 20;
+constexpr int32_t kBuffers = 2;
+constexpr int64_t kAlignment = 512;
 
-void make_peer_order(const Transfer &transfer, const StridedPeerPlan &plan, PackedOrder *order) {
-    make_packed_order(transfer, plan.major, !plan.unpacks, order);
-}
-
-bool lies_packed(const Transfer &transfer, Major side) {
-    PackedOrder order;
-    Move move;
-    make_packed_order(transfer, side, false, &order);
-    side == Major::Src ? make_packing(order, whole(order), transfer.dst, &move)
-                       : make_unpacking(order, whole(order), transfer.src, &move);
-    return move.ndim == 0;
-}
-
-// A stream for the device that the caller's stream is not of. One of its own for each copy: what waits for a stream of
-// the caller's must hold up nobody else.
-class SideStream {
-public:
-    SideStream() = default;
-    ~SideStream() {
-        if (use_.handle != nullptr) {
-            (void)driver().cuStreamDestroy(use_.handle);
-        }
-    }
-    SideStream(const SideStream &) = delete;
-    SideStream &operator=(const SideStream &) = delete;
-
-    VIA_NODISCARD Status make(int32_t device_id) {
-        const RelaxedCapture relaxed;
-        VIA_TRY(primary_context(device_id, &use_.context));
-        use_.context_id = context_id(use_.context);
-        use_.device_id = device_id;
-        ContextScope scope;
-        VIA_TRY(scope.enter(use_.context));
-        VIA_TRY_CUDA(cuStreamCreate(&use_.handle, CU_STREAM_NON_BLOCKING));
-        return VIA_OK;
-    }
-    const ResolvedStream &use() const { return use_; }
-
-private:
-    ResolvedStream use_{};
-};
-
-Status copy_bytes(const Transfer &transfer, const ResolvedStream &use) {
+Status copy_bytes(const Transfer &transfer, const ResolvedStream &stream) {
     ContextScope scope;
-    VIA_TRY(enter_for(use, &scope));
-    return use.capturing ? capture_driver_copy(transfer, use) : copy_to_peer(transfer, use);
+    VIA_TRY(enter_for(stream, &scope));
+    return stream.capturing ? capture_driver_copy(transfer, stream) : copy_to_peer(transfer, stream);
 }
 
-// One copy under way.
-class PeerRun {
+// One copy in pieces, under way. Either stream is of its device; they are one where a device has no part.
+class PeerPieces {
 public:
-    PeerRun(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &src, const ResolvedStream &dst)
+    PeerPieces(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &src, const ResolvedStream &dst)
         : transfer_(transfer), plan_(plan), src_(src), dst_(dst) {
         make_peer_order(transfer, plan, &order_);
+        buffer_bytes_ = round_up(next_piece(plan, order_.nbytes), kAlignment);
     }
 
-    // After a failure no stream may be left with work on the memory that goes with this.
-    VIA_NODISCARD Status enqueue() { return end_failed(end_failed(enqueue_pieces(), src_), dst_); }
-
-private:
-    Status enqueue_pieces() {
-        const Slab first = cut(0);
-        if (plan_.packs) {
-            VIA_TRY(packed_.allocate(first.nbytes, src_));
+    // False where the source's device is not let at the scratch memory, or there is no room: nothing has been given.
+    VIA_NODISCARD Status allocate(bool *out_allocated) {
+        const int32_t buffers = next_piece(plan_, order_.nbytes) < order_.nbytes ? kBuffers : 1;
+        if (plan_.direct) {
+            VIA_TRY(landing_.allocate_opened(buffers * buffer_bytes_, dst_, src_));
+        } else if (plan_.unpacks) {
+            VIA_TRY(landing_.allocate(buffers * buffer_bytes_, dst_));
         }
-        if (plan_.unpacks) {
-            VIA_TRY(arrived_.allocate(first.nbytes, dst_));
+        if (packs()) {
+            VIA_TRY(packed_.allocate(buffer_bytes_, src_));
         }
-        for (int64_t offset = 0; offset < order_.nbytes;) {
-            const Slab piece = cut(offset);
-            VIA_TRY(enqueue_piece(piece));
-            offset += piece.nbytes;
-        }
+        *out_allocated = !plan_.unpacks || landing_.address() != nullptr;
         return VIA_OK;
     }
 
-    Slab cut(int64_t offset) const {
-        return cut_slab(order_, offset, order_.nbytes, plan_.piece_bytes, plan_.piece_bytes);
+    VIA_NODISCARD Status enqueue() {
+        if (is_on_both()) {
+            VIA_TRY(follow(src_, dst_));  // which allocates
+        }
+        return copy_pieces(
+            order_, [&](int64_t left) { return next_piece(plan_, left); },
+            [&](int64_t number) { return plan_.unpacks ? landing(number) : packed_.address(); },
+            [&](const Move &move, int64_t number) { return fill(move, number); },
+            [&](const Move &move, int64_t number) { return empty(move, number); });
     }
 
-    Status enqueue_piece(const Slab &piece) {
-        Transfer copy = transfer_;
-        Move move;
-        copy.nbytes = piece.nbytes;
-        make_packing(order_, piece, packed_.address(), &move);
-        copy.src = plan_.packs ? packed_.address() : move.src;
-        if (plan_.packs) {
-            VIA_TRY(enqueue_packing(move, transfer_.src_side, src_));
-        }
-        make_unpacking(order_, piece, arrived_.address(), &move);
-        copy.dst = plan_.unpacks ? arrived_.address() : move.dst;
-        VIA_TRY(enqueue_copy(copy));
-        return plan_.unpacks ? enqueue_unpacking(move, transfer_.dst_side, dst_) : VIA_OK;
+private:
+    bool packs() const { return !plan_.direct && plan_.src_kernel; }
+    bool is_on_both() const { return src_.handle != dst_.handle || src_.context != dst_.context; }
+    void *landing(int64_t number) const {
+        return static_cast<char *>(landing_.address()) + number % kBuffers * buffer_bytes_;
     }
 
-    // With work of both, the source's stream copies, once the memory is there and what arrived before is out of it.
-    Status enqueue_copy(const Transfer &copy) {
-        if (!plan_.packs || !plan_.unpacks) {
-            return copy_bytes(copy, plan_.packs ? src_ : dst_);
+    Status copy_across(void *dst, const void *src, int64_t nbytes, const ResolvedStream &stream) const {
+        return copy_bytes({dst, src, nbytes, transfer_.dst_side, transfer_.src_side, nullptr, nullptr}, stream);
+    }
+
+    // A buffer is written once what it held is out of it.
+    Status fill(const Move &move, int64_t number) {
+        if (UniqueFence &emptied = emptied_[number % kBuffers]; emptied.get() != nullptr) {
+            VIA_TRY(order_stream_behind(src_, emptied.get()));
         }
-        VIA_TRY(follow(src_, dst_));
-        VIA_TRY(copy_bytes(copy, src_));
-        return follow(dst_, src_);
+        if (plan_.direct || !plan_.unpacks) {
+            return enqueue_packing(move, transfer_.src_side, src_);
+        }
+        if (!packs()) {
+            return copy_across(move.dst, move.src, move.nbytes, src_);
+        }
+        Move packing = move;
+        packing.dst = static_cast<char *>(packed_.address());
+        VIA_TRY(enqueue_packing(packing, transfer_.src_side, src_));
+        return copy_across(move.dst, packing.dst, move.nbytes, src_);
+    }
+
+    Status empty(const Move &move, int64_t number) {
+        if (!plan_.unpacks) {
+            return copy_across(move.dst, move.src, move.nbytes, src_);
+        }
+        if (!is_on_both()) {
+            return enqueue_unpacking(move, transfer_.dst_side, dst_);
+        }
+        VIA_TRY(follow(dst_, src_));
+        VIA_TRY(enqueue_unpacking(move, transfer_.dst_side, dst_));
+        Fence *emptied = nullptr;
+        VIA_TRY(record_fence(dst_, &emptied));
+        emptied_[number % kBuffers].reset(emptied);
+        return VIA_OK;
     }
 
     const Transfer &transfer_;
-    const StridedPeerPlan plan_;
+    const PeerPlan &plan_;
     const ResolvedStream &src_;
     const ResolvedStream &dst_;
     PackedOrder order_;
+    int64_t buffer_bytes_;
+    Scratch landing_;
     Scratch packed_;
-    Scratch arrived_;
+    UniqueFence emptied_[kBuffers];
 };
 
-Status enqueue_with(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use,
-                    const ResolvedStream &side) {
-    const bool is_of_src = use.device_id == transfer.src_side.device_id;
-    PeerRun run(transfer, plan, is_of_src ? use : side, is_of_src ? side : use);
-    return run.enqueue();
+// Where the work is done: one of the two streams is the caller's, the other one a side stream, if there is one.
+struct PeerStreams {
+    const ResolvedStream &src;
+    const ResolvedStream &dst;
+};
+
+// Returns true if the driver says that a device does not reach what it was asked to open to it. What has been copied is
+// copied again; a graph keeps what it has.
+bool is_unreached(Status status, const PeerPlan &plan, const PeerStreams &streams) {
+    return status == VIA_ERROR_CUDA && last_error_code() == CUDA_ERROR_INVALID_VALUE && plan.direct &&
+           !streams.src.capturing && !streams.dst.capturing;
 }
 
-// The side stream begins after the caller's, and that goes on after it.
-Status enqueue_on_both(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use,
-                       const ResolvedStream &side) {
-    VIA_TRY(follow(side, use));
-    VIA_TRY(enqueue_with(transfer, plan, use, side));
-    return follow(use, side);
+Status enqueue_pieces(const Transfer &transfer, const PeerPlan &plan, const PeerStreams &streams) {
+    const ErrorRecord before = thread_state().record();
+    bool done = false;
+    {
+        PeerPieces pieces(transfer, plan, streams.src, streams.dst);
+        Status status = pieces.allocate(&done);
+        status = status == VIA_OK && done ? pieces.enqueue() : status;
+        const bool unreached = is_unreached(status, plan, streams);
+        // No stream may be left with work on the scratch memory.
+        status = end_failed(end_failed(status, streams.src), streams.dst);
+        VIA_TRY(unreached ? VIA_OK : status);
+        if (unreached) {
+            thread_state().record() = before;
+            done = false;
+        }
+    }
+    if (done) [[likely]] {
+        return VIA_OK;
+    }
+    const PeerPlan by_driver = plan_unreached(transfer, streams.src.device_id);
+    return by_driver.route == PeerRoute::Driver ? copy_bytes(transfer, streams.src)
+                                                : enqueue_pieces(transfer, by_driver, streams);
 }
 
-// Whether that takes a stream of the other device too.
-bool needs_both_streams(const Transfer &transfer, const StridedPeerPlan &plan, int32_t device_id) {
-    return (plan.packs && device_id != transfer.src_side.device_id) ||
-           (plan.unpacks && device_id != transfer.dst_side.device_id);
+Status enqueue_on(const Transfer &transfer, const PeerPlan &plan, const PeerStreams &streams) {
+    Move move;
+    make_move(transfer, &move);
+    switch (plan.route) {
+        case PeerRoute::Push:
+            return enqueue_packing(move, transfer.src_side, streams.src);
+        case PeerRoute::Pull:
+            return enqueue_unpacking(move, transfer.dst_side, streams.dst);
+        default:
+            return enqueue_pieces(transfer, plan, streams);
+    }
+}
+
+bool works_on_src(const PeerPlan &plan) {
+    return plan.route == PeerRoute::Push || (plan.route == PeerRoute::Pieces && (plan.direct || plan.src_kernel));
+}
+
+bool works_on_dst(const PeerPlan &plan) {
+    return plan.route == PeerRoute::Pull || (plan.route == PeerRoute::Pieces && plan.unpacks);
+}
+
+// Whether a part of a device is done on the caller's stream: kernels that reach the other device's memory do so in the
+// primary context, for which the driver was asked.
+bool is_done_on(const ResolvedStream &stream, int32_t device_id, const PeerPlan &plan) {
+    CUcontext primary = nullptr;
+    return stream.device_id == device_id &&
+           (plan.route == PeerRoute::Pieces ||
+            (primary_context(device_id, &primary) == VIA_OK && stream.context == primary));
+}
+
+// The device of which a side stream is needed; -1: the caller's stream has all the work.
+int32_t find_side_device(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream) {
+    const int32_t src = transfer.src_side.device_id;
+    const int32_t dst = transfer.dst_side.device_id;
+    if (works_on_src(plan) && !is_done_on(stream, src, plan)) {
+        return src;
+    }
+    return works_on_dst(plan) && !is_done_on(stream, dst, plan) ? dst : -1;
+}
+
+// The side stream begins after the caller's, and that goes on after it. In a capture it is joined again, whatever
+// failed.
+Status enqueue_beside(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream,
+                      const ResolvedStream &side) {
+    VIA_TRY(follow(side, stream));
+    const bool is_src = side.device_id == transfer.src_side.device_id;
+    const bool on_both = works_on_src(plan) && works_on_dst(plan);
+    const Status status =
+        enqueue_on(transfer, plan, {is_src || !on_both ? side : stream, !is_src || !on_both ? side : stream});
+    const Status joined = follow(stream, side);
+    return status == VIA_OK ? joined : status;
+}
+
+Status check_device(const Transfer &transfer, const ResolvedStream &stream) {
+    const int32_t dst = transfer.dst_side.device_id;
+    const int32_t src = transfer.src_side.device_id;
+    return stream.device_id == dst || stream.device_id == src
+               ? VIA_OK
+               : fail(VIA_ERROR_DEVICE, "stream is of device %d; expected one of device %d or %d, where the memory is",
+                      stream.device_id, dst, src);
+}
+
+// As prepare_kernel, for the part of one device.
+Status prepare_part(const Transfer &transfer, const PeerPlan &plan, const Side &side, const ResolvedStream &stream) {
+    constexpr Side kElsewhere{VIA_DEVICE_CUDA_HOST, 0};
+    Transfer here = transfer;
+    (side.device_id == transfer.src_side.device_id ? here.dst_side : here.src_side) = kElsewhere;
+    if (is_done_on(stream, side.device_id, plan)) {
+        return prepare_kernel(here, stream);
+    }
+    ContextKey primary{};
+    VIA_TRY(primary_context(side.device_id, &primary.context));
+    primary.id = context_id(primary.context);
+    return prepare_kernel(here, {CU_STREAM_LEGACY, primary.context, primary.id, side.device_id, stream.capturing, 0});
 }
 
 }  // namespace
 
-StridedPeerPlan plan_peer(const Transfer &transfer, int32_t device_id) {
-    const bool dst_packed = lies_packed(transfer, Major::Dst);
-    const bool src_packed = lies_packed(transfer, Major::Src);
-    if (dst_packed && (!src_packed || device_id == transfer.src_side.device_id)) {
-        return {Major::Dst, true, false, kPieceBytes};
+Status prepare_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream) {
+    if (transfer.ndim == 0) {
+        return VIA_OK;
     }
-    return {Major::Src, !src_packed, true, kPieceBytes};
+    VIA_TRY(check_device(transfer, stream));
+    VIA_TRY(plan.src_kernel ? prepare_part(transfer, plan, transfer.src_side, stream) : VIA_OK);
+    return plan.dst_kernel ? prepare_part(transfer, plan, transfer.dst_side, stream) : VIA_OK;
 }
 
-// A graph would keep a stream of the library's own.
-Status check_peers(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use) {
-    const int32_t dst = transfer.dst_side.device_id;
-    const int32_t src = transfer.src_side.device_id;
-    if (use.device_id != dst && use.device_id != src) {
-        return fail(VIA_ERROR_DEVICE, "stream is of device %d; expected one of device %d or %d, where the memory is",
-                    use.device_id, dst, src);
+Status enqueue_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream) {
+    VIA_TRY(prepare_peer_copy(transfer, plan, stream));
+    if (plan.route == PeerRoute::Driver) {
+        return copy_bytes(transfer, stream);
     }
-    if (use.capturing && needs_both_streams(transfer, plan, use.device_id)) {
-        return fail(VIA_ERROR_STREAM_CAPTURE,
-                    "stream is of device %d and being captured; expected one of device %d, which has elements to pack",
-                    use.device_id, use.device_id == dst ? src : dst);
-    }
-    return VIA_OK;
-}
-
-Status prepare_peer_copy(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use) {
-    constexpr Side kElsewhere{VIA_DEVICE_CUDA_HOST, 0};
-    Transfer here = transfer;
-    const bool is_of_src = use.device_id == transfer.src_side.device_id;
-    (is_of_src ? here.dst_side : here.src_side) = kElsewhere;
-    return (is_of_src ? plan.packs : plan.unpacks) ? prepare_kernel(here, use) : VIA_OK;
-}
-
-Status enqueue_strided_peer_copy(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use) {
-    VIA_TRY(check_peers(transfer, plan, use));
-    VIA_TRY(prepare_peer_copy(transfer, plan, use));
-    if (!needs_both_streams(transfer, plan, use.device_id)) {
-        return end_failed(enqueue_with(transfer, plan, use, use), use);
+    const int32_t side_device = find_side_device(transfer, plan, stream);
+    if (side_device < 0) {
+        return end_failed(enqueue_on(transfer, plan, {stream, stream}), stream);
     }
     SideStream side;
-    VIA_TRY(side.make(use.device_id == transfer.src_side.device_id ? transfer.dst_side.device_id
-                                                                   : transfer.src_side.device_id));
-    VIA_TRY(prepare_peer_copy(transfer, plan, side.use()));
-    const Status status = enqueue_on_both(transfer, plan, use, side.use());
-    return end_failed(end_failed(status, side.use()), use);
+    VIA_TRY(side.take(side_device, stream));
+    return end_failed(end_failed(enqueue_beside(transfer, plan, stream, side.get()), side.get()), stream);
 }
 
 }  // namespace via::cuda

@@ -1,25 +1,39 @@
-// Strided copies between two devices. Each device's kernels keep to its own memory: peer access is the application's to
-// switch on, and copies of bytes need none.
+// Copies between two devices.
+//
+// How it works. Bytes cross the link between two GPUs at its full rate only where the driver lets one of them reach the
+// memory of the other. That is so where the application has switched peer access on, and for memory pools that are open
+// to the other device. Viaduct switches nothing on; it has a pool of its own on each device, which it opens to a device
+// that copies there.
+//
+//   Driver   adjacent bytes that one device reaches, or where neither ever can: cuMemcpyPeerAsync
+//   Push     strided, and the source's device reaches the destination: its kernel reads its own memory in any order,
+//            and writes across the link in the order of the destination
+//   Pull     the same on the other side, where the source has the longer runs
+//   Pieces   all else, by way of scratch memory of the destination's device:
+//
+//       source's stream        [ piece 0 -> buffer 0 ][ piece 1 -> buffer 1 ][ piece 2 -> buffer 0 ]
+//       destination's stream                          [ buffer 0 -> dst ]    [ buffer 1 -> dst ]    [ buffer 0 -> dst ]
+//
+// Crossing takes several times as long as unpacking, so two buffers keep the link busy. Large pieces lose least at
+// their beginnings; the last ones are small, since the link is idle while they are unpacked. In the order of the
+// source, adjacent bytes cross by a copy engine; a kernel packs the others as it writes across the link.
+//
+// A copy that needs work of both devices takes a stream of the other one that nobody else uses. It begins after the
+// caller's stream, which goes on after it; in a capture it joins, and the scratch memory is the graph's. Where no GPU
+// reaches the other, each packs and unpacks within its own memory, and the driver copies in between.
 #pragma once
 
-#include "cuda/layout/packed_order.hpp"
+#include "cuda/route/peer_plan.hpp"
 #include "cuda/stream/resolved_stream.hpp"
 
 namespace via::cuda {
 
-// `device_id` is that of the stream, which had better have all the work.
-StridedPeerPlan plan_peer(const Transfer &transfer, int32_t device_id);
-
-// Refuses streams of a third device, and a stream being captured where work of both devices is needed.
-VIA_NODISCARD Status check_peers(const Transfer &transfer, const StridedPeerPlan &plan, const ResolvedStream &use);
-
-// As prepare_kernel, for the part that is done on the stream's device.
-VIA_NODISCARD Status prepare_peer_copy(const Transfer &transfer, const StridedPeerPlan &plan,
-                                       const ResolvedStream &use);
+// Refuses streams of a third device, and loads the kernels of both devices that have a part, unless the stream is being
+// captured. Errors: VIA_ERROR_DEVICE, VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_UNSUPPORTED.
+VIA_NODISCARD Status prepare_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream);
 
 // Gives the stream such a copy; on a stream being captured it is the only one. On failure what was given ends first.
 // Errors: VIA_ERROR_UNSUPPORTED where a device has no kernels.
-VIA_NODISCARD Status enqueue_strided_peer_copy(const Transfer &transfer, const StridedPeerPlan &plan,
-                                               const ResolvedStream &use);
+VIA_NODISCARD Status enqueue_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream);
 
 }  // namespace via::cuda

@@ -12,17 +12,17 @@
 namespace via::cuda {
 namespace {
 
-Status enqueue(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &use) {
+Status enqueue(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &stream) {
     ContextScope scope;
-    VIA_TRY(enter_for(use, &scope));
+    VIA_TRY(enter_for(stream, &scope));
     if (!has_pageable(transfer)) [[likely]] {
-        return enqueue_plan(transfer, plan, use);
+        return enqueue_plan(transfer, plan, stream);
     }
     const RelaxedCapture relaxed;
-    return enqueue_plan(transfer, plan, use);
+    return enqueue_plan(transfer, plan, stream);
 }
 
-// A few bytes of page-locked memory travel with the command itself, and the driver sees them arrive as soon as anybody.
+// A few bytes of page-locked memory travel within the command itself, and the driver notices their arrival at once.
 bool is_brief(const Transfer &transfer) {
     constexpr int64_t kMostWithCommand = 8 << 10;
     constexpr int64_t kMostBrief = int64_t{1} << 20;
@@ -30,16 +30,17 @@ bool is_brief(const Transfer &transfer) {
     return transfer.nbytes <= kMostBrief && (!is_of_pinned || transfer.nbytes >= kMostWithCommand);
 }
 
-Status enqueue_and_wait(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &use) {
+Status enqueue_and_wait(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &stream) {
     const RelaxedCapture relaxed;
     ContextScope scope;
-    VIA_TRY(enter_for(use, &scope));
-    VIA_TRY(enqueue_plan(transfer, plan, use));
-    // What the driver calls a synchronous copy may return before the bytes have arrived, but for page-locked memory.
+    VIA_TRY(enter_for(stream, &scope));
+    VIA_TRY(enqueue_plan(transfer, plan, stream));
+    // The driver's synchronous copies may return before the bytes have arrived, unless the memory is page-locked.
     if (is_pageable(transfer.dst_side)) {
         return VIA_OK;
     }
-    return is_brief(transfer) ? wait_briefly(use) : check_driver(wait_for_work(use.handle), "cuStreamSynchronize");
+    return is_brief(transfer) ? wait_briefly(stream)
+                              : check_driver(wait_for_work(stream.handle), "cuStreamSynchronize");
 }
 
 Status await_arrays(const Transfer &transfer) {
@@ -50,64 +51,64 @@ Status await_arrays(const Transfer &transfer) {
     return VIA_OK;
 }
 
-// What the host touches itself must be ready for it.
-Status order_behind_arrays(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &use) {
+// Waits on the host for arrays that the host touches itself.
+Status order_behind_arrays(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &stream) {
     if (is_a<BouncePlan>(plan)) {
         return await_arrays(transfer);
     }
     if (transfer.dst_array != nullptr) {
-        VIA_TRY(wait_until_ready(transfer.dst_array, use));
-        return wait_until_ready(transfer.src_array, use);
+        VIA_TRY(wait_until_ready(transfer.dst_array, stream));
+        return wait_until_ready(transfer.src_array, stream);
     }
     return VIA_OK;
 }
 
-// Of two devices, the other one's legacy stream comes first too.
-Status order_behind_other_device(const Transfer &transfer, const ResolvedStream &use) {
+// Orders the stream behind the legacy stream of the other device.
+Status order_behind_other_device(const Transfer &transfer, const ResolvedStream &stream) {
     const int32_t dst = transfer.dst_side.device_id;
     ResolvedStream other;
-    VIA_TRY(resolve(nullptr, use.device_id == dst ? transfer.src_side.device_id : dst, &other));
+    VIA_TRY(resolve(nullptr, stream.device_id == dst ? transfer.src_side.device_id : dst, &other));
     if (is_idle(other)) {
         return VIA_OK;
     }
     UniqueFence fence;
     VIA_TRY(record_fence(other, fence.out()));
-    return fence.get()->make_stream_wait(use);
+    return fence.get()->make_stream_wait(stream);
 }
 
-// Slots are taken only once nothing is left to wait for.
-Status run_staged_behind(const Transfer &transfer, const StagedPlan &plan, const ResolvedStream &use,
+// Waits for everything before it takes a slot.
+Status run_staged_behind(const Transfer &transfer, const StagedPlan &plan, const ResolvedStream &stream,
                          Fence **out_fence) {
-    VIA_TRY(await_work(use));
+    VIA_TRY(await_work(stream));
     VIA_TRY(await_arrays(transfer));
     return run_staged(staged_copy(transfer, plan, nullptr), out_fence);
 }
 
-Status note_arrays(const Transfer &transfer, const ResolvedStream &use) {
-    return transfer.dst_array != nullptr ? note_copy(transfer.dst_array, transfer.src_array, use) : VIA_OK;
+Status note_arrays(const Transfer &transfer, const ResolvedStream &stream) {
+    return transfer.dst_array != nullptr ? note_copy(transfer.dst_array, transfer.src_array, stream) : VIA_OK;
 }
 
-Status staged_now(const Transfer &transfer, const StagedPlan &plan, const ResolvedStream &use) {
+Status staged_now(const Transfer &transfer, const StagedPlan &plan, const ResolvedStream &stream) {
     UniqueFence fence;
-    VIA_TRY(run_staged_behind(transfer, plan, use, fence.out()));
+    VIA_TRY(run_staged_behind(transfer, plan, stream, fence.out()));
     return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
-Status staged_on(const Transfer &transfer, const StagedPlan &plan, const ResolvedStream &use) {
+Status staged_on(const Transfer &transfer, const StagedPlan &plan, const ResolvedStream &stream) {
     UniqueFence fence;
-    VIA_TRY(run_staged_behind(transfer, plan, use, fence.out()));
+    VIA_TRY(run_staged_behind(transfer, plan, stream, fence.out()));
     if (fence.get() == nullptr) {
         return VIA_OK;
     }
-    if (fence.get()->make_stream_wait(use) != VIA_OK) {
+    if (fence.get()->make_stream_wait(stream) != VIA_OK) {
         return fence.get()->wait();
     }
-    return note_arrays(transfer, use);
+    return note_arrays(transfer, stream);
 }
 
-// A captured copy of pageable memory would read or write it at every launch of the graph, long after the call.
-Status check_captured(const Transfer &transfer, const ResolvedStream &use) {
-    if (use.capturing && has_pageable(transfer)) [[unlikely]] {
+// Refuses pageable memory: the graph would read or write it at every launch, long after the call.
+Status check_captured(const Transfer &transfer, const ResolvedStream &stream) {
+    if (stream.capturing && has_pageable(transfer)) [[unlikely]] {
         return fail(VIA_ERROR_STREAM_CAPTURE,
                     "%s is pageable memory, and stream is being captured; expected pinned, managed or device memory",
                     is_pageable(transfer.dst_side) ? "dst" : "src");
@@ -115,30 +116,30 @@ Status check_captured(const Transfer &transfer, const ResolvedStream &use) {
     return VIA_OK;
 }
 
-Status capture(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &use) {
-    VIA_TRY(prepare_plan(transfer, plan, use));
-    VIA_TRY(order_behind_arrays(transfer, plan, use));
-    VIA_TRY(note_arrays(transfer, use));
+Status capture(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &stream) {
+    VIA_TRY(prepare_plan(transfer, plan, stream));
+    VIA_TRY(order_behind_arrays(transfer, plan, stream));
+    VIA_TRY(note_arrays(transfer, stream));
     ContextScope scope;
-    VIA_TRY(enter_for(use, &scope));
-    return enqueue_plan(transfer, plan, use);
+    VIA_TRY(enter_for(stream, &scope));
+    return enqueue_plan(transfer, plan, stream);
 }
 
-Status give_to_stream(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &use) {
-    if (use.capturing) [[unlikely]] {
-        return capture(transfer, plan, use);
+Status give_to_stream(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &stream) {
+    if (stream.capturing) [[unlikely]] {
+        return capture(transfer, plan, stream);
     }
     if (const auto *staged = std::get_if<StagedPlan>(&plan); staged != nullptr) {
-        return staged_on(transfer, *staged, use);
+        return staged_on(transfer, *staged, stream);
     }
-    VIA_TRY(order_behind_arrays(transfer, plan, use));
-    VIA_TRY(enqueue(transfer, plan, use));
-    return is_pageable(transfer.dst_side) ? VIA_OK : note_arrays(transfer, use);
+    VIA_TRY(order_behind_arrays(transfer, plan, stream));
+    VIA_TRY(enqueue(transfer, plan, stream));
+    return is_pageable(transfer.dst_side) ? VIA_OK : note_arrays(transfer, stream);
 }
 
 constexpr char kCopy[] = "a copy of CUDA's memory or on a stream";
 
-// Tasks of different directions do not wait for one another.
+// Uses one stream for each direction, so that tasks of different directions do not wait for each other.
 int32_t own_number(const Transfer &transfer) {
     return is_device(transfer.dst_side) && !is_device(transfer.src_side) ? 0 : 1;
 }
@@ -147,18 +148,18 @@ int32_t own_number(const Transfer &transfer) {
 
 Status transfer_now(const Transfer &transfer) {
     VIA_TRY(need_driver(kCopy));
-    ResolvedStream use;
-    VIA_TRY(resolve(nullptr, device_of_transfer(transfer), &use));
+    ResolvedStream stream;
+    VIA_TRY(resolve(nullptr, device_of_transfer(transfer), &stream));
     TransferPlan plan;
-    VIA_TRY(plan_transfer(transfer, Caller::Waits, Purpose::Execute, use.device_id, &plan));
+    VIA_TRY(plan_transfer(transfer, Caller::Waits, Purpose::Execute, stream.device_id, &plan));
     if (const auto *staged = std::get_if<StagedPlan>(&plan); staged != nullptr) {
-        return staged_now(transfer, *staged, use);
+        return staged_now(transfer, *staged, stream);
     }
     if (devices_differ(transfer)) {
-        VIA_TRY(order_behind_other_device(transfer, use));
+        VIA_TRY(order_behind_other_device(transfer, stream));
     }
-    VIA_TRY(order_behind_arrays(transfer, plan, use));
-    return enqueue_and_wait(transfer, plan, use);
+    VIA_TRY(order_behind_arrays(transfer, plan, stream));
+    return enqueue_and_wait(transfer, plan, stream);
 }
 
 Status plan_for_text(const Transfer &transfer, TransferPlan *out_plan) {
@@ -167,27 +168,27 @@ Status plan_for_text(const Transfer &transfer, TransferPlan *out_plan) {
 
 Status plan_on(const Transfer &transfer, via_stream *stream, TransferPlan *out_plan) {
     VIA_TRY(need_driver(kCopy));
-    ResolvedStream use;
-    VIA_TRY(resolve(stream, device_of_transfer(transfer), &use));
-    VIA_TRY(check_captured(transfer, use));
-    VIA_TRY(plan_transfer(transfer, Caller::GoesOn, Purpose::Execute, use.device_id, out_plan));
-    return prepare_plan(transfer, *out_plan, use);
+    ResolvedStream resolved;
+    VIA_TRY(resolve(stream, device_of_transfer(transfer), &resolved));
+    VIA_TRY(check_captured(transfer, resolved));
+    VIA_TRY(plan_transfer(transfer, Caller::GoesOn, Purpose::Execute, resolved.device_id, out_plan));
+    return prepare_plan(transfer, *out_plan, resolved);
 }
 
 Status transfer_on(const Transfer &transfer, const TransferPlan &plan, via_stream *stream) {
-    ResolvedStream use;
-    VIA_TRY(resolve(stream, device_of_transfer(transfer), &use));
-    return give_to_stream(transfer, plan, use);
+    ResolvedStream resolved;
+    VIA_TRY(resolve(stream, device_of_transfer(transfer), &resolved));
+    return give_to_stream(transfer, plan, resolved);
 }
 
 Status transfer_on(const Transfer &transfer, via_stream *stream) {
     VIA_TRY(need_driver(kCopy));
-    ResolvedStream use;
-    VIA_TRY(resolve(stream, device_of_transfer(transfer), &use));
-    VIA_TRY(check_captured(transfer, use));
+    ResolvedStream resolved;
+    VIA_TRY(resolve(stream, device_of_transfer(transfer), &resolved));
+    VIA_TRY(check_captured(transfer, resolved));
     TransferPlan plan;
-    VIA_TRY(plan_transfer(transfer, Caller::GoesOn, Purpose::Execute, use.device_id, &plan));
-    return give_to_stream(transfer, plan, use);
+    VIA_TRY(plan_transfer(transfer, Caller::GoesOn, Purpose::Execute, resolved.device_id, &plan));
+    return give_to_stream(transfer, plan, resolved);
 }
 
 Status plan_for_task(const Transfer &transfer, TransferPlan *out_plan) {
@@ -203,39 +204,39 @@ Status transfer_for_task(const Transfer &transfer, const TransferPlan &plan, via
     if (const auto *staged = std::get_if<StagedPlan>(&plan); staged != nullptr) {
         return run_staged(staged_copy(transfer, *staged, task), out_fence);
     }
-    ResolvedStream use;
-    VIA_TRY(internal_stream(device_of_transfer(transfer), own_number(transfer), &use));
+    ResolvedStream stream;
+    VIA_TRY(internal_stream(device_of_transfer(transfer), own_number(transfer), &stream));
     const RelaxedCapture relaxed;
-    VIA_TRY(enqueue(transfer, plan, use));
+    VIA_TRY(enqueue(transfer, plan, stream));
     if (is_pageable(transfer.dst_side)) {
         return VIA_OK;
     }
-    // Where no fence can be recorded it must have ended before anybody goes on.
-    return record_fence(use, out_fence) == VIA_OK ? VIA_OK : wait_for_stream(use);
+    // Waits if no fence can be recorded.
+    return record_fence(stream, out_fence) == VIA_OK ? VIA_OK : wait_for_stream(stream);
 }
 
 Status stream_fence(via_stream *stream, int32_t device_id, Fence **out_fence) {
-    ResolvedStream use;
-    VIA_TRY(resolve(stream, device_id, &use));
-    if (use.capturing) {
+    ResolvedStream resolved;
+    VIA_TRY(resolve(stream, device_id, &resolved));
+    if (resolved.capturing) {
         return fail(
             VIA_ERROR_STREAM_CAPTURE,
             "stream is being captured, and a task cannot wait for work that is captured; expected via_copy_async");
     }
-    return is_idle(use) ? VIA_OK : record_fence(use, out_fence);
+    return is_idle(resolved) ? VIA_OK : record_fence(resolved, out_fence);
 }
 
 Status await_stream(via_stream *stream, bool *out_capturing) {
-    ResolvedStream use;
-    VIA_TRY(resolve(stream, device_of_thread(), &use));
-    *out_capturing = use.capturing;
-    return use.capturing ? VIA_OK : await_work(use);
+    ResolvedStream resolved;
+    VIA_TRY(resolve(stream, device_of_thread(), &resolved));
+    *out_capturing = resolved.capturing;
+    return resolved.capturing ? VIA_OK : await_work(resolved);
 }
 
 Status is_capturing(via_stream *stream, int32_t device_id, bool *out_capturing) {
-    ResolvedStream use;
-    VIA_TRY(resolve(stream, device_id, &use));
-    *out_capturing = use.capturing;
+    ResolvedStream resolved;
+    VIA_TRY(resolve(stream, device_id, &resolved));
+    *out_capturing = resolved.capturing;
     return VIA_OK;
 }
 

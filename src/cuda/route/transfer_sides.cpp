@@ -23,7 +23,7 @@ Status find_side(const void *address, Side *side) {
     return VIA_OK;
 }
 
-// Bytes from the address on that the driver says are memory of this kind and device, up to `nbytes`.
+// Returns how many bytes from the address on are memory of this kind and device, at most `nbytes`.
 int64_t reach_of(const char *address, int64_t nbytes, PointerAttributes attributes) {
     const Side side = side_of(attributes);
     int64_t reach = 0;
@@ -49,7 +49,7 @@ Status check_reach(const char *argument, const void *address, int64_t nbytes, co
                 argument, address, static_cast<long long>(reach), static_cast<long long>(nbytes));
 }
 
-// A forked child asks no driver: what the host cannot read may well be a device's.
+// Asks no driver in a forked child. What the host cannot read may be device memory.
 Status check_readable(const char *argument, const void *address, int64_t nbytes) {
     if (is_readable(address) && is_readable(static_cast<const char *>(address) + nbytes - 1)) {
         return VIA_OK;
@@ -72,7 +72,7 @@ Status find_raw_sides(Transfer *transfer) {
         return check_readable("src", transfer->src, transfer->nbytes);
     }
     VIA_TRY(find_sides(transfer));
-    // Host memory may go on where a registration ends.
+    // Checks no pair of host memory: it may continue where a registration ends.
     if (is_device(transfer->dst_side) || is_device(transfer->src_side)) {
         VIA_TRY(check_reach("dst", transfer->dst, transfer->nbytes, find_pointer(transfer->dst)));
         return check_reach("src", transfer->src, transfer->nbytes, find_pointer(transfer->src));

@@ -32,7 +32,7 @@ double now() {
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// Memory on both sides, for the time of a calibration.
+// Owns memory on both sides during a calibration.
 class Bench {
 public:
     Bench() = default;
@@ -91,7 +91,7 @@ Status Bench::by_staging(Direction direction, int64_t nbytes) {
     return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
-// Both in turn, so that what disturbs the machine disturbs both; the medians. The first round only warms up.
+// Takes turns, so that a disturbance hits both, and returns the medians. The first round warms up.
 Status Bench::compare(Direction direction, int64_t nbytes, RouteTimes *out_times) {
     double driver_times[kRounds];
     double staged_times[kRounds];
@@ -124,7 +124,7 @@ Status io_failure(const char *call, const char *path) {
     return fail_with_code(VIA_ERROR_IO, code, "%s: %s: %s", path, call, std::strerror(code));
 }
 
-// The lines of all devices that were measured.
+// Writes one line for each device that was measured.
 void print_calibration(FILE *file) {
     std::fputs(kHeader, file);
     for (int32_t i = 0; i < std::min(driver().device_count, kMostDevices); ++i) {
@@ -149,7 +149,7 @@ bool write_whole(int descriptor) {
     return std::fclose(file) == 0 && written;
 }
 
-// The kernel would kill a process that writes more than it may.
+// Checks the file size limit: the kernel kills a process that exceeds it (SIGXFSZ).
 bool may_write_all() {
     if (most_file_bytes() >= sizeof kHeader + size_t{kMostDevices} * kCalibrationLine) {
         return true;
@@ -158,32 +158,32 @@ bool may_write_all() {
     return false;
 }
 
-// Beside its place first, and then there at once: nobody ever reads half of it.
+// Writes a temporary file in the same folder and renames it: a reader never sees half of it.
 Status write_calibration(const char *path) {
-    char beside[4096];
-    if (std::snprintf(beside, sizeof beside, "%s.XXXXXX", path) >= static_cast<int>(sizeof beside)) {
+    char temporary[4096];
+    if (std::snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= static_cast<int>(sizeof temporary)) {
         errno = ENAMETOOLONG;
         return io_failure("open", path);
     }
-    const int descriptor = mkostemp(beside, O_CLOEXEC);
+    const int descriptor = mkostemp(temporary, O_CLOEXEC);
     if (descriptor < 0) {
         return io_failure("open", path);
     }
     (void)fchmod(descriptor, 0644);
     if (!may_write_all() || !write_whole(descriptor)) {
         const Status status = io_failure("write", path);
-        (void)unlink(beside);
+        (void)unlink(temporary);
         return status;
     }
-    if (std::rename(beside, path) != 0) {
+    if (std::rename(temporary, path) != 0) {
         const Status status = io_failure("rename", path);
-        (void)unlink(beside);
+        (void)unlink(temporary);
         return status;
     }
     return VIA_OK;
 }
 
-// What is replaced is a file, and neither a device nor a link.
+// Replaces regular files only. Follows symbolic links.
 Status save_to(const char *path) {
     struct stat found{};
     const std::unique_ptr<char, decltype(&std::free)> target(find_target(path), std::free);
@@ -211,7 +211,7 @@ struct Entry {
     StagingThresholds thresholds;
 };
 
-// What is no regular file could hold this up for good.
+// Opens regular files only: others may block for ever.
 Status open_calibration(const char *path, FILE **out_file) {
     const char *kind = nullptr;
     const int descriptor = open_regular(path, O_RDONLY, &kind);
@@ -273,7 +273,7 @@ Status save_calibration(const char *path) {
     return save_to(path);
 }
 
-// Takes over all of the file or nothing; lines of devices that are not here now are passed over.
+// Applies the whole file or nothing of it. Skips devices that are not here.
 Status load_calibration(const char *path) {
     VIA_TRY(need_driver("calibration"));
     FILE *file = nullptr;

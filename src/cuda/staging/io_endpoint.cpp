@@ -7,7 +7,7 @@
 namespace via::cuda {
 namespace {
 
-// All bytes cross, in the order in which they are outside.
+// Returns whether all bytes cross in the order of the endpoint.
 bool is_in_order(const Transfer &transfer, const StagedPlan &plan) {
     if (transfer.ndim == 0) {
         return true;

@@ -1,5 +1,5 @@
-// Stores past the caches save reading every line of the slot before it is written, and leave the caches to the caller:
-// on eight threads 47 instead of 33 GB/s reach the device.
+// Non-temporal stores do not read the lines of the slot before they write them, and leave the caches to the caller.
+// With eight threads 47 GB/s reach an H200 instead of 33.
 #include "cuda/staging/nontemporal_copy.hpp"
 
 #include <cstring>
@@ -33,7 +33,7 @@ __attribute__((target("avx512f"))) void store_512(char *dst, const char *src, si
     _mm_sfence();
 }
 
-// Every x86-64 processor has these; wider ones gain nothing below AVX-512, since a line takes several anyway.
+// SSE2 is part of x86-64. AVX2 gains nothing over it, since a line takes several stores either way.
 void store_128(char *dst, const char *src, size_t nbytes) {
     constexpr size_t kStep = 4 * sizeof(__m128i);
     size_t i = 0;

@@ -7,7 +7,7 @@
 
 #include "core/base/thread_state.hpp"
 #include "core/diagnostics/log.hpp"
-#include "cuda/staging/backoff.hpp"
+#include "cuda/staging/adaptive_wait.hpp"
 
 namespace via::cuda {
 namespace {
@@ -19,15 +19,13 @@ constexpr int32_t kFewestSlots = 4;
 std::mutex making;
 Ring *rings[kMostDevices];
 
-// One slot is waited for at a time, and for no longer than a copy of the device takes.
+// Waits for one slot at a time, and for no longer than a copy of the device takes.
 CUresult wait_for(Slot *slot) {
-    Backoff backoff;
-    const auto ask = [&] { return driver().cuEventQuery(slot->event); };
-    CUresult result = asked_again(ask);
-    while (result == CUDA_ERROR_NOT_READY) {
-        backoff.pause();
-        result = asked_again(ask);
-    }
+    CUresult result = CUDA_ERROR_NOT_READY;
+    wait_until([&] {
+        result = asked_again([&] { return driver().cuEventQuery(slot->event); });
+        return result != CUDA_ERROR_NOT_READY;
+    });
     slot->in_flight = false;
     return result;
 }
@@ -127,7 +125,7 @@ void Ring::release() {
     }
 }
 
-// What the driver made went with a context that was reset.
+// Frees events and scratch memory. Those of a context that was reset are gone already.
 void Ring::forget_at_driver() {
     ContextScope scope;
     if (state_of(context_) != ContextState::Alive || !scope.enter_to_free(context_.context)) {
@@ -144,7 +142,7 @@ void Ring::forget_at_driver() {
     }
 }
 
-// Never inside a callback of the driver.
+// Must not run inside a callback of the driver.
 void Ring::destroy() {
     forget_at_driver();
     if (memory_.address != nullptr && unpin_block(memory_)) {
@@ -153,7 +151,7 @@ void Ring::destroy() {
     delete this;
 }
 
-// With the lock held, and a slot free.
+// Call with the mutex held and a slot free.
 Slot *Ring::pop() {
     Slot *slot = idle_;
     if (slot != nullptr) {

@@ -1,5 +1,5 @@
-// The ring: page-locked slots of one device that copies of pageable memory pass through. Several copies share it, a
-// slot each at a time, in the order they asked.
+// The ring: page-locked slots of one device, for copies of pageable memory. Copies share it slot by slot, in the order
+// they asked.
 #pragma once
 
 #include <condition_variable>
@@ -17,18 +17,18 @@ namespace via::cuda {
 
 struct Slot {
     char *memory;
-    CUevent event;   // recorded after the copy that still reads the slot
-    bool in_flight;  // such a copy may not have ended
+    CUevent event;   // recorded behind the copy that reads the slot
+    bool in_flight;  // that copy may still run
     int32_t number;
-    Slot *next;  // the ring's own
+    Slot *next;  // in a list of the ring
 };
 
 class Ring {
 public:
     static constexpr int32_t kMostSlots = via_max_ring_slots;
 
-    // The ring of the device's primary context as it is now; made when first asked for, and again after a reset.
-    // Retained for the caller. Errors: VIA_ERROR_UNSUPPORTED where it may not have enough memory, VIA_ERROR_CUDA,
+    // Returns the ring of the device's primary context, retained for the caller. Makes it at the first call, and again
+    // after a reset of the context. Errors: VIA_ERROR_UNSUPPORTED where it may not have enough memory, VIA_ERROR_CUDA,
     // VIA_ERROR_OUT_OF_MEMORY.
     VIA_NODISCARD static Status acquire(int32_t device_id, const ContextKey &context, Ring **out_ring);
     void release();
@@ -36,24 +36,24 @@ public:
     Ring(const Ring &) = delete;
     Ring &operator=(const Ring &) = delete;
 
-    // As much memory of the device as the slots are, slot after slot, for kernels to turn their bytes in: made when
-    // first asked for, and kept. nullptr where the device is full.
+    // Returns device memory of the size of all slots, in which kernels permute their bytes. Allocates it at the first
+    // call and keeps it. Returns nullptr if the device is full.
     VIA_NODISCARD Status scratch(char **out_scratch);
 
     int64_t slot_bytes() const { return slot_bytes_; }
     int32_t slot_count() const { return slot_count_; }
     const CpuSet *cpus() const { return &cpus_; }
 
-    // Waits for its turn and for the slot. Whoever holds a slot must be able to give it back without another one.
+    // Waits for its turn and for a slot. A holder must be able to return its slot without taking another one.
     CUresult take(Slot **out_slot);
 
-    // A slot that can be had at once; nullptr if there is none, or somebody waits for one.
+    // Returns a slot if one is free and nobody waits for one, otherwise nullptr.
     Slot *take_idle();
 
-    // Nothing of the device's reads or writes the slot any more.
+    // Returns a slot that the device does not use any more.
     void give_back(Slot *slot);
 
-    // The stream's work so far is what reads the slot.
+    // Returns a slot that the stream's work so far still reads.
     CUresult give_back_behind(Slot *slot, CUstream stream);
 
 private:
@@ -82,7 +82,7 @@ private:
     std::condition_variable changed_;
     uint64_t next_ticket_ = 0;
     uint64_t served_ = 0;
-    Slot *idle_ = nullptr;  // the one used last first: its lines may still be in a cache
+    Slot *idle_ = nullptr;  // last used first: its lines may still be cached
     Slot *first_in_flight_ = nullptr;
     Slot *last_in_flight_ = nullptr;
 };
@@ -90,7 +90,7 @@ private:
 inline void release_ring(Ring *ring) { ring->release(); }
 using UniqueRing = UniqueHandle<Ring, release_ring>;
 
-// Bytes and number of the slots of a ring that may hold `most` bytes; both 0 if that is too little for one.
+// Returns the size and number of slots of a ring of at most `most` bytes, or 0 and 0 if that is too little.
 void shape_ring(int64_t most, int64_t *out_slot_bytes, int32_t *out_count);
 
 }  // namespace via::cuda

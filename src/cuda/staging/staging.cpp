@@ -18,19 +18,21 @@
 namespace via::cuda {
 namespace {
 
-// Own streams, so that slots never wait behind a long copy of page-locked memory: two for each direction.
+// Internal streams, two for each direction: slots never wait behind a long copy of page-locked memory.
 constexpr int32_t kStreamToDevice = 2;
 constexpr int32_t kStreamToHost = 3;
 constexpr int32_t kToSecond = 4;
 
-// More threads than this gain nothing: the link is full. Faulting in new pages takes more, by the huge page, and so do
-// strided copies to the host; the most take elements that are gathered or scattered one by one.
+// Eight workers fill the link. Faulting in new huge pages takes more, and so do strided copies to the host. Gathering
+// or scattering single elements takes most.
 constexpr int32_t kMostWorkers = 8;
 constexpr int32_t kMostWorkersOfSlow = 12;
 constexpr int32_t kMostWorkersOfNarrow = 16;
 constexpr int64_t kBytesOfWorker = int64_t{128} << 10;
 
-// The driver faults in new pages one by one, at 2 GB/s; even one worker does better.
+constexpr int64_t kLeastForTwoStreams = int64_t{256} << 10;
+
+// The driver faults in new pages one by one, at 2 GB/s. One worker is faster.
 constexpr int64_t kNewPagesFrom = int64_t{128} << 10;
 
 int32_t most_workers(const StagedCopy &copy, bool new_pages) {
@@ -46,27 +48,30 @@ int32_t worker_count(const StagedCopy &copy, bool new_pages) {
         return copy.io_workers;
     }
     const int32_t most = std::min(num_threads(), most_workers(copy, new_pages));
+    if (copy.strided != nullptr && !copy.plan.adjacent_on_host) {
+        return worth_waking(copy.plan.host_time, most);
+    }
     const int64_t wanted = new_pages ? round_up(copy.nbytes, kHugePage) / kHugePage : copy.nbytes / kBytesOfWorker;
     return static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, most));
 }
 
 bool needs_kernel(const StagedCopy &copy) { return copy.strided != nullptr && copy.plan.step == DeviceStep::Kernel; }
 
-// With kernels there are two of them, so that these run beside the copies.
+// Takes two streams for kernels, which then run while the other stream copies. What fits one slot needs one stream.
 Status find_streams(const StagedCopy &copy, StagedStreams *streams) {
     const int32_t first = copy.direction == Direction::ToDevice ? kStreamToDevice : kStreamToHost;
-    streams->count = needs_kernel(copy) ? StagedStreams::kMost : 1;
+    streams->count = needs_kernel(copy) && copy.nbytes > kLeastForTwoStreams ? StagedStreams::kMost : 1;
     for (int32_t i = 0; i < streams->count; ++i) {
-        VIA_TRY(internal_stream(copy.device_id, first + i * kToSecond, &streams->uses[i]));
+        VIA_TRY(internal_stream(copy.device_id, first + i * kToSecond, &streams->each[i]));
     }
     return VIA_OK;
 }
 
-// Where the memory is of another context, so are the kernels: they do not reach the ring's scratch memory, but that of
-// a pool. nullptr where there is none.
+// Returns the ring's scratch memory, or nullptr if there is none. Kernels in another context, where the memory is, do
+// not reach that: they get memory of a pool.
 Status find_scratch(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, Scratch *pooled,
                     char **out_scratch) {
-    const ResolvedStream &first = streams.uses[0];
+    const ResolvedStream &first = streams.each[0];
     if (reaches_memory(*copy.strided, first)) {
         return ring.scratch(out_scratch);
     }
@@ -75,7 +80,7 @@ Status find_scratch(const StagedCopy &copy, const StagedStreams &streams, Ring &
     }
     VIA_TRY(pooled->allocate_if_room(ring.slot_bytes() * ring.slot_count(), first));
     for (int32_t i = 1; i < streams.count; ++i) {
-        VIA_TRY(follow(streams.uses[i], first));
+        VIA_TRY(follow(streams.each[i], first));
     }
     *out_scratch = static_cast<char *>(pooled->address());
     return VIA_OK;
@@ -83,29 +88,29 @@ Status find_scratch(const StagedCopy &copy, const StagedStreams &streams, Ring &
 
 Status stage(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, Scratch *pooled) {
     ContextScope scope;
-    VIA_TRY(scope.enter(streams.uses[0].context));
+    VIA_TRY(scope.enter(streams.each[0].context));
     char *scratch = nullptr;
     if (needs_kernel(copy)) {
-        VIA_TRY(prepare_kernel(*copy.strided, streams.uses[0]));
+        VIA_TRY(prepare_kernel(*copy.strided, streams.each[0]));
         VIA_TRY(find_scratch(copy, streams, ring, pooled, &scratch));
     }
     StagingPipeline run(copy, streams, ring, scratch);
     return run.copy(worker_count(copy, run.has_new_pages()));
 }
 
-// The end of all streams is marked in the first.
+// Makes the first stream wait for the others, and records its fence.
 Status stream_fences(const StagedStreams &streams, Fence **out_fence) {
     for (int32_t i = 1; i < streams.count; ++i) {
-        VIA_TRY(follow(streams.uses[0], streams.uses[i]));
+        VIA_TRY(follow(streams.each[0], streams.each[i]));
     }
-    return record_fence(streams.uses[0], out_fence);
+    return record_fence(streams.each[0], out_fence);
 }
 
-// Where no fence can be had for what the streams still do, they are waited for.
+// Waits for the streams if no fence can be recorded.
 Status mark_end(const StagedStreams &streams, Fence **out_fence) {
     const Status status = stream_fences(streams, out_fence);
     for (int32_t i = 0; status != VIA_OK && i < streams.count; ++i) {
-        (void)wait_for_work(streams.uses[i].handle);
+        (void)wait_for_work(streams.each[i].handle);
     }
     return status;
 }
@@ -116,8 +121,8 @@ Status acquire_ring(int32_t device_id, UniqueRing *ring) {
     return Ring::acquire(device_id, {context, context_id(context)}, ring->out());
 }
 
-// Making the ring takes longer than any small copy wins by it: those go to the driver until together they would have
-// won as much. A large copy makes it at once.
+// Making the ring takes longer than a small copy gains. Small copies go to the driver until together they would have
+// gained as much. A large copy makes the ring at once.
 constexpr int64_t kMakesRing = int64_t{8} << 20;
 constexpr int64_t kMakeRingTogether = int64_t{32} << 20;
 std::atomic<int64_t> bytes_without_ring[kMostDevices];
@@ -157,7 +162,7 @@ bool is_staged(Direction direction, int64_t nbytes, int32_t device_id, const voi
            (direction == Direction::ToHost && host != nullptr && nbytes >= kNewPagesFrom && looks_new(host, nbytes));
 }
 
-// What went wrong is nobody's error.
+// Reports no error: the driver's own copy serves as well.
 bool has_ring(int64_t nbytes, int32_t device_id) {
     if (!is_worth_a_ring(nbytes, device_id)) {
         return false;
@@ -179,8 +184,8 @@ Status run_staged(const StagedCopy &copy, Fence **out_fence) {
     StagedStreams streams;
     VIA_TRY(find_streams(copy, &streams));
     UniqueRing ring;
-    VIA_TRY(Ring::acquire(copy.device_id, {streams.uses[0].context, streams.uses[0].context_id}, ring.out()));
-    Scratch pooled;  // freed in the order of the first stream, which comes after the others by then
+    VIA_TRY(Ring::acquire(copy.device_id, {streams.each[0].context, streams.each[0].context_id}, ring.out()));
+    Scratch pooled;  // freed on the first stream, behind the others
     VIA_TRY(stage(copy, streams, *ring.get(), &pooled));
     return copy.direction == Direction::ToDevice ? mark_end(streams, out_fence) : VIA_OK;
 }

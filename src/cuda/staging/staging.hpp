@@ -1,6 +1,34 @@
-// Copies between pageable host memory and a device through a ring of page-locked slots: workers fill or empty slots
-// while the device's copy engine works on others. Of strided memory they gather and scatter; what is left to be turned,
-// kernels do on the device.
+// Copies between pageable host memory and a device through a ring of page-locked slots.
+//
+// How it works. A copy engine reads and writes page-locked memory only. The driver copies pageable memory through a
+// small buffer of its own, on one thread, at a fifth of the rate of PCIe 5 x16. Viaduct keeps a ring of up to 16 slots
+// of 4 MiB for each device, and several workers fill or empty slots while the copy engine works on others:
+//
+//   workers     [ fill slot 0 ][ fill slot 1 ][ fill slot 2 ][ fill slot 0 ] ...
+//   copy engine                [ slot 0 -> device ][ slot 1 -> device ] ...
+//
+// - staging_threshold.hpp decides from which size on this beats the driver; via_calibrate measures it.
+// - staging_plan.hpp decides for a strided copy who packs. Bytes pass in the order of the host's memory, so that
+// workers
+//   read or write it in whole lines. A kernel of the device permutes what has to be permuted, by way of scratch memory.
+//   Without kernels the order is the device's, and the workers permute.
+// - staging_chunks.hpp cuts the bytes: a chunk is what passes through one slot by one copy of the engine, a piece is
+// what
+//   one worker takes of a chunk. Chunks grow at the beginning and shrink at the end, so that neither side waits long.
+// - staging_endpoints.hpp does the work of one piece or chunk: memcpy past the caches, gather, scatter, or file I/O on
+// the
+//   host; copy engine and kernel on the device.
+// - staging_pipeline.hpp is one copy under way. A worker claims the next piece under a mutex until none is left. The
+//   worker that finishes the last piece of a chunk hands the slot to the copy engine, or returns it.
+// - ring.hpp owns the slots. Copies of several threads share them one slot at a time, in the order they asked. A copy
+//   holds no slot that it needs another one to release, so copies never deadlock.
+//
+// Streams. Staged copies run on internal streams of the device, two for each direction where kernels have a part. All
+// that a copy has to wait for is waited for before it takes a slot. Towards the device the source has been read on
+// return, and a fence says when the bytes have arrived. Towards the host they have arrived on return.
+//
+// Workers. The caller is one of them. Others are woken in proportion to the time that they save; each copy under way
+// has its own, as far as there are processors. Helpers run on the CPUs next to the device.
 #pragma once
 
 #include <cstdint>
@@ -20,41 +48,41 @@ struct StagedCopy {
     int64_t nbytes;
     int32_t device_id;
     via_task *task;                     // for progress and cancellation; may be nullptr
-    const Transfer *strided = nullptr;  // what is copied instead where the bytes are not adjacent, in the same order
-    StagedPlan plan = {};               // of it
-    // What the workers read and write in the place of `host`, which then only numbers its bytes: io_endpoint.hpp.
+    const Transfer *strided = nullptr;  // the transfer, if its bytes are not adjacent
+    StagedPlan plan = {};               // of the strided transfer
+    // Read and written by the workers instead of `host`, which then only numbers its bytes: io_endpoint.hpp.
     IoEndpoint *io = nullptr;
     int32_t io_workers = 0;
     int64_t io_phase = 0;
 };
 
-// The transfer lives longer than the copy.
+// Describes a transfer as a staged copy, which refers to it.
 StagedCopy staged_copy(const Transfer &transfer, const StagedPlan &plan, via_task *task);
 
-// Whether a ring serves such a copy better than the driver itself; makes none. `host`, if given, is where a copy to the
-// host goes: pages that are not there yet make staging pay much earlier.
+// Returns whether staging is faster than the driver for such a copy. Makes no ring. `host`, if given, is the
+// destination on the host: staging pays much earlier for pages that are not there yet.
 bool is_staged(Direction direction, int64_t nbytes, int32_t device_id, const void *host = nullptr);
 
-// Makes the ring of a device for such a copy, if there is none yet; false where it cannot be had, or where smaller
-// copies have not asked for it often enough, so that the driver serves.
+// Makes the ring of a device, unless there is one. Returns false if it cannot be had, or if too few small copies have
+// asked for it so far.
 bool has_ring(int64_t nbytes, int32_t device_id);
 
-// Does the copy. Everything it has to wait for must have been reached: slots are held only for as long as a memcpy and
-// a copy of the device take. Towards the host: the bytes have arrived on return. Towards the device: the source has
-// been read on return, and *out_fence (retained for the caller) says when the bytes have arrived; nullptr: they have.
+// Copies. All fences that the copy depends on must be complete: slots are held no longer than a memcpy and a copy of
+// the device take. Towards the host the bytes have arrived on return. Towards the device the source has been read on
+// return; *out_fence (retained for the caller) completes when the bytes have arrived, and nullptr means that they have.
 // On failure part of the destination may have been written. Errors: VIA_ERROR_CUDA, VIA_ERROR_CANCELLED.
 VIA_NODISCARD Status run_staged(const StagedCopy &copy, Fence **out_fence);
 
-// Whether devices may have a ring at all.
+// Returns whether this process may have enough memory page-locked for a ring.
 bool may_have_ring();
 
-// Makes the ring of a device ready ahead of use. VIA_OK where there is none to be had.
+// Makes the ring of a device before its first use. Returns VIA_OK where no ring can be had.
 VIA_NODISCARD Status prepare_ring(int32_t device_id);
 
-// The most page-locked memory the ring of a device may hold; 0 where there is none, `out_why` then says why.
+// Returns the most page-locked memory that the ring of a device may have, or 0 with the reason in `out_why`.
 int64_t ring_bytes(int32_t device_id, int64_t capacity, char *out_why);
 
-// Writes the route's shape: "8 workers, 16 slots of up to 4096 KiB".
+// Writes the shape of the route: "8 workers, 16 slots of up to 4096 KiB".
 void describe_ring(const StagedCopy &copy, int64_t capacity, char *out_text);
 
 }  // namespace via::cuda

@@ -12,7 +12,7 @@ constexpr int64_t kLeastPiece = int64_t{64} << 10;
 constexpr int64_t kMostPiece = int64_t{512} << 10;
 constexpr int64_t kPiecesOfChunk = 16;
 
-// Bytes up to the last border of a huge page in the next `length`; all of them if there is none.
+// Returns the bytes up to the last border of a huge page within `length`, or `length` if there is none.
 int64_t to_last_border(int64_t address, int64_t length) {
     const int64_t end = round_down(address + length, kHugePage);
     return end > address ? end - address : length;

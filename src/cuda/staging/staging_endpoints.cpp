@@ -10,10 +10,10 @@
 namespace via::cuda {
 namespace {
 
-// As NumPy has it: a smaller array may not be worth the memory.
+// The limit that NumPy has: smaller arrays may not be worth a huge page.
 constexpr int64_t kHugePagesFrom = int64_t{4} << 20;
 
-// A worker takes more at a time where little would be one row.
+// A worker takes up to this much at a time where less would be a single row.
 constexpr int64_t kMostOfPiece = int64_t{1} << 20;
 
 }  // namespace
@@ -43,7 +43,7 @@ int64_t StagingEndpoints::progress(int64_t done) const {
     return static_cast<int64_t>(share * static_cast<double>(copy_.nbytes));
 }
 
-// Outside, the first chunk ends at a border, and so do all others then.
+// Ends the first chunk at a border of the endpoint, so that all others end at one too.
 int64_t StagingEndpoints::chunk_length(int64_t offset) const {
     int64_t wanted = via::cuda::chunk_length(cut_, offset);
     if (offset == 0 && copy_.io_phase > 0 && wanted > copy_.io_phase) {
@@ -80,7 +80,7 @@ Status StagingEndpoints::fill(char *slot, int64_t offset, int64_t nbytes) const 
     return VIA_OK;
 }
 
-// Plain stores: the slot's lines are in the last-level cache as a rule, and the caller reads the destination next.
+// Uses plain stores: the slot is in the last-level cache as a rule, and the caller reads the destination next.
 Status StagingEndpoints::empty(const char *slot, int64_t offset, int64_t nbytes) const {
     if (is_io()) {
         return copy_.io->write(slot, offset, nbytes);
@@ -96,48 +96,48 @@ Status StagingEndpoints::empty(const char *slot, int64_t offset, int64_t nbytes)
 }
 
 Status StagingEndpoints::send(void *slot, void *scratch, int64_t offset, int64_t nbytes,
-                              const ResolvedStream &use) const {
+                              const ResolvedStream &stream) const {
     if (is_strided()) {
-        return send_slab(slab_of(order_, offset, nbytes), slot, scratch, use);
+        return send_slab(slab_of(order_, offset, nbytes), slot, scratch, stream);
     }
     VIA_TRY_CUDA(cuMemcpyHtoDAsync(copy_.device + static_cast<CUdeviceptr>(offset), slot, static_cast<size_t>(nbytes),
-                                   use.handle));
+                                   stream.handle));
     return VIA_OK;
 }
 
 Status StagingEndpoints::fetch(void *slot, void *scratch, int64_t offset, int64_t nbytes,
-                               const ResolvedStream &use) const {
+                               const ResolvedStream &stream) const {
     if (is_strided()) {
-        return fetch_slab(slab_of(order_, offset, nbytes), slot, scratch, use);
+        return fetch_slab(slab_of(order_, offset, nbytes), slot, scratch, stream);
     }
     VIA_TRY_CUDA(cuMemcpyDtoHAsync(slot, copy_.device + static_cast<CUdeviceptr>(offset), static_cast<size_t>(nbytes),
-                                   use.handle));
+                                   stream.handle));
     return VIA_OK;
 }
 
-Status StagingEndpoints::send_slab(const Slab &slab, void *slot, void *scratch, const ResolvedStream &use) const {
+Status StagingEndpoints::send_slab(const Slab &slab, void *slot, void *scratch, const ResolvedStream &stream) const {
     Move move;
     if (!needs_kernel()) {
         make_unpacking(order_, slab, slot, &move);
-        return enqueue_rows(move, true, use);
+        return enqueue_rows(move, true, stream);
     }
     if (scratch != nullptr) {
-        VIA_TRY_CUDA(cuMemcpyHtoDAsync(number_of(scratch), slot, static_cast<size_t>(slab.nbytes), use.handle));
+        VIA_TRY_CUDA(cuMemcpyHtoDAsync(number_of(scratch), slot, static_cast<size_t>(slab.nbytes), stream.handle));
     }
     make_unpacking(order_, slab, scratch != nullptr ? scratch : slot, &move);
-    return enqueue_unpacking(move, copy_.strided->dst_side, use);
+    return enqueue_unpacking(move, copy_.strided->dst_side, stream);
 }
 
-Status StagingEndpoints::fetch_slab(const Slab &slab, void *slot, void *scratch, const ResolvedStream &use) const {
+Status StagingEndpoints::fetch_slab(const Slab &slab, void *slot, void *scratch, const ResolvedStream &stream) const {
     Move move;
     if (!needs_kernel()) {
         make_packing(order_, slab, slot, &move);
-        return enqueue_rows(move, false, use);
+        return enqueue_rows(move, false, stream);
     }
     make_packing(order_, slab, scratch != nullptr ? scratch : slot, &move);
-    VIA_TRY(enqueue_packing(move, copy_.strided->src_side, use));
+    VIA_TRY(enqueue_packing(move, copy_.strided->src_side, stream));
     if (scratch != nullptr) {
-        VIA_TRY_CUDA(cuMemcpyDtoHAsync(slot, number_of(scratch), static_cast<size_t>(slab.nbytes), use.handle));
+        VIA_TRY_CUDA(cuMemcpyDtoHAsync(slot, number_of(scratch), static_cast<size_t>(slab.nbytes), stream.handle));
     }
     return VIA_OK;
 }

@@ -6,8 +6,7 @@
 namespace via::cuda {
 namespace {
 
-// Chunks that the device fills ahead of the workers: enough to keep it busy while they change from one to the next,
-// and no more slots held than that.
+// Chunks that the device fills ahead of the workers: enough to keep it busy while they go from one to the next.
 constexpr int32_t kMostAhead = 4;
 
 }  // namespace
@@ -21,7 +20,7 @@ Status StagingPipeline::copy(int32_t workers) {
     return outcome();
 }
 
-// Each worker goes on until there is nothing left to claim, so one that wakes late finds nothing and holds up nobody.
+// A worker goes on until nothing is left to claim. One that wakes late finds nothing and delays nobody.
 void StagingPipeline::work(void *run, int64_t) { static_cast<StagingPipeline *>(run)->work_here(); }
 
 void StagingPipeline::work_here() {
@@ -32,7 +31,7 @@ void StagingPipeline::work_here() {
     const NearDevice near(is_helper ? ring_.cpus() : nullptr);
     const RelaxedCapture relaxed;
     ContextScope scope;
-    if (!succeeded(scope.enter(streams_.uses[0].context))) {
+    if (!succeeded(scope.enter(streams_.each[0].context))) {
         return;
     }
     Piece piece{};
@@ -68,8 +67,8 @@ bool StagingPipeline::open_next() {
     return to_device() ? open_empty() : open_filled();
 }
 
-// A slot is waited for with the mutex held: the other workers have nothing to do either, and all slots that this copy
-// holds have been claimed to the last piece, so that they come back without it.
+// Waits for a slot with the mutex held. The other workers have nothing to do either, and every slot of this copy has
+// been claimed to the last piece, so it comes back without the mutex.
 bool StagingPipeline::open_empty() {
     Slot *slot = nullptr;
     if (cut_so_far_ == ends_.nbytes() || !succeeded(take_slot(&slot))) {
@@ -97,7 +96,7 @@ Status StagingPipeline::take_slot(Slot **out_slot) { return check_driver(ring_.t
 StagingPipeline::Chunk *StagingPipeline::start_chunk(Slot *slot) {
     Chunk &chunk = chunks_[slot->number];
     chunk.slot = slot;
-    chunk.stream = &streams_.uses[chunk_count_++ % streams_.count];
+    chunk.stream = &streams_.each[chunk_count_++ % streams_.count];
     chunk.offset = cut_so_far_;
     chunk.length = ends_.chunk_length(cut_so_far_);
     chunk.next = nullptr;
@@ -109,7 +108,7 @@ StagingPipeline::Chunk *StagingPipeline::start_chunk(Slot *slot) {
     return &chunk;
 }
 
-// Has the device fill a slot with the next chunk.
+// Queues the next chunk into a slot.
 bool StagingPipeline::start_filling(Slot *slot) {
     Chunk *chunk = start_chunk(slot);
     if (!succeeded(ends_.fetch(slot->memory, scratch_of(*slot), chunk->offset, chunk->length, *chunk->stream)) ||
@@ -151,7 +150,7 @@ bool StagingPipeline::empty(const Piece &piece) {
     return succeeded(ends_.empty(chunk.slot->memory + piece.start, chunk.offset + piece.start, piece.length));
 }
 
-// One worker asks at a time; the driver's lock is worth sparing.
+// Lets one worker at a time ask, to spare the driver's lock.
 bool StagingPipeline::has_landed(Chunk &chunk) {
     if (chunk.landed.load(std::memory_order_acquire)) {
         return true;
@@ -170,17 +169,15 @@ bool StagingPipeline::has_landed(Chunk &chunk) {
 }
 
 bool StagingPipeline::wait_until_landed(Chunk &chunk) {
-    Backoff backoff;
-    while (!has_landed(chunk)) {
-        if (is_stopped()) {
-            return false;
-        }
-        backoff.pause();
-    }
-    return true;
+    bool landed = false;
+    wait_until([&] {
+        landed = has_landed(chunk);
+        return landed || is_stopped();
+    });
+    return landed;
 }
 
-// The worker that finishes the last piece passes the slot on; nobody touches the chunk after that.
+// Passes the slot on if this was the last piece. The chunk must not be touched after that.
 void StagingPipeline::finish(const Piece &piece, bool copied) {
     Chunk &chunk = *piece.chunk;
     if (copied) {
@@ -212,12 +209,12 @@ void StagingPipeline::submit(Chunk &chunk) {
     (void)succeeded(check_driver(ring_.give_back_behind(slot, chunk.stream->handle), "cuEventRecord"));
 }
 
-// At once: another worker may wait for a slot, and where the copies of several threads fail, each would hold those that
-// the others wait for.
+// Returns the slot at once: another worker may wait for one, and copies that fail at the same time would otherwise hold
+// the slots that the others wait for.
 void StagingPipeline::give_up(Chunk &chunk) {
     Slot *slot = chunk.slot;
     (void)wait_for_work(chunk.stream->handle);
-    chunk.slot = nullptr;  // before another chunk has the slot, which is this one anew
+    chunk.slot = nullptr;  // before another chunk gets the slot and reuses this one
     ring_.give_back(slot);
 }
 
@@ -236,13 +233,13 @@ bool StagingPipeline::succeeded(Status status) {
     return false;
 }
 
-// After a failure or a cancellation: what the streams still do with slots or with the destination ends first.
+// After a failure or a cancellation, waits for the streams and returns all slots.
 void StagingPipeline::give_back_rest() {
     if (!is_stopped()) {
         return;
     }
     for (int32_t i = 0; i < streams_.count; ++i) {
-        (void)wait_for_work(streams_.uses[i].handle);
+        (void)wait_for_work(streams_.each[i].handle);
     }
     for (Chunk &chunk : chunks_) {
         if (chunk.slot != nullptr) {

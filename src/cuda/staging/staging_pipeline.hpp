@@ -1,4 +1,4 @@
-// One staged copy under way: what its workers share.
+// One staged copy under way, shared by its workers.
 #pragma once
 
 #include <pthread.h>
@@ -7,29 +7,29 @@
 #include <cstdint>
 
 #include "core/base/first_failure.hpp"
-#include "cuda/staging/backoff.hpp"
+#include "cuda/staging/adaptive_wait.hpp"
 #include "cuda/staging/ring.hpp"
 #include "cuda/staging/staging_endpoints.hpp"
 
 namespace via::cuda {
 
-// Chunk after chunk takes the next one, so that a kernel of one runs beside the copy of another.
+// Chunks take turns, so that a kernel on one stream runs while the other stream copies.
 struct StagedStreams {
     static constexpr int32_t kMost = 2;
-    ResolvedStream uses[kMost];
+    ResolvedStream each[kMost];
     int32_t count;
 };
 
 class StagingPipeline {
 public:
-    // The streams are the library's own for that direction; all that the copy waits for has been reached. `scratch` is
-    // the ring's, if kernels have a part.
+    // Takes the internal streams of the direction, and scratch memory if kernels have a part. All that the copy depends
+    // on is complete.
     StagingPipeline(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, char *scratch);
     StagingPipeline(const StagingPipeline &) = delete;
     StagingPipeline &operator=(const StagingPipeline &) = delete;
 
-    // Copies, with up to `workers` threads, of which the caller is one. Every slot has been given back on return.
-    // Towards the device, the streams may still be copying from slots.
+    // Copies with up to `workers` threads, the caller among them. Every slot has been returned by then. Towards the
+    // device the streams may still read slots.
     VIA_NODISCARD Status copy(int32_t workers);
 
     bool has_new_pages() const { return ends_.has_new_pages(); }
@@ -92,7 +92,7 @@ private:
     via_task *const task_;
     const pthread_t caller_ = pthread_self();
 
-    // Claiming, under the mutex.
+    // Guarded by the mutex.
     AdaptiveMutex mutex_;
     int64_t cut_so_far_ = 0;
     int64_t chunk_count_ = 0;

@@ -1,4 +1,4 @@
-// How a strided copy passes through the ring: decided from its layout alone.
+// Plans how a strided copy passes through the ring, from its layout alone.
 #pragma once
 
 #include "cuda/layout/packed_order.hpp"
@@ -6,13 +6,19 @@
 
 namespace via::cuda {
 
-// `kernels`: whether the device runs the library's.
+// `kernels`: whether the device runs the library's kernels.
 StagedPlan plan_staged(const Transfer &transfer, bool kernels);
 
-// The order in which such a copy passes.
+// Makes the order in which such a copy passes.
 void make_staged_order(const Transfer &transfer, const StagedPlan &plan, PackedOrder *out_order);
 
-// What the host does, and the device, as one move each. `buffer` stands for the slot.
+// Returns the nanoseconds that one thread of the host takes to gather or scatter.
+double host_time(const Move &move);
+
+// Returns how many threads, at most `most`, are worth waking for that.
+int32_t worth_waking(double host_time, int32_t most);
+
+// Makes the host's part, and the device's, as one move. `buffer` stands for the slot.
 void make_host_move(const PackedOrder &order, bool to_device, void *buffer, Move *out_move);
 void make_device_move(const PackedOrder &order, bool to_device, void *buffer, Move *out_move);
 

@@ -1,4 +1,4 @@
-// From which size on a staged copy beats the driver's own: a shipped table, or what was measured here.
+// The size from which on a staged copy beats the driver's: of a shipped table, or as measured on this machine.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,7 @@ namespace via::cuda {
 
 constexpr int64_t kNeverStaged = INT64_MAX;
 
-// Copies of fewer bytes than this are not staged, whatever was measured: one thread and one copy of the device's serve
-// them best.
+// Smaller copies of adjacent bytes are never staged: one thread and one copy of the device are fastest.
 constexpr int64_t kLeastStaged = (int64_t{64} << 10) + 1;
 
 struct StagingThresholds {
@@ -21,10 +20,10 @@ struct StagingThresholds {
     int64_t of(Direction direction) const { return direction == Direction::ToDevice ? to_device : to_host; }
 };
 
-// The shipped table. `link` is in GB/s one way, 0 if unknown; `workers` is how many threads a copy may use.
+// Returns the shipped table. `link` is in GB/s one way, 0 if unknown; `workers` is how many threads a copy may use.
 StagingThresholds shipped_thresholds(double link, int32_t workers);
 
-// The size from which on `staged` was the faster at every size, in a table of times of both; kNeverStaged if at none.
+// Returns the size from which on `staged` is faster at every size of the table, or kNeverStaged.
 struct RouteTimes {
     int64_t nbytes;
     double driver;
@@ -32,16 +31,16 @@ struct RouteTimes {
 };
 int64_t find_threshold(const RouteTimes *times, int32_t count);
 
-// What holds for a device now.
+// Returns the threshold of a device: the measured one if there is one.
 int64_t staging_threshold(Direction direction, int32_t device_id);
 
-// Puts what was measured in the place of the table.
+// Replaces the shipped table by what was measured.
 void set_thresholds(int32_t device_id, const StagingThresholds &measured);
 
-// What was measured; false if nothing was.
+// Returns false if nothing was measured.
 bool measured_thresholds(int32_t device_id, StagingThresholds *out_measured);
 
-// One line of a saved calibration: "0000:3b:00.0 to_device 524288 to_host never".
+// Writes and reads one line of a saved calibration: "0000:3b:00.0 to_device 524288 to_host never".
 constexpr int32_t kCalibrationLine = 128;
 void print_thresholds(const char *pci_id, const StagingThresholds &thresholds, char *out_line);
 bool parse_thresholds(const char *line, char *out_pci_id, StagingThresholds *out_crossovers);

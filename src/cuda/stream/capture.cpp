@@ -9,8 +9,8 @@
 namespace via::cuda {
 namespace {
 
-// What a graph holds, followed in its block by the storages. The driver lets go of it on a thread that may call neither
-// the driver nor an owner, so the end goes by a watch that has nothing to wait for.
+// What a graph holds, followed in its block by the storages. The driver releases it on a thread that may call neither
+// the driver nor an owner, so a deferred callback ends it.
 struct Held {
     DeferredCallback deferred;
     int64_t count;
@@ -38,11 +38,11 @@ Held *make_held(Storage *const *storages, int64_t count) {
 
 void CUDA_CB end_of_graph(void *held) { defer(&static_cast<Held *>(held)->deferred); }
 
-Status find_graph(const ResolvedStream &use, CUgraph *out_graph) {
+Status find_graph(const ResolvedStream &stream, CUgraph *out_graph) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     ContextScope scope;
-    VIA_TRY(enter_for(use, &scope));
-    VIA_TRY_CUDA(cuStreamGetCaptureInfo(use.handle, &status, nullptr, out_graph, nullptr, nullptr));
+    VIA_TRY(enter_for(stream, &scope));
+    VIA_TRY_CUDA(cuStreamGetCaptureInfo(stream.handle, &status, nullptr, out_graph, nullptr, nullptr));
     if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) {
         return fail(VIA_ERROR_STREAM_CAPTURE, "the capture of the stream has ended or was invalidated");
     }
@@ -51,11 +51,11 @@ Status find_graph(const ResolvedStream &use, CUgraph *out_graph) {
 
 }  // namespace
 
-// The object's one reference moves to the graph; where it does not, letting go of it lets go of the thing.
-Status give_to_graph(const ResolvedStream &use, void *thing, CUhostFn let_go) {
+// Moves the object's one reference to the graph. On failure, releasing the object releases the thing.
+Status give_to_graph(const ResolvedStream &stream, void *thing, CUhostFn let_go) {
     CUgraph graph = nullptr;
     CUuserObject object = nullptr;
-    Status status = find_graph(use, &graph);
+    Status status = find_graph(stream, &graph);
     if (status == VIA_OK) {
         status = check_driver(driver().cuUserObjectCreate(&object, thing, let_go, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
                               "cuUserObjectCreate");
@@ -71,12 +71,12 @@ Status give_to_graph(const ResolvedStream &use, void *thing, CUhostFn let_go) {
     return check_driver(result, "cuGraphRetainUserObject");
 }
 
-Status hold_in_graph(const ResolvedStream &use, Storage *const *storages, int64_t count) {
+Status hold_in_graph(const ResolvedStream &stream, Storage *const *storages, int64_t count) {
     Held *held = make_held(storages, count);
     if (held == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for what a graph holds");
     }
-    return give_to_graph(use, held, end_of_graph);
+    return give_to_graph(stream, held, end_of_graph);
 }
 
 }  // namespace via::cuda

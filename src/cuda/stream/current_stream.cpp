@@ -8,7 +8,7 @@
 namespace via::cuda {
 namespace {
 
-// One for each device; nullptr: the legacy stream. A thread that never set one has none of these.
+// One for each device; nullptr means the legacy stream. Allocated when a thread first sets one.
 struct CurrentStreams {
     via_stream *of_device[kMostDevices];
 };
@@ -16,7 +16,7 @@ struct CurrentStreams {
 // Initial-exec for the same reason as current_thread_state.
 __thread CurrentStreams *current __attribute__((tls_model("initial-exec"))) = nullptr;
 
-// At the end of a thread, perhaps inside the driver's own end of it: nothing of the driver's may be called.
+// Runs at the end of a thread, perhaps inside the driver's own clean-up. Must not call the driver.
 void let_go(void *streams) {
     current = nullptr;
     auto *ending = static_cast<CurrentStreams *>(streams);

@@ -38,7 +38,7 @@ void destroy_native_later(const NativeHandle &native) {
     if (!driver_is_usable(false)) {
         return;
     }
-    // Without memory it stays until its context ends.
+    // Without memory the handle stays until its context ends.
     auto *late = new (std::nothrow) LateEnd{{nullptr, 0, end_late, nullptr}, native};
     if (late != nullptr) {
         defer(&late->deferred);

@@ -10,7 +10,7 @@
 namespace via::cuda {
 namespace {
 
-// What the handle last marked. Of a foreign event nothing is known until it is recorded through the handle.
+// What the handle last recorded. A foreign event is unknown until it is recorded through the handle.
 constexpr uint64_t kNothing = 0;
 constexpr uint64_t kUnknown = UINT64_MAX;
 constexpr uint64_t kPointInTime = UINT64_MAX - 1;
@@ -50,7 +50,7 @@ Status make_handle(int32_t device_id, CUevent handle, const ContextKey *key, via
     return VIA_OK;
 }
 
-// The driver must not be given an event that went with its context.
+// Refuses an event whose context is gone: the driver would crash.
 Status check_event(const via_event &marker) {
     VIA_TRY(need_driver(kEvent));
     if (marker.owned && context_id(marker.key.context) != marker.key.id) {
@@ -59,7 +59,7 @@ Status check_event(const via_event &marker) {
     return VIA_OK;
 }
 
-// A question about an event that a graph will record has no answer, and would break the capture.
+// Refuses questions about an event that a graph will record: they would break the capture.
 Status check_marks_time(const via_event &marker) {
     VIA_TRY(check_event(marker));
     if (is_capture(marker.marked.load(std::memory_order_acquire))) {
@@ -69,27 +69,28 @@ Status check_marks_time(const via_event &marker) {
     return VIA_OK;
 }
 
-Status find_capture_id(const ResolvedStream &use, uint64_t *out_id) {
+Status find_capture_id(const ResolvedStream &stream, uint64_t *out_id) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     cuuint64_t id = 0;
-    VIA_TRY_CUDA(cuStreamGetCaptureInfo(use.handle, &status, &id, nullptr, nullptr, nullptr));
+    VIA_TRY_CUDA(cuStreamGetCaptureInfo(stream.handle, &status, &id, nullptr, nullptr, nullptr));
     *out_id = id;
     return VIA_OK;
 }
 
-// Waiting across the border of a capture breaks it, so that is refused here, as far as it can be known.
-Status check_same_capture(const ResolvedStream &use, uint64_t marked) {
-    if (marked == kNothing || marked == kUnknown || (!use.capturing && marked == kPointInTime)) {
+// Refuses to wait across the border of a capture, which would break it, as far as that is known.
+Status check_same_capture(const ResolvedStream &stream, uint64_t marked) {
+    if (marked == kNothing || marked == kUnknown || (!stream.capturing && marked == kPointInTime)) {
         return VIA_OK;
     }
-    if (!use.capturing) {
-        return use.handle != CU_STREAM_LEGACY ? VIA_OK
-                                              : fail(VIA_ERROR_STREAM_CAPTURE,
-                                                     "stream is the legacy stream, which cannot join the capture that "
-                                                     "marker was recorded in");
+    if (!stream.capturing) {
+        return stream.handle != CU_STREAM_LEGACY
+                   ? VIA_OK
+                   : fail(VIA_ERROR_STREAM_CAPTURE,
+                          "stream is the legacy stream, which cannot join the capture that "
+                          "marker was recorded in");
     }
     uint64_t id = 0;
-    VIA_TRY(find_capture_id(use, &id));
+    VIA_TRY(find_capture_id(stream, &id));
     return marked == id ? VIA_OK
                         : fail(VIA_ERROR_STREAM_CAPTURE,
                                "stream is being captured, and marker was not recorded in the same capture");
@@ -138,19 +139,19 @@ void *native_event(via_event *marker) { return marker->handle; }
 
 Status record_event(via_event *marker, via_stream *stream) {
     VIA_TRY(check_event(*marker));
-    ResolvedStream use{};
-    VIA_TRY(resolve(stream, marker->device_id, &use));
-    if (use.device_id != marker->device_id) {
+    ResolvedStream resolved{};
+    VIA_TRY(resolve(stream, marker->device_id, &resolved));
+    if (resolved.device_id != marker->device_id) {
         return fail(VIA_ERROR_DEVICE, "stream is of device %d and marker of device %d; expected both of one",
-                    use.device_id, marker->device_id);
+                    resolved.device_id, marker->device_id);
     }
     ContextScope scope;
-    VIA_TRY(enter_for(use, &scope));
+    VIA_TRY(enter_for(resolved, &scope));
     uint64_t marked = kPointInTime;
-    if (use.capturing) {
-        VIA_TRY(find_capture_id(use, &marked));
+    if (resolved.capturing) {
+        VIA_TRY(find_capture_id(resolved, &marked));
     }
-    const CUresult result = driver().cuEventRecord(marker->handle, use.handle);
+    const CUresult result = driver().cuEventRecord(marker->handle, resolved.handle);
     if (result == CUDA_ERROR_INVALID_HANDLE) {
         return fail_with_code(VIA_ERROR_INVALID_ARGUMENT, result,
                               "stream and marker are of different contexts; expected both of one");
@@ -177,12 +178,12 @@ Status synchronize_event(via_event *marker) {
 
 Status make_stream_wait(via_stream *stream, via_event *marker) {
     VIA_TRY(check_event(*marker));
-    ResolvedStream use{};
-    VIA_TRY(resolve(stream, marker->device_id, &use));
+    ResolvedStream resolved{};
+    VIA_TRY(resolve(stream, marker->device_id, &resolved));
     ContextScope scope;
-    VIA_TRY(enter_for(use, &scope));
-    VIA_TRY(check_same_capture(use, marker->marked.load(std::memory_order_acquire)));
-    VIA_TRY_CUDA(cuStreamWaitEvent(use.handle, marker->handle, 0));
+    VIA_TRY(enter_for(resolved, &scope));
+    VIA_TRY(check_same_capture(resolved, marker->marked.load(std::memory_order_acquire)));
+    VIA_TRY_CUDA(cuStreamWaitEvent(resolved.handle, marker->handle, 0));
     return VIA_OK;
 }
 

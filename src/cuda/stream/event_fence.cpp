@@ -11,9 +11,8 @@ namespace {
 
 class FencePool;
 
-// A point in a stream. Fences are pooled with their events, so that the hot path allocates nothing and the last
-// release, which may come from anywhere, calls no driver. An event that is recorded again forgets what it stood for,
-// which only its fence's owners could ask for: there are none left then.
+// A point in a stream. Fences are pooled with their events: the hot path allocates nothing, and the last release, on
+// any thread, calls no driver. Recording an event again forgets its earlier point, which no owner can ask for any more.
 class EventFence final : public Fence {
 public:
     EventFence(FencePool *pool, CUevent event, const ContextKey &key) : pool_(pool), event_(event), key_(key) {}
@@ -23,7 +22,7 @@ public:
     VIA_NODISCARD Status make_stream_wait(const ResolvedStream &stream) override;
     VIA_NODISCARD Status order_anyway(const ResolvedStream &stream);  // whether it has been reached or not
     bool is_on_device() override { return true; }
-    VIA_NODISCARD Status record(const ResolvedStream &use);
+    VIA_NODISCARD Status record(const ResolvedStream &resolved);
 
 private:
     friend class FencePool;
@@ -41,11 +40,11 @@ private:
     std::atomic<bool> complete_{false};
 };
 
-// The fences of one context that nobody owns. Anybody may give one back, in a forked child and inside a callback of the
-// driver too; only one thread at a time takes, so that a fence seen at the top cannot come back there meanwhile.
+// The idle fences of one context. Any thread may return one, in a forked child and inside a callback of the driver too.
+// One thread at a time takes: the fence at the top cannot be taken and returned meanwhile (ABA).
 class FencePool {
 public:
-    // The pool of the context, made when first asked for; nullptr if there is no memory.
+    // Returns the pool of the context, and makes it at the first call. Returns nullptr if there is no memory.
     static FencePool *find(const ContextKey &key);
 
     VIA_NODISCARD Status take(const ContextKey &key, EventFence **out_fence);
@@ -91,7 +90,7 @@ FencePool *FencePool::find(const ContextKey &key) {
     return make(key);
 }
 
-// The pool of a context that is gone serves the next one: its fences get new events as they are taken.
+// Reuses the pool of a context that is gone: its fences get new events as they are taken.
 FencePool *FencePool::make(const ContextKey &key) {
     const std::lock_guard<std::mutex> lock(making);
     FencePool *free = nullptr;
@@ -127,7 +126,7 @@ EventFence *FencePool::pop() {
     return fence;
 }
 
-// After a burst the surplus goes, one with each fence taken.
+// Destroys one surplus fence with each that is taken, after a burst.
 void FencePool::trim(const ContextKey &key) {
     if (idle_.load(std::memory_order_relaxed) <= via_max_idle_fences) [[likely]] {
         return;
@@ -151,7 +150,7 @@ EventFence *FencePool::take_idle(const ContextKey &key) {
 Status FencePool::take(const ContextKey &key, EventFence **out_fence) {
     EventFence *fence = take_idle(key);
     if (fence != nullptr) [[likely]] {
-        // Begins anew, with one owner.
+        // Starts again with one owner.
         fence = new (fence) EventFence(this, fence->event_, fence->key_);
     } else {
         fence = new (std::nothrow) EventFence(this, nullptr, {});
@@ -194,7 +193,7 @@ bool EventFence::is_complete() {
     }
     const RelaxedCapture relaxed;
     const CUresult result = asked_again([&] { return driver().cuEventQuery(event_); });
-    // Work that failed has ended; it is not noted, so that wait() still says how.
+    // Failed work has ended. Does not note it, so that wait() returns its error.
     return result == CUDA_SUCCESS ? note_complete() : result != CUDA_ERROR_NOT_READY;
 }
 
@@ -230,12 +229,12 @@ Status EventFence::order_anyway(const ResolvedStream &stream) {
     return VIA_OK;
 }
 
-// Two threads may record on one stream at once: which of them came first, nobody can say then.
-Status EventFence::record(const ResolvedStream &use) {
-    TimelinePoint point{.timeline = use.timeline(), .from = ticks.load(std::memory_order_acquire)};
+// Two threads may record on one stream at once; their order is unknown then.
+Status EventFence::record(const ResolvedStream &stream) {
+    TimelinePoint point{.timeline = stream.timeline(), .from = ticks.load(std::memory_order_acquire)};
     ContextScope scope;
-    VIA_TRY(enter_for(use, &scope));
-    VIA_TRY_CUDA(cuEventRecord(event_, use.handle));
+    VIA_TRY(enter_for(stream, &scope));
+    VIA_TRY_CUDA(cuEventRecord(event_, stream.handle));
     point.to = ticks.fetch_add(1, std::memory_order_acq_rel) + 1;
     set_point(point);
     return VIA_OK;
@@ -243,8 +242,8 @@ Status EventFence::record(const ResolvedStream &use) {
 
 }  // namespace
 
-Status record_fence(const ResolvedStream &use, Fence **out_fence) {
-    const ContextKey key{use.context, use.context_id};
+Status record_fence(const ResolvedStream &stream, Fence **out_fence) {
+    const ContextKey key{stream.context, stream.context_id};
     FencePool *pool = FencePool::find(key);
     if (pool == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the fences of a context");
@@ -252,15 +251,19 @@ Status record_fence(const ResolvedStream &use, Fence **out_fence) {
     EventFence *fence = nullptr;
     VIA_TRY(pool->take(key, &fence));
     UniqueFence holder(fence);
-    VIA_TRY(fence->record(use));
+    VIA_TRY(fence->record(stream));
     *out_fence = holder.release();
     return VIA_OK;
+}
+
+Status order_stream_behind(const ResolvedStream &later, Fence *earlier) {
+    return static_cast<EventFence *>(earlier)->order_anyway(later);
 }
 
 Status follow(const ResolvedStream &later, const ResolvedStream &earlier) {
     UniqueFence fence;
     VIA_TRY(record_fence(earlier, fence.out()));
-    return static_cast<EventFence *>(fence.get())->order_anyway(later);
+    return order_stream_behind(later, fence.get());
 }
 
 }  // namespace via::cuda

@@ -1,14 +1,19 @@
-// Fences of streams: points that a stream's work reaches, kept by pooled events.
+// Fences of streams: points in a stream, recorded by pooled events.
 #pragma once
 
 #include "cuda/stream/resolved_stream.hpp"
 
 namespace via::cuda {
 
-// A pooled, untimed event recorded now on the stream, which must not be capturing. Retained for the caller.
-VIA_NODISCARD Status record_fence(const ResolvedStream &use, Fence **out_fence);
+// Records a fence on the stream, retained for the caller. One that is recorded in a capture serves only
+// order_stream_behind, on streams of that capture.
+VIA_NODISCARD Status record_fence(const ResolvedStream &stream, Fence **out_fence);
 
-// Makes what one stream is given from now on wait for what another one has been given so far; neither may be capturing.
+// Makes later work of a stream wait for a fence of record_fence, whether that is complete or not.
+VIA_NODISCARD Status order_stream_behind(const ResolvedStream &later, Fence *earlier);
+
+// Makes later work of one stream wait for the work of another one so far. If the earlier one is being captured, the
+// later one joins the capture.
 VIA_NODISCARD Status follow(const ResolvedStream &later, const ResolvedStream &earlier);
 
 }  // namespace via::cuda

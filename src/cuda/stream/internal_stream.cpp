@@ -16,7 +16,7 @@ struct OwnStream {
 OwnStream internal_streams[kMostDevices][kInternalStreams];
 std::mutex making;
 
-// A stream of a context that was reset went with it.
+// Makes a stream. The one of a context that was reset is gone.
 Status make_stream(const ContextKey &key, OwnStream *stream) {
     const RelaxedCapture relaxed;
     ContextScope scope;
@@ -29,7 +29,7 @@ Status make_stream(const ContextKey &key, OwnStream *stream) {
 
 }  // namespace
 
-Status internal_stream(int32_t device_id, int32_t number, ResolvedStream *out_use) {
+Status internal_stream(int32_t device_id, int32_t number, ResolvedStream *out_stream) {
     CUcontext context = nullptr;
     VIA_TRY(primary_context(device_id, &context));
     const ContextKey key{context, context_id(context)};
@@ -42,7 +42,7 @@ Status internal_stream(int32_t device_id, int32_t number, ResolvedStream *out_us
     if (stream.handle == nullptr || stream.key.id != key.id) [[unlikely]] {
         VIA_TRY(make_stream(key, &stream));
     }
-    *out_use = {stream.handle, key.context, key.id, device_id, false, stream.timeline};
+    *out_stream = {stream.handle, key.context, key.id, device_id, false, stream.timeline};
     return VIA_OK;
 }
 

@@ -7,36 +7,36 @@ namespace {
 
 bool is_special(CUstream handle) { return handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD; }
 
-Status resolve_special(const via_stream &stream, int32_t device_id, ResolvedStream *out_use) {
+Status resolve_special(const via_stream &stream, int32_t device_id, ResolvedStream *out_stream) {
     ContextKey key{};
     const int32_t device = stream.device_id != kDeviceAtHand ? stream.device_id : device_id;
     VIA_TRY(context_at_hand(device, &key));
-    out_use->handle = stream.kind == StreamKind::Legacy ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD;
-    out_use->context = key.context;
-    out_use->context_id = key.id;
-    out_use->device_id = device;
-    out_use->timeline_number = stream.kind == StreamKind::Legacy ? kLegacyTimeline : 0;
+    out_stream->handle = stream.kind == StreamKind::Legacy ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD;
+    out_stream->context = key.context;
+    out_stream->context_id = key.id;
+    out_stream->device_id = device;
+    out_stream->timeline_number = stream.kind == StreamKind::Legacy ? kLegacyTimeline : 0;
     return VIA_OK;
 }
 
-// Its owner may have lost the stream with its context: the driver must not be given the handle then.
-Status resolve_counted(const via_stream &stream, ResolvedStream *out_use) {
+// Refuses a stream whose context is gone: the driver would crash.
+Status resolve_counted(const via_stream &stream, ResolvedStream *out_stream) {
     if (context_id(stream.key.context) != stream.key.id) {
         return context_gone("stream", stream.device_id);
     }
-    out_use->handle = stream.handle;
-    out_use->context = stream.key.context;
-    out_use->context_id = stream.key.id;
-    out_use->device_id = stream.device_id;
-    out_use->timeline_number = stream.timeline;
+    out_stream->handle = stream.handle;
+    out_stream->context = stream.key.context;
+    out_stream->context_id = stream.key.id;
+    out_stream->device_id = stream.device_id;
+    out_stream->timeline_number = stream.timeline;
     return VIA_OK;
 }
 
-Status find_capture(ResolvedStream *use) {
+Status find_capture(ResolvedStream *stream) {
     ContextScope scope;
-    VIA_TRY(enter_for(*use, &scope));
+    VIA_TRY(enter_for(*stream, &scope));
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    const CUresult result = driver().cuStreamIsCapturing(use->handle, &status);
+    const CUresult result = driver().cuStreamIsCapturing(stream->handle, &status);
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) {
         return fail_with_code(VIA_ERROR_STREAM_CAPTURE, result,
                               "stream is the legacy stream, which cannot be used while a blocking stream of its "
@@ -47,54 +47,54 @@ Status find_capture(ResolvedStream *use) {
         return fail_with_code(VIA_ERROR_STREAM_CAPTURE, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
                               "stream is in a capture that an earlier call has invalidated");
     }
-    use->capturing = status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    stream->capturing = status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
     return VIA_OK;
 }
 
 }  // namespace
 
-Status enter_for(const ResolvedStream &use, ContextScope *scope) {
-    return is_special(use.handle) ? scope->enter(use.context) : VIA_OK;
+Status enter_for(const ResolvedStream &stream, ContextScope *scope) {
+    return is_special(stream.handle) ? scope->enter(stream.context) : VIA_OK;
 }
 
-Status resolve(via_stream *stream, int32_t device_id, ResolvedStream *out_use) {
+Status resolve(via_stream *stream, int32_t device_id, ResolvedStream *out_stream) {
     VIA_TRY(need_driver(stream == nullptr ? "stream is NULL, the legacy stream, and a stream" : "a stream"));
     const via_stream &given = stream != nullptr ? *stream : *legacy_stream();
     if (given.kind == StreamKind::NoSync) {
         return fail(VIA_ERROR_INVALID_ARGUMENT, "stream is via_stream_no_sync(), which is no stream");
     }
-    VIA_TRY(given.is_counted() ? resolve_counted(given, out_use) : resolve_special(given, device_id, out_use));
-    return find_capture(out_use);
+    VIA_TRY(given.is_counted() ? resolve_counted(given, out_stream) : resolve_special(given, device_id, out_stream));
+    return find_capture(out_stream);
 }
 
-Status wait_for_stream(const ResolvedStream &use) {
+Status wait_for_stream(const ResolvedStream &stream) {
     const RelaxedCapture relaxed;
     ContextScope scope;
-    VIA_TRY(enter_for(use, &scope));
-    return check_driver(wait_for_work(use.handle), "cuStreamSynchronize");
+    VIA_TRY(enter_for(stream, &scope));
+    return check_driver(wait_for_work(stream.handle), "cuStreamSynchronize");
 }
 
-Status end_failed(Status status, const ResolvedStream &use) {
-    if (status == VIA_OK || use.capturing) [[likely]] {
+Status end_failed(Status status, const ResolvedStream &stream) {
+    if (status == VIA_OK || stream.capturing) [[likely]] {
         return status;
     }
     const CallbackScope unsaid;  // no failure of this is told
     const RelaxedCapture relaxed;
     ContextScope scope;
-    if (enter_for(use, &scope) == VIA_OK) {
-        (void)wait_for_work(use.handle);
+    if (enter_for(stream, &scope) == VIA_OK) {
+        (void)wait_for_work(stream.handle);
     }
     return status;
 }
 
-bool is_idle(const ResolvedStream &use) {
-    if (use.capturing) {
+bool is_idle(const ResolvedStream &stream) {
+    if (stream.capturing) {
         return false;
     }
     const CallbackScope unsaid;  // no failure of this is told
     const RelaxedCapture relaxed;
     ContextScope scope;
-    return enter_for(use, &scope) == VIA_OK && driver().cuStreamQuery(use.handle) == CUDA_SUCCESS;
+    return enter_for(stream, &scope) == VIA_OK && driver().cuStreamQuery(stream.handle) == CUDA_SUCCESS;
 }
 
 }  // namespace via::cuda

@@ -1,4 +1,4 @@
-// A stream as one call uses it: handle, context and whether it is being captured, found out once.
+// A stream as one call uses it: its handle, its context, and whether it is being captured.
 #pragma once
 
 #include "core/array/array.hpp"
@@ -9,7 +9,8 @@
 namespace via {
 
 // The special handles, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD (never NULL), mean those of the current context: enter
-// `context` before every call that is given one. For other handles the driver does not care which context is current.
+// `context` before every call with one. Other handles name their context, but copies by address look the addresses up
+// in the current one.
 struct ResolvedStream {
     CUstream handle;
     CUcontext context;
@@ -25,22 +26,23 @@ struct ResolvedStream {
 
 namespace via::cuda {
 
-// Resolves a handle for the calling thread. nullptr means legacy. `device_id` is the device at hand, for the streams
-// that do not say theirs: where the current context is of that device it is theirs, else the primary one is.
-// no_sync is no stream: VIA_ERROR_INVALID_ARGUMENT. VIA_ERROR_STREAM_CAPTURE if the legacy stream cannot be used
-// because a blocking stream of its context is being captured; asking breaks nothing.
-VIA_NODISCARD Status resolve(via_stream *stream, int32_t device_id, ResolvedStream *out_use);
+// Resolves a handle for the calling thread. nullptr means legacy. Streams without a device are those of `device_id`: in
+// the current context if it belongs to that device, otherwise in the primary one. Errors: VIA_ERROR_INVALID_ARGUMENT
+// for no_sync; VIA_ERROR_STREAM_CAPTURE for a legacy stream while a blocking stream of its context is being captured.
+// Asking breaks no capture.
+VIA_NODISCARD Status resolve(via_stream *stream, int32_t device_id, ResolvedStream *out_stream);
 
-// Makes the context current where the handle needs that; costs nothing for other handles.
-VIA_NODISCARD Status enter_for(const ResolvedStream &use, ContextScope *scope);
+// Makes the context current for special handles. Costs nothing for others.
+VIA_NODISCARD Status enter_for(const ResolvedStream &resolved, ContextScope *scope);
 
-// Waits on the host until the stream's work so far is done; the stream must not be capturing.
-VIA_NODISCARD Status wait_for_stream(const ResolvedStream &use);
+// Waits on the host until the stream's work so far is done. The stream must not be capturing.
+VIA_NODISCARD Status wait_for_stream(const ResolvedStream &resolved);
 
-// For work of several parts: what the stream was given of it before a failure ends before anybody hears of that.
-VIA_NODISCARD Status end_failed(Status status, const ResolvedStream &use);
+// Waits for the stream if `status` is a failure, so that nothing runs any more when the caller sees it. Returns
+// `status`.
+VIA_NODISCARD Status end_failed(Status status, const ResolvedStream &resolved);
 
-// True if the stream's work so far is done: then nothing needs to be recorded.
-bool is_idle(const ResolvedStream &use);
+// Returns true if the stream's work so far is done.
+bool is_idle(const ResolvedStream &resolved);
 
 }  // namespace via::cuda

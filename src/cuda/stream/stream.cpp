@@ -14,7 +14,7 @@ constexpr char kStream[] = "a stream";
 
 std::atomic<uint64_t> last_timeline{kLegacyTimeline};
 
-// One special stream for each device, so that naming one allocates nothing.
+// One handle for each device, so that wrapping a special stream allocates nothing.
 struct SpecialStreams {
     via_stream of_device[kMostDevices];
 
@@ -146,22 +146,22 @@ int32_t device_of_stream(via_stream *stream) { return stream->device_id != kDevi
 
 Status synchronize_stream(via_stream *stream) {
     VIA_TRY(need_driver(kStream));
-    ResolvedStream use{};
-    VIA_TRY(resolve(stream, device_of_thread(), &use));
-    return use.capturing ? being_captured("waited for") : wait_for_stream(use);
+    ResolvedStream resolved{};
+    VIA_TRY(resolve(stream, device_of_thread(), &resolved));
+    return resolved.capturing ? being_captured("waited for") : wait_for_stream(resolved);
 }
 
 Status query_stream(via_stream *stream, int32_t *out_done) {
     VIA_TRY(need_driver(kStream));
-    ResolvedStream use{};
-    VIA_TRY(resolve(stream, device_of_thread(), &use));
-    if (use.capturing) {
+    ResolvedStream resolved{};
+    VIA_TRY(resolve(stream, device_of_thread(), &resolved));
+    if (resolved.capturing) {
         return being_captured("asked");
     }
     const RelaxedCapture relaxed;
     ContextScope scope;
-    VIA_TRY(enter_for(use, &scope));
-    const CUresult result = driver().cuStreamQuery(use.handle);
+    VIA_TRY(enter_for(resolved, &scope));
+    const CUresult result = driver().cuStreamQuery(resolved.handle);
     *out_done = result == CUDA_SUCCESS ? 1 : 0;
     return result == CUDA_ERROR_NOT_READY ? VIA_OK : check_driver(result, "cuStreamQuery");
 }

@@ -9,26 +9,26 @@
 namespace via::cuda {
 namespace {
 
-Status resolve_for(via_array *array, via_stream *stream, ResolvedStream *out_use) {
+Status resolve_for(via_array *array, via_stream *stream, ResolvedStream *out_stream) {
     VIA_TRY(need_driver("a stream"));
-    return resolve(stream, device_at_hand(array), out_use);
+    return resolve(stream, device_at_hand(array), out_stream);
 }
 
-Status hold_both(const ResolvedStream &use, via_array *dst, via_array *src) {
-    VIA_TRY(hold_in_graph(use, dst->storage));
-    return src == nullptr || src->storage == dst->storage ? VIA_OK : hold_in_graph(use, src->storage);
+Status hold_both(const ResolvedStream &stream, via_array *dst, via_array *src) {
+    VIA_TRY(hold_in_graph(stream, dst->storage));
+    return src == nullptr || src->storage == dst->storage ? VIA_OK : hold_in_graph(stream, src->storage);
 }
 
-Status mark_both(const ResolvedStream &use, via_array *dst, via_array *src) {
+Status mark_both(const ResolvedStream &stream, via_array *dst, via_array *src) {
     UniqueFence fence;
-    VIA_TRY(record_fence(use, fence.out()));
+    VIA_TRY(record_fence(stream, fence.out()));
     VIA_TRY(set_last_write(dst->storage, fence.get()));
     return src == nullptr || src->storage == dst->storage ? VIA_OK : add_access(src->storage, fence.get());
 }
 
-bool is_marked(const ResolvedStream &use, via_array *dst, via_array *src) {
+bool is_marked(const ResolvedStream &stream, via_array *dst, via_array *src) {
     const CallbackScope unsaid;  // no failure of this is told
-    return mark_both(use, dst, src) == VIA_OK;
+    return mark_both(stream, dst, src) == VIA_OK;
 }
 
 }  // namespace
@@ -46,24 +46,24 @@ int32_t device_of_thread() {
 }
 
 Status record_use(via_array *array, via_stream *stream) {
-    ResolvedStream use{};
-    VIA_TRY(resolve_for(array, stream, &use));
-    if (use.capturing) {
-        return hold_in_graph(use, array->storage);
+    ResolvedStream resolved{};
+    VIA_TRY(resolve_for(array, stream, &resolved));
+    if (resolved.capturing) {
+        return hold_in_graph(resolved, array->storage);
     }
     UniqueFence fence;
-    VIA_TRY(record_fence(use, fence.out()));
+    VIA_TRY(record_fence(resolved, fence.out()));
     return add_access(array->storage, fence.get());
 }
 
 Status record_ready(via_array *array, via_stream *stream) {
-    ResolvedStream use{};
-    VIA_TRY(resolve_for(array, stream, &use));
-    if (use.capturing) {
-        return hold_in_graph(use, array->storage);
+    ResolvedStream resolved{};
+    VIA_TRY(resolve_for(array, stream, &resolved));
+    if (resolved.capturing) {
+        return hold_in_graph(resolved, array->storage);
     }
     UniqueFence fence;
-    VIA_TRY(record_fence(use, fence.out()));
+    VIA_TRY(record_fence(resolved, fence.out()));
     return set_last_write(array->storage, fence.get());
 }
 
@@ -75,42 +75,42 @@ Status order_export(via_array *array, via_stream *stream) {
     if (ready.get() == nullptr) [[likely]] {
         return VIA_OK;
     }
-    ResolvedStream use{};
-    VIA_TRY(resolve_for(array, stream, &use));
-    return ready.get()->make_stream_wait(use);
+    ResolvedStream resolved{};
+    VIA_TRY(resolve_for(array, stream, &resolved));
+    return ready.get()->make_stream_wait(resolved);
 }
 
 Status order_import(via_array *array, via_stream *stream) {
     if (stream == no_sync_stream()) {
         return VIA_OK;
     }
-    ResolvedStream use{};
-    VIA_TRY(resolve_for(array, stream, &use));
-    if (use.capturing || is_idle(use)) {
+    ResolvedStream resolved{};
+    VIA_TRY(resolve_for(array, stream, &resolved));
+    if (resolved.capturing || is_idle(resolved)) {
         return VIA_OK;
     }
     UniqueFence fence;
-    VIA_TRY(record_fence(use, fence.out()));
+    VIA_TRY(record_fence(resolved, fence.out()));
     return set_last_write(array->storage, fence.get());
 }
 
-Status wait_until_ready(via_array *array, const ResolvedStream &use) {
-    const UniqueFence ready(last_write_before(array->storage, use.capturing ? Timeline{} : use.timeline()));
-    return ready.get() != nullptr ? ready.get()->make_stream_wait(use) : VIA_OK;
+Status wait_until_ready(via_array *array, const ResolvedStream &stream) {
+    const UniqueFence ready(last_write_before(array->storage, stream.capturing ? Timeline{} : stream.timeline()));
+    return ready.get() != nullptr ? ready.get()->make_stream_wait(stream) : VIA_OK;
 }
 
-Status note_copy(via_array *dst, via_array *src, const ResolvedStream &use) {
-    if (use.capturing) {
-        return hold_both(use, dst, src);
+Status note_copy(via_array *dst, via_array *src, const ResolvedStream &stream) {
+    if (stream.capturing) {
+        return hold_both(stream, dst, src);
     }
-    // The copy is under way: where it cannot be marked, it must have ended before anybody goes on, and all is well.
-    return is_marked(use, dst, src) ? VIA_OK : wait_for_stream(use);
+    // Waits for the copy if its fence cannot be recorded.
+    return is_marked(stream, dst, src) ? VIA_OK : wait_for_stream(stream);
 }
 
 Status join(via_stream *stream, Fence *fence) {
-    ResolvedStream use{};
-    VIA_TRY(resolve(stream, device_of_thread(), &use));
-    return fence->make_stream_wait(use);
+    ResolvedStream resolved{};
+    VIA_TRY(resolve(stream, device_of_thread(), &resolved));
+    return fence->make_stream_wait(resolved);
 }
 
 }  // namespace via::cuda

@@ -1,4 +1,4 @@
-// What is behind the handles of streams and events.
+// The structs behind the handles of streams.
 #pragma once
 
 #include "core/base/reference_count.hpp"
@@ -7,7 +7,7 @@
 
 namespace via::cuda {
 
-// The first three are never freed: the shared ones and one legacy and per-thread stream for each device.
+// The first three are static: shared ones, and one legacy and per-thread stream for each device.
 enum class StreamKind : int32_t { Legacy, PerThread, NoSync, Foreign, Owned };
 
 constexpr int32_t kDeviceAtHand = -1;
@@ -28,17 +28,17 @@ struct via_stream {
 
 namespace via::cuda {
 
-// Every handle of a stream has a number of its own, since another one may be of a stream that has the address of a dead
-// one. The legacy stream of a context is one timeline; the per-thread ones are many.
+// Each handle has its own timeline number, since a new stream may have the address of a destroyed one. The legacy
+// stream of a context is one timeline; per-thread streams are several.
 constexpr uint64_t kLegacyTimeline = 1;
 uint64_t new_timeline();
 
 via_stream *legacy_stream_of(int32_t device_id);
 
-// The device of the current context, else 0.
+// Returns the device of the current context, or 0.
 int32_t device_of_thread();
 
-// One owner less, by a thread that must not call the driver (it is ending).
+// Releases a stream on a thread that is ending and must not call the driver.
 void release_stream_later(via_stream *stream);
 
 }  // namespace via::cuda

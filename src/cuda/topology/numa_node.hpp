@@ -1,4 +1,4 @@
-// Memory for the ring: how much of it there may be, and which memory and CPUs are near the device.
+// NUMA: how much memory the ring may have, and which memory and CPUs are near a device.
 #pragma once
 
 #include <sched.h>
@@ -9,13 +9,13 @@
 
 namespace via::cuda {
 
-// The bytes that one device's ring may hold: 64 MiB, or a sixteenth of usable_memory().
+// Returns the bytes that one device's ring may have: 64 MiB, or a sixteenth of usable_memory() if that is less.
 int64_t most_ring_bytes();
 
-// The memory node that the device is attached to; -1 if there is one only, or it cannot be told.
+// Returns the memory node of the device, or -1 if there is only one or it is unknown.
 int32_t node_of_device(int32_t device_id);
 
-// CPUs of a node; empty if there is nothing to choose from.
+// Returns the CPUs of a node. Empty if there is only one node.
 struct CpuSet {
     bool is_set;
     cpu_set_t cpus;
@@ -23,10 +23,10 @@ struct CpuSet {
 
 CpuSet cpus_of_node(int32_t node);
 
-// Reads the kernel's form of a list of CPUs ("0-3,8,10-11"); false if it is none.
+// Parses the kernel's list of CPUs ("0-3,8,10-11"). Returns false for anything else.
 bool parse_cpu_list(const char *text, cpu_set_t *out_cpus);
 
-// Moves the calling thread, one of the library's own, to some CPUs for a while, as far as it may use them.
+// Moves the calling thread, one of the library, to some CPUs for a scope, as far as its affinity allows.
 class NearDevice {
 public:
     explicit NearDevice(const CpuSet *cpus);

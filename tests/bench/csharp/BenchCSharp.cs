@@ -18,10 +18,10 @@ namespace Viaduct.Bench
         private const string EmptyCall = "empty P/Invoke call (SafeHandle)";
 
         private static readonly long[] Shape = { 64, 64 };
-        private static readonly ViaArray Lent = ViaArray.Empty(DType.Float32, 64, 64);
+        private static readonly ViaArray Exported = ViaArray.Empty(DType.Float32, 64, 64);
         private static readonly ViaArray Small = ViaArray.Empty(DType.UInt8, 16);
         private static readonly ViaArray Large = ViaArray.Empty(DType.UInt8, 256 << 20);
-        private static readonly IntPtr Pixels = Lent.Address;
+        private static readonly IntPtr Pixels = Exported.Address;
 
         // What the loops come to, so that none of them is left out.
         private static long sink;
@@ -36,7 +36,7 @@ namespace Viaduct.Bench
         {
             for (int i = 0; i < count; ++i)
             {
-                bench_empty(Lent);
+                bench_empty(Exported);
             }
         }
 
@@ -44,7 +44,7 @@ namespace Viaduct.Bench
         {
             for (int i = 0; i < count; ++i)
             {
-                sink += Lent.Size;
+                sink += Exported.Size;
             }
         }
 
@@ -60,7 +60,7 @@ namespace Viaduct.Bench
         {
             for (int i = 0; i < count; ++i)
             {
-                ViaArray.DeleteDlpack(Lent.ToDlpack());
+                ViaArray.DeleteDlpack(Exported.ToDlpack());
             }
         }
 

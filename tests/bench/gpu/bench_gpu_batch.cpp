@@ -1,4 +1,4 @@
-// How fast many copies at once are, beside a loop over the driver's copies and the driver's own call for many: rows of
+// How fast many copies at once are, next to a loop over the driver's copies and the driver's own call for many: rows of
 // JSON, one a line, for bench.py. A time is that of the calls and of the wait for the last byte.
 #include "bench_gpu.hpp"
 

@@ -1,5 +1,5 @@
 // What calls about device memory cost: rows of JSON, one a line, for bench.py. The driver's own question about an
-// address stands beside them, since no check can be had for less.
+// address stands next to them, since no check can be had for less.
 #include <dlpack/dlpack.h>
 
 #include "bench_gpu.hpp"
@@ -13,7 +13,7 @@ constexpr int kTurns = 201;
 
 CUdeviceptr device;
 via_stream *stream;
-via_array *lent;
+via_array *exported;
 
 void wrap_and_release(int32_t device_type, int32_t flags) {
     const int64_t shape[2] = {64, 64};
@@ -35,13 +35,13 @@ void query_pointer() {
 
 void export_and_delete(via_stream *consumer) {
     struct DLManagedTensorVersioned *tensor = nullptr;
-    check(via_to_dlpack(lent, nullptr, consumer, &tensor));
+    check(via_to_dlpack(exported, nullptr, consumer, &tensor));
     tensor->deleter(tensor);
 }
 
 void describe_for_cuda() {
     via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
-    check(via_to_cuda_array_interface(lent, via_stream_no_sync(), &description));
+    check(via_to_cuda_array_interface(exported, via_stream_no_sync(), &description));
 }
 
 void wrap_stream() {
@@ -85,9 +85,9 @@ int main() {
     check(via_stream_wrap(native, 0, &stream));
     device = device_memory(64 * 64 * 4);
     check(via_wrap(reinterpret_cast<void *>(device), VIA_FLOAT32, 2, shape, nullptr, VIA_DEVICE_CUDA, 0, 0, nullptr,
-                   nullptr, &lent));
+                   nullptr, &exported));
     call_rows();
-    via_array_release(lent);
+    via_array_release(exported);
     via_stream_release(stream);
     return 0;
 }

@@ -1,4 +1,4 @@
-// How fast copies to, from and on a GPU are, beside the driver's own calls: rows of JSON, one a line, for bench.py.
+// How fast copies to, from and on a GPU are, next to the driver's own calls: rows of JSON, one a line, for bench.py.
 //
 // GB/s count the bytes of the array once. The driver's synchronous calls are what cudaMemcpy is made of. The limit of
 // a copy between host and device is one asynchronous driver copy of as many pinned bytes, timed in the same turns.
@@ -59,8 +59,8 @@ constexpr PageableTargets kPageable[] = {
     {64 * kMiB, 2.5, 2, 0}, {256 * kMiB, 0, 0, 0.85}, {1 * kGiB, 0, 0, 0.88},
 };
 
-// Small copies are told in microseconds and may not be slower; larger ones in GB/s. From pageable memory the driver's
-// call returns before the bytes have arrived, ours when they have.
+// Small copies are reported in microseconds and may not be slower; larger ones in GB/s. From pageable memory the
+// driver's call returns before the bytes have arrived, ours when they have.
 void print_pageable(const std::string &name, int64_t nbytes, const std::vector<Case> &cases, double of_driver,
                     double of_pinned) {
     const std::vector<double> times = compare(cases, calls_for(nbytes), turns_for(nbytes));

@@ -1,4 +1,4 @@
-"""Files to and from one GPU, beside CuPy, torch and KvikIO. GB/s; the parties take turns; medians.
+"""Files to and from one GPU, next to CuPy, torch and KvikIO. GB/s; the parties take turns; medians.
 
 As bench_files has it: VIADUCT_BENCH_FOLDER, VIADUCT_BENCH_FILE_BYTES (4 GiB by default), what a cold file is, and what
 the disk alone gives. KvikIO reads cold files directly, and cached ones not. The limit of cached reads is a copy from page-locked memory.
@@ -139,9 +139,13 @@ def strided_rows(path: Path) -> list[dict[str, Any]]:
     cases: dict[str, Call] = {"viaduct": lambda: file.read(target)}
     if cupy is not None:
         mapped = numpy.memmap(path, numpy.float32, "r", shape=(count, edge))
-        cases["memmap, cp.asarray, turned"] = lambda: cupy.ascontiguousarray(cupy.asarray(mapped).T)
+        cases["memmap, cp.asarray, transposed"] = lambda: cupy.ascontiguousarray(cupy.asarray(mapped).T)
     found = files.rates({name: synchronized(call) for name, call in cases.items()}, count * edge * 4)
-    return [row("cached file -> GPU, turned", "GB/s", found, {"peer": "memmap, cp.asarray, turned", "at_least": 4.0})]
+    return [
+        row(
+            "cached file -> GPU, transposed", "GB/s", found, {"peer": "memmap, cp.asarray, transposed", "at_least": 4.0}
+        )
+    ]
 
 
 def column_rows(path: Path) -> list[dict[str, Any]]:

@@ -1,8 +1,8 @@
 // How fast strided copies between the host and a GPU are: rows of JSON, one a line, for bench.py.
 //
 // A square of floats, adjacent on the device, is turned on the host or has gaps there. GB/s count its bytes once. The
-// limit is one asynchronous driver copy of as many adjacent pinned bytes, timed in the same turns; beside it, where one
-// call can do the same, the driver's own copy of rows.
+// limit is one asynchronous driver copy of as many adjacent pinned bytes, timed in the same turns; next to it, where
+// one call can do the same, the driver's own copy of rows.
 #include "bench_gpu.hpp"
 
 using namespace bench;
@@ -124,12 +124,12 @@ void view_rows(const View &view, bool pinned, bool to_device) {
     }
 }
 
-// What a small copy takes, beside the driver's for as many adjacent bytes.
+// What a small copy takes, next to the driver's for as many adjacent bytes.
 void small_row(int64_t count, bool pinned, bool to_device) {
     const int64_t before = std::exchange(edge, count);
-    const View turned = views()[0];
+    const View transposed = views()[0];
     char *host = pinned ? memory.pinned : memory.pageable;
-    const Square there(host, turned.row, turned.column, pinned ? VIA_DEVICE_CUDA_HOST : VIA_DEVICE_CPU);
+    const Square there(host, transposed.row, transposed.column, pinned ? VIA_DEVICE_CUDA_HOST : VIA_DEVICE_CPU);
     const Square here(reinterpret_cast<const void *>(memory.device), edge * kItem, kItem, VIA_DEVICE_CUDA);
     via_array *dst = to_device ? here.get() : there.get();
     via_array *src = to_device ? there.get() : here.get();

@@ -1,4 +1,4 @@
-"""The Python rows on a GPU: copies beside PyTorch's and CuPy's, and arrays made of a raw device pointer beside each
+"""The Python rows on a GPU: copies next to PyTorch's and CuPy's, and arrays made of a raw device pointer next to each
 peer's own ways to that. Timed in turns, as in bench_python.py; a peer that is not here leaves its rows out."""
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Block:
         return self.wrap_unchecked().__dlpack__(max_version=max_version, stream=-1)
 
 
-class Lender:
-    """The least that lends memory by DLPack: it has nothing to find out, and to make only the capsule."""
+class Exporter:
+    """The least that exports memory by DLPack: it has nothing to find out, and to make only the capsule."""
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -85,8 +85,8 @@ class Lender:
 def dlpack_medians(block: Block, take: Take, cases: dict[str, Call]) -> dict[str, float]:
     """The medians of some cases, and what the consumer itself takes for one: its time with the least of producers, less
     that of the capsule. No producer can be quicker."""
-    lender = Lender(block)
-    found = medians({**cases, "least": lambda: take(lender), "capsule": block.capsule})
+    exporter = Exporter(block)
+    found = medians({**cases, "least": lambda: take(exporter), "capsule": block.capsule})
     own = found.pop("least") - found.pop("capsule")
     return found | {"the consumer's own part": own}
 

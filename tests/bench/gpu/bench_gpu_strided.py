@@ -1,4 +1,4 @@
-"""Permuted and strided copies on one GPU, beside PyTorch's and CuPy's of the same memory.
+"""Permuted and strided copies on one GPU, next to PyTorch's and CuPy's of the same memory.
 
 GB/s count the bytes of the array once. The limit is what a copy between two places of the device's memory would take
 for as many bytes as the 32-byte sectors have that must be read and written. Each turn is timed by events around a few

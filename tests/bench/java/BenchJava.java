@@ -15,8 +15,8 @@ public final class BenchJava {
 
     private static final ByteBuffer PIXELS = ByteBuffer.allocateDirect(64 * 64 * 4);
     private static final long ADDRESS = Buffers.address(PIXELS);
-    private static final ViaArray LENT = ViaArray.wrap(ADDRESS, DType.FLOAT32, 64, 64);
-    private static final long HANDLE = LENT.handle.enter();
+    private static final ViaArray EXPORTED = ViaArray.wrap(ADDRESS, DType.FLOAT32, 64, 64);
+    private static final long HANDLE = EXPORTED.handle.enter();
     private static final ViaArray SMALL = ViaArray.empty(DType.FLOAT32, 4);
     private static final ViaArray LARGE = ViaArray.empty(DType.FLOAT32, 64 << 20);
 
@@ -48,7 +48,7 @@ public final class BenchJava {
 
     private static void getters(int count) {
         for (int i = 0; i < count; ++i) {
-            sink += LENT.size();
+            sink += EXPORTED.size();
         }
     }
 
@@ -60,13 +60,13 @@ public final class BenchJava {
 
     private static void countedGetters(int count) {
         for (int i = 0; i < count; ++i) {
-            sink += LENT.isReady() ? 1 : 0;
+            sink += EXPORTED.isReady() ? 1 : 0;
         }
     }
 
     private static void exports(int count) {
         for (int i = 0; i < count; ++i) {
-            Exchange.deleteDlpack(LENT.toDlpack());
+            Exchange.deleteDlpack(EXPORTED.toDlpack());
         }
     }
 

@@ -36,19 +36,19 @@ namespace Viaduct.Tests
             }
         }
 
-        private static ViaArray Lent(Action release)
+        private static ViaArray Exported(Action release)
         {
             return ViaArray.Wrap(Memory, DType.Float32, new long[] { 12 }, null, null, WrapFlags.None, release);
         }
 
-        private static ViaArray Told()
+        private static ViaArray Reported()
         {
-            return Lent(() => Console.WriteLine("released"));
+            return Exported(() => Console.WriteLine("released"));
         }
 
         private static void HoldEverything()
         {
-            ViaArray array = Told();
+            ViaArray array = Reported();
             Held.Add(array);
             Held.Add(array.Slice(new long[] { 1 }, null, null));
             Held.Add(array.ToDlpack());
@@ -81,7 +81,7 @@ namespace Viaduct.Tests
             {
                 while (true)
                 {
-                    using (ViaArray array = Lent(() => { }))
+                    using (ViaArray array = Exported(() => { }))
                     {
                         probe_delete_behind(array.ToDlpack());
                     }
@@ -92,20 +92,20 @@ namespace Viaduct.Tests
 
         private static void LeaveToAThreadThatStays()
         {
-            using (ViaArray first = Told())
-            using (ViaArray second = Told())
+            using (ViaArray first = Reported())
+            using (ViaArray second = Reported())
             {
-                IntPtr lent = first.ToDlpack();
-                IntPtr lentToo = second.ToDlpack();
+                IntPtr exported = first.ToDlpack();
+                IntPtr exportedToo = second.ToDlpack();
                 first.Dispose();
                 second.Dispose();
-                probe_delete_and_stay(lent, lentToo);
+                probe_delete_and_stay(exported, exportedToo);
             }
         }
 
         private static void LeaveToC()
         {
-            using (ViaArray array = Told())
+            using (ViaArray array = Reported())
             using (ViaArray own = ViaArray.Empty(DType.Float32, 12))
             {
                 probe_delete_at_exit(array.ToDlpack());
@@ -117,7 +117,7 @@ namespace Viaduct.Tests
         {
             AppDomain.CurrentDomain.ProcessExit += (sender, arguments) =>
             {
-                using (ViaArray array = Told())
+                using (ViaArray array = Reported())
                 using (ViaArray copied = ViaArray.Empty(DType.Float32, 12))
                 {
                     array.CopyTo(copied);
@@ -129,11 +129,11 @@ namespace Viaduct.Tests
         private static void FailInARelease()
         {
             ViaLibrary.CallbackFailed += failure => Console.WriteLine(failure.Message);
-            Lent(() => { throw new InvalidOperationException("cannot let go"); }).Dispose();
+            Exported(() => { throw new InvalidOperationException("refuses to end"); }).Dispose();
             Console.WriteLine("went on");
         }
 
-        private static void TellLayers()
+        private static void ReportLayers()
         {
             ViaLibrary.Stats();
             var paths = File.ReadLines("/proc/self/maps").Select(line => line.Substring(line.LastIndexOf(' ') + 1));
@@ -152,7 +152,7 @@ namespace Viaduct.Tests
                 case "threads": LeaveOnAndOn(); break;
                 case "stays": LeaveToAThreadThatStays(); break;
                 case "left": LeaveToC(); break;
-                case "layers": TellLayers(); break;
+                case "layers": ReportLayers(); break;
                 case "handler": UseInAHandler(); break;
                 case "failure": FailInARelease(); break;
                 default: throw new ArgumentException(what);

@@ -2,7 +2,7 @@ using System;
 
 namespace Viaduct.Tests
 {
-    /// <summary>A process that shares an array with the one that started it; ShareTests does. It ends as it is told.</summary>
+    /// <summary>A process that shares an array with the one that started it; ShareTests does. It ends as it is asked to.</summary>
     internal static class Sharing
     {
         private static ViaArray Made()
@@ -24,11 +24,11 @@ namespace Viaduct.Tests
             }
         }
 
-        /// <summary>Describes an array of its own, or adds 1 to one that it is told of; holds it for another line.</summary>
+        /// <summary>Describes an array of its own, or adds 1 to one whose description it gets; holds it for another line.</summary>
         private static void Main(string[] arguments)
         {
-            string told = Console.ReadLine();
-            using (ViaArray array = told == "make" ? Made() : ViaArray.ImportIpc(Convert.FromBase64String(told)))
+            string reported = Console.ReadLine();
+            using (ViaArray array = reported == "make" ? Made() : ViaArray.ImportIpc(Convert.FromBase64String(reported)))
             {
                 AddOne(array);
                 Console.WriteLine(Convert.ToBase64String(array.ExportIpc()));

@@ -209,7 +209,7 @@ std::vector<Bystander> order_calls(Scene &s) {
 }
 
 // What the one before has left to do is done first: a stream that is asked about has to be idle.
-void try_beside(Scene &s, CUstream captured, CUstreamCaptureMode mode, bool same_thread, const Bystander &one) {
+void try_during(Scene &s, CUstream captured, CUstreamCaptureMode mode, bool same_thread, const Bystander &one) {
     MUST(cu(cuCtxSynchronize)());
     MUST(cu(cuStreamBeginCapture)(captured, mode));
     CUresult result = CUDA_SUCCESS;
@@ -233,22 +233,22 @@ void try_beside(Scene &s, CUstream captured, CUstreamCaptureMode mode, bool same
         std::to_string(result) + " status " + std::to_string(status) + " end " + std::to_string(ended));
 }
 
-void beside_all(std::vector<Bystander> (*calls)(Scene &)) {
+void during_all(std::vector<Bystander> (*calls)(Scene &)) {
     Scene scene;
     for (const Bystander &one : calls(scene)) {
-        try_beside(scene, scene.captured, CU_STREAM_CAPTURE_MODE_RELAXED, true, one);
-        try_beside(scene, scene.captured, CU_STREAM_CAPTURE_MODE_GLOBAL, true, one);
-        try_beside(scene, scene.captured, CU_STREAM_CAPTURE_MODE_GLOBAL, false, one);
-        try_beside(scene, scene.captured, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, true, one);
-        try_beside(scene, scene.captured, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, false, one);
+        try_during(scene, scene.captured, CU_STREAM_CAPTURE_MODE_RELAXED, true, one);
+        try_during(scene, scene.captured, CU_STREAM_CAPTURE_MODE_GLOBAL, true, one);
+        try_during(scene, scene.captured, CU_STREAM_CAPTURE_MODE_GLOBAL, false, one);
+        try_during(scene, scene.captured, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, true, one);
+        try_during(scene, scene.captured, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, false, one);
     }
 }
 
-void beside_memory() { beside_all(memory_calls); }
-void beside_order() { beside_all(order_calls); }
+void during_memory() { during_all(memory_calls); }
+void during_order() { during_all(order_calls); }
 
 // The same few while a blocking stream is captured: the legacy stream would have to depend on it.
-void beside_blocking() {
+void during_blocking() {
     Scene s;
     const std::vector<Bystander> calls = {
         {"cuMemcpyDtoDAsync NULL", [&] { return cu(cuMemcpyDtoDAsync)(s.memory, s.target, 64, nullptr); }},
@@ -277,13 +277,13 @@ void beside_blocking() {
         {"cuMemAlloc", [&] { return cu(cuMemAlloc)(&s.fresh, 64); }},
     };
     for (const Bystander &one : calls) {
-        try_beside(s, s.blocking, CU_STREAM_CAPTURE_MODE_RELAXED, true, one);
-        try_beside(s, s.blocking, CU_STREAM_CAPTURE_MODE_GLOBAL, true, one);
-        try_beside(s, s.blocking, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, false, one);
+        try_during(s, s.blocking, CU_STREAM_CAPTURE_MODE_RELAXED, true, one);
+        try_during(s, s.blocking, CU_STREAM_CAPTURE_MODE_GLOBAL, true, one);
+        try_during(s, s.blocking, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, false, one);
     }
 }
 
-// A thread that has made itself relaxed does what it likes beside a global capture.
+// A thread that has made itself relaxed does what it likes during a global capture.
 void exchange_mode() {
     Scene s;
     MUST(cu(cuStreamBeginCapture)(s.captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
@@ -490,9 +490,9 @@ void shapes() {
 }  // namespace
 
 const std::vector<Group> capture_groups = {
-    {"beside a capture", beside_order},
-    {"beside a capture, memory", beside_memory},
-    {"beside a blocking capture", beside_blocking},
+    {"during a capture", during_order},
+    {"during a capture, memory", during_memory},
+    {"during a blocking capture", during_blocking},
     {"exchange mode", exchange_mode},
     {"on the captured stream", on_captured},
     {"shapes of capture", shapes},

@@ -81,7 +81,7 @@ CUevent event(unsigned int flags) {
     return made;
 }
 
-// `spare` does nothing; `fault` writes where nothing is; `store` writes a word where it is told to.
+// `spare` does nothing; `fault` writes where nothing is; `store` writes a word at the given address.
 const char test_image[] =
     ".version 6.0\n.target sm_50\n.address_size 64\n"
     ".visible .entry spare(.param .u64 p)\n{\nret;\n}\n"
@@ -90,19 +90,19 @@ const char test_image[] =
     ".visible .entry store(.param .u64 p)\n{\n.reg .b64 %a;\n.reg .b32 %v;\n"
     "ld.param.u64 %a, [p];\nmov.u32 %v, 1;\nst.global.u32 [%a], %v;\nret;\n}\n";
 
-// The stand-in takes no code from images: it is told what the kernels do.
+// The fake driver takes no code from images: it is given what the kernels do.
 static void register_kernels() {
     using Register = void(const char *, void (*)(void **, const void *, void *), void *, int32_t, const size_t *);
     using Address = void *(uint64_t, size_t);
-    auto *tell = reinterpret_cast<Register *>(symbol_or_null("fake_register_kernel"));
+    auto *report = reinterpret_cast<Register *>(symbol_or_null("fake_register_kernel"));
     static auto *const address = reinterpret_cast<Address *>(symbol_or_null("fake_device_address"));
-    if (tell != nullptr) {
+    if (report != nullptr) {
         const size_t size = sizeof(CUdeviceptr);
-        tell("spare", [](void **, const void *, void *) {}, nullptr, 1, &size);
-        tell(
+        report("spare", [](void **, const void *, void *) {}, nullptr, 1, &size);
+        report(
             "store", [](void **args, const void *, void *) { address(*static_cast<CUdeviceptr *>(args[0]), 4); },
             nullptr, 1, &size);
-        tell("fault", [](void **, const void *, void *) { address(64, 4); }, nullptr, 1, &size);
+        report("fault", [](void **, const void *, void *) { address(64, 4); }, nullptr, 1, &size);
     }
 }
 

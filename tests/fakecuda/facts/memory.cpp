@@ -7,7 +7,7 @@ namespace {
 
 CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
 
-// What the driver says of an address, told relative to where its memory begins.
+// What the driver says of an address, relative to where its memory begins.
 void describe(const std::string &what, CUdeviceptr at, CUdeviceptr base) {
     CUcontext context = nullptr;
     unsigned int type = 99, managed = 99, sync = 99;
@@ -244,8 +244,8 @@ void allocation() {
     say("register again", cu(cuMemHostRegister)(plain, 8192, 0));
     say("register inside", cu(cuMemHostRegister)(plain + 4096, 4096, 0));
     say("register across", cu(cuMemHostRegister)(plain + 4096, 8192, 0));
-    say("register beside in one page", cu(cuMemHostRegister)(plain + 12288, 100, 0));
-    say("register beside it in the same page", cu(cuMemHostRegister)(plain + 12288 + 200, 100, 0));
+    say("register next to in one page", cu(cuMemHostRegister)(plain + 12288, 100, 0));
+    say("register next to it in the same page", cu(cuMemHostRegister)(plain + 12288 + 200, 100, 0));
     say("unregister inside", cu(cuMemHostUnregister)(plain + 16));
     say("free host of registered", cu(cuMemFreeHost)(plain));
     CUdeviceptr device = 0;

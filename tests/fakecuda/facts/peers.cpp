@@ -58,15 +58,15 @@ void peers() {
             MUST(cu(cuMemcpyHtoDAsync)(p.far_memory, p.pinned, 4096, p.far_stream));
         }));
     MUST(cu(cuCtxSetCurrent)(p.near));
-    say("free beside work of far", returns_while_stalled(p.near_stream, [&] {
+    say("free during work of far", returns_while_stalled(p.near_stream, [&] {
             MUST(cu(cuCtxSetCurrent)(p.far));
             MUST(cu(cuMemFree)(device_memory(64)));
             MUST(cu(cuCtxSetCurrent)(p.near));
         }));
-    say("copy peer beside work of near", returns_while_stalled(p.near_stream, [&] {
+    say("copy peer during work of near", returns_while_stalled(p.near_stream, [&] {
             MUST(cu(cuMemcpyPeer)(p.far_memory, p.far, p.near_memory, p.near, 64));
         }));
-    say("copy peer beside work of far", [&] {
+    say("copy peer during work of far", [&] {
         MUST(cu(cuCtxSetCurrent)(p.far));
         const std::string answer = returns_while_stalled(p.far_stream, [&] {
             MUST(cu(cuCtxSetCurrent)(p.near));
@@ -76,8 +76,17 @@ void peers() {
         MUST(cu(cuCtxSetCurrent)(p.near));
         return answer;
     }());
+    CUdeviceptr there = 0;
+    say("far memory has no pointer for near",
+        cu(cuPointerGetAttribute)(&there, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, p.far_memory));
+    say("access flags of near", [&] {
+        MUST(cu(cuPointerGetAttribute)(&number, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, p.far_memory));
+        return number;
+    }());
     say("disable before enable", cu(cuCtxDisablePeerAccess)(p.far));
     say("enable", cu(cuCtxEnablePeerAccess)(p.far, 0));
+    say("far memory has a pointer for near",
+        cu(cuPointerGetAttribute)(&there, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, p.far_memory));
     say("enable twice", cu(cuCtxEnablePeerAccess)(p.far, 0));
     say("kernel on far memory", store(p.far_memory, p.near_stream));
     say("disable", cu(cuCtxDisablePeerAccess)(p.far));
@@ -88,7 +97,11 @@ void peers() {
     MUST(cu(cuStreamSynchronize)(p.near_stream));
     CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, {0}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     say("fill of far pool memory", cu(cuMemsetD8)(pooled, 1, 64));
+    say("far pool memory has no pointer for near",
+        cu(cuPointerGetAttribute)(&there, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, pooled));
     say("open the pool", cu(cuMemPoolSetAccess)(pool, &access, 1));
+    say("far pool memory has a pointer for near",
+        cu(cuPointerGetAttribute)(&there, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, pooled));
     say("kernel on far pool memory", store(pooled, p.near_stream));
     MUST(cu(cuCtxSetCurrent)(p.near));
     say("kernel on far memory without access", store(p.far_memory, p.near_stream));

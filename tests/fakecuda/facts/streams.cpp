@@ -102,7 +102,7 @@ void legacy() {
         MUST(cu(cuMemsetD8Async)(memory, 1, 64, blocking));
         say("a blocking stream waits for NULL", busy(blocking));
         MUST(cu(cuMemsetD8Async)(memory, 1, 64, free_stream));
-        say("a non-blocking stream goes on beside NULL", cu(cuStreamSynchronize)(free_stream));
+        say("a non-blocking stream goes on next to NULL", cu(cuStreamSynchronize)(free_stream));
     }
     MUST(cu(cuCtxSynchronize)());
     {
@@ -186,58 +186,58 @@ void waiting() {
     char *target = static_cast<char *>(mmap(nullptr, big, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     std::memset(plain, 1, big);
     std::memset(target, 1, big);
-    auto tell = [&](const std::string &what, CUstream on, const std::function<void()> &call) {
+    auto report = [&](const std::string &what, CUstream on, const std::function<void()> &call) {
         say(what, returns_while_stalled(on, call));
     };
     for (size_t size : {4 * kilobyte, 64 * kilobyte, 128 * kilobyte, 256 * kilobyte, 512 * kilobyte, 1024 * kilobyte,
                         2048 * kilobyte, big}) {
         const std::string bytes = " of " + std::to_string(size);
-        tell("pageable h2d async" + bytes, work, [&] { MUST(cu(cuMemcpyHtoDAsync)(a, plain, size, work)); });
-        tell("pageable d2h async" + bytes, work, [&] { MUST(cu(cuMemcpyDtoHAsync)(target, a, size, work)); });
-        tell("pinned h2d async" + bytes, work, [&] { MUST(cu(cuMemcpyHtoDAsync)(a, pinned, size, work)); });
-        tell("pinned d2h async" + bytes, work, [&] { MUST(cu(cuMemcpyDtoHAsync)(pinned, a, size, work)); });
-        tell("pageable to pinned async" + bytes, work,
-             [&] { MUST(cu(cuMemcpyAsync)(number_of(pinned), number_of(plain), size, work)); });
-        tell("pageable to pageable async" + bytes, work,
-             [&] { MUST(cu(cuMemcpyAsync)(number_of(target), number_of(plain), size, work)); });
-        tell("pageable h2d behind NULL" + bytes, nullptr, [&] { MUST(cu(cuMemcpyHtoD)(a, plain, size)); });
-        tell("pinned h2d behind NULL" + bytes, nullptr, [&] { MUST(cu(cuMemcpyHtoD)(a, pinned, size)); });
-        tell("d2d behind NULL" + bytes, nullptr, [&] { MUST(cu(cuMemcpyDtoD)(a, b, size)); });
-        tell("pageable h2d beside a non-blocking stream" + bytes, work,
-             [&] { MUST(cu(cuMemcpyHtoD)(a, plain, size)); });
+        report("pageable h2d async" + bytes, work, [&] { MUST(cu(cuMemcpyHtoDAsync)(a, plain, size, work)); });
+        report("pageable d2h async" + bytes, work, [&] { MUST(cu(cuMemcpyDtoHAsync)(target, a, size, work)); });
+        report("pinned h2d async" + bytes, work, [&] { MUST(cu(cuMemcpyHtoDAsync)(a, pinned, size, work)); });
+        report("pinned d2h async" + bytes, work, [&] { MUST(cu(cuMemcpyDtoHAsync)(pinned, a, size, work)); });
+        report("pageable to pinned async" + bytes, work,
+               [&] { MUST(cu(cuMemcpyAsync)(number_of(pinned), number_of(plain), size, work)); });
+        report("pageable to pageable async" + bytes, work,
+               [&] { MUST(cu(cuMemcpyAsync)(number_of(target), number_of(plain), size, work)); });
+        report("pageable h2d behind NULL" + bytes, nullptr, [&] { MUST(cu(cuMemcpyHtoD)(a, plain, size)); });
+        report("pinned h2d behind NULL" + bytes, nullptr, [&] { MUST(cu(cuMemcpyHtoD)(a, pinned, size)); });
+        report("d2d behind NULL" + bytes, nullptr, [&] { MUST(cu(cuMemcpyDtoD)(a, b, size)); });
+        report("pageable h2d next to a non-blocking stream" + bytes, work,
+               [&] { MUST(cu(cuMemcpyHtoD)(a, plain, size)); });
     }
-    tell("pinned to pinned async", work,
-         [&] { MUST(cu(cuMemcpyAsync)(number_of(pinned), number_of(pinned + 4096), 4096, work)); });
-    tell("memset behind NULL", nullptr, [&] { MUST(cu(cuMemsetD8)(a, 1, big)); });
-    tell("memset of pinned behind NULL", nullptr, [&] { MUST(cu(cuMemsetD8)(number_of(pinned), 1, big)); });
-    tell("memset of pinned async", work, [&] { MUST(cu(cuMemsetD8Async)(number_of(pinned), 1, big, work)); });
-    tell("cuMemAlloc beside work", work, [&] { device_memory(big); });
-    tell("cuMemFree beside work", work, [&] { MUST(cu(cuMemFree)(spare)); });
-    tell("cuMemFreeHost beside work", work, [kept = pinned_memory(big)] { MUST(cu(cuMemFreeHost)(kept)); });
-    tell("cuMemHostAlloc beside work", work, [&] { pinned_memory(big); });
-    tell("cuMemHostRegister beside work", work, [&] { MUST(cu(cuMemHostRegister)(plain, big, 0)); });
-    tell("cuMemHostUnregister beside work", work, [&] { MUST(cu(cuMemHostUnregister)(plain)); });
-    tell("cuMemAllocManaged beside work", work,
-         [&] { MUST(cu(cuMemAllocManaged)(&spare, 4096, CU_MEM_ATTACH_GLOBAL)); });
-    tell("cuMemFree of managed beside work", work, [&] { MUST(cu(cuMemFree)(spare)); });
-    tell("cuMemAllocAsync elsewhere", work, [&] { MUST(cu(cuMemAllocAsync)(&spare, 4096, other)); });
+    report("pinned to pinned async", work,
+           [&] { MUST(cu(cuMemcpyAsync)(number_of(pinned), number_of(pinned + 4096), 4096, work)); });
+    report("memset behind NULL", nullptr, [&] { MUST(cu(cuMemsetD8)(a, 1, big)); });
+    report("memset of pinned behind NULL", nullptr, [&] { MUST(cu(cuMemsetD8)(number_of(pinned), 1, big)); });
+    report("memset of pinned async", work, [&] { MUST(cu(cuMemsetD8Async)(number_of(pinned), 1, big, work)); });
+    report("cuMemAlloc during work", work, [&] { device_memory(big); });
+    report("cuMemFree during work", work, [&] { MUST(cu(cuMemFree)(spare)); });
+    report("cuMemFreeHost during work", work, [kept = pinned_memory(big)] { MUST(cu(cuMemFreeHost)(kept)); });
+    report("cuMemHostAlloc during work", work, [&] { pinned_memory(big); });
+    report("cuMemHostRegister during work", work, [&] { MUST(cu(cuMemHostRegister)(plain, big, 0)); });
+    report("cuMemHostUnregister during work", work, [&] { MUST(cu(cuMemHostUnregister)(plain)); });
+    report("cuMemAllocManaged during work", work,
+           [&] { MUST(cu(cuMemAllocManaged)(&spare, 4096, CU_MEM_ATTACH_GLOBAL)); });
+    report("cuMemFree of managed during work", work, [&] { MUST(cu(cuMemFree)(spare)); });
+    report("cuMemAllocAsync elsewhere", work, [&] { MUST(cu(cuMemAllocAsync)(&spare, 4096, other)); });
     MUST(cu(cuCtxSynchronize)());
-    tell("cuMemFree of pool memory beside work", work, [&] { MUST(cu(cuMemFree)(spare)); });
-    tell("cuMemFreeAsync of plain memory", work, [&] { MUST(cu(cuMemFreeAsync)(b, work)); });
-    tell("cuModuleLoadData beside work", work, [] { test_module(); });
-    tell("cuModuleUnload beside work", work, [] { MUST(cu(cuModuleUnload)(test_module())); });
+    report("cuMemFree of pool memory during work", work, [&] { MUST(cu(cuMemFree)(spare)); });
+    report("cuMemFreeAsync of plain memory", work, [&] { MUST(cu(cuMemFreeAsync)(b, work)); });
+    report("cuModuleLoadData during work", work, [] { test_module(); });
+    report("cuModuleUnload during work", work, [] { MUST(cu(cuModuleUnload)(test_module())); });
     CUstream made = nullptr;
-    tell("cuStreamCreate beside work", work, [&] { made = stream(); });
-    tell("cuStreamDestroy beside work", work, [&] { MUST(cu(cuStreamDestroy)(made)); });
-    tell("cuStreamSynchronize of another", work, [&] { MUST(cu(cuStreamSynchronize)(other)); });
-    tell("cuCtxSynchronize", work, [] { MUST(cu(cuCtxSynchronize)()); });
+    report("cuStreamCreate during work", work, [&] { made = stream(); });
+    report("cuStreamDestroy during work", work, [&] { MUST(cu(cuStreamDestroy)(made)); });
+    report("cuStreamSynchronize of another", work, [&] { MUST(cu(cuStreamSynchronize)(other)); });
+    report("cuCtxSynchronize", work, [] { MUST(cu(cuCtxSynchronize)()); });
     CUcontext context = nullptr;
-    tell("cuCtxCreate beside work", work, [&] {
+    report("cuCtxCreate during work", work, [&] {
         MUST(cu(cuCtxCreate)(&context, nullptr, 0, 0));
         MUST(cu(cuCtxPopCurrent)(&context));
     });
-    tell("cuCtxDestroy of another", work, [&] { MUST(cu(cuCtxDestroy)(context)); });
-    tell("cuStreamDestroy while busy", work, [&] { MUST(cu(cuStreamDestroy)(work)); });
+    report("cuCtxDestroy of another", work, [&] { MUST(cu(cuCtxDestroy)(context)); });
+    report("cuStreamDestroy while busy", work, [&] { MUST(cu(cuStreamDestroy)(work)); });
 }
 
 void wait_values() {

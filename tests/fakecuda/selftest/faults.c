@@ -102,7 +102,7 @@ static void calls_are_counted_and_recorded(void **state) {
     assert_non_null(strstr(text, "cuMemFree_v2 = 1\ncuCtxSynchronize = 0\n"));
 }
 
-static void what_is_alive_is_told_by_kind(void **state) {
+static void what_is_alive_is_reported_by_kind(void **state) {
     (void)state;
     char text[128];
     const CUevent event = new_event();
@@ -224,7 +224,7 @@ int main(void) {
         TEST(contexts_can_be_poisoned_at_a_call),
         TEST(a_loop_over_n_reaches_every_call_of_a_scenario),
         TEST(calls_are_counted_and_recorded),
-        TEST(what_is_alive_is_told_by_kind),
+        TEST(what_is_alive_is_reported_by_kind),
         TEST(a_forked_child_has_no_driver),
         TEST(initialisation_can_fail_as_the_machine_would),
         TEST(an_older_driver_lacks_what_came_later),

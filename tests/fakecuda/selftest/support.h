@@ -1,4 +1,5 @@
-/* What the tests of the stand-in have in common: its functions, found by name, and a clean beginning for each test. */
+/* What the tests of the fake driver have in common: its functions, found by name, and a clean beginning for each test.
+ */
 #ifndef FAKECUDA_SELFTEST_SUPPORT_H
 #define FAKECUDA_SELFTEST_SUPPORT_H
 

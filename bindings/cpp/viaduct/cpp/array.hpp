@@ -41,13 +41,44 @@ template <class T>
     return refuse<T>(VIA_ERROR_SHAPE, text + "}; expected at most " + std::to_string(available) + " elements");
 }
 
+// The bytes that an array touches, counted from its address.
+struct ByteRange {
+    std::int64_t first = 0;
+    std::int64_t end = 0;
+
+    // False for sums that overflow, which the library refuses with its own reason.
+    bool measure(std::int32_t dtype, Extents shape, Extents strides, bool in_bytes) {
+        std::int64_t dense = via_dtype_bits(dtype), below = 0, above = 0;
+        const std::int64_t bits = dense;
+        for (std::int32_t axis = shape.size(); axis-- > 0;) {
+            const std::int64_t extent = shape.data()[axis];
+            std::int64_t step = dense;
+            if (extent <= 0) {
+                return true;
+            }
+            if (strides.data() != nullptr && __builtin_mul_overflow(strides.data()[axis], in_bytes ? 8 : bits, &step)) {
+                return false;
+            }
+            std::int64_t last = 0;
+            std::int64_t *const side = step < 0 ? &below : &above;
+            if (__builtin_mul_overflow(step, extent - 1, &last) || __builtin_add_overflow(*side, last, side) ||
+                __builtin_mul_overflow(dense, extent, &dense)) {
+                return false;
+            }
+        }
+        first = below / 8 - (below % 8 != 0);
+        return !__builtin_add_overflow(above, bits + 7, &end) && (end /= 8, true);
+    }
+};
+
 }  // namespace detail
 
-/** How wrapped memory is laid out and where it is. The strides are borrowed, so make it in the call that takes it. */
+/** Layout and device of wrapped memory. The strides are borrowed: make a Layout in the call that uses it. */
 struct Layout {
     Extents strides = {}; /**< in elements, or in bytes with VIA_WRAP_BYTE_STRIDES */
     Device device = {};
-    std::int32_t flags = 0; /**< VIA_WRAP_... */
+    std::int32_t flags = 0;   /**< VIA_WRAP_... */
+    std::int64_t nbytes = -1; /**< unless negative, the bytes from the address on that every element must lie in */
 };
 
 /** via_array, owned. */
@@ -58,20 +89,20 @@ public:
     /** Memory that outlives the array, its views and its exports; const elements make a read-only array. */
     template <class T>
     [[nodiscard, gnu::always_inline]] static inline Result<Array> wrap(T *address, Extents shape, Layout layout = {}) {
-        return lend(writable(address), dtype_of<T>, shape, with_constness<T>(layout), nullptr, nullptr);
+        return wrap_memory(writable(address), dtype_of<T>, shape, with_constness<T>(layout), nullptr, nullptr);
     }
 
-    /** The same of any dtype; `end_loan`, if there is one, is called as in via_wrap. */
+    /** The same of any dtype; `release_memory`, if given, is called as in via_wrap. */
     [[nodiscard, gnu::always_inline]] static inline Result<Array> wrap_as(std::int32_t dtype, void *address,
                                                                           Extents shape, Layout layout = {},
-                                                                          via_release_fn end_loan = nullptr,
+                                                                          via_release_fn release_memory = nullptr,
                                                                           void *context = nullptr) {
-        return lend(address, dtype, shape, layout, end_loan, context);
+        return wrap_memory(address, dtype, shape, layout, release_memory, context);
     }
 
     /**
-     * Memory that `owner` keeps alive: it is moved into the loan, which must leave the memory where it is, and
-     * destroyed on whichever thread lets go last. On failure it is moved back and still the caller's.
+     * Memory that `owner` keeps alive: it is moved, which must leave the memory where it is, and
+     * destroyed on whichever thread releases it last. On failure it is moved back and still belongs to the caller.
      */
     template <class T, class Owner, class = std::enable_if_t<!std::is_lvalue_reference_v<Owner>>>
     [[nodiscard]] static Result<Array> adopt(Owner &&owner, T *address, Extents shape, Layout layout = {}) {
@@ -92,7 +123,7 @@ public:
     }
 
     /**
-     * The elements of a vector, which is moved into the loan: as many as the shape has, or fewer than the vector. On
+     * The elements of a vector, which is moved: as many as the shape has, or fewer than the vector. On
      * failure the vector is still the caller's.
      */
     template <class T>
@@ -134,7 +165,7 @@ public:
         return allocate(memory.get(), dtype, shape, stream.get());
     }
 
-    /** The address of the element with index 0 everywhere. */
+    /** Returns the address of the element with index 0 on every axis. */
     void *data() const { return via_array_data(get()); }
 
     /** The same as T *, which is not checked: elements() does that. */
@@ -165,7 +196,7 @@ public:
     /** The context that the memory was wrapped with, if it was with this release function. */
     void *context(via_release_fn ended_by) const { return via_array_context(get(), ended_by); }
 
-    /** The owner that adopt() moved into the loan, if it is one of this type. */
+    /** The owner that adopt() keeps, if it is one of this type. */
     template <class Owner>
     Owner *owner() const {
         return static_cast<Owner *>(context(detail::delete_context<Owner>));
@@ -262,24 +293,41 @@ private:
     }
 
     [[gnu::always_inline]] static inline via_status call(void *address, std::int32_t dtype, Extents shape,
-                                                         const Layout &layout, via_release_fn end_loan, void *context,
-                                                         via_array **out_array) {
+                                                         const Layout &layout, via_release_fn release_memory,
+                                                         void *context, via_array **out_array) {
         return via_wrap(address, dtype, shape.size(), shape.data(), layout.strides.data(), layout.device.type,
-                        layout.device.id, layout.flags, end_loan, context, out_array);
+                        layout.device.id, layout.flags, release_memory, context, out_array);
     }
 
     static Result<Array> refuse_strides(const Layout &layout, Extents shape) {
         return detail::refuse_length<Array>("wrap: strides", layout.strides.size(), shape.size());
     }
 
-    [[gnu::always_inline]] static inline Result<Array> lend(void *address, std::int32_t dtype, Extents shape,
-                                                            const Layout &layout, via_release_fn end_loan,
-                                                            void *context) {
+    [[gnu::cold, gnu::noinline]] static Result<Array> refuse_bound(std::int64_t first, std::int64_t end,
+                                                                   std::int64_t nbytes) {
+        return detail::refuse<Array>(
+            VIA_ERROR_POINTER,
+            first < 0 ? "wrap: strides reach " + std::to_string(-first) + " bytes before the address; expected none"
+                      : "wrap: nbytes is " + std::to_string(nbytes) + "; expected " + std::to_string(end) +
+                            " or more for that shape and dtype");
+    }
+
+    [[gnu::always_inline]] static inline Result<Array> wrap_memory(void *address, std::int32_t dtype, Extents shape,
+                                                                   const Layout &layout, via_release_fn release_memory,
+                                                                   void *context) {
         if (!layout.strides.fits(shape.size())) {
             return refuse_strides(layout, shape);
         }
+        if (layout.nbytes >= 0) {
+            detail::ByteRange range;
+            const bool in_bytes = (layout.flags & VIA_WRAP_BYTE_STRIDES) != 0;
+            if (range.measure(dtype, shape, layout.strides, in_bytes) &&
+                (range.first < 0 || range.end > layout.nbytes)) {
+                return refuse_bound(range.first, range.end, layout.nbytes);
+            }
+        }
         via_array *array = nullptr;
-        return detail::made<Array>(call(address, dtype, shape, layout, end_loan, context, &array), array);
+        return detail::made<Array>(call(address, dtype, shape, layout, release_memory, context, &array), array);
     }
 
     static Result<Array> allocate(via_memory *memory, std::int32_t dtype, Extents shape, via_stream *stream) {

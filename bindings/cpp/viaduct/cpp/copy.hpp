@@ -1,4 +1,4 @@
-// Copies: at once, in stream order, behind the caller.
+// Copies: synchronous, in stream order, and as tasks.
 #ifndef VIADUCT_CPP_COPY_HPP
 #define VIADUCT_CPP_COPY_HPP
 
@@ -10,23 +10,23 @@
 namespace viaduct {
 inline namespace VIADUCT_ERRORS_NAMESPACE {
 
-/** Copies, and returns when every stream and the host see the result. */
+/** Copies, and returns when the host and every stream see the result. */
 VIADUCT_CHECKED inline Result<void> copy(const Array &dst, const Array &src) {
     return detail::done(via_copy(dst.get(), src.get()));
 }
 
-/** Copies in stream order. */
+/** Queues a copy on a stream. */
 VIADUCT_CHECKED inline Result<void> copy_async(const Array &dst, const Array &src, StreamRef stream = {}) {
     return detail::done(via_copy_async(dst.get(), src.get(), stream.get()));
 }
 
-/** Starts a copy, and returns at once. */
+/** Submits a copy as a task, and returns at once. */
 [[nodiscard]] inline Result<Task> copy_submit(const Array &dst, const Array &src, StreamRef stream = {}) {
     via_task *task = nullptr;
     return detail::made<Task>(via_copy_submit(dst.get(), src.get(), stream.get(), &task), task);
 }
 
-/** Copies pairs of arrays as copy_async does; of handles, since those lie side by side. */
+/** Copies pairs of arrays as copy_async does. Takes handles, since these are contiguous. */
 VIADUCT_CHECKED inline Result<void> copy_batch(List<via_array *> dsts, List<via_array *> srcs, StreamRef stream = {}) {
     if (dsts.size() != srcs.size()) {
         return detail::refuse<void>(VIA_ERROR_INVALID_ARGUMENT, "copy_batch: srcs has " + std::to_string(srcs.size()) +
@@ -56,7 +56,7 @@ VIADUCT_CHECKED Result<void> fill(const Array &dst, const T &value, StreamRef st
     return detail::done(via_fill(dst.get(), &value, stream.get()));
 }
 
-/** How copy() would do it, as text. */
+/** Describes how copy() would copy, as text. */
 [[nodiscard]] inline Result<std::string> copy_explain(const Array &dst, const Array &src) {
     std::string text(1024, '\0');
     std::int64_t length = 0;

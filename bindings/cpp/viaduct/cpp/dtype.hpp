@@ -1,4 +1,4 @@
-// What C++ types are as dtypes.
+// Dtypes of C++ types.
 #ifndef VIADUCT_CPP_DTYPE_HPP
 #define VIADUCT_CPP_DTYPE_HPP
 
@@ -57,9 +57,9 @@ constexpr std::int32_t dtype_of_plain() noexcept {
 }  // namespace dtypes
 
 /**
- * The dtype of a C++ type: of numbers, bool and std::complex the same; of an enumeration that of its integer (so
- * std::byte is VIA_UINT8); of any other type that may be copied as bytes, a record. Specialise it for types of your own
- * that are numbers, such as a half.
+ * The dtype of a C++ type: the same number, bool or complex; for an enumeration that of its integer (std::byte is
+ * VIA_UINT8); for any other trivially copyable type a record. Specialise it for number types of your own, such as a
+ * half.
  */
 template <class T>
 inline constexpr std::int32_t dtype_of = dtypes::dtype_of_plain<T>();
@@ -69,7 +69,7 @@ inline constexpr std::int32_t dtype_of<const T> = dtype_of<T>;
 
 namespace dtypes {
 
-// The name of a dtype, for texts.
+// Returns the name of a dtype, for texts.
 inline std::string dtype_text(std::int32_t dtype) {
     char name[64] = "";
     return via_dtype_name(dtype, sizeof name, name) == VIA_OK ? name : "dtype " + std::to_string(dtype);

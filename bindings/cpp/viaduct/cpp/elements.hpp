@@ -19,7 +19,7 @@ namespace viaduct {
 inline namespace VIADUCT_ERRORS_NAMESPACE {
 namespace detail {
 
-// Whether elements of this dtype can be used at the array's address, dense or not.
+// Checks that elements of this dtype can be accessed at the array's address, dense or not.
 inline via_status check_elements(const Array &array, std::int32_t dtype, bool writes) {
     if (array.dtype() != dtype) {
         return VIA_ERROR_DTYPE;
@@ -56,8 +56,8 @@ template <class T, class Elements>
 }  // namespace detail
 
 /**
- * The elements of a dense row-major array of host memory; const T reads, T needs an array that may be written. Pending
- * work of a device is not waited for: synchronize() first where there may be some. The span borrows from the array.
+ * Returns the elements of a dense row-major array of host memory; T other than const needs a writable array. Does not
+ * wait for pending work of a device: call synchronize() first. The span borrows from the array.
  */
 template <class T>
 [[nodiscard]] Result<Span<T>> elements(const Array &array) {
@@ -72,17 +72,17 @@ template <class T>
     return Span<T>(array.data<T>(), static_cast<std::size_t>(array.size()));
 }
 
-/** Refused: the span would outlive the only array that is sure to keep its memory. Name the array first. */
+/** Deleted: the span would outlive the temporary array that holds the memory. Name the array first. */
 template <class T>
 Result<Span<T>> elements(const Array &&array) = delete;
 
 #if defined(__cpp_lib_mdspan)
 
-/** An array of `kRank` dimensions with the strides it has. */
+/** A view of an array of `kRank` dimensions, of any strides. */
 template <class T, std::size_t kRank>
 using StridedSpan = std::mdspan<T, std::dextents<std::int64_t, kRank>, std::layout_stride>;
 
-/** The elements of an array of host memory whose strides are positive; else as elements(). */
+/** Returns the elements of an array of host memory with positive strides; otherwise as elements(). */
 template <class T, std::size_t kRank>
 [[nodiscard]] Result<StridedSpan<T, kRank>> strided_elements(const Array &array) {
     using View = StridedSpan<T, kRank>;
@@ -110,7 +110,7 @@ template <class T, std::size_t kRank>
     return View(array.data<T>(), typename View::mapping_type(extents, strides));
 }
 
-/** Refused, as elements() of a temporary. */
+/** Deleted, as elements() of a temporary. */
 template <class T, std::size_t kRank>
 Result<StridedSpan<T, kRank>> strided_elements(const Array &&array) = delete;
 

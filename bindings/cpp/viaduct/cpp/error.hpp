@@ -1,4 +1,4 @@
-// What a failed call becomes: an exception of its kind, or a value, by the user's choice.
+// Errors: exceptions, or values, as the user chooses.
 #ifndef VIADUCT_CPP_ERROR_HPP
 #define VIADUCT_CPP_ERROR_HPP
 
@@ -17,7 +17,7 @@
 #endif
 #endif
 
-// A void that errors are returned in must be looked at; a plain one cannot be.
+// A Result<void> must not be ignored; a plain void cannot be marked so.
 #if VIADUCT_RETURN_ERRORS
 #include "viaduct/cpp/result.hpp"
 #define VIADUCT_ERRORS_NAMESPACE returning
@@ -29,21 +29,21 @@
 
 namespace viaduct {
 
-/** What a failing call found. Of default visibility, so that it can be caught from another library. */
+/** The error of a failing call. Has default visibility, so that another library can catch it. */
 class VIA_API Error : public std::runtime_error {
 public:
     Error(via_status status, std::int32_t code, const char *text)
         : std::runtime_error(text), status_(status), code_(code) {}
 
-    /** What the calling thread's last failing call, which returned `status`, found. */
+    /** Takes text and code of the calling thread's last failing call, which returned `status`. */
     static Error last(via_status status) { return {status, via_last_error_code(), via_last_error()}; }
 
     via_status status() const noexcept { return status_; }
 
-    /** The errno or CUresult behind it, or 0. */
+    /** Returns the errno or CUresult of the failure, or 0. */
     std::int32_t code() const noexcept { return code_; }
 
-    /** The status's name: "VIA_ERROR_SHAPE". */
+    /** Returns the name of the status: "VIA_ERROR_SHAPE". */
     const char *name() const { return via_status_name(status_); }
 
 private:
@@ -51,7 +51,7 @@ private:
     std::int32_t code_;
 };
 
-/** The errors of one status, to be caught as such. A status of a newer library is a plain Error. */
+/** The errors of one status. A status of a newer library is a plain Error. */
 template <via_status kStatus>
 class VIA_API ErrorOf : public Error {
 public:
@@ -139,7 +139,7 @@ namespace detail {
 
 inline bool failed(via_status status) { return __builtin_expect(status != VIA_OK, 0); }
 
-// What a call without outputs came to.
+// Returns the result of a call without outputs.
 VIADUCT_CHECKED inline Result<void> done(via_status status) {
     if (failed(status)) {
         return failure<void>(status);
@@ -147,7 +147,7 @@ VIADUCT_CHECKED inline Result<void> done(via_status status) {
     return Result<void>();
 }
 
-// What a call came to that has stored `output`, which is read after the call by being a reference.
+// Returns the result of a call that has stored `output`: a reference, so that it is read after the call.
 template <class T, class Output>
 [[nodiscard]] Result<T> made(via_status status, const Output &output) {
     if (failed(status)) {
@@ -161,7 +161,7 @@ template <class T>
     return failure<T>(Error(status, 0, text.c_str()));
 }
 
-// Refuses a list that has not one entry for each axis.
+// Refuses a list without one entry for each axis.
 template <class T>
 [[nodiscard, gnu::cold, gnu::noinline]] Result<T> refuse_length(const char *list, std::int32_t found,
                                                                 std::int32_t axes) {

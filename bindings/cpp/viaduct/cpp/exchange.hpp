@@ -1,4 +1,4 @@
-// Arrays to and from other libraries, DLPack, the array interfaces, Arrow; and other processes.
+// Exchange with other libraries (DLPack, array interfaces, Arrow) and with other processes.
 #ifndef VIADUCT_CPP_EXCHANGE_HPP
 #define VIADUCT_CPP_EXCHANGE_HPP
 
@@ -13,7 +13,7 @@ namespace viaduct {
 inline namespace VIADUCT_ERRORS_NAMESPACE {
 namespace detail {
 
-// An exported tensor that nobody has taken yet.
+// An exported tensor that is not consumed yet.
 template <class C, void (*kDelete)(C *)>
 class Tensor {
 public:
@@ -31,7 +31,7 @@ public:
 
     C *get() const noexcept { return tensor_; }
 
-    /** For the consumer, who calls its deleter. */
+    /** Passes the tensor to a consumer, which calls its deleter. */
     [[nodiscard]] C *release() noexcept { return std::exchange(tensor_, nullptr); }
 
 private:
@@ -40,13 +40,13 @@ private:
 
 }  // namespace detail
 
-/** A DLPack 1.x tensor, owned until release() hands it on. */
+/** A DLPack 1.x tensor, owned until release() passes it on. */
 using DlpackTensor = detail::Tensor<DLManagedTensorVersioned, via_dlpack_delete>;
 
-/** The same of the form before 1.0. */
+/** A DLPack tensor of the form before 1.0, owned until release() passes it on. */
 using DlpackLegacyTensor = detail::Tensor<DLManagedTensor, via_dlpack_delete_legacy>;
 
-/** Options for the calls below, all at their defaults. */
+/** Returns default options for the functions below. */
 constexpr via_dlpack_options dlpack_options() noexcept { return VIA_DLPACK_OPTIONS_INIT; }
 
 [[nodiscard]] inline Result<DlpackTensor> to_dlpack(const Array &array, StreamRef stream = {},
@@ -61,7 +61,7 @@ constexpr via_dlpack_options dlpack_options() noexcept { return VIA_DLPACK_OPTIO
     return detail::made<DlpackLegacyTensor>(via_to_dlpack_legacy(array.get(), &options, stream.get(), &tensor), tensor);
 }
 
-/** Takes the tensor over; on failure it is untouched and still the caller's. */
+/** Imports a tensor. On failure it is untouched, and the caller still owns it. */
 [[nodiscard]] inline Result<Array> from_dlpack(DLManagedTensorVersioned *tensor, StreamRef stream = {},
                                                const via_dlpack_options &options = dlpack_options()) {
     via_array *array = nullptr;
@@ -74,7 +74,7 @@ constexpr via_dlpack_options dlpack_options() noexcept { return VIA_DLPACK_OPTIO
     return detail::made<Array>(via_from_dlpack_legacy(tensor, &options, stream.get(), &array), array);
 }
 
-/** The same, of tensors that have an owner here; on failure they keep it. */
+/** Imports an owned tensor. On failure its owner keeps it. */
 [[nodiscard]] inline Result<Array> from_dlpack(DlpackTensor &&tensor, StreamRef stream = {},
                                                const via_dlpack_options &options = dlpack_options()) {
     via_array *array = nullptr;
@@ -95,13 +95,13 @@ constexpr via_dlpack_options dlpack_options() noexcept { return VIA_DLPACK_OPTIO
     return detail::made<Array>(status, array);
 }
 
-/** As __array_interface__ describes it; borrowed from the array. */
+/** Describes the array as __array_interface__ does; borrowed from the array. */
 [[nodiscard]] inline Result<via_array_interface> to_array_interface(const Array &array) {
     via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
     return detail::made<via_array_interface>(via_to_array_interface(array.get(), &description), description);
 }
 
-/** As __cuda_array_interface__ describes it, once `stream` has been made to wait. */
+/** Describes the array as __cuda_array_interface__ does, after making `stream` wait. */
 [[nodiscard]] inline Result<via_array_interface> to_cuda_array_interface(const Array &array, StreamRef stream = {}) {
     via_array_interface description = VIA_ARRAY_INTERFACE_INIT;
     const via_status status = via_to_cuda_array_interface(array.get(), stream.get(), &description);
@@ -121,23 +121,23 @@ constexpr via_dlpack_options dlpack_options() noexcept { return VIA_DLPACK_OPTIO
     return detail::made<Array>(via_from_cuda_array_interface(&description, release, context, &array), array);
 }
 
-/** Fills the caller's structs of Arrow, which end by their own release members or via_arrow_release. */
+/** Exports to the caller's Arrow structs, which end with their own release members or via_arrow_release. */
 VIADUCT_CHECKED inline Result<void> to_arrow_device(const Array &array, ArrowSchema *out_schema,
                                                     ArrowDeviceArray *out_array) {
     return detail::done(via_to_arrow_device(array.get(), out_schema, out_array));
 }
 
-/** Takes both over on success. */
+/** Imports an Arrow device array. Consumes both structs on success only. */
 [[nodiscard]] inline Result<Array> from_arrow_device(ArrowSchema *schema, ArrowDeviceArray *column,
                                                      StreamRef stream = {}) {
     via_array *array = nullptr;
     return detail::made<Array>(via_from_arrow_device(schema, column, stream.get(), &array), array);
 }
 
-/** Releases whichever is not null and not yet released. */
+/** Releases each of the two that is not null and not yet released. */
 inline void arrow_release(ArrowSchema *schema, ArrowDeviceArray *column) { via_arrow_release(schema, column); }
 
-/** Describes the array, of memory that can be shared, for import_ipc in other processes of the host. */
+/** Describes an array of shareable memory for import_ipc in other processes of the host. */
 [[nodiscard]] inline Result<std::vector<std::byte>> export_ipc(const Array &array) {
     std::vector<std::byte> bytes(VIA_IPC_MAX_BYTES);
     std::int64_t length = 0;
@@ -146,7 +146,7 @@ inline void arrow_release(ArrowSchema *schema, ArrowDeviceArray *column) { via_a
     return detail::made<std::vector<std::byte>>(status, bytes);
 }
 
-/** An array on the memory that another process described: it holds the memory, and may outlive that process. */
+/** Imports an array that another process described. It holds the memory, and may outlive that process. */
 [[nodiscard]] inline Result<Array> import_ipc(List<std::byte> description) {
     via_array *array = nullptr;
     return detail::made<Array>(via_array_import_ipc(description.data(), description.size(), &array), array);

@@ -1,4 +1,4 @@
-// Files: mapped as arrays, and read and written from any array.
+// Files: mapped as arrays, read to and written from any array.
 #ifndef VIADUCT_CPP_FILE_HPP
 #define VIADUCT_CPP_FILE_HPP
 
@@ -9,23 +9,23 @@
 
 namespace viaduct {
 
-/** Options for the calls below, all at their defaults. */
+/** Returns default options for the functions below. */
 constexpr via_file_options file_options() noexcept { return VIA_FILE_OPTIONS_INIT; }
 
 inline namespace VIADUCT_ERRORS_NAMESPACE {
 
-/** via_file, owned. Arrays mapped from it live on without it. */
+/** Owns a via_file. Arrays mapped from it stay valid without it. */
 class File : public detail::Handle<File, via_file, via_file_retain, via_file_release> {
 public:
     using Handle::Handle;
 
-    /** An existing file; the path is any bytes that the system takes. */
+    /** Opens an existing file; the path is any bytes that the system accepts. */
     [[nodiscard]] static Result<File> open(const std::string &path, const via_file_options &options = file_options()) {
         via_file *file = nullptr;
         return detail::made<File>(via_file_open(path.c_str(), &options, &file), file);
     }
 
-    /** A file of the size that such an array needs. */
+    /** Creates a file of the size of such an array. */
     [[nodiscard]] static Result<File> create(const std::string &path, std::int32_t dtype, Extents shape,
                                              const via_file_options &options = file_options()) {
         via_file *file = nullptr;
@@ -38,7 +38,8 @@ public:
         return detail::made<via_file_properties>(via_file_info(get(), &properties), properties);
     }
 
-    /** counts[i] indices of each axis of a .npy file or a window, from starts[i] on, steps[i] apart; none: as slice().
+    /**
+     * Makes a window of a .npy file or a window: counts[i] indices from starts[i], with step steps[i]; {} as slice().
      */
     [[nodiscard]] Result<File> window(Extents starts, Extents counts = {}, Extents steps = {}) const {
         via_file_properties properties = VIA_FILE_PROPERTIES_INIT;
@@ -49,16 +50,16 @@ public:
         return window_of({0, 0, {}}, properties.ndim, starts, counts, steps);
     }
 
-    /** The same of so many elements from byte_offset on. */
+    /** Makes a window of the array at byte_offset. */
     [[nodiscard]] Result<File> window(std::int64_t byte_offset, std::int32_t dtype, Extents shape, Extents starts,
                                       Extents counts = {}, Extents steps = {}) const {
         return window_of({byte_offset, dtype, shape}, shape.size(), starts, counts, steps);
     }
 
-    /** What the header of a .npy file says, mapped. */
+    /** Maps a .npy file as the array of its header. */
     [[nodiscard]] Result<Array> array() const { return array(0, 0, {}); }
 
-    /** So many elements from byte_offset on, mapped. */
+    /** Maps the array at byte_offset. */
     [[nodiscard]] Result<Array> array(std::int64_t byte_offset, std::int32_t dtype, Extents shape) const {
         via_array *array = nullptr;
         const via_status status = via_file_array(get(), byte_offset, dtype, shape.size(), shape.data(), &array);
@@ -73,14 +74,14 @@ public:
         return detail::done(via_file_write(get(), byte_offset, src.get(), stream.get()));
     }
 
-    /** As read(), returning at once. */
+    /** Submits a read as a task, and returns at once. */
     [[nodiscard]] Result<Task> read_submit(const Array &dst, std::int64_t byte_offset = 0,
                                            StreamRef stream = {}) const {
         via_task *task = nullptr;
         return detail::made<Task>(via_file_read_submit(get(), byte_offset, dst.get(), stream.get(), &task), task);
     }
 
-    /** As write(), returning at once. */
+    /** Submits a write as a task, and returns at once. */
     [[nodiscard]] Result<Task> write_submit(const Array &src, std::int64_t byte_offset = 0,
                                             StreamRef stream = {}) const {
         via_task *task = nullptr;

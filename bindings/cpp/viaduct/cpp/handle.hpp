@@ -1,4 +1,4 @@
-// The owner of one share of a C handle.
+// Owners of a reference to a C handle.
 #ifndef VIADUCT_CPP_HANDLE_HPP
 #define VIADUCT_CPP_HANDLE_HPP
 
@@ -10,14 +10,14 @@ namespace viaduct {
 inline namespace VIADUCT_ERRORS_NAMESPACE {
 namespace detail {
 
-// Self is the class that derives from it. Nothing that calls the library is noexcept, there and below: the calls do not
-// throw, but the compiler cannot know, and would guard each.
+// Self is the derived class. No function that calls the library is noexcept, here and below: the calls do not throw,
+// but the compiler cannot know, and would guard each.
 template <class Self, class C, void (*kRetain)(C *), void (*kRelease)(C *)>
 class Handle {
 public:
     Handle() noexcept = default;
 
-    /** Takes over one share of the handle. */
+    /** Consumes a reference to the handle. */
     explicit Handle(C *owned) noexcept : handle_(owned) {}
 
     Handle(Handle &&other) noexcept : handle_(other.release()) {}
@@ -35,16 +35,16 @@ public:
         }
     }
 
-    /** The C handle, borrowed. */
+    /** Returns the C handle, borrowed. */
     C *get() const noexcept { return handle_; }
 
-    /** The C handle with its share: the caller's to release. */
+    /** Returns the C handle with its reference, which the caller releases. */
     [[nodiscard]] C *release() noexcept { return std::exchange(handle_, nullptr); }
 
-    /** Lets go now. */
+    /** Releases the reference now. */
     void reset() { Handle().swap(*this); }
 
-    /** One more owner. */
+    /** Adds a reference, with an owner of its own. */
     [[nodiscard]] Self share() const {
         kRetain(handle_);
         return Self(handle_);

@@ -1,4 +1,4 @@
-// The library itself: versions, devices, threads, dtypes, what an address is.
+// The library: versions, devices, threads, dtypes and addresses.
 #ifndef VIADUCT_CPP_LIBRARY_HPP
 #define VIADUCT_CPP_LIBRARY_HPP
 
@@ -10,10 +10,10 @@
 namespace viaduct {
 inline namespace VIADUCT_ERRORS_NAMESPACE {
 
-/** major * 1000000 + minor * 1000 + patch, of the library and not of this header. */
+/** Returns the version of the library, not of this header: major * 1000000 + minor * 1000 + patch. */
 inline std::int32_t version() { return via_version(); }
 
-/** Call it first: whether the library serves a program built with these headers. */
+/** Checks that the library supports programs built with these headers. Call it first. */
 VIADUCT_CHECKED inline Result<void> require(std::int32_t major = VIA_VERSION_MAJOR,
                                             std::int32_t minor = VIA_VERSION_MINOR) {
     return detail::done(via_require(major, minor));
@@ -30,7 +30,7 @@ VIADUCT_CHECKED inline Result<void> require(std::int32_t major = VIA_VERSION_MAJ
     return detail::made<via_device_properties>(status, properties);
 }
 
-/** 0 goes back to the default. */
+/** Sets the number of threads of a copy; 0 restores the default. */
 VIADUCT_CHECKED inline Result<void> set_num_threads(std::int32_t count) {
     return detail::done(via_set_num_threads(count));
 }
@@ -58,18 +58,18 @@ VIADUCT_CHECKED inline Result<void> calibration_load(const std::string &path) {
     return detail::made<via_stats_info>(via_stats(&stats), stats);
 }
 
-/** What an address points to, of whichever memory. */
+/** Finds out which memory an address points to. */
 [[nodiscard]] inline Result<via_pointer_info> pointer_query(const void *address) {
     via_pointer_info info = VIA_POINTER_INFO_INIT;
     return detail::made<via_pointer_info>(via_pointer_query(address, &info), info);
 }
 
-/** 0 if there is no such record; dtype_of<T> is the record of a C++ type. */
+/** Returns the dtype of a record of so many bytes; 0 if there is none. dtype_of<T> is that of a C++ type. */
 inline std::int32_t dtype_record(std::int64_t nbytes) { return via_dtype_record(nbytes); }
 
 inline bool dtype_is_valid(std::int32_t dtype) { return via_dtype_is_valid(dtype) != 0; }
 
-/** Bits of one element. */
+/** Returns the bits of one element. */
 inline std::int64_t dtype_bits(std::int32_t dtype) { return via_dtype_bits(dtype); }
 
 [[nodiscard]] inline Result<std::string> dtype_name(std::int32_t dtype) {

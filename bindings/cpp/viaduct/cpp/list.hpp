@@ -1,4 +1,4 @@
-// Lists of numbers going in, views of memory coming out.
+// Lists of numbers as parameters, and spans as results.
 #ifndef VIADUCT_CPP_LIST_HPP
 #define VIADUCT_CPP_LIST_HPP
 
@@ -26,7 +26,7 @@ namespace viaduct {
 template <class T>
 using Span = std::span<T>;
 #else
-/** The part of std::span that a loop needs, for C++17. */
+/** The members of std::span that a loop needs, for C++17. */
 template <class T>
 class Span {
 public:
@@ -56,7 +56,7 @@ namespace lists {
 template <class I>
 inline constexpr bool is_number = std::is_integral_v<I> && !std::is_same_v<I, bool>;
 
-// The number as a T; one that T cannot hold becomes T's least, which the library refuses wherever it reads a list.
+// Converts a number to T; one that does not fit becomes the least T, which the library refuses in every list.
 template <class T, class I>
 constexpr T number_as(I number) noexcept {
     const T held = static_cast<T>(number);
@@ -67,7 +67,7 @@ constexpr T number_as(I number) noexcept {
     return same ? held : std::numeric_limits<T>::min();
 }
 
-// An entry of a braced list: any integral type, where T itself would refuse one as narrowing.
+// An entry of a braced list, of any integral type; T itself would refuse narrowing.
 template <class T>
 struct Entry {
     T value;
@@ -79,7 +79,7 @@ struct Entry {
 template <class T>
 using EntryOf = std::conditional_t<std::is_integral_v<T>, Entry<T>, T>;
 
-// Where the numbers of another integral type are converted to. As a default argument it lives as long as the call.
+// Buffer for numbers converted from another integral type. A default argument, so that it lives as long as the call.
 template <class T>
 struct Room {
     T numbers[VIA_MAX_NDIM];
@@ -90,8 +90,8 @@ struct Room {
 }  // namespace lists
 
 /**
- * Numbers that a call reads: {2, 3}, or anything with data() and size(), of any integral type. Borrowed, for parameters
- * only; {} is the C API's NULL.
+ * Numbers that a call reads: {2, 3}, or anything with data() and size(), of any integral type. Borrows: use it for
+ * parameters only. {} is the C API's NULL.
  */
 template <class T>
 class List {
@@ -99,7 +99,7 @@ public:
     constexpr List() noexcept = default;
     constexpr List(const T *data, std::size_t size) noexcept : data_(data), size_(size) {}
 
-// GCC warns of a list that is kept; this one ends with the call that it is an argument of.
+// GCC warns of a stored list; this one ends with the call whose argument it is.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winit-list-lifetime"
@@ -114,7 +114,7 @@ public:
               class = std::enable_if_t<std::is_convertible_v<Data, const T *>>>
     constexpr List(const Container &numbers) noexcept : data_(numbers.data()), size_(numbers.size()) {}
 
-    /** Numbers of another integral type. Of more than VIA_MAX_NDIM the size alone is told, which is refused. */
+    /** Converts numbers of another integral type. Keeps only the size of more than VIA_MAX_NDIM, which is refused. */
     template <class Container, class Data = decltype(std::declval<const Container &>().data()),
               class Number = std::remove_cv_t<std::remove_pointer_t<Data>>, class = void,
               class = std::enable_if_t<lists::is_number<T> && lists::is_number<Number> && !std::is_same_v<T, Number>>>
@@ -125,12 +125,12 @@ public:
         }
     }
 
-    /** NULL for no numbers. */
+    /** Returns NULL without numbers. */
     constexpr const T *data() const noexcept { return size_ == 0 ? nullptr : data_; }
 
     constexpr std::int32_t size() const noexcept { return static_cast<std::int32_t>(size_); }
 
-    /** Whether there are none, or as many as that. */
+    /** Returns true if the list is empty, or has that size. */
     constexpr bool fits(std::int32_t count) const noexcept { return size_ == 0 || size() == count; }
 
 private:

@@ -1,4 +1,4 @@
-// Where arrays are allocated, by the library or by the caller's own functions.
+// Allocators of the library, and of the caller's own functions.
 #ifndef VIADUCT_CPP_MEMORY_HPP
 #define VIADUCT_CPP_MEMORY_HPP
 
@@ -11,7 +11,7 @@
 
 namespace viaduct {
 
-/** Where memory is: a VIA_DEVICE_... and which one. */
+/** A kind of memory, a VIA_DEVICE_..., and a device id. */
 struct Device {
     std::int32_t type = VIA_DEVICE_CPU;
     std::int32_t id = 0;
@@ -26,8 +26,8 @@ constexpr Device cuda(std::int32_t id = 0) noexcept { return {VIA_DEVICE_CUDA, i
 inline namespace VIADUCT_ERRORS_NAMESPACE {
 namespace detail {
 
-// A pair of functions as the callbacks of via_memory_create_custom. No exception may leave a callback, so that the
-// functions must not throw: that is asked of them where they are given.
+// Adapts a pair of functions to the callbacks of via_memory_create_custom. No exception may leave a callback: the
+// functions must be noexcept, which is checked where they are passed.
 template <class Allocate, class Free>
 struct Allocator {
     Allocate allocate;
@@ -43,7 +43,7 @@ struct Allocator {
     }
 };
 
-// Ends what a release callback is handed.
+// Deletes the context of a release callback.
 template <class T>
 void delete_context(void *context) {
     delete static_cast<T *>(context);
@@ -51,21 +51,21 @@ void delete_context(void *context) {
 
 }  // namespace detail
 
-/** via_memory, owned. */
+/** Owns a via_memory. */
 class Memory : public detail::Handle<Memory, via_memory, via_memory_retain, via_memory_release> {
 public:
     using Handle::Handle;
 
-    /** `kind` is a VIA_MEMORY_... */
+    /** Makes an allocator of a kind, a VIA_MEMORY_... */
     [[nodiscard]] static Result<Memory> create(std::int32_t kind, std::int32_t device_id = 0) {
         via_memory *memory = nullptr;
         return detail::made<Memory>(via_memory_create(kind, device_id, &memory), memory);
     }
 
     /**
-     * The caller's own: void *allocate(int64_t nbytes, int64_t alignment, void *stream) noexcept, which may return
-     * nullptr, and void free(void *address, int64_t nbytes, void *stream) noexcept. They are kept until the last array
-     * made from it is gone; on failure they are gone on return.
+     * Makes an allocator of the caller's functions: void *allocate(int64_t nbytes, int64_t alignment, void *stream)
+     * noexcept, which may return nullptr, and void free(void *address, int64_t nbytes, void *stream) noexcept. Holds
+     * them until the last array made from it is gone. On failure they are destroyed on return.
      */
     template <class Allocate, class Free>
     [[nodiscard]] static Result<Memory> custom(Device device, Allocate allocate, Free free) {

@@ -12,7 +12,7 @@ inline namespace VIADUCT_ERRORS_NAMESPACE {
 
 class Event;
 
-/** via_stream, owned. */
+/** Owns a via_stream. */
 class Stream : public detail::Handle<Stream, via_stream, via_stream_retain, via_stream_release> {
 public:
     using Handle::Handle;
@@ -22,13 +22,13 @@ public:
         return detail::made<Stream>(via_stream_create(device_id, &stream), stream);
     }
 
-    /** A foreign CUstream. */
+    /** Wraps a foreign CUstream. */
     [[nodiscard]] static Result<Stream> wrap(void *native_stream, std::int32_t device_id = -1) {
         via_stream *stream = nullptr;
         return detail::made<Stream>(via_stream_wrap(native_stream, device_id, &stream), stream);
     }
 
-    /** The calling thread's current stream for a device. */
+    /** Returns the calling thread's current stream for a device. */
     [[nodiscard]] static Result<Stream> current(std::int32_t device_id = 0) {
         via_stream *stream = nullptr;
         return detail::made<Stream>(via_stream_current(device_id, &stream), stream);
@@ -43,22 +43,22 @@ public:
 
     VIADUCT_CHECKED Result<void> synchronize() const { return detail::done(via_stream_synchronize(get())); }
 
-    /** Whether the stream's work so far is done. */
+    /** Returns whether the work queued on the stream so far has completed. */
     [[nodiscard]] Result<bool> is_done() const {
         std::int32_t done = 0;
         return detail::made<bool>(via_stream_query(get(), &done), done);
     }
 
-    /** Later work waits, on the device, for what the event marks now. */
+    /** Makes later work wait, on the device, for the point that the event marks now. */
     VIADUCT_CHECKED Result<void> wait(const Event &marker) const;
 
-    /** Makes it the calling thread's current one for a device. */
+    /** Sets the calling thread's current stream for a device. */
     VIADUCT_CHECKED Result<void> make_current(std::int32_t device_id) const {
         return detail::done(via_stream_set_current(device_id, get()));
     }
 };
 
-/** A stream that a call uses: a Stream, a via_stream *, or nothing, which means what the function says. */
+/** A stream parameter: a Stream, a via_stream *, or none, which means what the function states. */
 class StreamRef {
 public:
     StreamRef(std::nullptr_t = nullptr) noexcept {}
@@ -71,7 +71,7 @@ private:
     via_stream *stream_ = nullptr;
 };
 
-/** via_event, owned. */
+/** Owns a via_event. */
 class Event : public detail::Handle<Event, via_event, via_event_retain, via_event_release> {
 public:
     using Handle::Handle;
@@ -81,7 +81,7 @@ public:
         return detail::made<Event>(via_event_create(device_id, &marker), marker);
     }
 
-    /** A foreign CUevent. */
+    /** Wraps a foreign CUevent. */
     [[nodiscard]] static Result<Event> wrap(void *native_event, std::int32_t device_id) {
         via_event *marker = nullptr;
         return detail::made<Event>(via_event_wrap(native_event, device_id, &marker), marker);
@@ -89,12 +89,12 @@ public:
 
     void *native_handle() const { return via_event_handle(get()); }
 
-    /** Marks the end of the stream's work so far. */
+    /** Marks the end of the work queued on the stream so far. */
     VIADUCT_CHECKED Result<void> record(StreamRef stream) const {
         return detail::done(via_event_record(get(), stream.get()));
     }
 
-    /** Whether the marked point has been reached. */
+    /** Returns whether the marked point has been reached. */
     [[nodiscard]] Result<bool> is_done() const {
         std::int32_t done = 0;
         return detail::made<bool>(via_event_query(get(), &done), done);

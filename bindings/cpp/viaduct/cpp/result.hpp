@@ -1,4 +1,4 @@
-// Errors as values where the standard library has no std::expected yet: the members of it that are used most.
+// Errors as values for standard libraries without std::expected: its most used members.
 #ifndef VIADUCT_CPP_RESULT_HPP
 #define VIADUCT_CPP_RESULT_HPP
 
@@ -32,7 +32,7 @@ using Unexpected = std::unexpected<E>;
 
 namespace viaduct {
 
-/** What value() throws where there is an error, as std::bad_expected_access. */
+/** Thrown by value() if there is an error, as std::bad_expected_access. */
 template <class E>
 class BadExpectedAccess : public std::exception {
 public:
@@ -71,7 +71,7 @@ private:
     E error_;
 };
 
-/** A value or an error. Reading the one that is not there is undefined, as in std::expected. */
+/** A value or an error. Reading the absent one is undefined, as in std::expected. */
 template <class T, class E>
 class [[nodiscard]] Expected {
 public:

@@ -1,4 +1,4 @@
-// Work that goes on behind the caller, and batches of copies.
+// Tasks, and batches of copies.
 #ifndef VIADUCT_CPP_TASK_HPP
 #define VIADUCT_CPP_TASK_HPP
 
@@ -10,7 +10,7 @@
 
 namespace viaduct {
 
-/** Bytes moved so far, and in all. */
+/** Bytes moved so far, and the total. */
 struct Progress {
     std::int64_t done = 0;
     std::int64_t total = 0;
@@ -27,15 +27,15 @@ void complete(std::int32_t status, const char *text, void *context) {
 
 }  // namespace detail
 
-/** via_task, owned. Letting go of a running one detaches it. */
+/** Owns a via_task. Releasing a running task detaches it. */
 class Task : public detail::Handle<Task, via_task, via_task_retain, via_task_release> {
 public:
     using Handle::Handle;
 
-    /** Waits for the end; the task's own failure is this call's. */
+    /** Waits for the end, and fails as the task did. */
     VIADUCT_CHECKED Result<void> wait() const { return detail::done(via_task_wait(get())); }
 
-    /** Whether it has ended, however. */
+    /** Returns whether the task has ended, in any way. */
     [[nodiscard]] Result<bool> is_done() const {
         std::int32_t done = 0;
         return detail::made<bool>(via_task_poll(get(), &done), done);
@@ -48,12 +48,12 @@ public:
 
     VIADUCT_CHECKED Result<void> cancel() const { return detail::done(via_task_cancel(get())); }
 
-    /** Later work of the stream waits, on the device, for the task. */
+    /** Makes later work of the stream wait, on the device, for the task. */
     VIADUCT_CHECKED Result<void> join(StreamRef stream) const {
         return detail::done(via_task_join(get(), stream.get()));
     }
 
-    /** Has void callback(via_status, const char *text) noexcept called once, and destroyed after that. */
+    /** Registers void callback(via_status, const char *text) noexcept, to be called once and then destroyed. */
     template <class Callback>
     VIADUCT_CHECKED Result<void> on_complete(Callback callback) const {
         static_assert(std::is_nothrow_invocable_v<Callback &, via_status, const char *>, "it must be noexcept");
@@ -66,7 +66,7 @@ public:
     }
 };
 
-/** via_batch, owned: copies prepared as one, to be run again and again. */
+/** Owns a via_batch: copies planned as one, to be run any number of times. */
 class Batch : public detail::Handle<Batch, via_batch, via_batch_retain, via_batch_release> {
 public:
     using Handle::Handle;

@@ -1,4 +1,4 @@
-"""`python -m viaduct`: what this machine can do, how fast it does it, how a copy is done, and what is missing."""
+"""Shows what this machine can do, how fast, how a copy is done, and what is missing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .page import Page, open_page
 
 Command = Callable[[argparse.Namespace, Page], int]
 
-# As a shell tells it of programs that end because nobody reads on.
+# The status by which a shell reports programs that end because nobody reads on.
 NOBODY_READS = 128 + 13
 
 
@@ -29,12 +29,12 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def as_words(arguments: Sequence[str]) -> list[str]:
-    """Numbers that begin with a sign are no options: argparse takes for words what begins with a blank."""
+    """Puts a blank before negative numbers, which argparse would otherwise read as options."""
     return [f" {word}" if re.match(r"-\d", word) else word for word in arguments]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit status: 0, 1 for what is told to be missing or impossible, 2 for words that are not understood."""
+    """Returns the exit status: 0, 1 if something is missing or impossible, 2 for arguments that are not understood."""
     if sys.stdout is None:
         print("viaduct: there is no standard output to write to", file=sys.stderr)
         return 1
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def leave_output() -> None:
-    """What cannot be written goes nowhere: the interpreter writes it as it ends, and would tell of that once more."""
+    """Discards unwritten output, which the interpreter would otherwise write and report again at its end."""
     try:
         sys.stdout.flush()
     except OSError:

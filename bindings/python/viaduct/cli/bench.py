@@ -1,4 +1,4 @@
-"""`bench`: this machine's limits, measured now, and each route of a copy beside the one that it is up against."""
+"""Measures this machine's limits, and each route of a copy against its limit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RUNS = 30
 
 @dataclass
 class Row:
-    """What a case took; `percent` is of what can be reached, None for a limit itself."""
+    """Result of one case. `percent` is relative to the limit; None for a limit itself."""
 
     group: str
     name: str
@@ -45,16 +45,18 @@ class Row:
 
 
 def add_command(commands: Any) -> None:
-    parser = commands.add_parser("bench", help="this machine's limits, and each route beside them", description=__doc__)
-    parser.add_argument(
-        "--size", type=mebibytes, metavar="MIB", help="of what is copied; 256, or less where memory is short"
+    parser = commands.add_parser(
+        "bench", help="measure this machine's limits, and each route against them", description=__doc__
     )
-    parser.add_argument("--seconds", type=seconds, default=SECONDS, help=f"for each row, about; {SECONDS} by default")
-    parser.add_argument("--folder", help="where the file is read, and the disk with it; the temporary one by default")
-    parser.add_argument("--only", choices=["host", "file", "cuda"], help="a part of it")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write every row to a file")
+    parser.add_argument("--size", type=mebibytes, metavar="MIB", help="size of a copy; 256, or less if memory is short")
+    parser.add_argument("--seconds", type=seconds, default=SECONDS, help=f"time for each row; {SECONDS} by default")
     parser.add_argument(
-        "--plot", type=Path, nargs="?", const=Path("viaduct-bench.png"), metavar="FILE", help="also draw a picture"
+        "--folder", help="folder of the test file, which selects the disk; the temporary folder by default"
+    )
+    parser.add_argument("--only", choices=["host", "file", "cuda"], help="measure one part only")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every row to a file")
+    parser.add_argument(
+        "--plot", type=Path, nargs="?", const=Path("viaduct-bench.png"), metavar="FILE", help="draw a picture"
     )
     parser.set_defaults(run=run)
 
@@ -63,9 +65,7 @@ def run(options: argparse.Namespace, page: Page) -> int:
     ask_beforehand(options)
     nbytes = (options.size << 20) if options.size else usual_size()
     page.heading(f"viaduct {__version__}", f"copies of {in_bytes(nbytes)}")
-    page.paragraph(
-        "In GB/s of what is copied. Rows with no limit beside them are not the library's, and set the limits."
-    )
+    page.paragraph("GB/s of payload. Rows without a limit do not use the library; they measure the limits.")
     rows: list[Row] = []
     for make in groups(options, nbytes):
         rows += run_group(make, options.seconds, page, known={row.name: row.gb_per_s for row in reversed(rows)})
@@ -83,19 +83,19 @@ def run(options: argparse.Namespace, page: Page) -> int:
 def mebibytes(text: str) -> int:
     count = int(text)
     if not 0 < count <= MOST_MIB:
-        raise argparse.ArgumentTypeError(f"found {count}, expected 1 to {MOST_MIB}")
+        raise argparse.ArgumentTypeError(f"the size is {count}; expected 1 to {MOST_MIB}")
     return count
 
 
 def seconds(text: str) -> float:
     number = float(text)
     if not (number > 0 and math.isfinite(number)):
-        raise argparse.ArgumentTypeError(f"found {number}, expected a time above 0")
+        raise argparse.ArgumentTypeError(f"the time is {number}; expected more than 0")
     return number
 
 
 def ask_beforehand(options: argparse.Namespace) -> None:
-    """What cannot be, told before anything is timed."""
+    """Raises for impossible options before anything is measured."""
     if options.plot:
         need_matplotlib(options.plot)
     for name, path in (("--json", options.json), ("--plot", options.plot)):
@@ -122,7 +122,7 @@ def need_matplotlib(path: Path) -> None:
         raise UnsupportedError("--plot needs matplotlib: pip install matplotlib") from None
     known = importlib.import_module("matplotlib.backend_bases").FigureCanvasBase.get_supported_filetypes()
     if path.suffix.removeprefix(".") not in known:
-        raise UnsupportedError(f"--plot: found {path.name!r}, expected a name that ends in one of {', '.join(known)}")
+        raise UnsupportedError(f"--plot: the name is {path.name!r}; expected one that ends in {', '.join(known)}")
 
 
 def groups(options: argparse.Namespace, nbytes: int) -> Iterator[Callable[[], Group]]:

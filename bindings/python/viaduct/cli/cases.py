@@ -115,7 +115,7 @@ def memcpy(dst: int, src: int, nbytes: int) -> None:
 
 
 def memcpy_by(pool: ThreadPoolExecutor, threads: int, dst: int, src: int, nbytes: int) -> None:
-    """A part for each thread; the calls let go of the interpreter."""
+    """A part for each thread; the calls release the interpreter."""
     part = -(-nbytes // threads)
     starts = range(0, nbytes, part)
     list(pool.map(lambda start: memcpy(dst + start, src + start, min(part, nbytes - start)), starts))

@@ -1,4 +1,4 @@
-"""`doctor`: what is missing on this machine for the library to do all it can, and the command that mends it."""
+"""Shows what this machine lacks for the library, and the command that fixes it."""
 
 from __future__ import annotations
 
@@ -14,31 +14,33 @@ from .. import device_count, device_info, num_threads
 from . import info, machine
 from .page import Page, has_rich
 
-BUILD_AGAIN = "pip install --force-reinstall .   # in the source tree, nvcc and the CUDA headers being there"
-RAISE_MEMORY = "cat /sys/fs/cgroup/memory.max   # what this process may have: raise it"
+BUILD_AGAIN = "pip install --force-reinstall .   # in the source tree, with nvcc and the CUDA headers installed"
+RAISE_MEMORY = "cat /sys/fs/cgroup/memory.max   # the limit of this process: raise it"
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
 class Finding(NamedTuple):
-    """A thing looked at. One that is wrong has something to say of what mends it."""
+    """One examined item. `fix` is empty if nothing is wrong."""
 
     name: str
     found: str
-    mend: str = ""
+    fix: str = ""
     optional: bool = False
 
 
 def add_command(commands: Any) -> None:
-    parser = commands.add_parser("doctor", help="what is missing, and the command that mends it", description=__doc__)
+    parser = commands.add_parser(
+        "doctor", help="show what is missing, and the command that fixes it", description=__doc__
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace, page: Page) -> int:
-    """Fails if something is wrong that is not merely an addition."""
+    """Returns 1 if something required is missing, otherwise 0."""
     findings = list(examine())
     for finding in findings:
         show(page, finding)
-    wrong = [finding for finding in findings if finding.mend and not finding.optional]
+    wrong = [finding for finding in findings if finding.fix and not finding.optional]
     page.say()
     page.paragraph(closing_line(len(wrong), sum(finding.optional for finding in findings)))
     return 1 if wrong else 0
@@ -49,12 +51,12 @@ def show(page: Page, finding: Finding) -> None:
     for line in page.folded(f"{finding.name}: {finding.found}", f"{mark:<9}", " " * 9):
         page.say(line, style)
     # A command is never folded: it is there to be copied.
-    for line in finding.mend.splitlines():
+    for line in finding.fix.splitlines():
         page.say(f"         {line}", "bold")
 
 
 def mark_of(finding: Finding) -> tuple[str, str]:
-    if not finding.mend:
+    if not finding.fix:
         return "ok", "green"
     return ("could", "") if finding.optional else ("MISSING", "red")
 
@@ -86,12 +88,12 @@ def examine_threads() -> Finding:
 
 
 def examine_huge_pages() -> Finding:
-    """New host memory is touched first by the kernel, which takes far longer in small pages."""
+    """The kernel clears new host memory, which takes far longer in small pages."""
     found = machine.read_line(HUGE_PAGES)
     if "[never]" in found:
         command = f"echo madvise | {as_root()}tee {HUGE_PAGES}"
-        return Finding("huge pages", "off; copies into new host memory wait longer for its pages", command)
-    return Finding("huge pages", found.partition("[")[2].partition("]")[0] or "not told by this system")
+        return Finding("huge pages", "off; copies into new host memory are slower", command)
+    return Finding("huge pages", found.partition("[")[2].partition("]")[0] or "not reported by this system")
 
 
 def as_root() -> str:
@@ -110,12 +112,12 @@ def examine_driver() -> Finding:
         found = "this build was made without the CUDA headers"
         return Finding("CUDA", found, BUILD_AGAIN, optional=not machine.has_nvidia_device())
     if not machine.has_nvidia_device() and "VIADUCT_LIBCUDA" not in os.environ:
-        return Finding("CUDA", "no NVIDIA device on this machine; all for host memory is there")
-    return Finding("CUDA", why, how_to_mend_driver(why))
+        return Finding("CUDA", "no NVIDIA device on this machine; everything for host memory works")
+    return Finding("CUDA", why, how_to_fix_driver(why))
 
 
-def how_to_mend_driver(why: str) -> str:
-    """What helps, by the driver's answer."""
+def how_to_fix_driver(why: str) -> str:
+    """Returns the command that fixes the driver, by its answer."""
     if os.environ.get("VIADUCT_LIBCUDA"):
         return "unset VIADUCT_LIBCUDA"
     if "finds no device" in why and os.environ.get("CUDA_VISIBLE_DEVICES") is not None:
@@ -147,18 +149,18 @@ def install_driver() -> str:
 
 def examine_device(number: int) -> Iterator[Finding]:
     device = f"cuda:{number}"
-    told = device_info(device)
-    routes = dict(line.partition(": ")[::2] for line in told["routes"].splitlines())
-    yield of_route(f"{device} kernels", routes.get("kernels", ""), mend_kernels)
+    reported = device_info(device)
+    routes = dict(line.partition(": ")[::2] for line in reported["routes"].splitlines())
+    yield of_route(f"{device} kernels", routes.get("kernels", ""), fix_kernels)
     yield of_route(f"{device} staging", routes.get("staging of pageable memory", ""), lambda _: RAISE_MEMORY)
 
 
-def of_route(name: str, state: str, mend: Callable[[str], str]) -> Finding:
+def of_route(name: str, state: str, fix: Callable[[str], str]) -> Finding:
     is_on = state.startswith("on")
-    return Finding(name, state.partition(", ")[2] or state, "" if is_on else mend(state))
+    return Finding(name, state.partition(", ")[2] or state, "" if is_on else fix(state))
 
 
-def mend_kernels(why: str) -> str:
+def fix_kernels(why: str) -> str:
     return install_driver() if "driver" in why else BUILD_AGAIN
 
 
@@ -166,16 +168,16 @@ def mend_kernels(why: str) -> str:
 
 
 def examine_peers() -> Iterator[Finding]:
-    """Packages that are there, and built for CPUs only where there is a device."""
+    """Yields findings for installed packages that are built for CPUs only, if there is a device."""
     if device_count("cuda") == 0:
         return
     torch = machine.version_of("torch")
     if torch is not None:
-        mend = "pip install --force-reinstall torch" if torch.endswith("+cpu") else ""
-        yield Finding("PyTorch", f"{torch}{', which knows no CUDA' if mend else ''}", mend, bool(mend))
+        fix = "pip install --force-reinstall torch" if torch.endswith("+cpu") else ""
+        yield Finding("PyTorch", f"{torch}{', built without CUDA' if fix else ''}", fix, bool(fix))
     if machine.version_of("jax") is not None:
-        mend = "" if machine.version_of("jax-cuda13-plugin jax-cuda12-plugin") else 'pip install "jax[cuda13]"'
-        yield Finding("JAX", "has no plugin for CUDA" if mend else "has its plugin for CUDA", mend, bool(mend))
+        fix = "" if machine.version_of("jax-cuda13-plugin jax-cuda12-plugin") else 'pip install "jax[cuda13]"'
+        yield Finding("JAX", "has no plugin for CUDA" if fix else "has its plugin for CUDA", fix, bool(fix))
 
 
 def examine_extras() -> Iterator[Finding]:

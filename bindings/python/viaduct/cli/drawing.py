@@ -26,7 +26,7 @@ PLAIN = Strokes("-", "|", ("+", "+", "+", "+"), "v")
 
 
 def draw_flow(page: Page, stages: list[tuple[str, str]]) -> None:
-    """A box for each place, one below the other, and beside each arrow what takes the bytes along it."""
+    """A box for each place, one below the other, and next to each arrow what takes the bytes along it."""
     strokes = FINE if page.can_draw else PLAIN
     width = min(page.width - 2, max(len(text) for text, _ in stages) + 4)
     for text, way in stages:
@@ -63,7 +63,7 @@ def draw_loops(page: Page, loops: str, element: str) -> None:
 
 
 def draw_layouts(page: Page, src: Array, dst: Array) -> None:
-    """The first elements along the last two axes, as bytes from the first: source beside destination, or above it."""
+    """The first elements along the last two axes, as bytes from the first: source next to destination, or above it."""
     left, right = corner(src, page.width), corner(dst, page.width)
     width = max(len(left[0]), len("source"))
     if 2 + width + 4 + max(len(right[0]), len("destination")) > page.width:

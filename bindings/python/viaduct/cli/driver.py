@@ -1,4 +1,4 @@
-"""The CUDA driver's own copies, by ctypes: the limits that the library's are shown beside."""
+"""The CUDA driver's own copies, by ctypes: the limits that the library's are shown next to."""
 
 from __future__ import annotations
 

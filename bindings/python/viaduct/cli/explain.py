@@ -1,4 +1,4 @@
-"""`explain`: the plan of a copy between two layouts, drawn; no memory is touched, and none is needed."""
+"""Draws the plan of a copy between two layouts. Accesses no memory and needs none."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class Plan(NamedTuple):
     route: str
     element: str
     loops: str
-    blocks: str
+    tile: str
+    tiles: str
     threads: str
     bytes: str
 
@@ -37,7 +38,7 @@ class Plan(NamedTuple):
 def add_command(commands: Any) -> None:
     parser = commands.add_parser(
         "explain",
-        help="the plan of a copy, drawn",
+        help="draw the plan of a copy",
         description=textwrap.fill(__doc__ or "", width_of_output()),
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -48,18 +49,20 @@ def add_command(commands: Any) -> None:
         nargs="?",
         default="C",
         metavar="STRIDES",
-        help="of the source, in bytes as NumPy's; or C or F (C by default)",
+        help="strides of the source in bytes, as NumPy's; or C or F (C by default)",
     )
-    parser.add_argument("dst", nargs="?", default="C", metavar="DST_STRIDES", help="of the destination, likewise")
-    parser.add_argument("--dtype", default="float32", help="of both; float32 by default")
+    parser.add_argument(
+        "dst", nargs="?", default="C", metavar="DST_STRIDES", help="strides of the destination, likewise"
+    )
+    parser.add_argument("--dtype", default="float32", help="dtype of both; float32 by default")
     parser.add_argument(
         "--from",
         dest="from_device",
         default="cpu",
         metavar="DEVICE",
-        help="of the source: cpu, pinned, managed, cuda:0 ...",
+        help="device of the source: cpu, pinned, managed, cuda:0 ...",
     )
-    parser.add_argument("--to", dest="to_device", default="cpu", metavar="DEVICE", help="of the destination")
+    parser.add_argument("--to", dest="to_device", default="cpu", metavar="DEVICE", help="device of the destination")
     parser.set_defaults(run=run)
 
 
@@ -73,7 +76,7 @@ def run(options: argparse.Namespace, page: Page) -> int:
     page.say()
     draw_flow(page, stages(plan, src, dst))
     page.say()
-    tell(page, plan)
+    report(page, plan)
     if src.ndim > 0 and src.size > 0 and None not in (src.strides, dst.strides):
         page.say()
         draw_layouts(page, src, dst)
@@ -86,9 +89,7 @@ def as_numbers(name: str, text: str, others: str = "") -> tuple[int, ...]:
     try:
         return tuple(int(word) for word in words if word)
     except ValueError:
-        raise InvalidArgumentError(
-            f"explain: {name}: found {text!r}, expected numbers such as 480,640{others}"
-        ) from None
+        raise InvalidArgumentError(f"explain: {name} is {text!r}; expected numbers such as 480,640{others}") from None
 
 
 def make_array(address: int, shape: tuple[int, ...], strides: str, dtype: str, device: str) -> Array:
@@ -100,7 +101,7 @@ def make_array(address: int, shape: tuple[int, ...], strides: str, dtype: str, d
         return wrap(address, shape[::-1], dtype, device=device, check=False).T
     steps = as_numbers("STRIDES", strides, ", C or F")
     if len(steps) != len(shape):
-        raise InvalidArgumentError(f"explain: STRIDES: found {len(steps)} of them, expected {len(shape)}")
+        raise InvalidArgumentError(f"explain: STRIDES has {len(steps)} numbers; expected {len(shape)}")
     return wrap(address, shape, dtype, strides=steps, device=device, check=False)
 
 
@@ -109,14 +110,15 @@ def read_plan(text: str) -> Plan:
     return Plan(*(lines.get(name, "") for name in Plan._fields))
 
 
-def tell(page: Page, plan: Plan) -> None:
+def report(page: Page, plan: Plan) -> None:
     page.fact("route", plan.route)
     if plan.loops:
         draw_loops(page, plan.loops, plan.element)
     elif plan.element:
         page.fact("element", plan.element)
-    if plan.blocks:
-        page.fact("blocks", plan.blocks)
+    if plan.tile:
+        page.fact("tile", plan.tile)
+        page.fact("tiles", plan.tiles)
     if plan.bytes:
         page.fact("bytes", plan.bytes)
 

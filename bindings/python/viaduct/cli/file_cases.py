@@ -1,4 +1,4 @@
-"""What `bench` times of files: reads of what is in the page cache and of what is not, beside the system's own."""
+"""What `bench` times of files: reads of what is in the page cache and of what is not, next to the system's own."""
 
 from __future__ import annotations
 

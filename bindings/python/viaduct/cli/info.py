@@ -18,7 +18,7 @@ BUILT_WITHOUT = "this build has none"
 
 def add_command(commands: Any) -> None:
     parser = commands.add_parser(
-        "info", help="the library, the devices, and which routes of a copy are on", description=__doc__
+        "info", help="show the library, the devices, and which routes of a copy are on", description=__doc__
     )
     parser.set_defaults(run=run)
 
@@ -69,7 +69,7 @@ def show_library(page: Page, links: Links) -> None:
         "page-locked now", f"{in_bytes(held['staged_bytes'])} for staging, {in_bytes(held['pinned_bytes'])} in arrays"
     )
     peers = ", ".join(f"{name} {version}" for name, version in machine.installed_peers())
-    page.fact("installed beside it", peers or "none of the packages that it exchanges arrays with")
+    page.fact("installed next to it", peers or "none of the packages that it exchanges arrays with")
 
 
 def why_no_device() -> str:

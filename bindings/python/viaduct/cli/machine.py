@@ -1,4 +1,4 @@
-"""What the machine tells of itself beside the library: links, the driver's own version, other packages."""
+"""What the machine reports besides the library: links, the driver's own version, other packages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from . import driver
 
-# Those that take or lend arrays, by the names of their packages; CuPy has one for each CUDA.
+# Those that take or export arrays, by the names of their packages; CuPy has one for each CUDA.
 PEERS = {
     "NumPy": "numpy",
     "PyTorch": "torch",
@@ -28,7 +28,7 @@ PEERS = {
 
 
 class Link(NamedTuple):
-    """How a device is connected, as nvidia-smi tells."""
+    """How a device is connected, as nvidia-smi reports."""
 
     generation: str
     lanes: str
@@ -64,7 +64,7 @@ def file_of_library() -> str:
 
 
 def nvidia_links() -> dict[str, Link]:
-    """By the last parts of a device's address on its bus; empty where nvidia-smi is not there or has nothing to tell."""
+    """By the last parts of a device's address on its bus; empty where nvidia-smi is not there or has nothing to report."""
     if shutil.which("nvidia-smi") is None:
         return {}
     query = "--query-gpu=pci.bus_id,pcie.link.gen.max,pcie.link.width.max,driver_version"

@@ -79,5 +79,5 @@ def note(rows: list[Row], machine: dict[str, Any]) -> str:
     threads = f"{machine['threads']} thread{'s' if machine['threads'] > 1 else ''}"
     devices = [machine["cpu"], threads, *machine["gpus"]]
     limits = "; ".join(f"{row.name} {row.gb_per_s:.4g}" for row in rows if row.percent is None)
-    text = f"viaduct {machine['viaduct']}; {', '.join(devices)}. Beside it, in GB/s: {limits}."
+    text = f"viaduct {machine['viaduct']}; {', '.join(devices)}. Next to it, in GB/s: {limits}."
     return textwrap.fill(text, NOTE_LETTERS)

@@ -16,20 +16,20 @@ WIDTH = 118
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m viaduct.conformance",
-        description="How well libraries exchange arrays by DLPack and the CUDA array interface.",
+        description="Checks how libraries exchange arrays by DLPack and the CUDA array interface.",
         epilog=f"Known by name: {', '.join(PEERS)}; on CUDA cupy and numba too. Expressions may use m, the module; x, an "
-        "array of it; p, whatever lends memory. The status is 1 if a row failed.",
+        "array of it; p, an object that exports memory. The status is 1 if a row failed.",
     )
     parser.add_argument("modules", nargs="+", metavar="MODULE", help="a library of the table, or any other module")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where the memory is")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="device of the memory")
     parser.add_argument("--array", metavar="EXPR", default="", help="an array of the library: 'm.ones((2, 3))'")
     parser.add_argument(
-        "--from-dlpack", metavar="EXPR", default="", help="how it takes p; m.from_dlpack(p, **keywords)"
+        "--from-dlpack", metavar="EXPR", default="", help="how the library imports p; m.from_dlpack(p, **keywords)"
     )
     parser.add_argument(
         "--content", metavar="EXPR", default="", help="the bytes of the elements of x in row-major order"
     )
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write every row there")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write every row to a file")
     parser.add_argument("--verbose", action="store_true", help="show every row, not only those that failed")
     return parser.parse_args(arguments)
 
@@ -68,8 +68,8 @@ def main(arguments: list[str] | None = None) -> int:
         reports.append(report)
     print(*table_of(reports), sep="\n")
     if options.json:
-        told = {"device": options.device, "peers": [report.as_dict() for report in reports]}
-        options.json.write_text(json.dumps(told, indent=1) + "\n")
+        reported = {"device": options.device, "peers": [report.as_dict() for report in reports]}
+        options.json.write_text(json.dumps(reported, indent=1) + "\n")
     return 1 if any(report.failures or report.problem for report in reports) else 0
 
 

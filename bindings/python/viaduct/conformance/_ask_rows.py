@@ -9,18 +9,18 @@ import threading
 from typing import Any
 
 from . import _abi
+from ._importing import EITHER, REFUSE, TAKE, check_refused, exported_again, forms, hand_over, is_read_only
 from ._peers import Peer, plain, takes
 from ._producer import Producer
 from ._reader import Absent, Broken
 from ._rows import Rows, raised_by, settles, words_of
-from ._taking import EITHER, REFUSE, TAKE, check_refused, forms, hand_over, is_read_only, lent_again
 
 ROWS = Rows()
 KEYWORDS = {"stream", "max_version", "dl_device", "copy"}
 
 
 def taken_by(peer: Peer, producer: Any, **keywords: Any) -> list[Any]:
-    """What the library made of it, alone in a list so that it can be let go; Absent if it refused."""
+    """What the library made of it, alone in a list so that it can be released; Absent if it refused."""
     taken: list[Any] = []
     error = raised_by(lambda: taken.append(peer.take(producer, **keywords)))
     if error is not None:
@@ -36,7 +36,7 @@ def first_question(peer: Peer) -> dict[str, Any]:
     return producer.asked[0]
 
 
-@ROWS.row("takes a vector, in one form at least")
+@ROWS.row("imports a vector, in one form at least")
 def _takes_a_vector(peer: Peer) -> None:
     errors = [raised_by(functools.partial(peer.take, plain(peer, legacy=legacy))) for _, legacy in forms()]
     if all(errors):
@@ -78,18 +78,18 @@ def _asks_again(peer: Peer) -> None:
         raise Broken(f"asked with {producer.asked[-1]}")
 
 
-@ROWS.row("takes the unversioned form from who knows max_version")
+@ROWS.row("imports the unversioned form from who knows max_version")
 def _takes_the_older_form(peer: Peer) -> None:
     hand_over(peer, plain(peer, legacy=True), TAKE)
 
 
-@ROWS.row("takes a device type that is an enumerator")
+@ROWS.row("imports a device type that is an enumerator")
 def _takes_an_enumerator(peer: Peer) -> None:
     kind = enum.IntEnum("kind", {"THIS": peer.device_type})
-    hand_over(peer, plain(peer, told_device=(kind.THIS, 0)), TAKE)
+    hand_over(peer, plain(peer, reported_device=(kind.THIS, 0)), TAKE)
 
 
-def told_by(error: BaseException) -> str:
+def reported_by(error: BaseException) -> str:
     """What it says, and what it says that it came of."""
     before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return f"{error}\n{before or ''}"
@@ -102,7 +102,7 @@ def _hands_on_errors(peer: Peer) -> None:
             raise BufferError("not today")
 
     error = raised_by(lambda: peer.take(Reluctant(peer.memory())))
-    if error is None or "not today" not in told_by(error):
+    if error is None or "not today" not in reported_by(error):
         raise Broken("took it" if error is None else f"raised {words_of(error)}")
 
 
@@ -115,7 +115,7 @@ def _hands_on_device_errors(peer: Peer) -> None:
     error = raised_by(lambda: peer.take(Reluctant(peer.memory(), (3,), (1,), legacy=not takes(peer, False))))
     if error is None:
         raise Absent("it does not ask for the device")
-    if "not here" not in told_by(error):
+    if "not here" not in reported_by(error):
         raise Broken(f"raised {words_of(error)}")
 
 
@@ -208,14 +208,14 @@ def slice_of(x: Any, producer: Producer) -> Any:
     """All but the first element, on the same memory."""
     made: list[Any] = []
     raised_by(lambda: made.append(x[1:]))
-    lent = lent_again(made[0]) if made else None
-    if lent is None or lent.address != producer.address + 4:
+    exported = exported_again(made[0]) if made else None
+    if exported is None or exported.address != producer.address + 4:
         raise Absent("its slices are no views")
     return made[0]
 
 
-@ROWS.row("may let go on another thread")
-def _lets_go_on_threads(peer: Peer) -> None:
+@ROWS.row("may be released on another thread")
+def _releases_on_threads(peer: Peer) -> None:
     producer = plain(peer)
     taken = taken_by(peer, producer)
     thread = threading.Thread(target=taken.clear)
@@ -225,7 +225,7 @@ def _lets_go_on_threads(peer: Peer) -> None:
         raise Broken(f"the deleter was called {producer.deleted} times")
 
 
-@ROWS.row("takes many tensors at once, and lets go of each once")
+@ROWS.row("imports many tensors at once, and releases each once")
 def _takes_many(peer: Peer) -> None:
     producers = [plain(peer, legacy=bool(i % 2)) for i in range(64)]
     taken = [each for producer in producers for each in taken_by(peer, producer)]
@@ -243,14 +243,14 @@ def _keeps_read_only(peer: Peer) -> None:
         raise Broken("read-only was dropped")
 
 
-@ROWS.row("refuses memory of another device than its producer told")
+@ROWS.row("refuses memory of another device than its producer reported")
 def _refuses_liars(peer: Peer) -> None:
-    """It may believe the tensor and not ask; it must not believe the telling."""
+    """It may believe the tensor and not ask; it must not believe the description."""
     other = _abi.CPU if peer.device_type == _abi.CUDA else _abi.CUDA_HOST
-    hand_over(peer, plain(peer, told_device=(other, 0)), EITHER)
+    hand_over(peer, plain(peer, reported_device=(other, 0)), EITHER)
 
 
 @ROWS.row("refuses a device that is no pair")
 def _refuses_malformed_devices(peer: Peer) -> None:
-    producer = plain(peer, told_device="cpu")
+    producer = plain(peer, reported_device="cpu")
     hand_over(peer, producer, REFUSE if peer.device_type == _abi.CUDA else EITHER)

@@ -26,7 +26,7 @@ SEVEN = bytes(ctypes.c_float(7))
 
 
 class Stream:
-    """A stream of the driver's own, which can be held by a host function until it is let go."""
+    """A stream of the driver's own, which can be held by a host function until it is released."""
 
     def __init__(self) -> None:
         pointer = ctypes.c_void_p()
@@ -74,14 +74,14 @@ def ready_to_fill(peer: Peer, stream: Stream) -> Any:
     return x
 
 
-def fill_and_ask(peer: Peer, x: Any, mine: Stream, told: int) -> Taken:
-    """The array lent to a consumer's stream while it is being filled with sevens on another."""
+def fill_and_ask(peer: Peer, x: Any, mine: Stream, reported: int) -> Taken:
+    """The array exported to a consumer's stream while it is being filled with sevens on another."""
     with on_stream(peer, mine):
         peer.evaluate(peer.fill, x=x)
-        return asked_on(x, told)
+        return asked_on(x, reported)
 
 
-@ROWS.row("lends to every stream that there is", "cuda")
+@ROWS.row("exports to every stream that there is", "cuda")
 def _every_stream(peer: Peer) -> None:
     x, stream = peer.make(), Stream()
     for number in (None, 1, 2, -1, stream.handle):
@@ -90,16 +90,16 @@ def _every_stream(peer: Peer) -> None:
             raise Broken(f"stream={number}: {words_of(error)}")
 
 
-@ROWS.row("lends nothing to stream 0, which could mean two", "cuda")
+@ROWS.row("exports nothing to stream 0, which could mean two", "cuda")
 def _stream_zero(peer: Peer) -> None:
     if raised_by(lambda: asked_on(peer.make(), 0)) is None:
-        raise Broken("lent it")
+        raise Broken("exported it")
 
 
-@ROWS.row("lends nothing to stream -2", "cuda")
+@ROWS.row("exports nothing to stream -2", "cuda")
 def _stream_below(peer: Peer) -> None:
     if raised_by(lambda: asked_on(peer.make(), -2)) is None:
-        raise Broken("lent it")
+        raise Broken("exported it")
 
 
 @ROWS.row("has the consumer's stream wait for its own", "cuda")
@@ -107,15 +107,15 @@ def _orders_the_consumer(peer: Peer) -> None:
     mine, theirs = Stream(), Stream()
     x = ready_to_fill(peer, mine)
     with mine.held():
-        lent = fill_and_ask(peer, x, mine, theirs.handle)
+        exported = fill_and_ask(peer, x, mine, theirs.handle)
         if theirs.is_done():
             raise Broken("the consumer's stream does not wait for what fills the array")
     theirs.wait()
-    if lent.elements() != SEVEN * (len(lent.elements()) // len(SEVEN)):
+    if exported.elements() != SEVEN * (len(exported.elements()) // len(SEVEN)):
         raise Broken("the elements were not written when the consumer's stream got there")
 
 
-@ROWS.row("does not wait for anything when told not to", "cuda")
+@ROWS.row("does not wait for anything when asked not to", "cuda")
 def _orders_nobody(peer: Peer) -> None:
     mine, theirs = Stream(), Stream()
     x = ready_to_fill(peer, mine)
@@ -126,15 +126,15 @@ def _orders_nobody(peer: Peer) -> None:
 
 
 @ROWS.row("asks producers for the stream that it works on", "cuda")
-def _tells_its_stream(peer: Peer) -> None:
+def _reports_its_stream(peer: Peer) -> None:
     producer, stream = Producer(peer.memory()), Stream()
     with on_stream(peer, stream):
         taken = peer.take(producer)
     if not producer.asked:
         raise Absent("it takes tensors by another road than __dlpack__()")
-    told = producer.asked[-1].get("stream")
-    if told != stream.handle:
-        raise Broken(f"asked with stream={told!r} while it worked on stream {stream.handle}")
+    reported = producer.asked[-1].get("stream")
+    if reported != stream.handle:
+        raise Broken(f"asked with stream={reported!r} while it worked on stream {stream.handle}")
     del taken
 
 
@@ -209,9 +209,9 @@ WRONG_INTERFACES: list[tuple[str, dict[str, Any]]] = [
 
 def add_interfaces() -> None:
     for name, fields in INTERFACES:
-        ROWS.add(f"takes a CUDA array interface {name}", functools.partial(_take, fields), "cuda")
+        ROWS.add(f"imports a CUDA array interface {name}", functools.partial(_take, fields), "cuda")
     for name, fields in WRONG_INTERFACES:
-        ROWS.add(f"takes no CUDA array interface {name}", functools.partial(_refuse, fields), "cuda")
+        ROWS.add(f"imports no CUDA array interface {name}", functools.partial(_refuse, fields), "cuda")
 
 
 def _take(fields: dict[str, Any], peer: Peer) -> None:
@@ -229,15 +229,15 @@ def _refuse(fields: dict[str, Any], peer: Peer) -> None:
     shape = given.pop("shape", (2, 3))
     if not peer.from_cuda_interface:
         raise Absent("it takes no CUDA array interface")
-    lender = Interface(Producer(peer.memory()), shape=shape if shape is not None else ..., **given)
-    if raised_by(lambda: peer.evaluate(peer.from_cuda_interface, p=lender)) is None:
+    exporter = Interface(Producer(peer.memory()), shape=shape if shape is not None else ..., **given)
+    if raised_by(lambda: peer.evaluate(peer.from_cuda_interface, p=exporter)) is None:
         raise Broken("took it")
 
 
 add_interfaces()
 
 
-# ---------------------------------------------------------------------------------- the CUDA array interface: lending
+# ---------------------------------------------------------------------------------- the CUDA array interface: exporting
 
 
 def interface_of(x: Any) -> dict[str, Any]:
@@ -250,7 +250,7 @@ def interface_of(x: Any) -> dict[str, Any]:
     return found
 
 
-@ROWS.row("lends a CUDA array interface that is whole", "cuda")
+@ROWS.row("exports a CUDA array interface that is whole", "cuda")
 def _interface_is_whole(peer: Peer) -> None:
     found = interface_of(peer.make())
     if missing := {"shape", "typestr", "data", "version"} - set(found):
@@ -264,7 +264,7 @@ def _interface_is_whole(peer: Peer) -> None:
         raise Broken("stream is 0, which could mean two")
 
 
-@ROWS.row("lends a CUDA array interface of its elements", "cuda")
+@ROWS.row("exports a CUDA array interface of its elements", "cuda")
 def _interface_is_true(peer: Peer) -> None:
     x = peer.make()
     found = interface_of(x)

@@ -20,7 +20,7 @@ os.environ.setdefault("JAX_ENABLE_X64", "1")
 
 @dataclass(frozen=True)
 class Peer:
-    """A library by expressions, in which `m` is its module, `x` an array of it and `p` whatever lends memory.
+    """A library by expressions, in which `m` is its module, `x` an array of it and `p` whatever exports memory.
 
     `array` is float32 of any shape. `content` gives the bytes of the elements in row-major order as the library itself
     sees them, `writable` whether it would write into them. `on_stream` is a context in which it works on stream `s`.

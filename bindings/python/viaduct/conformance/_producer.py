@@ -36,7 +36,7 @@ class Producer:
         shift: int = 0,
         data: int | None = None,
         device: tuple[int, int] | None = None,
-        told_device: tuple[int, int] | None = None,
+        reported_device: tuple[int, int] | None = None,
         flags: int = 0,
         version: tuple[int, int] = (1, 0),
         ndim: int | None = None,
@@ -60,7 +60,7 @@ class Producer:
             self.managed.flags = flags
         self.managed.manager_ctx = context
         self.managed.deleter = ctypes.cast(self._deleter, ctypes.c_void_p) if has_deleter else None
-        self.told_device = told_device or device or self.memory.device
+        self.reported_device = reported_device or device or self.memory.device
         self._describe(byte_offset, shift, data, device, ndim, null_shape)
 
     def _describe(
@@ -131,11 +131,11 @@ class Producer:
         return self.capsule()
 
     def _copy(self) -> None:
-        """As whoever lends has to where a copy is asked for."""
+        """As whoever exports has to where a copy is asked for."""
         self.copied = type(self.memory)(self.memory.content)
         self.managed.tensor.data = self.copied.address + (self.managed.tensor.data - self.memory.address)
         if not self.legacy:
             self.managed.flags |= _abi.IS_COPIED
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return self.told_device
+        return self.reported_device

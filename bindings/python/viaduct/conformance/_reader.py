@@ -100,7 +100,7 @@ def gather(device: int, address: int, shape: tuple[int, ...], strides: tuple[int
     reach = [(extent - 1) * stride * size for extent, stride in zip(shape, strides, strict=True)]
     low, high = sum(min(0, each) for each in reach), sum(max(0, each) for each in reach) + size
     if high - low > MOST_BYTES:
-        raise Broken(f"lends strides {strides} with shape {shape}")
+        raise Broken(f"exports strides {strides} with shape {shape}")
     whole = read(device, address + low, high - low)
     places = (
         sum(i * stride for i, stride in zip(index, strides, strict=True)) * size - low
@@ -117,13 +117,13 @@ def gather_packed(device: int, address: int, shape: tuple[int, ...], strides: tu
 
 
 def expected(producer: Producer) -> bytes:
-    """The bytes of the elements that a producer lends."""
+    """The bytes of the elements that a producer exports."""
     _, bits, lanes = producer.dtype
     where = producer.memory.device[0]
     return gather(where, producer.address, producer.shape, producer.element_strides(), bits * lanes)
 
 
-def lend(x: Any, **keywords: Any) -> Taken:
+def export(x: Any, **keywords: Any) -> Taken:
     """x.__dlpack__() with what it knows of the newest version."""
     try:
         return Taken(x.__dlpack__(max_version=_abi.NEWEST, **keywords))

@@ -16,7 +16,7 @@ SameRun = TypeVar("SameRun", bound=Run)
 
 OUTCOMES = ("pass", "refused", "absent", "fail", "crash")
 DEVICE_LOST = 77  # the exit status of a child whose device does not work any more
-PATIENCE = 3.0  # seconds: some runtimes let go on threads of their own
+PATIENCE = 3.0  # seconds: some runtimes release on threads of their own
 
 
 class Refused(Exception):

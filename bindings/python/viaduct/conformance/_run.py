@@ -83,10 +83,10 @@ class Child:
         self.errors.seek(0)
         lines = self.errors.read().decode(errors="replace").strip().splitlines()
         self.errors.close()
-        return status, telling(lines)
+        return status, reporting(lines)
 
 
-def telling(lines: list[str]) -> str:
+def reporting(lines: list[str]) -> str:
     """The last line that says what an exception of C++ was, or the last of all."""
     said = [line.strip() for line in lines if "what():" in line] or lines[-1:]
     return said[-1] if said else ""

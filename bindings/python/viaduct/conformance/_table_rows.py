@@ -9,7 +9,7 @@ from typing import Any
 from . import _abi
 from ._peers import Peer
 from ._producer import Producer
-from ._reader import Absent, Broken, Taken, lend
+from ._reader import Absent, Broken, Taken, export
 from ._rows import Rows, SameRun, raised_by, settles
 
 ROWS = Rows()
@@ -33,7 +33,7 @@ def table_of(x: Any) -> Any:
     return _abi.ExchangeTable.from_address(_abi.capsule_pointer(capsule, NAME))
 
 
-def export(x: Any) -> Any:
+def export_by_table(x: Any) -> Any:
     """The tensor that the table makes of an array; whoever asks deletes it."""
     out = ctypes.c_void_p()
     if FROM_OBJECT(table_of(x).from_object)(x, ctypes.byref(out)) != 0 or not out.value:
@@ -62,18 +62,18 @@ def _is_complete(peer: Peer) -> None:
         raise Broken(f"without {', '.join(missing)}")
 
 
-@row("that lends what __dlpack__() lends")
-def _lends_the_same(peer: Peer) -> None:
+@row("that exports what __dlpack__() exports")
+def _exports_the_same(peer: Peer) -> None:
     x = peer.make()
-    managed = export(x)
-    if managed.tensor.data + managed.tensor.byte_offset != lend(x).address:
-        raise Broken("lends other memory")
+    managed = export_by_table(x)
+    if managed.tensor.data + managed.tensor.byte_offset != export(x).address:
+        raise Broken("exports other memory")
     if managed.major != 1 or managed.flags & ~_abi.KNOWN_FLAGS:
-        raise Broken(f"lends version {managed.major}.{managed.minor} with flags {managed.flags:#x}")
+        raise Broken(f"exports version {managed.major}.{managed.minor} with flags {managed.flags:#x}")
     _abi.call_deleter(managed)
 
 
-@row("that borrows what __dlpack__() lends")
+@row("that borrows what __dlpack__() exports")
 def _borrows_the_same(peer: Peer) -> None:
     x = peer.make()
     table, tensor = table_of(x), _abi.Tensor()
@@ -81,17 +81,17 @@ def _borrows_the_same(peer: Peer) -> None:
         raise Absent("its table borrows nothing")
     if BORROW(table.borrow)(x, ctypes.byref(tensor)) != 0:
         raise Broken("dltensor_from_py_object_no_sync failed")
-    if tensor.data + tensor.byte_offset != lend(x).address:
+    if tensor.data + tensor.byte_offset != export(x).address:
         raise Broken("borrows other memory")
 
 
-@row("that takes tensors, and lets them go once")
+@row("that imports tensors, and releases them once")
 def _takes(peer: Peer) -> None:
     producer = Producer(peer.memory(), (3,), (1,))
     status, made = import_of(peer.make(), producer)
     if status != 0:
         raise Broken("managed_tensor_to_py_object_no_sync failed")
-    if lend(made).address != producer.address:
+    if export(made).address != producer.address:
         raise Broken("made an object of other memory")
     del made
     if not settles(lambda: producer.deleted == 1):
@@ -122,8 +122,8 @@ def _has_no_stream_of_the_host(peer: Peer) -> None:
 @row("whose tensors outlive the array")
 def _exports_hold(peer: Peer) -> None:
     x = peer.make()
-    managed = export(x)
-    wanted = lend(x).elements()
+    managed = export_by_table(x)
+    wanted = export(x).elements()
     del x
     capsule = _abi.new_capsule(ctypes.addressof(managed), _abi.VERSIONED, None)
     if Taken(capsule).elements() != wanted:

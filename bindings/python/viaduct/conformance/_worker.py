@@ -1,4 +1,4 @@
-"""The child process: runs rows one after the other and tells of each, until it is done or dies."""
+"""The child process: runs rows one after the other and reports each, until it is done or dies."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def run(order: dict[str, Any]) -> int:
     """Writes a line of JSON as each row begins, and one as it ends, to the descriptor that the order names."""
     out = os.fdopen(order["out"], "w", buffering=1)
 
-    def tell(**said: Any) -> None:
+    def report(**said: Any) -> None:
         out.write(json.dumps(said) + "\n")
 
     peer = peer_of(order)
     peer.names()
-    tell(version=peer.version)
+    report(version=peer.version)
     for index, row in enumerate(rows_for(order["device"])):
         if index < order["first"]:
             continue
-        tell(begins=index)
+        report(begins=index)
         outcome, words = row.judge(peer)
-        tell(ends=index, outcome=outcome, words=words)
+        report(ends=index, outcome=outcome, words=words)
         if outcome == "fail" and order["device"] == "cuda" and not device_is_well():
             return DEVICE_LOST
-    tell(done=True)
+    report(done=True)
     return 0
 
 

@@ -23,7 +23,7 @@ class ArrayTest {
     }
 
     @Test
-    void anArrayTellsWhatItIs() {
+    void anArrayReportsWhatItIs() {
         FloatBuffer numbers = Samples.counted(12);
         try (ViaArray array = ViaArray.wrap(numbers, DType.FLOAT32, 3, 4)) {
             assertEquals(Buffers.address(numbers), array.address());
@@ -46,7 +46,7 @@ class ArrayTest {
     }
 
     @Test
-    void theShapeThatIsToldIsTheCallersToChange() {
+    void theShapeThatIsReportedIsTheCallersToChange() {
         try (ViaArray array = Samples.grid()) {
             assertNotSame(array.shape(), array.shape());
             array.shape()[0] = 7;
@@ -86,7 +86,7 @@ class ArrayTest {
     }
 
     @Test
-    void stridesThatAreNotWholeElementsAreToldInBytes() {
+    void stridesThatAreNotWholeElementsAreReportedInBytes() {
         long address = Samples.address(64);
         try (ViaArray array = ViaArray.builder(address, DType.FLOAT64, 3).byteStrides(12).wrap()) {
             assertNull(array.strides());
@@ -174,5 +174,28 @@ class ArrayTest {
                 ViaArray field = records.field(8, DType.FLOAT32)) {
             assertArrayEquals(new float[] {0, 7, 0}, Samples.elements(field));
         }
+    }
+
+    @Test
+    void noElementLiesOutsideOfTheBytesThatTheCallerNames() {
+        long address = Buffers.address(Samples.direct(48));
+        assertEquals(12, ViaArray.builder(address, DType.FLOAT32, 3, 4).nbytes(48).wrap().size());
+        assertEquals(6, ViaArray.builder(address, DType.FLOAT32, 3, 2).strides(4, 2).nbytes(44).wrap().size());
+        assertEquals(6, ViaArray.builder(address, DType.FLOAT32, 3, 2).byteStrides(16, 8).nbytes(44).wrap().size());
+        assertEquals(0, ViaArray.builder(address, DType.FLOAT32, 3, 0).nbytes(0).wrap().size());
+        refusesBound("nbytes is 47; expected 48 or more", ViaArray.builder(address, DType.FLOAT32, 3, 4).nbytes(47));
+        refusesBound(
+                "nbytes is 43; expected 44 or more",
+                ViaArray.builder(address, DType.FLOAT32, 3, 2).strides(4, 2).nbytes(43));
+        refusesBound(
+                "strides reach 12 bytes before the address",
+                ViaArray.builder(address + 12, DType.FLOAT32, 4).strides(-1).nbytes(48));
+        assertThrows(
+                InvalidArgumentException.class, () -> ViaArray.builder(address, DType.INT8, 1).nbytes(-1).wrap());
+    }
+
+    private static void refusesBound(String text, WrapBuilder builder) {
+        String message = assertThrows(PointerException.class, builder::wrap).getMessage();
+        assertTrue(message.contains(text), message);
     }
 }

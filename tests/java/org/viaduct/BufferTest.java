@@ -51,7 +51,7 @@ class BufferTest {
         assertThrows(ShapeException.class, () -> ViaArray.wrap(bytes, -4, 1, DType.FLOAT32));
         ExtentOverflowException beyond = assertThrows(
                 ExtentOverflowException.class, () -> ViaArray.wrap(bytes, 0, Long.MAX_VALUE, DType.FLOAT32));
-        assertTrue(beyond.getMessage().contains("expected an array that the buffer holds"), beyond.getMessage());
+        assertTrue(beyond.getMessage().contains("expected an array that the memory holds"), beyond.getMessage());
     }
 
     @Test

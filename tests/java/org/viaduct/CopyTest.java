@@ -38,7 +38,7 @@ class CopyTest {
     }
 
     @Test
-    void aTaskEndsAndTellsHowFarItIs() {
+    void aTaskEndsAndReportsHowFarItIs() {
         try (ViaArray dst = room();
                 ViaArray src = Samples.grid().transpose();
                 CopyTask task = Viaduct.submit(dst, src)) {
@@ -80,8 +80,8 @@ class CopyTest {
     void theReleaseOfWhatATaskHeldComesFromAThreadOfTheLibrary() throws Exception {
         untilOnThreadOfTheLibrary(() -> {
             CompletableFuture<String> released = new CompletableFuture<>();
-            ByteBuffer lent = Samples.direct(4 << 20);
-            ViaArray dst = ViaArray.builder(lent, DType.FLOAT32, 1 << 20)
+            ByteBuffer exported = Samples.direct(4 << 20);
+            ViaArray dst = ViaArray.builder(exported, DType.FLOAT32, 1 << 20)
                     .release(() -> released.complete(Thread.currentThread().getName()))
                     .wrap();
             try (ViaArray src = zeros(1 << 20);
@@ -158,7 +158,7 @@ class CopyTest {
         }
     }
 
-    /** The library tells that the task was cancelled on a thread of its own, maybe before cancel() has returned. */
+    /** The library reports that the task was cancelled on a thread of its own, maybe before cancel() has returned. */
     @Test
     void aFutureThatIsCancelledIsSoOrHasTheResultAndNeverFailsByThat() throws Exception {
         try (ViaArray dst = ViaArray.empty(DType.UINT8, 4 << 20);
@@ -195,8 +195,8 @@ class CopyTest {
 
     private static void waitBehind(ViaArray dst, ViaArray src, AtomicReference<Throwable> found) throws Exception {
         try (ViaArray small = room();
-                ViaArray turned = Samples.grid().transpose();
-                CopyTask first = Viaduct.submit(small, turned);
+                ViaArray transposed = Samples.grid().transpose();
+                CopyTask first = Viaduct.submit(small, transposed);
                 CopyTask other = Viaduct.submit(dst, src)) {
             first.future().thenRun(other::await).exceptionally(thrown -> {
                 found.set(thrown.getCause());
@@ -261,8 +261,8 @@ class CopyTest {
     @Test
     void whatMustNotBeIsRefusedByKind() {
         ViaArray array = Samples.grid();
-        ViaArray turned = array.transpose();
-        assertThrows(ShapeException.class, () -> Viaduct.copy(turned, array));
+        ViaArray transposed = array.transpose();
+        assertThrows(ShapeException.class, () -> Viaduct.copy(transposed, array));
         assertThrows(ReadOnlyException.class, () -> Viaduct.copy(array.asReadOnly(), Samples.grid()));
         assertThrows(OverlapException.class, () -> Viaduct.copy(array.reshape(12).slice(null, new long[] {11}, null),
                 array.reshape(12).slice(new long[] {1}, null, null)));

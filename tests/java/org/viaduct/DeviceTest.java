@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A CUDA device, or the stand-in for one: memory, streams, events, copies and exchange. */
+/** A CUDA device, or the fake driver: memory, streams, events, copies and exchange. */
 class DeviceTest {
     private static final Device CUDA = Device.cuda(0);
 

@@ -94,7 +94,7 @@ final class Ending {
     private static void failInARelease() {
         ViaArray.builder(Buffers.address(MEMORY), DType.FLOAT32, 12)
                 .release(() -> {
-                    throw new IllegalStateException("cannot let go");
+                    throw new IllegalStateException("refuses to end");
                 })
                 .wrap()
                 .close();

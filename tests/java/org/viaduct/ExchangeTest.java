@@ -56,12 +56,12 @@ class ExchangeTest {
     @Test
     void aTensorOfAnotherLibraryBecomesAnArrayAndIsEndedOnce() {
         int ended = TestLibrary.ended();
-        ViaArray array = ViaArray.fromDlpack(TestLibrary.lend());
+        ViaArray array = ViaArray.fromDlpack(TestLibrary.export());
         ViaArray view = array.select(0, 2);
         array.close();
         assertArrayEquals(new float[] {8, 9, 10, 11}, Samples.elements(view));
         view.reshape(4).buffer().putFloat(0, 80);
-        assertEquals(80, TestLibrary.lentNumber(8));
+        assertEquals(80, TestLibrary.exportedNumber(8));
         view.close();
         Samples.collectUntil(() -> TestLibrary.ended() == ended + 1);
     }
@@ -79,7 +79,7 @@ class ExchangeTest {
     @Test
     void aTensorThatIsRefusedIsStillTheCallers() {
         int ended = TestLibrary.ended();
-        long tensor = TestLibrary.lend();
+        long tensor = TestLibrary.export();
         DlpackOptions device = DlpackOptions.DEFAULT.to(Device.cuda(0)).copy(CopyMode.NEVER);
         assertThrows(ViaductException.class, () -> Exchange.fromDlpack(tensor, device, null));
         assertEquals(ended, TestLibrary.ended());
@@ -120,10 +120,10 @@ class ExchangeTest {
             assertEquals(array.address(), whole.address());
             assertEquals("<f4", whole.typestr());
             assertNull(whole.stream());
-            ArrayInterface turned = Exchange.toArrayInterface(array.transpose());
-            assertArrayEquals(new long[] {4, 16}, turned.strides());
+            ArrayInterface transposed = Exchange.toArrayInterface(array.transpose());
+            assertArrayEquals(new long[] {4, 16}, transposed.strides());
             Object owner = new Object();
-            try (ViaArray back = Exchange.fromArrayInterface(turned, owner)) {
+            try (ViaArray back = Exchange.fromArrayInterface(transposed, owner)) {
                 assertArrayEquals(new long[] {4, 3}, back.shape());
                 assertSame(owner, back.owner());
                 assertArrayEquals(Samples.elements(array.transpose()), Samples.elements(back));
@@ -157,8 +157,8 @@ class ExchangeTest {
             Exchange.toArrowDevice(array, schema, column);
             Exchange.releaseArrow(schema, column);
             assertThrows(NeedsCopyException.class, () -> {
-                ViaArray turned = Samples.grid().transpose();
-                Exchange.toArrowDevice(turned, schema, column);
+                ViaArray transposed = Samples.grid().transpose();
+                Exchange.toArrowDevice(transposed, schema, column);
             });
         }
     }

@@ -59,7 +59,7 @@ class FileTest {
     }
 
     @Test
-    void aFileTellsWhatItHolds() throws IOException {
+    void aFileReportsWhatItHolds() throws IOException {
         save(FileOptions.DEFAULT.columnMajor(true).durable(true));
         try (ViaFile file = ViaFile.open(path)) {
             FileInfo info = file.info();
@@ -186,11 +186,11 @@ class FileTest {
         FileOptions options = FileOptions.DEFAULT.mode(FileMode.READ_WRITE).pageCache(PageCache.USE);
         try (ViaFile file = ViaFile.open(path, options);
                 ViaArray target = ViaArray.empty(DType.FLOAT32, 4, 3);
-                ViaArray turned = target.transpose()) {
-            file.read(turned);
+                ViaArray transposed = target.transpose()) {
+            file.read(transposed);
             assertArrayEquals(new float[] {0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11}, Samples.elements(target));
             Viaduct.fill(target, Samples.direct(4).putFloat(0, 5), null);
-            file.write(turned);
+            file.write(transposed);
             try (ViaArray mapped = file.map(4, DType.FLOAT32, 2)) {
                 assertArrayEquals(new float[] {5, 5}, Samples.elements(mapped));
             }
@@ -323,7 +323,7 @@ class FileTest {
     }
 
     @Test
-    void whatGoesWrongIsToldByKind() throws IOException {
+    void whatGoesWrongIsReportedByKind() throws IOException {
         FileException missing = assertThrows(FileException.class, () -> ViaFile.open(path));
         assertEquals(2, missing.code()); // ENOENT
         assertTrue(missing.getMessage().contains("table.npy"), missing.getMessage());

@@ -85,7 +85,7 @@ class LifetimeTest {
     }
 
     @Test
-    void anOwnerIsToldInPlaceOfTheBuffer() {
+    void anOwnerIsReportedInPlaceOfTheBuffer() {
         FloatBuffer numbers = Samples.counted(12);
         try (ViaArray another = ViaArray.builder(numbers, DType.FLOAT32, 12).owner("another").wrap();
                 ViaArray none = ViaArray.builder(numbers, DType.FLOAT32, 12).owner(null).wrap()) {
@@ -168,7 +168,7 @@ class LifetimeTest {
     @Test
     void closingTwiceReleasesOnce() {
         AtomicInteger released = new AtomicInteger();
-        ViaArray array = lent(released);
+        ViaArray array = exported(released);
         array.close();
         array.close();
         assertTrue(array.isClosed());
@@ -178,7 +178,7 @@ class LifetimeTest {
     @Test
     void theReleaseRunsAfterTheLastViewAndExport() {
         AtomicInteger released = new AtomicInteger();
-        ViaArray array = lent(released);
+        ViaArray array = exported(released);
         ViaArray view = array.select(0, 1);
         array.close();
         long tensor = view.toDlpack();
@@ -191,14 +191,14 @@ class LifetimeTest {
     @Test
     void aForgottenArrayIsReleasedByTheCollector() {
         AtomicInteger released = new AtomicInteger();
-        assertNotNull(lent(released).reshape(12));
+        assertNotNull(exported(released).reshape(12));
         Samples.collectUntil(() -> released.get() == 1);
     }
 
     @Test
     void closingOnAnotherThreadIsClosing() throws InterruptedException {
         AtomicInteger released = new AtomicInteger();
-        ViaArray array = lent(released);
+        ViaArray array = exported(released);
         Thread other = new Thread(array::close);
         other.start();
         other.join();
@@ -264,7 +264,7 @@ class LifetimeTest {
     void manyThreadsCloseAndUseOneArray() throws InterruptedException {
         for (int round = 0; round < 200; ++round) {
             AtomicInteger released = new AtomicInteger();
-            ViaArray array = lent(released);
+            ViaArray array = exported(released);
             Thread[] threads = new Thread[4];
             for (int i = 0; i < threads.length; ++i) {
                 boolean closes = i % 2 == 0;
@@ -312,7 +312,7 @@ class LifetimeTest {
     @Test
     void aReleaseReachesJavaOnAThreadThatOthersHaveDetached() {
         List<Thread> threads = new ArrayList<>();
-        TestLibrary.deleteAroundADetach(lentFor(threads), lentFor(threads));
+        TestLibrary.deleteAroundADetach(exportedFor(threads), exportedFor(threads));
         assertEquals(2, threads.size());
         for (Thread thread : threads) {
             assertEquals("viaduct-native", thread.getName());
@@ -320,8 +320,8 @@ class LifetimeTest {
         }
     }
 
-    /** A tensor whose release tells its thread. */
-    private static long lentFor(List<Thread> threads) {
+    /** A tensor whose release reports its thread. */
+    private static long exportedFor(List<Thread> threads) {
         try (ViaArray array = ViaArray.builder(Samples.direct(48), DType.FLOAT32, 12)
                 .release(() -> threads.add(Thread.currentThread()))
                 .wrap()) {
@@ -361,7 +361,7 @@ class LifetimeTest {
     }
 
     @Test
-    void aReleaseFunctionOfCIsCalledAndToldApart() {
+    void aReleaseFunctionOfCIsCalledAndDistinguished() {
         long block = TestLibrary.allocate(64, 64);
         try (ViaArray array =
                 ViaArray.builder(block, DType.INT8, 64).release(TestLibrary.freeFunction(), block).wrap()) {
@@ -403,7 +403,7 @@ class LifetimeTest {
         Samples.collectUntil(() -> Viaduct.stats().liveArrays() == before.liveArrays());
     }
 
-    private static ViaArray lent(AtomicInteger released) {
+    private static ViaArray exported(AtomicInteger released) {
         FloatBuffer numbers = Samples.counted(12);
         return ViaArray.builder(Buffers.address(numbers), DType.FLOAT32, 3, 4)
                 .owner(numbers)

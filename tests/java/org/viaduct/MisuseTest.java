@@ -269,15 +269,15 @@ class MisuseTest {
     }
 
     private static void releaseByDividing() throws Throwable {
-        Throwable[] told = {null};
+        Throwable[] reported = {null};
         Thread thread = Thread.currentThread();
-        thread.setUncaughtExceptionHandler((on, thrown) -> told[0] = thrown);
+        thread.setUncaughtExceptionHandler((on, thrown) -> reported[0] = thrown);
         try {
             builder(DType.INT8, 48).release(() -> Math.floorDiv(1, 0)).wrap().close();
         } finally {
             thread.setUncaughtExceptionHandler(null);
         }
-        throw told[0];
+        throw reported[0];
     }
 
     // ------------------------------------------------------------------------------------------------ files
@@ -313,13 +313,13 @@ class MisuseTest {
     private void checkRow(String[] row) throws ReflectiveOperationException {
         assumeTrue(!row[NEEDS].contains("device") || Viaduct.cudaDeviceCount() > 0, "there is no CUDA driver");
         assumeTrue(!row[NEEDS].contains("two") || Viaduct.cudaDeviceCount() > 1, "there is one device");
-        Throwable told = assertThrows(Throwable.class, calls.get(row[0]));
-        assertFalse(told.getMessage().isEmpty());
+        Throwable reported = assertThrows(Throwable.class, calls.get(row[0]));
+        assertFalse(reported.getMessage().isEmpty());
         if (row[JAVA].equals("=")) {
             int status = ViaConstants.class.getField("VIA_ERROR_" + row[STATUS]).getInt(null);
-            assertEquals(ViaductException.of(status, 0, new byte[0]).getClass(), told.getClass(), told.toString());
+            assertEquals(ViaductException.of(status, 0, new byte[0]).getClass(), reported.getClass(), reported.toString());
         } else {
-            assertTrue(isA(row[JAVA], told.getClass()), told.toString());
+            assertTrue(isA(row[JAVA], reported.getClass()), reported.toString());
         }
     }
 
@@ -328,7 +328,7 @@ class MisuseTest {
     }
 
     @TestFactory
-    Stream<DynamicTest> aWrongCallIsToldAsTheTableSays() {
+    Stream<DynamicTest> aWrongCallIsReportedAsTheTableSays() {
         return sayable().map(row -> DynamicTest.dynamicTest(row[0], () -> checkRow(row)));
     }
 

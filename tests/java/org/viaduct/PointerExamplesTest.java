@@ -21,7 +21,7 @@ class PointerExamplesTest {
                 ? "the particles are on a GPU"
                 : "there is no CUDA device, so the particles are in host memory instead";
         assertEquals(
-                where + "\nat once: number 9 has x 9.0, mass 4.5\nbehind the stream's work: number 10 has y 20.0\n"
+                where + "\nat once: number 9 has x 9.0, mass 4.5\nafter the stream's work: number 10 has y 20.0\n"
                         + "the masses alone, 524288 of 1572864 bytes: number 11 has 5.5\n",
                 GpuToHost.run());
     }
@@ -40,16 +40,16 @@ class PointerExamplesTest {
             file.write(table);
         }
         try (MirrorFile mirror = new MirrorFile(in, out)) {
-            String told = mirror.run();
-            assertTrue(told.startsWith(onGpu() ? "the blocks are on a GPU" : "there is no CUDA device"), told);
-            assertTrue(told.endsWith("3072 rows in blocks of 2048"), told);
+            String reported = mirror.run();
+            assertTrue(reported.startsWith(onGpu() ? "the blocks are on a GPU" : "there is no CUDA device"), reported);
+            assertTrue(reported.endsWith("3072 rows in blocks of 2048"), reported);
         }
         try (ViaFile file = ViaFile.open(out);
-                ViaArray turned = file.map()) {
+                ViaArray transposed = file.map()) {
             for (int row = 0; row < rows; ++row) {
                 for (int column = 0; column < columns; column += 341) {
                     long at = row * columns + column;
-                    assertEquals((row + 1) * columns - 1 - column, turned.buffer(at, 1).getFloat(0));
+                    assertEquals((row + 1) * columns - 1 - column, transposed.buffer(at, 1).getFloat(0));
                 }
             }
         }

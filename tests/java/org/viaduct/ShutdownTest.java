@@ -39,14 +39,14 @@ class ShutdownTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"exit", "return"})
-    void aThreadOfCMayLetGo(String how) throws IOException, InterruptedException {
+    void aThreadOfCMayRelease(String how) throws IOException, InterruptedException {
         assertEquals("", run("threads", how));
     }
 
     /** What Java would have to release stays: there is no Java any more. */
     @ParameterizedTest
     @ValueSource(strings = {"exit", "return"})
-    void aLibraryOfCMayLetGoBehindTheJvm(String how) throws IOException, InterruptedException {
+    void aLibraryOfCMayReleaseBehindTheJvm(String how) throws IOException, InterruptedException {
         assertEquals("", run("left", how));
     }
 
@@ -60,7 +60,7 @@ class ShutdownTest {
     @ValueSource(strings = {"exit"})
     void whatAReleaseThrowsIsPrintedAsAnyOtherUncaughtException(String how) throws IOException, InterruptedException {
         String output = run("failure", how);
-        assertTrue(output.contains("java.lang.IllegalStateException: cannot let go"), output);
+        assertTrue(output.contains("java.lang.IllegalStateException: refuses to end"), output);
         assertTrue(output.endsWith("went on\n"), output);
     }
 }

@@ -11,11 +11,11 @@ final class TestLibrary {
 
     static native double sumAndDouble(long tensor);
 
-    static native long lend();
+    static native long export();
 
     static native int ended();
 
-    static native float lentNumber(int at);
+    static native float exportedNumber(int at);
 
     static native void deleteOnForeignThread(long tensor);
 

@@ -14,7 +14,7 @@ public interface Allocator {
     long allocate(long nbytes, long alignment, long stream);
 
     /**
-     * Frees what {@link #allocate} gave, once the uses recorded have ended, on whichever thread lets go last or on one
+     * Frees what {@link #allocate} gave, once the uses recorded have ended, on whichever thread releases it last or on one
      * of the library.
      *
      * @param stream what allocate was given, if that stream is sure to live, else 0

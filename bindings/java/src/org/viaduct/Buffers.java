@@ -57,60 +57,23 @@ final class Buffers {
     }
 
     static ByteBuffer of(ViaArray array, long offset, long count) {
-        Layout layout = array.layout();
-        if (offset < 0 || count < 0 || offset > layout.size - count) {
-            throw refused(
-                    ViaConstants.VIA_ERROR_INDEX,
-                    "offset is " + offset + " and count " + count + "; expected them within " + layout.size
-                            + " elements");
-        }
-        if (!layout.device.isHost()) {
-            throw refused(
-                    ViaConstants.VIA_ERROR_DEVICE, "array is in memory of " + layout.device + "; expected host memory");
-        }
-        if (!array.isContiguous(MemoryOrder.ROW_MAJOR)) {
-            throw refused(
-                    ViaConstants.VIA_ERROR_NEEDS_COPY,
-                    "array is " + array + " with gaps or in another order; expected dense row-major elements");
-        }
-        return kept(array, layout, bytesOf(layout, offset), bytesOf(layout, offset + count));
-    }
-
-    /** Bytes of the first so many elements. */
-    private static long bytesOf(Layout layout, long elements) {
-        long bits = (layout.flags & ViaConstants.VIA_ARRAY_SUBBYTE_PADDED) != 0 ? 8 : layout.dtype.bits();
-        long all = Math.multiplyExact(elements, bits);
-        if (all % 8 != 0 && elements != layout.size) {
-            throw refused(
-                    ViaConstants.VIA_ERROR_NEEDS_COPY,
-                    "offset and count end inside a byte, at bit " + all + "; expected whole bytes");
-        }
-        return (all + 7) / 8;
-    }
-
-    private static ByteBuffer kept(ViaArray array, Layout layout, long from, long to) {
-        if (to - from > Integer.MAX_VALUE) {
+        DenseBytes dense = DenseBytes.of(array, offset, count);
+        if (dense.count() > Integer.MAX_VALUE) {
             throw refused(
                     ViaConstants.VIA_ERROR_OVERFLOW,
-                    "buffer has " + (to - from) + " bytes; expected at most " + Integer.MAX_VALUE
+                    "buffer has " + dense.count() + " bytes; expected at most " + Integer.MAX_VALUE
                             + ": take it by offset and count");
         }
         array.synchronize();
-        if (to == from) {
+        if (dense.count() == 0) {
             return ByteBuffer.allocateDirect(0).order(ByteOrder.nativeOrder());
         }
-        ByteBuffer bytes = Bridge.buffer(layout.address + from, to - from);
-        new Handle(bytes, Calls.get(array, Buffers::retained), Native::via_array_release);
-        boolean readOnly = (layout.flags & ViaConstants.VIA_ARRAY_READ_ONLY) != 0;
-        return (readOnly ? bytes.asReadOnlyBuffer() : bytes).order(ByteOrder.nativeOrder());
+        ByteBuffer bytes = Bridge.buffer(dense.address(), dense.count());
+        new Handle(bytes, array.retained(), Native::via_array_release);
+        return (dense.readOnly() ? bytes.asReadOnlyBuffer() : bytes).order(ByteOrder.nativeOrder());
     }
 
     private static ViaductException refused(int status, String text) {
         return ViaductException.refused(status, text);
-    }
-
-    private static long retained(long array) {
-        Native.via_array_retain(array);
-        return array;
     }
 }

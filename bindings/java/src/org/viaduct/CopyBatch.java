@@ -9,7 +9,7 @@ public final class CopyBatch extends Resource {
         super(handle, Native::via_batch_release);
     }
 
-    /** An empty batch. */
+    /** Creates an empty batch. */
     public static CopyBatch create() {
         return new CopyBatch(Native.via_batch_create());
     }
@@ -20,7 +20,7 @@ public final class CopyBatch extends Resource {
         return this;
     }
 
-    /** The number of copies. */
+    /** Returns the number of copies. */
     public long size() {
         return Calls.get(this, Native::via_batch_size);
     }
@@ -30,7 +30,7 @@ public final class CopyBatch extends Resource {
         Calls.run(this, stream, Native::via_batch_run);
     }
 
-    /** Runs all copies as one task behind the stream's work so far; null is no stream. */
+    /** Runs all copies as one task after the stream's work so far; null is no stream. */
     public CopyTask submit(ViaStream stream) {
         return new CopyTask(Calls.get(this, stream, Native::via_batch_submit));
     }

@@ -1,12 +1,12 @@
 package org.viaduct;
 
-/** When an exchange may copy. */
+/** Whether an exchange may copy. */
 public enum CopyMode {
-    /** Lend; copy only where lending cannot be done. */
+    /** Exports; copies only if exporting is impossible. */
     IF_NEEDED(ViaConstants.VIA_COPY_IF_NEEDED),
-    /** Lend, or fail with {@link NeedsCopyException}. */
+    /** Exports, or fails with {@link NeedsCopyException}. */
     NEVER(ViaConstants.VIA_COPY_NEVER),
-    /** Always a fresh, writable copy. */
+    /** Always makes a new, writable copy. */
     ALWAYS(ViaConstants.VIA_COPY_ALWAYS);
 
     final int code;

@@ -2,7 +2,7 @@ package org.viaduct;
 
 import java.util.concurrent.CompletableFuture;
 
-/** A copy under way. Closing a task does not stop it: it runs on. */
+/** A copy in progress. Closing a task does not stop it. */
 public final class CopyTask extends Resource {
     private TaskFuture future;
 
@@ -10,12 +10,12 @@ public final class CopyTask extends Resource {
         super(handle, Native::via_task_release);
     }
 
-    /** Waits for the end, and throws what the task failed with. */
+    /** Waits for the end, and throws the task's error. */
     public void await() {
         Calls.run(this, Native::via_task_wait);
     }
 
-    /** Whether the task has ended, however. */
+    /** Returns whether the task has ended. */
     public boolean isDone() {
         return Calls.get(this, Native::via_task_poll) != 0;
     }
@@ -25,7 +25,7 @@ public final class CopyTask extends Resource {
         return new Progress(bytes[0], bytes[1]);
     }
 
-    /** Asks the task to stop; it ends with {@link CancelledException} unless it was done already. */
+    /** Requests cancellation; the task ends with {@link CancelledException} unless it was done already. */
     public void cancel() {
         Calls.run(this, Native::via_task_cancel);
     }

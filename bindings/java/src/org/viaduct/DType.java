@@ -32,7 +32,7 @@ public record DType(int code) {
     public static final DType COMPLEX128 = new DType(VIA_COMPLEX128);
     public static final DType BOOL = new DType(VIA_BOOL);
 
-    /** The type of a name: "float32", "bfloat16", "float8_e4m3fn", "float32x4", "record12". */
+    /** Returns the type of a name: "float32", "bfloat16", "float8_e4m3fn", "float32x4", "record12". */
     public static DType of(String name) {
         return new DType(Native.via_dtype_from_name(Utf8.bytes(name)));
     }
@@ -42,17 +42,17 @@ public record DType(int code) {
         return new DType(Native.via_dtype_record(nbytes));
     }
 
-    /** Whether the number is a type. */
+    /** Returns whether the number is a type. */
     public boolean isValid() {
         return Native.via_dtype_is_valid(code) != 0;
     }
 
-    /** Bits of one element, lanes included; 0 if the number is no type. */
+    /** Returns the bits of one element, lanes included; 0 if the number is not a type. */
     public long bits() {
         return Native.via_dtype_bits(code);
     }
 
-    /** The name that {@link #of(String)} takes. */
+    /** Returns the name that {@link #of(String)} takes. */
     public String name() {
         return Utf8.text(Native.via_dtype_name(code));
     }
@@ -75,7 +75,7 @@ public record DType(int code) {
             return UINT16;
         }
         throw ViaductException.refused(
-                VIA_ERROR_DTYPE, "buffer is " + buffer + "; expected a buffer of java.nio, or a dtype beside it");
+                VIA_ERROR_DTYPE, "buffer is " + buffer + "; expected a buffer of java.nio, or a dtype next to it");
     }
 
     @Override

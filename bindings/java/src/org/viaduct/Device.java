@@ -11,7 +11,7 @@ public record Device(int type, int id) {
     /** CUDA managed memory. */
     public static final Device MANAGED = new Device(ViaConstants.VIA_DEVICE_CUDA_MANAGED, 0);
 
-    /** For wrapping: to be found out from the address; in options: wherever it is now. */
+    /** When wrapping: detected from the address. In options: the current device. */
     public static final Device ANY = new Device(ViaConstants.VIA_DEVICE_ANY, 0);
 
     /** Memory of a CUDA device. */
@@ -19,7 +19,7 @@ public record Device(int type, int id) {
         return new Device(ViaConstants.VIA_DEVICE_CUDA, id);
     }
 
-    /** Whether the CPU may touch the memory. */
+    /** Returns whether the CPU can access the memory. */
     public boolean isHost() {
         return type != ViaConstants.VIA_DEVICE_CUDA && type != ViaConstants.VIA_DEVICE_ANY;
     }

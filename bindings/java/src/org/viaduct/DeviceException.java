@@ -1,6 +1,6 @@
 package org.viaduct;
 
-/** No such device, or not the device that the memory is on. */
+/** The device does not exist, or is not the device of the memory. */
 public final class DeviceException extends ViaductException {
     private static final long serialVersionUID = 1;
 

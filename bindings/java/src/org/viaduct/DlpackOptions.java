@@ -9,7 +9,7 @@ import java.util.function.LongUnaryOperator;
  * @param target where the result must be; {@link Device#ANY} for where it is
  */
 public record DlpackOptions(int maxMajor, int maxMinor, Device target, CopyMode copy) {
-    /** Nothing in particular. */
+    /** The defaults. */
     public static final DlpackOptions DEFAULT = new DlpackOptions(0, 0, Device.ANY, CopyMode.IF_NEEDED);
 
     public DlpackOptions maxVersion(int major, int minor) {

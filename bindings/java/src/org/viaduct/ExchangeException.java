@@ -1,6 +1,6 @@
 package org.viaduct;
 
-/** The protocol cannot say what this array is, or what was offered breaks its rules. */
+/** The protocol cannot describe this array, or the imported object breaks its rules. */
 public final class ExchangeException extends ViaductException {
     private static final long serialVersionUID = 1;
 

@@ -1,10 +1,10 @@
 package org.viaduct;
 
-/** What the bytes of a file are. */
+/** The format of a file. */
 public enum FileFormat {
     /** .npy if the file starts with its magic (or, created, if its name ends so), else raw. */
     AUTO(ViaConstants.VIA_FORMAT_AUTO),
-    /** Elements and nothing else. */
+    /** Elements without a header. */
     RAW(ViaConstants.VIA_FORMAT_RAW),
     /** NumPy's .npy. */
     NPY(ViaConstants.VIA_FORMAT_NPY);

@@ -3,7 +3,7 @@ package org.viaduct;
 import java.util.Arrays;
 
 /**
- * What a file is.
+ * Properties of a file.
  *
  * @param format raw or .npy
  * @param dtype .npy, window: of the elements; no valid type for a raw file

@@ -3,7 +3,7 @@ package org.viaduct;
 import java.util.function.LongUnaryOperator;
 
 /**
- * How a file is opened or created.
+ * Options for opening or creating a file.
  *
  * @param mode whether it may be read or written; not read where a file is created
  * @param columnMajor whether the elements are in Fortran order; not read where there is a .npy header already
@@ -19,7 +19,7 @@ public record FileOptions(
         boolean atomic,
         PageCache pageCache,
         boolean asBytes) {
-    /** The usual: an existing file, to read. */
+    /** The default: an existing file, to read. */
     public static final FileOptions DEFAULT =
             new FileOptions(FileMode.READ, FileFormat.AUTO, false, false, false, PageCache.AUTO, false);
 

@@ -1,6 +1,6 @@
 package org.viaduct;
 
-/** A file is not what it claims to be. */
+/** A file does not have the format it claims. */
 public final class FormatException extends ViaductException {
     private static final long serialVersionUID = 1;
 

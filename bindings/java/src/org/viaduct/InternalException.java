@@ -1,6 +1,6 @@
 package org.viaduct;
 
-/** A fault of this library: please report the text. */
+/** A bug of this library: please report the text. */
 public final class InternalException extends ViaductException {
     private static final long serialVersionUID = 1;
 

@@ -1,6 +1,6 @@
 package org.viaduct;
 
-/** An argument is out of its range, missing, or at odds with another. */
+/** An argument is out of range, missing, or contradicts another. */
 public final class InvalidArgumentException extends ViaductException {
     private static final long serialVersionUID = 1;
 

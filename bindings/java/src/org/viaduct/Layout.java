@@ -2,7 +2,7 @@ package org.viaduct;
 
 import java.util.Arrays;
 
-/** What the library tells of an array, which does not change; asked for once, in one call. */
+/** What the library reports of an array, which does not change; asked for once, in one call. */
 final class Layout {
     private static final int FACTS = 10;
 

@@ -3,7 +3,7 @@ package org.viaduct;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
-/** Keeps the handles that are not yet released, so that the collector tells of their objects. One of several lists. */
+/** Keeps the handles that are not yet released, so that the collector reports their objects. One of several lists. */
 final class LiveHandles {
     private static final LiveHandles[] LISTS = new LiveHandles[16];
     private static final VarHandle LOCKED;

@@ -14,7 +14,7 @@ import java.util.Locale;
 final class NativeLibrary {
     static final String PROPERTY = "org.viaduct.native";
 
-    /** The library itself, and the layer between it and the JVM, which looks for it beside itself. */
+    /** The library itself, and the layer between it and the JVM, which looks for it next to itself. */
     private static final String LIBRARY = "libviaduct.so." + ViaConstants.VIA_VERSION_MAJOR;
 
     private static final String LAYER = "libviaduct_java.so";

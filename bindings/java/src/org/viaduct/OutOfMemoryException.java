@@ -1,6 +1,6 @@
 package org.viaduct;
 
-/** Memory could not be had, of whichever kind. */
+/** Memory of some kind could not be allocated. */
 public final class OutOfMemoryException extends ViaductException {
     private static final long serialVersionUID = 1;
 

@@ -2,11 +2,11 @@ package org.viaduct;
 
 /** How transfers use the system's cache of file pages. */
 public enum PageCache {
-    /** What is there is read from it, and the rest past it; durable writes go past it. */
+    /** Reads cached pages from it and bypasses it for the rest; durable writes bypass it. */
     AUTO(ViaConstants.VIA_PAGE_CACHE_AUTO),
-    /** Everything goes through it, and stays there. */
+    /** Uses it for everything. */
     USE(ViaConstants.VIA_PAGE_CACHE_USE),
-    /** What is not there yet goes past it, writes too. */
+    /** Bypasses it for uncached pages and for writes. */
     AVOID(ViaConstants.VIA_PAGE_CACHE_AVOID);
 
     final int code;

@@ -1,7 +1,7 @@
 package org.viaduct;
 
 /**
- * What an address points to.
+ * The allocation that an address points to.
  *
  * @param baseAddress start of the allocation, and nbytes its size; both 0 if the driver does not say
  */

@@ -1,4 +1,4 @@
 package org.viaduct;
 
-/** Bytes known to be moved so far, and the bytes in all. */
+/** Bytes moved so far, and the bytes in all. */
 public record Progress(long done, long total) {}

@@ -1,6 +1,6 @@
 package org.viaduct;
 
-/** The destination may not be written. */
+/** The destination is read-only. */
 public final class ReadOnlyException extends ViaductException {
     private static final long serialVersionUID = 1;
 

@@ -1,6 +1,6 @@
 package org.viaduct;
 
-/** An object that is told when the library has let go of it. */
+/** An object that is notified when the library has released it. */
 interface Releasable {
     void released();
 }

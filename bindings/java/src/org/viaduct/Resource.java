@@ -17,13 +17,13 @@ public abstract class Resource implements AutoCloseable {
         handle = new Handle(this, address, release);
     }
 
-    /** Lets go of it, now or when the last call under way has ended. */
+    /** Releases it, now or when the last call under way has ended. */
     @Override
     public void close() {
         handle.close();
     }
 
-    /** Whether it has been closed. */
+    /** Returns whether it has been closed. */
     public boolean isClosed() {
         return handle.isClosed();
     }

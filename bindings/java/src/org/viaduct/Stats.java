@@ -1,11 +1,11 @@
 package org.viaduct;
 
 /**
- * What is alive now.
+ * Counts of live objects and bytes.
  *
  * @param liveArrays array handles not yet released by all who hold them, views included
- * @param liveStorages loans and allocations whose release has not run yet
- * @param outstandingExports exported tensors whose consumers have not let go
+ * @param liveStorages borrowed and allocated memory that has not been released yet
+ * @param outstandingExports exported tensors that consumers have not released
  * @param pendingReleases releases that wait for work, or for other processes, that use the memory
  * @param hostBytes bytes allocated by the library, by kind
  * @param stagedBytes page-locked memory held for staging

@@ -1,6 +1,6 @@
 package org.viaduct;
 
-/** It cannot be captured into a graph; nothing was touched. */
+/** The operation cannot be captured into a graph; no memory was accessed. */
 public final class StreamCaptureException extends ViaductException {
     private static final long serialVersionUID = 1;
 

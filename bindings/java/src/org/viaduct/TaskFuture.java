@@ -26,7 +26,7 @@ final class TaskFuture extends CompletableFuture<Void> {
         return made;
     }
 
-    /** Called once, when the task has ended: the wait tells at once what it came to. */
+    /** Called once, when the task has ended: the wait reports at once what it came to. */
     void ended() {
         ViaductException failure = null;
         try {
@@ -57,7 +57,7 @@ final class TaskFuture extends CompletableFuture<Void> {
         }
     }
 
-    /** Lets go of the task. Who has stopped it has cancelled this future, though the task's end may come first. */
+    /** Releases the task. Who has stopped it has cancelled this future, though the task's end may come first. */
     private synchronized boolean wasStopped() {
         released = true;
         Native.via_task_release(task);

@@ -1,6 +1,6 @@
 package org.viaduct;
 
-/** This build, machine or driver cannot do it. */
+/** This build, machine or driver does not support it. */
 public final class UnsupportedException extends ViaductException {
     private static final long serialVersionUID = 1;
 

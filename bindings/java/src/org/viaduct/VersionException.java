@@ -1,6 +1,6 @@
 package org.viaduct;
 
-/** A library, struct or protocol version that cannot be served. */
+/** The version of a library, struct or protocol is not supported. */
 public final class VersionException extends ViaductException {
     private static final long serialVersionUID = 1;
 

@@ -6,10 +6,10 @@ import java.util.Arrays;
 import java.util.function.LongUnaryOperator;
 
 /**
- * A strided array on memory that exists: a view of it, and a share in keeping it alive. It does not change once made, so
+ * A strided array on existing memory: a view of it that also keeps it alive. It does not change once made, so
  * any number of threads may use one. Views share the memory and hold it themselves: close them in any order.
  */
-public final class ViaArray extends Resource {
+public final class ViaArray extends SegmentAccess {
     private Layout layout;
 
     ViaArray(long handle) {
@@ -45,7 +45,7 @@ public final class ViaArray extends Resource {
         return WrapBuilder.of(buffer, offset, dtype, count).wrap();
     }
 
-    /** For strides, devices, owners and flags. */
+    /** Returns a builder for strides, devices, owners and flags. */
     public static WrapBuilder builder(long address, DType dtype, long... shape) {
         return new WrapBuilder(address, dtype, shape);
     }
@@ -66,7 +66,7 @@ public final class ViaArray extends Resource {
 
     // ------------------------------------------------------------------------------------------------ inspected
 
-    /** The address of the element with index 0 everywhere. It is good as long as this array is open. */
+    /** Returns the address of the element with index 0 on every axis. It is good as long as this array is open. */
     public long address() {
         return layout().address;
     }
@@ -79,13 +79,13 @@ public final class ViaArray extends Resource {
         return layout().ndim;
     }
 
-    /** The extent of each axis. */
+    /** Returns the extent of each axis. */
     public long[] shape() {
         return layout().shape.clone();
     }
 
     /**
-     * The step along each axis in elements, where Python's {@code strides} are bytes; null if some step is not a whole
+     * Returns the step along each axis in elements, where Python's {@code strides} are bytes; null if some step is not a whole
      * number of elements.
      */
     public long[] strides() {
@@ -93,7 +93,7 @@ public final class ViaArray extends Resource {
         return strides == null ? null : strides.clone();
     }
 
-    /** The step along each axis in bytes, as Python's {@code strides}; null if some step is not whole bytes. */
+    /** Returns the step along each axis in bytes, as Python's {@code strides}; null if some step is not whole bytes. */
     public long[] byteStrides() {
         long[] strides = layout().byteStrides;
         return strides == null ? null : strides.clone();
@@ -103,12 +103,12 @@ public final class ViaArray extends Resource {
         return layout().device;
     }
 
-    /** The number of elements. */
+    /** Returns the number of elements. */
     public long size() {
         return layout().size;
     }
 
-    /** The bytes of all elements, as a dense array would hold them. */
+    /** Returns the bytes of all elements, as a dense array would hold them. */
     public long nbytes() {
         return layout().nbytes;
     }
@@ -117,27 +117,27 @@ public final class ViaArray extends Resource {
         return hasFlag(ViaConstants.VIA_ARRAY_READ_ONLY);
     }
 
-    /** Whether an exchange made this array by copying, so that writes do not reach the original. */
+    /** Returns whether an import copied, so that writes do not reach the original. */
     public boolean isCopied() {
         return hasFlag(ViaConstants.VIA_ARRAY_COPIED);
     }
 
-    /** Whether some element does not start at a multiple of its natural alignment. */
+    /** Returns whether an element is off its natural alignment. */
     public boolean isMisaligned() {
         return hasFlag(ViaConstants.VIA_ARRAY_MISALIGNED);
     }
 
-    /** Whether elements narrower than a byte have a byte each. */
+    /** Returns whether elements narrower than a byte have a byte each. */
     public boolean isSubbytePadded() {
         return hasFlag(ViaConstants.VIA_ARRAY_SUBBYTE_PADDED);
     }
 
-    /** Whether the elements lie dense in that order. */
+    /** Returns whether the array is dense in that order. */
     public boolean isContiguous(MemoryOrder order) {
         return Calls.get(this, array -> Native.via_array_is_contiguous(array, order.code)) != 0;
     }
 
-    /** The owner that the memory was wrapped with, in Java; null for all other memory. */
+    /** Returns the owner that the memory was wrapped with in Java, otherwise null. */
     public Object owner() {
         return Calls.object(this, ViaArray::ownerOf);
     }
@@ -154,7 +154,7 @@ public final class ViaArray extends Resource {
         return view(array -> Native.via_array_slice(array, start, count, step));
     }
 
-    /** The array without an axis, at an index along it; both count from the end if negative. */
+    /** Returns a view without an axis, at an index along it; negative numbers count from the end. */
     public ViaArray select(int axis, long index) {
         return view(array -> Native.via_array_select(array, axis, index));
     }
@@ -164,12 +164,12 @@ public final class ViaArray extends Resource {
         return view(array -> Native.via_array_permute(array, axes));
     }
 
-    /** The array with its axes reversed. */
+    /** Returns a view with the axes reversed. */
     public ViaArray transpose() {
         return view(array -> Native.via_array_permute(array, null));
     }
 
-    /** The same elements in row-major order under another shape; one extent may be -1, to be worked out. */
+    /** Returns a view of the same elements in row-major order with another shape; one extent may be -1. */
     public ViaArray reshape(long... shape) {
         return view(array -> Native.via_array_reshape(array, shape));
     }
@@ -179,18 +179,18 @@ public final class ViaArray extends Resource {
         return view(array -> Native.via_array_broadcast(array, shape));
     }
 
-    /** The array without the axes named, each of extent 1; without every such axis if none is named. */
+    /** Returns a view without the named axes of extent 1, or without all of them. */
     public ViaArray squeeze(int... axes) {
         int[] named = axes.length == 0 ? null : axes;
         return view(array -> Native.via_array_squeeze(array, named));
     }
 
-    /** The array with an axis of extent 1 added so that it becomes `axis`. */
+    /** Returns a view with a new axis of extent 1 at position `axis`. */
     public ViaArray expand(int axis) {
         return view(array -> Native.via_array_expand(array, axis));
     }
 
-    /** The same bytes as elements of another type. */
+    /** Returns a view of the same bytes as elements of another type. */
     public ViaArray reinterpret(DType dtype) {
         return view(array -> Native.via_array_reinterpret(array, dtype.code()));
     }
@@ -200,7 +200,7 @@ public final class ViaArray extends Resource {
         return view(array -> Native.via_array_field(array, byteOffset, dtype.code(), shape));
     }
 
-    /** The same array, not to be written. */
+    /** Returns a read-only view. */
     public ViaArray asReadOnly() {
         return view(Native::via_array_as_read_only);
     }
@@ -226,14 +226,22 @@ public final class ViaArray extends Resource {
         return Buffers.of(this, offset, count);
     }
 
+    /** Its handle, with a reference that is the caller's to release. */
+    long retained() {
+        return Calls.get(this, array -> {
+            Native.via_array_retain(array);
+            return array;
+        });
+    }
+
     // ------------------------------------------------------------------------------------------------ exchanged
 
-    /** {@link Exchange#toDlpack} with nothing asked for: the address of a DLManagedTensorVersioned. */
+    /** {@link Exchange#toDlpack} with default options: the address of a DLManagedTensorVersioned. */
     public long toDlpack() {
         return Exchange.toDlpack(this, null, null);
     }
 
-    /** {@link Exchange#fromDlpack} with nothing asked for. */
+    /** {@link Exchange#fromDlpack} with default options. */
     public static ViaArray fromDlpack(long tensor) {
         return Exchange.fromDlpack(tensor, null, null);
     }
@@ -256,17 +264,17 @@ public final class ViaArray extends Resource {
 
     // ------------------------------------------------------------------------------------------------ ordered
 
-    /** The memory is used by the stream's work so far: its release waits for that. */
+    /** Records that the stream's work so far uses the memory; its release waits for that work. */
     public void recordStream(ViaStream stream) {
         Calls.run(this, stream, Native::via_array_record_stream);
     }
 
-    /** The content is written by the stream's work so far: reads and exports wait for that. */
+    /** Records that the stream's work so far writes the content; reads and exports wait for it. */
     public void setReady(ViaStream stream) {
         Calls.run(this, stream, Native::via_array_set_ready);
     }
 
-    /** Whether nothing that is known of still writes the content. */
+    /** Returns whether no known work still writes the content. */
     public boolean isReady() {
         return Calls.get(this, Native::via_array_is_ready) != 0;
     }
@@ -308,6 +316,6 @@ public final class ViaArray extends Resource {
         if (held == 0) {
             held = Native.via_array_context(array, Bridge.RELEASE);
         }
-        return held != 0 && Bridge.held(held) instanceof Loan loan ? loan.owner() : null;
+        return held != 0 && Bridge.held(held) instanceof BorrowedMemory borrowed ? borrowed.owner() : null;
     }
 }

@@ -1,6 +1,6 @@
 package org.viaduct;
 
-/** A point in a stream, without timing. Until it is recorded it counts as reached. */
+/** A point in a stream, without timing. Counts as reached until it is recorded. */
 public final class ViaEvent extends Resource {
     private ViaEvent(long handle) {
         super(handle, Native::via_event_release);
@@ -20,17 +20,17 @@ public final class ViaEvent extends Resource {
         return Calls.get(this, Native::via_event_handle);
     }
 
-    /** Marks the end of the stream's work so far, in the place of what was marked before. */
+    /** Records the end of the stream's work so far, replacing the point before. */
     public void record(ViaStream stream) {
         Calls.run(this, stream, Native::via_event_record);
     }
 
-    /** Whether the marked point has been reached. */
+    /** Returns whether the recorded point has been reached. */
     public boolean isDone() {
         return Calls.get(this, Native::via_event_query) != 0;
     }
 
-    /** Waits until the marked point has been reached. */
+    /** Waits until the recorded point has been reached. */
     public void synchronize() {
         Calls.run(this, Native::via_event_synchronize);
     }

@@ -54,7 +54,7 @@ public final class ViaFile extends Resource {
                 FileOptions.with(options, asked -> Native.via_file_create(name, dtype.code(), shape, asked)));
     }
 
-    /** What the file is now. */
+    /** Returns the current properties of the file. */
     public FileInfo info() {
         return Struct.filled(
                 Native.new_via_file_properties(),
@@ -92,7 +92,7 @@ public final class ViaFile extends Resource {
     // ------------------------------------------------------------------------------------------------ mapped
 
     /**
-     * Maps a .npy file as the array that its header tells, or a window; nothing is read until it is touched. The array
+     * Maps a .npy file as the array that its header reports, or a window; nothing is read until it is touched. The array
      * outlives this object. It is read-only unless the mode says otherwise. Touching it when the file has been cut
      * short ends the process, where {@link #read} fails.
      */
@@ -108,7 +108,7 @@ public final class ViaFile extends Resource {
 
     // ------------------------------------------------------------------------------------------------ read and written
 
-    /** Reads elements from the first on into an array of any layout, anywhere; they have arrived on return. */
+    /** Reads elements from the first on into an array of any layout, anywhere; returns when they have arrived. */
     public void read(ViaArray dst) {
         read(dst, 0, null);
     }
@@ -118,7 +118,7 @@ public final class ViaFile extends Resource {
         Calls.run(this, dst, stream, (file, array, order) -> Native.via_file_read(file, byteOffset, array, order));
     }
 
-    /** Writes an array's elements from the first on; all of them have been given to the system on return. */
+    /** Writes an array's elements from the first on; returns when the system has accepted all of them. */
     public void write(ViaArray src) {
         write(src, 0, null);
     }

@@ -2,7 +2,7 @@ package org.viaduct;
 
 import java.util.Objects;
 
-/** A place to allocate from. Arrays made from it keep what they need. */
+/** Memory to allocate from. Arrays made from it keep what they need. */
 public final class ViaMemory extends Resource {
     private ViaMemory(long handle) {
         super(handle, Native::via_memory_release);

@@ -1,7 +1,7 @@
 package org.viaduct;
 
 /**
- * An order of work on a CUDA device. Where a stream may be given, null means what that function says, mostly the legacy
+ * A queue of work on a CUDA device. Where a stream may be given, null means what that function says, mostly the legacy
  * stream; {@link #NO_SYNC} is no stream, for exchange alone.
  */
 public final class ViaStream extends Resource {
@@ -11,7 +11,7 @@ public final class ViaStream extends Resource {
     /** CUDA's per-thread default stream: of whichever thread makes the call it is passed to. */
     public static final ViaStream PER_THREAD = new ViaStream(Native.via_stream_per_thread());
 
-    /** Not a stream: "do not order anything". */
+    /** Not a stream: do not order. */
     public static final ViaStream NO_SYNC = new ViaStream(Native.via_stream_no_sync());
 
     private ViaStream(long handle) {
@@ -55,17 +55,17 @@ public final class ViaStream extends Resource {
         Calls.run(this, Native::via_stream_synchronize);
     }
 
-    /** Whether the stream's work so far is done. */
+    /** Returns whether the stream's work so far is done. */
     public boolean isDone() {
         return Calls.get(this, Native::via_stream_query) != 0;
     }
 
-    /** Makes later work of the stream wait, on the device, for what the event marks now. */
+    /** Makes later work of the stream wait, on the device, for the point that the event records now. */
     public void await(ViaEvent event) {
         Calls.run(this, event, Native::via_stream_wait);
     }
 
-    /** Lets go of the stream, without waiting: what was queued still runs. The shared ones stay open. */
+    /** Releases the stream, without waiting: what was queued still runs. The shared ones stay open. */
     @Override
     public void close() {
         if (this != LEGACY && this != PER_THREAD && this != NO_SYNC) {

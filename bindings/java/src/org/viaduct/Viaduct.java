@@ -56,7 +56,7 @@ public final class Viaduct {
         Reference.reachabilityFence(element);
     }
 
-    /** How {@link #copy} would do it, as text. Nothing is copied. */
+    /** Returns how {@link #copy} would do it, as text; copies nothing. */
     public static String explain(ViaArray dst, ViaArray src) {
         return Calls.object(dst, to -> Utf8.text(Calls.object(src, from -> Native.via_copy_explain(to, from))));
     }
@@ -88,7 +88,7 @@ public final class Viaduct {
         return Native.via_last_error_code();
     }
 
-    /** What is alive now. */
+    /** Counts of live objects and bytes. */
     public static Stats stats() {
         return Struct.filled(
                 Native.new_via_stats_info(), Native::delete_via_stats_info, Native::via_stats, Stats::read);
@@ -105,7 +105,7 @@ public final class Viaduct {
 
     // ------------------------------------------------------------------------------------------------ the machine
 
-    /** How many CUDA devices can be used; {@link #deviceInfo} of the CPU says why there are none. */
+    /** Returns the number of usable CUDA devices; {@link #deviceInfo} of the CPU says why there are none. */
     public static int cudaDeviceCount() {
         return Native.via_device_count(ViaConstants.VIA_DEVICE_CUDA);
     }
@@ -119,7 +119,7 @@ public final class Viaduct {
                 DeviceInfo::read);
     }
 
-    /** Finds out what an address points to. */
+    /** Returns what an address points to. */
     public static PointerInfo pointerInfo(long address) {
         return Struct.filled(
                 Native.new_via_pointer_info(),
@@ -128,17 +128,17 @@ public final class Viaduct {
                 PointerInfo::read);
     }
 
-    /** Loads now, for one CUDA device, all that is otherwise loaded at first use. */
+    /** Loads now, for one CUDA device, what is otherwise loaded at first use. */
     public static void warmUp(int deviceId) {
         Native.via_cuda_warmup(deviceId);
     }
 
-    /** Measures, for seconds, where one copy route becomes faster than another, and uses the answer from then on. */
+    /** Measures, for seconds, where one copy route becomes faster than another, and uses the result from then on. */
     public static void calibrate(int deviceId) {
         Native.via_calibrate(deviceId);
     }
 
-    /** Saves what {@link #calibrate} found. */
+    /** Saves the results of {@link #calibrate}. */
     public static void saveCalibration(Path file) {
         Native.via_calibration_save(Utf8.bytes(file));
     }

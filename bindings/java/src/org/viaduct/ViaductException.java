@@ -3,7 +3,7 @@ package org.viaduct;
 /**
  * A call of the library that failed, with the library's own text: function, argument, found, expected. Each kind of
  * failure has a class of its own; a status that this package does not know is of this one. The package's description
- * lists the few exceptions of the JDK that are thrown beside these.
+ * lists the few exceptions of the JDK that are thrown next to these.
  */
 public class ViaductException extends RuntimeException {
     private static final long serialVersionUID = 1;

@@ -5,15 +5,17 @@ import java.nio.Buffer;
 import java.util.Objects;
 
 /**
- * How memory that exists is to be wrapped. Nothing is copied and nothing is touched; the defaults are row-major, host
- * memory, writable, and no owner.
+ * Wraps existing memory. Copies nothing and accesses nothing. The defaults are row-major, host memory, writable, and no
+ * owner.
  */
 public final class WrapBuilder {
     private final long address;
     private final DType dtype;
     private final long[] shape;
-    private final Buffer buffer;
-    private final Reach room;
+    private final Object memory;
+    private final ByteRange room;
+    private long nbytes = Long.MAX_VALUE;
+    private boolean isBounded;
     private long[] strides;
     private Device device = Device.CPU;
     private int flags;
@@ -26,13 +28,13 @@ public final class WrapBuilder {
         this(address, dtype, shape, null, null);
     }
 
-    private WrapBuilder(long address, DType dtype, long[] shape, Buffer buffer, Reach room) {
+    private WrapBuilder(long address, DType dtype, long[] shape, Object memory, ByteRange room) {
         this.address = address;
         this.dtype = Objects.requireNonNull(dtype, "dtype");
         this.shape = shape.clone();
-        this.buffer = buffer;
+        this.memory = memory;
         this.room = room;
-        this.owner = buffer;
+        this.owner = memory;
     }
 
     static WrapBuilder of(Buffer buffer, DType dtype, long[] shape) {
@@ -44,9 +46,14 @@ public final class WrapBuilder {
     static WrapBuilder of(Buffer buffer, long offset, DType dtype, long... shape) {
         long first = Buffers.address(buffer);
         Buffers.requireNativeOrder(buffer, dtype);
-        Reach room = new Reach(-offset, (long) buffer.limit() * Buffers.width(buffer) - offset);
-        WrapBuilder made = new WrapBuilder(first + offset, dtype, shape, buffer, room);
-        return buffer.isReadOnly() ? made.readOnly() : made;
+        ByteRange room = new ByteRange(-offset, (long) buffer.limit() * Buffers.width(buffer) - offset);
+        return of(buffer, first + offset, room, buffer.isReadOnly(), dtype, shape);
+    }
+
+    /** Memory that an object of Java's holds, which is kept alive. */
+    static WrapBuilder of(Object memory, long address, ByteRange room, boolean readOnly, DType dtype, long[] shape) {
+        WrapBuilder made = new WrapBuilder(address, dtype, shape, memory, room);
+        return readOnly ? made.readOnly() : made;
     }
 
     /** Steps along each axis in elements, where Python's {@code strides} are bytes. */
@@ -63,32 +70,43 @@ public final class WrapBuilder {
         return this;
     }
 
-    /** Where the memory is; {@link Device#ANY} to find out from the address. */
+    /** Requires every element to lie within so many bytes from the address on; for foreign pointers of known size. */
+    public WrapBuilder nbytes(long bytes) {
+        if (bytes < 0) {
+            throw ViaductException.refused(
+                    ViaConstants.VIA_ERROR_INVALID_ARGUMENT, "nbytes is " + bytes + "; expected 0 or more");
+        }
+        nbytes = bytes;
+        isBounded = true;
+        return this;
+    }
+
+    /** Sets the device; {@link Device#ANY} detects it from the address. */
     public WrapBuilder device(Device where) {
         device = where;
         return this;
     }
 
-    /** Nothing may write through the array, its views or its exports. */
+    /** Makes the array, its views and its exports read-only. */
     public WrapBuilder readOnly() {
         flags |= ViaConstants.VIA_WRAP_READ_ONLY;
         return this;
     }
 
-    /** A device's address is not looked up in the driver. */
+    /** Does not look a device's address up in the driver. */
     public WrapBuilder unchecked() {
         flags |= ViaConstants.VIA_WRAP_UNCHECKED;
         return this;
     }
 
-    /** The first and last byte of host memory must be readable, which takes a system call each. */
+    /** Requires the first and last byte of host memory to be readable; costs a system call each. */
     public WrapBuilder probe() {
         flags |= ViaConstants.VIA_WRAP_PROBE;
         return this;
     }
 
     /**
-     * An object that is kept alive until the last view and export is gone; {@link ViaArray#owner} tells it. The owner
+     * An object that is kept alive until the last view and export is gone; {@link ViaArray#owner} reports it. The owner
      * of a buffer's memory is the buffer until another is named, and the buffer is kept alive whoever is.
      */
     public WrapBuilder owner(Object object) {
@@ -97,7 +115,7 @@ public final class WrapBuilder {
     }
 
     /**
-     * Run once, when the last view and export is gone, on whichever thread lets go last or on one of the library; what
+     * Run once, when the last view and export is gone, on whichever thread releases it last or on one of the library; what
      * it throws goes to that thread's handler of uncaught exceptions. Not run if wrapping fails.
      */
     public WrapBuilder release(Runnable action) {
@@ -110,7 +128,7 @@ public final class WrapBuilder {
      * memory, which nothing in C can keep alive.
      */
     public WrapBuilder release(long releaseFunction, long releaseContext) {
-        if (buffer != null) {
+        if (memory != null) {
             throw ViaductException.refused(
                     ViaConstants.VIA_ERROR_UNSUPPORTED,
                     "releaseFunction is a function of C for a buffer's memory, which Java keeps alive; "
@@ -123,11 +141,11 @@ public final class WrapBuilder {
 
     public ViaArray wrap() {
         requireRoom();
-        boolean held = function == 0 && (owner != null || release != null || buffer != null);
-        Loan loan = held ? new Loan(owner, release, buffer) : null;
-        long reference = held ? Bridge.hold(loan) : context;
+        boolean held = function == 0 && (owner != null || release != null || memory != null);
+        BorrowedMemory borrowed = held ? new BorrowedMemory(owner, release, memory) : null;
+        long reference = held ? Bridge.hold(borrowed) : context;
         try {
-            return new ViaArray(wrapAs(held ? loan.function() : function, reference));
+            return new ViaArray(wrapAs(held ? borrowed.function() : function, reference));
         } catch (Throwable thrown) {
             if (held) {
                 Bridge.drop(reference);
@@ -145,9 +163,16 @@ public final class WrapBuilder {
     }
 
     private void requireRoom() {
+        if (room == null && !isBounded) {
+            return;
+        }
+        boolean inBytes = (flags & ViaConstants.VIA_WRAP_BYTE_STRIDES) != 0;
+        ByteRange wanted = ByteRange.of(dtype, shape, strides, inBytes);
         if (room != null) {
-            boolean inBytes = (flags & ViaConstants.VIA_WRAP_BYTE_STRIDES) != 0;
-            room.requireWithin(Reach.of(dtype, shape, strides, inBytes));
+            room.requireWithin(wanted);
+        }
+        if (isBounded) {
+            wanted.requireBound(nbytes);
         }
     }
 }

@@ -1,0 +1,61 @@
+// The type viaduct.Array: one handle of the library.
+#pragma once
+
+#include <initializer_list>
+#include "support/errors.hpp"
+#include "support/python.hpp"
+
+namespace viapy {
+
+// The way by which Python got the memory. A view has the origin of its array.
+enum class Origin : int32_t { Unknown, Wrapped, Allocated, DLPack, Buffer, ArrayInterface, Arrow, Process };
+
+struct ArrayObject {
+    PyObject_HEAD via_array *array;
+    PyObject *weak_references;
+    Origin origin;
+};
+
+extern PyTypeObject *g_array_type;
+
+inline bool is_array(PyObject *object) { return Py_TYPE(object) == g_array_type; }
+inline ArrayObject *as_array_object(PyObject *self) { return reinterpret_cast<ArrayObject *>(self); }
+inline via_array *handle_of(PyObject *self) { return as_array_object(self)->array; }
+inline Origin origin_of(PyObject *self) { return as_array_object(self)->origin; }
+
+// Returns an Array that owns the handle. Releases the handle on failure.
+PyObject *new_array(via_array *array, Origin origin);
+
+// Returns an Array if the status is VIA_OK, otherwise raises the status's exception.
+inline PyObject *new_array_or_raise(via_status status, via_array *array, Origin origin) {
+    return status == VIA_OK ? new_array(array, origin) : raise_status(status);
+}
+
+// Owns a handle, and releases it at the end of the scope.
+class Handle {
+public:
+    Handle() = default;
+    explicit Handle(via_array *owned) : array_(owned) {}
+    ~Handle() { via_array_release(array_); }
+    Handle(const Handle &) = delete;
+    Handle &operator=(const Handle &) = delete;
+    via_array *get() const { return array_; }
+    via_array *release() { return std::exchange(array_, nullptr); }
+    void reset(via_array *owned) { via_array_release(std::exchange(array_, owned)); }
+    explicit operator bool() const { return array_ != nullptr; }
+
+private:
+    via_array *array_ = nullptr;
+};
+
+// Parts of the type that rooms above this one define.
+struct ArrayTypeParts {
+    std::initializer_list<const PyMethodDef *> methods;
+    std::initializer_list<const PyGetSetDef *> getters;
+    std::initializer_list<PyType_Slot> slots;
+};
+
+// Makes the type of this room's parts and the given ones, and adds it to the module.
+bool add_array_type(PyObject *module, const ArrayTypeParts &parts);
+
+}  // namespace viapy

@@ -1,0 +1,49 @@
+#include "array/array_copy.hpp"
+
+#include "objects/memory.hpp"
+#include "support/element.hpp"
+#include "support/gil.hpp"
+
+namespace viapy {
+
+// Device memory may wait for a device, whose work may in turn wait for the GIL.
+bool worth_unlocking(via_array *array) {
+    return via_array_nbytes(array) >= kBytesWorthUnlocking || via_array_device_type(array) != VIA_DEVICE_CPU;
+}
+
+bool worth_unlocking(via_array *dst, via_array *src) {
+    return worth_unlocking(dst) || via_array_device_type(src) != VIA_DEVICE_CPU;
+}
+
+via_status copy_elements(via_array *dst, via_array *src, via_stream *stream) {
+    return without_gil(worth_unlocking(dst, src),
+                       [=] { return stream != nullptr ? via_copy_async(dst, src, stream) : via_copy(dst, src); });
+}
+
+bool fill_array(const char *function, via_array *array, PyObject *value, via_stream *stream) {
+    Element element;
+    if (!element.encode(function, value, via_array_dtype(array))) {
+        return false;
+    }
+    const void *bytes = element.bytes();
+    via_status status = without_gil(worth_unlocking(array), [=] { return via_fill(array, bytes, stream); });
+    return status == VIA_OK || (raise_status(status), false);
+}
+
+PyObject *copy_to(const char *function, via_array *source, const Device &device) {
+    MemoryHandle memory;
+    if (!memory.of_device(function, device)) {
+        return nullptr;
+    }
+    via_array *made = nullptr;
+    via_status status = via_empty(memory.get(), via_array_dtype(source), via_array_ndim(source),
+                                  via_array_shape(source), nullptr, &made);
+    Ref result(new_array_or_raise(status, made, Origin::Allocated));
+    if (!result) {
+        return nullptr;
+    }
+    status = copy_elements(made, source, nullptr);
+    return status == VIA_OK ? result.release() : raise_status(status);
+}
+
+}  // namespace viapy

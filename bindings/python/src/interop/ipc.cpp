@@ -1,0 +1,43 @@
+#include "interop/ipc.hpp"
+
+#include "array/array.hpp"
+#include "objects/memory.hpp"
+#include "support/wait.hpp"
+
+namespace viapy {
+namespace {
+
+PyObject *export_ipc(PyObject *self, PyObject *) {
+    via_array *array = handle_of(self);
+    if (!wait_until_ready(array)) {
+        return nullptr;
+    }
+    char bytes[VIA_IPC_MAX_BYTES];
+    int64_t length = 0;
+    via_status status = via_array_export_ipc(array, sizeof bytes, bytes, &length);
+    return status == VIA_OK ? PyBytes_FromStringAndSize(bytes, length) : raise_status(status);
+}
+
+}  // namespace
+
+PyObject *import_ipc(PyObject *, PyObject *object) {
+    Bytes given;
+    if (!given.parse("import_ipc", "description", object) || !share_with_multiprocessing()) {
+        return nullptr;
+    }
+    via_array *array = nullptr;
+    via_status status = via_array_import_ipc(given.data(), given.length(), &array);
+    return new_array_or_raise(status, array, Origin::Process);
+}
+
+PyMethodDef kIpcMethods[] = {
+    {"export_ipc", export_ipc, METH_NOARGS,
+     "export_ipc($self, /)\n--\n\n"
+     "Describes the array, in a few hundred bytes, for import_ipc() in other processes of the host.\n\n"
+     "Requires memory of empty(..., memory=\"shared\") or of a CUDA device. The memory stays until the last "
+     "array of any process is released. An import needs an array here to be alive. Waits until the content is "
+     "ready."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace viapy

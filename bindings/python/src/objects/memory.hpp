@@ -1,0 +1,40 @@
+// Memory to allocate from, as Python names it, and memory().
+#pragma once
+
+#include "support/arguments.hpp"
+
+namespace viapy {
+
+extern const char kMemoryDoc[];
+
+// Memory to allocate from for the length of a call. NULL inside means plain host memory.
+class MemoryHandle {
+public:
+    MemoryHandle() = default;
+    ~MemoryHandle() { via_memory_release(memory_); }
+    MemoryHandle(const MemoryHandle &) = delete;
+    MemoryHandle &operator=(const MemoryHandle &) = delete;
+    via_memory *get() const { return memory_; }
+
+    // Both make the usual memory of a device. of_device() makes no handle for the host's, which needs none.
+    bool create_usual(const char *function, const Device &device);
+    bool of_device(const char *function, const Device &device);
+
+    // Accepts "host", "pinned", "device", "pool", "managed" or "shared", on the device. Also accepts a Memory, which
+    // must be on the device if one was named.
+    bool of_value(const char *function, PyObject *value, bool device_named, const Device &device);
+
+    bool create(int32_t kind, int32_t device_id);
+    via_memory *release() { return std::exchange(memory_, nullptr); }
+
+private:
+    via_memory *memory_ = nullptr;
+};
+
+// Registers arrays of shared memory with multiprocessing, which then passes them by description. Idempotent.
+bool share_with_multiprocessing();
+
+// memory(kind=None, device='cpu', *, alloc=None, free=None)
+PyObject *memory(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+
+}  // namespace viapy

@@ -1,0 +1,114 @@
+// Python's limited C API, and owning references.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "viaduct/viaduct.h"
+
+namespace viapy {
+
+// Owns one reference to a Python object. Requires the GIL.
+class Ref {
+public:
+    Ref() = default;
+    explicit Ref(PyObject *owned) : object_(owned) {}
+    Ref(Ref &&other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+    Ref &operator=(Ref &&other) noexcept {
+        std::swap(object_, other.object_);
+        return *this;
+    }
+    ~Ref() { Py_XDECREF(object_); }
+
+    static Ref share(PyObject *borrowed) {
+        Py_XINCREF(borrowed);
+        return Ref(borrowed);
+    }
+    PyObject *get() const { return object_; }
+    PyObject *release() { return std::exchange(object_, nullptr); }
+    explicit operator bool() const { return object_ != nullptr; }
+
+private:
+    PyObject *object_ = nullptr;
+};
+
+inline PyObject *none() {
+    Py_INCREF(Py_None);
+    return Py_None;
+}
+
+// Casts a function to the type of a type slot.
+template <class Function>
+void *slot(Function *function) {
+    return reinterpret_cast<void *>(function);
+}
+
+// Casts a function to the type of a method table; the flags say its real type.
+template <class Function>
+PyCFunction method(Function *function) {
+    return reinterpret_cast<PyCFunction>(slot(function));
+}
+
+// Matches Python's containers, which may contain themselves and print without end.
+inline bool is_container(PyObject *object) {
+    return PyList_Check(object) || PyTuple_Check(object) || PyDict_Check(object) || PyAnySet_Check(object);
+}
+
+inline PyObject *boolean(bool value) { return PyBool_FromLong(value ? 1 : 0); }
+
+// Consumes the value's reference. False if the value is NULL.
+inline bool set_item(PyObject *dict, const char *key, PyObject *value) {
+    Ref owned(value);
+    return owned && PyDict_SetItemString(dict, key, owned.get()) == 0;
+}
+
+// Returns the type's name, such as "ndarray"; `hold` keeps it alive.
+inline const char *type_name(PyObject *object, Ref *hold) {
+    *hold = Ref(PyObject_GetAttrString(reinterpret_cast<PyObject *>(Py_TYPE(object)), "__name__"));
+    const char *name = *hold ? PyUnicode_AsUTF8AndSize(hold->get(), nullptr) : nullptr;
+    if (name == nullptr) {
+        PyErr_Clear();
+        return "object";
+    }
+    return name;
+}
+
+// Returns an attribute. NULL without an exception if there is none (or if reading it raises AttributeError).
+inline PyObject *optional_attribute(PyObject *object, const char *name, bool *out_failed) {
+    PyObject *value = PyObject_GetAttrString(object, name);
+    *out_failed = value == nullptr && !PyErr_ExceptionMatches(PyExc_AttributeError);
+    if (value == nullptr && !*out_failed) {
+        PyErr_Clear();
+    }
+    return value;
+}
+
+// Saves the exception that is set for a scope in which other Python code may run.
+class ErrorScope {
+public:
+    ErrorScope() { PyErr_Fetch(&type_, &value_, &traceback_); }
+    ~ErrorScope() { PyErr_Restore(type_, value_, traceback_); }
+    ErrorScope(const ErrorScope &) = delete;
+    ErrorScope &operator=(const ErrorScope &) = delete;
+
+private:
+    PyObject *type_;
+    PyObject *value_;
+    PyObject *traceback_;
+};
+
+// Runs work that may call Python code while an exception is set, such as a deleter.
+template <class Work>
+void keeping_error(Work work) {
+    if (PyErr_Occurred() == nullptr) {
+        work();
+        return;
+    }
+    ErrorScope errors;
+    work();
+}
+
+}  // namespace viapy

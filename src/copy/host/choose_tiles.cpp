@@ -1,0 +1,262 @@
+#include "copy/choose_tiles.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "copy/host/tile_passes.hpp"
+#include "copy/plan/cache_sizes.hpp"
+#include "core/layout/tiles.hpp"
+#include "core/system/thread_count.hpp"
+
+namespace via {
+namespace {
+
+// Up to here nothing is cut: the second-level cache holds what is read and what is written.
+constexpr int64_t kOneTile = int64_t{128} << 10;
+
+// What a thread is woken for at least: with few cores it may find them busy, with many it will not.
+constexpr int64_t kBytesPerThread = int64_t{1} << 20;
+constexpr int64_t kBytesPerThreadOfMany = int64_t{256} << 10;
+constexpr int32_t kManyThreads = 4;
+
+// From here on a permute of short sides gains from a scratch: the second-level cache does not hold it.
+constexpr int64_t kLargeBytes = int64_t{2} << 20;
+
+constexpr int64_t kRunBlock = int64_t{128} << 10;
+
+// Of a tile, so that what is done once for each is little beside it.
+constexpr int64_t kLeastTile = int64_t{32} << 10;
+constexpr int64_t kLeastTileOfElements = int64_t{4} << 10;  // each may be a line of the first-level cache
+
+// Fewer elements of src are not worth shuffling together.
+constexpr int64_t kLeastSqueezed = 64;
+
+// Rows in a scratch that are shorter are not worth it.
+constexpr int64_t kLeastRow = 512;
+
+// A strided copy streams from this part of a plain one's size on: more of the cache is taken by what it comes back to.
+constexpr int64_t kStridedPart = 3;
+
+// What a tile is cut to: how long its runs should be on both sides, and its size. Measured; see docs/performance.
+struct TileShape {
+    int64_t dst_span;
+    int64_t src_span;
+    int64_t nbytes;
+    int64_t least = kLeastTile;
+};
+constexpr TileShape kDirect{1024, 2048, int64_t{512} << 10};
+// Both the scratch and the source are in the first-level cache.
+constexpr TileShape kByRows{1024, 128, int64_t{64} << 10};
+constexpr TileShape kSqueezed{512, 1024, int64_t{64} << 10};
+// The lines of both sides are in the first-level cache.
+constexpr TileShape kElements{256, 512, int64_t{64} << 10, kLeastTileOfElements};
+// Both sides are fast along the same axis.
+constexpr TileShape kOneOrder{int64_t{16} << 10, 1024, int64_t{256} << 10};
+
+// Bytes of dst that are adjacent whatever src does, counted as far as it matters.
+int64_t adjacent_bytes(const Plan &plan) {
+    int64_t nbytes = plan.run;
+    for (int32_t i = 0; i < plan.ndim && nbytes < kLeastRow && plan.axes[i].dst_step == nbytes; ++i) {
+        nbytes *= plan.axes[i].extent;
+    }
+    return nbytes;
+}
+
+// Whether the rows of dst that are written side by side crowd into so few sets of the first-level cache (8 ways of 4
+// KiB is the least there is) that their lines would be thrown out half written. Steps of powers of two do that.
+bool rows_crowd(int64_t run, int64_t dst_step) {
+    constexpr int64_t kSetBytes = 4096;
+    return kLineBytes / run * std::min(dst_step & -dst_step, kSetBytes) > 8 * kSetBytes;
+}
+
+// What decides how tiles are walked.
+struct Sides {
+    bool transposes;  // runs are shorter than a line, and fast along different axes
+    bool fills_rows;  // dst takes rows
+    int32_t source;
+};
+
+Sides sides_of(const Plan &plan) {
+    const int32_t source = find_source_axis(plan.axes, plan.ndim);
+    return {plan.run < kRowBytes && source > 0, adjacent_bytes(plan) >= kLeastRow, source};
+}
+
+// Whether registers transpose elements, gaps of src left aside.
+bool is_simd_transpose(const Plan &plan, const Sides &sides) {
+    return is_simd_element(plan.run) && plan.axes[0].dst_step == plan.run &&
+           std::abs(plan.axes[sides.source].src_step) == plan.run;
+}
+
+// Whether a few planes become the channels of pixels, or the other way. What registers do is the bottleneck then, and
+// the processor reads so few runs ahead by itself.
+bool moves_channels(const Plan &plan, const Sides &sides) {
+    if (!sides.transposes) {
+        return false;
+    }
+    const Axis &inner = plan.axes[0];
+    const Axis &outer = plan.axes[sides.source];
+    const bool joins = sides.source == 1 && inner.extent * plan.run < kLaneBytes;
+    const bool splits = inner.src_step == outer.extent * plan.run && inner.src_step < kLaneBytes;
+    return joins || splits;
+}
+
+bool wants_rows(const Plan &plan, const Sides &sides, bool streaming) {
+    if (!sides.fills_rows || plan.run >= kLeastStreamedRun) {
+        return false;
+    }
+    if (streaming) {
+        return !moves_channels(plan, sides);
+    }
+    if (!sides.transposes || !is_simd_element(plan.run)) {
+        return false;
+    }
+    return rows_crowd(plan.run, plan.axes[sides.source].dst_step) ||
+           (plan.nbytes >= kLargeBytes && plan.axes[0].extent * plan.run < kLineBytes && sides.source > 1);
+}
+
+// Elements that are a few apart are shuffled together before they are transposed.
+bool wants_squeeze(const Plan &plan, const Sides &sides) {
+    if (!sides.transposes || plan.run > 4 || !is_simd_element(plan.run) || plan.axes[0].dst_step != plan.run) {
+        return false;
+    }
+    const int64_t step = plan.axes[sides.source].src_step;
+    const bool even = step % plan.run == 0 && step / plan.run >= 2 && step / plan.run <= 4;
+    return even && plan.axes[sides.source].extent >= kLeastSqueezed;
+}
+
+TileShape shape_of(const Plan &plan, const Sides &sides) {
+    if (plan.by_rows) {
+        return kByRows;
+    }
+    if (plan.run >= kLeastStreamedRun || sides.source <= 0) {
+        return kOneOrder;
+    }
+    if (plan.squeezes) {
+        return kSqueezed;
+    }
+    return plan.run >= kRowBytes || is_simd_transpose(plan, sides) ? kDirect : kElements;
+}
+
+int64_t nearest(const Axis &axis) { return std::min(axis.dst_step, std::abs(axis.src_step)); }
+
+// Lets small tiles have more of the axes that move least.
+void fill_up(const Plan &plan, int64_t least_bytes, Tile *tile) {
+    const int64_t least = std::max<int64_t>(least_bytes / plan.run, 1);
+    int64_t done = -1;
+    while (tile->elements < least) {
+        int32_t axis = -1;
+        for (int32_t i = 0; i < plan.ndim; ++i) {
+            const bool cut = tile->extent[i] < plan.axes[i].extent;
+            axis = cut && (axis < 0 || nearest(plan.axes[i]) < nearest(plan.axes[axis])) ? i : axis;
+        }
+        if (axis < 0 || axis == done) {
+            return;
+        }
+        const int64_t rest = tile->elements / tile->extent[axis];
+        tile->extent[axis] = std::clamp<int64_t>(least / rest, tile->extent[axis], plan.axes[axis].extent);
+        tile->elements = rest * tile->extent[axis];
+        done = axis;
+    }
+}
+
+// Axes of the tile that are adjacent in dst, the last of which may be cut.
+int32_t count_row_axes(const Plan &plan) {
+    int64_t nbytes = plan.run;
+    for (int32_t i = 0; i < plan.ndim; ++i) {
+        if (plan.axes[i].dst_step != nbytes) {
+            return i;
+        }
+        if (plan.block[i] < plan.axes[i].extent) {
+            return i + 1;
+        }
+        nbytes *= plan.axes[i].extent;
+    }
+    return plan.ndim;
+}
+
+void cut_axes(const Sides &sides, bool streaming, Plan *plan) {
+    plan->by_rows = wants_rows(*plan, sides, streaming);
+    plan->squeezes = wants_squeeze(*plan, sides);
+    const TileShape shape = shape_of(*plan, sides);
+    if (plan->nbytes <= kOneTile && !streaming && !plan->by_rows && !plan->squeezes && shape.nbytes >= kOneTile) {
+        return;
+    }
+    Tile tile;
+    grow_tile({plan->axes, plan->ndim, plan->run, kLineBytes},
+              {shape.dst_span, shape.src_span, std::max<int64_t>(shape.nbytes / plan->run, 1)}, &tile);
+    fill_up(*plan, shape.least, &tile);
+    std::copy_n(tile.extent, plan->ndim, plan->block);
+    plan->row_ndim = plan->by_rows ? count_row_axes(*plan) : 0;
+    if (scratch_bytes_of(*plan) > kScratchBytes) {
+        plan->by_rows = plan->squeezes = false;
+    }
+}
+
+void add_loop(const Axis &axis, int32_t of, Plan *plan) {
+    int32_t at = plan->loop_ndim++;
+    for (; at > 0 && plan->loops[at - 1].of >= 0 && nearest(plan->loops[at - 1].axis) > nearest(axis); --at) {
+        plan->loops[at] = plan->loops[at - 1];
+    }
+    plan->loops[at] = {axis, of};
+}
+
+// Around the tiles, those loops first along which one of the arrays moves least: what is left of the cache lines that
+// a tile has touched is used soon, on either side.
+void add_loops(Plan *plan) {
+    if (plan->run_block < plan->run) {
+        add_loop({(plan->run - 1) / plan->run_block + 1, plan->run_block, plan->run_block}, TileLoop::kRun, plan);
+    }
+    for (int32_t i = 0; i < plan->ndim; ++i) {
+        const Axis &axis = plan->axes[i];
+        const int64_t block = plan->block[i];
+        if (block < axis.extent) {
+            add_loop({(axis.extent - 1) / block + 1, axis.dst_step * block, axis.src_step * block}, i, plan);
+        }
+    }
+}
+
+// All of it as one tile.
+void cover(Plan *plan) {
+    plan->threads = 1;
+    plan->streaming = plan->by_rows = plan->squeezes = false;
+    plan->row_ndim = plan->loop_ndim = 0;
+    plan->run_block = plan->run;
+    for (int32_t i = 0; i < plan->ndim; ++i) {
+        plan->block[i] = plan->axes[i].extent;
+    }
+}
+
+bool can_stream(const Plan &plan) {
+    return plan.by_rows ? row_bytes_of(plan) >= kLeastStreamedRow : plan.ndim == 0 || plan.run >= kLeastStreamedRun;
+}
+
+void cut(Plan *plan, bool streaming) {
+    cover(plan);
+    if (is_small(*plan) && !streaming) {
+        return;
+    }
+    plan->run_block = std::min(plan->run, kRunBlock);
+    if (plan->ndim > 0 && plan->run > 0) {
+        cut_axes(sides_of(*plan), streaming, plan);
+    }
+    plan->streaming = streaming && can_stream(*plan);
+    add_loops(plan);
+}
+
+}  // namespace
+
+void choose_tiles(Plan *plan) {
+    if (plan->nbytes < 2 * kBytesPerThreadOfMany) {
+        cut(plan, false);
+        return;
+    }
+    const int64_t streamed = plan->ndim > 0 ? streaming_bytes() / kStridedPart : streaming_bytes();
+    cut(plan, plan->nbytes >= streamed);
+    const int32_t threads = num_threads();
+    const int64_t each = threads >= kManyThreads ? kBytesPerThreadOfMany : kBytesPerThread;
+    plan->threads = static_cast<int32_t>(std::clamp<int64_t>(plan->nbytes / each, 1, threads));
+}
+
+void choose_tiles_single(Plan *plan, bool streaming) { cut(plan, streaming); }
+
+}  // namespace via

@@ -1,0 +1,165 @@
+#include "copy/host/walk.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "copy/host/elements.hpp"
+#include "copy/host/host_kernels.hpp"
+#include "copy/plan/cache_sizes.hpp"
+
+namespace via {
+namespace {
+
+// A repeated element is a row of its own from here on; below, it is a side of a transpose.
+constexpr int64_t kLeastRepeat = 64;
+
+// Shorter lines are not worth a shuffle.
+constexpr int64_t kLeastGather = 64;
+
+// Moves an axis up to the second place; the others keep their order.
+void bring_to_panel(int32_t axis, Axis *axes, int32_t *of) {
+    if (axis == 1) {
+        return;
+    }
+    std::rotate(axes + 1, axes + axis, axes + axis + 1);
+    std::rotate(of + 1, of + axis, of + axis + 1);
+}
+
+// Around the panel, those axes first along which the memory that is far away moves least: what is left of the cache
+// lines that the panel has touched is used soon.
+void order_outer_axes(int32_t first, int32_t ndim, Axis *axes, int32_t *of, bool into_scratch) {
+    const auto reach = [&](const Axis &axis) {
+        return into_scratch ? std::abs(axis.src_step) : std::min(axis.dst_step, std::abs(axis.src_step));
+    };
+    for (int32_t i = first + 1; i < ndim; ++i) {
+        for (int32_t k = i; k > first && reach(axes[k]) < reach(axes[k - 1]); --k) {
+            std::swap(axes[k], axes[k - 1]);
+            std::swap(of[k], of[k - 1]);
+        }
+    }
+}
+
+// The kernels transpose blocks whose source goes forward along the second axis; the destination may go backwards.
+bool make_source_forward(Axis *axis) {
+    if (axis->src_step >= 0) {
+        return false;
+    }
+    axis->dst_step = -axis->dst_step;
+    axis->src_step = -axis->src_step;
+    return true;
+}
+
+bool has_even_gaps(int64_t run, const Axis &axis) {
+    const int64_t apart = axis.src_step / run;
+    const bool even = axis.src_step % run == 0 && (apart == -1 || (apart >= 2 && apart <= 4));
+    return (run == 1 || run == 2 || run == 4) && even && axis.dst_step == run && axis.extent * run >= kLeastGather;
+}
+
+// Whether blocks of these two sides are transposed in registers, and well: one takes whole lanes and the other a
+// good part of them, or is channels, for which there are kernels.
+bool fills_registers(int64_t run, const Axis &inner, const Axis &outer) {
+    if (!is_simd_element(run) || inner.dst_step != run || outer.src_step != run) {
+        return false;
+    }
+    const int64_t lane = kLaneBytes / run;
+    const bool fills = std::max(inner.extent, outer.extent) >= lane || inner.extent * outer.extent * run >= kRowBytes;
+    const bool fits = fills && std::min(inner.extent, outer.extent) >= std::max<int64_t>(lane / 4, 2);
+    const bool splits = outer.extent <= 4 && inner.src_step == outer.extent * run && inner.extent >= kLaneBytes;
+    const bool joins = inner.extent <= 4 && outer.dst_step == inner.extent * run && outer.extent >= kLaneBytes;
+    return fits || splits || joins;
+}
+
+// Elements one by one go fastest along a long loop, wherever that leads within a tile.
+void bring_longest_inside(int32_t ndim, Axis *axes, int32_t *of) {
+    constexpr int64_t kLong = 16;
+    const auto shorter = [](const Axis &a, const Axis &b) { return a.extent < b.extent; };
+    if (axes[0].extent < kLong) {
+        const auto longest = std::max_element(axes, axes + ndim, shorter) - axes;
+        std::swap(axes[0], axes[longest]);
+        std::swap(of[0], of[longest]);
+    }
+}
+
+Walk along_one_axis(int64_t run, const Axis &axis) {
+    if (axis.src_step == 0 && axis.dst_step == run) {
+        return Walk::Repeat;
+    }
+    return has_even_gaps(run, axis) ? Walk::Gather : Walk::Elements;
+}
+
+Kernel element_or_gather(Walk walk, int64_t run) {
+    return walk == Walk::Gather ? simd_kernels().gather[run / 2] : element_kernel(run);
+}
+
+}  // namespace
+
+int32_t find_source_axis(const Axis *axes, int32_t ndim) {
+    int32_t best = -1;
+    int64_t least = INT64_MAX;
+    for (int32_t i = 0; i < ndim; ++i) {
+        const int64_t step = std::abs(axes[i].src_step);
+        if (step != 0 && step < least) {
+            best = i;
+            least = step;
+        }
+    }
+    return best;
+}
+
+WalkOrder order_walk(int64_t run, int32_t ndim, Axis *axes, int32_t *of, bool into_scratch) {
+    if (run >= kRowBytes || ndim == 0) {
+        order_outer_axes(1, ndim, axes, of, into_scratch || run < kLeastStreamedRun);
+        return {Walk::Rows, false};
+    }
+    const int32_t axis = find_source_axis(axes, ndim);
+    const bool repeats = axes[0].src_step == 0 && axes[0].extent * run >= kLeastRepeat;
+    if (axis <= 0 || repeats) {
+        const Walk walk = along_one_axis(run, axes[0]);
+        order_outer_axes(1, ndim, axes, of, true);
+        if (walk == Walk::Elements) {
+            bring_longest_inside(ndim, axes, of);
+        }
+        return {walk, false};
+    }
+    bring_to_panel(axis, axes, of);
+    const bool flipped = make_source_forward(&axes[1]);
+    order_outer_axes(2, ndim, axes, of, into_scratch);
+    if (fills_registers(run, axes[0], axes[1])) {
+        return {Walk::Transpose, flipped};
+    }
+    if (!flipped) {
+        bring_longest_inside(ndim, axes, of);
+    }
+    return {Walk::Elements, flipped};
+}
+
+Kernel walk_kernel(Walk walk, int64_t run, bool streaming) {
+    switch (walk) {
+        case Walk::Rows:
+            return streaming ? simd_kernels().rows_streaming : simd_kernels().rows;
+        case Walk::Transpose:
+            return simd_kernels().transpose[__builtin_ctzll(static_cast<unsigned long long>(run))];
+        case Walk::Repeat:
+            return repeat_element;
+        default:
+            return element_or_gather(walk, run);
+    }
+}
+
+const char *walk_name(Walk walk) {
+    switch (walk) {
+        case Walk::Rows:
+            return "rows";
+        case Walk::Transpose:
+            return "transpose";
+        case Walk::Gather:
+            return "gather";
+        case Walk::Elements:
+            return "elements";
+        case Walk::Repeat:
+            return "repeat";
+    }
+    return "?";
+}
+
+}  // namespace via

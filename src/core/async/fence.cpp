@@ -1,0 +1,76 @@
+#include "core/async/fence.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+namespace via {
+namespace {
+
+class JoinedFence final : public Fence {
+public:
+    // Consumes a reference to each fence.
+    JoinedFence(std::unique_ptr<Fence *[]> fences, int32_t count) : fences_(std::move(fences)), count_(count) {}
+
+    bool is_complete() override {
+        return std::all_of(begin(), end(), [](Fence *fence) { return fence->is_complete(); });
+    }
+
+    Status wait() override {
+        for (Fence **fence = begin(); fence != end(); ++fence) {
+            VIA_TRY((*fence)->wait());
+        }
+        return VIA_OK;
+    }
+
+    Status make_stream_wait(const ResolvedStream &stream) override {
+        for (Fence **fence = begin(); fence != end(); ++fence) {
+            VIA_TRY((*fence)->make_stream_wait(stream));
+        }
+        return VIA_OK;
+    }
+
+private:
+    ~JoinedFence() override {
+        std::for_each(begin(), end(), [](Fence *fence) { fence->release(); });
+    }
+
+    Fence **begin() const { return fences_.get(); }
+    Fence **end() const { return fences_.get() + count_; }
+
+    std::unique_ptr<Fence *[]> fences_;
+    int32_t count_;
+};
+
+void release_all(Fence *const *fences, int32_t count) {
+    for (int32_t i = 0; i < count; ++i) {
+        if (fences[i] != nullptr) {
+            fences[i]->release();
+        }
+    }
+}
+
+}  // namespace
+
+Status join_fences(Fence *const *fences, int32_t count, Fence **out_fence) {
+    const auto present =
+        static_cast<int32_t>(std::count_if(fences, fences + count, [](Fence *m) { return m != nullptr; }));
+    *out_fence = nullptr;
+    if (present < 2) {
+        Fence *const *only = std::find_if(fences, fences + count, [](Fence *m) { return m != nullptr; });
+        *out_fence = only != fences + count ? *only : nullptr;
+        return VIA_OK;
+    }
+    std::unique_ptr<Fence *[]> kept(new (std::nothrow) Fence *[static_cast<size_t>(present)]);
+    if (kept != nullptr) {
+        std::copy_if(fences, fences + count, kept.get(), [](Fence *m) { return m != nullptr; });
+        *out_fence = new (std::nothrow) JoinedFence(std::move(kept), present);
+    }
+    if (*out_fence == nullptr) {
+        release_all(fences, count);
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to join %d fences", present);
+    }
+    return VIA_OK;
+}
+
+}  // namespace via

@@ -1,0 +1,6 @@
+#include "cuda/kernels/box.cuh"
+#include "cuda/kernels/global.cuh"
+
+namespace via::kernels {
+#include "cuda/kernels/box.def"
+}

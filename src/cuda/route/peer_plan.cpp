@@ -1,0 +1,179 @@
+#include "cuda/route/peer_plan.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/system/pages.hpp"
+#include "cuda/memory/peer_access.hpp"
+#include "cuda/memory/stream_scratch.hpp"
+
+namespace via::cuda {
+namespace {
+
+// What things cost on NVLink between two H200s, in nanoseconds and bytes a nanosecond. A slower link makes all that
+// crosses it dearer alike, so that the choice is the same.
+constexpr double kEngine = 390;
+constexpr double kWrite = 330;  // by kernels
+constexpr double kRead = 300;
+constexpr double kLaunch = 5000;
+constexpr double kOtherStream = 6000;  // two events and what waits for them
+constexpr double kPieces = 12000;      // the events of the first piece, and unpacking the last one
+
+// Stores and loads across the link are of sectors, each with a header. Runs of a few of them lose little.
+constexpr int64_t kSector = 32;
+constexpr int64_t kWholeRow = 128;
+constexpr double kHeader = 16;
+
+constexpr int64_t kPieceBytes = int64_t{64} << 20;
+constexpr int64_t kLastPiece = int64_t{4} << 20;
+
+// Pieces are ahead of the driver's way through the host's memory at every size measured: 64 KiB take 16 us where that
+// takes 27. To open a pool takes 18 ms once, which a few bytes do not earn.
+constexpr int64_t kLeastInPieces = int64_t{64} << 10;
+
+double as_double(int64_t value) { return static_cast<double>(value); }
+
+// Bytes that are adjacent on one side, whatever the other one looks like.
+int64_t adjacent_bytes(const Transfer &transfer, Major side) {
+    PackedOrder order;
+    make_packed_order(transfer, side, true, &order);
+    int64_t bytes = 1;
+    for (int32_t i = 0; i < order.ndim; ++i) {
+        const PackedOrder::Loop &loop = order.loops[i];
+        if (std::abs(side == Major::Dst ? loop.dst_step : loop.src_step) != bytes) {
+            break;
+        }
+        bytes *= loop.extent;
+    }
+    return bytes;
+}
+
+bool lies_packed(const Transfer &transfer, Major side) { return adjacent_bytes(transfer, side) == transfer.nbytes; }
+
+// Nanoseconds for bytes that cross in runs of so many.
+double cost_of_runs(int64_t nbytes, int64_t run, double rate) {
+    const double whole = as_double(round_up(run, kSector)) + kHeader;
+    return as_double(nbytes) * (run >= kWholeRow ? 1 : whole / as_double(run)) / rate;
+}
+
+double cost_of_stream(int32_t device_id, const Side &side) { return device_id == side.device_id ? 0 : kOtherStream; }
+
+void keep_better(const PeerPlan &plan, PeerPlan *best) {
+    if (best->microseconds == 0 || plan.microseconds < best->microseconds) {
+        *best = plan;
+    }
+}
+
+PeerPlan one_kernel(PeerRoute route, double nanoseconds) {
+    return {.route = route,
+            .direct = true,
+            .src_kernel = route == PeerRoute::Push,
+            .dst_kernel = route == PeerRoute::Pull,
+            .microseconds = (kLaunch + nanoseconds) / 1000};
+}
+
+// In the order of the source, so that what lies there packed crosses by a copy engine, and what has to be turned is
+// turned by the destination's device within its own memory.
+PeerPlan in_pieces(const Transfer &transfer) {
+    PeerPlan plan{.route = PeerRoute::Pieces, .direct = true, .unpacks = true, .piece_bytes = kPieceBytes};
+    PackedOrder order;
+    Move move;
+    make_peer_order(transfer, plan, &order);
+    make_packing(order, whole(order), transfer.dst, &move);
+    plan.src_kernel = move.ndim > 0;
+    make_unpacking(order, whole(order), transfer.src, &move);
+    plan.dst_kernel = move.ndim > 0;
+    const double link = as_double(order.nbytes) / (plan.src_kernel ? kWrite : kEngine);
+    plan.microseconds = (kLaunch + kPieces + link) / 1000;
+    return plan;
+}
+
+PeerPlan plan_strided(const Transfer &transfer, const PeerReach &reach, int32_t device_id) {
+    PeerPlan best;
+    if (reach.writes) {
+        const double link = cost_of_runs(transfer.nbytes, adjacent_bytes(transfer, Major::Dst), kWrite);
+        keep_better(one_kernel(PeerRoute::Push, link + cost_of_stream(device_id, transfer.src_side)), &best);
+    }
+    if (reach.reads) {
+        const double link = cost_of_runs(transfer.nbytes, adjacent_bytes(transfer, Major::Src), kRead);
+        keep_better(one_kernel(PeerRoute::Pull, link + cost_of_stream(device_id, transfer.dst_side)), &best);
+    }
+    if (reach.scratch) {
+        keep_better(in_pieces(transfer), &best);
+    }
+    return best.route != PeerRoute::Driver ? best : plan_unreached(transfer, device_id);
+}
+
+}  // namespace
+
+PeerReach find_reach(const Transfer &transfer, int32_t device_id) {
+    PeerMemory dst{};
+    PeerMemory src{};
+    PeerReach reach{.writes = false,
+                    .reads = false,
+                    .scratch = can_reach_scratch(transfer.dst_side.device_id, transfer.src_side.device_id)};
+    if (!find_peer_memory(transfer.dst_side, transfer.dst, &dst) ||
+        !find_peer_memory(transfer.src_side, transfer.src, &src)) {
+        return reach;
+    }
+    const bool is_strided = transfer.ndim > 0;
+    reach.writes = (is_strided ? src.is_of_primary() : device_id == src.device_id) && can_access(src, dst, true);
+    reach.reads = (is_strided ? dst.is_of_primary() : device_id == dst.device_id) && can_access(dst, src, false);
+    return reach;
+}
+
+PeerPlan plan_unreached(const Transfer &transfer, int32_t device_id) {
+    if (transfer.ndim == 0) {
+        return {};
+    }
+    const bool dst_packed = lies_packed(transfer, Major::Dst);
+    const bool src_packed = lies_packed(transfer, Major::Src);
+    const bool to_dst = dst_packed && (!src_packed || device_id == transfer.src_side.device_id);
+    return {.route = PeerRoute::Pieces,
+            .src_kernel = to_dst || !src_packed,
+            .dst_kernel = !to_dst,
+            .unpacks = !to_dst,
+            .major = to_dst ? Major::Dst : Major::Src,
+            .piece_bytes = kPieceBytes};
+}
+
+PeerPlan plan_peer_copy(const Transfer &transfer, const PeerReach &reach, int32_t device_id) {
+    if (transfer.ndim > 0) {
+        return plan_strided(transfer, reach, device_id);
+    }
+    const bool of_src = device_id == transfer.src_side.device_id;
+    const bool of_neither = !of_src && device_id != transfer.dst_side.device_id;
+    const bool reached = of_src ? reach.writes : reach.reads && !of_neither;
+    const bool crosses_host = !reached && !of_neither && reach.scratch;
+    return crosses_host && transfer.nbytes >= kLeastInPieces ? in_pieces(transfer) : PeerPlan{.direct = reached};
+}
+
+void make_peer_order(const Transfer &transfer, const PeerPlan &plan, PackedOrder *out_order) {
+    Transfer runs = transfer;
+    runs.run = transfer.ndim > 0 ? transfer.run : transfer.nbytes;
+    make_packed_order(runs, plan.major, !plan.unpacks, out_order);
+}
+
+int64_t next_piece(const PeerPlan &plan, int64_t left) {
+    return std::min(plan.piece_bytes, left <= kLastPiece ? left : std::max(left / 4 * 3, kLastPiece));
+}
+
+void describe_peer(const Transfer &transfer, const PeerPlan &plan, int64_t capacity, char *out_text) {
+    const auto size = static_cast<size_t>(capacity);
+    const char *link = plan.direct ? "direct" : "by the driver through host memory";
+    if (plan.route == PeerRoute::Driver) {
+        (void)std::snprintf(out_text, size, "%s", link);
+    } else if (plan.route == PeerRoute::Pieces) {
+        (void)std::snprintf(out_text, size, "%s, in pieces of up to %lld KiB%s%s", link,
+                            static_cast<long long>(std::min(plan.piece_bytes, transfer.nbytes) >> 10),
+                            plan.src_kernel ? ", packed by a kernel" : "",
+                            plan.dst_kernel ? ", unpacked by a kernel" : "");
+    } else {
+        const bool pushes = plan.route == PeerRoute::Push;
+        (void)std::snprintf(out_text, size, "%s, %s by a kernel of device %d", link, pushes ? "written" : "read",
+                            pushes ? transfer.src_side.device_id : transfer.dst_side.device_id);
+    }
+}
+
+}  // namespace via::cuda

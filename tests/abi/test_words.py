@@ -1,0 +1,61 @@
+"""One word for one thing, the field's: the project's old words are gone from bindings, documentation and tests."""
+
+import functools
+import re
+
+import pytest
+from abi_tools import ROOT
+
+# An old word, as a pattern over text and identifiers, and the word of the field that is used instead.
+WORDS = {
+    r"(?i)(?<![a-z])(lend|lends|lent|lending|lenders?|loans?)(?![a-z])": "export, borrowed memory",
+    r"(?i)\b(lets?|letting) (it |them )?go of\b|let_?go(?![a-z])|lets_?go(?![a-z])": "release",
+    r"(?i)(?<![a-z])beside(?![a-z])": "next to, besides, compared with",
+    r"(?i)stand[-_]ins?\b": "fake driver",
+    r"(?i)(?<![a-z])(mends?|mended|mending)(?![a-z])": "fix",
+    r"(?i)(?<![a-z])tells(?![a-z])": "reports, returns",
+    r"(?i)behind (a|the) stream": "after the work queued on the stream",
+    r"\b(takes?|took|taken|taking) (it |them )?over\b": "consume, own",
+    r"\b(EventMark|JoinedMark|Disposal|QuickMutex|HandedOver|LockedWord|StagedRun|StagedEnds)\b": "the names of the map",
+}
+FOLDERS = ["bindings", "docs", "tests", "pkgconfig"]
+TEXTS = {
+    ".c",
+    ".cpp",
+    ".cs",
+    ".cmake",
+    ".cuh",
+    ".f90",
+    ".h",
+    ".hpp",
+    ".i",
+    ".inc",
+    ".java",
+    ".md",
+    ".py",
+    ".pyi",
+    ".txt",
+}
+
+# What the header says is repeated there; results are as they were measured.
+GENERATED = re.compile(r"docs/reference/c/|bindings/python/viaduct/raw_|bindings/fortran/viaduct_c|/results/|/corpus/")
+
+
+@functools.cache
+def texts():
+    files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "dev"]
+    for folder in FOLDERS:
+        files += sorted(path for path in (ROOT / folder).rglob("*") if path.suffix in TEXTS and path.is_file())
+    chosen = [path for path in files if not GENERATED.search(str(path)) and path.name != "test_words.py"]
+    return {path.relative_to(ROOT): path.read_text(errors="replace") for path in chosen}
+
+
+@pytest.mark.parametrize("pattern", WORDS, ids=lambda pattern: WORDS[pattern])
+def test_no_old_word_is_left(pattern):
+    compiled = re.compile(pattern)
+    found = [
+        f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"
+        for path, text in texts().items()
+        for match in compiled.finditer(text)
+    ]
+    assert found == [], f"write {WORDS[pattern]}"

@@ -1,0 +1,162 @@
+"""Copies of random layouts on a GPU, in turns with PyTorch, CuPy and the bound.
+
+The population: 2 to 5 axes in random order, elements of 1 to 16 bytes, extents that are rarely round, a third of the
+innermost axes 2 to 7 long, some steps of 2 and 3, 1 MiB to 256 MiB at the source. Times are of the stream, without what
+launching takes on the host. The bound counts the sectors of 32 bytes that must be read and the bytes that must be
+written, at the rate of a plain copy in the same run. Results must not depend on the seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import cupy
+import populations
+import torch
+import viaduct as via
+from bench import describe_machine
+from layouts_devices import Call
+from populations import Band, Row
+
+BANDS = (Band(0, 1), Band(1, 8), Band(8, 64), Band(64), Band(8))
+DTYPES = (
+    torch.uint8,
+    torch.int16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float32,
+    torch.float64,
+    torch.complex128,
+)
+TARGETS = (1 << 20, 1 << 24, 1 << 26, 1 << 28)
+MOST_BYTES = 6 << 30
+MOST_COUNTED = 100_000_000  # elements whose sectors are counted one by one; of more, only the bytes are
+SECTOR = 32
+GPU = torch.device("cuda:0")
+TURNS = 7
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Memory in which each axis has a step and some more elements behind it; its axes are permuted."""
+
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    steps: tuple[int, ...]
+    full: tuple[int, ...]
+
+    def base_bytes(self) -> int:
+        return math.prod(self.full) * self.dtype.itemsize
+
+    def source(self) -> torch.Tensor:
+        values = torch.randint(0, 127, (self.base_bytes(),), dtype=torch.uint8, device=GPU)
+        cut = tuple(slice(0, extent * step, step) for extent, step in zip(self.shape, self.steps, strict=True))
+        return values.view(self.dtype).view(self.full)[cut].permute(self.axes)
+
+    def __str__(self) -> str:
+        name = str(self.dtype).removeprefix("torch.")
+        return f"{name} {list(self.shape)} by {list(self.axes)} steps {list(self.steps)}"
+
+
+def layouts(seed: int) -> Iterator[Layout]:
+    """Endless."""
+    chance = random.Random(seed)
+    while True:
+        dtype, ndim, target = chance.choice(DTYPES), chance.choice([2, 3, 3, 4, 4, 5]), chance.choice(TARGETS)
+        weights = [chance.random() + 0.05 for _ in range(ndim)]
+        whole = math.log(target / dtype.itemsize) / sum(weights)
+        shape = [max(1, int(math.exp(whole * weight)) + chance.choice([0, 0, 1, 3])) for weight in weights]
+        if chance.random() < 0.3:
+            shape[-1] = chance.choice([2, 3, 4, 5, 7])
+        steps = [chance.choice([1, 1, 1, 2, 3]) if chance.random() < 0.3 else 1 for _ in range(ndim)]
+        full = [extent * step + chance.choice([0, 0, 5]) for extent, step in zip(shape, steps, strict=True)]
+        axes = list(range(ndim))
+        chance.shuffle(axes)
+        layout = Layout(dtype, tuple(shape), tuple(axes), tuple(steps), tuple(full))
+        if layout.base_bytes() <= MOST_BYTES:
+            yield layout
+
+
+def seconds_of(call: Call) -> float:
+    """On the stream: while it sleeps, the call is queued."""
+    call()
+    torch.cuda.synchronize()
+    times = []
+    for _ in range(TURNS):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        torch.cuda._sleep(300_000)
+        start.record()
+        call()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end) * 1e-3)
+    return statistics.median(times)
+
+
+def sector_bytes(view: torch.Tensor, base_bytes: int) -> int:
+    """Bytes of the sectors that reading the view touches."""
+    item = view.element_size()
+    if view.numel() > MOST_COUNTED:
+        return view.numel() * item
+    at = torch.zeros(1, dtype=torch.int64, device=GPU)
+    for extent, step in zip(view.shape, view.stride(), strict=True):
+        at = (at[:, None] + (torch.arange(extent, device=GPU) * step * item)[None]).reshape(-1)
+    touched = torch.zeros(base_bytes // SECTOR + 2, dtype=torch.bool, device=GPU)
+    touched[at // SECTOR] = True
+    touched[(at + item - 1) // SECTOR] = True
+    return int(touched.sum()) * SECTOR
+
+
+def calls_of(dst: torch.Tensor, src: torch.Tensor) -> dict[str, Call]:
+    our_dst, our_src, stream = via.asarray(dst), via.asarray(src), torch.cuda.current_stream()
+    calls: dict[str, Call] = {
+        populations.OURS: lambda: via.copy(our_dst, our_src, stream=stream),
+        "torch": lambda: dst.copy_(src),
+    }
+    if dst.dtype != torch.bfloat16:  # which CuPy lacks
+        cupy_dst, cupy_src = cupy.from_dlpack(dst), cupy.from_dlpack(src)
+        calls["cupy"] = lambda: cupy.copyto(cupy_dst, cupy_src)
+    return calls
+
+
+def measure(layout: Layout, rate: float) -> Row:
+    src = layout.source()
+    dst = torch.empty(src.shape, dtype=src.dtype, device=GPU)
+    calls = calls_of(dst, src)
+    calls[populations.OURS]()
+    right = torch.equal(dst.view(-1).view(torch.uint8), src.contiguous().view(-1).view(torch.uint8))
+    with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
+        seconds = {name: seconds_of(call) for name, call in calls.items()}
+    nbytes = src.numel() * src.element_size()
+    return Row(str(layout), 2 * nbytes, seconds, (sector_bytes(src, layout.base_bytes()) + nbytes) / rate, right)
+
+
+def plain_rate() -> float:
+    """Bytes read and written in a second by a plain copy."""
+    src = torch.empty(1 << 30, dtype=torch.uint8, device=GPU)
+    dst = torch.empty_like(src)
+    return 2 * src.numel() / seconds_of(lambda: dst.copy_(src))
+
+
+def options() -> argparse.Namespace:
+    return populations.parser_of("gpu", 260).parse_args()
+
+
+def main() -> None:
+    chosen = options()
+    rate = plain_rate()
+    found = layouts(chosen.seed)
+    rows = [measure(next(found), rate) for _ in range(chosen.count)]
+    populations.show(f"gpu, seed {chosen.seed}, plain copy {rate / 1e9:.0f} GB/s", rows, BANDS, "the bound")
+    settings = {"seed": chosen.seed, "plain_gb_per_s": rate / 1e9}
+    populations.write(chosen.json, populations.report("gpu", rows, BANDS, describe_machine("gpu"), **settings))
+
+
+if __name__ == "__main__":
+    main()

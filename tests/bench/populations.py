@@ -1,0 +1,155 @@
+"""What is said of a population of random layouts, whatever the machine that copies them.
+
+A row is one layout: the bytes that are read and written, each party's median time, and the time of its bound. From the
+rows come, by size: the geometric mean of how many times longer each peer takes, the worst, how many are lost, and what
+part of the bound is reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+OURS = "viaduct"
+LOST = 0.95
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Row:
+    case: str
+    nbytes: int  # read and written
+    seconds: dict[str, float]  # of each party, ours among them
+    bound: float  # seconds
+    right: bool = True
+
+    def over(self, peer: str) -> float | None:
+        """How many times longer a peer takes; None where it takes no such layout."""
+        return self.seconds[peer] / self.seconds[OURS] if peer in self.seconds else None
+
+    def over_best(self) -> float:
+        return min(value / self.seconds[OURS] for name, value in self.seconds.items() if name != OURS)
+
+    def of_bound(self) -> float:
+        return self.bound / self.seconds[OURS]
+
+
+@dataclass(frozen=True)
+class Band:
+    """Rows of `least` to `most` MiB read and written."""
+
+    least: float
+    most: float = math.inf
+
+    def of(self, rows: Iterable[Row]) -> list[Row]:
+        return [row for row in rows if self.least <= row.nbytes / MIB < self.most]
+
+    def title(self) -> str:
+        return f"{self.least:g} MiB and more" if self.most == math.inf else f"{self.least:g} to {self.most:g} MiB"
+
+
+def take_turns(
+    calls: dict[str, Callable[[], Any]], seconds: float = 0.012, turns: int = 7, pause: Iterable[str] = ()
+) -> dict[str, float]:
+    """The median time of each call. Those in `pause` are followed by a rest: their threads go on spinning for a while."""
+    loops = {}
+    for name, call in calls.items():
+        call()
+        start = time.perf_counter()
+        call()
+        loops[name] = max(1, int(seconds / max(time.perf_counter() - start, 1e-7)))
+    found: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(turns):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            for _ in range(loops[name]):
+                call()
+            found[name].append((time.perf_counter() - start) / loops[name])
+            if name in pause:
+                time.sleep(0.003)
+    return {name: statistics.median(values) for name, values in found.items()}
+
+
+def against(rows: Sequence[Row], peer: str) -> dict[str, float] | None:
+    ratios = [ratio for row in rows if (ratio := row.over(peer)) is not None]
+    if not ratios:
+        return None
+    return {
+        "geomean": statistics.geometric_mean(ratios),
+        "worst": min(ratios),
+        "lost": sum(ratio < LOST for ratio in ratios),
+        "layouts": len(ratios),
+    }
+
+
+def summary(rows: Sequence[Row], bands: Iterable[Band]) -> list[dict[str, Any]]:
+    """One entry for each band that has rows."""
+    entries = []
+    for band in bands:
+        some = band.of(rows)
+        if not some:
+            continue
+        parts = sorted(row.of_bound() for row in some)
+        peers = {name: None for row in some for name in row.seconds if name != OURS}
+        entries.append(
+            {
+                "band": band.title(),
+                "layouts": len(some),
+                "peers": {name: found for name in peers if (found := against(some, name)) is not None},
+                "lost_to_best": sum(row.over_best() < LOST for row in some),
+                "worst_to_best": min(row.over_best() for row in some),
+                "of_bound": statistics.geometric_mean(parts),
+                "of_bound_5th": parts[len(parts) // 20],
+            }
+        )
+    return entries
+
+
+def show(title: str, rows: Sequence[Row], bands: Iterable[Band], bound: str, worst: int = 10) -> None:
+    print(f"{title}: {len(rows)} layouts, {sum(not row.right for row in rows)} wrong")
+    for entry in summary(rows, bands):
+        peers = "; ".join(
+            f"{found['geomean']:.2f} x {name}, worst {found['worst']:.2f}, lost {found['lost']}"
+            for name, found in entry["peers"].items()
+        )
+        print(
+            f"  {entry['band']:<20} {entry['layouts']:>4} layouts; {peers}; of {bound} {entry['of_bound']:.2f},"
+            f" 5th percentile {entry['of_bound_5th']:.2f}"
+        )
+    print("the worst against the better peer:")
+    for row in sorted(rows, key=Row.over_best)[:worst]:
+        print(f"  {row.over_best():.2f}, {row.of_bound():.2f} of {bound}, {row.nbytes / MIB:.3g} MiB: {row.case}")
+
+
+def report(
+    population: str, rows: Sequence[Row], bands: Sequence[Band], machine: dict[str, Any], **settings: Any
+) -> dict[str, Any]:
+    """What `--json` writes."""
+    return {
+        "population": population,
+        "settings": settings,
+        "machine": machine,
+        "summary": summary(rows, bands),
+        "rows": [asdict(row) for row in rows],
+    }
+
+
+def parser_of(population: str, count: int) -> argparse.ArgumentParser:
+    """The options that all populations have."""
+    parser = argparse.ArgumentParser(prog=f"bench layouts {population}")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=count)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows and their summary there")
+    return parser
+
+
+def write(path: Path | None, found: dict[str, Any]) -> None:
+    if path is not None:
+        path.write_text(json.dumps(found, indent=1) + "\n")

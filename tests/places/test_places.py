@@ -1,0 +1,134 @@
+"""The packages on other systems: they load there, and the C, C++ and Python tests of this tree run with them.
+
+`./dev test places` runs this. A system that cannot be made here is skipped, with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from chroots import PLACES, Impossible, Place, enter, make
+from package_tools import BUILD, ROOT, Shell
+
+# Where all of it lies in a place.
+HOME = "viaduct"
+# What the tests of Python take, downloaded here for there: a place needs no certificates then.
+REQUIREMENTS = ("numpy", "ml_dtypes", "pytest", "pytest-timeout", "hypothesis", "cffi", "pycparser")
+
+
+@pytest.fixture(scope="session")
+def place(request: pytest.FixtureRequest) -> Place:
+    try:
+        return make(PLACES[request.param])
+    except Impossible as why:
+        pytest.skip(f"{request.param}: {why}")
+
+
+def pinned() -> list[str]:
+    lines = "\n".join(path.read_text() for path in (ROOT / "tests/requirements").glob("*.txt"))
+    found = dict(re.findall(r"^([\w-]+)==(.+)$", lines, re.MULTILINE))
+    return [f"{name}=={found[name]}" if name in found else name for name in (*REQUIREMENTS, "cmake", "ninja")]
+
+
+def python_of(place: Place) -> str:
+    told = enter(place, f"{place.python} -c 'import sys; print(*sys.version_info[:2], sep=\".\")'")
+    return told.strip()
+
+
+def copy_tree(target: Path) -> None:
+    """What git knows of this tree, as it lies here."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
+    for name in names.decode().split("\0")[:-1]:
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, target / name)
+
+
+def copy_driver(target: Path, told: str) -> None:
+    """The fake driver and the headers that its tests include; nothing where this build has none."""
+    driver = BUILD / "fakecuda/libcuda.so.1"
+    found = re.search(r"^-- CUDA [\d.]+: (.*)$", told, re.MULTILINE)
+    if driver.exists() and found:
+        shutil.copy(driver, target)
+        for header in ("cuda.h", "cudaTypedefs.h"):
+            shutil.copy(Path(found[1]) / header, target)
+
+
+@pytest.fixture(scope="session")
+def furnished(place: Place, packages: Path, shell: Shell) -> Path:
+    """The place's folder with the packages, this tree, and an environment of Python's with the wheel in it."""
+    home = place.folder / HOME
+    shutil.rmtree(home, ignore_errors=True)
+    copy_tree(home / "tree")
+    shutil.copytree(packages, home / "dist")
+    (home / "driver").mkdir()
+    told = shell("cmake", "-S", ROOT, "-B", BUILD)
+    copy_driver(home / "driver", told)
+    version = python_of(place)
+    platforms = [f"--platform=manylinux_2_{minor}_x86_64" for minor in (17, 24, 27, 28)] + [
+        "--platform=manylinux2014_x86_64",
+        "--platform=any",
+    ]
+    download = ["download", "--only-binary=:all:", "--python-version", version, *platforms, "-d", home / "wheels"]
+    shell(sys.executable, "-m", "pip", *download, *pinned(), "pip", "setuptools")
+    (dlpack,) = re.findall(r"^-- DLPack [\d.]+: (.*)$", told, re.MULTILINE)
+    shutil.copytree(Path(dlpack) / "dlpack", home / "include/dlpack")
+    enter(
+        place,
+        f"""cd /{HOME} && {place.python} -m venv --without-pip venv
+        export PYTHONPATH=$(ls wheels/pip-*.whl)
+        venv/bin/python -m pip install -q --no-index --find-links wheels {" ".join(pinned())} dist/*.whl
+        mkdir prefix && tar xf dist/*.tar.gz -C prefix --strip-components=1""",
+    )
+    return home
+
+
+# Runs a program that is part of no package.
+EXAMPLE = "tests/python/test_files.py::test_the_example_in_c_maps_a_file"
+
+pytestmark = pytest.mark.parametrize("place", PLACES, indirect=True, scope="session")
+
+
+def test_the_libraries_load(place: Place, furnished: Path) -> None:
+    told = enter(
+        place,
+        f"""cd /{HOME} && ldd -r prefix/lib/libviaduct.so.1 && ldd prefix/lib/libviaduct.so.1
+        venv/bin/python -c 'import viaduct; print(viaduct.__file__, viaduct.__version__)'""",
+    )
+    assert "not found" not in told and "undefined symbol" not in told
+    assert f"/{HOME}/venv/" in told
+
+
+@pytest.mark.timeout(1800)
+def test_the_programs_in_c_and_cxx_pass(place: Place, furnished: Path) -> None:
+    """On the fake driver too, compiled by the place's own compiler against the tarball."""
+    driver = ""
+    if (furnished / "driver/libcuda.so.1").exists():
+        driver = f"-DVIADUCT_FAKECUDA=/{HOME}/driver/libcuda.so.1 -DVIADUCT_CUDA_INCLUDE_DIR=/{HOME}/driver"
+    told = enter(
+        place,
+        f"""cd /{HOME} && export PATH=$PWD/venv/bin:$PATH
+        cmake -G Ninja -S tree/tests/places -B build -DCMAKE_PREFIX_PATH=$PWD/prefix -DCMAKE_BUILD_TYPE=Release \\
+            -DVIADUCT_DLPACK_INCLUDE_DIR=$PWD/include {driver}
+        cmake --build build && ctest --test-dir build --output-on-failure -j$(nproc) --repeat after-timeout:2 | tail -n 60""",
+    )
+    assert "100% tests passed" in told
+    print(place.suite, *re.findall(r"\d+% tests passed.*", told))
+
+
+@pytest.mark.timeout(1800)
+def test_the_tests_of_python_pass_with_the_wheel(place: Place, furnished: Path) -> None:
+    told = enter(
+        place,
+        f"""cd /{HOME}/tree && export VIADUCT_BUILD_DIR=/{HOME}/none
+        options="-q -p no:cacheprovider -W ignore::pytest.PytestConfigWarning"
+        ../venv/bin/python -m pytest $options tests/python --deselect {EXAMPLE} 2>&1 | tail -n 60
+        [ ! -e ../driver/libcuda.so.1 ] || VIADUCT_FAKECUDA_DEVICES=2 VIADUCT_LIBCUDA=/{HOME}/driver/libcuda.so.1 \
+            ../venv/bin/python -m pytest $options tests/gpu 2>&1 | tail -n 60""",
+    )
+    print(place.suite, *re.findall(r"\d+ passed.*", told), sep="\n  ")
