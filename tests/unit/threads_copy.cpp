@@ -137,6 +137,23 @@ bool copy_there_and_back(uint64_t seed) {
            via::copy_array(last.get(), middle.get()) == VIA_OK && bytes == back;
 }
 
+// A thread of a virtual machine or of a fiber library may have little stack. ThreadSanitizer takes much of it itself.
+void a_thread_with_a_small_stack_copies(void **) {
+    assert_int_equal(via::set_num_threads(3), VIA_OK);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, kUnderThreadSanitizer || kUnderAddressSanitizer ? 1 << 20 : 96 << 10);
+    pthread_t thread;
+    const auto copy = [](void *) -> void * {
+        return reinterpret_cast<void *>(static_cast<intptr_t>(copy_there_and_back(50)));
+    };
+    assert_int_equal(pthread_create(&thread, &attributes, copy, nullptr), 0);
+    pthread_attr_destroy(&attributes);
+    void *good = nullptr;
+    assert_int_equal(pthread_join(thread, &good), 0);
+    assert_non_null(good);
+}
+
 void helpers_that_are_idle_for_long_end_and_the_next_copy_has_others(void **) {
     assert_int_equal(via::set_num_threads(3), VIA_OK);
     assert_true(copy_there_and_back(40));
@@ -241,6 +258,7 @@ int main() {
         cmocka_unit_test(every_piece_of_work_is_done_once),
         cmocka_unit_test(short_jobs_from_many_callers_are_done_once),
         cmocka_unit_test(two_jobs_at_once_have_helpers_each),
+        cmocka_unit_test(a_thread_with_a_small_stack_copies),
         cmocka_unit_test(helpers_that_are_idle_for_long_end_and_the_next_copy_has_others),
         cmocka_unit_test(many_threads_copy_at_once),
         cmocka_unit_test(the_number_of_threads_may_change_while_copies_run),

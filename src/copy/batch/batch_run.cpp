@@ -7,7 +7,7 @@
 #include "copy/copy_plan.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/array/access_tracker_many.hpp"
-#include "core/base/cached_object.hpp"
+#include "core/base/cached_objects.hpp"
 #include "cuda/device.hpp"
 
 namespace via {
@@ -35,7 +35,7 @@ public:
 
 private:
     static constexpr int64_t kMostIdle = 65536;
-    static constinit inline CachedObject<List<Storage *>> spare;
+    static constinit inline CachedObjects<List<Storage *>> spare;
 
     List<Storage *> *const list_;
     BatchPlan &plan_;

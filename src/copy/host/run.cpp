@@ -12,10 +12,19 @@
 #include "copy/trailing_bits.hpp"
 #include "core/async/task.hpp"
 #include "core/async/thread_pool.hpp"
+#include "core/base/cached_objects.hpp"
 #include "core/base/thread_state.hpp"
 
 namespace via {
 namespace {
+
+// On the heap: a caller's stack may be small.
+struct Scratch {
+    alignas(kLineBytes) char bytes[kScratchBytes];
+};
+
+// One each for the threads of a usual machine's copies.
+constinit CachedObjects<Scratch, 32> scratches;
 
 // All tiles of a plan, numbered: the innermost loop around them counts first.
 class Tiles {
@@ -28,13 +37,20 @@ public:
 
     int64_t total() const { return total_; }
 
-    // Does tiles first to last - 1.
+    // Does tiles first to last - 1. Without memory for a scratch they are copied straight, which is slower.
     void run(int64_t first, int64_t last) const {
-        if (first < last && (plan_.by_rows || plan_.squeezes)) {
-            alignas(kLineBytes) char scratch[kScratchBytes];
-            run_with(first, last, scratch);
-        } else if (first < last) {
-            run_with(first, last, nullptr);
+        if (first >= last) {
+            return;
+        }
+        if (!plan_.by_rows && !plan_.squeezes) {
+            run_with(plan_, nullptr, first, last);
+        } else if (Scratch *scratch = scratches.take(); scratch != nullptr) {
+            run_with(plan_, scratch->bytes, first, last);
+            scratches.give_back(scratch);
+        } else {
+            Plan straight = plan_;
+            straight.by_rows = straight.squeezes = straight.streaming = false;
+            run_with(straight, nullptr, first, last);
         }
     }
 
@@ -48,8 +64,8 @@ private:
         int64_t extents[VIA_MAX_NDIM];
     };
 
-    [[gnu::noinline]] void run_with(int64_t first, int64_t last, char *scratch) const {
-        TilePasses passes(plan_, scratch);
+    void run_with(const Plan &plan, char *scratch, int64_t first, int64_t last) const {
+        TilePasses passes(plan, scratch);
         Cursor cursor;
         locate(first, &cursor);
         for (int64_t i = first; i < last; ++i) {
@@ -57,7 +73,7 @@ private:
             passes.run({cursor.dst, cursor.src, cursor.run, cursor.extents, ahead});
             step(&cursor);
         }
-        if (plan_.streaming) {
+        if (plan.streaming) {
             end_streaming();
         }
     }

@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "core/base/cached_object.hpp"
+#include "core/base/cached_objects.hpp"
 #include "cuda/batch/batch_driver.hpp"
 #include "cuda/batch/descriptor_table.hpp"
 #include "cuda/batch/range_cache.hpp"
@@ -34,7 +34,7 @@ Status no_memory() { return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a list 
 
 // Batches of more copies are not kept.
 constexpr int64_t kMostIdle = 32768;
-constinit CachedObject<Batch> spare;
+constinit CachedObjects<Batch> spare;
 
 void give_back(Batch *batch) {
     if (batch->copies.room() > kMostIdle) {
