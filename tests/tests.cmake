@@ -8,7 +8,8 @@
 #   a cmocka program like those of capi, with the driver in reach (tests/gpu/support.h); ctest knows it as gpu.NAME and
 #   runs it on the fake driver with two devices, or as SETTINGS say
 #
-# A test labelled `threads` also runs under ThreadSanitizer, and no other is built there.
+# A test labelled `long` is left to `./dev test --all`. One labelled `threads` also runs under ThreadSanitizer, and no other is built
+# there.
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(cmocka REQUIRED IMPORTED_TARGET cmocka)

@@ -48,6 +48,7 @@ def table_of(text: str) -> dict[str, dict[str, str]]:
     return {head: {row[0]: row[at] for row in rows} for at, head in enumerate(heads) if at}
 
 
+@pytest.mark.long
 def test_who_is_killed_leaves_what_the_documentation_says(tmp_path: Path) -> None:
     """The other columns depend on the versions of others."""
     ways = ("viaduct", "shared_memory, separate programs")

@@ -182,12 +182,8 @@ void check_copy(Copy *copy) {
     check_boxes(copy, shape);
 }
 
-// Threads run one after the other here, and AddressSanitizer makes each of them ten times slower.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr int kCopies = 400;
-#else
-constexpr int kCopies = 2000;
-#endif
+// Threads run one after the other here.
+const int kCopies = REPEATS(2000);
 
 constexpr int64_t kItems[] = {1, 2, 3, 4, 5, 6, 8, 12, 16, 20, 24, 32, 48, 100};
 

@@ -10,7 +10,7 @@
 namespace {
 
 constexpr uint64_t kSeed = 20260731;
-constexpr int kSequences = REPEATS(20000);
+const int kSequences = REPEATS(20000);
 constexpr int kMostViews = 6;
 
 constexpr int32_t kDtypes[] = {VIA_INT8,
