@@ -97,6 +97,17 @@ endfunction()
 
 set(VIADUCT_NVCC "" CACHE FILEPATH "nvcc of the CUDA Toolkit, ${VIADUCT_CUDA_MINIMUM} or newer")
 
+# Sets out to a tool for the machine that builds: `native`, or where that is a cross tool, the one called `name`. nvcc needs
+# a compiler for the host's half of what it compiles, of which nothing is kept.
+function(viaduct_build_tool out native name)
+  if(CMAKE_CROSSCOMPILING)
+    unset(tool)
+    find_program(tool NAMES ${name} NO_CACHE NO_CMAKE_FIND_ROOT_PATH REQUIRED)
+    set(native "${tool}")
+  endif()
+  set(${out} "${native}" PARENT_SCOPE)
+endfunction()
+
 # Sets out_version to that of a program which is nvcc, can compile, and is new enough; else to 0 and adds to `tried` why.
 function(viaduct_nvcc_version out_version out_tried nvcc)
   set(${out_version} 0 PARENT_SCOPE)
@@ -112,7 +123,8 @@ function(viaduct_nvcc_version out_version out_tried nvcc)
   # Some of the packages that it is made of may not be installed.
   set(source "${CMAKE_BINARY_DIR}/CMakeFiles/nvcc_works.cu")
   file(WRITE "${source}" "extern \"C\" __global__ void nothing() {}\n")
-  execute_process(COMMAND "${nvcc}" -ccbin "${CMAKE_CXX_COMPILER}" -allow-unsupported-compiler -cubin -o "${source}.bin"
+  viaduct_build_tool(host_compiler "${CMAKE_CXX_COMPILER}" c++)
+  execute_process(COMMAND "${nvcc}" -ccbin "${host_compiler}" -allow-unsupported-compiler -cubin -o "${source}.bin"
     "${source}" OUTPUT_QUIET ERROR_QUIET RESULT_VARIABLE failed)
   if(failed)
     set(${out_tried} "${${out_tried}} (${nvcc} compiles nothing)" PARENT_SCOPE)

@@ -70,6 +70,15 @@ function(viaduct_find_dlpack out_dir)
     "or set VIADUCT_DLPACK_INCLUDE_DIR to the folder that holds dlpack/dlpack.h.")
 endfunction()
 
+# Sets out_files to the licence that came with the header: in its repository, in Debian's package, or in that of Python.
+function(viaduct_find_dlpack_licences out_files include_dir)
+  file(GLOB files
+    "${include_dir}/../LICENSE"
+    "${include_dir}/../share/doc/libdlpack-dev/copyright"
+    "${include_dir}/../../apache_tvm_ffi-*.dist-info/licenses/*")
+  set(${out_files} "${files}" PARENT_SCOPE)
+endfunction()
+
 viaduct_find_dlpack(dlpack_dir)
 add_library(viaduct_dlpack INTERFACE)
 target_include_directories(viaduct_dlpack SYSTEM INTERFACE "${dlpack_dir}")

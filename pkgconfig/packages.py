@@ -1,29 +1,38 @@
-"""Makes packages of a build tree: `packages.py BUILD OUTPUT [tarball|wheel|jar|nupkg]...`, all of them if none is named.
+"""Makes packages of a build tree: `packages.py BUILD OUTPUT [tarball|wheel|jar|nupkg|deb]...`, all of them if none is named.
+`--with TREE` names one for another processor, which has a tarball, a wheel and a deb of its own; the jar and the nupkg hold
+the native libraries of all.
 
 Every package holds the same native libraries, stripped. A package that this build or machine cannot make is left out
 with a line that says why.
 """
 
 import argparse
-import platform
+import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
+import zipfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import deb
 
 ROOT = Path(__file__).resolve().parents[1]
-
-# The oldest glibc that pkgconfig/portable/portable.cmake links for.
-PLATFORM = f"manylinux_2_28_{platform.machine()}"
 
 
 class LeftOut(Exception):
     """Why a package is not made."""
 
 
-def run(*command: object, cwd: Path = ROOT) -> None:
+def run(*command: object, cwd: Path = ROOT, **environment: str) -> None:
     words = [str(word) for word in command]
-    done = subprocess.run(words, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    env = os.environ | environment
+    done = subprocess.run(
+        words, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
     if done.returncode != 0:
         sys.exit(f"{' '.join(words)}\nexited with {done.returncode}:\n{done.stdout}")
 
@@ -43,8 +52,17 @@ def make_tarball(build: Path, output: Path) -> None:
     shutil.rmtree(output / "_CPack_Packages")
 
 
+def version_and_machine(build: Path) -> tuple[str, str]:
+    """Of what a tree builds: a cross compiler's is for another processor than this machine's."""
+    name = r'CPACK_PACKAGE_FILE_NAME "viaduct-([\d.]+)-linux-(\w+)"'
+    found = re.search(name, (build / "CPackConfig.cmake").read_text())
+    assert found
+    return found[1], found[2]
+
+
 def make_wheel(build: Path, output: Path) -> None:
     """scikit-build-core writes the metadata; it compiles nothing, for the libraries are here."""
+    _, machine = version_and_machine(build)
     stage = fresh(build / "packages/wheel")
     shutil.copytree(ROOT / "bindings/python/viaduct", stage / "viaduct", ignore=shutil.ignore_patterns("__pycache__"))
     install(build, "python", stage)
@@ -53,32 +71,109 @@ def make_wheel(build: Path, output: Path) -> None:
     settings |= {"sdist.include": f"{inside}/**"}  # whatever git ignores is left out otherwise
     made = fresh(build / "packages/wheel-made")
     options = [f"-C{key}={value}" for key, value in settings.items()]
-    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", made, *options, ROOT)
+    build_wheel = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", made, *options, ROOT)
+    run(*build_wheel, _PYTHON_HOST_PLATFORM=f"linux-{machine}")
     (wheel,) = made.glob("*.whl")
-    run(sys.executable, "-m", "auditwheel", "repair", "--plat", PLATFORM, "--only-plat", "-w", output, wheel)
+    # The oldest glibc that pkgconfig/portable/portable.cmake links for.
+    platform = f"manylinux_2_28_{machine}"
+    run(sys.executable, "-m", "auditwheel", "repair", "--plat", platform, "--only-plat", "-w", output, wheel)
 
 
-def make_jar(build: Path, output: Path) -> None:
+def make_jar(build: Path, output: Path, others: Sequence[Path] = ()) -> None:
     if not (build / "java").is_dir():
         raise LeftOut("this build has no Java")
     run("cmake", "--install", build, "--component", "java", "--prefix", output)
+    jars = [path for path in output.glob("viaduct-*.jar") if not path.stem.endswith(("-sources", "-javadoc"))]
+    with zipfile.ZipFile(max(jars, key=lambda path: path.stat().st_mtime), "a", zipfile.ZIP_DEFLATED) as jar:
+        for other in others:
+            stage = fresh(build / "packages/jar" / other.name)
+            install(other, "java-native", stage)
+            for library in sorted(stage.glob("*.so*")):
+                jar.write(library, f"org/viaduct/native/linux-{processor_of(library)}/{library.name}")
 
 
-def make_nupkg(build: Path, output: Path) -> None:
-    project = build / "csharp/pack.txt"
-    if not project.exists():
+def processor_of(library: Path) -> str:
+    """As Linux names it; of a file's ELF header."""
+    return {62: "x86_64", 183: "aarch64"}[int.from_bytes(library.read_bytes()[18:20], "little")]
+
+
+def make_nupkg(build: Path, output: Path, others: Sequence[Path] = ()) -> None:
+    calls = build / "csharp/pack.txt"
+    if not calls.exists():
         raise LeftOut("there was no .NET SDK; what Mono compiles is not for .NET")
     stage = fresh(build / "packages/nupkg")
-    install(build, "csharp", stage)
-    run(*project.read_text().splitlines(), "--no-build", f"-p:NativeDirectory={stage}/", "--output", output)
+    for tree in (build, *others):
+        install(tree, "csharp", stage)
+    run(*calls.read_text().splitlines(), "--no-build", f"-p:NativeDirectory={stage}/", "--output", output)
 
 
-MAKERS = {"tarball": make_tarball, "wheel": make_wheel, "jar": make_jar, "nupkg": make_nupkg}
+def make_deb(build: Path, output: Path) -> None:
+    if shutil.which("dpkg-deb") is None:
+        raise LeftOut("dpkg-deb is not in PATH")
+    version, machine = version_and_machine(build)
+    homepage = project().get("urls", {}).get("Homepage", "")
+    release = deb.Release(version, machine, maintainer(), project().get("license", ""), homepage)
+    stage = fresh(build / "packages/deb")
+    stage_library(build, machine, stage)
+    stage_development(build, machine, stage)
+    stage_python(build, stage)
+    names = (ROOT / "tests/abi/symbols.txt").read_text().split()
+    for package in deb.packages_of(release, [f"{name}@{node}" for name, node in zip(names[::2], names[1::2])]):
+        deb.make(package, stage / package.name, release, output)
 
 
-def is_licensed() -> bool:
-    text = (ROOT / "pkgconfig/metadata.cmake").read_text()
-    return 'set(VIADUCT_LICENSE "")' not in text
+def stage_library(build: Path, machine: str, stage: Path) -> None:
+    """Debian's libraries lie in a folder of their architecture's name."""
+    install(build, "runtime", stage / "runtime")
+    (found,) = (stage / "runtime").iterdir()
+    (stage / "libviaduct1/usr/lib").mkdir(parents=True)
+    found.rename(stage / f"libviaduct1/usr/lib/{machine}-linux-gnu")
+
+
+def stage_development(build: Path, machine: str, stage: Path) -> None:
+    """The files that say where the others lie are written anew; nothing is compiled."""
+    tree, libdir = stage / "tree", f"lib/{machine}-linux-gnu"
+    options = {"INSTALL_PREFIX": "/usr", "INSTALL_LIBDIR": libdir, "BUILD_TYPE": "Release"}
+    off = [f"-DVIADUCT_{name}=OFF" for name in ("EXAMPLES", "WITH_CUDA")]
+    run("cmake", "-S", ROOT, "-B", tree, *off, *(f"-DCMAKE_{key}={value}" for key, value in options.items()))
+    for file in (build / "src").glob("libviaduct.so*"):
+        shutil.copy(file, tree / "src", follow_symlinks=False)
+    run("cmake", "--install", tree, "--component", "development", DESTDIR=str(stage / "libviaduct-dev"))
+
+
+def stage_python(build: Path, stage: Path) -> None:
+    """What the wheel holds; the library is the one that the other package installs."""
+    make_wheel(build, fresh(stage / "wheel"))
+    (wheel,) = (stage / "wheel").iterdir()
+    folder = stage / "python3-viaduct/usr/lib/python3/dist-packages"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    (folder / "viaduct/libviaduct.so.1").unlink()
+    (record,) = folder.glob("*.dist-info/RECORD")
+    record.unlink()
+    run("patchelf", "--remove-rpath", folder / "viaduct/_viaduct.abi3.so")
+
+
+# One for all processors; of the others there is one for each.
+FOR_ALL_PROCESSORS = ("jar", "nupkg")
+MAKERS = {"tarball": make_tarball, "wheel": make_wheel, "jar": make_jar, "nupkg": make_nupkg, "deb": make_deb}
+
+
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def maintainer() -> str:
+    found = re.search(r'set\(VIADUCT_MAINTAINER "(.*)"\)', (ROOT / "pkgconfig/metadata.cmake").read_text())
+    assert found
+    return found[1]
+
+
+def make(name: str, *arguments: Path | Sequence[Path]) -> None:
+    try:
+        MAKERS[name](*arguments)
+    except LeftOut as why:
+        print(f"no {name}: {why}")
 
 
 def main() -> None:
@@ -86,16 +181,19 @@ def main() -> None:
     parser.add_argument("build", type=Path)
     parser.add_argument("output", type=Path)
     parser.add_argument("packages", nargs="*", choices=[[], *MAKERS])
+    parser.add_argument("--with", dest="others", type=Path, action="append", default=[], metavar="TREE")
     given = parser.parse_args()
     build, output = given.build.resolve(), given.output.resolve()
+    others = [tree.resolve() for tree in given.others]
     output.mkdir(parents=True, exist_ok=True)
     for name in given.packages or MAKERS:
-        try:
-            MAKERS[name](build, output)
-        except LeftOut as why:
-            print(f"no {name}: {why}")
-    if not is_licensed():
-        print("no licence is named: VIADUCT_LICENSE in pkgconfig/metadata.cmake is empty")
+        if name in FOR_ALL_PROCESSORS:
+            make(name, build, output, others)
+        else:
+            for tree in (build, *others):
+                make(name, tree, output)
+    if "license" not in project():
+        print("no licence is named: `license` in pyproject.toml is absent")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,10 @@
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(cmocka REQUIRED IMPORTED_TARGET cmocka)
+# Deprecated by this name since 2.0.
+if(cmocka_VERSION VERSION_LESS 2)
+  target_compile_definitions(PkgConfig::cmocka INTERFACE assert_int_in_range=assert_in_range)
+endif()
 
 # ThreadSanitizer of older compilers cannot map its shadow where the kernel randomises addresses widely. Some
 # containers forbid turning that off, hence the question.

@@ -1,6 +1,6 @@
 /*
  * The native layer of the C# binding: every function of the header as a static method of the same name in the internal
- * class Native, with handles as the SafeHandles of bindings/csharp/src, addresses as IntPtr, outputs as `out` and a
+ * class Native, with handles as the classes of bindings/csharp/src, addresses as IntPtr, outputs as `out` and a
  * status other than VIA_OK as an exception. What of it a user sees is written by hand. SWIG's own machinery for
  * exceptions and strings is switched off on its command line: a failure is read by the thread that saw the status.
  */
@@ -90,7 +90,8 @@
  */
 %define %via_csharp_handle(CLASS, TYPE, OUTPUT)
 %via_csharp_type(CLASS, System.IntPtr, TYPE *)
-%typemap(csin, pre="    ViaHandle.Check($csinput, \"$csinput\");") TYPE * "$csinput"
+%typemap(imtype, out="System.IntPtr") TYPE * "System.Runtime.InteropServices.SafeHandle"
+%typemap(csin) TYPE * "ViaHandle.Of($csinput, \"$csinput\")"
 %via_csharp_output(System.IntPtr, TYPE **OUTPUT)
 %enddef
 
@@ -134,12 +135,13 @@ void TYPE ## _release(TYPE *address);
 %via_csharp_output(int, int32_t *out_count, int32_t *out_dtype, int32_t *out_done)
 %via_csharp_output(long, int64_t *out_done, int64_t *out_total, int64_t *out_length)
 
-/* Arrays are read in place, which is quicker than what the marshaller does; null and an empty one are NULL. */
+/* Spans are read in place, which is quicker than what the marshaller does; null is NULL. */
 %define %via_csharp_array(ELEMENT, CTYPE)
-%via_csharp_type(ELEMENT[], System.IntPtr, CTYPE)
+%via_csharp_type(System.ReadOnlySpan<ELEMENT>, System.IntPtr, CTYPE)
 %typemap(imtype, out="System.IntPtr") CTYPE #ELEMENT "*"
-%typemap(csin, pre="    fixed (" #ELEMENT "* $csinput_elements = $csinput) {", terminator="    }") CTYPE
-  "$csinput_elements"
+%typemap(csin,
+  pre="    fixed (" #ELEMENT "* $csinput_elements = &System.Runtime.InteropServices.MemoryMarshal.GetReference($csinput)) {",
+  terminator="    }") CTYPE "$csinput_elements"
 %enddef
 
 %via_csharp_array(long, const int64_t *)

@@ -62,8 +62,11 @@ void describe_staging(int32_t device_id, via_device_properties *properties, Text
 
 void describe_pageable(CUdevice device, TextBuffer *lines) {
     const bool reaches = attribute_of(device, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
-    lines->add_line("pageable memory on the device: %s",
-                    reaches ? "on" : "off, the device reaches only memory that CUDA knows");
+    const bool walks = attribute_of(device, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES) != 0;
+    lines->add_line("pageable memory on the device: %s", walks ? "on, by the host's page tables; copies go straight"
+                                                         : reaches
+                                                             ? "on"
+                                                             : "off, the device reaches only memory that CUDA knows");
 }
 
 void describe_kernels(int32_t device_id, TextBuffer *lines) {

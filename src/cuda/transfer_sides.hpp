@@ -66,8 +66,15 @@ VIA_NODISCARD Status find_raw_sides(Transfer *transfer);
 // source's if it is current, otherwise the destination's; without any the current one, or 0.
 int32_t device_of_transfer(const Transfer &transfer);
 
-// Returns whether the device walks the host's page tables: the driver then does not stage pageable memory, and may
-// still read or write it after the call.
+// Returns whether the device walks the host's page tables: its engines and kernels then reach pageable memory as it is.
+// False if the driver does not say.
+bool walks_host_page_tables(int32_t device_id);
+
+// Returns whether the driver may still read or write pageable memory after the call, as it does on such a device. True
+// if the driver does not say.
 bool uses_pageable_later(int32_t device_id);
+
+// Returns whether a transfer is of pageable memory that its device reaches as it is.
+bool is_straight(const Transfer &transfer);
 
 }  // namespace via::cuda

@@ -131,7 +131,7 @@ static void a_cold_window_leaves_the_page_cache_as_it_was(void **state) {
     }
     ok(via_file_read(window, 0, array, NULL));
     assert_slice(found, &slices[0]);
-    assert_in_range(cached_pages("cold"), 0, 19);
+    assert_int_in_range(cached_pages("cold"), 0, 19);
     via_array_release(array);
     via_file_release(window);
     via_file_release(file);

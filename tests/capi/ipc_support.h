@@ -23,7 +23,7 @@ static inline via_array *shared_array(int32_t dtype, int32_t ndim, const int64_t
 static inline description describe(via_array *array) {
     description made = {0};
     ok(via_array_export_ipc(array, sizeof made.bytes, made.bytes, &made.length));
-    assert_in_range(made.length, 1, VIA_IPC_MAX_BYTES);
+    assert_int_in_range(made.length, 1, VIA_IPC_MAX_BYTES);
     return made;
 }
 

@@ -80,7 +80,7 @@ static void the_cpu_is_described(void **state) {
     assert_int_equal(properties.compute_capability, 0);
     assert_int_equal(properties.driver_version, 0);
     assert_int_equal(properties.num_threads, via_num_threads());
-    assert_in_range(properties.total_bytes, 1 << 20, INT64_MAX);
+    assert_int_in_range(properties.total_bytes, 1 << 20, INT64_MAX);
     assert_non_null(memchr(properties.name, 0, sizeof properties.name));
     assert_non_null(memchr(properties.routes, 0, sizeof properties.routes));
     assert_string_not_equal(properties.name, "");
@@ -90,7 +90,7 @@ static void the_cpu_is_described(void **state) {
 static void the_number_of_threads_is_as_set_and_0_goes_back_to_the_default(void **state) {
     (void)state;
     const int32_t before = via_num_threads();
-    assert_in_range(before, 1, 1024);
+    assert_int_in_range(before, 1, 1024);
     ok(via_set_num_threads(3));
     assert_int_equal(via_num_threads(), 3);
     ok(via_set_num_threads(1024));
@@ -132,7 +132,7 @@ static void the_environment_sets_the_default_number_of_threads(void **state) {
 static void nonsense_in_the_environment_is_as_good_as_nothing(void **state) {
     (void)state;
     const int otherwise = threads_of_a_process_with("");
-    assert_in_range(otherwise, 1, 1024);
+    assert_int_in_range(otherwise, 1, 1024);
     assert_int_equal(threads_of_a_process_with("many"), otherwise);
     assert_int_equal(threads_of_a_process_with("-2"), otherwise);
 }

@@ -9,6 +9,21 @@ namespace Viaduct.Tests
     [TestFixture]
     public class FileTests
     {
+        private sealed class Moved : IProgress<long>
+        {
+            private readonly Action<long> report;
+
+            internal Moved(Action<long> report)
+            {
+                this.report = report;
+            }
+
+            public void Report(long value)
+            {
+                report(value);
+            }
+        }
+
         private string path;
 
         [SetUp]
@@ -162,10 +177,13 @@ namespace Viaduct.Tests
             using (ViaArray target = ViaArray.Empty(DType.Float64, 4, 3))
             using (ViaArray transposed = target.Transpose())
             {
-                await file.ReadAsync(transposed);
+                long moved = 0;
+                await file.ReadAsync(transposed, progress: new Moved(bytes => moved = bytes));
+                Assert.That(moved, Is.EqualTo(target.NBytes));
                 Assert.That(target.AsSpan<double>()[1], Is.EqualTo(4));
                 transposed.Fill(5.0);
-                await file.WriteAsync(transposed);
+                await file.WriteAsync(transposed, progress: new Moved(bytes => moved += bytes));
+                Assert.That(moved, Is.GreaterThanOrEqualTo(2 * target.NBytes));
                 using (ViaArray mapped = file.Map(8, DType.Float64, 2))
                 {
                     Assert.That(mapped.ToArray<double>(), Is.EqualTo(new double[] { 5, 5 }));

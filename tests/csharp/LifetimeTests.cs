@@ -98,7 +98,6 @@ namespace Viaduct.Tests
             ViaArray array = Exported(() => ++released);
             array.Dispose();
             array.Dispose();
-            array.Close();
             Support.Collect();
             Assert.That(released, Is.EqualTo(1));
             Assert.That(array.IsClosed, Is.True);

@@ -132,7 +132,7 @@ namespace Viaduct.Tests
         }
 
         private static T Closed<T>(T handle)
-            where T : SafeHandle
+            where T : ViaHandle
         {
             handle.Dispose();
             return handle;

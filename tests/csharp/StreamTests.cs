@@ -28,7 +28,7 @@ namespace Viaduct.Tests
                 using (shared)
                 {
                 }
-                shared.Close();
+                shared.Dispose();
                 Assert.That(shared.IsClosed, Is.False);
                 Assert.That(shared.NativeHandle, Is.EqualTo(before));
             }

@@ -284,7 +284,7 @@ namespace Viaduct.Tests
             var wide =
                 from method in typeof(Native).GetMethods(BindingFlags.Public | BindingFlags.Static)
                 from parameter in method.GetParameters()
-                where parameter.ParameterType == typeof(long) || parameter.ParameterType == typeof(long[])
+                where parameter.ParameterType == typeof(long) || parameter.ParameterType == typeof(ReadOnlySpan<long>)
                 select method.Name + " " + parameter.Name;
             Assert.That(Carried.Keys, Is.EquivalentTo(wide));
         }

@@ -1,4 +1,5 @@
 using System;
+using System.Collections.Generic;
 using System.Numerics;
 using System.Runtime.InteropServices;
 using NUnit.Framework;
@@ -175,10 +176,117 @@ namespace Viaduct.Tests
                 Assert.That(numbers[3], Is.EqualTo(-1));
                 Assert.That(readOnly.IsReadOnly, Is.True);
                 Assert.That(readOnly.Address, Is.EqualTo(array.Address));
-                Assert.That((Memory<double>)array.Owner, Is.EqualTo(numbers.AsMemory(3, 4)));
-                Assert.That(readOnly.Owner, Is.EqualTo((ReadOnlyMemory<double>)numbers.AsMemory(3, 4)));
+                Assert.That(array.Owner, Is.SameAs(numbers));
+                Assert.That(readOnly.Owner, Is.SameAs(numbers));
                 Assert.Throws<ViaShapeException>(() => ViaArray.Wrap(numbers.AsMemory(3, 4), 5));
             }
+        }
+
+        /// <summary>Memory of no C# array, which counts its pins.</summary>
+        private sealed unsafe class NativeBlock : System.Buffers.MemoryManager<double>
+        {
+            internal readonly IntPtr Address = Marshal.AllocHGlobal(8 * sizeof(double));
+            internal int Pins;
+
+            public override Span<double> GetSpan()
+            {
+                return new Span<double>((void*)Address, 8);
+            }
+
+            public override System.Buffers.MemoryHandle Pin(int elementIndex = 0)
+            {
+                ++Pins;
+                return new System.Buffers.MemoryHandle((double*)Address + elementIndex, default(GCHandle), this);
+            }
+
+            public override void Unpin()
+            {
+                --Pins;
+            }
+
+            protected override void Dispose(bool disposing)
+            {
+                Marshal.FreeHGlobal(Address);
+            }
+        }
+
+        [Test]
+        public void Memory_of_no_array_is_pinned_once_and_is_the_owner()
+        {
+            var block = new NativeBlock();
+            Memory<double> memory = block.Memory.Slice(2, 4);
+            using (ViaArray array = ViaArray.Wrap(memory, 2, 2))
+            {
+                Assert.That(array.Address, Is.EqualTo(block.Address + 16));
+                Assert.That(block.Pins, Is.EqualTo(1));
+                Assert.That(array.Owner, Is.EqualTo((ReadOnlyMemory<double>)memory));
+            }
+            Assert.That(block.Pins, Is.EqualTo(0));
+            Assert.Throws<ViaShapeException>(() => ViaArray.Wrap(memory, 5));
+            Assert.That(block.Pins, Is.EqualTo(0));
+            ((IDisposable)block).Dispose();
+        }
+
+        [Test]
+        public void An_owner_that_is_an_action_is_kept_and_not_run()
+        {
+            int runs = 0;
+            Action action = () => ++runs;
+            IntPtr block = Marshal.AllocHGlobal(8);
+            long[] shape = { 1 };
+            using (ViaArray array = ViaArray.Wrap(block, DType.Int64, shape, null, owner: action))
+            {
+                Assert.That(array.Owner, Is.SameAs(action));
+            }
+            Assert.That(runs, Is.EqualTo(0));
+            using (ViaArray array = ViaArray.Wrap(block, DType.Int64, shape, null, release: action))
+            {
+                Assert.That(array.Owner, Is.Null);
+            }
+            Assert.That(runs, Is.EqualTo(1));
+            Marshal.FreeHGlobal(block);
+        }
+
+        private static long AllocatedBy(Func<ViaArray> wrap)
+        {
+            const int Times = 100;
+            var made = new ViaArray[Times];
+            wrap().Dispose(); // what is made once
+            long before = GC.GetAllocatedBytesForCurrentThread();
+            for (int i = 0; i < Times; ++i)
+            {
+                made[i] = wrap();
+            }
+            long allocated = GC.GetAllocatedBytesForCurrentThread() - before;
+            Array.ForEach(made, array => array.Dispose());
+            return allocated / Times;
+        }
+
+        [Test]
+        public void A_wrap_allocates_the_array_and_its_handle_and_nothing_else()
+        {
+            const int TwoObjects = 64; // of two fields and a header of two words each
+            IntPtr block = Marshal.AllocHGlobal(64);
+            long[] shape = { 2, 4 };
+            var owner = new object();
+            var cube = new double[2, 4];
+            Memory<double> memory = new double[8];
+            Action release = () => { };
+            var wraps = new Dictionary<string, Func<ViaArray>>
+            {
+                { "address", () => ViaArray.Wrap(block, DType.Int64, shape) },
+                { "release", () => ViaArray.Wrap(block, DType.Int64, shape, null, release: release) },
+                { "owner", () => ViaArray.Wrap(block, DType.Int64, shape, null, owner: owner) },
+                { "array", () => ViaArray.Wrap(cube, default(ReadOnlySpan<long>)) },
+                { "array, shape", () => ViaArray.Wrap(cube, shape) },
+                { "memory", () => ViaArray.Wrap(memory, default(ReadOnlySpan<long>)) },
+                { "memory, shape", () => ViaArray.Wrap(memory, shape) }
+            };
+            foreach (KeyValuePair<string, Func<ViaArray>> wrap in wraps)
+            {
+                Assert.That(AllocatedBy(wrap.Value), Is.EqualTo(TwoObjects), wrap.Key);
+            }
+            Marshal.FreeHGlobal(block);
         }
 
         [Test]

@@ -83,9 +83,10 @@ void send_staged(Call &call, const std::shared_ptr<Stream> &stream, const Transf
     enqueue(call.state(), stream, moving_staged(transfer, staged));
 }
 
-// Whether the caller finds the bytes moved when the call returns.
-bool must_wait(const Transfer &transfer, When when) {
-    if (transfer.to.plain || (!transfer.to.device && !transfer.from.device)) {
+// Whether the caller finds the bytes moved when the call returns. A device that walks the host's page tables leaves
+// host memory to the stream, whoever allocated it.
+bool must_wait(const Transfer &transfer, When when, bool walks) {
+    if ((transfer.to.plain && !walks) || (!transfer.to.device && !transfer.from.device)) {
         return true;
     }
     const bool host_involved = !transfer.to.device || !transfer.from.device;
@@ -141,13 +142,14 @@ void transfer_on(Call &call, const std::shared_ptr<Stream> &stream, const Transf
     if (transfer.empty()) {
         return;
     }
+    const bool walks = walks_page_tables(call.state(), stream->context->device);
     if (stream->capture != nullptr) {
         add_node(*stream, CU_GRAPH_NODE_TYPE_MEMCPY, moving(transfer));
-    } else if (transfer.from.plain && transfer.to.device) {
+    } else if (transfer.from.plain && transfer.to.device && !walks) {
         send_staged(call, stream, transfer, when);
     } else {
         const OpPtr op = enqueue(call.state(), stream, moving(transfer));
-        if (must_wait(transfer, when)) {
+        if (must_wait(transfer, when, walks)) {
             call.wait_for(op, stream->context);
         }
     }

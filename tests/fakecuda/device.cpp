@@ -58,6 +58,9 @@ Device make_device(Driver &state, int ordinal) {
     made.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = capability / 10;
     made.attributes[CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR] = capability % 10;
     made.attributes[CU_DEVICE_ATTRIBUTE_PCI_BUS_ID] = ordinal + 1;
+    const auto page_tables = static_cast<int>(state.setting(FAKE_PAGE_TABLES));
+    made.attributes[CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS] = page_tables;
+    made.attributes[CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES] = page_tables;
     const auto count = static_cast<int>(state.setting(FAKE_DEVICES));
     for (int peer = 0; peer < count; ++peer) {
         made.peers[peer] = peer != ordinal && state.setting(FAKE_PEERS) != 0;

@@ -60,6 +60,7 @@ void read_environment(Driver &state) {
     settings[FAKE_HOLD_NEW] = 0;
     settings[FAKE_LOAD_UNSAFE] = 0;
     settings[FAKE_JITTER] = from_environment("VIADUCT_FAKECUDA_JITTER", 0);
+    settings[FAKE_PAGE_TABLES] = from_environment("VIADUCT_FAKECUDA_PAGE_TABLES", 0);
 }
 
 ThreadState &this_thread() {

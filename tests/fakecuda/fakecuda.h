@@ -37,7 +37,8 @@ typedef enum fake_setting {
     FAKE_HOLD_NEW = 11,      /**< 1: streams are held from their creation on: 0 */
     FAKE_JITTER = 12,        /**< not 0: seed of random pauses before each piece of work; VIADUCT_FAKECUDA_JITTER */
     FAKE_LOAD_UNSAFE = 13,   /**< 1: a capture forbids loading modules, as it may with eager loading: 0 */
-    FAKE_SETTING_COUNT = 14
+    FAKE_PAGE_TABLES = 14,   /**< 1: devices walk the host's page tables: 0; VIADUCT_FAKECUDA_PAGE_TABLES */
+    FAKE_SETTING_COUNT = 15
 } fake_setting;
 
 /** Kinds of objects that can be alive. */

@@ -39,7 +39,7 @@ private:
         const std::lock_guard<std::mutex> lock(state.mutex);
         Context &running = *this_thread().running;
         View view = touch(state, running, address, bytes, By::kernel);
-        if (view.data != nullptr && is_of_other_context(*view.keep.front(), running)) {
+        if (!view.keep.empty() && is_of_other_context(*view.keep.front(), running)) {
             view = touch(state, running, 0, bytes, By::kernel);
         }
         faulted_ = view.data == nullptr;

@@ -198,9 +198,20 @@ BlockPtr check_range(Driver &state, CUdeviceptr address, size_t bytes) {
     return reach.blocks.front();
 }
 
+bool walks_page_tables(const Driver &state, int device) {
+    const auto &attributes = state.devices[static_cast<size_t>(device)].attributes;
+    const auto at = attributes.find(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
+    return at != attributes.end() && at->second != 0;
+}
+
 View touch(Driver &state, Context &context, CUdeviceptr address, size_t bytes, By by) {
     ByteRange reach = reach_from(state, address, bytes);
     View view;
+    if (address != 0 && reach.blocks.empty() && !was_freed(state, address) &&
+        walks_page_tables(state, context.device)) {
+        view.data = reinterpret_cast<char *>(address);
+        return view;
+    }
     if (reach.bytes < bytes || reach.blocks.empty()) {
         fault(state, context, was_freed(state, address) ? FAKE_USE_AFTER_FREE : FAKE_ILLEGAL_ADDRESS);
         return view;

@@ -105,6 +105,9 @@ struct View {
 // Copies reach every device; kernels and fills only those that access was given to.
 enum class By { copy_engine, kernel };
 
+// Whether a device reaches host memory that the driver knows nothing of.
+bool walks_page_tables(const Driver &state, int device);
+
 bool may_touch(const Context &context, const Block &block, By by);
 
 // The view of a range when work on it runs; data is nullptr, and the context poisoned, where it cannot be touched.

@@ -471,7 +471,7 @@ static void fail_at_every_call(run_function run, int32_t count, int warm) {
         put_away(of.dst.memory);
         put_away(of.src.memory);
     } while (injected > 0 && attempts < 400);
-    assert_in_range(attempts, 5, 399);
+    assert_int_in_range(attempts, 5, 399);
 }
 
 static void a_run_survives_any_failing_call(void **state) {

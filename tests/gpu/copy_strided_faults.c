@@ -58,7 +58,7 @@ static int fail_at(int64_t n, place to, place from, int64_t rows, int64_t column
 static void fail_at_every_call(place to, place from, int64_t rows, int64_t columns, attempt_function function) {
     int64_t n = 1;
     while (fail_at(n, to, from, rows, columns, function)) {
-        assert_in_range(++n, 1, 600);
+        assert_int_in_range(++n, 1, 600);
     }
     assert_true(n > 1);
     strided_pair again = new_turned_pair(to, from, rows, columns, 4);

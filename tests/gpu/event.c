@@ -11,7 +11,7 @@ static via_event *created(void) {
 static int is_reached(via_event *marker) {
     int32_t done = 7;
     ok(via_event_query(marker, &done));
-    assert_in_range(done, 0, 1);
+    assert_int_in_range(done, 0, 1);
     return done;
 }
 

@@ -180,7 +180,7 @@ static void an_array_used_for_ever_does_not_grow(void **state) {
             finish(native);
         }
     }
-    assert_in_range(fake(fake_live)(FAKE_EVENTS), 0, 300);
+    assert_int_in_range(fake(fake_live)(FAKE_EVENTS), 0, 300);
     via_array_release(array);
 }
 
@@ -206,7 +206,7 @@ static void a_burst_of_marks_is_not_kept_for_ever(void **state) {
         ok(via_array_record_stream(array, stream));
         finish(native);
     }
-    assert_in_range(fake(fake_live)(FAKE_EVENTS), 0, 300);
+    assert_int_in_range(fake(fake_live)(FAKE_EVENTS), 0, 300);
     via_array_release(array);
 }
 

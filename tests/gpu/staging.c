@@ -40,7 +40,7 @@ static void the_page_locked_memory_is_counted_and_announced(void **state) {
     ok(via_stats(&stats));
     ok(via_device_info(VIA_DEVICE_CUDA, 0, &properties));
     assert_true(properties.staging_bytes > 0);
-    assert_in_range(stats.staged_bytes, properties.staging_bytes, device_count() * properties.staging_bytes);
+    assert_int_in_range(stats.staged_bytes, properties.staging_bytes, device_count() * properties.staging_bytes);
 }
 
 static void explain_to_the_device(CUdeviceptr to, const char *from, const char *words) {

@@ -19,7 +19,7 @@ static void elsewhere(void (*function)(void)) {
 static int is_idle(via_stream *stream) {
     int32_t done = 7;
     ok(via_stream_query(stream, &done));
-    assert_in_range(done, 0, 1);
+    assert_int_in_range(done, 0, 1);
     return done;
 }
 

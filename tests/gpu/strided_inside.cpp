@@ -596,7 +596,7 @@ void fail_every_call(const StridedSample &layout, const Side &dst, const Side &s
     const int64_t streams = fake(fake_live)(FAKE_STREAMS);
     bool failed = true;
     for (int64_t n = 1; failed; n += next_fault) {
-        assert_in_range(n, 1, 1000);
+        assert_int_in_range(n, 1, 1000);
         const Trial trial(layout, dst, src, &random);
         const Alive before = Alive::now();
         const int64_t injected = fake(fake_faults_injected)();
@@ -611,7 +611,7 @@ void fail_every_call(const StridedSample &layout, const Side &dst, const Side &s
     }
     check(layout, dst, src, route, &random, device_id);
     // One that the driver was made to refuse to destroy stays.
-    assert_in_range(fake(fake_live)(FAKE_STREAMS), streams, streams + 1);
+    assert_int_in_range(fake(fake_live)(FAKE_STREAMS), streams, streams + 1);
     assert_int_equal(fake(fake_misuse_total)(), 0);
 }
 

@@ -92,7 +92,7 @@ int can_reach(CUdevice device, CUdevice peer) {
 
 CUcontext primary(CUdevice device) {
     static CUcontext contexts[8];
-    assert_in_range(device, 0, LENGTH(contexts) - 1);
+    assert_int_in_range(device, 0, LENGTH(contexts) - 1);
     if (contexts[device] == NULL) {
         cu_ok(cu(cuInit)(0));
         cu_ok(cu(cuDevicePrimaryCtxRetain)(&contexts[device], device));

@@ -366,7 +366,7 @@ static void any_shape_anywhere_is_taken_exactly_if_it_lies_in_one_allocation(voi
         taken += expected;
         via_array_release(array);
     }
-    assert_in_range(taken, turns / 10, turns - turns / 10);
+    assert_int_in_range(taken, turns / 10, turns - turns / 10);
 }
 
 int main(void) {

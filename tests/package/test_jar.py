@@ -2,13 +2,14 @@
 
 import re
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from jar_tools import JDKS, install_jar, java, name_of, version_of
-from package_tools import ROOT, Shell
+from package_tools import BUILD, ROOT, Shell
 
 USE = """
 import java.nio.ByteBuffer;
@@ -148,6 +149,28 @@ def test_the_jar_names_its_module_and_carries_the_library_and_the_pom(jar: Path,
     assert libraries == ["libviaduct.so.1", "libviaduct_java.so"]
     assert pom.findtext("{*}artifactId") == "viaduct" and pom.findtext("{*}version") == version
     assert (jar.parent / f"viaduct-{version}.pom").exists()
+
+
+def test_the_jar_holds_the_libraries_of_another_processor_too(
+    shell: Shell, jar: Path, jdk: Path, program: Path, tmp_path: Path, version_number: int
+) -> None:
+    """A build for AArch64 is one whose install rules give such files."""
+    other = tmp_path / "build-aarch64"
+    other.mkdir()
+    for name in ("libviaduct.so.1", "libviaduct_java.so"):
+        (other / name).write_bytes(b"\x7fELF\x02\x01\x01".ljust(18, b"\0") + (183).to_bytes(2, "little"))
+    rule = f'file(INSTALL DESTINATION "${{CMAKE_INSTALL_PREFIX}}" FILES "{other}/libviaduct.so.1" "{other}/libviaduct_java.so")'
+    (other / "cmake_install.cmake").write_text(rule)
+    made = tmp_path / "made"
+    shell(sys.executable, ROOT / "pkgconfig/packages.py", BUILD, made, "jar", "--with", other)
+    with zipfile.ZipFile(made / jar.name) as archive, zipfile.ZipFile(jar) as before:
+        added = set(archive.namelist()) - set(before.namelist())
+        assert (
+            archive.read("org/viaduct/native/linux-aarch64/libviaduct.so.1") == (other / "libviaduct.so.1").read_bytes()
+        )
+    folder = "org/viaduct/native/linux-aarch64"
+    assert added == {f"{folder}/libviaduct.so.1", f"{folder}/libviaduct_java.so"}
+    assert shell(*java(jdk, "-cp", f"{made / jar.name}:.", "Use"), cwd=program) == f"{version_number} 7.0\n"
 
 
 def test_the_jar_of_sources_holds_every_source(jar: Path) -> None:

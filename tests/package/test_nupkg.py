@@ -92,4 +92,4 @@ def test_a_missing_native_library_is_reported_with_the_places_that_were_searched
     assert done.returncode != 0
     said = re.search(r"libviaduct_csharp.so was not found: neither (.*), nor where the runtime looks", done.stderr)
     assert said and str(program.parent / "libviaduct_csharp.so") in said[1].split(", ")
-    assert "VIADUCT_CSHARP_LIBRARY names it. It is for Linux with glibc on x64 and arm64" in done.stderr
+    assert "VIADUCT_CSHARP_LIBRARY names it; it needs Linux with glibc" in done.stderr

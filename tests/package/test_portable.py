@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -29,16 +28,20 @@ def read_natives(package: Path) -> dict[str, bytes]:
     return {name: content for name, content in found.items() if content.startswith(b"\x7fELF")}
 
 
-@pytest.fixture(scope="module")
-def natives(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def natives_of(packages: Path, home: Path) -> dict[str, Path]:
     """Each native library of each package, as a file."""
-    home, found = tmp_path_factory.mktemp("natives"), {}
+    found: dict[str, Path] = {}
     for package in sorted(packages.iterdir()):
         if package.suffix in (".gz", ".whl", ".jar", ".nupkg") and not package.stem.endswith(("-sources", "-javadoc")):
             for name, content in read_natives(package).items():
                 found[f"{package.name}: {name}"] = home / str(len(found))
                 found[f"{package.name}: {name}"].write_bytes(content)
     return found
+
+
+@pytest.fixture(scope="module")
+def natives(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return natives_of(packages, tmp_path_factory.mktemp("natives"))
 
 
 def is_too_new(name: str, version: tuple[int, ...]) -> bool:
@@ -88,9 +91,3 @@ def test_all_packages_carry_one_binary(natives: dict[str, Path]) -> None:
         if re.search(r"libviaduct\.so\.[\d.]+$", name)
     }
     assert len(libraries) >= 2 and len(set(libraries.values())) == 1, libraries
-
-
-def test_a_licence_that_has_not_been_chosen_is_told_once(shell: Shell, tmp_path: Path) -> None:
-    told = shell(sys.executable, ROOT / "pkgconfig/packages.py", tmp_path / "build", tmp_path, "nupkg")
-    chosen = re.search(r'set\(VIADUCT_LICENSE "(.*)"\)', (ROOT / "pkgconfig/metadata.cmake").read_text())
-    assert chosen and told.count("no licence is named") == (0 if chosen[1] else 1)

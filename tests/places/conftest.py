@@ -1,10 +1,8 @@
-"""The packages that are taken to other systems: those of what was built."""
-
-import sys
-from pathlib import Path
+"""The systems, each made when it is first wanted."""
 
 import pytest
-from package_tools import BUILD, ROOT, Shell
+from chroots import PLACES, Impossible, Place, make
+from package_tools import Shell
 
 
 @pytest.fixture(scope="session")
@@ -13,7 +11,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 
 
 @pytest.fixture(scope="session")
-def packages(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    dist = tmp_path_factory.mktemp("dist")
-    shell(sys.executable, ROOT / "pkgconfig/packages.py", BUILD, dist)
-    return dist
+def place(request: pytest.FixtureRequest) -> Place:
+    try:
+        return make(PLACES[request.param])
+    except Impossible as why:
+        pytest.skip(f"{request.param}: {why}")

@@ -7,26 +7,15 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from chroots import PLACES, Impossible, Place, enter, make
+from chroots import HOME, Place, copy_tree, enter
 from package_tools import BUILD, ROOT, Shell
 
-# Where all of it lies in a place.
-HOME = "viaduct"
 # What the tests of Python take, downloaded here for there: a place needs no certificates then.
 REQUIREMENTS = ("numpy", "ml_dtypes", "pytest", "pytest-timeout", "hypothesis", "cffi", "pycparser")
-
-
-@pytest.fixture(scope="session")
-def place(request: pytest.FixtureRequest) -> Place:
-    try:
-        return make(PLACES[request.param])
-    except Impossible as why:
-        pytest.skip(f"{request.param}: {why}")
 
 
 def pinned() -> list[str]:
@@ -40,18 +29,17 @@ def python_of(place: Place) -> str:
     return told.strip()
 
 
-def copy_tree(target: Path) -> None:
-    """What git knows of this tree, as it lies here."""
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
-    for name in names.decode().split("\0")[:-1]:
-        if (ROOT / name).is_file():
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, target / name)
+def tree_of(place: Place) -> Path:
+    """The tree that builds for the place; ./dev test makes that of another processor's before."""
+    tree = ROOT / "build" / place.machine if place.is_foreign else BUILD
+    if not (tree / "CPackConfig.cmake").exists():
+        pytest.skip(f"{tree} is not there: ./dev test {place.machine} makes it")
+    return tree
 
 
-def copy_driver(target: Path, told: str) -> None:
+def copy_driver(tree: Path, target: Path, told: str) -> None:
     """The fake driver and the headers that its tests include; nothing where this build has none."""
-    driver = BUILD / "fakecuda/libcuda.so.1"
+    driver = tree / "fakecuda/libcuda.so.1"
     found = re.search(r"^-- CUDA [\d.]+: (.*)$", told, re.MULTILINE)
     if driver.exists() and found:
         shutil.copy(driver, target)
@@ -60,18 +48,19 @@ def copy_driver(target: Path, told: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def furnished(place: Place, packages: Path, shell: Shell) -> Path:
+def furnished(place: Place, shell: Shell) -> Path:
     """The place's folder with the packages, this tree, and an environment of Python's with the wheel in it."""
     home = place.folder / HOME
     shutil.rmtree(home, ignore_errors=True)
+    tree = tree_of(place)
+    shell(sys.executable, ROOT / "pkgconfig/packages.py", tree, home / "dist", "tarball", "wheel")
     copy_tree(home / "tree")
-    shutil.copytree(packages, home / "dist")
     (home / "driver").mkdir()
     told = shell("cmake", "-S", ROOT, "-B", BUILD)
-    copy_driver(home / "driver", told)
+    copy_driver(tree, home / "driver", told)
     version = python_of(place)
-    platforms = [f"--platform=manylinux_2_{minor}_x86_64" for minor in (17, 24, 27, 28)] + [
-        "--platform=manylinux2014_x86_64",
+    platforms = [f"--platform=manylinux_2_{minor}_{place.machine}" for minor in (17, 24, 27, 28)] + [
+        f"--platform=manylinux2014_{place.machine}",
         "--platform=any",
     ]
     download = ["download", "--only-binary=:all:", "--python-version", version, *platforms, "-d", home / "wheels"]
@@ -91,9 +80,13 @@ def furnished(place: Place, packages: Path, shell: Shell) -> Path:
 # Runs a program that is part of no package.
 EXAMPLE = "tests/python/test_files.py::test_the_example_in_c_maps_a_file"
 
-pytestmark = pytest.mark.parametrize("place", PLACES, indirect=True, scope="session")
+NATIVE = ("bullseye", "trixie", "noble")
+everywhere = pytest.mark.parametrize("place", (*NATIVE, "aarch64"), indirect=True, scope="session")
+# What the cross compiler makes is run by `./dev test aarch64`.
+natively = pytest.mark.parametrize("place", NATIVE, indirect=True, scope="session")
 
 
+@everywhere
 def test_the_libraries_load(place: Place, furnished: Path) -> None:
     told = enter(
         place,
@@ -104,6 +97,7 @@ def test_the_libraries_load(place: Place, furnished: Path) -> None:
     assert f"/{HOME}/venv/" in told
 
 
+@natively
 @pytest.mark.timeout(1800)
 def test_the_programs_in_c_and_cxx_pass(place: Place, furnished: Path) -> None:
     """On the fake driver too, compiled by the place's own compiler against the tarball."""
@@ -121,7 +115,8 @@ def test_the_programs_in_c_and_cxx_pass(place: Place, furnished: Path) -> None:
     print(place.suite, *re.findall(r"\d+% tests passed.*", told))
 
 
-@pytest.mark.timeout(1800)
+@everywhere
+@pytest.mark.timeout(3600)
 def test_the_tests_of_python_pass_with_the_wheel(place: Place, furnished: Path) -> None:
     told = enter(
         place,

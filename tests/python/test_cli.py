@@ -23,6 +23,9 @@ from viaduct.cli.cases import Case, host_group
 from viaduct.cli.page import Page, in_bytes
 
 NO_DRIVER = {"VIADUCT_LIBCUDA": "/nowhere/libcuda.so.1"}
+# What commands then give as the reason why there is no device.
+HAS_CUDA = "this build has none" not in info.why_no_device()
+REASON = NO_DRIVER["VIADUCT_LIBCUDA"] if HAS_CUDA else "this build has none"
 NARROW = 60
 
 
@@ -110,7 +113,7 @@ def test_a_pipe_gets_plain_text_without_colours_or_lines() -> None:
     done = run("info", COLUMNS=str(NARROW))
     assert done.returncode == 0 and not done.stderr
     assert fitting(done.stdout).isascii() and "\x1b" not in done.stdout
-    assert "cuda  none" in done.stdout and "/nowhere/libcuda.so.1" in done.stdout.replace("\n    ", " ")
+    assert "cuda  none" in done.stdout and REASON in done.stdout.replace("\n    ", " ")
 
 
 def test_a_terminal_gets_colours_within_its_width(tmp_path: Path) -> None:
@@ -208,7 +211,7 @@ def test_explain_reports_in_one_line_what_cannot_be(
 
 def test_explain_reports_why_there_is_no_device() -> None:
     done = run("explain", "10", "--to", "cuda:0")
-    assert done.returncode == 1 and "/nowhere/libcuda.so.1" in done.stderr and not done.stdout
+    assert done.returncode == 1 and REASON in done.stderr and not done.stdout
 
 
 @pytest.mark.parametrize(
@@ -327,7 +330,7 @@ def test_bench_refuses_numbers_that_measure_nothing(
 
 def test_bench_of_a_device_that_is_not_there_says_why() -> None:
     done = run("bench", "--only", "cuda")
-    assert done.returncode == 1 and not done.stdout and "/nowhere/libcuda.so.1" in done.stderr
+    assert done.returncode == 1 and not done.stdout and REASON in done.stderr
 
 
 def test_a_picture_of_no_known_kind_is_refused_before_anything_is_timed(tmp_path: Path) -> None:

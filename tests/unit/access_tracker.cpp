@@ -258,8 +258,8 @@ void an_array_used_for_ever_does_not_grow(void **) {
         fence->release();
         most = std::max(most, FakeMark::alive.load());
     }
-    assert_in_range(most, 2, 16);
-    assert_in_range(never->asked, 1, 20000);  // not at every use
+    assert_int_in_range(most, 2, 16);
+    assert_int_in_range(never->asked, 1, 20000);  // not at every use
     never->reach();
     via::release_array(array);
     assert_int_equal(released, 1);
@@ -306,7 +306,7 @@ void a_stream_that_uses_an_array_again_and_again_is_remembered_once(void **) {
             }
             last[stream] = fence;
         }
-        assert_in_range(FakeMark::alive.load(), 1, 4);
+        assert_int_in_range(FakeMark::alive.load(), 1, 4);
     }
     via::release_array(array);
     for (FakeMark *fence : last) {

@@ -182,7 +182,7 @@ void storages_used_for_ever_do_not_grow(void **) {
         end(fence);
         most = std::max(most, FakeMark::alive.load());
     }
-    assert_in_range(most, 1, 20);
+    assert_int_in_range(most, 1, 20);
     arrays.release();
     assert_int_equal(released, 70);
 }
@@ -204,7 +204,7 @@ void a_stream_that_reads_again_and_again_is_remembered_once(void **) {
             last->release();
         }
         last = fence;
-        assert_in_range(FakeMark::alive, 1, 2);
+        assert_int_in_range(FakeMark::alive, 1, 2);
     }
     arrays.release();
     assert_int_equal(released, 0);
@@ -224,7 +224,7 @@ void streams_that_take_turns_are_remembered_once_each(void **) {
             of_stream->release();
         }
         of_stream = fence;
-        assert_in_range(FakeMark::alive, 1, std::size(last));
+        assert_int_in_range(FakeMark::alive, 1, std::size(last));
     }
     arrays.release();
     for (FakeMark *fence : last) {

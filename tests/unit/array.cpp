@@ -123,7 +123,7 @@ void density_is_judged_by_where_the_elements_are(void **) {
         assert_int_equal(array->get()->is_row_major, rows && !bits.empty() && !is_packed(sample.dtype));
         dense += any;
     }
-    assert_in_range(dense, 4000, 19000);
+    assert_int_in_range(dense, 4000, 19000);
 }
 
 void misalignment_is_judged_by_where_the_elements_are(void **) {

@@ -148,7 +148,7 @@ void a_table_stays_small_however_much_there_is_to_copy(void **) {
     for (const size_t count : {2, 1000, 100000}) {
         const Decided much(std::vector<uint64_t>(count, 63 * kMiB), LinkDirection::No, true);
         assert_int_equal(much.copies.piece_bytes() % 4096, 0);
-        assert_in_range(much.copies.piece_count(), count, 2 * (65536 + count));
+        assert_int_in_range(much.copies.piece_count(), count, 2 * (65536 + count));
         assert_true(much.copies.piece_bytes() < int64_t{UINT32_MAX});
     }
 }

@@ -59,7 +59,7 @@ void two_sets_overlap_just_where_a_byte_is_in_both(void **) {
         assert_int_equal(find_overlap(a, b), expected ? Overlap::Found : Overlap::None);
         found += expected;
     }
-    assert_in_range(found, kRounds / 10, kRounds * 9 / 10);
+    assert_int_in_range(found, kRounds / 10, kRounds * 9 / 10);
 }
 
 void a_set_overlaps_itself_just_where_a_byte_occurs_twice(void **) {
@@ -73,7 +73,7 @@ void a_set_overlaps_itself_just_where_a_byte_occurs_twice(void **) {
         assert_int_equal(find_self_overlap(set), expected ? Overlap::Found : Overlap::None);
         found += expected;
     }
-    assert_in_range(found, kRounds / 10, kRounds * 9 / 10);
+    assert_int_in_range(found, kRounds / 10, kRounds * 9 / 10);
 }
 
 // Many steps without a common measure: the search is given up, not left running.

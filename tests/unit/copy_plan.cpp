@@ -112,10 +112,10 @@ void a_permute_of_short_axes_takes_as_many_of_each_side_as_make_whole_lines(void
         plan_of({12, 13, 12, 12, 13, 12}, {292032, 22464, 1872, 156, 12, 1}, {1, 12, 156, 1872, 22464, 292032});
     assert_int_equal(plan.ndim, 6);
     assert_true(plan.by_rows);
-    assert_in_range(via::row_bytes_of(plan), 512, 4096);
-    assert_in_range(source_run_of(plan), 64, 4096);
-    assert_in_range(bytes_of_tile(plan), 16384, 131072);
-    assert_in_range(via::scratch_bytes_of(plan), bytes_of_tile(plan), via::kScratchBytes);
+    assert_int_in_range(via::row_bytes_of(plan), 512, 4096);
+    assert_int_in_range(source_run_of(plan), 64, 4096);
+    assert_int_in_range(bytes_of_tile(plan), 16384, 131072);
+    assert_int_in_range(via::scratch_bytes_of(plan), bytes_of_tile(plan), via::kScratchBytes);
 }
 
 void the_tiles_of_a_plan_cover_each_index_once(void **) {
@@ -125,7 +125,7 @@ void the_tiles_of_a_plan_cover_each_index_once(void **) {
         of_axis[plan.loops[i].of] = plan.loops[i].axis.extent;
     }
     for (int32_t i = 0; i < plan.ndim; ++i) {
-        assert_in_range(plan.axes[i].extent, (of_axis[i] - 1) * plan.block[i] + 1, of_axis[i] * plan.block[i]);
+        assert_int_in_range(plan.axes[i].extent, (of_axis[i] - 1) * plan.block[i] + 1, of_axis[i] * plan.block[i]);
     }
 }
 

@@ -149,7 +149,7 @@ void a_streamed_permute_of_short_axes_equals_a_naive_one(void **) {
                                                 dense_layout(&random, shape, item));
         by_scratch += scratch ? 1 : 0;
     }
-    assert_in_range(by_scratch, REPEATS(400), REPEATS(1000));
+    assert_int_in_range(by_scratch, REPEATS(400), REPEATS(1000));
 }
 
 // As the layouts that `bench layouts host` measures, but smaller: two to five axes, seldom round, the last one often a

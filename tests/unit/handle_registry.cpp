@@ -90,7 +90,7 @@ void an_ended_block_waits_for_thousands_of_others(void **) {
         via::free_later(&places[1], count_freed);
         more++;
     }
-    assert_in_range(more, 1000, 100000);
+    assert_int_in_range(more, 1000, 100000);
     assert_int_equal(freed, 1);
 }
 

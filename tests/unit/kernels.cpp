@@ -380,7 +380,7 @@ void rows_of_words_equal_naive_ones(void **) {
 // What a block may have on every GPU without asking for more, which some refuse.
 void no_block_takes_more_shared_memory_than_any_gpu_gives(void **) {
     for (const via::kernels::Info &info : via::kernels::kInfos) {
-        assert_in_range(info.shared_bytes, 0, 48 << 10);
+        assert_int_in_range(info.shared_bytes, 0, 48 << 10);
     }
 }
 

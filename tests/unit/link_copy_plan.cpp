@@ -68,7 +68,7 @@ void what_is_transposed_crosses_as_it_is(void **) {
         const LinkCopyPlan plan = matrix.plan(kAll);
         assert_int_equal(static_cast<int>(plan.route), static_cast<int>(LinkRoute::Packed));
         assert_int_equal(plan.link_bytes, kEdge * kRow);
-        assert_in_range(plan.scratch_bytes, 1, 64 << 20);
+        assert_int_in_range(plan.scratch_bytes, 1, 64 << 20);
         assert_route(matrix, kNoScratch, LinkRoute::Kernel);
     }
 }

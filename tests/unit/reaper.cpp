@@ -127,7 +127,7 @@ void a_mark_that_takes_long_is_asked_about_once_a_millisecond(void **) {
     assert_true(eventually([&] { return fence->asked > kBeforeItSleepsLong; }));
     sleep_ms(200);
     const int32_t asked = fence->asked;
-    assert_in_range(asked, kBeforeItSleepsLong, kBeforeItSleepsLong + 2 * (now_ms() - start));
+    assert_int_in_range(asked, kBeforeItSleepsLong, kBeforeItSleepsLong + 2 * (now_ms() - start));
     fence->reach();
     assert_true(fires(1));
     fence->release();
@@ -173,7 +173,7 @@ void with_nothing_to_watch_the_thread_sleeps(void **) {
     while (is_woken_in_300_ms() && looks < 10) {
         looks++;  // it had not got to sleep yet
     }
-    assert_in_range(looks, 1, 9);
+    assert_int_in_range(looks, 1, 9);
     watch_marks({});
     assert_true(fires(2));
 }

@@ -75,12 +75,12 @@ void check_cut(const Cut &cut) {
     int64_t offset = 0;
     while (offset < cut.nbytes) {
         const int64_t length = chunk_length(cut, offset);
-        assert_in_range(length, 1, cut.slot_bytes);
+        assert_int_in_range(length, 1, cut.slot_bytes);
         assert_true(offset + length <= cut.nbytes);
         int64_t start = 0;
         while (start < length) {
             const int64_t piece = piece_length(cut, offset, length, start);
-            assert_in_range(piece, 1, length - start);
+            assert_int_in_range(piece, 1, length - start);
             if (cut.by_huge_pages) {
                 const int64_t first = cut.address + offset + start;
                 assert_int_equal(first / kHugePage, (first + piece - 1) / kHugePage);

@@ -121,7 +121,7 @@ void whoever_waits_for_handed_over_work_waits_for_the_device_itself(void **) {
     assert_int_equal(via::wait_for_task(task), VIA_ERROR_CUDA);
     assert_string_equal(via::last_error_text(), "the device has failed");
     assert_int_equal(via::last_error_code(), 700);
-    assert_in_range(work.fence->waits, 1, 2);
+    assert_int_in_range(work.fence->waits, 1, 2);
     assert_int_equal(work.ends, 1);
     device.join();
     via::release_task(task);

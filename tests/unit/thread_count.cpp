@@ -29,7 +29,7 @@ namespace {
 
 void there_are_as_many_threads_as_cpus(void **) {
     assert_int_equal(via::set_num_threads(0), VIA_OK);
-    assert_in_range(via::usable_cpus(), 1, via::kMostThreads);
+    assert_int_in_range(via::usable_cpus(), 1, via::kMostThreads);
     assert_int_equal(via::num_threads(), via::usable_cpus());
 }
 

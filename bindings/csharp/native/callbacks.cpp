@@ -1,12 +1,13 @@
 #include "callbacks.hpp"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
 
 #include <atomic>
 #include <initializer_list>
+
+#include "mono.hpp"
 
 namespace viacs {
 namespace {
@@ -35,34 +36,6 @@ std::atomic<bool> g_is_ending{false};
 pthread_t g_last_thread;
 thread_local int own_under_way = 0;
 
-// A function that Mono has and .NET has not.
-template <class Function>
-Function *of_mono(const char *name) {
-    return reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
-}
-
-// Mono ends the process whose native code calls a managed function once its handlers of the end have run.
-bool is_over() {
-    static auto *const ask = of_mono<int()>("mono_runtime_is_shutting_down");
-    return ask != nullptr && ask() != 0;
-}
-
-// Whether a managed function is under way on the thread; .NET, which is not asked, may say so of all.
-bool is_managed() {
-    static auto *const domain = of_mono<void *()>("mono_domain_get");
-    return domain == nullptr || domain() != nullptr;
-}
-
-// Mono counts a thread that has called a managed function among its own, and waits for all of those as it ends: for
-// ever, if the thread is one of C's that idles. So one that came from elsewhere goes back there, as it does where it
-// ends.
-void release_thread() {
-    static auto *const detach = of_mono<void()>("mono_thread_info_detach");
-    if (detach != nullptr) {
-        detach();
-    }
-}
-
 // Before the runtime meets the thread, and for good.
 void prepare_thread() {
     static thread_local bool prepared = false;
@@ -76,15 +49,15 @@ void prepare_thread() {
 // alone.
 class Visit {
 public:
-    Visit() : was_managed_(is_managed()) {
+    Visit() : was_managed_(mono::is_managed()) {
         prepare_thread();
         ++own_under_way;
         g_under_way.fetch_add(1);
-        is_welcome_ = !g_is_ending.load() || (pthread_equal(g_last_thread, pthread_self()) != 0 && !is_over());
+        is_welcome_ = !g_is_ending.load() || (pthread_equal(g_last_thread, pthread_self()) != 0 && !mono::is_over());
     }
     ~Visit() {
         if (is_welcome_ && !was_managed_) {
-            release_thread();
+            mono::release_thread();
         }
         g_under_way.fetch_sub(1);
         --own_under_way;

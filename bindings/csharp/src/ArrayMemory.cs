@@ -10,6 +10,7 @@ namespace Viaduct
         private readonly ViaArray array;
         private readonly IntPtr address;
         private readonly int count;
+        private ViaHandle.Hold pin;
 
         internal ArrayMemory(ViaArray array, IntPtr address, int count)
         {
@@ -26,15 +27,14 @@ namespace Viaduct
         // The memory never moves; a pin holds the array by one share more.
         public override MemoryHandle Pin(int elementIndex = 0)
         {
-            bool held = false;
-            array.DangerousAddRef(ref held);
+            pin = new ViaHandle.Hold(array);
             long offset = elementIndex * (array.DType.Bits / 8);
             return new MemoryHandle((byte*)address + offset, default(System.Runtime.InteropServices.GCHandle), this);
         }
 
         public override void Unpin()
         {
-            array.DangerousRelease();
+            pin.Dispose();
         }
 
         protected override void Dispose(bool disposing)

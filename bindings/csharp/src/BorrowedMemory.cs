@@ -1,57 +1,51 @@
 using System;
 using System.Buffers;
-using System.Runtime.InteropServices;
 
 namespace Viaduct
 {
-    /// <summary>What holds wrapped memory, and what is to be done when nobody uses it any more.</summary>
+    /// <summary>
+    /// What holds wrapped memory, and what is to be done when nobody uses it any more. The library is given an owner, or
+    /// a release, as it is; only both together, and a Memory that is pinned, take an object of this class.
+    /// </summary>
     internal sealed class BorrowedMemory
     {
+        private readonly object owner;
         private readonly Action release;
-        private GCHandle pinnedArray;
-        private MemoryHandle pinnedMemory;
+        private MemoryHandle pinned;
 
-        internal BorrowedMemory(object owner, Action release)
+        private BorrowedMemory(object owner, Action release)
         {
-            Owner = owner;
+            this.owner = owner;
             this.release = release;
-        }
-
-        internal BorrowedMemory(Array pinned)
-        {
-            Owner = pinned;
-            try
-            {
-                pinnedArray = GCHandle.Alloc(pinned, GCHandleType.Pinned);
-            }
-            catch (ArgumentException refused)
-            {
-                throw new ViaDTypeException("ViaArray.Wrap: values are " + pinned.GetType().GetElementType()
-                    + "; expected numbers, or structs that the runtime pins", 0, refused);
-            }
         }
 
         internal BorrowedMemory(object owner, MemoryHandle pinned)
         {
-            Owner = owner;
-            pinnedMemory = pinned;
+            this.owner = owner;
+            this.pinned = pinned;
         }
 
-        internal object Owner { get; }
-
-        internal IntPtr PinnedArray
+        /// <summary>Returns the object to keep; null if there is none. An owner that is an Action is not run.</summary>
+        internal static object Of(object owner, Action release)
         {
-            get { return pinnedArray.AddrOfPinnedObject(); }
-        }
-
-        internal void End()
-        {
-            if (pinnedArray.IsAllocated)
+            if (owner == null || (release == null && !(owner is Action)))
             {
-                pinnedArray.Free();
+                return owner ?? release;
             }
-            pinnedMemory.Dispose();
-            release?.Invoke();
+            return new BorrowedMemory(owner, release);
+        }
+
+        internal static object OwnerOf(object kept)
+        {
+            var borrowed = kept as BorrowedMemory;
+            return borrowed != null ? borrowed.owner : kept is Action ? null : kept;
+        }
+
+        internal static void End(object kept)
+        {
+            var borrowed = kept as BorrowedMemory;
+            borrowed?.pinned.Dispose();
+            (borrowed != null ? borrowed.release : kept as Action)?.Invoke();
         }
     }
 }

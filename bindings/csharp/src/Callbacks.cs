@@ -16,9 +16,15 @@ namespace Viaduct
         private static readonly ReleaseFunction ReleaseBorrowedFunction = ReleaseBorrowed;
         private static readonly ReleaseFunction ForgetFunction = Forget;
 
-        /// <summary>Ends the <see cref="BorrowedMemory"/> that the context names.</summary>
+        /// <summary>Ends the <see cref="BorrowedMemory"/> that the context names, and what it pins.</summary>
         internal static readonly IntPtr ReleaseBorrowedAddress =
             Native.release_borrowed_callback(Marshal.GetFunctionPointerForDelegate(ReleaseBorrowedFunction));
+
+        /// <summary>Returns the release function that goes with a context; zero with none.</summary>
+        internal static IntPtr ReleaseOf(IntPtr context)
+        {
+            return context == IntPtr.Zero ? IntPtr.Zero : ReleaseBorrowedAddress;
+        }
 
         /// <summary>Releases the object that the context names.</summary>
         internal static readonly IntPtr ForgetAddress =
@@ -27,7 +33,21 @@ namespace Viaduct
         /// <summary>A context that keeps an object alive until it is taken back.</summary>
         internal static IntPtr Give(object target)
         {
-            return GCHandle.ToIntPtr(GCHandle.Alloc(target));
+            return target == null ? IntPtr.Zero : GCHandle.ToIntPtr(GCHandle.Alloc(target));
+        }
+
+        /// <summary>The same for a C# array, which stays where it is until then.</summary>
+        internal static IntPtr Pin(Array values)
+        {
+            try
+            {
+                return GCHandle.ToIntPtr(GCHandle.Alloc(values, GCHandleType.Pinned));
+            }
+            catch (ArgumentException refused)
+            {
+                throw new ViaDTypeException("ViaArray.Wrap: values are " + values.GetType().GetElementType()
+                    + "; expected numbers, or structs that the runtime pins", 0, refused);
+            }
         }
 
         internal static object Look(IntPtr context)
@@ -56,7 +76,7 @@ namespace Viaduct
         {
             try
             {
-                ((BorrowedMemory)Take(context)).End();
+                BorrowedMemory.End(Take(context));
             }
             catch (Exception failure)
             {

@@ -21,7 +21,7 @@ namespace Viaduct
         }
 
         private CopyTask(IntPtr address, TaskEnd end)
-            : base(address)
+            : base(new Handle(address))
         {
             this.end = end;
         }
@@ -70,41 +70,55 @@ namespace Viaduct
             return end.Of(this);
         }
 
-        /// <summary>The same; the copy is asked to stop when the token is.</summary>
-        public async Task AsTask(CancellationToken cancellationToken)
+        /// <summary>
+        /// The same; the copy is asked to stop when the token is, and the task is then cancelled by that token. The bytes
+        /// moved so far are reported while it runs, and those in all when it has ended.
+        /// </summary>
+        public async Task AsTask(CancellationToken cancellationToken, IProgress<long> progress = null)
         {
             using (CopyTask share = Share())
             using (cancellationToken.Register(share.Cancel))
             {
-                await AsTask().ConfigureAwait(false);
+                try
+                {
+                    Task ended = share.AsTask();
+                    await share.ReportUntil(ended, progress).ConfigureAwait(false);
+                    await ended.ConfigureAwait(false);
+                }
+                catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
+                {
+                    throw new OperationCanceledException(cancellationToken);
+                }
+                share.Report(progress);
             }
         }
 
-        /// <summary>The same; the bytes moved so far are reported while it runs, and those in all when it has ended.</summary>
-        public async Task AsTask(
-            IProgress<long> progress, CancellationToken cancellationToken = default(CancellationToken))
+        /// <summary>The same for a copy that the task keeps, and closes when it has ended.</summary>
+        internal async Task Ended(CancellationToken cancellationToken, IProgress<long> progress)
         {
-            if (progress == null)
+            using (this)
             {
-                throw new ArgumentNullException("progress");
+                await AsTask(cancellationToken, progress).ConfigureAwait(false);
             }
-            using (CopyTask share = Share())
+        }
+
+        private async Task ReportUntil(Task ended, IProgress<long> progress)
+        {
+            while (progress != null
+                && await Task.WhenAny(ended, Task.Delay(ReportEvery)).ConfigureAwait(false) != ended)
             {
-                Task ended = share.AsTask(cancellationToken);
-                while (await Task.WhenAny(ended, Task.Delay(ReportEvery)).ConfigureAwait(false) != ended)
-                {
-                    share.Report(progress);
-                }
-                await ended.ConfigureAwait(false);
-                share.Report(progress);
+                Report(progress);
             }
         }
 
         private void Report(IProgress<long> progress)
         {
             long done, total;
-            GetProgress(out done, out total);
-            progress.Report(done);
+            if (progress != null)
+            {
+                GetProgress(out done, out total);
+                progress.Report(done);
+            }
         }
 
         /// <summary>Makes it awaitable.</summary>
@@ -119,11 +133,18 @@ namespace Viaduct
             return new CopyTask(Retained(Native.via_task_retain), end);
         }
 
-        /// <inheritdoc/>
-        protected override bool ReleaseHandle()
+        private sealed class Handle : OwnedHandle
         {
-            Native.via_task_release(handle);
-            return true;
+            internal Handle(IntPtr address)
+                : base(address)
+            {
+            }
+
+            protected override bool ReleaseHandle()
+            {
+                Native.via_task_release(handle);
+                return true;
+            }
         }
     }
 }

@@ -7,12 +7,12 @@ namespace Viaduct
     /// </summary>
     internal sealed class HeldArrays : IDisposable
     {
-        private readonly ViaArray[] arrays;
+        private readonly ViaHandle.Hold[] holds;
         private int held;
 
         internal HeldArrays(ViaArray[] arrays)
         {
-            this.arrays = arrays;
+            holds = new ViaHandle.Hold[arrays.Length];
             Addresses = new IntPtr[arrays.Length];
             try
             {
@@ -34,19 +34,19 @@ namespace Viaduct
         {
             while (held > 0)
             {
-                arrays[--held].DangerousRelease();
+                holds[--held].Dispose();
             }
         }
 
         private void Hold(ViaArray array)
         {
-            bool taken = false;
             if (array == null)
             {
                 throw new ArgumentNullException("arrays", "An array of a batch is null.");
             }
-            array.DangerousAddRef(ref taken);
-            Addresses[held++] = array.DangerousGetHandle();
+            holds[held] = new ViaHandle.Hold(array);
+            Addresses[held] = holds[held].Address;
+            ++held;
         }
     }
 }

@@ -17,6 +17,7 @@ namespace Viaduct
     {
         private const string FileName = "libviaduct_csharp.so";
         private const string Override = "VIADUCT_CSHARP_LIBRARY";
+        private const string Needed = "Linux with glibc 2.28 or newer on x64 or arm64";
         private const int ResolveNow = 2;
 
         internal static void Load()
@@ -45,11 +46,10 @@ namespace Viaduct
             }
             catch (DllNotFoundException missing)
             {
-                throw new DllNotFoundException(
-                    FileName + " was not found: neither " + string.Join(", ", Candidates()) + ", nor where the runtime"
-                    + " looks; " + Override + " names it. It is for Linux with glibc on x64 and arm64; this process is "
-                    + RuntimeInformation.OSDescription + ", " + RuntimeInformation.ProcessArchitecture,
-                    missing);
+                string searched = string.Join(", ", Candidates());
+                throw Failed(
+                    FileName + " was not found: neither " + searched + ", nor where the runtime looks; " + Override
+                    + " names it", missing);
             }
             AppDomain.CurrentDomain.ProcessExit += (sender, arguments) => Native.runtime_is_ending();
         }
@@ -84,17 +84,50 @@ namespace Viaduct
 
         private static void Open(string path, string why)
         {
-            // Called before, and with nothing in between: what .NET loads meanwhile would clear what it reports.
             byte[] name = Utf8.Bytes(path, "path");
+            string refused;
+            try
+            {
+                refused = Refused(name);
+            }
+            catch (DllNotFoundException)
+            {
+                refused = "there is no libdl.so.2, which glibc has";
+            }
+            if (refused != null)
+            {
+                throw Failed(path + ", " + why + ", was not loaded: " + refused, null);
+            }
+            MonoRuntime.MakeKnown(name);
+        }
+
+        // Returns the loader's reason; null if it has opened the file.
+        private static string Refused(byte[] name)
+        {
+            // Called before, and with nothing in between: what .NET loads meanwhile would clear what it reports.
             dlerror();
             IntPtr opened = dlopen(name, ResolveNow);
             IntPtr reported = dlerror();
-            if (opened == IntPtr.Zero)
+            return opened != IntPtr.Zero ? null : reported == IntPtr.Zero ? "no reason given" : Utf8.Text(reported);
+        }
+
+        private static DllNotFoundException Failed(string text, Exception inner)
+        {
+            return new DllNotFoundException(
+                text + "; it needs " + Needed + "; this is " + RuntimeInformation.OSDescription + " with " + Libc() + " on "
+                + RuntimeInformation.ProcessArchitecture.ToString().ToLowerInvariant(), inner);
+        }
+
+        private static string Libc()
+        {
+            try
             {
-                string reason = reported == IntPtr.Zero ? "it does not load" : Utf8.Text(reported);
-                throw new DllNotFoundException(path + " (" + why + "): " + reason);
+                return "glibc " + Utf8.Text(gnu_get_libc_version());
             }
-            MonoRuntime.MakeKnown(name);
+            catch (TypeLoadException)
+            {
+                return "no glibc";
+            }
         }
 
         [DllImport("libdl.so.2")]
@@ -102,5 +135,8 @@ namespace Viaduct
 
         [DllImport("libdl.so.2")]
         private static extern IntPtr dlerror();
+
+        [DllImport("libc.so.6")]
+        private static extern IntPtr gnu_get_libc_version();
     }
 }

@@ -40,13 +40,11 @@ namespace Viaduct
         public async Task CopyToAsync(
             ViaArray destination,
             ViaStream stream = null,
-            CancellationToken cancellationToken = default(CancellationToken))
+            CancellationToken cancellationToken = default(CancellationToken),
+            IProgress<long> progress = null)
         {
             cancellationToken.ThrowIfCancellationRequested();
-            using (CopyTask copy = SubmitCopyTo(destination, stream))
-            {
-                await copy.AsTask(cancellationToken).ConfigureAwait(false);
-            }
+            await SubmitCopyTo(destination, stream).Ended(cancellationToken, progress).ConfigureAwait(false);
         }
 
         /// <summary>How <see cref="CopyTo(ViaArray)"/> would do it, as text. Nothing is copied.</summary>

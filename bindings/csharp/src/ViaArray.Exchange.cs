@@ -163,11 +163,10 @@ namespace Viaduct
                 throw new ArgumentNullException("description");
             }
             ArrayInterfaceLayout layout = description.Layout();
-            bool exported = release != null || owner != null;
-            IntPtr context = exported ? Callbacks.Give(new BorrowedMemory(owner, release)) : IntPtr.Zero;
+            IntPtr context = Callbacks.Give(BorrowedMemory.Of(owner, release));
             try
             {
-                import(&layout, exported ? Callbacks.ReleaseBorrowedAddress : IntPtr.Zero, context, out made);
+                import(&layout, Callbacks.ReleaseOf(context), context, out made);
             }
             catch
             {

@@ -6,8 +6,6 @@ namespace Viaduct
     // Dense host arrays as spans of their own memory.
     public sealed partial class ViaArray
     {
-        private SpanFacts facts;
-
         /// <summary>
         /// All elements in place. A span does not keep its array: hold the array open (<c>using</c>) as long as the
         /// span is used, or take <see cref="AsMemory{T}()"/>, which does.
@@ -95,7 +93,7 @@ namespace Viaduct
                 Synchronize();
             }
             CheckElement<T>("AsSpan");
-            SpanFacts known = Facts;
+            SpanFacts known = ForSpans;
             if (known.Obstacle != null)
             {
                 throw known.Obstacle();
@@ -118,7 +116,7 @@ namespace Viaduct
 
         private int WholeLength()
         {
-            long size = Facts.Size;
+            long size = ForSpans.Size;
             if (size > int.MaxValue)
             {
                 throw new ViaOverflowException("ViaArray: the array has " + size + " elements; expected at most "
@@ -129,7 +127,7 @@ namespace Viaduct
 
         private void RefuseReadOnly(string method)
         {
-            if (Facts.IsReadOnly)
+            if (ForSpans.IsReadOnly)
             {
                 throw new ViaReadOnlyException("ViaArray." + method + ": the array is read-only; expected AsReadOnlySpan");
             }
@@ -139,7 +137,7 @@ namespace Viaduct
             where T : struct
         {
             DType wanted = DType.Of<T>();
-            DType found = Facts.DType;
+            DType found = ForSpans.DType;
             bool isRecord = found.Value < 0 || wanted.Value < 0;
             if (wanted != found && !(isRecord && wanted.Bits == found.Bits))
             {
@@ -148,12 +146,12 @@ namespace Viaduct
             }
         }
 
-        private SpanFacts Facts
+        private SpanFacts ForSpans
         {
-            get { return facts ?? (facts = new SpanFacts(this)); }
+            get { return Known.Span ?? (Known.Span = new SpanFacts(this)); }
         }
 
-        // What never changes of an array, asked for once.
+        // What spans need to know of an array.
         private sealed class SpanFacts
         {
             internal readonly DType DType;

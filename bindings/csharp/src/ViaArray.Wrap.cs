@@ -1,5 +1,6 @@
 using System;
 using System.Buffers;
+using System.Runtime.InteropServices;
 
 namespace Viaduct
 {
@@ -14,7 +15,7 @@ namespace Viaduct
         /// <summary>The same, with a shape such as <see cref="Shape"/>.</summary>
         public static ViaArray Wrap(IntPtr address, DType dtype, ReadOnlySpan<long> shape)
         {
-            return Wrap(address, dtype, shape.ToArray(), null);
+            return WrapHeld(address, dtype, shape, null, Device.Cpu, WrapFlags.None, IntPtr.Zero);
         }
 
         /// <summary>
@@ -49,8 +50,8 @@ namespace Viaduct
         {
             CheckExtents(shape, strides);
             CheckBound(dtype, shape, strides, flags, nbytes);
-            BorrowedMemory borrowed = release == null && owner == null ? null : new BorrowedMemory(owner, release);
-            return WrapBorrowed(address, dtype, shape, strides, device ?? Device.Cpu, flags, borrowed);
+            IntPtr context = Callbacks.Give(BorrowedMemory.Of(owner, release));
+            return WrapHeld(address, dtype, shape, strides, device ?? Device.Cpu, flags, context);
         }
 
         /// <summary>
@@ -59,56 +60,54 @@ namespace Viaduct
         /// </summary>
         public static ViaArray Wrap(Array values, params long[] shape)
         {
+            return Wrap(values, shape.AsSpan());
+        }
+
+        /// <summary>The same, with a shape such as <see cref="Shape"/>.</summary>
+        public static unsafe ViaArray Wrap(Array values, ReadOnlySpan<long> shape)
+        {
             if (values == null)
             {
                 throw new ArgumentNullException("values");
             }
-            long[] extents = shape == null || shape.Length == 0 ? ShapeOf(values) : shape;
-            CheckFits(extents, values.LongLength);
-            BorrowedMemory borrowed = new BorrowedMemory(values);
-            try
+            long* extents = stackalloc long[values.Rank];
+            for (int axis = 0; axis < values.Rank; ++axis)
             {
-                return WrapBorrowed(borrowed.PinnedArray, DType.OfPinned(values), extents, null, Device.Cpu, WrapFlags.None, borrowed);
+                extents[axis] = values.GetLongLength(axis);
             }
-            catch
-            {
-                borrowed.End();
-                throw;
-            }
-        }
-
-        /// <summary>The same, with a shape such as <see cref="Shape"/>.</summary>
-        public static ViaArray Wrap(Array values, ReadOnlySpan<long> shape)
-        {
-            return Wrap(values, shape.ToArray());
+            ReadOnlySpan<long> given = shape.IsEmpty ? new ReadOnlySpan<long>(extents, values.Rank) : shape;
+            CheckFits(given, values.LongLength);
+            IntPtr context = Callbacks.Pin(values);
+            IntPtr address = GCHandle.FromIntPtr(context).AddrOfPinnedObject();
+            return WrapHeld(address, DTypeOf(values, context), given, null, Device.Cpu, WrapFlags.None, context);
         }
 
         /// <summary>Memory as an array, pinned until nobody uses it; without a shape, of one dimension.</summary>
         public static ViaArray Wrap<T>(Memory<T> memory, params long[] shape)
             where T : struct
         {
-            return WrapMemory<T>(memory, memory, shape, WrapFlags.None);
+            return Wrap(memory, shape.AsSpan());
         }
 
         /// <summary>The same for memory that may not be written.</summary>
         public static ViaArray Wrap<T>(ReadOnlyMemory<T> memory, params long[] shape)
             where T : struct
         {
-            return WrapMemory<T>(memory, memory, shape, WrapFlags.ReadOnly);
+            return Wrap(memory, shape.AsSpan());
         }
 
         /// <summary>Memory as an array, with a shape such as <see cref="Shape"/>.</summary>
         public static ViaArray Wrap<T>(Memory<T> memory, ReadOnlySpan<long> shape)
             where T : struct
         {
-            return Wrap(memory, shape.ToArray());
+            return WrapMemory<T>(memory, shape, WrapFlags.None);
         }
 
         /// <summary>The same for memory that may not be written.</summary>
         public static ViaArray Wrap<T>(ReadOnlyMemory<T> memory, ReadOnlySpan<long> shape)
             where T : struct
         {
-            return Wrap(memory, shape.ToArray());
+            return WrapMemory<T>(memory, shape, WrapFlags.ReadOnly);
         }
 
         /// <summary>
@@ -117,18 +116,18 @@ namespace Viaduct
         /// </summary>
         public static ViaArray Empty(DType dtype, long[] shape, ViaMemory memory = null, ViaStream stream = null)
         {
-            IntPtr made;
             CheckExtents(shape, null);
-            Native.via_empty(
-                memory ?? ViaMemory.None, dtype.Value, shape.Length, shape, stream ?? ViaStream.None, out made);
-            return new ViaArray(made);
+            return Empty(dtype, shape.AsSpan(), memory, stream);
         }
 
         /// <summary>The same, with a shape such as <see cref="Shape"/>.</summary>
         public static ViaArray Empty(
             DType dtype, ReadOnlySpan<long> shape, ViaMemory memory = null, ViaStream stream = null)
         {
-            return Empty(dtype, shape.ToArray(), memory, stream);
+            IntPtr made;
+            Native.via_empty(
+                memory ?? ViaMemory.None, dtype.Value, shape.Length, shape, stream ?? ViaStream.None, out made);
+            return new ViaArray(made);
         }
 
         /// <summary>A new row-major array in host memory, its elements not initialised.</summary>
@@ -137,37 +136,59 @@ namespace Viaduct
             return Empty(dtype, shape, null);
         }
 
+        // A C# array behind it is pinned itself: no other object has to be kept.
         private static unsafe ViaArray WrapMemory<T>(
-            ReadOnlyMemory<T> memory, object owner, long[] shape, WrapFlags flags)
+            ReadOnlyMemory<T> memory, ReadOnlySpan<long> shape, WrapFlags flags)
             where T : struct
         {
-            long[] extents = shape == null || shape.Length == 0 ? new long[] { memory.Length } : shape;
+            ArraySegment<T> segment;
+            long whole = memory.Length;
+            ReadOnlySpan<long> extents = shape.IsEmpty ? new ReadOnlySpan<long>(&whole, 1) : shape;
+            DType dtype = DType.Of<T>();
             CheckFits(extents, memory.Length);
+            if (MemoryMarshal.TryGetArray(memory, out segment) && segment.Array != null)
+            {
+                IntPtr context = Callbacks.Pin(segment.Array);
+                IntPtr address = Marshal.UnsafeAddrOfPinnedArrayElement(segment.Array, segment.Offset);
+                return WrapHeld(address, dtype, extents, null, Device.Cpu, flags, context);
+            }
             MemoryHandle pinned = memory.Pin();
-            BorrowedMemory borrowed = new BorrowedMemory(owner, pinned);
             try
             {
-                return WrapBorrowed((IntPtr)pinned.Pointer, DType.Of<T>(), extents, null, Device.Cpu, flags, borrowed);
+                IntPtr context = Callbacks.Give(new BorrowedMemory(memory, pinned));
+                return WrapHeld((IntPtr)pinned.Pointer, dtype, extents, null, Device.Cpu, flags, context);
             }
             catch
             {
-                borrowed.End();
+                pinned.Dispose();
+                throw;
+            }
+        }
+
+        private static DType DTypeOf(Array pinned, IntPtr context)
+        {
+            try
+            {
+                return DType.OfPinned(pinned);
+            }
+            catch
+            {
+                Callbacks.TakeBack(context);
                 throw;
             }
         }
 
         // A failed call never releases the memory: the context is taken back here.
-        private static ViaArray WrapBorrowed(
-            IntPtr address, DType dtype, long[] shape, long[] strides, Device device, WrapFlags flags, BorrowedMemory borrowed)
+        private static ViaArray WrapHeld(
+            IntPtr address, DType dtype, ReadOnlySpan<long> shape, ReadOnlySpan<long> strides, Device device,
+            WrapFlags flags, IntPtr context)
         {
             IntPtr made;
-            IntPtr release = borrowed == null ? IntPtr.Zero : Callbacks.ReleaseBorrowedAddress;
-            IntPtr context = borrowed == null ? IntPtr.Zero : Callbacks.Give(borrowed);
             try
             {
                 Native.via_wrap(
                     address, dtype.Value, shape.Length, shape, strides, (int)device.Type, device.Id, (int)flags,
-                    release, context, out made);
+                    Callbacks.ReleaseOf(context), context, out made);
             }
             catch
             {
@@ -175,16 +196,6 @@ namespace Viaduct
                 throw;
             }
             return new ViaArray(made);
-        }
-
-        private static long[] ShapeOf(Array values)
-        {
-            long[] shape = new long[values.Rank];
-            for (int axis = 0; axis < shape.Length; ++axis)
-            {
-                shape[axis] = values.GetLongLength(axis);
-            }
-            return shape;
         }
 
         private static void CheckExtents(long[] shape, long[] strides)
@@ -226,20 +237,20 @@ namespace Viaduct
             }
         }
 
-        private static void CheckFits(long[] shape, long available)
+        private static void CheckFits(ReadOnlySpan<long> shape, long available)
         {
             if (CountUpTo(available, shape) < 0)
             {
                 throw new ViaShapeException(
-                    "ViaArray.Wrap: shape is [" + string.Join(", ", shape) + "]; expected at most "
+                    "ViaArray.Wrap: shape is [" + string.Join(", ", shape.ToArray()) + "]; expected at most "
                     + available + " elements");
             }
         }
 
         // The number of elements; -1 if an extent is negative or there are more than `limit`.
-        private static long CountUpTo(long limit, long[] shape)
+        private static long CountUpTo(long limit, ReadOnlySpan<long> shape)
         {
-            long count = Array.IndexOf(shape, 0L) < 0 ? 1 : 0;
+            long count = shape.IndexOf(0L) < 0 ? 1 : 0;
             foreach (long extent in shape)
             {
                 if (extent < 0 || (count > 0 && count > limit / extent))

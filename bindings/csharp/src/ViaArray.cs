@@ -10,9 +10,8 @@ namespace Viaduct
     /// </summary>
     public sealed partial class ViaArray : ViaHandle
     {
-        private long[] shape;
-        private long[] strides;
-        private long[] byteStrides;
+        // What never changes, once it has been asked for. Two threads may make it: either is right.
+        private Facts facts;
 
         static ViaArray()
         {
@@ -20,7 +19,7 @@ namespace Viaduct
         }
 
         internal ViaArray(IntPtr address)
-            : base(address)
+            : base(new Handle(address))
         {
         }
 
@@ -45,7 +44,7 @@ namespace Viaduct
         /// <summary>The extents.</summary>
         public ReadOnlySpan<long> Shape
         {
-            get { return PerAxis(ref shape, array => Native.via_array_shape(array)); }
+            get { return PerAxis(ref Known.Shape, array => Native.via_array_shape(array)); }
         }
 
         /// <summary>
@@ -54,13 +53,13 @@ namespace Viaduct
         /// </summary>
         public ReadOnlySpan<long> Strides
         {
-            get { return PerAxis(ref strides, array => Native.via_array_strides(array)); }
+            get { return PerAxis(ref Known.Strides, array => Native.via_array_strides(array)); }
         }
 
         /// <summary>The strides in bytes, as Python's; empty if some stride is not whole bytes.</summary>
         public ReadOnlySpan<long> ByteStrides
         {
-            get { return PerAxis(ref byteStrides, array => Native.via_array_byte_strides(array)); }
+            get { return PerAxis(ref Known.ByteStrides, array => Native.via_array_byte_strides(array)); }
         }
 
         /// <summary>Where the memory is.</summary>
@@ -100,8 +99,8 @@ namespace Viaduct
         }
 
         /// <summary>
-        /// The object that keeps the memory: what was given as the owner when it was wrapped, or the C# array, Memory
-        /// or ReadOnlyMemory that it is of. Null for memory that came from elsewhere.
+        /// The object that keeps the memory: what was given as the owner when it was wrapped, or the C# array that it
+        /// is of, or the Memory of no C# array. Null for memory that came from elsewhere.
         /// </summary>
         public object Owner
         {
@@ -110,7 +109,7 @@ namespace Viaduct
                 using (new Hold(this))
                 {
                     IntPtr context = Native.via_array_context(this, Callbacks.ReleaseBorrowedAddress);
-                    return context == IntPtr.Zero ? null : ((BorrowedMemory)Callbacks.Look(context)).Owner;
+                    return context == IntPtr.Zero ? null : BorrowedMemory.OwnerOf(Callbacks.Look(context));
                 }
             }
         }
@@ -151,15 +150,34 @@ namespace Viaduct
             return IsClosed ? "closed array" : DType + " [" + string.Join(", ", Shape.ToArray()) + "] " + Device;
         }
 
-        /// <inheritdoc/>
-        protected override bool ReleaseHandle()
+        private sealed class Facts
         {
-            Native.via_array_release(handle);
-            return true;
+            internal long[] Shape;
+            internal long[] Strides;
+            internal long[] ByteStrides;
+            internal SpanFacts Span;
         }
 
-        // Arrays do not change: what has been read once need not be read again, and it does not matter who reads first.
-        // It is held even so, since that refuses an array that was closed.
+        private sealed class Handle : OwnedHandle
+        {
+            internal Handle(IntPtr address)
+                : base(address)
+            {
+            }
+
+            protected override bool ReleaseHandle()
+            {
+                Native.via_array_release(handle);
+                return true;
+            }
+        }
+
+        private Facts Known
+        {
+            get { return facts ?? (facts = new Facts()); }
+        }
+
+        // It is held even where all is known, since that refuses an array that was closed.
         private ReadOnlySpan<long> PerAxis(ref long[] known, Func<ViaArray, IntPtr> borrow)
         {
             using (new Hold(this))

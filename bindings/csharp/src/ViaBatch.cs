@@ -15,13 +15,13 @@ namespace Viaduct
         }
 
         internal ViaBatch(IntPtr address)
-            : base(address)
+            : base(new Handle(address))
         {
         }
 
         /// <summary>Creates an empty batch.</summary>
         public ViaBatch()
-            : base(Created())
+            : base(new Handle(Created()))
         {
         }
 
@@ -90,13 +90,11 @@ namespace Viaduct
 
         /// <summary>The same as a task of .NET.</summary>
         public async Task RunAsync(
-            ViaStream stream = null, CancellationToken cancellationToken = default(CancellationToken))
+            ViaStream stream = null, CancellationToken cancellationToken = default(CancellationToken),
+            IProgress<long> progress = null)
         {
             cancellationToken.ThrowIfCancellationRequested();
-            using (CopyTask copies = Submit(stream))
-            {
-                await copies.AsTask(cancellationToken).ConfigureAwait(false);
-            }
+            await Submit(stream).Ended(cancellationToken, progress).ConfigureAwait(false);
         }
 
         /// <summary>The same batch with a share of its own.</summary>
@@ -105,11 +103,18 @@ namespace Viaduct
             return new ViaBatch(Retained(Native.via_batch_retain));
         }
 
-        /// <inheritdoc/>
-        protected override bool ReleaseHandle()
+        private sealed class Handle : OwnedHandle
         {
-            Native.via_batch_release(handle);
-            return true;
+            internal Handle(IntPtr address)
+                : base(address)
+            {
+            }
+
+            protected override bool ReleaseHandle()
+            {
+                Native.via_batch_release(handle);
+                return true;
+            }
         }
 
         // Once: what is asked of a list again may be another answer.

@@ -11,7 +11,7 @@ namespace Viaduct
         }
 
         internal ViaEvent(IntPtr address)
-            : base(address)
+            : base(new Handle(address))
         {
         }
 
@@ -66,11 +66,18 @@ namespace Viaduct
             return new ViaEvent(Retained(Native.via_event_retain));
         }
 
-        /// <inheritdoc/>
-        protected override bool ReleaseHandle()
+        private sealed class Handle : OwnedHandle
         {
-            Native.via_event_release(handle);
-            return true;
+            internal Handle(IntPtr address)
+                : base(address)
+            {
+            }
+
+            protected override bool ReleaseHandle()
+            {
+                Native.via_event_release(handle);
+                return true;
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ namespace Viaduct
         }
 
         internal ViaFile(IntPtr address)
-            : base(address)
+            : base(new Handle(address))
         {
         }
 
@@ -155,13 +155,11 @@ namespace Viaduct
             ViaArray destination,
             long byteOffset = 0,
             ViaStream stream = null,
-            CancellationToken cancellationToken = default(CancellationToken))
+            CancellationToken cancellationToken = default(CancellationToken),
+            IProgress<long> progress = null)
         {
             cancellationToken.ThrowIfCancellationRequested();
-            using (CopyTask read = SubmitRead(destination, byteOffset, stream))
-            {
-                await read.AsTask(cancellationToken).ConfigureAwait(false);
-            }
+            await SubmitRead(destination, byteOffset, stream).Ended(cancellationToken, progress).ConfigureAwait(false);
         }
 
         /// <summary>A write as a task of .NET.</summary>
@@ -169,13 +167,11 @@ namespace Viaduct
             ViaArray source,
             long byteOffset = 0,
             ViaStream stream = null,
-            CancellationToken cancellationToken = default(CancellationToken))
+            CancellationToken cancellationToken = default(CancellationToken),
+            IProgress<long> progress = null)
         {
             cancellationToken.ThrowIfCancellationRequested();
-            using (CopyTask write = SubmitWrite(source, byteOffset, stream))
-            {
-                await write.AsTask(cancellationToken).ConfigureAwait(false);
-            }
+            await SubmitWrite(source, byteOffset, stream).Ended(cancellationToken, progress).ConfigureAwait(false);
         }
 
         /// <summary>The same file with a share of its own.</summary>
@@ -184,11 +180,18 @@ namespace Viaduct
             return new ViaFile(Retained(Native.via_file_retain));
         }
 
-        /// <inheritdoc/>
-        protected override bool ReleaseHandle()
+        private sealed class Handle : OwnedHandle
         {
-            Native.via_file_release(handle);
-            return true;
+            internal Handle(IntPtr address)
+                : base(address)
+            {
+            }
+
+            protected override bool ReleaseHandle()
+            {
+                Native.via_file_release(handle);
+                return true;
+            }
         }
     }
 }

@@ -4,44 +4,57 @@ using System.Runtime.InteropServices;
 namespace Viaduct
 {
     /// <summary>
-    /// A share in something of the library's. Closing it (<see cref="SafeHandle.Dispose()"/>) gives up the share, once,
-    /// from any thread; a call under way on another thread is finished first. Used after that it throws an
+    /// A share in something of the library's. Closing it (<see cref="Dispose"/>) gives up the share, once, from any
+    /// thread; a call under way on another thread is finished first. Used after that it throws an
     /// <see cref="ObjectDisposedException"/>. What is not closed is given up after it has been collected.
     /// </summary>
-    public abstract class ViaHandle : SafeHandle
+    public abstract class ViaHandle : IDisposable
     {
-        internal ViaHandle(IntPtr address)
-            : base(IntPtr.Zero, true)
+        private readonly SafeHandle handle;
+
+        internal ViaHandle(SafeHandle handle)
         {
-            SetHandle(address);
+            this.handle = handle;
         }
 
-        /// <summary>Whether there is nothing to give up.</summary>
-        public sealed override bool IsInvalid
+        /// <summary>Whether it has been closed.</summary>
+        public bool IsClosed
         {
-            get { return handle == IntPtr.Zero; }
+            get { return handle.IsClosed; }
         }
 
-        /// <summary>Of an argument: that it is there, and open.</summary>
-        internal static void Check(ViaHandle given, string name)
+        /// <summary>Gives up the share; does nothing the second time.</summary>
+        public virtual void Dispose()
+        {
+            handle.Dispose();
+        }
+
+        /// <summary>Returns what a call of the native layer takes for an argument, which must be open.</summary>
+        internal static SafeHandle Of(ViaHandle given, string name)
         {
             if (given == null)
             {
                 throw new ArgumentNullException(name);
             }
-            if (given.IsClosed)
+            given.RefuseClosed();
+            return given.handle;
+        }
+
+        /// <summary>Returns the address of the native handle (via_array * and so on), with one owner more.</summary>
+        internal IntPtr Retained(Action<IntPtr> retain)
+        {
+            using (var held = new Hold(this))
             {
-                throw new ObjectDisposedException(given.GetType().FullName);
+                retain(held.Address);
+                return held.Address;
             }
         }
 
-        /// <summary>The address of the native handle (via_array * and so on), with one owner more.</summary>
-        internal IntPtr Retained(Action<IntPtr> retain)
+        private void RefuseClosed()
         {
-            using (new Hold(this))
+            if (handle.IsClosed)
             {
-                retain(handle);
-                return handle;
+                throw new ObjectDisposedException(GetType().FullName);
             }
         }
 
@@ -50,18 +63,39 @@ namespace Viaduct
         /// </summary>
         internal struct Hold : IDisposable
         {
-            private readonly ViaHandle held;
+            private readonly SafeHandle held;
 
             internal Hold(ViaHandle given)
             {
                 bool taken = false;
-                given.DangerousAddRef(ref taken);
-                held = given;
+                given.RefuseClosed();
+                given.handle.DangerousAddRef(ref taken);
+                held = given.handle;
+            }
+
+            internal IntPtr Address
+            {
+                get { return held.DangerousGetHandle(); }
             }
 
             public void Dispose()
             {
                 held.DangerousRelease();
+            }
+        }
+
+        /// <summary>The address of a native handle, released once; each class says how.</summary>
+        internal abstract class OwnedHandle : SafeHandle
+        {
+            internal OwnedHandle(IntPtr address)
+                : base(IntPtr.Zero, true)
+            {
+                SetHandle(address);
+            }
+
+            public sealed override bool IsInvalid
+            {
+                get { return handle == IntPtr.Zero; }
             }
         }
     }

@@ -14,7 +14,7 @@ namespace Viaduct
         }
 
         internal ViaMemory(IntPtr address)
-            : base(address)
+            : base(new Handle(address))
         {
         }
 
@@ -64,11 +64,18 @@ namespace Viaduct
             return new ViaMemory(Retained(Native.via_memory_retain));
         }
 
-        /// <inheritdoc/>
-        protected override bool ReleaseHandle()
+        private sealed class Handle : OwnedHandle
         {
-            Native.via_memory_release(handle);
-            return true;
+            internal Handle(IntPtr address)
+                : base(address)
+            {
+            }
+
+            protected override bool ReleaseHandle()
+            {
+                Native.via_memory_release(handle);
+                return true;
+            }
         }
     }
 }

@@ -36,7 +36,7 @@ namespace Viaduct
         }
 
         private ViaStream(IntPtr address, bool isEverybodys)
-            : base(address)
+            : base(new Handle(address))
         {
             this.isEverybodys = isEverybodys;
         }
@@ -116,19 +116,26 @@ namespace Viaduct
         }
 
         /// <inheritdoc/>
-        protected override void Dispose(bool disposing)
+        public override void Dispose()
         {
             if (!isEverybodys)
             {
-                base.Dispose(disposing);
+                base.Dispose();
             }
         }
 
-        /// <inheritdoc/>
-        protected override bool ReleaseHandle()
+        private sealed class Handle : OwnedHandle
         {
-            Native.via_stream_release(handle);
-            return true;
+            internal Handle(IntPtr address)
+                : base(address)
+            {
+            }
+
+            protected override bool ReleaseHandle()
+            {
+                Native.via_stream_release(handle);
+                return true;
+            }
         }
     }
 }

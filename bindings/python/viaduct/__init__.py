@@ -5,7 +5,7 @@ buffer protocol, an array interface or Arrow. Copy at the speed of the hardware.
 CUDA device. `python -m viaduct` reports what this machine can do.
 """
 
-from . import _viaduct as raw
+from ._extension import raw
 from ._file import Block, open, stream_blocks
 from ._safetensors import Safetensors, open_safetensors
 from ._viaduct import (

@@ -1,6 +1,7 @@
 // Describes how a transfer would be done.
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 
 #include "cuda/describe_transfer.hpp"
 #include "cuda/driver/driver.hpp"
@@ -105,6 +106,10 @@ struct Describe {
 
 void describe_transfer(const Transfer &transfer, const TransferPlan &plan, int64_t capacity, char *out_text) {
     std::visit(Describe{transfer, capacity, out_text}, plan);
+    if (is_straight(transfer) && !is_a<BouncePlan>(plan)) {
+        const auto used = static_cast<int64_t>(std::strlen(out_text));
+        print(capacity - used, out_text + used, ", straight: the device walks the host's page tables");
+    }
 }
 
 }  // namespace via::cuda

@@ -40,8 +40,15 @@ struct Enqueue {
     }
 
     Status operator()(const BouncePlan &plan) const { return copy_bounced(transfer, plan, stream); }
-    Status operator()(const KernelCopyPlan &) const { return enqueue_kernel(transfer, stream); }
-    Status operator()(const LinkCopyPlan &plan) const { return enqueue_pinned(transfer, plan, stream); }
+    Status operator()(const KernelCopyPlan &) const { return wait_if_straight(enqueue_kernel(transfer, stream)); }
+    Status operator()(const LinkCopyPlan &plan) const {
+        return wait_if_straight(enqueue_pinned(transfer, plan, stream));
+    }
+
+    // Pageable memory may go away, or be read, when the call has returned.
+    Status wait_if_straight(Status status) const {
+        return status == VIA_OK && has_pageable(transfer) ? wait_for_stream(stream) : status;
+    }
 };
 
 }  // namespace

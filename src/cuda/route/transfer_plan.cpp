@@ -44,15 +44,16 @@ LinkCopyPlan choose_link_route(const Transfer &transfer, Purpose purpose, LinkMe
 
 TransferPlan plan_over_link(const Transfer &transfer, Caller caller, Purpose purpose) {
     const int32_t device_id = device_of_transfer(transfer);
-    const bool pinned = !has_pageable(transfer);
-    const bool host = !pinned || caller == Caller::Waits;
+    const bool straight = is_straight(transfer);
+    const bool pinned = straight || !has_pageable(transfer);
+    const bool host = has_pageable(transfer) || caller == Caller::Waits;
     const bool kernels = runs_kernels(device_id);
     const LinkCopyPlan plan = choose_link_route(transfer, purpose,
                                                 {.pinned = pinned,
                                                  .host = host,
                                                  .kernels = kernels,
                                                  .scratch = pinned && has_scratch(device_id),
-                                                 .workers = host && may_have_ring() ? num_threads() : 0});
+                                                 .workers = host && !straight && may_have_ring() ? num_threads() : 0});
     switch (plan.route) {
         case LinkRoute::Kernel:
             return KernelCopyPlan{};
@@ -84,6 +85,9 @@ Status plan_strided(const Transfer &transfer, Caller caller, Purpose purpose, Tr
 }
 
 bool is_better_staged(const Transfer &transfer) {
+    if (is_straight(transfer)) {
+        return false;
+    }
     if (is_pageable(transfer.src_side) && is_device(transfer.dst_side)) {
         return is_staged(Direction::ToDevice, transfer.nbytes, transfer.dst_side.device_id);
     }

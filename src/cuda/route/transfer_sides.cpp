@@ -58,6 +58,23 @@ Status check_readable(const char *argument, const void *address, int64_t nbytes)
                 argument, address);
 }
 
+enum class PageTables : int32_t { Unknown, Own, Host };
+
+PageTables find_page_tables(int32_t device_id) {
+    static std::atomic<PageTables> known[kMostDevices];
+    PageTables answer = known[device_id].load(std::memory_order_relaxed);
+    if (answer == PageTables::Unknown) {
+        int uses = 0;
+        const CUresult result = driver().cuDeviceGetAttribute(
+            &uses, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device_id);
+        if (result == CUDA_SUCCESS) {
+            answer = uses != 0 ? PageTables::Host : PageTables::Own;
+            known[device_id].store(answer, std::memory_order_relaxed);
+        }
+    }
+    return answer;
+}
+
 }  // namespace
 
 Status find_sides(Transfer *transfer) {
@@ -80,21 +97,9 @@ Status find_raw_sides(Transfer *transfer) {
     return VIA_OK;
 }
 
-bool uses_pageable_later(int32_t device_id) {
-    static std::atomic<int32_t> known[kMostDevices];  // 0: not asked yet, 1: no, 2: yes
-    int32_t answer = known[device_id].load(std::memory_order_relaxed);
-    if (answer == 0) {
-        int uses = 0;
-        const CUresult result = driver().cuDeviceGetAttribute(
-            &uses, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device_id);
-        if (result != CUDA_SUCCESS) {
-            return true;  // to wait for nothing is better than not to wait
-        }
-        answer = uses != 0 ? 2 : 1;
-        known[device_id].store(answer, std::memory_order_relaxed);
-    }
-    return answer == 2;
-}
+bool walks_host_page_tables(int32_t device_id) { return find_page_tables(device_id) == PageTables::Host; }
+
+bool uses_pageable_later(int32_t device_id) { return find_page_tables(device_id) != PageTables::Own; }
 
 int32_t device_of_transfer(const Transfer &transfer) {
     if (devices_differ(transfer)) {
@@ -105,6 +110,10 @@ int32_t device_of_transfer(const Transfer &transfer) {
         return transfer.dst_side.device_id;
     }
     return is_device(transfer.src_side) ? transfer.src_side.device_id : device_of_thread();
+}
+
+bool is_straight(const Transfer &transfer) {
+    return has_pageable(transfer) && has_device(transfer) && walks_host_page_tables(device_of_transfer(transfer));
 }
 
 }  // namespace via::cuda

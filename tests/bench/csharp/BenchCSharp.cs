@@ -22,6 +22,7 @@ namespace Viaduct.Bench
         private static readonly ViaArray Small = ViaArray.Empty(DType.UInt8, 16);
         private static readonly ViaArray Large = ViaArray.Empty(DType.UInt8, 256 << 20);
         private static readonly IntPtr Pixels = Exported.Address;
+        private static readonly SafeHandle Handle = ViaHandle.Of(Exported, "exported");
 
         // What the loops come to, so that none of them is left out.
         private static long sink;
@@ -36,7 +37,7 @@ namespace Viaduct.Bench
         {
             for (int i = 0; i < count; ++i)
             {
-                bench_empty(Exported);
+                bench_empty(Handle);
             }
         }
 

@@ -19,6 +19,8 @@ final class NativeLibrary {
 
     private static final String LAYER = "libviaduct_java.so";
 
+    private static final String NEEDED = "Linux with glibc 2.28 or newer on x86-64 or AArch64";
+
     private static boolean loaded;
 
     private NativeLibrary() {}
@@ -85,8 +87,9 @@ final class NativeLibrary {
     }
 
     private static UnsatisfiedLinkError failure(String text, Throwable cause) {
+        String found = "; it needs " + NEEDED + "; this is " + platform() + " with Java " + Runtime.version().feature();
         String advice = "; -D" + PROPERTY + "=PATH names a " + LAYER + ", or the folder of one, to use instead";
-        UnsatisfiedLinkError error = new UnsatisfiedLinkError("viaduct: " + text + advice);
+        UnsatisfiedLinkError error = new UnsatisfiedLinkError("viaduct: " + text + found + advice);
         error.initCause(cause);
         return error;
     }
