@@ -1,6 +1,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "copy/bits.hpp"
 #include "copy/choose_tiles.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_check.hpp"
@@ -68,28 +69,25 @@ void run_fill(Prepared *prepared) {
     }
 }
 
-bool is_adjacent_fill(const Plan &plan) {
-    return plan.trailing_bits == 0 && (plan.ndim == 0 || (plan.ndim == 1 && plan.axes[0].dst_step == plan.run));
-}
-
 cuda::Fill fill_of(via_array *dst, const Prepared &prepared, const cuda::Side &side) {
     const Plan &plan = prepared.plan;
-    return {plan.dst, plan.ndim == 0 ? 1 : plan.axes[0].extent, plan.run, prepared.element, side, dst};
+    return {plan.dst, plan.src, plan.run, plan.ndim, plan.axes, side, dst};
 }
 
-Status check_device_fill(const Plan &plan, const cuda::Side &side) {
-    if (side.device_type != VIA_DEVICE_CUDA || is_adjacent_fill(plan)) {
+Status check_device_fill(via_array *dst, const Plan &plan, const cuda::Side &side) {
+    if (side.device_type != VIA_DEVICE_CUDA || !takes_parts_of_bytes(plan)) {
         return VIA_OK;
     }
     return fail(VIA_ERROR_UNSUPPORTED,
-                "a strided fill on a device: %d loops over runs of %lld bytes; expected a dst "
-                "whose elements are adjacent and come in whole bytes",
-                plan.ndim, static_cast<long long>(plan.run));
+                "dst has packed elements of %lld bits; expected such as come in whole bytes on a device",
+                static_cast<long long>(dst->item_bits));
 }
 
-bool is_for_host(const Plan &plan, const cuda::Side &side, bool has_stream) {
-    return side.device_type == VIA_DEVICE_CPU || !is_adjacent_fill(plan) ||
-           (side.device_type == VIA_DEVICE_CUDA_HOST && !has_stream);
+// Strided memory that the host reaches is filled by it.
+bool is_for_host(const cuda::Fill &fill, const Plan &plan, bool has_stream) {
+    const int32_t type = fill.side.device_type;
+    return type == VIA_DEVICE_CPU || takes_parts_of_bytes(plan) || (type != VIA_DEVICE_CUDA && !cuda::is_dense(fill)) ||
+           (type == VIA_DEVICE_CUDA_HOST && !has_stream);
 }
 
 Status fill_on_host(via_array *dst, Prepared *prepared) {
@@ -110,9 +108,10 @@ Status fill_array(via_array *dst, const void *element) {
     Prepared prepared;
     VIA_TRY(prepare(dst, static_cast<const char *>(element), &prepared));
     const cuda::Side side{dst->device_type, dst->device_id};
-    VIA_TRY(check_device_fill(prepared.plan, side));
-    if (!is_for_host(prepared.plan, side, false)) {
-        return cuda::fill_now(fill_of(dst, prepared, side));
+    VIA_TRY(check_device_fill(dst, prepared.plan, side));
+    const cuda::Fill fill = fill_of(dst, prepared, side);
+    if (!is_for_host(fill, prepared.plan, false)) {
+        return cuda::fill_now(fill);
     }
     if (!is_plain(dst)) {
         VIA_TRY(await_stream(nullptr, kHostFill));
@@ -129,10 +128,10 @@ Status fill_array_async(via_array *dst, const void *element, via_stream *stream)
     VIA_TRY(prepare(dst, static_cast<const char *>(element), &prepared));
     cuda::Transfer transfer;
     VIA_TRY(make_transfer(prepared.plan, dst, dst, Ask::Always, &transfer));
-    const cuda::Side side = transfer.dst_side;
-    VIA_TRY(check_device_fill(prepared.plan, side));
-    if (!is_for_host(prepared.plan, side, true)) {
-        return cuda::fill_on(fill_of(dst, prepared, side), stream);
+    VIA_TRY(check_device_fill(dst, prepared.plan, transfer.dst_side));
+    const cuda::Fill fill = fill_of(dst, prepared, transfer.dst_side);
+    if (!is_for_host(fill, prepared.plan, true)) {
+        return cuda::fill_on(fill, stream);
     }
     VIA_TRY(await_stream(stream, kHostFill));
     return fill_on_host(dst, &prepared);

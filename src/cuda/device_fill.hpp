@@ -1,24 +1,31 @@
-// Fills adjacent elements of memory that a device can write.
+// Fills memory that a device can write.
 #pragma once
 
 #include "core/base/status.hpp"
+#include "core/layout/axis.hpp"
 #include "cuda/transfer_sides.hpp"
 
 namespace via::cuda {
 
-// Sets `count` adjacent elements of `item_bytes` bytes each to the bytes at `element`, or to zeros if that is nullptr.
+// Sets `run` bytes to those at `element`, for each index of the loops. The loops are in normal form: their steps of dst
+// are positive and ascend, and no two loops could be one.
 struct Fill {
     void *dst;
-    int64_t count;
-    int64_t item_bytes;
     const void *element;
+    int64_t run;
+    int32_t ndim;
+    const Axis *axes;
     Side side;         // memory that a device can write: not VIA_DEVICE_CPU
     via_array *array;  // what is waited for, marked and held
 };
 
+// Returns whether what is filled is one block of memory, which takes no kernel.
+bool is_dense(const Fill &fill);
+
 // Fill like transfer_now and transfer_on copy. The element has been read on return.
-// Errors: VIA_ERROR_STREAM_CAPTURE for elements that only a copy from the host could repeat; VIA_ERROR_DEVICE for
-// a stream of another device than the memory's.
+// Errors, nothing having been touched: VIA_ERROR_STREAM_CAPTURE for elements that only a copy from the host could
+// repeat, and for kernels that have not been loaded; VIA_ERROR_DEVICE for a stream of another device than the memory's;
+// VIA_ERROR_UNSUPPORTED without kernels, unless the fill is dense.
 VIA_NODISCARD Status fill_now(const Fill &fill);
 
 VIA_NODISCARD Status fill_on(const Fill &fill, via_stream *stream);

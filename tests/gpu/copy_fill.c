@@ -1,5 +1,6 @@
 /* via_fill: every size of element, on every kind of memory, in every order. */
 #include "pending_copy.h"
+#include "strided_support.h"
 
 /* An array of `count` elements of `item` bytes on a block. */
 static via_array *wrap_items(const block *at, int64_t item, int64_t count) {
@@ -113,17 +114,98 @@ static void narrow_elements_are_filled_in_whole_bytes_only(void **state) {
     end_block(&at);
 }
 
-static void strided_fills_on_a_device_are_refused_untouched(void **state) {
+static void fill_and_wait(via_array *dst, const char *element, CUstream native) {
+    (void)native;
+    ok(via_fill(dst, element, NULL));
+}
+
+static void fill_on_stream(via_array *dst, const char *element, CUstream native) {
+    ok(via_fill(dst, element, wrap_native(native, 0)));
+    finish(native);
+}
+
+static void fill_as_graph(via_array *dst, const char *element, CUstream native) {
+    ok(via_cuda_warmup(0));
+    begin_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    ok(via_fill(dst, element, wrap_native(native, 0)));
+    CUgraphExec exec = instantiate(end_capture(native));
+    launch(exec, native);
+    put_away(exec);
+}
+
+static void (*const ways[])(via_array *, const char *, CUstream) = {fill_and_wait, fill_on_stream, fill_as_graph};
+
+/* An element of zeros is given as NULL. */
+static void check_strided_fill(place where, const shape *of, const layout *at, const char *element, int32_t way,
+                               CUstream native) {
+    static const char zeros[4096];
+    static const layout same_everywhere;
+    strided dst = new_strided(where, of, at, random_between(0, 20));
+    write_block(&dst.memory, 2);
+    char *expected = bytes_of(&dst);
+    copy_naively(of, at, expected + (dst.first - dst.memory.memory), &same_everywhere,
+                 element != NULL ? element : zeros);
+    ways[way](dst.array, element, native);
+    assert_true(holds_bytes(&dst, expected));
+    free(expected);
+    end_strided(&dst);
+}
+
+static void fills_of_random_layouts_equal_naive_ones(void **state) {
     (void)state;
+    need_kernels();
+    static const int64_t items[] = {1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 40, 64};
+    static const place places[] = {DEVICE, DEVICE, MANAGED, PINNED, REGISTERED};
+    char element[64];
+    fill_pattern(element, sizeof element, 7);
+    CUstream native = new_stream();
+    for (int32_t i = 0; i < REPEATS(300); ++i) {
+        const shape of = random_shape(items[random_between(0, LENGTH(items) - 1)], 5000);
+        const layout at = random_layout(&of, 0);
+        const place where = places[random_between(0, LENGTH(places) - 1)];
+        const int32_t way = where == DEVICE && of.item <= 16 ? i % LENGTH(ways) : i % 2; /* no graph of long elements */
+        check_strided_fill(where, &of, &at, one_in(4) ? NULL : element, way, native);
+    }
+}
+
+/* Rows longer than what is written first, of which the last part is shorter. */
+static void long_rows_are_filled_to_their_ends(void **state) {
+    (void)state;
+    need_kernels();
+    char element[12];
+    fill_pattern(element, sizeof element, 7);
+    CUstream native = new_stream();
+    static const int64_t extents[] = {16384, 16385, 40000, 65536};
+    for (int32_t i = 0; i < LENGTH(extents); ++i) {
+        for (int64_t item = 4; item <= 12; item += 8) {
+            const shape of = {3, item, {2, 3, extents[i]}};
+            layout at = dense_layout(&of, NULL);
+            at.strides[1] += 20;
+            at.strides[0] = 3 * at.strides[1];
+            measure(&of, &at);
+            check_strided_fill(DEVICE, &of, &at, i % 2 == 0 ? element : NULL, i % LENGTH(ways), native);
+        }
+    }
+}
+
+static void refuse_without_kernels(void) {
+    fake(fake_set)(FAKE_MODULE_RESULT, CUDA_ERROR_NO_BINARY_FOR_GPU);
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
     block at = new_block(DEVICE, 100, NULL);
     via_array *array = NULL;
     ok(via_wrap(at.data, VIA_UINT8, 1, SHAPE(50), SHAPE(2), VIA_DEVICE_CUDA, 0, 0, NULL, NULL, &array));
     write_block(&at, 2);
-    refused(VIA_ERROR_UNSUPPORTED, "a strided fill on a device|expected", via_fill(array, NULL, NULL));
-    refused(VIA_ERROR_UNSUPPORTED, "a strided fill on a device", via_fill(array, NULL, via_stream_legacy()));
+    refused(VIA_ERROR_UNSUPPORTED, "not built for this GPU", via_fill(array, NULL, NULL));
+    refused(VIA_ERROR_UNSUPPORTED, "not built for this GPU", via_fill(array, NULL, via_stream_legacy()));
     assert_block(&at, 2);
     via_array_release(array);
     end_block(&at);
+}
+
+static void a_device_that_runs_no_kernels_refuses_strided_fills_untouched(void **state) {
+    (void)state;
+    steer();
+    APART(refuse_without_kernels);
 }
 
 static void strided_fills_of_the_hosts_memory_are_done(void **state) {
@@ -248,7 +330,9 @@ int main(void) {
         GPU_TEST(elements_that_repeat_a_shorter_pattern_are_memsets),
         GPU_TEST(misaligned_elements_are_filled),
         GPU_TEST(narrow_elements_are_filled_in_whole_bytes_only),
-        GPU_TEST(strided_fills_on_a_device_are_refused_untouched),
+        GPU_TEST(fills_of_random_layouts_equal_naive_ones),
+        GPU_TEST(long_rows_are_filled_to_their_ends),
+        GPU_TEST(a_device_that_runs_no_kernels_refuses_strided_fills_untouched),
         GPU_TEST(strided_fills_of_the_hosts_memory_are_done),
         GPU_TEST(a_read_only_array_is_not_filled),
         GPU_TEST(a_fill_runs_in_stream_order_and_holds_its_array),

@@ -1,11 +1,16 @@
-// Fills by the driver. A pattern of one, two or four bytes is a memset. A longer element is written a few times and
-// then doubled by copies.
+// Fills by the driver and by kernels.
+//
+// A block of memory is filled by the driver alone: a pattern of one, two or four bytes is a memset, and a longer
+// element is written a few times and then doubled by copies. Of a strided fill the driver fills the first row, or as
+// much of it as makes a good source. A strided copy then repeats that over all rows, itself included: the same bytes,
+// so that no other memory is needed.
 #include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
 
 #include "cuda/device_fill.hpp"
+#include "cuda/launch/kernel_copy.hpp"
 #include "cuda/stream/resolved_stream.hpp"
 #include "cuda/stream/stream_handles.hpp"
 #include "cuda/stream_access.hpp"
@@ -20,6 +25,7 @@ constexpr int64_t kMostWords = 16;
 // Bytes written before doubling begins. Each doubling costs a launch.
 constexpr int64_t kSeedBytes = int64_t{1} << 16;
 
+// A dense fill.
 struct Work {
     CUdeviceptr dst;
     int64_t count;  // elements
@@ -132,13 +138,62 @@ Status enqueue(const Work &work, const ResolvedStream &stream) {
     return double_up(work, rows);
 }
 
-Work work_of(const Fill &fill, const ResolvedStream &stream) {
-    static constexpr char kZero = 0;
-    const auto dst = reinterpret_cast<CUdeviceptr>(fill.dst);
-    if (fill.element == nullptr) {
-        return {dst, fill.count * fill.item_bytes, 1, &kZero, stream.handle};
+// How a fill is done: first what the driver fills, then the copies of it.
+struct FillPlan {
+    Work first;
+    int32_t copies;  // 0: the fill is dense
+    Transfer transfers[2];
+    Axis axes[VIA_MAX_NDIM + 1];
+};
+
+bool has_rows(const Fill &fill) { return fill.ndim > 0 && fill.axes[0].dst_step == fill.run; }
+
+// Copies the first `run` bytes of dst to an offset, for each index of the loops.
+Transfer copy_of_first(const Fill &fill, int64_t offset, int64_t run, int32_t ndim, const Axis *axes) {
+    int64_t nbytes = run;
+    for (int32_t i = 0; i < ndim; ++i) {
+        nbytes *= axes[i].extent;
     }
-    return {dst, fill.count, fill.item_bytes, static_cast<const char *>(fill.element), stream.handle};
+    return {.dst = static_cast<char *>(fill.dst) + offset,
+            .src = fill.dst,
+            .nbytes = nbytes,
+            .dst_side = fill.side,
+            .src_side = fill.side,
+            .dst_array = nullptr,
+            .src_array = nullptr,
+            .run = run,
+            .ndim = ndim,
+            .axes = axes};
+}
+
+// A long row is so many times its first part, and a rest that is shorter.
+void plan_rows(const Fill &fill, FillPlan *plan) {
+    const int64_t extent = has_rows(fill) ? fill.axes[0].extent : 1;
+    const int64_t part = std::clamp<int64_t>(kSeedBytes / fill.run, 1, extent);
+    const int64_t run = part * fill.run;
+    plan->first.count = part;
+    plan->axes[0] = {extent / part, run, 0};
+    const int32_t rows = has_rows(fill) ? fill.ndim - 1 : fill.ndim;
+    for (int32_t i = 0; i < rows; ++i) {
+        const Axis &axis = fill.axes[fill.ndim - rows + i];
+        plan->axes[1 + i] = {axis.extent, axis.dst_step, 0};
+    }
+    const int32_t parts = plan->axes[0].extent > 1 ? 1 : 0;
+    plan->transfers[0] = copy_of_first(fill, 0, run, rows + parts, plan->axes + 1 - parts);
+    plan->copies = 1;
+    if (const int64_t rest = extent % part; rest != 0) {
+        plan->transfers[1] = copy_of_first(fill, (extent - rest) * fill.run, rest * fill.run, rows, plan->axes + 1);
+        plan->copies = 2;
+    }
+}
+
+void plan_fill(const Fill &fill, const ResolvedStream &stream, FillPlan *plan) {
+    plan->first = {reinterpret_cast<CUdeviceptr>(fill.dst), fill.ndim == 0 ? 1 : fill.axes[0].extent, fill.run,
+                   static_cast<const char *>(fill.element), stream.handle};
+    plan->copies = 0;
+    if (!is_dense(fill)) {
+        plan_rows(fill, plan);
+    }
 }
 
 int32_t device_of_fill(const Fill &fill) {
@@ -146,7 +201,8 @@ int32_t device_of_fill(const Fill &fill) {
 }
 
 // A memset of another device's memory needs peer access, which only the application may switch on.
-Status check_fill(const Fill &fill, const Work &work, const ResolvedStream &stream) {
+Status check_fill(const Fill &fill, const FillPlan &plan, const ResolvedStream &stream) {
+    const Work &work = plan.first;
     if (fill.side.device_type == VIA_DEVICE_CUDA && fill.side.device_id != stream.device_id) {
         return fail(VIA_ERROR_DEVICE, "stream is of device %d; expected one of device %d, where dst is",
                     stream.device_id, fill.side.device_id);
@@ -157,12 +213,20 @@ Status check_fill(const Fill &fill, const Work &work, const ResolvedStream &stre
                     "words, or of one byte repeated",
                     static_cast<long long>(work.item), static_cast<long long>(kMostWords));
     }
+    return plan.copies > 0 ? prepare_kernel(plan.transfers[0], stream) : VIA_OK;
+}
+
+Status enqueue_fill(const FillPlan &plan, const ResolvedStream &stream) {
+    VIA_TRY(enqueue(plan.first, stream));
+    for (int32_t i = 0; i < plan.copies; ++i) {
+        VIA_TRY(enqueue_kernel(plan.transfers[i], stream));
+    }
     return VIA_OK;
 }
 
 // Waits after a failure: the caller may free the memory on return.
-Status run(const Work &work, const ResolvedStream &stream) {
-    const Status status = enqueue(work, stream);
+Status run(const FillPlan &plan, const ResolvedStream &stream) {
+    const Status status = enqueue_fill(plan, stream);
     if (status != VIA_OK && !stream.capturing) {
         const RelaxedCapture relaxed;
         ContextScope scope;
@@ -175,14 +239,17 @@ Status run(const Work &work, const ResolvedStream &stream) {
 
 }  // namespace
 
+bool is_dense(const Fill &fill) { return fill.ndim == 0 || (fill.ndim == 1 && has_rows(fill)); }
+
 Status fill_now(const Fill &fill) {
     VIA_TRY(need_driver("a fill of CUDA's memory"));
     ResolvedStream stream;
     VIA_TRY(resolve(nullptr, device_of_fill(fill), &stream));
-    const Work work = work_of(fill, stream);
-    VIA_TRY(check_fill(fill, work, stream));
+    FillPlan plan;
+    plan_fill(fill, stream, &plan);
+    VIA_TRY(check_fill(fill, plan, stream));
     VIA_TRY(wait_until_ready(fill.array, stream));
-    VIA_TRY(run(work, stream));
+    VIA_TRY(run(plan, stream));
     return wait_for_stream(stream);
 }
 
@@ -190,14 +257,15 @@ Status fill_on(const Fill &fill, via_stream *stream) {
     VIA_TRY(need_driver("a fill of CUDA's memory or on a stream"));
     ResolvedStream resolved;
     VIA_TRY(resolve(stream, device_of_fill(fill), &resolved));
-    const Work work = work_of(fill, resolved);
-    VIA_TRY(check_fill(fill, work, resolved));
+    FillPlan plan;
+    plan_fill(fill, resolved, &plan);
+    VIA_TRY(check_fill(fill, plan, resolved));
     VIA_TRY(wait_until_ready(fill.array, resolved));
     if (resolved.capturing) {
         VIA_TRY(note_copy(fill.array, nullptr, resolved));
-        return enqueue(work, resolved);
+        return enqueue_fill(plan, resolved);
     }
-    VIA_TRY(run(work, resolved));
+    VIA_TRY(run(plan, resolved));
     return note_copy(fill.array, nullptr, resolved);
 }
 
