@@ -104,3 +104,27 @@ def test_a_picture_without_rows_is_not_drawn(tmp_path: Path) -> None:
     for suite in ("cpu", "gpu"):
         assert run_bench(suite, "--plot", tmp_path / "out", "--from", given).returncode == 0
     assert not list((tmp_path / "out").iterdir())
+
+
+def program(folder: Path, rate: float, nanoseconds: float) -> Path:
+    """A build whose benchmark prints two rows."""
+    bench, library = folder / "bench", folder / "lib"
+    bench.mkdir(parents=True)
+    library.mkdir()
+    rows = [row("copy", rate), row("wrap", nanoseconds, unit="ns")]
+    script = bench / "bench_some"
+    script.write_text("#!/bin/sh\n" + "".join(f"echo '{json.dumps(each)}'\n" for each in rows))
+    script.chmod(0o755)
+    return bench
+
+
+def test_two_builds_are_compared_by_what_is_slower_whatever_the_unit(tmp_path: Path) -> None:
+    old, new = program(tmp_path / "old", 10.0, 40.0), program(tmp_path / "new", 5.0, 20.0)
+    compare, found = BENCH.with_name("compare.py"), tmp_path / "found.json"
+    command = [sys.executable, compare, old, new, "--programs", "bench_some", "--turns", "2", "--json", found]
+    subprocess.run(command, check=True, capture_output=True)
+    rows = {each["case"]: each["slowdown"] for each in json.loads(found.read_text())["rows"]}
+    assert rows == {"copy": 2.0, "wrap": 0.5}
+    failed = subprocess.run([*command[:2], tmp_path, new], check=False, capture_output=True, text=True)
+    assert failed.returncode == 1
+    assert "has no library" in failed.stderr
