@@ -8,7 +8,6 @@
 #include "core/base/thread_state.hpp"
 #include "core/base/versioned_struct.hpp"
 #include "core/system/address_probe.hpp"
-#include "cuda/calibration.hpp"
 #include "cuda/device.hpp"
 
 using namespace via;

@@ -1,5 +1,4 @@
 #include "api/guard.hpp"
-#include "cuda/current_stream.hpp"
 #include "cuda/event.hpp"
 #include "cuda/stream.hpp"
 #include "cuda/stream_access.hpp"

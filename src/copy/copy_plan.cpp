@@ -8,8 +8,8 @@
 #include "copy/run.hpp"
 #include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
-#include "cuda/move.hpp"
 #include "cuda/stream.hpp"
+#include "cuda/transfer_plan.hpp"
 
 namespace via {
 namespace {

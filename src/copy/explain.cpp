@@ -1,4 +1,6 @@
 // The plan of a copy as text.
+#include "copy/explain.hpp"
+
 #include <algorithm>
 #include <cstdio>
 
@@ -6,15 +8,14 @@
 #include "copy/copy.hpp"
 #include "copy/copy_check.hpp"
 #include "copy/copy_plan.hpp"
-#include "copy/explain.hpp"
 #include "copy/host/host_kernels.hpp"
 #include "copy/host/tile_passes.hpp"
 #include "copy/host/walk.hpp"
 #include "copy/plan.hpp"
 #include "core/base/text_buffer.hpp"
 #include "core/base/thread_state.hpp"
-#include "cuda/describe_transfer.hpp"
 #include "cuda/device.hpp"
+#include "cuda/transfer_plan.hpp"
 
 namespace via {
 namespace {

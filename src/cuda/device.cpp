@@ -6,7 +6,6 @@
 #include "core/base/text_buffer.hpp"
 #include "core/base/thread_state.hpp"
 #include "cuda/driver/context.hpp"
-#include "cuda/kernels/images.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/staging/staging.hpp"
 #include "cuda/stream/event_fence.hpp"

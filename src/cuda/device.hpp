@@ -56,4 +56,10 @@ VIA_NODISCARD Status describe_device(int32_t device_id, via_device_properties *o
 // kernels, staging slots.
 VIA_NODISCARD Status warm_up(int32_t device_id);
 
+// Measures from which size on a staged copy beats the driver's, and saves the result to a file.
+
+VIA_NODISCARD Status calibrate(int32_t device_id);
+VIA_NODISCARD Status save_calibration(const char *path);
+VIA_NODISCARD Status load_calibration(const char *path);
+
 }  // namespace via::cuda

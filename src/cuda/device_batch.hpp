@@ -5,6 +5,7 @@
 
 #include "core/array/array.hpp"
 #include "core/async/fence.hpp"
+#include "core/base/list.hpp"
 #include "core/base/status.hpp"
 
 namespace via::cuda {
@@ -26,6 +27,9 @@ bool can_reach(Batch *batch, const void *dst, const void *src, LinkDirection dir
 // Adds a copy of at least one byte. On failure the batch is unchanged. Errors: VIA_ERROR_OUT_OF_MEMORY.
 VIA_NODISCARD Status add_copy(Batch *batch, void *dst, const void *src, int64_t nbytes, LinkDirection direction);
 
+// Returns the list of the storages that its copies use, for the caller to fill.
+List<Storage *> *storages_of(Batch *batch);
+
 // Plans each copy. None can be added after that. On failure the batch can only be ended.
 VIA_NODISCARD Status finish_batch(Batch *batch);
 
@@ -39,17 +43,10 @@ void end_batch(Batch *batch, Fence *until);
 VIA_NODISCARD Status can_run_on(Batch *batch, via_stream *stream, bool *out_can, Timeline *out_timeline);
 bool can_run_in_task(Batch *batch);
 
-// One run of a batch: the storages of its copies, and the fence that it waits for.
-struct BatchRun {
-    Batch *batch;
-    Fence *behind;  // may be nullptr
-    Storage *const *storages;
-    int64_t storage_count;
-};
-
-// Runs the batch in stream order. Stores a retained fence of its end in *out_fence, or nullptr if it is done or part of
-// a graph, which then holds the storages. On failure, what was queued has ended.
-VIA_NODISCARD Status run_batch_on(const BatchRun &run, via_stream *stream, Fence **out_fence);
+// Runs the batch in stream order, after the fence `behind` unless that is nullptr. Stores a retained fence of its end
+// in *out_fence, or nullptr if it is done or part of a graph, which then holds the storages. On failure, what was
+// queued has ended.
+VIA_NODISCARD Status run_batch_on(Batch *batch, Fence *behind, via_stream *stream, Fence **out_fence);
 
 // Runs the batch on an internal stream. All fences that it depends on must be complete.
 VIA_NODISCARD Status run_batch_for_task(Batch *batch, Fence **out_fence);

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "core/base/status.hpp"
-#include "core/layout/axis.hpp"
-#include "cuda/transfer_sides.hpp"
+#include "cuda/transfer_plan.hpp"
 
 namespace via::cuda {
 

@@ -26,4 +26,10 @@ int32_t device_of_stream(via_stream *stream);
 VIA_NODISCARD Status synchronize_stream(via_stream *stream);
 VIA_NODISCARD Status query_stream(via_stream *stream, int32_t *out_done);
 
+// The current stream of each thread and device.
+
+VIA_NODISCARD Status set_current_stream(int32_t device_id, via_stream *stream);
+
+VIA_NODISCARD Status current_stream(int32_t device_id, via_stream **out_stream);
+
 }  // namespace via::cuda

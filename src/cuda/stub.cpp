@@ -2,11 +2,8 @@
 // is no CUDA. The shared streams exist everywhere, as values to compare with.
 #include <cstdio>
 
-#include "cuda/calibration.hpp"
 #include "cuda/cuda_memory.hpp"
-#include "cuda/current_stream.hpp"
 #include "cuda/custom_cuda_memory.hpp"
-#include "cuda/describe_transfer.hpp"
 #include "cuda/device.hpp"
 #include "cuda/device_batch.hpp"
 #include "cuda/device_fill.hpp"
@@ -17,6 +14,7 @@
 #include "cuda/stream.hpp"
 #include "cuda/stream_access.hpp"
 #include "cuda/transfer.hpp"
+#include "cuda/transfer_plan.hpp"
 
 struct via_stream {
     intptr_t handle;
@@ -36,15 +34,10 @@ constexpr char kWhy[] = "this build has no CUDA";
 // ------------------------------------------------------------------------------------------------ devices
 
 bool is_built() { return false; }
-
 Status need(const char *what) { return fail(VIA_ERROR_UNSUPPORTED, "%s needs CUDA, and this build has none", what); }
-
 bool was_started() { return false; }
-
 bool is_in_use() { return false; }
-
 int32_t device_count() { return 0; }
-
 const char *why_none() { return kWhy; }
 
 Status check_device(const char *argument, int32_t device_type, int32_t) {
@@ -53,11 +46,8 @@ Status check_device(const char *argument, int32_t device_type, int32_t) {
 }
 
 bool runs_kernels(int32_t) { return false; }
-
 bool loads_kernels(int32_t) { return false; }
-
 Status describe_device(int32_t, via_device_properties *) { return need("a CUDA device"); }
-
 Status warm_up(int32_t) { return need("warming up a device"); }
 
 // ------------------------------------------------------------------------------------------------ places, memory
@@ -82,9 +72,7 @@ Status make_custom_cuda_memory(const CustomMemory &, via_memory **) { return nee
 // ------------------------------------------------------------------------------------------------ other processes
 
 Status name_device(int32_t, SharedMemory *) { return need("memory of a device"); }
-
 Status share_memory(const void *, int32_t, SharedMemory *, int64_t *) { return need("memory of a device"); }
-
 Status find_named_device(const SharedMemory &, int32_t *) { return need("memory of a device"); }
 
 Status open_memory(const SharedMemory &, int32_t *, void **, int64_t *, OpenedMemory **) {
@@ -96,19 +84,12 @@ void close_memory(OpenedMemory *, void (*)(void *), void *) {}
 // ------------------------------------------------------------------------------------------------ streams, events
 
 via_stream *legacy_stream() { return &legacy; }
-
 via_stream *per_thread_stream() { return &per_thread; }
-
 via_stream *no_sync_stream() { return &no_sync; }
-
 bool is_shared_stream(via_stream *) { return true; }
-
 Status create_stream(int32_t, via_stream **) { return need("a stream"); }
-
 Status wrap_stream(void *, int32_t, via_stream **) { return need("a stream"); }
-
 void retain_stream(via_stream *) {}
-
 void release_stream(via_stream *) {}
 
 void *native_stream(via_stream *stream) {
@@ -116,50 +97,31 @@ void *native_stream(via_stream *stream) {
 }
 
 int32_t device_of_stream(via_stream *) { return 0; }
-
 Status synchronize_stream(via_stream *) { return need("a stream"); }
-
 Status query_stream(via_stream *, int32_t *) { return need("a stream"); }
-
 Status set_current_stream(int32_t, via_stream *) { return need("a stream"); }
-
 Status current_stream(int32_t, via_stream **) { return need("a stream"); }
-
 Status create_event(int32_t, via_event **) { return need("an event"); }
-
 Status wrap_event(void *, int32_t, via_event **) { return need("an event"); }
-
 void retain_event(via_event *) {}
-
 void release_event(via_event *) {}
-
 void *native_event(via_event *) { return nullptr; }
-
 Status record_event(via_event *, via_stream *) { return need("an event"); }
-
 Status query_event(via_event *, int32_t *) { return need("an event"); }
-
 Status synchronize_event(via_event *) { return need("an event"); }
-
 Status make_stream_wait(via_stream *, via_event *) { return need("a stream"); }
 
 // ------------------------------------------------------------------------------------------------ order
 
 int32_t device_at_hand(via_array *) { return 0; }
-
 Status record_use(via_array *, via_stream *) { return need("a stream"); }
-
 Status record_ready(via_array *, via_stream *) { return need("a stream"); }
 
 // There being no streams to order anything on, what is exported and imported is ready.
 Status order_export(via_array *, via_stream *) { return VIA_OK; }
-
 Status order_import(via_array *, via_stream *) { return VIA_OK; }
-
 Status wait_until_ready(via_array *, const ResolvedStream &) { return VIA_OK; }
-
 Status note_copy(via_array *, via_array *, const ResolvedStream &) { return VIA_OK; }
-
 Status join(via_stream *, Fence *) { return need("a stream"); }
 
 // ------------------------------------------------------------------------------------------------ transfers
@@ -175,9 +137,7 @@ Status find_sides(Transfer *transfer) {
 }
 
 Status find_raw_sides(Transfer *transfer) { return find_sides(transfer); }
-
 int32_t device_of_transfer(const Transfer &) { return 0; }
-
 Status plan_for_text(const Transfer &, TransferPlan *) { return need("this copy"); }
 
 void describe_transfer(const Transfer &, const TransferPlan &, int64_t capacity, char *out_text) {
@@ -185,62 +145,39 @@ void describe_transfer(const Transfer &, const TransferPlan &, int64_t capacity,
 }
 
 Status transfer_now(const Transfer &) { return need("this copy"); }
-
 Status transfer_on(const Transfer &, via_stream *) { return need("a stream"); }
-
 Status transfer_on(const Transfer &, const TransferPlan &, via_stream *) { return need("a stream"); }
-
 Status plan_on(const Transfer &, via_stream *, TransferPlan *) { return need("a stream"); }
-
 Status plan_for_task(const Transfer &, TransferPlan *) { return need("this copy"); }
-
 Status transfer_for_task(const Transfer &, const TransferPlan &, via_task *, Fence **) { return need("this copy"); }
-
 bool is_immediate(const Transfer &, const TransferPlan &) { return false; }
-
 bool can_stage_io(const Transfer &, StagedPlan *) { return false; }
-
 Status transfer_io(const IoTransfer &, Fence **) { return need("this transfer"); }
-
 Status stream_fence(via_stream *, int32_t, Fence **) { return need("a stream"); }
-
 Status await_stream(via_stream *, bool *) { return need("a stream"); }
-
 Status is_capturing(via_stream *, int32_t, bool *) { return need("a stream"); }
-
 Status fill_now(const Fill &) { return need("this fill"); }
-
 Status fill_on(const Fill &, via_stream *) { return need("a stream"); }
 
 // ------------------------------------------------------------------------------------------------ batches
 
 // No array is of a device, so that none of these but the first and end_batch is ever called.
 int32_t device_meant_by(via_stream *) { return -1; }
-
 Status make_batch(int32_t, int32_t, Batch **) { return need("this copy"); }
-
 bool can_reach(Batch *, const void *, const void *, LinkDirection) { return false; }
-
 Status add_copy(Batch *, void *, const void *, int64_t, LinkDirection) { return need("this copy"); }
-
+List<Storage *> *storages_of(Batch *) { return nullptr; }
 Status finish_batch(Batch *) { return need("this copy"); }
-
 void end_batch(Batch *, Fence *) {}
-
 Status can_run_on(Batch *, via_stream *, bool *, Timeline *) { return need("a stream"); }
-
 bool can_run_in_task(Batch *) { return false; }
-
-Status run_batch_on(const BatchRun &, via_stream *, Fence **) { return need("a stream"); }
-
+Status run_batch_on(Batch *, Fence *, via_stream *, Fence **) { return need("a stream"); }
 Status run_batch_for_task(Batch *, Fence **) { return need("this copy"); }
 
 // ------------------------------------------------------------------------------------------------ calibration
 
 Status calibrate(int32_t) { return need("calibration"); }
-
 Status save_calibration(const char *) { return need("calibration"); }
-
 Status load_calibration(const char *) { return need("calibration"); }
 
 }  // namespace via::cuda

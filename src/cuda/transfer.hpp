@@ -7,7 +7,6 @@
 #include "core/async/fence.hpp"
 #include "core/base/status.hpp"
 #include "cuda/transfer_plan.hpp"
-#include "cuda/transfer_sides.hpp"
 
 namespace via::cuda {
 

@@ -83,9 +83,9 @@ KernelEntry entry_of() {
 
 void add_library_kernels(Driver &state) {
     using namespace via::kernels;
-#define VIA_KERNEL(name, ...) state.kernels[#name] = entry_of<__VA_ARGS__>();
-#include "cuda/kernels/kernels.def"
-#undef VIA_KERNEL
+#define VIA_ADD(name, ...) state.kernels[#name] = entry_of<__VA_ARGS__>();
+    VIA_ALL_KERNELS(VIA_ADD)
+#undef VIA_ADD
 }
 
 }  // namespace fake

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <string>
 
-#include "cuda/calibration.hpp"
-#include "cuda/staging/staging_threshold.hpp"
+#include "cuda/device.hpp"
+#include "cuda/staging/calibration.hpp"
 
 namespace {
 

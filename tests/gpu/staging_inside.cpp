@@ -15,9 +15,9 @@
 #include "core/async/task.hpp"
 #include "core/base/thread_state.hpp"
 #include "core/system/thread_count.hpp"
+#include "cuda/staging/calibration.hpp"
 #include "cuda/staging/ring.hpp"
 #include "cuda/staging/staging.hpp"
-#include "cuda/staging/staging_threshold.hpp"
 
 namespace {
 

@@ -10,13 +10,11 @@
 
 #include "core/async/task.hpp"
 #include "cuda/launch/module.hpp"
-#include "cuda/move.hpp"
-#include "cuda/route/bounce_copy.hpp"
+#include "cuda/route/link_copy.hpp"
 #include "cuda/route/peer_copy.hpp"
-#include "cuda/route/pinned_copy.hpp"
 #include "cuda/staging/staging.hpp"
 #include "cuda/stream/internal_stream.hpp"
-#include "cuda/transfer_sides.hpp"
+#include "cuda/transfer_plan.hpp"
 
 namespace {
 

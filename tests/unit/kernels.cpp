@@ -10,9 +10,7 @@
 #include "copy/plan.hpp"
 #include "cuda/launch/kernel_plan.hpp"
 #include "cuda/launch/kernel_plan_box.hpp"
-#include "cuda/launch/kernel_plan_channels.hpp"
 #include "cuda/launch/kernel_plan_gather.hpp"
-#include "cuda/launch/kernel_plan_rows.hpp"
 #include "cuda/launch/kernel_plan_tiles.hpp"
 
 namespace {
@@ -62,9 +60,9 @@ using Runner = void (*)(const KernelPlan &, bool);
 constexpr std::array<Runner, kKernels> kRunners = [] {
     using namespace via::kernels;
     return std::array<Runner, kKernels>{
-#define VIA_KERNEL(name, ...) run_kernel<__VA_ARGS__>,
-#include "cuda/kernels/kernels.def"
-#undef VIA_KERNEL
+#define VIA_RUNNER(name, ...) run_kernel<__VA_ARGS__>,
+        VIA_ALL_KERNELS(VIA_RUNNER)
+#undef VIA_RUNNER
     };
 }();
 

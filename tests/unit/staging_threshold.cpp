@@ -14,11 +14,11 @@ extern "C" {
 #include <vector>
 
 #include "core/system/pages.hpp"
-#include "cuda/staging/nontemporal_copy.hpp"
+#include "cuda/staging/calibration.hpp"
 #include "cuda/staging/ring.hpp"
-#include "cuda/staging/staging_chunks.hpp"
-#include "cuda/staging/staging_threshold.hpp"
-#include "cuda/topology/pci_topology.hpp"
+#include "cuda/staging/staging_endpoints.hpp"
+#include "cuda/staging/staging_plan.hpp"
+#include "cuda/topology/topology.hpp"
 
 namespace {
 

@@ -69,7 +69,6 @@ public:
     Status finish() {
         if (plan_.fused_count == 1) {
             VIA_TRY(leave(first_));
-            plan_.storages.resize(0);
             plan_.src_count = 0;
             plan_.fused_count = 0;
         }
@@ -108,7 +107,8 @@ private:
             return VIA_OK;
         }
         VIA_TRY(cuda::make_batch(device_id_, count_, &plan_.fused));
-        return plan_.storages.reserve(2 * int64_t{count_}) ? VIA_OK : no_memory();
+        storages_ = cuda::storages_of(plan_.fused);
+        return storages_->reserve(2 * int64_t{count_}) ? VIA_OK : no_memory();
     }
 
     Status add_rows(int32_t index, via_array *dst, via_array *src, cuda::LinkDirection direction) {
@@ -146,7 +146,7 @@ private:
 
     // Those of sources from the end of the room on, so that all have one list.
     void note_storages(Storage *dst, Storage *src) {
-        List<Storage *> &dsts = plan_.storages;
+        List<Storage *> &dsts = *storages_;
         if (dsts.count() == 0 || dsts.last() != dst) {
             dsts.begin()[dsts.count()] = dst;
             dsts.resize(dsts.count() + 1);
@@ -158,7 +158,7 @@ private:
     }
 
     void join_storages() {
-        List<Storage *> &all = plan_.storages;
+        List<Storage *> &all = *storages_;
         Storage **end = all.begin() + all.room();
         std::memmove(all.end(), end - plan_.src_count, static_cast<size_t>(plan_.src_count) * sizeof *end);
         all.resize(all.count() + plan_.src_count);
@@ -169,7 +169,8 @@ private:
     const int32_t count_;
     int32_t device_id_;
     LastWriteFences *const ready_;
-    int32_t first_ = 0;  // of those that are done together
+    List<Storage *> *storages_ = nullptr;  // of plan_.fused
+    int32_t first_ = 0;                    // of those that are done together
     BatchPlan &plan_;
 };
 

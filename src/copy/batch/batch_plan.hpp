@@ -21,15 +21,16 @@ struct BatchPlan {
     BatchPlan(const BatchPlan &) = delete;
     BatchPlan &operator=(const BatchPlan &) = delete;
 
-    int64_t dst_count() const { return storages.count() - src_count; }
-    Storage *const *dsts() const { return storages.begin(); }
-    Storage *const *srcs() const { return storages.begin() + dst_count(); }
+    // The storages of those that are done together, of destinations first; neighbours differ.
+    const List<Storage *> &storages() const { return *cuda::storages_of(fused); }
+    int64_t dst_count() const { return storages().count() - src_count; }
+    Storage *const *dsts() const { return storages().begin(); }
+    Storage *const *srcs() const { return storages().begin() + dst_count(); }
 
     cuda::Batch *fused = nullptr;  // nullptr: none
     int32_t device_id = 0;         // of those that are done together
     int32_t fused_count = 0;
-    List<Storage *> storages;  // theirs, of destinations first; neighbours differ
-    int64_t src_count = 0;
+    int64_t src_count = 0;  // of their storages
     UniqueFence until;      // what those that were done together end with
     List<int32_t> singles;  // numbers of the others
 };

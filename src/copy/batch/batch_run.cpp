@@ -1,45 +1,23 @@
 #include "copy/batch/batch_run.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
 #include <new>
+#include <utility>
 
 #include "copy/batch.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/array/access_tracker_many.hpp"
-#include "core/base/cached_objects.hpp"
+#include "core/async/fence.hpp"
+#include "core/base/lock.hpp"
+#include "core/base/thread_state.hpp"
 #include "cuda/device.hpp"
 
 namespace via {
 namespace {
-
-// The room of a plan's storages, which serves one plan after the other; not where it is more than this.
-class Room {
-public:
-    explicit Room(BatchPlan *plan) : list_(spare.take()), plan_(*plan) {
-        if (list_ != nullptr) {
-            plan_.storages.swap(*list_);
-        }
-    }
-    ~Room() {
-        if (list_ == nullptr || plan_.storages.room() > kMostIdle) {
-            delete list_;
-            return;
-        }
-        plan_.storages.resize(0);
-        plan_.storages.swap(*list_);
-        spare.give_back(list_);
-    }
-    Room(const Room &) = delete;
-    Room &operator=(const Room &) = delete;
-
-private:
-    static constexpr int64_t kMostIdle = 65536;
-    static constinit inline CachedObjects<List<Storage *>> spare;
-
-    List<Storage *> *const list_;
-    BatchPlan &plan_;
-};
 
 // Refuses all that copy_array_async does.
 Status plan_single(via_array *dst, via_array *src, via_stream *stream, SinglePlans *plans) {
@@ -55,8 +33,7 @@ Status plan_single(via_array *dst, via_array *src, via_stream *stream, SinglePla
 
 // Arrays are marked once for all copies.
 Status run_once(BatchPlan *plan, Fence *behind, via_stream *stream) {
-    VIA_TRY(cuda::run_batch_on({plan->fused, behind, plan->storages.begin(), plan->storages.count()}, stream,
-                               plan->until.out()));
+    VIA_TRY(cuda::run_batch_on(plan->fused, behind, stream, plan->until.out()));
     Fence *end = plan->until.get();
     if (end == nullptr) {
         return VIA_OK;
@@ -109,7 +86,6 @@ Status copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs,
         return name_entry(0, 1, copy_array_async(dsts[0], srcs[0], stream));
     }
     BatchPlan plan;
-    const Room room(&plan);
     LastWriteFences ready;
     VIA_TRY(plan_batch(pairs, cuda::device_meant_by(stream), &ready, &plan));
     bool fused = false;
@@ -124,6 +100,193 @@ Status copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs,
         VIA_TRY(name_fused(plan, count, run_once(&plan, behind.get(), stream)));
     }
     return copy_singles(pairs, singles, plans, stream);
+}
+
+Entries *make_entries(int32_t capacity) {
+    const size_t pointers = 2 * static_cast<size_t>(capacity) * sizeof(via_array *);
+    void *block = std::malloc(sizeof(Entries) + pointers);
+    return block != nullptr ? new (block) Entries{{}, 0, capacity} : nullptr;
+}
+
+void release_entries(Entries *entries) {
+    if (!entries->references.release()) {
+        return;
+    }
+    for (int32_t i = 0; i < entries->count; ++i) {
+        release_array(entries->dsts()[i]);
+        release_array(entries->srcs()[i]);
+    }
+    std::free(entries);
+}
+
+namespace {
+
+// Of all prepared batches: held for a few instructions only.
+ForkSafeMutex mutex;
+
+constexpr uint64_t kUnknown = UINT64_MAX;
+
+Status join_quietly(Fence *const (&fences)[2], Fence **out_fence) {
+    const CallbackScope unsaid;
+    return join_fences(fences, 2, out_fence);
+}
+
+Storage **sort_once(Storage **first, Storage **last) {
+    std::sort(first, last, std::less<>());
+    return std::unique(first, last);
+}
+
+}  // namespace
+
+Prepared::Prepared(Entries *entries, int32_t device_id)
+    : entries_(entries), count_(entries->count), device_id_(device_id), changes_(kUnknown) {
+    entries_->references.retain();
+}
+
+Prepared::~Prepared() {
+    if (latest_ != nullptr) {
+        latest_->release();
+    }
+    release_entries(entries_);
+}
+
+Status Prepared::make(Entries *entries, int32_t device_id, Prepared **out_prepared) {
+    auto *prepared = new (std::nothrow) Prepared(entries, device_id);
+    if (prepared == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to plan copies");
+    }
+    const Status status = plan_batch(prepared->pairs(), device_id, nullptr, &prepared->plan_);
+    if (status != VIA_OK) {
+        delete prepared;
+        return status;
+    }
+    prepared->sort_storages();
+    *out_prepared = prepared;
+    return VIA_OK;
+}
+
+// Each once, in the order of memory.
+void Prepared::sort_storages() {
+    if (plan_.fused == nullptr) {
+        return;
+    }
+    List<Storage *> &storages = *cuda::storages_of(plan_.fused);
+    Storage **begin = storages.begin();
+    Storage **srcs = begin + plan_.dst_count();
+    Storage **dsts_end = sort_once(begin, srcs);
+    Storage **srcs_end = sort_once(srcs, storages.end());
+    plan_.src_count = srcs_end - srcs;
+    storages.resize(std::copy(srcs, srcs_end, dsts_end) - begin);
+}
+
+void Prepared::end_behind(DeferredCallback *deferred) {
+    via::count(Counter::PendingReleases, -1);
+    Prepared *prepared = reinterpret_cast<Ending *>(deferred)->prepared;
+    prepared->latest_ = nullptr;
+    delete prepared;
+}
+
+void Prepared::release() {
+    if (!references_.release()) {
+        return;
+    }
+    if (latest_ == nullptr || latest_->is_complete()) {
+        delete this;
+        return;
+    }
+    via::count(Counter::PendingReleases, 1);
+    ending_.deferred = DeferredCallback{&latest_, 1, end_behind, nullptr};
+    defer(&ending_.deferred);
+}
+
+bool Prepared::serves(int32_t count, int32_t device_id) const {
+    const bool is_as_good = plan_.fused != nullptr ? device_id == plan_.device_id : device_id_ < 0;
+    return count == count_ && (device_id == device_id_ || is_as_good);
+}
+
+Status Prepared::look_before(const Timeline &later, Before *out_before) {
+    out_before->changes = write_changes();
+    bool known = false;
+    {
+        const std::lock_guard lock(mutex);
+        *out_before->latest.out() = retained(latest_);
+        known = changes_ == out_before->changes;
+    }
+    Fence *ready = nullptr;
+    if (!known) {
+        VIA_TRY(last_writes(plan_.storages().begin(), plan_.storages().count(), later, &ready));
+    }
+    // One that has been reached may be a task that failed, which is nothing to later runs.
+    Fence *latest = out_before->latest.get();
+    const bool is_before = latest == nullptr || latest->is_of(later) || latest->is_complete();
+    Fence *fences[] = {is_before ? nullptr : retained(latest), ready};
+    return join_fences(fences, 2, out_before->all.out());
+}
+
+bool Prepared::replace_latest(Fence *before, Fence *end, uint64_t changes) {
+    {
+        const std::lock_guard lock(mutex);
+        if (latest_ != before) {
+            return false;
+        }
+        latest_ = retained(end);
+        changes_ = changes;
+    }
+    if (before != nullptr) {
+        before->release();
+    }
+    return true;
+}
+
+// Others have begun since, that it does not come after. Where there is no memory to remember both by, it is waited for.
+Status Prepared::join_latest(Fence *end) {
+    while (true) {
+        UniqueFence other;
+        {
+            const std::lock_guard lock(mutex);
+            *other.out() = retained(latest_);
+        }
+        UniqueFence both;
+        Fence *fences[] = {retained(other.get()), retained(end)};
+        if (join_quietly(fences, both.out()) != VIA_OK) {
+            return end->wait();
+        }
+        if (replace_latest(other.get(), both.get(), kUnknown)) {
+            return VIA_OK;
+        }
+    }
+}
+
+Status Prepared::note_run(const Before &before, Fence *end) {
+    const uint64_t found = write_changes();
+    const Status status = set_last_writes(plan_.dsts(), plan_.dst_count(), end);
+    const uint64_t left = write_changes();
+    const bool only_ours = found == before.changes && left == found + 1;
+    if (!replace_latest(before.latest.get(), end, only_ours ? left : kUnknown)) {
+        VIA_TRY(join_latest(end));
+    }
+    return status;
+}
+
+Status Prepared::run_fused(via_stream *stream, const Timeline &timeline) {
+    Before before;
+    VIA_TRY(look_before(timeline, &before));
+    UniqueFence end;
+    VIA_TRY(cuda::run_batch_on(plan_.fused, before.all.get(), stream, end.out()));
+    return end.get() != nullptr ? note_run(before, end.get()) : VIA_OK;
+}
+
+Status Prepared::run(via_stream *stream) {
+    bool fused = false;
+    Timeline timeline;
+    VIA_TRY(can_run_fused(plan_, stream, &fused, &timeline));
+    const SingleCopies singles(plan_, count_, fused);
+    SinglePlans plans;
+    VIA_TRY(plan_singles(pairs(), singles, stream, &plans));
+    if (fused) {
+        VIA_TRY(name_fused(plan_, count_, run_fused(stream, timeline)));
+    }
+    return copy_singles(pairs(), singles, plans, stream);
 }
 
 }  // namespace via

@@ -1,7 +1,7 @@
 // The copies of a batch as one task.
 #pragma once
 
-#include "copy/batch/batch_prepared.hpp"
+#include "copy/batch/batch_run.hpp"
 
 namespace via {
 

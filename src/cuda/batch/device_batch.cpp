@@ -3,7 +3,7 @@
 #include <mutex>
 
 #include "core/base/cached_objects.hpp"
-#include "cuda/batch/batch_driver.hpp"
+#include "cuda/batch/batch_copies.hpp"
 #include "cuda/batch/descriptor_table.hpp"
 #include "cuda/batch/range_cache.hpp"
 #include "cuda/launch/module.hpp"
@@ -13,12 +13,117 @@
 #include "cuda/stream/stream_handles.hpp"
 
 namespace via::cuda {
+namespace {
+
+// Copies of a batch by the driver: in one call if it has one for that, otherwise one by one.
+class DriverCopies {
+public:
+    // `copies` stays the caller's, and must stay. Errors: VIA_ERROR_OUT_OF_MEMORY.
+    VIA_NODISCARD Status make(const List<BatchCopy> *copies);
+
+    VIA_NODISCARD Status enqueue(const ResolvedStream &stream) const;
+
+    void clear();
+
+private:
+    VIA_NODISCARD bool collect();
+    VIA_NODISCARD Status enqueue_fused(const ResolvedStream &stream) const;
+
+    const List<BatchCopy> *copies_ = nullptr;
+    List<CUdeviceptr> dsts_;  // these three for the one call
+    List<CUdeviceptr> srcs_;
+    List<size_t> sizes_;
+};
+
+Status enqueue_one(const BatchCopy &copy, const ResolvedStream &stream) {
+    switch (copy.direction) {
+        case LinkDirection::No:
+            VIA_TRY_CUDA(cuMemcpyDtoDAsync(copy.dst, copy.src, copy.nbytes, stream.handle));
+            return VIA_OK;
+        case LinkDirection::ToDevice:
+            VIA_TRY_CUDA(
+                cuMemcpyHtoDAsync(copy.dst, reinterpret_cast<const void *>(copy.src), copy.nbytes, stream.handle));
+            return VIA_OK;
+        case LinkDirection::ToHost:
+            break;
+    }
+    VIA_TRY_CUDA(cuMemcpyDtoHAsync(reinterpret_cast<void *>(copy.dst), copy.src, copy.nbytes, stream.handle));
+    return VIA_OK;
+}
+
+// The batch call takes no special stream, and does nothing in a capture.
+bool takes_many_copies_on(const ResolvedStream &stream) {
+    return !stream.capturing && stream.handle != CU_STREAM_LEGACY && stream.handle != CU_STREAM_PER_THREAD;
+}
+
+// Headers before CUDA 13 do not declare the form of the call that is asked for.
+#if CUDA_VERSION >= 13000
+
+// Returns whether one call can take many copies.
+bool takes_many_copies() { return driver().cuMemcpyBatchAsync != nullptr; }
+
+Status DriverCopies::enqueue_fused(const ResolvedStream &stream) const {
+    CUmemcpyAttributes attributes{};
+    attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    size_t first = 0;
+    VIA_TRY_CUDA(cuMemcpyBatchAsync(dsts_.begin(), srcs_.begin(), sizes_.begin(), static_cast<size_t>(sizes_.count()),
+                                    &attributes, &first, 1, stream.handle));
+    return VIA_OK;
+}
+
+#else
+
+bool takes_many_copies() { return false; }
+
+Status DriverCopies::enqueue_fused(const ResolvedStream &) const { return VIA_OK; }
+
+#endif
+
+bool DriverCopies::collect() {
+    for (const BatchCopy &copy : *copies_) {
+        if (!dsts_.append(copy.dst) || !srcs_.append(copy.src) || !sizes_.append(copy.nbytes)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+Status DriverCopies::make(const List<BatchCopy> *copies) {
+    copies_ = copies;
+    if (copies->count() < 2 || !takes_many_copies() || collect()) {
+        return VIA_OK;
+    }
+    return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the addresses of %lld copies",
+                static_cast<long long>(copies->count()));
+}
+
+void DriverCopies::clear() {
+    dsts_.resize(0);
+    srcs_.resize(0);
+    sizes_.resize(0);
+}
+
+// The batch call needs a current context whatever the stream.
+Status DriverCopies::enqueue(const ResolvedStream &stream) const {
+    ContextScope scope;
+    VIA_TRY(scope.enter(stream.context));
+    if (sizes_.count() > 1 && takes_many_copies_on(stream)) {
+        return enqueue_fused(stream);
+    }
+    for (const BatchCopy &copy : *copies_) {
+        VIA_TRY(enqueue_one(copy, stream));
+    }
+    return VIA_OK;
+}
+
+}  // namespace
 
 struct Batch {
     int32_t device_id = 0;
     RangeCache reach;
     BatchCopies copies;
     DriverCopies by_driver;
+    List<Storage *> storages;
     std::mutex making;                 // of the table
     DescriptorTable *table = nullptr;  // from the first run that needs one
 };
@@ -37,13 +142,14 @@ constexpr int64_t kMostIdle = 32768;
 constinit CachedObjects<Batch> spare;
 
 void give_back(Batch *batch) {
-    if (batch->copies.room() > kMostIdle) {
+    if (batch->copies.room() > kMostIdle || batch->storages.room() > 2 * kMostIdle) {
         delete batch;
         return;
     }
     batch->reach = {};
     batch->copies.clear();
     batch->by_driver.clear();
+    batch->storages.resize(0);
     batch->table = nullptr;
     spare.give_back(batch);
 }
@@ -70,12 +176,12 @@ DescriptorTable *table_for(Batch *batch, const ResolvedStream &stream) {
     return batch->table != nullptr && batch->table->context() == context ? batch->table : nullptr;
 }
 
-void CUDA_CB let_go_of_table(void *table) { static_cast<DescriptorTable *>(table)->release(nullptr); }
+void CUDA_CB release_table(void *table) { static_cast<DescriptorTable *>(table)->release(nullptr); }
 
 Status launch_table(Batch *batch, DescriptorTable *table, const ResolvedStream &stream) {
     if (stream.capturing) {
         table->retain();
-        VIA_TRY(give_to_graph(stream, table, let_go_of_table));
+        VIA_TRY(give_to_graph(stream, table, release_table));
     }
     const int64_t count = batch->copies.piece_count();
     const kernels::CopyTable::Params params{reinterpret_cast<uint64_t>(table->pieces()), static_cast<uint32_t>(count)};
@@ -126,9 +232,9 @@ Status run_behind(Batch *batch, const ResolvedStream &stream, Fence **out_fence)
     return records_quietly(stream, out_fence) ? VIA_OK : wait_for_stream(stream);
 }
 
-Status run_captured(const BatchRun &run, const ResolvedStream &stream) {
-    VIA_TRY(hold_in_graph(stream, run.storages, run.storage_count));
-    return enqueue_all(run.batch, stream);
+Status run_captured(Batch *batch, const ResolvedStream &stream) {
+    VIA_TRY(hold_in_graph(stream, batch->storages.begin(), batch->storages.count()));
+    return enqueue_all(batch, stream);
 }
 
 // Reports no error: copies one by one report it, or work all the same.
@@ -170,6 +276,8 @@ Status add_copy(Batch *batch, void *dst, const void *src, int64_t nbytes, LinkDi
     return batch->copies.add(copy) ? VIA_OK : no_memory();
 }
 
+List<Storage *> *storages_of(Batch *batch) { return &batch->storages; }
+
 Status finish_batch(Batch *batch) {
     if (!batch->copies.decide(takes_many_copies())) {
         return no_memory();
@@ -201,13 +309,13 @@ bool can_run_in_task(Batch *batch) {
     return internal_stream(batch->device_id, kBatchStream, &stream) == VIA_OK && can_run(*batch, stream);
 }
 
-Status run_batch_on(const BatchRun &run, via_stream *stream, Fence **out_fence) {
+Status run_batch_on(Batch *batch, Fence *behind, via_stream *stream, Fence **out_fence) {
     ResolvedStream resolved;
-    VIA_TRY(resolve(stream, run.batch->device_id, &resolved));
-    if (run.behind != nullptr) {
-        VIA_TRY(run.behind->make_stream_wait(resolved));
+    VIA_TRY(resolve(stream, batch->device_id, &resolved));
+    if (behind != nullptr) {
+        VIA_TRY(behind->make_stream_wait(resolved));
     }
-    return resolved.capturing ? run_captured(run, resolved) : run_behind(run.batch, resolved, out_fence);
+    return resolved.capturing ? run_captured(batch, resolved) : run_behind(batch, resolved, out_fence);
 }
 
 Status run_batch_for_task(Batch *batch, Fence **out_fence) {

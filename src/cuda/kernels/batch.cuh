@@ -180,3 +180,8 @@ struct CopyTable : CopyGroups {
 static_assert(sizeof(CopyList::Params) <= 4096, "what any driver passes with a launch");
 
 }  // namespace via::kernels
+
+// The kernels.
+#define VIA_BATCH_KERNELS(KERNEL)   \
+    KERNEL(via_copy_list, CopyList) \
+    KERNEL(via_copy_table, CopyTable)

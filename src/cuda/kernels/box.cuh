@@ -549,3 +549,11 @@ struct Box {
 };
 
 }  // namespace via::kernels
+
+// The kernels, named after the bytes of an element.
+#define VIA_BOX_KERNELS(KERNEL) \
+    KERNEL(via_box_1, Box<1>)   \
+    KERNEL(via_box_2, Box<2>)   \
+    KERNEL(via_box_4, Box<4>)   \
+    KERNEL(via_box_8, Box<8>)   \
+    KERNEL(via_box_16, Box<16>)

@@ -235,3 +235,24 @@ struct Channels {
 };
 
 }  // namespace via::kernels
+
+// The kernels, named after the bytes of an element and the channels of a pixel.
+#define VIA_CHANNELS_KERNELS(KERNEL)               \
+    KERNEL(via_together_1_2, Channels<1, 2, true>) \
+    KERNEL(via_together_1_3, Channels<1, 3, true>) \
+    KERNEL(via_together_1_4, Channels<1, 4, true>) \
+    KERNEL(via_together_2_2, Channels<2, 2, true>) \
+    KERNEL(via_together_2_3, Channels<2, 3, true>) \
+    KERNEL(via_together_2_4, Channels<2, 4, true>) \
+    KERNEL(via_together_4_2, Channels<4, 2, true>) \
+    KERNEL(via_together_4_3, Channels<4, 3, true>) \
+    KERNEL(via_together_4_4, Channels<4, 4, true>) \
+    KERNEL(via_apart_1_2, Channels<1, 2, false>)   \
+    KERNEL(via_apart_1_3, Channels<1, 3, false>)   \
+    KERNEL(via_apart_1_4, Channels<1, 4, false>)   \
+    KERNEL(via_apart_2_2, Channels<2, 2, false>)   \
+    KERNEL(via_apart_2_3, Channels<2, 3, false>)   \
+    KERNEL(via_apart_2_4, Channels<2, 4, false>)   \
+    KERNEL(via_apart_4_2, Channels<4, 2, false>)   \
+    KERNEL(via_apart_4_3, Channels<4, 3, false>)   \
+    KERNEL(via_apart_4_4, Channels<4, 4, false>)

@@ -1,4 +1,4 @@
-// Division by a number that is known before the launch, as a multiplication.
+// Index arithmetic: its width, and division by a number that is known before the launch, as a multiplication.
 #pragma once
 
 #include "cuda/kernels/device.cuh"
@@ -48,5 +48,17 @@ inline Divisor<Index> make_divisor(int64_t divisor) {
     const Twice rest = (Twice{1} << s) - d;  // 2^(bits + s) / d is 2^bits and 2^bits * rest / d
     return {static_cast<Index>(d), static_cast<Index>(((rest << kBits) + d - 1) / d), s};
 }
+
+// Every index fits 31 bits, offsets in elements 32, and there are few axes, so that a launch passes little.
+struct Narrow {
+    using Index = uint32_t;
+    using Step = int32_t;
+    static constexpr int32_t kAxes = 10;
+};
+struct Wide {
+    using Index = uint64_t;
+    using Step = int64_t;
+    static constexpr int32_t kAxes = 64;
+};
 
 }  // namespace via::kernels

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cuda/kernels/divisor.cuh"
-#include "cuda/kernels/width.cuh"
 
 namespace via::kernels {
 
@@ -83,3 +82,16 @@ struct Elements {
 };
 
 }  // namespace via::kernels
+
+// The kernels.
+#define VIA_ELEMENTS_KERNELS(KERNEL)               \
+    KERNEL(via_elements_1, Elements<1, Narrow>)    \
+    KERNEL(via_elements_2, Elements<2, Narrow>)    \
+    KERNEL(via_elements_4, Elements<4, Narrow>)    \
+    KERNEL(via_elements_8, Elements<8, Narrow>)    \
+    KERNEL(via_elements_16, Elements<16, Narrow>)  \
+    KERNEL(via_elements_wide_1, Elements<1, Wide>) \
+    KERNEL(via_elements_wide_2, Elements<2, Wide>) \
+    KERNEL(via_elements_wide_4, Elements<4, Wide>) \
+    KERNEL(via_elements_wide_8, Elements<8, Wide>) \
+    KERNEL(via_elements_wide_16, Elements<16, Wide>)

@@ -325,3 +325,10 @@ struct Gather {
 };
 
 }  // namespace via::kernels
+
+// The kernels, named after the bytes of an element.
+#define VIA_GATHER_KERNELS(KERNEL)  \
+    KERNEL(via_gather_1, Gather<1>) \
+    KERNEL(via_gather_2, Gather<2>) \
+    KERNEL(via_gather_4, Gather<4>) \
+    KERNEL(via_gather_8, Gather<8>)

@@ -15,11 +15,21 @@
 
 namespace via::kernels {
 
+// Every kernel: KERNEL(name, type), the type being one of via::kernels, which may hold commas.
+#define VIA_ALL_KERNELS(KERNEL)  \
+    VIA_CHANNELS_KERNELS(KERNEL) \
+    VIA_ELEMENTS_KERNELS(KERNEL) \
+    VIA_GATHER_KERNELS(KERNEL)   \
+    VIA_BOX_KERNELS(KERNEL)      \
+    VIA_ROWS_KERNELS(KERNEL)     \
+    VIA_TILE_KERNELS(KERNEL)     \
+    VIA_BATCH_KERNELS(KERNEL)
+
 enum class Id : int32_t {
-#define VIA_KERNEL(name, ...) name,
-#include "cuda/kernels/kernels.def"
-#undef VIA_KERNEL
-    count
+#define VIA_NAME(name, ...) name,
+    VIA_ALL_KERNELS(VIA_NAME)
+#undef VIA_NAME
+        count
 };
 
 struct Info {
@@ -39,11 +49,22 @@ constexpr uint32_t shared_bytes() {
 }  // namespace detail
 
 inline constexpr Info kInfos[] = {
-#define VIA_KERNEL(name, ...) {#name, __VA_ARGS__::kThreads, detail::shared_bytes<__VA_ARGS__>()},
-#include "cuda/kernels/kernels.def"
-#undef VIA_KERNEL
+#define VIA_INFO(name, ...) {#name, __VA_ARGS__::kThreads, detail::shared_bytes<__VA_ARGS__>()},
+    VIA_ALL_KERNELS(VIA_INFO)
+#undef VIA_INFO
 };
 
 constexpr const Info &info(Id id) { return kInfos[static_cast<int32_t>(id)]; }
+
+// ------------------------------------------------------------------------------------------------ machine code
+
+// Fat binaries, the last followed by nullptr; none in a build without nvcc.
+extern const void *const images[];
+
+// Of the Toolkit that they were built with, as cuDriverGetVersion counts: 13000.
+extern const int32_t toolkit_version;
+
+// Why there are none, "" if there are.
+extern const char *const why_no_images;
 
 }  // namespace via::kernels

@@ -3,7 +3,6 @@
 
 #include "cuda/kernels/divisor.cuh"
 #include "cuda/kernels/near.cuh"
-#include "cuda/kernels/width.cuh"
 
 namespace via::kernels {
 
@@ -79,3 +78,10 @@ struct Rows {
 };
 
 }  // namespace via::kernels
+
+// The kernels, named after the bytes that every run begins at a multiple of.
+#define VIA_ROWS_KERNELS(KERNEL)           \
+    KERNEL(via_rows_1, Rows<1, Narrow>)    \
+    KERNEL(via_rows_4, Rows<4, Narrow>)    \
+    KERNEL(via_rows_wide_1, Rows<1, Wide>) \
+    KERNEL(via_rows_wide_4, Rows<4, Wide>)

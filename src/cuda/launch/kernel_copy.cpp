@@ -3,7 +3,7 @@
 #include "cuda/launch/kernel_plan.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/stream/event_fence.hpp"
-#include "cuda/transfer_sides.hpp"
+#include "cuda/transfer_plan.hpp"
 
 namespace via::cuda {
 namespace {
@@ -48,12 +48,6 @@ Status find_home(const Transfer &transfer, const ResolvedStream &use, ResolvedSt
     return resolve(nullptr, use.device_id, out_home);
 }
 
-Status order_behind(const ResolvedStream &first, const ResolvedStream &second) {
-    UniqueFence fence;
-    VIA_TRY(record_fence(first, fence.out()));
-    return fence.get()->make_stream_wait(second);
-}
-
 Status launch_plan(const Transfer &transfer, const ResolvedStream &use) {
     KernelPlan plan;
     plan_kernel(transfer, &plan);
@@ -62,9 +56,9 @@ Status launch_plan(const Transfer &transfer, const ResolvedStream &use) {
 
 // Where the stream cannot be made to wait, the kernel must have ended before anybody goes on.
 Status launch_at_home(const Transfer &transfer, const ResolvedStream &use, const ResolvedStream &home) {
-    VIA_TRY(order_behind(use, home));
+    VIA_TRY(follow(home, use));
     VIA_TRY(launch_plan(transfer, home));
-    return order_behind(home, use) == VIA_OK ? VIA_OK : wait_for_stream(home);
+    return follow(use, home) == VIA_OK ? VIA_OK : wait_for_stream(home);
 }
 
 // Reached from every context.

@@ -1,14 +1,13 @@
 #include "cuda/launch/kernel_plan.hpp"
-#include "cuda/launch/kernel_plan_box.hpp"
-#include "cuda/launch/kernel_plan_channels.hpp"
-#include "cuda/launch/kernel_plan_gather.hpp"
-#include "cuda/launch/kernel_plan_rows.hpp"
-#include "cuda/launch/kernel_plan_tiles.hpp"
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "core/layout/tiles.hpp"
+#include "cuda/launch/kernel_plan_box.hpp"
+#include "cuda/launch/kernel_plan_gather.hpp"
+#include "cuda/launch/kernel_plan_tiles.hpp"
 
 namespace via::cuda {
 namespace {
@@ -45,7 +44,7 @@ bool is_narrow(const Shape &shape) {
     int64_t src_span = 0;
     for (int32_t i = 0; i < shape.ndim; ++i) {
         dst_span += (shape.axes[i].extent - 1) * shape.axes[i].dst_step / shape.element;
-        src_span += (shape.axes[i].extent - 1) * magnitude(shape.axes[i].src_step) / shape.element;
+        src_span += (shape.axes[i].extent - 1) * std::abs(shape.axes[i].src_step) / shape.element;
     }
     return shape.ndim <= Narrow::kAxes && fits_index(shape.nbytes / shape.element) && fits_index(dst_span) &&
            fits_index(src_span);
@@ -102,6 +101,57 @@ double elements_cost(const Shape &shape) {
         static_cast<double>(warp.elements);
     return kStart + count * std::max(sectors / kSectors, 1 / kElements + shape.ndim / kElementsOfAxis);
 }
+
+// ------------------------------------------------------------------------------------------------ rows
+
+// In bytes: shorter runs are not worth their first and last sixteen. Words of four bytes do better by themselves.
+constexpr int64_t kLeastRun = 48;
+constexpr int64_t kLeastRunOfWords = 512;
+
+template <class Width>
+bool fill_rows(const Shape &shape, int64_t words, int64_t count, kernels::RowsParams<Width> *params) {
+    using Index = typename Width::Index;
+    if (shape.ndim - 1 > Width::kAxes) {
+        return false;
+    }
+    params->dst = shape.dst;
+    params->src = shape.src;
+    params->extent = shape.extent;
+    params->run = static_cast<uint64_t>(shape.axes[0].extent);
+    params->count = static_cast<Index>(count);
+    params->words = kernels::make_divisor<Index>(words);
+    params->ndim = shape.ndim - 1;
+    for (int32_t i = 1; i < shape.ndim; ++i) {
+        const Axis &axis = shape.axes[i];
+        params->axes[i - 1] = {kernels::make_divisor<Index>(axis.extent), axis.dst_step, axis.src_step};
+    }
+    return true;
+}
+
+}  // namespace
+
+bool plan_rows(const Shape &given, KernelPlan *plan) {
+    const bool of_words = given.element == 4;
+    if (given.run < (of_words ? kLeastRunOfWords : kLeastRun) || given.element > 4 || given.run == given.element) {
+        return false;
+    }
+    Shape shape = given;
+    shape.element = of_words ? 4 : 1;
+    shape.axes[0] = {given.run / shape.element, shape.element, shape.element};
+    const int64_t words = divide_up(shape.run + 16 - shape.element, 16);
+    const int64_t count = words * (shape.nbytes / shape.run);
+    const bool narrow = fits_index(count) && fill_rows(shape, words, count, &plan->params.rows);
+    plan->route = KernelRoute::Rows;
+    plan->kernel =
+        narrow ? (of_words ? Id::via_rows_4 : Id::via_rows_1) : (of_words ? Id::via_rows_wide_4 : Id::via_rows_wide_1);
+    plan->blocks = static_cast<uint32_t>(divide_up(count, kernels::Rows<1, Narrow>::kPerBlock));
+    plan->element = shape.element;
+    plan->word = 16;
+    plan->tile[0] = plan->tile[1] = 0;
+    return narrow || fill_rows(shape, words, count, &plan->params.rows_wide);
+}
+
+namespace {
 
 // Kernels for families of layouts, which are faster there than boxes are.
 bool plan_family(const Shape &shape, KernelPlan *out_plan) {

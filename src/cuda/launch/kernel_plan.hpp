@@ -66,11 +66,11 @@ void find_shape(const Transfer &transfer, Shape *out_shape);
 
 // Each is false, the plan being unspecified, where the copy is none for its kernels; those of elements do any.
 void plan_elements(const Shape &shape, KernelPlan *plan);
+bool plan_rows(const Shape &shape, KernelPlan *plan);
 
 // Turned round where src goes backwards along it; dst does then instead.
 void make_forward(Shape *shape, int32_t axis);
 
-constexpr int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
 constexpr int64_t divide_up(int64_t count, int64_t by) { return (count + by - 1) / by; }
 constexpr bool fits_index(int64_t count) { return count <= INT32_MAX; }
 

@@ -210,23 +210,14 @@ void measure_cuts(const Draft &draft, const int32_t *cuts) {
     }
 }
 
-bool fill_outer(const Draft &draft, const int32_t *cuts, int64_t *out_tiles) {
-    BoxParams &params = *draft.params;
-    params.outer_ndim = 0;
-    int64_t tiles = int64_t{params.cuts[0].tiles.divisor} * params.cuts[1].tiles.divisor;
+// Counts the tiles, and gives the kernel the axes that no tile goes along.
+bool count_tiles(const Draft &draft, const int32_t *cuts, int64_t *out_tiles) {
+    uint64_t inner = 0;
     for (int32_t i = 0; i < draft.shape.ndim; ++i) {
-        const Axis &axis = draft.shape.axes[i];
-        if (draft.tile.extent[i] > 1 || i == cuts[0] || i == cuts[1]) {
-            continue;
-        }
-        if (params.outer_ndim == BoxParams::kOuterAxes || axis.extent > INT32_MAX / tiles) {
-            return false;
-        }
-        tiles *= axis.extent;
-        params.outer[params.outer_ndim++] = {make_divisor<uint32_t>(axis.extent), axis.dst_step, axis.src_step};
+        inner |= draft.tile.extent[i] > 1 || i == cuts[0] || i == cuts[1] ? uint64_t{1} << i : 0;
     }
-    *out_tiles = tiles;
-    return tiles <= INT32_MAX;
+    *out_tiles = int64_t{draft.params->cuts[0].tiles.divisor} * draft.params->cuts[1].tiles.divisor;
+    return fits_index(*out_tiles) && fill_outer(draft.shape, inner, draft.params, out_tiles);
 }
 
 // Where the lanes of a warp find the first element of their words.
@@ -392,7 +383,7 @@ bool make_box(const Shape &shape, const TileProblem &problem, const Tile &tile, 
     }
     measure_cuts(draft, cuts);
     measure_words(&draft);
-    if (!choose_pitch(&draft) || !fill_outer(draft, cuts, &tiles)) {
+    if (!choose_pitch(&draft) || !count_tiles(draft, cuts, &tiles)) {
         return false;
     }
     params.dst = shape.dst;

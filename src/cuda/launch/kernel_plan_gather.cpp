@@ -1,5 +1,6 @@
 // Plans of copies that turn elements whose runs share axes: channels put together or taken apart, small boxes, records.
 #include <algorithm>
+#include <cstdlib>
 
 #include "cuda/launch/kernel_plan.hpp"
 #include "cuda/launch/kernel_plan_gather.hpp"
@@ -255,7 +256,7 @@ bool plan_slab(const Shape &shape, KernelPlan *plan) {
 // Small elements adjacent in dst, of which src has every second, say, or goes backwards.
 bool plan_spread(const Shape &shape, KernelPlan *plan) {
     const Axis &along = shape.axes[0];
-    const int64_t step = magnitude(along.src_step);
+    const int64_t step = std::abs(along.src_step);
     if (shape.element > 1 || step == 0 || step > kMostStep || !fits_index(along.extent)) {
         return false;
     }

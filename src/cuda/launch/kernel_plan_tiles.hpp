@@ -9,4 +9,8 @@ bool plan_aligned_tiles(const Shape &shape, KernelPlan *plan);
 
 bool plan_loose_tiles(const Shape &shape, KernelPlan *plan);
 
+// Plans of copies that put channels together into pixels, or take them apart.
+
+bool plan_channels(const Shape &shape, KernelPlan *plan);
+
 }  // namespace via::cuda

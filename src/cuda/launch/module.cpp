@@ -5,7 +5,6 @@
 #include <new>
 
 #include "core/diagnostics/log.hpp"
-#include "cuda/kernels/images.hpp"
 
 namespace via::cuda {
 namespace {

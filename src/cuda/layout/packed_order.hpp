@@ -3,7 +3,6 @@
 // inner loops, a part of one loop, and single indices of the outer ones.
 #pragma once
 
-#include "cuda/move.hpp"
 #include "cuda/transfer_plan.hpp"
 
 namespace via::cuda {
@@ -55,5 +54,35 @@ int64_t buffer_bytes(const PackedOrder &order, const Slab &slab);
 // Make the moves of a slab: from the source into a buffer, and from a buffer into the destination.
 void make_packing(const PackedOrder &order, const Slab &slab, void *buffer, Move *out_move);
 void make_unpacking(const PackedOrder &order, const Slab &slab, const void *buffer, Move *out_move);
+
+// Copies that go piece by piece by way of a buffer: the one loop of all of them.
+
+// Cuts the order into pieces of at most `length(bytes left)` bytes. For each of them `buffer(number)` is an address,
+// `pack` is given the move into it and `unpack` the move out of it.
+template <class Length, class Buffer, class Pack, class Unpack>
+Status copy_pieces(const PackedOrder &order, const Length &length, const Buffer &buffer, const Pack &pack,
+                   const Unpack &unpack) {
+    int64_t number = 0;
+    for (int64_t offset = 0; offset < order.nbytes; ++number) {
+        const int64_t most = length(order.nbytes - offset);
+        const Slab piece = cut_slab(order, offset, order.nbytes, most, most);
+        void *memory = buffer(number);
+        Move move;
+        make_packing(order, piece, memory, &move);
+        VIA_TRY(pack(move, number));
+        make_unpacking(order, piece, memory, &move);
+        VIA_TRY(unpack(move, number));
+        offset += piece.nbytes;
+    }
+    return VIA_OK;
+}
+
+// The same with one buffer, and pieces of one size.
+template <class Pack, class Unpack>
+Status copy_by_buffer(const PackedOrder &order, int64_t most, void *buffer, const Pack &pack, const Unpack &unpack) {
+    return copy_pieces(
+        order, [&](int64_t) { return most; }, [&](int64_t) { return buffer; },
+        [&](const Move &move, int64_t) { return pack(move); }, [&](const Move &move, int64_t) { return unpack(move); });
+}
 
 }  // namespace via::cuda

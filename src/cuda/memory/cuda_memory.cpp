@@ -9,11 +9,11 @@
 #include "core/async/task_executor.hpp"
 #include "core/base/thread_state.hpp"
 #include "core/system/address_probe.hpp"
-#include "cuda/memory/pinned_block.hpp"
+#include "cuda/memory/pinned_memory.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
 #include "cuda/stream/resolved_stream.hpp"
-#include "cuda/topology/numa_node.hpp"
+#include "cuda/topology/topology.hpp"
 
 namespace via::cuda {
 namespace {

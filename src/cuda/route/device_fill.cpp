@@ -224,17 +224,10 @@ Status enqueue_fill(const FillPlan &plan, const ResolvedStream &stream) {
     return VIA_OK;
 }
 
-// Waits after a failure: the caller may free the memory on return.
-Status run(const FillPlan &plan, const ResolvedStream &stream) {
-    const Status status = enqueue_fill(plan, stream);
-    if (status != VIA_OK && !stream.capturing) {
-        const RelaxedCapture relaxed;
-        ContextScope scope;
-        if (enter_for(stream, &scope) == VIA_OK) {
-            (void)wait_for_work(stream.handle);
-        }
-    }
-    return status;
+// Checks, and makes the stream wait for the array.
+Status prepare(const Fill &fill, const FillPlan &plan, const ResolvedStream &stream) {
+    VIA_TRY(check_fill(fill, plan, stream));
+    return wait_until_ready(fill.array, stream);
 }
 
 }  // namespace
@@ -247,9 +240,8 @@ Status fill_now(const Fill &fill) {
     VIA_TRY(resolve(nullptr, device_of_fill(fill), &stream));
     FillPlan plan;
     plan_fill(fill, stream, &plan);
-    VIA_TRY(check_fill(fill, plan, stream));
-    VIA_TRY(wait_until_ready(fill.array, stream));
-    VIA_TRY(run(plan, stream));
+    VIA_TRY(prepare(fill, plan, stream));
+    VIA_TRY(end_failed(enqueue_fill(plan, stream), stream));
     return wait_for_stream(stream);
 }
 
@@ -259,13 +251,12 @@ Status fill_on(const Fill &fill, via_stream *stream) {
     VIA_TRY(resolve(stream, device_of_fill(fill), &resolved));
     FillPlan plan;
     plan_fill(fill, resolved, &plan);
-    VIA_TRY(check_fill(fill, plan, resolved));
-    VIA_TRY(wait_until_ready(fill.array, resolved));
+    VIA_TRY(prepare(fill, plan, resolved));
     if (resolved.capturing) {
         VIA_TRY(note_copy(fill.array, nullptr, resolved));
         return enqueue_fill(plan, resolved);
     }
-    VIA_TRY(run(plan, resolved));
+    VIA_TRY(end_failed(enqueue_fill(plan, resolved), resolved));
     return note_copy(fill.array, nullptr, resolved);
 }
 

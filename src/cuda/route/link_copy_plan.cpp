@@ -6,8 +6,8 @@
 
 #include "core/system/pages.hpp"
 #include "cuda/layout/row_copies.hpp"
-#include "cuda/memory/pinned_buffer.hpp"
-#include "cuda/route/bounce_copy.hpp"
+#include "cuda/memory/pinned_memory.hpp"
+#include "cuda/route/link_copy.hpp"
 #include "cuda/staging/staging_plan.hpp"
 
 namespace via::cuda {

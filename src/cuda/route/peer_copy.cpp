@@ -3,11 +3,11 @@
 #include "core/base/thread_state.hpp"
 #include "core/system/pages.hpp"
 #include "cuda/launch/kernel_copy.hpp"
+#include "cuda/layout/packed_order.hpp"
 #include "cuda/memory/stream_scratch.hpp"
-#include "cuda/route/copy_pieces.hpp"
 #include "cuda/route/driver_copy.hpp"
 #include "cuda/stream/event_fence.hpp"
-#include "cuda/stream/side_stream.hpp"
+#include "cuda/stream/internal_stream.hpp"
 
 namespace via::cuda {
 namespace {
@@ -189,8 +189,8 @@ int32_t find_side_device(const Transfer &transfer, const PeerPlan &plan, const R
 
 // The side stream begins after the caller's, and that goes on after it. In a capture it is joined again, whatever
 // failed.
-Status enqueue_beside(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream,
-                      const ResolvedStream &side) {
+Status enqueue_with_side(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream,
+                         const ResolvedStream &side) {
     VIA_TRY(follow(side, stream));
     const bool is_src = side.device_id == transfer.src_side.device_id;
     const bool on_both = works_on_src(plan) && works_on_dst(plan);
@@ -245,7 +245,7 @@ Status enqueue_peer_copy(const Transfer &transfer, const PeerPlan &plan, const R
     }
     SideStream side;
     VIA_TRY(side.take(side_device, stream));
-    return end_failed(end_failed(enqueue_beside(transfer, plan, stream, side.get()), side.get()), stream);
+    return end_failed(end_failed(enqueue_with_side(transfer, plan, stream, side.get()), side.get()), stream);
 }
 
 }  // namespace via::cuda

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "cuda/layout/packed_order.hpp"
-#include "cuda/transfer_sides.hpp"
+#include "cuda/transfer_plan.hpp"
 
 namespace via::cuda {
 

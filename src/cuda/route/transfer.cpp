@@ -1,8 +1,9 @@
 #include "cuda/transfer.hpp"
 
-#include "cuda/route/brief_wait.hpp"
+#include "cuda/launch/kernel_copy.hpp"
 #include "cuda/route/driver_copy.hpp"
-#include "cuda/route/enqueue_plan.hpp"
+#include "cuda/route/link_copy.hpp"
+#include "cuda/route/peer_copy.hpp"
 #include "cuda/staging/staging.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
@@ -11,6 +12,59 @@
 
 namespace via::cuda {
 namespace {
+
+struct Prepare {
+    const Transfer &transfer;
+    const ResolvedStream &stream;
+
+    Status operator()(const DriverPlan &) const { return VIA_OK; }
+    Status operator()(const PeerPlan &plan) const { return prepare_peer_copy(transfer, plan, stream); }
+    Status operator()(const StagedPlan &) const { return VIA_OK; }
+    Status operator()(const BouncePlan &) const { return VIA_OK; }
+    Status operator()(const KernelCopyPlan &) const { return prepare_kernel(transfer, stream); }
+
+    Status operator()(const LinkCopyPlan &plan) const {
+        VIA_TRY(check_device_of_stream(transfer, stream));
+        return plan.route == LinkRoute::Rows ? VIA_OK : prepare_kernel(transfer, stream);
+    }
+};
+
+struct Enqueue {
+    const Transfer &transfer;
+    const ResolvedStream &stream;
+
+    Status operator()(const DriverPlan &) const {
+        return stream.capturing ? capture_driver_copy(transfer, stream) : copy_by_driver(transfer, stream);
+    }
+
+    Status operator()(const PeerPlan &plan) const { return enqueue_peer_copy(transfer, plan, stream); }
+
+    Status operator()(const StagedPlan &) const {
+        return fail(VIA_ERROR_INTERNAL, "a staged copy cannot be given to a stream");
+    }
+
+    Status operator()(const BouncePlan &plan) const { return copy_bounced(transfer, plan, stream); }
+    Status operator()(const KernelCopyPlan &) const { return wait_if_straight(enqueue_kernel(transfer, stream)); }
+    Status operator()(const LinkCopyPlan &plan) const {
+        return wait_if_straight(enqueue_pinned(transfer, plan, stream));
+    }
+
+    // Pageable memory may go away, or be read, when the call has returned.
+    Status wait_if_straight(Status status) const {
+        return status == VIA_OK && has_pageable(transfer) ? wait_for_stream(stream) : status;
+    }
+};
+
+// Refuses what enqueue_plan would refuse, and loads kernels, before anything is touched.
+// Errors: VIA_ERROR_DEVICE, VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_UNSUPPORTED.
+Status prepare_plan(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &stream) {
+    return std::visit(Prepare{transfer, stream}, plan);
+}
+
+// Queues the plan. Call with the stream's context entered. What the host has a part in is done on return.
+Status enqueue_plan(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &stream) {
+    return std::visit(Enqueue{transfer, stream}, plan);
+}
 
 Status enqueue(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &stream) {
     ContextScope scope;
@@ -68,12 +122,7 @@ Status order_behind_other_device(const Transfer &transfer, const ResolvedStream 
     const int32_t dst = transfer.dst_side.device_id;
     ResolvedStream other;
     VIA_TRY(resolve(nullptr, stream.device_id == dst ? transfer.src_side.device_id : dst, &other));
-    if (is_idle(other)) {
-        return VIA_OK;
-    }
-    UniqueFence fence;
-    VIA_TRY(record_fence(other, fence.out()));
-    return fence.get()->make_stream_wait(stream);
+    return is_idle(other) ? VIA_OK : follow(stream, other);
 }
 
 // Waits for everything before it takes a slot.

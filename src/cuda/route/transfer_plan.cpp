@@ -1,17 +1,135 @@
 #include "cuda/transfer_plan.hpp"
 
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
 #include "core/base/thread_state.hpp"
+#include "core/system/address_probe.hpp"
 #include "core/system/thread_count.hpp"
 #include "cuda/device.hpp"
 #include "cuda/driver/driver.hpp"
+#include "cuda/launch/kernel_plan.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/memory/stream_scratch.hpp"
+#include "cuda/pointer_attributes.hpp"
 #include "cuda/route/link_copy_plan.hpp"
 #include "cuda/route/peer_plan.hpp"
+#include "cuda/staging/calibration.hpp"
 #include "cuda/staging/staging.hpp"
-#include "cuda/staging/staging_threshold.hpp"
+#include "cuda/stream/stream_handles.hpp"
+#include "cuda/transfer.hpp"
 
 namespace via::cuda {
+namespace {
+
+Side side_of(const PointerAttributes &attributes) {
+    return attributes.known ? Side{attributes.device_type, attributes.device_id} : Side{VIA_DEVICE_CPU, 0};
+}
+
+Status find_side(const void *address, Side *side) {
+    if (side->device_type == VIA_DEVICE_ANY) {
+        PointerAttributes attributes{};
+        VIA_TRY(query_pointer_kind(address, &attributes));
+        *side = side_of(attributes);
+    }
+    return VIA_OK;
+}
+
+// Returns how many bytes from the address on are memory of this kind and device, at most `nbytes`.
+int64_t reach_of(const char *address, int64_t nbytes, PointerAttributes attributes) {
+    const Side side = side_of(attributes);
+    int64_t reach = 0;
+    while (attributes.known && attributes.nbytes > 0) {
+        reach = static_cast<const char *>(attributes.base) + attributes.nbytes - address;
+        if (reach >= nbytes) {
+            return nbytes;
+        }
+        attributes = find_pointer(address + reach);
+        if (attributes.device_type != side.device_type || attributes.device_id != side.device_id) {
+            return reach;
+        }
+    }
+    return attributes.known ? nbytes : reach;
+}
+
+Status check_reach(const char *argument, const void *address, int64_t nbytes, const PointerAttributes &attributes) {
+    const int64_t reach = attributes.known ? reach_of(static_cast<const char *>(address), nbytes, attributes) : nbytes;
+    if (reach >= nbytes) {
+        return VIA_OK;
+    }
+    return fail(VIA_ERROR_POINTER, "%s is %p, from which its allocation has %lld bytes; expected nbytes, %lld",
+                argument, address, static_cast<long long>(reach), static_cast<long long>(nbytes));
+}
+
+// Asks no driver in a forked child. What the host cannot read may be device memory.
+Status check_readable(const char *argument, const void *address, int64_t nbytes) {
+    if (is_readable(address) && is_readable(static_cast<const char *>(address) + nbytes - 1)) {
+        return VIA_OK;
+    }
+    return fail(VIA_ERROR_FORKED, "%s is %p, no host memory, and CUDA was used before this process was forked",
+                argument, address);
+}
+
+enum class PageTables : int32_t { Unknown, Own, Host };
+
+PageTables find_page_tables(int32_t device_id) {
+    static std::atomic<PageTables> known[kMostDevices];
+    PageTables answer = known[device_id].load(std::memory_order_relaxed);
+    if (answer == PageTables::Unknown) {
+        int uses = 0;
+        const CUresult result = driver().cuDeviceGetAttribute(
+            &uses, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, device_id);
+        if (result == CUDA_SUCCESS) {
+            answer = uses != 0 ? PageTables::Host : PageTables::Own;
+            known[device_id].store(answer, std::memory_order_relaxed);
+        }
+    }
+    return answer;
+}
+
+}  // namespace
+
+Status find_sides(Transfer *transfer) {
+    VIA_TRY(find_side(transfer->dst, &transfer->dst_side));
+    return find_side(transfer->src, &transfer->src_side);
+}
+
+Status find_raw_sides(Transfer *transfer) {
+    if (is_forked_child()) {
+        transfer->dst_side = transfer->src_side = {VIA_DEVICE_CPU, 0};
+        VIA_TRY(check_readable("dst", transfer->dst, transfer->nbytes));
+        return check_readable("src", transfer->src, transfer->nbytes);
+    }
+    VIA_TRY(find_sides(transfer));
+    // Checks no pair of host memory: it may continue where a registration ends.
+    if (is_device(transfer->dst_side) || is_device(transfer->src_side)) {
+        VIA_TRY(check_reach("dst", transfer->dst, transfer->nbytes, find_pointer(transfer->dst)));
+        return check_reach("src", transfer->src, transfer->nbytes, find_pointer(transfer->src));
+    }
+    return VIA_OK;
+}
+
+bool walks_host_page_tables(int32_t device_id) { return find_page_tables(device_id) == PageTables::Host; }
+
+bool uses_pageable_later(int32_t device_id) { return find_page_tables(device_id) != PageTables::Own; }
+
+int32_t device_of_transfer(const Transfer &transfer) {
+    if (devices_differ(transfer)) {
+        const int32_t current = device_of_thread();
+        return current == transfer.src_side.device_id ? current : transfer.dst_side.device_id;
+    }
+    if (is_device(transfer.dst_side)) {
+        return transfer.dst_side.device_id;
+    }
+    return is_device(transfer.src_side) ? transfer.src_side.device_id : device_of_thread();
+}
+
+bool is_straight(const Transfer &transfer) {
+    return has_pageable(transfer) && has_device(transfer) && walks_host_page_tables(device_of_transfer(transfer));
+}
+
 namespace {
 
 constexpr char kWhat[] = "a strided copy on a device";
@@ -114,6 +232,107 @@ Status plan_transfer(const Transfer &transfer, Caller caller, Purpose purpose, i
     }
     *out_plan = plan_adjacent(transfer, purpose);
     return VIA_OK;
+}
+
+// Describes how a transfer would be done.
+namespace {
+
+const char *name_of(const Side &side) {
+    switch (side.device_type) {
+        case VIA_DEVICE_CUDA:
+            return "device";
+        case VIA_DEVICE_CUDA_HOST:
+            return "pinned memory";
+        case VIA_DEVICE_CUDA_MANAGED:
+            return "managed memory";
+        default:
+            return "pageable memory";
+    }
+}
+
+void print(int64_t capacity, char *out_text, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void print(int64_t capacity, char *out_text, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    (void)std::vsnprintf(out_text, static_cast<size_t>(capacity), format, arguments);
+    va_end(arguments);
+}
+
+const char *name_of_host_part(const Transfer &transfer, const StagedPlan &plan) {
+    if (plan.adjacent_on_host) {
+        return "";
+    }
+    return is_device(transfer.dst_side) ? ", gathered" : ", scattered";
+}
+
+// Writes what is done besides copying: ", gathered, unpacked by a kernel".
+void describe_strided_part(const Transfer &transfer, const StagedPlan &plan, int64_t capacity, char *out_text) {
+    const char *kernel = is_device(transfer.dst_side) ? ", unpacked by a kernel" : ", packed by a kernel";
+    print(capacity, out_text, "%s%s", name_of_host_part(transfer, plan), plan.step == DeviceStep::Kernel ? kernel : "");
+}
+
+struct Describe {
+    const Transfer &transfer;
+    int64_t capacity;
+    char *out_text;
+
+    void operator()(const DriverPlan &) const {
+        print(capacity, out_text, "driver copy, %s to %s", name_of(transfer.src_side), name_of(transfer.dst_side));
+    }
+
+    void operator()(const PeerPlan &plan) const {
+        constexpr int64_t kRoom = 160;
+        char route[kRoom] = "";
+        describe_peer(transfer, plan, kRoom, route);
+        print(capacity, out_text, "peer copy, device %d to device %d, %s", transfer.src_side.device_id,
+              transfer.dst_side.device_id, route);
+    }
+
+    void operator()(const StagedPlan &plan) const {
+        constexpr int64_t kRoom = 128;
+        char ring[kRoom] = "";
+        char part[kRoom] = "";
+        describe_ring(staged_copy(transfer, plan, nullptr), kRoom, ring);
+        if (transfer.ndim > 0) {
+            describe_strided_part(transfer, plan, kRoom, part);
+        }
+        print(capacity, out_text, "staged, %s to %s, %s%s", name_of(transfer.src_side), name_of(transfer.dst_side),
+              ring, part);
+    }
+
+    void operator()(const KernelCopyPlan &) const {
+        constexpr int64_t kRoom = 160;
+        char kernel[kRoom] = "";
+        KernelPlan plan;
+        plan_kernel(transfer, &plan);
+        describe_kernel(plan, kRoom, kernel);
+        print(capacity, out_text, "kernel, %s to %s, %s", name_of(transfer.src_side), name_of(transfer.dst_side),
+              kernel);
+    }
+
+    void operator()(const LinkCopyPlan &plan) const {
+        constexpr int64_t kRoom = 160;
+        char route[kRoom] = "";
+        describe_link(transfer, plan, kRoom, route);
+        print(capacity, out_text, "%s to %s, %s", name_of(transfer.src_side), name_of(transfer.dst_side), route);
+    }
+
+    void operator()(const BouncePlan &) const {
+        print(capacity, out_text, "%s, %s to %s",
+              is_device(transfer.dst_side) ? "gathered by the host and copied by the driver"
+                                           : "copied by the driver and scattered by the host",
+              name_of(transfer.src_side), name_of(transfer.dst_side));
+    }
+};
+
+}  // namespace
+
+void describe_transfer(const Transfer &transfer, const TransferPlan &plan, int64_t capacity, char *out_text) {
+    std::visit(Describe{transfer, capacity, out_text}, plan);
+    if (is_straight(transfer) && !is_a<BouncePlan>(plan)) {
+        const auto used = static_cast<int64_t>(std::strlen(out_text));
+        print(capacity - used, out_text + used, ", straight: the device walks the host's page tables");
+    }
 }
 
 }  // namespace via::cuda

@@ -7,7 +7,6 @@
 
 #include "core/base/thread_state.hpp"
 #include "core/diagnostics/log.hpp"
-#include "cuda/staging/adaptive_wait.hpp"
 
 namespace via::cuda {
 namespace {

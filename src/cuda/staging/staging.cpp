@@ -7,11 +7,14 @@
 #include "core/base/no_cancellation.hpp"
 #include "core/system/pages.hpp"
 #include "core/system/thread_count.hpp"
+#include "cuda/device.hpp"
+#include "cuda/io_endpoint.hpp"
 #include "cuda/launch/kernel_copy.hpp"
+#include "cuda/launch/module.hpp"
 #include "cuda/memory/prefault.hpp"
 #include "cuda/memory/stream_scratch.hpp"
+#include "cuda/staging/calibration.hpp"
 #include "cuda/staging/staging_pipeline.hpp"
-#include "cuda/staging/staging_threshold.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
 
@@ -222,6 +225,34 @@ void describe_ring(const StagedCopy &copy, int64_t capacity, char *out_text) {
     shape_ring(most_ring_bytes(), &slot_bytes, &slot_count);
     std::snprintf(out_text, static_cast<size_t>(capacity), "%d workers, %d slots of up to %lld KiB",
                   worker_count(copy, false), slot_count, static_cast<long long>(slot_bytes >> 10));
+}
+
+namespace {
+
+// Returns whether all bytes cross in the order of the endpoint.
+bool is_in_order(const Transfer &transfer, const StagedPlan &plan) {
+    if (transfer.ndim == 0) {
+        return true;
+    }
+    PackedOrder order;
+    make_staged_order(transfer, plan, &order);
+    return plan.adjacent_on_host && order.nbytes == transfer.nbytes;
+}
+
+}  // namespace
+
+bool can_stage_io(const Transfer &transfer, StagedPlan *out_plan) {
+    const int32_t device_id = device_of_transfer(transfer);
+    *out_plan = transfer.ndim > 0 ? plan_staged(transfer, runs_kernels(device_id)) : StagedPlan{};
+    return is_in_order(transfer, *out_plan) && has_ring(transfer.nbytes, device_id);
+}
+
+Status transfer_io(const IoTransfer &transfer, Fence **out_fence) {
+    StagedCopy copy = staged_copy(*transfer.transfer, transfer.plan, transfer.task);
+    copy.io = transfer.io;
+    copy.io_workers = transfer.workers;
+    copy.io_phase = transfer.phase;
+    return run_staged(copy, out_fence);
 }
 
 }  // namespace via::cuda

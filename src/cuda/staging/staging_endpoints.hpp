@@ -2,9 +2,11 @@
 // are numbered in the order in which they pass through slots.
 #pragma once
 
+#include <cstdint>
+
 #include "cuda/layout/packed_order.hpp"
 #include "cuda/staging/staging.hpp"
-#include "cuda/staging/staging_chunks.hpp"
+#include "cuda/staging/staging_plan.hpp"
 
 namespace via::cuda {
 
@@ -51,5 +53,11 @@ private:
     bool new_pages_ = false;
     PackedOrder order_;  // of a strided copy
 };
+
+// Non-temporal copies into slots.
+
+// Copies into memory that a device reads next, past the caches where possible. The device sees all of it on return.
+// `dst` is aligned to 64 bytes.
+void store_for_device(void *dst, const void *src, int64_t nbytes);
 
 }  // namespace via::cuda

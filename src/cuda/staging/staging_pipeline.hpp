@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "core/base/first_failure.hpp"
-#include "cuda/staging/adaptive_wait.hpp"
 #include "cuda/staging/ring.hpp"
 #include "cuda/staging/staging_endpoints.hpp"
 

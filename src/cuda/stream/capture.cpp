@@ -19,7 +19,7 @@ struct Held {
     Storage **end() { return begin() + count; }
 };
 
-void let_go(DeferredCallback *deferred) {
+void release_held(DeferredCallback *deferred) {
     auto *held = reinterpret_cast<Held *>(deferred);
     std::for_each(held->begin(), held->end(), release_storage);
     std::free(held);
@@ -30,7 +30,7 @@ Held *make_held(Storage *const *storages, int64_t count) {
     if (block == nullptr) {
         return nullptr;
     }
-    auto *held = new (block) Held{{nullptr, 0, let_go, nullptr}, count};
+    auto *held = new (block) Held{{nullptr, 0, release_held, nullptr}, count};
     std::copy_n(storages, count, held->begin());
     std::for_each(held->begin(), held->end(), [](Storage *storage) { storage->references.retain(); });
     return held;
@@ -52,16 +52,17 @@ Status find_graph(const ResolvedStream &stream, CUgraph *out_graph) {
 }  // namespace
 
 // Moves the object's one reference to the graph. On failure, releasing the object releases the thing.
-Status give_to_graph(const ResolvedStream &stream, void *thing, CUhostFn let_go) {
+Status give_to_graph(const ResolvedStream &stream, void *thing, CUhostFn release) {
     CUgraph graph = nullptr;
     CUuserObject object = nullptr;
     Status status = find_graph(stream, &graph);
     if (status == VIA_OK) {
-        status = check_driver(driver().cuUserObjectCreate(&object, thing, let_go, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
-                              "cuUserObjectCreate");
+        status =
+            check_driver(driver().cuUserObjectCreate(&object, thing, release, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+                         "cuUserObjectCreate");
     }
     if (status != VIA_OK) {
-        let_go(thing);
+        release(thing);
         return status;
     }
     const CUresult result = driver().cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);

@@ -5,9 +5,9 @@
 
 namespace via::cuda {
 
-// Gives a thing to the graph that is being captured on this stream. `let_go` is called once the graph and every
+// Gives a thing to the graph that is being captured on this stream. `release` is called once the graph and every
 // instance of it is gone, or at once on failure. It may call neither the driver nor an owner.
-VIA_NODISCARD Status give_to_graph(const ResolvedStream &stream, void *thing, CUhostFn let_go);
+VIA_NODISCARD Status give_to_graph(const ResolvedStream &stream, void *thing, CUhostFn release);
 
 // Holds storages until then. Their release never runs inside the driver's callback.
 VIA_NODISCARD Status hold_in_graph(const ResolvedStream &stream, Storage *const *storages, int64_t count);

@@ -1,9 +1,9 @@
+#include "cuda/event.hpp"
+
 #include <atomic>
 #include <new>
 
-#include "cuda/event.hpp"
 #include "cuda/stream.hpp"
-#include "cuda/stream/destroy_handle.hpp"
 #include "cuda/stream/resolved_stream.hpp"
 #include "cuda/stream/stream_handles.hpp"
 

@@ -1,6 +1,9 @@
-#include <mutex>
-
 #include "cuda/stream/internal_stream.hpp"
+
+#include <mutex>
+#include <new>
+
+#include "cuda/stream/capture.hpp"
 #include "cuda/stream/resolved_stream.hpp"
 #include "cuda/stream/stream_handles.hpp"
 
@@ -13,19 +16,21 @@ struct OwnStream {
     uint64_t timeline;
 };
 
-OwnStream internal_streams[kMostDevices][kInternalStreams];
-std::mutex making;
-
 // Makes a stream. The one of a context that was reset is gone.
-Status make_stream(const ContextKey &key, OwnStream *stream) {
+Status make_stream(const ContextKey &key, OwnStream *out_stream) {
     const RelaxedCapture relaxed;
     ContextScope scope;
-    VIA_TRY(scope.enter(key.context));
     CUstream handle = nullptr;
+    VIA_TRY(scope.enter(key.context));
     VIA_TRY_CUDA(cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING));
-    *stream = {key, handle, new_timeline()};
+    *out_stream = {key, handle, new_timeline()};
     return VIA_OK;
 }
+
+// ------------------------------------------------------------------------------------------------ shared streams
+
+OwnStream internal_streams[kMostDevices][kInternalStreams];
+std::mutex making;
 
 }  // namespace
 
@@ -44,6 +49,91 @@ Status internal_stream(int32_t device_id, int32_t number, ResolvedStream *out_st
     }
     *out_stream = {stream.handle, key.context, key.id, device_id, false, stream.timeline};
     return VIA_OK;
+}
+
+// ------------------------------------------------------------------------------------------------ side streams
+
+namespace {
+
+OwnStream kept[kMostDevices][via_max_side_streams];
+std::mutex keeping;
+
+// A stream stays part of a capture until the capture ends. Querying it would break the capture, so that is asked first.
+bool can_be_taken(const OwnStream &stream) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return driver().cuStreamIsCapturing(stream.handle, &status) == CUDA_SUCCESS &&
+           status == CU_STREAM_CAPTURE_STATUS_NONE && driver().cuStreamQuery(stream.handle) == CUDA_SUCCESS;
+}
+
+// Forgets streams of a context that was reset.
+bool take_kept(int32_t device_id, const ContextKey &key, OwnStream *out_stream) {
+    const std::lock_guard<std::mutex> lock(keeping);
+    for (OwnStream &stream : kept[device_id]) {
+        if (stream.handle != nullptr && !(stream.key == key)) {
+            stream = {};
+        }
+        if (stream.handle != nullptr && can_be_taken(stream)) {
+            *out_stream = stream;
+            stream = {};
+            return true;
+        }
+    }
+    return false;
+}
+
+bool keep(int32_t device_id, const OwnStream &stream) {
+    const std::lock_guard<std::mutex> lock(keeping);
+    for (OwnStream &place : kept[device_id]) {
+        if (place.handle == nullptr) {
+            place = stream;
+            return true;
+        }
+    }
+    return false;
+}
+
+void CUDA_CB destroy_after_graph(void *native) {
+    auto *handle = static_cast<NativeHandle *>(native);
+    destroy_native_later(*handle);
+    delete handle;
+}
+
+// Keeps the stream as long as the graph: destroying it now would break the capture. Without memory it stays until its
+// context ends.
+Status destroy_with_graph(const ResolvedStream &origin, const NativeHandle &native) {
+    auto *handle = new (std::nothrow) NativeHandle(native);
+    return handle != nullptr ? give_to_graph(origin, handle, destroy_after_graph) : VIA_OK;
+}
+
+}  // namespace
+
+Status SideStream::take(int32_t device_id, const ResolvedStream &origin) {
+    const RelaxedCapture relaxed;
+    CUcontext context = nullptr;
+    VIA_TRY(primary_context(device_id, &context));
+    const ContextKey key{context, context_id(context)};
+    OwnStream stream{};
+    if (!take_kept(device_id, key, &stream)) {
+        VIA_TRY(make_stream(key, &stream));
+    }
+    stream_ = {stream.handle, key.context, key.id, device_id, origin.capturing, stream.timeline};
+    origin_ = origin;
+    return VIA_OK;
+}
+
+// Leaves the thread's last error alone.
+SideStream::~SideStream() {
+    const ContextKey key{stream_.context, stream_.context_id};
+    if (stream_.handle == nullptr || keep(stream_.device_id, {key, stream_.handle, stream_.timeline_number})) {
+        return;
+    }
+    const CallbackScope unsaid;
+    const NativeHandle native{stream_.handle, nullptr, key};
+    if (stream_.capturing) {
+        (void)!destroy_with_graph(origin_, native);
+    } else {
+        destroy_native(native);
+    }
 }
 
 }  // namespace via::cuda

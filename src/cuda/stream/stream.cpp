@@ -3,7 +3,7 @@
 #include <atomic>
 #include <new>
 
-#include "cuda/stream/destroy_handle.hpp"
+#include "core/base/thread_exit.hpp"
 #include "cuda/stream/resolved_stream.hpp"
 #include "cuda/stream/stream_handles.hpp"
 
@@ -52,6 +52,15 @@ Status wrap_foreign(CUstream native, int32_t device_id, via_stream **out_stream)
         return fail(VIA_ERROR_DEVICE, "device_id is %d, but the stream is of device %d", device_id, device_of_native);
     }
     return make_handle(StreamKind::Foreign, device_of_native, native, key, out_stream);
+}
+
+void release_by(void (*destroy)(const NativeHandle &), via_stream *stream) {
+    if (stream->is_counted() && stream->references.release()) {
+        if (stream->kind == StreamKind::Owned) {
+            destroy({stream->handle, nullptr, stream->key});
+        }
+        delete stream;
+    }
 }
 
 Status being_captured(const char *what) {
@@ -109,23 +118,9 @@ void retain_stream(via_stream *stream) {
     }
 }
 
-void release_stream(via_stream *stream) {
-    if (stream->is_counted() && stream->references.release()) {
-        if (stream->kind == StreamKind::Owned) {
-            destroy_native({stream->handle, nullptr, stream->key});
-        }
-        delete stream;
-    }
-}
+void release_stream(via_stream *stream) { release_by(destroy_native, stream); }
 
-void release_stream_later(via_stream *stream) {
-    if (stream->is_counted() && stream->references.release()) {
-        if (stream->kind == StreamKind::Owned) {
-            destroy_native_later({stream->handle, nullptr, stream->key});
-        }
-        delete stream;
-    }
-}
+void release_stream_later(via_stream *stream) { release_by(destroy_native_later, stream); }
 
 void *native_stream(via_stream *stream) {
     switch (stream->kind) {
@@ -164,6 +159,95 @@ Status query_stream(via_stream *stream, int32_t *out_done) {
     const CUresult result = driver().cuStreamQuery(resolved.handle);
     *out_done = result == CUDA_SUCCESS ? 1 : 0;
     return result == CUDA_ERROR_NOT_READY ? VIA_OK : check_driver(result, "cuStreamQuery");
+}
+
+namespace {
+
+// One for each device; nullptr means the legacy stream. Allocated when a thread first sets one.
+struct CurrentStreams {
+    via_stream *of_device[kMostDevices];
+};
+
+// Initial-exec for the same reason as current_thread_state.
+__thread CurrentStreams *current __attribute__((tls_model("initial-exec"))) = nullptr;
+
+// Runs at the end of a thread, perhaps inside the driver's own clean-up. Must not call the driver.
+void release_all(void *streams) {
+    current = nullptr;
+    auto *ending = static_cast<CurrentStreams *>(streams);
+    for (via_stream *stream : ending->of_device) {
+        if (stream != nullptr) {
+            release_stream_later(stream);
+        }
+    }
+    delete ending;
+}
+
+constinit ThreadExit thread_exit(release_all);
+
+Status watch_exit(CurrentStreams *streams) {
+    if (!thread_exit.defer(streams)) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no thread-specific storage for the current stream");
+    }
+    return VIA_OK;
+}
+
+Status need_streams() {
+    if (current != nullptr) {
+        return VIA_OK;
+    }
+    auto *streams = new (std::nothrow) CurrentStreams{};
+    if (streams == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the thread's current streams");
+    }
+    if (Status status = watch_exit(streams); status != VIA_OK) {
+        delete streams;
+        return status;
+    }
+    current = streams;
+    return VIA_OK;
+}
+
+Status check_stream(int32_t device_id, via_stream *stream) {
+    if (stream->kind == StreamKind::NoSync) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "stream is via_stream_no_sync(), which is no stream");
+    }
+    if (stream->device_id != kDeviceAtHand && stream->device_id != device_id) {
+        return fail(VIA_ERROR_DEVICE, "device_id is %d, but the stream is of device %d", device_id, stream->device_id);
+    }
+    return VIA_OK;
+}
+
+}  // namespace
+
+Status set_current_stream(int32_t device_id, via_stream *stream) {
+    VIA_TRY(need_driver("a stream"));
+    CUdevice device = 0;
+    VIA_TRY(find_device("device_id", device_id, &device));
+    if (stream == nullptr && current == nullptr) {
+        return VIA_OK;
+    }
+    VIA_TRY(need_streams());
+    if (stream != nullptr) {
+        VIA_TRY(check_stream(device_id, stream));
+        retain_stream(stream);
+    }
+    via_stream *before = current->of_device[device_id];
+    current->of_device[device_id] = stream;
+    if (before != nullptr) {
+        release_stream(before);
+    }
+    return VIA_OK;
+}
+
+Status current_stream(int32_t device_id, via_stream **out_stream) {
+    VIA_TRY(need_driver("a stream"));
+    CUdevice device = 0;
+    VIA_TRY(find_device("device_id", device_id, &device));
+    via_stream *set = current != nullptr ? current->of_device[device_id] : nullptr;
+    *out_stream = set != nullptr ? set : legacy_stream_of(device_id);
+    retain_stream(*out_stream);
+    return VIA_OK;
 }
 
 }  // namespace via::cuda

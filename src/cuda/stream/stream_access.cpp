@@ -31,6 +31,18 @@ bool is_marked(const ResolvedStream &stream, via_array *dst, via_array *src) {
     return mark_both(stream, dst, src) == VIA_OK;
 }
 
+// Tells the storage of the stream's work so far. In a capture the graph holds the storage instead.
+Status record(via_array *array, via_stream *stream, Status (*note)(Storage *, Fence *)) {
+    ResolvedStream resolved{};
+    VIA_TRY(resolve_for(array, stream, &resolved));
+    if (resolved.capturing) {
+        return hold_in_graph(resolved, array->storage);
+    }
+    UniqueFence fence;
+    VIA_TRY(record_fence(resolved, fence.out()));
+    return note(array->storage, fence.get());
+}
+
 }  // namespace
 
 int32_t device_at_hand(via_array *array) {
@@ -45,27 +57,9 @@ int32_t device_of_thread() {
     return device_id >= 0 ? device_id : 0;
 }
 
-Status record_use(via_array *array, via_stream *stream) {
-    ResolvedStream resolved{};
-    VIA_TRY(resolve_for(array, stream, &resolved));
-    if (resolved.capturing) {
-        return hold_in_graph(resolved, array->storage);
-    }
-    UniqueFence fence;
-    VIA_TRY(record_fence(resolved, fence.out()));
-    return add_access(array->storage, fence.get());
-}
+Status record_use(via_array *array, via_stream *stream) { return record(array, stream, add_access); }
 
-Status record_ready(via_array *array, via_stream *stream) {
-    ResolvedStream resolved{};
-    VIA_TRY(resolve_for(array, stream, &resolved));
-    if (resolved.capturing) {
-        return hold_in_graph(resolved, array->storage);
-    }
-    UniqueFence fence;
-    VIA_TRY(record_fence(resolved, fence.out()));
-    return set_last_write(array->storage, fence.get());
-}
+Status record_ready(via_array *array, via_stream *stream) { return record(array, stream, set_last_write); }
 
 Status order_export(via_array *array, via_stream *stream) {
     if (stream == no_sync_stream()) {

@@ -38,6 +38,20 @@ via_stream *legacy_stream_of(int32_t device_id);
 // Returns the device of the current context, or 0.
 int32_t device_of_thread();
 
+// A stream or an event, and its context.
+struct NativeHandle {
+    CUstream stream;
+    CUevent event;
+    ContextKey key;
+};
+
+// Never fails and never waits. A stream with pending work ends once that has run. Does nothing for handles of a context
+// that was reset, and in a forked child. Inside a callback of the driver another thread does it.
+void destroy_native(const NativeHandle &native);
+
+// Does the same for a thread that is ending and must not call the driver.
+void destroy_native_later(const NativeHandle &native);
+
 // Releases a stream on a thread that is ending and must not call the driver.
 void release_stream_later(via_stream *stream);
 

@@ -1,4 +1,4 @@
-#include "cuda/stream/destroy_handle.hpp"
+#include "cuda/stream/stream_handles.hpp"
 
 #include <new>
 

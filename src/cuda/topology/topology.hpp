@@ -1,13 +1,30 @@
-// NUMA: how much memory the ring may have, and which memory and CPUs are near a device.
+// A device's place on the PCI bus, from sysfs.
 #pragma once
 
 #include <sched.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/system/address_probe.hpp"
 
 namespace via::cuda {
+
+constexpr int32_t kPciIdBytes = 32;
+
+// Writes the PCI id as in sysfs: "0000:3b:00.0". Returns false if the driver does not say.
+bool pci_id(int32_t device_id, char *out_id);
+
+// Reads a file of the device's folder in sysfs, such as "numa_node". Returns false if there is none.
+bool read_pci_file(int32_t device_id, const char *name, char *text, size_t capacity);
+
+// Returns what the link carries one way, in GB/s of raw bits, or 0 if unknown (virtual machines often hide it).
+double link_speed(int32_t device_id);
+
+// Computes that from the contents of the two files: "32.0 GT/s PCIe" and "16".
+double parse_link_speed(const char *rate, const char *width);
+
+// NUMA: how much memory the ring may have, and which memory and CPUs are near a device.
 
 // Returns the bytes that one device's ring may have: 64 MiB, or a sixteenth of usable_memory() if that is less.
 int64_t most_ring_bytes();
