@@ -11,14 +11,15 @@
 
 namespace via {
 
-// Runs the body, and turns C++ exceptions into errors. Rethrows a forced unwind (thread cancellation, and the way
-// CPython ends foreign threads at finalization): swallowing it aborts the process. It has no exception object: GCC
-// binds the reference to null, which UndefinedBehaviorSanitizer would report.
-template <class Body>
-__attribute__((no_sanitize("null", "alignment"))) inline Status guarded(const char *function, Body &&body) {
+// Runs the steps of a public function, in order, until one fails: first those that check its arguments. Turns C++
+// exceptions into errors. Rethrows a forced unwind (thread cancellation, and the way CPython ends foreign threads at
+// finalization): swallowing it aborts the process. It has no exception object: GCC binds the reference to null, which
+// UndefinedBehaviorSanitizer would report.
+template <class... Step>
+__attribute__((no_sanitize("null", "alignment"))) inline Status guarded(const char *function, const Step &...step) {
     Status status = VIA_OK;
     try {
-        status = body();
+        (void)(((status = step()) == VIA_OK) && ...);
     } catch (const abi::__forced_unwind &) {
         throw;
     } catch (const std::bad_alloc &) {
@@ -34,18 +35,36 @@ __attribute__((no_sanitize("null", "alignment"))) inline Status guarded(const ch
     return status;
 }
 
-VIA_NODISCARD inline Status require(const char *argument, const void *given) {
-    return given != nullptr ? VIA_OK : fail(VIA_ERROR_INVALID_ARGUMENT, "%s is NULL; expected a pointer", argument);
+[[gnu::cold, gnu::noinline]] inline Status refuse_null(const char *argument) {
+    return fail(VIA_ERROR_INVALID_ARGUMENT, "%s is NULL; expected a pointer", argument);
 }
 
-// Requires an output, and sets it to NULL or 0.
+VIA_NODISCARD inline Status require(const char *argument, const void *given) {
+    return given != nullptr ? VIA_OK : refuse_null(argument);
+}
+
+// Steps that refuse NULL. The second sets the output to NULL or 0.
+inline auto required(const char *argument, const void *given) {
+    return [=] { return require(argument, given); };
+}
+
 template <class Value>
-VIA_NODISCARD inline Status clear_output(const char *argument, Value *output) {
-    if (output == nullptr) [[unlikely]] {
-        return require(argument, output);
+inline auto output(const char *argument, Value *out_value) {
+    return [=]() -> Status {
+        if (out_value == nullptr) [[unlikely]] {
+            return refuse_null(argument);
+        }
+        *out_value = Value{};
+        return VIA_OK;
+    };
+}
+
+// Calls a function that retains or releases a handle.
+template <class Handle>
+inline void unless_null(Handle *handle, void (*function)(Handle *)) {
+    if (handle != nullptr) {
+        function(handle);
     }
-    *output = Value{};
-    return VIA_OK;
 }
 
 }  // namespace via

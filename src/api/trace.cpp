@@ -22,33 +22,10 @@ __thread bool inside_traced_call __attribute__((tls_model("initial-exec"))) = fa
 
 namespace {
 
-template <class Type>
-Type *address_in(const Argument &given) {
-    return reinterpret_cast<Type *>(static_cast<uintptr_t>(given.value));
-}
-
-// Iterates over the names of the arguments.
-class Names {
-public:
-    explicit Names(const char *names) : rest_(names) {}
-
-    std::string_view next() {
-        const size_t end = std::min(rest_.find(", "), rest_.size());
-        const std::string_view name = rest_.substr(0, end);
-        rest_.remove_prefix(std::min(end + 2, rest_.size()));
-        return name;
-    }
-
-private:
-    std::string_view rest_;
-};
-
 // Room for the arguments, or the result, of a call.
 constexpr int64_t kLineBytes = 1200;
 
 int64_t now_ns() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-bool ends_with(const char *function, std::string_view end) { return std::string_view(function).ends_with(end); }
 
 // Returns true for shared handles, whose release does nothing.
 bool is_shared(HandleKind kind, void *handle) {
@@ -75,64 +52,63 @@ void add_address(const void *address, TextBuffer *line) {
     }
 }
 
-// Adds an argument. `count` is the number of extents, if it is a list of them.
-void add_input(std::string_view name, const Argument &given, int64_t count, TextBuffer *line) {
-    const auto *address = address_in<const void>(given);
-    if (given.kind == ArgumentKind::Number && name == "dtype") {
+// Adds an argument or a result. `count` is the number of extents, if it is a list of them.
+void add_value(const Argument &given, int64_t count, TextBuffer *line) {
+    if (given.kind == ArgumentKind::Number && given.name == "dtype") {
         line->add("%s", DtypeName(static_cast<int32_t>(given.value)).text);
     } else if (given.kind == ArgumentKind::Number) {
         line->add("%" PRId64, given.value);
-    } else if (given.kind == ArgumentKind::Text && address != nullptr) {
-        line->add("\"%.200s\"", address_in<const char>(given));
-    } else if (given.kind == ArgumentKind::Extents && address != nullptr && count > 0 && count <= VIA_MAX_NDIM) {
-        add_extents(address_in<const int64_t>(given), count, line);
+    } else if (given.kind == ArgumentKind::Text && given.value != 0) {
+        line->add("\"%.200s\"", given.address<const char>());
+    } else if (given.kind == ArgumentKind::Extents && given.value != 0 && count > 0 && count <= VIA_MAX_NDIM) {
+        add_extents(given.address<const int64_t>(), count, line);
     } else {
-        add_address(address, line);
+        add_address(given.address<void>(), line);
     }
 }
 
 void add_output(const Argument &given, TextBuffer *line) {
+    line->add(", %.*s=", static_cast<int>(given.name.size()), given.name.data());
     if (given.kind == ArgumentKind::OutInt32) {
-        line->add("%d", *address_in<int32_t>(given));
+        line->add("%d", *given.address<int32_t>());
     } else if (given.kind == ArgumentKind::OutInt64) {
-        line->add("%" PRId64, *address_in<int64_t>(given));
+        line->add("%" PRId64, *given.address<int64_t>());
     } else {
-        add_address(*address_in<void *>(given), line);
+        add_address(*given.address<void *>(), line);
     }
 }
 
-bool is_output(std::string_view name, const Argument &given) {
-    return name.starts_with("out_") && given.nbytes > 0 && given.value != 0;
-}
-
-void add_inputs(const char *names, const Argument *arguments, int32_t count, TextBuffer *line) {
-    Names rest(names);
-    int64_t number = 0;
-    const char *between = "";
-    for (int32_t i = 0; i < count; ++i) {
-        const std::string_view name = rest.next();
-        if (is_output(name, arguments[i])) {
-            continue;
+void add_inputs(std::span<const Argument> arguments, TextBuffer *line) {
+    int64_t ndim = 0;
+    for (const Argument &given : arguments) {
+        if (!given.is_output()) {
+            const bool has_extents = given.name == "strides" || given.name == "shape";
+            line->add("%s%.*s=", line->length() > 0 ? ", " : "", static_cast<int>(given.name.size()),
+                      given.name.data());
+            add_value(given, has_extents ? ndim : 0, line);
         }
-        line->add("%s%.*s=", between, static_cast<int>(name.size()), name.data());
-        add_input(name, arguments[i], name == "strides" || name == "shape" ? number : 0, line);
-        number = name == "ndim" ? arguments[i].value : number;
-        between = ", ";
+        ndim = given.name == "ndim" ? given.value : ndim;
     }
 }
 
-void add_outputs(const char *names, const Argument *arguments, int32_t count, TextBuffer *line) {
-    Names rest(names);
-    for (int32_t i = 0; i < count; ++i) {
-        const std::string_view name = rest.next();
-        if (is_output(name, arguments[i]) && arguments[i].kind >= ArgumentKind::OutHandle) {
-            line->add(", %.*s=", static_cast<int>(name.size()), name.data());
-            add_output(arguments[i], line);
+void add_outputs(std::span<const Argument> arguments, TextBuffer *line) {
+    for (const Argument &given : arguments) {
+        if (given.is_output() && given.kind >= ArgumentKind::OutHandle) {
+            add_output(given, line);
         }
     }
 }
 
 }  // namespace
+
+TracedCall::TracedCall(const char *function, const char *names, Argument *arguments, int32_t count)
+    : function_(function), arguments_(arguments), count_(count) {
+    std::string_view rest(names);
+    for (int32_t i = 0; i < count; ++i) {
+        arguments[i].name = rest.substr(0, rest.find(", "));
+        rest.remove_prefix(std::min(arguments[i].name.size() + 2, rest.size()));
+    }
+}
 
 Status TracedCall::refuse(const char *what, bool has_status) {
     if (!has_status || is_debugging(kAbortOnMisuse)) {
@@ -158,8 +134,8 @@ bool TracedCall::check(const Argument &given, const void *handle, const char *na
     if (handle == nullptr) {
         return true;
     }
-    const bool is_release = ends_with(function_, "_release");
-    const HandleKind found = is_release ? drop_owner(given.handle, handle) : find_handle(given.handle, handle);
+    const bool is_release = std::string_view(function_).ends_with("_release");
+    const HandleKind found = find_handle(given.handle, handle, is_release);
     if (found == given.handle) {
         return true;
     }
@@ -179,25 +155,19 @@ bool TracedCall::check(const Argument &given, const void *handle, const char *na
 }
 
 bool TracedCall::check_all(Status *out_status) {
-    Names rest(names_);
     int64_t number = 0;
-    for (int32_t i = 0; i < count_; ++i) {
-        const Argument &given = arguments_[i];
-        const std::string_view whole = rest.next();
-        char name[48];
-        std::snprintf(name, sizeof name, "%.*s", static_cast<int>(whole.size()), whole.data());
+    char name[48];
+    for (const Argument &given : arguments()) {
+        const int length = std::snprintf(name, 32, "%.*s", static_cast<int>(given.name.size()), given.name.data());
         if (given.kind == ArgumentKind::Number) {
             number = given.value;
-        } else if (given.kind == ArgumentKind::Handle) {
-            if (!check(given, address_in<void>(given), name, out_status)) {
+        } else if (given.kind == ArgumentKind::Handle && !check(given, given.address<void>(), name, out_status)) {
+            return false;
+        }
+        for (int64_t i = 0; given.kind == ArgumentKind::Handles && given.value != 0 && i < number; ++i) {
+            std::snprintf(name + length, sizeof name - static_cast<size_t>(length), "[%" PRId64 "]", i);
+            if (!check(given, given.address<void *>()[i], name, out_status)) {
                 return false;
-            }
-        } else if (given.kind == ArgumentKind::Handles && given.value != 0) {
-            for (int64_t at = 0; at < number; ++at) {
-                std::snprintf(name, sizeof name, "%.*s[%" PRId64 "]", static_cast<int>(whole.size()), whole.data(), at);
-                if (!check(given, address_in<void *>(given)[at], name, out_status)) {
-                    return false;
-                }
             }
         }
     }
@@ -205,97 +175,91 @@ bool TracedCall::check_all(Status *out_status) {
 }
 
 bool TracedCall::begin(Status *out_status) {
-    if (is_debugging(kHandles) && !check_all(out_status)) {
-        return false;
+    if (is_debugging(kHandles)) {
+        if (!check_all(out_status)) {
+            return false;
+        }
+        if (std::string_view(function_).ends_with("_retain") && arguments_[0].value != 0) {
+            add_owner(arguments_[0].handle, arguments_[0].address<void>(), function_);
+        }
     }
-    if (is_debugging(kHandles) && ends_with(function_, "_retain") && arguments_[0].value != 0) {
-        add_owner(arguments_[0].handle, address_in<void>(arguments_[0]), function_);
-    }
-    if (is_debugging(kCalls)) {
-        started_ = now_ns();
-    }
+    started_ = is_debugging(kCalls) ? now_ns() : 0;
     under_way_ = true;
     return true;
 }
 
 TracedCall::~TracedCall() {
-    if (under_way_ && is_debugging(kHandles)) {
+    if (under_way_) {
         register_outputs();
     }
 }
 
 void TracedCall::clear_outputs() const {
-    Names rest(names_);
-    for (int32_t i = 0; i < count_; ++i) {
-        if (is_output(rest.next(), arguments_[i])) {
-            std::memset(address_in<void>(arguments_[i]), 0, static_cast<size_t>(arguments_[i].nbytes));
+    for (const Argument &given : arguments()) {
+        if (given.is_output()) {
+            std::memset(given.address<void>(), 0, static_cast<size_t>(given.nbytes));
         }
     }
 }
 
 void TracedCall::register_outputs() const {
-    for (int32_t i = 0; i < count_; ++i) {
-        if (arguments_[i].kind != ArgumentKind::OutHandle) {
+    for (const Argument &given : arguments()) {
+        void *handle = given.kind == ArgumentKind::OutHandle ? *given.address<void *>() : nullptr;
+        if (handle == nullptr || !is_debugging(kHandles)) {
             continue;
         }
-        void *handle = *address_in<void *>(arguments_[i]);
-        if (handle == nullptr) {
-            continue;
-        }
-        if (is_shared(arguments_[i].handle, handle)) {
-            add_shared(arguments_[i].handle, handle);
+        if (is_shared(given.handle, handle)) {
+            add_shared(given.handle, handle);
         } else {
-            add_owner(arguments_[i].handle, handle, function_);
+            add_owner(given.handle, handle, function_);
         }
-    }
-}
-
-void TracedCall::share(HandleKind kind, const void *handle) {
-    if (is_debugging(kHandles)) {
-        add_shared(kind, handle);
     }
 }
 
 void TracedCall::end_with_status(Status status) {
-    under_way_ = false;
-    if (status == VIA_OK && is_debugging(kHandles)) {
+    if (status == VIA_OK) {
         register_outputs();
     }
     if (is_debugging(kCalls)) {
         char text[kLineBytes];
         TextBuffer answer(text, kLineBytes);
-        answer.add("%s", status_name(status));
+        answer.add(" = %s", status_name(status));
         if (status == VIA_OK) {
-            add_outputs(names_, arguments_, count_, &answer);
+            add_outputs(arguments(), &answer);
         }
-        end_with(text);
+        log_end(text);
     }
     if (status != VIA_OK && is_debugging(kFailures)) {
         log_line("%s: %s", status_name(status), last_error_text());
     }
+    under_way_ = false;
 }
 
-void TracedCall::end_with(const char *answer) {
+void TracedCall::end() {
+    log_end("");
     under_way_ = false;
+}
+
+void TracedCall::end(const Argument &result) {
+    char text[kLineBytes];
+    TextBuffer answer(text, kLineBytes);
+    answer.add(" = ");
+    add_value(result, 0, &answer);
+    if (is_debugging(kHandles) && is_handle(result.handle)) {
+        add_shared(result.handle, result.address<void>());
+    }
+    log_end(text);
+    under_way_ = false;
+}
+
+void TracedCall::log_end(const char *answer) {
     if (is_debugging(kCalls)) {
         const int64_t nanoseconds = now_ns() - started_;
         char text[kLineBytes];
         TextBuffer line(text, kLineBytes);
-        add_inputs(names_, arguments_, count_, &line);
-        log_line("%s(%s)%s%s; %" PRId64 " ns", function_, text, *answer != '\0' ? " = " : "", answer, nanoseconds);
+        add_inputs(arguments(), &line);
+        log_line("%s(%s)%s; %" PRId64 " ns", function_, text, answer, nanoseconds);
     }
 }
-
-AnswerText::AnswerText(int64_t value) { std::snprintf(text, sizeof text, "%" PRId64, value); }
-
-AnswerText::AnswerText(const void *address) {
-    if (address == nullptr) {
-        std::snprintf(text, sizeof text, "NULL");
-    } else {
-        std::snprintf(text, sizeof text, "%p", address);
-    }
-}
-
-AnswerText::AnswerText(const char *answer) { std::snprintf(text, sizeof text, "\"%.90s\"", answer); }
 
 }  // namespace via

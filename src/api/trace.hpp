@@ -1,13 +1,15 @@
 // Checks handles and logs around each public function, if the environment asks for it
-// (core/diagnostics/debug_options.hpp). Costs one branch a call otherwise.
+// (core/diagnostics/log.hpp). Costs one branch a call otherwise.
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 #include <type_traits>
 
 #include "core/base/status.hpp"
-#include "core/diagnostics/debug_options.hpp"
 #include "core/diagnostics/handle_registry.hpp"
+#include "core/diagnostics/log.hpp"
 #include "exchange/arrow_abi.hpp"
 
 namespace via {
@@ -25,30 +27,35 @@ enum class ArgumentKind : int32_t {
     OutInt64,
 };
 
-// An argument of any type.
+// An argument, or a result, of any type.
 struct Argument {
     ArgumentKind kind;
     HandleKind handle;
     int32_t nbytes;  // cleared by a failing call, if it is an output
     int64_t value;
+    std::string_view name = {};
+
+    bool is_output() const { return name.starts_with("out_") && nbytes > 0 && value != 0; }
+
+    template <class Type>
+    Type *address() const {
+        return reinterpret_cast<Type *>(static_cast<uintptr_t>(value));
+    }
 };
 
+constexpr HandleKind handle_kind(const void *) { return HandleKind::None; }
+constexpr HandleKind handle_kind(const via_array *) { return HandleKind::Array; }
+constexpr HandleKind handle_kind(const via_memory *) { return HandleKind::Memory; }
+constexpr HandleKind handle_kind(const via_stream *) { return HandleKind::Stream; }
+constexpr HandleKind handle_kind(const via_event *) { return HandleKind::Event; }
+constexpr HandleKind handle_kind(const via_task *) { return HandleKind::Task; }
+constexpr HandleKind handle_kind(const via_batch *) { return HandleKind::Batch; }
+constexpr HandleKind handle_kind(const via_file *) { return HandleKind::File; }
+
 template <class Type>
-constexpr HandleKind kHandleKind = HandleKind::None;
-template <>
-inline constexpr HandleKind kHandleKind<via_array> = HandleKind::Array;
-template <>
-inline constexpr HandleKind kHandleKind<via_memory> = HandleKind::Memory;
-template <>
-inline constexpr HandleKind kHandleKind<via_stream> = HandleKind::Stream;
-template <>
-inline constexpr HandleKind kHandleKind<via_event> = HandleKind::Event;
-template <>
-inline constexpr HandleKind kHandleKind<via_task> = HandleKind::Task;
-template <>
-inline constexpr HandleKind kHandleKind<via_batch> = HandleKind::Batch;
-template <>
-inline constexpr HandleKind kHandleKind<via_file> = HandleKind::File;
+constexpr HandleKind kHandleKind = handle_kind(static_cast<Type *>(nullptr));
+template <class Result, class... Parameters>
+constexpr HandleKind kHandleKind<Result(Parameters...)> = HandleKind::None;  // a callback
 
 constexpr bool is_handle(HandleKind kind) { return kind != HandleKind::None; }
 
@@ -69,12 +76,10 @@ inline Argument argument(int32_t *output) { return {ArgumentKind::OutInt32, Hand
 
 inline Argument argument(int64_t *output) { return {ArgumentKind::OutInt64, HandleKind::None, 8, bits_of(output)}; }
 
-inline Argument argument(ArrowSchema *schema) {
-    return {ArgumentKind::Address, HandleKind::None, static_cast<int32_t>(sizeof *schema), bits_of(schema)};
-}
-
-inline Argument argument(ArrowDeviceArray *column) {
-    return {ArgumentKind::Address, HandleKind::None, static_cast<int32_t>(sizeof *column), bits_of(column)};
+template <class Type>
+    requires std::is_same_v<Type, ArrowSchema> || std::is_same_v<Type, ArrowDeviceArray>
+Argument argument(Type *output) {
+    return {ArgumentKind::Address, HandleKind::None, static_cast<int32_t>(sizeof *output), bits_of(output)};
 }
 
 template <class Type>
@@ -97,9 +102,8 @@ Argument argument(Type *const *handles) {
 // One call of a public function.
 class TracedCall {
 public:
-    // `names` are those of the arguments, as in a call: "dst, src".
-    TracedCall(const char *function, const char *names, const Argument *arguments, int32_t count)
-        : function_(function), names_(names), arguments_(arguments), count_(count) {}
+    // `names` are those of the arguments, as in a call: "dst, src". Stores each in its argument.
+    TracedCall(const char *function, const char *names, Argument *arguments, int32_t count);
 
     // Registers outputs also if the thread is ended inside a callback, which unwinds the call.
     ~TracedCall();
@@ -110,33 +114,25 @@ public:
     // logs it if out_status is nullptr.
     bool begin(Status *out_status);
 
+    // Ends the call. A handle among the results is a shared one.
+    void end();
+    void end(const Argument &result);
     void end_with_status(Status status);
-    void end_with(const char *answer);
-
-    // Registers a handle returned by value as shared.
-    static void share(HandleKind kind, const void *handle);
 
 private:
+    std::span<const Argument> arguments() const { return {arguments_, static_cast<size_t>(count_)}; }
     bool check(const Argument &given, const void *handle, const char *name, Status *out_status);
     bool check_all(Status *out_status);
     Status refuse(const char *what, bool has_status);
     void clear_outputs() const;
     void register_outputs() const;
+    void log_end(const char *answer);
 
     const char *function_;
-    const char *names_;
-    const Argument *arguments_;
+    Argument *arguments_;
     int32_t count_;
     bool under_way_ = false;
     int64_t started_ = 0;
-};
-
-// Short text of a result other than via_status.
-struct AnswerText {
-    explicit AnswerText(int64_t value);
-    explicit AnswerText(const void *address);
-    explicit AnswerText(const char *answer);
-    char text[96];
 };
 
 // Set while a traced call invokes the function itself. Initial-exec, as current_thread_state.
@@ -147,7 +143,7 @@ template <class Answer, class... Parameters>
 [[gnu::cold, gnu::noinline]] Answer traced(Answer (*function)(Parameters...), const char *name, const char *names,
                                            std::type_identity_t<Parameters>... given) {
     constexpr bool has_status = std::is_same_v<Answer, via_status>;
-    const Argument arguments[] = {argument(given)..., Argument{}};
+    Argument arguments[] = {argument(given)..., Argument{}};
     TracedCall call(name, names, arguments, static_cast<int32_t>(sizeof...(given)));
     Status refusal = VIA_OK;
     if (!call.begin(has_status ? &refusal : nullptr)) {
@@ -160,16 +156,13 @@ template <class Answer, class... Parameters>
     inside_traced_call = true;
     if constexpr (std::is_void_v<Answer>) {
         function(given...);
-        call.end_with("");
+        call.end();
     } else {
         const Answer answer = function(given...);
         if constexpr (has_status) {
             call.end_with_status(answer);
         } else {
-            if constexpr (is_handle(kHandleKind<std::remove_pointer_t<Answer>>)) {
-                TracedCall::share(kHandleKind<std::remove_pointer_t<Answer>>, answer);
-            }
-            call.end_with(is_debugging(kCalls) ? AnswerText(answer).text : "");
+            call.end(argument(answer));
         }
         return answer;
     }

@@ -10,11 +10,6 @@ using namespace via;
 
 namespace {
 
-Status require_pair(via_array *dst, via_array *src) {
-    VIA_TRY(require("dst", dst));
-    return require("src", src);
-}
-
 Status require_entries(const char *argument, int32_t count, via_array *const *arrays) {
     VIA_TRY(require(argument, arrays));
     for (int32_t i = 0; i < count; ++i) {
@@ -29,27 +24,19 @@ Status require_entries(const char *argument, int32_t count, via_array *const *ar
 
 via_status via_copy(via_array *dst, via_array *src) {
     VIA_TRACE_API(via_copy, dst, src);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require_pair(dst, src));
-        return copy_array(dst, src);
-    });
+    return guarded(__func__, required("dst", dst), required("src", src), [&] { return copy_array(dst, src); });
 }
 
 via_status via_copy_async(via_array *dst, via_array *src, via_stream *stream) {
     VIA_TRACE_API(via_copy_async, dst, src, stream);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require_pair(dst, src));
-        return copy_array_async(dst, src, stream);
-    });
+    return guarded(__func__, required("dst", dst), required("src", src),
+                   [&] { return copy_array_async(dst, src, stream); });
 }
 
 via_status via_copy_submit(via_array *dst, via_array *src, via_stream *stream, via_task **out_task) {
     VIA_TRACE_API(via_copy_submit, dst, src, stream, out_task);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_task", out_task));
-        VIA_TRY(require_pair(dst, src));
-        return submit_copy(dst, src, stream, out_task);
-    });
+    return guarded(__func__, output("out_task", out_task), required("dst", dst), required("src", src),
+                   [&] { return submit_copy(dst, src, stream, out_task); });
 }
 
 via_status via_copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs, via_stream *stream) {
@@ -77,22 +64,21 @@ via_status via_memcpy(void *dst, const void *src, int64_t nbytes, via_stream *st
 
 via_status via_fill(via_array *dst, const void *element, via_stream *stream) {
     VIA_TRACE_API(via_fill, dst, element, stream);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("dst", dst));
+    return guarded(__func__, required("dst", dst), [&] {
         return stream != nullptr ? fill_array_async(dst, element, stream) : fill_array(dst, element);
     });
 }
 
 via_status via_copy_explain(via_array *dst, via_array *src, int64_t capacity, char *out_text, int64_t *out_length) {
     VIA_TRACE_API(via_copy_explain, dst, src, capacity, out_text, out_length);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_length", out_length));
-        VIA_TRY(require("out_text", out_text));
+    const auto make_empty_text = [&]() -> Status {
         if (capacity < 1) {
             return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 1 or more", as_printed(capacity));
         }
         out_text[0] = '\0';
-        VIA_TRY(require_pair(dst, src));
-        return explain_copy(dst, src, capacity, out_text, out_length);
-    });
+        return VIA_OK;
+    };
+    return guarded(__func__, output("out_length", out_length), required("out_text", out_text), make_empty_text,
+                   required("dst", dst), required("src", src),
+                   [&] { return explain_copy(dst, src, capacity, out_text, out_length); });
 }

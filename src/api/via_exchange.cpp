@@ -3,11 +3,8 @@
 #include "core/base/versioned_struct.hpp"
 #include "cuda/pointer_attributes.hpp"
 #include "exchange/array_interface.hpp"
-#include "exchange/arrow_export.hpp"
-#include "exchange/arrow_import.hpp"
+#include "exchange/arrow.hpp"
 #include "exchange/dlpack.hpp"
-#include "exchange/dlpack_export.hpp"
-#include "exchange/dlpack_import.hpp"
 #include "exchange/stream_order.hpp"
 #include "ipc/ipc.hpp"
 
@@ -58,9 +55,7 @@ Status import_tensor(Tensor *tensor, const via_dlpack_options &options, via_stre
 template <class Tensor>
 Status export_checked(const char *function, via_array *array, DlpackForm form, const via_dlpack_options *options,
                       via_stream *stream, Tensor **out_tensor) {
-    return guarded(function, [&]() -> Status {
-        VIA_TRY(clear_output("out_tensor", out_tensor));
-        VIA_TRY(require("array", array));
+    return guarded(function, output("out_tensor", out_tensor), required("array", array), [&]() -> Status {
         via_dlpack_options wanted = VIA_DLPACK_OPTIONS_INIT;
         VIA_TRY(options != nullptr ? read_options(*options, &wanted) : VIA_OK);
         return export_tensor(array, form, wanted, stream, out_tensor);
@@ -71,9 +66,7 @@ Status export_checked(const char *function, via_array *array, DlpackForm form, c
 template <class Tensor>
 Status import_checked(const char *function, Tensor *tensor, const via_dlpack_options *options, via_stream *stream,
                       via_array **out_array) {
-    return guarded(function, [&]() -> Status {
-        VIA_TRY(clear_output("out_array", out_array));
-        VIA_TRY(require("tensor", tensor));
+    return guarded(function, output("out_array", out_array), required("tensor", tensor), [&]() -> Status {
         via_dlpack_options wanted = VIA_DLPACK_OPTIONS_INIT;
         VIA_TRY(options != nullptr ? read_options(*options, &wanted) : VIA_OK);
         return import_tensor(tensor, wanted, stream, out_array);
@@ -127,9 +120,7 @@ void via_dlpack_delete_legacy(DLManagedTensor *tensor) {
 
 via_status via_to_array_interface(via_array *array, via_array_interface *out_description) {
     VIA_TRACE_API(via_to_array_interface, array, out_description);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("out_description", out_description));
-        VIA_TRY(require("array", array));
+    return guarded(__func__, required("out_description", out_description), required("array", array), [&]() -> Status {
         if (array->device_type == VIA_DEVICE_CUDA) {
             return fail(
                 VIA_ERROR_EXCHANGE,
@@ -146,9 +137,7 @@ via_status via_to_array_interface(via_array *array, via_array_interface *out_des
 via_status via_from_array_interface(const via_array_interface *description, via_release_fn release, void *context,
                                     via_array **out_array) {
     VIA_TRACE_API(via_from_array_interface, description, release, context, out_array);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_array", out_array));
-        VIA_TRY(require("description", description));
+    return guarded(__func__, output("out_array", out_array), required("description", description), [&]() -> Status {
         via_array_interface given{};
         VIA_TRY(read_struct("description", *description, &given));
         ArraySpec spec;
@@ -159,9 +148,7 @@ via_status via_from_array_interface(const via_array_interface *description, via_
 
 via_status via_to_cuda_array_interface(via_array *array, via_stream *stream, via_array_interface *out_description) {
     VIA_TRACE_API(via_to_cuda_array_interface, array, stream, out_description);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("out_description", out_description));
-        VIA_TRY(require("array", array));
+    return guarded(__func__, required("out_description", out_description), required("array", array), [&]() -> Status {
         if (array->device_type == VIA_DEVICE_CPU) {
             return fail(VIA_ERROR_EXCHANGE, "the array's device_type is VIA_DEVICE_CPU; expected CUDA memory");
         }
@@ -175,9 +162,7 @@ via_status via_to_cuda_array_interface(via_array *array, via_stream *stream, via
 via_status via_from_cuda_array_interface(const via_array_interface *description, via_release_fn release, void *context,
                                          via_array **out_array) {
     VIA_TRACE_API(via_from_cuda_array_interface, description, release, context, out_array);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_array", out_array));
-        VIA_TRY(require("description", description));
+    return guarded(__func__, output("out_array", out_array), required("description", description), [&]() -> Status {
         via_array_interface given{};
         VIA_TRY(read_struct("description", *description, &given));
         return wrap_cuda_description(given, borrowed(release, context), out_array);
@@ -186,23 +171,15 @@ via_status via_from_cuda_array_interface(const via_array_interface *description,
 
 via_status via_to_arrow_device(via_array *array, ArrowSchema *out_schema, ArrowDeviceArray *out_array) {
     VIA_TRACE_API(via_to_arrow_device, array, out_schema, out_array);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_schema", out_schema));
-        VIA_TRY(clear_output("out_array", out_array));
-        VIA_TRY(require("array", array));
-        return export_arrow(array, out_schema, out_array);
-    });
+    return guarded(__func__, output("out_schema", out_schema), output("out_array", out_array), required("array", array),
+                   [&] { return export_arrow(array, out_schema, out_array); });
 }
 
 via_status via_from_arrow_device(ArrowSchema *schema, ArrowDeviceArray *column, via_stream *stream,
                                  via_array **out_array) {
     VIA_TRACE_API(via_from_arrow_device, schema, column, stream, out_array);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_array", out_array));
-        VIA_TRY(require("schema", schema));
-        VIA_TRY(require("column", column));
-        return import_arrow(schema, column, stream, out_array);
-    });
+    return guarded(__func__, output("out_array", out_array), required("schema", schema), required("column", column),
+                   [&] { return import_arrow(schema, column, stream, out_array); });
 }
 
 void via_arrow_release(ArrowSchema *schema, ArrowDeviceArray *column) {
@@ -212,9 +189,7 @@ void via_arrow_release(ArrowSchema *schema, ArrowDeviceArray *column) {
 
 via_status via_array_export_ipc(via_array *array, int64_t capacity, void *out_bytes, int64_t *out_length) {
     VIA_TRACE_API(via_array_export_ipc, array, capacity, out_bytes, out_length);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_length", out_length));
-        VIA_TRY(require("array", array));
+    return guarded(__func__, output("out_length", out_length), required("array", array), [&]() -> Status {
         if (capacity < 0) {
             return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 0 or more", as_printed(capacity));
         }
@@ -225,9 +200,6 @@ via_status via_array_export_ipc(via_array *array, int64_t capacity, void *out_by
 
 via_status via_array_import_ipc(const void *bytes, int64_t length, via_array **out_array) {
     VIA_TRACE_API(via_array_import_ipc, bytes, length, out_array);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_array", out_array));
-        VIA_TRY(require("bytes", bytes));
-        return import_ticket(bytes, length, out_array);
-    });
+    return guarded(__func__, output("out_array", out_array), required("bytes", bytes),
+                   [&] { return import_ticket(bytes, length, out_array); });
 }

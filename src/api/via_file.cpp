@@ -3,7 +3,6 @@
 #include "api/guard.hpp"
 #include "core/base/versioned_struct.hpp"
 #include "file/file_transfer.hpp"
-#include "file/open_or_create.hpp"
 #include "file/window.hpp"
 
 using namespace via;
@@ -21,9 +20,7 @@ Status read_options(const via_file_options *options, via_file_options *out_optio
 
 via_status via_file_open(const char *path, const via_file_options *options, via_file **out_file) {
     VIA_TRACE_API(via_file_open, path, options, out_file);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_file", out_file));
-        VIA_TRY(require("path", path));
+    return guarded(__func__, output("out_file", out_file), required("path", path), [&]() -> Status {
         via_file_options complete{};
         VIA_TRY(read_options(options, &complete));
         return name_path(path, open_file(path, complete, out_file));
@@ -33,9 +30,7 @@ via_status via_file_open(const char *path, const via_file_options *options, via_
 via_status via_file_create(const char *path, int32_t dtype, int32_t ndim, const int64_t *shape,
                            const via_file_options *options, via_file **out_file) {
     VIA_TRACE_API(via_file_create, path, dtype, ndim, shape, options, out_file);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_file", out_file));
-        VIA_TRY(require("path", path));
+    return guarded(__func__, output("out_file", out_file), required("path", path), [&]() -> Status {
         via_file_options complete{};
         VIA_TRY(read_options(options, &complete));
         return name_path(path, create_file(path, {dtype, ndim, shape}, complete, out_file));
@@ -45,9 +40,7 @@ via_status via_file_create(const char *path, int32_t dtype, int32_t ndim, const 
 via_status via_file_window(via_file *file, int64_t byte_offset, int32_t dtype, int32_t ndim, const int64_t *shape,
                            const int64_t *starts, const int64_t *counts, const int64_t *steps, via_file **out_file) {
     VIA_TRACE_API(via_file_window, file, byte_offset, dtype, ndim, shape, starts, counts, steps, out_file);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_file", out_file));
-        VIA_TRY(require("file", file));
+    return guarded(__func__, output("out_file", out_file), required("file", file), [&] {
         return name_file(file, make_window(file, byte_offset, {dtype, ndim, shape}, {starts, counts, steps}, out_file));
     });
 }
@@ -61,16 +54,12 @@ void via_file_retain(via_file *file) {
 
 void via_file_release(via_file *file) {
     VIA_TRACE_API(via_file_release, file);
-    if (file != nullptr) {
-        release_file(file);
-    }
+    unless_null(file, release_file);
 }
 
 via_status via_file_info(via_file *file, via_file_properties *out_properties) {
     VIA_TRACE_API(via_file_info, file, out_properties);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("file", file));
-        VIA_TRY(require("out_properties", out_properties));
+    return guarded(__func__, required("file", file), required("out_properties", out_properties), [&]() -> Status {
         via_file_properties answer{};
         VIA_TRY(name_file(file, describe_file(file, &answer)));
         return write_struct("out_properties", answer, out_properties);
@@ -80,49 +69,34 @@ via_status via_file_info(via_file *file, via_file_properties *out_properties) {
 via_status via_file_array(via_file *file, int64_t byte_offset, int32_t dtype, int32_t ndim, const int64_t *shape,
                           via_array **out_array) {
     VIA_TRACE_API(via_file_array, file, byte_offset, dtype, ndim, shape, out_array);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_array", out_array));
-        VIA_TRY(require("file", file));
-        return name_file(file, map_file(file, byte_offset, {dtype, ndim, shape}, out_array));
-    });
+    return guarded(__func__, output("out_array", out_array), required("file", file),
+                   [&] { return name_file(file, map_file(file, byte_offset, {dtype, ndim, shape}, out_array)); });
 }
 
 via_status via_file_read(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream) {
     VIA_TRACE_API(via_file_read, file, byte_offset, dst, stream);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("file", file));
-        VIA_TRY(require("dst", dst));
-        return name_file(file, read_array(file, byte_offset, dst, stream));
-    });
+    return guarded(__func__, required("file", file), required("dst", dst),
+                   [&] { return name_file(file, transfer_array({file, dst, Direction::Read, byte_offset}, stream)); });
 }
 
 via_status via_file_write(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream) {
     VIA_TRACE_API(via_file_write, file, byte_offset, src, stream);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("file", file));
-        VIA_TRY(require("src", src));
-        return name_file(file, write_array(file, byte_offset, src, stream));
-    });
+    return guarded(__func__, required("file", file), required("src", src),
+                   [&] { return name_file(file, transfer_array({file, src, Direction::Write, byte_offset}, stream)); });
 }
 
 via_status via_file_read_submit(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream,
                                 via_task **out_task) {
     VIA_TRACE_API(via_file_read_submit, file, byte_offset, dst, stream, out_task);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_task", out_task));
-        VIA_TRY(require("file", file));
-        VIA_TRY(require("dst", dst));
-        return name_file(file, submit_read(file, byte_offset, dst, stream, out_task));
+    return guarded(__func__, output("out_task", out_task), required("file", file), required("dst", dst), [&] {
+        return name_file(file, submit_transfer({file, dst, Direction::Read, byte_offset}, stream, out_task));
     });
 }
 
 via_status via_file_write_submit(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream,
                                  via_task **out_task) {
     VIA_TRACE_API(via_file_write_submit, file, byte_offset, src, stream, out_task);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_task", out_task));
-        VIA_TRY(require("file", file));
-        VIA_TRY(require("src", src));
-        return name_file(file, submit_write(file, byte_offset, src, stream, out_task));
+    return guarded(__func__, output("out_task", out_task), required("file", file), required("src", src), [&] {
+        return name_file(file, submit_transfer({file, src, Direction::Write, byte_offset}, stream, out_task));
     });
 }

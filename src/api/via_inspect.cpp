@@ -86,8 +86,5 @@ int32_t via_array_is_ready(via_array *array) {
 
 via_status via_array_synchronize(via_array *array) {
     VIA_TRACE_API(via_array_synchronize, array);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("array", array));
-        return wait_until_ready(array->storage);
-    });
+    return guarded(__func__, required("array", array), [&] { return wait_until_ready(array->storage); });
 }

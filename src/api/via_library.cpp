@@ -84,8 +84,7 @@ int32_t via_last_error_code(void) {
 
 via_status via_device_count(int32_t device_type, int32_t *out_count) {
     VIA_TRACE_API(via_device_count, device_type, out_count);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_count", out_count));
+    return guarded(__func__, output("out_count", out_count), [&]() -> Status {
         VIA_TRY(check_device_type(VIA_ERROR_INVALID_ARGUMENT, device_type));
         *out_count = device_type == VIA_DEVICE_CPU ? 1 : cuda::device_count();
         return VIA_OK;
@@ -94,8 +93,7 @@ via_status via_device_count(int32_t device_type, int32_t *out_count) {
 
 via_status via_device_info(int32_t device_type, int32_t device_id, via_device_properties *out_properties) {
     VIA_TRACE_API(via_device_info, device_type, device_id, out_properties);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("out_properties", out_properties));
+    return guarded(__func__, required("out_properties", out_properties), [&]() -> Status {
         VIA_TRY(cuda::check_any_device("", device_type, device_id));
         // Pinned and managed memory are kinds of memory, not devices.
         VIA_TRY(check_device_type(VIA_ERROR_DEVICE, device_type));
@@ -129,24 +127,17 @@ via_status via_calibrate(int32_t device_id) {
 
 via_status via_calibration_save(const char *path) {
     VIA_TRACE_API(via_calibration_save, path);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("path", path));
-        return cuda::save_calibration(path);
-    });
+    return guarded(__func__, required("path", path), [&] { return cuda::save_calibration(path); });
 }
 
 via_status via_calibration_load(const char *path) {
     VIA_TRACE_API(via_calibration_load, path);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("path", path));
-        return cuda::load_calibration(path);
-    });
+    return guarded(__func__, required("path", path), [&] { return cuda::load_calibration(path); });
 }
 
 via_status via_stats(via_stats_info *out_stats) {
     VIA_TRACE_API(via_stats, out_stats);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("out_stats", out_stats));
+    return guarded(__func__, required("out_stats", out_stats), [&]() -> Status {
         via_stats_info stats = VIA_STATS_INFO_INIT;
         stats.live_arrays = total(Counter::Arrays);
         stats.live_storages = total(Counter::Storages);
@@ -179,8 +170,7 @@ int64_t via_dtype_bits(int32_t dtype) {
 
 via_status via_dtype_name(int32_t dtype, int64_t capacity, char *out_name) {
     VIA_TRACE_API(via_dtype_name, dtype, capacity, out_name);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("out_name", out_name));
+    return guarded(__func__, required("out_name", out_name), [&]() -> Status {
         if (capacity < 1) {
             return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 1 or more", as_printed(capacity));
         }
@@ -199,9 +189,7 @@ via_status via_dtype_name(int32_t dtype, int64_t capacity, char *out_name) {
 
 via_status via_dtype_from_name(const char *name, int32_t *out_dtype) {
     VIA_TRACE_API(via_dtype_from_name, name, out_dtype);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_dtype", out_dtype));
-        VIA_TRY(require("name", name));
+    return guarded(__func__, output("out_dtype", out_dtype), required("name", name), [&]() -> Status {
         *out_dtype = dtype_from_name(name);
         return *out_dtype != 0 ? VIA_OK
                                : fail(VIA_ERROR_DTYPE,

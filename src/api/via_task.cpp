@@ -7,31 +7,22 @@ using namespace via;
 
 void via_task_retain(via_task *task) {
     VIA_TRACE_API(via_task_retain, task);
-    if (task != nullptr) {
-        retain_task(task);
-    }
+    unless_null(task, retain_task);
 }
 
 void via_task_release(via_task *task) {
     VIA_TRACE_API(via_task_release, task);
-    if (task != nullptr) {
-        release_task(task);
-    }
+    unless_null(task, release_task);
 }
 
 via_status via_task_wait(via_task *task) {
     VIA_TRACE_API(via_task_wait, task);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("task", task));
-        return wait_for_task(task);
-    });
+    return guarded(__func__, required("task", task), [&] { return wait_for_task(task); });
 }
 
 via_status via_task_poll(via_task *task, int32_t *out_done) {
     VIA_TRACE_API(via_task_poll, task, out_done);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_done", out_done));
-        VIA_TRY(require("task", task));
+    return guarded(__func__, output("out_done", out_done), required("task", task), [&]() -> Status {
         *out_done = task_ended(task) ? 1 : 0;
         return VIA_OK;
     });
@@ -39,19 +30,16 @@ via_status via_task_poll(via_task *task, int32_t *out_done) {
 
 via_status via_task_progress(via_task *task, int64_t *out_done, int64_t *out_total) {
     VIA_TRACE_API(via_task_progress, task, out_done, out_total);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_done", out_done));
-        VIA_TRY(clear_output("out_total", out_total));
-        VIA_TRY(require("task", task));
-        task_progress(task, out_done, out_total);
-        return VIA_OK;
-    });
+    return guarded(__func__, output("out_done", out_done), output("out_total", out_total), required("task", task),
+                   [&]() -> Status {
+                       task_progress(task, out_done, out_total);
+                       return VIA_OK;
+                   });
 }
 
 via_status via_task_cancel(via_task *task) {
     VIA_TRACE_API(via_task_cancel, task);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("task", task));
+    return guarded(__func__, required("task", task), [&]() -> Status {
         cancel_task(task);
         return VIA_OK;
     });
@@ -59,8 +47,7 @@ via_status via_task_cancel(via_task *task) {
 
 via_status via_task_join(via_task *task, via_stream *stream) {
     VIA_TRACE_API(via_task_join, task, stream);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("task", task));
+    return guarded(__func__, required("task", task), [&]() -> Status {
         const UniqueFence mark(task_fence(task));
         VIA_TRY(cuda::join(stream, mark.get()));
         return task_failure(task);
@@ -69,45 +56,29 @@ via_status via_task_join(via_task *task, via_stream *stream) {
 
 via_status via_task_on_complete(via_task *task, via_complete_fn complete, void *context) {
     VIA_TRACE_API(via_task_on_complete, task, complete, context);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("task", task));
-        if (complete == nullptr) {
-            return require("complete", nullptr);
-        }
-        return on_task_complete(task, complete, context);
-    });
+    return guarded(__func__, required("task", task), required("complete", reinterpret_cast<void *>(complete)),
+                   [&] { return on_task_complete(task, complete, context); });
 }
 
 via_status via_batch_create(via_batch **out_batch) {
     VIA_TRACE_API(via_batch_create, out_batch);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_batch", out_batch));
-        return make_batch(out_batch);
-    });
+    return guarded(__func__, output("out_batch", out_batch), [&] { return make_batch(out_batch); });
 }
 
 void via_batch_retain(via_batch *batch) {
     VIA_TRACE_API(via_batch_retain, batch);
-    if (batch != nullptr) {
-        retain_batch(batch);
-    }
+    unless_null(batch, retain_batch);
 }
 
 void via_batch_release(via_batch *batch) {
     VIA_TRACE_API(via_batch_release, batch);
-    if (batch != nullptr) {
-        release_batch(batch);
-    }
+    unless_null(batch, release_batch);
 }
 
 via_status via_batch_add(via_batch *batch, via_array *dst, via_array *src) {
     VIA_TRACE_API(via_batch_add, batch, dst, src);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("batch", batch));
-        VIA_TRY(require("dst", dst));
-        VIA_TRY(require("src", src));
-        return add_to_batch(batch, dst, src);
-    });
+    return guarded(__func__, required("batch", batch), required("dst", dst), required("src", src),
+                   [&] { return add_to_batch(batch, dst, src); });
 }
 
 int64_t via_batch_size(via_batch *batch) {
@@ -117,17 +88,11 @@ int64_t via_batch_size(via_batch *batch) {
 
 via_status via_batch_run(via_batch *batch, via_stream *stream) {
     VIA_TRACE_API(via_batch_run, batch, stream);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("batch", batch));
-        return run_batch(batch, stream);
-    });
+    return guarded(__func__, required("batch", batch), [&] { return run_batch(batch, stream); });
 }
 
 via_status via_batch_submit(via_batch *batch, via_stream *stream, via_task **out_task) {
     VIA_TRACE_API(via_batch_submit, batch, stream, out_task);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_task", out_task));
-        VIA_TRY(require("batch", batch));
-        return submit_batch(batch, stream, out_task);
-    });
+    return guarded(__func__, output("out_task", out_task), required("batch", batch),
+                   [&] { return submit_batch(batch, stream, out_task); });
 }

@@ -9,11 +9,7 @@ namespace {
 // The common part of all view functions.
 template <class Make>
 Status make_checked(const char *function, via_array *array, via_array **out_array, Make &&make) {
-    return guarded(function, [&]() -> Status {
-        VIA_TRY(clear_output("out_array", out_array));
-        VIA_TRY(require("array", array));
-        return make();
-    });
+    return guarded(function, output("out_array", out_array), required("array", array), make);
 }
 
 }  // namespace

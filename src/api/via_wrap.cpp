@@ -85,8 +85,7 @@ via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *s
                     via_array **out_array) {
     VIA_TRACE_API(via_wrap, address, dtype, ndim, shape, strides, device_type, device_id, flags, release, context,
                   out_array);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(clear_output("out_array", out_array));
+    return guarded(__func__, output("out_array", out_array), [&]() -> Status {
         if ((flags & ~kAllFlags) != 0) {
             return fail(VIA_ERROR_INVALID_ARGUMENT, "flags is 0x%x; expected VIA_WRAP_... only",
                         static_cast<unsigned>(flags));
@@ -132,8 +131,7 @@ void via_array_release(via_array *array) {
 
 via_status via_pointer_query(const void *address, via_pointer_info *out_info) {
     VIA_TRACE_API(via_pointer_query, address, out_info);
-    return guarded(__func__, [&]() -> Status {
-        VIA_TRY(require("out_info", out_info));
+    return guarded(__func__, required("out_info", out_info), [&]() -> Status {
         via_pointer_info info = VIA_POINTER_INFO_INIT;
         cuda::PointerAttributes attributes{};
         VIA_TRY(cuda::query_pointer(address, &attributes));

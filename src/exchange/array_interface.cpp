@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/layout/typestr.hpp"
+#include "core/layout/dtype.hpp"
 #include "cuda/device.hpp"
 #include "cuda/pointer_attributes.hpp"
 #include "cuda/stream.hpp"

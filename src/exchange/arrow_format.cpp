@@ -1,12 +1,13 @@
 #include "exchange/arrow_format.hpp"
 
+#include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <string>
 #include <string_view>
 
+#include "core/base/text_buffer.hpp"
 #include "exchange/json.hpp"
 
 namespace via {
@@ -29,10 +30,12 @@ constexpr char kMetadataKey[] = "ARROW:extension:metadata";
 constexpr size_t kMostTensorJson = size_t{1} << 20;
 
 // Parses a whole text as a decimal number; -1 for anything else.
-int64_t parse_size(const char *text) {
-    char *end = nullptr;
-    const long long value = *text >= '0' && *text <= '9' ? std::strtoll(text, &end, 10) : -1;
-    return end != nullptr && *end == '\0' ? value : -1;
+int64_t parse_size(std::string_view text) {
+    int64_t size = 0;
+    const char *const end = text.data() + text.size();
+    const bool is_number = !text.empty() && is_digit(text[0]);
+    const auto [stop, error] = std::from_chars(text.data(), end, size);
+    return is_number && error == std::errc{} && stop == end ? size : -1;
 }
 
 // Metadata is a count, then pairs of a key and a value, each a length and its bytes. Numbers are int32 in native byte
@@ -68,10 +71,10 @@ std::string_view take_text(const char **at) {
 template <class ReadItem>
 const char *read_list(JsonScanner *json, const char *what, int32_t *out_count, ReadItem read_item) {
     *out_count = 0;
-    if (!json->accept('[')) {
+    if (!json->accept("[")) {
         return what;
     }
-    if (json->accept(']')) {
+    if (json->accept("]")) {
         return nullptr;
     }
     do {
@@ -81,8 +84,8 @@ const char *read_list(JsonScanner *json, const char *what, int32_t *out_count, R
         if (!read_item((*out_count)++)) {
             return what;
         }
-    } while (json->accept(','));
-    return json->accept(']') ? nullptr : what;
+    } while (json->accept(","));
+    return json->accept("]") ? nullptr : what;
 }
 
 enum TensorKey { kShape = 1, kDimNames = 2, kPermutation = 4 };
@@ -125,14 +128,14 @@ struct TensorReader {
         if ((keys & key) != 0) {
             return "each name once";
         }
-        if (!json.accept(':')) {
+        if (!json.accept(":")) {
             return "':'";
         }
         if (key == 0) {
             return json.skip_value() ? nullptr : "a value";
         }
         // Some producers write null for an absent member.
-        if (key != kShape && json.accept_null()) {
+        if (key != kShape && json.accept("null")) {
             return nullptr;
         }
         keys |= key;
@@ -140,18 +143,18 @@ struct TensorReader {
     }
 
     const char *read_members() {
-        if (!json.accept('{')) {
+        if (!json.accept("{")) {
             return "'{'";
         }
-        if (json.accept('}')) {
+        if (json.accept("}")) {
             return nullptr;
         }
         do {
             if (const char *expected = read_member(); expected != nullptr) {
                 return expected;
             }
-        } while (json.accept(','));
-        return json.accept('}') ? nullptr : "'}'";
+        } while (json.accept(","));
+        return json.accept("}") ? nullptr : "'}'";
     }
 
     // Checks that the permutation has each axis once.
@@ -239,12 +242,12 @@ int64_t arrow_list_size(const char *format) {
 
 void encode_tensor_metadata(int32_t ndim, const int64_t *shape, char *metadata) {
     char json[kTensorMetadataCapacity - 128];
-    int length = std::snprintf(json, sizeof json, "{\"shape\":[");
+    TextBuffer text(json, sizeof json);
+    text.add("{\"shape\":[");
     for (int32_t i = 0; i < ndim; ++i) {
-        length += std::snprintf(json + length, sizeof json - static_cast<size_t>(length), "%s%lld", i > 0 ? "," : "",
-                                as_printed(shape[i]));
+        text.add("%s%lld", i > 0 ? "," : "", as_printed(shape[i]));
     }
-    std::snprintf(json + length, sizeof json - static_cast<size_t>(length), "]}");
+    text.add("]}");
     char *at = put_number(metadata, 2);
     at = put_text(put_text(at, kNameKey), kTensorExtension);
     put_text(put_text(at, kMetadataKey), json);

@@ -1,4 +1,5 @@
-// DLPack 1.x and the form before it: what export and import share.
+// DLPack 1.x and the form before it. Decides whether an exchange shares the memory or copies it, and under which
+// device; the caller makes the copy.
 #pragma once
 
 #include <dlpack/dlpack.h>
@@ -6,7 +7,7 @@
 #include <cstdint>
 
 #include "core/array/array.hpp"
-#include "exchange/exchange_plan.hpp"
+#include "core/base/status.hpp"
 
 namespace via {
 
@@ -15,5 +16,47 @@ inline constexpr uint32_t kDlpackMajor = 1;
 inline constexpr uint32_t kDlpackMinor = 3;
 
 enum class DlpackForm { Versioned, Legacy };
+
+// How an import or export proceeds.
+struct ExchangePlan {
+    bool copies;
+    int32_t device_type;  // of the result
+    int32_t device_id;
+};
+
+// Reads and checks options of any struct size. Initialise *out_options with VIA_DLPACK_OPTIONS_INIT.
+VIA_NODISCARD Status read_options(const via_dlpack_options &options, via_dlpack_options *out_options);
+
+// Plans the export of an array in this form under these options, or refuses it.
+VIA_NODISCARD Status negotiate_export(via_array *array, DlpackForm form, const via_dlpack_options &options,
+                                      ExchangePlan *out_plan);
+
+// Exports an array that negotiate_export has accepted, under the planned device. With `plan.copies` it is a copy made
+// for this consumer alone.
+VIA_NODISCARD Status export_dlpack(via_array *array, const via_dlpack_options &options, const ExchangePlan &plan,
+                                   DLManagedTensorVersioned **out_tensor);
+
+VIA_NODISCARD Status export_dlpack(via_array *array, const via_dlpack_options &options, const ExchangePlan &plan,
+                                   DLManagedTensor **out_tensor);
+
+// Plans the import of a tensor. Errors: those of its version, of its device and of the target device.
+VIA_NODISCARD Status negotiate_import(const DLManagedTensorVersioned &tensor, const via_dlpack_options &options,
+                                      ExchangePlan *out_plan);
+
+VIA_NODISCARD Status negotiate_import(const DLManagedTensor &tensor, const via_dlpack_options &options,
+                                      ExchangePlan *out_plan);
+
+// Makes an array on the tensor's memory, ready after the work queued on the stream so far. It has the planned device,
+// and its release calls the deleter. With `plan.copies` it has the tensor's own device and only borrows.
+VIA_NODISCARD Status import_dlpack(DLManagedTensorVersioned *tensor, const ExchangePlan &plan, via_stream *stream,
+                                   via_array **out_array);
+
+VIA_NODISCARD Status import_dlpack(DLManagedTensor *tensor, const ExchangePlan &plan, via_stream *stream,
+                                   via_array **out_array);
+
+// Call the deleter, if there is one.
+void delete_tensor(DLManagedTensorVersioned *tensor);
+
+void delete_tensor(DLManagedTensor *tensor);
 
 }  // namespace via

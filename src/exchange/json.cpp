@@ -1,14 +1,11 @@
 #include "exchange/json.hpp"
 
-#include "core/base/checked.hpp"
 #include "core/base/utf8.hpp"
 
 namespace via {
 namespace {
 
 constexpr int32_t kMostDepth = 32;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_surrogate(uint32_t unit, uint32_t first) { return unit >= first && unit < first + 0x400; }
 
@@ -33,65 +30,11 @@ void append_utf8(uint32_t point, std::string *out) {
 
 }  // namespace
 
-void JsonScanner::skip_spaces() {
-    while (next() == ' ' || next() == '\t' || next() == '\n' || next() == '\r') {
-        at_++;
-    }
-}
-
-std::string_view JsonScanner::rest() {
-    skip_spaces();
-    return text_.substr(at_);
-}
-
-bool JsonScanner::is_at_end() { return rest().empty(); }
-
-bool JsonScanner::accept(char c) {
-    const bool found = rest().starts_with(c);
-    at_ += found ? 1 : 0;
-    return found;
-}
-
-bool JsonScanner::accept_word(std::string_view word) {
-    const bool found = rest().starts_with(word);
-    at_ += found ? word.size() : 0;
-    return found;
-}
-
-bool JsonScanner::accept_null() { return accept_word("null"); }
-
-bool JsonScanner::read_count(int64_t *out_count) {
-    skip_spaces();
-    const size_t start = at_;
-    int64_t value = 0;
-    bool fits = true;
-    while (fits && is_digit(next())) {
-        fits = multiply(value, 10, &value) && add(value, next() - '0', &value);
-        at_++;
-    }
-    const bool has_fraction = next() == '.' || next() == 'e' || next() == 'E';
-    if (!fits || at_ == start || has_fraction || (text_[start] == '0' && at_ > start + 1)) {
-        at_ = start;
-        return false;
-    }
-    *out_count = value;
-    return true;
-}
-
 // Reads the four digits of \uXXXX.
 bool JsonScanner::read_unit(uint32_t *out_unit) {
-    *out_unit = 0;
-    for (int32_t i = 0; i < 4; ++i) {
-        const char c = next();
-        const char lower = static_cast<char>(c | 0x20);
-        const bool is_letter = lower >= 'a' && lower <= 'f';
-        if (!is_digit(c) && !is_letter) {
-            return false;
-        }
-        *out_unit = *out_unit << 4 | static_cast<uint32_t>(is_letter ? lower - 'a' + 10 : c - '0');
-        at_++;
-    }
-    return true;
+    const bool found = hexadecimal_prefix(text_.substr(at_), 4, out_unit);
+    at_ += found ? 4 : 0;
+    return found;
 }
 
 // Reads an escape after its backslash.
@@ -105,8 +48,9 @@ bool JsonScanner::read_escape(std::string *out_string) {
         out_string->push_back(kMeanings[known]);
         return true;
     }
+    at_ += letter == 'u' ? 1 : 0;
     uint32_t unit = 0;
-    if (!accept_word("u") || !read_unit(&unit) || is_surrogate(unit, 0xDC00)) {
+    if (letter != 'u' || !read_unit(&unit) || is_surrogate(unit, 0xDC00)) {
         return false;
     }
     if (is_surrogate(unit, 0xD800)) {
@@ -126,7 +70,7 @@ bool JsonScanner::read_escape(std::string *out_string) {
 
 bool JsonScanner::read_string(std::string *out_string) {
     out_string->clear();
-    if (!accept('"')) {
+    if (!accept("\"")) {
         return false;
     }
     const size_t start = at_;
@@ -181,36 +125,32 @@ bool JsonScanner::skip_number() {
 }
 
 // Skips the members of a list or an object after its opening bracket.
-bool JsonScanner::skip_members(char close, int32_t depth) {
+bool JsonScanner::skip_members(std::string_view close, int32_t depth) {
     if (accept(close)) {
         return true;
     }
     std::string name;
     do {
-        if (close == '}' && !(read_string(&name) && accept(':'))) {
+        if (close == "}" && !(read_string(&name) && accept(":"))) {
             return false;
         }
         if (!skip_value(depth + 1)) {
             return false;
         }
-    } while (accept(','));
+    } while (accept(","));
     return accept(close);
 }
 
 bool JsonScanner::skip_value(int32_t depth) {
-    if (accept('[')) {
-        return depth < kMostDepth && skip_members(']', depth);
-    }
-    if (accept('{')) {
-        return depth < kMostDepth && skip_members('}', depth);
+    const std::string_view close = accept("[") ? "]" : accept("{") ? "}" : "";
+    if (!close.empty()) {
+        return depth < kMostDepth && skip_members(close, depth);
     }
     std::string text;
     if (rest().starts_with('"')) {
         return read_string(&text);
     }
-    return accept_word("true") || accept_word("false") || accept_word("null") || skip_number();
+    return accept("true") || accept("false") || accept("null") || skip_number();
 }
-
-bool JsonScanner::skip_value() { return skip_value(0); }
 
 }  // namespace via

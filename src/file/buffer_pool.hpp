@@ -10,7 +10,7 @@ namespace via {
 
 class BufferPool {
 public:
-    // BufferPool have `nbytes` each, and are aligned to pages.
+    // Each buffer has `nbytes`, and is aligned to pages.
     explicit BufferPool(int64_t nbytes) : nbytes_(nbytes) {}
     ~BufferPool();
     BufferPool(const BufferPool &) = delete;

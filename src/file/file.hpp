@@ -3,8 +3,8 @@
 
 #include <atomic>
 
+#include "core/base/lock.hpp"
 #include "core/diagnostics/handle_registry.hpp"
-#include "file/forked.hpp"
 #include "file/npy.hpp"
 #include "file/open_file.hpp"
 
@@ -49,6 +49,13 @@ struct FileContent {
     int32_t ndim;
     const int64_t *shape;
 };
+
+// `options` is complete (see read_struct). Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_IO, VIA_ERROR_UNSUPPORTED,
+// VIA_ERROR_OUT_OF_MEMORY; of a .npy header VIA_ERROR_FORMAT, _VERSION, _DTYPE, _SHAPE, _OVERFLOW.
+VIA_NODISCARD Status open_file(const char *path, const via_file_options &options, via_file **out_file);
+
+VIA_NODISCARD Status create_file(const char *path, const FileContent &content, const via_file_options &options,
+                                 via_file **out_file);
 
 void release_file(via_file *file);
 

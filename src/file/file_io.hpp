@@ -8,6 +8,9 @@ namespace via {
 
 enum class Direction : int32_t { Read, Write };
 
+// Returns the share of the bytes that the page cache has now, 0 to 1; 1 if unknown, so that the cache is used.
+double cached_share(OpenFile *file, int64_t offset, int64_t nbytes);
+
 class FileIo {
 public:
     // Size of the chunks of a transfer. Writers align chunks in the file, so that whole blocks are written. Readers
@@ -38,7 +41,7 @@ public:
     bool may_read_past() const { return reads_past_ && file_->direct_descriptor() >= 0; }
     bool is_missing(int64_t offset, int64_t nbytes) const;
 
-    // BufferPool of a chunk and some blocks.
+    // Returns a pool of buffers for a chunk and the blocks at its ends.
     BufferPool &buffers() { return buffers_; }
 
 private:

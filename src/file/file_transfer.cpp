@@ -22,6 +22,40 @@
 namespace via {
 namespace {
 
+// Turns a transfer of a file or a window into one of the whole file, with the array's axes in the order of the file:
+// the last one moves fastest. For a window, `layout` describes its elements with the same axes, and byte_offset is that
+// of its first byte. Holds the arrays that it makes.
+class OrderedTransfer {
+public:
+    VIA_NODISCARD Status order(const FileTransfer &given);
+    const FileTransfer &get() const { return transfer_; }
+
+private:
+    FileTransfer transfer_{};
+    UniqueArray array_;
+    UniqueArray layout_;
+};
+
+Status OrderedTransfer::order(const FileTransfer &given) {
+    transfer_ = given;
+    const bool is_window = given.file->whole != nullptr;
+    VIA_TRY(is_window ? check_whole_window(given.byte_offset, {})
+                      : check_whole_file(given.file, given.byte_offset, given.array));
+    if (is_window) {
+        VIA_TRY(order_window(given.file, given.array, array_.out(), layout_.out()));
+        transfer_.file = given.file->whole;
+        transfer_.byte_offset = first_byte(layout_.get());
+    } else if (given.file->header.column_major && given.array->ndim > 1) {
+        VIA_TRY(permute_view(given.array, nullptr, array_.out()));
+    } else {
+        retain_array(given.array);
+        *array_.out() = given.array;
+    }
+    transfer_.array = array_.get();
+    transfer_.layout = layout_.get();
+    return VIA_OK;
+}
+
 // Refuses a destination whose elements share bytes.
 Status check_destination(via_array *array) {
     UniqueArray dense;
@@ -59,6 +93,20 @@ int64_t span_of(const FileTransfer &transfer) {
 
 FileExtents find_places(const FileTransfer &transfer, const FileRange &range) {
     return transfer.layout != nullptr ? extents_of(transfer.layout, range.offset) : adjacent_extents(range);
+}
+
+Status check_transfer(const FileTransfer &transfer) {
+    FileRange range{};
+    if (transfer.direction == Direction::Write) {
+        VIA_TRY(check_mode(transfer.file));
+        VIA_TRY(find_range_to_write(transfer.file, transfer.byte_offset, span_of(transfer), &range));
+    } else {
+        VIA_TRY(check_writable(transfer.array));
+        const UniqueOpenFile open(transfer.file->hold_open());
+        VIA_TRY(find_range(transfer.file, open.get(), transfer.byte_offset, span_of(transfer), &range));
+    }
+    VIA_TRY(check_layout(transfer));
+    return is_plain(transfer.array) ? VIA_OK : cuda::need("a transfer of CUDA's memory");
 }
 
 Status read_range(const FileTransfer &transfer, via_task *task, Fence **out_fence) {
@@ -114,6 +162,18 @@ Status write_in_place(const FileTransfer &transfer, const FileRange &range, via_
     return transfer.file->is_created ? make_name_durable(open.get()->path()) : VIA_OK;
 }
 
+// Runs a transfer whose dependencies have completed. Stores the fence at which a device ends it, retained for the
+// caller; nullptr if it is complete.
+Status run_transfer(const FileTransfer &transfer, via_task *task, Fence **out_fence) {
+    if (transfer.direction == Direction::Read) {
+        return read_range(transfer, task, out_fence);
+    }
+    FileRange range{};
+    VIA_TRY(find_range_to_write(transfer.file, transfer.byte_offset, span_of(transfer), &range));
+    return transfer.file->atomic_write ? write_replacement(transfer, range, task)
+                                       : write_in_place(transfer, range, task);
+}
+
 // Waits on the host for the dependencies of a synchronous transfer.
 Status await_transfer(via_array *array, via_stream *stream) {
     const bool orders = stream != nullptr || !is_plain(array);
@@ -124,16 +184,6 @@ Status await_transfer(via_array *array, via_stream *stream) {
     }
     VIA_TRY(fence.get() != nullptr ? fence.get()->wait() : VIA_OK);
     return await_arrays(array, nullptr);
-}
-
-Status transfer_now(const FileTransfer &given, via_stream *stream) {
-    OrderedTransfer ordered;
-    VIA_TRY(ordered.order(given));
-    VIA_TRY(check_transfer(ordered.get()));
-    VIA_TRY(await_transfer(given.array, stream));
-    UniqueFence fence;
-    VIA_TRY(run_transfer(ordered.get(), nullptr, fence.out()));
-    return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
 // A transfer that holds its file and arrays.
@@ -193,7 +243,19 @@ Status start(const FileTransfer &ordered, Fence *dependency, via_task **out_task
     return status;
 }
 
-Status submit(const FileTransfer &given, via_stream *stream, via_task **out_task) {
+}  // namespace
+
+Status transfer_array(const FileTransfer &given, via_stream *stream) {
+    OrderedTransfer ordered;
+    VIA_TRY(ordered.order(given));
+    VIA_TRY(check_transfer(ordered.get()));
+    VIA_TRY(await_transfer(given.array, stream));
+    UniqueFence fence;
+    VIA_TRY(run_transfer(ordered.get(), nullptr, fence.out()));
+    return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
+}
+
+Status submit_transfer(const FileTransfer &given, via_stream *stream, via_task **out_task) {
     OrderedTransfer ordered;
     VIA_TRY(ordered.order(given));
     VIA_TRY(check_transfer(ordered.get()));
@@ -208,68 +270,6 @@ Status submit(const FileTransfer &given, via_stream *stream, via_task **out_task
     }
     *out_task = task;
     return VIA_OK;
-}
-
-}  // namespace
-
-Status OrderedTransfer::order(const FileTransfer &given) {
-    transfer_ = given;
-    const bool is_window = given.file->whole != nullptr;
-    VIA_TRY(is_window ? check_whole_window(given.byte_offset, {})
-                      : check_whole_file(given.file, given.byte_offset, given.array));
-    if (is_window) {
-        VIA_TRY(order_window(given.file, given.array, array_.out(), layout_.out()));
-        transfer_.file = given.file->whole;
-        transfer_.byte_offset = first_byte(layout_.get());
-    } else if (given.file->header.column_major && given.array->ndim > 1) {
-        VIA_TRY(permute_view(given.array, nullptr, array_.out()));
-    } else {
-        retain_array(given.array);
-        *array_.out() = given.array;
-    }
-    transfer_.array = array_.get();
-    transfer_.layout = layout_.get();
-    return VIA_OK;
-}
-
-Status check_transfer(const FileTransfer &transfer) {
-    FileRange range{};
-    if (transfer.direction == Direction::Write) {
-        VIA_TRY(check_mode(transfer.file));
-        VIA_TRY(find_range_to_write(transfer.file, transfer.byte_offset, span_of(transfer), &range));
-    } else {
-        VIA_TRY(check_writable(transfer.array));
-        const UniqueOpenFile open(transfer.file->hold_open());
-        VIA_TRY(find_range(transfer.file, open.get(), transfer.byte_offset, span_of(transfer), &range));
-    }
-    VIA_TRY(check_layout(transfer));
-    return is_plain(transfer.array) ? VIA_OK : cuda::need("a transfer of CUDA's memory");
-}
-
-Status run_transfer(const FileTransfer &transfer, via_task *task, Fence **out_fence) {
-    if (transfer.direction == Direction::Read) {
-        return read_range(transfer, task, out_fence);
-    }
-    FileRange range{};
-    VIA_TRY(find_range_to_write(transfer.file, transfer.byte_offset, span_of(transfer), &range));
-    return transfer.file->atomic_write ? write_replacement(transfer, range, task)
-                                       : write_in_place(transfer, range, task);
-}
-
-Status read_array(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream) {
-    return transfer_now({file, dst, Direction::Read, byte_offset}, stream);
-}
-
-Status write_array(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream) {
-    return transfer_now({file, src, Direction::Write, byte_offset}, stream);
-}
-
-Status submit_read(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream, via_task **out_task) {
-    return submit({file, dst, Direction::Read, byte_offset}, stream, out_task);
-}
-
-Status submit_write(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream, via_task **out_task) {
-    return submit({file, src, Direction::Write, byte_offset}, stream, out_task);
 }
 
 }  // namespace via

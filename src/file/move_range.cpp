@@ -9,7 +9,6 @@
 #include "copy/trailing_bits.hpp"
 #include "core/async/task.hpp"
 #include "cuda/io_endpoint.hpp"
-#include "file/file_transfer.hpp"
 #include "file/io_chunks.hpp"
 #include "file/read_write.hpp"
 #include "file/window.hpp"

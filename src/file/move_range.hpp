@@ -1,9 +1,22 @@
 // Moves the bytes of a range between a file and an array on any device.
 #pragma once
 
-#include "file/file_transfer.hpp"
+#include "core/async/fence.hpp"
+#include "file/io_chunks.hpp"
 
 namespace via {
+
+// A transfer between an array and extents of an open file.
+struct RangeTransfer {
+    OpenFile *open;
+    FileExtents extents;
+    via_array *array;
+    Direction direction;
+    int32_t page_cache;
+    bool durable;
+    bool reserves;  // reserve disk blocks before a write
+    via_task *task;
+};
 
 // Stores the fence at which a device ends the transfer, retained for the caller; nullptr if it is complete.
 VIA_NODISCARD Status move_range(const RangeTransfer &transfer, Fence **out_fence);

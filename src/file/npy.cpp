@@ -1,11 +1,12 @@
 #include "file/npy.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
+#include "core/base/text_buffer.hpp"
 #include "core/base/utf8.hpp"
-#include "core/layout/typestr.hpp"
+#include "core/layout/dtype.hpp"
+#include "core/system/pages.hpp"
 #include "file/npy_descr.hpp"
 
 namespace via {
@@ -54,17 +55,17 @@ Status read_entry(PythonLiteralScanner *scanner, int32_t *keys, NpyHeader *heade
         return scanner->refuse("'descr', 'fortran_order' and 'shape' as the keys before it, each once");
     }
     *keys |= key;
-    VIA_TRY(scanner->expect(':'));
+    VIA_TRY(scanner->expect(":"));
     return read_value(scanner, key, header);
 }
 
 Status read_entries(PythonLiteralScanner *scanner, NpyHeader *header) {
     int32_t keys = 0;
-    VIA_TRY(scanner->expect('{'));
-    while (!scanner->accept('}')) {
+    VIA_TRY(scanner->expect("{"));
+    while (!scanner->accept("}")) {
         VIA_TRY(read_entry(scanner, &keys, header));
-        if (!scanner->accept(',')) {
-            VIA_TRY(scanner->expect('}'));
+        if (!scanner->accept(",")) {
+            VIA_TRY(scanner->expect("}"));
             break;
         }
     }
@@ -80,22 +81,14 @@ Status check_characters(std::string_view text, bool is_utf8) {
                                      end < sound ? "text without a NUL" : "UTF-8, as version 3.0 has it");
 }
 
-// Writes "(3, 4)".
-int64_t write_shape(const NpyHeader &header, char *out, int64_t capacity) {
-    int64_t length = std::snprintf(out, static_cast<size_t>(capacity), "(");
-    for (int32_t i = 0; i < header.ndim; ++i) {
-        length += std::snprintf(out + length, static_cast<size_t>(capacity - length), i > 0 ? ", %lld" : "%lld",
-                                as_printed(header.shape[i]));
-    }
-    return length + std::snprintf(out + length, static_cast<size_t>(capacity - length), header.ndim == 1 ? ",)" : ")");
-}
-
 int64_t write_text(const NpyHeader &header, const char *typestr, char *out, int64_t capacity) {
-    int64_t length =
-        std::snprintf(out, static_cast<size_t>(capacity), "{'descr': '%s', 'fortran_order': %s, 'shape': ", typestr,
-                      header.column_major ? "True" : "False");
-    length += write_shape(header, out + length, capacity - length);
-    return length + std::snprintf(out + length, static_cast<size_t>(capacity - length), ", }");
+    TextBuffer text(out, capacity);
+    text.add("{'descr': '%s', 'fortran_order': %s, 'shape': (", typestr, header.column_major ? "True" : "False");
+    for (int32_t i = 0; i < header.ndim; ++i) {
+        text.add(i > 0 ? ", %lld" : "%lld", as_printed(header.shape[i]));
+    }
+    text.add(header.ndim == 1 ? ",), }" : "), }");
+    return text.length();
 }
 
 }  // namespace
@@ -147,7 +140,7 @@ Status write_npy(NpyHeader *header, char (&out_bytes)[kNpyMostWritten]) {
     constexpr int64_t kPreamble = kNpyMagicBytes + 4;
     std::memset(out_bytes, ' ', sizeof out_bytes);
     const int64_t length = write_text(*header, typestr, out_bytes + kPreamble, kNpyMostWritten - kPreamble);
-    header->data_offset = (kPreamble + length + 1 + kAligned - 1) / kAligned * kAligned;
+    header->data_offset = round_up(kPreamble + length + 1, kAligned);
     const int64_t text_bytes = header->data_offset - kPreamble;
     std::memcpy(out_bytes, kMagic, kNpyMagicBytes);
     const char rest[] = {1, 0, static_cast<char>(text_bytes & 0xFF), static_cast<char>(text_bytes >> 8)};

@@ -10,10 +10,40 @@
 
 #include "core/array/array.hpp"
 #include "core/base/checked.hpp"
-#include "core/layout/typestr.hpp"
+#include "core/layout/dtype.hpp"
 
 namespace via {
 namespace {
+
+// Counts the characters of an escape after its backslash; 0 if repr() would not write it.
+size_t escape_length(std::string_view rest) {
+    const char kind = rest.empty() ? '\0' : rest[0];
+    if (kind == 'n' || kind == 'r' || kind == 't') {
+        return 1;
+    }
+    const size_t digits = kind == 'x' ? 2 : kind == 'u' ? 4 : kind == 'U' ? 8 : 0;
+    const std::string_view number = rest.substr(std::min<size_t>(rest.size(), 1), digits);
+    uint32_t point = 0;
+    const bool is_point = digits > 0 && hexadecimal_prefix(number, digits, &point) && point <= 0x10FFFF &&
+                          number.find_first_of("ABCDEF") == number.npos;
+    const bool is_printable = point >= ' ' && point <= '~';
+    return is_point && !is_printable ? digits + 1 : 0;
+}
+
+// Returns false at an escape that repr() would not write.
+bool resolve_escapes(std::string_view text, std::string *out_text) {
+    for (size_t at = 0; at < text.size(); ++at) {
+        const bool is_escape = text[at] == '\\';
+        const std::string_view rest = text.substr(at + (is_escape ? 1 : 0));
+        if (is_escape && (rest.starts_with('\\') || rest.starts_with('\'') || rest.starts_with('"'))) {
+            at++;
+        } else if (is_escape && escape_length(rest) == 0) {
+            return false;
+        }
+        out_text->push_back(text[at]);
+    }
+    return true;
+}
 
 // Limits nested records, far below the depth that a stack allows.
 constexpr int32_t kMostDepth = 32;
@@ -87,16 +117,6 @@ const FieldKind *kind_of(char letter) {
 
 bool is_time(const FieldKind &kind) { return kind.letter == 'M' || kind.letter == 'm'; }
 
-// Reads digits without a leading zero, except 0 itself. Clamps the number to just above the largest record.
-size_t read_digits(std::string_view text, int64_t *out_number) {
-    size_t at = 0;
-    *out_number = 0;
-    while (at < text.size() && text[at] >= '0' && text[at] <= '9') {
-        *out_number = std::min(*out_number * 10 + (text[at++] - '0'), kMaxRecordBytes + 1);
-    }
-    return at > 1 && text[0] == '0' ? 0 : at;
-}
-
 // Accepts "[ns]", "[25us]", or nothing.
 bool is_time_unit(std::string_view text) {
     constexpr std::string_view kUnits[] = {"Y",  "M",  "W",  "D",  "h",  "m",  "s",
@@ -108,7 +128,7 @@ bool is_time_unit(std::string_view text) {
         return false;
     }
     int64_t count = 0;
-    const size_t digits = read_digits(text.substr(1), &count);
+    const size_t digits = count_prefix(text.substr(1), &count);
     const std::string_view unit = text.substr(1 + digits, text.size() - 2 - digits);
     return std::find(std::begin(kUnits), std::end(kUnits), unit) != std::end(kUnits);
 }
@@ -129,7 +149,7 @@ Status read_size(std::string_view typestr, int64_t *out_bytes) {
                                 ? kind_of(typestr[1])
                                 : nullptr;
     int64_t number = 0;
-    const size_t digits = kind != nullptr ? read_digits(typestr.substr(2), &number) : 0;
+    const size_t digits = kind != nullptr ? count_prefix(typestr.substr(2), &number) : 0;
     const std::string_view rest = typestr.substr(std::min(typestr.size(), 2 + digits));
     if (digits == 0 || (!is_time(*kind) && !rest.empty())) {
         return unsupported_type(typestr, "fields of NumPy's types, such as '<f4', and no Python objects");
@@ -143,7 +163,7 @@ Status read_size(std::string_view typestr, int64_t *out_bytes) {
     if (!is_time_unit(rest)) {
         return unsupported_type(typestr, "a unit of time, such as '[ns]'");
     }
-    *out_bytes = number * kind->unit;
+    *out_bytes = std::min(number, kMaxRecordBytes + 1) * kind->unit;
     return VIA_OK;
 }
 
@@ -160,10 +180,10 @@ public:
 
     VIA_NODISCARD Status read_titled(PythonLiteralScanner *scanner) {
         VIA_TRY(read(scanner));
-        VIA_TRY(scanner->expect(','));
+        VIA_TRY(scanner->expect(","));
         VIA_TRY(read(scanner));
         may_be_padding_ = false;
-        return scanner->expect(')');
+        return scanner->expect(")");
     }
 
     // Forgets the name of padding: void bytes without a name, which may occur any number of times.
@@ -197,7 +217,7 @@ Status check_size(int64_t bytes) {
 }
 
 Status read_field_type(PythonLiteralScanner *scanner, int32_t depth, int64_t *out_bytes, FieldNames *names) {
-    if (scanner->accept('[')) {
+    if (scanner->accept("[")) {
         return read_record(scanner, depth + 1, out_bytes);
     }
     std::string_view typestr;
@@ -220,20 +240,20 @@ Status read_field_shape(PythonLiteralScanner *scanner, int64_t *bytes) {
 }
 
 Status read_field(PythonLiteralScanner *scanner, int32_t depth, int64_t *out_bytes, FieldNames *names) {
-    VIA_TRY(scanner->expect('('));
-    VIA_TRY(scanner->accept('(') ? names->read_titled(scanner) : names->read(scanner));
-    VIA_TRY(scanner->expect(','));
+    VIA_TRY(scanner->expect("("));
+    VIA_TRY(scanner->accept("(") ? names->read_titled(scanner) : names->read(scanner));
+    VIA_TRY(scanner->expect(","));
     VIA_TRY(read_field_type(scanner, depth, out_bytes, names));
     VIA_TRY(check_size(*out_bytes));
-    if (!scanner->accept(',')) {
-        return scanner->expect(')');
+    if (!scanner->accept(",")) {
+        return scanner->expect(")");
     }
-    if (scanner->accept(')')) {
+    if (scanner->accept(")")) {
         return VIA_OK;
     }
     VIA_TRY(read_field_shape(scanner, out_bytes));
-    (void)scanner->accept(',');
-    return scanner->expect(')');
+    (void)scanner->accept(",");
+    return scanner->expect(")");
 }
 
 // Reads a record after its opening bracket.
@@ -243,13 +263,13 @@ Status read_record(PythonLiteralScanner *scanner, int32_t depth, int64_t *out_by
     }
     FieldNames names;
     *out_bytes = 0;
-    while (!scanner->accept(']')) {
+    while (!scanner->accept("]")) {
         int64_t field = 0;
         VIA_TRY(read_field(scanner, depth, &field, &names));
         *out_bytes += field;
         VIA_TRY(check_size(*out_bytes));
-        if (!scanner->accept(',')) {
-            VIA_TRY(scanner->expect(']'));
+        if (!scanner->accept(",")) {
+            VIA_TRY(scanner->expect("]"));
             break;
         }
     }
@@ -270,8 +290,66 @@ Status read_typestr(PythonLiteralScanner *scanner, int32_t *out_dtype) {
 
 }  // namespace
 
+Status PythonLiteralScanner::refuse(const char *expected) const {
+    constexpr size_t kShown = 24;
+    const std::string_view shown = text_.substr(at_, kShown);
+    if (shown.empty()) {
+        return fail(VIA_ERROR_FORMAT, "the .npy header is %zu bytes; expected %s after them", at_, expected);
+    }
+    return fail(VIA_ERROR_FORMAT, "the .npy header is `%.*s` at byte %zu; expected %s", static_cast<int>(shown.size()),
+                shown.data(), at_, expected);
+}
+
+Status PythonLiteralScanner::expect(std::string_view token) {
+    const char wanted[] = {'\'', token[0], '\'', '\0'};
+    return accept(token) ? VIA_OK : refuse(wanted);
+}
+
+Status PythonLiteralScanner::expect_end() { return is_at_end() ? VIA_OK : refuse("nothing more"); }
+
+Status PythonLiteralScanner::read_string(std::string_view *out_string) {
+    const std::string_view text = rest();
+    if (!text.starts_with('\'') && !text.starts_with('"')) {
+        return refuse("a string in quotes");
+    }
+    size_t end = 1;
+    while (end < text.size() && text[end] != text[0] && text[end] != '\n' && text[end] != '\r') {
+        end += text[end] == '\\' ? 2 : 1;
+    }
+    if (end >= text.size() || text[end] != text[0]) {
+        return refuse("a string with a closing quote");
+    }
+    *out_string = text.substr(1, end - 1);
+    at_ += end + 1;
+    return VIA_OK;
+}
+
+Status PythonLiteralScanner::read_text(std::string *out_text) {
+    std::string_view text;
+    VIA_TRY(read_string(&text));
+    out_text->clear();
+    if (resolve_escapes(text, out_text)) {
+        return VIA_OK;
+    }
+    at_ -= text.size() + 2;
+    return refuse("no escape that Python would not write");
+}
+
+Status PythonLiteralScanner::read_bool(bool *out_value) {
+    *out_value = accept("True");
+    return *out_value || accept("False") ? VIA_OK : refuse("True or False");
+}
+
+Status PythonLiteralScanner::read_number(int64_t *out_value) {
+    if (!read_count(out_value)) {
+        return refuse(next() >= '1' && next() <= '9' ? "a number below 2^63" : "a whole number of 0 or more");
+    }
+    at_ += next() == 'L' ? 1 : 0;
+    return VIA_OK;
+}
+
 Status read_descr(PythonLiteralScanner *scanner, int32_t *out_dtype) {
-    if (!scanner->accept('[')) {
+    if (!scanner->accept("[")) {
         return read_typestr(scanner, out_dtype);
     }
     int64_t bytes = 0;
@@ -284,16 +362,16 @@ Status read_descr(PythonLiteralScanner *scanner, int32_t *out_dtype) {
 }
 
 Status read_shape(PythonLiteralScanner *scanner, int32_t most, int32_t *out_ndim, int64_t *out_shape) {
-    VIA_TRY(scanner->expect('('));
+    VIA_TRY(scanner->expect("("));
     *out_ndim = 0;
-    while (!scanner->accept(')')) {
+    while (!scanner->accept(")")) {
         if (*out_ndim == most) {
             return fail(VIA_ERROR_SHAPE, "the shape in the .npy header is too long; expected at most %d extents", most);
         }
-        VIA_TRY(scanner->read_count(&out_shape[(*out_ndim)++]));
+        VIA_TRY(scanner->read_number(&out_shape[(*out_ndim)++]));
         // A tuple of one extent needs a comma.
-        if (!scanner->accept(',')) {
-            return *out_ndim == 1 ? scanner->expect(',') : scanner->expect(')');
+        if (!scanner->accept(",")) {
+            return *out_ndim == 1 ? scanner->expect(",") : scanner->expect(")");
         }
     }
     return VIA_OK;

@@ -1,9 +1,38 @@
-// The element type in a .npy header: a typestr, or the list of a record's fields.
+// The values of a .npy header: Python literals, of which the element type is a typestr or the list of a record's
+// fields.
 #pragma once
 
-#include "file/python_literal.hpp"
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/status.hpp"
+#include "core/base/text_scanner.hpp"
 
 namespace via {
+
+// A strict scanner of the Python literals of an untrusted .npy header. Errors state what was found, and where.
+class PythonLiteralScanner : public TextScanner {
+public:
+    using TextScanner::TextScanner;
+
+    VIA_NODISCARD Status expect(std::string_view token);
+    VIA_NODISCARD Status expect_end();
+
+    // Reads a string without resolving escapes; borrowed from the text.
+    VIA_NODISCARD Status read_string(std::string_view *out_string);
+
+    // Reads a string and resolves `\\`, `\'` and `\"`, for comparisons; keeps other escapes. Refuses escapes that
+    // Python's repr() does not write, since they would spell one text in two ways.
+    VIA_NODISCARD Status read_text(std::string *out_text);
+    VIA_NODISCARD Status read_bool(bool *out_value);
+
+    // Reads a whole number of 0 or more. Python 2 wrote an L after large ones.
+    VIA_NODISCARD Status read_number(int64_t *out_value);
+
+    // Fails at the remaining text.
+    VIA_NODISCARD Status refuse(const char *expected) const;
+};
 
 // Reads a record as its number of bytes, after checking every field.
 // Errors: VIA_ERROR_FORMAT, VIA_ERROR_DTYPE.

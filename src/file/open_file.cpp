@@ -35,10 +35,7 @@ int64_t alignment_of(int descriptor) {
 }  // namespace
 
 Status io_failed(const char *what, const char *path, int error) {
-    const char *name = strerrorname_np(error);
-    const char *description = strerrordesc_np(error);
-    return fail_with_code(VIA_ERROR_IO, error, "%s %.400s: %s (%s)", what, path, name != nullptr ? name : "unknown",
-                          description != nullptr ? description : "no description");
+    return fail_with_errno(VIA_ERROR_IO, error, "%s %.400s", what, path);
 }
 
 Status not_regular(const char *path, const char *kind) {
@@ -53,10 +50,8 @@ Status OpenFile::open(const char *path, int flags, OpenFile **out_file) {
 
 // Removes a created file that cannot be used.
 Status OpenFile::create(const char *path, mode_t permissions, OpenFile **out_file) {
-    int descriptor = -1;
-    do {
-        descriptor = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
-    } while (descriptor < 0 && errno == EINTR);
+    const auto descriptor =
+        static_cast<int>(TEMP_FAILURE_RETRY(::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, permissions)));
     const Status status = adopt(descriptor, path, out_file);
     if (status != VIA_OK && descriptor >= 0) {
         (void)unlink(path);

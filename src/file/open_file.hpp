@@ -7,10 +7,10 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/base/lock.hpp"
 #include "core/base/reference_count.hpp"
 #include "core/base/status.hpp"
 #include "core/base/unique_handle.hpp"
-#include "file/forked.hpp"
 
 namespace via {
 

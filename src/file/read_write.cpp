@@ -108,10 +108,8 @@ Status resize(OpenFile *file, int64_t nbytes) {
 }
 
 Status reserve_blocks(OpenFile *file, int64_t offset, int64_t nbytes) {
-    int error = 0;
-    do {
-        error = fallocate(file->descriptor(), FALLOC_FL_KEEP_SIZE, offset, nbytes) == 0 ? 0 : errno;
-    } while (error == EINTR);
+    const bool done = TEMP_FAILURE_RETRY(fallocate(file->descriptor(), FALLOC_FL_KEEP_SIZE, offset, nbytes)) == 0;
+    const int error = done ? 0 : errno;
     const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
     return is_full ? failed_at("reserving blocks", file, offset, error) : VIA_OK;
 }

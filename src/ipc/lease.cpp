@@ -147,8 +147,7 @@ Status join_lease(const FileName &file, int *out_descriptor) {
         return code == EAGAIN || code == EACCES
                    ? fail(VIA_ERROR_EXCHANGE, "process %d has released the memory; expected it to hold an array on it",
                           file.process)
-                   : fail_with_code(VIA_ERROR_IO, code, "locking the lease of process %d: %s", file.process,
-                                    std::strerror(code));
+                   : fail_with_errno(VIA_ERROR_IO, code, "locking the lease of process %d", file.process);
     }
     *out_descriptor = descriptor;
     return VIA_OK;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/array/array.hpp"
-#include "ipc/shared_file.hpp"
+#include "ipc/shared_memory.hpp"
 
 namespace via {
 

@@ -5,7 +5,7 @@
 
 #include "core/array/array.hpp"
 #include "cuda/ipc_handle.hpp"
-#include "ipc/shared_file.hpp"
+#include "ipc/shared_memory.hpp"
 
 namespace via {
 

@@ -111,6 +111,15 @@ void a_shape_of_too_many_extents_is_refused(void **) {
     assert_int_equal(ndim_of({kName, kTensor, kValue, json + "]}"}), -2);
 }
 
+void an_extent_is_a_whole_number_without_leading_zeros(void **) {
+    for (const char *extent : {"0", "7", "9223372036854775807"}) {
+        assert_int_equal(ndim_of({kName, kTensor, kValue, std::string("{\"shape\":[ ") + extent + " ]}"}), 1);
+    }
+    for (const char *extent : {"", "-1", "+1", "01", "1.0", "1e2", "1.", "0x1", "9223372036854775808", "1 1", "1,,1"}) {
+        assert_int_equal(ndim_of({kName, kTensor, kValue, std::string("{\"shape\":[") + extent + ",2]}"}), -2);
+    }
+}
+
 // Every text that is JSON, and those that are nearly.
 void json_is_read_to_the_letter(void **) {
     const std::string start = "{\"shape\":[1],\"x\":";
@@ -139,6 +148,8 @@ void json_is_read_to_the_letter(void **) {
                               "\"\\x\"",
                               "\"\\u12\"",
                               "\"\\u123g\"",
+                              "\"\\ u0041\"",
+                              "\"\\\nn\"",
                               "\"\\uD800\"",
                               "\"\\uD800\\n\"",
                               "\"\\uD800\\u0041\"",
@@ -189,6 +200,7 @@ int main() {
         cmocka_unit_test(a_tensor_shape_goes_into_metadata_and_back),
         cmocka_unit_test(the_pairs_may_come_in_any_order_among_others),
         cmocka_unit_test(a_shape_of_too_many_extents_is_refused),
+        cmocka_unit_test(an_extent_is_a_whole_number_without_leading_zeros),
         cmocka_unit_test(json_is_read_to_the_letter),
         cmocka_unit_test(json_is_no_deeper_and_no_longer_than_it_may_be),
     };

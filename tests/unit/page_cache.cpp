@@ -1,5 +1,5 @@
 // Which bytes of a file are in the page cache, asked of a kernel that has cachestat and of one that has not.
-#include "file/page_cache.hpp"
+#include "file/file_io.hpp"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -160,15 +160,15 @@ long times_woken(const char *name) {
 
 // Hundreds of times if it polled.
 bool is_woken_in_300_ms() {
-    const long before = times_woken("viaduct-watch");
+    const long before = times_woken("viaduct-reaper");
     sleep_ms(300);
-    return times_woken("viaduct-watch") != before;
+    return times_woken("viaduct-reaper") != before;
 }
 
 void with_nothing_to_watch_the_thread_sleeps(void **) {
     watch_marks({});
     assert_true(fires(1));
-    assert_true(times_woken("viaduct-watch") >= 0);
+    assert_true(times_woken("viaduct-reaper") >= 0);
     int32_t looks = 1;
     while (is_woken_in_300_ms() && looks < 10) {
         looks++;  // it had not got to sleep yet
@@ -181,8 +181,8 @@ void with_nothing_to_watch_the_thread_sleeps(void **) {
 void the_thread_ends_when_there_is_nothing_to_watch_for_long_and_the_next_watch_has_another(void **) {
     watch_marks({});
     assert_true(fires(1));
-    assert_true(times_woken("viaduct-watch") >= 0);
-    assert_true(eventually([] { return times_woken("viaduct-watch") < 0; }));
+    assert_true(times_woken("viaduct-reaper") >= 0);
+    assert_true(eventually([] { return times_woken("viaduct-reaper") < 0; }));
     watch_marks({});
     assert_true(fires(2));
     assert_true(via::has_reaper());

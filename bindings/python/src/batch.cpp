@@ -1,8 +1,8 @@
 #include "batch.hpp"
 
 #include "interop/interop.hpp"
+#include "objects/handles.hpp"
 #include "objects/stream_argument.hpp"
-#include "objects/task.hpp"
 #include "support/deferred.hpp"
 #include "support/wait.hpp"
 
@@ -62,7 +62,7 @@ PyObject *create(PyTypeObject *, PyObject *args, PyObject *keywords) {
         return nullptr;
     }
     via_status status = via_batch_create(&batch);
-    return status == VIA_OK ? new_handle(HandleKind::Batch, batch) : raise_status(status);
+    return handle_or_raise(HandleKind::Batch, status, batch);
 }
 
 // Returns the list of pairs; NULL with an exception set if there is no memory.
@@ -92,12 +92,8 @@ bool append(PyObject *self, PyObject *dst, PyObject *src) {
 
 Signature kAdd = {"Batch.add", 2, 2, {"dst", "src"}};
 
-PyObject *add(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *values[2] = {};
+PyObject *add(PyObject *self, PyObject *(&values)[2]) {
     drain();
-    if (!parse_arguments(kAdd, args, nargs, kwnames, values)) {
-        return nullptr;
-    }
     Ref dst(as_array("Batch.add", values[0], "dst"));
     Ref src(dst ? as_array("Batch.add", values[1], "src") : nullptr);
     if (!src) {
@@ -125,11 +121,10 @@ bool wait_for_copies(PyObject *self) {
 Signature kRun = {"Batch.run", 1, 0, {"stream"}};
 Signature kSubmit = {"Batch.submit", 1, 0, {"stream"}};
 
-PyObject *run(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *given = nullptr;
+PyObject *run(PyObject *self, PyObject *(&values)[1]) {
     StreamArgument stream;
     drain();
-    if (!parse_arguments(kRun, args, nargs, kwnames, &given) || !stream.parse("Batch.run", given)) {
+    if (!stream.parse("Batch.run", values[0])) {
         return nullptr;
     }
     via_batch *batch = batch_in(self);
@@ -141,18 +136,17 @@ PyObject *run(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject 
     return target != nullptr || wait_for_copies(self) ? none() : nullptr;
 }
 
-PyObject *submit(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *given = nullptr;
+PyObject *submit(PyObject *self, PyObject *(&values)[1]) {
     StreamArgument stream;
     drain();
-    if (!parse_arguments(kSubmit, args, nargs, kwnames, &given) || !stream.parse("Batch.submit", given)) {
+    if (!stream.parse("Batch.submit", values[0])) {
         return nullptr;
     }
     via_batch *batch = batch_in(self);
     via_stream *after = stream.get();
     via_task *task = nullptr;
     via_status status = use(batch, [&] { return via_batch_submit(batch, after, &task); });
-    return new_task_or_raise(status, task);
+    return handle_or_raise(HandleKind::Task, status, task);
 }
 
 Py_ssize_t length(PyObject *self) { return static_cast<Py_ssize_t>(via_batch_size(batch_in(self))); }
@@ -168,15 +162,15 @@ PyObject *repr(PyObject *self) {
 }
 
 PyMethodDef kMethods[] = {
-    {"add", method(add), METH_FASTCALL | METH_KEYWORDS,
+    {"add", parsed<kAdd, add>(), kKeywords,
      "add($self, dst, src)\n--\n\n"
      "Adds a copy between two arrays of equal shape and dtype; each may be any object that asarray() accepts.\n\n"
      "Raises InvalidArgumentError while another thread runs the batch."},
-    {"run", method(run), METH_FASTCALL | METH_KEYWORDS,
+    {"run", parsed<kRun, run>(), kKeywords,
      "run($self, stream=None)\n--\n\n"
      "Runs all copies and returns when they are done; with a stream, once they are queued.\n\n"
      "Needs no device if every array is host memory. The first run plans the copies, and so takes longer."},
-    {"submit", method(submit), METH_FASTCALL | METH_KEYWORDS,
+    {"submit", parsed<kSubmit, submit>(), kKeywords,
      "submit($self, stream=None)\n--\n\n"
      "Starts all copies as one task, after the stream's work so far, and returns a Task at once."},
     {nullptr, nullptr, 0, nullptr},

@@ -3,8 +3,8 @@
 #include "array/array_copy.hpp"
 #include "array/array_index.hpp"
 #include "interop/interop.hpp"
+#include "objects/handles.hpp"
 #include "objects/stream_argument.hpp"
-#include "objects/task.hpp"
 #include "support/deferred.hpp"
 #include "support/gil.hpp"
 
@@ -75,7 +75,85 @@ struct Pair {
     }
 };
 
+PyObject *copy(PyObject *, PyObject *(&values)[3]) {
+    Pair pair;
+    StreamArgument stream;
+    drain();
+    if (!pair.parse("copy", values) || !stream.parse("copy", values[2])) {
+        return nullptr;
+    }
+    return none_or_raise(copy_elements(handle_of(pair.dst.get()), handle_of(pair.src.get()), stream.get()));
+}
+
+PyObject *copyto(PyObject *, PyObject *(&values)[3]) {
+    StreamArgument stream;
+    drain();
+    if (!stream.parse("copyto", values[2])) {
+        return nullptr;
+    }
+    Ref dst(as_array("copyto", values[0], "dst"));
+    return dst && assign("copyto", handle_of(dst.get()), values[1], "src", stream.get()) ? none() : nullptr;
+}
+
+PyObject *copy_submit(PyObject *, PyObject *(&values)[3]) {
+    Pair pair;
+    StreamArgument stream;
+    drain();
+    if (!pair.parse("copy_submit", values) || !stream.parse("copy_submit", values[2])) {
+        return nullptr;
+    }
+    via_task *task = nullptr;
+    via_array *dst = handle_of(pair.dst.get());
+    via_array *src = handle_of(pair.src.get());
+    via_stream *after = stream.get();
+    via_status status = without_gil(worth_unlocking(dst, src), [&] { return via_copy_submit(dst, src, after, &task); });
+    return handle_or_raise(HandleKind::Task, status, task);
+}
+
+PyObject *fill(PyObject *, PyObject *(&values)[3]) {
+    StreamArgument stream;
+    if (!stream.parse("fill", values[2])) {
+        return nullptr;
+    }
+    Ref dst(as_array("fill", values[0], "dst"));
+    return dst && fill_array("fill", handle_of(dst.get()), values[1], stream.get()) ? none() : nullptr;
+}
+
+PyObject *copy_explain(PyObject *, PyObject *(&values)[2]) {
+    Pair pair;
+    if (!pair.parse("copy_explain", values)) {
+        return nullptr;
+    }
+    char text[4096];
+    int64_t length = 0;
+    via_status status =
+        via_copy_explain(handle_of(pair.dst.get()), handle_of(pair.src.get()), sizeof text, text, &length);
+    return status == VIA_OK ? PyUnicode_FromString(text) : raise_status(status);
+}
+
 }  // namespace
+
+PyMethodDef kCopyFunctions[] = {
+    {"copyto", parsed<kCopyto, copyto>(), kKeywords,
+     "copyto(dst, src, stream=None)\n--\n\n"
+     "Copies src into dst as numpy.copyto does: broadcasts src to the shape of dst, and accepts a number.\n\n"
+     "Both may be any object that asarray() accepts. The dtypes must be equal. Returns when done; with a "
+     "stream, once the copy is queued."},
+    {"copy", parsed<kCopy, copy>(), kKeywords,
+     "copy(dst, src, stream=None)\n--\n\n"
+     "Copies between two arrays of equal shape and dtype, as via_copy does; use copyto() to broadcast.\n\n"
+     "Returns when done; with a stream, once the copy is queued."},
+    {"copy_submit", parsed<kCopySubmit, copy_submit>(), kKeywords,
+     "copy_submit(dst, src, stream=None)\n--\n\n"
+     "Starts a copy as copy() does, after the stream's work so far, and returns a Task at once."},
+    {"fill", parsed<kFill, fill>(), kKeywords,
+     "fill(dst, value, stream=None)\n--\n\n"
+     "Sets every element to a number, or to the bytes of one element."},
+    {"copy_explain", parsed<kExplain, copy_explain>(), kKeywords,
+     "copy_explain(dst, src)\n--\n\n"
+     "Returns a text that says how copy(dst, src) would be done; copies nothing."},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 int array_assign(PyObject *self, PyObject *key, PyObject *value) {
     if (value == nullptr) {
@@ -87,69 +165,6 @@ int array_assign(PyObject *self, PyObject *key, PyObject *value) {
     }
     Handle view(select_by_key(handle_of(self), key));
     return view && assign("Array.__setitem__", view.get(), value, "value", nullptr) ? 0 : -1;
-}
-
-PyObject *copy(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *values[3] = {};
-    Pair pair;
-    StreamArgument stream;
-    drain();
-    if (!parse_arguments(kCopy, args, nargs, kwnames, values) || !pair.parse("copy", values) ||
-        !stream.parse("copy", values[2])) {
-        return nullptr;
-    }
-    return none_or_raise(copy_elements(handle_of(pair.dst.get()), handle_of(pair.src.get()), stream.get()));
-}
-
-PyObject *copyto(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *values[3] = {};
-    StreamArgument stream;
-    drain();
-    if (!parse_arguments(kCopyto, args, nargs, kwnames, values) || !stream.parse("copyto", values[2])) {
-        return nullptr;
-    }
-    Ref dst(as_array("copyto", values[0], "dst"));
-    return dst && assign("copyto", handle_of(dst.get()), values[1], "src", stream.get()) ? none() : nullptr;
-}
-
-PyObject *copy_submit(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *values[3] = {};
-    Pair pair;
-    StreamArgument stream;
-    drain();
-    if (!parse_arguments(kCopySubmit, args, nargs, kwnames, values) || !pair.parse("copy_submit", values) ||
-        !stream.parse("copy_submit", values[2])) {
-        return nullptr;
-    }
-    via_task *task = nullptr;
-    via_array *dst = handle_of(pair.dst.get());
-    via_array *src = handle_of(pair.src.get());
-    via_stream *after = stream.get();
-    via_status status = without_gil(worth_unlocking(dst, src), [&] { return via_copy_submit(dst, src, after, &task); });
-    return new_task_or_raise(status, task);
-}
-
-PyObject *fill(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *values[3] = {};
-    StreamArgument stream;
-    if (!parse_arguments(kFill, args, nargs, kwnames, values) || !stream.parse("fill", values[2])) {
-        return nullptr;
-    }
-    Ref dst(as_array("fill", values[0], "dst"));
-    return dst && fill_array("fill", handle_of(dst.get()), values[1], stream.get()) ? none() : nullptr;
-}
-
-PyObject *copy_explain(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *values[2] = {};
-    Pair pair;
-    if (!parse_arguments(kExplain, args, nargs, kwnames, values) || !pair.parse("copy_explain", values)) {
-        return nullptr;
-    }
-    char text[4096];
-    int64_t length = 0;
-    via_status status =
-        via_copy_explain(handle_of(pair.dst.get()), handle_of(pair.src.get()), sizeof text, text, &length);
-    return status == VIA_OK ? PyUnicode_FromString(text) : raise_status(status);
 }
 
 }  // namespace viapy

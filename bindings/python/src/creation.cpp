@@ -21,8 +21,6 @@ Signature kZerosLike = {"zeros_like", 2, 1, {"x", "dtype", "device", "memory", "
 Signature kOnesLike = {"ones_like", 2, 1, {"x", "dtype", "device", "memory", "stream"}};
 Signature kFullLike = {"full_like", 3, 2, {"x", "fill_value", "dtype", "device", "memory", "stream"}};
 
-constexpr int kMost = 6;  // parameters
-
 // Describes a new array. `places` are the arguments device, memory and stream.
 struct Plan {
     Extents shape;
@@ -97,15 +95,13 @@ Ref value_for(Content content, int32_t dtype, PyObject *given) {
 }
 
 // The first argument is a shape or an array; fill_value, if any, follows it.
-PyObject *create(Signature &signature, Content content, bool (*plan_of)(const char *, PyObject *, PyObject *, Plan *),
-                 PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *values[kMost] = {};
-    const int dtype_at = content == Content::Value ? 2 : 1;
+template <Signature &signature, Content content, auto plan_of>
+PyObject *create(PyObject *, PyObject *(&values)[content == Content::Value ? 6 : 5]) {
+    constexpr int kDtype = content == Content::Value ? 2 : 1;
     Plan plan;
-    plan.places = values + dtype_at + 1;
+    plan.places = values + kDtype + 1;
     drain();
-    if (!parse_arguments(signature, args, nargs, kwnames, values) ||
-        !plan_of(signature.function, values[0], values[dtype_at], &plan)) {
+    if (!plan_of(signature.function, values[0], values[kDtype], &plan)) {
         return nullptr;
     }
     if (content == Content::Nothing) {
@@ -115,31 +111,43 @@ PyObject *create(Signature &signature, Content content, bool (*plan_of)(const ch
     return value ? make(signature.function, plan, value.get()) : nullptr;
 }
 
+template <Signature &signature, Content content, auto plan_of>
+PyCFunction creator() {
+    return parsed<signature, create<signature, content, plan_of>>();
+}
+
 }  // namespace
 
-PyObject *empty(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    return create(kEmpty, Content::Nothing, plan_of_shape, args, nargs, kwnames);
-}
-PyObject *zeros(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    return create(kZeros, Content::Zero, plan_of_shape, args, nargs, kwnames);
-}
-PyObject *ones(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    return create(kOnes, Content::One, plan_of_shape, args, nargs, kwnames);
-}
-PyObject *full(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    return create(kFull, Content::Value, plan_of_shape, args, nargs, kwnames);
-}
-PyObject *empty_like(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    return create(kEmptyLike, Content::Nothing, plan_of_array, args, nargs, kwnames);
-}
-PyObject *zeros_like(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    return create(kZerosLike, Content::Zero, plan_of_array, args, nargs, kwnames);
-}
-PyObject *ones_like(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    return create(kOnesLike, Content::One, plan_of_array, args, nargs, kwnames);
-}
-PyObject *full_like(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    return create(kFullLike, Content::Value, plan_of_array, args, nargs, kwnames);
-}
+PyMethodDef kCreationFunctions[] = {
+    {"empty", creator<kEmpty, Content::Nothing, plan_of_shape>(), kKeywords,
+     "empty(shape, dtype, *, device='cpu', memory=None, stream=None)\n--\n\n"
+     "Returns a new row-major array with uninitialised elements.\n\n"
+     "`memory` is a Memory, or \"host\", \"pinned\", \"device\", \"pool\", \"managed\" or \"shared\" (which other "
+     "processes can use too). `stream` orders the allocation of a pool, and is passed to a custom allocator."},
+    {"zeros", creator<kZeros, Content::Zero, plan_of_shape>(), kKeywords,
+     "zeros(shape, dtype, *, device='cpu', memory=None, stream=None)\n--\n\n"
+     "Returns a new array as empty() does, with all bytes zero; a stream orders the fill."},
+    {"ones", creator<kOnes, Content::One, plan_of_shape>(), kKeywords,
+     "ones(shape, dtype, *, device='cpu', memory=None, stream=None)\n--\n\n"
+     "Returns a new array as empty() does, with all elements one; a stream orders the fill."},
+    {"full", creator<kFull, Content::Value, plan_of_shape>(), kKeywords,
+     "full(shape, fill_value, dtype, *, device='cpu', memory=None, stream=None)\n--\n\n"
+     "Returns a new array as empty() does, with all elements set to a number, or to the bytes of one element."},
+    {"empty_like", creator<kEmptyLike, Content::Nothing, plan_of_array>(), kKeywords,
+     "empty_like(x, /, dtype=None, *, device=None, memory=None, stream=None)\n--\n\n"
+     "Returns a new row-major array with the shape, dtype and device of x and uninitialised elements.\n\n"
+     "x is any object that asarray() accepts. `dtype`, `device` and `memory` override those of x."},
+    {"zeros_like", creator<kZerosLike, Content::Zero, plan_of_array>(), kKeywords,
+     "zeros_like(x, /, dtype=None, *, device=None, memory=None, stream=None)\n--\n\n"
+     "Returns a new array as empty_like() does, with all bytes zero."},
+    {"ones_like", creator<kOnesLike, Content::One, plan_of_array>(), kKeywords,
+     "ones_like(x, /, dtype=None, *, device=None, memory=None, stream=None)\n--\n\n"
+     "Returns a new array as empty_like() does, with all elements one."},
+    {"full_like", creator<kFullLike, Content::Value, plan_of_array>(), kKeywords,
+     "full_like(x, /, fill_value, dtype=None, *, device=None, memory=None, stream=None)\n--\n\n"
+     "Returns a new array as empty_like() does, with all elements set to a number, or to the bytes of one "
+     "element."},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 }  // namespace viapy

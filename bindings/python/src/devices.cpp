@@ -18,23 +18,19 @@ bool parse_kind(PyObject *value, int32_t *out_type) {
     return good;
 }
 
-}  // namespace
-
-PyObject *device_count(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *kind = nullptr;
+PyObject *device_count(PyObject *, PyObject *(&values)[1]) {
     int32_t type = 0, count = 0;
-    if (!parse_arguments(kCount, args, nargs, kwnames, &kind) || !parse_kind(kind, &type)) {
+    if (!parse_kind(values[0], &type)) {
         return nullptr;
     }
     via_status status = via_device_count(type, &count);
     return status == VIA_OK ? PyLong_FromLong(count) : raise_status(status);
 }
 
-PyObject *device_info(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *place = nullptr;
+PyObject *device_info(PyObject *, PyObject *(&values)[1]) {
     Device device = {VIA_DEVICE_CUDA, 0};
     via_device_properties properties = VIA_DEVICE_PROPERTIES_INIT;
-    if (!parse_arguments(kInfo, args, nargs, kwnames, &place) || !parse_device("device_info", place, &device)) {
+    if (!parse_device("device_info", values[0], &device)) {
         return nullptr;
     }
     via_status status = via_device_info(device.type, device.id, &properties);
@@ -63,5 +59,20 @@ PyObject *pointer_info(PyObject *, PyObject *pointer) {
                 set_item(dict.get(), "readonly", boolean(info.read_only != 0));
     return good ? dict.release() : nullptr;
 }
+
+}  // namespace
+
+PyMethodDef kDeviceFunctions[] = {
+    {"device_count", parsed<kCount, device_count>(), kKeywords,
+     "device_count(kind='cuda')\n--\n\n"
+     "Returns the number of usable devices."},
+    {"device_info", parsed<kInfo, device_info>(), kKeywords,
+     "device_info(device='cuda')\n--\n\n"
+     "Returns the properties of a device, its copy routes, and why a route is off."},
+    {"pointer_info", pointer_info, METH_O,
+     "pointer_info(ptr, /)\n--\n\n"
+     "Returns what an address points to, as a dict: device, base and nbytes of the allocation, readonly."},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 }  // namespace viapy

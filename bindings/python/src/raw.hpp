@@ -9,7 +9,7 @@
 
 namespace viapy {
 
-// None is NULL, which the library refuses where it must not be.
+// Read one argument each; NULL for None, which the library refuses if it is required.
 bool raw_array(const char *function, const char *argument, PyObject *value, via_array **out);
 bool raw_handle(HandleKind kind, const char *function, const char *argument, PyObject *value, void **out);
 bool raw_address(const char *function, const char *argument, PyObject *value, void **out);
@@ -18,7 +18,7 @@ bool raw_text(const char *function, const char *argument, PyObject *value, char 
 bool raw_path(const char *function, const char *argument, PyObject *value, Ref *hold, char **out);
 bool raw_extents(const char *function, const char *argument, PyObject *value, Extents *out);
 
-// None is NULL; else one number for each of ndim axes.
+// Reads one number for each of ndim axes; NULL for None.
 bool raw_per_axis(const char *function, const char *argument, PyObject *value, int32_t ndim, Extents *hold,
                   int64_t **out);
 

@@ -227,8 +227,6 @@ bool put_access(Storage *storage, Fence *fence, Fence **out_replaced) {
     return true;
 }
 
-Fence *retained_last_write(Storage *storage) { return last_write_before(storage, {}); }
-
 Status put_access_or_wait(Storage *storage, Fence *fence, FenceReleaser *completed) {
     if (!ensure_tracker(storage)) {
         return block_until_complete(fence);
@@ -238,7 +236,7 @@ Status put_access_or_wait(Storage *storage, Fence *fence, FenceReleaser *complet
 }
 
 Fence *last_write(Storage *storage) {
-    Fence *fence = retained_last_write(storage);
+    Fence *fence = last_write_before(storage, {});
     if (fence == nullptr || !fence->is_complete()) {
         return fence;
     }

@@ -70,9 +70,6 @@ private:
 // storage that has a tracker.
 VIA_NODISCARD bool put_access(Storage *storage, Fence *fence, Fence **out_replaced);
 
-// Returns the fence of the last write, completed or not, retained for the caller.
-Fence *retained_last_write(Storage *storage);
-
 // Does the same as add_access; completed older fences go to `completed`.
 VIA_NODISCARD Status put_access_or_wait(Storage *storage, Fence *fence, FenceReleaser *completed);
 

@@ -173,7 +173,7 @@ void reap_forever() {
 
 // Call with the mutex held.
 void start_thread() {
-    reaper.running = reaper.running || start_library_thread("viaduct-watch", reap_forever);
+    reaper.running = reaper.running || start_library_thread("viaduct-reaper", reap_forever);
     orphaned.store(!reaper.running && reaper.deferred != nullptr, std::memory_order_relaxed);
 }
 

@@ -9,19 +9,12 @@
 #include "core/base/utf8.hpp"
 
 namespace via {
+
+ForkSafeMutex task_mutex;
+
 namespace {
 
 constexpr TaskOutcome kForked{VIA_ERROR_FORKED, 0, "the task was running when this process was forked"};
-
-constinit std::atomic<uint32_t> forks{0};
-
-void count_fork() { forks.fetch_add(1, std::memory_order_relaxed); }
-
-}  // namespace
-
-ForkSafeMutex task_mutex(count_fork);
-
-namespace {
 
 // Returns true for the one caller that ends the task from this state.
 bool claim_end(via_task *task, TaskState from, const TaskOutcome &outcome) {
@@ -43,8 +36,6 @@ bool claim_end(via_task *task, TaskState from, const TaskOutcome &outcome) {
 }
 
 }  // namespace
-
-uint32_t fork_count() { return forks.load(std::memory_order_relaxed); }
 
 TaskOutcome outcome_of(Status status) {
     return status == VIA_OK ? TaskOutcome{VIA_OK, 0, ""} : TaskOutcome{status, last_error_code(), last_error_text()};

@@ -31,9 +31,6 @@ struct TaskOutcome {
 // Guards all tasks. Never held while code outside these files is called.
 extern ForkSafeMutex task_mutex;
 
-// Counts the forks of this process and its ancestors.
-uint32_t fork_count();
-
 // Connect a task to the executor and the reaper.
 struct TaskJob {
     Job job{};

@@ -19,7 +19,7 @@
 namespace via {
 namespace {
 
-// One call of parallel_for, on its caller's stack. Helpers use it only between join and leave, and the caller waits for
+// Represents a call of parallel_for, on its caller's stack. Helpers use it only between join and leave, and the caller waits for
 // those that have joined.
 struct Job {
     void (*work)(void *context, int64_t index);
@@ -146,8 +146,8 @@ void start_helpers(int32_t wanted) {
     }
 }
 
-// Helpers for all jobs under way: a job does not wait for those of another one while there are processors for both.
-// With the lock held.
+// Counts the helpers for all running jobs, so that no job waits for another's while there are processors for both. Call
+// with the mutex held.
 int32_t count_wanted(const Job &newest) {
     int32_t wanted = newest.places;
     int32_t callers = 1;

@@ -1,10 +1,14 @@
 #include "core/base/lock.hpp"
 
+#include <unistd.h>
+
 namespace via {
 namespace {
 
 // All mutexes of the library. The list grows while the library is loaded, and never changes later.
 constinit ForkSafeMutex *all = nullptr;
+
+constinit std::atomic<uint32_t> forks{0};
 
 }  // namespace
 
@@ -29,12 +33,35 @@ void ForkSafeMutex::unlock_all() noexcept {
 }
 
 void ForkSafeMutex::unlock_all_in_child() noexcept {
+    forks.fetch_add(1, std::memory_order_relaxed);
     for (ForkSafeMutex *at = all; at != nullptr; at = at->next_) {
         if (at->in_child_ != nullptr) {
             at->in_child_();
         }
         at->unlock();
     }
+}
+
+uint32_t fork_count() { return forks.load(std::memory_order_relaxed); }
+
+CreatorProcess::CreatorProcess() : process_(getpid()), forks_(fork_count()) {}
+
+bool CreatorProcess::is_this_process() const { return process_ == getpid() && forks_ == fork_count(); }
+
+void InheritedMutex::lock() {
+    const uint32_t own = fork_count() + 1;
+    uint32_t holder = 0;
+    while (!holder_.compare_exchange_strong(holder, own, std::memory_order_acquire)) {
+        if (holder == own) {
+            holder_.wait(own, std::memory_order_relaxed);
+            holder = 0;
+        }
+    }
+}
+
+void InheritedMutex::unlock() {
+    holder_.store(0, std::memory_order_release);
+    holder_.notify_one();
 }
 
 }  // namespace via

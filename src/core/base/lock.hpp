@@ -1,10 +1,13 @@
-// Mutexes that stay usable after fork, and deadlines for their conditions.
+// Mutexes and processes across fork, and deadlines for conditions.
 #pragma once
 
 #include <pthread.h>
+#include <sys/types.h>
 #include <time.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <mutex>
 
 namespace via {
@@ -37,6 +40,31 @@ private:
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
     void (*const in_child_)();
     ForkSafeMutex *const next_;
+};
+
+// Counts the forks of this process and its ancestors.
+uint32_t fork_count();
+
+// The process that created an object. Recognises a forked child as another process, also in a new PID namespace.
+class CreatorProcess {
+public:
+    CreatorProcess();
+    bool is_this_process() const;
+
+private:
+    const pid_t process_;
+    const uint32_t forks_;
+};
+
+// A mutex for long waits. A forked child takes it even if a thread of the parent held it, since the child lacks that
+// thread. The guarded data must be consistent at every moment. Lock it with std::lock_guard.
+class InheritedMutex {
+public:
+    void lock();
+    void unlock();
+
+private:
+    std::atomic<uint32_t> holder_{0};  // 1 + fork_count() of the process whose thread holds it; 0: free
 };
 
 // The time in so long, for pthread_cond_clockwait with CLOCK_MONOTONIC, which std::chrono::steady_clock reads.

@@ -4,9 +4,13 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/base/single_threaded.hpp"
-
 namespace via {
+
+// Points to glibc's __libc_single_threaded, otherwise to a 0: glibc has it since 2.32, and a library that also loads
+// with older ones cannot name it.
+extern const char *single_threaded_flag;
+
+inline bool is_single_threaded() { return *single_threaded_flag != 0; }
 
 // Writes a line to the log.
 void report_release_of_nothing() __attribute__((cold));

@@ -1,4 +1,4 @@
-// Asking again and again for what takes microseconds, before a thread sleeps or gives up the processor.
+// Polls for a few microseconds before a thread sleeps or yields.
 #pragma once
 
 #include <cstdint>

@@ -65,6 +65,20 @@ Status fail_with_code(Status status, int32_t code, const char *format, ...) {
     return status;
 }
 
+Status fail_with_errno(Status status, int error, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    record_failure(error, format, arguments);
+    va_end(arguments);
+    const char *name = strerrorname_np(error);
+    const char *text = strerrordesc_np(error);
+    ErrorRecord &record = thread_state().record();
+    const int more = std::snprintf(record.text + record.length, static_cast<size_t>(ErrorRecord::kCapacity - record.length),
+                                   ": %s (%s)", name != nullptr ? name : "unknown", text != nullptr ? text : "no description");
+    record.length = std::clamp(record.length + more, 0, ErrorRecord::kCapacity - 1);
+    return status;
+}
+
 void name_failure(const char *function) {
     ErrorRecord &record = thread_state().record();
     const auto prefix = static_cast<int32_t>(std::strlen(function)) + 2;

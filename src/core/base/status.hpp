@@ -19,6 +19,10 @@ VIA_NODISCARD Status fail(Status status, const char *format, ...) __attribute__(
 VIA_NODISCARD Status fail_with_code(Status status, int32_t code, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 
+// Does the same with the errno, and appends its name and text: ": ENOSPC (No space left on device)".
+VIA_NODISCARD Status fail_with_errno(Status status, int error, const char *format, ...)
+    __attribute__((format(printf, 3, 4), cold));
+
 // Converts a number for %lld.
 constexpr long long as_printed(int64_t value) { return value; }
 

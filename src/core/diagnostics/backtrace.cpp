@@ -1,18 +1,12 @@
 #include "core/diagnostics/backtrace.hpp"
 
 #include <dlfcn.h>
+#include <execinfo.h>
 
 #include <cstddef>
 #include <cstdio>
 
 #include "core/diagnostics/log.hpp"
-
-#if __has_include(<execinfo.h>)
-#include <execinfo.h>
-#else
-// Reports handles without backtraces where the C library has none.
-static int backtrace(void **, int) { return 0; }
-#endif
 
 namespace via {
 namespace {

@@ -127,17 +127,7 @@ void add_shared(HandleKind kind, const void *handle) {
     }
 }
 
-HandleKind find_handle(HandleKind expected, const void *handle) {
-    Shard &shard = shard_of(handle);
-    const std::lock_guard lock(shard.mutex);
-    const auto found = shard.entries.find(handle);
-    if (found != shard.entries.end()) {
-        return found->second.kind;
-    }
-    return incomplete.load(std::memory_order_relaxed) ? expected : HandleKind::None;
-}
-
-HandleKind drop_owner(HandleKind expected, const void *handle) {
+HandleKind find_handle(HandleKind expected, const void *handle, bool drops_owner) {
     Shard &shard = shard_of(handle);
     const std::lock_guard lock(shard.mutex);
     const auto found = shard.entries.find(handle);
@@ -146,7 +136,7 @@ HandleKind drop_owner(HandleKind expected, const void *handle) {
     }
     Entry &entry = found->second;
     const HandleKind kind = entry.kind;
-    if (kind == expected && !entry.shared && --entry.owners == 0) {
+    if (drops_owner && kind == expected && !entry.shared && --entry.owners == 0) {
         shard.entries.erase(found);
     }
     return kind;
@@ -186,11 +176,9 @@ namespace {
 
 // Runs at exit, after the program's own destructors.
 __attribute__((destructor)) void report_at_exit() {
-    if (is_debugging(kHandles)) {
-        const int64_t live = report_registered_handles();
-        if (live > 0) {
-            log_line("%lld handle%s never released", as_printed(live), live == 1 ? " was" : "s were");
-        }
+    const int64_t live = is_debugging(kHandles) ? report_registered_handles() : 0;
+    if (live > 0) {
+        log_line("%lld handle%s never released", as_printed(live), live == 1 ? " was" : "s were");
     }
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "core/diagnostics/debug_options.hpp"
+#include "core/diagnostics/log.hpp"
 
 namespace via {
 
@@ -22,11 +22,10 @@ void add_owner(HandleKind kind, const void *handle, const char *function);
 void add_shared(HandleKind kind, const void *handle);
 
 // Returns the kind of the handle registered at the address; None if there is none. If memory was short and the registry
-// is incomplete, an unregistered address counts as the expected kind.
-HandleKind find_handle(HandleKind expected, const void *handle);
-
-// Does the same, and drops one owner if the handle is of the expected kind.
-HandleKind drop_owner(HandleKind expected, const void *handle);
+// is incomplete, an unregistered address counts as the expected kind. `drops_owner` drops one owner of a handle of the
+// expected kind.
+HandleKind find_handle(HandleKind expected, const void *handle, bool drops_owner = false);
+inline HandleKind drop_owner(HandleKind expected, const void *handle) { return find_handle(expected, handle, true); }
 
 // Logs a line for each registered handle that is not shared, and returns their number.
 int64_t report_registered_handles();

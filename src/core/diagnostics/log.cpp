@@ -8,9 +8,61 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "core/diagnostics/handle_registry.hpp"
+#include "viaduct/viaduct.h"
 
 namespace via {
+
+constinit uint32_t debug_options = 0;
+
 namespace {
+
+std::string_view setting(const char *name) {
+    const char *value = secure_getenv(name);
+    return value != nullptr ? value : "";
+}
+
+// Reads VIADUCT_CHECK: "1", or a list of words, "abort" and "trace".
+uint32_t read_checks() {
+    const std::string_view value = setting("VIADUCT_CHECK");
+    const auto has = [&](const char *word) { return value.find(word) != std::string_view::npos; };
+    if (value.empty() || value == "0") {
+        return 0;
+    }
+    return kHandles | (has("abort") ? kAbortOnMisuse : 0) | (has("trace") ? kBacktraces : 0);
+}
+
+uint32_t read_log_level() {
+    const std::string_view level = setting("VIADUCT_LOG");
+    if (level == "trace") {
+        return kFailures | kNotable | kCalls;
+    }
+    if (level == "info") {
+        return kFailures | kNotable;
+    }
+    if (level == "error") {
+        return kFailures;
+    }
+    return 0;
+}
+
+// Runs while the library is loaded, before any call.
+uint32_t begin() noexcept {
+    const uint32_t lines = read_log_level();
+    const uint32_t checks = read_checks();
+    if ((lines | checks) != 0) {
+        open_log(secure_getenv("VIADUCT_LOG_FILE"));
+    }
+    if ((lines & kNotable) != 0) {
+        log_line("viaduct %d.%d.%d in process %d", VIA_VERSION_MAJOR, VIA_VERSION_MINOR, VIA_VERSION_PATCH, getpid());
+    }
+    return lines | (checks != 0 && begin_checking() ? checks : 0);
+}
+
+[[maybe_unused]] const uint32_t begun = debug_options = begin();
 
 constexpr int kCapacity = 2048;
 

@@ -87,4 +87,13 @@ struct DtypeName {
     char text[kDtypeNameCapacity];
 };
 
+// Room for any typestr.
+inline constexpr int32_t kTypestrCapacity = 16;
+
+// Writes the typestr of a dtype; false if it has none.
+bool typestr_of(int32_t dtype, char *out_typestr);
+
+// Finds the dtype of a typestr. Returns nullptr on success, otherwise the text of what was expected.
+const char *dtype_of_typestr(const char *typestr, int32_t *out_dtype);
+
 }  // namespace via

@@ -13,7 +13,7 @@ enum class Side { Dst, Src };
 
 int64_t step_of(const Axis &axis, Side side) { return side == Side::Dst ? axis.dst_step : std::abs(axis.src_step); }
 
-// The axes of a side that are in memory, those with small steps first.
+// Sorts the axes along which a side moves, small steps first.
 int32_t sort_axes(const TileProblem &problem, Side side, int32_t *out_order) {
     int32_t count = 0;
     for (int32_t i = 0; i < problem.ndim; ++i) {
@@ -30,7 +30,7 @@ int32_t sort_axes(const TileProblem &problem, Side side, int32_t *out_order) {
     return count;
 }
 
-// Whether sectors are shared by what an axis repeats.
+// Returns whether the axis continues the run: its next index shares a sector with it.
 bool continues_run(const TileProblem &problem, int64_t span, int64_t step) { return step < span + problem.sector; }
 
 // Cuts an axis into equal parts of about `want` indices, whole sectors long if there is room.
@@ -51,7 +51,7 @@ struct Growth {
     Tile *tile;
 };
 
-// Grows a run along one axis; returns its span then.
+// Grows a run along one axis, and returns its new span.
 int64_t grow_axis(const Growth &growth, int32_t axis, int64_t step, int64_t span, int64_t target) {
     Tile &tile = *growth.tile;
     const int64_t extent = growth.problem.axes[axis].extent;
@@ -79,7 +79,7 @@ void grow_side(const Growth &growth, Side side, const int32_t *order, int32_t co
     }
 }
 
-// The runs of a side as the tile has them: what both sides' growing has come to.
+// Measures the runs of a side in the grown tile.
 void measure_runs(const TileProblem &problem, Side side, const int32_t *order, int32_t count, const Tile &tile,
                   TileRuns *out_runs) {
     out_runs->ndim = 0;
@@ -101,7 +101,7 @@ void measure_runs(const TileProblem &problem, Side side, const int32_t *order, i
     }
 }
 
-// Takes in the axes that no run has, with small steps in dst first.
+// Adds the axes that are in no run, small steps in dst first.
 void widen_tile(const TileProblem &problem, const TileTarget &target, Tile *tile) {
     for (int32_t i = 0; i < problem.ndim; ++i) {
         const int64_t extent = problem.axes[i].extent;
@@ -129,7 +129,7 @@ void grow_tile(const TileProblem &problem, const TileTarget &target, Tile *out_t
     grow_side(growth, Side::Dst, of_dst, dst_count, target.dst_span);
     grow_side(growth, Side::Src, of_src, src_count, target.src_span);
     if (target.widen) {
-        // What is left of the room goes to runs that can be longer.
+        // Gives the remaining room to runs that can be longer.
         grow_side(growth, Side::Src, of_src, src_count, 2 * target.src_span);
         grow_side(growth, Side::Dst, of_dst, dst_count, 2 * target.dst_span);
     }

@@ -15,6 +15,7 @@
 #include "core/system/small_file.hpp"
 
 namespace via {
+
 Status find_host_mapping(const void *address, HostMapping *out_mapping) {
     *out_mapping = {};
     LineReader maps("/proc/self/maps");
@@ -33,9 +34,7 @@ Status find_host_mapping(const void *address, HostMapping *out_mapping) {
         }
     }
     const int code = maps.failure();
-    return code == 0 ? VIA_OK
-                     : fail_with_code(VIA_ERROR_IO, code, "reading /proc/self/maps: %s (%s)", strerrorname_np(code),
-                                      strerrordesc_np(code));
+    return code == 0 ? VIA_OK : fail_with_errno(VIA_ERROR_IO, code, "reading /proc/self/maps");
 }
 
 // Passes the address as a signal set, with an invalid `how`. The kernel reads the set first, and then fails with EFAULT

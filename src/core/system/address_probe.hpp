@@ -1,4 +1,4 @@
-// What the operating system reports about host memory and the CPU.
+// Asks the operating system about host memory and the CPU.
 #pragma once
 
 #include <cstdint>

@@ -17,11 +17,7 @@ namespace via {
 namespace {
 
 int open_again_if_interrupted(const char *path, int flags) {
-    int descriptor = -1;
-    do {
-        descriptor = open(path, flags | O_CLOEXEC | O_NOCTTY);
-    } while (descriptor < 0 && errno == EINTR);
-    return descriptor;
+    return static_cast<int>(TEMP_FAILURE_RETRY(open(path, flags | O_CLOEXEC | O_NOCTTY)));
 }
 
 int close_keeping_errno(int descriptor) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -11,7 +12,18 @@
 namespace via {
 
 // Reads the start of a file as a string; false if there is none. Leaves errno unchanged.
-bool read_small_file(const char *path, char *text, size_t capacity);
+inline bool read_small_file(const char *path, char *text, size_t capacity) {
+    const int saved = errno;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = 0;
+    if (file >= 0) {
+        length = std::max<ssize_t>(read(file, text, capacity - 1), 0);
+        close(file);
+    }
+    text[length] = '\0';
+    errno = saved;
+    return length > 0;
+}
 
 // Reads a file line by line through a buffer on the stack, since memory may be short where it is used.
 class LineReader {

@@ -1,5 +1,7 @@
 #include "array/array_inspect.hpp"
 
+#include <iterator>
+
 #include "support/arguments.hpp"
 #include "support/borrowed_memory.hpp"
 #include "support/dtypes.hpp"
@@ -80,25 +82,11 @@ PyObject *get_t(PyObject *self, void *) {
 }
 
 const char *origin_text(Origin origin) {
-    switch (origin) {
-        case Origin::Wrapped:
-            return "nobody";
-        case Origin::Allocated:
-            return "viaduct";
-        case Origin::DLPack:
-            return "a DLPack tensor";
-        case Origin::Buffer:
-            return "a buffer";
-        case Origin::ArrayInterface:
-            return "an array interface";
-        case Origin::Arrow:
-            return "an Arrow array";
-        case Origin::Process:
-            return "another process";
-        case Origin::Unknown:
-            break;
-    }
-    return "C code";
+    constexpr const char *kTexts[] = {"C code",          "nobody",         "viaduct",
+                                      "a DLPack tensor", "a buffer",       "an array interface",
+                                      "an Arrow array",  "another process"};
+    static_assert(std::size(kTexts) == static_cast<size_t>(Origin::Process) + 1, "one text for each origin");
+    return kTexts[static_cast<int>(origin)];
 }
 
 PyObject *owner_text(PyObject *self) {

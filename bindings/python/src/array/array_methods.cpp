@@ -9,15 +9,11 @@ namespace {
 
 Signature kCopyMethod = {"Array.copy", 1, 0, {"device"}};
 
-PyObject *copy_method(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *place = nullptr;
+PyObject *copy_method(PyObject *self, PyObject *(&values)[1]) {
     Device device;
-    if (!parse_arguments(kCopyMethod, args, nargs, kwnames, &place)) {
-        return nullptr;
-    }
     via_array *source = handle_of(self);
     device = {via_array_device_type(source), via_array_device_id(source)};
-    return parse_device("Array.copy", place, &device) ? copy_to("Array.copy", source, device) : nullptr;
+    return parse_device("Array.copy", values[0], &device) ? copy_to("Array.copy", source, device) : nullptr;
 }
 
 PyObject *fill_method(PyObject *self, PyObject *value) {
@@ -27,24 +23,14 @@ PyObject *fill_method(PyObject *self, PyObject *value) {
 Signature kRecordStream = {"Array.record_stream", 1, 0, {"stream"}};
 Signature kSetReady = {"Array.set_ready", 1, 0, {"stream"}};
 
-PyObject *mark(PyObject *self, Signature &signature, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
-               via_status (*call)(via_array *, via_stream *)) {
-    PyObject *given = nullptr;
+// Calls a function of the library with the array and a stream.
+template <Signature &signature, auto function>
+PyObject *on_stream(PyObject *self, PyObject *(&values)[1]) {
     StreamArgument stream;
     via_array *array = handle_of(self);
-    if (!parse_arguments(signature, args, nargs, kwnames, &given) ||
-        !stream.parse_or_current(signature.function, given, via_array_device_id(array))) {
-        return nullptr;
-    }
-    return none_or_raise(call(array, stream.get()));
-}
-
-PyObject *record_stream_method(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    return mark(self, kRecordStream, args, nargs, kwnames, via_array_record_stream);
-}
-
-PyObject *set_ready_method(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    return mark(self, kSetReady, args, nargs, kwnames, via_array_set_ready);
+    return stream.parse_or_current(signature.function, values[0], via_array_device_id(array))
+               ? none_or_raise(function(array, stream.get()))
+               : nullptr;
 }
 
 PyObject *synchronize_method(PyObject *self, PyObject *) {
@@ -69,11 +55,7 @@ PyObject *reduce_ex_method(PyObject *self, PyObject *protocol) {
 Signature kArrayProtocol = {"Array.__array__", 2, 0, {"dtype", "copy"}};
 
 // NumPy calls this only for types without a buffer format: those that ml_dtypes adds.
-PyObject *array_protocol(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *values[2] = {};
-    if (!parse_arguments(kArrayProtocol, args, nargs, kwnames, values)) {
-        return nullptr;
-    }
+PyObject *array_protocol(PyObject *self, PyObject *(&values)[2]) {
     Ref module(PyImport_ImportModule("viaduct._interop"));
     PyObject *dtype = is_given(values[0]) ? values[0] : Py_None;
     PyObject *copy = is_given(values[1]) ? values[1] : Py_None;
@@ -83,17 +65,17 @@ PyObject *array_protocol(PyObject *self, PyObject *const *args, Py_ssize_t nargs
 }  // namespace
 
 PyMethodDef kDataMethods[] = {
-    {"copy", method(copy_method), METH_FASTCALL | METH_KEYWORDS,
+    {"copy", parsed<kCopyMethod, copy_method>(), kKeywords,
      "copy($self, device=None)\n--\n\n"
      "Returns a new row-major array with the same elements, on `device` if it is given."},
     {"fill", fill_method, METH_O,
      "fill($self, value, /)\n--\n\n"
      "Sets every element to a number, or to the bytes of one element (for records and every other type)."},
-    {"record_stream", method(record_stream_method), METH_FASTCALL | METH_KEYWORDS,
+    {"record_stream", parsed<kRecordStream, on_stream<kRecordStream, via_array_record_stream>>(), kKeywords,
      "record_stream($self, stream=None)\n--\n\n"
      "Records that the stream's work so far uses the memory, which is released only after that work.\n\n"
      "Uses the current stream if none is given."},
-    {"set_ready", method(set_ready_method), METH_FASTCALL | METH_KEYWORDS,
+    {"set_ready", parsed<kSetReady, on_stream<kSetReady, via_array_set_ready>>(), kKeywords,
      "set_ready($self, stream=None)\n--\n\n"
      "Records that the stream's work so far writes the content; reads and exports wait for it.\n\n"
      "Uses the current stream if none is given."},
@@ -113,7 +95,7 @@ PyMethodDef kDataMethods[] = {
     {"__reduce_ex__", reduce_ex_method, METH_O,
      "__reduce_ex__($self, protocol, /)\n--\n\n"
      "Pickles host memory as an out-of-band buffer with protocol 5, and device memory through the host."},
-    {"__array__", method(array_protocol), METH_FASTCALL | METH_KEYWORDS,
+    {"__array__", parsed<kArrayProtocol, array_protocol>(), kKeywords,
      "__array__($self, dtype=None, copy=None)\n--\n\n"
      "Serves numpy.asarray where the buffer protocol has no format."},
     {nullptr, nullptr, 0, nullptr},

@@ -68,15 +68,13 @@ PyObject *broadcast_to(PyObject *self, PyObject *const *args, Py_ssize_t nargs) 
 
 Signature kSqueeze = {"Array.squeeze", 1, 0, {"axis"}};
 
-PyObject *squeeze(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *axis = nullptr;
+PyObject *squeeze(PyObject *self, PyObject *(&values)[1]) {
     int32_t count = 0;
     int32_t axes[VIA_MAX_NDIM];
-    if (!parse_arguments(kSqueeze, args, nargs, kwnames, &axis) ||
-        (is_given(axis) && !parse_axes("Array.squeeze", "axis", axis, &count, axes))) {
+    if ((is_given(values[0]) && !parse_axes("Array.squeeze", "values[0]", values[0], &count, axes))) {
         return nullptr;
     }
-    if (is_given(axis) && count == 0) {
+    if (is_given(values[0]) && count == 0) {
         Py_INCREF(self);
         return self;
     }
@@ -111,11 +109,9 @@ PyObject *view_as(PyObject *self, PyObject *given) {
 
 Signature kField = {"Array.field", 3, 2, {"offset", "dtype", "shape"}};
 
-PyObject *field(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *values[3] = {};
+PyObject *field(PyObject *self, PyObject *(&values)[3]) {
     int64_t offset = 0;
-    if (!parse_arguments(kField, args, nargs, kwnames, values) ||
-        !parse_int64("Array.field", "offset", values[0], &offset)) {
+    if (!parse_int64("Array.field", "offset", values[0], &offset)) {
         return nullptr;
     }
     int32_t dtype = parse_dtype("Array.field", values[1]);
@@ -147,7 +143,7 @@ PyMethodDef kViewMethods[] = {
     {"broadcast_to", method(broadcast_to), METH_FASTCALL,
      "broadcast_to($self, *shape)\n--\n\n"
      "Returns a read-only view that repeats extents of 1, and adds axes in front, by strides of 0."},
-    {"squeeze", method(squeeze), METH_FASTCALL | METH_KEYWORDS,
+    {"squeeze", parsed<kSqueeze, squeeze>(), kKeywords,
      "squeeze($self, axis=None)\n--\n\n"
      "Returns a view without the named axes of extent 1, or without all of them."},
     {"expand_dims", expand_dims, METH_O,
@@ -157,7 +153,7 @@ PyMethodDef kViewMethods[] = {
      "view($self, dtype, /)\n--\n\n"
      "Returns a view of the same bytes as elements of another type.\n\n"
      "If the element size differs, the last axis must be dense and hold a whole number of new elements."},
-    {"field", method(field), METH_FASTCALL | METH_KEYWORDS,
+    {"field", parsed<kField, field>(), kKeywords,
      "field($self, offset, dtype, shape=())\n--\n\n"
      "Returns a view of one field of every element, `offset` bytes into it.\n\n"
      "`shape` appends the axes of a field that is itself a row-major array."},

@@ -93,20 +93,18 @@ PyObject *pair_of(PyObject *first, PyObject *second) {
 Signature kDeviceSignature = {"Array.__arrow_c_device_array__", 1, 0, {"requested_schema"}};
 Signature kArraySignature = {"Array.__arrow_c_array__", 1, 0, {"requested_schema"}};
 
-PyObject *arrow_device_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *ignored = nullptr;
+PyObject *arrow_device_array(PyObject *self, PyObject *(&)[1]) {
     Export exported;
-    if (!parse_arguments(kDeviceSignature, args, nargs, kwnames, &ignored) || !exported.fill(handle_of(self))) {
+    if (!exported.fill(handle_of(self))) {
         return nullptr;
     }
     Ref schema(exported.schema_capsule());
     return schema ? pair_of(schema.release(), exported.device_capsule()) : nullptr;
 }
 
-PyObject *arrow_array(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *ignored = nullptr;
+PyObject *arrow_array(PyObject *self, PyObject *(&)[1]) {
     Export exported;
-    if (!parse_arguments(kArraySignature, args, nargs, kwnames, &ignored) || !exported.fill(handle_of(self))) {
+    if (!exported.fill(handle_of(self))) {
         return nullptr;
     }
     if (exported.column->device_type == VIA_DEVICE_CUDA) {
@@ -176,6 +174,8 @@ Outcome try_arrow(const char *function, PyObject *object, PyObject **out_array) 
     return Outcome::Absent;
 }
 
+namespace {
+
 PyObject *from_arrow(PyObject *, PyObject *object) {
     PyObject *array = nullptr;
     drain();
@@ -188,16 +188,25 @@ PyObject *from_arrow(PyObject *, PyObject *object) {
     return raise_type("from_arrow", "x", object, "an object with __arrow_c_device_array__ or __arrow_c_array__");
 }
 
+}  // namespace
+
 PyMethodDef kArrowMethods[] = {
-    {"__arrow_c_device_array__", method(arrow_device_array), METH_FASTCALL | METH_KEYWORDS,
+    {"__arrow_c_device_array__", parsed<kDeviceSignature, arrow_device_array>(), kKeywords,
      "__arrow_c_device_array__($self, requested_schema=None)\n--\n\n"
      "Exports a row-major numeric array to Arrow, as capsules of a schema and of a device array."},
-    {"__arrow_c_array__", method(arrow_array), METH_FASTCALL | METH_KEYWORDS,
+    {"__arrow_c_array__", parsed<kArraySignature, arrow_array>(), kKeywords,
      "__arrow_c_array__($self, requested_schema=None)\n--\n\n"
      "Exports a row-major numeric array of host memory to Arrow, as capsules of a schema and of an array."},
     {"__arrow_c_schema__", arrow_schema, METH_NOARGS,
      "__arrow_c_schema__($self)\n--\n\n"
      "Returns the Arrow type of the array, as a capsule."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyMethodDef kArrowFunctions[] = {
+    {"from_arrow", from_arrow, METH_O,
+     "from_arrow(x, /)\n--\n\n"
+     "Returns a read-only array on the memory of an Arrow array without nulls, or of its pair of capsules."},
     {nullptr, nullptr, 0, nullptr},
 };
 

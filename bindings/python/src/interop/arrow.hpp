@@ -5,10 +5,9 @@
 
 namespace viapy {
 
-extern PyMethodDef kArrowMethods[];
+extern PyMethodDef kArrowMethods[];    // of the type Array
+extern PyMethodDef kArrowFunctions[];  // of the module
 
 Outcome try_arrow(const char *function, PyObject *object, PyObject **out_array);
-
-PyObject *from_arrow(PyObject *, PyObject *object);
 
 }  // namespace viapy

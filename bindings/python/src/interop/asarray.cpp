@@ -131,6 +131,8 @@ PyObject *as_array(const char *function, PyObject *object, const char *argument)
     return refuse(function, argument, object, refusals);
 }
 
+namespace {
+
 PyObject *asarray(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
     drain();
     if (nargs == 1 && kwnames == nullptr) {
@@ -143,5 +145,17 @@ PyObject *asarray(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject 
     Ref array(as_array("asarray", values[0]));
     return array ? as_asked(std::move(array), values[1], values[2], values[3]) : nullptr;
 }
+
+}  // namespace
+
+PyMethodDef kAsarrayFunctions[] = {
+    {"asarray", method(asarray), kKeywords,
+     "asarray(x, /, dtype=None, *, device=None, copy=None)\n--\n\n"
+     "Returns an array on the memory of another library's array.\n\n"
+     "Tries DLPack, the CUDA array interface, the buffer protocol, the array interface and Arrow in turn. "
+     "Copies only if `copy` is True, or if `device` differs from that of x and `copy` is not False. Raises "
+     "DTypeError if `dtype` differs from that of x: elements are not converted."},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 }  // namespace viapy

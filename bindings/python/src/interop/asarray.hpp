@@ -8,6 +8,6 @@ namespace viapy {
 // Returns an Array on the memory of any object that exports it. NULL with an exception set on failure.
 PyObject *as_array(const char *function, PyObject *object, const char *argument = "x");
 
-PyObject *asarray(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+extern PyMethodDef kAsarrayFunctions[];
 
 }  // namespace viapy

@@ -15,17 +15,26 @@ bool is_unused(PyObject *capsule, const char *name) {
     return PyCapsule_GetName(capsule) == name || PyCapsule_IsValid(capsule, name);
 }
 
-void drop_versioned(PyObject *capsule) {
-    if (is_unused(capsule, kVersioned)) {
-        auto *tensor = static_cast<DLManagedTensorVersioned *>(PyCapsule_GetPointer(capsule, kVersioned));
-        keeping_error([tensor] { via_dlpack_delete(tensor); });
-    }
-}
+// The form of DLPack 1.0 and later, and the one before it.
+struct Versioned {
+    using Tensor = DLManagedTensorVersioned;
+    static constexpr const char *name = kVersioned;
+    static constexpr auto make = via_to_dlpack;
+    static constexpr auto destroy = via_dlpack_delete;
+};
 
-void drop_legacy(PyObject *capsule) {
-    if (is_unused(capsule, kLegacy)) {
-        auto *tensor = static_cast<DLManagedTensor *>(PyCapsule_GetPointer(capsule, kLegacy));
-        keeping_error([tensor] { via_dlpack_delete_legacy(tensor); });
+struct Legacy {
+    using Tensor = DLManagedTensor;
+    static constexpr const char *name = kLegacy;
+    static constexpr auto make = via_to_dlpack_legacy;
+    static constexpr auto destroy = via_dlpack_delete_legacy;
+};
+
+template <class Form>
+void drop(PyObject *capsule) {
+    if (is_unused(capsule, Form::name)) {
+        auto *tensor = static_cast<typename Form::Tensor *>(PyCapsule_GetPointer(capsule, Form::name));
+        keeping_error([tensor] { Form::destroy(tensor); });
     }
 }
 
@@ -124,30 +133,17 @@ bool takes_time(via_array *array, const via_dlpack_options &options) {
            via_array_nbytes(array) >= kBytesWorthUnlocking;
 }
 
-PyObject *versioned_capsule(via_array *array, const via_dlpack_options &options, via_stream *stream) {
-    DLManagedTensorVersioned *tensor = nullptr;
+template <class Form>
+PyObject *make_capsule(via_array *array, const via_dlpack_options &options, via_stream *stream) {
+    typename Form::Tensor *tensor = nullptr;
     via_status status =
-        without_gil(takes_time(array, options), [&] { return via_to_dlpack(array, &options, stream, &tensor); });
+        without_gil(takes_time(array, options), [&] { return Form::make(array, &options, stream, &tensor); });
     if (status != VIA_OK) {
         return raise_exchange(status);
     }
-    PyObject *capsule = PyCapsule_New(tensor, kVersioned, drop_versioned);
+    PyObject *capsule = PyCapsule_New(tensor, Form::name, drop<Form>);
     if (capsule == nullptr) {
-        via_dlpack_delete(tensor);
-    }
-    return capsule;
-}
-
-PyObject *legacy_capsule(via_array *array, const via_dlpack_options &options, via_stream *stream) {
-    DLManagedTensor *tensor = nullptr;
-    via_status status =
-        without_gil(takes_time(array, options), [&] { return via_to_dlpack_legacy(array, &options, stream, &tensor); });
-    if (status != VIA_OK) {
-        return raise_exchange(status);
-    }
-    PyObject *capsule = PyCapsule_New(tensor, kLegacy, drop_legacy);
-    if (capsule == nullptr) {
-        via_dlpack_delete_legacy(tensor);
+        Form::destroy(tensor);
     }
     return capsule;
 }
@@ -197,7 +193,8 @@ bool parse_max_version(const char *function, PyObject *value, via_dlpack_options
 }
 
 PyObject *new_capsule(via_array *array, const via_dlpack_options &options, via_stream *stream) {
-    return options.max_major >= 1 ? versioned_capsule(array, options, stream) : legacy_capsule(array, options, stream);
+    return options.max_major >= 1 ? make_capsule<Versioned>(array, options, stream)
+                                  : make_capsule<Legacy>(array, options, stream);
 }
 
 Signature kDlpack = {"Array.__dlpack__", 0, 0, {"stream", "max_version", "dl_device", "copy"}};
@@ -269,7 +266,7 @@ bool has_negative_stride(via_array *array) {
 }
 
 PyMethodDef kDlpackMethods[] = {
-    {"__dlpack__", method(dlpack_method), METH_FASTCALL | METH_KEYWORDS,
+    {"__dlpack__", method(dlpack_method), kKeywords,
      "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "Exports the array as a DLPack capsule.\n\n"
      "Raises BufferError if DLPack cannot describe the array."},

@@ -276,12 +276,13 @@ Outcome try_dlpack(const char *function, PyObject *object, const ImportOptions &
     return *out_array != nullptr ? Outcome::Imported : Outcome::Failed;
 }
 
-PyObject *from_dlpack(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *values[3] = {};
+namespace {
+
+PyObject *from_dlpack(PyObject *, PyObject *(&values)[3]) {
     ImportOptions wanted;
     PyObject *array = nullptr;
     drain();
-    if (!parse_arguments(kFromDlpack, args, nargs, kwnames, values) || !read_options(values[1], values[2], &wanted)) {
+    if (!read_options(values[1], values[2], &wanted)) {
         return nullptr;
     }
     if (PyCapsule_CheckExact(values[0])) {
@@ -300,5 +301,15 @@ PyObject *from_dlpack(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObj
     }
     return array;
 }
+
+}  // namespace
+
+PyMethodDef kDlpackFunctions[] = {
+    {"from_dlpack", parsed<kFromDlpack, from_dlpack>(), kKeywords,
+     "from_dlpack(x, /, *, device=None, copy=None)\n--\n\n"
+     "Returns an array on the memory of an object with __dlpack__, or of a DLPack capsule.\n\n"
+     "`copy` True always copies, False never, None only if required."},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 }  // namespace viapy

@@ -8,6 +8,6 @@ namespace viapy {
 Outcome try_exchange_api(const char *function, PyObject *object, PyObject **out_array);
 Outcome try_dlpack(const char *function, PyObject *object, const ImportOptions &wanted, PyObject **out_array);
 
-PyObject *from_dlpack(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+extern PyMethodDef kDlpackFunctions[];
 
 }  // namespace viapy

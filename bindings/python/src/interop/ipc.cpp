@@ -18,8 +18,6 @@ PyObject *export_ipc(PyObject *self, PyObject *) {
     return status == VIA_OK ? PyBytes_FromStringAndSize(bytes, length) : raise_status(status);
 }
 
-}  // namespace
-
 PyObject *import_ipc(PyObject *, PyObject *object) {
     Bytes given;
     if (!given.parse("import_ipc", "description", object) || !share_with_multiprocessing()) {
@@ -30,6 +28,8 @@ PyObject *import_ipc(PyObject *, PyObject *object) {
     return new_array_or_raise(status, array, Origin::Process);
 }
 
+}  // namespace
+
 PyMethodDef kIpcMethods[] = {
     {"export_ipc", export_ipc, METH_NOARGS,
      "export_ipc($self, /)\n--\n\n"
@@ -37,6 +37,15 @@ PyMethodDef kIpcMethods[] = {
      "Requires memory of empty(..., memory=\"shared\") or of a CUDA device. The memory stays until the last "
      "array of any process is released. An import needs an array here to be alive. Waits until the content is "
      "ready."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyMethodDef kIpcFunctions[] = {
+    {"import_ipc", import_ipc, METH_O,
+     "import_ipc(description, /)\n--\n\n"
+     "Returns an array on the memory that another process described by Array.export_ipc().\n\n"
+     "`description` is those bytes, or an object with a buffer of them. Copies nothing. The array keeps the "
+     "memory alive, and may outlive the other process. A process cannot import its own device memory."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -5,8 +5,7 @@
 
 namespace viapy {
 
-extern PyMethodDef kIpcMethods[];
-
-PyObject *import_ipc(PyObject *, PyObject *object);
+extern PyMethodDef kIpcMethods[];    // of the type Array
+extern PyMethodDef kIpcFunctions[];  // of the module
 
 }  // namespace viapy

@@ -1,4 +1,4 @@
-// What every exchange protocol here shares.
+// Types that every exchange protocol shares.
 #pragma once
 
 #include "array/array.hpp"

@@ -16,7 +16,7 @@ Signature kWrap = {
     {"ptr", "shape", "dtype", "strides", "device", "owner", "release", "readonly", "check", "nbytes", "to"}};
 
 struct Request {
-    PyObject *values[11] = {};
+    PyObject **values = nullptr;
     void *address = nullptr;
     Extents shape;
     Extents strides;
@@ -158,21 +158,36 @@ via_array *make(const Request &request) {
     });
 }
 
-}  // namespace
-
-PyObject *wrap(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+PyObject *wrap(PyObject *, PyObject *(&values)[11]) {
     Request request;
+    request.values = values;
     drain();
-    if (!parse_arguments(kWrap, args, nargs, kwnames, request.values) || !read_request(&request) ||
-        !stays_within(request.values[9], request.shape, request.has_strides ? &request.strides : nullptr,
-                      request.dtype)) {
+    if (!read_request(&request) ||
+        !stays_within(values[9], request.shape, request.has_strides ? &request.strides : nullptr, request.dtype)) {
         return nullptr;
     }
     Handle array(make(request));
-    if (array && is_given(request.values[10])) {
-        return convert("wrap: to", array.get(), request.values[10], true);
+    if (array && is_given(values[10])) {
+        return convert("wrap: to", array.get(), values[10], true);
     }
     return array ? new_array(array.release(), Origin::Wrapped) : nullptr;
 }
+
+}  // namespace
+
+PyMethodDef kWrapFunctions[] = {
+    {"wrap", parsed<kWrap, wrap>(), kKeywords,
+     "wrap(ptr, shape, dtype, *, strides=None, device='cpu', owner=None, release=None, readonly=False, check=True, "
+     "nbytes=None, to=None)\n--\n\n"
+     "Returns an array on existing memory; copies nothing and accesses nothing.\n\n"
+     "`ptr` is an address: an integer, a pointer of ctypes or cffi, or an object with `ptr` or `data_ptr`. "
+     "`strides` are in bytes, row-major if not given. `owner` is kept alive until the last view and export is "
+     "released. Then `release`, if given, is called once without arguments. It is not called if wrap() fails. "
+     "`check` looks a device address up in the driver, and requires the first and last byte of host memory to "
+     "be readable. `nbytes` requires every element to lie within that many bytes of the address. `to`, a type "
+     "as for Array.to(), returns an object of that type. That is the fastest way from a pointer to a "
+     "torch.Tensor; the content counts as ready."},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 }  // namespace viapy

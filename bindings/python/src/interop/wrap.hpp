@@ -5,6 +5,6 @@
 
 namespace viapy {
 
-PyObject *wrap(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+extern PyMethodDef kWrapFunctions[];
 
 }  // namespace viapy

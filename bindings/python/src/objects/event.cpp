@@ -16,10 +16,6 @@ namespace {
 
 via_event *event_in(PyObject *self) { return static_cast<via_event *>(handle_in(self)); }
 
-PyObject *event_or_raise(via_status status, via_event *event) {
-    return status == VIA_OK ? new_handle(HandleKind::Event, event) : raise_status(status);
-}
-
 PyObject *create(PyTypeObject *, PyObject *args, PyObject *keywords) {
     PyObject *place = nullptr;
     int32_t device_id = 0;
@@ -30,16 +26,14 @@ PyObject *create(PyTypeObject *, PyObject *args, PyObject *keywords) {
         return nullptr;
     }
     via_status status = via_event_create(device_id, &event);
-    return event_or_raise(status, event);
+    return handle_or_raise(HandleKind::Event, status, event);
 }
 
 Signature kWrapEvent = {"Event.wrap", 2, 1, {"event", "device"}};
 
-PyObject *wrap_event(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *values[2] = {};
+PyObject *wrap_event(PyObject *, PyObject *(&values)[2]) {
     int32_t device_id = 0;
-    if (!parse_arguments(kWrapEvent, args, nargs, kwnames, values) ||
-        !parse_cuda_device("Event.wrap", values[1], 0, &device_id)) {
+    if (!parse_cuda_device("Event.wrap", values[1], 0, &device_id)) {
         return nullptr;
     }
     return wrap_foreign_event("Event.wrap", values[0], device_id,
@@ -48,28 +42,19 @@ PyObject *wrap_event(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObje
 
 Signature kRecord = {"Event.record", 1, 0, {"stream"}};
 
-PyObject *record(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *given = nullptr;
+PyObject *record(PyObject *self, PyObject *(&values)[1]) {
     StreamArgument stream;
-    if (!parse_arguments(kRecord, args, nargs, kwnames, &given) || !stream.parse_or_current("Event.record", given, 0)) {
+    if (!stream.parse_or_current("Event.record", values[0], 0)) {
         return nullptr;
     }
     return none_or_raise(via_event_record(event_in(self), stream.get()));
 }
 
-via_status ask_event(void *event, int32_t *out_done) {
-    return via_event_query(static_cast<via_event *>(event), out_done);
-}
+constexpr PollFunction kPollEvent = poll_handle<via_event, via_event_query>;
 
 PyObject *synchronize(PyObject *self, PyObject *) {
     via_event *event = event_in(self);
-    return wait_for(ask_event, event, [=] { return via_event_synchronize(event); }) ? none() : nullptr;
-}
-
-PyObject *done(PyObject *self, PyObject *) {
-    int32_t answer = 0;
-    via_status status = via_event_query(event_in(self), &answer);
-    return status == VIA_OK ? boolean(answer != 0) : raise_status(status);
+    return wait_for(kPollEvent, event, [=] { return via_event_synchronize(event); }) ? none() : nullptr;
 }
 
 PyObject *get_handle(PyObject *self, void *) { return PyLong_FromVoidPtr(via_event_handle(event_in(self))); }
@@ -79,17 +64,17 @@ PyObject *repr(PyObject *self) {
 }
 
 PyMethodDef kMethods[] = {
-    {"wrap", method(wrap_event), METH_FASTCALL | METH_KEYWORDS | METH_STATIC,
+    {"wrap", parsed<kWrapEvent, wrap_event>(), kKeywords | METH_STATIC,
      "wrap(event, device=0)\n--\n\n"
      "Returns an Event for another library's event, or for the number of a CUevent; its owner keeps owning it."},
-    {"record", method(record), METH_FASTCALL | METH_KEYWORDS,
+    {"record", parsed<kRecord, record>(), kKeywords,
      "record($self, stream=None)\n--\n\n"
      "Records the end of a stream's work so far.\n\n"
      "Uses the current stream of device 0 if none is given."},
     {"synchronize", synchronize, METH_NOARGS,
      "synchronize($self)\n--\n\n"
      "Waits until the recorded point is reached."},
-    {"done", done, METH_NOARGS,
+    {"done", is_done<kPollEvent>, METH_NOARGS,
      "done($self)\n--\n\n"
      "Returns whether the recorded point has been reached."},
     {nullptr, nullptr, 0, nullptr},
@@ -117,7 +102,7 @@ PyObject *wrap_foreign_event(const char *function, PyObject *value, int32_t devi
     }
     via_event *event = nullptr;
     via_status status = via_event_wrap(native, device_id, &event);
-    return event_or_raise(status, event);
+    return handle_or_raise(HandleKind::Event, status, event);
 }
 
 PyType_Slot kEventSlots[] = {

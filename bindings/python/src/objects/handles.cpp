@@ -70,6 +70,10 @@ PyObject *new_handle(HandleKind kind, void *owned) {
     return reinterpret_cast<PyObject *>(object);
 }
 
+PyObject *handle_or_raise(HandleKind kind, via_status status, void *owned) {
+    return status == VIA_OK ? new_handle(kind, owned) : raise_status(status);
+}
+
 PyObject *share_handle(HandleKind kind, void *borrowed) {
     row(kind).retain(borrowed);
     return new_handle(kind, borrowed);

@@ -1,7 +1,7 @@
 // Python objects for the library's other handles: memory, streams, events, tasks, batches, files.
 #pragma once
 
-#include "support/python.hpp"
+#include "support/wait.hpp"
 
 namespace viapy {
 
@@ -9,6 +9,8 @@ enum class HandleKind { Memory, Stream, Event, Task, Batch, File };
 
 // Return an object of the kind. The first owns the handle; the second retains it. NULL is None.
 PyObject *new_handle(HandleKind kind, void *owned);
+// Returns the same if the status is VIA_OK, otherwise raises the status's exception.
+PyObject *handle_or_raise(HandleKind kind, via_status status, void *owned);
 PyObject *share_handle(HandleKind kind, void *borrowed);
 
 // Stores the handle of an object of the kind. False with TypeError set for any other object, None included.
@@ -17,6 +19,14 @@ bool handle_of_kind(HandleKind kind, const char *function, const char *argument,
 // Returns the handle of an object that is of the kind.
 void *handle_in(PyObject *object);
 bool is_kind(HandleKind kind, PyObject *object);
+
+// The method done() of a kind: returns whether its work is done.
+template <PollFunction poll>
+PyObject *is_done(PyObject *self, PyObject *) {
+    int32_t done = 0;
+    const via_status status = poll(handle_in(self), &done);
+    return status == VIA_OK ? boolean(done != 0) : raise_status(status);
+}
 
 // Releases the handle now, and stores NULL in its place.
 void release_handle(HandleKind kind, PyObject *object);

@@ -229,10 +229,11 @@ bool MemoryHandle::of_value(const char *function, PyObject *value, bool device_n
     return true;
 }
 
-PyObject *memory(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *values[4] = {};
+namespace {
+
+PyObject *memory(PyObject *, PyObject *(&values)[4]) {
     Device device;
-    if (!parse_arguments(kMemory, args, nargs, kwnames, values) || !parse_device("memory", values[1], &device)) {
+    if (!parse_device("memory", values[1], &device)) {
         return nullptr;
     }
     if (is_given(values[2]) || is_given(values[3])) {
@@ -243,5 +244,16 @@ PyObject *memory(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *
                                     : made.create_usual("memory", device);
     return good ? new_handle(HandleKind::Memory, made.release()) : nullptr;
 }
+
+}  // namespace
+
+PyMethodDef kMemoryFunctions[] = {
+    {"memory", parsed<kMemory, memory>(), kKeywords,
+     "memory(kind=None, device='cpu', *, alloc=None, free=None)\n--\n\n"
+     "Returns memory to allocate from, for empty(): of a kind, or the usual kind of the device.\n\n"
+     "With `alloc(nbytes, alignment, stream) -> address` and `free(address, nbytes, stream)`, allocates by "
+     "these functions."},
+    {nullptr, nullptr, 0, nullptr},
+};
 
 }  // namespace viapy

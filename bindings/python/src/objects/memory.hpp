@@ -34,7 +34,6 @@ private:
 // Registers arrays of shared memory with multiprocessing, which then passes them by description. Idempotent.
 bool share_with_multiprocessing();
 
-// memory(kind=None, device='cpu', *, alloc=None, free=None)
-PyObject *memory(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+extern PyMethodDef kMemoryFunctions[];
 
 }  // namespace viapy

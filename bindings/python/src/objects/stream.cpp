@@ -22,10 +22,6 @@ namespace {
 
 via_stream *stream_in(PyObject *self) { return static_cast<via_stream *>(handle_in(self)); }
 
-PyObject *stream_or_raise(via_status status, via_stream *stream) {
-    return status == VIA_OK ? new_handle(HandleKind::Stream, stream) : raise_status(status);
-}
-
 PyObject *create(PyTypeObject *, PyObject *args, PyObject *keywords) {
     PyObject *place = nullptr;
     int32_t device_id = 0;
@@ -36,17 +32,15 @@ PyObject *create(PyTypeObject *, PyObject *args, PyObject *keywords) {
         return nullptr;
     }
     via_status status = via_stream_create(device_id, &stream);
-    return stream_or_raise(status, stream);
+    return handle_or_raise(HandleKind::Stream, status, stream);
 }
 
 Signature kWrapStream = {"Stream.wrap", 2, 1, {"stream", "device"}};
 
-PyObject *wrap_stream(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *values[2] = {};
+PyObject *wrap_stream(PyObject *, PyObject *(&values)[2]) {
     int32_t device_id = -1;
     StreamArgument stream;
-    if (!parse_arguments(kWrapStream, args, nargs, kwnames, values) ||
-        !parse_cuda_device("Stream.wrap", values[1], -1, &device_id) ||
+    if (!parse_cuda_device("Stream.wrap", values[1], -1, &device_id) ||
         !stream.parse("Stream.wrap", values[0], device_id)) {
         return nullptr;
     }
@@ -56,31 +50,21 @@ PyObject *wrap_stream(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObj
 
 Signature kCurrent = {"Stream.current", 1, 0, {"device"}};
 
-PyObject *current(PyObject *, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *place = nullptr;
+PyObject *current(PyObject *, PyObject *(&values)[1]) {
     int32_t device_id = 0;
     via_stream *stream = nullptr;
-    if (!parse_arguments(kCurrent, args, nargs, kwnames, &place) ||
-        !parse_cuda_device("Stream.current", place, 0, &device_id)) {
+    if (!parse_cuda_device("Stream.current", values[0], 0, &device_id)) {
         return nullptr;
     }
     via_status status = via_stream_current(device_id, &stream);
-    return stream_or_raise(status, stream);
+    return handle_or_raise(HandleKind::Stream, status, stream);
 }
 
-via_status ask_stream(void *stream, int32_t *out_done) {
-    return via_stream_query(static_cast<via_stream *>(stream), out_done);
-}
+constexpr PollFunction kPollStream = poll_handle<via_stream, via_stream_query>;
 
 PyObject *synchronize(PyObject *self, PyObject *) {
     via_stream *stream = stream_in(self);
-    return wait_for(ask_stream, stream, [=] { return via_stream_synchronize(stream); }) ? none() : nullptr;
-}
-
-PyObject *done(PyObject *self, PyObject *) {
-    int32_t answer = 0;
-    via_status status = via_stream_query(stream_in(self), &answer);
-    return status == VIA_OK ? boolean(answer != 0) : raise_status(status);
+    return wait_for(kPollStream, stream, [=] { return via_stream_synchronize(stream); }) ? none() : nullptr;
 }
 
 // Wraps another library's event for the call.
@@ -101,21 +85,17 @@ PyObject *wait(PyObject *self, PyObject *value) {
 
 Signature kRecord = {"Stream.record", 1, 0, {"event"}};
 
-PyObject *record(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *given = nullptr;
+PyObject *record(PyObject *self, PyObject *(&values)[1]) {
     via_stream *stream = stream_in(self);
-    if (!parse_arguments(kRecord, args, nargs, kwnames, &given)) {
-        return nullptr;
-    }
     void *checked = nullptr;
-    if (is_given(given) && !handle_of_kind(HandleKind::Event, "Stream.record", "event", given, &checked)) {
+    if (is_given(values[0]) && !handle_of_kind(HandleKind::Event, "Stream.record", "event", values[0], &checked)) {
         return nullptr;
     }
-    Ref event = is_given(given) ? Ref::share(given) : Ref();
+    Ref event = is_given(values[0]) ? Ref::share(values[0]) : Ref();
     if (!event) {
         via_event *made = nullptr;
         via_status status = via_event_create(via_stream_device_id(stream), &made);
-        event = Ref(status == VIA_OK ? new_handle(HandleKind::Event, made) : raise_status(status));
+        event = Ref(handle_or_raise(HandleKind::Event, status, made));
     }
     if (!event) {
         return nullptr;
@@ -202,24 +182,24 @@ PyObject *repr(PyObject *self) {
 }
 
 PyMethodDef kMethods[] = {
-    {"wrap", method(wrap_stream), METH_FASTCALL | METH_KEYWORDS | METH_STATIC,
+    {"wrap", parsed<kWrapStream, wrap_stream>(), kKeywords | METH_STATIC,
      "wrap(stream, device=None)\n--\n\n"
      "Returns a Stream for another library's stream, which must live as long as work is queued through it.\n\n"
      "Accepts objects with __cuda_stream__, streams of CuPy, torch and Numba, and the number of a CUstream. 0, "
      "1 and None are the legacy stream, 2 is the calling thread's."},
-    {"current", method(current), METH_FASTCALL | METH_KEYWORDS | METH_STATIC,
+    {"current", parsed<kCurrent, current>(), kKeywords | METH_STATIC,
      "current(device=0)\n--\n\n"
      "Returns the calling thread's current stream of a device; the legacy stream unless set by `with`."},
     {"synchronize", synchronize, METH_NOARGS,
      "synchronize($self)\n--\n\n"
      "Waits until the stream's work so far is done."},
-    {"done", done, METH_NOARGS,
+    {"done", is_done<kPollStream>, METH_NOARGS,
      "done($self)\n--\n\n"
      "Returns whether the stream's work so far is done."},
     {"wait", wait, METH_O,
      "wait($self, event, /)\n--\n\n"
      "Makes later work of the stream wait, on the device, for an event."},
-    {"record", method(record), METH_FASTCALL | METH_KEYWORDS,
+    {"record", parsed<kRecord, record>(), kKeywords,
      "record($self, event=None)\n--\n\n"
      "Records the end of the stream's work so far in an event, a new one if none is given."},
     {"__cuda_stream__", cuda_stream, METH_NOARGS,

@@ -17,7 +17,7 @@ namespace {
 
 via_task *task_in(PyObject *self) { return static_cast<via_task *>(handle_in(self)); }
 
-via_status ask_task(void *task, int32_t *out_done) { return via_task_poll(static_cast<via_task *>(task), out_done); }
+constexpr PollFunction kPollTpoll = poll_handle<via_task, via_task_poll>;
 
 Signature kWait = {"Task.wait", 1, 0, {"timeout"}};
 Signature kResult = {"Task.result", 1, 0, {"timeout"}};
@@ -27,7 +27,7 @@ Signature kException = {"Task.exception", 1, 0, {"timeout"}};
 bool ends_in_time(const char *function, via_task *task, PyObject *timeout) {
     double seconds = PyFloat_AsDouble(timeout);
     int32_t done = 0;
-    if (PyErr_Occurred() != nullptr || !poll_until_done(ask_task, task, seconds, &done)) {
+    if (PyErr_Occurred() != nullptr || !poll_until_done(kPollTpoll, task, seconds, &done)) {
         return false;
     }
     if (done == 0) {
@@ -37,17 +37,14 @@ bool ends_in_time(const char *function, via_task *task, PyObject *timeout) {
 }
 
 // Waits for the end. False with an exception set. *out_own is the task's own status if the task failed.
-bool wait_for_end(Signature &signature, PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
-                  via_status *out_own) {
-    PyObject *timeout = nullptr;
+bool wait_for_end(const char *function, PyObject *self, PyObject *timeout, via_status *out_own) {
     via_task *task = task_in(self);
     *out_own = VIA_OK;
-    if (!parse_arguments(signature, args, nargs, kwnames, &timeout) ||
-        (is_given(timeout) && !ends_in_time(signature.function, task, timeout))) {
+    if (is_given(timeout) && !ends_in_time(function, task, timeout)) {
         return false;
     }
     via_status status = VIA_OK;
-    if (wait_for(ask_task, task, [&] { return status = via_task_wait(task); })) {
+    if (wait_for(kPollTpoll, task, [&] { return status = via_task_wait(task); })) {
         return true;
     }
     int32_t ended = 0;
@@ -55,14 +52,11 @@ bool wait_for_end(Signature &signature, PyObject *self, PyObject *const *args, P
     return false;
 }
 
-PyObject *wait(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+// Implements wait() and result().
+template <Signature &signature>
+PyObject *wait(PyObject *self, PyObject *(&values)[1]) {
     via_status own = VIA_OK;
-    return wait_for_end(kWait, self, args, nargs, kwnames, &own) ? none() : nullptr;
-}
-
-PyObject *result(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    via_status own = VIA_OK;
-    return wait_for_end(kResult, self, args, nargs, kwnames, &own) ? none() : nullptr;
+    return wait_for_end(signature.function, self, values[0], &own) ? none() : nullptr;
 }
 
 // Returns the exception that is set, and clears it.
@@ -75,9 +69,9 @@ PyObject *fetch_exception() {
 }
 
 // Returns a failure and raises a cancellation, as futures do.
-PyObject *exception(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+PyObject *exception(PyObject *self, PyObject *(&values)[1]) {
     via_status own = VIA_OK;
-    if (wait_for_end(kException, self, args, nargs, kwnames, &own)) {
+    if (wait_for_end("Task.exception", self, values[0], &own)) {
         return none();
     }
     return own != VIA_OK && own != VIA_ERROR_CANCELLED ? fetch_exception() : nullptr;
@@ -117,12 +111,6 @@ PyObject *repr(PyObject *self) {
                                 static_cast<long long>(total));
 }
 
-PyObject *done(PyObject *self, PyObject *) {
-    int32_t answer = 0;
-    via_status status = via_task_poll(task_in(self), &answer);
-    return status == VIA_OK ? boolean(answer != 0) : raise_status(status);
-}
-
 PyObject *progress(PyObject *self, PyObject *) {
     int64_t moved = 0, total = 0;
     via_status status = via_task_progress(task_in(self), &moved, &total);
@@ -135,10 +123,9 @@ PyObject *cancel(PyObject *self, PyObject *) { return none_or_raise(via_task_can
 Signature kJoin = {"Task.join", 1, 0, {"stream"}};
 
 // Waits on the host for work that is not yet queued on the device.
-PyObject *join(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *given = nullptr;
+PyObject *join(PyObject *self, PyObject *(&values)[1]) {
     StreamArgument stream;
-    if (!parse_arguments(kJoin, args, nargs, kwnames, &given) || !stream.parse_or_current("Task.join", given, 0)) {
+    if (!stream.parse_or_current("Task.join", values[0], 0)) {
         return nullptr;
     }
     via_task *task = task_in(self);
@@ -277,22 +264,22 @@ PyObject *await(PyObject *self) {
 }
 
 PyMethodDef kMethods[] = {
-    {"wait", method(wait), METH_FASTCALL | METH_KEYWORDS,
+    {"wait", parsed<kWait, wait<kWait>>(), kKeywords,
      "wait($self, timeout=None)\n--\n\n"
      "Waits for the end. Raises the task's error, or TimeoutError after `timeout` seconds.\n\n"
      "Ctrl-C ends the wait, not the task."},
-    {"result", method(result), METH_FASTCALL | METH_KEYWORDS,
+    {"result", parsed<kResult, wait<kResult>>(), kKeywords,
      "result($self, timeout=None)\n--\n\n"
      "Waits as wait() does; the result is None.\n\n"
      "Exists because futures have a method of this name."},
-    {"exception", method(exception), METH_FASTCALL | METH_KEYWORDS,
+    {"exception", parsed<kException, exception>(), kKeywords,
      "exception($self, timeout=None)\n--\n\n"
      "Waits for the end, and returns the task's error; None if it succeeded.\n\n"
      "Raises CancelledError if the task was cancelled, TimeoutError after `timeout` seconds."},
     {"cancelled", cancelled, METH_NOARGS,
      "cancelled($self)\n--\n\n"
      "Returns whether the task has ended because it was cancelled."},
-    {"done", done, METH_NOARGS,
+    {"done", is_done<kPollTpoll>, METH_NOARGS,
      "done($self)\n--\n\n"
      "Returns whether the task has ended."},
     {"progress", progress, METH_NOARGS,
@@ -301,7 +288,7 @@ PyMethodDef kMethods[] = {
     {"cancel", cancel, METH_NOARGS,
      "cancel($self)\n--\n\n"
      "Requests cancellation; the task ends with CancelledError unless it was done already."},
-    {"join", method(join), METH_FASTCALL | METH_KEYWORDS,
+    {"join", parsed<kJoin, join>(), kKeywords,
      "join($self, stream=None)\n--\n\n"
      "Makes later work of a stream wait, on the device, for the task.\n\n"
      "Uses the current stream of device 0 if none is given."},
@@ -324,9 +311,5 @@ PyType_Slot kTaskSlots[] = {
     {Py_am_await, slot(await)},
     {0, nullptr},
 };
-
-PyObject *new_task_or_raise(via_status status, via_task *task) {
-    return status == VIA_OK ? new_handle(HandleKind::Task, task) : raise_status(status);
-}
 
 }  // namespace viapy

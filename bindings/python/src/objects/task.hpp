@@ -8,7 +8,4 @@ namespace viapy {
 extern const char kTaskDoc[];
 extern PyType_Slot kTaskSlots[];
 
-// Returns a Task if the status is VIA_OK, otherwise raises the status's exception.
-PyObject *new_task_or_raise(via_status status, via_task *task);
-
 }  // namespace viapy

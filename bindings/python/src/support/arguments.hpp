@@ -22,6 +22,26 @@ struct Signature {
 bool parse_arguments(Signature &signature, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
                      PyObject **values);
 
+// The number of values that a parsed function takes.
+template <int count>
+constexpr int values_of(PyObject *(*)(PyObject *self, PyObject *(&values)[count])) {
+    return count;
+}
+
+// Parses a call by its signature, and passes the values to `function(self, values)`.
+template <Signature &signature, auto function>
+PyObject *call_parsed(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *values[values_of(function)] = {};
+    return parse_arguments(signature, args, nargs, kwnames, values) ? function(self, values) : nullptr;
+}
+
+// Returns that as an entry of a method table, whose flags are kKeywords.
+template <Signature &signature, auto function>
+PyCFunction parsed() {
+    return method(call_parsed<signature, function>);
+}
+inline constexpr int kKeywords = METH_FASTCALL | METH_KEYWORDS;
+
 inline bool is_given(PyObject *value) { return value != nullptr && value != Py_None; }
 
 // Parses an integer, a pointer of ctypes or cffi, or an object with `ptr` or `data_ptr`. None is NULL.

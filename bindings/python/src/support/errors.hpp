@@ -8,7 +8,7 @@ namespace viapy {
 // Makes the exception classes and adds them to the module.
 bool add_exceptions(PyObject *module);
 
-// All of these set an exception and return NULL. The first two use via_last_error(): call no other function of the
+// Set an exception and return NULL. The first two use via_last_error(): call no other function of the
 // library before.
 PyObject *raise_status(int32_t status);
 

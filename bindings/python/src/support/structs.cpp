@@ -9,64 +9,64 @@
 namespace viapy {
 namespace {
 
-#define INT32(type, name) {#name, FieldKind::Int32, offsetof(type, name), 0}
-#define INT64(type, name) {#name, FieldKind::Int64, offsetof(type, name), 0}
-#define ADDRESS(type, name) {#name, FieldKind::Address, offsetof(type, name), 0}
-#define TEXT(type, name) {#name, FieldKind::Text, offsetof(type, name), sizeof(type::name)}
-#define EXTENTS(type, name) {#name, FieldKind::Extents, offsetof(type, name), 0}
+template <class Value>
+constexpr FieldKind kKind = FieldKind::Extents;
+template <>
+constexpr FieldKind kKind<int32_t> = FieldKind::Int32;
+template <>
+constexpr FieldKind kKind<int64_t> = FieldKind::Int64;
+template <>
+constexpr FieldKind kKind<void *> = FieldKind::Address;
+template <int size>
+constexpr FieldKind kKind<char[size]> = FieldKind::Text;
 
-const Field kDevicePropertiesFields[] = {
-    INT32(via_device_properties, device_type),
-    INT32(via_device_properties, device_id),
-    INT32(via_device_properties, compute_capability),
-    INT32(via_device_properties, driver_version),
-    INT32(via_device_properties, num_threads),
-    INT64(via_device_properties, total_bytes),
-    INT64(via_device_properties, staging_bytes),
-    TEXT(via_device_properties, name),
-    TEXT(via_device_properties, routes),
+// Describes a field of a struct S.
+#define FIELD(name) {#name, kKind<decltype(S::name)>, offsetof(S, name), sizeof(S::name)}
+
+struct DevicePropertiesFields {
+    using S = via_device_properties;
+    static constexpr Field fields[] = {FIELD(device_type),    FIELD(device_id),   FIELD(compute_capability),
+                                       FIELD(driver_version), FIELD(num_threads), FIELD(total_bytes),
+                                       FIELD(staging_bytes),  FIELD(name),        FIELD(routes)};
 };
 
-const Field kStatsInfoFields[] = {
-    INT64(via_stats_info, live_arrays),         INT64(via_stats_info, live_storages),
-    INT64(via_stats_info, outstanding_exports), INT64(via_stats_info, pending_releases),
-    INT64(via_stats_info, host_bytes),          INT64(via_stats_info, pinned_bytes),
-    INT64(via_stats_info, device_bytes),        INT64(via_stats_info, managed_bytes),
-    INT64(via_stats_info, staged_bytes),        INT64(via_stats_info, pending_tasks),
+struct StatsInfoFields {
+    using S = via_stats_info;
+    static constexpr Field fields[] = {FIELD(live_arrays),      FIELD(live_storages), FIELD(outstanding_exports),
+                                       FIELD(pending_releases), FIELD(host_bytes),    FIELD(pinned_bytes),
+                                       FIELD(device_bytes),     FIELD(managed_bytes), FIELD(staged_bytes),
+                                       FIELD(pending_tasks)};
 };
 
-const Field kPointerInfoFields[] = {
-    INT32(via_pointer_info, device_type),    INT32(via_pointer_info, device_id), INT32(via_pointer_info, read_only),
-    ADDRESS(via_pointer_info, base_address), INT64(via_pointer_info, nbytes),
+struct PointerInfoFields {
+    using S = via_pointer_info;
+    static constexpr Field fields[] = {FIELD(device_type), FIELD(device_id), FIELD(read_only), FIELD(base_address),
+                                       FIELD(nbytes)};
 };
 
-const Field kDlpackOptionsFields[] = {
-    INT32(via_dlpack_options, max_major),
-    INT32(via_dlpack_options, max_minor),
-    INT32(via_dlpack_options, target_device_type),
-    INT32(via_dlpack_options, target_device_id),
-    INT32(via_dlpack_options, copy),
+struct DlpackOptionsFields {
+    using S = via_dlpack_options;
+    static constexpr Field fields[] = {FIELD(max_major), FIELD(max_minor), FIELD(target_device_type),
+                                       FIELD(target_device_id), FIELD(copy)};
 };
 
-const Field kArrayInterfaceFields[] = {
-    INT32(via_array_interface, version),    INT32(via_array_interface, ndim),
-    INT32(via_array_interface, read_only),  INT32(via_array_interface, has_strides),
-    INT32(via_array_interface, has_stream), INT64(via_array_interface, stream),
-    ADDRESS(via_array_interface, address),  EXTENTS(via_array_interface, shape),
-    EXTENTS(via_array_interface, strides),  TEXT(via_array_interface, typestr),
+struct ArrayInterfaceFields {
+    using S = via_array_interface;
+    static constexpr Field fields[] = {FIELD(version),    FIELD(ndim),   FIELD(read_only), FIELD(has_strides),
+                                       FIELD(has_stream), FIELD(stream), FIELD(address),   FIELD(shape),
+                                       FIELD(strides),    FIELD(typestr)};
 };
 
-const Field kFileOptionsFields[] = {
-    INT32(via_file_options, mode),     INT32(via_file_options, file_format),  INT32(via_file_options, column_major),
-    INT32(via_file_options, durable),  INT32(via_file_options, atomic_write), INT32(via_file_options, page_cache),
-    INT32(via_file_options, as_bytes),
+struct FileOptionsFields {
+    using S = via_file_options;
+    static constexpr Field fields[] = {FIELD(mode),         FIELD(file_format), FIELD(column_major), FIELD(durable),
+                                       FIELD(atomic_write), FIELD(page_cache),  FIELD(as_bytes)};
 };
 
-const Field kFilePropertiesFields[] = {
-    INT32(via_file_properties, file_format), INT32(via_file_properties, dtype),
-    INT32(via_file_properties, ndim),        INT32(via_file_properties, column_major),
-    INT64(via_file_properties, nbytes),      INT64(via_file_properties, byte_offset),
-    EXTENTS(via_file_properties, shape),
+struct FilePropertiesFields {
+    using S = via_file_properties;
+    static constexpr Field fields[] = {FIELD(file_format), FIELD(dtype),       FIELD(ndim), FIELD(column_major),
+                                       FIELD(nbytes),      FIELD(byte_offset), FIELD(shape)};
 };
 
 template <int count>
@@ -79,11 +79,6 @@ T read_at(const void *values, int offset) {
     T value;
     std::memcpy(&value, static_cast<const char *>(values) + offset, sizeof value);
     return value;
-}
-
-template <class T>
-void write_at(void *values, int offset, T value) {
-    std::memcpy(static_cast<char *>(values) + offset, &value, sizeof value);
 }
 
 PyObject *read_field(const StructLayout &layout, const Field &field, const void *values) {
@@ -103,29 +98,18 @@ PyObject *read_field(const StructLayout &layout, const Field &field, const void 
     return tuple_of(reinterpret_cast<const int64_t *>(place), read_at<int32_t>(values, layout.ndim_offset));
 }
 
-bool write_number(const char *function, const Field &field, PyObject *value, void *values) {
-    if (field.kind == FieldKind::Int64) {
-        int64_t number = 0;
-        bool good = parse_int64(function, field.name, value, &number);
-        write_at(values, field.offset, number);
-        return good;
-    }
-    int32_t number = 0;
-    bool good = parse_int32(function, field.name, value, &number);
-    write_at(values, field.offset, number);
-    return good;
-}
-
-bool write_address(const char *function, const Field &field, PyObject *value, void *values) {
-    void *address = nullptr;
-    bool good = parse_number_address(function, field.name, value, &address);
-    write_at(values, field.offset, address);
+template <class Value>
+bool write_parsed(bool (*parse)(const char *, const char *, PyObject *, Value *), const char *function,
+                  const Field &field, PyObject *value, void *values) {
+    Value parsed = {};
+    const bool good = parse(function, field.name, value, &parsed);
+    std::memcpy(static_cast<char *>(values) + field.offset, &parsed, sizeof parsed);
     return good;
 }
 
 bool write_text(const char *function, const Field &field, PyObject *value, void *values) {
     const char *text = PyUnicode_Check(value) ? whole_text(value) : nullptr;
-    if (text == nullptr || std::strlen(text) >= static_cast<size_t>(field.capacity)) {
+    if (text == nullptr || std::strlen(text) >= static_cast<size_t>(field.nbytes)) {
         raise_type(function, field.name, value, "a short text");
         return false;
     }
@@ -146,10 +130,11 @@ bool write_extents(const char *function, const Field &field, PyObject *value, vo
 bool write_field(const char *function, const Field &field, PyObject *value, void *values) {
     switch (field.kind) {
         case FieldKind::Int32:
+            return write_parsed(parse_int32, function, field, value, values);
         case FieldKind::Int64:
-            return write_number(function, field, value, values);
+            return write_parsed(parse_int64, function, field, value, values);
         case FieldKind::Address:
-            return write_address(function, field, value, values);
+            return write_parsed(parse_number_address, function, field, value, values);
         case FieldKind::Text:
             return write_text(function, field, value, values);
         case FieldKind::Extents:
@@ -169,15 +154,15 @@ const Field *find_field(const StructLayout &layout, PyObject *name) {
 
 }  // namespace
 
-const StructLayout kDeviceProperties = layout_of("via_device_properties", kDevicePropertiesFields);
-const StructLayout kStatsInfo = layout_of("via_stats_info", kStatsInfoFields);
-const StructLayout kPointerInfo = layout_of("via_pointer_info", kPointerInfoFields);
-const StructLayout kDlpackOptions = layout_of("via_dlpack_options", kDlpackOptionsFields);
+const StructLayout kDeviceProperties = layout_of("via_device_properties", DevicePropertiesFields::fields);
+const StructLayout kStatsInfo = layout_of("via_stats_info", StatsInfoFields::fields);
+const StructLayout kPointerInfo = layout_of("via_pointer_info", PointerInfoFields::fields);
+const StructLayout kDlpackOptions = layout_of("via_dlpack_options", DlpackOptionsFields::fields);
 const StructLayout kArrayInterface =
-    layout_of("via_array_interface", kArrayInterfaceFields, offsetof(via_array_interface, ndim));
-const StructLayout kFileOptions = layout_of("via_file_options", kFileOptionsFields);
+    layout_of("via_array_interface", ArrayInterfaceFields::fields, offsetof(via_array_interface, ndim));
+const StructLayout kFileOptions = layout_of("via_file_options", FileOptionsFields::fields);
 const StructLayout kFileProperties =
-    layout_of("via_file_properties", kFilePropertiesFields, offsetof(via_file_properties, ndim));
+    layout_of("via_file_properties", FilePropertiesFields::fields, offsetof(via_file_properties, ndim));
 
 PyObject *dict_of_struct(const StructLayout &layout, const void *values) {
     Ref dict(PyDict_New());

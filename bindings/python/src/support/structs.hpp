@@ -11,7 +11,7 @@ struct Field {
     const char *name;
     FieldKind kind;
     int offset;
-    int capacity;  // of a text
+    int nbytes;
 };
 
 struct StructLayout {

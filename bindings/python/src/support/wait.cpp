@@ -1,10 +1,11 @@
 #include "support/wait.hpp"
 
-#include <sched.h>
 #include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cmath>
-#include <ctime>
+#include <thread>
 
 namespace viapy {
 namespace {
@@ -16,22 +17,19 @@ constexpr double kLongestNap = 5e-3;
 
 thread_local int32_t t_callbacks = 0;
 
-double now() {
-    timespec time = {};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
+using Seconds = std::chrono::duration<double>;
+
+double now() { return Seconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Polls short waits continuously. Chooses longer naps so that polling and oversleeping cost the same small fraction of
 // the wait.
 void nap(double waited) {
     if (waited < kBusySeconds) {
-        sched_yield();
+        std::this_thread::yield();
         return;
     }
     const double seconds = std::min(waited / 32, std::sqrt(2 * kAskSeconds * waited));
-    timespec length = {0, static_cast<long>(1e9 * std::min(seconds, kLongestNap))};
-    nanosleep(&length, nullptr);
+    std::this_thread::sleep_for(Seconds(std::min(seconds, kLongestNap)));
 }
 
 via_status ask_until(PollFunction ask, void *handle, double start, double end, int32_t *out_done) {

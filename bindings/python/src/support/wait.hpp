@@ -11,6 +11,11 @@ namespace viapy {
 // Stores 1 if the handle's work is done.
 using PollFunction = via_status (*)(void *handle, int32_t *out_done);
 
+template <class Handle, via_status (*query)(Handle *, int32_t *)>
+via_status poll_handle(void *handle, int32_t *out_done) {
+    return query(static_cast<Handle *>(handle), out_done);
+}
+
 inline constexpr double kForever = 1e18;
 
 // Polls without the GIL until done or until `seconds` have passed, and runs signal handlers in between. False with an

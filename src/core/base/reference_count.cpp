@@ -1,9 +1,8 @@
-#include "core/base/single_threaded.hpp"
+#include "core/base/reference_count.hpp"
 
 #include <dlfcn.h>
 
 namespace via {
-
 namespace {
 
 constexpr char kNever = 0;
