@@ -3,10 +3,13 @@
 the native libraries of all.
 
 Every package holds the same native libraries, stripped. A package that this build or machine cannot make is left out
-with a line that says why.
+with a line that says why. OUTPUT/packages.json has the sizes, and what auditwheel says, and twine where it is installed.
+The pages are made of a copy, tests/package/packages.json.
 """
 
 import argparse
+import importlib.util
+import json
 import os
 import re
 import shutil
@@ -176,6 +179,33 @@ def make(name: str, *arguments: Path | Sequence[Path]) -> None:
         print(f"no {name}: {why}")
 
 
+def described(package: Path) -> dict[str, object]:
+    """A package's size, and of a wheel the library's and what the checkers of an index say."""
+    row: dict[str, object] = {"file": package.name, "bytes": package.stat().st_size}
+    if package.suffix == ".whl":
+        shown = output_of(sys.executable, "-m", "auditwheel", "show", package)
+        row["auditwheel"] = re.findall(r'"(manylinux_\w+)"', " ".join(shown.split()))[-1]
+        if importlib.util.find_spec("twine"):
+            shown = output_of(sys.executable, "-m", "twine", "check", package)
+            row["twine"] = re.findall(r"PASSED|FAILED", shown)[-1]
+        with zipfile.ZipFile(package) as wheel:
+            row["libviaduct.so.1"] = wheel.getinfo("viaduct/libviaduct.so.1").file_size
+    return row
+
+
+def output_of(*command: object) -> str:
+    words = [str(word) for word in command]
+    return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True).stdout
+
+
+def write_report(build: Path, output: Path) -> None:
+    archives = sorted(path for path in output.iterdir() if path.suffix in (".gz", ".whl", ".jar", ".nupkg", ".deb"))
+    cache = (build / "CMakeCache.txt").read_text() if (build / "CMakeCache.txt").exists() else ""
+    kernels = re.search(r"^VIADUCT_KERNEL_ARCHITECTURES:\w+=(.*)$", cache, re.MULTILINE)
+    report = {"kernels": kernels[1] if kernels else "", "packages": [described(path) for path in archives]}
+    (output / "packages.json").write_text(json.dumps(report, indent=1) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", type=Path)
@@ -192,6 +222,7 @@ def main() -> None:
         else:
             for tree in (build, *others):
                 make(name, tree, output)
+    write_report(build, output)
     if "license" not in project():
         print("no licence is named: `license` in pyproject.toml is absent")
 

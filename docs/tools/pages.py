@@ -12,6 +12,8 @@ A page names a part that is made between two lines, which no reader sees:
 | `machine: FILE` | where a file's rows were measured, and by which versions |
 | `numbers:` | the two numbers of the README |
 | `versions:` | the libraries that tests and benchmarks ran with |
+| `places:` | what `./dev test places` has run where |
+| `sizes:` | the packages that `./dev package` has made |
 | `api: LANGUAGE [GROUP]` | declarations with their comments |
 | `examples: FOLDER` | the programs of a folder, each with what it says of itself |
 
@@ -194,6 +196,25 @@ def versions(_: str) -> str:
     return "\n".join(lines)
 
 
+def places(_: str) -> str:
+    """What each package did on other systems."""
+    rows = json.loads((ROOT / "tests/places/results.json").read_text())
+    lines = ["| package | place | result |", "| --- | --- | --- |"]
+    return "\n".join([*lines, *(f"| {row['package']} | {row['place']} | {row['result']} |" for row in rows)])
+
+
+def sizes(_: str) -> str:
+    """How large the packages are, and what is said of wheels."""
+    made = json.loads((ROOT / "tests/package/packages.json").read_text())
+    lines = ["| package | size | checked |", "| --- | --- | --- |"]
+    for row in made["packages"]:
+        said = "; ".join(f"{name}: {row[name]}" for name in ("auditwheel", "twine") if name in row)
+        lines.append(f"| `{row['file']}` | {row['bytes'] / 1e6:.1f} MB | {said} |".replace("|  |", "| |"))
+    inside = {row["libviaduct.so.1"] for row in made["packages"] if "libviaduct.so.1" in row}
+    lines += [f"| `libviaduct.so.1` in a wheel | {size / 1e6:.1f} MB | |" for size in sorted(inside)]
+    return "\n".join(lines)
+
+
 # ----------------------------------------------------------------------------------------------------------------- API
 
 # Names that Markdown would take for emphasis, an element of HTML or a list.
@@ -319,6 +340,8 @@ MAKERS: dict[str, Callable[[str], str]] = {
     "machine": machine_of,
     "numbers": numbers,
     "versions": versions,
+    "places": places,
+    "sizes": sizes,
     "api": api_of,
     "examples": examples_of,
 }

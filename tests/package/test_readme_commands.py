@@ -19,6 +19,12 @@ from programs import shown
 
 PAGES = [page for page in pages.pages() if page.name == "README.md" or page.parent != ROOT]
 
+# tests/places/test_distribution.py runs that page's block as it stands.
+FROM_THE_DISTRIBUTION = [
+    line
+    for line in (ROOT / "docs/inside/build.md").read_text().splitlines()
+    if line.startswith(("apt-get install ", "cmake --preset test ", "VIADUCT_BUILD_DIR="))
+]
 # What takes minutes, or a GPU: the files that do the same in its place, and the words that do it there.
 ELSEWHERE = {
     "./dev demo": [
@@ -32,7 +38,7 @@ ELSEWHERE = {
     "./dev test --all": [(".ci/run", 'exec "$(dirname "$0")/../dev" test --all')],
     "./dev test asan": [("dev", "run_all() {"), ("dev", "  suite_asan\n")],
     "./dev package": [
-        ("dev", "python pkgconfig/packages.py build/release dist"),
+        ("dev", 'python pkgconfig/packages.py "${with[@]}" build/release dist "$@"'),
         ("tests/package/conftest.py", 'shell(sys.executable, ROOT / "pkgconfig/packages.py", BUILD, dist)'),
     ],
     "python3 -m venv ~/viaduct-env && . ~/viaduct-env/bin/activate": [
@@ -42,9 +48,11 @@ ELSEWHERE = {
         ("tests/package/test_sdist.py", '"--no-build-isolation", *settings)'),
         ("tests/package/test_wheel.py", 'shell(venv / "bin/pip", "install", "--no-index", wheel)'),
     ],
-    "pip install dist/viaduct-*.whl": [
+    "pip install dist/viaduct-*_$(uname -m).whl": [
         ("tests/package/test_wheel.py", 'shell(venv / "bin/pip", "install", "--no-index", wheel)'),
     ],
+    "apt install ./dist/*_amd64.deb": [("tests/places/test_deb.py", "--no-install-recommends ./dist/*.deb")],
+    **{line: [("tests/places/test_distribution.py", "COMMANDS")] for line in FROM_THE_DISTRIBUTION},
     "./dev help": [("tests/package/test_readme.py", 'shell(ROOT / "dev", "help")')],
     "./dev gpu-bundle": [("tests/gpu/results/one-gpu.json", '"commit"')],
     "./dev gpu-test --json F": [

@@ -3,6 +3,7 @@
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,9 @@ def test_lintian_has_nothing_to_say(shell: Shell, debs: Path) -> None:
 
 @pytest.mark.parametrize("place", ["bookworm"], indirect=True, scope="session")
 @pytest.mark.timeout(1800)
-def test_a_fresh_debian_installs_uses_and_removes_them(place: Place, debs: Path) -> None:
+def test_a_fresh_debian_installs_uses_and_removes_them(
+    place: Place, debs: Path, record: Callable[[str, str], None]
+) -> None:
     home = place.folder / HOME
     shutil.rmtree(home, ignore_errors=True)
     shutil.copytree(debs, home / "dist")
@@ -73,4 +76,4 @@ def test_a_fresh_debian_installs_uses_and_removes_them(place: Place, debs: Path)
     assert "24 bytes" in told
     assert "[[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]] /usr/lib/python3/dist-packages/viaduct/__init__.py" in told
     assert "left: " not in told, told
-    print(place.suite, "installed, used and removed", *sorted(NAMES))
+    record("deb", "installed, used from C and Python, and removed without a trace")

@@ -8,11 +8,14 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from chroots import HOME, Place, copy_tree, enter
 from package_tools import BUILD, ROOT, Shell
+
+Record = Callable[[str, str], None]
 
 # What the tests of Python take, downloaded here for there: a place needs no certificates then.
 REQUIREMENTS = ("numpy", "ml_dtypes", "pytest", "pytest-timeout", "hypothesis", "cffi", "pycparser")
@@ -99,7 +102,7 @@ def test_the_libraries_load(place: Place, furnished: Path) -> None:
 
 @natively
 @pytest.mark.timeout(1800)
-def test_the_programs_in_c_and_cxx_pass(place: Place, furnished: Path) -> None:
+def test_the_programs_in_c_and_cxx_pass(place: Place, furnished: Path, record: Record) -> None:
     """On the fake driver too, compiled by the place's own compiler against the tarball."""
     driver = ""
     if (furnished / "driver/libcuda.so.1").exists():
@@ -111,13 +114,14 @@ def test_the_programs_in_c_and_cxx_pass(place: Place, furnished: Path) -> None:
             -DVIADUCT_DLPACK_INCLUDE_DIR=$PWD/include {driver}
         cmake --build build && ctest --test-dir build --output-on-failure -j$(nproc) --repeat after-timeout:2 | tail -n 60""",
     )
-    assert "100% tests passed" in told
-    print(place.suite, *re.findall(r"\d+% tests passed.*", told))
+    (count,) = re.findall(r"100% tests passed, 0 tests failed out of (\d+)", told)
+    (compiler,) = re.findall(r"^-- The C compiler identification is GNU ([\d.]+)", told, re.MULTILINE)
+    record("tarball", f"{count} of {count} programs in C and C++, compiled by GCC {compiler}")
 
 
 @everywhere
 @pytest.mark.timeout(3600)
-def test_the_tests_of_python_pass_with_the_wheel(place: Place, furnished: Path) -> None:
+def test_the_tests_of_python_pass_with_the_wheel(place: Place, furnished: Path, record: Record) -> None:
     told = enter(
         place,
         f"""cd /{HOME}/tree && export VIADUCT_BUILD_DIR=/{HOME}/none
@@ -126,4 +130,6 @@ def test_the_tests_of_python_pass_with_the_wheel(place: Place, furnished: Path) 
         [ ! -e ../driver/libcuda.so.1 ] || VIADUCT_FAKECUDA_DEVICES=2 VIADUCT_LIBCUDA=/{HOME}/driver/libcuda.so.1 \
             ../venv/bin/python -m pytest $options tests/gpu 2>&1 | tail -n 60""",
     )
-    print(place.suite, *re.findall(r"\d+ passed.*", told), sep="\n  ")
+    passed = [int(count) for count in re.findall(r"(\d+) passed", told)]
+    assert passed
+    record("wheel", f"{sum(passed)} tests, CPython {python_of(place)}")

@@ -78,6 +78,25 @@ static void a_pageable_source_is_read_during_the_call(void **state) {
     assert_int_equal(byte_at(memory), 'a');
 }
 
+static void a_device_that_walks_page_tables_reads_a_pageable_source_when_the_copy_runs(void **state) {
+    (void)state;
+    fake(fake_reset)();
+    fake(fake_set)(FAKE_PAGE_TABLES, 1);
+    ok(cu(cuInit)(0));
+    ok(cu(cuCtxSetCurrent)(primary(0)));
+    const CUstream stream = new_stream();
+    const CUdeviceptr memory = device_memory(64);
+    char plain[64] = "a", back[64] = "?";
+    fake(fake_stream_hold)(stream);
+    ok(cu(cuMemcpyHtoDAsync)(memory, plain, 64, stream));
+    ok(cu(cuMemcpyDtoHAsync)(back, memory, 64, stream));
+    plain[0] = 'b';
+    assert_int_equal(back[0], '?');
+    fake(fake_stream_release)(stream);
+    ok(cu(cuStreamSynchronize)(stream));
+    assert_int_equal(back[0], 'b');
+}
+
 static void *release_later(void *stream) {
     usleep(20000);
     fake(fake_stream_release)(stream);
@@ -322,6 +341,7 @@ int main(void) {
         TEST(new_streams_can_be_born_held),
         TEST(a_pinned_source_is_read_when_the_copy_runs),
         TEST(a_pageable_source_is_read_during_the_call),
+        TEST(a_device_that_walks_page_tables_reads_a_pageable_source_when_the_copy_runs),
         TEST(a_large_pageable_source_waits_for_the_stream),
         TEST(a_copy_to_pageable_memory_returns_with_the_bytes),
         TEST(a_device_copy_returns_before_it_has_run),
