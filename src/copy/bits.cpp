@@ -1,6 +1,7 @@
 #include "copy/bits.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "copy/copy.hpp"
 #include "copy/submit.hpp"
@@ -14,7 +15,7 @@ constexpr int64_t kByte = 8;
 // Rounds down, below 0 too.
 int64_t byte_of(int64_t bit) { return bit >> 3; }
 
-// Up to 8 bits from anywhere, without reading a byte that has none of them.
+// Reads up to 8 bits from any offset, and no byte that has none of them.
 uint32_t read_bits(const char *src, int64_t bit, int64_t count) {
     const int64_t at = bit & 7;
     const auto *bytes = reinterpret_cast<const unsigned char *>(src + byte_of(bit));
@@ -36,7 +37,8 @@ void walk(const Plan &plan, int32_t level, int64_t dst_bit, int64_t src_bit) {
     }
 }
 
-// The bytes that hold some bits of an array, in memory that the host reaches: its own, or a copy of what a device has.
+// The bytes that hold some bits of an array, in memory that the host reaches: the array's own, or a copy of device
+// memory.
 class HostBytes {
 public:
     // Bits `low` to `high` - 1, relative to `start`.
@@ -66,8 +68,8 @@ private:
     int64_t first_ = 0;
 };
 
-// Blocks of the inner axes, which are fetched, changed and put back whole: they have no byte in dst that is not an
-// element's in part, so that nothing of others is written.
+// Fetches, changes and returns blocks of the inner axes as a whole. A block shares no byte of dst with elements
+// outside, so nothing else is overwritten.
 class Blocks {
 public:
     Blocks(const Plan &plan, const cuda::Transfer &transfer) : plan_(plan), transfer_(transfer) {
@@ -117,7 +119,7 @@ private:
     int64_t span_ = 0;   // its bits in dst
 };
 
-// The whole bytes of one run, as any others; what is left of it as bits.
+// Copies the whole bytes of one run by the planned route, and leaves its last bits to the plan.
 Status copy_whole_bytes(const cuda::Transfer &transfer, via_task *task, Plan *plan) {
     if (plan->run > 0) {
         cuda::TransferPlan route;
@@ -135,6 +137,12 @@ Status copy_whole_bytes(const cuda::Transfer &transfer, via_task *task, Plan *pl
 }  // namespace
 
 void copy_bits(char *dst, int64_t dst_bit, const char *src, int64_t src_bit, int64_t count) {
+    if (((dst_bit | src_bit) & 7) == 0) {
+        std::memcpy(dst + byte_of(dst_bit), src + byte_of(src_bit), static_cast<size_t>(count / kByte));
+        dst_bit += count / kByte * kByte;
+        src_bit += count / kByte * kByte;
+        count %= kByte;
+    }
     while (count > 0) {
         const int64_t at = dst_bit & 7;
         const int64_t some = std::min(count, kByte - at);

@@ -1,17 +1,17 @@
-// How the host does a copy in normal form: its tiles and threads, decided from the layout alone.
+// Chooses the tiles and threads of a copy on the host, from its layout alone.
 #pragma once
 
 #include "copy/plan.hpp"
 
 namespace via {
 
-// Whether a copy is one tile whatever its layout: the first-level cache holds it, or nearly. Nothing is to be decided.
+// Returns whether a copy is one tile whatever its layout: the first-level cache holds it, or nearly.
 constexpr bool is_small(const Plan &plan) { return plan.nbytes <= int64_t{32} << 10; }
 
 // Decides how a copy in normal form is to be done.
 void choose_tiles(Plan *plan);
 
-// The same for one thread among others; `streaming`: with stores that bypass the cache, where there are such.
+// Chooses for one thread among others. `streaming`: with stores that bypass the cache, if there are any.
 void choose_tiles_single(Plan *plan, bool streaming);
 
 }  // namespace via

@@ -21,8 +21,11 @@ Status find_memory(int32_t device_type, int32_t device_id, via_memory **out_memo
         case VIA_DEVICE_CUDA_MANAGED:
             return cuda::make_cuda_memory(VIA_MEMORY_MANAGED, device_id, out_memory);
         default:
-            return fail(VIA_ERROR_DEVICE, "the target's device_type is %d; expected %d, %d, %d or %d", device_type,
-                        VIA_DEVICE_CPU, VIA_DEVICE_CUDA, VIA_DEVICE_CUDA_HOST, VIA_DEVICE_CUDA_MANAGED);
+            return fail(
+                VIA_ERROR_DEVICE,
+                "the target's device_type is %s; expected VIA_DEVICE_CPU, VIA_DEVICE_CUDA, VIA_DEVICE_CUDA_HOST or "
+                "VIA_DEVICE_CUDA_MANAGED",
+                DeviceTypeName(device_type).text);
     }
 }
 
@@ -39,7 +42,7 @@ Status copy_in_order(via_array *dst, via_array *src, via_stream *stream) {
     return waits ? copy_array(dst, src) : copy_array_async(dst, src, stream);
 }
 
-// The host puts them in order first.
+// Lets the host put the elements in order first.
 Status copy_by_host(via_array *dst, via_array *src, via_stream *stream) {
     UniqueArray dense;
     VIA_TRY(make_like(src, VIA_DEVICE_CPU, 0, dense.out()));
@@ -47,7 +50,8 @@ Status copy_by_host(via_array *dst, via_array *src, via_stream *stream) {
     return copy_in_order(dst, dense.get(), stream);
 }
 
-// Some of what is strided only kernels bring to a device; whether there are any must be known before that is planned.
+// Returns whether the host must put the elements in order. Only kernels bring some strided layouts to a device, so they
+// are loaded before planning.
 bool needs_host(via_array *dst, via_array *src) {
     return dst->device_type == VIA_DEVICE_CUDA && src->device_type != VIA_DEVICE_CUDA &&
            !is_contiguous(src, VIA_ORDER_ROW_MAJOR) && !cuda::loads_kernels(dst->device_id);

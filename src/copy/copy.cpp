@@ -12,8 +12,8 @@ namespace {
 
 bool are_plain(via_array *dst, via_array *src) { return is_plain(dst) && is_plain(src); }
 
-// Adjacent bytes that the driver has to be asked about: first whether the memory has so many, since too many may reach
-// into what lies next to it.
+// Copies adjacent bytes of memory that the driver may know. Checks its size first: too many bytes may overlap the
+// memory next to it.
 Status copy_bytes_of_any_kind(CopyPlan *plan, via_stream *stream) {
     const Plan &loops = plan->loops;
     plan->transfer = {loops.dst, loops.src, loops.run, {}, {}, nullptr, nullptr};
@@ -32,7 +32,8 @@ Status copy_bytes_of_any_kind(CopyPlan *plan, via_stream *stream) {
 
 }  // namespace
 
-// No stream is the legacy one, on which nothing of this process's is where it does not use CUDA.
+// Returns true if no work of this process can come before. No stream means the legacy stream, which is empty in a
+// process that does not use CUDA.
 bool is_behind_nothing(via_array *dst, via_array *src, via_stream *stream) {
     return stream == nullptr && are_plain(dst, src) && !cuda::is_in_use();
 }
@@ -103,7 +104,7 @@ Status copy_bytes(void *dst, const void *src, int64_t nbytes, via_stream *stream
     }
     CopyPlan plan;
     normalise_bytes(dst, src, nbytes, &plan.loops);
-    // Of a few bytes the copy takes no longer than this question, and no time for more of them.
+    // Copies at once if nobody has started the driver: for few bytes that is as fast as asking it.
     if (stream == nullptr && !cuda::was_started()) [[likely]] {
         VIA_TRY(check_mutual_overlap(plan.loops));
         run_copy(&plan.loops);

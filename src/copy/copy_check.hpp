@@ -1,4 +1,4 @@
-// What must hold before a copy or a fill.
+// Checks before a copy or a fill.
 #pragma once
 
 #include "copy/plan.hpp"

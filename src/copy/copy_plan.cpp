@@ -14,7 +14,7 @@
 namespace via {
 namespace {
 
-// Below, a copy of registered memory that is waited for goes the same way as one of pageable memory.
+// Smaller copies of registered memory that are waited for are treated as pageable.
 constexpr int64_t kLargeBytes = int64_t{64} << 10;
 
 cuda::Side side_of(via_array *array, Ask ask, int64_t nbytes) {
@@ -28,14 +28,14 @@ bool is_of(const cuda::Transfer &transfer, int32_t device_type) {
 
 bool may_be_pending(via_array *array) { return array != nullptr && array->storage->may_be_pending(); }
 
-// The host's part, after everything that it waits for.
+// Copies on the host once both arrays are ready.
 Status run_on_host(CopyPlan *plan) {
     VIA_TRY(await_arrays(plan->transfer.dst_array, plan->transfer.src_array));
     run_copy(&plan->loops);
     return VIA_OK;
 }
 
-// For copies that pass through the host's memory: one part, on one thread.
+// Copies one part on the calling thread, for copies that pass through the host's memory.
 void copy_part(const cuda::Move &move, cuda::Cache cache) {
     Plan plan;
     plan.dst = move.dst;
@@ -51,8 +51,7 @@ void copy_part(const cuda::Move &move, cuda::Cache cache) {
 
 constexpr char kHostCopy[] = "a copy by the host";
 
-// A graph copies by itself what is page-locked. Pageable memory it would read or write at every launch, long after the
-// call.
+// Refuses pageable memory: the graph would read or write it at every launch, long after the call.
 Status check_captured(const CopyPlan &plan) {
     if (is_of(plan.transfer, VIA_DEVICE_CPU)) {
         return fail(VIA_ERROR_STREAM_CAPTURE,
@@ -65,13 +64,13 @@ Status check_captured(const CopyPlan &plan) {
     return VIA_OK;
 }
 
-// Adjacent page-locked memory is copied by the host, unless by a graph.
+// Captures a copy that the host would do otherwise: adjacent page-locked memory.
 Status capture_on(const CopyPlan &plan, via_stream *stream) {
     VIA_TRY(check_captured(plan));
     return cuda::transfer_on(plan.transfer, stream);
 }
 
-// After the stream's work, or that of the legacy streams of both devices, and when both arrays are ready.
+// Copies after the stream's work, or that of the legacy streams of both devices, when both arrays are ready.
 Status copy_bits_in_order(const CopyPlan &plan, via_stream *stream) {
     const cuda::Transfer &transfer = plan.transfer;
     bool capturing = false;
@@ -92,7 +91,7 @@ Status copy_bits_in_order(const CopyPlan &plan, via_stream *stream) {
 }  // namespace
 
 Status make_transfer(const Plan &loops, via_array *dst, via_array *src, Ask ask, cuda::Transfer *out_transfer) {
-    // Whether a device reaches memory that is called the host's decides over what is strided.
+    // Asks the driver about all strided memory: whether a device reaches it decides the route.
     const bool strided = loops.ndim > 0 && !(is_plain(dst) && is_plain(src));
     const Ask asked = strided ? Ask::Always : ask;
     const int32_t ndim = loops.in_bits ? 0 : loops.ndim;  // which are for whole bytes

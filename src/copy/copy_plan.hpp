@@ -8,7 +8,7 @@ namespace via {
 
 constexpr bool is_plain(via_array *array) { return array->device_type == VIA_DEVICE_CPU; }
 
-// How the driver is to be asked about memory that is called the host's, which may have been registered.
+// When to ask the driver about memory that is named as the host's but may have been registered.
 enum class Ask : int32_t {
     Never,  // it is what it is called
     Large,  // only where it makes a difference to a copy that is waited for
@@ -28,36 +28,36 @@ struct CopyPlan {
     CopyPlan &operator=(const CopyPlan &) = delete;
 };
 
-// Checks whatever may refuse a copy between two arrays that are not empty, and finds out where they are; no more than
-// that is decided. Touches no element.
+// Checks everything that may refuse a copy between two arrays that are not empty, and finds their sides. Touches no
+// element.
 VIA_NODISCARD Status prepare_copy(via_array *dst, via_array *src, Ask ask, CopyPlan *out_plan);
 
-// Describes the bytes and loops of a normal form, which is read where it is, between memory of both arrays.
+// Describes the bytes and loops of a normal form, between memory of both arrays. Refers to `loops`.
 VIA_NODISCARD Status make_transfer(const Plan &loops, via_array *dst, via_array *src, Ask ask,
                                    cuda::Transfer *out_transfer);
 
-// One run of whole bytes in both.
+// Returns whether the copy is one run of whole bytes.
 constexpr bool is_adjacent(const Plan &loops) { return loops.ndim == 0 && loops.trailing_bits == 0; }
 
-// Whether the host does it.
+// Returns whether the host copies.
 bool is_for_host(const Plan &loops, const cuda::Transfer &transfer);
 
 // Waits on the host until the arrays are ready; either may be nullptr.
 VIA_NODISCARD Status await_arrays(via_array *dst, via_array *src);
 
-// Waits on the host for the stream's work so far, nullptr meaning the legacy stream.
-// Errors: VIA_ERROR_STREAM_CAPTURE if it is being captured, `what` being what cannot be.
+// Waits on the host for the stream's work so far; nullptr means the legacy stream. Errors: VIA_ERROR_STREAM_CAPTURE if
+// it is being captured. `what` names the work that cannot be captured.
 VIA_NODISCARD Status await_stream(via_stream *stream, const char *what);
 
-// As via_copy and via_copy_async do, of a prepared copy: its route is planned here.
+// Plan the route of a prepared copy and run it, as via_copy and via_copy_async do.
 VIA_NODISCARD Status copy_now(CopyPlan *plan);
 VIA_NODISCARD Status copy_on(CopyPlan *plan, via_stream *stream);
 
-// The same in two steps, for copies of which several are checked before the first is touched.
+// Do the same in two steps, for several copies that are all checked before the first is touched.
 VIA_NODISCARD Status plan_on(CopyPlan *plan, via_stream *stream);
 VIA_NODISCARD Status run_on(CopyPlan *plan, via_stream *stream);
 
-// And for tasks and texts.
+// Plan the route for a task, and for a description.
 VIA_NODISCARD Status plan_for_task(CopyPlan *plan);
 VIA_NODISCARD Status plan_for_text(CopyPlan *plan);
 

@@ -1,4 +1,4 @@
-// The plan of a copy as text.
+// Describes the plan of a copy.
 #include "copy/explain.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ const char *kernel_name(Walk walk) {
     return walk == Walk::Elements || walk == Walk::Repeat ? "scalar" : simd_kernels().name;
 }
 
-// How a tile is walked; a copy that is not cut is one tile.
+// Returns how a tile is walked. A copy that is not cut is one tile.
 Walk walk_of(const Plan &plan) {
     const TilePasses passes(plan, nullptr);
     return passes.main().walk;

@@ -10,14 +10,13 @@
 #include "copy/normalise.hpp"
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
-#include "copy/trailing_bits.hpp"
 #include "cuda/device.hpp"
 #include "cuda/device_fill.hpp"
 
 namespace via {
 namespace {
 
-// Packed elements repeated until they make whole bytes.
+// Packed elements, repeated until they make whole bytes.
 struct Pattern {
     static constexpr int64_t kCapacity = 1024;
     int64_t bits;
@@ -40,14 +39,14 @@ Status make_pattern(via_array *dst, const char *element, Pattern *pattern) {
     return VIA_OK;
 }
 
-// A fill in normal form, and all that it needs.
-struct Prepared {
+// A fill in normal form, with its pattern.
+struct PreparedFill {
     Plan plan;
     Pattern pattern;
     const char *element;  // the group of elements that is repeated; nullptr for zeros
 };
 
-Status prepare(via_array *dst, const char *element, Prepared *out) {
+Status prepare(via_array *dst, const char *element, PreparedFill *out) {
     out->element = element;
     int64_t group_bits = 0;
     if (dst->is_packed()) {
@@ -59,17 +58,16 @@ Status prepare(via_array *dst, const char *element, Prepared *out) {
     return check_self_overlap(out->plan);
 }
 
-void run_fill(Prepared *prepared) {
+void run_fill(PreparedFill *prepared) {
     Plan &plan = prepared->plan;
     choose_tiles(&plan);
     run_plan(plan);
     if (plan.trailing_bits != 0) {
-        copy_trailing_bits(plan.dst + plan.nbytes - (plan.trailing_bits + 7) / 8, prepared->element,
-                           plan.trailing_bits);
+        copy_bits(plan.dst + plan.nbytes - (plan.trailing_bits + 7) / 8, 0, prepared->element, 0, plan.trailing_bits);
     }
 }
 
-cuda::Fill fill_of(via_array *dst, const Prepared &prepared, const cuda::Side &side) {
+cuda::Fill fill_of(via_array *dst, const PreparedFill &prepared, const cuda::Side &side) {
     const Plan &plan = prepared.plan;
     return {plan.dst, plan.src, plan.run, plan.ndim, plan.axes, side, dst};
 }
@@ -83,14 +81,14 @@ Status check_device_fill(via_array *dst, const Plan &plan, const cuda::Side &sid
                 static_cast<long long>(dst->item_bits));
 }
 
-// Strided memory that the host reaches is filled by it.
+// Returns whether the host fills: strided memory that it reaches.
 bool is_for_host(const cuda::Fill &fill, const Plan &plan, bool has_stream) {
     const int32_t type = fill.side.device_type;
     return type == VIA_DEVICE_CPU || takes_parts_of_bytes(plan) || (type != VIA_DEVICE_CUDA && !cuda::is_dense(fill)) ||
            (type == VIA_DEVICE_CUDA_HOST && !has_stream);
 }
 
-Status fill_on_host(via_array *dst, Prepared *prepared) {
+Status fill_on_host(via_array *dst, PreparedFill *prepared) {
     VIA_TRY(await_arrays(dst, nullptr));
     run_fill(prepared);
     return VIA_OK;
@@ -105,7 +103,7 @@ Status fill_array(via_array *dst, const void *element) {
     if (dst->size == 0) {
         return VIA_OK;
     }
-    Prepared prepared;
+    PreparedFill prepared;
     VIA_TRY(prepare(dst, static_cast<const char *>(element), &prepared));
     const cuda::Side side{dst->device_type, dst->device_id};
     VIA_TRY(check_device_fill(dst, prepared.plan, side));
@@ -124,7 +122,7 @@ Status fill_array_async(via_array *dst, const void *element, via_stream *stream)
     if (dst->size == 0) {
         return cuda::need("a stream");
     }
-    Prepared prepared;
+    PreparedFill prepared;
     VIA_TRY(prepare(dst, static_cast<const char *>(element), &prepared));
     cuda::Transfer transfer;
     VIA_TRY(make_transfer(prepared.plan, dst, dst, Ask::Always, &transfer));

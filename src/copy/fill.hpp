@@ -5,10 +5,10 @@
 
 namespace via {
 
-// `element` is one element's bytes; nullptr for zeros. Returns when done.
+// Fills an array and returns when done. `element` is one element's bytes; nullptr means zeros.
 VIA_NODISCARD Status fill_array(via_array *dst, const void *element);
 
-// The same in stream order; nullptr means the legacy stream. The element has been read on return.
+// Fills in stream order; nullptr means the legacy stream. The element has been read on return.
 VIA_NODISCARD Status fill_array_async(via_array *dst, const void *element, via_stream *stream);
 
 }  // namespace via

@@ -1,4 +1,4 @@
-// How a copy is to be done: a value made without touching an element, which can be printed, tested, and then run.
+// The plan of a copy on the host: a value made without touching an element, to be printed, tested, and then run.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace via {
 
-// A loop over tiles: how many there are, and how far apart. It walks an axis of the plan, or the run.
+// A loop over tiles: their number and distance. It walks an axis of the plan, or the run.
 struct TileLoop {
     static constexpr int32_t kRun = -1;
     Axis axis;
     int32_t of;
 };
 
-// A copy in normal form. Axes of extent 1 are gone, destination steps are positive and ascending, axes that continue
-// one another in both arrays are one, and elements adjacent in both are a run. Large: what lies past a count is not
-// set.
+// A copy in normal form. Axes of extent 1 are gone, and destination steps are positive and ascending. Axes that
+// continue one another in both arrays are merged, and elements adjacent in both are a run. Elements past a count are
+// not set.
 struct Plan {
     char *dst;
     const char *src;
@@ -31,7 +31,7 @@ struct Plan {
     int64_t src_bit;
     Axis axes[VIA_MAX_NDIM];
 
-    // What choose_tiles decides.
+    // Set by choose_tiles.
     int32_t threads;              // that may work on it
     bool streaming;               // with stores that bypass the cache
     bool by_rows;                 // a tile is put together in a scratch, as rows that are then written one by one

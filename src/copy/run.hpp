@@ -1,4 +1,4 @@
-// Carries a plan out.
+// Runs plans of the host.
 #pragma once
 
 #include "copy/plan.hpp"
@@ -7,11 +7,11 @@ namespace via {
 
 void run_plan(const Plan &plan);
 
-// Decides how a copy in normal form is to be done, and does it, to the last bit.
+// Chooses tiles for a copy in normal form, and runs it to the last bit.
 void run_copy(Plan *plan);
 
-// The same by the piece, of about 8 MiB, for a task: it can be cancelled in between, and its progress is `done_before`
-// and what has been copied. Errors: VIA_ERROR_CANCELLED.
+// Runs it in pieces of about 8 MiB, for a task, which can be cancelled in between. Reports `done_before` and the bytes
+// copied as progress. Errors: VIA_ERROR_CANCELLED.
 VIA_NODISCARD Status run_copy_in_pieces(Plan *plan, int64_t done_before, via_task *task);
 
 }  // namespace via

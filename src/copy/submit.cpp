@@ -19,7 +19,7 @@ namespace {
 
 Ask ask_for(via_array *dst, via_array *src) { return is_plain(dst) && is_plain(src) ? Ask::Never : Ask::Always; }
 
-// One copy, and its share in both arrays.
+// The work of a task: one copy, with a reference to both arrays.
 struct CopyWork : TaskWork {
     CopyWork(via_array *to, via_array *from) : TaskWork{run_work, end_work}, dst(to), src(from) {
         retain_array(dst);

@@ -78,7 +78,7 @@ void describe_kernels(int32_t device_id, TextBuffer *lines) {
     }
 }
 
-// Makes the stream, and the event of a fence on it, which stays behind for others to use.
+// Makes the stream, and the event of a fence on it, which later fences reuse.
 Status make_stream_ready(int32_t device_id, int32_t number) {
     ResolvedStream stream{};
     VIA_TRY(internal_stream(device_id, number, &stream));
@@ -87,11 +87,11 @@ Status make_stream_ready(int32_t device_id, int32_t number) {
 }
 
 bool loads_kernels_quietly(const ResolvedStream &stream) {
-    const CallbackScope unsaid;
+    const CallbackScope quiet;
     return load_kernels(stream) == VIA_OK;
 }
 
-// Kernels that the driver cannot load are missing from then on; that is no failure of the rest.
+// Loads the kernels. Succeeds if the driver cannot load them: the device then has none.
 Status make_kernels_ready(int32_t device_id) {
     if (*why_no_kernels(device_id) != '\0') {
         return VIA_OK;
@@ -126,7 +126,7 @@ const char *why_none() { return why_no_driver(); }
 Status check_device(const char *argument, int32_t device_type, int32_t device_id) {
     if (!driver_is_usable(true)) [[unlikely]] {
         char what[128];
-        std::snprintf(what, sizeof what, "%sdevice_type is %d, which", argument, device_type);
+        std::snprintf(what, sizeof what, "%sdevice_type is %s, which", argument, DeviceTypeName(device_type).text);
         return need_driver(what);
     }
     const int32_t count = device_type == VIA_DEVICE_CUDA ? driver().device_count : 1;

@@ -1,5 +1,4 @@
-// What the rooms above may ask about CUDA devices. Names no type of CUDA's; a build without CUDA answers from
-// absent.cpp.
+// Questions about CUDA devices. Names no type of CUDA's. A build without CUDA answers them from stub.cpp.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +8,32 @@
 
 namespace via::cuda {
 
-// True in a build that has this room at all.
+// Returns true in a build with CUDA.
 bool is_built();
 
-// VIA_OK if `what` ("a stream") can be had: errors VIA_ERROR_UNSUPPORTED with the reason, VIA_ERROR_FORKED.
+// Returns VIA_OK if `what` ("a stream") can be had. Errors: VIA_ERROR_UNSUPPORTED with the reason, VIA_ERROR_FORKED.
 VIA_NODISCARD Status need(const char *what);
 
-// Somebody has started the driver, in this process or in the one that it was forked from: else no address is CUDA's.
-// Starts nothing, and costs a few nanoseconds.
+// Returns whether the driver was started in this process, or in the one that it was forked from. Otherwise no address
+// is CUDA's. Starts nothing and takes a few nanoseconds.
 bool was_started();
 
-// Somebody has started the driver, and this process can use it: else nothing is on any of its streams. As cheap.
+// Returns whether the driver was started and this process can use it. Otherwise no stream has work. Takes as little.
 bool is_in_use();
 
-// How many devices can be used; 0 where CUDA cannot be had. Loads the driver.
+// Returns the number of devices that can be used. Loads the driver.
 int32_t device_count();
 
-// Why there is no device, "" if there is one; lives for ever.
+// Returns why there is no device, or "". The text is static.
 const char *why_none();
 
-// device_type and device_id of CUDA memory name something that exists: pinned and managed memory have id 0.
-// `argument` is whose it is: "" for the function's own arguments, else a prefix such as "tensor.".
+// Checks that device_type and device_id of CUDA memory name something that exists. Pinned and managed memory have id 0.
+// `argument` prefixes the names in the text: "" for the function's own arguments, otherwise "tensor." and the like.
 // Errors: VIA_ERROR_UNSUPPORTED, VIA_ERROR_FORKED, VIA_ERROR_DEVICE.
 VIA_NODISCARD Status check_device(const char *argument, int32_t device_type, int32_t device_id);
 
-// The same for any kind of memory: what every room checks a device with that may be the host's or CUDA's. Free of cost
-// for the host's. Errors: also VIA_ERROR_DEVICE for a kind that there is not.
+// Checks the device of any kind of memory, at no cost for the host's. Errors: as check_device; VIA_ERROR_DEVICE for an
+// unknown kind.
 VIA_NODISCARD inline Status check_any_device(const char *argument, int32_t device_type, int32_t device_id) {
     if (device_type == VIA_DEVICE_CPU && device_id == 0) [[likely]] {
         return VIA_OK;
@@ -43,21 +42,19 @@ VIA_NODISCARD inline Status check_any_device(const char *argument, int32_t devic
                                        : check_host_device(argument, device_type, device_id);
 }
 
-// Whether the device runs the library's kernels, as far as can be told without loading them.
+// Returns whether the device runs the library's kernels, as far as is known without loading them.
 bool runs_kernels(int32_t device_id);
 
-// Whether it does; loads them if need be.
+// Returns whether it does, and loads them if necessary.
 bool loads_kernels(int32_t device_id);
 
 // Fills everything but struct_size, num_threads included.
 VIA_NODISCARD Status describe_device(int32_t device_id, via_device_properties *out_properties);
 
-// Retains the primary context and makes ready what copies of that device use: internal streams, events,
-// kernels, staging slots.
+// Retains the primary context and prepares copies of that device: internal streams, events, kernels, staging slots.
 VIA_NODISCARD Status warm_up(int32_t device_id);
 
-// Measures from which size on a staged copy beats the driver's, and saves the result to a file.
-
+// Measures from which size on a staged copy beats the driver's. The result is saved to a file and loaded from there.
 VIA_NODISCARD Status calibrate(int32_t device_id);
 VIA_NODISCARD Status save_calibration(const char *path);
 VIA_NODISCARD Status load_calibration(const char *path);

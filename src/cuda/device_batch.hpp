@@ -1,4 +1,4 @@
-// Many copies of adjacent bytes by one device: small ones by one kernel launch, large ones by the driver.
+// Runs many copies of adjacent bytes on one device: small ones by one kernel launch, large ones by the driver.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ VIA_NODISCARD Status finish_batch(Batch *batch);
 // Accepts a null batch.
 void end_batch(Batch *batch, Fence *until);
 
-// Returns whether a stream (nullptr: legacy) or a task can run the batch: its context must be that of the memory and
-// must have loaded the kernels. *out_timeline is the stream's, and unknown in a capture, since a graph comes after
+// Returns whether a stream (nullptr: legacy) or a task can run the batch. Its context must be that of the memory and
+// must have loaded the kernels. *out_timeline is the stream's. It is unknown in a capture, since a graph comes after
 // nothing by itself. Errors: as for any use of the stream.
 VIA_NODISCARD Status can_run_on(Batch *batch, via_stream *stream, bool *out_can, Timeline *out_timeline);
 bool can_run_in_task(Batch *batch);

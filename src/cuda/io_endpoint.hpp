@@ -6,7 +6,8 @@
 
 namespace via::cuda {
 
-// Bytes numbered from 0 on, in place of host memory. Several threads of the library call it at a time.
+// Reads and writes bytes that are numbered from 0 on, in place of host memory. Several threads of the library call it
+// at a time.
 class IoEndpoint {
 public:
     VIA_NODISCARD virtual Status read(void *slot, int64_t offset, int64_t nbytes) = 0;

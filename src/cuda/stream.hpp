@@ -1,8 +1,8 @@
-// Streams and events, for the rooms above: handles only, no type of CUDA's.
+// Streams as handles, without a type of CUDA's.
 //
-// Four special handles mean four different things: legacy, per-thread, "no sync", and NULL, whose meaning is the
-// called function's. Legacy and per-thread mean those of the device at hand and of the calling thread: resolve() turns
-// them into what they are before a call returns, and neither ever reaches another thread.
+// Four special handles mean different things: legacy, per-thread, "no sync", and NULL, whose meaning is the called
+// function's. Legacy and per-thread are streams of the current device and the calling thread. resolve() replaces them
+// before a call returns, and neither ever reaches another thread.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,7 @@ int32_t device_of_stream(via_stream *stream);
 VIA_NODISCARD Status synchronize_stream(via_stream *stream);
 VIA_NODISCARD Status query_stream(via_stream *stream, int32_t *out_done);
 
-// The current stream of each thread and device.
-
+// Set and return the current stream of each thread and device.
 VIA_NODISCARD Status set_current_stream(int32_t device_id, via_stream *stream);
 
 VIA_NODISCARD Status current_stream(int32_t device_id, via_stream **out_stream);

@@ -11,24 +11,26 @@ namespace via::cuda {
 // context, or 0.
 int32_t device_at_hand(via_array *array);
 
-// via_array_record_stream and via_array_set_ready. On a stream being captured the array is held by the graph instead.
+// Implement via_array_record_stream and via_array_set_ready. On a stream being captured the graph holds the array
+// instead.
 VIA_NODISCARD Status record_use(via_array *array, via_stream *stream);
 VIA_NODISCARD Status record_ready(via_array *array, via_stream *stream);
 
-// For an export to a device's consumer: makes the stream wait until the array is ready. no_sync: does nothing.
-// On a stream being captured the wait is on the host, since the content is that of now.
+// Makes the consumer's stream wait until an exported array is ready. Does nothing for no_sync. Waits on the host for a
+// stream being captured, since the export is of the present content.
 VIA_NODISCARD Status order_export(via_array *array, via_stream *stream);
 
-// For an import: the content is ready after the stream's work so far. no_sync: ready now.
+// Makes the content of an imported array ready after the producer's work so far. With no_sync it is ready now.
 VIA_NODISCARD Status order_import(via_array *array, via_stream *stream);
 
-// The same two for a call that has resolved its stream.
+// Makes a resolved stream wait until the array is ready.
 VIA_NODISCARD Status wait_until_ready(via_array *array, const ResolvedStream &resolved);
-// The stream has just been given a copy: one fence, until which both are in use and dst is not ready; capturing: the
-// graph holds both. src may be nullptr: a fill.
+// Tracks a copy that was just queued: one fence is the last write of dst and an access of src. In a capture the graph
+// holds both. src is nullptr for a fill.
 VIA_NODISCARD Status note_copy(via_array *dst, via_array *src, const ResolvedStream &resolved);
 
-// For via_task_join: makes later work of the stream wait for the fence; on the host where Fence::order says so.
+// Makes later work of the stream wait for the fence, for via_task_join. Waits on the host if Fence::make_stream_wait
+// does.
 VIA_NODISCARD Status join(via_stream *stream, Fence *fence);
 
 }  // namespace via::cuda

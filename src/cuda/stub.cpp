@@ -1,5 +1,5 @@
-// This room in a build without the Toolkit's headers: every function that the rooms above call, answering that there
-// is no CUDA. The shared streams exist everywhere, as values to compare with.
+// Answers for this room in a build without the Toolkit's headers: every function that the rooms above call reports that
+// there is no CUDA. The shared streams exist everywhere, as values to compare with.
 #include <cstdio>
 
 #include "cuda/cuda_memory.hpp"
@@ -41,8 +41,8 @@ int32_t device_count() { return 0; }
 const char *why_none() { return kWhy; }
 
 Status check_device(const char *argument, int32_t device_type, int32_t) {
-    return fail(VIA_ERROR_UNSUPPORTED, "%sdevice_type is %d, which needs CUDA, and this build has none", argument,
-                device_type);
+    return fail(VIA_ERROR_UNSUPPORTED, "%sdevice_type is %s, which needs CUDA, and this build has none", argument,
+                DeviceTypeName(device_type).text);
 }
 
 bool runs_kernels(int32_t) { return false; }
@@ -64,7 +64,7 @@ Status check_pointer(const char *argument, via_array *array) {
 Status detect_pointer(via_array *, bool) { return VIA_OK; }
 
 Status make_cuda_memory(int32_t kind, int32_t, via_memory **) {
-    return fail(VIA_ERROR_UNSUPPORTED, "kind is %d, which needs CUDA, and this build has none", kind);
+    return fail(VIA_ERROR_UNSUPPORTED, "kind is %s, which needs CUDA, and this build has none", name_of_kind(kind));
 }
 
 Status make_custom_cuda_memory(const CustomMemory &, via_memory **) { return need("memory of this kind"); }
@@ -117,7 +117,7 @@ int32_t device_at_hand(via_array *) { return 0; }
 Status record_use(via_array *, via_stream *) { return need("a stream"); }
 Status record_ready(via_array *, via_stream *) { return need("a stream"); }
 
-// There being no streams to order anything on, what is exported and imported is ready.
+// Exported and imported arrays are ready, since there are no streams.
 Status order_export(via_array *, via_stream *) { return VIA_OK; }
 Status order_import(via_array *, via_stream *) { return VIA_OK; }
 Status wait_until_ready(via_array *, const ResolvedStream &) { return VIA_OK; }
@@ -126,7 +126,7 @@ Status join(via_stream *, Fence *) { return need("a stream"); }
 
 // ------------------------------------------------------------------------------------------------ transfers
 
-// All memory is the host's, and no stream has work to wait for.
+// Names all memory as the host's.
 Status find_sides(Transfer *transfer) {
     for (Side *side : {&transfer->dst_side, &transfer->src_side}) {
         if (side->device_type == VIA_DEVICE_ANY) {
@@ -161,7 +161,7 @@ Status fill_on(const Fill &, via_stream *) { return need("a stream"); }
 
 // ------------------------------------------------------------------------------------------------ batches
 
-// No array is of a device, so that none of these but the first and end_batch is ever called.
+// Only device_meant_by and end_batch are ever called: no array is on a device.
 int32_t device_meant_by(via_stream *) { return -1; }
 Status make_batch(int32_t, int32_t, Batch **) { return need("this copy"); }
 bool can_reach(Batch *, const void *, const void *, LinkDirection) { return false; }

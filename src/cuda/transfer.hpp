@@ -17,11 +17,10 @@ VIA_NODISCARD Status plan_for_text(const Transfer &transfer, TransferPlan *out_p
 // bytes have arrived for every stream and the host.
 VIA_NODISCARD Status transfer_now(const Transfer &transfer);
 
-// In stream order and when both arrays are ready; nullptr means the legacy stream. Pageable source: read on return;
-// pageable destination: arrived on return; otherwise both arrays are marked, by the graph's hold on a stream being
-// captured. Errors, nothing having been touched: VIA_ERROR_STREAM_CAPTURE for pageable memory on a stream being
-// captured, and for kernels that have not been loaded; VIA_ERROR_DEVICE for a strided transfer on a stream of another
-// device.
+// Copies in stream order when both arrays are ready; nullptr means the legacy stream. On return a pageable source has
+// been read, and a pageable destination written. Otherwise both arrays are tracked; in a capture the graph holds them.
+// Errors, before anything is touched: VIA_ERROR_STREAM_CAPTURE for pageable memory in a capture, and for kernels that
+// have not been loaded; VIA_ERROR_DEVICE for a strided transfer on a stream of another device.
 VIA_NODISCARD Status transfer_on(const Transfer &transfer, via_stream *stream);
 
 // Do the same in two steps, for many transfers that are all checked before the first is touched.

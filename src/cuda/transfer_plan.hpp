@@ -1,4 +1,5 @@
-// The two sides of a transfer.
+// A transfer: its sides, its layout, and the route that is planned once and carried to everything that follows. Plain
+// values, made without touching an element.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace via::cuda {
 
-// Where the memory of one side is. VIA_DEVICE_ANY: unknown, for host memory that may have been registered.
+// The memory of one side. VIA_DEVICE_ANY: unknown, for host memory that may have been registered.
 struct Side {
     int32_t device_type;
     int32_t device_id;
@@ -59,28 +60,27 @@ constexpr bool devices_differ(const Transfer &transfer) {
 // to be ANY. Errors: VIA_ERROR_CUDA.
 VIA_NODISCARD Status find_sides(Transfer *transfer);
 
-// Does the same for raw memory. If a side is on a device, checks that no known allocation ends before the bytes do,
-// across adjacent mappings. In a forked child only readable memory counts as host memory.
-// Errors: VIA_ERROR_POINTER, VIA_ERROR_FORKED.
+// Finds the sides of raw memory. If one is on a device, checks that no known allocation ends before the bytes do,
+// across adjacent mappings. In a forked child only readable memory counts as host memory. Errors: VIA_ERROR_POINTER,
+// VIA_ERROR_FORKED.
 VIA_NODISCARD Status find_raw_sides(Transfer *transfer);
 
-// Returns the device whose special streams serve the transfer: that of the side on a device; of two devices the
-// source's if it is current, otherwise the destination's; without any the current one, or 0.
+// Returns the device whose special streams serve the transfer: that of the side on a device. Of two devices it is the
+// source's if that is current, otherwise the destination's. Without any it is the current one, or 0.
 int32_t device_of_transfer(const Transfer &transfer);
 
-// Returns whether the device walks the host's page tables: its engines and kernels then reach pageable memory as it is.
-// False if the driver does not say.
+// Returns whether the device walks the host's page tables: its engines and kernels then reach pageable memory. Returns
+// false if the driver does not say.
 bool walks_host_page_tables(int32_t device_id);
 
-// Returns whether the driver may still read or write pageable memory after the call, as it does on such a device. True
-// if the driver does not say.
+// Returns whether the driver may read or write pageable memory after the call, as it does on such a device. Returns
+// true if the driver does not say.
 bool uses_pageable_later(int32_t device_id);
 
-// Returns whether a transfer is of pageable memory that its device reaches as it is.
+// Returns whether the device reaches the pageable memory of a transfer.
 bool is_straight(const Transfer &transfer);
 
-// One strided copy in normal form, like Transfer, without the sides.
-
+// A strided copy in normal form, like Transfer, without the sides.
 struct Move {
     char *dst;
     const char *src;
@@ -94,8 +94,7 @@ struct Move {
     }
 };
 
-// The route of a transfer, planned once from its sides, its layout and its size, and carried to everything that
-// follows. Plain values, made without touching an element.
+// ------------------------------------------------------------------------------------------------ plans
 
 // The side whose memory gives the order of packed bytes.
 enum class Major : int32_t { Dst, Src };
@@ -103,7 +102,7 @@ enum class Major : int32_t { Dst, Src };
 // Adjacent bytes, by one copy of the driver.
 struct DriverPlan {};
 
-// How a device copies the bytes of a slot.
+// The device's way to copy the bytes of a slot.
 enum class DeviceStep : int32_t {
     Engine,  // a copy engine brings them to where they belong
     Kernel   // by way of scratch memory and a kernel
@@ -121,7 +120,7 @@ struct StagedPlan {
 // Strided, by one kernel that reaches both sides by address.
 struct KernelCopyPlan {};
 
-// Strided, between the host and a device. Where elements are packed tells them apart.
+// Strided, between the host and a device. The routes differ in where elements are packed.
 enum class LinkRoute : int32_t {
     Kernel,  // nowhere: a kernel reads or writes page-locked memory itself
     Rows,    // nowhere: rows of adjacent bytes of page-locked memory by a copy engine
@@ -168,7 +167,7 @@ struct PeerPlan {
 
 using TransferPlan = std::variant<DriverPlan, StagedPlan, PeerPlan, KernelCopyPlan, LinkCopyPlan, BouncePlan>;
 
-// Whether the caller waits for the copy, so that the host may have a part in it.
+// Says whether the caller waits for the copy, so that the host may have a part in it.
 enum class Caller : int32_t { Waits, GoesOn };
 
 // The purpose of a plan. Planning for execution makes the ring of a staged route, and plans another route if it cannot
@@ -185,8 +184,6 @@ template <class Plan>
 constexpr bool is_a(const TransferPlan &plan) {
     return std::holds_alternative<Plan>(plan);
 }
-
-// Describes how a transfer would be done.
 
 // Writes the route in a few words: "driver copy, host to device". Names the kernel, if there is one.
 void describe_transfer(const Transfer &transfer, const TransferPlan &plan, int64_t capacity, char *out_text);

@@ -239,17 +239,18 @@ Status check_options(const via_file_options &options) {
         const char *name;
         int32_t value;
         int32_t most;
-    } fields[] = {{"mode", options.mode, VIA_MODE_COPY_ON_WRITE},
-                  {"file_format", options.file_format, VIA_FORMAT_NPY},
-                  {"column_major", options.column_major, 1},
-                  {"durable", options.durable, 1},
-                  {"atomic_write", options.atomic_write, 1},
-                  {"page_cache", options.page_cache, VIA_PAGE_CACHE_AVOID},
-                  {"as_bytes", options.as_bytes, 1}};
+        const char *expected;
+    } fields[] = {{"mode", options.mode, VIA_MODE_COPY_ON_WRITE, "a VIA_MODE_... constant"},
+                  {"file_format", options.file_format, VIA_FORMAT_NPY, "a VIA_FORMAT_... constant"},
+                  {"column_major", options.column_major, 1, "0 or 1"},
+                  {"durable", options.durable, 1, "0 or 1"},
+                  {"atomic_write", options.atomic_write, 1, "0 or 1"},
+                  {"page_cache", options.page_cache, VIA_PAGE_CACHE_AVOID, "a VIA_PAGE_CACHE_... constant"},
+                  {"as_bytes", options.as_bytes, 1, "0 or 1"}};
     for (const auto &field : fields) {
         if (field.value < 0 || field.value > field.most) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "options.%s is %d; expected 0 to %d", field.name, field.value,
-                        field.most);
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "options.%s is %d; expected %s", field.name, field.value,
+                        field.expected);
         }
     }
     return VIA_OK;

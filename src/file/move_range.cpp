@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "copy/bits.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
 #include "copy/normalise.hpp"
 #include "copy/submit.hpp"
-#include "copy/trailing_bits.hpp"
 #include "core/async/task.hpp"
 #include "cuda/io_endpoint.hpp"
 #include "file/io_chunks.hpp"
@@ -164,11 +164,11 @@ Status move_last_byte(const RangeTransfer &transfer, int32_t bits) {
     VIA_TRY(copy_and_wait(here.get(), there.get()));
     if (transfer.direction == Direction::Read) {
         VIA_TRY(read_all(transfer.open, &of_file, offset, 1));
-        copy_trailing_bits(&of_array, &of_file, bits);
+        copy_bits(&of_array, 0, &of_file, 0, bits);
         return copy_and_wait(there.get(), here.get());
     }
     VIA_TRY(read_up_to(transfer.open, &of_file, offset, 1, &found));
-    copy_trailing_bits(&of_file, &of_array, bits);
+    copy_bits(&of_file, 0, &of_array, 0, bits);
     return write_all(transfer.open, &of_file, offset, 1);
 }
 

@@ -1,4 +1,4 @@
-"""One word for one thing, the field's: the project's old words are gone from bindings, documentation and tests."""
+"""One word for one thing, the field's: the project's old words are gone from sources, bindings, pages and tests."""
 
 import functools
 import re
@@ -16,19 +16,32 @@ WORDS = {
     r"(?i)(?<![a-z])tells(?![a-z])": "reports, returns",
     r"(?i)behind (a|the) stream": "after the work queued on the stream",
     r"\b(takes?|took|taken|taking) (it |them )?over\b": "consume, own",
-    r"\b(EventMark|JoinedMark|Disposal|QuickMutex|HandedOver|LockedWord|StagedRun|StagedEnds)\b": "the names of the map",
+    r"(?i)(?<![a-z])(cures?|cured|curing)(?![a-z])": "fix",
+    r"(?i)(?<![a-z])watchers?(?![a-z])": "reaper",
+    r"(?i)(?<![a-z])residency(?![a-z])": "page cache",
+    r"(?i)(?<![a-z])(unsaid|unheard)(?![a-z])": "quiet: an error that is not reported",
+    r"(?i)(?<![a-z])dearer(?![a-z])": "costs more",
+    r"(?i)\bso to say\b": "nothing: say it plainly",
+    r"(?i)\bevery so manyth\b": "every n-th",
+    r"\b(EventMark|JoinedMark|Moment|StreamUse|own_stream|outlast\w*|leave_marks|Disposal|QuickMutex|HandedOver|bury|"
+    r"hold_thread|live_handles|host_probe|Patience|Spare|VIA_WATCH)\b": "the names of the map: fences, streams, tasks",
+    r"\b(StagedRun|StagedEnds|staging_(store|pages|pci)|LockedWord|locked_memory|link_run|move_parts|"
+    r"(Ring|OpenFile|Memory)Holder|absent\.cpp|kept\.h)\b": "the names of the map: staging, memory, files",
 }
-FOLDERS = ["bindings", "docs", "tests", "pkgconfig"]
+FOLDERS = ["bindings", "docs", "include", "src", "tests", "pkgconfig"]
 TEXTS = {
     ".c",
     ".cpp",
     ".cs",
+    ".cu",
     ".cmake",
     ".cuh",
+    ".def",
     ".f90",
     ".h",
     ".hpp",
     ".i",
+    ".in",
     ".inc",
     ".java",
     ".md",

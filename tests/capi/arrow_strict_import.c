@@ -259,9 +259,9 @@ static const refusal refusals[] = {
     {on_rocm, VIA_ERROR_DEVICE, "device_type is 10"},
     {on_nothing, VIA_ERROR_DEVICE, "device_type is 0"},
     {on_no_device, VIA_ERROR_DEVICE, "device_id is -1"},
-    {on_cuda, VIA_ERROR_UNSUPPORTED, "device_type is 2"},
-    {pinned, VIA_ERROR_UNSUPPORTED, "device_type is 3"},
-    {managed, VIA_ERROR_UNSUPPORTED, "device_type is 13"},
+    {on_cuda, VIA_ERROR_UNSUPPORTED, "device_type is VIA_DEVICE_CUDA"},
+    {pinned, VIA_ERROR_UNSUPPORTED, "device_type is VIA_DEVICE_CUDA_HOST"},
+    {managed, VIA_ERROR_UNSUPPORTED, "device_type is VIA_DEVICE_CUDA_MANAGED"},
     {offset_past_the_address_space, VIA_ERROR_OVERFLOW, "offset"},
     {product_past_int64, VIA_ERROR_OVERFLOW, "list sizes"},
 };

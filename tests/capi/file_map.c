@@ -185,12 +185,15 @@ static void options_outside_their_range_are_refused(void **state) {
     put_numbers("fine", 4);
     const char *path = path_of("fine");
     via_file *file = NULL;
-    refused(VIA_ERROR_INVALID_ARGUMENT, "mode is 3", via_file_open(path, OPTIONS_OF(.mode = 3), &file));
-    refused(VIA_ERROR_INVALID_ARGUMENT, "file_format is -1", via_file_open(path, OPTIONS_OF(.file_format = -1), &file));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "mode is 3; expected a VIA_MODE_... constant",
+            via_file_open(path, OPTIONS_OF(.mode = 3), &file));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "file_format is -1; expected a VIA_FORMAT_... constant",
+            via_file_open(path, OPTIONS_OF(.file_format = -1), &file));
     refused(VIA_ERROR_INVALID_ARGUMENT, "column_major is 2", via_file_open(path, OPTIONS_OF(.column_major = 2), &file));
     refused(VIA_ERROR_INVALID_ARGUMENT, "durable", via_file_open(path, OPTIONS_OF(.durable = 2), &file));
     refused(VIA_ERROR_INVALID_ARGUMENT, "atomic_write", via_file_open(path, OPTIONS_OF(.atomic_write = -1), &file));
-    refused(VIA_ERROR_INVALID_ARGUMENT, "page_cache is 3", via_file_open(path, OPTIONS_OF(.page_cache = 3), &file));
+    refused(VIA_ERROR_INVALID_ARGUMENT, "page_cache is 3; expected a VIA_PAGE_CACHE_... constant",
+            via_file_open(path, OPTIONS_OF(.page_cache = 3), &file));
     refused(VIA_ERROR_INVALID_ARGUMENT, "struct_size",
             via_file_open(path, &(const via_file_options){.struct_size = 0}, &file));
     assert_null(file);

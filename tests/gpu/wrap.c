@@ -150,10 +150,13 @@ static void another_kind_of_memory_is_refused(void **state) {
     const CUdeviceptr device = device_memory(64);
     char *pinned = pinned_memory(64);
     const CUdeviceptr managed = managed_memory(64);
-    refuses(VIA_ERROR_DEVICE, "is device memory|expected pinned", at(device), 64, 1, VIA_DEVICE_CUDA_HOST, 0);
+    refuses(VIA_ERROR_DEVICE, "is device memory (VIA_DEVICE_CUDA)|expected pinned memory (VIA_DEVICE_CUDA_HOST)",
+            at(device), 64, 1, VIA_DEVICE_CUDA_HOST, 0);
     refuses(VIA_ERROR_DEVICE, "is device memory|expected managed", at(device), 64, 1, VIA_DEVICE_CUDA_MANAGED, 0);
     refuses(VIA_ERROR_DEVICE, "is pinned memory|expected device", pinned, 64, 1, VIA_DEVICE_CUDA, 0);
-    refuses(VIA_ERROR_DEVICE, "is pinned memory|expected managed", pinned, 64, 1, VIA_DEVICE_CUDA_MANAGED, 0);
+    refuses(VIA_ERROR_DEVICE,
+            "is pinned memory (VIA_DEVICE_CUDA_HOST)|expected managed memory (VIA_DEVICE_CUDA_MANAGED)", pinned, 64, 1,
+            VIA_DEVICE_CUDA_MANAGED, 0);
     refuses(VIA_ERROR_DEVICE, "is managed memory|expected pinned", at(managed), 64, 1, VIA_DEVICE_CUDA_HOST, 0);
 }
 

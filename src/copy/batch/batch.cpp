@@ -12,7 +12,7 @@
 
 struct via_batch {
     via::Entries *entries;
-    via::Prepared *prepared = nullptr;  // owned; with the lock held
+    via::PreparedBatch *prepared = nullptr;  // owned; with the lock held
     via::ReferenceCount references = {};
 
     static void operator delete(void *block) { via::delete_handle(block); }
@@ -23,12 +23,12 @@ namespace {
 
 constexpr int32_t kMostEntries = 1 << 30;
 
-// Of all batches: held for a few instructions only.
+// Guards `prepared` of all batches. Held for a few instructions only.
 ForkSafeMutex mutex;
 
 Status no_memory(const char *what) { return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %s", what); }
 
-// Room for one more.
+// Makes room for one more copy.
 Status make_room(via_batch *batch) {
     Entries *before = batch->entries;
     const int32_t count = before->count;
@@ -51,7 +51,7 @@ Status make_room(via_batch *batch) {
     return VIA_OK;
 }
 
-bool find_prepared(via_batch *batch, int32_t device_id, Prepared **out_prepared) {
+bool find_prepared(via_batch *batch, int32_t device_id, PreparedBatch **out_prepared) {
     const std::lock_guard lock(mutex);
     if (batch->prepared == nullptr || !batch->prepared->serves(batch->entries->count, device_id)) {
         return false;
@@ -61,14 +61,14 @@ bool find_prepared(via_batch *batch, int32_t device_id, Prepared **out_prepared)
     return true;
 }
 
-// Planned when first needed, and again when there are more copies, or the stream is of another device.
-Status prepare(via_batch *batch, via_stream *stream, Prepared **out_prepared) {
+// Plans at the first use, and again after more copies were added or for a stream of another device.
+Status prepare(via_batch *batch, via_stream *stream, PreparedBatch **out_prepared) {
     const int32_t device_id = cuda::device_meant_by(stream);
     if (find_prepared(batch, device_id, out_prepared)) [[likely]] {
         return VIA_OK;
     }
-    Prepared *prepared = nullptr;
-    VIA_TRY(Prepared::make(batch->entries, device_id, &prepared));
+    PreparedBatch *prepared = nullptr;
+    VIA_TRY(PreparedBatch::make(batch->entries, device_id, &prepared));
     prepared->retain();
     *out_prepared = prepared;
     {
@@ -101,7 +101,7 @@ void release_batch(via_batch *batch) {
         return;
     }
     Entries *entries = batch->entries;
-    Prepared *prepared = batch->prepared;
+    PreparedBatch *prepared = batch->prepared;
     delete batch;
     if (prepared != nullptr) {
         prepared->release();

@@ -11,11 +11,11 @@
 namespace via {
 namespace {
 
-// A strided copy goes with the others as rows, if they are not too many and each is worth a group of threads.
+// Limits for a strided copy to join the others as rows: few rows, each worth a group of threads.
 constexpr int64_t kLeastRow = 32;
 constexpr int64_t kMostRows = 256;
 
-// Arrays that are looked at next are fetched by then: first they, then, which takes them, their storages.
+// Prefetches the arrays of later copies, and after them their storages.
 constexpr int32_t kAhead = 16;
 
 constexpr int32_t kAnyDevice = -1;
@@ -28,8 +28,8 @@ bool are_apart(const void *a, const void *b, int64_t nbytes) {
     return (first < second ? second - first : first - second) >= static_cast<uintptr_t>(nbytes);
 }
 
-// The bytes of what most copies are, where nothing is wrong and no normal form is needed: one type and shape, row-major
-// on both sides, apart from one another. Otherwise 0.
+// Returns the bytes of a plain copy, otherwise 0. Both sides of it are row-major, of one type and shape, and share no
+// byte: it needs no normal form.
 int64_t simple_bytes(via_array *dst, via_array *src) {
     if (dst->dtype != src->dtype || dst->ndim != src->ndim || dst->size != src->size || !dst->is_row_major ||
         !src->is_row_major || dst->is_read_only()) [[unlikely]] {
@@ -65,7 +65,7 @@ public:
         return note(index, dst, src);
     }
 
-    // One copy alone is better off as such.
+    // Runs a lone copy as a single one.
     Status finish() {
         if (plan_.fused_count == 1) {
             VIA_TRY(leave(first_));
@@ -83,7 +83,7 @@ public:
     }
 
 private:
-    // Whether a kernel of the device can do it by address, one side at least being its own.
+    // Returns whether a kernel of the device reaches both sides by address. At least one side is its own memory.
     bool reaches(via_array *dst, via_array *src, cuda::LinkDirection *out_direction) {
         const bool to_device = dst->device_type == VIA_DEVICE_CUDA;
         const bool from_device = src->device_type == VIA_DEVICE_CUDA;
@@ -144,7 +144,7 @@ private:
         return VIA_OK;
     }
 
-    // Those of sources from the end of the room on, so that all have one list.
+    // Stores sources from the end of the room backwards, so that one list holds both.
     void note_storages(Storage *dst, Storage *src) {
         List<Storage *> &dsts = *storages_;
         if (dsts.count() == 0 || dsts.last() != dst) {
@@ -174,7 +174,7 @@ private:
     BatchPlan &plan_;
 };
 
-// An array may lie across two lines of the cache.
+// Fetches two lines of the cache: an array may span both.
 void fetch(via_array *array) {
     __builtin_prefetch(array);
     __builtin_prefetch(&array->item_bits);

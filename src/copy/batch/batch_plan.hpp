@@ -1,5 +1,5 @@
-// How the copies of a batch are to be done, decided before the first is touched: in one go those between memory that
-// one device reaches by address, alone the rest.
+// Plans a batch before the first copy is touched. Copies between memory that one device reaches by address are fused
+// into one run. The others are single copies.
 #pragma once
 
 #include "core/array/access_tracker_many.hpp"
@@ -35,15 +35,15 @@ struct BatchPlan {
     List<int32_t> singles;  // numbers of the others
 };
 
-// Checks what is done together, and nothing of the others but type and shape. `device_id` is that of the stream; -1: of
-// the arrays. `ready` looks at the storages of what is done together, unless it is nullptr. The arrays stay the
-// caller's, and must stay.
+// Checks the fused copies, and only type and shape of the others. `device_id` is that of the stream, or -1 for that of
+// the arrays. Collects the fences of the fused copies' storages in `ready` unless it is nullptr. The arrays must
+// outlive the plan.
 VIA_NODISCARD Status plan_batch(const Pairs &pairs, int32_t device_id, LastWriteFences *ready, BatchPlan *out_plan);
 
-// Puts "copy 3 of 10: " before the text of the failure just recorded; VIA_OK stays what it is.
+// Prefixes the text of the failure just recorded with "copy 3 of 10: ". Returns VIA_OK unchanged.
 VIA_NODISCARD Status name_entry(int32_t index, int32_t count, Status status);
 
-// The same with "7 of 10 copies, done together: ".
+// Prefixes it with "7 of 10 copies, done together: ".
 VIA_NODISCARD Status name_fused(const BatchPlan &plan, int32_t count, Status status);
 
 }  // namespace via

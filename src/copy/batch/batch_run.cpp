@@ -19,7 +19,7 @@
 namespace via {
 namespace {
 
-// Refuses all that copy_array_async does.
+// Plans one copy. Refuses all that copy_array_async refuses.
 Status plan_single(via_array *dst, via_array *src, via_stream *stream, SinglePlans *plans) {
     VIA_TRY(check_arrays(dst, src));
     if (dst->size == 0) {
@@ -31,7 +31,7 @@ Status plan_single(via_array *dst, via_array *src, via_stream *stream, SinglePla
     return plan_copy_async(dst, src, stream, plan);
 }
 
-// Arrays are marked once for all copies.
+// Runs the fused copies, and tracks their arrays once for all of them.
 Status run_once(BatchPlan *plan, Fence *behind, via_stream *stream) {
     VIA_TRY(cuda::run_batch_on(plan->fused, behind, stream, plan->until.out()));
     Fence *end = plan->until.get();
@@ -121,13 +121,13 @@ void release_entries(Entries *entries) {
 
 namespace {
 
-// Of all prepared batches: held for a few instructions only.
+// Guards latest_ and changes_ of all prepared batches. Held for a few instructions only.
 ForkSafeMutex mutex;
 
 constexpr uint64_t kUnknown = UINT64_MAX;
 
 Status join_quietly(Fence *const (&fences)[2], Fence **out_fence) {
-    const CallbackScope unsaid;
+    const CallbackScope quiet;
     return join_fences(fences, 2, out_fence);
 }
 
@@ -138,20 +138,20 @@ Storage **sort_once(Storage **first, Storage **last) {
 
 }  // namespace
 
-Prepared::Prepared(Entries *entries, int32_t device_id)
+PreparedBatch::PreparedBatch(Entries *entries, int32_t device_id)
     : entries_(entries), count_(entries->count), device_id_(device_id), changes_(kUnknown) {
     entries_->references.retain();
 }
 
-Prepared::~Prepared() {
+PreparedBatch::~PreparedBatch() {
     if (latest_ != nullptr) {
         latest_->release();
     }
     release_entries(entries_);
 }
 
-Status Prepared::make(Entries *entries, int32_t device_id, Prepared **out_prepared) {
-    auto *prepared = new (std::nothrow) Prepared(entries, device_id);
+Status PreparedBatch::make(Entries *entries, int32_t device_id, PreparedBatch **out_prepared) {
+    auto *prepared = new (std::nothrow) PreparedBatch(entries, device_id);
     if (prepared == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to plan copies");
     }
@@ -165,8 +165,8 @@ Status Prepared::make(Entries *entries, int32_t device_id, Prepared **out_prepar
     return VIA_OK;
 }
 
-// Each once, in the order of memory.
-void Prepared::sort_storages() {
+// Sorts storages by address and removes duplicates.
+void PreparedBatch::sort_storages() {
     if (plan_.fused == nullptr) {
         return;
     }
@@ -179,14 +179,14 @@ void Prepared::sort_storages() {
     storages.resize(std::copy(srcs, srcs_end, dsts_end) - begin);
 }
 
-void Prepared::end_behind(DeferredCallback *deferred) {
+void PreparedBatch::end_behind(DeferredCallback *deferred) {
     via::count(Counter::PendingReleases, -1);
-    Prepared *prepared = reinterpret_cast<Ending *>(deferred)->prepared;
+    PreparedBatch *prepared = reinterpret_cast<Ending *>(deferred)->prepared;
     prepared->latest_ = nullptr;
     delete prepared;
 }
 
-void Prepared::release() {
+void PreparedBatch::release() {
     if (!references_.release()) {
         return;
     }
@@ -199,12 +199,12 @@ void Prepared::release() {
     defer(&ending_.deferred);
 }
 
-bool Prepared::serves(int32_t count, int32_t device_id) const {
+bool PreparedBatch::serves(int32_t count, int32_t device_id) const {
     const bool is_as_good = plan_.fused != nullptr ? device_id == plan_.device_id : device_id_ < 0;
     return count == count_ && (device_id == device_id_ || is_as_good);
 }
 
-Status Prepared::look_before(const Timeline &later, Before *out_before) {
+Status PreparedBatch::look_before(const Timeline &later, Before *out_before) {
     out_before->changes = write_changes();
     bool known = false;
     {
@@ -216,14 +216,14 @@ Status Prepared::look_before(const Timeline &later, Before *out_before) {
     if (!known) {
         VIA_TRY(last_writes(plan_.storages().begin(), plan_.storages().count(), later, &ready));
     }
-    // One that has been reached may be a task that failed, which is nothing to later runs.
+    // Ignores a complete fence: it may be that of a task that failed, which later runs do not depend on.
     Fence *latest = out_before->latest.get();
     const bool is_before = latest == nullptr || latest->is_of(later) || latest->is_complete();
     Fence *fences[] = {is_before ? nullptr : retained(latest), ready};
     return join_fences(fences, 2, out_before->all.out());
 }
 
-bool Prepared::replace_latest(Fence *before, Fence *end, uint64_t changes) {
+bool PreparedBatch::replace_latest(Fence *before, Fence *end, uint64_t changes) {
     {
         const std::lock_guard lock(mutex);
         if (latest_ != before) {
@@ -238,8 +238,9 @@ bool Prepared::replace_latest(Fence *before, Fence *end, uint64_t changes) {
     return true;
 }
 
-// Others have begun since, that it does not come after. Where there is no memory to remember both by, it is waited for.
-Status Prepared::join_latest(Fence *end) {
+// Joins a run to others that began meanwhile and that it does not come after. Waits for it if there is no memory for a
+// joined fence.
+Status PreparedBatch::join_latest(Fence *end) {
     while (true) {
         UniqueFence other;
         {
@@ -257,7 +258,7 @@ Status Prepared::join_latest(Fence *end) {
     }
 }
 
-Status Prepared::note_run(const Before &before, Fence *end) {
+Status PreparedBatch::note_run(const Before &before, Fence *end) {
     const uint64_t found = write_changes();
     const Status status = set_last_writes(plan_.dsts(), plan_.dst_count(), end);
     const uint64_t left = write_changes();
@@ -268,7 +269,7 @@ Status Prepared::note_run(const Before &before, Fence *end) {
     return status;
 }
 
-Status Prepared::run_fused(via_stream *stream, const Timeline &timeline) {
+Status PreparedBatch::run_fused(via_stream *stream, const Timeline &timeline) {
     Before before;
     VIA_TRY(look_before(timeline, &before));
     UniqueFence end;
@@ -276,7 +277,7 @@ Status Prepared::run_fused(via_stream *stream, const Timeline &timeline) {
     return end.get() != nullptr ? note_run(before, end.get()) : VIA_OK;
 }
 
-Status Prepared::run(via_stream *stream) {
+Status PreparedBatch::run(via_stream *stream) {
     bool fused = false;
     Timeline timeline;
     VIA_TRY(can_run_fused(plan_, stream, &fused, &timeline));

@@ -1,4 +1,4 @@
-// The copies of a batch given to a stream, once.
+// Runs the copies of a batch, once or again and again.
 #pragma once
 
 #include "copy/batch/batch_plan.hpp"
@@ -8,7 +8,7 @@
 
 namespace via {
 
-// Those that are done one by one: all, where the others cannot be done together.
+// Lists the copies that run one by one: all of them if the others cannot be fused.
 class SingleCopies {
 public:
     SingleCopies(const BatchPlan &plan, int32_t count, bool fused)
@@ -25,12 +25,10 @@ private:
     bool all_;
 };
 
-// Whether the stream can be given those that are to be done together, and what they will be part of; nullptr is the
-// legacy stream.
+// Returns whether the stream (nullptr: legacy) can run the fused copies, and the timeline that they become a part of.
 VIA_NODISCARD Status can_run_fused(const BatchPlan &plan, via_stream *stream, bool *out_can, Timeline *out_timeline);
 
-// What copy_singles refuses.
-// Their plans, one after the other; nullptr for those without elements.
+// Owns the plans of single copies, in order; nullptr for copies without elements.
 class SinglePlans {
 public:
     SinglePlans() = default;
@@ -42,7 +40,7 @@ public:
     SinglePlans(const SinglePlans &) = delete;
     SinglePlans &operator=(const SinglePlans &) = delete;
 
-    // A plan to be made, the next one's. Errors: VIA_ERROR_OUT_OF_MEMORY.
+    // Appends a plan for the caller to fill in. Errors: VIA_ERROR_OUT_OF_MEMORY.
     VIA_NODISCARD Status append(CopyPlan **out_plan);
     VIA_NODISCARD Status append_none();
 
@@ -54,18 +52,17 @@ private:
     List<CopyPlan *> plans_;
 };
 
-// Plans what copy_singles does. Errors: all of via_copy_async.
+// Plans single copies. Errors: all of via_copy_async.
 VIA_NODISCARD Status plan_singles(const Pairs &pairs, const SingleCopies &singles, via_stream *stream,
                                   SinglePlans *out_plans);
 
-// In stream order, one after the other.
+// Runs single copies in stream order, one after the other.
 VIA_NODISCARD Status copy_singles(const Pairs &pairs, const SingleCopies &singles, const SinglePlans &plans,
                                   via_stream *stream);
 
-// The arrays of a batch. Shared by the batch and what is made of it, which looks at as many as there were then, so that
-// the batch may add behind them.
-
-// Followed in its block by `capacity` destinations and as many sources, which it holds.
+// The arrays of a batch, shared by the batch and its plans. A plan reads only as many as there were when it was made,
+// so the batch may append more. Followed in their block by `capacity` destinations and as many sources, which they
+// hold.
 struct Entries {
     ReferenceCount references;
     int32_t count;
@@ -83,34 +80,32 @@ struct Entries {
     }
 };
 
-// nullptr if there is no memory.
+// Returns nullptr if there is no memory.
 Entries *make_entries(int32_t capacity);
 
 void release_entries(Entries *entries);
 
-// The copies of a batch as they are done again and again: planned once, and ordered as one.
-
-// Holds the entries, and so the arrays, until the last run of those that are done together has ended: they need no use
-// fences.
-class Prepared {
+// The copies of a batch, planned once to run again and again. Holds the entries, and so the arrays, until the last
+// fused run has ended: they need no fences of their accesses.
+class PreparedBatch {
 public:
     // `device_id` as in plan_batch.
-    VIA_NODISCARD static Status make(Entries *entries, int32_t device_id, Prepared **out_prepared);
+    VIA_NODISCARD static Status make(Entries *entries, int32_t device_id, PreparedBatch **out_prepared);
 
     void retain() { references_.retain(); }
     void release();
 
-    Prepared(const Prepared &) = delete;
-    Prepared &operator=(const Prepared &) = delete;
+    PreparedBatch(const PreparedBatch &) = delete;
+    PreparedBatch &operator=(const PreparedBatch &) = delete;
 
-    // Whether it is of so many copies, and was planned for this device.
+    // Returns whether it has so many copies and was planned for this device.
     bool serves(int32_t count, int32_t device_id) const;
 
     int32_t count() const { return count_; }
     Pairs pairs() const { return entries_->pairs(count_); }
     const BatchPlan &plan() const { return plan_; }
 
-    // What a run of those that are done together comes after.
+    // What a fused run waits for.
     struct Before {
         UniqueFence latest;  // of the runs so far
         UniqueFence all;     // that, and the fences that the arrays are ready at
@@ -123,18 +118,18 @@ public:
     // The run has begun, and ends with the fence: destinations are ready then.
     VIA_NODISCARD Status note_run(const Before &before, Fence *end);
 
-    // In stream order.
+    // Runs in stream order.
     VIA_NODISCARD Status run(via_stream *stream);
 
 private:
-    // What the reaper knows it by.
+    // The reaper's handle of a batch that ends later.
     struct Ending {
         DeferredCallback deferred{};
-        Prepared *prepared;
+        PreparedBatch *prepared;
     };
 
-    Prepared(Entries *entries, int32_t device_id);
-    ~Prepared();
+    PreparedBatch(Entries *entries, int32_t device_id);
+    ~PreparedBatch();
 
     static void end_behind(DeferredCallback *deferred);
     void sort_storages();
@@ -152,8 +147,8 @@ private:
     Ending ending_{{}, this};
 };
 
-inline void release_prepared(Prepared *prepared) { prepared->release(); }
+inline void release_prepared(PreparedBatch *prepared) { prepared->release(); }
 
-using UniquePreparedBatch = UniqueHandle<Prepared, release_prepared>;
+using UniquePreparedBatch = UniqueHandle<PreparedBatch, release_prepared>;
 
 }  // namespace via

@@ -17,7 +17,7 @@ namespace via {
 namespace {
 
 struct BatchWork : TaskWork {
-    BatchWork(Prepared *given, bool in_one_go)
+    BatchWork(PreparedBatch *given, bool in_one_go)
         : TaskWork{run_work, end_work},
           prepared(given),
           fused(in_one_go),
@@ -35,7 +35,7 @@ struct BatchWork : TaskWork {
         delete batch;
     }
 
-    Prepared *const prepared;
+    PreparedBatch *const prepared;
     const bool fused;
     const Pairs pairs;
     const SingleCopies singles;
@@ -83,7 +83,7 @@ Status copy_all(BatchWork *batch, via_task *task, int32_t *out_fences) {
     return copy_each(batch, task, out_fences);
 }
 
-// Gives the fences away as one. Where there is no memory for that, what they stand for is waited for.
+// Joins the fences into one and releases them. Waits for their work if there is no memory for that.
 Status join_or_wait(Fence **fences, int32_t count, Fence **out_fence) {
     std::for_each_n(fences, count, [](Fence *fence) { fence->retain(); });
     Status status = VIA_OK;
@@ -111,8 +111,8 @@ Status BatchWork::run_work(TaskWork *work, via_task *task, Fence **out_fence) {
 
 bool same_place(via_array *a, via_array *b) { return a->device_type == b->device_type && a->device_id == b->device_id; }
 
-// The dependencies of what is done alone, as many as there are in *out_count. The stream's own is asked for once for
-// neighbours that lie alike: where a special stream stands for one of each device, it is the same one.
+// Collects the dependencies of single copies, and adds their number to *out_count. Asks for the stream's fence once for
+// neighbours on the same devices: a special stream stands for one stream of each device.
 Status collect_dependencies(const BatchWork &batch, via_stream *stream, int32_t *out_count) {
     const Pairs &pairs = batch.pairs;
     for (int32_t i = 0; i < batch.singles.count(); ++i) {
@@ -128,8 +128,8 @@ Status collect_dependencies(const BatchWork &batch, via_stream *stream, int32_t 
     return VIA_OK;
 }
 
-// The same for what is done together.
-Status collect_common_dependencies(const BatchWork &batch, via_stream *stream, Prepared::Before *before,
+// Collects the dependencies of the fused copies.
+Status collect_common_dependencies(const BatchWork &batch, via_stream *stream, PreparedBatch::Before *before,
                                    int32_t *out_count) {
     VIA_TRY(dependency_of_stream(stream, batch.prepared->plan().device_id, &batch.fences[*out_count]));
     *out_count += batch.fences[*out_count] != nullptr ? 1 : 0;
@@ -141,7 +141,8 @@ Status collect_common_dependencies(const BatchWork &batch, via_stream *stream, P
     return VIA_OK;
 }
 
-Status make_dependency(const BatchWork &batch, via_stream *stream, Prepared::Before *before, Fence **out_dependency) {
+Status make_dependency(const BatchWork &batch, via_stream *stream, PreparedBatch::Before *before,
+                       Fence **out_dependency) {
     int32_t count = 0;
     Status status = batch.fused ? collect_common_dependencies(batch, stream, before, &count) : VIA_OK;
     if (status == VIA_OK) {
@@ -154,9 +155,9 @@ Status make_dependency(const BatchWork &batch, via_stream *stream, Prepared::Bef
     return join_fences(batch.fences, count, out_dependency);
 }
 
-// As for one copy: readers of destinations wait for the task, and so does the release of any array. The work may have
-// ended by now.
-Status mark_arrays(Prepared *prepared, bool fused, const Prepared::Before &before, via_task *task) {
+// Tracks the arrays as one copy does: readers of destinations wait for the task, and so does the release of any array.
+// The work may have ended by now.
+Status mark_arrays(PreparedBatch *prepared, bool fused, const PreparedBatch::Before &before, via_task *task) {
     const UniqueFence end(task_fence(task));
     const Pairs pairs = prepared->pairs();
     const SingleCopies singles(prepared->plan(), pairs.count, fused);
@@ -195,7 +196,7 @@ Status plan_singles(BatchWork *batch) {
     return VIA_OK;
 }
 
-Status start_batch(BatchWork *work, via_stream *stream, Prepared::Before *before, via_task **out_task) {
+Status start_batch(BatchWork *work, via_stream *stream, PreparedBatch::Before *before, via_task **out_task) {
     int64_t nbytes = 0;
     bool immediate = false;
     VIA_TRY(plan_singles(work));
@@ -205,7 +206,7 @@ Status start_batch(BatchWork *work, via_stream *stream, Prepared::Before *before
     return start_task(work, nbytes, dependency.get(), immediate, out_task);
 }
 
-Status make_work(Prepared *prepared, bool fused, BatchWork **out_work) {
+Status make_work(PreparedBatch *prepared, bool fused, BatchWork **out_work) {
     auto *work = new (std::nothrow) BatchWork(prepared, fused);
     if (work != nullptr) {
         work->fences =
@@ -223,12 +224,12 @@ Status make_work(Prepared *prepared, bool fused, BatchWork **out_work) {
 
 }  // namespace
 
-Status submit_prepared(Prepared *prepared, via_stream *stream, via_task **out_task) {
+Status submit_prepared(PreparedBatch *prepared, via_stream *stream, via_task **out_task) {
     const BatchPlan &plan = prepared->plan();
     const bool fused = plan.fused != nullptr && cuda::can_run_in_task(plan.fused);
     BatchWork *work = nullptr;
     VIA_TRY(make_work(prepared, fused, &work));
-    Prepared::Before before;
+    PreparedBatch::Before before;
     via_task *task = nullptr;
     if (const Status status = start_batch(work, stream, &before, &task); status != VIA_OK) {
         BatchWork::end_work(work);

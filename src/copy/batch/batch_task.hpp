@@ -5,7 +5,7 @@
 
 namespace via {
 
-// nullptr: after no stream.
-VIA_NODISCARD Status submit_prepared(Prepared *prepared, via_stream *stream, via_task **out_task);
+// Submits the copies as one task, after the work of the stream unless that is nullptr.
+VIA_NODISCARD Status submit_prepared(PreparedBatch *prepared, via_stream *stream, via_task **out_task);
 
 }  // namespace via

@@ -24,7 +24,7 @@ constexpr int64_t kLargeBytes = int64_t{2} << 20;
 
 constexpr int64_t kRunBlock = int64_t{128} << 10;
 
-// Of a tile, so that what is done once for each is little beside it.
+// Bytes of a tile at least, so that the work done once for each tile is little in comparison.
 constexpr int64_t kLeastTile = int64_t{32} << 10;
 constexpr int64_t kLeastTileOfElements = int64_t{4} << 10;  // each may be a line of the first-level cache
 

@@ -16,7 +16,7 @@ inline void copy_next(char **dst, const char **src, const Axis &axis) {
     *src += axis.src_step;
 }
 
-// By turns of several elements: what a loop costs beside the copying would otherwise be most of it.
+// By turns of several elements: the cost of a loop would otherwise exceed that of the copying.
 template <int64_t Bytes>
 inline void copy_line(char *dst, const char *src, const Axis axis) {
     constexpr int kTurn = 8;

@@ -9,7 +9,6 @@
 #include "copy/host/tile_passes.hpp"
 #include "copy/host/walk.hpp"
 #include "copy/plan/cache_sizes.hpp"
-#include "copy/trailing_bits.hpp"
 #include "core/async/task.hpp"
 #include "core/async/thread_pool.hpp"
 #include "core/base/cached_objects.hpp"
@@ -230,7 +229,7 @@ Status run_bits_in_pieces(const Plan &plan, int64_t done_before, via_task *task)
 
 void finish(const Plan &plan) {
     if (plan.trailing_bits != 0) [[unlikely]] {
-        copy_trailing_bits(plan.dst + plan.run, plan.src + plan.run, plan.trailing_bits);
+        copy_bits(plan.dst + plan.run, 0, plan.src + plan.run, 0, plan.trailing_bits);
     }
 }
 

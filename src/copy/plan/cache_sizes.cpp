@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kUsualCacheBytes = int64_t{32} << 20;
 
-// In "32768K"; 0 if it is anything else.
+// Parses "32768K". Returns 0 for anything else.
 int64_t parse_cache_size(const char *text) {
     char unit = 0;
     long long count = 0;
@@ -19,8 +19,8 @@ int64_t parse_cache_size(const char *text) {
                : 0;
 }
 
-// As the kernel tells it: that is the part of the cache which a core can use. The C library's answer may be the sum
-// over a package of which a virtual machine has a few cores.
+// Returns what the kernel reports: the part of the cache that a core can use. The C library may report the sum over a
+// package of which a virtual machine has a few cores.
 int64_t last_level_cache_bytes() {
     for (int index = 3; index >= 2; --index) {
         char path[64];

@@ -11,7 +11,7 @@ inline constexpr int64_t kLineBytes = 64;
 inline constexpr int64_t kLeastStreamedRun = 1024;
 inline constexpr int64_t kLeastStreamedRow = 384;  // of a tile
 
-// From how many bytes on a copy had better not go through the cache.
+// Returns the size from which on a copy had better bypass the cache.
 int64_t streaming_bytes();
 
 }  // namespace via

@@ -9,7 +9,7 @@
 namespace via {
 namespace {
 
-// A shape as text, "(2, 3)". The longest has 64 extents whose product is below 2^63: some 80 digits in all.
+// Prints a shape, "2, 3". The longest has 64 extents whose product is below 2^63: some 80 digits in all.
 struct ShapeText {
     explicit ShapeText(via_array *array) {
         size_t at = 0;
@@ -32,10 +32,10 @@ Status dtypes_differ(via_array *dst, via_array *src) {
                 DtypeName(dst->dtype).text);
 }
 
-// Bytes of a run, with the one that packed elements end in.
+// Returns the bytes of a run, with the byte that packed elements end in.
 int64_t whole_run(const Plan &plan) { return plan.run + (plan.trailing_bits + 7) / 8; }
 
-// With ascending steps, each at least what all indices before it span, no two runs can meet. Packed elements that end
+// Returns whether each step is at least what all inner loops span, so that no two runs meet. Packed elements that end
 // inside a byte make one dense run, which cannot meet itself.
 bool is_nested(const Plan &plan) {
     int64_t span = plan.run;
@@ -80,7 +80,7 @@ RunSet make_runs(const Plan &plan, int64_t start, int64_t Axis::*step) {
     return runs;
 }
 
-// In bits, from dst on. What lies too far apart for that has nothing in common.
+// Checks in bits, counted from dst. Memory too far away for an int64_t of bits cannot overlap.
 Status check_bits_apart(const Plan &plan) {
     int64_t distance = 0;
     if (__builtin_sub_overflow(reinterpret_cast<int64_t>(plan.src), reinterpret_cast<int64_t>(plan.dst), &distance) ||

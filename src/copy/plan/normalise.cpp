@@ -16,7 +16,8 @@ struct Offsets {
 
 constexpr int64_t kNoSteps[VIA_MAX_NDIM] = {};
 
-// Axes of more than one index. An array of more than 62 of these has too many elements to exist, so one more fits.
+// Collects axes of more than one index. An array with more than 62 of them has too many elements to exist, so one more
+// fits.
 Offsets collect_axes(via_array *dst, const int64_t *src_steps, int64_t scale, Plan *plan) {
     const int64_t *shape = dst->shape();
     const int64_t *dst_steps = dst->steps();
@@ -39,14 +40,14 @@ Status not_whole_bytes(via_array *dst, const char *what, int64_t bits) {
                 DtypeName(dst->dtype).text, static_cast<long long>(bits));
 }
 
-// One run may end inside a byte, anything else must keep to byte boundaries.
+// Returns whether all offsets and steps are whole bytes. One run may end inside a byte.
 bool is_in_bytes(const Offsets &offsets, const Plan &plan) {
     const bool keeps_ends = offsets.dst % 8 == 0 && offsets.src % 8 == 0 && (plan.run % 8 == 0 || plan.ndim == 0);
     return keeps_ends && std::all_of(plan.axes, plan.axes + plan.ndim,
                                      [](const Axis &axis) { return axis.dst_step % 8 == 0 && axis.src_step % 8 == 0; });
 }
 
-// From bits to bytes.
+// Converts bits to bytes.
 Status to_bytes(via_array *dst, Offsets *offsets, Plan *plan) {
     if (offsets->dst % 8 != 0 || offsets->src % 8 != 0) {
         return not_whole_bytes(dst, "the offset of the first element",
@@ -120,8 +121,7 @@ Status normalise_copy(via_array *dst, via_array *src, Plan *out_plan) {
 
 namespace {
 
-// Adjacent elements are taken by the group: a group is then what an element is elsewhere. Of one dense run, the last
-// group may be cut short.
+// Makes groups of adjacent elements the elements of the plan. The last group of one dense run may be cut short.
 Status group_elements(via_array *dst, int64_t group_bits, Plan *plan) {
     const int64_t item_bits = dst->item_bits;
     const int64_t group = group_bits / item_bits;

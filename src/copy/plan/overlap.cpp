@@ -8,7 +8,7 @@ namespace via {
 namespace {
 
 constexpr int64_t kMostNodes = 20000;
-// Sums of up to 2 * 64 reaches below this fit an int64_t; no address space is wider.
+// Sums of up to 2 * 64 reaches below this fit an int64_t. No address space is wider.
 constexpr int64_t kMostReach = int64_t{1} << 55;
 
 int64_t gcd(int64_t a, int64_t b) {
@@ -23,12 +23,12 @@ int64_t gcd(int64_t a, int64_t b) {
 int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 int64_t ceil_divide(int64_t a, int64_t b) { return -floor_divide(-a, b); }
 
-// Is there x with 0 <= x[k] <= most[k] and low <= sum of step[k] * x[k] <= high, all steps being positive?
-// Depth first from the largest step, leaving out what the remaining terms cannot reach, or can only pass by because
-// all of their sums are multiples of a common divisor.
+// Solves: is there an x with 0 <= x[k] <= most[k] and low <= sum of step[k] * x[k] <= high, for positive steps?
+// Searches depth first from the largest step. Skips what the remaining terms cannot reach, and intervals without a
+// multiple of their common divisor.
 class Equation {
 public:
-    // A term of any step; zero and negative ones are turned into positive ones.
+    // Adds a term of any step. Converts zero and negative steps to positive ones.
     void add(int64_t step, int64_t most) {
         int64_t reach = 0;
         if (step == 0 || most == 0) {
@@ -72,8 +72,8 @@ private:
         }
     }
 
-    // Two terms are one where the larger step is a multiple of the smaller one that leaves no hole: dense arrays,
-    // and two views of one array, come down to a few terms.
+    // Merges two terms if the larger step is a multiple of the smaller one and leaves no hole. Dense arrays, and two
+    // views of one array, come down to a few terms.
     void join() {
         int32_t last = count_ - 1;
         for (int32_t i = count_ - 2; i >= 0; --i) {
@@ -139,8 +139,8 @@ void add_terms(const RunSet &set, int32_t first, int64_t sign, Equation *equatio
     }
 }
 
-// Index `major_side` is larger in the one run than in the other, all those before it are equal: every pair of different
-// runs is of this kind for exactly one major_side, taken in one order or the other.
+// Searches pairs of runs with equal indices before `axis` and a larger one at it. Every pair of different runs is of
+// this kind for exactly one axis, in one order or the other.
 Overlap find_pair(const RunSet &set, int32_t major_side, int64_t *nodes) {
     const auto &index = set.indices[major_side];
     if (index.extent < 2) {

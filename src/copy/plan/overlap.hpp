@@ -1,4 +1,4 @@
-// Whether two strided sets of runs of bytes share a byte: exact, with a bound on the effort.
+// Decides whether two strided sets of runs of bytes share a byte: exactly, with a bound on the effort.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct RunSet {
 
     RunSet(int64_t first, int64_t nbytes) : start(first), run(nbytes) {}
 
-    // One more index, of 0 to extent - 1; at most kCapacity of them.
+    // Adds an index of 0 to extent - 1; at most kCapacity of them.
     void add(int64_t extent, int64_t step) { indices[count++] = {extent, step}; }
 
     static constexpr int32_t kCapacity = 64;
@@ -30,10 +30,10 @@ struct RunSet {
     Index indices[kCapacity];
 };
 
-// Whether some run of `a` shares a byte with some run of `b`.
+// Returns whether some run of `a` shares a byte with some run of `b`.
 Overlap find_overlap(const RunSet &a, const RunSet &b);
 
-// Whether two runs of the set, at different indices, share a byte.
+// Returns whether two runs of the set, at different indices, share a byte.
 Overlap find_self_overlap(const RunSet &set);
 
 }  // namespace via

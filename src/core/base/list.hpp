@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <type_traits>
-#include <utility>
 
 namespace via {
 
@@ -46,12 +45,6 @@ public:
         }
         items_[count_++] = value;
         return true;
-    }
-
-    void swap(List &other) noexcept {
-        std::swap(items_, other.items_);
-        std::swap(count_, other.count_);
-        std::swap(capacity_, other.capacity_);
     }
 
     // Sets the length, within the room. Added values are uninitialised.

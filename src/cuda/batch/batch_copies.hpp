@@ -1,4 +1,4 @@
-// Which copies of a batch go by a kernel, and in which pieces, and which by the driver: values, made without a GPU.
+// Splits the copies of a batch between a kernel, in pieces, and the driver: values, made without a GPU.
 #pragma once
 
 #include <algorithm>
@@ -18,21 +18,21 @@ struct BatchCopy {
 
 class BatchCopies {
 public:
-    // Both false where there is no memory. First room for about as many.
+    // Reserve room and add a copy. Both return false if memory is short.
     VIA_NODISCARD bool reserve(int64_t count) { return small_.reserve(count); }
     VIA_NODISCARD bool add(const BatchCopy &copy) {
         measure(copy);
         return small_.append(copy);
     }
 
-    // There are no more. `together` says whether the driver takes many copies by one call.
+    // Decides, after the last copy. `fused` says whether one call of the driver takes many copies.
     VIA_NODISCARD bool decide(bool fused);
 
-    // How many there is room for.
+    // Returns the number of copies that there is room for.
     int64_t room() const { return std::max(small_.room(), large_.room()); }
     void clear();
 
-    // By the kernel, which moves at most piece_bytes() at a time, and by the driver.
+    // Return the copies of the kernel, which moves at most piece_bytes() at a time, and those of the driver.
     const List<BatchCopy> &small() const { return small_; }
     const List<BatchCopy> &large() const { return large_; }
     int64_t piece_bytes() const { return piece_bytes_; }
@@ -56,7 +56,7 @@ private:
     uint64_t most_bytes_ = 0;  // of one of them
 };
 
-// The pieces of the copies that go by the kernel, one after the other.
+// Lists the pieces of the kernel's copies, one after the other.
 class Pieces {
 public:
     explicit Pieces(const BatchCopies &copies)
@@ -65,7 +65,7 @@ public:
           most_(static_cast<uint64_t>(copies.piece_bytes())),
           are_whole_(copies.piece_count() == copies.small().count()) {}
 
-    // The next ones, as many as there are up to `room`.
+    // Stores the next pieces, at most `room`, and returns their number.
     int64_t take(int64_t room, kernels::CopyPiece *out_pieces);
 
 private:

@@ -61,7 +61,7 @@ DescriptorTable *DescriptorTable::make(const ContextKey &context, int64_t count)
     if (bytes_in_all.load(std::memory_order_relaxed) + nbytes > kMostBytes) {
         return nullptr;
     }
-    const CallbackScope unsaid;  // no failure of this is told
+    const CallbackScope quiet;  // reports no failure
     const RelaxedCapture relaxed;
     ContextScope scope;
     if (scope.enter(context.context) != VIA_OK || !is_where_it_is(context.context)) {
@@ -77,7 +77,7 @@ DescriptorTable *DescriptorTable::make(const ContextKey &context, int64_t count)
     return table;
 }
 
-// Nobody else knows it, and what the driver made for it went with its context.
+// Unmaps a table that has no other owner. The driver's registration ended with its context.
 void DescriptorTable::forget() {
     munmap(pieces_, static_cast<size_t>(nbytes_));
     bytes_in_all.fetch_sub(nbytes_, std::memory_order_relaxed);
@@ -94,7 +94,7 @@ bool DescriptorTable::serves(const ContextKey &context, int64_t nbytes) const {
 
 bool DescriptorTable::is_lost() const { return state_of(context_) == ContextState::Gone && is_free(); }
 
-// Takes the smallest table that fits out of the list, and all those of contexts that are gone.
+// Removes the smallest table that fits from the list, and all tables of contexts that are gone.
 DescriptorTable *DescriptorTable::choose(DescriptorTable **idle, const ContextKey &context, int64_t nbytes) {
     DescriptorTable **chosen = nullptr;
     for (DescriptorTable **link = idle; *link != nullptr;) {

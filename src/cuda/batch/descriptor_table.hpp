@@ -1,6 +1,6 @@
-// Page-locked memory that kernels read from which pieces they are to copy. Tables are used again once nothing reads
-// them any more, and kept as long as their context: the driver unlocks memory only once all work of the device is done,
-// and keeps every thread from giving it more until then, which that work may be waiting for.
+// Tables of pieces in page-locked memory, from which kernels read what to copy. A table is reused once no work reads
+// it, and lives as long as its context. It is not unlocked earlier: the driver would wait for all work of the device
+// and block other threads meanwhile.
 #pragma once
 
 #include "core/base/reference_count.hpp"
@@ -11,13 +11,14 @@ namespace via::cuda {
 
 class DescriptorTable {
 public:
-    // One for `count` pieces, which kernels of the context reach; nullptr where none is to be had. The caller's own,
-    // and what is in it is to be set.
+    // Returns a table for `count` pieces that kernels of the context can read, or nullptr. The caller owns it and fills
+    // it in.
     static DescriptorTable *take(const ContextKey &context, int64_t count);
 
     void retain() { references_.retain(); }
 
-    // The last owner gives it back. Calls no driver. `until` says how long it is still read; nullptr: not any more.
+    // Drops a reference. The last one returns the table without calling the driver. `until` is the fence of the last
+    // work that reads it, nullptr: none does.
     void release(Fence *until);
 
     DescriptorTable(const DescriptorTable &) = delete;

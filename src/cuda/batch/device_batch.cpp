@@ -132,7 +132,7 @@ namespace {
 
 constexpr char kBatch[] = "copies of CUDA's memory";
 
-// Of the library's own, for tasks.
+// Number of the internal stream for tasks.
 constexpr int32_t kBatchStream = 1;
 
 Status no_memory() { return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a list of copies"); }
@@ -159,7 +159,7 @@ uint32_t blocks_for(int64_t pieces) {
     return static_cast<uint32_t>((pieces + kGroups - 1) / kGroups);
 }
 
-// One that holds the pieces, for this context; nullptr where there is none. That of a context which is gone is no more.
+// Returns the table of the pieces for this context, or nullptr. Releases a table whose context is gone.
 DescriptorTable *table_for(Batch *batch, const ResolvedStream &stream) {
     const ContextKey context{stream.context, stream.context_id};
     const std::lock_guard<std::mutex> lock(batch->making);
@@ -188,7 +188,7 @@ Status launch_table(Batch *batch, DescriptorTable *table, const ResolvedStream &
     return launch(kernels::Id::via_copy_table, blocks_for(count), &params, stream);
 }
 
-// Launches as often as it takes, each time with as many pieces as fit the parameters.
+// Launches until all pieces are given, each time with as many as fit the parameters.
 Status launch_lists(const Batch &batch, const ResolvedStream &stream) {
     kernels::CopyList::Params params;
     Pieces pieces(batch.copies);
@@ -213,12 +213,12 @@ Status enqueue_all(Batch *batch, const ResolvedStream &stream) {
 }
 
 bool wait_quietly(const ResolvedStream &stream) {
-    const CallbackScope unsaid;
+    const CallbackScope quiet;
     return wait_for_stream(stream) == VIA_OK;
 }
 
 bool records_quietly(const ResolvedStream &stream, Fence **out_fence) {
-    const CallbackScope unsaid;
+    const CallbackScope quiet;
     return record_fence(stream, out_fence) == VIA_OK;
 }
 
@@ -237,7 +237,7 @@ Status run_captured(Batch *batch, const ResolvedStream &stream) {
     return enqueue_all(batch, stream);
 }
 
-// Reports no error: copies one by one report it, or work all the same.
+// Reports no error: copies that run one by one report it, or succeed.
 bool can_run(const Batch &batch, const ResolvedStream &stream) {
     if (stream.device_id != batch.device_id) {
         return false;
@@ -245,7 +245,7 @@ bool can_run(const Batch &batch, const ResolvedStream &stream) {
     if (batch.copies.piece_count() == 0) {
         return true;
     }
-    const CallbackScope unsaid;
+    const CallbackScope quiet;
     const bool reaches = batch.reach.context() == nullptr || batch.reach.context() == stream.context;
     return reaches && load_kernels(stream) == VIA_OK;
 }
@@ -304,7 +304,7 @@ Status can_run_on(Batch *batch, via_stream *stream, bool *out_can, Timeline *out
 }
 
 bool can_run_in_task(Batch *batch) {
-    const CallbackScope unsaid;
+    const CallbackScope quiet;
     ResolvedStream stream;
     return internal_stream(batch->device_id, kBatchStream, &stream) == VIA_OK && can_run(*batch, stream);
 }

@@ -8,9 +8,9 @@
 
 namespace via::cuda {
 
-// The driver says an address's device pointer only inside a context.
+// Asks inside a context: the driver reports device pointers only there.
 bool RangeCache::ask(CUdeviceptr address, Range *out_range) const {
-    const CallbackScope unsaid;  // copies one by one say what is wrong
+    const CallbackScope quiet;  // single copies report what is wrong
     ContextScope scope;
     ContextKey key{};
     if (scope.enter_device(device_id_, &key) != VIA_OK) {

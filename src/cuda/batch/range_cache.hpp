@@ -8,22 +8,22 @@
 
 namespace via::cuda {
 
-// Memory of a device belongs to the context that it was allocated in, and kernels of no other are sure to reach it;
-// that of pools, and mapped memory, belongs to none. Page-locked memory is everybody's, but may have another address on
-// the device (where it is write-combined). The ranges found last are remembered, since arrays that are copied together
-// tend to lie in few allocations.
+// Memory of a device belongs to the context that allocated it, and only kernels of that context are sure to reach it.
+// Pool memory and mapped memory belong to no context. Page-locked memory is reached from everywhere, but may have
+// another address on the device (if it is write-combined). Caches the last ranges, since arrays that are copied as a
+// batch tend to share allocations.
 class RangeCache {
 public:
     RangeCache() = default;
     explicit RangeCache(int32_t device_id) : device_id_(device_id) {}
 
-    // Whether kernels that reach the memory said before reach both ends of this copy as well.
+    // Returns whether kernels that reach the memory of earlier copies reach both ends of this one too.
     bool takes(CUdeviceptr dst, CUdeviceptr src, LinkDirection direction) {
         const Ends &last = last_[static_cast<int32_t>(direction)];
         return (last.dst.contains(dst) && last.src.contains(src)) || takes_others(dst, src, direction);
     }
 
-    // The context whose kernels reach it all; nullptr for any of the device.
+    // Returns the context whose kernels reach all of it, or nullptr for any context of the device.
     CUcontext context() const { return context_; }
 
 private:

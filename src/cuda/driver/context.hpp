@@ -37,7 +37,7 @@ bool inside_driver_callback();
 VIA_NODISCARD Status context_gone(const char *argument, int32_t device_id) __attribute__((cold));
 
 // A context at one point in time. After a reset or destruction it has another number or none, though its handle may be
-// in use again; what belonged to it is gone and must not be touched.
+// in use again. What belonged to it is gone and must not be touched.
 struct ContextKey {
     CUcontext context;
     uint64_t id;

@@ -32,9 +32,9 @@ const link_map *entry_of(void *library) {
     return library != nullptr && dlinfo(library, RTLD_DI_LINKMAP, &entry) == 0 ? entry : nullptr;
 }
 
-// The loader appends to its list, so as long as what is last stays last, nothing has been opened; unless that is closed
-// itself. While this library is being loaded, it is one that the program began with or that this one needs, which stay
-// anyhow: to hold it changes nothing, and makes sure. nullptr if it cannot be held.
+// Returns the last entry of the loader's list and keeps it open, or returns nullptr. The loader appends, so nothing has
+// been opened while that entry is the last one. It belongs to the program or to a library that this one needs, which
+// stay open anyhow.
 const link_map *hold_last() noexcept {
     const link_map *last = entry_of(dlopen(nullptr, RTLD_NOW));  // the program itself, the first of the list
     while (last != nullptr && last->l_next != nullptr) {
@@ -191,7 +191,8 @@ bool somebody_uses_driver() {
     return function(&count) != CUDA_ERROR_NOT_INITIALIZED;
 }
 
-// If another thread was loading the driver, the child has locks that nobody releases, and must not try.
+// Runs in a forked child. If another thread was loading the driver, its locks are never released, and the child must
+// not try.
 void note_fork() {
     const bool is_half_loaded = begun.load() && state.load() == kUntried;
     if (is_half_loaded) {
@@ -200,7 +201,7 @@ void note_fork() {
     forked.store(state.load() == kUsable, std::memory_order_relaxed);
 }
 
-// From the start: while it is being loaded for the first time, another thread might fork.
+// Registers at the start of the library: another thread might fork while the driver is loaded for the first time.
 [[maybe_unused]] const bool guarded = pthread_atfork(nullptr, nullptr, note_fork) == 0;
 
 int32_t load_once() {

@@ -21,17 +21,17 @@ struct Driver {
     int32_t device_count;  // at least 1
 };
 
-// The driver if it is loaded, initialised, has a device, and this is no forked child. Loads it at the first call, from
-// VIADUCT_LIBCUDA or else libcuda.so.1.
-// Errors: VIA_ERROR_UNSUPPORTED with the reason, VIA_ERROR_FORKED. `what` is what needs it: "a stream".
+// Returns VIA_OK if the driver is loaded and initialised, has a device, and this is no forked child. Loads it at the
+// first call, from VIADUCT_LIBCUDA or else libcuda.so.1. `what` names what needs it: "a stream". Errors:
+// VIA_ERROR_UNSUPPORTED with the reason, VIA_ERROR_FORKED.
 VIA_NODISCARD Status need_driver(const char *what);
 
-// The same without words; false also if it has not been loaded yet and `load` is false, so that nothing is opened only
-// to release or to inspect.
+// Returns the same as a bool. Loads the driver only if `load` is true, so that nothing is opened merely to release or
+// to inspect.
 bool driver_is_usable(bool load);
 
-// The same for questions about an address: loads the driver only where somebody in the process has initialised it. To
-// do so merely to look at host memory would take a tenth of a second, and take CUDA away from later forked children.
+// Returns whether the driver can be asked about an address. Loads it only if the process has initialised it already:
+// that takes a tenth of a second, and CUDA away from later forked children.
 bool driver_is_in_use();
 
 // Returns why the driver cannot be used, or "". The text is static.
@@ -44,16 +44,16 @@ bool is_forked_child();
 // Call only after need_driver or driver_is_usable has succeeded.
 const Driver &driver();
 
-// "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory)". As VIA_ERROR_OUT_OF_MEMORY for want of memory, as
-// VIA_ERROR_STREAM_CAPTURE for the codes 900 to 908, else as VIA_ERROR_CUDA; never as VIA_ERROR_FORKED.
+// Fails with a text such as "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory)". Errors: VIA_ERROR_OUT_OF_MEMORY,
+// VIA_ERROR_STREAM_CAPTURE for the codes 900 to 908, otherwise VIA_ERROR_CUDA.
 VIA_NODISCARD Status driver_failure(CUresult result, const char *call) __attribute__((cold));
 
 VIA_NODISCARD inline Status check_driver(CUresult result, const char *call) {
     return result == CUDA_SUCCESS ? VIA_OK : driver_failure(result, call);
 }
 
-// Asks twice before it believes an error. Memory is freed and routes are chosen by such answers, and a failure of the
-// call itself says nothing about the work, which may still be running.
+// Asks a second time after an error. Memory is freed and routes are chosen by such answers. A failed question says
+// nothing about the work, which may still be running.
 template <class Ask>
 CUresult asked_again(const Ask &ask) {
     const CUresult result = ask();
@@ -72,12 +72,12 @@ inline CUresult wait_for_work(CUstream stream) {
 // Converts an address to the driver's type.
 inline CUdeviceptr number_of(const void *address) { return reinterpret_cast<CUdeviceptr>(address); }
 
-// Only names of Driver's members: VIA_TRY_CUDA(cuMemFree(address)).
+// Calls a member of Driver: VIA_TRY_CUDA(cuMemFree(address)).
 #define VIA_TRY_CUDA(call) VIA_TRY(::via::cuda::check_driver(::via::cuda::driver().call, #call))
 
-// Relaxes the thread's capture mode for a scope. Threads of the library need it before they call the driver, and user
-// threads for calls that a capture elsewhere would forbid: an event query by another thread ends a global capture.
-// Nests.
+// Relaxes the thread's capture mode for a scope; nests. Threads of the library need it before they call the driver.
+// User threads need it for calls that a capture elsewhere would forbid: an event query by another thread ends a global
+// capture.
 class RelaxedCapture {
 public:
     RelaxedCapture() : mode_(CU_STREAM_CAPTURE_MODE_RELAXED), entered_(exchange()) {}

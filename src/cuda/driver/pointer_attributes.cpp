@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "core/array/device_type.hpp"
 #include "core/system/address_probe.hpp"
 #include "cuda/driver/context.hpp"
 
@@ -20,8 +21,8 @@ struct Answer {
 
     bool known() const { return type != 0; }
 
-    // Memory that was mapped to a reserved range (VMM): what is told as its range is all that was reserved, and which
-    // device may touch it is another question.
+    // Returns whether this is memory mapped to a reserved range (VMM). The driver then reports all that was reserved as
+    // its range, and does not say which device may access it.
     bool is_mapped() const { return context == nullptr && pool == nullptr; }
 };
 
@@ -53,7 +54,7 @@ Status enter_device(int32_t device_id, ContextScope *scope) {
     return scope->enter_device(device_id, &key);
 }
 
-// One mapping or allocation.
+// A mapping or an allocation.
 struct Range {
     CUdeviceptr start;
     size_t nbytes;
@@ -79,7 +80,7 @@ unsigned long long access_of(int32_t device_id, CUdeviceptr address) {
 void fill_range(const void *address, const Answer &answer, PointerAttributes *attributes) {
     Range range{answer.start, answer.nbytes};
     if (answer.is_mapped() || range.nbytes == 0) {
-        const CallbackScope unheard;  // not to be told is no failure of the call
+        const CallbackScope quiet;  // not to be told is no failure of the call
         ContextScope scope;
         if (enter_device(answer.ordinal, &scope) != VIA_OK || find_range(number_of(address), &range) != CUDA_SUCCESS) {
             range = {0, 0};
@@ -95,7 +96,7 @@ const char *name_of(int32_t device_type) {
                                                  : "managed memory";
 }
 
-// An array that is named wrongly, on its way to being refused.
+// An array whose device is wrong, for its error.
 struct Refused {
     const char *argument;
     via_array *array;
@@ -126,9 +127,10 @@ Status unknown_address(const char *argument, via_array *array) {
 }
 
 Status wrong_kind(const Refused &refused) {
-    return fail(VIA_ERROR_DEVICE, "%saddress is %p, which is %s (device_type %d); expected %s (device_type %d)",
-                refused.argument, refused.array->data, name_of(refused.attributes.device_type),
-                refused.attributes.device_type, name_of(refused.array->device_type), refused.array->device_type);
+    return fail(VIA_ERROR_DEVICE, "%saddress is %p, which is %s (%s); expected %s (%s)", refused.argument,
+                refused.array->data, name_of(refused.attributes.device_type),
+                DeviceTypeName(refused.attributes.device_type).text, name_of(refused.array->device_type),
+                DeviceTypeName(refused.array->device_type).text);
 }
 
 Status wrong_device(const Refused &refused) {

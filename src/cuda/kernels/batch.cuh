@@ -1,4 +1,4 @@
-// Many copies of adjacent bytes in one launch: 32 threads, a group, take one of them, or a piece of a large one.
+// Copies many runs of adjacent bytes in one launch. A group of 32 threads takes a copy, or a piece of a large one.
 #pragma once
 
 #include "cuda/kernels/device.cuh"
@@ -13,7 +13,7 @@ struct CopyPiece {
     uint64_t nbytes;  // fits 32 bits
 };
 
-// The 16 bytes that begin `shift` bytes (1 to 15) into `low`.
+// Returns the 16 bytes that begin `shift` bytes (1 to 15) into `low`.
 VIA_DEVICE Quad shifted(const Quad &low, const Quad &high, uint32_t shift) {
     const bool two = (shift & 8) != 0;
     const bool one = (shift & 4) != 0;
@@ -33,7 +33,7 @@ VIA_DEVICE Quad shifted(const Quad &low, const Quad &high, uint32_t shift) {
              permute_bytes(b3, b4, selector)}};
 }
 
-// What each thread of a group, its lane, does of a piece, whatever the alignment.
+// Copies a thread's share of a piece, whatever the alignment. `lane` is its number in the group.
 class PieceCopy {
 public:
     static constexpr uint32_t kLanes = 32;
@@ -42,7 +42,7 @@ public:
         const auto nbytes = static_cast<uint32_t>(piece.nbytes);
         uint32_t head = static_cast<uint32_t>(0 - piece.dst) & 15;
         const uint32_t shift = static_cast<uint32_t>(piece.src + head) & 15;
-        // Whole quads of the source are read, of which none may reach past either end.
+        // Reads whole quads of the source, none of which reaches past either end.
         head += head < shift ? 16 : 0;
         const uint32_t after = shift != 0 ? 16 - shift : 0;
         if (nbytes < head + after + 16) {
@@ -60,7 +60,7 @@ public:
     }
 
 private:
-    // All loads of a turn are on their way before the first is needed.
+    // Issues all loads of a round before the first is used.
     static constexpr uint32_t kQuads = 8;
     static constexpr uint32_t kShifted = 4;
     static constexpr uint64_t kQuad = sizeof(Quad);
@@ -94,7 +94,7 @@ private:
         }
     }
 
-    // `src` is `shift` bytes before the first byte that is wanted, at a multiple of 16.
+    // Copies from `src`, a multiple of 16 that is `shift` bytes before the first wanted byte.
     VIA_DEVICE static void copy_shifted(uint64_t dst, uint64_t src, uint32_t count, uint32_t shift, uint32_t lane) {
         const uint64_t from_dst = src - dst;
         uint64_t to = dst + lane * kQuad;
@@ -125,7 +125,7 @@ struct CopyGroups {
     static constexpr uint32_t kGroups = kThreads / PieceCopy::kLanes;
 };
 
-// Pieces that travel with the launch, as many as its 4096 bytes hold.
+// Pieces in the parameters of the launch, as many as 4096 bytes hold.
 struct CopyList : CopyGroups {
     static constexpr uint32_t kPieces = 168;
     struct Params {
@@ -144,8 +144,7 @@ struct CopyList : CopyGroups {
     }
 };
 
-// Pieces that lie in memory which the device reaches: a block fetches those of all its groups at once, since the memory
-// is the host's.
+// Pieces in host memory that the device reaches. A block fetches those of all its groups at once.
 struct CopyTable : CopyGroups {
     struct Params {
         uint64_t pieces;

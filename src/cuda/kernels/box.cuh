@@ -1,14 +1,14 @@
-// Copies tiles of any layout: reads src in runs of its own, writes dst in runs of its own, by way of shared memory.
+// Copies tiles of any layout through shared memory: reads runs of src, and writes runs of dst.
 //
-// How it works. core/layout/tiles.hpp says what a tile is: the product of the axes that are fast in src and of those
-// that are fast in dst. A block loads the runs of src word by word into shared memory, as they lie in global memory,
-// gaps included. All runs of dst in a tile list the same elements, so one table says where each element of a run lies
-// in shared memory (a column), and another where each run begins (a row): a thread stores data[column + row]. The
-// tables serve every tile of a block. The last tile along an axis that is cut has fewer columns or rows, and those
-// that it lacks are the last of the list.
+// How it works. core/layout/tiles.hpp defines a tile: the product of the axes that are fast in src and of those that
+// are fast in dst. A block loads the runs of src word by word into shared memory, as they are in global memory, gaps
+// included. All runs of dst in a tile list the same elements. One table has the position of each element of a run in
+// shared memory (a column). Another one has the position of each run (a row). A thread stores data[column + row]. The
+// tables serve every tile of a block. The last tile along a cut axis has fewer columns or rows; the missing ones are
+// the last of the list.
 //
-// Elements of one and two bytes travel in words of four, which begin at multiples of four. A run of src may begin up
-// to three bytes past the beginning of its first word; the tables count that in.
+// Elements of one and two bytes travel in words of four, which begin at multiples of four. A run of src may begin up to
+// three bytes after the beginning of its first word. The tables include that.
 #pragma once
 
 #include "cuda/kernels/divisor.cuh"
@@ -19,7 +19,7 @@ namespace via::kernels {
 struct BoxParams {
     static constexpr int32_t kListAxes = 8;
     static constexpr int32_t kOuterAxes = 12;
-    // One axis of a list, with what one index further adds.
+    // An axis of a list, with the offsets that one index adds.
     struct ListAxis {
         Divisor<uint32_t> extent;  // within a whole tile
         int32_t src_runs;          // runs of src in the tile
@@ -27,7 +27,7 @@ struct BoxParams {
         int64_t dst_step;          // bytes
         int64_t src_step;          // bytes from run to run of src
     };
-    // Indices, the first axis fastest. An axis that is cut is the last one.
+    // Indices, the first axis fastest. A cut axis is the last one.
     struct List {
         uint32_t count;  // of a whole tile
         uint32_t unit;   // for each index of the cut axis; 0 if the list has none
@@ -35,7 +35,7 @@ struct BoxParams {
         int32_t ndim;
         ListAxis axes[kListAxes];
     };
-    // An axis that is cut: `count` indices, `tile` at once.
+    // A cut axis: `count` indices, `tile` at once.
     struct Cut {
         uint32_t count;
         uint32_t tile;
@@ -45,7 +45,8 @@ struct BoxParams {
         uint32_t along;     // bytes that each index adds to a run of src
         uint32_t backward;  // the same, if src goes backwards along it; else 0
     };
-    // How threads share the words of runs: each has words of every so manyth run, which lie `threads` words apart.
+    // Shares the words of runs among threads: each takes words of every `rows`-th run, `threads` words from one
+    // another.
     struct Share {
         uint32_t count;             // words of a run
         uint32_t rows;              // runs that the block's threads do at once
@@ -97,7 +98,7 @@ struct Box {
     static constexpr uint32_t kMostColumns = 512;
     static constexpr uint32_t kMostRows = 192;  // of either side
 
-    // One tile: where it begins, and what there is of the lists.
+    // A tile: its beginning, and the length of its lists.
     struct Place {
         uint64_t dst;
         uint64_t src;  // the lowest address of its first run
@@ -110,7 +111,7 @@ struct Box {
         bool moved;   // the tables are of a tile that began elsewhere in a word, or went backwards otherwise
     };
 
-    // Where a run begins: elements from the tile's beginning in global memory, and bytes in data.
+    // The beginning of a run: elements from the tile's beginning in global memory, and bytes in data.
     struct alignas(8) RunBegin {
         int32_t offset;
         int32_t place;
@@ -129,7 +130,7 @@ struct Box {
 
     // ------------------------------------------------------------------------------------------------- places
 
-    // Bytes from the beginning of the word that an address is in.
+    // Returns the bytes from the beginning of the word that holds an address.
     VIA_DEVICE static uint32_t past_of(uint64_t address) {
         return kElement < 4 ? static_cast<uint32_t>(address & (kWord - 1)) : 0;
     }
@@ -239,7 +240,7 @@ struct Box {
         }
     }
 
-    // What of the tables depends on where a tile begins.
+    // Updates the part of the tables that depends on the beginning of a tile.
     VIA_DEVICE static void adjust_tables(const Params &params, const Place &place, Shared &shared, uint32_t thread) {
         const uint32_t begin = past_of(place.src);
         const bool rows = params.rows_are_runs;
@@ -259,7 +260,7 @@ struct Box {
         return reinterpret_cast<const unsigned char *>(shared.data);
     }
 
-    // Some words of every so manyth run.
+    // Loads some words of every `rows`-th run.
     VIA_DEVICE static void load_words(const Params &params, const Place &place, Shared &shared, uint32_t row,
                                       uint32_t at) {
         const uint32_t step = params.loading.threads.divisor * kWord;
@@ -279,7 +280,7 @@ struct Box {
         }
     }
 
-    // The same byte by byte, so that nothing outside of the source is read.
+    // Loads byte by byte, so that nothing outside of the source is read.
     VIA_DEVICE static void load_bytes(const Params &params, const Place &place, Shared &shared, uint32_t thread) {
         VIA_NO_UNROLL
         for (uint32_t i = thread; i < place.src_rows * place.span; i += kThreads) {
@@ -360,7 +361,7 @@ struct Box {
         }
     }
 
-    // Some elements of every so manyth run.
+    // Stores some elements of every `rows`-th run.
     VIA_DEVICE static void store_columns(const Params &params, const Place &place, const Shared &shared, uint32_t row,
                                          uint32_t first) {
         constexpr uint32_t kRuns = kWord == 16 ? 1 : 2;
@@ -410,7 +411,7 @@ struct Box {
         }
     }
 
-    // One word of every so manyth run, if all of it is of the run.
+    // Stores one word of every `rows`-th run, if all of it is of the run.
     VIA_DEVICE static void store_aligned(const Params &params, const Place &place, const Shared &shared, uint32_t row,
                                          uint32_t word) {
         constexpr uint32_t kAtOnce = 2;
@@ -431,7 +432,7 @@ struct Box {
         }
     }
 
-    // The same where runs begin anywhere: words begin where memory has them.
+    // Stores words of runs that begin anywhere, at the alignment of memory.
     template <uint32_t kCount>
     VIA_DEVICE static void store_loose_some(const Shared &shared, const RunBegin *rows, uint32_t apart, uint64_t dst,
                                             uint32_t word, uint32_t columns) {
@@ -474,7 +475,7 @@ struct Box {
         }
     }
 
-    // What is left of runs in words: less than a word at either end of each.
+    // Stores the rest of runs in words: less than a word at either end of each.
     VIA_DEVICE static void store_ends(const Place &place, const Shared &shared, uint32_t thread) {
         constexpr uint32_t kMost = kPerWord - 1;
         VIA_NO_UNROLL
@@ -518,7 +519,7 @@ struct Box {
 
     // ------------------------------------------------------------------------------------------------- blocks
 
-    // One thread finds the place of the next tile, while what is loaded is on its way.
+    // Finds the next tile in one thread, while loads are under way.
     VIA_DEVICE static void run(const Params &params, Shared &shared, uint32_t block, const Threads &threads) {
         threads.each([&](uint32_t thread) {
             if (thread == 0) {
@@ -528,22 +529,22 @@ struct Box {
             fill_tables(params, shared, thread);
         });
         threads.wait();
-        uint32_t turn = 0;
+        uint32_t current = 0;
         for (uint32_t tile = block; tile < params.tiles; tile += params.blocks) {
-            const Place place = shared.places[turn];
+            const Place place = shared.places[current];
             threads.each([&](uint32_t thread) {
                 load(params, place, shared, thread);
                 if (place.moved) {
                     adjust_tables(params, place, shared, thread);
                 }
                 if (thread == kThreads - 1 && tile + params.blocks < params.tiles) {
-                    shared.places[turn ^ 1] = place_of(params, tile + params.blocks, place);
+                    shared.places[current ^ 1] = place_of(params, tile + params.blocks, place);
                 }
             });
             threads.wait_for_copies();
             threads.each([&](uint32_t thread) { store(params, place, shared, thread); });
             threads.wait();
-            turn ^= 1;
+            current ^= 1;
         }
     }
 };

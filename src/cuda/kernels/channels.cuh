@@ -1,6 +1,6 @@
-// A few channels that are put together into pixels, or taken apart: elements of which one side has those of a pixel
-// adjacent, and the other those of a channel. A thread turns as many pixels as sixteen bytes of a channel hold, in
-// registers; shared memory is what lets the side of the pixels be moved by adjacent sixteens too.
+// Interleaves a few channels into pixels, or splits them: the elements of a pixel are adjacent on one side, those of a
+// channel on the other. A thread transposes as many pixels as sixteen bytes of a channel hold, in registers. Through
+// shared memory the side of the pixels is also moved by adjacent sixteens.
 #pragma once
 
 #include "cuda/kernels/divisor.cuh"
@@ -27,8 +27,7 @@ struct ChannelsParams {
     OuterAxis outer[kOuterAxes];
 };
 
-// Where the elements of a group come from, bytes being counted from its first: so many pixels as a sixteen has
-// elements.
+// Maps the elements of a group, in bytes from its first one: as many pixels as a sixteen has elements.
 template <int kElement, int kChannels, bool kTogether>
 struct GroupOrder {
     static constexpr uint32_t kPerWord = 16 / kElement;
@@ -40,7 +39,7 @@ struct GroupOrder {
         return from * kElement + byte % kElement;
     }
 
-    // Of a group's words, the one that begins with this byte once the elements have changed places.
+    // Returns the word of a group that begins with this byte after the transpose.
     VIA_DEVICE static uint32_t word_at(const uint32_t (&words)[4 * kChannels], uint32_t byte) {
         const uint32_t a = source_of(byte);
         if constexpr (kElement >= 4) {
@@ -58,7 +57,7 @@ struct GroupOrder {
         }
     }
 
-    VIA_DEVICE static void turn(Words<16> (&group)[kChannels]) {
+    VIA_DEVICE static void transpose(Words<16> (&group)[kChannels]) {
         uint32_t words[4 * kChannels];
         VIA_UNROLL
         for (uint32_t i = 0; i < 4 * kChannels; ++i) {
@@ -78,8 +77,8 @@ struct Channels {
     static constexpr uint32_t kThreads = 128;
     static constexpr uint32_t kLeastBlocks = 8;
     static constexpr uint32_t kPerWord = 16 / kElement;
-    // A tile has a group for each thread. Where rows of dst begin anywhere, it begins earlier by so many groups: each
-    // of its parts of them takes from there what lets it begin with a whole sector of 32 bytes.
+    // A tile has a group for each thread. If rows of dst begin anywhere, it begins this many groups earlier. Each of
+    // its parts then begins with a whole sector of 32 bytes.
     static constexpr uint32_t kSector = 32;
     static constexpr uint32_t kEarly = kSector / 16;
 
@@ -92,7 +91,7 @@ struct Channels {
         Words<16> words[slot(kThreads * kChannels)];  // of the groups, one after the other
     };
 
-    // What is the same for the whole block. Pixels before the row's beginning count below 0, so to say.
+    // Values that all threads of a block share. Pixels before the row's beginning have numbers below 0.
     struct Place {
         uint64_t dst;  // of the row
         uint64_t src;
@@ -140,7 +139,7 @@ struct Channels {
         Words<16> group[kChannels];
         load_loose<kElement>(params.extent, loads, group);
         if constexpr (kTogether) {
-            Order::turn(group);
+            Order::transpose(group);
         }
         VIA_UNROLL
         for (uint32_t i = 0; i < kChannels; ++i) {
@@ -153,11 +152,11 @@ struct Channels {
         for (uint32_t i = 0; i < kChannels; ++i) {
             group[i] = shared.words[slot(thread * kChannels + i)];
         }
-        Order::turn(group);
+        Order::transpose(group);
     }
 
-    // In the place of a group's pixels, its channels.
-    VIA_DEVICE static void turn(Shared &shared, uint32_t thread) {
+    // Replaces a group's pixels by its channels.
+    VIA_DEVICE static void transpose(Shared &shared, uint32_t thread) {
         Words<16> group[kChannels];
         take_group(shared, thread, group);
         VIA_UNROLL
@@ -166,8 +165,8 @@ struct Channels {
         }
     }
 
-    // Of a part of a row of dst, which begins at `to` with element `first` of `count`, sixteen `number` of those that
-    // are aligned. The row's sixteens lie `apart` from one another, and from `begin` on what comes before `to` too.
+    // Stores aligned sixteen `number` of a part of a row of dst, which begins at `to` with element `first` of `count`.
+    // The row's sixteens are `apart` from one another, and begin at `begin` with what precedes `to`.
     VIA_DEVICE static void store_row(const Params &params, const Shared &shared, uint64_t to, uint32_t first,
                                      uint32_t count, uint32_t begin, uint32_t apart, uint32_t number) {
         const uint32_t early = params.early != 0 ? static_cast<uint32_t>(to & (kSector - 1)) : 0;
@@ -204,7 +203,7 @@ struct Channels {
         }
     }
 
-    // The same where the tile's groups are just what is stored.
+    // Stores the tile's groups as they are.
     VIA_DEVICE static void store_groups(const Params &params, const Place &place, const Shared &shared,
                                         uint32_t thread) {
         Words<16> group[kChannels];
@@ -227,7 +226,7 @@ struct Channels {
         } else if (params.early == 0) {
             threads.each([&](uint32_t thread) { store_groups(params, place, shared, thread); });
         } else {
-            threads.each([&](uint32_t thread) { turn(shared, thread); });
+            threads.each([&](uint32_t thread) { transpose(shared, thread); });
             threads.wait();
             threads.each([&](uint32_t thread) { store_channels(params, place, shared, thread); });
         }

@@ -1,9 +1,9 @@
-// What the kernels are written in: C++ that nvcc compiles for the GPU, and that a host compiler compiles as well, for
-// the fake driver (tests/fakecuda), which runs the same source thread by thread.
+// The language of the kernels: C++ that nvcc compiles for the GPU, and a host compiler for the fake driver
+// (tests/fakecuda), which runs the same source thread by thread.
 //
 // A kernel is a struct with Params (passed by value), Shared (its block's shared memory), kThreads, and a function run
-// of (params, shared, block, threads). What it says outside of threads.each() must be the same for every thread of the
-// block; what it says inside is done by each of them, and keeps nothing for later but what it puts into Shared.
+// of (params, shared, block, threads). Code outside of threads.each() must do the same in every thread of the block.
+// Code inside runs in each thread, and keeps nothing for later except in Shared.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace via::kernels {
 
-// So many bytes, moved at once.
+// Words of this many bytes, moved at once.
 template <int kBytes>
 struct alignas(kBytes) Words {
     static constexpr int kCount = kBytes / 4;
@@ -55,7 +55,7 @@ struct Threads {
     }
     // Until all threads of the block have come here, and see what the others have put into shared memory.
     VIA_DEVICE void wait() const { __syncthreads(); }
-    // The same, and what they have given to copy_to_shared has arrived.
+    // Waits for all threads, and for the bytes that they gave to copy_to_shared.
     VIA_DEVICE void wait_for_copies() const {
 #if __CUDA_ARCH__ >= 800
         asm volatile("cp.async.wait_all;" ::: "memory");
@@ -129,7 +129,7 @@ VIA_DEVICE uint32_t shift_words(uint32_t low, uint32_t high, uint32_t bits) {
 
 #else
 
-// In either order, so that threads which should have waited for one another can be found out.
+// Runs threads in either order, which exposes a missing wait.
 struct Threads {
     template <class Body>
     void each(const Body &body) const {
@@ -144,8 +144,8 @@ struct Threads {
     bool backwards = false;
 };
 
-// Where the host sees bytes that the launch under way may touch; nullptr, and a fault, where it may not, and where the
-// address is no multiple of their number.
+// Returns the host's address of bytes that the launch under way may touch. Returns nullptr, and a fault, for other
+// memory and for addresses that are not multiples of the size.
 void *host_view(uint64_t address, uint64_t nbytes);
 
 template <class T>

@@ -5,9 +5,9 @@
 
 namespace via::kernels {
 
-// For numerators below half of what Index holds. With s the bits of divisor - 1, a factor of 2^(bits + s) / divisor
-// rounded up is too large by so little that the quotient is exact. It lies between 2^bits and its double; 2^bits of it
-// are an addition.
+// Divides numerators below half of Index's range. With s the bits of divisor - 1, the factor is 2^(bits + s) / divisor,
+// rounded up. Its error is so small that the quotient is exact. It is between 2^bits and its double; 2^bits of it are
+// an addition.
 template <class Index>
 struct Divisor {
     Index divisor;  // at least 1
@@ -29,7 +29,7 @@ VIA_DEVICE Index take_digit(Index *number, const Divisor<Index> &base) {
     return digit;
 }
 
-// What is twice as wide.
+// The type that is twice as wide.
 template <class Index>
 struct TwiceOf {
     using Type = uint64_t;
@@ -49,7 +49,8 @@ inline Divisor<Index> make_divisor(int64_t divisor) {
     return {static_cast<Index>(d), static_cast<Index>(((rest << kBits) + d - 1) / d), s};
 }
 
-// Every index fits 31 bits, offsets in elements 32, and there are few axes, so that a launch passes little.
+// Widths of index arithmetic. Narrow: every index fits 31 bits, offsets in elements fit 32, and there are few axes, so
+// that a launch passes little.
 struct Narrow {
     using Index = uint32_t;
     using Step = int32_t;

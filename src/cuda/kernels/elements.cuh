@@ -58,7 +58,7 @@ struct Elements {
         threads.each([&](uint32_t thread) { copy(params, block, thread); });
     }
 
-    // All loads are on their way before the first is needed.
+    // Issues all loads before the first is used.
     VIA_DEVICE static void copy(const Params &params, uint32_t block, uint32_t thread) {
         const Index first = static_cast<Index>(block) * kPerBlock + thread;
         uint64_t to[kPerThread];

@@ -1,9 +1,9 @@
-// A box of elements whose runs share axes, as the channels of an image or the fields of records do: the runs of src are
-// put into shared memory as they are, and the runs of dst gathered out of it.
+// Transposes a box of elements whose runs share axes, such as the channels of an image or the fields of records. Copies
+// the runs of src into shared memory as they are, and gathers the runs of dst from there.
 //
-// A tile of the box is cut along one axis that ends the runs of both sides (channels that are put together or taken
-// apart), or along two, one for the runs of each side (records that are turned). Within the box the tables below are
-// the same for every tile, so that a block fills them once and does several tiles.
+// A tile of the box is cut along one axis that ends the runs of both sides (channels), or along two, one for the runs
+// of each side (records). Within the box the tables below are the same for every tile, so a block fills them once for
+// several tiles.
 #pragma once
 
 #include "cuda/kernels/divisor.cuh"
@@ -71,7 +71,7 @@ struct Gather {
     static constexpr uint32_t kMostRun = 8192 / kElement;  // elements adjacent in dst
     static constexpr uint32_t kMostRows = 128;             // runs of either side
 
-    // Where a run of dst begins, and what the places of its elements count from in data.
+    // The beginning of a run of dst, and the base of its elements' positions in data.
     struct alignas(16) RunBegin {
         int64_t dst;
         int64_t place;
@@ -84,7 +84,7 @@ struct Gather {
         int64_t row_src[kMostRows];
     };
 
-    // What there is of the lists at the ends of the axes that are cut.
+    // The lengths of the lists at the ends of the cut axes.
     struct Place {
         uint64_t dst;
         uint64_t src;
@@ -119,7 +119,7 @@ struct Gather {
         place.dst_run = there_of(params.dst_run, there[0]);
         place.dst_rows = there_of(params.dst_rows, of_src);
         place.src_rows = there_of(params.src_rows, there[0]);
-        // Where src goes backwards, what there is lies at the end.
+        // Starts at the end if src goes backwards.
         place.src_bytes =
             (params.src_unit * (params.backward ? params.cuts[0].tile : of_src) - params.src_past) * kElement;
         return place;
@@ -179,7 +179,7 @@ struct Gather {
         }
     }
 
-    // As many at once as a thread has of them, and as registers allow.
+    // Moves as many at once as a thread has, and as registers allow.
     VIA_DEVICE static void load(const Params &params, const Place &place, Shared &shared, uint32_t thread) {
         if (kElement >= 4 && place.src_rows * params.src_words.divisor > 2 * kThreads) {
             load_words<kElement == 4 ? 3 : 4>(params, place, shared, thread);
@@ -256,7 +256,7 @@ struct Gather {
         }
     }
 
-    // The same element of several runs, every `apart`th from `row` on: all are read before the first is written.
+    // Stores the same element of every `apart`-th run from `row` on. Reads all before it writes the first.
     VIA_DEVICE static void store_large(const Place &place, const Shared &shared, uint32_t row, uint32_t apart,
                                        uint32_t number) {
         constexpr uint32_t kAtOnce = 4;
@@ -280,7 +280,7 @@ struct Gather {
         }
     }
 
-    // Many short runs, several at once. A thread keeps to its place in a run.
+    // Stores many short runs, several at once. A thread keeps its position in a run.
     VIA_DEVICE static void store_runs(const Params &params, const Place &place, const Shared &shared, uint32_t thread) {
         const uint32_t at_once = divide(kThreads, params.dst_words);
         uint32_t row = thread;

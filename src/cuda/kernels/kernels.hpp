@@ -1,4 +1,4 @@
-// The kernels as the host knows them: by number, with what a launch needs to know.
+// The kernels on the host's side: their numbers, what a launch needs to know, and their machine code.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ struct Info {
 
 namespace detail {
 
-// An empty struct has a size, and takes no memory.
+// Returns 0 for an empty struct, which has a size but takes no memory.
 template <class Kernel>
 constexpr uint32_t shared_bytes() {
     return std::is_empty_v<typename Kernel::Shared> ? 0 : sizeof(typename Kernel::Shared);
@@ -61,10 +61,10 @@ constexpr const Info &info(Id id) { return kInfos[static_cast<int32_t>(id)]; }
 // Fat binaries, the last followed by nullptr; none in a build without nvcc.
 extern const void *const images[];
 
-// Of the Toolkit that they were built with, as cuDriverGetVersion counts: 13000.
+// Version of the Toolkit that they were built with, as cuDriverGetVersion counts: 13000.
 extern const int32_t toolkit_version;
 
-// Why there are none, "" if there are.
+// The reason why there are none, or "".
 extern const char *const why_no_images;
 
 }  // namespace via::kernels

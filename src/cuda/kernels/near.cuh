@@ -1,5 +1,5 @@
-// Sixteen bytes that begin anywhere, out of memory that ends anywhere: only bytes of the source are ever read, and only
-// elements of the run that is meant are written. Nothing begins elsewhere than at a multiple of an element.
+// Loads and stores of sixteen bytes that begin anywhere, in memory that ends anywhere. Reads only bytes of the source,
+// and writes only elements of the run. Addresses are multiples of an element.
 #pragma once
 
 #include "cuda/kernels/device.cuh"
@@ -12,8 +12,7 @@ struct Extent {
     uint64_t bytes;
 };
 
-// All is computed before any of it is asked for, so that no branch comes between loads that are to be on their way
-// together.
+// Computes all addresses before the first load, so that no branch comes between loads.
 VIA_DEVICE bool holds(const Extent &extent, uint64_t address, uint64_t bytes) {
     const uint64_t at = address - extent.low;
     const bool begins = at < extent.bytes;
@@ -21,7 +20,8 @@ VIA_DEVICE bool holds(const Extent &extent, uint64_t address, uint64_t bytes) {
     return begins && ends;
 }
 
-// Of an aligned sixteen only the bytes that are of the extent, the others as 0. Seldom needed, and so kept short.
+// Loads the bytes of an aligned sixteen that are of the extent, the others as 0. Rarely needed, and therefore kept
+// short.
 VIA_DEVICE Words<16> load_edge(const Extent &extent, uint64_t address) {
     Words<16> words{};
     VIA_NO_UNROLL
@@ -37,7 +37,7 @@ VIA_DEVICE Words<16> load_edge(const Extent &extent, uint64_t address) {
     return words;
 }
 
-// Sixteen bytes of two sixteens, those from number `past` (0 to 15) on: of eight words two and then one are dropped in
+// Returns sixteen bytes of two sixteens, from number `past` (0 to 15) on. Of eight words it drops two and then one in
 // front, and then bytes.
 template <int kElement>
 VIA_DEVICE Words<16> cut_out(const Words<16> &low, const Words<16> &high, uint32_t past) {
@@ -61,7 +61,7 @@ VIA_DEVICE Words<16> cut_out(const Words<16> &low, const Words<16> &high, uint32
     return words;
 }
 
-// One of several loads of sixteen bytes that begin anywhere.
+// A load of sixteen bytes that begin anywhere.
 struct LooseLoad {
     uint64_t address;
     bool wanted;
@@ -71,7 +71,7 @@ struct LooseLoad {
     VIA_DEVICE uint32_t bytes() const { return past() != 0 ? 32 : 16; }
 };
 
-// All of them are on their way before the first is needed.
+// Issues all of them before the first is used.
 template <int kElement, uint32_t kCount>
 VIA_DEVICE void load_loose(const Extent &extent, const LooseLoad (&loads)[kCount], Words<16> *out_words) {
     bool inside = true;
@@ -122,8 +122,8 @@ VIA_DEVICE Word<kElement> element_of(const Words<16> &words, uint32_t i) {
     }
 }
 
-// Those elements of a sixteen that belong to a run of `count`, of which the sixteen's first is number `first`; counted
-// below 0, so to say, where that comes before the run.
+// Stores the elements of a sixteen that belong to a run of `count`. `first` is the number of the sixteen's first
+// element, below 0 if that comes before the run.
 template <int kElement, class Index>
 VIA_DEVICE void store_near(uint64_t address, Index first, Index count, const Words<16> &words) {
     constexpr uint32_t kCount = 16 / kElement;

@@ -1,5 +1,5 @@
-// Elements that are adjacent along one index in dst, a, and along another in src, b: tiles go through shared memory,
-// so that both sides are moved by sixteen bytes. Either index may run over several axes, as long as its own side is
+// Transposes elements that are adjacent along one index in dst, a, and along another in src, b. Tiles go through shared
+// memory, so that both sides are moved by sixteen bytes. Either index may run over several axes, if its own side is
 // adjacent along all of them.
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace via::kernels {
 
-// ------------------------------------------------------------------------------------------------ turning in registers
+// ------------------------------------------------------------------------------------------------ registers
 
-// Four words of four bytes each; byte i of word k becomes byte k of word i.
-VIA_DEVICE void turn_bytes(uint32_t &a, uint32_t &b, uint32_t &c, uint32_t &d) {
+// Transposes four words of four bytes each: byte i of word k becomes byte k of word i.
+VIA_DEVICE void transpose_bytes(uint32_t &a, uint32_t &b, uint32_t &c, uint32_t &d) {
     const uint32_t ab_low = permute_bytes(a, b, 0x5140);   // a0 b0 a1 b1
     const uint32_t cd_low = permute_bytes(c, d, 0x5140);   // c0 d0 c1 d1
     const uint32_t ab_high = permute_bytes(a, b, 0x7362);  // a2 b2 a3 b3
@@ -22,32 +22,32 @@ VIA_DEVICE void turn_bytes(uint32_t &a, uint32_t &b, uint32_t &c, uint32_t &d) {
     d = permute_bytes(ab_high, cd_high, 0x7632);
 }
 
-VIA_DEVICE void turn_halves(uint32_t &a, uint32_t &b) {
+VIA_DEVICE void transpose_halves(uint32_t &a, uint32_t &b) {
     const uint32_t low = permute_bytes(a, b, 0x5410);
     b = permute_bytes(a, b, 0x7632);
     a = low;
 }
 
-// The squares within 4-byte words, each in its place.
+// Transposes the squares within 4-byte words, each in its place.
 template <int kElement, int kRows>
-VIA_DEVICE void turn_small(Words<16> (&rows)[kRows]) {
+VIA_DEVICE void transpose_small(Words<16> (&rows)[kRows]) {
     VIA_UNROLL
     for (int j = 0; j < 4; ++j) {
         if constexpr (kElement == 1) {
             VIA_UNROLL
             for (int i = 0; i < kRows; i += 4) {
-                turn_bytes(rows[i].at[j], rows[i + 1].at[j], rows[i + 2].at[j], rows[i + 3].at[j]);
+                transpose_bytes(rows[i].at[j], rows[i + 1].at[j], rows[i + 2].at[j], rows[i + 3].at[j]);
             }
         } else if constexpr (kElement == 2) {
             VIA_UNROLL
             for (int i = 0; i < kRows; i += 2) {
-                turn_halves(rows[i].at[j], rows[i + 1].at[j]);
+                transpose_halves(rows[i].at[j], rows[i + 1].at[j]);
             }
         }
     }
 }
 
-// Behind that: element `number` of each of the rows, one after the other.
+// Returns element `number` of each of the rows, after transpose_small.
 template <int kElement, int kRows>
 VIA_DEVICE Words<kRows * kElement> column_of(const Words<16> (&rows)[kRows], int number) {
     constexpr int kWords = kElement > 4 ? kElement / 4 : 1;  // 4-byte words of an element
@@ -65,7 +65,7 @@ VIA_DEVICE Words<kRows * kElement> column_of(const Words<16> (&rows)[kRows], int
 struct TileParams {
     static constexpr int32_t kRunAxes = 6;
     static constexpr int32_t kOuterAxes = 10;
-    // One axis of a or b; the step is that of the other side, in bytes.
+    // An axis of a or b. The step is that of the other side, in bytes.
     struct RunAxis {
         Divisor<uint32_t> extent;
         int64_t step;
@@ -92,9 +92,9 @@ struct TileParams {
     OuterAxis outer[kOuterAxes];
 };
 
-// Loose: runs of either side may begin and end anywhere. Else each begins at a multiple of sixteen bytes, and has whole
-// sixteens. A tile is made of squares, whose rows and columns are sixteens; a thread turns one or more of them, or one
-// of kParts of its rows: half a square of bytes takes half the registers.
+// Transposes one tile. Loose: runs of either side may begin and end anywhere. Otherwise each begins at a multiple of
+// sixteen bytes, and has whole sixteens. A tile is made of squares, whose rows and columns are sixteens. A thread
+// transposes one or more squares, or one of kParts of its rows: half a square of bytes takes half the registers.
 template <int kElement, bool kLoose, uint32_t kBlockThreads, uint32_t kSquares, uint32_t kParts>
 struct Tile {
     using Params = TileParams;
@@ -107,22 +107,21 @@ struct Tile {
     static constexpr uint32_t kMostListedB = 256;
     static constexpr uint32_t kLongRow = 8;  // sixteens of rows whose pitch is odd
 
-    // A loose tile begins so much earlier along a: each of its rows in dst takes from there what lets it begin with a
-    // whole sixteen, or a whole sector of 32 bytes. Small elements fill few sixteens: for them it costs less that two
-    // tiles write a part of a sector each.
+    // A loose tile begins this much earlier along a. Each of its rows in dst then begins with a whole sixteen, or a
+    // whole sector of 32 bytes. Small elements fill few sixteens: for them it is cheaper if two tiles write a part of a
+    // sector each.
     static constexpr uint32_t kEarlier = kLoose ? (kElement < 4 ? 1 : 2) : 0;  // sixteens
     static constexpr uint32_t kWhole = 16 * kEarlier;
 
-    // A row of a tile is its sixteens along a, for one b. The pitch of rows is odd where they are not very short, so
-    // that neither those who write one sixteen into each of many rows nor those who read a row are in one another's
-    // way.
+    // A row of a tile is its sixteens along a, for one b. The pitch of longer rows is odd: threads that write one
+    // sixteen to each of many rows use different banks, and so do those that read a row.
     struct Shared {
         Words<16> words[kPerWord * (kSquaresPerBlock + (kSquaresPerBlock / kLongRow))];
         int64_t a_src[kMostListedA];
         int64_t b_dst[kMostListedB];
     };
 
-    // What is the same for the whole block. Indices before the run's beginning count below 0, so to say.
+    // Values that all threads of a block share. Indices before the run's beginning are below 0.
     struct Place {
         uint64_t dst;
         uint64_t src;
@@ -159,7 +158,7 @@ struct Tile {
         return offset + static_cast<int64_t>(index) * run.axes[last].step;
     }
 
-    // Offsets along one axis are computed as they are needed; others are listed once for the tile.
+    // Lists the offsets of a run over several axes. Those of one axis are computed when needed.
     VIA_DEVICE static void list_offsets(const Params::Run &run, uint32_t begin, uint32_t count, int64_t *list,
                                         uint32_t thread) {
         if (run.ndim == 1) {
@@ -174,7 +173,7 @@ struct Tile {
         return static_cast<uint64_t>(run.ndim == 1 ? static_cast<int64_t>(begin + i) * run.axes[0].step : list[i]);
     }
 
-    // Where a sixteen of a row of the tile is read from; what the runs or the tile do not have is not wanted.
+    // Finds the address of a sixteen of a row of the tile. Wants nothing outside of the runs or the tile.
     VIA_DEVICE static LooseLoad load_at(const Params &params, const Place &place, const Shared &shared, uint64_t src,
                                         uint32_t row, bool there) {
         const bool wanted = there && place.a_begin + row < params.a.count;
@@ -188,7 +187,7 @@ struct Tile {
         const uint32_t row = part * kRows;
         const uint64_t src = place.src + uint64_t{b} * kElement;
         if constexpr (kLoose) {
-            // As many as registers allow.
+            // Loads as many at once as registers allow.
             constexpr uint32_t kAtOnce = kRows < 4 ? kRows : 4;
             VIA_UNROLL
             for (uint32_t i = 0; i < kRows; i += kAtOnce) {
@@ -216,14 +215,14 @@ struct Tile {
             return;
         }
         auto *columns = reinterpret_cast<Column *>(shared.words) + b_word * place.pitch * kParts + part;
-        turn_small<kElement>(words);
+        transpose_small<kElement>(words);
         VIA_UNROLL
         for (uint32_t i = 0; i < kPerWord; ++i) {
             columns[i * params.b_words.divisor * place.pitch * kParts] = column_of<kElement>(words, i);
         }
     }
 
-    // All loads are on their way before the first is needed.
+    // Issues all loads before the first is used.
     VIA_DEVICE static void load(const Params &params, const Place &place, Shared &shared, uint32_t thread) {
         Words<16> words[kSquares][kRows];
         VIA_UNROLL

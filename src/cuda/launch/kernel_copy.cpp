@@ -8,111 +8,110 @@
 namespace via::cuda {
 namespace {
 
-// The context that a side's memory was allocated in, if a kernel of the stream's does not reach it; else nullptr.
-// Memory of pools and mapped memory have none, and what is page-locked or managed is reached from everywhere.
-CUcontext other_context(const Side &side, const void *address, const ResolvedStream &use) {
+// Returns the context that a side's memory was allocated in if a kernel on this stream does not reach it, otherwise
+// nullptr. Pool memory and mapped memory have no context. Page-locked and managed memory is reached from everywhere.
+CUcontext other_context(const Side &side, const void *address, const ResolvedStream &stream) {
     CUcontext context = nullptr;
     if (!is_device(side) || driver().cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT,
                                                            reinterpret_cast<CUdeviceptr>(address)) != CUDA_SUCCESS) {
         return nullptr;
     }
-    const bool same = context == nullptr || context == use.context || context_id(context) == use.context_id;
+    const bool same = context == nullptr || context == stream.context || context_id(context) == stream.context_id;
     return same ? nullptr : context;
 }
 
-Status contexts_differ(const ResolvedStream &use) {
+Status contexts_differ(const ResolvedStream &stream) {
     return fail(
         VIA_ERROR_UNSUPPORTED,
         "dst and src are memory of two contexts of device %d, and a kernel reaches that of one; expected memory "
         "of one context, or elements that are adjacent and in the same order in both",
-        use.device_id);
+        stream.device_id);
 }
 
-// The stream that the kernel runs on: the one given, or the legacy stream of the memory's own context.
-Status find_home(const Transfer &transfer, const ResolvedStream &use, ResolvedStream *out_home) {
-    *out_home = use;
-    const CUcontext of_dst = other_context(transfer.dst_side, transfer.dst, use);
-    const CUcontext of_src = other_context(transfer.src_side, transfer.src, use);
+// Finds the stream that the kernel runs on: the given one, or the legacy stream of the memory's own context.
+Status find_home(const Transfer &transfer, const ResolvedStream &stream, ResolvedStream *out_home) {
+    *out_home = stream;
+    const CUcontext of_dst = other_context(transfer.dst_side, transfer.dst, stream);
+    const CUcontext of_src = other_context(transfer.src_side, transfer.src, stream);
     if (of_dst == nullptr && of_src == nullptr) [[likely]] {
         return VIA_OK;
     }
     if (of_dst != of_src && is_device(transfer.dst_side) && is_device(transfer.src_side)) {
-        return contexts_differ(use);
+        return contexts_differ(stream);
     }
-    if (use.capturing) {
+    if (stream.capturing) {
         return fail(VIA_ERROR_STREAM_CAPTURE,
                     "stream is being captured, and the memory is of another context than the stream");
     }
     ContextScope scope;
     VIA_TRY(scope.enter(of_dst != nullptr ? of_dst : of_src));
-    return resolve(nullptr, use.device_id, out_home);
+    return resolve(nullptr, stream.device_id, out_home);
 }
 
-Status launch_plan(const Transfer &transfer, const ResolvedStream &use) {
+Status launch_plan(const Transfer &transfer, const ResolvedStream &stream) {
     KernelPlan plan;
     plan_kernel(transfer, &plan);
-    return launch(plan.kernel, plan.blocks, &plan.params, use);
+    return launch(plan.kernel, plan.blocks, &plan.params, stream);
 }
 
-// Where the stream cannot be made to wait, the kernel must have ended before anybody goes on.
-Status launch_at_home(const Transfer &transfer, const ResolvedStream &use, const ResolvedStream &home) {
-    VIA_TRY(follow(home, use));
+// Waits for the kernel on the host if the stream cannot be made to wait for it.
+Status launch_at_home(const Transfer &transfer, const ResolvedStream &stream, const ResolvedStream &home) {
+    VIA_TRY(follow(home, stream));
     VIA_TRY(launch_plan(transfer, home));
-    return follow(use, home) == VIA_OK ? VIA_OK : wait_for_stream(home);
+    return follow(stream, home) == VIA_OK ? VIA_OK : wait_for_stream(home);
 }
 
-// Reached from every context.
+// A buffer that every context reaches.
 constexpr Side kBuffer{VIA_DEVICE_CUDA_HOST, 0};
 
-Status enqueue_move(const Transfer &transfer, const ResolvedStream &use) {
+Status enqueue_move(const Transfer &transfer, const ResolvedStream &stream) {
     if (transfer.ndim > 0) {
-        return enqueue_kernel(transfer, use);
+        return enqueue_kernel(transfer, stream);
     }
-    // The driver looks addresses up in the current context: it refuses memory of the stream's device that another one
-    // does not reach.
+    // Enters the context: the driver looks addresses up in the current one, and refuses memory that it does not reach.
     ContextScope scope;
-    VIA_TRY(scope.enter(use.context));
+    VIA_TRY(scope.enter(stream.context));
     VIA_TRY_CUDA(cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(transfer.dst), reinterpret_cast<CUdeviceptr>(transfer.src),
-                               static_cast<size_t>(transfer.nbytes), use.handle));
+                               static_cast<size_t>(transfer.nbytes), stream.handle));
     return VIA_OK;
 }
 
 }  // namespace
 
-Status check_device_of_stream(const Transfer &transfer, const ResolvedStream &use) {
+Status check_device_of_stream(const Transfer &transfer, const ResolvedStream &stream) {
     const int32_t device_id = device_of_transfer(transfer);
-    return use.device_id == device_id
+    return stream.device_id == device_id
                ? VIA_OK
                : fail(VIA_ERROR_DEVICE, "stream is of device %d; expected one of device %d, where the memory is",
-                      use.device_id, device_id);
+                      stream.device_id, device_id);
 }
 
-Status prepare_kernel(const Transfer &transfer, const ResolvedStream &use) {
-    VIA_TRY(check_device_of_stream(transfer, use));
+Status prepare_kernel(const Transfer &transfer, const ResolvedStream &stream) {
+    VIA_TRY(check_device_of_stream(transfer, stream));
     ResolvedStream home;
-    VIA_TRY(find_home(transfer, use, &home));
+    VIA_TRY(find_home(transfer, stream, &home));
     return load_kernels(home);
 }
 
-Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &use) {
-    VIA_TRY(check_device_of_stream(transfer, use));
+Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &stream) {
+    VIA_TRY(check_device_of_stream(transfer, stream));
     ResolvedStream home;
-    VIA_TRY(find_home(transfer, use, &home));
+    VIA_TRY(find_home(transfer, stream, &home));
     VIA_TRY(load_kernels(home));
-    return home.context == use.context ? launch_plan(transfer, use) : launch_at_home(transfer, use, home);
+    return home.context == stream.context ? launch_plan(transfer, stream) : launch_at_home(transfer, stream, home);
 }
 
-bool reaches_memory(const Transfer &transfer, const ResolvedStream &use) {
-    return other_context(transfer.dst_side, transfer.dst, use) == nullptr &&
-           other_context(transfer.src_side, transfer.src, use) == nullptr;
+bool reaches_memory(const Transfer &transfer, const ResolvedStream &stream) {
+    return other_context(transfer.dst_side, transfer.dst, stream) == nullptr &&
+           other_context(transfer.src_side, transfer.src, stream) == nullptr;
 }
 
-Status enqueue_packing(const Move &move, const Side &src_side, const ResolvedStream &use) {
-    return enqueue_move(move.transfer(kBuffer, src_side), use);
+Status enqueue_packing(const Move &move, const Side &src_side, const ResolvedStream &stream) {
+    return enqueue_move(move.transfer(kBuffer, src_side), stream);
 }
 
-Status enqueue_unpacking(const Move &move, const Side &dst_side, const ResolvedStream &use) {
-    return enqueue_move(move.transfer(dst_side, kBuffer), use);
+Status enqueue_unpacking(const Move &move, const Side &dst_side, const ResolvedStream &stream) {
+    return enqueue_move(move.transfer(dst_side, kBuffer), stream);
 }
 
 }  // namespace via::cuda

@@ -6,26 +6,24 @@
 
 namespace via::cuda {
 
-// A kernel reaches another device's memory only with peer access, which is the application's to switch on.
-// Errors: VIA_ERROR_DEVICE.
-VIA_NODISCARD Status check_device_of_stream(const Transfer &transfer, const ResolvedStream &use);
+// Refuses a stream of another device. A kernel reaches another device's memory only with peer access, which only the
+// application may switch on. Errors: VIA_ERROR_DEVICE.
+VIA_NODISCARD Status check_device_of_stream(const Transfer &transfer, const ResolvedStream &stream);
 
-// What enqueue_kernel would refuse; and loads the kernels, unless the stream is captured. For what must not be touched
-// before all is well.
-// Errors: VIA_ERROR_STREAM_CAPTURE; VIA_ERROR_DEVICE for a stream of another device than the memory's;
-// VIA_ERROR_UNSUPPORTED for memory that no kernel reaches, or where there are none.
-VIA_NODISCARD Status prepare_kernel(const Transfer &transfer, const ResolvedStream &use);
+// Refuses what enqueue_kernel would refuse, before anything is touched. Loads the kernels, unless the stream is being
+// captured. Errors: VIA_ERROR_STREAM_CAPTURE; VIA_ERROR_DEVICE for a stream of another device; VIA_ERROR_UNSUPPORTED
+// for memory that no kernel reaches, and for a device without kernels.
+VIA_NODISCARD Status prepare_kernel(const Transfer &transfer, const ResolvedStream &stream);
 
-// Gives the stream the launch of a transfer that has loops, or another stream that it waits for: memory that the
-// application has allocated in a context of its own is reached from there only.
-VIA_NODISCARD Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &use);
+// Queues the kernel of a transfer that has loops. Launches it on another stream, and makes this one wait, if only
+// another context reaches the memory: one that the application has allocated in.
+VIA_NODISCARD Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &stream);
 
-// Whether a kernel on the stream itself reaches all memory of the device's that the transfer names.
-bool reaches_memory(const Transfer &transfer, const ResolvedStream &use);
+// Returns whether a kernel on the stream itself reaches all device memory of the transfer.
+bool reaches_memory(const Transfer &transfer, const ResolvedStream &stream);
 
-// The same for a move between a side and a buffer, page-locked or of a pool. The move may have no loops: then the
-// driver does it.
-VIA_NODISCARD Status enqueue_packing(const Move &move, const Side &src_side, const ResolvedStream &use);
-VIA_NODISCARD Status enqueue_unpacking(const Move &move, const Side &dst_side, const ResolvedStream &use);
+// Queue a move between a side and a buffer, page-locked or of a pool. The driver does a move without loops.
+VIA_NODISCARD Status enqueue_packing(const Move &move, const Side &src_side, const ResolvedStream &stream);
+VIA_NODISCARD Status enqueue_unpacking(const Move &move, const Side &dst_side, const ResolvedStream &stream);
 
 }  // namespace via::cuda

@@ -16,7 +16,7 @@ using kernels::Id;
 using kernels::Narrow;
 using kernels::Wide;
 
-// The largest unit of 16, 8, 4, 2 and 1 bytes that every address, step and run is a multiple of.
+// Returns the largest unit of 16, 8, 4, 2 and 1 bytes that every address, step and run is a multiple of.
 int32_t unit_of(const Transfer &transfer) {
     uint64_t all = reinterpret_cast<uint64_t>(transfer.dst) | reinterpret_cast<uint64_t>(transfer.src) |
                    static_cast<uint64_t>(transfer.run) | 16;
@@ -38,7 +38,7 @@ void find_extent(const Transfer &transfer, Shape *shape) {
 
 // ------------------------------------------------------------------------------------------------ element by element
 
-// Whether no offset in elements leaves 32 bits, wherever the additions along the axes lead in between.
+// Returns whether all offsets in elements fit 32 bits, intermediate sums along the axes included.
 bool is_narrow(const Shape &shape) {
     int64_t dst_span = 0;
     int64_t src_span = 0;
@@ -80,12 +80,12 @@ void fill_elements(const Shape &shape, kernels::ElementsParams<Width> *params) {
     }
 }
 
-// Up to here the second-level cache holds both sides, so that sectors which are read in part are not read again from
-// memory. What remains is the time until the first element is stored, and that is shortest element by element.
+// Copies up to this size go element by element. The second-level cache holds both sides, so no sector is read twice
+// from memory. The time until the first element is stored remains, and it is shortest that way.
 constexpr int64_t kCachedBytes = int64_t{4} << 20;
 
-// Threads of a warp copy neighbours in dst; the sectors that these 32 elements touch are moved for them alone. The
-// numbers are fitted to copies of random layouts on an H200: microseconds, and counts per microsecond.
+// Estimates microseconds. Threads of a warp copy neighbours in dst, and the sectors that these 32 elements touch are
+// moved for them alone. The constants are fitted to copies of random layouts on an H200: counts per microsecond.
 double elements_cost(const Shape &shape) {
     constexpr int64_t kWarp = 32;
     constexpr double kStart = 3;
@@ -104,7 +104,8 @@ double elements_cost(const Shape &shape) {
 
 // ------------------------------------------------------------------------------------------------ rows
 
-// In bytes: shorter runs are not worth their first and last sixteen. Words of four bytes do better by themselves.
+// Shortest runs in bytes: a shorter run is not worth its first and last sixteen. Words of four bytes are faster element
+// by element.
 constexpr int64_t kLeastRun = 48;
 constexpr int64_t kLeastRunOfWords = 512;
 
@@ -153,7 +154,7 @@ bool plan_rows(const Shape &given, KernelPlan *plan) {
 
 namespace {
 
-// Kernels for families of layouts, which are faster there than boxes are.
+// Tries the kernels for families of layouts, which are faster there than boxes.
 bool plan_family(const Shape &shape, KernelPlan *out_plan) {
     return plan_rows(shape, out_plan) || plan_channels(shape, out_plan) || plan_aligned_tiles(shape, out_plan) ||
            plan_gather(shape, out_plan) || plan_loose_tiles(shape, out_plan);
@@ -179,12 +180,12 @@ void find_shape(const Transfer &transfer, Shape *out_shape) {
 }
 
 void make_forward(Shape *shape, int32_t axis) {
-    Axis &turned = shape->axes[axis];
-    if (turned.src_step < 0) {
-        shape->dst += static_cast<uint64_t>((turned.extent - 1) * turned.dst_step);
-        shape->src += static_cast<uint64_t>((turned.extent - 1) * turned.src_step);
-        turned.dst_step = -turned.dst_step;
-        turned.src_step = -turned.src_step;
+    Axis &reversed = shape->axes[axis];
+    if (reversed.src_step < 0) {
+        shape->dst += static_cast<uint64_t>((reversed.extent - 1) * reversed.dst_step);
+        shape->src += static_cast<uint64_t>((reversed.extent - 1) * reversed.src_step);
+        reversed.dst_step = -reversed.dst_step;
+        reversed.src_step = -reversed.src_step;
     }
 }
 

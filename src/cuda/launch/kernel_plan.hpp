@@ -1,4 +1,30 @@
-// How a strided copy is done by a kernel: a value made without a GPU, which can be printed, tested, and then launched.
+// Plans how a kernel does a strided copy: a value made without a GPU, to be printed, tested, and then launched.
+//
+// How it works
+//
+// find_shape makes a Shape of a transfer: elements of 1 to 16 bytes, and axes with steps on both sides. dst is fast
+// along the first axes, and what matters is where src is fast:
+//
+//   Elements   a thread for each element. Any layout, and copies of up to 4 MiB, which the cache holds
+//   Rows       src and dst are adjacent along the same axis, from anywhere: a thread stores whole sixteens of dst
+//   Channels   two to four channels become pixels, or the reverse: a thread transposes them in registers
+//   Tiles      src is adjacent along another axis than dst: squares of sixteens, transposed in shared memory
+//   Gather     the runs of both sides share axes, such as records: runs of src in shared memory, gathered from there
+//   Box        any layout with runs on both sides: the same with tables, at the least estimated cost
+//
+// plan_kernel tries Rows, Channels, aligned Tiles, Gather, loose Tiles, and then Box. A planner returns false if its
+// kernel does not apply. The families are faster than a box where they apply. Boxes are compared with one another, and
+// with Elements, by a cost in microseconds: the sectors of 32 bytes that both sides move, the words that pass through
+// shared memory, and the tables. The constants are fitted to random layouts on an H200. `./dev bench layouts gpu` shows
+// where the choice loses.
+//
+// A plan holds the kernel's number (kernels.hpp), its grid, and its parameters, which travel by value with the launch.
+// Divisions by extents are multiplications by constants that the planner computes (divisor.cuh). Offsets of 32 bits
+// are used where they fit.
+//
+// module.hpp loads the kernels of a context once. kernel_copy.hpp plans, loads and launches, in the context that
+// reaches the memory. The kernels are C++ that also compiles for the host: tests/unit/kernels.cpp and the fake driver
+// run the same source thread by thread.
 #pragma once
 
 #include "core/array/array.hpp"
@@ -18,7 +44,7 @@ enum class KernelRoute : int32_t {
 
 const char *route_name(KernelRoute route);
 
-// What the launch passes by value: that of the kernel's Params.
+// The parameters that a launch passes by value: the Params of the kernel.
 union KernelParams {
     KernelParams() {}
     kernels::ElementsParams<kernels::Narrow> elements;
@@ -41,16 +67,16 @@ struct KernelPlan {
     KernelParams params;
 };
 
-// The transfer has loops.
+// Plans a transfer that has loops.
 void plan_kernel(const Transfer &transfer, KernelPlan *out_plan);
 
-// "tiles of 64 x 64 elements of 4 bytes, 16 bytes at once, via_tile_4_16, 65536 blocks of 256 threads".
+// Describes the plan: "tiles of 64 x 64, elements of 4 bytes, 16 at once, via_tile_4, 65536 blocks of 256 threads".
 void describe_kernel(const KernelPlan &plan, int64_t capacity, char *out_text);
 
 // ------------------------------------------------------------------------------------------------ for the planners
 
-// A strided copy as the planners see it: elements of 1, 2, 4, 8 or 16 bytes, which every address and step is a multiple
-// of. Where several of them make a run, they are the first axis. Steps are in bytes.
+// A strided copy as the planners see it: elements of 1, 2, 4, 8 or 16 bytes. Every address and step is a multiple of
+// the element. If several elements make a run, they are the first axis. Steps are in bytes.
 struct Shape {
     uint64_t dst;
     uint64_t src;
@@ -64,17 +90,19 @@ struct Shape {
 
 void find_shape(const Transfer &transfer, Shape *out_shape);
 
-// Each is false, the plan being unspecified, where the copy is none for its kernels; those of elements do any.
+// Plan one kernel. plan_rows returns false, and leaves the plan unspecified, if its kernel does not apply.
+// plan_elements plans any copy.
 void plan_elements(const Shape &shape, KernelPlan *plan);
 bool plan_rows(const Shape &shape, KernelPlan *plan);
 
-// Turned round where src goes backwards along it; dst does then instead.
+// Reverses an axis along which src goes backwards; then dst does.
 void make_forward(Shape *shape, int32_t axis);
 
 constexpr int64_t divide_up(int64_t count, int64_t by) { return (count + by - 1) / by; }
 constexpr bool fits_index(int64_t count) { return count <= INT32_MAX; }
 
-// Axes that no tile is cut along, in the order of dst, to the params of a kernel. False if there are too many.
+// Adds the axes that no tile goes along, in the order of dst, to a kernel's parameters. Returns false if there are too
+// many.
 template <class Params>
 bool fill_outer(const Shape &shape, uint64_t inner_axes, Params *params, int64_t *tiles) {
     params->outer_ndim = 0;

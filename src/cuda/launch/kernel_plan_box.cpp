@@ -17,7 +17,7 @@ constexpr int64_t kSectorBytes = 32;
 
 constexpr int64_t kBlocks = 132 * AnyBox::kLeastBlocks;  // at once, on an H200
 
-// What a box costs, in microseconds of the whole GPU: fitted to copies of random layouts on an H200.
+// Costs of a box, in microseconds of the whole GPU: fitted to copies of random layouts on an H200.
 constexpr double kStart = 4;           // until the first block stores
 constexpr double kSector = 5.3e-6;     // that is read or written
 constexpr double kLoad = 0.79e-6;      // of a word
@@ -77,7 +77,7 @@ bool append(const Draft &draft, int32_t axis, List *list) {
     return true;
 }
 
-// Lists axes, the one that is cut last. False if two are, or there are too many.
+// Lists axes, the cut one last. Returns false if two are cut, or if there are too many.
 bool make_list(const Draft &draft, uint64_t axes, const int32_t *cuts, List *list) {
     *list = {};
     list->count = 1;
@@ -103,7 +103,7 @@ bool make_list(const Draft &draft, uint64_t axes, const int32_t *cuts, List *lis
     return append(draft, last, list);
 }
 
-// The axes of dst's runs as far as the table of columns goes; the others are rows.
+// Finds the axes of dst's runs as far as the table of columns goes. The others are rows.
 void find_columns(Draft *draft) {
     int64_t count = 1;
     for (int32_t i = 0; i < draft->tile.dst.ndim; ++i) {
@@ -116,7 +116,7 @@ void find_columns(Draft *draft) {
     }
 }
 
-// Whether every offset of a list is kept in 32 bits.
+// Returns whether every offset of a list fits 32 bits.
 bool fits_offsets(const Draft &draft, const List &list, int64_t BoxParams::ListAxis::*step) {
     int64_t reach = 0;
     for (int32_t i = 0; i < list.ndim; ++i) {
@@ -158,7 +158,7 @@ bool has_runs(const List &list) {
     return std::any_of(list.axes, list.axes + list.ndim, [](const auto &axis) { return axis.src_runs != 0; });
 }
 
-// Bytes that every address at which a run begins is a multiple of, in all tiles.
+// Returns the alignment of runs, in all tiles.
 int64_t alignment_of(const Draft &draft, uint64_t run_axes, uint64_t base, int64_t Axis::*step) {
     uint64_t all = base | kSectorBytes;
     for (int32_t i = 0; i < draft.shape.ndim; ++i) {
@@ -169,7 +169,7 @@ int64_t alignment_of(const Draft &draft, uint64_t run_axes, uint64_t base, int64
     return static_cast<int64_t>(all & (~all + 1));
 }
 
-// Whether a run of src is told by columns alone or by rows alone, or else where it begins does not matter.
+// Returns whether columns alone or rows alone tell the run of src, or its alignment makes that irrelevant.
 bool find_past(Draft *draft) {
     draft->src_alignment = alignment_of(*draft, draft->of_src_runs, draft->shape.src, &Axis::src_step);
     draft->dst_alignment = alignment_of(*draft, draft->of_columns, draft->shape.dst, &Axis::dst_step);
@@ -220,7 +220,7 @@ bool count_tiles(const Draft &draft, const int32_t *cuts, int64_t *out_tiles) {
     return fits_index(*out_tiles) && fill_outer(draft.shape, inner, draft.params, out_tiles);
 }
 
-// Where the lanes of a warp find the first element of their words.
+// The positions of the first elements that the lanes of a warp read.
 struct Lanes {
     int64_t runs[32];
     int64_t bytes[32];
@@ -256,7 +256,7 @@ Lanes locate_lanes(const Draft &draft) {
     return lanes;
 }
 
-// How many different words of one bank the lanes ask for at most.
+// Returns the most different words of one bank that the lanes ask for.
 int32_t count_conflicts(const Lanes &lanes, int64_t word, int64_t pitch, int64_t skew) {
     int64_t asked[32][32];
     int32_t counts[32] = {};
@@ -272,7 +272,7 @@ int32_t count_conflicts(const Lanes &lanes, int64_t word, int64_t pitch, int64_t
     return most;
 }
 
-// Chooses how far apart the runs of src lie, so that lanes which read across them meet in few banks.
+// Chooses the distance of runs of src in shared memory, so that lanes which read across them use many banks.
 bool choose_pitch(Draft *draft) {
     constexpr int32_t kTried = 8;
     BoxParams &params = *draft->params;
@@ -307,7 +307,8 @@ bool is_dense(const List &columns, int64_t element) {
     return true;
 }
 
-// A warp has one run of many words, or several of few. Threads beyond the last whole run are idle.
+// Shares words among threads. A warp has one run of many words, or several of few. Threads after the last whole run are
+// idle.
 BoxParams::Share share(int64_t words) {
     constexpr int64_t kWarp = 32;
     const int64_t threads = divide_up(words, divide_up(words, kWarp));
@@ -353,7 +354,7 @@ Id box_kernel(int32_t element) {
     }
 }
 
-// Steps within a run are kept in 16 bits.
+// Returns whether steps within a run fit 16 bits.
 bool fits_runs(const Tile &tile) { return tile.dst.span <= UINT16_MAX && tile.src.span <= UINT16_MAX; }
 
 double store_cost(const Draft &draft) {
@@ -361,7 +362,7 @@ double store_cost(const Draft &draft) {
     return draft.shape.element >= 4 || !params.dense ? kStore : params.aligned ? kGather : kGatherLoose;
 }
 
-// Tiles cut short at the ends are counted as whole ones.
+// Estimates microseconds. Counts tiles cut short at the ends as whole ones.
 double cost_of(const Draft &draft) {
     const BoxParams &params = *draft.params;
     const double sectors = count_sectors(draft.problem, draft.tile.dst, draft.dst_alignment) +
@@ -403,12 +404,12 @@ bool make_box(const Shape &shape, const TileProblem &problem, const Tile &tile, 
 
 }  // namespace
 
-// Runs of dst as long as those of src, longer, shorter; of all the memory that a block has, and of less, so that small
-// copies have tiles for every multiprocessor.
+// Tries runs of dst as long as those of src, longer and shorter. Tiles take all memory of a block, or less, so that
+// small copies have tiles for every multiprocessor.
 const BoxKind box_kinds[] = {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {4, 1, 1},  {1, 4, 1},
                              {1, 1, 4}, {2, 1, 4}, {1, 2, 4}, {1, 1, 16}, {0, 0, 0}};
 
-// The runs' bytes, of which the product is that of the tile's bytes and an element's.
+// Returns the bytes of runs. Their product is that of the tile's bytes and an element's.
 TileTarget target_of(const Shape &shape, const BoxKind &kind) {
     const auto room = static_cast<double>(AnyBox::kBytes / kind.part * 7 / 8 * shape.element);
     const double ratio = static_cast<double>(kind.dst) / static_cast<double>(kind.src);
@@ -420,7 +421,7 @@ TileTarget target_of(const Shape &shape, const BoxKind &kind) {
     return {whole(dst), whole(src), AnyBox::kBytes / kind.part / shape.element, AnyBox::kBytes / kind.part, true};
 }
 
-// A tile that does not fit, for its gaps or for its tables, is grown less.
+// Grows a smaller tile if one does not fit because of its gaps or tables.
 bool plan_box_of(const Shape &shape, const BoxKind &kind, KernelPlan *out_plan, double *out_cost) {
     constexpr int64_t kLeastElements = 64;
     constexpr int32_t kTries = 6;

@@ -1,4 +1,4 @@
-// Plans of copies that turn elements whose runs share axes: channels put together or taken apart, small boxes, records.
+// Plans of transposes whose runs share axes: channels, small boxes, records.
 #include <algorithm>
 #include <cstdlib>
 
@@ -12,7 +12,7 @@ using kernels::GatherParams;
 using kernels::Id;
 using Bytes = kernels::Gather<1>;
 
-// More runs beside one another are left to tiles.
+// Leaves more parallel runs to tiles.
 constexpr int64_t kMostChannels = 15;
 constexpr int64_t kMostRecord = 64;   // bytes
 constexpr int64_t kMostStep = 8;      // bytes from one element to the next where src has gaps
@@ -38,7 +38,7 @@ using Taken = uint64_t;
 constexpr Taken bit(int32_t axis) { return Taken{1} << axis; }
 constexpr bool has(Taken taken, int32_t axis) { return (taken >> axis & 1) != 0; }
 
-// Axes that are adjacent one after the other on one side, from its first element on.
+// The axes that are adjacent one after the other on one side, from its first element on.
 struct Chain {
     int32_t ndim = 0;
     int32_t axes[GatherParams::kBoxAxes] = {};
@@ -60,7 +60,7 @@ Chain find_chain(const Shape &shape, int64_t Axis::*step) {
     return chain;
 }
 
-// What lies before the axis that is cut, in the runs of either side.
+// The axes before the cut one, in the runs of either side.
 struct Box {
     int32_t cut = -1;
     Chain dst;
@@ -101,14 +101,14 @@ Box make_slab(const Shape &shape, Chain dst, int32_t dst_count, Chain src, int32
     return box;
 }
 
-// Rows begin at whole sixteens, and so far apart that those who read one element after another out of neighbouring rows
-// seldom meet in a bank.
+// Returns the distance of rows. Rows begin at whole sixteens. Their distance keeps threads that read one element of
+// each of neighbouring rows in different banks.
 int64_t pitch_of(int64_t bytes, int64_t rows) {
     const int64_t apart = rows > 1 ? divide_up(128, rows * 16) * 16 : 0;
     return divide_up(bytes, 128) * 128 + apart;
 }
 
-// How much of the cut a tile takes; 0 if that is too little to be worth it.
+// Returns the indices of the cut axis in a tile, or 0 if a tile would be too small.
 int64_t tile_of(const Shape &shape, const Box &box) {
     const int64_t extent = shape.axes[box.cut].extent;
     int64_t tile = std::min(Bytes::kMostRun / shape.element / box.dst_unit,
@@ -122,7 +122,7 @@ bool is_worth_it(const Shape &shape, const Box &box) {
            tile_of(shape, box) > 0;
 }
 
-// The longest axis that goes on in the runs of both sides.
+// Finds the longest axis that continues the runs of both sides.
 Box find_slab(const Shape &shape) {
     const Chain dst = find_chain(shape, &Axis::dst_step);
     const Chain src = find_chain(shape, &Axis::src_step);
@@ -172,7 +172,7 @@ void cut_once(const Axis &axis, int64_t tile, GatherParams *params) {
     params->cuts[1] = {1, 1, kernels::make_divisor<uint32_t>(1), 0, 0};
 }
 
-// The rest, once runs, rows, pitch and cuts are there; a whole run of src has `src_bytes`.
+// Fills in the rest, after runs, rows, pitch and cuts. A whole run of src has `src_bytes`.
 bool finish(const Shape &shape, Taken inner_axes, int64_t src_bytes, KernelPlan *plan) {
     GatherParams &params = plan->params.gather;
     const int64_t word = std::max(shape.element, 4);
@@ -198,7 +198,7 @@ bool finish(const Shape &shape, Taken inner_axes, int64_t src_bytes, KernelPlan 
 
 // ------------------------------------------------------------------------------------------------ one cut
 
-// Where the axes of the box lie in shared memory: those of runs of src as in src, the others row by row.
+// Places the axes of the box in shared memory: those of runs of src as in src, the others row by row.
 void assign_axes(const Shape &shape, const Box &box, int64_t pitch, int64_t *places) {
     int64_t attributes = shape.element;
     for (int32_t i = 0; i < box.src.ndim; ++i) {
@@ -253,7 +253,7 @@ bool plan_slab(const Shape &shape, KernelPlan *plan) {
     return finish(shape, box.of_dst | box.of_src | bit(box.cut), src_bytes, plan);
 }
 
-// Small elements adjacent in dst, of which src has every second, say, or goes backwards.
+// Plans small elements that are adjacent in dst and strided or reversed in src.
 bool plan_spread(const Shape &shape, KernelPlan *plan) {
     const Axis &along = shape.axes[0];
     const int64_t step = std::abs(along.src_step);
@@ -284,12 +284,12 @@ bool plan_spread(const Shape &shape, KernelPlan *plan) {
 
 // ------------------------------------------------------------------------------------------------ two cuts
 
-// Fields first in both, then x in dst and y in src.
+// Plans records: fields are first in both, followed by x in dst and y in src.
 bool plan_records(const Shape &shape, int32_t x, int32_t y, KernelPlan *plan) {
     GatherParams &params = plan->params.gather;
     const Axis &of_dst = shape.axes[x];
     const Axis &of_src = shape.axes[y];
-    // Records that follow one another in dst come from neighbouring rows: their words lie in neighbouring banks.
+    // Puts words of neighbouring rows into neighbouring banks: records that follow one another in dst come from there.
     const int64_t apart = divide_up(shape.run, 16) * 16;
     int64_t side = 64;
     while ((divide_up(side * shape.run, 128) * 128 + apart) * side > Bytes::kBytes) {
@@ -322,7 +322,7 @@ int32_t find_next(const Shape &shape, int64_t Axis::*step) {
     return -1;
 }
 
-bool plan_turned_records(const Shape &shape, KernelPlan *plan) {
+bool plan_transposed_records(const Shape &shape, KernelPlan *plan) {
     const int32_t x = find_next(shape, &Axis::dst_step);
     const int32_t y = find_next(shape, &Axis::src_step);
     return shape.run <= kMostRecord && x > 0 && y > 0 && x != y && plan_records(shape, x, y, plan);
@@ -335,7 +335,7 @@ bool plan_gather(const Shape &shape, KernelPlan *plan) {
         return false;
     }
     if (shape.axes[0].src_step == shape.element && shape.ndim > 1) {
-        return plan_turned_records(shape, plan) || plan_slab(shape, plan);
+        return plan_transposed_records(shape, plan) || plan_slab(shape, plan);
     }
     return plan_slab(shape, plan) || plan_spread(shape, plan);
 }

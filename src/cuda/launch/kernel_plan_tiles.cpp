@@ -1,4 +1,4 @@
-// Plans of copies that turn: adjacent along one index in dst, along another in src.
+// Plans of transposes: adjacent along one index in dst, along another in src.
 #include "cuda/launch/kernel_plan_tiles.hpp"
 
 #include <algorithm>
@@ -13,10 +13,10 @@ namespace {
 using kernels::Id;
 using kernels::TileParams;
 
-// A run that takes in further axes until it has so many elements: few tiles are cut short at its end then.
+// A run takes further axes until it has this many elements: few tiles are then cut short at its end.
 constexpr int64_t kEnough = 2048;
 
-// One of the two indices while it is made.
+// One of the two indices, while it is built.
 struct Run {
     int64_t Axis::*adjacent;  // the steps of the side that it is adjacent in
     int64_t Axis::*other;
@@ -34,7 +34,7 @@ void take(const Shape &shape, int32_t axis, Run *run, Taken *taken) {
     *taken |= Taken{1} << axis;
 }
 
-// The axis that goes on where the run ends; -1 if there is none.
+// Returns the axis that continues the run, or -1.
 int32_t find_next(const Shape &shape, const Run &run, Taken taken) {
     for (int32_t i = 0; i < shape.ndim; ++i) {
         if ((taken >> i & 1) == 0 && shape.axes[i].*run.adjacent == run.count * shape.element) {
@@ -53,7 +53,7 @@ bool extend(const Shape &shape, Run *run, Taken *taken) {
     return true;
 }
 
-// The shorter one first: an axis that both could have is better used there.
+// Extends the shorter run first, which makes better use of an axis that both could take.
 void extend_both(const Shape &shape, Run *a, Run *b, Taken *taken) {
     for (bool longer = true; longer;) {
         Run *shorter = a->count <= b->count ? a : b;
@@ -61,7 +61,7 @@ void extend_both(const Shape &shape, Run *a, Run *b, Taken *taken) {
     }
 }
 
-// Whether the axis' other side, and both where it belongs to no run, keep to whole sixteens.
+// Returns whether the other side of each run, and both sides of all other axes, keep to whole sixteens.
 bool is_aligned(const Shape &shape, const Run &a, const Run &b, Taken taken) {
     uint64_t all = shape.dst | shape.src | static_cast<uint64_t>(a.count * shape.element) |
                    static_cast<uint64_t>(b.count * shape.element);
@@ -79,7 +79,7 @@ bool is_aligned(const Shape &shape, const Run &a, const Run &b, Taken taken) {
     return all % 16 == 0;
 }
 
-// A kernel, and how many sixteens its tiles have along both runs where these are long.
+// A kernel, and the sixteens of its tiles along both long runs.
 struct Choice {
     Id kernel;
     int32_t element;
@@ -102,8 +102,8 @@ constexpr Choice kLoose[] = {{Id::via_tile_loose_1, 1, 16, 8, kOfSmall},
                              {Id::via_tile_loose_4, 4, 16, 8, kOfLarge},
                              {Id::via_tile_loose_8, 8, 32, 8, kOfLarge}};
 
-// Where one run is short, or ends soon behind a tile, the other makes up for it, as far as the kernel's lists of
-// offsets go.
+// Sizes the tiles. If one run is short, or ends soon after a tile, the other one is longer. The kernel's lists of
+// offsets are the limit.
 void cut(const Choice &choice, const Run &a, const Run &b, TileParams *params) {
     const int64_t per_word = 16 / choice.element;
     const int64_t squares = choice.a_words * choice.b_words;
@@ -135,7 +135,7 @@ bool fill_run(const Shape &shape, const Run &run, int64_t tiles, TileParams::Run
     return true;
 }
 
-// Where tiles have little, because both runs are short or end soon behind a tile, much of a block is idle.
+// Returns whether tiles are full enough. If both runs are short or end soon after a tile, much of a block is idle.
 bool is_used_well(const Choice &choice, const Run &a, const Run &b, int64_t tiles) {
     constexpr double kLeastUse = 0.3;
     const int64_t per_word = 16 / choice.element;
@@ -170,7 +170,7 @@ bool fill(const Shape &shape, const Choice &choice, const Run &a, const Run &b, 
     return true;
 }
 
-// The axis along which src is adjacent, whichever way it goes; -1 if there is none.
+// Returns the axis along which src is adjacent, in either direction, or -1.
 int32_t find_source_axis(const Shape &shape) {
     for (int32_t i = 0; i < shape.ndim; ++i) {
         if (std::abs(shape.axes[i].src_step) == shape.element) {
@@ -204,7 +204,7 @@ bool plan_aligned_tiles(const Shape &shape, KernelPlan *plan) { return plan_tile
 
 bool plan_loose_tiles(const Shape &shape, KernelPlan *plan) { return plan_tiles(shape, false, plan); }
 
-// Plans of copies that put a few channels together into pixels, or take them apart.
+// Plans of copies that interleave a few channels into pixels, or split them.
 namespace {
 
 using kernels::ChannelsParams;
@@ -221,7 +221,7 @@ constexpr Id kApart[][3] = {{Id::via_apart_1_2, Id::via_apart_1_3, Id::via_apart
                             {Id::via_apart_2_2, Id::via_apart_2_3, Id::via_apart_2_4},
                             {Id::via_apart_4_2, Id::via_apart_4_3, Id::via_apart_4_4}};
 
-// Which axes are meant: the pixels of a row, and the channels of a pixel (-1 where only one is taken).
+// The axes of a picture: the pixels of a row, and the channels of a pixel (-1 if only one is taken).
 struct Picture {
     bool fused;
     int64_t channels;  // of a pixel
@@ -233,7 +233,7 @@ struct Picture {
 
 bool are_few(int64_t channels) { return channels >= kLeast && channels <= kMost; }
 
-// Pixels are adjacent in dst.
+// Finds pixels that are adjacent in dst.
 bool find_fused(const Shape &shape, Picture *out) {
     const Axis &channel = shape.axes[0];
     if (!are_few(channel.extent) || shape.ndim < 2 || channel.src_step == shape.element) {
@@ -244,8 +244,8 @@ bool find_fused(const Shape &shape, Picture *out) {
     return pixel.dst_step == channel.extent * shape.element && pixel.src_step == shape.element;
 }
 
-// Pixels are adjacent in src, and may have more channels than are taken. A single one is only worth it where elements
-// are smaller than the words that threads would move one by one.
+// Finds pixels that are adjacent in src, with possibly more channels than are taken. A single channel is worth it only
+// if elements are smaller than a thread's words.
 bool find_apart(Shape *shape, Picture *out) {
     const int64_t channels = shape->axes[0].src_step / shape->element;
     if (!are_few(channels)) {
@@ -263,7 +263,7 @@ bool find_apart(Shape *shape, Picture *out) {
     return out->taken > 1 || shape->element < 4;
 }
 
-// Whether every row of dst begins at a multiple of sixteen bytes.
+// Returns whether every row of dst begins at a multiple of sixteen bytes.
 bool has_aligned_rows(const Shape &shape, const Picture &picture) {
     uint64_t all = shape.dst | static_cast<uint64_t>(picture.fused ? 0 : picture.step);
     for (int32_t i = 0; i < shape.ndim; ++i) {

@@ -9,8 +9,7 @@ bool plan_aligned_tiles(const Shape &shape, KernelPlan *plan);
 
 bool plan_loose_tiles(const Shape &shape, KernelPlan *plan);
 
-// Plans of copies that put channels together into pixels, or take them apart.
-
+// Plans copies that interleave channels into pixels, or split them.
 bool plan_channels(const Shape &shape, KernelPlan *plan);
 
 }  // namespace via::cuda

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int32_t kCount = static_cast<int32_t>(kernels::Id::count);
 
-// What a context has loaded. Never freed, since anybody may be looking; that of a context which is gone serves the next
-// one. What was loaded goes with its context.
+// The kernels that a context has loaded. Never freed, since any thread may read it. Reused for another context after
+// its own is gone, and the kernels with that.
 struct Loaded {
     bool serves(const ContextKey &key) const {
         return id.load(std::memory_order_acquire) == key.id && context.load(std::memory_order_relaxed) == key.context;
@@ -27,7 +27,7 @@ struct Loaded {
 std::atomic<Loaded *> all_loaded{nullptr};
 std::mutex loading;
 
-// The driver's answer where it has been asked to load what it cannot.
+// The driver's error, if it was asked to load kernels that it cannot.
 std::atomic<CUresult> refused[kMostDevices];
 
 Loaded *find_loaded(const ContextKey &key) {
@@ -43,7 +43,7 @@ bool is_of_gone_context(const Loaded &loaded) {
     return context_id(loaded.context.load(std::memory_order_relaxed)) != loaded.id.load(std::memory_order_relaxed);
 }
 
-// One that nobody uses, not yet said to serve anything.
+// Returns one that nobody uses, and that serves no context yet.
 Loaded *take_free() {
     for (Loaded *loaded = all_loaded.load(std::memory_order_acquire); loaded != nullptr; loaded = loaded->next) {
         if (is_of_gone_context(*loaded)) {
@@ -59,7 +59,7 @@ Loaded *take_free() {
     return made;
 }
 
-// Kernels of another image are not found in this one.
+// Skips kernels of other images.
 Status find_functions(CUmodule module, Loaded *loaded) {
     for (int32_t i = 0; i < kCount; ++i) {
         const kernels::Info &info = kernels::kInfos[i];
@@ -101,33 +101,33 @@ Status load_image(const void *image, int32_t device_id, Loaded *loaded) {
     return find_functions(module, loaded);
 }
 
-Status load(const ResolvedStream &use, Loaded *loaded) {
+Status load(const ResolvedStream &stream, Loaded *loaded) {
     const RelaxedCapture relaxed;
     ContextScope scope;
-    VIA_TRY(scope.enter(use.context));
+    VIA_TRY(scope.enter(stream.context));
     for (const void *const *image = kernels::images; *image != nullptr; ++image) {
-        VIA_TRY(load_image(*image, use.device_id, loaded));
+        VIA_TRY(load_image(*image, stream.device_id, loaded));
     }
     return VIA_OK;
 }
 
-Status load_once(const ResolvedStream &use) {
+Status load_once(const ResolvedStream &stream) {
     const std::lock_guard<std::mutex> lock(loading);
-    if (find_loaded({use.context, use.context_id}) != nullptr) {
+    if (find_loaded({stream.context, stream.context_id}) != nullptr) {
         return VIA_OK;
     }
     Loaded *loaded = take_free();
     if (loaded == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the kernels of a context");
     }
-    VIA_TRY(load(use, loaded));
-    VIA_NOTE("kernels loaded into a context of device %d", use.device_id);
-    loaded->context.store(use.context, std::memory_order_relaxed);
-    loaded->id.store(use.context_id, std::memory_order_release);
+    VIA_TRY(load(stream, loaded));
+    VIA_NOTE("kernels loaded into a context of device %d", stream.device_id);
+    loaded->context.store(stream.context, std::memory_order_relaxed);
+    loaded->id.store(stream.context_id, std::memory_order_release);
     return VIA_OK;
 }
 
-// What is built for a newer major version, no older driver loads.
+// Returns whether the driver is of an older major version than the kernels: it loads none of them.
 bool is_driver_older() { return driver().version / 1000 < kernels::toolkit_version / 1000; }
 
 }  // namespace
@@ -160,30 +160,30 @@ Status need_kernels(int32_t device_id, const char *what) {
                           "%s needs the library's kernels, and device %d has none: %s", what, device_id, why);
 }
 
-Status load_kernels(const ResolvedStream &use) {
-    if (find_loaded({use.context, use.context_id}) != nullptr) [[likely]] {
+Status load_kernels(const ResolvedStream &stream) {
+    if (find_loaded({stream.context, stream.context_id}) != nullptr) [[likely]] {
         return VIA_OK;
     }
-    VIA_TRY(need_kernels(use.device_id, "a strided copy on a device"));
-    if (use.capturing) {
+    VIA_TRY(need_kernels(stream.device_id, "a strided copy on a device"));
+    if (stream.capturing) {
         return fail(VIA_ERROR_STREAM_CAPTURE,
                     "stream is being captured, and the kernels of its context are not loaded; expected a "
                     "via_cuda_warmup, or another strided copy, before");
     }
-    return load_once(use);
+    return load_once(stream);
 }
 
-Status launch(kernels::Id kernel, uint32_t blocks, const void *params, const ResolvedStream &use) {
+Status launch(kernels::Id kernel, uint32_t blocks, const void *params, const ResolvedStream &stream) {
     ContextScope scope;
-    VIA_TRY(scope.enter(use.context));
-    const Loaded *loaded = find_loaded({use.context, use.context_id});
+    VIA_TRY(scope.enter(stream.context));
+    const Loaded *loaded = find_loaded({stream.context, stream.context_id});
     if (loaded == nullptr) {
-        return context_gone("stream", use.device_id);
+        return context_gone("stream", stream.device_id);
     }
     const kernels::Info &info = kernels::info(kernel);
     void *given[] = {const_cast<void *>(params)};
     VIA_TRY_CUDA(cuLaunchKernel(loaded->functions[static_cast<int32_t>(kernel)], blocks, 1, 1, info.threads, 1, 1,
-                                info.shared_bytes, use.handle, given, nullptr));
+                                info.shared_bytes, stream.handle, given, nullptr));
     return VIA_OK;
 }
 

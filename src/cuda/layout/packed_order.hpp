@@ -18,8 +18,8 @@ struct PackedOrder {
     char *dst;
     const char *src;
     int64_t nbytes;  // that cross
-    // True if the bytes between the elements of the source cross too. The order is the source's then, and its steps are
-    // not negative.
+    // Set if the bytes between the elements of the source cross too. The order is then the source's, with steps that
+    // are not negative.
     bool raw;
     int32_t ndim;            // of the loops that cross, the first of which counts adjacent bytes
     int32_t broadcast_axes;  // of those behind them, in which the source stands still: each of its bytes crosses once
@@ -55,10 +55,8 @@ int64_t buffer_bytes(const PackedOrder &order, const Slab &slab);
 void make_packing(const PackedOrder &order, const Slab &slab, void *buffer, Move *out_move);
 void make_unpacking(const PackedOrder &order, const Slab &slab, const void *buffer, Move *out_move);
 
-// Copies that go piece by piece by way of a buffer: the one loop of all of them.
-
-// Cuts the order into pieces of at most `length(bytes left)` bytes. For each of them `buffer(number)` is an address,
-// `pack` is given the move into it and `unpack` the move out of it.
+// Copies piece by piece by way of a buffer. Cuts the order into pieces of at most `length(bytes left)` bytes. For each
+// of them `buffer(number)` is an address, `pack` takes the move into it and `unpack` the move out of it.
 template <class Length, class Buffer, class Pack, class Unpack>
 Status copy_pieces(const PackedOrder &order, const Length &length, const Buffer &buffer, const Pack &pack,
                    const Unpack &unpack) {
@@ -77,7 +75,7 @@ Status copy_pieces(const PackedOrder &order, const Length &length, const Buffer 
     return VIA_OK;
 }
 
-// The same with one buffer, and pieces of one size.
+// Does the same with one buffer, and pieces of one size.
 template <class Pack, class Unpack>
 Status copy_by_buffer(const PackedOrder &order, int64_t most, void *buffer, const Pack &pack, const Unpack &unpack) {
     return copy_pieces(

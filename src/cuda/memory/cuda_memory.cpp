@@ -72,7 +72,7 @@ struct CudaMemory : via_memory {
     int32_t owner;  // the device whose context is allocated in: device_id is 0 for pinned and managed memory
 };
 
-// One allocation. It begins with a job, so that another thread can free it without allocating.
+// An allocation. Begins with a job, so that another thread can free it without allocating.
 struct Block {
     Job job;
     CudaMemory *memory;
@@ -209,9 +209,8 @@ Status check_allocated(CUresult result, const Row &row, int64_t nbytes, int32_t 
     return result == CUDA_ERROR_OUT_OF_MEMORY ? out_of_memory(row, nbytes, device_id) : check_driver(result, row.call);
 }
 
-// From this size on, page-locking a mapping of the process is faster than the driver's allocator. Touching more memory
-// than there is kills the process, where the driver reports an error: so the block may be a quarter of the usable
-// memory.
+// From this size on, page-locking a mapping of the process is faster than the driver's allocator. A block may be a
+// quarter of the usable memory: touching more than there is kills the process, where the driver reports an error.
 constexpr int64_t kLeastPinned = int64_t{4} << 20;
 constexpr int64_t kShareOfMemory = 4;
 
@@ -346,15 +345,13 @@ constexpr MemoryKind kCudaKind{allocate, finish, destroy};
 Status check_pool(CUdevice device) {
     int there = 0;
     if (driver().cuMemAllocAsync == nullptr || driver().cuMemFreeAsync == nullptr) {
-        return fail(VIA_ERROR_UNSUPPORTED,
-                    "kind is %d, stream-ordered memory, which this CUDA driver (%d) does not have",
-                    VIA_MEMORY_DEVICE_POOL, driver().version);
+        return fail(VIA_ERROR_UNSUPPORTED, "kind is VIA_MEMORY_DEVICE_POOL, which this CUDA driver (%d) does not have",
+                    driver().version);
     }
     VIA_TRY_CUDA(cuDeviceGetAttribute(&there, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device));
-    return there != 0
-               ? VIA_OK
-               : fail(VIA_ERROR_UNSUPPORTED, "kind is %d, stream-ordered memory, which device %d does not support",
-                      VIA_MEMORY_DEVICE_POOL, static_cast<int>(device));
+    return there != 0 ? VIA_OK
+                      : fail(VIA_ERROR_UNSUPPORTED, "kind is VIA_MEMORY_DEVICE_POOL, which device %d does not support",
+                             static_cast<int>(device));
 }
 
 }  // namespace
@@ -362,7 +359,7 @@ Status check_pool(CUdevice device) {
 Status make_cuda_memory(int32_t kind, int32_t device_id, via_memory **out_memory) {
     const Row &row = row_of(kind);
     char what[64];
-    std::snprintf(what, sizeof what, "kind is %d, %s, which", kind, row.what);
+    std::snprintf(what, sizeof what, "kind is %s, which", name_of_kind(kind));
     VIA_TRY(need_driver(what));
     CUdevice device = 0;
     VIA_TRY(find_device("device_id", device_id, &device));

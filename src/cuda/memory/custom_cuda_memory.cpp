@@ -12,7 +12,7 @@
 namespace via::cuda {
 namespace {
 
-// One allocation of a custom allocator.
+// An allocation of a custom allocator.
 struct CustomBlock {
     CustomMemory *memory;
     via_stream *stream;  // held; nullptr for none

@@ -83,7 +83,7 @@ Status map(int64_t nbytes, int32_t node, char **out_memory) {
         return fail_with_code(VIA_ERROR_OUT_OF_MEMORY, errno, "mmap: no memory for %lld page-locked bytes",
                               static_cast<long long>(nbytes));
     }
-    // Each of these may fail: the memory serves all the same.
+    // Ignores failures of these: the memory serves all the same.
     (void)madvise(memory, static_cast<size_t>(whole), MADV_HUGEPAGE);
     (void)madvise(memory, static_cast<size_t>(whole), MADV_DONTFORK);
     prefer_node(memory, whole, node);
@@ -119,8 +119,8 @@ Status pin_block(int64_t nbytes, int32_t node, const ContextKey &context, Pinned
     return VIA_OK;
 }
 
-// The registration is gone if the context was reset or destroyed. If unregistering fails, the mapping stays: the driver
-// would take whatever is mapped there next for page-locked memory, and the device would use the old pages.
+// Unmaps without unregistering if the context was reset or destroyed. If unregistering fails, the mapping stays: the
+// driver would take whatever is mapped there next for page-locked memory.
 bool unpin_block(const PinnedBlock &memory) {
     const ContextState state = state_of(memory.context);
     if (state == ContextState::CannotAsk) {
@@ -164,7 +164,7 @@ void make_once(int32_t device_id) {
         return;
     }
     copies_before.store(kCopiesBefore + 1, std::memory_order_relaxed);
-    const CallbackScope unsaid;  // the driver's own way serves as well
+    const CallbackScope quiet;  // the driver's own way serves as well
     const RelaxedCapture relaxed;
     PinnedBlock locked;
     if (lock_buffers(device_id, &locked) != VIA_OK) {

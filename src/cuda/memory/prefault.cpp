@@ -39,7 +39,7 @@ bool page_is_missing(const char *address) {
     return mincore(page.start, page.nbytes, &there) == 0 && (there & 1) == 0;
 }
 
-// For memory of up to kHugePage bytes.
+// Takes memory of up to kHugePage bytes.
 bool any_page_is_missing(const Pages &pages) {
     unsigned char there[kHugePage / 4096 + 1];
     const auto count = pages.nbytes / static_cast<size_t>(page_bytes());

@@ -15,7 +15,7 @@ void advise_huge_pages(void *memory, int64_t nbytes);
 // Faults in all pages, those at the ends included, as a write would. Returns false if the kernel cannot.
 bool populate(void *memory, int64_t nbytes);
 
-// Does the same if a page is missing.
+// Populates the memory if a page is missing.
 void populate_missing(void *memory, int64_t nbytes);
 
 }  // namespace via::cuda

@@ -65,7 +65,7 @@ Pool *find_pool(const ResolvedStream &stream) {
 }
 
 CUmemoryPool pool_for(const ResolvedStream &stream) {
-    const CallbackScope unsaid;
+    const CallbackScope quiet;
     const std::lock_guard<std::mutex> lock(making);
     const Pool *pool = find_pool(stream);
     return pool != nullptr ? pool->pool : nullptr;
@@ -83,7 +83,7 @@ CUresult open_to(CUmemoryPool pool, int32_t device_id) {
 // Returns the same pool, opened to the device of `peer`, or nullptr. Opens it again after a reset of that device, since
 // the driver does not say what became of the mapping.
 CUmemoryPool opened_pool_for(const ResolvedStream &stream, const ResolvedStream &peer) {
-    const CallbackScope unsaid;
+    const CallbackScope quiet;
     const std::lock_guard<std::mutex> lock(making);
     Pool *pool = driver().cuMemPoolSetAccess != nullptr ? find_pool(stream) : nullptr;
     ContextKey key{};
@@ -125,8 +125,7 @@ Status Scratch::allocate_if_room(int64_t nbytes, const ResolvedStream &stream) {
     return allocate_from(stream.capturing ? nullptr : pool_for(stream), nbytes, stream);
 }
 
-// In a capture, graph memory is open to the devices that the pool is open to now (CUDA programming guide, "Graph memory
-// nodes").
+// Opens graph memory to the devices that the pool is open to now (CUDA programming guide, "Graph memory nodes").
 Status Scratch::allocate_opened(int64_t nbytes, const ResolvedStream &stream, const ResolvedStream &peer) {
     const RelaxedCapture relaxed;
     const CUmemoryPool pool = opened_pool_for(stream, peer);
@@ -154,7 +153,7 @@ Scratch::~Scratch() {
     if (address_ == 0) {
         return;
     }
-    const CallbackScope unsaid;
+    const CallbackScope quiet;
     const RelaxedCapture relaxed;
     ContextScope scope;
     const bool freed =

@@ -138,7 +138,7 @@ Status enqueue(const Work &work, const ResolvedStream &stream) {
     return double_up(work, rows);
 }
 
-// How a fill is done: first what the driver fills, then the copies of it.
+// The steps of a fill: what the driver fills, and then the copies of it.
 struct FillPlan {
     Work first;
     int32_t copies;  // 0: the fill is dense

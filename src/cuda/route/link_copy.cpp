@@ -58,8 +58,8 @@ namespace {
 // The driver reads a pageable source of this size within the call, without waiting for the stream.
 constexpr int64_t kBounceBytes = kPinnedBufferBytes;
 
-// Page-locked towards the host, if there is such a buffer. Towards the device it would have to live until the stream
-// has read it, so pageable memory serves.
+// A buffer that is page-locked towards the host, if there is one. Towards the device it would have to live until the
+// stream has read it, so pageable memory serves.
 class BounceBuffer {
 public:
     BounceBuffer(int64_t nbytes, bool to_device, int32_t device_id)

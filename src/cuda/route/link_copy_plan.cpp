@@ -13,8 +13,8 @@
 namespace via::cuda {
 namespace {
 
-// What things cost on PCIe 5 x16, in nanoseconds and bytes a nanosecond, as measured on an H200. Slower links make all
-// that crosses them dearer alike, so that the choice is the same.
+// Costs on PCIe 5 x16, measured on an H200: nanoseconds, and bytes a nanosecond. On a slower link everything that
+// crosses costs more alike, so the choice is the same.
 constexpr double kLink = 54;
 constexpr double kDevice = 800;
 constexpr double kCall = 2000;
@@ -24,19 +24,20 @@ constexpr double kRing = 25000;
 constexpr double kRow = 1.5;     // of a copy engine, however short
 constexpr double kFarRow = 3.5;  // the same where rows are far from one another
 
-// Of pageable buffers, which the driver copies on their way to a device, and waits for on their way from there.
+// Costs of pageable buffers. The driver copies them on their way to a device, and waits for them on their way from
+// there.
 constexpr double kBounce = 5000;
 constexpr double kBounceToDevice = 10;
 constexpr double kBounceWait = 9000;
 
-// A kernel reaches 51 across the link. It is counted dearer, since its threads wait for the link where those of others
-// could work.
+// Rates of kernels. A kernel reaches 51 across the link. It counts as slower, since its threads wait for the link and
+// keep others from working.
 constexpr double kPinnedByKernel = 45;
 constexpr double kRequest = 1.5;       // for bytes that are apart from others
 constexpr double kPartOfSector = 2.0;  // the same, stored to the host where they fill no sector
 
-// Workers of a ring: more of them than this gain nothing. They take processors from others, and memory is read and
-// written once more: where a device could do without them, a little time is not worth it.
+// Limits for workers of a ring. More of them gain nothing. They take processors from others and cross memory once more,
+// so a little time is not worth them.
 constexpr int32_t kMostWorkers = 16;
 constexpr double kSpared = 1.15;
 
@@ -47,7 +48,7 @@ constexpr int64_t kScratchBytes = int64_t{32} << 20;
 
 double as_double(int64_t value) { return static_cast<double>(value); }
 
-// How the host's memory looks in its own order.
+// The layout of the host's memory in its own order.
 struct HostRows {
     int64_t run;           // adjacent bytes
     int64_t step;          // from one such run to the next
@@ -76,7 +77,8 @@ double cost_of_rows(const Move &move, bool to_device) {
     return as_double(count_row_calls(move)) * kCall + std::max(as_double(move.nbytes) / kLink, rows);
 }
 
-// Of the host's memory, by a kernel: what is less than a sector apart is fetched in one go with what is between.
+// Returns the bytes of the host's memory that a kernel touches. Runs less than a sector apart are fetched with the
+// bytes between them.
 double bytes_by_kernel(const Transfer &transfer, const HostRows &rows) {
     if (!is_to_device(transfer)) {
         return as_double(transfer.nbytes);
@@ -87,7 +89,7 @@ double bytes_by_kernel(const Transfer &transfer, const HostRows &rows) {
     return as_double(transfer.nbytes) / as_double(run) * as_double(std::clamp(step, run, sectors));
 }
 
-// Requests across the link: a kernel that goes through the host's memory in another order than the host's may ask for
+// Returns the cost of requests across the link. A kernel that reads the host's memory in another order may ask for
 // element after element.
 double cost_of_requests(const Transfer &transfer, const HostRows &rows) {
     if (!rows.in_device_order) {
@@ -117,7 +119,7 @@ double cost_of_scratch(const Transfer &transfer, LinkRoute route) {
            as_double(move.nbytes) / kDevice;
 }
 
-// One thread gathers or scatters, a buffer at a time.
+// Returns the cost of one thread that gathers or scatters, a buffer at a time.
 double cost_of_bounce(const Transfer &transfer) {
     const bool to_device = is_to_device(transfer);
     const BouncePlan plan = plan_bounce(transfer);
@@ -127,7 +129,7 @@ double cost_of_bounce(const Transfer &transfer) {
     return kBounce + plan.order.host_time + calls * kCall + buffers * (to_device ? 0 : kBounceWait) + link;
 }
 
-// Gaps of less than a page: a reader of their neighbours may read them.
+// Returns whether all gaps are smaller than a page: a reader of their neighbours may read them.
 bool has_small_gaps(const Transfer &transfer) {
     PackedOrder order;
     make_link_order(transfer, LinkRoute::Raw, &order);
@@ -154,7 +156,7 @@ void try_direct(const Transfer &transfer, const LinkMeans &means, LinkCopyPlan *
     }
 }
 
-// What the device reaches and needs no packing there, nobody copies to where the device reaches it.
+// Tries the routes of the host. Never stages memory that the device reaches and that needs no packing.
 void try_host(const Transfer &transfer, const LinkMeans &means, LinkCopyPlan *best) {
     keep_better(LinkRoute::Bounced, cost_of_bounce(transfer), best);
     const StagedPlan plan = plan_staged(transfer, means.kernels);
@@ -166,7 +168,7 @@ void try_host(const Transfer &transfer, const LinkMeans &means, LinkCopyPlan *be
     }
 }
 
-// What a plan says besides its route and its cost.
+// Fills in what a plan says besides its route and its cost.
 void fill_in(const Transfer &transfer, LinkCopyPlan *plan) {
     plan->link_bytes = transfer.nbytes;
     if (plan->route == LinkRoute::Rows) {

@@ -1,5 +1,5 @@
-// How a strided copy between the host and a device is done: where its elements are packed, by the bytes that each place
-// must move and the rate at which it does. A value made without a GPU, which can be printed and tested.
+// Plans strided copies between the host and a device: where elements are packed, from the bytes that each side must
+// move and its rate. A value made without a GPU, to be printed and tested.
 #pragma once
 
 #include "cuda/layout/packed_order.hpp"
@@ -7,7 +7,7 @@
 
 namespace via::cuda {
 
-// What there is to do it with.
+// The means of a copy.
 struct LinkMeans {
     bool pinned;  // the device reaches the host's memory
     bool host;    // the caller waits, so that the host may have a part
@@ -16,19 +16,18 @@ struct LinkMeans {
     int32_t workers;  // of a ring; 0: there is none
 };
 
-// The transfer is strided, and one of its sides is a device. Bounced where there are no means for anything else.
+// Plans a strided transfer of which one side is a device. Returns Bounced if there are no means for anything else.
 LinkCopyPlan plan_link_copy(const Transfer &transfer, const LinkMeans &means);
 
-// Without the ring, in the order of the device's memory, which takes the fewest calls.
+// Plans a copy without the ring, in the order of the device's memory, which takes the fewest calls.
 BouncePlan plan_bounce(const Transfer &transfer);
 
-// The order in which a transfer crosses by way of scratch memory, and the first piece of it for which that has room; no
-// later one needs more.
+// Return the order in which a transfer crosses by way of scratch memory, and the first piece that fits there. Later
+// pieces are no larger.
 void make_link_order(const Transfer &transfer, LinkRoute route, PackedOrder *out_order);
 Slab first_piece(const PackedOrder &order, int64_t scratch_bytes);
 
-// "8192 rows of 1024 bytes by a copy engine, in 1 call", of Rows, Packed and Raw: at most
-// `capacity` bytes.
+// Describes Rows, Packed or Raw in at most `capacity` bytes: "8192 rows of 1024 bytes by a copy engine, in 1 call".
 void describe_link(const Transfer &transfer, const LinkCopyPlan &plan, int64_t capacity, char *out_text);
 
 }  // namespace via::cuda

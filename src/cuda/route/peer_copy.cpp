@@ -21,7 +21,7 @@ Status copy_bytes(const Transfer &transfer, const ResolvedStream &stream) {
     return stream.capturing ? capture_driver_copy(transfer, stream) : copy_to_peer(transfer, stream);
 }
 
-// One copy in pieces, under way. Either stream is of its device; they are one where a device has no part.
+// A copy in pieces, under way. Each stream is of its device. They are one stream if a device has no part.
 class PeerPieces {
 public:
     PeerPieces(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &src, const ResolvedStream &dst)
@@ -30,7 +30,8 @@ public:
         buffer_bytes_ = round_up(next_piece(plan, order_.nbytes), kAlignment);
     }
 
-    // False where the source's device is not let at the scratch memory, or there is no room: nothing has been given.
+    // Sets *out_allocated to false, and queues nothing, if the source's device cannot reach the scratch memory or there
+    // is no room.
     VIA_NODISCARD Status allocate(bool *out_allocated) {
         const int32_t buffers = next_piece(plan_, order_.nbytes) < order_.nbytes ? kBuffers : 1;
         if (plan_.direct) {
@@ -67,7 +68,7 @@ private:
         return copy_bytes({dst, src, nbytes, transfer_.dst_side, transfer_.src_side, nullptr, nullptr}, stream);
     }
 
-    // A buffer is written once what it held is out of it.
+    // Fills a buffer after its last content has been read.
     Status fill(const Move &move, int64_t number) {
         if (UniqueFence &emptied = emptied_[number % kBuffers]; emptied.get() != nullptr) {
             VIA_TRY(order_stream_behind(src_, emptied.get()));
@@ -110,7 +111,7 @@ private:
     UniqueFence emptied_[kBuffers];
 };
 
-// Where the work is done: one of the two streams is the caller's, the other one a side stream, if there is one.
+// The streams of both parts: the caller's, and a side stream if there is one.
 struct PeerStreams {
     const ResolvedStream &src;
     const ResolvedStream &dst;
@@ -131,7 +132,7 @@ Status enqueue_pieces(const Transfer &transfer, const PeerPlan &plan, const Peer
         Status status = pieces.allocate(&done);
         status = status == VIA_OK && done ? pieces.enqueue() : status;
         const bool unreached = is_unreached(status, plan, streams);
-        // No stream may be left with work on the scratch memory.
+        // Leaves no stream with work on the scratch memory.
         status = end_failed(end_failed(status, streams.src), streams.dst);
         VIA_TRY(unreached ? VIA_OK : status);
         if (unreached) {
@@ -168,8 +169,8 @@ bool works_on_dst(const PeerPlan &plan) {
     return plan.route == PeerRoute::Pull || (plan.route == PeerRoute::Pieces && plan.unpacks);
 }
 
-// Whether a part of a device is done on the caller's stream: kernels that reach the other device's memory do so in the
-// primary context, for which the driver was asked.
+// Returns whether a device's part runs on the caller's stream. Kernels that reach the other device's memory run in the
+// primary context, which the driver was asked about.
 bool is_done_on(const ResolvedStream &stream, int32_t device_id, const PeerPlan &plan) {
     CUcontext primary = nullptr;
     return stream.device_id == device_id &&
@@ -177,7 +178,7 @@ bool is_done_on(const ResolvedStream &stream, int32_t device_id, const PeerPlan 
             (primary_context(device_id, &primary) == VIA_OK && stream.context == primary));
 }
 
-// The device of which a side stream is needed; -1: the caller's stream has all the work.
+// Returns the device that needs a side stream, or -1 if the caller's stream has all the work.
 int32_t find_side_device(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream) {
     const int32_t src = transfer.src_side.device_id;
     const int32_t dst = transfer.dst_side.device_id;
@@ -187,8 +188,8 @@ int32_t find_side_device(const Transfer &transfer, const PeerPlan &plan, const R
     return works_on_dst(plan) && !is_done_on(stream, dst, plan) ? dst : -1;
 }
 
-// The side stream begins after the caller's, and that goes on after it. In a capture it is joined again, whatever
-// failed.
+// Orders the side stream after the caller's, and that after the side stream. Joins the side stream in a capture again,
+// whatever failed.
 Status enqueue_with_side(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream,
                          const ResolvedStream &side) {
     VIA_TRY(follow(side, stream));
@@ -209,7 +210,7 @@ Status check_device(const Transfer &transfer, const ResolvedStream &stream) {
                       stream.device_id, dst, src);
 }
 
-// As prepare_kernel, for the part of one device.
+// Prepares the part of one device, like prepare_kernel.
 Status prepare_part(const Transfer &transfer, const PeerPlan &plan, const Side &side, const ResolvedStream &stream) {
     constexpr Side kElsewhere{VIA_DEVICE_CUDA_HOST, 0};
     Transfer here = transfer;

@@ -5,7 +5,7 @@
 // to the other device. Viaduct switches nothing on; it has a pool of its own on each device, which it opens to a device
 // that copies there.
 //
-//   Driver   adjacent bytes that one device reaches, or where neither ever can: cuMemcpyPeerAsync
+//   Driver   adjacent bytes that one device reaches, or less than 64 KiB, or where neither ever can: cuMemcpyPeerAsync
 //   Push     strided, and the source's device reaches the destination: its kernel reads its own memory in any order,
 //            and writes across the link in the order of the destination
 //   Pull     the same on the other side, where the source has the longer runs
@@ -32,8 +32,8 @@ namespace via::cuda {
 // captured. Errors: VIA_ERROR_DEVICE, VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_UNSUPPORTED.
 VIA_NODISCARD Status prepare_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream);
 
-// Gives the stream such a copy; on a stream being captured it is the only one. On failure what was given ends first.
-// Errors: VIA_ERROR_UNSUPPORTED where a device has no kernels.
+// Queues such a copy, and captures it on a stream that is being captured. On failure, waits for what was queued.
+// Errors: VIA_ERROR_UNSUPPORTED if a device has no kernels.
 VIA_NODISCARD Status enqueue_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream);
 
 }  // namespace via::cuda

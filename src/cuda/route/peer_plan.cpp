@@ -13,7 +13,7 @@ namespace {
 
 // ------------------------------------------------------------------------------------------------ access
 
-// One side of a copy between two devices, and whose memory it is.
+// A side of a copy between two devices, and its allocation.
 struct PeerMemory {
     const void *address;
     int32_t device_id;
@@ -48,7 +48,7 @@ bool has_device_pointer(CUcontext context, const void *address) {
 
 // Asks the driver. Returns false if it cannot say, or if the device has no active primary context.
 bool find_peer_memory(const Side &side, const void *address, PeerMemory *out_memory) {
-    const CallbackScope unsaid;
+    const CallbackScope quiet;
     *out_memory = {address, side.device_id, {}, nullptr, nullptr};
     CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE};
     void *values[] = {&out_memory->context, &out_memory->pool};
@@ -57,19 +57,19 @@ bool find_peer_memory(const Side &side, const void *address, PeerMemory *out_mem
            find_active_primary(side.device_id, &out_memory->primary);
 }
 
-// Returns whether kernels in the primary context of a device, that of `own`, may read `other`, and write it if
-// `writes`: by peer access between the primary contexts, or because the pool is open to the device. Changes nothing.
-// Returns false if the driver cannot say.
+// Returns whether kernels in the primary context of `own`'s device may read `other`, and write it if `writes`. They may
+// by peer access between the primary contexts, or if the pool is open to the device. Changes nothing. Returns false if
+// the driver cannot say.
 bool can_access(const PeerMemory &own, const PeerMemory &other, bool writes) {
-    const CallbackScope unsaid;
+    const CallbackScope quiet;
     return other.pool != nullptr ? is_pool_open(other.pool, own.device_id, writes)
                                  : other.is_of_primary() && has_device_pointer(own.primary.context, other.address);
 }
 
 // ------------------------------------------------------------------------------------------------ costs
 
-// What things cost on NVLink between two H200s, in nanoseconds and bytes a nanosecond. A slower link makes all that
-// crosses it dearer alike, so that the choice is the same.
+// Costs on NVLink between two H200s: nanoseconds, and bytes a nanosecond. On a slower link everything that crosses
+// costs more alike, so the choice is the same.
 constexpr double kEngine = 390;
 constexpr double kWrite = 330;  // by kernels
 constexpr double kRead = 300;
@@ -77,7 +77,7 @@ constexpr double kLaunch = 5000;
 constexpr double kOtherStream = 6000;  // two events and what waits for them
 constexpr double kPieces = 12000;      // the events of the first piece, and unpacking the last one
 
-// Stores and loads across the link are of sectors, each with a header. Runs of a few of them lose little.
+// Sizes of accesses across the link: sectors, each with a header. Runs of a few sectors lose little.
 constexpr int64_t kSector = 32;
 constexpr int64_t kWholeRow = 128;
 constexpr double kHeader = 16;
@@ -85,13 +85,13 @@ constexpr double kHeader = 16;
 constexpr int64_t kPieceBytes = int64_t{64} << 20;
 constexpr int64_t kLastPiece = int64_t{4} << 20;
 
-// Pieces are ahead of the driver's way through the host's memory at every size measured: 64 KiB take 16 us where that
-// takes 27. To open a pool takes 18 ms once, which a few bytes do not earn.
+// Pieces are faster than the driver's copy through host memory at every size measured: 64 KiB take 16 us, there 27.
+// Opening a pool takes 18 ms once, too much for a few bytes.
 constexpr int64_t kLeastInPieces = int64_t{64} << 10;
 
 double as_double(int64_t value) { return static_cast<double>(value); }
 
-// Bytes that are adjacent on one side, whatever the other one looks like.
+// Returns the bytes that are adjacent on one side, whatever the layout of the other.
 int64_t adjacent_bytes(const Transfer &transfer, Major side) {
     PackedOrder order;
     make_packed_order(transfer, side, true, &order);
@@ -108,7 +108,7 @@ int64_t adjacent_bytes(const Transfer &transfer, Major side) {
 
 bool lies_packed(const Transfer &transfer, Major side) { return adjacent_bytes(transfer, side) == transfer.nbytes; }
 
-// Nanoseconds for bytes that cross in runs of so many.
+// Returns the nanoseconds of bytes that cross in runs of this size.
 double cost_of_runs(int64_t nbytes, int64_t run, double rate) {
     const double whole = as_double(round_up(run, kSector)) + kHeader;
     return as_double(nbytes) * (run >= kWholeRow ? 1 : whole / as_double(run)) / rate;
@@ -130,8 +130,8 @@ PeerPlan one_kernel(PeerRoute route, double nanoseconds) {
             .microseconds = (kLaunch + nanoseconds) / 1000};
 }
 
-// In the order of the source, so that what lies there packed crosses by a copy engine, and what has to be turned is
-// turned by the destination's device within its own memory.
+// Plans pieces in the order of the source: bytes that are packed there cross by a copy engine. The destination's device
+// transposes within its own memory.
 PeerPlan in_pieces(const Transfer &transfer) {
     PeerPlan plan{.route = PeerRoute::Pieces, .direct = true, .unpacks = true, .piece_bytes = kPieceBytes};
     PackedOrder order;

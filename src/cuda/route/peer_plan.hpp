@@ -1,5 +1,5 @@
-// How a copy between two devices is done: a value made of its layout and of what the driver says of access, which can
-// be printed and tested.
+// Plans copies between two devices, from the layout and the access that the driver reports: a value to be printed and
+// tested.
 #pragma once
 
 #include "cuda/layout/packed_order.hpp"
@@ -7,30 +7,30 @@
 
 namespace via::cuda {
 
-// What the devices reach, by peer access of the application's or by a pool that is open to them.
+// The memory that devices reach, by the application's peer access or by a pool that is open to them.
 struct PeerReach {
     bool writes;   // the source's device: the destination
     bool reads;    // the destination's device: the source
     bool scratch;  // the source's device: scratch memory of the destination's
 };
 
-// Asks the driver. `device_id` is that of the stream: of adjacent bytes, what the other device reaches does not matter.
+// Asks the driver. `device_id` is that of the stream. For adjacent bytes the other device's reach does not matter.
 PeerReach find_reach(const Transfer &transfer, int32_t device_id);
 
-// Prefers work on the stream's device.
+// Plans a copy. Prefers work on the stream's device.
 PeerPlan plan_peer_copy(const Transfer &transfer, const PeerReach &reach, int32_t device_id);
 
-// The same where nothing is reached: by the driver through the host's memory.
+// Plans a copy between devices that reach nothing of each other: by the driver through host memory.
 PeerPlan plan_unreached(const Transfer &transfer, int32_t device_id);
 
-// The transfer in the order in which its pieces cross. Adjacent bytes are one run.
+// Makes the order in which the pieces of a transfer cross. Adjacent bytes are one run.
 void make_peer_order(const Transfer &transfer, const PeerPlan &plan, PackedOrder *out_order);
 
-// Bytes of the piece that is to cross next: large ones lose least at their beginnings, and the last ones are small,
-// since nothing crosses while they are unpacked.
+// Returns the bytes of the next piece. Large pieces lose least at their beginnings. The last ones are small, since
+// nothing crosses while they are unpacked.
 int64_t next_piece(const PeerPlan &plan, int64_t left);
 
-// "direct, written by a kernel of device 0": at most `capacity` bytes.
+// Describes the plan in at most `capacity` bytes: "direct, written by a kernel of device 0".
 void describe_peer(const Transfer &transfer, const PeerPlan &plan, int64_t capacity, char *out_text);
 
 }  // namespace via::cuda

@@ -189,7 +189,7 @@ Status Bench::by_staging(Direction direction, int64_t nbytes) {
     return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
-// Takes turns, so that a disturbance hits both, and returns the medians. The first round warms up.
+// Alternates, so that a disturbance hits both, and returns the medians. The first round warms up.
 Status Bench::compare(Direction direction, int64_t nbytes, RouteTimes *out_times) {
     double driver_times[kRounds];
     double staged_times[kRounds];

@@ -1,4 +1,4 @@
-// Waits that spin before they give up the processor.
+// The ring of page-locked slots, and the waits of its users.
 #pragma once
 
 #include <sched.h>
@@ -45,9 +45,6 @@ private:
     std::mutex mutex_;
 };
 
-// The ring: page-locked slots of one device, for copies of pageable memory. Copies share it slot by slot, in the order
-// they asked.
-
 struct Slot {
     char *memory;
     CUevent event;   // recorded behind the copy that reads the slot
@@ -56,6 +53,8 @@ struct Slot {
     Slot *next;  // in a list of the ring
 };
 
+// The ring: page-locked slots of one device, for copies of pageable memory. Copies share it slot by slot, in the order
+// they asked.
 class Ring {
 public:
     static constexpr int32_t kMostSlots = via_max_ring_slots;

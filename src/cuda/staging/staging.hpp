@@ -2,22 +2,19 @@
 //
 // How it works. A copy engine reads and writes page-locked memory only. The driver copies pageable memory through a
 // small buffer of its own, on one thread, at a fifth of the rate of PCIe 5 x16. Viaduct keeps a ring of up to 16 slots
-// of 4 MiB for each device, and several workers fill or empty slots while the copy engine works on others:
+// of 4 MiB for each device. Several workers fill or empty slots while the copy engine works on others:
 //
 //   workers     [ fill slot 0 ][ fill slot 1 ][ fill slot 2 ][ fill slot 0 ] ...
 //   copy engine                [ slot 0 -> device ][ slot 1 -> device ] ...
 //
-// - staging_threshold.hpp decides from which size on this beats the driver; via_calibrate measures it.
+// - calibration.hpp decides from which size on this beats the driver; via_calibrate measures it.
 // - staging_plan.hpp decides for a strided copy who packs. Bytes pass in the order of the host's memory, so that
-// workers
-//   read or write it in whole lines. A kernel of the device permutes what has to be permuted, by way of scratch memory.
-//   Without kernels the order is the device's, and the workers permute.
-// - staging_chunks.hpp cuts the bytes: a chunk is what passes through one slot by one copy of the engine, a piece is
-// what
+//   workers read or write it in whole lines. A kernel of the device permutes by way of scratch memory. Without kernels
+//   the order is the device's, and the workers permute.
+// - staging_plan.hpp also cuts the bytes. A chunk passes through one slot by one copy of the engine. A piece is what
 //   one worker takes of a chunk. Chunks grow at the beginning and shrink at the end, so that neither side waits long.
-// - staging_endpoints.hpp does the work of one piece or chunk: memcpy past the caches, gather, scatter, or file I/O on
-// the
-//   host; copy engine and kernel on the device.
+// - staging_endpoints.hpp does the work of one piece or chunk. On the host that is memcpy past the caches, gather,
+//   scatter or file I/O; on the device it is a copy engine and a kernel.
 // - staging_pipeline.hpp is one copy under way. A worker claims the next piece under a mutex until none is left. The
 //   worker that finishes the last piece of a chunk hands the slot to the copy engine, or returns it.
 // - ring.hpp owns the slots. Copies of several threads share them one slot at a time, in the order they asked. A copy
@@ -67,10 +64,10 @@ bool is_staged(Direction direction, int64_t nbytes, int32_t device_id, const voi
 // asked for it so far.
 bool has_ring(int64_t nbytes, int32_t device_id);
 
-// Copies. All fences that the copy depends on must be complete: slots are held no longer than a memcpy and a copy of
+// Copies. All fences that the copy depends on must be complete: a slot is held no longer than a memcpy and a copy of
 // the device take. Towards the host the bytes have arrived on return. Towards the device the source has been read on
-// return; *out_fence (retained for the caller) completes when the bytes have arrived, and nullptr means that they have.
-// On failure part of the destination may have been written. Errors: VIA_ERROR_CUDA, VIA_ERROR_CANCELLED.
+// return. *out_fence, retained for the caller, then completes when the bytes have arrived; nullptr: they have. On
+// failure part of the destination may have been written. Errors: VIA_ERROR_CUDA, VIA_ERROR_CANCELLED.
 VIA_NODISCARD Status run_staged(const StagedCopy &copy, Fence **out_fence);
 
 // Returns whether this process may have enough memory page-locked for a ring.

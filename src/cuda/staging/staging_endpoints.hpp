@@ -54,8 +54,6 @@ private:
     PackedOrder order_;  // of a strided copy
 };
 
-// Non-temporal copies into slots.
-
 // Copies into memory that a device reads next, past the caches where possible. The device sees all of it on return.
 // `dst` is aligned to 64 bytes.
 void store_for_device(void *dst, const void *src, int64_t nbytes);

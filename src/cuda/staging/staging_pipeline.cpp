@@ -67,8 +67,8 @@ bool StagingPipeline::open_next() {
     return to_device() ? open_empty() : open_filled();
 }
 
-// Waits for a slot with the mutex held. The other workers have nothing to do either, and every slot of this copy has
-// been claimed to the last piece, so it comes back without the mutex.
+// Waits for a slot with the mutex held: the other workers have nothing to do either. Every slot of this copy is claimed
+// to the last piece, so it comes back without the mutex.
 bool StagingPipeline::open_empty() {
     Slot *slot = nullptr;
     if (cut_so_far_ == ends_.nbytes() || !succeeded(take_slot(&slot))) {
@@ -209,8 +209,8 @@ void StagingPipeline::submit(Chunk &chunk) {
     (void)succeeded(check_driver(ring_.give_back_behind(slot, chunk.stream->handle), "cuEventRecord"));
 }
 
-// Returns the slot at once: another worker may wait for one, and copies that fail at the same time would otherwise hold
-// the slots that the others wait for.
+// Returns the slot at once, since another worker may wait for one. Copies that fail at the same time would otherwise
+// hold the slots that the others wait for.
 void StagingPipeline::give_up(Chunk &chunk) {
     Slot *slot = chunk.slot;
     (void)wait_for_work(chunk.stream->handle);
@@ -233,7 +233,7 @@ bool StagingPipeline::succeeded(Status status) {
     return false;
 }
 
-// After a failure or a cancellation, waits for the streams and returns all slots.
+// Waits for the streams and returns all slots after a failure or a cancellation.
 void StagingPipeline::give_back_rest() {
     if (!is_stopped()) {
         return;

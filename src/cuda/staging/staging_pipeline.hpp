@@ -1,4 +1,4 @@
-// One staged copy under way, shared by its workers.
+// A staged copy under way, shared by its workers.
 #pragma once
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 namespace via::cuda {
 
-// Chunks take turns, so that a kernel on one stream runs while the other stream copies.
+// Chunks alternate between streams, so that a kernel on one stream runs while the other stream copies.
 struct StagedStreams {
     static constexpr int32_t kMost = 2;
     ResolvedStream each[kMost];

@@ -17,8 +17,8 @@ constexpr int64_t kNarrow = 64;
 // Several calls for a chunk cost more than a kernel.
 constexpr int64_t kBytesOfCall = int64_t{1} << 20;
 
-// Bytes that one worker copies in a nanosecond, on the host of an H200: adjacent ones, those of the cache lines that
-// long rows touch, and those of short rows. In the cache a short row costs time of its own instead.
+// Bytes that one worker copies in a nanosecond on the host of an H200: adjacent ones, the cache lines of long rows, and
+// short rows. A short row that is in the cache costs time of its own instead.
 constexpr double kAdjacent = 10;
 constexpr double kLines = 5;
 constexpr double kShortRows = 1.5;

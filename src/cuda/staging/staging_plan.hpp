@@ -1,4 +1,4 @@
-// Plans how a strided copy passes through the ring, from its layout alone.
+// Plans how a strided copy passes through the ring, from its layout alone, and cuts staged copies.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,16 @@ int32_t worth_waking(double host_time, int32_t most);
 void make_host_move(const PackedOrder &order, bool to_device, void *buffer, Move *out_move);
 void make_device_move(const PackedOrder &order, bool to_device, void *buffer, Move *out_move);
 
-// Cuts a staged copy into chunks, and these into pieces. A chunk passes through one slot by one copy of the device. A
-// piece is what one worker copies between the slot and the caller's memory.
+// Sizes of chunks and pieces. A chunk passes through one slot by one copy of the device. A piece is what one worker
+// copies between the slot and the caller's memory.
 //
-// A copy of the device costs about 3 us beside its bytes, so chunks are large: 4 MiB lose 4 % of the link, 256 KiB lose
-// 40 %. The first chunk must be ready soon and the last one done soon, so chunks grow from 256 KiB and shrink again.
-// Several workers share each of them.
-
+// A copy of the device costs about 3 us besides its bytes, so chunks are large: 4 MiB lose 4 % of the link, 256 KiB
+// lose 40 %. The first chunk must be ready soon and the last one done soon, so chunks grow from 256 KiB and shrink
+// again. Several workers share each of them.
 struct Cut {
     int64_t nbytes;
     int64_t slot_bytes;
-    // True for a destination whose pages are not there yet. Pieces then end at the borders of huge pages: two threads
+    // Set for a destination whose pages are not there yet. Pieces then end at the borders of huge pages. Two threads
     // that fault in the same page both clear it, and small pages of one page table share its lock.
     bool by_huge_pages;
     intptr_t address;  // of the destination, then

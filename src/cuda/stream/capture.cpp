@@ -9,8 +9,8 @@
 namespace via::cuda {
 namespace {
 
-// What a graph holds, followed in its block by the storages. The driver releases it on a thread that may call neither
-// the driver nor an owner, so a deferred callback ends it.
+// A graph's references, followed in their block by the storages. The driver releases them on a thread that may call
+// neither the driver nor an owner, so a deferred callback ends them.
 struct Held {
     DeferredCallback deferred;
     int64_t count;

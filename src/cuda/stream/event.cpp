@@ -10,7 +10,7 @@
 namespace via::cuda {
 namespace {
 
-// What the handle last recorded. A foreign event is unknown until it is recorded through the handle.
+// The last record of a handle. A foreign event is unknown until it is recorded through the handle.
 constexpr uint64_t kNothing = 0;
 constexpr uint64_t kUnknown = UINT64_MAX;
 constexpr uint64_t kPointInTime = UINT64_MAX - 1;

@@ -127,7 +127,7 @@ SideStream::~SideStream() {
     if (stream_.handle == nullptr || keep(stream_.device_id, {key, stream_.handle, stream_.timeline_number})) {
         return;
     }
-    const CallbackScope unsaid;
+    const CallbackScope quiet;
     const NativeHandle native{stream_.handle, nullptr, key};
     if (stream_.capturing) {
         (void)!destroy_with_graph(origin_, native);

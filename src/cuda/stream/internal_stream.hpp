@@ -1,17 +1,15 @@
-// Internal streams.
+// Streams of the library: shared ones by number, and side streams that one copy has to itself.
 #pragma once
 
 #include "cuda/stream/resolved_stream.hpp"
 
 namespace via::cuda {
 
-// Returns a non-blocking stream in the device's primary context, for staging, tasks and frees. Makes it at the first
-// call, and again after a reset of the context.
 constexpr int32_t kInternalStreams = via_max_internal_streams;
 
+// Returns a non-blocking stream in the device's primary context, for staging, tasks and frees. Makes it at the first
+// call, and again after a reset of the context.
 VIA_NODISCARD Status internal_stream(int32_t device_id, int32_t number, ResolvedStream *out_stream);
-
-// Internal streams that one copy has to itself, kept for later copies.
 
 // A stream in the primary context of a device, for a copy that was given a stream of another device. No other copy uses
 // it before its work has ended, so waiting for one caller's stream delays no other copy.

@@ -78,7 +78,7 @@ Status end_failed(Status status, const ResolvedStream &stream) {
     if (status == VIA_OK || stream.capturing) [[likely]] {
         return status;
     }
-    const CallbackScope unsaid;  // no failure of this is told
+    const CallbackScope quiet;  // reports no failure
     const RelaxedCapture relaxed;
     ContextScope scope;
     if (enter_for(stream, &scope) == VIA_OK) {
@@ -91,7 +91,7 @@ bool is_idle(const ResolvedStream &stream) {
     if (stream.capturing) {
         return false;
     }
-    const CallbackScope unsaid;  // no failure of this is told
+    const CallbackScope quiet;  // reports no failure
     const RelaxedCapture relaxed;
     ContextScope scope;
     return enter_for(stream, &scope) == VIA_OK && driver().cuStreamQuery(stream.handle) == CUDA_SUCCESS;

@@ -14,7 +14,7 @@ constexpr char kStream[] = "a stream";
 
 std::atomic<uint64_t> last_timeline{kLegacyTimeline};
 
-// One handle for each device, so that wrapping a special stream allocates nothing.
+// Handles for each device, so that wrapping a special stream allocates nothing.
 struct SpecialStreams {
     via_stream of_device[kMostDevices];
 
@@ -163,7 +163,7 @@ Status query_stream(via_stream *stream, int32_t *out_done) {
 
 namespace {
 
-// One for each device; nullptr means the legacy stream. Allocated when a thread first sets one.
+// Current streams, one for each device; nullptr means the legacy stream. Allocated when a thread first sets one.
 struct CurrentStreams {
     via_stream *of_device[kMostDevices];
 };

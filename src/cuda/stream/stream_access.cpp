@@ -27,11 +27,11 @@ Status mark_both(const ResolvedStream &stream, via_array *dst, via_array *src) {
 }
 
 bool is_marked(const ResolvedStream &stream, via_array *dst, via_array *src) {
-    const CallbackScope unsaid;  // no failure of this is told
+    const CallbackScope quiet;  // reports no failure
     return mark_both(stream, dst, src) == VIA_OK;
 }
 
-// Tells the storage of the stream's work so far. In a capture the graph holds the storage instead.
+// Notes the work of the stream so far on the storage. In a capture the graph holds the storage instead.
 Status record(via_array *array, via_stream *stream, Status (*note)(Storage *, Fence *)) {
     ResolvedStream resolved{};
     VIA_TRY(resolve_for(array, stream, &resolved));

@@ -49,7 +49,7 @@ struct NativeHandle {
 // that was reset, and in a forked child. Inside a callback of the driver another thread does it.
 void destroy_native(const NativeHandle &native);
 
-// Does the same for a thread that is ending and must not call the driver.
+// Destroys them on another thread: this one is ending and must not call the driver.
 void destroy_native_later(const NativeHandle &native);
 
 // Releases a stream on a thread that is ending and must not call the driver.

@@ -1,4 +1,4 @@
-// A device's place on the PCI bus, from sysfs.
+// A device's place on the PCI bus and among NUMA nodes: link speed, memory limits, and the CPUs next to it.
 #pragma once
 
 #include <sched.h>
@@ -23,8 +23,6 @@ double link_speed(int32_t device_id);
 
 // Computes that from the contents of the two files: "32.0 GT/s PCIe" and "16".
 double parse_link_speed(const char *rate, const char *width);
-
-// NUMA: how much memory the ring may have, and which memory and CPUs are near a device.
 
 // Returns the bytes that one device's ring may have: 64 MiB, or a sixteenth of usable_memory() if that is less.
 int64_t most_ring_bytes();
