@@ -60,7 +60,7 @@ PLACES = {
     "trixie": Place("trixie", (*COMPILERS, "python3-venv", "python3-dev")),
     "noble": Place(
         "noble",
-        (*COMPILERS, "python3-venv", "python3-dev"),
+        (*COMPILERS, "python3-venv", "python3-dev", "dotnet-sdk-8.0"),
         options=("--no-check-gpg", "--components=main,universe"),
         script=("", "/usr/share/debootstrap/scripts/gutsy"),
     ),

@@ -10,10 +10,7 @@ namespace Viaduct
     /// <summary>What only Mono needs. .NET does without all of it.</summary>
     internal static class MonoRuntime
     {
-        /// <summary>
-        /// Has the library of that path found under its name: Mono would look next to the assembly before it asks what has
-        /// been opened.
-        /// </summary>
+        /// <summary>Has the library of that path found under its name. Elsewhere the runtime searches by itself.</summary>
         internal static void MakeKnown(byte[] path)
         {
             if (Type.GetType("Mono.Runtime") != null)

@@ -16,11 +16,27 @@ namespace Viaduct
     internal static class NativeLibraryFile
     {
         private const string FileName = "libviaduct_csharp.so";
+        private const string LayerName = "viaduct_csharp";
         private const string Override = "VIADUCT_CSHARP_LIBRARY";
         private const string Needed = "Linux with glibc 2.28 or newer on x64 or arm64";
         private const int ResolveNow = 2;
 
+        private static readonly object Lock = new object();
+        private static bool isLoaded;
+
         internal static void Load()
+        {
+            lock (Lock)
+            {
+                if (!isLoaded)
+                {
+                    OpenFirst();
+                    isLoaded = true;
+                }
+            }
+        }
+
+        private static void OpenFirst()
         {
             string named = Environment.GetEnvironmentVariable(Override);
             if (!string.IsNullOrEmpty(named))
@@ -85,30 +101,43 @@ namespace Viaduct
         private static void Open(string path, string why)
         {
             byte[] name = Utf8.Bytes(path, "path");
-            string refused;
+            IntPtr opened = IntPtr.Zero;
+            string reason;
             try
             {
-                refused = Refused(name);
+                opened = Opened(name, out reason);
             }
             catch (DllNotFoundException)
             {
-                refused = "there is no libdl.so.2, which glibc has";
+                reason = "there is no libdl.so.2, which glibc has";
             }
-            if (refused != null)
+            if (opened == IntPtr.Zero)
             {
-                throw Failed(path + ", " + why + ", was not loaded: " + refused, null);
+                throw Failed(path + ", " + why + ", was not loaded: " + reason, null);
             }
-            MonoRuntime.MakeKnown(name);
+            MakeKnown(name, opened);
         }
 
-        // Returns the loader's reason; null if it has opened the file.
-        private static string Refused(byte[] name)
+        private static IntPtr Opened(byte[] name, out string reason)
         {
             // Called before, and with nothing in between: what .NET loads meanwhile would clear what it reports.
             dlerror();
             IntPtr opened = dlopen(name, ResolveNow);
             IntPtr reported = dlerror();
-            return opened != IntPtr.Zero ? null : reported == IntPtr.Zero ? "no reason given" : Utf8.Text(reported);
+            reason = reported == IntPtr.Zero ? "no reason given" : Utf8.Text(reported);
+            return opened;
+        }
+
+        // Either runtime would take the file next to the assembly before it asks what has been opened.
+        private static void MakeKnown(byte[] path, IntPtr opened)
+        {
+#if NET5_0_OR_GREATER
+            NativeLibrary.SetDllImportResolver(
+                typeof(NativeLibraryFile).Assembly,
+                (name, assembly, places) => name == LayerName ? opened : IntPtr.Zero);
+#else
+            MonoRuntime.MakeKnown(path);
+#endif
         }
 
         private static DllNotFoundException Failed(string text, Exception inner)
