@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from package_tools import ROOT, Shell
+from packages import auditwheel
 from test_portable import FLOOR, natives_of, too_new
 
 TREE = ROOT / "build/aarch64"
@@ -52,4 +53,4 @@ def test_no_symbol_is_newer_than_the_floor(shell: Shell, dist: Path, tmp_path: P
 
 def test_an_index_would_take_the_wheel(shell: Shell, dist: Path) -> None:
     (wheel,) = dist.glob("*.whl")
-    assert '"manylinux_2_28_aarch64"' in shell(sys.executable, "-m", "auditwheel", "show", wheel)
+    assert '"manylinux_2_28_aarch64"' in shell(*auditwheel("aarch64"), "show", wheel)
