@@ -22,7 +22,7 @@ constexpr int32_t kManyThreads = 4;
 // From here on a permute of short sides gains from a scratch: the second-level cache does not hold it.
 constexpr int64_t kLargeBytes = int64_t{2} << 20;
 
-constexpr int64_t kRunBlock = int64_t{128} << 10;
+constexpr int64_t kRunBlock = int64_t{1} << 20;
 
 // Bytes of a tile at least, so that the work done once for each tile is little in comparison.
 constexpr int64_t kLeastTile = int64_t{32} << 10;
@@ -116,7 +116,7 @@ bool wants_rows(const Plan &plan, const Sides &sides, bool streaming) {
 
 // Elements that are a few apart are shuffled together before they are transposed.
 bool wants_squeeze(const Plan &plan, const Sides &sides) {
-    if (!sides.transposes || plan.run > 4 || !is_simd_element(plan.run) || plan.axes[0].dst_step != plan.run) {
+    if (!sides.transposes || plan.run > 2 || !is_simd_element(plan.run) || plan.axes[0].dst_step != plan.run) {
         return false;
     }
     const int64_t step = plan.axes[sides.source].src_step;
@@ -178,7 +178,8 @@ void cut_axes(const Sides &sides, bool streaming, Plan *plan) {
     plan->by_rows = wants_rows(*plan, sides, streaming);
     plan->squeezes = wants_squeeze(*plan, sides);
     const TileShape shape = shape_of(*plan, sides);
-    if (plan->nbytes <= kOneTile && !streaming && !plan->by_rows && !plan->squeezes && shape.nbytes >= kOneTile) {
+    const bool fine = shape.nbytes < kOneTile && plan->run < kLaneBytes;
+    if (plan->nbytes <= kOneTile && !streaming && !plan->by_rows && !plan->squeezes && !fine) {
         return;
     }
     Tile tile;

@@ -5,41 +5,68 @@
 
 #include "copy/host/host_kernels.hpp"
 #include "copy/host/panels.hpp"
+#include "copy/host/walk.hpp"
 
 namespace via {
 namespace {
 
 template <int64_t Bytes>
-inline void copy_next(char **dst, const char **src, const Axis &axis) {
-    std::memcpy(*dst, *src, Bytes);
-    *dst += axis.dst_step;
-    *src += axis.src_step;
-}
+struct MoveConstant {
+    void operator()(char *dst, const char *src) const { std::memcpy(dst, src, Bytes); }
+};
+
+// Elements of one to two times `Bytes`: two moves that overlap.
+template <int64_t Bytes>
+struct MoveEnds {
+    int64_t last;
+    void operator()(char *dst, const char *src) const {
+        char first_bytes[Bytes];
+        char last_bytes[Bytes];
+        std::memcpy(first_bytes, src, Bytes);
+        std::memcpy(last_bytes, src + last, Bytes);
+        std::memcpy(dst, first_bytes, Bytes);
+        std::memcpy(dst + last, last_bytes, Bytes);
+    }
+};
 
 // By turns of several elements: the cost of a loop would otherwise exceed that of the copying.
-template <int64_t Bytes>
-inline void copy_line(char *dst, const char *src, const Axis axis) {
+template <typename Move>
+inline void copy_line(char *dst, const char *src, const Axis axis, const Move move) {
     constexpr int kTurn = 8;
     int64_t left = axis.extent;
+    const auto next = [&] {
+        move(dst, src);
+        dst += axis.dst_step;
+        src += axis.src_step;
+    };
     for (; left >= kTurn; left -= kTurn) {
         for (int i = 0; i < kTurn; ++i) {
-            copy_next<Bytes>(&dst, &src, axis);
+            next();
         }
     }
     for (; left > 0; --left) {
-        copy_next<Bytes>(&dst, &src, axis);
+        next();
     }
+}
+
+template <typename Move>
+inline void copy_panels(const Piece &piece, const Move move) {
+    const Axis inner = piece.axes[0];
+    const Axis outer = piece.axes[1];
+    for_each_panel(piece, [inner, outer, move](char *dst, const char *src) {
+        for (int64_t j = 0; j < outer.extent; ++j) {
+            copy_line(dst + j * outer.dst_step, src + j * outer.src_step, inner, move);
+        }
+    });
 }
 
 template <int64_t Bytes>
 void copy_elements(const Piece &piece) {
-    const Axis inner = piece.axes[0];
-    const Axis outer = piece.axes[1];
-    for_each_panel(piece, [inner, outer](char *dst, const char *src) {
-        for (int64_t j = 0; j < outer.extent; ++j) {
-            copy_line<Bytes>(dst + j * outer.dst_step, src + j * outer.src_step, inner);
-        }
-    });
+    if (piece.run == Bytes) {
+        copy_panels(piece, MoveConstant<Bytes>());
+    } else {
+        copy_panels(piece, MoveEnds<Bytes>{piece.run - Bytes});
+    }
 }
 
 // A pattern grown to this is copied as a whole: large enough for the C library to be fast, and always in the cache.
@@ -67,30 +94,12 @@ void repeat_line(char *dst, const char *src, int64_t run, int64_t count) {
 }  // namespace
 
 Kernel element_kernel(int64_t nbytes) {
-    switch (nbytes) {
-        case 1:
-            return copy_elements<1>;
-        case 2:
-            return copy_elements<2>;
-        case 3:
-            return copy_elements<3>;
-        case 4:
-            return copy_elements<4>;
-        case 6:
-            return copy_elements<6>;
-        case 8:
-            return copy_elements<8>;
-        case 12:
-            return copy_elements<12>;
-        case 16:
-            return copy_elements<16>;
-        case 24:
-            return copy_elements<24>;
-        case 32:
-            return copy_elements<32>;
-        default:
-            return simd_kernels().rows;
+    static constexpr Kernel kKernels[] = {copy_elements<1>, copy_elements<2>,  copy_elements<4>,
+                                          copy_elements<8>, copy_elements<16>, copy_elements<32>};
+    if (nbytes >= kRowBytes || nbytes <= 0) {
+        return simd_kernels().rows;
     }
+    return kKernels[63 - __builtin_clzll(static_cast<unsigned long long>(nbytes))];
 }
 
 void repeat_element(const Piece &piece) {

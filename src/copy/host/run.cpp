@@ -17,6 +17,9 @@
 namespace via {
 namespace {
 
+// So few bytes come from the last-level cache soon enough without being read ahead.
+constexpr int64_t kNearBytes = int64_t{2} << 20;
+
 // On the heap: a caller's stack may be small.
 struct Scratch {
     alignas(kLineBytes) char bytes[kScratchBytes];
@@ -64,11 +67,12 @@ private:
     };
 
     void run_with(const Plan &plan, char *scratch, int64_t first, int64_t last) const {
+        const bool reads_ahead = plan.nbytes > kNearBytes;
         TilePasses passes(plan, scratch);
         Cursor cursor;
         locate(first, &cursor);
         for (int64_t i = first; i < last; ++i) {
-            const int64_t ahead = i + 1 < last ? next_source(cursor) - cursor.src : 0;
+            const int64_t ahead = reads_ahead && i + 1 < last ? next_source(cursor) - cursor.src : 0;
             passes.run({cursor.dst, cursor.src, cursor.run, cursor.extents, ahead});
             step(&cursor);
         }

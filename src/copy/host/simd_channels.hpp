@@ -54,36 +54,60 @@ struct Pixels {
         }
     }
 
-    // Both return how many pixels are done: a few at the end may be left.
-    static int64_t join_planes(char *dst, const char *src, int64_t plane_step, int64_t count) {
-        int64_t at = 0;
-        for (; (count - at - kStep) * kBytes >= kLane; at += kStep) {
-            Lane<char> lanes[kPlanes] = {};
-            for (int i = 0; i < Channels; ++i) {
-                lanes[i] = load<Lane<char>>(src + i * plane_step + at * kSize);
-            }
-            transpose_units(lanes);
-            for (int i = 0; i < kPlanes; ++i) {
-                store(dst + at * kBytes + i * kUsed, units_to_pixels(lanes[i], std::make_integer_sequence<int, 16>()));
-            }
+    static void join_step(char *dst, const char *src, int64_t plane_step) {
+        Lane<char> lanes[kPlanes] = {};
+        for (int i = 0; i < Channels; ++i) {
+            lanes[i] = load<Lane<char>>(src + i * plane_step);
         }
-        return at;
+        transpose_units(lanes);
+        for (int i = 0; i < kPlanes; ++i) {
+            store(dst + i * kUsed, units_to_pixels(lanes[i], std::make_integer_sequence<int, 16>()));
+        }
+    }
+
+    static void split_step(char *dst, int64_t plane_step, const char *src) {
+        Lane<char> lanes[kPlanes];
+        for (int i = 0; i < kPlanes; ++i) {
+            lanes[i] = pixels_to_units(load<Lane<char>>(src + i * kUsed), std::make_integer_sequence<int, 16>());
+        }
+        transpose_units(lanes);
+        for (int i = 0; i < Channels; ++i) {
+            store(dst + i * plane_step, lanes[i]);
+        }
+    }
+
+    // Both return how many pixels are done: all, or none of a few. The last step may do some again, and goes by way of
+    // a buffer, for it may end in the midst of a lane of pixels.
+    static int64_t join_planes(char *dst, const char *src, int64_t plane_step, int64_t count) {
+        if (count < kStep) {
+            return 0;
+        }
+        for (int64_t at = 0; (count - at - kStep) * kBytes >= kLane; at += kStep) {
+            join_step(dst + at * kBytes, src + at * kSize, plane_step);
+        }
+        char last[kPlanes * kLane];
+        for (int64_t at = most(count - 2 * kStep, 0); at < count; at += kStep) {
+            const int64_t from = least(at, count - kStep);
+            join_step(last, src + from * kSize, plane_step);
+            __builtin_memcpy(dst + from * kBytes, last, kStep * kBytes);
+        }
+        return count;
     }
 
     static int64_t split_planes(char *dst, int64_t plane_step, const char *src, int64_t count) {
-        int64_t at = 0;
-        for (; (count - at - kStep) * kBytes >= kLane; at += kStep) {
-            Lane<char> lanes[kPlanes];
-            for (int i = 0; i < kPlanes; ++i) {
-                lanes[i] = pixels_to_units(load<Lane<char>>(src + at * kBytes + i * kUsed),
-                                           std::make_integer_sequence<int, 16>());
-            }
-            transpose_units(lanes);
-            for (int i = 0; i < Channels; ++i) {
-                store(dst + i * plane_step + at * kSize, lanes[i]);
-            }
+        if (count < kStep) {
+            return 0;
         }
-        return at;
+        for (int64_t at = 0; (count - at - kStep) * kBytes >= kLane; at += kStep) {
+            split_step(dst + at * kSize, plane_step, src + at * kBytes);
+        }
+        char last[kPlanes * kLane];
+        for (int64_t at = most(count - 2 * kStep, 0); at < count; at += kStep) {
+            const int64_t from = least(at, count - kStep);
+            __builtin_memcpy(last, src + from * kBytes, kStep * kBytes);
+            split_step(dst + from * kSize, plane_step, last);
+        }
+        return count;
     }
 };
 

@@ -48,11 +48,14 @@ struct Sparse<T, -1> {
 template <typename Source, typename T>
 inline int64_t gather_line(char *dst, const char *src, int64_t src_step, int64_t count) {
     const int64_t most = Source::kReach > 1 ? count - 1 : count;
-    int64_t i = 0;
-    for (; i + kPerLane<T> <= most; i += kPerLane<T>) {
-        store(dst + i * int64_t{sizeof(T)}, Source::gather(src + i * src_step));
+    if (most < kPerLane<T>) {
+        return 0;
     }
-    return i;
+    for (int64_t i = 0; i < most; i += kPerLane<T>) {
+        const int64_t from = least(i, most - kPerLane<T>);
+        store(dst + from * int64_t{sizeof(T)}, Source::gather(src + from * src_step));
+    }
+    return most;
 }
 
 template <typename T>

@@ -37,6 +37,7 @@ struct Element16 {
 };
 
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 template <typename V>
 inline V load(const char *address) {

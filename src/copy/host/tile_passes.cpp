@@ -22,7 +22,7 @@ int64_t row_steps(const Plan &plan, int64_t *steps) {
     return nbytes;
 }
 
-// The same where elements are in the order of src, and adjacent.
+// The same where elements are in the order of src, and adjacent along the first axis.
 int64_t squeezed_steps(const Plan &plan, int64_t *steps) {
     int64_t nbytes = plan.run;
     int64_t done = 0;
@@ -38,6 +38,7 @@ int64_t squeezed_steps(const Plan &plan, int64_t *steps) {
                 nbytes *= plan.block[i];
             }
         }
+        nbytes = done == 0 && least < INT64_MAX ? row_pitch(nbytes) : nbytes;
         done = least;
     }
     return nbytes;

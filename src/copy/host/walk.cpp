@@ -5,6 +5,7 @@
 
 #include "copy/host/elements.hpp"
 #include "copy/host/host_kernels.hpp"
+#include "copy/host/panels.hpp"
 #include "copy/plan/cache_sizes.hpp"
 
 namespace via {
@@ -55,18 +56,18 @@ bool has_even_gaps(int64_t run, const Axis &axis) {
     return (run == 1 || run == 2 || run == 4) && even && axis.dst_step == run && axis.extent * run >= kLeastGather;
 }
 
-// Whether blocks of these two sides are transposed in registers, and well: one takes whole lanes and the other a
-// good part of them, or is channels, for which there are kernels.
-bool fills_registers(int64_t run, const Axis &inner, const Axis &outer) {
-    if (!is_simd_element(run) || inner.dst_step != run || outer.src_step != run) {
+// Whether blocks of both sides are transposed in registers, and well: one takes whole lanes and the other a good part
+// of them, or is channels, for which there are kernels.
+bool fills_registers(int64_t run, const Axis *axes, int32_t ndim) {
+    if (!is_simd_element(run) || axes[0].dst_step != run || axes[1].src_step != run) {
         return false;
     }
+    Sides sides;
+    find_sides(run, axes, ndim, &sides);
     const int64_t lane = kLaneBytes / run;
-    const bool fills = std::max(inner.extent, outer.extent) >= lane || inner.extent * outer.extent * run >= kRowBytes;
-    const bool fits = fills && std::min(inner.extent, outer.extent) >= std::max<int64_t>(lane / 4, 2);
-    const bool splits = outer.extent <= 4 && inner.src_step == outer.extent * run && inner.extent >= kLaneBytes;
-    const bool joins = inner.extent <= 4 && outer.dst_step == inner.extent * run && outer.extent >= kLaneBytes;
-    return fits || splits || joins;
+    const bool fills = std::max(sides.rows, sides.columns) >= lane || sides.rows * sides.columns * run >= kRowBytes;
+    const bool fits = fills && std::min(sides.rows, sides.columns) >= std::max<int64_t>(lane / 4, 2);
+    return fits || moves_channels(run, axes[0], axes[1]);
 }
 
 // Elements one by one go fastest along a long loop, wherever that leads within a tile.
@@ -124,7 +125,7 @@ WalkOrder order_walk(int64_t run, int32_t ndim, Axis *axes, int32_t *of, bool in
     bring_to_panel(axis, axes, of);
     const bool flipped = make_source_forward(&axes[1]);
     order_outer_axes(2, ndim, axes, of, into_scratch);
-    if (fills_registers(run, axes[0], axes[1])) {
+    if (fills_registers(run, axes, ndim)) {
         return {Walk::Transpose, flipped};
     }
     if (!flipped) {
