@@ -52,11 +52,6 @@ struct BoxParams {
         uint32_t rows;              // runs that the block's threads do at once
         Divisor<uint32_t> threads;  // for each run
     };
-    struct OuterAxis {
-        Divisor<uint32_t> extent;
-        int64_t dst_step;
-        int64_t src_step;
-    };
     uint64_t dst;
     uint64_t src;
     Extent extent;      // of src
@@ -167,7 +162,7 @@ struct Box {
             place.backward += (there[i] - 1) * cut.backward;
         }
         for (int32_t i = 0; i < params.outer_ndim; ++i) {
-            const Params::OuterAxis &axis = params.outer[i];
+            const OuterAxis &axis = params.outer[i];
             advance(place, take_digit(&tile, axis.extent), axis.dst_step, axis.src_step);
         }
         place.src -= place.backward;

@@ -10,11 +10,6 @@ namespace via::kernels {
 
 struct ChannelsParams {
     static constexpr int32_t kOuterAxes = 10;
-    struct OuterAxis {
-        Divisor<uint32_t> extent;
-        int64_t dst_step;
-        int64_t src_step;
-    };
     uint64_t dst;
     uint64_t src;
     Extent extent;   // of src

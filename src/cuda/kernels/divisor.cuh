@@ -20,6 +20,13 @@ VIA_DEVICE Index divide(Index numerator, const Divisor<Index> &by) {
     return (multiply_high(numerator, by.factor) + numerator) >> by.shift;
 }
 
+// An axis that no tile goes along. Steps are in bytes.
+struct OuterAxis {
+    Divisor<uint32_t> extent;
+    int64_t dst_step;
+    int64_t src_step;
+};
+
 // Takes the lowest digit off a number whose digits count to different bases.
 template <class Index>
 VIA_DEVICE Index take_digit(Index *number, const Divisor<Index> &base) {

@@ -26,11 +26,6 @@ struct GatherParams {
         int32_t ndim;
         BoxAxis axes[kBoxAxes];
     };
-    struct OuterAxis {
-        Divisor<uint32_t> extent;
-        int64_t dst_step;
-        int64_t src_step;
-    };
     // An axis that is cut: of `count` indices, `tile` at once.
     struct Cut {
         uint32_t count;

@@ -76,11 +76,6 @@ struct TileParams {
         Divisor<uint32_t> tiles;
         RunAxis axes[kRunAxes];  // the first is adjacent, the last takes what is left
     };
-    struct OuterAxis {
-        Divisor<uint32_t> extent;
-        int64_t dst_step;
-        int64_t src_step;
-    };
     uint64_t dst;
     uint64_t src;
     Extent extent;              // of src

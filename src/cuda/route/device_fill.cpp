@@ -1,9 +1,8 @@
 // Fills by the driver and by kernels.
 //
-// A block of memory is filled by the driver alone: a pattern of one, two or four bytes is a memset, and a longer
-// element is written a few times and then doubled by copies. Of a strided fill the driver fills the first row, or as
-// much of it as makes a good source. A strided copy then repeats that over all rows, itself included: the same bytes,
-// so that no other memory is needed.
+// The driver alone fills a block of memory. A pattern of one, two or four bytes is a memset; a longer element is
+// written a few times and then doubled by copies. In a strided fill the driver fills the first row, or as much of it as
+// makes a good source. A strided copy then repeats it over all rows, itself included, and needs no other memory.
 #include <algorithm>
 #include <cstring>
 #include <memory>
