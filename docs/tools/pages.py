@@ -206,12 +206,12 @@ def places(_: str) -> str:
 def sizes(_: str) -> str:
     """How large the packages are, and what is said of wheels."""
     made = json.loads((ROOT / "tests/package/packages.json").read_text())
-    lines = ["| package | size | checked |", "| --- | --- | --- |"]
+    lines = ["| package | size in kB | checked |", "| --- | --- | --- |"]
     for row in made["packages"]:
         said = "; ".join(f"{name}: {row[name]}" for name in ("auditwheel", "twine") if name in row)
-        lines.append(f"| `{row['file']}` | {row['bytes'] / 1e6:.1f} MB | {said} |".replace("|  |", "| |"))
+        lines.append(f"| `{row['file']}` | {row['bytes'] / 1e3:.0f} | {said} |".replace("|  |", "| |"))
     inside = {row["libviaduct.so.1"] for row in made["packages"] if "libviaduct.so.1" in row}
-    lines += [f"| `libviaduct.so.1` in a wheel | {size / 1e6:.1f} MB | |" for size in sorted(inside)]
+    lines += [f"| `libviaduct.so.1` in a wheel | {size / 1e3:.0f} | |" for size in sorted(inside)]
     return "\n".join(lines)
 
 

@@ -54,6 +54,9 @@ def packed(place: Place, shell: Shell) -> Path:
     shell("cmake", "--install", BUILD, "--component", "csharp", "--prefix", home / "stage", "--strip")
     for file in (*(home / "stage").rglob("*.so*"), BUILD / "csharp/libviaduct_csharp_probe.so"):
         shutil.copy(file, home / "out")
+    # For the tests' own library; the layer is found without.
+    (home / "lib").mkdir()
+    shutil.copy(home / "out/libviaduct.so.1", home / "lib")
     driver = BUILD / "fakecuda/libcuda.so.1"
     if driver.exists():
         shutil.copy(driver, home)
@@ -97,7 +100,7 @@ def test_the_tests_of_csharp_pass_on_dotnet(place: Place, packed: Path, record: 
             -p:RestoreSources=/dotnet/none -p:BaseIntermediateOutputPath=/dotnet/obj-tests/
         cp /dotnet/out/*.so* /dotnet/out/tests && cd /dotnet/out
         [ ! -e ../libcuda.so.1 ] || export VIADUCT_LIBCUDA=/dotnet/libcuda.so.1 VIADUCT_FAKECUDA_DEVICES=2
-        export VIADUCT_SOURCE_DIR=/{HOME}/tree VIADUCT_CSHARP_DIR=/dotnet/out LD_LIBRARY_PATH=/dotnet/out
+        export VIADUCT_SOURCE_DIR=/{HOME}/tree VIADUCT_CSHARP_DIR=/dotnet/out LD_LIBRARY_PATH=/dotnet/lib
         export VIADUCT_CSHARP_LIBRARY=/dotnet/out/libviaduct_csharp.so
         dotnet tests/Viaduct.Tests.dll && dotnet --version""",
     )
