@@ -80,6 +80,34 @@ void transpose_kernels_turn_blocks_of_every_size(void **) {
     });
 }
 
+// (b, a, d, c) by (2, 3, 0, 1): each side of the transpose goes along two axes. No byte behind either array.
+void check_long_sides(const via::SimdKernels &kernels, int index, int64_t a, int64_t b, int64_t c, int64_t d) {
+    const int64_t item = int64_t{1} << index;
+    const via::Axis axes[] = {{a, item, c * d * item},
+                              {c, a * b * item, item},
+                              {b, a * item, a * c * d * item},
+                              {d, a * b * c * item, c * item}};
+    const via::Piece piece{nullptr, nullptr, item, axes, 4, 0};
+    std::vector<char> src(static_cast<size_t>(a * b * c * d * item));
+    const std::vector<char> dst(src.size());
+    Random(16).fill(&src);
+    expect_like_naive(kernels.transpose[index], piece, src, 0, dst, 0);
+}
+
+void transpose_kernels_take_sides_along_several_axes(void **) {
+    at_each_level([](const via::SimdKernels &kernels) {
+        for (int index = 0; index < 5; ++index) {
+            for (const int64_t a : {2, 3, 7, 16}) {
+                for (const int64_t c : {2, 3, 5, 17}) {
+                    check_long_sides(kernels, index, a, 3, c, 5);
+                    check_long_sides(kernels, index, a, 40, c, 2);
+                    check_long_sides(kernels, index, a, 2, c, 300);
+                }
+            }
+        }
+    });
+}
+
 void check_gather(const via::SimdKernels &kernels, int index, int64_t apart, int64_t count) {
     const int64_t item = int64_t{1} << index;
     const int64_t step = apart * item;
@@ -126,6 +154,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(row_kernels_copy_runs_of_every_length),
         cmocka_unit_test(transpose_kernels_turn_blocks_of_every_size),
+        cmocka_unit_test(transpose_kernels_take_sides_along_several_axes),
         cmocka_unit_test(gather_kernels_pick_elements_that_are_a_few_apart),
         cmocka_unit_test(element_kernels_copy_elements_of_every_size),
     };

@@ -116,7 +116,7 @@ bool wants_rows(const Plan &plan, const Sides &sides, bool streaming) {
 
 // Elements that are a few apart are shuffled together before they are transposed.
 bool wants_squeeze(const Plan &plan, const Sides &sides) {
-    if (!sides.transposes || plan.run > 2 || !is_simd_element(plan.run) || plan.axes[0].dst_step != plan.run) {
+    if (!sides.transposes || plan.run > 4 || !is_simd_element(plan.run) || plan.axes[0].dst_step != plan.run) {
         return false;
     }
     const int64_t step = plan.axes[sides.source].src_step;
