@@ -1,6 +1,7 @@
 /*
  * How often tests repeat themselves with other random input. A fifth serves under a sanitizer, where each turn takes
- * several times as long, and in the quick tests, which set VIADUCT_QUICK_TESTS. `./dev test --all` runs the whole count.
+ * several times as long, and in the quick tests, which set VIADUCT_QUICK_TESTS. `./dev test --all` runs the whole
+ * count.
  */
 #ifndef VIADUCT_TESTS_REPEATS_H
 #define VIADUCT_TESTS_REPEATS_H

@@ -19,8 +19,8 @@
 namespace via {
 namespace {
 
-// Represents a call of parallel_for, on its caller's stack. Helpers use it only between join and leave, and the caller waits for
-// those that have joined.
+// Represents a call of parallel_for, on its caller's stack. Helpers use it only between join and leave, and the caller
+// waits for those that have joined.
 struct Job {
     void (*work)(void *context, int64_t index);
     void *context;

@@ -73,8 +73,9 @@ Status fail_with_errno(Status status, int error, const char *format, ...) {
     const char *name = strerrorname_np(error);
     const char *text = strerrordesc_np(error);
     ErrorRecord &record = thread_state().record();
-    const int more = std::snprintf(record.text + record.length, static_cast<size_t>(ErrorRecord::kCapacity - record.length),
-                                   ": %s (%s)", name != nullptr ? name : "unknown", text != nullptr ? text : "no description");
+    const int more =
+        std::snprintf(record.text + record.length, static_cast<size_t>(ErrorRecord::kCapacity - record.length),
+                      ": %s (%s)", name != nullptr ? name : "unknown", text != nullptr ? text : "no description");
     record.length = std::clamp(record.length + more, 0, ErrorRecord::kCapacity - 1);
     return status;
 }
