@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import sys
 import sysconfig
+from collections.abc import Iterator
 
 NEEDED = "CPython 3.11 or newer with the GIL, and Linux with glibc 2.28 or newer on x86-64 or AArch64"
 
@@ -23,10 +25,16 @@ def found() -> str:
     return f"{runtime}, {platform.system()} with {libc()} on {platform.machine()}"
 
 
-try:
+@contextlib.contextmanager
+def explained() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as reason:
+        text = f"viaduct._viaduct was not imported: {reason}; it needs {NEEDED}; this is {found()}"
+        raise ImportError(text, name=reason.name, path=reason.path) from reason
+
+
+with explained():
     from . import _viaduct as raw
-except ImportError as reason:
-    text = f"viaduct._viaduct was not imported: {reason}; it needs {NEEDED}; this is {found()}"
-    raise ImportError(text, name=reason.name, path=reason.path) from reason
 
 __all__ = ["raw"]
