@@ -18,8 +18,10 @@ struct Fill {
     via_array *array;  // what is waited for, marked and held
 };
 
+constexpr bool has_rows(const Fill &fill) { return fill.ndim > 0 && fill.axes[0].dst_step == fill.run; }
+
 // Returns whether what is filled is one block of memory, which takes no kernel.
-bool is_dense(const Fill &fill);
+constexpr bool is_dense(const Fill &fill) { return fill.ndim == 0 || (fill.ndim == 1 && has_rows(fill)); }
 
 // Fill like transfer_now and transfer_on copy. The element has been read on return.
 // Errors, nothing having been touched: VIA_ERROR_STREAM_CAPTURE for elements that only a copy from the host could

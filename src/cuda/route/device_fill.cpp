@@ -145,8 +145,6 @@ struct FillPlan {
     Axis axes[VIA_MAX_NDIM + 1];
 };
 
-bool has_rows(const Fill &fill) { return fill.ndim > 0 && fill.axes[0].dst_step == fill.run; }
-
 // Copies the first `run` bytes of dst to an offset, for each index of the loops.
 Transfer copy_of_first(const Fill &fill, int64_t offset, int64_t run, int32_t ndim, const Axis *axes) {
     int64_t nbytes = run;
@@ -230,8 +228,6 @@ Status prepare(const Fill &fill, const FillPlan &plan, const ResolvedStream &str
 }
 
 }  // namespace
-
-bool is_dense(const Fill &fill) { return fill.ndim == 0 || (fill.ndim == 1 && has_rows(fill)); }
 
 Status fill_now(const Fill &fill) {
     VIA_TRY(need_driver("a fill of CUDA's memory"));
