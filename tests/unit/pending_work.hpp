@@ -1,4 +1,4 @@
-// What the tests of work that runs behind the caller share: fences that a test reaches, waiting with a limit, children.
+// What the tests of work that runs behind the caller share: fences that a test reaches, and waiting with a limit.
 #pragma once
 
 #include <setjmp.h>
@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,19 +19,8 @@ extern "C" {
 #include <thread>
 #include <vector>
 
+#include "children.hpp"
 #include "core/async/fence.hpp"
-
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kUnderThreadSanitizer = true;
-#else
-constexpr bool kUnderThreadSanitizer = false;
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kUnderAddressSanitizer = true;
-#else
-constexpr bool kUnderAddressSanitizer = false;
-#endif
-constexpr bool kUnderSanitizer = kUnderThreadSanitizer || kUnderAddressSanitizer;
 
 inline void sleep_ms(int64_t milliseconds) {
     const timespec time{static_cast<time_t>(milliseconds / 1000), static_cast<long>(milliseconds % 1000 * 1000000)};
@@ -89,18 +77,6 @@ private:
     [[gnu::noinline]] ~FakeMark() override { alive--; }
     std::atomic<bool> complete_;
 };
-
-// The exit code of a function run in a forked child; -1 if it was killed, which it is after 20 seconds.
-template <typename Child>
-int exit_code_of_child(const Child &child) {
-    const pid_t pid = fork();
-    if (pid == 0) {
-        alarm(20);
-        _exit(child());
-    }
-    int status = 0;
-    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 // No thread can be started meanwhile, unless the stack of an earlier one lies about: for processes that had none. Not
 // under sanitizers, which need more address space than is left.

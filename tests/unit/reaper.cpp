@@ -302,7 +302,7 @@ void a_process_may_exit_while_marks_are_watched(void **) {
     if (kUnderThreadSanitizer) {
         skip();
     }
-    const pid_t pid = fork();
+    const pid_t pid = fork_with_allocator();
     if (pid == 0) {
         alarm(20);
         static FakeMark *never = new FakeMark;

@@ -222,7 +222,7 @@ void a_process_may_exit_while_jobs_run(void **) {
     if (kUnderThreadSanitizer) {
         skip();
     }
-    const pid_t pid = fork();
+    const pid_t pid = fork_with_allocator();
     if (pid == 0) {
         alarm(20);
         for (int32_t i = 0; i < 5; ++i) {

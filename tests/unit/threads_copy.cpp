@@ -7,19 +7,9 @@
 #include <atomic>
 #include <thread>
 
+#include "children.hpp"
 #include "copy_support.hpp"
 #include "core/async/thread_pool.hpp"
-
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kUnderThreadSanitizer = true;
-#else
-constexpr bool kUnderThreadSanitizer = false;
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kUnderAddressSanitizer = true;
-#else
-constexpr bool kUnderAddressSanitizer = false;
-#endif
 
 namespace {
 
@@ -30,16 +20,6 @@ struct Counts {
 
 void count_one(void *context, int64_t index) {
     static_cast<Counts *>(context)->each[static_cast<size_t>(index)].fetch_add(1, std::memory_order_relaxed);
-}
-
-template <typename Child>
-int exit_code_of_child(const Child &child) {
-    const pid_t pid = fork();
-    if (pid == 0) {
-        _exit(child());
-    }
-    int status = 0;
-    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 // The first test: later ones leave stacks behind that a thread could be started on.
@@ -234,7 +214,7 @@ void a_process_may_exit_amid_a_copy(void **) {
     if (kUnderThreadSanitizer) {
         skip();
     }
-    const pid_t pid = fork();
+    const pid_t pid = fork_with_allocator();
     if (pid == 0) {
         std::thread([] {
             while (true) {
