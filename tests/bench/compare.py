@@ -56,6 +56,8 @@ class Row:
     new: float
     slowdown: float
     noise: float
+    old_turns: list[float]
+    new_turns: list[float]
 
 
 def compare(old: Rows, new: Rows, units: dict[str, str]) -> list[Row]:
@@ -64,7 +66,7 @@ def compare(old: Rows, new: Rows, units: dict[str, str]) -> list[Row]:
         before, after = statistics.median(old[case]), statistics.median(new[case])
         slowdown = after / before if units[case] in TIMES else before / after
         noise = max(spread(old[case]), spread(new[case]))
-        table.append(Row(case, units[case], before, after, round(slowdown, 4), round(noise, 4)))
+        table.append(Row(case, units[case], before, after, round(slowdown, 4), round(noise, 4), old[case], new[case]))
     return sorted(table, key=lambda row: -row.slowdown)
 
 
@@ -80,10 +82,11 @@ def main() -> None:
     old: Rows = {}
     new: Rows = {}
     units: dict[str, str] = {}
-    for _ in range(given.turns):
+    for turn in range(given.turns):
         for name in given.programs:
-            run(given.old, name, given.most, old, units)
-            run(given.new, name, given.most, new, units)
+            # In changing order: what has just ended may slow down what runs next.
+            for programs, rows in ((given.old, old), (given.new, new))[:: 1 if turn % 2 == 0 else -1]:
+                run(programs, name, given.most, rows, units)
     table = compare(old, new, units)
     for row in table:
         numbers = f"{row.slowdown:7.3f}  noise {row.noise:.3f}  {row.old:>10.5g} -> {row.new:<10.5g}"
