@@ -9,6 +9,7 @@ A page names a part that is made between two lines, which no reader sees:
 | --- | --- |
 | `code: FILE [from "TEXT"] [to "TEXT"] [object NAME]` | lines of a program |
 | `table: FILE... ; PATTERN` | rows of the benchmarks' files, each further file a column of its own |
+| `layouts: FILE...` | what is said of a population of random layouts, each file a seed |
 | `machine: FILE` | where a file's rows were measured, and by which versions |
 | `numbers:` | the two numbers of the README |
 | `versions:` | the libraries that tests and benchmarks ran with |
@@ -24,7 +25,7 @@ from __future__ import annotations
 
 import ast
 import functools
-import importlib.util
+import importlib
 import itertools
 import json
 import re
@@ -94,11 +95,12 @@ def fenced(language: str, text: str) -> str:
 
 
 @functools.cache
-def bench() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bench_of_pages", ROOT / "tests/bench/bench.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def bench(name: str = "bench") -> ModuleType:
+    sys.path.insert(0, str(ROOT / "tests/bench"))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.pop(0)
 
 
 @functools.cache
@@ -132,6 +134,12 @@ def hardware(file: str) -> str:
     gpus = machine.get("gpus") or []
     simd = "" if "avx512f" in machine["simd"] else ", without AVX-512"
     return f"{len(gpus)} x {gpus[0]}, {machine['cores']} cores" if gpus else f"{machine['cores']} cores{simd}"
+
+
+def layouts_of(arguments: str) -> str:
+    reports = [report(file) for file in arguments.split()]
+    seeds = ", ".join(str(found["settings"]["seed"]) for found in reports)
+    return "\n".join([f"Seeds {seeds}.", "", *bench("populations").table(reports)])
 
 
 def machine_of(arguments: str) -> str:
@@ -337,6 +345,7 @@ def examples_of(arguments: str) -> str:
 MAKERS: dict[str, Callable[[str], str]] = {
     "code": code_of,
     "table": table_of,
+    "layouts": layouts_of,
     "machine": machine_of,
     "numbers": numbers,
     "versions": versions,

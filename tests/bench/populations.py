@@ -12,10 +12,12 @@ import json
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from bench import find_commit
 
 OURS = "viaduct"
 LOST = 0.95
@@ -53,6 +55,11 @@ class Band:
 
     def title(self) -> str:
         return f"{self.least:g} MiB and more" if self.most == math.inf else f"{self.least:g} to {self.most:g} MiB"
+
+    @staticmethod
+    def titled(title: str) -> Band:
+        words = title.split()
+        return Band(float(words[0]), float(words[2]) if words[1] == "to" else math.inf)
 
 
 def take_turns(
@@ -128,6 +135,13 @@ def show(title: str, rows: Sequence[Row], bands: Iterable[Band], bound: str, wor
         print(f"  {row.over_best():.2f}, {row.of_bound():.2f} of {bound}, {row.nbytes / MIB:.3g} MiB: {row.case}")
 
 
+def rounded(row: Row) -> Row:
+    def short(seconds: float) -> float:
+        return float(f"{seconds:.5g}")
+
+    return replace(row, seconds={name: short(value) for name, value in row.seconds.items()}, bound=short(row.bound))
+
+
 def report(
     population: str, rows: Sequence[Row], bands: Sequence[Band], machine: dict[str, Any], **settings: Any
 ) -> dict[str, Any]:
@@ -136,9 +150,38 @@ def report(
         "population": population,
         "settings": settings,
         "machine": machine,
+        "commit": find_commit(),
         "summary": summary(rows, bands),
-        "rows": [asdict(row) for row in rows],
+        "rows": [asdict(rounded(row)) for row in rows],
     }
+
+
+def read_rows(found: dict[str, Any]) -> list[Row]:
+    return [Row(**row) for row in found["rows"]]
+
+
+def table(reports: Sequence[dict[str, Any]], worst: int = 10) -> Iterator[str]:
+    """The lines of a page: what is said of all seeds together, by size, and the layouts that are lost by most."""
+    rows = [row for found in reports for row in read_rows(found)]
+    bands = [Band.titled(entry["band"]) for entry in reports[0]["summary"]]
+    entries = summary(rows, bands)
+    peers = list(entries[0]["peers"])
+    heads = ["read and written", "layouts", *(f"{peer}: mean, worst, lost" for peer in peers)]
+    heads += ["lost to the best", "of the bound: mean", "5th percentile"]
+    yield f"| {' | '.join(heads)} |"
+    yield "| --- " * len(heads) + "|"
+    for entry in entries:
+        cells = [entry["band"], str(entry["layouts"])]
+        for peer in peers:
+            found = entry["peers"].get(peer)
+            cells.append(f"{found['geomean']:.2f} x, {found['worst']:.2f} x, {found['lost']}" if found else "")
+        cells += [str(entry["lost_to_best"]), f"{entry['of_bound']:.2f}", f"{entry['of_bound_5th']:.2f}"]
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+    yield "| lost by most | MiB | of the best peer | of the bound |"
+    yield "| --- | --- | --- | --- |"
+    for row in sorted(rows, key=Row.over_best)[:worst]:
+        yield f"| {row.case} | {row.nbytes / MIB:.3g} | {row.over_best():.2f} x | {row.of_bound():.2f} |"
 
 
 def parser_of(population: str, count: int) -> argparse.ArgumentParser:
@@ -151,5 +194,9 @@ def parser_of(population: str, count: int) -> argparse.ArgumentParser:
 
 
 def write(path: Path | None, found: dict[str, Any]) -> None:
-    if path is not None:
-        path.write_text(json.dumps(found, indent=1) + "\n")
+    """Writes a report, each row on a line of its own."""
+    if path is None:
+        return
+    head = json.dumps({name: value for name, value in found.items() if name != "rows"}, indent=1)
+    rows = ",\n".join(f"  {json.dumps(row)}" for row in found["rows"])
+    path.write_text(f'{head[:-2]},\n "rows": [\n{rows}\n ]\n}}\n')

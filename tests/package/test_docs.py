@@ -358,6 +358,13 @@ def shown_tables() -> list[tuple[list[str], list[dict[str, Any]]]]:
     return found
 
 
+def test_every_population_that_was_measured_is_on_a_page() -> None:
+    shown = "".join(page.read_text() for page in (DOCS / "performance").glob("*.md"))
+    measured = [f"layouts/{path.name}" for path in (pages.RESULTS / "layouts").glob("*.json")]
+    assert measured
+    assert [name for name in measured if name not in shown] == []
+
+
 def test_every_row_that_was_measured_is_on_a_page_once() -> None:
     """None is left out for what it says. A file next to the first of a table gives its column."""
     tables = shown_tables()
