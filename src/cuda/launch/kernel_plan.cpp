@@ -84,24 +84,6 @@ void fill_elements(const Shape &shape, kernels::ElementsParams<Width> *params) {
 // from memory. The time until the first element is stored remains, and it is shortest that way.
 constexpr int64_t kCachedBytes = int64_t{4} << 20;
 
-// Estimates microseconds. Threads of a warp copy neighbours in dst, and the sectors that these 32 elements touch are
-// moved for them alone. The constants are fitted to copies of random layouts on an H200: counts per microsecond.
-double elements_cost(const Shape &shape) {
-    constexpr int64_t kWarp = 32;
-    constexpr double kStart = 3;
-    constexpr double kSectors = 180e3;
-    constexpr double kElements = 490e3;
-    constexpr double kElementsOfAxis = 5 * kElements;  // every axis costs a division
-    const TileProblem problem{shape.axes, shape.ndim, shape.element, 32};
-    Tile warp;
-    grow_tile(problem, {kWarp * shape.element, 0, kWarp, 0, false}, &warp);
-    const auto count = static_cast<double>(shape.nbytes / shape.element);
-    const double sectors =
-        (count_sectors(problem, warp.dst, shape.element) + count_sectors(problem, warp.src, shape.element)) /
-        static_cast<double>(warp.elements);
-    return kStart + count * std::max(sectors / kSectors, 1 / kElements + shape.ndim / kElementsOfAxis);
-}
-
 // ------------------------------------------------------------------------------------------------ rows
 
 // Shortest runs in bytes: a shorter run is not worth its first and last sixteen. Words of four bytes are faster element
@@ -189,6 +171,24 @@ void make_forward(Shape *shape, int32_t axis) {
     }
 }
 
+// Threads of a warp copy neighbours in dst, and the sectors that these 32 elements touch are moved for them alone. The
+// constants are fitted to copies of random layouts on an H200: counts per microsecond.
+double elements_cost(const Shape &shape) {
+    constexpr int64_t kWarp = 32;
+    constexpr double kStart = 3;
+    constexpr double kSectors = 180e3;
+    constexpr double kElements = 490e3;
+    constexpr double kElementsOfAxis = 5 * kElements;  // every axis costs a division
+    const TileProblem problem{shape.axes, shape.ndim, shape.element, 32};
+    Tile warp;
+    grow_tile(problem, {kWarp * shape.element, 0, kWarp, 0, false}, &warp);
+    const auto count = static_cast<double>(shape.nbytes / shape.element);
+    const double sectors =
+        (count_sectors(problem, warp.dst, shape.element) + count_sectors(problem, warp.src, shape.element)) /
+        static_cast<double>(warp.elements);
+    return kStart + count * std::max(sectors / kSectors, 1 / kElements + shape.ndim / kElementsOfAxis);
+}
+
 void plan_elements(const Shape &shape, KernelPlan *plan) {
     const bool narrow = is_narrow(shape);
     plan->route = KernelRoute::Elements;
@@ -222,15 +222,19 @@ const char *route_name(KernelRoute route) {
     return "?";
 }
 
-void plan_kernel(const Transfer &transfer, KernelPlan *out_plan) {
-    Shape shape;
-    find_shape(transfer, &shape);
+void plan_kernel_of(const Shape &shape, KernelPlan *out_plan) {
     constexpr int32_t kMostAxes = 40;  // that tiles are cut along
     if (shape.nbytes > kCachedBytes && shape.ndim <= kMostAxes &&
         (plan_family(shape, out_plan) || plan_box(shape, elements_cost(shape), out_plan))) {
         return;
     }
     plan_elements(shape, out_plan);
+}
+
+void plan_kernel(const Transfer &transfer, KernelPlan *out_plan) {
+    Shape shape;
+    find_shape(transfer, &shape);
+    plan_kernel_of(shape, out_plan);
 }
 
 void describe_kernel(const KernelPlan &plan, int64_t capacity, char *out_text) {

@@ -90,9 +90,13 @@ struct Shape {
 
 void find_shape(const Transfer &transfer, Shape *out_shape);
 
+// Chooses among the planners.
+void plan_kernel_of(const Shape &shape, KernelPlan *out_plan);
+
 // Plan one kernel. plan_rows returns false, and leaves the plan unspecified, if its kernel does not apply.
 // plan_elements plans any copy.
 void plan_elements(const Shape &shape, KernelPlan *plan);
+double elements_cost(const Shape &shape);  // estimates microseconds
 bool plan_rows(const Shape &shape, KernelPlan *plan);
 
 // Reverses an axis along which src goes backwards; then dst does.

@@ -1,0 +1,266 @@
+// Every plan that a kernel has for random layouts: what it is estimated to take, and what it takes. Rows of JSON, one a
+// line. They show where the choice of plan_kernel loses, and what the constants of its costs should be.
+//
+//     bench_gpu_kernels [LAYOUTS [SEED [LARGEST]]]     LARGEST in bytes
+//
+// The population is that of layouts_gpu.py. Made of the library's objects, to reach the planners.
+#include "bench_gpu.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "copy/normalise.hpp"
+#include "copy/plan.hpp"
+#include "cuda/launch/kernel_plan_box.hpp"
+#include "cuda/launch/kernel_plan_gather.hpp"
+#include "cuda/launch/kernel_plan_tiles.hpp"
+#include "cuda/launch/module.hpp"
+
+using namespace bench;
+
+namespace {
+
+using via::cuda::KernelPlan;
+using via::cuda::Shape;
+
+constexpr int64_t kSourceBytes = int64_t{6} << 30;
+constexpr int32_t kTurns = 5;
+constexpr int32_t kLaunches = 3;
+
+struct Layout {
+    int64_t item;
+    std::vector<int64_t> shape;  // of the source, before its axes are permuted
+    std::vector<int64_t> steps;
+    std::vector<size_t> axes;
+};
+
+class Population {
+public:
+    Population(uint32_t seed, int64_t largest) : random_(seed), largest_(largest) {}
+
+    // Layouts that fit the memory.
+    Layout next() {
+        Layout layout = any();
+        while (source_bytes(layout) > std::min(kSourceBytes, 24 * largest_) || dst_bytes(layout) > 2 * largest_) {
+            layout = any();
+        }
+        return layout;
+    }
+
+    static int64_t dst_bytes(const Layout &layout) {
+        return std::accumulate(layout.shape.begin(), layout.shape.end(), layout.item, std::multiplies<>());
+    }
+    static int64_t source_bytes(const Layout &layout) {
+        return std::accumulate(layout.steps.begin(), layout.steps.end(), dst_bytes(layout), std::multiplies<>());
+    }
+
+private:
+    double part() { return std::uniform_real_distribution<>()(random_); }
+    int64_t choose(std::initializer_list<int64_t> of) {
+        return of.begin()[std::uniform_int_distribution<size_t>(0, of.size() - 1)(random_)];
+    }
+
+    Layout any() {
+        Layout layout{choose({1, 2, 2, 4, 4, 8, 16}), {}, {}, {}};
+        const auto ndim = static_cast<size_t>(choose({2, 3, 3, 4, 4, 5}));
+        const int64_t target = std::min(choose({1 << 20, 1 << 24, 1 << 26, 1 << 28}), largest_);
+        std::vector<double> weights(ndim);
+        std::generate(weights.begin(), weights.end(), [this] { return part() + 0.05; });
+        const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
+        const double whole = std::log(static_cast<double>(target / layout.item)) / all;
+        for (const double weight : weights) {
+            layout.shape.push_back(static_cast<int64_t>(std::exp(whole * weight)) + choose({0, 0, 1, 3}));
+            layout.shape.back() = std::max<int64_t>(layout.shape.back(), 1);
+            layout.steps.push_back(part() < 0.3 ? choose({1, 1, 2, 3}) : 1);
+        }
+        layout.shape.back() = part() < 0.3 ? choose({2, 3, 4, 5, 7}) : layout.shape.back();
+        layout.axes.resize(ndim);
+        std::iota(layout.axes.begin(), layout.axes.end(), size_t{0});
+        std::shuffle(layout.axes.begin(), layout.axes.end(), random_);
+        return layout;
+    }
+
+    std::mt19937 random_;
+    int64_t largest_;
+};
+
+// An array of raw device memory.
+class Wrapped {
+public:
+    Wrapped(CUdeviceptr memory, int64_t item, const std::vector<int64_t> &shape, const std::vector<int64_t> &strides) {
+        const int32_t dtype = item == 1   ? VIA_UINT8
+                              : item == 2 ? VIA_INT16
+                              : item == 4 ? VIA_FLOAT32
+                              : item == 8 ? VIA_FLOAT64
+                                          : VIA_COMPLEX128;
+        check(via_wrap(reinterpret_cast<void *>(memory), dtype, static_cast<int32_t>(shape.size()), shape.data(),
+                       strides.empty() ? nullptr : strides.data(), VIA_DEVICE_CUDA, 0, 0, nullptr, nullptr, &array_));
+    }
+    ~Wrapped() { via_array_release(array_); }
+    Wrapped(const Wrapped &) = delete;
+    Wrapped &operator=(const Wrapped &) = delete;
+    via_array *get() const { return array_; }
+
+private:
+    via_array *array_ = nullptr;
+};
+
+// Returns false if nothing is left to loop over.
+bool find_shape(const Layout &layout, CUdeviceptr dst, CUdeviceptr src, Shape *out_shape) {
+    std::vector<int64_t> strides(layout.shape.size());
+    int64_t stride = 1;
+    for (size_t i = strides.size(); i-- > 0;) {
+        strides[i] = stride * layout.steps[i];
+        stride = strides[i] * layout.shape[i];
+    }
+    std::vector<int64_t> shape;
+    std::vector<int64_t> permuted;
+    for (const size_t axis : layout.axes) {
+        shape.push_back(layout.shape[axis]);
+        permuted.push_back(strides[axis]);
+    }
+    const Wrapped to(dst, layout.item, shape, {});
+    const Wrapped from(src, layout.item, shape, permuted);
+    via::Plan plan;
+    check(via::normalise_copy(to.get(), from.get(), &plan));
+    via::cuda::Transfer transfer{plan.dst, plan.src, plan.nbytes, {}, {}, nullptr, nullptr};
+    transfer.run = plan.run;
+    transfer.ndim = plan.ndim;
+    transfer.axes = plan.axes;
+    via::cuda::find_shape(transfer, out_shape);
+    return plan.ndim > 0;
+}
+
+struct Candidate {
+    std::string name;
+    KernelPlan plan;
+    double estimate;  // microseconds; 0 where a plan has none
+    std::vector<double> taken;
+};
+
+std::string text_of(const KernelPlan &plan) {
+    char text[200];
+    via::cuda::describe_kernel(plan, sizeof text, text);
+    return text;
+}
+
+std::vector<Candidate> candidates_of(const Shape &shape) {
+    std::vector<Candidate> found;
+    KernelPlan plan;
+    via::cuda::plan_elements(shape, &plan);
+    found.push_back({"elements", plan, via::cuda::elements_cost(shape), {}});
+    const std::pair<const char *, bool (*)(const Shape &, KernelPlan *)> families[] = {
+        {"rows", via::cuda::plan_rows},
+        {"channels", via::cuda::plan_channels},
+        {"tiles", via::cuda::plan_aligned_tiles},
+        {"gather", via::cuda::plan_gather},
+        {"loose tiles", via::cuda::plan_loose_tiles}};
+    for (const auto &[name, make] : families) {
+        if (make(shape, &plan)) {
+            found.push_back({name, plan, 0, {}});
+        }
+    }
+    for (const via::cuda::BoxKind *kind = via::cuda::box_kinds; kind->part != 0; ++kind) {
+        double cost = 0;
+        if (via::cuda::plan_box_of(shape, *kind, &plan, &cost)) {
+            const std::string name =
+                "box " + std::to_string(kind->dst) + ":" + std::to_string(kind->src) + "/" + std::to_string(kind->part);
+            found.push_back({name, plan, cost, {}});
+        }
+    }
+    return found;
+}
+
+class Stream {
+public:
+    Stream() {
+        cu_ok(cu(cuStreamCreate)(&native_, CU_STREAM_NON_BLOCKING));
+        check(via_stream_wrap(native_, 0, &stream_));
+        check(via::cuda::resolve(stream_, 0, &resolved_));
+        check(via::cuda::load_kernels(resolved_));
+        cu_ok(cu(cuEventCreate)(&first_, CU_EVENT_DEFAULT));
+        cu_ok(cu(cuEventCreate)(&last_, CU_EVENT_DEFAULT));
+    }
+
+    // Microseconds of the stream for a launch.
+    double time(const KernelPlan &plan) {
+        cu_ok(cu(cuEventRecord)(first_, native_));
+        for (int32_t i = 0; i < kLaunches; ++i) {
+            check(via::cuda::launch(plan.kernel, plan.blocks, &plan.params, resolved_));
+        }
+        cu_ok(cu(cuEventRecord)(last_, native_));
+        cu_ok(cu(cuEventSynchronize)(last_));
+        float milliseconds = 0;
+        cu_ok(cu(cuEventElapsedTime)(&milliseconds, first_, last_));
+        return static_cast<double>(milliseconds) * 1e3 / kLaunches;
+    }
+
+private:
+    CUstream native_ = nullptr;
+    via_stream *stream_ = nullptr;
+    CUevent first_ = nullptr;
+    CUevent last_ = nullptr;
+    via::ResolvedStream resolved_{};
+};
+
+std::string listed(const std::vector<int64_t> &values) {
+    std::string text;
+    for (const int64_t value : values) {
+        text += (text.empty() ? "" : ", ") + std::to_string(value);
+    }
+    return "[" + text + "]";
+}
+
+double median(std::vector<double> values) {
+    std::nth_element(values.begin(), values.begin() + static_cast<int64_t>(values.size() / 2), values.end());
+    return values[values.size() / 2];
+}
+
+void show(const Layout &layout, const Shape &shape, const std::vector<Candidate> &candidates,
+          const std::string &chosen) {
+    const std::vector<int64_t> axes(layout.axes.begin(), layout.axes.end());
+    std::printf(R"({"item": %lld, "shape": %s, "axes": %s, "steps": %s, "nbytes": %lld, "chosen": "%s", "plans": [)",
+                static_cast<long long>(layout.item), listed(layout.shape).c_str(), listed(axes).c_str(),
+                listed(layout.steps).c_str(), static_cast<long long>(shape.nbytes), chosen.c_str());
+    for (size_t i = 0; i < candidates.size(); ++i) {
+        const Candidate &each = candidates[i];
+        std::printf(R"(%s{"name": "%s", "us": %.5g, "estimate": %.5g, "text": "%s"})", i == 0 ? "" : ", ",
+                    each.name.c_str(), median(each.taken), each.estimate, text_of(each.plan).c_str());
+    }
+    std::printf("]}\n");
+}
+
+void measure(const Layout &layout, CUdeviceptr dst, CUdeviceptr src, Stream *stream) {
+    Shape shape;
+    if (!find_shape(layout, dst, src, &shape)) {
+        return;
+    }
+    std::vector<Candidate> candidates = candidates_of(shape);
+    for (int32_t turn = 0; turn < kTurns; ++turn) {
+        for (Candidate &each : candidates) {
+            each.taken.push_back(stream->time(each.plan));
+        }
+    }
+    KernelPlan chosen;
+    via::cuda::plan_kernel_of(shape, &chosen);
+    show(layout, shape, candidates, text_of(chosen));
+}
+
+}  // namespace
+
+int main(int count, char **arguments) {
+    const int layouts = count > 1 ? std::atoi(arguments[1]) : 100;
+    const int seed = count > 2 ? std::atoi(arguments[2]) : 1;
+    const int64_t largest = count > 3 ? std::atoll(arguments[3]) : int64_t{256} << 20;
+    cu_ok(cu(cuCtxSetCurrent)(primary_context(0)));
+    const CUdeviceptr src = device_memory(std::min(kSourceBytes, 24 * largest));
+    const CUdeviceptr dst = device_memory(2 * largest);
+    Stream stream;
+    Population population(static_cast<uint32_t>(seed), largest);
+    for (int i = 0; i < layouts; ++i) {
+        measure(population.next(), dst, src, &stream);
+    }
+    return 0;
+}
