@@ -47,6 +47,8 @@ struct TileShape {
 constexpr TileShape kDirect{1024, 2048, int64_t{512} << 10};
 // Both the scratch and the source are in the first-level cache.
 constexpr TileShape kByRows{1024, 128, int64_t{64} << 10};
+// The same where what is adjacent in both is lines: src may be read further along.
+constexpr TileShape kByRowsOfLines{1024, 512, int64_t{64} << 10};
 constexpr TileShape kSqueezed{512, 1024, int64_t{64} << 10};
 // The lines of both sides are in the first-level cache.
 constexpr TileShape kElements{256, 512, int64_t{64} << 10, kLeastTileOfElements};
@@ -126,7 +128,7 @@ bool wants_squeeze(const Plan &plan, const Sides &sides) {
 
 TileShape shape_of(const Plan &plan, const Sides &sides) {
     if (plan.by_rows) {
-        return kByRows;
+        return plan.run < kRowBytes ? kByRows : kByRowsOfLines;
     }
     if (plan.run >= kLeastStreamedRun || sides.source <= 0) {
         return kOneOrder;
@@ -159,6 +161,36 @@ void fill_up(const Plan &plan, int64_t least_bytes, Tile *tile) {
     }
 }
 
+// Cuts an axis into a number of about equal parts. Where one of the arrays is adjacent along it, a part is whole lines,
+// and many lines are an odd number, so that equal places of successive tiles are in different sets of a cache.
+int64_t part_of(const Plan &plan, const Axis &axis, int64_t parts) {
+    constexpr int64_t kMany = 4;
+    const int64_t part = (axis.extent - 1) / parts + 1;
+    const int64_t line = kLineBytes / plan.run;
+    if (nearest(axis) != plan.run || line <= 1) {
+        return part;
+    }
+    const int64_t lines = (part - 1) / line + 1;
+    return std::min((lines > kMany ? lines | 1 : lines) * line, axis.extent);
+}
+
+// A short rest costs nearly as much as a whole tile: makes tiles larger if the scratches still hold them.
+void even_out(const Plan &plan, Tile *tile) {
+    constexpr int64_t kMost = kScratchBytes / 2;
+    for (int32_t i = 0; i < plan.ndim; ++i) {
+        const int64_t parts = (plan.axes[i].extent - 1) / tile->extent[i];
+        if (tile->extent[i] == 1 || parts == 0) {
+            continue;
+        }
+        const int64_t rest = tile->elements / tile->extent[i];
+        const int64_t part = part_of(plan, plan.axes[i], parts);
+        if (rest * part * plan.run <= kMost) {
+            tile->extent[i] = part;
+            tile->elements = rest * part;
+        }
+    }
+}
+
 // Axes of the tile that are adjacent in dst, the last of which may be cut.
 int32_t count_row_axes(const Plan &plan) {
     int64_t nbytes = plan.run;
@@ -186,6 +218,9 @@ void cut_axes(const Sides &sides, bool streaming, Plan *plan) {
     grow_tile({plan->axes, plan->ndim, plan->run, kLineBytes},
               {shape.dst_span, shape.src_span, std::max<int64_t>(shape.nbytes / plan->run, 1)}, &tile);
     fill_up(*plan, shape.least, &tile);
+    if (plan->by_rows || plan->squeezes) {
+        even_out(*plan, &tile);
+    }
     std::copy_n(tile.extent, plan->ndim, plan->block);
     plan->row_ndim = plan->by_rows ? count_row_axes(*plan) : 0;
     if (scratch_bytes_of(*plan) > kScratchBytes) {
