@@ -2,9 +2,8 @@
 #define _GNU_SOURCE /* O_DIRECT */
 
 #include <pthread.h>
-#include <sys/mman.h>
 
-#include "file_support.h"
+#include "page_cache.h"
 
 enum { LARGE = 5 << 20, ODD = 12345 };
 
@@ -23,15 +22,6 @@ static void put_pattern(const char *name, int64_t count) {
     uint8_t *bytes = pattern(count);
     put_file(name, bytes, (size_t)count);
     free(bytes);
-}
-
-/* Forgets the file's pages, so that the next read is one of the disk. */
-static void evict(const char *name) {
-    FILE *file = fopen(path_of(name), "rb");
-    assert_non_null(file);
-    fsync(fileno(file));
-    posix_fadvise(fileno(file), 0, 0, POSIX_FADV_DONTNEED);
-    fclose(file);
 }
 
 static const int32_t every_cache[] = {VIA_PAGE_CACHE_AUTO, VIA_PAGE_CACHE_USE, VIA_PAGE_CACHE_AVOID};
@@ -66,35 +56,8 @@ static void any_part_is_read_whether_it_is_cached_or_not(void **state) {
     free(found);
 }
 
-/* The share of the file's pages that are in the page cache. */
-static double cached_share(const char *name, int64_t nbytes) {
-    FILE *file = fopen(path_of(name), "rb");
-    assert_non_null(file);
-    const int64_t count = nbytes / 4096;
-    void *pages = mmap(NULL, (size_t)nbytes, PROT_READ, MAP_SHARED, fileno(file), 0);
-    unsigned char *found = calloc(1, (size_t)count + 1);
-    assert_true(pages != MAP_FAILED && found != NULL);
-    assert_int_equal(mincore(pages, (size_t)nbytes, found), 0);
-    int64_t there = 0;
-    for (int64_t i = 0; i < count; ++i) {
-        there += found[i] & 1;
-    }
-    munmap(pages, (size_t)nbytes);
-    free(found);
-    fclose(file);
-    return (double)there / (double)count;
-}
-
-/* Where direct transfers can be had, and pages be dropped. */
-static int may_pass_the_cache(const char *name) {
-    const int file = open(path_of(name), O_RDONLY | O_DIRECT);
-    void *block = aligned_alloc(4096, 4096);
-    const int may = file >= 0 && read(file, block, 4096) == 4096;
-    free(block);
-    close(file);
-    evict(name);
-    return may && cached_share(name, LARGE) < 0.1;
-}
+/* The share of the pages of a file of LARGE bytes that are in the page cache. */
+static double cached_share(const char *name) { return (double)cached_pages(name) * 4096 / LARGE; }
 
 static void a_large_cold_read_leaves_the_page_cache_as_it_was(void **state) {
     (void)state;
@@ -109,7 +72,7 @@ static void a_large_cold_read_leaves_the_page_cache_as_it_was(void **state) {
         evict("cold");
         via_file *file = open_with("cold", OPTIONS_OF(.page_cache = every_cache[cache]));
         ok(via_file_read(file, 0, array, NULL));
-        const double share = cached_share("cold", LARGE);
+        const double share = cached_share("cold");
         assert_true(every_cache[cache] == VIA_PAGE_CACHE_USE ? share > 0.9 : share < 0.1);
         via_file_release(file);
     }

@@ -1,9 +1,7 @@
 /* Windows of files: which bytes are read and written, in which handle they live, and what is refused. */
 #define _GNU_SOURCE /* O_DIRECT, before support.h */
 
-#include <sys/mman.h>
-
-#include "file_support.h"
+#include "page_cache.h"
 
 enum { ROWS = 300, COLUMNS = 3000, COUNT = ROWS * COLUMNS };
 
@@ -24,39 +22,6 @@ static via_file *window_of(via_file *file, const int64_t *starts, const int64_t 
     ok(via_file_window(file, 0, VIA_INT32, 2, SHAPE(ROWS, COLUMNS), starts, counts, steps, &window));
     assert_non_null(window);
     return window;
-}
-
-static void evict(const char *name) {
-    const int file = open(path_of(name), O_RDONLY);
-    fsync(file);
-    posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
-    close(file);
-}
-
-/* The pages of the file in the page cache. */
-static int64_t cached_pages(const char *name) {
-    const int file = open(path_of(name), O_RDONLY);
-    static unsigned char found[4 * COUNT / 4096 + 1];
-    void *pages = mmap(NULL, 4 * COUNT, PROT_READ, MAP_SHARED, file, 0);
-    assert_true(pages != MAP_FAILED);
-    assert_int_equal(mincore(pages, 4 * COUNT, found), 0);
-    int64_t there = 0;
-    for (size_t i = 0; i < sizeof found; ++i) {
-        there += found[i] & 1;
-    }
-    munmap(pages, 4 * COUNT);
-    close(file);
-    return there;
-}
-
-static int may_pass_the_cache(const char *name) {
-    const int file = open(path_of(name), O_RDONLY | O_DIRECT);
-    void *block = aligned_alloc(4096, 4096);
-    const int may = file >= 0 && read(file, block, 4096) == 4096;
-    free(block);
-    close(file);
-    evict(name);
-    return may && cached_pages(name) == 0;
 }
 
 typedef struct slice {
