@@ -3,7 +3,8 @@
 the native libraries of all.
 
 Every package holds the same native libraries, stripped. A package that this build or machine cannot make is left out
-with a line that says why. OUTPUT/packages.json has the sizes, and what auditwheel says, and twine where it is installed.
+with a line that says why. OUTPUT/packages.json has the sizes, what auditwheel says, and twine and lintian where they are
+installed, and which processors a jar or a nupkg serves.
 The pages are made of a copy, tests/package/packages.json.
 """
 
@@ -104,8 +105,12 @@ def make_jar(build: Path, output: Path, others: Sequence[Path] = ()) -> None:
 
 
 def processor_of(library: Path) -> str:
+    return processor_of_elf(library.read_bytes())
+
+
+def processor_of_elf(content: bytes) -> str:
     """As Linux names it; of a file's ELF header."""
-    return {62: "x86_64", 183: "aarch64"}[int.from_bytes(library.read_bytes()[18:20], "little")]
+    return {62: "x86_64", 183: "aarch64"}[int.from_bytes(content[18:20], "little")]
 
 
 def make_nupkg(build: Path, output: Path, others: Sequence[Path] = ()) -> None:
@@ -198,7 +203,23 @@ def described(package: Path) -> dict[str, object]:
             row["twine"] = re.findall(r"PASSED|FAILED", shown)[-1]
         with zipfile.ZipFile(package) as wheel:
             row["libviaduct.so.1"] = wheel.getinfo("viaduct/libviaduct.so.1").file_size
+    if package.suffix == ".deb" and shutil.which("lintian"):
+        row["lintian"] = said_by_lintian(package)
+    if package.suffix in (".jar", ".nupkg"):
+        row["natives"] = sorted({processor_of_elf(content) for content in natives_in(package)})
     return row
+
+
+def said_by_lintian(package: Path) -> str:
+    words = ["lintian", "--allow-root", str(package)]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    found = re.findall("^([EW]):", done.stdout, re.MULTILINE)
+    return f"{found.count('E')} errors, {found.count('W')} warnings"
+
+
+def natives_in(package: Path) -> list[bytes]:
+    with zipfile.ZipFile(package) as archive:
+        return [archive.read(name) for name in archive.namelist() if ".so" in name]
 
 
 def output_of(*command: object) -> str:

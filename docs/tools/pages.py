@@ -207,8 +207,12 @@ def versions(_: str) -> str:
 def places(_: str) -> str:
     """What each package did on other systems."""
     rows = json.loads((ROOT / "tests/places/results.json").read_text())
-    lines = ["| package | place | result |", "| --- | --- | --- |"]
-    return "\n".join([*lines, *(f"| {row['package']} | {row['place']} | {row['result']} |" for row in rows)])
+    lines = ["| package | place | tried | result | with | commit |", "| --- " * 6 + "|"]
+    for row in rows:
+        counts = ", ".join(f"{row[key]} {key}" for key in ("passed", "failed", "skipped") if row.get(key))
+        cells = (row["package"], row["place"], row["what"], counts or "done", row["with"], row["commit"])
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def sizes(_: str) -> str:
@@ -216,7 +220,8 @@ def sizes(_: str) -> str:
     made = json.loads((ROOT / "tests/package/packages.json").read_text())
     lines = ["| package | size in kB | checked |", "| --- | --- | --- |"]
     for row in made["packages"]:
-        said = "; ".join(f"{name}: {row[name]}" for name in ("auditwheel", "twine") if name in row)
+        said = "; ".join(f"{name}: {row[name]}" for name in ("auditwheel", "twine", "lintian") if name in row)
+        said += f"for {' and '.join(row['natives'])}" if row.get("natives") else ""
         lines.append(f"| `{row['file']}` | {row['bytes'] / 1e3:.0f} | {said} |".replace("|  |", "| |"))
     inside = {row["libviaduct.so.1"] for row in made["packages"] if "libviaduct.so.1" in row}
     lines += [f"| `libviaduct.so.1` in a wheel | {size / 1e3:.0f} | |" for size in sorted(inside)]

@@ -1,6 +1,7 @@
 /* Inspecting: what an array reports of itself, and what an address is. */
 #define _DEFAULT_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -213,7 +214,8 @@ static void a_query_without_proc_says_what_it_lacks(void **state) {
     if (process == 0) {
         int value = 0;
         via_pointer_info info = VIA_POINTER_INFO_INIT;
-        if (chroot(folder) != 0) {
+        /* QEMU makes some files of /proc up wherever the process is. */
+        if (chroot(folder) != 0 || open("/proc/self/maps", O_RDONLY) >= 0) {
             _exit(77);
         }
         CHECK(via_pointer_query(&value, &info) == VIA_ERROR_IO && via_last_error_code() == ENOENT);

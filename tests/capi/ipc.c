@@ -347,6 +347,10 @@ static void allocate_where_that_is_forbidden(void *context) {
 
 static void a_sandbox_that_forbids_files_in_memory_is_reported(void **state) {
     (void)state;
+    /* A kernel that filters no system calls, and QEMU, know no such mode; the others look for the rules. */
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) != 0 && errno == EINVAL) {
+        skip();
+    }
     assert_int_equal(elsewhere(allocate_where_that_is_forbidden, NULL), 0);
 }
 

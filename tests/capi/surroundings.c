@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../limits.h"
 #include "child.h"
 #include "file_support.h"
 
@@ -113,6 +114,9 @@ static void without_memory_what_needs_none_goes_on(void **state) {
 #if defined(__SANITIZE_ADDRESS__)
     skip();
 #endif
+    if (!can_limit_memory()) {
+        skip();
+    }
     ALONE(work_without_memory);
 }
 

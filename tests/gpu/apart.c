@@ -27,7 +27,17 @@ __attribute__((constructor)) static void run_if_apart(void) {
     exit(0);
 }
 
-/* The environment with more settings in front, where getenv finds them first. */
+/* Whether a setting, NAME=VALUE, is of the same name as one of those. */
+static int is_replaced(const char *old, const char *const *settings) {
+    for (const char *const *at = settings; *at != NULL; ++at) {
+        if (strncmp(old, *at, (size_t)(strchr(*at, '=') - *at) + 1) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The environment with more settings, which replace those of their names: where there are two, QEMU takes the last. */
 static char **environment_with(const char *const *settings, char *apart) {
     size_t count = 2;
     for (char **at = environ; *at != NULL; ++at) {
@@ -43,7 +53,11 @@ static char **environment_with(const char *const *settings, char *apart) {
     for (const char *const *at = settings; *at != NULL; ++at) {
         all[next++] = (char *)(uintptr_t)*at;
     }
-    memcpy(all + next, environ, (count - 1 - next) * sizeof *all);
+    for (char **at = environ; *at != NULL; ++at) {
+        if (!is_replaced(*at, settings)) {
+            all[next++] = *at;
+        }
+    }
     return all;
 }
 

@@ -8,6 +8,7 @@ import filecmp
 import hashlib
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -23,6 +24,11 @@ CACHE = Path(os.environ.get("VIADUCT_CACHE", Path.home() / ".cache/viaduct")) / 
 # Debian's own of a later release: an older system has none that the wheel is for. Under the mirror of the system.
 PYTHON_SOURCE = "pool/main/p/python3.11/python3.11_3.11.2.orig.tar.gz"
 COMPILERS = ("gcc", "g++", "make", "pkg-config", "libcmocka-dev")
+# Two SDKs, what native AOT and its linking take, and what programs refer to that are of netstandard2.1.
+DOTNET = (
+    *("dotnet-sdk-8.0", "dotnet-sdk-10.0", "dotnet-sdk-aot-10.0", "zlib1g-dev", "libssl-dev", "libbrotli-dev"),
+    "netstandard-targeting-pack-2.1-8.0",
+)
 # What a build takes of a distribution, and nothing of pip's: docs/inside/build.md has the same list.
 FROM_THE_DISTRIBUTION = (
     *("g++", "gfortran", "cmake", "ninja-build", "pkg-config", "swig", "libdlpack-dev", "libcmocka-dev", "python3-dev"),
@@ -39,6 +45,8 @@ class Place:
     python: str = "/usr/bin/python3"
     # Ubuntu's keys are in no package of Debian's, nor has debootstrap there a script of that name.
     options: tuple[str, ...] = ()
+    # Suites of the same mirror that packages are taken of as well.
+    updates: tuple[str, ...] = ()
     # The mirror, which debootstrap knows where it is empty, and the script.
     script: tuple[str, ...] = ()
     # As the kernel calls the processor; the programs of another than this machine's run under QEMU.
@@ -60,13 +68,14 @@ PLACES = {
     "trixie": Place("trixie", (*COMPILERS, "python3-venv", "python3-dev")),
     "noble": Place(
         "noble",
-        (*COMPILERS, "python3-venv", "python3-dev", "dotnet-sdk-8.0"),
+        (*COMPILERS, "python3-venv", "python3-dev", *DOTNET),
         options=("--no-check-gpg", "--components=main,universe"),
+        updates=("noble-updates",),
         script=("", "/usr/share/debootstrap/scripts/gutsy"),
     ),
     # What the cross compiler links with, and where its programs run.
     "aarch64": Place(
-        "bookworm", ("libc6-dev", "libcmocka-dev", "cmake", "python3-venv", "python3-dev"), machine="aarch64"
+        "bookworm", ("gcc", "libc6-dev", "libcmocka-dev", "cmake", "python3-venv", "python3-dev"), machine="aarch64"
     ),
     "bookworm": Place("bookworm", ("gcc", "libc6-dev", "pkg-config")),
     # Debian's next release; debootstrap may be older than its name.
@@ -100,11 +109,18 @@ def make(place: Place) -> Place:
     shutil.copy("/etc/resolv.conf", place.folder / "etc/resolv.conf")
     # The lists of a mirror may be older than they are to be used.
     (place.folder / "etc/apt/apt.conf.d/90places").write_text('Acquire::Check-Valid-Until "false";\n')
+    enter(place, "".join(ADD_SUITE.format(suite=suite) for suite in place.updates))
     enter(place, "apt-get update -q && apt-get install -q -y --no-install-recommends " + " ".join(place.packages))
     if place.python.startswith("/opt/") and not (place.folder / place.python.lstrip("/")).exists():
         compile_python(place)
     mark.write_text(recipe)
     return place
+
+
+# From the line of the suite that the place was made of.
+ADD_SUITE = """
+sed '1s/^deb \\([^ ]*\\) [^ ]*/deb \\1 {suite}/;q' /etc/apt/sources.list >/etc/apt/sources.list.d/{suite}.list
+"""
 
 
 def bootstrap(place: Place) -> None:
@@ -159,6 +175,11 @@ def emulator(place: Place) -> str | None:
     return shutil.which(f"qemu-{place.machine}-static")
 
 
+def emulator_version(place: Place) -> str:
+    told = subprocess.run([str(emulator(place)), "--version"], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"version ([\d.]+)", told)[0]
+
+
 def start(place: Place, script: str, environment: dict[str, str], **streams: int | None) -> subprocess.Popen[str]:
     """A script in the place, whose mounts are gone when it ends."""
     clean = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
@@ -166,6 +187,8 @@ def start(place: Place, script: str, environment: dict[str, str], **streams: int
     if place.is_foreign:
         numbers = {"number": MACHINE_NUMBERS[place.machine], "emulator": emulator(place)}
         inside = EMULATED.format(machine=place.machine, **numbers) + INSIDE
+        # Each takes ten times as long there and more: random tests repeat themselves less.
+        clean["VIADUCT_QUICK_TESTS"] = "1"
         namespaces.append("--user")
     # It is root once its numbers are mapped, from the next program on.
     waits = 'read -r _ && exec bash -ec "$0" "$@" </dev/null'

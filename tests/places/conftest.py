@@ -1,14 +1,14 @@
 """The systems, each made when it is first wanted, and a record of what the packages did on them."""
 
-import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from chroots import PLACES, Impossible, Place, enter, make
-from package_tools import ROOT, Shell
+from furnish import furnish
+from outcomes import Outcome, write_down
+from package_tools import Shell
 
-# Of this run and of those before; the pages are made of a copy in tests/places/results.json.
-RECORD = ROOT / "build/places.json"
 NAME = '. /etc/os-release && echo "${NAME% GNU/Linux} ${VERSION_ID:-$VERSION_CODENAME}"'
 
 
@@ -25,15 +25,18 @@ def place(request: pytest.FixtureRequest) -> Place:
         pytest.skip(f"{request.param}: {why}")
 
 
-@pytest.fixture
-def record(place: Place) -> Callable[[str, str], None]:
-    """Writes down what a package did there."""
+@pytest.fixture(scope="session")
+def furnished(place: Place, shell: Shell) -> Path:
+    return furnish(place, shell)
 
-    def write(package: str, result: str) -> None:
+
+@pytest.fixture
+def record(place: Place) -> Callable[..., None]:
+    """Writes down what a package did there, and then fails the test if anything did."""
+
+    def write(package: str, what: str, using: str, outcome: Outcome | None = None) -> None:
         system = enter(place, NAME).strip() + (f", {place.machine} by QEMU" if place.is_foreign else "")
-        rows = json.loads(RECORD.read_text()) if RECORD.exists() else []
-        rows = [row for row in rows if (row["package"], row["place"]) != (package, system)]
-        rows.append({"package": package, "place": system, "result": result})
-        RECORD.write_text(json.dumps(sorted(rows, key=lambda row: (row["place"], row["package"])), indent=1) + "\n")
+        write_down(package, system, what, using, outcome)
+        assert outcome is None or (outcome.passed > 0 and outcome.failed == ()), outcome
 
     return write

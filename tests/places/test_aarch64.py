@@ -14,10 +14,13 @@ from test_portable import FLOOR, natives_of, too_new
 TREE = ROOT / "build/aarch64"
 PREFIX = "aarch64-linux-gnu-"
 
-pytestmark = pytest.mark.skipif(
-    shutil.which(f"{PREFIX}objdump") is None or not (TREE / "src/libviaduct.so.1").exists(),
-    reason="build/aarch64 is not there: ./dev test aarch64 makes it",
-)
+pytestmark = [
+    pytest.mark.emulated,
+    pytest.mark.skipif(
+        shutil.which(f"{PREFIX}objdump") is None or not (TREE / "src/libviaduct.so.1").exists(),
+        reason="build/aarch64 is not there: ./dev test aarch64 makes it",
+    ),
+]
 
 
 @pytest.fixture(scope="module")

@@ -57,9 +57,7 @@ def test_lintian_has_nothing_to_say(shell: Shell, debs: Path) -> None:
 
 @pytest.mark.parametrize("place", ["bookworm"], indirect=True, scope="session")
 @pytest.mark.timeout(1800)
-def test_a_fresh_debian_installs_uses_and_removes_them(
-    place: Place, debs: Path, record: Callable[[str, str], None]
-) -> None:
+def test_a_fresh_debian_installs_uses_and_removes_them(place: Place, debs: Path, record: Callable[..., None]) -> None:
     home = place.folder / HOME
     shutil.rmtree(home, ignore_errors=True)
     shutil.copytree(debs, home / "dist")
@@ -71,9 +69,11 @@ def test_a_fresh_debian_installs_uses_and_removes_them(
         gcc main.c -o main $(pkg-config --cflags --libs viaduct) && ./main && python3 main.py
         dpkg --verify {" ".join(sorted(NAMES))}
         apt-get purge -q -y {" ".join(sorted(NAMES))}
-        find /usr /etc /var/lib -iname '*viaduct*' | sed 's/^/left: /'""",
+        find /usr /etc /var/lib -iname '*viaduct*' | sed 's/^/left: /'
+        gcc -dumpfullversion && python3 --version""",
     )
     assert "24 bytes" in told
     assert "[[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]] /usr/lib/python3/dist-packages/viaduct/__init__.py" in told
     assert "left: " not in told, told
-    record("deb", "installed, used from C and Python, and removed without a trace")
+    (compiler, python) = re.findall(r"^([\d.]+)\nPython ([\d.]+)$", told, re.MULTILINE)[-1]
+    record("deb", "installed, used from C and Python, removed without a trace", f"GCC {compiler}, CPython {python}")

@@ -155,6 +155,7 @@ def test_a_callback_that_runs_as_the_program_ends_is_waited_for_without_a_proces
     assert processors < nothing + 0.3
 
 
+@pytest.mark.heavy
 def test_a_callback_that_never_ends_does_not_keep_the_program_for_ever() -> None:
     bodies = ("time.sleep(1000)", "\n    while True: time.sleep(0.001)", "\n    while True: pass")
     with ThreadPoolExecutor(len(bodies)) as pool:

@@ -272,6 +272,7 @@ def test_an_owner_released_without_the_gil_is_released_by_the_main_thread() -> N
     assert released_on == [threading.main_thread().ident]
 
 
+@pytest.mark.heavy
 def test_an_owner_released_without_the_gil_is_released_without_another_call() -> None:
     program = """
 import ctypes, sys, time
@@ -397,6 +398,7 @@ print("ending", flush=True)
     assert output == "ending\n"
 
 
+@pytest.mark.heavy
 def test_a_thread_may_release_while_the_program_ends() -> None:
     """The race of a deleter with finalization, from both sides."""
     program = (

@@ -214,6 +214,7 @@ def test_a_repr_that_fails_or_never_ends_hides_no_error(what: Any) -> None:
         assert len(str(error.value)) < 1500
 
 
+@pytest.mark.heavy
 def test_whatever_a_fuzzer_found_worth_keeping_is_taken_right_or_refused() -> None:
     """In a process of its own: it counts what is alive after each."""
     folder = Path(__file__).parents[1] / "fuzz"

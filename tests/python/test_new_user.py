@@ -10,6 +10,9 @@ import new_user
 import pytest
 from peers import peer
 
+# Starts many interpreters, one after another.
+pytestmark = pytest.mark.heavy
+
 
 def test_arrays_are_made_and_copied_as_in_numpy() -> None:
     new_user.make_and_copy(peer("numpy"))

@@ -154,6 +154,7 @@ def record_of(path, descr):
 UNITS = ["", "[s]", "[ns]", "[25us]", "[0s]", "[generic]", "[foo]", "[]", "[s"]
 
 
+@pytest.mark.heavy
 def test_fields_are_taken_if_numpy_writes_them_and_never_if_it_does_not_read_them(tmp_path):
     path = tmp_path / "field.npy"
     sizes = ["", "0", "1", "2", "3", "4", "8", "08", "12", "16", "24", "32", "64", "-4"]

@@ -205,6 +205,7 @@ def total(a: via.Array) -> float:
     return float(sum(a[i].item() for i in range(a.size)))
 
 
+@pytest.mark.heavy
 def test_another_process_gets_the_elements() -> None:
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.apply(total, (grid().reshape(12),)) == 66

@@ -79,6 +79,7 @@ def test_mpi_takes_the_buffer_as_it_is(tmp_path: Path) -> None:
         assert f"{name} is not installed, so it is left out." in output
 
 
+@pytest.mark.heavy
 def test_a_file_is_worked_on_in_less_memory_than_it_would_take(tmp_path: Path) -> None:
     peer("numpy")
     output = run_apart("larger_than_memory", folder=tmp_path, TMPDIR=str(tmp_path))

@@ -19,6 +19,9 @@ import pytest
 import viaduct as via
 from peers import content, grid
 
+# Starts many interpreters, one after another.
+pytestmark = pytest.mark.heavy
+
 METHODS = ["spawn", "forkserver"]
 FORK = "VIADUCT_TESTS_FORK"  # in the environment of the process that forks, which has no threads of other libraries
 

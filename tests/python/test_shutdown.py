@@ -19,6 +19,7 @@ from test_lifetime import Counter, counted, delete_without_gil, run_python, stea
 # ------------------------------------------------------------------------------------------- the end of the program
 
 
+@pytest.mark.heavy
 def test_exit_handlers_may_use_the_library_whether_they_run_before_or_after_its_own() -> None:
     """Those registered before the import run last: what they released without the GIL stays, and nothing else differs."""
     output = run_python("""
@@ -95,6 +96,7 @@ holder = Holder()
 """)
 
 
+@pytest.mark.heavy
 def test_a_daemon_thread_may_make_export_and_release_while_the_program_ends() -> None:
     peer("numpy")
     for pause in (0.0, 0.01):

@@ -29,6 +29,7 @@ def test_a_deleter_does_not_take_the_gil() -> None:
     assert counter.calls == 1
 
 
+@pytest.mark.heavy
 def test_the_end_of_the_interpreter_is_no_abort() -> None:
     """nanobind 2fce88af: a thread that meets finalization inside a deleter."""
     run_python("""

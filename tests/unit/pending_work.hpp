@@ -19,6 +19,7 @@ extern "C" {
 #include <thread>
 #include <vector>
 
+#include "../limits.h"
 #include "children.hpp"
 #include "core/async/fence.hpp"
 

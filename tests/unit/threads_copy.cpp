@@ -7,6 +7,7 @@
 #include <atomic>
 #include <thread>
 
+#include "../limits.h"
 #include "children.hpp"
 #include "copy_support.hpp"
 #include "core/async/thread_pool.hpp"
@@ -24,7 +25,7 @@ void count_one(void *context, int64_t index) {
 
 // The first test: later ones leave stacks behind that a thread could be started on.
 void where_no_thread_can_be_had_the_caller_copies_alone(void **) {
-    if (kUnderThreadSanitizer || kUnderAddressSanitizer) {
+    if (kUnderThreadSanitizer || kUnderAddressSanitizer || can_limit_memory() == 0) {
         skip();  // they need more address space than can be taken away
     }
     assert_int_equal(exit_code_of_child([] {

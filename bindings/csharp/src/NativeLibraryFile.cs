@@ -1,6 +1,9 @@
 using System;
 using System.Collections.Generic;
 using System.IO;
+#if !NET5_0_OR_GREATER
+using System.Reflection;
+#endif
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
@@ -129,16 +132,38 @@ namespace Viaduct
         }
 
         // Either runtime would take the file next to the assembly before it asks what has been opened.
+#if NET5_0_OR_GREATER
         private static void MakeKnown(byte[] path, IntPtr opened)
         {
-#if NET5_0_OR_GREATER
             NativeLibrary.SetDllImportResolver(
                 typeof(NativeLibraryFile).Assembly,
                 (name, assembly, places) => name == LayerName ? opened : IntPtr.Zero);
-#else
-            MonoRuntime.MakeKnown(path);
-#endif
         }
+#else
+        private static IntPtr layer;
+
+        // What .NET has for that is not in netstandard2.0.
+        private static void MakeKnown(byte[] path, IntPtr opened)
+        {
+            const string Where = ", System.Runtime.InteropServices";
+            Type libraries = Type.GetType("System.Runtime.InteropServices.NativeLibrary" + Where);
+            Type resolver = Type.GetType("System.Runtime.InteropServices.DllImportResolver" + Where);
+            if (libraries == null || resolver == null)
+            {
+                MonoRuntime.MakeKnown(path);
+                return;
+            }
+            layer = opened;
+            Delegate resolve = Delegate.CreateDelegate(resolver, typeof(NativeLibraryFile), nameof(Resolve));
+            libraries.GetMethod("SetDllImportResolver")
+                .Invoke(null, new object[] { typeof(NativeLibraryFile).Assembly, resolve });
+        }
+
+        private static IntPtr Resolve(string name, Assembly assembly, DllImportSearchPath? places)
+        {
+            return name == LayerName ? layer : IntPtr.Zero;
+        }
+#endif
 
         private static DllNotFoundException Failed(string text, Exception inner)
         {

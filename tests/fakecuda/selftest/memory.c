@@ -205,10 +205,26 @@ static void pool_memory_used_before_its_allocation_ran_is_caught(void **state) {
     fake(fake_stream_release)(stream);
 }
 
+static void *map_bytes(size_t bytes) {
+    return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* Linux gives those again that were given last; QEMU goes on to the next. */
+static int addresses_are_given_again(size_t bytes) {
+    void *first = map_bytes(bytes);
+    assert_int_equal(munmap(first, bytes), 0);
+    void *second = map_bytes(bytes);
+    assert_int_equal(munmap(second, bytes), 0);
+    return first == second;
+}
+
 static void locked_memory_that_is_unmapped_is_caught(void **state) {
     (void)state;
     const size_t bytes = 16 << 20;
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (!addresses_are_given_again(bytes)) {
+        skip();
+    }
+    void *memory = map_bytes(bytes);
     ok(cu(cuMemHostRegister)(memory, bytes, 0));
     assert_int_equal(munmap(memory, bytes), 0);
     CUdeviceptr device = 0;
