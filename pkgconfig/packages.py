@@ -151,7 +151,16 @@ def stage_development(build: Path, machine: str, stage: Path) -> None:
     tree, libdir = stage / "tree", f"lib/{machine}-linux-gnu"
     options = {"INSTALL_PREFIX": "/usr", "INSTALL_LIBDIR": libdir, "BUILD_TYPE": "Release"}
     off = [f"-DVIADUCT_{name}=OFF" for name in ("EXAMPLES", "WITH_CUDA")]
-    run("cmake", "-S", ROOT, "-B", tree, *off, *(f"-DCMAKE_{key}={value}" for key, value in options.items()))
+    run(
+        "cmake",
+        "-S",
+        ROOT,
+        "-B",
+        tree,
+        *off,
+        f"-DVIADUCT_PACKAGE_PROCESSOR={machine}",
+        *(f"-DCMAKE_{key}={value}" for key, value in options.items()),
+    )
     for file in (build / "src").glob("libviaduct.so*"):
         shutil.copy(file, tree / "src", follow_symlinks=False)
     run("cmake", "--install", tree, "--component", "development", DESTDIR=str(stage / "libviaduct-dev"))
@@ -205,8 +214,8 @@ def described(package: Path) -> dict[str, object]:
             row["libviaduct.so.1"] = wheel.getinfo("viaduct/libviaduct.so.1").file_size
     if package.suffix == ".deb" and shutil.which("lintian"):
         row["lintian"] = said_by_lintian(package)
-    if package.suffix in (".jar", ".nupkg"):
-        row["natives"] = sorted({processor_of_elf(content) for content in natives_in(package)})
+    if package.suffix in (".jar", ".nupkg") and (natives := natives_in(package)):
+        row["natives"] = sorted({processor_of_elf(content) for content in natives})
     return row
 
 

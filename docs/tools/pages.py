@@ -223,8 +223,10 @@ def sizes(_: str) -> str:
         said = "; ".join(f"{name}: {row[name]}" for name in ("auditwheel", "twine", "lintian") if name in row)
         said += f"for {' and '.join(row['natives'])}" if row.get("natives") else ""
         lines.append(f"| `{row['file']}` | {row['bytes'] / 1e3:.0f} | {said} |".replace("|  |", "| |"))
-    inside = {row["libviaduct.so.1"] for row in made["packages"] if "libviaduct.so.1" in row}
-    lines += [f"| `libviaduct.so.1` in a wheel | {size / 1e3:.0f} | |" for size in sorted(inside)]
+    for row in made["packages"]:
+        if "libviaduct.so.1" in row:
+            machine = "aarch64" if row["file"].endswith("aarch64.whl") else "x86_64"
+            lines.append(f"| `libviaduct.so.1` for {machine} | {row['libviaduct.so.1'] / 1e3:.0f} | |")
     return "\n".join(lines)
 
 

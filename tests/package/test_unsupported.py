@@ -132,3 +132,23 @@ def test_the_build_refuses_other_systems(tmp_path: Path, system: str, bits: str)
     (tmp_path / "guard.cmake").write_text(facts + guard[0])
     said = last_words("cmake", "-P", tmp_path / "guard.cmake", cwd=tmp_path)
     assert f"Viaduct needs 64-bit Linux; this is {system} on some" in " ".join(said.split())
+
+
+CONSUMER = """
+cmake_minimum_required(VERSION 3.25)
+project(consumer LANGUAGES NONE)
+find_package(viaduct 1.0 REQUIRED)
+"""
+
+
+@pytest.mark.parametrize(("system", "processor"), [("Linux", "s390x"), ("Darwin", platform.machine())])
+def test_cmake_is_told_of_a_package_for_another_machine(
+    shell: Shell, tmp_path: Path, system: str, processor: str
+) -> None:
+    prefix = tmp_path / "prefix"
+    for component in ("runtime", "development"):
+        shell("cmake", "--install", BUILD, "--component", component, "--prefix", prefix)
+    (tmp_path / "CMakeLists.txt").write_text(CONSUMER)
+    of = (f"-DCMAKE_SYSTEM_NAME={system}", f"-DCMAKE_SYSTEM_PROCESSOR={processor}", f"-DCMAKE_PREFIX_PATH={prefix}")
+    said = " ".join(last_words("cmake", "-S", tmp_path, "-B", tmp_path / "build", *of, cwd=tmp_path).split())
+    assert f"is for Linux on {platform.machine()}; this project is built for {system} on {processor}" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from xml.etree import ElementTree
 from chroots import ROOT
 
 RECORD = ROOT / "tests/places/results.json"
+TRIED = ("bindings", "include", "pkgconfig", "src", "tests")
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,15 @@ def write_down(package: str, place: str, what: str, using: str, outcome: Outcome
 
 
 def keys_of(row: dict[str, object]) -> tuple[str, ...]:
-    return tuple(str(row[key]) for key in ("place", "package", "what"))
+    """Two SDKs may be in one place: of the versions, the first number distinguishes them."""
+    plain = tuple(str(row[key]) for key in ("place", "package", "what"))
+    return (*plain, re.sub(r"(\d+)\..*", r"\1", str(row["with"])))
 
 
 def commit() -> str:
+    """With a plus where what is tried differs from it."""
     told = ["git", "rev-parse", "--short=10", "HEAD"]
     done = subprocess.run(told, cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.strip()
+    tried = ["git", "diff", "--quiet", "HEAD", "--", *TRIED, f":!{RECORD.relative_to(ROOT)}"]
+    differs = subprocess.run(tried, cwd=ROOT, check=False).returncode != 0
+    return done.stdout.strip() + ("+" if differs else "")

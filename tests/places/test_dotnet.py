@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from chroots import HOME, Place, copy_tree, enter
 from outcomes import Outcome
-from package_tools import BUILD, Shell
+from package_tools import BUILD, ROOT, Shell
 from programs import shown
 
 OFFLINE = "-p:RestoreSources=/dotnet/none -p:TreatWarningsAsErrors=true"
@@ -24,6 +25,8 @@ PROJECT = (
     "-p:GeneratedDirectory=/dotnet/generated/ -p:NativeDirectory=/dotnet/stage/"
 )
 QUIET = "DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DOTNET_CLI_HOME=/dotnet/home HOME=/dotnet/home"
+# Where ./dev package or ./dev test aarch64 has built for the other processor.
+FOR_AARCH64 = ROOT / "build/aarch64"
 TESTS, EXAMPLES = "tests/csharp/Programs.csproj", "bindings/csharp/examples/Examples.csproj"
 FOUND = "-p:AssemblyDirectory=/dotnet/out/"
 USER = """<Project Sdk="Microsoft.NET.Sdk">
@@ -69,8 +72,9 @@ def home(place: Place, sdk: str, shell: Shell) -> Path:
     copy_tree(place.folder / HOME / "tree")
     shutil.copytree(generated, home / "generated", ignore=lambda _, names: [n for n in names if not n.endswith(".cs")])
     shutil.copytree(frameworks[0], home / "nunit")
-    shell("cmake", "--install", BUILD, "--component", "csharp", "--prefix", home / "stage", "--strip")
-    for file in (*(home / "stage").rglob("*.so*"), BUILD / "csharp/libviaduct_csharp_probe.so"):
+    for tree in filter(Path.exists, (BUILD, FOR_AARCH64)):
+        shell("cmake", "--install", tree, "--component", "csharp", "--prefix", home / "stage", "--strip")
+    for file in (*(home / "stage/linux-x64").rglob("*.so*"), BUILD / "csharp/libviaduct_csharp_probe.so"):
         shutil.copy(file, home / "out")
     # For the tests' own library; the layer is found without.
     (home / "lib").mkdir()
@@ -93,8 +97,21 @@ def packed(place: Place, home: Path) -> Path:
     return home
 
 
-def test_the_package_made_by_the_sdk_serves_the_first_program(place: Place, packed: Path, sdk: str) -> None:
+def test_the_package_holds_the_libraries_of_each_processor(
+    place: Place, packed: Path, sdk: str, record: Callable[..., None]
+) -> None:
     assert {path.name for path in (packed / "dist").iterdir()} == {"Viaduct.1.0.0.nupkg", "Viaduct.1.0.0.snupkg"}
+    package = packed / "dist/Viaduct.1.0.0.nupkg"
+    with zipfile.ZipFile(package) as archive:
+        natives = [name.split("/")[1:] for name in archive.namelist() if name.startswith("runtimes/")]
+    built = {path.name for path in (packed / "stage").iterdir()}
+    libraries = ("libviaduct.so.1", "libviaduct_csharp.so")
+    assert sorted(natives) == [[rid, "native", name] for rid in sorted(built) for name in libraries]
+    using = f".NET SDK {version_of_sdk(place)}; {package.stat().st_size / 1e3:.0f} kB"
+    record("nupkg for net8.0", f"packed for {' and '.join(sorted(built))}", using)
+
+
+def test_the_package_made_by_the_sdk_serves_the_first_program(place: Place, packed: Path, sdk: str) -> None:
     told = enter(
         place,
         f"""cd {write_program(packed, "user", sdk)} && export {QUIET}
