@@ -8,7 +8,7 @@
 #   a cmocka program like those of capi, with the driver in reach (tests/gpu/support.h); ctest knows it as gpu.NAME and
 #   runs it on the fake driver with two devices, or as SETTINGS say
 #
-# A test labelled `long` is left to `./dev test --all`. One labelled `threads` also runs under ThreadSanitizer, and no other is built
+# A test labelled `long` is left to `./dev test --all`, and one labelled `heavy` is left out under QEMU. One labelled `threads` also runs under ThreadSanitizer, and no other is built
 # there.
 
 find_package(PkgConfig REQUIRED)
@@ -28,9 +28,11 @@ if(VIADUCT_SANITIZE STREQUAL "thread")
   endif()
 endif()
 
-# Sanitized programs are several times as slow, and so are those that QEMU runs. Another project that runs them says so by
-# setting it before.
-if(VIADUCT_SANITIZE OR CMAKE_CROSSCOMPILING)
+# Sanitized programs are several times as slow, and those that QEMU runs more than that. Another project that runs them
+# says so by setting it before.
+if(CMAKE_CROSSCOMPILING)
+  set(VIADUCT_TEST_PATIENCE 8)
+elseif(VIADUCT_SANITIZE)
   set(VIADUCT_TEST_PATIENCE 4)
 elseif(NOT DEFINED VIADUCT_TEST_PATIENCE)
   set(VIADUCT_TEST_PATIENCE 1)
