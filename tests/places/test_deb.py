@@ -45,7 +45,7 @@ def debs(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_there_are_three(debs: Path) -> None:
-    assert {path.name.split("_")[0] for path in debs.iterdir()} == NAMES
+    assert {path.name.split("_")[0] for path in debs.glob("*.deb")} == NAMES
 
 
 def test_lintian_has_nothing_to_say(shell: Shell, debs: Path) -> None:
