@@ -63,7 +63,7 @@ class Place:
 
 PLACES = {
     "bullseye": Place(
-        "bullseye", (*COMPILERS, "curl", "zlib1g-dev", "libffi-dev"), python="/opt/python/bin/python3.11"
+        "bullseye", (*COMPILERS, "python3", "curl", "zlib1g-dev", "libffi-dev"), python="/opt/python/bin/python3.11"
     ),
     "trixie": Place("trixie", (*COMPILERS, "python3-venv", "python3-dev")),
     "noble": Place(

@@ -32,6 +32,21 @@ def test_the_libraries_load(place: Place, furnished: Path) -> None:
     assert f"/{HOME}/venv/" in told
 
 
+def test_an_older_python_is_told_what_is_needed(place: Place, furnished: Path) -> None:
+    """The system's own, where that is older than what the wheel is for."""
+    told = enter(
+        place,
+        f"""cd /{HOME} && /usr/bin/python3 -c 'import sys; print(sys.version_info[1])'
+        PYTHONPATH=$(echo venv/lib/python3.*/site-packages) /usr/bin/python3 -c 'import viaduct' 2>&1 || true""",
+    ).splitlines()
+    if int(told[0]) >= 11:
+        pytest.skip(f"the system's Python is 3.{told[0]}")
+    assert told[-1].startswith(
+        "ImportError: viaduct._viaduct was not imported: this CPython is too old; it needs CPython"
+    )
+    assert f"; this is CPython 3.{told[0]}, Linux with glibc" in told[-1]
+
+
 def test_the_programs_in_c_and_cxx_pass(place: Place, furnished: Path, record: Record) -> None:
     """On the fake driver too, compiled by the place's own compiler against the tarball."""
     driver = ""

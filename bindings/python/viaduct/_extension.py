@@ -35,6 +35,9 @@ def explained() -> Iterator[None]:
 
 
 with explained():
+    # An older one would find functions missing, or worse, find them all.
+    if sys.hexversion < 0x030B0000:
+        raise ImportError("this CPython is too old")
     from . import _viaduct as raw
 
 __all__ = ["raw"]
