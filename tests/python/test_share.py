@@ -223,12 +223,22 @@ def test_bytes_that_are_no_description_are_refused() -> None:
             via.import_ipc(kind)  # type: ignore[arg-type]
 
 
+def shared_files() -> dict[int, int]:
+    """The inodes of this process's files of shared memory, by descriptor."""
+    found = {}
+    for each in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            if "viaduct-" in os.readlink(each):
+                found[int(each.name)] = each.stat().st_ino
+    return found
+
+
 def test_nobody_can_make_shared_memory_smaller_or_larger() -> None:
     """No process dies of another one's ftruncate."""
+    before = shared_files()  # what other tests have made may not be closed yet
     a = shared(mmap.PAGESIZE, "uint8")
-    files = [each for each in Path("/proc/self/fd").iterdir() if each.is_symlink() and "viaduct-" in os.readlink(each)]
-    assert len(files) == 1
+    (file,) = shared_files().items() - before.items()
     for size in (0, 2 * mmap.PAGESIZE):
         with pytest.raises(PermissionError):
-            os.ftruncate(int(files[0].name), size)
+            os.ftruncate(file[0], size)
     assert a[-1].item() == 95
