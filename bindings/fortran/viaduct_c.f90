@@ -874,6 +874,23 @@ module viaduct_c
       integer(c_int) :: answer
     end function
 
+    function via_copy_indexed(dst, dst_index, src, src_index, axis, stream) result(answer) bind(C, &
+        name="via_copy_indexed")
+      import
+      type(c_ptr), value :: dst, dst_index, src, src_index, stream
+      integer(c_int32_t), value :: axis
+      integer(c_int) :: answer
+    end function
+
+    function via_copy_indexed_submit(dst, dst_index, src, src_index, axis, stream, out_task) result(answer) bind(C, &
+        name="via_copy_indexed_submit")
+      import
+      type(c_ptr), value :: dst, dst_index, src, src_index, stream
+      integer(c_int32_t), value :: axis
+      type(c_ptr), intent(out) :: out_task
+      integer(c_int) :: answer
+    end function
+
     function via_memcpy(dst, src, nbytes, stream) result(answer) bind(C, name="via_memcpy")
       import
       type(c_ptr), value :: dst, src, stream

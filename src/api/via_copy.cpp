@@ -4,6 +4,7 @@
 #include "copy/batch.hpp"
 #include "copy/explain.hpp"
 #include "copy/fill.hpp"
+#include "copy/indexed.hpp"
 #include "copy/submit.hpp"
 
 using namespace via;
@@ -49,6 +50,20 @@ via_status via_copy_batch(int32_t count, via_array *const *dsts, via_array *cons
         VIA_TRY(require_entries("srcs", count, srcs));
         return copy_batch(count, dsts, srcs, stream);
     });
+}
+
+via_status via_copy_indexed(via_array *dst, via_array *dst_index, via_array *src, via_array *src_index, int32_t axis,
+                            via_stream *stream) {
+    VIA_TRACE_API(via_copy_indexed, dst, dst_index, src, src_index, axis, stream);
+    return guarded(__func__, required("dst", dst), required("src", src),
+                   [&] { return copy_indexed({dst, dst_index, src, src_index, axis}, stream); });
+}
+
+via_status via_copy_indexed_submit(via_array *dst, via_array *dst_index, via_array *src, via_array *src_index,
+                                   int32_t axis, via_stream *stream, via_task **out_task) {
+    VIA_TRACE_API(via_copy_indexed_submit, dst, dst_index, src, src_index, axis, stream, out_task);
+    return guarded(__func__, output("out_task", out_task), required("dst", dst), required("src", src),
+                   [&] { return submit_indexed({dst, dst_index, src, src_index, axis}, stream, out_task); });
 }
 
 via_status via_memcpy(void *dst, const void *src, int64_t nbytes, via_stream *stream) {

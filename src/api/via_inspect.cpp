@@ -81,7 +81,7 @@ int32_t via_array_is_ready(via_array *array) {
         return 1;
     }
     const UniqueFence pending(last_write(array->storage));
-    return pending.get() == nullptr ? 1 : 0;
+    return pending.get() == nullptr || pending.get()->is_complete() ? 1 : 0;
 }
 
 via_status via_array_synchronize(via_array *array) {

@@ -8,6 +8,7 @@
 #include "cuda/device_batch.hpp"
 #include "cuda/device_fill.hpp"
 #include "cuda/event.hpp"
+#include "cuda/indexed_transfer.hpp"
 #include "cuda/io_endpoint.hpp"
 #include "cuda/ipc_handle.hpp"
 #include "cuda/pointer_attributes.hpp"
@@ -158,6 +159,16 @@ Status await_stream(via_stream *, bool *) { return need("a stream"); }
 Status is_capturing(via_stream *, int32_t, bool *) { return need("a stream"); }
 Status fill_now(const Fill &) { return need("this fill"); }
 Status fill_on(const Fill &, via_stream *) { return need("a stream"); }
+
+// ------------------------------------------------------------------------------------------------ rows by index
+
+IndexedRoute indexed_route(const Transfer &) { return IndexedRoute::Kernel; }
+Status make_index_table(IndexTable **) { return need("this copy"); }
+void end_index_table(IndexTable *) {}
+Status prepare_indexed(const IndexedTransfer &, via_stream *) { return need("a stream"); }
+Status indexed_now(const IndexedTransfer &, IndexTable *) { return need("this copy"); }
+Status indexed_on(const IndexedTransfer &, IndexTable *, via_stream *) { return need("a stream"); }
+Status indexed_for_task(const IndexedTransfer &, IndexTable *, via_task *, Fence **) { return need("this copy"); }
 
 // ------------------------------------------------------------------------------------------------ batches
 

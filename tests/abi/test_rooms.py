@@ -38,6 +38,7 @@ ARROWS = {
     "copy/plan": CORE | {"copy"},
     "copy/host": CORE | {"copy", "copy/plan"},
     "copy/batch": CORE | {"copy", "copy/plan", "cuda"},
+    "copy/indexed": CORE | {"copy", "copy/plan", "copy/host", "cuda"},
     "file": CORE | {"copy", "cuda"},
     "api": CORE | {"copy", "cuda", "exchange", "file", "ipc"},
 }
@@ -45,7 +46,7 @@ ARROWS = {
 # What is at the top of a room has its private folders to build on: the sources there, never the headers.
 PRIVATE = {
     "cuda": {name for name in ARROWS if name.startswith("cuda/")},
-    "copy": {"copy/plan", "copy/host", "copy/batch"},
+    "copy": {"copy/plan", "copy/host", "copy/batch", "copy/indexed"},
 }
 
 # Sources without a header of their own: the header of the API is the contract; the stub answers for the whole room of

@@ -118,6 +118,21 @@ void a_second_callback_is_refused_and_destroyed(void **) {
     assert_int_equal(reported.use_count(), 1);
 }
 
+void rows_are_copied_by_index(void **) {
+    std::vector<float> from = counted(12), to(6);
+    std::vector<std::int32_t> rows = {3, 1};
+    const Array src = Array::wrap(from.data(), {4, 3}), dst = Array::wrap(to.data(), {2, 3});
+    const Array index = Array::wrap(rows.data(), {2});
+    copy_indexed(dst, {src, index});
+    assert_true(std::equal(to.begin(), to.begin() + 3, from.begin() + 9));
+    assert_true(std::equal(to.begin() + 3, to.end(), from.begin() + 3));
+    rows = {1, 0};
+    copy_indexed_submit({dst, index}, Array::wrap(from.data(), {2, 3})).wait();
+    assert_true(std::equal(to.begin(), to.begin() + 3, from.begin() + 3));
+    rows = {0, 4};
+    expect_thrown<IndexError>("src_index[1] is 4", [&] { copy_indexed(dst, {src, index}); });
+}
+
 void a_batch_is_submitted_again_and_again(void **) {
     std::vector<float> from = counted(6), to(6);
     const Batch batch = Batch::create();
@@ -145,6 +160,7 @@ int main() {
         leaving_nothing(raw_bytes_are_copied),
         leaving_nothing(elements_are_filled_with_a_value_of_their_type),
         leaving_nothing(a_copy_explains_itself),
+        leaving_nothing(rows_are_copied_by_index),
         leaving_nothing(a_task_is_waited_for_and_reports_its_progress),
         leaving_nothing(a_callback_is_called_once_and_then_destroyed),
         leaving_nothing(a_second_callback_is_refused_and_destroyed),

@@ -10,6 +10,9 @@ namespace Viaduct
     {
         private const int ExplanationLength = 4096;
 
+        // NULL, which means every row.
+        private static readonly ViaArray NoIndex = new ViaArray(IntPtr.Zero);
+
         /// <summary>Copies every element, and returns when it is done.</summary>
         public void CopyTo(ViaArray destination)
         {
@@ -45,6 +48,31 @@ namespace Viaduct
         {
             cancellationToken.ThrowIfCancellationRequested();
             await SubmitCopyTo(destination, stream).Ended(cancellationToken, progress).ConfigureAwait(false);
+        }
+
+        /// <summary>
+        /// Copies rows by index along an axis: row <paramref name="sourceIndex"/>[k] of this array to row
+        /// <paramref name="destinationIndex"/>[k] of the destination. An index is an array of int32 or int64, and null is
+        /// 0, 1, 2 ... Complete on return without a stream, otherwise queued on it.
+        /// </summary>
+        public void CopyIndexedTo(
+            ViaArray destination, ViaArray destinationIndex, ViaArray sourceIndex, int axis = 0,
+            ViaStream stream = null)
+        {
+            Native.via_copy_indexed(
+                destination, destinationIndex ?? NoIndex, this, sourceIndex ?? NoIndex, axis, stream ?? ViaStream.None);
+        }
+
+        /// <summary>Starts a copy by index after the stream's work so far, and returns without waiting.</summary>
+        public CopyTask SubmitCopyIndexedTo(
+            ViaArray destination, ViaArray destinationIndex, ViaArray sourceIndex, int axis = 0,
+            ViaStream stream = null)
+        {
+            IntPtr made;
+            Native.via_copy_indexed_submit(
+                destination, destinationIndex ?? NoIndex, this, sourceIndex ?? NoIndex, axis, stream ?? ViaStream.None,
+                out made);
+            return new CopyTask(made);
         }
 
         /// <summary>How <see cref="CopyTo(ViaArray)"/> would do it, as text. Nothing is copied.</summary>

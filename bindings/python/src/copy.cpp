@@ -5,6 +5,7 @@
 #include "interop/interop.hpp"
 #include "objects/handles.hpp"
 #include "objects/stream_argument.hpp"
+#include "support/arguments.hpp"
 #include "support/deferred.hpp"
 #include "support/gil.hpp"
 
@@ -62,6 +63,9 @@ bool assign(const char *function, via_array *array, PyObject *value, const char 
 Signature kCopy = {"copy", 3, 2, {"dst", "src", "stream"}};
 Signature kCopyto = {"copyto", 3, 2, {"dst", "src", "stream"}};
 Signature kCopySubmit = {"copy_submit", 3, 2, {"dst", "src", "stream"}};
+Signature kCopyIndexed = {"copy_indexed", 6, 4, {"dst", "dst_index", "src", "src_index", "axis", "stream"}};
+Signature kCopyIndexedSubmit = {
+    "copy_indexed_submit", 6, 4, {"dst", "dst_index", "src", "src_index", "axis", "stream"}};
 Signature kFill = {"fill", 3, 2, {"dst", "value", "stream"}};
 Signature kExplain = {"copy_explain", 2, 2, {"dst", "src"}};
 
@@ -110,6 +114,72 @@ PyObject *copy_submit(PyObject *, PyObject *(&values)[3]) {
     return handle_or_raise(HandleKind::Task, status, task);
 }
 
+// Makes an array of int64 of a list, a tuple or a range. Returns the object itself if it is none of them.
+Ref index_object(PyObject *given) {
+    if (!PyList_Check(given) && !PyTuple_Check(given) && !PyRange_Check(given)) {
+        return Ref::share(given);
+    }
+    Ref module(PyImport_ImportModule("array"));
+    return module ? Ref(PyObject_CallMethod(module.get(), "array", "sO", "q", given)) : Ref();
+}
+
+struct IndexedCopy {
+    Ref dst;
+    Ref dst_index;
+    Ref src;
+    Ref src_index;
+    int32_t axis = 0;
+    StreamArgument stream;
+
+    bool parse(const char *function, PyObject *const *values) {
+        dst = Ref(as_array(function, values[0], "dst"));
+        src = dst ? Ref(as_array(function, values[2], "src")) : Ref();
+        return src && parse_index(function, values[1], "dst_index", &dst_index) &&
+               parse_index(function, values[3], "src_index", &src_index) &&
+               (!is_given(values[4]) || parse_int32(function, "axis", values[4], &axis)) &&
+               stream.parse(function, values[5]);
+    }
+
+    via_array *list(const Ref &index) const { return index ? handle_of(index.get()) : nullptr; }
+
+private:
+    static bool parse_index(const char *function, PyObject *given, const char *argument, Ref *out_index) {
+        if (given == Py_None) {
+            return true;
+        }
+        const Ref object = index_object(given);
+        *out_index = object ? Ref(as_array(function, object.get(), argument)) : Ref();
+        return bool(*out_index);
+    }
+};
+
+PyObject *copy_indexed(PyObject *, PyObject *(&values)[6]) {
+    IndexedCopy copy;
+    drain();
+    if (!copy.parse("copy_indexed", values)) {
+        return nullptr;
+    }
+    const via_status status = without_gil(true, [&] {
+        return via_copy_indexed(handle_of(copy.dst.get()), copy.list(copy.dst_index), handle_of(copy.src.get()),
+                                copy.list(copy.src_index), copy.axis, copy.stream.get());
+    });
+    return none_or_raise(status);
+}
+
+PyObject *copy_indexed_submit(PyObject *, PyObject *(&values)[6]) {
+    IndexedCopy copy;
+    drain();
+    if (!copy.parse("copy_indexed_submit", values)) {
+        return nullptr;
+    }
+    via_task *task = nullptr;
+    const via_status status = without_gil(true, [&] {
+        return via_copy_indexed_submit(handle_of(copy.dst.get()), copy.list(copy.dst_index), handle_of(copy.src.get()),
+                                       copy.list(copy.src_index), copy.axis, copy.stream.get(), &task);
+    });
+    return handle_or_raise(HandleKind::Task, status, task);
+}
+
 PyObject *fill(PyObject *, PyObject *(&values)[3]) {
     StreamArgument stream;
     if (!stream.parse("fill", values[2])) {
@@ -146,6 +216,14 @@ PyMethodDef kCopyFunctions[] = {
     {"copy_submit", parsed<kCopySubmit, copy_submit>(), kKeywords,
      "copy_submit(dst, src, stream=None)\n--\n\n"
      "Starts a copy as copy() does, after the stream's work so far, and returns a Task at once."},
+    {"copy_indexed", parsed<kCopyIndexed, copy_indexed>(), kKeywords,
+     "copy_indexed(dst, dst_index, src, src_index, axis=0, stream=None)\n--\n\n"
+     "Copies row src_index[k] of src to row dst_index[k] of dst, for each k, along an axis.\n\n"
+     "An index is a list, a range, or an array of int32 or int64 anywhere; None is 0, 1, 2 ... Returns when done; with "
+     "a stream, once the copy is queued."},
+    {"copy_indexed_submit", parsed<kCopyIndexedSubmit, copy_indexed_submit>(), kKeywords,
+     "copy_indexed_submit(dst, dst_index, src, src_index, axis=0, stream=None)\n--\n\n"
+     "Starts a copy as copy_indexed() does, after the stream's work so far, and returns a Task at once."},
     {"fill", parsed<kFill, fill>(), kKeywords,
      "fill(dst, value, stream=None)\n--\n\n"
      "Sets every element to a number, or to the bytes of one element."},

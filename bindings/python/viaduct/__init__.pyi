@@ -52,6 +52,8 @@ __all__ = [
     "asarray",
     "copy",
     "copy_explain",
+    "copy_indexed",
+    "copy_indexed_submit",
     "copy_submit",
     "copyto",
     "device_count",
@@ -129,6 +131,9 @@ _Exporter: TypeAlias = (
     | _ExportsByArrow
     | _ExportsByArrowDevice
 )
+
+# Row numbers of copy_indexed().
+_Index: TypeAlias = list[int] | tuple[int, ...] | range | _Exporter
 
 @final
 class Array:
@@ -848,6 +853,30 @@ def copy(dst: _Exporter, src: _Exporter, stream: _Stream | None = None) -> None:
 
 def copy_submit(dst: _Exporter, src: _Exporter, stream: _Stream | None = None) -> Task:
     """Starts a copy as copy() does, after the stream's work so far, and returns a Task at once."""
+
+def copy_indexed(
+    dst: _Exporter,
+    dst_index: _Index | None,
+    src: _Exporter,
+    src_index: _Index | None,
+    axis: int = 0,
+    stream: _Stream | None = None,
+) -> None:
+    """Copies row src_index[k] of src to row dst_index[k] of dst, for each k, along an axis.
+
+    An index is a list, a range, or an array of int32 or int64 anywhere; None is 0, 1, 2 ... Returns when done; with a
+    stream, once the copy is queued.
+    """
+
+def copy_indexed_submit(
+    dst: _Exporter,
+    dst_index: _Index | None,
+    src: _Exporter,
+    src_index: _Index | None,
+    axis: int = 0,
+    stream: _Stream | None = None,
+) -> Task:
+    """Starts a copy as copy_indexed() does, after the stream's work so far, and returns a Task at once."""
 
 def fill(dst: _Exporter, value: _Number | bytes, stream: _Stream | None = None) -> None:
     """Sets every element to a number, or to the bytes of one element."""

@@ -48,6 +48,8 @@ from . import (
     asarray as asarray,
     copy as copy,
     copy_explain as copy_explain,
+    copy_indexed as copy_indexed,
+    copy_indexed_submit as copy_indexed_submit,
     copy_submit as copy_submit,
     copyto as copyto,
     device_count as device_count,
@@ -295,6 +297,24 @@ def via_copy(dst: Array | None, src: Array | None, /) -> None: ...
 def via_copy_async(dst: Array | None, src: Array | None, stream: Stream | None, /) -> None: ...
 def via_copy_submit(dst: Array | None, src: Array | None, stream: Stream | None, /) -> Task: ...
 def via_copy_batch(dsts: Sequence[Array], srcs: Sequence[Array], stream: Stream | None, /) -> None: ...
+def via_copy_indexed(
+    dst: Array | None,
+    dst_index: Array | None,
+    src: Array | None,
+    src_index: Array | None,
+    axis: int,
+    stream: Stream | None,
+    /,
+) -> None: ...
+def via_copy_indexed_submit(
+    dst: Array | None,
+    dst_index: Array | None,
+    src: Array | None,
+    src_index: Array | None,
+    axis: int,
+    stream: Stream | None,
+    /,
+) -> Task: ...
 def via_memcpy(dst: _Address, src: _Address, nbytes: int, stream: Stream | None, /) -> None: ...
 def via_fill(dst: Array | None, element: _Address, stream: Stream | None, /) -> None: ...
 def via_copy_explain(dst: Array | None, src: Array | None, /) -> str: ...

@@ -300,6 +300,8 @@ via_status via_copy(via_array *dst, via_array *src);
 via_status via_copy_async(via_array *dst, via_array *src, via_stream *stream);
 via_status via_copy_submit(via_array *dst, via_array *src, via_stream *stream, via_task **out_task);
 via_status via_copy_batch(int32_t count, via_array * const *dsts, via_array * const *srcs, via_stream *stream);
+via_status via_copy_indexed(via_array *dst, via_array *dst_index, via_array *src, via_array *src_index, int32_t axis, via_stream *stream);
+via_status via_copy_indexed_submit(via_array *dst, via_array *dst_index, via_array *src, via_array *src_index, int32_t axis, via_stream *stream, via_task **out_task);
 via_status via_memcpy(void *dst, const void *src, int64_t nbytes, via_stream *stream);
 via_status via_fill(via_array *dst, const void *element, via_stream *stream);
 via_status via_copy_explain(via_array *dst, via_array *src, int64_t capacity, char *out_text, int64_t *out_length);

@@ -640,6 +640,27 @@ via_copy_batch = _declare(
     srcs=ctypes.POINTER(via_array),
     stream=via_stream,
 )
+via_copy_indexed = _declare(
+    "via_copy_indexed",
+    ctypes.c_int,
+    dst=via_array,
+    dst_index=via_array,
+    src=via_array,
+    src_index=via_array,
+    axis=ctypes.c_int32,
+    stream=via_stream,
+)
+via_copy_indexed_submit = _declare(
+    "via_copy_indexed_submit",
+    ctypes.c_int,
+    dst=via_array,
+    dst_index=via_array,
+    src=via_array,
+    src_index=via_array,
+    axis=ctypes.c_int32,
+    stream=via_stream,
+    out_task=ctypes.POINTER(via_task),
+)
 via_memcpy = _declare(
     "via_memcpy", ctypes.c_int, dst=ctypes.c_void_p, src=ctypes.c_void_p, nbytes=ctypes.c_int64, stream=via_stream
 )

@@ -237,7 +237,7 @@ Status put_access_or_wait(Storage *storage, Fence *fence, FenceReleaser *complet
 
 Fence *last_write(Storage *storage) {
     Fence *fence = last_write_before(storage, {});
-    if (fence == nullptr || !fence->is_complete()) {
+    if (fence == nullptr || !fence->is_complete() || fence->has_failed()) {
         return fence;
     }
     replace_last_write(storage, nullptr, fence);
@@ -277,7 +277,14 @@ Status add_access(Storage *storage, Fence *fence) {
 
 Status wait_until_ready(Storage *storage) {
     const UniqueFence fence(last_write(storage));
-    return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
+    if (fence.get() == nullptr) {
+        return VIA_OK;
+    }
+    const Status status = fence.get()->wait();
+    if (status != VIA_OK && fence.get()->has_failed()) {
+        replace_last_write(storage, nullptr, fence.get());
+    }
+    return status;
 }
 
 void detach_fences(Storage *storage, AccessTracker *tracker) {

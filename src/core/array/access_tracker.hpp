@@ -34,7 +34,8 @@
 
 namespace via {
 
-// Returns the fence of the last write, retained for the caller; nullptr if there is none or it has completed.
+// Returns the fence of the last write, retained for the caller; nullptr if there is none or it has completed. Keeps one
+// that has failed until wait_until_ready has reported it.
 Fence *last_write(Storage *storage);
 
 // Returns the same without querying the fence; nullptr if it belongs to the timeline `later`, whose work runs after it
@@ -48,7 +49,7 @@ VIA_NODISCARD Status set_last_write(Storage *storage, Fence *fence);
 // Without memory, waits on the host for the fence instead; so does set_last_write.
 VIA_NODISCARD Status add_access(Storage *storage, Fence *fence);
 
-// Waits on the host for the last write.
+// Waits on the host for the last write. Returns the failure of one that has failed, once.
 VIA_NODISCARD Status wait_until_ready(Storage *storage);
 
 // Moves the storage's fences into its tracker. For release_storage, when the storage has no owner.

@@ -66,8 +66,13 @@ public:
     // Returns true if make_stream_wait never waits on the host, because only the device is still involved.
     virtual bool is_on_device() { return false; }
 
+    // Returns true if the work has completed, and wait() returns a failure that nobody may miss.
+    virtual bool has_failed() { return false; }
+
     // Called when the storage that remembers the fence has lost its last owner, before it queries the fence.
     virtual void detach() {}
+
+    const TimelinePoint &point() const { return point_; }
 
 protected:
     virtual ~Fence() = default;

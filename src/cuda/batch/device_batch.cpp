@@ -4,8 +4,8 @@
 
 #include "core/base/cached_objects.hpp"
 #include "cuda/batch/batch_copies.hpp"
-#include "cuda/batch/descriptor_table.hpp"
 #include "cuda/batch/range_cache.hpp"
+#include "cuda/launch/descriptor_table.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/stream/capture.hpp"
 #include "cuda/stream/event_fence.hpp"
@@ -168,9 +168,10 @@ DescriptorTable *table_for(Batch *batch, const ResolvedStream &stream) {
         batch->table = nullptr;
     }
     if (batch->table == nullptr) {
-        batch->table = DescriptorTable::take(context, batch->copies.piece_count());
+        const int64_t count = batch->copies.piece_count();
+        batch->table = DescriptorTable::take(context, count * static_cast<int64_t>(sizeof(kernels::CopyPiece)));
         if (batch->table != nullptr) {
-            (void)Pieces(batch->copies).take(batch->copies.piece_count(), batch->table->pieces());
+            (void)Pieces(batch->copies).take(count, static_cast<kernels::CopyPiece *>(batch->table->memory()));
         }
     }
     return batch->table != nullptr && batch->table->context() == context ? batch->table : nullptr;
@@ -184,7 +185,7 @@ Status launch_table(Batch *batch, DescriptorTable *table, const ResolvedStream &
         VIA_TRY(give_to_graph(stream, table, release_table));
     }
     const int64_t count = batch->copies.piece_count();
-    const kernels::CopyTable::Params params{reinterpret_cast<uint64_t>(table->pieces()), static_cast<uint32_t>(count)};
+    const kernels::CopyTable::Params params{reinterpret_cast<uint64_t>(table->memory()), static_cast<uint32_t>(count)};
     return launch(kernels::Id::via_copy_table, blocks_for(count), &params, stream);
 }
 

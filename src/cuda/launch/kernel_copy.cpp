@@ -48,17 +48,10 @@ Status find_home(const Transfer &transfer, const ResolvedStream &stream, Resolve
     return resolve(nullptr, stream.device_id, out_home);
 }
 
-Status launch_plan(const Transfer &transfer, const ResolvedStream &stream) {
+Status launch_plan(const void *what, const ResolvedStream &stream) {
     KernelPlan plan;
-    plan_kernel(transfer, &plan);
+    plan_kernel(*static_cast<const Transfer *>(what), &plan);
     return launch(plan.kernel, plan.blocks, &plan.params, stream);
-}
-
-// Waits for the kernel on the host if the stream cannot be made to wait for it.
-Status launch_at_home(const Transfer &transfer, const ResolvedStream &stream, const ResolvedStream &home) {
-    VIA_TRY(follow(home, stream));
-    VIA_TRY(launch_plan(transfer, home));
-    return follow(stream, home) == VIA_OK ? VIA_OK : wait_for_stream(home);
 }
 
 // A buffer that every context reaches.
@@ -93,12 +86,22 @@ Status prepare_kernel(const Transfer &transfer, const ResolvedStream &stream) {
     return load_kernels(home);
 }
 
-Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &stream) {
+// Waits for the kernel on the host if the stream cannot be made to wait for it.
+Status launch_where_reached(const Transfer &transfer, const ResolvedStream &stream, LaunchOn launch, const void *what) {
     VIA_TRY(check_device_of_stream(transfer, stream));
     ResolvedStream home;
     VIA_TRY(find_home(transfer, stream, &home));
     VIA_TRY(load_kernels(home));
-    return home.context == stream.context ? launch_plan(transfer, stream) : launch_at_home(transfer, stream, home);
+    if (home.context == stream.context) [[likely]] {
+        return launch(what, stream);
+    }
+    VIA_TRY(follow(home, stream));
+    VIA_TRY(launch(what, home));
+    return follow(stream, home) == VIA_OK ? VIA_OK : wait_for_stream(home);
+}
+
+Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &stream) {
+    return launch_where_reached(transfer, stream, launch_plan, &transfer);
 }
 
 bool reaches_memory(const Transfer &transfer, const ResolvedStream &stream) {

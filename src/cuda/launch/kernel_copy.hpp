@@ -19,6 +19,13 @@ VIA_NODISCARD Status prepare_kernel(const Transfer &transfer, const ResolvedStre
 // another context reaches the memory: one that the application has allocated in.
 VIA_NODISCARD Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &stream);
 
+// A launch on a stream whose kernels reach the memory.
+using LaunchOn = Status (*)(const void *what, const ResolvedStream &stream);
+
+// Calls `launch` as enqueue_kernel launches: on the stream, or on another one that reaches the memory.
+VIA_NODISCARD Status launch_where_reached(const Transfer &transfer, const ResolvedStream &stream, LaunchOn launch,
+                                          const void *what);
+
 // Returns whether a kernel on the stream itself reaches all device memory of the transfer.
 bool reaches_memory(const Transfer &transfer, const ResolvedStream &stream);
 

@@ -35,6 +35,35 @@ VIADUCT_CHECKED inline Result<void> copy_batch(List<via_array *> dsts, List<via_
     return detail::done(via_copy_batch(dsts.size(), dsts.data(), srcs.data(), stream.get()));
 }
 
+/** Names rows of an array by an index; none: 0, 1, 2 ... */
+struct Rows {
+    const Array &array;
+    const Array *index = nullptr;
+
+    Rows(const Array &given) : array(given) {}
+    Rows(const Array &given, const Array &rows) : array(given), index(&rows) {}
+
+    via_array *list() const { return index != nullptr ? index->get() : nullptr; }
+};
+
+/**
+ * Copies rows by index along an axis: `copy_indexed({cache, blocks}, {host, slots})`. Complete on return without a
+ * stream, otherwise queued on it.
+ */
+VIADUCT_CHECKED inline Result<void> copy_indexed(const Rows &dst, const Rows &src, std::int32_t axis = 0,
+                                                 StreamRef stream = {}) {
+    return detail::done(via_copy_indexed(dst.array.get(), dst.list(), src.array.get(), src.list(), axis, stream.get()));
+}
+
+/** Submits a copy by index as a task, and returns at once. */
+[[nodiscard]] inline Result<Task> copy_indexed_submit(const Rows &dst, const Rows &src, std::int32_t axis = 0,
+                                                      StreamRef stream = {}) {
+    via_task *task = nullptr;
+    return detail::made<Task>(
+        via_copy_indexed_submit(dst.array.get(), dst.list(), src.array.get(), src.list(), axis, stream.get(), &task),
+        task);
+}
+
 /** Copies bytes between raw addresses. */
 VIADUCT_CHECKED inline Result<void> memcpy(void *dst, const void *src, std::int64_t nbytes, StreamRef stream = {}) {
     return detail::done(via_memcpy(dst, src, nbytes, stream.get()));

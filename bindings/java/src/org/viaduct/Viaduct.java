@@ -30,6 +30,28 @@ public final class Viaduct {
         return new CopyTask(Calls.get(dst, src, stream, Native::via_copy_submit));
     }
 
+    /**
+     * Copies rows by index along an axis: row srcIndex[k] of src to row dstIndex[k] of dst. An index is an array of int32
+     * or int64, and null is 0, 1, 2 ... Complete on return without a stream, otherwise queued on it.
+     */
+    public static void copyIndexed(
+            ViaArray dst, ViaArray dstIndex, ViaArray src, ViaArray srcIndex, int axis, ViaStream stream) {
+        try (Entered arrays = new Entered(new ViaArray[] {dst, dstIndex, src, srcIndex})) {
+            long[] of = arrays.handles();
+            Calls.run(stream, order -> Native.via_copy_indexed(of[0], of[1], of[2], of[3], axis, order));
+        }
+    }
+
+    /** Starts a copy by index after the stream's work so far, and returns at once; a null stream is none. */
+    public static CopyTask submitIndexed(
+            ViaArray dst, ViaArray dstIndex, ViaArray src, ViaArray srcIndex, int axis, ViaStream stream) {
+        try (Entered arrays = new Entered(new ViaArray[] {dst, dstIndex, src, srcIndex})) {
+            long[] of = arrays.handles();
+            return new CopyTask(Calls.get(
+                    stream, order -> Native.via_copy_indexed_submit(of[0], of[1], of[2], of[3], axis, order)));
+        }
+    }
+
     /** Copies pairs of arrays in stream order; the pairs must not overlap one another. */
     public static void copyBatch(ViaArray[] dsts, ViaArray[] srcs, ViaStream stream) {
         try (Entered destinations = new Entered(dsts);

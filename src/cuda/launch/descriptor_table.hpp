@@ -1,19 +1,18 @@
-// Tables of pieces in page-locked memory, from which kernels read what to copy. A table is reused once no work reads
-// it, and lives as long as its context. It is not unlocked earlier: the driver would wait for all work of the device
-// and block other threads meanwhile.
+// Tables in page-locked memory, from which kernels read what to copy: pieces, or numbers of rows. A table is reused
+// once no work reads it, and lives as long as its context. It is not unlocked earlier: the driver would wait for all
+// work of the device and block other threads meanwhile.
 #pragma once
 
 #include "core/base/reference_count.hpp"
-#include "cuda/kernels/batch.cuh"
 #include "cuda/stream/resolved_stream.hpp"
 
 namespace via::cuda {
 
 class DescriptorTable {
 public:
-    // Returns a table for `count` pieces that kernels of the context can read, or nullptr. The caller owns it and fills
-    // it in.
-    static DescriptorTable *take(const ContextKey &context, int64_t count);
+    // Returns a table of at least `nbytes` that kernels of the context can read and write, or nullptr. The caller owns
+    // it and fills it in.
+    static DescriptorTable *take(const ContextKey &context, int64_t nbytes);
 
     void retain() { references_.retain(); }
 
@@ -25,13 +24,13 @@ public:
     DescriptorTable &operator=(const DescriptorTable &) = delete;
 
     const ContextKey &context() const { return context_; }
-    kernels::CopyPiece *pieces() const { return pieces_; }
+    void *memory() const { return memory_; }
 
 private:
     DescriptorTable(const ContextKey &context, int64_t nbytes) : context_(context), nbytes_(nbytes) {}
     ~DescriptorTable() = default;
 
-    static DescriptorTable *make(const ContextKey &context, int64_t count);
+    static DescriptorTable *make(const ContextKey &context, int64_t nbytes);
     static DescriptorTable *choose(DescriptorTable **idle, const ContextKey &context, int64_t nbytes);
     bool map();
     bool is_free() const { return until_ == nullptr || until_->is_complete(); }
@@ -42,7 +41,7 @@ private:
     ReferenceCount references_;
     const ContextKey context_;  // that it was registered in
     const int64_t nbytes_;
-    kernels::CopyPiece *pieces_ = nullptr;
+    void *memory_ = nullptr;
     Fence *until_ = nullptr;           // owned, while it is idle
     DescriptorTable *next_ = nullptr;  // idle too
 };

@@ -1,4 +1,4 @@
-#include "cuda/batch/descriptor_table.hpp"
+#include "cuda/launch/descriptor_table.hpp"
 
 #include <sys/mman.h>
 
@@ -22,8 +22,7 @@ ForkSafeMutex mutex;
 constinit DescriptorTable *idle_tables = nullptr;
 constinit std::atomic<int64_t> bytes_in_all{0};
 
-int64_t bytes_for(int64_t count) {
-    const int64_t nbytes = count * static_cast<int64_t>(sizeof(kernels::CopyPiece));
+int64_t size_for(int64_t nbytes) {
     return std::max(kLeastBytes, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(nbytes))));
 }
 
@@ -52,12 +51,11 @@ bool DescriptorTable::map() {
         munmap(memory, nbytes);
         return false;
     }
-    pieces_ = static_cast<kernels::CopyPiece *>(memory);
+    memory_ = memory;
     return true;
 }
 
-DescriptorTable *DescriptorTable::make(const ContextKey &context, int64_t count) {
-    const int64_t nbytes = bytes_for(count);
+DescriptorTable *DescriptorTable::make(const ContextKey &context, int64_t nbytes) {
     if (bytes_in_all.load(std::memory_order_relaxed) + nbytes > kMostBytes) {
         return nullptr;
     }
@@ -79,7 +77,7 @@ DescriptorTable *DescriptorTable::make(const ContextKey &context, int64_t count)
 
 // Unmaps a table that has no other owner. The driver's registration ended with its context.
 void DescriptorTable::forget() {
-    munmap(pieces_, static_cast<size_t>(nbytes_));
+    munmap(memory_, static_cast<size_t>(nbytes_));
     bytes_in_all.fetch_sub(nbytes_, std::memory_order_relaxed);
     via::count(Counter::StagedBytes, -nbytes_);
     if (until_ != nullptr) {
@@ -111,13 +109,17 @@ DescriptorTable *DescriptorTable::choose(DescriptorTable **idle, const ContextKe
     return chosen != nullptr ? std::exchange(*chosen, (*chosen)->next_) : nullptr;
 }
 
-DescriptorTable *DescriptorTable::take(const ContextKey &context, int64_t count) {
+DescriptorTable *DescriptorTable::take(const ContextKey &context, int64_t nbytes) {
+    if (nbytes > kMostBytes) {
+        return nullptr;
+    }
+    nbytes = size_for(nbytes);
     DescriptorTable *idle = nullptr;
     {
         const std::lock_guard lock(mutex);
         idle = std::exchange(idle_tables, nullptr);
     }
-    DescriptorTable *table = choose(&idle, context, bytes_for(count));
+    DescriptorTable *table = choose(&idle, context, nbytes);
     {
         const std::lock_guard lock(mutex);
         DescriptorTable **link = &idle_tables;
@@ -127,7 +129,7 @@ DescriptorTable *DescriptorTable::take(const ContextKey &context, int64_t count)
         *link = idle;
     }
     if (table == nullptr) {
-        return make(context, count);
+        return make(context, nbytes);
     }
     if (table->until_ != nullptr) {
         std::exchange(table->until_, nullptr)->release();

@@ -1,0 +1,261 @@
+#include "copy/indexed/check_indexed.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "copy/copy_check.hpp"
+#include "copy/normalise.hpp"
+#include "copy/plan/overlap.hpp"
+
+namespace via {
+namespace {
+
+constexpr int32_t kInt = 0;  // the code of integers
+
+Status check_same_rows(const IndexedArguments &arguments) {
+    via_array *dst = arguments.dst;
+    via_array *src = arguments.src;
+    if (dst->dtype != src->dtype) {
+        return fail(VIA_ERROR_DTYPE, "src has dtype %s; expected that of dst, %s", DtypeName(src->dtype).text,
+                    DtypeName(dst->dtype).text);
+    }
+    if (dst->ndim != src->ndim || dst->ndim == 0) {
+        return fail(VIA_ERROR_SHAPE, "src has ndim %d and dst %d; expected the same, at least 1", src->ndim, dst->ndim);
+    }
+    return VIA_OK;
+}
+
+Status check_extents(const IndexedArguments &arguments) {
+    for (int32_t i = 0; i < arguments.dst->ndim; ++i) {
+        if (i != arguments.axis && arguments.dst->shape()[i] != arguments.src->shape()[i]) {
+            return fail(VIA_ERROR_SHAPE, "src has extent %lld along axis %d; expected that of dst, %lld",
+                        as_printed(arguments.src->shape()[i]), i, as_printed(arguments.dst->shape()[i]));
+        }
+    }
+    return VIA_OK;
+}
+
+Status check_axis(IndexedArguments *arguments) {
+    const int32_t ndim = arguments->dst->ndim;
+    if (arguments->axis < -ndim || arguments->axis >= ndim) {
+        return fail(VIA_ERROR_INDEX, "axis is %d; expected %d to %d", arguments->axis, -ndim, ndim - 1);
+    }
+    arguments->axis += arguments->axis < 0 ? ndim : 0;
+    return VIA_OK;
+}
+
+bool is_index_dtype(int32_t dtype) {
+    return !dtype_is_record(dtype) && dtype_code(dtype) == kInt && dtype_lanes(dtype) == 1 &&
+           (dtype_scalar_bits(dtype) == 32 || dtype_scalar_bits(dtype) == 64);
+}
+
+Status check_list(const char *name, via_array *list) {
+    if (list == nullptr) {
+        return VIA_OK;
+    }
+    if (!is_index_dtype(list->dtype)) {
+        return fail(VIA_ERROR_DTYPE, "%s has dtype %s; expected int32 or int64", name, DtypeName(list->dtype).text);
+    }
+    return list->ndim == 1 ? VIA_OK : fail(VIA_ERROR_SHAPE, "%s has ndim %d; expected 1", name, list->ndim);
+}
+
+// A list on a device is read by the kernel of that device.
+Status check_device(const char *name, via_array *list, const IndexedArguments &arguments) {
+    if (list == nullptr || list->device_type != VIA_DEVICE_CUDA) {
+        return VIA_OK;
+    }
+    bool has_device = false;
+    for (via_array *array : {arguments.dst, arguments.src}) {
+        if (array->device_type == VIA_DEVICE_CUDA) {
+            has_device = true;
+            if (array->device_id == list->device_id) {
+                return VIA_OK;
+            }
+        }
+    }
+    return !has_device ? VIA_OK
+                       : fail(VIA_ERROR_DEVICE, "%s is on device %d; expected host memory, or a device of dst or src",
+                              name, list->device_id);
+}
+
+// The list that is not given has as many numbers as the other one.
+Status check_count(const char *name, via_array *array, int32_t axis, int64_t count) {
+    const int64_t extent = array->shape()[axis];
+    return count <= extent ? VIA_OK
+                           : fail(VIA_ERROR_SHAPE,
+                                  "%s has extent %lld along axis %d; expected at least %lld, a row for "
+                                  "each index",
+                                  name, as_printed(extent), axis, as_printed(count));
+}
+
+Status find_count(const IndexedArguments &arguments, int64_t *out_count) {
+    via_array *to = arguments.dst_index;
+    via_array *from = arguments.src_index;
+    const int32_t axis = arguments.axis;
+    if (to != nullptr && from != nullptr) {
+        *out_count = to->size;
+        return to->size == from->size ? VIA_OK
+                                      : fail(VIA_ERROR_SHAPE, "src_index has %lld numbers; expected %lld, as dst_index",
+                                             as_printed(from->size), as_printed(to->size));
+    }
+    if (to == nullptr && from == nullptr) {
+        *out_count = arguments.dst->shape()[axis];
+        const int64_t extent = arguments.src->shape()[axis];
+        return extent == *out_count ? VIA_OK
+                                    : fail(VIA_ERROR_SHAPE,
+                                           "src has extent %lld along axis %d; expected that of dst, %lld, without an "
+                                           "index",
+                                           as_printed(extent), axis, as_printed(*out_count));
+    }
+    *out_count = to != nullptr ? to->size : from->size;
+    return to != nullptr ? check_count("src", arguments.src, axis, *out_count)
+                         : check_count("dst", arguments.dst, axis, *out_count);
+}
+
+// Which rows of an array a list names.
+class RowSet {
+public:
+    // Errors: VIA_ERROR_OUT_OF_MEMORY.
+    VIA_NODISCARD Status make(int64_t extent) {
+        // Pages that no row falls into are never touched.
+        words_.reset(static_cast<uint64_t *>(std::calloc(static_cast<size_t>((extent + 63) / 64), sizeof(uint64_t))));
+        return words_ != nullptr
+                   ? VIA_OK
+                   : fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a set of %lld rows", as_printed(extent));
+    }
+
+    bool has(int64_t row) const { return (words_.get()[row / 64] >> (row % 64) & 1) != 0; }
+    void add(int64_t row) { words_.get()[row / 64] |= uint64_t{1} << (row % 64); }
+
+private:
+    struct Free {
+        void operator()(uint64_t *words) const { std::free(words); }
+    };
+    std::unique_ptr<uint64_t, Free> words_;
+};
+
+// Whether the arrays have the same rows at the same addresses.
+bool are_same_rows(const Plan &row, const IndexedRows &rows) {
+    return rows.dst == rows.src && row.dst_bit == row.src_bit && rows.dst_step == rows.src_step &&
+           std::all_of(row.axes, row.axes + row.ndim, [](const Axis &axis) { return axis.dst_step == axis.src_step; });
+}
+
+RunSet runs_of(const IndexedRows &rows, const void *first, int64_t Axis::*step, int64_t extent, int64_t row_step) {
+    RunSet runs(reinterpret_cast<int64_t>(first), rows.run);
+    for (int32_t i = 0; i < rows.ndim; ++i) {
+        runs.add(rows.axes[i].extent, rows.axes[i].*step);
+    }
+    if (extent > 1) {
+        runs.add(extent, row_step);
+    }
+    return runs;
+}
+
+bool are_spans_apart(via_array *dst, via_array *src) {
+    const ByteSpan a = byte_span(dst);
+    const ByteSpan b = byte_span(src);
+    const auto first = reinterpret_cast<uintptr_t>(dst->data);
+    const auto second = reinterpret_cast<uintptr_t>(src->data);
+    return first + static_cast<uintptr_t>(a.high) <= second + static_cast<uintptr_t>(b.low) ||
+           second + static_cast<uintptr_t>(b.high) <= first + static_cast<uintptr_t>(a.low);
+}
+
+Status share_bytes(Overlap overlap) {
+    return fail(VIA_ERROR_OVERLAP, "dst %s src; expected memory apart, or the same array",
+                overlap == Overlap::Found ? "shares bytes with" : "may share bytes with");
+}
+
+}  // namespace
+
+Status check_indexed(IndexedArguments *arguments, int64_t *out_count) {
+    VIA_TRY(check_same_rows(*arguments));
+    VIA_TRY(check_axis(arguments));
+    VIA_TRY(check_extents(*arguments));
+    VIA_TRY(check_writable(arguments->dst));
+    VIA_TRY(check_list("dst_index", arguments->dst_index));
+    VIA_TRY(check_list("src_index", arguments->src_index));
+    VIA_TRY(check_device("dst_index", arguments->dst_index, *arguments));
+    VIA_TRY(check_device("src_index", arguments->src_index, *arguments));
+    return find_count(*arguments, out_count);
+}
+
+Status read_numbers(const char *name, const IndexList &list, int64_t count, int64_t extent, IndexNumbers *out) {
+    const int32_t bytes = extent <= INT32_MAX ? 4 : 8;
+    out->block.reset(new (std::nothrow) char[static_cast<size_t>(count * bytes)]);
+    if (out->block == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld numbers of rows", as_printed(count));
+    }
+    out->list = {out->block.get(), bytes, bytes};
+    out->ascends = true;
+    int64_t last = -1;
+    for (int64_t k = 0; k < count; ++k) {
+        const int64_t row = list[k];
+        if (row < 0 || row >= extent) [[unlikely]] {
+            return fail(VIA_ERROR_INDEX, "%s[%lld] is %lld; expected 0 to %lld", name, as_printed(k), as_printed(row),
+                        as_printed(extent - 1));
+        }
+        if (bytes == 4) {
+            reinterpret_cast<int32_t *>(out->block.get())[k] = static_cast<int32_t>(row);
+        } else {
+            reinterpret_cast<int64_t *>(out->block.get())[k] = row;
+        }
+        out->ascends &= row > last;
+        last = row;
+    }
+    return VIA_OK;
+}
+
+Status check_different(const IndexList &list, int64_t count, int64_t extent) {
+    RowSet rows;
+    VIA_TRY(rows.make(extent));
+    for (int64_t k = 0; k < count; ++k) {
+        const int64_t row = list[k];
+        if (rows.has(row)) {
+            return fail(VIA_ERROR_OVERLAP, "dst_index[%lld] is %lld, which occurs before; expected each row once",
+                        as_printed(k), as_printed(row));
+        }
+        rows.add(row);
+    }
+    return VIA_OK;
+}
+
+Status check_memory(const IndexedArguments &arguments, const Plan &row, const IndexedRows &rows,
+                    RowOverlap *out_overlap) {
+    *out_overlap = RowOverlap::None;
+    Plan whole;
+    VIA_TRY(normalise_copy(arguments.dst, arguments.dst, &whole));
+    VIA_TRY(check_self_overlap(whole));
+    if (are_spans_apart(arguments.dst, arguments.src)) {
+        return VIA_OK;
+    }
+    if (are_same_rows(row, rows)) {
+        *out_overlap = RowOverlap::SameRows;
+        return VIA_OK;
+    }
+    if (row.in_bits || row.trailing_bits != 0) {
+        return share_bytes(Overlap::Unknown);
+    }
+    const Overlap overlap = find_overlap(runs_of(rows, rows.dst, &Axis::dst_step, rows.dst_extent, rows.dst_step),
+                                         runs_of(rows, rows.src, &Axis::src_step, rows.src_extent, rows.src_step));
+    return overlap == Overlap::None ? VIA_OK : share_bytes(overlap);
+}
+
+Status check_disjoint(const IndexedRows &rows) {
+    RowSet written;
+    VIA_TRY(written.make(rows.dst_extent));
+    for (int64_t k = 0; k < rows.count; ++k) {
+        written.add(rows.dst_index[k]);
+    }
+    for (int64_t k = 0; k < rows.count; ++k) {
+        if (written.has(rows.src_index[k])) {
+            return fail(VIA_ERROR_OVERLAP,
+                        "src_index[%lld] is %lld, a row of dst_index in the same array; expected rows apart",
+                        as_printed(k), as_printed(rows.src_index[k]));
+        }
+    }
+    return VIA_OK;
+}
+
+}  // namespace via

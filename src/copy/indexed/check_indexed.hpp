@@ -1,0 +1,39 @@
+// Checks of copies by index.
+#pragma once
+
+#include <memory>
+
+#include "copy/indexed.hpp"
+#include "copy/plan.hpp"
+#include "core/layout/indexed_rows.hpp"
+
+namespace via {
+
+// Checks dtypes, shapes and both lists' kinds, but no number. Makes `axis` non-negative, and stores the number of rows.
+VIA_NODISCARD Status check_indexed(IndexedArguments *arguments, int64_t *out_count);
+
+// Numbers of rows that nobody else can change.
+struct IndexNumbers {
+    std::unique_ptr<char[]> block;
+    IndexList list;
+    bool ascends = false;
+};
+
+// Copies the numbers of a list in host memory, and checks each. `name` is that of the argument.
+VIA_NODISCARD Status read_numbers(const char *name, const IndexList &list, int64_t count, int64_t extent,
+                                  IndexNumbers *out_numbers);
+
+// Refuses numbers that occur twice.
+VIA_NODISCARD Status check_different(const IndexList &list, int64_t count, int64_t extent);
+
+// How dst and src lie. SameRows: row i of one is row i of the other, for every i.
+enum class RowOverlap : int32_t { None, SameRows };
+
+// Errors: VIA_ERROR_OVERLAP for arrays that share bytes in any other way, and for a dst that overlaps itself.
+VIA_NODISCARD Status check_memory(const IndexedArguments &arguments, const Plan &row, const IndexedRows &rows,
+                                  RowOverlap *out_overlap);
+
+// Refuses rows that are both read and written.
+VIA_NODISCARD Status check_disjoint(const IndexedRows &rows);
+
+}  // namespace via

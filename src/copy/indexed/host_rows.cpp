@@ -1,0 +1,304 @@
+#include "copy/indexed/host_rows.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "copy/bits.hpp"
+#include "copy/host/host_kernels.hpp"
+#include "copy/host/walk.hpp"
+#include "copy/plan/cache_sizes.hpp"
+#include "core/async/thread_pool.hpp"
+#include "core/system/thread_count.hpp"
+
+namespace via {
+namespace {
+
+// What a thread takes at a time, and what one is woken for at least.
+constexpr int64_t kShareBytes = int64_t{256} << 10;
+constexpr int64_t kBytesPerThread = int64_t{512} << 10;
+
+// Between two of these a task can be stopped.
+constexpr int64_t kPieceBytes = int64_t{8} << 20;
+
+// How far ahead sources are fetched: rows are anywhere, so that the processor cannot guess them.
+constexpr int64_t kAheadBytes = int64_t{1} << 10;
+constexpr int64_t kElementsAhead = 24;
+constexpr size_t kLeastFetched = 32;  // of elements; the processor has as many smaller ones under way by itself
+
+// Rows of this size and longer are written past the cache, if they are many.
+constexpr int64_t kLeastStreamed = 512;
+
+// The loops of the rows. Those along which dst moves less than from row to row are done for each row. The others go
+// around all rows, so that what is near is copied together.
+class RowLoops {
+public:
+    explicit RowLoops(const IndexedRows &rows, bool streaming) : rows_(rows), streaming_(streaming) {
+        const int64_t step = std::abs(rows.dst_step);
+        while (inner_ < rows.ndim && (rows.axes[inner_].dst_step < step || rows.count == 1)) {
+            inner_bytes_ *= rows.axes[inner_++].extent;
+        }
+        for (int32_t i = inner_; i < rows.ndim; ++i) {
+            outer_count_ *= rows.axes[i].extent;
+        }
+        merges_ = inner_ == 0 && rows.dst_step == rows.run && rows.src_step == rows.run;
+        order_inner();
+        loop_ = find_element_loop();
+    }
+
+    int64_t inner_bytes() const { return inner_bytes_; }
+    int64_t outer_count() const { return outer_count_; }
+
+    // Copies rows first to last - 1 for one index of the loops around them.
+    void run(int64_t outer, int64_t first, int64_t last) const {
+        char *dst = rows_.dst;
+        const char *src = rows_.src;
+        for (int32_t i = inner_; i < rows_.ndim; ++i) {
+            const Axis &axis = rows_.axes[i];
+            const int64_t at = outer % axis.extent;
+            outer /= axis.extent;
+            dst += at * axis.dst_step;
+            src += at * axis.src_step;
+        }
+        if (loop_ != nullptr) {
+            (this->*loop_)(dst, src, first, last);
+        } else {
+            copy_each(dst, src, first, last);
+        }
+    }
+
+private:
+    using ElementLoop = void (RowLoops::*)(char *dst, const char *src, int64_t first, int64_t last) const;
+
+    void order_inner() {
+        int32_t of[VIA_MAX_NDIM];
+        for (int32_t i = 0; i < inner_; ++i) {
+            inner_axes_[i] = rows_.axes[i];
+            of[i] = i;
+        }
+        for (int32_t i = inner_; i < 2; ++i) {
+            inner_axes_[i] = {1, 0, 0};
+        }
+        const WalkOrder order = order_walk(rows_.run, inner_, inner_axes_, of, false);
+        flip_dst_ = order.flipped ? -(inner_axes_[1].extent - 1) * inner_axes_[1].dst_step : 0;
+        flip_src_ = order.flipped ? -(inner_axes_[1].extent - 1) * inner_axes_[1].src_step : 0;
+        kernel_ = walk_kernel(order.walk, rows_.run, streaming_);
+    }
+
+    // Returns the distance of the source of the row that is fetched meanwhile; 0: none.
+    int64_t ahead_of(int64_t k, int64_t from, int64_t last) const {
+        const int64_t next = k + std::max<int64_t>(kAheadBytes / inner_bytes_, 1);
+        return next < last ? (rows_.src_index[next] - from) * rows_.src_step : 0;
+    }
+
+    void copy_each(char *dst, const char *src, int64_t first, int64_t last) const {
+        for (int64_t k = first; k < last;) {
+            const int64_t to = rows_.dst_index[k];
+            const int64_t from = rows_.src_index[k];
+            int64_t count = 1;
+            while (merges_ && k + count < last && rows_.dst_index[k + count] == to + count &&
+                   rows_.src_index[k + count] == from + count) {
+                ++count;
+            }
+            kernel_({dst + to * rows_.dst_step + flip_dst_, src + from * rows_.src_step + flip_src_, rows_.run * count,
+                     inner_axes_, std::max(inner_, 2), ahead_of(k + count - 1, from, last)});
+            k += count;
+        }
+    }
+
+    // Lists are dense here: copies that were checked.
+    struct EveryRow {
+        explicit EveryRow(const IndexList &) {}
+        int64_t operator[](int64_t k) const { return k; }
+    };
+    template <class Number>
+    struct Numbers {
+        explicit Numbers(const IndexList &list) : at(static_cast<const Number *>(list.at)) {}
+        int64_t operator[](int64_t k) const { return at[k]; }
+        const Number *at;
+    };
+
+    template <class Dst, class Src, class Element>
+    void copy_elements(char *dst, const char *src, int64_t first, int64_t last) const {
+        const Dst to(rows_.dst_index);
+        const Src from(rows_.src_index);
+        const int64_t dst_step = rows_.dst_step;
+        const int64_t src_step = rows_.src_step;
+        for (int64_t k = first; k < last; ++k) {
+            if (sizeof(Element) >= kLeastFetched && k + kElementsAhead < last) {
+                __builtin_prefetch(src + from[k + kElementsAhead] * src_step);
+            }
+            std::memcpy(dst + to[k] * dst_step, src + from[k] * src_step, sizeof(Element));
+        }
+    }
+
+    template <class Element, class Dst>
+    ElementLoop loop_from(const IndexList &list) const {
+        return list.at == nullptr ? &RowLoops::copy_elements<Dst, EveryRow, Element>
+               : list.bytes == 4  ? &RowLoops::copy_elements<Dst, Numbers<int32_t>, Element>
+                                  : &RowLoops::copy_elements<Dst, Numbers<int64_t>, Element>;
+    }
+
+    template <int kBytes>
+    ElementLoop loop_of() const {
+        struct Element {
+            char bytes[kBytes];
+        };
+        const IndexList &list = rows_.dst_index;
+        return list.at == nullptr ? loop_from<Element, EveryRow>(rows_.src_index)
+               : list.bytes == 4  ? loop_from<Element, Numbers<int32_t>>(rows_.src_index)
+                                  : loop_from<Element, Numbers<int64_t>>(rows_.src_index);
+    }
+
+    // Rows of a few bytes are moved as elements.
+    ElementLoop find_element_loop() const {
+        switch (inner_ == 0 ? rows_.run : 0) {
+            case 1:
+                return loop_of<1>();
+            case 2:
+                return loop_of<2>();
+            case 4:
+                return loop_of<4>();
+            case 8:
+                return loop_of<8>();
+            case 16:
+                return loop_of<16>();
+            case 32:
+                return loop_of<32>();
+            case 64:
+                return loop_of<64>();
+            case 128:
+                return loop_of<128>();
+            default:
+                return nullptr;
+        }
+    }
+
+    const IndexedRows &rows_;
+    const bool streaming_;
+    int32_t inner_ = 0;  // axes
+    int64_t inner_bytes_ = rows_.run;
+    int64_t outer_count_ = 1;
+    bool merges_ = false;  // rows that follow one another in both arrays are one run
+    int64_t flip_dst_ = 0;
+    int64_t flip_src_ = 0;
+    Kernel kernel_ = nullptr;
+    ElementLoop loop_ = nullptr;
+    Axis inner_axes_[VIA_MAX_NDIM] = {};
+};
+
+struct Shares {
+    const RowLoops &loops;
+    int64_t first;
+    int64_t last;
+    int64_t rows;      // of a share
+    int64_t of_outer;  // shares of one index of the loops around
+    bool streaming;
+};
+
+void run_share(void *context, int64_t index) {
+    const auto &shares = *static_cast<const Shares *>(context);
+    const int64_t first = shares.first + index % shares.of_outer * shares.rows;
+    shares.loops.run(index / shares.of_outer, first, std::min(first + shares.rows, shares.last));
+    if (shares.streaming) {
+        end_streaming();
+    }
+}
+
+bool is_streamed(const IndexedRows &rows) {
+    return rows.run >= kLeastStreamed && rows.nbytes() >= streaming_bytes() / 2;
+}
+
+void copy_range(const IndexedRows &rows, const RowLoops &loops, bool streaming, int64_t first, int64_t last) {
+    const int64_t nbytes = (last - first) * rows.row_bytes;
+    const auto threads = static_cast<int32_t>(std::clamp<int64_t>(nbytes / kBytesPerThread, 1, num_threads()));
+    const int64_t each = std::clamp<int64_t>(kShareBytes / loops.inner_bytes(), 1, last - first);
+    const Shares shares{loops, first, last, each, (last - first - 1) / each + 1, streaming};
+    const int64_t count = shares.of_outer * loops.outer_count();
+    if (threads > 1) {
+        parallel_for(count, threads, run_share, const_cast<Shares *>(&shares));
+        return;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        run_share(const_cast<Shares *>(&shares), i);
+    }
+}
+
+// Walks the packed bytes of the rows, run by run. `copy` takes the addresses in the arrays and the part of the run.
+template <class Copy>
+void walk_packed(const IndexedRows &rows, int64_t offset, int64_t nbytes, const Copy &copy) {
+    int64_t k = offset / rows.row_bytes;
+    int64_t number = offset % rows.row_bytes / rows.run;
+    int64_t within = offset % rows.run;
+    int64_t index[VIA_MAX_NDIM];
+    for (int32_t i = 0; i < rows.ndim; ++i) {
+        index[i] = number % rows.axes[i].extent;
+        number /= rows.axes[i].extent;
+    }
+    while (nbytes > 0) {
+        int64_t dst = rows.dst_index[k] * rows.dst_step + within;
+        int64_t src = rows.src_index[k] * rows.src_step + within;
+        for (int32_t i = 0; i < rows.ndim; ++i) {
+            dst += index[i] * rows.axes[i].dst_step;
+            src += index[i] * rows.axes[i].src_step;
+        }
+        const int64_t some = std::min(rows.run - within, nbytes);
+        copy(dst, src, static_cast<size_t>(some));
+        nbytes -= some;
+        within = 0;
+        int32_t level = 0;
+        while (level < rows.ndim && ++index[level] == rows.axes[level].extent) {
+            index[level++] = 0;
+        }
+        k += level == rows.ndim ? 1 : 0;
+    }
+}
+
+}  // namespace
+
+void copy_rows(const IndexedRows &rows) {
+    const bool streaming = is_streamed(rows);
+    copy_range(rows, RowLoops(rows, streaming), streaming, 0, rows.count);
+}
+
+Status copy_rows_in_pieces(const IndexedRows &rows, int64_t done_before, via_task *task) {
+    const bool streaming = is_streamed(rows);
+    const RowLoops loops(rows, streaming);
+    const int64_t each = std::max<int64_t>(kPieceBytes / rows.row_bytes, 1);
+    for (int64_t first = 0; first < rows.count; first += each) {
+        const int64_t done = first * rows.row_bytes;
+        if (is_cancelled(task)) {
+            return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes", as_printed(done),
+                        as_printed(rows.nbytes()));
+        }
+        report_progress(task, done_before + done);
+        copy_range(rows, loops, streaming, first, std::min(first + each, rows.count));
+    }
+    report_progress(task, done_before + rows.nbytes());
+    return VIA_OK;
+}
+
+void pack_rows(const IndexedRows &rows, int64_t offset, int64_t nbytes, char *packed) {
+    walk_packed(rows, offset, nbytes, [&](int64_t, int64_t src, size_t some) {
+        std::memcpy(packed, rows.src + src, some);
+        packed += some;
+    });
+}
+
+void unpack_rows(const IndexedRows &rows, int64_t offset, int64_t nbytes, const char *packed) {
+    walk_packed(rows, offset, nbytes, [&](int64_t dst, int64_t, size_t some) {
+        std::memcpy(rows.dst + dst, packed, some);
+        packed += some;
+    });
+}
+
+void copy_rows_of_bits(const Plan &row, const IndexedRows &rows) {
+    for (int64_t k = 0; k < rows.count; ++k) {
+        Plan bits = row;
+        bits.dst_bit += rows.dst_index[k] * rows.dst_step;
+        bits.src_bit += rows.src_index[k] * rows.src_step;
+        run_bits(bits);
+    }
+}
+
+}  // namespace via

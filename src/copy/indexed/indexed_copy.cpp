@@ -1,0 +1,421 @@
+#include "copy/indexed/indexed_copy.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "copy/bits.hpp"
+#include "copy/copy_plan.hpp"
+#include "copy/indexed/host_rows.hpp"
+#include "copy/normalise.hpp"
+#include "copy/submit.hpp"
+#include "core/array/access_tracker.hpp"
+#include "core/array/view.hpp"
+#include "cuda/device.hpp"
+#include "cuda/stream.hpp"
+
+namespace via {
+namespace {
+
+constexpr char kWhat[] = "a copy by index by the host";
+
+bool is_on_device(via_array *array) { return array != nullptr && array->device_type == VIA_DEVICE_CUDA; }
+
+// Returns row 0, with an axis of extent 1 in place of the rows'.
+Status first_row(via_array *array, int32_t axis, via_array **out_row) {
+    int64_t extents[VIA_MAX_NDIM];
+    std::copy_n(array->shape(), array->ndim, extents);
+    extents[axis] = 1;
+    return slice_view(array, nullptr, extents, nullptr, out_row);
+}
+
+// Returns the distance of two rows, in bits for packed elements. There is none with a single row.
+int64_t row_step(via_array *array, int32_t axis) {
+    const int64_t step = array->shape()[axis] > 1 ? array->steps()[axis] : 0;
+    return array->is_packed() ? step * array->item_bits : step;
+}
+
+IndexList list_of(via_array *list) {
+    return {list->data, list->byte_strides()[0], static_cast<int32_t>(list->item_bytes())};
+}
+
+// Makes the steps of packed elements bits again, for rows that do not come in whole bytes.
+void to_bits(Plan *row) {
+    if (row->in_bits) {
+        return;
+    }
+    row->in_bits = true;
+    row->run = row->run * 8 + row->trailing_bits;
+    row->trailing_bits = 0;
+    row->dst_bit = row->src_bit = 0;
+    for (int32_t i = 0; i < row->ndim; ++i) {
+        row->axes[i].dst_step *= 8;
+        row->axes[i].src_step *= 8;
+    }
+}
+
+cuda::Side side_of(via_array *array, via_array *other) {
+    const bool asked = is_plain(array) && is_on_device(other);
+    return {asked ? VIA_DEVICE_ANY : array->device_type, array->device_id};
+}
+
+}  // namespace
+
+IndexedCopy::IndexedCopy(const IndexedArguments &arguments) : given_(arguments) {
+    for (via_array *array : {given_.dst, given_.src, given_.dst_index, given_.src_index}) {
+        if (array != nullptr) {
+            retain_array(array);
+        }
+    }
+}
+
+IndexedCopy::~IndexedCopy() {
+    cuda::end_index_table(table_);
+    for (via_array *array : {given_.dst, given_.src, given_.dst_index, given_.src_index}) {
+        if (array != nullptr) {
+            release_array(array);
+        }
+    }
+}
+
+Status IndexedCopy::make(const IndexedArguments &arguments, IndexedCopy **out_copy) {
+    IndexedArguments checked = arguments;
+    int64_t count = 0;
+    VIA_TRY(check_indexed(&checked, &count));
+    UniqueIndexedCopy copy(new (std::nothrow) IndexedCopy(checked));
+    if (copy.get() == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a copy by index");
+    }
+    VIA_TRY(copy.get()->plan(count));
+    *out_copy = copy.release();
+    return VIA_OK;
+}
+
+Status IndexedCopy::plan(int64_t count) {
+    rows_.count = count;
+    rows_.dst_extent = given_.dst->shape()[given_.axis];
+    rows_.src_extent = given_.src->shape()[given_.axis];
+    is_empty_ = count == 0 || given_.dst->size == 0 || given_.src->size == 0;
+    VIA_TRY(is_empty_ ? VIA_OK : plan_rows());
+    VIA_TRY(is_empty_ ? VIA_OK : find_route());
+    return read_lists();
+}
+
+Status IndexedCopy::plan_rows() {
+    UniqueArray dst;
+    UniqueArray src;
+    VIA_TRY(first_row(given_.dst, given_.axis, dst.out()));
+    VIA_TRY(first_row(given_.src, given_.axis, src.out()));
+    VIA_TRY(normalise_copy(dst.get(), src.get(), &row_));
+    rows_.dst_step = row_step(given_.dst, given_.axis);
+    rows_.src_step = row_step(given_.src, given_.axis);
+    if (given_.dst->is_packed()) {
+        if (row_.in_bits || row_.trailing_bits != 0 || (rows_.dst_step | rows_.src_step) % 8 != 0) {
+            to_bits(&row_);
+            route_ = Route::Bits;
+        } else {
+            rows_.dst_step /= 8;
+            rows_.src_step /= 8;
+        }
+    }
+    rows_.dst = row_.dst;
+    rows_.src = row_.src;
+    rows_.run = row_.run;
+    rows_.row_bytes = std::max<int64_t>(row_.nbytes, 1);
+    rows_.ndim = row_.ndim;
+    std::copy_n(row_.axes, row_.ndim, rows_.axes);
+    return check_memory(given_, row_, rows_, &overlap_);
+}
+
+Status IndexedCopy::find_route() {
+    transfer_.transfer = {rows_.dst,
+                          rows_.src,
+                          rows_.nbytes(),
+                          side_of(given_.dst, given_.src),
+                          side_of(given_.src, given_.dst),
+                          given_.dst,
+                          given_.src,
+                          rows_.run,
+                          1,
+                          rows_.axes,
+                          nullptr};
+    VIA_TRY(cuda::find_sides(&transfer_.transfer));
+    transfer_.pack = pack_rows;
+    transfer_.unpack = unpack_rows;
+    const bool device = cuda::has_device(transfer_.transfer);
+    if (device && route_ == Route::Bits) {
+        return fail(VIA_ERROR_UNSUPPORTED,
+                    "dst has rows of packed %s that are no whole bytes; expected whole bytes on a "
+                    "device",
+                    DtypeName(given_.dst->dtype).text);
+    }
+    if (!device) {
+        fetches_ = is_on_device(given_.dst_index) || is_on_device(given_.src_index);
+        return VIA_OK;
+    }
+    route_ = Route::Device;
+    const bool reaches_lists = cuda::indexed_route(transfer_.transfer) == cuda::IndexedRoute::Kernel;
+    fetches_ = !reaches_lists && (is_on_device(given_.dst_index) || is_on_device(given_.src_index));
+    return cuda::make_index_table(&table_);
+}
+
+// Reads a list of host memory now. One on a device is read by the kernel, or fetched later.
+Status IndexedCopy::read_list(const char *name, via_array *list, int64_t extent, IndexNumbers *numbers,
+                              IndexList *out_list) {
+    if (list == nullptr) {
+        return VIA_OK;
+    }
+    *out_list = list_of(list);
+    if (is_on_device(list)) {
+        return VIA_OK;
+    }
+    VIA_TRY(wait_until_ready(list->storage));
+    VIA_TRY(read_numbers(name, list_of(list), rows_.count, extent, numbers));
+    *out_list = numbers->list;
+    return VIA_OK;
+}
+
+Status IndexedCopy::read_lists() {
+    VIA_TRY(read_list("src_index", given_.src_index, rows_.src_extent, &src_numbers_, &rows_.src_index));
+    VIA_TRY(read_list("dst_index", given_.dst_index, rows_.dst_extent, &dst_numbers_, &rows_.dst_index));
+    if (given_.dst_index != nullptr && !is_on_device(given_.dst_index) && !dst_numbers_.ascends) {
+        VIA_TRY(check_different(rows_.dst_index, rows_.count, rows_.dst_extent));
+    }
+    transfer_.rows = rows_;
+    transfer_.dst_index = is_on_device(given_.dst_index) ? given_.dst_index : nullptr;
+    transfer_.src_index = is_on_device(given_.src_index) ? given_.src_index : nullptr;
+    return check_lists();
+}
+
+// Rows of one array may be copied to others of it if all numbers are known.
+Status IndexedCopy::check_lists() const {
+    if (is_empty_ || overlap_ == RowOverlap::None) {
+        return VIA_OK;
+    }
+    if (is_on_device(given_.dst_index) || is_on_device(given_.src_index)) {
+        return fail(VIA_ERROR_OVERLAP, "dst shares bytes with src; expected memory apart, or an index in host memory");
+    }
+    return check_disjoint(rows_);
+}
+
+bool IndexedCopy::is_all_plain() const {
+    const std::initializer_list<via_array *> arrays = {given_.dst, given_.src, given_.dst_index, given_.src_index};
+    return std::all_of(arrays.begin(), arrays.end(),
+                       [](via_array *array) { return array == nullptr || is_plain(array); });
+}
+
+Status IndexedCopy::await_all() const {
+    VIA_TRY(await_arrays(given_.dst, given_.src));
+    for (via_array *list : {given_.dst_index, given_.src_index}) {
+        VIA_TRY(list != nullptr ? wait_until_ready(list->storage) : VIA_OK);
+    }
+    return VIA_OK;
+}
+
+// Waits on the host for everything before the copy.
+Status IndexedCopy::await_before(via_stream *stream) const {
+    if (stream != nullptr || !is_all_plain()) {
+        VIA_TRY(await_stream(stream, kWhat));
+    }
+    return await_all();
+}
+
+// Copies a list from a device. Everything before has been waited for.
+Status IndexedCopy::fetch(const char *name, via_array *list, IndexList *out_list, std::unique_ptr<char[]> *block) {
+    if (!is_on_device(list)) {
+        return VIA_OK;
+    }
+    block->reset(new (std::nothrow) char[static_cast<size_t>(std::max<int64_t>(list->nbytes(), 1))]);
+    if (*block == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld numbers of %s", as_printed(list->size), name);
+    }
+    UniqueArray there;
+    const ArraySpec spec{.data = block->get(), .dtype = list->dtype, .ndim = 1, .shape = list->shape()};
+    VIA_TRY(make_array(spec, Deleter{}, there.out()));
+    VIA_TRY(list->size > 0 ? copy_and_wait(there.get(), list) : VIA_OK);
+    *out_list = list_of(there.get());
+    return VIA_OK;
+}
+
+// Makes a copy of the same rows whose lists are in host memory.
+template <class Run>
+Status IndexedCopy::with_fetched(const Run &run) {
+    std::unique_ptr<char[]> dst_block;
+    std::unique_ptr<char[]> src_block;
+    IndexedCopy fetched(given_);
+    IndexList dst_list;
+    IndexList src_list;
+    VIA_TRY(fetch("dst_index", given_.dst_index, &dst_list, &dst_block));
+    VIA_TRY(fetch("src_index", given_.src_index, &src_list, &src_block));
+    fetched.rows_ = rows_;
+    fetched.row_ = row_;
+    fetched.route_ = route_;
+    fetched.transfer_ = transfer_;
+    if (src_block != nullptr) {
+        VIA_TRY(read_numbers("src_index", src_list, rows_.count, rows_.src_extent, &fetched.src_numbers_));
+        fetched.rows_.src_index = fetched.src_numbers_.list;
+    }
+    if (dst_block != nullptr) {
+        VIA_TRY(read_numbers("dst_index", dst_list, rows_.count, rows_.dst_extent, &fetched.dst_numbers_));
+        fetched.rows_.dst_index = fetched.dst_numbers_.list;
+        VIA_TRY(check_different(fetched.rows_.dst_index, rows_.count, rows_.dst_extent));
+    }
+    fetched.transfer_.rows = fetched.rows_;
+    fetched.transfer_.dst_index = fetched.transfer_.src_index = nullptr;
+    if (route_ == Route::Device) {
+        VIA_TRY(cuda::make_index_table(&fetched.table_));
+    }
+    return run(&fetched);
+}
+
+void IndexedCopy::run_on_host() {
+    if (route_ == Route::Bits) {
+        copy_rows_of_bits(row_, rows_);
+    } else {
+        copy_rows(rows_);
+    }
+}
+
+Status IndexedCopy::prepare_on(via_stream *stream) {
+    return is_empty_ || route_ != Route::Device ? VIA_OK : cuda::prepare_indexed(transfer_, stream);
+}
+
+Status IndexedCopy::run_on(via_stream *stream) {
+    if (is_empty_) {
+        return stream != nullptr ? cuda::need("a stream") : VIA_OK;
+    }
+    if (fetches_) {
+        VIA_TRY(prepare_on(stream));
+        VIA_TRY(await_before(stream));
+        return with_fetched([&](IndexedCopy *fetched) { return fetched->run_on(stream); });
+    }
+    if (route_ == Route::Device) {
+        return cuda::indexed_on(transfer_, table_, stream);
+    }
+    VIA_TRY(await_before(stream));
+    run_on_host();
+    return VIA_OK;
+}
+
+Status IndexedCopy::run_now() {
+    if (is_empty_) {
+        return VIA_OK;
+    }
+    if (fetches_) {
+        VIA_TRY(await_before(nullptr));
+        return with_fetched([](IndexedCopy *fetched) { return fetched->run_now(); });
+    }
+    if (route_ == Route::Device) {
+        return cuda::indexed_now(transfer_, table_);
+    }
+    VIA_TRY(await_before(nullptr));
+    run_on_host();
+    return VIA_OK;
+}
+
+Status IndexedCopy::find_dependency(via_stream *stream, Fence **out_dependency) {
+    Fence *fences[] = {nullptr, last_write(given_.dst->storage), last_write(given_.src->storage), nullptr, nullptr};
+    fences[3] = given_.dst_index != nullptr ? last_write(given_.dst_index->storage) : nullptr;
+    fences[4] = given_.src_index != nullptr ? last_write(given_.src_index->storage) : nullptr;
+    const int32_t device_id = is_empty_ ? 0 : cuda::device_of_transfer(transfer_.transfer);
+    if (const Status status = dependency_of_stream(stream, device_id, &fences[0]); status != VIA_OK) {
+        for (Fence *fence : fences) {
+            const UniqueFence dropped(fence);
+        }
+        return status;
+    }
+    return join_fences(fences, std::size(fences), out_dependency);
+}
+
+Status IndexedCopy::run_in_task(int64_t done_before, via_task *task, Fence **out_fence) {
+    if (is_empty_) {
+        return VIA_OK;
+    }
+    if (fetches_) {
+        return with_fetched([&](IndexedCopy *fetched) { return fetched->run_in_task(done_before, task, out_fence); });
+    }
+    if (route_ == Route::Device) {
+        return cuda::indexed_for_task(transfer_, table_, task, out_fence);
+    }
+    if (route_ == Route::Host) {
+        return copy_rows_in_pieces(rows_, done_before, task);
+    }
+    run_on_host();
+    report_progress(task, done_before + nbytes());
+    return VIA_OK;
+}
+
+Status IndexedCopy::note_task(Fence *end) {
+    VIA_TRY(set_last_write(given_.dst->storage, end));
+    for (via_array *array : {given_.src, given_.dst_index, given_.src_index}) {
+        VIA_TRY(array != nullptr ? add_access(array->storage, end) : VIA_OK);
+    }
+    return VIA_OK;
+}
+
+bool IndexedCopy::is_immediate() const {
+    return !is_empty_ && !fetches_ && route_ == Route::Device &&
+           cuda::indexed_route(transfer_.transfer) == cuda::IndexedRoute::Kernel;
+}
+
+namespace {
+
+struct IndexedWork : TaskWork {
+    explicit IndexedWork(IndexedCopy *given) : TaskWork{run_work, end_work}, copy(given) { copy->retain(); }
+
+    static Status run_work(TaskWork *work, via_task *task, Fence **out_fence) {
+        return static_cast<IndexedWork *>(work)->copy->run_in_task(0, task, out_fence);
+    }
+
+    static void end_work(TaskWork *work) {
+        auto *indexed = static_cast<IndexedWork *>(work);
+        indexed->copy->release();
+        delete indexed;
+    }
+
+    IndexedCopy *const copy;
+};
+
+Status check_task_memory(const IndexedArguments &arguments) {
+    for (via_array *array : {arguments.dst, arguments.src, arguments.dst_index, arguments.src_index}) {
+        if (array != nullptr && !is_plain(array)) {
+            return cuda::need("a copy of CUDA's memory");
+        }
+    }
+    return VIA_OK;
+}
+
+}  // namespace
+
+Status copy_indexed(const IndexedArguments &arguments, via_stream *stream) {
+    UniqueIndexedCopy copy;
+    VIA_TRY(IndexedCopy::make(arguments, copy.out()));
+    return stream != nullptr ? copy.get()->run_on(stream) : copy.get()->run_now();
+}
+
+Status submit_indexed(const IndexedArguments &arguments, via_stream *stream, via_task **out_task) {
+    VIA_TRY(check_task_memory(arguments));
+    UniqueIndexedCopy copy;
+    VIA_TRY(IndexedCopy::make(arguments, copy.out()));
+    UniqueFence dependency;
+    VIA_TRY(copy.get()->find_dependency(stream, dependency.out()));
+    auto *work = new (std::nothrow) IndexedWork(copy.get());
+    if (work == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a task");
+    }
+    via_task *task = nullptr;
+    const Status status = start_task(work, copy.get()->nbytes(), dependency.get(), copy.get()->is_immediate(), &task);
+    if (status != VIA_OK) {
+        IndexedWork::end_work(work);
+        return status;
+    }
+    const UniqueFence end(task_fence(task));
+    if (const Status noted = copy.get()->note_task(end.get()); noted != VIA_OK) {
+        cancel_task(task);
+        release_task(task);
+        return noted;
+    }
+    *out_task = task;
+    return VIA_OK;
+}
+
+}  // namespace via

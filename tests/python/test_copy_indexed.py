@@ -1,0 +1,218 @@
+"""Copies of rows by index within host memory, against NumPy's indexing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import viaduct as via
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+DTYPES = ["u1", "i2", "f4", "f8", "c16", "S3", "S24", "S100"]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None, int]:
+    """Arrays of any layout, lists of any kind: sorted, random, repeated, empty, adjacent, or none."""
+    ndim = draw(st.integers(1, 4))
+    axis = draw(st.integers(0, ndim - 1))
+    shape = [draw(st.sampled_from([1, 2, 3, 7, 40])) for _ in range(ndim)]
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    dtype = np.dtype(draw(st.sampled_from(DTYPES)))
+    count = draw(st.sampled_from([0, 1, 2, 9, 33]))
+
+    def side(extent: int) -> np.ndarray:
+        extents = list(shape)
+        extents[axis] = extent
+        order = draw(st.permutations(range(ndim)))
+        steps = [draw(st.sampled_from([1, 1, -1, 2, -2])) for _ in range(ndim)]
+        block = [extents[i] * abs(steps[i]) for i in order]
+        nbytes = int(np.prod(block)) * dtype.itemsize
+        base = rng.integers(1, 255, nbytes, dtype=np.uint8).view(dtype).reshape(block)
+        a = base.transpose(np.argsort(order))
+        return a[tuple(slice(None, None, step) for step in steps)]
+
+    rows_of_dst, rows_of_src = count + draw(st.integers(1, 5)), draw(st.integers(1, 40))
+    to: np.ndarray | None = rng.permutation(rows_of_dst)[:count]
+    kind = draw(st.sampled_from(["random", "sorted", "adjacent", "none", "no dst"]))
+    of: np.ndarray | None = rng.integers(0, rows_of_src, count)
+    if kind == "sorted":
+        assert to is not None and of is not None
+        to, of = np.sort(to), np.sort(of)
+    elif kind == "adjacent":
+        rows_of_src = count + 3
+        to, of = np.arange(count) + 1, np.arange(count) + 2
+    elif kind == "none":
+        rows_of_src, of = count + 2, None
+    elif kind == "no dst":
+        to = None
+    kinds = st.sampled_from([np.int32, np.int64])
+    to = None if to is None else to.astype(draw(kinds))
+    of = None if of is None else of.astype(draw(kinds))
+    return side(rows_of_dst), side(rows_of_src), to, of, axis
+
+
+def indexed(a: np.ndarray, rows: np.ndarray | None, count: int, axis: int) -> tuple:
+    return (slice(None),) * axis + (slice(count) if rows is None else rows,)
+
+
+def root_of(a: np.ndarray) -> np.ndarray:
+    """The block that a view is of."""
+    while isinstance(a.base, np.ndarray):
+        a = a.base
+    return a
+
+
+def naive(dst: np.ndarray, to: np.ndarray | None, src: np.ndarray, of: np.ndarray | None, axis: int) -> np.ndarray:
+    """The bytes of dst's whole block afterwards: gaps keep what they hold."""
+    block = root_of(dst).copy()
+    start = dst.ctypes.data - root_of(dst).ctypes.data
+    view = np.ndarray(dst.shape, dst.dtype, block.data, start, dst.strides)
+    count = len(to if to is not None else of)  # type: ignore[arg-type]
+    view[indexed(dst, to, count, axis)] = src[indexed(src, of, count, axis)]
+    return block
+
+
+@settings(max_examples=400, deadline=None)
+@given(cases(), st.booleans())
+def test_any_rows_of_any_layout_equal_what_numpy_copies(case: tuple, as_task: bool) -> None:
+    dst, src, to, of, axis = case
+    expected = naive(dst, to, src, of, axis)
+    if as_task:
+        via.copy_indexed_submit(dst, to, src, of, axis - dst.ndim).wait()
+    else:
+        via.copy_indexed(dst, to, src, of, axis)
+    assert root_of(dst).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("nbytes", [1, 4, 24, 64, 100, 512, 4096, 5000])
+def test_many_rows_on_several_threads_equal_take(nbytes: int) -> None:
+    rng = np.random.default_rng(nbytes)
+    rows = 8_000_000 // max(nbytes, 40)
+    src = rng.integers(0, 255, (rows, nbytes), dtype=np.uint8)
+    for wanted in (rng.integers(0, rows, rows // 2), np.sort(rng.permutation(rows)[: rows // 2]), np.arange(rows // 2)):
+        out = np.zeros((len(wanted), nbytes), np.uint8)
+        via.copy_indexed(out, None, src, wanted)
+        np.testing.assert_array_equal(out, src[wanted])
+        back = np.zeros_like(src)
+        to = rng.permutation(rows)[: len(wanted)]
+        via.copy_indexed(back, to, out, None)
+        np.testing.assert_array_equal(back[to], out)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array, via.asarray])
+def test_an_index_is_anything_like_an_array(kind: object) -> None:
+    src = np.arange(12, dtype="f4").reshape(4, 3)
+    dst = np.zeros((2, 3), "f4")
+    given = np.array([3, 1]) if kind is via.asarray else [3, 1]
+    via.copy_indexed(dst, None, src, kind(given))  # type: ignore[operator]
+    np.testing.assert_array_equal(dst, src[[3, 1]])
+    via.copy_indexed(dst, range(2), src, range(1, 3))
+    np.testing.assert_array_equal(dst, src[1:3])
+
+
+def test_without_an_index_all_rows_are_copied() -> None:
+    src = np.arange(12).reshape(4, 3)
+    dst = np.zeros((4, 3), src.dtype)
+    via.copy_indexed(dst, None, src, None, axis=1)
+    np.testing.assert_array_equal(dst, src)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype,bits", [("int4", 4), ("uint1", 1), ("float6_e2m3fn", 6)])
+def test_rows_of_packed_elements_equal_a_loop_of_bits(dtype: str, bits: int, axis: int) -> None:
+    rng = np.random.default_rng(bits)
+    for shape in [(5, 8), (5, 3), (6, 7)]:
+        blocks = [rng.integers(0, 255, (shape[0] * shape[1] * bits + 7) // 8, dtype=np.uint8) for _ in range(2)]
+        dst, src = (via.asarray(block) for block in blocks)
+        arrays = [via.wrap(a.ptr, shape, dtype, owner=a) for a in (dst, src)]
+        to, of = [2, 0, 1], [1, 1, 0]
+        wide = [
+            np.unpackbits(block, bitorder="little")[: shape[0] * shape[1] * bits].reshape(*shape, bits)
+            for block in blocks
+        ]
+        expected = wide[0].copy()
+        expected[indexed(expected, np.array(to), 3, axis)] = wide[1][indexed(expected, np.array(of), 3, axis)]
+        via.copy_indexed(arrays[0], to, arrays[1], of, axis=axis)
+        after = np.unpackbits(blocks[0], bitorder="little")[: expected.size].reshape(expected.shape)
+        np.testing.assert_array_equal(after, expected)
+
+
+def test_rows_of_one_array_move_to_others_of_it() -> None:
+    a = np.arange(24).reshape(6, 4)
+    expected = a.copy()
+    expected[[0, 2]] = expected[[5, 4]]
+    via.copy_indexed(a, [0, 2], a, [5, 4])
+    np.testing.assert_array_equal(a, expected)
+
+
+# ------------------------------------------------------------------------------------------------ refusals
+
+A = np.zeros((4, 3), "f4")
+FAR = 1 << 40
+
+
+@pytest.mark.parametrize(
+    "error,text,arguments",
+    [
+        (via.OutOfRangeError, r"src_index\[1\] is 4; expected 0 to 3", (A, [0, 1], A + 1, [0, 4])),
+        (via.OutOfRangeError, r"src_index\[0\] is -1; expected 0 to 3", (A, [0, 1], A + 1, [-1, 4])),
+        (via.OutOfRangeError, r"dst_index\[1\] is -5; expected 0 to 3", (A, [0, -5], A + 1, None)),
+        (via.OutOfRangeError, rf"dst_index\[0\] is {FAR}; expected 0 to 3", (A, [FAR, 0], A + 1, None)),
+        (via.OutOfRangeError, r"src_index\[0\] is 4294967296;", (A, [0], A + 1, [1 << 32])),
+        (via.OverlapError, r"dst_index\[2\] is 1, which occurs before", (A, [1, 0, 1], A + 1, None)),
+        (via.DTypeError, "dst_index has dtype float64; expected int32 or int64", (A, np.array([1.0]), A + 1, None)),
+        (via.DTypeError, "src_index has dtype uint32; expected int32", (A, None, A + 1, np.array([1], "u4"))),
+        (via.DTypeError, "src_index has dtype int16", (A, None, A + 1, np.array([1], "i2"))),
+        (via.ShapeError, "dst_index has ndim 2; expected 1", (A, np.array([[1]]), A + 1, None)),
+        (via.ShapeError, "src_index has ndim 0; expected 1", (A, None, A + 1, np.array(1))),
+        (via.ShapeError, "src_index has 1 numbers; expected 2, as dst_index", (A, [0, 1], A + 1, [0])),
+        (via.ShapeError, "dst has extent 4 along axis 0; expected at least 5", (A, None, A + 1, [0] * 5)),
+        (via.ShapeError, "src has extent 4 along axis 0; expected that of dst, 3", (A[:3], None, A + 1, None)),
+        (via.ShapeError, "src has extent 2 along axis 1; expected that of dst, 3", (A, [0], A[:, :2] + 1, [0])),
+        (via.ShapeError, "src has ndim 1 and dst 2", (A, [0], A[0] + 1, [0])),
+        (via.DTypeError, "src has dtype int32; expected that of dst, float32", (A, [0], A.astype("i4"), [0])),
+        (via.OutOfRangeError, "axis is 2; expected -2 to 1", (A, [0], A + 1, [0], 2)),
+        (via.OutOfRangeError, "axis is -3; expected -2 to 1", (A, [0], A + 1, [0], -3)),
+        (via.OverlapError, "dst shares bytes with src; expected memory apart", (A[1:], [0], A[:3], [0])),
+        (via.OverlapError, r"src_index\[0\] is 1, a row of dst_index", (A, [1, 2], A, [1, 0])),
+        (via.OverlapError, "dst has stride 0", (np.broadcast_to(A[0], (4, 3)), [0], A + 1, [0])),
+    ],
+)
+@pytest.mark.parametrize("function", [via.copy_indexed, via.copy_indexed_submit])
+def test_a_wrong_argument_is_named_and_nothing_is_written(
+    function: object, error: type, text: str, arguments: tuple
+) -> None:
+    if not arguments[0].flags.writeable:
+        arguments = (via.wrap(A.ctypes.data, (4, 3), "float32", strides=(0, 4), owner=A), *arguments[1:])
+    before = A.copy()
+    with pytest.raises(error, match=text):
+        function(*arguments)  # type: ignore[operator]
+    np.testing.assert_array_equal(A, before)
+
+
+def test_a_read_only_destination_is_refused() -> None:
+    dst = A.copy()
+    dst.flags.writeable = False
+    with pytest.raises(via.ReadOnlyError):
+        via.copy_indexed(dst, [0], A, [0])
+
+
+def test_empty_rows_and_no_rows_are_no_copy_but_numbers_are_checked() -> None:
+    empty = np.zeros((4, 0), "f4")
+    via.copy_indexed(empty, [3, 1], empty.copy(), [0, 0])
+    via.copy_indexed(A, [], A + 1, [])
+    with pytest.raises(via.OutOfRangeError, match=r"dst_index\[0\] is 4"):
+        via.copy_indexed(empty, [4], empty.copy(), [0])
+
+
+def test_a_task_reads_its_index_before_it_returns() -> None:
+    src = np.arange(1 << 20, dtype="f8").reshape(-1, 256)
+    dst = np.zeros_like(src)
+    index = np.arange(len(src))[::-1].copy()
+    expected = src[::-1].copy()
+    task = via.copy_indexed_submit(dst, None, src, index)
+    index[:] = 1 << 40
+    task.wait()
+    np.testing.assert_array_equal(dst, expected)
+    assert task.progress() == (src.nbytes, src.nbytes)
