@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import random
 from array import array as numbers
+from typing import Any
 
 import pytest
 import viaduct as via
 from cuda_driver import held
+from programs import shown
 
 KINDS = ["cpu", "pinned", "managed", "cuda:0"]
 PAIRS = list(itertools.product(KINDS, KINDS))
@@ -251,7 +253,17 @@ def test_rows_of_one_array_are_copied_if_the_lists_are_known() -> None:
         via.copy_indexed(a, [2, 3], a, [2, 4])
 
 
-# ------------------------------------------------------------------------------------------------ order, captures
+def test_the_page_swaps_blocks_between_a_device_and_pinned_memory() -> None:
+    found: dict[str, Any] = {}
+    exec(shown("docs/guide/rows.md", "python"), found)
+    assert found["cache"].device == "cuda:0" and found["pool"].device == "pinned"
+    cache, pool = content(found["cache"]), content(found["pool"])
+    one = b"\x00\x3c"  # of float16
+    block, layers = 2 * 16 * 2 * 8, 4
+    assert cache.count(one) == 5 * layers * block and pool.count(one) == 3 * layers * block
+
+
+# ------------------------------------------------------------------------------------------------ order
 
 
 def test_a_copy_by_index_comes_after_what_is_queued_on_its_stream() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 import viaduct as via
@@ -144,6 +148,16 @@ def test_rows_of_one_array_move_to_others_of_it() -> None:
     expected[[0, 2]] = expected[[5, 4]]
     via.copy_indexed(a, [0, 2], a, [5, 4])
     np.testing.assert_array_equal(a, expected)
+
+
+def test_the_page_swaps_blocks_of_a_paged_cache_out_and_in() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs/guide/rows.md").read_text()
+    (program,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    found: dict[str, Any] = {}
+    exec(program, found)
+    pool, cache = (np.asarray(found[name].copy("cpu")) for name in ("pool", "cache"))
+    assert (pool[:, found["slots"]] == 1).all() and pool.sum() == 3 * pool[:, 0].size
+    assert (cache[:, [*found["blocks"], 0, 1]] == 1).all() and cache.sum() == 5 * cache[:, 0].size
 
 
 # ------------------------------------------------------------------------------------------------ refusals
