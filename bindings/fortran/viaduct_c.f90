@@ -984,6 +984,14 @@ module viaduct_c
       integer(c_int) :: answer
     end function
 
+    function via_batch_add_indexed(batch, dst, dst_index, src, src_index, axis) result(answer) bind(C, &
+        name="via_batch_add_indexed")
+      import
+      type(c_ptr), value :: batch, dst, dst_index, src, src_index
+      integer(c_int32_t), value :: axis
+      integer(c_int) :: answer
+    end function
+
     function via_batch_size(batch) result(answer) bind(C, name="via_batch_size")
       import
       type(c_ptr), value :: batch

@@ -107,6 +107,7 @@
 %via_returns(via_task_on_complete, nothing)
 %via_returns(via_batch_create, batch)
 %via_returns(via_batch_add, nothing)
+%via_returns(via_batch_add_indexed, nothing)
 %via_returns(via_batch_run, nothing)
 %via_returns(via_batch_submit, task)
 

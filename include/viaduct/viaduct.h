@@ -1149,12 +1149,21 @@ VIA_API void via_batch_release(via_batch *batch);
  */
 VIA_CHECKED via_status via_batch_add(via_batch *batch, via_array *dst, via_array *src);
 
+/**
+ * Adds one copy by index, and holds all arrays. Reads and checks an index in host memory now, and prepares the copy:
+ * each run takes one launch where via_copy_indexed does. An index on a device is read by each run. On failure the batch
+ * is unchanged. Errors: as via_copy_indexed and via_batch_add.
+ */
+VIA_CHECKED via_status via_batch_add_indexed(via_batch *batch, via_array *dst, via_array *dst_index, via_array *src,
+                                             via_array *src_index, int32_t axis);
+
 /** Returns the number of copies. */
 VIA_API int64_t via_batch_size(via_batch *batch);
 
 /**
  * Queues all copies on a stream, as via_copy_batch does. The first run plans them, which takes longer. So do the first
- * run after an addition, and the first on a stream of another device. Errors: as via_copy_async.
+ * run after an addition, and the first on a stream of another device. With NULL, copies between arrays of host memory
+ * need no device. Errors: as via_copy_async.
  */
 VIA_CHECKED via_status via_batch_run(via_batch *batch, via_stream *stream);
 

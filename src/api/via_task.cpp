@@ -81,6 +81,13 @@ via_status via_batch_add(via_batch *batch, via_array *dst, via_array *src) {
                    [&] { return add_to_batch(batch, dst, src); });
 }
 
+via_status via_batch_add_indexed(via_batch *batch, via_array *dst, via_array *dst_index, via_array *src,
+                                 via_array *src_index, int32_t axis) {
+    VIA_TRACE_API(via_batch_add_indexed, batch, dst, dst_index, src, src_index, axis);
+    return guarded(__func__, required("batch", batch), required("dst", dst), required("src", src),
+                   [&] { return add_indexed_to_batch(batch, {dst, dst_index, src, src_index, axis}); });
+}
+
 int64_t via_batch_size(via_batch *batch) {
     VIA_TRACE_API(via_batch_size, batch);
     return batch != nullptr ? batch_size(batch) : 0;

@@ -12,6 +12,12 @@ namespace {
 
 bool are_plain(via_array *dst, via_array *src) { return is_plain(dst) && is_plain(src); }
 
+// Returns true if no work of this process can come before. No stream means the legacy stream, which is empty in a
+// process that does not use CUDA.
+bool is_behind_nothing(via_array *dst, via_array *src, via_stream *stream) {
+    return stream == nullptr && are_plain(dst, src) && !cuda::is_in_use();
+}
+
 // Copies adjacent bytes of memory that the driver may know. Checks its size first: too many bytes may overlap the
 // memory next to it.
 Status copy_bytes_of_any_kind(CopyPlan *plan, via_stream *stream) {
@@ -32,10 +38,8 @@ Status copy_bytes_of_any_kind(CopyPlan *plan, via_stream *stream) {
 
 }  // namespace
 
-// Returns true if no work of this process can come before. No stream means the legacy stream, which is empty in a
-// process that does not use CUDA.
-bool is_behind_nothing(via_array *dst, via_array *src, via_stream *stream) {
-    return stream == nullptr && are_plain(dst, src) && !cuda::is_in_use();
+bool needs_no_stream(via_array *dst, via_array *src, via_stream *stream) {
+    return stream == nullptr && are_plain(dst, src);
 }
 
 Status check_arrays(via_array *dst, via_array *src) {
@@ -77,7 +81,7 @@ Status copy_array(via_array *dst, via_array *src) {
 }
 
 Status plan_copy_async(via_array *dst, via_array *src, via_stream *stream, CopyPlan *out_plan) {
-    out_plan->has_no_stream = is_behind_nothing(dst, src, stream);
+    out_plan->has_no_stream = needs_no_stream(dst, src, stream);
     VIA_TRY(prepare_copy(dst, src, out_plan->has_no_stream ? Ask::Never : Ask::Always, out_plan));
     return out_plan->has_no_stream ? VIA_OK : plan_on(out_plan, stream);
 }

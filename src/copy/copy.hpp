@@ -29,10 +29,10 @@ VIA_NODISCARD Status copy_array(via_array *dst, via_array *src);
 // Copies in stream order; nullptr means the legacy stream. See via_copy_async.
 VIA_NODISCARD Status copy_array_async(via_array *dst, via_array *src, via_stream *stream);
 
-// Plans such a copy of arrays that are not empty, and refuses all that it refuses. is_behind_nothing: the host copies
-// at once, since nothing comes before.
+// Plans such a copy of a batch, of arrays that are not empty, and refuses all that it refuses. needs_no_stream: the host
+// copies, as copy_array does, and asks no driver.
 VIA_NODISCARD Status plan_copy_async(via_array *dst, via_array *src, via_stream *stream, CopyPlan *out_plan);
-bool is_behind_nothing(via_array *dst, via_array *src, via_stream *stream);
+bool needs_no_stream(via_array *dst, via_array *src, via_stream *stream);
 
 // Copies between two addresses of any memory that do not overlap: as copy_array if `stream` is nullptr, otherwise as
 // copy_array_async.

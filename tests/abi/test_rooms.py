@@ -37,7 +37,7 @@ ARROWS = {
     "copy": CORE | {"cuda"},
     "copy/plan": CORE | {"copy"},
     "copy/host": CORE | {"copy", "copy/plan"},
-    "copy/batch": CORE | {"copy", "copy/plan", "cuda"},
+    "copy/batch": CORE | {"copy", "copy/plan", "copy/indexed", "cuda"},
     "copy/indexed": CORE | {"copy", "copy/plan", "copy/host", "cuda"},
     "file": CORE | {"copy", "cuda"},
     "api": CORE | {"copy", "cuda", "exchange", "file", "ipc"},

@@ -129,6 +129,11 @@ void rows_are_copied_by_index(void **) {
     rows = {1, 0};
     copy_indexed_submit({dst, index}, Array::wrap(from.data(), {2, 3})).wait();
     assert_true(std::equal(to.begin(), to.begin() + 3, from.begin() + 3));
+    const Batch batch = Batch::create();
+    rows = {3, 1};
+    batch.add_indexed(dst, {src, index});
+    batch.submit().wait();
+    assert_true(std::equal(to.begin(), to.begin() + 3, from.begin() + 9));
     rows = {0, 4};
     expect_thrown<IndexError>("src_index[1] is 4", [&] { copy_indexed(dst, {src, index}); });
 }

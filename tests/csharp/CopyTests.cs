@@ -58,6 +58,30 @@ namespace Viaduct.Tests
         }
 
         [Test]
+        public void Rows_are_copied_by_index()
+        {
+            using (ViaArray grid = Support.Grid())
+            using (ViaArray target = grid.Copy())
+            using (ViaArray rows = ViaArray.Empty(DType.Int32, 1))
+            using (var batch = new ViaBatch())
+            {
+                rows.Fill(2);
+                target.Clear();
+                grid.CopyIndexedTo(target, null, rows);
+                Assert.That(target.Select(0, 0).ToArray<double>(), Is.EqualTo(grid.Select(0, 2).ToArray<double>()));
+                using (CopyTask copy = grid.SubmitCopyIndexedTo(target, rows, null, 1))
+                {
+                    copy.Wait();
+                }
+                Assert.That(target.Select(1, 2).Copy().ToArray<double>(),
+                    Is.EqualTo(grid.Select(1, 0).Copy().ToArray<double>()));
+                batch.AddIndexed(target, rows, grid, null);
+                batch.Run();
+                Assert.That(target.Select(0, 2).ToArray<double>(), Is.EqualTo(grid.Select(0, 0).ToArray<double>()));
+            }
+        }
+
+        [Test]
         public void Filling_takes_every_type_of_element()
         {
             using (ViaArray bools = ViaArray.Empty(DType.Bool, 5))

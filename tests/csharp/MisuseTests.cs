@@ -55,6 +55,12 @@ namespace Viaduct.Tests
             { "too_many_axes", () => ViaArray.Wrap(Block, DType.Int8, new long[65]) },
             { "huge_shape", () => ViaArray.Wrap(Block, DType.Int8, 1L << 40, 1L << 40) },
             { "huge_allocation", () => ViaArray.Empty(DType.Int8, 1L << 60) },
+            { "row_past_the_end", () =>
+                {
+                    ViaArray row = ViaArray.Empty(DType.Int32, 1);
+                    row.Fill(3);
+                    Support.Grid().CopyIndexedTo(Support.Grid(), null, row);
+                } },
             { "copy_off_by_one", () => Support.Grid().CopyTo(Support.Grid().SliceAxis(1, 0, 3)) },
             { "reshape_off_by_one", () => Support.Grid().Reshape(13) },
             { "broadcast_off_by_one", () => Support.Grid().Broadcast(3, 5) },

@@ -41,10 +41,11 @@ program misuse_tests
   use wrong_callbacks
   use support
   implicit none
-  integer, parameter :: calls = 62
+  integer, parameter :: calls = 63
   integer(c_int64_t), parameter :: large = 64 * 2**20
   integer(c_int32_t), parameter :: cpu = VIA_DEVICE_CPU, cuda = VIA_DEVICE_CUDA
   real(c_float), target :: pixels(4, 3), others(4, 3)
+  integer(c_int32_t), target :: rows(2)
   character(len=256) :: folder, table
   character(len=:), allocatable :: path
   type(viaduct_array) :: subject, other, view, made
@@ -282,6 +283,10 @@ contains
       case ("copy_off_by_one")
         call subject%section(view, [1_c_int64_t, 1_c_int64_t], [3_c_int64_t, 3_c_int64_t])
         call view%copy_from(other, answer)
+      case ("row_past_the_end")
+        rows = [0, 4]
+        answer = wrap(c_loc(rows), VIA_INT32, [2_c_int64_t])
+        answer = via_copy_indexed(subject%handle, c_null_ptr, other%handle, made%handle, 0_c_int32_t, c_null_ptr)
       case ("reshape_off_by_one")
         call subject%reshape(made, [13_c_int64_t], answer)
       case ("broadcast_off_by_one")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import viaduct as via
 from cuda_driver import held
+from viaduct import raw
 
 
 def copies_to_device() -> list[tuple[via.Array, via.Array]]:
@@ -49,3 +50,18 @@ def test_a_task_of_a_batch_comes_after_a_streams_work_and_is_joined() -> None:
     second.synchronize()
     task.wait(20)
     assert arrived(copies)
+
+
+def test_a_batch_of_host_memory_without_a_stream_waits_for_no_device() -> None:
+    device = via.empty(16, "uint8", device="cuda:0")
+    copies = [(via.asarray(bytearray(64)), via.asarray(bytearray(b"\x05" * 64))) for _ in range(3)]
+    batch = via.Batch()
+    for dst, src in copies:
+        batch.add(dst, src)
+    with held(via.Stream.legacy.handle):
+        via.fill(device, 1, stream=via.Stream.legacy)
+        batch.run()
+        raw.via_batch_run(batch, None)
+        raw.via_copy_batch([copies[0][0]], [copies[0][1]], None)
+        assert not via.Stream.legacy.done()
+    assert all(bytes(memoryview(dst)) == b"\x05" * 64 for dst, _ in copies)

@@ -127,8 +127,28 @@ class Case:
             stream = via.Stream()
             via.copy_indexed(*given, stream=stream)
             self.dst.array.synchronize()
-        else:
+        elif way == 2:
             via.copy_indexed_submit(*given).wait()
+        else:
+            self.run_batch(way, given)
+
+    def run_batch(self, way: int, given: tuple[Any, ...]) -> None:
+        """Runs the copy twice, with another one."""
+        other = [via.asarray(bytearray(16)), via.asarray(bytearray(range(16)))]
+        batch = via.Batch()
+        batch.add_indexed(*given)
+        if way > 3:
+            batch.add(*other)
+        assert len(batch) == (1 if way == 3 else 2)
+        for _ in range(2):
+            if way % 2 == 0:
+                batch.submit().wait()
+            else:
+                stream = via.Stream()
+                batch.run(stream)
+                stream.synchronize()
+                batch.run()
+        assert way == 3 or content(other[0]) == bytes(range(16))
 
     def check(self, way: int) -> None:
         self.run(way)
@@ -136,7 +156,7 @@ class Case:
 
 
 @pytest.mark.parametrize("dst,src", PAIRS)
-@pytest.mark.parametrize("way", [0, 1, 2])
+@pytest.mark.parametrize("way", [0, 1, 2, 3, 4, 5])
 def test_random_rows_equal_a_loop_over_the_elements(dst: str, src: str, way: int) -> None:
     rng = random.Random(f"{dst} {src} {way}")
     for _ in range(25):
@@ -144,7 +164,7 @@ def test_random_rows_equal_a_loop_over_the_elements(dst: str, src: str, way: int
 
 
 @pytest.mark.parametrize("dst,src", [pair for pair in PAIRS if "cuda:0" in pair])
-@pytest.mark.parametrize("way", [0, 1, 2])
+@pytest.mark.parametrize("way", [0, 1, 2, 3, 4, 5])
 def test_an_index_may_be_on_the_device(dst: str, src: str, way: int) -> None:
     rng = random.Random(f"{dst} {src} {way} device")
     for _ in range(25):
@@ -152,7 +172,7 @@ def test_an_index_may_be_on_the_device(dst: str, src: str, way: int) -> None:
 
 
 @pytest.mark.parametrize("index", [None, "cuda:0"])
-@pytest.mark.parametrize("way", [0, 1, 2])
+@pytest.mark.parametrize("way", [0, 1, 2, 3, 4, 5])
 def test_rows_go_between_devices(index: str | None, way: int) -> None:
     two_devices()
     rng = random.Random(f"{index} {way}")

@@ -171,6 +171,11 @@ def copy_off_by_one(_: Path) -> None:
 
 
 @wrong
+def row_past_the_end(_: Path) -> None:
+    via.copy_indexed(grid(), None, grid(), [0, 3])
+
+
+@wrong
 def reshape_off_by_one(_: Path) -> None:
     grid().reshape(13)
 

@@ -140,6 +140,12 @@ static via_status copy_off_by_one(void) {
     return via_copy(f.view, f.other);
 }
 
+static via_status row_past_the_end(void) {
+    static int32_t rows[] = {0, 3};
+    ok(WRAP(rows, VIA_INT32, 1, SHAPE(2), NULL, VIA_DEVICE_CPU, 0, 0));
+    return via_copy_indexed(f.subject, NULL, f.other, f.made, 0, NULL);
+}
+
 static via_status reshape_off_by_one(void) { return via_array_reshape(f.subject, 1, SHAPE(13), &f.made); }
 static via_status broadcast_off_by_one(void) { return via_array_broadcast(f.subject, 2, SHAPE(3, 5), &f.made); }
 
@@ -405,6 +411,7 @@ static const wrong_call wrong_calls[] = {
     CALL(huge_shape),
     CALL(huge_allocation),
     CALL(copy_off_by_one),
+    CALL(row_past_the_end),
     CALL(reshape_off_by_one),
     CALL(broadcast_off_by_one),
     CALL(reshape_of_a_transpose),

@@ -150,6 +150,28 @@ def test_rows_of_one_array_move_to_others_of_it() -> None:
     np.testing.assert_array_equal(a, expected)
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_batch_copies_rows_by_index_again_and_again(count: int) -> None:
+    sources = [np.arange(12.0).reshape(4, 3) + i for i in range(count)]
+    targets = [np.zeros((2, 3)) for _ in range(count)]
+    index = np.array([3, 1])
+    batch = via.Batch()
+    for dst, src in zip(targets, sources, strict=True):
+        batch.add_indexed(dst, None, src, index)
+    batch.add(np.zeros(3), np.ones(3))
+    index[:] = 99  # has been read
+    assert len(batch) == count + 1
+    for run in (batch.run, lambda: batch.submit().wait()):
+        run()
+        for dst, src in zip(targets, sources, strict=True):
+            np.testing.assert_array_equal(dst, src[[3, 1]])
+            dst[...] = 0
+    before = len(batch)
+    with pytest.raises(via.OutOfRangeError, match=r"Batch.add_indexed|src_index\[1\] is 9"):
+        batch.add_indexed(targets[0], None, sources[0], [0, 9])
+    assert len(batch) == before == len(list(batch))
+
+
 def test_the_page_swaps_blocks_of_a_paged_cache_out_and_in() -> None:
     page = (Path(__file__).resolve().parents[2] / "docs/guide/rows.md").read_text()
     (program,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

@@ -11,7 +11,7 @@ namespace Viaduct
         private const int ExplanationLength = 4096;
 
         // NULL, which means every row.
-        private static readonly ViaArray NoIndex = new ViaArray(IntPtr.Zero);
+        internal static readonly ViaArray NoIndex = new ViaArray(IntPtr.Zero);
 
         /// <summary>Copies every element, and returns when it is done.</summary>
         public void CopyTo(ViaArray destination)

@@ -65,6 +65,14 @@ namespace Viaduct
             Native.via_batch_add(this, destination, source);
         }
 
+        /// <summary>Adds one copy by index, and holds all arrays. A null index is 0, 1, 2 ...</summary>
+        public void AddIndexed(
+            ViaArray destination, ViaArray destinationIndex, ViaArray source, ViaArray sourceIndex, int axis = 0)
+        {
+            Native.via_batch_add_indexed(
+                this, destination, destinationIndex ?? ViaArray.NoIndex, source, sourceIndex ?? ViaArray.NoIndex, axis);
+        }
+
         /// <summary>Runs all copies, and returns when they are done. Work of streams is not waited for.</summary>
         public void Run()
         {

@@ -1,5 +1,6 @@
 #include "batch.hpp"
 
+#include "copy.hpp"
 #include "interop/interop.hpp"
 #include "objects/handles.hpp"
 #include "objects/stream_argument.hpp"
@@ -73,13 +74,14 @@ PyObject *pairs_of(PyObject *self) {
 }
 
 // Appends to the list first, since removing from it cannot fail.
-bool append(PyObject *self, PyObject *dst, PyObject *src) {
+template <class Add>
+bool append(PyObject *self, PyObject *dst, PyObject *src, const Add &add_to) {
     PyObject *pairs = pairs_of(self);
     Ref pair(pairs != nullptr ? PyTuple_Pack(2, dst, src) : nullptr);
     if (!pair || PyList_Append(pairs, pair.get()) != 0) {
         return false;
     }
-    via_status status = via_batch_add(batch_in(self), handle_of(dst), handle_of(src));
+    via_status status = add_to(batch_in(self));
     if (status == VIA_OK) {
         return true;
     }
@@ -90,20 +92,43 @@ bool append(PyObject *self, PyObject *dst, PyObject *src) {
     return false;
 }
 
+bool may_add(const char *function, PyObject *self) {
+    if (!UnderWay::has(batch_in(self))) {
+        return true;
+    }
+    raise(VIA_ERROR_INVALID_ARGUMENT, "%s: the batch is under way on another thread; expected one that is not running",
+          function);
+    return false;
+}
+
 Signature kAdd = {"Batch.add", 2, 2, {"dst", "src"}};
 
 PyObject *add(PyObject *self, PyObject *(&values)[2]) {
     drain();
     Ref dst(as_array("Batch.add", values[0], "dst"));
     Ref src(dst ? as_array("Batch.add", values[1], "src") : nullptr);
-    if (!src) {
+    if (!src || !may_add("Batch.add", self)) {
         return nullptr;
     }
-    if (UnderWay::has(batch_in(self))) {
-        return raise(VIA_ERROR_INVALID_ARGUMENT,
-                     "Batch.add: the batch is under way on another thread; expected one that is not running");
+    const auto add_to = [&](via_batch *batch) {
+        return via_batch_add(batch, handle_of(dst.get()), handle_of(src.get()));
+    };
+    return append(self, dst.get(), src.get(), add_to) ? none() : nullptr;
+}
+
+Signature kAddIndexed = {"Batch.add_indexed", 5, 4, {"dst", "dst_index", "src", "src_index", "axis"}};
+
+PyObject *add_indexed(PyObject *self, PyObject *(&values)[5]) {
+    IndexedRows rows;
+    drain();
+    if (!rows.parse("Batch.add_indexed", values) || !may_add("Batch.add_indexed", self)) {
+        return nullptr;
     }
-    return append(self, dst.get(), src.get()) ? none() : nullptr;
+    const auto add_to = [&](via_batch *batch) {
+        return via_batch_add_indexed(batch, handle_of(rows.dst.get()), rows.list(rows.dst_index),
+                                     handle_of(rows.src.get()), rows.list(rows.src_index), rows.axis);
+    };
+    return append(self, rows.dst.get(), rows.src.get(), add_to) ? none() : nullptr;
 }
 
 // Waits until the host may read every destination.
@@ -166,6 +191,9 @@ PyMethodDef kMethods[] = {
      "add($self, dst, src)\n--\n\n"
      "Adds a copy between two arrays of equal shape and dtype; each may be any object that asarray() accepts.\n\n"
      "Raises InvalidArgumentError while another thread runs the batch."},
+    {"add_indexed", parsed<kAddIndexed, add_indexed>(), kKeywords,
+     "add_indexed($self, dst, dst_index, src, src_index, axis=0)\n--\n\n"
+     "Adds a copy by index, as copy_indexed() takes it; reads an index of the host now."},
     {"run", parsed<kRun, run>(), kKeywords,
      "run($self, stream=None)\n--\n\n"
      "Runs all copies and returns when they are done; with a stream, once they are queued.\n\n"

@@ -114,42 +114,11 @@ PyObject *copy_submit(PyObject *, PyObject *(&values)[3]) {
     return handle_or_raise(HandleKind::Task, status, task);
 }
 
-// Makes an array of int64 of a list, a tuple or a range. Returns the object itself if it is none of them.
-Ref index_object(PyObject *given) {
-    if (!PyList_Check(given) && !PyTuple_Check(given) && !PyRange_Check(given)) {
-        return Ref::share(given);
-    }
-    Ref module(PyImport_ImportModule("array"));
-    return module ? Ref(PyObject_CallMethod(module.get(), "array", "sO", "q", given)) : Ref();
-}
-
-struct IndexedCopy {
-    Ref dst;
-    Ref dst_index;
-    Ref src;
-    Ref src_index;
-    int32_t axis = 0;
+struct IndexedCopy : IndexedRows {
     StreamArgument stream;
 
     bool parse(const char *function, PyObject *const *values) {
-        dst = Ref(as_array(function, values[0], "dst"));
-        src = dst ? Ref(as_array(function, values[2], "src")) : Ref();
-        return src && parse_index(function, values[1], "dst_index", &dst_index) &&
-               parse_index(function, values[3], "src_index", &src_index) &&
-               (!is_given(values[4]) || parse_int32(function, "axis", values[4], &axis)) &&
-               stream.parse(function, values[5]);
-    }
-
-    via_array *list(const Ref &index) const { return index ? handle_of(index.get()) : nullptr; }
-
-private:
-    static bool parse_index(const char *function, PyObject *given, const char *argument, Ref *out_index) {
-        if (given == Py_None) {
-            return true;
-        }
-        const Ref object = index_object(given);
-        *out_index = object ? Ref(as_array(function, object.get(), argument)) : Ref();
-        return bool(*out_index);
+        return IndexedRows::parse(function, values) && stream.parse(function, values[5]);
     }
 };
 
@@ -201,7 +170,35 @@ PyObject *copy_explain(PyObject *, PyObject *(&values)[2]) {
     return status == VIA_OK ? PyUnicode_FromString(text) : raise_status(status);
 }
 
+// Makes an array of int64 of a list, a tuple or a range. Returns the object itself if it is none of them.
+Ref index_object(PyObject *given) {
+    if (!PyList_Check(given) && !PyTuple_Check(given) && !PyRange_Check(given)) {
+        return Ref::share(given);
+    }
+    Ref module(PyImport_ImportModule("array"));
+    return module ? Ref(PyObject_CallMethod(module.get(), "array", "sO", "q", given)) : Ref();
+}
+
+bool parse_index(const char *function, PyObject *given, const char *argument, Ref *out_index) {
+    if (given == Py_None) {
+        return true;
+    }
+    const Ref object = index_object(given);
+    *out_index = object ? Ref(as_array(function, object.get(), argument)) : Ref();
+    return bool(*out_index);
+}
+
 }  // namespace
+
+bool IndexedRows::parse(const char *function, PyObject *const *values) {
+    dst = Ref(as_array(function, values[0], "dst"));
+    src = dst ? Ref(as_array(function, values[2], "src")) : Ref();
+    return src && parse_index(function, values[1], "dst_index", &dst_index) &&
+           parse_index(function, values[3], "src_index", &src_index) &&
+           (!is_given(values[4]) || parse_int32(function, "axis", values[4], &axis));
+}
+
+via_array *IndexedRows::list(const Ref &index) { return index ? handle_of(index.get()) : nullptr; }
 
 PyMethodDef kCopyFunctions[] = {
     {"copyto", parsed<kCopyto, copyto>(), kKeywords,

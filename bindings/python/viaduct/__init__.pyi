@@ -526,6 +526,11 @@ class Batch:
         Raises InvalidArgumentError while another thread runs the batch.
         """
 
+    def add_indexed(
+        self, dst: _Exporter, dst_index: _Index | None, src: _Exporter, src_index: _Index | None, axis: int = 0
+    ) -> None:
+        """Adds a copy by index, as copy_indexed() takes it; reads an index of the host now."""
+
     def run(self, stream: _Stream | None = None) -> None:
         """Runs all copies and returns when they are done; with a stream, once they are queued.
 

@@ -317,6 +317,7 @@ via_status via_batch_create(via_batch **out_batch);
 void via_batch_retain(via_batch *batch);
 void via_batch_release(via_batch *batch);
 via_status via_batch_add(via_batch *batch, via_array *dst, via_array *src);
+via_status via_batch_add_indexed(via_batch *batch, via_array *dst, via_array *dst_index, via_array *src, via_array *src_index, int32_t axis);
 int64_t via_batch_size(via_batch *batch);
 via_status via_batch_run(via_batch *batch, via_stream *stream);
 via_status via_batch_submit(via_batch *batch, via_stream *stream, via_task **out_task);

@@ -694,6 +694,16 @@ via_batch_create = _declare("via_batch_create", ctypes.c_int, out_batch=ctypes.P
 via_batch_retain = _declare("via_batch_retain", None, batch=via_batch)
 via_batch_release = _declare("via_batch_release", None, batch=via_batch)
 via_batch_add = _declare("via_batch_add", ctypes.c_int, batch=via_batch, dst=via_array, src=via_array)
+via_batch_add_indexed = _declare(
+    "via_batch_add_indexed",
+    ctypes.c_int,
+    batch=via_batch,
+    dst=via_array,
+    dst_index=via_array,
+    src=via_array,
+    src_index=via_array,
+    axis=ctypes.c_int32,
+)
 via_batch_size = _declare("via_batch_size", ctypes.c_int64, batch=via_batch)
 via_batch_run = _declare("via_batch_run", ctypes.c_int, batch=via_batch, stream=via_stream)
 via_batch_submit = _declare(

@@ -65,6 +65,8 @@ public:
         return note(index, dst, src);
     }
 
+    Status leave(int32_t index) { return plan_.singles.append(index) ? VIA_OK : no_memory(); }
+
     // Runs a lone copy as a single one.
     Status finish() {
         if (plan_.fused_count == 1) {
@@ -164,8 +166,6 @@ private:
         all.resize(all.count() + plan_.src_count);
     }
 
-    Status leave(int32_t index) { return plan_.singles.append(index) ? VIA_OK : no_memory(); }
-
     const int32_t count_;
     int32_t device_id_;
     LastWriteFences *const ready_;
@@ -197,6 +197,10 @@ Status plan_batch(const Pairs &pairs, int32_t device_id, LastWriteFences *ready,
     Planner planner(pairs.count, device_id, ready, out_plan);
     for (int32_t i = 0; i < pairs.count; ++i) {
         fetch_ahead(pairs, i);
+        if (pairs.indexed_at(i) != nullptr) {
+            VIA_TRY(planner.leave(i));
+            continue;
+        }
         if (const Status status = planner.add(i, pairs.dsts[i], pairs.srcs[i]); status != VIA_OK) [[unlikely]] {
             return name_entry(i, pairs.count, status);
         }

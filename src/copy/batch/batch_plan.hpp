@@ -9,10 +9,15 @@
 
 namespace via {
 
+class IndexedCopy;
+
 struct Pairs {
     int32_t count;
     via_array *const *dsts;
     via_array *const *srcs;
+    IndexedCopy *const *indexed = nullptr;  // of each pair, or nullptr; nullptr: there is none
+
+    IndexedCopy *indexed_at(int32_t index) const { return indexed != nullptr ? indexed[index] : nullptr; }
 };
 
 struct BatchPlan {

@@ -9,6 +9,7 @@
 #include "copy/batch.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
+#include "copy/indexed/indexed_copy.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/array/access_tracker_many.hpp"
 #include "core/async/fence.hpp"
@@ -19,11 +20,17 @@
 namespace via {
 namespace {
 
+// Plans a copy by index, which has its plan already.
+Status plan_indexed(IndexedCopy *copy, via_stream *stream, SinglePlans *plans) {
+    VIA_TRY(copy->prepare_on(stream));
+    return plans->append_none();
+}
+
 // Plans one copy. Refuses all that copy_array_async refuses.
 Status plan_single(via_array *dst, via_array *src, via_stream *stream, SinglePlans *plans) {
     VIA_TRY(check_arrays(dst, src));
     if (dst->size == 0) {
-        VIA_TRY(is_behind_nothing(dst, src, stream) ? VIA_OK : cuda::need("a stream"));
+        VIA_TRY(needs_no_stream(dst, src, stream) ? VIA_OK : cuda::need("a stream"));
         return plans->append_none();
     }
     CopyPlan *plan = nullptr;
@@ -66,14 +73,19 @@ Status can_run_fused(const BatchPlan &plan, via_stream *stream, bool *out_can, T
 Status plan_singles(const Pairs &pairs, const SingleCopies &singles, via_stream *stream, SinglePlans *out_plans) {
     for (int32_t i = 0; i < singles.count(); ++i) {
         const int32_t at = singles[i];
-        VIA_TRY(name_entry(at, pairs.count, plan_single(pairs.dsts[at], pairs.srcs[at], stream, out_plans)));
+        IndexedCopy *indexed = pairs.indexed_at(at);
+        const Status status = indexed != nullptr ? plan_indexed(indexed, stream, out_plans)
+                                                 : plan_single(pairs.dsts[at], pairs.srcs[at], stream, out_plans);
+        VIA_TRY(name_entry(at, pairs.count, status));
     }
     return VIA_OK;
 }
 
 Status copy_singles(const Pairs &pairs, const SingleCopies &singles, const SinglePlans &plans, via_stream *stream) {
     for (int32_t i = 0; i < singles.count(); ++i) {
-        if (CopyPlan *plan = plans[i]; plan != nullptr) {
+        if (IndexedCopy *indexed = pairs.indexed_at(singles[i]); indexed != nullptr) {
+            VIA_TRY(name_entry(singles[i], pairs.count, indexed->run_on(stream)));
+        } else if (CopyPlan *plan = plans[i]; plan != nullptr) {
             VIA_TRY(name_entry(singles[i], pairs.count, run_on(plan, stream)));
         }
     }
@@ -83,7 +95,8 @@ Status copy_singles(const Pairs &pairs, const SingleCopies &singles, const Singl
 Status copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs, via_stream *stream) {
     const Pairs pairs{count, dsts, srcs};
     if (count == 1) {
-        return name_entry(0, 1, copy_array_async(dsts[0], srcs[0], stream));
+        const bool on_host = needs_no_stream(dsts[0], srcs[0], stream);
+        return name_entry(0, 1, on_host ? copy_array(dsts[0], srcs[0]) : copy_array_async(dsts[0], srcs[0], stream));
     }
     BatchPlan plan;
     LastWriteFences ready;
@@ -103,9 +116,20 @@ Status copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs,
 }
 
 Entries *make_entries(int32_t capacity) {
-    const size_t pointers = 2 * static_cast<size_t>(capacity) * sizeof(via_array *);
+    const size_t pointers = 3 * static_cast<size_t>(capacity) * sizeof(via_array *);
     void *block = std::malloc(sizeof(Entries) + pointers);
     return block != nullptr ? new (block) Entries{{}, 0, capacity} : nullptr;
+}
+
+void Entries::append(via_array *dst, via_array *src, IndexedCopy *copy) {
+    retain_array(dst);
+    retain_array(src);
+    if (copy != nullptr) {
+        copy->retain();
+    }
+    dsts()[count] = dst;
+    srcs()[count] = src;
+    indexed()[count++] = copy;
 }
 
 void release_entries(Entries *entries) {
@@ -115,6 +139,9 @@ void release_entries(Entries *entries) {
     for (int32_t i = 0; i < entries->count; ++i) {
         release_array(entries->dsts()[i]);
         release_array(entries->srcs()[i]);
+        if (IndexedCopy *copy = entries->indexed()[i]; copy != nullptr) {
+            copy->release();
+        }
     }
     std::free(entries);
 }

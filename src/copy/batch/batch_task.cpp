@@ -6,6 +6,7 @@
 
 #include "copy/batch/batch_run.hpp"
 #include "copy/copy.hpp"
+#include "copy/indexed/indexed_copy.hpp"
 #include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/async/fence.hpp"
@@ -53,6 +54,20 @@ Status run_fused(BatchWork *batch, int32_t *out_fences) {
     return name_fused(plan, batch->pairs.count, status);
 }
 
+// Returns the bytes that a copy moves.
+int64_t bytes_of(const Pairs &pairs, int32_t at) {
+    const IndexedCopy *indexed = pairs.indexed_at(at);
+    return indexed != nullptr ? indexed->nbytes() : pairs.dsts[at]->nbytes();
+}
+
+Status copy_single(BatchWork *batch, int32_t index, int64_t done, via_task *task, Fence **out_fence) {
+    if (IndexedCopy *indexed = batch->pairs.indexed_at(batch->singles[index]); indexed != nullptr) {
+        return indexed->run_in_task(done, task, out_fence);
+    }
+    CopyPlan *plan = batch->plans[index];
+    return plan != nullptr ? run_in_task(plan, done, task, out_fence) : VIA_OK;
+}
+
 Status copy_each(BatchWork *batch, via_task *task, int32_t *out_fences) {
     int64_t done = 0;
     for (int32_t i = 0; i < batch->singles.count(); ++i) {
@@ -62,13 +77,12 @@ Status copy_each(BatchWork *batch, via_task *task, int32_t *out_fences) {
         }
         const int32_t at = batch->singles[i];
         Fence *fence = nullptr;
-        CopyPlan *plan = batch->plans[i];
-        const Status status = plan != nullptr ? run_in_task(plan, done, task, &fence) : VIA_OK;
+        const Status status = copy_single(batch, i, done, task, &fence);
         if (fence != nullptr) {
             batch->fences[(*out_fences)++] = fence;
         }
         VIA_TRY(name_entry(at, batch->pairs.count, status));
-        done += batch->pairs.dsts[at]->nbytes();
+        done += bytes_of(batch->pairs, at);
         if (*out_fences == 0) {
             report_progress(task, done);
         }
@@ -120,8 +134,11 @@ Status collect_dependencies(const BatchWork &batch, via_stream *stream, int32_t 
         const int32_t last = batch.singles[std::max(i - 1, 0)];
         const bool is_like_last =
             i > 0 && same_place(pairs.dsts[at], pairs.dsts[last]) && same_place(pairs.srcs[at], pairs.srcs[last]);
-        const Status status = dependency_of_copy(pairs.dsts[at], pairs.srcs[at], is_like_last ? nullptr : stream,
-                                                 &batch.fences[*out_count]);
+        via_stream *asked = is_like_last ? nullptr : stream;
+        Fence **fence = &batch.fences[*out_count];
+        IndexedCopy *indexed = pairs.indexed_at(at);
+        const Status status = indexed != nullptr ? indexed->find_dependency(asked, fence)
+                                                 : dependency_of_copy(pairs.dsts[at], pairs.srcs[at], asked, fence);
         VIA_TRY(name_entry(at, pairs.count, status));
         *out_count += batch.fences[*out_count] != nullptr ? 1 : 0;
     }
@@ -162,6 +179,10 @@ Status mark_arrays(PreparedBatch *prepared, bool fused, const PreparedBatch::Bef
     const Pairs pairs = prepared->pairs();
     const SingleCopies singles(prepared->plan(), pairs.count, fused);
     for (int32_t i = 0; i < singles.count(); ++i) {
+        if (IndexedCopy *indexed = pairs.indexed_at(singles[i]); indexed != nullptr) {
+            VIA_TRY(indexed->note_task(end.get()));
+            continue;
+        }
         VIA_TRY(set_last_write(pairs.dsts[singles[i]]->storage, end.get()));
         VIA_TRY(add_access(pairs.srcs[singles[i]]->storage, end.get()));
     }
@@ -172,7 +193,7 @@ Status measure(const BatchWork &batch, int64_t *out_nbytes, bool *out_immediate)
     const Pairs &pairs = batch.pairs;
     *out_nbytes = 0;
     for (int32_t i = 0; i < pairs.count; ++i) {
-        if (!add(*out_nbytes, pairs.dsts[i]->nbytes(), out_nbytes)) {
+        if (!add(*out_nbytes, bytes_of(pairs, i), out_nbytes)) {
             return fail(VIA_ERROR_OVERFLOW, "the copies have more than 2^63 - 1 bytes together");
         }
     }
@@ -185,7 +206,7 @@ Status plan_singles(BatchWork *batch) {
     const Pairs &pairs = batch->pairs;
     for (int32_t i = 0; i < batch->singles.count(); ++i) {
         const int32_t at = batch->singles[i];
-        if (pairs.dsts[at]->size == 0) {
+        if (pairs.dsts[at]->size == 0 || pairs.indexed_at(at) != nullptr) {
             VIA_TRY(batch->plans.append_none());
             continue;
         }

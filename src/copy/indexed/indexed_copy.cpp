@@ -375,6 +375,8 @@ struct IndexedWork : TaskWork {
     IndexedCopy *const copy;
 };
 
+}  // namespace
+
 Status check_task_memory(const IndexedArguments &arguments) {
     for (via_array *array : {arguments.dst, arguments.src, arguments.dst_index, arguments.src_index}) {
         if (array != nullptr && !is_plain(array)) {
@@ -383,8 +385,6 @@ Status check_task_memory(const IndexedArguments &arguments) {
     }
     return VIA_OK;
 }
-
-}  // namespace
 
 Status copy_indexed(const IndexedArguments &arguments, via_stream *stream) {
     UniqueIndexedCopy copy;

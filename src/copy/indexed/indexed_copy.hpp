@@ -87,6 +87,9 @@ private:
     cuda::IndexTable *table_ = nullptr;
 };
 
+// Refuses what no task can do without CUDA.
+VIA_NODISCARD Status check_task_memory(const IndexedArguments &arguments);
+
 inline void release_indexed(IndexedCopy *copy) { copy->release(); }
 using UniqueIndexedCopy = UniqueHandle<IndexedCopy, release_indexed>;
 

@@ -35,17 +35,6 @@ VIADUCT_CHECKED inline Result<void> copy_batch(List<via_array *> dsts, List<via_
     return detail::done(via_copy_batch(dsts.size(), dsts.data(), srcs.data(), stream.get()));
 }
 
-/** Names rows of an array by an index; none: 0, 1, 2 ... */
-struct Rows {
-    const Array &array;
-    const Array *index = nullptr;
-
-    Rows(const Array &given) : array(given) {}
-    Rows(const Array &given, const Array &rows) : array(given), index(&rows) {}
-
-    via_array *list() const { return index != nullptr ? index->get() : nullptr; }
-};
-
 /**
  * Copies rows by index along an axis: `copy_indexed({cache, blocks}, {host, slots})`. Complete on return without a
  * stream, otherwise queued on it.

@@ -66,6 +66,17 @@ public:
     }
 };
 
+/** Names rows of an array by an index; none: 0, 1, 2 ... */
+struct Rows {
+    const Array &array;
+    const Array *index = nullptr;
+
+    Rows(const Array &given) : array(given) {}
+    Rows(const Array &given, const Array &rows) : array(given), index(&rows) {}
+
+    via_array *list() const { return index != nullptr ? index->get() : nullptr; }
+};
+
 /** Owns a via_batch: copies planned as one, to be run any number of times. */
 class Batch : public detail::Handle<Batch, via_batch, via_batch_retain, via_batch_release> {
 public:
@@ -78,6 +89,12 @@ public:
 
     VIADUCT_CHECKED Result<void> add(const Array &dst, const Array &src) const {
         return detail::done(via_batch_add(get(), dst.get(), src.get()));
+    }
+
+    /** Adds a copy by index, as copy_indexed() takes it. */
+    VIADUCT_CHECKED Result<void> add_indexed(const Rows &dst, const Rows &src, std::int32_t axis = 0) const {
+        return detail::done(
+            via_batch_add_indexed(get(), dst.array.get(), dst.list(), src.array.get(), src.list(), axis));
     }
 
     std::int64_t size() const { return via_batch_size(get()); }

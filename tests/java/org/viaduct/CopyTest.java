@@ -225,6 +225,25 @@ class CopyTest {
     }
 
     @Test
+    void rowsAreCopiedByIndex() {
+        try (ViaArray src = Samples.grid();
+                ViaArray dst = ViaArray.empty(src.dtype(), src.shape());
+                ViaArray rows = ViaArray.empty(DType.INT32, 1);
+                CopyBatch batch = CopyBatch.create()) {
+            Viaduct.fillZero(dst, null);
+            Viaduct.fill(rows, Samples.direct(4).putInt(0, 2), null);
+            Viaduct.copyIndexed(dst, null, src, rows, 0, null);
+            assertArrayEquals(Samples.elements(src.select(0, 2)), Samples.elements(dst.select(0, 0)));
+            try (CopyTask task = Viaduct.submitIndexed(dst, rows, src, null, 1, null)) {
+                task.await();
+            }
+            assertArrayEquals(Samples.elements(src.select(1, 0)), Samples.elements(dst.select(1, 2)));
+            batch.addIndexed(dst, rows, src, null, 0).submit(null).await();
+            assertArrayEquals(Samples.elements(src.select(0, 0)), Samples.elements(dst.select(0, 2)));
+        }
+    }
+
+    @Test
     void listsOfABatchMustMatch() {
         ViaArray[] one = {Samples.grid()};
         assertEquals(

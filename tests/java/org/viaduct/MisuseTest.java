@@ -148,6 +148,11 @@ class MisuseTest {
         calls.put("too_many_axes", () -> builder(DType.INT8, new long[65]).wrap());
         calls.put("huge_shape", () -> ViaArray.wrap(64, DType.INT8, 1L << 40, 1L << 40));
         calls.put("huge_allocation", () -> ViaArray.empty(DType.INT8, 1L << 60));
+        calls.put("row_past_the_end", () -> {
+            ViaArray row = ViaArray.empty(DType.INT32, 1);
+            Viaduct.fill(row, Samples.direct(4).putInt(0, 3), null);
+            Viaduct.copyIndexed(grid(), null, grid(), row, 0, null);
+        });
         calls.put("copy_off_by_one", () -> Viaduct.copy(grid().slice(null, new long[] {3, 3}, null), grid()));
         calls.put("reshape_off_by_one", () -> grid().reshape(13));
         calls.put("broadcast_off_by_one", () -> grid().broadcast(3, 5));

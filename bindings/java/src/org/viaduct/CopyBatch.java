@@ -20,6 +20,15 @@ public final class CopyBatch extends Resource {
         return this;
     }
 
+    /** Adds one copy by index, as {@link Viaduct#copyIndexed} takes it, and holds all arrays. */
+    public CopyBatch addIndexed(ViaArray dst, ViaArray dstIndex, ViaArray src, ViaArray srcIndex, int axis) {
+        try (Entered arrays = new Entered(new ViaArray[] {dst, dstIndex, src, srcIndex})) {
+            long[] of = arrays.handles();
+            Calls.run(this, batch -> Native.via_batch_add_indexed(batch, of[0], of[1], of[2], of[3], axis));
+        }
+        return this;
+    }
+
     /** Returns the number of copies. */
     public long size() {
         return Calls.get(this, Native::via_batch_size);
