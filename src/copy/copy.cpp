@@ -81,9 +81,8 @@ Status copy_array(via_array *dst, via_array *src) {
 }
 
 Status plan_copy_async(via_array *dst, via_array *src, via_stream *stream, CopyPlan *out_plan) {
-    out_plan->has_no_stream = needs_no_stream(dst, src, stream);
-    VIA_TRY(prepare_copy(dst, src, out_plan->has_no_stream ? Ask::Never : Ask::Always, out_plan));
-    return out_plan->has_no_stream ? VIA_OK : plan_on(out_plan, stream);
+    VIA_TRY(prepare_copy(dst, src, Ask::Always, out_plan));
+    return plan_on(out_plan, stream);
 }
 
 Status copy_array_async(via_array *dst, via_array *src, via_stream *stream) {

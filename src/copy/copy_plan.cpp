@@ -165,9 +165,6 @@ Status plan_on(CopyPlan *plan, via_stream *stream) {
 }
 
 Status run_on(CopyPlan *plan, via_stream *stream) {
-    if (plan->has_no_stream) {
-        return run_on_host(plan);
-    }
     return plan->on_host || plan->through_host ? copy_on(plan, stream)
                                                : cuda::transfer_on(plan->transfer, plan->device, stream);
 }

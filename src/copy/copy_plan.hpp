@@ -19,7 +19,6 @@ struct CopyPlan {
     cuda::Transfer transfer;      // reads the axes where `loops` has them
     cuda::TransferPlan device{};  // unless on_host
     bool on_host = false;         // for memory that it can reach, unless the driver knows better (managed memory)
-    bool has_no_stream = false;   // the host does it at once
     bool through_host = false;    // since a device has a part of what takes parts of bytes
     Plan loops;
 

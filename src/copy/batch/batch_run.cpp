@@ -33,9 +33,22 @@ Status plan_single(via_array *dst, via_array *src, via_stream *stream, SinglePla
         VIA_TRY(needs_no_stream(dst, src, stream) ? VIA_OK : cuda::need("a stream"));
         return plans->append_none();
     }
+    if (needs_no_stream(dst, src, stream)) {
+        Plan checked;
+        VIA_TRY(prepare_loops(dst, src, &checked));
+        return plans->append_none();
+    }
     CopyPlan *plan = nullptr;
     VIA_TRY(plans->append(&plan));
     return plan_copy_async(dst, src, stream, plan);
+}
+
+// Runs one copy. The host plans its own again, which takes less than to remember many plans.
+Status run_single(via_array *dst, via_array *src, CopyPlan *plan, via_stream *stream) {
+    if (plan != nullptr) {
+        return run_on(plan, stream);
+    }
+    return needs_no_stream(dst, src, stream) ? copy_array(dst, src) : VIA_OK;
 }
 
 // Runs the fused copies, and tracks their arrays once for all of them.
@@ -83,11 +96,11 @@ Status plan_singles(const Pairs &pairs, const SingleCopies &singles, via_stream 
 
 Status copy_singles(const Pairs &pairs, const SingleCopies &singles, const SinglePlans &plans, via_stream *stream) {
     for (int32_t i = 0; i < singles.count(); ++i) {
-        if (IndexedCopy *indexed = pairs.indexed_at(singles[i]); indexed != nullptr) {
-            VIA_TRY(name_entry(singles[i], pairs.count, indexed->run_on(stream)));
-        } else if (CopyPlan *plan = plans[i]; plan != nullptr) {
-            VIA_TRY(name_entry(singles[i], pairs.count, run_on(plan, stream)));
-        }
+        const int32_t at = singles[i];
+        IndexedCopy *indexed = pairs.indexed_at(at);
+        const Status status =
+            indexed != nullptr ? indexed->run_on(stream) : run_single(pairs.dsts[at], pairs.srcs[at], plans[i], stream);
+        VIA_TRY(name_entry(at, pairs.count, status));
     }
     return VIA_OK;
 }
