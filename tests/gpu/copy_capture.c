@@ -28,6 +28,64 @@ static void a_captured_copy_is_a_node_of_its_graph(void **state) {
     }
 }
 
+/* The numbers 0 to 4999 in another order, for both sides: every byte goes where it was. */
+static via_array *shuffled_rows(int32_t *numbers) {
+    via_array *rows = NULL;
+    for (int32_t i = 0; i < 5000; ++i) {
+        numbers[i] = i * 7 % 5000;
+    }
+    ok(via_wrap(numbers, VIA_INT32, 1, SHAPE(5000), NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL, &rows));
+    return rows;
+}
+
+static void check_captured_rows(const place *places, via_array *rows, int32_t *numbers) {
+    pair both = new_pair(places[0], places[1], 5000);
+    CUstream native = new_stream();
+    begin_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    ok(via_copy_indexed(both.dst.array, rows, both.src.array, rows, 0, wrap_native(native, 0)));
+    CUgraph graph = end_capture(native);
+    assert_int_equal(node_count(graph), 1);
+    assert_block(&both.dst, 2);
+    memset(numbers, 0x7F, 5000 * sizeof *numbers); /* have been read */
+    CUgraphExec exec = instantiate(graph);
+    for (unsigned seed = 3; seed < 5; ++seed) {
+        write_block(&both.src, seed);
+        launch(exec, native);
+        assert_block(&both.dst, seed);
+    }
+    release_block(&both.dst);
+    release_block(&both.src);
+}
+
+static void a_captured_copy_by_index_is_a_node_that_holds_its_lists(void **state) {
+    (void)state;
+    need_kernels();
+    ok(via_cuda_warmup(0));
+    static int32_t numbers[5000];
+    for (int32_t i = 0; i < 6; ++i) {
+        via_array *rows = shuffled_rows(numbers);
+        check_captured_rows(captured_pairs[i], rows, numbers);
+        via_array_release(rows);
+    }
+}
+
+static void a_captured_copy_by_index_of_pageable_memory_is_refused(void **state) {
+    (void)state;
+    need_kernels();
+    static int32_t numbers[5000];
+    via_array *rows = shuffled_rows(numbers);
+    pair both = new_pair(DEVICE, PAGEABLE, 5000);
+    CUstream native = new_stream();
+    begin_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    refused(VIA_ERROR_STREAM_CAPTURE, "src is pageable|captured",
+            via_copy_indexed(both.dst.array, rows, both.src.array, rows, 0, wrap_native(native, 0)));
+    assert_int_equal(node_count(end_capture(native)), 0);
+    assert_block(&both.dst, 2);
+    via_array_release(rows);
+    release_block(&both.dst);
+    release_block(&both.src);
+}
+
 static void a_graph_holds_the_arrays_of_its_copies(void **state) {
     (void)state;
     atomic_int released = 0;
@@ -239,6 +297,8 @@ static void a_fill_that_cannot_be_captured_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(a_captured_copy_is_a_node_of_its_graph),
+        GPU_TEST(a_captured_copy_by_index_is_a_node_that_holds_its_lists),
+        GPU_TEST(a_captured_copy_by_index_of_pageable_memory_is_refused),
         GPU_TEST(a_graph_holds_the_arrays_of_its_copies),
         GPU_TEST(a_captured_copy_leaves_no_mark),
         GPU_TEST(pageable_memory_is_refused_and_the_capture_goes_on),
