@@ -114,6 +114,45 @@ Status find_count(const IndexedArguments &arguments, int64_t *out_count) {
                          : check_count("dst", arguments.dst, axis, *out_count);
 }
 
+struct NumbersRead {
+    bool bad;       // some number is out of range
+    bool descends;  // some number is not greater than the one before
+};
+
+// Reads each number once: its owner may change it meanwhile. Decides after the last, which is fastest.
+template <class From, class To>
+NumbersRead read_all(const IndexList &list, int64_t count, int64_t extent, To *to) {
+    const char *at = static_cast<const char *>(list.at);
+    bool bad = false;
+    bool descends = false;
+    int64_t last = -1;
+    for (int64_t k = 0; k < count; ++k, at += list.step) {
+        const int64_t row = *reinterpret_cast<const volatile From *>(at);
+        bad |= static_cast<uint64_t>(row) >= static_cast<uint64_t>(extent);
+        descends |= row <= last;
+        to[k] = static_cast<To>(row);
+        last = row;
+    }
+    return {bad, descends};
+}
+
+template <class From>
+NumbersRead read_as(const IndexList &list, int64_t count, int64_t extent, int32_t bytes, char *block) {
+    return bytes == 4 ? read_all<From>(list, count, extent, reinterpret_cast<int32_t *>(block))
+                      : read_all<From>(list, count, extent, reinterpret_cast<int64_t *>(block));
+}
+
+Status out_of_range(const char *name, const IndexList &list, int64_t count, int64_t extent) {
+    for (int64_t k = 0; k < count; ++k) {
+        if (const int64_t row = list[k]; row < 0 || row >= extent) {
+            return fail(VIA_ERROR_INDEX, "%s[%lld] is %lld; expected 0 to %lld", name, as_printed(k), as_printed(row),
+                        as_printed(extent - 1));
+        }
+    }
+    return fail(VIA_ERROR_INDEX, "%s was changed during the call; expected numbers of 0 to %lld", name,
+                as_printed(extent - 1));
+}
+
 // Which rows of an array a list names.
 class RowSet {
 public:
@@ -188,23 +227,10 @@ Status read_numbers(const char *name, const IndexList &list, int64_t count, int6
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld numbers of rows", as_printed(count));
     }
     out->list = {out->block.get(), bytes, bytes};
-    out->ascends = true;
-    int64_t last = -1;
-    for (int64_t k = 0; k < count; ++k) {
-        const int64_t row = list[k];
-        if (row < 0 || row >= extent) [[unlikely]] {
-            return fail(VIA_ERROR_INDEX, "%s[%lld] is %lld; expected 0 to %lld", name, as_printed(k), as_printed(row),
-                        as_printed(extent - 1));
-        }
-        if (bytes == 4) {
-            reinterpret_cast<int32_t *>(out->block.get())[k] = static_cast<int32_t>(row);
-        } else {
-            reinterpret_cast<int64_t *>(out->block.get())[k] = row;
-        }
-        out->ascends &= row > last;
-        last = row;
-    }
-    return VIA_OK;
+    const NumbersRead read = list.bytes == 4 ? read_as<int32_t>(list, count, extent, bytes, out->block.get())
+                                             : read_as<int64_t>(list, count, extent, bytes, out->block.get());
+    out->ascends = !read.descends;
+    return read.bad ? out_of_range(name, list, count, extent) : VIA_OK;
 }
 
 Status check_different(const IndexList &list, int64_t count, int64_t extent) {
