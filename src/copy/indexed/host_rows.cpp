@@ -22,12 +22,12 @@ constexpr int64_t kBytesPerThread = int64_t{512} << 10;
 constexpr int64_t kPieceBytes = int64_t{8} << 20;
 
 // How far ahead sources are fetched: rows are anywhere, so that the processor cannot guess them.
-constexpr int64_t kAheadBytes = int64_t{1} << 10;
+constexpr int64_t kAheadBytes = int64_t{4} << 10;
 constexpr int64_t kElementsAhead = 24;
 constexpr size_t kLeastFetched = 32;  // of elements; the processor has as many smaller ones under way by itself
 
 // Rows of this size and longer are written past the cache, if they are many.
-constexpr int64_t kLeastStreamed = 512;
+constexpr int64_t kLeastStreamed = 1024;
 
 // The loops of the rows. Those along which dst moves less than from row to row are done for each row. The others go
 // around all rows, so that what is near is copied together.
