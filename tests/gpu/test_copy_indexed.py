@@ -275,7 +275,7 @@ def test_rows_of_one_array_are_copied_if_the_lists_are_known() -> None:
 
 def test_the_page_swaps_blocks_between_a_device_and_pinned_memory() -> None:
     found: dict[str, Any] = {}
-    exec(shown("docs/guide/rows.md", "python"), found)
+    exec(shown("docs/guide/rows.md", "python"), found)  # noqa: S102  (text of this repository)
     assert found["cache"].device == "cuda:0" and found["pool"].device == "pinned"
     cache, pool = content(found["cache"]), content(found["pool"])
     one = b"\x00\x3c"  # of float16
