@@ -1099,6 +1099,114 @@ module viaduct_c
       type(c_ptr), intent(out) :: out_task
       integer(c_int) :: answer
     end function
+
+    function via_archive_open(path, options, out_archive) result(answer) bind(C, name="via_archive_open")
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      type(via_file_options), intent(in), optional :: options
+      type(c_ptr), intent(out) :: out_archive
+      integer(c_int) :: answer
+    end function
+
+    function via_archive_add(archive, path) result(answer) bind(C, name="via_archive_add")
+      import
+      type(c_ptr), value :: archive
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int) :: answer
+    end function
+
+    subroutine via_archive_retain(archive) bind(C, name="via_archive_retain")
+      import
+      type(c_ptr), value :: archive
+    end subroutine
+
+    subroutine via_archive_release(archive) bind(C, name="via_archive_release")
+      import
+      type(c_ptr), value :: archive
+    end subroutine
+
+    function via_archive_size(archive) result(answer) bind(C, name="via_archive_size")
+      import
+      type(c_ptr), value :: archive
+      integer(c_int64_t) :: answer
+    end function
+
+    function via_archive_nbytes(archive) result(answer) bind(C, name="via_archive_nbytes")
+      import
+      type(c_ptr), value :: archive
+      integer(c_int64_t) :: answer
+    end function
+
+    function via_archive_name(archive, number) result(answer) bind(C, name="via_archive_name")
+      import
+      type(c_ptr), value :: archive
+      integer(c_int64_t), value :: number
+      type(c_ptr) :: answer
+    end function
+
+    function via_archive_find(archive, name, out_number) result(answer) bind(C, name="via_archive_find")
+      import
+      type(c_ptr), value :: archive
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), intent(out) :: out_number
+      integer(c_int) :: answer
+    end function
+
+    function via_archive_metadata(archive, capacity, out_metadata, out_length) result(answer) bind(C, &
+        name="via_archive_metadata")
+      import
+      type(c_ptr), value :: archive
+      integer(c_int64_t), value :: capacity
+      character(kind=c_char), intent(out) :: out_metadata(*)
+      integer(c_int64_t), intent(out) :: out_length
+      integer(c_int) :: answer
+    end function
+
+    function via_archive_file(archive, number, out_file) result(answer) bind(C, name="via_archive_file")
+      import
+      type(c_ptr), value :: archive
+      integer(c_int64_t), value :: number
+      type(c_ptr), intent(out) :: out_file
+      integer(c_int) :: answer
+    end function
+
+    function via_archive_select(archive, count, numbers, out_archive) result(answer) bind(C, name="via_archive_select")
+      import
+      type(c_ptr), value :: archive
+      integer(c_int32_t), value :: count
+      integer(c_int64_t), intent(in), optional :: numbers(*)
+      type(c_ptr), intent(out) :: out_archive
+      integer(c_int) :: answer
+    end function
+
+    function via_archive_array(archive, number, buffer, out_array) result(answer) bind(C, name="via_archive_array")
+      import
+      type(c_ptr), value :: archive, buffer
+      integer(c_int64_t), value :: number
+      type(c_ptr), intent(out) :: out_array
+      integer(c_int) :: answer
+    end function
+
+    function via_archive_load(archive, memory, stream, out_buffer) result(answer) bind(C, name="via_archive_load")
+      import
+      type(c_ptr), value :: archive, memory, stream
+      type(c_ptr), intent(out) :: out_buffer
+      integer(c_int) :: answer
+    end function
+
+    function via_archive_read(archive, buffer, stream) result(answer) bind(C, name="via_archive_read")
+      import
+      type(c_ptr), value :: archive, buffer, stream
+      integer(c_int) :: answer
+    end function
+
+    function via_archive_read_submit(archive, buffer, stream, out_task) result(answer) bind(C, &
+        name="via_archive_read_submit")
+      import
+      type(c_ptr), value :: archive, buffer, stream
+      type(c_ptr), intent(out) :: out_task
+      integer(c_int) :: answer
+    end function
   end interface
 
 end module viaduct_c

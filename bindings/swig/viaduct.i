@@ -121,6 +121,17 @@
 %via_returns(via_file_read_submit, task)
 %via_returns(via_file_write_submit, task)
 
+%via_returns(via_archive_open, archive)
+%via_returns(via_archive_add, nothing)
+%via_returns(via_archive_find, int64)
+%via_returns(via_archive_metadata, text)
+%via_returns(via_archive_file, file)
+%via_returns(via_archive_select, archive)
+%via_returns(via_archive_array, array)
+%via_returns(via_archive_load, array)
+%via_returns(via_archive_read, nothing)
+%via_returns(via_archive_read_submit, task)
+
 /* Calls that wait, or move so much data that other threads should run meanwhile. */
 %via_waits(via_cuda_warmup)
 %via_waits(via_calibrate)
@@ -145,5 +156,9 @@
 %via_waits(via_batch_run)
 %via_waits(via_file_read)
 %via_waits(via_file_write)
+%via_waits(via_archive_open)
+%via_waits(via_archive_add)
+%via_waits(via_archive_load)
+%via_waits(via_archive_read)
 
 %include "viaduct/viaduct.h"

@@ -65,6 +65,7 @@
 %via_csharp_returns(nothing)
 %via_csharp_returns(filled)
 %via_csharp_returns(int32)
+%via_csharp_returns(int64)
 %via_csharp_returns(two_int64)
 %via_csharp_returns(text)
 %via_csharp_returns(bytes)
@@ -76,6 +77,7 @@
 %via_csharp_returns(task)
 %via_csharp_returns(batch)
 %via_csharp_returns(file)
+%via_csharp_returns(archive)
 %via_csharp_returns(device_properties)
 %via_csharp_returns(stats_info)
 %via_csharp_returns(pointer_info)
@@ -109,6 +111,7 @@ void TYPE ## _release(TYPE *address);
 %via_csharp_counted(via_task)
 %via_csharp_counted(via_batch)
 %via_csharp_counted(via_file)
+%via_csharp_counted(via_archive)
 
 %via_csharp_handle(ViaArray, via_array, out_array)
 %via_csharp_handle(ViaMemory, via_memory, out_memory)
@@ -117,6 +120,8 @@ void TYPE ## _release(TYPE *address);
 %via_csharp_handle(CopyTask, via_task, out_task)
 %via_csharp_handle(ViaBatch, via_batch, out_batch)
 %via_csharp_handle(ViaFile, via_file, out_file)
+%via_csharp_handle(ViaArchive, via_archive, out_archive)
+%via_csharp_output(System.IntPtr, via_array **out_buffer)
 
 %via_csharp_type(System.IntPtr[], System.IntPtr[], via_array *const *dsts, via_array *const *srcs)
 
@@ -128,12 +133,12 @@ void TYPE ## _release(TYPE *address);
 
 /* Texts are bytes of UTF-8 that end with a 0. */
 %via_csharp_type(byte[], System.IntPtr, const char *)
-%via_csharp_type(byte[], byte[], char *out_name, char *out_text)
+%via_csharp_type(byte[], byte[], char *out_name, char *out_text, char *out_metadata)
 
 /* ----------------------------------------------------------------------------------------------------- numbers */
 
 %via_csharp_output(int, int32_t *out_count, int32_t *out_dtype, int32_t *out_done)
-%via_csharp_output(long, int64_t *out_done, int64_t *out_total, int64_t *out_length)
+%via_csharp_output(long, int64_t *out_done, int64_t *out_total, int64_t *out_length, int64_t *out_number)
 
 /* Spans are read in place, which is quicker than what the marshaller does; null is NULL. */
 %define %via_csharp_array(ELEMENT, CTYPE)

@@ -62,6 +62,7 @@
 %via_java_returns(array_interface, void, void)
 %via_java_returns(file_properties, void, void)
 %via_java_returns(int32, jint, int)
+%via_java_returns(int64, jlong, long)
 %via_java_returns(two_int64, jlongArray, long[])
 %via_java_returns(text, jbyteArray, byte[])
 %via_java_returns(bytes, jbyteArray, byte[])
@@ -73,6 +74,7 @@
 %via_java_returns(task, jlong, long)
 %via_java_returns(batch, jlong, long)
 %via_java_returns(file, jlong, long)
+%via_java_returns(archive, jlong, long)
 
 /* ---------------------------------------------------------------------------------------------------- outputs */
 
@@ -88,12 +90,17 @@
 %via_java_made(via_task, out_task)
 %via_java_made(via_batch, out_batch)
 %via_java_made(via_file, out_file)
+%via_java_made(via_archive, out_archive)
+%via_java_made(via_array, out_buffer)
 %via_java_made(DLManagedTensorVersioned, out_tensor)
 %via_java_made(DLManagedTensor, out_tensor)
 
 %typemap(in, numinputs=0) int32_t *out_count (int32_t number = 0), int32_t *out_dtype (int32_t number = 0),
                           int32_t *out_done (int32_t number = 0) { $1 = &number; }
 %typemap(argout) int32_t *out_count, int32_t *out_dtype, int32_t *out_done { $result = *$1; }
+
+%typemap(in, numinputs=0) int64_t *out_number (int64_t number = 0) { $1 = &number; }
+%typemap(argout) int64_t *out_number { $result = *$1; }
 
 %typemap(in, numinputs=0) (int64_t *out_done, int64_t *out_total) (int64_t numbers[2] = {0, 0}) {
   $1 = &numbers[0];
@@ -114,6 +121,25 @@
 %typemap(freearg) (int64_t capacity, char *out_name), (int64_t capacity, char *out_text, int64_t *out_length) ""
 %typemap(argout) (int64_t capacity, char *out_name), (int64_t capacity, char *out_text, int64_t *out_length) {
   $result = viajava::new_text(jenv, $2);
+}
+
+/* Of any length: what does not fit is asked for again. */
+%typemap(in, numinputs=0) (int64_t capacity, char *out_metadata, int64_t *out_length) (char text[4096] = {0},
+                                                                                       int64_t length = 0) {
+  $1 = sizeof text;
+  $2 = text;
+  $3 = &length;
+}
+%typemap(freearg) (int64_t capacity, char *out_metadata, int64_t *out_length) ""
+%typemap(argout) (int64_t capacity, char *out_metadata, int64_t *out_length) {
+  viajava::LongText whole;
+  if (*$3 >= $1) {
+    const int64_t needed = *$3 + 1;
+    if (!whole.allocate(jenv, needed) || via_archive_metadata(arg1, needed, whole.data(), $3) != VIA_OK) {
+      return $null;
+    }
+  }
+  $result = viajava::new_text(jenv, whole.data() != nullptr ? whole.data() : $2);
 }
 
 %typemap(in, numinputs=0) (int64_t capacity, void *out_bytes, int64_t *out_length) (char bytes[VIA_IPC_MAX_BYTES],
@@ -163,6 +189,15 @@
   }
   $1 = extents.count();
   $2 = extents.data();
+}
+
+%via_java_type((int32_t count, const int64_t *numbers), jlongArray, long[])
+%typemap(in) (int32_t count, const int64_t *numbers) (viajava::Longs list) {
+  if (!list.read(jenv, $input)) {
+    return $null;
+  }
+  $1 = list.count();
+  $2 = list.data();
 }
 
 /* One number for each axis, of the shape given before or of the array. */

@@ -7,6 +7,8 @@
 %module(docstring="Viaduct's native layer.") _viaduct
 
 %{
+#include <string>
+
 #include "array/array.hpp"
 #include "support/errors.hpp"
 #include "support/gil.hpp"
@@ -31,7 +33,7 @@
 %enddef
 
 /* Handles are released with the object that holds them. */
-%rename("$ignore", regextarget=1) "^via_(array|memory|stream|event|task|batch|file)_(retain|release)$";
+%rename("$ignore", regextarget=1) "^via_(array|memory|stream|event|task|batch|file|archive)_(retain|release)$";
 
 /* Structs are dicts. */
 %ignore via_device_properties;
@@ -61,6 +63,7 @@
 %via_python_returns(nothing)
 %via_python_returns(filled)
 %via_python_returns(int32)
+%via_python_returns(int64)
 %via_python_returns(two_int64)
 %via_python_returns(text)
 %via_python_returns(bytes)
@@ -72,6 +75,7 @@
 %via_python_returns(task)
 %via_python_returns(batch)
 %via_python_returns(file)
+%via_python_returns(archive)
 %via_python_returns(device_properties)
 %via_python_returns(stats_info)
 %via_python_returns(pointer_info)
@@ -116,6 +120,8 @@
 %via_python_handle(via_task, out_task, Task)
 %via_python_handle(via_batch, out_batch, Batch)
 %via_python_handle(via_file, out_file, File)
+%via_python_handle(via_archive, out_archive, Archive)
+%apply via_array **out_array { via_array **out_buffer };
 
 /* A file can be closed, by another thread or by an argument that is read after it: the call holds it. */
 %typemap(in) via_file * {
@@ -193,6 +199,24 @@
   %via_python_output(PyUnicode_FromString($2))
 }
 
+/* Of any length: what does not fit is asked for again. */
+%typemap(in, numinputs=0) (int64_t capacity, char *out_metadata, int64_t *out_length) (char text[4096] = {0},
+                                                                                       int64_t length = 0) {
+  $1 = sizeof text;
+  $2 = text;
+  $3 = &length;
+}
+%typemap(argout) (int64_t capacity, char *out_metadata, int64_t *out_length) {
+  std::string whole;
+  if (*$3 >= $1) {
+    whole.resize((size_t)*$3);
+    if (via_archive_metadata(arg1, *$3 + 1, whole.data(), $3) != VIA_OK) {
+      SWIG_fail;
+    }
+  }
+  %via_python_output(PyUnicode_FromStringAndSize(whole.empty() ? $2 : whole.data(), (Py_ssize_t)*$3))
+}
+
 %typemap(in) (const void *bytes, int64_t length) (viapy::Bytes given) {
   if ($input != Py_None && !given.parse("$symname", "$1_name", $input)) {
     SWIG_fail;
@@ -230,10 +254,11 @@
 %typemap(argout) int32_t *out_count, int32_t *out_dtype, int32_t *out_done {
   %via_python_output(PyLong_FromLong(*$1))
 }
-%typemap(in, numinputs=0) int64_t *out_done (int64_t number = 0), int64_t *out_total (int64_t number = 0) {
+%typemap(in, numinputs=0) int64_t *out_done (int64_t number = 0), int64_t *out_total (int64_t number = 0),
+                          int64_t *out_number (int64_t number = 0) {
   $1 = &number;
 }
-%typemap(argout) int64_t *out_done, int64_t *out_total {
+%typemap(argout) int64_t *out_done, int64_t *out_total, int64_t *out_number {
   %via_python_output(PyLong_FromLongLong(*$1))
 }
 
@@ -243,6 +268,14 @@
   }
   $1 = extents.count;
   $2 = extents.values;
+}
+
+%typemap(in) (int32_t count, const int64_t *numbers) (viapy::NumberList list) {
+  if (!list.parse("$symname", "numbers", $input)) {
+    SWIG_fail;
+  }
+  $1 = list.count();
+  $2 = list.data();
 }
 
 /* One number for each axis, of the shape given before or of the array. */

@@ -221,13 +221,14 @@ enum {
 
 /* -------------------------------------------------------------------------------------- handles and callbacks */
 
-typedef struct via_array via_array;   /**< strided array: a view of memory and a reference to its storage */
-typedef struct via_memory via_memory; /**< allocator */
-typedef struct via_stream via_stream; /**< CUDA stream: work in order on a device */
-typedef struct via_event via_event;   /**< CUDA event: a point in a stream */
-typedef struct via_task via_task;     /**< asynchronous copy or file transfer */
-typedef struct via_batch via_batch;   /**< many copies planned as one */
-typedef struct via_file via_file;     /**< open file */
+typedef struct via_array via_array;     /**< strided array: a view of memory and a reference to its storage */
+typedef struct via_memory via_memory;   /**< allocator */
+typedef struct via_stream via_stream;   /**< CUDA stream: work in order on a device */
+typedef struct via_event via_event;     /**< CUDA event: a point in a stream */
+typedef struct via_task via_task;       /**< asynchronous copy or file transfer */
+typedef struct via_batch via_batch;     /**< many copies planned as one */
+typedef struct via_file via_file;       /**< open file */
+typedef struct via_archive via_archive; /**< named arrays (tensors) of one or more files */
 
 /*
  * Structs of DLPack and of Arrow's C device interface, declared but not defined: this header needs neither library.
@@ -1333,6 +1334,101 @@ VIA_CHECKED via_status via_file_read_submit(via_file *file, int64_t byte_offset,
 /** Submits a write as via_file_read_submit does a read; do not write the array until the task has ended. */
 VIA_CHECKED via_status via_file_write_submit(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream,
                                              via_task **out_task);
+
+/* ------------------------------------------------------------------------------------------------ archives */
+
+/*
+ * An archive lists the tensors of one or more safetensors files: named arrays in row-major order. A tensor has a number
+ * from 0 on. Tensors of a file are numbered in the order of their bytes, and files in the order of their names.
+ *
+ * A buffer is an array of via_archive_nbytes() elements of VIA_UINT8 that holds all tensors, each from a multiple of 64
+ * bytes on. Bytes between them are 0. Read the buffer, and make a view of each tensor with via_archive_array. Tensors
+ * and files are read in the order of their bytes by one pool of threads; neighbours share a read.
+ *
+ * Any number of threads may use an archive at once. Do not call via_archive_add concurrently with other uses of it.
+ * Submitted tasks continue without the new tensors. Errors of all: VIA_ERROR_OUT_OF_MEMORY. Texts contain the path and
+ * the name of the tensor.
+ */
+
+/**
+ * Opens an archive and reads its headers. The path is that of a safetensors file, of an index (a file that ends in
+ * .index.json), or of a directory with one *.safetensors.index.json, or with *.safetensors files. Options may be NULL;
+ * those for writes and for files of one array must be 0. Checks every character of a header, and refuses duplicate
+ * names, overlaps, holes, sizes other than those of dtype and shape, invalid UTF-8, and texts over 100,000,000 bytes.
+ * Errors: VIA_ERROR_FORMAT, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW, VIA_ERROR_INVALID_ARGUMENT,
+ * VIA_ERROR_IO, VIA_ERROR_UNSUPPORTED (no regular file).
+ */
+VIA_CHECKED via_status via_archive_open(const char *path, const via_file_options *options, via_archive **out_archive);
+
+/**
+ * Adds the tensors of another path, opened with the options of the archive. They get the numbers after those present.
+ * On failure the archive is unchanged. Errors: as via_archive_open; VIA_ERROR_FORMAT for a name that is there already.
+ */
+VIA_CHECKED via_status via_archive_add(via_archive *archive, const char *path);
+
+/** Adds a reference to the handle. */
+VIA_API void via_archive_retain(via_archive *archive);
+
+/** Drops a reference. The last one closes the files once reads have ended. */
+VIA_API void via_archive_release(via_archive *archive);
+
+/** Returns the number of tensors. */
+VIA_API int64_t via_archive_size(via_archive *archive);
+
+/** Returns the number of bytes of a buffer. */
+VIA_API int64_t via_archive_nbytes(via_archive *archive);
+
+/** Returns the name of a tensor, borrowed from the archive; NULL for a number that is none's. */
+VIA_API const char *via_archive_name(via_archive *archive, int64_t number);
+
+/** Stores the number of the tensor of a name. Errors: VIA_ERROR_INDEX if there is none. */
+VIA_CHECKED via_status via_archive_find(via_archive *archive, const char *name, int64_t *out_number);
+
+/**
+ * Writes the metadata of the headers as a JSON object of texts. Of a name in several files, the first file's text
+ * counts. Writes at most `capacity` bytes including the terminating 0, and stores the whole length without it.
+ */
+VIA_CHECKED via_status via_archive_metadata(via_archive *archive, int64_t capacity, char *out_metadata,
+                                            int64_t *out_length);
+
+/**
+ * Makes a window of a tensor in its file; see via_file_window. via_file_info describes its element type and shape. The
+ * caller owns the window, which holds the file. Errors: VIA_ERROR_INDEX; VIA_ERROR_UNSUPPORTED for packed elements.
+ */
+VIA_CHECKED via_status via_archive_file(via_archive *archive, int64_t number, via_file **out_file);
+
+/**
+ * Makes an archive of `count` tensors, numbered in the order given, with a buffer of its own. It holds the files. The
+ * caller owns it. Errors: VIA_ERROR_INDEX; VIA_ERROR_INVALID_ARGUMENT for a number that is given twice.
+ */
+VIA_CHECKED via_status via_archive_select(via_archive *archive, int32_t count, const int64_t *numbers,
+                                          via_archive **out_archive);
+
+/**
+ * Makes a view of a tensor in a buffer; touches no element. The caller owns the view, which holds the buffer's memory.
+ * Errors: VIA_ERROR_INDEX; VIA_ERROR_DTYPE and VIA_ERROR_SHAPE for an array that is no buffer of this archive.
+ */
+VIA_CHECKED via_status via_archive_array(via_archive *archive, int64_t number, via_array *buffer,
+                                         via_array **out_array);
+
+/**
+ * Allocates a buffer as via_empty (memory NULL means the host), and reads it as via_archive_read. The caller owns the
+ * buffer; there is none after a failure. Errors: those of both.
+ */
+VIA_CHECKED via_status via_archive_load(via_archive *archive, via_memory *memory, via_stream *stream,
+                                        via_array **out_buffer);
+
+/**
+ * Reads all tensors into a buffer, on any device. Ordered as via_file_read. On return the elements have arrived, for
+ * the host and every stream. On failure part of the buffer may have been written. Files that changed since the archive
+ * was opened, or while they are read, are VIA_ERROR_IO with ESTALE. Errors: as via_archive_array for the buffer, and as
+ * via_file_read.
+ */
+VIA_CHECKED via_status via_archive_read(via_archive *archive, via_array *buffer, via_stream *stream);
+
+/** Submits a read as via_file_read_submit does. The task holds files and buffer until it has ended. */
+VIA_CHECKED via_status via_archive_read_submit(via_archive *archive, via_array *buffer, via_stream *stream,
+                                               via_task **out_task);
 
 #ifdef __cplusplus
 }

@@ -51,6 +51,7 @@ constexpr HandleKind handle_kind(const via_event *) { return HandleKind::Event; 
 constexpr HandleKind handle_kind(const via_task *) { return HandleKind::Task; }
 constexpr HandleKind handle_kind(const via_batch *) { return HandleKind::Batch; }
 constexpr HandleKind handle_kind(const via_file *) { return HandleKind::File; }
+constexpr HandleKind handle_kind(const via_archive *) { return HandleKind::Archive; }
 
 template <class Type>
 constexpr HandleKind kHandleKind = handle_kind(static_cast<Type *>(nullptr));

@@ -174,18 +174,6 @@ Status run_transfer(const FileTransfer &transfer, via_task *task, Fence **out_fe
                                        : write_in_place(transfer, range, task);
 }
 
-// Waits on the host for the dependencies of a synchronous transfer.
-Status await_transfer(via_array *array, via_stream *stream) {
-    const bool orders = stream != nullptr || !is_plain(array);
-    UniqueFence fence;
-    if (orders) {
-        VIA_TRY(
-            dependency_of_stream(stream != nullptr ? stream : cuda::legacy_stream(), array->device_id, fence.out()));
-    }
-    VIA_TRY(fence.get() != nullptr ? fence.get()->wait() : VIA_OK);
-    return await_arrays(array, nullptr);
-}
-
 // A transfer that holds its file and arrays.
 struct FileWork : TaskWork {
     explicit FileWork(const FileTransfer &ordered) : TaskWork{run_work, end_work}, transfer(ordered) {
@@ -214,15 +202,6 @@ struct FileWork : TaskWork {
     FileTransfer transfer;
 };
 
-Status find_dependency(via_array *array, via_stream *stream, Fence **out_dependency) {
-    Fence *fences[] = {nullptr, last_write(array->storage)};
-    if (const Status status = dependency_of_stream(stream, array->device_id, &fences[0]); status != VIA_OK) {
-        const UniqueFence ready(fences[1]);
-        return status;
-    }
-    return join_fences(fences, std::size(fences), out_dependency);
-}
-
 // Records the task as the last write of a destination, or as an access of a source.
 Status mark_array(const FileTransfer &transfer, via_task *task) {
     const UniqueFence fence(task_fence(task));
@@ -244,6 +223,26 @@ Status start(const FileTransfer &ordered, Fence *dependency, via_task **out_task
 }
 
 }  // namespace
+
+Status await_transfer(via_array *array, via_stream *stream) {
+    const bool orders = stream != nullptr || !is_plain(array);
+    UniqueFence fence;
+    if (orders) {
+        VIA_TRY(
+            dependency_of_stream(stream != nullptr ? stream : cuda::legacy_stream(), array->device_id, fence.out()));
+    }
+    VIA_TRY(fence.get() != nullptr ? fence.get()->wait() : VIA_OK);
+    return await_arrays(array, nullptr);
+}
+
+Status find_dependency(via_array *array, via_stream *stream, Fence **out_dependency) {
+    Fence *fences[] = {nullptr, last_write(array->storage)};
+    if (const Status status = dependency_of_stream(stream, array->device_id, &fences[0]); status != VIA_OK) {
+        const UniqueFence ready(fences[1]);
+        return status;
+    }
+    return join_fences(fences, std::size(fences), out_dependency);
+}
 
 Status transfer_array(const FileTransfer &given, via_stream *stream) {
     OrderedTransfer ordered;

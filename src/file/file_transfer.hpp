@@ -1,6 +1,7 @@
 // Reads and writes arrays on any device.
 #pragma once
 
+#include "core/async/fence.hpp"
 #include "file/file.hpp"
 #include "file/file_io.hpp"
 
@@ -20,5 +21,11 @@ VIA_NODISCARD Status transfer_array(const FileTransfer &transfer, via_stream *st
 
 // Implements via_file_read_submit and via_file_write_submit.
 VIA_NODISCARD Status submit_transfer(const FileTransfer &transfer, via_stream *stream, via_task **out_task);
+
+// Waits on the host for the work that a transfer of `array` on `stream` depends on.
+VIA_NODISCARD Status await_transfer(via_array *array, via_stream *stream);
+
+// Stores the fence of the same work for a task, retained for the caller; nullptr if it is complete.
+VIA_NODISCARD Status find_dependency(via_array *array, via_stream *stream, Fence **out_dependency);
 
 }  // namespace via

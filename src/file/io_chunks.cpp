@@ -93,7 +93,7 @@ private:
 }  // namespace
 
 AdjacentChunks::AdjacentChunks(ExtentIo &extent_io, Direction direction, int64_t offset, void *memory, int64_t nbytes)
-    : IoChunks(extent_io, direction, offset),
+    : ExtentChunks(extent_io, direction, offset),
       memory_(static_cast<char *>(memory)),
       nbytes_(nbytes),
       piece_(extent_io.piece_bytes()),
@@ -111,7 +111,7 @@ Status AdjacentChunks::move(int64_t number, int64_t *out_nbytes) {
 }
 
 SlabChunks::SlabChunks(ExtentIo &extent_io, Direction direction, int64_t offset, via_array *array, int64_t most_bytes)
-    : IoChunks(extent_io, direction, offset),
+    : ExtentChunks(extent_io, direction, offset),
       array_(array),
       inner_bytes_(array->item_bytes()),
       buffers_(std::max(most_bytes, inner_bytes_)) {

@@ -8,8 +8,7 @@ namespace via {
 
 class IoChunks {
 public:
-    IoChunks(ExtentIo &extent_io, Direction direction, int64_t offset)
-        : extent_io_(extent_io), direction_(direction), offset_(offset) {}
+    IoChunks() = default;
     IoChunks(const IoChunks &) = delete;
     IoChunks &operator=(const IoChunks &) = delete;
 
@@ -18,6 +17,16 @@ public:
 
 protected:
     ~IoChunks() = default;
+};
+
+// Chunks of the extents of one file.
+class ExtentChunks : public IoChunks {
+public:
+    ExtentChunks(ExtentIo &extent_io, Direction direction, int64_t offset)
+        : extent_io_(extent_io), direction_(direction), offset_(offset) {}
+
+protected:
+    ~ExtentChunks() = default;
 
     VIA_NODISCARD Status pass(char *memory, int64_t offset, int64_t nbytes) {
         return direction_ == Direction::Read ? extent_io_.read(memory, offset, nbytes)
@@ -30,7 +39,7 @@ protected:
 };
 
 // Chunks of adjacent memory.
-class AdjacentChunks final : public IoChunks {
+class AdjacentChunks final : public ExtentChunks {
 public:
     AdjacentChunks(ExtentIo &extent_io, Direction direction, int64_t offset, void *memory, int64_t nbytes);
 
@@ -46,7 +55,7 @@ private:
 
 // Slabs of a strided array of whole bytes, whose elements are in row-major order in the file. Gathers and scatters each
 // slab through a buffer.
-class SlabChunks final : public IoChunks {
+class SlabChunks final : public ExtentChunks {
 public:
     SlabChunks(ExtentIo &extent_io, Direction direction, int64_t offset, via_array *array, int64_t most_bytes);
 

@@ -302,7 +302,9 @@ def test_there_is_something_to_check() -> None:
     assert len(FUNCTIONS) > 100
     assert len(CALLBACKS) == 4
     assert len(structs()) == 7
-    assert handles() == {f"via_{noun}" for noun in ("array", "memory", "stream", "event", "task", "batch", "file")}
+    assert handles() == {
+        f"via_{noun}" for noun in ("array", "memory", "stream", "event", "task", "batch", "file", "archive")
+    }
 
 
 def test_every_public_name_has_the_prefix() -> None:

@@ -23,6 +23,8 @@ LEFT_OUT = {
         "via_array_retain": "an object is one share",
         "via_array_context": "Array.owner recovers what was given",
         "via_copy_batch": "raw",
+        "via_archive_load": "Archive.load makes the buffer and submits the read",
+        "via_archive_read": "Archive.load makes the buffer and submits the read",
         "via_memcpy": "raw: addresses alone are bytes to copy",
     },
     "java": {
@@ -31,6 +33,7 @@ LEFT_OUT = {
         "via_event_retain": "an object is one share",
         "via_batch_retain": "an object is one share",
         "via_file_retain": "an object is one share",
+        "via_archive_retain": "an object is one share",
     },
     "csharp": {},
 }

@@ -40,7 +40,8 @@ ARROWS = {
     "copy/batch": CORE | {"copy", "copy/plan", "copy/indexed", "cuda"},
     "copy/indexed": CORE | {"copy", "copy/plan", "copy/host", "cuda"},
     "file": CORE | {"copy", "cuda"},
-    "api": CORE | {"copy", "cuda", "exchange", "file", "ipc"},
+    "archive": CORE | {"copy", "cuda", "exchange", "file"},
+    "api": CORE | {"archive", "copy", "cuda", "exchange", "file", "ipc"},
 }
 
 # What is at the top of a room has its private folders to build on: the sources there, never the headers.

@@ -30,17 +30,19 @@ OUTPUTS = {
     "nothing": [],
     "filled": ["struct ArrowSchema *out_schema", "struct ArrowDeviceArray *out_array"],
     "int32": [r"int32_t *out_\w+"],
+    "int64": ["int64_t *out_number"],
     "two_int64": ["int64_t *out_done", "int64_t *out_total"],
     "text": [r"char *out_\w+"],
     "bytes": ["void *out_bytes"],
     "address": [r"struct DLManagedTensor\w* **out_tensor"],
-    "array": ["via_array **out_array"],
+    "array": [r"via_array **out_\w+"],
     "memory": ["via_memory **out_memory"],
     "stream": ["via_stream **out_stream"],
     "event": ["via_event **out_event"],
     "task": ["via_task **out_task"],
     "batch": ["via_batch **out_batch"],
     "file": ["via_file **out_file"],
+    "archive": ["via_archive **out_archive"],
     "device_properties": ["via_device_properties *out_properties"],
     "stats_info": ["via_stats_info *out_stats"],
     "pointer_info": ["via_pointer_info *out_info"],
@@ -148,6 +150,18 @@ def test_every_int64_parameter_takes_more_than_32_bits(tmp_path: Path) -> None:
     with (tmp_path / "longer").open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as longer:
         assert "their number" in message_of(raw.via_array_import_ipc, longer)
     note("via_array_import_ipc", "length")
+
+    # A number of no tensor.
+    (tmp_path / "none.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
+    archive = raw.via_archive_open(tmp_path / "none.safetensors", None)
+    assert raw.via_archive_name(archive, BIG) is None
+    note("via_archive_name", "number")
+    assert str(BIG) in message_of(raw.via_archive_file, archive, BIG)
+    note("via_archive_file", "number")
+    assert str(BIG) in message_of(raw.via_archive_select, archive, (BIG,))
+    note("via_archive_select", "numbers")
+    assert str(BIG) in message_of(raw.via_archive_array, archive, BIG, a)
+    note("via_archive_array", "number")
 
     # No file opens in this version; the parameters are read by the same typemaps.
     for name, parameters in FILES.items():

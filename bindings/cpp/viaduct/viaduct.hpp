@@ -5,7 +5,7 @@
  * Header-only: everything inlines into calls of viaduct.h, which documents each function, its ownership and its stream
  * rules. These headers add:
  *
- * Owners. Array, Stream, Event, Memory, Task, Batch and File are move-only and as large as a pointer. share() adds an
+ * Owners. Array, Stream, Event, Memory, Task, Batch, File and Archive are move-only and as large as a pointer. share() adds an
  * owner. get() borrows the C handle, release() passes its ownership to the caller, and Array(handle) consumes a handle.
  *
  * Errors. A failing call throws an Error of its status's own type (ShapeError, PointerError ...) with the library's
@@ -20,6 +20,7 @@
 #ifndef VIADUCT_VIADUCT_HPP
 #define VIADUCT_VIADUCT_HPP
 
+#include "viaduct/cpp/archive.hpp"
 #include "viaduct/cpp/array.hpp"
 #include "viaduct/cpp/copy.hpp"
 #include "viaduct/cpp/dtype.hpp"

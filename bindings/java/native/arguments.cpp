@@ -127,6 +127,28 @@ bool PerAxis<Number, Array>::read_per_axis(JNIEnv *jenv, const char *name, Array
 template class PerAxis<int64_t, jlongArray>;
 template class PerAxis<int32_t, jintArray>;
 
+bool Longs::read(JNIEnv *jenv, jlongArray from) {
+    if (refuse_null(jenv, "numbers", from)) {
+        return false;
+    }
+    count_ = jenv->GetArrayLength(from);
+    numbers_.reset(new (std::nothrow) int64_t[static_cast<size_t>(count_)]);
+    if (numbers_ == nullptr) {
+        throw_out_of_memory(jenv);
+        return false;
+    }
+    jenv->GetLongArrayRegion(from, 0, count_, reinterpret_cast<jlong *>(numbers_.get()));
+    return true;
+}
+
+bool LongText::allocate(JNIEnv *jenv, int64_t nbytes) {
+    bytes_.reset(new (std::nothrow) char[static_cast<size_t>(nbytes)]);
+    if (bytes_ == nullptr) {
+        throw_out_of_memory(jenv);
+    }
+    return bytes_ != nullptr;
+}
+
 bool Handles::read(JNIEnv *jenv, const char *name, jlongArray from) {
     if (refuse_null(jenv, name, from)) {
         return false;

@@ -67,6 +67,28 @@ private:
 using Extents = PerAxis<int64_t, jlongArray>;
 using Axes = PerAxis<int32_t, jintArray>;
 
+// Numbers of any count; null is none.
+class Longs {
+public:
+    bool read(JNIEnv *jenv, jlongArray from);
+    int32_t count() const { return count_; }
+    int64_t *data() const { return numbers_.get(); }
+
+private:
+    int32_t count_ = 0;
+    std::unique_ptr<int64_t[]> numbers_;
+};
+
+// Room for a text.
+class LongText {
+public:
+    bool allocate(JNIEnv *jenv, int64_t nbytes);
+    char *data() const { return bytes_.get(); }
+
+private:
+    std::unique_ptr<char[]> bytes_;
+};
+
 // The arrays of a batch.
 class Handles {
 public:

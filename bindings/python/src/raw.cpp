@@ -143,6 +143,23 @@ bool ArrayList::has_length(const char *function, const char *argument, int32_t e
     return found == expected;
 }
 
+bool NumberList::parse(const char *function, const char *argument, PyObject *sequence) {
+    Ref fast(PySequence_Fast(sequence, "numbers is no sequence; expected integers"));
+    if (!fast) {
+        return false;
+    }
+    const Py_ssize_t count = PySequence_Size(fast.get());
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        Ref item(PySequence_GetItem(fast.get(), i));
+        int64_t number = 0;
+        if (!item || !parse_int64(function, argument, item.get(), &number)) {
+            return false;
+        }
+        numbers_.push_back(number);
+    }
+    return true;
+}
+
 bool Axes::parse(const char *function, const char *argument, PyObject *value) {
     given_ = value != Py_None;
     return !given_ || parse_axes(function, argument, value, &count_, values_);

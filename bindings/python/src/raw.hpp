@@ -41,6 +41,17 @@ private:
     std::vector<via_array *> handles_;
 };
 
+// Integers of any count.
+class NumberList {
+public:
+    bool parse(const char *function, const char *argument, PyObject *sequence);
+    int32_t count() const { return static_cast<int32_t>(numbers_.size()); }
+    int64_t *data() { return numbers_.data(); }
+
+private:
+    std::vector<int64_t> numbers_;
+};
+
 class Axes {
 public:
     bool parse(const char *function, const char *argument, PyObject *value);

@@ -5,6 +5,7 @@ buffer protocol, an array interface or Arrow. Copy at the speed of the hardware.
 CUDA device. `python -m viaduct` reports what this machine can do.
 """
 
+from ._archive import Archive, load
 from ._extension import raw
 from ._file import Block, open, stream_blocks
 from ._safetensors import Safetensors, open_safetensors
@@ -73,6 +74,7 @@ from ._viaduct import (
 __version__ = ".".join(map(str, version()))
 
 __all__ = [
+    "Archive",
     "Array",
     "Batch",
     "Block",
@@ -124,6 +126,7 @@ __all__ = [
     "full",
     "full_like",
     "import_ipc",
+    "load",
     "memory",
     "num_threads",
     "ones",

@@ -5,7 +5,7 @@ buffer protocol, an array interface or Arrow. Copy at the speed of the hardware.
 CUDA device. `python -m viaduct` reports what this machine can do.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from os import PathLike
 from types import EllipsisType
 from typing import Any, ClassVar, Literal, Never, NoReturn, Protocol, SupportsIndex, TypeAlias, TypeVar, final, overload
@@ -15,6 +15,7 @@ from typing_extensions import Buffer, CapsuleType
 from . import _viaduct as raw
 
 __all__ = [
+    "Archive",
     "Array",
     "Batch",
     "Block",
@@ -66,6 +67,7 @@ __all__ = [
     "full",
     "full_like",
     "import_ipc",
+    "load",
     "memory",
     "num_threads",
     "ones",
@@ -650,6 +652,51 @@ def open(
     Reads and writes of a .npy file need arrays of its shape and dtype; those of a slice, of the slice's. With
     `as_bytes` they accept any array at any offset, as for a raw file.
     """
+
+class Archive(Mapping[str, File]):
+    """The tensors of safetensors files by name, each as a window of its file; `load` reads them all.
+
+    The path is that of a file, of an index (`*.safetensors.index.json`) or of a directory with either; or a list of
+    such paths. Opening reads the headers only, and checks them strictly. `metadata` is a dict of the headers' texts.
+    """
+
+    def __init__(
+        self, path: _Path | Sequence[_Path], *, page_cache: Literal["auto", "use", "avoid"] = "auto"
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __contains__(self, name: object) -> bool: ...
+    def __getitem__(self, name: str) -> File: ...
+    @property
+    def nbytes(self) -> int:
+        """The bytes of a buffer that holds all tensors."""
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The texts of the headers by name; of a name in several files, the first file's."""
+    def load(
+        self,
+        names: Sequence[str] | None = None,
+        device: _Device = "cpu",
+        *,
+        to: Any = None,
+        stream: _Stream | None = None,
+    ) -> dict[str, Any]:
+        """Reads the tensors of `names`, or all, to a device, into one allocation of which each is a view.
+
+        With `to`, converts each as Array.to does: `to=torch.Tensor`.
+        """
+
+def load(
+    path: _Path | Sequence[_Path],
+    device: _Device = "cpu",
+    *,
+    names: Sequence[str] | None = None,
+    to: Any = None,
+    stream: _Stream | None = None,
+    page_cache: Literal["auto", "use", "avoid"] = "auto",
+) -> Any:
+    """Reads a file to a device: the array of a .npy file, otherwise a dict of the tensors of an Archive."""
 
 class Safetensors(dict[str, File]):
     """The tensors of a .safetensors file by name, and its `metadata`: a dict of texts, empty if it has none."""

@@ -118,6 +118,7 @@ typedef struct via_event via_event;
 typedef struct via_task via_task;
 typedef struct via_batch via_batch;
 typedef struct via_file via_file;
+typedef struct via_archive via_archive;
 struct DLManagedTensorVersioned;
 struct DLManagedTensor;
 struct ArrowSchema;
@@ -332,6 +333,21 @@ via_status via_file_read(via_file *file, int64_t byte_offset, via_array *dst, vi
 via_status via_file_write(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream);
 via_status via_file_read_submit(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream, via_task **out_task);
 via_status via_file_write_submit(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream, via_task **out_task);
+via_status via_archive_open(const char *path, const via_file_options *options, via_archive **out_archive);
+via_status via_archive_add(via_archive *archive, const char *path);
+void via_archive_retain(via_archive *archive);
+void via_archive_release(via_archive *archive);
+int64_t via_archive_size(via_archive *archive);
+int64_t via_archive_nbytes(via_archive *archive);
+const char *via_archive_name(via_archive *archive, int64_t number);
+via_status via_archive_find(via_archive *archive, const char *name, int64_t *out_number);
+via_status via_archive_metadata(via_archive *archive, int64_t capacity, char *out_metadata, int64_t *out_length);
+via_status via_archive_file(via_archive *archive, int64_t number, via_file **out_file);
+via_status via_archive_select(via_archive *archive, int32_t count, const int64_t *numbers, via_archive **out_archive);
+via_status via_archive_array(via_archive *archive, int64_t number, via_array *buffer, via_array **out_array);
+via_status via_archive_load(via_archive *archive, via_memory *memory, via_stream *stream, via_array **out_buffer);
+via_status via_archive_read(via_archive *archive, via_array *buffer, via_stream *stream);
+via_status via_archive_read_submit(via_archive *archive, via_array *buffer, via_stream *stream, via_task **out_task);
 """
 
 ffi: Any = cffi.FFI()

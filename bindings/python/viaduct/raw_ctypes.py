@@ -159,6 +159,10 @@ class via_file(ctypes.c_void_p):
     """A via_file *: a handle."""
 
 
+class via_archive(ctypes.c_void_p):
+    """A via_archive *: a handle."""
+
+
 class via_device_properties(_Sized):
     struct_size: int
     device_type: int
@@ -775,6 +779,70 @@ via_file_write_submit = _declare(
     file=via_file,
     byte_offset=ctypes.c_int64,
     src=via_array,
+    stream=via_stream,
+    out_task=ctypes.POINTER(via_task),
+)
+via_archive_open = _declare(
+    "via_archive_open",
+    ctypes.c_int,
+    path=ctypes.c_char_p,
+    options=ctypes.POINTER(via_file_options),
+    out_archive=ctypes.POINTER(via_archive),
+)
+via_archive_add = _declare("via_archive_add", ctypes.c_int, archive=via_archive, path=ctypes.c_char_p)
+via_archive_retain = _declare("via_archive_retain", None, archive=via_archive)
+via_archive_release = _declare("via_archive_release", None, archive=via_archive)
+via_archive_size = _declare("via_archive_size", ctypes.c_int64, archive=via_archive)
+via_archive_nbytes = _declare("via_archive_nbytes", ctypes.c_int64, archive=via_archive)
+via_archive_name = _declare("via_archive_name", ctypes.c_char_p, archive=via_archive, number=ctypes.c_int64)
+via_archive_find = _declare(
+    "via_archive_find",
+    ctypes.c_int,
+    archive=via_archive,
+    name=ctypes.c_char_p,
+    out_number=ctypes.POINTER(ctypes.c_int64),
+)
+via_archive_metadata = _declare(
+    "via_archive_metadata",
+    ctypes.c_int,
+    archive=via_archive,
+    capacity=ctypes.c_int64,
+    out_metadata=ctypes.POINTER(ctypes.c_char),
+    out_length=ctypes.POINTER(ctypes.c_int64),
+)
+via_archive_file = _declare(
+    "via_archive_file", ctypes.c_int, archive=via_archive, number=ctypes.c_int64, out_file=ctypes.POINTER(via_file)
+)
+via_archive_select = _declare(
+    "via_archive_select",
+    ctypes.c_int,
+    archive=via_archive,
+    count=ctypes.c_int32,
+    numbers=ctypes.POINTER(ctypes.c_int64),
+    out_archive=ctypes.POINTER(via_archive),
+)
+via_archive_array = _declare(
+    "via_archive_array",
+    ctypes.c_int,
+    archive=via_archive,
+    number=ctypes.c_int64,
+    buffer=via_array,
+    out_array=ctypes.POINTER(via_array),
+)
+via_archive_load = _declare(
+    "via_archive_load",
+    ctypes.c_int,
+    archive=via_archive,
+    memory=via_memory,
+    stream=via_stream,
+    out_buffer=ctypes.POINTER(via_array),
+)
+via_archive_read = _declare("via_archive_read", ctypes.c_int, archive=via_archive, buffer=via_array, stream=via_stream)
+via_archive_read_submit = _declare(
+    "via_archive_read_submit",
+    ctypes.c_int,
+    archive=via_archive,
+    buffer=via_array,
     stream=via_stream,
     out_task=ctypes.POINTER(via_task),
 )

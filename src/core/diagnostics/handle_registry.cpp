@@ -87,9 +87,9 @@ void report_release_of_nothing() {
 }
 
 const char *handle_name(HandleKind kind) {
-    constexpr const char *kNames[] = {"",          "via_array", "via_memory", "via_stream",
-                                      "via_event", "via_task",  "via_batch",  "via_file"};
-    static_assert(std::size(kNames) == static_cast<size_t>(HandleKind::File) + 1, "one name for each kind");
+    constexpr const char *kNames[] = {"",         "via_array", "via_memory", "via_stream", "via_event",
+                                      "via_task", "via_batch", "via_file",   "via_archive"};
+    static_assert(std::size(kNames) == static_cast<size_t>(HandleKind::Archive) + 1, "one name for each kind");
     return kNames[static_cast<int32_t>(kind)];
 }
 

@@ -9,7 +9,7 @@
 
 namespace via {
 
-enum class HandleKind : int32_t { None, Array, Memory, Stream, Event, Task, Batch, File };
+enum class HandleKind : int32_t { None, Array, Memory, Stream, Event, Task, Batch, File, Archive };
 
 // Returns the name of the type, "via_array".
 const char *handle_name(HandleKind kind);

@@ -36,7 +36,11 @@ Kind g_kinds[] = {
     {"viaduct.Task", erased<via_task, via_task_retain>, erased<via_task, via_task_release>, nullptr},
     {"viaduct.Batch", erased<via_batch, via_batch_retain>, erased<via_batch, via_batch_release>, nullptr},
     {"viaduct.File", erased<via_file, via_file_retain>, erased<via_file, via_file_release>, nullptr},
+    {"viaduct.ArchiveHandle", erased<via_archive, via_archive_retain>, erased<via_archive, via_archive_release>,
+     nullptr},
 };
+
+constexpr char kArchiveDoc[] = "The handle of an Archive.";
 
 Kind &row(HandleKind kind) { return g_kinds[static_cast<int>(kind)]; }
 
@@ -122,6 +126,7 @@ bool add_handle_types(PyObject *module) {
            add_handle_type(module, HandleKind::Event, kEventDoc, kEventSlots) &&
            add_handle_type(module, HandleKind::Task, kTaskDoc, kTaskSlots) &&
            add_handle_type(module, HandleKind::File, kFileDoc, kFileSlots) &&
+           add_handle_type(module, HandleKind::Archive, kArchiveDoc, nullptr) &&
            add_shared_streams(reinterpret_cast<PyObject *>(row(HandleKind::Stream).type));
 }
 

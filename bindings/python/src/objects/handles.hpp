@@ -1,11 +1,11 @@
-// Python objects for the library's other handles: memory, streams, events, tasks, batches, files.
+// Python objects for the library's other handles: memory, streams, events, tasks, batches, files, archives.
 #pragma once
 
 #include "support/wait.hpp"
 
 namespace viapy {
 
-enum class HandleKind { Memory, Stream, Event, Task, Batch, File };
+enum class HandleKind { Memory, Stream, Event, Task, Batch, File, Archive };
 
 // Return an object of the kind. The first owns the handle; the second retains it. NULL is None.
 PyObject *new_handle(HandleKind kind, void *owned);

@@ -9,7 +9,7 @@ import java.nio.file.Path;
  * nothing.
  */
 public final class ViaFile extends Resource {
-    private ViaFile(long handle) {
+    ViaFile(long handle) {
         super(handle, Native::via_file_release);
     }
 

@@ -1,0 +1,161 @@
+using System;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Viaduct
+{
+    /// <summary>
+    /// Named arrays (tensors) of one or more safetensors files. All of them are read into one buffer of memory, in which
+    /// each is a view.
+    /// </summary>
+    public sealed class ViaArchive : ViaHandle
+    {
+        static ViaArchive()
+        {
+            NativeLibraryFile.Load();
+        }
+
+        internal ViaArchive(IntPtr address)
+            : base(new Handle(address))
+        {
+        }
+
+        /// <summary>Opens a file, an index or a directory, and reads the headers.</summary>
+        public static unsafe ViaArchive Open(string path, ViaFileOptions options = null)
+        {
+            IntPtr made;
+            FileOptionsLayout layout = ViaFileOptions.LayoutOf(options);
+            Native.via_archive_open(Utf8.Bytes(path, "path"), options == null ? null : &layout, out made);
+            return new ViaArchive(made);
+        }
+
+        /// <summary>Adds the tensors of another path. Nothing else may use the archive meanwhile.</summary>
+        public void Add(string path)
+        {
+            Native.via_archive_add(this, Utf8.Bytes(path, "path"));
+        }
+
+        /// <summary>Returns the number of tensors.</summary>
+        public long Count
+        {
+            get { return Native.via_archive_size(this); }
+        }
+
+        /// <summary>Returns the number of bytes of a buffer.</summary>
+        public long ByteCount
+        {
+            get { return Native.via_archive_nbytes(this); }
+        }
+
+        /// <summary>Returns the metadata as a JSON object of texts.</summary>
+        public string Metadata
+        {
+            get
+            {
+                long length;
+                Native.via_archive_metadata(this, 0, null, out length);
+                byte[] text = new byte[length + 1];
+                Native.via_archive_metadata(this, text.Length, text, out length);
+                return Utf8.Text(text);
+            }
+        }
+
+        /// <summary>Returns the name of a tensor, or null for a number that is none's.</summary>
+        public string Name(long number)
+        {
+            IntPtr name = Native.via_archive_name(this, number);
+            string text = name == IntPtr.Zero ? null : Utf8.Text(name);
+            GC.KeepAlive(this);
+            return text;
+        }
+
+        /// <summary>Returns the number of the tensor of a name.</summary>
+        public long Find(string name)
+        {
+            long number;
+            Native.via_archive_find(this, Utf8.Bytes(name, "name"), out number);
+            return number;
+        }
+
+        /// <summary>Returns a window of a tensor in its file.</summary>
+        public ViaFile File(long number)
+        {
+            IntPtr made;
+            Native.via_archive_file(this, number, out made);
+            return new ViaFile(made);
+        }
+
+        /// <summary>Returns an archive of some tensors, with a buffer of its own.</summary>
+        public ViaArchive Select(params long[] numbers)
+        {
+            IntPtr made;
+            if (numbers == null)
+            {
+                throw new ArgumentNullException("numbers");
+            }
+            Native.via_archive_select(this, numbers.Length, numbers, out made);
+            return new ViaArchive(made);
+        }
+
+        /// <summary>Returns a view of a tensor in a buffer.</summary>
+        public ViaArray Array(long number, ViaArray buffer)
+        {
+            IntPtr made;
+            Native.via_archive_array(this, number, buffer, out made);
+            return new ViaArray(made);
+        }
+
+        /// <summary>Allocates a buffer, in host memory unless another is given, and reads it.</summary>
+        public ViaArray Load(ViaMemory memory = null, ViaStream stream = null)
+        {
+            IntPtr made;
+            Native.via_archive_load(this, memory ?? ViaMemory.None, stream ?? ViaStream.None, out made);
+            return new ViaArray(made);
+        }
+
+        /// <summary>Reads all tensors into a buffer; returns when they have arrived.</summary>
+        public void Read(ViaArray buffer, ViaStream stream = null)
+        {
+            Native.via_archive_read(this, buffer, stream ?? ViaStream.None);
+        }
+
+        /// <summary>Starts to read all tensors into a buffer after the stream's work so far; does not wait.</summary>
+        public CopyTask SubmitRead(ViaArray buffer, ViaStream stream = null)
+        {
+            IntPtr made;
+            Native.via_archive_read_submit(this, buffer, stream ?? ViaStream.None, out made);
+            return new CopyTask(made);
+        }
+
+        /// <summary>A read as a task of .NET.</summary>
+        public async Task ReadAsync(
+            ViaArray buffer,
+            ViaStream stream = null,
+            CancellationToken cancellationToken = default(CancellationToken),
+            IProgress<long> progress = null)
+        {
+            cancellationToken.ThrowIfCancellationRequested();
+            await SubmitRead(buffer, stream).Ended(cancellationToken, progress).ConfigureAwait(false);
+        }
+
+        /// <summary>The same archive with a share of its own.</summary>
+        public ViaArchive Share()
+        {
+            return new ViaArchive(Retained(Native.via_archive_retain));
+        }
+
+        private sealed class Handle : OwnedHandle
+        {
+            internal Handle(IntPtr address)
+                : base(address)
+            {
+            }
+
+            protected override bool ReleaseHandle()
+            {
+                Native.via_archive_release(handle);
+                return true;
+            }
+        }
+    }
+}

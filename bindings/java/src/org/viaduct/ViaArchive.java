@@ -1,0 +1,89 @@
+package org.viaduct;
+
+import java.nio.file.Path;
+
+/**
+ * Named arrays (tensors) of one or more safetensors files. All of them are read into one buffer of memory, in which each
+ * is a view. Any number of threads may use one, but not while {@link #add} runs.
+ */
+public final class ViaArchive extends Resource {
+    private ViaArchive(long handle) {
+        super(handle, Native::via_archive_release);
+    }
+
+    /** Opens a file, an index or a directory, and reads the headers. */
+    public static ViaArchive open(Path path) {
+        return open(path, null);
+    }
+
+    /** The same with options, of which mode and page cache count; null is the usual. */
+    public static ViaArchive open(Path path, FileOptions options) {
+        byte[] name = Utf8.bytes(path);
+        return new ViaArchive(FileOptions.with(options, asked -> Native.via_archive_open(name, asked)));
+    }
+
+    /** Adds the tensors of another path. */
+    public void add(Path path) {
+        byte[] name = Utf8.bytes(path);
+        Calls.run(this, archive -> Native.via_archive_add(archive, name));
+    }
+
+    /** Returns the number of tensors. */
+    public long size() {
+        return Calls.get(this, Native::via_archive_size);
+    }
+
+    /** Returns the number of bytes of a buffer. */
+    public long nbytes() {
+        return Calls.get(this, Native::via_archive_nbytes);
+    }
+
+    /** Returns the name of a tensor, or null for a number that is none's. */
+    public String name(long number) {
+        return Calls.object(this, archive -> {
+            byte[] name = Native.via_archive_name(archive, number);
+            return name == null ? null : Utf8.text(name);
+        });
+    }
+
+    /** Returns the number of the tensor of a name. */
+    public long find(String name) {
+        byte[] bytes = Utf8.bytes(name);
+        return Calls.get(this, archive -> Native.via_archive_find(archive, bytes));
+    }
+
+    /** Returns the metadata as a JSON object of texts. */
+    public String metadata() {
+        return Calls.object(this, archive -> Utf8.text(Native.via_archive_metadata(archive)));
+    }
+
+    /** Returns a window of a tensor in its file. */
+    public ViaFile file(long number) {
+        return new ViaFile(Calls.get(this, archive -> Native.via_archive_file(archive, number)));
+    }
+
+    /** Returns an archive of some tensors, with a buffer of its own. */
+    public ViaArchive select(long... numbers) {
+        return new ViaArchive(Calls.get(this, archive -> Native.via_archive_select(archive, numbers)));
+    }
+
+    /** Returns a view of a tensor in a buffer. */
+    public ViaArray array(long number, ViaArray buffer) {
+        return new ViaArray(Calls.get(this, buffer, (archive, of) -> Native.via_archive_array(archive, number, of)));
+    }
+
+    /** Allocates a buffer, and reads it; null is host memory, and no stream. */
+    public ViaArray load(ViaMemory memory, ViaStream stream) {
+        return new ViaArray(MemoryPressure.retry(() -> Calls.get(this, memory, stream, Native::via_archive_load)));
+    }
+
+    /** Reads all tensors into a buffer; returns when they have arrived. */
+    public void read(ViaArray buffer, ViaStream stream) {
+        Calls.run(this, buffer, stream, Native::via_archive_read);
+    }
+
+    /** Starts to read all tensors into a buffer after the stream's work so far, and returns at once. */
+    public CopyTask submitRead(ViaArray buffer, ViaStream stream) {
+        return new CopyTask(Calls.get(this, buffer, stream, Native::via_archive_read_submit));
+    }
+}

@@ -1,0 +1,108 @@
+"""Archives: named arrays of one or more files, read into one buffer of memory."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from . import _file
+from . import _viaduct as raw
+
+
+def _paths(path: Any) -> list[Any]:
+    """Returns one path, or those of a list."""
+    is_list = isinstance(path, (list, tuple))
+    if is_list and not path:
+        raise raw.InvalidArgumentError("Archive: path is an empty list; expected a path")
+    return [os.fspath(each) for each in path] if is_list else [os.fspath(path)]
+
+
+class Archive(Mapping[str, raw.File]):
+    """The tensors of safetensors files by name, each as a window of its file; `load` reads them all.
+
+    The path is that of a file, of an index (`*.safetensors.index.json`) or of a directory with either; or a list of
+    such paths. Opening reads the headers only, and checks them strictly. `metadata` is a dict of the headers' texts.
+    """
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, path: Any, *, page_cache: str = "auto") -> None:
+        first, *rest = _paths(path)
+        options = {"page_cache": _file._choose("page_cache", _file._PAGE_CACHES, page_cache)}
+        self._handle = raw.via_archive_open(first, options)
+        for each in rest:
+            raw.via_archive_add(self._handle, each)
+
+    def __len__(self) -> int:
+        return raw.via_archive_size(self._handle)
+
+    def __iter__(self) -> Iterator[str]:
+        return (self._name(number) for number in range(len(self)))
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return isinstance(name, str) and raw.via_archive_find(self._handle, name) >= 0
+        except raw.OutOfRangeError:
+            return False
+
+    def __getitem__(self, name: str) -> raw.File:
+        if name not in self:
+            raise KeyError(name)
+        window = raw.via_archive_file(self._handle, raw.via_archive_find(self._handle, name))
+        info = raw.via_file_info(window)
+        window._set_given(_file._Given(info["dtype"], info["shape"], tuple(range(len(info["shape"])))))
+        return window
+
+    def __repr__(self) -> str:
+        return f"<viaduct.Archive of {len(self)} tensors, {self.nbytes} bytes>"
+
+    def _name(self, number: int) -> str:
+        return str(raw.via_archive_name(self._handle, number))
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of a buffer that holds all tensors."""
+        return raw.via_archive_nbytes(self._handle)
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The texts of the headers by name; of a name in several files, the first file's."""
+        found: dict[str, str] = json.loads(raw.via_archive_metadata(self._handle))
+        return found
+
+    def load(self, names: Any = None, device: Any = "cpu", *, to: Any = None, stream: Any = None) -> dict[str, Any]:
+        """Reads the tensors of `names`, or all, to a device, into one allocation of which each is a view.
+
+        With `to`, converts each as Array.to does: `to=torch.Tensor`.
+        """
+        chosen = self._handle
+        wanted = list(self) if names is None else list(names)
+        if names is not None:
+            numbers = [raw.via_archive_find(self._handle, name) for name in wanted]
+            chosen = raw.via_archive_select(self._handle, numbers)
+        buffer = raw.empty((raw.via_archive_nbytes(chosen),), raw.VIA_UINT8, device=device)
+        _file._finish(raw.via_archive_read_submit(chosen, buffer, _file._after(buffer, stream)))
+        views = (raw.via_archive_array(chosen, number, buffer) for number in range(len(wanted)))
+        return {name: view if to is None else view.to(to) for name, view in zip(wanted, views, strict=True)}
+
+
+def _is_npy(path: Any) -> bool:
+    if isinstance(path, (list, tuple)):
+        return False
+    name = os.fspath(path)
+    return name.endswith(b".npy" if isinstance(name, bytes) else ".npy")
+
+
+def load(
+    path: Any, device: Any = "cpu", *, names: Any = None, to: Any = None, stream: Any = None, page_cache: str = "auto"
+) -> Any:
+    """Reads a file to a device: the array of a .npy file, otherwise a dict of the tensors of an Archive."""
+    if not _is_npy(path):
+        return Archive(path, page_cache=page_cache).load(names, device, to=to, stream=stream)
+    if names is not None:
+        raise raw.InvalidArgumentError("load: names are given for a .npy file, which has one array; expected None")
+    with _file.open(path, format="npy", page_cache=page_cache) as file:
+        array = file.read(device=device, stream=stream)
+    return array if to is None else array.to(to)

@@ -1,0 +1,114 @@
+#include "archive/archive.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "api/guard.hpp"
+#include "archive/archive_read.hpp"
+#include "core/base/versioned_struct.hpp"
+
+using namespace via;
+
+via_status via_archive_open(const char *path, const via_file_options *options, via_archive **out_archive) {
+    VIA_TRACE_API(via_archive_open, path, options, out_archive);
+    return guarded(__func__, output("out_archive", out_archive), required("path", path), [&]() -> Status {
+        via_file_options complete{};
+        VIA_TRY(options != nullptr ? read_struct("options", *options, &complete) : VIA_OK);
+        return name_path(path, open_archive(path, complete, out_archive));
+    });
+}
+
+via_status via_archive_add(via_archive *archive, const char *path) {
+    VIA_TRACE_API(via_archive_add, archive, path);
+    return guarded(__func__, required("archive", archive), required("path", path),
+                   [&] { return name_path(path, add_to_archive(archive, path)); });
+}
+
+void via_archive_retain(via_archive *archive) {
+    VIA_TRACE_API(via_archive_retain, archive);
+    if (archive != nullptr) {
+        archive->references.retain();
+    }
+}
+
+void via_archive_release(via_archive *archive) {
+    VIA_TRACE_API(via_archive_release, archive);
+    unless_null(archive, release_archive);
+}
+
+int64_t via_archive_size(via_archive *archive) {
+    VIA_TRACE_API(via_archive_size, archive);
+    return archive != nullptr ? static_cast<int64_t>(archive->tensors.size()) : 0;
+}
+
+int64_t via_archive_nbytes(via_archive *archive) {
+    VIA_TRACE_API(via_archive_nbytes, archive);
+    return archive != nullptr ? archive->nbytes : 0;
+}
+
+const char *via_archive_name(via_archive *archive, int64_t number) {
+    VIA_TRACE_API(via_archive_name, archive, number);
+    const ArchiveTensor *tensor = archive != nullptr ? tensor_at(archive, number) : nullptr;
+    return tensor != nullptr ? tensor->name.c_str() : nullptr;
+}
+
+via_status via_archive_find(via_archive *archive, const char *name, int64_t *out_number) {
+    VIA_TRACE_API(via_archive_find, archive, name, out_number);
+    return guarded(__func__, output("out_number", out_number), required("archive", archive), required("name", name),
+                   [&] { return find_tensor(archive, name, out_number); });
+}
+
+via_status via_archive_metadata(via_archive *archive, int64_t capacity, char *out_metadata, int64_t *out_length) {
+    VIA_TRACE_API(via_archive_metadata, archive, capacity, out_metadata, out_length);
+    return guarded(__func__, output("out_length", out_length), required("archive", archive), [&]() -> Status {
+        if (capacity < 0 || (capacity > 0 && out_metadata == nullptr)) {
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld and out_metadata is %s; expected that many bytes",
+                        as_printed(capacity), out_metadata == nullptr ? "NULL" : "given");
+        }
+        const std::string text = metadata_json(archive);
+        if (capacity > 0) {
+            const size_t length = std::min(text.size(), static_cast<size_t>(capacity) - 1);
+            std::memcpy(out_metadata, text.data(), length);
+            out_metadata[length] = '\0';
+        }
+        *out_length = static_cast<int64_t>(text.size());
+        return VIA_OK;
+    });
+}
+
+via_status via_archive_file(via_archive *archive, int64_t number, via_file **out_file) {
+    VIA_TRACE_API(via_archive_file, archive, number, out_file);
+    return guarded(__func__, output("out_file", out_file), required("archive", archive),
+                   [&] { return open_tensor(archive, number, out_file); });
+}
+
+via_status via_archive_select(via_archive *archive, int32_t count, const int64_t *numbers, via_archive **out_archive) {
+    VIA_TRACE_API(via_archive_select, archive, count, numbers, out_archive);
+    return guarded(__func__, output("out_archive", out_archive), required("archive", archive),
+                   [&] { return select_tensors(archive, count, numbers, out_archive); });
+}
+
+via_status via_archive_array(via_archive *archive, int64_t number, via_array *buffer, via_array **out_array) {
+    VIA_TRACE_API(via_archive_array, archive, number, buffer, out_array);
+    return guarded(__func__, output("out_array", out_array), required("archive", archive), required("buffer", buffer),
+                   [&] { return view_tensor(archive, number, buffer, out_array); });
+}
+
+via_status via_archive_load(via_archive *archive, via_memory *memory, via_stream *stream, via_array **out_buffer) {
+    VIA_TRACE_API(via_archive_load, archive, memory, stream, out_buffer);
+    return guarded(__func__, output("out_buffer", out_buffer), required("archive", archive), [&] {
+        return load_archive(archive, memory != nullptr ? memory : host_memory(), stream, out_buffer);
+    });
+}
+
+via_status via_archive_read(via_archive *archive, via_array *buffer, via_stream *stream) {
+    VIA_TRACE_API(via_archive_read, archive, buffer, stream);
+    return guarded(__func__, required("archive", archive), required("buffer", buffer),
+                   [&] { return read_archive(archive, buffer, stream); });
+}
+
+via_status via_archive_read_submit(via_archive *archive, via_array *buffer, via_stream *stream, via_task **out_task) {
+    VIA_TRACE_API(via_archive_read_submit, archive, buffer, stream, out_task);
+    return guarded(__func__, output("out_task", out_task), required("archive", archive), required("buffer", buffer),
+                   [&] { return submit_archive(archive, buffer, stream, out_task); });
+}

@@ -1,0 +1,318 @@
+#include "archive/archive.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <new>
+#include <numeric>
+#include <tuple>
+
+#include "archive/archive_paths.hpp"
+#include "archive/safetensors.hpp"
+#include "core/array/memory.hpp"
+#include "core/array/view.hpp"
+#include "core/base/checked.hpp"
+#include "file/window.hpp"
+
+namespace via {
+namespace {
+
+// Refuses what concerns writes and files of one array.
+Status check_options(const via_file_options &options) {
+    const struct {
+        const char *name;
+        int32_t value;
+    } unused[] = {{"file_format", options.file_format},
+                  {"column_major", options.column_major},
+                  {"durable", options.durable},
+                  {"atomic_write", options.atomic_write},
+                  {"as_bytes", options.as_bytes}};
+    for (const auto &field : unused) {
+        if (field.value != 0) {
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "options.%s is %d; expected 0 for an archive", field.name,
+                        field.value);
+        }
+    }
+    return options.mode != VIA_MODE_READ_WRITE
+               ? VIA_OK
+               : fail(VIA_ERROR_INVALID_ARGUMENT,
+                      "options.mode is VIA_MODE_READ_WRITE; expected VIA_MODE_READ or VIA_MODE_COPY_ON_WRITE");
+}
+
+Status make_archive(const via_file_options &options, UniqueArchive *out_archive) {
+    auto *archive = new (std::nothrow) via_archive;
+    if (archive == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(via_archive));
+    }
+    archive->options = options;
+    *out_archive->out() = archive;
+    return VIA_OK;
+}
+
+Status occurs_twice(via_archive *archive, const ArchiveTensor &before, const ArchiveTensor &tensor) {
+    return fail(VIA_ERROR_FORMAT, "tensor '%.80s' is in %.400s and in %.400s; expected each name once",
+                tensor.name.c_str(), archive->files[static_cast<size_t>(before.file)].file->path,
+                archive->files[static_cast<size_t>(tensor.file)].file->path);
+}
+
+// Lists the tensors by name.
+Status index_names(via_archive *archive) {
+    archive->numbers.clear();
+    for (size_t i = 0; i < archive->tensors.size(); ++i) {
+        const ArchiveTensor &tensor = archive->tensors[i];
+        const auto [found, is_new] = archive->numbers.emplace(tensor.name, static_cast<int64_t>(i));
+        if (!is_new) {
+            return occurs_twice(archive, archive->tensors[static_cast<size_t>(found->second)], tensor);
+        }
+    }
+    return VIA_OK;
+}
+
+bool round_up_place(int64_t *place) {
+    const bool fits = add(*place, kAlignment - 1, place);
+    *place -= fits ? *place % kAlignment : 0;
+    return fits;
+}
+
+// Places the tensors in the buffer, in the order of their bytes.
+Status place_tensors(via_archive *archive) {
+    std::vector<ArchiveTensor> &tensors = archive->tensors;
+    archive->by_place.resize(tensors.size());
+    std::iota(archive->by_place.begin(), archive->by_place.end(), int64_t{0});
+    const auto key = [&](int64_t number) {
+        const ArchiveTensor &tensor = tensors[static_cast<size_t>(number)];
+        return std::tuple(tensor.file, tensor.offset, number);
+    };
+    std::sort(archive->by_place.begin(), archive->by_place.end(),
+              [&](int64_t a, int64_t b) { return key(a) < key(b); });
+    int64_t end = 0;
+    for (const int64_t number : archive->by_place) {
+        ArchiveTensor &tensor = tensors[static_cast<size_t>(number)];
+        tensor.place = end;
+        if (!round_up_place(&tensor.place) || !add(tensor.place, tensor.nbytes, &end)) {
+            return fail(VIA_ERROR_OVERFLOW, "the tensors exceed 2^63 - 1 bytes; expected fewer");
+        }
+    }
+    archive->nbytes = end;
+    return VIA_OK;
+}
+
+Status arrange(via_archive *archive) {
+    VIA_TRY(index_names(archive));
+    return place_tensors(archive);
+}
+
+Status read_file(via_archive *archive, const std::string &path) {
+    via_file_options options = archive->options;
+    options.file_format = VIA_FORMAT_RAW;
+    via_file *file = nullptr;
+    VIA_TRY(name_path(path.c_str(), open_file(path.c_str(), options, &file)));
+    archive->files.emplace_back(file);
+    const UniqueOpenFile open(file->hold_open());
+    VIA_TRY(name_file(file, stamp_of(open.get(), &archive->files.back().stamp)));
+    const auto number = static_cast<int32_t>(archive->files.size() - 1);
+    return name_file(file, read_safetensors(open.get(), number, &archive->tensors, &archive->metadata));
+}
+
+// Checks that each tensor of an index is in the file that the index names.
+Status check_index(via_archive *archive, const ArchivePaths &paths) {
+    for (const auto &[name, path] : paths.files_by_name) {
+        int64_t number = 0;
+        VIA_TRY(name_path(paths.source.c_str(), find_tensor(archive, name, &number)));
+        const ArchiveTensor &tensor = archive->tensors[static_cast<size_t>(number)];
+        if (paths.files[path] != archive->files[static_cast<size_t>(tensor.file)].file->path) {
+            return fail(VIA_ERROR_FORMAT, "%.400s: tensor '%.80s' is not in %.200s; expected it there",
+                        paths.source.c_str(), name.c_str(), paths.files[path].c_str());
+        }
+    }
+    return VIA_OK;
+}
+
+// Fills an archive that nobody else has yet.
+Status add_files(via_archive *archive, const char *path) {
+    ArchivePaths paths;
+    VIA_TRY(find_archive_paths(path, &paths));
+    for (const std::string &each : paths.files) {
+        VIA_TRY(read_file(archive, each));
+    }
+    VIA_TRY(arrange(archive));
+    return check_index(archive, paths);
+}
+
+Status copy_archive(via_archive *archive, UniqueArchive *out_archive) {
+    VIA_TRY(make_archive(archive->options, out_archive));
+    via_archive *copy = out_archive->get();
+    copy->files = std::vector<ArchiveFile>(archive->files);
+    copy->metadata = archive->metadata;
+    return VIA_OK;
+}
+
+Status index_out_of_range(via_archive *archive, int64_t number) {
+    return fail(VIA_ERROR_INDEX, "number is %lld; expected 0 to %lld, a tensor of the archive", as_printed(number),
+                as_printed(static_cast<int64_t>(archive->tensors.size()) - 1));
+}
+
+// Steps of a dense array: elements for packed ones, otherwise bytes.
+Layout dense_layout(const ArchiveTensor &tensor) {
+    Layout layout{};
+    const int64_t bits = dtype_bits(tensor.dtype);
+    int64_t step = bits % 8 != 0 ? 1 : bits / 8;
+    layout.ndim = static_cast<int32_t>(tensor.shape.size());
+    for (size_t i = tensor.shape.size(); i-- > 0;) {
+        layout.shape[i] = tensor.shape[i];
+        layout.steps[i] = step;
+        step *= std::max<int64_t>(tensor.shape[i], 1);
+    }
+    return layout;
+}
+
+void append_json(std::string_view text, std::string *out) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    *out += '"';
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            (*out += '\\') += c;
+        } else if (byte < ' ') {
+            ((*out += "\\u00") += kDigits[byte >> 4]) += kDigits[byte & 15];
+        } else {
+            *out += c;
+        }
+    }
+    *out += '"';
+}
+
+}  // namespace
+
+Status open_archive(const char *path, const via_file_options &options, via_archive **out_archive) {
+    UniqueArchive archive;
+    VIA_TRY(check_options(options));
+    VIA_TRY(make_archive(options, &archive));
+    VIA_TRY(add_files(archive.get(), path));
+    *out_archive = archive.release();
+    return VIA_OK;
+}
+
+Status add_to_archive(via_archive *archive, const char *path) {
+    UniqueArchive more;
+    VIA_TRY(copy_archive(archive, &more));
+    more.get()->tensors = archive->tensors;
+    VIA_TRY(add_files(more.get(), path));
+    std::swap(archive->files, more.get()->files);
+    std::swap(archive->tensors, more.get()->tensors);
+    std::swap(archive->numbers, more.get()->numbers);
+    std::swap(archive->metadata, more.get()->metadata);
+    std::swap(archive->by_place, more.get()->by_place);
+    std::swap(archive->nbytes, more.get()->nbytes);
+    return VIA_OK;
+}
+
+void release_archive(via_archive *archive) {
+    if (archive->references.release()) {
+        delete archive;
+    }
+}
+
+Status find_tensor(via_archive *archive, std::string_view name, int64_t *out_number) {
+    const auto found = archive->numbers.find(name);
+    if (found == archive->numbers.end()) {
+        return fail(VIA_ERROR_INDEX, "name is '%.*s'; expected the name of a tensor of the archive",
+                    static_cast<int>(std::min<size_t>(name.size(), 200)), name.data());
+    }
+    *out_number = found->second;
+    return VIA_OK;
+}
+
+const ArchiveTensor *tensor_at(via_archive *archive, int64_t number) {
+    const bool is_there = number >= 0 && number < static_cast<int64_t>(archive->tensors.size());
+    return is_there ? &archive->tensors[static_cast<size_t>(number)] : nullptr;
+}
+
+Status require_tensor(via_archive *archive, int64_t number, const ArchiveTensor **out_tensor) {
+    *out_tensor = tensor_at(archive, number);
+    return *out_tensor != nullptr ? VIA_OK : index_out_of_range(archive, number);
+}
+
+Status open_tensor(via_archive *archive, int64_t number, via_file **out_file) {
+    const ArchiveTensor *tensor = nullptr;
+    VIA_TRY(require_tensor(archive, number, &tensor));
+    const FileContent content{tensor->dtype, static_cast<int32_t>(tensor->shape.size()), tensor->shape.data()};
+    return name_tensor(tensor->name, make_window(archive->files[static_cast<size_t>(tensor->file)].file, tensor->offset,
+                                                 content, {nullptr, nullptr, nullptr}, out_file));
+}
+
+Status select_tensors(via_archive *archive, int32_t count, const int64_t *numbers, via_archive **out_archive) {
+    if (count < 0 || (count > 0 && numbers == nullptr)) {
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "count is %d and numbers is %s; expected that many numbers", count,
+                    numbers == nullptr ? "NULL" : "given");
+    }
+    UniqueArchive selection;
+    VIA_TRY(copy_archive(archive, &selection));
+    for (int32_t i = 0; i < count; ++i) {
+        const ArchiveTensor *tensor = nullptr;
+        VIA_TRY(require_tensor(archive, numbers[i], &tensor));
+        if (!selection.get()->numbers.emplace(tensor->name, i).second) {
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "numbers[%d] is %lld, tensor '%.80s', again; expected each once", i,
+                        as_printed(numbers[i]), tensor->name.c_str());
+        }
+        selection.get()->tensors.push_back(*tensor);
+    }
+    VIA_TRY(place_tensors(selection.get()));
+    *out_archive = selection.release();
+    return VIA_OK;
+}
+
+Status check_buffer(via_archive *archive, via_array *buffer) {
+    if (buffer->dtype != VIA_UINT8) {
+        return fail(VIA_ERROR_DTYPE, "the dtype of the buffer is %s; expected uint8", DtypeName(buffer->dtype).text);
+    }
+    const bool fits =
+        buffer->ndim == 1 && buffer->size == archive->nbytes && is_contiguous(buffer, VIA_ORDER_ROW_MAJOR);
+    return fits ? VIA_OK
+                : fail(VIA_ERROR_SHAPE,
+                       "the buffer has %d axes and %lld elements; expected 1 axis of %lld adjacent bytes, those of the "
+                       "archive",
+                       buffer->ndim, as_printed(buffer->size), as_printed(archive->nbytes));
+}
+
+Status view_tensor(via_archive *archive, int64_t number, via_array *buffer, via_array **out_array) {
+    const ArchiveTensor *tensor = nullptr;
+    VIA_TRY(require_tensor(archive, number, &tensor));
+    VIA_TRY(check_buffer(archive, buffer));
+    return name_tensor(tensor->name, make_view(buffer, static_cast<char *>(buffer->data) + tensor->place, tensor->dtype,
+                                               dense_layout(*tensor), buffer->flags, out_array));
+}
+
+std::string metadata_json(via_archive *archive) {
+    std::string text = "{";
+    for (const auto &[name, value] : archive->metadata) {
+        text += text.size() > 1 ? ", " : "";
+        append_json(name, &text);
+        text += ": ";
+        append_json(value, &text);
+    }
+    return text + "}";
+}
+
+Status stamp_of(OpenFile *open, FileStamp *out_stamp) {
+    struct stat found{};
+    if (fstat(open->descriptor(), &found) != 0) {
+        return io_failed("reading the size of", open->path(), errno);
+    }
+    *out_stamp = {found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
+    return VIA_OK;
+}
+
+Status name_tensor(std::string_view name, Status status) {
+    if (status == VIA_OK) {
+        return VIA_OK;
+    }
+    char prefix[100];
+    (void)std::snprintf(prefix, sizeof prefix, "tensor '%.*s'", static_cast<int>(std::min<size_t>(name.size(), 80)),
+                        name.data());
+    return name_path(prefix, status);
+}
+
+}  // namespace via

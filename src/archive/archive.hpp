@@ -1,0 +1,113 @@
+// Archives of tensors: the named arrays of one or more files, and where each lies.
+//
+// How it works
+//
+// An archive lists the tensors of its files. Each has a place in a buffer: the memory that a read fills with all of
+// them. Places follow the order of the bytes in the files, and each is a multiple of kAlignment. Tensors whose sizes
+// are such multiples therefore lie in the buffer as they do in their file, and are read together. A selection is an
+// archive of some tensors of another, with a buffer of its own.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/diagnostics/handle_registry.hpp"
+#include "file/file.hpp"
+
+namespace via {
+
+// What changes if somebody writes a file.
+struct FileStamp {
+    int64_t nbytes;
+    int64_t seconds;
+    int64_t nanoseconds;
+    bool operator==(const FileStamp &) const = default;
+};
+
+// A file of an archive. Holds a reference.
+struct ArchiveFile {
+    explicit ArchiveFile(via_file *owned) : file(owned) {}
+    ArchiveFile(const ArchiveFile &other) : file(other.file), stamp(other.stamp) { file->references.retain(); }
+    ArchiveFile(ArchiveFile &&other) noexcept : file(std::exchange(other.file, nullptr)), stamp(other.stamp) {}
+    ArchiveFile &operator=(const ArchiveFile &) = delete;
+    ~ArchiveFile() {
+        if (file != nullptr) {
+            release_file(file);
+        }
+    }
+
+    via_file *file;
+    FileStamp stamp{};  // when the header was read
+};
+
+struct ArchiveTensor {
+    std::string name;
+    int32_t dtype = 0;
+    std::vector<int64_t> shape;
+    int32_t file = 0;    // index among the archive's files
+    int64_t offset = 0;  // of the first byte in the whole file
+    int64_t nbytes = 0;
+    int64_t place = 0;  // in the buffer
+};
+
+// A text of the header, by name.
+using ArchiveText = std::pair<std::string, std::string>;
+
+}  // namespace via
+
+struct via_archive {
+    via_file_options options{};
+    via::ReferenceCount references;
+    std::vector<via::ArchiveFile> files;
+    std::vector<via::ArchiveTensor> tensors;
+    std::map<std::string, int64_t, std::less<>> numbers;  // of the tensors, by name
+    std::vector<via::ArchiveText> metadata;
+    std::vector<int64_t> by_place;  // numbers of the tensors in the order of their bytes
+    int64_t nbytes = 0;             // of the buffer
+
+    static void operator delete(void *buffer) { via::delete_handle(buffer); }
+};
+
+namespace via {
+
+// `options` is complete (see read_struct). Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_IO, VIA_ERROR_UNSUPPORTED,
+// VIA_ERROR_FORMAT, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW.
+VIA_NODISCARD Status open_archive(const char *path, const via_file_options &options, via_archive **out_archive);
+
+// Adds the tensors of another path. On failure the archive is unchanged.
+VIA_NODISCARD Status add_to_archive(via_archive *archive, const char *path);
+
+void release_archive(via_archive *archive);
+using UniqueArchive = UniqueHandle<via_archive, release_archive>;
+
+VIA_NODISCARD Status find_tensor(via_archive *archive, std::string_view name, int64_t *out_number);
+
+// Returns nullptr for a number out of range.
+const ArchiveTensor *tensor_at(via_archive *archive, int64_t number);
+// Does the same. Errors: VIA_ERROR_INDEX.
+VIA_NODISCARD Status require_tensor(via_archive *archive, int64_t number, const ArchiveTensor **out_tensor);
+
+// Makes the window of a tensor in its file.
+VIA_NODISCARD Status open_tensor(via_archive *archive, int64_t number, via_file **out_file);
+
+// Makes an archive of some of the tensors, in the order given.
+VIA_NODISCARD Status select_tensors(via_archive *archive, int32_t count, const int64_t *numbers,
+                                    via_archive **out_archive);
+
+// Makes a view of a tensor in a buffer.
+VIA_NODISCARD Status view_tensor(via_archive *archive, int64_t number, via_array *buffer, via_array **out_array);
+
+// Refuses an array that is no buffer of the archive. Errors: VIA_ERROR_DTYPE, VIA_ERROR_SHAPE.
+VIA_NODISCARD Status check_buffer(via_archive *archive, via_array *buffer);
+
+// Returns the metadata as a JSON object of texts.
+std::string metadata_json(via_archive *archive);
+
+VIA_NODISCARD Status stamp_of(OpenFile *open, FileStamp *out_stamp);
+
+// Prefixes the text of a failure with "tensor 'name': ".
+VIA_NODISCARD Status name_tensor(std::string_view name, Status status);
+
+}  // namespace via

@@ -1,0 +1,368 @@
+#include "archive/archive_read.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "copy/copy.hpp"
+#include "copy/copy_check.hpp"
+#include "copy/copy_plan.hpp"
+#include "copy/normalise.hpp"
+#include "copy/submit.hpp"
+#include "core/array/access_tracker.hpp"
+#include "core/async/task.hpp"
+#include "core/system/thread_count.hpp"
+#include "cuda/device.hpp"
+#include "cuda/io_endpoint.hpp"
+#include "file/file_transfer.hpp"
+#include "file/io_chunks.hpp"
+
+namespace via {
+namespace {
+
+// Bytes that are adjacent in a file and in the buffer.
+struct Segment {
+    int32_t file;
+    int64_t offset;  // in the whole file
+    int64_t nbytes;
+    int64_t place;  // in the buffer
+};
+
+// A read under way. Holds what it needs of the archive, to which tensors may be added meanwhile.
+class ArchiveReader {
+public:
+    // Consumes no reference.
+    ArchiveReader(via_archive *archive, via_array *buffer);
+    ~ArchiveReader() { release_array(buffer_); }
+    ArchiveReader(const ArchiveReader &) = delete;
+    ArchiveReader &operator=(const ArchiveReader &) = delete;
+
+    via_array *buffer() const { return buffer_; }
+
+    // Reads all segments. Stores the fence at which a device ends the read; nullptr if it is complete.
+    VIA_NODISCARD Status run(via_task *task, Fence **out_fence);
+
+    // Reads bytes of the buffer to memory. Fills gaps between tensors with zeros. Called by several threads.
+    VIA_NODISCARD Status fetch(char *memory, int64_t offset, int64_t nbytes);
+
+    int32_t workers() const;
+
+private:
+    // A file that is being read.
+    struct Source {
+        Source(const ArchiveFile &given, int32_t page_cache, bool own_memory)
+            : file(given), open(given.file->hold_open()), io(open.get(), page_cache, false, own_memory) {}
+        ArchiveFile file;
+        UniqueOpenFile open;
+        FileIo io;
+    };
+
+    // Segments [first, last) that are read together.
+    struct Group {
+        size_t first;
+        size_t last;
+    };
+
+    VIA_NODISCARD Status check_unchanged() const;
+    VIA_NODISCARD Status move(via_task *task, Fence **out_fence);
+    VIA_NODISCARD Status move_to_host(via_task *task);
+    VIA_NODISCARD Status move_to_device(via_task *task, Fence **out_fence);
+    VIA_NODISCARD Status bounce(via_task *task);
+    Group group_at(size_t first, int64_t end) const;
+    VIA_NODISCARD Status fetch_group(const Group &group, char *memory, int64_t offset, int64_t end);
+    VIA_NODISCARD Status fetch_one(const Segment &segment, char *memory, int64_t offset, int64_t end);
+
+    via_array *const buffer_;
+    std::vector<std::unique_ptr<Source>> sources_;
+    std::vector<Segment> segments_;
+};
+
+// Segments of less are copied out of one read with their neighbours.
+constexpr int64_t kShort = int64_t{64} << 10;
+// Reading so many bytes that nobody wants costs less than another system call.
+constexpr int64_t kMostGap = int64_t{16} << 10;
+constexpr int64_t kMostGroup = int64_t{1} << 20;
+
+bool continues(const Segment &segment, const ArchiveTensor &tensor) {
+    return segment.file == tensor.file && segment.offset + segment.nbytes == tensor.offset &&
+           segment.place + segment.nbytes == tensor.place;
+}
+
+ArchiveReader::ArchiveReader(via_archive *archive, via_array *buffer) : buffer_(buffer) {
+    retain_array(buffer);
+    const bool own_memory = buffer->device_type == VIA_DEVICE_CUDA;
+    for (const ArchiveFile &file : archive->files) {
+        sources_.push_back(std::make_unique<Source>(file, archive->options.page_cache, own_memory));
+    }
+    for (const int64_t number : archive->by_place) {
+        const ArchiveTensor &tensor = archive->tensors[static_cast<size_t>(number)];
+        if (tensor.nbytes == 0) {
+            continue;
+        }
+        if (!segments_.empty() && continues(segments_.back(), tensor)) {
+            segments_.back().nbytes += tensor.nbytes;
+        } else {
+            segments_.push_back({tensor.file, tensor.offset, tensor.nbytes, tensor.place});
+        }
+    }
+}
+
+Status ArchiveReader::check_unchanged() const {
+    for (const auto &source : sources_) {
+        FileStamp now{};
+        VIA_TRY(name_file(source->file.file, stamp_of(source->open.get(), &now)));
+        if (now != source->file.stamp) {
+            return fail_with_code(VIA_ERROR_IO, ESTALE,
+                                  "%.400s has changed since the archive was opened: ESTALE (Stale file handle); "
+                                  "expected a file that nobody writes",
+                                  source->file.file->path);
+        }
+    }
+    return VIA_OK;
+}
+
+int32_t ArchiveReader::workers() const {
+    int32_t most = 1;
+    int64_t sum = 0;
+    for (size_t i = 0; i < segments_.size();) {
+        const size_t first = i;
+        while (i < segments_.size() && segments_[i].file == segments_[first].file) {
+            ++i;
+        }
+        const Segment &last = segments_[i - 1];
+        const int64_t offset = segments_[first].offset;
+        const int32_t here = sources_[static_cast<size_t>(last.file)]->io.readers(
+            offset, std::min(last.offset + last.nbytes - offset, buffer_->size));
+        most = std::max(most, here);
+        sum += here;
+    }
+    return std::max(most, static_cast<int32_t>(std::min<int64_t>(sum, num_threads())));
+}
+
+Status ArchiveReader::fetch_one(const Segment &segment, char *memory, int64_t offset, int64_t end) {
+    const int64_t from = std::max(offset, segment.place);
+    const int64_t to = std::min(end, segment.place + segment.nbytes);
+    Source &source = *sources_[static_cast<size_t>(segment.file)];
+    return name_file(source.file.file,
+                     source.io.read(memory + (from - offset), segment.offset + (from - segment.place), to - from));
+}
+
+ArchiveReader::Group ArchiveReader::group_at(size_t first, int64_t end) const {
+    size_t last = first + 1;
+    const Segment &begin = segments_[first];
+    const auto joins = [&](const Segment &before, const Segment &next) {
+        return next.file == begin.file && next.nbytes <= kShort && next.place + next.nbytes <= end &&
+               next.offset - before.offset - before.nbytes <= kMostGap &&
+               next.offset + next.nbytes - begin.offset <= kMostGroup;
+    };
+    while (begin.nbytes <= kShort && last < segments_.size() && joins(segments_[last - 1], segments_[last])) {
+        last++;
+    }
+    return {first, last};
+}
+
+// Reads whole segments with the gaps between them to a buffer, and copies them to their places.
+Status ArchiveReader::fetch_group(const Group &group, char *memory, int64_t offset, int64_t end) {
+    const Segment &first = segments_[group.first];
+    const Segment &last = segments_[group.last - 1];
+    if (group.last - group.first == 1 || first.place < offset) {
+        for (size_t i = group.first; i < group.last; ++i) {
+            VIA_TRY(fetch_one(segments_[i], memory, offset, end));
+        }
+        return VIA_OK;
+    }
+    Source &source = *sources_[static_cast<size_t>(first.file)];
+    Buffer buffer(source.io.buffers());
+    VIA_TRY(buffer.acquire());
+    VIA_TRY(name_file(source.file.file,
+                      source.io.read(buffer.get(), first.offset, last.offset + last.nbytes - first.offset)));
+    for (size_t i = group.first; i < group.last; ++i) {
+        const Segment &each = segments_[i];
+        std::memcpy(memory + (each.place - offset), buffer.get() + (each.offset - first.offset),
+                    static_cast<size_t>(each.nbytes));
+    }
+    return VIA_OK;
+}
+
+Status ArchiveReader::fetch(char *memory, int64_t offset, int64_t nbytes) {
+    const int64_t end = offset + nbytes;
+    const auto found = std::partition_point(segments_.begin(), segments_.end(), [&](const Segment &segment) {
+        return segment.place + segment.nbytes <= offset;
+    });
+    int64_t at = offset;
+    for (auto number = static_cast<size_t>(found - segments_.begin());
+         number < segments_.size() && segments_[number].place < end;) {
+        const Group group = group_at(number, end);
+        for (; number < group.last; ++number) {
+            const Segment &segment = segments_[number];
+            if (segment.place > at) {
+                std::memset(memory + (at - offset), 0, static_cast<size_t>(segment.place - at));
+            }
+            at = std::min(segment.place + segment.nbytes, end);
+        }
+        VIA_TRY(fetch_group(group, memory, offset, end));
+    }
+    if (end > at) {
+        std::memset(memory + (at - offset), 0, static_cast<size_t>(end - at));
+    }
+    return VIA_OK;
+}
+
+// Chunks of the buffer in host memory, aligned there: see FileIo::kPieceBytes.
+class BufferChunks final : public IoChunks {
+public:
+    BufferChunks(ArchiveReader &reader, char *memory, int64_t offset, int64_t nbytes)
+        : reader_(reader),
+          memory_(memory),
+          offset_(offset),
+          nbytes_(nbytes),
+          before_(reinterpret_cast<intptr_t>(memory) % FileIo::kPieceBytes) {}
+
+    int64_t count() const override {
+        return nbytes_ > 0 ? (before_ + nbytes_ + FileIo::kPieceBytes - 1) / FileIo::kPieceBytes : 0;
+    }
+
+    VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) override {
+        const int64_t from = std::max<int64_t>(number * FileIo::kPieceBytes - before_, 0);
+        const int64_t to = std::min((number + 1) * FileIo::kPieceBytes - before_, nbytes_);
+        *out_nbytes = to - from;
+        return reader_.fetch(memory_ + from, offset_ + from, to - from);
+    }
+
+private:
+    ArchiveReader &reader_;
+    char *const memory_;
+    const int64_t offset_;  // of the memory in the buffer
+    const int64_t nbytes_;
+    const int64_t before_;
+};
+
+Status ArchiveReader::move_to_host(via_task *task) {
+    BufferChunks chunks(*this, static_cast<char *>(buffer_->data), 0, buffer_->size);
+    return parallel_io(&chunks, workers(), 0, buffer_->size, task);
+}
+
+// The buffer as an endpoint of the staging pipeline.
+class ArchiveEndpoint final : public cuda::IoEndpoint {
+public:
+    explicit ArchiveEndpoint(ArchiveReader &reader) : reader_(reader) {}
+    Status read(void *slot, int64_t offset, int64_t nbytes) override {
+        return reader_.fetch(static_cast<char *>(slot), offset, nbytes);
+    }
+    Status write(const void *, int64_t, int64_t) override {
+        return fail(VIA_ERROR_INTERNAL, "an archive is written; expected a read");
+    }
+
+private:
+    ArchiveReader &reader_;
+};
+
+Status ArchiveReader::move_to_device(via_task *task, Fence **out_fence) {
+    constexpr int64_t kBorder = int64_t{64} << 10;
+    UniqueArray dense;
+    CopyPlan plan;
+    cuda::StagedPlan staged;
+    VIA_TRY(make_layout_like(buffer_, dense.out()));
+    VIA_TRY(normalise_copy(buffer_, dense.get(), &plan.loops));
+    VIA_TRY(make_transfer(plan.loops, buffer_, dense.get(), Ask::Never, &plan.transfer));
+    if (!cuda::can_stage_io(plan.transfer, &staged)) {
+        return bounce(task);
+    }
+    ArchiveEndpoint endpoint(*this);
+    return cuda::transfer_io(
+        {&plan.transfer, &endpoint, workers(), segments_.empty() ? 0 : segments_[0].offset % kBorder, task, staged},
+        out_fence);
+}
+
+// Moves parts of the buffer through one host buffer, for copies that cannot be staged.
+Status ArchiveReader::bounce(via_task *task) {
+    constexpr int64_t kBytes = int64_t{8} << 20;
+    BufferPool buffers(kBytes);
+    Buffer buffer(buffers);
+    VIA_TRY(buffer.acquire());
+    for (int64_t at = 0; at < buffer_->size; at += kBytes) {
+        const int64_t nbytes = std::min(kBytes, buffer_->size - at);
+        UniqueArray part;
+        UniqueArray dense;
+        VIA_TRY(make_view(buffer_, static_cast<char *>(buffer_->data) + at, VIA_UINT8, {1, {nbytes}, {1}},
+                          buffer_->flags, part.out()));
+        VIA_TRY(make_dense(part.get(), buffer.get(), dense.out()));
+        BufferChunks chunks(*this, buffer.get(), at, nbytes);
+        VIA_TRY(parallel_io(&chunks, workers(), at, buffer_->size, task));
+        VIA_TRY(copy_and_wait(part.get(), dense.get()));
+    }
+    return VIA_OK;
+}
+
+Status ArchiveReader::move(via_task *task, Fence **out_fence) {
+    if (buffer_->size == 0) {
+        return VIA_OK;
+    }
+    return buffer_->device_type == VIA_DEVICE_CUDA ? move_to_device(task, out_fence) : move_to_host(task);
+}
+
+// A device may still read slots after a change was found: the fence is stored on failure too.
+Status ArchiveReader::run(via_task *task, Fence **out_fence) {
+    VIA_TRY(check_unchanged());
+    VIA_TRY(move(task, out_fence));
+    return check_unchanged();
+}
+
+Status check_read(via_archive *archive, via_array *buffer) {
+    VIA_TRY(check_buffer(archive, buffer));
+    VIA_TRY(check_writable(buffer));
+    return is_plain(buffer) ? VIA_OK : cuda::need("a transfer of CUDA's memory");
+}
+
+struct ArchiveWork : TaskWork {
+    ArchiveWork(via_archive *archive, via_array *buffer) : TaskWork{run_work, end_work}, reader(archive, buffer) {}
+
+    static Status run_work(TaskWork *work, via_task *task, Fence **out_fence) {
+        return static_cast<ArchiveWork *>(work)->reader.run(task, out_fence);
+    }
+    static void end_work(TaskWork *work) { delete static_cast<ArchiveWork *>(work); }
+
+    ArchiveReader reader;
+};
+
+}  // namespace
+
+Status read_archive(via_archive *archive, via_array *buffer, via_stream *stream) {
+    VIA_TRY(check_read(archive, buffer));
+    ArchiveReader reader(archive, buffer);
+    VIA_TRY(await_transfer(buffer, stream));
+    UniqueFence fence;
+    const Status status = reader.run(nullptr, fence.out());
+    const Status waited = fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
+    return status != VIA_OK ? status : waited;
+}
+
+Status submit_archive(via_archive *archive, via_array *buffer, via_stream *stream, via_task **out_task) {
+    VIA_TRY(check_read(archive, buffer));
+    auto work = std::make_unique<ArchiveWork>(archive, buffer);
+    UniqueFence dependency;
+    VIA_TRY(find_dependency(buffer, stream, dependency.out()));
+    via_task *task = nullptr;
+    VIA_TRY(start_task(work.get(), buffer->size, dependency.get(), false, &task));
+    (void)work.release();  // the task's
+    const UniqueFence fence(task_fence(task));
+    if (const Status status = set_last_write(buffer->storage, fence.get()); status != VIA_OK) {
+        cancel_task(task);
+        release_task(task);
+        return status;
+    }
+    *out_task = task;
+    return VIA_OK;
+}
+
+Status load_archive(via_archive *archive, via_memory *memory, via_stream *stream, via_array **out_buffer) {
+    UniqueArray buffer;
+    VIA_TRY(make_empty(memory, VIA_UINT8, 1, &archive->nbytes, 0, stream, buffer.out()));
+    VIA_TRY(read_archive(archive, buffer.get(), stream));
+    *out_buffer = buffer.release();
+    return VIA_OK;
+}
+
+}  // namespace via

@@ -1,0 +1,278 @@
+#include "archive/safetensors.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "archive/archive_paths.hpp"
+#include "core/base/checked.hpp"
+#include "exchange/json.hpp"
+#include "file/read_write.hpp"
+
+namespace via {
+namespace {
+
+constexpr int64_t kLengthBytes = 8;
+
+constexpr struct {
+    std::string_view name;
+    int32_t dtype;
+} kDtypes[] = {
+    {"BOOL", VIA_BOOL},
+    {"F4", VIA_FLOAT4_E2M1FN},
+    {"F6_E2M3", VIA_FLOAT6_E2M3FN},
+    {"F6_E3M2", VIA_FLOAT6_E3M2FN},
+    {"U8", VIA_UINT8},
+    {"I8", VIA_INT8},
+    {"F8_E5M2", VIA_FLOAT8_E5M2},
+    {"F8_E4M3", VIA_FLOAT8_E4M3FN},
+    {"F8_E8M0", VIA_FLOAT8_E8M0FNU},
+    {"I16", VIA_INT16},
+    {"U16", VIA_UINT16},
+    {"F16", VIA_FLOAT16},
+    {"BF16", VIA_BFLOAT16},
+    {"I32", VIA_INT32},
+    {"U32", VIA_UINT32},
+    {"F32", VIA_FLOAT32},
+    {"C64", VIA_COMPLEX64},
+    {"F64", VIA_FLOAT64},
+    {"I64", VIA_INT64},
+    {"U64", VIA_UINT64},
+};
+
+enum Key { kDtype = 1, kShape = 2, kOffsets = 4, kAllKeys = 7 };
+
+int32_t key_of(std::string_view name) {
+    return name == "dtype" ? kDtype : name == "shape" ? kShape : name == "data_offsets" ? kOffsets : 0;
+}
+
+class HeaderScanner {
+public:
+    HeaderScanner(std::string_view text, std::vector<ArchiveTensor> *tensors, std::vector<ArchiveText> *metadata)
+        : scanner_(text), tensors_(tensors), metadata_(metadata) {}
+
+    // Offsets of the tensors count from the end of the header yet.
+    Status scan() {
+        if (!scanner_.accept("{")) {
+            return refuse("'{'");
+        }
+        if (!scanner_.accept("}")) {
+            VIA_TRY(scan_entries());
+        }
+        return scanner_.is_at_end() ? VIA_OK : refuse("the end of the header");
+    }
+
+private:
+    Status refuse(const char *expected) {
+        return fail(VIA_ERROR_FORMAT, "the header is wrong at byte %zu; expected %s", scanner_.at(), expected);
+    }
+
+    Status scan_entries() {
+        std::string name;
+        do {
+            if (!scanner_.read_string(&name) || !scanner_.accept(":")) {
+                return refuse("a tensor's name in UTF-8, and a colon");
+            }
+            if (!names_.insert(name).second) {
+                return fail(VIA_ERROR_FORMAT, "tensor '%.80s' occurs twice; expected each name once", name.c_str());
+            }
+            VIA_TRY(name == "__metadata__" ? scan_metadata() : name_tensor(name, scan_tensor(name)));
+        } while (scanner_.accept(","));
+        return scanner_.accept("}") ? VIA_OK : refuse("',' or '}'");
+    }
+
+    void keep_text(const std::string &name, const std::string &value) {
+        const auto same = [&](const ArchiveText &text) { return text.first == name; };
+        if (std::none_of(metadata_->begin(), metadata_->end(), same)) {
+            metadata_->emplace_back(name, value);
+        }
+    }
+
+    Status scan_metadata() {
+        std::set<std::string> names;
+        std::string name;
+        std::string value;
+        if (!scanner_.accept("{")) {
+            return refuse("an object of texts as __metadata__");
+        }
+        if (scanner_.accept("}")) {
+            return VIA_OK;
+        }
+        do {
+            if (!scanner_.read_string(&name) || !scanner_.accept(":") || !scanner_.read_string(&value)) {
+                return refuse("texts in UTF-8 by name in __metadata__");
+            }
+            if (!names.insert(name).second) {
+                return fail(VIA_ERROR_FORMAT, "__metadata__ has '%.80s' twice; expected each name once", name.c_str());
+            }
+            keep_text(name, value);
+        } while (scanner_.accept(","));
+        return scanner_.accept("}") ? VIA_OK : refuse("',' or '}' in __metadata__");
+    }
+
+    Status scan_tensor(const std::string &name) {
+        if (name.find('\0') != name.npos) {
+            return refuse("a name without NUL");
+        }
+        ArchiveTensor tensor;
+        tensor.name = name;
+        int32_t keys = 0;
+        std::string key;
+        if (!scanner_.accept("{")) {
+            return refuse("an object of dtype, shape and data_offsets");
+        }
+        do {
+            const bool is_read = scanner_.read_string(&key) && scanner_.accept(":");
+            const int32_t found = is_read ? key_of(key) : 0;
+            if (found == 0 || (keys & found) != 0) {
+                return refuse("dtype, shape and data_offsets, each once");
+            }
+            keys |= found;
+            VIA_TRY(scan_value(found, &tensor));
+        } while (scanner_.accept(","));
+        if (!scanner_.accept("}") || keys != kAllKeys) {
+            return refuse("dtype, shape and data_offsets, and '}'");
+        }
+        VIA_TRY(check_size(&tensor));
+        tensors_->push_back(std::move(tensor));
+        return VIA_OK;
+    }
+
+    Status scan_value(int32_t key, ArchiveTensor *tensor) {
+        if (key == kDtype) {
+            return scan_dtype(&tensor->dtype);
+        }
+        if (key == kShape) {
+            return scan_numbers(VIA_MAX_NDIM, "extents from 0 to 2^63 - 1, at most 64", &tensor->shape);
+        }
+        std::vector<int64_t> offsets;
+        VIA_TRY(scan_numbers(2, "a begin and an end as data_offsets", &offsets));
+        if (offsets.size() != 2 || offsets[0] > offsets[1]) {
+            return refuse("a begin and an end as data_offsets before it");
+        }
+        tensor->offset = offsets[0];
+        tensor->nbytes = offsets[1] - offsets[0];
+        return VIA_OK;
+    }
+
+    Status scan_dtype(int32_t *out_dtype) {
+        std::string name;
+        if (!scanner_.read_string(&name)) {
+            return refuse("the name of a dtype");
+        }
+        const auto *found =
+            std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const auto &each) { return each.name == name; });
+        if (found == std::end(kDtypes)) {
+            return fail(VIA_ERROR_DTYPE, "dtype is '%.40s'; expected one of safetensors, such as F32", name.c_str());
+        }
+        *out_dtype = found->dtype;
+        return VIA_OK;
+    }
+
+    Status scan_numbers(size_t most, const char *expected, std::vector<int64_t> *out_numbers) {
+        if (!scanner_.accept("[")) {
+            return refuse(expected);
+        }
+        if (scanner_.accept("]")) {
+            return VIA_OK;
+        }
+        do {
+            int64_t number = 0;
+            if (out_numbers->size() == most || !scanner_.read_count(&number)) {
+                return refuse(expected);
+            }
+            out_numbers->push_back(number);
+        } while (scanner_.accept(","));
+        return scanner_.accept("]") ? VIA_OK : refuse(expected);
+    }
+
+    Status check_size(ArchiveTensor *tensor) {
+        int64_t size = 0;
+        VIA_TRY(check_shape(tensor->dtype, static_cast<int32_t>(tensor->shape.size()), tensor->shape.data(), 0, &size));
+        const int64_t bits = dtype_bits(tensor->dtype);
+        const bool is_whole = bits % 8 == 0 || size * bits % 8 == 0;
+        const int64_t expected = dense_bytes(size, bits);
+        return tensor->nbytes == expected && is_whole
+                   ? VIA_OK
+                   : fail(VIA_ERROR_FORMAT, "data_offsets span %lld bytes; expected %lld%s, of dtype times shape",
+                          as_printed(tensor->nbytes), as_printed(expected), is_whole ? "" : " whole bytes");
+    }
+
+    JsonScanner scanner_;
+    std::vector<ArchiveTensor> *const tensors_;
+    std::vector<ArchiveText> *const metadata_;
+    std::set<std::string> names_;
+};
+
+// Checks that the tensors are adjacent, from the end of the header to that of the file.
+Status check_offsets(std::vector<ArchiveTensor> *tensors, size_t first, int64_t data_bytes) {
+    const auto begin = tensors->begin() + static_cast<std::ptrdiff_t>(first);
+    std::sort(begin, tensors->end(), [](const ArchiveTensor &a, const ArchiveTensor &b) {
+        return std::tie(a.offset, a.nbytes, a.name) < std::tie(b.offset, b.nbytes, b.name);
+    });
+    int64_t end = 0;
+    for (auto each = begin; each != tensors->end(); ++each) {
+        if (each->offset != end) {
+            return fail(VIA_ERROR_FORMAT, "tensor '%.80s': data_offsets begin at %lld; expected %lld, without %s",
+                        each->name.c_str(), as_printed(each->offset), as_printed(end),
+                        each->offset < end ? "overlap" : "a hole");
+        }
+        end += each->nbytes;
+        if (end > data_bytes) {
+            return fail(VIA_ERROR_FORMAT,
+                        "tensor '%.80s': data_offsets end at %lld; expected at most %lld, the end of "
+                        "the file",
+                        each->name.c_str(), as_printed(end), as_printed(data_bytes));
+        }
+    }
+    return end == data_bytes ? VIA_OK
+                             : fail(VIA_ERROR_FORMAT, "the file has %lld bytes after its header; expected %lld",
+                                    as_printed(data_bytes), as_printed(end));
+}
+
+}  // namespace
+
+Status parse_safetensors(std::string_view text, int64_t data_offset, int64_t data_bytes, int32_t file,
+                         std::vector<ArchiveTensor> *tensors, std::vector<ArchiveText> *metadata) {
+    const size_t first = tensors->size();
+    if (!text.starts_with("{")) {
+        return fail(VIA_ERROR_FORMAT, "the header begins with other bytes; expected '{'");
+    }
+    VIA_TRY(HeaderScanner(text, tensors, metadata).scan());
+    VIA_TRY(check_offsets(tensors, first, data_bytes));
+    for (size_t i = first; i < tensors->size(); ++i) {
+        (*tensors)[i].offset += data_offset;
+        (*tensors)[i].file = file;
+    }
+    return VIA_OK;
+}
+
+Status read_safetensors(OpenFile *open, int32_t file, std::vector<ArchiveTensor> *tensors,
+                        std::vector<ArchiveText> *metadata) {
+    int64_t present = 0;
+    VIA_TRY(open->size(&present));
+    unsigned char start[kLengthBytes];
+    int64_t got = 0;
+    VIA_TRY(read_up_to(open, start, 0, kLengthBytes, &got));
+    if (got < kLengthBytes) {
+        return fail(VIA_ERROR_FORMAT, "the file has %lld bytes; expected the length of a header in the first 8",
+                    as_printed(got));
+    }
+    uint64_t length = 0;
+    for (int64_t i = kLengthBytes; i-- > 0;) {
+        length = length << 8 | start[i];
+    }
+    const int64_t most = std::min(present - kLengthBytes, kMostArchiveText);
+    if (length > static_cast<uint64_t>(std::max<int64_t>(most, 0))) {
+        return fail(VIA_ERROR_FORMAT, "the header has %llu bytes in a file of %lld; expected at most %lld",
+                    static_cast<unsigned long long>(length), as_printed(present), as_printed(kMostArchiveText));
+    }
+    const auto nbytes = static_cast<int64_t>(length);
+    std::string text(length, '\0');
+    VIA_TRY(read_all(open, text.data(), kLengthBytes, nbytes));
+    return parse_safetensors(text, kLengthBytes + nbytes, present - kLengthBytes - nbytes, file, tensors, metadata);
+}
+
+}  // namespace via

@@ -1,0 +1,167 @@
+"""Archives: all tensors of safetensors files in one block, compared with NumPy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import viaduct as via
+
+NAMES = {"float32": "F32", "float64": "F64", "int64": "I64", "uint8": "U8", "bool": "BOOL", "float16": "F16"}
+
+
+def put(path: Path, tensors: dict[str, np.ndarray[Any, Any]], metadata: dict[str, str] | None = None) -> Path:
+    """Writes a safetensors file."""
+    header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
+    at = 0
+    for name, value in tensors.items():
+        header[name] = {
+            "dtype": NAMES[value.dtype.name],
+            "shape": list(value.shape),
+            "data_offsets": [at, at + value.nbytes],
+        }
+        at += value.nbytes
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(each.tobytes() for each in tensors.values()))
+    return path
+
+
+def random_tensors(seed: int, count: int, most: int) -> dict[str, np.ndarray[Any, Any]]:
+    draw = np.random.default_rng(seed)
+    found = {}
+    for number in range(count):
+        shape = tuple(draw.integers(0 if draw.random() < 0.1 else 1, most, draw.integers(0, 4)))
+        dtype = list(NAMES)[draw.integers(len(NAMES))]
+        found[f"t{seed}.{number}"] = draw.integers(0, 2, shape).astype(dtype)
+    return found
+
+
+def assert_same(found: dict[str, Any], expected: dict[str, np.ndarray[Any, Any]]) -> None:
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        array = found[name].numpy() if isinstance(found[name], via.Array) else found[name]
+        assert array.dtype == value.dtype and array.shape == value.shape
+        assert np.array_equal(array, value)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("page_cache", ["auto", "use", "avoid"])
+def test_any_tensors_arrive_as_they_were_written(tmp_path: Path, seed: int, page_cache: Any) -> None:
+    tensors = random_tensors(seed, 200, 30)
+    path = put(tmp_path / "m.safetensors", tensors)
+    assert_same(via.load(path, page_cache=page_cache), tensors)
+
+
+def test_tensors_larger_than_a_chunk_arrive_next_to_small_ones(tmp_path: Path) -> None:
+    draw = np.random.default_rng(1)
+    tensors = {f"t{size}": draw.integers(0, 255, size, np.uint8) for size in (5_000_001, 3, 2 << 20, 0, 77, 4_200_000)}
+    assert_same(via.load(put(tmp_path / "m.safetensors", tensors)), tensors)
+
+
+def test_chosen_names_arrive_in_the_order_given(tmp_path: Path) -> None:
+    tensors = random_tensors(9, 50, 20)
+    archive = via.Archive(put(tmp_path / "m.safetensors", tensors, {"made by": "hand", "long": "x" * 9000}))
+    chosen = list(tensors)[::-3]
+    found = archive.load(chosen)
+    assert list(found) == chosen
+    assert_same(found, {name: tensors[name] for name in chosen})
+    assert archive.metadata == {"made by": "hand", "long": "x" * 9000}
+    assert archive.load([]) == {}
+
+
+def test_an_archive_is_a_mapping_of_windows(tmp_path: Path) -> None:
+    tensors = random_tensors(3, 20, 9)
+    archive = via.Archive(put(tmp_path / "m.safetensors", tensors))
+    assert set(archive) == set(tensors) and len(archive) == 20
+    assert "none" not in archive and 3 not in archive
+    with pytest.raises(KeyError, match="none"):
+        archive["none"]
+    for name, value in tensors.items():
+        assert archive[name].shape == value.shape and archive[name].dtype == value.dtype
+        assert np.array_equal(archive[name].read().numpy(), value)
+    assert "20 tensors" in repr(archive)
+
+
+def put_shards(folder: Path) -> dict[str, np.ndarray[Any, Any]]:
+    folder.mkdir()
+    shards = {f"model-{number}.safetensors": random_tensors(number, 30, 30) for number in range(3)}
+    for name, tensors in shards.items():
+        put(folder / name, tensors)
+    weight_map = {tensor: name for name, tensors in shards.items() for tensor in tensors}
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": weight_map}))
+    return {name: value for tensors in shards.values() for name, value in tensors.items()}
+
+
+def test_a_directory_an_index_and_a_list_of_shards_are_one_archive(tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    tensors = put_shards(folder)
+    assert_same(via.load(folder), tensors)
+    assert_same(via.load(folder / "model.safetensors.index.json"), tensors)
+    assert_same(via.load(sorted(folder.glob("*.safetensors"))), tensors)
+    (folder / "model.safetensors.index.json").unlink()
+    assert_same(via.load(str(folder)), tensors)
+
+
+def test_all_tensors_are_one_allocation(tmp_path: Path) -> None:
+    tensors = {f"t{number}": np.full(64, number, np.float32) for number in range(10)}
+    found = via.load(put(tmp_path / "m.safetensors", tensors), device="pinned" if via.device_count() > 0 else "cpu")
+    places = sorted(array.ptr for array in found.values())
+    assert [place - places[0] for place in places] == [256 * number for number in range(10)]
+
+
+def test_tensors_arrive_on_a_device(tmp_path: Path) -> None:
+    if via.device_count() == 0:
+        pytest.skip("no CUDA device")
+    tensors = random_tensors(5, 100, 40) | {"large": np.arange(3_000_000, dtype=np.float32)}
+    found = via.load(put(tmp_path / "m.safetensors", tensors), device="cuda:0")
+    assert_same({name: array.copy("cpu") for name, array in found.items()}, tensors)
+
+
+def test_an_npy_file_is_one_array(tmp_path: Path) -> None:
+    values = np.arange(12.0).reshape(3, 4)
+    np.save(tmp_path / "a.npy", values)
+    assert np.array_equal(via.load(tmp_path / "a.npy").numpy(), values)
+    with pytest.raises(via.InvalidArgumentError, match="one array"):
+        via.load(tmp_path / "a.npy", names=["a"])
+
+
+def test_tensors_are_converted_to_another_library(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    tensors = {"a": np.arange(6.0).reshape(2, 3)}
+    found = via.load(put(tmp_path / "m.safetensors", tensors), to=torch.Tensor)
+    assert isinstance(found["a"], torch.Tensor)
+    assert np.array_equal(found["a"].numpy(), tensors["a"])
+
+
+def test_a_type_that_takes_no_arrays_is_refused(tmp_path: Path) -> None:
+    path = put(tmp_path / "m.safetensors", {"a": np.zeros(3)})
+    with pytest.raises(via.DTypeError, match="expected a type with __dlpack_c_exchange_api__"):
+        via.load(path, to=int)
+
+
+def test_bad_input_is_one_error_with_names(tmp_path: Path) -> None:
+    path = put(tmp_path / "m.safetensors", {"w": np.zeros(4, np.uint8)})
+    archive = via.Archive(path)
+    with pytest.raises(via.OutOfRangeError, match="name is 'v'"):
+        archive.load(["v"])
+    with pytest.raises(via.InvalidArgumentError, match="again"):
+        archive.load(["w", "w"])
+    with pytest.raises(via.InvalidArgumentError, match="empty list"):
+        via.load([])
+    with pytest.raises(via.InvalidArgumentError, match="page_cache"):
+        via.load(path, page_cache="never")  # type: ignore[arg-type]
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(via.FileError, match=r"m\.safetensors.*ESTALE"):
+        archive.load()
+    with pytest.raises(via.FormatError, match="tensor 'w'"):
+        via.load(path)
+
+
+def test_files_that_safetensors_writes_are_read(tmp_path: Path) -> None:
+    safetensors = pytest.importorskip("safetensors.numpy")
+    tensors = random_tensors(7, 60, 20)
+    safetensors.save_file(tensors, tmp_path / "m.safetensors", {"format": "np"})
+    assert_same(via.load(tmp_path / "m.safetensors"), tensors)
