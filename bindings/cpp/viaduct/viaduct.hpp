@@ -5,8 +5,9 @@
  * Header-only: everything inlines into calls of viaduct.h, which documents each function, its ownership and its stream
  * rules. These headers add:
  *
- * Owners. Array, Stream, Event, Memory, Task, Batch, File and Archive are move-only and as large as a pointer. share() adds an
- * owner. get() borrows the C handle, release() passes its ownership to the caller, and Array(handle) consumes a handle.
+ * Owners. Array, Stream, Event, Memory, Task, Batch, File and Archive are move-only and as large as a pointer. share()
+ * adds an owner. get() borrows the C handle, release() passes its ownership to the caller, and Array(handle) consumes a
+ * handle.
  *
  * Errors. A failing call throws an Error of its status's own type (ShapeError, PointerError ...) with the library's
  * text. With VIADUCT_RETURN_ERRORS defined to 1 before the first include, or without exceptions in the compiler, it

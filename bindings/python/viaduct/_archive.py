@@ -92,7 +92,7 @@ def _is_npy(path: Any) -> bool:
     if isinstance(path, (list, tuple)):
         return False
     name = os.fspath(path)
-    return name.endswith(b".npy" if isinstance(name, bytes) else ".npy")
+    return bool(name.endswith(b".npy" if isinstance(name, bytes) else ".npy"))
 
 
 def load(

@@ -1,0 +1,83 @@
+// Files that may be safetensors: what is accepted has its tensors at their offsets, without overlap, and each is the
+// same in a buffer as in its window.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "bytes.hpp"
+
+namespace {
+
+// A file in memory, and a path to it.
+class Scratch {
+public:
+    Scratch() : descriptor_(memfd_create("archive", MFD_CLOEXEC)) {
+        std::snprintf(path_, sizeof path_, "/proc/self/fd/%d", descriptor_);
+    }
+
+    const char *put(const uint8_t *content, size_t size) {
+        EXPECT(ftruncate(descriptor_, 0) == 0);
+        EXPECT(pwrite(descriptor_, content, size, 0) == static_cast<ssize_t>(size));
+        return path_;
+    }
+
+private:
+    int descriptor_;
+    char path_[32];
+};
+
+// Compares a tensor's bytes with those of the file at the offset of its window. Returns their number.
+int64_t compare_tensor(via_archive *archive, int64_t number, via_array *buffer, const uint8_t *content, size_t size) {
+    int64_t found = -1;
+    EXPECT(via_archive_find(archive, via_archive_name(archive, number), &found) == VIA_OK && found == number);
+    via_array *array = nullptr;
+    EXPECT(via_archive_array(archive, number, buffer, &array) == VIA_OK);
+    const int64_t nbytes = via_array_nbytes(array);
+    via_file *window = nullptr;
+    const via_status status = via_archive_file(archive, number, &window);
+    EXPECT(status == VIA_OK || status == VIA_ERROR_UNSUPPORTED);
+    if (status == VIA_OK) {
+        via_file_properties properties = VIA_FILE_PROPERTIES_INIT;
+        EXPECT(via_file_info(window, &properties) == VIA_OK);
+        EXPECT(properties.dtype == via_array_dtype(array) && properties.ndim == via_array_ndim(array));
+        EXPECT(properties.byte_offset >= 8 && properties.byte_offset + nbytes <= static_cast<int64_t>(size));
+        EXPECT(nbytes == 0 ||
+               std::memcmp(via_array_data(array), content + properties.byte_offset, static_cast<size_t>(nbytes)) == 0);
+    }
+    via_file_release(window);
+    via_array_release(array);
+    return nbytes;
+}
+
+void read_all(via_archive *archive, const uint8_t *content, size_t size) {
+    via_array *buffer = nullptr;
+    EXPECT(via_archive_load(archive, nullptr, nullptr, &buffer) == VIA_OK);
+    int64_t nbytes = 0;
+    for (int64_t i = 0; i < via_archive_size(archive); ++i) {
+        nbytes += compare_tensor(archive, i, buffer, content, size);
+    }
+    EXPECT(nbytes <= via_archive_nbytes(archive) && nbytes + 10 <= static_cast<int64_t>(size));
+    via_array_release(buffer);
+    int64_t length = 0;
+    EXPECT(via_archive_metadata(archive, 0, nullptr, &length) == VIA_OK && length >= 2);
+}
+
+}  // namespace
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static Scratch scratch;
+    static const via_stats_info before = count_alive();
+    via_archive *archive = nullptr;
+    const via_status status = via_archive_open(scratch.put(data, size), nullptr, &archive);
+    if (status == VIA_OK) {
+        read_all(archive, data, size);
+        via_archive_release(archive);
+    } else {
+        EXPECT(archive == nullptr);
+        expect_reported(status, "via_archive_open");
+    }
+    expect_alive(before);
+    return 0;
+}
