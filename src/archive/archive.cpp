@@ -109,7 +109,8 @@ Status read_file(via_archive *archive, const std::string &path) {
     options.file_format = VIA_FORMAT_RAW;
     via_file *file = nullptr;
     VIA_TRY(name_path(path.c_str(), open_file(path.c_str(), options, &file)));
-    archive->files.emplace_back(file);
+    ArchiveFile owned(file);
+    archive->files.push_back(std::move(owned));
     const UniqueOpenFile open(file->hold_open());
     VIA_TRY(name_file(file, stamp_of(open.get(), &archive->files.back().stamp)));
     const auto number = static_cast<int32_t>(archive->files.size() - 1);

@@ -35,7 +35,6 @@ class ArchiveReader {
 public:
     // Consumes no reference.
     ArchiveReader(via_archive *archive, via_array *buffer);
-    ~ArchiveReader() { release_array(buffer_); }
     ArchiveReader(const ArchiveReader &) = delete;
     ArchiveReader &operator=(const ArchiveReader &) = delete;
 
@@ -75,6 +74,7 @@ private:
     VIA_NODISCARD Status fetch_one(const Segment &segment, char *memory, int64_t offset, int64_t end);
 
     via_array *const buffer_;
+    const UniqueArray held_;  // released even if the constructor fails
     std::vector<std::unique_ptr<Source>> sources_;
     std::vector<Segment> segments_;
 };
@@ -85,13 +85,17 @@ constexpr int64_t kShort = int64_t{64} << 10;
 constexpr int64_t kMostGap = int64_t{16} << 10;
 constexpr int64_t kMostGroup = int64_t{1} << 20;
 
+via_array *retained(via_array *array) {
+    retain_array(array);
+    return array;
+}
+
 bool continues(const Segment &segment, const ArchiveTensor &tensor) {
     return segment.file == tensor.file && segment.offset + segment.nbytes == tensor.offset &&
            segment.place + segment.nbytes == tensor.place;
 }
 
-ArchiveReader::ArchiveReader(via_archive *archive, via_array *buffer) : buffer_(buffer) {
-    retain_array(buffer);
+ArchiveReader::ArchiveReader(via_archive *archive, via_array *buffer) : buffer_(buffer), held_(retained(buffer)) {
     const bool own_memory = buffer->device_type == VIA_DEVICE_CUDA;
     for (const ArchiveFile &file : archive->files) {
         sources_.push_back(std::make_unique<Source>(file, archive->options.page_cache, own_memory));
