@@ -195,6 +195,75 @@ static via_status transfer_with_a_device(void) {
     return status;
 }
 
+/* Two files of one tensor each. */
+static void put_archive(const char *name, const char *tensor) {
+    char text[256];
+    const int length = snprintf(text + 8, sizeof text - 8,
+                                "{\"__metadata__\":{\"by\":\"hand\"},\"%s\":{\"dtype\":\"U8\",\"shape\":[4],"
+                                "\"data_offsets\":[0,4]}}1234",
+                                tensor);
+    const uint64_t header = (uint64_t)length - 4;
+    memcpy(text, &header, 8);
+    put_file(name, text, 8 + (size_t)length);
+}
+
+static void prepare_archives(void) {
+    prepare_folder();
+    put_archive("there.bin", "a");
+    put_archive("made.npy", "b");
+}
+
+static int is_tensor(via_array *array) { return array == NULL || memcmp(via_array_data(array), "1234", 4) == 0; }
+
+/* Reads the second of two tensors by itself, at once and as a task. */
+static via_status read_a_selection(via_archive *archive) {
+    via_status status = VIA_OK;
+    via_archive *selection = NULL;
+    via_array *buffer = NULL;
+    via_array *array = NULL;
+    via_task *task = NULL;
+    int64_t number = 0;
+    THEN(via_archive_find(archive, "b", &number));
+    THEN(via_archive_select(archive, 1, &number, &selection));
+    THEN(via_empty(NULL, VIA_UINT8, 1, SHAPE(4), NULL, &buffer));
+    THEN(via_archive_read(selection, buffer, NULL));
+    THEN(via_archive_read_submit(selection, buffer, NULL, &task));
+    status = wait_and_release(status, task);
+    THEN(via_archive_array(selection, 0, buffer, &array));
+    HOLDS(is_tensor(array));
+    via_array_release(array);
+    via_array_release(buffer);
+    via_archive_release(selection);
+    return status;
+}
+
+static via_status read_archives(void) {
+    via_status status = VIA_OK;
+    via_archive *archive = NULL;
+    via_array *buffer = NULL;
+    via_array *array = NULL;
+    via_file *window = NULL;
+    char text[64];
+    int64_t length = 0;
+    THEN(via_archive_open(path_of("there.bin"), NULL, &archive));
+    THEN(via_archive_add(archive, path_of("made.npy")));
+    HOLDS(via_archive_size(archive) == 2 && via_archive_nbytes(archive) == 68 &&
+          strcmp(via_archive_name(archive, 1), "b") == 0);
+    THEN(via_archive_metadata(archive, sizeof text, text, &length));
+    THEN(via_archive_file(archive, 0, &window));
+    THEN(via_archive_load(archive, NULL, NULL, &buffer));
+    THEN(via_archive_array(archive, 1, buffer, &array));
+    HOLDS(is_tensor(array));
+    THEN(read_a_selection(archive));
+    via_archive_retain(archive);
+    via_archive_release(archive);
+    via_file_release(window);
+    via_array_release(array);
+    via_array_release(buffer);
+    via_archive_release(archive);
+    return status;
+}
+
 static via_status keep_a_calibration(void) {
     via_status status = VIA_OK;
     THEN(via_calibration_save(path_of("made.npy")));
@@ -219,6 +288,7 @@ const scenario file_scenarios[] = {
     {"windows of files are transferred", transfer_a_window, prepare_folder, finish_folder, 0, 0, 0},
     {"files are transferred as tasks", transfer_as_tasks, prepare_folder, finish_folder, 0, 0, 0},
     {"files are transferred with a device", transfer_with_a_device, prepare_device, finish_folder, 1, 0, 0},
+    {"archives are read", read_archives, prepare_archives, finish_folder, 0, 0, 0},
     {"a calibration is kept", keep_a_calibration, prepare_folder, finish_folder, 0, 0, 0},
     {"a device is calibrated", calibrate, NULL, NULL, 0, 1, 0},
     {NULL, NULL, NULL, NULL, 0, 0, 0},
