@@ -395,6 +395,113 @@ static via_status copy_rows(void) {
     return status;
 }
 
+/* Rows by index, the last first; the numbers of rows lie on the host or on a device. */
+enum { INDEXED_ROWS = 40 };
+static place numbers_place;
+static int64_t *numbers;
+
+static void prepare_indexed(place dst, place src, place of_numbers) {
+    int64_t backwards[INDEXED_ROWS];
+    prepare_matrix(dst, src, INDEXED_ROWS, 16, 0);
+    for (int64_t i = 0; i < INDEXED_ROWS; ++i) {
+        backwards[i] = INDEXED_ROWS - 1 - i;
+    }
+    numbers_place = of_numbers;
+    numbers = (int64_t *)(void *)place_memory(of_numbers, sizeof backwards);
+    write_at(numbers, backwards, sizeof backwards);
+}
+
+static void prepare_indexed_on_host(void) { prepare_indexed(PAGEABLE, PAGEABLE, PAGEABLE); }
+static void prepare_indexed_on_device(void) { prepare_indexed(DEVICE, DEVICE, PAGEABLE); }
+static void prepare_indexed_by_device(void) { prepare_indexed(DEVICE, DEVICE, DEVICE); }
+static void prepare_indexed_pinned(void) { prepare_indexed(DEVICE, PINNED, PAGEABLE); }
+static void prepare_indexed_to_device(void) { prepare_indexed(DEVICE, PAGEABLE, DEVICE); }
+static void prepare_indexed_to_host(void) { prepare_indexed(PAGEABLE, DEVICE, PAGEABLE); }
+static void prepare_indexed_to_peer(void) { prepare_indexed(OTHER_DEVICE, DEVICE, PAGEABLE); }
+
+static via_status export_index(via_array **out_index) {
+    via_array *bytes = NULL;
+    via_status status = VIA_OK;
+    THEN(export(numbers, INDEXED_ROWS * (int64_t)sizeof *numbers, place_type(numbers_place), 0, &bytes));
+    THEN(via_array_reinterpret(bytes, VIA_INT64, out_index));
+    via_array_release(bytes);
+    return status;
+}
+
+static via_status copy_by_index_now(void) {
+    via_status status = VIA_OK;
+    two both = {NULL, NULL};
+    via_array *index = NULL;
+    THEN(export_two(&both));
+    THEN(export_index(&index));
+    THEN(via_copy_indexed(both.dst, index, both.src, index, 0, NULL));
+    HOLDS(has_arrived());
+    via_array_release(index);
+    release_two(&both);
+    return status;
+}
+
+static via_status copy_by_index_on_a_stream(void) {
+    via_status status = VIA_OK;
+    two both = {NULL, NULL};
+    via_array *index = NULL;
+    via_stream *stream = NULL;
+    THEN(via_stream_wrap(native, 0, &stream));
+    THEN(export_two(&both));
+    THEN(export_index(&index));
+    THEN(via_copy_indexed(both.dst, index, both.src, index, 0, stream));
+    THEN(via_stream_synchronize(stream));
+    HOLDS(has_arrived());
+    via_array_release(index);
+    release_two(&both);
+    via_stream_release(stream);
+    return status;
+}
+
+static via_status copy_by_index_as_a_task(void) {
+    via_status status = VIA_OK;
+    two both = {NULL, NULL};
+    via_array *index = NULL;
+    via_task *task = NULL;
+    THEN(export_two(&both));
+    THEN(export_index(&index));
+    THEN(via_copy_indexed_submit(both.dst, index, both.src, index, 0, NULL, &task));
+    THEN(via_task_wait(task));
+    HOLDS(has_arrived());
+    via_task_release(task);
+    via_array_release(index);
+    release_two(&both);
+    return status;
+}
+
+static via_status copy_by_index_in_a_batch(void) {
+    via_status status = VIA_OK;
+    two both = {NULL, NULL};
+    via_array *index = NULL;
+    via_batch *batch = NULL;
+    via_stream *stream = NULL;
+    THEN(via_stream_wrap(native, 0, &stream));
+    THEN(export_two(&both));
+    THEN(export_index(&index));
+    THEN(via_batch_create(&batch));
+    THEN(via_batch_add_indexed(batch, both.dst, index, both.src, index, 0));
+    THEN(via_batch_run(batch, stream));
+    THEN(via_batch_run(batch, stream));
+    THEN(via_stream_synchronize(stream));
+    HOLDS(has_arrived());
+    via_batch_release(batch);
+    via_array_release(index);
+    release_two(&both);
+    via_stream_release(stream);
+    return status;
+}
+
+#define EACH_WAY_BY_INDEX(words, name)                                                              \
+    {words " by index", copy_by_index_now, prepare_##name, NULL, 0, 0, 0},                          \
+        {words " by index, on a stream", copy_by_index_on_a_stream, prepare_##name, NULL, 0, 0, 0}, \
+        {words " by index, as a task", copy_by_index_as_a_task, prepare_##name, NULL, 0, 0, 0},     \
+        {words " by index, in a batch", copy_by_index_in_a_batch, prepare_##name, NULL, 0, 0, 0}
+
 PREPARE(elements, DEVICE, DEVICE, 1, 768, 0)
 PREPARE(rows, DEVICE, PINNED, 1, 8192, 0)
 PREPARE(managed_both, MANAGED, MANAGED, 1, 1250, 0)
@@ -433,5 +540,13 @@ const scenario copy_scenarios[] = {
     {"a device is filled with elements of every size", fill_with_elements, prepare_elements, NULL, 0, 0, 0},
     {"raw memory of a device is filled and copied", copy_raw, prepare_within_device, NULL, 0, 0, 0},
     {"raw pinned memory is filled and copied", copy_raw, prepare_to_host, NULL, 0, 0, 0},
+    {"host rows go by index", copy_by_index_now, prepare_indexed_on_host, NULL, 0, 0, 0},
+    {"host rows go by index, as a task", copy_by_index_as_a_task, prepare_indexed_on_host, NULL, 0, 0, 0},
+    EACH_WAY_BY_INDEX("a device's rows go", indexed_on_device),
+    EACH_WAY_BY_INDEX("a device's rows go by its own numbers,", indexed_by_device),
+    EACH_WAY_BY_INDEX("pinned rows go to a device", indexed_pinned),
+    EACH_WAY_BY_INDEX("pageable rows go to a device", indexed_to_device),
+    EACH_WAY_BY_INDEX("a device's rows go to pageable memory", indexed_to_host),
+    EACH_WAY_BY_INDEX("a device's rows go to another", indexed_to_peer),
     {NULL, NULL, NULL, NULL, 0, 0, 0},
 };
