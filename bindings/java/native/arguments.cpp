@@ -37,7 +37,7 @@ bool read_bytes(JNIEnv *jenv, const char *name, jbyteArray from, char *text, jsi
 }  // namespace
 
 jbyteArray new_text(JNIEnv *jenv, const char *text) {
-    return new_bytes(jenv, text, static_cast<int64_t>(std::strlen(text)));
+    return text != nullptr ? new_bytes(jenv, text, static_cast<int64_t>(std::strlen(text))) : nullptr;
 }
 
 jbyteArray new_bytes(JNIEnv *jenv, const void *bytes, int64_t length) {

@@ -2,6 +2,7 @@ package org.viaduct;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.viaduct.Samples.BIG;
@@ -52,6 +53,7 @@ class Int64Test {
         note("via_empty", "shape");
         refusals(address);
         files(address);
+        archives();
         assertEquals(parametersOfTheHeader(), seen);
     }
 
@@ -118,6 +120,20 @@ class Int64Test {
             file.submitRead(back, BIG, null).await();
             assertEquals(0, back.buffer().get(0));
             note("via_file_read_submit", "byte_offset");
+        }
+    }
+
+    private void archives() throws IOException {
+        try (ViaArchive archive = ViaArchive.open(ArchiveTest.save(folder.resolve("wide.safetensors")));
+                ViaArray buffer = archive.load(null, null)) {
+            assertNull(archive.name(BIG));
+            note("via_archive_name", "number");
+            assertNamed(BIG, () -> archive.file(BIG));
+            note("via_archive_file", "number");
+            assertNamed(BIG, () -> archive.array(BIG, buffer));
+            note("via_archive_array", "number");
+            assertNamed(BIG, () -> archive.select(BIG));
+            note("via_archive_select", "numbers");
         }
     }
 

@@ -1,0 +1,93 @@
+package org.viaduct;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Archives: opened, listed, read into one buffer, at once and as a task. */
+class ArchiveTest {
+    @TempDir
+    private Path folder;
+
+    /** A safetensors file of three floats, 0 to 2, and two bytes, 7 and 8. */
+    static Path save(Path path) throws IOException {
+        String header = "{\"__metadata__\":{\"by\":\"a test\"},"
+                + "\"weights\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,12]},"
+                + "\"flags\":{\"dtype\":\"U8\",\"shape\":[2,1],\"data_offsets\":[12,14]}}";
+        byte[] text = header.getBytes(StandardCharsets.UTF_8);
+        ByteBuffer bytes = ByteBuffer.allocate(8 + text.length + 14).order(ByteOrder.LITTLE_ENDIAN);
+        bytes.putLong(text.length).put(text);
+        bytes.putFloat(0).putFloat(1).putFloat(2).put((byte) 7).put((byte) 8);
+        return Files.write(path, bytes.array());
+    }
+
+    private static byte[] content(ViaArray array) {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        ByteBuffer buffer = array.buffer();
+        while (buffer.hasRemaining()) {
+            bytes.write(buffer.get());
+        }
+        return bytes.toByteArray();
+    }
+
+    @Test
+    void tensorsAreViewsOfOneBuffer() throws IOException {
+        try (ViaArchive archive = ViaArchive.open(save(folder.resolve("model.safetensors")));
+                ViaArray buffer = archive.load(null, null);
+                ViaArray weights = archive.array(archive.find("weights"), buffer);
+                ViaArray flags = archive.array(1, buffer)) {
+            assertEquals(2, archive.size());
+            assertEquals(archive.nbytes(), buffer.size());
+            assertEquals("flags", archive.name(1));
+            assertNull(archive.name(2));
+            assertEquals("{\"by\": \"a test\"}", archive.metadata());
+            assertArrayEquals(new float[] {0, 1, 2}, Samples.elements(weights));
+            assertArrayEquals(new long[] {2, 1}, flags.shape());
+            assertArrayEquals(new byte[] {7, 8}, content(flags));
+            try (ViaFile window = archive.file(1)) {
+                assertArrayEquals(new long[] {2, 1}, window.info().shape());
+            }
+        }
+    }
+
+    @Test
+    void aChoiceIsReadByATask() throws IOException {
+        try (ViaArchive archive = ViaArchive.open(save(folder.resolve("model.safetensors")), FileOptions.DEFAULT);
+                ViaArchive some = archive.select(1);
+                ViaArray buffer = ViaArray.empty(DType.UINT8, some.nbytes());
+                ViaArray flags = some.array(0, buffer)) {
+            assertEquals("flags", some.name(0));
+            some.submitRead(buffer, null).await();
+            assertArrayEquals(new byte[] {7, 8}, content(flags));
+            Viaduct.fillZero(buffer, null);
+            some.read(buffer, null);
+            assertArrayEquals(new byte[] {7, 8}, content(flags));
+        }
+    }
+
+    @Test
+    void whatIsWrongIsNamed() throws IOException {
+        try (ViaArchive archive = ViaArchive.open(save(folder.resolve("model.safetensors")))) {
+            String text = assertThrows(ViaductException.class, () -> archive.find("biases")).getMessage();
+            assertTrue(text.contains("biases"), text);
+            Path again = save(folder.resolve("again.safetensors"));
+            assertThrows(ViaductException.class, () -> archive.add(again));
+            assertEquals(2, archive.size());
+        }
+        Path none = folder.resolve("none.safetensors");
+        String text = assertThrows(ViaductException.class, () -> ViaArchive.open(none)).getMessage();
+        assertTrue(text.contains("none.safetensors"), text);
+    }
+}
