@@ -186,6 +186,36 @@ namespace Viaduct.Tests
                 "via_file_read_submit byte_offset", one => WithFile(Big + 1, (file, path) => Written(one, file, true))
             },
             {
+                "via_archive_name number", one => WithArchive(archive => Assert.That(archive.Name(Big), Is.Null))
+            },
+            {
+                "via_archive_file number", one => WithArchive(archive => Assert.That(
+                    RefusalOf(() => archive.File(Big)), Contains.Substring(Big.ToString())))
+            },
+            {
+                "via_archive_select numbers", one => WithArchive(archive => Assert.That(
+                    RefusalOf(() => archive.Select(Big)), Contains.Substring(Big.ToString())))
+            },
+            {
+                "via_archive_array number", one => WithArchive(archive =>
+                {
+                    using (ViaArray buffer = archive.Load())
+                    {
+                        Assert.That(
+                            RefusalOf(() => archive.Array(Big, buffer)), Contains.Substring(Big.ToString()));
+                    }
+                })
+            },
+            {
+                "via_archive_metadata capacity", one => WithArchive(archive =>
+                {
+                    long length;
+                    var text = new byte[256];
+                    Native.via_archive_metadata(archive, Big, text, out length);
+                    Assert.That(Utf8.Text(text).Length, Is.EqualTo(length));
+                })
+            },
+            {
                 "via_memcpy nbytes", one => Assert.That(
                     RefusalOf(() => ViaLibrary.CopyBytes(one.Address, one.Address, -Big)),
                     Contains.Substring((-Big).ToString()))
@@ -205,6 +235,22 @@ namespace Viaduct.Tests
                 Native.via_array_import_ipc(room.Address, length, out made);
                 new ViaArray(made).Dispose();
                 use(array, room.Address, length);
+            }
+        }
+
+        private static void WithArchive(Action<ViaArchive> use)
+        {
+            string path = ArchiveTests.Save();
+            try
+            {
+                using (ViaArchive archive = ViaArchive.Open(path))
+                {
+                    use(archive);
+                }
+            }
+            finally
+            {
+                System.IO.Directory.Delete(System.IO.Path.GetDirectoryName(path), true);
             }
         }
 

@@ -1,0 +1,99 @@
+using System;
+using System.IO;
+using System.Linq;
+using System.Text;
+using NUnit.Framework;
+
+namespace Viaduct.Tests
+{
+    /// <summary>Archives: opened, listed, read into one buffer, at once and as a task.</summary>
+    [TestFixture]
+    public class ArchiveTests
+    {
+        private string path;
+
+        // A safetensors file of three floats, 0 to 2, and two bytes, 7 and 8.
+        internal static string Save()
+        {
+            string path = Support.TemporaryFile("model.safetensors");
+            byte[] header = Encoding.UTF8.GetBytes(
+                "{\"__metadata__\":{\"by\":\"a test\"},"
+                + "\"weights\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,12]},"
+                + "\"flags\":{\"dtype\":\"U8\",\"shape\":[2,1],\"data_offsets\":[12,14]}}");
+            var numbers = new[] { 0f, 1f, 2f }.SelectMany(BitConverter.GetBytes);
+            byte[] all = BitConverter.GetBytes((long)header.Length).Concat(header).Concat(numbers)
+                .Concat(new byte[] { 7, 8 }).ToArray();
+            File.WriteAllBytes(path, all);
+            return path;
+        }
+
+        [SetUp]
+        public void SaveFile()
+        {
+            path = Save();
+        }
+
+        [TearDown]
+        public void RemoveFile()
+        {
+            Directory.Delete(Path.GetDirectoryName(path), true);
+        }
+
+        [Test]
+        public void Tensors_are_views_of_one_buffer()
+        {
+            using (ViaArchive archive = ViaArchive.Open(path))
+            using (ViaArray buffer = archive.Load())
+            using (ViaArray weights = archive.Array(archive.Find("weights"), buffer))
+            using (ViaArray flags = archive.Array(1, buffer))
+            {
+                Assert.That(archive.Count, Is.EqualTo(2));
+                Assert.That(buffer.Size, Is.EqualTo(archive.ByteCount));
+                Assert.That(archive.Name(1), Is.EqualTo("flags"));
+                Assert.That(archive.Name(2), Is.Null);
+                Assert.That(archive.Metadata, Is.EqualTo("{\"by\": \"a test\"}"));
+                Assert.That(weights.ToArray<float>(), Is.EqualTo(new[] { 0f, 1f, 2f }));
+                Assert.That(Support.Shape(flags), Is.EqualTo(new long[] { 2, 1 }));
+                Assert.That(flags.ToArray<byte>(), Is.EqualTo(new byte[] { 7, 8 }));
+                using (ViaFile window = archive.File(1))
+                {
+                    Assert.That(window.Info().Shape, Is.EqualTo(new long[] { 2, 1 }));
+                }
+            }
+        }
+
+        [Test]
+        public void A_choice_is_read_by_a_task()
+        {
+            using (ViaArchive archive = ViaArchive.Open(path))
+            using (ViaArchive shared = archive.Share())
+            using (ViaArchive some = shared.Select(1))
+            using (ViaArray buffer = ViaArray.Empty(DType.UInt8, some.ByteCount))
+            using (ViaArray flags = some.Array(0, buffer))
+            {
+                Assert.That(some.Name(0), Is.EqualTo("flags"));
+                some.ReadAsync(buffer).Wait();
+                Assert.That(flags.ToArray<byte>(), Is.EqualTo(new byte[] { 7, 8 }));
+                some.Read(buffer);
+                Assert.That(flags.ToArray<byte>(), Is.EqualTo(new byte[] { 7, 8 }));
+                Assert.Throws<ArgumentNullException>(() => some.Select(null));
+            }
+        }
+
+        [Test]
+        public void What_is_wrong_is_named()
+        {
+            using (ViaArchive archive = ViaArchive.Open(path))
+            {
+                string text = Assert.Catch<ViaException>(() => archive.Find("biases")).Message;
+                Assert.That(text, Contains.Substring("biases"));
+                Assert.Catch<ViaException>(() => archive.Add(path));
+                Assert.That(archive.Count, Is.EqualTo(2));
+            }
+            string none = Path.Combine(Path.GetDirectoryName(path), "none.safetensors");
+            Assert.That(
+                Assert.Catch<ViaException>(() => ViaArchive.Open(none)).Message,
+                Contains.Substring("none.safetensors"));
+        }
+    }
+}
