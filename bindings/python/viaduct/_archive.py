@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import _file
-from . import _viaduct as raw
+from ._extension import raw
 
 
 def _paths(path: Any) -> list[Any]:

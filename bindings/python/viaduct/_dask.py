@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _viaduct as raw
+from ._extension import raw
 
 
 def register(sizeof: Any) -> None:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from . import _interop
-from . import _viaduct as raw
+from ._extension import raw
 
 _MODES = {"r": raw.VIA_MODE_READ, "r+": raw.VIA_MODE_READ_WRITE, "c": raw.VIA_MODE_COPY_ON_WRITE, "w": None}
 _FORMATS = {None: raw.VIA_FORMAT_AUTO, "raw": raw.VIA_FORMAT_RAW, "npy": raw.VIA_FORMAT_NPY}

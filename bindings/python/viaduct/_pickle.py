@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from . import _viaduct as raw
+from ._extension import raw
 
 Reduced: TypeAlias = tuple[Callable[..., raw.Array], tuple[Any, ...]]
 

@@ -7,7 +7,7 @@ import os
 from typing import Any, NoReturn
 
 from . import _file
-from . import _viaduct as raw
+from ._extension import raw
 
 _DTYPES = {
     "BOOL": "bool",
