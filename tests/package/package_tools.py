@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sysconfig
+import tarfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,3 +38,10 @@ class Shell:
         )
         assert done.returncode == 0, f"{' '.join(map(str, command))}\nexited with {done.returncode}:\n{done.stdout}"
         return done.stdout
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Older releases of Python 3.11 have no filters."""
+    safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+    with tarfile.open(archive) as opened:
+        opened.extractall(folder, **safely)

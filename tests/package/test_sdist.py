@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from package_tools import BUILDS, ROOT, Shell
+from package_tools import BUILDS, ROOT, Shell, unpack
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +33,7 @@ def built(shell: Shell, sdist: Path, requirements: list[str], tmp_path_factory: 
     # Where it is the same each time, the compiler's cache knows it.
     for folder in (BUILDS / "sdist", BUILDS / "sdist-source"):
         shutil.rmtree(folder, ignore_errors=True)
-    with tarfile.open(sdist) as archive:
-        archive.extractall(BUILDS / "sdist-source", filter="data")
+    unpack(sdist, BUILDS / "sdist-source")
     (source,) = (BUILDS / "sdist-source").iterdir()
     settings = (f"-Cbuild-dir={BUILDS / 'sdist'}", "-Ccmake.define.VIADUCT_KERNELS=OFF")
     command = (home / "clean/bin/pip", "wheel", "--no-index", "--no-deps", "--no-build-isolation", *settings)

@@ -2,11 +2,10 @@
 
 import re
 import shlex
-import tarfile
 from pathlib import Path
 
 import pytest
-from package_tools import ROOT, Shell
+from package_tools import ROOT, Shell, unpack
 
 CONSUMER = Path(__file__).parent / "consumer"
 
@@ -15,8 +14,7 @@ CONSUMER = Path(__file__).parent / "consumer"
 def unpacked(packages: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (tarball,) = packages.glob("*.tar.gz")
     home = tmp_path_factory.mktemp("tarball")
-    with tarfile.open(tarball) as archive:
-        archive.extractall(home, filter="data")
+    unpack(tarball, home)
     (folder,) = home.iterdir()
     return folder
 
