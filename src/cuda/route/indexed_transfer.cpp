@@ -1,24 +1,22 @@
 #include "cuda/indexed_transfer.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
-#include <mutex>
 #include <new>
 
 #include "core/array/access_tracker.hpp"
 #include "core/async/task.hpp"
-#include "core/base/list.hpp"
 #include "core/system/pages.hpp"
 #include "core/system/thread_count.hpp"
 #include "cuda/io_endpoint.hpp"
-#include "cuda/launch/descriptor_table.hpp"
 #include "cuda/launch/indexed_kernel.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/memory/stream_scratch.hpp"
 #include "cuda/route/driver_copy.hpp"
 #include "cuda/route/index_fence.hpp"
+#include "cuda/route/index_table.hpp"
+#include "cuda/route/peer_copy.hpp"
 #include "cuda/stream/capture.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
@@ -26,31 +24,6 @@
 #include "cuda/stream_access.hpp"
 
 namespace via::cuda {
-
-// The lists of one copy in page-locked memory, dst_index first, and the ends of the runs that read them.
-class IndexTable {
-public:
-    IndexTable() = default;
-    IndexTable(const IndexTable &) = delete;
-    IndexTable &operator=(const IndexTable &) = delete;
-
-    // Returns the table of these lists for the stream's context, retained, or nullptr: there is no room.
-    DescriptorTable *find(const IndexedTransfer &transfer, const ResolvedStream &stream);
-
-    // Remembers that work up to the fence reads the table.
-    void note_run(Fence *end);
-
-    void end();
-
-private:
-    ~IndexTable() = default;
-    void drop_complete(Fence *later);
-
-    std::mutex mutex_;
-    DescriptorTable *table_ = nullptr;
-    List<Fence *> runs_;
-};
-
 namespace {
 
 constexpr char kWhat[] = "a copy by index on a device";
@@ -62,198 +35,7 @@ constexpr int32_t kTaskStream = 1;
 constexpr int64_t kPartBytes = int64_t{128} << 20;
 constexpr int64_t kBouncedBytes = int64_t{4} << 20;
 
-void wait_quietly(Fence *fence) {
-    const CallbackScope quiet;
-    [[maybe_unused]] const Status status = fence->wait();
-}
-
 constexpr Side kPageable{VIA_DEVICE_CPU, 0};
-
-bool is_of_host(const IndexList &list, via_array *on_device) { return list.at != nullptr && on_device == nullptr; }
-
-// Returns the bytes of a list of host memory in a table, where every list begins at a multiple of 8.
-int64_t list_bytes(const IndexedRows &rows, const IndexList &list, via_array *on_device) {
-    return is_of_host(list, on_device) ? round_up(rows.count * list.bytes, sizeof(int64_t)) : 0;
-}
-
-int64_t host_bytes(const IndexedTransfer &transfer) {
-    return list_bytes(transfer.rows, transfer.rows.dst_index, transfer.dst_index) +
-           list_bytes(transfer.rows, transfer.rows.src_index, transfer.src_index);
-}
-
-// Lists of host memory are dense: copies made for this purpose.
-void write_list(const IndexedRows &rows, const IndexList &list, via_array *on_device, char **at) {
-    const int64_t nbytes = list_bytes(rows, list, on_device);
-    if (nbytes > 0) {
-        std::memcpy(*at, list.at, static_cast<size_t>(rows.count * list.bytes));
-        *at += nbytes;
-    }
-}
-
-// Lets host lists be read at `memory`, where they are one after the other.
-IndexedRows read_at(const IndexedTransfer &transfer, const void *memory) {
-    IndexedRows rows = transfer.rows;
-    const auto *at = static_cast<const char *>(memory);
-    const int64_t dst_bytes = list_bytes(rows, rows.dst_index, transfer.dst_index);
-    if (dst_bytes > 0) {
-        rows.dst_index.at = at;
-    }
-    if (is_of_host(transfer.rows.src_index, transfer.src_index)) {
-        rows.src_index.at = at + dst_bytes;
-    }
-    return rows;
-}
-
-}  // namespace
-
-DescriptorTable *IndexTable::find(const IndexedTransfer &transfer, const ResolvedStream &stream) {
-    const ContextKey context{stream.context, stream.context_id};
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (table_ != nullptr && state_of(table_->context()) != ContextState::Alive) {
-        table_->release(nullptr);
-        table_ = nullptr;
-    }
-    if (table_ == nullptr) {
-        table_ = DescriptorTable::take(context, host_bytes(transfer));
-        if (table_ == nullptr) {
-            return nullptr;
-        }
-        auto *at = static_cast<char *>(table_->memory());
-        write_list(transfer.rows, transfer.rows.dst_index, transfer.dst_index, &at);
-        write_list(transfer.rows, transfer.rows.src_index, transfer.src_index, &at);
-    }
-    if (!(table_->context() == context)) {
-        return nullptr;
-    }
-    table_->retain();
-    return table_;
-}
-
-void IndexTable::drop_complete(Fence *later) {
-    int64_t kept = 0;
-    for (Fence *run : runs_) {
-        if (later->happens_after(*run) || run->is_complete()) {
-            run->release();
-        } else {
-            runs_[kept++] = run;
-        }
-    }
-    runs_.resize(kept);
-}
-
-void IndexTable::note_run(Fence *end) {
-    {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        drop_complete(end);
-        if (runs_.append(end)) {
-            end->retain();
-            return;
-        }
-    }
-    wait_quietly(end);
-}
-
-void IndexTable::end() {
-    if (table_ != nullptr) {
-        UniqueFence until;
-        const CallbackScope quiet;
-        for (Fence *run : runs_) {
-            run->retain();
-        }
-        if (join_fences(runs_.begin(), static_cast<int32_t>(runs_.count()), until.out()) != VIA_OK) {
-            for (Fence *run : runs_) {
-                wait_quietly(run);
-            }
-        }
-        table_->release(until.get());
-    }
-    for (Fence *run : runs_) {
-        run->release();
-    }
-    delete this;
-}
-
-Status make_index_table(IndexTable **out_table) {
-    *out_table = new (std::nothrow) IndexTable;
-    return *out_table != nullptr ? VIA_OK : fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a copy by index");
-}
-
-void end_index_table(IndexTable *table) {
-    if (table != nullptr) {
-        table->end();
-    }
-}
-
-IndexedRoute indexed_route(const Transfer &transfer) {
-    if (devices_differ(transfer)) {
-        return IndexedRoute::Peer;
-    }
-    return has_pageable(transfer) && !is_straight(transfer) ? IndexedRoute::Staged : IndexedRoute::Kernel;
-}
-
-namespace {
-
-void CUDA_CB release_table(void *table) { static_cast<DescriptorTable *>(table)->release(nullptr); }
-
-// The lists of a copy where kernels on a stream read them, for the time of one run.
-class ReachedLists {
-public:
-    ReachedLists() = default;
-    ~ReachedLists() {
-        if (table_ != nullptr) {
-            table_->release(nullptr);
-        }
-    }
-    ReachedLists(const ReachedLists &) = delete;
-    ReachedLists &operator=(const ReachedLists &) = delete;
-
-    // Stores the rows with lists that kernels reach.
-    VIA_NODISCARD Status find(const IndexedTransfer &transfer, IndexTable *table, const ResolvedStream &stream,
-                              IndexedRows *out_rows) {
-        *out_rows = transfer.rows;
-        const int64_t nbytes = host_bytes(transfer);
-        if (nbytes == 0) {
-            return VIA_OK;
-        }
-        table_ = table->find(transfer, stream);
-        if (table_ == nullptr) {
-            return upload(transfer, nbytes, stream, out_rows);
-        }
-        *out_rows = read_at(transfer, table_->memory());
-        if (stream.capturing) {
-            table_->retain();
-            return give_to_graph(stream, table_, release_table);
-        }
-        return VIA_OK;
-    }
-
-private:
-    // Brings lists to the device that are too long for page-locked memory.
-    VIA_NODISCARD Status upload(const IndexedTransfer &transfer, int64_t nbytes, const ResolvedStream &stream,
-                                IndexedRows *out_rows) {
-        if (stream.capturing) {
-            return fail(VIA_ERROR_OUT_OF_MEMORY, "no page-locked memory for %lld bytes of row numbers in a capture",
-                        as_printed(nbytes));
-        }
-        const std::unique_ptr<char[]> lists(new (std::nothrow) char[static_cast<size_t>(nbytes)]);
-        if (lists == nullptr) {
-            return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld bytes of row numbers", as_printed(nbytes));
-        }
-        char *at = lists.get();
-        write_list(transfer.rows, transfer.rows.dst_index, transfer.dst_index, &at);
-        write_list(transfer.rows, transfer.rows.src_index, transfer.src_index, &at);
-        VIA_TRY(scratch_.allocate(nbytes, stream));
-        ContextScope scope;
-        VIA_TRY(enter_for(stream, &scope));
-        VIA_TRY_CUDA(
-            cuMemcpyHtoDAsync(number_of(scratch_.address()), lists.get(), static_cast<size_t>(nbytes), stream.handle));
-        *out_rows = read_at(transfer, scratch_.address());
-        return wait_for_stream(stream);
-    }
-
-    DescriptorTable *table_ = nullptr;
-    Scratch scratch_;
-};
 
 struct Launch {
     const IndexedRows &rows;
@@ -452,10 +234,7 @@ private:
 Status run_between_devices(const IndexedTransfer &transfer, const IndexedRows &reached, const ResolvedStream &stream) {
     const int32_t dst = transfer.transfer.dst_side.device_id;
     const int32_t src = transfer.transfer.src_side.device_id;
-    if (stream.device_id != dst && stream.device_id != src) {
-        return fail(VIA_ERROR_DEVICE, "stream is of device %d; expected one of device %d or %d, where the memory is",
-                    stream.device_id, dst, src);
-    }
+    VIA_TRY(check_peer_stream(transfer.transfer, stream));
     const bool is_src = stream.device_id == src;
     SideStream side;
     VIA_TRY(side.take(is_src ? dst : src, stream));
@@ -614,6 +393,13 @@ Status run_on(const IndexedTransfer &transfer, IndexTable *table, const Resolved
 }
 
 }  // namespace
+
+IndexedRoute indexed_route(const Transfer &transfer) {
+    if (devices_differ(transfer)) {
+        return IndexedRoute::Peer;
+    }
+    return has_pageable(transfer) && !is_straight(transfer) ? IndexedRoute::Staged : IndexedRoute::Kernel;
+}
 
 Status prepare_indexed(const IndexedTransfer &transfer, via_stream *stream) {
     ResolvedStream resolved;

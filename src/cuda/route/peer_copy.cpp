@@ -201,15 +201,6 @@ Status enqueue_with_side(const Transfer &transfer, const PeerPlan &plan, const R
     return status == VIA_OK ? joined : status;
 }
 
-Status check_device(const Transfer &transfer, const ResolvedStream &stream) {
-    const int32_t dst = transfer.dst_side.device_id;
-    const int32_t src = transfer.src_side.device_id;
-    return stream.device_id == dst || stream.device_id == src
-               ? VIA_OK
-               : fail(VIA_ERROR_DEVICE, "stream is of device %d; expected one of device %d or %d, where the memory is",
-                      stream.device_id, dst, src);
-}
-
 // Prepares the part of one device, like prepare_kernel.
 Status prepare_part(const Transfer &transfer, const PeerPlan &plan, const Side &side, const ResolvedStream &stream) {
     constexpr Side kElsewhere{VIA_DEVICE_CUDA_HOST, 0};
@@ -226,11 +217,20 @@ Status prepare_part(const Transfer &transfer, const PeerPlan &plan, const Side &
 
 }  // namespace
 
+Status check_peer_stream(const Transfer &transfer, const ResolvedStream &stream) {
+    const int32_t dst = transfer.dst_side.device_id;
+    const int32_t src = transfer.src_side.device_id;
+    return stream.device_id == dst || stream.device_id == src
+               ? VIA_OK
+               : fail(VIA_ERROR_DEVICE, "stream is of device %d; expected one of device %d or %d, where the memory is",
+                      stream.device_id, dst, src);
+}
+
 Status prepare_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream) {
     if (transfer.ndim == 0) {
         return VIA_OK;
     }
-    VIA_TRY(check_device(transfer, stream));
+    VIA_TRY(check_peer_stream(transfer, stream));
     VIA_TRY(plan.src_kernel ? prepare_part(transfer, plan, transfer.src_side, stream) : VIA_OK);
     return plan.dst_kernel ? prepare_part(transfer, plan, transfer.dst_side, stream) : VIA_OK;
 }

@@ -28,6 +28,9 @@
 
 namespace via::cuda {
 
+// Refuses streams of a third device. Errors: VIA_ERROR_DEVICE.
+VIA_NODISCARD Status check_peer_stream(const Transfer &transfer, const ResolvedStream &stream);
+
 // Refuses streams of a third device, and loads the kernels of both devices that have a part, unless the stream is being
 // captured. Errors: VIA_ERROR_DEVICE, VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_UNSUPPORTED.
 VIA_NODISCARD Status prepare_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream);

@@ -1,0 +1,179 @@
+#include "cuda/route/index_table.hpp"
+
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "core/system/pages.hpp"
+#include "cuda/stream/capture.hpp"
+#include "cuda/stream/event_fence.hpp"
+#include "cuda/stream_access.hpp"
+
+namespace via::cuda {
+namespace {
+
+void wait_quietly(Fence *fence) {
+    const CallbackScope quiet;
+    [[maybe_unused]] const Status status = fence->wait();
+}
+
+bool is_of_host(const IndexList &list, via_array *on_device) { return list.at != nullptr && on_device == nullptr; }
+
+// Returns the bytes of a list of host memory in a table, where every list begins at a multiple of 8.
+int64_t list_bytes(const IndexedRows &rows, const IndexList &list, via_array *on_device) {
+    return is_of_host(list, on_device) ? round_up(rows.count * list.bytes, sizeof(int64_t)) : 0;
+}
+
+// Lists of host memory are dense: copies made for this purpose.
+void write_list(const IndexedRows &rows, const IndexList &list, via_array *on_device, char **at) {
+    const int64_t nbytes = list_bytes(rows, list, on_device);
+    if (nbytes > 0) {
+        std::memcpy(*at, list.at, static_cast<size_t>(rows.count * list.bytes));
+        *at += nbytes;
+    }
+}
+
+// Lets host lists be read at `memory`, where they are one after the other.
+IndexedRows read_at(const IndexedTransfer &transfer, const void *memory) {
+    IndexedRows rows = transfer.rows;
+    const auto *at = static_cast<const char *>(memory);
+    const int64_t dst_bytes = list_bytes(rows, rows.dst_index, transfer.dst_index);
+    if (dst_bytes > 0) {
+        rows.dst_index.at = at;
+    }
+    if (is_of_host(transfer.rows.src_index, transfer.src_index)) {
+        rows.src_index.at = at + dst_bytes;
+    }
+    return rows;
+}
+
+void CUDA_CB release_table(void *table) { static_cast<DescriptorTable *>(table)->release(nullptr); }
+
+}  // namespace
+
+int64_t host_bytes(const IndexedTransfer &transfer) {
+    return list_bytes(transfer.rows, transfer.rows.dst_index, transfer.dst_index) +
+           list_bytes(transfer.rows, transfer.rows.src_index, transfer.src_index);
+}
+
+DescriptorTable *IndexTable::find(const IndexedTransfer &transfer, const ResolvedStream &stream) {
+    const ContextKey context{stream.context, stream.context_id};
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (table_ != nullptr && state_of(table_->context()) != ContextState::Alive) {
+        table_->release(nullptr);
+        table_ = nullptr;
+    }
+    if (table_ == nullptr) {
+        table_ = DescriptorTable::take(context, host_bytes(transfer));
+        if (table_ == nullptr) {
+            return nullptr;
+        }
+        auto *at = static_cast<char *>(table_->memory());
+        write_list(transfer.rows, transfer.rows.dst_index, transfer.dst_index, &at);
+        write_list(transfer.rows, transfer.rows.src_index, transfer.src_index, &at);
+    }
+    if (!(table_->context() == context)) {
+        return nullptr;
+    }
+    table_->retain();
+    return table_;
+}
+
+void IndexTable::drop_complete(Fence *later) {
+    int64_t kept = 0;
+    for (Fence *run : runs_) {
+        if (later->happens_after(*run) || run->is_complete()) {
+            run->release();
+        } else {
+            runs_[kept++] = run;
+        }
+    }
+    runs_.resize(kept);
+}
+
+void IndexTable::note_run(Fence *end) {
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        drop_complete(end);
+        if (runs_.append(end)) {
+            end->retain();
+            return;
+        }
+    }
+    wait_quietly(end);
+}
+
+void IndexTable::end() {
+    if (table_ != nullptr) {
+        UniqueFence until;
+        const CallbackScope quiet;
+        for (Fence *run : runs_) {
+            run->retain();
+        }
+        if (join_fences(runs_.begin(), static_cast<int32_t>(runs_.count()), until.out()) != VIA_OK) {
+            for (Fence *run : runs_) {
+                wait_quietly(run);
+            }
+        }
+        table_->release(until.get());
+    }
+    for (Fence *run : runs_) {
+        run->release();
+    }
+    delete this;
+}
+
+Status make_index_table(IndexTable **out_table) {
+    *out_table = new (std::nothrow) IndexTable;
+    return *out_table != nullptr ? VIA_OK : fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a copy by index");
+}
+
+void end_index_table(IndexTable *table) {
+    if (table != nullptr) {
+        table->end();
+    }
+}
+
+Status ReachedLists::find(const IndexedTransfer &transfer, IndexTable *table, const ResolvedStream &stream,
+                          IndexedRows *out_rows) {
+    *out_rows = transfer.rows;
+    const int64_t nbytes = host_bytes(transfer);
+    if (nbytes == 0) {
+        return VIA_OK;
+    }
+    table_ = table->find(transfer, stream);
+    if (table_ == nullptr) {
+        return upload(transfer, nbytes, stream, out_rows);
+    }
+    *out_rows = read_at(transfer, table_->memory());
+    if (stream.capturing) {
+        table_->retain();
+        return give_to_graph(stream, table_, release_table);
+    }
+    return VIA_OK;
+}
+
+// Brings lists to the device that are too long for page-locked memory.
+Status ReachedLists::upload(const IndexedTransfer &transfer, int64_t nbytes, const ResolvedStream &stream,
+                            IndexedRows *out_rows) {
+    if (stream.capturing) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no page-locked memory for %lld bytes of row numbers in a capture",
+                    as_printed(nbytes));
+    }
+    const std::unique_ptr<char[]> lists(new (std::nothrow) char[static_cast<size_t>(nbytes)]);
+    if (lists == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld bytes of row numbers", as_printed(nbytes));
+    }
+    char *at = lists.get();
+    write_list(transfer.rows, transfer.rows.dst_index, transfer.dst_index, &at);
+    write_list(transfer.rows, transfer.rows.src_index, transfer.src_index, &at);
+    VIA_TRY(scratch_.allocate(nbytes, stream));
+    ContextScope scope;
+    VIA_TRY(enter_for(stream, &scope));
+    VIA_TRY_CUDA(
+        cuMemcpyHtoDAsync(number_of(scratch_.address()), lists.get(), static_cast<size_t>(nbytes), stream.handle));
+    *out_rows = read_at(transfer, scratch_.address());
+    return wait_for_stream(stream);
+}
+
+}  // namespace via::cuda
