@@ -63,18 +63,23 @@ inline IndexedRows part_of(const IndexedRows &rows, int64_t first, int64_t count
     return part;
 }
 
-// Returns the rows between an array and adjacent memory that holds them packed, one after the other.
+// Sets the steps of one side to those of packed rows, one after the other.
+inline void pack_side(IndexedRows *rows, int64_t IndexedRows::*row_step, int64_t Axis::*step) {
+    rows->*row_step = rows->row_bytes;
+    int64_t nbytes = rows->run;
+    for (int32_t i = 0; i < rows->ndim; ++i) {
+        rows->axes[i].*step = nbytes;
+        nbytes *= rows->axes[i].extent;
+    }
+}
+
+// Return the rows between an array and adjacent memory that holds them packed.
 inline IndexedRows packed_from(const IndexedRows &rows, char *packed) {
     IndexedRows packing = rows;
     packing.dst = packed;
     packing.dst_index = {};
     packing.dst_extent = rows.count;
-    packing.dst_step = rows.row_bytes;
-    int64_t step = rows.run;
-    for (int32_t i = 0; i < rows.ndim; ++i) {
-        packing.axes[i].dst_step = step;
-        step *= rows.axes[i].extent;
-    }
+    pack_side(&packing, &IndexedRows::dst_step, &Axis::dst_step);
     return packing;
 }
 
@@ -83,12 +88,7 @@ inline IndexedRows unpacked_from(const IndexedRows &rows, const char *packed) {
     unpacking.src = packed;
     unpacking.src_index = {};
     unpacking.src_extent = rows.count;
-    unpacking.src_step = rows.row_bytes;
-    int64_t step = rows.run;
-    for (int32_t i = 0; i < rows.ndim; ++i) {
-        unpacking.axes[i].src_step = step;
-        step *= rows.axes[i].extent;
-    }
+    pack_side(&unpacking, &IndexedRows::src_step, &Axis::src_step);
     return unpacking;
 }
 
