@@ -2,7 +2,7 @@ using System;
 
 namespace Viaduct
 {
-    /// <summary>What a call of the library came to.</summary>
+    /// <summary>Result of a call.</summary>
     public enum ViaStatus
     {
 #pragma warning disable 1591 // the exceptions of the same names say what each means

@@ -103,7 +103,7 @@ namespace Viaduct
             Native.via_to_arrow_device(this, schema, column);
         }
 
-        /// <summary>Takes over an Arrow device array without nulls; if this throws, both are untouched.</summary>
+        /// <summary>Imports an Arrow device array without nulls; if this throws, both are untouched.</summary>
         public static ViaArray FromArrowDevice(IntPtr schema, IntPtr column, ViaStream stream = null)
         {
             IntPtr made;
