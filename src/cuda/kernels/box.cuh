@@ -1,14 +1,13 @@
 // Copies tiles of any layout through shared memory: reads runs of src, and writes runs of dst.
 //
 // How it works. core/layout/tiles.hpp defines a tile: the product of the axes that are fast in src and of those that
-// are fast in dst. A block loads the runs of src word by word into shared memory, as they are in global memory, gaps
-// included. All runs of dst in a tile list the same elements. One table has the position of each element of a run in
-// shared memory (a column). Another one has the position of each run (a row). A thread stores data[column + row]. The
-// tables serve every tile of a block. The last tile along a cut axis has fewer columns or rows; the missing ones are
-// the last of the list.
-//
-// Elements of one and two bytes travel in words of four, which begin at multiples of four. A run of src may begin up to
-// three bytes after the beginning of its first word. The tables include that.
+// are fast in dst. A block loads the runs of src into shared memory as they are in global memory, gaps included, by
+// whole sixteens. An address in shared memory is congruent to its address in global memory, modulo sixteen. The planner
+// chooses distances of runs in shared memory that are congruent to those in global memory. A place in shared memory is
+// therefore a sum of what each index adds. All runs of dst in a tile list the same elements. One table has the places
+// of the elements of a run (columns). Another one has the places of the runs (rows). A thread stores
+// data[column + row]. The tables serve every tile of a block. The last tile along a cut axis has fewer columns or rows;
+// the missing ones are the last of the list.
 #pragma once
 
 #include "cuda/kernels/divisor.cuh"
@@ -18,14 +17,12 @@ namespace via::kernels {
 
 struct BoxParams {
     static constexpr int32_t kListAxes = 8;
-    static constexpr int32_t kOuterAxes = 12;
-    // An axis of a list, with the offsets that one index adds.
+    static constexpr int32_t kDigits = 16;
+    // An axis of a list, with what one index adds.
     struct ListAxis {
         Divisor<uint32_t> extent;  // within a whole tile
-        int32_t src_runs;          // runs of src in the tile
-        int32_t src_bytes;         // bytes within a run of src
-        int64_t dst_step;          // bytes
-        int64_t src_step;          // bytes from run to run of src
+        int32_t step;              // elements, on the side that the list is about
+        int32_t place;             // bytes in shared memory
     };
     // Indices, the first axis fastest. A cut axis is the last one.
     struct List {
@@ -39,11 +36,17 @@ struct BoxParams {
     struct Cut {
         uint32_t count;
         uint32_t tile;
-        Divisor<uint32_t> tiles;
-        int64_t dst_step;
         int64_t src_step;
         uint32_t along;     // bytes that each index adds to a run of src
         uint32_t backward;  // the same, if src goes backwards along it; else 0
+    };
+    // A digit of a tile's number. It counts indices of an axis of the loop, or parts of an axis that is cut.
+    struct Digit {
+        Divisor<uint32_t> extent;
+        uint32_t unit;  // indices of the cut axis that each adds
+        int32_t cut;    // number of that axis among `cuts`; 2 for none
+        int64_t dst_step;
+        int64_t src_step;
     };
     // Shares the words of runs among threads: each takes words of every `rows`-th run, `threads` words from one
     // another.
@@ -58,22 +61,19 @@ struct BoxParams {
     int64_t rows_low;   // the lowest and the highest offset that a run of src begins at in a tile, but for the
     int64_t rows_high;  // axis that is cut
     Cut cuts[2];
-    List columns;        // elements of a run of dst
-    List dst_rows;       // runs of dst
-    List src_rows;       // runs of src
-    uint32_t span;       // bytes of a run of src, with one index of the axes that are cut
-    uint32_t backward;   // bytes from its lowest address to its first element, likewise
-    uint32_t pitch;      // bytes from run to run of src in shared memory, whole words
-    uint32_t skew;       // bytes more after every 32 runs, so that elements of a word fall into many banks
-    Share loading;       // of runs of src, wherever they begin
-    Share storing;       // of runs of dst, wherever they begin
-    bool dense;          // runs of dst have no gaps
-    bool aligned;        // and begin with whole words
-    bool rows_are_runs;  // each run of src is in one row of dst, so that rows know where it begins
+    List columns;       // elements of a run of dst
+    List dst_rows;      // runs of dst
+    List src_rows;      // runs of src
+    uint32_t span;      // bytes of a run of src, with one index of the axes that are cut
+    uint32_t backward;  // bytes from its lowest address to its first element, likewise
+    Share loading;      // sixteens of runs of src, wherever they begin
+    Share storing;      // words of runs of dst, wherever they begin
+    bool dense;         // runs of dst have no gaps
+    bool level;         // and begin equally far behind a word
     uint32_t tiles;
     uint32_t blocks;
-    int32_t outer_ndim;
-    OuterAxis outer[kOuterAxes];
+    int32_t digit_count;
+    Digit digits[kDigits];
 };
 
 template <int kElement>
@@ -85,11 +85,9 @@ struct Box {
 #else
     static constexpr uint32_t kLeastBlocks = 6;
 #endif
-    static constexpr uint32_t kWord = kElement < 4 ? 4 : kElement;
+    static constexpr uint32_t kWord = kElement < 4 ? 4 : kElement;  // stored at once
     static constexpr uint32_t kPerWord = kWord / kElement;
-    static constexpr uint32_t kLoads = 2;                      // words of a run that a thread loads at once
-    static constexpr uint32_t kStores = kElement > 1 ? 2 : 1;  // and stores
-    static constexpr uint32_t kBytes = 20 << 10;               // of data
+    static constexpr uint32_t kBytes = 20 << 10;  // of data
     static constexpr uint32_t kMostColumns = 512;
     static constexpr uint32_t kMostRows = 192;  // of either side
 
@@ -101,9 +99,8 @@ struct Box {
         uint32_t dst_rows;
         uint32_t src_rows;
         uint32_t span;
-        uint32_t backward;
-        bool inside;  // whole words of every run are of the source
-        bool moved;   // the tables are of a tile that began elsewhere in a word, or went backwards otherwise
+        uint32_t first;  // where its first element is in shared memory
+        bool inside;     // whole sixteens of every run are of the source
     };
 
     // The beginning of a run: elements from the tile's beginning in global memory, and bytes in data.
@@ -114,137 +111,88 @@ struct Box {
 
     struct Shared {
         Words<16> data[kBytes / 16];
-        alignas(16) uint16_t column_places[kMostColumns];
+        int16_t column_places[kMostColumns];
         uint16_t column_steps[kMostColumns];  // bytes in dst, where runs have gaps
-        uint32_t column_fixed[kMostColumns];  // places, as pack() has them
         RunBegin dst_rows[kMostRows];
         RunBegin src_rows[kMostRows];
-        uint32_t row_fixed[kMostRows];  // places of dst_rows, as pack() has them
-        Place places[2];                // of a tile, and of the next one
+        Place places[2];  // of a tile, and of the next one
     };
 
     // ------------------------------------------------------------------------------------------------- places
 
-    // Returns the bytes from the beginning of the word that holds an address.
-    VIA_DEVICE static uint32_t past_of(uint64_t address) {
-        return kElement < 4 ? static_cast<uint32_t>(address & (kWord - 1)) : 0;
-    }
-
     VIA_DEVICE static uint32_t there_of(const Params::List &list, const uint32_t (&there)[2]) {
-        return list.unit != 0 ? list.unit * there[list.cut] : list.count;
-    }
-
-    VIA_DEVICE static void advance(Place &place, uint32_t by, int64_t dst_step, int64_t src_step) {
-        place.dst += static_cast<uint64_t>(static_cast<int64_t>(by) * dst_step);
-        place.src += static_cast<uint64_t>(static_cast<int64_t>(by) * src_step);
+        return list.unit != 0 ? list.unit * (list.cut == 0 ? there[0] : there[1]) : list.count;
     }
 
     VIA_DEVICE static bool is_inside(const Params &params, const Place &place, const uint32_t (&there)[2]) {
         const Params::List &rows = params.src_rows;
-        const int64_t step = rows.unit != 0 ? params.cuts[rows.cut].src_step : 0;
-        const int64_t reach = step * static_cast<int64_t>(there[rows.cut] - 1);
-        const int64_t low = params.rows_low + (reach < 0 ? reach : 0) - (kWord - 1);
-        const int64_t high = params.rows_high + (reach > 0 ? reach : 0) + place.span + (kWord - 1);
+        const bool first = rows.cut == 0;
+        const int64_t step = rows.unit == 0 ? 0 : first ? params.cuts[0].src_step : params.cuts[1].src_step;
+        const int64_t reach = step * static_cast<int64_t>((first ? there[0] : there[1]) - 1);
+        const int64_t low = params.rows_low + (reach < 0 ? reach : 0) - 15;
+        const int64_t high = params.rows_high + (reach > 0 ? reach : 0) + place.span + 15;
         return holds(params.extent, place.src + static_cast<uint64_t>(low), static_cast<uint64_t>(high - low));
     }
 
-    // `before`: the place that the tables are for.
-    VIA_DEVICE static Place place_of(const Params &params, uint32_t tile, const Place &before) {
-        Place place{params.dst, params.src, 0, 0, 0, params.span, params.backward, false, false};
+    VIA_DEVICE static Place place_of(const Params &params, uint32_t tile) {
+        Place place{params.dst, params.src, 0, 0, 0, params.span, 0, true};
+        uint32_t first[2] = {0, 0};
+        VIA_NO_UNROLL
+        for (int32_t i = 0; i < params.digit_count; ++i) {
+            const Params::Digit &digit = params.digits[i];
+            const uint32_t at = take_digit(&tile, digit.extent);
+            place.dst += static_cast<uint64_t>(static_cast<int64_t>(at) * digit.dst_step);
+            place.src += static_cast<uint64_t>(static_cast<int64_t>(at) * digit.src_step);
+            VIA_UNROLL
+            for (int32_t k = 0; k < 2; ++k) {
+                first[k] += digit.cut == k ? at * digit.unit : 0;
+            }
+        }
+        uint32_t backward = params.backward;
         uint32_t there[2];
         VIA_UNROLL
         for (int32_t i = 0; i < 2; ++i) {
             const Params::Cut &cut = params.cuts[i];
-            const uint32_t first = take_digit(&tile, cut.tiles) * cut.tile;
-            there[i] = cut.count - first < cut.tile ? cut.count - first : cut.tile;
-            advance(place, first, cut.dst_step, cut.src_step);
+            there[i] = cut.count - first[i] < cut.tile ? cut.count - first[i] : cut.tile;
             place.span += (there[i] - 1) * cut.along;
-            place.backward += (there[i] - 1) * cut.backward;
+            backward += (there[i] - 1) * cut.backward;
         }
-        for (int32_t i = 0; i < params.outer_ndim; ++i) {
-            const OuterAxis &axis = params.outer[i];
-            advance(place, take_digit(&tile, axis.extent), axis.dst_step, axis.src_step);
-        }
-        place.src -= place.backward;
+        place.src -= backward;
+        place.first = static_cast<uint32_t>(place.src & 15) + backward;
         place.columns = there_of(params.columns, there);
         place.dst_rows = there_of(params.dst_rows, there);
         place.src_rows = there_of(params.src_rows, there);
-        place.inside = kElement >= 4 || is_inside(params, place, there);
-        place.moved = place.backward != before.backward || past_of(place.src) != past_of(before.src);
+        place.inside = is_inside(params, place, there);
         return place;
     }
 
     // ------------------------------------------------------------------------------------------------- tables
 
-    struct Offsets {
-        int64_t dst;
-        int64_t src;
-        uint32_t runs;
-        uint32_t bytes;
-    };
-
-    VIA_DEVICE static Offsets offsets_of(const Params::List &list, uint32_t index) {
-        Offsets offsets{0, 0, 0, 0};
+    VIA_DEVICE static RunBegin begin_of(const Params::List &list, uint32_t index) {
+        RunBegin begin{0, 0};
+        VIA_NO_UNROLL
         for (int32_t i = 0; i < list.ndim; ++i) {
-            const Params::ListAxis &axis = list.axes[i];
-            const uint32_t at = take_digit(&index, axis.extent);
-            offsets.dst += static_cast<int64_t>(at) * axis.dst_step;
-            offsets.src += static_cast<int64_t>(at) * axis.src_step;
-            offsets.runs += at * static_cast<uint32_t>(axis.src_runs);
-            offsets.bytes += at * static_cast<uint32_t>(axis.src_bytes);
+            const auto at = static_cast<int32_t>(take_digit(&index, list.axes[i].extent));
+            begin.offset += at * list.axes[i].step;
+            begin.place += at * list.axes[i].place;
         }
-        return offsets;
-    }
-
-    VIA_DEVICE static uint32_t run_place(const Params &params, uint32_t run) {
-        return run * params.pitch + run / 32 * params.skew;
-    }
-
-    // A place but for what depends on where the tile begins, and the low bits of the offset of its run of src.
-    VIA_DEVICE static uint32_t pack(const Params &params, const Offsets &offsets) {
-        return ((run_place(params, offsets.runs) + offsets.bytes) & 0xFFFF) | static_cast<uint32_t>(offsets.src & 15)
-                                                                                  << 16;
-    }
-
-    // The place, and how far the run of src begins past a word if that counts.
-    VIA_DEVICE static int32_t unpack(uint32_t fixed, uint32_t begin, bool counts) {
-        const uint32_t past = kElement < 4 && counts ? ((fixed >> 16) + begin) & (kWord - 1) : 0;
-        return static_cast<int16_t>(fixed & 0xFFFF) + static_cast<int32_t>(past);
-    }
-
-    VIA_DEVICE static int32_t in_elements(int64_t bytes) { return static_cast<int32_t>(bytes / kElement); }
-
-    VIA_DEVICE static uint64_t address_of(uint64_t begin, int32_t elements) {
-        return begin + static_cast<uint64_t>(static_cast<int64_t>(elements) * kElement);
+        return begin;
     }
 
     VIA_DEVICE static void fill_tables(const Params &params, Shared &shared, uint32_t thread) {
+        VIA_NO_UNROLL
         for (uint32_t i = thread; i < params.src_rows.count; i += kThreads) {
-            shared.src_rows[i] = {in_elements(offsets_of(params.src_rows, i).src),
-                                  static_cast<int32_t>(run_place(params, i))};
+            shared.src_rows[i] = begin_of(params.src_rows, i);
         }
+        VIA_NO_UNROLL
         for (uint32_t i = thread; i < params.columns.count; i += kThreads) {
-            const Offsets offsets = offsets_of(params.columns, i);
-            shared.column_fixed[i] = pack(params, offsets);
-            shared.column_steps[i] = static_cast<uint16_t>(offsets.dst);
+            const RunBegin begin = begin_of(params.columns, i);
+            shared.column_places[i] = static_cast<int16_t>(begin.place);
+            shared.column_steps[i] = static_cast<uint16_t>(begin.offset * kElement);
         }
+        VIA_NO_UNROLL
         for (uint32_t i = thread; i < params.dst_rows.count; i += kThreads) {
-            const Offsets offsets = offsets_of(params.dst_rows, i);
-            shared.dst_rows[i] = {in_elements(offsets.dst), 0};
-            shared.row_fixed[i] = pack(params, offsets);
-        }
-    }
-
-    // Updates the part of the tables that depends on the beginning of a tile.
-    VIA_DEVICE static void adjust_tables(const Params &params, const Place &place, Shared &shared, uint32_t thread) {
-        const uint32_t begin = past_of(place.src);
-        const bool rows = params.rows_are_runs;
-        for (uint32_t i = thread; i < params.columns.count; i += kThreads) {
-            const int32_t at = unpack(shared.column_fixed[i], begin, !rows);
-            shared.column_places[i] = static_cast<uint16_t>(at + static_cast<int32_t>(place.backward));
-        }
-        for (uint32_t i = thread; i < params.dst_rows.count; i += kThreads) {
-            shared.dst_rows[i].place = unpack(shared.row_fixed[i], begin, rows);
+            shared.dst_rows[i] = begin_of(params.dst_rows, i);
         }
     }
 
@@ -255,36 +203,39 @@ struct Box {
         return reinterpret_cast<const unsigned char *>(shared.data);
     }
 
-    // Loads some words of every `rows`-th run.
+    VIA_DEVICE static uint64_t address_of(uint64_t begin, int32_t elements) {
+        return begin + static_cast<uint64_t>(static_cast<int64_t>(elements) * kElement);
+    }
+
+    // Loads a sixteen of every `rows`-th run.
     VIA_DEVICE static void load_words(const Params &params, const Place &place, Shared &shared, uint32_t row,
                                       uint32_t at) {
-        const uint32_t step = params.loading.threads.divisor * kWord;
-        VIA_UNROLL_BY(2)
+        const uint64_t from = place.src + at;
+        const uint32_t to = static_cast<uint32_t>(place.src & 15) + at;
+        const auto least = static_cast<int32_t>(at - place.span);  // that a run begins behind a sixteen
+        VIA_UNROLL_BY(4)
         for (; row < place.src_rows; row += params.loading.rows) {
             const RunBegin run = shared.src_rows[row];
-            const uint64_t begin = address_of(place.src, run.offset);
-            const uint32_t past = past_of(begin);
-            const uint64_t from = begin - past + at;
-            unsigned char *to = data_of(shared) + (static_cast<uint32_t>(run.place) + at);
-            VIA_UNROLL
-            for (uint32_t i = 0; i < kLoads; ++i) {
-                if (at + i * step < past + place.span) {
-                    copy_to_shared<kWord>(to + i * step, from + i * step);
-                }
+            const uint64_t address = address_of(from, run.offset);
+            if (static_cast<int32_t>(address & 15) > least) {
+                copy_to_shared<16>(data_of(shared) + ((to + static_cast<uint32_t>(run.place)) & ~15U),
+                                   address & ~uint64_t{15});
             }
         }
     }
 
-    // Loads byte by byte, so that nothing outside of the source is read.
-    VIA_DEVICE static void load_bytes(const Params &params, const Place &place, Shared &shared, uint32_t thread) {
+    // Loads element by element, so that nothing outside of the source is read.
+    VIA_DEVICE static void load_elements(const Params &params, const Place &place, Shared &shared, uint32_t thread) {
+        const uint32_t count = place.span / kElement;
+        const uint32_t begin = static_cast<uint32_t>(place.src & 15);
         VIA_NO_UNROLL
-        for (uint32_t i = thread; i < place.src_rows * place.span; i += kThreads) {
-            const RunBegin run = shared.src_rows[i / place.span];
-            const uint64_t begin = address_of(place.src, run.offset);
-            const uint32_t at = i % place.span;
-            if (holds(params.extent, begin + at, 1)) {
-                data_of(shared)[static_cast<uint32_t>(run.place) + past_of(begin) + at] =
-                    load_global<uint8_t>(begin + at);
+        for (uint32_t i = thread; i < place.src_rows * count; i += kThreads) {
+            const RunBegin run = shared.src_rows[i / count];
+            const uint32_t at = i % count * kElement;
+            const uint64_t address = address_of(place.src, run.offset) + at;
+            if (holds(params.extent, address, kElement)) {
+                *reinterpret_cast<Word<kElement> *>(data_of(shared) + begin + static_cast<uint32_t>(run.place) + at) =
+                    load_global<Word<kElement>>(address);
             }
         }
     }
@@ -293,13 +244,13 @@ struct Box {
         uint32_t row = thread;
         const uint32_t first = take_digit(&row, params.loading.threads);
         const uint32_t count = row < params.loading.rows ? params.loading.count : 0;
-        if (kElement < 4 && !place.inside) {
-            load_bytes(params, place, shared, thread);
+        if (!place.inside) {
+            load_elements(params, place, shared, thread);
             return;
         }
         VIA_NO_UNROLL
-        for (uint32_t word = first; word < count; word += kLoads * params.loading.threads.divisor) {
-            load_words(params, place, shared, row, word * kWord);
+        for (uint32_t word = first; word < count; word += params.loading.threads.divisor) {
+            load_words(params, place, shared, row, word * 16);
         }
     }
 
@@ -309,182 +260,94 @@ struct Box {
         return *reinterpret_cast<const Word<kElement> *>(data_of(shared) + place);
     }
 
-    // The columns of a thread: where they lie in data and in a run of dst.
-    struct Columns {
-        int32_t places[kStores];
-        uint32_t steps[kStores];
-        bool there[kStores];
+    // What a thread stores of a run: kPack elements. `first` is the number of the first one, below 0 if the word begins
+    // before the run.
+    template <uint32_t kPack>
+    struct Piece {
+        uint32_t first;
+        int32_t places[kPack];
+        bool whole;
     };
 
-    VIA_DEVICE static Columns find_columns(const Params &params, const Place &place, const Shared &shared,
-                                           uint32_t first) {
-        Columns columns;
+    // `to`: where the run begins.
+    template <uint32_t kPack>
+    VIA_DEVICE static Piece<kPack> piece_of(const Place &place, const Shared &shared, uint64_t to, uint32_t word) {
+        Piece<kPack> piece;
+        const uint32_t early = kPack > 1 ? static_cast<uint32_t>(to & (kWord - 1)) / kElement : 0;
+        piece.first = word * kPack - early;
+        piece.whole = piece.first < place.columns && piece.first + kPack <= place.columns;
         VIA_UNROLL
-        for (uint32_t i = 0; i < kStores; ++i) {
-            const uint32_t column = first + i * params.storing.threads.divisor;
-            columns.there[i] = column < place.columns;
-            const uint32_t index = columns.there[i] ? column : 0;
-            columns.places[i] = shared.column_places[index];
-            columns.steps[i] = params.dense ? column * kElement : shared.column_steps[index];
+        for (uint32_t i = 0; i < kPack; ++i) {
+            piece.places[i] =
+                static_cast<int32_t>(place.first) + shared.column_places[piece.whole ? piece.first + i : 0];
         }
-        return columns;
+        return piece;
     }
 
-    // Elements of several runs: all are read before the first is written.
-    template <uint32_t kRuns>
-    VIA_DEVICE static void store_some(const Shared &shared, const RunBegin *rows, uint32_t apart, uint64_t dst,
-                                      const Columns &columns) {
-        uint64_t to[kRuns];
-        Word<kElement> elements[kRuns][kStores];
-        VIA_UNROLL
-        for (uint32_t i = 0; i < kRuns; ++i) {
-            const RunBegin begin = rows[i * apart];
-            to[i] = address_of(dst, begin.offset);
+    // Puts elements together.
+    template <uint32_t kPack>
+    VIA_DEVICE static Word<kElement * kPack> gather(const Shared &shared, const Piece<kPack> &piece, int32_t row_place) {
+        if constexpr (kPack == 1) {
+            return element_at(shared, piece.places[0] + row_place);
+        } else {
+            uint32_t all = 0;
             VIA_UNROLL
-            for (uint32_t k = 0; k < kStores; ++k) {
-                elements[i][k] = element_at(shared, columns.places[k] + begin.place);
+            for (uint32_t i = 0; i < kPack; ++i) {
+                all |= static_cast<uint32_t>(element_at(shared, piece.places[i] + row_place)) << (8 * kElement * i);
             }
-        }
-        VIA_UNROLL
-        for (uint32_t i = 0; i < kRuns; ++i) {
-            VIA_UNROLL
-            for (uint32_t k = 0; k < kStores; ++k) {
-                if (columns.there[k]) {
-                    store_global(to[i] + columns.steps[k], elements[i][k]);
-                }
-            }
+            return {{all}};
         }
     }
 
-    // Stores some elements of every `rows`-th run.
-    VIA_DEVICE static void store_columns(const Params &params, const Place &place, const Shared &shared, uint32_t row,
-                                         uint32_t first) {
-        constexpr uint32_t kRuns = kWord == 16 ? 1 : 2;
-        const Columns columns = find_columns(params, place, shared, first);
-        const uint32_t apart = params.storing.rows;
+    // Stores the elements of a word that reaches beyond its run.
+    template <uint32_t kPack>
+    VIA_DEVICE static void store_part(const Place &place, const Shared &shared, uint32_t first, uint64_t to,
+                                      int32_t row_place) {
         VIA_NO_UNROLL
-        for (; row + (kRuns - 1) * apart < place.dst_rows; row += kRuns * apart) {
-            store_some<kRuns>(shared, shared.dst_rows + row, apart, place.dst, columns);
-        }
-        if (row < place.dst_rows) {
-            store_some<1>(shared, shared.dst_rows + row, apart, place.dst, columns);
-        }
-    }
-
-    // The elements of a word.
-    VIA_DEVICE static Words<4> gather(const Shared &shared, const int32_t (&places)[kPerWord], int32_t row_place) {
-        uint32_t all = 0;
-        VIA_UNROLL
-        for (uint32_t i = 0; i < kPerWord; ++i) {
-            all |= static_cast<uint32_t>(element_at(shared, places[i] + row_place)) << (8 * kElement * i);
-        }
-        return {{all}};
-    }
-
-    VIA_DEVICE static void find_places(const Shared &shared, uint32_t first, int32_t (&places)[kPerWord]) {
-        VIA_UNROLL
-        for (uint32_t i = 0; i < kPerWord; ++i) {
-            places[i] = shared.column_places[first + i];
+        for (uint32_t i = 0; i < kPack; ++i) {
+            const uint32_t column = first + i;
+            if (column < place.columns) {
+                const int32_t at = static_cast<int32_t>(place.first) + shared.column_places[column] + row_place;
+                store_global(to + column * kElement, element_at(shared, at));
+            }
         }
     }
 
-    // Words of several runs that begin with whole words.
-    template <uint32_t kCount>
-    VIA_DEVICE static void store_aligned_some(const Shared &shared, const RunBegin *rows, uint32_t apart, uint64_t to,
-                                              const int32_t (&places)[kPerWord]) {
-        uint64_t addresses[kCount];
-        Words<4> words[kCount];
-        VIA_UNROLL
-        for (uint32_t i = 0; i < kCount; ++i) {
-            const RunBegin begin = rows[i * apart];
-            addresses[i] = address_of(to, begin.offset);
-            words[i] = gather(shared, places, begin.place);
-        }
-        VIA_UNROLL
-        for (uint32_t i = 0; i < kCount; ++i) {
-            store_global(addresses[i], words[i]);
-        }
-    }
-
-    // Stores one word of every `rows`-th run, if all of it is of the run.
-    VIA_DEVICE static void store_aligned(const Params &params, const Place &place, const Shared &shared, uint32_t row,
-                                         uint32_t word) {
-        constexpr uint32_t kAtOnce = 2;
-        if (word * kPerWord + kPerWord > place.columns) {
+    // Stores the same word of every `rows`-th run.
+    template <uint32_t kPack>
+    VIA_DEVICE static void store_level(const Params &params, const Place &place, const Shared &shared, uint32_t row,
+                                       uint32_t word) {
+        const Piece<kPack> piece = piece_of<kPack>(place, shared, place.dst, word);
+        if (!piece.whole) {
+            VIA_NO_UNROLL
+            for (; kPack > 1 && row < place.dst_rows; row += params.storing.rows) {
+                const RunBegin run = shared.dst_rows[row];
+                store_part<kPack>(place, shared, piece.first, address_of(place.dst, run.offset), run.place);
+            }
             return;
         }
-        int32_t places[kPerWord];
-        find_places(shared, word * kPerWord, places);
-        const uint64_t to = place.dst + word * kWord;
-        const uint32_t apart = params.storing.rows;
-        const uint32_t rows = place.dst_rows;
-        VIA_NO_UNROLL
-        for (; row + (kAtOnce - 1) * apart < rows; row += kAtOnce * apart) {
-            store_aligned_some<kAtOnce>(shared, shared.dst_rows + row, apart, to, places);
-        }
-        if (row < rows) {
-            store_aligned_some<1>(shared, shared.dst_rows + row, apart, to, places);
+        const uint32_t step = params.dense ? piece.first * kElement : shared.column_steps[piece.first];
+        const uint64_t dst = place.dst + step;
+        VIA_UNROLL_BY(4)
+        for (; row < place.dst_rows; row += params.storing.rows) {
+            const RunBegin run = shared.dst_rows[row];
+            store_global(address_of(dst, run.offset), gather<kPack>(shared, piece, run.place));
         }
     }
 
-    // Stores words of runs that begin anywhere, at the alignment of memory.
-    template <uint32_t kCount>
-    VIA_DEVICE static void store_loose_some(const Shared &shared, const RunBegin *rows, uint32_t apart, uint64_t dst,
-                                            uint32_t word, uint32_t columns) {
-        uint64_t addresses[kCount];
-        Words<4> words[kCount];
-        bool whole[kCount];
-        VIA_UNROLL
-        for (uint32_t i = 0; i < kCount; ++i) {
-            const RunBegin begin = rows[i * apart];
-            const uint64_t to = address_of(dst, begin.offset);
-            const uint32_t past = past_of(to);
-            const uint32_t first = word * kPerWord - past / kElement;
-            whole[i] = first < columns && first + kPerWord <= columns;
-            addresses[i] = to - past + word * kWord;
-            int32_t places[kPerWord];
-            find_places(shared, whole[i] ? first : 0, places);
-            words[i] = gather(shared, places, begin.place);
-        }
-        VIA_UNROLL
-        for (uint32_t i = 0; i < kCount; ++i) {
-            if (whole[i]) {
-                store_global(addresses[i], words[i]);
-            }
-        }
-    }
-
-    VIA_DEVICE static void store_loose(const Params &params, const Place &place, const Shared &shared, uint32_t row,
-                                       uint32_t word) {
-        constexpr uint32_t kAtOnce = 2;
-        const uint32_t apart = params.storing.rows;
-        const uint32_t rows = place.dst_rows;
-        const uint32_t columns = place.columns;
-        const uint64_t dst = place.dst;
-        VIA_NO_UNROLL
-        for (; row + (kAtOnce - 1) * apart < rows; row += kAtOnce * apart) {
-            store_loose_some<kAtOnce>(shared, shared.dst_rows + row, apart, dst, word, columns);
-        }
-        if (row < rows) {
-            store_loose_some<1>(shared, shared.dst_rows + row, apart, dst, word, columns);
-        }
-    }
-
-    // Stores the rest of runs in words: less than a word at either end of each.
-    VIA_DEVICE static void store_ends(const Place &place, const Shared &shared, uint32_t thread) {
-        constexpr uint32_t kMost = kPerWord - 1;
-        VIA_NO_UNROLL
-        for (uint32_t i = thread; i < place.dst_rows * 2 * kMost; i += kThreads) {
-            const RunBegin row = shared.dst_rows[i / (2 * kMost)];
-            const uint32_t number = i % (2 * kMost);
-            const uint64_t to = address_of(place.dst, row.offset);
-            const uint32_t before = ((0 - past_of(to)) & (kWord - 1)) / kElement;
-            const uint32_t head = before < place.columns ? before : place.columns;
-            const uint32_t tail = (place.columns - head) % kPerWord;
-            const bool is_head = number < kMost;
-            const uint32_t column = is_head ? number : place.columns - 1 - (number - kMost);
-            if (is_head ? number < head : number - kMost < tail) {
-                store_global(to + column * kElement, element_at(shared, shared.column_places[column] + row.place));
+    // The same where runs begin anywhere: words begin at multiples of their size.
+    template <uint32_t kPack>
+    VIA_DEVICE static void store_uneven(const Params &params, const Place &place, const Shared &shared, uint32_t row,
+                                        uint32_t word) {
+        VIA_UNROLL_BY(2)
+        for (; row < place.dst_rows; row += params.storing.rows) {
+            const RunBegin run = shared.dst_rows[row];
+            const uint64_t to = address_of(place.dst, run.offset);
+            const Piece<kPack> piece = piece_of<kPack>(place, shared, to, word);
+            if (piece.whole) {
+                store_global(to + piece.first * kElement, gather<kPack>(shared, piece, run.place));
+            } else {
+                store_part<kPack>(place, shared, piece.first, to, run.place);
             }
         }
     }
@@ -493,21 +356,14 @@ struct Box {
         uint32_t row = thread;
         const uint32_t first = take_digit(&row, params.storing.threads);
         const uint32_t count = row < params.storing.rows ? params.storing.count : 0;
-        const uint32_t threads = params.storing.threads.divisor;
-        if constexpr (kElement < 4) {
-            VIA_NO_UNROLL
-            for (uint32_t word = first; word < (params.dense ? count : 0); word += threads) {
-                params.aligned ? store_aligned(params, place, shared, row, word)
-                               : store_loose(params, place, shared, row, word);
-            }
-        }
         VIA_NO_UNROLL
-        for (uint32_t at = first; at < (kElement < 4 && params.dense ? 0 : count); at += kStores * threads) {
-            store_columns(params, place, shared, row, at);
-        }
-        if constexpr (kElement < 4) {
-            if (params.dense && (!params.aligned || place.columns % kPerWord != 0)) {
-                store_ends(place, shared, thread);
+        for (uint32_t word = first; word < count; word += params.storing.threads.divisor) {
+            if (kPerWord == 1 || !params.dense) {
+                store_level<1>(params, place, shared, row, word);
+            } else if (params.level) {
+                store_level<kPerWord>(params, place, shared, row, word);
+            } else {
+                store_uneven<kPerWord>(params, place, shared, row, word);
             }
         }
     }
@@ -518,8 +374,7 @@ struct Box {
     VIA_DEVICE static void run(const Params &params, Shared &shared, uint32_t block, const Threads &threads) {
         threads.each([&](uint32_t thread) {
             if (thread == 0) {
-                shared.places[0] = place_of(params, block, Place{});
-                shared.places[0].moved = true;
+                shared.places[0] = place_of(params, block);
             }
             fill_tables(params, shared, thread);
         });
@@ -529,11 +384,8 @@ struct Box {
             const Place place = shared.places[current];
             threads.each([&](uint32_t thread) {
                 load(params, place, shared, thread);
-                if (place.moved) {
-                    adjust_tables(params, place, shared, thread);
-                }
                 if (thread == kThreads - 1 && tile + params.blocks < params.tiles) {
-                    shared.places[current ^ 1] = place_of(params, tile + params.blocks, place);
+                    shared.places[current ^ 1] = place_of(params, tile + params.blocks);
                 }
             });
             threads.wait_for_copies();

@@ -33,10 +33,12 @@ struct Draft {
     const TileProblem &problem;
     const Tile &tile;
     BoxParams *params;
-    int64_t word;
+    int64_t word;         // that is stored at once
     uint64_t of_columns;  // axes by number, as bits
     uint64_t of_src_runs;
-    int64_t src_runs[VIA_MAX_NDIM + 1];  // of each axis that is not along src runs: from one index to the next
+    uint64_t of_src_rows;
+    int64_t places[VIA_MAX_NDIM + 1];  // bytes in shared memory that an index of each axis adds
+    int64_t span;                      // bytes of a run of src in a whole tile
     int64_t src_alignment;
     int64_t dst_alignment;
 };
@@ -63,22 +65,30 @@ bool number_cuts(const Draft &draft, int32_t *out_cuts) {
     return true;
 }
 
-bool append(const Draft &draft, int32_t axis, List *list) {
+bool append(const Draft &draft, int32_t axis, int64_t Axis::*step, List *list) {
     if (list->ndim == BoxParams::kListAxes) {
         return false;
     }
-    const Axis &given = draft.shape.axes[axis];
     const int64_t extent = draft.tile.extent[axis];
-    const bool along = has(draft.of_src_runs, axis);
-    list->axes[list->ndim++] = {make_divisor<uint32_t>(extent), static_cast<int32_t>(draft.src_runs[axis]),
-                                along ? static_cast<int32_t>(given.src_step) : 0, given.dst_step,
-                                along ? 0 : given.src_step};
+    const int64_t elements = draft.shape.axes[axis].*step / draft.shape.element;
+    list->axes[list->ndim++] = {make_divisor<uint32_t>(extent), static_cast<int32_t>(elements),
+                                static_cast<int32_t>(draft.places[axis])};
     list->count *= static_cast<uint32_t>(extent);
     return true;
 }
 
+// Returns whether every offset fits 32 bits.
+bool fits_offsets(const Draft &draft, uint64_t axes, int64_t Axis::*step) {
+    int64_t reach = 0;
+    for (int32_t i = 0; i < draft.shape.ndim; ++i) {
+        const int64_t elements = std::abs(draft.shape.axes[i].*step) / draft.shape.element;
+        reach += has(axes, i) && draft.tile.extent[i] > 1 ? draft.tile.extent[i] * elements : 0;
+    }
+    return reach <= INT32_MAX;
+}
+
 // Lists axes, the cut one last. Returns false if two are cut, or if there are too many.
-bool make_list(const Draft &draft, uint64_t axes, const int32_t *cuts, List *list) {
+bool make_list(const Draft &draft, uint64_t axes, const int32_t *cuts, int64_t Axis::*step, List *list) {
     *list = {};
     list->count = 1;
     int32_t last = -1;
@@ -91,16 +101,19 @@ bool make_list(const Draft &draft, uint64_t axes, const int32_t *cuts, List *lis
                 return false;
             }
             last = i;
-        } else if (!append(draft, i, list)) {
+        } else if (!append(draft, i, step, list)) {
             return false;
         }
+    }
+    if (!fits_offsets(draft, axes, step)) {
+        return false;
     }
     if (last < 0) {
         return true;
     }
     list->unit = list->count;
     list->cut = last == cuts[1] ? 1 : 0;
-    return append(draft, last, list);
+    return append(draft, last, step, list);
 }
 
 // Finds the axes of dst's runs as far as the table of columns goes. The others are rows.
@@ -116,46 +129,13 @@ void find_columns(Draft *draft) {
     }
 }
 
-// Returns whether every offset of a list fits 32 bits.
-bool fits_offsets(const Draft &draft, const List &list, int64_t BoxParams::ListAxis::*step) {
-    int64_t reach = 0;
-    for (int32_t i = 0; i < list.ndim; ++i) {
-        reach += int64_t{list.axes[i].extent.divisor} * std::abs(list.axes[i].*step) / draft.shape.element;
-    }
-    return reach <= INT32_MAX;
-}
-
-bool make_lists(Draft *draft, const int32_t *cuts) {
-    BoxParams &params = *draft->params;
-    for (int32_t i = 0; i < draft->tile.src.ndim; ++i) {
-        draft->of_src_runs |= uint64_t{1} << draft->tile.src.axes[i];
-    }
-    find_columns(draft);
-    std::fill_n(draft->src_runs, draft->shape.ndim, int64_t{0});
-    if (!make_list(*draft, ~draft->of_src_runs, cuts, &params.src_rows)) {
-        return false;
-    }
-    // Runs of src are counted in the order of their list.
-    int64_t runs = 1;
-    for (int32_t pass = 0; pass < 2; ++pass) {
-        for (int32_t i = 0; i < draft->shape.ndim; ++i) {
-            const bool last = i == cuts[0] || i == cuts[1];
-            if (!has(draft->of_src_runs, i) && draft->tile.extent[i] > 1 && last == (pass == 1)) {
-                draft->src_runs[i] = runs;
-                runs *= draft->tile.extent[i];
-            }
-        }
-    }
-    return make_list(*draft, draft->of_columns, cuts, &params.columns) &&
-           make_list(*draft, ~draft->of_columns, cuts, &params.dst_rows) &&
+bool make_lists(const Draft &draft, const int32_t *cuts) {
+    BoxParams &params = *draft.params;
+    return make_list(draft, draft.of_src_rows, cuts, &Axis::src_step, &params.src_rows) &&
+           make_list(draft, draft.of_columns, cuts, &Axis::dst_step, &params.columns) &&
+           make_list(draft, ~draft.of_columns, cuts, &Axis::dst_step, &params.dst_rows) &&
            params.columns.count <= AnyBox::kMostColumns && params.dst_rows.count <= AnyBox::kMostRows &&
-           params.src_rows.count <= AnyBox::kMostRows &&
-           fits_offsets(*draft, params.src_rows, &BoxParams::ListAxis::src_step) &&
-           fits_offsets(*draft, params.dst_rows, &BoxParams::ListAxis::dst_step);
-}
-
-bool has_runs(const List &list) {
-    return std::any_of(list.axes, list.axes + list.ndim, [](const auto &axis) { return axis.src_runs != 0; });
+           params.src_rows.count <= AnyBox::kMostRows;
 }
 
 // Returns the alignment of runs, in all tiles.
@@ -169,14 +149,19 @@ int64_t alignment_of(const Draft &draft, uint64_t run_axes, uint64_t base, int64
     return static_cast<int64_t>(all & (~all + 1));
 }
 
-// Returns whether columns alone or rows alone tell the run of src, or its alignment makes that irrelevant.
-bool find_past(Draft *draft) {
+void sort_axes(Draft *draft) {
+    for (int32_t i = 0; i < draft->tile.src.ndim; ++i) {
+        draft->of_src_runs |= uint64_t{1} << draft->tile.src.axes[i];
+    }
+    for (int32_t i = 0; i < draft->shape.ndim; ++i) {
+        const bool repeated = draft->shape.axes[i].src_step == 0;
+        draft->of_src_rows |= has(draft->of_src_runs, i) || repeated ? 0 : uint64_t{1} << i;
+        draft->places[i] = has(draft->of_src_runs, i) ? draft->shape.axes[i].src_step : 0;
+    }
+    find_columns(draft);
     draft->src_alignment = alignment_of(*draft, draft->of_src_runs, draft->shape.src, &Axis::src_step);
     draft->dst_alignment = alignment_of(*draft, draft->of_columns, draft->shape.dst, &Axis::dst_step);
-    const bool columns = has_runs(draft->params->columns);
-    const bool rows = has_runs(draft->params->dst_rows);
-    draft->params->rows_are_runs = rows && !columns;
-    return !(rows && columns) || draft->src_alignment % draft->word == 0;
+    draft->span = draft->tile.src.span;
 }
 
 void measure_cuts(const Draft &draft, const int32_t *cuts) {
@@ -192,7 +177,7 @@ void measure_cuts(const Draft &draft, const int32_t *cuts) {
         }
     }
     for (int32_t i = 0; i < 2; ++i) {
-        params.cuts[i] = {1, 1, make_divisor<uint32_t>(1), 0, 0, 0, 0};
+        params.cuts[i] = {1, 1, 0, 0, 0};
         if (cuts[i] < 0) {
             continue;
         }
@@ -202,67 +187,96 @@ void measure_cuts(const Draft &draft, const int32_t *cuts) {
             has(draft.of_src_runs, cuts[i]) ? static_cast<uint32_t>(std::abs(axis.src_step)) : uint32_t{0};
         params.cuts[i] = {static_cast<uint32_t>(axis.extent),
                           static_cast<uint32_t>(tile),
-                          make_divisor<uint32_t>(divide_up(axis.extent, tile)),
-                          axis.dst_step,
                           axis.src_step,
                           along,
                           axis.src_step < 0 ? along : 0};
     }
 }
 
-// Counts the tiles, and gives the kernel the axes that no tile goes along.
-bool count_tiles(const Draft &draft, const int32_t *cuts, int64_t *out_tiles) {
-    uint64_t inner = 0;
+// A loop over the tiles along an axis.
+struct Loop {
+    int64_t count;
+    int64_t unit;  // indices of the axis, in a tile
+    int32_t cut;   // number of that axis among the cuts, or 2
+    int64_t dst_step;
+    int64_t src_step;
+};
+
+// Counts the tiles, and makes digits of the loops over them. Tiles that are neighbours in dst follow one another, and
+// share the sectors at the ends of their runs while these are in the cache.
+bool number_tiles(const Draft &draft, const int32_t *cuts, int64_t *out_tiles) {
+    Loop loops[VIA_MAX_NDIM + 1];
+    int32_t count = 0;
     for (int32_t i = 0; i < draft.shape.ndim; ++i) {
-        inner |= draft.tile.extent[i] > 1 || i == cuts[0] || i == cuts[1] ? uint64_t{1} << i : 0;
+        const Axis &axis = draft.shape.axes[i];
+        const int64_t unit = draft.tile.extent[i];
+        if (unit < axis.extent) {
+            const int32_t cut = i == cuts[0] ? 0 : i == cuts[1] ? 1 : 2;
+            loops[count++] = {divide_up(axis.extent, unit), unit, cut, axis.dst_step * unit, axis.src_step * unit};
+        }
     }
-    *out_tiles = int64_t{draft.params->cuts[0].tiles.divisor} * draft.params->cuts[1].tiles.divisor;
-    return fits_index(*out_tiles) && fill_outer(draft.shape, inner, draft.params, out_tiles);
+    if (count > BoxParams::kDigits) {
+        return false;
+    }
+    std::sort(loops, loops + count, [](const Loop &a, const Loop &b) { return a.dst_step < b.dst_step; });
+    *out_tiles = 1;
+    for (int32_t i = 0; i < count; ++i) {
+        const Loop &loop = loops[i];
+        if (!fits_index(loop.count) || loop.count > INT32_MAX / *out_tiles) {
+            return false;
+        }
+        *out_tiles *= loop.count;
+        draft.params->digits[i] = {make_divisor<uint32_t>(loop.count), static_cast<uint32_t>(loop.unit), loop.cut,
+                                   loop.dst_step, loop.src_step};
+    }
+    draft.params->digit_count = count;
+    return true;
 }
 
-// The positions of the first elements that the lanes of a warp read.
+// The places of the first elements that the lanes of a warp read.
 struct Lanes {
-    int64_t runs[32];
-    int64_t bytes[32];
+    int64_t places[32];
     int32_t count;
 };
 
-void locate(const List &list, uint32_t index, int64_t *runs, int64_t *bytes) {
-    for (int32_t i = 0; i < list.ndim; ++i) {
-        const BoxParams::ListAxis &axis = list.axes[i];
-        const auto at = static_cast<int64_t>(index % axis.extent.divisor);
-        index /= axis.extent.divisor;
-        *runs += at * axis.src_runs;
-        *bytes += at * axis.src_bytes;
+int64_t place_of(const Draft &draft, uint64_t axes, const int32_t *cuts, uint32_t index) {
+    int64_t place = 0;
+    for (int32_t pass = 0; pass < 2; ++pass) {
+        for (int32_t i = 0; i < draft.shape.ndim; ++i) {
+            const auto extent = static_cast<uint32_t>(draft.tile.extent[i]);
+            if (has(axes, i) && extent > 1 && (i == cuts[0] || i == cuts[1]) == (pass == 1)) {
+                place += index % extent * draft.places[i];
+                index /= extent;
+            }
+        }
     }
+    return place;
 }
 
-Lanes locate_lanes(const Draft &draft) {
+Lanes locate_lanes(const Draft &draft, const int32_t *cuts) {
     const BoxParams &params = *draft.params;
     const auto per_word = static_cast<uint32_t>(params.dense ? draft.word / draft.shape.element : 1);
     Lanes lanes{};
-    lanes.count = static_cast<int32_t>(128 / draft.word);
-    for (int32_t i = 0; i < lanes.count; ++i) {
-        const auto word = static_cast<uint32_t>(i);
+    for (; lanes.count < 128 / draft.word; ++lanes.count) {
+        const auto word = static_cast<uint32_t>(lanes.count);
         const uint32_t row = word / params.storing.threads.divisor;
         const uint32_t column = word % params.storing.threads.divisor * per_word;
         if (row >= params.dst_rows.count || column >= params.columns.count) {
-            lanes.count = i;
             break;
         }
-        locate(params.columns, column, lanes.runs + i, lanes.bytes + i);
-        locate(params.dst_rows, row, lanes.runs + i, lanes.bytes + i);
+        lanes.places[lanes.count] =
+            place_of(draft, draft.of_columns, cuts, column) + place_of(draft, ~draft.of_columns, cuts, row);
     }
     return lanes;
 }
 
 // Returns the most different words of one bank that the lanes ask for.
-int32_t count_conflicts(const Lanes &lanes, int64_t word, int64_t pitch, int64_t skew) {
+int32_t count_conflicts(const Lanes &lanes, int64_t word) {
     int64_t asked[32][32];
     int32_t counts[32] = {};
     int32_t most = 0;
     for (int32_t i = 0; i < lanes.count; ++i) {
-        const int64_t at = (lanes.runs[i] * pitch + lanes.runs[i] / 32 * skew + lanes.bytes[i]) / word;
+        const int64_t at = (lanes.places[i] + (int64_t{1} << 32)) / word;
         const auto bank = static_cast<uint64_t>(at) % static_cast<uint64_t>(128 / word);
         if (std::find(asked[bank], asked[bank] + counts[bank], at) == asked[bank] + counts[bank]) {
             asked[bank][counts[bank]++] = at;
@@ -272,34 +286,47 @@ int32_t count_conflicts(const Lanes &lanes, int64_t word, int64_t pitch, int64_t
     return most;
 }
 
-// Chooses the distance of runs of src in shared memory, so that lanes which read across them use many banks.
-bool choose_pitch(Draft *draft) {
-    constexpr int32_t kTried = 8;
-    BoxParams &params = *draft->params;
-    const Lanes lanes = locate_lanes(*draft);
-    const bool linear = has_runs(params.columns) && has_runs(params.dst_rows);
-    const int64_t skew = draft->shape.element < 4 && !linear ? draft->word : 0;
-    const auto runs = static_cast<int64_t>(params.src_rows.count);
-    int32_t fewest = INT32_MAX;
-    for (int32_t i = 0; i < kTried && fewest > 1; ++i) {
-        const int64_t pitch = (params.loading.count + i) * draft->word;
-        if (runs * pitch + runs / 32 * skew > AnyBox::kBytes) {
-            break;
-        }
-        const int32_t conflicts = count_conflicts(lanes, draft->word, pitch, skew);
-        if (conflicts < fewest) {
-            fewest = conflicts;
-            params.pitch = static_cast<uint32_t>(pitch);
-            params.skew = static_cast<uint32_t>(skew);
+// Places the runs of src in shared memory, congruent to their addresses modulo sixteen, the first axis `more` sixteens
+// farther apart than needed. No sixteen has bytes of two runs. Returns the bytes of all.
+int64_t place_runs(Draft *draft, const int32_t *cuts, int64_t more) {
+    constexpr int64_t kWhole = 16;
+    const int64_t room = draft->span + kWhole - std::min(draft->src_alignment, kWhole);
+    int64_t reach = 0;
+    for (int32_t pass = 0; pass < 2; ++pass) {
+        for (int32_t i = 0; i < draft->shape.ndim; ++i) {
+            const int64_t extent = draft->tile.extent[i];
+            if (has(draft->of_src_rows, i) && extent > 1 && (i == cuts[0] || i == cuts[1]) == (pass == 1)) {
+                const int64_t least = reach + room;
+                const int64_t past = (draft->shape.axes[i].src_step - least) & (kWhole - 1);
+                draft->places[i] = least + past + more * kWhole;
+                reach += (extent - 1) * draft->places[i];
+                more = 0;
+            }
         }
     }
+    return divide_up(reach + room, kWhole) * kWhole + kWhole;
+}
+
+// Chooses the distances of runs of src, so that lanes which read across them use many banks.
+bool choose_places(Draft *draft, const int32_t *cuts) {
+    constexpr int32_t kTried = 8;
+    int32_t fewest = INT32_MAX;
+    int64_t best = 0;
+    for (int64_t more = 0; more < kTried && fewest > 1 && place_runs(draft, cuts, more) <= AnyBox::kBytes; ++more) {
+        const int32_t conflicts = count_conflicts(locate_lanes(*draft, cuts), draft->word);
+        if (conflicts < fewest) {
+            fewest = conflicts;
+            best = more;
+        }
+    }
+    place_runs(draft, cuts, best);
     return fewest != INT32_MAX;
 }
 
-bool is_dense(const List &columns, int64_t element) {
-    int64_t step = element;
+bool is_dense(const List &columns) {
+    int64_t step = 1;
     for (int32_t i = 0; i < columns.ndim; ++i) {
-        if (columns.axes[i].dst_step != step) {
+        if (columns.axes[i].step != step) {
             return false;
         }
         step *= columns.axes[i].extent.divisor;
@@ -316,25 +343,22 @@ BoxParams::Share share(int64_t words) {
             make_divisor<uint32_t>(threads)};
 }
 
-void measure_words(Draft *draft) {
-    BoxParams &params = *draft->params;
-    const int64_t element = draft->shape.element;
-    const int64_t before = draft->src_alignment % draft->word == 0 ? 0 : draft->word - element;
-    int64_t span = params.span;
-    for (const BoxParams::Cut &cut : params.cuts) {
-        span += int64_t{cut.tile - 1} * cut.along;
-    }
-    params.loading = share(divide_up(span + before, draft->word));
-    params.dense = is_dense(params.columns, element);
-    params.aligned = draft->dst_alignment % draft->word == 0;
-    const int64_t early = draft->dst_alignment % draft->word == 0 ? 0 : draft->word - element;
+void measure_words(const Draft &draft) {
+    constexpr int64_t kWhole = 16;
+    BoxParams &params = *draft.params;
+    const int64_t element = draft.shape.element;
+    params.loading = share(divide_up(draft.span + kWhole - std::min(draft.src_alignment, kWhole), kWhole));
+    params.dense = is_dense(params.columns);
+    params.level = std::all_of(params.dst_rows.axes, params.dst_rows.axes + params.dst_rows.ndim,
+                               [&](const auto &axis) { return axis.step * element % draft.word == 0; });
+    const int64_t early = draft.word - std::min(draft.dst_alignment, draft.word);
     params.storing =
-        share(params.dense ? divide_up(params.columns.count * element + early, draft->word) : params.columns.count);
+        share(params.dense ? divide_up(params.columns.count * element + early, draft.word) : params.columns.count);
     params.rows_low = params.rows_high = 0;
     const int32_t whole = params.src_rows.ndim - (params.src_rows.unit != 0 ? 1 : 0);
     for (int32_t i = 0; i < whole; ++i) {
         const BoxParams::ListAxis &axis = params.src_rows.axes[i];
-        const int64_t reach = int64_t{axis.extent.divisor - 1} * axis.src_step;
+        const int64_t reach = int64_t{axis.extent.divisor - 1} * axis.step * element;
         (reach < 0 ? params.rows_low : params.rows_high) += reach;
     }
 }
@@ -359,7 +383,7 @@ bool fits_runs(const Tile &tile) { return tile.dst.span <= UINT16_MAX && tile.sr
 
 double store_cost(const Draft &draft) {
     const BoxParams &params = *draft.params;
-    return draft.shape.element >= 4 || !params.dense ? kStore : params.aligned ? kGather : kGatherLoose;
+    return draft.shape.element >= 4 || !params.dense ? kStore : params.level ? kGather : kGatherLoose;
 }
 
 // Estimates microseconds. Counts tiles cut short at the ends as whole ones.
@@ -376,15 +400,19 @@ double cost_of(const Draft &draft) {
 
 bool make_box(const Shape &shape, const TileProblem &problem, const Tile &tile, KernelPlan *plan, double *out_cost) {
     BoxParams &params = plan->params.box;
-    Draft draft{shape, problem, tile, &params, std::max<int64_t>(shape.element, 4), 0, 0, {}, 1, 1};
+    Draft draft{shape, problem, tile, &params, std::max<int64_t>(shape.element, 4), 0, 0, 0, {}, 0, 1, 1};
     int32_t cuts[2];
     int64_t tiles = 0;
-    if (!fits_runs(tile) || !number_cuts(draft, cuts) || !make_lists(&draft, cuts) || !find_past(&draft)) {
+    if (!fits_runs(tile) || !number_cuts(draft, cuts)) {
+        return false;
+    }
+    sort_axes(&draft);
+    if (!make_lists(draft, cuts)) {
         return false;
     }
     measure_cuts(draft, cuts);
-    measure_words(&draft);
-    if (!choose_pitch(&draft) || !count_tiles(draft, cuts, &tiles)) {
+    measure_words(draft);
+    if (!choose_places(&draft, cuts) || !make_lists(draft, cuts) || !number_tiles(draft, cuts, &tiles)) {
         return false;
     }
     params.dst = shape.dst;

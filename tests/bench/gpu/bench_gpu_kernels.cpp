@@ -232,9 +232,10 @@ void show(const Layout &layout, const Shape &shape, const std::vector<Candidate>
     std::printf("]}\n");
 }
 
-void measure(const Layout &layout, CUdeviceptr dst, CUdeviceptr src, Stream *stream) {
+void measure(const Layout &layout, CUdeviceptr dst, CUdeviceptr src, Stream *stream, int only) {
     Shape shape;
-    if (!find_shape(layout, dst, src, &shape)) {
+    static int number = 0;
+    if (!find_shape(layout, dst, src, &shape) || (only >= 0 && number++ != only)) {
         return;
     }
     std::vector<Candidate> candidates = candidates_of(shape);
@@ -259,8 +260,10 @@ int main(int count, char **arguments) {
     const CUdeviceptr dst = device_memory(2 * largest);
     Stream stream;
     Population population(static_cast<uint32_t>(seed), largest);
+    const int only = count > 4 ? std::atoi(arguments[4]) : -1;
     for (int i = 0; i < layouts; ++i) {
-        measure(population.next(), dst, src, &stream);
+        const Layout layout = population.next();
+        measure(layout, dst, src, &stream, only);
     }
     return 0;
 }
