@@ -2,7 +2,7 @@
 with PyTorch, which switches it on by its first copy.
 
 The population: strided at the source (gather), at the destination (scatter) or at both, padded or not, 64 KiB to
-128 MiB. The bound is a plain copy between the two with access on.
+128 MiB. The bound is a plain copy between the two with access on. `--json F.json` writes F-off.json and F-on.json.
 """
 
 from __future__ import annotations
@@ -114,11 +114,9 @@ def main() -> None:
     populations.show(f"peer, seed {chosen.seed}, access on", on, BANDS, bound)
     machine = describe_machine("gpu")
     settings = {"seed": chosen.seed, "plain": {"off": plain_off, "on": plain_on}}
-    reports = {
-        f"access_{name}": populations.report("peer", rows, BANDS, machine, **settings)
-        for name, rows in (("off", off), ("on", on))
-    }
-    populations.write(chosen.json, reports)
+    for name, rows in (("off", off), ("on", on)):
+        path = chosen.json and chosen.json.with_stem(f"{chosen.json.stem}-{name}")
+        populations.write(path, populations.report("peer", rows, BANDS, machine, **settings))
 
 
 if __name__ == "__main__":

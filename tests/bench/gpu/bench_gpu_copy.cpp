@@ -4,6 +4,8 @@
 // a copy between host and device is one asynchronous driver copy of as many pinned bytes, timed in the same turns.
 #include "bench_gpu.hpp"
 
+#include <thread>
+
 using namespace bench;
 
 namespace {
@@ -238,6 +240,38 @@ void peer_rows_with(via_stream *stream, CUdeviceptr far, CUcontext near_context,
     }
 }
 
+// A copy for each device, all at once, each on a thread of its own.
+void at_once(const std::vector<std::function<void()>> &copies) {
+    std::vector<std::thread> threads;
+    for (const std::function<void()> &copy : copies) {
+        threads.emplace_back(copy);
+    }
+    for (std::thread &thread : threads) {
+        thread.join();
+    }
+}
+
+// The devices share the processors, and the host's memory. GB/s count the bytes of both.
+void feed_row(CUdeviceptr far, int64_t nbytes, bool to_device) {
+    const Bytes host(memory.pageable, nbytes, VIA_DEVICE_CPU);
+    const std::vector<char> others(static_cast<size_t>(nbytes), 1);
+    const Bytes other_host(others.data(), nbytes, VIA_DEVICE_CPU);
+    const Bytes device(memory.device, nbytes);
+    const Bytes other(far, nbytes, 1);
+    const auto copy = [to_device](const Bytes &here, const Bytes &there) {
+        check(to_device ? via_copy(here.get(), there.get()) : via_copy(there.get(), here.get()));
+    };
+    const std::vector<Case> cases = {
+        {"viaduct", [&] { at_once({[&] { copy(device, host); }, [&] { copy(other, other_host); }}); }},
+        {"one after the other", [&] {
+             copy(device, host);
+             copy(other, other_host);
+         }}};
+    const std::string name = to_device ? "pageable to two devices at once, " : "two devices to pageable at once, ";
+    print_row(name + size_name(nbytes), "GB/s", cases, rates(compare(cases, 1, turns_for(nbytes)), 2 * nbytes), -1,
+              at_least(1.6, "one after the other"));
+}
+
 // Peer access belongs to the application: first without, then as an application would switch it on.
 void peer_rows(via_stream *stream, CUcontext near_context) {
     int count = 0;
@@ -252,6 +286,10 @@ void peer_rows(via_stream *stream, CUcontext near_context) {
     const CUdeviceptr far = device_memory(most_bytes);
     cu_ok(cu(cuDeviceCanAccessPeer)(&direct, 0, 1));
     cu_ok(cu(cuCtxSetCurrent)(near_context));
+    for (const int64_t nbytes : sizes({64 * kMiB, kGiB})) {
+        feed_row(far, nbytes, true);
+        feed_row(far, nbytes, false);
+    }
     peer_rows_with(stream, far, near_context, far_context, "access off");
     if (direct != 0) {
         cu_ok(cu(cuCtxEnablePeerAccess)(far_context, 0));
