@@ -108,39 +108,40 @@ enum class DeviceStep : int32_t {
     Kernel   // by way of scratch memory and a kernel
 };
 
+// What the host does of a copy: the time of one thread, and the bytes that its memory reads and writes for all of them,
+// the device's part included.
+struct HostWork {
+    double nanoseconds = 0;
+    double traffic = 0;
+};
+
 // Through the ring of page-locked slots. The members are of strided transfers.
 struct StagedPlan {
     Major major = Major::Src;
     DeviceStep step = DeviceStep::Engine;
     bool adjacent_on_host = true;  // workers need not gather or scatter
-    bool narrow_on_host = false;   // what they gather or scatter is little at a time
-    double host_time = 0;          // nanoseconds that one worker would take
+    HostWork host;
 };
 
 // Strided, by one kernel that reaches both sides by address.
 struct KernelCopyPlan {};
 
-// Strided, between the host and a device. The routes differ in where elements are packed.
+// Strided, between page-locked memory and a device, by copy engines. The routes differ in what a kernel packs.
 enum class LinkRoute : int32_t {
-    Kernel,  // nowhere: a kernel reads or writes page-locked memory itself
-    Rows,    // nowhere: rows of adjacent bytes of page-locked memory by a copy engine
-    Packed,  // on the device: by a copy engine to or from scratch memory, in the order of the host's memory, and a
-             // kernel
-    Raw,     // the same with the gaps of the source, towards the device
-    Staged,  // by workers of the host, through the ring of page-locked slots
-    Bounced  // by the calling thread, through a small buffer
+    Rows,    // nothing: rows of adjacent bytes cross one by one
+    Packed,  // all, in scratch memory of the device: bytes cross in the order of the host's memory
+    Raw      // the same with the gaps of the source, towards the device
 };
 
-// Rows, Packed and Raw: by copy engines and kernels of the device.
 struct LinkCopyPlan {
-    LinkRoute route = LinkRoute::Bounced;
-    int64_t link_bytes = 0;     // that cross the link, or are touched across it
+    LinkRoute route = LinkRoute::Rows;
+    int64_t link_bytes = 0;     // that cross the link
     int64_t scratch_bytes = 0;  // at most; 0: none
     int64_t calls = 0;          // of copy engines, for rows
-    double microseconds = 0;    // as expected
 };
 
-// Strided, by the host and the driver, a little at a time.
+// Strided, by the calling thread and a small buffer. The order is the device's. Without calls of a copy engine for all
+// rows there, a kernel reads or writes the buffer, which is page-locked.
 struct BouncePlan {
     StagedPlan order;
 };

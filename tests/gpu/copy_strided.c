@@ -473,8 +473,8 @@ static void the_device_says_that_it_has_kernels(void **state) {
 
 static void the_plan_names_kernel_and_loops(void **state) {
     (void)state;
-    strided_pair both = new_turned_pair(DEVICE, PINNED, 60, 50, 4);
-    assert_explained(both.dst.array, both.src.array, "kernel, pinned memory to device|loops: 50|60|bytes: 12000");
+    strided_pair both = new_turned_pair(DEVICE, DEVICE, 60, 50, 4);
+    assert_explained(both.dst.array, both.src.array, "kernel, device to device|loops: 50|60|bytes: 12000");
     end_strided_pair(&both);
 }
 

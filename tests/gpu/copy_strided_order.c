@@ -15,9 +15,10 @@ typedef struct example {
     size_t nodes;
 } example;
 
+/* What is said is of callers who wait; a stream launches a kernel where the host would gather a little. */
 static const example on_stream[] = {
-    {DEVICE, PINNED, 60, 50, 4, 1, "kernel, pinned memory to device", 1},
-    {PINNED, DEVICE, 60, 50, 4, 1, "kernel, device to pinned memory", 1},
+    {DEVICE, PINNED, 60, 50, 4, 1, "gathered by the host and copied by the driver, pinned memory to device", 1},
+    {PINNED, DEVICE, 60, 50, 4, 1, "copied by the driver and scattered by the host, device to pinned memory", 1},
     {DEVICE, PINNED, 500, 400, 4, 0, "500 rows of 1600 bytes by a copy engine, in 1 call", 1},
     {PINNED, DEVICE, 500, 400, 4, 0, "500 rows of 1600 bytes by a copy engine, in 1 call", 1},
     {DEVICE, PINNED, 500, 400, 4, 1, "bytes packed by a copy engine|and a kernel", 4},

@@ -170,7 +170,7 @@ void check(const StridedSample &layout, const Side &dst, const Side &src, const 
 
 Route by_link(LinkRoute route, int64_t scratch_bytes) {
     return [=](const Transfer &transfer, const ResolvedStream &use) {
-        return via::cuda::enqueue_pinned(transfer, {route, 0, scratch_bytes, 0, 0}, use);
+        return via::cuda::enqueue_pinned(transfer, {route, 0, scratch_bytes, 0}, use);
     };
 }
 
@@ -219,9 +219,11 @@ private:
     }
 };
 
-const Route kBounce = [](const Transfer &transfer, const ResolvedStream &use) {
-    return via::cuda::copy_bounced(transfer, {via::cuda::plan_staged(transfer, false)}, use);
-};
+Route by_bounce(bool kernels) {
+    return [=](const Transfer &transfer, const ResolvedStream &use) {
+        return via::cuda::copy_bounced(transfer, via::cuda::plan_bounce(transfer, kernels), use);
+    };
+}
 
 // Columns of a matrix, transposed or with gaps between elements or rows; large enough for several slots.
 std::vector<StridedSample> matrices(bool host_is_dst) {
@@ -301,17 +303,24 @@ void the_ring_copies_matrices_slot_by_slot(void **) {
     }
 }
 
-void the_host_and_the_driver_copy_any_layout(void **) {
+void check_bounces(const Route &route) {
     for (unsigned seed = 0; seed < 60; ++seed) {
         Random random(seed);
         const StridedSample layout = random_sample(&random, 40, 4, 9);
-        check(layout, kDevice, kPageable, kBounce, &random);
-        check(layout, kPageable, kDevice, kBounce, &random);
-        check(layout, kPinned, kDevice, kBounce, &random);
+        check(layout, kDevice, kPageable, route, &random);
+        check(layout, kPageable, kDevice, route, &random);
+        check(layout, kPinned, kDevice, route, &random);
     }
     Random random(9);
-    check(matrix_sample(false, 4, 200, 300, 4, 800), kDevice, kPageable, kBounce, &random);
-    check(matrix_sample(true, 4, 200, 300, 2400, 8), kPageable, kDevice, kBounce, &random);
+    check(matrix_sample(false, 4, 200, 300, 4, 800), kDevice, kPageable, route, &random);
+    check(matrix_sample(true, 4, 200, 300, 2400, 8), kPageable, kDevice, route, &random);
+}
+
+void the_host_and_the_driver_copy_any_layout(void **) { check_bounces(by_bounce(false)); }
+
+void the_host_and_a_kernel_copy_any_layout(void **) {
+    load(0);
+    check_bounces(by_bounce(true));
 }
 
 void need_two_devices() {
@@ -623,8 +632,10 @@ void any_failing_call_over_the_link_is_reported_and_leaves_nothing_behind(void *
     fail_every_call(in, kDevice, kPinned, by_link(LinkRoute::Raw, 900));
     fail_every_call(out, kPinned, kDevice, by_link(LinkRoute::Packed, 900));
     fail_every_call(out, kPinned, kDevice, by_link(LinkRoute::Rows, 0));
-    fail_every_call(out, kPageable, kDevice, kBounce);
-    fail_every_call(in, kDevice, kPageable, kBounce);
+    for (const bool kernels : {false, true}) {
+        fail_every_call(out, kPageable, kDevice, by_bounce(kernels));
+        fail_every_call(in, kDevice, kPageable, by_bounce(kernels));
+    }
     leave_primary();
 }
 
@@ -675,6 +686,7 @@ int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(a_full_device_is_copied_to_and_from_without_scratch_memory),
         cmocka_unit_test(every_route_over_the_link_copies_any_layout),
+        cmocka_unit_test(the_host_and_a_kernel_copy_any_layout),
         cmocka_unit_test(the_ring_copies_any_layout),
         cmocka_unit_test(the_ring_copies_matrices_slot_by_slot),
         cmocka_unit_test(two_devices_copy_any_layout_on_a_stream_of_either),

@@ -1,6 +1,8 @@
 // Which way a strided copy across the link goes, for layouts of every kind and whatever there is to do it with.
 #include "copy_support.hpp"
 
+#include <string>
+
 #include "core/layout/axes.hpp"
 #include "cuda/route/link_copy_plan.hpp"
 #include "cuda/staging/staging_plan.hpp"
@@ -8,18 +10,31 @@
 namespace {
 
 using via::Axis;
+using via::cuda::BouncePlan;
 using via::cuda::DeviceStep;
+using via::cuda::KernelCopyPlan;
 using via::cuda::LinkCopyPlan;
 using via::cuda::LinkMeans;
 using via::cuda::LinkRoute;
 using via::cuda::Major;
 using via::cuda::StagedPlan;
 using via::cuda::Transfer;
+using via::cuda::TransferPlan;
 
 constexpr LinkMeans kAll{.pinned = true, .host = true, .kernels = true, .scratch = true, .workers = 16};
 constexpr LinkMeans kOnStream{.pinned = true, .host = false, .kernels = true, .scratch = true, .workers = 0};
 constexpr LinkMeans kNoScratch{.pinned = true, .host = false, .kernels = true, .scratch = false, .workers = 0};
 constexpr LinkMeans kNoKernels{.pinned = true, .host = false, .kernels = false, .scratch = true, .workers = 0};
+
+std::string name_of(const TransferPlan &plan) {
+    if (const auto *engines = std::get_if<LinkCopyPlan>(&plan)) {
+        return engines->route == LinkRoute::Rows ? "rows" : engines->route == LinkRoute::Packed ? "packed" : "raw";
+    }
+    if (const auto *bounce = std::get_if<BouncePlan>(&plan)) {
+        return bounce->order.step == DeviceStep::Kernel ? "bounced by a kernel" : "bounced";
+    }
+    return via::cuda::is_a<KernelCopyPlan>(plan) ? "kernel" : via::cuda::is_a<StagedPlan>(plan) ? "staged" : "?";
+}
 
 // A matrix on the host with these steps, and a row-major one on the device.
 class Matrix {
@@ -40,8 +55,9 @@ public:
     Matrix(const Matrix &) = delete;
     Matrix &operator=(const Matrix &) = delete;
 
-    LinkCopyPlan plan(const LinkMeans &means) const { return via::cuda::plan_link_copy(transfer_, means); }
-    LinkRoute route(const LinkMeans &means) const { return plan(means).route; }
+    TransferPlan plan(const LinkMeans &means) const { return via::cuda::plan_link_copy(transfer_, means).plan; }
+    LinkCopyPlan engines(const LinkMeans &means) const { return std::get<LinkCopyPlan>(plan(means)); }
+    std::string route(const LinkMeans &means) const { return name_of(plan(means)); }
     const Transfer &transfer() const { return transfer_; }
 
 private:
@@ -58,73 +74,124 @@ Matrix transposed(bool to_device) { return Matrix(to_device, 4, kEdge, kEdge, 4,
 Matrix inner_columns(bool to_device) { return Matrix(to_device, 4, kEdge, kEdge, 2 * kRow, 4); }
 Matrix second_columns(bool to_device) { return Matrix(to_device, 4, kEdge, kEdge, 2 * kRow, 8); }
 
-void assert_route(const Matrix &matrix, const LinkMeans &means, LinkRoute expected) {
-    assert_int_equal(static_cast<int>(matrix.route(means)), static_cast<int>(expected));
+void assert_route(const Matrix &matrix, const LinkMeans &means, const char *expected) {
+    assert_string_equal(matrix.route(means).c_str(), expected);
 }
 
 void what_is_transposed_crosses_as_it_is(void **) {
     for (const bool to_device : {true, false}) {
         const Matrix matrix = transposed(to_device);
-        const LinkCopyPlan plan = matrix.plan(kAll);
-        assert_int_equal(static_cast<int>(plan.route), static_cast<int>(LinkRoute::Packed));
+        const LinkCopyPlan plan = matrix.engines(kAll);
+        assert_route(matrix, kAll, "packed");
         assert_int_equal(plan.link_bytes, kEdge * kRow);
         assert_int_in_range(plan.scratch_bytes, 1, 64 << 20);
-        assert_route(matrix, kNoScratch, LinkRoute::Kernel);
+        assert_route(matrix, kNoScratch, "kernel");
     }
 }
 
 void long_rows_are_copied_by_a_copy_engine(void **) {
     for (const bool to_device : {true, false}) {
-        assert_route(inner_columns(to_device), kAll, LinkRoute::Rows);
-        assert_route(inner_columns(to_device), kNoKernels, LinkRoute::Rows);
-        assert_route(Matrix(to_device, 128, 1 << 19, 1, 256, 128), kAll, LinkRoute::Rows);
+        assert_route(inner_columns(to_device), kAll, "rows");
+        assert_route(inner_columns(to_device), kNoKernels, "rows");
+        assert_route(Matrix(to_device, 128, 1 << 19, 1, 256, 128), kAll, "rows");
     }
 }
 
 void short_rows_are_read_or_written_by_a_kernel(void **) {
     for (const bool to_device : {true, false}) {
-        assert_route(Matrix(to_device, 64, 1 << 18, 1, 1024, 64), kOnStream, LinkRoute::Kernel);
+        assert_route(Matrix(to_device, 64, 1 << 18, 1, 1024, 64), kOnStream, "kernel");
     }
 }
 
-// Gaps come along towards the device, where nobody minds them; those of a destination are never written.
+// Gaps come along towards the device, where nobody minds them; those of a destination are never written. Workers, where
+// the caller waits for them, read or write only lines of the host's memory.
 void narrow_elements_bring_their_gaps_along_towards_the_device_only(void **) {
-    assert_route(second_columns(true), kAll, LinkRoute::Raw);
-    assert_int_equal(second_columns(true).plan(kAll).link_bytes, 2 * kEdge * kRow - 4);
-    assert_route(second_columns(false), kAll, LinkRoute::Staged);
-    assert_true(second_columns(false).route(kOnStream) != LinkRoute::Raw);
+    assert_route(second_columns(true), kOnStream, "raw");
+    assert_int_equal(second_columns(true).engines(kOnStream).link_bytes, 2 * kEdge * kRow - 4);
+    assert_true(second_columns(false).route(kOnStream) != "raw");
+    for (const bool to_device : {true, false}) {
+        assert_route(second_columns(to_device), kAll, "staged");
+    }
+}
+
+// Rows of fewer bytes than a sector are not stored to the host by a kernel, one by one.
+void nothing_crosses_element_by_element_while_the_host_can_help(void **) {
+    for (const int64_t item : {1, 2, 4}) {
+        for (const int64_t row_step : {7, 13, 100}) {
+            assert_route(Matrix(false, item, 1 << 22, 6, row_step * item, item), kAll, "staged");
+        }
+        assert_route(Matrix(false, item, 6, 1 << 22, item, 6 * item), kAll, "packed");
+    }
 }
 
 // Who says that there is memory between elements that are pages apart? A row here ends after 319996 bytes.
 void gaps_of_a_page_are_not_read(void **) {
-    assert_route(Matrix(true, 4, 1000, 40000, 319996 + 4095, 8), kOnStream, LinkRoute::Raw);
-    assert_true(Matrix(true, 4, 1000, 40000, 319996 + 4096, 8).route(kOnStream) != LinkRoute::Raw);
+    assert_route(Matrix(true, 4, 1000, 40000, 319996 + 4095, 8), kOnStream, "raw");
+    assert_true(Matrix(true, 4, 1000, 40000, 319996 + 4096, 8).route(kOnStream) != "raw");
 }
 
 void a_little_is_done_in_one_launch_or_call(void **) {
     for (const bool to_device : {true, false}) {
-        assert_route(Matrix(to_device, 4, 40, 40, 4, 160), kAll, LinkRoute::Kernel);
-        assert_route(Matrix(to_device, 4, 40, 40, 320, 4), kAll, LinkRoute::Rows);
+        assert_route(Matrix(to_device, 4, 40, 40, 4, 160), kOnStream, "kernel");
+        assert_route(Matrix(to_device, 4, 40, 40, 4, 160), kAll, "bounced");
+        assert_route(Matrix(to_device, 4, 40, 40, 320, 4), kAll, "rows");
+    }
+}
+
+// Waking threads takes longer than 50 KiB on one, whatever they look like.
+void workers_are_left_alone_for_a_little(void **) {
+    constexpr LinkMeans kPageable{.pinned = false, .host = true, .kernels = true, .scratch = false, .workers = 16};
+    for (const bool to_device : {true, false}) {
+        for (const int64_t item : {1, 3, 4, 8, 12, 100}) {
+            const int64_t rows = (50 << 10) / item / 16;
+            for (const int64_t gap : {0, 1, 50}) {
+                const Matrix padded(to_device, item, rows, 16, (16 + gap) * item, item);
+                const Matrix turned(to_device, item, rows, 16, item, (rows + gap) * item);
+                assert_true(padded.route(kPageable) != "staged" && turned.route(kPageable) != "staged");
+            }
+        }
+    }
+}
+
+// One launch is quicker than a call for each plane of the device's memory.
+void a_kernel_places_what_would_take_many_calls(void **) {
+    constexpr LinkMeans kPageable{.pinned = false, .host = true, .kernels = true, .scratch = false, .workers = 0};
+    for (const bool to_device : {true, false}) {
+        const Axis dense[] = {{30, 12, 12}, {40, 360, 360}};
+        const Axis planes[] = {{30, 24, 12}, {40, 1000, 360}};
+        Transfer transfer = Matrix(to_device, 4, 40, 40, 4, 160).transfer();
+        transfer.nbytes = 30 * 40 * 12;
+        transfer.run = 12;
+        Axis axes[2];
+        for (int32_t i = 0; i < 2; ++i) {
+            const Axis &axis = planes[i];
+            axes[i] = to_device ? axis : Axis{axis.extent, axis.src_step, axis.dst_step};
+        }
+        transfer.axes = axes;
+        transfer.ndim = 2;
+        assert_string_equal(name_of(via::cuda::plan_link_copy(transfer, kPageable).plan).c_str(),
+                            "bounced by a kernel");
+        transfer.axes = dense;
+        assert_string_equal(name_of(via::cuda::plan_link_copy(transfer, kPageable).plan).c_str(), "bounced");
     }
 }
 
 void without_kernels_rows_are_left_and_say_how_many_calls_they_take(void **) {
-    const LinkCopyPlan plan = transposed(true).plan(kNoKernels);
-    assert_int_equal(static_cast<int>(plan.route), static_cast<int>(LinkRoute::Rows));
-    assert_int_equal(plan.calls, kEdge);
-    assert_int_equal(inner_columns(true).plan(kNoKernels).calls, 1);
+    assert_route(transposed(true), kNoKernels, "rows");
+    assert_int_equal(transposed(true).engines(kNoKernels).calls, kEdge);
+    assert_int_equal(inner_columns(true).engines(kNoKernels).calls, 1);
 }
 
 void a_plan_is_reported_in_words(void **) {
     char text[160];
     const Matrix rows = inner_columns(true);
-    via::cuda::describe_link(rows.transfer(), rows.plan(kAll), sizeof text, text);
+    via::cuda::describe_link(rows.transfer(), rows.engines(kAll), sizeof text, text);
     assert_string_equal(text, "8192 rows of 32768 bytes by a copy engine, in 1 call");
     const Matrix turn = transposed(false);
-    via::cuda::describe_link(turn.transfer(), turn.plan(kAll), sizeof text, text);
+    via::cuda::describe_link(turn.transfer(), turn.engines(kAll), sizeof text, text);
     assert_string_equal(text, "268435456 bytes packed by a copy engine, 33554432 at a time, and a kernel");
     const Matrix raw = second_columns(true);
-    via::cuda::describe_link(raw.transfer(), raw.plan(kAll), sizeof text, text);
+    via::cuda::describe_link(raw.transfer(), raw.engines(kOnStream), sizeof text, text);
     assert_string_equal(
         text, "536870908 bytes with the gaps between them by a copy engine, 33554432 at a time, and a kernel");
 }
@@ -136,12 +203,12 @@ void workers_go_through_the_hosts_memory_in_its_order(void **) {
         const Major of_host = to_device ? Major::Src : Major::Dst;
         const StagedPlan turn = via::cuda::plan_staged(transposed(to_device).transfer(), true);
         assert_true(turn.major == of_host && turn.step == DeviceStep::Kernel);
-        assert_true(turn.adjacent_on_host && !turn.narrow_on_host);
+        assert_true(turn.adjacent_on_host);
         const StagedPlan rows = via::cuda::plan_staged(inner_columns(to_device).transfer(), true);
         assert_true(rows.major == of_host && rows.step == DeviceStep::Engine);
-        assert_true(!rows.adjacent_on_host && !rows.narrow_on_host);
+        assert_true(!rows.adjacent_on_host);
         const StagedPlan columns = via::cuda::plan_staged(second_columns(to_device).transfer(), true);
-        assert_true(columns.step == DeviceStep::Engine && columns.narrow_on_host);
+        assert_true(columns.step == DeviceStep::Engine && columns.host.nanoseconds > rows.host.nanoseconds);
     }
 }
 
@@ -162,7 +229,10 @@ int main() {
         cmocka_unit_test(short_rows_are_read_or_written_by_a_kernel),
         cmocka_unit_test(narrow_elements_bring_their_gaps_along_towards_the_device_only),
         cmocka_unit_test(gaps_of_a_page_are_not_read),
+        cmocka_unit_test(nothing_crosses_element_by_element_while_the_host_can_help),
         cmocka_unit_test(a_little_is_done_in_one_launch_or_call),
+        cmocka_unit_test(workers_are_left_alone_for_a_little),
+        cmocka_unit_test(a_kernel_places_what_would_take_many_calls),
         cmocka_unit_test(without_kernels_rows_are_left_and_say_how_many_calls_they_take),
         cmocka_unit_test(a_plan_is_reported_in_words),
         cmocka_unit_test(workers_go_through_the_hosts_memory_in_its_order),

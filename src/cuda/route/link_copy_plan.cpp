@@ -13,31 +13,41 @@
 namespace via::cuda {
 namespace {
 
-// Costs on PCIe 5 x16, measured on an H200: nanoseconds, and bytes a nanosecond. On a slower link everything that
-// crosses costs more alike, so the choice is the same.
+// How it works. Every route is priced by what each part of the machine must do: fixed steps that follow one another,
+// and bytes that the host's threads, the link and the device move. Where pieces overlap, the slowest part counts;
+// otherwise the parts add up. The cheapest route of those that there are means for is taken.
+//
+// Costs on PCIe 5 x16, measured on an H200: nanoseconds, and bytes a nanosecond. What all routes have in common is left
+// out: 5 us of an empty stream's first copy and of waiting for it. `LinkMeans::link` has the rate of copy engines on
+// this machine; other rates across the link are in proportion.
 constexpr double kLink = 54;
-constexpr double kDevice = 800;
+constexpr double kDevice = 1000;
 constexpr double kCall = 2000;
-constexpr double kLaunch = 5000;
-constexpr double kScratch = 2000;
-constexpr double kRing = 25000;
+constexpr double kLaunch = 12000;  // until the last element has crossed the link
+constexpr double kScratch = 6000;  // allocating, and a kernel that waits for a copy engine
+constexpr double kRing = 15000;
 constexpr double kRow = 1.5;     // of a copy engine, however short
 constexpr double kFarRow = 3.5;  // the same where rows are far from one another
 
 // Costs of pageable buffers. The driver copies them on their way to a device, and waits for them on their way from
 // there.
-constexpr double kBounce = 5000;
+constexpr double kBounce = 1000;
 constexpr double kBounceToDevice = 10;
-constexpr double kBounceWait = 9000;
+constexpr double kNextBuffer = 9000;
 
-// Rates of kernels. A kernel reaches 51 across the link. It counts as slower, since its threads wait for the link and
-// keep others from working.
-constexpr double kPinnedByKernel = 45;
-constexpr double kRequest = 1.5;       // for bytes that are apart from others
-constexpr double kPartOfSector = 2.0;  // the same, stored to the host where they fill no sector
+// Costs of kernels. A kernel reaches 51 across the link. It counts as slower, since its threads wait for the link and
+// keep others from working. The 32 threads of a warp make one request where their bytes are adjacent, and in copies
+// that go element by element (kernel_plan.hpp) these are 32 elements.
+constexpr double kByKernel = 45;
+constexpr double kRequest = 1.5;
+constexpr int64_t kMostOfRequest = 128;
+constexpr int64_t kByElements = int64_t{4} << 20;
+constexpr int64_t kWarp = 32;
+constexpr int64_t kMostOfElement = 16;
 
-// Limits for workers of a ring. More of them gain nothing. They take processors from others and cross memory once more,
-// so a little time is not worth them.
+// The host's memory, for workers of a ring. More of them gain nothing. They take processors from others, so a little
+// time is not worth them.
+constexpr double kHostMemory = 155;
 constexpr int32_t kMostWorkers = 16;
 constexpr double kSpared = 1.15;
 
@@ -71,62 +81,103 @@ HostRows find_rows(const Transfer &transfer) {
     return {run, i < order.ndim ? step_of(order.loops[i]) : run, order.ndim > 1 && fastest == step_of(order.loops[1])};
 }
 
-double cost_of_rows(const Move &move, bool to_device) {
-    const int64_t pitch = move.ndim > 0 ? (to_device ? move.axes[0].src_step : move.axes[0].dst_step) : 0;
-    const double rows = as_double(move.nbytes / move.run) * (pitch > kFar ? kFarRow : kRow);
-    return as_double(count_row_calls(move)) * kCall + std::max(as_double(move.nbytes) / kLink, rows);
-}
+// Prices the routes of one transfer, and keeps the cheapest.
+class Chooser {
+public:
+    Chooser(const Transfer &transfer, const LinkMeans &means)
+        : transfer_(transfer), means_(means), to_device_(is_to_device(transfer)) {}
 
-// Returns the bytes of the host's memory that a kernel touches. Runs less than a sector apart are fetched with the
-// bytes between them.
-double bytes_by_kernel(const Transfer &transfer, const HostRows &rows) {
-    if (!is_to_device(transfer)) {
-        return as_double(transfer.nbytes);
-    }
-    const int64_t run = rows.in_device_order ? rows.run : transfer.run;
-    const int64_t sectors = round_up(run, kSector);
-    const int64_t step = rows.in_device_order ? rows.step : sectors;
-    return as_double(transfer.nbytes) / as_double(run) * as_double(std::clamp(step, run, sectors));
-}
+    void try_rows();
+    void try_kernel();
+    void try_scratch(LinkRoute route);
+    void try_bounce(bool kernels);
+    void try_ring();
+    LinkChoice choice() const { return best_; }
 
-// Returns the cost of requests across the link. A kernel that reads the host's memory in another order may ask for
-// element after element.
-double cost_of_requests(const Transfer &transfer, const HostRows &rows) {
-    if (!rows.in_device_order) {
-        return as_double(transfer.nbytes / transfer.run) * kRequest;
-    }
-    const bool parts = !is_to_device(transfer) && rows.run < kSector;
-    const bool fused = rows.step < rows.run + (parts ? 1 : kSector);
-    return fused ? 0 : as_double(transfer.nbytes / rows.run) * (parts ? kPartOfSector : kRequest);
-}
+private:
+    // Returns the time of bytes that cross at this rate on PCIe 5 x16.
+    double link_time(double nbytes, double rate = kLink) const { return nbytes / rate * (kLink / means_.link); }
+    double rows_time(const Move &move) const;
+    void keep_better(const TransferPlan &plan, double nanoseconds);
 
-void keep_better(LinkRoute route, double nanoseconds, LinkCopyPlan *best) {
+    const Transfer &transfer_;
+    const LinkMeans &means_;
+    const bool to_device_;
+    LinkChoice best_;
+};
+
+void Chooser::keep_better(const TransferPlan &plan, double nanoseconds) {
     const double microseconds = nanoseconds / 1000;
-    if (best->microseconds == 0 || microseconds < best->microseconds) {
-        best->route = route;
-        best->microseconds = microseconds;
+    if (best_.microseconds == 0 || microseconds < best_.microseconds) {
+        best_ = {plan, microseconds};
     }
 }
 
-double cost_of_scratch(const Transfer &transfer, LinkRoute route) {
+// Returns the time of copy engines: calls, and the rows of the host's memory or the bytes.
+double Chooser::rows_time(const Move &move) const {
+    const int64_t pitch = move.ndim > 0 ? (to_device_ ? move.axes[0].src_step : move.axes[0].dst_step) : 0;
+    const double rows = as_double(move.nbytes / move.run) * (pitch > kFar ? kFarRow : kRow);
+    return as_double(count_row_calls(move)) * kCall + std::max(link_time(as_double(move.nbytes)), rows);
+}
+
+void Chooser::try_rows() {
+    Move move;
+    make_move(transfer_, &move);
+    keep_better(LinkCopyPlan{LinkRoute::Rows, transfer_.nbytes, 0, count_row_calls(move)}, rows_time(move));
+}
+
+// Runs of the source that are less than a sector apart are fetched with the bytes between them. A kernel that reads the
+// host's memory in another order may ask for element after element.
+void Chooser::try_kernel() {
+    const HostRows rows = find_rows(transfer_);
+    const int64_t run = rows.in_device_order ? rows.run : transfer_.run;
+    const int64_t step = rows.in_device_order ? rows.step : round_up(run, kSector);
+    const bool fused = rows.in_device_order && (to_device_ ? step < run + kSector : step == run);
+    const int64_t element = std::min<int64_t>(transfer_.run & -transfer_.run, kMostOfElement);
+    const int64_t warp = transfer_.nbytes > kByElements ? kMostOfRequest : std::min(kWarp * element, kMostOfRequest);
+    const int64_t request = fused ? warp : std::min(run, warp);
+    const int64_t touched = to_device_ ? std::clamp(step, run, round_up(run, kSector)) : run;
+    const double link = link_time(as_double(transfer_.nbytes) / as_double(run) * as_double(touched), kByKernel);
+    keep_better(KernelCopyPlan{}, kLaunch + std::max(link, as_double(transfer_.nbytes / request) * kRequest));
+}
+
+// Copy engines and kernel take turns at each piece of scratch memory.
+void Chooser::try_scratch(LinkRoute route) {
     PackedOrder order;
     Move move;
-    make_link_order(transfer, route, &order);
-    make_host_move(order, is_to_device(transfer), transfer.dst, &move);
-    const Slab first = first_piece(order, kScratchBytes);
-    const double pieces = as_double((order.nbytes - 1) / first.nbytes + 1);
-    return kScratch + pieces * (kCall + kLaunch) + cost_of_rows(move, is_to_device(transfer)) +
-           as_double(move.nbytes) / kDevice;
+    make_link_order(transfer_, route, &order);
+    make_host_move(order, to_device_, transfer_.dst, &move);
+    const double pieces = as_double((order.nbytes - 1) / first_piece(order, kScratchBytes).nbytes + 1);
+    const int64_t scratch = std::min(buffer_bytes(order, whole(order)), kScratchBytes);
+    keep_better(LinkCopyPlan{route, move.nbytes, scratch, 0},
+                kScratch + pieces * (kCall + kLaunch) + rows_time(move) + as_double(move.nbytes) / kDevice);
 }
 
-// Returns the cost of one thread that gathers or scatters, a buffer at a time.
-double cost_of_bounce(const Transfer &transfer) {
-    const bool to_device = is_to_device(transfer);
-    const BouncePlan plan = plan_bounce(transfer);
-    const double buffers = as_double((transfer.nbytes - 1) / kPinnedBufferBytes + 1);
-    const double calls = std::max(as_double(count_bounce_calls(transfer, plan)), buffers);
-    const double link = as_double(transfer.nbytes) / (to_device ? kBounceToDevice : kLink);
-    return kBounce + plan.order.host_time + calls * kCall + buffers * (to_device ? 0 : kBounceWait) + link;
+// One thread gathers or scatters, a buffer at a time. Nothing overlaps.
+void Chooser::try_bounce(bool kernels) {
+    const BouncePlan plan = plan_bounce(transfer_, kernels);
+    const auto nbytes = as_double(transfer_.nbytes);
+    const double buffers = as_double((transfer_.nbytes - 1) / kPinnedBufferBytes + 1);
+    const double calls = std::max(as_double(count_bounce_calls(transfer_, plan)), buffers);
+    const double waits = kernels || !to_device_ ? (buffers - 1) * kNextBuffer : 0;
+    const double link = kernels      ? link_time(nbytes, kByKernel)
+                        : to_device_ ? nbytes / kBounceToDevice
+                                     : link_time(nbytes);
+    const double steps = kernels ? buffers * kLaunch : calls * kCall;
+    keep_better(plan, kBounce + plan.order.host.nanoseconds + steps + waits + link);
+}
+
+// Workers, link and kernels overlap. Memory that the device reaches and that needs no packing is never staged.
+void Chooser::try_ring() {
+    const StagedPlan plan = plan_staged(transfer_, means_.kernels);
+    if (means_.workers == 0 || (means_.pinned && plan.adjacent_on_host)) {
+        return;
+    }
+    const int32_t workers = worth_waking(plan.host, std::min(means_.workers, kMostWorkers));
+    const double kernel = plan.step == DeviceStep::Kernel ? kLaunch : 0;
+    const double time = std::max(
+        {plan.host.nanoseconds / workers, plan.host.traffic / kHostMemory, link_time(as_double(transfer_.nbytes))});
+    keep_better(plan, (kRing + kernel + time) * (means_.pinned ? kSpared : 1));
 }
 
 // Returns whether all gaps are smaller than a page: a reader of their neighbours may read them.
@@ -144,70 +195,37 @@ bool has_small_gaps(const Transfer &transfer) {
     return true;
 }
 
-void try_direct(const Transfer &transfer, const LinkMeans &means, LinkCopyPlan *best) {
-    const bool to_device = is_to_device(transfer);
-    Move move;
-    make_move(transfer, &move);
-    keep_better(LinkRoute::Rows, cost_of_rows(move, to_device), best);
-    if (means.kernels) {
-        const HostRows rows = find_rows(transfer);
-        const double link = bytes_by_kernel(transfer, rows) / kPinnedByKernel;
-        keep_better(LinkRoute::Kernel, kLaunch + std::max(link, cost_of_requests(transfer, rows)), best);
-    }
-}
-
-// Tries the routes of the host. Never stages memory that the device reaches and that needs no packing.
-void try_host(const Transfer &transfer, const LinkMeans &means, LinkCopyPlan *best) {
-    keep_better(LinkRoute::Bounced, cost_of_bounce(transfer), best);
-    const StagedPlan plan = plan_staged(transfer, means.kernels);
-    if (means.workers > 0 && !(means.pinned && plan.adjacent_on_host)) {
-        const int32_t workers = worth_waking(plan.host_time, std::min(means.workers, kMostWorkers));
-        const double link = as_double(transfer.nbytes) / kLink;
-        const double cost = kRing + std::max(plan.host_time / workers, link);
-        keep_better(LinkRoute::Staged, means.pinned ? cost * kSpared : cost, best);
-    }
-}
-
-// Fills in what a plan says besides its route and its cost.
-void fill_in(const Transfer &transfer, LinkCopyPlan *plan) {
-    plan->link_bytes = transfer.nbytes;
-    if (plan->route == LinkRoute::Rows) {
-        Move move;
-        make_move(transfer, &move);
-        plan->calls = count_row_calls(move);
-    } else if (plan->route == LinkRoute::Kernel) {
-        plan->link_bytes = static_cast<int64_t>(bytes_by_kernel(transfer, find_rows(transfer)));
-    } else if (plan->route == LinkRoute::Packed || plan->route == LinkRoute::Raw) {
-        PackedOrder order;
-        Move move;
-        make_link_order(transfer, plan->route, &order);
-        make_host_move(order, is_to_device(transfer), transfer.dst, &move);
-        plan->link_bytes = move.nbytes;
-        plan->scratch_bytes = std::min(buffer_bytes(order, whole(order)), kScratchBytes);
-    }
-}
-
 }  // namespace
 
-LinkCopyPlan plan_link_copy(const Transfer &transfer, const LinkMeans &means) {
-    LinkCopyPlan best;
+LinkChoice plan_link_copy(const Transfer &transfer, const LinkMeans &means) {
+    Chooser chooser(transfer, means);
     if (means.pinned) {
-        try_direct(transfer, means, &best);
+        chooser.try_rows();
+    }
+    if (means.pinned && means.kernels) {
+        chooser.try_kernel();
     }
     if (means.pinned && means.kernels && means.scratch) {
-        keep_better(LinkRoute::Packed, cost_of_scratch(transfer, LinkRoute::Packed), &best);
+        chooser.try_scratch(LinkRoute::Packed);
         if (is_to_device(transfer) && has_small_gaps(transfer)) {
-            keep_better(LinkRoute::Raw, cost_of_scratch(transfer, LinkRoute::Raw), &best);
+            chooser.try_scratch(LinkRoute::Raw);
         }
     }
     if (means.host) {
-        try_host(transfer, means, &best);
+        chooser.try_bounce(false);
+        if (means.kernels) {
+            chooser.try_bounce(true);
+        }
+        chooser.try_ring();
     }
-    fill_in(transfer, &best);
-    return best;
+    return chooser.choice();
 }
 
-BouncePlan plan_bounce(const Transfer &transfer) { return {plan_staged(transfer, false)}; }
+BouncePlan plan_bounce(const Transfer &transfer, bool kernels) {
+    BouncePlan plan{plan_staged(transfer, false)};
+    plan.order.step = kernels ? DeviceStep::Kernel : DeviceStep::Engine;
+    return plan;
+}
 
 void make_link_order(const Transfer &transfer, LinkRoute route, PackedOrder *out_order) {
     const bool to_device = is_to_device(transfer);

@@ -1,5 +1,5 @@
-// Plans strided copies between the host and a device: where elements are packed, from the bytes that each side must
-// move and its rate. A value made without a GPU, to be printed and tested.
+// Plans strided copies between the host and a device: where elements are packed, from the bytes that each part of the
+// machine must move and its rate. A value made without a GPU, to be printed and tested.
 #pragma once
 
 #include "cuda/layout/packed_order.hpp"
@@ -13,21 +13,28 @@ struct LinkMeans {
     bool host;    // the caller waits, so that the host may have a part
     bool kernels;
     bool scratch;
-    int32_t workers;  // of a ring; 0: there is none
+    int32_t workers;   // of a ring; 0: there is none
+    double link = 54;  // bytes a nanosecond of adjacent page-locked memory
 };
 
-// Plans a strided transfer of which one side is a device. Returns Bounced if there are no means for anything else.
-LinkCopyPlan plan_link_copy(const Transfer &transfer, const LinkMeans &means);
+// The route that is expected to take least.
+struct LinkChoice {
+    TransferPlan plan = BouncePlan{};
+    double microseconds = 0;
+};
 
-// Plans a copy without the ring, in the order of the device's memory, which takes the fewest calls.
-BouncePlan plan_bounce(const Transfer &transfer);
+// Plans a strided transfer of which one side is a device. Returns a BouncePlan if there are no means for anything else.
+LinkChoice plan_link_copy(const Transfer &transfer, const LinkMeans &means);
+
+// Plans a copy by one thread, without the ring, in the order of the device's memory.
+BouncePlan plan_bounce(const Transfer &transfer, bool kernels);
 
 // Return the order in which a transfer crosses by way of scratch memory, and the first piece that fits there. Later
 // pieces are no larger.
 void make_link_order(const Transfer &transfer, LinkRoute route, PackedOrder *out_order);
 Slab first_piece(const PackedOrder &order, int64_t scratch_bytes);
 
-// Describes Rows, Packed or Raw in at most `capacity` bytes: "8192 rows of 1024 bytes by a copy engine, in 1 call".
+// Describes a plan in at most `capacity` bytes: "8192 rows of 1024 bytes by a copy engine, in 1 call".
 void describe_link(const Transfer &transfer, const LinkCopyPlan &plan, int64_t capacity, char *out_text);
 
 }  // namespace via::cuda

@@ -20,7 +20,9 @@ struct Prepare {
     Status operator()(const DriverPlan &) const { return VIA_OK; }
     Status operator()(const PeerPlan &plan) const { return prepare_peer_copy(transfer, plan, stream); }
     Status operator()(const StagedPlan &) const { return VIA_OK; }
-    Status operator()(const BouncePlan &) const { return VIA_OK; }
+    Status operator()(const BouncePlan &plan) const {
+        return plan.order.step == DeviceStep::Kernel ? prepare_kernel(transfer, stream) : VIA_OK;
+    }
     Status operator()(const KernelCopyPlan &) const { return prepare_kernel(transfer, stream); }
 
     Status operator()(const LinkCopyPlan &plan) const {

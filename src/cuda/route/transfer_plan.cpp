@@ -145,43 +145,30 @@ bool has_slots(const Transfer &transfer, Purpose purpose) {
 }
 
 // Returns whether copying row by row would take a stream too many calls.
-bool is_too_much(const LinkCopyPlan &plan) {
+bool is_too_much(const TransferPlan &plan) {
     constexpr int64_t kMostCalls = 1000;
-    return plan.route == LinkRoute::Rows && plan.calls > kMostCalls;
+    const auto *rows = std::get_if<LinkCopyPlan>(&plan);
+    return rows != nullptr && rows->calls > kMostCalls;
 }
 
 // Plans again without the ring if it cannot be had.
-LinkCopyPlan choose_link_route(const Transfer &transfer, Purpose purpose, LinkMeans means) {
-    const LinkCopyPlan plan = plan_link_copy(transfer, means);
-    if (plan.route != LinkRoute::Staged || has_slots(transfer, purpose)) {
-        return plan;
-    }
-    means.workers = 0;
-    return plan_link_copy(transfer, means);
-}
-
 TransferPlan plan_over_link(const Transfer &transfer, Caller caller, Purpose purpose) {
     const int32_t device_id = device_of_transfer(transfer);
     const bool straight = is_straight(transfer);
     const bool pinned = straight || !has_pageable(transfer);
     const bool host = has_pageable(transfer) || caller == Caller::Waits;
-    const bool kernels = runs_kernels(device_id);
-    const LinkCopyPlan plan = choose_link_route(transfer, purpose,
-                                                {.pinned = pinned,
-                                                 .host = host,
-                                                 .kernels = kernels,
-                                                 .scratch = pinned && has_scratch(device_id),
-                                                 .workers = host && !straight && may_have_ring() ? num_threads() : 0});
-    switch (plan.route) {
-        case LinkRoute::Kernel:
-            return KernelCopyPlan{};
-        case LinkRoute::Staged:
-            return plan_staged(transfer, kernels);
-        case LinkRoute::Bounced:
-            return plan_bounce(transfer);
-        default:
-            return is_too_much(plan) && !kernels ? TransferPlan(KernelCopyPlan{}) : TransferPlan(plan);
+    LinkMeans means{.pinned = pinned,
+                    .host = host,
+                    .kernels = runs_kernels(device_id),
+                    .scratch = pinned && has_scratch(device_id),
+                    .workers = host && !straight && may_have_ring() ? num_threads() : 0,
+                    .link = link_rate(device_id)};
+    TransferPlan plan = plan_link_copy(transfer, means).plan;
+    if (is_a<StagedPlan>(plan) && !has_slots(transfer, purpose)) {
+        means.workers = 0;
+        plan = plan_link_copy(transfer, means).plan;
     }
+    return is_too_much(plan) && !means.kernels ? KernelCopyPlan{} : plan;
 }
 
 Status plan_between_devices(const Transfer &transfer, int32_t device_id, TransferPlan *out_plan) {

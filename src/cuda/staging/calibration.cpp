@@ -92,6 +92,13 @@ int64_t staging_threshold(Direction direction, int32_t device_id) {
     return shipped_thresholds(static_cast<double>(known_link(device_id)), num_threads()).of(direction);
 }
 
+double link_rate(int32_t device_id) {
+    constexpr double kPcie5 = 64;
+    constexpr double kRateOfPcie5 = 54;
+    const int64_t link = known_link(device_id);
+    return link > 0 ? static_cast<double>(link) * (kRateOfPcie5 / kPcie5) : kRateOfPcie5;
+}
+
 void set_thresholds(int32_t device_id, const StagingThresholds &measured) {
     states[device_id].to_host.store(measured.to_host, std::memory_order_relaxed);
     states[device_id].to_device.store(measured.to_device, std::memory_order_release);

@@ -27,10 +27,10 @@ constexpr int32_t kStreamToHost = 3;
 constexpr int32_t kToSecond = 4;
 
 // Eight workers fill the link. Faulting in new huge pages takes more, and so do strided copies to the host. Gathering
-// or scattering single elements takes most.
+// or scattering takes most.
 constexpr int32_t kMostWorkers = 8;
 constexpr int32_t kMostWorkersOfSlow = 12;
-constexpr int32_t kMostWorkersOfNarrow = 16;
+constexpr int32_t kMostWorkersOfStrided = 16;
 constexpr int64_t kBytesOfWorker = int64_t{128} << 10;
 
 constexpr int64_t kLeastForTwoStreams = int64_t{256} << 10;
@@ -38,22 +38,15 @@ constexpr int64_t kLeastForTwoStreams = int64_t{256} << 10;
 // The driver faults in new pages one by one, at 2 GB/s. One worker is faster.
 constexpr int64_t kNewPagesFrom = int64_t{128} << 10;
 
-int32_t most_workers(const StagedCopy &copy, bool new_pages) {
-    const bool strided = copy.strided != nullptr;
-    if (strided && copy.plan.narrow_on_host) {
-        return kMostWorkersOfNarrow;
-    }
-    return new_pages || (strided && copy.direction == Direction::ToHost) ? kMostWorkersOfSlow : kMostWorkers;
-}
-
 int32_t worker_count(const StagedCopy &copy, bool new_pages) {
     if (copy.io != nullptr) {
         return copy.io_workers;
     }
-    const int32_t most = std::min(num_threads(), most_workers(copy, new_pages));
     if (copy.strided != nullptr && !copy.plan.adjacent_on_host) {
-        return worth_waking(copy.plan.host_time, most);
+        return worth_waking(copy.plan.host, std::min(num_threads(), kMostWorkersOfStrided));
     }
+    const bool slow = new_pages || (copy.strided != nullptr && copy.direction == Direction::ToHost);
+    const int64_t most = std::min(num_threads(), slow ? kMostWorkersOfSlow : kMostWorkers);
     const int64_t wanted = new_pages ? round_up(copy.nbytes, kHugePage) / kHugePage : copy.nbytes / kBytesOfWorker;
     return static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, most));
 }

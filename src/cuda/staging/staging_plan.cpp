@@ -11,20 +11,16 @@ namespace {
 // A copy engine copies rows of this size as fast as adjacent bytes.
 constexpr int64_t kEngineRow = 128;
 
-// Less than a cache line.
-constexpr int64_t kNarrow = 64;
-
 // Several calls for a chunk cost more than a kernel.
 constexpr int64_t kBytesOfCall = int64_t{1} << 20;
 
-// Bytes that one worker copies in a nanosecond on the host of an H200: adjacent ones, the cache lines of long rows, and
-// short rows. A short row that is in the cache costs time of its own instead.
-constexpr double kAdjacent = 10;
-constexpr double kLines = 5;
-constexpr double kShortRows = 1.5;
-constexpr double kShortRow = 0.8;  // nanoseconds
-constexpr int64_t kInCache = int64_t{1} << 20;
-constexpr int64_t kLongRow = 128;
+// Costs of one worker on the host of an H200: bytes a nanosecond, gaps of less than a line included, and nanoseconds of
+// each row, which are fewer where registers shuffle elements, and more where rows are far from one another.
+constexpr double kBytes = 10;
+constexpr double kRow = 0.8;
+constexpr double kElement = 0.3;
+constexpr double kFarRow = 6;
+constexpr int64_t kMostOfElement = 16;
 constexpr int64_t kLine = 64;
 
 bool suits_engine(const Move &move) {
@@ -39,21 +35,35 @@ void make_staged_order(const Transfer &transfer, const StagedPlan &plan, PackedO
     make_packed_order(transfer, plan.major, broadcast_is_packed, out_order);
 }
 
-double host_time(const Move &move) {
+// Follows the host's memory for as long as the next bytes are less than a line away.
+HostWork host_work(const Transfer &transfer, const Move &move) {
+    const bool to_device = is_to_device(transfer);
+    PackedOrder order;
+    make_packed_order(transfer, to_device ? Major::Src : Major::Dst, false, &order);
+    int64_t reach = 1;
+    int64_t moved = 1;
+    int32_t i = 0;
+    for (; i < order.ndim; ++i) {
+        const int64_t step = to_device ? order.loops[i].src_step : order.loops[i].dst_step;
+        if (step >= reach + kLine) {
+            break;
+        }
+        reach += (order.loops[i].extent - 1) * step;
+        moved *= order.loops[i].extent;
+    }
     const auto nbytes = static_cast<double>(move.nbytes);
-    const double rows = nbytes / static_cast<double>(move.run);
-    if (move.ndim == 0) {
-        return nbytes / kAdjacent;
-    }
-    if (move.run < kLongRow) {
-        return move.nbytes <= kInCache ? nbytes / kAdjacent + rows * kShortRow : nbytes / kShortRows;
-    }
-    return rows * static_cast<double>(move.run + kLine) / kLines;
+    const bool far = i < order.ndim;
+    const double far_rows = far ? nbytes / static_cast<double>(moved) : 0;
+    const double touched = nbytes / static_cast<double>(moved) * static_cast<double>(far ? reach + kLine : reach);
+    const bool elements = move.run <= kMostOfElement && (move.run & (move.run - 1)) == 0;
+    const double rows = move.ndim > 0 ? nbytes / static_cast<double>(move.run) * (elements ? kElement : kRow) : 0;
+    return {std::max(touched / kBytes + far_rows * kFarRow, rows),
+            to_device ? touched + 2 * nbytes : 2 * touched + nbytes};
 }
 
-int32_t worth_waking(double host_time, int32_t most) {
-    constexpr double kWorthAThread = 64000;  // nanoseconds: waking a thread takes most of that
-    return static_cast<int32_t>(std::clamp(host_time / kWorthAThread, 1.0, static_cast<double>(most)));
+int32_t worth_waking(const HostWork &work, int32_t most) {
+    constexpr double kWorthAThread = 32000;  // nanoseconds: waking a thread takes most of that
+    return static_cast<int32_t>(std::clamp(work.nanoseconds / kWorthAThread, 1.0, static_cast<double>(most)));
 }
 
 void make_host_move(const PackedOrder &order, bool to_device, void *buffer, Move *out_move) {
@@ -70,8 +80,8 @@ void make_device_move(const PackedOrder &order, bool to_device, void *buffer, Mo
 StagedPlan plan_staged(const Transfer &transfer, bool kernels) {
     const bool to_device = is_to_device(transfer);
     const bool is_source_major = to_device == kernels;
-    StagedPlan plan{is_source_major ? Major::Src : Major::Dst, kernels ? DeviceStep::Kernel : DeviceStep::Engine, false,
-                    false, 0};
+    StagedPlan plan{
+        is_source_major ? Major::Src : Major::Dst, kernels ? DeviceStep::Kernel : DeviceStep::Engine, false, {}};
     PackedOrder order;
     Move move;
     make_staged_order(transfer, plan, &order);
@@ -81,8 +91,7 @@ StagedPlan plan_staged(const Transfer &transfer, bool kernels) {
     }
     make_host_move(order, to_device, transfer.dst, &move);
     plan.adjacent_on_host = move.ndim == 0;
-    plan.narrow_on_host = move.ndim > 0 && move.run < kNarrow;
-    plan.host_time = host_time(move);
+    plan.host = host_work(transfer, move);
     return plan;
 }
 
