@@ -451,6 +451,24 @@ void rows_are_left_to_the_link(void **) {
     }
 }
 
+// Up to 4 MiB a kernel goes element by element in the order of the destination: a source in another order would be
+// asked for each of them across the link.
+void a_little_is_not_read_element_by_element_from_the_other_device(void **) {
+    const auto route_of = [](int64_t rows, int64_t columns) {
+        static char memory[1];
+        StridedSample layout = matrix_sample(false, 4, rows, columns, 4, 4 * rows);
+        for (via::Axis &axis : layout.axes) {
+            axis.dst_step *= 2;
+        }
+        return via::cuda::plan_peer_copy({memory, memory, layout.nbytes, kDevice, kOtherDevice, nullptr, nullptr,
+                                          layout.run, layout.ndim(), layout.axes.data()},
+                                         {true, true, true}, 0)
+            .route;
+    };
+    assert_int_equal(route_of(600, 1000), PeerRoute::Pieces);
+    assert_int_equal(route_of(1200, 1000), PeerRoute::Pull);
+}
+
 // As many as were ever under way at once, and of those no more than a few: a copy takes one that is idle.
 void streams_for_the_other_device_are_kept(void **) {
     need_fake_driver();
@@ -707,6 +725,7 @@ int main() {
     const CMUnitTest tests_without_kernels[] = {
         cmocka_unit_test(the_host_and_the_driver_copy_any_layout),
         cmocka_unit_test(rows_are_left_to_the_link),
+        cmocka_unit_test(a_little_is_not_read_element_by_element_from_the_other_device),
     };
     const int without = run_inside(tests_without_kernels);
     if (without != 0 || *via::cuda::why_no_kernels(0) == '\0') {

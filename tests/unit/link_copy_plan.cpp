@@ -4,6 +4,8 @@
 #include <string>
 
 #include "core/layout/axes.hpp"
+#include "cuda/launch/kernel_copy.hpp"
+#include "cuda/launch/kernel_plan.hpp"
 #include "cuda/route/link_copy_plan.hpp"
 #include "cuda/staging/staging_plan.hpp"
 
@@ -13,6 +15,8 @@ using via::Axis;
 using via::cuda::BouncePlan;
 using via::cuda::DeviceStep;
 using via::cuda::KernelCopyPlan;
+using via::cuda::KernelPlan;
+using via::cuda::KernelRoute;
 using via::cuda::LinkCopyPlan;
 using via::cuda::LinkMeans;
 using via::cuda::LinkRoute;
@@ -196,6 +200,21 @@ void a_plan_is_reported_in_words(void **) {
         text, "536870908 bytes with the gaps between them by a copy engine, 33554432 at a time, and a kernel");
 }
 
+// Costs of kernels across a link know up to which size they go element by element.
+void kernels_go_element_by_element_up_to_the_size_that_plans_know(void **) {
+    const auto route_of = [](int64_t rows) {
+        Transfer transfer = Matrix(true, 4, rows, 1024, 4, rows * 4).transfer();
+        const Axis axes[] = {{1024, 4, rows * 4}, {rows, 4096, 4}};
+        transfer.axes = axes;
+        KernelPlan plan;
+        via::cuda::plan_kernel(transfer, &plan);
+        return plan.route;
+    };
+    const int64_t rows = via::cuda::kMostByElements / 4096;
+    assert_true(route_of(rows) == KernelRoute::Elements);
+    assert_true(route_of(rows + 16) != KernelRoute::Elements);
+}
+
 // ---------------------------------------------------------------------------------------------- through the ring
 
 void workers_go_through_the_hosts_memory_in_its_order(void **) {
@@ -235,6 +254,7 @@ int main() {
         cmocka_unit_test(a_kernel_places_what_would_take_many_calls),
         cmocka_unit_test(without_kernels_rows_are_left_and_say_how_many_calls_they_take),
         cmocka_unit_test(a_plan_is_reported_in_words),
+        cmocka_unit_test(kernels_go_element_by_element_up_to_the_size_that_plans_know),
         cmocka_unit_test(workers_go_through_the_hosts_memory_in_its_order),
         cmocka_unit_test(without_kernels_workers_turn_elements_too),
     };

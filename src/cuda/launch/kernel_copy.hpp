@@ -1,10 +1,21 @@
 // Strided copies by kernels of the library.
 #pragma once
 
+#include <algorithm>
+
 #include "cuda/layout/packed_order.hpp"
 #include "cuda/stream/resolved_stream.hpp"
 
 namespace via::cuda {
+
+// Kernels copy up to this many bytes element by element, in the order of dst: the second-level cache holds both sides.
+// Across a link each warp then makes requests of its own 32 elements.
+constexpr int64_t kMostByElements = int64_t{4} << 20;
+constexpr int64_t kElementsOfWarp = 32;
+constexpr int64_t element_of(const Transfer &transfer) {
+    constexpr int64_t kMost = 16;
+    return std::min(transfer.run & -transfer.run, kMost);
+}
 
 // Refuses a stream of another device. A kernel reaches another device's memory only with peer access, which only the
 // application may switch on. Errors: VIA_ERROR_DEVICE.

@@ -33,6 +33,15 @@ void make_move(const Transfer &transfer, Move *out_move);
 // written, since the other side cannot repeat them.
 void make_packed_order(const Transfer &transfer, Major major, bool broadcast_is_packed, PackedOrder *out_order);
 
+// The layout of one side's memory in its own order.
+struct SideRows {
+    int64_t run;        // adjacent bytes
+    int64_t step;       // from one such run to the next
+    bool in_dst_order;  // neighbours in the destination are neighbours there
+};
+
+SideRows find_rows(const Transfer &transfer, Major side);
+
 struct Slab {
     int32_t level;   // the loop of which it is a part
     int64_t offset;  // where it begins, and its bytes, both numbered as packed

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
 #include "core/system/pages.hpp"
+#include "cuda/launch/kernel_copy.hpp"
 #include "cuda/layout/row_copies.hpp"
 #include "cuda/memory/pinned_memory.hpp"
 #include "cuda/route/link_copy.hpp"
@@ -41,9 +41,6 @@ constexpr double kNextBuffer = 9000;
 constexpr double kByKernel = 45;
 constexpr double kRequest = 1.5;
 constexpr int64_t kMostOfRequest = 128;
-constexpr int64_t kByElements = int64_t{4} << 20;
-constexpr int64_t kWarp = 32;
-constexpr int64_t kMostOfElement = 16;
 
 // The host's memory, for workers of a ring. More of them gain nothing. They take processors from others, so a little
 // time is not worth them.
@@ -57,29 +54,6 @@ constexpr int64_t kPage = 4096;
 constexpr int64_t kScratchBytes = int64_t{32} << 20;
 
 double as_double(int64_t value) { return static_cast<double>(value); }
-
-// The layout of the host's memory in its own order.
-struct HostRows {
-    int64_t run;           // adjacent bytes
-    int64_t step;          // from one such run to the next
-    bool in_device_order;  // neighbours in the destination are neighbours there
-};
-
-HostRows find_rows(const Transfer &transfer) {
-    const bool to_device = is_to_device(transfer);
-    const auto step_of = [&](const PackedOrder::Loop &loop) {
-        return std::abs(to_device ? loop.src_step : loop.dst_step);
-    };
-    PackedOrder order;
-    make_packed_order(transfer, to_device ? Major::Src : Major::Dst, true, &order);
-    int64_t run = 1;
-    int32_t i = 0;
-    for (; i < order.ndim && step_of(order.loops[i]) == run; ++i) {
-        run *= order.loops[i].extent;
-    }
-    const int64_t fastest = std::abs(to_device ? transfer.axes[0].src_step : transfer.axes[0].dst_step);
-    return {run, i < order.ndim ? step_of(order.loops[i]) : run, order.ndim > 1 && fastest == step_of(order.loops[1])};
-}
 
 // Prices the routes of one transfer, and keeps the cheapest.
 class Chooser {
@@ -129,12 +103,13 @@ void Chooser::try_rows() {
 // Runs of the source that are less than a sector apart are fetched with the bytes between them. A kernel that reads the
 // host's memory in another order may ask for element after element.
 void Chooser::try_kernel() {
-    const HostRows rows = find_rows(transfer_);
-    const int64_t run = rows.in_device_order ? rows.run : transfer_.run;
-    const int64_t step = rows.in_device_order ? rows.step : round_up(run, kSector);
-    const bool fused = rows.in_device_order && (to_device_ ? step < run + kSector : step == run);
-    const int64_t element = std::min<int64_t>(transfer_.run & -transfer_.run, kMostOfElement);
-    const int64_t warp = transfer_.nbytes > kByElements ? kMostOfRequest : std::min(kWarp * element, kMostOfRequest);
+    const SideRows rows = find_rows(transfer_, to_device_ ? Major::Src : Major::Dst);
+    const int64_t run = rows.in_dst_order ? rows.run : transfer_.run;
+    const int64_t step = rows.in_dst_order ? rows.step : round_up(run, kSector);
+    const bool fused = rows.in_dst_order && (to_device_ ? step < run + kSector : step == run);
+    const int64_t warp = transfer_.nbytes > kMostByElements
+                             ? kMostOfRequest
+                             : std::min(kElementsOfWarp * element_of(transfer_), kMostOfRequest);
     const int64_t request = fused ? warp : std::min(run, warp);
     const int64_t touched = to_device_ ? std::clamp(step, run, round_up(run, kSector)) : run;
     const double link = link_time(as_double(transfer_.nbytes) / as_double(run) * as_double(touched), kByKernel);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <iterator>
 
 #include "core/system/pages.hpp"
+#include "cuda/launch/kernel_copy.hpp"
 #include "cuda/memory/stream_scratch.hpp"
 
 namespace via::cuda {
@@ -91,22 +91,16 @@ constexpr int64_t kLeastInPieces = int64_t{64} << 10;
 
 double as_double(int64_t value) { return static_cast<double>(value); }
 
-// Returns the bytes that are adjacent on one side, whatever the layout of the other.
-int64_t adjacent_bytes(const Transfer &transfer, Major side) {
-    PackedOrder order;
-    make_packed_order(transfer, side, true, &order);
-    int64_t bytes = 1;
-    for (int32_t i = 0; i < order.ndim; ++i) {
-        const PackedOrder::Loop &loop = order.loops[i];
-        if (std::abs(side == Major::Dst ? loop.dst_step : loop.src_step) != bytes) {
-            break;
-        }
-        bytes *= loop.extent;
-    }
-    return bytes;
-}
+bool lies_packed(const Transfer &transfer, Major side) { return find_rows(transfer, side).run == transfer.nbytes; }
 
-bool lies_packed(const Transfer &transfer, Major side) { return adjacent_bytes(transfer, side) == transfer.nbytes; }
+// Returns how many adjacent bytes a kernel asks for at once across the link.
+int64_t bytes_of_request(const Transfer &transfer, Major side) {
+    const SideRows rows = find_rows(transfer, side);
+    if (transfer.nbytes > kMostByElements) {
+        return rows.run;
+    }
+    return rows.in_dst_order ? std::min(rows.run, kElementsOfWarp * element_of(transfer)) : transfer.run;
+}
 
 // Returns the nanoseconds of bytes that cross in runs of this size.
 double cost_of_runs(int64_t nbytes, int64_t run, double rate) {
@@ -149,11 +143,11 @@ PeerPlan in_pieces(const Transfer &transfer) {
 PeerPlan plan_strided(const Transfer &transfer, const PeerReach &reach, int32_t device_id) {
     PeerPlan best;
     if (reach.writes) {
-        const double link = cost_of_runs(transfer.nbytes, adjacent_bytes(transfer, Major::Dst), kWrite);
+        const double link = cost_of_runs(transfer.nbytes, bytes_of_request(transfer, Major::Dst), kWrite);
         keep_better(one_kernel(PeerRoute::Push, link + cost_of_stream(device_id, transfer.src_side)), &best);
     }
     if (reach.reads) {
-        const double link = cost_of_runs(transfer.nbytes, adjacent_bytes(transfer, Major::Src), kRead);
+        const double link = cost_of_runs(transfer.nbytes, bytes_of_request(transfer, Major::Src), kRead);
         keep_better(one_kernel(PeerRoute::Pull, link + cost_of_stream(device_id, transfer.dst_side)), &best);
     }
     if (reach.scratch) {
