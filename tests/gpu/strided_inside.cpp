@@ -3,12 +3,17 @@
 #include "staging_inside.hpp"
 #include "strided_sample.hpp"
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <functional>
+#include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
 #include "core/async/task.hpp"
+#include "core/system/thread_count.hpp"
 #include "cuda/launch/module.hpp"
 #include "cuda/route/link_copy.hpp"
 #include "cuda/route/peer_copy.hpp"
@@ -301,6 +306,62 @@ void the_ring_copies_matrices_slot_by_slot(void **) {
             check(layout, kPageable, kDevice, by_ring(kernels), &random);
         }
     }
+}
+
+// Threads that pack two copies. Those of the first wait for the second to begin, and then, if they go on with the
+// first, for as long as the second has one thread only.
+struct Packers {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::set<std::thread::id> first;
+    std::set<std::thread::id> second;
+    const char *second_begin = nullptr;
+    const char *second_end = nullptr;
+
+    template <class Condition>
+    bool wait(std::unique_lock<std::mutex> &lock, const Condition &condition) {
+        changed.notify_all();
+        return changed.wait_for(lock, std::chrono::seconds(20), condition);
+    }
+    void meet(const char *src) {
+        std::unique_lock<std::mutex> lock(mutex);
+        const bool is_second = src >= second_begin && src < second_end;
+        const bool again = !(is_second ? second : first).insert(std::this_thread::get_id()).second;
+        assert_true(wait(lock, [&] { return second.size() >= (is_second || again ? 2 : 1); }));
+    }
+};
+
+Packers packers;
+
+void meet_and_copy(const via::cuda::Move &move, via::cuda::Cache) {
+    packers.meet(move.src);
+    copy_naively(move.dst, move.src, move.run, move.ndim, move.axes);
+}
+
+void workers_of_one_copy_leave_it_for_another(void **) {
+    load(0);
+    const int32_t threads = via::num_threads();
+    assert_int_equal(via::set_num_threads(4), VIA_OK);
+    Random random(5);
+    const StridedSample layout = matrix_sample(false, 4, 700, 900, 7200, 8);
+    const Trial first(layout, kDevice, kPageable, &random);
+    const Trial second(layout, kDevice, kPageable, &random);
+    packers.second_begin = static_cast<const char *>(second.transfer().src);
+    packers.second_end = packers.second_begin + layout.src_bytes;
+    const auto copy = [](const Trial &trial) {
+        Transfer transfer = trial.transfer();
+        transfer.host_copy = meet_and_copy;
+        assert_int_equal(by_ring(true)(transfer, {}), VIA_OK);
+    };
+    std::thread earlier([&] { copy(first); });
+    {
+        std::unique_lock<std::mutex> lock(packers.mutex);
+        assert_true(packers.wait(lock, [] { return packers.first.size() == 4; }));
+    }
+    copy(second);
+    earlier.join();
+    assert_true(first.is_right() && second.is_right());
+    assert_int_equal(via::set_num_threads(threads), VIA_OK);
 }
 
 void check_bounces(const Route &route) {
@@ -707,6 +768,7 @@ int main() {
         cmocka_unit_test(the_host_and_a_kernel_copy_any_layout),
         cmocka_unit_test(the_ring_copies_any_layout),
         cmocka_unit_test(the_ring_copies_matrices_slot_by_slot),
+        cmocka_unit_test(workers_of_one_copy_leave_it_for_another),
         cmocka_unit_test(two_devices_copy_any_layout_on_a_stream_of_either),
         cmocka_unit_test(with_peer_access_one_kernel_copies_any_layout),
         cmocka_unit_test(what_devices_reach_is_what_the_driver_says),

@@ -24,8 +24,9 @@
 // that a copy has to wait for is waited for before it takes a slot. Towards the device the source has been read on
 // return, and a fence says when the bytes have arrived. Towards the host they have arrived on return.
 //
-// Workers. The caller is one of them. Others are woken in proportion to the time that they save; each copy under way
-// has its own, as far as there are processors. Helpers run on the CPUs next to the device.
+// Workers. The caller is one of them. Others are woken in proportion to the time that they save. Copies under way at
+// once share the processors: workers of one leave it for another that begins. Helpers run on the CPUs next to the
+// device.
 #pragma once
 
 #include <cstdint>

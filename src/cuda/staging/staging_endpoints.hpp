@@ -19,6 +19,7 @@ public:
     int64_t nbytes() const { return cut_.nbytes; }
     bool to_device() const { return copy_.direction == Direction::ToDevice; }
     bool has_new_pages() const { return new_pages_; }
+    bool is_io() const { return copy_.io != nullptr; }
 
     // Converts bytes that passed into bytes of the caller's: broadcast ones pass once.
     int64_t progress(int64_t done) const;
@@ -39,7 +40,6 @@ public:
                                const ResolvedStream &stream) const;
 
 private:
-    bool is_io() const { return copy_.io != nullptr; }
     bool is_strided() const { return copy_.strided != nullptr; }
     bool is_adjacent_on_host() const { return !is_strided() || copy_.plan.adjacent_on_host; }
     bool needs_kernel() const { return copy_.plan.step == DeviceStep::Kernel; }

@@ -1,7 +1,10 @@
 #include "cuda/staging/staging_pipeline.hpp"
 
+#include <algorithm>
+
 #include "core/async/task.hpp"
 #include "core/async/thread_pool.hpp"
+#include "core/system/thread_count.hpp"
 
 namespace via::cuda {
 namespace {
@@ -9,21 +12,42 @@ namespace {
 // Chunks that the device fills ahead of the workers: enough to keep it busy while they go from one to the next.
 constexpr int32_t kMostAhead = 4;
 
+// Counts the copies under way in this process for a scope.
+std::atomic<int32_t> under_way{0};
+
+class UnderWay {
+public:
+    UnderWay() { under_way.fetch_add(1, std::memory_order_relaxed); }
+    ~UnderWay() { under_way.fetch_sub(1, std::memory_order_relaxed); }
+    UnderWay(const UnderWay &) = delete;
+    UnderWay &operator=(const UnderWay &) = delete;
+};
+
 }  // namespace
+
+// Returns how many workers a copy may have of those under way. Workers that read and write files wait for these more
+// than for a processor.
+int32_t StagingPipeline::fair_share() const {
+    const int32_t copies = std::max(under_way.load(std::memory_order_relaxed), 1);
+    return ends_.is_io() ? INT32_MAX : std::max(num_threads() / copies, 1);
+}
 
 StagingPipeline::StagingPipeline(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, char *scratch)
     : streams_(streams), ring_(ring), scratch_(scratch), ends_(copy, ring.slot_bytes()), task_(copy.task) {}
 
 Status StagingPipeline::copy(int32_t workers) {
+    const UnderWay counted;
+    workers = std::min(workers, fair_share());
     parallel_for(workers, workers, work, this);
     give_back_rest();
     return outcome();
 }
 
-// A worker goes on until nothing is left to claim. One that wakes late finds nothing and delays nobody.
-void StagingPipeline::work(void *run, int64_t) { static_cast<StagingPipeline *>(run)->work_here(); }
+// A worker goes on until nothing is left to claim, or until so many copies are under way that it is needed elsewhere;
+// the first one stays. One that wakes late finds nothing and delays nobody.
+void StagingPipeline::work(void *run, int64_t worker) { static_cast<StagingPipeline *>(run)->work_here(worker); }
 
-void StagingPipeline::work_here() {
+void StagingPipeline::work_here(int64_t worker) {
     if (is_stopped()) {
         return;
     }
@@ -35,7 +59,7 @@ void StagingPipeline::work_here() {
         return;
     }
     Piece piece{};
-    while (claim(&piece)) {
+    while (worker < fair_share() && claim(&piece)) {
         const bool copied = to_device() ? fill(piece) : empty(piece);
         finish(piece, copied);
     }

@@ -54,7 +54,8 @@ private:
     };
 
     static void work(void *run, int64_t worker);
-    void work_here();
+    void work_here(int64_t worker);
+    int32_t fair_share() const;
 
     bool claim(Piece *out_piece);
     bool open_next();
