@@ -42,10 +42,8 @@ constexpr double kByKernel = 45;
 constexpr double kRequest = 1.5;
 constexpr int64_t kMostOfRequest = 128;
 
-// The host's memory, for workers of a ring. More of them gain nothing. They take processors from others, so a little
-// time is not worth them.
+// The host's memory, for workers of a ring. They take processors from others, so a little time is not worth them.
 constexpr double kHostMemory = 155;
-constexpr int32_t kMostWorkers = 16;
 constexpr double kSpared = 1.15;
 
 constexpr int64_t kFar = 512;
@@ -148,7 +146,7 @@ void Chooser::try_ring() {
     if (means_.workers == 0 || (means_.pinned && plan.adjacent_on_host)) {
         return;
     }
-    const int32_t workers = worth_waking(plan.host, std::min(means_.workers, kMostWorkers));
+    const int32_t workers = worth_waking(transfer_, plan, means_.workers);
     const double kernel = plan.step == DeviceStep::Kernel ? kLaunch : 0;
     const double time = std::max(
         {plan.host.nanoseconds / workers, plan.host.traffic / kHostMemory, link_time(as_double(transfer_.nbytes))});

@@ -26,13 +26,6 @@ constexpr int32_t kStreamToDevice = 2;
 constexpr int32_t kStreamToHost = 3;
 constexpr int32_t kToSecond = 4;
 
-// Eight workers fill the link. Faulting in new huge pages takes more, and so do strided copies to the host. Gathering
-// or scattering takes most.
-constexpr int32_t kMostWorkers = 8;
-constexpr int32_t kMostWorkersOfSlow = 12;
-constexpr int32_t kMostWorkersOfStrided = 16;
-constexpr int64_t kBytesOfWorker = int64_t{128} << 10;
-
 constexpr int64_t kLeastForTwoStreams = int64_t{256} << 10;
 
 // The driver faults in new pages one by one, at 2 GB/s. One worker is faster.
@@ -42,11 +35,10 @@ int32_t worker_count(const StagedCopy &copy, bool new_pages) {
     if (copy.io != nullptr) {
         return copy.io_workers;
     }
-    if (copy.strided != nullptr && !copy.plan.adjacent_on_host) {
-        return worth_waking(copy.plan.host, std::min(num_threads(), kMostWorkersOfStrided));
+    if (copy.strided != nullptr && !new_pages) {
+        return worth_waking(*copy.strided, copy.plan, num_threads());
     }
-    const bool slow = new_pages || (copy.strided != nullptr && copy.direction == Direction::ToHost);
-    const int64_t most = std::min(num_threads(), slow ? kMostWorkersOfSlow : kMostWorkers);
+    const int64_t most = std::min(num_threads(), new_pages ? kMostWorkersOfSlow : kMostWorkers);
     const int64_t wanted = new_pages ? round_up(copy.nbytes, kHugePage) / kHugePage : copy.nbytes / kBytesOfWorker;
     return static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, most));
 }

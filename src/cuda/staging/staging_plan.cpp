@@ -61,9 +61,15 @@ HostWork host_work(const Transfer &transfer, const Move &move) {
             to_device ? touched + 2 * nbytes : 2 * touched + nbytes};
 }
 
-int32_t worth_waking(const HostWork &work, int32_t most) {
+int32_t worth_waking(const Transfer &transfer, const StagedPlan &plan, int32_t most) {
     constexpr double kWorthAThread = 32000;  // nanoseconds: waking a thread takes most of that
-    return static_cast<int32_t>(std::clamp(work.nanoseconds / kWorthAThread, 1.0, static_cast<double>(most)));
+    if (!plan.adjacent_on_host) {
+        const double wanted = std::min<double>(plan.host.nanoseconds / kWorthAThread, kMostWorkersOfStrided);
+        return static_cast<int32_t>(std::clamp<double>(wanted, 1, most));
+    }
+    const int64_t wanted =
+        std::min<int64_t>(transfer.nbytes / kBytesOfWorker, is_to_device(transfer) ? kMostWorkers : kMostWorkersOfSlow);
+    return static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, most));
 }
 
 void make_host_move(const PackedOrder &order, bool to_device, void *buffer, Move *out_move) {

@@ -17,8 +17,15 @@ void make_staged_order(const Transfer &transfer, const StagedPlan &plan, PackedO
 // Returns what the host does of a transfer, as one move.
 HostWork host_work(const Transfer &transfer, const Move &move);
 
-// Returns how many threads, at most `most`, are worth waking for that.
-int32_t worth_waking(const HostWork &work, int32_t most);
+// Returns how many threads, at most `most`, are worth waking for a strided copy.
+int32_t worth_waking(const Transfer &transfer, const StagedPlan &plan, int32_t most);
+
+// Most threads that gain something. Eight fill the link. Faulting in new huge pages takes more, and so do strided
+// copies to the host. Gathering or scattering takes most.
+constexpr int32_t kMostWorkers = 8;
+constexpr int32_t kMostWorkersOfSlow = 12;
+constexpr int32_t kMostWorkersOfStrided = 16;
+constexpr int64_t kBytesOfWorker = int64_t{128} << 10;
 
 // Makes the host's part, and the device's, as one move. `buffer` stands for the slot.
 void make_host_move(const PackedOrder &order, bool to_device, void *buffer, Move *out_move);
