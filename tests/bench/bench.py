@@ -35,14 +35,21 @@ MODULES = {
         HERE / "bench_permute.py",
         HERE / "bench_apart.py",
         HERE / "bench_files.py",
+        HERE / "bench_archive.py",
         HERE / "bench_java.py",
         HERE / "bench_csharp.py",
     ),
-    "gpu": tuple(HERE / "gpu" / f"bench_gpu_{part}.py" for part in ("python", "strided", "files")),
+    "gpu": (
+        *(HERE / "gpu" / f"bench_gpu_{part}.py" for part in ("python", "strided", "files")),
+        HERE / "bench_archive.py",
+    ),
 }
 PEERS = {
-    "cpu": ("numpy", "torch", "jax"),
-    "gpu": ("numpy", "torch", "cupy-cuda13x", "cupy-cuda12x", "numba", "jax", "kvikio-cu13", "kvikio-cu12"),
+    "cpu": ("numpy", "torch", "jax", "safetensors"),
+    "gpu": (
+        *("numpy", "torch", "cupy-cuda13x", "cupy-cuda12x", "numba", "jax", "kvikio-cu13", "kvikio-cu12"),
+        *("safetensors", "fastsafetensors", "instanttensor", "runai-model-streamer"),
+    ),
 }
 
 
