@@ -1100,6 +1100,23 @@ module viaduct_c
       integer(c_int) :: answer
     end function
 
+    function via_save(path, array, options) result(answer) bind(C, name="via_save")
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: array
+      type(via_file_options), intent(in), optional :: options
+      integer(c_int) :: answer
+    end function
+
+    function via_load(path, memory, options, out_array) result(answer) bind(C, name="via_load")
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: memory
+      type(via_file_options), intent(in), optional :: options
+      type(c_ptr), intent(out) :: out_array
+      integer(c_int) :: answer
+    end function
+
     function via_archive_open(path, options, out_archive) result(answer) bind(C, name="via_archive_open")
       import
       character(kind=c_char), intent(in) :: path(*)
@@ -1179,6 +1196,14 @@ module viaduct_c
       integer(c_int) :: answer
     end function
 
+    function via_archive_slice(archive, number, axis, start, count) result(answer) bind(C, name="via_archive_slice")
+      import
+      type(c_ptr), value :: archive
+      integer(c_int64_t), value :: number, start, count
+      integer(c_int32_t), value :: axis
+      integer(c_int) :: answer
+    end function
+
     function via_archive_array(archive, number, buffer, out_array) result(answer) bind(C, name="via_archive_array")
       import
       type(c_ptr), value :: archive, buffer
@@ -1204,6 +1229,31 @@ module viaduct_c
         name="via_archive_read_submit")
       import
       type(c_ptr), value :: archive, buffer, stream
+      type(c_ptr), intent(out) :: out_task
+      integer(c_int) :: answer
+    end function
+
+    function via_archive_save(path, count, arrays, names, metadata, shard_bytes, options, &
+        stream) result(answer) bind(C, name="via_archive_save")
+      import
+      character(kind=c_char), intent(in) :: path(*), metadata(*)
+      integer(c_int32_t), value :: count
+      type(c_ptr), intent(in) :: arrays(*), names(*)
+      integer(c_int64_t), value :: shard_bytes
+      type(via_file_options), intent(in), optional :: options
+      type(c_ptr), value :: stream
+      integer(c_int) :: answer
+    end function
+
+    function via_archive_save_submit(path, count, arrays, names, metadata, shard_bytes, options, stream, &
+        out_task) result(answer) bind(C, name="via_archive_save_submit")
+      import
+      character(kind=c_char), intent(in) :: path(*), metadata(*)
+      integer(c_int32_t), value :: count
+      type(c_ptr), intent(in) :: arrays(*), names(*)
+      integer(c_int64_t), value :: shard_bytes
+      type(via_file_options), intent(in), optional :: options
+      type(c_ptr), value :: stream
       type(c_ptr), intent(out) :: out_task
       integer(c_int) :: answer
     end function

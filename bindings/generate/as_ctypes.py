@@ -66,6 +66,8 @@ def spelled(kind: str, contract: Contract) -> str:
     handle = pointee.partition(" ")[0]
     if handle not in contract.handles:
         handle = "ctypes.c_void_p"
+    if kind == "const char * const *":
+        return "ctypes.POINTER(ctypes.c_char_p)"
     if kind == "via_array * const *" or kind.endswith("**"):
         return f"ctypes.POINTER({handle})"
     if pointee in contract.structs:

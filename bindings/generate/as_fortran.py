@@ -44,7 +44,7 @@ def declared(value: Value, contract: Contract) -> tuple[str, str]:
         return "type(c_funptr), value", name
     if kind in ("const char *", "char *"):
         return f"character(kind=c_char), intent({'out' if name.startswith('out_') else 'in'})", f"{name}(*)"
-    if kind == "via_array * const *":
+    if kind in ("via_array * const *", "const char * const *"):
         return "type(c_ptr), intent(in)", f"{name}(*)"
     if kind.endswith("**"):
         return "type(c_ptr), intent(out)", name

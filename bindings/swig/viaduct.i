@@ -120,6 +120,8 @@
 %via_returns(via_file_write, nothing)
 %via_returns(via_file_read_submit, task)
 %via_returns(via_file_write_submit, task)
+%via_returns(via_save, nothing)
+%via_returns(via_load, array)
 
 %via_returns(via_archive_open, archive)
 %via_returns(via_archive_add, nothing)
@@ -131,6 +133,9 @@
 %via_returns(via_archive_load, array)
 %via_returns(via_archive_read, nothing)
 %via_returns(via_archive_read_submit, task)
+%via_returns(via_archive_slice, nothing)
+%via_returns(via_archive_save, nothing)
+%via_returns(via_archive_save_submit, task)
 
 /* Calls that wait, or move so much data that other threads should run meanwhile. */
 %via_waits(via_cuda_warmup)
@@ -156,9 +161,12 @@
 %via_waits(via_batch_run)
 %via_waits(via_file_read)
 %via_waits(via_file_write)
+%via_waits(via_save)
+%via_waits(via_load)
 %via_waits(via_archive_open)
 %via_waits(via_archive_add)
 %via_waits(via_archive_load)
 %via_waits(via_archive_read)
+%via_waits(via_archive_save)
 
 %include "viaduct/viaduct.h"

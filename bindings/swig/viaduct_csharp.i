@@ -123,7 +123,8 @@ void TYPE ## _release(TYPE *address);
 %via_csharp_handle(ViaArchive, via_archive, out_archive)
 %via_csharp_output(System.IntPtr, via_array **out_buffer)
 
-%via_csharp_type(System.IntPtr[], System.IntPtr[], via_array *const *dsts, via_array *const *srcs)
+%via_csharp_type(System.IntPtr[], System.IntPtr[], via_array *const *dsts, via_array *const *srcs,
+                 via_array *const *arrays, const char *const *names)
 
 /* ----------------------------------------------------------------------------------------- addresses and texts */
 

@@ -263,6 +263,23 @@
   $1 = list.arrays();
 }
 
+%via_java_type((int32_t count, via_array *const *arrays), jlongArray, long[])
+%typemap(in) (int32_t count, via_array *const *arrays) (viajava::Handles list) {
+  if (!list.read(jenv, "arrays", $input)) {
+    return $null;
+  }
+  $1 = list.count();
+  $2 = list.arrays();
+}
+%via_java_type(const char *const *names, jobjectArray, byte[][])
+%typemap(in) const char *const *names (viajava::Texts list) {
+  if (!list.read(jenv, "names", $input, arg2)) {
+    return $null;
+  }
+  $1 = ($1_ltype)list.data();
+}
+%typemap(freearg) const char *const *names ""
+
 /* ----------------------------------------------------------------------------------------------------- structs */
 
 /* Made with its size set, and ended by delete_TYPE. */

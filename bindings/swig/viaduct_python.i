@@ -148,6 +148,20 @@
   $1 = list.data();
 }
 
+%typemap(in) (int32_t count, via_array *const *arrays) (viapy::ArrayList list) {
+  if (!list.parse("$symname", "arrays", $input)) {
+    SWIG_fail;
+  }
+  $1 = list.count();
+  $2 = list.data();
+}
+%typemap(in) const char *const *names (viapy::TextList list) {
+  if (!list.parse("$symname", "names", $input, arg2)) {
+    SWIG_fail;
+  }
+  $1 = ($1_ltype)list.data();
+}
+
 /* ----------------------------------------------------------------------------------------- addresses and texts */
 
 %typemap(in) void *, const void *, DLManagedTensorVersioned *, DLManagedTensor *, ArrowSchema *, ArrowDeviceArray *,

@@ -1335,6 +1335,20 @@ VIA_CHECKED via_status via_file_read_submit(via_file *file, int64_t byte_offset,
 VIA_CHECKED via_status via_file_write_submit(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream,
                                              via_task **out_task);
 
+/**
+ * Writes one array to a file: via_file_create and via_file_write with atomic_write, after which the file holds all of
+ * it. On failure an existing file is unchanged, and there is no new one. Options may be NULL. Errors: those of both.
+ */
+VIA_CHECKED via_status via_save(const char *path, via_array *array, const via_file_options *options);
+
+/**
+ * Reads a whole file into a new row-major array: that of a .npy header, otherwise all bytes as VIA_UINT8. Allocates as
+ * via_empty (memory NULL means the host), and reads as via_file_open and via_file_read. Options may be NULL. The caller
+ * owns the array; there is none after a failure. Errors: those of all three.
+ */
+VIA_CHECKED via_status via_load(const char *path, via_memory *memory, const via_file_options *options,
+                                via_array **out_array);
+
 /* ------------------------------------------------------------------------------------------------ archives */
 
 /*
@@ -1345,9 +1359,9 @@ VIA_CHECKED via_status via_file_write_submit(via_file *file, int64_t byte_offset
  * bytes on. Bytes between them are 0. Read the buffer, and make a view of each tensor with via_archive_array. Tensors
  * and files are read in the order of their bytes by one pool of threads; neighbours share a read.
  *
- * Any number of threads may use an archive at once. Do not call via_archive_add concurrently with other uses of it.
- * Submitted tasks continue without the new tensors. Errors of all: VIA_ERROR_OUT_OF_MEMORY. Texts contain the path and
- * the name of the tensor.
+ * Any number of threads may use an archive at once. Do not call via_archive_add or via_archive_slice concurrently with
+ * other uses of it. Submitted tasks continue without the change. Errors of all: VIA_ERROR_OUT_OF_MEMORY. Texts contain
+ * the path and the name of the tensor.
  */
 
 /**
@@ -1405,6 +1419,16 @@ VIA_CHECKED via_status via_archive_select(via_archive *archive, int32_t count, c
                                           via_archive **out_archive);
 
 /**
+ * Reduces a tensor to `count` indices of an axis, from `start` on: the rows or columns of one rank. Shape, window and
+ * bytes are those of the part from now on, and a read reads it alone; a further slice takes its indices. A negative
+ * axis counts from the end. Changes this archive only: slice a selection to keep the whole. As for via_archive_add,
+ * nothing else may use the archive meanwhile. On failure it is unchanged. Errors: VIA_ERROR_INDEX;
+ * VIA_ERROR_UNSUPPORTED for packed elements.
+ */
+VIA_CHECKED via_status via_archive_slice(via_archive *archive, int64_t number, int32_t axis, int64_t start,
+                                         int64_t count);
+
+/**
  * Makes a view of a tensor in a buffer; touches no element. The caller owns the view, which holds the buffer's memory.
  * Errors: VIA_ERROR_INDEX; VIA_ERROR_DTYPE and VIA_ERROR_SHAPE for an array that is no buffer of this archive.
  */
@@ -1428,6 +1452,32 @@ VIA_CHECKED via_status via_archive_read(via_archive *archive, via_array *buffer,
 
 /** Submits a read as via_file_read_submit does. The task holds files and buffer until it has ended. */
 VIA_CHECKED via_status via_archive_read_submit(via_archive *archive, via_array *buffer, via_stream *stream,
+                                               via_task **out_task);
+
+/**
+ * Writes `count` arrays, on any devices and of any layout, to a safetensors file, each under its name. `metadata` is a
+ * JSON object of texts as via_archive_metadata writes, or NULL. With shard_bytes above 0 a file has at most so many
+ * bytes of elements, or one array. If that takes several files, `model.safetensors` becomes
+ * `model-00001-of-00003.safetensors` and so on, with the index `model.safetensors.index.json`. A file has the arrays of
+ * wide elements first, otherwise in the order given. `names` and `metadata` are UTF-8, and read during the call.
+ *
+ * Ordered as via_file_write. Options may be NULL; durable and page_cache count, and those for files of one array must
+ * be 0. Writes all files under temporary names and renames them when they are complete, the index last: an existing
+ * file is replaced whole, as by via_file_write with atomic_write. On failure nothing is left, unless a file could not
+ * be renamed: those renamed before it stay.
+ * Errors: VIA_ERROR_INVALID_ARGUMENT (also for a name that is given twice), VIA_ERROR_DTYPE for elements that the
+ * format cannot name, VIA_ERROR_UNSUPPORTED for packed elements that are not adjacent or no whole bytes,
+ * VIA_ERROR_FORMAT for metadata, VIA_ERROR_IO, VIA_ERROR_OVERFLOW, VIA_ERROR_CUDA, VIA_ERROR_FORKED. Texts contain the
+ * name.
+ */
+VIA_CHECKED via_status via_archive_save(const char *path, int32_t count, via_array *const *arrays,
+                                        const char *const *names, const char *metadata, int64_t shard_bytes,
+                                        const via_file_options *options, via_stream *stream);
+
+/** Submits a save as via_file_write_submit does a write. The task holds the arrays until it has ended. */
+VIA_CHECKED via_status via_archive_save_submit(const char *path, int32_t count, via_array *const *arrays,
+                                               const char *const *names, const char *metadata, int64_t shard_bytes,
+                                               const via_file_options *options, via_stream *stream,
                                                via_task **out_task);
 
 #ifdef __cplusplus

@@ -95,6 +95,10 @@ Argument argument(Type **output) {
     return {kind, kHandleKind<Type>, static_cast<int32_t>(sizeof *output), bits_of(output)};
 }
 
+inline Argument argument(const char *const *texts) {
+    return {ArgumentKind::Address, HandleKind::None, 0, bits_of(texts)};
+}
+
 template <class Type>
 Argument argument(Type *const *handles) {
     return {ArgumentKind::Handles, kHandleKind<Type>, 0, bits_of(handles)};

@@ -5,6 +5,8 @@
 
 #include "api/guard.hpp"
 #include "archive/archive_read.hpp"
+#include "archive/archive_save.hpp"
+#include "archive/safetensors.hpp"
 #include "core/base/versioned_struct.hpp"
 
 using namespace via;
@@ -43,7 +45,7 @@ int64_t via_archive_size(via_archive *archive) {
 
 int64_t via_archive_nbytes(via_archive *archive) {
     VIA_TRACE_API(via_archive_nbytes, archive);
-    return archive != nullptr ? archive->nbytes : 0;
+    return archive != nullptr ? settle_places(archive) : 0;
 }
 
 const char *via_archive_name(via_archive *archive, int64_t number) {
@@ -65,7 +67,7 @@ via_status via_archive_metadata(via_archive *archive, int64_t capacity, char *ou
             return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld and out_metadata is %s; expected that many bytes",
                         as_printed(capacity), out_metadata == nullptr ? "NULL" : "given");
         }
-        const std::string text = metadata_json(archive);
+        const std::string text = write_texts(archive->metadata);
         if (capacity > 0) {
             const size_t length = std::min(text.size(), static_cast<size_t>(capacity) - 1);
             std::memcpy(out_metadata, text.data(), length);
@@ -86,6 +88,12 @@ via_status via_archive_select(via_archive *archive, int32_t count, const int64_t
     VIA_TRACE_API(via_archive_select, archive, count, numbers, out_archive);
     return guarded(__func__, output("out_archive", out_archive), required("archive", archive),
                    [&] { return select_tensors(archive, count, numbers, out_archive); });
+}
+
+via_status via_archive_slice(via_archive *archive, int64_t number, int32_t axis, int64_t start, int64_t count) {
+    VIA_TRACE_API(via_archive_slice, archive, number, axis, start, count);
+    return guarded(__func__, required("archive", archive),
+                   [&] { return slice_tensor(archive, number, axis, start, count); });
 }
 
 via_status via_archive_array(via_archive *archive, int64_t number, via_array *buffer, via_array **out_array) {
@@ -111,4 +119,37 @@ via_status via_archive_read_submit(via_archive *archive, via_array *buffer, via_
     VIA_TRACE_API(via_archive_read_submit, archive, buffer, stream, out_task);
     return guarded(__func__, output("out_task", out_task), required("archive", archive), required("buffer", buffer),
                    [&] { return submit_archive(archive, buffer, stream, out_task); });
+}
+
+namespace {
+
+// Completes a request that is to be saved.
+template <class Save>
+Status with_request(const SaveRequest &given, const via_file_options *options, const Save &save) {
+    SaveRequest request = given;
+    VIA_TRY(options != nullptr ? read_struct("options", *options, &request.options) : VIA_OK);
+    return save(request);
+}
+
+}  // namespace
+
+via_status via_archive_save(const char *path, int32_t count, via_array *const *arrays, const char *const *names,
+                            const char *metadata, int64_t shard_bytes, const via_file_options *options,
+                            via_stream *stream) {
+    VIA_TRACE_API(via_archive_save, path, count, arrays, names, metadata, shard_bytes, options, stream);
+    return guarded(__func__, required("path", path), [&] {
+        return with_request({path, count, arrays, names, metadata, shard_bytes, {}}, options,
+                            [&](const SaveRequest &request) { return save_archive(request, stream); });
+    });
+}
+
+via_status via_archive_save_submit(const char *path, int32_t count, via_array *const *arrays, const char *const *names,
+                                   const char *metadata, int64_t shard_bytes, const via_file_options *options,
+                                   via_stream *stream, via_task **out_task) {
+    VIA_TRACE_API(via_archive_save_submit, path, count, arrays, names, metadata, shard_bytes, options, stream,
+                  out_task);
+    return guarded(__func__, output("out_task", out_task), required("path", path), [&] {
+        return with_request({path, count, arrays, names, metadata, shard_bytes, {}}, options,
+                            [&](const SaveRequest &request) { return submit_save(request, stream, out_task); });
+    });
 }

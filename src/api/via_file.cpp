@@ -3,6 +3,7 @@
 #include "api/guard.hpp"
 #include "core/base/versioned_struct.hpp"
 #include "file/file_transfer.hpp"
+#include "file/whole_array.hpp"
 #include "file/window.hpp"
 
 using namespace via;
@@ -98,5 +99,23 @@ via_status via_file_write_submit(via_file *file, int64_t byte_offset, via_array 
     VIA_TRACE_API(via_file_write_submit, file, byte_offset, src, stream, out_task);
     return guarded(__func__, output("out_task", out_task), required("file", file), required("src", src), [&] {
         return name_file(file, submit_transfer({file, src, Direction::Write, byte_offset}, stream, out_task));
+    });
+}
+
+via_status via_save(const char *path, via_array *array, const via_file_options *options) {
+    VIA_TRACE_API(via_save, path, array, options);
+    return guarded(__func__, required("path", path), required("array", array), [&]() -> Status {
+        via_file_options complete{};
+        VIA_TRY(read_options(options, &complete));
+        return name_path(path, save_array(path, array, complete));
+    });
+}
+
+via_status via_load(const char *path, via_memory *memory, const via_file_options *options, via_array **out_array) {
+    VIA_TRACE_API(via_load, path, memory, options, out_array);
+    return guarded(__func__, output("out_array", out_array), required("path", path), [&]() -> Status {
+        via_file_options complete{};
+        VIA_TRY(read_options(options, &complete));
+        return name_path(path, load_array(path, memory != nullptr ? memory : host_memory(), complete, out_array));
     });
 }

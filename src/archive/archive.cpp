@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <mutex>
 #include <new>
 #include <numeric>
 #include <tuple>
@@ -14,7 +15,6 @@
 #include "core/array/memory.hpp"
 #include "core/array/view.hpp"
 #include "core/base/checked.hpp"
-#include "file/window.hpp"
 
 namespace via {
 namespace {
@@ -96,6 +96,7 @@ Status place_tensors(via_archive *archive) {
         }
     }
     archive->nbytes = end;
+    archive->is_placed = true;
     return VIA_OK;
 }
 
@@ -120,10 +121,9 @@ Status read_file(via_archive *archive, const std::string &path) {
 // Checks that each tensor of an index is in the file that the index names.
 Status check_index(via_archive *archive, const ArchivePaths &paths) {
     for (const auto &[name, path] : paths.files_by_name) {
-        int64_t number = 0;
-        VIA_TRY(name_path(paths.source.c_str(), find_tensor(archive, name, &number)));
-        const ArchiveTensor &tensor = archive->tensors[static_cast<size_t>(number)];
-        if (paths.files[path] != archive->files[static_cast<size_t>(tensor.file)].file->path) {
+        const auto found = archive->numbers.find(name);
+        const ArchiveTensor *tensor = found != archive->numbers.end() ? tensor_at(archive, found->second) : nullptr;
+        if (tensor == nullptr || paths.files[path] != archive->files[static_cast<size_t>(tensor->file)].file->path) {
             return fail(VIA_ERROR_FORMAT, "%.400s: tensor '%.80s' is not in %.200s; expected it there",
                         paths.source.c_str(), name.c_str(), paths.files[path].c_str());
         }
@@ -169,22 +169,6 @@ Layout dense_layout(const ArchiveTensor &tensor) {
     return layout;
 }
 
-void append_json(std::string_view text, std::string *out) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    *out += '"';
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
-            (*out += '\\') += c;
-        } else if (byte < ' ') {
-            ((*out += "\\u00") += kDigits[byte >> 4]) += kDigits[byte & 15];
-        } else {
-            *out += c;
-        }
-    }
-    *out += '"';
-}
-
 }  // namespace
 
 Status open_archive(const char *path, const via_file_options &options, via_archive **out_archive) {
@@ -206,7 +190,8 @@ Status add_to_archive(via_archive *archive, const char *path) {
     std::swap(archive->numbers, more.get()->numbers);
     std::swap(archive->metadata, more.get()->metadata);
     std::swap(archive->by_place, more.get()->by_place);
-    std::swap(archive->nbytes, more.get()->nbytes);
+    archive->nbytes = more.get()->nbytes;
+    archive->is_placed = true;
     return VIA_OK;
 }
 
@@ -236,12 +221,82 @@ Status require_tensor(via_archive *archive, int64_t number, const ArchiveTensor 
     return *out_tensor != nullptr ? VIA_OK : index_out_of_range(archive, number);
 }
 
+namespace {
+
+Status open_window(via_archive *archive, const ArchiveTensor &tensor, via_file **out_file) {
+    const auto ndim = static_cast<int32_t>(tensor.shape.size());
+    const bool is_slice = !tensor.starts.empty();
+    const WindowSlice slice{tensor.starts.data(), tensor.shape.data(), nullptr};
+    return name_tensor(tensor.name,
+                       make_window(archive->files[static_cast<size_t>(tensor.file)].file,
+                                   is_slice ? tensor.whole_offset : tensor.offset,
+                                   {tensor.dtype, ndim, is_slice ? tensor.whole_shape.data() : tensor.shape.data()},
+                                   is_slice ? slice : WindowSlice{}, out_file));
+}
+
+Status check_slice(const ArchiveTensor &tensor, int32_t axis, int64_t start, int64_t count) {
+    const auto ndim = static_cast<int32_t>(tensor.shape.size());
+    if (axis < -ndim || axis >= ndim) {
+        return fail(VIA_ERROR_INDEX, "axis is %d; expected one of the %d axes", axis, ndim);
+    }
+    const int64_t extent = tensor.shape[static_cast<size_t>(axis < 0 ? axis + ndim : axis)];
+    return start >= 0 && count >= 0 && start <= extent && count <= extent - start
+               ? VIA_OK
+               : fail(VIA_ERROR_INDEX, "start is %lld and count is %lld; expected indices of an axis of %lld",
+                      as_printed(start), as_printed(count), as_printed(extent));
+}
+
+// Finds the bytes of a slice by its window.
+Status find_rows(via_archive *archive, ArchiveTensor *slice) {
+    UniqueFile window;
+    VIA_TRY(open_window(archive, *slice, window.out()));
+    via_array *layout = window.get()->layout;
+    slice->nbytes = layout->nbytes();
+    slice->offset = slice->whole_offset;
+    slice->rows = nullptr;
+    if (slice->nbytes > 0) {
+        const FileExtents extents = extents_of(layout, first_byte(layout));
+        slice->offset = extents.offset;
+        slice->rows = extents.ndim > 0 ? std::make_shared<const FileExtents>(extents) : nullptr;
+    }
+    return VIA_OK;
+}
+
+}  // namespace
+
 Status open_tensor(via_archive *archive, int64_t number, via_file **out_file) {
     const ArchiveTensor *tensor = nullptr;
     VIA_TRY(require_tensor(archive, number, &tensor));
-    const FileContent content{tensor->dtype, static_cast<int32_t>(tensor->shape.size()), tensor->shape.data()};
-    return name_tensor(tensor->name, make_window(archive->files[static_cast<size_t>(tensor->file)].file, tensor->offset,
-                                                 content, {nullptr, nullptr, nullptr}, out_file));
+    return open_window(archive, *tensor, out_file);
+}
+
+Status slice_tensor(via_archive *archive, int64_t number, int32_t axis, int64_t start, int64_t count) {
+    const ArchiveTensor *tensor = nullptr;
+    VIA_TRY(require_tensor(archive, number, &tensor));
+    VIA_TRY(name_tensor(tensor->name, check_slice(*tensor, axis, start, count)));
+    ArchiveTensor slice = *tensor;
+    if (slice.starts.empty()) {
+        slice.whole_shape = slice.shape;
+        slice.whole_offset = slice.offset;
+        slice.starts.resize(slice.shape.size());
+    }
+    const size_t at = axis < 0 ? slice.shape.size() - static_cast<size_t>(-axis) : static_cast<size_t>(axis);
+    slice.starts[at] += start;
+    slice.shape[at] = count;
+    VIA_TRY(find_rows(archive, &slice));
+    archive->is_placed = false;
+    archive->tensors[static_cast<size_t>(number)] = std::move(slice);
+    return VIA_OK;
+}
+
+int64_t settle_places(via_archive *archive) {
+    if (!archive->is_placed) {
+        const std::lock_guard one_at_a_time(archive->placing);
+        // A part never takes more than the whole did.
+        const Status status = archive->is_placed ? VIA_OK : place_tensors(archive);
+        (void)status;
+    }
+    return archive->nbytes;
 }
 
 Status select_tensors(via_archive *archive, int32_t count, const int64_t *numbers, via_archive **out_archive) {
@@ -266,16 +321,16 @@ Status select_tensors(via_archive *archive, int32_t count, const int64_t *number
 }
 
 Status check_buffer(via_archive *archive, via_array *buffer) {
+    const int64_t nbytes = settle_places(archive);
     if (buffer->dtype != VIA_UINT8) {
         return fail(VIA_ERROR_DTYPE, "the dtype of the buffer is %s; expected uint8", DtypeName(buffer->dtype).text);
     }
-    const bool fits =
-        buffer->ndim == 1 && buffer->size == archive->nbytes && is_contiguous(buffer, VIA_ORDER_ROW_MAJOR);
+    const bool fits = buffer->ndim == 1 && buffer->size == nbytes && is_contiguous(buffer, VIA_ORDER_ROW_MAJOR);
     return fits ? VIA_OK
                 : fail(VIA_ERROR_SHAPE,
                        "the buffer has %d axes and %lld elements; expected 1 axis of %lld adjacent bytes, those of the "
                        "archive",
-                       buffer->ndim, as_printed(buffer->size), as_printed(archive->nbytes));
+                       buffer->ndim, as_printed(buffer->size), as_printed(nbytes));
 }
 
 Status view_tensor(via_archive *archive, int64_t number, via_array *buffer, via_array **out_array) {
@@ -284,17 +339,6 @@ Status view_tensor(via_archive *archive, int64_t number, via_array *buffer, via_
     VIA_TRY(check_buffer(archive, buffer));
     return name_tensor(tensor->name, make_view(buffer, static_cast<char *>(buffer->data) + tensor->place, tensor->dtype,
                                                dense_layout(*tensor), buffer->flags, out_array));
-}
-
-std::string metadata_json(via_archive *archive) {
-    std::string text = "{";
-    for (const auto &[name, value] : archive->metadata) {
-        text += text.size() > 1 ? ", " : "";
-        append_json(name, &text);
-        text += ": ";
-        append_json(value, &text);
-    }
-    return text + "}";
 }
 
 Status stamp_of(OpenFile *open, FileStamp *out_stamp) {

@@ -8,13 +8,17 @@
 // archive of some tensors of another, with a buffer of its own.
 #pragma once
 
+#include <atomic>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/lock.hpp"
 #include "core/diagnostics/handle_registry.hpp"
 #include "file/file.hpp"
+#include "file/window.hpp"
 
 namespace via {
 
@@ -50,6 +54,11 @@ struct ArchiveTensor {
     int64_t offset = 0;  // of the first byte in the whole file
     int64_t nbytes = 0;
     int64_t place = 0;  // in the buffer
+    // Of a slice: the tensor that it is of, and its rows if they are not adjacent.
+    std::vector<int64_t> whole_shape;
+    std::vector<int64_t> starts;
+    int64_t whole_offset = 0;
+    std::shared_ptr<const FileExtents> rows;
 };
 
 // A text of the header, by name.
@@ -65,7 +74,9 @@ struct via_archive {
     std::map<std::string, int64_t, std::less<>> numbers;  // of the tensors, by name
     std::vector<via::ArchiveText> metadata;
     std::vector<int64_t> by_place;  // numbers of the tensors in the order of their bytes
-    int64_t nbytes = 0;             // of the buffer
+    int64_t nbytes = 0;             // of the buffer; see settle_places
+    std::atomic<bool> is_placed{true};
+    via::InheritedMutex placing;
 
     static void operator delete(void *buffer) { via::delete_handle(buffer); }
 };
@@ -96,14 +107,17 @@ VIA_NODISCARD Status open_tensor(via_archive *archive, int64_t number, via_file 
 VIA_NODISCARD Status select_tensors(via_archive *archive, int32_t count, const int64_t *numbers,
                                     via_archive **out_archive);
 
+// Reduces a tensor to `count` indices of an axis, from `start` on.
+VIA_NODISCARD Status slice_tensor(via_archive *archive, int64_t number, int32_t axis, int64_t start, int64_t count);
+
+// Places the tensors anew if any has been sliced, and returns the bytes of a buffer.
+int64_t settle_places(via_archive *archive);
+
 // Makes a view of a tensor in a buffer.
 VIA_NODISCARD Status view_tensor(via_archive *archive, int64_t number, via_array *buffer, via_array **out_array);
 
 // Refuses an array that is no buffer of the archive. Errors: VIA_ERROR_DTYPE, VIA_ERROR_SHAPE.
 VIA_NODISCARD Status check_buffer(via_archive *archive, via_array *buffer);
-
-// Returns the metadata as a JSON object of texts.
-std::string metadata_json(via_archive *archive);
 
 VIA_NODISCARD Status stamp_of(OpenFile *open, FileStamp *out_stamp);
 

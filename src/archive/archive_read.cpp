@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <new>
 
@@ -22,12 +23,13 @@
 namespace via {
 namespace {
 
-// Bytes that are adjacent in a file and in the buffer.
+// Bytes that are adjacent in the buffer, and in a file unless they are rows.
 struct Segment {
     int32_t file;
     int64_t offset;  // in the whole file
     int64_t nbytes;
-    int64_t place;  // in the buffer
+    int64_t place;             // in the buffer
+    ExtentIo *rows = nullptr;  // of bytes that are adjacent in the buffer only
 };
 
 // A read under way. Holds what it needs of the archive, to which tensors may be added meanwhile.
@@ -58,6 +60,14 @@ private:
         FileIo io;
     };
 
+    // Rows of a sliced tensor.
+    struct Rows {
+        Rows(FileIo &file_io, const std::shared_ptr<const FileExtents> &given)
+            : extents(given), io(file_io, *extents) {}
+        std::shared_ptr<const FileExtents> extents;
+        ExtentIo io;
+    };
+
     // Segments [first, last) that are read together.
     struct Group {
         size_t first;
@@ -76,6 +86,7 @@ private:
     via_array *const buffer_;
     const UniqueArray held_;  // released even if the constructor fails
     std::vector<std::unique_ptr<Source>> sources_;
+    std::deque<Rows> rows_;
     std::vector<Segment> segments_;
 };
 
@@ -91,8 +102,8 @@ via_array *retained(via_array *array) {
 }
 
 bool continues(const Segment &segment, const ArchiveTensor &tensor) {
-    return segment.file == tensor.file && segment.offset + segment.nbytes == tensor.offset &&
-           segment.place + segment.nbytes == tensor.place;
+    return segment.rows == nullptr && tensor.rows == nullptr && segment.file == tensor.file &&
+           segment.offset + segment.nbytes == tensor.offset && segment.place + segment.nbytes == tensor.place;
 }
 
 ArchiveReader::ArchiveReader(via_archive *archive, via_array *buffer) : buffer_(buffer), held_(retained(buffer)) {
@@ -108,7 +119,11 @@ ArchiveReader::ArchiveReader(via_archive *archive, via_array *buffer) : buffer_(
         if (!segments_.empty() && continues(segments_.back(), tensor)) {
             segments_.back().nbytes += tensor.nbytes;
         } else {
-            segments_.push_back({tensor.file, tensor.offset, tensor.nbytes, tensor.place});
+            ExtentIo *rows = nullptr;
+            if (tensor.rows != nullptr) {
+                rows = &rows_.emplace_back(sources_[static_cast<size_t>(tensor.file)]->io, tensor.rows).io;
+            }
+            segments_.push_back({tensor.file, tensor.offset, tensor.nbytes, tensor.place, rows});
         }
     }
 }
@@ -149,19 +164,23 @@ Status ArchiveReader::fetch_one(const Segment &segment, char *memory, int64_t of
     const int64_t from = std::max(offset, segment.place);
     const int64_t to = std::min(end, segment.place + segment.nbytes);
     Source &source = *sources_[static_cast<size_t>(segment.file)];
-    return name_file(source.file.file,
-                     source.io.read(memory + (from - offset), segment.offset + (from - segment.place), to - from));
+    char *to_memory = memory + (from - offset);
+    const int64_t first = from - segment.place;
+    return name_file(source.file.file, segment.rows != nullptr
+                                           ? segment.rows->read(to_memory, first, to - from)
+                                           : source.io.read(to_memory, segment.offset + first, to - from));
 }
 
 ArchiveReader::Group ArchiveReader::group_at(size_t first, int64_t end) const {
     size_t last = first + 1;
     const Segment &begin = segments_[first];
     const auto joins = [&](const Segment &before, const Segment &next) {
-        return next.file == begin.file && next.nbytes <= kShort && next.place + next.nbytes <= end &&
-               next.offset - before.offset - before.nbytes <= kMostGap &&
+        return next.rows == nullptr && next.file == begin.file && next.nbytes <= kShort &&
+               next.place + next.nbytes <= end && next.offset - before.offset - before.nbytes <= kMostGap &&
                next.offset + next.nbytes - begin.offset <= kMostGroup;
     };
-    while (begin.nbytes <= kShort && last < segments_.size() && joins(segments_[last - 1], segments_[last])) {
+    while (begin.rows == nullptr && begin.nbytes <= kShort && last < segments_.size() &&
+           joins(segments_[last - 1], segments_[last])) {
         last++;
     }
     return {first, last};
@@ -363,7 +382,8 @@ Status submit_archive(via_archive *archive, via_array *buffer, via_stream *strea
 
 Status load_archive(via_archive *archive, via_memory *memory, via_stream *stream, via_array **out_buffer) {
     UniqueArray buffer;
-    VIA_TRY(make_empty(memory, VIA_UINT8, 1, &archive->nbytes, 0, stream, buffer.out()));
+    const int64_t nbytes = settle_places(archive);
+    VIA_TRY(make_empty(memory, VIA_UINT8, 1, &nbytes, 0, stream, buffer.out()));
     VIA_TRY(read_archive(archive, buffer.get(), stream));
     *out_buffer = buffer.release();
     return VIA_OK;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "archive/archive_paths.hpp"
+#include "core/array/memory.hpp"
 #include "core/base/checked.hpp"
 #include "exchange/json.hpp"
 #include "file/read_write.hpp"
@@ -62,6 +63,11 @@ public:
             VIA_TRY(scan_entries());
         }
         return scanner_.is_at_end() ? VIA_OK : refuse("the end of the header");
+    }
+
+    Status scan_texts() {
+        VIA_TRY(scan_metadata());
+        return scanner_.is_at_end() ? VIA_OK : refuse("the end of the object");
     }
 
 private:
@@ -247,6 +253,60 @@ Status parse_safetensors(std::string_view text, int64_t data_offset, int64_t dat
         (*tensors)[i].file = file;
     }
     return VIA_OK;
+}
+
+Status parse_texts(std::string_view text, std::vector<ArchiveText> *out_texts) {
+    return HeaderScanner(text, nullptr, out_texts).scan_texts();
+}
+
+std::string write_texts(const std::vector<ArchiveText> &texts) {
+    std::string json = "{";
+    for (const auto &[name, value] : texts) {
+        json += json.size() > 1 ? ", " : "";
+        append_json(name, &json);
+        json += ": ";
+        append_json(value, &json);
+    }
+    return json + "}";
+}
+
+std::string_view safetensors_dtype(int32_t dtype) {
+    const auto *found =
+        std::find_if(std::begin(kDtypes), std::end(kDtypes), [&](const auto &each) { return each.dtype == dtype; });
+    return found != std::end(kDtypes) ? found->name : std::string_view();
+}
+
+namespace {
+
+void append_tensor(const ArchiveTensor &tensor, std::string *json) {
+    append_json(tensor.name, json);
+    json->append(":{\"dtype\":\"").append(safetensors_dtype(tensor.dtype)).append("\",\"shape\":[");
+    for (size_t i = 0; i < tensor.shape.size(); ++i) {
+        json->append(i > 0 ? "," : "").append(std::to_string(tensor.shape[i]));
+    }
+    json->append("],\"data_offsets\":[").append(std::to_string(tensor.offset)).append(",");
+    json->append(std::to_string(tensor.offset + tensor.nbytes)).append("]}");
+}
+
+}  // namespace
+
+std::string write_safetensors(const std::vector<ArchiveTensor> &tensors, const std::vector<ArchiveText> &metadata) {
+    std::string json(kLengthBytes, '\0');
+    json += '{';
+    if (!metadata.empty()) {
+        json.append("\"__metadata__\":").append(write_texts(metadata)).append(tensors.empty() ? "" : ",");
+    }
+    for (size_t i = 0; i < tensors.size(); ++i) {
+        json += i > 0 ? "," : "";
+        append_tensor(tensors[i], &json);
+    }
+    json += '}';
+    json.resize((json.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
+    auto length = static_cast<uint64_t>(json.size() - kLengthBytes);
+    for (int64_t i = 0; i < kLengthBytes; ++i, length >>= 8) {
+        json[static_cast<size_t>(i)] = static_cast<char>(length & 0xFF);
+    }
+    return json;
 }
 
 Status read_safetensors(OpenFile *open, int32_t file, std::vector<ArchiveTensor> *tensors,

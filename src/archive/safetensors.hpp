@@ -17,4 +17,17 @@ VIA_NODISCARD Status read_safetensors(OpenFile *open, int32_t file, std::vector<
 VIA_NODISCARD Status parse_safetensors(std::string_view text, int64_t data_offset, int64_t data_bytes, int32_t file,
                                        std::vector<ArchiveTensor> *tensors, std::vector<ArchiveText> *metadata);
 
+// Parses a JSON object of texts, as __metadata__ is one. Errors: VIA_ERROR_FORMAT.
+VIA_NODISCARD Status parse_texts(std::string_view text, std::vector<ArchiveText> *out_texts);
+
+// Writes such an object.
+std::string write_texts(const std::vector<ArchiveText> &texts);
+
+// Returns the format's name of a dtype; empty if it has none.
+std::string_view safetensors_dtype(int32_t dtype);
+
+// Writes the length and the header of a file. Offsets of the tensors count from its end, which is a multiple of
+// kAlignment.
+std::string write_safetensors(const std::vector<ArchiveTensor> &tensors, const std::vector<ArchiveText> &metadata);
+
 }  // namespace via

@@ -153,4 +153,20 @@ bool JsonScanner::skip_value(int32_t depth) {
     return accept("true") || accept("false") || accept("null") || skip_number();
 }
 
+void append_json(std::string_view text, std::string *out) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    *out += '"';
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') {
+            (*out += '\\') += c;
+        } else if (byte < ' ') {
+            ((*out += "\\u00") += kDigits[byte >> 4]) += kDigits[byte & 15];
+        } else {
+            *out += c;
+        }
+    }
+    *out += '"';
+}
+
 }  // namespace via

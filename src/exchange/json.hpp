@@ -29,4 +29,7 @@ private:
     bool read_unit(uint32_t *out_unit);
 };
 
+// Appends a text, which is UTF-8, in quotes and with escapes.
+void append_json(std::string_view text, std::string *out);
+
 }  // namespace via

@@ -232,9 +232,7 @@ Status map_file(via_file *file, int64_t byte_offset, const FileContent &given, v
     return make_mapped(file, open.get(), spec, range, 0, out_array);
 }
 
-namespace {
-
-Status check_options(const via_file_options &options) {
+Status check_file_options(const via_file_options &options) {
     const struct {
         const char *name;
         int32_t value;
@@ -255,6 +253,8 @@ Status check_options(const via_file_options &options) {
     }
     return VIA_OK;
 }
+
+namespace {
 
 // Reads and parses the text of a .npy header.
 Status read_npy_text(OpenFile *open, const NpyPreamble &preamble, NpyHeader *out_header) {
@@ -313,18 +313,13 @@ Status read_header(via_file *file, int32_t file_format) {
     return check_holds_all(file);
 }
 
-struct FileRelease {
-    void operator()(via_file *file) const { release_file(file); }
-};
-using UniqueFile = std::unique_ptr<via_file, FileRelease>;
-
 Status make_handle(const char *path, const via_file_options &options, UniqueFile *out_file) {
-    VIA_TRY(check_options(options));
+    VIA_TRY(check_file_options(options));
     out_file->reset(new (std::nothrow) via_file);
-    if (*out_file == nullptr || ((*out_file)->path = strdup(path)) == nullptr) {
+    if (out_file->get() == nullptr || (out_file->get()->path = strdup(path)) == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(via_file));
     }
-    via_file &file = **out_file;
+    via_file &file = *out_file->get();
     file.mode = options.mode;
     file.page_cache = options.page_cache;
     file.as_bytes = options.as_bytes != 0;
@@ -393,8 +388,8 @@ Status make_open(const char *path, via_file *file, bool *out_new) {
 Status open_file(const char *path, const via_file_options &options, via_file **out_file) {
     UniqueFile file;
     VIA_TRY(make_handle(path, options, &file));
-    VIA_TRY(OpenFile::open(path, file->may_write() ? O_RDWR : O_RDONLY, &file->open));
-    VIA_TRY(file->atomic_write ? resolve_target(path, &file->target) : VIA_OK);
+    VIA_TRY(OpenFile::open(path, file.get()->may_write() ? O_RDWR : O_RDONLY, &file.get()->open));
+    VIA_TRY(file.get()->atomic_write ? resolve_target(path, &file.get()->target) : VIA_OK);
     VIA_TRY(read_header(file.get(), options.file_format));
     *out_file = file.release();
     return VIA_OK;
@@ -403,8 +398,8 @@ Status open_file(const char *path, const via_file_options &options, via_file **o
 Status create_file(const char *path, const FileContent &content, const via_file_options &options, via_file **out_file) {
     UniqueFile file;
     VIA_TRY(make_handle(path, options, &file));
-    file->mode = VIA_MODE_READ_WRITE;
-    file->is_created = true;
+    file.get()->mode = VIA_MODE_READ_WRITE;
+    file.get()->is_created = true;
     char text[kNpyMostWritten];
     VIA_TRY(plan_content(path, content, options.file_format, file.get(), text));
     bool is_new = false;

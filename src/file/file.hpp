@@ -58,6 +58,10 @@ VIA_NODISCARD Status create_file(const char *path, const FileContent &content, c
                                  via_file **out_file);
 
 void release_file(via_file *file);
+using UniqueFile = UniqueHandle<via_file, release_file>;
+
+// Refuses values that no file takes. Errors: VIA_ERROR_INVALID_ARGUMENT.
+VIA_NODISCARD Status check_file_options(const via_file_options &options);
 
 // Prefixes the text of a failure with the path: see name_path.
 VIA_NODISCARD inline Status name_file(via_file *file, Status status) { return name_path(file->root()->path, status); }

@@ -110,29 +110,23 @@ Status AdjacentChunks::move(int64_t number, int64_t *out_nbytes) {
     return pass(memory_ + from, offset_ + from, to - from);
 }
 
-SlabChunks::SlabChunks(ExtentIo &extent_io, Direction direction, int64_t offset, via_array *array, int64_t most_bytes)
-    : ExtentChunks(extent_io, direction, offset),
-      array_(array),
-      inner_bytes_(array->item_bytes()),
-      buffers_(std::max(most_bytes, inner_bytes_)) {
+Slabs::Slabs(via_array *array, int64_t most_bytes) : array_(array), inner_bytes_(array->item_bytes()) {
     const int64_t *shape = array->shape();
     level_ = std::max(array->ndim - 1, 0);
     while (level_ > 0 && inner_bytes_ * shape[level_] <= most_bytes) {
         inner_bytes_ *= shape[level_--];
     }
-    const int64_t extent = array->ndim > 0 ? shape[level_] : 1;
-    block_ = std::clamp<int64_t>(most_bytes / inner_bytes_, 1, extent);
-    blocks_ = divide_up(extent, block_);
+    extent_ = array->ndim > 0 ? shape[level_] : 1;
+    block_ = std::clamp<int64_t>(most_bytes / inner_bytes_, 1, extent_);
+    blocks_ = divide_up(extent_, block_);
     std::for_each_n(shape, level_, [&](int64_t outer) { outer_ *= outer; });
 }
 
-Status SlabChunks::view(int64_t number, via_array **out_view, int64_t *out_offset) const {
+Status Slabs::view(int64_t number, via_array **out_view) const {
     const int64_t first = number % blocks_ * block_;
     const int64_t *steps = array_->steps();
-    const int64_t extent = array_->shape()[level_];
     char *data = static_cast<char *>(array_->data) + first * steps[level_];
     int64_t outer = number / blocks_;
-    *out_offset = offset_ + (outer * extent + first) * inner_bytes_;
     for (int32_t i = level_ - 1; i >= 0; --i) {
         data += outer % array_->shape()[i] * steps[i];
         outer /= array_->shape()[i];
@@ -141,7 +135,7 @@ Status SlabChunks::view(int64_t number, via_array **out_view, int64_t *out_offse
     layout.ndim = array_->ndim - level_;
     std::copy_n(array_->shape() + level_, layout.ndim, layout.shape);
     std::copy_n(steps + level_, layout.ndim, layout.steps);
-    layout.shape[0] = std::min(block_, extent - first);
+    layout.shape[0] = std::min(block_, extent_ - first);
     return make_view(array_, data, array_->dtype, layout, array_->flags, out_view);
 }
 
@@ -149,8 +143,8 @@ Status SlabChunks::move(int64_t number, int64_t *out_nbytes) {
     UniqueArray slab;
     UniqueArray dense;
     Buffer buffer(buffers_);
-    int64_t offset = 0;
-    VIA_TRY(view(number, slab.out(), &offset));
+    const int64_t offset = offset_ + slabs_.offset(number);
+    VIA_TRY(slabs_.view(number, slab.out()));
     VIA_TRY(buffer.acquire());
     VIA_TRY(make_dense(slab.get(), buffer.get(), dense.out()));
     *out_nbytes = slab.get()->nbytes();

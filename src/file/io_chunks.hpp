@@ -1,6 +1,8 @@
 // Transfers between an array in host memory and extents of a file, in chunks that several threads move in parallel.
 #pragma once
 
+#include <algorithm>
+
 #include "core/array/array.hpp"
 #include "file/file_extents.hpp"
 
@@ -53,17 +55,20 @@ private:
     const int64_t before_;  // from the last chunk border to the first byte
 };
 
-// Slabs of a strided array of whole bytes, whose elements are in row-major order in the file. Gathers and scatters each
-// slab through a buffer.
-class SlabChunks final : public ExtentChunks {
+// Cuts a strided array of whole bytes into slabs, whose elements are adjacent in a row-major copy of it.
+class Slabs {
 public:
-    SlabChunks(ExtentIo &extent_io, Direction direction, int64_t offset, via_array *array, int64_t most_bytes);
+    Slabs(via_array *array, int64_t most_bytes);
 
-    int64_t count() const override { return outer_ * blocks_; }
-    VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) override;
+    int64_t count() const { return outer_ * blocks_; }
 
-    // Makes a view of a slab, and stores the offset of its bytes.
-    VIA_NODISCARD Status view(int64_t number, via_array **out_view, int64_t *out_offset) const;
+    // Makes a view of a slab.
+    VIA_NODISCARD Status view(int64_t number, via_array **out_view) const;
+
+    // Returns the offset of its bytes in the copy; for count(), that of the end.
+    int64_t offset(int64_t number) const {
+        return (number / blocks_ * extent_ + number % blocks_ * block_) * inner_bytes_;
+    }
 
     // Returns the size of the largest slab: at most `most_bytes`, or one element.
     int64_t slab_bytes() const { return block_ * inner_bytes_; }
@@ -72,9 +77,25 @@ private:
     via_array *const array_;
     int32_t level_ = 0;        // the axis that is cut; later axes are whole
     int64_t inner_bytes_ = 0;  // of one index of that axis
+    int64_t extent_ = 1;       // of that axis
     int64_t block_ = 1;        // its indices in a slab
     int64_t blocks_ = 1;
     int64_t outer_ = 1;  // product of the axes before it
+};
+
+// Slabs of an array, in row-major order in the file. Gathers and scatters each slab through a buffer.
+class SlabChunks final : public ExtentChunks {
+public:
+    SlabChunks(ExtentIo &extent_io, Direction direction, int64_t offset, via_array *array, int64_t most_bytes)
+        : ExtentChunks(extent_io, direction, offset),
+          slabs_(array, most_bytes),
+          buffers_(std::max(most_bytes, slabs_.slab_bytes())) {}
+
+    int64_t count() const override { return slabs_.count(); }
+    VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) override;
+
+private:
+    const Slabs slabs_;
     BufferPool buffers_;
 };
 

@@ -83,7 +83,7 @@ public:
         : transfer_(transfer),
           io_(transfer.open, transfer.page_cache, transfer.durable, true),
           extent_io_(io_, transfer.extents),
-          slabs_(extent_io_, transfer.direction, 0, transfer.array, kBytes),
+          slabs_(transfer.array, kBytes),
           buffers_(std::max(slabs_.slab_bytes(), kBytes)) {}
     Bounce(const Bounce &) = delete;
     Bounce &operator=(const Bounce &) = delete;
@@ -104,8 +104,8 @@ private:
     Status move_slab(int64_t number, char *memory) {
         UniqueArray slab;
         UniqueArray dense;
-        int64_t offset = 0;
-        VIA_TRY(slabs_.view(number, slab.out(), &offset));
+        const int64_t offset = slabs_.offset(number);
+        VIA_TRY(slabs_.view(number, slab.out()));
         VIA_TRY(make_dense(slab.get(), memory, dense.out()));
         if (is_read(transfer_)) {
             VIA_TRY(pass(memory, offset, dense.get()->nbytes()));
@@ -124,7 +124,7 @@ private:
     const RangeTransfer &transfer_;
     FileIo io_;
     ExtentIo extent_io_;
-    SlabChunks slabs_;
+    const Slabs slabs_;
     BufferPool buffers_;
 };
 

@@ -350,7 +350,7 @@ def test_return_types_are_those_of_the_contract(name: str) -> None:
 def allowed_input_types() -> set[str]:
     """A status is only ever returned; handles are never const; structs go by pointer."""
     plain = {*NUMBERS, "const char *", "void *", "const void *", "const int64_t *", "const int32_t *"}
-    handed = {f"{handle} *" for handle in handles()} | {"via_array * const *"}
+    handed = {f"{handle} *" for handle in handles()} | {"via_array * const *", "const char * const *"}
     flat = {f"const {name} *" for name in structs()} | {f"struct {name} *" for name in FOREIGN}
     return plain | handed | flat | set(callbacks())
 

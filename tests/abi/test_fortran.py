@@ -26,8 +26,9 @@ PASSED = {
     "int64_t *": {"integer(c_int64_t), intent(out)"},
     "int32_t *": {"integer(c_int32_t), intent(out)"},
     "via_array * const *": {"type(c_ptr), intent(in)"},
+    "const char * const *": {"type(c_ptr), intent(in)"},
 }
-LISTS = {"const char *", "char *", "const int64_t *", "const int32_t *", "via_array * const *"}
+LISTS = {"const char *", "char *", "const int64_t *", "const int32_t *", "via_array * const *", "const char * const *"}
 RETURNED = {"int32_t": "integer(c_int32_t)", "int64_t": "integer(c_int64_t)", "via_status": "integer(c_int)"}
 
 

@@ -165,3 +165,91 @@ def test_files_that_safetensors_writes_are_read(tmp_path: Path) -> None:
     tensors = random_tensors(7, 60, 20)
     safetensors.save_file(tensors, tmp_path / "m.safetensors", {"format": "np"})
     assert_same(via.load(tmp_path / "m.safetensors"), tensors)
+
+
+def anywhere() -> dict[str, Any]:
+    """Arrays of every dtype that the format and NumPy have, of any layout, small and large."""
+    draw = np.random.default_rng(4)
+    names = ["bool", "uint8", "int8", "uint16", "int16", "float16", "uint32", "int32", "float32", "uint64", "int64"]
+    found: dict[str, Any] = {name: draw.integers(0, 2, (5, 7)).astype(name) for name in [*names, "float64"]}
+    found["complex"] = np.ones((2, 2), np.complex64)
+    found["every second"] = np.arange(4000, dtype=np.int32)[::2]
+    found["turned"] = draw.random((700, 900)).T
+    found["large"] = draw.random((900, 1000))
+    found["backwards"] = np.arange(9)[::-1]
+    return found | {"none": np.zeros((3, 0)), "one": np.array(3.5), 'name\n\u00e9"': np.arange(3)}
+
+
+@pytest.mark.parametrize("durable", [False, True])
+@pytest.mark.parametrize("shard_bytes", [0, 1, 100_000])
+def test_arrays_that_are_saved_are_loaded_again(tmp_path: Path, durable: bool, shard_bytes: int) -> None:
+    arrays = anywhere()
+    via.save(tmp_path / "m.safetensors", arrays, metadata={"by": "a test"}, shard_bytes=shard_bytes, durable=durable)
+    assert_same(via.load(tmp_path), arrays)
+    assert via.Archive(tmp_path).metadata == {"by": "a test"}
+    assert len(list(tmp_path.iterdir())) == (1 if shard_bytes == 0 else len(arrays) + 1 if shard_bytes == 1 else 5)
+
+
+def test_a_save_replaces_a_file_and_a_failure_leaves_it(tmp_path: Path) -> None:
+    path = tmp_path / "m.safetensors"
+    via.save(path, {"a": np.zeros(3)})
+    via.save(path, {"b": np.arange(3)})
+    with pytest.raises(via.DTypeError, match="tensor 'c': dtype is complex128"):
+        via.save(path, {"c": np.zeros(3, complex)})
+    with pytest.raises(via.FormatError, match="argument metadata"):
+        via.raw.via_archive_save(path, [via.asarray(np.zeros(3))], ["c"], "[]", 0, None, None)
+    with pytest.raises(via.InvalidArgumentError, match="names has 2 texts; expected 1"):
+        via.raw.via_archive_save(path, [via.asarray(np.zeros(3))], ["c", "d"], None, 0, None, None)
+    with pytest.raises(via.InvalidArgumentError, match="expected a dict"):
+        via.save(tmp_path / "a.npy", np.zeros(3), shard_bytes=9)
+    assert_same(via.load(path), {"b": np.arange(3)})
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_one_array_is_saved_as_npy(tmp_path: Path) -> None:
+    values = np.arange(12.0).reshape(3, 4).T
+    via.save(tmp_path / "a.npy", values, durable=True)
+    assert np.array_equal(np.load(tmp_path / "a.npy"), values)
+    assert np.array_equal(via.load(tmp_path / "a.npy").numpy(), values)
+
+
+def test_what_is_saved_is_what_safetensors_reads(tmp_path: Path) -> None:
+    safetensors = pytest.importorskip("safetensors.numpy")
+    arrays = anywhere()
+    via.save(tmp_path / "m.safetensors", arrays)
+    assert_same(safetensors.load_file(tmp_path / "m.safetensors"), arrays)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:0"])
+@pytest.mark.parametrize("page_cache", ["use", "avoid"])
+def test_parts_of_tensors_arrive_as_numpy_slices_them(tmp_path: Path, device: str, page_cache: Any) -> None:
+    if device != "cpu" and via.device_count() == 0:
+        pytest.skip("no CUDA device")
+    draw = np.random.default_rng(6)
+    tensors = {f"t{i}": draw.random(tuple(draw.integers(1, 60, draw.integers(1, 4)))) for i in range(60)}
+    tensors["large"] = draw.random((1500, 1003))
+    archive = via.Archive(put(tmp_path / "m.safetensors", tensors), page_cache=page_cache)
+    for name, value in tensors.items():
+        for _ in range(draw.integers(0, 3)):
+            axis = int(draw.integers(value.ndim))
+            start = int(draw.integers(tensors[name].shape[axis] + 1))
+            count = int(draw.integers(tensors[name].shape[axis] - start + 1))
+            archive.slice(name, axis, start, count)
+            tensors[name] = tensors[name].take(range(start, start + count), axis)
+    found = archive.load(device=device)
+    assert_same({name: array.copy("cpu") for name, array in found.items()}, tensors)
+    for name in list(tensors)[::9]:
+        assert np.array_equal(archive[name].read().numpy(), tensors[name])
+
+
+def test_arrays_of_a_device_are_saved(tmp_path: Path) -> None:
+    if via.device_count() == 0:
+        pytest.skip("no CUDA device")
+    arrays = anywhere()
+    there = {name: via.asarray(value).copy("cuda:0") for name, value in arrays.items() if name != "backwards"}
+    there["turned"] = via.asarray(arrays["turned"].T).copy("cuda:0").T
+    via.save(tmp_path / "m.safetensors", there, durable=True)
+    via.save(tmp_path / "shards.safetensors", there, shard_bytes=1 << 20)
+    del arrays["backwards"]
+    assert_same(via.load(tmp_path / "m.safetensors"), arrays)
+    assert_same(via.load(tmp_path / "shards.safetensors.index.json"), arrays)

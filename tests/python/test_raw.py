@@ -162,6 +162,19 @@ def test_every_int64_parameter_takes_more_than_32_bits(tmp_path: Path) -> None:
     note("via_archive_select", "numbers")
     assert str(BIG) in message_of(raw.via_archive_array, archive, BIG, a)
     note("via_archive_array", "number")
+    assert str(BIG) in message_of(raw.via_archive_slice, archive, BIG, 0, 0, 0)
+    note("via_archive_slice", "number")
+    (tmp_path / "one.safetensors").write_bytes(
+        (64).to_bytes(8, "little") + b'{"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}'.ljust(64) + b"1"
+    )
+    one = raw.via_archive_open(tmp_path / "one.safetensors", None)
+    assert str(BIG) in message_of(raw.via_archive_slice, one, 0, 0, BIG, 0)
+    note("via_archive_slice", "start")
+    assert str(BIG) in message_of(raw.via_archive_slice, one, 0, 0, 0, BIG)
+    note("via_archive_slice", "count")
+    for save in (raw.via_archive_save, raw.via_archive_save_submit):
+        assert str(-BIG) in message_of(save, tmp_path / "none", [], [], None, -BIG, None, None)
+        note(save.__name__, "shard_bytes")
 
     # No file opens in this version; the parameters are read by the same typemaps.
     for name, parameters in FILES.items():

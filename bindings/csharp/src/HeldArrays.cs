@@ -42,7 +42,7 @@ namespace Viaduct
         {
             if (array == null)
             {
-                throw new ArgumentNullException("arrays", "An array of a batch is null.");
+                throw new ArgumentNullException("arrays", "An array is null.");
             }
             holds[held] = new ViaHandle.Hold(array);
             Addresses[held] = holds[held].Address;

@@ -1,4 +1,6 @@
 using System;
+using System.Collections.Generic;
+using System.Linq;
 using System.Threading;
 using System.Threading.Tasks;
 
@@ -97,6 +99,34 @@ namespace Viaduct
             return new ViaArchive(made);
         }
 
+        /// <summary>
+        /// Reduces a tensor to some indices of an axis: the rows or columns of one rank. Nothing else may use the archive
+        /// meanwhile; slice a selection to keep the whole.
+        /// </summary>
+        public void Slice(long number, int axis, long start, long count)
+        {
+            Native.via_archive_slice(this, number, axis, start, count);
+        }
+
+        /// <summary>
+        /// Writes arrays by name to a safetensors file, or to several of so many bytes with an index; returns when they
+        /// are complete. The metadata is a JSON object of texts. Of the options, durable and page cache count.
+        /// </summary>
+        public static void Save(
+            string path, IReadOnlyDictionary<string, ViaArray> arrays, string metadata = null, long shardBytes = 0,
+            ViaFileOptions options = null, ViaStream stream = null)
+        {
+            Begin(path, arrays, metadata, shardBytes, options, stream, false);
+        }
+
+        /// <summary>Starts to write arrays by name after the stream's work so far; does not wait.</summary>
+        public static CopyTask SubmitSave(
+            string path, IReadOnlyDictionary<string, ViaArray> arrays, string metadata = null, long shardBytes = 0,
+            ViaFileOptions options = null, ViaStream stream = null)
+        {
+            return new CopyTask(Begin(path, arrays, metadata, shardBytes, options, stream, true));
+        }
+
         /// <summary>Returns a view of a tensor in a buffer.</summary>
         public ViaArray Array(long number, ViaArray buffer)
         {
@@ -142,6 +172,38 @@ namespace Viaduct
         public ViaArchive Share()
         {
             return new ViaArchive(Retained(Native.via_archive_retain));
+        }
+
+        private static unsafe IntPtr Begin(
+            string path, IReadOnlyDictionary<string, ViaArray> arrays, string metadata, long shardBytes,
+            ViaFileOptions options, ViaStream stream, bool submits)
+        {
+            if (arrays == null)
+            {
+                throw new ArgumentNullException("arrays");
+            }
+            IntPtr task = IntPtr.Zero;
+            KeyValuePair<string, ViaArray>[] given = arrays.ToArray();
+            byte[] to = Utf8.Bytes(path, "path");
+            byte[] texts = metadata == null ? null : Utf8.Bytes(metadata, "metadata");
+            FileOptionsLayout layout = ViaFileOptions.LayoutOf(options);
+            FileOptionsLayout* asked = options == null ? null : &layout;
+            ViaStream order = stream ?? ViaStream.None;
+            using (var names = new HeldTexts(System.Array.ConvertAll(given, each => each.Key), "arrays"))
+            using (var held = new HeldArrays(System.Array.ConvertAll(given, each => each.Value)))
+            {
+                if (submits)
+                {
+                    Native.via_archive_save_submit(
+                        to, given.Length, held.Addresses, names.Addresses, texts, shardBytes, asked, order, out task);
+                }
+                else
+                {
+                    Native.via_archive_save(
+                        to, given.Length, held.Addresses, names.Addresses, texts, shardBytes, asked, order);
+                }
+            }
+            return task;
         }
 
         private sealed class Handle : OwnedHandle

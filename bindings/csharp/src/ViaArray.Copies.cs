@@ -105,6 +105,23 @@ namespace Viaduct
             }
         }
 
+        /// <summary>Writes the array to a .npy file, or to a raw one, which replaces what had the path.</summary>
+        public unsafe void Save(string path, ViaFileOptions options = null)
+        {
+            FileOptionsLayout layout = ViaFileOptions.LayoutOf(options);
+            Native.via_save(Utf8.Bytes(path, "path"), this, options == null ? null : &layout);
+        }
+
+        /// <summary>Reads a whole file: the array of a .npy header, otherwise bytes.</summary>
+        public static unsafe ViaArray Load(string path, ViaMemory memory = null, ViaFileOptions options = null)
+        {
+            IntPtr made;
+            FileOptionsLayout layout = ViaFileOptions.LayoutOf(options);
+            Native.via_load(
+                Utf8.Bytes(path, "path"), memory ?? ViaMemory.None, options == null ? null : &layout, out made);
+            return new ViaArray(made);
+        }
+
         /// <summary>Sets every element; in the order of a stream if one is given, else done on return.</summary>
         public unsafe void Fill<T>(T value, ViaStream stream = null)
             where T : struct

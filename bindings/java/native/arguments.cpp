@@ -164,6 +164,33 @@ bool Handles::read(JNIEnv *jenv, const char *name, jlongArray from) {
     return true;
 }
 
+bool Texts::read(JNIEnv *jenv, const char *name, jobjectArray from, int32_t expected) {
+    if (refuse_null(jenv, name, from)) {
+        return false;
+    }
+    const jsize count = jenv->GetArrayLength(from);
+    if (count != expected) {
+        throw_length(jenv, name, count, expected);
+        return false;
+    }
+    texts_.reset(new (std::nothrow) Text[static_cast<size_t>(count)]);
+    addresses_.reset(new (std::nothrow) const char *[static_cast<size_t>(count)]);
+    if (texts_ == nullptr || addresses_ == nullptr) {
+        throw_out_of_memory(jenv);
+        return false;
+    }
+    for (jsize i = 0; i < count; ++i) {
+        const auto text = static_cast<jbyteArray>(jenv->GetObjectArrayElement(from, i));
+        const bool is_read = texts_[static_cast<size_t>(i)].read(jenv, name, text);
+        jenv->DeleteLocalRef(text);
+        if (!is_read) {
+            return false;
+        }
+        addresses_[static_cast<size_t>(i)] = texts_[static_cast<size_t>(i)].data();
+    }
+    return true;
+}
+
 bool Handles::has_length(JNIEnv *jenv, const char *name, int32_t expected) const {
     if (count_ != expected) {
         throw_argument(jenv, "%s has %d arrays; expected %d", name, count_, expected);

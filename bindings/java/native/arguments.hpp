@@ -89,6 +89,17 @@ private:
     std::unique_ptr<char[]> bytes_;
 };
 
+// Texts, one for each of `expected` arrays.
+class Texts {
+public:
+    bool read(JNIEnv *jenv, const char *name, jobjectArray from, int32_t expected);
+    const char **data() { return addresses_.get(); }
+
+private:
+    std::unique_ptr<Text[]> texts_;
+    std::unique_ptr<const char *[]> addresses_;
+};
+
 // The arrays of a batch.
 class Handles {
 public:

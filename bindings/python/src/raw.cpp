@@ -143,6 +143,28 @@ bool ArrayList::has_length(const char *function, const char *argument, int32_t e
     return found == expected;
 }
 
+bool TextList::parse(const char *function, const char *argument, PyObject *sequence, int32_t expected) {
+    Ref iterator(PyObject_GetIter(sequence));
+    while (Ref item{iterator ? PyIter_Next(iterator.get()) : nullptr}) {
+        char *text = nullptr;
+        if (!raw_text(function, argument, item.get(), &text)) {
+            return false;
+        }
+        texts_.push_back(text);
+        held_.push_back(std::move(item));
+    }
+    if (PyErr_Occurred() != nullptr) {
+        reword_type(function, argument, sequence, "a sequence of str");
+        return false;
+    }
+    const auto found = static_cast<int32_t>(texts_.size());
+    if (found != expected) {
+        raise(VIA_ERROR_INVALID_ARGUMENT, "%s: %s has %d texts; expected %d", function, argument,
+              static_cast<int>(found), static_cast<int>(expected));
+    }
+    return found == expected;
+}
+
 bool NumberList::parse(const char *function, const char *argument, PyObject *sequence) {
     Ref fast(PySequence_Fast(sequence, "numbers is no sequence; expected integers"));
     if (!fast) {

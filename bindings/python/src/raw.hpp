@@ -41,6 +41,17 @@ private:
     std::vector<via_array *> handles_;
 };
 
+// Texts, one for each of `expected` arrays.
+class TextList {
+public:
+    bool parse(const char *function, const char *argument, PyObject *sequence, int32_t expected);
+    const char **data() { return texts_.data(); }
+
+private:
+    std::vector<Ref> held_;
+    std::vector<const char *> texts_;
+};
+
 // Integers of any count.
 class NumberList {
 public:

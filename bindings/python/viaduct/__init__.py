@@ -5,7 +5,7 @@ buffer protocol, an array interface or Arrow. Copy at the speed of the hardware.
 CUDA device. `python -m viaduct` reports what this machine can do.
 """
 
-from ._archive import Archive, load
+from ._archive import Archive, load, save
 from ._extension import raw
 from ._file import Block, open, stream_blocks
 from ._safetensors import Safetensors, open_safetensors
@@ -135,6 +135,7 @@ __all__ = [
     "open_safetensors",
     "pointer_info",
     "raw",
+    "save",
     "set_num_threads",
     "stats",
     "stream_blocks",

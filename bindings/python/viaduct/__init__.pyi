@@ -76,6 +76,7 @@ __all__ = [
     "open_safetensors",
     "pointer_info",
     "raw",
+    "save",
     "set_num_threads",
     "stats",
     "stream_blocks",
@@ -687,6 +688,12 @@ class Archive(Mapping[str, File]):
         With `to`, converts each as Array.to does: `to=torch.Tensor`.
         """
 
+    def slice(self, name: str, axis: int, start: int, count: int) -> None:
+        """Reduces a tensor to `count` indices of an axis, from `start` on, for windows and loads.
+
+        Nothing else may use the archive meanwhile.
+        """
+
 def load(
     path: _Path | Sequence[_Path],
     device: _Device = "cpu",
@@ -697,6 +704,22 @@ def load(
     page_cache: Literal["auto", "use", "avoid"] = "auto",
 ) -> Any:
     """Reads a file to a device: the array of a .npy file, otherwise a dict of the tensors of an Archive."""
+
+def save(
+    path: _Path,
+    arrays: Any,
+    *,
+    metadata: Mapping[str, str] | None = None,
+    shard_bytes: int = 0,
+    durable: bool = False,
+    page_cache: Literal["auto", "use", "avoid"] = "auto",
+    stream: _Stream | None = None,
+) -> None:
+    """Writes arrays of any library by name to a safetensors file; one array to a .npy file, or to a raw one.
+
+    With `shard_bytes`, writes several files of so many bytes, and their index. A file replaces what had its path when it
+    is complete; a failure leaves nothing. `durable` content survives a power cut.
+    """
 
 class Safetensors(dict[str, File]):
     """The tensors of a .safetensors file by name, and its `metadata`: a dict of texts, empty if it has none."""

@@ -87,6 +87,13 @@ class Archive(Mapping[str, raw.File]):
         views = (raw.via_archive_array(chosen, number, buffer) for number in range(len(wanted)))
         return {name: view if to is None else view.to(to) for name, view in zip(wanted, views, strict=True)}
 
+    def slice(self, name: str, axis: int, start: int, count: int) -> None:
+        """Reduces a tensor to `count` indices of an axis, from `start` on, for windows and loads.
+
+        Nothing else may use the archive meanwhile.
+        """
+        raw.via_archive_slice(self._handle, raw.via_archive_find(self._handle, name), axis, start, count)
+
 
 def _is_npy(path: Any) -> bool:
     if isinstance(path, (list, tuple)):
@@ -106,3 +113,37 @@ def load(
     with _file.open(path, format="npy", page_cache=page_cache) as file:
         array = file.read(device=device, stream=stream)
     return array if to is None else array.to(to)
+
+
+def save(
+    path: Any,
+    arrays: Any,
+    *,
+    metadata: Mapping[str, str] | None = None,
+    shard_bytes: int = 0,
+    durable: bool = False,
+    page_cache: str = "auto",
+    stream: Any = None,
+) -> None:
+    """Writes arrays of any library by name to a safetensors file; one array to a .npy file, or to a raw one.
+
+    With `shard_bytes`, writes several files of so many bytes, and their index. A file replaces what had its path when it
+    is complete; a failure leaves nothing. `durable` content survives a power cut.
+    """
+    if not isinstance(arrays, Mapping):
+        if metadata is not None or shard_bytes != 0:
+            raise raw.InvalidArgumentError("save: metadata or shard_bytes is given for one array; expected a dict")
+        _save_one(path, raw.asarray(arrays), durable, page_cache, stream)
+        return
+    given = {name: raw.asarray(array) for name, array in arrays.items()}
+    options = {"durable": int(durable), "page_cache": _file._choose("page_cache", _file._PAGE_CACHES, page_cache)}
+    texts = None if metadata is None else json.dumps(dict(metadata))
+    on_device = next((array for array in given.values() if array.device.startswith("cuda")), None)
+    order = _file._as_stream(stream) if on_device is None else _file._after(on_device, stream)
+    _file._finish(raw.via_archive_save_submit(path, given.values(), given.keys(), texts, shard_bytes, options, order))
+
+
+def _save_one(path: Any, array: raw.Array, durable: bool, page_cache: str, stream: Any) -> None:
+    options: dict[str, Any] = {"atomic": True, "durable": durable, "page_cache": page_cache}
+    with _file.open(path, "w", dtype=array.dtype, shape=array.shape, **options) as file:
+        file.write(array, stream=stream)

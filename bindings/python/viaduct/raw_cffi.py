@@ -333,6 +333,8 @@ via_status via_file_read(via_file *file, int64_t byte_offset, via_array *dst, vi
 via_status via_file_write(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream);
 via_status via_file_read_submit(via_file *file, int64_t byte_offset, via_array *dst, via_stream *stream, via_task **out_task);
 via_status via_file_write_submit(via_file *file, int64_t byte_offset, via_array *src, via_stream *stream, via_task **out_task);
+via_status via_save(const char *path, via_array *array, const via_file_options *options);
+via_status via_load(const char *path, via_memory *memory, const via_file_options *options, via_array **out_array);
 via_status via_archive_open(const char *path, const via_file_options *options, via_archive **out_archive);
 via_status via_archive_add(via_archive *archive, const char *path);
 void via_archive_retain(via_archive *archive);
@@ -344,10 +346,13 @@ via_status via_archive_find(via_archive *archive, const char *name, int64_t *out
 via_status via_archive_metadata(via_archive *archive, int64_t capacity, char *out_metadata, int64_t *out_length);
 via_status via_archive_file(via_archive *archive, int64_t number, via_file **out_file);
 via_status via_archive_select(via_archive *archive, int32_t count, const int64_t *numbers, via_archive **out_archive);
+via_status via_archive_slice(via_archive *archive, int64_t number, int32_t axis, int64_t start, int64_t count);
 via_status via_archive_array(via_archive *archive, int64_t number, via_array *buffer, via_array **out_array);
 via_status via_archive_load(via_archive *archive, via_memory *memory, via_stream *stream, via_array **out_buffer);
 via_status via_archive_read(via_archive *archive, via_array *buffer, via_stream *stream);
 via_status via_archive_read_submit(via_archive *archive, via_array *buffer, via_stream *stream, via_task **out_task);
+via_status via_archive_save(const char *path, int32_t count, via_array * const *arrays, const char * const *names, const char *metadata, int64_t shard_bytes, const via_file_options *options, via_stream *stream);
+via_status via_archive_save_submit(const char *path, int32_t count, via_array * const *arrays, const char * const *names, const char *metadata, int64_t shard_bytes, const via_file_options *options, via_stream *stream, via_task **out_task);
 """
 
 ffi: Any = cffi.FFI()

@@ -782,6 +782,17 @@ via_file_write_submit = _declare(
     stream=via_stream,
     out_task=ctypes.POINTER(via_task),
 )
+via_save = _declare(
+    "via_save", ctypes.c_int, path=ctypes.c_char_p, array=via_array, options=ctypes.POINTER(via_file_options)
+)
+via_load = _declare(
+    "via_load",
+    ctypes.c_int,
+    path=ctypes.c_char_p,
+    memory=via_memory,
+    options=ctypes.POINTER(via_file_options),
+    out_array=ctypes.POINTER(via_array),
+)
 via_archive_open = _declare(
     "via_archive_open",
     ctypes.c_int,
@@ -821,6 +832,15 @@ via_archive_select = _declare(
     numbers=ctypes.POINTER(ctypes.c_int64),
     out_archive=ctypes.POINTER(via_archive),
 )
+via_archive_slice = _declare(
+    "via_archive_slice",
+    ctypes.c_int,
+    archive=via_archive,
+    number=ctypes.c_int64,
+    axis=ctypes.c_int32,
+    start=ctypes.c_int64,
+    count=ctypes.c_int64,
+)
 via_archive_array = _declare(
     "via_archive_array",
     ctypes.c_int,
@@ -843,6 +863,31 @@ via_archive_read_submit = _declare(
     ctypes.c_int,
     archive=via_archive,
     buffer=via_array,
+    stream=via_stream,
+    out_task=ctypes.POINTER(via_task),
+)
+via_archive_save = _declare(
+    "via_archive_save",
+    ctypes.c_int,
+    path=ctypes.c_char_p,
+    count=ctypes.c_int32,
+    arrays=ctypes.POINTER(via_array),
+    names=ctypes.POINTER(ctypes.c_char_p),
+    metadata=ctypes.c_char_p,
+    shard_bytes=ctypes.c_int64,
+    options=ctypes.POINTER(via_file_options),
+    stream=via_stream,
+)
+via_archive_save_submit = _declare(
+    "via_archive_save_submit",
+    ctypes.c_int,
+    path=ctypes.c_char_p,
+    count=ctypes.c_int32,
+    arrays=ctypes.POINTER(via_array),
+    names=ctypes.POINTER(ctypes.c_char_p),
+    metadata=ctypes.c_char_p,
+    shard_bytes=ctypes.c_int64,
+    options=ctypes.POINTER(via_file_options),
     stream=via_stream,
     out_task=ctypes.POINTER(via_task),
 )

@@ -3,6 +3,8 @@
 #define VIADUCT_CPP_ARCHIVE_HPP
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "viaduct/cpp/file.hpp"
 #include "viaduct/cpp/memory.hpp"
@@ -66,6 +68,12 @@ public:
         return detail::made<Archive>(via_archive_select(get(), count, numbers, &selection), selection);
     }
 
+    /** Reduces a tensor to `count` indices of an axis, from `start` on. Nothing else may use the archive meanwhile. */
+    VIADUCT_CHECKED Result<void> slice(std::int64_t number, std::int32_t axis, std::int64_t start,
+                                       std::int64_t count) const {
+        return detail::done(via_archive_slice(get(), number, axis, start, count));
+    }
+
     /** Makes a view of a tensor in a buffer. */
     [[nodiscard]] Result<Array> array(std::int64_t number, const Array &buffer) const {
         via_array *array = nullptr;
@@ -94,6 +102,70 @@ public:
         return detail::made<Task>(via_archive_read_submit(get(), buffer.get(), stream.get(), &task), task);
     }
 };
+
+/** Arrays by name, to be saved. */
+using NamedArrays = std::vector<std::pair<std::string, Array>>;
+
+/** Settings of a save. */
+struct SaveOptions {
+    std::string metadata = "{}";            /**< a JSON object of texts */
+    std::int64_t shard_bytes = 0;           /**< bytes of a file; 0: one file */
+    via_file_options file = file_options(); /**< durable and page_cache count */
+};
+
+namespace detail {
+
+struct SaveLists {
+    explicit SaveLists(const NamedArrays &given) {
+        for (const auto &each : given) {
+            names.push_back(each.first.c_str());
+            arrays.push_back(each.second.get());
+        }
+    }
+    std::int32_t count() const noexcept { return static_cast<std::int32_t>(arrays.size()); }
+    std::vector<const char *> names;
+    std::vector<via_array *> arrays;
+};
+
+}  // namespace detail
+
+/** Writes arrays to a safetensors file, or to several with an index. */
+VIADUCT_CHECKED inline Result<void> save(const std::string &path, const NamedArrays &arrays,
+                                         const SaveOptions &options = SaveOptions(), StreamRef stream = {}) {
+    const detail::SaveLists lists(arrays);
+    return detail::done(via_archive_save(path.c_str(), lists.count(), lists.arrays.data(), lists.names.data(),
+                                         options.metadata.c_str(), options.shard_bytes, &options.file, stream.get()));
+}
+
+/** Submits a save as a task, and returns at once. */
+[[nodiscard]] inline Result<Task> save_submit(const std::string &path, const NamedArrays &arrays,
+                                              const SaveOptions &options = SaveOptions(), StreamRef stream = {}) {
+    const detail::SaveLists lists(arrays);
+    via_task *task = nullptr;
+    return detail::made<Task>(
+        via_archive_save_submit(path.c_str(), lists.count(), lists.arrays.data(), lists.names.data(),
+                                options.metadata.c_str(), options.shard_bytes, &options.file, stream.get(), &task),
+        task);
+}
+
+/** Writes one array to a .npy file, or to a raw one, which replaces what had the path. */
+VIADUCT_CHECKED inline Result<void> save(const std::string &path, const Array &array,
+                                         const via_file_options &options = file_options()) {
+    return detail::done(via_save(path.c_str(), array.get(), &options));
+}
+
+/** Reads a whole file to host memory: the array of a .npy header, otherwise bytes. */
+[[nodiscard]] inline Result<Array> load(const std::string &path, const via_file_options &options = file_options()) {
+    via_array *array = nullptr;
+    return detail::made<Array>(via_load(path.c_str(), nullptr, &options, &array), array);
+}
+
+/** Reads a whole file to other memory. */
+[[nodiscard]] inline Result<Array> load(const std::string &path, const Memory &memory,
+                                        const via_file_options &options = file_options()) {
+    via_array *array = nullptr;
+    return detail::made<Array>(via_load(path.c_str(), memory.get(), &options, &array), array);
+}
 
 }  // namespace VIADUCT_ERRORS_NAMESPACE
 }  // namespace viaduct

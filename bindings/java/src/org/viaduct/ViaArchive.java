@@ -1,6 +1,8 @@
 package org.viaduct;
 
 import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
 
 /**
  * Named arrays (tensors) of one or more safetensors files. All of them are read into one buffer of memory, in which each
@@ -65,6 +67,77 @@ public final class ViaArchive extends Resource {
     /** Returns an archive of some tensors, with a buffer of its own. */
     public ViaArchive select(long... numbers) {
         return new ViaArchive(Calls.get(this, archive -> Native.via_archive_select(archive, numbers)));
+    }
+
+    /**
+     * Reduces a tensor to some indices of an axis: the rows or columns of one rank. Nothing else may use the archive
+     * meanwhile; slice a selection to keep the whole.
+     */
+    public void slice(long number, int axis, long start, long count) {
+        Calls.run(this, archive -> Native.via_archive_slice(archive, number, axis, start, count));
+    }
+
+    /** Writes arrays by name to a safetensors file, and returns when it is complete. */
+    public static void save(Path path, Map<String, ViaArray> arrays) {
+        save(path, arrays, null, 0, null, null);
+    }
+
+    /**
+     * The same with metadata, a JSON object of texts; to files of so many bytes with an index, unless shardBytes is 0; of
+     * the options durable and page cache count.
+     */
+    public static void save(
+            Path path,
+            Map<String, ViaArray> arrays,
+            String metadata,
+            long shardBytes,
+            FileOptions options,
+            ViaStream stream) {
+        begin(path, arrays, metadata, options, stream, (to, of, names, texts, asked, order) -> {
+            Native.via_archive_save(to, of, names, texts, shardBytes, asked, order);
+            return 0;
+        });
+    }
+
+    /** Starts to write arrays by name after the stream's work so far, and returns at once. */
+    public static CopyTask submitSave(
+            Path path,
+            Map<String, ViaArray> arrays,
+            String metadata,
+            long shardBytes,
+            FileOptions options,
+            ViaStream stream) {
+        return new CopyTask(begin(
+                path,
+                arrays,
+                metadata,
+                options,
+                stream,
+                (to, of, names, texts, asked, order) ->
+                        Native.via_archive_save_submit(to, of, names, texts, shardBytes, asked, order)));
+    }
+
+    private interface Save {
+        long run(byte[] path, long[] arrays, byte[][] names, byte[] metadata, long options, long stream);
+    }
+
+    private static long begin(
+            Path path,
+            Map<String, ViaArray> arrays,
+            String metadata,
+            FileOptions options,
+            ViaStream stream,
+            Save save) {
+        Map<String, ViaArray> given = new LinkedHashMap<>(arrays);
+        byte[][] names = given.keySet().stream().map(Utf8::bytes).toArray(byte[][]::new);
+        byte[] to = Utf8.bytes(path);
+        byte[] texts = Utf8.bytes(metadata);
+        try (Entered of = new Entered(given.values().toArray(new ViaArray[0]))) {
+            return Calls.get(
+                    stream,
+                    order -> FileOptions.with(
+                            options, asked -> save.run(to, of.handles(), names, texts, asked, order)));
+        }
     }
 
     /** Returns a view of a tensor in a buffer. */

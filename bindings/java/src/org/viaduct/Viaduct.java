@@ -30,6 +30,22 @@ public final class Viaduct {
         return new CopyTask(Calls.get(dst, src, stream, Native::via_copy_submit));
     }
 
+    /** Writes one array to a .npy file, or to a raw one, which replaces what had the path; null is no options. */
+    public static void save(Path path, ViaArray array, FileOptions options) {
+        byte[] name = Utf8.bytes(path);
+        Calls.run(array, of -> FileOptions.with(options, asked -> {
+            Native.via_save(name, of, asked);
+            return 0;
+        }));
+    }
+
+    /** Reads a whole file: the array of a .npy header, otherwise bytes. null is host memory, and no options. */
+    public static ViaArray load(Path path, ViaMemory memory, FileOptions options) {
+        byte[] name = Utf8.bytes(path);
+        return new ViaArray(MemoryPressure.retry(() -> Calls.get(
+                memory, in -> FileOptions.with(options, asked -> Native.via_load(name, in, asked)))));
+    }
+
     /**
      * Copies rows by index along an axis: row srcIndex[k] of src to row dstIndex[k] of dst. An index is an array of int32
      * or int64, and null is 0, 1, 2 ... Complete on return without a stream, otherwise queued on it.
