@@ -264,6 +264,31 @@ static via_status read_archives(void) {
     return status;
 }
 
+/* Files that replace others: each is whole, the one before or the new one. */
+static via_status save_archives(void) {
+    via_status status = VIA_OK;
+    via_archive *archive = NULL;
+    via_array *array = NULL;
+    via_array *loaded = NULL;
+    via_task *task = NULL;
+    const char *name = "a";
+    THEN(export(bytes, BYTES, VIA_DEVICE_CPU, 0, &array));
+    THEN(via_archive_save(path_of("there.bin"), 1, &array, &name, "{\"by\":\"hand\"}", 0, OPTIONS_OF(.durable = 1),
+                          NULL));
+    THEN(via_archive_save_submit(path_of("there.bin"), 1, &array, &name, NULL, 0, NULL, NULL, &task));
+    status = wait_and_release(status, task);
+    THEN(via_archive_open(path_of("there.bin"), NULL, &archive));
+    THEN(via_archive_slice(archive, 0, 0, 1, 2));
+    HOLDS(via_archive_nbytes(archive) == 2);
+    THEN(via_save(path_of("made.npy"), array, NULL));
+    THEN(via_load(path_of("made.npy"), NULL, NULL, &loaded));
+    HOLDS(via_array_nbytes(loaded) == BYTES);
+    via_array_release(loaded);
+    via_array_release(array);
+    via_archive_release(archive);
+    return status;
+}
+
 static via_status keep_a_calibration(void) {
     via_status status = VIA_OK;
     THEN(via_calibration_save(path_of("made.npy")));
@@ -289,6 +314,7 @@ const scenario file_scenarios[] = {
     {"files are transferred as tasks", transfer_as_tasks, prepare_folder, finish_folder, 0, 0, 0},
     {"files are transferred with a device", transfer_with_a_device, prepare_device, finish_folder, 1, 0, 0},
     {"archives are read", read_archives, prepare_archives, finish_folder, 0, 0, 0},
+    {"archives are saved", save_archives, prepare_archives, finish_folder, 0, 0, 0},
     {"a calibration is kept", keep_a_calibration, prepare_folder, finish_folder, 0, 0, 0},
     {"a device is calibrated", calibrate, NULL, NULL, 0, 1, 0},
     {NULL, NULL, NULL, NULL, 0, 0, 0},

@@ -357,8 +357,8 @@ def via_archive_read(archive: ArchiveHandle | None, buffer: Array | None, stream
 def via_archive_slice(archive: ArchiveHandle | None, number: int, axis: int, start: int, count: int, /) -> None: ...
 def via_archive_save(
     path: _Path | None,
-    arrays: Iterable[Array | None],
-    names: Iterable[str | None],
+    arrays: Sequence[Array | None],
+    names: Sequence[str | None],
     metadata: str | None,
     shard_bytes: int,
     options: _Struct | None,
@@ -367,8 +367,8 @@ def via_archive_save(
 ) -> None: ...
 def via_archive_save_submit(
     path: _Path | None,
-    arrays: Iterable[Array | None],
-    names: Iterable[str | None],
+    arrays: Sequence[Array | None],
+    names: Sequence[str | None],
     metadata: str | None,
     shard_bytes: int,
     options: _Struct | None,
