@@ -175,7 +175,18 @@ def annotations_of(node: ast.AST) -> list[ast.expr]:
 
 
 # Types of other packages, and those that the page explains before its first signature.
-KNOWN = {"Any", "Buffer", "Callable", "CapsuleType", "EllipsisType", "Iterator", "Literal", "PathLike", "Sequence"}
+KNOWN = {
+    "Any",
+    "Buffer",
+    "Callable",
+    "CapsuleType",
+    "EllipsisType",
+    "Iterator",
+    "Literal",
+    "PathLike",
+    "Mapping",
+    "Sequence",
+}
 KNOWN |= {"SupportsIndex"}
 
 
