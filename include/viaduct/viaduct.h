@@ -212,6 +212,27 @@ enum {
     VIA_FORMAT_NPY = 2   /**< NumPy's .npy, versions 1.0 to 3.0 */
 };
 
+/** Which conversions via_convert may do, with NumPy's names and meaning. */
+enum {
+    VIA_CASTING_SAME_KIND = 0, /**< also within a kind, and up: bool, unsigned, signed, float, complex */
+    VIA_CASTING_SAFE = 1,      /**< only those that keep every value (and 64-bit integers to float64) */
+    VIA_CASTING_EQUIV = 2,     /**< only of the byte order */
+    VIA_CASTING_UNSAFE = 3     /**< all */
+};
+
+/** What becomes of a float whose magnitude exceeds all numbers of a destination of at most 8 bits. */
+enum {
+    VIA_OVERFLOW_INFINITY = 0, /**< infinity; NaN in types without it; the largest number in types without NaN */
+    VIA_OVERFLOW_SATURATE = 1  /**< the largest number of its sign */
+};
+
+/** Byte orders. */
+enum {
+    VIA_BYTE_ORDER_NATIVE = 0, /**< this machine's */
+    VIA_BYTE_ORDER_LITTLE = 1, /**< the lowest byte first */
+    VIA_BYTE_ORDER_BIG = 2     /**< the highest byte first */
+};
+
 /** How transfers use the system's page cache. */
 enum {
     VIA_PAGE_CACHE_AUTO = 0, /**< read cached pages from it and bypass it for others; durable writes bypass it */
@@ -398,6 +419,12 @@ VIA_CHECKED via_status via_dtype_name(int32_t dtype, int64_t capacity, char *out
 
 /** Finds the dtype of a name written by via_dtype_name. Errors: VIA_ERROR_DTYPE. */
 VIA_CHECKED via_status via_dtype_from_name(const char *name, int32_t *out_dtype);
+
+/**
+ * Returns 1 if a casting rule (VIA_CASTING_...) allows via_convert from one dtype to the other, otherwise 0: also for
+ * numbers that are no dtype or no rule.
+ */
+VIA_API int32_t via_dtype_can_cast(int32_t from, int32_t to, int32_t casting);
 
 /* ------------------------------------------------------------------------------------------------ wrap */
 
@@ -1051,6 +1078,56 @@ VIA_CHECKED via_status via_copy_indexed(via_array *dst, via_array *dst_index, vi
 VIA_CHECKED via_status via_copy_indexed_submit(via_array *dst, via_array *dst_index, via_array *src,
                                                via_array *src_index, int32_t axis, via_stream *stream,
                                                via_task **out_task);
+
+/** Options of via_convert. */
+typedef struct via_convert_options {
+    int32_t struct_size; /**< size of the struct, as ..._INIT sets it */
+    int32_t casting;     /**< VIA_CASTING_...: which conversions are allowed */
+    int32_t overflow;    /**< VIA_OVERFLOW_...: floats too large for a destination of at most 8 bits */
+    int32_t byte_order;  /**< VIA_BYTE_ORDER_... of the elements of src */
+} via_convert_options;
+/** Initialiser of a via_convert_options. */
+#define VIA_CONVERT_OPTIONS_INIT {(int32_t)sizeof(via_convert_options), 0, 0, 0}
+
+/**
+ * Copies src to dst, which has another dtype, and converts on the way. dst and src have equal shapes, and any layout and
+ * device. `options` may be NULL for the defaults. The result has the same bits wherever the conversion runs:
+ *
+ * - Integers to integers keep the low bits. Booleans are 0 and 1; anything that is not zero, NaN too, becomes 1.
+ * - Floats to integers lose their fraction. Out of range they become the nearest limit, and NaN 0.
+ * - Numbers to floats round once, to nearest, ties to even. Overflow becomes infinity; see VIA_OVERFLOW_... for 8 bits
+ *   and fewer. A NaN stays a quiet one of its sign, with the upper bits of its payload where types have 16 bits or more.
+ *   Types without NaN get a zero, as in ml_dtypes. float8_e8m0fnu gets the nearest power of two, and NaN for zero and
+ *   for what is negative.
+ * - Complex numbers lose their imaginary part to real types. To bool, either part counts.
+ *
+ * dst and src may have lanes, if both have as many. Elements narrower than a byte must take a byte each. Equal dtypes
+ * are copied as via_copy does. With a byte order that is not this machine's, the bytes of src are swapped on the way.
+ *
+ * With `stream` NULL the conversion is ordered as via_copy and complete on return, otherwise ordered as via_copy_async,
+ * and holds both arrays until it has run. Device memory needs the library's kernels. Between pageable memory and a
+ * device the narrower of the two dtypes crosses the link: the host converts what becomes narrower, the device what
+ * becomes wider. If the device's elements are not adjacent, or are converted there, they pass through up to 128 MiB of
+ * device memory. Between two devices the narrower one crosses too. A capture refuses both, and conversions by the host.
+ * Errors: as via_copy and via_copy_async. VIA_ERROR_DTYPE also for what the casting rule does not allow; the text names
+ * both dtypes, the rule, and one that allows it. VIA_ERROR_UNSUPPORTED also for packed elements.
+ */
+VIA_CHECKED via_status via_convert(via_array *dst, via_array *src, const via_convert_options *options,
+                                   via_stream *stream);
+
+/**
+ * Submits a conversion as a task, as via_copy_submit does a copy. `options` has been read on return.
+ * Errors: as via_convert and via_copy_submit.
+ */
+VIA_CHECKED via_status via_convert_submit(via_array *dst, via_array *src, const via_convert_options *options,
+                                          via_stream *stream, via_task **out_task);
+
+/**
+ * Describes how via_convert would convert, as via_copy_explain does a copy: the route, and where elements are converted.
+ * Errors: as via_convert.
+ */
+VIA_CHECKED via_status via_convert_explain(via_array *dst, via_array *src, const via_convert_options *options,
+                                           int64_t capacity, char *out_text, int64_t *out_length);
 
 /**
  * Copies nbytes between two raw addresses, each of the kind of memory that the driver reports. With `stream` NULL it

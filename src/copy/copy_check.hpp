@@ -7,6 +7,7 @@ namespace via {
 
 VIA_NODISCARD Status check_writable(via_array *dst);
 
+VIA_NODISCARD Status check_same_shape(via_array *dst, via_array *src);
 VIA_NODISCARD Status check_same_type_and_shape(via_array *dst, via_array *src);
 
 // Elements of dst must not share bytes.

@@ -2,6 +2,7 @@
 // there is no CUDA. The shared streams exist everywhere, as values to compare with.
 #include <cstdio>
 
+#include "cuda/convert_transfer.hpp"
 #include "cuda/cuda_memory.hpp"
 #include "cuda/custom_cuda_memory.hpp"
 #include "cuda/device.hpp"
@@ -169,6 +170,17 @@ Status prepare_indexed(const IndexedTransfer &, via_stream *) { return need("a s
 Status indexed_now(const IndexedTransfer &, IndexTable *) { return need("this copy"); }
 Status indexed_on(const IndexedTransfer &, IndexTable *, via_stream *) { return need("a stream"); }
 Status indexed_for_task(const IndexedTransfer &, IndexTable *, via_task *, Fence **) { return need("this copy"); }
+
+// ------------------------------------------------------------------------------------------------ conversions
+
+ConvertRoute convert_route(const Transfer &) { return ConvertRoute::Kernel; }
+Status check_convert(const ConvertTransfer &) { return need("this conversion"); }
+Status convert_now(const ConvertTransfer &) { return need("this conversion"); }
+Status convert_on(const ConvertTransfer &, via_stream *) { return need("a stream"); }
+Status convert_for_task(const ConvertTransfer &, via_task *, Fence **) { return need("this conversion"); }
+void describe_convert(const ConvertTransfer &, int64_t capacity, char *out_text) {
+    std::snprintf(out_text, static_cast<size_t>(capacity), "none: %s", kWhy);
+}
 
 // ------------------------------------------------------------------------------------------------ batches
 

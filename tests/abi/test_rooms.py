@@ -38,6 +38,7 @@ ARROWS = {
     "copy/plan": CORE | {"copy"},
     "copy/host": CORE | {"copy", "copy/plan"},
     "copy/batch": CORE | {"copy", "copy/plan", "copy/indexed", "cuda"},
+    "copy/convert": CORE | {"copy", "copy/plan", "copy/host", "cuda"},
     "copy/indexed": CORE | {"copy", "copy/plan", "copy/host", "cuda"},
     "file": CORE | {"copy", "cuda"},
     "archive": CORE | {"copy", "cuda", "exchange", "file"},
@@ -47,12 +48,16 @@ ARROWS = {
 # What is at the top of a room has its private folders to build on: the sources there, never the headers.
 PRIVATE = {
     "cuda": {name for name in ARROWS if name.startswith("cuda/")},
-    "copy": {"copy/plan", "copy/host", "copy/batch", "copy/indexed"},
+    "copy": {"copy/plan", "copy/host", "copy/batch", "copy/convert", "copy/indexed"},
 }
 
 # Sources without a header of their own: the header of the API is the contract; the stub answers for the whole room of
 # CUDA; the kernels of one instruction set are the same source, compiled for it.
-HEADERLESS = {"stub", "kernels_base", "kernels_avx2", "kernels_avx512", "images"}
+HEADERLESS = {"stub", "kernels_base", "kernels_avx2", "kernels_avx512", "images"} | {
+    "conversions_base",
+    "conversions_avx2",
+    "conversions_avx512",
+}
 
 
 # The rooms of the Python module. "top" is what lies in no folder: module functions and the reader of raw arguments.

@@ -135,10 +135,7 @@ Status check_writable(via_array *dst) {
     return VIA_OK;
 }
 
-Status check_same_type_and_shape(via_array *dst, via_array *src) {
-    if (dst->dtype != src->dtype) [[unlikely]] {
-        return dtypes_differ(dst, src);
-    }
+Status check_same_shape(via_array *dst, via_array *src) {
     if (dst->ndim != src->ndim) [[unlikely]] {
         return shapes_differ(dst, src);
     }
@@ -148,6 +145,10 @@ Status check_same_type_and_shape(via_array *dst, via_array *src) {
         }
     }
     return VIA_OK;
+}
+
+Status check_same_type_and_shape(via_array *dst, via_array *src) {
+    return dst->dtype != src->dtype ? dtypes_differ(dst, src) : check_same_shape(dst, src);
 }
 
 Status check_self_overlap(const Plan &plan) { return is_nested(plan) ? VIA_OK : self_overlap(plan); }

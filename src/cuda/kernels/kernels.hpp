@@ -8,6 +8,7 @@
 #include "cuda/kernels/batch.cuh"
 #include "cuda/kernels/box.cuh"
 #include "cuda/kernels/channels.cuh"
+#include "cuda/kernels/convert.cuh"
 #include "cuda/kernels/elements.cuh"
 #include "cuda/kernels/gather.cuh"
 #include "cuda/kernels/indexed.cuh"
@@ -19,6 +20,7 @@ namespace via::kernels {
 // Every kernel: KERNEL(name, type), the type being one of via::kernels, which may hold commas.
 #define VIA_ALL_KERNELS(KERNEL)  \
     VIA_CHANNELS_KERNELS(KERNEL) \
+    VIA_CONVERT_KERNELS(KERNEL)  \
     VIA_ELEMENTS_KERNELS(KERNEL) \
     VIA_GATHER_KERNELS(KERNEL)   \
     VIA_INDEXED_KERNELS(KERNEL)  \

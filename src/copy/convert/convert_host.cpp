@@ -1,0 +1,383 @@
+#include "copy/convert/convert_host.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "copy/choose_tiles.hpp"
+#include "copy/host/host_kernels.hpp"
+#include "copy/plan/cache_sizes.hpp"
+#include "copy/run.hpp"
+#include "core/async/thread_pool.hpp"
+#include "core/base/cached_objects.hpp"
+#include "core/base/thread_state.hpp"
+#include "core/layout/axes.hpp"
+#include "core/system/thread_count.hpp"
+
+namespace via {
+namespace {
+
+// What a run is converted through: the first-level cache holds three of them.
+constexpr int64_t kBufferBytes = int64_t{4} << 10;
+
+// What is brought together at a time, in the larger of the two elements.
+constexpr int64_t kBlockBytes = int64_t{128} << 10;
+
+// Shorter rows are not worth a call each.
+constexpr int64_t kLeastRow = 32;
+
+// What a thread takes at a time, and what one is woken for at least.
+constexpr int64_t kShareBytes = int64_t{256} << 10;
+constexpr int64_t kBytesPerThread = int64_t{512} << 10;
+
+// Between two of these a task can be stopped.
+constexpr int64_t kPieceBytes = int64_t{8} << 20;
+
+struct Scratch {
+    alignas(kLineBytes) char src[kBlockBytes];
+    alignas(kLineBytes) char dst[kBlockBytes];
+};
+
+constinit CachedObjects<Scratch, 32> scratches;
+
+int64_t wide_bytes(WideKind kind) { return kind == WideKind::Int32 || kind == WideKind::Float32 ? 4 : 8; }
+
+}  // namespace
+
+RunConverter::RunConverter(const ElementConversion &elements)
+    : dst_bytes_(bytes_of(elements.dst)), src_bytes_(bytes_of(elements.src)), saturates_(elements.saturates) {
+    const ConvertKernels &kernels = convert_kernels();
+    const WideKind wide = wide_of(elements.src);
+    is_copy_ = elements.dst == elements.src;
+    direct_ = kernels.direct(elements.dst, elements.src);
+    decode_ = kernels.decode[static_cast<int32_t>(elements.src)];
+    encode_ = kernels.encode[static_cast<int32_t>(wide)][static_cast<int32_t>(elements.dst)];
+    if (elements.swap_bytes > 1) {
+        swap_ = kernels.swap[elements.swap_bytes == 2 ? 0 : elements.swap_bytes == 4 ? 1 : 2];
+        swaps_ = src_bytes_ / elements.swap_bytes;
+    }
+    part_ = kBufferBytes / std::max({dst_bytes_, src_bytes_, wide_bytes(wide)});
+}
+
+void RunConverter::run_part(char *dst, const char *src, int64_t count) const {
+    alignas(kLineBytes) char swapped[kBufferBytes];
+    alignas(kLineBytes) char wide[kBufferBytes];
+    if (swap_ != nullptr) {
+        swap_(is_copy_ ? dst : swapped, src, count * swaps_);
+        src = swapped;
+    }
+    if (is_copy_) {
+        if (swap_ == nullptr) {
+            std::memcpy(dst, src, static_cast<size_t>(count * dst_bytes_));
+        }
+    } else if (direct_ != nullptr) {
+        direct_(dst, src, count, saturates_);
+    } else {
+        decode_(wide, src, count);
+        encode_(dst, wide, count, saturates_);
+    }
+}
+
+void RunConverter::run(char *dst, const char *src, int64_t count) const {
+    const bool at_once = is_copy_ || (swap_ == nullptr && direct_ != nullptr);
+    for (int64_t at = 0; at < count;) {
+        const int64_t some = at_once ? count : std::min(part_, count - at);
+        run_part(dst + at * dst_bytes_, src + at * src_bytes_, some);
+        at += some;
+    }
+}
+
+// Begins with what brings dst to a line of the cache, so that the rest is written in whole lines.
+void RunConverter::run_streaming(char *dst, const char *src, int64_t count) const {
+    static constexpr Axis kNoAxes[2] = {{1, 0, 0}, {1, 0, 0}};
+    alignas(kLineBytes) char buffer[kBufferBytes];
+    const int64_t past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % kLineBytes);
+    const int64_t to_line = past == 0 ? 0 : (kLineBytes - past) / dst_bytes_;
+    int64_t at = std::min(to_line, count);
+    run(dst, src, at);
+    while (at < count) {
+        const int64_t some = std::min(part_, count - at);
+        run_part(buffer, src + at * src_bytes_, some);
+        simd_kernels().rows_streaming({dst + at * dst_bytes_, buffer, some * dst_bytes_, kNoAxes, 2, 0});
+        at += some;
+    }
+}
+
+namespace {
+
+bool has_rows(const ElementLoops &loops, const RunConverter &converter) {
+    const Axis &axis = loops.axes[0];
+    return axis.dst_step == converter.dst_bytes() && axis.src_step == converter.src_bytes() &&
+           (axis.extent >= kLeastRow || loops.ndim == 1);
+}
+
+// Returns the axis along which src moves least, other than not at all.
+int32_t find_near_axis(const ElementLoops &loops) {
+    int32_t near = 0;
+    int64_t least = INT64_MAX;
+    for (int32_t i = 0; i < loops.ndim; ++i) {
+        const int64_t step = std::abs(loops.axes[i].src_step);
+        if (step != 0 && step < least) {
+            least = step;
+            near = i;
+        }
+    }
+    return near;
+}
+
+int64_t square_root(int64_t value) {
+    int64_t root = 1;
+    while (root * root * 4 <= value) {
+        root *= 2;
+    }
+    return root;
+}
+
+// Blocks go along the axes that are dense in either array first, a square of both, then along the others.
+void cut_blocks(const ElementLoops &loops, int64_t most, int64_t *block) {
+    std::fill_n(block, loops.ndim, 1);
+    const int32_t near = find_near_axis(loops);
+    int64_t left = most;
+    const auto grow = [&](int32_t axis, int64_t limit) {
+        const int64_t had = block[axis];
+        block[axis] = std::clamp<int64_t>(std::min(limit, left * had), had, loops.axes[axis].extent);
+        left = left * had / block[axis];
+    };
+    if (near != 0) {
+        grow(0, square_root(most));
+        grow(near, square_root(most));
+    }
+    for (int32_t i = 0; i < loops.ndim && left > 1; ++i) {
+        grow(i, most);
+    }
+}
+
+// A conversion cut into blocks, which threads share.
+class Blocks {
+public:
+    Blocks(const ElementLoops &loops, const ElementConversion &elements, bool may_stream)
+        : loops_(loops), converter_(elements) {
+        const int64_t item = std::max(converter_.dst_bytes(), converter_.src_bytes());
+        by_rows_ = has_rows(loops, converter_);
+        cut_blocks(loops, kBlockBytes / item, block_);
+        for (int32_t i = 0; i < loops.ndim; ++i) {
+            total_ *= (loops.axes[i].extent - 1) / block_[i] + 1;
+        }
+        const int64_t row = by_rows_ ? block_[0] * converter_.dst_bytes() : 0;
+        streaming_ = may_stream && row >= kLeastStreamedRun && nbytes() >= streaming_bytes();
+        const int64_t worth = loops.count * item / kBytesPerThread;
+        threads_ = static_cast<int32_t>(std::clamp<int64_t>(worth, 1, num_threads()));
+        share_ = std::max<int64_t>(kShareBytes / std::max<int64_t>(loops.count * item / total_, 1), 1);
+    }
+
+    int64_t nbytes() const { return loops_.count * converter_.dst_bytes(); }
+    int64_t total() const { return total_; }
+
+    // Converts blocks first to last - 1 on the calling thread.
+    void run(int64_t first, int64_t last) const {
+        Scratch *scratch = by_rows_ ? nullptr : scratches.take();
+        for (int64_t i = first; i < last; ++i) {
+            ElementLoops part;
+            locate(i, &part);
+            if (by_rows_) {
+                convert_rows(part);
+            } else if (scratch != nullptr) {
+                convert_strided(part, scratch);
+            } else {
+                convert_each(part);
+            }
+        }
+        if (streaming_) {
+            end_streaming();
+        }
+        if (scratch != nullptr) {
+            scratches.give_back(scratch);
+        }
+    }
+
+    // Shares them among threads.
+    void run_shared(int64_t first, int64_t last) const {
+        if (threads_ == 1 || last - first <= share_) {
+            run(first, last);
+            return;
+        }
+        struct Shares {
+            const Blocks &blocks;
+            int64_t first;
+            int64_t last;
+        } shares{*this, first, last};
+        parallel_for((last - first - 1) / share_ + 1, threads_, [](void *context, int64_t index) {
+            const auto &all = *static_cast<const Shares *>(context);
+            const int64_t from = all.first + index * all.blocks.share_;
+            all.blocks.run(from, std::min(from + all.blocks.share_, all.last));
+        }, &shares);
+    }
+
+    void describe(ConvertShape *out_shape) const {
+        std::copy_n(block_, loops_.ndim, out_shape->block);
+        out_shape->blocks = total_;
+        out_shape->threads = threads_;
+        out_shape->by_rows = by_rows_;
+        out_shape->streaming = streaming_;
+    }
+
+private:
+    void locate(int64_t number, ElementLoops *part) const {
+        part->dst = loops_.dst;
+        part->src = loops_.src;
+        part->ndim = loops_.ndim;
+        part->count = 1;
+        for (int32_t i = 0; i < loops_.ndim; ++i) {
+            const Axis &axis = loops_.axes[i];
+            const int64_t along = (axis.extent - 1) / block_[i] + 1;
+            const int64_t from = number % along * block_[i];
+            number /= along;
+            part->dst += from * axis.dst_step;
+            part->src += from * axis.src_step;
+            part->axes[i] = {std::min(block_[i], axis.extent - from), axis.dst_step, axis.src_step};
+            part->count *= part->axes[i].extent;
+        }
+    }
+
+    // Calls convert(dst, src) for each index of the axes from `level` on.
+    template <class Convert>
+    static void walk(const ElementLoops &part, int32_t level, const Convert &convert) {
+        int64_t index[ElementLoops::kMostAxes] = {};
+        char *dst = part.dst;
+        const char *src = part.src;
+        for (;;) {
+            convert(dst, src);
+            int32_t i = level;
+            for (; i < part.ndim; ++i) {
+                const Axis &axis = part.axes[i];
+                dst += axis.dst_step;
+                src += axis.src_step;
+                if (++index[i] < axis.extent) {
+                    break;
+                }
+                dst -= axis.extent * axis.dst_step;
+                src -= axis.extent * axis.src_step;
+                index[i] = 0;
+            }
+            if (i == part.ndim) {
+                return;
+            }
+        }
+    }
+
+    void convert_rows(const ElementLoops &part) const {
+        walk(part, 1, [&](char *dst, const char *src) {
+            if (streaming_) {
+                converter_.run_streaming(dst, src, part.axes[0].extent);
+            } else {
+                converter_.run(dst, src, part.axes[0].extent);
+            }
+        });
+    }
+
+    void convert_each(const ElementLoops &part) const {
+        walk(part, 0, [&](char *dst, const char *src) { converter_.run(dst, src, 1); });
+    }
+
+    // Returns whether elements of one size are apart, and plans the strided copy of them.
+    static bool plan_copy(const ElementLoops &part, int64_t item, Plan *plan) {
+        plan->dst = part.dst;
+        plan->src = part.src;
+        plan->run = item;
+        plan->nbytes = part.count * item;
+        plan->trailing_bits = 0;
+        plan->in_bits = false;
+        plan->ndim = 0;
+        for (int32_t i = 0; i < part.ndim; ++i) {
+            if (part.axes[i].extent > 1) {
+                plan->axes[plan->ndim++] = part.axes[i];
+            }
+        }
+        merge_axes(&plan->run, plan->axes, &plan->ndim);
+        return plan->ndim > 0;
+    }
+
+    static void copy_alone(Plan *plan) {
+        choose_tiles_single(plan, false);
+        run_plan(*plan);
+    }
+
+    void convert_strided(const ElementLoops &part, Scratch *scratch) const {
+        Plan plan;
+        const char *src = part.src;
+        if (plan_copy(packed_to(part, scratch->src, converter_.src_bytes()), converter_.src_bytes(), &plan)) {
+            copy_alone(&plan);
+            src = scratch->src;
+        }
+        if (plan_copy(unpacked_from(part, scratch->dst, converter_.dst_bytes()), converter_.dst_bytes(), &plan)) {
+            converter_.run(scratch->dst, src, part.count);
+            copy_alone(&plan);
+        } else {
+            converter_.run(part.dst, src, part.count);
+        }
+    }
+
+    const ElementLoops &loops_;
+    const RunConverter converter_;
+    int64_t block_[ElementLoops::kMostAxes];
+    int64_t total_ = 1;
+    int64_t share_ = 1;
+    int32_t threads_ = 1;
+    bool by_rows_ = false;
+    bool streaming_ = false;
+};
+
+}  // namespace
+
+void convert_elements(const ElementLoops &loops, const ElementConversion &elements) {
+    count(Counter::PlannedRoutes, 1);
+    const Blocks blocks(loops, elements, true);
+    blocks.run_shared(0, blocks.total());
+}
+
+Status convert_in_pieces(const ElementLoops &loops, const ElementConversion &elements, via_task *task) {
+    count(Counter::PlannedRoutes, 1);
+    const Blocks blocks(loops, elements, true);
+    const int64_t block_bytes = std::max<int64_t>(blocks.nbytes() / blocks.total(), 1);
+    const int64_t step = std::max<int64_t>(kPieceBytes / block_bytes, 1);
+    for (int64_t first = 0; first < blocks.total(); first += step) {
+        if (is_cancelled(task)) {
+            return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes",
+                        as_printed(first * block_bytes), as_printed(blocks.nbytes()));
+        }
+        report_progress(task, first * block_bytes);
+        blocks.run_shared(first, std::min(first + step, blocks.total()));
+    }
+    report_progress(task, blocks.nbytes());
+    return VIA_OK;
+}
+
+void convert_to_packed(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,
+                       void *packed) {
+    const int64_t item = bytes_of(elements.dst);
+    auto *to = static_cast<char *>(packed);
+    for_each_box(loops, first, count, [&](const ElementLoops &box) {
+        const ElementLoops dense = packed_to(box, to, item);
+        const Blocks blocks(dense, elements, false);
+        blocks.run(0, blocks.total());
+        to += box.count * item;
+    });
+}
+
+void convert_from_packed(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,
+                         const void *packed) {
+    const int64_t item = bytes_of(elements.src);
+    const auto *from = static_cast<const char *>(packed);
+    for_each_box(loops, first, count, [&](const ElementLoops &box) {
+        const ElementLoops dense = unpacked_from(box, from, item);
+        const Blocks blocks(dense, elements, false);
+        blocks.run(0, blocks.total());
+        from += box.count * item;
+    });
+}
+
+void find_shape(const ElementLoops &loops, const ElementConversion &elements, ConvertShape *out_shape) {
+    Blocks(loops, elements, true).describe(out_shape);
+}
+
+}  // namespace via

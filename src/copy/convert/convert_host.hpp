@@ -1,0 +1,65 @@
+// Converts on the host.
+//
+// How it works. The elements are cut into blocks that the second-level cache holds. Where rows of elements are adjacent
+// in both arrays, a block is converted row by row. Otherwise a strided copy, with all that makes those fast, brings the
+// block's elements together in a scratch, they are converted as one run, and another strided copy spreads them out.
+#pragma once
+
+#include "copy/convert/convert_kernels.hpp"
+#include "core/async/task.hpp"
+#include "core/layout/element_loops.hpp"
+
+namespace via {
+
+// Converts runs of adjacent elements.
+class RunConverter {
+public:
+    explicit RunConverter(const ElementConversion &elements);
+
+    int64_t dst_bytes() const { return dst_bytes_; }
+    int64_t src_bytes() const { return src_bytes_; }
+
+    void run(char *dst, const char *src, int64_t count) const;
+    // With stores that bypass the cache, where that pays. end_streaming comes after the last.
+    void run_streaming(char *dst, const char *src, int64_t count) const;
+
+private:
+    void run_part(char *dst, const char *src, int64_t count) const;
+
+    int64_t dst_bytes_;
+    int64_t src_bytes_;
+    int64_t part_;  // elements that go through a buffer at a time
+    bool saturates_;
+    bool is_copy_ = false;
+    EncodeRun direct_ = nullptr;
+    DecodeRun decode_ = nullptr;
+    EncodeRun encode_ = nullptr;
+    SwapRun swap_ = nullptr;
+    int64_t swaps_ = 1;  // parts of an element
+};
+
+// Converts on as many threads as that is worth. Steps of dst are positive and ascend.
+void convert_elements(const ElementLoops &loops, const ElementConversion &elements);
+
+// Does the same in pieces, for a task. Reports progress in bytes of dst. Errors: VIA_ERROR_CANCELLED.
+VIA_NODISCARD Status convert_in_pieces(const ElementLoops &loops, const ElementConversion &elements, via_task *task);
+
+// Converts elements first to first + count - 1 on the calling thread. The array on the other side than the packed one
+// gives the order of the loops.
+void convert_to_packed(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,
+                       void *packed);
+void convert_from_packed(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,
+                         const void *packed);
+
+// How a conversion is cut, for a description.
+struct ConvertShape {
+    int64_t block[ElementLoops::kMostAxes];
+    int64_t blocks;
+    int32_t threads;
+    bool by_rows;
+    bool streaming;
+};
+
+void find_shape(const ElementLoops &loops, const ElementConversion &elements, ConvertShape *out_shape);
+
+}  // namespace via

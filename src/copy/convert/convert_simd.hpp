@@ -1,0 +1,133 @@
+// The conversions themselves: loops that compilers make vectors of. The file that includes this is compiled for one
+// instruction set. All of it has internal linkage, and it uses nothing that has not.
+#pragma once
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+#include "copy/convert/convert_kernels.hpp"
+#include "core/layout/convert_scalar.hpp"
+
+namespace via {
+namespace {
+
+template <class T>
+[[gnu::always_inline]] inline T element_at(const void *start, int64_t index) {
+    T value;
+    __builtin_memcpy(&value, static_cast<const char *>(start) + index * static_cast<int64_t>(sizeof(T)), sizeof value);
+    return value;
+}
+
+template <class T>
+[[gnu::always_inline]] inline void put_element(void *start, int64_t index, const T &value) {
+    __builtin_memcpy(static_cast<char *>(start) + index * static_cast<int64_t>(sizeof(T)), &value, sizeof value);
+}
+
+template <ScalarKind kSrc>
+void decode_run(void *wide, const void *src, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        put_element<ScalarWide<kSrc>>(wide, i, Scalar<kSrc>::decode(element_at<ScalarBits<kSrc>>(src, i)));
+    }
+}
+
+template <ScalarKind kDst, WideKind kWide>
+void encode_run(void *dst, const void *wide, int64_t count, bool saturates) {
+    using Wide = typename WideType<kWide>::Type;
+    for (int64_t i = 0; i < count; ++i) {
+        put_element<ScalarBits<kDst>>(dst, i, Scalar<kDst>::encode(element_at<Wide>(wide, i), saturates));
+    }
+}
+
+template <ScalarKind kDst, ScalarKind kSrc>
+void convert_run_directly(void *dst, const void *src, int64_t count, bool saturates) {
+    int64_t i = 0;
+#if defined(__F16C__) && defined(__AVX__)
+    if constexpr (kDst == ScalarKind::Float16 && kSrc == ScalarKind::Float32) {
+        for (; i + 8 <= count; i += 8) {
+            put_element(static_cast<char *>(dst) + 2 * i, 0,
+                        _mm256_cvtps_ph(element_at<__m256>(static_cast<const char *>(src) + 4 * i, 0), 0));
+        }
+    } else if constexpr (kDst == ScalarKind::Float32 && kSrc == ScalarKind::Float16) {
+        for (; i + 8 <= count; i += 8) {
+            put_element(static_cast<char *>(dst) + 4 * i, 0,
+                        _mm256_cvtph_ps(element_at<__m128i>(static_cast<const char *>(src) + 2 * i, 0)));
+        }
+    }
+#endif
+    for (; i < count; ++i) {
+        const auto wide = Scalar<kSrc>::decode(element_at<ScalarBits<kSrc>>(src, i));
+        put_element<ScalarBits<kDst>>(dst, i, Scalar<kDst>::encode(wide, saturates));
+    }
+}
+
+template <class T>
+void swap_run(void *dst, const void *src, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+        const T value = element_at<T>(src, i);
+        if constexpr (sizeof(T) == 2) {
+            put_element<T>(dst, i, __builtin_bswap16(value));
+        } else if constexpr (sizeof(T) == 4) {
+            put_element<T>(dst, i, __builtin_bswap32(value));
+        } else {
+            put_element<T>(dst, i, __builtin_bswap64(value));
+        }
+    }
+}
+
+// Pairs that models and images are made of.
+#define VIA_COMMON_PAIRS(PAIR)  \
+    PAIR(Float32, Float64)      \
+    PAIR(Float64, Float32)      \
+    PAIR(Float16, Float32)      \
+    PAIR(Float32, Float16)      \
+    PAIR(BFloat16, Float32)     \
+    PAIR(Float32, BFloat16)     \
+    PAIR(Float8E4M3FN, Float32) \
+    PAIR(Float32, UInt8)        \
+    PAIR(Float16, UInt8)        \
+    PAIR(Float32, Int8)         \
+    PAIR(Float32, Int16)        \
+    PAIR(Float32, UInt16)       \
+    PAIR(Float32, Int32)        \
+    PAIR(Int32, Float32)        \
+    PAIR(UInt8, Float32)        \
+    PAIR(Int32, Int64)          \
+    PAIR(Int64, Int32)
+
+inline EncodeRun find_direct(ScalarKind dst, ScalarKind src) {
+#define VIA_DIRECT(to, from)                                   \
+    if (dst == ScalarKind::to && src == ScalarKind::from) {    \
+        return convert_run_directly<ScalarKind::to, ScalarKind::from>; \
+    }
+    VIA_COMMON_PAIRS(VIA_DIRECT)
+#undef VIA_DIRECT
+    return nullptr;
+}
+
+constexpr ConvertKernels make_conversions(const char *name) noexcept {
+#define VIA_DECODE(kind, bytes, wide) decode_run<ScalarKind::kind>,
+#define VIA_FROM_INT32(kind, bytes, wide) encode_run<ScalarKind::kind, WideKind::Int32>,
+#define VIA_FROM_INT64(kind, bytes, wide) encode_run<ScalarKind::kind, WideKind::Int64>,
+#define VIA_FROM_UINT64(kind, bytes, wide) encode_run<ScalarKind::kind, WideKind::UInt64>,
+#define VIA_FROM_FLOAT32(kind, bytes, wide) encode_run<ScalarKind::kind, WideKind::Float32>,
+#define VIA_FROM_FLOAT64(kind, bytes, wide) encode_run<ScalarKind::kind, WideKind::Float64>,
+    return {name,
+            {VIA_SCALAR_KINDS(VIA_DECODE)},
+            {{VIA_SCALAR_KINDS(VIA_FROM_INT32)},
+             {VIA_SCALAR_KINDS(VIA_FROM_INT64)},
+             {VIA_SCALAR_KINDS(VIA_FROM_UINT64)},
+             {VIA_SCALAR_KINDS(VIA_FROM_FLOAT32)},
+             {VIA_SCALAR_KINDS(VIA_FROM_FLOAT64)}},
+            find_direct,
+            {swap_run<uint16_t>, swap_run<uint32_t>, swap_run<uint64_t>}};
+#undef VIA_DECODE
+#undef VIA_FROM_INT32
+#undef VIA_FROM_INT64
+#undef VIA_FROM_UINT64
+#undef VIA_FROM_FLOAT32
+#undef VIA_FROM_FLOAT64
+}
+
+}  // namespace
+}  // namespace via

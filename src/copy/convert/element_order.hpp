@@ -1,0 +1,24 @@
+// Brings two arrays of different dtypes into normal form.
+#pragma once
+
+#include "core/array/array.hpp"
+#include "core/layout/element_loops.hpp"
+#include "core/layout/scalar_kinds.hpp"
+
+namespace via {
+
+// The array that gives the order of the loops.
+enum class LoopOrder : int32_t { OfDst, OfSrc };
+
+// Finds how elements of src become those of dst. Complex numbers that stay complex are converted part by part.
+// Errors: VIA_ERROR_UNSUPPORTED for packed elements.
+VIA_NODISCARD Status find_elements(via_array *dst, via_array *src, ElementConversion *out_elements);
+
+// Makes the loops of arrays that are not empty.
+void make_element_loops(via_array *dst, via_array *src, const ElementConversion &elements, LoopOrder order,
+                        ElementLoops *out_loops);
+
+// Refuses a dst that overlaps itself or src. The loops have the order of dst.
+VIA_NODISCARD Status check_overlap(const ElementLoops &loops, const ElementConversion &elements);
+
+}  // namespace via
