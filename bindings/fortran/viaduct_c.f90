@@ -99,6 +99,15 @@ module viaduct_c
   integer(c_int32_t), parameter :: VIA_FORMAT_AUTO = 0
   integer(c_int32_t), parameter :: VIA_FORMAT_RAW = 1
   integer(c_int32_t), parameter :: VIA_FORMAT_NPY = 2
+  integer(c_int32_t), parameter :: VIA_CASTING_SAME_KIND = 0
+  integer(c_int32_t), parameter :: VIA_CASTING_SAFE = 1
+  integer(c_int32_t), parameter :: VIA_CASTING_EQUIV = 2
+  integer(c_int32_t), parameter :: VIA_CASTING_UNSAFE = 3
+  integer(c_int32_t), parameter :: VIA_OVERFLOW_INFINITY = 0
+  integer(c_int32_t), parameter :: VIA_OVERFLOW_SATURATE = 1
+  integer(c_int32_t), parameter :: VIA_BYTE_ORDER_NATIVE = 0
+  integer(c_int32_t), parameter :: VIA_BYTE_ORDER_LITTLE = 1
+  integer(c_int32_t), parameter :: VIA_BYTE_ORDER_BIG = 2
   integer(c_int32_t), parameter :: VIA_PAGE_CACHE_AUTO = 0
   integer(c_int32_t), parameter :: VIA_PAGE_CACHE_USE = 1
   integer(c_int32_t), parameter :: VIA_PAGE_CACHE_AVOID = 2
@@ -162,6 +171,13 @@ module viaduct_c
     integer(c_int64_t) :: shape(64) = 0_c_int64_t
     integer(c_int64_t) :: strides(64) = 0_c_int64_t
     character(kind=c_char) :: typestr(16) = c_null_char
+  end type
+
+  type, bind(C) :: via_convert_options
+    integer(c_int32_t) :: struct_size = 16_c_int32_t
+    integer(c_int32_t) :: casting = 0_c_int32_t
+    integer(c_int32_t) :: overflow = 0_c_int32_t
+    integer(c_int32_t) :: byte_order = 0_c_int32_t
   end type
 
   type, bind(C) :: via_file_options
@@ -329,6 +345,12 @@ module viaduct_c
       character(kind=c_char), intent(in) :: name(*)
       integer(c_int32_t), intent(out) :: out_dtype
       integer(c_int) :: answer
+    end function
+
+    function via_dtype_can_cast(dtype, to, casting) result(answer) bind(C, name="via_dtype_can_cast")
+      import
+      integer(c_int32_t), value :: dtype, to, casting
+      integer(c_int32_t) :: answer
     end function
 
     function via_wrap(address, dtype, ndim, shape, strides, device_type, device_id, flags, release, context, &
@@ -888,6 +910,32 @@ module viaduct_c
       type(c_ptr), value :: dst, dst_index, src, src_index, stream
       integer(c_int32_t), value :: axis
       type(c_ptr), intent(out) :: out_task
+      integer(c_int) :: answer
+    end function
+
+    function via_convert(dst, src, options, stream) result(answer) bind(C, name="via_convert")
+      import
+      type(c_ptr), value :: dst, src, stream
+      type(via_convert_options), intent(in), optional :: options
+      integer(c_int) :: answer
+    end function
+
+    function via_convert_submit(dst, src, options, stream, out_task) result(answer) bind(C, name="via_convert_submit")
+      import
+      type(c_ptr), value :: dst, src, stream
+      type(via_convert_options), intent(in), optional :: options
+      type(c_ptr), intent(out) :: out_task
+      integer(c_int) :: answer
+    end function
+
+    function via_convert_explain(dst, src, options, capacity, out_text, out_length) result(answer) bind(C, &
+        name="via_convert_explain")
+      import
+      type(c_ptr), value :: dst, src
+      type(via_convert_options), intent(in), optional :: options
+      integer(c_int64_t), value :: capacity
+      character(kind=c_char), intent(out) :: out_text(*)
+      integer(c_int64_t), intent(out) :: out_length
       integer(c_int) :: answer
     end function
 

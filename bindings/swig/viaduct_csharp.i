@@ -28,6 +28,7 @@
 %ignore via_pointer_info;
 %ignore via_dlpack_options;
 %ignore via_array_interface;
+%ignore via_convert_options;
 %ignore via_file_options;
 %ignore via_file_properties;
 %ignore DLManagedTensorVersioned;
@@ -159,6 +160,7 @@ void TYPE ## _release(TYPE *address);
 %via_csharp_type(ArrayInterfaceLayout*, ArrayInterfaceLayout*, const via_array_interface *, via_array_interface *)
 %via_csharp_type(DevicePropertiesLayout*, DevicePropertiesLayout*, via_device_properties *)
 %via_csharp_type(StatsLayout*, StatsLayout*, via_stats_info *)
+%via_csharp_type(ConvertOptionsLayout*, ConvertOptionsLayout*, const via_convert_options *)
 %via_csharp_type(FileOptionsLayout*, FileOptionsLayout*, const via_file_options *)
 %via_csharp_type(FilePropertiesLayout*, FilePropertiesLayout*, via_file_properties *)
 %via_csharp_type(PointerInfoLayout*, PointerInfoLayout*, via_pointer_info *)

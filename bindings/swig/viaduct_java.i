@@ -301,6 +301,7 @@
 %via_java_struct(via_pointer_info, VIA_POINTER_INFO_INIT)
 %via_java_struct(via_dlpack_options, VIA_DLPACK_OPTIONS_INIT)
 %via_java_struct(via_array_interface, VIA_ARRAY_INTERFACE_INIT)
+%via_java_struct(via_convert_options, VIA_CONVERT_OPTIONS_INIT)
 %via_java_struct(via_file_options, VIA_FILE_OPTIONS_INIT)
 %via_java_struct(via_file_properties, VIA_FILE_PROPERTIES_INIT)
 

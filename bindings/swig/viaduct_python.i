@@ -41,6 +41,7 @@
 %ignore via_pointer_info;
 %ignore via_dlpack_options;
 %ignore via_array_interface;
+%ignore via_convert_options;
 %ignore via_file_options;
 %ignore via_file_properties;
 %ignore DLManagedTensorVersioned;
@@ -348,6 +349,7 @@
 %enddef
 
 %via_python_struct_in(via_dlpack_options, options, kDlpackOptions, VIA_DLPACK_OPTIONS_INIT)
+%via_python_struct_in(via_convert_options, options, kConvertOptions, VIA_CONVERT_OPTIONS_INIT)
 %via_python_struct_in(via_file_options, options, kFileOptions, VIA_FILE_OPTIONS_INIT)
 %via_python_struct_in(via_array_interface, description, kArrayInterface, VIA_ARRAY_INTERFACE_INIT)
 %via_python_struct_out(via_array_interface, out_description, kArrayInterface, VIA_ARRAY_INTERFACE_INIT)

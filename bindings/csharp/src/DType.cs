@@ -100,6 +100,12 @@ namespace Viaduct
             }
         }
 
+        /// <summary>Whether a rule allows <see cref="ViaArray.ConvertTo"/> from this dtype to another.</summary>
+        public bool CanCast(DType to, Casting casting = Casting.Safe)
+        {
+            return Native.via_dtype_can_cast(Value, to.Value, (int)casting) != 0;
+        }
+
         /// <summary>The dtype of a name that <see cref="Name"/> gives.</summary>
         public static DType Parse(string name)
         {

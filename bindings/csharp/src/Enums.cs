@@ -181,4 +181,42 @@ namespace Viaduct
         /// <summary>Bypasses it for uncached pages and for writes.</summary>
         Avoid = Native.VIA_PAGE_CACHE_AVOID
     }
+    /// <summary>Which conversions are allowed, with NumPy's names and meaning.</summary>
+    public enum Casting
+    {
+        /// <summary>Also within a kind, and up: bool, unsigned, signed, float, complex.</summary>
+        SameKind = Native.VIA_CASTING_SAME_KIND,
+
+        /// <summary>Only those that keep every value (and 64-bit integers to float64).</summary>
+        Safe = Native.VIA_CASTING_SAFE,
+
+        /// <summary>Only of the byte order.</summary>
+        Equiv = Native.VIA_CASTING_EQUIV,
+
+        /// <summary>All.</summary>
+        Unsafe = Native.VIA_CASTING_UNSAFE
+    }
+
+    /// <summary>What becomes of a float too large for a destination of at most 8 bits.</summary>
+    public enum FloatOverflow
+    {
+        /// <summary>Infinity; NaN in types without it; the largest number in types without NaN.</summary>
+        Infinity = Native.VIA_OVERFLOW_INFINITY,
+
+        /// <summary>The largest number of its sign.</summary>
+        Saturate = Native.VIA_OVERFLOW_SATURATE
+    }
+
+    /// <summary>Byte orders.</summary>
+    public enum ByteOrder
+    {
+        /// <summary>This machine's.</summary>
+        Native = Viaduct.Native.VIA_BYTE_ORDER_NATIVE,
+
+        /// <summary>The lowest byte first.</summary>
+        Little = Viaduct.Native.VIA_BYTE_ORDER_LITTLE,
+
+        /// <summary>The highest byte first.</summary>
+        Big = Viaduct.Native.VIA_BYTE_ORDER_BIG
+    }
 }

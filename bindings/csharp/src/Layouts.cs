@@ -60,6 +60,15 @@ namespace Viaduct
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    internal struct ConvertOptionsLayout
+    {
+        public int struct_size;
+        public int casting;
+        public int overflow;
+        public int byte_order;
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     internal struct FileOptionsLayout
     {
         public int struct_size;

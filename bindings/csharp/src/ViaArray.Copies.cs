@@ -75,6 +75,38 @@ namespace Viaduct
             return new CopyTask(made);
         }
 
+        /// <summary>
+        /// Copies to an array of another dtype, and converts on the way. Complete on return without a stream, otherwise
+        /// queued on it.
+        /// </summary>
+        public unsafe void ConvertTo(ViaArray destination, ConvertOptions options = null, ViaStream stream = null)
+        {
+            ConvertOptionsLayout layout = ConvertOptions.LayoutOf(options);
+            Native.via_convert(destination, this, options != null ? &layout : null, stream ?? ViaStream.None);
+        }
+
+        /// <summary>Starts a conversion after the stream's work so far, and returns without waiting.</summary>
+        public unsafe CopyTask SubmitConvertTo(
+            ViaArray destination, ConvertOptions options = null, ViaStream stream = null)
+        {
+            IntPtr made;
+            ConvertOptionsLayout layout = ConvertOptions.LayoutOf(options);
+            Native.via_convert_submit(
+                destination, this, options != null ? &layout : null, stream ?? ViaStream.None, out made);
+            return new CopyTask(made);
+        }
+
+        /// <summary>How <see cref="ConvertTo"/> would do it, and where, as text. Nothing is converted.</summary>
+        public unsafe string ExplainConvertTo(ViaArray destination, ConvertOptions options = null)
+        {
+            long length;
+            byte[] text = new byte[ExplanationLength];
+            ConvertOptionsLayout layout = ConvertOptions.LayoutOf(options);
+            Native.via_convert_explain(
+                destination, this, options != null ? &layout : null, text.Length, text, out length);
+            return Utf8.Text(text);
+        }
+
         /// <summary>How <see cref="CopyTo(ViaArray)"/> would do it, as text. Nothing is copied.</summary>
         public string ExplainCopyTo(ViaArray destination)
         {

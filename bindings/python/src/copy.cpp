@@ -1,5 +1,6 @@
 #include "copy.hpp"
 
+#include "array/array_convert.hpp"
 #include "array/array_copy.hpp"
 #include "array/array_index.hpp"
 #include "interop/interop.hpp"
@@ -32,7 +33,9 @@ bool refuse_shapes(const char *function, const char *argument, via_array *dst, v
     return false;
 }
 
-bool assign_array(const char *function, const char *argument, via_array *dst, via_array *src, via_stream *stream) {
+// Converts as the options say; without any, dtypes must be equal.
+bool assign_array(const char *function, const char *argument, via_array *dst, via_array *src,
+                  const via_convert_options *options, via_stream *stream) {
     via_array *wide = nullptr;
     via_status status = via_array_broadcast(src, via_array_ndim(dst), via_array_shape(dst), &wide);
     const Handle owned(wide);
@@ -40,13 +43,14 @@ bool assign_array(const char *function, const char *argument, via_array *dst, vi
         return refuse_shapes(function, argument, dst, src);
     }
     if (status == VIA_OK) {
-        status = copy_elements(dst, wide, stream);
+        status = options != nullptr ? convert_elements(dst, wide, *options, stream) : copy_elements(dst, wide, stream);
     }
     return status == VIA_OK || (raise_status(status), false);
 }
 
 // Implements dst[...] = value, on a stream if one is given.
-bool assign(const char *function, via_array *array, PyObject *value, const char *argument, via_stream *stream) {
+bool assign(const char *function, via_array *array, PyObject *value, const char *argument,
+            const via_convert_options *options, via_stream *stream) {
     if (is_one_element(array, value)) {
         return fill_array(function, array, value, stream);
     }
@@ -54,14 +58,14 @@ bool assign(const char *function, via_array *array, PyObject *value, const char 
     if (!source) {
         return false;
     }
-    if (!is_array(value) && is_foreign_scalar(array, source.get())) {
+    if (options == nullptr && !is_array(value) && is_foreign_scalar(array, source.get())) {
         return fill_array(function, array, value, stream);
     }
-    return assign_array(function, argument, array, handle_of(source.get()), stream);
+    return assign_array(function, argument, array, handle_of(source.get()), options, stream);
 }
 
 Signature kCopy = {"copy", 3, 2, {"dst", "src", "stream"}};
-Signature kCopyto = {"copyto", 3, 2, {"dst", "src", "stream"}};
+Signature kCopyto = {"copyto", 3, 2, {"dst", "src", "stream", "casting"}};
 Signature kCopySubmit = {"copy_submit", 3, 2, {"dst", "src", "stream"}};
 Signature kCopyIndexed = {"copy_indexed", 6, 4, {"dst", "dst_index", "src", "src_index", "axis", "stream"}};
 Signature kCopyIndexedSubmit = {
@@ -89,14 +93,16 @@ PyObject *copy(PyObject *, PyObject *(&values)[3]) {
     return none_or_raise(copy_elements(handle_of(pair.dst.get()), handle_of(pair.src.get()), stream.get()));
 }
 
-PyObject *copyto(PyObject *, PyObject *(&values)[3]) {
+PyObject *copyto(PyObject *, PyObject *(&values)[4]) {
     StreamArgument stream;
+    via_convert_options options = VIA_CONVERT_OPTIONS_INIT;
     drain();
-    if (!stream.parse("copyto", values[2])) {
+    if (!stream.parse("copyto", values[2]) || !parse_casting("copyto", values[3], &options)) {
         return nullptr;
     }
+    const via_convert_options *given = is_given(values[3]) ? &options : nullptr;
     Ref dst(as_array("copyto", values[0], "dst"));
-    return dst && assign("copyto", handle_of(dst.get()), values[1], "src", stream.get()) ? none() : nullptr;
+    return dst && assign("copyto", handle_of(dst.get()), values[1], "src", given, stream.get()) ? none() : nullptr;
 }
 
 PyObject *copy_submit(PyObject *, PyObject *(&values)[3]) {
@@ -202,10 +208,10 @@ via_array *IndexedRows::list(const Ref &index) { return index ? handle_of(index.
 
 PyMethodDef kCopyFunctions[] = {
     {"copyto", parsed<kCopyto, copyto>(), kKeywords,
-     "copyto(dst, src, stream=None)\n--\n\n"
+     "copyto(dst, src, stream=None, *, casting=None)\n--\n\n"
      "Copies src into dst as numpy.copyto does: broadcasts src to the shape of dst, and accepts a number.\n\n"
-     "Both may be any object that asarray() accepts. The dtypes must be equal. Returns when done; with a "
-     "stream, once the copy is queued."},
+     "Both may be any object that asarray() accepts. The dtypes must be equal, unless `casting` says how src may be "
+     "converted: see convert(). Returns when done; with a stream, once the copy is queued."},
     {"copy", parsed<kCopy, copy>(), kKeywords,
      "copy(dst, src, stream=None)\n--\n\n"
      "Copies between two arrays of equal shape and dtype, as via_copy does; use copyto() to broadcast.\n\n"
@@ -236,10 +242,10 @@ int array_assign(PyObject *self, PyObject *key, PyObject *value) {
         return -1;
     }
     if (key == Py_Ellipsis) {
-        return assign("Array.__setitem__", handle_of(self), value, "value", nullptr) ? 0 : -1;
+        return assign("Array.__setitem__", handle_of(self), value, "value", nullptr, nullptr) ? 0 : -1;
     }
     Handle view(select_by_key(handle_of(self), key));
-    return view && assign("Array.__setitem__", view.get(), value, "value", nullptr) ? 0 : -1;
+    return view && assign("Array.__setitem__", view.get(), value, "value", nullptr, nullptr) ? 0 : -1;
 }
 
 }  // namespace viapy

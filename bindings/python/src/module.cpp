@@ -1,6 +1,7 @@
 #include "module.hpp"
 
 #include "batch.hpp"
+#include "conversion.hpp"
 #include "copy.hpp"
 #include "creation.hpp"
 #include "devices.hpp"
@@ -91,7 +92,7 @@ bool add_array(PyObject *module) {
 bool add_functions(PyObject *module) {
     for (PyMethodDef *functions :
          {kWrapFunctions, kAsarrayFunctions, kDlpackFunctions, kArrowFunctions, kIpcFunctions, kCreationFunctions,
-          kCopyFunctions, kDeviceFunctions, kMemoryFunctions, kModuleFunctions}) {
+          kConvertFunctions, kCopyFunctions, kDeviceFunctions, kMemoryFunctions, kModuleFunctions}) {
         if (PyModule_AddFunctions(module, functions) != 0) {
             return false;
         }

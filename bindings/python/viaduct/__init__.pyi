@@ -51,6 +51,10 @@ __all__ = [
     "WouldDeadlockError",
     "__version__",
     "asarray",
+    "can_cast",
+    "convert",
+    "convert_explain",
+    "convert_submit",
     "copy",
     "copy_explain",
     "copy_indexed",
@@ -134,6 +138,9 @@ _Exporter: TypeAlias = (
     | _ExportsByArrow
     | _ExportsByArrowDevice
 )
+
+# Which conversions convert() may do, as NumPy names them.
+_Casting: TypeAlias = Literal["equiv", "safe", "same_kind", "unsafe"]
 
 # Row numbers of copy_indexed().
 _Index: TypeAlias = list[int] | tuple[int, ...] | range | _Exporter
@@ -281,6 +288,20 @@ class Array:
 
     def as_readonly(self) -> Array:
         """Returns a view that refuses writes."""
+
+    def astype(
+        self,
+        dtype: _DType,
+        device: _Device | None = None,
+        *,
+        casting: _Casting = "unsafe",
+        overflow: Literal["infinity", "saturate"] = "infinity",
+    ) -> Array:
+        """Returns a new row-major array with the elements converted to `dtype`, on `device` if it is given.
+
+        Moves the narrower of both dtypes between host and device. `casting` is 'equiv', 'safe', 'same_kind' or
+        'unsafe', `overflow` 'infinity' or 'saturate': see convert().
+        """
 
     def copy(self, device: _Device | None = None) -> Array:
         """Returns a new row-major array with the same elements, on `device` if it is given."""
@@ -798,8 +819,8 @@ def asarray(
     """Returns an array on the memory of another library's array.
 
     Tries DLPack, the CUDA array interface, the buffer protocol, the array interface and Arrow in turn. Copies only if
-    `copy` is True, or if `device` differs from that of x and `copy` is not False. Raises DTypeError if `dtype` differs
-    from that of x: elements are not converted.
+    `copy` is True, or if `device` or `dtype` differs from that of x and `copy` is not False. Converts to `dtype` as
+    convert() does; raises DTypeError if that is not of the same kind.
     """
 
 def from_dlpack(
@@ -913,12 +934,58 @@ def full_like(
 ) -> Array:
     """Returns a new array as empty_like() does, with all elements set to a number, or to the bytes of one element."""
 
-def copyto(dst: _Exporter, src: _Exporter | _Number | bytes, stream: _Stream | None = None) -> None:
+def copyto(
+    dst: _Exporter,
+    src: _Exporter | _Number | bytes,
+    stream: _Stream | None = None,
+    *,
+    casting: _Casting | None = None,
+) -> None:
     """Copies src into dst as numpy.copyto does: broadcasts src to the shape of dst, and accepts a number.
 
-    Both may be any object that asarray() accepts. The dtypes must be equal. Returns when done; with a stream, once the
-    copy is queued.
+    Both may be any object that asarray() accepts. The dtypes must be equal, unless `casting` says how src may be
+    converted: see convert(). Returns when done; with a stream, once the copy is queued.
     """
+
+def convert(
+    dst: _Exporter,
+    src: _Exporter,
+    *,
+    casting: _Casting = "same_kind",
+    overflow: Literal["infinity", "saturate"] = "infinity",
+    byteorder: Literal["=", "<", ">"] = "=",
+    stream: _Stream | None = None,
+) -> None:
+    """Copies between two arrays of equal shape, and converts to the dtype of dst on the way.
+
+    `casting` is NumPy's: 'equiv', 'safe', 'same_kind' or 'unsafe'. `overflow` says what a float too large for float8
+    and narrower becomes: 'infinity' or 'saturate'. `byteorder` is that of src: '=', '<' or '>'. Returns when done; with
+    a stream, once the conversion is queued.
+    """
+
+def convert_submit(
+    dst: _Exporter,
+    src: _Exporter,
+    *,
+    casting: _Casting = "same_kind",
+    overflow: Literal["infinity", "saturate"] = "infinity",
+    byteorder: Literal["=", "<", ">"] = "=",
+    stream: _Stream | None = None,
+) -> Task:
+    """Starts a conversion as convert() does, after the stream's work so far, and returns a Task at once."""
+
+def convert_explain(
+    dst: _Exporter,
+    src: _Exporter,
+    *,
+    casting: _Casting = "same_kind",
+    overflow: Literal["infinity", "saturate"] = "infinity",
+    byteorder: Literal["=", "<", ">"] = "=",
+) -> str:
+    """Returns a text that says how convert() would do it, and where; converts nothing."""
+
+def can_cast(dtype: _DType, to: _DType, casting: _Casting = "safe") -> bool:
+    """Returns whether a casting rule allows convert() from one dtype to the other."""
 
 def copy(dst: _Exporter, src: _Exporter, stream: _Stream | None = None) -> None:
     """Copies between two arrays of equal shape and dtype, as via_copy does; use copyto() to broadcast.

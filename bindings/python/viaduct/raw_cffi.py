@@ -105,6 +105,15 @@ enum {
     VIA_FORMAT_AUTO = 0,
     VIA_FORMAT_RAW = 1,
     VIA_FORMAT_NPY = 2,
+    VIA_CASTING_SAME_KIND = 0,
+    VIA_CASTING_SAFE = 1,
+    VIA_CASTING_EQUIV = 2,
+    VIA_CASTING_UNSAFE = 3,
+    VIA_OVERFLOW_INFINITY = 0,
+    VIA_OVERFLOW_SATURATE = 1,
+    VIA_BYTE_ORDER_NATIVE = 0,
+    VIA_BYTE_ORDER_LITTLE = 1,
+    VIA_BYTE_ORDER_BIG = 2,
     VIA_PAGE_CACHE_AUTO = 0,
     VIA_PAGE_CACHE_USE = 1,
     VIA_PAGE_CACHE_AVOID = 2,
@@ -178,6 +187,12 @@ typedef struct via_array_interface {
     int64_t strides[64];
     char typestr[16];
 } via_array_interface;
+typedef struct via_convert_options {
+    int32_t struct_size;
+    int32_t casting;
+    int32_t overflow;
+    int32_t byte_order;
+} via_convert_options;
 typedef struct via_file_options {
     int32_t struct_size;
     int32_t mode;
@@ -222,6 +237,7 @@ int32_t via_dtype_is_valid(int32_t dtype);
 int64_t via_dtype_bits(int32_t dtype);
 via_status via_dtype_name(int32_t dtype, int64_t capacity, char *out_name);
 via_status via_dtype_from_name(const char *name, int32_t *out_dtype);
+int32_t via_dtype_can_cast(int32_t dtype, int32_t to, int32_t casting);
 via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *shape, const int64_t *strides, int32_t device_type, int32_t device_id, int32_t flags, via_release_fn release, void *context, via_array **out_array);
 void via_array_retain(via_array *array);
 void via_array_release(via_array *array);
@@ -303,6 +319,9 @@ via_status via_copy_submit(via_array *dst, via_array *src, via_stream *stream, v
 via_status via_copy_batch(int32_t count, via_array * const *dsts, via_array * const *srcs, via_stream *stream);
 via_status via_copy_indexed(via_array *dst, via_array *dst_index, via_array *src, via_array *src_index, int32_t axis, via_stream *stream);
 via_status via_copy_indexed_submit(via_array *dst, via_array *dst_index, via_array *src, via_array *src_index, int32_t axis, via_stream *stream, via_task **out_task);
+via_status via_convert(via_array *dst, via_array *src, const via_convert_options *options, via_stream *stream);
+via_status via_convert_submit(via_array *dst, via_array *src, const via_convert_options *options, via_stream *stream, via_task **out_task);
+via_status via_convert_explain(via_array *dst, via_array *src, const via_convert_options *options, int64_t capacity, char *out_text, int64_t *out_length);
 via_status via_memcpy(void *dst, const void *src, int64_t nbytes, via_stream *stream);
 via_status via_fill(via_array *dst, const void *element, via_stream *stream);
 via_status via_copy_explain(via_array *dst, via_array *src, int64_t capacity, char *out_text, int64_t *out_length);

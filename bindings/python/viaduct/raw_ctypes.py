@@ -125,6 +125,15 @@ VIA_MODE_COPY_ON_WRITE = 2
 VIA_FORMAT_AUTO = 0
 VIA_FORMAT_RAW = 1
 VIA_FORMAT_NPY = 2
+VIA_CASTING_SAME_KIND = 0
+VIA_CASTING_SAFE = 1
+VIA_CASTING_EQUIV = 2
+VIA_CASTING_UNSAFE = 3
+VIA_OVERFLOW_INFINITY = 0
+VIA_OVERFLOW_SATURATE = 1
+VIA_BYTE_ORDER_NATIVE = 0
+VIA_BYTE_ORDER_LITTLE = 1
+VIA_BYTE_ORDER_BIG = 2
 VIA_PAGE_CACHE_AUTO = 0
 VIA_PAGE_CACHE_USE = 1
 VIA_PAGE_CACHE_AVOID = 2
@@ -278,6 +287,19 @@ class via_array_interface(_Sized):
     ]
 
 
+class via_convert_options(_Sized):
+    struct_size: int
+    casting: int
+    overflow: int
+    byte_order: int
+    _fields_ = [
+        ("struct_size", ctypes.c_int32),
+        ("casting", ctypes.c_int32),
+        ("overflow", ctypes.c_int32),
+        ("byte_order", ctypes.c_int32),
+    ]
+
+
 class via_file_options(_Sized):
     struct_size: int
     mode: int
@@ -363,6 +385,9 @@ via_dtype_name = _declare(
 )
 via_dtype_from_name = _declare(
     "via_dtype_from_name", ctypes.c_int, name=ctypes.c_char_p, out_dtype=ctypes.POINTER(ctypes.c_int32)
+)
+via_dtype_can_cast = _declare(
+    "via_dtype_can_cast", ctypes.c_int32, dtype=ctypes.c_int32, to=ctypes.c_int32, casting=ctypes.c_int32
 )
 via_wrap = _declare(
     "via_wrap",
@@ -664,6 +689,33 @@ via_copy_indexed_submit = _declare(
     axis=ctypes.c_int32,
     stream=via_stream,
     out_task=ctypes.POINTER(via_task),
+)
+via_convert = _declare(
+    "via_convert",
+    ctypes.c_int,
+    dst=via_array,
+    src=via_array,
+    options=ctypes.POINTER(via_convert_options),
+    stream=via_stream,
+)
+via_convert_submit = _declare(
+    "via_convert_submit",
+    ctypes.c_int,
+    dst=via_array,
+    src=via_array,
+    options=ctypes.POINTER(via_convert_options),
+    stream=via_stream,
+    out_task=ctypes.POINTER(via_task),
+)
+via_convert_explain = _declare(
+    "via_convert_explain",
+    ctypes.c_int,
+    dst=via_array,
+    src=via_array,
+    options=ctypes.POINTER(via_convert_options),
+    capacity=ctypes.c_int64,
+    out_text=ctypes.POINTER(ctypes.c_char),
+    out_length=ctypes.POINTER(ctypes.c_int64),
 )
 via_memcpy = _declare(
     "via_memcpy", ctypes.c_int, dst=ctypes.c_void_p, src=ctypes.c_void_p, nbytes=ctypes.c_int64, stream=via_stream

@@ -113,7 +113,7 @@ struct Convert {
     template <WideKind kWide>
     VIA_DEVICE static bool convert_integers(const Params &params, const SrcBits *src, Float *floats, DstBits *dst) {
         if constexpr (has_source<kWide>()) {
-            typename WideType<kWide>::Type wide[kPerThread];
+            typename WideType<kWide>::Type wide[kPerThread] = {};
             decode<kWide>(params, src, wide);
             if (!params.is_narrow) {
                 encode(params, wide, dst);
@@ -290,7 +290,7 @@ struct Convert {
         const uint64_t first = (params.first_block + block) * kPerBlock;
         threads.each([&](uint32_t thread) {
             SrcBits src[kPerThread] = {};
-            DstBits dst[kPerThread];
+            DstBits dst[kPerThread] = {};
             load(params, first, thread, src);
             convert(params, src, dst);
             store(params, first, thread, dst);

@@ -2,6 +2,7 @@
 #ifndef VIADUCT_CPP_COPY_HPP
 #define VIADUCT_CPP_COPY_HPP
 
+#include <algorithm>
 #include <string>
 
 #include "viaduct/cpp/array.hpp"
@@ -51,6 +52,35 @@ VIADUCT_CHECKED inline Result<void> copy_indexed(const Rows &dst, const Rows &sr
     return detail::made<Task>(
         via_copy_indexed_submit(dst.array.get(), dst.list(), src.array.get(), src.list(), axis, stream.get(), &task),
         task);
+}
+
+/** Returns default options for the functions below. */
+constexpr via_convert_options convert_options() noexcept { return VIA_CONVERT_OPTIONS_INIT; }
+
+/** Copies to another dtype. Complete on return without a stream, otherwise queued on it. */
+VIADUCT_CHECKED inline Result<void> convert(const Array &dst, const Array &src,
+                                            const via_convert_options &options = convert_options(),
+                                            StreamRef stream = {}) {
+    return detail::done(via_convert(dst.get(), src.get(), &options, stream.get()));
+}
+
+/** Submits a conversion as a task, and returns at once. */
+[[nodiscard]] inline Result<Task> convert_submit(const Array &dst, const Array &src,
+                                                 const via_convert_options &options = convert_options(),
+                                                 StreamRef stream = {}) {
+    via_task *task = nullptr;
+    return detail::made<Task>(via_convert_submit(dst.get(), src.get(), &options, stream.get(), &task), task);
+}
+
+/** Describes how convert() would convert, and where, as text. */
+[[nodiscard]] inline Result<std::string> convert_explain(const Array &dst, const Array &src,
+                                                         const via_convert_options &options = convert_options()) {
+    std::string text(4096, '\0');
+    std::int64_t length = 0;
+    const via_status status = via_convert_explain(dst.get(), src.get(), &options,
+                                                  static_cast<std::int64_t>(text.size()), text.data(), &length);
+    text.resize(std::min(static_cast<std::size_t>(length), text.size() - 1));
+    return detail::made<std::string>(status, text);
 }
 
 /** Copies bytes between raw addresses. */

@@ -30,19 +30,23 @@ bool fill_array(const char *function, via_array *array, PyObject *value, via_str
     return status == VIA_OK || (raise_status(status), false);
 }
 
-PyObject *copy_to(const char *function, via_array *source, const Device &device) {
+PyObject *empty_as(const char *function, via_array *source, int32_t dtype, const Device &device) {
     MemoryHandle memory;
     if (!memory.of_device(function, device)) {
         return nullptr;
     }
     via_array *made = nullptr;
-    via_status status = via_empty(memory.get(), via_array_dtype(source), via_array_ndim(source),
-                                  via_array_shape(source), nullptr, &made);
-    Ref result(new_array_or_raise(status, made, Origin::Allocated));
+    const via_status status =
+        via_empty(memory.get(), dtype, via_array_ndim(source), via_array_shape(source), nullptr, &made);
+    return new_array_or_raise(status, made, Origin::Allocated);
+}
+
+PyObject *copy_to(const char *function, via_array *source, const Device &device) {
+    Ref result(empty_as(function, source, via_array_dtype(source), device));
     if (!result) {
         return nullptr;
     }
-    status = copy_elements(made, source, nullptr);
+    const via_status status = copy_elements(handle_of(result.get()), source, nullptr);
     return status == VIA_OK ? result.release() : raise_status(status);
 }
 

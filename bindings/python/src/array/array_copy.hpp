@@ -19,4 +19,7 @@ bool fill_array(const char *function, via_array *array, PyObject *value, via_str
 // Returns a new row-major array with the same elements on a device. Waits for the copy.
 PyObject *copy_to(const char *function, via_array *source, const Device &device);
 
+// Returns a new row-major array of a dtype on a device, not filled.
+PyObject *empty_as(const char *function, via_array *source, int32_t dtype, const Device &device);
+
 }  // namespace viapy

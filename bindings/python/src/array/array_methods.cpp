@@ -1,7 +1,9 @@
 #include "array/array_methods.hpp"
 
+#include "array/array_convert.hpp"
 #include "array/array_copy.hpp"
 #include "objects/stream_argument.hpp"
+#include "support/dtypes.hpp"
 #include "support/wait.hpp"
 
 namespace viapy {
@@ -14,6 +16,22 @@ PyObject *copy_method(PyObject *self, PyObject *(&values)[1]) {
     via_array *source = handle_of(self);
     device = {via_array_device_type(source), via_array_device_id(source)};
     return parse_device("Array.copy", values[0], &device) ? copy_to("Array.copy", source, device) : nullptr;
+}
+
+Signature kAstype = {"Array.astype", 2, 1, {"dtype", "device", "casting", "overflow"}};
+
+PyObject *astype_method(PyObject *self, PyObject *(&values)[4]) {
+    constexpr char kFunction[] = "Array.astype";
+    via_array *source = handle_of(self);
+    Device device = {via_array_device_type(source), via_array_device_id(source)};
+    via_convert_options options = VIA_CONVERT_OPTIONS_INIT;
+    options.casting = VIA_CASTING_UNSAFE;
+    const int32_t dtype = parse_dtype(kFunction, values[0]);
+    if (dtype == 0 || !parse_device(kFunction, values[1], &device) ||
+        !parse_casting(kFunction, values[2], &options) || !parse_overflow(kFunction, values[3], &options)) {
+        return nullptr;
+    }
+    return convert_to(kFunction, source, dtype, device, options);
 }
 
 PyObject *fill_method(PyObject *self, PyObject *value) {
@@ -68,6 +86,11 @@ PyMethodDef kDataMethods[] = {
     {"copy", parsed<kCopyMethod, copy_method>(), kKeywords,
      "copy($self, device=None)\n--\n\n"
      "Returns a new row-major array with the same elements, on `device` if it is given."},
+    {"astype", parsed<kAstype, astype_method>(), kKeywords,
+     "astype($self, dtype, device=None, *, casting='unsafe', overflow='infinity')\n--\n\n"
+     "Returns a new row-major array with the elements converted to `dtype`, on `device` if it is given.\n\n"
+     "Moves the narrower of both dtypes between host and device. `casting` is 'equiv', 'safe', 'same_kind' or "
+     "'unsafe', `overflow` 'infinity' or 'saturate': see convert()."},
     {"fill", fill_method, METH_O,
      "fill($self, value, /)\n--\n\n"
      "Sets every element to a number, or to the bytes of one element (for records and every other type)."},

@@ -1,5 +1,6 @@
 #include "interop/asarray.hpp"
 
+#include "array/array_convert.hpp"
 #include "array/array_copy.hpp"
 #include "interop/arrow.hpp"
 #include "interop/buffer.hpp"
@@ -58,16 +59,11 @@ private:
 
 Signature kAsarray = {"asarray", 2, 1, {"x", "dtype", "device", "copy"}};
 
-bool has_dtype(PyObject *dtype, via_array *array) {
-    int32_t wanted = is_given(dtype) ? parse_dtype("asarray", dtype) : via_array_dtype(array);
-    if (wanted == 0 || wanted == via_array_dtype(array)) {
-        return wanted != 0;
-    }
+PyObject *refuse_conversion(int32_t wanted, via_array *array) {
     char name[kDtypeNameCapacity];
     char found[kDtypeNameCapacity];
-    raise(VIA_ERROR_DTYPE, "asarray: dtype is %s; expected %s, the dtype of x (elements are not converted)",
-          dtype_text(wanted, name), dtype_text(via_array_dtype(array), found));
-    return false;
+    return raise(VIA_ERROR_NEEDS_COPY, "asarray: dtype is %s, and copy is False; expected %s, the dtype of x",
+                 dtype_text(wanted, name), dtype_text(via_array_dtype(array), found));
 }
 
 PyObject *refuse_copy(PyObject *device, via_array *array) {
@@ -84,15 +80,19 @@ PyObject *as_asked(Ref array, PyObject *dtype, PyObject *device_given, PyObject 
     const Device here = {via_array_device_type(source), via_array_device_id(source)};
     Device device = here;
     bool copy = false;
-    if (!has_dtype(dtype, source) || !parse_device("asarray", device_given, &device) ||
-        !parse_bool(copy_given, false, &copy)) {
+    const int32_t wanted = is_given(dtype) ? parse_dtype("asarray", dtype) : via_array_dtype(source);
+    if (wanted == 0 || !parse_device("asarray", device_given, &device) || !parse_bool(copy_given, false, &copy)) {
         return nullptr;
+    }
+    const bool may_copy = copy || !is_given(copy_given);
+    if (wanted != via_array_dtype(source)) {
+        const via_convert_options options = VIA_CONVERT_OPTIONS_INIT;
+        return may_copy ? convert_to("asarray", source, wanted, device, options) : refuse_conversion(wanted, source);
     }
     bool stays = device.type == here.type && device.id == here.id;
     if (stays && !copy) {
         return array.release();
     }
-    bool may_copy = copy || !is_given(copy_given);
     return may_copy ? copy_to("asarray", source, device) : refuse_copy(device_given, source);
 }
 
@@ -153,8 +153,8 @@ PyMethodDef kAsarrayFunctions[] = {
      "asarray(x, /, dtype=None, *, device=None, copy=None)\n--\n\n"
      "Returns an array on the memory of another library's array.\n\n"
      "Tries DLPack, the CUDA array interface, the buffer protocol, the array interface and Arrow in turn. "
-     "Copies only if `copy` is True, or if `device` differs from that of x and `copy` is not False. Raises "
-     "DTypeError if `dtype` differs from that of x: elements are not converted."},
+     "Copies only if `copy` is True, or if `device` or `dtype` differs from that of x and `copy` is not False. "
+     "Converts to `dtype` as convert() does; raises DTypeError if that is not of the same kind."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -63,6 +63,11 @@ struct FileOptionsFields {
                                        FIELD(atomic_write), FIELD(page_cache),  FIELD(as_bytes)};
 };
 
+struct ConvertOptionsFields {
+    using S = via_convert_options;
+    static constexpr Field fields[] = {FIELD(casting), FIELD(overflow), FIELD(byte_order)};
+};
+
 struct FilePropertiesFields {
     using S = via_file_properties;
     static constexpr Field fields[] = {FIELD(file_format), FIELD(dtype),       FIELD(ndim), FIELD(column_major),
@@ -161,6 +166,7 @@ const StructLayout kDlpackOptions = layout_of("via_dlpack_options", DlpackOption
 const StructLayout kArrayInterface =
     layout_of("via_array_interface", ArrayInterfaceFields::fields, offsetof(via_array_interface, ndim));
 const StructLayout kFileOptions = layout_of("via_file_options", FileOptionsFields::fields);
+const StructLayout kConvertOptions = layout_of("via_convert_options", ConvertOptionsFields::fields);
 const StructLayout kFileProperties =
     layout_of("via_file_properties", FilePropertiesFields::fields, offsetof(via_file_properties, ndim));
 

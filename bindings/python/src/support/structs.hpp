@@ -27,6 +27,7 @@ extern const StructLayout kPointerInfo;
 extern const StructLayout kDlpackOptions;
 extern const StructLayout kArrayInterface;
 extern const StructLayout kFileOptions;
+extern const StructLayout kConvertOptions;
 extern const StructLayout kFileProperties;
 
 // Returns a new dict of every field but struct_size.

@@ -52,6 +52,11 @@ public record DType(int code) {
         return Native.via_dtype_bits(code);
     }
 
+    /** Returns whether a rule allows {@link Viaduct#convert} from this type to another. */
+    public boolean canCast(DType to, Casting casting) {
+        return Native.via_dtype_can_cast(code, to.code(), casting.code) != 0;
+    }
+
     /** Returns the name that {@link #of(String)} takes. */
     public String name() {
         return Utf8.text(Native.via_dtype_name(code));

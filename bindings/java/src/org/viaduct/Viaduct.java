@@ -76,6 +76,34 @@ public final class Viaduct {
         }
     }
 
+    /**
+     * Copies to another type, and converts on the way; null options are the defaults. Complete on return without a
+     * stream, otherwise queued on it.
+     */
+    public static void convert(ViaArray dst, ViaArray src, ConvertOptions options, ViaStream stream) {
+        ConvertOptions.with(options, asked -> {
+            Calls.run(dst, src, stream, (to, from, order) -> Native.via_convert(to, from, asked, order));
+            return 0;
+        });
+    }
+
+    /** Starts a conversion after the stream's work so far, and returns at once; a null stream is none. */
+    public static CopyTask submitConvert(ViaArray dst, ViaArray src, ConvertOptions options, ViaStream stream) {
+        return new CopyTask(ConvertOptions.with(options, asked -> Calls.get(
+                dst, src, stream, (to, from, order) -> Native.via_convert_submit(to, from, asked, order))));
+    }
+
+    /** Returns how {@link #convert} would do it, and where, as text; converts nothing. */
+    public static String explainConvert(ViaArray dst, ViaArray src, ConvertOptions options) {
+        String[] text = new String[1];
+        ConvertOptions.with(options, asked -> {
+            text[0] = Calls.object(dst, to ->
+                    Utf8.text(Calls.object(src, from -> Native.via_convert_explain(to, from, asked))));
+            return 0;
+        });
+        return text[0];
+    }
+
     /** Copies bytes between two raw addresses, of whichever memory; in stream order if a stream is given. */
     public static void memcpy(long dst, long src, long nbytes, ViaStream stream) {
         Calls.run(stream, order -> Native.via_memcpy(dst, src, nbytes, order));

@@ -1,0 +1,21 @@
+// Conversions of arrays to other dtypes, and the arguments that they take.
+#pragma once
+
+#include "array/array.hpp"
+#include "support/arguments.hpp"
+
+namespace viapy {
+
+// Parse a word into the options. An absent one leaves them as they are.
+bool parse_casting(const char *function, PyObject *value, via_convert_options *options);
+bool parse_overflow(const char *function, PyObject *value, via_convert_options *options);
+bool parse_byte_order(const char *function, PyObject *value, via_convert_options *options);
+
+// Converts on the stream, or until done if that is NULL.
+via_status convert_elements(via_array *dst, via_array *src, const via_convert_options &options, via_stream *stream);
+
+// Returns a new row-major array of a dtype on a device. Waits for the conversion.
+PyObject *convert_to(const char *function, via_array *source, int32_t dtype, const Device &device,
+                     const via_convert_options &options);
+
+}  // namespace viapy
