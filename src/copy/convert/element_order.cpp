@@ -71,6 +71,9 @@ Status find_elements(via_array *dst, via_array *src, ElementConversion *out_elem
         out_elements->src = part_of_complex(out_elements->src);
         out_elements->dst = is_complex(out_elements->dst) ? part_of_complex(out_elements->dst) : out_elements->dst;
     }
+    if (out_elements->dst == out_elements->src) {  // in another byte order
+        out_elements->dst = out_elements->src = raw_kind(bytes_of(out_elements->src));
+    }
     return VIA_OK;
 }
 

@@ -75,4 +75,12 @@ struct ElementConversion {
 constexpr int32_t bytes_of(ScalarKind kind) { return kScalarBytes[static_cast<int32_t>(kind)]; }
 constexpr WideKind wide_of(ScalarKind kind) { return kWideOf[static_cast<int32_t>(kind)]; }
 
+// Returns the kind whose elements are copied as they are.
+constexpr ScalarKind raw_kind(int32_t bytes) {
+    return bytes == 1   ? ScalarKind::UInt8
+           : bytes == 2 ? ScalarKind::UInt16
+           : bytes == 4 ? ScalarKind::UInt32
+                        : ScalarKind::UInt64;
+}
+
 }  // namespace via

@@ -41,13 +41,9 @@ Status launch_part(const Transfer &transfer, const ElementLoops &loops, const El
     return launch_where_reached(transfer, stream, launch_on, &launch);
 }
 
-// Returns a conversion of elements to the same ones, in whatever byte order: of integers of their size.
+// Returns a conversion of elements to the same ones, in whatever byte order.
 ElementConversion unchanged(int32_t bytes) {
-    const ScalarKind kind = bytes == 1   ? ScalarKind::UInt8
-                            : bytes == 2 ? ScalarKind::UInt16
-                            : bytes == 4 ? ScalarKind::UInt32
-                                         : ScalarKind::UInt64;
-    return {kind, kind, 0, false};
+    return {raw_kind(bytes), raw_kind(bytes), 0, false};
 }
 
 // The elements as they cross a link: the narrower ones of both arrays.
