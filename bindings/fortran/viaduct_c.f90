@@ -347,9 +347,9 @@ module viaduct_c
       integer(c_int) :: answer
     end function
 
-    function via_dtype_can_cast(dtype, to, casting) result(answer) bind(C, name="via_dtype_can_cast")
+    function via_dtype_can_cast(dtype, wanted, casting) result(answer) bind(C, name="via_dtype_can_cast")
       import
-      integer(c_int32_t), value :: dtype, to, casting
+      integer(c_int32_t), value :: dtype, wanted, casting
       integer(c_int32_t) :: answer
     end function
 

@@ -421,10 +421,10 @@ VIA_CHECKED via_status via_dtype_name(int32_t dtype, int64_t capacity, char *out
 VIA_CHECKED via_status via_dtype_from_name(const char *name, int32_t *out_dtype);
 
 /**
- * Returns 1 if a casting rule (VIA_CASTING_...) allows via_convert from `dtype` to another one, otherwise 0: also for
+ * Returns 1 if a casting rule (VIA_CASTING_...) allows via_convert from `dtype` to `wanted`, otherwise 0: also for
  * numbers that are no dtype or no rule.
  */
-VIA_API int32_t via_dtype_can_cast(int32_t dtype, int32_t to, int32_t casting);
+VIA_API int32_t via_dtype_can_cast(int32_t dtype, int32_t wanted, int32_t casting);
 
 /* ------------------------------------------------------------------------------------------------ wrap */
 

@@ -14,9 +14,9 @@ Status read_options(const via_convert_options *options, via_convert_options *out
 
 }  // namespace
 
-int32_t via_dtype_can_cast(int32_t dtype, int32_t to, int32_t casting) {
-    VIA_TRACE_API(via_dtype_can_cast, dtype, to, casting);
-    return can_cast(dtype, to, casting) ? 1 : 0;
+int32_t via_dtype_can_cast(int32_t dtype, int32_t wanted, int32_t casting) {
+    VIA_TRACE_API(via_dtype_can_cast, dtype, wanted, casting);
+    return can_cast(dtype, wanted, casting) ? 1 : 0;
 }
 
 via_status via_convert(via_array *dst, via_array *src, const via_convert_options *options, via_stream *stream) {

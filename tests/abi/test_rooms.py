@@ -72,7 +72,7 @@ PYTHON_ARROWS = {
 # The headers of a room of the Python module that other rooms may include. Every header of "support" is one.
 PYTHON_DOORS = {
     "objects": {"handles.hpp", "memory.hpp", "stream_argument.hpp"},
-    "array": {"array.hpp", "array_copy.hpp", "array_index.hpp"},
+    "array": {"array.hpp", "array_convert.hpp", "array_copy.hpp", "array_index.hpp"},
     "interop": {"interop.hpp"},
 }
 

@@ -73,7 +73,8 @@ static via_status ask_the_library(void) {
     THEN(via_set_num_threads(via_num_threads()));
     THEN(via_set_num_threads(0));
     THEN(via_stats(&stats));
-    HOLDS(via_version() >= 1000000 && via_dtype_is_valid(dtype) && via_dtype_bits(dtype) == 32);
+    HOLDS(via_version() >= 1000000 && via_dtype_is_valid(dtype) && via_dtype_bits(dtype) == 32 &&
+          via_dtype_can_cast(dtype, VIA_COMPLEX128, VIA_CASTING_SAFE));
     return status;
 }
 

@@ -496,6 +496,67 @@ static via_status copy_by_index_in_a_batch(void) {
     return status;
 }
 
+/* Integers become unsigned ones of the same bits, so that every byte arrives. */
+static const via_convert_options unsafely = {(int32_t)sizeof(via_convert_options), VIA_CASTING_UNSAFE, 0, 0};
+
+static via_status export_for_conversion(two *both, via_array **out_dst) {
+    via_status status = VIA_OK;
+    THEN(export_two(both));
+    THEN(via_array_reinterpret(both->dst, VIA_UINT32, out_dst));
+    return status;
+}
+
+static via_status convert_now(void) {
+    via_status status = VIA_OK;
+    two both = {NULL, NULL};
+    via_array *dst = NULL;
+    char text[1024];
+    int64_t length = 0;
+    THEN(export_for_conversion(&both, &dst));
+    THEN(via_convert_explain(dst, both.src, &unsafely, sizeof text, text, &length));
+    THEN(via_convert(dst, both.src, &unsafely, NULL));
+    HOLDS(has_arrived());
+    via_array_release(dst);
+    release_two(&both);
+    return status;
+}
+
+static via_status convert_on_a_stream(void) {
+    via_status status = VIA_OK;
+    two both = {NULL, NULL};
+    via_array *dst = NULL;
+    via_stream *stream = NULL;
+    THEN(via_stream_wrap(native, 0, &stream));
+    THEN(export_for_conversion(&both, &dst));
+    THEN(via_convert(dst, both.src, &unsafely, stream));
+    THEN(via_stream_synchronize(stream));
+    HOLDS(has_arrived());
+    via_array_release(dst);
+    release_two(&both);
+    via_stream_release(stream);
+    return status;
+}
+
+static via_status convert_as_a_task(void) {
+    via_status status = VIA_OK;
+    two both = {NULL, NULL};
+    via_array *dst = NULL;
+    via_task *task = NULL;
+    THEN(export_for_conversion(&both, &dst));
+    THEN(via_convert_submit(dst, both.src, &unsafely, NULL, &task));
+    THEN(via_task_wait(task));
+    HOLDS(has_arrived());
+    via_task_release(task);
+    via_array_release(dst);
+    release_two(&both);
+    return status;
+}
+
+#define EACH_WAY_CONVERTED(words, name)                                                       \
+    {words ", converted", convert_now, prepare_##name, NULL, 0, 0, 0},                        \
+        {words ", converted on a stream", convert_on_a_stream, prepare_##name, NULL, 0, 0, 0}, \
+        {words ", converted as a task", convert_as_a_task, prepare_##name, NULL, 0, 0, 0}
+
 #define EACH_WAY_BY_INDEX(words, name)                                                              \
     {words " by index", copy_by_index_now, prepare_##name, NULL, 0, 0, 0},                          \
         {words " by index, on a stream", copy_by_index_on_a_stream, prepare_##name, NULL, 0, 0, 0}, \
@@ -540,6 +601,14 @@ const scenario copy_scenarios[] = {
     {"a device is filled with elements of every size", fill_with_elements, prepare_elements, NULL, 0, 0, 0},
     {"raw memory of a device is filled and copied", copy_raw, prepare_within_device, NULL, 0, 0, 0},
     {"raw pinned memory is filled and copied", copy_raw, prepare_to_host, NULL, 0, 0, 0},
+    {"host memory is converted", convert_now, prepare_host, NULL, 0, 0, 0},
+    {"host memory is converted to its transpose", convert_now, prepare_host_transposed, NULL, 0, 0, 0},
+    {"host memory is converted as a task", convert_as_a_task, prepare_host_transposed, NULL, 0, 0, 0},
+    EACH_WAY_CONVERTED("a device's is copied", within_device),
+    EACH_WAY_CONVERTED("pinned memory goes transposed to a device", transposed_to_device),
+    EACH_WAY_CONVERTED("pageable memory goes to a device", staged_to_device),
+    EACH_WAY_CONVERTED("a device's goes transposed to pageable memory", transposed_to_host),
+    EACH_WAY_CONVERTED("a device's goes to another", transposed_to_peer),
     {"host rows go by index", copy_by_index_now, prepare_indexed_on_host, NULL, 0, 0, 0},
     {"host rows go by index, as a task", copy_by_index_as_a_task, prepare_indexed_on_host, NULL, 0, 0, 0},
     EACH_WAY_BY_INDEX("a device's rows go", indexed_on_device),

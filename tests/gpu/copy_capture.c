@@ -86,6 +86,56 @@ static void a_captured_copy_by_index_of_pageable_memory_is_refused(void **state)
     release_block(&both.src);
 }
 
+/* A byte becomes one with a sign, and stays what it is. */
+static const via_convert_options unsafely = {(int32_t)sizeof(via_convert_options), VIA_CASTING_UNSAFE, 0, 0};
+
+static via_array *with_sign(const block *of) {
+    via_array *array = NULL;
+    ok(via_array_reinterpret(of->array, VIA_INT8, &array));
+    return array;
+}
+
+static void a_captured_conversion_is_a_node_of_its_graph(void **state) {
+    (void)state;
+    need_kernels();
+    ok(via_cuda_warmup(0));
+    for (int32_t i = 0; i < 6; ++i) {
+        pair both = new_pair(captured_pairs[i][0], captured_pairs[i][1], 5000);
+        via_array *dst = with_sign(&both.dst);
+        CUstream native = new_stream();
+        begin_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
+        ok(via_convert(dst, both.src.array, &unsafely, wrap_native(native, 0)));
+        CUgraph graph = end_capture(native);
+        assert_int_equal(node_count(graph), 1);
+        assert_block(&both.dst, 2);
+        CUgraphExec exec = instantiate(graph);
+        for (unsigned seed = 3; seed < 5; ++seed) {
+            write_block(&both.src, seed);
+            launch(exec, native);
+            assert_block(&both.dst, seed);
+        }
+        via_array_release(dst);
+        release_block(&both.dst);
+        release_block(&both.src);
+    }
+}
+
+static void a_captured_conversion_of_pageable_memory_is_refused(void **state) {
+    (void)state;
+    need_kernels();
+    pair both = new_pair(DEVICE, PAGEABLE, 5000);
+    via_array *dst = with_sign(&both.dst);
+    CUstream native = new_stream();
+    begin_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    refused(VIA_ERROR_STREAM_CAPTURE, "src is pageable|captured",
+            via_convert(dst, both.src.array, &unsafely, wrap_native(native, 0)));
+    assert_int_equal(node_count(end_capture(native)), 0);
+    assert_block(&both.dst, 2);
+    via_array_release(dst);
+    release_block(&both.dst);
+    release_block(&both.src);
+}
+
 static void a_graph_holds_the_arrays_of_its_copies(void **state) {
     (void)state;
     atomic_int released = 0;
@@ -299,6 +349,8 @@ int main(void) {
         GPU_TEST(a_captured_copy_is_a_node_of_its_graph),
         GPU_TEST(a_captured_copy_by_index_is_a_node_that_holds_its_lists),
         GPU_TEST(a_captured_copy_by_index_of_pageable_memory_is_refused),
+        GPU_TEST(a_captured_conversion_is_a_node_of_its_graph),
+        GPU_TEST(a_captured_conversion_of_pageable_memory_is_refused),
         GPU_TEST(a_graph_holds_the_arrays_of_its_copies),
         GPU_TEST(a_captured_copy_leaves_no_mark),
         GPU_TEST(pageable_memory_is_refused_and_the_capture_goes_on),

@@ -48,7 +48,7 @@ def bits(a: np.ndarray) -> np.ndarray:
 
 
 def edges(dtype: np.dtype) -> np.ndarray:
-    """All numbers of up to 16 bits; of wider ones random bits, limits, ties of narrower floats, and what is beside them."""
+    """All numbers of up to 16 bits; of wider ones random bits, limits, ties of narrower floats, and their neighbours."""
     size = dtype.itemsize
     if dtype == np.bool_:
         return np.array([False, True])
@@ -68,10 +68,10 @@ def edges(dtype: np.dtype) -> np.ndarray:
     exact = np.concatenate(narrow)
     exact = exact[np.isfinite(exact)]
     ties = np.concatenate([exact * dtype.type(1 + 2.0**-k) for k in (2, 3, 4, 5, 8, 9, 11, 12)])
-    beside = [np.nextafter(ties, dtype.type(np.inf)), np.nextafter(ties, dtype.type(-np.inf))]
+    neighbours = [np.nextafter(ties, dtype.type(np.inf)), np.nextafter(ties, dtype.type(-np.inf))]
     spread = rng.uniform(-1, 1, 40000) * 2.0 ** rng.integers(-30, 70, 40000)
     odd = [np.inf, -np.inf, np.nan, -np.nan, 0.0, -0.0, np.finfo(dtype).max, np.finfo(dtype).smallest_subnormal]
-    return np.concatenate([random.view(dtype), exact, ties, *beside, spread.astype(dtype), np.array(odd, dtype)])
+    return np.concatenate([random.view(dtype), exact, ties, *neighbours, spread.astype(dtype), np.array(odd, dtype)])
 
 
 def to_integer(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -242,6 +242,16 @@ def test_a_task_converts_too() -> None:
     assert (b == a.T).all()
 
 
+def test_lanes_convert_one_by_one() -> None:
+    a = np.arange(24, dtype=np.int16).reshape(6, 4)
+    b = np.zeros((6, 4), np.float32)
+    source = via.wrap(a.ctypes.data, 6, "int16x4", owner=a)
+    via.convert(via.wrap(b.ctypes.data, 6, "float32x4", owner=b), source)
+    assert (a == b).all()
+    with pytest.raises(via.DTypeError, match="which no casting converts"):
+        via.convert(via.wrap(b.ctypes.data, 6, "float32x2", owner=b), source)
+
+
 def test_equal_dtypes_are_copied_whatever_they_are() -> None:
     a = np.array([(1, 2.5)], dtype=[("x", "i4"), ("y", "f8")])
     b = np.zeros_like(a)
@@ -300,6 +310,8 @@ def test_bad_input_is_refused_and_nothing_touched() -> None:
     record = np.zeros(4, [("x", "i4")])
     with pytest.raises(via.DTypeError, match="src has dtype float32 and dst record4, which no casting converts"):
         via.convert(record, a, casting="unsafe")
+    with pytest.raises(via.UnsupportedError, match="dst has packed elements of int4; expected elements of a byte each"):
+        via.convert(via.empty(4, "int4"), a, casting="unsafe")
     with pytest.raises(via.ShapeError, match="src has ndim 1 and shape"):
         via.convert(b, a[:3])
     with pytest.raises(ValueError, match="casting is 'none'; expected 'equiv', 'safe', 'same_kind' or 'unsafe'"):

@@ -237,7 +237,7 @@ int32_t via_dtype_is_valid(int32_t dtype);
 int64_t via_dtype_bits(int32_t dtype);
 via_status via_dtype_name(int32_t dtype, int64_t capacity, char *out_name);
 via_status via_dtype_from_name(const char *name, int32_t *out_dtype);
-int32_t via_dtype_can_cast(int32_t dtype, int32_t to, int32_t casting);
+int32_t via_dtype_can_cast(int32_t dtype, int32_t wanted, int32_t casting);
 via_status via_wrap(void *address, int32_t dtype, int32_t ndim, const int64_t *shape, const int64_t *strides, int32_t device_type, int32_t device_id, int32_t flags, via_release_fn release, void *context, via_array **out_array);
 void via_array_retain(via_array *array);
 void via_array_release(via_array *array);

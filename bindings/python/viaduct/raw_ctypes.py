@@ -387,7 +387,7 @@ via_dtype_from_name = _declare(
     "via_dtype_from_name", ctypes.c_int, name=ctypes.c_char_p, out_dtype=ctypes.POINTER(ctypes.c_int32)
 )
 via_dtype_can_cast = _declare(
-    "via_dtype_can_cast", ctypes.c_int32, dtype=ctypes.c_int32, to=ctypes.c_int32, casting=ctypes.c_int32
+    "via_dtype_can_cast", ctypes.c_int32, dtype=ctypes.c_int32, wanted=ctypes.c_int32, casting=ctypes.c_int32
 )
 via_wrap = _declare(
     "via_wrap",

@@ -73,8 +73,8 @@ inline bool dtype_is_valid(std::int32_t dtype) { return via_dtype_is_valid(dtype
 inline std::int64_t dtype_bits(std::int32_t dtype) { return via_dtype_bits(dtype); }
 
 /** Returns whether a rule (VIA_CASTING_...) allows convert() from one dtype to another. */
-inline bool dtype_can_cast(std::int32_t dtype, std::int32_t to, std::int32_t casting = VIA_CASTING_SAFE) {
-    return via_dtype_can_cast(dtype, to, casting) != 0;
+inline bool dtype_can_cast(std::int32_t dtype, std::int32_t wanted, std::int32_t casting = VIA_CASTING_SAFE) {
+    return via_dtype_can_cast(dtype, wanted, casting) != 0;
 }
 
 [[nodiscard]] inline Result<std::string> dtype_name(std::int32_t dtype) {
