@@ -1,0 +1,203 @@
+"""Conversions while copying, next to NumPy's copyto, PyTorch's copy_ and to, and CuPy's asarray of a converted copy.
+
+    python tests/bench/bench_convert.py [--json FILE] [--bytes N]
+
+Without a device only host memory is measured. The parties take turns; medians of the turns. "gbps" counts the bytes that
+are read and written; across the link, those of the source. "plain copy" moves as many bytes as the conversion does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy
+import viaduct as via
+
+try:
+    import torch
+except ImportError:
+    torch = None
+try:
+    import cupy
+except ImportError:
+    cupy = None
+
+TURNS = int(os.environ.get("VIADUCT_BENCH_TURNS", "9"))
+THREADS = int(os.environ.get("VIADUCT_BENCH_THREADS", "2"))
+
+HOST_PAIRS = [
+    ("float64", "float32"),
+    ("float32", "float16"),
+    ("float32", "bfloat16"),
+    ("bfloat16", "float32"),
+    ("int16", "float32"),
+    ("uint8", "float32"),
+    ("float32", "float8_e4m3fn"),
+    ("float32", "uint8"),
+    (">f8", "float64"),
+]
+DEVICE_PAIRS = [
+    ("float32", "bfloat16"),
+    ("bfloat16", "float32"),
+    ("float32", "float8_e4m3fn"),
+    ("uint8", "float32"),
+    ("float64", "float32"),
+]
+LINK_PAIRS = [
+    ("float64", "float32", "to device"),
+    ("uint8", "float16", "to device"),
+    ("bfloat16", "float32", "to host"),
+]
+
+Call = Callable[[], Any]
+Row = dict[str, Any]
+
+
+def time_in_turns(calls: dict[str, Call], finish: Call) -> dict[str, float]:
+    """Returns the median seconds of each party."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for turn in range(TURNS + 1):
+        for name, call in calls.items():
+            finish()
+            start = time.perf_counter()
+            call()
+            finish()
+            if turn > 0:
+                times[name].append(time.perf_counter() - start)
+    return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+def rows_of(what: str, nbytes: int, calls: dict[str, Call], finish: Call = lambda: None) -> list[Row]:
+    return [
+        {"what": what, "party": party, "bytes": nbytes, "seconds": seconds, "gbps": nbytes / seconds / 1e9}
+        for party, seconds in time_in_turns(calls, finish).items()
+    ]
+
+
+def dtype_of(name: str) -> numpy.dtype:
+    return numpy.dtype(getattr(ml_dtypes, name, name))
+
+
+def source_of(name: str, count: int) -> numpy.ndarray:
+    dtype = dtype_of(name)
+    numbers = numpy.arange(count) % 200
+    return numbers.astype(dtype.newbyteorder("=")).astype(dtype) if dtype.kind != "V" else numbers.astype(dtype)
+
+
+def in_torch(name: str) -> Any:
+    return getattr(torch, name, None) if torch is not None else None
+
+
+def tensor_of(a: numpy.ndarray) -> Any:
+    """A tensor on the same memory, of types that NumPy lacks too."""
+    return torch.from_numpy(a.view(f"i{a.dtype.itemsize}")).view(in_torch(a.dtype.name))
+
+
+# ------------------------------------------------------------------------------------------------ host
+
+
+def host_calls(a: numpy.ndarray, b: numpy.ndarray) -> dict[str, Call]:
+    swapped = not a.dtype.isnative
+    native = a.view(a.dtype.newbyteorder("=")) if swapped else a
+    order = ">" if swapped else "="
+    calls: dict[str, Call] = {
+        "viaduct": lambda: via.convert(b, native, casting="unsafe", byteorder=order),  # type: ignore[arg-type]
+        "numpy.copyto": lambda: numpy.copyto(b, a, casting="unsafe"),
+    }
+    if not swapped and in_torch(a.dtype.name) is not None and in_torch(b.dtype.name) is not None:
+        to, of = tensor_of(b), tensor_of(a)
+        calls["torch copy_"] = lambda: to.copy_(of)
+    return calls
+
+
+def host_rows(nbytes: int) -> list[Row]:
+    found = []
+    for source, target in HOST_PAIRS:
+        a = source_of(source, nbytes // dtype_of(source).itemsize)
+        b = numpy.zeros(a.shape, dtype_of(target))
+        both = a.nbytes + b.nbytes
+        to, of = numpy.zeros(both // 2, numpy.uint8), numpy.ones(both // 2, numpy.uint8)
+        calls = host_calls(a, b) | {"plain copy": lambda to=to, of=of: via.copy(to, of)}
+        found += rows_of(f"host {source} to {target}", both, calls)
+    a = source_of("float64", 1 << 24).reshape(1 << 12, 1 << 12)
+    b = numpy.zeros(a.shape, numpy.float32)
+    found += rows_of("host float64 to float32, transposed", a.nbytes + b.nbytes, host_calls(a.T, b))
+    frames = source_of("uint8", 64 * 224 * 224 * 3).reshape(64, 224, 224, 3)
+    planes = numpy.zeros((64, 3, 224, 224), numpy.float32)
+    calls = host_calls(frames.transpose(0, 3, 1, 2), planes)
+    return found + rows_of("host uint8 frames to float32 planes", frames.nbytes + planes.nbytes, calls)
+
+
+# ------------------------------------------------------------------------------------------------ device
+
+
+def finish_device() -> None:
+    via.Stream("cuda:0").synchronize()
+    if torch is not None:
+        torch.cuda.synchronize()
+
+
+def device_rows(nbytes: int) -> list[Row]:
+    found = []
+    for source, target in DEVICE_PAIRS:
+        side = int((nbytes // dtype_of(source).itemsize) ** 0.5) // 64 * 64
+        src = via.asarray(source_of(source, side * side)).view(source).reshape(side, side).copy("cuda:0")
+        dst = via.empty((side, side), target, device="cuda:0")
+        for layout, view in [("", src), (", transposed", src.transpose(1, 0))]:
+            calls: dict[str, Call] = {"viaduct": lambda dst=dst, view=view: via.convert(dst, view)}
+            if in_torch(source) is not None and in_torch(target) is not None:
+                of, to = torch.from_dlpack(src), torch.empty((side, side), dtype=in_torch(target), device="cuda")
+                of = of.T if layout else of
+                calls["torch copy_"] = lambda to=to, of=of: to.copy_(of)
+            found += rows_of(f"device {source} to {target}{layout}", src.nbytes + dst.nbytes, calls, finish_device)
+    return found
+
+
+def link_rows(nbytes: int) -> list[Row]:
+    found = []
+    for source, target, way in LINK_PAIRS:
+        host = source_of(source, nbytes // dtype_of(source).itemsize)
+        array = via.asarray(host).view(source)
+        src = array if way == "to device" else array.copy("cuda:0")
+        dst = via.empty(host.shape, target, device="cuda:0" if way == "to device" else "cpu")
+        calls: dict[str, Call] = {"viaduct": lambda src=src, dst=dst: via.convert(dst, src)}
+        if in_torch(source) is not None and in_torch(target) is not None:
+            of = tensor_of(host) if way == "to device" else torch.from_dlpack(src)
+            place, dtype = ("cuda" if way == "to device" else "cpu"), in_torch(target)
+            calls["torch to"] = lambda of=of, place=place, dtype=dtype: of.to(place, dtype)
+        if cupy is not None and way == "to device":
+            calls["cupy asarray"] = lambda host=host, target=target: cupy.asarray(host.astype(dtype_of(target)))
+        found += rows_of(f"{source} {way} as {target}", host.nbytes, calls, finish_device)
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json")
+    parser.add_argument("--bytes", type=int, default=1 << 28, help="of each source")
+    asked = parser.parse_args()
+    via.raw.via_set_num_threads(THREADS)
+    if torch is not None:
+        torch.set_num_threads(THREADS)
+    found = host_rows(asked.bytes)
+    if via.device_count() > 0:
+        via.raw.via_set_num_threads(0)
+        found += device_rows(asked.bytes) + link_rows(asked.bytes)
+    for row in found:
+        print(f"{row['what']:48} {row['party']:14} {row['gbps']:9.1f} GB/s")
+    if asked.json:
+        with open(asked.json, "w") as file:
+            json.dump({"threads": THREADS, "turns": TURNS, "rows": found}, file, indent=1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
