@@ -105,6 +105,9 @@ double value_of(const Format &format, int code) {
 
 // The nearest code, the even one of two that are equally near; format.codes where that would be the next one.
 int nearest(const Format &format, double value) {
+    if (value >= value_of(format, format.codes)) {
+        return format.codes;
+    }
     int best = 0;
     for (int code = 1; code <= format.codes; ++code) {
         const double next = std::fabs(value - value_of(format, code));

@@ -385,10 +385,12 @@ void no_block_takes_more_shared_memory_than_any_gpu_gives(void **) {
     }
 }
 
-// Those of batches are run by the tests of batches, those of rows by index by indexed_kernel.cpp.
+// Those of batches are run by the tests of batches, those of rows by indexed_kernel.cpp, and those of
+// conversions by convert_kernel.cpp.
 bool is_run_elsewhere(size_t kernel) {
     const auto number = static_cast<Id>(kernel);
     return number == Id::via_copy_list || number == Id::via_copy_table ||
+           (number >= Id::via_convert_1_1 && number <= Id::via_convert_16_1) ||
            (number >= Id::via_indexed_1 && number <= Id::via_indexed_16);
 }
 
