@@ -1090,13 +1090,13 @@ typedef struct via_convert_options {
 #define VIA_CONVERT_OPTIONS_INIT {(int32_t)sizeof(via_convert_options), 0, 0, 0}
 
 /**
- * Copies src to dst, which has another dtype, and converts on the way. dst and src have equal shapes, and any layout and
- * device. `options` may be NULL for the defaults. The result has the same bits wherever the conversion runs:
+ * Copies src to dst, which has another dtype, and converts on the way. dst and src have equal shapes, any layout and
+ * any device. `options` may be NULL for the defaults. The result has the same bits wherever the conversion runs:
  *
  * - Integers to integers keep the low bits. Booleans are 0 and 1; anything that is not zero, NaN too, becomes 1.
  * - Floats to integers lose their fraction. Out of range they become the nearest limit, and NaN 0.
  * - Numbers to floats round once, to nearest, ties to even. Overflow becomes infinity; see VIA_OVERFLOW_... for 8 bits
- *   and fewer. A NaN stays a quiet one of its sign, with the upper bits of its payload where types have 16 bits or more.
+ *   and fewer. A NaN stays a quiet one of its sign, with the upper bits of its payload in types of 16 bits or more.
  *   Types without NaN get a zero, as in ml_dtypes. float8_e8m0fnu gets the nearest power of two, and NaN for zero and
  *   for what is negative.
  * - Complex numbers lose their imaginary part to real types. To bool, either part counts.
@@ -1123,7 +1123,7 @@ VIA_CHECKED via_status via_convert_submit(via_array *dst, via_array *src, const 
                                           via_stream *stream, via_task **out_task);
 
 /**
- * Describes how via_convert would convert, as via_copy_explain does a copy: the route, and where elements are converted.
+ * Describes how via_convert would convert, as via_copy_explain does a copy: the route, and where elements change.
  * Errors: as via_convert.
  */
 VIA_CHECKED via_status via_convert_explain(via_array *dst, via_array *src, const via_convert_options *options,

@@ -31,12 +31,11 @@ via_status via_convert(via_array *dst, via_array *src, const via_convert_options
 via_status via_convert_submit(via_array *dst, via_array *src, const via_convert_options *options, via_stream *stream,
                               via_task **out_task) {
     VIA_TRACE_API(via_convert_submit, dst, src, options, stream, out_task);
-    return guarded(__func__, output("out_task", out_task), required("dst", dst), required("src", src),
-                   [&]() -> Status {
-                       via_convert_options complete{};
-                       VIA_TRY(read_options(options, &complete));
-                       return submit_convert(dst, src, complete, stream, out_task);
-                   });
+    return guarded(__func__, output("out_task", out_task), required("dst", dst), required("src", src), [&]() -> Status {
+        via_convert_options complete{};
+        VIA_TRY(read_options(options, &complete));
+        return submit_convert(dst, src, complete, stream, out_task);
+    });
 }
 
 via_status via_convert_explain(via_array *dst, via_array *src, const via_convert_options *options, int64_t capacity,

@@ -2,8 +2,8 @@
 
     python tests/bench/bench_convert.py [--json FILE] [--bytes N]
 
-Without a device only host memory is measured. The parties take turns; medians of the turns. "gbps" counts the bytes that
-are read and written; across the link, those of the source. "plain copy" moves as many bytes as the conversion does.
+Without a device only host memory is measured. The parties take turns; medians of the turns. "gbps" counts the bytes
+that are read and written; across the link, those of the source. "plain copy" moves as many bytes as the conversion does.
 """
 
 from __future__ import annotations

@@ -552,8 +552,8 @@ static via_status convert_as_a_task(void) {
     return status;
 }
 
-#define EACH_WAY_CONVERTED(words, name)                                                       \
-    {words ", converted", convert_now, prepare_##name, NULL, 0, 0, 0},                        \
+#define EACH_WAY_CONVERTED(words, name)                                                        \
+    {words ", converted", convert_now, prepare_##name, NULL, 0, 0, 0},                         \
         {words ", converted on a stream", convert_on_a_stream, prepare_##name, NULL, 0, 0, 0}, \
         {words ", converted as a task", convert_as_a_task, prepare_##name, NULL, 0, 0, 0}
 

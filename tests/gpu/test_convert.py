@@ -100,7 +100,9 @@ def test_a_device_makes_the_bits_that_the_host_makes(source: str, target: str) -
     for overflow, byteorder in [("infinity", "="), ("saturate", ">")]:
         wanted = via.empty(count, target)
         via.convert(wanted, host, casting="unsafe", overflow=overflow, byteorder=byteorder)  # type: ignore[arg-type]
-        found = via.full(count, 1, target, device="cuda:0") if target in REAL else via.empty(count, target, device="cuda:0")
+        found = (
+            via.full(count, 1, target, device="cuda:0") if target in REAL else via.empty(count, target, device="cuda:0")
+        )
         there = host.copy("cuda:0")
         via.convert(found, there, casting="unsafe", overflow=overflow, byteorder=byteorder)  # type: ignore[arg-type]
         assert content(found) == content(wanted)
@@ -142,7 +144,9 @@ def test_large_arrays_cross_the_link_as_the_narrower_type(
     text = via.convert_explain(dst, src)
     assert "staged" in text and f"{narrower} bytes cross" in text
     first = SIZES[target] <= SIZES[source]
-    assert f"converted {'before' if first else 'after'} by {'the host' if first == (of == 'cpu') else 'a kernel'}" in text
+    assert (
+        f"converted {'before' if first else 'after'} by {'the host' if first == (of == 'cpu') else 'a kernel'}" in text
+    )
 
 
 @pytest.mark.parametrize("of", KINDS)

@@ -90,7 +90,9 @@ def once(a: np.ndarray) -> np.ndarray:
     if a.dtype.kind in "iu" and a.dtype.itemsize == 8:
         sign = a < 0
         magnitude = np.where(sign, np.uint64(0) - a.astype(np.uint64), a.astype(np.uint64))
-        sticky = (magnitude & ~np.uint64(0x7FF)) | np.where(magnitude & np.uint64(0x7FF), np.uint64(0x800), np.uint64(0))
+        sticky = (magnitude & ~np.uint64(0x7FF)) | np.where(
+            magnitude & np.uint64(0x7FF), np.uint64(0x800), np.uint64(0)
+        )
         wide = np.where(magnitude >> np.uint64(53), sticky, magnitude).astype(np.float64) * np.where(sign, -1.0, 1.0)
     near = wide.astype(np.float32)
     toward_zero = np.where(np.abs(near.astype(np.float64)) > np.abs(wide), np.nextafter(near, np.float32(0)), near)
@@ -164,7 +166,9 @@ def test_complex_numbers_lose_their_imaginary_part_to_real_types(source: str, ta
     assert target != "bool" or b.tolist() == [False, False, True, True, True, True]
 
 
-@pytest.mark.parametrize(("source", "target"), list(itertools.product(["uint8", "float64", "bfloat16", "bool"], COMPLEX)))
+@pytest.mark.parametrize(
+    ("source", "target"), list(itertools.product(["uint8", "float64", "bfloat16", "bool"], COMPLEX))
+)
 def test_real_numbers_become_complex_without_an_imaginary_part(source: str, target: str) -> None:
     a = np.array([[0, 1, 1], [1, 0, 1]]).astype(dtype_of(source))
     b = np.full((2, 3), 9 + 9j, target)
@@ -172,7 +176,9 @@ def test_real_numbers_become_complex_without_an_imaginary_part(source: str, targ
     assert (b == a.astype(np.float64).astype(target)).all()
 
 
-@pytest.mark.parametrize("name", ["int16", "uint32", "int64", "float16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "name", ["int16", "uint32", "int64", "float16", "float32", "float64", "complex64", "complex128"]
+)
 @pytest.mark.parametrize("target", ["float64", "complex128", "bool"])
 def test_a_big_endian_source_is_swapped_on_the_way(name: str, target: str) -> None:
     a = np.arange(300).astype(name).reshape(20, 15)
@@ -268,7 +274,9 @@ def test_casting_rules_are_numpys() -> None:
         assert via.can_cast(source, target, rule) == np.can_cast(source, target, rule), (source, target, rule)
 
 
-@pytest.mark.parametrize(("source", "target"), list(itertools.product([*FLOATS, *FLOAT8, "int8", "uint8"], FLOATS + FLOAT8)))
+@pytest.mark.parametrize(
+    ("source", "target"), list(itertools.product([*FLOATS, *FLOAT8, "int8", "uint8"], FLOATS + FLOAT8))
+)
 def test_safe_keeps_every_value(source: str, target: str) -> None:
     if dtype_of(source).itemsize > 2:
         return

@@ -132,10 +132,13 @@ def test_asarray_copies_where_it_is_asked_to() -> None:
     assert b.ptr != a.ptr and b.tolist() == a.T.tolist() and b.c_contiguous
 
 
-def test_asarray_converts_no_dtype() -> None:
-    for copy in (None, True, False):
-        with pytest.raises(via.DTypeError, match=r"asarray: dtype is float64; expected float32, the dtype of x"):
-            via.asarray(grid(), dtype="float64", copy=copy)
+def test_asarray_converts_to_a_dtype_of_the_same_kind_unless_it_must_not_copy() -> None:
+    for copy in (None, True):
+        assert via.asarray(grid(), dtype="float64", copy=copy).numpy().tolist() == grid().numpy().tolist()
+        with pytest.raises(via.DTypeError, match=r"does not take float32 to int32; expected unsafe"):
+            via.asarray(grid(), dtype="int32", copy=copy)
+    with pytest.raises(via.NeedsCopyError, match=r"asarray: dtype is float64, and copy is False; expected float32"):
+        via.asarray(grid(), dtype="float64", copy=False)
     with pytest.raises(TypeError, match="asarray: dtype"):
         via.asarray(grid(), dtype="x")
 

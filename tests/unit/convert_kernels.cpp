@@ -39,7 +39,7 @@ std::vector<char> through(const via::ConvertKernels &kernels, ScalarKind dst, Sc
     std::vector<char> result(static_cast<size_t>(kCount * bytes_of(dst)));
     kernels.decode[static_cast<int32_t>(src)](wide.data(), elements.data(), kCount);
     kernels.encode[static_cast<int32_t>(wide_of(src))][static_cast<int32_t>(dst)](result.data(), wide.data(), kCount,
-                                                                                 saturates);
+                                                                                  saturates);
     return result;
 }
 
@@ -88,19 +88,19 @@ struct Format {
 };
 
 constexpr Format kFormats[] = {
-    {ScalarKind::Float8E3M4, 3, 4, 3, 0x70, true},          {ScalarKind::Float8E4M3, 4, 3, 7, 0x78, true},
-    {ScalarKind::Float8E4M3B11FNUZ, 4, 3, 11, 0x80, true},  {ScalarKind::Float8E4M3FN, 4, 3, 7, 0x7F, true},
-    {ScalarKind::Float8E4M3FNUZ, 4, 3, 8, 0x80, true},      {ScalarKind::Float8E5M2, 5, 2, 15, 0x7C, true},
-    {ScalarKind::Float8E5M2FNUZ, 5, 2, 16, 0x80, true},     {ScalarKind::Float6E2M3FN, 2, 3, 1, 0x20, false},
-    {ScalarKind::Float6E3M2FN, 3, 2, 3, 0x20, false},       {ScalarKind::Float4E2M1FN, 2, 1, 1, 0x08, false},
+    {ScalarKind::Float8E3M4, 3, 4, 3, 0x70, true},         {ScalarKind::Float8E4M3, 4, 3, 7, 0x78, true},
+    {ScalarKind::Float8E4M3B11FNUZ, 4, 3, 11, 0x80, true}, {ScalarKind::Float8E4M3FN, 4, 3, 7, 0x7F, true},
+    {ScalarKind::Float8E4M3FNUZ, 4, 3, 8, 0x80, true},     {ScalarKind::Float8E5M2, 5, 2, 15, 0x7C, true},
+    {ScalarKind::Float8E5M2FNUZ, 5, 2, 16, 0x80, true},    {ScalarKind::Float6E2M3FN, 2, 3, 1, 0x20, false},
+    {ScalarKind::Float6E3M2FN, 3, 2, 3, 0x20, false},      {ScalarKind::Float4E2M1FN, 2, 1, 1, 0x08, false},
 };
 
 double value_of(const Format &format, int code) {
     const int exponent = code >> format.mantissa_bits;
     const int mantissa = code & ((1 << format.mantissa_bits) - 1);
-    return exponent == 0 ? std::ldexp(mantissa, 1 - format.bias - format.mantissa_bits)
-                         : std::ldexp((1 << format.mantissa_bits) + mantissa,
-                                      exponent - format.bias - format.mantissa_bits);
+    return exponent == 0
+               ? std::ldexp(mantissa, 1 - format.bias - format.mantissa_bits)
+               : std::ldexp((1 << format.mantissa_bits) + mantissa, exponent - format.bias - format.mantissa_bits);
 }
 
 // The nearest code, the even one of two that are equally near; format.codes where that would be the next one.

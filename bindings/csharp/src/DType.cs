@@ -100,7 +100,7 @@ namespace Viaduct
             }
         }
 
-        /// <summary>Whether a rule allows <see cref="ViaArray.ConvertTo"/> from this dtype to another.</summary>
+        /// <summary>Whether a rule allows <see cref="ViaArray.ConvertTo"/> to another dtype.</summary>
         public bool CanCast(DType to, Casting casting = Casting.Safe)
         {
             return Native.via_dtype_can_cast(Value, to.Value, (int)casting) != 0;

@@ -22,8 +22,7 @@ namespace {
 
 constexpr char kWhat[] = "a conversion by the host";
 
-constexpr int32_t kOtherOrder =
-    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? VIA_BYTE_ORDER_BIG : VIA_BYTE_ORDER_LITTLE;
+constexpr int32_t kOtherOrder = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? VIA_BYTE_ORDER_BIG : VIA_BYTE_ORDER_LITTLE;
 
 cuda::Side side_of(via_array *array, via_array *other) {
     const bool asked = is_plain(array) && other->device_type == VIA_DEVICE_CUDA;
@@ -34,7 +33,8 @@ Status check_options(const via_convert_options &options) {
     VIA_TRY(check_casting(options.casting));
     if (options.overflow != VIA_OVERFLOW_INFINITY && options.overflow != VIA_OVERFLOW_SATURATE) {
         return fail(VIA_ERROR_INVALID_ARGUMENT,
-                    "options.overflow is %d; expected VIA_OVERFLOW_INFINITY or VIA_OVERFLOW_SATURATE", options.overflow);
+                    "options.overflow is %d; expected VIA_OVERFLOW_INFINITY or VIA_OVERFLOW_SATURATE",
+                    options.overflow);
     }
     if (options.byte_order < VIA_BYTE_ORDER_NATIVE || options.byte_order > VIA_BYTE_ORDER_BIG) {
         return fail(VIA_ERROR_INVALID_ARGUMENT,
@@ -180,8 +180,8 @@ void Conversion::describe(TextBuffer *text) const {
     text->add("loops:");
     for (int32_t i = 0; i < loops.ndim; ++i) {
         const Axis &axis = loops.axes[i];
-        text->add("%s %lld (dst %+lld, src %+lld)", i > 0 ? "," : "", as_printed(axis.extent), as_printed(axis.dst_step),
-                  as_printed(axis.src_step));
+        text->add("%s %lld (dst %+lld, src %+lld)", i > 0 ? "," : "", as_printed(axis.extent),
+                  as_printed(axis.dst_step), as_printed(axis.src_step));
     }
     text->add(", innermost first, steps in bytes\n");
     if (on_host_) {

@@ -206,11 +206,13 @@ public:
             int64_t first;
             int64_t last;
         } shares{*this, first, last};
-        parallel_for((last - first - 1) / share_ + 1, threads_, [](void *context, int64_t index) {
-            const auto &all = *static_cast<const Shares *>(context);
-            const int64_t from = all.first + index * all.blocks.share_;
-            all.blocks.run(from, std::min(from + all.blocks.share_, all.last));
-        }, &shares);
+        parallel_for((last - first - 1) / share_ + 1, threads_,
+                     [](void *context, int64_t index) {
+                         const auto &all = *static_cast<const Shares *>(context);
+                         const int64_t from = all.first + index * all.blocks.share_;
+                         all.blocks.run(from, std::min(from + all.blocks.share_, all.last));
+                     },
+                     &shares);
     }
 
     void describe(ConvertShape *out_shape) const {

@@ -96,8 +96,8 @@ void swap_run(void *dst, const void *src, int64_t count) {
     PAIR(Int64, Int32)
 
 inline EncodeRun find_direct(ScalarKind dst, ScalarKind src) {
-#define VIA_DIRECT(to, from)                                   \
-    if (dst == ScalarKind::to && src == ScalarKind::from) {    \
+#define VIA_DIRECT(to, from)                                           \
+    if (dst == ScalarKind::to && src == ScalarKind::from) {            \
         return convert_run_directly<ScalarKind::to, ScalarKind::from>; \
     }
     VIA_COMMON_PAIRS(VIA_DIRECT)

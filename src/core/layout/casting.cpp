@@ -154,10 +154,11 @@ Status check_cast(int32_t from, int32_t to, int32_t casting) {
                         DtypeName(from).text, DtypeName(to).text, kNames[other]);
         }
     }
-    return fail(VIA_ERROR_DTYPE,
-                "src has dtype %s and dst %s, which no casting converts; expected booleans, integers, floats or complex "
-                "numbers, of as many lanes",
-                DtypeName(from).text, DtypeName(to).text);
+    return fail(
+        VIA_ERROR_DTYPE,
+        "src has dtype %s and dst %s, which no casting converts; expected booleans, integers, floats or complex "
+        "numbers, of as many lanes",
+        DtypeName(from).text, DtypeName(to).text);
 }
 
 }  // namespace via

@@ -89,9 +89,9 @@ struct FloatCast<double, float> {
 // ------------------------------------------------------------------------------------------------ narrower floats
 
 enum class Specials {
-    Ieee,    // infinities and NaNs, at the greatest exponent
-    AllOnes, // NaN where all bits but the sign are one
-    Fnuz,    // NaN in place of negative zero
+    Ieee,     // infinities and NaNs, at the greatest exponent
+    AllOnes,  // NaN where all bits but the sign are one
+    Fnuz,     // NaN in place of negative zero
     None
 };
 
@@ -245,8 +245,8 @@ struct IntStep<false> {
 template <class To, int kBits, class Float>
 VIA_SCALAR To saturated(Float value) {
     constexpr bool is_signed = static_cast<To>(-1) < static_cast<To>(0);
-    constexpr auto kMost = static_cast<To>((uint64_t{1} << (kBits - 1)) - 1 +
-                                           (is_signed ? 0 : uint64_t{1} << (kBits - 1)));
+    constexpr auto kMost =
+        static_cast<To>((uint64_t{1} << (kBits - 1)) - 1 + (is_signed ? 0 : uint64_t{1} << (kBits - 1)));
     constexpr To kLeast = is_signed ? static_cast<To>(-kMost - 1) : static_cast<To>(0);
     if constexpr (kBits <= FloatBits<Float>::kMantissa + 1) {  // both limits are floats
         constexpr auto most = static_cast<Float>(kMost);
@@ -292,8 +292,8 @@ VIA_SCALAR double magnitude_for_rounding(uint64_t magnitude) {
 }
 VIA_SCALAR double for_rounding(uint64_t value) { return magnitude_for_rounding(value); }
 VIA_SCALAR double for_rounding(int64_t value) {
-    const double rounded = magnitude_for_rounding(value < 0 ? 0 - static_cast<uint64_t>(value)
-                                                            : static_cast<uint64_t>(value));
+    const double rounded =
+        magnitude_for_rounding(value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value));
     return value < 0 ? -rounded : rounded;
 }
 VIA_SCALAR float for_rounding(float value) { return value; }
@@ -357,9 +357,9 @@ constexpr WideKind kWideKindOf = kWideOf[static_cast<int32_t>(kKind)];
 
 // Whether numbers are rounded to it by the bits of a wider float.
 template <ScalarKind kKind>
-constexpr bool kIsNarrow = kKind == ScalarKind::Float16 || kKind == ScalarKind::BFloat16 ||
-                           kKind == ScalarKind::Complex32 ||
-                           (kKind >= ScalarKind::Float8E3M4 && kKind <= ScalarKind::Float4E2M1FN);
+constexpr bool kIsNarrow =
+    kKind == ScalarKind::Float16 || kKind == ScalarKind::BFloat16 || kKind == ScalarKind::Complex32 ||
+    (kKind >= ScalarKind::Float8E3M4 && kKind <= ScalarKind::Float4E2M1FN);
 
 // Elements are read and written as unsigned integers of their size.
 template <ScalarKind kKind>

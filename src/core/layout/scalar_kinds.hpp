@@ -1,38 +1,38 @@
-// The elements that conversions know. Plain numbers only: files compiled for newer processors and GPU kernels include it.
+// The elements that conversions know. Plain numbers only: GPU kernels and files for newer processors include it.
 #pragma once
 
 #include <cstdint>
 
 // Every kind: KIND(name, bytes of one element, the wide type that its values are exact in).
-#define VIA_SCALAR_KINDS(KIND)            \
-    KIND(Bool, 1, Int32)                  \
-    KIND(Int4, 1, Int32)                  \
-    KIND(Int8, 1, Int32)                  \
-    KIND(Int16, 2, Int32)                 \
-    KIND(Int32, 4, Int32)                 \
-    KIND(Int64, 8, Int64)                 \
-    KIND(UInt4, 1, Int32)                 \
-    KIND(UInt8, 1, Int32)                 \
-    KIND(UInt16, 2, Int32)                \
-    KIND(UInt32, 4, Int64)                \
-    KIND(UInt64, 8, UInt64)               \
-    KIND(Float16, 2, Float32)             \
-    KIND(BFloat16, 2, Float32)            \
-    KIND(Float32, 4, Float32)             \
-    KIND(Float64, 8, Float64)             \
-    KIND(Float8E3M4, 1, Float32)          \
-    KIND(Float8E4M3, 1, Float32)          \
-    KIND(Float8E4M3B11FNUZ, 1, Float32)   \
-    KIND(Float8E4M3FN, 1, Float32)        \
-    KIND(Float8E4M3FNUZ, 1, Float32)      \
-    KIND(Float8E5M2, 1, Float32)          \
-    KIND(Float8E5M2FNUZ, 1, Float32)      \
-    KIND(Float8E8M0FNU, 1, Float32)       \
-    KIND(Float6E2M3FN, 1, Float32)        \
-    KIND(Float6E3M2FN, 1, Float32)        \
-    KIND(Float4E2M1FN, 1, Float32)        \
-    KIND(Complex32, 4, Int32)             \
-    KIND(Complex64, 8, Int32)             \
+#define VIA_SCALAR_KINDS(KIND)          \
+    KIND(Bool, 1, Int32)                \
+    KIND(Int4, 1, Int32)                \
+    KIND(Int8, 1, Int32)                \
+    KIND(Int16, 2, Int32)               \
+    KIND(Int32, 4, Int32)               \
+    KIND(Int64, 8, Int64)               \
+    KIND(UInt4, 1, Int32)               \
+    KIND(UInt8, 1, Int32)               \
+    KIND(UInt16, 2, Int32)              \
+    KIND(UInt32, 4, Int64)              \
+    KIND(UInt64, 8, UInt64)             \
+    KIND(Float16, 2, Float32)           \
+    KIND(BFloat16, 2, Float32)          \
+    KIND(Float32, 4, Float32)           \
+    KIND(Float64, 8, Float64)           \
+    KIND(Float8E3M4, 1, Float32)        \
+    KIND(Float8E4M3, 1, Float32)        \
+    KIND(Float8E4M3B11FNUZ, 1, Float32) \
+    KIND(Float8E4M3FN, 1, Float32)      \
+    KIND(Float8E4M3FNUZ, 1, Float32)    \
+    KIND(Float8E5M2, 1, Float32)        \
+    KIND(Float8E5M2FNUZ, 1, Float32)    \
+    KIND(Float8E8M0FNU, 1, Float32)     \
+    KIND(Float6E2M3FN, 1, Float32)      \
+    KIND(Float6E3M2FN, 1, Float32)      \
+    KIND(Float4E2M1FN, 1, Float32)      \
+    KIND(Complex32, 4, Int32)           \
+    KIND(Complex64, 8, Int32)           \
     KIND(Complex128, 16, Int32)
 
 namespace via {

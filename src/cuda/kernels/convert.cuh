@@ -78,8 +78,8 @@ struct Convert {
     template <class Wide>
     VIA_DEVICE static void encode(const Params &params, const Wide *wide, DstBits *bits) {
         switch (params.elements.dst) {
-#define VIA_ENCODE_AS(kind, size, of)                                                    \
-    case ScalarKind::kind:                                                               \
+#define VIA_ENCODE_AS(kind, size, of)                                             \
+    case ScalarKind::kind:                                                        \
         encode_as<Wide, ScalarKind::kind>(wide, params.elements.saturates, bits); \
         break;
             VIA_SCALAR_KINDS(VIA_ENCODE_AS)
@@ -302,25 +302,25 @@ struct Convert {
 
 // The kernels, named after the bytes of source and destination. Elements of 16 bytes are complex numbers that become
 // bool, or that have no imaginary part.
-#define VIA_CONVERT_KERNELS(KERNEL)            \
-    KERNEL(via_convert_1_1, Convert<1, 1>)     \
-    KERNEL(via_convert_1_2, Convert<1, 2>)     \
-    KERNEL(via_convert_1_4, Convert<1, 4>)     \
-    KERNEL(via_convert_1_8, Convert<1, 8>)     \
-    KERNEL(via_convert_1_16, Convert<1, 16>)   \
-    KERNEL(via_convert_2_1, Convert<2, 1>)     \
-    KERNEL(via_convert_2_2, Convert<2, 2>)     \
-    KERNEL(via_convert_2_4, Convert<2, 4>)     \
-    KERNEL(via_convert_2_8, Convert<2, 8>)     \
-    KERNEL(via_convert_2_16, Convert<2, 16>)   \
-    KERNEL(via_convert_4_1, Convert<4, 1>)     \
-    KERNEL(via_convert_4_2, Convert<4, 2>)     \
-    KERNEL(via_convert_4_4, Convert<4, 4>)     \
-    KERNEL(via_convert_4_8, Convert<4, 8>)     \
-    KERNEL(via_convert_4_16, Convert<4, 16>)   \
-    KERNEL(via_convert_8_1, Convert<8, 1>)     \
-    KERNEL(via_convert_8_2, Convert<8, 2>)     \
-    KERNEL(via_convert_8_4, Convert<8, 4>)     \
-    KERNEL(via_convert_8_8, Convert<8, 8>)     \
-    KERNEL(via_convert_8_16, Convert<8, 16>)   \
+#define VIA_CONVERT_KERNELS(KERNEL)          \
+    KERNEL(via_convert_1_1, Convert<1, 1>)   \
+    KERNEL(via_convert_1_2, Convert<1, 2>)   \
+    KERNEL(via_convert_1_4, Convert<1, 4>)   \
+    KERNEL(via_convert_1_8, Convert<1, 8>)   \
+    KERNEL(via_convert_1_16, Convert<1, 16>) \
+    KERNEL(via_convert_2_1, Convert<2, 1>)   \
+    KERNEL(via_convert_2_2, Convert<2, 2>)   \
+    KERNEL(via_convert_2_4, Convert<2, 4>)   \
+    KERNEL(via_convert_2_8, Convert<2, 8>)   \
+    KERNEL(via_convert_2_16, Convert<2, 16>) \
+    KERNEL(via_convert_4_1, Convert<4, 1>)   \
+    KERNEL(via_convert_4_2, Convert<4, 2>)   \
+    KERNEL(via_convert_4_4, Convert<4, 4>)   \
+    KERNEL(via_convert_4_8, Convert<4, 8>)   \
+    KERNEL(via_convert_4_16, Convert<4, 16>) \
+    KERNEL(via_convert_8_1, Convert<8, 1>)   \
+    KERNEL(via_convert_8_2, Convert<8, 2>)   \
+    KERNEL(via_convert_8_4, Convert<8, 4>)   \
+    KERNEL(via_convert_8_8, Convert<8, 8>)   \
+    KERNEL(via_convert_8_16, Convert<8, 16>) \
     KERNEL(via_convert_16_1, Convert<16, 1>)

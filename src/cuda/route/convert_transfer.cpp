@@ -42,9 +42,7 @@ Status launch_part(const Transfer &transfer, const ElementLoops &loops, const El
 }
 
 // Returns a conversion of elements to the same ones, in whatever byte order.
-ElementConversion unchanged(int32_t bytes) {
-    return {raw_kind(bytes), raw_kind(bytes), 0, false};
-}
+ElementConversion unchanged(int32_t bytes) { return {raw_kind(bytes), raw_kind(bytes), 0, false}; }
 
 // The elements as they cross a link: the narrower ones of both arrays.
 class PackedElements final : public PackedItems {
@@ -86,9 +84,9 @@ public:
 
     char *as_they_cross() const override {
         const bool to_device = is_to_device(transfer_.transfer);
-        const bool is_converted = to_device ? converts_first(transfer_.elements)
-                                            : bytes_of(transfer_.elements.src) == item_bytes() &&
-                                                  !converts_first(transfer_.elements);
+        const bool is_converted =
+            to_device ? converts_first(transfer_.elements)
+                      : bytes_of(transfer_.elements.src) == item_bytes() && !converts_first(transfer_.elements);
         int64_t step = item_bytes();
         for (int32_t i = 0; i < transfer_.loops.ndim; ++i) {
             const Axis &axis = transfer_.loops.axes[i];

@@ -16,7 +16,7 @@
 namespace via::cuda {
 namespace {
 
-// Items go so many bytes at a time through scratch memory: enough to keep the link busy, and to lose little between two.
+// Items go so many bytes at a time through scratch memory: enough to keep the link busy, and to lose little in between.
 constexpr int64_t kPartBytes = int64_t{128} << 20;
 constexpr int64_t kBouncedBytes = int64_t{4} << 20;
 
@@ -173,13 +173,8 @@ private:
     Status enqueue_part(const Part &part, char *packed, char *landing) {
         VIA_TRY(items_.pack_on_device(part.first, part.count, packed, src_));
         VIA_TRY(follow(src_, dst_));  // which allocates
-        const Transfer dense{landing,
-                             packed,
-                             part.count * items_.item_bytes(),
-                             transfer_.dst_side,
-                             transfer_.src_side,
-                             nullptr,
-                             nullptr};
+        const Transfer dense{landing, packed, part.count * items_.item_bytes(), transfer_.dst_side, transfer_.src_side,
+                             nullptr, nullptr};
         {
             ContextScope scope;
             VIA_TRY(enter_for(src_, &scope));
@@ -221,8 +216,7 @@ Status copy_peer_items(const Transfer &transfer, PackedItems &items, const Resol
     SideStream side;
     VIA_TRY(side.take(is_src ? dst : src, stream));
     VIA_TRY(follow(side.get(), stream));
-    const Status status =
-        PeerItems(transfer, items, is_src ? stream : side.get(), is_src ? side.get() : stream).run();
+    const Status status = PeerItems(transfer, items, is_src ? stream : side.get(), is_src ? side.get() : stream).run();
     const Status joined = follow(stream, side.get());
     return end_failed(end_failed(status == VIA_OK ? joined : status, side.get()), stream);
 }

@@ -1,5 +1,5 @@
-// Copies in which items (rows, elements) are packed, cross a link as adjacent bytes, and are unpacked, a part at a time:
-// between pageable memory and a device, and between two devices.
+// Copies in which items (rows, elements) are packed, cross a link as adjacent bytes, and are unpacked, a part at a
+// time: between pageable memory and a device, and between two devices.
 #pragma once
 
 #include "cuda/stream/resolved_stream.hpp"

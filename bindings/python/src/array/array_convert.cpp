@@ -32,9 +32,7 @@ constexpr Word kCastings[] = {{"same_kind", VIA_CASTING_SAME_KIND},
                               {"equiv", VIA_CASTING_EQUIV},
                               {"unsafe", VIA_CASTING_UNSAFE}};
 constexpr Word kOverflows[] = {{"infinity", VIA_OVERFLOW_INFINITY}, {"saturate", VIA_OVERFLOW_SATURATE}};
-constexpr Word kByteOrders[] = {{"=", VIA_BYTE_ORDER_NATIVE},
-                                {"<", VIA_BYTE_ORDER_LITTLE},
-                                {">", VIA_BYTE_ORDER_BIG}};
+constexpr Word kByteOrders[] = {{"=", VIA_BYTE_ORDER_NATIVE}, {"<", VIA_BYTE_ORDER_LITTLE}, {">", VIA_BYTE_ORDER_BIG}};
 
 }  // namespace
 

@@ -27,8 +27,8 @@ PyObject *astype_method(PyObject *self, PyObject *(&values)[4]) {
     via_convert_options options = VIA_CONVERT_OPTIONS_INIT;
     options.casting = VIA_CASTING_UNSAFE;
     const int32_t dtype = parse_dtype(kFunction, values[0]);
-    if (dtype == 0 || !parse_device(kFunction, values[1], &device) ||
-        !parse_casting(kFunction, values[2], &options) || !parse_overflow(kFunction, values[3], &options)) {
+    if (dtype == 0 || !parse_device(kFunction, values[1], &device) || !parse_casting(kFunction, values[2], &options) ||
+        !parse_overflow(kFunction, values[3], &options)) {
         return nullptr;
     }
     return convert_to(kFunction, source, dtype, device, options);
