@@ -1,4 +1,5 @@
 using System;
+using System.Collections.Generic;
 using System.IO;
 using System.Linq;
 using System.Text;
@@ -94,6 +95,62 @@ namespace Viaduct.Tests
             Assert.That(
                 Assert.Catch<ViaException>(() => ViaArchive.Open(none)).Message,
                 Contains.Substring("none.safetensors"));
+        }
+
+        [Test]
+        public void Saved_arrays_come_back_whole_and_in_parts()
+        {
+            string folder = Path.GetDirectoryName(path);
+            string saved = Path.Combine(folder, "saved.safetensors");
+            using (ViaArray weights = Support.Grid())
+            {
+                var arrays = new Dictionary<string, ViaArray> { { "weights", weights } };
+                ViaArchive.Save(saved, arrays);
+                using (CopyTask task = ViaArchive.SubmitSave(saved, arrays))
+                {
+                    task.Wait();
+                }
+                using (ViaArchive archive = ViaArchive.Open(saved))
+                {
+                    archive.Slice(0, 0, 1, 2);
+                    using (ViaArray buffer = archive.Load())
+                    using (ViaArray rows = archive.Array(archive.Find("weights"), buffer))
+                    {
+                        Assert.That(Support.Shape(rows), Is.EqualTo(new long[] { 2, 4 }));
+                        Assert.That(rows.ToArray<double>(), Is.EqualTo(Support.Numbers(12).Skip(4)));
+                    }
+                }
+                string one = Path.Combine(folder, "one.npy");
+                weights.Save(one);
+                using (ViaArray back = ViaArray.Load(one))
+                {
+                    Assert.That(back.ToArray<double>(), Is.EqualTo(Support.Numbers(12)));
+                }
+            }
+            Assert.Catch<ViaException>(() => ViaArray.Load(Path.Combine(folder, "none.npy")));
+        }
+
+        [Test]
+        public void Elements_are_converted_by_rule()
+        {
+            using (ViaArray doubles = Support.Grid())
+            using (ViaArray floats = ViaArray.Empty(DType.Float32, 3, 4))
+            using (ViaArray whole = ViaArray.Empty(DType.Int32, 3, 4))
+            {
+                doubles.ConvertTo(floats);
+                Assert.That(floats.ToArray<float>(), Is.EqualTo(Support.Numbers(12)));
+                Assert.That(
+                    Assert.Catch<ViaException>(() => doubles.ConvertTo(whole)).Message,
+                    Contains.Substring("float64").And.ContainsSubstring("int32").And.ContainsSubstring("unsafe"));
+                var options = new ConvertOptions { Casting = Casting.Unsafe };
+                using (CopyTask task = doubles.SubmitConvertTo(whole, options))
+                {
+                    task.Wait();
+                }
+                Assert.That(whole.ToArray<int>(), Is.EqualTo(Enumerable.Range(0, 12)));
+                Assert.That(doubles.ExplainConvertTo(floats), Contains.Substring("float32"));
+                Assert.That(DType.Float64.CanCast(DType.Float32), Is.False);
+            }
         }
     }
 }

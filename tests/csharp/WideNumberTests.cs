@@ -14,6 +14,8 @@ namespace Viaduct.Tests
 
         private static readonly byte[] One = { 7 };
 
+        private static readonly Dictionary<string, ViaArray> Nothing = new Dictionary<string, ViaArray>();
+
         // One byte, again and again: an array of any size.
         private static ViaArray Repeated(ViaArray one, params long[] shape)
         {
@@ -120,6 +122,22 @@ namespace Viaduct.Tests
                 }
             },
             {
+                "via_convert_explain capacity",
+                one =>
+                {
+                    long length;
+                    var text = new byte[4096];
+                    using (ViaArray target = ViaArray.Empty(DType.Float32, 1))
+                    {
+                        unsafe
+                        {
+                            Native.via_convert_explain(target, one, null, Big, text, out length);
+                        }
+                    }
+                    Assert.That(Utf8.Text(text).Length, Is.EqualTo(length));
+                }
+            },
+            {
                 "via_copy_explain capacity",
                 one =>
                 {
@@ -214,6 +232,28 @@ namespace Viaduct.Tests
                     Native.via_archive_metadata(archive, Big, text, out length);
                     Assert.That(Utf8.Text(text).Length, Is.EqualTo(length));
                 })
+            },
+            {
+                "via_archive_slice number", one => WithArchive(archive => Assert.That(
+                    RefusalOf(() => archive.Slice(Big, 0, 0, 0)), Contains.Substring(Big.ToString())))
+            },
+            {
+                "via_archive_slice start", one => WithArchive(archive => Assert.That(
+                    RefusalOf(() => archive.Slice(0, 0, Big, 0)), Contains.Substring(Big.ToString())))
+            },
+            {
+                "via_archive_slice count", one => WithArchive(archive => Assert.That(
+                    RefusalOf(() => archive.Slice(0, 0, 0, Big)), Contains.Substring(Big.ToString())))
+            },
+            {
+                "via_archive_save shard_bytes", one => Assert.That(
+                    RefusalOf(() => ViaArchive.Save("none.safetensors", Nothing, null, -Big)),
+                    Contains.Substring((-Big).ToString()))
+            },
+            {
+                "via_archive_save_submit shard_bytes", one => Assert.That(
+                    RefusalOf(() => ViaArchive.SubmitSave("none.safetensors", Nothing, null, -Big)),
+                    Contains.Substring((-Big).ToString()))
             },
             {
                 "via_memcpy nbytes", one => Assert.That(

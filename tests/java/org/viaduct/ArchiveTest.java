@@ -13,6 +13,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -89,5 +90,29 @@ class ArchiveTest {
         Path none = folder.resolve("none.safetensors");
         String text = assertThrows(ViaductException.class, () -> ViaArchive.open(none)).getMessage();
         assertTrue(text.contains("none.safetensors"), text);
+    }
+
+    @Test
+    void savedArraysComeBackWholeAndInParts() throws IOException {
+        Path path = folder.resolve("saved.safetensors");
+        try (ViaArray weights = Samples.grid()) {
+            ViaArchive.save(path, Map.of("weights", weights));
+            CopyTask task = ViaArchive.submitSave(path, Map.of("weights", weights), null, 0, null, null);
+            task.await();
+            try (ViaArchive archive = ViaArchive.open(path)) {
+                archive.slice(0, 0, 1, 2);
+                try (ViaArray buffer = archive.load(null, null);
+                        ViaArray rows = archive.array(archive.find("weights"), buffer)) {
+                    assertArrayEquals(new long[] {2, 4}, rows.shape());
+                    assertArrayEquals(new float[] {4, 5, 6, 7, 8, 9, 10, 11}, Samples.elements(rows));
+                }
+            }
+            Path one = folder.resolve("one.npy");
+            Viaduct.save(one, weights, null);
+            try (ViaArray back = Viaduct.load(one, null, null)) {
+                assertArrayEquals(Samples.elements(weights), Samples.elements(back));
+            }
+        }
+        assertThrows(ViaductException.class, () -> Viaduct.load(folder.resolve("none.npy"), null, null));
     }
 }

@@ -101,7 +101,7 @@ class HeaderTest {
         for (int i = 0; i < parameters.size(); ++i) {
             String parameter = parameters.get(i);
             String next = i + 1 < parameters.size() ? parameters.get(i + 1) : "";
-            boolean counted = parameter.matches("int32_t (ndim|count)") && next.matches("const \\w+ \\*\\w+|.*\\*dsts");
+            boolean counted = parameter.matches("int32_t (ndim|count)") && next.matches("const \\w+ \\*\\w+|.*\\*(dsts|arrays)");
             boolean sized = parameter.matches("int64_t (capacity|length)");
             if (!counted && !sized && !isResult(parameter)) {
                 types.add(crossing(parameter));
@@ -123,6 +123,8 @@ class HeaderTest {
             return long[].class;
         } else if (parameter.matches("const int32_t \\*\\w+")) {
             return int[].class;
+        } else if (parameter.matches("const char \\*const \\*\\w+")) {
+            return byte[][].class;
         } else if (parameter.matches("const char \\*\\w+|const void \\*bytes")) {
             return byte[].class;
         }

@@ -134,7 +134,18 @@ class Int64Test {
             note("via_archive_array", "number");
             assertNamed(BIG, () -> archive.select(BIG));
             note("via_archive_select", "numbers");
+            assertNamed(BIG, () -> archive.slice(BIG, 0, 0, 0));
+            note("via_archive_slice", "number");
+            assertNamed(BIG, () -> archive.slice(0, 0, BIG, 0));
+            note("via_archive_slice", "start");
+            assertNamed(BIG, () -> archive.slice(0, 0, 0, BIG));
+            note("via_archive_slice", "count");
         }
+        Path none = folder.resolve("none.safetensors");
+        assertNamed(-BIG, () -> ViaArchive.save(none, Map.of(), null, -BIG, null, null));
+        note("via_archive_save", "shard_bytes");
+        assertNamed(-BIG, () -> ViaArchive.submitSave(none, Map.of(), null, -BIG, null, null));
+        note("via_archive_save_submit", "shard_bytes");
     }
 
     private static FileInfo windowOf(ViaFile file, long offset, long extent, long start, long count, long step) {
