@@ -128,11 +128,16 @@ class Driver:
         self.stream.synchronize()
 
 
+def as_torch(array: via.Array) -> Any:
+    """PyTorch imports no page-locked memory by DLPack."""
+    return torch.from_dlpack(array) if array.device.startswith("cuda:") else torch.from_numpy(numpy.asarray(array))
+
+
 def torch_call(dst: via.Array, src: via.Array, index: numpy.ndarray) -> dict[str, Call]:
     """What PyTorch's users write: within a device one call, over the link by way of a gathered tensor."""
     if torch is None or not torch.cuda.is_available():
         return {}
-    to, of = torch.from_dlpack(dst), torch.from_dlpack(src)
+    to, of = (as_torch(array) for array in (dst, src))
     rows = torch.from_numpy(index).to(of.device)
 
     def select() -> None:

@@ -34,6 +34,8 @@ def kind_in_ctypes(kind: str) -> Any:
         return getattr(c, kind)
     if kind in ("const char *", "char *"):
         return ctypes.c_char_p if kind.startswith("const") else ctypes.POINTER(ctypes.c_char)
+    if kind == "const char * const *":
+        return ctypes.POINTER(ctypes.c_char_p)
     pointee = kind.replace("const ", "").removesuffix("*").strip()
     if pointee in structs():
         return ctypes.POINTER(getattr(c, pointee))

@@ -140,7 +140,8 @@ def save(
     texts = None if metadata is None else json.dumps(dict(metadata))
     on_device = next((array for array in given.values() if array.device.startswith("cuda")), None)
     order = _file._as_stream(stream) if on_device is None else _file._after(on_device, stream)
-    _file._finish(raw.via_archive_save_submit(path, given.values(), given.keys(), texts, shard_bytes, options, order))
+    names, each = list(given), list(given.values())
+    _file._finish(raw.via_archive_save_submit(path, each, names, texts, shard_bytes, options, order))
 
 
 def _save_one(path: Any, array: raw.Array, durable: bool, page_cache: str, stream: Any) -> None:

@@ -286,7 +286,8 @@ struct Box {
 
     // Puts elements together.
     template <uint32_t kPack>
-    VIA_DEVICE static Word<kElement * kPack> gather(const Shared &shared, const Piece<kPack> &piece, int32_t row_place) {
+    VIA_DEVICE static Word<kElement * kPack> gather(const Shared &shared, const Piece<kPack> &piece,
+                                                    int32_t row_place) {
         if constexpr (kPack == 1) {
             return element_at(shared, piece.places[0] + row_place);
         } else {

@@ -185,10 +185,7 @@ void measure_cuts(const Draft &draft, const int32_t *cuts) {
         const int64_t tile = draft.tile.extent[cuts[i]];
         const auto along =
             has(draft.of_src_runs, cuts[i]) ? static_cast<uint32_t>(std::abs(axis.src_step)) : uint32_t{0};
-        params.cuts[i] = {static_cast<uint32_t>(axis.extent),
-                          static_cast<uint32_t>(tile),
-                          axis.src_step,
-                          along,
+        params.cuts[i] = {static_cast<uint32_t>(axis.extent), static_cast<uint32_t>(tile), axis.src_step, along,
                           axis.src_step < 0 ? along : 0};
     }
 }
