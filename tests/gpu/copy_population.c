@@ -146,8 +146,13 @@ static void lose_the_devices(place to, place from) {
     assert_true(holds_words(via_last_error(), "CUDA_ERROR_ILLEGAL_ADDRESS"));
     refused(VIA_ERROR_CUDA, "CUDA_ERROR_ILLEGAL_ADDRESS", via_copy(both.dst.array, both.src.array));
     ok(via_copy(here.dst.array, here.src.array));
-    via_array_release(both.dst.array);
-    via_array_release(both.src.array);
+    end_strided_pair(&here);
+    for (int32_t i = 0; i < 2; ++i) {
+        /* The memory went with its context. */
+        strided *gone = i == 0 ? &both.dst : &both.src;
+        via_array_release(gone->array);
+        release_block(&gone->memory);
+    }
 }
 
 static void lose_the_devices_between_them(void) { lose_the_devices(OTHER_DEVICE, DEVICE); }
