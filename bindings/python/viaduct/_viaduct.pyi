@@ -188,6 +188,15 @@ VIA_PAGE_CACHE_AUTO: int
 VIA_PAGE_CACHE_USE: int
 VIA_PAGE_CACHE_AVOID: int
 VIA_IPC_MAX_BYTES: int
+VIA_BYTE_ORDER_BIG: int
+VIA_BYTE_ORDER_LITTLE: int
+VIA_BYTE_ORDER_NATIVE: int
+VIA_CASTING_EQUIV: int
+VIA_CASTING_SAFE: int
+VIA_CASTING_SAME_KIND: int
+VIA_CASTING_UNSAFE: int
+VIA_OVERFLOW_INFINITY: int
+VIA_OVERFLOW_SATURATE: int
 
 def _is_inside_callback() -> bool: ...
 def _dtype_number(function: str, dtype: Any, /) -> int: ...
