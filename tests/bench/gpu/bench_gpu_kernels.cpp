@@ -1,7 +1,7 @@
 // Every plan that a kernel has for random layouts: what it is estimated to take, and what it takes. Rows of JSON, one a
 // line. They show where the choice of plan_kernel loses, and what the constants of its costs should be.
 //
-//     bench_gpu_kernels [LAYOUTS [SEED [LARGEST]]]     LARGEST in bytes
+//     bench_gpu_kernels [LAYOUTS [SEED [LARGEST [ONLY]]]]     LARGEST in bytes, ONLY the number of one layout
 //
 // The population is that of layouts_gpu.py. Made of the library's objects, to reach the planners.
 #include "bench_gpu.hpp"
