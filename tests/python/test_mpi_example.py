@@ -1,4 +1,4 @@
-"""Two MPI ranks, one in C and one in Python, exchange strided arrays without packing."""
+"""Two MPI ranks, one in C and one in Python, exchange strided arrays without packing; two in C pack theirs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,19 @@ def rank(printed: Path, *command: object) -> list[str]:
     return ["-n", "1", "sh", "-c", f'exec "$0" "$@" >"{printed}"', *map(str, command)]
 
 
+def example(name: str) -> Path:
+    program = Path(os.environ.get("VIADUCT_BUILD_DIR", ROOT / "build/test")) / "examples" / name
+    if not program.exists():
+        pytest.skip(f"the example is not built: there is no {program.name}, which takes an MPI library")
+    return program
+
+
 @pytest.fixture(scope="module")
 def output(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What both ranks print, each to a file: the launcher may mix their lines."""
     peer("torch")
     peer("mpi4py")
-    program = Path(os.environ.get("VIADUCT_BUILD_DIR", ROOT / "build/test")) / "examples/mpi_field"
-    if not program.exists():
-        pytest.skip(f"the example is not built: there is no {program.name}, which takes an MPI library")
+    program = example("mpi_field")
     folder = tmp_path_factory.mktemp("ranks")
     ranks = [rank(folder / "c", program), rank(folder / "python", sys.executable, EXAMPLE)]
     done = subprocess.run(
@@ -40,6 +45,20 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return [*(folder / "c").read_text().splitlines(), *(folder / "python").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_pages_that_are_packed_arrive_where_the_other_rank_wants_them(ranks: int) -> None:
+    done = subprocess.run(
+        [launcher(), "-n", str(ranks), example("mpi_pages")],
+        env=os.environ | SETTINGS,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "rank 1: 4 pages and 3 columns have arrived, 0 elements are wrong" in done.stdout
 
 
 def test_a_strided_window_arrives_in_another_layout(output: list[str]) -> None:
