@@ -174,10 +174,15 @@ module viaduct_c
   end type
 
   type, bind(C) :: via_convert_options
-    integer(c_int32_t) :: struct_size = 16_c_int32_t
+    integer(c_int32_t) :: struct_size = 48_c_int32_t
     integer(c_int32_t) :: casting = 0_c_int32_t
     integer(c_int32_t) :: overflow = 0_c_int32_t
     integer(c_int32_t) :: byte_order = 0_c_int32_t
+    type(c_ptr) :: scale = c_null_ptr
+    type(c_ptr) :: offset = c_null_ptr
+    integer(c_int64_t) :: scale_count = 0_c_int64_t
+    integer(c_int32_t) :: scale_axis = 0_c_int32_t
+    integer(c_int32_t) :: pad = 0_c_int32_t
   end type
 
   type, bind(C) :: via_file_options
@@ -197,7 +202,7 @@ module viaduct_c
     integer(c_int32_t) :: dtype = 0_c_int32_t
     integer(c_int32_t) :: ndim = 0_c_int32_t
     integer(c_int32_t) :: column_major = 0_c_int32_t
-    integer(c_int32_t) :: pad = 0_c_int32_t
+    integer(c_int32_t) :: byte_order = 0_c_int32_t
     integer(c_int64_t) :: nbytes = 0_c_int64_t
     integer(c_int64_t) :: byte_offset = 0_c_int64_t
     integer(c_int64_t) :: shape(64) = 0_c_int64_t
@@ -1203,6 +1208,13 @@ module viaduct_c
     end function
 
     function via_archive_name(archive, number) result(answer) bind(C, name="via_archive_name")
+      import
+      type(c_ptr), value :: archive
+      integer(c_int64_t), value :: number
+      type(c_ptr) :: answer
+    end function
+
+    function via_archive_type_name(archive, number) result(answer) bind(C, name="via_archive_type_name")
       import
       type(c_ptr), value :: archive
       integer(c_int64_t), value :: number

@@ -1085,9 +1085,14 @@ typedef struct via_convert_options {
     int32_t casting;     /**< VIA_CASTING_...: which conversions are allowed */
     int32_t overflow;    /**< VIA_OVERFLOW_...: floats too large for a destination of at most 8 bits */
     int32_t byte_order;  /**< VIA_BYTE_ORDER_... of the elements of src */
+    void *scale;         /**< float32 numbers that elements are multiplied by, only read; NULL: 1 */
+    void *offset;        /**< float32 numbers that are added then, only read; NULL: 0 */
+    int64_t scale_count; /**< numbers in each of both: the extent of scale_axis; 0 or 1: one for all elements */
+    int32_t scale_axis;  /**< axis of dst that they go along; a negative one counts from the end */
+    int32_t pad;         /**< not read */
 } via_convert_options;
 /** Initialiser of a via_convert_options. */
-#define VIA_CONVERT_OPTIONS_INIT {(int32_t)sizeof(via_convert_options), 0, 0, 0}
+#define VIA_CONVERT_OPTIONS_INIT {(int32_t)sizeof(via_convert_options), 0, 0, 0, 0, 0, 0, 0, 0}
 
 /**
  * Copies src to dst, which has another dtype, and converts on the way. dst and src have equal shapes, any layout and
@@ -1101,6 +1106,11 @@ typedef struct via_convert_options {
  *   for what is negative.
  * - Complex numbers lose their imaginary part to real types. To bool, either part counts.
  *
+ * With options.scale or options.offset a destination of floats becomes `src * scale + offset` in float32: src is
+ * rounded to float32, the product and the sum are rounded each, and the sum is rounded to dst. The casting rule is that
+ * of both dtypes. A result that is no number is a quiet NaN, positive, without a payload. Both are in host memory, and
+ * have been read on return.
+ *
  * dst and src may have lanes, if both have as many. Elements narrower than a byte must take a byte each. Equal dtypes
  * are copied as via_copy does. With a byte order that is not this machine's, the bytes of src are swapped on the way.
  *
@@ -1110,7 +1120,9 @@ typedef struct via_convert_options {
  * becomes wider. If the device's elements are not adjacent, or are converted there, they pass through up to 128 MiB of
  * device memory. Between two devices the narrower one crosses too. A capture refuses both, and conversions by the host.
  * Errors: as via_copy and via_copy_async. VIA_ERROR_DTYPE also for what the casting rule does not allow; the text names
- * both dtypes, the rule, and one that allows it. VIA_ERROR_UNSUPPORTED also for packed elements.
+ * both dtypes, the rule, and one that allows it. VIA_ERROR_UNSUPPORTED also for packed elements. With a scale or an
+ * offset, VIA_ERROR_DTYPE for other destinations than floats and for complex sources, VIA_ERROR_SHAPE for a wrong
+ * scale_count, VIA_ERROR_INDEX for scale_axis.
  */
 VIA_CHECKED via_status via_convert(via_array *dst, via_array *src, const via_convert_options *options,
                                    via_stream *stream);
@@ -1291,7 +1303,7 @@ typedef struct via_file_properties {
     int32_t dtype;        /**< .npy, window: element type; 0 for raw */
     int32_t ndim;         /**< .npy, window: number of dimensions */
     int32_t column_major; /**< 1: Fortran order */
-    int32_t pad;          /**< not read */
+    int32_t byte_order;   /**< VIA_BYTE_ORDER_... of the elements; _NATIVE for this machine's */
     int64_t nbytes;       /**< current size of the whole file */
     int64_t byte_offset;  /**< offset of the first element in the whole file */
     int64_t shape[64];    /**< .npy, window: ndim extents */
@@ -1303,9 +1315,9 @@ typedef struct via_file_properties {
  * Opens an existing regular file; options may be NULL. The path is any bytes that the system accepts. Checks every
  * character of a .npy header. The file must hold all elements that its header states, and may hold more. Treats a
  * record as that many bytes, without its fields. Refuses elements that are neither numbers nor records (text, times,
- * Python objects), and those of another byte order. Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_UNSUPPORTED (no
- * regular file), VIA_ERROR_OUT_OF_MEMORY; for a header VIA_ERROR_FORMAT, VIA_ERROR_VERSION, VIA_ERROR_DTYPE,
- * VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW.
+ * Python objects). Numbers in another byte order than this machine's are swapped by reads and writes. Errors:
+ * VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_UNSUPPORTED (no regular file), VIA_ERROR_OUT_OF_MEMORY; for a header
+ * VIA_ERROR_FORMAT, VIA_ERROR_VERSION, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW.
  */
 VIA_CHECKED via_status via_file_open(const char *path, const via_file_options *options, via_file **out_file);
 
@@ -1429,8 +1441,13 @@ VIA_CHECKED via_status via_load(const char *path, via_memory *memory, const via_
 /* ------------------------------------------------------------------------------------------------ archives */
 
 /*
- * An archive lists the tensors of one or more safetensors files: named arrays in row-major order. A tensor has a number
- * from 0 on. Tensors of a file are numbered in the order of their bytes, and files in the order of their names.
+ * An archive lists the tensors of one or more files: named arrays in row-major order, or column-major as a .npy file
+ * may have them. A tensor has a number from 0 on. Tensors of a file are numbered in the order of their bytes, and files
+ * in the order of their names. The content of a file says its format:
+ * - safetensors;
+ * - .npz, with stored entries only; names are those of the entries without ".npy", and checksums are not compared;
+ * - GGUF 2 and 3, little-endian; shapes are row-major (the innermost extent last), quantised blocks are VIA_UINT8 with
+ *   their bytes as the last extent, and metadata are texts: numbers in decimal, arrays as JSON.
  *
  * A buffer is an array of via_archive_nbytes() elements of VIA_UINT8 that holds all tensors, each from a multiple of 64
  * bytes on. Bytes between them are 0. Read the buffer, and make a view of each tensor with via_archive_array. Tensors
@@ -1442,12 +1459,13 @@ VIA_CHECKED via_status via_load(const char *path, via_memory *memory, const via_
  */
 
 /**
- * Opens an archive and reads its headers. The path is that of a safetensors file, of an index (a file that ends in
- * .index.json), or of a directory with one *.safetensors.index.json, or with *.safetensors files. Options may be NULL;
- * those for writes and for files of one array must be 0. Checks every character of a header, and refuses duplicate
- * names, overlaps, holes, sizes other than those of dtype and shape, invalid UTF-8, and texts over 100,000,000 bytes.
- * Errors: VIA_ERROR_FORMAT, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW, VIA_ERROR_INVALID_ARGUMENT,
- * VIA_ERROR_IO, VIA_ERROR_UNSUPPORTED (no regular file).
+ * Opens an archive and reads its headers. The path is that of a file, of an index (a file that ends in .index.json), or
+ * of a directory with one *.safetensors.index.json, or with *.safetensors files. Options may be NULL; those for writes
+ * and for files of one array must be 0. Checks every byte of a header, and refuses duplicate names, overlaps, holes
+ * (but in .npz), sizes other than those of dtype and shape, invalid UTF-8, and headers over 100,000,000 bytes.
+ * Errors: VIA_ERROR_FORMAT, VIA_ERROR_VERSION, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW,
+ * VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_IO, VIA_ERROR_UNSUPPORTED (no regular file, compressed entries of .npz,
+ * big-endian GGUF).
  */
 VIA_CHECKED via_status via_archive_open(const char *path, const via_file_options *options, via_archive **out_archive);
 
@@ -1471,6 +1489,13 @@ VIA_API int64_t via_archive_nbytes(via_archive *archive);
 
 /** Returns the name of a tensor, borrowed from the archive; NULL for a number that is none's. */
 VIA_API const char *via_archive_name(via_archive *archive, int64_t number);
+
+/**
+ * Returns the name of a tensor's type in its format, such as "BF16", or "Q4_K" for GGUF's quantised blocks, which are
+ * arrays of VIA_UINT8. Of a .npy file it is the name of the dtype. Borrowed from the archive; NULL for a number that is
+ * none's.
+ */
+VIA_API const char *via_archive_type_name(via_archive *archive, int64_t number);
 
 /** Stores the number of the tensor of a name. Errors: VIA_ERROR_INDEX if there is none. */
 VIA_CHECKED via_status via_archive_find(via_archive *archive, const char *name, int64_t *out_number);

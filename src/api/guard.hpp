@@ -8,6 +8,7 @@
 
 #include "api/trace.hpp"
 #include "core/base/status.hpp"
+#include "core/base/versioned_struct.hpp"
 
 namespace via {
 
@@ -57,6 +58,24 @@ inline auto output(const char *argument, Value *out_value) {
         *out_value = Value{};
         return VIA_OK;
     };
+}
+
+// Refuses a text without room, and makes it empty.
+inline auto text_output(const char *argument, char *text, int64_t capacity) {
+    return [=]() -> Status {
+        VIA_TRY(require(argument, text));
+        if (capacity < 1) {
+            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 1 or more", as_printed(capacity));
+        }
+        text[0] = '\0';
+        return VIA_OK;
+    };
+}
+
+// Completes the caller's options, if there are any: see read_struct.
+template <class Options>
+inline auto options_of(const Options *given, Options *out_complete) {
+    return [=] { return given != nullptr ? read_struct("options", *given, out_complete) : VIA_OK; };
 }
 
 // Calls a function that retains or releases a handle.

@@ -54,6 +54,12 @@ const char *via_archive_name(via_archive *archive, int64_t number) {
     return tensor != nullptr ? tensor->name.c_str() : nullptr;
 }
 
+const char *via_archive_type_name(via_archive *archive, int64_t number) {
+    VIA_TRACE_API(via_archive_type_name, archive, number);
+    const ArchiveTensor *tensor = archive != nullptr ? tensor_at(archive, number) : nullptr;
+    return tensor != nullptr ? tensor->type_name.c_str() : nullptr;
+}
+
 via_status via_archive_find(via_archive *archive, const char *name, int64_t *out_number) {
     VIA_TRACE_API(via_archive_find, archive, name, out_number);
     return guarded(__func__, output("out_number", out_number), required("archive", archive), required("name", name),

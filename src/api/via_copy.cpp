@@ -86,14 +86,7 @@ via_status via_fill(via_array *dst, const void *element, via_stream *stream) {
 
 via_status via_copy_explain(via_array *dst, via_array *src, int64_t capacity, char *out_text, int64_t *out_length) {
     VIA_TRACE_API(via_copy_explain, dst, src, capacity, out_text, out_length);
-    const auto make_empty_text = [&]() -> Status {
-        if (capacity < 1) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 1 or more", as_printed(capacity));
-        }
-        out_text[0] = '\0';
-        return VIA_OK;
-    };
-    return guarded(__func__, output("out_length", out_length), required("out_text", out_text), make_empty_text,
+    return guarded(__func__, output("out_length", out_length), text_output("out_text", out_text, capacity),
                    required("dst", dst), required("src", src),
                    [&] { return explain_copy(dst, src, capacity, out_text, out_length); });
 }

@@ -1,9 +1,7 @@
 #include "file/file.hpp"
 
 #include "api/guard.hpp"
-#include "core/base/versioned_struct.hpp"
 #include "file/file_transfer.hpp"
-#include "file/whole_array.hpp"
 #include "file/window.hpp"
 
 using namespace via;
@@ -13,29 +11,21 @@ namespace {
 static_assert(sizeof(via_file_options) == 32 && offsetof(via_file_options, as_bytes) == 28);
 static_assert(sizeof(via_file_properties) == 552 && offsetof(via_file_properties, nbytes) == 24);
 
-Status read_options(const via_file_options *options, via_file_options *out_options) {
-    return options != nullptr ? read_struct("options", *options, out_options) : VIA_OK;
-}
-
 }  // namespace
 
 via_status via_file_open(const char *path, const via_file_options *options, via_file **out_file) {
     VIA_TRACE_API(via_file_open, path, options, out_file);
-    return guarded(__func__, output("out_file", out_file), required("path", path), [&]() -> Status {
-        via_file_options complete{};
-        VIA_TRY(read_options(options, &complete));
-        return name_path(path, open_file(path, complete, out_file));
-    });
+    via_file_options complete{};
+    return guarded(__func__, output("out_file", out_file), required("path", path), options_of(options, &complete),
+                   [&] { return name_path(path, open_file(path, complete, out_file)); });
 }
 
 via_status via_file_create(const char *path, int32_t dtype, int32_t ndim, const int64_t *shape,
                            const via_file_options *options, via_file **out_file) {
     VIA_TRACE_API(via_file_create, path, dtype, ndim, shape, options, out_file);
-    return guarded(__func__, output("out_file", out_file), required("path", path), [&]() -> Status {
-        via_file_options complete{};
-        VIA_TRY(read_options(options, &complete));
-        return name_path(path, create_file(path, {dtype, ndim, shape}, complete, out_file));
-    });
+    via_file_options complete{};
+    return guarded(__func__, output("out_file", out_file), required("path", path), options_of(options, &complete),
+                   [&] { return name_path(path, create_file(path, {dtype, ndim, shape}, complete, out_file)); });
 }
 
 via_status via_file_window(via_file *file, int64_t byte_offset, int32_t dtype, int32_t ndim, const int64_t *shape,
@@ -104,18 +94,16 @@ via_status via_file_write_submit(via_file *file, int64_t byte_offset, via_array 
 
 via_status via_save(const char *path, via_array *array, const via_file_options *options) {
     VIA_TRACE_API(via_save, path, array, options);
-    return guarded(__func__, required("path", path), required("array", array), [&]() -> Status {
-        via_file_options complete{};
-        VIA_TRY(read_options(options, &complete));
-        return name_path(path, save_array(path, array, complete));
-    });
+    via_file_options complete{};
+    return guarded(__func__, required("path", path), required("array", array), options_of(options, &complete),
+                   [&] { return name_path(path, save_array(path, array, complete)); });
 }
 
 via_status via_load(const char *path, via_memory *memory, const via_file_options *options, via_array **out_array) {
     VIA_TRACE_API(via_load, path, memory, options, out_array);
-    return guarded(__func__, output("out_array", out_array), required("path", path), [&]() -> Status {
-        via_file_options complete{};
-        VIA_TRY(read_options(options, &complete));
-        return name_path(path, load_array(path, memory != nullptr ? memory : host_memory(), complete, out_array));
-    });
+    via_file_options complete{};
+    return guarded(
+        __func__, output("out_array", out_array), required("path", path), options_of(options, &complete), [&] {
+            return name_path(path, load_array(path, memory != nullptr ? memory : host_memory(), complete, out_array));
+        });
 }

@@ -6,7 +6,6 @@
 #include "copy/copy.hpp"
 #include "core/array/device_type.hpp"
 #include "core/base/thread_state.hpp"
-#include "core/base/versioned_struct.hpp"
 #include "core/system/address_probe.hpp"
 #include "cuda/device.hpp"
 
@@ -170,11 +169,7 @@ int64_t via_dtype_bits(int32_t dtype) {
 
 via_status via_dtype_name(int32_t dtype, int64_t capacity, char *out_name) {
     VIA_TRACE_API(via_dtype_name, dtype, capacity, out_name);
-    return guarded(__func__, required("out_name", out_name), [&]() -> Status {
-        if (capacity < 1) {
-            return fail(VIA_ERROR_INVALID_ARGUMENT, "capacity is %lld; expected 1 or more", as_printed(capacity));
-        }
-        out_name[0] = '\0';
+    return guarded(__func__, text_output("out_name", out_name, capacity), [&]() -> Status {
         VIA_TRY(check_dtype("dtype", dtype));
         const DtypeName name(dtype);
         const auto needed = static_cast<int64_t>(std::strlen(name.text)) + 1;

@@ -31,15 +31,11 @@ via_status via_memory_create_custom(int32_t device_type, int32_t device_id, via_
     return guarded(__func__, output("out_memory", out_memory), required("alloc", reinterpret_cast<void *>(alloc)),
                    required("free_memory", reinterpret_cast<void *>(free_memory)), [&]() -> Status {
                        VIA_TRY(cuda::check_any_device("", device_type, device_id));
-                       const CustomMemory description{{&kCustomHostKind, device_type, device_id},
-                                                      alloc,
-                                                      alloc_context,
-                                                      free_memory,
-                                                      free_context,
-                                                      release,
-                                                      context};
-                       return device_type == VIA_DEVICE_CPU ? make_custom_memory(description, out_memory)
-                                                            : cuda::make_custom_cuda_memory(description, out_memory);
+                       const AllocatorCallbacks callbacks{alloc,        alloc_context, free_memory,
+                                                          free_context, release,       context};
+                       return device_type == VIA_DEVICE_CPU
+                                  ? make_custom_memory(kCustomHostKind, device_type, device_id, callbacks, out_memory)
+                                  : cuda::make_custom_cuda_memory(device_type, device_id, callbacks, out_memory);
                    });
 }
 

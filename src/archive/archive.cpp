@@ -10,8 +10,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "archive/archive_format.hpp"
 #include "archive/archive_paths.hpp"
-#include "archive/safetensors.hpp"
 #include "core/array/memory.hpp"
 #include "core/array/view.hpp"
 #include "core/base/checked.hpp"
@@ -105,17 +105,41 @@ Status arrange(via_archive *archive) {
     return place_tensors(archive);
 }
 
-Status read_file(via_archive *archive, const std::string &path) {
+Status add_file(via_archive *archive, const char *path, bool column_major) {
     via_file_options options = archive->options;
     options.file_format = VIA_FORMAT_RAW;
+    options.column_major = column_major ? 1 : 0;
     via_file *file = nullptr;
-    VIA_TRY(name_path(path.c_str(), open_file(path.c_str(), options, &file)));
+    VIA_TRY(name_path(path, open_file(path, options, &file)));
     ArchiveFile owned(file);
     archive->files.push_back(std::move(owned));
+    return VIA_OK;
+}
+
+// Reads the last file's column-major tensors by a handle of their own: a handle has one order.
+Status add_column_major(via_archive *archive) {
+    const ArchiveFile row_major = archive->files.back();
+    VIA_TRY(add_file(archive, row_major.file->path, true));
+    archive->files.back().file->set_open(row_major.file->hold_open());
+    archive->files.back().stamp = row_major.stamp;
+    return VIA_OK;
+}
+
+Status read_file(via_archive *archive, const std::string &path) {
+    VIA_TRY(add_file(archive, path.c_str(), false));
+    via_file *file = archive->files.back().file;
     const UniqueOpenFile open(file->hold_open());
     VIA_TRY(name_file(file, stamp_of(open.get(), &archive->files.back().stamp)));
+    TensorList list;
+    VIA_TRY(name_file(file, read_tensors(open.get(), &list)));
     const auto number = static_cast<int32_t>(archive->files.size() - 1);
-    return name_file(file, read_safetensors(open.get(), number, &archive->tensors, &archive->metadata));
+    bool has_column_major = false;
+    for (ArchiveTensor &tensor : list.tensors()) {
+        has_column_major = has_column_major || tensor.is_column_major;
+        tensor.file = number + (tensor.is_column_major ? 1 : 0);
+    }
+    list.move_to(&archive->tensors, &archive->metadata);
+    return has_column_major ? add_column_major(archive) : VIA_OK;
 }
 
 // Checks that each tensor of an index is in the file that the index names.
@@ -161,10 +185,11 @@ Layout dense_layout(const ArchiveTensor &tensor) {
     const int64_t bits = dtype_bits(tensor.dtype);
     int64_t step = bits % 8 != 0 ? 1 : bits / 8;
     layout.ndim = static_cast<int32_t>(tensor.shape.size());
-    for (size_t i = tensor.shape.size(); i-- > 0;) {
-        layout.shape[i] = tensor.shape[i];
-        layout.steps[i] = step;
-        step *= std::max<int64_t>(tensor.shape[i], 1);
+    for (size_t i = 0; i < tensor.shape.size(); ++i) {
+        const size_t axis = tensor.is_column_major ? i : tensor.shape.size() - 1 - i;
+        layout.shape[axis] = tensor.shape[axis];
+        layout.steps[axis] = step;
+        step *= std::max<int64_t>(tensor.shape[axis], 1);
     }
     return layout;
 }
@@ -227,11 +252,11 @@ Status open_window(via_archive *archive, const ArchiveTensor &tensor, via_file *
     const auto ndim = static_cast<int32_t>(tensor.shape.size());
     const bool is_slice = !tensor.starts.empty();
     const WindowSlice slice{tensor.starts.data(), tensor.shape.data(), nullptr};
-    return name_tensor(tensor.name,
-                       make_window(archive->files[static_cast<size_t>(tensor.file)].file,
-                                   is_slice ? tensor.whole_offset : tensor.offset,
-                                   {tensor.dtype, ndim, is_slice ? tensor.whole_shape.data() : tensor.shape.data()},
-                                   is_slice ? slice : WindowSlice{}, out_file));
+    via_file *file = archive->files[static_cast<size_t>(tensor.file)].file;
+    const Status status = make_window(file, is_slice ? tensor.whole_offset : tensor.offset,
+                                      {tensor.dtype, ndim, is_slice ? tensor.whole_shape.data() : tensor.shape.data()},
+                                      is_slice ? slice : WindowSlice{}, out_file);
+    return name_file(file, name_tensor(tensor.name, status));
 }
 
 Status check_slice(const ArchiveTensor &tensor, int32_t axis, int64_t start, int64_t count) {
@@ -250,7 +275,11 @@ Status check_slice(const ArchiveTensor &tensor, int32_t axis, int64_t start, int
 Status find_rows(via_archive *archive, ArchiveTensor *slice) {
     UniqueFile window;
     VIA_TRY(open_window(archive, *slice, window.out()));
-    via_array *layout = window.get()->layout;
+    UniqueArray ordered;
+    if (slice->is_column_major) {
+        VIA_TRY(permute_view(window.get()->layout, nullptr, ordered.out()));
+    }
+    via_array *layout = slice->is_column_major ? ordered.get() : window.get()->layout;
     slice->nbytes = layout->nbytes();
     slice->offset = slice->whole_offset;
     slice->rows = nullptr;

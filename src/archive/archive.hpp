@@ -50,8 +50,10 @@ struct ArchiveTensor {
     std::string name;
     int32_t dtype = 0;
     std::vector<int64_t> shape;
-    int32_t file = 0;    // index among the archive's files
-    int64_t offset = 0;  // of the first byte in the whole file
+    std::string type_name;         // of its format; see via_archive_type_name
+    bool is_column_major = false;  // in the file, and in a buffer
+    int32_t file = 0;              // index among the archive's files
+    int64_t offset = 0;            // of the first byte in the whole file
     int64_t nbytes = 0;
     int64_t place = 0;  // in the buffer
     // Of a slice: the tensor that it is of, and its rows if they are not adjacent.
@@ -84,7 +86,7 @@ struct via_archive {
 namespace via {
 
 // `options` is complete (see read_struct). Errors: VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_IO, VIA_ERROR_UNSUPPORTED,
-// VIA_ERROR_FORMAT, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW.
+// VIA_ERROR_FORMAT, VIA_ERROR_VERSION, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW.
 VIA_NODISCARD Status open_archive(const char *path, const via_file_options &options, via_archive **out_archive);
 
 // Adds the tensors of another path. On failure the archive is unchanged.

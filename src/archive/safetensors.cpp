@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include "archive/archive_paths.hpp"
+#include "archive/header_bytes.hpp"
 #include "core/array/memory.hpp"
-#include "core/base/checked.hpp"
 #include "exchange/json.hpp"
 #include "file/read_write.hpp"
 
@@ -51,8 +49,7 @@ int32_t key_of(std::string_view name) {
 
 class HeaderScanner {
 public:
-    HeaderScanner(std::string_view text, std::vector<ArchiveTensor> *tensors, std::vector<ArchiveText> *metadata)
-        : scanner_(text), tensors_(tensors), metadata_(metadata) {}
+    HeaderScanner(std::string_view text, TensorList *list) : scanner_(text), list_(list) {}
 
     // Offsets of the tensors count from the end of the header yet.
     Status scan() {
@@ -81,23 +78,19 @@ private:
             if (!scanner_.read_string(&name) || !scanner_.accept(":")) {
                 return refuse("a tensor's name in UTF-8, and a colon");
             }
-            if (!names_.insert(name).second) {
-                return fail(VIA_ERROR_FORMAT, "tensor '%.80s' occurs twice; expected each name once", name.c_str());
-            }
-            VIA_TRY(name == "__metadata__" ? scan_metadata() : name_tensor(name, scan_tensor(name)));
+            VIA_TRY(name == "__metadata__" ? scan_only_metadata() : scan_named(name));
         } while (scanner_.accept(","));
         return scanner_.accept("}") ? VIA_OK : refuse("',' or '}'");
     }
 
-    void keep_text(const std::string &name, const std::string &value) {
-        const auto same = [&](const ArchiveText &text) { return text.first == name; };
-        if (std::none_of(metadata_->begin(), metadata_->end(), same)) {
-            metadata_->emplace_back(name, value);
+    Status scan_only_metadata() {
+        if (std::exchange(has_metadata_, true)) {
+            return fail(VIA_ERROR_FORMAT, "__metadata__ occurs twice; expected it once");
         }
+        return scan_metadata();
     }
 
     Status scan_metadata() {
-        std::set<std::string> names;
         std::string name;
         std::string value;
         if (!scanner_.accept("{")) {
@@ -110,18 +103,17 @@ private:
             if (!scanner_.read_string(&name) || !scanner_.accept(":") || !scanner_.read_string(&value)) {
                 return refuse("texts in UTF-8 by name in __metadata__");
             }
-            if (!names.insert(name).second) {
-                return fail(VIA_ERROR_FORMAT, "__metadata__ has '%.80s' twice; expected each name once", name.c_str());
-            }
-            keep_text(name, value);
+            VIA_TRY(list_->add_text(name, value));
         } while (scanner_.accept(","));
         return scanner_.accept("}") ? VIA_OK : refuse("',' or '}' in __metadata__");
     }
 
+    Status scan_named(const std::string &name) {
+        VIA_TRY(list_->add_name(name));
+        return name_tensor(name, scan_tensor(name));
+    }
+
     Status scan_tensor(const std::string &name) {
-        if (name.find('\0') != name.npos) {
-            return refuse("a name without NUL");
-        }
         ArchiveTensor tensor;
         tensor.name = name;
         int32_t keys = 0;
@@ -141,14 +133,12 @@ private:
         if (!scanner_.accept("}") || keys != kAllKeys) {
             return refuse("dtype, shape and data_offsets, and '}'");
         }
-        VIA_TRY(check_size(&tensor));
-        tensors_->push_back(std::move(tensor));
-        return VIA_OK;
+        return list_->add(std::move(tensor));
     }
 
     Status scan_value(int32_t key, ArchiveTensor *tensor) {
         if (key == kDtype) {
-            return scan_dtype(&tensor->dtype);
+            return scan_dtype(tensor);
         }
         if (key == kShape) {
             return scan_numbers(VIA_MAX_NDIM, "extents from 0 to 2^63 - 1, at most 64", &tensor->shape);
@@ -163,7 +153,7 @@ private:
         return VIA_OK;
     }
 
-    Status scan_dtype(int32_t *out_dtype) {
+    Status scan_dtype(ArchiveTensor *tensor) {
         std::string name;
         if (!scanner_.read_string(&name)) {
             return refuse("the name of a dtype");
@@ -173,7 +163,8 @@ private:
         if (found == std::end(kDtypes)) {
             return fail(VIA_ERROR_DTYPE, "dtype is '%.40s'; expected one of safetensors, such as F32", name.c_str());
         }
-        *out_dtype = found->dtype;
+        tensor->dtype = found->dtype;
+        tensor->type_name = found->name;
         return VIA_OK;
     }
 
@@ -194,69 +185,18 @@ private:
         return scanner_.accept("]") ? VIA_OK : refuse(expected);
     }
 
-    Status check_size(ArchiveTensor *tensor) {
-        int64_t size = 0;
-        VIA_TRY(check_shape(tensor->dtype, static_cast<int32_t>(tensor->shape.size()), tensor->shape.data(), 0, &size));
-        const int64_t bits = dtype_bits(tensor->dtype);
-        const bool is_whole = bits % 8 == 0 || size * bits % 8 == 0;
-        const int64_t expected = dense_bytes(size, bits);
-        return tensor->nbytes == expected && is_whole
-                   ? VIA_OK
-                   : fail(VIA_ERROR_FORMAT, "data_offsets span %lld bytes; expected %lld%s, of dtype times shape",
-                          as_printed(tensor->nbytes), as_printed(expected), is_whole ? "" : " whole bytes");
-    }
-
     JsonScanner scanner_;
-    std::vector<ArchiveTensor> *const tensors_;
-    std::vector<ArchiveText> *const metadata_;
-    std::set<std::string> names_;
+    TensorList *const list_;
+    bool has_metadata_ = false;
 };
-
-// Checks that the tensors are adjacent, from the end of the header to that of the file.
-Status check_offsets(std::vector<ArchiveTensor> *tensors, size_t first, int64_t data_bytes) {
-    const auto begin = tensors->begin() + static_cast<std::ptrdiff_t>(first);
-    std::sort(begin, tensors->end(), [](const ArchiveTensor &a, const ArchiveTensor &b) {
-        return std::tie(a.offset, a.nbytes, a.name) < std::tie(b.offset, b.nbytes, b.name);
-    });
-    int64_t end = 0;
-    for (auto each = begin; each != tensors->end(); ++each) {
-        if (each->offset != end) {
-            return fail(VIA_ERROR_FORMAT, "tensor '%.80s': data_offsets begin at %lld; expected %lld, without %s",
-                        each->name.c_str(), as_printed(each->offset), as_printed(end),
-                        each->offset < end ? "overlap" : "a hole");
-        }
-        end += each->nbytes;
-        if (end > data_bytes) {
-            return fail(VIA_ERROR_FORMAT,
-                        "tensor '%.80s': data_offsets end at %lld; expected at most %lld, the end of "
-                        "the file",
-                        each->name.c_str(), as_printed(end), as_printed(data_bytes));
-        }
-    }
-    return end == data_bytes ? VIA_OK
-                             : fail(VIA_ERROR_FORMAT, "the file has %lld bytes after its header; expected %lld",
-                                    as_printed(data_bytes), as_printed(end));
-}
 
 }  // namespace
 
-Status parse_safetensors(std::string_view text, int64_t data_offset, int64_t data_bytes, int32_t file,
-                         std::vector<ArchiveTensor> *tensors, std::vector<ArchiveText> *metadata) {
-    const size_t first = tensors->size();
-    if (!text.starts_with("{")) {
-        return fail(VIA_ERROR_FORMAT, "the header begins with other bytes; expected '{'");
-    }
-    VIA_TRY(HeaderScanner(text, tensors, metadata).scan());
-    VIA_TRY(check_offsets(tensors, first, data_bytes));
-    for (size_t i = first; i < tensors->size(); ++i) {
-        (*tensors)[i].offset += data_offset;
-        (*tensors)[i].file = file;
-    }
-    return VIA_OK;
-}
-
 Status parse_texts(std::string_view text, std::vector<ArchiveText> *out_texts) {
-    return HeaderScanner(text, nullptr, out_texts).scan_texts();
+    TensorList list;
+    VIA_TRY(HeaderScanner(text, &list).scan_texts());
+    *out_texts = std::move(list.texts());
+    return VIA_OK;
 }
 
 std::string write_texts(const std::vector<ArchiveText> &texts) {
@@ -309,21 +249,17 @@ std::string write_safetensors(const std::vector<ArchiveTensor> &tensors, const s
     return json;
 }
 
-Status read_safetensors(OpenFile *open, int32_t file, std::vector<ArchiveTensor> *tensors,
-                        std::vector<ArchiveText> *metadata) {
+Status read_safetensors(OpenFile *open, TensorList *out_list) {
     int64_t present = 0;
     VIA_TRY(open->size(&present));
-    unsigned char start[kLengthBytes];
+    char start[kLengthBytes];
     int64_t got = 0;
     VIA_TRY(read_up_to(open, start, 0, kLengthBytes, &got));
     if (got < kLengthBytes) {
         return fail(VIA_ERROR_FORMAT, "the file has %lld bytes; expected the length of a header in the first 8",
                     as_printed(got));
     }
-    uint64_t length = 0;
-    for (int64_t i = kLengthBytes; i-- > 0;) {
-        length = length << 8 | start[i];
-    }
+    const uint64_t length = little_endian({start, kLengthBytes});
     const int64_t most = std::min(present - kLengthBytes, kMostArchiveText);
     if (length > static_cast<uint64_t>(std::max<int64_t>(most, 0))) {
         return fail(VIA_ERROR_FORMAT, "the header has %llu bytes in a file of %lld; expected at most %lld",
@@ -332,7 +268,11 @@ Status read_safetensors(OpenFile *open, int32_t file, std::vector<ArchiveTensor>
     const auto nbytes = static_cast<int64_t>(length);
     std::string text(length, '\0');
     VIA_TRY(read_all(open, text.data(), kLengthBytes, nbytes));
-    return parse_safetensors(text, kLengthBytes + nbytes, present - kLengthBytes - nbytes, file, tensors, metadata);
+    if (!text.starts_with('{')) {
+        return fail(VIA_ERROR_FORMAT, "the header begins with other bytes; expected '{'");
+    }
+    VIA_TRY(HeaderScanner(text, out_list).scan());
+    return out_list->settle_adjacent(kLengthBytes + nbytes, present - kLengthBytes - nbytes, 1);
 }
 
 }  // namespace via

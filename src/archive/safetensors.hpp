@@ -4,18 +4,13 @@
 #include <string_view>
 #include <vector>
 
-#include "archive/archive.hpp"
+#include "archive/tensor_list.hpp"
 
 namespace via {
 
-// Appends the tensors of a file, with `file` as its number, and the texts of its metadata whose names are new. Errors:
-// VIA_ERROR_FORMAT, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW, VIA_ERROR_IO; a text names the tensor.
-VIA_NODISCARD Status read_safetensors(OpenFile *open, int32_t file, std::vector<ArchiveTensor> *tensors,
-                                      std::vector<ArchiveText> *metadata);
-
-// Parses the text of a header. `data_bytes` follow it, from data_offset on.
-VIA_NODISCARD Status parse_safetensors(std::string_view text, int64_t data_offset, int64_t data_bytes, int32_t file,
-                                       std::vector<ArchiveTensor> *tensors, std::vector<ArchiveText> *metadata);
+// Reads the tensors and the metadata of a file. Errors: VIA_ERROR_FORMAT, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE,
+// VIA_ERROR_OVERFLOW, VIA_ERROR_IO; a text names the tensor.
+VIA_NODISCARD Status read_safetensors(OpenFile *open, TensorList *out_list);
 
 // Parses a JSON object of texts, as __metadata__ is one. Errors: VIA_ERROR_FORMAT.
 VIA_NODISCARD Status parse_texts(std::string_view text, std::vector<ArchiveText> *out_texts);

@@ -24,8 +24,8 @@ void describe_axes(const Plan &plan, TextBuffer *text) {
     text->add("loops:");
     for (int32_t i = 0; i < plan.ndim; ++i) {
         const Axis &axis = plan.axes[i];
-        text->add("%s %lld (dst %+lld, src %+lld)", i > 0 ? "," : "", static_cast<long long>(axis.extent),
-                  static_cast<long long>(axis.dst_step), static_cast<long long>(axis.src_step));
+        text->add("%s %lld (dst %+lld, src %+lld)", i > 0 ? "," : "", as_printed(axis.extent),
+                  as_printed(axis.dst_step), as_printed(axis.src_step));
     }
     text->add(plan.ndim == 0 ? " none\n"
               : plan.in_bits ? ", innermost first, steps in bits\n"
@@ -73,15 +73,13 @@ void describe_loops(const Plan &plan, TextBuffer *text) {
 }
 
 void describe_transfer(const CopyPlan &plan, TextBuffer *text) {
-    constexpr int64_t kRoom = 256;
-    char route[kRoom];
-    cuda::describe_transfer(plan.transfer, plan.device, kRoom, route);
-    text->add("route: %s\n", route);
-    text->add("element: %lld bytes adjacent in both\n", static_cast<long long>(plan.loops.run));
+    text->add("route: ");
+    cuda::describe_transfer(plan.transfer, plan.device, text);
+    text->add("\nelement: %lld bytes adjacent in both\n", as_printed(plan.loops.run));
     if (plan.loops.ndim > 0) {
         describe_axes(plan.loops, text);
     }
-    text->add("bytes: %lld, each moved once\n", static_cast<long long>(plan.transfer.nbytes));
+    text->add("bytes: %lld, each moved once\n", as_printed(plan.transfer.nbytes));
 }
 
 void describe_bits(const Plan &plan, const char *way, TextBuffer *text) {

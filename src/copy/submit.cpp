@@ -82,12 +82,9 @@ Status dependency_of_stream(via_stream *stream, int32_t device_id, Fence **out_d
 }
 
 Status dependency_of_copy(via_array *dst, via_array *src, via_stream *stream, Fence **out_dependency) {
-    Fence *fences[] = {nullptr, last_write(dst->storage), last_write(src->storage)};
-    if (const Status status = dependency_of_stream(stream, device_of_copy(dst, src), &fences[0]); status != VIA_OK) {
-        const UniqueFence first(fences[1]);
-        const UniqueFence second(fences[2]);
-        return status;
-    }
+    UniqueFence before;
+    VIA_TRY(dependency_of_stream(stream, device_of_copy(dst, src), before.out()));
+    Fence *fences[] = {before.release(), last_write(dst->storage), last_write(src->storage)};
     return join_fences(fences, std::size(fences), out_dependency);
 }
 
@@ -132,13 +129,7 @@ Status submit_copy(via_array *dst, via_array *src, via_stream *stream, via_task 
     via_task *task = nullptr;
     VIA_TRY(start_task(work.get(), dst->nbytes(), dependency.get(), immediate, &task));
     (void)work.release();
-    if (const Status status = mark_arrays(dst, src, task); status != VIA_OK) {
-        cancel_task(task);
-        release_task(task);
-        return status;
-    }
-    *out_task = task;
-    return VIA_OK;
+    return hand_out_task(task, mark_arrays(dst, src, task), out_task);
 }
 
 Status copy_and_wait(via_array *dst, via_array *src) {

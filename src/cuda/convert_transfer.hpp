@@ -1,6 +1,6 @@
 // Conversions that involve CUDA's memory. The rooms above have checked the arrays.
 //
-// How it works. convert_route chooses by where the arrays are:
+// How it works. items_route chooses by where the arrays are:
 //   Kernel  a kernel of one device reaches both, and converts in one launch (kernels/convert.cuh).
 //   Staged  pageable memory and a device: the narrower elements cross the link. Workers of the host convert, or bring
 //           together, what they put into the slots of the ring, and do the reverse with what they take from there. The
@@ -29,10 +29,6 @@ struct ConvertTransfer {
     ConvertPacked pack;
     ConvertUnpacked unpack;
 };
-
-enum class ConvertRoute : int32_t { Kernel, Staged, Peer };
-
-ConvertRoute convert_route(const Transfer &transfer);
 
 // Returns whether elements are converted before they cross a link, since that makes them no wider.
 constexpr bool converts_first(const ElementConversion &elements) {

@@ -143,7 +143,7 @@ Status check_device(const char *argument, int32_t device_type, int32_t device_id
 Status describe_device(int32_t device_id, via_device_properties *out_properties) {
     VIA_TRY(need_driver("a CUDA device"));
     CUdevice device = 0;
-    VIA_TRY(find_device("device_id", device_id, &device));
+    VIA_TRY(find_device(device_id, &device));
     size_t total = 0;
     VIA_TRY_CUDA(cuDeviceTotalMem(&total, device));
     VIA_TRY_CUDA(cuDeviceGetName(out_properties->name, sizeof out_properties->name, device));

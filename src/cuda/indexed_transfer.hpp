@@ -1,7 +1,7 @@
 // Copies of rows by index that involve CUDA's memory. The rooms above have checked the arrays, and every list of row
 // numbers in host memory.
 //
-// How it works. indexed_route chooses by where the arrays are:
+// How it works. items_route chooses by where the arrays are:
 //   Kernel  a kernel of one device reaches both, and copies in one launch (kernels/indexed.cuh). It reads lists of row
 //           numbers where they are, in the device's memory, or from a table in page-locked memory (IndexTable).
 //   Staged  pageable memory and a device: workers of the host pack rows into the slots of the ring or take them from
@@ -27,10 +27,6 @@ struct IndexedTransfer {
     void (*pack)(const IndexedRows &rows, int64_t offset, int64_t nbytes, char *packed);
     void (*unpack)(const IndexedRows &rows, int64_t offset, int64_t nbytes, const char *packed);
 };
-
-enum class IndexedRoute : int32_t { Kernel, Staged, Peer };
-
-IndexedRoute indexed_route(const Transfer &transfer);
 
 // Where kernels read lists of host memory from. Serves one copy, which may run many times.
 class IndexTable;

@@ -2,6 +2,7 @@
 // there is no CUDA. The shared streams exist everywhere, as values to compare with.
 #include <cstdio>
 
+#include "core/base/text_buffer.hpp"
 #include "cuda/convert_transfer.hpp"
 #include "cuda/cuda_memory.hpp"
 #include "cuda/custom_cuda_memory.hpp"
@@ -69,7 +70,9 @@ Status make_cuda_memory(int32_t kind, int32_t, via_memory **) {
     return fail(VIA_ERROR_UNSUPPORTED, "kind is %s, which needs CUDA, and this build has none", name_of_kind(kind));
 }
 
-Status make_custom_cuda_memory(const CustomMemory &, via_memory **) { return need("memory of this kind"); }
+Status make_custom_cuda_memory(int32_t, int32_t, const AllocatorCallbacks &, via_memory **) {
+    return need("memory of this kind");
+}
 
 // ------------------------------------------------------------------------------------------------ other processes
 
@@ -142,9 +145,7 @@ Status find_raw_sides(Transfer *transfer) { return find_sides(transfer); }
 int32_t device_of_transfer(const Transfer &) { return 0; }
 Status plan_for_text(const Transfer &, TransferPlan *) { return need("this copy"); }
 
-void describe_transfer(const Transfer &, const TransferPlan &, int64_t capacity, char *out_text) {
-    std::snprintf(out_text, static_cast<size_t>(capacity), "none: %s", kWhy);
-}
+void describe_transfer(const Transfer &, const TransferPlan &, TextBuffer *text) { text->add("none: %s", kWhy); }
 
 Status transfer_now(const Transfer &) { return need("this copy"); }
 Status transfer_on(const Transfer &, via_stream *) { return need("a stream"); }
@@ -153,6 +154,7 @@ Status plan_on(const Transfer &, via_stream *, TransferPlan *) { return need("a 
 Status plan_for_task(const Transfer &, TransferPlan *) { return need("this copy"); }
 Status transfer_for_task(const Transfer &, const TransferPlan &, via_task *, Fence **) { return need("this copy"); }
 bool is_immediate(const Transfer &, const TransferPlan &) { return false; }
+ItemsRoute items_route(const Transfer &) { return ItemsRoute::Kernel; }
 bool can_stage_io(const Transfer &, StagedPlan *) { return false; }
 Status transfer_io(const IoTransfer &, Fence **) { return need("this transfer"); }
 Status stream_fence(via_stream *, int32_t, Fence **) { return need("a stream"); }
@@ -163,7 +165,6 @@ Status fill_on(const Fill &, via_stream *) { return need("a stream"); }
 
 // ------------------------------------------------------------------------------------------------ rows by index
 
-IndexedRoute indexed_route(const Transfer &) { return IndexedRoute::Kernel; }
 Status make_index_table(IndexTable **) { return need("this copy"); }
 void end_index_table(IndexTable *) {}
 Status prepare_indexed(const IndexedTransfer &, via_stream *) { return need("a stream"); }
@@ -173,7 +174,6 @@ Status indexed_for_task(const IndexedTransfer &, IndexTable *, via_task *, Fence
 
 // ------------------------------------------------------------------------------------------------ conversions
 
-ConvertRoute convert_route(const Transfer &) { return ConvertRoute::Kernel; }
 Status check_convert(const ConvertTransfer &) { return need("this conversion"); }
 Status convert_now(const ConvertTransfer &) { return need("this conversion"); }
 Status convert_on(const ConvertTransfer &, via_stream *) { return need("a stream"); }

@@ -9,6 +9,12 @@
 #include "core/base/status.hpp"
 #include "core/layout/axis.hpp"
 
+namespace via {
+
+class TextBuffer;
+
+}  // namespace via
+
 namespace via::cuda {
 
 // The memory of one side. VIA_DEVICE_ANY: unknown, for host memory that may have been registered.
@@ -38,6 +44,9 @@ struct Transfer {
     const Axis *axes = nullptr;
     HostCopy host_copy = nullptr;  // of a strided transfer
 };
+
+// Host memory that every device and context reaches.
+constexpr Side kPinned{VIA_DEVICE_CUDA_HOST, 0};
 
 constexpr bool is_pageable(const Side &side) { return side.device_type == VIA_DEVICE_CPU; }
 constexpr bool is_device(const Side &side) { return side.device_type == VIA_DEVICE_CUDA; }
@@ -186,7 +195,16 @@ constexpr bool is_a(const TransferPlan &plan) {
     return std::holds_alternative<Plan>(plan);
 }
 
+// The route of copies of items: rows by index, and elements that are converted.
+enum class ItemsRoute : int32_t {
+    Kernel,  // one kernel reaches both sides
+    Staged,  // between pageable memory and a device, packed, through the ring
+    Peer     // between two devices, packed
+};
+
+ItemsRoute items_route(const Transfer &transfer);
+
 // Writes the route in a few words: "driver copy, host to device". Names the kernel, if there is one.
-void describe_transfer(const Transfer &transfer, const TransferPlan &plan, int64_t capacity, char *out_text);
+void describe_transfer(const Transfer &transfer, const TransferPlan &plan, TextBuffer *text);
 
 }  // namespace via::cuda

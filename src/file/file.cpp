@@ -163,6 +163,7 @@ Status describe_file(via_file *file, via_file_properties *out_properties) {
     out_properties->dtype = file->header.dtype;
     out_properties->ndim = file->header.ndim;
     out_properties->column_major = file->header.column_major ? 1 : 0;
+    out_properties->byte_order = file->header.swapped ? kOtherByteOrder : VIA_BYTE_ORDER_NATIVE;
     out_properties->byte_offset = file->header.data_offset;
     std::copy_n(file->header.shape, file->header.ndim, out_properties->shape);
     return VIA_OK;
@@ -176,6 +177,12 @@ Status find_content(via_file *file, int64_t byte_offset, const FileContent &give
     if (as_header_says && byte_offset != 0) {
         return fail(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is %lld; expected 0 for the shape of the header",
                     as_printed(byte_offset));
+    }
+    if (as_header_says && file->header.swapped) {
+        return fail(VIA_ERROR_DTYPE,
+                    "dtype is 0 for %s in another byte order; expected a read, which swaps it, or an element type for "
+                    "the bytes as they are",
+                    DtypeName(file->header.dtype).text);
     }
     *out_content = as_header_says ? FileContent{file->header.dtype, file->header.ndim, file->header.shape} : given;
     return VIA_OK;

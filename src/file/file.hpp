@@ -37,6 +37,8 @@ struct via_file {
     via::OpenFile *hold_open();
     // Replaces the open file; consumes a reference.
     void set_open(via::OpenFile *other);
+    // Returns whether a transfer of elements, as against bytes, swaps them.
+    bool swaps() const { return whole == nullptr && header.swapped && !as_bytes; }
     bool may_write() const { return mode == VIA_MODE_READ_WRITE; }
     static void operator delete(void *block) { via::delete_handle(block); }
 };

@@ -11,7 +11,6 @@
 
 #include "core/system/pages.hpp"
 #include "core/system/thread_count.hpp"
-#include "file/read_write.hpp"
 
 namespace via {
 namespace {
@@ -142,6 +141,12 @@ Status FileIo::read_row(bool cold, void *memory, int64_t offset, int64_t nbytes)
         VIA_TRY(read_direct(static_cast<char *>(memory), offset, nbytes, &done));
     }
     return done ? VIA_OK : read_short(file_, memory, offset, nbytes);
+}
+
+Status FileIo::read_rows(char *memory, const FileRows &rows) {
+    Buffer gap(buffers_);
+    VIA_TRY(gap.acquire());
+    return via::read_rows(file_, memory, gap.get(), rows);
 }
 
 // Reads whole blocks, straight into the destination if it is the library's and aligned, otherwise through a buffer.

@@ -3,6 +3,7 @@
 
 #include "file/buffer_pool.hpp"
 #include "file/open_file.hpp"
+#include "file/read_write.hpp"
 
 namespace via {
 
@@ -26,6 +27,8 @@ public:
     VIA_NODISCARD Status read(void *memory, int64_t offset, int64_t nbytes);
     // Does the same for one of many rows; `cold` states whether to read them by direct I/O.
     VIA_NODISCARD Status read_row(bool cold, void *memory, int64_t offset, int64_t nbytes);
+    // Reads cached rows with small gaps by one call; at most kMostRows.
+    VIA_NODISCARD Status read_rows(char *memory, const FileRows &rows);
     VIA_NODISCARD Status write(const void *memory, int64_t offset, int64_t nbytes);
 
     // Reserves disk blocks before a write, where that pays.

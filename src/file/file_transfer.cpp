@@ -18,6 +18,7 @@
 #include "file/atomic_replace.hpp"
 #include "file/move_range.hpp"
 #include "file/read_write.hpp"
+#include "file/swapped.hpp"
 
 namespace via {
 namespace {
@@ -211,10 +212,8 @@ Status mark_array(const FileTransfer &transfer, via_task *task) {
 }
 
 Status start(const FileTransfer &ordered, Fence *dependency, via_task **out_task) {
-    auto *work = new (std::nothrow) FileWork(ordered);
-    if (work == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a task of %zu bytes", sizeof(FileWork));
-    }
+    FileWork *work = nullptr;
+    VIA_TRY(make_object("a task", &work, ordered));
     const Status status = start_task(work, ordered.array->nbytes(), dependency, false, out_task);
     if (status != VIA_OK) {
         FileWork::end_work(work);
@@ -236,15 +235,13 @@ Status await_transfer(via_array *array, via_stream *stream) {
 }
 
 Status find_dependency(via_array *array, via_stream *stream, Fence **out_dependency) {
-    Fence *fences[] = {nullptr, last_write(array->storage)};
-    if (const Status status = dependency_of_stream(stream, array->device_id, &fences[0]); status != VIA_OK) {
-        const UniqueFence ready(fences[1]);
-        return status;
-    }
+    UniqueFence before;
+    VIA_TRY(dependency_of_stream(stream, array->device_id, before.out()));
+    Fence *fences[] = {before.release(), last_write(array->storage)};
     return join_fences(fences, std::size(fences), out_dependency);
 }
 
-Status transfer_array(const FileTransfer &given, via_stream *stream) {
+Status transfer_as_is(const FileTransfer &given, via_stream *stream) {
     OrderedTransfer ordered;
     VIA_TRY(ordered.order(given));
     VIA_TRY(check_transfer(ordered.get()));
@@ -254,7 +251,7 @@ Status transfer_array(const FileTransfer &given, via_stream *stream) {
     return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
-Status submit_transfer(const FileTransfer &given, via_stream *stream, via_task **out_task) {
+Status submit_as_is(const FileTransfer &given, via_stream *stream, via_task **out_task) {
     OrderedTransfer ordered;
     VIA_TRY(ordered.order(given));
     VIA_TRY(check_transfer(ordered.get()));
@@ -262,13 +259,45 @@ Status submit_transfer(const FileTransfer &given, via_stream *stream, via_task *
     VIA_TRY(find_dependency(given.array, stream, dependency.out()));
     via_task *task = nullptr;
     VIA_TRY(start(ordered.get(), dependency.get(), &task));
-    if (const Status status = mark_array(given, task); status != VIA_OK) {
-        cancel_task(task);
-        release_task(task);
-        return status;
-    }
-    *out_task = task;
+    return hand_out_task(task, mark_array(given, task), out_task);
+}
+
+Status save_array(const char *path, via_array *array, const via_file_options &given) {
+    via_file_options options = given;
+    options.atomic_write = 1;
+    UniqueFile file;
+    VIA_TRY(create_file(path, {array->dtype, array->ndim, array->shape()}, options, file.out()));
+    return transfer_array({file.get(), array, Direction::Write, 0}, nullptr);
+}
+
+Status load_array(const char *path, via_memory *memory, const via_file_options &options, via_array **out_array) {
+    UniqueFile file;
+    UniqueArray array;
+    VIA_TRY(open_file(path, options, file.out()));
+    const int64_t nbytes = file.get()->nbytes_known;
+    const FileContent bytes{VIA_UINT8, 1, &nbytes};
+    const NpyHeader &header = file.get()->header;
+    const FileContent content = file.get()->is_npy ? FileContent{header.dtype, header.ndim, header.shape} : bytes;
+    VIA_TRY(make_empty(memory, content.dtype, content.ndim, content.shape, 0, array.out()));
+    VIA_TRY(transfer_array({file.get(), array.get(), Direction::Read, 0}, nullptr));
+    *out_array = array.release();
     return VIA_OK;
+}
+
+Status transfer_array(const FileTransfer &given, via_stream *stream) {
+    if (!given.file->swaps()) [[likely]] {
+        return transfer_as_is(given, stream);
+    }
+    VIA_TRY(check_whole_file(given.file, given.byte_offset, given.array));
+    return transfer_swapped(given, stream);
+}
+
+Status submit_transfer(const FileTransfer &given, via_stream *stream, via_task **out_task) {
+    if (!given.file->swaps()) [[likely]] {
+        return submit_as_is(given, stream, out_task);
+    }
+    VIA_TRY(check_whole_file(given.file, given.byte_offset, given.array));
+    return submit_swapped(given, stream, out_task);
 }
 
 }  // namespace via

@@ -1,6 +1,7 @@
 // Reads and writes arrays on any device.
 #pragma once
 
+#include "core/array/memory.hpp"
 #include "core/async/fence.hpp"
 #include "file/file.hpp"
 #include "file/file_io.hpp"
@@ -21,6 +22,15 @@ VIA_NODISCARD Status transfer_array(const FileTransfer &transfer, via_stream *st
 
 // Implements via_file_read_submit and via_file_write_submit.
 VIA_NODISCARD Status submit_transfer(const FileTransfer &transfer, via_stream *stream, via_task **out_task);
+
+// Implement via_save and via_load. `options` is complete (see read_struct).
+VIA_NODISCARD Status save_array(const char *path, via_array *array, const via_file_options &options);
+VIA_NODISCARD Status load_array(const char *path, via_memory *memory, const via_file_options &options,
+                                via_array **out_array);
+
+// Do the same with the bytes as they are, whatever the byte order.
+VIA_NODISCARD Status transfer_as_is(const FileTransfer &transfer, via_stream *stream);
+VIA_NODISCARD Status submit_as_is(const FileTransfer &transfer, via_stream *stream, via_task **out_task);
 
 // Waits on the host for the work that a transfer of `array` on `stream` depends on.
 VIA_NODISCARD Status await_transfer(via_array *array, via_stream *stream);

@@ -7,6 +7,7 @@
 #include "copy/normalise.hpp"
 #include "copy/plan.hpp"
 #include "copy/run.hpp"
+#include "core/array/view.hpp"
 #include "core/async/task.hpp"
 #include "core/async/thread_pool.hpp"
 #include "core/base/first_failure.hpp"
@@ -123,6 +124,9 @@ Slabs::Slabs(via_array *array, int64_t most_bytes) : array_(array), inner_bytes_
 }
 
 Status Slabs::view(int64_t number, via_array **out_view) const {
+    if (array_->ndim == 0) {
+        return slice_view(array_, nullptr, nullptr, nullptr, out_view);
+    }
     const int64_t first = number % blocks_ * block_;
     const int64_t *steps = array_->steps();
     char *data = static_cast<char *>(array_->data) + first * steps[level_];

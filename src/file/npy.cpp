@@ -39,7 +39,7 @@ int32_t key_of(std::string_view name) {
 Status read_value(PythonLiteralScanner *scanner, int32_t key, NpyHeader *header) {
     switch (key) {
         case kDescr:
-            return read_descr(scanner, &header->dtype);
+            return read_descr(scanner, &header->dtype, &header->swapped);
         case kFortranOrder:
             return scanner->read_bool(&header->column_major);
         default:

@@ -8,10 +8,15 @@
 
 namespace via {
 
+// VIA_BYTE_ORDER_... that is not this machine's.
+inline constexpr int32_t kOtherByteOrder =
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? VIA_BYTE_ORDER_BIG : VIA_BYTE_ORDER_LITTLE;
+
 struct NpyHeader {
     int32_t dtype;
     int32_t ndim;
     bool column_major;
+    bool swapped;         // numbers are in another byte order than this machine's
     int64_t data_offset;  // of the first element in the file, of any alignment
     int64_t shape[VIA_MAX_NDIM];
 };

@@ -276,13 +276,27 @@ Status read_record(PythonLiteralScanner *scanner, int32_t depth, int64_t *out_by
     return names.check_once();
 }
 
-Status read_typestr(PythonLiteralScanner *scanner, int32_t *out_dtype) {
+// Returns the expected type if the typestr is none. Numbers of several bytes may be in another byte order.
+const char *find_type(std::string_view typestr, int32_t *out_dtype, bool *out_swapped) {
+    constexpr bool kIsLittle = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    ShortText text(typestr);
+    *out_swapped = false;
+    const char *expected = dtype_of_typestr(text.text, out_dtype);
+    if (expected == nullptr || text.text[0] != (kIsLittle ? '>' : '<')) {
+        return expected;
+    }
+    text.text[0] = kIsLittle ? '<' : '>';
+    *out_swapped = dtype_of_typestr(text.text, out_dtype) == nullptr && dtype_scalar_bits(*out_dtype) > 8;
+    return *out_swapped ? nullptr : expected;
+}
+
+Status read_typestr(PythonLiteralScanner *scanner, int32_t *out_dtype, bool *out_swapped) {
     std::string_view typestr;
     VIA_TRY(scanner->read_string(&typestr));
     const char *expected = typestr.size() < 2 ? nullptr : why_refused(typestr[1]);
     if (expected == nullptr) {
         expected = typestr.size() < kTypestrCapacity && typestr.find('\0') == std::string_view::npos
-                       ? dtype_of_typestr(ShortText(typestr).text, out_dtype)
+                       ? find_type(typestr, out_dtype, out_swapped)
                        : "a type that NumPy writes, such as '<f4'";
     }
     return expected == nullptr ? VIA_OK : unsupported_type(typestr, expected);
@@ -348,9 +362,10 @@ Status PythonLiteralScanner::read_number(int64_t *out_value) {
     return VIA_OK;
 }
 
-Status read_descr(PythonLiteralScanner *scanner, int32_t *out_dtype) {
+Status read_descr(PythonLiteralScanner *scanner, int32_t *out_dtype, bool *out_swapped) {
+    *out_swapped = false;
     if (!scanner->accept("[")) {
-        return read_typestr(scanner, out_dtype);
+        return read_typestr(scanner, out_dtype, out_swapped);
     }
     int64_t bytes = 0;
     VIA_TRY(read_record(scanner, 0, &bytes));

@@ -34,9 +34,9 @@ public:
     VIA_NODISCARD Status refuse(const char *expected) const;
 };
 
-// Reads a record as its number of bytes, after checking every field.
-// Errors: VIA_ERROR_FORMAT, VIA_ERROR_DTYPE.
-VIA_NODISCARD Status read_descr(PythonLiteralScanner *scanner, int32_t *out_dtype);
+// Reads a record as its number of bytes, after checking every field. Stores whether numbers are in another byte order
+// than this machine's. Errors: VIA_ERROR_FORMAT, VIA_ERROR_DTYPE.
+VIA_NODISCARD Status read_descr(PythonLiteralScanner *scanner, int32_t *out_dtype, bool *out_swapped);
 
 // Reads a tuple of extents: "()", "(3,)", "(3, 4)". Errors: VIA_ERROR_FORMAT, VIA_ERROR_SHAPE.
 VIA_NODISCARD Status read_shape(PythonLiteralScanner *scanner, int32_t most, int32_t *out_ndim, int64_t *out_shape);

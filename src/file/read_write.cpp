@@ -1,6 +1,7 @@
 #include "file/read_write.hpp"
 
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -83,6 +84,22 @@ Status read_all(OpenFile *file, void *memory, int64_t offset, int64_t nbytes) {
 
 Status read_short(OpenFile *file, void *memory, int64_t offset, int64_t nbytes) {
     return read_by(file, file->cpu_descriptor(), memory, offset, nbytes);
+}
+
+// A call that read less, at the end of the file or for a signal, is continued row by row, which reports the failure.
+Status read_rows(OpenFile *file, char *memory, char *gap, const FileRows &rows) {
+    iovec parts[2 * kMostRows];
+    const auto gap_bytes = static_cast<size_t>(rows.step - rows.row_bytes);
+    for (int64_t i = 0; i < rows.count; ++i) {
+        parts[2 * i] = {memory + i * rows.row_bytes, static_cast<size_t>(rows.row_bytes)};
+        parts[2 * i + 1] = {gap, gap_bytes};
+    }
+    const ssize_t got = preadv(file->cpu_descriptor(), parts, static_cast<int>(2 * rows.count - 1), rows.offset);
+    const int64_t span = (rows.count - 1) * rows.step + rows.row_bytes;
+    for (int64_t i = got == span ? rows.count : std::max<ssize_t>(got, 0) / rows.step; i < rows.count; ++i) {
+        VIA_TRY(read_short(file, memory + i * rows.row_bytes, rows.offset + i * rows.step, rows.row_bytes));
+    }
+    return VIA_OK;
 }
 
 Status write_all(OpenFile *file, const void *memory, int64_t offset, int64_t nbytes) {

@@ -13,6 +13,20 @@ VIA_NODISCARD Status read_all(OpenFile *file, void *memory, int64_t offset, int6
 // Does the same for one of many short reads by several threads.
 VIA_NODISCARD Status read_short(OpenFile *file, void *memory, int64_t offset, int64_t nbytes);
 
+// Rows of adjacent bytes at regular steps, to be adjacent in memory.
+struct FileRows {
+    int64_t offset;
+    int64_t row_bytes;
+    int64_t step;
+    int64_t count;
+};
+
+// Reads at most this many rows at once; see read_rows.
+inline constexpr int64_t kMostRows = 512;
+
+// Reads rows by one call, and the bytes between two of them to `gap`. Called by several threads.
+VIA_NODISCARD Status read_rows(OpenFile *file, char *memory, char *gap, const FileRows &rows);
+
 VIA_NODISCARD Status write_all(OpenFile *file, const void *memory, int64_t offset, int64_t nbytes);
 
 // Checks the process's file size limit (RLIMIT_FSIZE). Errors: VIA_ERROR_IO with EFBIG.

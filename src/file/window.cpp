@@ -137,17 +137,27 @@ Status check_whole_file(via_file *file, int64_t byte_offset, via_array *array) {
     return check_array(array, {header.dtype, header.ndim, header.shape}, false, "file");
 }
 
+namespace {
+
+Status check_order(via_file *file) {
+    return !file->swaps()
+               ? VIA_OK
+               : fail(VIA_ERROR_UNSUPPORTED, "file has %s in another byte order; expected whole reads, or as_bytes",
+                      DtypeName(file->header.dtype).text);
+}
+
+}  // namespace
+
 Status make_window(via_file *file, int64_t byte_offset, const FileContent &content, const WindowSlice &slice,
                    via_file **out_window) {
     UniqueArray all;
     UniqueArray layout;
+    VIA_TRY(check_order(file->root()));
     VIA_TRY(find_layout(file, byte_offset, content, all.out()));
     VIA_TRY(check_bytes(all.get()));
     VIA_TRY(slice_view(all.get(), slice.starts, slice.counts, slice.steps, layout.out()));
-    auto *window = new (std::nothrow) via_file;
-    if (window == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(via_file));
-    }
+    via_file *window = nullptr;
+    VIA_TRY(make_object("a file's handle", &window));
     window->whole = file->root();
     window->whole->references.retain();
     window->layout = layout.release();

@@ -97,10 +97,8 @@ Status open_on_device(const Ticket &ticket, Memory *out_memory) {
                     "the ticket is of this process, and the driver maps no device memory twice; expected one of "
                     "another process: use the array itself");
     }
-    auto *imported = new (std::nothrow) ImportedMemory{nullptr, -1};
-    if (imported == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(ImportedMemory));
-    }
+    ImportedMemory *imported = nullptr;
+    VIA_TRY(make_object("memory of another process", &imported, nullptr, -1));
     const Status status = open_leased(ticket, imported, out_memory);
     if (status != VIA_OK) {
         delete imported;

@@ -228,7 +228,7 @@ static void a_wrong_header_is_refused_by_name(void **state) {
         {"{\"w\":{\"dtype\":\"U8\",\"shape\":[4]}}", VIA_ERROR_FORMAT, "tensor 'w'|data_offsets"},
         {"{\"w\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4],\"more\":[[[[1]]]]}}", VIA_ERROR_FORMAT,
          "tensor 'w'|each once"},
-        {"{\"__metadata__\":{\"a\":\"b\",\"a\":\"c\"}}", VIA_ERROR_FORMAT, "__metadata__ has 'a' twice"},
+        {"{\"__metadata__\":{\"a\":\"b\",\"a\":\"c\"}}", VIA_ERROR_FORMAT, "metadata 'a' occur twice"},
         {"{\"__metadata__\":{\"a\":1}}", VIA_ERROR_FORMAT, "texts"},
         {" {}", VIA_ERROR_FORMAT, "expected '{'"},
         {"{} x", VIA_ERROR_FORMAT, "the end of the header"},

@@ -97,6 +97,16 @@ static const via_dlpack_options *options_of(via_dlpack_options given) {
     return &kept;
 }
 
+#define CONVERSION(...) (conversion_of((via_convert_options){.struct_size = sizeof(via_convert_options), __VA_ARGS__}))
+
+static float some_scales[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+static const via_convert_options *conversion_of(via_convert_options given) {
+    static via_convert_options kept;
+    kept = given;
+    return &kept;
+}
+
 typedef struct bad_call {
     via_status status;
     output output;

@@ -47,10 +47,10 @@ static void a_read_that_fails_reports_the_error_and_how_far_it_got(void **state)
     end_pair(&it);
 }
 
-/* An eighth of each row, which are near enough to be read at once, or not. */
+/* An eighth of each row, which are near enough to be read at once, or not, or long enough to be scattered. */
 static via_file *columns_of(via_file *file, int32_t apart) {
     via_file *window = NULL;
-    const int64_t row = apart ? 32 << 10 : 5120;
+    const int64_t row = apart == 0 ? 5120 : apart == 1 ? 32 << 10 : 16 << 10;
     ok(via_file_window(file, 0, VIA_UINT8, 2, SHAPE(LARGE / row, row), SHAPE(0, 7), SHAPE(LARGE / row, row / 8), NULL,
                        &window));
     return window;
@@ -58,10 +58,10 @@ static via_file *columns_of(via_file *file, int32_t apart) {
 
 static void windows_are_moved_to_the_end_or_say_why_not(void **state) {
     (void)state;
-    for (int32_t how = 0; how < 6; ++how) {
+    for (int32_t how = 0; how < 9; ++how) {
         pair it = make_pair("windows");
-        via_file *file = open_with("windows", OPTIONS_OF(.mode = VIA_MODE_READ_WRITE, .page_cache = how / 2));
-        via_file *window = columns_of(file, how % 2);
+        via_file *file = open_with("windows", OPTIONS_OF(.mode = VIA_MODE_READ_WRITE, .page_cache = how / 3));
+        via_file *window = columns_of(file, how % 3);
         via_array *array = NULL;
         via_array *mapped = NULL;
         ok(via_file_array(window, 0, 0, 0, NULL, &mapped));
@@ -77,12 +77,33 @@ static void windows_are_moved_to_the_end_or_say_why_not(void **state) {
                              it.bytes[i]);
         }
         no_faults();
-        fail_from(how + 2, EIO);
+        fail_from(how % 3 == 2 ? 1 : how + 2, EIO); /* all rows may be scattered by one call */
         refused(VIA_ERROR_IO, "reading at byte|EIO|bytes were moved", via_file_read(window, 0, array, NULL));
         fail_from(how + 2, ENOSPC);
         refused(VIA_ERROR_IO, "writing at byte|ENOSPC|bytes were moved", via_file_write(window, 0, array, NULL));
         via_array_release(array);
         via_array_release(mapped);
+        via_file_release(window);
+        via_file_release(file);
+        end_pair(&it);
+    }
+}
+
+static void rows_near_one_another_take_few_calls(void **state) {
+    (void)state;
+    for (int32_t apart = 0; apart < 3; apart += 2) {
+        pair it = make_pair("few");
+        via_file *file = open_with("few", OPTIONS_OF(.page_cache = VIA_PAGE_CACHE_USE));
+        via_file *window = columns_of(file, apart);
+        via_file_properties properties = VIA_FILE_PROPERTIES_INIT;
+        via_array *array = NULL;
+        ok(via_file_info(window, &properties));
+        ok(via_wrap(it.bytes, VIA_UINT8, 2, properties.shape, NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL, &array));
+        no_faults();
+        atomic_store(&fault.calls, 0);
+        ok(via_file_read(window, 0, array, NULL));
+        assert_true(atomic_load(&fault.calls) * 6 < properties.shape[0]);
+        via_array_release(array);
         via_file_release(window);
         via_file_release(file);
         end_pair(&it);
@@ -292,6 +313,7 @@ int main(void) {
         TEST(what_the_system_does_by_halves_is_done_to_the_end),
         TEST(a_read_that_fails_reports_the_error_and_how_far_it_got),
         TEST(windows_are_moved_to_the_end_or_say_why_not),
+        TEST(rows_near_one_another_take_few_calls),
         TEST(a_task_that_fails_keeps_its_progress_and_its_error),
         TEST(a_file_system_without_direct_transfers_is_asked_once),
         TEST(a_file_whose_flags_cannot_be_had_goes_through_the_cache),

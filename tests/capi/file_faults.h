@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "file_support.h"
 
@@ -46,6 +47,15 @@ ssize_t pread(int file, void *memory, size_t count, off_t offset) {
         return -1;
     }
     return syscall(SYS_pread64, file, memory, length_of_call(count), offset);
+}
+
+ssize_t preadv(int file, const struct iovec *parts, int count, off_t offset) {
+    const int error = error_of_call(file);
+    if (error != 0) {
+        errno = error;
+        return -1;
+    }
+    return syscall(SYS_preadv, file, parts, (int)length_of_call((size_t)count), offset, (off_t)0);
 }
 
 ssize_t pwrite(int file, const void *memory, size_t count, off_t offset) {

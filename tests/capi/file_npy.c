@@ -100,7 +100,8 @@ static const bad_header bad_headers[] = {
      HEADER("'|u1'", "False",
             "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
             "1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)")},
-    {VIA_ERROR_DTYPE, "'>f4'|byte order", HEADER("'>f4'", "False", "()")},
+    {VIA_ERROR_DTYPE, "'>f3'", HEADER("'>f3'", "False", "()")},
+    {VIA_ERROR_DTYPE, "'>f16'", HEADER("'>f16'", "False", "()")},
     {VIA_ERROR_DTYPE, "'=f4'", HEADER("'=f4'", "False", "()")},
     {VIA_ERROR_DTYPE, "'f4'", HEADER("'f4'", "False", "()")},
     {VIA_ERROR_DTYPE, "''", HEADER("''", "False", "()")},

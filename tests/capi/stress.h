@@ -40,8 +40,14 @@ typedef struct action {
     int weight;
 } action;
 
-static _Atomic(via_array *) arrays[SLOTS];
-static _Atomic(struct DLManagedTensorVersioned *) tensors[SLOTS];
+/* What threads hand one another of one kind of memory. */
+typedef struct pool {
+    int most_axes; /* of arrays of which views are made */
+    _Atomic(via_array *) arrays[SLOTS];
+    _Atomic(struct DLManagedTensorVersioned *) tensors[SLOTS];
+} pool;
+
+static pool host = {.most_axes = 8};
 static _Atomic(via_task *) tasks[SLOTS];
 static atomic_int wrong;
 
@@ -65,7 +71,13 @@ static inline int roll(worker *self, int sides) {
 #define take(slots, self) atomic_exchange(&(slots)[roll((self), SLOTS)], NULL)
 #define put(slots, self, thing) atomic_exchange(&(slots)[roll((self), SLOTS)], (thing))
 
-static void put_array(worker *self, via_array *array) { via_array_release(put(arrays, self, array)); }
+static void put_in(worker *self, pool *to, via_array *array) { via_array_release(put(to->arrays, self, array)); }
+static void empty_place(pool *from, int place) {
+    via_array_release(atomic_exchange(&from->arrays[place], NULL));
+    via_dlpack_delete(atomic_exchange(&from->tensors[place], NULL));
+}
+
+static void put_array(worker *self, via_array *array) { put_in(self, &host, array); }
 
 static void end_owner(void *context) { must(atomic_fetch_add(&((owner *)context)->ended, 1) == 0); }
 
@@ -95,18 +107,19 @@ static via_status view_at_random(worker *self, via_array *array, via_array **out
 }
 
 /* A view takes the place of its array, which is released here. Deep ones are released. */
-static void view_one(worker *self) {
-    via_array *array = take(arrays, self);
+static void view_in(worker *self, pool *from) {
+    via_array *array = take(from->arrays, self);
     via_array *view = NULL;
-    if (array != NULL && via_array_ndim(array) < 8 && must(view_at_random(self, array, &view) == VIA_OK)) {
-        put_array(self, view);
+    if (array != NULL && via_array_ndim(array) < from->most_axes &&
+        must(view_at_random(self, array, &view) == VIA_OK)) {
+        put_in(self, from, view);
     }
     via_array_release(array);
 }
 
 /* One handle in two places, to be released by two threads. */
 static void share_one(worker *self) {
-    via_array *array = take(arrays, self);
+    via_array *array = take(host.arrays, self);
     if (array != NULL) {
         via_array_retain(array);
         put_array(self, array);
@@ -114,20 +127,20 @@ static void share_one(worker *self) {
     }
 }
 
-static void export_one(worker *self) {
-    via_array *array = take(arrays, self);
+static void export_in(worker *self, pool *from, via_stream *stream) {
+    via_array *array = take(from->arrays, self);
     struct DLManagedTensorVersioned *tensor = NULL;
-    if (array != NULL && must(via_to_dlpack(array, NULL, NULL, &tensor) == VIA_OK)) {
-        via_dlpack_delete(put(tensors, self, tensor));
+    if (array != NULL && must(via_to_dlpack(array, NULL, stream, &tensor) == VIA_OK)) {
+        via_dlpack_delete(put(from->tensors, self, tensor));
     }
     via_array_release(array);
 }
 
-static void import_one(worker *self) {
-    struct DLManagedTensorVersioned *tensor = take(tensors, self);
+static void import_in(worker *self, pool *from, via_stream *stream) {
+    struct DLManagedTensorVersioned *tensor = take(from->tensors, self);
     via_array *array = NULL;
-    if (tensor != NULL && must(via_from_dlpack(tensor, NULL, NULL, &array) == VIA_OK)) {
-        put_array(self, array);
+    if (tensor != NULL && must(via_from_dlpack(tensor, NULL, stream, &array) == VIA_OK)) {
+        put_in(self, from, array);
     }
 }
 
@@ -143,8 +156,8 @@ static void expect_even(via_array *copy) {
     must(bytes[0] != 0 && bytes[0] == bytes[SIDE * SIDE - 1] && bytes[0] == bytes[SIDE * SIDE / 2]);
 }
 
-static void copy_one(worker *self) {
-    via_array *array = take(arrays, self);
+static void copy_in(worker *self, pool *from) {
+    via_array *array = take(from->arrays, self);
     if (array == NULL) {
         return;
     }
@@ -154,7 +167,7 @@ static void copy_one(worker *self) {
     }
     self->copies++;
     via_array_release(copy);
-    put_array(self, array);
+    put_in(self, from, array);
 }
 
 static void count_down(int32_t status, const char *text, void *context) {
@@ -165,14 +178,14 @@ static void count_down(int32_t status, const char *text, void *context) {
 static atomic_int callbacks_owed;
 
 /* A task that others wait for, cancel, ask or drop. */
-static void submit_one(worker *self) {
-    via_array *array = take(arrays, self);
+static void submit_in(worker *self, pool *from, via_stream *stream) {
+    via_array *array = take(from->arrays, self);
     via_task *task = NULL;
     if (array == NULL) {
         return;
     }
     via_array *copy = like(array);
-    if (must(via_copy_submit(copy, array, NULL, &task) == VIA_OK)) {
+    if (must(via_copy_submit(copy, array, stream, &task) == VIA_OK)) {
         if (roll(self, 2) == 0) {
             atomic_fetch_add(&callbacks_owed, 1);
             must(via_task_on_complete(task, count_down, &callbacks_owed) == VIA_OK);
@@ -181,8 +194,14 @@ static void submit_one(worker *self) {
     }
     self->copies++;
     via_array_release(copy);
-    put_array(self, array);
+    put_in(self, from, array);
 }
+
+static void view_one(worker *self) { view_in(self, &host); }
+static void export_one(worker *self) { export_in(self, &host, NULL); }
+static void import_one(worker *self) { import_in(self, &host, NULL); }
+static void copy_one(worker *self) { copy_in(self, &host); }
+static void submit_one(worker *self) { submit_in(self, &host, NULL); }
 
 static void meet_a_task(worker *self) {
     via_task *task = take(tasks, self);
@@ -209,7 +228,7 @@ static void meet_a_task(worker *self) {
 }
 
 static void fail_one(worker *self) {
-    via_array *array = take(arrays, self);
+    via_array *array = take(host.arrays, self);
     via_array *view = NULL;
     via_stats_info stats = VIA_STATS_INFO_INIT;
     if (array != NULL) {
@@ -287,8 +306,7 @@ static int64_t operations_wanted(void) {
 
 static void empty_slots(void) {
     for (int i = 0; i < SLOTS; ++i) {
-        via_array_release(atomic_exchange(&arrays[i], NULL));
-        via_dlpack_delete(atomic_exchange(&tensors[i], NULL));
+        empty_place(&host, i);
         via_task *task = atomic_exchange(&tasks[i], NULL);
         if (task != NULL) {
             const via_status status = via_task_wait(task);

@@ -52,6 +52,8 @@ namespace Viaduct.Tests
                 Assert.That(buffer.Size, Is.EqualTo(archive.ByteCount));
                 Assert.That(archive.Name(1), Is.EqualTo("flags"));
                 Assert.That(archive.Name(2), Is.Null);
+                Assert.That(archive.TypeName(0), Is.EqualTo("F32"));
+                Assert.That(archive.TypeName(2), Is.Null);
                 Assert.That(archive.Metadata, Is.EqualTo("{\"by\": \"a test\"}"));
                 Assert.That(weights.ToArray<float>(), Is.EqualTo(new[] { 0f, 1f, 2f }));
                 Assert.That(Support.Shape(flags), Is.EqualTo(new long[] { 2, 1 }));
@@ -128,6 +130,31 @@ namespace Viaduct.Tests
                 }
             }
             Assert.Catch<ViaException>(() => ViaArray.Load(Path.Combine(folder, "none.npy")));
+        }
+
+        [Test]
+        public void Numbers_are_scaled_and_offset()
+        {
+            using (ViaArray doubles = Support.Grid())
+            using (ViaArray floats = ViaArray.Empty(DType.Float32, 3, 4))
+            {
+                var options = new ConvertOptions
+                {
+                    Scale = new[] { 2.0f },
+                    Offset = new[] { 0.0f, 100.0f, 200.0f },
+                    ScaleAxis = 0,
+                };
+                doubles.ConvertTo(floats, options);
+                Assert.That(
+                    floats.ToArray<float>(),
+                    Is.EqualTo(Enumerable.Range(0, 12).Select(i => (2.0f * i) + (100.0f * (i / 4)))));
+                options.ScaleAxis = 1;
+                Assert.That(
+                    Assert.Catch<ViaException>(() => doubles.ConvertTo(floats, options)).Message,
+                    Contains.Substring("options.scale_count is 3"));
+                options.Scale = new float[2];
+                Assert.Catch<System.ArgumentException>(() => doubles.ConvertTo(floats, options));
+            }
         }
 
         [Test]

@@ -156,7 +156,7 @@ namespace Viaduct.Tests
             {
                 typeof(DevicePropertiesLayout), typeof(StatsLayout), typeof(PointerInfoLayout),
                 typeof(DlpackOptionsLayout), typeof(ArrayInterfaceLayout), typeof(FileOptionsLayout),
-                typeof(FilePropertiesLayout)
+                typeof(FilePropertiesLayout), typeof(ConvertOptionsLayout)
             };
             foreach (Type layout in layouts)
             {

@@ -129,7 +129,13 @@ namespace Viaduct.Tests
             },
             { "file_opened_to_read", () => WithFile(0, (file, path) => file.Write(Support.Grid())) },
             { "past_the_end_of_a_file", () => WithFile(10, (file, path) => file.Read(Support.Grid())) },
-            { "file_cut_short", () => WithFile(96, ReadWhatWasCutShort) }
+            { "file_cut_short", () => WithFile(96, ReadWhatWasCutShort) },
+            { "archive_without_a_header", () => WithFile(10, (file, path) => ViaArchive.Open(path)) },
+            { "absent_tensor", () => WithArchive(archive => archive.Find("v")) },
+            { "part_past_a_tensor", () => WithArchive(archive => archive.Slice(0, 0, 1, 3)) },
+            {
+                "buffer_of_another_size", () => WithArchive(archive => archive.Read(ViaArray.Empty(DType.UInt8, 47)))
+            }
         };
 
         private static IEnumerable<string> Sayable
@@ -268,6 +274,18 @@ namespace Viaduct.Tests
         }
 
         // Does something with a file of so many bytes, opened to read.
+        private static void WithArchive(Action<ViaArchive> use)
+        {
+            WithFile(0, (file, path) =>
+            {
+                ViaArchive.Save(path, new Dictionary<string, ViaArray> { { "w", Support.Grid() } });
+                using (ViaArchive archive = ViaArchive.Open(path))
+                {
+                    use(archive);
+                }
+            });
+        }
+
         private static void WithFile(int nbytes, Action<ViaFile, string> use)
         {
             string path = Support.TemporaryFile("numbers.raw");

@@ -207,6 +207,10 @@ namespace Viaduct.Tests
                 "via_archive_name number", one => WithArchive(archive => Assert.That(archive.Name(Big), Is.Null))
             },
             {
+                "via_archive_type_name number",
+                one => WithArchive(archive => Assert.That(archive.TypeName(Big), Is.Null))
+            },
+            {
                 "via_archive_file number", one => WithArchive(archive => Assert.That(
                     RefusalOf(() => archive.File(Big)), Contains.Substring(Big.ToString())))
             },

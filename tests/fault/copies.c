@@ -419,7 +419,8 @@ static void prepare_indexed_to_device(void) { prepare_indexed(DEVICE, PAGEABLE, 
 static void prepare_indexed_to_host(void) { prepare_indexed(PAGEABLE, DEVICE, PAGEABLE); }
 static void prepare_indexed_to_peer(void) { prepare_indexed(OTHER_DEVICE, DEVICE, PAGEABLE); }
 
-static via_status export_index(via_array **out_index) {
+static via_status export_index(const two *both, via_array **out_index) {
+    (void)both;
     via_array *bytes = NULL;
     via_status status = VIA_OK;
     THEN(export(numbers, INDEXED_ROWS * (int64_t)sizeof *numbers, place_type(numbers_place), 0, &bytes));
@@ -428,129 +429,102 @@ static via_status export_index(via_array **out_index) {
     return status;
 }
 
-static via_status copy_by_index_now(void) {
+/*
+ * Runs `call` with the two matrices and a third array, on a stream or on none, and waits for it. The third array is
+ * made of the two, or of none.
+ */
+static via_status run_with_third(via_status (*make_third)(const two *, via_array **),
+                                 via_status (*call)(const two *, via_array *, via_stream *), int on_stream) {
     via_status status = VIA_OK;
     two both = {NULL, NULL};
-    via_array *index = NULL;
-    THEN(export_two(&both));
-    THEN(export_index(&index));
-    THEN(via_copy_indexed(both.dst, index, both.src, index, 0, NULL));
-    HOLDS(has_arrived());
-    via_array_release(index);
-    release_two(&both);
-    return status;
-}
-
-static via_status copy_by_index_on_a_stream(void) {
-    via_status status = VIA_OK;
-    two both = {NULL, NULL};
-    via_array *index = NULL;
+    via_array *third = NULL;
     via_stream *stream = NULL;
-    THEN(via_stream_wrap(native, 0, &stream));
+    if (on_stream) THEN(via_stream_wrap(native, 0, &stream));
     THEN(export_two(&both));
-    THEN(export_index(&index));
-    THEN(via_copy_indexed(both.dst, index, both.src, index, 0, stream));
-    THEN(via_stream_synchronize(stream));
+    THEN(make_third(&both, &third));
+    THEN(call(&both, third, stream));
+    if (on_stream) THEN(via_stream_synchronize(stream));
     HOLDS(has_arrived());
-    via_array_release(index);
+    via_array_release(third);
     release_two(&both);
     via_stream_release(stream);
     return status;
 }
 
-static via_status copy_by_index_as_a_task(void) {
+static via_status wait_for(via_task *task) {
     via_status status = VIA_OK;
-    two both = {NULL, NULL};
-    via_array *index = NULL;
-    via_task *task = NULL;
-    THEN(export_two(&both));
-    THEN(export_index(&index));
-    THEN(via_copy_indexed_submit(both.dst, index, both.src, index, 0, NULL, &task));
     THEN(via_task_wait(task));
-    HOLDS(has_arrived());
     via_task_release(task);
-    via_array_release(index);
-    release_two(&both);
     return status;
 }
 
-static via_status copy_by_index_in_a_batch(void) {
+static via_status copy_indexed(const two *both, via_array *index, via_stream *stream) {
     via_status status = VIA_OK;
-    two both = {NULL, NULL};
-    via_array *index = NULL;
+    THEN(via_copy_indexed(both->dst, index, both->src, index, 0, stream));
+    return status;
+}
+
+static via_status submit_indexed(const two *both, via_array *index, via_stream *stream) {
+    via_status status = VIA_OK;
+    via_task *task = NULL;
+    THEN(via_copy_indexed_submit(both->dst, index, both->src, index, 0, stream, &task));
+    THEN(wait_for(task));
+    return status;
+}
+
+static via_status run_indexed_batch(const two *both, via_array *index, via_stream *stream) {
+    via_status status = VIA_OK;
     via_batch *batch = NULL;
-    via_stream *stream = NULL;
-    THEN(via_stream_wrap(native, 0, &stream));
-    THEN(export_two(&both));
-    THEN(export_index(&index));
     THEN(via_batch_create(&batch));
-    THEN(via_batch_add_indexed(batch, both.dst, index, both.src, index, 0));
+    THEN(via_batch_add_indexed(batch, both->dst, index, both->src, index, 0));
     THEN(via_batch_run(batch, stream));
     THEN(via_batch_run(batch, stream));
     THEN(via_stream_synchronize(stream));
-    HOLDS(has_arrived());
     via_batch_release(batch);
-    via_array_release(index);
-    release_two(&both);
-    via_stream_release(stream);
     return status;
 }
+
+static via_status copy_by_index_now(void) { return run_with_third(export_index, copy_indexed, 0); }
+static via_status copy_by_index_on_a_stream(void) { return run_with_third(export_index, copy_indexed, 1); }
+static via_status copy_by_index_as_a_task(void) { return run_with_third(export_index, submit_indexed, 0); }
+static via_status copy_by_index_in_a_batch(void) { return run_with_third(export_index, run_indexed_batch, 1); }
 
 /* Integers become unsigned ones of the same bits, so that every byte arrives. */
-static const via_convert_options unsafely = {(int32_t)sizeof(via_convert_options), VIA_CASTING_UNSAFE, 0, 0};
+static const via_convert_options unsafely = {
+    (int32_t)sizeof(via_convert_options), VIA_CASTING_UNSAFE, 0, 0, NULL, NULL, 0, 0, 0};
 
-static via_status export_for_conversion(two *both, via_array **out_dst) {
+static via_status reinterpret_dst(const two *both, via_array **out_dst) {
     via_status status = VIA_OK;
-    THEN(export_two(both));
     THEN(via_array_reinterpret(both->dst, VIA_UINT32, out_dst));
     return status;
 }
 
-static via_status convert_now(void) {
+static via_status convert(const two *both, via_array *dst, via_stream *stream) {
     via_status status = VIA_OK;
-    two both = {NULL, NULL};
-    via_array *dst = NULL;
+    THEN(via_convert(dst, both->src, &unsafely, stream));
+    return status;
+}
+
+static via_status explain_and_convert(const two *both, via_array *dst, via_stream *stream) {
+    via_status status = VIA_OK;
     char text[1024];
     int64_t length = 0;
-    THEN(export_for_conversion(&both, &dst));
-    THEN(via_convert_explain(dst, both.src, &unsafely, sizeof text, text, &length));
-    THEN(via_convert(dst, both.src, &unsafely, NULL));
-    HOLDS(has_arrived());
-    via_array_release(dst);
-    release_two(&both);
+    THEN(via_convert_explain(dst, both->src, &unsafely, sizeof text, text, &length));
+    THEN(convert(both, dst, stream));
     return status;
 }
 
-static via_status convert_on_a_stream(void) {
+static via_status submit_conversion(const two *both, via_array *dst, via_stream *stream) {
     via_status status = VIA_OK;
-    two both = {NULL, NULL};
-    via_array *dst = NULL;
-    via_stream *stream = NULL;
-    THEN(via_stream_wrap(native, 0, &stream));
-    THEN(export_for_conversion(&both, &dst));
-    THEN(via_convert(dst, both.src, &unsafely, stream));
-    THEN(via_stream_synchronize(stream));
-    HOLDS(has_arrived());
-    via_array_release(dst);
-    release_two(&both);
-    via_stream_release(stream);
-    return status;
-}
-
-static via_status convert_as_a_task(void) {
-    via_status status = VIA_OK;
-    two both = {NULL, NULL};
-    via_array *dst = NULL;
     via_task *task = NULL;
-    THEN(export_for_conversion(&both, &dst));
-    THEN(via_convert_submit(dst, both.src, &unsafely, NULL, &task));
-    THEN(via_task_wait(task));
-    HOLDS(has_arrived());
-    via_task_release(task);
-    via_array_release(dst);
-    release_two(&both);
+    THEN(via_convert_submit(dst, both->src, &unsafely, stream, &task));
+    THEN(wait_for(task));
     return status;
 }
+
+static via_status convert_now(void) { return run_with_third(reinterpret_dst, explain_and_convert, 0); }
+static via_status convert_on_a_stream(void) { return run_with_third(reinterpret_dst, convert, 1); }
+static via_status convert_as_a_task(void) { return run_with_third(reinterpret_dst, submit_conversion, 0); }
 
 #define EACH_WAY_CONVERTED(words, name)                                                        \
     {words ", converted", convert_now, prepare_##name, NULL, 0, 0, 0},                         \

@@ -1,4 +1,5 @@
 /* Files, mapped and transferred, and calibrations kept in one. */
+#include "../capi/archive_files.h"
 #include "../capi/file_support.h"
 #include "scenario.h"
 
@@ -264,6 +265,86 @@ static via_status read_archives(void) {
     return status;
 }
 
+/* A .npz and a GGUF file. */
+static void prepare_formats(void) {
+    archive_bytes content;
+    prepare_folder();
+    make_npz(&content, "a.npy", 0, 5);
+    put_file("there.bin", content.bytes, content.length);
+    make_gguf(&content, "b", 24, 5, 10);
+    put_file("made.npy", content.bytes, content.length);
+}
+
+static via_status read_formats(void) {
+    via_status status = VIA_OK;
+    via_archive *archive = NULL;
+    via_array *buffer = NULL;
+    THEN(via_archive_open(path_of("there.bin"), NULL, &archive));
+    THEN(via_archive_add(archive, path_of("made.npy")));
+    HOLDS(via_archive_size(archive) == 2 && strcmp(via_archive_type_name(archive, 1), "I8") == 0);
+    THEN(via_archive_load(archive, NULL, NULL, &buffer));
+    HOLDS(memcmp((char *)via_array_data(buffer) + 64, "\1\2\3\4\5\6\7\10\11\12", 10) == 0);
+    via_array_release(buffer);
+    via_archive_release(archive);
+    return status;
+}
+
+enum { WIDE_ROWS = 20, WIDE_ROW = 8192 };
+
+/* A matrix whose rows are long enough to be scattered when half of its columns are read. */
+static void prepare_wide(void) {
+    prepare_folder();
+    char *content = malloc(8 + 128 + WIDE_ROWS * WIDE_ROW);
+    const int length =
+        snprintf(content + 8, 128, "{\"w\":{\"dtype\":\"U8\",\"shape\":[%d,%d],\"data_offsets\":[0,%d]}}", WIDE_ROWS,
+                 WIDE_ROW, WIDE_ROWS * WIDE_ROW);
+    const uint64_t header = (uint64_t)length;
+    memcpy(content, &header, 8);
+    for (int i = 0; i < WIDE_ROWS * WIDE_ROW; ++i) {
+        content[8 + length + i] = (char)(i % WIDE_ROW < WIDE_ROW / 2 ? 1 + i / WIDE_ROW : 0);
+    }
+    put_file("there.bin", content, 8 + (size_t)length + WIDE_ROWS * WIDE_ROW);
+    free(content);
+}
+
+static via_status read_columns(void) {
+    via_status status = VIA_OK;
+    via_archive *archive = NULL;
+    via_array *buffer = NULL;
+    THEN(via_archive_open(path_of("there.bin"), NULL, &archive));
+    THEN(via_archive_slice(archive, 0, 1, 0, WIDE_ROW / 2));
+    THEN(via_archive_load(archive, NULL, NULL, &buffer));
+    for (int64_t i = 0; buffer != NULL && i < via_array_nbytes(buffer); ++i) {
+        HOLDS(((const char *)via_array_data(buffer))[i] == (char)(1 + i / (WIDE_ROW / 2)));
+    }
+    via_array_release(buffer);
+    via_archive_release(archive);
+    return status;
+}
+
+/* Shards and their index: all of them, or what was there before. */
+static via_status save_shards(void) {
+    via_status status = VIA_OK;
+    via_array *arrays[2] = {NULL, NULL};
+    const char *const names[] = {"a", "b"};
+    THEN(export(bytes, BYTES / 2, VIA_DEVICE_CPU, 0, &arrays[0]));
+    THEN(export(bytes, BYTES / 2, VIA_DEVICE_CPU, 0, &arrays[1]));
+    THEN(via_archive_save(path_of("s.safetensors"), 2, arrays, names, NULL, BYTES / 2, OPTIONS_OF(.durable = 1), NULL));
+    const int index = access(path_of("s.safetensors.index.json"), F_OK) == 0;
+    const int first = access(path_of("s-00001-of-00002.safetensors"), F_OK) == 0;
+    const int second = access(path_of("s-00002-of-00002.safetensors"), F_OK) == 0;
+    HOLDS(index && first && second);
+    if (status != VIA_OK && index && !(first && second)) {
+        complain("an index names a shard that is not there");
+    }
+    unlink(path_of("s.safetensors.index.json"));
+    unlink(path_of("s-00001-of-00002.safetensors"));
+    unlink(path_of("s-00002-of-00002.safetensors"));
+    via_array_release(arrays[0]);
+    via_array_release(arrays[1]);
+    return status;
+}
+
 /* Files that replace others: each is whole, the one before or the new one. */
 static via_status save_archives(void) {
     via_status status = VIA_OK;
@@ -314,6 +395,9 @@ const scenario file_scenarios[] = {
     {"files are transferred as tasks", transfer_as_tasks, prepare_folder, finish_folder, 0, 0, 0},
     {"files are transferred with a device", transfer_with_a_device, prepare_device, finish_folder, 1, 0, 0},
     {"archives are read", read_archives, prepare_archives, finish_folder, 0, 0, 0},
+    {"archives of other formats are read", read_formats, prepare_formats, finish_folder, 0, 0, 0},
+    {"columns of archives are read", read_columns, prepare_wide, finish_folder, 0, 0, 0},
+    {"archives are saved in shards", save_shards, prepare_folder, finish_folder, 0, 0, 0},
     {"archives are saved", save_archives, prepare_archives, finish_folder, 0, 0, 0},
     {"a calibration is kept", keep_a_calibration, prepare_folder, finish_folder, 0, 0, 0},
     {"a device is calibrated", calibrate, NULL, NULL, 0, 1, 0},

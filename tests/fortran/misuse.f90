@@ -41,7 +41,7 @@ program misuse_tests
   use wrong_callbacks
   use support
   implicit none
-  integer, parameter :: calls = 63
+  integer, parameter :: calls = 68
   integer(c_int64_t), parameter :: large = 64 * 2**20
   integer(c_int32_t), parameter :: cpu = VIA_DEVICE_CPU, cuda = VIA_DEVICE_CUDA
   real(c_float), target :: pixels(4, 3), others(4, 3)
@@ -186,6 +186,7 @@ contains
     if (answer_of < 0) answer_of = other_processes(id)
     if (answer_of < 0) answer_of = devices_and_callbacks(id)
     if (answer_of < 0) answer_of = files(id)
+    if (answer_of < 0) answer_of = archives(id)
   end function
 
   integer(c_int) function handles(id) result(answer)
@@ -466,7 +467,48 @@ contains
     end select
   end function
 
+  integer(c_int) function archives(id) result(answer)
+    character(len=*), intent(in) :: id
+    character(len=2), target :: name
+    type(c_ptr) :: archive
+    name = "w" // c_null_char
+    archive = c_null_ptr
+    answer = -1
+    select case (id)
+      case ("archive_without_a_header")
+        call open_file_of(10)
+        answer = via_archive_open(path, out_archive=archive)
+      case ("absent_tensor")
+        call open_archive(archive)
+        answer = via_archive_array(archive, 1_c_int64_t, subject%handle, made%handle)
+      case ("part_past_a_tensor")
+        call open_archive(archive)
+        answer = via_archive_slice(archive, 0_c_int64_t, 0_c_int32_t, 1_c_int64_t, 4_c_int64_t)
+      case ("buffer_of_another_size")
+        call open_archive(archive)
+        answer = via_archive_read(archive, subject%handle, c_null_ptr)
+        if (answer /= VIA_ERROR_DTYPE) return
+        call viaduct_check(via_empty(c_null_ptr, VIA_UINT8, 1_c_int32_t, [47_c_int64_t], c_null_ptr, made%handle))
+        answer = via_archive_read(archive, made%handle, c_null_ptr)
+      case ("name_saved_twice")
+        call open_file_of(0)
+        answer = via_archive_save(path, 2_c_int32_t, [subject%handle, other%handle], [c_loc(name), c_loc(name)], &
+          "{}" // c_null_char, 0_c_int64_t, stream=c_null_ptr)
+    end select
+    call via_archive_release(archive)
+  end function
+
   ! ---------------------------------------------------------------------------------------------- what they need
+
+  subroutine open_archive(archive)
+    type(c_ptr), intent(out) :: archive
+    character(len=2), target :: name
+    name = "w" // c_null_char
+    call open_file_of(0)
+    call viaduct_check(via_archive_save(path, 1_c_int32_t, [subject%handle], [c_loc(name)], "{}" // c_null_char, &
+      0_c_int64_t, stream=c_null_ptr))
+    call viaduct_check(via_archive_open(path, out_archive=archive))
+  end subroutine
 
   integer(c_int) function wrap(address, dtype, shape, device_type, device_id, flags)
     type(c_ptr), intent(in) :: address

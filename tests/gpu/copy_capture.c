@@ -87,7 +87,8 @@ static void a_captured_copy_by_index_of_pageable_memory_is_refused(void **state)
 }
 
 /* A byte becomes one with a sign, and stays what it is. */
-static const via_convert_options unsafely = {(int32_t)sizeof(via_convert_options), VIA_CASTING_UNSAFE, 0, 0};
+static const via_convert_options unsafely = {
+    (int32_t)sizeof(via_convert_options), VIA_CASTING_UNSAFE, 0, 0, NULL, NULL, 0, 0, 0};
 
 static via_array *with_sign(const block *of) {
     via_array *array = NULL;

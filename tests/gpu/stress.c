@@ -5,14 +5,13 @@
 
 enum { STREAMS = 4 };
 
-static _Atomic(via_array *) exported[SLOTS]; /* in device, pinned or pool memory */
-static _Atomic(struct DLManagedTensorVersioned *) exported_tensors[SLOTS];
+static pool device = {.most_axes = 6}; /* device, pinned and pool memory */
 static via_stream *streams[STREAMS];
 static via_memory *memories[3];
 
 static via_stream *any_stream(worker *self) { return streams[roll(self, STREAMS)]; }
 
-static void put_exported(worker *self, via_array *array) { via_array_release(put(exported, self, array)); }
+static void put_exported(worker *self, via_array *array) { put_in(self, &device, array); }
 
 static void make_exported(worker *self) {
     const unsigned char byte = (unsigned char)(1 + roll(self, 255));
@@ -23,57 +22,23 @@ static void make_exported(worker *self) {
     }
 }
 
-static void view_exported(worker *self) {
-    via_array *array = take(exported, self);
-    via_array *view = NULL;
-    if (array != NULL && via_array_ndim(array) < 6 && must(view_at_random(self, array, &view) == VIA_OK)) {
-        put_exported(self, view);
-    }
-    via_array_release(array);
-}
-
 static void record_use(worker *self) {
-    via_array *array = take(exported, self);
+    via_array *array = take(device.arrays, self);
     if (array != NULL) {
         must(via_array_record_stream(array, any_stream(self)) == VIA_OK);
         put_exported(self, array);
     }
 }
 
-static void export_exported(worker *self) {
-    via_array *array = take(exported, self);
-    struct DLManagedTensorVersioned *tensor = NULL;
-    if (array != NULL && must(via_to_dlpack(array, NULL, any_stream(self), &tensor) == VIA_OK)) {
-        via_dlpack_delete(put(exported_tensors, self, tensor));
-    }
-    via_array_release(array);
-}
-
-static void import_exported(worker *self) {
-    struct DLManagedTensorVersioned *tensor = take(exported_tensors, self);
-    via_array *array = NULL;
-    if (tensor != NULL && must(via_from_dlpack(tensor, NULL, any_stream(self), &array) == VIA_OK)) {
-        put_exported(self, array);
-    }
-}
-
-static void fetch_exported(worker *self) {
-    via_array *array = take(exported, self);
-    if (array == NULL) {
-        return;
-    }
-    via_array *copy = like(array);
-    if (must(via_copy(copy, array) == VIA_OK)) {
-        expect_even(copy);
-    }
-    self->copies++;
-    via_array_release(copy);
-    put_exported(self, array);
-}
+static void view_exported(worker *self) { view_in(self, &device); }
+static void export_exported(worker *self) { export_in(self, &device, any_stream(self)); }
+static void import_exported(worker *self) { import_in(self, &device, any_stream(self)); }
+static void fetch_exported(worker *self) { copy_in(self, &device); }
+static void submit_exported(worker *self) { submit_in(self, &device, any_stream(self)); }
 
 /* The copy takes the place of the array while it is still under way. */
 static void copy_behind(worker *self) {
-    via_array *array = take(exported, self);
+    via_array *array = take(device.arrays, self);
     via_array *copy = NULL;
     if (array == NULL) {
         return;
@@ -84,21 +49,6 @@ static void copy_behind(worker *self) {
     }
     self->copies++;
     via_array_release(array);
-}
-
-static void submit_exported(worker *self) {
-    via_array *array = take(exported, self);
-    via_task *task = NULL;
-    if (array == NULL) {
-        return;
-    }
-    via_array *copy = like(array);
-    if (must(via_copy_submit(copy, array, any_stream(self), &task) == VIA_OK)) {
-        via_task_release(put(tasks, self, task));
-    }
-    self->copies++;
-    via_array_release(copy);
-    put_exported(self, array);
 }
 
 static void order_streams(worker *self) {
@@ -114,7 +64,7 @@ static void order_streams(worker *self) {
 
 static void make_a_stream(worker *self) {
     via_stream *stream = NULL;
-    via_array *array = take(exported, self);
+    via_array *array = take(device.arrays, self);
     if (must(via_stream_create(0, &stream) == VIA_OK) && array != NULL) {
         must(via_array_record_stream(array, stream) == VIA_OK);
     }
@@ -143,8 +93,7 @@ static void begin(void) {
 
 static void end(void) {
     for (int i = 0; i < SLOTS; ++i) {
-        via_array_release(atomic_exchange(&exported[i], NULL));
-        via_dlpack_delete(atomic_exchange(&exported_tensors[i], NULL));
+        empty_place(&device, i);
     }
     for (int i = 0; i < STREAMS; ++i) {
         ok(via_stream_synchronize(streams[i]));

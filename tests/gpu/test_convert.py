@@ -196,3 +196,35 @@ def test_a_refusal_touches_nothing_and_says_what_would_do() -> None:
     with pytest.raises(via.DTypeError, match="same_kind, which does not take float64 to int16; expected unsafe"):
         via.convert(dst, src)
     assert content(dst) == b"\3\0" * 16
+
+
+@pytest.mark.parametrize(("to", "of"), PAIRS)
+@pytest.mark.parametrize("seed", range(6))
+def test_scales_and_offsets_make_the_bits_of_the_host(to: str, of: str, seed: int) -> None:
+    rng = random.Random(f"scale {to} {of} {seed}")
+    for _ in range(4):
+        shape = [rng.choice([1, 2, 3, 7, 300]) for _ in range(rng.randint(1, 3))]
+        source = rng.choice([name for name in SIZES if name not in COMPLEX])
+        target = rng.choice(["float16", "bfloat16", "float32", "float64", "float8_e4m3fn"])
+        src, src_block = side(of, source, shape, rng)
+        dst, dst_block = side(to, target, shape, rng)
+        dst_twin, wanted = twin(dst, dst_block)
+        src_twin, _memory = twin(src, src_block)
+        axis = rng.randrange(len(shape))
+        count = rng.choice([1, shape[axis]])
+        scale = [rng.uniform(-2, 2) for _ in range(count)]
+        offset = [rng.uniform(-300, 300) for _ in range(count)]
+        via.convert(dst_twin, src_twin, casting="unsafe", scale=scale, offset=offset, scale_axis=axis)
+        via.convert(dst, src, casting="unsafe", scale=scale, offset=offset, scale_axis=axis)
+        assert content(dst_block) == content(wanted), (shape, source, target, dst.strides, src.strides, axis, count)
+
+
+@pytest.mark.parametrize("of", KINDS)
+def test_frames_become_normalised_planes_on_a_device(of: str) -> None:
+    frames = on(of, elements("uint8", 6 * 61 * 40 * 3, random.Random(6))).view("uint8").reshape(6, 61, 40, 3)
+    planes = via.empty((6, 3, 61, 40), "float16", device="cuda:0")
+    scale, offset = [0.017, 0.0175, 0.0174], [-2.1, -2.0, -1.8]
+    via.convert_submit(planes, frames.transpose(0, 3, 1, 2), scale=scale, offset=offset, scale_axis=1).wait()
+    wanted = via.empty((6, 3, 61, 40), "float16")
+    via.convert(wanted, frames.copy("cpu").transpose(0, 3, 1, 2), scale=scale, offset=offset, scale_axis=1)
+    assert content(planes) == content(wanted)

@@ -437,6 +437,26 @@ def file_opened_to_read(folder: Path) -> None:
 
 
 @wrong
+def archive_without_a_header(folder: Path) -> None:
+    via.Archive(file_of(folder, b"no header"))
+
+
+def archive_of(folder: Path) -> via.Archive:
+    via.save(folder / "one.safetensors", {"w": grid()})
+    return via.Archive(folder / "one.safetensors")
+
+
+@wrong
+def absent_tensor(folder: Path) -> None:
+    archive_of(folder).load(["v"])
+
+
+@wrong
+def part_past_a_tensor(folder: Path) -> None:
+    archive_of(folder).slice("w", 0, 1, 3)
+
+
+@wrong
 def past_the_end_of_a_file(folder: Path) -> None:
     via.open(file_of(folder, bytes(10))).read(grid())
 

@@ -21,6 +21,7 @@ static struct {
     via_file *file;
     via_batch *batch;
     via_task *task;
+    via_archive *archive;
 } f;
 
 #define WRAP(address, dtype, ndim, shape, strides, type, id, flags) \
@@ -378,6 +379,41 @@ static via_status file_cut_short(void) {
     return via_file_read(f.file, 0, f.subject, NULL);
 }
 
+/* ------------------------------------------------------------------------------------------------ archives */
+
+static via_status archive_without_a_header(void) {
+    open_file_of("no header", 9);
+    return via_archive_open(f.file_name, NULL, &f.archive);
+}
+
+static void open_archive(void) {
+    open_file_of("", 0);
+    ok(via_archive_save(f.file_name, 1, &f.subject, (const char *[]){"w"}, NULL, 0, NULL, NULL));
+    ok(via_archive_open(f.file_name, NULL, &f.archive));
+}
+
+static via_status absent_tensor(void) {
+    open_archive();
+    return via_archive_array(f.archive, 1, f.subject, &f.made);
+}
+
+static via_status part_past_a_tensor(void) {
+    open_archive();
+    return via_archive_slice(f.archive, 0, 0, 1, 3);
+}
+
+static via_status buffer_of_another_size(void) {
+    open_archive();
+    ok(via_empty(NULL, VIA_UINT8, 1, SHAPE(47), NULL, &f.made));
+    return via_archive_read(f.archive, f.made, NULL);
+}
+
+static via_status name_saved_twice(void) {
+    open_file_of("", 0);
+    return via_archive_save(f.file_name, 2, (via_array *[]){f.subject, f.other}, (const char *[]){"w", "w"}, NULL, 0,
+                            NULL, NULL);
+}
+
 /* ------------------------------------------------------------------------------------------------ the table */
 
 typedef struct wrong_call {
@@ -448,6 +484,11 @@ static const wrong_call wrong_calls[] = {
     CALL(file_opened_to_read),
     CALL(past_the_end_of_a_file),
     CALL(file_cut_short),
+    CALL(archive_without_a_header),
+    CALL(absent_tensor),
+    CALL(part_past_a_tensor),
+    CALL(buffer_of_another_size),
+    CALL(name_saved_twice),
 };
 
 enum { ID, WHAT, STATUS, NEEDS, C, COLUMNS = 10 };
@@ -490,6 +531,7 @@ static void end_fixture(void) {
     via_task_release(f.task);
     via_batch_release(f.batch);
     via_file_release(f.file);
+    via_archive_release(f.archive);
     for (int32_t i = 0; i < LENGTH(arrays); ++i) {
         via_array_release(arrays[i]);
     }

@@ -243,6 +243,35 @@ def test_parts_of_tensors_arrive_as_numpy_slices_them(tmp_path: Path, device: st
         assert np.array_equal(archive[name].read().numpy(), tensors[name])
 
 
+@pytest.mark.parametrize("columns", [256, 1000, 1024, 1500, 5000])
+@pytest.mark.parametrize("device", ["cpu", "cuda:0"])
+def test_halves_of_columns_of_any_width_arrive(tmp_path: Path, columns: int, device: str) -> None:
+    if device != "cpu" and via.device_count() == 0:
+        pytest.skip("no CUDA device")
+    values = np.arange(1100 * 2 * columns, dtype=np.float32).reshape(1100, 2 * columns)
+    archive = via.Archive(put(tmp_path / "m.safetensors", {"first": values, "last": values, "rows": values}))
+    archive.slice("first", 1, 0, columns)
+    archive.slice("last", 1, columns, columns)
+    archive.slice("rows", 0, 550, 550)
+    found = {name: array.copy("cpu").numpy() for name, array in archive.load(device=device).items()}
+    assert np.array_equal(found["first"], values[:, :columns])
+    assert np.array_equal(found["last"], values[:, columns:])
+    assert np.array_equal(found["rows"], values[550:])
+
+
+def test_a_window_of_columns_of_a_file_cut_short_is_one_error(tmp_path: Path) -> None:
+    values = np.arange(600 * 2048, dtype=np.float32).reshape(600, 2048)
+    path = put(tmp_path / "m.safetensors", {"w": values})
+    window = via.Archive(path)["w"][:, :1024]
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size - values.nbytes // 3)
+    with pytest.raises(via.FileError, match=r"m\.safetensors.*expected"):
+        window.read()
+    into = via.empty((600, 1024), "float32")
+    with pytest.raises(via.FileError, match=r"m\.safetensors.*expected"):
+        window.read(into)
+
+
 def test_arrays_of_a_device_are_saved(tmp_path: Path) -> None:
     if via.device_count() == 0:
         pytest.skip("no CUDA device")

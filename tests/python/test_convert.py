@@ -372,3 +372,98 @@ def test_explain_says_how() -> None:
     text = via.convert_explain(np.zeros((64, 64), "f4"), a.T)
     assert text.startswith("route: host, by blocks in a scratch")
     assert "float64 of 8 bytes to float32 of 4 bytes" in text and "bytes: 32768 read, 16384 written" in text
+
+
+# ------------------------------------------------------------------------------------------------ scale and offset
+
+
+def scaled(src: np.ndarray, scale: object, offset: object, axis: int, dtype: np.dtype) -> np.ndarray:
+    """src * scale + offset in float32, rounded after each step, and then to the dtype; NaNs are quiet and positive."""
+    shape = [1] * src.ndim
+    if np.size(scale) > 1 or np.size(offset) > 1:
+        shape[axis] = src.shape[axis]
+    by = np.broadcast_to(np.asarray(scale, np.float32), np.prod(shape)).reshape(shape)
+    plus = np.broadcast_to(np.asarray(offset, np.float32), np.prod(shape)).reshape(shape)
+    numbers = src.astype(np.float32) * by + plus
+    numbers[np.isnan(numbers)] = np.array(0x7FC00000, np.uint32).view(np.float32)
+    return numbers.astype(dtype)
+
+
+@pytest.mark.parametrize("target", ["float16", "bfloat16", "float32", "float64", "float8_e4m3fn"])
+@pytest.mark.parametrize("source", [*INTEGERS, *FLOATS, "float8_e5m2"])
+def test_numbers_are_scaled_and_offset_in_float32(source: str, target: str) -> None:
+    src = edges(dtype_of(source))
+    dst = np.zeros(src.shape, dtype_of(target))
+    via.convert(dst, src, casting="unsafe", scale=1 / 255, offset=-0.5)
+    assert np.array_equal(bits(dst), bits(scaled(src, 1 / 255, -0.5, 0, dst.dtype)))
+    rng = np.random.default_rng(2)
+    scale, offset = rng.normal(size=src.size).astype(np.float32), rng.normal(size=src.size).astype(np.float32)
+    via.convert(dst, src, casting="unsafe", scale=scale, offset=offset)
+    assert np.array_equal(bits(dst), bits(scaled(src, scale, offset, 0, dst.dtype)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_scales_go_along_any_axis_of_any_layout(data: st.DataObject) -> None:
+    shape = data.draw(st.lists(st.integers(1, 40), min_size=1, max_size=4))
+    order = data.draw(st.permutations(range(len(shape))))
+    steps = [data.draw(st.sampled_from([1, 1, -1])) for _ in shape]
+    axis = data.draw(st.integers(-len(shape), len(shape) - 1))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    source, target = data.draw(st.sampled_from([("uint8", "float16"), ("int16", "float32"), ("float64", "float32")]))
+    block = rng.integers(0, 200, [shape[i] for i in order]).astype(source)
+    src = block.transpose(np.argsort(order))[tuple(slice(None, None, step) for step in steps)]
+    block = np.zeros([shape[i] for i in order], target)
+    backward = data.draw(st.booleans())
+    dst = (block.transpose(np.argsort(order)) if data.draw(st.booleans()) else np.zeros(shape, target))[
+        tuple(slice(None, None, -1 if backward else 1) for _ in shape)
+    ]
+    scale = rng.normal(size=shape[axis]).astype(np.float32)
+    offset = rng.normal(size=shape[axis]).astype(np.float32) if data.draw(st.booleans()) else 0.25
+    via.convert(dst, src, scale=scale, offset=offset, scale_axis=axis)
+    assert np.array_equal(dst, scaled(src, scale, offset, axis, dst.dtype))
+
+
+def test_frames_become_normalised_planes() -> None:
+    frames = np.random.default_rng(3).integers(0, 256, (5, 130, 70, 3), dtype=np.uint8)
+    planes = np.zeros((5, 3, 130, 70), np.float16)
+    scale, offset = [1 / 58.395, 1 / 57.12, 1 / 57.375], [-2.1179, -2.0357, -1.8044]
+    via.convert(planes, frames.transpose(0, 3, 1, 2), scale=scale, offset=offset, scale_axis=1)
+    assert np.array_equal(planes, scaled(frames.transpose(0, 3, 1, 2), scale, offset, 1, planes.dtype))
+    text = via.convert_explain(planes, frames.transpose(0, 3, 1, 2), scale=scale, scale_axis=1)
+    assert "affine: times a scale, plus an offset, in float32, by index along an axis" in text
+
+
+def test_one_dtype_is_scaled_too_and_big_endian_numbers_are_swapped_before() -> None:
+    src = np.arange(1000, dtype=np.float32)
+    dst = np.zeros_like(src)
+    via.convert(dst, src, scale=2)
+    assert np.array_equal(dst, src * 2)
+    via.convert(dst, src.astype(">f4").view("<f4"), byteorder=">", offset=-1)
+    assert np.array_equal(dst, src - 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ({"scale": [1.0, 2.0]}, via.ShapeError, "options.scale_count is 2; expected 1, or 4 along axis 0"),
+        ({"scale": [1.0] * 4, "scale_axis": 2}, via.OutOfRangeError, "options.scale_axis is 2; expected an axis of 2"),
+        ({"scale": [1.0] * 4, "scale_axis": -3}, via.OutOfRangeError, "options.scale_axis is -3"),
+        ({"scale": []}, via.ShapeError, "scale has 0 numbers, offset 0; expected as many, or one"),
+        ({"scale": [1.0] * 4, "offset": [1.0] * 3}, via.ShapeError, "scale has 4 numbers, offset 3"),
+        ({"scale": "no"}, TypeError, "scale is 'no'; expected a number or a sequence of numbers"),
+    ],
+)
+def test_bad_scales_are_refused_and_touch_nothing(arguments: dict, error: type, text: str) -> None:
+    dst = np.full((4, 5), 7, np.float32)
+    with pytest.raises(error, match=re.escape(text)):
+        via.convert(dst, np.ones((4, 5), np.uint8), **arguments)
+    assert np.all(dst == 7)
+
+
+@pytest.mark.parametrize(("source", "target"), [("uint8", "int32"), ("float32", "complex64"), ("complex64", "float32")])
+def test_only_real_numbers_are_scaled_and_only_to_floats(source: str, target: str) -> None:
+    dst = np.full(4, 7, target)
+    with pytest.raises(via.DTypeError, match="expected (booleans, integers or )?floats"):
+        via.convert(dst, np.ones(4, source), casting="unsafe", scale=2)
+    assert np.all(dst == 7)

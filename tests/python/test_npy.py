@@ -107,7 +107,6 @@ def test_views_of_a_mapped_array_go_wherever_an_array_goes(tmp_path):
         (np.array(["one", "two"]), "text"),
         (np.array([b"one"]), "text"),
         (np.array(["2020-01-01"], dtype="M8[D]"), "times"),
-        (np.array([1.0], dtype=">f8"), "byte order"),
         (np.array([1.0], dtype=np.longdouble), "longdouble"),
     ],
 )
@@ -186,3 +185,77 @@ def test_names_of_fields_are_taken_as_numpy_takes_them(tmp_path, seed):
         except ValueError:
             theirs = None
         assert record_of(path, descr) == theirs, descr
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f4", ">f2", ">i8", ">u4", ">i2", ">c8", ">c16"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_numbers_in_another_byte_order_are_swapped_by_reads_and_writes(tmp_path, dtype, order):
+    path = tmp_path / "big.npy"
+    values = np.asarray(np.arange(60).reshape(3, 4, 5) * 1.5, dtype=dtype, order=order)
+    np.save(path, values)
+    native = values.astype(values.dtype.newbyteorder("="))
+    with via.open(path, "r+") as file:
+        assert file.dtype == native.dtype
+        assert np.array_equal(np.asarray(file.read()), native)
+        strided = np.zeros((3, 4, 10), native.dtype)[:, :, ::2]
+        file.read_submit(strided).wait()
+        assert np.array_equal(strided, native)
+        file.write(native + 1)
+        assert np.array_equal(np.load(path), native + 1)
+        file.write_submit(native + 2).wait()
+    assert np.load(path).dtype == np.dtype(dtype)
+    assert np.array_equal(np.load(path), native + 2)
+    assert np.array_equal(np.asarray(via.load(path)), native + 2)
+
+
+def test_the_bytes_of_another_byte_order_are_not_given_away_as_numbers(tmp_path):
+    path = tmp_path / "big.npy"
+    np.save(path, np.arange(10, dtype=">f4"))
+    with via.open(path) as file:
+        with pytest.raises(via.DTypeError, match="another byte order; expected File.read"):
+            file.array()
+        with pytest.raises(via.UnsupportedError, match="another byte order; expected whole reads, or as_bytes"):
+            file[2:5]
+        with pytest.raises(via.DTypeError, match="float32"):
+            file.read(np.zeros(10, np.float64))
+        assert bytes(memoryview(file.array(dtype="uint8", shape=(40,)))) == np.arange(10, dtype=">f4").tobytes()
+    with pytest.raises(via.DTypeError, match="another byte order; expected a read"):
+        raw.via_file_array(opened(path), 0, 0, ())
+    assert raw.via_file_info(opened(path))["byte_order"] == raw.VIA_BYTE_ORDER_BIG
+
+
+@pytest.mark.parametrize("source", ["<f8", ">f8", "<f4", "<i2", "<u1"])
+def test_a_file_is_converted_while_it_is_read(tmp_path, source):
+    path = tmp_path / "numbers.npy"
+    values = np.arange(3000, dtype=source).reshape(30, 100)
+    np.save(path, values)
+    assert np.array_equal(np.asarray(via.load(path, dtype="float32")), values.astype("f4"))
+    with via.open(path) as file:
+        assert np.array_equal(np.asarray(file.read(astype="float16")), values.astype("f2"))
+        with pytest.raises(via.DTypeError, match="same_kind"):
+            file.read(astype="bool")
+        assert np.asarray(file.read(astype="bool", casting="unsafe")).sum() == np.count_nonzero(values)
+        with pytest.raises(via.InvalidArgumentError, match="astype is given with a destination"):
+            file.read(np.zeros((30, 100), "f4"), astype="float32")
+        if values.dtype.isnative:
+            assert np.array_equal(np.asarray(file[3:7, ::2].read(astype="float32")), values[3:7, ::2].astype("f4"))
+
+
+def test_tensors_of_floats_are_converted_while_an_archive_is_loaded(tmp_path):
+    path = tmp_path / "model.safetensors"
+    weights = np.arange(600, dtype="f4").reshape(20, 30)
+    via.save(path, {"w": weights, "n": np.arange(5, dtype="i8"), "b": np.ones(3, "f8")})
+    found = via.load(path, dtype="float16")
+    assert [found[name].dtype_name for name in ("w", "n", "b")] == ["float16", "int64", "float16"]
+    assert np.array_equal(np.asarray(found["w"]), weights.astype("f2"))
+    assert np.array_equal(np.asarray(found["n"]), np.arange(5))
+    assert list(via.load(path, names=["b"], dtype="float64")) == ["b"]
+    with pytest.raises(via.OutOfRangeError):
+        via.load(path, names=["no"], dtype="float16")
+
+
+def test_an_archive_of_numbers_in_another_byte_order_is_refused(tmp_path):
+    path = tmp_path / "big.npz"
+    np.savez(path, a=np.arange(10, dtype=">f4"))
+    with pytest.raises(via.DTypeError, match="another byte order; expected this machine's byte order"):
+        via.load(path)

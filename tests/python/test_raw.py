@@ -156,6 +156,8 @@ def test_every_int64_parameter_takes_more_than_32_bits(tmp_path: Path) -> None:
     archive = raw.via_archive_open(tmp_path / "none.safetensors", None)
     assert raw.via_archive_name(archive, BIG) is None
     note("via_archive_name", "number")
+    assert raw.via_archive_type_name(archive, BIG) is None
+    note("via_archive_type_name", "number")
     assert str(BIG) in message_of(raw.via_archive_file, archive, BIG)
     note("via_archive_file", "number")
     assert str(BIG) in message_of(raw.via_archive_select, archive, (BIG,))

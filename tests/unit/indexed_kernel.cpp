@@ -1,6 +1,6 @@
 // The kernels of copies by index, compiled for the host: they do what a loop over the rows does, write nothing else,
 // read nothing but rows and numbers, and report numbers that are out of range.
-#include "copy_support.hpp"
+#include "kernel_bounds.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,25 +15,6 @@ using via::IndexedRows;
 using via::IndexList;
 using via::cuda::IndexedKernelPlan;
 using via::kernels::IndexFault;
-
-struct Bounds {
-    uint64_t low;
-    uint64_t high;
-    bool holds(uint64_t address, uint64_t nbytes) const { return address >= low && address + nbytes <= high; }
-};
-
-std::vector<Bounds> reached;
-
-}  // namespace
-
-void *via::kernels::host_view(uint64_t address, uint64_t nbytes) {
-    assert_true(
-        std::any_of(reached.begin(), reached.end(), [=](const Bounds &some) { return some.holds(address, nbytes); }));
-    assert_int_equal(address % nbytes, 0);
-    return reinterpret_cast<void *>(address);
-}
-
-namespace {
 
 std::array<int, 17> launches;  // of words of so many bytes
 
@@ -107,11 +88,11 @@ public:
         const std::vector<char> before = dst_->memory;
         const std::vector<char> expected = naive();
         IndexFault fault{};
-        reached = {dst_->bounds(0, dst_bytes_),
-                   src_->bounds(0, src_bytes_),
-                   of(dst_rows_),
-                   of(src_rows_),
-                   {reinterpret_cast<uint64_t>(&fault), reinterpret_cast<uint64_t>(&fault + 1)}};
+        reachable = {{dst_->bounds(0, dst_bytes_),
+                      src_->bounds(0, src_bytes_),
+                      of(dst_rows_),
+                      of(src_rows_),
+                      {reinterpret_cast<uint64_t>(&fault), reinterpret_cast<uint64_t>(&fault + 1)}}};
         IndexedKernelPlan plan;
         via::cuda::plan_indexed_kernel(rows_, reinterpret_cast<uint64_t>(&fault), &plan);
         run_plan(plan, backwards);

@@ -1,14 +1,22 @@
 // Which kernel is chosen for a strided copy, and how it is cut: values, made without a GPU and without memory.
 #include "cuda/launch/kernel_plan.hpp"
 
+#include <cmath>
+
 #include "copy_support.hpp"
+#include "cuda/launch/kernel_plan_box.hpp"
+#include "cuda/launch/kernel_plan_tiles.hpp"
 
 namespace {
 
 using via::Axis;
 using via::cuda::KernelPlan;
 using via::cuda::KernelRoute;
+using via::cuda::plan_aligned_tiles;
+using via::cuda::plan_channels;
 using via::cuda::plan_kernel;
+using via::cuda::plan_loose_tiles;
+using via::cuda::Shape;
 using via::cuda::Transfer;
 using via::kernels::Id;
 
@@ -32,9 +40,19 @@ struct Loops {
         plan_kernel(transfer, &made);
         return made;
     }
+    // Of one planner, whatever the others would make.
+    KernelPlan plan_by(bool (*make)(const Shape &, KernelPlan *)) const {
+        Shape shape;
+        via::cuda::find_shape(transfer, &shape);
+        KernelPlan made;
+        assert_true(make(shape, &made));
+        return made;
+    }
     std::vector<Axis> axes;
     Transfer transfer{};
 };
+
+bool plan_any_box(const Shape &shape, KernelPlan *plan) { return via::cuda::plan_box(shape, INFINITY, plan); }
 
 Loops transpose(int64_t rows, int64_t columns, int64_t item, uintptr_t shift = 0) {
     return {item, {{rows, item, columns * item}, {columns, rows * item, item}}, shift};
@@ -47,28 +65,28 @@ void assert_plan(const KernelPlan &plan, KernelRoute route, Id kernel, int32_t w
 }
 
 void aligned_transposes_are_tiled_by_sixteens(void **) {
-    assert_plan(transpose(4096, 2048, 1).plan(), KernelRoute::Tiles, Id::via_tile_1, 16);
-    assert_plan(transpose(4096, 2048, 2).plan(), KernelRoute::Tiles, Id::via_tile_2, 16);
-    assert_plan(transpose(4096, 2048, 4).plan(), KernelRoute::Tiles, Id::via_tile_4, 16);
-    assert_plan(transpose(4096, 2048, 8).plan(), KernelRoute::Tiles, Id::via_tile_8, 16);
-    assert_plan(transpose(4096, 2048, 16).plan(), KernelRoute::Tiles, Id::via_tile_16, 16);
+    assert_plan(transpose(4096, 2048, 1).plan_by(plan_aligned_tiles), KernelRoute::Tiles, Id::via_tile_1, 16);
+    assert_plan(transpose(4096, 2048, 2).plan_by(plan_aligned_tiles), KernelRoute::Tiles, Id::via_tile_2, 16);
+    assert_plan(transpose(4096, 2048, 4).plan_by(plan_aligned_tiles), KernelRoute::Tiles, Id::via_tile_4, 16);
+    assert_plan(transpose(4096, 2048, 8).plan_by(plan_aligned_tiles), KernelRoute::Tiles, Id::via_tile_8, 16);
+    assert_plan(transpose(4096, 2048, 16).plan_by(plan_aligned_tiles), KernelRoute::Tiles, Id::via_tile_16, 16);
 }
 
 void odd_sizes_and_odd_addresses_are_tiled_loosely(void **) {
-    assert_plan(transpose(4095, 2048, 1).plan(), KernelRoute::Tiles, Id::via_tile_loose_1, 16);
-    assert_plan(transpose(4096, 2047, 2).plan(), KernelRoute::Tiles, Id::via_tile_loose_2, 16);
-    assert_plan(transpose(4096, 2048, 4, 4).plan(), KernelRoute::Tiles, Id::via_tile_loose_4, 16);
-    assert_plan(transpose(4096, 2048, 8, 8).plan(), KernelRoute::Tiles, Id::via_tile_loose_8, 16);
+    assert_plan(transpose(4095, 2048, 1).plan_by(plan_loose_tiles), KernelRoute::Tiles, Id::via_tile_loose_1, 16);
+    assert_plan(transpose(4096, 2047, 2).plan_by(plan_loose_tiles), KernelRoute::Tiles, Id::via_tile_loose_2, 16);
+    assert_plan(transpose(4096, 2048, 4, 4).plan_by(plan_loose_tiles), KernelRoute::Tiles, Id::via_tile_loose_4, 16);
+    assert_plan(transpose(4096, 2048, 8, 8).plan_by(plan_loose_tiles), KernelRoute::Tiles, Id::via_tile_loose_8, 16);
 }
 
 void a_tile_is_cut_to_the_words_that_it_holds(void **) {
-    const KernelPlan plan = transpose(4096, 2048, 4).plan();
+    const KernelPlan plan = transpose(4096, 2048, 4).plan_by(plan_aligned_tiles);
     assert_int_equal(plan.tile[0] * plan.tile[1], 64 * 64);
     assert_int_equal(plan.blocks, (4096 / plan.tile[0]) * (2048 / plan.tile[1]));
 }
 
 void short_runs_leave_their_share_of_the_tile_to_the_other(void **) {
-    const KernelPlan plan = transpose(1 << 20, 8, 4).plan();
+    const KernelPlan plan = transpose(1 << 20, 8, 4).plan_by(plan_aligned_tiles);
     assert_int_equal(static_cast<int>(plan.route), static_cast<int>(KernelRoute::Tiles));
     assert_int_equal(plan.tile[1], 8);
     assert_int_equal(plan.tile[0], 512);
@@ -77,7 +95,7 @@ void short_runs_leave_their_share_of_the_tile_to_the_other(void **) {
 // 47 elements are twelve sixteens: two tiles of six, not one of eight and one of four. What that leaves of a tile the
 // other run has.
 void a_run_that_ends_soon_behind_a_tile_is_cut_evenly(void **) {
-    const KernelPlan plan = transpose(1 << 16, 47, 4).plan();
+    const KernelPlan plan = transpose(1 << 16, 47, 4).plan_by(plan_loose_tiles);
     assert_plan(plan, KernelRoute::Tiles, Id::via_tile_loose_4, 16);
     assert_int_equal(plan.params.tile.b_words.divisor, 6);
     assert_int_equal(plan.params.tile.b.tiles.divisor, 2);
@@ -91,7 +109,7 @@ void runs_go_on_over_axes_that_continue_them(void **) {
     for (int64_t dst = 4, src = 4 * kSide * kSide * kSide, i = 0; i < 4; ++i, dst *= kSide, src /= kSide) {
         axes.push_back({kSide, dst, src});
     }
-    const KernelPlan plan = Loops(4, axes).plan();
+    const KernelPlan plan = Loops(4, axes).plan_by(plan_aligned_tiles);
     assert_plan(plan, KernelRoute::Tiles, Id::via_tile_4, 16);
     assert_int_equal(plan.params.tile.a.count, kSide * kSide);
     assert_int_equal(plan.params.tile.b.count, kSide * kSide);
@@ -110,9 +128,9 @@ void steps_of_words_are_done_element_by_element(void **) {
     assert_plan(Loops(4, {{1 << 20, 4, -4}}).plan(), KernelRoute::Elements, Id::via_elements_4, 4);
 }
 
-void bytes_further_apart_or_backwards_are_gathered(void **) {
-    assert_plan(Loops(1, {{1 << 23, 1, 5}}).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
-    assert_plan(Loops(1, {{1 << 23, 1, -1}}).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
+void bytes_further_apart_or_backwards_have_boxes(void **) {
+    assert_plan(Loops(1, {{1 << 23, 1, 5}}).plan_by(plan_any_box), KernelRoute::Box, Id::via_box_1, 1);
+    assert_plan(Loops(1, {{1 << 23, 1, -1}}).plan_by(plan_any_box), KernelRoute::Box, Id::via_box_1, 1);
     assert_plan(Loops(1, {{1 << 23, 1, 64}}).plan(), KernelRoute::Elements, Id::via_elements_1, 1);
 }
 
@@ -123,6 +141,36 @@ void transposes_of_every_second_element_are_copied_by_boxes(void **) {
         const Loops loops(item, {{kSide, item, 2 * kSide * item}, {kSide, kSide * item, 2 * item}});
         assert_plan(loops.plan(), KernelRoute::Box, kernel, static_cast<int32_t>(item));
     }
+}
+
+// Whatever the planners are, the copy is done by the plan that is estimated to take the least time.
+void the_plan_with_the_least_cost_is_chosen(void **) {
+    const Loops copies[] = {transpose(4096, 2048, 4), transpose(4095, 2049, 2), Loops(1000, {{5000, 1000, 1111}}),
+                            Loops(1, {{3, 1, 1 << 22}, {1 << 22, 3, 1}}),
+                            Loops(4, {{4, 4, 64}, {4, 16, 16}, {4, 64, 4}, {1 << 20, 256, 256}})};
+    for (const Loops &copy : copies) {
+        Shape shape;
+        via::cuda::find_shape(copy.transfer, &shape);
+        const KernelPlan chosen = copy.plan();
+        KernelPlan other;
+        via::cuda::plan_elements(shape, &other);
+        assert_true(chosen.cost <= other.cost);
+        for (auto *make : {via::cuda::plan_rows, plan_channels, plan_aligned_tiles, plan_loose_tiles}) {
+            assert_true(!make(shape, &other) || chosen.cost <= other.cost);
+        }
+        assert_true(!via::cuda::plan_box(shape, chosen.cost / 1.2, &other));
+    }
+}
+
+// Tiles begin anywhere in the runs of dst, and each sector of those is stored by one tile.
+void runs_of_dst_are_cut_at_sectors(void **) {
+    const KernelPlan odd = Loops(4, {{1001, 4, 8 * 4096}, {4096, 4004, 8}}).plan();
+    assert_plan(odd, KernelRoute::Box, Id::via_box_4, 4);
+    assert_int_equal(odd.params.box.owned % 8, 0);
+    assert_true(odd.params.box.owned > 0 && odd.params.box.owned + 7 <= odd.params.box.columns.count);
+    const KernelPlan even = Loops(4, {{1024, 4, 8 * 4096}, {4096, 4096, 8}}).plan();
+    assert_plan(even, KernelRoute::Box, Id::via_box_4, 4);
+    assert_int_equal(even.params.box.owned, 0);
 }
 
 // What the second-level cache holds is not worth the time that a tile takes to begin.
@@ -143,26 +191,26 @@ Loops take_apart(int64_t channels, int64_t item, int64_t taken) {
 }
 
 void two_to_four_channels_are_turned_in_registers(void **) {
-    assert_plan(put_together(3, 1).plan(), KernelRoute::Channels, Id::via_together_1_3, 16);
-    assert_plan(put_together(2, 2).plan(), KernelRoute::Channels, Id::via_together_2_2, 16);
-    assert_plan(put_together(4, 4).plan(), KernelRoute::Channels, Id::via_together_4_4, 16);
-    assert_plan(take_apart(3, 1, 3).plan(), KernelRoute::Channels, Id::via_apart_1_3, 16);
-    assert_plan(take_apart(4, 2, 4).plan(), KernelRoute::Channels, Id::via_apart_2_4, 16);
-    assert_plan(take_apart(2, 4, 2).plan(), KernelRoute::Channels, Id::via_apart_4_2, 16);
+    assert_plan(put_together(3, 1).plan_by(plan_channels), KernelRoute::Channels, Id::via_together_1_3, 16);
+    assert_plan(put_together(2, 2).plan_by(plan_channels), KernelRoute::Channels, Id::via_together_2_2, 16);
+    assert_plan(put_together(4, 4).plan_by(plan_channels), KernelRoute::Channels, Id::via_together_4_4, 16);
+    assert_plan(take_apart(3, 1, 3).plan_by(plan_channels), KernelRoute::Channels, Id::via_apart_1_3, 16);
+    assert_plan(take_apart(4, 2, 4).plan_by(plan_channels), KernelRoute::Channels, Id::via_apart_2_4, 16);
+    assert_plan(take_apart(2, 4, 2).plan_by(plan_channels), KernelRoute::Channels, Id::via_apart_4_2, 16);
 }
 
 void channels_that_are_left_out_are_read_and_dropped(void **) {
-    const KernelPlan three = take_apart(4, 1, 3).plan();
+    const KernelPlan three = take_apart(4, 1, 3).plan_by(plan_channels);
     assert_plan(three, KernelRoute::Channels, Id::via_apart_1_4, 16);
     assert_int_equal(three.params.channels.taken, 3);
-    const KernelPlan one = Loops(2, {{1 << 22, 2, 4}}).plan();
+    const KernelPlan one = Loops(2, {{1 << 22, 2, 4}}).plan_by(plan_channels);
     assert_plan(one, KernelRoute::Channels, Id::via_apart_2_2, 16);
     assert_int_equal(one.params.channels.taken, 1);
 }
 
 // From the last channel to the first in dst, too.
 void channels_in_the_opposite_order_are_turned_as_well(void **) {
-    const KernelPlan plan = Loops(1, {{kPixels, 1, 3}, {3, kPixels, -1}}).plan();
+    const KernelPlan plan = Loops(1, {{kPixels, 1, 3}, {3, kPixels, -1}}).plan_by(plan_channels);
     assert_plan(plan, KernelRoute::Channels, Id::via_apart_1_3, 16);
     assert_int_equal(plan.params.channels.src, kSrc - 2);
     assert_int_equal(plan.params.channels.dst, kDst + 2 * kPixels);
@@ -170,11 +218,11 @@ void channels_in_the_opposite_order_are_turned_as_well(void **) {
 }
 
 void tiles_of_channels_begin_earlier_only_where_rows_of_dst_begin_anywhere(void **) {
-    assert_int_equal(take_apart(3, 1, 3).plan().params.channels.early, 0);
+    assert_int_equal(take_apart(3, 1, 3).plan_by(plan_channels).params.channels.early, 0);
     const Loops odd(1, {{kPixels - 1, 1, 3}, {3, kPixels - 1, 1}});
-    assert_int_equal(odd.plan().params.channels.early, 2);
+    assert_int_equal(odd.plan_by(plan_channels).params.channels.early, 2);
     const Loops shifted(1, {{3, 1, kPixels}, {kPixels, 3, 1}}, 1);
-    assert_int_equal(shifted.plan().params.channels.early, 2);
+    assert_int_equal(shifted.plan_by(plan_channels).params.channels.early, 2);
 }
 
 // Rows of which a tile would have little to do are left to the others.
@@ -183,27 +231,31 @@ void short_rows_of_channels_are_not_turned_in_registers(void **) {
     assert_false(rows.plan().route == KernelRoute::Channels);
 }
 
-void more_channels_and_records_are_gathered(void **) {
-    assert_plan(put_together(5, 1).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
-    assert_plan(take_apart(5, 1, 5).plan(), KernelRoute::Gather, Id::via_gather_1, 4);
-    assert_plan(put_together(3, 8).plan(), KernelRoute::Gather, Id::via_gather_8, 8);
-    assert_plan(transpose(1000, 900, 12).plan(), KernelRoute::Gather, Id::via_gather_4, 4);
-    assert_plan(transpose(1000, 900, 24).plan(), KernelRoute::Gather, Id::via_gather_8, 8);
+void more_channels_and_records_have_boxes(void **) {
+    assert_plan(put_together(5, 1).plan_by(plan_any_box), KernelRoute::Box, Id::via_box_1, 1);
+    assert_plan(take_apart(5, 1, 5).plan_by(plan_any_box), KernelRoute::Box, Id::via_box_1, 1);
+    assert_plan(put_together(3, 8).plan_by(plan_any_box), KernelRoute::Box, Id::via_box_8, 8);
+    assert_plan(transpose(1000, 900, 12).plan_by(plan_any_box), KernelRoute::Box, Id::via_box_4, 4);
+    assert_plan(transpose(1000, 900, 24).plan_by(plan_any_box), KernelRoute::Box, Id::via_box_8, 8);
 }
 
-// Four by four by four elements transposed a million times: one slab after the other.
-void small_boxes_that_follow_one_another_are_gathered(void **) {
+// Four by four by four elements transposed a million times: both sides of a tile go through many of them.
+void small_boxes_that_follow_one_another_share_a_tile(void **) {
     const KernelPlan plan = Loops(4, {{4, 4, 64}, {4, 16, 16}, {4, 64, 4}, {1 << 20, 256, 256}}).plan();
-    assert_plan(plan, KernelRoute::Gather, Id::via_gather_4, 4);
-    assert_int_equal(plan.params.gather.dst_rows.count, 1);
-    assert_int_equal(plan.params.gather.src_rows.count, 1);
+    assert_plan(plan, KernelRoute::Box, Id::via_box_4, 4);
+    assert_true(plan.params.box.columns.count * plan.params.box.dst_rows.count >= 16 * 64);
 }
 
 void more_than_four_gigabytes_keep_narrow_arithmetic_where_tiles_do(void **) {
-    const KernelPlan plan = transpose(int64_t{1} << 17, int64_t{1} << 17, 1).plan();
+    const KernelPlan plan = transpose(int64_t{1} << 17, int64_t{1} << 17, 1).plan_by(plan_aligned_tiles);
     assert_plan(plan, KernelRoute::Tiles, Id::via_tile_1, 16);
     assert_int_equal(int64_t{plan.blocks} * plan.tile[0] * plan.tile[1], int64_t{1} << 34);
-    assert_plan(Loops(4, {{int64_t{1} << 31, 4, 8}}).plan(), KernelRoute::Elements, Id::via_elements_wide_4, 4);
+    const auto elements = [](const Shape &shape, KernelPlan *made) {
+        via::cuda::plan_elements(shape, made);
+        return true;
+    };
+    assert_plan(Loops(4, {{int64_t{1} << 31, 4, 8}}).plan_by(elements), KernelRoute::Elements, Id::via_elements_wide_4,
+                4);
 }
 
 // Axes of two bits each, in orders that no run survives.
@@ -237,16 +289,18 @@ int main() {
         cmocka_unit_test(runs_go_on_over_axes_that_continue_them),
         cmocka_unit_test(runs_that_begin_anywhere_are_rows),
         cmocka_unit_test(steps_of_words_are_done_element_by_element),
-        cmocka_unit_test(bytes_further_apart_or_backwards_are_gathered),
+        cmocka_unit_test(bytes_further_apart_or_backwards_have_boxes),
         cmocka_unit_test(transposes_of_every_second_element_are_copied_by_boxes),
+        cmocka_unit_test(the_plan_with_the_least_cost_is_chosen),
+        cmocka_unit_test(runs_of_dst_are_cut_at_sectors),
         cmocka_unit_test(small_copies_are_done_element_by_element),
         cmocka_unit_test(two_to_four_channels_are_turned_in_registers),
         cmocka_unit_test(channels_that_are_left_out_are_read_and_dropped),
         cmocka_unit_test(channels_in_the_opposite_order_are_turned_as_well),
         cmocka_unit_test(tiles_of_channels_begin_earlier_only_where_rows_of_dst_begin_anywhere),
         cmocka_unit_test(short_rows_of_channels_are_not_turned_in_registers),
-        cmocka_unit_test(more_channels_and_records_are_gathered),
-        cmocka_unit_test(small_boxes_that_follow_one_another_are_gathered),
+        cmocka_unit_test(more_channels_and_records_have_boxes),
+        cmocka_unit_test(small_boxes_that_follow_one_another_share_a_tile),
         cmocka_unit_test(more_than_four_gigabytes_keep_narrow_arithmetic_where_tiles_do),
         cmocka_unit_test(many_axes_that_continue_nothing_are_still_copied),
         cmocka_unit_test(the_plan_is_reported_in_words),

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/base/text_buffer.hpp"
 #include "core/layout/axes.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/kernel_plan.hpp"
@@ -186,18 +187,22 @@ void without_kernels_rows_are_left_and_say_how_many_calls_they_take(void **) {
     assert_int_equal(inner_columns(true).engines(kNoKernels).calls, 1);
 }
 
-void a_plan_is_reported_in_words(void **) {
+void assert_text(const Transfer &transfer, const via::cuda::LinkCopyPlan &plan, const char *expected) {
     char text[160];
+    via::TextBuffer described(text, sizeof text);
+    via::cuda::describe_link(transfer, plan, &described);
+    assert_string_equal(text, expected);
+}
+
+void a_plan_is_reported_in_words(void **) {
     const Matrix rows = inner_columns(true);
-    via::cuda::describe_link(rows.transfer(), rows.engines(kAll), sizeof text, text);
-    assert_string_equal(text, "8192 rows of 32768 bytes by a copy engine, in 1 call");
+    assert_text(rows.transfer(), rows.engines(kAll), "8192 rows of 32768 bytes by a copy engine, in 1 call");
     const Matrix turn = transposed(false);
-    via::cuda::describe_link(turn.transfer(), turn.engines(kAll), sizeof text, text);
-    assert_string_equal(text, "268435456 bytes packed by a copy engine, 33554432 at a time, and a kernel");
+    assert_text(turn.transfer(), turn.engines(kAll),
+                "268435456 bytes packed by a copy engine, 33554432 at a time, and a kernel");
     const Matrix raw = second_columns(true);
-    via::cuda::describe_link(raw.transfer(), raw.engines(kOnStream), sizeof text, text);
-    assert_string_equal(
-        text, "536870908 bytes with the gaps between them by a copy engine, 33554432 at a time, and a kernel");
+    assert_text(raw.transfer(), raw.engines(kOnStream),
+                "536870908 bytes with the gaps between them by a copy engine, 33554432 at a time, and a kernel");
 }
 
 // Costs of kernels across a link know up to which size they go element by element.

@@ -10,6 +10,7 @@ namespace Viaduct
             Format = (FileFormat)found->file_format;
             DType = new DType(found->dtype);
             IsColumnMajor = found->column_major != 0;
+            ByteOrder = (ByteOrder)found->byte_order;
             NBytes = found->nbytes;
             ByteOffset = found->byte_offset;
             Shape = new ReadOnlySpan<long>(found->shape, found->ndim).ToArray();
@@ -23,6 +24,9 @@ namespace Viaduct
 
         /// <summary>Whether the elements are in Fortran order.</summary>
         public bool IsColumnMajor { get; }
+
+        /// <summary>That of the elements; reads and writes swap those that are not in this machine's.</summary>
+        public ByteOrder ByteOrder { get; }
 
         /// <summary>Of the whole file.</summary>
         public long NBytes { get; }

@@ -60,12 +60,17 @@ namespace Viaduct
     }
 
     [StructLayout(LayoutKind.Sequential)]
-    internal struct ConvertOptionsLayout
+    internal unsafe struct ConvertOptionsLayout
     {
         public int struct_size;
         public int casting;
         public int overflow;
         public int byte_order;
+        public float* scale;
+        public float* offset;
+        public long scale_count;
+        public int scale_axis;
+        public int pad;
     }
 
     [StructLayout(LayoutKind.Sequential)]
@@ -89,7 +94,7 @@ namespace Viaduct
         public int dtype;
         public int ndim;
         public int column_major;
-        public int pad;
+        public int byte_order;
         public long nbytes;
         public long byte_offset;
         public fixed long shape[64];

@@ -71,6 +71,17 @@ namespace Viaduct
             return text;
         }
 
+        /// <summary>
+        /// Returns the name of a tensor's type in its format, such as BF16 or Q4_K, or null for a number that is none's.
+        /// </summary>
+        public string TypeName(long number)
+        {
+            IntPtr name = Native.via_archive_type_name(this, number);
+            string text = name == IntPtr.Zero ? null : Utf8.Text(name);
+            GC.KeepAlive(this);
+            return text;
+        }
+
         /// <summary>Returns the number of the tensor of a name.</summary>
         public long Find(string name)
         {

@@ -81,18 +81,18 @@ namespace Viaduct
         /// </summary>
         public unsafe void ConvertTo(ViaArray destination, ConvertOptions options = null, ViaStream stream = null)
         {
-            ConvertOptionsLayout layout = ConvertOptions.LayoutOf(options);
-            Native.via_convert(destination, this, options != null ? &layout : null, stream ?? ViaStream.None);
+            ConvertOptions.With(
+                options, layout => Native.via_convert(destination, this, layout, stream ?? ViaStream.None));
         }
 
         /// <summary>Starts a conversion after the stream's work so far, and returns without waiting.</summary>
         public unsafe CopyTask SubmitConvertTo(
             ViaArray destination, ConvertOptions options = null, ViaStream stream = null)
         {
-            IntPtr made;
-            ConvertOptionsLayout layout = ConvertOptions.LayoutOf(options);
-            Native.via_convert_submit(
-                destination, this, options != null ? &layout : null, stream ?? ViaStream.None, out made);
+            IntPtr made = IntPtr.Zero;
+            ConvertOptions.With(
+                options,
+                layout => Native.via_convert_submit(destination, this, layout, stream ?? ViaStream.None, out made));
             return new CopyTask(made);
         }
 
@@ -101,9 +101,9 @@ namespace Viaduct
         {
             long length;
             byte[] text = new byte[ExplanationLength];
-            ConvertOptionsLayout layout = ConvertOptions.LayoutOf(options);
-            Native.via_convert_explain(
-                destination, this, options != null ? &layout : null, text.Length, text, out length);
+            ConvertOptions.With(
+                options,
+                layout => Native.via_convert_explain(destination, this, layout, text.Length, text, out length));
             return Utf8.Text(text);
         }
 

@@ -75,9 +75,9 @@ PyObject *pairs_of(PyObject *self) {
 
 // Appends to the list first, since removing from it cannot fail.
 template <class Add>
-bool append(PyObject *self, PyObject *dst, PyObject *src, const Add &add_to) {
+bool append(PyObject *self, const ArrayPair &arrays, const Add &add_to) {
     PyObject *pairs = pairs_of(self);
-    Ref pair(pairs != nullptr ? PyTuple_Pack(2, dst, src) : nullptr);
+    Ref pair(pairs != nullptr ? PyTuple_Pack(2, arrays.dst_object.get(), arrays.src_object.get()) : nullptr);
     if (!pair || PyList_Append(pairs, pair.get()) != 0) {
         return false;
     }
@@ -105,15 +105,12 @@ Signature kAdd = {"Batch.add", 2, 2, {"dst", "src"}};
 
 PyObject *add(PyObject *self, PyObject *(&values)[2]) {
     drain();
-    Ref dst(as_array("Batch.add", values[0], "dst"));
-    Ref src(dst ? as_array("Batch.add", values[1], "src") : nullptr);
-    if (!src || !may_add("Batch.add", self)) {
+    ArrayPair pair;
+    if (!pair.parse("Batch.add", values[0], values[1]) || !may_add("Batch.add", self)) {
         return nullptr;
     }
-    const auto add_to = [&](via_batch *batch) {
-        return via_batch_add(batch, handle_of(dst.get()), handle_of(src.get()));
-    };
-    return append(self, dst.get(), src.get(), add_to) ? none() : nullptr;
+    const auto add_to = [&](via_batch *batch) { return via_batch_add(batch, pair.dst(), pair.src()); };
+    return append(self, pair, add_to) ? none() : nullptr;
 }
 
 Signature kAddIndexed = {"Batch.add_indexed", 5, 4, {"dst", "dst_index", "src", "src_index", "axis"}};
@@ -125,10 +122,9 @@ PyObject *add_indexed(PyObject *self, PyObject *(&values)[5]) {
         return nullptr;
     }
     const auto add_to = [&](via_batch *batch) {
-        return via_batch_add_indexed(batch, handle_of(rows.dst.get()), rows.list(rows.dst_index),
-                                     handle_of(rows.src.get()), rows.list(rows.src_index), rows.axis);
+        return via_batch_add_indexed(batch, rows.dst(), rows.dst_index(), rows.src(), rows.src_index(), rows.axis);
     };
-    return append(self, rows.dst.get(), rows.src.get(), add_to) ? none() : nullptr;
+    return append(self, rows, add_to) ? none() : nullptr;
 }
 
 // Waits until the host may read every destination.

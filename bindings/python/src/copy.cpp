@@ -4,11 +4,9 @@
 #include "array/array_copy.hpp"
 #include "array/array_index.hpp"
 #include "interop/interop.hpp"
-#include "objects/handles.hpp"
 #include "objects/stream_argument.hpp"
 #include "support/arguments.hpp"
 #include "support/deferred.hpp"
-#include "support/gil.hpp"
 
 namespace viapy {
 namespace {
@@ -73,24 +71,14 @@ Signature kCopyIndexedSubmit = {
 Signature kFill = {"fill", 3, 2, {"dst", "value", "stream"}};
 Signature kExplain = {"copy_explain", 2, 2, {"dst", "src"}};
 
-struct Pair {
-    Ref dst;
-    Ref src;
-    bool parse(const char *function, PyObject *const *values) {
-        dst = Ref(as_array(function, values[0], "dst"));
-        src = dst ? Ref(as_array(function, values[1], "src")) : Ref();
-        return bool(src);
-    }
-};
-
 PyObject *copy(PyObject *, PyObject *(&values)[3]) {
-    Pair pair;
+    ArrayPair pair;
     StreamArgument stream;
     drain();
-    if (!pair.parse("copy", values) || !stream.parse("copy", values[2])) {
+    if (!pair.parse("copy", values[0], values[1]) || !stream.parse("copy", values[2])) {
         return nullptr;
     }
-    return none_or_raise(copy_elements(handle_of(pair.dst.get()), handle_of(pair.src.get()), stream.get()));
+    return none_or_raise(copy_elements(pair.dst(), pair.src(), stream.get()));
 }
 
 PyObject *copyto(PyObject *, PyObject *(&values)[4]) {
@@ -106,18 +94,15 @@ PyObject *copyto(PyObject *, PyObject *(&values)[4]) {
 }
 
 PyObject *copy_submit(PyObject *, PyObject *(&values)[3]) {
-    Pair pair;
+    ArrayPair pair;
     StreamArgument stream;
     drain();
-    if (!pair.parse("copy_submit", values) || !stream.parse("copy_submit", values[2])) {
+    if (!pair.parse("copy_submit", values[0], values[1]) || !stream.parse("copy_submit", values[2])) {
         return nullptr;
     }
-    via_task *task = nullptr;
-    via_array *dst = handle_of(pair.dst.get());
-    via_array *src = handle_of(pair.src.get());
-    via_stream *after = stream.get();
-    via_status status = without_gil(worth_unlocking(dst, src), [&] { return via_copy_submit(dst, src, after, &task); });
-    return handle_or_raise(HandleKind::Task, status, task);
+    return start_task(worth_unlocking(pair.dst(), pair.src()), [&](via_task **out_task) {
+        return via_copy_submit(pair.dst(), pair.src(), stream.get(), out_task);
+    });
 }
 
 struct IndexedCopy : IndexedRows {
@@ -135,8 +120,8 @@ PyObject *copy_indexed(PyObject *, PyObject *(&values)[6]) {
         return nullptr;
     }
     const via_status status = without_gil(true, [&] {
-        return via_copy_indexed(handle_of(copy.dst.get()), copy.list(copy.dst_index), handle_of(copy.src.get()),
-                                copy.list(copy.src_index), copy.axis, copy.stream.get());
+        return via_copy_indexed(copy.dst(), copy.dst_index(), copy.src(), copy.src_index(), copy.axis,
+                                copy.stream.get());
     });
     return none_or_raise(status);
 }
@@ -147,12 +132,10 @@ PyObject *copy_indexed_submit(PyObject *, PyObject *(&values)[6]) {
     if (!copy.parse("copy_indexed_submit", values)) {
         return nullptr;
     }
-    via_task *task = nullptr;
-    const via_status status = without_gil(true, [&] {
-        return via_copy_indexed_submit(handle_of(copy.dst.get()), copy.list(copy.dst_index), handle_of(copy.src.get()),
-                                       copy.list(copy.src_index), copy.axis, copy.stream.get(), &task);
+    return start_task(true, [&](via_task **out_task) {
+        return via_copy_indexed_submit(copy.dst(), copy.dst_index(), copy.src(), copy.src_index(), copy.axis,
+                                       copy.stream.get(), out_task);
     });
-    return handle_or_raise(HandleKind::Task, status, task);
 }
 
 PyObject *fill(PyObject *, PyObject *(&values)[3]) {
@@ -165,15 +148,13 @@ PyObject *fill(PyObject *, PyObject *(&values)[3]) {
 }
 
 PyObject *copy_explain(PyObject *, PyObject *(&values)[2]) {
-    Pair pair;
-    if (!pair.parse("copy_explain", values)) {
+    ArrayPair pair;
+    if (!pair.parse("copy_explain", values[0], values[1])) {
         return nullptr;
     }
-    char text[4096];
-    int64_t length = 0;
-    via_status status =
-        via_copy_explain(handle_of(pair.dst.get()), handle_of(pair.src.get()), sizeof text, text, &length);
-    return status == VIA_OK ? PyUnicode_FromString(text) : raise_status(status);
+    return explanation([&](int64_t capacity, char *text, int64_t *length) {
+        return via_copy_explain(pair.dst(), pair.src(), capacity, text, length);
+    });
 }
 
 // Makes an array of int64 of a list, a tuple or a range. Returns the object itself if it is none of them.
@@ -196,15 +177,18 @@ bool parse_index(const char *function, PyObject *given, const char *argument, Re
 
 }  // namespace
 
-bool IndexedRows::parse(const char *function, PyObject *const *values) {
-    dst = Ref(as_array(function, values[0], "dst"));
-    src = dst ? Ref(as_array(function, values[2], "src")) : Ref();
-    return src && parse_index(function, values[1], "dst_index", &dst_index) &&
-           parse_index(function, values[3], "src_index", &src_index) &&
-           (!is_given(values[4]) || parse_int32(function, "axis", values[4], &axis));
+bool ArrayPair::parse(const char *function, PyObject *given_dst, PyObject *given_src) {
+    dst_object = Ref(as_array(function, given_dst, "dst"));
+    src_object = dst_object ? Ref(as_array(function, given_src, "src")) : Ref();
+    return bool(src_object);
 }
 
-via_array *IndexedRows::list(const Ref &index) { return index ? handle_of(index.get()) : nullptr; }
+bool IndexedRows::parse(const char *function, PyObject *const *values) {
+    return ArrayPair::parse(function, values[0], values[2]) &&
+           parse_index(function, values[1], "dst_index", &dst_indices) &&
+           parse_index(function, values[3], "src_index", &src_indices) &&
+           (!is_given(values[4]) || parse_int32(function, "axis", values[4], &axis));
+}
 
 PyMethodDef kCopyFunctions[] = {
     {"copyto", parsed<kCopyto, copyto>(), kKeywords,

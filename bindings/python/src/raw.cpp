@@ -23,6 +23,35 @@ bool is_whole(const char *function, const char *argument, const char *text, Py_s
     return false;
 }
 
+bool is_of_length(const char *function, const char *argument, int32_t found, const char *what, int32_t expected) {
+    if (found != expected) {
+        raise(VIA_ERROR_INVALID_ARGUMENT, "%s: %s has %d %s; expected %d", function, argument, static_cast<int>(found),
+              what, static_cast<int>(expected));
+    }
+    return found == expected;
+}
+
+// Reads each item of a sequence, and keeps it alive.
+template <class Value, class Read>
+bool read_each(const char *function, const char *argument, PyObject *sequence,
+               bool (*read)(const char *, const char *, PyObject *, Read *), const char *expected,
+               std::vector<Ref> *out_held, std::vector<Value> *out_values) {
+    Ref iterator(PyObject_GetIter(sequence));
+    while (Ref item{iterator ? PyIter_Next(iterator.get()) : nullptr}) {
+        Read value = nullptr;
+        if (!read(function, argument, item.get(), &value)) {
+            return false;
+        }
+        out_values->push_back(value);
+        out_held->push_back(std::move(item));
+    }
+    if (PyErr_Occurred() != nullptr) {
+        reword_type(function, argument, sequence, expected);
+        return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 bool raw_array(const char *function, const char *argument, PyObject *value, via_array **out) {
@@ -118,51 +147,16 @@ PyObject *append_output(PyObject *result, PyObject *output) {
 }
 
 bool ArrayList::parse(const char *function, const char *argument, PyObject *sequence) {
-    Ref iterator(PyObject_GetIter(sequence));
-    while (Ref item{iterator ? PyIter_Next(iterator.get()) : nullptr}) {
-        via_array *handle = nullptr;
-        if (!raw_array(function, argument, item.get(), &handle)) {
-            return false;
-        }
-        handles_.push_back(handle);
-        arrays_.push_back(std::move(item));
-    }
-    if (PyErr_Occurred() != nullptr) {
-        reword_type(function, argument, sequence, "a sequence of Arrays");
-        return false;
-    }
-    return true;
+    return read_each(function, argument, sequence, raw_array, "a sequence of Arrays", &arrays_, &handles_);
 }
 
 bool ArrayList::has_length(const char *function, const char *argument, int32_t expected) const {
-    int32_t found = static_cast<int32_t>(handles_.size());
-    if (found != expected) {
-        raise(VIA_ERROR_INVALID_ARGUMENT, "%s: %s has %d arrays; expected %d", function, argument,
-              static_cast<int>(found), static_cast<int>(expected));
-    }
-    return found == expected;
+    return is_of_length(function, argument, count(), "arrays", expected);
 }
 
 bool TextList::parse(const char *function, const char *argument, PyObject *sequence, int32_t expected) {
-    Ref iterator(PyObject_GetIter(sequence));
-    while (Ref item{iterator ? PyIter_Next(iterator.get()) : nullptr}) {
-        char *text = nullptr;
-        if (!raw_text(function, argument, item.get(), &text)) {
-            return false;
-        }
-        texts_.push_back(text);
-        held_.push_back(std::move(item));
-    }
-    if (PyErr_Occurred() != nullptr) {
-        reword_type(function, argument, sequence, "a sequence of str");
-        return false;
-    }
-    const auto found = static_cast<int32_t>(texts_.size());
-    if (found != expected) {
-        raise(VIA_ERROR_INVALID_ARGUMENT, "%s: %s has %d texts; expected %d", function, argument,
-              static_cast<int>(found), static_cast<int>(expected));
-    }
-    return found == expected;
+    return read_each(function, argument, sequence, raw_text, "a sequence of str", &held_, &texts_) &&
+           is_of_length(function, argument, static_cast<int32_t>(texts_.size()), "texts", expected);
 }
 
 bool NumberList::parse(const char *function, const char *argument, PyObject *sequence) {

@@ -5,10 +5,9 @@ buffer protocol, an array interface or Arrow. Copy at the speed of the hardware.
 CUDA device. `python -m viaduct` reports what this machine can do.
 """
 
-from ._archive import Archive, load, save
+from ._archive import Archive, Safetensors, load, open_safetensors, save
 from ._extension import raw
 from ._file import Block, open, stream_blocks
-from ._safetensors import Safetensors, open_safetensors
 from ._viaduct import (
     Array,
     Batch,

@@ -611,12 +611,15 @@ class File:
         dtype: _DType | None = None,
         device: _Device = "cpu",
         stream: _Stream | None = None,
+        astype: _DType | None = None,
+        casting: _Casting = "same_kind",
     ) -> Array:
         """Reads into an array of any layout, on any device, and returns it; makes a new array on `device` if none is
         given.
 
         Runs after a stream's work so far, the legacy stream's by default. Ctrl-C ends it. Reads all of a .npy file
-        unless shape, dtype or offset select a part.
+        unless shape, dtype or offset select a part. With `astype`, converts all elements on the way, as convert() does,
+        from a mapping of the file.
         """
 
     def write(self, src: _Exporter, offset: int = 0, *, stream: _Stream | None = None) -> None:
@@ -676,10 +679,11 @@ def open(
     """
 
 class Archive(Mapping[str, File]):
-    """The tensors of safetensors files by name, each as a window of its file; `load` reads them all.
+    """The tensors of files by name, each as a window of its file; `load` reads them all.
 
-    The path is that of a file, of an index (`*.safetensors.index.json`) or of a directory with either; or a list of
-    such paths. Opening reads the headers only, and checks them strictly. `metadata` is a dict of the headers' texts.
+    The path is that of a safetensors, .npz or GGUF file, of an index (`*.safetensors.index.json`) or of a directory
+    with safetensors files or an index; or a list of such paths. Opening reads the headers only, and checks them
+    strictly. `metadata` is a dict of the headers' texts.
     """
 
     def __init__(
@@ -689,6 +693,9 @@ class Archive(Mapping[str, File]):
     def __iter__(self) -> Iterator[str]: ...
     def __contains__(self, name: object) -> bool: ...
     def __getitem__(self, name: str) -> File: ...
+    def type_name(self, name: str) -> str:
+        """The name of a tensor's type in its format, such as BF16, or Q4_K for blocks that are arrays of uint8."""
+
     @property
     def nbytes(self) -> int:
         """The bytes of a buffer that holds all tensors."""
@@ -703,10 +710,12 @@ class Archive(Mapping[str, File]):
         *,
         to: Any = None,
         stream: _Stream | None = None,
+        dtype: _DType | None = None,
     ) -> dict[str, Any]:
         """Reads the tensors of `names`, or all, to a device, into one allocation of which each is a view.
 
-        With `to`, converts each as Array.to does: `to=torch.Tensor`.
+        With `to`, converts each as Array.to does: `to=torch.Tensor`. With `dtype`, converts tensors of floats to it on
+        the way, each into an allocation of its own; others stay as they are.
         """
 
     def slice(self, name: str, axis: int, start: int, count: int) -> None:
@@ -723,8 +732,12 @@ def load(
     to: Any = None,
     stream: _Stream | None = None,
     page_cache: Literal["auto", "use", "avoid"] = "auto",
+    dtype: _DType | None = None,
 ) -> Any:
-    """Reads a file to a device: the array of a .npy file, otherwise a dict of the tensors of an Archive."""
+    """Reads a file to a device: the array of a .npy file, otherwise a dict of the tensors of an Archive.
+
+    With `dtype`, converts floats to it on the way; the numbers of a .npy file whatever they are.
+    """
 
 def save(
     path: _Path,
@@ -748,7 +761,7 @@ class Safetensors(dict[str, File]):
     metadata: dict[str, str]
 
 def open_safetensors(path: _Path, *, page_cache: Literal["auto", "use", "avoid"] = "auto") -> Safetensors:
-    """Opens the tensors of a .safetensors file by name, each as a window of the file. Reads only the header.
+    """Opens the tensors of a .safetensors file by name, each as a window of the file, as Archive does.
 
     The file's other texts are its `metadata`. Each tensor is read, mapped and sliced like any file:
     `open_safetensors(path)["weight"].read(device="cuda:0")`. The whole header is checked; float4 and float6 tensors are
@@ -954,13 +967,17 @@ def convert(
     casting: _Casting = "same_kind",
     overflow: Literal["infinity", "saturate"] = "infinity",
     byteorder: Literal["=", "<", ">"] = "=",
+    scale: float | Sequence[float] | None = None,
+    offset: float | Sequence[float] | None = None,
+    scale_axis: int = 0,
     stream: _Stream | None = None,
 ) -> None:
     """Copies between two arrays of equal shape, and converts to the dtype of dst on the way.
 
     `casting` is NumPy's: 'equiv', 'safe', 'same_kind' or 'unsafe'. `overflow` says what a float too large for float8
-    and narrower becomes: 'infinity' or 'saturate'. `byteorder` is that of src: '=', '<' or '>'. Returns when done; with
-    a stream, once the conversion is queued.
+    and narrower becomes: 'infinity' or 'saturate'. `byteorder` is that of src: '=', '<' or '>'. With `scale` or
+    `offset`, floats become src * scale + offset in float32; each is one number, or as many as dst has along
+    `scale_axis`. Returns when done; with a stream, once the conversion is queued.
     """
 
 def convert_submit(
@@ -970,6 +987,9 @@ def convert_submit(
     casting: _Casting = "same_kind",
     overflow: Literal["infinity", "saturate"] = "infinity",
     byteorder: Literal["=", "<", ">"] = "=",
+    scale: float | Sequence[float] | None = None,
+    offset: float | Sequence[float] | None = None,
+    scale_axis: int = 0,
     stream: _Stream | None = None,
 ) -> Task:
     """Starts a conversion as convert() does, after the stream's work so far, and returns a Task at once."""
@@ -981,6 +1001,9 @@ def convert_explain(
     casting: _Casting = "same_kind",
     overflow: Literal["infinity", "saturate"] = "infinity",
     byteorder: Literal["=", "<", ">"] = "=",
+    scale: float | Sequence[float] | None = None,
+    offset: float | Sequence[float] | None = None,
+    scale_axis: int = 0,
 ) -> str:
     """Returns a text that says how convert() would do it, and where; converts nothing."""
 

@@ -20,10 +20,11 @@ def _paths(path: Any) -> list[Any]:
 
 
 class Archive(Mapping[str, raw.File]):
-    """The tensors of safetensors files by name, each as a window of its file; `load` reads them all.
+    """The tensors of files by name, each as a window of its file; `load` reads them all.
 
-    The path is that of a file, of an index (`*.safetensors.index.json`) or of a directory with either; or a list of
-    such paths. Opening reads the headers only, and checks them strictly. `metadata` is a dict of the headers' texts.
+    The path is that of a safetensors, .npz or GGUF file, of an index (`*.safetensors.index.json`) or of a directory
+    with safetensors files or an index; or a list of such paths. Opening reads the headers only, and checks them
+    strictly. `metadata` is a dict of the headers' texts.
     """
 
     __slots__ = ("_handle",)
@@ -61,6 +62,10 @@ class Archive(Mapping[str, raw.File]):
     def _name(self, number: int) -> str:
         return str(raw.via_archive_name(self._handle, number))
 
+    def type_name(self, name: str) -> str:
+        """The name of a tensor's type in its format, such as BF16, or Q4_K for blocks that are arrays of uint8."""
+        return str(raw.via_archive_type_name(self._handle, raw.via_archive_find(self._handle, name)))
+
     @property
     def nbytes(self) -> int:
         """The bytes of a buffer that holds all tensors."""
@@ -72,13 +77,19 @@ class Archive(Mapping[str, raw.File]):
         found: dict[str, str] = json.loads(raw.via_archive_metadata(self._handle))
         return found
 
-    def load(self, names: Any = None, device: Any = "cpu", *, to: Any = None, stream: Any = None) -> dict[str, Any]:
+    def load(
+        self, names: Any = None, device: Any = "cpu", *, to: Any = None, stream: Any = None, dtype: Any = None
+    ) -> dict[str, Any]:
         """Reads the tensors of `names`, or all, to a device, into one allocation of which each is a view.
 
-        With `to`, converts each as Array.to does: `to=torch.Tensor`.
+        With `to`, converts each as Array.to does: `to=torch.Tensor`. With `dtype`, converts tensors of floats to it on
+        the way, each into an allocation of its own; others stay as they are.
         """
         chosen = self._handle
         wanted = list(self) if names is None else list(names)
+        if dtype is not None:
+            arrays = self._load_as(wanted, device, dtype, stream)
+            return {name: array if to is None else array.to(to) for name, array in arrays.items()}
         if names is not None:
             numbers = [raw.via_archive_find(self._handle, name) for name in wanted]
             chosen = raw.via_archive_select(self._handle, numbers)
@@ -87,12 +98,52 @@ class Archive(Mapping[str, raw.File]):
         views = (raw.via_archive_array(chosen, number, buffer) for number in range(len(wanted)))
         return {name: view if to is None else view.to(to) for name, view in zip(wanted, views, strict=True)}
 
+    def _load_as(self, names: list[str], device: Any, dtype: Any, stream: Any) -> dict[str, raw.Array]:
+        arrays, tasks = {}, []
+        for name in names:
+            file = _file_of(self, name)
+            number = raw.via_file_info(file)["dtype"]
+            is_float = number > 0 and raw.via_dtype_name(number).startswith(("float", "bfloat"))
+            astype = dtype if is_float else number
+            arrays[name], task = _file._begin_read_as(file, astype, device, "same_kind", stream)
+            tasks.append(task)
+        for task in tasks:
+            _file._finish(task)
+        return arrays
+
     def slice(self, name: str, axis: int, start: int, count: int) -> None:
         """Reduces a tensor to `count` indices of an axis, from `start` on, for windows and loads.
 
         Nothing else may use the archive meanwhile.
         """
         raw.via_archive_slice(self._handle, raw.via_archive_find(self._handle, name), axis, start, count)
+
+
+class Safetensors(dict[str, raw.File]):
+    """The tensors of a .safetensors file by name, and its `metadata`: a dict of texts, empty if it has none."""
+
+    __slots__ = ("metadata",)
+
+    metadata: dict[str, str]
+
+
+def open_safetensors(path: Any, *, page_cache: str = "auto") -> Safetensors:
+    """Opens the tensors of a .safetensors file by name, each as a window of the file, as Archive does.
+
+    The file's other texts are its `metadata`. Each tensor is read, mapped and sliced like any file:
+    `open_safetensors(path)["weight"].read(device="cuda:0")`. The whole header is checked; float4 and float6 tensors are
+    refused.
+    """
+    archive = Archive(os.fspath(path), page_cache=page_cache)
+    found = Safetensors(archive.items())
+    found.metadata = archive.metadata
+    return found
+
+
+def _file_of(archive: Archive, name: str) -> raw.File:
+    """Returns the file of a tensor; raises as a search does for a name that is not there."""
+    raw.via_archive_find(archive._handle, name)
+    return archive[name]
 
 
 def _is_npy(path: Any) -> bool:
@@ -103,15 +154,25 @@ def _is_npy(path: Any) -> bool:
 
 
 def load(
-    path: Any, device: Any = "cpu", *, names: Any = None, to: Any = None, stream: Any = None, page_cache: str = "auto"
+    path: Any,
+    device: Any = "cpu",
+    *,
+    names: Any = None,
+    to: Any = None,
+    stream: Any = None,
+    page_cache: str = "auto",
+    dtype: Any = None,
 ) -> Any:
-    """Reads a file to a device: the array of a .npy file, otherwise a dict of the tensors of an Archive."""
+    """Reads a file to a device: the array of a .npy file, otherwise a dict of the tensors of an Archive.
+
+    With `dtype`, converts floats to it on the way; the numbers of a .npy file whatever they are.
+    """
     if not _is_npy(path):
-        return Archive(path, page_cache=page_cache).load(names, device, to=to, stream=stream)
+        return Archive(path, page_cache=page_cache).load(names, device, to=to, stream=stream, dtype=dtype)
     if names is not None:
         raise raw.InvalidArgumentError("load: names are given for a .npy file, which has one array; expected None")
     with _file.open(path, format="npy", page_cache=page_cache) as file:
-        array = file.read(device=device, stream=stream)
+        array = file.read(device=device, stream=stream, astype=dtype)
     return array if to is None else array.to(to)
 
 

@@ -256,9 +256,12 @@ def _map_window(file: raw.File) -> raw.Array:
 
 
 def array(file: raw.File, shape: Any = None, dtype: object = None, offset: int = 0) -> raw.Array:
-    number, extents, _ = _content(file, shape, dtype, offset)
+    number, extents, info = _content(file, shape, dtype, offset)
     if _is_window(file) and shape is None and dtype is None and offset == 0:
         return _map_window(file)
+    if dtype is None and info["byte_order"] != raw.VIA_BYTE_ORDER_NATIVE:
+        name = raw.via_dtype_name(number)
+        raise raw.DTypeError(f"File.array: the file has {name} in another byte order; expected File.read, or a dtype")
     return raw.via_file_array(file, offset, number, extents)
 
 
@@ -271,7 +274,15 @@ def read(
     dtype: object = None,
     device: Any = "cpu",
     stream: Any = None,
+    astype: object = None,
+    casting: str = "same_kind",
 ) -> raw.Array:
+    if astype is not None:
+        if dst is not None or offset != 0 or shape is not None or dtype is not None:
+            raise raw.InvalidArgumentError("File.read: astype is given with a destination or a part; expected it alone")
+        found, task = _begin_read_as(file, astype, device, casting, stream)
+        _finish(task)
+        return found
     if dst is None:
         number, extents, info = _content(file, shape, dtype, offset)
         dst = raw.empty(extents, number, device=device)
@@ -281,6 +292,21 @@ def read(
     found = raw.asarray(dst)
     _finish(_begin_read(file, found, offset, _after(found, stream)))
     return found
+
+
+def _begin_read_as(
+    file: raw.File, astype: object, device: Any, casting: str, stream: Any
+) -> tuple[raw.Array, raw.Task | _Done]:
+    """Starts to convert the elements from the pages of the file; for a device, while the ring is filled."""
+    number, extents, info = _content(file)
+    mapped = _map_window(file) if _is_window(file) else raw.via_file_array(file, 0, number, extents)
+    found = raw.empty(mapped.shape, astype, device=device)
+    order = "=<>"[info["byte_order"]]
+    after = _after(found, stream)
+    if not raw._is_inside_callback():
+        return found, raw.convert_submit(found, mapped, casting=casting, byteorder=order, stream=_as_stream(after))
+    raw.convert(found, mapped, casting=casting, byteorder=order, stream=_as_stream(after))
+    return found, _Done()
 
 
 def write(file: raw.File, src: Any, offset: int = 0, *, stream: Any = None) -> None:

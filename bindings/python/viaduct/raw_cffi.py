@@ -192,6 +192,11 @@ typedef struct via_convert_options {
     int32_t casting;
     int32_t overflow;
     int32_t byte_order;
+    void *scale;
+    void *offset;
+    int64_t scale_count;
+    int32_t scale_axis;
+    int32_t pad;
 } via_convert_options;
 typedef struct via_file_options {
     int32_t struct_size;
@@ -209,7 +214,7 @@ typedef struct via_file_properties {
     int32_t dtype;
     int32_t ndim;
     int32_t column_major;
-    int32_t pad;
+    int32_t byte_order;
     int64_t nbytes;
     int64_t byte_offset;
     int64_t shape[64];
@@ -361,6 +366,7 @@ void via_archive_release(via_archive *archive);
 int64_t via_archive_size(via_archive *archive);
 int64_t via_archive_nbytes(via_archive *archive);
 const char *via_archive_name(via_archive *archive, int64_t number);
+const char *via_archive_type_name(via_archive *archive, int64_t number);
 via_status via_archive_find(via_archive *archive, const char *name, int64_t *out_number);
 via_status via_archive_metadata(via_archive *archive, int64_t capacity, char *out_metadata, int64_t *out_length);
 via_status via_archive_file(via_archive *archive, int64_t number, via_file **out_file);

@@ -292,11 +292,21 @@ class via_convert_options(_Sized):
     casting: int
     overflow: int
     byte_order: int
+    scale: int | None
+    offset: int | None
+    scale_count: int
+    scale_axis: int
+    pad: int
     _fields_ = [
         ("struct_size", ctypes.c_int32),
         ("casting", ctypes.c_int32),
         ("overflow", ctypes.c_int32),
         ("byte_order", ctypes.c_int32),
+        ("scale", ctypes.c_void_p),
+        ("offset", ctypes.c_void_p),
+        ("scale_count", ctypes.c_int64),
+        ("scale_axis", ctypes.c_int32),
+        ("pad", ctypes.c_int32),
     ]
 
 
@@ -327,7 +337,7 @@ class via_file_properties(_Sized):
     dtype: int
     ndim: int
     column_major: int
-    pad: int
+    byte_order: int
     nbytes: int
     byte_offset: int
     shape: ctypes.Array[ctypes.c_int64]
@@ -337,7 +347,7 @@ class via_file_properties(_Sized):
         ("dtype", ctypes.c_int32),
         ("ndim", ctypes.c_int32),
         ("column_major", ctypes.c_int32),
-        ("pad", ctypes.c_int32),
+        ("byte_order", ctypes.c_int32),
         ("nbytes", ctypes.c_int64),
         ("byte_offset", ctypes.c_int64),
         ("shape", ctypes.c_int64 * 64),
@@ -858,6 +868,7 @@ via_archive_release = _declare("via_archive_release", None, archive=via_archive)
 via_archive_size = _declare("via_archive_size", ctypes.c_int64, archive=via_archive)
 via_archive_nbytes = _declare("via_archive_nbytes", ctypes.c_int64, archive=via_archive)
 via_archive_name = _declare("via_archive_name", ctypes.c_char_p, archive=via_archive, number=ctypes.c_int64)
+via_archive_type_name = _declare("via_archive_type_name", ctypes.c_char_p, archive=via_archive, number=ctypes.c_int64)
 via_archive_find = _declare(
     "via_archive_find",
     ctypes.c_int,

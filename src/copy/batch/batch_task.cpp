@@ -97,20 +97,6 @@ Status copy_all(BatchWork *batch, via_task *task, int32_t *out_fences) {
     return copy_each(batch, task, out_fences);
 }
 
-// Joins the fences into one and releases them. Waits for their work if there is no memory for that.
-Status join_or_wait(Fence **fences, int32_t count, Fence **out_fence) {
-    std::for_each_n(fences, count, [](Fence *fence) { fence->retain(); });
-    Status status = VIA_OK;
-    if (join_fences(fences, count, out_fence) != VIA_OK) {
-        for (int32_t i = 0; i < count; ++i) {
-            const Status one = fences[i]->wait();
-            status = status == VIA_OK ? one : status;
-        }
-    }
-    std::for_each_n(fences, count, [](Fence *fence) { fence->release(); });
-    return status;
-}
-
 Status BatchWork::run_work(TaskWork *work, via_task *task, Fence **out_fence) {
     auto *batch = static_cast<BatchWork *>(work);
     int32_t fences = 0;
@@ -166,7 +152,7 @@ Status make_dependency(const BatchWork &batch, via_stream *stream, PreparedBatch
         status = collect_dependencies(batch, stream, &count);
     }
     if (status != VIA_OK) {
-        std::for_each_n(batch.fences, count, [](Fence *fence) { fence->release(); });
+        release_fences(batch.fences, count);
         return status;
     }
     return join_fences(batch.fences, count, out_dependency);
@@ -256,13 +242,7 @@ Status submit_prepared(PreparedBatch *prepared, via_stream *stream, via_task **o
         BatchWork::end_work(work);
         return status;
     }
-    if (const Status status = mark_arrays(prepared, fused, before, task); status != VIA_OK) {
-        cancel_task(task);
-        release_task(task);
-        return status;
-    }
-    *out_task = task;
-    return VIA_OK;
+    return hand_out_task(task, mark_arrays(prepared, fused, before, task), out_task);
 }
 
 }  // namespace via

@@ -1,5 +1,6 @@
 #include "copy/convert/conversion.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -52,9 +53,49 @@ bool swaps(via_array *src, const via_convert_options &options) {
     return options.byte_order == kOtherOrder && dtype_scalar_bits(src->dtype) > 8;
 }
 
+bool is_affine(const via_convert_options &options) { return options.scale != nullptr || options.offset != nullptr; }
+
+bool is_scalar(const via_convert_options &options) { return options.scale_count == 0 || options.scale_count == 1; }
+
+// Returns the axis that scales and offsets go along, or -1.
+int32_t numbered_axis(via_array *dst, const via_convert_options &options) {
+    return !is_affine(options) || is_scalar(options) ? -1
+                                                     : options.scale_axis + (options.scale_axis < 0 ? dst->ndim : 0);
+}
+
+Status check_numbers(const char *argument, via_array *array, bool takes_integers) {
+    ScalarKind kind;
+    const bool known = find_scalar_kind(array->dtype, &kind) && !is_complex(kind);
+    if (known && (takes_integers || is_float_kind(kind))) {
+        return VIA_OK;
+    }
+    return fail(VIA_ERROR_DTYPE, "%s has dtype %s; expected %s for options.scale and options.offset", argument,
+                DtypeName(array->dtype).text, takes_integers ? "booleans, integers or floats" : "floats");
+}
+
+Status check_affine(via_array *dst, via_array *src, const via_convert_options &options) {
+    if (!is_affine(options)) {
+        return VIA_OK;
+    }
+    VIA_TRY(check_numbers("dst", dst, false));
+    VIA_TRY(check_numbers("src", src, true));
+    if (is_scalar(options)) {
+        return VIA_OK;
+    }
+    if (options.scale_axis < -dst->ndim || options.scale_axis >= dst->ndim) {
+        return fail(VIA_ERROR_INDEX, "options.scale_axis is %d; expected an axis of %d dimensions", options.scale_axis,
+                    dst->ndim);
+    }
+    const int64_t extent = dst->shape()[numbered_axis(dst, options)];
+    return options.scale_count == extent
+               ? VIA_OK
+               : fail(VIA_ERROR_SHAPE, "options.scale_count is %lld; expected 1, or %lld along axis %d",
+                      as_printed(options.scale_count), as_printed(extent), options.scale_axis);
+}
+
 // Returns whether a copy does the same: also for dtypes that no conversion knows.
 bool is_copy(via_array *dst, via_array *src, const via_convert_options &options) {
-    return dst->dtype == src->dtype && !swaps(src, options);
+    return dst->dtype == src->dtype && !swaps(src, options) && !is_affine(options);
 }
 
 // Checks what every conversion checks, before the question whether it is one.
@@ -62,6 +103,7 @@ Status check_request(via_array *dst, via_array *src, const via_convert_options &
     VIA_TRY(check_options(options));
     VIA_TRY(check_cast(src->dtype, dst->dtype, options.casting));
     VIA_TRY(check_same_shape(dst, src));
+    VIA_TRY(check_affine(dst, src, options));
     return check_writable(dst);
 }
 
@@ -79,16 +121,51 @@ Conversion::~Conversion() {
 
 Status Conversion::plan(const via_convert_options &options) {
     ElementConversion &elements = transfer_.elements;
-    VIA_TRY(find_elements(dst_, src_, &elements));
+    VIA_TRY(find_elements(dst_, src_, is_affine(options), &elements));
     elements.saturates = options.overflow == VIA_OVERFLOW_SATURATE;
     elements.swap_bytes = swaps(src_, options) ? swapped_bytes(elements.src) : 0;
     is_empty_ = dst_->size == 0;
     if (is_empty_) {
         return VIA_OK;
     }
-    make_element_loops(dst_, src_, elements, LoopOrder::OfDst, &transfer_.loops);
+    numbered_ = numbered_axis(dst_, options);
+    make_loops(LoopOrder::OfDst);
     VIA_TRY(check_overlap(transfer_.loops, elements));
-    return find_route();
+    VIA_TRY(find_route());
+    return is_affine(options) ? keep_affine(options) : VIA_OK;
+}
+
+void Conversion::make_loops(LoopOrder order) {
+    is_reversed_ = make_element_loops(dst_, src_, transfer_.elements, order, numbered_, &transfer_.loops);
+}
+
+namespace {
+
+void copy_numbers(const void *given, float otherwise, int64_t count, float *numbers) {
+    const auto *from = static_cast<const float *>(given);
+    given != nullptr ? std::copy_n(from, count, numbers) : std::fill_n(numbers, count, otherwise);
+}
+
+}  // namespace
+
+// Copies scales and offsets in the order of the loops.
+Status Conversion::keep_affine(const via_convert_options &options) {
+    const int64_t count = std::max<int64_t>(options.scale_count, 1);
+    numbers_.reset(new (std::nothrow) float[static_cast<size_t>(2 * count)]);
+    if (numbers_ == nullptr) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld scales and offsets", as_printed(count));
+    }
+    float *const scales = numbers_.get();
+    float *const offsets = scales + count;
+    copy_numbers(options.scale, 1.0F, count, scales);
+    copy_numbers(options.offset, 0.0F, count, offsets);
+    if (is_reversed_) {
+        std::reverse(scales, scales + count);
+        std::reverse(offsets, offsets + count);
+    }
+    affine_ = {scales, offsets};
+    transfer_.elements.affine = &affine_;
+    return VIA_OK;
 }
 
 Status Conversion::find_route() {
@@ -100,8 +177,8 @@ Status Conversion::find_route() {
     if (on_host_) {
         return VIA_OK;
     }
-    if (cuda::convert_route(transfer) == cuda::ConvertRoute::Staged && cuda::is_to_device(transfer)) {
-        make_element_loops(dst_, src_, transfer_.elements, LoopOrder::OfSrc, &transfer_.loops);
+    if (cuda::items_route(transfer) == cuda::ItemsRoute::Staged && cuda::is_to_device(transfer)) {
+        make_loops(LoopOrder::OfSrc);
         transfer.dst = transfer_.loops.dst;
         transfer.src = transfer_.loops.src;
     }
@@ -155,7 +232,7 @@ Status Conversion::run_in_task(via_task *task, Fence **out_fence) const {
 }
 
 bool Conversion::is_immediate() const {
-    return !is_empty_ && !on_host_ && cuda::convert_route(transfer_.transfer) == cuda::ConvertRoute::Kernel;
+    return !is_empty_ && !on_host_ && cuda::items_route(transfer_.transfer) == cuda::ItemsRoute::Kernel;
 }
 
 void Conversion::describe(TextBuffer *text) const {
@@ -184,6 +261,10 @@ void Conversion::describe(TextBuffer *text) const {
                   as_printed(axis.dst_step), as_printed(axis.src_step));
     }
     text->add(", innermost first, steps in bytes\n");
+    if (transfer_.elements.affine != nullptr) {
+        text->add("affine: times a scale, plus an offset, in float32, %s\n",
+                  numbered_ < 0 ? "the same for all elements" : "by index along an axis");
+    }
     if (on_host_) {
         text->add("blocks: %lld\nthreads: %d\n", as_printed(shape.blocks), shape.threads);
     }

@@ -1,7 +1,10 @@
 // One conversion: checked and planned.
 #pragma once
 
+#include <memory>
+
 #include "copy/convert.hpp"
+#include "copy/convert/element_order.hpp"
 #include "core/base/text_buffer.hpp"
 #include "core/layout/element_loops.hpp"
 #include "cuda/convert_transfer.hpp"
@@ -36,7 +39,9 @@ public:
     void describe(TextBuffer *text) const;
 
 private:
+    void make_loops(LoopOrder order);
     VIA_NODISCARD Status find_route();
+    VIA_NODISCARD Status keep_affine(const via_convert_options &options);
     VIA_NODISCARD Status await_before(via_stream *stream) const;
 
     via_array *const dst_;
@@ -44,6 +49,10 @@ private:
     bool is_empty_ = false;
     bool on_host_ = false;
     cuda::ConvertTransfer transfer_{};
+    int32_t numbered_ = -1;  // axis of the arrays that the affine step goes along
+    bool is_reversed_ = false;
+    AffineStep affine_{};
+    std::unique_ptr<float[]> numbers_;  // of the affine step: scales, and offsets
 };
 
 }  // namespace via

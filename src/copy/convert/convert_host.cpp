@@ -44,7 +44,7 @@ int64_t wide_bytes(WideKind kind) { return kind == WideKind::Int32 || kind == Wi
 
 }  // namespace
 
-RunConverter::RunConverter(const ElementConversion &elements)
+PlainConverter::PlainConverter(const ElementConversion &elements)
     : dst_bytes_(bytes_of(elements.dst)), src_bytes_(bytes_of(elements.src)), saturates_(elements.saturates) {
     const ConvertKernels &kernels = convert_kernels();
     const WideKind wide = wide_of(elements.src);
@@ -59,7 +59,7 @@ RunConverter::RunConverter(const ElementConversion &elements)
     part_ = kBufferBytes / std::max({dst_bytes_, src_bytes_, wide_bytes(wide)});
 }
 
-void RunConverter::run_part(char *dst, const char *src, int64_t count) const {
+void PlainConverter::run_part(char *dst, const char *src, int64_t count) const {
     alignas(kLineBytes) char swapped[kBufferBytes];
     alignas(kLineBytes) char wide[kBufferBytes];
     if (swap_ != nullptr) {
@@ -78,7 +78,7 @@ void RunConverter::run_part(char *dst, const char *src, int64_t count) const {
     }
 }
 
-void RunConverter::run(char *dst, const char *src, int64_t count) const {
+void PlainConverter::run(char *dst, const char *src, int64_t count) const {
     const bool at_once = is_copy_ || (swap_ == nullptr && direct_ != nullptr);
     for (int64_t at = 0; at < count;) {
         const int64_t some = at_once ? count : std::min(part_, count - at);
@@ -87,18 +87,68 @@ void RunConverter::run(char *dst, const char *src, int64_t count) const {
     }
 }
 
+namespace {
+
+ElementConversion without_affine(ElementConversion elements) {
+    elements.affine = nullptr;
+    return elements;
+}
+
+ElementConversion to_float(const ElementConversion &elements) {
+    return {ScalarKind::Float32, elements.src, elements.swap_bytes, false};
+}
+
+ElementConversion from_float(const ElementConversion &elements) {
+    return {elements.dst, ScalarKind::Float32, 0, elements.saturates};
+}
+
+}  // namespace
+
+RunConverter::RunConverter(const ElementConversion &elements)
+    : affine_(elements.affine),
+      part_(kBufferBytes / std::max({int64_t{4}, int64_t{bytes_of(elements.dst)}, int64_t{bytes_of(elements.src)}})),
+      plain_(without_affine(elements)),
+      to_float_(to_float(elements)),
+      from_float_(from_float(elements)) {}
+
+void RunConverter::run_affine(char *dst, const char *src, int64_t count, const RunNumbers &numbers) const {
+    alignas(kLineBytes) char before[kBufferBytes];
+    alignas(kLineBytes) char after[kBufferBytes];
+    if (!to_float_.changes_nothing()) {
+        to_float_.run(before, src, count);
+        src = before;
+    }
+    char *const out = from_float_.changes_nothing() ? dst : after;
+    convert_kernels().affine(out, src, count, affine_->scales + numbers.first, affine_->offsets + numbers.first,
+                             numbers.by_element);
+    if (out != dst) {
+        from_float_.run(dst, out, count);
+    }
+}
+
+void RunConverter::run(char *dst, const char *src, int64_t count, const RunNumbers &numbers) const {
+    if (affine_ == nullptr) {
+        plain_.run(dst, src, count);
+        return;
+    }
+    for (int64_t at = 0; at < count; at += part_) {
+        run_affine(dst + at * dst_bytes(), src + at * src_bytes(), std::min(part_, count - at), numbers.after(at));
+    }
+}
+
 // Begins with what brings dst to a line of the cache, so that the rest is written in whole lines.
-void RunConverter::run_streaming(char *dst, const char *src, int64_t count) const {
+void RunConverter::run_streaming(char *dst, const char *src, int64_t count, const RunNumbers &numbers) const {
     static constexpr Axis kNoAxes[2] = {{1, 0, 0}, {1, 0, 0}};
     alignas(kLineBytes) char buffer[kBufferBytes];
     const int64_t past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % kLineBytes);
-    const int64_t to_line = past == 0 ? 0 : (kLineBytes - past) / dst_bytes_;
+    const int64_t to_line = past == 0 ? 0 : (kLineBytes - past) / dst_bytes();
+    const int64_t part = affine_ == nullptr ? plain_.part() : part_;
     int64_t at = std::min(to_line, count);
-    run(dst, src, at);
+    run(dst, src, at, numbers);
     while (at < count) {
-        const int64_t some = std::min(part_, count - at);
-        run_part(buffer, src + at * src_bytes_, some);
-        simd_kernels().rows_streaming({dst + at * dst_bytes_, buffer, some * dst_bytes_, kNoAxes, 2, 0});
+        const int64_t some = std::min(part, count - at);
+        run(buffer, src + at * src_bytes(), some, numbers.after(at));
+        simd_kernels().rows_streaming({dst + at * dst_bytes(), buffer, some * dst_bytes(), kNoAxes, 2, 0});
         at += some;
     }
 }
@@ -228,27 +278,28 @@ private:
         part->dst = loops_.dst;
         part->src = loops_.src;
         part->ndim = loops_.ndim;
+        part->numbered = loops_.numbered;
+        part->number = loops_.number;
         part->count = 1;
         for (int32_t i = 0; i < loops_.ndim; ++i) {
             const Axis &axis = loops_.axes[i];
             const int64_t along = (axis.extent - 1) / block_[i] + 1;
             const int64_t from = number % along * block_[i];
             number /= along;
-            part->dst += from * axis.dst_step;
-            part->src += from * axis.src_step;
             part->axes[i] = {std::min(block_[i], axis.extent - from), axis.dst_step, axis.src_step};
+            move_along(i, from, part);
             part->count *= part->axes[i].extent;
         }
     }
 
-    // Calls convert(dst, src) for each index of the axes from `level` on.
+    // Calls convert(dst, src, number) for each index of the axes from `level` on.
     template <class Convert>
     static void walk(const ElementLoops &part, int32_t level, const Convert &convert) {
         int64_t index[ElementLoops::kMostAxes] = {};
         char *dst = part.dst;
         const char *src = part.src;
         for (;;) {
-            convert(dst, src);
+            convert(dst, src, part.numbered < level ? part.number : part.number + index[part.numbered]);
             int32_t i = level;
             for (; i < part.ndim; ++i) {
                 const Axis &axis = part.axes[i];
@@ -268,17 +319,31 @@ private:
     }
 
     void convert_rows(const ElementLoops &part) const {
-        walk(part, 1, [&](char *dst, const char *src) {
+        walk(part, 1, [&](char *dst, const char *src, int64_t number) {
+            const RunNumbers numbers{number, part.numbered == 0};
             if (streaming_) {
-                converter_.run_streaming(dst, src, part.axes[0].extent);
+                converter_.run_streaming(dst, src, part.axes[0].extent, numbers);
             } else {
-                converter_.run(dst, src, part.axes[0].extent);
+                converter_.run(dst, src, part.axes[0].extent, numbers);
             }
         });
     }
 
     void convert_each(const ElementLoops &part) const {
-        walk(part, 0, [&](char *dst, const char *src) { converter_.run(dst, src, 1); });
+        walk(part, 0, [&](char *dst, const char *src, int64_t number) { converter_.run(dst, src, 1, {number}); });
+    }
+
+    // Converts elements that are adjacent in both, in the order of the part.
+    void convert_dense(const ElementLoops &part, char *dst, const char *src) const {
+        int64_t run = part.numbered < 0 ? part.count : part.numbered == 0 ? part.axes[0].extent : 1;
+        for (int32_t i = 0; i < part.numbered; ++i) {
+            run *= part.axes[i].extent;
+        }
+        const int64_t extent = part.numbered < 1 ? 1 : part.axes[part.numbered].extent;
+        for (int64_t at = 0; at < part.count; at += run) {
+            converter_.run(dst + at * converter_.dst_bytes(), src + at * converter_.src_bytes(), run,
+                           {part.number + at / run % extent, part.numbered == 0});
+        }
     }
 
     // Returns whether elements of one size are apart, and plans the strided copy of them.
@@ -312,10 +377,10 @@ private:
             src = scratch->src;
         }
         if (plan_copy(unpacked_from(part, scratch->dst, converter_.dst_bytes()), converter_.dst_bytes(), &plan)) {
-            converter_.run(scratch->dst, src, part.count);
+            convert_dense(part, scratch->dst, src);
             copy_alone(&plan);
         } else {
-            converter_.run(part.dst, src, part.count);
+            convert_dense(part, part.dst, src);
         }
     }
 
@@ -354,12 +419,20 @@ Status convert_in_pieces(const ElementLoops &loops, const ElementConversion &ele
     return VIA_OK;
 }
 
+// Merges axes that continue one another next to a dense buffer: pixels whose channels are apart in the other array
+// only.
+static ElementLoops merged(ElementLoops loops, const ElementConversion &elements) {
+    loops.numbered = elements.affine == nullptr ? -1 : loops.numbered;
+    merge_loops(&loops);
+    return loops;
+}
+
 void convert_to_packed(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,
                        void *packed) {
     const int64_t item = bytes_of(elements.dst);
     auto *to = static_cast<char *>(packed);
     for_each_box(loops, first, count, [&](const ElementLoops &box) {
-        const ElementLoops dense = packed_to(box, to, item);
+        const ElementLoops dense = merged(packed_to(box, to, item), elements);
         const Blocks blocks(dense, elements, false);
         blocks.run(0, blocks.total());
         to += box.count * item;
@@ -371,7 +444,7 @@ void convert_from_packed(const ElementLoops &loops, const ElementConversion &ele
     const int64_t item = bytes_of(elements.src);
     const auto *from = static_cast<const char *>(packed);
     for_each_box(loops, first, count, [&](const ElementLoops &box) {
-        const ElementLoops dense = unpacked_from(box, from, item);
+        const ElementLoops dense = merged(unpacked_from(box, from, item), elements);
         const Blocks blocks(dense, elements, false);
         blocks.run(0, blocks.total());
         from += box.count * item;

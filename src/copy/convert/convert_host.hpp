@@ -11,17 +11,19 @@
 
 namespace via {
 
-// Converts runs of adjacent elements.
-class RunConverter {
+// Converts runs of adjacent elements whose numbers stay as they are.
+class PlainConverter {
 public:
-    explicit RunConverter(const ElementConversion &elements);
+    explicit PlainConverter(const ElementConversion &elements);
 
     int64_t dst_bytes() const { return dst_bytes_; }
     int64_t src_bytes() const { return src_bytes_; }
 
+    // Elements that fit the buffers of a call.
+    int64_t part() const { return part_; }
+    bool changes_nothing() const { return is_copy_ && swap_ == nullptr; }
+
     void run(char *dst, const char *src, int64_t count) const;
-    // With stores that bypass the cache, where that pays. end_streaming comes after the last.
-    void run_streaming(char *dst, const char *src, int64_t count) const;
 
 private:
     void run_part(char *dst, const char *src, int64_t count) const;
@@ -36,6 +38,36 @@ private:
     EncodeRun encode_ = nullptr;
     SwapRun swap_ = nullptr;
     int64_t swaps_ = 1;  // parts of an element
+};
+
+// The numbers of an affine step that a run begins with: one pair for all elements, or one for each.
+struct RunNumbers {
+    int64_t first = 0;
+    bool by_element = false;
+
+    RunNumbers after(int64_t elements) const { return {first + (by_element ? elements : 0), by_element}; }
+};
+
+// Converts runs of adjacent elements.
+class RunConverter {
+public:
+    explicit RunConverter(const ElementConversion &elements);
+
+    int64_t dst_bytes() const { return plain_.dst_bytes(); }
+    int64_t src_bytes() const { return plain_.src_bytes(); }
+
+    void run(char *dst, const char *src, int64_t count, const RunNumbers &numbers = {}) const;
+    // With stores that bypass the cache, where that pays. end_streaming comes after the last.
+    void run_streaming(char *dst, const char *src, int64_t count, const RunNumbers &numbers) const;
+
+private:
+    void run_affine(char *dst, const char *src, int64_t count, const RunNumbers &numbers) const;
+
+    const AffineStep *affine_;
+    int64_t part_;  // elements that an affine step does at a time
+    PlainConverter plain_;
+    PlainConverter to_float_;    // before an affine step
+    PlainConverter from_float_;  // after it
 };
 
 // Converts on as many threads as that is worth. Steps of dst are positive and ascend.

@@ -8,6 +8,9 @@ namespace via {
 using DecodeRun = void (*)(void *wide, const void *src, int64_t count);
 using EncodeRun = void (*)(void *dst, const void *wide, int64_t count, bool saturates);
 using SwapRun = void (*)(void *dst, const void *src, int64_t count);
+// Of float32: by scales[0] and offsets[0], or by one of each for each number.
+using AffineRun = void (*)(void *dst, const void *src, int64_t count, const float *scales, const float *offsets,
+                           bool by_number);
 
 struct ConvertKernels {
     const char *name;
@@ -16,6 +19,7 @@ struct ConvertKernels {
     // In one step, for pairs that are common; otherwise nullptr.
     EncodeRun (*direct)(ScalarKind dst, ScalarKind src);
     SwapRun swap[3];  // the bytes of 2 << index
+    AffineRun affine;
 };
 
 // The best that this processor can run.

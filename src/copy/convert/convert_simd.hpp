@@ -75,6 +75,21 @@ void swap_run(void *dst, const void *src, int64_t count) {
     }
 }
 
+inline void affine_run(void *dst, const void *src, int64_t count, const float *scales, const float *offsets,
+                       bool by_number) {
+    if (by_number) {
+        for (int64_t i = 0; i < count; ++i) {
+            put_element<float>(dst, i, scaled(element_at<float>(src, i), scales[i], offsets[i]));
+        }
+        return;
+    }
+    const float scale = *scales;
+    const float offset = *offsets;
+    for (int64_t i = 0; i < count; ++i) {
+        put_element<float>(dst, i, scaled(element_at<float>(src, i), scale, offset));
+    }
+}
+
 // Pairs that models and images are made of.
 #define VIA_COMMON_PAIRS(PAIR)  \
     PAIR(Float32, Float64)      \
@@ -120,7 +135,8 @@ constexpr ConvertKernels make_conversions(const char *name) noexcept {
              {VIA_SCALAR_KINDS(VIA_FROM_FLOAT32)},
              {VIA_SCALAR_KINDS(VIA_FROM_FLOAT64)}},
             find_direct,
-            {swap_run<uint16_t>, swap_run<uint32_t>, swap_run<uint64_t>}};
+            {swap_run<uint16_t>, swap_run<uint32_t>, swap_run<uint64_t>},
+            affine_run};
 #undef VIA_DECODE
 #undef VIA_FROM_INT32
 #undef VIA_FROM_INT64

@@ -23,20 +23,26 @@ class Collector {
 public:
     Collector(LoopOrder order, ElementLoops *loops) : by_src_(order == LoopOrder::OfSrc), loops_(loops) {}
 
-    void add(int64_t extent, int64_t dst_step, int64_t src_step) {
+    void add(int64_t extent, int64_t dst_step, int64_t src_step, bool is_numbered = false) {
         if (extent == 1) {
             return;
         }
         Axis axis{extent, by_src_ ? src_step : dst_step, by_src_ ? dst_step : src_step};
-        if (axis.dst_step < 0) {
+        const bool is_backward = axis.dst_step < 0;
+        if (is_backward) {
             flip(&axis, by_src_ ? &src_offset_ : &dst_offset_, by_src_ ? &dst_offset_ : &src_offset_);
         }
-        insert_axis(axis, loops_->axes, &loops_->ndim);
+        const int32_t at = insert_axis(axis, loops_->axes, &loops_->ndim);
+        if (is_numbered) {
+            loops_->numbered = at;
+            is_reversed_ = is_backward;
+        } else if (at <= loops_->numbered) {
+            ++loops_->numbered;
+        }
     }
 
     void finish(int64_t dst_bytes, int64_t src_bytes) {
-        int64_t no_run = 0;
-        merge_axes(&no_run, loops_->axes, &loops_->ndim);
+        merge_loops(loops_);
         for (int32_t i = 0; by_src_ && i < loops_->ndim; ++i) {
             std::swap(loops_->axes[i].dst_step, loops_->axes[i].src_step);
         }
@@ -47,9 +53,12 @@ public:
         loops_->src += src_offset_;
     }
 
+    bool is_reversed() const { return is_reversed_; }
+
 private:
     const bool by_src_;
     ElementLoops *const loops_;
+    bool is_reversed_ = false;
     int64_t dst_offset_ = 0;
     int64_t src_offset_ = 0;
 };
@@ -59,7 +68,7 @@ int64_t lane_bytes(via_array *array) { return array->item_bytes() / dtype_lanes(
 
 }  // namespace
 
-Status find_elements(via_array *dst, via_array *src, ElementConversion *out_elements) {
+Status find_elements(via_array *dst, via_array *src, bool is_affine, ElementConversion *out_elements) {
     VIA_TRY(check_unpacked("dst", dst));
     VIA_TRY(check_unpacked("src", src));
     *out_elements = {};
@@ -71,14 +80,14 @@ Status find_elements(via_array *dst, via_array *src, ElementConversion *out_elem
         out_elements->src = part_of_complex(out_elements->src);
         out_elements->dst = is_complex(out_elements->dst) ? part_of_complex(out_elements->dst) : out_elements->dst;
     }
-    if (out_elements->dst == out_elements->src) {  // in another byte order
+    if (out_elements->dst == out_elements->src && !is_affine) {  // in another byte order
         out_elements->dst = out_elements->src = raw_kind(bytes_of(out_elements->src));
     }
     return VIA_OK;
 }
 
-void make_element_loops(via_array *dst, via_array *src, const ElementConversion &elements, LoopOrder order,
-                        ElementLoops *out_loops) {
+bool make_element_loops(via_array *dst, via_array *src, const ElementConversion &elements, LoopOrder order,
+                        int32_t numbered, ElementLoops *out_loops) {
     const int64_t dst_bytes = bytes_of(elements.dst);
     const int64_t src_bytes = bytes_of(elements.src);
     const int32_t lanes = dtype_lanes(dst->dtype);
@@ -87,13 +96,16 @@ void make_element_loops(via_array *dst, via_array *src, const ElementConversion 
     out_loops->src = static_cast<const char *>(src->data);
     out_loops->count = dst->size * lanes * (by_parts ? 2 : 1);
     out_loops->ndim = 0;
+    out_loops->numbered = -1;
+    out_loops->number = 0;
     Collector collector(order, out_loops);
     collector.add(by_parts ? 2 : 1, dst_bytes, src_bytes);
     collector.add(lanes, lane_bytes(dst), lane_bytes(src));
     for (int32_t i = dst->ndim - 1; i >= 0; --i) {
-        collector.add(dst->shape()[i], dst->steps()[i], src->steps()[i]);
+        collector.add(dst->shape()[i], dst->steps()[i], src->steps()[i], i == numbered);
     }
     collector.finish(dst_bytes, src_bytes);
+    return collector.is_reversed();
 }
 
 Status check_overlap(const ElementLoops &loops, const ElementConversion &elements) {

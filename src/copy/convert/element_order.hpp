@@ -10,13 +10,15 @@ namespace via {
 // The array that gives the order of the loops.
 enum class LoopOrder : int32_t { OfDst, OfSrc };
 
-// Finds how elements of src become those of dst. Complex numbers that stay complex are converted part by part.
+// Finds how elements of src become those of dst. Complex numbers that stay complex are converted part by part. Elements
+// of equal dtypes are bits, unless an affine step changes them.
 // Errors: VIA_ERROR_UNSUPPORTED for packed elements.
-VIA_NODISCARD Status find_elements(via_array *dst, via_array *src, ElementConversion *out_elements);
+VIA_NODISCARD Status find_elements(via_array *dst, via_array *src, bool is_affine, ElementConversion *out_elements);
 
-// Makes the loops of arrays that are not empty.
-void make_element_loops(via_array *dst, via_array *src, const ElementConversion &elements, LoopOrder order,
-                        ElementLoops *out_loops);
+// Makes the loops of arrays that are not empty. An affine step goes along axis `numbered`, unless that is -1. Returns
+// true if the loop of that axis goes backwards.
+bool make_element_loops(via_array *dst, via_array *src, const ElementConversion &elements, LoopOrder order,
+                        int32_t numbered, ElementLoops *out_loops);
 
 // Refuses a dst that overlaps itself or src. The loops have the order of dst.
 VIA_NODISCARD Status check_overlap(const ElementLoops &loops, const ElementConversion &elements);

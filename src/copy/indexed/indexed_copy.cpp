@@ -153,7 +153,7 @@ Status IndexedCopy::find_route() {
         return VIA_OK;
     }
     route_ = Route::Device;
-    const bool reaches_lists = cuda::indexed_route(transfer_.transfer) == cuda::IndexedRoute::Kernel;
+    const bool reaches_lists = cuda::items_route(transfer_.transfer) == cuda::ItemsRoute::Kernel;
     fetches_ = !reaches_lists && (is_on_device(given_.dst_index) || is_on_device(given_.src_index));
     return cuda::make_index_table(&table_);
 }
@@ -354,7 +354,7 @@ Status IndexedCopy::note_task(Fence *end) {
 
 bool IndexedCopy::is_immediate() const {
     return !is_empty_ && !fetches_ && route_ == Route::Device &&
-           cuda::indexed_route(transfer_.transfer) == cuda::IndexedRoute::Kernel;
+           cuda::items_route(transfer_.transfer) == cuda::ItemsRoute::Kernel;
 }
 
 namespace {

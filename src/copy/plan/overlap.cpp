@@ -1,6 +1,7 @@
 #include "copy/plan/overlap.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/base/checked.hpp"
 
@@ -10,15 +11,6 @@ namespace {
 constexpr int64_t kMostNodes = 20000;
 // Sums of up to 2 * 64 reaches below this fit an int64_t. No address space is wider.
 constexpr int64_t kMostReach = int64_t{1} << 55;
-
-int64_t gcd(int64_t a, int64_t b) {
-    while (b != 0) {
-        const int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 int64_t ceil_divide(int64_t a, int64_t b) { return -floor_divide(-a, b); }
@@ -68,7 +60,7 @@ private:
             terms_[i].reach_after = reach;
             terms_[i].divisor_after = divisor;
             reach += terms_[i].step * terms_[i].most;
-            divisor = gcd(terms_[i].step, divisor);
+            divisor = std::gcd(terms_[i].step, divisor);
         }
     }
 

@@ -76,26 +76,17 @@ const MemoryKind kCustomHostKind{allocate_custom, nullptr, destroy_custom};
 
 via_memory *host_memory() { return &the_host_memory; }
 
-Status make_custom_memory(const CustomMemory &description, via_memory **out_memory) {
-    auto *memory = new (std::nothrow) CustomMemory{{description.kind, description.device_type, description.device_id},
-                                                   description.alloc,
-                                                   description.alloc_context,
-                                                   description.free_memory,
-                                                   description.free_context,
-                                                   description.release,
-                                                   description.context};
-    if (memory == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(CustomMemory));
-    }
-    *out_memory = memory;
-    return VIA_OK;
+Status make_custom_memory(const MemoryKind &kind, int32_t device_type, int32_t device_id,
+                          const AllocatorCallbacks &callbacks, via_memory **out_memory) {
+    *out_memory = new (std::nothrow) CustomMemory{{&kind, device_type, device_id}, callbacks};
+    return *out_memory != nullptr ? VIA_OK : fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for an allocator's handle");
 }
 
 Status call_alloc(CustomMemory *memory, int64_t nbytes, void *stream, void **out_address) {
     int32_t failure = 0;
     {
         const CallbackScope scope;
-        failure = memory->alloc(nbytes, kAlignment, stream, memory->alloc_context, out_address);
+        failure = memory->callbacks.alloc(nbytes, kAlignment, stream, memory->callbacks.alloc_context, out_address);
     }
     if (failure != 0) {
         return fail_with_code(VIA_ERROR_CALLBACK, failure,
@@ -111,17 +102,16 @@ Status call_alloc(CustomMemory *memory, int64_t nbytes, void *stream, void **out
 
 void call_free(CustomMemory *memory, void *address, int64_t nbytes, void *stream) {
     const CallbackScope scope;
-    memory->free_memory(address, nbytes, stream, memory->free_context);
+    memory->callbacks.free_memory(address, nbytes, stream, memory->callbacks.free_context);
 }
 
 void destroy_custom(via_memory *memory) {
     auto *custom = static_cast<CustomMemory *>(memory);
-    const via_release_fn release = custom->release;
-    void *context = custom->context;
+    const AllocatorCallbacks callbacks = custom->callbacks;
     delete custom;
-    if (release != nullptr) {
+    if (callbacks.release != nullptr) {
         const CallbackScope scope;
-        release(context);
+        callbacks.release(callbacks.context);
     }
 }
 

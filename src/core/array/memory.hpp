@@ -34,14 +34,18 @@ struct via_memory {
 
 namespace via {
 
-// An allocator made of the caller's callbacks.
-struct CustomMemory : via_memory {
+// The caller's callbacks of an allocator.
+struct AllocatorCallbacks {
     via_alloc_fn alloc;
     void *alloc_context;
     via_free_fn free_memory;
     void *free_context;
     via_release_fn release;
     void *context;
+};
+
+struct CustomMemory : via_memory {
+    AllocatorCallbacks callbacks;
 };
 
 // Alignment of every allocation: a cache line, and the widest vector of current CPUs.
@@ -52,7 +56,8 @@ via_memory *host_memory();
 
 // Allocators of host memory made of callbacks.
 extern const MemoryKind kCustomHostKind;
-VIA_NODISCARD Status make_custom_memory(const CustomMemory &description, via_memory **out_memory);
+VIA_NODISCARD Status make_custom_memory(const MemoryKind &kind, int32_t device_type, int32_t device_id,
+                                        const AllocatorCallbacks &callbacks, via_memory **out_memory);
 
 // Call the callbacks of a custom allocator, and destroy it: for kinds that are built on one. `stream` is native.
 VIA_NODISCARD Status call_alloc(CustomMemory *memory, int64_t nbytes, void *stream, void **out_address);

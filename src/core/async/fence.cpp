@@ -31,9 +31,7 @@ public:
     }
 
 private:
-    ~JoinedFence() override {
-        std::for_each(begin(), end(), [](Fence *fence) { fence->release(); });
-    }
+    ~JoinedFence() override { release_fences(begin(), count_); }
 
     Fence **begin() const { return fences_.get(); }
     Fence **end() const { return fences_.get() + count_; }
@@ -41,14 +39,6 @@ private:
     std::unique_ptr<Fence *[]> fences_;
     int32_t count_;
 };
-
-void release_all(Fence *const *fences, int32_t count) {
-    for (int32_t i = 0; i < count; ++i) {
-        if (fences[i] != nullptr) {
-            fences[i]->release();
-        }
-    }
-}
 
 }  // namespace
 
@@ -67,10 +57,31 @@ Status join_fences(Fence *const *fences, int32_t count, Fence **out_fence) {
         *out_fence = new (std::nothrow) JoinedFence(std::move(kept), present);
     }
     if (*out_fence == nullptr) {
-        release_all(fences, count);
+        release_fences(fences, count);
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to join %d fences", present);
     }
     return VIA_OK;
+}
+
+Status join_or_wait(Fence *const *fences, int32_t count, Fence **out_fence) {
+    std::for_each_n(fences, count, [](Fence *fence) { fence->retain(); });
+    Status status = VIA_OK;
+    if (join_fences(fences, count, out_fence) != VIA_OK) {
+        for (int32_t i = 0; i < count; ++i) {
+            const Status one = fences[i]->wait();
+            status = status == VIA_OK ? one : status;
+        }
+    }
+    release_fences(fences, count);
+    return status;
+}
+
+void release_fences(Fence *const *fences, int32_t count) {
+    for (int32_t i = 0; i < count; ++i) {
+        if (fences[i] != nullptr) {
+            fences[i]->release();
+        }
+    }
 }
 
 }  // namespace via

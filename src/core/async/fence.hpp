@@ -96,6 +96,12 @@ inline Fence *retained(Fence *fence) {
 // nullptr. *out_fence is nullptr if there are none. Errors: VIA_ERROR_OUT_OF_MEMORY.
 VIA_NODISCARD Status join_fences(Fence *const *fences, int32_t count, Fence **out_fence);
 
+// Joins them, or waits for each if there is no memory for that. Consumes a reference to each. Returns the first failure
+// of a wait.
+VIA_NODISCARD Status join_or_wait(Fence *const *fences, int32_t count, Fence **out_fence);
+
+void release_fences(Fence *const *fences, int32_t count);  // ignores nullptr
+
 inline void release_fence(Fence *fence) noexcept { fence->release(); }
 
 using UniqueFence = UniqueHandle<Fence, release_fence>;

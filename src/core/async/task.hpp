@@ -56,6 +56,9 @@ VIA_NODISCARD Status start_task(TaskWork *work, int64_t nbytes, Fence *dependenc
 
 void cancel_task(via_task *task);
 
+// Stores a task that was started, if its arrays have noted it. Otherwise cancels and releases it. Returns `noted`.
+VIA_NODISCARD Status hand_out_task(via_task *task, Status noted, via_task **out_task);
+
 // Called by the work, on any thread. nbytes_done counts all bytes so far; smaller numbers than before are ignored. A
 // NULL task has no progress and is never cancelled.
 void report_progress(via_task *task, int64_t nbytes_done);

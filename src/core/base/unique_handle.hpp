@@ -1,9 +1,19 @@
-// Owners of handles, which they release at the end of a scope.
+// Makes objects without exceptions, and owns them until the end of a scope.
 #pragma once
 
+#include <new>
 #include <utility>
 
+#include "core/base/status.hpp"
+
 namespace via {
+
+// Makes an object of these members. Errors: VIA_ERROR_OUT_OF_MEMORY, "no memory for WHAT".
+template <class Object, class... Members>
+VIA_NODISCARD Status make_object(const char *what, Object **out_object, Members &&...members) {
+    *out_object = new (std::nothrow) Object{std::forward<Members>(members)...};
+    return *out_object != nullptr ? VIA_OK : fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %s", what);
+}
 
 // Owns one reference, which `destroy` releases, or none.
 template <class Held, auto destroy>

@@ -8,13 +8,15 @@
 
 namespace via {
 
-// Inserts an axis, sorted by destination step. Row-major arrays, read from the last axis, need no moves.
-inline void insert_axis(const Axis &axis, Axis *axes, int32_t *ndim) {
+// Inserts an axis, sorted by destination step, and returns its number. Row-major arrays, read from the last axis, need
+// no moves.
+inline int32_t insert_axis(const Axis &axis, Axis *axes, int32_t *ndim) {
     int32_t at = (*ndim)++;
     for (; at > 0 && axes[at - 1].dst_step > axis.dst_step; --at) {
         axes[at] = axes[at - 1];
     }
     axes[at] = axis;
+    return at;
 }
 
 // Reverses the direction of an axis.

@@ -13,6 +13,10 @@ bool find_scalar_kind(int32_t dtype, ScalarKind *out_kind);
 
 constexpr bool is_complex(ScalarKind kind) { return kind >= ScalarKind::Complex32; }
 
+constexpr bool is_float_kind(ScalarKind kind) {
+    return kind >= ScalarKind::Float16 && kind <= ScalarKind::Float4E2M1FN;
+}
+
 // Returns the kind of one part of a complex number.
 ScalarKind part_of_complex(ScalarKind kind);
 

@@ -86,6 +86,17 @@ struct FloatCast<double, float> {
     VIA_SCALAR static double run(float value) { return widened(value); }
 };
 
+// Rounds twice, as the two operations do. Whatever the processor, what is no number is quiet, positive and without a
+// payload.
+VIA_SCALAR float scaled(float value, float scale, float offset) {
+#ifdef __CUDA_ARCH__
+    const float result = __fadd_rn(__fmul_rn(value, scale), offset);
+#else
+    const float result = value * scale + offset;
+#endif
+    return result != result ? bits_as<float>(uint32_t{0x7FC00000}) : result;
+}
+
 // ------------------------------------------------------------------------------------------------ narrower floats
 
 enum class Specials {

@@ -1,10 +1,11 @@
 // The normal form of two arrays whose elements differ in size: loops over elements, instead of runs of bytes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/base/status.hpp"
-#include "core/layout/axis.hpp"
+#include "core/layout/axes.hpp"
 
 namespace via {
 
@@ -18,7 +19,16 @@ struct ElementLoops {
     int64_t count;
     int32_t ndim;
     Axis axes[kMostAxes];
+    int32_t numbered = -1;  // the axis that an affine step goes along, which is not merged; -1: none
+    int64_t number = 0;     // of its first index
 };
+
+// Moves the beginning along an axis.
+inline void move_along(int32_t axis, int64_t indices, ElementLoops *loops) {
+    loops->dst += indices * loops->axes[axis].dst_step;
+    loops->src += indices * loops->axes[axis].src_step;
+    loops->number += axis == loops->numbered ? indices : 0;
+}
 
 // Goes through elements first to first + count - 1 as boxes: `visit` takes a box as loops of its own.
 template <class Visit>
@@ -27,11 +37,9 @@ void for_each_box(const ElementLoops &loops, int64_t first, int64_t count, const
     for (int32_t i = 0; i + 1 < loops.ndim; ++i) {
         inner *= loops.axes[i].extent;
     }
-    const Axis &outer = loops.axes[loops.ndim - 1];
     const auto below = [&](int64_t index, int64_t from, int64_t some) {
         ElementLoops part = loops;
-        part.dst += index * outer.dst_step;
-        part.src += index * outer.src_step;
+        move_along(loops.ndim - 1, index, &part);
         part.count = inner;
         part.ndim = loops.ndim - 1;
         for_each_box(part, from, some, visit);
@@ -44,8 +52,7 @@ void for_each_box(const ElementLoops &loops, int64_t first, int64_t count, const
     }
     if (const int64_t whole = count / inner; whole > 0) {
         ElementLoops box = loops;
-        box.dst += first / inner * outer.dst_step;
-        box.src += first / inner * outer.src_step;
+        move_along(loops.ndim - 1, first / inner, &box);
         box.count = whole * inner;
         box.axes[loops.ndim - 1].extent = whole;
         visit(box);
@@ -55,6 +62,22 @@ void for_each_box(const ElementLoops &loops, int64_t first, int64_t count, const
     if (count > 0) {
         below(first / inner, 0, count);
     }
+}
+
+// Merges axes that continue one another in both arrays, but for the one that is numbered.
+inline void merge_loops(ElementLoops *loops) {
+    int64_t no_run = 0;
+    if (loops->numbered < 0) {
+        merge_axes(&no_run, loops->axes, &loops->ndim);
+        return;
+    }
+    int32_t below = loops->numbered;
+    int32_t above = loops->ndim - loops->numbered - 1;
+    merge_axes(&no_run, loops->axes, &below);
+    merge_axes(&no_run, loops->axes + loops->numbered + 1, &above);
+    std::copy_n(loops->axes + loops->numbered, 1 + above, loops->axes + below);
+    loops->numbered = below;
+    loops->ndim = below + 1 + above;
 }
 
 // Puts a dense buffer in the place of one array, in the order of the loops.

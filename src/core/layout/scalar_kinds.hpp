@@ -64,12 +64,19 @@ inline constexpr WideKind kWideOf[] = {
 #undef VIA_WIDE
 };
 
+// What numbers are multiplied by, and what is added then, in float32: one pair, or one for each index of an axis.
+struct AffineStep {
+    const float *scales;
+    const float *offsets;
+};
+
 // How one element becomes another.
 struct ElementConversion {
     ScalarKind dst;
     ScalarKind src;
-    uint8_t swap_bytes;  // of each part of a source in the other byte order; 0: it is in this machine's
-    bool saturates;      // floats that overflow float8 become its largest number, not infinity or NaN
+    uint8_t swap_bytes;                  // of each part of a source in the other byte order; 0: it is in this machine's
+    bool saturates;                      // floats that overflow float8 become its largest number, not infinity or NaN
+    const AffineStep *affine = nullptr;  // nullptr: numbers stay as they are
 };
 
 constexpr int32_t bytes_of(ScalarKind kind) { return kScalarBytes[static_cast<int32_t>(kind)]; }

@@ -132,9 +132,6 @@ namespace {
 
 constexpr char kBatch[] = "copies of CUDA's memory";
 
-// Number of the internal stream for tasks.
-constexpr int32_t kBatchStream = 1;
-
 Status no_memory() { return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a list of copies"); }
 
 // Batches of more copies are not kept.
@@ -159,31 +156,17 @@ uint32_t blocks_for(int64_t pieces) {
     return static_cast<uint32_t>((pieces + kGroups - 1) / kGroups);
 }
 
-// Returns the table of the pieces for this context, or nullptr. Releases a table whose context is gone.
+// Returns the table of the pieces for this context, or nullptr.
 DescriptorTable *table_for(Batch *batch, const ResolvedStream &stream) {
-    const ContextKey context{stream.context, stream.context_id};
+    const int64_t count = batch->copies.piece_count();
     const std::lock_guard<std::mutex> lock(batch->making);
-    if (batch->table != nullptr && state_of(batch->table->context()) != ContextState::Alive) {
-        batch->table->release(nullptr);
-        batch->table = nullptr;
-    }
-    if (batch->table == nullptr) {
-        const int64_t count = batch->copies.piece_count();
-        batch->table = DescriptorTable::take(context, count * static_cast<int64_t>(sizeof(kernels::CopyPiece)));
-        if (batch->table != nullptr) {
-            (void)Pieces(batch->copies).take(count, static_cast<kernels::CopyPiece *>(batch->table->memory()));
-        }
-    }
-    return batch->table != nullptr && batch->table->context() == context ? batch->table : nullptr;
+    return DescriptorTable::keep(
+        &batch->table, {stream.context, stream.context_id}, count * static_cast<int64_t>(sizeof(kernels::CopyPiece)),
+        [&](void *memory) { (void)Pieces(batch->copies).take(count, static_cast<kernels::CopyPiece *>(memory)); });
 }
 
-void CUDA_CB release_table(void *table) { static_cast<DescriptorTable *>(table)->release(nullptr); }
-
 Status launch_table(Batch *batch, DescriptorTable *table, const ResolvedStream &stream) {
-    if (stream.capturing) {
-        table->retain();
-        VIA_TRY(give_to_graph(stream, table, release_table));
-    }
+    VIA_TRY(stream.capturing ? table->hold_in_graph(stream) : VIA_OK);
     const int64_t count = batch->copies.piece_count();
     const kernels::CopyTable::Params params{reinterpret_cast<uint64_t>(table->memory()), static_cast<uint32_t>(count)};
     return launch(kernels::Id::via_copy_table, blocks_for(count), &params, stream);
@@ -213,24 +196,9 @@ Status enqueue_all(Batch *batch, const ResolvedStream &stream) {
     return batch->by_driver.enqueue(stream);
 }
 
-bool wait_quietly(const ResolvedStream &stream) {
-    const CallbackScope quiet;
-    return wait_for_stream(stream) == VIA_OK;
-}
-
-bool records_quietly(const ResolvedStream &stream, Fence **out_fence) {
-    const CallbackScope quiet;
-    return record_fence(stream, out_fence) == VIA_OK;
-}
-
-// Waits for the stream if no fence can be recorded, and after a failure in the middle.
 Status run_behind(Batch *batch, const ResolvedStream &stream, Fence **out_fence) {
-    const Status status = enqueue_all(batch, stream);
-    if (status != VIA_OK) {
-        (void)wait_quietly(stream);
-        return status;
-    }
-    return records_quietly(stream, out_fence) ? VIA_OK : wait_for_stream(stream);
+    VIA_TRY(end_failed(enqueue_all(batch, stream), stream));
+    return record_or_wait(stream, out_fence);
 }
 
 Status run_captured(Batch *batch, const ResolvedStream &stream) {
@@ -307,7 +275,7 @@ Status can_run_on(Batch *batch, via_stream *stream, bool *out_can, Timeline *out
 bool can_run_in_task(Batch *batch) {
     const CallbackScope quiet;
     ResolvedStream stream;
-    return internal_stream(batch->device_id, kBatchStream, &stream) == VIA_OK && can_run(*batch, stream);
+    return internal_stream(batch->device_id, kTaskStream, &stream) == VIA_OK && can_run(*batch, stream);
 }
 
 Status run_batch_on(Batch *batch, Fence *behind, via_stream *stream, Fence **out_fence) {
@@ -321,7 +289,7 @@ Status run_batch_on(Batch *batch, Fence *behind, via_stream *stream, Fence **out
 
 Status run_batch_for_task(Batch *batch, Fence **out_fence) {
     ResolvedStream stream;
-    VIA_TRY(internal_stream(batch->device_id, kBatchStream, &stream));
+    VIA_TRY(internal_stream(batch->device_id, kTaskStream, &stream));
     const RelaxedCapture relaxed;
     return run_behind(batch, stream, out_fence);
 }

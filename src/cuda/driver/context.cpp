@@ -38,17 +38,23 @@ CUresult ask_id(CUcontext context, uint64_t *out_id) {
 
 }  // namespace
 
-Status find_device(const char *argument, int32_t device_id, CUdevice *out_device) {
+Status find_device(int32_t device_id, CUdevice *out_device) {
     const int32_t count = driver().device_count;
     if (device_id < 0 || device_id >= count || device_id >= kMostDevices) {
-        return fail(VIA_ERROR_DEVICE, "%s is %d; expected 0 to %d", argument, device_id, count - 1);
+        return fail(VIA_ERROR_DEVICE, "device_id is %d; expected 0 to %d", device_id, count - 1);
     }
     return check_driver(driver().cuDeviceGet(out_device, device_id), "cuDeviceGet");
 }
 
+Status need_device(const char *what, int32_t device_id) {
+    VIA_TRY(need_driver(what));
+    CUdevice device = 0;
+    return find_device(device_id, &device);
+}
+
 Status primary_context(int32_t device_id, CUcontext *out_context) {
     CUdevice device = 0;
-    VIA_TRY(find_device("device_id", device_id, &device));
+    VIA_TRY(find_device(device_id, &device));
     *out_context = primaries[device_id].load(std::memory_order_acquire);
     if (*out_context != nullptr && is_active(device)) [[likely]] {
         return VIA_OK;

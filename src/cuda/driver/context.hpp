@@ -10,9 +10,11 @@ namespace via::cuda {
 
 constexpr int32_t kMostDevices = 64;
 
-// Checks the number of a device; after need_driver. `argument` is whose it is: "device_id".
-// Errors: VIA_ERROR_DEVICE.
-VIA_NODISCARD Status find_device(const char *argument, int32_t device_id, CUdevice *out_device);
+// Checks the number of a device; after need_driver. Errors: VIA_ERROR_DEVICE.
+VIA_NODISCARD Status find_device(int32_t device_id, CUdevice *out_device);
+
+// Checks the driver too, for `what`. Errors: as need_driver.
+VIA_NODISCARD Status need_device(const char *what, int32_t device_id);
 
 // Returns the device's primary context. Retains it for the life of the process, and again after the application has
 // reset it.

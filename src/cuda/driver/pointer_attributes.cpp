@@ -153,7 +153,7 @@ long long distance(via_array *array, CUdeviceptr address) {
     return static_cast<long long>(address - number_of(array->data));
 }
 
-Status io(const char *argument, via_array *array, const ByteSpan &span, const Range &range) {
+Status leaves_allocation(const char *argument, via_array *array, const ByteSpan &span, const Range &range) {
     return fail(VIA_ERROR_POINTER,
                 "%saddress is %p, and the array takes bytes %lld to %lld from there; expected it within the "
                 "allocation, which has bytes %lld to %lld",
@@ -214,7 +214,7 @@ Status check_access(const char *argument, via_array *array, CUdeviceptr at) {
     const CUdeviceptr data = number_of(array->data);
     const bool starts_inside = data + static_cast<CUdeviceptr>(span.low) >= range.start;
     const bool ends_inside = data + static_cast<CUdeviceptr>(span.high) <= range.start + range.nbytes;
-    return starts_inside && ends_inside ? VIA_OK : io(argument, array, span, range);
+    return starts_inside && ends_inside ? VIA_OK : leaves_allocation(argument, array, span, range);
 }
 
 // Leaves the answer unknown for an address that can be nobody's, and where nobody uses the driver.

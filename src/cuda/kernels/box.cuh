@@ -8,6 +8,10 @@
 // of the elements of a run (columns). Another one has the places of the runs (rows). A thread stores
 // data[column + row]. The tables serve every tile of a block. The last tile along a cut axis has fewer columns or rows;
 // the missing ones are the last of the list.
+//
+// A sector of dst that is stored in parts is read from memory first, for its error correction. The words of a run are
+// therefore counted from the beginning of a sector. Where runs are cut, a tile leaves the elements behind the last
+// sector that it has whole to the next tile, which begins to load early enough to have them too.
 #pragma once
 
 #include "cuda/kernels/divisor.cuh"
@@ -66,10 +70,12 @@ struct BoxParams {
     List src_rows;      // runs of src
     uint32_t span;      // bytes of a run of src, with one index of the axes that are cut
     uint32_t backward;  // bytes from its lowest address to its first element, likewise
+    uint32_t owned;     // columns from one tile's beginning to the next one's, whole sectors; 0 if none is shared
+    int32_t owned_cut;  // number of the axis that the runs of dst are cut along
     Share loading;      // sixteens of runs of src, wherever they begin
-    Share storing;      // words of runs of dst, wherever they begin
+    Share storing;      // words of runs of dst, from their first sector on
     bool dense;         // runs of dst have no gaps
-    bool level;         // and begin equally far behind a word
+    bool level;         // and begin equally far behind a sector, as far as a thread stores them
     uint32_t tiles;
     uint32_t blocks;
     int32_t digit_count;
@@ -87,9 +93,10 @@ struct Box {
 #endif
     static constexpr uint32_t kWord = kElement < 4 ? 4 : kElement;  // stored at once
     static constexpr uint32_t kPerWord = kWord / kElement;
-    static constexpr uint32_t kBytes = 20 << 10;  // of data
-    static constexpr uint32_t kMostColumns = 512;
-    static constexpr uint32_t kMostRows = 192;  // of either side
+    static constexpr uint32_t kSector = 32 / kElement;  // elements
+    static constexpr uint32_t kBytes = 20 << 10;        // of data
+    static constexpr uint32_t kMostColumns = 2560;      // half of that if runs of dst have gaps
+    static constexpr uint32_t kMostRows = 192;          // of either side
 
     // A tile: its beginning, and the length of its lists.
     struct Place {
@@ -100,6 +107,9 @@ struct Box {
         uint32_t src_rows;
         uint32_t span;
         uint32_t first;  // where its first element is in shared memory
+        uint32_t words;  // of a run of dst
+        int32_t anchor;  // the column in whose sector
+        int32_t before;  // or this many columns before it, the words begin
         bool inside;     // whole sixteens of every run are of the source
     };
 
@@ -111,14 +121,15 @@ struct Box {
 
     struct Shared {
         Words<16> data[kBytes / 16];
-        int16_t column_places[kMostColumns];
-        uint16_t column_steps[kMostColumns];  // bytes in dst, where runs have gaps
+        int16_t column_places[kMostColumns];  // where runs have gaps, then as many steps in dst, in bytes
         RunBegin dst_rows[kMostRows];
         RunBegin src_rows[kMostRows];
         Place places[2];  // of a tile, and of the next one
     };
 
     // ------------------------------------------------------------------------------------------------- places
+
+    VIA_DEVICE static uint32_t round_up(uint32_t elements) { return (elements + kSector - 1) & ~(kSector - 1); }
 
     VIA_DEVICE static uint32_t there_of(const Params::List &list, const uint32_t (&there)[2]) {
         return list.unit != 0 ? list.unit * (list.cut == 0 ? there[0] : there[1]) : list.count;
@@ -134,8 +145,19 @@ struct Box {
         return holds(params.extent, place.src + static_cast<uint64_t>(low), static_cast<uint64_t>(high - low));
     }
 
+    // Of a run that begins and ends in the tile the words begin with the sector of the first element. A run that goes
+    // on ends with the last sector that is whole. One that has begun earlier begins where the previous tile ended.
+    VIA_DEVICE static void set_words(const Params &params, bool begins, bool ends, Place &place) {
+        const uint32_t shared = params.columns.count - params.owned;  // with the next tile
+        const uint32_t stored = ends ? place.columns - (begins ? 0 : shared) : place.columns;
+        const uint32_t words = begins || ends ? round_up(stored + kSector - 1) : params.owned;
+        place.anchor = static_cast<int32_t>(!ends ? place.columns : begins ? 0 : shared);
+        place.before = static_cast<int32_t>(ends ? 0 : words);
+        place.words = params.dense ? words / kPerWord : place.columns;
+    }
+
     VIA_DEVICE static Place place_of(const Params &params, uint32_t tile) {
-        Place place{params.dst, params.src, 0, 0, 0, params.span, 0, true};
+        Place place{params.dst, params.src, 0, 0, 0, params.span, 0, 0, 0, 0, true};
         uint32_t first[2] = {0, 0};
         VIA_NO_UNROLL
         for (int32_t i = 0; i < params.digit_count; ++i) {
@@ -163,6 +185,11 @@ struct Box {
         place.dst_rows = there_of(params.dst_rows, there);
         place.src_rows = there_of(params.src_rows, there);
         place.inside = is_inside(params, place, there);
+        const bool of_first = params.owned_cut == 0;
+        const bool begins = params.owned == 0 || (of_first ? first[0] : first[1]) == 0;
+        const bool ends = params.owned == 0 || (of_first ? first[0] + there[0] == params.cuts[0].count
+                                                         : first[1] + there[1] == params.cuts[1].count);
+        set_words(params, begins, ends, place);
         return place;
     }
 
@@ -188,7 +215,9 @@ struct Box {
         for (uint32_t i = thread; i < params.columns.count; i += kThreads) {
             const RunBegin begin = begin_of(params.columns, i);
             shared.column_places[i] = static_cast<int16_t>(begin.place);
-            shared.column_steps[i] = static_cast<uint16_t>(begin.offset * kElement);
+            if (!params.dense) {
+                shared.column_places[kMostColumns / 2 + i] = static_cast<int16_t>(begin.offset * kElement);
+            }
         }
         VIA_NO_UNROLL
         for (uint32_t i = thread; i < params.dst_rows.count; i += kThreads) {
@@ -260,26 +289,37 @@ struct Box {
         return *reinterpret_cast<const Word<kElement> *>(data_of(shared) + place);
     }
 
-    // What a thread stores of a run: kPack elements. `first` is the number of the first one, below 0 if the word begins
-    // before the run.
+    // What a thread stores of each of its runs: a word, counted from the beginning of a sector.
+    struct Slot {
+        uint32_t anchor;  // the low part of the address in whose sector the words begin, in a run of offset 0
+        int32_t first;    // column of the word's first element, if that sector begins with the anchor
+    };
+
+    VIA_DEVICE static Slot slot_of(const Place &place, uint32_t word, uint32_t pack) {
+        return {static_cast<uint32_t>(place.dst) + static_cast<uint32_t>(place.anchor * kElement),
+                static_cast<int32_t>(word * pack) + place.anchor - place.before};
+    }
+
+    // The word of one run: kPack elements.
     template <uint32_t kPack>
     struct Piece {
-        uint32_t first;
+        int32_t first;  // column of the first one, below 0 if the word begins before the run
         int32_t places[kPack];
         bool whole;
     };
 
-    // `to`: where the run begins.
     template <uint32_t kPack>
-    VIA_DEVICE static Piece<kPack> piece_of(const Place &place, const Shared &shared, uint64_t to, uint32_t word) {
+    VIA_DEVICE static Piece<kPack> piece_of(const Place &place, const Shared &shared, const Slot &slot,
+                                            int32_t offset) {
+        const uint32_t past = (slot.anchor + static_cast<uint32_t>(offset * kElement)) & 31;
         Piece<kPack> piece;
-        const uint32_t early = kPack > 1 ? static_cast<uint32_t>(to & (kWord - 1)) / kElement : 0;
-        piece.first = word * kPack - early;
-        piece.whole = piece.first < place.columns && piece.first + kPack <= place.columns;
+        piece.first = slot.first - static_cast<int32_t>(past / kElement);
+        piece.whole =
+            static_cast<int32_t>(place.columns) - piece.first >= static_cast<int32_t>(kPack) && piece.first >= 0;
+        const int16_t *columns = shared.column_places + (piece.whole ? piece.first : 0);
         VIA_UNROLL
         for (uint32_t i = 0; i < kPack; ++i) {
-            piece.places[i] =
-                static_cast<int32_t>(place.first) + shared.column_places[piece.whole ? piece.first + i : 0];
+            piece.places[i] = static_cast<int32_t>(place.first) + columns[i];
         }
         return piece;
     }
@@ -302,14 +342,13 @@ struct Box {
 
     // Stores the elements of a word that reaches beyond its run.
     template <uint32_t kPack>
-    VIA_DEVICE static void store_part(const Place &place, const Shared &shared, uint32_t first, uint64_t to,
-                                      int32_t row_place) {
+    VIA_DEVICE static void store_part(const Place &place, const Shared &shared, int32_t first, const RunBegin &run) {
         VIA_NO_UNROLL
-        for (uint32_t i = 0; i < kPack; ++i) {
-            const uint32_t column = first + i;
-            if (column < place.columns) {
-                const int32_t at = static_cast<int32_t>(place.first) + shared.column_places[column] + row_place;
-                store_global(to + column * kElement, element_at(shared, at));
+        for (uint32_t i = 0; kPack > 1 && i < kPack; ++i) {
+            const int32_t column = first + static_cast<int32_t>(i);
+            if (static_cast<uint32_t>(column) < place.columns) {
+                const int32_t at = static_cast<int32_t>(place.first) + shared.column_places[column] + run.place;
+                store_global(address_of(place.dst, run.offset + column), element_at(shared, at));
             }
         }
     }
@@ -318,17 +357,19 @@ struct Box {
     template <uint32_t kPack>
     VIA_DEVICE static void store_level(const Params &params, const Place &place, const Shared &shared, uint32_t row,
                                        uint32_t word) {
-        const Piece<kPack> piece = piece_of<kPack>(place, shared, place.dst, word);
+        if (row >= place.dst_rows) {
+            return;
+        }
+        const Slot slot = slot_of(place, word, kPack);
+        const Piece<kPack> piece = piece_of<kPack>(place, shared, slot, shared.dst_rows[row].offset);
         if (!piece.whole) {
             VIA_NO_UNROLL
             for (; kPack > 1 && row < place.dst_rows; row += params.storing.rows) {
-                const RunBegin run = shared.dst_rows[row];
-                store_part<kPack>(place, shared, piece.first, address_of(place.dst, run.offset), run.place);
+                store_part<kPack>(place, shared, piece.first, shared.dst_rows[row]);
             }
             return;
         }
-        const uint32_t step = params.dense ? piece.first * kElement : shared.column_steps[piece.first];
-        const uint64_t dst = place.dst + step;
+        const uint64_t dst = address_of(place.dst, piece.first);
         VIA_UNROLL_BY(4)
         for (; row < place.dst_rows; row += params.storing.rows) {
             const RunBegin run = shared.dst_rows[row];
@@ -336,31 +377,43 @@ struct Box {
         }
     }
 
-    // The same where runs begin anywhere: words begin at multiples of their size.
+    // The same where runs begin anywhere.
     template <uint32_t kPack>
     VIA_DEVICE static void store_uneven(const Params &params, const Place &place, const Shared &shared, uint32_t row,
                                         uint32_t word) {
-        VIA_UNROLL_BY(2)
+        const Slot slot = slot_of(place, word, kPack);
+        VIA_UNROLL_BY(kPack == 1 ? 4 : 2)
         for (; row < place.dst_rows; row += params.storing.rows) {
             const RunBegin run = shared.dst_rows[row];
-            const uint64_t to = address_of(place.dst, run.offset);
-            const Piece<kPack> piece = piece_of<kPack>(place, shared, to, word);
+            const Piece<kPack> piece = piece_of<kPack>(place, shared, slot, run.offset);
             if (piece.whole) {
-                store_global(to + piece.first * kElement, gather<kPack>(shared, piece, run.place));
+                store_global(address_of(place.dst, run.offset + piece.first), gather<kPack>(shared, piece, run.place));
             } else {
-                store_part<kPack>(place, shared, piece.first, to, run.place);
+                store_part<kPack>(place, shared, piece.first, run);
             }
+        }
+    }
+
+    // The same where runs of dst have gaps: a word is an element.
+    VIA_DEVICE static void store_apart(const Params &params, const Place &place, const Shared &shared, uint32_t row,
+                                       uint32_t column) {
+        const uint64_t dst = place.dst + static_cast<uint16_t>(shared.column_places[kMostColumns / 2 + column]);
+        const int32_t from = static_cast<int32_t>(place.first) + shared.column_places[column];
+        VIA_UNROLL_BY(4)
+        for (; row < place.dst_rows; row += params.storing.rows) {
+            const RunBegin run = shared.dst_rows[row];
+            store_global(address_of(dst, run.offset), element_at(shared, from + run.place));
         }
     }
 
     VIA_DEVICE static void store(const Params &params, const Place &place, const Shared &shared, uint32_t thread) {
         uint32_t row = thread;
         const uint32_t first = take_digit(&row, params.storing.threads);
-        const uint32_t count = row < params.storing.rows ? params.storing.count : 0;
+        const uint32_t count = row < params.storing.rows ? place.words : 0;
         VIA_NO_UNROLL
         for (uint32_t word = first; word < count; word += params.storing.threads.divisor) {
-            if (kPerWord == 1 || !params.dense) {
-                store_level<1>(params, place, shared, row, word);
+            if (!params.dense) {
+                store_apart(params, place, shared, row, word);
             } else if (params.level) {
                 store_level<kPerWord>(params, place, shared, row, word);
             } else {

@@ -10,7 +10,6 @@
 #include "cuda/kernels/channels.cuh"
 #include "cuda/kernels/convert.cuh"
 #include "cuda/kernels/elements.cuh"
-#include "cuda/kernels/gather.cuh"
 #include "cuda/kernels/indexed.cuh"
 #include "cuda/kernels/rows.cuh"
 #include "cuda/kernels/tile.cuh"
@@ -22,7 +21,6 @@ namespace via::kernels {
     VIA_CHANNELS_KERNELS(KERNEL) \
     VIA_CONVERT_KERNELS(KERNEL)  \
     VIA_ELEMENTS_KERNELS(KERNEL) \
-    VIA_GATHER_KERNELS(KERNEL)   \
     VIA_INDEXED_KERNELS(KERNEL)  \
     VIA_BOX_KERNELS(KERNEL)      \
     VIA_ROWS_KERNELS(KERNEL)     \

@@ -10,6 +10,7 @@
 #include "core/base/lock.hpp"
 #include "core/base/thread_state.hpp"
 #include "cuda/driver/resource_limits.h"
+#include "cuda/stream/capture.hpp"
 
 namespace via::cuda {
 namespace {
@@ -136,6 +137,12 @@ DescriptorTable *DescriptorTable::take(const ContextKey &context, int64_t nbytes
     }
     new (&table->references_) ReferenceCount;
     return table;
+}
+
+Status DescriptorTable::hold_in_graph(const ResolvedStream &stream) {
+    retain();
+    const auto drop = [](void *table) { static_cast<DescriptorTable *>(table)->release(nullptr); };
+    return give_to_graph(stream, this, drop);
 }
 
 void DescriptorTable::release(Fence *until) {

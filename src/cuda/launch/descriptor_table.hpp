@@ -14,6 +14,26 @@ public:
     // it and fills it in.
     static DescriptorTable *take(const ContextKey &context, int64_t nbytes);
 
+    // Returns the table that `*kept` owns, or nullptr if it is of another context or there is no memory. Takes one and
+    // calls fill(memory) where there is none, or where its context is gone.
+    template <class Fill>
+    static DescriptorTable *keep(DescriptorTable **kept, const ContextKey &context, int64_t nbytes, const Fill &fill) {
+        if (*kept != nullptr && state_of((*kept)->context_) != ContextState::Alive) {
+            (*kept)->release(nullptr);
+            *kept = nullptr;
+        }
+        if (*kept == nullptr) {
+            *kept = take(context, nbytes);
+            if (*kept != nullptr) {
+                fill((*kept)->memory_);
+            }
+        }
+        return *kept != nullptr && (*kept)->context_ == context ? *kept : nullptr;
+    }
+
+    // Gives a reference to the graph that is being captured on the stream.
+    VIA_NODISCARD Status hold_in_graph(const ResolvedStream &stream);
+
     void retain() { references_.retain(); }
 
     // Drops a reference. The last one returns the table without calling the driver. `until` is the fence of the last

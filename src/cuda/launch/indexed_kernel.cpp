@@ -10,8 +10,6 @@ namespace {
 
 using Kernel = kernels::Indexed<1>;
 
-constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;  // of a launch
-
 // Words that a block moves: each thread has two rounds of loads under way.
 constexpr int64_t kBlockWords = int64_t{2} * Kernel::kThreads * Kernel::kPerThread;
 
@@ -82,12 +80,7 @@ void plan_indexed_kernel(const IndexedRows &rows, uint64_t fault, IndexedKernelP
 Status launch_indexed(const IndexedRows &rows, uint64_t fault, const ResolvedStream &stream) {
     IndexedKernelPlan plan;
     plan_indexed_kernel(rows, fault, &plan);
-    while (plan.params.first_block < plan.blocks) {
-        const uint64_t blocks = std::min(plan.blocks - plan.params.first_block, kMostBlocks);
-        VIA_TRY(launch(plan.kernel, static_cast<uint32_t>(blocks), &plan.params, stream));
-        plan.params.first_block += blocks;
-    }
-    return VIA_OK;
+    return launch_blocks(&plan, stream);
 }
 
 }  // namespace via::cuda

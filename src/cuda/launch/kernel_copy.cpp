@@ -48,15 +48,6 @@ Status find_home(const Transfer &transfer, const ResolvedStream &stream, Resolve
     return resolve(nullptr, stream.device_id, out_home);
 }
 
-Status launch_plan(const void *what, const ResolvedStream &stream) {
-    KernelPlan plan;
-    plan_kernel(*static_cast<const Transfer *>(what), &plan);
-    return launch(plan.kernel, plan.blocks, &plan.params, stream);
-}
-
-// A buffer that every context reaches.
-constexpr Side kBuffer{VIA_DEVICE_CUDA_HOST, 0};
-
 Status enqueue_move(const Transfer &transfer, const ResolvedStream &stream) {
     if (transfer.ndim > 0) {
         return enqueue_kernel(transfer, stream);
@@ -101,7 +92,11 @@ Status launch_where_reached(const Transfer &transfer, const ResolvedStream &stre
 }
 
 Status enqueue_kernel(const Transfer &transfer, const ResolvedStream &stream) {
-    return launch_where_reached(transfer, stream, launch_plan, &transfer);
+    return launch_where_reached(transfer, stream, [&](const ResolvedStream &home) {
+        KernelPlan plan;
+        plan_kernel(transfer, &plan);
+        return launch(plan.kernel, plan.blocks, &plan.params, home);
+    });
 }
 
 bool reaches_memory(const Transfer &transfer, const ResolvedStream &stream) {
@@ -110,11 +105,11 @@ bool reaches_memory(const Transfer &transfer, const ResolvedStream &stream) {
 }
 
 Status enqueue_packing(const Move &move, const Side &src_side, const ResolvedStream &stream) {
-    return enqueue_move(move.transfer(kBuffer, src_side), stream);
+    return enqueue_move(move.transfer(kPinned, src_side), stream);
 }
 
 Status enqueue_unpacking(const Move &move, const Side &dst_side, const ResolvedStream &stream) {
-    return enqueue_move(move.transfer(dst_side, kBuffer), stream);
+    return enqueue_move(move.transfer(dst_side, kPinned), stream);
 }
 
 }  // namespace via::cuda

@@ -37,6 +37,15 @@ using LaunchOn = Status (*)(const void *what, const ResolvedStream &stream);
 VIA_NODISCARD Status launch_where_reached(const Transfer &transfer, const ResolvedStream &stream, LaunchOn launch,
                                           const void *what);
 
+template <class Launch>
+VIA_NODISCARD Status launch_where_reached(const Transfer &transfer, const ResolvedStream &stream,
+                                          const Launch &launch) {
+    const LaunchOn call = [](const void *what, const ResolvedStream &home) {
+        return (*static_cast<const Launch *>(what))(home);
+    };
+    return launch_where_reached(transfer, stream, call, &launch);
+}
+
 // Returns whether a kernel on the stream itself reaches all device memory of the transfer.
 bool reaches_memory(const Transfer &transfer, const ResolvedStream &stream);
 

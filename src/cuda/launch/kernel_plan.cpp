@@ -4,9 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/layout/tiles.hpp"
+#include "cuda/launch/kernel_cost.hpp"
 #include "cuda/launch/kernel_plan_box.hpp"
-#include "cuda/launch/kernel_plan_gather.hpp"
 #include "cuda/launch/kernel_plan_tiles.hpp"
 
 namespace via::cuda {
@@ -131,18 +130,9 @@ bool plan_rows(const Shape &given, KernelPlan *plan) {
     plan->element = shape.element;
     plan->word = 16;
     plan->tile[0] = plan->tile[1] = 0;
+    plan->cost = cost_of_rows(given, plan->blocks);
     return narrow || fill_rows(shape, words, count, &plan->params.rows_wide);
 }
-
-namespace {
-
-// Tries the kernels for families of layouts, which are faster there than boxes.
-bool plan_family(const Shape &shape, KernelPlan *out_plan) {
-    return plan_rows(shape, out_plan) || plan_channels(shape, out_plan) || plan_aligned_tiles(shape, out_plan) ||
-           plan_gather(shape, out_plan) || plan_loose_tiles(shape, out_plan);
-}
-
-}  // namespace
 
 void find_shape(const Transfer &transfer, Shape *out_shape) {
     out_shape->dst = reinterpret_cast<uint64_t>(transfer.dst);
@@ -171,24 +161,6 @@ void make_forward(Shape *shape, int32_t axis) {
     }
 }
 
-// Threads of a warp copy neighbours in dst, and the sectors that these 32 elements touch are moved for them alone. The
-// constants are fitted to copies of random layouts on an H200: counts per microsecond.
-double elements_cost(const Shape &shape) {
-    constexpr int64_t kWarp = 32;
-    constexpr double kStart = 3;
-    constexpr double kSectors = 180e3;
-    constexpr double kElements = 490e3;
-    constexpr double kElementsOfAxis = 5 * kElements;  // every axis costs a division
-    const TileProblem problem{shape.axes, shape.ndim, shape.element, 32};
-    Tile warp;
-    grow_tile(problem, {kWarp * shape.element, 0, kWarp, 0, false}, &warp);
-    const auto count = static_cast<double>(shape.nbytes / shape.element);
-    const double sectors =
-        (count_sectors(problem, warp.dst, shape.element) + count_sectors(problem, warp.src, shape.element)) /
-        static_cast<double>(warp.elements);
-    return kStart + count * std::max(sectors / kSectors, 1 / kElements + shape.ndim / kElementsOfAxis);
-}
-
 void plan_elements(const Shape &shape, KernelPlan *plan) {
     const bool narrow = is_narrow(shape);
     plan->route = KernelRoute::Elements;
@@ -202,6 +174,7 @@ void plan_elements(const Shape &shape, KernelPlan *plan) {
     }
     constexpr int64_t kPerBlock = kernels::Elements<1, Narrow>::kPerBlock;
     plan->blocks = static_cast<uint32_t>(divide_up(shape.nbytes / shape.element, kPerBlock));
+    plan->cost = cost_of_elements(shape);
 }
 
 const char *route_name(KernelRoute route) {
@@ -214,21 +187,34 @@ const char *route_name(KernelRoute route) {
             return "channels";
         case KernelRoute::Tiles:
             return "tiles";
-        case KernelRoute::Gather:
-            return "gather";
         case KernelRoute::Box:
             return "box";
     }
     return "?";
 }
 
+// Returns what no kernel can beat by much: it is not worth planning a box then.
+static double least_cost(const Shape &shape) {
+    constexpr double kStart = 4;
+    constexpr double kBytes = 2.1e6;  // of dst per microsecond
+    return kStart + static_cast<double>(shape.nbytes) / kBytes;
+}
+
 void plan_kernel_of(const Shape &shape, KernelPlan *out_plan) {
     constexpr int32_t kMostAxes = 40;  // that tiles are cut along
-    if (shape.nbytes > kCachedBytes && shape.ndim <= kMostAxes &&
-        (plan_family(shape, out_plan) || plan_box(shape, elements_cost(shape), out_plan))) {
+    plan_elements(shape, out_plan);
+    if (shape.nbytes <= kCachedBytes || shape.ndim > kMostAxes) {
         return;
     }
-    plan_elements(shape, out_plan);
+    for (const auto plan : {plan_rows, plan_channels, plan_aligned_tiles, plan_loose_tiles}) {
+        KernelPlan other;
+        if (plan(shape, &other) && other.cost < out_plan->cost) {
+            *out_plan = other;
+        }
+    }
+    if (out_plan->cost > 1.1 * least_cost(shape)) {
+        (void)plan_box(shape, out_plan->cost, out_plan);
+    }
 }
 
 void plan_kernel(const Transfer &transfer, KernelPlan *out_plan) {

@@ -9,14 +9,11 @@
 //   Rows       src and dst are adjacent along the same axis, from anywhere: a thread stores whole sixteens of dst
 //   Channels   two to four channels become pixels, or the reverse: a thread transposes them in registers
 //   Tiles      src is adjacent along another axis than dst: squares of sixteens, transposed in shared memory
-//   Gather     the runs of both sides share axes, such as records: runs of src in shared memory, gathered from there
-//   Box        any layout with runs on both sides: the same with tables, at the least estimated cost
+//   Box        any layout with runs on both sides: runs of src in shared memory, and tables of where elements are
 //
-// plan_kernel tries Rows, Channels, aligned Tiles, Gather, loose Tiles, and then Box. A planner returns false if its
-// kernel does not apply. The families are faster than a box where they apply. Boxes are compared with one another, and
-// with Elements, by a cost in microseconds: the sectors of 32 bytes that both sides move, the words that pass through
-// shared memory, and the tables. The constants are fitted to random layouts on an H200. `./dev bench layouts gpu` shows
-// where the choice loses.
+// A planner returns false if its kernel does not apply. plan_kernel takes the plan of the least estimated cost: the
+// sectors of 32 bytes that both sides move, those of dst that are stored in parts, and the work of blocks
+// (kernel_cost.hpp, kernel_plan_box.cpp). `./dev bench layouts gpu` shows where the choice loses.
 //
 // A plan holds the kernel's number (kernels.hpp), its grid, and its parameters, which travel by value with the launch.
 // Divisions by extents are multiplications by constants that the planner computes (divisor.cuh). Offsets of 32 bits
@@ -38,7 +35,6 @@ enum class KernelRoute : int32_t {
     Rows,      // runs adjacent in both that begin anywhere, to whole sixteens of dst
     Channels,  // two to four of them put together into pixels or taken apart
     Tiles,     // elements adjacent in dst along one index and in src along another
-    Gather,    // the same where the runs share axes
     Box        // any layout that has runs on both sides
 };
 
@@ -53,7 +49,6 @@ union KernelParams {
     kernels::RowsParams<kernels::Wide> rows_wide;
     kernels::ChannelsParams channels;
     kernels::TileParams tile;
-    kernels::GatherParams gather;
     kernels::BoxParams box;
 };
 
@@ -64,6 +59,7 @@ struct KernelPlan {
     int32_t element;  // bytes that stay together
     int32_t word;     // bytes that are moved at once
     int64_t tile[2];  // elements of a tile along the runs of dst and of src; 0 where there is none
+    double cost;      // estimated microseconds of the stream
     KernelParams params;
 };
 
@@ -96,7 +92,6 @@ void plan_kernel_of(const Shape &shape, KernelPlan *out_plan);
 // Plan one kernel. plan_rows returns false, and leaves the plan unspecified, if its kernel does not apply.
 // plan_elements plans any copy.
 void plan_elements(const Shape &shape, KernelPlan *plan);
-double elements_cost(const Shape &shape);  // estimates microseconds
 bool plan_rows(const Shape &shape, KernelPlan *plan);
 
 // Reverses an axis along which src goes backwards; then dst does.

@@ -17,11 +17,11 @@ struct BoxKind {
 // The kinds that are tried. The last one has no part.
 extern const BoxKind box_kinds[];
 
-// Plans a box of a kind, and estimates its cost in microseconds. Returns false, and leaves the plan unspecified, if
-// none fits the kernels.
-bool plan_box_of(const Shape &shape, const BoxKind &kind, KernelPlan *out_plan, double *out_cost);
+// Plans a box of a kind. Returns false, and leaves the plan as it is, if none fits the kernels.
+bool plan_box_of(const Shape &shape, const BoxKind &kind, KernelPlan *out_plan);
 
-// Plans the box with the least estimated cost. Returns false if none fits, or none costs less than `most_cost`.
+// Plans the box with the least estimated cost. Returns false, and leaves the plan as it is, if none fits,
+// or none costs less than `most_cost`.
 bool plan_box(const Shape &shape, double most_cost, KernelPlan *out_plan);
 
 }  // namespace via::cuda

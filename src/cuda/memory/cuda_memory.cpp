@@ -362,7 +362,7 @@ Status make_cuda_memory(int32_t kind, int32_t device_id, via_memory **out_memory
     std::snprintf(what, sizeof what, "kind is %s, which", name_of_kind(kind));
     VIA_TRY(need_driver(what));
     CUdevice device = 0;
-    VIA_TRY(find_device("device_id", device_id, &device));
+    VIA_TRY(find_device(device_id, &device));
     if (kind == VIA_MEMORY_DEVICE_POOL) {
         VIA_TRY(check_pool(device));
     }

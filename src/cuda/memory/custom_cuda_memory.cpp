@@ -15,9 +15,9 @@ namespace {
 // An allocation of a custom allocator.
 struct CustomBlock {
     CustomMemory *memory;
-    via_stream *stream;  // held; nullptr for none
-    void *native;        // what free is to be told
-    Fence *ready;        // where the stream allocates it, until the array knows
+    via_stream *stream = nullptr;  // held; nullptr for none
+    void *native = nullptr;        // what free is to be told
+    Fence *ready = nullptr;        // where the stream allocates it, until the array knows
 };
 
 // no_sync counts as no stream. A captured stream has no fences: ordering is up to the allocator then.
@@ -48,17 +48,13 @@ void run_deleter(const Deleter &deleter) {
 }
 
 Status make_block(CustomMemory *memory, via_stream *stream, CustomBlock **out_block) {
-    auto *block = new (std::nothrow) CustomBlock{memory, nullptr, nullptr, nullptr};
-    if (block == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(CustomBlock));
-    }
+    VIA_TRY(make_object("a block of memory", out_block, memory));
     retain_memory(memory);
     if (is_stream(stream)) {
         retain_stream(stream);
-        block->stream = stream;
-        block->native = native_stream(stream);
+        (*out_block)->stream = stream;
+        (*out_block)->native = native_stream(stream);
     }
-    *out_block = block;
     return VIA_OK;
 }
 
@@ -118,15 +114,9 @@ constexpr MemoryKind kCustomCudaKind{allocate, finish, destroy_custom};
 
 }  // namespace
 
-Status make_custom_cuda_memory(const CustomMemory &description, via_memory **out_memory) {
-    CustomMemory of_cuda{{&kCustomCudaKind, description.device_type, description.device_id},
-                         description.alloc,
-                         description.alloc_context,
-                         description.free_memory,
-                         description.free_context,
-                         description.release,
-                         description.context};
-    return make_custom_memory(of_cuda, out_memory);
+Status make_custom_cuda_memory(int32_t device_type, int32_t device_id, const AllocatorCallbacks &callbacks,
+                               via_memory **out_memory) {
+    return make_custom_memory(kCustomCudaKind, device_type, device_id, callbacks, out_memory);
 }
 
 }  // namespace via::cuda

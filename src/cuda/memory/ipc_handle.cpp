@@ -102,7 +102,7 @@ void tell_nobody(void *) {}
 Status name_device(int32_t device_id, SharedMemory *out_memory) {
     VIA_TRY(need_sharing());
     CUdevice device = 0;
-    VIA_TRY(find_device("device_id", device_id, &device));
+    VIA_TRY(find_device(device_id, &device));
     CUuuid uuid{};
     VIA_TRY_CUDA(cuDeviceGetUuid(&uuid, device));
     std::memcpy(out_memory->device, &uuid, sizeof uuid);
@@ -143,10 +143,8 @@ Status find_named_device(const SharedMemory &memory, int32_t *out_device_id) {
 Status open_memory(const SharedMemory &memory, int32_t *out_device_id, void **out_start, int64_t *out_nbytes,
                    OpenedMemory **out_opened) {
     VIA_TRY(find_named_device(memory, out_device_id));
-    auto *opened = new (std::nothrow) OpenedMemory{};
-    if (opened == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a handle of %zu bytes", sizeof(OpenedMemory));
-    }
+    OpenedMemory *opened = nullptr;
+    VIA_TRY(make_object("memory of another process", &opened));
     if (Status status = map_memory(memory, opened, *out_device_id); status != VIA_OK) {
         delete opened;
         return status;

@@ -7,9 +7,8 @@
 #include "cuda/launch/convert_kernel.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/module.hpp"
-#include "cuda/route/driver_copy.hpp"
 #include "cuda/route/packed_parts.hpp"
-#include "cuda/route/peer_copy.hpp"
+#include "cuda/route/transfer_order.hpp"
 #include "cuda/stream/capture.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
@@ -21,24 +20,11 @@ namespace {
 
 constexpr char kWhat[] = "a conversion on a device";
 
-// The number of the internal stream for tasks.
-constexpr int32_t kTaskStream = 1;
-
-struct Launch {
-    const ElementLoops &loops;
-    const ElementConversion &elements;
-};
-
-Status launch_on(const void *what, const ResolvedStream &stream) {
-    const auto &launch = *static_cast<const Launch *>(what);
-    return launch_convert(launch.loops, launch.elements, stream);
-}
-
 // Launches where the kernel reaches the memory of both sides.
 Status launch_part(const Transfer &transfer, const ElementLoops &loops, const ElementConversion &elements,
                    const ResolvedStream &stream) {
-    const Launch launch{loops, elements};
-    return launch_where_reached(transfer, stream, launch_on, &launch);
+    return launch_where_reached(transfer, stream,
+                                [&](const ResolvedStream &home) { return launch_convert(loops, elements, home); });
 }
 
 // Returns a conversion of elements to the same ones, in whatever byte order.
@@ -60,6 +46,10 @@ public:
 
     void unpack(int64_t first, int64_t, int64_t offset, int64_t nbytes, const char *packed) override {
         transfer_.unpack(transfer_.loops, after_, first + offset / item_bytes(), nbytes / item_bytes(), packed);
+    }
+
+    Status copy_on_device(const ResolvedStream &stream) override {
+        return launch_part(transfer_.transfer, transfer_.loops, transfer_.elements, stream);
     }
 
     Status pack_on_device(int64_t first, int64_t count, char *packed, const ResolvedStream &stream) override {
@@ -108,106 +98,44 @@ private:
     ElementConversion after_;
 };
 
-Status check(const ConvertTransfer &transfer, const ResolvedStream &stream) {
-    const Transfer &whole = transfer.transfer;
-    const ConvertRoute route = convert_route(whole);
-    if (stream.capturing && route != ConvertRoute::Kernel) {
-        return fail(VIA_ERROR_STREAM_CAPTURE,
-                    "stream is being captured, and %s; expected memory that one device reaches",
-                    route == ConvertRoute::Peer   ? "dst and src are on two devices"
-                    : is_pageable(whole.dst_side) ? "dst is pageable memory"
-                                                  : "src is pageable memory");
-    }
-    return route == ConvertRoute::Peer ? VIA_OK : prepare_kernel(whole, stream);
-}
-
 Status enqueue(const ConvertTransfer &transfer, const ResolvedStream &stream, via_task *task) {
     PackedElements elements(transfer);
-    switch (convert_route(transfer.transfer)) {
-        case ConvertRoute::Peer:
-            return copy_peer_items(transfer.transfer, elements, stream);
-        case ConvertRoute::Staged:
-            return copy_staged_items(transfer.transfer, elements, stream, task);
-        default:
-            break;
-    }
-    VIA_TRY(launch_part(transfer.transfer, transfer.loops, transfer.elements, stream));
-    // Pageable memory may go away, or be read, when the call has returned.
-    return has_pageable(transfer.transfer) ? wait_for_stream(stream) : VIA_OK;
-}
-
-Status wait_before(const ConvertTransfer &transfer, const ResolvedStream &stream) {
-    via_array *dst = transfer.transfer.dst_array;
-    via_array *src = transfer.transfer.src_array;
-    if (convert_route(transfer.transfer) == ConvertRoute::Staged) {
-        VIA_TRY(via::wait_until_ready(dst->storage));
-        VIA_TRY(via::wait_until_ready(src->storage));
-        return await_work(stream);
-    }
-    VIA_TRY(wait_until_ready(dst, stream));
-    return wait_until_ready(src, stream);
-}
-
-Status resolve_for(const ConvertTransfer &transfer, via_stream *stream, ResolvedStream *out_stream) {
-    VIA_TRY(need_driver(kWhat));
-    return resolve(stream, device_of_transfer(transfer.transfer), out_stream);
+    return enqueue_items(transfer.transfer, elements, stream, task);
 }
 
 // The graph holds both arrays.
 Status capture(const ConvertTransfer &transfer, const ResolvedStream &stream) {
-    VIA_TRY(wait_before(transfer, stream));
+    VIA_TRY(wait_for_items(transfer.transfer, stream));
     VIA_TRY(note_copy(transfer.transfer.dst_array, transfer.transfer.src_array, stream));
     return enqueue(transfer, stream, nullptr);
 }
 
-// Orders the stream behind the legacy stream of the other device.
-Status order_behind_other_device(const Transfer &transfer, const ResolvedStream &stream) {
-    ResolvedStream other;
-    const int32_t dst = transfer.dst_side.device_id;
-    VIA_TRY(resolve(nullptr, stream.device_id == dst ? transfer.src_side.device_id : dst, &other));
-    return is_idle(other) ? VIA_OK : follow(stream, other);
-}
-
 }  // namespace
 
-ConvertRoute convert_route(const Transfer &transfer) {
-    if (devices_differ(transfer)) {
-        return ConvertRoute::Peer;
-    }
-    return has_pageable(transfer) && !is_straight(transfer) ? ConvertRoute::Staged : ConvertRoute::Kernel;
-}
-
 Status check_convert(const ConvertTransfer &transfer) {
-    const Transfer &whole = transfer.transfer;
     VIA_TRY(need_driver(kWhat));
-    if (convert_route(whole) == ConvertRoute::Peer) {
-        VIA_TRY(need_kernels(whole.src_side.device_id, kWhat));
-        return need_kernels(whole.dst_side.device_id, kWhat);
-    }
-    return need_kernels(device_of_transfer(whole), kWhat);
+    return need_kernels_of_items(transfer.transfer, kWhat);
 }
 
 Status convert_now(const ConvertTransfer &transfer) {
     ResolvedStream stream;
-    VIA_TRY(resolve_for(transfer, nullptr, &stream));
-    VIA_TRY(check(transfer, stream));
-    if (devices_differ(transfer.transfer)) {
-        VIA_TRY(order_behind_other_device(transfer.transfer, stream));
-    }
+    VIA_TRY(resolve_for(transfer.transfer, kWhat, nullptr, &stream));
+    VIA_TRY(check_items(transfer.transfer, stream));
+    VIA_TRY(follow_other_device(transfer.transfer, stream));
     const RelaxedCapture relaxed;
-    VIA_TRY(wait_before(transfer, stream));
-    const Status status = enqueue(transfer, stream, nullptr);
-    return status != VIA_OK ? end_failed(status, stream) : wait_for_stream(stream);
+    VIA_TRY(wait_for_items(transfer.transfer, stream));
+    VIA_TRY(end_failed(enqueue(transfer, stream, nullptr), stream));
+    return wait_for_stream(stream);
 }
 
 Status convert_on(const ConvertTransfer &transfer, via_stream *stream) {
     ResolvedStream resolved;
-    VIA_TRY(resolve_for(transfer, stream, &resolved));
-    VIA_TRY(check(transfer, resolved));
+    VIA_TRY(resolve_for(transfer.transfer, kWhat, stream, &resolved));
+    VIA_TRY(check_items(transfer.transfer, resolved));
     if (resolved.capturing) {
         return capture(transfer, resolved);
     }
-    VIA_TRY(wait_before(transfer, resolved));
+    VIA_TRY(wait_for_items(transfer.transfer, resolved));
     VIA_TRY(end_failed(enqueue(transfer, resolved, nullptr), resolved));
     return note_copy(transfer.transfer.dst_array, transfer.transfer.src_array, resolved);
 }
@@ -216,10 +144,9 @@ Status convert_for_task(const ConvertTransfer &transfer, via_task *task, Fence *
     ResolvedStream stream;
     VIA_TRY(internal_stream(device_of_transfer(transfer.transfer), kTaskStream, &stream));
     const RelaxedCapture relaxed;
-    VIA_TRY(check(transfer, stream));
+    VIA_TRY(check_items(transfer.transfer, stream));
     VIA_TRY(end_failed(enqueue(transfer, stream, task), stream));
-    // Waits if no fence can be recorded.
-    return record_fence(stream, out_fence) == VIA_OK ? VIA_OK : wait_for_stream(stream);
+    return record_or_wait(stream, out_fence);
 }
 
 void describe_convert(const ConvertTransfer &transfer, int64_t capacity, char *out_text) {
@@ -227,22 +154,22 @@ void describe_convert(const ConvertTransfer &transfer, int64_t capacity, char *o
     const PackedElements elements(transfer);
     const bool first = converts_first(transfer.elements);
     const auto size = static_cast<size_t>(capacity);
-    switch (convert_route(whole)) {
-        case ConvertRoute::Kernel: {
+    switch (items_route(whole)) {
+        case ItemsRoute::Kernel: {
             ConvertKernelPlan plan;
             plan_convert_kernel(transfer.loops, transfer.elements, &plan);
             std::snprintf(out_text, size, "kernel %s, %s elements", kernels::info(plan.kernel).name,
-                          plan.params.ndim == 0 ? "adjacent" : "strided");
+                          plan.params.is_adjacent ? "adjacent" : "strided");
             return;
         }
-        case ConvertRoute::Staged:
+        case ItemsRoute::Staged:
             std::snprintf(out_text, size, "staged, %s, converted %s by %s, %lld bytes cross%s",
                           is_to_device(whole) ? "host to device" : "device to host", first ? "before" : "after",
                           is_to_device(whole) == first ? "the host" : "a kernel",
                           static_cast<long long>(elements.count() * elements.item_bytes()),
                           elements.as_they_cross() != nullptr ? "" : ", by way of device memory");
             return;
-        case ConvertRoute::Peer:
+        case ItemsRoute::Peer:
             std::snprintf(out_text, size, "device %d to device %d, converted %s by a kernel, %lld bytes cross",
                           whole.src_side.device_id, whole.dst_side.device_id, first ? "before" : "after",
                           static_cast<long long>(elements.count() * elements.item_bytes()));

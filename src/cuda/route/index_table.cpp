@@ -5,7 +5,6 @@
 #include <new>
 
 #include "core/system/pages.hpp"
-#include "cuda/stream/capture.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream_access.hpp"
 
@@ -33,6 +32,12 @@ void write_list(const IndexedRows &rows, const IndexList &list, via_array *on_de
     }
 }
 
+void write_lists(const IndexedTransfer &transfer, void *memory) {
+    auto *at = static_cast<char *>(memory);
+    write_list(transfer.rows, transfer.rows.dst_index, transfer.dst_index, &at);
+    write_list(transfer.rows, transfer.rows.src_index, transfer.src_index, &at);
+}
+
 // Lets host lists be read at `memory`, where they are one after the other.
 IndexedRows read_at(const IndexedTransfer &transfer, const void *memory) {
     IndexedRows rows = transfer.rows;
@@ -47,8 +52,6 @@ IndexedRows read_at(const IndexedTransfer &transfer, const void *memory) {
     return rows;
 }
 
-void CUDA_CB release_table(void *table) { static_cast<DescriptorTable *>(table)->release(nullptr); }
-
 }  // namespace
 
 int64_t host_bytes(const IndexedTransfer &transfer) {
@@ -57,26 +60,13 @@ int64_t host_bytes(const IndexedTransfer &transfer) {
 }
 
 DescriptorTable *IndexTable::find(const IndexedTransfer &transfer, const ResolvedStream &stream) {
-    const ContextKey context{stream.context, stream.context_id};
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (table_ != nullptr && state_of(table_->context()) != ContextState::Alive) {
-        table_->release(nullptr);
-        table_ = nullptr;
+    DescriptorTable *table = DescriptorTable::keep(&table_, {stream.context, stream.context_id}, host_bytes(transfer),
+                                                   [&](void *memory) { write_lists(transfer, memory); });
+    if (table != nullptr) {
+        table->retain();
     }
-    if (table_ == nullptr) {
-        table_ = DescriptorTable::take(context, host_bytes(transfer));
-        if (table_ == nullptr) {
-            return nullptr;
-        }
-        auto *at = static_cast<char *>(table_->memory());
-        write_list(transfer.rows, transfer.rows.dst_index, transfer.dst_index, &at);
-        write_list(transfer.rows, transfer.rows.src_index, transfer.src_index, &at);
-    }
-    if (!(table_->context() == context)) {
-        return nullptr;
-    }
-    table_->retain();
-    return table_;
+    return table;
 }
 
 void IndexTable::drop_complete(Fence *later) {
@@ -104,29 +94,19 @@ void IndexTable::note_run(Fence *end) {
 }
 
 void IndexTable::end() {
-    if (table_ != nullptr) {
-        UniqueFence until;
+    UniqueFence until;
+    {
         const CallbackScope quiet;
-        for (Fence *run : runs_) {
-            run->retain();
-        }
-        if (join_fences(runs_.begin(), static_cast<int32_t>(runs_.count()), until.out()) != VIA_OK) {
-            for (Fence *run : runs_) {
-                wait_quietly(run);
-            }
-        }
-        table_->release(until.get());
+        [[maybe_unused]] const Status status =
+            join_or_wait(runs_.begin(), static_cast<int32_t>(runs_.count()), until.out());
     }
-    for (Fence *run : runs_) {
-        run->release();
+    if (table_ != nullptr) {
+        table_->release(until.get());
     }
     delete this;
 }
 
-Status make_index_table(IndexTable **out_table) {
-    *out_table = new (std::nothrow) IndexTable;
-    return *out_table != nullptr ? VIA_OK : fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a copy by index");
-}
+Status make_index_table(IndexTable **out_table) { return make_object("a copy by index", out_table); }
 
 void end_index_table(IndexTable *table) {
     if (table != nullptr) {
@@ -146,11 +126,7 @@ Status ReachedLists::find(const IndexedTransfer &transfer, IndexTable *table, co
         return upload(transfer, nbytes, stream, out_rows);
     }
     *out_rows = read_at(transfer, table_->memory());
-    if (stream.capturing) {
-        table_->retain();
-        return give_to_graph(stream, table_, release_table);
-    }
-    return VIA_OK;
+    return stream.capturing ? table_->hold_in_graph(stream) : VIA_OK;
 }
 
 // Brings lists to the device that are too long for page-locked memory.
@@ -164,9 +140,7 @@ Status ReachedLists::upload(const IndexedTransfer &transfer, int64_t nbytes, con
     if (lists == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld bytes of row numbers", as_printed(nbytes));
     }
-    char *at = lists.get();
-    write_list(transfer.rows, transfer.rows.dst_index, transfer.dst_index, &at);
-    write_list(transfer.rows, transfer.rows.src_index, transfer.src_index, &at);
+    write_lists(transfer, lists.get());
     VIA_TRY(scratch_.allocate(nbytes, stream));
     ContextScope scope;
     VIA_TRY(enter_for(stream, &scope));

@@ -5,11 +5,10 @@
 #include "cuda/launch/indexed_kernel.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/module.hpp"
-#include "cuda/route/driver_copy.hpp"
 #include "cuda/route/index_fence.hpp"
 #include "cuda/route/index_table.hpp"
 #include "cuda/route/packed_parts.hpp"
-#include "cuda/route/peer_copy.hpp"
+#include "cuda/route/transfer_order.hpp"
 #include "cuda/stream/capture.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
@@ -21,29 +20,16 @@ namespace {
 
 constexpr char kWhat[] = "a copy by index on a device";
 
-// The number of the internal stream for tasks.
-constexpr int32_t kTaskStream = 1;
-
-struct Launch {
-    const IndexedRows &rows;
-    uint64_t fault;
-};
-
-Status launch_on(const void *what, const ResolvedStream &stream) {
-    const auto &launch = *static_cast<const Launch *>(what);
-    return launch_indexed(launch.rows, launch.fault, stream);
-}
-
 Status launch_part(const Transfer &transfer, const IndexedRows &rows, uint64_t fault, const ResolvedStream &stream) {
-    const Launch launch{rows, fault};
-    return launch_where_reached(transfer, stream, launch_on, &launch);
+    return launch_where_reached(transfer, stream,
+                                [&](const ResolvedStream &home) { return launch_indexed(rows, fault, home); });
 }
 
 // The rows, packed one after the other.
 class PackedRows final : public PackedItems {
 public:
-    PackedRows(const IndexedTransfer &transfer, const IndexedRows &reached)
-        : PackedItems(reached.count, reached.row_bytes), transfer_(transfer), reached_(reached) {}
+    PackedRows(const IndexedTransfer &transfer, const IndexedRows &reached, uint64_t fault)
+        : PackedItems(reached.count, reached.row_bytes), transfer_(transfer), reached_(reached), fault_(fault) {}
 
     void pack(int64_t first, int64_t count, int64_t offset, int64_t nbytes, char *packed) override {
         transfer_.pack(via::part_of(transfer_.rows, first, count), offset, nbytes, packed);
@@ -51,6 +37,10 @@ public:
 
     void unpack(int64_t first, int64_t count, int64_t offset, int64_t nbytes, const char *packed) override {
         transfer_.unpack(via::part_of(transfer_.rows, first, count), offset, nbytes, packed);
+    }
+
+    Status copy_on_device(const ResolvedStream &stream) override {
+        return launch_part(transfer_.transfer, reached_, fault_, stream);
     }
 
     Status pack_on_device(int64_t first, int64_t count, char *packed, const ResolvedStream &stream) override {
@@ -66,6 +56,7 @@ public:
 private:
     const IndexedTransfer &transfer_;
     const IndexedRows &reached_;  // with lists that the device reaches
+    const uint64_t fault_;        // the address of the record of faults; 0: none
 };
 
 // ------------------------------------------------------------------------------------------------ all routes
@@ -87,53 +78,19 @@ Status check_list(const char *argument, via_array *list, const ResolvedStream &s
 }
 
 Status check(const IndexedTransfer &transfer, const ResolvedStream &stream) {
-    const Transfer &whole = transfer.transfer;
-    const IndexedRoute route = indexed_route(whole);
-    if (stream.capturing && route != IndexedRoute::Kernel) {
-        return fail(VIA_ERROR_STREAM_CAPTURE,
-                    "stream is being captured, and %s; expected memory that one device reaches",
-                    route == IndexedRoute::Peer   ? "dst and src are on two devices"
-                    : is_pageable(whole.dst_side) ? "dst is pageable memory"
-                                                  : "src is pageable memory");
-    }
-    if (route == IndexedRoute::Peer) {
-        VIA_TRY(need_kernels(whole.src_side.device_id, kWhat));
-        return need_kernels(whole.dst_side.device_id, kWhat);
-    }
-    VIA_TRY(need_kernels(device_of_transfer(whole), kWhat));
-    VIA_TRY(prepare_kernel(whole, stream));
+    VIA_TRY(need_kernels_of_items(transfer.transfer, kWhat));
+    VIA_TRY(check_items(transfer.transfer, stream));
     VIA_TRY(check_list("dst_index", transfer.dst_index, stream));
     return check_list("src_index", transfer.src_index, stream);
 }
 
-Status wait_until_arrays_ready(const IndexedTransfer &transfer, const ResolvedStream &stream) {
-    for (via_array *array :
-         {transfer.transfer.dst_array, transfer.transfer.src_array, transfer.dst_index, transfer.src_index}) {
-        VIA_TRY(array != nullptr ? wait_until_ready(array, stream) : VIA_OK);
+// Lists are waited for where a kernel reads them.
+Status wait_before(const IndexedTransfer &transfer, const ResolvedStream &stream) {
+    VIA_TRY(wait_for_items(transfer.transfer, stream));
+    for (via_array *list : {transfer.dst_index, transfer.src_index}) {
+        VIA_TRY(list != nullptr ? wait_until_ready(list, stream) : VIA_OK);
     }
     return VIA_OK;
-}
-
-// Workers of the host read or write an array.
-Status wait_on_host(const IndexedTransfer &transfer) {
-    VIA_TRY(via::wait_until_ready(transfer.transfer.dst_array->storage));
-    return via::wait_until_ready(transfer.transfer.src_array->storage);
-}
-
-Status enqueue_route(const IndexedTransfer &transfer, const IndexedRows &reached, const ResolvedStream &stream,
-                     via_task *task, uint64_t fault) {
-    PackedRows rows(transfer, reached);
-    switch (indexed_route(transfer.transfer)) {
-        case IndexedRoute::Peer:
-            return copy_peer_items(transfer.transfer, rows, stream);
-        case IndexedRoute::Staged:
-            return copy_staged_items(transfer.transfer, rows, stream, task);
-        default:
-            break;
-    }
-    VIA_TRY(launch_part(transfer.transfer, reached, fault, stream));
-    // Pageable memory may go away, or be read, when the call has returned.
-    return has_pageable(transfer.transfer) ? wait_for_stream(stream) : VIA_OK;
 }
 
 // Queues the copy, after everything has been waited for. Tables are kept until the work has ended.
@@ -145,20 +102,16 @@ Status enqueue(const IndexedTransfer &transfer, IndexTable *table, const Resolve
     ReachedLists lists;
     IndexedRows reached;
     VIA_TRY(lists.find(transfer, table, stream, &reached));
-    return enqueue_route(transfer, reached, stream, task, record->address());
+    PackedRows rows(transfer, reached, record->address());
+    return enqueue_items(transfer.transfer, rows, stream, task);
 }
 
 // Records the end of the work, with the faults that it finds. Waits for it if no fence can be recorded.
 Status record_end(const IndexedTransfer &transfer, IndexTable *table, const ResolvedStream &stream, FaultRecord *record,
                   Fence **out_fence) {
     UniqueFence end;
-    bool recorded = false;
-    {
-        const CallbackScope quiet;
-        recorded = record_fence(stream, end.out()) == VIA_OK;
-    }
-    if (!recorded) {
-        VIA_TRY(wait_for_stream(stream));
+    VIA_TRY(record_or_wait(stream, end.out()));
+    if (end.get() == nullptr) {
         return record->check();
     }
     if (host_bytes(transfer) > 0) {
@@ -194,19 +147,6 @@ Status capture(const IndexedTransfer &transfer, IndexTable *table, const Resolve
     return enqueue(transfer, table, stream, nullptr, &none);
 }
 
-Status wait_before(const IndexedTransfer &transfer, const ResolvedStream &stream) {
-    if (indexed_route(transfer.transfer) == IndexedRoute::Staged) {
-        VIA_TRY(wait_on_host(transfer));
-        return await_work(stream);
-    }
-    return wait_until_arrays_ready(transfer, stream);
-}
-
-Status resolve_for(const IndexedTransfer &transfer, via_stream *stream, ResolvedStream *out_stream) {
-    VIA_TRY(need_driver(kWhat));
-    return resolve(stream, device_of_transfer(transfer.transfer), out_stream);
-}
-
 // Queues the work after what comes before, and notes its end on the arrays.
 Status run_on(const IndexedTransfer &transfer, IndexTable *table, const ResolvedStream &stream) {
     VIA_TRY(wait_before(transfer, stream));
@@ -219,43 +159,31 @@ Status run_on(const IndexedTransfer &transfer, IndexTable *table, const Resolved
 
 }  // namespace
 
-IndexedRoute indexed_route(const Transfer &transfer) {
-    if (devices_differ(transfer)) {
-        return IndexedRoute::Peer;
-    }
-    return has_pageable(transfer) && !is_straight(transfer) ? IndexedRoute::Staged : IndexedRoute::Kernel;
-}
-
 Status prepare_indexed(const IndexedTransfer &transfer, via_stream *stream) {
     ResolvedStream resolved;
-    VIA_TRY(resolve_for(transfer, stream, &resolved));
+    VIA_TRY(resolve_for(transfer.transfer, kWhat, stream, &resolved));
     return check(transfer, resolved);
 }
 
 Status indexed_now(const IndexedTransfer &transfer, IndexTable *table) {
     ResolvedStream stream;
-    VIA_TRY(resolve_for(transfer, nullptr, &stream));
+    VIA_TRY(resolve_for(transfer.transfer, kWhat, nullptr, &stream));
     VIA_TRY(check(transfer, stream));
-    if (devices_differ(transfer.transfer)) {
-        ResolvedStream other;
-        const int32_t dst = transfer.transfer.dst_side.device_id;
-        VIA_TRY(resolve(nullptr, stream.device_id == dst ? transfer.transfer.src_side.device_id : dst, &other));
-        VIA_TRY(is_idle(other) ? VIA_OK : follow(stream, other));
-    }
+    VIA_TRY(follow_other_device(transfer.transfer, stream));
     const RelaxedCapture relaxed;
     VIA_TRY(wait_before(transfer, stream));
     FaultRecord record;
-    const Status status = enqueue(transfer, table, stream, nullptr, &record);
-    VIA_TRY(status != VIA_OK ? end_failed(status, stream) : wait_for_stream(stream));
+    VIA_TRY(end_failed(enqueue(transfer, table, stream, nullptr, &record), stream));
+    VIA_TRY(wait_for_stream(stream));
     return record.check();
 }
 
 Status indexed_on(const IndexedTransfer &transfer, IndexTable *table, via_stream *stream) {
     ResolvedStream resolved;
-    VIA_TRY(resolve_for(transfer, stream, &resolved));
+    VIA_TRY(resolve_for(transfer.transfer, kWhat, stream, &resolved));
     VIA_TRY(check(transfer, resolved));
     if (resolved.capturing) {
-        VIA_TRY(wait_until_arrays_ready(transfer, resolved));
+        VIA_TRY(wait_before(transfer, resolved));
         return capture(transfer, table, resolved);
     }
     return run_on(transfer, table, resolved);

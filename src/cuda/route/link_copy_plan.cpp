@@ -1,8 +1,8 @@
 #include "cuda/route/link_copy_plan.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
+#include "core/base/text_buffer.hpp"
 #include "core/system/pages.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/layout/row_copies.hpp"
@@ -213,18 +213,15 @@ Slab first_piece(const PackedOrder &order, int64_t scratch_bytes) {
     return cut_slab(order, 0, order.nbytes, most, most);
 }
 
-void describe_link(const Transfer &transfer, const LinkCopyPlan &plan, int64_t capacity, char *out_text) {
-    const auto size = static_cast<size_t>(capacity);
-    const auto number = [](int64_t value) { return static_cast<long long>(value); };
+void describe_link(const Transfer &transfer, const LinkCopyPlan &plan, TextBuffer *text) {
     if (plan.route == LinkRoute::Rows) {
-        (void)std::snprintf(out_text, size, "%lld rows of %lld bytes by a copy engine, in %lld call%s",
-                            number(transfer.nbytes / transfer.run), number(transfer.run), number(plan.calls),
-                            plan.calls > 1 ? "s" : "");
+        text->add("%lld rows of %lld bytes by a copy engine, in %lld call%s",
+                  as_printed(transfer.nbytes / transfer.run), as_printed(transfer.run), as_printed(plan.calls),
+                  plan.calls > 1 ? "s" : "");
         return;
     }
-    (void)std::snprintf(out_text, size, "%lld bytes %s by a copy engine, %lld at a time, and a kernel",
-                        number(plan.link_bytes), plan.route == LinkRoute::Raw ? "with the gaps between them" : "packed",
-                        number(plan.scratch_bytes));
+    text->add("%lld bytes %s by a copy engine, %lld at a time, and a kernel", as_printed(plan.link_bytes),
+              plan.route == LinkRoute::Raw ? "with the gaps between them" : "packed", as_printed(plan.scratch_bytes));
 }
 
 }  // namespace via::cuda

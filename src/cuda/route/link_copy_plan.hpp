@@ -34,7 +34,7 @@ BouncePlan plan_bounce(const Transfer &transfer, bool kernels);
 void make_link_order(const Transfer &transfer, LinkRoute route, PackedOrder *out_order);
 Slab first_piece(const PackedOrder &order, int64_t scratch_bytes);
 
-// Describes a plan in at most `capacity` bytes: "8192 rows of 1024 bytes by a copy engine, in 1 call".
-void describe_link(const Transfer &transfer, const LinkCopyPlan &plan, int64_t capacity, char *out_text);
+// Describes a plan: "8192 rows of 1024 bytes by a copy engine, in 1 call".
+void describe_link(const Transfer &transfer, const LinkCopyPlan &plan, TextBuffer *text);
 
 }  // namespace via::cuda

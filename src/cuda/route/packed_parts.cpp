@@ -7,9 +7,12 @@
 #include "core/async/task.hpp"
 #include "core/system/thread_count.hpp"
 #include "cuda/io_endpoint.hpp"
+#include "cuda/launch/kernel_copy.hpp"
+#include "cuda/launch/module.hpp"
 #include "cuda/memory/stream_scratch.hpp"
 #include "cuda/route/driver_copy.hpp"
 #include "cuda/route/peer_copy.hpp"
+#include "cuda/route/transfer_order.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
 
@@ -21,7 +24,6 @@ constexpr int64_t kPartBytes = int64_t{128} << 20;
 constexpr int64_t kBouncedBytes = int64_t{4} << 20;
 
 constexpr Side kPageable{VIA_DEVICE_CPU, 0};
-constexpr Side kBuffer{VIA_DEVICE_CUDA_HOST, 0};
 
 // The items of a part.
 struct Part {
@@ -190,24 +192,7 @@ private:
     const ResolvedStream &dst_;
 };
 
-}  // namespace
-
-Transfer with_dst_only(const Transfer &transfer) {
-    Transfer part = transfer;
-    part.src_side = kBuffer;
-    return part;
-}
-
-Transfer with_src_only(const Transfer &transfer) {
-    Transfer part = transfer;
-    part.dst_side = kBuffer;
-    return part;
-}
-
-Status copy_staged_items(const Transfer &transfer, PackedItems &items, const ResolvedStream &stream, via_task *task) {
-    return StagedItems(transfer, items, stream, task).run();
-}
-
+// Queues a copy between two devices, whose kernels pack and unpack.
 Status copy_peer_items(const Transfer &transfer, PackedItems &items, const ResolvedStream &stream) {
     const int32_t dst = transfer.dst_side.device_id;
     const int32_t src = transfer.src_side.device_id;
@@ -219,6 +204,69 @@ Status copy_peer_items(const Transfer &transfer, PackedItems &items, const Resol
     const Status status = PeerItems(transfer, items, is_src ? stream : side.get(), is_src ? side.get() : stream).run();
     const Status joined = follow(stream, side.get());
     return end_failed(end_failed(status == VIA_OK ? joined : status, side.get()), stream);
+}
+
+}  // namespace
+
+Transfer with_dst_only(const Transfer &transfer) {
+    Transfer part = transfer;
+    part.src_side = kPinned;
+    return part;
+}
+
+Transfer with_src_only(const Transfer &transfer) {
+    Transfer part = transfer;
+    part.dst_side = kPinned;
+    return part;
+}
+
+ItemsRoute items_route(const Transfer &transfer) {
+    if (devices_differ(transfer)) {
+        return ItemsRoute::Peer;
+    }
+    return has_pageable(transfer) && !is_straight(transfer) ? ItemsRoute::Staged : ItemsRoute::Kernel;
+}
+
+Status need_kernels_of_items(const Transfer &transfer, const char *what) {
+    if (!devices_differ(transfer)) {
+        return need_kernels(device_of_transfer(transfer), what);
+    }
+    VIA_TRY(need_kernels(transfer.src_side.device_id, what));
+    return need_kernels(transfer.dst_side.device_id, what);
+}
+
+Status check_items(const Transfer &transfer, const ResolvedStream &stream) {
+    const ItemsRoute route = items_route(transfer);
+    if (stream.capturing && route != ItemsRoute::Kernel) {
+        return fail(VIA_ERROR_STREAM_CAPTURE,
+                    "stream is being captured, and %s; expected memory that one device reaches",
+                    route == ItemsRoute::Peer        ? "dst and src are on two devices"
+                    : is_pageable(transfer.dst_side) ? "dst is pageable memory"
+                                                     : "src is pageable memory");
+    }
+    return route == ItemsRoute::Peer ? VIA_OK : prepare_kernel(transfer, stream);
+}
+
+Status wait_for_items(const Transfer &transfer, const ResolvedStream &stream) {
+    if (items_route(transfer) != ItemsRoute::Staged) {
+        return wait_for_arrays(transfer, stream);
+    }
+    VIA_TRY(wait_for_arrays(transfer));
+    return await_work(stream);
+}
+
+Status enqueue_items(const Transfer &transfer, PackedItems &items, const ResolvedStream &stream, via_task *task) {
+    switch (items_route(transfer)) {
+        case ItemsRoute::Peer:
+            return copy_peer_items(transfer, items, stream);
+        case ItemsRoute::Staged:
+            return StagedItems(transfer, items, stream, task).run();
+        default:
+            break;
+    }
+    VIA_TRY(items.copy_on_device(stream));
+    // Pageable memory may go away, or be read, when the call has returned.
+    return has_pageable(transfer) ? wait_for_stream(stream) : VIA_OK;
 }
 
 }  // namespace via::cuda

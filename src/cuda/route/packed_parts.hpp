@@ -1,5 +1,6 @@
-// Copies in which items (rows, elements) are packed, cross a link as adjacent bytes, and are unpacked, a part at a
-// time: between pageable memory and a device, and between two devices.
+// Copies of items (rows, elements). A kernel copies where one device reaches both sides. Elsewhere items are packed,
+// cross a link as adjacent bytes, and are unpacked, a part at a time: between pageable memory and a device, and between
+// two devices.
 #pragma once
 
 #include "cuda/stream/resolved_stream.hpp"
@@ -19,6 +20,9 @@ public:
     virtual void pack(int64_t first, int64_t count, int64_t offset, int64_t nbytes, char *packed) = 0;
     virtual void unpack(int64_t first, int64_t count, int64_t offset, int64_t nbytes, const char *packed) = 0;
 
+    // Queues the whole copy, by one kernel that reaches both sides.
+    VIA_NODISCARD virtual Status copy_on_device(const ResolvedStream &stream) = 0;
+
     // Queue the device's part: from the array to packed items, and back.
     VIA_NODISCARD virtual Status pack_on_device(int64_t first, int64_t count, char *packed,
                                                 const ResolvedStream &stream) = 0;
@@ -36,14 +40,19 @@ private:
     int64_t item_bytes_;
 };
 
-// Copies between pageable memory, which workers of the host pack or unpack, and a device. Everything before has been
-// waited for. Towards the device the source has been read on return, and the kernels follow on the stream; towards the
-// host the items have arrived. Errors: VIA_ERROR_CANCELLED.
-VIA_NODISCARD Status copy_staged_items(const Transfer &transfer, PackedItems &items, const ResolvedStream &stream,
-                                       via_task *task);
+// Refuses a capture in which the host or another device has a part, and what no kernel reaches. Loads kernels.
+VIA_NODISCARD Status check_items(const Transfer &transfer, const ResolvedStream &stream);
 
-// Queues a copy between two devices, whose kernels pack and unpack.
-VIA_NODISCARD Status copy_peer_items(const Transfer &transfer, PackedItems &items, const ResolvedStream &stream);
+// Refuses devices that run no kernels. Errors: VIA_ERROR_UNSUPPORTED.
+VIA_NODISCARD Status need_kernels_of_items(const Transfer &transfer, const char *what);
+
+// Waits for both arrays, and on the host for the stream's work if the host has a part.
+VIA_NODISCARD Status wait_for_items(const Transfer &transfer, const ResolvedStream &stream);
+
+// Copies by the route. Everything before has been waited for. What the host has a part in is done on return: a pageable
+// source has been read, and a pageable destination written. Errors: VIA_ERROR_CANCELLED.
+VIA_NODISCARD Status enqueue_items(const Transfer &transfer, PackedItems &items, const ResolvedStream &stream,
+                                   via_task *task);
 
 // A kernel's part of one side: the rest is memory that every kernel reaches.
 Transfer with_dst_only(const Transfer &transfer);

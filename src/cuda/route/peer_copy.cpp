@@ -203,9 +203,8 @@ Status enqueue_with_side(const Transfer &transfer, const PeerPlan &plan, const R
 
 // Prepares the part of one device, like prepare_kernel.
 Status prepare_part(const Transfer &transfer, const PeerPlan &plan, const Side &side, const ResolvedStream &stream) {
-    constexpr Side kElsewhere{VIA_DEVICE_CUDA_HOST, 0};
     Transfer here = transfer;
-    (side.device_id == transfer.src_side.device_id ? here.dst_side : here.src_side) = kElsewhere;
+    (side.device_id == transfer.src_side.device_id ? here.dst_side : here.src_side) = kPinned;
     if (is_done_on(stream, side.device_id, plan)) {
         return prepare_kernel(here, stream);
     }

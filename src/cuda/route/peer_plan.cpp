@@ -1,9 +1,9 @@
 #include "cuda/route/peer_plan.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 
+#include "core/base/text_buffer.hpp"
 #include "core/system/pages.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/memory/stream_scratch.hpp"
@@ -210,20 +210,15 @@ int64_t next_piece(const PeerPlan &plan, int64_t left) {
     return std::min(plan.piece_bytes, left <= kLastPiece ? left : std::max(left / 4 * 3, kLastPiece));
 }
 
-void describe_peer(const Transfer &transfer, const PeerPlan &plan, int64_t capacity, char *out_text) {
-    const auto size = static_cast<size_t>(capacity);
-    const char *link = plan.direct ? "direct" : "by the driver through host memory";
-    if (plan.route == PeerRoute::Driver) {
-        (void)std::snprintf(out_text, size, "%s", link);
-    } else if (plan.route == PeerRoute::Pieces) {
-        (void)std::snprintf(out_text, size, "%s, in pieces of up to %lld KiB%s%s", link,
-                            static_cast<long long>(std::min(plan.piece_bytes, transfer.nbytes) >> 10),
-                            plan.src_kernel ? ", packed by a kernel" : "",
-                            plan.dst_kernel ? ", unpacked by a kernel" : "");
-    } else {
+void describe_peer(const Transfer &transfer, const PeerPlan &plan, TextBuffer *text) {
+    text->add("%s", plan.direct ? "direct" : "by the driver through host memory");
+    if (plan.route == PeerRoute::Pieces) {
+        text->add(", in pieces of up to %lld KiB%s%s", as_printed(std::min(plan.piece_bytes, transfer.nbytes) >> 10),
+                  plan.src_kernel ? ", packed by a kernel" : "", plan.dst_kernel ? ", unpacked by a kernel" : "");
+    } else if (plan.route != PeerRoute::Driver) {
         const bool pushes = plan.route == PeerRoute::Push;
-        (void)std::snprintf(out_text, size, "%s, %s by a kernel of device %d", link, pushes ? "written" : "read",
-                            pushes ? transfer.src_side.device_id : transfer.dst_side.device_id);
+        text->add(", %s by a kernel of device %d", pushes ? "written" : "read",
+                  pushes ? transfer.src_side.device_id : transfer.dst_side.device_id);
     }
 }
 

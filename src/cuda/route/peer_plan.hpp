@@ -31,6 +31,6 @@ void make_peer_order(const Transfer &transfer, const PeerPlan &plan, PackedOrder
 int64_t next_piece(const PeerPlan &plan, int64_t left);
 
 // Describes the plan in at most `capacity` bytes: "direct, written by a kernel of device 0".
-void describe_peer(const Transfer &transfer, const PeerPlan &plan, int64_t capacity, char *out_text);
+void describe_peer(const Transfer &transfer, const PeerPlan &plan, TextBuffer *text);
 
 }  // namespace via::cuda

@@ -4,6 +4,7 @@
 #include "cuda/route/driver_copy.hpp"
 #include "cuda/route/link_copy.hpp"
 #include "cuda/route/peer_copy.hpp"
+#include "cuda/route/transfer_order.hpp"
 #include "cuda/staging/staging.hpp"
 #include "cuda/stream/event_fence.hpp"
 #include "cuda/stream/internal_stream.hpp"
@@ -99,39 +100,16 @@ Status enqueue_and_wait(const Transfer &transfer, const TransferPlan &plan, cons
                               : check_driver(wait_for_work(stream.handle), "cuStreamSynchronize");
 }
 
-Status await_arrays(const Transfer &transfer) {
-    if (transfer.dst_array != nullptr) {
-        VIA_TRY(via::wait_until_ready(transfer.dst_array->storage));
-        return via::wait_until_ready(transfer.src_array->storage);
-    }
-    return VIA_OK;
-}
-
 // Waits on the host for arrays that the host touches itself.
 Status order_behind_arrays(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &stream) {
-    if (is_a<BouncePlan>(plan)) {
-        return await_arrays(transfer);
-    }
-    if (transfer.dst_array != nullptr) {
-        VIA_TRY(wait_until_ready(transfer.dst_array, stream));
-        return wait_until_ready(transfer.src_array, stream);
-    }
-    return VIA_OK;
-}
-
-// Orders the stream behind the legacy stream of the other device.
-Status order_behind_other_device(const Transfer &transfer, const ResolvedStream &stream) {
-    const int32_t dst = transfer.dst_side.device_id;
-    ResolvedStream other;
-    VIA_TRY(resolve(nullptr, stream.device_id == dst ? transfer.src_side.device_id : dst, &other));
-    return is_idle(other) ? VIA_OK : follow(stream, other);
+    return is_a<BouncePlan>(plan) ? wait_for_arrays(transfer) : wait_for_arrays(transfer, stream);
 }
 
 // Waits for everything before it takes a slot.
 Status run_staged_behind(const Transfer &transfer, const StagedPlan &plan, const ResolvedStream &stream,
                          Fence **out_fence) {
     VIA_TRY(await_work(stream));
-    VIA_TRY(await_arrays(transfer));
+    VIA_TRY(wait_for_arrays(transfer));
     return run_staged(staged_copy(transfer, plan, nullptr), out_fence);
 }
 
@@ -198,17 +176,14 @@ int32_t own_number(const Transfer &transfer) {
 }  // namespace
 
 Status transfer_now(const Transfer &transfer) {
-    VIA_TRY(need_driver(kCopy));
     ResolvedStream stream;
-    VIA_TRY(resolve(nullptr, device_of_transfer(transfer), &stream));
+    VIA_TRY(resolve_for(transfer, kCopy, nullptr, &stream));
     TransferPlan plan;
     VIA_TRY(plan_transfer(transfer, Caller::Waits, Purpose::Execute, stream.device_id, &plan));
     if (const auto *staged = std::get_if<StagedPlan>(&plan); staged != nullptr) {
         return staged_now(transfer, *staged, stream);
     }
-    if (devices_differ(transfer)) {
-        VIA_TRY(order_behind_other_device(transfer, stream));
-    }
+    VIA_TRY(follow_other_device(transfer, stream));
     VIA_TRY(order_behind_arrays(transfer, plan, stream));
     return enqueue_and_wait(transfer, plan, stream);
 }
@@ -218,9 +193,8 @@ Status plan_for_text(const Transfer &transfer, TransferPlan *out_plan) {
 }
 
 Status plan_on(const Transfer &transfer, via_stream *stream, TransferPlan *out_plan) {
-    VIA_TRY(need_driver(kCopy));
     ResolvedStream resolved;
-    VIA_TRY(resolve(stream, device_of_transfer(transfer), &resolved));
+    VIA_TRY(resolve_for(transfer, kCopy, stream, &resolved));
     VIA_TRY(check_captured(transfer, resolved));
     VIA_TRY(plan_transfer(transfer, Caller::GoesOn, Purpose::Execute, resolved.device_id, out_plan));
     return prepare_plan(transfer, *out_plan, resolved);
@@ -233,9 +207,8 @@ Status transfer_on(const Transfer &transfer, const TransferPlan &plan, via_strea
 }
 
 Status transfer_on(const Transfer &transfer, via_stream *stream) {
-    VIA_TRY(need_driver(kCopy));
     ResolvedStream resolved;
-    VIA_TRY(resolve(stream, device_of_transfer(transfer), &resolved));
+    VIA_TRY(resolve_for(transfer, kCopy, stream, &resolved));
     VIA_TRY(check_captured(transfer, resolved));
     TransferPlan plan;
     VIA_TRY(plan_transfer(transfer, Caller::GoesOn, Purpose::Execute, resolved.device_id, &plan));
@@ -262,8 +235,7 @@ Status transfer_for_task(const Transfer &transfer, const TransferPlan &plan, via
     if (is_pageable(transfer.dst_side)) {
         return VIA_OK;
     }
-    // Waits if no fence can be recorded.
-    return record_fence(stream, out_fence) == VIA_OK ? VIA_OK : wait_for_stream(stream);
+    return record_or_wait(stream, out_fence);
 }
 
 Status stream_fence(via_stream *stream, int32_t device_id, Fence **out_fence) {

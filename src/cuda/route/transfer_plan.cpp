@@ -1,10 +1,8 @@
 #include "cuda/transfer_plan.hpp"
 
 #include <atomic>
-#include <cstdarg>
-#include <cstdio>
-#include <cstring>
 
+#include "core/base/text_buffer.hpp"
 #include "core/base/thread_state.hpp"
 #include "core/system/address_probe.hpp"
 #include "core/system/thread_count.hpp"
@@ -237,14 +235,6 @@ const char *name_of(const Side &side) {
     }
 }
 
-void print(int64_t capacity, char *out_text, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void print(int64_t capacity, char *out_text, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    (void)std::vsnprintf(out_text, static_cast<size_t>(capacity), format, arguments);
-    va_end(arguments);
-}
-
 const char *name_of_host_part(const Transfer &transfer, const StagedPlan &plan) {
     if (plan.adjacent_on_host) {
         return "";
@@ -252,39 +242,27 @@ const char *name_of_host_part(const Transfer &transfer, const StagedPlan &plan) 
     return is_device(transfer.dst_side) ? ", gathered" : ", scattered";
 }
 
-// Writes what is done besides copying: ", gathered, unpacked by a kernel".
-void describe_strided_part(const Transfer &transfer, const StagedPlan &plan, int64_t capacity, char *out_text) {
-    const char *kernel = is_device(transfer.dst_side) ? ", unpacked by a kernel" : ", packed by a kernel";
-    print(capacity, out_text, "%s%s", name_of_host_part(transfer, plan), plan.step == DeviceStep::Kernel ? kernel : "");
-}
-
 struct Describe {
     const Transfer &transfer;
-    int64_t capacity;
-    char *out_text;
+    TextBuffer *text;
 
-    void operator()(const DriverPlan &) const {
-        print(capacity, out_text, "driver copy, %s to %s", name_of(transfer.src_side), name_of(transfer.dst_side));
-    }
+    const char *src() const { return name_of(transfer.src_side); }
+    const char *dst() const { return name_of(transfer.dst_side); }
+
+    void operator()(const DriverPlan &) const { text->add("driver copy, %s to %s", src(), dst()); }
 
     void operator()(const PeerPlan &plan) const {
-        constexpr int64_t kRoom = 160;
-        char route[kRoom] = "";
-        describe_peer(transfer, plan, kRoom, route);
-        print(capacity, out_text, "peer copy, device %d to device %d, %s", transfer.src_side.device_id,
-              transfer.dst_side.device_id, route);
+        text->add("peer copy, device %d to device %d, ", transfer.src_side.device_id, transfer.dst_side.device_id);
+        describe_peer(transfer, plan, text);
     }
 
     void operator()(const StagedPlan &plan) const {
-        constexpr int64_t kRoom = 128;
-        char ring[kRoom] = "";
-        char part[kRoom] = "";
-        describe_ring(staged_copy(transfer, plan, nullptr), kRoom, ring);
+        text->add("staged, %s to %s, ", src(), dst());
+        describe_ring(staged_copy(transfer, plan, nullptr), text);
         if (transfer.ndim > 0) {
-            describe_strided_part(transfer, plan, kRoom, part);
+            const char *kernel = is_device(transfer.dst_side) ? ", unpacked by a kernel" : ", packed by a kernel";
+            text->add("%s%s", name_of_host_part(transfer, plan), plan.step == DeviceStep::Kernel ? kernel : "");
         }
-        print(capacity, out_text, "staged, %s to %s, %s%s", name_of(transfer.src_side), name_of(transfer.dst_side),
-              ring, part);
     }
 
     void operator()(const KernelCopyPlan &) const {
@@ -293,32 +271,28 @@ struct Describe {
         KernelPlan plan;
         plan_kernel(transfer, &plan);
         describe_kernel(plan, kRoom, kernel);
-        print(capacity, out_text, "kernel, %s to %s, %s", name_of(transfer.src_side), name_of(transfer.dst_side),
-              kernel);
+        text->add("kernel, %s to %s, %s", src(), dst(), kernel);
     }
 
     void operator()(const LinkCopyPlan &plan) const {
-        constexpr int64_t kRoom = 160;
-        char route[kRoom] = "";
-        describe_link(transfer, plan, kRoom, route);
-        print(capacity, out_text, "%s to %s, %s", name_of(transfer.src_side), name_of(transfer.dst_side), route);
+        text->add("%s to %s, ", src(), dst());
+        describe_link(transfer, plan, text);
     }
 
     void operator()(const BouncePlan &) const {
-        print(capacity, out_text, "%s, %s to %s",
-              is_device(transfer.dst_side) ? "gathered by the host and copied by the driver"
-                                           : "copied by the driver and scattered by the host",
-              name_of(transfer.src_side), name_of(transfer.dst_side));
+        text->add("%s, %s to %s",
+                  is_device(transfer.dst_side) ? "gathered by the host and copied by the driver"
+                                               : "copied by the driver and scattered by the host",
+                  src(), dst());
     }
 };
 
 }  // namespace
 
-void describe_transfer(const Transfer &transfer, const TransferPlan &plan, int64_t capacity, char *out_text) {
-    std::visit(Describe{transfer, capacity, out_text}, plan);
+void describe_transfer(const Transfer &transfer, const TransferPlan &plan, TextBuffer *text) {
+    std::visit(Describe{transfer, text}, plan);
     if (is_straight(transfer) && !is_a<BouncePlan>(plan)) {
-        const auto used = static_cast<int64_t>(std::strlen(out_text));
-        print(capacity - used, out_text + used, ", straight: the device walks the host's page tables");
+        text->add(", straight: the device walks the host's page tables");
     }
 }
 

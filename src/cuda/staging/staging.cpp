@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "core/base/no_cancellation.hpp"
+#include "core/base/text_buffer.hpp"
 #include "core/system/pages.hpp"
 #include "core/system/thread_count.hpp"
 #include "cuda/device.hpp"
@@ -204,12 +205,12 @@ int64_t ring_bytes(int32_t, int64_t capacity, char *out_why) {
     return slot_bytes * slot_count;
 }
 
-void describe_ring(const StagedCopy &copy, int64_t capacity, char *out_text) {
+void describe_ring(const StagedCopy &copy, TextBuffer *text) {
     int64_t slot_bytes = 0;
     int32_t slot_count = 0;
     shape_ring(most_ring_bytes(), &slot_bytes, &slot_count);
-    std::snprintf(out_text, static_cast<size_t>(capacity), "%d workers, %d slots of up to %lld KiB",
-                  worker_count(copy, false), slot_count, static_cast<long long>(slot_bytes >> 10));
+    text->add("%d workers, %d slots of up to %lld KiB", worker_count(copy, false), slot_count,
+              as_printed(slot_bytes >> 10));
 }
 
 namespace {

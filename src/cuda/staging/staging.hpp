@@ -81,6 +81,6 @@ VIA_NODISCARD Status prepare_ring(int32_t device_id);
 int64_t ring_bytes(int32_t device_id, int64_t capacity, char *out_why);
 
 // Writes the shape of the route: "8 workers, 16 slots of up to 4096 KiB".
-void describe_ring(const StagedCopy &copy, int64_t capacity, char *out_text);
+void describe_ring(const StagedCopy &copy, TextBuffer *text);
 
 }  // namespace via::cuda

@@ -38,16 +38,8 @@ bool is_capture(uint64_t marked) { return marked != kNothing && marked < kPointI
 
 Status make_handle(int32_t device_id, CUevent handle, const ContextKey *key, via_event **out_event) {
     const bool owned = key != nullptr;
-    auto *marker = new (std::nothrow) via_event{.device_id = device_id,
-                                                .handle = handle,
-                                                .owned = owned,
-                                                .key = owned ? *key : ContextKey{},
-                                                .marked = owned ? kNothing : kUnknown};
-    if (marker == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for an event's handle");
-    }
-    *out_event = marker;
-    return VIA_OK;
+    return make_object("an event's handle", out_event, device_id, handle, owned, owned ? *key : ContextKey{},
+                       owned ? kNothing : kUnknown);
 }
 
 // Refuses an event whose context is gone: the driver would crash.
@@ -99,9 +91,7 @@ Status check_same_capture(const ResolvedStream &stream, uint64_t marked) {
 }  // namespace
 
 Status create_event(int32_t device_id, via_event **out_event) {
-    VIA_TRY(need_driver(kEvent));
-    CUdevice device = 0;
-    VIA_TRY(find_device("device_id", device_id, &device));
+    VIA_TRY(need_device(kEvent, device_id));
     ContextKey key{};
     ContextScope scope;
     VIA_TRY(scope.enter_device(device_id, &key));
@@ -115,9 +105,7 @@ Status create_event(int32_t device_id, via_event **out_event) {
 }
 
 Status wrap_event(void *native, int32_t device_id, via_event **out_event) {
-    VIA_TRY(need_driver(kEvent));
-    CUdevice device = 0;
-    VIA_TRY(find_device("device_id", device_id, &device));
+    VIA_TRY(need_device(kEvent, device_id));
     if (native == nullptr) {
         return fail(VIA_ERROR_INVALID_ARGUMENT, "native_event is NULL; expected a CUevent");
     }

@@ -256,6 +256,16 @@ Status record_fence(const ResolvedStream &stream, Fence **out_fence) {
     return VIA_OK;
 }
 
+Status record_or_wait(const ResolvedStream &stream, Fence **out_fence) {
+    {
+        const CallbackScope quiet;  // reports no failure
+        if (record_fence(stream, out_fence) == VIA_OK) [[likely]] {
+            return VIA_OK;
+        }
+    }
+    return wait_for_stream(stream);
+}
+
 Status order_stream_behind(const ResolvedStream &later, Fence *earlier) {
     return static_cast<EventFence *>(earlier)->order_anyway(later);
 }

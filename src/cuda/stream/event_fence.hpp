@@ -9,6 +9,9 @@ namespace via::cuda {
 // order_stream_behind, on streams of that capture.
 VIA_NODISCARD Status record_fence(const ResolvedStream &stream, Fence **out_fence);
 
+// Records a fence, or waits for the stream's work if none can be recorded. *out_fence is then left as it is.
+VIA_NODISCARD Status record_or_wait(const ResolvedStream &stream, Fence **out_fence);
+
 // Makes later work of a stream wait for a fence of record_fence, whether that is complete or not.
 VIA_NODISCARD Status order_stream_behind(const ResolvedStream &later, Fence *earlier);
 

@@ -7,6 +7,9 @@ namespace via::cuda {
 
 constexpr int32_t kInternalStreams = via_max_internal_streams;
 
+// The number of the stream of tasks. Those that copy from the host to a device have stream 0.
+constexpr int32_t kTaskStream = 1;
+
 // Returns a non-blocking stream in the device's primary context, for staging, tasks and frees. Makes it at the first
 // call, and again after a reset of the context.
 VIA_NODISCARD Status internal_stream(int32_t device_id, int32_t number, ResolvedStream *out_stream);

@@ -34,12 +34,7 @@ constinit via_stream shared_no_sync{nullptr, 0, StreamKind::NoSync};
 
 Status make_handle(StreamKind kind, int32_t device_id, CUstream handle, const ContextKey &key,
                    via_stream **out_stream) {
-    auto *stream = new (std::nothrow) via_stream{handle, new_timeline(), kind, device_id, key};
-    if (stream == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a stream's handle");
-    }
-    *out_stream = stream;
-    return VIA_OK;
+    return make_object("a stream's handle", out_stream, handle, new_timeline(), kind, device_id, key);
 }
 
 Status wrap_foreign(CUstream native, int32_t device_id, via_stream **out_stream) {
@@ -78,9 +73,7 @@ bool is_shared_stream(via_stream *stream) { return !stream->is_counted(); }
 via_stream *legacy_stream_of(int32_t device_id) { return &legacy_streams.of_device[device_id]; }
 
 Status create_stream(int32_t device_id, via_stream **out_stream) {
-    VIA_TRY(need_driver(kStream));
-    CUdevice device = 0;
-    VIA_TRY(find_device("device_id", device_id, &device));
+    VIA_TRY(need_device(kStream, device_id));
     ContextKey key{};
     ContextScope scope;
     VIA_TRY(scope.enter_device(device_id, &key));
@@ -94,12 +87,8 @@ Status create_stream(int32_t device_id, via_stream **out_stream) {
 }
 
 Status wrap_stream(void *native, int32_t device_id, via_stream **out_stream) {
-    VIA_TRY(need_driver(kStream));
-    CUdevice device = 0;
     const bool at_hand = device_id == kDeviceAtHand;
-    if (!at_hand) {
-        VIA_TRY(find_device("device_id", device_id, &device));
-    }
+    VIA_TRY(at_hand ? need_driver(kStream) : need_device(kStream, device_id));
     const auto handle = static_cast<CUstream>(native);
     if (handle == nullptr || handle == CU_STREAM_LEGACY) {
         *out_stream = at_hand ? &shared_legacy : &legacy_streams.of_device[device_id];
@@ -185,24 +174,15 @@ void release_all(void *streams) {
 
 constinit ThreadExit thread_exit(release_all);
 
-Status watch_exit(CurrentStreams *streams) {
-    if (!thread_exit.defer(streams)) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no thread-specific storage for the current stream");
-    }
-    return VIA_OK;
-}
-
 Status need_streams() {
     if (current != nullptr) {
         return VIA_OK;
     }
-    auto *streams = new (std::nothrow) CurrentStreams{};
-    if (streams == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for the thread's current streams");
-    }
-    if (Status status = watch_exit(streams); status != VIA_OK) {
+    CurrentStreams *streams = nullptr;
+    VIA_TRY(make_object("the thread's current streams", &streams));
+    if (!thread_exit.defer(streams)) {
         delete streams;
-        return status;
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no thread-specific storage for the current stream");
     }
     current = streams;
     return VIA_OK;
@@ -221,9 +201,7 @@ Status check_stream(int32_t device_id, via_stream *stream) {
 }  // namespace
 
 Status set_current_stream(int32_t device_id, via_stream *stream) {
-    VIA_TRY(need_driver("a stream"));
-    CUdevice device = 0;
-    VIA_TRY(find_device("device_id", device_id, &device));
+    VIA_TRY(need_device(kStream, device_id));
     if (stream == nullptr && current == nullptr) {
         return VIA_OK;
     }
@@ -241,9 +219,7 @@ Status set_current_stream(int32_t device_id, via_stream *stream) {
 }
 
 Status current_stream(int32_t device_id, via_stream **out_stream) {
-    VIA_TRY(need_driver("a stream"));
-    CUdevice device = 0;
-    VIA_TRY(find_device("device_id", device_id, &device));
+    VIA_TRY(need_device(kStream, device_id));
     via_stream *set = current != nullptr ? current->of_device[device_id] : nullptr;
     *out_stream = set != nullptr ? set : legacy_stream_of(device_id);
     retain_stream(*out_stream);

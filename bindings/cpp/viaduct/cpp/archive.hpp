@@ -38,6 +38,11 @@ public:
     /** Returns the name of a tensor, borrowed from the archive; nullptr if there is none. */
     [[nodiscard]] const char *name(std::int64_t number) const noexcept { return via_archive_name(get(), number); }
 
+    /** Returns the name of a tensor's type in its format, borrowed from the archive; nullptr if there is no tensor. */
+    [[nodiscard]] const char *type_name(std::int64_t number) const noexcept {
+        return via_archive_type_name(get(), number);
+    }
+
     /** Returns the number of the tensor of a name. */
     [[nodiscard]] Result<std::int64_t> find(const std::string &name) const {
         std::int64_t number = 0;

@@ -1,5 +1,8 @@
 #include "array/array_convert.hpp"
 
+#include <algorithm>
+#include <new>
+
 #include "array/array_copy.hpp"
 #include "support/gil.hpp"
 
@@ -47,6 +50,79 @@ bool parse_overflow(const char *function, PyObject *value, via_convert_options *
 
 bool parse_byte_order(const char *function, PyObject *value, via_convert_options *options) {
     return parse_word(function, "byteorder", value, kByteOrders, "'=', '<' or '>'", &options->byte_order);
+}
+
+namespace {
+
+bool add_number(PyObject *value, std::vector<float> *numbers) {
+    const double number = PyFloat_AsDouble(value);
+    if (number == -1.0 && PyErr_Occurred() != nullptr) {
+        return false;
+    }
+    numbers->push_back(static_cast<float>(number));
+    return true;
+}
+
+bool add_numbers(PyObject *value, std::vector<float> *numbers) {
+    const Py_ssize_t count = PySequence_Size(value);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        const Ref item(PySequence_GetItem(value, i));
+        if (!item || !add_number(item.get(), numbers)) {
+            return false;
+        }
+    }
+    return count >= 0;
+}
+
+// Memory for numbers may be lacking.
+bool parse_numbers(PyObject *value, std::vector<float> *numbers) {
+    try {
+        return !is_given(value) ||
+               (PySequence_Check(value) != 0 ? add_numbers(value, numbers) : add_number(value, numbers));
+    } catch (const std::bad_alloc &) {
+        PyErr_NoMemory();
+        return false;
+    }
+}
+
+bool refuse_numbers(const char *function, const char *argument, PyObject *value) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "%s: %s is %R; expected a number or a sequence of numbers", function, argument,
+                     value);
+    }
+    return false;
+}
+
+}  // namespace
+
+bool AffineNumbers::parse(const char *function, PyObject *scale, PyObject *offset, PyObject *axis,
+                          via_convert_options *options) {
+    if (!parse_numbers(scale, &scale_)) {
+        return refuse_numbers(function, "scale", scale);
+    }
+    if (!parse_numbers(offset, &offset_)) {
+        return refuse_numbers(function, "offset", offset);
+    }
+    if (is_given(axis) && !parse_int32(function, "scale_axis", axis, &options->scale_axis)) {
+        return false;
+    }
+    const size_t count = std::max(scale_.size(), offset_.size());
+    for (std::vector<float> *numbers : {&scale_, &offset_}) {
+        if (numbers->size() == 1) {
+            numbers->resize(count, numbers->front());
+        }
+    }
+    const bool fits = (!is_given(scale) || scale_.size() == count) && (!is_given(offset) || offset_.size() == count);
+    if (!fits || (count == 0 && (is_given(scale) || is_given(offset)))) {
+        raise(VIA_ERROR_SHAPE, "%s: scale has %zd numbers, offset %zd; expected as many, or one", function,
+              static_cast<Py_ssize_t>(scale_.size()), static_cast<Py_ssize_t>(offset_.size()));
+        return false;
+    }
+    options->scale = is_given(scale) ? scale_.data() : nullptr;
+    options->offset = is_given(offset) ? offset_.data() : nullptr;
+    options->scale_count = static_cast<int64_t>(count);
+    return true;
 }
 
 via_status convert_elements(via_array *dst, via_array *src, const via_convert_options &options, via_stream *stream) {

@@ -1,6 +1,8 @@
 // Conversions of arrays to other dtypes, and the arguments that they take.
 #pragma once
 
+#include <vector>
+
 #include "array/array.hpp"
 #include "support/arguments.hpp"
 
@@ -10,6 +12,17 @@ namespace viapy {
 bool parse_casting(const char *function, PyObject *value, via_convert_options *options);
 bool parse_overflow(const char *function, PyObject *value, via_convert_options *options);
 bool parse_byte_order(const char *function, PyObject *value, via_convert_options *options);
+
+// Scales and offsets of a conversion, held for the call.
+class AffineNumbers {
+public:
+    // Each is None, a number, or a sequence of numbers; one number is repeated.
+    bool parse(const char *function, PyObject *scale, PyObject *offset, PyObject *axis, via_convert_options *options);
+
+private:
+    std::vector<float> scale_;
+    std::vector<float> offset_;
+};
 
 // Converts on the stream, or until done if that is NULL.
 via_status convert_elements(via_array *dst, via_array *src, const via_convert_options &options, via_stream *stream);

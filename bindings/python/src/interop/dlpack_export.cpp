@@ -19,15 +19,19 @@ bool is_unused(PyObject *capsule, const char *name) {
 struct Versioned {
     using Tensor = DLManagedTensorVersioned;
     static constexpr const char *name = kVersioned;
-    static constexpr auto make = via_to_dlpack;
-    static constexpr auto destroy = via_dlpack_delete;
+    static via_status make(via_array *array, const via_dlpack_options *options, via_stream *stream, Tensor **out) {
+        return via_to_dlpack(array, options, stream, out);
+    }
+    static void destroy(Tensor *tensor) { via_dlpack_delete(tensor); }
 };
 
 struct Legacy {
     using Tensor = DLManagedTensor;
     static constexpr const char *name = kLegacy;
-    static constexpr auto make = via_to_dlpack_legacy;
-    static constexpr auto destroy = via_dlpack_delete_legacy;
+    static via_status make(via_array *array, const via_dlpack_options *options, via_stream *stream, Tensor **out) {
+        return via_to_dlpack_legacy(array, options, stream, out);
+    }
+    static void destroy(Tensor *tensor) { via_dlpack_delete_legacy(tensor); }
 };
 
 template <class Form>

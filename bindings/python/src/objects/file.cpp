@@ -76,11 +76,13 @@ PyMethodDef kMethods[] = {
      "Uses shape and dtype of the header or of open() unless given; one extent may be -1. Read-only unless the "
      "mode allows writes. Accessing a truncated mapping kills the process (SIGBUS); read() raises instead."},
     {"read", method(read), METH_VARARGS | METH_KEYWORDS,
-     "read($self, dst=None, offset=0, *, shape=None, dtype=None, device='cpu', stream=None)\n--\n\n"
+     "read($self, dst=None, offset=0, *, shape=None, dtype=None, device='cpu', stream=None, astype=None, "
+     "casting='same_kind')\n--\n\n"
      "Reads into an array of any layout, on any device, and returns it; makes a new array on `device` if none "
      "is given.\n\n"
      "Runs after a stream's work so far, the legacy stream's by default. Ctrl-C ends it. Reads all of a .npy "
-     "file unless shape, dtype or offset select a part."},
+     "file unless shape, dtype or offset select a part. With `astype`, converts all elements on the way, as convert() "
+     "does, from a mapping of the file."},
     {"write", method(write), METH_VARARGS | METH_KEYWORDS,
      "write($self, src, offset=0, *, stream=None)\n--\n\n"
      "Writes the elements of an array of any layout, on any device; ordered as read() is."},

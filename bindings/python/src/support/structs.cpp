@@ -65,13 +65,14 @@ struct FileOptionsFields {
 
 struct ConvertOptionsFields {
     using S = via_convert_options;
-    static constexpr Field fields[] = {FIELD(casting), FIELD(overflow), FIELD(byte_order)};
+    static constexpr Field fields[] = {FIELD(casting), FIELD(overflow),    FIELD(byte_order), FIELD(scale),
+                                       FIELD(offset),  FIELD(scale_count), FIELD(scale_axis)};
 };
 
 struct FilePropertiesFields {
     using S = via_file_properties;
-    static constexpr Field fields[] = {FIELD(file_format), FIELD(dtype),       FIELD(ndim), FIELD(column_major),
-                                       FIELD(nbytes),      FIELD(byte_offset), FIELD(shape)};
+    static constexpr Field fields[] = {FIELD(file_format), FIELD(dtype),  FIELD(ndim),        FIELD(column_major),
+                                       FIELD(byte_order),  FIELD(nbytes), FIELD(byte_offset), FIELD(shape)};
 };
 
 template <int count>

@@ -53,6 +53,8 @@ class ArchiveTest {
             assertEquals(archive.nbytes(), buffer.size());
             assertEquals("flags", archive.name(1));
             assertNull(archive.name(2));
+            assertEquals("F32", archive.typeName(0));
+            assertNull(archive.typeName(2));
             assertEquals("{\"by\": \"a test\"}", archive.metadata());
             assertArrayEquals(new float[] {0, 1, 2}, Samples.elements(weights));
             assertArrayEquals(new long[] {2, 1}, flags.shape());

@@ -128,6 +128,8 @@ class Int64Test {
                 ViaArray buffer = archive.load(null, null)) {
             assertNull(archive.name(BIG));
             note("via_archive_name", "number");
+            assertNull(archive.typeName(BIG));
+            note("via_archive_type_name", "number");
             assertNamed(BIG, () -> archive.file(BIG));
             note("via_archive_file", "number");
             assertNamed(BIG, () -> archive.array(BIG, buffer));

@@ -85,6 +85,12 @@ class MisuseTest {
         return Files.write(folder.resolve("numbers.raw"), new byte[nbytes]);
     }
 
+    private ViaArchive archiveOf() {
+        Path path = folder.resolve("one.safetensors");
+        ViaArchive.save(path, Map.of("w", grid()));
+        return ViaArchive.open(path);
+    }
+
     // ------------------------------------------------------------------------------------------------ handles
 
     private void addHandles() {
@@ -301,6 +307,23 @@ class MisuseTest {
         calls.put("past_the_end_of_a_file", () -> {
             try (ViaFile file = ViaFile.open(fileOf(10))) {
                 file.read(grid());
+            }
+        });
+        calls.put("archive_without_a_header", () -> ViaArchive.open(fileOf(10)));
+        calls.put("absent_tensor", () -> {
+            try (ViaArchive archive = archiveOf()) {
+                archive.find("v");
+            }
+        });
+        calls.put("part_past_a_tensor", () -> {
+            try (ViaArchive archive = archiveOf()) {
+                archive.slice(0, 0, 1, 3);
+            }
+        });
+        calls.put("buffer_of_another_size", () -> {
+            try (ViaArchive archive = archiveOf();
+                    ViaArray buffer = ViaArray.empty(DType.UINT8, 47)) {
+                archive.read(buffer, null);
             }
         });
         calls.put("file_cut_short", () -> {

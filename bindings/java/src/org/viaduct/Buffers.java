@@ -73,7 +73,7 @@ final class Buffers {
         return (dense.readOnly() ? bytes.asReadOnlyBuffer() : bytes).order(ByteOrder.nativeOrder());
     }
 
-    private static ViaductException refused(int status, String text) {
+    static ViaductException refused(int status, String text) {
         return ViaductException.refused(status, text);
     }
 }

@@ -1,5 +1,6 @@
 package org.viaduct;
 
+import java.nio.ByteOrder;
 import java.util.Arrays;
 
 /**
@@ -11,13 +12,26 @@ import java.util.Arrays;
  * @param nbytes of the whole file, as it is now
  * @param byteOffset of the first element in the whole file; of a window, of the one of index 0
  * @param shape .npy, window: the extents; none for a raw file
+ * @param byteOrder of the elements; reads and writes swap those that are not in this machine's
  */
 public record FileInfo(
-        FileFormat format, DType dtype, boolean columnMajor, long nbytes, long byteOffset, long[] shape) {
+        FileFormat format,
+        DType dtype,
+        boolean columnMajor,
+        long nbytes,
+        long byteOffset,
+        long[] shape,
+        ByteOrder byteOrder) {
     @Override
     public String toString() {
         return "FileInfo[format=" + format + ", dtype=" + dtype + ", columnMajor=" + columnMajor + ", nbytes=" + nbytes
-                + ", byteOffset=" + byteOffset + ", shape=" + Arrays.toString(shape) + "]";
+                + ", byteOffset=" + byteOffset + ", shape=" + Arrays.toString(shape) + ", byteOrder=" + byteOrder + "]";
+    }
+
+    private static ByteOrder orderOf(int code) {
+        return code == ViaConstants.VIA_BYTE_ORDER_BIG
+                ? ByteOrder.BIG_ENDIAN
+                : code == ViaConstants.VIA_BYTE_ORDER_LITTLE ? ByteOrder.LITTLE_ENDIAN : ByteOrder.nativeOrder();
     }
 
     static FileInfo read(long struct) {
@@ -29,6 +43,7 @@ public record FileInfo(
                 Native.via_file_properties_column_major_get(struct) != 0,
                 Native.via_file_properties_nbytes_get(struct),
                 Native.via_file_properties_byte_offset_get(struct),
-                Arrays.copyOf(Native.via_file_properties_shape_get(struct), ndim));
+                Arrays.copyOf(Native.via_file_properties_shape_get(struct), ndim),
+                orderOf(Native.via_file_properties_byte_order_get(struct)));
     }
 }

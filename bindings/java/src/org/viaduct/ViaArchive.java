@@ -48,6 +48,14 @@ public final class ViaArchive extends Resource {
         });
     }
 
+    /** Returns the name of a tensor's type in its format, such as BF16 or Q4_K, or null for a number that is none's. */
+    public String typeName(long number) {
+        return Calls.object(this, archive -> {
+            byte[] name = Native.via_archive_type_name(archive, number);
+            return name == null ? null : Utf8.text(name);
+        });
+    }
+
     /** Returns the number of the tensor of a name. */
     public long find(String name) {
         byte[] bytes = Utf8.bytes(name);

@@ -1,0 +1,60 @@
+// The tensors and texts that the header of one file names, with the checks that all formats share.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "archive/archive.hpp"
+
+namespace via {
+
+// The bytes of an entry of a file.
+struct EntrySpan {
+    int64_t begin;
+    int64_t end;
+    std::string name;
+};
+
+class TensorList {
+public:
+    // Refuses a tensor's name that occurs twice, contains NUL, or is no UTF-8. Errors: VIA_ERROR_FORMAT.
+    VIA_NODISCARD Status add_name(std::string_view name);
+
+    // Adds a tensor of whose bytes nbytes are in the file. Errors: VIA_ERROR_FORMAT if dtype times shape differ;
+    // VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW.
+    VIA_NODISCARD Status add(ArchiveTensor tensor);
+
+    // Adds a text of the metadata. Errors: VIA_ERROR_FORMAT for a name that occurs twice.
+    VIA_NODISCARD Status add_text(const std::string &name, std::string value);
+
+    // Sorts the tensors by their bytes, which fill the last data_bytes of the file, each from a multiple of `alignment`
+    // on. Then counts offsets from the beginning of the file. Errors: VIA_ERROR_FORMAT for overlaps, holes, and other
+    // ends than that of the file.
+    VIA_NODISCARD Status settle_adjacent(int64_t data_offset, int64_t data_bytes, int64_t alignment);
+
+    // Sorts the tensors by their bytes.
+    void sort();
+
+    // Appends all to an archive's. Texts whose names are present are left out.
+    void move_to(std::vector<ArchiveTensor> *tensors, std::vector<ArchiveText> *metadata);
+
+    std::vector<ArchiveTensor> &tensors() { return tensors_; }
+    std::vector<ArchiveText> &texts() { return texts_; }
+
+private:
+    std::set<std::string, std::less<>> names_;
+    std::set<std::string, std::less<>> text_names_;
+    std::vector<ArchiveTensor> tensors_;
+    std::vector<ArchiveText> texts_;
+};
+
+// Computes the bytes of a tensor's dtype and shape. Errors: VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW; VIA_ERROR_FORMAT for
+// packed elements that are no whole bytes.
+VIA_NODISCARD Status count_bytes(const ArchiveTensor &tensor, int64_t *out_nbytes);
+
+// Refuses spans that overlap, or end after `end`. Errors: VIA_ERROR_FORMAT.
+VIA_NODISCARD Status check_apart(std::vector<EntrySpan> spans, int64_t end);
+
+}  // namespace via

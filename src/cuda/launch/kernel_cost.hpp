@@ -1,0 +1,29 @@
+// Estimates what kernels take: microseconds of the stream, fitted to copies of random layouts on an H200. tests/bench
+// compares the estimates of all plans with what they take (bench_gpu_kernels).
+#pragma once
+
+#include <initializer_list>
+
+#include "cuda/launch/kernel_plan.hpp"
+
+namespace via::cuda {
+
+// Returns a little more than the longest of what goes on at the same time.
+double combine(std::initializer_list<double> bounds);
+
+// A kernel that moves memory at a rate of its own, or is bound by the work of its blocks.
+struct KernelRates {
+    double start;      // until the first block stores
+    double bytes;      // of dst per microsecond, where src has no gaps
+    double per_block;  // microseconds of the whole GPU
+};
+
+double cost_of_blocks(const Shape &shape, uint32_t blocks, const KernelRates &rates);
+
+// Of the runs that plan_rows copies.
+double cost_of_rows(const Shape &shape, uint32_t blocks);
+
+// Of the copy element by element.
+double cost_of_elements(const Shape &shape);
+
+}  // namespace via::cuda
