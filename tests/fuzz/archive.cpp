@@ -1,11 +1,12 @@
-// Files that may be safetensors: what is accepted has its tensors at their offsets, without overlap, and each is the
-// same in a buffer as in its window.
+// Files that may be safetensors, .npz or GGUF: what is accepted has its tensors at their offsets, without overlap, each
+// is the same in a buffer as in its window, and so is each part.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <string_view>
 
+#include "archive_slice.hpp"
 #include "bytes.hpp"
 
 namespace {
@@ -35,6 +36,7 @@ int64_t compare_tensor(via_archive *archive, int64_t number, via_array *buffer, 
     via_array *array = nullptr;
     EXPECT(via_archive_array(archive, number, buffer, &array) == VIA_OK);
     const int64_t nbytes = via_array_nbytes(array);
+    EXPECT(via_archive_type_name(archive, number) != nullptr);
     via_file *window = nullptr;
     const via_status status = via_archive_file(archive, number, &window);
     EXPECT(status == VIA_OK || status == VIA_ERROR_UNSUPPORTED);
@@ -59,6 +61,8 @@ void read_all(via_archive *archive, const uint8_t *content, size_t size) {
         nbytes += compare_tensor(archive, i, buffer, content, size);
     }
     EXPECT(nbytes <= via_archive_nbytes(archive) && nbytes + 10 <= static_cast<int64_t>(size));
+    Bytes choices(content + size / 2, size - size / 2);
+    slice_all(&choices, archive, buffer);
     via_array_release(buffer);
     int64_t length = 0;
     EXPECT(via_archive_metadata(archive, 0, nullptr, &length) == VIA_OK && length >= 2);
