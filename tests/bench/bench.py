@@ -36,12 +36,16 @@ MODULES = {
         HERE / "bench_apart.py",
         HERE / "bench_files.py",
         HERE / "bench_archive.py",
+        HERE / "bench_indexed.py",
+        HERE / "bench_convert.py",
         HERE / "bench_java.py",
         HERE / "bench_csharp.py",
     ),
     "gpu": (
         *(HERE / "gpu" / f"bench_gpu_{part}.py" for part in ("python", "strided", "files")),
         HERE / "bench_archive.py",
+        HERE / "bench_indexed.py",
+        HERE / "bench_convert.py",
     ),
 }
 PEERS = {

@@ -1,10 +1,12 @@
-"""Whole models of safetensors files, next to safetensors, fastsafetensors, InstantTensor and run:ai's streamer.
+"""Whole models of safetensors files, loaded and saved.
 
     python tests/bench/bench_archive.py [--json FILE]
 
-GB/s; the parties take turns; medians. Without a GPU only host memory is measured; peers that are not installed are left
-out. VIADUCT_BENCH_FOLDER is as for bench_files. A model has VIADUCT_BENCH_MODEL_BYTES in VIADUCT_BENCH_MODEL_TENSORS
-tensors, and VIADUCT_BENCH_SHARDS files of VIADUCT_BENCH_SHARD_BYTES are another one.
+GB/s, next to safetensors, fastsafetensors, InstantTensor and run:ai's streamer; the parties take turns; medians. Without
+a GPU only host memory is measured; peers that are not installed are left out. Cached files lie in VIADUCT_BENCH_FOLDER,
+as for bench_files; those of cold reads and durable saves in VIADUCT_BENCH_DISK, if given, and nowhere if that is in
+memory. A model has VIADUCT_BENCH_MODEL_BYTES in VIADUCT_BENCH_MODEL_TENSORS tensors, and VIADUCT_BENCH_SHARDS files of
+VIADUCT_BENCH_SHARD_BYTES are another one.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ import importlib
 import json
 import math
 import os
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -215,6 +219,39 @@ def host_rows(path: Path, nbytes: int) -> list[dict[str, Any]]:
     return [row(name, "GB/s", found, {"peer": peer, "at_least": 1.5})]
 
 
+def write_blocks(path: Path, blocks: list[Any], durable: bool) -> None:
+    """What a program does without an archive: the same bytes, one block after another."""
+    with path.open("wb", buffering=0) as file:
+        for block in blocks:
+            file.write(block)
+        if durable:
+            os.fsync(file.fileno())
+
+
+def save_rows(where: Path, path: Path, nbytes: int, device: str) -> list[dict[str, Any]]:
+    """Durable saves, next to as many bytes written and flushed, and to a direct writer of as many."""
+    tensors = via.load(path, device=device)
+    blocks = [numpy.asarray(tensor.copy("cpu")).reshape(-1).view(numpy.uint8) for tensor in tensors.values()]
+    target = where / "saved.safetensors"
+    cases: dict[str, Call] = {
+        "viaduct": lambda: via.save(target, tensors, durable=True),
+        "write and fsync": lambda: write_blocks(target, blocks, True),
+    }
+    if device == "cpu":
+        arrays = {name: numpy.asarray(tensor) for name, tensor in tensors.items()}
+        theirs = {"safetensors, fsync": lambda: save_with_safetensors(target, arrays)}
+        cases |= those_that_work(theirs)
+    found = files.rates(cases, nbytes, before=lambda: target.unlink(missing_ok=True), turns=files.COLD_TURNS)
+    name = f"{MODEL_TENSORS} tensors of {nbytes >> 20} MiB, {'host' if device == 'cpu' else 'GPU'} -> disk, durable"
+    return [row(name, "GB/s", found, {"peer": "write and fsync", "at_least": 0.95})]
+
+
+def save_with_safetensors(path: Path, arrays: dict[str, Any]) -> None:
+    importlib.import_module("safetensors.numpy").save_file(arrays, path)
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
 def cold_rows(path: Path, nbytes: int, where: str, loaders: dict[str, Call]) -> list[dict[str, Any]]:
     found = files.rates(
         {**loaders, **files.at_every_depth("direct read", files.read_direct, path)},
@@ -226,12 +263,21 @@ def cold_rows(path: Path, nbytes: int, where: str, loaders: dict[str, Call]) -> 
     return [files.limited_row(f"{MODEL_TENSORS} tensors, cold -> {where}", found, limit, 0.95)]
 
 
-def halves(archive: via.Archive, device: str) -> dict[str, Any]:
-    """The first half of each matrix's columns, and whole vectors."""
-    windows = {name: archive[name] for name in archive}
+def halves(paths: list[Path], device: str) -> dict[str, Any]:
+    """The first half of each matrix's columns, and whole vectors, in one allocation."""
+    archive = via.Archive(paths)
+    for name, file in archive.items():
+        if len(file.shape) == 2:
+            archive.slice(name, 1, 0, file.shape[1] // 2)
+    return archive.load(device=device)
+
+
+def halves_by_window(paths: list[Path], device: str) -> dict[str, Any]:
+    """The same, tensor by tensor."""
+    windows = via.Archive(paths).items()
     return {
         name: (file[:, : file.shape[1] // 2] if len(file.shape) == 2 else file).read(device=device)
-        for name, file in windows.items()
+        for name, file in windows
     }
 
 
@@ -257,8 +303,10 @@ def shard_rows(where: Path) -> list[dict[str, Any]]:
     warm(paths)
     turns, limit = min(files.TURNS, 5), pinned_rate(SHARD_BYTES)
     found = files.rates(device_loaders(paths), nbytes, turns=turns)
-    archive = via.Archive(paths)
-    parts: dict[str, Call] = {"viaduct": lambda: halves(archive, DEVICE)}
+    parts: dict[str, Call] = {
+        "viaduct": lambda: halves(paths, DEVICE),
+        "viaduct, by window": lambda: halves_by_window(paths, DEVICE),
+    }
     if gpu_torch is not None:
         parts |= those_that_work({"safetensors": lambda: halves_with_safetensors(paths)})
     columns = {name: synchronized(call) for name, call in parts.items()}
@@ -270,19 +318,43 @@ def shard_rows(where: Path) -> list[dict[str, Any]]:
     ]
 
 
+def is_on_disk(folder: Path) -> bool:
+    named = subprocess.run(["stat", "-f", "-c", "%T", folder], capture_output=True, text=True, check=True)
+    return named.stdout.strip() not in ("tmpfs", "ramfs")
+
+
+def disk_rows() -> list[dict[str, Any]]:
+    """Cold reads and durable saves."""
+    chosen = os.environ.get("VIADUCT_BENCH_DISK", os.environ.get("VIADUCT_BENCH_FOLDER"))
+    with tempfile.TemporaryDirectory(dir=chosen, prefix="viaduct-bench-") as name:
+        where = Path(name)
+        if not is_on_disk(where):
+            print(f"left out: cold reads and durable saves: {where} is in memory", file=sys.stderr)
+            return []
+        path = where / "model.safetensors"
+        nbytes = write_model(path, "model", MODEL_TENSORS, MODEL_BYTES)
+        found = cold_rows(path, nbytes, "host", host_loaders(path)) + save_rows(where, path, nbytes, "cpu")
+        if gpu:
+            found += cold_rows(path, nbytes, "GPU", device_loaders([path])) + save_rows(where, path, nbytes, DEVICE)
+        return found
+
+
 def rows() -> list[dict[str, Any]]:
+    return cached_rows() + disk_rows()
+
+
+def cached_rows() -> list[dict[str, Any]]:
     with files.folder() as where:
         path = where / "model.safetensors"
         nbytes = write_model(path, "model", MODEL_TENSORS, MODEL_BYTES)
         check(path, "cpu")
         found = host_rows(path, nbytes)
         if not gpu:
-            return found + cold_rows(path, nbytes, "host", host_loaders(path))
+            return found
         check(path, DEVICE)
         return [
             *found,
             *device_rows(path, nbytes),
-            *cold_rows(path, nbytes, "GPU", device_loaders([path])),
             *shard_rows(where),
         ]
 

@@ -3,7 +3,8 @@
     python tests/bench/bench_indexed.py [--json FILE]
 
 Without a device only host memory is measured. The parties take turns; medians of the turns. Bytes are those that are
-moved, once. "device" counts the same bytes as "pinned": a copy within a device reads and writes each.
+moved, once. "device" counts the same bytes as "pinned": a copy within a device reads and writes each. The limit is the
+rate of as many adjacent bytes, in the same turns.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy
 import viaduct as via
+from bench_python import row
 
 try:
     import torch
@@ -32,6 +35,12 @@ THREADS = int(os.environ.get("VIADUCT_BENCH_THREADS", "2"))
 # Rows copied, rows of the table, bytes of a row.
 CASES = [(4096, 65536, 4096), (100_000, 200_000, 512)]
 HOST_CASES = [*CASES, (100_000, 1_000_000, 64), (1_000_000, 1_000_000, 8)]
+
+BOUND = "adjacent bytes"
+
+# Where rows come from and go to, and the part of adjacent bytes' rate that is wanted.
+WAYS = [("cuda:0", "cuda:0", 0.7), ("pinned", "cuda:0", 0.8), ("cuda:0", "pinned", 0.8), ("cpu", "cuda:0", 0)]
+WORDS = {"cuda:0": "device", "pinned": "pinned", "cpu": "pageable"}
 
 Call = Callable[[], Any]
 
@@ -48,21 +57,26 @@ def time_in_turns(calls: dict[str, Call]) -> dict[str, float]:
     return {name: statistics.median(taken) for name, taken in times.items()}
 
 
-def rows_of(where: str, case: tuple[int, int, int], order: str, calls: dict[str, Call]) -> list[dict[str, Any]]:
+def rates(case: tuple[int, int, int], calls: dict[str, Call]) -> dict[str, float]:
+    """Returns the GB/s of each party."""
+    count, _, nbytes = case
+    return {name: count * nbytes / seconds / 1e9 for name, seconds in time_in_turns(calls).items()}
+
+
+def name_of(case: tuple[int, int, int], where: str) -> str:
     count, table, nbytes = case
-    return [
-        {
-            "where": where,
-            "rows": count,
-            "table": table,
-            "row_bytes": nbytes,
-            "order": order,
-            "party": party,
-            "seconds": seconds,
-            "gbps": count * nbytes / seconds / 1e9,
-        }
-        for party, seconds in time_in_turns(calls).items()
-    ]
+    return f"{count} of {table} rows of {nbytes} B, {where}"
+
+
+def limited_rows(name: str, found: dict[str, float], part: float) -> list[dict[str, Any]]:
+    """A row next to adjacent bytes, if a part of their rate is wanted, and one next to the better peer."""
+    limit = found.pop(BOUND)
+    rows = [row(f"{name}; adjacent bytes", "GB/s", found, {"limit_at_least": part}) | {"limit": limit}] if part else []
+    peers = {peer: rate for peer, rate in found.items() if not peer.startswith("viaduct")}
+    if peers:
+        best = max(peers, key=lambda peer: peers[peer])
+        rows.append(row(f"{name}; peers", "GB/s", found, {"peer": best, "at_least": 1.5}))
+    return rows
 
 
 def numbers_for(case: tuple[int, int, int], order: str) -> numpy.ndarray:
@@ -88,7 +102,9 @@ def host_rows() -> list[dict[str, Any]]:
                     src, index, axis=0, out=out, mode="clip"
                 ),
             }
-            found += rows_of("host", case, order, calls)
+            both = rates(case, calls)
+            name = f"{name_of(case, 'host')}, {order}"
+            found.append(row(name, "GB/s", both, {"peer": "numpy.take", "at_least": 2.0}))
             assert (out == src[index]).all()
     return found
 
@@ -202,12 +218,12 @@ def device_rows() -> list[dict[str, Any]]:
     for case in CASES:
         count, table, nbytes = case
         content = numpy.random.default_rng(1).integers(0, 255, (table, nbytes), dtype=numpy.uint8)
-        for to, of in (("cuda:0", "cuda:0"), ("cuda:0", "pinned"), ("pinned", "cuda:0"), ("cuda:0", "cpu")):
+        for of, to, part in WAYS:
             src = via.asarray(content).copy(of)
             dst = via.empty((count, nbytes), "uint8", device=to)
             index = numbers_for(case, "random")
-            calls = device_calls(dst, src, index) | {"adjacent bytes": dense_call(dst, src)}
-            found += rows_of(f"{of} -> {to}", case, "random", calls)
+            both = rates(case, device_calls(dst, src, index) | {BOUND: dense_call(dst, src)})
+            found += limited_rows(name_of(case, f"{WORDS[of]} -> {WORDS[to]}"), both, part)
             via.copy_indexed(dst, None, src, index)
             check(dst, src, index)
     return found + issue_rows()
@@ -225,23 +241,32 @@ def issue_rows() -> list[dict[str, Any]]:
             batch.run(stream)
         taken.append((time.perf_counter() - start) / calls)
         stream.synchronize()
-    return [{"where": "issue", "party": "viaduct, prepared", "rows": 1024, "seconds": statistics.median(taken)}]
+    name = "issue of a prepared copy of 1024 rows of 4096 B"
+    return [row(name, "us", {"viaduct": 1e6 * statistics.median(taken)}, {"value_at_most": 6.0})]
+
+
+def rows() -> list[dict[str, Any]]:
+    before = via.num_threads()
+    via.set_num_threads(THREADS)
+    try:
+        return host_rows() + (device_rows() if via.device_count() else [])
+    finally:
+        via.set_num_threads(before)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json")
+    import bench
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="also write the rows, the machine and the commit to this file")
     given = parser.parse_args()
-    via.set_num_threads(THREADS)
-    found = host_rows() + (device_rows() if via.device_count() else [])
-    for one in found:
-        print(
-            f"{one['where']:<18} {one['rows']:>8} rows {one.get('row_bytes', ''):>5} B {one.get('order', ''):<7}"
-            f" {one['party']:<30} {one['seconds'] * 1e6:>10.1f} us {one.get('gbps', 0):>8.2f} GB/s"
-        )
+    found = rows()
+    bench.show(found)
     if given.json:
-        with open(given.json, "w") as file:
-            json.dump({"threads": THREADS, "turns": TURNS, "rows": found}, file, indent=1)
+        machine = bench.describe_machine("gpu" if via.device_count() else "cpu")
+        settings = {"threads": THREADS, "turns": TURNS}
+        report = {"machine": machine, "commit": bench.find_commit(), "settings": settings, "rows": found}
+        given.json.write_text(json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":

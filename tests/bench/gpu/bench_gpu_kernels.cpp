@@ -1,5 +1,6 @@
-// Every plan that a kernel has for random layouts: what it is estimated to take, and what it takes. Rows of JSON, one a
-// line. They show where the choice of plan_kernel loses, and what the constants of its costs should be.
+// Every plan that a kernel has for random layouts: what it is estimated to take, what it takes, and what planning
+// takes, in microseconds. Rows of JSON, one a line. They show where the choice of plan_kernel loses, and what the
+// constants of its costs should be.
 //
 //     bench_gpu_kernels [LAYOUTS [SEED [LARGEST [ONLY]]]]     LARGEST in bytes, ONLY the number of one layout
 //
@@ -7,6 +8,7 @@
 #include "bench_gpu.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -14,7 +16,6 @@
 #include "copy/normalise.hpp"
 #include "copy/plan.hpp"
 #include "cuda/launch/kernel_plan_box.hpp"
-#include "cuda/launch/kernel_plan_gather.hpp"
 #include "cuda/launch/kernel_plan_tiles.hpp"
 #include "cuda/launch/module.hpp"
 
@@ -136,7 +137,6 @@ bool find_shape(const Layout &layout, CUdeviceptr dst, CUdeviceptr src, Shape *o
 struct Candidate {
     std::string name;
     KernelPlan plan;
-    double estimate;  // microseconds; 0 where a plan has none
     std::vector<double> taken;
 };
 
@@ -150,24 +150,22 @@ std::vector<Candidate> candidates_of(const Shape &shape) {
     std::vector<Candidate> found;
     KernelPlan plan;
     via::cuda::plan_elements(shape, &plan);
-    found.push_back({"elements", plan, via::cuda::elements_cost(shape), {}});
+    found.push_back({"elements", plan, {}});
     const std::pair<const char *, bool (*)(const Shape &, KernelPlan *)> families[] = {
         {"rows", via::cuda::plan_rows},
         {"channels", via::cuda::plan_channels},
         {"tiles", via::cuda::plan_aligned_tiles},
-        {"gather", via::cuda::plan_gather},
         {"loose tiles", via::cuda::plan_loose_tiles}};
     for (const auto &[name, make] : families) {
         if (make(shape, &plan)) {
-            found.push_back({name, plan, 0, {}});
+            found.push_back({name, plan, {}});
         }
     }
     for (const via::cuda::BoxKind *kind = via::cuda::box_kinds; kind->part != 0; ++kind) {
-        double cost = 0;
-        if (via::cuda::plan_box_of(shape, *kind, &plan, &cost)) {
+        if (via::cuda::plan_box_of(shape, *kind, &plan)) {
             const std::string name =
                 "box " + std::to_string(kind->dst) + ":" + std::to_string(kind->src) + "/" + std::to_string(kind->part);
-            found.push_back({name, plan, cost, {}});
+            found.push_back({name, plan, {}});
         }
     }
     return found;
@@ -218,16 +216,17 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-void show(const Layout &layout, const Shape &shape, const std::vector<Candidate> &candidates,
-          const std::string &chosen) {
+void show(const Layout &layout, const Shape &shape, const std::vector<Candidate> &candidates, const KernelPlan &chosen,
+          double planned) {
     const std::vector<int64_t> axes(layout.axes.begin(), layout.axes.end());
-    std::printf(R"({"item": %lld, "shape": %s, "axes": %s, "steps": %s, "nbytes": %lld, "chosen": "%s", "plans": [)",
-                static_cast<long long>(layout.item), listed(layout.shape).c_str(), listed(axes).c_str(),
-                listed(layout.steps).c_str(), static_cast<long long>(shape.nbytes), chosen.c_str());
+    std::printf(
+        R"({"item": %lld, "shape": %s, "axes": %s, "steps": %s, "nbytes": %lld, "chosen": "%s", "planned": %.3g, "plans": [)",
+        static_cast<long long>(layout.item), listed(layout.shape).c_str(), listed(axes).c_str(),
+        listed(layout.steps).c_str(), static_cast<long long>(shape.nbytes), text_of(chosen).c_str(), planned);
     for (size_t i = 0; i < candidates.size(); ++i) {
         const Candidate &each = candidates[i];
         std::printf(R"(%s{"name": "%s", "us": %.5g, "estimate": %.5g, "text": "%s"})", i == 0 ? "" : ", ",
-                    each.name.c_str(), median(each.taken), each.estimate, text_of(each.plan).c_str());
+                    each.name.c_str(), median(each.taken), each.plan.cost, text_of(each.plan).c_str());
     }
     std::printf("]}\n");
 }
@@ -245,8 +244,10 @@ void measure(const Layout &layout, CUdeviceptr dst, CUdeviceptr src, Stream *str
         }
     }
     KernelPlan chosen;
+    const auto begin = std::chrono::steady_clock::now();
     via::cuda::plan_kernel_of(shape, &chosen);
-    show(layout, shape, candidates, text_of(chosen));
+    const std::chrono::duration<double, std::micro> planned = std::chrono::steady_clock::now() - begin;
+    show(layout, shape, candidates, chosen, planned.count());
 }
 
 }  // namespace
