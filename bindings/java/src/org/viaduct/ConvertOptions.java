@@ -54,12 +54,11 @@ public record ConvertOptions(
         if (options == null) {
             return call.applyAsLong(0);
         }
-        long struct = Native.new_via_convert_options();
         int count = Math.max(lengthOf(options.scale), lengthOf(options.offset));
         ByteBuffer scales = direct(options.scale, count);
         ByteBuffer offsets = direct(options.offset, count);
         try {
-            return Struct.used(struct, Native::delete_via_convert_options, at -> {
+            return Struct.used(Native.new_via_convert_options(), Native::delete_via_convert_options, at -> {
                 options.write(at, count, scales, offsets);
                 return call.applyAsLong(at);
             });
@@ -83,9 +82,14 @@ public record ConvertOptions(
                     ViaConstants.VIA_ERROR_SHAPE,
                     "scale and offset have lengths " + numbers.length + " and " + count + "; expected equal ones, or 1, and not 0");
         }
-        ByteBuffer bytes = ByteBuffer.allocateDirect(4 * count).order(ByteOrder.nativeOrder());
+        if (count > Integer.MAX_VALUE / Float.BYTES) {
+            throw Buffers.refused(
+                    ViaConstants.VIA_ERROR_SHAPE,
+                    "scale or offset has length " + count + "; expected at most " + Integer.MAX_VALUE / Float.BYTES);
+        }
+        ByteBuffer bytes = ByteBuffer.allocateDirect(Float.BYTES * count).order(ByteOrder.nativeOrder());
         for (int i = 0; i < count; ++i) {
-            bytes.putFloat(4 * i, numbers[numbers.length == 1 ? 0 : i]);
+            bytes.putFloat(Float.BYTES * i, numbers[numbers.length == 1 ? 0 : i]);
         }
         return bytes;
     }
