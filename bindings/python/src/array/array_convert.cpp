@@ -63,6 +63,18 @@ bool add_number(PyObject *value, std::vector<float> *numbers) {
     return true;
 }
 
+// Some sequences have no length: NumPy's arrays of no dimension, which are numbers.
+bool has_length(PyObject *value) {
+    if (PySequence_Check(value) == 0) {
+        return false;
+    }
+    if (PySequence_Size(value) >= 0) {
+        return true;
+    }
+    PyErr_Clear();
+    return false;
+}
+
 bool add_numbers(PyObject *value, std::vector<float> *numbers) {
     const Py_ssize_t count = PySequence_Size(value);
     for (Py_ssize_t i = 0; i < count; ++i) {
@@ -77,8 +89,7 @@ bool add_numbers(PyObject *value, std::vector<float> *numbers) {
 // Memory for numbers may be lacking.
 bool parse_numbers(PyObject *value, std::vector<float> *numbers) {
     try {
-        return !is_given(value) ||
-               (PySequence_Check(value) != 0 ? add_numbers(value, numbers) : add_number(value, numbers));
+        return !is_given(value) || (has_length(value) ? add_numbers(value, numbers) : add_number(value, numbers));
     } catch (const std::bad_alloc &) {
         PyErr_NoMemory();
         return false;
