@@ -8,6 +8,9 @@ target_compile_options(viaduct_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
   $<$<BOOL:${VIADUCT_WERROR}>:-Werror>)
 
+# A product and a sum are rounded one by one, so that numbers have the same bits on every processor.
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
+
 # Sanitizers must see every object of the tree, so they are set for the directory and not for targets.
 if(VIADUCT_SANITIZE STREQUAL "address")
   set(sanitizer_flags -fsanitize=address,undefined)
