@@ -10,6 +10,7 @@
 // Staged and Peer go a part of the elements at a time (route/packed_parts.hpp).
 #pragma once
 
+#include "core/base/text_buffer.hpp"
 #include "core/layout/element_loops.hpp"
 #include "core/layout/scalar_kinds.hpp"
 #include "cuda/transfer.hpp"
@@ -45,6 +46,6 @@ VIA_NODISCARD Status convert_on(const ConvertTransfer &transfer, via_stream *str
 VIA_NODISCARD Status convert_for_task(const ConvertTransfer &transfer, via_task *task, Fence **out_fence);
 
 // Writes the route in a few words.
-void describe_convert(const ConvertTransfer &transfer, int64_t capacity, char *out_text);
+void describe_convert(const ConvertTransfer &transfer, TextBuffer *text);
 
 }  // namespace via::cuda

@@ -1,7 +1,5 @@
 // Answers for this room in a build without the Toolkit's headers: every function that the rooms above call reports that
 // there is no CUDA. The shared streams exist everywhere, as values to compare with.
-#include <cstdio>
-
 #include "core/base/text_buffer.hpp"
 #include "cuda/convert_transfer.hpp"
 #include "cuda/cuda_memory.hpp"
@@ -178,9 +176,7 @@ Status check_convert(const ConvertTransfer &) { return need("this conversion"); 
 Status convert_now(const ConvertTransfer &) { return need("this conversion"); }
 Status convert_on(const ConvertTransfer &, via_stream *) { return need("a stream"); }
 Status convert_for_task(const ConvertTransfer &, via_task *, Fence **) { return need("this conversion"); }
-void describe_convert(const ConvertTransfer &, int64_t capacity, char *out_text) {
-    std::snprintf(out_text, static_cast<size_t>(capacity), "none: %s", kWhy);
-}
+void describe_convert(const ConvertTransfer &, TextBuffer *text) { text->add("none: %s", kWhy); }
 
 // ------------------------------------------------------------------------------------------------ batches
 

@@ -8,10 +8,6 @@
 
 namespace via {
 
-// VIA_BYTE_ORDER_... that is not this machine's.
-inline constexpr int32_t kOtherByteOrder =
-    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? VIA_BYTE_ORDER_BIG : VIA_BYTE_ORDER_LITTLE;
-
 struct NpyHeader {
     int32_t dtype;
     int32_t ndim;

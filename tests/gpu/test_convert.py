@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 
 import pytest
@@ -217,6 +218,48 @@ def test_scales_and_offsets_make_the_bits_of_the_host(to: str, of: str, seed: in
         via.convert(dst_twin, src_twin, casting="unsafe", scale=scale, offset=offset, scale_axis=axis)
         via.convert(dst, src, casting="unsafe", scale=scale, offset=offset, scale_axis=axis)
         assert content(dst_block) == content(wanted), (shape, source, target, dst.strides, src.strides, axis, count)
+
+
+@pytest.mark.parametrize("shape", [[3, 512, 512], [2, 3, 600, 701]])
+@pytest.mark.parametrize(
+    ("to", "of", "source", "target"),
+    [
+        ("cuda:0", "cpu", "float32", "float16"),
+        ("cuda:0", "cpu", "uint8", "float16"),
+        ("cpu", "cuda:0", "uint8", "float32"),
+        ("cpu", "cuda:0", "float32", "float16"),
+        ("cuda:1", "cuda:0", "float32", "float16"),
+        ("cuda:1", "cuda:0", "uint8", "float32"),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_scales_stay_with_their_planes_where_a_conversion_is_cut(
+    shape: list[int], to: str, of: str, source: str, target: str, packed: bool
+) -> None:
+    if "cuda:1" in to and via.device_count() < 2:
+        pytest.skip("there is one device")
+    count = math.prod(shape)
+    data = elements("uint8", count * SIZES[source], random.Random(7)) if source == "uint8" else bytes(4 * count)
+    src = on(of, data).view(source).reshape(*shape)
+    axis = len(shape) - 3
+    extents = shape if packed else [*shape[:-1], shape[-1] + 1]
+    block = via.full(extents, 1, target, device=to)
+    dst = block[..., : shape[-1]]
+    scale, offset = [1.0, -2.0, 3.0], [0.5, 4.0, -8.0]
+    via.convert(dst, src, scale=scale, offset=offset, scale_axis=axis)
+    wanted = via.full(extents, 1, target)
+    via.convert(wanted[..., : shape[-1]], src.copy("cpu"), scale=scale, offset=offset, scale_axis=axis)
+    assert content(block) == content(wanted)
+
+
+@pytest.mark.parametrize("source", ["float64", "float32", "int64"])
+def test_a_nan_of_an_affine_step_has_the_bits_of_the_host(source: str) -> None:
+    data = elements(source, 1000, random.Random(8))
+    for dtype in ["float16", "float32", "float64"]:
+        found, wanted = via.empty(1000, dtype, device="cuda:0"), via.empty(1000, dtype)
+        for dst, src in [(found, on("cuda:0", data)), (wanted, on("cpu", data))]:
+            via.convert(dst, src.view(source), scale=math.nan, casting="unsafe")
+        assert content(found) == content(wanted)
 
 
 @pytest.mark.parametrize("of", KINDS)

@@ -12,6 +12,8 @@ import pytest
 import viaduct as via
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.lib.stride_tricks import as_strided
+from tensors import Producer
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 
@@ -28,6 +30,8 @@ FLOAT8 = [
     "float8_e8m0fnu",
 ]
 BELOW = ["int4", "uint4", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"]  # a byte each, in NumPy
+CODES = dict(zip(BELOW, [(0, 4, 1), (1, 4, 1), (15, 6, 1), (16, 6, 1), (17, 4, 1)], strict=True))
+PADDED = 4  # DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 COMPLEX = ["complex64", "complex128"]
 
 
@@ -47,11 +51,22 @@ def bits(a: np.ndarray) -> np.ndarray:
     return a.view(f"u{a.dtype.itemsize}")
 
 
+def known(a: np.ndarray) -> np.ndarray | via.Array:
+    """The array with a name for its dtype: buffers have none for elements narrower than a byte."""
+    if a.dtype.name not in BELOW:
+        return a
+    return via.from_dlpack(
+        Producer(a.shape, (1,), CODES[a.dtype.name], data=a.ctypes.data, flags=PADDED, version=(1, 3))
+    )
+
+
 def edges(dtype: np.dtype) -> np.ndarray:
     """All numbers of up to 16 bits; of wider ones random bits, limits, ties of narrower floats, and their neighbours."""
     size = dtype.itemsize
     if dtype == np.bool_:
         return np.array([False, True])
+    if dtype.name in BELOW:
+        return np.arange(1 << CODES[dtype.name][1], dtype=np.uint8).view(dtype)
     if size <= 2:
         return np.arange(1 << 8 * size, dtype=f"u{size}").view(dtype)
     rng = np.random.default_rng(1)
@@ -121,12 +136,12 @@ def assert_same(found: np.ndarray, wanted: np.ndarray, source: np.ndarray) -> No
     assert at.size == 0, [(source[i], found[i], wanted[i]) for i in at]
 
 
-@pytest.mark.parametrize("source", INTEGERS + FLOATS + FLOAT8)
-@pytest.mark.parametrize("target", INTEGERS + FLOATS + FLOAT8)
+@pytest.mark.parametrize("source", INTEGERS + FLOATS + FLOAT8 + BELOW)
+@pytest.mark.parametrize("target", INTEGERS + FLOATS + FLOAT8 + BELOW)
 def test_every_pair_of_dtypes_converts_as_numpy_and_ml_dtypes_do(source: str, target: str) -> None:
     a = edges(dtype_of(source))
     b = np.zeros(a.shape, dtype_of(target))
-    via.convert(b, a, casting="unsafe")
+    via.convert(known(b), known(a), casting="unsafe")
     assert_same(b, a if source == target else expected(a, b.dtype), a)
 
 
@@ -330,6 +345,8 @@ def test_bad_input_is_refused_and_nothing_touched() -> None:
         via.convert(b, a, byteorder="|")  # type: ignore[arg-type]
     with pytest.raises(via.OverlapError, match="dst shares bytes with src"):
         via.convert(b, b.view("f4")[:4])
+    with pytest.raises(via.OverlapError):
+        via.convert(as_strided(np.zeros(1, "f4"), (4,), (0,)), np.broadcast_to(np.float64(3), (4,)))
     b.flags.writeable = False
     with pytest.raises(via.ReadOnlyError):
         via.convert(b, a)
@@ -424,6 +441,21 @@ def test_scales_go_along_any_axis_of_any_layout(data: st.DataObject) -> None:
     assert np.array_equal(dst, scaled(src, scale, offset, axis, dst.dtype))
 
 
+@pytest.mark.parametrize("channels", [2, 3, 4, 7, 64, 65])
+@pytest.mark.parametrize(("source", "target"), [("uint8", "float32"), ("float32", "float16"), ("float64", "float32")])
+def test_pixels_keep_their_order_and_their_channels_scales(channels: int, source: str, target: str) -> None:
+    rng = np.random.default_rng(channels)
+    scale, offset = rng.normal(size=(2, channels)).astype(np.float32)
+    for height, width in [(1, 1), (7, 5), (500, 700 // channels), (3000, 6000 // channels)]:
+        block = rng.integers(0, 200, (height, width + 1, channels)).astype(source)
+        for src in [block, block[:, :width], block[::-1], block[..., ::-1], block.transpose(1, 0, 2)]:
+            dst = np.zeros(src.shape, target)
+            via.convert(dst, src, scale=scale, offset=offset, scale_axis=-1)
+            assert np.array_equal(dst, scaled(src, scale, offset, -1, dst.dtype))
+    arguments = {"scale": scale, "offset": offset, "scale_axis": -1}
+    assert "route: host, by rows" in via.convert_explain(np.zeros(block.shape, target), block, **arguments)
+
+
 def test_frames_become_normalised_planes() -> None:
     frames = np.random.default_rng(3).integers(0, 256, (5, 130, 70, 3), dtype=np.uint8)
     planes = np.zeros((5, 3, 130, 70), np.float16)
@@ -441,6 +473,13 @@ def test_one_dtype_is_scaled_too_and_big_endian_numbers_are_swapped_before() -> 
     assert np.array_equal(dst, src * 2)
     via.convert(dst, src.astype(">f4").view("<f4"), byteorder=">", offset=-1)
     assert np.array_equal(dst, src - 1)
+
+
+@pytest.mark.parametrize("number", [0.5, np.float32(0.5), np.array(0.5), np.array([0.5]), [0.5]])
+def test_one_number_is_one_in_any_form(number: object) -> None:
+    dst = np.zeros(5, np.float32)
+    via.convert(dst, np.arange(5, dtype=np.uint8), scale=number, offset=number)
+    assert np.array_equal(dst, np.arange(5) * 0.5 + 0.5)
 
 
 @pytest.mark.parametrize(

@@ -270,6 +270,25 @@ void tiles_hold_any_layout(void **) {
     assert_true(affine_steps > 200);
 }
 
+// What packing passes do: they leave the affine step to another pass.
+void numbers_that_nothing_uses_keep_no_axis_apart(void **) {
+    Random random(30);
+    const Memory src(6144 + 64, &random);
+    Memory dst(3072 + 64, &random);
+    ElementLoops loops{};
+    loops.dst = dst.start;
+    loops.src = src.start;
+    loops.count = 1536;
+    loops.ndim = 2;
+    loops.axes[0] = {512, 2, 4};
+    loops.axes[1] = {3, 1024, 2048};
+    loops.numbered = 1;
+    loops.number = 5;
+    ConvertKernelPlan plan;
+    check_loops(loops, {ScalarKind::Float16, ScalarKind::Float32, 0, false}, src, &dst, &plan);
+    assert_true(plan.params.is_adjacent);
+}
+
 void every_kernel_of_conversions_has_been_run(void **) {
     for (const int count : launches) {
         assert_true(count > 0);
@@ -283,6 +302,7 @@ int main() {
         cmocka_unit_test(kernels_make_the_bits_of_the_host),
         cmocka_unit_test(elements_that_stay_are_copied_or_swapped),
         cmocka_unit_test(tiles_hold_any_layout),
+        cmocka_unit_test(numbers_that_nothing_uses_keep_no_axis_apart),
         cmocka_unit_test(every_kernel_of_conversions_has_been_run),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -59,6 +59,60 @@ void every_instruction_set_makes_the_same_bits(void **) {
     }
 }
 
+std::vector<char> scaled_by(const via::ConvertKernels &kernels, const std::vector<char> &elements, bool by_number) {
+    std::vector<float> numbers(2 * kCount);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+        numbers[i] = static_cast<float>(i % 97) / 7 - 5;
+    }
+    std::vector<char> result(elements.size());
+    kernels.affine(result.data(), elements.data(), kCount, numbers.data(), numbers.data() + kCount, by_number);
+    return result;
+}
+
+std::vector<char> swapped_by(const via::ConvertKernels &kernels, const std::vector<char> &elements, int32_t size) {
+    std::vector<char> result(elements.size());
+    kernels.swap[size](result.data(), elements.data(), kCount);
+    return result;
+}
+
+void every_instruction_set_scales_and_swaps_alike(void **) {
+    std::mt19937_64 random(3);
+    for (int level = 0; level < via::kSimdLevels; ++level) {
+        const via::ConvertKernels *kernels = via::convert_kernels_at(level);
+        for (int32_t size = 0; kernels != nullptr && size < 3; ++size) {
+            std::vector<char> elements = random_elements(2 << size, &random);
+            const std::vector<char> swapped = swapped_by(*kernels, elements, size);
+            assert_true(swapped == swapped_by(via::base_conversions, elements, size));
+            for (auto at = elements.begin(); at != elements.end(); at += 2 << size) {
+                std::reverse(at, at + (2 << size));
+            }
+            assert_true(swapped == elements);
+        }
+        for (const bool by_number : {false, true}) {
+            const std::vector<char> elements = random_elements(4, &random);
+            assert_true(kernels == nullptr || scaled_by(*kernels, elements, by_number) ==
+                                                  scaled_by(via::base_conversions, elements, by_number));
+        }
+    }
+}
+
+// One rounding would leave 2^-24.
+void a_scale_and_an_offset_round_twice(void **) {
+    const std::vector<float> number(kCount, 1 + 0x1p-12F);
+    const float offset = -(1 + 0x1p-11F);
+    for (int level = 0; level < via::kSimdLevels; ++level) {
+        if (const via::ConvertKernels *kernels = via::convert_kernels_at(level); kernels != nullptr) {
+            std::vector<float> result(kCount, 1);
+            kernels->affine(result.data(), number.data(), kCount, number.data(), &offset, false);
+            assert_true(std::all_of(result.begin(), result.end(), [](float each) { return each == 0; }));
+        }
+    }
+}
+
+struct alignas(64) Line {
+    char bytes[64];
+};
+
 void a_pair_in_one_step_makes_the_bits_of_two(void **) {
     std::mt19937_64 random(2);
     for (int level = 0; level < via::kSimdLevels; ++level) {
@@ -66,12 +120,17 @@ void a_pair_in_one_step_makes_the_bits_of_two(void **) {
         for (int32_t pair = 0; kernels != nullptr && pair < via::kScalarKinds * via::kScalarKinds; ++pair) {
             const ScalarKind to = kind_at(pair / via::kScalarKinds);
             const ScalarKind from = kind_at(pair % via::kScalarKinds);
-            const via::EncodeRun direct = kernels->direct(to, from);
-            if (direct != nullptr) {
+            const via::DirectRuns direct = kernels->direct(to, from);
+            if (direct.run != nullptr) {
                 const std::vector<char> elements = random_elements(bytes_of(from), &random);
-                std::vector<char> result(static_cast<size_t>(kCount * bytes_of(to)));
-                direct(result.data(), elements.data(), kCount, false);
-                assert_true(result == through(*kernels, to, from, elements, false));
+                const std::vector<char> wanted = through(*kernels, to, from, elements, false);
+                std::vector<char> result(wanted.size());
+                direct.run(result.data(), elements.data(), kCount, false);
+                assert_true(result == wanted);
+                std::vector<Line> lines(wanted.size() / sizeof(Line) + 1);
+                direct.run_streaming(lines.data(), elements.data(), kCount, false);
+                via::end_streaming();
+                assert_memory_equal(lines.data(), wanted.data(), wanted.size());
             }
         }
     }
@@ -202,6 +261,8 @@ void integers_of_four_bits_have_a_sign_or_none(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(every_instruction_set_makes_the_same_bits),
+        cmocka_unit_test(every_instruction_set_scales_and_swaps_alike),
+        cmocka_unit_test(a_scale_and_an_offset_round_twice),
         cmocka_unit_test(a_pair_in_one_step_makes_the_bits_of_two),
         cmocka_unit_test(narrow_floats_are_the_nearest_ones),
         cmocka_unit_test(narrow_floats_have_the_values_of_their_definition),

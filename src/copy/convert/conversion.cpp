@@ -23,8 +23,6 @@ namespace {
 
 constexpr char kWhat[] = "a conversion by the host";
 
-constexpr int32_t kOtherOrder = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? VIA_BYTE_ORDER_BIG : VIA_BYTE_ORDER_LITTLE;
-
 cuda::Side side_of(via_array *array, via_array *other) {
     const bool asked = is_plain(array) && other->device_type == VIA_DEVICE_CUDA;
     return {asked ? VIA_DEVICE_ANY : array->device_type, array->device_id};
@@ -50,7 +48,7 @@ uint8_t swapped_bytes(ScalarKind kind) {
 }
 
 bool swaps(via_array *src, const via_convert_options &options) {
-    return options.byte_order == kOtherOrder && dtype_scalar_bits(src->dtype) > 8;
+    return options.byte_order == kOtherByteOrder && dtype_scalar_bits(src->dtype) > 8;
 }
 
 bool is_affine(const via_convert_options &options) { return options.scale != nullptr || options.offset != nullptr; }
@@ -241,15 +239,15 @@ void Conversion::describe(TextBuffer *text) const {
         return;
     }
     const ElementLoops &loops = transfer_.loops;
-    char route[256] = "";
     ConvertShape shape;
     if (on_host_) {
         find_shape(loops, transfer_.elements, &shape);
         text->add("route: host, %s, %s kernel%s\n", shape.by_rows ? "by rows" : "by blocks in a scratch",
                   convert_kernels().name, shape.streaming ? ", streaming stores" : "");
     } else {
-        cuda::describe_convert(transfer_, sizeof route, route);
-        text->add("route: %s\n", route);
+        text->add("route: ");
+        cuda::describe_convert(transfer_, text);
+        text->add("\n");
     }
     text->add("element: %s of %d bytes to %s of %d bytes%s\n", DtypeName(src_->dtype).text,
               bytes_of(transfer_.elements.src), DtypeName(dst_->dtype).text, bytes_of(transfer_.elements.dst),
@@ -330,13 +328,7 @@ Status submit_convert(via_array *dst, via_array *src, const via_convert_options 
     via_task *task = nullptr;
     VIA_TRY(start_work(std::move(work), stream, &task));
     const UniqueFence end(task_fence(task));
-    if (const Status noted = mark_arrays(dst, src, end.get()); noted != VIA_OK) {
-        cancel_task(task);
-        release_task(task);
-        return noted;
-    }
-    *out_task = task;
-    return VIA_OK;
+    return hand_out_task(task, mark_arrays(dst, src, end.get()), out_task);
 }
 
 Status explain_convert(via_array *dst, via_array *src, const via_convert_options &options, int64_t capacity,

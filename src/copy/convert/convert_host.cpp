@@ -70,8 +70,8 @@ void PlainConverter::run_part(char *dst, const char *src, int64_t count) const {
         if (swap_ == nullptr) {
             std::memcpy(dst, src, static_cast<size_t>(count * dst_bytes_));
         }
-    } else if (direct_ != nullptr) {
-        direct_(dst, src, count, saturates_);
+    } else if (direct_.run != nullptr) {
+        direct_.run(dst, src, count, saturates_);
     } else {
         decode_(wide, src, count);
         encode_(dst, wide, count, saturates_);
@@ -79,12 +79,21 @@ void PlainConverter::run_part(char *dst, const char *src, int64_t count) const {
 }
 
 void PlainConverter::run(char *dst, const char *src, int64_t count) const {
-    const bool at_once = is_copy_ || (swap_ == nullptr && direct_ != nullptr);
+    const bool at_once = is_copy_ || (swap_ == nullptr && direct_.run != nullptr);
     for (int64_t at = 0; at < count;) {
         const int64_t some = at_once ? count : std::min(part_, count - at);
         run_part(dst + at * dst_bytes_, src + at * src_bytes_, some);
         at += some;
     }
+}
+
+bool PlainConverter::run_streaming(char *dst, const char *src, int64_t count) const {
+    const bool can_stream = !is_copy_ && swap_ == nullptr && direct_.run_streaming != nullptr &&
+                            reinterpret_cast<uintptr_t>(dst) % kLineBytes == 0;
+    if (can_stream) {
+        direct_.run_streaming(dst, src, count, saturates_);
+    }
+    return can_stream;
 }
 
 namespace {
@@ -136,17 +145,37 @@ void RunConverter::run(char *dst, const char *src, int64_t count, const RunNumbe
     }
 }
 
+static void prefetch(const char *start, int64_t nbytes) {
+    for (int64_t at = 0; at < nbytes; at += kLineBytes) {
+        __builtin_prefetch(start + at);
+    }
+}
+
 // Begins with what brings dst to a line of the cache, so that the rest is written in whole lines.
 void RunConverter::run_streaming(char *dst, const char *src, int64_t count, const RunNumbers &numbers) const {
-    static constexpr Axis kNoAxes[2] = {{1, 0, 0}, {1, 0, 0}};
-    alignas(kLineBytes) char buffer[kBufferBytes];
     const int64_t past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % kLineBytes);
     const int64_t to_line = past == 0 ? 0 : (kLineBytes - past) / dst_bytes();
-    const int64_t part = affine_ == nullptr ? plain_.part() : part_;
-    int64_t at = std::min(to_line, count);
+    const int64_t at = std::min(to_line, count);
     run(dst, src, at, numbers);
-    while (at < count) {
+    dst += at * dst_bytes();
+    src += at * src_bytes();
+    if (affine_ != nullptr || !plain_.run_streaming(dst, src, count - at)) {
+        stream_parts(dst, src, count - at, numbers.after(at));
+    }
+}
+
+// By way of a buffer. Nothing reads while stores drain: where as much is read as written, parts are short, and the next
+// one is read ahead.
+void RunConverter::stream_parts(char *dst, const char *src, int64_t count, const RunNumbers &numbers) const {
+    static constexpr Axis kNoAxes[2] = {{1, 0, 0}, {1, 0, 0}};
+    alignas(kLineBytes) char buffer[kBufferBytes];
+    const bool reads_ahead = src_bytes() >= dst_bytes();
+    const int64_t part = (affine_ == nullptr ? plain_.part() : part_) / (reads_ahead ? 4 : 1);
+    for (int64_t at = 0; at < count;) {
         const int64_t some = std::min(part, count - at);
+        if (reads_ahead) {
+            prefetch(src + (at + some) * src_bytes(), some * src_bytes());
+        }
         run(buffer, src + at * src_bytes(), some, numbers.after(at));
         simd_kernels().rows_streaming({dst + at * dst_bytes(), buffer, some * dst_bytes(), kNoAxes, 2, 0});
         at += some;
@@ -202,11 +231,58 @@ void cut_blocks(const ElementLoops &loops, int64_t most, int64_t *block) {
     }
 }
 
+// Longer axes of numbers are runs of their own.
+constexpr int64_t kLongestPeriod = 64;
+
+// Returns after how many elements numbers begin again, since their axis is the innermost one: 3 for pixels. 0: never.
+int64_t find_period(const ElementLoops &loops, const ElementConversion &elements) {
+    const bool is_short = loops.numbered == 0 && loops.ndim > 1 && loops.axes[0].extent <= kLongestPeriod;
+    return elements.affine != nullptr && is_short ? loops.axes[0].extent : 0;
+}
+
+// Joins that axis with the one that continues it: nothing cuts a run of numbers that are repeated.
+ElementLoops joined(const ElementLoops &loops, int64_t period) {
+    ElementLoops result = loops;
+    if (period == 0) {
+        return result;
+    }
+    result.number = 0;
+    if (continues(loops.axes[0], loops.axes[1])) {
+        result.axes[0].extent *= loops.axes[1].extent;
+        std::copy(loops.axes + 2, loops.axes + loops.ndim, result.axes + 1);
+        --result.ndim;
+    }
+    return result;
+}
+
+// Scales and offsets, repeated for as many elements as an affine step does at a time.
+class RepeatedNumbers {
+public:
+    // Returns the elements with repeated numbers, if they have a period.
+    ElementConversion repeat(ElementConversion elements, int64_t first, int64_t period) {
+        for (int64_t i = 0; period > 0 && i < kCount; ++i) {
+            scales_[i] = elements.affine->scales[first + i % period];
+            offsets_[i] = elements.affine->offsets[first + i % period];
+        }
+        elements.affine = period > 0 ? &step_ : elements.affine;
+        return elements;
+    }
+
+private:
+    static constexpr int64_t kCount = kBufferBytes / int64_t{sizeof(float)} + kLongestPeriod;
+    float scales_[kCount];
+    float offsets_[kCount];
+    const AffineStep step_{scales_, offsets_};
+};
+
 // A conversion cut into blocks, which threads share.
 class Blocks {
 public:
-    Blocks(const ElementLoops &loops, const ElementConversion &elements, bool may_stream)
-        : loops_(loops), converter_(elements) {
+    Blocks(const ElementLoops &given, const ElementConversion &elements, bool may_stream)
+        : period_(find_period(given, elements)),
+          loops_(joined(given, period_)),
+          converter_(numbers_.repeat(elements, given.number, period_)) {
+        const ElementLoops &loops = loops_;
         const int64_t item = std::max(converter_.dst_bytes(), converter_.src_bytes());
         by_rows_ = has_rows(loops, converter_);
         cut_blocks(loops, kBlockBytes / item, block_);
@@ -274,6 +350,10 @@ public:
     }
 
 private:
+    RunNumbers numbers_at(int64_t number, bool by_element) const {
+        return {period_ > 0 ? number % period_ : number, by_element, period_};
+    }
+
     void locate(int64_t number, ElementLoops *part) const {
         part->dst = loops_.dst;
         part->src = loops_.src;
@@ -320,7 +400,7 @@ private:
 
     void convert_rows(const ElementLoops &part) const {
         walk(part, 1, [&](char *dst, const char *src, int64_t number) {
-            const RunNumbers numbers{number, part.numbered == 0};
+            const RunNumbers numbers = numbers_at(number, part.numbered == 0);
             if (streaming_) {
                 converter_.run_streaming(dst, src, part.axes[0].extent, numbers);
             } else {
@@ -330,7 +410,9 @@ private:
     }
 
     void convert_each(const ElementLoops &part) const {
-        walk(part, 0, [&](char *dst, const char *src, int64_t number) { converter_.run(dst, src, 1, {number}); });
+        walk(part, 0, [&](char *dst, const char *src, int64_t number) {
+            converter_.run(dst, src, 1, numbers_at(number, false));
+        });
     }
 
     // Converts elements that are adjacent in both, in the order of the part.
@@ -339,10 +421,11 @@ private:
         for (int32_t i = 0; i < part.numbered; ++i) {
             run *= part.axes[i].extent;
         }
+        run = period_ > 0 && run % period_ == 0 ? part.count : run;
         const int64_t extent = part.numbered < 1 ? 1 : part.axes[part.numbered].extent;
         for (int64_t at = 0; at < part.count; at += run) {
             converter_.run(dst + at * converter_.dst_bytes(), src + at * converter_.src_bytes(), run,
-                           {part.number + at / run % extent, part.numbered == 0});
+                           numbers_at(part.number + at / run % extent, part.numbered == 0));
         }
     }
 
@@ -384,7 +467,9 @@ private:
         }
     }
 
-    const ElementLoops &loops_;
+    const int64_t period_;
+    const ElementLoops loops_;
+    RepeatedNumbers numbers_;
     const RunConverter converter_;
     int64_t block_[ElementLoops::kMostAxes];
     int64_t total_ = 1;
@@ -417,14 +502,6 @@ Status convert_in_pieces(const ElementLoops &loops, const ElementConversion &ele
     }
     report_progress(task, blocks.nbytes());
     return VIA_OK;
-}
-
-// Merges axes that continue one another next to a dense buffer: pixels whose channels are apart in the other array
-// only.
-static ElementLoops merged(ElementLoops loops, const ElementConversion &elements) {
-    loops.numbered = elements.affine == nullptr ? -1 : loops.numbered;
-    merge_loops(&loops);
-    return loops;
 }
 
 void convert_to_packed(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,

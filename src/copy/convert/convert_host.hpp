@@ -24,6 +24,8 @@ public:
     bool changes_nothing() const { return is_copy_ && swap_ == nullptr; }
 
     void run(char *dst, const char *src, int64_t count) const;
+    // Does the same with stores that bypass the cache, if it does that in one step; otherwise returns false.
+    bool run_streaming(char *dst, const char *src, int64_t count) const;
 
 private:
     void run_part(char *dst, const char *src, int64_t count) const;
@@ -33,7 +35,7 @@ private:
     int64_t part_;  // elements that go through a buffer at a time
     bool saturates_;
     bool is_copy_ = false;
-    EncodeRun direct_ = nullptr;
+    DirectRuns direct_{};
     DecodeRun decode_ = nullptr;
     EncodeRun encode_ = nullptr;
     SwapRun swap_ = nullptr;
@@ -44,8 +46,12 @@ private:
 struct RunNumbers {
     int64_t first = 0;
     bool by_element = false;
+    int64_t period = 0;  // after so many they begin again, and are repeated in memory; 0: never
 
-    RunNumbers after(int64_t elements) const { return {first + (by_element ? elements : 0), by_element}; }
+    RunNumbers after(int64_t elements) const {
+        const int64_t next = first + (by_element ? elements : 0);
+        return {period > 0 ? next % period : next, by_element, period};
+    }
 };
 
 // Converts runs of adjacent elements.
@@ -62,6 +68,7 @@ public:
 
 private:
     void run_affine(char *dst, const char *src, int64_t count, const RunNumbers &numbers) const;
+    void stream_parts(char *dst, const char *src, int64_t count, const RunNumbers &numbers) const;
 
     const AffineStep *affine_;
     int64_t part_;  // elements that an affine step does at a time

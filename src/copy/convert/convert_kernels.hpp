@@ -12,13 +12,18 @@ using SwapRun = void (*)(void *dst, const void *src, int64_t count);
 using AffineRun = void (*)(void *dst, const void *src, int64_t count, const float *scales, const float *offsets,
                            bool by_number);
 
+// In one step.
+struct DirectRuns {
+    EncodeRun run;
+    EncodeRun run_streaming;  // with stores that bypass the cache; dst is at a line of the cache
+};
+
 struct ConvertKernels {
     const char *name;
     DecodeRun decode[kScalarKinds];
     EncodeRun encode[kWideKinds][kScalarKinds];
-    // In one step, for pairs that are common; otherwise nullptr.
-    EncodeRun (*direct)(ScalarKind dst, ScalarKind src);
-    SwapRun swap[3];  // the bytes of 2 << index
+    DirectRuns (*direct)(ScalarKind dst, ScalarKind src);  // for pairs that are common; otherwise nullptr
+    SwapRun swap[3];                                       // the bytes of 2 << index
     AffineRun affine;
 };
 

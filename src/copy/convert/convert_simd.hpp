@@ -2,11 +2,12 @@
 // instruction set. All of it has internal linkage, and it uses nothing that has not.
 #pragma once
 
-#if defined(__F16C__)
+#if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
 #include "copy/convert/convert_kernels.hpp"
+#include "copy/plan/cache_sizes.hpp"
 #include "core/layout/convert_scalar.hpp"
 
 namespace via {
@@ -40,7 +41,7 @@ void encode_run(void *dst, const void *wide, int64_t count, bool saturates) {
 }
 
 template <ScalarKind kDst, ScalarKind kSrc>
-void convert_run_directly(void *dst, const void *src, int64_t count, bool saturates) {
+[[gnu::always_inline]] inline void convert_directly(void *dst, const void *src, int64_t count, bool saturates) {
     int64_t i = 0;
 #if defined(__F16C__) && defined(__AVX__)
     if constexpr (kDst == ScalarKind::Float16 && kSrc == ScalarKind::Float32) {
@@ -59,6 +60,43 @@ void convert_run_directly(void *dst, const void *src, int64_t count, bool satura
         const auto wide = Scalar<kSrc>::decode(element_at<ScalarBits<kSrc>>(src, i));
         put_element<ScalarBits<kDst>>(dst, i, Scalar<kDst>::encode(wide, saturates));
     }
+}
+
+template <ScalarKind kDst, ScalarKind kSrc>
+void convert_run_directly(void *dst, const void *src, int64_t count, bool saturates) {
+    convert_directly<kDst, kSrc>(dst, src, count, saturates);
+}
+
+[[gnu::always_inline]] inline void stream_lines(void *dst, const void *lines, int64_t nbytes) {
+#if defined(__x86_64__)
+    for (int64_t i = 0; i < nbytes / 16; ++i) {
+        _mm_stream_si128(static_cast<__m128i *>(dst) + i, element_at<__m128i>(lines, i));
+    }
+#else
+    __builtin_memcpy(dst, lines, static_cast<size_t>(nbytes));
+#endif
+}
+
+// A few lines of dst at a time, so that reads go on while stores drain. What comes next is read ahead: the processor
+// alone reads ahead too little where more is read than written.
+template <ScalarKind kDst, ScalarKind kSrc>
+void convert_run_streaming(void *dst, const void *src, int64_t count, bool saturates) {
+    constexpr int64_t kAhead = 2048;
+    constexpr int64_t kPart = 4 * kLineBytes;
+    constexpr int64_t kElements = kPart / kBytesOf<kDst>;
+    alignas(kLineBytes) char lines[kPart];
+    auto *to = static_cast<char *>(dst);
+    const auto *from = static_cast<const char *>(src);
+    for (; count >= kElements; count -= kElements) {
+        for (int64_t i = 0; i < kElements * kBytesOf<kSrc>; i += kLineBytes) {
+            __builtin_prefetch(from + i + kAhead);
+        }
+        convert_directly<kDst, kSrc>(lines, from, kElements, saturates);
+        stream_lines(to, lines, kPart);
+        to += kPart;
+        from += kElements * kBytesOf<kSrc>;
+    }
+    convert_run_directly<kDst, kSrc>(to, from, count, saturates);
 }
 
 template <class T>
@@ -110,14 +148,15 @@ inline void affine_run(void *dst, const void *src, int64_t count, const float *s
     PAIR(Int32, Int64)          \
     PAIR(Int64, Int32)
 
-inline EncodeRun find_direct(ScalarKind dst, ScalarKind src) {
-#define VIA_DIRECT(to, from)                                           \
-    if (dst == ScalarKind::to && src == ScalarKind::from) {            \
-        return convert_run_directly<ScalarKind::to, ScalarKind::from>; \
+inline DirectRuns find_direct(ScalarKind dst, ScalarKind src) {
+#define VIA_DIRECT(to, from)                                              \
+    if (dst == ScalarKind::to && src == ScalarKind::from) {               \
+        return {convert_run_directly<ScalarKind::to, ScalarKind::from>,   \
+                convert_run_streaming<ScalarKind::to, ScalarKind::from>}; \
     }
     VIA_COMMON_PAIRS(VIA_DIRECT)
 #undef VIA_DIRECT
-    return nullptr;
+    return {};
 }
 
 constexpr ConvertKernels make_conversions(const char *name) noexcept {

@@ -6,6 +6,7 @@
 
 #include "core/base/status.hpp"
 #include "core/layout/axes.hpp"
+#include "core/layout/scalar_kinds.hpp"
 
 namespace via {
 
@@ -42,6 +43,7 @@ void for_each_box(const ElementLoops &loops, int64_t first, int64_t count, const
         move_along(loops.ndim - 1, index, &part);
         part.count = inner;
         part.ndim = loops.ndim - 1;
+        part.numbered = part.numbered == part.ndim ? -1 : part.numbered;  // `number` is that of all that is left
         for_each_box(part, from, some, visit);
     };
     if (first % inner != 0) {
@@ -66,7 +68,7 @@ void for_each_box(const ElementLoops &loops, int64_t first, int64_t count, const
 
 // Merges axes that continue one another in both arrays, but for the one that is numbered.
 inline void merge_loops(ElementLoops *loops) {
-    int64_t no_run = 0;
+    int64_t no_run = INT64_MIN;  // no step is: an axis along which nothing moves is an axis too
     if (loops->numbered < 0) {
         merge_axes(&no_run, loops->axes, &loops->ndim);
         return;
@@ -78,6 +80,15 @@ inline void merge_loops(ElementLoops *loops) {
     std::copy_n(loops->axes + loops->numbered, 1 + above, loops->axes + below);
     loops->numbered = below;
     loops->ndim = below + 1 + above;
+}
+
+// Merges axes next to a dense buffer, where pixels whose channels are apart in the other array continue one another. No
+// axis stays apart for the sake of numbers that nothing uses.
+inline ElementLoops merged(const ElementLoops &loops, const ElementConversion &elements) {
+    ElementLoops result = loops;
+    result.numbered = elements.affine == nullptr ? -1 : loops.numbered;
+    merge_loops(&result);
+    return result;
 }
 
 // Puts a dense buffer in the place of one array, in the order of the loops.

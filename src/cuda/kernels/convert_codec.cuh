@@ -287,7 +287,8 @@ struct AnyPair {
         VIA_UNROLL
         for (uint32_t i = 0; i < kPerThread; ++i) {
             const ConvertScale by = scale_of(i);
-            floats[i] = static_cast<Float>(scaled(FloatCast<float, Float>::run(floats[i]), by.scale, by.offset));
+            floats[i] =
+                FloatCast<Float, float>::run(scaled(FloatCast<float, Float>::run(floats[i]), by.scale, by.offset));
         }
     }
 

@@ -96,11 +96,13 @@ bool is_adjacent(const ElementLoops &loops, const Sized &kernel) {
 }
 
 // Returns how many scales and offsets the loops use.
-int64_t count_numbers(const ElementLoops &loops) { return loops.numbered < 0 ? 1 : loops.axes[loops.numbered].extent; }
+int64_t count_numbers(const ElementLoops &loops, const AffineStep *affine) {
+    return affine == nullptr ? 0 : loops.numbered < 0 ? 1 : loops.axes[loops.numbered].extent;
+}
 
 void set_numbers(const ElementLoops &loops, const AffineStep *affine, kernels::ConvertParams *params) {
-    if (const int64_t count = count_numbers(loops);
-        affine != nullptr && count <= kernels::ConvertParams::kMostNumbers) {
+    if (const int64_t count = count_numbers(loops, affine);
+        count > 0 && count <= kernels::ConvertParams::kMostNumbers) {
         std::copy_n(affine->scales + loops.number, count, params->scales);
         std::copy_n(affine->offsets + loops.number, count, params->offsets);
     }
@@ -108,7 +110,8 @@ void set_numbers(const ElementLoops &loops, const AffineStep *affine, kernels::C
 
 }  // namespace
 
-void plan_convert_kernel(const ElementLoops &loops, const ElementConversion &elements, ConvertKernelPlan *out_plan) {
+void plan_convert_kernel(const ElementLoops &given, const ElementConversion &elements, ConvertKernelPlan *out_plan) {
+    const ElementLoops loops = merged(given, elements);
     kernels::ConvertParams &params = out_plan->params;
     params.dst = reinterpret_cast<uint64_t>(loops.dst);
     params.src = reinterpret_cast<uint64_t>(loops.src);
@@ -130,7 +133,7 @@ namespace {
 
 // Launches parts of the axis that an affine step goes along, each with as many numbers as a launch takes.
 Status launch_by_numbers(const ElementLoops &loops, const ElementConversion &elements, const ResolvedStream &stream) {
-    const int64_t extent = count_numbers(loops);
+    const int64_t extent = loops.axes[loops.numbered].extent;
     for (int64_t at = 0; at < extent; at += kernels::ConvertParams::kMostNumbers) {
         ElementLoops part = loops;
         move_along(loops.numbered, at, &part);
@@ -144,7 +147,7 @@ Status launch_by_numbers(const ElementLoops &loops, const ElementConversion &ele
 }  // namespace
 
 Status launch_convert(const ElementLoops &loops, const ElementConversion &elements, const ResolvedStream &stream) {
-    if (count_numbers(loops) > kernels::ConvertParams::kMostNumbers) {
+    if (count_numbers(loops, elements.affine) > kernels::ConvertParams::kMostNumbers) {
         return launch_by_numbers(loops, elements, stream);
     }
     ConvertKernelPlan plan;

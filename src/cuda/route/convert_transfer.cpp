@@ -1,7 +1,5 @@
 #include "cuda/convert_transfer.hpp"
 
-#include <cstdio>
-
 #include "core/array/access_tracker.hpp"
 #include "core/async/task.hpp"
 #include "cuda/launch/convert_kernel.hpp"
@@ -149,30 +147,29 @@ Status convert_for_task(const ConvertTransfer &transfer, via_task *task, Fence *
     return record_or_wait(stream, out_fence);
 }
 
-void describe_convert(const ConvertTransfer &transfer, int64_t capacity, char *out_text) {
+void describe_convert(const ConvertTransfer &transfer, TextBuffer *text) {
     const Transfer &whole = transfer.transfer;
     const PackedElements elements(transfer);
     const bool first = converts_first(transfer.elements);
-    const auto size = static_cast<size_t>(capacity);
     switch (items_route(whole)) {
         case ItemsRoute::Kernel: {
             ConvertKernelPlan plan;
             plan_convert_kernel(transfer.loops, transfer.elements, &plan);
-            std::snprintf(out_text, size, "kernel %s, %s elements", kernels::info(plan.kernel).name,
-                          plan.params.is_adjacent ? "adjacent" : "strided");
+            text->add("kernel %s, %s elements", kernels::info(plan.kernel).name,
+                      plan.params.is_adjacent ? "adjacent" : "strided");
             return;
         }
         case ItemsRoute::Staged:
-            std::snprintf(out_text, size, "staged, %s, converted %s by %s, %lld bytes cross%s",
-                          is_to_device(whole) ? "host to device" : "device to host", first ? "before" : "after",
-                          is_to_device(whole) == first ? "the host" : "a kernel",
-                          static_cast<long long>(elements.count() * elements.item_bytes()),
-                          elements.as_they_cross() != nullptr ? "" : ", by way of device memory");
+            text->add("staged, %s, converted %s by %s, %lld bytes cross%s",
+                      is_to_device(whole) ? "host to device" : "device to host", first ? "before" : "after",
+                      is_to_device(whole) == first ? "the host" : "a kernel",
+                      static_cast<long long>(elements.count() * elements.item_bytes()),
+                      elements.as_they_cross() != nullptr ? "" : ", by way of device memory");
             return;
         case ItemsRoute::Peer:
-            std::snprintf(out_text, size, "device %d to device %d, converted %s by a kernel, %lld bytes cross",
-                          whole.src_side.device_id, whole.dst_side.device_id, first ? "before" : "after",
-                          static_cast<long long>(elements.count() * elements.item_bytes()));
+            text->add("device %d to device %d, converted %s by a kernel, %lld bytes cross", whole.src_side.device_id,
+                      whole.dst_side.device_id, first ? "before" : "after",
+                      static_cast<long long>(elements.count() * elements.item_bytes()));
             return;
     }
 }
