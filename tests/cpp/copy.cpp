@@ -151,6 +151,22 @@ void a_batch_is_submitted_again_and_again(void **) {
     assert_true(to == from);
 }
 
+void elements_are_converted_and_scaled(void **) {
+    const std::vector<std::int16_t> from = {-3, 0, 7, 1000, 1, 2};
+    std::vector<float> to(6);
+    const Array src = Array::wrap(from.data(), {2, 3}), dst = Array::wrap(to.data(), {2, 3});
+    convert(dst, src);
+    assert_true(to == std::vector<float>({-3, 0, 7, 1000, 1, 2}));
+    float scales[] = {2, 1, -1};
+    via_convert_options options = convert_options();
+    options.scale = scales;
+    options.scale_count = 3;
+    options.scale_axis = 1;
+    convert_submit(dst, src, options).wait();
+    assert_true(to == std::vector<float>({-6, 0, -7, 2000, 1, -2}));
+    assert_true(convert_explain(dst, src, options).find("element: int16") != std::string::npos);
+}
+
 void lists_of_other_lengths_are_no_pairs(void **) {
     std::vector<float> values(6);
     const Array array = Array::wrap(values.data(), {6});
@@ -170,6 +186,7 @@ int main() {
         leaving_nothing(a_callback_is_called_once_and_then_destroyed),
         leaving_nothing(a_second_callback_is_refused_and_destroyed),
         leaving_nothing(a_batch_is_submitted_again_and_again),
+        leaving_nothing(elements_are_converted_and_scaled),
         leaving_nothing(lists_of_other_lengths_are_no_pairs),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
