@@ -179,46 +179,52 @@ void small_copies_are_done_element_by_element(void **) {
     assert_plan(Loops(1000, {{4000, 1000, 1111}}).plan(), KernelRoute::Elements, Id::via_elements_1, 1);
 }
 
+// Estimating takes longer than planning, and there is nothing to compare the estimate with.
+void small_copies_are_planned_without_an_estimate(void **) {
+    assert_true(transpose(1024, 1024, 4).plan().cost == 0);
+    assert_true(transpose(2048, 2048, 4).plan().cost > 0);
+}
+
 constexpr int64_t kPixels = 1 << 22;
 
 // An image whose pixels are adjacent in dst and whose channels are in src, or the other way round.
-Loops put_together(int64_t channels, int64_t item) {
+Loops join_channels(int64_t channels, int64_t item) {
     return {item, {{channels, item, item * kPixels}, {kPixels, item * channels, item}}};
 }
 
-Loops take_apart(int64_t channels, int64_t item, int64_t taken) {
+Loops split_channels(int64_t channels, int64_t item, int64_t taken) {
     return {item, {{kPixels, item, item * channels}, {taken, item * kPixels, item}}};
 }
 
 void two_to_four_channels_are_turned_in_registers(void **) {
-    assert_plan(put_together(3, 1).plan_by(plan_channels), KernelRoute::Channels, Id::via_together_1_3, 16);
-    assert_plan(put_together(2, 2).plan_by(plan_channels), KernelRoute::Channels, Id::via_together_2_2, 16);
-    assert_plan(put_together(4, 4).plan_by(plan_channels), KernelRoute::Channels, Id::via_together_4_4, 16);
-    assert_plan(take_apart(3, 1, 3).plan_by(plan_channels), KernelRoute::Channels, Id::via_apart_1_3, 16);
-    assert_plan(take_apart(4, 2, 4).plan_by(plan_channels), KernelRoute::Channels, Id::via_apart_2_4, 16);
-    assert_plan(take_apart(2, 4, 2).plan_by(plan_channels), KernelRoute::Channels, Id::via_apart_4_2, 16);
+    assert_plan(join_channels(3, 1).plan_by(plan_channels), KernelRoute::Channels, Id::via_joined_1_3, 16);
+    assert_plan(join_channels(2, 2).plan_by(plan_channels), KernelRoute::Channels, Id::via_joined_2_2, 16);
+    assert_plan(join_channels(4, 4).plan_by(plan_channels), KernelRoute::Channels, Id::via_joined_4_4, 16);
+    assert_plan(split_channels(3, 1, 3).plan_by(plan_channels), KernelRoute::Channels, Id::via_split_1_3, 16);
+    assert_plan(split_channels(4, 2, 4).plan_by(plan_channels), KernelRoute::Channels, Id::via_split_2_4, 16);
+    assert_plan(split_channels(2, 4, 2).plan_by(plan_channels), KernelRoute::Channels, Id::via_split_4_2, 16);
 }
 
 void channels_that_are_left_out_are_read_and_dropped(void **) {
-    const KernelPlan three = take_apart(4, 1, 3).plan_by(plan_channels);
-    assert_plan(three, KernelRoute::Channels, Id::via_apart_1_4, 16);
+    const KernelPlan three = split_channels(4, 1, 3).plan_by(plan_channels);
+    assert_plan(three, KernelRoute::Channels, Id::via_split_1_4, 16);
     assert_int_equal(three.params.channels.taken, 3);
     const KernelPlan one = Loops(2, {{1 << 22, 2, 4}}).plan_by(plan_channels);
-    assert_plan(one, KernelRoute::Channels, Id::via_apart_2_2, 16);
+    assert_plan(one, KernelRoute::Channels, Id::via_split_2_2, 16);
     assert_int_equal(one.params.channels.taken, 1);
 }
 
 // From the last channel to the first in dst, too.
 void channels_in_the_opposite_order_are_turned_as_well(void **) {
     const KernelPlan plan = Loops(1, {{kPixels, 1, 3}, {3, kPixels, -1}}).plan_by(plan_channels);
-    assert_plan(plan, KernelRoute::Channels, Id::via_apart_1_3, 16);
+    assert_plan(plan, KernelRoute::Channels, Id::via_split_1_3, 16);
     assert_int_equal(plan.params.channels.src, kSrc - 2);
     assert_int_equal(plan.params.channels.dst, kDst + 2 * kPixels);
     assert_int_equal(plan.params.channels.channel_step, -kPixels);
 }
 
 void tiles_of_channels_begin_earlier_only_where_rows_of_dst_begin_anywhere(void **) {
-    assert_int_equal(take_apart(3, 1, 3).plan_by(plan_channels).params.channels.early, 0);
+    assert_int_equal(split_channels(3, 1, 3).plan_by(plan_channels).params.channels.early, 0);
     const Loops odd(1, {{kPixels - 1, 1, 3}, {3, kPixels - 1, 1}});
     assert_int_equal(odd.plan_by(plan_channels).params.channels.early, 2);
     const Loops shifted(1, {{3, 1, kPixels}, {kPixels, 3, 1}}, 1);
@@ -232,9 +238,9 @@ void short_rows_of_channels_are_not_turned_in_registers(void **) {
 }
 
 void more_channels_and_records_have_boxes(void **) {
-    assert_plan(put_together(5, 1).plan_by(plan_any_box), KernelRoute::Box, Id::via_box_1, 1);
-    assert_plan(take_apart(5, 1, 5).plan_by(plan_any_box), KernelRoute::Box, Id::via_box_1, 1);
-    assert_plan(put_together(3, 8).plan_by(plan_any_box), KernelRoute::Box, Id::via_box_8, 8);
+    assert_plan(join_channels(5, 1).plan_by(plan_any_box), KernelRoute::Box, Id::via_box_1, 1);
+    assert_plan(split_channels(5, 1, 5).plan_by(plan_any_box), KernelRoute::Box, Id::via_box_1, 1);
+    assert_plan(join_channels(3, 8).plan_by(plan_any_box), KernelRoute::Box, Id::via_box_8, 8);
     assert_plan(transpose(1000, 900, 12).plan_by(plan_any_box), KernelRoute::Box, Id::via_box_4, 4);
     assert_plan(transpose(1000, 900, 24).plan_by(plan_any_box), KernelRoute::Box, Id::via_box_8, 8);
 }
@@ -256,6 +262,17 @@ void more_than_four_gigabytes_keep_narrow_arithmetic_where_tiles_do(void **) {
     };
     assert_plan(Loops(4, {{int64_t{1} << 31, 4, 8}}).plan_by(elements), KernelRoute::Elements, Id::via_elements_wide_4,
                 4);
+}
+
+// The kernel of boxes indexes what it cuts by 32 bits.
+void an_axis_that_the_kernel_cannot_index_is_not_cut(void **) {
+    const int64_t columns = (int64_t{1} << 32) + 100;
+    const Loops wide = transpose(2, columns, 1);
+    assert_plan(wide.plan(), KernelRoute::Elements, Id::via_elements_wide_1, 1);
+    Shape shape;
+    KernelPlan box;
+    via::cuda::find_shape(wide.transfer, &shape);
+    assert_false(plan_any_box(shape, &box));
 }
 
 // Axes of two bits each, in orders that no run survives.
@@ -294,6 +311,7 @@ int main() {
         cmocka_unit_test(the_plan_with_the_least_cost_is_chosen),
         cmocka_unit_test(runs_of_dst_are_cut_at_sectors),
         cmocka_unit_test(small_copies_are_done_element_by_element),
+        cmocka_unit_test(small_copies_are_planned_without_an_estimate),
         cmocka_unit_test(two_to_four_channels_are_turned_in_registers),
         cmocka_unit_test(channels_that_are_left_out_are_read_and_dropped),
         cmocka_unit_test(channels_in_the_opposite_order_are_turned_as_well),
@@ -302,6 +320,7 @@ int main() {
         cmocka_unit_test(more_channels_and_records_have_boxes),
         cmocka_unit_test(small_boxes_that_follow_one_another_share_a_tile),
         cmocka_unit_test(more_than_four_gigabytes_keep_narrow_arithmetic_where_tiles_do),
+        cmocka_unit_test(an_axis_that_the_kernel_cannot_index_is_not_cut),
         cmocka_unit_test(many_axes_that_continue_nothing_are_still_copied),
         cmocka_unit_test(the_plan_is_reported_in_words),
     };

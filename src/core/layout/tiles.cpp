@@ -7,8 +7,6 @@
 namespace via {
 namespace {
 
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 enum class Side { Dst, Src };
 
 int64_t step_of(const Axis &axis, Side side) { return side == Side::Dst ? axis.dst_step : std::abs(axis.src_step); }

@@ -20,13 +20,13 @@ bool has(uint64_t axes, int32_t axis) { return (axes >> axis & 1) != 0; }
 
 bool is_cut(const BoxTile &box, int32_t axis) { return box.tile.extent[axis] < box.shape->axes[axis].extent; }
 
-// Numbers the axes that are cut. Returns false if there are more than two.
+// Numbers the axes that are cut. Returns false if there are more than two, or if the kernel cannot index one.
 bool number_cuts(BoxTile *box) {
     int32_t count = 0;
     box->cuts[0] = box->cuts[1] = -1;
     for (int32_t i = 0; i < box->shape->ndim; ++i) {
         if (box->tile.extent[i] > 1 && is_cut(*box, i)) {
-            if (count == 2) {
+            if (count == 2 || !fits_index(box->shape->axes[i].extent)) {
                 return false;
             }
             box->cuts[count++] = i;

@@ -3,11 +3,10 @@
 #pragma once
 
 #include "core/layout/tiles.hpp"
+#include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/kernel_plan.hpp"
 
 namespace via::cuda {
-
-constexpr int64_t kSectorBytes = 32;
 
 // A tile, and the parameters as far as they are made.
 struct BoxTile {

@@ -8,6 +8,9 @@
 
 namespace via::cuda {
 
+// A GPU reads and writes memory, its own and across a link, by sectors of so many bytes.
+constexpr int64_t kSectorBytes = 32;
+
 // Kernels copy up to this many bytes element by element, in the order of dst: the second-level cache holds both sides.
 // Across a link each warp then makes requests of its own 32 elements.
 constexpr int64_t kMostByElements = int64_t{4} << 20;
@@ -49,7 +52,7 @@ VIA_NODISCARD Status launch_where_reached(const Transfer &transfer, const Resolv
 // Returns whether a kernel on the stream itself reaches all device memory of the transfer.
 bool reaches_memory(const Transfer &transfer, const ResolvedStream &stream);
 
-// Queue a move between a side and a buffer, page-locked or of a pool. The driver does a move without loops.
+// Queue a move between a side and a buffer, pinned or of a pool. The driver does a move without loops.
 VIA_NODISCARD Status enqueue_packing(const Move &move, const Side &src_side, const ResolvedStream &stream);
 VIA_NODISCARD Status enqueue_unpacking(const Move &move, const Side &dst_side, const ResolvedStream &stream);
 

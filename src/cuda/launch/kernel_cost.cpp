@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "core/layout/tiles.hpp"
+#include "cuda/launch/kernel_copy.hpp"
 
 namespace via::cuda {
 namespace {
 
-constexpr int64_t kSectorBytes = 32;
 constexpr int64_t kLineBytes = 128;
 
 // Returns how many bytes are read for one that is wanted, because src has gaps.

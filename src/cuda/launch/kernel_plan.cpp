@@ -161,7 +161,8 @@ void make_forward(Shape *shape, int32_t axis) {
     }
 }
 
-void plan_elements(const Shape &shape, KernelPlan *plan) {
+// Leaves the cost out: estimating it takes longer than all else.
+static void make_elements(const Shape &shape, KernelPlan *plan) {
     const bool narrow = is_narrow(shape);
     plan->route = KernelRoute::Elements;
     plan->kernel = elements_kernel(shape.element, narrow);
@@ -174,6 +175,11 @@ void plan_elements(const Shape &shape, KernelPlan *plan) {
     }
     constexpr int64_t kPerBlock = kernels::Elements<1, Narrow>::kPerBlock;
     plan->blocks = static_cast<uint32_t>(divide_up(shape.nbytes / shape.element, kPerBlock));
+    plan->cost = 0;
+}
+
+void plan_elements(const Shape &shape, KernelPlan *plan) {
+    make_elements(shape, plan);
     plan->cost = cost_of_elements(shape);
 }
 
@@ -202,10 +208,11 @@ static double least_cost(const Shape &shape) {
 
 void plan_kernel_of(const Shape &shape, KernelPlan *out_plan) {
     constexpr int32_t kMostAxes = 40;  // that tiles are cut along
-    plan_elements(shape, out_plan);
+    make_elements(shape, out_plan);
     if (shape.nbytes <= kCachedBytes || shape.ndim > kMostAxes) {
         return;
     }
+    out_plan->cost = cost_of_elements(shape);
     for (const auto plan : {plan_rows, plan_channels, plan_aligned_tiles, plan_loose_tiles}) {
         KernelPlan other;
         if (plan(shape, &other) && other.cost < out_plan->cost) {

@@ -25,6 +25,7 @@
 #pragma once
 
 #include "core/array/array.hpp"
+#include "core/layout/tiles.hpp"
 #include "cuda/kernels/kernels.hpp"
 #include "cuda/transfer.hpp"
 
@@ -33,7 +34,7 @@ namespace via::cuda {
 enum class KernelRoute : int32_t {
     Elements,  // element by element
     Rows,      // runs adjacent in both that begin anywhere, to whole sixteens of dst
-    Channels,  // two to four of them put together into pixels or taken apart
+    Channels,  // two to four of them joined into pixels, or split
     Tiles,     // elements adjacent in dst along one index and in src along another
     Box        // any layout that has runs on both sides
 };
@@ -59,7 +60,7 @@ struct KernelPlan {
     int32_t element;  // bytes that stay together
     int32_t word;     // bytes that are moved at once
     int64_t tile[2];  // elements of a tile along the runs of dst and of src; 0 where there is none
-    double cost;      // estimated microseconds of the stream
+    double cost;      // estimated microseconds of the stream; 0: nothing to compare it with
     KernelParams params;
 };
 
@@ -97,7 +98,6 @@ bool plan_rows(const Shape &shape, KernelPlan *plan);
 // Reverses an axis along which src goes backwards; then dst does.
 void make_forward(Shape *shape, int32_t axis);
 
-constexpr int64_t divide_up(int64_t count, int64_t by) { return (count + by - 1) / by; }
 constexpr bool fits_index(int64_t count) { return count <= INT32_MAX; }
 
 // Adds the axes that no tile goes along, in the order of dst, to a kernel's parameters. Returns false if there are too
