@@ -269,6 +269,36 @@ static void runs_of_one_stream_ask_for_no_event(void **state) {
     end_bundle(of);
 }
 
+/* The graph's share of a table may end last, and the graph knows nothing of the work of other streams. */
+static void a_table_is_not_used_again_while_a_stream_reads_it(void **state) {
+    (void)state;
+    need_kernels();
+    bundle *of = new_small(500, 100);
+    bundle *other = new_small(500, 100);
+    via_batch *batch = batch_of_bundle(of);
+    CUstream native = new_stream();
+    CUstream next = new_stream();
+    via_stream *stream = wrap_native(native, 0);
+    expect_copies(of, 5);
+    expect_copies(other, 6);
+    begin_capture(native, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    ok(via_batch_run(batch, stream));
+    CUgraph graph = end_capture(native);
+    hold(native);
+    ok(via_batch_run(batch, stream));
+    via_batch_release(batch);
+    put_away(graph);
+    nanosleep(&(struct timespec){0, 30000000}, NULL); /* for what the graph held */
+    ok(via_copy_batch(other->count, other->dst_arrays, other->src_arrays, wrap_native(next, 0)));
+    finish(next);
+    release(native);
+    finish(native);
+    assert_copied(of);
+    assert_copied(other);
+    end_bundle(of);
+    end_bundle(other);
+}
+
 static void few_copies_and_large_ones_are_left_to_the_driver(void **state) {
     (void)state;
     steer();
@@ -440,6 +470,7 @@ int main(void) {
         GPU_TEST(copies_that_a_device_reaches_take_one_launch),
         GPU_TEST(a_thread_without_a_context_takes_one_launch_as_well),
         GPU_TEST(runs_of_one_stream_ask_for_no_event),
+        GPU_TEST(a_table_is_not_used_again_while_a_stream_reads_it),
         GPU_TEST(few_copies_and_large_ones_are_left_to_the_driver),
         GPU_TEST(without_kernels_and_newer_calls_batches_are_copied_one_by_one),
         GPU_TEST(only_kernels_of_its_own_context_copy_memory),

@@ -145,14 +145,20 @@ Status DescriptorTable::hold_in_graph(const ResolvedStream &stream) {
     return give_to_graph(stream, this, drop);
 }
 
+void DescriptorTable::note_work(Fence *until) {
+    UniqueFence earlier;
+    const std::lock_guard lock(mutex);
+    earlier.reset(std::exchange(until_, retained(until)));
+}
+
+// Notes the work before it drops the reference: another owner may drop the last one, and knows of no work.
 void DescriptorTable::release(Fence *until) {
+    if (until != nullptr) {
+        note_work(until);
+    }
     if (!references_.release()) {
         return;
     }
-    if (until != nullptr) {
-        until->retain();
-    }
-    until_ = until;
     const std::lock_guard lock(mutex);
     next_ = std::exchange(idle_tables, this);
 }

@@ -1,4 +1,4 @@
-// Tables in page-locked memory, from which kernels read what to copy: pieces, or numbers of rows. A table is reused
+// Tables in pinned memory, from which kernels read what to copy: pieces, or numbers of rows. A table is reused
 // once no work reads it, and lives as long as its context. It is not unlocked earlier: the driver would wait for all
 // work of the device and block other threads meanwhile.
 #pragma once
@@ -37,7 +37,7 @@ public:
     void retain() { references_.retain(); }
 
     // Drops a reference. The last one returns the table without calling the driver. `until` is the fence of the last
-    // work that reads it, nullptr: none does.
+    // work that reads it, nullptr: this owner knows of none. At most one owner knows of work.
     void release(Fence *until);
 
     DescriptorTable(const DescriptorTable &) = delete;
@@ -56,13 +56,14 @@ private:
     bool is_free() const { return until_ == nullptr || until_->is_complete(); }
     bool serves(const ContextKey &context, int64_t nbytes) const;
     bool is_lost() const;
+    void note_work(Fence *until);
     void forget();
 
     ReferenceCount references_;
     const ContextKey context_;  // that it was registered in
     const int64_t nbytes_;
     void *memory_ = nullptr;
-    Fence *until_ = nullptr;           // owned, while it is idle
+    Fence *until_ = nullptr;           // owned; of the work that reads it when nobody owns it
     DescriptorTable *next_ = nullptr;  // idle too
 };
 
