@@ -1,4 +1,5 @@
 // What staging decides without a driver: from which size on, how a copy is cut, how much memory, near which CPUs.
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +20,17 @@ extern "C" {
 #include "cuda/staging/staging_endpoints.hpp"
 #include "cuda/staging/staging_plan.hpp"
 #include "cuda/topology/topology.hpp"
+
+static int opened = 0;
+
+extern "C" int open(const char *path, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : 0;
+    va_end(arguments);
+    ++opened;
+    return openat(AT_FDCWD, path, flags, mode);
+}
 
 namespace {
 
@@ -132,6 +144,16 @@ void the_ring_has_a_sixteenth_of_the_memory_at_most(void **) {
     assert_int_equal(most_ring_bytes(), std::min(64 * kMiB, via::usable_memory() / 16));
 }
 
+// Planning asks for each copy. Whoever makes a ring asks the system again.
+void planning_reads_no_file_of_a_limit(void **) {
+    const int64_t most = most_ring_bytes();
+    const int before = opened;
+    assert_int_equal(most_ring_bytes(), most);
+    assert_int_equal(opened, before);
+    assert_int_equal(find_ring_bytes(), most);
+    assert_true(opened > before);
+}
+
 void a_list_of_cpus_is_read_as_the_kernel_writes_it(void **) {
     cpu_set_t cpus;
     assert_true(parse_cpu_list("0-3,8,10-11\n", &cpus));
@@ -197,6 +219,7 @@ int main() {
         cmocka_unit_test(chunks_grow_at_first_and_shrink_at_last),
         cmocka_unit_test(the_ring_keeps_within_what_it_may_have),
         cmocka_unit_test(the_ring_has_a_sixteenth_of_the_memory_at_most),
+        cmocka_unit_test(planning_reads_no_file_of_a_limit),
         cmocka_unit_test(a_list_of_cpus_is_read_as_the_kernel_writes_it),
         cmocka_unit_test(a_thread_moved_near_a_device_comes_back),
         cmocka_unit_test(a_link_speed_is_read_as_the_kernel_writes_it),

@@ -11,9 +11,7 @@
 namespace via::cuda {
 namespace {
 
-constexpr int64_t kLeastSlot = int64_t{256} << 10;
 constexpr int64_t kSlotUnit = int64_t{64} << 10;
-constexpr int32_t kFewestSlots = 4;
 
 std::mutex making;
 Ring *rings[kMostDevices];
@@ -75,10 +73,11 @@ Status Ring::scratch(char **out_scratch) {
 Status Ring::make(int32_t device_id, const ContextKey &context, Ring **out_ring) {
     int64_t slot_bytes = 0;
     int32_t slot_count = 0;
-    shape_ring(most_ring_bytes(), &slot_bytes, &slot_count);
+    shape_ring(find_ring_bytes(), &slot_bytes, &slot_count);
     if (slot_count == 0) {
-        return fail(VIA_ERROR_UNSUPPORTED, "device %d has no staging slots: this process may use too little memory",
-                    device_id);
+        return fail(VIA_ERROR_UNSUPPORTED,
+                    "this process may pin too little memory for staging with device %d; expected at least %lld bytes",
+                    device_id, static_cast<long long>(kLeastSlot * kFewestSlots));
     }
     auto *ring = new (std::nothrow) Ring;
     if (ring == nullptr) {
@@ -100,7 +99,7 @@ Status Ring::make(int32_t device_id, const ContextKey &context, Ring **out_ring)
 
 Status Ring::acquire(int32_t device_id, const ContextKey &context, Ring **out_ring) {
     if (context.id == 0) {
-        return fail(VIA_ERROR_CUDA, "the primary context of device %d cannot be told from others", device_id);
+        return fail(VIA_ERROR_CUDA, "cuCtxGetId: the primary context of device %d has no number", device_id);
     }
     const std::lock_guard<std::mutex> lock(making);
     Ring *&ring = rings[device_id];
@@ -209,7 +208,7 @@ void Ring::give_back(Slot *slot) {
     }
 }
 
-CUresult Ring::give_back_behind(Slot *slot, CUstream stream) {
+CUresult Ring::give_back_later(Slot *slot, CUstream stream) {
     const CUresult result = driver().cuEventRecord(slot->event, stream);
     if (result != CUDA_SUCCESS) {
         (void)wait_for_work(stream);

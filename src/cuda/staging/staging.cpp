@@ -22,7 +22,7 @@
 namespace via::cuda {
 namespace {
 
-// Internal streams, two for each direction: slots never wait behind a long copy of page-locked memory.
+// Internal streams, two for each direction: slots never wait for a long copy of pinned memory.
 constexpr int32_t kStreamToDevice = 2;
 constexpr int32_t kStreamToHost = 3;
 constexpr int32_t kToSecond = 4;
@@ -96,7 +96,7 @@ Status stream_fences(const StagedStreams &streams, Fence **out_fence) {
 }
 
 // Waits for the streams if no fence can be recorded.
-Status mark_end(const StagedStreams &streams, Fence **out_fence) {
+Status record_end(const StagedStreams &streams, Fence **out_fence) {
     const Status status = stream_fences(streams, out_fence);
     for (int32_t i = 0; status != VIA_OK && i < streams.count; ++i) {
         (void)wait_for_work(streams.each[i].handle);
@@ -113,16 +113,16 @@ Status acquire_ring(int32_t device_id, UniqueRing *ring) {
 // Making the ring takes longer than a small copy gains. Small copies go to the driver until together they would have
 // gained as much. A large copy makes the ring at once.
 constexpr int64_t kMakesRing = int64_t{8} << 20;
-constexpr int64_t kMakeRingTogether = int64_t{32} << 20;
+constexpr int64_t kMakeRingInSum = int64_t{32} << 20;
 std::atomic<int64_t> bytes_without_ring[kMostDevices];
 
 bool is_worth_a_ring(int64_t nbytes, int32_t device_id) {
-    std::atomic<int64_t> &fused = bytes_without_ring[device_id];
-    if (fused.load(std::memory_order_relaxed) >= kMakeRingTogether) [[likely]] {
+    std::atomic<int64_t> &bytes = bytes_without_ring[device_id];
+    if (bytes.load(std::memory_order_relaxed) >= kMakeRingInSum) [[likely]] {
         return true;
     }
-    const int64_t counted = nbytes >= kMakesRing ? kMakeRingTogether : nbytes;
-    return fused.fetch_add(counted, std::memory_order_relaxed) + counted >= kMakeRingTogether;
+    const int64_t counted = nbytes >= kMakesRing ? kMakeRingInSum : nbytes;
+    return bytes.fetch_add(counted, std::memory_order_relaxed) + counted >= kMakeRingInSum;
 }
 
 }  // namespace
@@ -174,13 +174,14 @@ Status run_staged(const StagedCopy &copy, Fence **out_fence) {
     VIA_TRY(find_streams(copy, &streams));
     UniqueRing ring;
     VIA_TRY(Ring::acquire(copy.device_id, {streams.each[0].context, streams.each[0].context_id}, ring.out()));
-    Scratch pooled;  // freed on the first stream, behind the others
+    Scratch pooled;  // freed on the first stream, after the others
     VIA_TRY(stage(copy, streams, *ring.get(), &pooled));
-    return copy.direction == Direction::ToDevice ? mark_end(streams, out_fence) : VIA_OK;
+    return copy.direction == Direction::ToDevice ? record_end(streams, out_fence) : VIA_OK;
 }
 
 Status prepare_ring(int32_t device_id) {
     VIA_TRY(need_driver("a ring of staging slots"));
+    find_ring_bytes();
     char why[160];
     if (ring_bytes(device_id, sizeof why, why) == 0) {
         return VIA_OK;
@@ -188,7 +189,7 @@ Status prepare_ring(int32_t device_id) {
     const RelaxedCapture relaxed;
     UniqueRing ring;
     VIA_TRY(acquire_ring(device_id, &ring));
-    bytes_without_ring[device_id].store(kMakeRingTogether, std::memory_order_relaxed);
+    bytes_without_ring[device_id].store(kMakeRingInSum, std::memory_order_relaxed);
     return VIA_OK;
 }
 
@@ -199,8 +200,8 @@ int64_t ring_bytes(int32_t, int64_t capacity, char *out_why) {
     shape_ring(most, &slot_bytes, &slot_count);
     if (slot_count == 0) {
         std::snprintf(out_why, static_cast<size_t>(capacity),
-                      "this process may page-lock %lld bytes for it, a sixteenth of its memory, which is too little",
-                      static_cast<long long>(most));
+                      "this process may pin %lld bytes for it, a sixteenth of its memory; expected at least %lld",
+                      static_cast<long long>(most), static_cast<long long>(kLeastSlot * kFewestSlots));
     }
     return slot_bytes * slot_count;
 }

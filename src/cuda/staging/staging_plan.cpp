@@ -63,13 +63,11 @@ HostWork host_work(const Transfer &transfer, const Move &move) {
 
 int32_t worth_waking(const Transfer &transfer, const StagedPlan &plan, int32_t most) {
     constexpr double kWorthAThread = 32000;  // nanoseconds: waking a thread takes most of that
-    if (!plan.adjacent_on_host) {
-        const double wanted = std::min<double>(plan.host.nanoseconds / kWorthAThread, kMostWorkersOfStrided);
-        return static_cast<int32_t>(std::clamp<double>(wanted, 1, most));
-    }
-    const int64_t wanted =
-        std::min<int64_t>(transfer.nbytes / kBytesOfWorker, is_to_device(transfer) ? kMostWorkers : kMostWorkersOfSlow);
-    return static_cast<int32_t>(std::clamp<int64_t>(wanted, 1, most));
+    const int32_t gaining = !plan.adjacent_on_host   ? kMostWorkersOfStrided
+                            : is_to_device(transfer) ? kMostWorkers
+                                                     : kMostWorkersOfSlow;
+    const double wanted = std::min<double>(plan.host.nanoseconds / kWorthAThread, gaining);
+    return static_cast<int32_t>(std::clamp<double>(wanted, 1, most));
 }
 
 void make_host_move(const PackedOrder &order, bool to_device, void *buffer, Move *out_move) {

@@ -1,6 +1,7 @@
 #include "cuda/topology/topology.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
@@ -61,7 +62,22 @@ bool contains(const cpu_set_t &all, const cpu_set_t &some) {
 
 }  // namespace
 
-int64_t most_ring_bytes() { return std::min(kMostRingBytes, usable_memory() / kShareOfMemory); }
+namespace {
+
+std::atomic<int64_t> ring_bytes_found{-1};
+
+}  // namespace
+
+int64_t find_ring_bytes() {
+    const int64_t most = std::min(kMostRingBytes, usable_memory() / kShareOfMemory);
+    ring_bytes_found.store(most, std::memory_order_relaxed);
+    return most;
+}
+
+int64_t most_ring_bytes() {
+    const int64_t most = ring_bytes_found.load(std::memory_order_relaxed);
+    return most >= 0 ? most : find_ring_bytes();
+}
 
 int32_t node_of_device(int32_t device_id) {
     char text[64];

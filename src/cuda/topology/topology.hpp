@@ -24,7 +24,11 @@ double link_speed(int32_t device_id);
 // Computes that from the contents of the two files: "32.0 GT/s PCIe" and "16".
 double parse_link_speed(const char *rate, const char *width);
 
-// Returns the bytes that one device's ring may have: 64 MiB, or a sixteenth of usable_memory() if that is less.
+// Returns the bytes that one device's ring may have: 64 MiB, or a sixteenth of usable_memory() if that is less. Reads
+// several files, as the limit of a container may have changed: for those who make a ring.
+int64_t find_ring_bytes();
+
+// Returns what was found last, without a system call: for planning.
 int64_t most_ring_bytes();
 
 // Returns the memory node of the device, or -1 if there is only one or it is unknown.
