@@ -124,7 +124,7 @@ struct HostWork {
     double traffic = 0;
 };
 
-// Through the ring of page-locked slots. The members are of strided transfers.
+// Through the ring of pinned slots. The members are of strided transfers.
 struct StagedPlan {
     Major major = Major::Src;
     DeviceStep step = DeviceStep::Engine;
@@ -135,7 +135,7 @@ struct StagedPlan {
 // Strided, by one kernel that reaches both sides by address.
 struct KernelCopyPlan {};
 
-// Strided, between page-locked memory and a device, by copy engines. The routes differ in what a kernel packs.
+// Strided, between pinned memory and a device, by copy engines. The routes differ in what a kernel packs.
 enum class LinkRoute : int32_t {
     Rows,    // nothing: rows of adjacent bytes cross one by one
     Packed,  // all, in scratch memory of the device: bytes cross in the order of the host's memory
@@ -149,8 +149,8 @@ struct LinkCopyPlan {
     int64_t calls = 0;          // of copy engines, for rows
 };
 
-// Strided, by the calling thread and a small buffer. The order is the device's. Without calls of a copy engine for all
-// rows there, a kernel reads or writes the buffer, which is page-locked.
+// Strided, by the calling thread, which does the part of the ring's workers by way of a small buffer. Bytes that are
+// adjacent on the host need none.
 struct BouncePlan {
     StagedPlan order;
 };
@@ -162,8 +162,8 @@ enum class PeerRoute : int32_t {
     Pieces   // piece by piece through scratch memory
 };
 
-// Between two devices. Of Pieces the stages are: packing on the source's device, crossing, unpacking on the
-// destination's. Where they are direct, packing and crossing are one.
+// Between two devices. Of Pieces the stages are: packing on the source's device, transfer, unpacking on the
+// destination's. Where they are direct, packing and transfer are one.
 struct PeerPlan {
     PeerRoute route = PeerRoute::Driver;
     bool direct = false;  // the bytes do not pass through the host's memory
@@ -184,7 +184,7 @@ enum class Caller : int32_t { Waits, GoesOn };
 // be had.
 enum class Purpose : int32_t { Execute, Describe };
 
-// Plans a transfer whose sides are known. `device_id` is that of the stream. GoesOn matters only to strided page-locked
+// Plans a transfer whose sides are known. `device_id` is that of the stream. GoesOn matters only to strided pinned
 // memory: with pageable memory the host always has a part. Touches no element.
 // Errors: VIA_ERROR_UNSUPPORTED for what only kernels could do where a device runs none.
 VIA_NODISCARD Status plan_transfer(const Transfer &transfer, Caller caller, Purpose purpose, int32_t device_id,

@@ -1,6 +1,7 @@
 /* Small copies, whose end is seen by a word of memory that the device writes behind them: once a program has made some.
  */
 #include "pending_copy.h"
+#include "strided_support.h"
 
 enum { bytes = 5000, before = 100 };
 
@@ -23,6 +24,58 @@ static void copy_every_way(unsigned seed) {
         ok(via_copy(both.dst.array, both.src.array));
         assert_block(&both.dst, seed);
         end_pair(&both);
+    }
+}
+
+/* A few planes of short rows on the device: copy engines would take a call for each plane. */
+static strided_pair new_planes(place to, place from) {
+    const shape of = {3, 4, {40, 30, 3}};
+    layout planes = {{1000, 24, 4}, 0, 0};
+    measure(&of, &planes);
+    const layout dense = dense_layout(&of, NULL);
+    return new_strided_pair(to, from, &of, to == DEVICE ? &planes : &dense, to == DEVICE ? &dense : &planes);
+}
+
+static void copy_planes(place to, place from) {
+    strided_pair both = new_planes(to, from);
+    char *expected = expect_copy(&both.of, &both.dst, &both.src);
+    ok(via_copy(both.dst.array, both.src.array));
+    assert_true(holds_bytes(&both.dst, expected));
+    free(expected);
+    end_strided_pair(&both);
+}
+
+static void copy_the_first_planes(void) {
+    cu_ok(cu(cuInit)(0));
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
+    for (int32_t i = 0; i < 3; ++i) {
+        copy_planes(DEVICE, PAGEABLE);
+        copy_planes(PAGEABLE, DEVICE);
+    }
+    assert_int_equal(fake(fake_call_count)("cuMemcpy2DAsync") + fake(fake_call_count)("cuMemcpy3DAsync"), 0);
+}
+
+static void the_first_strided_copies_of_a_process_take_no_call_for_each_plane(void **state) {
+    (void)state;
+    steer();
+    need_kernels();
+    APART(copy_the_first_planes);
+}
+
+/* The host has the last part of these copies, and has waited for the device by then. */
+static void a_copy_that_the_host_ends_waits_once(void **state) {
+    (void)state;
+    steer();
+    make_some();
+    for (place to = PAGEABLE; to <= PINNED; ++to) {
+        strided_pair both = new_turned_pair(to, DEVICE, 60, 50, 4);
+        assert_explained(both.dst.array, both.src.array, "scattered by the host");
+        const int64_t waits = fake(fake_call_count)("cuStreamSynchronize");
+        fake(fake_fail_at)("cuStreamWriteValue32", -1, CUDA_ERROR_NOT_SUPPORTED);
+        ok(via_copy(both.dst.array, both.src.array));
+        fake(fake_clear_faults)();
+        assert_int_equal(fake(fake_call_count)("cuStreamSynchronize") - waits, 1);
+        end_strided_pair(&both);
     }
 }
 
@@ -92,7 +145,7 @@ static void a_driver_that_writes_no_words_waits_itself(void **state) {
     run_apart(copy_apart, (const char *const[]){"VIADUCT_FAKECUDA_VERSION=11040", NULL});
 }
 
-/* The words go with the context that had them page-locked. */
+/* The words go with the context that had them pinned. */
 static void copy_around_a_reset(void) {
     CUcontext again = NULL;
     copy_apart();
@@ -101,6 +154,8 @@ static void copy_around_a_reset(void) {
     cu_ok(cu(cuDevicePrimaryCtxRetain)(&again, 0));
     cu_ok(cu(cuCtxSetCurrent)(again));
     copy_every_way(6);
+    copy_planes(DEVICE, PAGEABLE);
+    copy_planes(PAGEABLE, DEVICE);
 }
 
 static void copies_go_on_after_a_reset(void **state) {
@@ -178,6 +233,8 @@ static void more_threads_than_words_copy_at_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(a_word_is_written_by_a_device_that_is_the_only_one),
+        GPU_TEST(the_first_strided_copies_of_a_process_take_no_call_for_each_plane),
+        GPU_TEST(a_copy_that_the_host_ends_waits_once),
         GPU_TEST(the_bytes_are_there_when_the_call_returns),
         GPU_TEST(what_takes_longer_is_waited_for_as_well),
         GPU_TEST(the_driver_waits_where_no_word_can_be_written),

@@ -24,23 +24,26 @@ using via::cuda::LinkRoute;
 using via::cuda::StagedCopy;
 
 Route by_link(LinkRoute route, int64_t scratch_bytes) {
-    return [=](const Transfer &transfer, const ResolvedStream &use) {
-        return via::cuda::enqueue_pinned(transfer, {route, 0, scratch_bytes, 0}, use);
+    return [=](const Transfer &transfer, const ResolvedStream &stream) {
+        return via::cuda::enqueue_pinned(transfer, {route, 0, scratch_bytes, 0}, stream);
     };
 }
 
 Route by_ring(bool kernels, via_task *task = nullptr) {
     return [=](const Transfer &transfer, const ResolvedStream &) {
-        via::UniqueFence mark;
+        via::UniqueFence fence;
         const StagedCopy copy = via::cuda::staged_copy(transfer, via::cuda::plan_staged(transfer, kernels), task);
-        const Status status = via::cuda::run_staged(copy, mark.out());
-        return status == VIA_OK && mark.get() != nullptr ? mark.get()->wait() : status;
+        const Status status = via::cuda::run_staged(copy, fence.out());
+        return status == VIA_OK && fence.get() != nullptr ? fence.get()->wait() : status;
     };
 }
 
 Route by_bounce(bool kernels) {
-    return [=](const Transfer &transfer, const ResolvedStream &use) {
-        return via::cuda::copy_bounced(transfer, via::cuda::plan_bounce(transfer, kernels), use);
+    return [=](const Transfer &transfer, const ResolvedStream &stream) {
+        via::cuda::ContextScope scope;
+        const Status status = scope.enter(stream.context);
+        return status == VIA_OK ? via::cuda::copy_bounced(transfer, {via::cuda::plan_staged(transfer, kernels)}, stream)
+                                : status;
     };
 }
 
@@ -53,12 +56,12 @@ void a_full_device_is_copied_to_and_from_without_scratch_memory(void **) {
     Random random(1);
     const StridedSample layout = matrix_sample(false, 4, 300, 400, 4, 1200);
     const auto without_memory = [](const Route &route) {
-        return [=](const Transfer &transfer, const ResolvedStream &use) {
+        return [=](const Transfer &transfer, const ResolvedStream &stream) {
             fake(fake_fail_at)("cuMemAlloc", -1, CUDA_ERROR_OUT_OF_MEMORY);
             fake(fake_fail_at)("cuMemAllocFromPoolAsync", -1, CUDA_ERROR_OUT_OF_MEMORY);
             const int64_t before = fake(fake_faults_injected)();
             const std::string text = via_last_error();
-            const Status status = route(transfer, use);
+            const Status status = route(transfer, stream);
             assert_true(fake(fake_faults_injected)() > before);
             assert_string_equal(via_last_error(), text.c_str());
             fake(fake_clear_faults)();
@@ -67,6 +70,8 @@ void a_full_device_is_copied_to_and_from_without_scratch_memory(void **) {
     };
     check(layout, kDevice, kPageable, without_memory(by_ring(true)), &random);
     check(layout, kPageable, kDevice, without_memory(by_ring(true)), &random);
+    check(layout, kDevice, kPageable, without_memory(by_bounce(true)), &random);
+    check(layout, kPageable, kDevice, without_memory(by_bounce(true)), &random);
     check(layout, kDevice, kPinned, without_memory(by_link(LinkRoute::Packed, 50000)), &random);
     check(layout, kPinned, kDevice, without_memory(by_link(LinkRoute::Packed, 50000)), &random);
 }
@@ -175,8 +180,13 @@ void check_bounces(const Route &route) {
         check(layout, kPinned, kDevice, route, &random);
     }
     Random random(9);
-    check(matrix_sample(false, 4, 200, 300, 4, 800), kDevice, kPageable, route, &random);
-    check(matrix_sample(true, 4, 200, 300, 2400, 8), kPageable, kDevice, route, &random);
+    for (const StridedSample &layout : matrices(false)) {
+        check(layout, kDevice, kPageable, route, &random);
+    }
+    for (const StridedSample &layout : matrices(true)) {
+        check(layout, kPageable, kDevice, route, &random);
+        check(layout, kPinned, kDevice, route, &random);
+    }
 }
 
 void the_host_and_the_driver_copy_any_layout(void **) { check_bounces(by_bounce(false)); }
@@ -184,6 +194,27 @@ void the_host_and_the_driver_copy_any_layout(void **) { check_bounces(by_bounce(
 void the_host_and_a_kernel_copy_any_layout(void **) {
     load(0);
     check_bounces(by_bounce(true));
+}
+
+// Bytes that are dense on the host cross in one call, and nobody but the driver touches them there.
+void up_to_a_mebibyte_is_bounced_in_one_piece(void **) {
+    need_fake_driver();
+    load(0);
+    Random random(4);
+    const auto count = [](const char *name) { return fake(fake_call_count)(name); };
+    const auto untouched = [](const Transfer &transfer, const ResolvedStream &stream) {
+        Transfer dense = transfer;
+        dense.host_copy = [](const via::cuda::Move &, via::cuda::Cache) { assert_true(false); };
+        return by_bounce(true)(dense, stream);
+    };
+    const int64_t up = count("cuMemcpyHtoDAsync");
+    const int64_t down = count("cuMemcpyDtoHAsync");
+    check(matrix_sample(false, 4, 500, 500, 4, 2000), kDevice, kPageable, untouched, &random);
+    check(matrix_sample(true, 4, 500, 500, 4, 2000), kPageable, kDevice, untouched, &random);
+    check(matrix_sample(false, 4, 500, 500, 4, 2000), kDevice, kPageable, by_bounce(false), &random);
+    check(matrix_sample(true, 4, 500, 500, 4, 2000), kPageable, kDevice, by_bounce(false), &random);
+    assert_int_equal(count("cuMemcpyHtoDAsync") - up, 2);
+    assert_int_equal(count("cuMemcpyDtoHAsync") - down, 2);
 }
 
 void scratch_memory_comes_from_one_pool(void **) {
@@ -326,6 +357,7 @@ int main() {
         cmocka_unit_test(the_ring_copies_any_layout),
         cmocka_unit_test(the_ring_copies_matrices_slot_by_slot),
         cmocka_unit_test(workers_of_one_copy_leave_it_for_another),
+        cmocka_unit_test(up_to_a_mebibyte_is_bounced_in_one_piece),
         cmocka_unit_test(scratch_memory_comes_from_one_pool),
         cmocka_unit_test(a_task_reports_how_far_it_is),
         cmocka_unit_test(a_cancelled_task_stops_between_two_chunks_and_the_next_copy_works),

@@ -160,7 +160,7 @@ void workers_are_left_alone_for_a_little(void **) {
 
 // One launch is quicker than a call for each plane of the device's memory.
 void a_kernel_places_what_would_take_many_calls(void **) {
-    constexpr LinkMeans kPageable{.pinned = false, .host = true, .kernels = true, .scratch = false, .workers = 0};
+    constexpr LinkMeans kPageable{.pinned = false, .host = true, .kernels = true, .scratch = true, .workers = 0};
     for (const bool to_device : {true, false}) {
         const Axis dense[] = {{30, 12, 12}, {40, 360, 360}};
         const Axis planes[] = {{30, 24, 12}, {40, 1000, 360}};
@@ -178,6 +178,60 @@ void a_kernel_places_what_would_take_many_calls(void **) {
                             "bounced by a kernel");
         transfer.axes = dense;
         assert_string_equal(name_of(via::cuda::plan_link_copy(transfer, kPageable).plan).c_str(), "bounced");
+    }
+}
+
+// Adjacent bytes of the host, and on the device rows of a few bytes.
+class Rows {
+public:
+    Rows(bool to_device, int64_t rows, int64_t run, int64_t pitch)
+        : axis_{rows, to_device ? pitch : run, to_device ? run : pitch},
+          transfer_(Matrix(to_device, 4, 40, 40, 4, 160).transfer()) {
+        transfer_.nbytes = rows * run;
+        transfer_.run = run;
+        transfer_.ndim = 1;
+        transfer_.axes = &axis_;
+    }
+    Rows(const Rows &) = delete;
+    Rows &operator=(const Rows &) = delete;
+    TransferPlan plan(const LinkMeans &means) const { return via::cuda::plan_link_copy(transfer_, means).plan; }
+
+private:
+    Axis axis_;
+    Transfer transfer_;
+};
+
+// A copy engine takes one call for them, and time for each row.
+void many_short_rows_of_the_device_are_left_to_a_kernel(void **) {
+    constexpr LinkMeans kPageable{.pinned = false, .host = true, .kernels = true, .scratch = true, .workers = 0};
+    for (const bool to_device : {true, false}) {
+        assert_string_equal(name_of(Rows(to_device, 16752, 4, 8).plan(kPageable)).c_str(), "bounced by a kernel");
+        assert_string_equal(name_of(Rows(to_device, 100, 256, 512).plan(kPageable)).c_str(), "bounced");
+    }
+}
+
+// The host touches nothing but adjacent bytes, and has no buffer.
+void what_is_dense_on_the_host_is_turned_by_the_device(void **) {
+    constexpr LinkMeans kPageable{.pinned = false, .host = true, .kernels = true, .scratch = true, .workers = 0};
+    for (const bool to_device : {true, false}) {
+        const Matrix turned(to_device, 4, 300, 400, 4, 1200);
+        assert_route(turned, kPageable, "bounced by a kernel");
+        assert_true(std::get<BouncePlan>(turned.plan(kPageable)).order.adjacent_on_host);
+        const Matrix gaps(to_device, 4, 300, 400, 8, 2400);
+        assert_false(std::get<BouncePlan>(gaps.plan(kPageable)).order.adjacent_on_host);
+    }
+}
+
+// Waking one takes as long as copying 300 KiB.
+void workers_of_dense_memory_are_woken_for_what_they_save(void **) {
+    for (const bool to_device : {true, false}) {
+        const auto workers = [&](int64_t rows) {
+            const Matrix turned(to_device, 4, rows, 1024, 4, rows * 4);
+            return via::cuda::worth_waking(turned.transfer(), via::cuda::plan_staged(turned.transfer(), true), 64);
+        };
+        assert_int_equal(workers(64), 1);
+        assert_int_in_range(workers(256), 2, 4);
+        assert_int_equal(workers(8192), to_device ? via::cuda::kMostWorkers : via::cuda::kMostWorkersOfSlow);
     }
 }
 
@@ -257,6 +311,9 @@ int main() {
         cmocka_unit_test(a_little_is_done_in_one_launch_or_call),
         cmocka_unit_test(workers_are_left_alone_for_a_little),
         cmocka_unit_test(a_kernel_places_what_would_take_many_calls),
+        cmocka_unit_test(many_short_rows_of_the_device_are_left_to_a_kernel),
+        cmocka_unit_test(what_is_dense_on_the_host_is_turned_by_the_device),
+        cmocka_unit_test(workers_of_dense_memory_are_woken_for_what_they_save),
         cmocka_unit_test(without_kernels_rows_are_left_and_say_how_many_calls_they_take),
         cmocka_unit_test(a_plan_is_reported_in_words),
         cmocka_unit_test(kernels_go_element_by_element_up_to_the_size_that_plans_know),

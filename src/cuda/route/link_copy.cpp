@@ -1,8 +1,9 @@
 #include "cuda/route/link_copy.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "core/base/cached_objects.hpp"
+#include "core/base/text_buffer.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/layout/packed_order.hpp"
 #include "cuda/layout/row_copies.hpp"
@@ -10,7 +11,7 @@
 #include "cuda/memory/stream_scratch.hpp"
 #include "cuda/route/driver_copy.hpp"
 #include "cuda/route/link_copy_plan.hpp"
-#include "cuda/staging/staging_plan.hpp"
+#include "cuda/staging/staging_endpoints.hpp"
 #include "cuda/transfer_plan.hpp"
 
 namespace via::cuda {
@@ -55,94 +56,96 @@ Status enqueue_pinned(const Transfer &transfer, const LinkCopyPlan &plan, const 
 
 namespace {
 
-// The driver reads a pageable source of this size within the call, without waiting for the stream.
-constexpr int64_t kBounceBytes = kPinnedBufferBytes;
+// Ordinary memory for one piece. A new allocation of that size would begin with page faults.
+struct PlainBuffer {
+    char bytes[kBounceBytes];
+};
 
-// A buffer that is page-locked if a kernel reaches for it, and towards the host if there is one. Towards the device it
-// would have to live until the stream has read it, so pageable memory serves copy engines.
+constinit CachedObjects<PlainBuffer, 4> plain_buffers;
+
+// The host's side of a piece: the caller's memory if its bytes are adjacent there, otherwise a buffer. Towards the host
+// that is pinned if it can be, as the driver would wait for the stream inside copies to other memory.
 class BounceBuffer {
 public:
-    BounceBuffer(int64_t nbytes, bool locked, int32_t device_id)
-        : locked_(locked ? nbytes : INT64_MAX, device_id),
-          plain_(locked_.get() == nullptr ? static_cast<char *>(std::malloc(static_cast<size_t>(nbytes))) : nullptr) {}
-    ~BounceBuffer() { std::free(plain_); }
+    BounceBuffer(int64_t nbytes, bool to_device, bool adjacent, int32_t device_id)
+        : locked_(to_device ? INT64_MAX : nbytes, device_id),
+          plain_(adjacent || locked_.get() != nullptr ? nullptr : plain_buffers.take()) {}
+    ~BounceBuffer() {
+        if (plain_ != nullptr) {
+            plain_buffers.give_back(plain_);
+        }
+    }
     BounceBuffer(const BounceBuffer &) = delete;
     BounceBuffer &operator=(const BounceBuffer &) = delete;
-    char *get() const { return locked_.get() != nullptr ? locked_.get() : plain_; }
+
     bool is_locked() const { return locked_.get() != nullptr; }
+    // Returns nullptr for the caller's memory, or without memory.
+    char *get() const { return is_locked() ? locked_.get() : plain_ != nullptr ? plain_->bytes : nullptr; }
 
 private:
     const PinnedBuffer locked_;
-    char *const plain_;
+    PlainBuffer *const plain_;
 };
 
 // A bounced copy under way.
 struct Bounce {
-    const Transfer &transfer;
+    const StagingEndpoints &ends;
     const ResolvedStream &stream;
-    DeviceStep step;
-    bool to_device;
-    PackedOrder order;
+    char *buffer;
+    char *scratch;
 
-    // Returns once the buffer has been read, so that the next piece may overwrite it.
-    Status send(const Move &move) const {
-        const bool by_kernel = step == DeviceStep::Kernel;
-        VIA_TRY(by_kernel ? enqueue_unpacking(move, transfer.dst_side, stream) : enqueue_rows(move, true, stream));
-        return by_kernel || uses_pageable_later(stream.device_id) ? wait_for_stream(stream) : VIA_OK;
+    // The driver has read pageable memory on return, so that the next piece may overwrite the buffer.
+    Status send(int64_t offset, int64_t nbytes) const {
+        VIA_TRY(buffer != nullptr ? ends.fill(buffer, offset, nbytes, Cache::Through) : VIA_OK);
+        VIA_TRY(ends.send(host(offset), scratch, offset, nbytes, stream));
+        return uses_pageable_later(stream.device_id) ? wait_for_stream(stream) : VIA_OK;
     }
 
-    Status fetch(const Move &move) const {
-        VIA_TRY(step == DeviceStep::Kernel ? enqueue_packing(move, transfer.src_side, stream)
-                                           : enqueue_rows(move, false, stream));
-        return wait_for_stream(stream);
+    Status fetch(int64_t offset, int64_t nbytes) const {
+        VIA_TRY(ends.fetch(host(offset), scratch, offset, nbytes, stream));
+        VIA_TRY(wait_briefly(stream));
+        return buffer != nullptr ? ends.empty(buffer, offset, nbytes) : VIA_OK;
     }
 
-    Status on_host(const Move &move) const {
-        transfer.host_copy(move, Cache::Through);
+    Status run() const {
+        for (int64_t offset = 0, nbytes = 0; offset < ends.nbytes(); offset += nbytes) {
+            nbytes = ends.whole_piece(offset);
+            VIA_TRY(ends.to_device() ? send(offset, nbytes) : fetch(offset, nbytes));
+        }
         return VIA_OK;
     }
 
-    Status run(int64_t most, char *buffer) const {
-        return copy_by_buffer(
-            order, most, buffer, [&](const Move &move) { return to_device ? on_host(move) : fetch(move); },
-            [&](const Move &move) { return to_device ? send(move) : on_host(move); });
-    }
-
-    // Returns whether the driver may wait inside the call: copies wait outside then, as driver_copy.cpp says. For rows
-    // the driver promises nothing.
-    bool waits_inside() const {
-        Move move;
-        make_device_move(order, to_device, transfer.dst, &move);
-        return !to_device || move.ndim > 0;
-    }
+private:
+    char *host(int64_t offset) const { return buffer != nullptr ? buffer : ends.host(offset); }
 };
+
+// Waits outside the call, as driver_copy.cpp says, where the driver may wait inside it. For rows it promises nothing.
+Status wait_before(const StagedPlan &plan, bool to_device, bool locked, const ResolvedStream &stream) {
+    return (to_device ? plan.step == DeviceStep::Engine : !locked) ? await_work(stream) : VIA_OK;
+}
+
+Status bounce(const Transfer &transfer, const StagedPlan &plan, char *scratch, const ResolvedStream &stream) {
+    const StagingEndpoints ends(staged_copy(transfer, plan, nullptr), kBounceBytes);
+    const BounceBuffer buffer(std::min(ends.nbytes(), kBounceBytes), ends.to_device(), plan.adjacent_on_host,
+                              stream.device_id);
+    if (buffer.get() == nullptr && !plan.adjacent_on_host) {
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld bytes on their way", as_printed(kBounceBytes));
+    }
+    VIA_TRY(wait_before(plan, ends.to_device(), buffer.is_locked(), stream));
+    return end_failed(Bounce{ends, stream, buffer.get(), scratch}.run(), stream);
+}
 
 }  // namespace
 
-// Without a buffer that kernels reach, copy engines serve.
+// Copy engines place the elements if the device is full.
 Status copy_bounced(const Transfer &transfer, const BouncePlan &plan, const ResolvedStream &stream) {
-    const bool to_device = is_to_device(transfer);
-    const int64_t most = std::min(transfer.nbytes, kBounceBytes);
-    const BounceBuffer buffer(most, !to_device || plan.order.step == DeviceStep::Kernel, stream.device_id);
-    if (buffer.get() == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld bytes on their way", static_cast<long long>(most));
+    if (plan.order.step == DeviceStep::Engine) {
+        return bounce(transfer, plan.order, nullptr, stream);
     }
-    StagedPlan by = plan.order;
-    by.step = buffer.is_locked() ? by.step : DeviceStep::Engine;
-    Bounce bounce{transfer, stream, by.step, to_device, {}};
-    make_staged_order(transfer, by, &bounce.order);
-    if (bounce.waits_inside()) {
-        VIA_TRY(await_work(stream));
-    }
-    return end_failed(bounce.run(most, buffer.get()), stream);
-}
-
-int64_t count_bounce_calls(const Transfer &transfer, const BouncePlan &plan) {
-    PackedOrder order;
-    Move move;
-    make_staged_order(transfer, plan.order, &order);
-    make_device_move(order, is_to_device(transfer), transfer.dst, &move);
-    return count_row_calls(move);
+    Scratch scratch;
+    VIA_TRY(scratch.allocate_if_room(std::min(transfer.nbytes, kBounceBytes), stream));
+    return scratch.address() != nullptr ? bounce(transfer, plan.order, static_cast<char *>(scratch.address()), stream)
+                                        : bounce(transfer, plan_staged(transfer, false), nullptr, stream);
 }
 
 }  // namespace via::cuda

@@ -1,4 +1,4 @@
-// Strided copies between the host and a device: in stream order from page-locked memory, or by way of a buffer.
+// Strided copies between the host and a device: in stream order from pinned memory, or by way of a buffer.
 #pragma once
 
 #include "cuda/route/link_copy_plan.hpp"
@@ -10,12 +10,10 @@ namespace via::cuda {
 // Queues a plan of Rows, Packed or Raw. On failure, waits for what was queued.
 VIA_NODISCARD Status enqueue_pinned(const Transfer &transfer, const LinkCopyPlan &plan, const ResolvedStream &stream);
 
-// Strided copies that are too small for the ring, or without one. The calling thread gathers elements into a buffer or
-// scatters them from there, and the driver copies the buffer. Copies in stream order. The stream must not be capturing.
-// A pageable source has been read on return, and a pageable destination written.
+// Strided copies that are too small for the ring, or without one. The calling thread does what the ring's workers
+// would, by way of a small buffer or none. Copies in stream order. The stream must not be capturing. Call with the
+// stream's context entered and in relaxed capture mode. A pageable source has been read on return, and a destination of
+// the host written.
 VIA_NODISCARD Status copy_bounced(const Transfer &transfer, const BouncePlan &plan, const ResolvedStream &stream);
-
-// Returns the number of driver calls that takes.
-int64_t count_bounce_calls(const Transfer &transfer, const BouncePlan &plan);
 
 }  // namespace via::cuda

@@ -7,7 +7,6 @@
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/layout/row_copies.hpp"
 #include "cuda/memory/pinned_memory.hpp"
-#include "cuda/route/link_copy.hpp"
 #include "cuda/staging/staging_plan.hpp"
 
 namespace via::cuda {
@@ -30,10 +29,11 @@ constexpr double kRow = 1.5;     // of a copy engine, however short
 constexpr double kFarRow = 3.5;  // the same where rows are far from one another
 
 // Costs of pageable buffers. The driver copies them on their way to a device, and waits for them on their way from
-// there.
+// there. Rows to or from memory that is not pinned take it long.
 constexpr double kBounce = 1000;
-constexpr double kBounceToDevice = 10;
+constexpr double kPageable = 10;
 constexpr double kNextBuffer = 9000;
+constexpr double kCallOfPageable = 20000;
 
 // Costs of kernels. A kernel reaches 51 across the link. It counts as slower, since its threads wait for the link and
 // keep others from working. The 32 threads of a warp make one request where their bytes are adjacent, and in copies
@@ -47,7 +47,6 @@ constexpr double kHostMemory = 155;
 constexpr double kSpared = 1.15;
 
 constexpr int64_t kFar = 512;
-constexpr int64_t kSector = 32;
 constexpr int64_t kPage = 4096;
 constexpr int64_t kScratchBytes = int64_t{32} << 20;
 
@@ -70,6 +69,7 @@ private:
     // Returns the time of bytes that cross at this rate on PCIe 5 x16.
     double link_time(double nbytes, double rate = kLink) const { return nbytes / rate * (kLink / means_.link); }
     double rows_time(const Move &move) const;
+    double bounced_rows_time(const Move &move, double pieces) const;
     void keep_better(const TransferPlan &plan, double nanoseconds);
 
     const Transfer &transfer_;
@@ -85,11 +85,26 @@ void Chooser::keep_better(const TransferPlan &plan, double nanoseconds) {
     }
 }
 
+// Returns the time of the rows alone.
+double time_of_rows(const Move &move, bool by_src) {
+    const int64_t pitch = move.ndim > 0 ? (by_src ? move.axes[0].src_step : move.axes[0].dst_step) : 0;
+    return as_double(move.nbytes / move.run) * (pitch > kFar ? kFarRow : kRow);
+}
+
 // Returns the time of copy engines: calls, and the rows of the host's memory or the bytes.
 double Chooser::rows_time(const Move &move) const {
-    const int64_t pitch = move.ndim > 0 ? (to_device_ ? move.axes[0].src_step : move.axes[0].dst_step) : 0;
-    const double rows = as_double(move.nbytes / move.run) * (pitch > kFar ? kFarRow : kRow);
-    return as_double(count_row_calls(move)) * kCall + std::max(link_time(as_double(move.nbytes)), rows);
+    return as_double(count_row_calls(move)) * kCall +
+           std::max(link_time(as_double(move.nbytes)), time_of_rows(move, to_device_));
+}
+
+// Returns the same for rows of the device's memory and a buffer of the host, which is pinned if it is small and
+// towards the host.
+double Chooser::bounced_rows_time(const Move &move, double pieces) const {
+    const double calls = std::max(as_double(count_row_calls(move)), pieces);
+    const bool is_locked = !to_device_ && move.nbytes <= kPinnedBufferBytes;
+    const double link = is_locked ? link_time(as_double(move.nbytes)) : as_double(move.nbytes) / kPageable;
+    return calls * (is_locked || move.ndim == 0 ? kCall : kCallOfPageable) +
+           std::max(link, time_of_rows(move, !to_device_));
 }
 
 void Chooser::try_rows() {
@@ -103,13 +118,13 @@ void Chooser::try_rows() {
 void Chooser::try_kernel() {
     const SideRows rows = find_rows(transfer_, to_device_ ? Major::Src : Major::Dst);
     const int64_t run = rows.in_dst_order ? rows.run : transfer_.run;
-    const int64_t step = rows.in_dst_order ? rows.step : round_up(run, kSector);
-    const bool fused = rows.in_dst_order && (to_device_ ? step < run + kSector : step == run);
+    const int64_t step = rows.in_dst_order ? rows.step : round_up(run, kSectorBytes);
+    const bool is_coalesced = rows.in_dst_order && (to_device_ ? step < run + kSectorBytes : step == run);
     const int64_t warp = transfer_.nbytes > kMostByElements
                              ? kMostOfRequest
                              : std::min(kElementsOfWarp * element_of(transfer_), kMostOfRequest);
-    const int64_t request = fused ? warp : std::min(run, warp);
-    const int64_t touched = to_device_ ? std::clamp(step, run, round_up(run, kSector)) : run;
+    const int64_t request = is_coalesced ? warp : std::min(run, warp);
+    const int64_t touched = to_device_ ? std::clamp(step, run, round_up(run, kSectorBytes)) : run;
     const double link = link_time(as_double(transfer_.nbytes) / as_double(run) * as_double(touched), kByKernel);
     keep_better(KernelCopyPlan{}, kLaunch + std::max(link, as_double(transfer_.nbytes / request) * kRequest));
 }
@@ -126,18 +141,24 @@ void Chooser::try_scratch(LinkRoute route) {
                 kScratch + pieces * (kCall + kLaunch) + rows_time(move) + as_double(move.nbytes) / kDevice);
 }
 
-// One thread gathers or scatters, a buffer at a time. Nothing overlaps.
+// One thread gathers or scatters, a piece at a time. Nothing overlaps. Adjacent bytes need no buffer.
 void Chooser::try_bounce(bool kernels) {
-    const BouncePlan plan = plan_bounce(transfer_, kernels);
-    const auto nbytes = as_double(transfer_.nbytes);
-    const double buffers = as_double((transfer_.nbytes - 1) / kPinnedBufferBytes + 1);
-    const double calls = std::max(as_double(count_bounce_calls(transfer_, plan)), buffers);
-    const double waits = kernels || !to_device_ ? (buffers - 1) * kNextBuffer : 0;
-    const double link = kernels      ? link_time(nbytes, kByKernel)
-                        : to_device_ ? nbytes / kBounceToDevice
-                                     : link_time(nbytes);
-    const double steps = kernels ? buffers * kLaunch : calls * kCall;
-    keep_better(plan, kBounce + plan.order.host.nanoseconds + steps + waits + link);
+    const BouncePlan plan{plan_staged(transfer_, kernels)};
+    PackedOrder order;
+    Move move;
+    make_staged_order(transfer_, plan.order, &order);
+    make_device_move(order, to_device_, transfer_.dst, &move);
+    const double pieces = as_double((order.nbytes - 1) / kBounceBytes + 1);
+    const double host = plan.order.adjacent_on_host ? 0 : plan.order.host.nanoseconds;
+    const double waits = to_device_ ? 0 : (pieces - 1) * kNextBuffer;
+    if (plan.order.step == DeviceStep::Kernel) {
+        const double unpacked = kScratch + pieces * kLaunch + as_double(move.nbytes) / kDevice;
+        move.ndim = 0;
+        move.run = move.nbytes = order.nbytes;
+        keep_better(plan, kBounce + host + waits + unpacked + bounced_rows_time(move, pieces));
+    } else {
+        keep_better(plan, kBounce + host + waits + bounced_rows_time(move, pieces));
+    }
 }
 
 // Workers, link and kernels overlap. Memory that the device reaches and that needs no packing is never staged.
@@ -186,18 +207,12 @@ LinkChoice plan_link_copy(const Transfer &transfer, const LinkMeans &means) {
     }
     if (means.host) {
         chooser.try_bounce(false);
-        if (means.kernels) {
+        if (means.kernels && means.scratch) {
             chooser.try_bounce(true);
         }
         chooser.try_ring();
     }
     return chooser.choice();
-}
-
-BouncePlan plan_bounce(const Transfer &transfer, bool kernels) {
-    BouncePlan plan{plan_staged(transfer, false)};
-    plan.order.step = kernels ? DeviceStep::Kernel : DeviceStep::Engine;
-    return plan;
 }
 
 void make_link_order(const Transfer &transfer, LinkRoute route, PackedOrder *out_order) {

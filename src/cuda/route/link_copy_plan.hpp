@@ -14,7 +14,7 @@ struct LinkMeans {
     bool kernels;
     bool scratch;
     int32_t workers;   // of a ring; 0: there is none
-    double link = 54;  // bytes a nanosecond of adjacent page-locked memory
+    double link = 54;  // bytes a nanosecond of adjacent pinned memory
 };
 
 // The route that is expected to take least.
@@ -26,8 +26,8 @@ struct LinkChoice {
 // Plans a strided transfer of which one side is a device. Returns a BouncePlan if there are no means for anything else.
 LinkChoice plan_link_copy(const Transfer &transfer, const LinkMeans &means);
 
-// Plans a copy by one thread, without the ring, in the order of the device's memory.
-BouncePlan plan_bounce(const Transfer &transfer, bool kernels);
+// Bytes of a piece of a bounced copy: as many as the driver reads of pageable memory within the call.
+constexpr int64_t kBounceBytes = int64_t{1} << 20;
 
 // Return the order in which a transfer crosses by way of scratch memory, and the first piece that fits there. Later
 // pieces are no larger.

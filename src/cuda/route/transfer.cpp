@@ -79,7 +79,7 @@ Status enqueue(const Transfer &transfer, const TransferPlan &plan, const Resolve
     return enqueue_plan(transfer, plan, stream);
 }
 
-// A few bytes of page-locked memory travel within the command itself, and the driver notices their arrival at once.
+// A few bytes of pinned memory travel within the command itself, and the driver notices their arrival at once.
 bool is_brief(const Transfer &transfer) {
     constexpr int64_t kMostWithCommand = 8 << 10;
     constexpr int64_t kMostBrief = int64_t{1} << 20;
@@ -87,13 +87,18 @@ bool is_brief(const Transfer &transfer) {
     return transfer.nbytes <= kMostBrief && (!is_of_pinned || transfer.nbytes >= kMostWithCommand);
 }
 
+// Returns whether the bytes are there once the plan has been enqueued: where the host has had the last part.
+bool has_arrived(const Transfer &transfer, const TransferPlan &plan) {
+    return is_pageable(transfer.dst_side) || (is_a<BouncePlan>(plan) && !is_to_device(transfer));
+}
+
+// The driver's synchronous copies may return before the bytes have arrived, unless the memory is pinned.
 Status enqueue_and_wait(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &stream) {
     const RelaxedCapture relaxed;
     ContextScope scope;
     VIA_TRY(enter_for(stream, &scope));
     VIA_TRY(enqueue_plan(transfer, plan, stream));
-    // The driver's synchronous copies may return before the bytes have arrived, unless the memory is page-locked.
-    if (is_pageable(transfer.dst_side)) {
+    if (has_arrived(transfer, plan)) {
         return VIA_OK;
     }
     return is_brief(transfer) ? wait_briefly(stream)
@@ -101,13 +106,13 @@ Status enqueue_and_wait(const Transfer &transfer, const TransferPlan &plan, cons
 }
 
 // Waits on the host for arrays that the host touches itself.
-Status order_behind_arrays(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &stream) {
+Status wait_for_arrays_of(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &stream) {
     return is_a<BouncePlan>(plan) ? wait_for_arrays(transfer) : wait_for_arrays(transfer, stream);
 }
 
 // Waits for everything before it takes a slot.
-Status run_staged_behind(const Transfer &transfer, const StagedPlan &plan, const ResolvedStream &stream,
-                         Fence **out_fence) {
+Status run_staged_after_work(const Transfer &transfer, const StagedPlan &plan, const ResolvedStream &stream,
+                             Fence **out_fence) {
     VIA_TRY(await_work(stream));
     VIA_TRY(wait_for_arrays(transfer));
     return run_staged(staged_copy(transfer, plan, nullptr), out_fence);
@@ -119,13 +124,13 @@ Status note_arrays(const Transfer &transfer, const ResolvedStream &stream) {
 
 Status staged_now(const Transfer &transfer, const StagedPlan &plan, const ResolvedStream &stream) {
     UniqueFence fence;
-    VIA_TRY(run_staged_behind(transfer, plan, stream, fence.out()));
+    VIA_TRY(run_staged_after_work(transfer, plan, stream, fence.out()));
     return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
 Status staged_on(const Transfer &transfer, const StagedPlan &plan, const ResolvedStream &stream) {
     UniqueFence fence;
-    VIA_TRY(run_staged_behind(transfer, plan, stream, fence.out()));
+    VIA_TRY(run_staged_after_work(transfer, plan, stream, fence.out()));
     if (fence.get() == nullptr) {
         return VIA_OK;
     }
@@ -147,7 +152,7 @@ Status check_captured(const Transfer &transfer, const ResolvedStream &stream) {
 
 Status capture(const Transfer &transfer, const TransferPlan &plan, const ResolvedStream &stream) {
     VIA_TRY(prepare_plan(transfer, plan, stream));
-    VIA_TRY(order_behind_arrays(transfer, plan, stream));
+    VIA_TRY(wait_for_arrays_of(transfer, plan, stream));
     VIA_TRY(note_arrays(transfer, stream));
     ContextScope scope;
     VIA_TRY(enter_for(stream, &scope));
@@ -161,7 +166,7 @@ Status give_to_stream(const Transfer &transfer, const TransferPlan &plan, const 
     if (const auto *staged = std::get_if<StagedPlan>(&plan); staged != nullptr) {
         return staged_on(transfer, *staged, stream);
     }
-    VIA_TRY(order_behind_arrays(transfer, plan, stream));
+    VIA_TRY(wait_for_arrays_of(transfer, plan, stream));
     VIA_TRY(enqueue(transfer, plan, stream));
     return is_pageable(transfer.dst_side) ? VIA_OK : note_arrays(transfer, stream);
 }
@@ -170,7 +175,7 @@ constexpr char kCopy[] = "a copy of CUDA's memory or on a stream";
 
 // Uses one stream for each direction, so that tasks of different directions do not wait for each other.
 int32_t own_number(const Transfer &transfer) {
-    return is_device(transfer.dst_side) && !is_device(transfer.src_side) ? 0 : 1;
+    return is_device(transfer.dst_side) && !is_device(transfer.src_side) ? 0 : kTaskStream;
 }
 
 }  // namespace
@@ -184,7 +189,7 @@ Status transfer_now(const Transfer &transfer) {
         return staged_now(transfer, *staged, stream);
     }
     VIA_TRY(follow_other_device(transfer, stream));
-    VIA_TRY(order_behind_arrays(transfer, plan, stream));
+    VIA_TRY(wait_for_arrays_of(transfer, plan, stream));
     return enqueue_and_wait(transfer, plan, stream);
 }
 
@@ -232,10 +237,7 @@ Status transfer_for_task(const Transfer &transfer, const TransferPlan &plan, via
     VIA_TRY(internal_stream(device_of_transfer(transfer), own_number(transfer), &stream));
     const RelaxedCapture relaxed;
     VIA_TRY(enqueue(transfer, plan, stream));
-    if (is_pageable(transfer.dst_side)) {
-        return VIA_OK;
-    }
-    return record_or_wait(stream, out_fence);
+    return has_arrived(transfer, plan) ? VIA_OK : record_or_wait(stream, out_fence);
 }
 
 Status stream_fence(via_stream *stream, int32_t device_id, Fence **out_fence) {

@@ -66,7 +66,7 @@ Status check_readable(const char *argument, const void *address, int64_t nbytes)
     if (is_readable(address) && is_readable(static_cast<const char *>(address) + nbytes - 1)) {
         return VIA_OK;
     }
-    return fail(VIA_ERROR_FORKED, "%s is %p, no host memory, and CUDA was used before this process was forked",
+    return fail(VIA_ERROR_FORKED, "%s is %p; expected host memory, as CUDA was used before this process was forked",
                 argument, address);
 }
 
@@ -158,7 +158,7 @@ TransferPlan plan_over_link(const Transfer &transfer, Caller caller, Purpose pur
     LinkMeans means{.pinned = pinned,
                     .host = host,
                     .kernels = runs_kernels(device_id),
-                    .scratch = pinned && has_scratch(device_id),
+                    .scratch = has_scratch(device_id),
                     .workers = host && !straight && may_have_ring() ? num_threads() : 0,
                     .link = link_rate(device_id)};
     TransferPlan plan = plan_link_copy(transfer, means).plan;
@@ -279,11 +279,18 @@ struct Describe {
         describe_link(transfer, plan, text);
     }
 
-    void operator()(const BouncePlan &) const {
-        text->add("%s, %s to %s",
-                  is_device(transfer.dst_side) ? "gathered by the host and copied by the driver"
-                                               : "copied by the driver and scattered by the host",
-                  src(), dst());
+    void operator()(const BouncePlan &plan) const {
+        const bool to_device = is_to_device(transfer);
+        const bool by_kernel = plan.order.step == DeviceStep::Kernel;
+        const char *host = plan.order.adjacent_on_host ? ""
+                           : to_device                 ? "gathered by the host"
+                                                       : "scattered by the host";
+        const char *kernel = !by_kernel ? "" : to_device ? "unpacked by a kernel" : "packed by a kernel";
+        const char *first = to_device ? host : kernel;
+        const char *last = to_device ? kernel : host;
+        const char *comma = *first == '\0' ? "" : *last == '\0' ? " and " : ", ";
+        text->add("%s%scopied by the driver%s%s, %s to %s", first, comma, *last == '\0' ? "" : " and ", last, src(),
+                  dst());
     }
 };
 

@@ -91,6 +91,9 @@ StagingEndpoints::StagingEndpoints(const StagedCopy &copy, int64_t slot_bytes)
         host_ = to_device() ? const_cast<char *>(order_.src) : order_.dst;
     }
     cut_.address = reinterpret_cast<intptr_t>(host_);
+}
+
+void StagingEndpoints::find_new_pages() {
     new_pages_ = !to_device() && !is_io() && is_adjacent_on_host() && looks_new(host_, cut_.nbytes);
     cut_.by_huge_pages = new_pages_ && !is_strided();
     if (new_pages_ && cut_.nbytes >= kHugePagesFrom) {
@@ -129,7 +132,11 @@ void StagingEndpoints::prepare(int64_t offset, int64_t nbytes) const {
     }
 }
 
-Status StagingEndpoints::fill(char *slot, int64_t offset, int64_t nbytes) const {
+int64_t StagingEndpoints::whole_piece(int64_t offset) const {
+    return cut_slab(order_, offset, cut_.nbytes, cut_.slot_bytes, cut_.slot_bytes).nbytes;
+}
+
+Status StagingEndpoints::fill(char *slot, int64_t offset, int64_t nbytes, Cache cache) const {
     if (is_io()) {
         return copy_.io->read(slot, offset, nbytes);
     }
@@ -139,7 +146,7 @@ Status StagingEndpoints::fill(char *slot, int64_t offset, int64_t nbytes) const 
     }
     Move move;
     make_packing(order_, slab_of(order_, offset, nbytes), slot, &move);
-    copy_.strided->host_copy(move, Cache::Past);
+    copy_.strided->host_copy(move, cache);
     return VIA_OK;
 }
 

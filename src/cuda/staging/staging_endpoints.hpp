@@ -19,6 +19,8 @@ public:
     int64_t nbytes() const { return cut_.nbytes; }
     bool to_device() const { return copy_.direction == Direction::ToDevice; }
     bool has_new_pages() const { return new_pages_; }
+    // Asks whether the destination's pages are there yet. Pieces are cut accordingly.
+    void find_new_pages();
     bool is_io() const { return copy_.io != nullptr; }
 
     // Converts bytes that passed into bytes of the caller's: broadcast ones pass once.
@@ -26,10 +28,12 @@ public:
 
     int64_t chunk_length(int64_t offset) const;
     int64_t piece_length(int64_t chunk_offset, int64_t chunk_length, int64_t start) const;
+    // Returns the most bytes from there on that a slot holds, for copies without chunks.
+    int64_t whole_piece(int64_t offset) const;
 
     // Copies a part between a slot and the caller's memory. prepare() does what needs no slot yet.
     void prepare(int64_t offset, int64_t nbytes) const;
-    VIA_NODISCARD Status fill(char *slot, int64_t offset, int64_t nbytes) const;
+    VIA_NODISCARD Status fill(char *slot, int64_t offset, int64_t nbytes, Cache cache = Cache::Past) const;
     VIA_NODISCARD Status empty(const char *slot, int64_t offset, int64_t nbytes) const;
 
     // Queues the device's part: from a slot to the device's memory, or into a slot. `scratch` is as large as the slot.
@@ -39,11 +43,13 @@ public:
     VIA_NODISCARD Status fetch(void *slot, void *scratch, int64_t offset, int64_t nbytes,
                                const ResolvedStream &stream) const;
 
+    // Returns the address of bytes that are adjacent on the host.
+    char *host(int64_t offset) const { return host_ + offset; }
+
 private:
     bool is_strided() const { return copy_.strided != nullptr; }
     bool is_adjacent_on_host() const { return !is_strided() || copy_.plan.adjacent_on_host; }
     bool needs_kernel() const { return copy_.plan.step == DeviceStep::Kernel; }
-    char *host(int64_t offset) const { return host_ + offset; }
     Status send_slab(const Slab &slab, void *slot, void *scratch, const ResolvedStream &stream) const;
     Status fetch_slab(const Slab &slab, void *slot, void *scratch, const ResolvedStream &stream) const;
 

@@ -33,7 +33,9 @@ int32_t StagingPipeline::fair_share() const {
 }
 
 StagingPipeline::StagingPipeline(const StagedCopy &copy, const StagedStreams &streams, Ring &ring, char *scratch)
-    : streams_(streams), ring_(ring), scratch_(scratch), ends_(copy, ring.slot_bytes()), task_(copy.task) {}
+    : streams_(streams), ring_(ring), scratch_(scratch), ends_(copy, ring.slot_bytes()), task_(copy.task) {
+    ends_.find_new_pages();
+}
 
 Status StagingPipeline::copy(int32_t workers) {
     const UnderWay counted;
@@ -230,7 +232,7 @@ void StagingPipeline::submit(Chunk &chunk) {
         return;
     }
     chunk.slot = nullptr;
-    (void)succeeded(check_driver(ring_.give_back_behind(slot, chunk.stream->handle), "cuEventRecord"));
+    (void)succeeded(check_driver(ring_.give_back_later(slot, chunk.stream->handle), "cuEventRecord"));
 }
 
 // Returns the slot at once, since another worker may wait for one. Copies that fail at the same time would otherwise

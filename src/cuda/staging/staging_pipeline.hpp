@@ -88,7 +88,7 @@ private:
     const StagedStreams &streams_;
     Ring &ring_;
     char *const scratch_;
-    const StagingEndpoints ends_;
+    StagingEndpoints ends_;
     via_task *const task_;
     const pthread_t caller_ = pthread_self();
 

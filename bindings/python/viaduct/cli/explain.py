@@ -159,17 +159,24 @@ def way_between(plan: Plan) -> list[str]:
     staged = re.match(r"staged, (.*) to (.*), (\d+ workers), (\d+ slots of up to \d+ KiB)(?:, (.*))?", route)
     if staged:
         return staged_steps(*staged.groups())
-    bounced = re.match(r"(gathered|copied)\b.*, (.*) to (.*)", route)
-    if bounced:
-        steps = ["gathered by the host", "the driver's copy"]
-        return (
-            [steps[0], "host memory", steps[1]]
-            if bounced[1] == "gathered"
-            else [steps[1], "host memory", "scattered by the host"]
-        )
+    if "copied by the driver" in route:
+        return bounced_steps(route)
     if plan.threads:
         return [f"{route.partition(', ')[0]}, {plan.threads} thread{'s' if plan.threads != '1' else ''}"]
     return [re.sub(rf"(^|, ){PLACE} to {PLACE}(, |$)", r"\1", route).rstrip(", ")]
+
+
+def bounced_steps(route: str) -> list[str]:
+    """The driver copies between the host's part and a kernel's; either may be missing."""
+    host = re.search("(gathered|scattered) by the host", route)
+    kernel = re.search("(un)?packed by a kernel", route)
+    steps = ["the driver's copy"]
+    if host:
+        steps = [f"{steps[0]}, {kernel[0]}" if kernel else steps[0], "host memory", host[0]]
+        return steps[::-1] if host[1] == "gathered" else steps
+    if kernel:
+        steps += ["device memory", kernel[0]]
+    return steps if kernel is None or kernel[1] else steps[::-1]
 
 
 def staged_steps(src: str, dst: str, workers: str, slots: str, extra: str | None) -> list[str]:
@@ -177,5 +184,5 @@ def staged_steps(src: str, dst: str, workers: str, slots: str, extra: str | None
     kernel = f", {extra}" if extra and "kernel" in extra else ""
     host = f"{workers}{f', {extra}' if extra and not kernel else ''}"
     engine = f"copy engine{kernel}"
-    ring = f"page-locked ring, {slots}"
+    ring = f"pinned ring, {slots}"
     return [host, ring, engine] if "pageable" in src else [engine, ring, host]
