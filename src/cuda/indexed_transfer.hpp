@@ -3,14 +3,14 @@
 //
 // How it works. items_route chooses by where the arrays are:
 //   Kernel  a kernel of one device reaches both, and copies in one launch (kernels/indexed.cuh). It reads lists of row
-//           numbers where they are, in the device's memory, or from a table in page-locked memory (IndexTable).
+//           numbers where they are, in the device's memory, or from a table in pinned memory (IndexTable).
 //   Staged  pageable memory and a device: workers of the host pack rows into the slots of the ring or take them from
 //           there, the copy engine brings them to or from scratch memory of the device, and the kernel does the rest.
-//   Peer    two devices: each one's kernel packs or unpacks, and the driver copies in between.
+//   Peer    two devices: each one's kernel packs or unpacks, in pieces (route/peer_copy.hpp).
 // Staged and Peer go a part of the rows at a time, and take lists in host memory only.
 //
 // Lists in the device's memory are checked by the kernel. It skips numbers out of range, and stores one of them in a
-// record in page-locked memory, which the fence of the work reads (route/index_fence.hpp).
+// record in pinned memory, which the fence of the work reads (route/index_fence.hpp).
 #pragma once
 
 #include "core/layout/indexed_rows.hpp"
@@ -38,7 +38,7 @@ void end_index_table(IndexTable *table);
 // without kernels.
 VIA_NODISCARD Status prepare_indexed(const IndexedTransfer &transfer, via_stream *stream);
 
-// Copies behind the legacy stream's work, as transfer_now does. Errors: VIA_ERROR_INDEX for a list on the device.
+// Copies after the work of the legacy stream, as transfer_now does. Errors: VIA_ERROR_INDEX for a list on the device.
 VIA_NODISCARD Status indexed_now(const IndexedTransfer &transfer, IndexTable *table);
 
 // Copies in stream order, as transfer_on does. With a list on the device, the fence of dst fails with VIA_ERROR_INDEX.

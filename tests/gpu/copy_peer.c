@@ -157,7 +157,7 @@ static void null_is_the_legacy_stream_of_the_device_at_hand(void **state) {
     }
 }
 
-static void marks_of_one_device_are_waited_for_on_the_other(void **state) {
+static void fences_of_one_device_are_waited_for_on_the_other(void **state) {
     (void)state;
     need_two_devices();
     for (int32_t i = 0; i < 2 * LENGTH(directions); ++i) {
@@ -243,6 +243,51 @@ static void what_is_opened_keeps_a_large_copy_off_the_host(void **state) {
     end_pair(&both);
 }
 
+/* Rows by index and conversions cross in pieces that kernels pack and unpack. */
+enum { item_rows = 2304, item_bytes = 4096 };
+
+static via_array *rows_of(const block *of, int32_t dtype) {
+    via_array *typed = NULL;
+    via_array *rows = NULL;
+    ok(via_array_reinterpret(of->array, dtype, &typed));
+    ok(via_array_reshape(typed, 2, (const int64_t[]){item_rows, item_bytes}, &rows));
+    via_array_release(typed);
+    return rows;
+}
+
+static void copy_items(const pair *both, int converted) {
+    static const via_convert_options unsafely = {
+        (int32_t)sizeof(via_convert_options), VIA_CASTING_UNSAFE, 0, 0, NULL, NULL, 0, 0, 0};
+    static int32_t numbers[item_rows];
+    via_array *index = NULL;
+    via_array *dst = rows_of(&both->dst, converted ? VIA_INT8 : VIA_UINT8);
+    via_array *src = rows_of(&both->src, VIA_UINT8);
+    for (int32_t i = 0; i < item_rows; ++i) {
+        numbers[i] = i * 7 % item_rows;
+    }
+    ok(via_wrap(numbers, VIA_INT32, 1, (const int64_t[]){item_rows}, NULL, VIA_DEVICE_CPU, 0, 0, NULL, NULL, &index));
+    ok(converted ? via_convert(dst, src, &unsafely, NULL) : via_copy_indexed(dst, index, src, index, 0, NULL));
+    via_array_release(index);
+    via_array_release(dst);
+    via_array_release(src);
+}
+
+static void rows_and_conversions_keep_off_the_host_as_well(void **state) {
+    (void)state;
+    need_kernels();
+    steer();
+    need_two_devices();
+    for (int32_t i = 0; i < 2 * LENGTH(directions); ++i) {
+        const int64_t before = fake(fake_bytes_through_host)();
+        pair both = new_pair(directions[i / 2][0], directions[i / 2][1], item_rows * item_bytes);
+        write_block(&both.src, 3);
+        copy_items(&both, i % 2);
+        assert_block(&both.dst, 3);
+        assert_int_equal(fake(fake_bytes_through_host)(), before);
+        end_pair(&both);
+    }
+}
+
 static void copy_without_peer_access(void) {
     cu_ok(cu(cuInit)(0));
     cu_ok(cu(cuCtxSetCurrent)(primary(0)));
@@ -278,10 +323,11 @@ int main(void) {
         GPU_TEST(a_copy_comes_after_the_legacy_streams_of_both_devices),
         GPU_TEST(an_asynchronous_copy_runs_on_a_stream_of_either_device),
         GPU_TEST(null_is_the_legacy_stream_of_the_device_at_hand),
-        GPU_TEST(marks_of_one_device_are_waited_for_on_the_other),
+        GPU_TEST(fences_of_one_device_are_waited_for_on_the_other),
         GPU_TEST(a_copy_between_devices_is_a_node_of_a_graph),
         GPU_TEST(what_is_the_applications_is_not_changed),
         GPU_TEST(what_is_opened_keeps_a_large_copy_off_the_host),
+        GPU_TEST(rows_and_conversions_keep_off_the_host_as_well),
         GPU_TEST(devices_that_cannot_reach_one_another_copy_as_well),
     };
     return run_gpu_tests(tests);

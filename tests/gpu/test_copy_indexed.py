@@ -171,7 +171,7 @@ def test_an_index_may_be_on_the_device(dst: str, src: str, way: int) -> None:
         Case(dst, src, "cuda:0", rng).check(way)
 
 
-@pytest.mark.parametrize("index", [None, "cuda:0"])
+@pytest.mark.parametrize("index", [None, "cuda:0", "cuda:1"])
 @pytest.mark.parametrize("way", [0, 1, 2, 3, 4, 5])
 def test_rows_go_between_devices(index: str | None, way: int) -> None:
     two_devices()

@@ -64,32 +64,20 @@ int64_t buffer_bytes(const PackedOrder &order, const Slab &slab);
 void make_packing(const PackedOrder &order, const Slab &slab, void *buffer, Move *out_move);
 void make_unpacking(const PackedOrder &order, const Slab &slab, const void *buffer, Move *out_move);
 
-// Copies piece by piece by way of a buffer. Cuts the order into pieces of at most `length(bytes left)` bytes. For each
-// of them `buffer(number)` is an address, `pack` takes the move into it and `unpack` the move out of it.
-template <class Length, class Buffer, class Pack, class Unpack>
-Status copy_pieces(const PackedOrder &order, const Length &length, const Buffer &buffer, const Pack &pack,
-                   const Unpack &unpack) {
-    int64_t number = 0;
-    for (int64_t offset = 0; offset < order.nbytes; ++number) {
-        const int64_t most = length(order.nbytes - offset);
+// Copies piece by piece by way of a buffer, in pieces of at most `most` bytes. `pack` takes each move into the buffer,
+// and `unpack` the one out of it.
+template <class Pack, class Unpack>
+Status copy_by_buffer(const PackedOrder &order, int64_t most, void *buffer, const Pack &pack, const Unpack &unpack) {
+    for (int64_t offset = 0; offset < order.nbytes;) {
         const Slab piece = cut_slab(order, offset, order.nbytes, most, most);
-        void *memory = buffer(number);
         Move move;
-        make_packing(order, piece, memory, &move);
-        VIA_TRY(pack(move, number));
-        make_unpacking(order, piece, memory, &move);
-        VIA_TRY(unpack(move, number));
+        make_packing(order, piece, buffer, &move);
+        VIA_TRY(pack(move));
+        make_unpacking(order, piece, buffer, &move);
+        VIA_TRY(unpack(move));
         offset += piece.nbytes;
     }
     return VIA_OK;
-}
-
-// Does the same with one buffer, and pieces of one size.
-template <class Pack, class Unpack>
-Status copy_by_buffer(const PackedOrder &order, int64_t most, void *buffer, const Pack &pack, const Unpack &unpack) {
-    return copy_pieces(
-        order, [&](int64_t) { return most; }, [&](int64_t) { return buffer; },
-        [&](const Move &move, int64_t) { return pack(move); }, [&](const Move &move, int64_t) { return unpack(move); });
 }
 
 }  // namespace via::cuda

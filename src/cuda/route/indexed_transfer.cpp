@@ -80,6 +80,9 @@ Status check_list(const char *argument, via_array *list, const ResolvedStream &s
 Status check(const IndexedTransfer &transfer, const ResolvedStream &stream) {
     VIA_TRY(need_kernels_of_items(transfer.transfer, kWhat));
     VIA_TRY(check_items(transfer.transfer, stream));
+    if (items_route(transfer.transfer) == ItemsRoute::Peer) {
+        return VIA_OK;  // each device launches its part where its list is reached
+    }
     VIA_TRY(check_list("dst_index", transfer.dst_index, stream));
     return check_list("src_index", transfer.src_index, stream);
 }

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "core/async/task.hpp"
+#include "core/base/thread_state.hpp"
 #include "core/system/thread_count.hpp"
 #include "cuda/io_endpoint.hpp"
 #include "cuda/launch/kernel_copy.hpp"
@@ -13,8 +14,6 @@
 #include "cuda/route/driver_copy.hpp"
 #include "cuda/route/peer_copy.hpp"
 #include "cuda/route/transfer_order.hpp"
-#include "cuda/stream/event_fence.hpp"
-#include "cuda/stream/internal_stream.hpp"
 
 namespace via::cuda {
 namespace {
@@ -67,8 +66,8 @@ public:
         : transfer_(transfer), items_(items), stream_(stream), task_(task), to_device_(is_to_device(transfer)) {}
 
     VIA_NODISCARD Status run() {
-        if (char *array = items_.as_they_cross(); array != nullptr) {
-            return cross({0, items_.count()}, array, task_);
+        if (char *array = items_.packed_array(); array != nullptr) {
+            return transfer({0, items_.count()}, array, task_);
         }
         return for_each_part(items_, [&](const Part &part) {
             return is_cancelled(task_) ? fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld items",
@@ -83,15 +82,15 @@ private:
         VIA_TRY(scratch.allocate(part.count * items_.item_bytes(), stream_));
         auto *packed = static_cast<char *>(scratch.address());
         if (to_device_) {
-            VIA_TRY(cross(part, packed, nullptr));
+            VIA_TRY(transfer(part, packed, nullptr));
             return end_failed(items_.unpack_on_device(part.first, part.count, packed, stream_), stream_);
         }
         VIA_TRY(end_failed(items_.pack_on_device(part.first, part.count, packed, stream_), stream_));
-        return end_failed(cross(part, packed, nullptr), stream_);
+        return end_failed(transfer(part, packed, nullptr), stream_);
     }
 
     // Brings packed bytes across the link, after the stream's work and before what follows on it.
-    Status cross(const Part &part, char *packed, via_task *task) {
+    Status transfer(const Part &part, char *packed, via_task *task) {
         VIA_TRY(wait_for_stream(stream_));
         const Side device{VIA_DEVICE_CUDA, stream_.device_id};
         // No byte of the host's address is touched.
@@ -148,62 +147,36 @@ private:
     const bool to_device_;
 };
 
-// A copy between two devices under way. Each stream is of its device.
-class PeerItems {
+// Whole items, as pieces of a copy between two devices.
+class PeerItems final : public PeerParts {
 public:
-    PeerItems(const Transfer &transfer, PackedItems &items, const ResolvedStream &src, const ResolvedStream &dst)
-        : transfer_(transfer), items_(items), src_(src), dst_(dst) {}
+    explicit PeerItems(PackedItems &items) : items_(items) {}
 
-    VIA_NODISCARD Status run() {
-        return for_each_part(items_, [&](const Part &part) { return run_part(part); });
+    PeerPlan plan_unreached(int32_t) const override { return plan_packed_pieces(false); }
+    int64_t nbytes() const override { return items_.count() * items_.item_bytes(); }
+
+    int64_t length(int64_t offset, int64_t most) const override {
+        return std::min(std::max<int64_t>(most / items_.item_bytes(), 1) * items_.item_bytes(), nbytes() - offset);
+    }
+
+    Status pack(const PeerPiece &piece, void *packed, const ResolvedStream &stream) override {
+        return items_.pack_on_device(piece.offset / items_.item_bytes(), piece.nbytes / items_.item_bytes(),
+                                     static_cast<char *>(packed), stream);
+    }
+
+    Status unpack(const PeerPiece &piece, const void *packed, const ResolvedStream &stream) override {
+        return items_.unpack_on_device(piece.offset / items_.item_bytes(), piece.nbytes / items_.item_bytes(),
+                                       static_cast<const char *>(packed), stream);
     }
 
 private:
-    // Scratch memory is freed in the order of its own stream: packed bytes behind the copy that reads them.
-    Status run_part(const Part &part) {
-        const int64_t nbytes = part.count * items_.item_bytes();
-        Scratch packed;
-        Scratch landing;
-        VIA_TRY(packed.allocate(nbytes, src_));
-        VIA_TRY(landing.allocate(nbytes, dst_));
-        return end_failed(end_failed(enqueue_part(part, static_cast<char *>(packed.address()),
-                                                  static_cast<char *>(landing.address())),
-                                     src_),
-                          dst_);
-    }
-
-    Status enqueue_part(const Part &part, char *packed, char *landing) {
-        VIA_TRY(items_.pack_on_device(part.first, part.count, packed, src_));
-        VIA_TRY(follow(src_, dst_));  // which allocates
-        const Transfer dense{landing, packed, part.count * items_.item_bytes(), transfer_.dst_side, transfer_.src_side,
-                             nullptr, nullptr};
-        {
-            ContextScope scope;
-            VIA_TRY(enter_for(src_, &scope));
-            VIA_TRY(copy_to_peer(dense, src_));
-        }
-        VIA_TRY(follow(dst_, src_));
-        return items_.unpack_on_device(part.first, part.count, landing, dst_);
-    }
-
-    const Transfer &transfer_;
     PackedItems &items_;
-    const ResolvedStream &src_;
-    const ResolvedStream &dst_;
 };
 
-// Queues a copy between two devices, whose kernels pack and unpack.
 Status copy_peer_items(const Transfer &transfer, PackedItems &items, const ResolvedStream &stream) {
-    const int32_t dst = transfer.dst_side.device_id;
-    const int32_t src = transfer.src_side.device_id;
-    VIA_TRY(check_peer_stream(transfer, stream));
-    const bool is_src = stream.device_id == src;
-    SideStream side;
-    VIA_TRY(side.take(is_src ? dst : src, stream));
-    VIA_TRY(follow(side.get(), stream));
-    const Status status = PeerItems(transfer, items, is_src ? stream : side.get(), is_src ? side.get() : stream).run();
-    const Status joined = follow(stream, side.get());
-    return end_failed(end_failed(status == VIA_OK ? joined : status, side.get()), stream);
+    PeerItems parts(items);
+    const bool direct = can_reach_scratch(transfer.dst_side.device_id, transfer.src_side.device_id);
+    return enqueue_peer_parts(transfer, parts, plan_packed_pieces(direct), stream);
 }
 
 }  // namespace
@@ -256,6 +229,7 @@ Status wait_for_items(const Transfer &transfer, const ResolvedStream &stream) {
 }
 
 Status enqueue_items(const Transfer &transfer, PackedItems &items, const ResolvedStream &stream, via_task *task) {
+    count(Counter::PlannedRoutes, 1);
     switch (items_route(transfer)) {
         case ItemsRoute::Peer:
             return copy_peer_items(transfer, items, stream);

@@ -1,5 +1,7 @@
 #include "cuda/route/peer_copy.hpp"
 
+#include <algorithm>
+
 #include "core/base/thread_state.hpp"
 #include "core/system/pages.hpp"
 #include "cuda/launch/kernel_copy.hpp"
@@ -21,19 +23,63 @@ Status copy_bytes(const Transfer &transfer, const ResolvedStream &stream) {
     return stream.capturing ? capture_driver_copy(transfer, stream) : copy_to_peer(transfer, stream);
 }
 
+// The pieces of a transfer, in its packed order.
+class StridedParts final : public PeerParts {
+public:
+    explicit StridedParts(const Transfer &transfer) : transfer_(transfer) {}
+
+    PeerPlan plan_unreached(int32_t device_id) const override { return cuda::plan_unreached(transfer_, device_id); }
+    void cut_for(const PeerPlan &plan) override { make_peer_order(transfer_, plan, &order_); }
+    int64_t nbytes() const override { return order_.nbytes; }
+
+    int64_t length(int64_t offset, int64_t most) const override {
+        return cut_slab(order_, offset, order_.nbytes, most, most).nbytes;
+    }
+
+    Status pack(const PeerPiece &piece, void *packed, const ResolvedStream &stream) override {
+        return enqueue_packing(packing(piece, packed), transfer_.src_side, stream);
+    }
+
+    Status unpack(const PeerPiece &piece, const void *packed, const ResolvedStream &stream) override {
+        return enqueue_unpacking(unpacking(piece, packed), transfer_.dst_side, stream);
+    }
+
+    const void *packed_src(const PeerPiece &piece) const override { return packing(piece, transfer_.dst).src; }
+    void *packed_dst(const PeerPiece &piece) const override { return unpacking(piece, transfer_.src).dst; }
+
+private:
+    Move packing(const PeerPiece &piece, void *packed) const {
+        Move move;
+        make_packing(order_, slab_of(order_, piece.offset, piece.nbytes), packed, &move);
+        return move;
+    }
+
+    Move unpacking(const PeerPiece &piece, const void *packed) const {
+        Move move;
+        make_unpacking(order_, slab_of(order_, piece.offset, piece.nbytes), packed, &move);
+        return move;
+    }
+
+    const Transfer &transfer_;
+    PackedOrder order_;
+};
+
 // A copy in pieces, under way. Each stream is of its device. They are one stream if a device has no part.
 class PeerPieces {
 public:
-    PeerPieces(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &src, const ResolvedStream &dst)
-        : transfer_(transfer), plan_(plan), src_(src), dst_(dst) {
-        make_peer_order(transfer, plan, &order_);
-        buffer_bytes_ = round_up(next_piece(plan, order_.nbytes), kAlignment);
+    PeerPieces(const Transfer &transfer, PeerParts &parts, const PeerPlan &plan, const ResolvedStream &src,
+               const ResolvedStream &dst)
+        : transfer_(transfer), parts_(parts), plan_(plan), src_(src), dst_(dst) {
+        parts.cut_for(plan);
+        const int64_t most = next_piece(plan, parts.nbytes());
+        buffer_bytes_ = round_up(std::max(most, parts.length(0, most)), kAlignment);
     }
 
     // Sets *out_allocated to false, and queues nothing, if the source's device cannot reach the scratch memory or there
     // is no room.
     VIA_NODISCARD Status allocate(bool *out_allocated) {
-        const int32_t buffers = next_piece(plan_, order_.nbytes) < order_.nbytes ? kBuffers : 1;
+        const int64_t first = parts_.length(0, next_piece(plan_, parts_.nbytes()));
+        const int32_t buffers = first < parts_.nbytes() ? kBuffers : 1;
         if (plan_.direct) {
             VIA_TRY(landing_.allocate_opened(buffers * buffer_bytes_, dst_, src_));
         } else if (plan_.unpacks) {
@@ -50,11 +96,13 @@ public:
         if (is_on_both()) {
             VIA_TRY(follow(src_, dst_));  // which allocates
         }
-        return copy_pieces(
-            order_, [&](int64_t left) { return next_piece(plan_, left); },
-            [&](int64_t number) { return plan_.unpacks ? landing(number) : packed_.address(); },
-            [&](const Move &move, int64_t number) { return fill(move, number); },
-            [&](const Move &move, int64_t number) { return empty(move, number); });
+        PeerPiece piece{0, 0};
+        for (int64_t number = 0; piece.offset < parts_.nbytes(); ++number, piece.offset += piece.nbytes) {
+            piece.nbytes = parts_.length(piece.offset, next_piece(plan_, parts_.nbytes() - piece.offset));
+            VIA_TRY(fill(piece, number));
+            VIA_TRY(empty(piece, number));
+        }
+        return VIA_OK;
     }
 
 private:
@@ -64,36 +112,35 @@ private:
         return static_cast<char *>(landing_.address()) + number % kBuffers * buffer_bytes_;
     }
 
-    Status copy_across(void *dst, const void *src, int64_t nbytes, const ResolvedStream &stream) const {
-        return copy_bytes({dst, src, nbytes, transfer_.dst_side, transfer_.src_side, nullptr, nullptr}, stream);
+    Status copy_across(void *dst, const void *src, int64_t nbytes) const {
+        return copy_bytes({dst, src, nbytes, transfer_.dst_side, transfer_.src_side, nullptr, nullptr}, src_);
     }
 
     // Fills a buffer after its last content has been read.
-    Status fill(const Move &move, int64_t number) {
+    Status fill(const PeerPiece &piece, int64_t number) {
         if (UniqueFence &emptied = emptied_[number % kBuffers]; emptied.get() != nullptr) {
-            VIA_TRY(order_stream_behind(src_, emptied.get()));
+            VIA_TRY(make_stream_wait(src_, emptied.get()));
         }
-        if (plan_.direct || !plan_.unpacks) {
-            return enqueue_packing(move, transfer_.src_side, src_);
+        if (plan_.direct) {
+            return parts_.pack(piece, landing(number), src_);
         }
-        if (!packs()) {
-            return copy_across(move.dst, move.src, move.nbytes, src_);
+        if (packs()) {
+            VIA_TRY(parts_.pack(piece, packed_.address(), src_));
         }
-        Move packing = move;
-        packing.dst = static_cast<char *>(packed_.address());
-        VIA_TRY(enqueue_packing(packing, transfer_.src_side, src_));
-        return copy_across(move.dst, packing.dst, move.nbytes, src_);
+        return plan_.unpacks
+                   ? copy_across(landing(number), packs() ? packed_.address() : parts_.packed_src(piece), piece.nbytes)
+                   : VIA_OK;
     }
 
-    Status empty(const Move &move, int64_t number) {
+    Status empty(const PeerPiece &piece, int64_t number) {
         if (!plan_.unpacks) {
-            return copy_across(move.dst, move.src, move.nbytes, src_);
+            return copy_across(parts_.packed_dst(piece), packed_.address(), piece.nbytes);
         }
         if (!is_on_both()) {
-            return enqueue_unpacking(move, transfer_.dst_side, dst_);
+            return parts_.unpack(piece, landing(number), dst_);
         }
         VIA_TRY(follow(dst_, src_));
-        VIA_TRY(enqueue_unpacking(move, transfer_.dst_side, dst_));
+        VIA_TRY(parts_.unpack(piece, landing(number), dst_));
         Fence *emptied = nullptr;
         VIA_TRY(record_fence(dst_, &emptied));
         emptied_[number % kBuffers].reset(emptied);
@@ -101,10 +148,10 @@ private:
     }
 
     const Transfer &transfer_;
+    PeerParts &parts_;
     const PeerPlan &plan_;
     const ResolvedStream &src_;
     const ResolvedStream &dst_;
-    PackedOrder order_;
     int64_t buffer_bytes_;
     Scratch landing_;
     Scratch packed_;
@@ -124,11 +171,11 @@ bool is_unreached(Status status, const PeerPlan &plan, const PeerStreams &stream
            !streams.src.capturing && !streams.dst.capturing;
 }
 
-Status enqueue_pieces(const Transfer &transfer, const PeerPlan &plan, const PeerStreams &streams) {
+Status enqueue_pieces(const Transfer &transfer, PeerParts &parts, const PeerPlan &plan, const PeerStreams &streams) {
     const ErrorRecord before = thread_state().record();
     bool done = false;
     {
-        PeerPieces pieces(transfer, plan, streams.src, streams.dst);
+        PeerPieces pieces(transfer, parts, plan, streams.src, streams.dst);
         Status status = pieces.allocate(&done);
         status = status == VIA_OK && done ? pieces.enqueue() : status;
         const bool unreached = is_unreached(status, plan, streams);
@@ -143,22 +190,19 @@ Status enqueue_pieces(const Transfer &transfer, const PeerPlan &plan, const Peer
     if (done) [[likely]] {
         return VIA_OK;
     }
-    const PeerPlan by_driver = plan_unreached(transfer, streams.src.device_id);
+    const PeerPlan by_driver = parts.plan_unreached(streams.src.device_id);
     return by_driver.route == PeerRoute::Driver ? copy_bytes(transfer, streams.src)
-                                                : enqueue_pieces(transfer, by_driver, streams);
+                                                : enqueue_pieces(transfer, parts, by_driver, streams);
 }
 
-Status enqueue_on(const Transfer &transfer, const PeerPlan &plan, const PeerStreams &streams) {
+Status enqueue_on(const Transfer &transfer, PeerParts &parts, const PeerPlan &plan, const PeerStreams &streams) {
+    if (plan.route == PeerRoute::Pieces) {
+        return enqueue_pieces(transfer, parts, plan, streams);
+    }
     Move move;
     make_move(transfer, &move);
-    switch (plan.route) {
-        case PeerRoute::Push:
-            return enqueue_packing(move, transfer.src_side, streams.src);
-        case PeerRoute::Pull:
-            return enqueue_unpacking(move, transfer.dst_side, streams.dst);
-        default:
-            return enqueue_pieces(transfer, plan, streams);
-    }
+    return plan.route == PeerRoute::Push ? enqueue_packing(move, transfer.src_side, streams.src)
+                                         : enqueue_unpacking(move, transfer.dst_side, streams.dst);
 }
 
 bool works_on_src(const PeerPlan &plan) {
@@ -190,15 +234,25 @@ int32_t find_side_device(const Transfer &transfer, const PeerPlan &plan, const R
 
 // Orders the side stream after the caller's, and that after the side stream. Joins the side stream in a capture again,
 // whatever failed.
-Status enqueue_with_side(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream,
+Status enqueue_with_side(const Transfer &transfer, PeerParts &parts, const PeerPlan &plan, const ResolvedStream &stream,
                          const ResolvedStream &side) {
     VIA_TRY(follow(side, stream));
     const bool is_src = side.device_id == transfer.src_side.device_id;
     const bool on_both = works_on_src(plan) && works_on_dst(plan);
     const Status status =
-        enqueue_on(transfer, plan, {is_src || !on_both ? side : stream, !is_src || !on_both ? side : stream});
+        enqueue_on(transfer, parts, plan, {is_src || !on_both ? side : stream, !is_src || !on_both ? side : stream});
     const Status joined = follow(stream, side);
     return status == VIA_OK ? joined : status;
+}
+
+Status enqueue_parts(const Transfer &transfer, PeerParts &parts, const PeerPlan &plan, const ResolvedStream &stream) {
+    const int32_t side_device = find_side_device(transfer, plan, stream);
+    if (side_device < 0) {
+        return end_failed(enqueue_on(transfer, parts, plan, {stream, stream}), stream);
+    }
+    SideStream side;
+    VIA_TRY(side.take(side_device, stream));
+    return end_failed(end_failed(enqueue_with_side(transfer, parts, plan, stream, side.get()), side.get()), stream);
 }
 
 // Prepares the part of one device, like prepare_kernel.
@@ -239,13 +293,14 @@ Status enqueue_peer_copy(const Transfer &transfer, const PeerPlan &plan, const R
     if (plan.route == PeerRoute::Driver) {
         return copy_bytes(transfer, stream);
     }
-    const int32_t side_device = find_side_device(transfer, plan, stream);
-    if (side_device < 0) {
-        return end_failed(enqueue_on(transfer, plan, {stream, stream}), stream);
-    }
-    SideStream side;
-    VIA_TRY(side.take(side_device, stream));
-    return end_failed(end_failed(enqueue_with_side(transfer, plan, stream, side.get()), side.get()), stream);
+    StridedParts parts(transfer);
+    return enqueue_parts(transfer, parts, plan, stream);
+}
+
+Status enqueue_peer_parts(const Transfer &transfer, PeerParts &parts, const PeerPlan &plan,
+                          const ResolvedStream &stream) {
+    VIA_TRY(check_peer_stream(transfer, stream));
+    return enqueue_parts(transfer, parts, plan, stream);
 }
 
 }  // namespace via::cuda

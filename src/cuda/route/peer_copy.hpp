@@ -14,7 +14,7 @@
 //       source's stream        [ piece 0 -> buffer 0 ][ piece 1 -> buffer 1 ][ piece 2 -> buffer 0 ]
 //       destination's stream                          [ buffer 0 -> dst ]    [ buffer 1 -> dst ]    [ buffer 0 -> dst ]
 //
-// Crossing takes several times as long as unpacking, so two buffers keep the link busy. Large pieces lose least at
+// The link takes several times as long as unpacking, so two buffers keep the link busy. Large pieces lose least at
 // their beginnings; the last ones are small, since the link is idle while they are unpacked. In the order of the
 // source, adjacent bytes cross by a copy engine; a kernel packs the others as it writes across the link.
 //
@@ -28,8 +28,37 @@
 
 namespace via::cuda {
 
-// Refuses streams of a third device. Errors: VIA_ERROR_DEVICE.
-VIA_NODISCARD Status check_peer_stream(const Transfer &transfer, const ResolvedStream &stream);
+// Bytes of a copy in pieces, numbered as they cross.
+struct PeerPiece {
+    int64_t offset;
+    int64_t nbytes;
+};
+
+// What a copy in pieces packs and unpacks.
+class PeerParts {
+public:
+    // Returns the plan for devices that turn out to reach nothing of each other.
+    virtual PeerPlan plan_unreached(int32_t device_id) const = 0;
+
+    // Called before the members below, and again for another plan.
+    virtual void cut_for(const PeerPlan &) {}
+
+    virtual int64_t nbytes() const = 0;
+
+    // Returns the bytes of the piece at `offset`: at most `most`, or what cannot be cut.
+    virtual int64_t length(int64_t offset, int64_t most) const = 0;
+
+    // Queue the device's part of a piece.
+    VIA_NODISCARD virtual Status pack(const PeerPiece &piece, void *packed, const ResolvedStream &stream) = 0;
+    VIA_NODISCARD virtual Status unpack(const PeerPiece &piece, const void *packed, const ResolvedStream &stream) = 0;
+
+    // Return the arrays' own bytes, for plans that do not pack or not unpack.
+    virtual const void *packed_src(const PeerPiece &) const { return nullptr; }
+    virtual void *packed_dst(const PeerPiece &) const { return nullptr; }
+
+protected:
+    ~PeerParts() = default;
+};
 
 // Refuses streams of a third device, and loads the kernels of both devices that have a part, unless the stream is being
 // captured. Errors: VIA_ERROR_DEVICE, VIA_ERROR_STREAM_CAPTURE, VIA_ERROR_UNSUPPORTED.
@@ -38,5 +67,10 @@ VIA_NODISCARD Status prepare_peer_copy(const Transfer &transfer, const PeerPlan 
 // Queues such a copy, and captures it on a stream that is being captured. On failure, waits for what was queued.
 // Errors: VIA_ERROR_UNSUPPORTED if a device has no kernels.
 VIA_NODISCARD Status enqueue_peer_copy(const Transfer &transfer, const PeerPlan &plan, const ResolvedStream &stream);
+
+// Queues a copy in pieces of whatever the parts are. Every piece is packed and unpacked by kernels. On failure, waits
+// for what was queued. The stream must not be capturing. Errors: VIA_ERROR_DEVICE for a stream of a third device.
+VIA_NODISCARD Status enqueue_peer_parts(const Transfer &transfer, PeerParts &parts, const PeerPlan &plan,
+                                        const ResolvedStream &stream);
 
 }  // namespace via::cuda

@@ -78,7 +78,6 @@ constexpr double kOtherStream = 6000;  // two events and what waits for them
 constexpr double kPieces = 12000;      // the events of the first piece, and unpacking the last one
 
 // Sizes of accesses across the link: sectors, each with a header. Runs of a few sectors lose little.
-constexpr int64_t kSector = 32;
 constexpr int64_t kWholeRow = 128;
 constexpr double kHeader = 16;
 
@@ -104,7 +103,7 @@ int64_t bytes_of_request(const Transfer &transfer, Major side) {
 
 // Returns the nanoseconds of bytes that cross in runs of this size.
 double cost_of_runs(int64_t nbytes, int64_t run, double rate) {
-    const double whole = as_double(round_up(run, kSector)) + kHeader;
+    const double whole = as_double(round_up(run, kSectorBytes)) + kHeader;
     return as_double(nbytes) * (run >= kWholeRow ? 1 : whole / as_double(run)) / rate;
 }
 
@@ -198,6 +197,15 @@ PeerPlan plan_peer_copy(const Transfer &transfer, const PeerReach &reach, int32_
     const bool reached = of_src ? reach.writes : reach.reads && !of_neither;
     const bool crosses_host = !reached && !of_neither && reach.scratch;
     return crosses_host && transfer.nbytes >= kLeastInPieces ? in_pieces(transfer) : PeerPlan{.direct = reached};
+}
+
+PeerPlan plan_packed_pieces(bool direct) {
+    return {.route = PeerRoute::Pieces,
+            .direct = direct,
+            .src_kernel = true,
+            .dst_kernel = true,
+            .unpacks = true,
+            .piece_bytes = kPieceBytes};
 }
 
 void make_peer_order(const Transfer &transfer, const PeerPlan &plan, PackedOrder *out_order) {

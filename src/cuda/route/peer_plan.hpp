@@ -23,6 +23,10 @@ PeerPlan plan_peer_copy(const Transfer &transfer, const PeerReach &reach, int32_
 // Plans a copy between devices that reach nothing of each other: by the driver through host memory.
 PeerPlan plan_unreached(const Transfer &transfer, int32_t device_id);
 
+// Plans a copy in pieces that kernels of both devices pack and unpack. `direct`: the source's device reaches scratch
+// memory of the destination's.
+PeerPlan plan_packed_pieces(bool direct);
+
 // Makes the order in which the pieces of a transfer cross. Adjacent bytes are one run.
 void make_peer_order(const Transfer &transfer, const PeerPlan &plan, PackedOrder *out_order);
 
@@ -30,7 +34,7 @@ void make_peer_order(const Transfer &transfer, const PeerPlan &plan, PackedOrder
 // nothing crosses while they are unpacked.
 int64_t next_piece(const PeerPlan &plan, int64_t left);
 
-// Describes the plan in at most `capacity` bytes: "direct, written by a kernel of device 0".
+// Describes the plan: "direct, written by a kernel of device 0".
 void describe_peer(const Transfer &transfer, const PeerPlan &plan, TextBuffer *text);
 
 }  // namespace via::cuda
