@@ -98,15 +98,15 @@ void copy_text(char *into, int capacity, const char *text) {
     std::snprintf(into, static_cast<size_t>(capacity), "%s", text);
 }
 
-CUuuid uuid_of(int ordinal) {
+CUuuid uuid_of(int gpu) {
     CUuuid made = {};
-    std::snprintf(made.bytes, sizeof made.bytes, "fakecuda-gpu-%02d", ordinal);
+    std::snprintf(made.bytes, sizeof made.bytes, "fakecuda-gpu-%02d", gpu);
     return made;
 }
 
-std::string bus_id_of(int ordinal) {
+std::string bus_id_of(int gpu) {
     char text[16];
-    std::snprintf(text, sizeof text, "0000:%02X:00.0", ordinal + 1);
+    std::snprintf(text, sizeof text, "0000:%02X:00.0", gpu + 1);
     return text;
 }
 
@@ -151,14 +151,14 @@ CUresult CUDAAPI cuDeviceGetName(char *name, int len, CUdevice dev) {
 CUresult CUDAAPI cuDeviceGetUuid(CUuuid *uuid, CUdevice dev) {
     return enter(Fn::cuDeviceGetUuid, [&](Call &call) {
         require(uuid != nullptr);
-        *uuid = uuid_of(call.device(dev).ordinal);
+        *uuid = uuid_of(call.state().renumbered(call.device(dev).ordinal));
     });
 }
 
 CUresult CUDAAPI cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev) {
     return enter(Fn::cuDeviceGetUuid_v2, [&](Call &call) {
         require(uuid != nullptr);
-        *uuid = uuid_of(call.device(dev).ordinal);
+        *uuid = uuid_of(call.state().renumbered(call.device(dev).ordinal));
     });
 }
 
@@ -181,7 +181,7 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevi
 
 CUresult CUDAAPI cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev) {
     return enter(Fn::cuDeviceGetPCIBusId, [&](Call &call) {
-        const std::string id = bus_id_of(call.device(dev).ordinal);
+        const std::string id = bus_id_of(call.state().renumbered(call.device(dev).ordinal));
         require(len > static_cast<int>(id.size()));
         copy_text(pciBusId, len, id.c_str());
     });
@@ -191,7 +191,7 @@ CUresult CUDAAPI cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId) {
     return enter(Fn::cuDeviceGetByPCIBusId, [&](Call &call) {
         require(dev != nullptr && pciBusId != nullptr);
         for (const Device &device : call.state().devices) {
-            if (bus_id_of(device.ordinal) == pciBusId) {
+            if (bus_id_of(call.state().renumbered(device.ordinal)) == pciBusId) {
                 *dev = device.ordinal;
                 return;
             }

@@ -61,6 +61,7 @@ void read_environment(Driver &state) {
     settings[FAKE_LOAD_UNSAFE] = 0;
     settings[FAKE_JITTER] = from_environment("VIADUCT_FAKECUDA_JITTER", 0);
     settings[FAKE_PAGE_TABLES] = from_environment("VIADUCT_FAKECUDA_PAGE_TABLES", 0);
+    settings[FAKE_REVERSED] = from_environment("VIADUCT_FAKECUDA_REVERSED", 0);
 }
 
 ThreadState &this_thread() {

@@ -173,6 +173,10 @@ struct Driver {
     int64_t bytes_through_host = 0;  // of copies between devices
 
     int64_t setting(fake_setting which) const { return settings[which]; }
+    // The GPU that has this number in this process, or the number of this GPU.
+    int renumbered(int device) const {
+        return setting(FAKE_REVERSED) != 0 ? static_cast<int>(setting(FAKE_DEVICES)) - 1 - device : device;
+    }
     void count(fake_misuse kind) { ++misuse[kind]; }
 };
 

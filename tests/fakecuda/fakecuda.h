@@ -38,7 +38,8 @@ typedef enum fake_setting {
     FAKE_JITTER = 12,        /**< not 0: seed of random pauses before each piece of work; VIADUCT_FAKECUDA_JITTER */
     FAKE_LOAD_UNSAFE = 13,   /**< 1: a capture forbids loading modules, as it may with eager loading: 0 */
     FAKE_PAGE_TABLES = 14,   /**< 1: devices walk the host's page tables: 0; VIADUCT_FAKECUDA_PAGE_TABLES */
-    FAKE_SETTING_COUNT = 15
+    FAKE_REVERSED = 15,      /**< 1: devices are numbered the other way round: 0; VIADUCT_FAKECUDA_REVERSED */
+    FAKE_SETTING_COUNT = 16
 } fake_setting;
 
 /** Kinds of objects that can be alive. */
@@ -70,7 +71,7 @@ typedef enum fake_misuse {
     FAKE_CONTEXT_AFTER_DESTROY = 2,
     FAKE_OTHER_AFTER_DESTROY = 3, /**< graphs, modules, functions, pools, user objects */
     FAKE_USE_AFTER_FREE = 4,      /**< memory gone when work on it ran, or named in a call */
-    FAKE_USE_BEFORE_ALLOC = 5,    /**< stream-ordered memory used by work not ordered behind its allocation */
+    FAKE_USE_BEFORE_ALLOC = 5,    /**< stream-ordered memory used by work not ordered after its allocation */
     FAKE_DOUBLE_FREE = 6,
     FAKE_ILLEGAL_ADDRESS = 7, /**< work that touched what is no memory of its device */
     FAKE_CALL_IN_HOST_FUNCTION = 8,

@@ -19,7 +19,7 @@ struct Handle {
     unsigned long long magic;
     int process;
     int file;
-    int device;
+    int gpu;
     unsigned int reserved;
     unsigned long long id;
     size_t size;
@@ -79,14 +79,14 @@ BlockPtr map_opened(Call &call, const Handle &handle, const std::shared_ptr<Cont
     close(file);
     require(view != MAP_FAILED, CUDA_ERROR_MAP_FAILED);
     block->kind = Block::Kind::device;
-    block->device = handle.device;
+    block->device = call.state().renumbered(handle.gpu);
     block->size = handle.size;
     block->view = static_cast<char *>(view);
     block->owns_view = true;
     block->base = reinterpret_cast<CUdeviceptr>(reserve_addresses(call.state(), handle.size, page_size()));
     block->context = context;
     block->owner = {handle.process, handle.id};
-    call.device(handle.device).used += handle.size;
+    call.device(block->device).used += handle.size;
     add_block(call.state(), block);
     return block;
 }
@@ -97,7 +97,8 @@ void get_handle(Call &call, CUipcMemHandle *out_handle, CUdeviceptr address) {
     const BlockPtr block = find_block(call.state(), address);
     require(block != nullptr && block->kind == Block::Kind::device && block->opened == 0);
     make_physical(*block);
-    const Handle handle{magic_number, getpid(), block->physical->file, block->device, 0, block->id, block->size};
+    const int gpu = call.state().renumbered(block->device);
+    const Handle handle{magic_number, getpid(), block->physical->file, gpu, 0, block->id, block->size};
     *out_handle = {};
     std::memcpy(out_handle, &handle, sizeof handle);
 }

@@ -63,6 +63,8 @@ static int32_t obey(char command, const description *given, via_array **array) {
             return import_again(given, *array);
         case 'd':
             return describe_again(*array);
+        case 'n':
+            return via_array_device_id(*array);
         default:
             via_array_release(*array);
             *array = NULL;
@@ -354,6 +356,27 @@ static void a_device_that_the_importer_does_not_see_is_reported(void **state) {
     via_array_release(array);
 }
 
+/* A device is known by what it is, not by its number. */
+static void a_process_that_numbers_the_devices_otherwise_finds_the_same_one(void **state) {
+    (void)state;
+    need_two_devices();
+    const char *const reversed[] = {"VIADUCT_FAKECUDA_REVERSED=1", "CUDA_VISIBLE_DEVICES=1,0", NULL};
+    for (int device = 0; device < 2; ++device) {
+        const CUdeviceptr memory = device_memory_on(device, count);
+        write_pattern(memory, count, 1);
+        via_array *array = wrap_bytes((const void *)(uintptr_t)memory, count, VIA_DEVICE_CUDA, device, NULL);
+        const description given = describe(array);
+        const other_process other = start_apart(import_what_comes, reversed);
+        send(&other, &given, sizeof given);
+        assert_int_equal(answer(&other), VIA_OK);
+        assert_int_equal(ask(&other, 'n'), 1 - device);
+        assert_int_equal(ask(&other, 'w'), VIA_OK);
+        assert_device_pattern(memory, count, 2);
+        assert_int_equal(end_apart(&other), 0);
+        via_array_release(array);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(another_process_uses_the_memory_in_place),
@@ -371,6 +394,7 @@ int main(void) {
         GPU_TEST(a_description_damaged_on_the_way_never_reaches_the_driver),
         GPU_TEST(a_made_up_description_leads_nowhere_and_holds_nothing),
         GPU_TEST(a_device_that_the_importer_does_not_see_is_reported),
+        GPU_TEST(a_process_that_numbers_the_devices_otherwise_finds_the_same_one),
     };
     return run_gpu_tests(tests);
 }
