@@ -10,6 +10,7 @@
 #include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/array/view.hpp"
+#include "core/base/thread_state.hpp"
 #include "cuda/device.hpp"
 #include "cuda/stream.hpp"
 
@@ -149,6 +150,7 @@ Status IndexedCopy::find_route() {
                     DtypeName(given_.dst->dtype).text);
     }
     if (!device) {
+        count(Counter::PlannedRoutes, 1);
         fetches_ = is_on_device(given_.dst_index) || is_on_device(given_.src_index);
         return VIA_OK;
     }
@@ -318,9 +320,7 @@ Status IndexedCopy::find_dependency(via_stream *stream, Fence **out_dependency) 
     fences[4] = given_.src_index != nullptr ? last_write(given_.src_index->storage) : nullptr;
     const int32_t device_id = is_empty_ ? 0 : cuda::device_of_transfer(transfer_.transfer);
     if (const Status status = dependency_of_stream(stream, device_id, &fences[0]); status != VIA_OK) {
-        for (Fence *fence : fences) {
-            const UniqueFence dropped(fence);
-        }
+        release_fences(fences, std::size(fences));
         return status;
     }
     return join_fences(fences, std::size(fences), out_dependency);
@@ -409,13 +409,7 @@ Status submit_indexed(const IndexedArguments &arguments, via_stream *stream, via
         return status;
     }
     const UniqueFence end(task_fence(task));
-    if (const Status noted = copy.get()->note_task(end.get()); noted != VIA_OK) {
-        cancel_task(task);
-        release_task(task);
-        return noted;
-    }
-    *out_task = task;
-    return VIA_OK;
+    return hand_out_task(task, copy.get()->note_task(end.get()), out_task);
 }
 
 }  // namespace via
