@@ -275,7 +275,7 @@ contains
     call self%empty(dtype, int(extents, c_int64_t), ierr)
   end subroutine
 
-  ! Takes a DLPack tensor over; on failure it is still the caller's, to end with via_dlpack_delete.
+  ! Imports a DLPack tensor; on failure it is still the caller's, to end with via_dlpack_delete.
   subroutine from_dlpack(self, tensor, ierr)
     class(viaduct_array), intent(inout) :: self
     type(c_ptr), intent(in) :: tensor
@@ -291,7 +291,7 @@ contains
     call viaduct_check(via_to_dlpack(self%handle, stream=c_null_ptr, out_tensor=tensor), ierr)
   end subroutine
 
-  ! One owner less. An array that has no handle stays so.
+  ! Drops a reference. An array that has no handle stays so.
   subroutine release(self)
     class(viaduct_array), intent(inout) :: self
     call via_array_release(self%handle)
@@ -342,14 +342,14 @@ contains
 
   ! --------------------------------------------------------------------------------------------------- views
 
-  ! Elements first to last of each axis, `step` apart: view = self(first(1):last(1):step(1), ...).
+  ! Elements first to last of each axis, `step` at a time: view = self(first(1):last(1):step(1), ...).
   subroutine section(self, view, first, last, step, ierr)
     class(viaduct_array), intent(in) :: self
     type(viaduct_array), intent(inout) :: view
     integer(c_int64_t), intent(in) :: first(:), last(:)
     integer(c_int64_t), intent(in), optional :: step(:)
     integer, intent(out), optional :: ierr
-    integer(c_int64_t) :: apart(size(first)), start(size(first)), count(size(first))
+    integer(c_int64_t) :: axis_steps(size(first)), start(size(first)), count(size(first))
     view%handle = c_null_ptr
     if (.not. is_made(self, "section", ierr)) return
     if (size(first) /= self%ndim()) then
@@ -359,16 +359,16 @@ contains
       call refuse_length("section: last", size(last), self%ndim(), ierr)
       return
     end if
-    apart = 1
+    axis_steps = 1
     if (present(step)) then
       if (size(step) /= self%ndim()) then
         call refuse_length("section: step", size(step), self%ndim(), ierr)
         return
       end if
-      apart = step
+      axis_steps = step
     end if
-    if (.not. bounded(self%shape(), first, last, apart, start, count, ierr)) return
-    call viaduct_check(via_array_slice(self%handle, start, count, apart, view%handle), ierr)
+    if (.not. bounded(self%shape(), first, last, axis_steps, start, count, ierr)) return
+    call viaduct_check(via_array_slice(self%handle, start, count, axis_steps, view%handle), ierr)
   end subroutine
 
   ! Whether the array has a handle; refuses if not.
@@ -383,8 +383,8 @@ contains
   end function
 
   ! C's start and count of Fortran's bounds; a section without elements starts anywhere. Refuses what leaves the array.
-  function bounded(extents, first, last, apart, start, count, ierr) result(fits)
-    integer(c_int64_t), intent(in) :: extents(:), first(:), last(:), apart(:)
+  function bounded(extents, first, last, axis_steps, start, count, ierr) result(fits)
+    integer(c_int64_t), intent(in) :: extents(:), first(:), last(:), axis_steps(:)
     integer(c_int64_t), intent(out) :: start(:), count(:)
     integer, intent(out), optional :: ierr
     logical :: fits
@@ -393,16 +393,16 @@ contains
     start = 0
     count = 0
     do axis = 1, size(extents)
-      fits = apart(axis) /= 0
+      fits = axis_steps(axis) /= 0
       if (.not. fits) then
         call refuse(VIA_ERROR_INVALID_ARGUMENT, "section: step(" // written(axis) // &
           ") is 0; expected another number", ierr)
         return
       end if
-      if (merge(last(axis) < first(axis), last(axis) > first(axis), apart(axis) > 0)) cycle
-      count(axis) = (last(axis) - first(axis)) / apart(axis) + 1
+      if (merge(last(axis) < first(axis), last(axis) > first(axis), axis_steps(axis) > 0)) cycle
+      count(axis) = (last(axis) - first(axis)) / axis_steps(axis) + 1
       start(axis) = first(axis) - 1
-      end = first(axis) + (count(axis) - 1) * apart(axis)
+      end = first(axis) + (count(axis) - 1) * axis_steps(axis)
       fits = first(axis) >= 1 .and. first(axis) <= extents(axis)
       if (.not. fits) then
         call refuse(VIA_ERROR_INDEX, "section: first(" // written(axis) // ") is " // written(first(axis)) // &

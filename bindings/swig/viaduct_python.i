@@ -15,7 +15,7 @@
 #include "objects/handles.hpp"
 #include "module.hpp"
 #include "raw.hpp"
-#include "support/structs.hpp"
+#include "support/versioned_struct.hpp"
 %}
 
 %init %{

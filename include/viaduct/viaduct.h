@@ -109,7 +109,7 @@ enum {
     VIA_DEVICE_ANY = 0,          /**< in via_wrap: detected from the address; in options: wherever the array is */
     VIA_DEVICE_CPU = 1,          /**< ordinary host memory */
     VIA_DEVICE_CUDA = 2,         /**< memory of a CUDA device */
-    VIA_DEVICE_CUDA_HOST = 3,    /**< page-locked (pinned) host memory */
+    VIA_DEVICE_CUDA_HOST = 3,    /**< pinned host memory */
     VIA_DEVICE_CUDA_MANAGED = 13 /**< CUDA managed (unified) memory */
 };
 
@@ -191,7 +191,7 @@ enum {
 /** Kinds of memory that via_memory_create makes. */
 enum {
     VIA_MEMORY_HOST = 1,        /**< host memory, aligned to 64 bytes */
-    VIA_MEMORY_PINNED = 2,      /**< page-locked host memory */
+    VIA_MEMORY_PINNED = 2,      /**< pinned host memory */
     VIA_MEMORY_DEVICE = 3,      /**< memory of one CUDA device */
     VIA_MEMORY_DEVICE_POOL = 4, /**< the same, allocated and freed in stream order */
     VIA_MEMORY_MANAGED = 5,     /**< CUDA managed memory */
@@ -330,7 +330,7 @@ typedef struct via_device_properties {
     int32_t driver_version;     /**< the CUDA driver's number (13000 for 13.0), otherwise 0 */
     int32_t num_threads;        /**< threads that a host copy may use */
     int64_t total_bytes;        /**< memory of the device; for the CPU, the memory that the process may use */
-    int64_t staging_bytes;      /**< limit of page-locked memory for copies of that device, otherwise 0 */
+    int64_t staging_bytes;      /**< limit of pinned memory for copies of that device, otherwise 0 */
     char name[128];             /**< the maker's name of the device */
     char routes[512];           /**< a line for each route of a copy: on, or off with the reason */
 } via_device_properties;
@@ -387,10 +387,10 @@ typedef struct via_stats_info {
     int64_t pending_releases;    /**< releases that wait for work, or for other processes, using the memory */
     int64_t host_bytes;          /**< host bytes allocated here; neither wrapped memory counts, nor pool memory that
                                       returns to the driver once the work using it has completed */
-    int64_t pinned_bytes;        /**< the same of page-locked host memory, without staged_bytes */
+    int64_t pinned_bytes;        /**< the same of pinned host memory, without staged_bytes */
     int64_t device_bytes;        /**< the same of device memory */
     int64_t managed_bytes;       /**< the same of managed memory */
-    int64_t staged_bytes;        /**< page-locked memory held for staging */
+    int64_t staged_bytes;        /**< pinned memory held for staging */
     int64_t pending_tasks;       /**< tasks that have not ended */
 } via_stats_info;
 /** Initialiser of a via_stats_info. */
@@ -533,7 +533,7 @@ typedef struct via_pointer_info {
 #define VIA_POINTER_INFO_INIT {(int32_t)sizeof(via_pointer_info), 0, 0, 0, 0, 0}
 
 /**
- * Finds out which memory an address points to. Initialise *out_info with VIA_POINTER_INFO_INIT. Reports page-locked
+ * Finds out which memory an address points to. Initialise *out_info with VIA_POINTER_INFO_INIT. Reports pinned
  * host memory, whoever locked it, as VIA_DEVICE_CUDA_HOST. Queries the CUDA driver only if the process has initialised
  * it. Allowed during a stream capture. The result is a snapshot: the memory may be freed at any time.
  * Errors: VIA_ERROR_POINTER for an address without readable memory, VIA_ERROR_CUDA inside a callback of the driver,

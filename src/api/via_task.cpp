@@ -48,8 +48,8 @@ via_status via_task_cancel(via_task *task) {
 via_status via_task_join(via_task *task, via_stream *stream) {
     VIA_TRACE_API(via_task_join, task, stream);
     return guarded(__func__, required("task", task), [&]() -> Status {
-        const UniqueFence mark(task_fence(task));
-        VIA_TRY(cuda::join(stream, mark.get()));
+        const UniqueFence fence(task_fence(task));
+        VIA_TRY(cuda::join(stream, fence.get()));
         return task_failure(task);
     });
 }

@@ -14,7 +14,7 @@ bool are_plain(via_array *dst, via_array *src) { return is_plain(dst) && is_plai
 
 // Returns true if no work of this process can come before. No stream means the legacy stream, which is empty in a
 // process that does not use CUDA.
-bool is_behind_nothing(via_array *dst, via_array *src, via_stream *stream) {
+bool has_nothing_to_wait_for(via_array *dst, via_array *src, via_stream *stream) {
     return stream == nullptr && are_plain(dst, src) && !cuda::is_in_use();
 }
 
@@ -86,7 +86,7 @@ Status plan_copy_async(via_array *dst, via_array *src, via_stream *stream, CopyP
 }
 
 Status copy_array_async(via_array *dst, via_array *src, via_stream *stream) {
-    if (is_behind_nothing(dst, src, stream)) {
+    if (has_nothing_to_wait_for(dst, src, stream)) {
         return copy_array(dst, src);
     }
     VIA_TRY(check_arrays(dst, src));

@@ -59,12 +59,13 @@ Status check_captured(const CopyPlan &plan) {
                     plan.transfer.dst_side.device_type == VIA_DEVICE_CPU ? "dst" : "src");
     }
     if (!is_adjacent(plan.loops) && (plan.on_host || plan.through_host)) {
-        return fail(VIA_ERROR_STREAM_CAPTURE, "stream is being captured, and a strided copy by the host cannot be");
+        return fail(VIA_ERROR_STREAM_CAPTURE,
+                    "stream is being captured, and the host would copy strided elements; expected contiguous arrays");
     }
     return VIA_OK;
 }
 
-// Captures a copy that the host would do otherwise: adjacent page-locked memory.
+// Captures a copy that the host would do otherwise: adjacent pinned memory.
 Status capture_on(const CopyPlan &plan, via_stream *stream) {
     VIA_TRY(check_captured(plan));
     return cuda::transfer_on(plan.transfer, stream);
@@ -129,7 +130,9 @@ Status await_arrays(via_array *dst, via_array *src) {
 Status await_stream(via_stream *stream, const char *what) {
     bool capturing = false;
     VIA_TRY(cuda::await_stream(stream, &capturing));
-    return capturing ? fail(VIA_ERROR_STREAM_CAPTURE, "stream is being captured, and %s cannot be", what) : VIA_OK;
+    return capturing ? fail(VIA_ERROR_STREAM_CAPTURE,
+                            "stream is being captured, and %s cannot be; expected a stream that is not", what)
+                     : VIA_OK;
 }
 
 Status copy_now(CopyPlan *plan) {

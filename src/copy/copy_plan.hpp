@@ -19,7 +19,7 @@ struct CopyPlan {
     cuda::Transfer transfer;      // reads the axes where `loops` has them
     cuda::TransferPlan device{};  // unless on_host
     bool on_host = false;         // for memory that it can reach, unless the driver knows better (managed memory)
-    bool through_host = false;    // since a device has a part of what takes parts of bytes
+    bool through_host = false;    // packed elements with gaps, one side on a device
     Plan loops;
 
     CopyPlan() = default;

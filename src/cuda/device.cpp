@@ -54,7 +54,7 @@ void describe_staging(int32_t device_id, via_device_properties *properties, Text
     if (properties->staging_bytes == 0) {
         lines->add_line("staging of pageable memory: off, %s", why);
     } else {
-        lines->add_line("staging of pageable memory: on, up to %lld MiB page-locked",
+        lines->add_line("staging of pageable memory: on, up to %lld MiB pinned",
                         static_cast<long long>(properties->staging_bytes >> 20));
     }
 }

@@ -15,7 +15,7 @@ struct Batch;
 // Returns the device of the stream, or -1 if it is that of the arrays.
 int32_t device_meant_by(via_stream *stream);
 
-// Makes a batch of about `count` copies within the device's memory, or between that and page-locked memory.
+// Makes a batch of about `count` copies within the device's memory, or between that and pinned memory.
 VIA_NODISCARD Status make_batch(int32_t device_id, int32_t count, Batch **out_batch);
 
 enum class LinkDirection : int32_t { No, ToDevice, ToHost };
@@ -43,10 +43,10 @@ void end_batch(Batch *batch, Fence *until);
 VIA_NODISCARD Status can_run_on(Batch *batch, via_stream *stream, bool *out_can, Timeline *out_timeline);
 bool can_run_in_task(Batch *batch);
 
-// Runs the batch in stream order, after the fence `behind` unless that is nullptr. Stores a retained fence of its end
+// Runs the batch in stream order, after `dependency` unless that is nullptr. Stores a retained fence of its end
 // in *out_fence, or nullptr if it is done or part of a graph, which then holds the storages. On failure, what was
 // queued has ended.
-VIA_NODISCARD Status run_batch_on(Batch *batch, Fence *behind, via_stream *stream, Fence **out_fence);
+VIA_NODISCARD Status run_batch_on(Batch *batch, Fence *dependency, via_stream *stream, Fence **out_fence);
 
 // Runs the batch on an internal stream. All fences that it depends on must be complete.
 VIA_NODISCARD Status run_batch_for_task(Batch *batch, Fence **out_fence);

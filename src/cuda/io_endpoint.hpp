@@ -1,4 +1,4 @@
-// Transfers between device memory and files, through the ring of page-locked slots. Workers read into slots and write
+// Transfers between device memory and files, through the ring of pinned slots. Workers read into slots and write
 // from them instead of copying.
 #pragma once
 

@@ -13,7 +13,7 @@ namespace via::cuda {
 // Plans for a description. Makes nothing. Errors: as plan_transfer.
 VIA_NODISCARD Status plan_for_text(const Transfer &transfer, TransferPlan *out_plan);
 
-// Copies behind the legacy stream's work, of both devices between two, once both arrays are ready. Returns when the
+// Copies after the work of the legacy stream, of both devices between two, once both arrays are ready. Returns when the
 // bytes have arrived for every stream and the host.
 VIA_NODISCARD Status transfer_now(const Transfer &transfer);
 

@@ -145,7 +145,7 @@ class Driver:
 
 
 def as_torch(array: via.Array) -> Any:
-    """PyTorch imports no page-locked memory by DLPack."""
+    """PyTorch imports no pinned memory by DLPack."""
     return torch.from_dlpack(array) if array.device.startswith("cuda:") else torch.from_numpy(numpy.asarray(array))
 
 

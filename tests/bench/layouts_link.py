@@ -1,7 +1,7 @@
 """Copies of random layouts between host memory and a GPU, in turns with PyTorch.
 
 The population: strided on the host, on the device or on both, padded or not, steps of 2 now and then, pageable or
-page-locked host memory, 64 KiB to 256 MiB. The bound is a plain copy of page-locked memory in the same direction.
+pinned host memory, 64 KiB to 256 MiB. The bound is a plain copy of pinned memory in the same direction.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ typedef struct scene {
 
 #define SCENE(function) {#function, function}
 
-/* What a scene came to. */
+/* Result of a scene. */
 typedef struct ending {
     int exit_status; /* -1 if a signal ended it */
     int signal;
@@ -73,7 +73,7 @@ static inline ending play(const char *name, const char *setting) {
     return found;
 }
 
-/* A scene that must come to its end, and say each of the words, which '|' separates. */
+/* A scene that must end, and say each of the words, which '|' separates. */
 static inline ending play_well(const char *name, const char *setting, const char *words) {
     const ending found = play(name, setting);
     if (found.exit_status != 0 || !holds_words(found.text, words)) {

@@ -5,5 +5,5 @@
 
 std::int64_t size_by_returning(via_array *array);
 
-// What selecting too far along the first axis comes to.
+// Returns the result of selecting too far along the first axis.
 viaduct::Error error_by_returning(via_array *array);

@@ -147,7 +147,7 @@ namespace Viaduct.Tests
         }
 
         [Test]
-        public void Structs_come_to_the_host_whole_behind_a_stream_and_by_one_field()
+        public void Structs_come_to_the_host_whole_after_a_stream_and_by_one_field()
         {
             string output;
             Assert.That(RunExample("GpuToHost", new string[0], Support.Library, out output), Is.EqualTo(0), output);

@@ -79,7 +79,7 @@ static via_status record_uses(void) {
 }
 
 /* The release has to wait, and comes from a thread of the library. */
-static via_status release_behind_a_stream(void) {
+static via_status release_after_a_stream(void) {
     via_status status = VIA_OK;
     via_stream *stream = NULL;
     via_array *array = NULL;
@@ -175,7 +175,7 @@ const scenario order_scenarios[] = {
     {"a device is warmed up", warm_up, NULL, NULL, 1, 0, 0},
     {"streams and events are used", use_streams, prepare_order, finish_streams, 1, 0, 0},
     {"uses of an array are recorded", record_uses, prepare_order, NULL, 0, 0, 0},
-    {"a release waits for a stream", release_behind_a_stream, NULL, NULL, 1, 0, 0},
+    {"a release waits for a stream", release_after_a_stream, NULL, NULL, 1, 0, 0},
     {"copies are captured", capture_a_copy, prepare_order, NULL, 0, 0, 1},
     {NULL, NULL, NULL, NULL, 0, 0, 0},
 };

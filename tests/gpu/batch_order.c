@@ -1,5 +1,5 @@
-/* Copies of a batch that are done together, in the order of streams and marks: what they wait for, what waits for them,
-   what holds their arrays, what a graph makes of them, and what becomes of them when the driver fails. */
+/* Copies of a batch that are done together, in the order of streams and fences: what they wait for, what waits for
+   them, what holds their arrays, what a graph makes of them, and what becomes of them when the driver fails. */
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,7 +77,7 @@ static void end_task(via_task *task) {
     via_task_release(task);
 }
 
-/* ------------------------------------------------------------------------------------------------ marks */
+/* ------------------------------------------------------------------------------------------------ fences */
 
 static void readers_of_a_destination_wait_for_the_batch(void **state) {
     (void)state;

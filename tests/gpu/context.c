@@ -1,4 +1,4 @@
-/* Contexts: whose streams are meant, and what becomes of streams, events and marks when a context goes. */
+/* Contexts: whose streams are meant, and what becomes of streams, events and fences when a context goes. */
 #include "support.h"
 
 #include <pthread.h>
@@ -98,7 +98,7 @@ static void legacy_of_a_device_is_not_that_of_a_context_of_another(void **state)
     release(NULL);
 }
 
-static void marks_are_made_in_the_context_of_the_stream(void **state) {
+static void fences_are_made_in_the_context_of_the_stream(void **state) {
     (void)state;
     atomic_int released = 0;
     via_array *array = wrap_device(device_memory(64), 64, &released);
@@ -328,7 +328,7 @@ static void a_fault(void) {
     via_stream_release(stream);
 }
 
-static void streams_and_marks_survive_a_reset_of_the_primary_context(void **state) {
+static void streams_and_fences_survive_a_reset_of_the_primary_context(void **state) {
     (void)state;
     APART(a_reset);
     APART(a_reset_that_nobody_follows);
@@ -346,13 +346,13 @@ int main(void) {
         GPU_TEST(a_stream_of_another_device_is_created_in_its_primary_context),
         GPU_TEST(legacy_is_that_of_the_current_context),
         GPU_TEST(legacy_of_a_device_is_not_that_of_a_context_of_another),
-        GPU_TEST(marks_are_made_in_the_context_of_the_stream),
+        GPU_TEST(fences_are_made_in_the_context_of_the_stream),
         GPU_TEST(what_was_of_a_destroyed_context_is_refused_and_release),
         GPU_TEST(a_release_does_not_wait_for_a_context_that_is_gone),
         GPU_TEST(a_dead_current_context_gives_way_to_the_primary_one),
         GPU_TEST(a_thread_needs_no_context_of_its_own),
         GPU_TEST(a_context_that_cannot_be_popped_is_not_left_current),
-        GPU_TEST(streams_and_marks_survive_a_reset_of_the_primary_context),
+        GPU_TEST(streams_and_fences_survive_a_reset_of_the_primary_context),
         GPU_TEST(a_fault_of_the_device_is_reported_and_releases),
     };
     return run_gpu_tests(tests);

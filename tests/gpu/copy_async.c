@@ -254,7 +254,7 @@ static void small_copies_make_the_calls_they_need_and_no_more(void **state) {
         place dst;
         place src;
         const char *copy;
-        int32_t marks;
+        int32_t fences;
         int32_t calls;
     } expected[] = {
         {DEVICE, PINNED, "cuMemcpyHtoDAsync", 1, 4},   {PINNED, DEVICE, "cuMemcpyDtoHAsync", 1, 4},
@@ -270,12 +270,12 @@ static void small_copies_make_the_calls_they_need_and_no_more(void **state) {
             finish(native);
         }
         const int64_t copies = calls_now(expected[i].copy);
-        const int64_t marks = calls_now("cuEventRecord");
+        const int64_t fences = calls_now("cuEventRecord");
         const int64_t all = calls_now(NULL);
         ok(via_copy_async(both.dst.array, both.src.array, stream));
         assert_int_equal(calls_now(NULL) - all, expected[i].calls);
         assert_int_equal(calls_now(expected[i].copy) - copies, 1);
-        assert_int_equal(calls_now("cuEventRecord") - marks, expected[i].marks);
+        assert_int_equal(calls_now("cuEventRecord") - fences, expected[i].fences);
         finish(native);
         end_pair(&both);
     }

@@ -159,7 +159,7 @@ static void a_graph_holds_the_arrays_of_its_copies(void **state) {
     await_count(&released, 2);
 }
 
-static void a_captured_copy_leaves_no_mark(void **state) {
+static void a_captured_copy_leaves_no_fence(void **state) {
     (void)state;
     pair both = new_pair(DEVICE, PINNED, 5000);
     CUstream native = new_stream();
@@ -353,7 +353,7 @@ int main(void) {
         GPU_TEST(a_captured_conversion_is_a_node_of_its_graph),
         GPU_TEST(a_captured_conversion_of_pageable_memory_is_refused),
         GPU_TEST(a_graph_holds_the_arrays_of_its_copies),
-        GPU_TEST(a_captured_copy_leaves_no_mark),
+        GPU_TEST(a_captured_copy_leaves_no_fence),
         GPU_TEST(pageable_memory_is_refused_and_the_capture_goes_on),
         GPU_TEST(packed_elements_in_parts_of_bytes_are_refused_and_the_capture_goes_on),
         GPU_TEST(a_batch_that_cannot_be_captured_whole_is_not_captured),

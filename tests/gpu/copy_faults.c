@@ -147,7 +147,7 @@ static void a_peer_copy_survives_any_failing_call(void **state) {
     fail_at_every_call(OTHER_DEVICE, DEVICE, 5000, try_async, CUDA_ERROR_UNKNOWN);
 }
 
-static void a_copy_that_failed_leaves_no_mark(void **state) {
+static void a_copy_that_failed_leaves_no_fence(void **state) {
     (void)state;
     steer();
     pair both = new_pair(DEVICE, PINNED, 5000);
@@ -168,7 +168,7 @@ int main(void) {
         GPU_TEST(a_copy_survives_any_failing_call),          GPU_TEST(an_asynchronous_copy_survives_any_failing_call),
         GPU_TEST(a_task_survives_any_failing_call),          GPU_TEST(a_raw_copy_and_a_fill_survive_any_failing_call),
         GPU_TEST(a_captured_copy_survives_any_failing_call), GPU_TEST(a_staged_copy_survives_any_failing_call),
-        GPU_TEST(a_peer_copy_survives_any_failing_call),     GPU_TEST(a_copy_that_failed_leaves_no_mark),
+        GPU_TEST(a_peer_copy_survives_any_failing_call),     GPU_TEST(a_copy_that_failed_leaves_no_fence),
     };
     return run_gpu_tests(tests);
 }

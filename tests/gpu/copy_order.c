@@ -8,7 +8,7 @@ static const place written_pairs[][2] = {
     {DEVICE, MANAGED}, {PINNED, PINNED}, {PAGEABLE, PINNED}, {PAGEABLE, MANAGED}, {MANAGED, PINNED},
 };
 
-static void copy_behind_the_legacy_stream(place dst, place src, int64_t count) {
+static void copy_after_the_legacy_stream(place dst, place src, int64_t count) {
     pair both = new_pair(dst, src, count);
     hold(NULL);
     write_behind(&both.src, 3, CU_STREAM_LEGACY);
@@ -27,15 +27,15 @@ static void a_copy_comes_after_the_legacy_streams_work(void **state) {
     (void)state;
     skip_where_calls_wait();
     for (int32_t i = 0; i < LENGTH(written_pairs); ++i) {
-        copy_behind_the_legacy_stream(written_pairs[i][0], written_pairs[i][1], 5000);
+        copy_after_the_legacy_stream(written_pairs[i][0], written_pairs[i][1], 5000);
     }
 }
 
 static void a_large_copy_comes_after_the_legacy_streams_work(void **state) {
     (void)state;
     skip_where_calls_wait();
-    copy_behind_the_legacy_stream(PAGEABLE, DEVICE, 24 << 20);
-    copy_behind_the_legacy_stream(DEVICE, DEVICE, 24 << 20);
+    copy_after_the_legacy_stream(PAGEABLE, DEVICE, 24 << 20);
+    copy_after_the_legacy_stream(DEVICE, DEVICE, 24 << 20);
 }
 
 static void a_copy_comes_after_work_of_blocking_streams(void **state) {
@@ -225,12 +225,12 @@ static void small_copies_make_the_calls_they_need_and_no_more(void **state) {
         }
         const int64_t copies = calls_now(expected[i].copy);
         const int64_t waits = calls_now("cuStreamSynchronize");
-        const int64_t marks = calls_now("cuEventRecord");
+        const int64_t fences = calls_now("cuEventRecord");
         const int64_t all = calls_now(NULL);
         ok(via_copy(both.dst.array, both.src.array));
         assert_int_equal(calls_now(expected[i].copy) - copies, 1);
         assert_int_equal(calls_now("cuStreamSynchronize") - waits, 1);
-        assert_int_equal(calls_now("cuEventRecord") - marks, 0);
+        assert_int_equal(calls_now("cuEventRecord") - fences, 0);
         assert_int_equal(calls_now(NULL) - all, expected[i].calls);
         end_pair(&both);
     }

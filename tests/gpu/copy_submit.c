@@ -24,7 +24,7 @@ static void end_task(via_task *task) {
     via_task_release(task);
 }
 
-static void submit_behind_a_stream(place dst, place src, int64_t count) {
+static void submit_after_a_stream(place dst, place src, int64_t count) {
     pair both = new_pair(dst, src, count);
     CUstream native = new_stream();
     hold(native);
@@ -43,8 +43,8 @@ static void submit_behind_a_stream(place dst, place src, int64_t count) {
 static void a_task_starts_after_the_streams_work_so_far(void **state) {
     (void)state;
     for (int32_t i = 0; i < LENGTH(pairs); ++i) {
-        submit_behind_a_stream(pairs[i][0], pairs[i][1], 5000);
-        submit_behind_a_stream(pairs[i][0], pairs[i][1], 24 << 20);
+        submit_after_a_stream(pairs[i][0], pairs[i][1], 5000);
+        submit_after_a_stream(pairs[i][0], pairs[i][1], 24 << 20);
     }
 }
 
@@ -227,7 +227,7 @@ static void completion_is_reported_once(void **state) {
     }
 }
 
-static void a_captured_stream_cannot_gate_a_task(void **state) {
+static void a_task_cannot_wait_for_a_captured_stream(void **state) {
     (void)state;
     pair both = new_pair(DEVICE, PINNED, 5000);
     CUstream native = new_stream();
@@ -284,7 +284,7 @@ int main(void) {
         GPU_TEST(both_arrays_are_held_by_the_task),
         GPU_TEST(a_task_cancelled_before_its_turn_touches_nothing),
         GPU_TEST(completion_is_reported_once),
-        GPU_TEST(a_captured_stream_cannot_gate_a_task),
+        GPU_TEST(a_task_cannot_wait_for_a_captured_stream),
         GPU_TEST(copies_of_the_hosts_memory_are_tasks_without_a_driver_too),
     };
     return run_gpu_tests(tests);

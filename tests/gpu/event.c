@@ -89,15 +89,15 @@ static void a_marked_point_outlives_the_stream(void **state) {
     via_event *marker = created();
     via_stream *stream = NULL;
     ok(via_stream_create(0, &stream));
-    CUstream gate = new_stream();
+    CUstream held = new_stream();
     CUevent opened = new_event();
-    hold(gate);
-    cu_ok(cu(cuEventRecord)(opened, gate));
+    hold(held);
+    cu_ok(cu(cuEventRecord)(opened, held));
     cu_ok(cu(cuStreamWaitEvent)((CUstream)via_stream_handle(stream), opened, 0));
     ok(via_event_record(marker, stream));
     via_stream_release(stream);
     assert_false(is_reached(marker));
-    release(gate);
+    release(held);
     ok(via_event_synchronize(marker));
     via_event_release(marker);
 }

@@ -27,21 +27,21 @@ CUstream new_stream() {
     return stream;
 }
 
-ResolvedStream resolved(via_stream *stream, int32_t device_id = 0) {
-    ResolvedStream use{};
-    assert_int_equal(via::cuda::resolve(stream, device_id, &use), VIA_OK);
-    return use;
+ResolvedStream resolved(via_stream *given, int32_t device_id = 0) {
+    ResolvedStream stream{};
+    assert_int_equal(via::cuda::resolve(given, device_id, &stream), VIA_OK);
+    return stream;
 }
 
-ResolvedStream own(int32_t number) {
-    ResolvedStream use{};
-    assert_int_equal(via::cuda::internal_stream(0, number, &use), VIA_OK);
-    return use;
+ResolvedStream internal(int32_t number) {
+    ResolvedStream stream{};
+    assert_int_equal(via::cuda::internal_stream(0, number, &stream), VIA_OK);
+    return stream;
 }
 
-Fence *recorded(const ResolvedStream &use) {
+Fence *recorded(const ResolvedStream &stream) {
     Fence *fence = nullptr;
-    assert_int_equal(via::cuda::record_fence(use, &fence), VIA_OK);
+    assert_int_equal(via::cuda::record_fence(stream, &fence), VIA_OK);
     assert_non_null(fence);
     return fence;
 }
@@ -67,13 +67,13 @@ void every_handle_is_resolved_to_what_it_means(void **) {
         {foreign, native},
     };
     for (const auto &one : cases) {
-        const ResolvedStream use = resolved(one.stream);
-        assert_ptr_equal(use.handle, one.handle);
-        assert_ptr_equal(use.context, primary);
-        assert_true(use.context_id == via::cuda::context_id(primary));
-        assert_int_equal(use.device_id, 0);
-        assert_false(use.capturing);
-        assert_true(via::cuda::is_idle(use));
+        const ResolvedStream stream = resolved(one.stream);
+        assert_ptr_equal(stream.handle, one.handle);
+        assert_ptr_equal(stream.context, primary);
+        assert_true(stream.context_id == via::cuda::context_id(primary));
+        assert_int_equal(stream.device_id, 0);
+        assert_false(stream.capturing);
+        assert_true(via::cuda::is_idle(stream));
     }
     ResolvedStream none{};
     assert_int_equal(via::cuda::resolve(via::cuda::no_sync_stream(), 0, &none), VIA_ERROR_INVALID_ARGUMENT);
@@ -81,32 +81,32 @@ void every_handle_is_resolved_to_what_it_means(void **) {
     (void)driver().cuStreamDestroy(native);
 }
 
-void a_mark_is_reached_once_and_for_all(void **) {
+void a_fence_is_reached_once_and_for_all(void **) {
     need_fake_driver();
-    const ResolvedStream use = own(0);
-    hold(use.handle);
-    const UniqueFence fence(recorded(use));
+    const ResolvedStream stream = internal(0);
+    hold(stream.handle);
+    const UniqueFence fence(recorded(stream));
     assert_false(fence.get()->is_complete());
-    assert_false(via::cuda::is_idle(use));
-    std::thread other([&] { release(use.handle); });
+    assert_false(via::cuda::is_idle(stream));
+    std::thread other([&] { release(stream.handle); });
     assert_int_equal(fence.get()->wait(), VIA_OK);
     other.join();
     assert_true(fence.get()->is_complete());
-    hold(use.handle);
-    const UniqueFence later(recorded(use));
+    hold(stream.handle);
+    const UniqueFence later(recorded(stream));
     assert_true(fence.get()->is_complete());
     assert_int_equal(fence.get()->wait(), VIA_OK);
     assert_false(later.get()->is_complete());
-    release(use.handle);
+    release(stream.handle);
 }
 
-void a_mark_that_nobody_owns_is_used_again(void **) {
+void a_fence_that_nobody_owns_is_used_again(void **) {
     need_fake_driver();
-    const ResolvedStream use = own(0);
-    recorded(use)->release();
+    const ResolvedStream stream = internal(0);
+    recorded(stream)->release();
     const int64_t before = fake(fake_call_count)("cuEventCreate");
     for (int i = 0; i < 500; ++i) {
-        Fence *fence = recorded(use);
+        Fence *fence = recorded(stream);
         fence->retain();
         fence->release();
         fence->release();
@@ -115,11 +115,11 @@ void a_mark_that_nobody_owns_is_used_again(void **) {
 }
 
 // It may be taken again while the work it stood for is still to come: only its owners could have asked.
-void a_mark_used_again_stands_for_the_new_point_alone(void **) {
+void a_fence_used_again_stands_for_the_new_point_alone(void **) {
     need_fake_driver();
-    const ResolvedStream first = own(0);
-    const ResolvedStream second = own(1);
-    const ResolvedStream third = own(2);
+    const ResolvedStream first = internal(0);
+    const ResolvedStream second = internal(1);
+    const ResolvedStream third = internal(2);
     hold(first.handle);
     Fence *fence = recorded(first);
     assert_int_equal(fence->make_stream_wait(third), VIA_OK);
@@ -132,10 +132,10 @@ void a_mark_used_again_stands_for_the_new_point_alone(void **) {
     assert_int_equal(via::cuda::wait_for_stream(third), VIA_OK);
 }
 
-void a_stream_is_ordered_only_behind_what_is_still_to_come(void **) {
+void a_stream_waits_only_for_what_is_still_to_come(void **) {
     need_fake_driver();
-    const ResolvedStream first = own(0);
-    const ResolvedStream second = own(1);
+    const ResolvedStream first = internal(0);
+    const ResolvedStream second = internal(1);
     hold(first.handle);
     const UniqueFence fence(recorded(first));
     assert_int_equal(fence.get()->make_stream_wait(second), VIA_OK);
@@ -147,28 +147,28 @@ void a_stream_is_ordered_only_behind_what_is_still_to_come(void **) {
     assert_int_equal(fake(fake_call_count)("cuStreamWaitEvent"), before);
 }
 
-bool is_asked_about(const ResolvedStream &of, const ResolvedStream &behind) {
+bool is_asked_about(const ResolvedStream &of, const ResolvedStream &waiting) {
     const UniqueFence fence(recorded(of));
     const int64_t before = fake(fake_call_count)(nullptr);
-    assert_int_equal(fence.get()->make_stream_wait(behind), VIA_OK);
+    assert_int_equal(fence.get()->make_stream_wait(waiting), VIA_OK);
     return fake(fake_call_count)(nullptr) != before;
 }
 
-void a_stream_is_behind_its_own_work_without_a_word(void **) {
+void a_stream_waits_for_its_own_work_without_a_call(void **) {
     need_fake_driver();
-    const ResolvedStream use = own(0);
-    hold(use.handle);
-    assert_false(is_asked_about(use, use));
-    assert_true(is_asked_about(use, own(1)));
-    release(use.handle);
+    const ResolvedStream stream = internal(0);
+    hold(stream.handle);
+    assert_false(is_asked_about(stream, stream));
+    assert_true(is_asked_about(stream, internal(1)));
+    release(stream.handle);
     enter_primary();
     assert_false(is_asked_about(resolved(nullptr), resolved(via::cuda::legacy_stream_of(0))));
     // Each thread has one of its own; two handles may be of two streams, one of which is dead.
     assert_true(is_asked_about(resolved(via::cuda::per_thread_stream()), resolved(via::cuda::per_thread_stream())));
     CUstream native = new_stream();
     via_stream *streams[2] = {};
-    for (via_stream *&stream : streams) {
-        assert_int_equal(via::cuda::wrap_stream(native, 0, &stream), VIA_OK);
+    for (via_stream *&wrapped : streams) {
+        assert_int_equal(via::cuda::wrap_stream(native, 0, &wrapped), VIA_OK);
     }
     assert_false(is_asked_about(resolved(streams[0]), resolved(streams[0])));
     assert_true(is_asked_about(resolved(streams[0]), resolved(streams[1])));
@@ -178,13 +178,13 @@ void a_stream_is_behind_its_own_work_without_a_word(void **) {
     assert_true(second.get()->happens_after(*first.get()));
     assert_false(first.get()->happens_after(*second.get()));
     assert_false(third.get()->happens_after(*first.get()));
-    for (via_stream *stream : streams) {
-        via::cuda::release_stream(stream);
+    for (via_stream *wrapped : streams) {
+        via::cuda::release_stream(wrapped);
     }
     (void)driver().cuStreamDestroy(native);
 }
 
-void marks_of_a_destroyed_context_are_reached(void **) {
+void fences_of_a_destroyed_context_are_reached(void **) {
     need_fake_driver();
     enter_primary();
     const int64_t misuse = fake(fake_misuse_total)();
@@ -192,18 +192,18 @@ void marks_of_a_destroyed_context_are_reached(void **) {
     assert_int_equal(cu(cuCtxCreate)(&context, nullptr, 0, 0), CUDA_SUCCESS);
     via_stream *stream = nullptr;
     assert_int_equal(via::cuda::create_stream(0, &stream), VIA_OK);
-    const ResolvedStream use = resolved(stream);
-    assert_ptr_equal(use.context, context);
-    Fence *fence = recorded(use);
-    Fence *idle = recorded(use);
+    const ResolvedStream on_context = resolved(stream);
+    assert_ptr_equal(on_context.context, context);
+    Fence *fence = recorded(on_context);
+    Fence *idle = recorded(on_context);
     idle->release();
     assert_int_equal(cu(cuCtxDestroy)(context), CUDA_SUCCESS);
     assert_true(fence->is_complete());
     assert_int_equal(fence->wait(), VIA_OK);
-    assert_int_equal(fence->make_stream_wait(own(0)), VIA_OK);
+    assert_int_equal(fence->make_stream_wait(internal(0)), VIA_OK);
     fence->release();
     via::cuda::release_stream(stream);
-    // The next context takes the pool over, whose events are gone.
+    // The next context uses the pool again, whose events are gone.
     assert_int_equal(cu(cuCtxCreate)(&context, nullptr, 0, 0), CUDA_SUCCESS);
     assert_int_equal(via::cuda::create_stream(0, &stream), VIA_OK);
     for (int i = 0; i < 3; ++i) {
@@ -225,35 +225,35 @@ void CUDA_CB ask_inside(void *given) {
 void nothing_is_asked_of_the_driver_inside_its_callbacks(void **) {
     need_fake_driver();
     const int64_t misuse = fake(fake_misuse_total)();
-    const ResolvedStream held = own(0);
-    const ResolvedStream use = own(1);
+    const ResolvedStream held = internal(0);
+    const ResolvedStream stream = internal(1);
     hold(held.handle);
     Fence *fence = recorded(held);
-    assert_int_equal(cu(cuLaunchHostFunc)(use.handle, ask_inside, &fence), CUDA_SUCCESS);
-    assert_int_equal(via::cuda::wait_for_stream(use), VIA_OK);
+    assert_int_equal(cu(cuLaunchHostFunc)(stream.handle, ask_inside, &fence), CUDA_SUCCESS);
+    assert_int_equal(via::cuda::wait_for_stream(stream), VIA_OK);
     assert_null(fence);
     release(held.handle);
     assert_int_equal(fake(fake_misuse_total)(), misuse);
 }
 
-void own_streams_are_made_once_and_are_several(void **) {
+void internal_streams_are_made_once_and_are_several(void **) {
     for (int32_t i = 0; i < via::cuda::kInternalStreams; ++i) {
-        const ResolvedStream use = own(i);
-        assert_ptr_equal(own(i).handle, use.handle);
+        const ResolvedStream stream = internal(i);
+        assert_ptr_equal(internal(i).handle, stream.handle);
         for (int32_t j = 0; j < i; ++j) {
-            assert_ptr_not_equal(own(j).handle, use.handle);
+            assert_ptr_not_equal(internal(j).handle, stream.handle);
         }
     }
 }
 
-void marks_serve_many_threads(void **) {
+void fences_serve_many_threads(void **) {
     constexpr int kThreads = 4;
     std::vector<std::thread> threads;
     std::atomic<int> failures{0};
     for (int32_t i = 0; i < kThreads; ++i) {
         threads.emplace_back([&, i] {
-            ResolvedStream use{};
-            failures += via::cuda::internal_stream(0, i % via::cuda::kInternalStreams, &use) != VIA_OK;
+            ResolvedStream stream{};
+            failures += via::cuda::internal_stream(0, i % via::cuda::kInternalStreams, &stream) != VIA_OK;
             Fence *kept[8] = {};
             for (int turn = 0; turn < 400; ++turn) {
                 Fence *&slot = kept[turn % 8];
@@ -261,7 +261,7 @@ void marks_serve_many_threads(void **) {
                     failures += slot->wait() != VIA_OK || !slot->is_complete();
                     slot->release();
                 }
-                failures += via::cuda::record_fence(use, &slot) != VIA_OK;
+                failures += via::cuda::record_fence(stream, &slot) != VIA_OK;
             }
             for (Fence *fence : kept) {
                 fence->release();
@@ -276,10 +276,10 @@ void marks_serve_many_threads(void **) {
 
 // Resolve, record, ask, order and wait, in a context of its own so that every event must be made anew.
 via::Status do_it_all(via_stream *stream) {
-    ResolvedStream use{};
-    VIA_TRY(via::cuda::resolve(stream, 0, &use));
+    ResolvedStream resolved_stream{};
+    VIA_TRY(via::cuda::resolve(stream, 0, &resolved_stream));
     UniqueFence fence;
-    VIA_TRY(via::cuda::record_fence(use, fence.out()));
+    VIA_TRY(via::cuda::record_fence(resolved_stream, fence.out()));
     (void)fence.get()->is_complete();
     ResolvedStream other{};
     VIA_TRY(via::cuda::internal_stream(0, 3, &other));
@@ -312,14 +312,14 @@ void any_call_of_the_driver_may_fail(void **) {
 }
 
 // The last one: what the tests before have made goes with the context.
-void own_streams_are_made_again_after_a_reset(void **) {
+void internal_streams_are_made_again_after_a_reset(void **) {
     need_fake_driver();
     const int64_t misuse = fake(fake_misuse_total)();
-    const ResolvedStream before = own(0);
+    const ResolvedStream before = internal(0);
     const UniqueFence fence(recorded(before));
     leave_primary();
     assert_int_equal(cu(cuDevicePrimaryCtxReset)(0), CUDA_SUCCESS);
-    const ResolvedStream after = own(0);
+    const ResolvedStream after = internal(0);
     assert_ptr_equal(after.context, before.context);
     assert_true(after.context_id != before.context_id);
     assert_true(fence.get()->is_complete());
@@ -333,17 +333,17 @@ void own_streams_are_made_again_after_a_reset(void **) {
 int main() {
     const CMUnitTest tests[] = {
         cmocka_unit_test(every_handle_is_resolved_to_what_it_means),
-        cmocka_unit_test(a_mark_is_reached_once_and_for_all),
-        cmocka_unit_test(a_mark_that_nobody_owns_is_used_again),
-        cmocka_unit_test(a_mark_used_again_stands_for_the_new_point_alone),
-        cmocka_unit_test(a_stream_is_ordered_only_behind_what_is_still_to_come),
-        cmocka_unit_test(a_stream_is_behind_its_own_work_without_a_word),
-        cmocka_unit_test(marks_of_a_destroyed_context_are_reached),
+        cmocka_unit_test(a_fence_is_reached_once_and_for_all),
+        cmocka_unit_test(a_fence_that_nobody_owns_is_used_again),
+        cmocka_unit_test(a_fence_used_again_stands_for_the_new_point_alone),
+        cmocka_unit_test(a_stream_waits_only_for_what_is_still_to_come),
+        cmocka_unit_test(a_stream_waits_for_its_own_work_without_a_call),
+        cmocka_unit_test(fences_of_a_destroyed_context_are_reached),
         cmocka_unit_test(nothing_is_asked_of_the_driver_inside_its_callbacks),
-        cmocka_unit_test(own_streams_are_made_once_and_are_several),
-        cmocka_unit_test(marks_serve_many_threads),
+        cmocka_unit_test(internal_streams_are_made_once_and_are_several),
+        cmocka_unit_test(fences_serve_many_threads),
         cmocka_unit_test(any_call_of_the_driver_may_fail),
-        cmocka_unit_test(own_streams_are_made_again_after_a_reset),
+        cmocka_unit_test(internal_streams_are_made_again_after_a_reset),
     };
     return run_inside(tests);
 }

@@ -357,7 +357,7 @@ static void a_read_that_no_stream_is_named_for_waits_until_the_array_is_ready(vo
     end_block(&to);
 }
 
-static void tasks_begin_behind_a_stream_and_mark_the_array(void **state) {
+static void tasks_begin_after_a_streams_work_and_are_tracked(void **state) {
     (void)state;
     for (int32_t i = 0; i < LENGTH(sizes); ++i) {
         block to = new_block(DEVICE, sizes[i], NULL);
@@ -467,7 +467,7 @@ static void a_cancelled_task_of_a_device_ends_as_such_or_is_done(void **state) {
 }
 
 /* However large the file is. */
-static void a_transfer_takes_no_more_page_locked_memory_than_the_ring(void **state) {
+static void a_transfer_takes_no_more_pinned_memory_than_the_ring(void **state) {
     (void)state;
     read_into(DEVICE, 96 << 20, 0);
     const via_stats_info after = stats_now();
@@ -487,12 +487,12 @@ int main(void) {
         GPU_TEST(a_read_comes_after_the_streams_work_so_far),
         GPU_TEST(a_write_comes_after_the_streams_work_so_far),
         GPU_TEST(a_read_that_no_stream_is_named_for_waits_until_the_array_is_ready),
-        GPU_TEST(tasks_begin_behind_a_stream_and_mark_the_array),
+        GPU_TEST(tasks_begin_after_a_streams_work_and_are_tracked),
         GPU_TEST(a_captured_stream_is_refused_and_its_capture_goes_on),
         GPU_TEST(a_read_that_fails_on_the_way_gives_its_slots_back),
         GPU_TEST(a_read_that_fails_in_more_threads_than_there_are_slots_ends),
         GPU_TEST(a_cancelled_task_of_a_device_ends_as_such_or_is_done),
-        GPU_TEST(a_transfer_takes_no_more_page_locked_memory_than_the_ring),
+        GPU_TEST(a_transfer_takes_no_more_pinned_memory_than_the_ring),
     };
     if (make_scratch(NULL) != 0) {
         return 1;

@@ -9,7 +9,7 @@ typedef struct before_fork {
     via_stream *foreign;
     via_stream *owned;
     via_event *marker;
-    via_array *array; /* with marks pending */
+    via_array *array; /* with fences pending */
     atomic_int released;
 } before_fork;
 

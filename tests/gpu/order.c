@@ -1,4 +1,4 @@
-/* Ready marks: who waits for an array's content, and for what. */
+/* Last writes: who waits for an array's content, and for what. */
 #include "support.h"
 
 #include <pthread.h>
@@ -117,7 +117,7 @@ static void the_point_is_marked_now_and_the_stream_is_not_kept(void **state) {
     release(producer);
 }
 
-static void the_newest_mark_is_the_one_waited_for(void **state) {
+static void the_newest_fence_is_the_one_waited_for(void **state) {
     (void)state;
     CUstream first = new_stream();
     CUstream second = new_stream();
@@ -286,7 +286,7 @@ int main(void) {
         GPU_TEST(content_that_is_there_is_not_waited_for),
         GPU_TEST(use_is_not_ready),
         GPU_TEST(the_point_is_marked_now_and_the_stream_is_not_kept),
-        GPU_TEST(the_newest_mark_is_the_one_waited_for),
+        GPU_TEST(the_newest_fence_is_the_one_waited_for),
         GPU_TEST(views_wait_as_their_parent_does),
         GPU_TEST(an_import_is_ready_after_the_streams_work_so_far),
         GPU_TEST(an_import_without_a_stream_is_ready),

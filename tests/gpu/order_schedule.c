@@ -1,4 +1,4 @@
-/* Ready marks and uses under schedules at random: whatever the streams do in between, the order holds. */
+/* Last writes and accesses under schedules at random: whatever the streams do in between, the order holds. */
 #include "support.h"
 
 /* An export to a consumer on the stream, given back at once: what is left of it is the wait. */
@@ -20,7 +20,7 @@ static int dice(int sides) {
 /*
  * Arrays whose whole content is written, read and copied on streams chosen at random, some of them held for a while,
  * with the order kept by set_ready, exports and record_stream alone. Each reader copies into pinned memory of its own;
- * it must see the content of the write it was ordered behind, whatever the streams do in between.
+ * it must see the content of the write that it was made to wait for, whatever the streams do in between.
  */
 typedef struct schedule {
     CUstream native[most_streams];
@@ -125,7 +125,7 @@ static void run_schedule(unsigned seed) {
     end_schedule(&plan, &released);
 }
 
-static void readers_see_what_they_were_ordered_behind_in_any_schedule(void **state) {
+static void readers_see_the_write_they_waited_for_in_any_schedule(void **state) {
     (void)state;
     enum { schedules = 5 };
     for (unsigned seed = 1; seed <= schedules; ++seed) {
@@ -142,7 +142,7 @@ static void readers_see_what_they_were_ordered_behind_in_any_schedule(void **sta
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        GPU_TEST(readers_see_what_they_were_ordered_behind_in_any_schedule),
+        GPU_TEST(readers_see_the_write_they_waited_for_in_any_schedule),
     };
     return run_gpu_tests(tests);
 }

@@ -49,11 +49,13 @@ struct Counts {
     int64_t routes = via::total(Counter::PlannedRoutes);
 };
 
-void expect_planned(const Counts &before, int64_t copies) {
+void expect_counts(const Counts &before, int64_t forms, int64_t routes) {
     const Counts now;
-    assert_int_equal(now.forms - before.forms, copies);
-    assert_int_equal(now.routes - before.routes, copies);
+    assert_int_equal(now.forms - before.forms, forms);
+    assert_int_equal(now.routes - before.routes, routes);
 }
+
+void expect_planned(const Counts &before, int64_t copies) { expect_counts(before, copies, copies); }
 
 struct Case {
     const char *name;
@@ -147,8 +149,10 @@ void each_copy_of_a_batch_on_a_stream_is_planned_once(void **) {
             via_array *srcs[] = {src, src};
             const Counts before;
             ok(via_copy_batch(2, dsts, srcs, stream));
-            const Counts now;
-            assert_int_equal(now.routes - before.routes, 2);
+            // A batch makes the form of a copy that it could fuse. These are too large: the copies make theirs again.
+            const std::string name = one.name;
+            const bool could_be_fused = name == "kernel" || name.find("pinned") != std::string::npos;
+            expect_counts(before, could_be_fused ? 4 : 2, 2);
             ok(via_stream_synchronize(stream));
         }
     });
@@ -164,16 +168,111 @@ void a_read_from_a_file_is_planned_once(void **) {
     ok(via_cuda_warmup(0));
     via_file *file = nullptr;
     ok(via_file_open(path, nullptr, &file));
-    for (const int32_t kind : {VIA_MEMORY_HOST, VIA_MEMORY_DEVICE}) {
-        const Array dst(kind, 0, false);
+    // Bytes of a file go straight into adjacent memory of the host, and always through the ring to a device.
+    for (const bool on_device : {false, true}) {
+        const Array dst(on_device ? VIA_MEMORY_DEVICE : VIA_MEMORY_HOST, 0, false);
         const Counts before;
         ok(via_file_read(file, 0, dst.get(), nullptr));
-        const Counts now;
-        assert_true(now.forms - before.forms <= 1);
-        assert_true(now.routes - before.routes <= 1);
+        expect_counts(before, on_device ? 1 : 0, 0);
     }
     via_file_release(file);
     unlink(path);
+}
+
+// An array of so many elements, on the host or a device.
+class Vector {
+public:
+    Vector(int32_t kind, int32_t device_id, int32_t dtype, int64_t count, int64_t width) {
+        via_memory *memory = nullptr;
+        if (kind != VIA_MEMORY_HOST) {
+            ok(via_memory_create(kind, device_id, &memory));
+        }
+        const int64_t shape[] = {count, width};
+        ok(via_empty(memory, dtype, 2, shape, nullptr, &array_));
+        via_memory_release(memory);
+    }
+    ~Vector() { via_array_release(array_); }
+    Vector(const Vector &) = delete;
+    Vector &operator=(const Vector &) = delete;
+    via_array *get() const { return array_; }
+
+private:
+    via_array *array_ = nullptr;
+};
+
+struct Sides {
+    const char *name;
+    int32_t dst_kind;
+    int32_t dst_device;
+    int32_t src_kind;
+    int32_t src_device;
+};
+
+constexpr Sides kItemRoutes[] = {
+    {"host", VIA_MEMORY_HOST, 0, VIA_MEMORY_HOST, 0},
+    {"kernel", VIA_MEMORY_DEVICE, 0, VIA_MEMORY_DEVICE, 0},
+    {"pinned", VIA_MEMORY_PINNED, 0, VIA_MEMORY_DEVICE, 0},
+    {"staged to the device", VIA_MEMORY_DEVICE, 0, VIA_MEMORY_HOST, 0},
+    {"staged to the host", VIA_MEMORY_HOST, 0, VIA_MEMORY_DEVICE, 0},
+    {"peer", VIA_MEMORY_DEVICE, 1, VIA_MEMORY_DEVICE, 0},
+};
+
+// Calls body for arrays of each route, on a stream, without one and as a task.
+template <class Body>
+void for_each_way(int32_t dst_dtype, int32_t src_dtype, Body &&body) {
+    ok(via_cuda_warmup(0));
+    via_stream *stream = nullptr;
+    ok(via_stream_create(0, &stream));
+    for (const Sides &sides : kItemRoutes) {
+        const Vector dst(sides.dst_kind, sides.dst_device, dst_dtype, kRows, kColumns);
+        const Vector src(sides.src_kind, sides.src_device, src_dtype, kRows, kColumns);
+        print_message("  %s\n", sides.name);
+        body(dst.get(), src.get(), nullptr, nullptr);
+        body(dst.get(), src.get(), stream, nullptr);
+        ok(via_stream_synchronize(stream));
+        via_task *task = nullptr;
+        body(dst.get(), src.get(), nullptr, &task);
+        via_task_release(task);
+    }
+    via_stream_release(stream);
+}
+
+void a_copy_by_index_is_planned_once(void **) {
+    std::vector<int64_t> numbers(kRows);
+    for (int64_t i = 0; i < kRows; ++i) {
+        numbers[static_cast<size_t>(i)] = i * 7 % kRows;
+    }
+    const int64_t shape[] = {kRows};
+    via_array *index = nullptr;
+    ok(via_wrap(numbers.data(), VIA_INT64, 1, shape, nullptr, VIA_DEVICE_CPU, 0, 0, nullptr, nullptr, &index));
+    for_each_way(VIA_FLOAT32, VIA_FLOAT32, [&](via_array *dst, via_array *src, via_stream *stream, via_task **task) {
+        const Counts before;
+        if (task == nullptr) {
+            ok(via_copy_indexed(dst, nullptr, src, index, 0, stream));
+        } else {
+            ok(via_copy_indexed_submit(dst, nullptr, src, index, 0, stream, task));
+            ok(via_task_wait(*task));
+        }
+        // One form is of dst alone, whose rows must not share bytes; the other one is of a row.
+        expect_counts(before, 2, 1);
+    });
+    via_array_release(index);
+}
+
+void a_conversion_is_planned_once(void **) {
+    for_each_way(VIA_FLOAT16, VIA_FLOAT32, [&](via_array *dst, via_array *src, via_stream *stream, via_task **task) {
+        via_convert_options options = VIA_CONVERT_OPTIONS_INIT;
+        options.casting = VIA_CASTING_SAME_KIND;
+        const Counts before;
+        if (task == nullptr) {
+            ok(via_convert(dst, src, &options, stream));
+        } else {
+            ok(via_convert_submit(dst, src, &options, stream, task));
+            ok(via_task_wait(*task));
+        }
+        const Counts now;
+        assert_int_equal(now.routes - before.routes, 1);
+    });
 }
 
 }  // namespace
@@ -186,6 +285,8 @@ int main() {
         cmocka_unit_test(an_explained_copy_is_planned_once_and_takes_the_route_that_the_text_names),
         cmocka_unit_test(each_copy_of_a_batch_on_a_stream_is_planned_once),
         cmocka_unit_test(a_read_from_a_file_is_planned_once),
+        cmocka_unit_test(a_copy_by_index_is_planned_once),
+        cmocka_unit_test(a_conversion_is_planned_once),
     };
     return run_inside(tests);
 }

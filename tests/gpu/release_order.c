@@ -117,7 +117,7 @@ static void writing_is_use(void **state) {
     await_count(&released, 1);
 }
 
-static void a_replaced_ready_mark_is_still_a_use(void **state) {
+static void a_replaced_last_write_is_still_an_access(void **state) {
     (void)state;
     atomic_int released = 0;
     CUstream first = new_stream();
@@ -136,19 +136,19 @@ static void the_stream_may_be_destroyed_meanwhile(void **state) {
     (void)state;
     skip_where_calls_wait();
     atomic_int released = 0;
-    CUstream gate = new_stream();
+    CUstream held = new_stream();
     CUevent opened = new_event();
     via_array *array = wrap_device(device_memory(64), 64, &released);
     via_stream *stream = NULL;
     ok(via_stream_create(0, &stream));
-    hold(gate);
-    cu_ok(cu(cuEventRecord)(opened, gate));
+    hold(held);
+    cu_ok(cu(cuEventRecord)(opened, held));
     cu_ok(cu(cuStreamWaitEvent)((CUstream)via_stream_handle(stream), opened, 0));
     ok(via_array_record_stream(array, stream));
     via_stream_release(stream);
     via_array_release(array);
     assert_int_equal(atomic_load(&released), 0);
-    release(gate);
+    release(held);
     await_count(&released, 1);
 }
 
@@ -184,7 +184,7 @@ static void an_array_used_for_ever_does_not_grow(void **state) {
     via_array_release(array);
 }
 
-static void a_burst_of_marks_is_not_kept_for_ever(void **state) {
+static void a_burst_of_fences_is_not_kept_for_ever(void **state) {
     (void)state;
     steer();
     enum { burst = 600 };
@@ -272,7 +272,7 @@ static void *use_and_release(void *context) {
     return NULL;
 }
 
-static void marks_of_many_threads_are_each_released_once(void **state) {
+static void fences_of_many_threads_are_each_released_once(void **state) {
     (void)state;
     static hand_over between[pairs];
     pthread_t threads[2 * pairs];
@@ -298,13 +298,13 @@ int main(void) {
         GPU_TEST(one_release_held_up_holds_up_no_other),
         GPU_TEST(views_and_exports_come_before_the_release),
         GPU_TEST(writing_is_use),
-        GPU_TEST(a_replaced_ready_mark_is_still_a_use),
+        GPU_TEST(a_replaced_last_write_is_still_an_access),
         GPU_TEST(the_stream_may_be_destroyed_meanwhile),
         GPU_TEST(legacy_and_per_thread_streams_are_resolved_when_they_are_recorded),
         GPU_TEST(an_array_used_for_ever_does_not_grow),
-        GPU_TEST(a_burst_of_marks_is_not_kept_for_ever),
+        GPU_TEST(a_burst_of_fences_is_not_kept_for_ever),
         GPU_TEST(the_last_release_may_come_from_a_host_function),
-        GPU_TEST(marks_of_many_threads_are_each_released_once),
+        GPU_TEST(fences_of_many_threads_are_each_released_once),
     };
     return run_gpu_tests(tests);
 }

@@ -231,7 +231,7 @@ def kept_blocks(text: str, sizes: set[int]) -> int:
 
 
 def is_trace_of_staging(trace: str) -> bool:
-    """Host memory that the library itself had page-locked, or its scratch memory on the device next to it, and not for
+    """Host memory that the library itself had pinned, or its scratch memory on the device next to it, and not for
     an array of its caller's."""
     frames = re.findall(r"Host Frame: *(\w*) *\[\w+\] in (\S+)", trace)
     functions, libraries = [name for name, _ in frames], [library for _, library in frames]

@@ -32,7 +32,7 @@ static void a_large_copy_goes_there_and_back(void **state) {
     assert_pattern(dst, large, 1);
 }
 
-static void the_page_locked_memory_is_counted_and_announced(void **state) {
+static void the_pinned_memory_is_counted_and_announced(void **state) {
     (void)state;
     via_stats_info stats = VIA_STATS_INFO_INIT;
     via_device_properties properties = VIA_DEVICE_PROPERTIES_INIT;
@@ -66,7 +66,7 @@ static void explain_before_any_copy(void) {
     explain_to_the_device(device, host, "staged, pageable memory to device|workers|slots");
 }
 
-static void explaining_page_locks_nothing(void **state) {
+static void explaining_pins_nothing(void **state) {
     (void)state;
     run_apart(explain_before_any_copy, (const char *const[]){"VIADUCT_NUM_THREADS=2", NULL}); /* one stages nothing */
 }
@@ -198,8 +198,8 @@ static void a_calibration_is_saved_where_a_link_leads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(a_large_copy_goes_there_and_back),
-        GPU_TEST(the_page_locked_memory_is_counted_and_announced),
-        GPU_TEST(explaining_page_locks_nothing),
+        GPU_TEST(the_pinned_memory_is_counted_and_announced),
+        GPU_TEST(explaining_pins_nothing),
         GPU_TEST(threads_that_copy_at_once_do_not_mix_their_bytes),
         GPU_TEST(one_thread_is_enough),
         GPU_TEST(a_calibration_is_saved_and_restored),

@@ -64,10 +64,10 @@ private:
 };
 
 via::Status stage(Direction direction, CUdeviceptr device, void *host, int64_t nbytes, via_task *task = nullptr) {
-    via::UniqueFence mark;
+    via::UniqueFence fence;
     const via::cuda::StagedCopy copy{direction, device, host, nbytes, 0, task};
-    const via::Status status = via::cuda::run_staged(copy, mark.out());
-    return status == VIA_OK && mark.get() != nullptr ? mark.get()->wait() : status;
+    const via::Status status = via::cuda::run_staged(copy, fence.out());
+    return status == VIA_OK && fence.get() != nullptr ? fence.get()->wait() : status;
 }
 
 // There and back through the same slots; true if every byte came back and none next to them was touched.
@@ -326,9 +326,9 @@ void a_forked_child_is_refused(void **) {
     std::vector<uint8_t> host(kMiB);
     const pid_t child = fork();
     if (child == 0) {
-        via::Fence *mark = nullptr;
+        via::Fence *fence = nullptr;
         const via::Status status =
-            via::cuda::run_staged({Direction::ToHost, device.address(), host.data(), kMiB, 0, nullptr}, &mark);
+            via::cuda::run_staged({Direction::ToHost, device.address(), host.data(), kMiB, 0, nullptr}, &fence);
         _exit(status == VIA_ERROR_FORKED ? 0 : 1);
     }
     int result = -1;

@@ -218,17 +218,17 @@ static void the_last_release_neither_waits_for_pending_work_nor_loses_it(void **
     (void)state;
     skip_where_calls_wait();
     CUdeviceptr memory = device_memory(64);
-    CUstream gate = new_stream();
+    CUstream held = new_stream();
     CUevent opened = new_event();
     via_stream *stream = created(0);
-    hold(gate);
-    cu_ok(cu(cuEventRecord)(opened, gate));
+    hold(held);
+    cu_ok(cu(cuEventRecord)(opened, held));
     cu_ok(cu(cuStreamWaitEvent)(native_of(stream), opened, 0));
     cu_ok(cu(cuMemsetD8Async)(memory, 7, 64, native_of(stream)));
     via_stream_release(stream);
-    assert_false(is_done(gate));
+    assert_false(is_done(held));
     assert_false(first_byte_is_7(&memory));
-    release(gate);
+    release(held);
     assert_true(eventually(first_byte_is_7, &memory));
 }
 

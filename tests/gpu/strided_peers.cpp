@@ -14,10 +14,10 @@ using via::cuda::PeerReach;
 using via::cuda::PeerRoute;
 
 Route by_peers(const PeerReach &reach, int64_t piece_bytes) {
-    return [=](const Transfer &transfer, const ResolvedStream &use) {
-        PeerPlan plan = via::cuda::plan_peer_copy(transfer, reach, use.device_id);
+    return [=](const Transfer &transfer, const ResolvedStream &stream) {
+        PeerPlan plan = via::cuda::plan_peer_copy(transfer, reach, stream.device_id);
         plan.piece_bytes = piece_bytes;
-        return via::cuda::enqueue_peer_copy(transfer, plan, use);
+        return via::cuda::enqueue_peer_copy(transfer, plan, stream);
     };
 }
 
@@ -131,9 +131,9 @@ void what_cannot_be_opened_goes_through_the_host(void **) {
             load(device_id);
         }
         const std::string text = via_last_error();
-        const Route refused = [&](const Transfer &transfer, const ResolvedStream &use) {
+        const Route refused = [&](const Transfer &transfer, const ResolvedStream &stream) {
             fake(fake_fail_at)(refusal.function, 1, refusal.result);
-            const Status status = by_peers(kScratchReached, 50000)(transfer, use);
+            const Status status = by_peers(kScratchReached, 50000)(transfer, stream);
             fake(fake_clear_faults)();
             return status;
         };

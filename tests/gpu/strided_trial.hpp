@@ -104,12 +104,12 @@ inline void copy_on_host(const via::cuda::Move &move, via::cuda::Cache) {
     copy_naively(move.dst, move.src, move.run, move.ndim, move.axes);
 }
 
-using Route = std::function<Status(const Transfer &transfer, const ResolvedStream &use)>;
+using Route = std::function<Status(const Transfer &transfer, const ResolvedStream &stream)>;
 
 inline ResolvedStream stream_of(int32_t device_id) {
-    ResolvedStream use{};
-    assert_int_equal(via::cuda::internal_stream(device_id, 0, &use), VIA_OK);
-    return use;
+    ResolvedStream stream{};
+    assert_int_equal(via::cuda::internal_stream(device_id, 0, &stream), VIA_OK);
+    return stream;
 }
 
 // One strided copy, and what will be there after it.
@@ -131,9 +131,9 @@ public:
     Trial(const Trial &) = delete;
     Trial &operator=(const Trial &) = delete;
 
-    Status run(const Route &route, const ResolvedStream &use) const {
-        const Status status = route(transfer_, use);
-        return status == VIA_OK ? via::cuda::wait_for_stream(use) : status;
+    Status run(const Route &route, const ResolvedStream &stream) const {
+        const Status status = route(transfer_, stream);
+        return status == VIA_OK ? via::cuda::wait_for_stream(stream) : status;
     }
     bool is_right() const { return dst_.get() == expected_; }
     const Transfer &transfer() const { return transfer_; }
@@ -148,9 +148,9 @@ private:
 
 inline void check(const StridedSample &layout, const Side &dst, const Side &src, const Route &route, Random *random,
                   int32_t device_id = 0) {
-    const ResolvedStream use = stream_of(device_id);
+    const ResolvedStream stream = stream_of(device_id);
     const Trial trial(layout, dst, src, random);
-    if (trial.run(route, use) != VIA_OK) {
+    if (trial.run(route, stream) != VIA_OK) {
         print_error("%s\n", via::last_error_text());
         assert_true(false);
     }
@@ -195,7 +195,7 @@ inline void synchronize_devices() {
 inline void fail_every_call(const StridedSample &layout, const Side &dst, const Side &src, const Route &route,
                             int32_t device_id = 0) {
     Random random(11);
-    const ResolvedStream use = stream_of(device_id);
+    const ResolvedStream stream = stream_of(device_id);
     check(layout, dst, src, route, &random, device_id);
     const int64_t streams = fake(fake_live)(FAKE_STREAMS);
     bool failed = true;
@@ -205,7 +205,7 @@ inline void fail_every_call(const StridedSample &layout, const Side &dst, const 
         const Alive before = Alive::now();
         const int64_t injected = fake(fake_faults_injected)();
         fake(fake_fail_at)(nullptr, n, CUDA_ERROR_UNKNOWN);
-        const Status status = trial.run(route, use);
+        const Status status = trial.run(route, stream);
         failed = fake(fake_faults_injected)() != injected;
         fake(fake_clear_faults)();
         assert_true(status == VIA_OK || (failed && status == VIA_ERROR_CUDA));

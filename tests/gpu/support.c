@@ -487,7 +487,7 @@ static int64_t most_alive(int kind, int64_t before) {
             return larger(before, via_max_pinned_blocks + via_max_descriptor_tables + device_count());
         case FAKE_STREAMS:
             return larger(before, (int64_t)(via_max_internal_streams + via_max_side_streams) * device_count());
-        case FAKE_EVENTS: /* and an idle table keeps the mark of its last run */
+        case FAKE_EVENTS: /* and an idle table keeps the fence of its last run */
             return larger(before, (int64_t)(via_max_idle_fences + via_max_ring_slots) * device_count() +
                                       fake(fake_live)(FAKE_HOST_REGISTRATIONS));
         case FAKE_DEVICE_ALLOCATIONS: /* scratch memory of the ring */
@@ -504,9 +504,9 @@ static int same_stats_now(void *context) {
     return memcmp(context, &now, sizeof now) == 0;
 }
 
-/* After a burst the library keeps more marks than it means to, and lets one go with each that it takes. A mark that is
-   not given back before the next is taken would add to them. */
-static void let_surplus_marks_go(int64_t most) {
+/* After a burst the library keeps more fences than it means to, and releases one with each that it uses. A fence that
+   is not given back before the next is taken would add to them. */
+static void release_surplus_fences(int64_t most) {
     char byte = 0;
     for (int round = 0; round < 4096 && fake(fake_live)(FAKE_EVENTS) > most; ++round) {
         via_array *array = wrap_bytes(&byte, 1, VIA_DEVICE_CPU, 0, NULL);
@@ -521,7 +521,7 @@ static int nothing_leaked(const alive *before) {
     via_stats_info stats = before->stats;
     int clean = eventually(same_stats_now, &stats);
     if (on_fake_driver()) {
-        let_surplus_marks_go(most_alive(FAKE_EVENTS, before->kinds[FAKE_EVENTS]));
+        release_surplus_fences(most_alive(FAKE_EVENTS, before->kinds[FAKE_EVENTS]));
         clean &= eventually(same_stats_now, &stats);
     }
     const alive after = look_around();

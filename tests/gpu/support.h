@@ -181,7 +181,7 @@ via_stream *wrap_native(CUstream stream, int32_t device_id);
  * for such a stream than memcheck has, the test ends here, skipped, whatever it leaves behind. Works on any driver,
  * and not on a stream that is being captured. What waits for it, waits: a stream held for longer than hold_limit_ms is
  * released, and fails the test at its end. NULL: the legacy stream of the current context. On a real driver the hold is
- * itself work of the stream, which a mark of its work so far waits for; on the fake driver a held stream without work
+ * itself work of the stream, which a fence of its work so far waits for; on the fake driver a held stream without work
  * is done.
  */
 enum { hold_limit_ms = 20000 };

@@ -101,14 +101,14 @@ static void a_callback_may_not_wait_for_a_task_that_a_stream_holds_up(void **sta
 static void what_joins_a_cancelled_task_is_reported(void **state) {
     (void)state;
     pair both = new_pair(DEVICE, PINNED, 5000);
-    CUstream gate = new_stream();
+    CUstream held = new_stream();
     CUstream later = new_stream();
-    hold(gate);
-    keep_busy(gate);
-    via_task *task = submit(&both, wrap_native(gate, 0));
+    hold(held);
+    keep_busy(held);
+    via_task *task = submit(&both, wrap_native(held, 0));
     ok(via_task_cancel(task));
     refused(VIA_ERROR_CANCELLED, "via_task_join|cancelled", via_task_join(task, wrap_native(later, 0)));
-    release(gate);
+    release(held);
     finish(later);
     via_task_release(task);
     assert_block(&both.dst, 2);

@@ -34,8 +34,8 @@ def test_info_reports_the_link_of_each_device(capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("src", "dst", "passes"),
     [
-        ("cpu", "cuda:0", ["from cpu", "page-locked ring", "to cuda:0"]),
-        ("cuda:0", "cpu", ["from cuda:0", "page-locked ring", "to cpu"]),
+        ("cpu", "cuda:0", ["from cpu", "pinned ring", "to cuda:0"]),
+        ("cuda:0", "cpu", ["from cuda:0", "pinned ring", "to cpu"]),
         ("pinned", "cuda:0", ["from pinned", "to cuda:0"]),
         ("cuda:0", "cuda:0", ["from cuda:0", "to cuda:0"]),
     ],
@@ -92,7 +92,7 @@ def test_a_part_of_bench_has_no_row_without_its_limit(tmp_path: Path) -> None:
 def test_doctor_looks_at_each_device() -> None:
     found = {finding.name: finding for finding in doctor.examine()}
     assert found["CUDA"].found.startswith(str(via.device_count())) and not found["CUDA"].fix
-    assert "page-locked" in found["cuda:0 staging"].found
+    assert "pinned" in found["cuda:0 staging"].found
     assert bool(found["cuda:0 kernels"].fix) == ("kernels: off" in via.device_info("cuda:0")["routes"])
 
 

@@ -12,7 +12,7 @@ from peers import peer
 
 
 @pytest.mark.parametrize("language", ["c", "cpp", "fortran"])
-def test_structs_come_to_the_host_whole_behind_a_stream_and_by_one_field(language: str) -> None:
+def test_structs_come_to_the_host_whole_after_a_stream_and_by_one_field(language: str) -> None:
     output = output_of(in_language(language, "gpu_to_host"))
     assert output.startswith("the particles are on a GPU\nat once: number 9 has x 9")
     assert "after the stream's work: number 10 has y 20" in output

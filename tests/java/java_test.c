@@ -36,7 +36,7 @@ static double sum_and_double(via_array *array) {
     return sum;
 }
 
-/* Takes the tensor over; -1 if that is refused. */
+/* Imports the tensor; returns -1 if that is refused. */
 NATIVE(jdouble, sumAndDouble)(JNIEnv *jenv, jclass owner, jlong tensor) {
     via_array *array = NULL;
     (void)jenv;

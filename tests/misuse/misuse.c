@@ -268,7 +268,7 @@ static via_status missing_allocator(void) {
 /* ------------------------------------------------------------------------------------------------ tasks, callbacks */
 
 /* A copy that is under way until its stream is released. */
-static CUstream submit_behind_a_held_stream(void) {
+static CUstream submit_after_a_held_stream(void) {
     CUstream native = new_stream();
     hold(native);
     cu_ok(cu(cuMemsetD8Async)(device_memory(64), 0, 64, native));
@@ -277,7 +277,7 @@ static CUstream submit_behind_a_held_stream(void) {
 }
 
 static via_status cancelled_task(void) {
-    CUstream native = submit_behind_a_held_stream();
+    CUstream native = submit_after_a_held_stream();
     ok(via_task_cancel(f.task));
     release(native);
     return via_task_wait(f.task);
@@ -300,7 +300,7 @@ static void wait_for_the_other(int32_t status, const char *text, void *context) 
 static via_status wait_in_a_callback(void) {
     via_task *task = NULL;
     reported.count = 0;
-    CUstream native = submit_behind_a_held_stream();
+    CUstream native = submit_after_a_held_stream();
     f.view = wrap_plain(f.pixels + 12, VIA_FLOAT32, 1, SHAPE(4), NULL);
     f.made = wrap_plain(f.others + 12, VIA_FLOAT32, 1, SHAPE(4), NULL);
     ok(via_copy_submit(f.view, f.made, NULL, &task));

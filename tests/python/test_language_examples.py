@@ -19,7 +19,7 @@ def no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_structs_come_to_the_host_whole_behind_a_stream_and_by_one_field(language: str) -> None:
+def test_structs_come_to_the_host_whole_after_a_stream_and_by_one_field(language: str) -> None:
     output = output_of(in_language(language, "gpu_to_host"))
     assert output.startswith(f"{NO_GPU}particles are in host memory instead\n")
     assert re.search(r"^at once: number 9 has x 9(\.0)?, mass 4\.5$", output, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Tasks within host memory: what they come to, and how asyncio waits for them."""
+"""Tasks within host memory: their results, and how asyncio waits for them."""
 
 from __future__ import annotations
 

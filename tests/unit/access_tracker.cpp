@@ -1,4 +1,4 @@
-// What a storage knows of work that runs behind: when its content is ready, and until when it is used.
+// What a storage knows of work in the background: when its content is ready, and until when it is used.
 #include "core/array/access_tracker.hpp"
 
 #include <pthread.h>
@@ -51,8 +51,8 @@ via_array *view_of(via_array *array) {
     return view;
 }
 
-void use(via_array *array, FakeMark *fence) { assert_int_equal(via::add_access(array->storage, fence), VIA_OK); }
-void write(via_array *array, FakeMark *fence) { assert_int_equal(via::set_last_write(array->storage, fence), VIA_OK); }
+void use(via_array *array, FakeFence *fence) { assert_int_equal(via::add_access(array->storage, fence), VIA_OK); }
+void write(via_array *array, FakeFence *fence) { assert_int_equal(via::set_last_write(array->storage, fence), VIA_OK); }
 
 bool is_ready(via_array *array) {
     const via::UniqueFence fence(via::last_write(array->storage));
@@ -68,12 +68,12 @@ int begin(void **) {
 
 int all_is_gone(void **) {
     return eventually(
-               [] { return FakeMark::alive.load() == 0 && pending() == 0 && via::total(via::Counter::Storages) == 0; })
+               [] { return FakeFence::alive.load() == 0 && pending() == 0 && via::total(via::Counter::Storages) == 0; })
                ? 0
                : -1;
 }
 
-void an_array_without_marks_is_ready_and_released_at_once(void **) {
+void an_array_without_fences_is_ready_and_released_at_once(void **) {
     via_array *array = make_array();
     assert_true(is_ready(array));
     assert_int_equal(via::wait_until_ready(array->storage), VIA_OK);
@@ -81,10 +81,10 @@ void an_array_without_marks_is_ready_and_released_at_once(void **) {
     assert_int_equal(released, 1);
 }
 
-void readers_wait_for_the_ready_mark_and_for_no_use(void **) {
+void readers_wait_for_the_last_write_and_for_no_access(void **) {
     via_array *array = make_array();
-    auto *used = new FakeMark;
-    auto *written = new FakeMark;
+    auto *used = new FakeFence;
+    auto *written = new FakeFence;
     use(array, used);
     assert_true(is_ready(array));
     write(array, written);
@@ -106,7 +106,7 @@ void readers_wait_for_the_ready_mark_and_for_no_use(void **) {
 
 void waiting_for_the_content_reports_how_the_writing_failed(void **) {
     via_array *array = make_array();
-    auto *written = new FakeMark;
+    auto *written = new FakeFence;
     written->failure = VIA_ERROR_CUDA;
     write(array, written);
     std::thread device([&] {
@@ -120,10 +120,10 @@ void waiting_for_the_content_reports_how_the_writing_failed(void **) {
     written->release();
 }
 
-void views_share_marks_with_their_array(void **) {
+void views_share_fences_with_their_array(void **) {
     via_array *array = make_array();
     via_array *view = view_of(array);
-    auto *fence = new FakeMark;
+    auto *fence = new FakeFence;
     write(view, fence);
     assert_false(is_ready(array));
     via::release_array(view);
@@ -134,10 +134,10 @@ void views_share_marks_with_their_array(void **) {
     fence->release();
 }
 
-void a_later_ready_mark_takes_the_place_of_an_earlier_one_which_stays_a_use(void **) {
+void a_later_write_takes_the_place_of_an_earlier_one_which_stays_an_access(void **) {
     via_array *array = make_array();
-    auto *earlier = new FakeMark;
-    auto *later = new FakeMark;
+    auto *earlier = new FakeFence;
+    auto *later = new FakeFence;
     write(array, earlier);
     write(array, later);
     later->reach();
@@ -151,10 +151,10 @@ void a_later_ready_mark_takes_the_place_of_an_earlier_one_which_stays_a_use(void
     later->release();
 }
 
-void a_release_after_all_marks_runs_at_once_on_the_releasing_thread(void **) {
+void a_release_after_all_fences_runs_at_once_on_the_releasing_thread(void **) {
     via_array *array = make_array();
     for (int32_t i = 0; i < 20; ++i) {
-        auto *fence = new FakeMark;
+        auto *fence = new FakeFence;
         (i % 2 == 0 ? write : use)(array, fence);
         fence->reach();
         fence->release();
@@ -162,14 +162,14 @@ void a_release_after_all_marks_runs_at_once_on_the_releasing_thread(void **) {
     via::release_array(array);
     assert_int_equal(released, 1);
     assert_true(pthread_equal(released_on, pthread_self()) != 0);
-    assert_int_equal(FakeMark::alive, 0);
+    assert_int_equal(FakeFence::alive, 0);
 }
 
-void a_release_before_some_mark_is_pending_until_then_and_runs_on_another_thread(void **) {
+void a_release_before_some_fence_is_pending_until_then_and_runs_on_another_thread(void **) {
     via_array *array = make_array();
-    std::vector<FakeMark *> fences;
+    std::vector<FakeFence *> fences;
     for (int32_t i = 0; i < 7; ++i) {
-        fences.push_back(new FakeMark);
+        fences.push_back(new FakeFence);
         use(array, fences.back());
     }
     via::release_array(array);
@@ -186,77 +186,77 @@ void a_release_before_some_mark_is_pending_until_then_and_runs_on_another_thread
     assert_int_equal(via::total(via::Counter::Storages), 0);
 }
 
-void a_release_where_marks_cannot_be_asked_is_left_to_another_thread(void **) {
+void a_release_where_fences_cannot_be_asked_is_left_to_another_thread(void **) {
     via_array *array = make_array();
-    auto *fence = new FakeMark(true);
+    auto *fence = new FakeFence(true);
     write(array, fence);
-    FakeMark::cannot_be_asked_here = true;
+    FakeFence::cannot_be_asked_here = true;
     via::release_array(array);
-    FakeMark::cannot_be_asked_here = false;
+    FakeFence::cannot_be_asked_here = false;
     assert_true(eventually([] { return released == 1; }));
     assert_false(pthread_equal(released_on, pthread_self()) != 0);
     assert_int_equal(fence->waits, 0);
     fence->release();
 }
 
-int32_t followed_marks = 0;
+int32_t followed_fences = 0;
 
 bool follow_all(const via::Deleter &, via::Fence *const *fences, int32_t count) {
-    followed_marks = count;
+    followed_fences = count;
     return std::all_of(fences, fences + count, [](via::Fence *fence) { return fence->is_on_device(); });
 }
 
 // One of two uses has been reached.
-void release_what_follows(FakeMark *pending, FakeMark *done) {
+void release_what_follows(FakeFence *pending, FakeFence *done) {
     via_array *array = make_array();
     array->storage->deleter.free_after = follow_all;
-    followed_marks = 0;
+    followed_fences = 0;
     use(array, done);
     use(array, pending);
     done->reach();
     via::release_array(array);
-    assert_int_equal(followed_marks, 1);
+    assert_int_equal(followed_fences, 1);
 }
 
-void a_disposal_that_follows_its_marks_runs_at_once_unless_the_host_has_a_part_in_one(void **) {
+void a_deleter_that_follows_its_fences_runs_at_once_unless_the_host_has_a_part_in_one(void **) {
     for (const bool on_device : {true, false}) {
-        auto *pending_mark = new FakeMark;
-        auto *done = new FakeMark;
+        auto *pending_fence = new FakeFence;
+        auto *done = new FakeFence;
         released = 0;
-        pending_mark->on_device = on_device;
-        release_what_follows(pending_mark, done);
+        pending_fence->on_device = on_device;
+        release_what_follows(pending_fence, done);
         assert_int_equal(released, on_device ? 1 : 0);
         assert_int_equal(pending(), on_device ? 0 : 1);
-        pending_mark->reach();
+        pending_fence->reach();
         assert_true(eventually([] { return released == 1; }));
-        pending_mark->release();
+        pending_fence->release();
         done->release();
     }
 }
 
-void a_disposal_whose_marks_have_been_reached_follows_none(void **) {
-    auto *fence = new FakeMark(true);
+void a_deleter_whose_fences_have_been_reached_follows_none(void **) {
+    auto *fence = new FakeFence(true);
     via_array *array = make_array();
     array->storage->deleter.free_after = follow_all;
-    followed_marks = 0;
+    followed_fences = 0;
     use(array, fence);
     via::release_array(array);
     assert_int_equal(released, 1);
-    assert_int_equal(followed_marks, 0);
+    assert_int_equal(followed_fences, 0);
     fence->release();
 }
 
 void an_array_used_for_ever_does_not_grow(void **) {
     via_array *array = make_array();
-    auto *never = new FakeMark;
+    auto *never = new FakeFence;
     use(array, never);
     int32_t most = 0;
     for (int32_t i = 0; i < 20000; ++i) {
-        auto *fence = new FakeMark;
+        auto *fence = new FakeFence;
         (i % 3 == 0 ? write : use)(array, fence);
         fence->reach();
         fence->release();
-        most = std::max(most, FakeMark::alive.load());
+        most = std::max(most, FakeFence::alive.load());
     }
     assert_int_in_range(most, 2, 16);
     assert_int_in_range(never->asked, 1, 20000);  // not at every use
@@ -266,11 +266,11 @@ void an_array_used_for_ever_does_not_grow(void **) {
     never->release();
 }
 
-void many_marks_at_once_are_all_kept(void **) {
+void many_fences_at_once_are_all_kept(void **) {
     via_array *array = make_array();
-    std::vector<FakeMark *> fences;
+    std::vector<FakeFence *> fences;
     for (int32_t i = 0; i < 1000; ++i) {
-        fences.push_back(new FakeMark);
+        fences.push_back(new FakeFence);
         use(array, fences.back());
     }
     via::release_array(array);
@@ -287,18 +287,18 @@ void many_marks_at_once_are_all_kept(void **) {
     assert_true(eventually([] { return released == 1; }));
 }
 
-FakeMark *mark_at(uint64_t stream, uint64_t from, uint64_t to) {
-    auto *fence = new FakeMark;
+FakeFence *fence_at(uint64_t stream, uint64_t from, uint64_t to) {
+    auto *fence = new FakeFence;
     fence->set_point({.timeline = {stream, 1, nullptr}, .from = from, .to = to});
     return fence;
 }
 
 void a_stream_that_uses_an_array_again_and_again_is_remembered_once(void **) {
     via_array *array = make_array();
-    FakeMark *last[2] = {};
+    FakeFence *last[2] = {};
     for (uint64_t i = 1; i <= 1000; ++i) {
         for (uint64_t stream = 0; stream < 2; ++stream) {
-            FakeMark *fence = mark_at(stream + 1, 2 * i, 2 * i + 1);
+            FakeFence *fence = fence_at(stream + 1, 2 * i, 2 * i + 1);
             i % 3 == 0 ? write(array, fence) : use(array, fence);
             if (last[stream] != nullptr) {
                 assert_int_equal(last[stream]->asked.load(), 0);
@@ -306,10 +306,10 @@ void a_stream_that_uses_an_array_again_and_again_is_remembered_once(void **) {
             }
             last[stream] = fence;
         }
-        assert_int_in_range(FakeMark::alive.load(), 1, 4);
+        assert_int_in_range(FakeFence::alive.load(), 1, 4);
     }
     via::release_array(array);
-    for (FakeMark *fence : last) {
+    for (FakeFence *fence : last) {
         assert_int_equal(released, 0);
         fence->reach();
         fence->release();
@@ -317,7 +317,7 @@ void a_stream_that_uses_an_array_again_and_again_is_remembered_once(void **) {
     assert_true(eventually([] { return released == 1; }));
 }
 
-void marks_are_kept_next_to_one_another_unless_one_is_known_to_be_the_later(void **) {
+void fences_are_kept_next_to_one_another_unless_one_is_known_to_be_the_later(void **) {
     const struct {
         uint64_t stream;
         uint64_t from;
@@ -331,8 +331,8 @@ void marks_are_kept_next_to_one_another_unless_one_is_known_to_be_the_later(void
     for (const auto &other : others) {
         released = 0;
         via_array *array = make_array();
-        FakeMark *fence = mark_at(1, 3, 5);
-        FakeMark *second = mark_at(other.stream, other.from, other.to);
+        FakeFence *fence = fence_at(1, 3, 5);
+        FakeFence *second = fence_at(other.stream, other.from, other.to);
         use(array, fence);
         use(array, second);
         via::release_array(array);
@@ -354,9 +354,9 @@ void many_threads_may_use_write_and_read_one_array(void **) {
         for (int32_t i = 0; i < 4; ++i) {
             via::retain_array(array);
             users.emplace_back([array, i] {
-                std::vector<FakeMark *> open;
+                std::vector<FakeFence *> open;
                 for (int32_t k = 0; k < 200; ++k) {
-                    auto *fence = new FakeMark;
+                    auto *fence = new FakeFence;
                     (void)!((k + i) % 2 == 0 ? via::add_access : via::set_last_write)(array->storage, fence);
                     const via::UniqueFence ready(via::last_write(array->storage));
                     open.push_back(fence);
@@ -365,7 +365,7 @@ void many_threads_may_use_write_and_read_one_array(void **) {
                     }
                 }
                 via::release_array(array);
-                for (FakeMark *fence : open) {
+                for (FakeFence *fence : open) {
                     fence->reach();
                     fence->release();
                 }
@@ -376,12 +376,12 @@ void many_threads_may_use_write_and_read_one_array(void **) {
             user.join();
         }
         assert_true(eventually([] { return released == 1; }));
-        assert_true(eventually([] { return FakeMark::alive == 0; }));
+        assert_true(eventually([] { return FakeFence::alive == 0; }));
     }
 }
 
 // Reached or not, a release must not come before the last fence nor twice: random fences, reached in random order.
-void no_release_comes_before_the_last_mark(void **) {
+void no_release_comes_before_the_last_fence(void **) {
     static std::atomic<int32_t> open{0};
     static std::atomic<int32_t> too_early{0};
     uint32_t state = 12345;
@@ -395,9 +395,9 @@ void no_release_comes_before_the_last_mark(void **) {
             too_early += open.load() != 0 ? 1 : 0;
             released++;
         });
-        std::vector<FakeMark *> fences;
+        std::vector<FakeFence *> fences;
         for (uint32_t i = next(12); i > 0; --i) {
-            fences.push_back(new FakeMark);
+            fences.push_back(new FakeFence);
             open++;
             (next(2) == 0 ? use : write)(array, fences.back());
         }
@@ -422,7 +422,7 @@ void no_release_comes_before_the_last_mark(void **) {
 
 // Owners whose release releases another array, itself still in use.
 void a_release_may_release_another_array(void **) {
-    auto *fence = new FakeMark;
+    auto *fence = new FakeFence;
     via_array *inner = make_array();
     use(inner, fence);
     via_array *outer = make_array(
@@ -445,12 +445,12 @@ void without_memory_a_use_is_waited_for(void **) {
     for (const int32_t before : {0, 9, 17}) {
         begin(nullptr);
         via_array *array = make_array();
-        std::vector<FakeMark *> open;
+        std::vector<FakeFence *> open;
         for (int32_t i = 0; i < before; ++i) {
-            open.push_back(new FakeMark);
+            open.push_back(new FakeFence);
             use(array, open.back());
         }
-        auto *fence = new FakeMark;
+        auto *fence = new FakeFence;
         std::thread device([&] {
             usleep(5000);
             fence->reach();
@@ -465,7 +465,7 @@ void without_memory_a_use_is_waited_for(void **) {
         fence->release();
         via::release_array(array);
         assert_int_equal(released, before == 0 ? 1 : 0);
-        for (FakeMark *other : open) {
+        for (FakeFence *other : open) {
             assert_int_equal(other->waits, 0);
             other->reach();
             other->release();
@@ -481,7 +481,7 @@ void a_forked_child_releases_what_its_parent_left_pending(void **) {
     if (kUnderThreadSanitizer) {
         skip();  // it allows no threads there
     }
-    auto *fence = new FakeMark;
+    auto *fence = new FakeFence;
     via_array *pending_array = make_array();
     use(pending_array, fence);
     via::release_array(pending_array);
@@ -506,22 +506,22 @@ void a_forked_child_releases_what_its_parent_left_pending(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        ORDER_TEST(an_array_without_marks_is_ready_and_released_at_once),
-        ORDER_TEST(readers_wait_for_the_ready_mark_and_for_no_use),
+        ORDER_TEST(an_array_without_fences_is_ready_and_released_at_once),
+        ORDER_TEST(readers_wait_for_the_last_write_and_for_no_access),
         ORDER_TEST(waiting_for_the_content_reports_how_the_writing_failed),
-        ORDER_TEST(views_share_marks_with_their_array),
-        ORDER_TEST(a_later_ready_mark_takes_the_place_of_an_earlier_one_which_stays_a_use),
-        ORDER_TEST(a_release_after_all_marks_runs_at_once_on_the_releasing_thread),
-        ORDER_TEST(a_release_before_some_mark_is_pending_until_then_and_runs_on_another_thread),
-        ORDER_TEST(a_release_where_marks_cannot_be_asked_is_left_to_another_thread),
-        ORDER_TEST(a_disposal_that_follows_its_marks_runs_at_once_unless_the_host_has_a_part_in_one),
-        ORDER_TEST(a_disposal_whose_marks_have_been_reached_follows_none),
+        ORDER_TEST(views_share_fences_with_their_array),
+        ORDER_TEST(a_later_write_takes_the_place_of_an_earlier_one_which_stays_an_access),
+        ORDER_TEST(a_release_after_all_fences_runs_at_once_on_the_releasing_thread),
+        ORDER_TEST(a_release_before_some_fence_is_pending_until_then_and_runs_on_another_thread),
+        ORDER_TEST(a_release_where_fences_cannot_be_asked_is_left_to_another_thread),
+        ORDER_TEST(a_deleter_that_follows_its_fences_runs_at_once_unless_the_host_has_a_part_in_one),
+        ORDER_TEST(a_deleter_whose_fences_have_been_reached_follows_none),
         ORDER_TEST(an_array_used_for_ever_does_not_grow),
-        ORDER_TEST(many_marks_at_once_are_all_kept),
+        ORDER_TEST(many_fences_at_once_are_all_kept),
         ORDER_TEST(a_stream_that_uses_an_array_again_and_again_is_remembered_once),
-        ORDER_TEST(marks_are_kept_next_to_one_another_unless_one_is_known_to_be_the_later),
+        ORDER_TEST(fences_are_kept_next_to_one_another_unless_one_is_known_to_be_the_later),
         ORDER_TEST(many_threads_may_use_write_and_read_one_array),
-        ORDER_TEST(no_release_comes_before_the_last_mark),
+        ORDER_TEST(no_release_comes_before_the_last_fence),
         ORDER_TEST(a_release_may_release_another_array),
         ORDER_TEST(without_memory_a_use_is_waited_for),
         ORDER_TEST(a_forked_child_releases_what_its_parent_left_pending),

@@ -43,7 +43,7 @@ int begin(void **) {
 }
 
 int all_is_gone(void **) {
-    return eventually([] { return FakeMark::alive.load() == 0 && via::total(via::Counter::Storages) == 0; }) ? 0 : -1;
+    return eventually([] { return FakeFence::alive.load() == 0 && via::total(via::Counter::Storages) == 0; }) ? 0 : -1;
 }
 
 bool are_ready(const Arrays &of) {
@@ -52,29 +52,29 @@ bool are_ready(const Arrays &of) {
     return fence.get() == nullptr;
 }
 
-void end(FakeMark *fence) {
+void end(FakeFence *fence) {
     fence->reach();
     fence->release();
 }
 
-void write(const Arrays &to, FakeMark *fence) {
+void write(const Arrays &to, FakeFence *fence) {
     assert_int_equal(via::set_last_writes(to.all(), to.count(), fence), VIA_OK);
 }
-void read(const Arrays &from, FakeMark *fence) {
+void read(const Arrays &from, FakeFence *fence) {
     assert_int_equal(via::add_accesses(from.all(), from.count(), fence), VIA_OK);
 }
 
-void storages_without_marks_are_ready(void **) {
+void storages_without_fences_are_ready(void **) {
     Arrays arrays;
     assert_true(are_ready(arrays));
     arrays.release();
     assert_int_equal(released, kMany);
 }
 
-void readers_of_each_wait_for_the_mark_of_all(void **) {
+void readers_of_each_wait_for_the_fence_of_all(void **) {
     Arrays arrays;
     for (int32_t round = 0; round < 3; ++round) {
-        auto *fence = new FakeMark;
+        auto *fence = new FakeFence;
         write(arrays, fence);
         for (via::Storage *storage : arrays.storages) {
             const via::UniqueFence ready(via::last_write(storage));
@@ -89,9 +89,9 @@ void readers_of_each_wait_for_the_mark_of_all(void **) {
     assert_int_equal(released, kMany);
 }
 
-void a_mark_that_many_have_is_asked_and_reported_of_once(void **) {
+void a_fence_that_many_have_is_asked_and_reported_of_once(void **) {
     Arrays arrays;
-    auto *fence = new FakeMark;
+    auto *fence = new FakeFence;
     write(arrays, fence);
     {
         via::UniqueFence ready;
@@ -106,11 +106,11 @@ void a_mark_that_many_have_is_asked_and_reported_of_once(void **) {
     arrays.release();
 }
 
-void different_marks_are_joined(void **) {
+void different_fences_are_joined(void **) {
     Arrays arrays(10);
-    FakeMark *fences[10];
+    FakeFence *fences[10];
     for (size_t i = 0; i < 10; ++i) {
-        fences[i] = new FakeMark;
+        fences[i] = new FakeFence;
         assert_int_equal(via::set_last_write(arrays.storages[i], fences[i]), VIA_OK);
     }
     {
@@ -122,15 +122,15 @@ void different_marks_are_joined(void **) {
         }
         assert_true(ready.get()->is_complete());
     }
-    std::for_each(std::begin(fences), std::end(fences), [](FakeMark *fence) { fence->release(); });
+    std::for_each(std::begin(fences), std::end(fences), [](FakeFence *fence) { fence->release(); });
     arrays.release();
 }
 
 void releases_wait_for_what_is_written_and_for_what_is_read(void **) {
-    for (void (*use)(const Arrays &, FakeMark *) : {write, read}) {
+    for (void (*use)(const Arrays &, FakeFence *) : {write, read}) {
         begin(nullptr);
         Arrays arrays;
-        auto *fence = new FakeMark;
+        auto *fence = new FakeFence;
         use(arrays, fence);
         arrays.release();
         sleep_ms(5);
@@ -144,23 +144,23 @@ void a_release_waits_for_writing_and_for_reading_alike(void **) {
     for (const bool write_first : {false, true}) {
         begin(nullptr);
         Arrays arrays;
-        auto *read_mark = new FakeMark;
-        auto *write_mark = new FakeMark;
-        read(arrays, read_mark);
-        write(arrays, write_mark);
+        auto *read_fence = new FakeFence;
+        auto *write_fence = new FakeFence;
+        read(arrays, read_fence);
+        write(arrays, write_fence);
         arrays.release();
-        end(write_first ? write_mark : read_mark);
+        end(write_first ? write_fence : read_fence);
         sleep_ms(5);
         assert_int_equal(released, 0);
-        end(write_first ? read_mark : write_mark);
+        end(write_first ? read_fence : write_fence);
         assert_true(eventually([] { return released == kMany; }));
     }
 }
 
-void a_mark_takes_the_place_of_the_one_it_comes_after(void **) {
+void a_fence_takes_the_place_of_the_one_it_comes_after(void **) {
     Arrays arrays;
-    auto *earlier = new FakeMark;
-    auto *later = new FakeMark;
+    auto *earlier = new FakeFence;
+    auto *later = new FakeFence;
     write(arrays, earlier);
     write(arrays, later);
     later->reach();
@@ -176,35 +176,35 @@ void storages_used_for_ever_do_not_grow(void **) {
     Arrays arrays(70);
     int32_t most = 0;
     for (int32_t i = 0; i < 3000; ++i) {
-        auto *fence = new FakeMark;
+        auto *fence = new FakeFence;
         read(arrays, fence);
         write(arrays, fence);
         end(fence);
-        most = std::max(most, FakeMark::alive.load());
+        most = std::max(most, FakeFence::alive.load());
     }
     assert_int_in_range(most, 1, 20);
     arrays.release();
     assert_int_equal(released, 70);
 }
 
-FakeMark *mark_at(uint64_t stream, uint64_t moment) {
-    auto *fence = new FakeMark;
+FakeFence *fence_at(uint64_t stream, uint64_t moment) {
+    auto *fence = new FakeFence;
     fence->set_point({.timeline = {stream, 1, nullptr}, .from = 2 * moment, .to = 2 * moment + 1});
     return fence;
 }
 
 void a_stream_that_reads_again_and_again_is_remembered_once(void **) {
     Arrays arrays(100);
-    FakeMark *last = nullptr;
+    FakeFence *last = nullptr;
     for (uint64_t i = 1; i <= 500; ++i) {
-        FakeMark *fence = mark_at(1, i);
+        FakeFence *fence = fence_at(1, i);
         read(arrays, fence);
         if (last != nullptr) {
             assert_int_equal(last->asked, 0);
             last->release();
         }
         last = fence;
-        assert_int_in_range(FakeMark::alive, 1, 2);
+        assert_int_in_range(FakeFence::alive, 1, 2);
     }
     arrays.release();
     assert_int_equal(released, 0);
@@ -214,20 +214,20 @@ void a_stream_that_reads_again_and_again_is_remembered_once(void **) {
 
 void streams_that_take_turns_are_remembered_once_each(void **) {
     Arrays arrays(100);
-    FakeMark *last[3] = {};
+    FakeFence *last[3] = {};
     for (uint64_t i = 1; i <= 300; ++i) {
-        FakeMark *&of_stream = last[i % std::size(last)];
-        FakeMark *fence = mark_at(1 + i % std::size(last), i);
+        FakeFence *&of_stream = last[i % std::size(last)];
+        FakeFence *fence = fence_at(1 + i % std::size(last), i);
         read(arrays, fence);
         if (of_stream != nullptr) {
             assert_int_equal(of_stream->asked, 0);
             of_stream->release();
         }
         of_stream = fence;
-        assert_int_in_range(FakeMark::alive, 1, std::size(last));
+        assert_int_in_range(FakeFence::alive, 1, std::size(last));
     }
     arrays.release();
-    for (FakeMark *fence : last) {
+    for (FakeFence *fence : last) {
         assert_int_equal(released, 0);
         end(fence);
     }
@@ -235,16 +235,16 @@ void streams_that_take_turns_are_remembered_once_each(void **) {
 }
 
 // Neighbours differ in which stream has used them last.
-void storages_with_different_uses_are_marked_alike(void **) {
+void storages_with_different_accesses_get_the_same_fence(void **) {
     Arrays arrays(100);
-    FakeMark *fences[] = {mark_at(1, 1), mark_at(2, 2)};
+    FakeFence *fences[] = {fence_at(1, 1), fence_at(2, 2)};
     for (size_t i = 0; i < arrays.storages.size(); ++i) {
         assert_int_equal(via::add_access(arrays.storages[i], fences[i / 3 % 2]), VIA_OK);
     }
-    FakeMark *later = mark_at(1, 3);
+    FakeFence *later = fence_at(1, 3);
     read(arrays, later);
     fences[0]->release();
-    assert_int_equal(FakeMark::alive, 2);
+    assert_int_equal(FakeFence::alive, 2);
     end(later);
     arrays.release();
     assert_true(eventually([] { return released == 51; }));
@@ -256,8 +256,8 @@ void storages_with_different_uses_are_marked_alike(void **) {
 
 void who_goes_on_in_the_same_stream_waits_for_nothing_of_it(void **) {
     Arrays arrays(100);
-    FakeMark *same = mark_at(1, 1);
-    FakeMark *other = mark_at(2, 1);
+    FakeFence *same = fence_at(1, 1);
+    FakeFence *other = fence_at(2, 1);
     write(arrays, same);
     assert_int_equal(via::set_last_write(arrays.storages[7], other), VIA_OK);
     {
@@ -278,7 +278,7 @@ void who_goes_on_in_the_same_stream_waits_for_nothing_of_it(void **) {
 
 void changes_are_counted_once_for_many_and_once_for_each(void **) {
     Arrays arrays;
-    auto *fence = new FakeMark;
+    auto *fence = new FakeFence;
     write(arrays, fence);
     const uint64_t before = via::write_changes();
     write(arrays, fence);
@@ -315,15 +315,15 @@ private:
 };
 
 // The first storage releases its old fence while the last one still has its own.
-void a_change_is_counted_once_every_storage_has_its_mark(void **) {
+void a_change_is_counted_once_every_storage_has_its_fence(void **) {
     Arrays arrays;
-    auto *fence = new FakeMark;
+    auto *fence = new FakeFence;
     write(arrays, fence);
     LastLook::Seen seen{};
     auto *look = new LastLook(arrays.storages.back(), &seen);
     assert_int_equal(via::set_last_writes(arrays.all(), 1, look), VIA_OK);
     look->release();
-    auto *later = new FakeMark;
+    auto *later = new FakeFence;
     write(arrays, later);
     assert_ptr_equal(seen.ready, fence);
     assert_int_equal(via::write_changes(), seen.changes + 1);
@@ -332,13 +332,13 @@ void a_change_is_counted_once_every_storage_has_its_mark(void **) {
     arrays.release();
 }
 
-void threads_may_mark_the_same_storages_at_once(void **) {
+void threads_may_add_accesses_of_the_same_storages_at_once(void **) {
     Arrays arrays(200);
     std::vector<std::thread> users;
     for (int32_t i = 0; i < 4; ++i) {
         users.emplace_back([&, i] {
             for (int32_t k = 0; k < 200; ++k) {
-                auto *fence = new FakeMark;
+                auto *fence = new FakeFence;
                 ((k + i) % 2 == 0 ? write : read)(arrays, fence);
                 (void)are_ready(arrays);
                 end(fence);
@@ -375,21 +375,21 @@ void a_list_keeps_what_it_is_given_in_order(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        ORDER_TEST(storages_without_marks_are_ready),
-        ORDER_TEST(readers_of_each_wait_for_the_mark_of_all),
-        ORDER_TEST(a_mark_that_many_have_is_asked_and_reported_of_once),
-        ORDER_TEST(different_marks_are_joined),
+        ORDER_TEST(storages_without_fences_are_ready),
+        ORDER_TEST(readers_of_each_wait_for_the_fence_of_all),
+        ORDER_TEST(a_fence_that_many_have_is_asked_and_reported_of_once),
+        ORDER_TEST(different_fences_are_joined),
         ORDER_TEST(releases_wait_for_what_is_written_and_for_what_is_read),
         ORDER_TEST(a_release_waits_for_writing_and_for_reading_alike),
-        ORDER_TEST(a_mark_takes_the_place_of_the_one_it_comes_after),
+        ORDER_TEST(a_fence_takes_the_place_of_the_one_it_comes_after),
         ORDER_TEST(storages_used_for_ever_do_not_grow),
         ORDER_TEST(a_stream_that_reads_again_and_again_is_remembered_once),
         ORDER_TEST(streams_that_take_turns_are_remembered_once_each),
-        ORDER_TEST(storages_with_different_uses_are_marked_alike),
+        ORDER_TEST(storages_with_different_accesses_get_the_same_fence),
         ORDER_TEST(who_goes_on_in_the_same_stream_waits_for_nothing_of_it),
         ORDER_TEST(changes_are_counted_once_for_many_and_once_for_each),
-        ORDER_TEST(a_change_is_counted_once_every_storage_has_its_mark),
-        ORDER_TEST(threads_may_mark_the_same_storages_at_once),
+        ORDER_TEST(a_change_is_counted_once_every_storage_has_its_fence),
+        ORDER_TEST(threads_may_add_accesses_of_the_same_storages_at_once),
         cmocka_unit_test(a_list_keeps_what_it_is_given_in_order),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

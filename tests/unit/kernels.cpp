@@ -245,8 +245,8 @@ void transposes_larger_than_a_tile_equal_naive_ones(void **) {
     }
 }
 
-constexpr size_t kApart[] = {0, 1, 2};
-constexpr size_t kFused[] = {0, 2, 1};
+constexpr size_t kPlanes[] = {0, 1, 2};
+constexpr size_t kPixels[] = {0, 2, 1};
 
 std::vector<size_t> order_of(const size_t (&axes)[3]) { return {std::begin(axes), std::end(axes)}; }
 
@@ -254,15 +254,15 @@ std::vector<size_t> order_of(const size_t (&axes)[3]) { return {std::begin(axes)
 void check_channels(Random *random, int64_t item, int64_t channels, int64_t pixels, int64_t alignment) {
     const std::vector<int64_t> shape = {random->between(1, 3), channels, pixels};
     const auto gap = [&] { return random->between(0, 40) / alignment * alignment; };
-    const TestLayout apart = layout_of(shape, order_of(kApart), item, gap());
-    Copy first(random, shape, item, layout_of(shape, order_of(kFused), item, 0), apart, alignment);
+    const TestLayout planes = layout_of(shape, order_of(kPlanes), item, gap());
+    Copy first(random, shape, item, layout_of(shape, order_of(kPixels), item, 0), planes, alignment);
     check_copy(&first);
-    Copy second(random, shape, item, layout_of(shape, order_of(kApart), item, gap()),
-                layout_of(shape, order_of(kFused), item, 0), alignment);
+    Copy second(random, shape, item, layout_of(shape, order_of(kPlanes), item, gap()),
+                layout_of(shape, order_of(kPixels), item, 0), alignment);
     check_copy(&second);
 }
 
-void channels_put_together_and_taken_apart_equal_naive_ones(void **) {
+void channels_joined_and_split_equal_naive_ones(void **) {
     Random random(4);
     for (const int64_t item : {1, 2, 4, 8}) {
         for (const int64_t channels : {2, 3, 4, 5, 8, 15}) {
@@ -283,16 +283,16 @@ void some_channels_of_pixels_equal_naive_ones(void **) {
         const std::vector<int64_t> shape = {random.between(1, 3), random.between(1, channels),
                                             random.between(600, 5000) / whole * whole};
         const int64_t route = random.chance(3) ? -1 : 1;
-        TestLayout from = layout_of(shape, order_of(kFused), item, 0);
+        TestLayout from = layout_of(shape, order_of(kPixels), item, 0);
         from.steps = {item * (shape[2] * channels + random.between(0, 9)), route * item, item * channels};
         measure_layout(shape, item, &from);
-        Copy copy(&random, shape, item, layout_of(shape, order_of(kApart), item, random.between(0, 2) * whole), from,
+        Copy copy(&random, shape, item, layout_of(shape, order_of(kPlanes), item, random.between(0, 2) * whole), from,
                   whole);
         check_copy(&copy);
     }
 }
 
-void bytes_a_step_apart_equal_naive_ones(void **) {
+void strided_bytes_equal_naive_ones(void **) {
     Random random(7);
     for (const int64_t step : {-8, -3, -2, -1, 2, 3, 5, 8}) {
         const std::vector<int64_t> shape = {random.between(1, 3), random.between(1024, 9000)};
@@ -388,9 +388,9 @@ int main() {
         cmocka_unit_test(copies_between_random_layouts_equal_naive_ones),
         cmocka_unit_test(permutes_of_dense_arrays_equal_naive_ones),
         cmocka_unit_test(transposes_larger_than_a_tile_equal_naive_ones),
-        cmocka_unit_test(channels_put_together_and_taken_apart_equal_naive_ones),
+        cmocka_unit_test(channels_joined_and_split_equal_naive_ones),
         cmocka_unit_test(some_channels_of_pixels_equal_naive_ones),
-        cmocka_unit_test(bytes_a_step_apart_equal_naive_ones),
+        cmocka_unit_test(strided_bytes_equal_naive_ones),
         cmocka_unit_test(wide_arithmetic_equals_a_naive_copy),
         cmocka_unit_test(rows_of_words_equal_naive_ones),
         cmocka_unit_test(no_block_takes_more_shared_memory_than_any_gpu_gives),

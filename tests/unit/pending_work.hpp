@@ -1,4 +1,4 @@
-// What the tests of work that runs behind the caller share: fences that a test reaches, and waiting with a limit.
+// What the tests of work in the background share: fences that a test reaches, and waiting with a limit.
 #pragma once
 
 #include <setjmp.h>
@@ -41,9 +41,9 @@ bool eventually(const Condition &condition) {
 }
 
 // A fence that the test reaches. `alive` counts how many there are, so that none is lost or released twice.
-class FakeMark final : public via::Fence {
+class FakeFence final : public via::Fence {
 public:
-    explicit FakeMark(bool is_reached = false) : complete_(is_reached) { alive++; }
+    explicit FakeFence(bool is_reached = false) : complete_(is_reached) { alive++; }
 
     bool is_complete() override {
         asked++;
@@ -75,7 +75,7 @@ public:
 
 private:
     // Inlined where GCC 16 guesses that a fence is one of these, it is warned of for what it would touch there.
-    [[gnu::noinline]] ~FakeMark() override { alive--; }
+    [[gnu::noinline]] ~FakeFence() override { alive--; }
     std::atomic<bool> complete_;
 };
 
@@ -97,9 +97,9 @@ private:
     rlimit before_{};
 };
 
-inline int no_mark_is_left(void **) {
-    // What fires last may still be releasing.
-    return eventually([] { return FakeMark::alive.load() == 0; }) ? 0 : -1;
+inline int no_fence_is_left(void **) {
+    // The last callback may still be releasing.
+    return eventually([] { return FakeFence::alive.load() == 0; }) ? 0 : -1;
 }
 
-#define MARK_TEST(function) cmocka_unit_test_teardown(function, no_mark_is_left)
+#define FENCE_TEST(function) cmocka_unit_test_teardown(function, no_fence_is_left)

@@ -11,9 +11,9 @@
 namespace {
 
 std::atomic<int32_t> invoked{0};
-std::atomic<bool> gate_is_open{false};
+std::atomic<bool> may_go_on{false};
 
-// A watch of its own fences, which the test holds too.
+// A callback with its fences, which the test holds too.
 struct Sample {
     via::DeferredCallback deferred{};
     std::vector<via::Fence *> fences;
@@ -22,7 +22,7 @@ struct Sample {
     static inline std::atomic<int32_t> on_poster{0};
 };
 
-void count_fire(via::DeferredCallback *deferred) {
+void count_call(via::DeferredCallback *deferred) {
     auto *sample = reinterpret_cast<Sample *>(deferred);
     Sample::on_poster += pthread_equal(sample->poster, pthread_self()) != 0 ? 1 : 0;
     std::atomic<int32_t> *count = sample->count;
@@ -31,15 +31,16 @@ void count_fire(via::DeferredCallback *deferred) {
 }
 
 void hold_up(via::DeferredCallback *deferred) {
-    while (!gate_is_open.load()) {
+    while (!may_go_on.load()) {
         usleep(100);
     }
-    count_fire(deferred);
+    count_call(deferred);
 }
 
-void watch_marks(const std::vector<FakeMark *> &fences, void (*invoke)(via::DeferredCallback *deferred) = count_fire) {
+void defer_until_reached(const std::vector<FakeFence *> &fences,
+                         void (*invoke)(via::DeferredCallback *deferred) = count_call) {
     auto *sample = new Sample;
-    for (FakeMark *fence : fences) {
+    for (FakeFence *fence : fences) {
         fence->retain();
         sample->fences.push_back(fence);
     }
@@ -50,63 +51,63 @@ void watch_marks(const std::vector<FakeMark *> &fences, void (*invoke)(via::Defe
 int begin(void **) {
     invoked = 0;
     Sample::on_poster = 0;
-    gate_is_open = false;
+    may_go_on = false;
     return 0;
 }
 
-bool fires(int32_t count) {
+bool are_invoked(int32_t count) {
     return eventually([&] { return invoked == count; });
 }
 
-void a_watch_fires_once_when_all_marks_are_reached(void **) {
-    auto *first = new FakeMark;
-    auto *second = new FakeMark;
-    watch_marks({first, second});
+void a_callback_is_invoked_once_when_all_fences_are_reached(void **) {
+    auto *first = new FakeFence;
+    auto *second = new FakeFence;
+    defer_until_reached({first, second});
     second->reach();
     sleep_ms(20);
     assert_int_equal(invoked, 0);
     first->reach();
-    assert_true(fires(1));
+    assert_true(are_invoked(1));
     sleep_ms(20);
     assert_int_equal(invoked, 1);
     first->release();
     second->release();
 }
 
-void marks_are_released_before_it_fires(void **) {
+void fences_are_released_before_the_callback(void **) {
     static std::atomic<int32_t> alive_then{-1};
-    auto *fence = new FakeMark;
-    watch_marks({fence}, [](via::DeferredCallback *deferred) {
-        alive_then = FakeMark::alive.load();
-        count_fire(deferred);
+    auto *fence = new FakeFence;
+    defer_until_reached({fence}, [](via::DeferredCallback *deferred) {
+        alive_then = FakeFence::alive.load();
+        count_call(deferred);
     });
     fence->release();
-    fence->reach();  // the watch's own until then
-    assert_true(fires(1));
+    fence->reach();  // the callback holds it until then
+    assert_true(are_invoked(1));
     assert_int_equal(alive_then, 0);
 }
 
-void a_watch_of_nothing_fires_and_never_on_the_calling_thread(void **) {
+void a_callback_without_fences_is_invoked_and_never_on_the_calling_thread(void **) {
     for (int32_t i = 0; i < 50; ++i) {
-        watch_marks({});
+        defer_until_reached({});
     }
-    assert_true(fires(50));
+    assert_true(are_invoked(50));
     assert_int_equal(Sample::on_poster, 0);
 }
 
-void neither_a_mark_nor_a_callback_holds_up_the_next_watch(void **) {
-    auto *late = new FakeMark;
-    auto *early = new FakeMark(true);
-    watch_marks({late});
-    watch_marks({early}, hold_up);
-    watch_marks({early});
-    assert_true(fires(1));
-    watch_marks({early});
-    assert_true(fires(2));
-    gate_is_open = true;
-    assert_true(fires(3));
+void neither_a_fence_nor_a_callback_holds_up_the_next_callback(void **) {
+    auto *late = new FakeFence;
+    auto *early = new FakeFence(true);
+    defer_until_reached({late});
+    defer_until_reached({early}, hold_up);
+    defer_until_reached({early});
+    assert_true(are_invoked(1));
+    defer_until_reached({early});
+    assert_true(are_invoked(2));
+    may_go_on = true;
+    assert_true(are_invoked(3));
     late->reach();
-    assert_true(fires(4));
+    assert_true(are_invoked(4));
     late->release();
     early->release();
 }
@@ -119,17 +120,17 @@ int64_t now_ms() {
 
 // However late this thread or the reaper gets its turn: a loop without sleeps would ask thousands of times in each of
 // the milliseconds.
-void a_mark_that_takes_long_is_asked_about_once_a_millisecond(void **) {
+void a_fence_that_takes_long_is_asked_about_once_a_millisecond(void **) {
     constexpr int32_t kBeforeItSleepsLong = 100;
-    auto *fence = new FakeMark;
+    auto *fence = new FakeFence;
     const int64_t start = now_ms();
-    watch_marks({fence});
+    defer_until_reached({fence});
     assert_true(eventually([&] { return fence->asked > kBeforeItSleepsLong; }));
     sleep_ms(200);
     const int32_t asked = fence->asked;
     assert_int_in_range(asked, kBeforeItSleepsLong, kBeforeItSleepsLong + 2 * (now_ms() - start));
     fence->reach();
-    assert_true(fires(1));
+    assert_true(are_invoked(1));
     fence->release();
 }
 
@@ -165,39 +166,39 @@ bool is_woken_in_300_ms() {
     return times_woken("viaduct-reaper") != before;
 }
 
-void with_nothing_to_watch_the_thread_sleeps(void **) {
-    watch_marks({});
-    assert_true(fires(1));
+void without_callbacks_the_thread_sleeps(void **) {
+    defer_until_reached({});
+    assert_true(are_invoked(1));
     assert_true(times_woken("viaduct-reaper") >= 0);
     int32_t looks = 1;
     while (is_woken_in_300_ms() && looks < 10) {
         looks++;  // it had not got to sleep yet
     }
     assert_int_in_range(looks, 1, 9);
-    watch_marks({});
-    assert_true(fires(2));
+    defer_until_reached({});
+    assert_true(are_invoked(2));
 }
 
-void the_thread_ends_when_there_is_nothing_to_watch_for_long_and_the_next_watch_has_another(void **) {
-    watch_marks({});
-    assert_true(fires(1));
+void the_thread_ends_after_long_without_callbacks_and_the_next_one_has_another(void **) {
+    defer_until_reached({});
+    assert_true(are_invoked(1));
     assert_true(times_woken("viaduct-reaper") >= 0);
     assert_true(eventually([] { return times_woken("viaduct-reaper") < 0; }));
-    watch_marks({});
-    assert_true(fires(2));
+    defer_until_reached({});
+    assert_true(are_invoked(2));
     assert_true(via::has_reaper());
 }
 
-void watches_of_many_threads_fire_once_each(void **) {
+void callbacks_of_many_threads_are_invoked_once_each(void **) {
     constexpr int32_t kThreads = 4;
     constexpr int32_t kEach = 300;
     std::vector<std::thread> posters;
     for (int32_t i = 0; i < kThreads; ++i) {
         posters.emplace_back([i] {
             for (int32_t k = 0; k < kEach; ++k) {
-                auto *now = new FakeMark(true);
-                auto *soon = new FakeMark;
-                watch_marks({now, soon});
+                auto *now = new FakeFence(true);
+                auto *soon = new FakeFence;
+                defer_until_reached({now, soon});
                 if ((k + i) % 7 == 0) {
                     usleep(50);
                 }
@@ -210,16 +211,16 @@ void watches_of_many_threads_fire_once_each(void **) {
     for (std::thread &poster : posters) {
         poster.join();
     }
-    assert_true(fires(kThreads * kEach));
+    assert_true(are_invoked(kThreads * kEach));
 }
 
-void a_watch_given_where_no_thread_can_be_had_fires_later(void **) {
+void a_callback_deferred_where_no_thread_can_be_had_is_invoked_later(void **) {
     if (kUnderSanitizer || can_limit_memory() == 0) {
         skip();  // they need more address space than can be taken away
     }
     assert_int_equal(exit_code_of_child([] {
                          auto *sample = new Sample;
-                         sample->deferred = {nullptr, 0, count_fire, nullptr};
+                         sample->deferred = {nullptr, 0, count_call, nullptr};
                          {
                              const NoThreads scope;
                              via::defer(&sample->deferred);
@@ -228,18 +229,18 @@ void a_watch_given_where_no_thread_can_be_had_fires_later(void **) {
                          if (invoked != 0) {
                              return 1;
                          }
-                         watch_marks({});
-                         return fires(2) ? 0 : 2;
+                         defer_until_reached({});
+                         return are_invoked(2) ? 0 : 2;
                      }),
                      0);
 }
 
-void a_forked_child_goes_on_with_the_watches_of_its_parent(void **) {
+void a_forked_child_goes_on_with_the_callbacks_of_its_parent(void **) {
     if (kUnderThreadSanitizer) {
         skip();  // it allows no threads there
     }
-    auto *fence = new FakeMark;
-    watch_marks({fence});
+    auto *fence = new FakeFence;
+    defer_until_reached({fence});
     sleep_ms(5);
     assert_int_equal(exit_code_of_child([&] {
                          fence->reach();
@@ -248,25 +249,25 @@ void a_forked_child_goes_on_with_the_watches_of_its_parent(void **) {
                              return 1;  // nobody looks yet
                          }
                          via::resume_deferred();
-                         return fires(1) ? 0 : 2;
+                         return are_invoked(1) ? 0 : 2;
                      }),
                      0);
     assert_int_equal(exit_code_of_child([&] {
-                         watch_marks({});
-                         if (!fires(1)) {
+                         defer_until_reached({});
+                         if (!are_invoked(1)) {
                              return 1;
                          }
                          fence->reach();
-                         return fires(2) ? 0 : 2;
+                         return are_invoked(2) ? 0 : 2;
                      }),
                      0);
     assert_int_equal(invoked, 0);
     fence->reach();
-    assert_true(fires(1));
+    assert_true(are_invoked(1));
     fence->release();
 }
 
-void forks_amid_watches_leave_children_that_watch(void **) {
+void forks_amid_callbacks_leave_children_that_poll(void **) {
     if (kUnderThreadSanitizer) {
         skip();
     }
@@ -276,7 +277,7 @@ void forks_amid_watches_leave_children_that_watch(void **) {
     std::thread poster([&] {
         while (!stop) {
             if (posted - invoked < kMostAhead) {
-                watch_marks({});
+                defer_until_reached({});
                 posted++;
             }
             usleep(20);
@@ -287,7 +288,7 @@ void forks_amid_watches_leave_children_that_watch(void **) {
                              std::atomic<int32_t> own{0};
                              auto *sample = new Sample;
                              sample->count = &own;
-                             sample->deferred = {nullptr, 0, count_fire, nullptr};
+                             sample->deferred = {nullptr, 0, count_call, nullptr};
                              via::defer(&sample->deferred);
                              return eventually([&] { return own == 1; }) ? 0 : 1;
                          }),
@@ -295,19 +296,19 @@ void forks_amid_watches_leave_children_that_watch(void **) {
     }
     stop = true;
     poster.join();
-    assert_true(fires(posted));
+    assert_true(are_invoked(posted));
 }
 
-void a_process_may_exit_while_marks_are_watched(void **) {
+void a_process_may_exit_while_fences_are_polled(void **) {
     if (kUnderThreadSanitizer) {
         skip();
     }
     const pid_t pid = fork_with_allocator();
     if (pid == 0) {
         alarm(20);
-        static FakeMark *never = new FakeMark;
+        static FakeFence *never = new FakeFence;
         for (int32_t i = 0; i < 20; ++i) {
-            watch_marks({never});
+            defer_until_reached({never});
         }
         usleep(5000);
         exit(0);
@@ -319,23 +320,23 @@ void a_process_may_exit_while_marks_are_watched(void **) {
 
 }  // namespace
 
-#define WATCH_TEST(function) cmocka_unit_test_setup_teardown(function, begin, no_mark_is_left)
+#define REAPER_TEST(function) cmocka_unit_test_setup_teardown(function, begin, no_fence_is_left)
 
 int main() {
     const CMUnitTest tests[] = {
         // First, while no stack lies about that a thread could be started on.
-        WATCH_TEST(a_watch_given_where_no_thread_can_be_had_fires_later),
-        WATCH_TEST(a_watch_fires_once_when_all_marks_are_reached),
-        WATCH_TEST(marks_are_released_before_it_fires),
-        WATCH_TEST(a_watch_of_nothing_fires_and_never_on_the_calling_thread),
-        WATCH_TEST(neither_a_mark_nor_a_callback_holds_up_the_next_watch),
-        WATCH_TEST(a_mark_that_takes_long_is_asked_about_once_a_millisecond),
-        WATCH_TEST(with_nothing_to_watch_the_thread_sleeps),
-        WATCH_TEST(the_thread_ends_when_there_is_nothing_to_watch_for_long_and_the_next_watch_has_another),
-        WATCH_TEST(watches_of_many_threads_fire_once_each),
-        WATCH_TEST(a_forked_child_goes_on_with_the_watches_of_its_parent),
-        WATCH_TEST(forks_amid_watches_leave_children_that_watch),
-        WATCH_TEST(a_process_may_exit_while_marks_are_watched),
+        REAPER_TEST(a_callback_deferred_where_no_thread_can_be_had_is_invoked_later),
+        REAPER_TEST(a_callback_is_invoked_once_when_all_fences_are_reached),
+        REAPER_TEST(fences_are_released_before_the_callback),
+        REAPER_TEST(a_callback_without_fences_is_invoked_and_never_on_the_calling_thread),
+        REAPER_TEST(neither_a_fence_nor_a_callback_holds_up_the_next_callback),
+        REAPER_TEST(a_fence_that_takes_long_is_asked_about_once_a_millisecond),
+        REAPER_TEST(without_callbacks_the_thread_sleeps),
+        REAPER_TEST(the_thread_ends_after_long_without_callbacks_and_the_next_one_has_another),
+        REAPER_TEST(callbacks_of_many_threads_are_invoked_once_each),
+        REAPER_TEST(a_forked_child_goes_on_with_the_callbacks_of_its_parent),
+        REAPER_TEST(forks_amid_callbacks_leave_children_that_poll),
+        REAPER_TEST(a_process_may_exit_while_fences_are_polled),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

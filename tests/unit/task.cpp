@@ -5,7 +5,7 @@
 
 namespace {
 
-void a_task_runs_behind_the_caller_and_ends_once(void **) {
+void a_task_runs_on_another_thread_and_ends_once(void **) {
     FakeWork work;
     work.held = true;
     via_task *task = start(&work);
@@ -22,9 +22,9 @@ void a_task_runs_behind_the_caller_and_ends_once(void **) {
     via::release_task(task);
 }
 
-void a_task_begins_only_after_its_gate(void **) {
+void a_task_begins_only_after_its_dependency(void **) {
     FakeWork work;
-    auto *dependency = new FakeMark;
+    auto *dependency = new FakeFence;
     via_task *task = start(&work, dependency, true);
     sleep_ms(20);
     assert_int_equal(work.runs, 0);
@@ -37,7 +37,7 @@ void a_task_begins_only_after_its_gate(void **) {
 
 void immediate_work_runs_on_the_calling_thread_and_its_failure_is_the_tasks(void **) {
     FakeWork work;
-    auto *dependency = new FakeMark(true);
+    auto *dependency = new FakeFence(true);
     work.status = VIA_ERROR_CUDA;
     remember_error();
     via_task *task = start(&work, dependency, true);
@@ -89,9 +89,9 @@ void the_text_of_a_failure_is_utf8_and_fits(void **) {
     via::release_task(task);
 }
 
-void handed_over_work_ends_when_the_device_has_done_it(void **) {
+void submitted_work_ends_when_the_device_has_done_it(void **) {
     FakeWork work;
-    work.fence = new FakeMark;
+    work.fence = new FakeFence;
     Heard heard;
     heard.work = &work;
     via_task *task = start(&work);
@@ -109,9 +109,9 @@ void handed_over_work_ends_when_the_device_has_done_it(void **) {
     work.fence->release();
 }
 
-void whoever_waits_for_handed_over_work_waits_for_the_device_itself(void **) {
+void whoever_waits_for_submitted_work_waits_for_the_device_itself(void **) {
     FakeWork work;
-    work.fence = new FakeMark;
+    work.fence = new FakeFence;
     work.fence->failure = VIA_ERROR_CUDA;
     via_task *task = start(&work, nullptr, true);
     std::thread device([&] {
@@ -131,7 +131,7 @@ void whoever_waits_for_handed_over_work_waits_for_the_device_itself(void **) {
 void work_that_failed_halfway_is_held_until_the_device_is_done(void **) {
     FakeWork work;
     work.status = VIA_ERROR_POINTER;
-    work.fence = new FakeMark;
+    work.fence = new FakeFence;
     via_task *task = start(&work, nullptr, true);
     sleep_ms(10);
     assert_int_equal(work.ends, 0);
@@ -160,7 +160,7 @@ void progress_never_goes_back_and_never_beyond_the_total(void **) {
 
 void a_task_cancelled_before_it_begins_never_runs_and_ends_at_once(void **) {
     FakeWork work;
-    auto *dependency = new FakeMark;
+    auto *dependency = new FakeFence;
     Heard heard;
     heard.work = &work;
     via_task *task = start(&work, dependency);
@@ -184,9 +184,9 @@ void a_task_cancelled_before_it_begins_never_runs_and_ends_at_once(void **) {
     dependency->release();
 }
 
-void the_mark_of_a_task_that_never_began_is_its_gate(void **) {
+void the_fence_of_a_task_that_never_began_is_its_dependency(void **) {
     FakeWork work;
-    auto *dependency = new FakeMark;
+    auto *dependency = new FakeFence;
     via_task *task = start(&work, dependency);
     via::Fence *fence = via::task_fence(task);
     via::cancel_task(task);
@@ -220,7 +220,7 @@ void a_task_cancelled_while_it_runs_ends_as_its_work_says(void **) {
 
 void a_task_cancelled_on_the_device_or_after_its_end_stays_what_it_is(void **) {
     FakeWork work;
-    work.fence = new FakeMark;
+    work.fence = new FakeFence;
     via_task *task = start(&work, nullptr, true);
     via::cancel_task(task);
     assert_false(via::task_ended(task));
@@ -255,7 +255,7 @@ void a_thread_cancelled_while_it_waits_leaves_the_task_as_it_is(void **) {
 }
 
 // While the work releases its arrays, its fence is already reached and its task has not yet ended.
-void the_end_of_the_work_comes_between_its_mark_and_the_end_of_the_task(void **) {
+void the_end_of_the_work_comes_between_its_fence_and_the_end_of_the_task(void **) {
     static std::atomic<int32_t> seen{0};
     seen = 0;
     FakeWork work;
@@ -273,9 +273,9 @@ void the_end_of_the_work_comes_between_its_mark_and_the_end_of_the_task(void **)
     via::release_task(task);
 }
 
-void the_mark_orders_a_stream_behind_the_device_and_waits_for_the_host(void **) {
+void the_fence_makes_a_stream_wait_for_the_device_and_waits_for_the_host(void **) {
     FakeWork work;
-    work.fence = new FakeMark;
+    work.fence = new FakeFence;
     work.held = true;
     via_task *task = start(&work);
     via::Fence *fence = via::task_fence(task);
@@ -306,8 +306,8 @@ void tasks_of_many_threads_end_once_each(void **) {
         users.emplace_back([&, i] {
             for (int32_t k = 0; k < 150; ++k) {
                 FakeWork work;
-                auto *dependency = new FakeMark;
-                work.fence = new FakeMark;
+                auto *dependency = new FakeFence;
+                work.fence = new FakeFence;
                 via_task *task = start(&work, dependency, k % 2 == 0);
                 std::thread rival([&] { (k % 5 == 0 ? via::cancel_task(task) : (void)!via::wait_for_task(task)); });
                 dependency->reach();
@@ -333,7 +333,7 @@ void in_a_forked_child_a_running_task_of_the_parent_has_failed(void **) {
     FakeWork running;
     running.held = true;
     FakeWork waiting;
-    auto *dependency = new FakeMark;
+    auto *dependency = new FakeFence;
     FakeWork done;
     Heard heard;
     Heard late;
@@ -393,7 +393,7 @@ void a_forked_child_starts_tasks_of_its_own(void **) {
     for (int32_t i = 0; i < 5; ++i) {
         assert_int_equal(exit_code_of_child([] {
                              FakeWork work;
-                             auto *dependency = new FakeMark;
+                             auto *dependency = new FakeFence;
                              via_task *own = start(&work, dependency);
                              dependency->reach();
                              return via::wait_for_task(own) == VIA_OK && work.ends == 1 ? 0 : 1;
@@ -405,13 +405,13 @@ void a_forked_child_starts_tasks_of_its_own(void **) {
     via::release_task(task);
 }
 
-void a_task_behind_a_gate_has_its_thread_beforehand(void **) {
+void a_task_with_a_dependency_has_its_thread_beforehand(void **) {
     if (kUnderSanitizer || can_limit_memory() == 0) {
         skip();  // they need more address space than can be taken away
     }
     assert_int_equal(exit_code_of_child([] {
                          FakeWork work;
-                         auto *dependency = new FakeMark;
+                         auto *dependency = new FakeFence;
                          via_task *task = start(&work, dependency);
                          const NoThreads scope;
                          dependency->reach();
@@ -420,13 +420,13 @@ void a_task_behind_a_gate_has_its_thread_beforehand(void **) {
                      0);
 }
 
-void a_task_behind_a_gate_is_refused_where_no_thread_can_be_had_for_it(void **) {
+void a_task_with_a_dependency_is_refused_where_no_thread_can_be_had_for_it(void **) {
     if (kUnderSanitizer || can_limit_memory() == 0) {
         skip();
     }
     assert_int_equal(exit_code_of_child([] {
                          FakeWork work;
-                         auto *dependency = new FakeMark;
+                         auto *dependency = new FakeFence;
                          via_task *task = nullptr;
                          const bool is_watched = via::has_reaper();
                          const NoThreads scope;
@@ -442,28 +442,28 @@ void a_task_behind_a_gate_is_refused_where_no_thread_can_be_had_for_it(void **) 
 int main() {
     const CMUnitTest tests[] = {
         // First, while no stack lies about that a thread could be started on.
-        MARK_TEST(a_task_behind_a_gate_has_its_thread_beforehand),
-        MARK_TEST(a_task_behind_a_gate_is_refused_where_no_thread_can_be_had_for_it),
-        MARK_TEST(a_task_runs_behind_the_caller_and_ends_once),
-        MARK_TEST(a_task_begins_only_after_its_gate),
-        MARK_TEST(immediate_work_runs_on_the_calling_thread_and_its_failure_is_the_tasks),
-        MARK_TEST(every_waiter_learns_how_the_task_failed),
-        MARK_TEST(the_text_of_a_failure_is_utf8_and_fits),
-        MARK_TEST(handed_over_work_ends_when_the_device_has_done_it),
-        MARK_TEST(whoever_waits_for_handed_over_work_waits_for_the_device_itself),
-        MARK_TEST(work_that_failed_halfway_is_held_until_the_device_is_done),
-        MARK_TEST(progress_never_goes_back_and_never_beyond_the_total),
-        MARK_TEST(a_task_cancelled_before_it_begins_never_runs_and_ends_at_once),
-        MARK_TEST(the_mark_of_a_task_that_never_began_is_its_gate),
-        MARK_TEST(a_task_cancelled_while_it_runs_ends_as_its_work_says),
-        MARK_TEST(a_task_cancelled_on_the_device_or_after_its_end_stays_what_it_is),
-        MARK_TEST(a_thread_cancelled_while_it_waits_leaves_the_task_as_it_is),
-        MARK_TEST(the_end_of_the_work_comes_between_its_mark_and_the_end_of_the_task),
-        MARK_TEST(the_mark_orders_a_stream_behind_the_device_and_waits_for_the_host),
-        MARK_TEST(tasks_of_many_threads_end_once_each),
-        MARK_TEST(in_a_forked_child_a_running_task_of_the_parent_has_failed),
-        MARK_TEST(a_task_that_is_ending_is_counted_out_once_where_a_child_is_forked_meanwhile),
-        MARK_TEST(a_forked_child_starts_tasks_of_its_own),
+        FENCE_TEST(a_task_with_a_dependency_has_its_thread_beforehand),
+        FENCE_TEST(a_task_with_a_dependency_is_refused_where_no_thread_can_be_had_for_it),
+        FENCE_TEST(a_task_runs_on_another_thread_and_ends_once),
+        FENCE_TEST(a_task_begins_only_after_its_dependency),
+        FENCE_TEST(immediate_work_runs_on_the_calling_thread_and_its_failure_is_the_tasks),
+        FENCE_TEST(every_waiter_learns_how_the_task_failed),
+        FENCE_TEST(the_text_of_a_failure_is_utf8_and_fits),
+        FENCE_TEST(submitted_work_ends_when_the_device_has_done_it),
+        FENCE_TEST(whoever_waits_for_submitted_work_waits_for_the_device_itself),
+        FENCE_TEST(work_that_failed_halfway_is_held_until_the_device_is_done),
+        FENCE_TEST(progress_never_goes_back_and_never_beyond_the_total),
+        FENCE_TEST(a_task_cancelled_before_it_begins_never_runs_and_ends_at_once),
+        FENCE_TEST(the_fence_of_a_task_that_never_began_is_its_dependency),
+        FENCE_TEST(a_task_cancelled_while_it_runs_ends_as_its_work_says),
+        FENCE_TEST(a_task_cancelled_on_the_device_or_after_its_end_stays_what_it_is),
+        FENCE_TEST(a_thread_cancelled_while_it_waits_leaves_the_task_as_it_is),
+        FENCE_TEST(the_end_of_the_work_comes_between_its_fence_and_the_end_of_the_task),
+        FENCE_TEST(the_fence_makes_a_stream_wait_for_the_device_and_waits_for_the_host),
+        FENCE_TEST(tasks_of_many_threads_end_once_each),
+        FENCE_TEST(in_a_forked_child_a_running_task_of_the_parent_has_failed),
+        FENCE_TEST(a_task_that_is_ending_is_counted_out_once_where_a_child_is_forked_meanwhile),
+        FENCE_TEST(a_forked_child_starts_tasks_of_its_own),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

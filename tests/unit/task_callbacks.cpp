@@ -56,7 +56,7 @@ void a_second_callback_is_refused_before_and_after_the_end(void **) {
 void registering_while_tasks_end_calls_each_callback_once(void **) {
     for (int32_t i = 0; i < 500; ++i) {
         FakeWork work;
-        work.fence = i % 3 == 0 ? new FakeMark(true) : nullptr;
+        work.fence = i % 3 == 0 ? new FakeFence(true) : nullptr;
         Heard heard;
         via_task *task = start(&work, nullptr, i % 2 == 0);
         std::thread other([&] { (void)!via::wait_for_task(task); });
@@ -80,9 +80,9 @@ void a_callback_is_called_though_the_caller_ends_the_task_slowly(void **) {
     const auto slow = [](FakeWork *) { sleep_ms(30); };
     for (const bool cancels : {false, true}) {
         FakeWork work;
-        auto *dependency = new FakeMark;
+        auto *dependency = new FakeFence;
         work.at_end = slow;
-        work.fence = new FakeMark;
+        work.fence = new FakeFence;
         Heard heard;
         via_task *task = cancels ? start(&work, dependency) : start(&work, nullptr, true);
         assert_int_equal(via::on_task_complete(task, Heard::hear, &heard), VIA_OK);
@@ -105,7 +105,7 @@ struct Waits {
     via_task *ended;
     std::atomic<int32_t> of_running{-1};
     std::atomic<int32_t> of_ended{-1};
-    std::atomic<int32_t> of_mark{-1};
+    std::atomic<int32_t> of_fence{-1};
     std::atomic<bool> called{false};
 };
 
@@ -114,7 +114,7 @@ void wait_inside(int32_t, const char *, void *context) {
     waits->of_running = via::wait_for_task(waits->running);
     waits->of_ended = via::wait_for_task(waits->ended);
     via::Fence *fence = via::task_fence(waits->running);
-    waits->of_mark = fence->wait();
+    waits->of_fence = fence->wait();
     fence->release();
     waits->called = true;
 }
@@ -128,7 +128,7 @@ void waiting_inside_a_callback_is_refused_unless_the_task_has_ended(void **) {
     assert_int_equal(via::on_task_complete(waits.ended, wait_inside, &waits), VIA_OK);
     assert_true(waits.called);
     assert_int_equal(waits.of_running, VIA_ERROR_WOULD_DEADLOCK);
-    assert_int_equal(waits.of_mark, VIA_ERROR_WOULD_DEADLOCK);
+    assert_int_equal(waits.of_fence, VIA_ERROR_WOULD_DEADLOCK);
     assert_int_equal(waits.of_ended, VIA_OK);
     running.held = false;
     assert_int_equal(via::wait_for_task(waits.running), VIA_OK);
@@ -154,13 +154,13 @@ void a_released_task_runs_on_and_calls_back(void **) {
 
 int main() {
     const CMUnitTest tests[] = {
-        MARK_TEST(a_callback_registered_early_is_called_once_on_another_thread),
-        MARK_TEST(a_callback_registered_late_is_called_at_once_on_this_thread),
-        MARK_TEST(a_second_callback_is_refused_before_and_after_the_end),
-        MARK_TEST(registering_while_tasks_end_calls_each_callback_once),
-        MARK_TEST(a_callback_is_called_though_the_caller_ends_the_task_slowly),
-        MARK_TEST(waiting_inside_a_callback_is_refused_unless_the_task_has_ended),
-        MARK_TEST(a_released_task_runs_on_and_calls_back),
+        FENCE_TEST(a_callback_registered_early_is_called_once_on_another_thread),
+        FENCE_TEST(a_callback_registered_late_is_called_at_once_on_this_thread),
+        FENCE_TEST(a_second_callback_is_refused_before_and_after_the_end),
+        FENCE_TEST(registering_while_tasks_end_calls_each_callback_once),
+        FENCE_TEST(a_callback_is_called_though_the_caller_ends_the_task_slowly),
+        FENCE_TEST(waiting_inside_a_callback_is_refused_unless_the_task_has_ended),
+        FENCE_TEST(a_released_task_runs_on_and_calls_back),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -1,4 +1,4 @@
-// Threads of the library for what runs behind the caller.
+// Threads of the library for what runs in the background.
 #include "core/async/task_executor.hpp"
 #include "core/base/library_thread.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 std::atomic<int32_t> ran{0};
 std::atomic<int32_t> inside{0};
-std::atomic<bool> gate_is_open{false};
+std::atomic<bool> may_go_on{false};
 
 void count_run(via::Job *job) {
     delete job;
@@ -22,7 +22,7 @@ void count_run(via::Job *job) {
 void stay_until_open(via::Job *job) {
     delete job;
     inside++;
-    while (!gate_is_open.load()) {
+    while (!may_go_on.load()) {
         usleep(100);
     }
     inside--;
@@ -34,7 +34,7 @@ void post(void (*run)(via::Job *job)) { assert_int_equal(via::execute(new via::J
 int begin(void **) {
     ran = 0;
     inside = 0;
-    gate_is_open = false;
+    may_go_on = false;
     return 0;
 }
 
@@ -68,7 +68,7 @@ void a_job_does_not_wait_for_those_that_are_held_up(void **) {
     assert_true(eventually([] { return inside == 10; }));
     post(count_run);
     assert_true(eventually([] { return ran == 1; }));
-    gate_is_open = true;
+    may_go_on = true;
     assert_true(eventually([] { return ran == 11; }));
 }
 
@@ -81,7 +81,7 @@ void there_are_at_most_64_threads_and_further_jobs_wait_for_one(void **) {
     sleep_ms(50);
     assert_int_equal(ran, 0);
     assert_int_equal(via::executor_threads(), 64);
-    gate_is_open = true;
+    may_go_on = true;
     assert_true(eventually([] { return ran == 65; }));
 }
 
@@ -214,7 +214,7 @@ void a_forked_child_has_threads_of_its_own(void **) {
                          }),
                          0);
     }
-    gate_is_open = true;
+    may_go_on = true;
     assert_true(eventually([] { return ran == 1; }));
 }
 
@@ -242,7 +242,7 @@ int keep_one_of_many() {
     post(stay_until_open);
     const bool has_two = eventually([] { return inside == 2; });
     const via::Status held = via::reserve_thread();
-    gate_is_open = true;
+    may_go_on = true;
     sleep_ms(via::kIdleSeconds * 1000 + 500);
     const bool has_one = eventually([] { return via::executor_threads() == 1; });
     return has_two && held == VIA_OK && has_one ? 0 : 1;

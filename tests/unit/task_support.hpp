@@ -42,7 +42,7 @@ struct FakeWork : via::TaskWork {
 
     std::atomic<bool> held{false};
     bool heeds_cancel = false;
-    FakeMark *fence = nullptr;
+    FakeFence *fence = nullptr;
     via::Status status = VIA_OK;
     std::string text = "cuMemcpy: CUDA_ERROR_ILLEGAL_ADDRESS";
     void (*at_end)(FakeWork *fake) = nullptr;

@@ -1,6 +1,6 @@
 /*
  * A GPU array to the CPU by pointers: at once, on a stream, and as an array of structs. Next to each call, the CUDA
- * runtime's: that takes bytes which lie together, and is quick from and to page-locked memory only. Without a GPU both
+ * runtime's: that takes bytes which lie together, and is quick from and to pinned memory only. Without a GPU both
  * ends are host memory, and the same calls serve. bindings/python/examples/gpu_to_host.py runs both ways.
  */
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void at_once(const void *device, particle *host) {
     printf("at once: number 9 has x %g, mass %g\n", (double)host[9].x, host[9].mass);
 }
 
-/* cudaMemcpyAsync(host, device, nbytes, cudaMemcpyDeviceToHost, stream), which waits if `host` is not page-locked. */
+/* cudaMemcpyAsync(host, device, nbytes, cudaMemcpyDeviceToHost, stream), which waits if `host` is not pinned. */
 static void on_a_stream(via_array *simulation, particle *host) {
     const int64_t count = COUNT;
     via_array *out = NULL;

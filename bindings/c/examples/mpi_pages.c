@@ -1,6 +1,6 @@
 /*
  * Two ranks exchange pages of a cache and a window of columns, on a GPU where there is one. Each packs what it sends
- * into one page-locked buffer, sends that as bytes, and unpacks it: MPI sees adjacent host memory only. An MPI datatype
+ * into one pinned buffer, sends that as bytes, and unpacks it: MPI sees adjacent host memory only. An MPI datatype
  * of device memory would cost Open MPI one copy for each adjacent piece.
  *
  * mpiexec -n 2 mpi_pages
@@ -17,7 +17,7 @@ static const int32_t kTo[SENT] = {0, 9, 3, 12};   /* and where rank 1 puts them 
 
 static int rank;
 static via_memory *cache_memory;  /* of a device, or NULL: the host */
-static via_memory *packed_memory; /* page-locked, or NULL: the host */
+static via_memory *packed_memory; /* pinned, or NULL: the host */
 
 static void check(via_status status) {
     if (status != VIA_OK) {

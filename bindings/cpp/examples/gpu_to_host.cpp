@@ -1,5 +1,5 @@
 // A GPU array to the CPU by pointers: at once, on a stream, and one field of an array of structs. Next to each call,
-// the CUDA runtime's: that takes bytes which lie together, and is quick from and to page-locked memory only. Without a
+// the CUDA runtime's: that takes bytes which lie together, and is quick from and to pinned memory only. Without a
 // GPU both ends are host memory, and the same calls serve. bindings/c/examples/gpu_to_host.c is the same in C.
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +43,7 @@ void at_once(const void *device, std::vector<Particle> &host) {
     std::printf("at once: number 9 has x %g, mass %g\n", static_cast<double>(host[9].x), host[9].mass);
 }
 
-// cudaMemcpyAsync(host, device, nbytes, cudaMemcpyDeviceToHost, stream), which waits if `host` is not page-locked
+// cudaMemcpyAsync(host, device, nbytes, cudaMemcpyDeviceToHost, stream), which waits if `host` is not pinned
 void on_a_stream(const viaduct::Array &simulation, std::vector<Particle> &host) {
     const bool on_gpu = simulation.device().type == VIA_DEVICE_CUDA;
     const viaduct::Stream stream = on_gpu ? viaduct::Stream::create() : viaduct::Stream();

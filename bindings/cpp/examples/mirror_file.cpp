@@ -1,6 +1,6 @@
 // A file larger than memory, worked on by blocks on the GPU: mirror_file IN.npy OUT.npy turns the rows of a table
 // around. While one block is worked on the next is read, and the result of the last is written; two blocks and their
-// results are all the memory that it takes. The usual loop, a read into page-locked memory, cudaMemcpy, the work,
+// results are all the memory that it takes. The usual loop, a read into pinned memory, cudaMemcpy, the work,
 // cudaMemcpy and a write, has the disk, the link and the GPU wait for one another. Without a GPU the blocks are host
 // memory.
 #include <algorithm>

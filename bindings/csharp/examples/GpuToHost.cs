@@ -73,7 +73,7 @@ internal static class GpuToHost
         Say($"at once: number 9 has x {host[9].X}, mass {host[9].Mass}");
     }
 
-    // cudaMemcpyAsync(host, device, nbytes, cudaMemcpyDeviceToHost, stream), which waits if `host` is not page-locked
+    // cudaMemcpyAsync(host, device, nbytes, cudaMemcpyDeviceToHost, stream), which waits if `host` is not pinned
     private static async Task OnAStream(ViaArray simulation, ViaStream stream)
     {
         var host = new Particle[Count];

@@ -15,7 +15,7 @@ via_alloc_fn allocate_callback(via_alloc_fn managed);
 via_free_fn free_callback(via_free_fn managed);
 
 // Called as the runtime begins to end, by the thread that ends it: the other threads' calls of managed functions have
-// come to an end then, and none is begun any more, nor on this thread once the runtime is gone. Mono would end the
+// ended then, and none is begun any more, nor on this thread once the runtime is gone. Mono would end the
 // process, or a thread in the middle of such a call. What those calls would release stays.
 void runtime_is_ending();
 

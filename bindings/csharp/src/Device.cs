@@ -8,7 +8,7 @@ namespace Viaduct
         /// <summary>Ordinary host memory.</summary>
         public static readonly Device Cpu = new Device(DeviceType.Cpu, 0);
 
-        /// <summary>Page-locked host memory.</summary>
+        /// <summary>Pinned host memory.</summary>
         public static readonly Device Pinned = new Device(DeviceType.CudaHost, 0);
 
         /// <summary>CUDA managed memory.</summary>

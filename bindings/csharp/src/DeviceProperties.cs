@@ -32,7 +32,7 @@ namespace Viaduct
         /// <summary>Memory of the device; for the CPU, what the process may have of the machine's.</summary>
         public long TotalBytes { get; }
 
-        /// <summary>Page-locked memory that copies of that device may hold, else 0.</summary>
+        /// <summary>Pinned memory that copies of that device may hold, else 0.</summary>
         public long StagingBytes { get; }
 
         /// <summary>Its name.</summary>

@@ -45,7 +45,7 @@ namespace Viaduct
         /// <summary>Memory of a CUDA device.</summary>
         Cuda = Native.VIA_DEVICE_CUDA,
 
-        /// <summary>Page-locked (pinned) host memory.</summary>
+        /// <summary>Pinned host memory.</summary>
         CudaHost = Native.VIA_DEVICE_CUDA_HOST,
 
         /// <summary>CUDA managed (unified) memory.</summary>
@@ -127,7 +127,7 @@ namespace Viaduct
         /// <summary>Host memory, aligned to 64 bytes.</summary>
         Host = Native.VIA_MEMORY_HOST,
 
-        /// <summary>Page-locked host memory.</summary>
+        /// <summary>Pinned host memory.</summary>
         Pinned = Native.VIA_MEMORY_PINNED,
 
         /// <summary>Memory of one CUDA device.</summary>

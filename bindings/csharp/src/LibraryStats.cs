@@ -41,7 +41,7 @@ namespace Viaduct
         /// <summary>Bytes of managed memory allocated by the library.</summary>
         public long ManagedBytes { get; }
 
-        /// <summary>Page-locked bytes held for staging.</summary>
+        /// <summary>Pinned bytes held for staging.</summary>
         public long StagedBytes { get; }
 
         /// <summary>Tasks that have not ended.</summary>

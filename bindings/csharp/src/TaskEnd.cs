@@ -81,7 +81,7 @@ namespace Viaduct
             }
         }
 
-        // The wait, for what has ended, reports at once what it came to; the callback does not get its code. The share
+        // The task has ended: the wait reports its result at once. The callback does not get its code. The share
         // goes before anybody is notified.
         private Exception Failed()
         {

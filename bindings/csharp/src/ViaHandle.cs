@@ -4,7 +4,7 @@ using System.Runtime.InteropServices;
 namespace Viaduct
 {
     /// <summary>
-    /// A share in something of the library's. Closing it (<see cref="Dispose"/>) gives up the share, once, from any
+    /// A reference to an object of the library. Closing it (<see cref="Dispose"/>) drops the reference, once, from any
     /// thread; a call under way on another thread is finished first. Used after that it throws an
     /// <see cref="ObjectDisposedException"/>. What is not closed is given up after it has been collected.
     /// </summary>
@@ -40,7 +40,7 @@ namespace Viaduct
             return given.handle;
         }
 
-        /// <summary>Returns the address of the native handle (via_array * and so on), with one owner more.</summary>
+        /// <summary>Retains the native handle (via_array * and so on), and returns its address.</summary>
         internal IntPtr Retained(Action<IntPtr> retain)
         {
             using (var held = new Hold(this))

@@ -1,5 +1,5 @@
 ! A GPU array to the CPU by pointers: at once, on a stream, and one component of an array of a derived type. Next to each
-! call, the CUDA runtime's: that takes bytes which lie together, and is quick from and to page-locked memory only.
+! call, the CUDA runtime's: that takes bytes which lie together, and is quick from and to pinned memory only.
 ! Without a GPU both ends are host memory, and the same calls serve.
 module particles
   use viaduct
@@ -47,7 +47,7 @@ contains
     print "(a, f0.1, a, f0.1)", "at once: number 9 has x ", host(10)%x, ", mass ", host(10)%mass
   end subroutine
 
-  ! cudaMemcpyAsync(host, device, nbytes, cudaMemcpyDeviceToHost, stream), which waits if `host` is not page-locked
+  ! cudaMemcpyAsync(host, device, nbytes, cudaMemcpyDeviceToHost, stream), which waits if `host` is not pinned
   subroutine on_a_stream(simulation, host)
     type(viaduct_array), intent(in) :: simulation
     type(particle), intent(inout), target :: host(count)

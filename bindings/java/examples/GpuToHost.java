@@ -73,7 +73,7 @@ public final class GpuToHost {
                 + host.getDouble(9 * PARTICLE + MASS) + "\n";
     }
 
-    /** cudaMemcpyAsync(Pointer.to(host), device, nbytes, kind, stream), which waits, the buffer not being page-locked. */
+    /** cudaMemcpyAsync(Pointer.to(host), device, nbytes, kind, stream), which waits, the buffer not being pinned. */
     private static String onAStream(ViaArray simulation, ByteBuffer host, ViaStream stream) {
         try (ViaArray out = structs(host);
                 CopyTask task = Viaduct.submit(out, simulation, stream)) { // after the stream's work; returns at once

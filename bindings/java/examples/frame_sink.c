@@ -1,5 +1,5 @@
 /*
- * A native library that a Java service hands its frames to: it takes a frame over as a DLPack tensor, picks one colour
+ * A native library that a Java service hands its frames to: it imports a frame as a DLPack tensor, picks one colour
  * out of it, puts that on the first GPU (in host memory where there is none), and exports the result back.
  */
 #include <jni.h>

@@ -17,7 +17,7 @@ void release(void *context);
 int32_t allocate(int64_t nbytes, int64_t alignment, void *stream, void *context, void **out_address);
 void free_memory(void *address, int64_t nbytes, void *stream, void *context);
 
-// Calls Callbacks.complete with the object, which asks the task itself what it came to; then releases it.
+// Calls Callbacks.complete with the object, which asks the task itself for its result; then releases it.
 void complete(int32_t status, const char *text, void *context);
 
 }  // namespace viajava

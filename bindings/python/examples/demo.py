@@ -57,7 +57,7 @@ def borrow(source: Any) -> via.Array:
     status = source.strided_source_export(ctypes.byref(tensor))
     if status != 0:
         raise RuntimeError(via.raw.via_status_name(status))
-    return via.raw.via_from_dlpack(tensor.value, None, None)  # takes the tensor over
+    return via.raw.via_from_dlpack(tensor.value, None, None)  # owns the tensor from here on
 
 
 def give(source: Any, array: via.Array) -> None:

@@ -1,6 +1,6 @@
 """A GPU array to the CPU by pointers: at once, on a stream, and as an array of C structs.
 
-Each next to the driver's own call, which takes bytes that lie together and page-locked memory if it is to be quick.
+Each next to the driver's own call, which takes bytes that lie together and pinned memory if it is to be quick.
 Without a GPU the same copies stay on the host. bindings/c/examples/gpu_to_host.c is the same in C.
 """
 
@@ -45,7 +45,7 @@ def at_once(block: Block) -> None:
 
 
 def on_a_stream(block: Block) -> None:
-    """The copy is queued behind what the stream has to do; page-locked memory lets the call return before it is done."""
+    """The copy is queued behind what the stream has to do; pinned memory lets the call return before it is done."""
     on_device = via.wrap(block.ptr, COUNT, "float32", device=DEVICE, owner=block)
     if not ON_GPU:
         task = via.copy_submit(via.empty(COUNT, "float32"), on_device)

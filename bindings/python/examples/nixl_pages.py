@@ -1,6 +1,6 @@
 """Pages of a cache go from one NIXL agent to another: pack, register, send, unpack.
 
-The chosen pages are packed into one buffer by one call, page-locked where there is a GPU, so that one region is
+The chosen pages are packed into one buffer by one call, pinned where there is a GPU, so that one region is
 registered and one transfer sent, however many pages there are. Both agents are in this process and talk over loopback;
 in another process the descriptors and the metadata travel as bytes. Takes PyPI's `nixl`: `python nixl_pages.py`.
 """
@@ -22,13 +22,13 @@ DEVICE = "cuda:0" if via.device_count() > 0 else "cpu"
 
 
 def packed_buffer(pages: int) -> via.Array:
-    """What a network card reads: page-locked, so that a GPU fills it at the rate of its link."""
+    """What a network card reads: pinned, so that a GPU fills it at the rate of its link."""
     return via.empty((pages, TOKENS, WIDTH), "float16", device="pinned" if DEVICE != "cpu" else "cpu")
 
 
 @contextmanager
 def registered(agent: Any, buffer: via.Array) -> Iterator[list[tuple[int, int, int]]]:
-    """One region, registered with NIXL for as long as the buffer is used. Page-locked memory is DRAM to it."""
+    """One region, registered with NIXL for as long as the buffer is used. Pinned memory is DRAM to it."""
     regions = agent.register_memory([(buffer.ptr, buffer.nbytes, 0, "")], "DRAM")
     try:
         yield [(buffer.ptr, buffer.nbytes, 0)]

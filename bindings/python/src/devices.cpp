@@ -2,7 +2,7 @@
 
 #include "support/arguments.hpp"
 #include "support/errors.hpp"
-#include "support/structs.hpp"
+#include "support/versioned_struct.hpp"
 
 namespace viapy {
 namespace {

@@ -10,7 +10,7 @@
 #include "objects/memory.hpp"
 #include "support/deferred.hpp"
 #include "support/dtypes.hpp"
-#include "support/structs.hpp"
+#include "support/versioned_struct.hpp"
 #include "support/wait.hpp"
 
 namespace viapy {

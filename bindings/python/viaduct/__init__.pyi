@@ -150,8 +150,8 @@ class Array:
     """A strided array on existing memory: a view of it that also keeps it alive.
 
     Made by wrap(), asarray(), from_dlpack(), from_arrow(), import_ipc() and empty(). Indexing and reshaping return
-    views that share the memory. Only copy(), assignment and fill() copy. Arrays do not take part in cyclic garbage
-    collection, as NumPy's do not: an owner that refers to its own array is never released.
+    views that share the memory. Only copy(), assignment and fill() copy. The cyclic garbage collector
+    does not visit arrays, nor NumPy's: an owner that refers to its own array is never released.
     """
 
     __dlpack_c_exchange_api__: ClassVar[CapsuleType]

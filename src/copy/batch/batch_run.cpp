@@ -52,8 +52,8 @@ Status run_single(via_array *dst, via_array *src, CopyPlan *plan, via_stream *st
 }
 
 // Runs the fused copies, and tracks their arrays once for all of them.
-Status run_once(BatchPlan *plan, Fence *behind, via_stream *stream) {
-    VIA_TRY(cuda::run_batch_on(plan->fused, behind, stream, plan->until.out()));
+Status run_once(BatchPlan *plan, Fence *dependency, via_stream *stream) {
+    VIA_TRY(cuda::run_batch_on(plan->fused, dependency, stream, plan->until.out()));
     Fence *end = plan->until.get();
     if (end == nullptr) {
         return VIA_OK;
@@ -121,9 +121,9 @@ Status copy_batch(int32_t count, via_array *const *dsts, via_array *const *srcs,
     SinglePlans plans;
     VIA_TRY(plan_singles(pairs, singles, stream, &plans));
     if (fused) {
-        UniqueFence behind;
-        VIA_TRY(ready.join(timeline, behind.out()));
-        VIA_TRY(name_fused(plan, count, run_once(&plan, behind.get(), stream)));
+        UniqueFence dependency;
+        VIA_TRY(ready.join(timeline, dependency.out()));
+        VIA_TRY(name_fused(plan, count, run_once(&plan, dependency.get(), stream)));
     }
     return copy_singles(pairs, singles, plans, stream);
 }
@@ -219,7 +219,7 @@ void PreparedBatch::sort_storages() {
     storages.resize(std::copy(srcs, srcs_end, dsts_end) - begin);
 }
 
-void PreparedBatch::end_behind(DeferredCallback *deferred) {
+void PreparedBatch::end_later(DeferredCallback *deferred) {
     via::count(Counter::PendingReleases, -1);
     PreparedBatch *prepared = reinterpret_cast<Ending *>(deferred)->prepared;
     prepared->latest_ = nullptr;
@@ -235,7 +235,7 @@ void PreparedBatch::release() {
         return;
     }
     via::count(Counter::PendingReleases, 1);
-    ending_.deferred = DeferredCallback{&latest_, 1, end_behind, nullptr};
+    ending_.deferred = DeferredCallback{&latest_, 1, end_later, nullptr};
     defer(&ending_.deferred);
 }
 

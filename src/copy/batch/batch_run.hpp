@@ -127,7 +127,7 @@ private:
     PreparedBatch(Entries *entries, int32_t device_id);
     ~PreparedBatch();
 
-    static void end_behind(DeferredCallback *deferred);
+    static void end_later(DeferredCallback *deferred);
     void sort_storages();
     VIA_NODISCARD Status run_fused(via_stream *stream, const Timeline &timeline);
     VIA_NODISCARD bool replace_latest(Fence *before, Fence *end, uint64_t changes);

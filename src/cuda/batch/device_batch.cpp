@@ -196,7 +196,7 @@ Status enqueue_all(Batch *batch, const ResolvedStream &stream) {
     return batch->by_driver.enqueue(stream);
 }
 
-Status run_behind(Batch *batch, const ResolvedStream &stream, Fence **out_fence) {
+Status run_and_record(Batch *batch, const ResolvedStream &stream, Fence **out_fence) {
     VIA_TRY(end_failed(enqueue_all(batch, stream), stream));
     return record_or_wait(stream, out_fence);
 }
@@ -278,20 +278,20 @@ bool can_run_in_task(Batch *batch) {
     return internal_stream(batch->device_id, kTaskStream, &stream) == VIA_OK && can_run(*batch, stream);
 }
 
-Status run_batch_on(Batch *batch, Fence *behind, via_stream *stream, Fence **out_fence) {
+Status run_batch_on(Batch *batch, Fence *dependency, via_stream *stream, Fence **out_fence) {
     ResolvedStream resolved;
     VIA_TRY(resolve(stream, batch->device_id, &resolved));
-    if (behind != nullptr) {
-        VIA_TRY(behind->make_stream_wait(resolved));
+    if (dependency != nullptr) {
+        VIA_TRY(dependency->make_stream_wait(resolved));
     }
-    return resolved.capturing ? run_captured(batch, resolved) : run_behind(batch, resolved, out_fence);
+    return resolved.capturing ? run_captured(batch, resolved) : run_and_record(batch, resolved, out_fence);
 }
 
 Status run_batch_for_task(Batch *batch, Fence **out_fence) {
     ResolvedStream stream;
     VIA_TRY(internal_stream(batch->device_id, kTaskStream, &stream));
     const RelaxedCapture relaxed;
-    return run_behind(batch, stream, out_fence);
+    return run_and_record(batch, stream, out_fence);
 }
 
 }  // namespace via::cuda

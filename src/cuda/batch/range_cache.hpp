@@ -9,7 +9,7 @@
 namespace via::cuda {
 
 // Memory of a device belongs to the context that allocated it, and only kernels of that context are sure to reach it.
-// Pool memory and mapped memory belong to no context. Page-locked memory is reached from everywhere, but may have
+// Pool memory and mapped memory belong to no context. Pinned memory is reached from everywhere, but may have
 // another address on the device (if it is write-combined). Caches the last ranges, since arrays that are copied as a
 // batch tend to share allocations.
 class RangeCache {

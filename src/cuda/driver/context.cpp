@@ -90,9 +90,11 @@ bool inside_driver_callback() {
 Status context_gone(const char *argument, int32_t device_id) {
     if (inside_driver_callback()) {
         return fail_with_code(VIA_ERROR_CUDA, CUDA_ERROR_NOT_PERMITTED,
-                              "%s cannot be used inside a callback of the driver", argument);
+                              "%s is used inside a callback of the driver; expected a call from outside", argument);
     }
-    return fail(VIA_ERROR_CUDA, "%s is of a context of device %d that was reset or destroyed", argument, device_id);
+    return fail(VIA_ERROR_CUDA,
+                "%s is of a context of device %d that was reset or destroyed; expected one that still exists", argument,
+                device_id);
 }
 
 ContextState state_of(const ContextKey &key) {

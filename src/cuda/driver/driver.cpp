@@ -260,7 +260,9 @@ Status need_driver(const char *what) {
         return VIA_OK;
     }
     if (is_forked_child()) {
-        return fail(VIA_ERROR_FORKED, "%s needs CUDA, which was used before this process was forked", what);
+        return fail(VIA_ERROR_FORKED,
+                    "%s needs CUDA, which was used before this process was forked; expected a process that was spawned",
+                    what);
     }
     return fail(VIA_ERROR_UNSUPPORTED, "%s needs CUDA: %s", what, reason);
 }

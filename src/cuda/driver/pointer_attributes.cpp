@@ -80,7 +80,7 @@ unsigned long long access_of(int32_t device_id, CUdeviceptr address) {
 void fill_range(const void *address, const Answer &answer, PointerAttributes *attributes) {
     Range range{answer.start, answer.nbytes};
     if (answer.is_mapped() || range.nbytes == 0) {
-        const CallbackScope quiet;  // not to be told is no failure of the call
+        const CallbackScope quiet;  // an unknown range is no failure of the call
         ContextScope scope;
         if (enter_device(answer.ordinal, &scope) != VIA_OK || find_range(number_of(address), &range) != CUDA_SUCCESS) {
             range = {0, 0};

@@ -395,8 +395,8 @@ struct Box {
     }
 
     // The same where runs of dst have gaps: a word is an element.
-    VIA_DEVICE static void store_apart(const Params &params, const Place &place, const Shared &shared, uint32_t row,
-                                       uint32_t column) {
+    VIA_DEVICE static void store_strided(const Params &params, const Place &place, const Shared &shared, uint32_t row,
+                                         uint32_t column) {
         const uint64_t dst = place.dst + static_cast<uint16_t>(shared.column_places[kMostColumns / 2 + column]);
         const int32_t from = static_cast<int32_t>(place.first) + shared.column_places[column];
         VIA_UNROLL_BY(4)
@@ -413,7 +413,7 @@ struct Box {
         VIA_NO_UNROLL
         for (uint32_t word = first; word < count; word += params.storing.threads.divisor) {
             if (!params.dense) {
-                store_apart(params, place, shared, row, word);
+                store_strided(params, place, shared, row, word);
             } else if (params.level) {
                 store_level<kPerWord>(params, place, shared, row, word);
             } else {

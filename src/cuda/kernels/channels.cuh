@@ -14,7 +14,7 @@ struct ChannelsParams {
     uint64_t src;
     Extent extent;   // of src
     uint32_t count;  // pixels of a row
-    uint32_t taken;  // channels; where they are taken apart, pixels may have more
+    uint32_t taken;  // channels; where they are split, pixels may have more
     uint32_t early;  // groups that a tile begins earlier: 0 if each row of dst begins at a multiple of sixteen bytes
     int32_t outer_ndim;
     Divisor<uint32_t> tiles;  // of a row
@@ -23,14 +23,14 @@ struct ChannelsParams {
 };
 
 // Maps the elements of a group, in bytes from its first one: as many pixels as a sixteen has elements.
-template <int kElement, int kChannels, bool kTogether>
+template <int kElement, int kChannels, bool kJoined>
 struct GroupOrder {
     static constexpr uint32_t kPerWord = 16 / kElement;
 
     VIA_DEVICE static constexpr uint32_t source_of(uint32_t byte) {
         const uint32_t element = byte / kElement;
-        const uint32_t from = kTogether ? element % kChannels * kPerWord + element / kChannels
-                                        : element % kPerWord * kChannels + element / kPerWord;
+        const uint32_t from = kJoined ? element % kChannels * kPerWord + element / kChannels
+                                      : element % kPerWord * kChannels + element / kPerWord;
         return from * kElement + byte % kElement;
     }
 
@@ -65,10 +65,10 @@ struct GroupOrder {
     }
 };
 
-template <int kElement, int kChannels, bool kTogether>
+template <int kElement, int kChannels, bool kJoined>
 struct Channels {
     using Params = ChannelsParams;
-    using Order = GroupOrder<kElement, kChannels, kTogether>;
+    using Order = GroupOrder<kElement, kChannels, kJoined>;
     static constexpr uint32_t kThreads = 128;
     static constexpr uint32_t kLeastBlocks = 8;
     static constexpr uint32_t kPerWord = 16 / kElement;
@@ -123,7 +123,7 @@ struct Channels {
         LooseLoad loads[kChannels];
         VIA_UNROLL
         for (uint32_t i = 0; i < kChannels; ++i) {
-            if constexpr (kTogether) {
+            if constexpr (kJoined) {
                 const uint32_t pixel = begin + thread * kPerWord;
                 loads[i] = {place.src + channel(params, i) + bytes_of(pixel), pixel < params.count};
             } else {
@@ -133,12 +133,12 @@ struct Channels {
         }
         Words<16> group[kChannels];
         load_loose<kElement>(params.extent, loads, group);
-        if constexpr (kTogether) {
+        if constexpr (kJoined) {
             Order::transpose(group);
         }
         VIA_UNROLL
         for (uint32_t i = 0; i < kChannels; ++i) {
-            shared.words[slot(kTogether ? thread * kChannels + i : thread + i * kThreads)] = group[i];
+            shared.words[slot(kJoined ? thread * kChannels + i : thread + i * kThreads)] = group[i];
         }
     }
 
@@ -161,15 +161,15 @@ struct Channels {
     }
 
     // Stores aligned sixteen `number` of a part of a row of dst, which begins at `to` with element `first` of `count`.
-    // The row's sixteens are `apart` from one another, and begin at `begin` with what precedes `to`.
+    // The row's sixteens are `stride` from one another, and begin at `begin` with what precedes `to`.
     VIA_DEVICE static void store_row(const Params &params, const Shared &shared, uint64_t to, uint32_t first,
-                                     uint32_t count, uint32_t begin, uint32_t apart, uint32_t number) {
+                                     uint32_t count, uint32_t begin, uint32_t stride, uint32_t number) {
         const uint32_t early = params.early != 0 ? static_cast<uint32_t>(to & (kSector - 1)) : 0;
         const uint32_t past = (kSector - early) & 15;
-        const uint32_t from = begin + (number - (early + 15) / 16) * apart;
+        const uint32_t from = begin + (number - (early + 15) / 16) * stride;
         Words<16> words = shared.words[slot(from)];
         if (past != 0) {
-            words = cut_out<kElement>(words, shared.words[slot(from + apart)], past);
+            words = cut_out<kElement>(words, shared.words[slot(from + stride)], past);
         }
         store_near<kElement>(to - early + number * 16, first - early / kElement + number * kPerWord, count, words);
     }
@@ -216,7 +216,7 @@ struct Channels {
         const Place place = place_of(params, block);
         threads.each([&](uint32_t thread) { load(params, place, shared, thread); });
         threads.wait();
-        if constexpr (kTogether) {
+        if constexpr (kJoined) {
             threads.each([&](uint32_t thread) { store_pixels(params, place, shared, thread); });
         } else if (params.early == 0) {
             threads.each([&](uint32_t thread) { store_groups(params, place, shared, thread); });
@@ -231,22 +231,22 @@ struct Channels {
 }  // namespace via::kernels
 
 // The kernels, named after the bytes of an element and the channels of a pixel.
-#define VIA_CHANNELS_KERNELS(KERNEL)               \
-    KERNEL(via_together_1_2, Channels<1, 2, true>) \
-    KERNEL(via_together_1_3, Channels<1, 3, true>) \
-    KERNEL(via_together_1_4, Channels<1, 4, true>) \
-    KERNEL(via_together_2_2, Channels<2, 2, true>) \
-    KERNEL(via_together_2_3, Channels<2, 3, true>) \
-    KERNEL(via_together_2_4, Channels<2, 4, true>) \
-    KERNEL(via_together_4_2, Channels<4, 2, true>) \
-    KERNEL(via_together_4_3, Channels<4, 3, true>) \
-    KERNEL(via_together_4_4, Channels<4, 4, true>) \
-    KERNEL(via_apart_1_2, Channels<1, 2, false>)   \
-    KERNEL(via_apart_1_3, Channels<1, 3, false>)   \
-    KERNEL(via_apart_1_4, Channels<1, 4, false>)   \
-    KERNEL(via_apart_2_2, Channels<2, 2, false>)   \
-    KERNEL(via_apart_2_3, Channels<2, 3, false>)   \
-    KERNEL(via_apart_2_4, Channels<2, 4, false>)   \
-    KERNEL(via_apart_4_2, Channels<4, 2, false>)   \
-    KERNEL(via_apart_4_3, Channels<4, 3, false>)   \
-    KERNEL(via_apart_4_4, Channels<4, 4, false>)
+#define VIA_CHANNELS_KERNELS(KERNEL)             \
+    KERNEL(via_joined_1_2, Channels<1, 2, true>) \
+    KERNEL(via_joined_1_3, Channels<1, 3, true>) \
+    KERNEL(via_joined_1_4, Channels<1, 4, true>) \
+    KERNEL(via_joined_2_2, Channels<2, 2, true>) \
+    KERNEL(via_joined_2_3, Channels<2, 3, true>) \
+    KERNEL(via_joined_2_4, Channels<2, 4, true>) \
+    KERNEL(via_joined_4_2, Channels<4, 2, true>) \
+    KERNEL(via_joined_4_3, Channels<4, 3, true>) \
+    KERNEL(via_joined_4_4, Channels<4, 4, true>) \
+    KERNEL(via_split_1_2, Channels<1, 2, false>) \
+    KERNEL(via_split_1_3, Channels<1, 3, false>) \
+    KERNEL(via_split_1_4, Channels<1, 4, false>) \
+    KERNEL(via_split_2_2, Channels<2, 2, false>) \
+    KERNEL(via_split_2_3, Channels<2, 3, false>) \
+    KERNEL(via_split_2_4, Channels<2, 4, false>) \
+    KERNEL(via_split_4_2, Channels<4, 2, false>) \
+    KERNEL(via_split_4_3, Channels<4, 3, false>) \
+    KERNEL(via_split_4_4, Channels<4, 4, false>)

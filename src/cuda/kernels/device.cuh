@@ -65,7 +65,7 @@ struct Threads {
 };
 
 // The types that nvcc has instructions for. Its functions for them also say that an address is one of global memory,
-// which the number does not tell.
+// which the number does not say.
 template <int kBytes>
 struct Native;
 template <>

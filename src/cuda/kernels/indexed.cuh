@@ -1,4 +1,4 @@
-// Copies rows by index. Lists of row numbers lie where the device reaches them, in its own memory or in page-locked
+// Copies rows by index. Lists of row numbers lie where the device reaches them, in its own memory or in pinned
 // memory. A block fetches the numbers of its rows at once, checks them, and moves the rows' words.
 #pragma once
 

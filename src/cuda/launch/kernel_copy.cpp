@@ -9,7 +9,7 @@ namespace via::cuda {
 namespace {
 
 // Returns the context that a side's memory was allocated in if a kernel on this stream does not reach it, otherwise
-// nullptr. Pool memory and mapped memory have no context. Page-locked and managed memory is reached from everywhere.
+// nullptr. Pool memory and mapped memory have no context. Pinned and managed memory is reached from everywhere.
 CUcontext other_context(const Side &side, const void *address, const ResolvedStream &stream) {
     CUcontext context = nullptr;
     if (!is_device(side) || driver().cuPointerGetAttribute(&context, CU_POINTER_ATTRIBUTE_CONTEXT,
@@ -41,7 +41,7 @@ Status find_home(const Transfer &transfer, const ResolvedStream &stream, Resolve
     }
     if (stream.capturing) {
         return fail(VIA_ERROR_STREAM_CAPTURE,
-                    "stream is being captured, and the memory is of another context than the stream");
+                    "stream is being captured, and the memory is of another context; expected memory of the stream's");
     }
     ContextScope scope;
     VIA_TRY(scope.enter(of_dst != nullptr ? of_dst : of_src));

@@ -216,16 +216,16 @@ constexpr int64_t kMost = 4;
 constexpr int32_t kMostElement = 4;   // bytes
 constexpr double kLeastRowUse = 0.3;  // of the threads of a row's tiles
 
-constexpr Id kFused[][3] = {{Id::via_together_1_2, Id::via_together_1_3, Id::via_together_1_4},
-                            {Id::via_together_2_2, Id::via_together_2_3, Id::via_together_2_4},
-                            {Id::via_together_4_2, Id::via_together_4_3, Id::via_together_4_4}};
-constexpr Id kApart[][3] = {{Id::via_apart_1_2, Id::via_apart_1_3, Id::via_apart_1_4},
-                            {Id::via_apart_2_2, Id::via_apart_2_3, Id::via_apart_2_4},
-                            {Id::via_apart_4_2, Id::via_apart_4_3, Id::via_apart_4_4}};
+constexpr Id kJoined[][3] = {{Id::via_joined_1_2, Id::via_joined_1_3, Id::via_joined_1_4},
+                             {Id::via_joined_2_2, Id::via_joined_2_3, Id::via_joined_2_4},
+                             {Id::via_joined_4_2, Id::via_joined_4_3, Id::via_joined_4_4}};
+constexpr Id kSplit[][3] = {{Id::via_split_1_2, Id::via_split_1_3, Id::via_split_1_4},
+                            {Id::via_split_2_2, Id::via_split_2_3, Id::via_split_2_4},
+                            {Id::via_split_4_2, Id::via_split_4_3, Id::via_split_4_4}};
 
 // The axes of a picture: the pixels of a row, and the channels of a pixel (-1 if only one is taken).
 struct Picture {
-    bool fused;
+    bool joined;
     int64_t channels;  // of a pixel
     int64_t taken;
     int64_t step;  // bytes from one channel's row to the next one's
@@ -236,7 +236,7 @@ struct Picture {
 bool are_few(int64_t channels) { return channels >= kLeast && channels <= kMost; }
 
 // Finds pixels that are adjacent in dst.
-bool find_fused(const Shape &shape, Picture *out) {
+bool find_joined(const Shape &shape, Picture *out) {
     const Axis &channel = shape.axes[0];
     if (!are_few(channel.extent) || shape.ndim < 2 || channel.src_step == shape.element) {
         return false;
@@ -248,7 +248,7 @@ bool find_fused(const Shape &shape, Picture *out) {
 
 // Finds pixels that are adjacent in src, with possibly more channels than are taken. A single channel is worth it only
 // if elements are smaller than a thread's words.
-bool find_apart(Shape *shape, Picture *out) {
+bool find_split(Shape *shape, Picture *out) {
     const int64_t channels = shape->axes[0].src_step / shape->element;
     if (!are_few(channels)) {
         return false;
@@ -267,7 +267,7 @@ bool find_apart(Shape *shape, Picture *out) {
 
 // Returns whether every row of dst begins at a multiple of sixteen bytes.
 bool has_aligned_rows(const Shape &shape, const Picture &picture) {
-    uint64_t all = shape.dst | static_cast<uint64_t>(picture.fused ? 0 : picture.step);
+    uint64_t all = shape.dst | static_cast<uint64_t>(picture.joined ? 0 : picture.step);
     for (int32_t i = 0; i < shape.ndim; ++i) {
         if (i != picture.pixel_axis && i != picture.channel_axis) {
             all |= static_cast<uint64_t>(shape.axes[i].dst_step);
@@ -290,11 +290,11 @@ void name_kernel(const Shape &shape, const Picture &picture, int64_t tile, Kerne
     const auto index = std::countr_zero(static_cast<uint32_t>(shape.element));
     const int64_t pixels = tile * picture.channels;
     plan->route = KernelRoute::Channels;
-    plan->kernel = (picture.fused ? kFused : kApart)[index][picture.channels - kLeast];
+    plan->kernel = (picture.joined ? kJoined : kSplit)[index][picture.channels - kLeast];
     plan->element = shape.element;
     plan->word = 16;
-    plan->tile[0] = picture.fused ? pixels : tile;
-    plan->tile[1] = picture.fused ? tile : pixels;
+    plan->tile[0] = picture.joined ? pixels : tile;
+    plan->tile[1] = picture.joined ? tile : pixels;
 }
 
 bool fill_channels(const Shape &shape, const Picture &picture, KernelPlan *plan) {
@@ -331,7 +331,7 @@ bool plan_channels(const Shape &given, KernelPlan *plan) {
     }
     Shape shape = given;
     Picture picture;
-    return (find_fused(shape, &picture) || find_apart(&shape, &picture)) && fill_channels(shape, picture, plan);
+    return (find_joined(shape, &picture) || find_split(&shape, &picture)) && fill_channels(shape, picture, plan);
 }
 
 }  // namespace via::cuda

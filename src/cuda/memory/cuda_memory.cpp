@@ -80,7 +80,7 @@ struct Block {
     int64_t nbytes;
     unsigned long long number;  // no other allocation of this process has or had it
     Fence *ready;               // where a stream allocates it, until the array knows
-    ResolvedStream behind;      // where it is freed behind the work that uses it; no stream where none does any more
+    ResolvedStream freed_on;    // where it is freed after the work that uses it; no stream where none does any more
     PinnedBlock locked;         // of a large pinned one; then it has no number
 };
 static_assert(offsetof(Block, job) == 0);
@@ -94,13 +94,13 @@ CUresult identify(void *address, unsigned long long *out_number, CUcontext *out_
 
 enum class Freed { Done, NotHere };
 
-// Internal streams. Memory that is freed behind running work delays later frees on the same stream, so idle memory uses
+// Internal streams. Memory that is freed after running work delays later frees on the same stream, so idle memory uses
 // another one.
 constexpr int32_t kStreamOfFrees = 4;
 constexpr int32_t kStreamOfLateFrees = 5;
 
 bool find_stream_of_frees(const Block &block, ResolvedStream *out_stream) {
-    *out_stream = block.behind;
+    *out_stream = block.freed_on;
     return out_stream->handle != nullptr || internal_stream(block.memory->owner, kStreamOfFrees, out_stream) == VIA_OK;
 }
 
@@ -191,7 +191,7 @@ bool free_after_fences(const Deleter &deleter, Fence *const *fences, int32_t cou
     const bool follows = std::all_of(fences, fences + count, [&](Fence *fence) {
         return fence->is_on_device() && fence->make_stream_wait(stream) == VIA_OK;
     });
-    block->behind = follows ? stream : ResolvedStream{};
+    block->freed_on = follows ? stream : ResolvedStream{};
     return follows;
 }
 
@@ -209,7 +209,7 @@ Status check_allocated(CUresult result, const Row &row, int64_t nbytes, int32_t 
     return result == CUDA_ERROR_OUT_OF_MEMORY ? out_of_memory(row, nbytes, device_id) : check_driver(result, row.call);
 }
 
-// From this size on, page-locking a mapping of the process is faster than the driver's allocator. A block may be a
+// From this size on, pinning a mapping of the process is faster than the driver's allocator. A block may be a
 // quarter of the usable memory: touching more than there is kills the process, where the driver reports an error.
 constexpr int64_t kLeastPinned = int64_t{4} << 20;
 constexpr int64_t kShareOfMemory = 4;
@@ -345,13 +345,17 @@ constexpr MemoryKind kCudaKind{allocate, finish, destroy};
 Status check_pool(CUdevice device) {
     int there = 0;
     if (driver().cuMemAllocAsync == nullptr || driver().cuMemFreeAsync == nullptr) {
-        return fail(VIA_ERROR_UNSUPPORTED, "kind is VIA_MEMORY_DEVICE_POOL, which this CUDA driver (%d) does not have",
-                    driver().version);
+        return fail(
+            VIA_ERROR_UNSUPPORTED,
+            "kind is VIA_MEMORY_DEVICE_POOL, which this CUDA driver (%d) does not have; expected VIA_MEMORY_DEVICE",
+            driver().version);
     }
     VIA_TRY_CUDA(cuDeviceGetAttribute(&there, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device));
-    return there != 0 ? VIA_OK
-                      : fail(VIA_ERROR_UNSUPPORTED, "kind is VIA_MEMORY_DEVICE_POOL, which device %d does not support",
-                             static_cast<int>(device));
+    return there != 0
+               ? VIA_OK
+               : fail(VIA_ERROR_UNSUPPORTED,
+                      "kind is VIA_MEMORY_DEVICE_POOL, which device %d does not support; expected VIA_MEMORY_DEVICE",
+                      static_cast<int>(device));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 struct CustomBlock {
     CustomMemory *memory;
     via_stream *stream = nullptr;  // held; nullptr for none
-    void *native = nullptr;        // what free is to be told
+    void *native = nullptr;        // what free gets
     Fence *ready = nullptr;        // where the stream allocates it, until the array knows
 };
 

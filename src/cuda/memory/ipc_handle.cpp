@@ -95,7 +95,7 @@ Status map_memory(const SharedMemory &memory, OpenedMemory *opened, int32_t devi
     return VIA_OK;
 }
 
-void tell_nobody(void *) {}
+void release_nothing(void *) {}
 
 }  // namespace
 
@@ -152,7 +152,7 @@ Status open_memory(const SharedMemory &memory, int32_t *out_device_id, void **ou
     *out_start = reinterpret_cast<void *>(opened->address);
     PointerAttributes attributes{};
     if (Status status = query_pointer(*out_start, &attributes); status != VIA_OK) {
-        close_memory(opened, tell_nobody, nullptr);
+        close_memory(opened, release_nothing, nullptr);
         return status;
     }
     *out_nbytes = attributes.nbytes;

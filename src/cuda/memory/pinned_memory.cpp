@@ -80,7 +80,7 @@ Status map(int64_t nbytes, int32_t node, char **out_memory) {
     const int64_t whole = in_whole_pages(nbytes);
     char *memory = map_aligned(whole);
     if (memory == nullptr) {
-        return fail_with_code(VIA_ERROR_OUT_OF_MEMORY, errno, "mmap: no memory for %lld page-locked bytes",
+        return fail_with_code(VIA_ERROR_OUT_OF_MEMORY, errno, "mmap: no memory for %lld pinned bytes",
                               static_cast<long long>(nbytes));
     }
     // Ignores failures of these: the memory serves all the same.
@@ -105,7 +105,7 @@ bool unregister(const PinnedBlock &memory) {
 
 Status pin_block(int64_t nbytes, int32_t node, const ContextKey &context, PinnedBlock *out_memory) {
     if (context.id == 0) {
-        return fail(VIA_ERROR_CUDA, "the context cannot be told from others");
+        return fail(VIA_ERROR_CUDA, "cuCtxGetId: the context has no number");
     }
     PinnedBlock made{.address = nullptr, .nbytes = nbytes, .context = context};
     VIA_TRY(map(nbytes, node, &made.address));
@@ -120,7 +120,7 @@ Status pin_block(int64_t nbytes, int32_t node, const ContextKey &context, Pinned
 }
 
 // Unmaps without unregistering if the context was reset or destroyed. If unregistering fails, the mapping stays: the
-// driver would take whatever is mapped there next for page-locked memory.
+// driver would take whatever is mapped there next for pinned memory.
 bool unpin_block(const PinnedBlock &memory) {
     const ContextState state = state_of(memory.context);
     if (state == ContextState::CannotAsk) {

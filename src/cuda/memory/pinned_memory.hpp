@@ -1,4 +1,4 @@
-// Page-locked memory: blocks that the library maps itself, and small buffers within one.
+// Pinned memory: blocks that the library maps itself, and small buffers within one.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ VIA_NODISCARD bool unpin_block(const PinnedBlock &memory);
 
 constexpr int64_t kPinnedBufferBytes = int64_t{128} << 10;
 
-// Page-locked buffers for small copies to pageable memory. Through one, 4 KiB arrive in 6.4 us and 64 KiB in 12.5 us;
+// Pinned buffers for small copies to pageable memory. Through one, 4 KiB arrive in 6.4 us and 64 KiB in 12.5 us;
 // the driver alone takes 7.1 and 15.3 us (H200, PCIe 5 x16). The driver waits for the stream inside such a copy and
 // blocks other threads, for one of which the stream may wait.
 // Owns one for the time of a scope.
@@ -48,7 +48,7 @@ private:
     char *memory_ = nullptr;
 };
 
-// Owns a word of page-locked memory for the time of a scope.
+// Owns a word of pinned memory for the time of a scope.
 class PinnedFlag {
 public:
     explicit PinnedFlag(int32_t device_id);

@@ -32,10 +32,10 @@ ElementConversion unchanged(int32_t bytes) { return {raw_kind(bytes), raw_kind(b
 class PackedElements final : public PackedItems {
 public:
     explicit PackedElements(const ConvertTransfer &transfer)
-        : PackedItems(transfer.loops.count, crossing_bytes(transfer.elements)), transfer_(transfer) {
+        : PackedItems(transfer.loops.count, link_bytes(transfer.elements)), transfer_(transfer) {
         const bool first = converts_first(transfer.elements);
-        before_ = first ? transfer.elements : unchanged(crossing_bytes(transfer.elements));
-        after_ = first ? unchanged(crossing_bytes(transfer.elements)) : transfer.elements;
+        before_ = first ? transfer.elements : unchanged(link_bytes(transfer.elements));
+        after_ = first ? unchanged(link_bytes(transfer.elements)) : transfer.elements;
     }
 
     void pack(int64_t first, int64_t, int64_t offset, int64_t nbytes, char *packed) override {
@@ -70,7 +70,7 @@ public:
         return status;
     }
 
-    char *as_they_cross() const override {
+    char *packed_array() const override {
         const bool to_device = is_to_device(transfer_.transfer);
         const bool is_converted =
             to_device ? converts_first(transfer_.elements)
@@ -87,7 +87,7 @@ public:
     }
 
 private:
-    static int32_t crossing_bytes(const ElementConversion &elements) {
+    static int32_t link_bytes(const ElementConversion &elements) {
         return bytes_of(converts_first(elements) ? elements.dst : elements.src);
     }
 
@@ -164,7 +164,7 @@ void describe_convert(const ConvertTransfer &transfer, TextBuffer *text) {
                       is_to_device(whole) ? "host to device" : "device to host", first ? "before" : "after",
                       is_to_device(whole) == first ? "the host" : "a kernel",
                       static_cast<long long>(elements.count() * elements.item_bytes()),
-                      elements.as_they_cross() != nullptr ? "" : ", by way of device memory");
+                      elements.packed_array() != nullptr ? "" : ", by way of device memory");
             return;
         case ItemsRoute::Peer:
             text->add("device %d to device %d, converted %s by a kernel, %lld bytes cross", whole.src_side.device_id,

@@ -20,7 +20,7 @@ VIA_NODISCARD Status capture_driver_copy(const Transfer &transfer, const Resolve
 VIA_NODISCARD Status await_work(const ResolvedStream &stream);
 
 // Waits until the stream's work so far is done, like cuStreamSynchronize. With a single device the stream writes a word
-// of page-locked memory after its work, and the thread watches it. On an H200 that takes 0.3 to 0.6 us less. Call with
+// of pinned memory after its work, and the thread polls it. On an H200 that takes 0.3 to 0.6 us less. Call with
 // the stream's context entered and in relaxed capture mode. The stream must not be capturing.
 VIA_NODISCARD Status wait_briefly(const ResolvedStream &stream);
 

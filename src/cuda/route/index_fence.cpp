@@ -50,7 +50,7 @@ private:
 Status FaultRecord::make(const ContextKey &context, const IndexedRows &rows) {
     table_ = DescriptorTable::take(context, sizeof(kernels::IndexFault));
     if (table_ == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no page-locked memory for the record of a copy by index");
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no pinned memory for the record of a copy by index");
     }
     std::memset(table_->memory(), 0, sizeof(kernels::IndexFault));
     dst_extent_ = rows.dst_extent;

@@ -7,7 +7,7 @@
 
 namespace via::cuda {
 
-// A record that the kernel of one run writes, in page-locked memory.
+// A record that the kernel of one run writes, in pinned memory.
 class FaultRecord {
 public:
     FaultRecord() = default;

@@ -129,11 +129,11 @@ Status ReachedLists::find(const IndexedTransfer &transfer, IndexTable *table, co
     return stream.capturing ? table_->hold_in_graph(stream) : VIA_OK;
 }
 
-// Brings lists to the device that are too long for page-locked memory.
+// Brings lists to the device that are too long for pinned memory.
 Status ReachedLists::upload(const IndexedTransfer &transfer, int64_t nbytes, const ResolvedStream &stream,
                             IndexedRows *out_rows) {
     if (stream.capturing) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no page-locked memory for %lld bytes of row numbers in a capture",
+        return fail(VIA_ERROR_OUT_OF_MEMORY, "no pinned memory for %lld bytes of row numbers in a capture",
                     as_printed(nbytes));
     }
     const std::unique_ptr<char[]> lists(new (std::nothrow) char[static_cast<size_t>(nbytes)]);

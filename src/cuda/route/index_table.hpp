@@ -1,4 +1,4 @@
-// Where kernels read the lists of row numbers that are in host memory: a table in page-locked memory, or scratch
+// Where kernels read the lists of row numbers that are in host memory: a table in pinned memory, or scratch
 // memory.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace via::cuda {
 
-// The lists of one copy in page-locked memory, dst_index first, and the ends of the runs that read them.
+// The lists of one copy in pinned memory, dst_index first, and the ends of the runs that read them.
 class IndexTable {
 public:
     IndexTable() = default;

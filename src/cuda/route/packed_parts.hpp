@@ -29,8 +29,8 @@ public:
     VIA_NODISCARD virtual Status unpack_on_device(int64_t first, int64_t count, const char *packed,
                                                   const ResolvedStream &stream) = 0;
 
-    // Returns the device's array if its items lie there as they cross; the device then has no part.
-    virtual char *as_they_cross() const { return nullptr; }
+    // Returns the device's array if its items are packed there already; the device then has no part.
+    virtual char *packed_array() const { return nullptr; }
 
 protected:
     ~PackedItems() = default;

@@ -14,7 +14,7 @@ VIA_NODISCARD Status resolve_for(const Transfer &transfer, const char *what, via
 VIA_NODISCARD Status wait_for_arrays(const Transfer &transfer);
 VIA_NODISCARD Status wait_for_arrays(const Transfer &transfer, const ResolvedStream &stream);
 
-// Orders the stream behind the legacy stream of the other device, if the transfer is between two.
+// Makes the stream wait for the legacy stream of the other device, if the transfer is between two.
 VIA_NODISCARD Status follow_other_device(const Transfer &transfer, const ResolvedStream &stream);
 
 }  // namespace via::cuda

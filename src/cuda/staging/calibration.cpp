@@ -346,7 +346,8 @@ Status read_entries(FILE *file, const char *path, Entry *out_entries, int32_t *o
         line[std::strcspn(line, "\n")] = '\0';
         if (count == kMostDevices ||
             !parse_thresholds(line, out_entries[count].pci_id, &out_entries[count].thresholds)) {
-            return fail(VIA_ERROR_FORMAT, "%s: line %d is no measurement: \"%.80s\"", path, count + 2, line);
+            return fail(VIA_ERROR_FORMAT, "%s: line %d is \"%.80s\"; expected a device and two sizes", path, count + 2,
+                        line);
         }
         count++;
     }

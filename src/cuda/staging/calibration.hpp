@@ -34,7 +34,7 @@ int64_t find_threshold(const RouteTimes *times, int32_t count);
 // Returns the threshold of a device: the measured one if there is one.
 int64_t staging_threshold(Direction direction, int32_t device_id);
 
-// Returns what a copy engine moves of page-locked memory, in bytes a nanosecond: measured on PCIe 5 x16, and in
+// Returns what a copy engine moves of pinned memory, in bytes a nanosecond: measured on PCIe 5 x16, and in
 // proportion on a link that says how fast it is.
 double link_rate(int32_t device_id);
 

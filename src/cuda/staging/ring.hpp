@@ -1,4 +1,4 @@
-// The ring of page-locked slots, and the waits of its users.
+// The ring of pinned slots, and the waits of its users.
 #pragma once
 
 #include <sched.h>
@@ -47,13 +47,17 @@ private:
 
 struct Slot {
     char *memory;
-    CUevent event;   // recorded behind the copy that reads the slot
+    CUevent event;   // recorded after the copy that reads the slot
     bool in_flight;  // that copy may still run
     int32_t number;
     Slot *next;  // in a list of the ring
 };
 
-// The ring: page-locked slots of one device, for copies of pageable memory. Copies share it slot by slot, in the order
+// The smallest ring.
+inline constexpr int64_t kLeastSlot = int64_t{256} << 10;
+inline constexpr int32_t kFewestSlots = 4;
+
+// The ring: pinned slots of one device, for copies of pageable memory. Copies share it slot by slot, in the order
 // they asked.
 class Ring {
 public:
@@ -86,7 +90,7 @@ public:
     void give_back(Slot *slot);
 
     // Returns a slot that the stream's work so far still reads.
-    CUresult give_back_behind(Slot *slot, CUstream stream);
+    CUresult give_back_later(Slot *slot, CUstream stream);
 
 private:
     Ring() = default;

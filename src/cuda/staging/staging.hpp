@@ -1,6 +1,6 @@
-// Copies between pageable host memory and a device through a ring of page-locked slots.
+// Copies between pageable host memory and a device through a ring of pinned slots.
 //
-// How it works. A copy engine reads and writes page-locked memory only. The driver copies pageable memory through a
+// How it works. A copy engine reads and writes pinned memory only. The driver copies pageable memory through a
 // small buffer of its own, on one thread, at a fifth of the rate of PCIe 5 x16. Viaduct keeps a ring of up to 16 slots
 // of 4 MiB for each device. Several workers fill or empty slots while the copy engine works on others:
 //
@@ -71,13 +71,13 @@ bool has_ring(int64_t nbytes, int32_t device_id);
 // failure part of the destination may have been written. Errors: VIA_ERROR_CUDA, VIA_ERROR_CANCELLED.
 VIA_NODISCARD Status run_staged(const StagedCopy &copy, Fence **out_fence);
 
-// Returns whether this process may have enough memory page-locked for a ring.
+// Returns whether this process may pin enough memory for a ring.
 bool may_have_ring();
 
 // Makes the ring of a device before its first use. Returns VIA_OK where no ring can be had.
 VIA_NODISCARD Status prepare_ring(int32_t device_id);
 
-// Returns the most page-locked memory that the ring of a device may have, or 0 with the reason in `out_why`.
+// Returns the most pinned memory that the ring of a device may have, or 0 with the reason in `out_why`.
 int64_t ring_bytes(int32_t device_id, int64_t capacity, char *out_why);
 
 // Writes the shape of the route: "8 workers, 16 slots of up to 4096 KiB".

@@ -75,17 +75,17 @@ Status check_same_capture(const ResolvedStream &stream, uint64_t marked) {
         return VIA_OK;
     }
     if (!stream.capturing) {
-        return stream.handle != CU_STREAM_LEGACY
-                   ? VIA_OK
-                   : fail(VIA_ERROR_STREAM_CAPTURE,
-                          "stream is the legacy stream, which cannot join the capture that "
-                          "marker was recorded in");
+        return stream.handle != CU_STREAM_LEGACY ? VIA_OK
+                                                 : fail(VIA_ERROR_STREAM_CAPTURE,
+                                                        "stream is the legacy stream, and marker was recorded in a "
+                                                        "capture; expected a stream that can join it");
     }
     uint64_t id = 0;
     VIA_TRY(find_capture_id(stream, &id));
     return marked == id ? VIA_OK
                         : fail(VIA_ERROR_STREAM_CAPTURE,
-                               "stream is being captured, and marker was not recorded in the same capture");
+                               "stream is being captured, and marker was recorded elsewhere; expected an event of the "
+                               "same capture");
 }
 
 }  // namespace

@@ -266,14 +266,14 @@ Status record_or_wait(const ResolvedStream &stream, Fence **out_fence) {
     return wait_for_stream(stream);
 }
 
-Status order_stream_behind(const ResolvedStream &later, Fence *earlier) {
+Status make_stream_wait(const ResolvedStream &later, Fence *earlier) {
     return static_cast<EventFence *>(earlier)->order_anyway(later);
 }
 
 Status follow(const ResolvedStream &later, const ResolvedStream &earlier) {
     UniqueFence fence;
     VIA_TRY(record_fence(earlier, fence.out()));
-    return order_stream_behind(later, fence.get());
+    return make_stream_wait(later, fence.get());
 }
 
 }  // namespace via::cuda

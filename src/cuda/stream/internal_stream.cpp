@@ -10,14 +10,14 @@
 namespace via::cuda {
 namespace {
 
-struct OwnStream {
+struct InternalStream {
     ContextKey key;
     CUstream handle;
     uint64_t timeline;
 };
 
 // Makes a stream. The one of a context that was reset is gone.
-Status make_stream(const ContextKey &key, OwnStream *out_stream) {
+Status make_stream(const ContextKey &key, InternalStream *out_stream) {
     const RelaxedCapture relaxed;
     ContextScope scope;
     CUstream handle = nullptr;
@@ -29,7 +29,7 @@ Status make_stream(const ContextKey &key, OwnStream *out_stream) {
 
 // ------------------------------------------------------------------------------------------------ shared streams
 
-OwnStream internal_streams[kMostDevices][kInternalStreams];
+InternalStream internal_streams[kMostDevices][kInternalStreams];
 std::mutex making;
 
 }  // namespace
@@ -39,11 +39,10 @@ Status internal_stream(int32_t device_id, int32_t number, ResolvedStream *out_st
     VIA_TRY(primary_context(device_id, &context));
     const ContextKey key{context, context_id(context)};
     if (key.id == 0) {
-        return fail(VIA_ERROR_CUDA, "cuCtxGetId: the primary context of device %d cannot be told from others",
-                    device_id);
+        return fail(VIA_ERROR_CUDA, "cuCtxGetId: the primary context of device %d has no number", device_id);
     }
     const std::lock_guard<std::mutex> lock(making);
-    OwnStream &stream = internal_streams[device_id][number];
+    InternalStream &stream = internal_streams[device_id][number];
     if (stream.handle == nullptr || stream.key.id != key.id) [[unlikely]] {
         VIA_TRY(make_stream(key, &stream));
     }
@@ -55,20 +54,20 @@ Status internal_stream(int32_t device_id, int32_t number, ResolvedStream *out_st
 
 namespace {
 
-OwnStream kept[kMostDevices][via_max_side_streams];
+InternalStream kept[kMostDevices][via_max_side_streams];
 std::mutex keeping;
 
 // A stream stays part of a capture until the capture ends. Querying it would break the capture, so that is asked first.
-bool can_be_taken(const OwnStream &stream) {
+bool can_be_taken(const InternalStream &stream) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     return driver().cuStreamIsCapturing(stream.handle, &status) == CUDA_SUCCESS &&
            status == CU_STREAM_CAPTURE_STATUS_NONE && driver().cuStreamQuery(stream.handle) == CUDA_SUCCESS;
 }
 
 // Forgets streams of a context that was reset.
-bool take_kept(int32_t device_id, const ContextKey &key, OwnStream *out_stream) {
+bool take_kept(int32_t device_id, const ContextKey &key, InternalStream *out_stream) {
     const std::lock_guard<std::mutex> lock(keeping);
-    for (OwnStream &stream : kept[device_id]) {
+    for (InternalStream &stream : kept[device_id]) {
         if (stream.handle != nullptr && !(stream.key == key)) {
             stream = {};
         }
@@ -81,9 +80,9 @@ bool take_kept(int32_t device_id, const ContextKey &key, OwnStream *out_stream) 
     return false;
 }
 
-bool keep(int32_t device_id, const OwnStream &stream) {
+bool keep(int32_t device_id, const InternalStream &stream) {
     const std::lock_guard<std::mutex> lock(keeping);
-    for (OwnStream &place : kept[device_id]) {
+    for (InternalStream &place : kept[device_id]) {
         if (place.handle == nullptr) {
             place = stream;
             return true;
@@ -112,7 +111,7 @@ Status SideStream::take(int32_t device_id, const ResolvedStream &origin) {
     CUcontext context = nullptr;
     VIA_TRY(primary_context(device_id, &context));
     const ContextKey key{context, context_id(context)};
-    OwnStream stream{};
+    InternalStream stream{};
     if (!take_kept(device_id, key, &stream)) {
         VIA_TRY(make_stream(key, &stream));
     }

@@ -61,7 +61,7 @@ Status resolve(via_stream *stream, int32_t device_id, ResolvedStream *out_stream
     VIA_TRY(need_driver(stream == nullptr ? "stream is NULL, the legacy stream, and a stream" : "a stream"));
     const via_stream &given = stream != nullptr ? *stream : *legacy_stream();
     if (given.kind == StreamKind::NoSync) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "stream is via_stream_no_sync(), which is no stream");
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "stream is via_stream_no_sync(); expected a stream");
     }
     VIA_TRY(given.is_counted() ? resolve_counted(given, out_stream) : resolve_special(given, device_id, out_stream));
     return find_capture(out_stream);

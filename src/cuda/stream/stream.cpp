@@ -44,7 +44,8 @@ Status wrap_foreign(CUstream native, int32_t device_id, via_stream **out_stream)
     int32_t device_of_native = -1;
     VIA_TRY(device_of_context(key.context, &device_of_native));
     if (device_id != kDeviceAtHand && device_of_native != device_id) {
-        return fail(VIA_ERROR_DEVICE, "device_id is %d, but the stream is of device %d", device_id, device_of_native);
+        return fail(VIA_ERROR_DEVICE, "device_id is %d; expected that of stream, device %d", device_id,
+                    device_of_native);
     }
     return make_handle(StreamKind::Foreign, device_of_native, native, key, out_stream);
 }
@@ -190,10 +191,11 @@ Status need_streams() {
 
 Status check_stream(int32_t device_id, via_stream *stream) {
     if (stream->kind == StreamKind::NoSync) {
-        return fail(VIA_ERROR_INVALID_ARGUMENT, "stream is via_stream_no_sync(), which is no stream");
+        return fail(VIA_ERROR_INVALID_ARGUMENT, "stream is via_stream_no_sync(); expected a stream");
     }
     if (stream->device_id != kDeviceAtHand && stream->device_id != device_id) {
-        return fail(VIA_ERROR_DEVICE, "device_id is %d, but the stream is of device %d", device_id, stream->device_id);
+        return fail(VIA_ERROR_DEVICE, "device_id is %d; expected that of stream, device %d", device_id,
+                    stream->device_id);
     }
     return VIA_OK;
 }

@@ -24,7 +24,7 @@ namespace Viaduct.Bench
         private static readonly IntPtr Pixels = Exported.Address;
         private static readonly SafeHandle Handle = ViaHandle.Of(Exported, "exported");
 
-        // What the loops come to, so that none of them is left out.
+        // The sum of the loops, so that none of them is left out.
         private static long sink;
 
         [DllImport("bench_csharp")]

@@ -1,7 +1,7 @@
 """Files to and from one GPU, next to CuPy, torch and KvikIO. GB/s; the parties take turns; medians.
 
 As bench_files has it: VIADUCT_BENCH_FOLDER, VIADUCT_BENCH_FILE_BYTES (4 GiB by default), what a cold file is, and what
-the disk alone gives. KvikIO reads cold files directly, and cached ones not. The limit of cached reads is a copy from page-locked memory.
+the disk alone gives. KvikIO reads cold files directly, and cached ones not. The limit of cached reads is a copy from pinned memory.
 """
 
 from __future__ import annotations

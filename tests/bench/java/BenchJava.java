@@ -20,7 +20,7 @@ public final class BenchJava {
     private static final ViaArray SMALL = ViaArray.empty(DType.FLOAT32, 4);
     private static final ViaArray LARGE = ViaArray.empty(DType.FLOAT32, 64 << 20);
 
-    /** What the loops come to, so that none of them is left out. */
+    /** The sum of the loops, so that none of them is left out. */
     private static long sink;
 
     private BenchJava() {}

@@ -59,8 +59,8 @@ PyMemberDef kMembers[] = {
 const char kDoc[] =
     "A strided array on existing memory: a view of it that also keeps it alive.\n\n"
     "Made by wrap(), asarray(), from_dlpack(), from_arrow(), import_ipc() and empty(). Indexing and reshaping "
-    "return views that share the memory. Only copy(), assignment and fill() copy. Arrays do not take part in "
-    "cyclic garbage collection, as NumPy's do not: an owner that refers to its own array is never released.";
+    "return views that share the memory. Only copy(), assignment and fill() copy. The cyclic "
+    "garbage collector does not visit arrays, nor NumPy's: an owner that refers to its own array is never released.";
 
 void append_getters(std::vector<PyGetSetDef> *all, const PyGetSetDef *part) {
     for (; part->name != nullptr; ++part) {

@@ -125,7 +125,7 @@ def memcpy_by(pool: ThreadPoolExecutor, threads: int, dst: int, src: int, nbytes
 
 
 def device_group(number: int, nbytes: int) -> Group:
-    """Page-locked memory sets the limits of the link, the driver's own copy that of the device."""
+    """Pinned memory sets the limits of the link, the driver's own copy that of the device."""
     driver.use_device(number)
     device = f"cuda:{number}"
     here, there = touched(nbytes, device), touched(nbytes, device)

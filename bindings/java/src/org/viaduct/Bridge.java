@@ -28,7 +28,7 @@ final class Bridge {
     /** A direct buffer on `count` bytes, at most Integer.MAX_VALUE, which keeps nothing alive. */
     static native ByteBuffer buffer(long address, long count);
 
-    /** Bytes of host memory, page-locked and managed included, that the library has allocated and not freed. */
+    /** Bytes of host memory, pinned and managed included, that the library has allocated and not freed. */
     static native long allocated();
 
     /** A context for the library that keeps an object alive until it is dropped. */

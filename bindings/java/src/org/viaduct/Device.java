@@ -5,7 +5,7 @@ public record Device(int type, int id) {
     /** Ordinary host memory. */
     public static final Device CPU = new Device(ViaConstants.VIA_DEVICE_CPU, 0);
 
-    /** Page-locked host memory. */
+    /** Pinned host memory. */
     public static final Device PINNED = new Device(ViaConstants.VIA_DEVICE_CUDA_HOST, 0);
 
     /** CUDA managed memory. */

@@ -7,7 +7,7 @@ package org.viaduct;
  * @param driverVersion as the CUDA driver numbers it (13000 for 13.0), else 0
  * @param numThreads threads that a host copy may use
  * @param totalBytes memory of the device; for the CPU, what the process may have of the machine's
- * @param stagingBytes page-locked memory that copies of that device may hold, else 0
+ * @param stagingBytes pinned memory that copies of that device may hold, else 0
  * @param routes a line for each route of a copy: on, or off and why
  */
 public record DeviceInfo(

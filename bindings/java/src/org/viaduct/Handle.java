@@ -33,7 +33,7 @@ final class Handle extends PhantomReference<Object> {
 
     private final long address;
     private final LongConsumer release;
-    private final LiveHandles kept;
+    private final HandleRegistry kept;
 
     /** Neighbours in the list that keeps this reference alive. */
     Handle previous;
@@ -47,7 +47,7 @@ final class Handle extends PhantomReference<Object> {
         super(object, UNREACHABLE);
         this.address = address;
         this.release = release;
-        this.kept = LiveHandles.ofThisThread();
+        this.kept = HandleRegistry.ofThisThread();
         kept.add(this);
     }
 

@@ -4,7 +4,7 @@ package org.viaduct;
 public enum MemoryKind {
     /** Host memory, aligned to 64 bytes. */
     HOST(ViaConstants.VIA_MEMORY_HOST),
-    /** Page-locked host memory. */
+    /** Pinned host memory. */
     PINNED(ViaConstants.VIA_MEMORY_PINNED),
     /** Memory of one CUDA device. */
     DEVICE(ViaConstants.VIA_MEMORY_DEVICE),

@@ -8,7 +8,7 @@ package org.viaduct;
  * @param outstandingExports exported tensors that consumers have not released
  * @param pendingReleases releases that wait for work, or for other processes, that use the memory
  * @param hostBytes bytes allocated by the library, by kind
- * @param stagedBytes page-locked memory held for staging
+ * @param stagedBytes pinned memory held for staging
  * @param pendingTasks tasks that have not ended
  */
 public record Stats(

@@ -26,7 +26,7 @@ final class TaskFuture extends CompletableFuture<Void> {
         return made;
     }
 
-    /** Called once, when the task has ended: the wait reports at once what it came to. */
+    /** Called once, when the task has ended: the wait reports its result at once. */
     void ended() {
         ViaductException failure = null;
         try {

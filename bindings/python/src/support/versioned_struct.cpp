@@ -1,4 +1,4 @@
-#include "support/structs.hpp"
+#include "support/versioned_struct.hpp"
 
 #include <cstddef>
 #include <cstring>

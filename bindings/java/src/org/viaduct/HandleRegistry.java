@@ -4,18 +4,18 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /** Keeps the handles that are not yet released, so that the collector reports their objects. One of several lists. */
-final class LiveHandles {
-    private static final LiveHandles[] LISTS = new LiveHandles[16];
+final class HandleRegistry {
+    private static final HandleRegistry[] LISTS = new HandleRegistry[16];
     private static final VarHandle LOCKED;
 
     static {
         try {
-            LOCKED = MethodHandles.lookup().findVarHandle(LiveHandles.class, "locked", boolean.class);
+            LOCKED = MethodHandles.lookup().findVarHandle(HandleRegistry.class, "locked", boolean.class);
         } catch (ReflectiveOperationException error) {
             throw new ExceptionInInitializerError(error);
         }
         for (int i = 0; i < LISTS.length; ++i) {
-            LISTS[i] = new LiveHandles();
+            LISTS[i] = new HandleRegistry();
         }
     }
 
@@ -24,9 +24,9 @@ final class LiveHandles {
     /** Held for a few stores; a lock of the JVM's takes longer than a wrap. */
     private volatile boolean locked;
 
-    private LiveHandles() {}
+    private HandleRegistry() {}
 
-    static LiveHandles ofThisThread() {
+    static HandleRegistry ofThisThread() {
         return LISTS[(int) Thread.currentThread().getId() & (LISTS.length - 1)];
     }
 
