@@ -9,8 +9,6 @@
 namespace via::cuda {
 namespace {
 
-constexpr uint64_t kMostBlocks = (uint64_t{1} << 31) - 1;  // of a launch
-
 struct Sized {
     int32_t src_bytes;
     int32_t dst_bytes;
