@@ -37,7 +37,7 @@ WORDS = {
     r"order_behind_arrays|give_back_behind)\b": "the names of the map: fences, streams, tasks",
     r"\b(StagedRun|StagedEnds|staging_(store|pages|pci)|LockedWord|locked_memory|link_run|move_parts|"
     r"(Ring|OpenFile|Memory)Holder|absent\.cpp|kept\.h)\b": "the names of the map: staging, memory, files",
-    r"via_(together|apart)_|\b(take_apart|put_together|store_apart|as_they_cross|crossing_bytes)\b|support/structs\.": "the "
+    r"via_(together|apart)_|\b(take_apart|store_apart|as_they_cross|crossing_bytes)\b|support/structs\.": "the "
     "names of the map: kernels, routes, structs",
 }
 
