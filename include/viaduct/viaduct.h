@@ -1315,7 +1315,8 @@ typedef struct via_file_properties {
  * Opens an existing regular file; options may be NULL. The path is any bytes that the system accepts. Checks every
  * character of a .npy header. The file must hold all elements that its header states, and may hold more. Treats a
  * record as that many bytes, without its fields. Refuses elements that are neither numbers nor records (text, times,
- * Python objects). Numbers in another byte order than this machine's are swapped by reads and writes. Errors:
+ * Python objects). Numbers in another byte order than this machine's are swapped by reads and writes, of windows too;
+ * neither a window of another element type nor a mapping with dtype 0 is made of them. Errors:
  * VIA_ERROR_INVALID_ARGUMENT, VIA_ERROR_UNSUPPORTED (no regular file), VIA_ERROR_OUT_OF_MEMORY; for a header
  * VIA_ERROR_FORMAT, VIA_ERROR_VERSION, VIA_ERROR_DTYPE, VIA_ERROR_SHAPE, VIA_ERROR_OVERFLOW.
  */

@@ -117,10 +117,18 @@ Status make_mapped(via_file *file, OpenFile *open, const ArraySpec &given, const
     return status;
 }
 
+Status refuse_to_map(via_file *file) {
+    return fail(VIA_ERROR_DTYPE,
+                "dtype is 0 for %s in another byte order; expected a read, which swaps it, or an element type for the "
+                "bytes as they are",
+                DtypeName(file->header.dtype).text);
+}
+
 Status map_window(via_file *window, int64_t byte_offset, const FileContent &given, via_array **out_array) {
     VIA_TRY(check_whole_window(byte_offset, given));
     via_file *file = window->whole;
     via_array *layout = window->layout;
+    VIA_TRY(file->swaps() ? refuse_to_map(file) : VIA_OK);
     const UniqueOpenFile open(file->hold_open());
     FileRange range{};
     VIA_TRY(find_range(file, open.get(), first_byte(layout), byte_span(layout).high - byte_span(layout).low, &range));
@@ -178,12 +186,6 @@ Status find_content(via_file *file, int64_t byte_offset, const FileContent &give
         return fail(VIA_ERROR_INVALID_ARGUMENT, "byte_offset is %lld; expected 0 for the shape of the header",
                     as_printed(byte_offset));
     }
-    if (as_header_says && file->header.swapped) {
-        return fail(VIA_ERROR_DTYPE,
-                    "dtype is 0 for %s in another byte order; expected a read, which swaps it, or an element type for "
-                    "the bytes as they are",
-                    DtypeName(file->header.dtype).text);
-    }
     *out_content = as_header_says ? FileContent{file->header.dtype, file->header.ndim, file->header.shape} : given;
     return VIA_OK;
 }
@@ -224,6 +226,7 @@ Status map_file(via_file *file, int64_t byte_offset, const FileContent &given, v
     }
     FileContent content{};
     VIA_TRY(find_content(file, byte_offset, given, &content));
+    VIA_TRY(given.dtype == 0 && file->header.swapped ? refuse_to_map(file) : VIA_OK);
     int64_t size = 0;
     VIA_TRY(check_shape(content.dtype, content.ndim, content.shape, 0, &size));
     const UniqueOpenFile open(file->hold_open());
@@ -399,6 +402,19 @@ Status open_file(const char *path, const via_file_options &options, via_file **o
     VIA_TRY(file.get()->atomic_write ? resolve_target(path, &file.get()->target) : VIA_OK);
     VIA_TRY(read_header(file.get(), options.file_format));
     *out_file = file.release();
+    return VIA_OK;
+}
+
+Status open_column_major(via_file *file, via_file **out_file) {
+    via_file_options options = VIA_FILE_OPTIONS_INIT;
+    options.mode = file->mode;
+    options.page_cache = file->page_cache;
+    options.column_major = 1;
+    UniqueFile other;
+    VIA_TRY(make_handle(file->path, options, &other));
+    other.get()->open = file->hold_open();
+    other.get()->nbytes_known = file->nbytes_known.load();
+    *out_file = other.release();
     return VIA_OK;
 }
 

@@ -38,7 +38,7 @@ struct via_file {
     // Replaces the open file; consumes a reference.
     void set_open(via::OpenFile *other);
     // Returns whether a transfer of elements, as against bytes, swaps them.
-    bool swaps() const { return whole == nullptr && header.swapped && !as_bytes; }
+    bool swaps() const { return header.swapped && !as_bytes; }
     bool may_write() const { return mode == VIA_MODE_READ_WRITE; }
     static void operator delete(void *block) { via::delete_handle(block); }
 };
@@ -58,6 +58,9 @@ VIA_NODISCARD Status open_file(const char *path, const via_file_options &options
 
 VIA_NODISCARD Status create_file(const char *path, const FileContent &content, const via_file_options &options,
                                  via_file **out_file);
+
+// Makes a handle of the same open file, which is to be read, for arrays in column-major order.
+VIA_NODISCARD Status open_column_major(via_file *file, via_file **out_file);
 
 void release_file(via_file *file);
 using UniqueFile = UniqueHandle<via_file, release_file>;

@@ -18,7 +18,6 @@
 #include "file/atomic_replace.hpp"
 #include "file/move_range.hpp"
 #include "file/read_write.hpp"
-#include "file/swapped.hpp"
 
 namespace via {
 namespace {
@@ -110,13 +109,18 @@ Status check_transfer(const FileTransfer &transfer) {
     return is_plain(transfer.array) ? VIA_OK : cuda::need("a transfer of CUDA's memory");
 }
 
+// Returns the bytes of each number that are swapped; 1 for none.
+int64_t swapped_bytes(const FileTransfer &transfer) {
+    return transfer.file->swaps() ? dtype_alignment(transfer.array->dtype) : 1;
+}
+
 Status read_range(const FileTransfer &transfer, via_task *task, Fence **out_fence) {
     via_file *file = transfer.file;
     const UniqueOpenFile open(file->hold_open());
     FileRange range{};
     VIA_TRY(find_range(file, open.get(), transfer.byte_offset, span_of(transfer), &range));
     return move_range({open.get(), find_places(transfer, range), transfer.array, Direction::Read, file->page_cache,
-                       false, false, task},
+                       false, false, task, swapped_bytes(transfer)},
                       out_fence);
 }
 
@@ -137,7 +141,7 @@ Status write_range(const FileTransfer &transfer, OpenFile *open, const FileRange
     UniqueFence none;
     VIA_TRY(check_size_limit(open, range.offset + range.nbytes));
     VIA_TRY(move_range({open, find_places(transfer, range), transfer.array, Direction::Write, transfer.file->page_cache,
-                        transfer.file->durable, may_reserve(transfer.file), task},
+                        transfer.file->durable, may_reserve(transfer.file), task, swapped_bytes(transfer)},
                        none.out()));
     note_size(transfer.file, range.offset + range.nbytes);
     return VIA_OK;
@@ -241,7 +245,7 @@ Status find_dependency(via_array *array, via_stream *stream, Fence **out_depende
     return join_fences(fences, std::size(fences), out_dependency);
 }
 
-Status transfer_as_is(const FileTransfer &given, via_stream *stream) {
+Status transfer_array(const FileTransfer &given, via_stream *stream) {
     OrderedTransfer ordered;
     VIA_TRY(ordered.order(given));
     VIA_TRY(check_transfer(ordered.get()));
@@ -251,7 +255,7 @@ Status transfer_as_is(const FileTransfer &given, via_stream *stream) {
     return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
 }
 
-Status submit_as_is(const FileTransfer &given, via_stream *stream, via_task **out_task) {
+Status submit_transfer(const FileTransfer &given, via_stream *stream, via_task **out_task) {
     OrderedTransfer ordered;
     VIA_TRY(ordered.order(given));
     VIA_TRY(check_transfer(ordered.get()));
@@ -282,22 +286,6 @@ Status load_array(const char *path, via_memory *memory, const via_file_options &
     VIA_TRY(transfer_array({file.get(), array.get(), Direction::Read, 0}, nullptr));
     *out_array = array.release();
     return VIA_OK;
-}
-
-Status transfer_array(const FileTransfer &given, via_stream *stream) {
-    if (!given.file->swaps()) [[likely]] {
-        return transfer_as_is(given, stream);
-    }
-    VIA_TRY(check_whole_file(given.file, given.byte_offset, given.array));
-    return transfer_swapped(given, stream);
-}
-
-Status submit_transfer(const FileTransfer &given, via_stream *stream, via_task **out_task) {
-    if (!given.file->swaps()) [[likely]] {
-        return submit_as_is(given, stream, out_task);
-    }
-    VIA_TRY(check_whole_file(given.file, given.byte_offset, given.array));
-    return submit_swapped(given, stream, out_task);
 }
 
 }  // namespace via

@@ -28,10 +28,6 @@ VIA_NODISCARD Status save_array(const char *path, via_array *array, const via_fi
 VIA_NODISCARD Status load_array(const char *path, via_memory *memory, const via_file_options &options,
                                 via_array **out_array);
 
-// Do the same with the bytes as they are, whatever the byte order.
-VIA_NODISCARD Status transfer_as_is(const FileTransfer &transfer, via_stream *stream);
-VIA_NODISCARD Status submit_as_is(const FileTransfer &transfer, via_stream *stream, via_task **out_task);
-
 // Waits on the host for the work that a transfer of `array` on `stream` depends on.
 VIA_NODISCARD Status await_transfer(via_array *array, via_stream *stream);
 

@@ -98,9 +98,9 @@ AdjacentChunks::AdjacentChunks(ExtentIo &extent_io, Direction direction, int64_t
       memory_(static_cast<char *>(memory)),
       nbytes_(nbytes),
       piece_(extent_io.piece_bytes()),
-      before_(
-          (direction == Direction::Write ? extent_io.bytes_from_border(offset) : reinterpret_cast<intptr_t>(memory)) %
-          piece_) {}
+      before_((direction == Direction::Write ? extent_io.bytes_from_border(offset)
+                                             : extent_io.whole_numbers(reinterpret_cast<intptr_t>(memory))) %
+              piece_) {}
 
 int64_t AdjacentChunks::count() const { return nbytes_ > 0 ? divide_up(before_ + nbytes_, piece_) : 0; }
 

@@ -22,7 +22,7 @@ Status move_host_range(const RangeTransfer &transfer) {
     via_array *array = transfer.array;
     const int64_t nbytes = transfer.extents.nbytes;
     FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, false);
-    ExtentIo extent_io(file_io, transfer.extents);
+    ExtentIo extent_io(file_io, transfer.extents, transfer.swapped);
     VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
     const int32_t threads =
         transfer.direction == Direction::Read ? extent_io.readers(0, nbytes) : extent_io.writers(nbytes);
@@ -34,7 +34,7 @@ Status move_host_range(const RangeTransfer &transfer) {
     return parallel_io(&chunks, threads, 0, nbytes, transfer.task);
 }
 
-// ---- Device memory: through the ring of page-locked slots, or a buffer at a time.
+// ---- Device memory: through the ring of pinned slots, or a buffer at a time.
 
 // The extents of a file as an endpoint of the staging pipeline.
 class FileEndpoint final : public cuda::IoEndpoint {
@@ -68,7 +68,7 @@ Status move_through_ring(const RangeTransfer &transfer, const cuda::Transfer &co
                          Fence **out_fence) {
     constexpr int64_t kBorder = int64_t{64} << 10;
     FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, true);
-    ExtentIo extent_io(file_io, transfer.extents);
+    ExtentIo extent_io(file_io, transfer.extents, transfer.swapped);
     VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
     FileEndpoint endpoint(extent_io);
     return cuda::transfer_io({&copy, &endpoint, worker_count(transfer, extent_io),
@@ -82,7 +82,7 @@ public:
     explicit Bounce(const RangeTransfer &transfer)
         : transfer_(transfer),
           io_(transfer.open, transfer.page_cache, transfer.durable, true),
-          extent_io_(io_, transfer.extents),
+          extent_io_(io_, transfer.extents, transfer.swapped),
           slabs_(transfer.array, kBytes),
           buffers_(std::max(slabs_.slab_bytes(), kBytes)) {}
     Bounce(const Bounce &) = delete;

@@ -16,6 +16,7 @@ struct RangeTransfer {
     bool durable;
     bool reserves;  // reserve disk blocks before a write
     via_task *task;
+    int64_t swapped;  // see ExtentIo
 };
 
 // Stores the fence at which a device ends the transfer, retained for the caller; nullptr if it is complete.

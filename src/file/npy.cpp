@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/little_endian.hpp"
 #include "core/base/text_buffer.hpp"
 #include "core/base/utf8.hpp"
 #include "core/layout/dtype.hpp"
@@ -15,13 +16,8 @@ namespace {
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr int64_t kAligned = 64;
 
-// Reads a little-endian number.
 int64_t number_at(std::string_view bytes, size_t at, size_t count) {
-    int64_t value = 0;
-    for (size_t i = count; i-- > 0;) {
-        value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
-    }
-    return value;
+    return static_cast<int64_t>(little_endian(bytes.substr(at, count)));
 }
 
 Status cut_short(int64_t nbytes, const char *what) {

@@ -139,11 +139,13 @@ Status check_whole_file(via_file *file, int64_t byte_offset, via_array *array) {
 
 namespace {
 
-Status check_order(via_file *file) {
-    return !file->swaps()
+// Numbers in another byte order are swapped by transfers as what they are.
+Status check_order(via_file *file, int32_t dtype) {
+    return !file->swaps() || dtype == file->header.dtype
                ? VIA_OK
-               : fail(VIA_ERROR_UNSUPPORTED, "file has %s in another byte order; expected whole reads, or as_bytes",
-                      DtypeName(file->header.dtype).text);
+               : fail(VIA_ERROR_DTYPE,
+                      "dtype is %s for a part of %s in another byte order; expected these, or as_bytes",
+                      DtypeName(dtype).text, DtypeName(file->header.dtype).text);
 }
 
 }  // namespace
@@ -152,8 +154,8 @@ Status make_window(via_file *file, int64_t byte_offset, const FileContent &conte
                    via_file **out_window) {
     UniqueArray all;
     UniqueArray layout;
-    VIA_TRY(check_order(file->root()));
     VIA_TRY(find_layout(file, byte_offset, content, all.out()));
+    VIA_TRY(check_order(file->root(), all.get()->dtype));
     VIA_TRY(check_bytes(all.get()));
     VIA_TRY(slice_view(all.get(), slice.starts, slice.counts, slice.steps, layout.out()));
     via_file *window = nullptr;

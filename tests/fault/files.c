@@ -265,6 +265,80 @@ static via_status read_archives(void) {
     return status;
 }
 
+static const char kShard[] = "one.safetensors";
+static const char kIndex[] = "m.safetensors.index.json";
+
+/* A folder of a file, and an index that names it. */
+static void prepare_shards(void) {
+    prepare_folder();
+    put_archive(kShard, "a");
+    const char text[] = "{\"metadata\":{\"size\":[4]},\"weight_map\":{\"a\":\"one.safetensors\"}}";
+    put_file(kIndex, text, sizeof text - 1);
+}
+
+static void finish_shards(void) {
+    unlink(path_of(kShard));
+    unlink(path_of(kIndex));
+    finish_folder();
+}
+
+static via_status open_shards(void) {
+    via_status status = VIA_OK;
+    via_archive *by_folder = NULL;
+    via_archive *by_index = NULL;
+    via_array *buffer = NULL;
+    THEN(via_archive_open(path_of(""), NULL, &by_folder));
+    THEN(via_archive_open(path_of(kIndex), NULL, &by_index));
+    HOLDS(via_archive_size(by_folder) == 1 && via_archive_size(by_index) == 1);
+    THEN(via_archive_load(by_folder, NULL, NULL, &buffer));
+    HOLDS(is_tensor(buffer));
+    via_array_release(buffer);
+    via_archive_release(by_index);
+    via_archive_release(by_folder);
+    return status;
+}
+
+enum { SWAPPED = 4000 };
+
+/* A .npy file of big-endian numbers, 1 and on. */
+static void prepare_swapped(void) {
+    char content[128 + 2 * SWAPPED];
+    prepare_folder();
+    memset(content, ' ', 128);
+    memcpy(content, "\x93NUMPY\x01\x00\x76\x00", 10);
+    const char text[] = "{'descr': '>u2', 'fortran_order': False, 'shape': (4000,), }";
+    memcpy(content + 10, text, sizeof text - 1);
+    content[127] = '\n';
+    for (int i = 0; i < SWAPPED; ++i) {
+        content[128 + 2 * i] = (char)((i + 1) >> 8);
+        content[129 + 2 * i] = (char)(i + 1);
+    }
+    put_file("made.npy", content, sizeof content);
+}
+
+static via_status transfer_swapped(void) {
+    via_status status = VIA_OK;
+    via_file *file = NULL;
+    via_array *array = NULL;
+    via_task *task = NULL;
+    THEN(via_file_open(path_of("made.npy"), OPTIONS_OF(.mode = VIA_MODE_READ_WRITE), &file));
+    THEN(via_empty(NULL, VIA_UINT16, 1, SHAPE(SWAPPED), NULL, &array));
+    THEN(via_file_read(file, 0, array, NULL));
+    for (int i = 0; status == VIA_OK && i < SWAPPED; ++i) {
+        HOLDS(((const uint16_t *)via_array_data(array))[i] == i + 1);
+    }
+    THEN(via_file_write(file, 0, array, NULL));
+    THEN(via_file_write_submit(file, 0, array, NULL, &task));
+    status = wait_and_release(status, task);
+    task = NULL;
+    THEN(via_file_read_submit(file, 0, array, NULL, &task));
+    status = wait_and_release(status, task);
+    HOLDS(((const uint16_t *)via_array_data(array))[SWAPPED - 1] == SWAPPED);
+    via_array_release(array);
+    via_file_release(file);
+    return status;
+}
+
 /* A .npz and a GGUF file. */
 static void prepare_formats(void) {
     archive_bytes content;
@@ -395,6 +469,8 @@ const scenario file_scenarios[] = {
     {"files are transferred as tasks", transfer_as_tasks, prepare_folder, finish_folder, 0, 0, 0},
     {"files are transferred with a device", transfer_with_a_device, prepare_device, finish_folder, 1, 0, 0},
     {"archives are read", read_archives, prepare_archives, finish_folder, 0, 0, 0},
+    {"archives are opened by folder and index", open_shards, prepare_shards, finish_shards, 0, 0, 0},
+    {"files in another byte order are transferred", transfer_swapped, prepare_swapped, finish_folder, 0, 0, 0},
     {"archives of other formats are read", read_formats, prepare_formats, finish_folder, 0, 0, 0},
     {"columns of archives are read", read_columns, prepare_wide, finish_folder, 0, 0, 0},
     {"archives are saved in shards", save_shards, prepare_folder, finish_folder, 0, 0, 0},

@@ -1,10 +1,12 @@
 """Headers of .npy files, against NumPy: what it writes is mapped as it maps it, and what is made here it reads."""
 
+import os
 import random
 
 import numpy as np
 import pytest
 import viaduct as via
+from viaduct import _file
 
 raw = via._viaduct
 
@@ -214,14 +216,77 @@ def test_the_bytes_of_another_byte_order_are_not_given_away_as_numbers(tmp_path)
     with via.open(path) as file:
         with pytest.raises(via.DTypeError, match="another byte order; expected File.read"):
             file.array()
-        with pytest.raises(via.UnsupportedError, match="another byte order; expected whole reads, or as_bytes"):
-            file[2:5]
+        with pytest.raises(via.DTypeError, match="another byte order; expected File.read"):
+            file[2:5].array()
+        with pytest.raises(via.DTypeError, match="another byte order; expected a read"):
+            raw.via_file_array(file[2:5], 0, 0, ())
+        with pytest.raises(via.DTypeError, match="dtype is int32 for a part of float32 in another byte order"):
+            raw.via_file_window(file, 0, raw.VIA_INT32, (10,), None, None, None)
         with pytest.raises(via.DTypeError, match="float32"):
             file.read(np.zeros(10, np.float64))
         assert bytes(memoryview(file.array(dtype="uint8", shape=(40,)))) == np.arange(10, dtype=">f4").tobytes()
     with pytest.raises(via.DTypeError, match="another byte order; expected a read"):
         raw.via_file_array(opened(path), 0, 0, ())
     assert raw.via_file_info(opened(path))["byte_order"] == raw.VIA_BYTE_ORDER_BIG
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f2", ">c8"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_parts_of_numbers_in_another_byte_order_are_swapped(tmp_path, dtype, order):
+    path = tmp_path / "big.npy"
+    values = np.arange(60 * 70 * 5).reshape(60, 70, 5).astype(dtype, order=order)
+    native = values.astype(values.dtype.newbyteorder("="))
+    np.save(path, values)
+    with via.open(path, "r+") as file:
+        assert np.array_equal(np.asarray(file[3:50:7, ::-1, 2].read()), native[3:50:7, ::-1, 2])
+        assert np.array_equal(np.asarray(file[5].read()), native[5])
+        file[4:8, 10:20].write(native[:4, :10])
+        if order == "C":
+            blocks = [np.asarray(block.array).copy() for block in via.stream_blocks(file, 7)]
+            native[4:8, 10:20] = native[:4, :10]
+            assert np.array_equal(np.concatenate(blocks), native)
+    native[4:8, 10:20] = native[:4, :10]
+    assert np.load(path).dtype == np.dtype(dtype) and np.array_equal(np.load(path), native)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2, 7])
+def test_numbers_at_any_address_and_in_any_layout_are_swapped(tmp_path, offset):
+    path = tmp_path / "big.npy"
+    values = np.arange(700_001, dtype=">f8")
+    np.save(path, values)
+    memory = np.zeros(values.nbytes + 8, np.uint8)
+    found = memory[offset : offset + values.nbytes].view("f8")
+    apart = np.zeros((700_001, 2), "f8")[:, 1]
+    with via.open(path, "r+") as file:
+        file.read(found)
+        assert np.array_equal(found, values)
+        file.read(apart)
+        assert np.array_equal(apart, values)
+        found += 1
+        file.write(found)
+        assert np.array_equal(np.load(path), values + 1) and np.array_equal(found, values + 1)
+        file.write_submit(apart).wait()
+    assert np.array_equal(np.load(path), values)
+
+
+def test_a_truncated_file_in_another_byte_order_is_an_error_not_a_signal(tmp_path):
+    path = tmp_path / "big.npy"
+    np.save(path, np.arange(300_000, dtype=">f8"))
+    with via.open(path) as file:
+        os.truncate(path, 1_000_000)
+        found = np.zeros(300_000)
+        for read in (file.read, lambda: file.read(astype="float32"), lambda: file.read_submit(found).wait()):
+            with pytest.raises(via.FileError, match="1000000 bytes"):
+                read()
+
+
+def test_a_file_to_be_read_refuses_a_write_before_it_swaps_a_byte(tmp_path):
+    path = tmp_path / "big.npy"
+    np.save(path, np.arange(10, dtype=">f8"))
+    with via.open(path) as file:
+        for write in (file.write, file.write_submit):
+            with pytest.raises(via.ReadOnlyError, match="mode"):
+                write(np.zeros(10))
 
 
 @pytest.mark.parametrize("source", ["<f8", ">f8", "<f4", "<i2", "<u1"])
@@ -237,8 +302,92 @@ def test_a_file_is_converted_while_it_is_read(tmp_path, source):
         assert np.asarray(file.read(astype="bool", casting="unsafe")).sum() == np.count_nonzero(values)
         with pytest.raises(via.InvalidArgumentError, match="astype is given with a destination"):
             file.read(np.zeros((30, 100), "f4"), astype="float32")
-        if values.dtype.isnative:
-            assert np.array_equal(np.asarray(file[3:7, ::2].read(astype="float32")), values[3:7, ::2].astype("f4"))
+        assert np.array_equal(np.asarray(file[3:7, ::2].read(astype="float32")), values[3:7, ::2].astype("f4"))
+
+
+@pytest.mark.parametrize("part", [1, 40, 1000, 7000, 1 << 20])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("source", ["<f8", ">f8"])
+def test_a_file_is_converted_in_parts_of_any_size(tmp_path, monkeypatch, part, order, source):
+    monkeypatch.setattr(_file, "_HOST_PART", part)
+    path = tmp_path / "numbers.npy"
+    values = np.arange(20 * 5 * 9).reshape(20, 5, 9).astype(source, order=order)
+    np.save(path, values)
+    with via.open(path) as file:
+        assert np.array_equal(np.asarray(file.read(astype="float32")), values.astype("f4"))
+        window = file[2:19:3, :, ::-2]
+        assert np.array_equal(np.asarray(window.read(astype="float32")), values[2:19:3, :, ::-2].astype("f4"))
+    (tmp_path / "raw").write_bytes(values.astype("f8").tobytes())
+    with via.open(tmp_path / "raw", dtype="float64", shape=(20, 5, 9)) as file:
+        assert np.array_equal(np.asarray(file.read(astype="float32")), values.astype("f4"))
+    np.save(path, np.zeros((3, 0, 2), source))
+    with via.open(path) as file:
+        assert file.read(astype="float32").shape == (3, 0, 2)
+
+
+@pytest.mark.parametrize("part", [1, 100, 1000, 1 << 20])
+def test_an_archive_is_converted_in_parts_of_any_size(tmp_path, monkeypatch, part):
+    monkeypatch.setattr(_file, "_HOST_PART", part)
+    draw = np.random.default_rng(3)
+    arrays = {f"t{i}": draw.random(tuple(draw.integers(0, 7, draw.integers(0, 4)))).astype("f4") for i in range(30)}
+    arrays |= {"turned": np.asfortranarray(draw.random((30, 20))), "n": np.arange(9), "same": np.ones(3, "f2")}
+    np.savez(tmp_path / "a.npz", **arrays)
+    archive = via.Archive(tmp_path / "a.npz")
+    archive.slice("turned", 1, 3, 11)
+    arrays["turned"] = arrays["turned"][:, 3:14]
+    found = archive.load(dtype="float16")
+    assert list(found) == list(archive)
+    for name, value in arrays.items():
+        expected = value.astype("f2") if value.dtype.kind == "f" else value
+        assert found[name].dtype == expected.dtype and np.array_equal(np.asarray(found[name]), expected)
+
+
+def test_an_archive_that_no_dtype_changes_is_one_allocation(tmp_path):
+    path = tmp_path / "model.safetensors"
+    via.save(path, {"a": np.ones(3, "f4"), "b": np.ones(5, "f4"), "n": np.arange(2)})
+    found = via.load(path, dtype="float32")
+    addresses = [np.asarray(found[name]).ctypes.data for name in ("n", "a", "b")]
+    assert max(addresses) - min(addresses) == 128
+
+
+@pytest.mark.parametrize("change", ["cut", "written"])
+def test_an_archive_that_changes_is_an_error_where_it_is_converted(tmp_path, change):
+    path = tmp_path / "model.safetensors"
+    via.save(path, {"a": np.ones(100_000, "f4")})
+    archive = via.Archive(path)
+    if change == "cut":
+        os.truncate(path, 1000)
+    else:
+        path.write_bytes(path.read_bytes())
+        os.utime(path, (1, 1))
+    with pytest.raises(via.FileError, match="ESTALE"):
+        archive.load(dtype="float16")
+
+
+@pytest.mark.parametrize("error", [via.DTypeError, KeyboardInterrupt])
+def test_a_load_that_fails_ends_every_conversion(tmp_path, monkeypatch, error):
+    path = tmp_path / "model.safetensors"
+    via.save(path, {name: np.ones(3, "f4") for name in "abc"})
+    ended = []
+
+    class Converted:
+        def wait(self):
+            ended.append("wait")
+
+        def cancel(self):
+            ended.append("cancel")
+
+    def begin(*given):
+        if len(begun) == 2:
+            raise error
+        begun.append(Converted())
+        return begun[-1]
+
+    begun = []
+    monkeypatch.setattr(_file, "_begin_convert", begin)
+    with pytest.raises(error):
+        via.load(path, dtype="float16")
+    assert ended[:2] == ["cancel", "cancel"] and ended.count("wait") == 2
 
 
 def test_tensors_of_floats_are_converted_while_an_archive_is_loaded(tmp_path):

@@ -619,7 +619,7 @@ class File:
 
         Runs after a stream's work so far, the legacy stream's by default. Ctrl-C ends it. Reads all of a .npy file
         unless shape, dtype or offset select a part. With `astype`, converts all elements on the way, as convert() does,
-        from a mapping of the file.
+        a part at a time.
         """
 
     def write(self, src: _Exporter, offset: int = 0, *, stream: _Stream | None = None) -> None:

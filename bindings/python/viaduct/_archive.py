@@ -27,11 +27,12 @@ class Archive(Mapping[str, raw.File]):
     strictly. `metadata` is a dict of the headers' texts.
     """
 
-    __slots__ = ("_handle",)
+    __slots__ = ("_handle", "_path")
 
     def __init__(self, path: Any, *, page_cache: str = "auto") -> None:
         first, *rest = _paths(path)
-        options = {"page_cache": _file._choose("page_cache", _file._PAGE_CACHES, page_cache)}
+        self._path = None if rest else first  # for the texts of windows
+        options = {"page_cache": _file._choose("Archive", "page_cache", _file._PAGE_CACHES, page_cache)}
         self._handle = raw.via_archive_open(first, options)
         for each in rest:
             raw.via_archive_add(self._handle, each)
@@ -43,21 +44,27 @@ class Archive(Mapping[str, raw.File]):
         return (self._name(number) for number in range(len(self)))
 
     def __contains__(self, name: object) -> bool:
-        try:
-            return isinstance(name, str) and raw.via_archive_find(self._handle, name) >= 0
-        except raw.OutOfRangeError:
-            return False
+        return isinstance(name, str) and self._find(name) is not None
 
     def __getitem__(self, name: str) -> raw.File:
-        if name not in self:
+        number = self._find(name) if isinstance(name, str) else None
+        if number is None:
             raise KeyError(name)
-        window = raw.via_archive_file(self._handle, raw.via_archive_find(self._handle, name))
+        window = raw.via_archive_file(self._handle, number)
         info = raw.via_file_info(window)
-        window._set_given(_file._Given(info["dtype"], info["shape"], tuple(range(len(info["shape"])))))
+        axes = tuple(range(len(info["shape"])))
+        window._set_given(_file._Given(info["dtype"], info["shape"], axes, self._path, "r"))
         return window
 
     def __repr__(self) -> str:
         return f"<viaduct.Archive of {len(self)} tensors, {self.nbytes} bytes>"
+
+    def _find(self, name: str) -> int | None:
+        """Returns the number of a tensor. No tensor has a name with NUL, or that is no UTF-8."""
+        try:
+            return raw.via_archive_find(self._handle, name)
+        except (raw.OutOfRangeError, raw.InvalidArgumentError, UnicodeEncodeError, ValueError):
+            return None
 
     def _name(self, number: int) -> str:
         return str(raw.via_archive_name(self._handle, number))
@@ -85,31 +92,73 @@ class Archive(Mapping[str, raw.File]):
         With `to`, converts each as Array.to does: `to=torch.Tensor`. With `dtype`, converts tensors of floats to it on
         the way, each into an allocation of its own; others stay as they are.
         """
-        chosen = self._handle
         wanted = list(self) if names is None else list(names)
-        if dtype is not None:
-            arrays = self._load_as(wanted, device, dtype, stream)
-            return {name: array if to is None else array.to(to) for name, array in arrays.items()}
-        if names is not None:
-            numbers = [raw.via_archive_find(self._handle, name) for name in wanted]
-            chosen = raw.via_archive_select(self._handle, numbers)
+        numbers = [raw.via_archive_find(self._handle, name) for name in wanted]
+        changed = {} if dtype is None else self._changed(numbers, raw._dtype_number("load", dtype), device)
+        kept = [number for number in numbers if number not in changed]
+        arrays = dict(zip(kept, self._load_as_is(kept, device, stream), strict=True)) if kept or not changed else {}
+        self._load_converted(changed, stream)
+        arrays.update(changed)
+        found = zip(wanted, (arrays[number] for number in numbers), strict=True)
+        return {name: array if to is None else array.to(to) for name, array in found}
+
+    def _load_as_is(self, numbers: list[int], device: Any, stream: Any) -> list[raw.Array]:
+        chosen = raw.via_archive_select(self._handle, numbers)
         buffer = raw.empty((raw.via_archive_nbytes(chosen),), raw.VIA_UINT8, device=device)
         _file._finish(raw.via_archive_read_submit(chosen, buffer, _file._after(buffer, stream)))
-        views = (raw.via_archive_array(chosen, number, buffer) for number in range(len(wanted)))
-        return {name: view if to is None else view.to(to) for name, view in zip(wanted, views, strict=True)}
+        return [raw.via_archive_array(chosen, number, buffer) for number in range(len(numbers))]
 
-    def _load_as(self, names: list[str], device: Any, dtype: Any, stream: Any) -> dict[str, raw.Array]:
-        arrays, tasks = {}, []
-        for name in names:
-            file = _file_of(self, name)
-            number = raw.via_file_info(file)["dtype"]
-            is_float = number > 0 and raw.via_dtype_name(number).startswith(("float", "bfloat"))
-            astype = dtype if is_float else number
-            arrays[name], task = _file._begin_read_as(file, astype, device, "same_kind", stream)
-            tasks.append(task)
-        for task in tasks:
-            _file._finish(task)
-        return arrays
+    def _changed(self, numbers: list[int], dtype: int, device: Any) -> dict[int, raw.Array]:
+        """Returns new arrays for the tensors of floats that have another dtype."""
+        found = {}
+        for number in numbers:
+            info = raw.via_file_info(raw.via_archive_file(self._handle, number))
+            is_float = info["dtype"] > 0 and raw.via_dtype_name(info["dtype"]).startswith(("float", "bfloat"))
+            if is_float and info["dtype"] != dtype:
+                found[number] = raw.empty(info["shape"], dtype, device=device)
+                _file._check_cast(found[number], info["dtype"], "same_kind")
+        return found
+
+    def _load_converted(self, arrays: dict[int, raw.Array], stream: Any) -> None:
+        """Fills new arrays from tensors of other dtypes, part by part."""
+        buffer = None
+        for group in self._groups(arrays):
+            chosen = raw.via_archive_select(self._handle, [number for number, _ in group])
+            if group[0][1] is not None:
+                for axis, pick in enumerate(group[0][1]):
+                    raw.via_archive_slice(chosen, 0, axis, pick.start, pick.stop - pick.start)
+            nbytes = raw.via_archive_nbytes(chosen)
+            if buffer is None or buffer.nbytes < nbytes:
+                buffer = raw.empty((nbytes,), raw.VIA_UINT8, device=next(iter(arrays.values())).device)
+            after = _file._after(buffer, stream)
+            _file._finish(raw.via_archive_read_submit(chosen, buffer[:nbytes], after))
+            with _file._together() as tasks:
+                for at, (number, picks) in enumerate(group):
+                    into = arrays[number] if picks is None else arrays[number][picks]
+                    source = raw.via_archive_array(chosen, at, buffer[:nbytes])
+                    tasks.append(_file._begin_convert(into, source, "same_kind", after))
+
+    def _groups(self, arrays: dict[int, raw.Array]) -> Iterator[list[tuple[int, tuple[slice, ...] | None]]]:
+        """Yields tensors whose bytes are read together, and slices of those that are larger."""
+        group: list[tuple[int, tuple[slice, ...] | None]] = []
+        left = 0
+        for number, array in arrays.items():
+            most = _file._part_bytes(array)
+            info = raw.via_file_info(raw.via_archive_file(self._handle, number))
+            bits = raw.via_dtype_bits(info["dtype"])
+            nbytes = bits * array.size // 8
+            if nbytes > most:
+                axes = list(range(array.ndim))[:: -1 if info["column_major"] else 1]
+                for picks in _file._parts(array.shape, bits, axes, most):
+                    yield [(number, picks)]
+                continue
+            if nbytes > left and group:
+                yield group
+                group = []
+            left = (left if group else most) - nbytes
+            group.append((number, None))
+        if group:
+            yield group
 
     def slice(self, name: str, axis: int, start: int, count: int) -> None:
         """Reduces a tensor to `count` indices of an axis, from `start` on, for windows and loads.
@@ -140,17 +189,10 @@ def open_safetensors(path: Any, *, page_cache: str = "auto") -> Safetensors:
     return found
 
 
-def _file_of(archive: Archive, name: str) -> raw.File:
-    """Returns the file of a tensor; raises as a search does for a name that is not there."""
-    raw.via_archive_find(archive._handle, name)
-    return archive[name]
-
-
-def _is_npy(path: Any) -> bool:
-    if isinstance(path, (list, tuple)):
-        return False
-    name = os.fspath(path)
-    return bool(name.endswith(b".npy" if isinstance(name, bytes) else ".npy"))
+def _ends_with(path: Any, *suffixes: str) -> str | None:
+    """Returns the suffix that a path has."""
+    name = "" if isinstance(path, (list, tuple)) else os.fsdecode(path)
+    return next((suffix for suffix in suffixes if name.endswith(suffix)), None)
 
 
 def load(
@@ -167,7 +209,7 @@ def load(
 
     With `dtype`, converts floats to it on the way; the numbers of a .npy file whatever they are.
     """
-    if not _is_npy(path):
+    if _ends_with(path, ".npy") is None:
         return Archive(path, page_cache=page_cache).load(names, device, to=to, stream=stream, dtype=dtype)
     if names is not None:
         raise raw.InvalidArgumentError("load: names are given for a .npy file, which has one array; expected None")
@@ -196,8 +238,16 @@ def save(
             raise raw.InvalidArgumentError("save: metadata or shard_bytes is given for one array; expected a dict")
         _save_one(path, raw.asarray(arrays), durable, page_cache, stream)
         return
+    suffix = _ends_with(path, ".npy", ".npz", ".gguf")
+    if suffix is not None:
+        raise raw.InvalidArgumentError(
+            f"save: path ends in {suffix} for a dict; expected a safetensors file's, or one array"
+        )
     given = {name: raw.asarray(array) for name, array in arrays.items()}
-    options = {"durable": int(durable), "page_cache": _file._choose("page_cache", _file._PAGE_CACHES, page_cache)}
+    options = {
+        "durable": int(durable),
+        "page_cache": _file._choose("save", "page_cache", _file._PAGE_CACHES, page_cache),
+    }
     texts = None if metadata is None else json.dumps(dict(metadata))
     on_device = next((array for array in given.values() if array.device.startswith("cuda")), None)
     order = _file._as_stream(stream) if on_device is None else _file._after(on_device, stream)
