@@ -14,10 +14,9 @@ namespace {
 // Up to here nothing is cut: the second-level cache holds what is read and what is written.
 constexpr int64_t kOneTile = int64_t{128} << 10;
 
-// What a thread is woken for at least: with few cores it may find them busy, with many it will not.
-constexpr int64_t kBytesPerThread = int64_t{1} << 20;
-constexpr int64_t kBytesPerThreadOfMany = int64_t{256} << 10;
-constexpr int32_t kManyThreads = 4;
+// What a further thread is woken for at least, and the copy that two share: how long it takes decides when it runs.
+constexpr int64_t kBytesPerThread = int64_t{256} << 10;
+constexpr int64_t kLeastShared = int64_t{256} << 10;
 
 // From here on a permute of short sides gains from a scratch: the second-level cache does not hold it.
 constexpr int64_t kLargeBytes = int64_t{2} << 20;
@@ -30,6 +29,9 @@ constexpr int64_t kLeastTileOfElements = int64_t{4} << 10;  // each may be a lin
 
 // Fewer elements of src are not worth shuffling together.
 constexpr int64_t kLeastSqueezed = 64;
+
+constexpr int64_t kTilesPerThread = 4;
+constexpr int64_t kPage = 4096;
 
 // Rows in a scratch that are shorter are not worth it.
 constexpr int64_t kLeastRow = 512;
@@ -206,6 +208,24 @@ int32_t count_row_axes(const Plan &plan) {
     return plan.ndim;
 }
 
+// Several tiles for each thread, so that one that is held up does not hold up the copy: cuts the axis whose parts are
+// longest on both sides.
+void split_for_threads(const TileProblem &problem, int32_t threads, Tile *tile) {
+    const int64_t parts = (threads * kTilesPerThread - 1) / count_tiles(problem, *tile) + 1;
+    if (threads == 1 || parts == 1) {
+        return;
+    }
+    const auto part_of_axis = [&](int32_t axis) { return (tile->extent[axis] - 1) / parts + 1; };
+    int32_t best = 0;
+    for (int32_t i = 1; i < problem.ndim; ++i) {
+        const int64_t span = part_of_axis(i) * nearest(problem.axes[i]);
+        best = span > part_of_axis(best) * nearest(problem.axes[best]) ? i : best;
+    }
+    tile->elements /= tile->extent[best];
+    tile->extent[best] = part_of_axis(best);
+    tile->elements *= tile->extent[best];
+}
+
 void cut_axes(const Sides &sides, bool streaming, Plan *plan) {
     plan->by_rows = wants_rows(*plan, sides, streaming);
     plan->squeezes = wants_squeeze(*plan, sides);
@@ -215,12 +235,13 @@ void cut_axes(const Sides &sides, bool streaming, Plan *plan) {
         return;
     }
     Tile tile;
-    grow_tile({plan->axes, plan->ndim, plan->run, kLineBytes},
-              {shape.dst_span, shape.src_span, std::max<int64_t>(shape.nbytes / plan->run, 1)}, &tile);
+    const TileProblem problem{plan->axes, plan->ndim, plan->run, kLineBytes};
+    grow_tile(problem, {shape.dst_span, shape.src_span, std::max<int64_t>(shape.nbytes / plan->run, 1)}, &tile);
     fill_up(*plan, shape.least, &tile);
     if (plan->by_rows || plan->squeezes) {
         even_out(*plan, &tile);
     }
+    split_for_threads(problem, plan->threads, &tile);
     std::copy_n(tile.extent, plan->ndim, plan->block);
     plan->row_ndim = plan->by_rows ? count_row_axes(*plan) : 0;
     if (scratch_bytes_of(*plan) > kScratchBytes) {
@@ -253,7 +274,6 @@ void add_loops(Plan *plan) {
 
 // All of it as one tile.
 void cover(Plan *plan) {
-    plan->threads = 1;
     plan->streaming = plan->by_rows = plan->squeezes = false;
     plan->row_ndim = plan->loop_ndim = 0;
     plan->run_block = plan->run;
@@ -266,12 +286,19 @@ bool can_stream(const Plan &plan) {
     return plan.by_rows ? row_bytes_of(plan) >= kLeastStreamedRow : plan.ndim == 0 || plan.run >= kLeastStreamedRun;
 }
 
-void cut(Plan *plan, bool streaming) {
+// Of a long run, in whole pages.
+int64_t run_block_for(const Plan &plan) {
+    const int64_t part = plan.nbytes / (plan.threads * kTilesPerThread);
+    return plan.threads == 1 ? kRunBlock : std::clamp(part & -kPage, kLeastTile, kRunBlock);
+}
+
+void cut(Plan *plan, bool streaming, int32_t threads) {
     cover(plan);
+    plan->threads = threads;
     if (is_small(*plan) && !streaming) {
         return;
     }
-    plan->run_block = std::min(plan->run, kRunBlock);
+    plan->run_block = std::min(plan->run, run_block_for(*plan));
     if (plan->ndim > 0 && plan->run > 0) {
         cut_axes(sides_of(*plan), streaming, plan);
     }
@@ -282,17 +309,15 @@ void cut(Plan *plan, bool streaming) {
 }  // namespace
 
 void choose_tiles(Plan *plan) {
-    if (plan->nbytes < 2 * kBytesPerThreadOfMany) {
-        cut(plan, false);
+    if (plan->nbytes < kLeastShared) {
+        cut(plan, false, 1);
         return;
     }
     const int64_t streamed = plan->ndim > 0 ? streaming_bytes() / kStridedPart : streaming_bytes();
-    cut(plan, plan->nbytes >= streamed);
-    const int32_t threads = num_threads();
-    const int64_t each = threads >= kManyThreads ? kBytesPerThreadOfMany : kBytesPerThread;
-    plan->threads = static_cast<int32_t>(std::clamp<int64_t>(plan->nbytes / each, 1, threads));
+    const int64_t threads = std::min<int64_t>(std::max<int64_t>(plan->nbytes / kBytesPerThread, 2), num_threads());
+    cut(plan, plan->nbytes >= streamed, static_cast<int32_t>(threads));
 }
 
-void choose_tiles_single(Plan *plan, bool streaming) { cut(plan, streaming); }
+void choose_tiles_single(Plan *plan, bool streaming) { cut(plan, streaming, 1); }
 
 }  // namespace via

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 
 #include "core/base/library_thread.hpp"
 #include "core/base/lock.hpp"
@@ -28,13 +29,17 @@ struct Job {
     int32_t places;  // for helpers that may still join
     std::atomic<int64_t> next{0};
     std::atomic<int32_t> helpers{0};
+    std::atomic<bool> was_helped{false};
     Job *following = nullptr;
 
-    void run() {
-        for (int64_t i = next.fetch_add(1, std::memory_order_relaxed); i < count;
-             i = next.fetch_add(1, std::memory_order_relaxed)) {
+    // Returns whether there was any work left.
+    bool run() {
+        int64_t i = next.fetch_add(1, std::memory_order_relaxed);
+        const bool any = i < count;
+        for (; i < count; i = next.fetch_add(1, std::memory_order_relaxed)) {
             work(context, i);
         }
+        return any;
     }
 
     bool has_work() const { return places > 0 && next.load(std::memory_order_relaxed) < count; }
@@ -133,7 +138,9 @@ void leave_job(Job *job) {
 void help() {
     uint32_t seen = 0;
     while (Job *job = join_job(&seen)) {
-        job->run();
+        if (job->run()) {
+            job->was_helped.store(true, std::memory_order_relaxed);
+        }
         leave_job(job);
         (void)spin_until([&] { return pool.posts.load(std::memory_order_relaxed) != seen; }, kSpins);
     }
@@ -196,21 +203,66 @@ void wait_for_helpers(Job *job) {
     }
 }
 
+// Calls work alone while helpers were of no use lately: where other processes keep the processors busy, a helper comes
+// late, or holds its share up. The number of calls in a row doubles each time.
+struct Backoff {
+    static constexpr int32_t kMost = 256;
+    std::atomic<int32_t> length{0};
+    std::atomic<int32_t> left{0};
+
+    bool holds() {
+        const int32_t now = left.load(std::memory_order_relaxed);
+        if (now > 0) {
+            left.store(now - 1, std::memory_order_relaxed);
+        }
+        return now > 0;
+    }
+
+    void record(bool helped) {
+        const int32_t next = helped ? 0 : std::clamp(2 * length.load(std::memory_order_relaxed), 2, kMost);
+        length.store(next, std::memory_order_relaxed);
+        left.store(next, std::memory_order_relaxed);
+    }
+};
+
+constinit Backoff backoff;
+
+using Clock = std::chrono::steady_clock;
+
+// Returns whether helpers did some of the work, and were not waited for longer than all of it would have taken.
+bool run_with_helpers(Job *job) {
+    post(job);
+    const Clock::time_point start = Clock::now();
+    job->run();
+    const Clock::time_point end = Clock::now();
+    withdraw(job);
+    wait_for_helpers(job);
+    const auto waited = Clock::now() - end;
+    return job->was_helped.load(std::memory_order_relaxed) &&
+           waited < std::max<Clock::duration>(end - start, std::chrono::microseconds(20));
+}
+
 }  // namespace
 
-void parallel_for(int64_t count, int32_t threads, void (*work)(void *context, int64_t index), void *context) {
+void parallel_for(int64_t count, int32_t threads, void (*work)(void *context, int64_t index), void *context,
+                  Length length) {
     Job job{.work = work,
             .context = context,
             .count = count,
             .places = static_cast<int32_t>(std::min<int64_t>(threads, count)) - 1};
-    if (job.places <= 0) {
+    if (job.places <= 0 || (length == Length::Brief && backoff.holds())) {
         job.run();
         return;
     }
-    post(&job);
-    job.run();
-    withdraw(&job);
-    wait_for_helpers(&job);
+    const bool helped = run_with_helpers(&job);
+    if (length == Length::Brief) {
+        backoff.record(helped);
+    }
+}
+
+bool helpers_are_awake() {
+    const std::lock_guard lock(mutex);
+    return pool.helpers > pool.asleep;
 }
 
 int32_t helper_count() {
