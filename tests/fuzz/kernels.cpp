@@ -98,16 +98,14 @@ Choice choose_transpose(Bytes *bytes, const via::SimdKernels &kernels) {
     return choice;
 }
 
-// Elements adjacent in dst along the inner axis, with gaps of a few in src.
-Choice choose_gather(Bytes *bytes, const via::SimdKernels &kernels) {
-    constexpr int64_t kSteps[] = {-1, 2, 3, 4};
-    const int32_t index = bytes->between(0, 2);
+// Elements of up to 7 bytes whose neighbours in dst are near in src.
+Choice choose_shuffle(Bytes *bytes, const via::SimdKernels &kernels) {
     Choice choice{};
-    choice.kernel = kernels.gather[index];
-    const int64_t item = choice.run = int64_t{1} << index;
+    choice.run = bytes->between(1, 7);
+    choice.kernel = kernels.shuffle != nullptr ? kernels.shuffle : via::element_kernel(choice.run);
     auto &[inner, outer] = choice.axes;
-    inner = {bytes->between(1, 200), item, bytes->pick(kSteps) * item};
-    outer = {bytes->between(1, 4), inner.extent * item + choose_gap(bytes), bytes->between(-90, 90) * 7};
+    inner = {bytes->between(1, 200), choice.run, bytes->between(-40, 40)};
+    outer = {bytes->between(1, 20), inner.extent * choice.run + choose_gap(bytes), bytes->between(-90, 90)};
     return choice;
 }
 
@@ -142,7 +140,7 @@ Choice choose(Bytes *bytes) {
         case 4:
             return choose_transpose(bytes, kernels);
         case 5:
-            return choose_gather(bytes, kernels);
+            return choose_shuffle(bytes, kernels);
         case 6:
             return choose_elements(bytes);
         default:

@@ -108,28 +108,37 @@ void transpose_kernels_take_sides_along_several_axes(void **) {
     });
 }
 
-void check_gather(const via::SimdKernels &kernels, int index, int64_t apart, int64_t count) {
-    const int64_t item = int64_t{1} << index;
-    const int64_t step = apart * item;
-    const int64_t reach = (count - 1) * std::abs(step) + item;
-    const via::Axis axes[] = {{count, item, step}, {3, count * item + 1, reach + 5}};
-    const via::Piece piece{nullptr, nullptr, item, axes, 2, 0};
-    // No byte behind the last element.
-    std::vector<char> src(static_cast<size_t>(3 * reach + 10));
-    std::vector<char> dst(static_cast<size_t>(3 * count * item + 10));
-    Random(15).fill(&src);
-    const int64_t src_at = apart < 0 ? reach - item : 0;
-    expect_like_naive(kernels.gather[index], piece, src, static_cast<size_t>(src_at), dst, 5);
+// Axes that are dense in dst, in any order, and go forwards or backwards in src by a few elements, or far. No byte lies
+// before the first element, and none behind the last.
+void check_shuffle(const via::SimdKernels &kernels, Random *random) {
+    const int64_t run = random->between(1, 7);
+    const auto ndim = static_cast<int32_t>(random->between(2, 4));
+    via::Axis axes[4];
+    int64_t nbytes = run;
+    int64_t low = 0;
+    int64_t high = run;
+    for (int32_t i = 0; i < ndim; ++i) {
+        const int64_t extent = random->between(1, i == 0 ? 40 : 9);
+        const int64_t unit = random->chance(6) ? 1000 : random->chance(2) ? run : 1;
+        axes[i] = {extent, nbytes, random->between(-6, 6) * unit};
+        nbytes = nbytes * extent + (random->chance(4) ? random->between(0, 40) : 0);
+        const int64_t reach = (extent - 1) * axes[i].src_step;
+        low += std::min<int64_t>(reach, 0);
+        high += std::max<int64_t>(reach, 0);
+    }
+    std::swap(axes[random->between(0, ndim - 1)], axes[random->between(0, ndim - 1)]);
+    std::vector<char> src(static_cast<size_t>(high - low));
+    std::vector<char> dst(static_cast<size_t>(nbytes + 9));
+    random->fill(&src);
+    const via::Piece piece{nullptr, nullptr, run, axes, ndim, random->chance(2) ? 64 : 0};
+    expect_like_naive(kernels.shuffle, piece, src, static_cast<size_t>(-low), dst, 5);
 }
 
-void gather_kernels_pick_elements_that_are_a_few_apart(void **) {
+void shuffle_kernels_put_lines_together_from_elements_that_are_near(void **) {
     at_each_level([](const via::SimdKernels &kernels) {
-        for (int index = 0; index < 3; ++index) {
-            for (const int64_t apart : {-1, 2, 3, 4}) {
-                for (int64_t count = 1; count < 80; ++count) {
-                    check_gather(kernels, index, apart, count);
-                }
-            }
+        Random random(15);
+        for (int i = 0; i < 20000 && kernels.shuffle != nullptr; ++i) {
+            check_shuffle(kernels, &random);
         }
     });
 }
@@ -155,7 +164,7 @@ int main() {
         cmocka_unit_test(row_kernels_copy_runs_of_every_length),
         cmocka_unit_test(transpose_kernels_turn_blocks_of_every_size),
         cmocka_unit_test(transpose_kernels_take_sides_along_several_axes),
-        cmocka_unit_test(gather_kernels_pick_elements_that_are_a_few_apart),
+        cmocka_unit_test(shuffle_kernels_put_lines_together_from_elements_that_are_near),
         cmocka_unit_test(element_kernels_copy_elements_of_every_size),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

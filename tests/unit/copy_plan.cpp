@@ -154,17 +154,24 @@ void a_transposed_matrix_with_other_gaps_goes_by_elements(void **) {
 }
 
 void short_sides_that_would_leave_registers_empty_go_by_elements_along_the_longest_loop(void **) {
-    const via::TilePass pass = pass_of(plan_of({500, 3, 3}, {9, 3, 1}, {9, 1, 3}));
+    const via::TilePass pass = pass_of(plan_of({500, 3, 3}, {9, 3, 1}, {100000, 1, 30000}));
     assert_int_equal(pass.walk, Walk::Elements);
     assert_int_equal(pass.axes[0].extent, 500);
 }
 
 void elements_with_gaps_are_shuffled_together_or_go_one_by_one(void **) {
-    assert_int_equal(walk_of(plan_of({10, 20}, {20, 1}, {60, 3})), Walk::Gather);
-    assert_int_equal(walk_of(plan_of({200}, {1}, {-1})), Walk::Gather);
-    assert_int_equal(walk_of(plan_of({200}, {1}, {5})), Walk::Elements);
-    assert_int_equal(walk_of(plan_of({200}, {2}, {3})), Walk::Elements);
+    assert_int_equal(walk_of(plan_of({10, 200}, {200, 1}, {600, 3})), Walk::Shuffle);
+    assert_int_equal(walk_of(plan_of({2000}, {1}, {-1})), Walk::Shuffle);
+    assert_int_equal(walk_of(plan_of({200}, {1}, {-1})), Walk::Elements);
+    assert_int_equal(walk_of(plan_of({2000}, {1}, {5})), Walk::Elements);
+    assert_int_equal(walk_of(plan_of({2000}, {2}, {3})), Walk::Elements);
     assert_int_equal(walk_of(plan_of({3, 4}, {4, 1}, {99, 2})), Walk::Elements);
+}
+
+void small_blocks_are_shuffled_where_both_arrays_have_them_together(void **) {
+    assert_int_equal(walk_of(plan_of({500, 3, 3}, {9, 3, 1}, {9, 1, 3})), Walk::Shuffle);
+    assert_int_equal(walk_of(plan_of({500, 3, 7}, {21, 7, 1}, {21, 1, 3})), Walk::Shuffle);
+    assert_int_equal(walk_of(plan_of({500, 40, 8}, {320, 8, 1}, {320, 1, 40})), Walk::Transpose);
 }
 
 void a_broadcast_repeats_elements_or_rows(void **) {
@@ -180,10 +187,27 @@ void small_copies_wake_no_thread_and_large_ones_do(void **) {
     assert_int_equal(plan_of({100, 100}, {100, 1}, {1, 100}).threads, 1);
     const via::Plan large = plan_of({10000, 10000}, {10000, 1}, {1, 10000});
     assert_int_equal(large.threads, 4);
+    assert_int_equal(plan_of({400, 400}, {400, 1}, {1, 400}).threads, 2);
+    assert_int_equal(plan_of({200, 200}, {200, 1}, {1, 200}).threads, 1);
     assert_int_equal(via::set_num_threads(1), VIA_OK);
     assert_int_equal(plan_of({10000, 10000}, {10000, 1}, {1, 10000}).threads, 1);
     assert_int_equal(via::set_num_threads(0), VIA_OK);
     assert_true(via::num_threads() >= 1);
+}
+
+void copies_are_cut_into_several_tiles_for_each_thread(void **) {
+    assert_int_equal(via::set_num_threads(2), VIA_OK);
+    for (const via::Plan &plan :
+         {plan_of({400, 400}, {400, 1}, {1, 400}), plan_of({900, 3, 90}, {270, 90, 1}, {1, 81000, 900}),
+          plan_of({200000}, {1}, {1}), plan_of({3, 300000}, {300000, 1}, {900000, 1})}) {
+        int64_t tiles = 1;
+        for (int32_t level = 0; level < plan.loop_ndim; ++level) {
+            tiles *= plan.loops[level].axis.extent;
+        }
+        assert_int_equal(plan.threads, 2);
+        assert_true(tiles >= 8);
+    }
+    assert_int_equal(via::set_num_threads(0), VIA_OK);
 }
 
 void axes_of_extreme_steps_do_not_overflow(void **) {
@@ -270,8 +294,10 @@ int main() {
         cmocka_unit_test(a_transposed_matrix_with_other_gaps_goes_by_elements),
         cmocka_unit_test(short_sides_that_would_leave_registers_empty_go_by_elements_along_the_longest_loop),
         cmocka_unit_test(elements_with_gaps_are_shuffled_together_or_go_one_by_one),
+        cmocka_unit_test(small_blocks_are_shuffled_where_both_arrays_have_them_together),
         cmocka_unit_test(a_broadcast_repeats_elements_or_rows),
         cmocka_unit_test(small_copies_wake_no_thread_and_large_ones_do),
+        cmocka_unit_test(copies_are_cut_into_several_tiles_for_each_thread),
         cmocka_unit_test(axes_of_extreme_steps_do_not_overflow),
         cmocka_unit_test(a_plan_reads_as_text),
         cmocka_unit_test(a_plan_is_cut_to_the_room_there_is),

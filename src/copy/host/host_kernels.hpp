@@ -11,8 +11,7 @@ struct SimdKernels {
     Kernel rows_streaming;  // the same, bypassing the cache; end_streaming comes after the last of them
     // Elements of 1 << index bytes, adjacent in dst along the inner axis and in src along the outer one.
     Kernel transpose[5];
-    // Elements of 1 << index bytes, adjacent in dst along the inner axis; in src they go back by one, or on by 2 to 4.
-    Kernel gather[3];
+    Kernel shuffle;  // elements that shuffles_well; nullptr where the processor has no shuffle of bytes
 };
 
 // The best that this processor can run.

@@ -6,7 +6,7 @@
 #include "copy/host/panels.hpp"
 #include "copy/host/simd_channels.hpp"
 #include "copy/host/simd_rows.hpp"
-#include "copy/host/simd_sparse.hpp"
+#include "copy/host/simd_shuffle.hpp"
 #include "copy/host/simd_transpose.hpp"
 
 namespace via {
@@ -73,7 +73,7 @@ constexpr SimdKernels make_kernels(const char *name) noexcept {
             copy_rows,
             stream_rows,
             {transpose<uint8_t>, transpose<uint16_t>, transpose<uint32_t>, transpose<uint64_t>, transpose<Element16>},
-            {gather_elements<uint8_t>, gather_elements<uint16_t>, gather_elements<uint32_t>}};
+            kShufflesBytes ? shuffle : nullptr};
 }
 
 }  // namespace

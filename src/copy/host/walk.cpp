@@ -6,6 +6,7 @@
 #include "copy/host/elements.hpp"
 #include "copy/host/host_kernels.hpp"
 #include "copy/host/panels.hpp"
+#include "copy/host/shuffle_line.hpp"
 #include "copy/plan/cache_sizes.hpp"
 
 namespace via {
@@ -13,9 +14,6 @@ namespace {
 
 // A repeated element is a row of its own from here on; below, it is a side of a transpose.
 constexpr int64_t kLeastRepeat = 64;
-
-// Shorter lines are not worth a shuffle.
-constexpr int64_t kLeastGather = 64;
 
 // Moves an axis up to the second place; the others keep their order.
 void bring_to_panel(int32_t axis, Axis *axes, int32_t *of) {
@@ -50,24 +48,32 @@ bool make_source_forward(Axis *axis) {
     return true;
 }
 
-bool has_even_gaps(int64_t run, const Axis &axis) {
-    const int64_t apart = axis.src_step / run;
-    const bool even = axis.src_step % run == 0 && (apart == -1 || (apart >= 2 && apart <= 4));
-    return (run == 1 || run == 2 || run == 4) && even && axis.dst_step == run && axis.extent * run >= kLeastGather;
-}
-
-// Whether blocks of both sides are transposed in registers, and well: one takes whole lanes and the other a good part
-// of them, or is channels, for which there are kernels.
-bool fills_registers(int64_t run, const Axis *axes, int32_t ndim) {
+// Returns how many windows of a lane byte shuffles may take to be better than a transpose in registers, whose shorter
+// side fills lanes or not; INT32_MAX if there is no such transpose.
+int32_t windows_of_transpose(int64_t run, const Axis *axes, int32_t ndim) {
+    constexpr int64_t kLargeBlock = 256;
     if (!is_simd_element(run) || axes[0].dst_step != run || axes[1].src_step != run) {
-        return false;
+        return INT32_MAX;
+    }
+    if (moves_channels(run, axes[0], axes[1])) {
+        return 0;
     }
     Sides sides;
     find_sides(run, axes, ndim, &sides);
     const int64_t lane = kLaneBytes / run;
-    const bool fills = std::max(sides.rows, sides.columns) >= lane || sides.rows * sides.columns * run >= kRowBytes;
-    const bool fits = fills && std::min(sides.rows, sides.columns) >= std::max<int64_t>(lane / 4, 2);
-    return fits || moves_channels(run, axes[0], axes[1]);
+    const int64_t shorter = std::min(sides.rows, sides.columns);
+    const int64_t block = sides.rows * sides.columns * run;
+    const bool fills = std::max(sides.rows, sides.columns) >= lane || block >= kRowBytes;
+    if (!fills || shorter < std::max<int64_t>(lane / 4, 2)) {
+        return INT32_MAX;
+    }
+    return block < kLargeBlock || 2 * shorter < lane ? most_windows(run) : shorter < lane ? 3 : 2;
+}
+
+// Whether byte shuffles take fewer operations than moving elements, or transposing them.
+bool is_for_shuffles(int64_t run, const Axis *axes, int32_t ndim, int32_t most) {
+    return most > 0 && simd_kernels().shuffle != nullptr &&
+           shuffles_well(run, axes, ndim, std::min(most, most_windows(run)));
 }
 
 // Elements one by one go fastest along a long loop, wherever that leads within a tile.
@@ -81,15 +87,12 @@ void bring_longest_inside(int32_t ndim, Axis *axes, int32_t *of) {
     }
 }
 
-Walk along_one_axis(int64_t run, const Axis &axis) {
-    if (axis.src_step == 0 && axis.dst_step == run) {
+// Elements that are repeated, or where no transpose helps.
+Walk along_one_axis(int64_t run, const Axis *axes, int32_t ndim, bool repeats) {
+    if (axes[0].src_step == 0 && axes[0].dst_step == run) {
         return Walk::Repeat;
     }
-    return has_even_gaps(run, axis) ? Walk::Gather : Walk::Elements;
-}
-
-Kernel element_or_gather(Walk walk, int64_t run) {
-    return walk == Walk::Gather ? simd_kernels().gather[run / 2] : element_kernel(run);
+    return !repeats && is_for_shuffles(run, axes, ndim, INT32_MAX) ? Walk::Shuffle : Walk::Elements;
 }
 
 }  // namespace
@@ -115,7 +118,7 @@ WalkOrder order_walk(int64_t run, int32_t ndim, Axis *axes, int32_t *of, bool in
     const int32_t axis = find_source_axis(axes, ndim);
     const bool repeats = axes[0].src_step == 0 && axes[0].extent * run >= kLeastRepeat;
     if (axis <= 0 || repeats) {
-        const Walk walk = along_one_axis(run, axes[0]);
+        const Walk walk = along_one_axis(run, axes, ndim, repeats);
         order_outer_axes(1, ndim, axes, of, true);
         if (walk == Walk::Elements) {
             bring_longest_inside(ndim, axes, of);
@@ -125,7 +128,11 @@ WalkOrder order_walk(int64_t run, int32_t ndim, Axis *axes, int32_t *of, bool in
     bring_to_panel(axis, axes, of);
     const bool flipped = make_source_forward(&axes[1]);
     order_outer_axes(2, ndim, axes, of, into_scratch);
-    if (fills_registers(run, axes, ndim)) {
+    const int32_t windows = windows_of_transpose(run, axes, ndim);
+    if (!flipped && is_for_shuffles(run, axes, ndim, windows)) {
+        return {Walk::Shuffle, false};
+    }
+    if (windows < INT32_MAX) {
         return {Walk::Transpose, flipped};
     }
     if (!flipped) {
@@ -142,8 +149,10 @@ Kernel walk_kernel(Walk walk, int64_t run, bool streaming) {
             return simd_kernels().transpose[__builtin_ctzll(static_cast<unsigned long long>(run))];
         case Walk::Repeat:
             return repeat_element;
+        case Walk::Shuffle:
+            return simd_kernels().shuffle;
         default:
-            return element_or_gather(walk, run);
+            return element_kernel(run);
     }
 }
 
@@ -153,8 +162,8 @@ const char *walk_name(Walk walk) {
             return "rows";
         case Walk::Transpose:
             return "transpose";
-        case Walk::Gather:
-            return "gather";
+        case Walk::Shuffle:
+            return "shuffle";
         case Walk::Elements:
             return "elements";
         case Walk::Repeat:

@@ -9,7 +9,7 @@ namespace via {
 enum class Walk : int32_t {
     Rows,       // runs of bytes, or one
     Transpose,  // elements adjacent in dst along one axis, in src along another: transposed in registers
-    Gather,     // elements adjacent in dst, a few apart in src: shuffled together
+    Shuffle,    // elements of a line in dst that are close together in src: put together by byte shuffles
     Elements,   // element by element
     Repeat      // one element, again and again, to adjacent places
 };
