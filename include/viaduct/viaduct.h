@@ -1526,7 +1526,7 @@ VIA_CHECKED via_status via_archive_select(via_archive *archive, int32_t count, c
  * bytes are those of the part from now on, and a read reads it alone; a further slice takes its indices. A negative
  * axis counts from the end. Changes this archive only: slice a selection to keep the whole. As for via_archive_add,
  * nothing else may use the archive meanwhile. On failure it is unchanged. Errors: VIA_ERROR_INDEX;
- * VIA_ERROR_UNSUPPORTED for packed elements.
+ * VIA_ERROR_UNSUPPORTED for packed elements, and for a cut through the blocks of a quantised tensor.
  */
 VIA_CHECKED via_status via_archive_slice(via_archive *archive, int64_t number, int32_t axis, int64_t start,
                                          int64_t count);

@@ -7,17 +7,14 @@
 #include "archive/archive_read.hpp"
 #include "archive/archive_save.hpp"
 #include "archive/safetensors.hpp"
-#include "core/base/versioned_struct.hpp"
 
 using namespace via;
 
 via_status via_archive_open(const char *path, const via_file_options *options, via_archive **out_archive) {
     VIA_TRACE_API(via_archive_open, path, options, out_archive);
-    return guarded(__func__, output("out_archive", out_archive), required("path", path), [&]() -> Status {
-        via_file_options complete{};
-        VIA_TRY(options != nullptr ? read_struct("options", *options, &complete) : VIA_OK);
-        return name_path(path, open_archive(path, complete, out_archive));
-    });
+    via_file_options complete{};
+    return guarded(__func__, output("out_archive", out_archive), required("path", path), options_of(options, &complete),
+                   [&] { return name_path(path, open_archive(path, complete, out_archive)); });
 }
 
 via_status via_archive_add(via_archive *archive, const char *path) {
@@ -127,26 +124,13 @@ via_status via_archive_read_submit(via_archive *archive, via_array *buffer, via_
                    [&] { return submit_archive(archive, buffer, stream, out_task); });
 }
 
-namespace {
-
-// Completes a request that is to be saved.
-template <class Save>
-Status with_request(const SaveRequest &given, const via_file_options *options, const Save &save) {
-    SaveRequest request = given;
-    VIA_TRY(options != nullptr ? read_struct("options", *options, &request.options) : VIA_OK);
-    return save(request);
-}
-
-}  // namespace
-
 via_status via_archive_save(const char *path, int32_t count, via_array *const *arrays, const char *const *names,
                             const char *metadata, int64_t shard_bytes, const via_file_options *options,
                             via_stream *stream) {
     VIA_TRACE_API(via_archive_save, path, count, arrays, names, metadata, shard_bytes, options, stream);
-    return guarded(__func__, required("path", path), [&] {
-        return with_request({path, count, arrays, names, metadata, shard_bytes, {}}, options,
-                            [&](const SaveRequest &request) { return save_archive(request, stream); });
-    });
+    SaveRequest request{path, count, arrays, names, metadata, shard_bytes, {}};
+    return guarded(__func__, required("path", path), options_of(options, &request.options),
+                   [&] { return save_archive(request, stream); });
 }
 
 via_status via_archive_save_submit(const char *path, int32_t count, via_array *const *arrays, const char *const *names,
@@ -154,8 +138,7 @@ via_status via_archive_save_submit(const char *path, int32_t count, via_array *c
                                    via_stream *stream, via_task **out_task) {
     VIA_TRACE_API(via_archive_save_submit, path, count, arrays, names, metadata, shard_bytes, options, stream,
                   out_task);
-    return guarded(__func__, output("out_task", out_task), required("path", path), [&] {
-        return with_request({path, count, arrays, names, metadata, shard_bytes, {}}, options,
-                            [&](const SaveRequest &request) { return submit_save(request, stream, out_task); });
-    });
+    SaveRequest request{path, count, arrays, names, metadata, shard_bytes, {}};
+    return guarded(__func__, output("out_task", out_task), required("path", path),
+                   options_of(options, &request.options), [&] { return submit_save(request, stream, out_task); });
 }

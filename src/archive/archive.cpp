@@ -12,6 +12,7 @@
 
 #include "archive/archive_format.hpp"
 #include "archive/archive_paths.hpp"
+#include "archive/tensor_list.hpp"
 #include "core/array/memory.hpp"
 #include "core/array/view.hpp"
 #include "core/base/checked.hpp"
@@ -57,10 +58,9 @@ Status occurs_twice(via_archive *archive, const ArchiveTensor &before, const Arc
                 archive->files[static_cast<size_t>(tensor.file)].file->path);
 }
 
-// Lists the tensors by name.
-Status index_names(via_archive *archive) {
-    archive->numbers.clear();
-    for (size_t i = 0; i < archive->tensors.size(); ++i) {
+// Lists the tensors from number `first` on by name.
+Status index_names(via_archive *archive, size_t first) {
+    for (size_t i = first; i < archive->tensors.size(); ++i) {
         const ArchiveTensor &tensor = archive->tensors[i];
         const auto [found, is_new] = archive->numbers.emplace(tensor.name, static_cast<int64_t>(i));
         if (!is_new) {
@@ -70,28 +70,23 @@ Status index_names(via_archive *archive) {
     return VIA_OK;
 }
 
-bool round_up_place(int64_t *place) {
-    const bool fits = add(*place, kAlignment - 1, place);
-    *place -= fits ? *place % kAlignment : 0;
-    return fits;
-}
-
-// Places the tensors in the buffer, in the order of their bytes.
-Status place_tensors(via_archive *archive) {
+// Places the tensors from number `first` on in the buffer, in the order of their bytes, after those before: these are
+// of other files, or there are none.
+Status place_tensors(via_archive *archive, size_t first) {
     std::vector<ArchiveTensor> &tensors = archive->tensors;
     archive->by_place.resize(tensors.size());
-    std::iota(archive->by_place.begin(), archive->by_place.end(), int64_t{0});
+    const auto begin = archive->by_place.begin() + static_cast<std::ptrdiff_t>(first);
+    std::iota(begin, archive->by_place.end(), static_cast<int64_t>(first));
     const auto key = [&](int64_t number) {
         const ArchiveTensor &tensor = tensors[static_cast<size_t>(number)];
         return std::tuple(tensor.file, tensor.offset, number);
     };
-    std::sort(archive->by_place.begin(), archive->by_place.end(),
-              [&](int64_t a, int64_t b) { return key(a) < key(b); });
-    int64_t end = 0;
-    for (const int64_t number : archive->by_place) {
-        ArchiveTensor &tensor = tensors[static_cast<size_t>(number)];
+    std::sort(begin, archive->by_place.end(), [&](int64_t a, int64_t b) { return key(a) < key(b); });
+    int64_t end = first > 0 ? archive->nbytes : 0;
+    for (auto number = begin; number != archive->by_place.end(); ++number) {
+        ArchiveTensor &tensor = tensors[static_cast<size_t>(*number)];
         tensor.place = end;
-        if (!round_up_place(&tensor.place) || !add(tensor.place, tensor.nbytes, &end)) {
+        if (!pad_to(kAlignment, &tensor.place) || !add(tensor.place, tensor.nbytes, &end)) {
             return fail(VIA_ERROR_OVERFLOW, "the tensors exceed 2^63 - 1 bytes; expected fewer");
         }
     }
@@ -100,15 +95,9 @@ Status place_tensors(via_archive *archive) {
     return VIA_OK;
 }
 
-Status arrange(via_archive *archive) {
-    VIA_TRY(index_names(archive));
-    return place_tensors(archive);
-}
-
-Status add_file(via_archive *archive, const char *path, bool column_major) {
+Status add_file(via_archive *archive, const char *path) {
     via_file_options options = archive->options;
     options.file_format = VIA_FORMAT_RAW;
-    options.column_major = column_major ? 1 : 0;
     via_file *file = nullptr;
     VIA_TRY(name_path(path, open_file(path, options, &file)));
     ArchiveFile owned(file);
@@ -118,15 +107,16 @@ Status add_file(via_archive *archive, const char *path, bool column_major) {
 
 // Reads the last file's column-major tensors by a handle of their own: a handle has one order.
 Status add_column_major(via_archive *archive) {
-    const ArchiveFile row_major = archive->files.back();
-    VIA_TRY(add_file(archive, row_major.file->path, true));
-    archive->files.back().file->set_open(row_major.file->hold_open());
-    archive->files.back().stamp = row_major.stamp;
+    via_file *file = nullptr;
+    VIA_TRY(open_column_major(archive->files.back().file, &file));
+    ArchiveFile owned(file);
+    owned.stamp = archive->files.back().stamp;
+    archive->files.push_back(std::move(owned));
     return VIA_OK;
 }
 
 Status read_file(via_archive *archive, const std::string &path) {
-    VIA_TRY(add_file(archive, path.c_str(), false));
+    VIA_TRY(add_file(archive, path.c_str()));
     via_file *file = archive->files.back().file;
     const UniqueOpenFile open(file->hold_open());
     VIA_TRY(name_file(file, stamp_of(open.get(), &archive->files.back().stamp)));
@@ -155,16 +145,67 @@ Status check_index(via_archive *archive, const ArchivePaths &paths) {
     return VIA_OK;
 }
 
-// Fills an archive that nobody else has yet.
+// Appends the files of a path, and their tensors.
 Status add_files(via_archive *archive, const char *path) {
     ArchivePaths paths;
+    const size_t first = archive->tensors.size();
     VIA_TRY(find_archive_paths(path, &paths));
     for (const std::string &each : paths.files) {
         VIA_TRY(read_file(archive, each));
     }
-    VIA_TRY(arrange(archive));
-    return check_index(archive, paths);
+    VIA_TRY(index_names(archive, first));
+    VIA_TRY(check_index(archive, paths));
+    return place_tensors(archive, first);
 }
+
+// Removes what has been appended to an archive since, unless it is kept: also after an exception.
+class Appending {
+public:
+    explicit Appending(via_archive *archive)
+        : archive_(archive),
+          files_(archive->files.size()),
+          tensors_(archive->tensors.size()),
+          texts_(archive->metadata.size()),
+          nbytes_(archive->nbytes) {}
+    ~Appending() {
+        if (!is_kept_) {
+            remove();
+        }
+    }
+    Appending(const Appending &) = delete;
+    Appending &operator=(const Appending &) = delete;
+
+    void keep() { is_kept_ = true; }
+
+private:
+    template <class List>
+    static void cut(List *list, size_t size) {
+        while (list->size() > size) {
+            list->pop_back();
+        }
+    }
+
+    void remove() {
+        for (size_t i = tensors_; i < archive_->tensors.size(); ++i) {
+            const auto found = archive_->numbers.find(archive_->tensors[i].name);
+            if (found != archive_->numbers.end() && found->second >= static_cast<int64_t>(tensors_)) {
+                archive_->numbers.erase(found);
+            }
+        }
+        cut(&archive_->tensors, tensors_);
+        cut(&archive_->files, files_);
+        cut(&archive_->metadata, texts_);
+        cut(&archive_->by_place, tensors_);
+        archive_->nbytes = nbytes_;
+    }
+
+    via_archive *const archive_;
+    const size_t files_;
+    const size_t tensors_;
+    const size_t texts_;
+    const int64_t nbytes_;
+    bool is_kept_ = false;
+};
 
 Status copy_archive(via_archive *archive, UniqueArchive *out_archive) {
     VIA_TRY(make_archive(archive->options, out_archive));
@@ -206,17 +247,10 @@ Status open_archive(const char *path, const via_file_options &options, via_archi
 }
 
 Status add_to_archive(via_archive *archive, const char *path) {
-    UniqueArchive more;
-    VIA_TRY(copy_archive(archive, &more));
-    more.get()->tensors = archive->tensors;
-    VIA_TRY(add_files(more.get(), path));
-    std::swap(archive->files, more.get()->files);
-    std::swap(archive->tensors, more.get()->tensors);
-    std::swap(archive->numbers, more.get()->numbers);
-    std::swap(archive->metadata, more.get()->metadata);
-    std::swap(archive->by_place, more.get()->by_place);
-    archive->nbytes = more.get()->nbytes;
-    archive->is_placed = true;
+    (void)settle_places(archive);
+    Appending appending(archive);
+    VIA_TRY(add_files(archive, path));
+    appending.keep();
     return VIA_OK;
 }
 
@@ -265,10 +299,16 @@ Status check_slice(const ArchiveTensor &tensor, int32_t axis, int64_t start, int
         return fail(VIA_ERROR_INDEX, "axis is %d; expected one of the %d axes", axis, ndim);
     }
     const int64_t extent = tensor.shape[static_cast<size_t>(axis < 0 ? axis + ndim : axis)];
-    return start >= 0 && count >= 0 && start <= extent && count <= extent - start
-               ? VIA_OK
-               : fail(VIA_ERROR_INDEX, "start is %lld and count is %lld; expected indices of an axis of %lld",
-                      as_printed(start), as_printed(count), as_printed(extent));
+    if (start < 0 || count < 0 || start > extent || count > extent - start) {
+        return fail(VIA_ERROR_INDEX, "start is %lld and count is %lld; expected indices of an axis of %lld",
+                    as_printed(start), as_printed(count), as_printed(extent));
+    }
+    const bool cuts =
+        (start % tensor.block_bytes | count % tensor.block_bytes) != 0 && (axis == -1 || axis == ndim - 1);
+    return cuts ? fail(VIA_ERROR_UNSUPPORTED,
+                       "start is %lld and count is %lld; expected multiples of %lld, the bytes of a block of %s",
+                       as_printed(start), as_printed(count), as_printed(tensor.block_bytes), tensor.type_name.c_str())
+                : VIA_OK;
 }
 
 // Finds the bytes of a slice by its window.
@@ -322,7 +362,7 @@ int64_t settle_places(via_archive *archive) {
     if (!archive->is_placed) {
         const std::lock_guard one_at_a_time(archive->placing);
         // A part never takes more than the whole did.
-        const Status status = archive->is_placed ? VIA_OK : place_tensors(archive);
+        const Status status = archive->is_placed ? VIA_OK : place_tensors(archive, 0);
         (void)status;
     }
     return archive->nbytes;
@@ -344,7 +384,7 @@ Status select_tensors(via_archive *archive, int32_t count, const int64_t *number
         }
         selection.get()->tensors.push_back(*tensor);
     }
-    VIA_TRY(place_tensors(selection.get()));
+    VIA_TRY(place_tensors(selection.get(), 0));
     *out_archive = selection.release();
     return VIA_OK;
 }

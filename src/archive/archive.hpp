@@ -55,7 +55,8 @@ struct ArchiveTensor {
     int32_t file = 0;              // index among the archive's files
     int64_t offset = 0;            // of the first byte in the whole file
     int64_t nbytes = 0;
-    int64_t place = 0;  // in the buffer
+    int64_t place = 0;        // in the buffer
+    int64_t block_bytes = 1;  // of quantised blocks, which fill the last axis
     // Of a slice: the tensor that it is of, and its rows if they are not adjacent.
     std::vector<int64_t> whole_shape;
     std::vector<int64_t> starts;

@@ -5,6 +5,7 @@
 #include "archive/gguf.hpp"
 #include "archive/npz.hpp"
 #include "archive/safetensors.hpp"
+#include "file/npy.hpp"
 #include "file/read_write.hpp"
 
 namespace via {
@@ -17,6 +18,9 @@ Status read_tensors(OpenFile *open, TensorList *out_list) {
     int64_t got = 0;
     VIA_TRY(read_up_to(open, bytes, 0, kStart, &got));
     const std::string_view start(bytes, static_cast<size_t>(got));
+    if (is_npy(start)) {
+        return fail(VIA_ERROR_FORMAT, "the file is one .npy array; expected an archive, or via_load for one array");
+    }
     if (is_gguf(start)) {
         return read_gguf(open, out_list);
     }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <map>
 #include <memory>
+#include <set>
 #include <string_view>
 
 #include "exchange/json.hpp"
@@ -59,7 +60,7 @@ public:
     IndexScanner(std::string_view text, ArchivePaths *paths) : scanner_(text), paths_(paths) {}
 
     Status scan() {
-        bool has_map = false;
+        std::set<std::string> keys;
         std::string key;
         if (!scanner_.accept("{")) {
             return refuse("an object");
@@ -68,17 +69,16 @@ public:
             if (!scanner_.read_string(&key) || !scanner_.accept(":")) {
                 return refuse("a name and a colon");
             }
-            if (key != "weight_map") {
-                VIA_TRY(scanner_.skip_value() ? VIA_OK : refuse("a value"));
-            } else if (has_map) {
-                return refuse("one weight_map");
-            } else {
-                has_map = true;
-                VIA_TRY(scan_map());
+            if (!keys.insert(key).second) {
+                return refuse("each name once before it");
             }
+            const bool is_map = key == "weight_map";
+            VIA_TRY(is_map                         ? scan_map()
+                    : scanner_.skip_strict_value() ? VIA_OK
+                                                   : refuse("a value with each name once"));
         } while (scanner_.accept(","));
         VIA_TRY(scanner_.accept("}") && scanner_.is_at_end() ? VIA_OK : refuse("the end of the object"));
-        return has_map ? finish() : refuse("a weight_map");
+        return keys.count("weight_map") > 0 ? finish() : refuse("a weight_map");
     }
 
 private:

@@ -371,13 +371,7 @@ Status submit_archive(via_archive *archive, via_array *buffer, via_stream *strea
     VIA_TRY(start_task(work.get(), buffer->size, dependency.get(), false, &task));
     (void)work.release();  // the task's
     const UniqueFence fence(task_fence(task));
-    if (const Status status = set_last_write(buffer->storage, fence.get()); status != VIA_OK) {
-        cancel_task(task);
-        release_task(task);
-        return status;
-    }
-    *out_task = task;
-    return VIA_OK;
+    return hand_out_task(task, set_last_write(buffer->storage, fence.get()), out_task);
 }
 
 Status load_archive(via_archive *archive, via_memory *memory, via_stream *stream, via_array **out_buffer) {

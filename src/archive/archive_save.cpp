@@ -245,7 +245,7 @@ Status ArchiveWriter::create_files() {
     return VIA_OK;
 }
 
-// Page-locked if a device fills the buffers.
+// Pinned if a device fills the buffers.
 Status ArchiveWriter::allocate_buffers() {
     int64_t most = 0;
     int64_t count = 0;
@@ -385,14 +385,8 @@ Status submit_save(const SaveRequest &request, via_stream *stream, via_task **ou
     VIA_TRY(start_task(work.get(), writer.nbytes(), dependency.get(), false, &task));
     (void)work.release();  // the task's
     const UniqueFence fence(task_fence(task));
-    if (const Status status = add_accesses(storages.data(), static_cast<int64_t>(storages.size()), fence.get());
-        status != VIA_OK) {
-        cancel_task(task);
-        release_task(task);
-        return status;
-    }
-    *out_task = task;
-    return VIA_OK;
+    const Status noted = add_accesses(storages.data(), static_cast<int64_t>(storages.size()), fence.get());
+    return hand_out_task(task, noted, out_task);
 }
 
 }  // namespace via

@@ -92,11 +92,8 @@ public:
         for (int64_t i = 0; i < tensors; ++i) {
             VIA_TRY(read_tensor());
         }
-        int64_t data_offset = bytes_.at();
-        if (!add(data_offset, alignment_ - 1, &data_offset)) {
-            return fail(VIA_ERROR_OVERFLOW, "%s is %lld; expected less", kAlignmentName.data(), as_printed(alignment_));
-        }
-        data_offset -= data_offset % alignment_;
+        // Both are small: a header has a limit, and the alignment 32 bits.
+        const int64_t data_offset = (bytes_.at() + alignment_ - 1) / alignment_ * alignment_;
         if (tensors > 0 && data_offset > file_bytes_) {
             return fail(VIA_ERROR_FORMAT, "the data begin at byte %lld; expected at most %lld, the bytes of the file",
                         as_printed(data_offset), as_printed(file_bytes_));
@@ -174,6 +171,10 @@ private:
         return VIA_OK;
     }
 
+    static Status unknown_type(uint32_t type) {
+        return fail(VIA_ERROR_FORMAT, "the type is %u; expected one of GGUF's, 0 to 12", type);
+    }
+
     // Arrays are JSON.
     Status append_array(std::string *out) {
         uint32_t type = 0;
@@ -182,6 +183,9 @@ private:
         VIA_TRY(bytes_.take_number(&count));
         if (type == kArray) {
             return fail(VIA_ERROR_FORMAT, "the value is an array of arrays; expected an array of numbers or texts");
+        }
+        if (type > kFloat64) {
+            return unknown_type(type);
         }
         if (count > static_cast<uint64_t>(std::max<int64_t>(bytes_.remaining(), 0))) {
             return fail(VIA_ERROR_FORMAT, "the array has %llu elements; expected at most %lld, the bytes left",
@@ -227,7 +231,7 @@ private:
             case kString:
                 return append_string(is_json, out);
             default:
-                return fail(VIA_ERROR_FORMAT, "the type is %u; expected one of GGUF's, 0 to 12", type);
+                return unknown_type(type);
         }
     }
 
@@ -327,6 +331,7 @@ private:
             return fail(VIA_ERROR_FORMAT, "a row has %lld elements of %s; expected whole blocks of %lld",
                         as_printed(row), type->name.data(), as_printed(type->elements));
         }
+        tensor->block_bytes = type->bytes;
         return multiply(row / type->elements, type->bytes, &tensor->shape.back())
                    ? VIA_OK
                    : fail(VIA_ERROR_OVERFLOW, "a row exceeds 2^63 - 1 bytes; expected fewer");

@@ -49,7 +49,9 @@ int32_t key_of(std::string_view name) {
 
 class HeaderScanner {
 public:
-    HeaderScanner(std::string_view text, TensorList *list) : scanner_(text), list_(list) {}
+    // `what` is the name of the text in errors.
+    HeaderScanner(std::string_view text, TensorList *list, const char *what)
+        : scanner_(text), list_(list), what_(what) {}
 
     // Offsets of the tensors count from the end of the header yet.
     Status scan() {
@@ -69,7 +71,7 @@ public:
 
 private:
     Status refuse(const char *expected) {
-        return fail(VIA_ERROR_FORMAT, "the header is wrong at byte %zu; expected %s", scanner_.at(), expected);
+        return fail(VIA_ERROR_FORMAT, "%s is wrong at byte %zu; expected %s", what_, scanner_.at(), expected);
     }
 
     Status scan_entries() {
@@ -94,18 +96,18 @@ private:
         std::string name;
         std::string value;
         if (!scanner_.accept("{")) {
-            return refuse("an object of texts as __metadata__");
+            return refuse("an object of texts by name, such as __metadata__");
         }
         if (scanner_.accept("}")) {
             return VIA_OK;
         }
         do {
             if (!scanner_.read_string(&name) || !scanner_.accept(":") || !scanner_.read_string(&value)) {
-                return refuse("texts in UTF-8 by name in __metadata__");
+                return refuse("texts in UTF-8 by name, as __metadata__ has them");
             }
             VIA_TRY(list_->add_text(name, value));
         } while (scanner_.accept(","));
-        return scanner_.accept("}") ? VIA_OK : refuse("',' or '}' in __metadata__");
+        return scanner_.accept("}") ? VIA_OK : refuse("',' or '}' after a text");
     }
 
     Status scan_named(const std::string &name) {
@@ -187,6 +189,7 @@ private:
 
     JsonScanner scanner_;
     TensorList *const list_;
+    const char *const what_;
     bool has_metadata_ = false;
 };
 
@@ -194,7 +197,7 @@ private:
 
 Status parse_texts(std::string_view text, std::vector<ArchiveText> *out_texts) {
     TensorList list;
-    VIA_TRY(HeaderScanner(text, &list).scan_texts());
+    VIA_TRY(HeaderScanner(text, &list, "the JSON").scan_texts());
     *out_texts = std::move(list.texts());
     return VIA_OK;
 }
@@ -271,7 +274,7 @@ Status read_safetensors(OpenFile *open, TensorList *out_list) {
     if (!text.starts_with('{')) {
         return fail(VIA_ERROR_FORMAT, "the header begins with other bytes; expected '{'");
     }
-    VIA_TRY(HeaderScanner(text, out_list).scan());
+    VIA_TRY(HeaderScanner(text, out_list, "the header").scan());
     return out_list->settle_adjacent(kLengthBytes + nbytes, present - kLengthBytes - nbytes, 1);
 }
 

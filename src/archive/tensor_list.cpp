@@ -21,13 +21,13 @@ Status ends_beyond(const std::string &name, int64_t end, int64_t most) {
                 name.c_str(), as_printed(end), as_printed(most));
 }
 
+}  // namespace
+
 bool pad_to(int64_t alignment, int64_t *offset) {
     const bool fits = add(*offset, alignment - 1, offset);
     *offset -= fits ? *offset % alignment : 0;
     return fits;
 }
-
-}  // namespace
 
 Status count_bytes(const ArchiveTensor &tensor, int64_t *out_nbytes) {
     int64_t size = 0;

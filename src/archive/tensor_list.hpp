@@ -54,6 +54,9 @@ private:
 // packed elements that are no whole bytes.
 VIA_NODISCARD Status count_bytes(const ArchiveTensor &tensor, int64_t *out_nbytes);
 
+// Rounds up to a multiple. Returns false if that does not fit.
+[[nodiscard]] bool pad_to(int64_t alignment, int64_t *offset);
+
 // Refuses spans that overlap, or end after `end`. Errors: VIA_ERROR_FORMAT.
 VIA_NODISCARD Status check_apart(std::vector<EntrySpan> spans, int64_t end);
 

@@ -20,9 +20,8 @@ constexpr int64_t kEndBytes = 22;
 constexpr int64_t kEnd64Bytes = 56;
 constexpr int64_t kLocator64Bytes = 20;
 constexpr int64_t kMostComment = 0xFFFF;
-constexpr int64_t kHeaderChunk = 512;  // holds a local header and that of most arrays
-constexpr uint64_t kSmall16 = 0xFFFF;  // stands for a number in ZIP64's record
-constexpr uint64_t kSmall32 = 0xFFFF'FFFF;
+constexpr int64_t kHeaderChunk = 512;       // holds a local header and that of most arrays
+constexpr uint64_t kSmall32 = 0xFFFF'FFFF;  // stands for a number in ZIP64's record
 
 enum Flag : uint64_t { kEncrypted = 1, kSizesFollow = 8, kDirectoryEncrypted = 1 << 13 };
 
@@ -55,8 +54,8 @@ Status read_end64(OpenFile *open, Directory *directory) {
     char locator[kLocator64Bytes];
     char record[kEnd64Bytes];
     const int64_t locator_offset = static_cast<int64_t>(directory->end) - kLocator64Bytes;
-    const bool is_needed =
-        directory->entries == kSmall16 || directory->nbytes == kSmall32 || directory->offset == kSmall32;
+    // So many entries may need no ZIP64: their number is compared with the directory later.
+    const bool is_needed = directory->nbytes == kSmall32 || directory->offset == kSmall32;
     std::string_view found;
     if (locator_offset >= kEnd64Bytes) {
         VIA_TRY(read_all(open, locator, locator_offset, kLocator64Bytes));
@@ -195,6 +194,14 @@ private:
         return VIA_OK;
     }
 
+    Status fail_beyond(uint64_t begin, uint64_t nbytes) const {
+        return fail(VIA_ERROR_FORMAT,
+                    "the entry has %llu bytes from %llu on; expected them before %llu, the "
+                    "directory",
+                    static_cast<unsigned long long>(nbytes), static_cast<unsigned long long>(begin),
+                    static_cast<unsigned long long>(directory_.offset));
+    }
+
     Status finish_entry(std::string_view record, ZipEntry *entry) {
         Sizes sizes{number_in(record, 24, 4), number_in(record, 20, 4), number_in(record, 42, 4)};
         std::string_view extra;
@@ -208,11 +215,7 @@ private:
             return fail(VIA_ERROR_UNSUPPORTED, "the data are in another part of the ZIP file; expected one file");
         }
         if (sizes.begin >= directory_.offset || sizes.stored > directory_.offset) {
-            return fail(VIA_ERROR_FORMAT,
-                        "the entry has %llu bytes from %llu on; expected them before %llu, the "
-                        "directory",
-                        static_cast<unsigned long long>(sizes.stored), static_cast<unsigned long long>(sizes.begin),
-                        static_cast<unsigned long long>(directory_.offset));
+            return fail_beyond(sizes.begin, sizes.stored);
         }
         if (entry->method == 0 && sizes.whole != sizes.stored) {
             return fail(VIA_ERROR_FORMAT, "the entry has %llu bytes and stores %llu; expected as many",
@@ -223,6 +226,17 @@ private:
         return read_local(flags, sizes, entry);
     }
 
+    // Counts the bytes of an entry before its header is parsed: many entries with one large header would take long.
+    Status count_bytes(uint64_t header, uint64_t stored) {
+        taken_ += header + stored;
+        return taken_ <= directory_.offset
+                   ? VIA_OK
+                   : fail(VIA_ERROR_FORMAT,
+                          "the entries up to this one have %llu bytes; expected at most %llu, those before the "
+                          "directory, without overlap",
+                          static_cast<unsigned long long>(taken_), static_cast<unsigned long long>(directory_.offset));
+    }
+
     // Compares the header before the data. If the sizes follow the data, it may have none.
     Status read_local(uint64_t flags, const Sizes &expected, ZipEntry *entry) {
         HeaderBytes bytes(open_, entry->begin, static_cast<int64_t>(directory_.offset), kHeaderChunk);
@@ -230,6 +244,7 @@ private:
         VIA_TRY(bytes.take(30, &found));
         const std::string record(found);
         Sizes sizes{number_in(record, 22, 4), number_in(record, 18, 4), 0};
+        VIA_TRY(count_bytes(record.size() + number_in(record, 26, 2) + number_in(record, 28, 2), expected.stored));
         VIA_TRY(bytes.take(number_in(record, 26, 2), &found));
         const bool same_name = found == entry->name;
         VIA_TRY(bytes.take(number_in(record, 28, 2), &found));
@@ -244,13 +259,16 @@ private:
                         as_printed(entry->begin));
         }
         entry->offset = bytes.at();
-        return VIA_OK;
+        return expected.stored <= directory_.offset - static_cast<uint64_t>(entry->offset)
+                   ? VIA_OK
+                   : fail_beyond(static_cast<uint64_t>(entry->offset), expected.stored);
     }
 
     OpenFile *const open_;
     const Directory directory_;
     HeaderBytes bytes_;
     std::vector<ZipEntry> *const entries_;
+    uint64_t taken_ = 0;  // bytes of the entries so far
 };
 
 }  // namespace

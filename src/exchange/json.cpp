@@ -1,5 +1,7 @@
 #include "exchange/json.hpp"
 
+#include <set>
+
 #include "core/base/utf8.hpp"
 
 namespace via {
@@ -125,26 +127,30 @@ bool JsonScanner::skip_number() {
 }
 
 // Skips the members of a list or an object after its opening bracket.
-bool JsonScanner::skip_members(std::string_view close, int32_t depth) {
+bool JsonScanner::skip_members(std::string_view close, int32_t depth, Names names) {
     if (accept(close)) {
         return true;
     }
+    std::set<std::string> found;
     std::string name;
     do {
         if (close == "}" && !(read_string(&name) && accept(":"))) {
             return false;
         }
-        if (!skip_value(depth + 1)) {
+        if (close == "}" && names == Names::Once && !found.insert(name).second) {
+            return false;
+        }
+        if (!skip_value(depth + 1, names)) {
             return false;
         }
     } while (accept(","));
     return accept(close);
 }
 
-bool JsonScanner::skip_value(int32_t depth) {
+bool JsonScanner::skip_value(int32_t depth, Names names) {
     const std::string_view close = accept("[") ? "]" : accept("{") ? "}" : "";
     if (!close.empty()) {
-        return depth < kMostDepth && skip_members(close, depth);
+        return depth < kMostDepth && skip_members(close, depth, names);
     }
     std::string text;
     if (rest().starts_with('"')) {

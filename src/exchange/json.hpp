@@ -18,11 +18,16 @@ public:
     bool read_string(std::string *out_string);
 
     // Skips any value, with lists and objects nested at most 32 deep.
-    bool skip_value() { return skip_value(0); }
+    bool skip_value() { return skip_value(0, Names::Any); }
+
+    // Does the same, and refuses a name that occurs twice in an object.
+    bool skip_strict_value() { return skip_value(0, Names::Once); }
 
 private:
-    bool skip_value(int32_t depth);
-    bool skip_members(std::string_view close, int32_t depth);
+    enum class Names { Any, Once };
+
+    bool skip_value(int32_t depth, Names names);
+    bool skip_members(std::string_view close, int32_t depth, Names names);
     bool skip_number();
     bool skip_digits();
     bool read_escape(std::string *out_string);

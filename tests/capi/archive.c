@@ -175,6 +175,18 @@ static void shards_are_one_archive_by_directory_index_and_list(void **state) {
     remove_shards();
 }
 
+#define DEEP(bracket) DEEP8(bracket) DEEP8(bracket) DEEP8(bracket) DEEP8(bracket)
+#define DEEP8(bracket) bracket bracket bracket bracket bracket bracket bracket bracket
+
+static void values_of_an_index_that_are_skipped_may_be_32_deep(void **state) {
+    (void)state;
+    via_archive *archive = NULL;
+    put_shards("{\"a\":" DEEP("[") DEEP("]") ",\"weight_map\":{\"x\":\"one.safetensors\"}}");
+    ok(via_archive_open(path_of("m.safetensors.index.json"), NULL, &archive));
+    via_archive_release(archive);
+    remove_shards();
+}
+
 static void a_wrong_index_is_refused_by_name(void **state) {
     (void)state;
     const struct {
@@ -188,6 +200,10 @@ static void a_wrong_index_is_refused_by_name(void **state) {
         {"{\"metadata\":{}}", "a weight_map"},
         {"{\"weight_map\":{}} {}", "the end of the object"},
         {"[]", "an object"},
+        {"{\"a\":1,\"weight_map\":{},\"a\":2}", "each name once"},
+        {"{\"weight_map\":{},\"weight_map\":{}}", "each name once"},
+        {"{\"a\":[{\"b\":1,\"b\":2}],\"weight_map\":{}}", "a value with each name once"},
+        {"{\"a\":" DEEP("[") "{}" DEEP("]") ",\"weight_map\":{}}", "a value"},
     };
     for (int32_t i = 0; i < LENGTH(rows); ++i) {
         via_archive *archive = NULL;
@@ -303,6 +319,7 @@ int main(void) {
         TEST(a_tensor_is_a_window_of_its_file),
         TEST(metadata_is_json_of_any_length),
         TEST(shards_are_one_archive_by_directory_index_and_list),
+        TEST(values_of_an_index_that_are_skipped_may_be_32_deep),
         TEST(a_wrong_index_is_refused_by_name),
         TEST(a_wrong_header_is_refused_by_name),
         TEST(lengths_beyond_the_file_and_other_paths_are_refused),

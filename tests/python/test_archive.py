@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,42 @@ def test_bad_input_is_one_error_with_names(tmp_path: Path) -> None:
         archive.load()
     with pytest.raises(via.FormatError, match="tensor 'w'"):
         via.load(path)
+
+
+def test_names_that_no_tensor_has_are_absent(tmp_path: Path) -> None:
+    archive = via.Archive(put(tmp_path / "m.safetensors", {"a": np.zeros(4, np.uint8)}))
+    for name in ("a\0", "\udc80", ""):
+        assert name not in archive and archive.get(name) is None
+        with pytest.raises(KeyError):
+            archive[name]
+
+
+def test_windows_say_the_file_that_they_are_of(tmp_path: Path) -> None:
+    path = put(tmp_path / "m.safetensors", {"a": np.zeros((4, 2), np.uint8)})
+    for window in (via.open_safetensors(path)["a"], via.Archive(path)["a"], via.Archive([path])["a"][1:]):
+        assert f"window of {str(path)!r}" in repr(window) and "mode 'r'" in repr(window)
+    put(tmp_path / "n.safetensors", {"b": np.zeros(4, np.uint8)})
+    assert repr(via.Archive([path, tmp_path / "n.safetensors"])["a"]).startswith("<viaduct.File, shape (4, 2)")
+
+
+def test_errors_name_the_function_that_was_called(tmp_path: Path) -> None:
+    path = put(tmp_path / "m.safetensors", {"a": np.zeros(4, np.uint8)})
+    with pytest.raises(via.InvalidArgumentError, match="^Archive: page_cache is 'never'"):
+        via.Archive(path, page_cache="never")  # type: ignore[arg-type]
+    with pytest.raises(via.InvalidArgumentError, match="^save: page_cache is 'never'"):
+        via.save(path, {}, page_cache="never")  # type: ignore[arg-type]
+    with pytest.raises(via.InvalidArgumentError, match="^open: page_cache is 'never'"):
+        via.open(path, page_cache="never")  # type: ignore[call-overload]
+    with pytest.raises(via.FormatError, match="argument metadata: the JSON is wrong at byte"):
+        via.save(path, {}, metadata={"a": 1})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".gguf"])
+def test_a_dict_is_not_saved_under_the_suffix_of_another_format(tmp_path: Path, suffix: str) -> None:
+    for path in (tmp_path / f"a{suffix}", str(tmp_path / f"a{suffix}"), os.fsencode(tmp_path / f"a{suffix}")):
+        with pytest.raises(via.InvalidArgumentError, match=rf"^save: path ends in \{suffix} for a dict; expected"):
+            via.save(path, {"a": np.zeros(3)})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_files_that_safetensors_writes_are_read(tmp_path: Path) -> None:

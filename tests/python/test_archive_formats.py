@@ -160,6 +160,24 @@ def test_zip64_records_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert_same(via.load(put(tmp_path / "a.npz", content)), {"a": NUMBERS, "b": NUMBERS[0]})
 
 
+def test_as_many_entries_as_sixteen_bits_count_need_no_zip64(tmp_path: Path) -> None:
+    one = npz_bytes(**{"00000": NUMBERS[0, 0]})
+    directory = one.index(b"PK\x01\x02")
+    local, central, count = one[:directory], one[directory:-22], 65_535
+    names = [b"%05d.npy" % number for number in range(count)]
+    parts = [local.replace(b"00000.npy", name) for name in names]
+    for number, name in enumerate(names):
+        entry = central.replace(b"00000.npy", name)
+        parts += [entry[:42], struct.pack("<I", number * len(local)), entry[46:]]
+    sizes = (count * len(central), count * len(local))
+    path = put(
+        tmp_path / "a.npz", b"".join(parts) + b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, count, count, *sizes, 0)
+    )
+    archive = via.Archive(path)
+    assert len(archive) == count
+    assert np.array_equal(archive["65534"].read().numpy(), NUMBERS[0, 0])
+
+
 def changed(content: bytes, found: bytes, instead: bytes, *, last: bool = False) -> bytes:
     at = content.rindex(found) if last else content.index(found)
     return content[:at] + instead + content[at + len(found) :]
@@ -452,6 +470,11 @@ WRONG_GGUF: dict[str, tuple[bytes, type[Exception], str]] = {
         gguf.whole([], b"", {"k": struct.pack("<IIQ", 9, 0, 1 << 50)}),
         via.FormatError,
         "metadata 'k': the array has",
+    ),
+    "an empty array of an unknown kind": (
+        gguf.whole([], b"", {"k": struct.pack("<IIQ", 9, 13, 0)}),
+        via.FormatError,
+        "'k': the type is 13",
     ),
     "arrays of arrays": (
         gguf.whole([], b"", {"k": struct.pack("<IIQ", 9, 9, 1)}),
