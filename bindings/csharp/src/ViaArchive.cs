@@ -7,7 +7,7 @@ using System.Threading.Tasks;
 namespace Viaduct
 {
     /// <summary>
-    /// Named arrays (tensors) of one or more safetensors files. All of them are read into one buffer of memory, in which
+    /// Named arrays (tensors) of safetensors, .npz and GGUF files. All of them are read into one buffer of memory, in which
     /// each is a view.
     /// </summary>
     public sealed class ViaArchive : ViaHandle

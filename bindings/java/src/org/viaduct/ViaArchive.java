@@ -5,8 +5,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Named arrays (tensors) of one or more safetensors files. All of them are read into one buffer of memory, in which each
- * is a view. Any number of threads may use one, but not while {@link #add} runs.
+ * Named arrays (tensors) of safetensors, .npz and GGUF files. All of them are read into one buffer of memory, in which
+ * each is a view. Any number of threads may use one, but not while {@link #add} runs.
  */
 public final class ViaArchive extends Resource {
     private ViaArchive(long handle) {
