@@ -272,11 +272,10 @@ static void copy_items(const pair *both, int converted) {
     via_array_release(src);
 }
 
-static void rows_and_conversions_keep_off_the_host_as_well(void **state) {
-    (void)state;
-    need_kernels();
-    steer();
-    need_two_devices();
+/* Before anything else has opened memory to the other device. */
+static void copy_items_first(void) {
+    cu_ok(cu(cuInit)(0));
+    cu_ok(cu(cuCtxSetCurrent)(primary(0)));
     for (int32_t i = 0; i < 2 * LENGTH(directions); ++i) {
         const int64_t before = fake(fake_bytes_through_host)();
         pair both = new_pair(directions[i / 2][0], directions[i / 2][1], item_rows * item_bytes);
@@ -286,6 +285,14 @@ static void rows_and_conversions_keep_off_the_host_as_well(void **state) {
         assert_int_equal(fake(fake_bytes_through_host)(), before);
         end_pair(&both);
     }
+}
+
+static void rows_and_conversions_keep_off_the_host_as_well(void **state) {
+    (void)state;
+    need_kernels();
+    steer();
+    need_two_devices();
+    APART(copy_items_first);
 }
 
 static void copy_without_peer_access(void) {

@@ -266,13 +266,14 @@ void more_than_four_gigabytes_keep_narrow_arithmetic_where_tiles_do(void **) {
 
 // The kernel of boxes indexes what it cuts by 32 bits.
 void an_axis_that_the_kernel_cannot_index_is_not_cut(void **) {
-    const int64_t columns = (int64_t{1} << 32) + 100;
-    const Loops wide = transpose(2, columns, 1);
-    assert_plan(wide.plan(), KernelRoute::Elements, Id::via_elements_wide_1, 1);
-    Shape shape;
-    KernelPlan box;
-    via::cuda::find_shape(wide.transfer, &shape);
-    assert_false(plan_any_box(shape, &box));
+    const int64_t many = (int64_t{1} << 32) + 100;
+    for (const Loops &wide : {transpose(many, 4, 1), transpose(many, 2, 4), transpose(2, many, 1)}) {
+        Shape shape;
+        KernelPlan box;
+        via::cuda::find_shape(wide.transfer, &shape);
+        assert_false(plan_any_box(shape, &box));
+        assert_true(wide.plan().route != KernelRoute::Box);
+    }
 }
 
 // Axes of two bits each, in orders that no run survives.
