@@ -30,13 +30,12 @@ uint64_t checksum_of(const Ticket &ticket) {
 }
 
 Status malformed(const char *what) {
-    return fail(VIA_ERROR_EXCHANGE, "bytes are no description, they %s; expected what via_array_export_ipc stored",
-                what);
+    return fail(VIA_ERROR_EXCHANGE, "bytes are no description: %s; expected what via_array_export_ipc stored", what);
 }
 
 Status check_magic(const void *bytes, int64_t length) {
     if (length < length_for(0) || std::memcmp(bytes, kMagic, sizeof kMagic - 1) != 0) {
-        return malformed(length < length_for(0) ? "are too few" : "begin with other bytes");
+        return malformed(length < length_for(0) ? "there are too few" : "they begin with other bytes");
     }
     const char version = static_cast<const char *>(bytes)[sizeof kMagic - 1];
     return version == kMagic[sizeof kMagic - 1]
@@ -48,15 +47,15 @@ Status check_magic(const void *bytes, int64_t length) {
 Status check_fields(const Ticket &ticket, int64_t length) {
     if (ticket.ndim < 0 || ticket.ndim > VIA_MAX_NDIM || ticket.nbytes != length_for(ticket.ndim) ||
         ticket.nbytes != length) {
-        return malformed("are as many as other dimensions need");
+        return malformed("their number differs from that of the dimensions");
     }
     if (ticket.checksum != checksum_of(ticket)) {
-        return malformed("have a wrong checksum");
+        return malformed("their checksum is wrong");
     }
     if (ticket.device_type != VIA_DEVICE_CPU && ticket.device_type != VIA_DEVICE_CUDA) {
-        return malformed("have an unknown device_type");
+        return malformed("their device_type is unknown");
     }
-    return (ticket.flags & ~kFlags) == 0 && ticket.reserved == 0 ? VIA_OK : malformed("have an unknown flag");
+    return (ticket.flags & ~kFlags) == 0 && ticket.reserved == 0 ? VIA_OK : malformed("a flag is unknown");
 }
 
 }  // namespace

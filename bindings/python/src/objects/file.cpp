@@ -82,7 +82,7 @@ PyMethodDef kMethods[] = {
      "is given.\n\n"
      "Runs after a stream's work so far, the legacy stream's by default. Ctrl-C ends it. Reads all of a .npy "
      "file unless shape, dtype or offset select a part. With `astype`, converts all elements on the way, as convert() "
-     "does, from a mapping of the file."},
+     "does, a part at a time."},
     {"write", method(write), METH_VARARGS | METH_KEYWORDS,
      "write($self, src, offset=0, *, stream=None)\n--\n\n"
      "Writes the elements of an array of any layout, on any device; ordered as read() is."},
