@@ -157,6 +157,9 @@ void short_sides_that_would_leave_registers_empty_go_by_elements_along_the_longe
     const via::TilePass pass = pass_of(plan_of({500, 3, 3}, {9, 3, 1}, {100000, 1, 30000}));
     assert_int_equal(pass.walk, Walk::Elements);
     assert_int_equal(pass.axes[0].extent, 500);
+    assert_int_equal(walk_of(plan_of({40, 3, 200}, {600, 200, 1}, {8, 1, 700})), Walk::Elements);
+    assert_int_equal(walk_of(plan_of({40, 4, 200}, {800, 200, 1}, {8, 1, 700})), Walk::Transpose);
+    assert_int_equal(walk_of(plan_of({40, 200, 3}, {600, 3, 1}, {800, 1, 240})), Walk::Transpose);
 }
 
 void elements_with_gaps_are_shuffled_together_or_go_one_by_one(void **) {

@@ -64,7 +64,9 @@ int32_t windows_of_transpose(int64_t run, const Axis *axes, int32_t ndim) {
     const int64_t shorter = std::min(sides.rows, sides.columns);
     const int64_t block = sides.rows * sides.columns * run;
     const bool fills = std::max(sides.rows, sides.columns) >= lane || block >= kRowBytes;
-    if (!fills || shorter < std::max<int64_t>(lane / 4, 2)) {
+    // Lanes of src that are not filled cost more than elements; lanes of dst less.
+    const int64_t least_columns = std::min<int64_t>(lane, 5);
+    if (!fills || shorter < std::max<int64_t>(lane / 4, 2) || sides.columns < least_columns) {
         return INT32_MAX;
     }
     return block < kLargeBlock || 2 * shorter < lane ? most_windows(run) : shorter < lane ? 3 : 2;
