@@ -292,7 +292,7 @@ def read(
     return found
 
 
-def _read_as(file: raw.File, astype: object, device: Any, casting: str, stream: Any) -> raw.Array:
+def _read_as(file: raw.File, astype: object, device: Any, casting: Any, stream: Any) -> raw.Array:
     """Reads and converts the elements part by part: a file that is truncated meanwhile is an error, as for any read."""
     number, extents, info = _content(file)
     found = raw.empty(extents, astype, device=device)
@@ -339,12 +339,12 @@ def _empty_in_order(shape: tuple[int, ...], dtype: object, device: Any, column_m
     return raw.via_array_permute(raw.empty(shape[::-1], dtype, device=device), None)
 
 
-def _check_cast(dst: raw.Array, src: object, casting: str) -> None:
+def _check_cast(dst: raw.Array, src: object, casting: Any) -> None:
     """Refuses what convert() refuses, before anything is read."""
     raw.convert(raw.empty((0,), raw.via_array_dtype(dst)), raw.empty((0,), src), casting=casting)
 
 
-def _begin_convert(dst: raw.Array, src: raw.Array, casting: str, stream: Any) -> raw.Task | _Done:
+def _begin_convert(dst: raw.Array, src: raw.Array, casting: Any, stream: Any) -> raw.Task | _Done:
     """Converts as _begin_read() reads."""
     if not raw._is_inside_callback():
         return raw.convert_submit(dst, src, casting=casting, stream=_as_stream(stream))
