@@ -203,43 +203,36 @@ void wait_for_helpers(Job *job) {
     }
 }
 
-// Calls work alone while helpers were of no use lately: where other processes keep the processors busy, a helper comes
-// late, or holds its share up. The number of calls in a row doubles each time.
+using Clock = std::chrono::steady_clock;
+
+// Lets callers work alone for some time after helpers were of no use: where other threads keep the processors busy, a
+// helper comes late, or holds its share up. That time is a multiple of what was lost, which bounds the loss.
 struct Backoff {
-    static constexpr int32_t kMost = 256;
-    std::atomic<int32_t> length{0};
-    std::atomic<int32_t> left{0};
+    static constexpr int64_t kTimes = 8;
+    std::atomic<Clock::rep> until{0};
 
-    bool holds() {
-        const int32_t now = left.load(std::memory_order_relaxed);
-        if (now > 0) {
-            left.store(now - 1, std::memory_order_relaxed);
+    bool holds() const { return Clock::now().time_since_epoch().count() < until.load(std::memory_order_relaxed); }
+
+    void record(Clock::duration lost) {
+        if (lost.count() > 0) {
+            until.store((Clock::now() + kTimes * lost).time_since_epoch().count(), std::memory_order_relaxed);
         }
-        return now > 0;
-    }
-
-    void record(bool helped) {
-        const int32_t next = helped ? 0 : std::clamp(2 * length.load(std::memory_order_relaxed), 2, kMost);
-        length.store(next, std::memory_order_relaxed);
-        left.store(next, std::memory_order_relaxed);
     }
 };
 
 constinit Backoff backoff;
 
-using Clock = std::chrono::steady_clock;
-
-// Returns whether helpers did some of the work, and were not waited for longer than all of it would have taken.
-bool run_with_helpers(Job *job) {
+// Returns the time lost: that of waking helpers who did nothing, or of waiting for one for long.
+Clock::duration run_with_helpers(Job *job) {
+    constexpr std::chrono::microseconds kWaking{6};
+    constexpr std::chrono::microseconds kUsualWait{20};
     post(job);
-    const Clock::time_point start = Clock::now();
     job->run();
     const Clock::time_point end = Clock::now();
     withdraw(job);
     wait_for_helpers(job);
-    const auto waited = Clock::now() - end;
-    return job->was_helped.load(std::memory_order_relaxed) &&
-           waited < std::max<Clock::duration>(end - start, std::chrono::microseconds(20));
+    const Clock::duration waited = Clock::now() - end;
+    return job->was_helped.load(std::memory_order_relaxed) ? waited - kUsualWait : waited + kWaking;
 }
 
 }  // namespace
@@ -254,9 +247,9 @@ void parallel_for(int64_t count, int32_t threads, void (*work)(void *context, in
         job.run();
         return;
     }
-    const bool helped = run_with_helpers(&job);
+    const Clock::duration lost = run_with_helpers(&job);
     if (length == Length::Brief) {
-        backoff.record(helped);
+        backoff.record(lost);
     }
 }
 
