@@ -34,7 +34,6 @@ struct Shuffles {
 
     int32_t lanes;
     int32_t each = 0;
-    int32_t counts[kMostLanes];
     int64_t to[kMostLanes];
     ShuffleWindow windows[kMostLanes][kMost];
 
@@ -42,6 +41,7 @@ struct Shuffles {
     int32_t padded() const { return each <= 8 ? each : kMost; }
 
     Shuffles(const ShuffleLine &line, int64_t run) : lanes((line.nbytes + 15) / 16) {
+        int32_t counts[kMostLanes];
         for (int32_t lane = 0; lane < lanes; ++lane) {
             to[lane] = lane_start(line, lane);
             counts[lane] = find_windows(line, run, lane, kMost, windows[lane]);
@@ -92,7 +92,6 @@ struct Lines {
     Lines last() const {
         Lines lines = *this;
         lines.extent = block;
-        lines.ahead = 0;
         return lines;
     }
 };
