@@ -13,8 +13,10 @@ namespace {
 
 bool ended(const OpPtr &op) { return op == nullptr || op->done; }
 
+bool is_held(const Stream &stream) { return stream.held && stream.steps == 0; }
+
 bool can_run(const Stream &stream) {
-    if (stream.queue.empty() || (stream.held && stream.steps == 0)) {
+    if (stream.queue.empty() || is_held(stream)) {
         return false;
     }
     const Op &op = *stream.queue.front();
@@ -329,7 +331,7 @@ CUresult CUDAAPI cuStreamQuery(CUstream hStream) {
         const auto stream = call.stream(hStream);
         refuse_captured(call.state(), *stream);
         call.unsafe();
-        require(unfinished(*stream).empty(), CUDA_ERROR_NOT_READY);
+        require(unfinished(*stream).empty() && !is_held(*stream), CUDA_ERROR_NOT_READY);
     });
 }
 

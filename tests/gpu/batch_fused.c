@@ -273,6 +273,7 @@ static void runs_of_one_stream_ask_for_no_event(void **state) {
 static void a_table_is_not_used_again_while_a_stream_reads_it(void **state) {
     (void)state;
     need_kernels();
+    skip_where_calls_wait();
     bundle *of = new_small(500, 100);
     bundle *other = new_small(500, 100);
     via_batch *batch = batch_of_bundle(of);

@@ -2,6 +2,8 @@
 // instruction set. All of it has internal linkage, and it uses nothing that has not.
 #pragma once
 
+#include <cstddef>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif

@@ -119,9 +119,21 @@ private:
     char *host(int64_t offset) const { return buffer != nullptr ? buffer : ends.host(offset); }
 };
 
-// Waits outside the call, as driver_copy.cpp says, where the driver may wait inside it. For rows it promises nothing.
-Status wait_before(const StagedPlan &plan, bool to_device, bool locked, const ResolvedStream &stream) {
-    return (to_device ? plan.step == DeviceStep::Engine : !locked) ? await_work(stream) : VIA_OK;
+bool is_adjacent_on_device(const Transfer &transfer, const StagedPlan &plan) {
+    PackedOrder order;
+    Move move;
+    make_staged_order(transfer, plan, &order);
+    make_device_move(order, is_to_device(transfer), transfer.dst, &move);
+    return move.ndim == 0;
+}
+
+// Returns whether the driver may wait inside its calls for the stream's earlier work, which driver_copy.cpp says how to
+// avoid. It reads a piece of adjacent bytes at once. For rows it promises nothing.
+bool waits_inside(const Transfer &transfer, const StagedPlan &plan, bool locked) {
+    if (is_to_device(transfer)) {
+        return plan.step == DeviceStep::Engine && !is_adjacent_on_device(transfer, plan);
+    }
+    return !locked;
 }
 
 Status bounce(const Transfer &transfer, const StagedPlan &plan, char *scratch, const ResolvedStream &stream) {
@@ -131,7 +143,7 @@ Status bounce(const Transfer &transfer, const StagedPlan &plan, char *scratch, c
     if (buffer.get() == nullptr && !plan.adjacent_on_host) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld bytes on their way", as_printed(kBounceBytes));
     }
-    VIA_TRY(wait_before(plan, ends.to_device(), buffer.is_locked(), stream));
+    VIA_TRY(waits_inside(transfer, plan, buffer.is_locked()) ? await_work(stream) : VIA_OK);
     return end_failed(Bounce{ends, stream, buffer.get(), scratch}.run(), stream);
 }
 
