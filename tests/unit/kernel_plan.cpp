@@ -6,10 +6,12 @@
 #include "copy_support.hpp"
 #include "cuda/launch/kernel_plan_box.hpp"
 #include "cuda/launch/kernel_plan_tiles.hpp"
+#include "cuda/launch/plan_cache.hpp"
 
 namespace {
 
 using via::Axis;
+using via::cuda::DstPlace;
 using via::cuda::KernelPlan;
 using via::cuda::KernelRoute;
 using via::cuda::plan_aligned_tiles;
@@ -295,6 +297,60 @@ void the_plan_is_reported_in_words(void **) {
     assert_string_equal(text, "elements, elements of 4 bytes, 4 at once, via_elements_4, 1024 blocks of 256 threads");
 }
 
+std::string words_of(const KernelPlan &plan) {
+    char text[200];
+    via::cuda::describe_kernel(plan, sizeof text, text);
+    return text;
+}
+
+// ------------------------------------------------------------------------------------------------ remembered
+
+KernelPlan recalled(const Loops &loops, DstPlace place = DstPlace::Own) {
+    KernelPlan plan;
+    via::cuda::plan_or_recall_kernel(loops.transfer, place, &plan);
+    return plan;
+}
+
+// The steps of a transposition whose rows begin at multiples of four bytes are those of its plan for any memory of that
+// alignment.
+void a_layout_is_planned_once_wherever_its_memory_is(void **) {
+    const auto turn = [](uintptr_t shift) { return transpose(3001, 2003, 4, shift); };
+    const KernelPlan first = recalled(turn(0));
+    assert_true(first.route == KernelRoute::Box || first.route == KernelRoute::Tiles);
+    for (const uintptr_t shift : {uintptr_t{0}, uintptr_t{4096}, uintptr_t{1} << 33, uintptr_t{4}, uintptr_t{20}}) {
+        const Loops moved = turn(shift);
+        const KernelPlan expected = moved.plan();
+        for (int32_t turns = 0; turns < 2; ++turns) {
+            const KernelPlan plan = recalled(moved);
+            assert_string_equal(words_of(plan).c_str(), words_of(expected).c_str());
+            const bool tiled = plan.route == KernelRoute::Tiles;
+            assert_int_equal(tiled ? plan.params.tile.dst : plan.params.box.dst, kDst + shift);
+            assert_int_equal(tiled ? plan.params.tile.src : plan.params.box.src, kSrc + shift);
+            assert_int_equal(tiled ? plan.params.tile.extent.low : plan.params.box.extent.low, kSrc + shift);
+        }
+    }
+}
+
+// More layouts than are remembered replace one another.
+void layouts_that_are_forgotten_are_planned_again(void **) {
+    for (int32_t turn = 0; turn < 2; ++turn) {
+        for (int64_t rows = 2000; rows < 2300; ++rows) {
+            const Loops loops = transpose(rows, 1501, 4);
+            assert_string_equal(words_of(recalled(loops)).c_str(), words_of(loops.plan()).c_str());
+        }
+    }
+}
+
+// Ends of rows would be stored byte by byte across the link; warps that store 64 adjacent bytes lose little.
+void rows_that_begin_anywhere_go_element_by_element_to_another_device(void **) {
+    const Loops rows(362, {{128, 362, 364}, {2894, 128 * 362, 129 * 364}});
+    assert_true(recalled(rows).route == KernelRoute::Rows);
+    assert_true(recalled(rows, DstPlace::Peer).route == KernelRoute::Elements);
+    assert_true(recalled(rows).route == KernelRoute::Rows);
+    const Loops aligned(4096, {{3000, 4096, 8192}});
+    assert_true(recalled(aligned, DstPlace::Peer).route == recalled(aligned).route);
+}
+
 }  // namespace
 
 int main() {
@@ -324,6 +380,9 @@ int main() {
         cmocka_unit_test(an_axis_that_the_kernel_cannot_index_is_not_cut),
         cmocka_unit_test(many_axes_that_continue_nothing_are_still_copied),
         cmocka_unit_test(the_plan_is_reported_in_words),
+        cmocka_unit_test(a_layout_is_planned_once_wherever_its_memory_is),
+        cmocka_unit_test(layouts_that_are_forgotten_are_planned_again),
+        cmocka_unit_test(rows_that_begin_anywhere_go_element_by_element_to_another_device),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -73,4 +73,53 @@ double cost_of_elements(const Shape &shape) {
                              count * kElement * (1 + shape.ndim / 5.0)});
 }
 
+namespace {
+
+// Returns how many bytes are adjacent in dst.
+int64_t adjacent_in_dst(const Shape &shape) {
+    int64_t adjacent = shape.element;
+    for (int32_t i = 0; i < shape.ndim && shape.axes[i].dst_step == adjacent; ++i) {
+        adjacent *= shape.axes[i].extent;
+    }
+    return adjacent;
+}
+
+// Returns the bytes that a kernel stores at once: what a warp has, or the run of a tile.
+int64_t bytes_of_store(const Shape &shape, const KernelPlan &plan) {
+    switch (plan.route) {
+        case KernelRoute::Elements:
+            return std::min(adjacent_in_dst(shape), kElementsOfWarp * shape.element);
+        case KernelRoute::Rows:
+            return shape.run;
+        default:
+            return std::clamp(plan.tile[0] * plan.element, int64_t{1}, adjacent_in_dst(shape));
+    }
+}
+
+// Returns how many stores the ends of a run take, of a sector each. Boxes store them by warps, other kernels of
+// sixteens element by element.
+double stores_of_ends(const KernelPlan &plan) {
+    switch (plan.route) {
+        case KernelRoute::Elements:
+            return 0;
+        case KernelRoute::Box:
+            return 1;
+        default:
+            return plan.word > plan.element ? static_cast<double>(plan.word) / plan.element : 0;
+    }
+}
+
+}  // namespace
+
+double cost_where_stored(const Shape &shape, const KernelPlan &plan) {
+    constexpr double kHeader = 4;
+    if (shape.place == DstPlace::Own) {
+        return plan.cost;
+    }
+    const auto run = static_cast<double>(bytes_of_store(shape, plan));
+    const double headers = run < kLineBytes ? kHeader : 0;
+    const double ends = stores_of_ends(plan) * kSectorBytes;
+    return std::max(plan.cost, static_cast<double>(shape.nbytes) * (1 + (headers + ends) / run) / kPeerBytes);
+}
+
 }  // namespace via::cuda

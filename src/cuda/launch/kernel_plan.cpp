@@ -126,6 +126,7 @@ bool plan_rows(const Shape &given, KernelPlan *plan) {
     plan->route = KernelRoute::Rows;
     plan->kernel =
         narrow ? (of_words ? Id::via_rows_4 : Id::via_rows_1) : (of_words ? Id::via_rows_wide_4 : Id::via_rows_wide_1);
+    plan->is_wide = !narrow;
     plan->blocks = static_cast<uint32_t>(divide_up(count, kernels::Rows<1, Narrow>::kPerBlock));
     plan->element = shape.element;
     plan->word = 16;
@@ -135,6 +136,7 @@ bool plan_rows(const Shape &given, KernelPlan *plan) {
 }
 
 void find_shape(const Transfer &transfer, Shape *out_shape) {
+    out_shape->place = DstPlace::Own;
     out_shape->dst = reinterpret_cast<uint64_t>(transfer.dst);
     out_shape->src = reinterpret_cast<uint64_t>(transfer.src);
     out_shape->nbytes = transfer.nbytes;
@@ -165,6 +167,7 @@ void make_forward(Shape *shape, int32_t axis) {
 static void make_elements(const Shape &shape, KernelPlan *plan) {
     const bool narrow = is_narrow(shape);
     plan->route = KernelRoute::Elements;
+    plan->is_wide = !narrow;
     plan->kernel = elements_kernel(shape.element, narrow);
     plan->element = plan->word = shape.element;
     plan->tile[0] = plan->tile[1] = 0;
@@ -203,7 +206,15 @@ const char *route_name(KernelRoute route) {
 static double least_cost(const Shape &shape) {
     constexpr double kStart = 4;
     constexpr double kBytes = 2.1e6;  // of dst per microsecond
-    return kStart + static_cast<double>(shape.nbytes) / kBytes;
+    return kStart + static_cast<double>(shape.nbytes) / (shape.place == DstPlace::Peer ? kPeerBytes : kBytes);
+}
+
+static void keep_better(const Shape &shape, const KernelPlan &plan, KernelPlan *best) {
+    const double cost = cost_where_stored(shape, plan);
+    if (cost < best->cost) {
+        *best = plan;
+        best->cost = cost;
+    }
 }
 
 void plan_kernel_of(const Shape &shape, KernelPlan *out_plan) {
@@ -213,21 +224,48 @@ void plan_kernel_of(const Shape &shape, KernelPlan *out_plan) {
         return;
     }
     out_plan->cost = cost_of_elements(shape);
+    out_plan->cost = cost_where_stored(shape, *out_plan);
     for (const auto plan : {plan_rows, plan_channels, plan_aligned_tiles, plan_loose_tiles}) {
         KernelPlan other;
-        if (plan(shape, &other) && other.cost < out_plan->cost) {
-            *out_plan = other;
+        if (plan(shape, &other)) {
+            keep_better(shape, other, out_plan);
         }
     }
-    if (out_plan->cost > 1.1 * least_cost(shape)) {
-        (void)plan_box(shape, out_plan->cost, out_plan);
+    if (KernelPlan box; out_plan->cost > 1.1 * least_cost(shape) && plan_box(shape, out_plan->cost, &box)) {
+        keep_better(shape, box, out_plan);
     }
 }
 
-void plan_kernel(const Transfer &transfer, KernelPlan *out_plan) {
+void plan_kernel(const Transfer &transfer, KernelPlan *out_plan, DstPlace place) {
     Shape shape;
     find_shape(transfer, &shape);
+    shape.place = place;
     plan_kernel_of(shape, out_plan);
+}
+
+template <class Params>
+static void move_params(uint64_t dst_distance, uint64_t src_distance, Params *params) {
+    params->dst += dst_distance;
+    params->src += src_distance;
+    if constexpr (requires { params->extent.low; }) {
+        params->extent.low += src_distance;
+    }
+}
+
+void move_plan(uint64_t dst_distance, uint64_t src_distance, KernelPlan *plan) {
+    const auto move = [&](auto *params) { move_params(dst_distance, src_distance, params); };
+    switch (plan->route) {
+        case KernelRoute::Elements:
+            return plan->is_wide ? move(&plan->params.elements_wide) : move(&plan->params.elements);
+        case KernelRoute::Rows:
+            return plan->is_wide ? move(&plan->params.rows_wide) : move(&plan->params.rows);
+        case KernelRoute::Channels:
+            return move(&plan->params.channels);
+        case KernelRoute::Tiles:
+            return move(&plan->params.tile);
+        case KernelRoute::Box:
+            return move(&plan->params.box);
+    }
 }
 
 void describe_kernel(const KernelPlan &plan, int64_t capacity, char *out_text) {

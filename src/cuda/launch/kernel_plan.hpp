@@ -61,11 +61,12 @@ struct KernelPlan {
     int32_t word;     // bytes that are moved at once
     int64_t tile[2];  // elements of a tile along the runs of dst and of src; 0 where there is none
     double cost;      // estimated microseconds of the stream; 0: nothing to compare it with
+    bool is_wide;     // of the parameters those with offsets of 64 bits are made, where there are such
     KernelParams params;
 };
 
-// Plans a transfer that has loops.
-void plan_kernel(const Transfer &transfer, KernelPlan *out_plan);
+// Plans a transfer that has loops. Takes up to 50 us where tiles are compared.
+void plan_kernel(const Transfer &transfer, KernelPlan *out_plan, DstPlace place = DstPlace::Own);
 
 // Describes the plan: "tiles of 64 x 64, elements of 4 bytes, 16 at once, via_tile_4, 65536 blocks of 256 threads".
 void describe_kernel(const KernelPlan &plan, int64_t capacity, char *out_text);
@@ -81,11 +82,16 @@ struct Shape {
     int64_t nbytes;
     int64_t run;  // bytes adjacent in both
     int32_t element;
+    DstPlace place;
     int32_t ndim;  // at least 1
     Axis axes[VIA_MAX_NDIM + 1];
 };
 
 void find_shape(const Transfer &transfer, Shape *out_shape);
+
+// Moves a plan to memory that is so many bytes further on. Both distances are multiples of kPlanAlignment.
+constexpr uint64_t kPlanAlignment = 4096;
+void move_plan(uint64_t dst_distance, uint64_t src_distance, KernelPlan *plan);
 
 // Chooses among the planners.
 void plan_kernel_of(const Shape &shape, KernelPlan *out_plan);

@@ -29,7 +29,10 @@ public:
     explicit StridedParts(const Transfer &transfer) : transfer_(transfer) {}
 
     PeerPlan plan_unreached(int32_t device_id) const override { return cuda::plan_unreached(transfer_, device_id); }
-    void cut_for(const PeerPlan &plan) override { make_peer_order(transfer_, plan, &order_); }
+    void cut_for(const PeerPlan &plan) override {
+        make_peer_order(transfer_, plan, &order_);
+        packed_place_ = plan.direct ? DstPlace::Peer : DstPlace::Own;
+    }
     int64_t nbytes() const override { return order_.nbytes; }
 
     int64_t length(int64_t offset, int64_t most) const override {
@@ -37,7 +40,7 @@ public:
     }
 
     Status pack(const PeerPiece &piece, void *packed, const ResolvedStream &stream) override {
-        return enqueue_packing(packing(piece, packed), transfer_.src_side, stream);
+        return enqueue_packing(packing(piece, packed), transfer_.src_side, stream, packed_place_);
     }
 
     Status unpack(const PeerPiece &piece, const void *packed, const ResolvedStream &stream) override {
@@ -62,6 +65,7 @@ private:
 
     const Transfer &transfer_;
     PackedOrder order_;
+    DstPlace packed_place_ = DstPlace::Own;
 };
 
 // A copy in pieces, under way. Each stream is of its device. They are one stream if a device has no part.
@@ -201,7 +205,7 @@ Status enqueue_on(const Transfer &transfer, PeerParts &parts, const PeerPlan &pl
     }
     Move move;
     make_move(transfer, &move);
-    return plan.route == PeerRoute::Push ? enqueue_packing(move, transfer.src_side, streams.src)
+    return plan.route == PeerRoute::Push ? enqueue_packing(move, transfer.src_side, streams.src, DstPlace::Peer)
                                          : enqueue_unpacking(move, transfer.dst_side, streams.dst);
 }
 

@@ -71,7 +71,8 @@ bool can_access(const PeerMemory &own, const PeerMemory &other, bool writes) {
 // Costs on NVLink between two H200s: nanoseconds, and bytes a nanosecond. On a slower link everything that crosses
 // costs more alike, so the choice is the same.
 constexpr double kEngine = 390;
-constexpr double kWrite = 330;  // by kernels
+constexpr double kUnpacked = 300;  // by a copy engine, where kernels unpack what has crossed
+constexpr double kWrite = 330;     // by kernels
 constexpr double kRead = 300;
 constexpr double kLaunch = 5000;
 constexpr double kOtherStream = 6000;  // two events and what waits for them
@@ -79,7 +80,7 @@ constexpr double kPieces = 12000;      // the events of the first piece, and unp
 
 // Sizes of accesses across the link: sectors, each with a header. Runs of a few sectors lose little.
 constexpr int64_t kWholeRow = 128;
-constexpr double kHeader = 16;
+constexpr double kHeader = 4;
 
 constexpr int64_t kPieceBytes = int64_t{64} << 20;
 constexpr int64_t kLastPiece = int64_t{4} << 20;
@@ -134,7 +135,8 @@ PeerPlan in_pieces(const Transfer &transfer) {
     plan.src_kernel = move.ndim > 0;
     make_unpacking(order, whole(order), transfer.src, &move);
     plan.dst_kernel = move.ndim > 0;
-    const double link = as_double(order.nbytes) / (plan.src_kernel ? kWrite : kEngine);
+    const double rate = plan.dst_kernel ? kUnpacked : plan.src_kernel ? kWrite : kEngine;
+    const double link = as_double(order.nbytes) / rate;
     plan.microseconds = (kLaunch + kPieces + link) / 1000;
     return plan;
 }
@@ -215,7 +217,7 @@ void make_peer_order(const Transfer &transfer, const PeerPlan &plan, PackedOrder
 }
 
 int64_t next_piece(const PeerPlan &plan, int64_t left) {
-    return std::min(plan.piece_bytes, left <= kLastPiece ? left : std::max(left / 4 * 3, kLastPiece));
+    return std::min(plan.piece_bytes, left <= kLastPiece ? left : std::max(left / 2, kLastPiece));
 }
 
 void describe_peer(const Transfer &transfer, const PeerPlan &plan, TextBuffer *text) {
