@@ -200,9 +200,10 @@ void small_copies_wake_no_thread_and_large_ones_do(void **) {
 
 void copies_are_cut_into_several_tiles_for_each_thread(void **) {
     assert_int_equal(via::set_num_threads(2), VIA_OK);
-    for (const via::Plan &plan :
-         {plan_of({400, 400}, {400, 1}, {1, 400}), plan_of({900, 3, 90}, {270, 90, 1}, {1, 81000, 900}),
-          plan_of({200000}, {1}, {1}), plan_of({3, 300000}, {300000, 1}, {900000, 1})}) {
+    const via::Plan plans[] = {plan_of({400, 400}, {400, 1}, {1, 400}),
+                               plan_of({900, 3, 90}, {270, 90, 1}, {1, 81000, 900}), plan_of({200000}, {1}, {1}),
+                               plan_of({3, 300000}, {300000, 1}, {900000, 1})};
+    for (const via::Plan &plan : plans) {
         int64_t tiles = 1;
         for (int32_t level = 0; level < plan.loop_ndim; ++level) {
             tiles *= plan.loops[level].axis.extent;
