@@ -9,6 +9,7 @@ are read and written; across the link, those of the source. "plain copy" moves a
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import statistics
@@ -154,10 +155,17 @@ def host_rows(nbytes: int) -> list[Row]:
 # ------------------------------------------------------------------------------------------------ device
 
 
+@functools.cache
+def queue() -> via.Stream:
+    return via.Stream("cuda:0")
+
+
 def finish_device() -> None:
-    via.Stream("cuda:0").synchronize()
+    """Waits once for all that the call has queued."""
     if torch is not None:
         torch.cuda.synchronize()
+    else:
+        queue().synchronize()
 
 
 def device_rows(nbytes: int) -> list[Row]:
@@ -167,7 +175,7 @@ def device_rows(nbytes: int) -> list[Row]:
         src = via.asarray(source_of(source, side * side)).view(source).reshape(side, side).copy("cuda:0")
         dst = via.empty((side, side), target, device="cuda:0")
         for layout, view in [("", src), (", transposed", src.transpose(1, 0))]:
-            calls: dict[str, Call] = {"viaduct": lambda dst=dst, view=view: via.convert(dst, view)}
+            calls: dict[str, Call] = {"viaduct": lambda dst=dst, view=view: via.convert(dst, view, stream=queue())}
             if in_torch(source) is not None and in_torch(target) is not None:
                 of, to = torch.from_dlpack(src), torch.empty((side, side), dtype=in_torch(target), device="cuda")
                 of = of.T if layout else of
