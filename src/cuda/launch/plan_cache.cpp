@@ -1,7 +1,6 @@
 #include "cuda/launch/plan_cache.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <mutex>
 #include <new>
 
@@ -54,16 +53,16 @@ struct Remembered {
     KernelPlan plan;
 };
 
-// Whoever finds the lock taken plans for himself, which is never wrong.
+// Who finds the lock taken plans anew. The plans are never freed: threads may copy until the process ends.
 std::mutex lock;
-std::unique_ptr<Remembered[]> *const plans = new (std::nothrow) std::unique_ptr<Remembered[]>;
+Remembered *plans = nullptr;
 
 bool recall(const Layout &layout, KernelPlan *out_plan) {
     const std::unique_lock<std::mutex> held(lock, std::try_to_lock);
-    if (!held.owns_lock() || *plans == nullptr) {
+    if (!held.owns_lock() || plans == nullptr) {
         return false;
     }
-    const Remembered &found = (*plans)[slot_of(layout)];
+    const Remembered &found = plans[slot_of(layout)];
     if (!are_equal(found.layout, layout)) {
         return false;
     }
@@ -76,11 +75,11 @@ void remember(const Layout &layout, const KernelPlan &plan) {
     if (!held.owns_lock()) {
         return;
     }
-    if (*plans == nullptr) {
-        plans->reset(new (std::nothrow) Remembered[kPlans]);
+    if (plans == nullptr) {
+        plans = new (std::nothrow) Remembered[kPlans];
     }
-    if (*plans != nullptr) {
-        (*plans)[slot_of(layout)] = {layout, plan};
+    if (plans != nullptr) {
+        plans[slot_of(layout)] = {layout, plan};
     }
 }
 
