@@ -1,4 +1,4 @@
-"""Debian's packages: lintian has nothing to say, and a fresh Debian installs, uses and removes them."""
+"""Debian's packages: lintian has nothing to say, and Debian and Ubuntu install, use and remove them."""
 
 import re
 import shutil
@@ -55,17 +55,18 @@ def test_lintian_has_nothing_to_say(shell: Shell, debs: Path) -> None:
     assert not re.search("^[EW]:", told, re.MULTILINE), told
 
 
-@pytest.mark.parametrize("place", ["bookworm"], indirect=True, scope="session")
+@pytest.mark.parametrize("place", ["bookworm", "trixie", "noble"], indirect=True, scope="session")
 @pytest.mark.timeout(1800)
-def test_a_fresh_debian_installs_uses_and_removes_them(place: Place, debs: Path, record: Callable[..., None]) -> None:
-    home = place.folder / HOME
+def test_each_system_installs_uses_and_removes_them(place: Place, debs: Path, record: Callable[..., None]) -> None:
+    folder = f"{HOME}/debs"
+    home = place.folder / folder
     shutil.rmtree(home, ignore_errors=True)
     shutil.copytree(debs, home / "dist")
     (home / "main.c").write_text(IN_C)
     (home / "main.py").write_text(IN_PYTHON)
     told = enter(
         place,
-        f"""cd /{HOME} && apt-get install -q -y --no-install-recommends ./dist/*.deb python3-numpy
+        f"""cd /{folder} && apt-get install -q -y --no-install-recommends ./dist/*.deb python3-numpy
         gcc main.c -o main $(pkg-config --cflags --libs viaduct) && ./main && python3 main.py
         dpkg --verify {" ".join(sorted(NAMES))}
         apt-get purge -q -y {" ".join(sorted(NAMES))}
