@@ -145,6 +145,9 @@ private:
         }
         VIA_TRY(follow(dst_, src_));
         VIA_TRY(parts_.unpack(piece, landing(number), dst_));
+        if (piece.offset + piece.nbytes == parts_.nbytes()) {
+            return VIA_OK;  // nothing fills the buffer again
+        }
         Fence *emptied = nullptr;
         VIA_TRY(record_fence(dst_, &emptied));
         emptied_[number % kBuffers].reset(emptied);
