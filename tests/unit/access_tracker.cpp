@@ -293,6 +293,34 @@ FakeFence *fence_at(uint64_t stream, uint64_t from, uint64_t to) {
     return fence;
 }
 
+// Threads that write on one stream: what one has queued last, it may record first.
+void writes_recorded_in_the_wrong_order_are_all_waited_for(void **) {
+    const uint64_t times[][2] = {{1, 2}, {3, 4}, {3, 6}, {1, 9}};
+    for (const uint64_t *second : times) {
+        via_array *array = make_array();
+        FakeFence *fences[] = {fence_at(1, 3, 4), fence_at(1, second[0], second[1])};
+        for (FakeFence *fence : fences) {
+            write(array, fence);
+        }
+        for (FakeFence *fence : fences) {
+            assert_false(is_ready(array));
+            fence->reach();
+        }
+        assert_true(is_ready(array));
+        FakeFence *later = fence_at(1, 9, 10);
+        write(array, later);
+        {
+            const via::UniqueFence last(via::last_write_before(array->storage, {}));
+            assert_ptr_equal(last.get(), later);
+        }
+        later->reach();
+        via::release_array(array);
+        for (FakeFence *fence : {fences[0], fences[1], later}) {
+            fence->release();
+        }
+    }
+}
+
 void a_stream_that_uses_an_array_again_and_again_is_remembered_once(void **) {
     via_array *array = make_array();
     FakeFence *last[2] = {};
@@ -518,6 +546,7 @@ int main() {
         ORDER_TEST(a_deleter_whose_fences_have_been_reached_follows_none),
         ORDER_TEST(an_array_used_for_ever_does_not_grow),
         ORDER_TEST(many_fences_at_once_are_all_kept),
+        ORDER_TEST(writes_recorded_in_the_wrong_order_are_all_waited_for),
         ORDER_TEST(a_stream_that_uses_an_array_again_and_again_is_remembered_once),
         ORDER_TEST(fences_are_kept_next_to_one_another_unless_one_is_known_to_be_the_later),
         ORDER_TEST(many_threads_may_use_write_and_read_one_array),

@@ -212,6 +212,26 @@ void a_stream_that_reads_again_and_again_is_remembered_once(void **) {
     assert_true(eventually([] { return released == 100; }));
 }
 
+// The release waits for the later of two writes that two threads have recorded in the wrong order.
+void writes_recorded_in_the_wrong_order_are_all_waited_for(void **) {
+    Arrays arrays(100);
+    FakeFence *later = fence_at(1, 2);
+    FakeFence *earlier = fence_at(1, 1);
+    write(arrays, later);
+    write(arrays, earlier);
+    end(earlier);
+    {
+        via::UniqueFence ready;
+        assert_int_equal(via::last_writes(arrays.all(), arrays.count(), {}, ready.out()), VIA_OK);
+        assert_non_null(ready.get());
+        assert_false(ready.get()->is_complete());
+    }
+    arrays.release();
+    assert_int_equal(released, 0);
+    end(later);
+    assert_true(eventually([] { return released == 100; }));
+}
+
 void streams_that_take_turns_are_remembered_once_each(void **) {
     Arrays arrays(100);
     FakeFence *last[3] = {};
@@ -384,6 +404,7 @@ int main() {
         ORDER_TEST(a_fence_takes_the_place_of_the_one_it_comes_after),
         ORDER_TEST(storages_used_for_ever_do_not_grow),
         ORDER_TEST(a_stream_that_reads_again_and_again_is_remembered_once),
+        ORDER_TEST(writes_recorded_in_the_wrong_order_are_all_waited_for),
         ORDER_TEST(streams_that_take_turns_are_remembered_once_each),
         ORDER_TEST(storages_with_different_accesses_get_the_same_fence),
         ORDER_TEST(who_goes_on_in_the_same_stream_waits_for_nothing_of_it),

@@ -108,24 +108,49 @@ Status put(Storage *storage, Fence *fence, FenceReleaser *completed) {
     return status;
 }
 
-// Replaces the fence of the last write; with `expected` given, only if it is still that one.
-void replace_last_write(Storage *storage, Fence *fence, Fence *expected) {
-    Fence *before = nullptr;
+// Replaces the fence of the last write by `fence`, whose reference it consumes, if it is still `expected`.
+bool replace_last_write(Storage *storage, Fence *fence, Fence *expected) {
     {
         const std::lock_guard lock(access_mutex);
-        before = storage->last_write.load(std::memory_order_relaxed);
-        if (expected != nullptr && before != expected) {
-            return;
+        if (storage->last_write.load(std::memory_order_relaxed) != expected) {
+            return false;
         }
         storage->last_write.store(fence, std::memory_order_release);
         write_change_count.fetch_add(fence != nullptr ? 1 : 0, std::memory_order_release);
     }
-    if (before != nullptr) {
-        before->release();
+    if (expected != nullptr) {
+        expected->release();
+    }
+    return true;
+}
+
+Fence *retained_last_write(Storage *storage) {
+    const std::lock_guard lock(access_mutex);
+    return retained(storage->last_write.load(std::memory_order_relaxed));
+}
+
+// Makes the fence the last write. Joins it to one that it does not come after. Without memory to join them, waits for
+// both.
+Status put_last_write(Storage *storage, Fence *fence) {
+    while (true) {
+        const UniqueFence before(retained_last_write(storage));
+        UniqueFence both;
+        Status status = VIA_OK;
+        if (is_after_last_write(before.get(), *fence)) {
+            *both.out() = retained(fence);
+        } else {
+            Fence *const fences[] = {retained(before.get()), retained(fence)};
+            status = join_or_wait(fences, 2, both.out());
+        }
+        if (replace_last_write(storage, both.get(), before.get())) {
+            (void)both.release();
+            return status;
+        }
     }
 }
 
-// Records a write and its access under one lock. Returns false and changes nothing without a tracker or room for it.
+// Records a write and its access under one lock. Returns false and changes nothing without a tracker or room for it,
+// and after a write that may be later.
 bool put_write(Storage *storage, Fence *fence) {
     if (storage->tracker.load(std::memory_order_acquire) == nullptr) {
         return false;
@@ -134,7 +159,8 @@ bool put_write(Storage *storage, Fence *fence) {
     Fence *before = nullptr;
     {
         const std::lock_guard lock(access_mutex);
-        if (!put_access(storage, fence, &replaced)) {
+        if (!is_after_last_write(storage->last_write.load(std::memory_order_relaxed), *fence) ||
+            !put_access(storage, fence, &replaced)) {
             return false;
         }
         fence->retain(2);
@@ -240,7 +266,7 @@ Fence *last_write(Storage *storage) {
     if (fence == nullptr || !fence->is_complete() || fence->has_failed()) {
         return fence;
     }
-    replace_last_write(storage, nullptr, fence);
+    (void)replace_last_write(storage, nullptr, fence);
     fence->release();
     return nullptr;
 }
@@ -263,11 +289,8 @@ Status set_last_write(Storage *storage, Fence *fence) {
         return VIA_OK;
     }
     VIA_TRY(add_access(storage, fence));
-    if (storage->tracker.load(std::memory_order_acquire) != nullptr) {
-        fence->retain();
-        replace_last_write(storage, fence, nullptr);
-    }
-    return VIA_OK;
+    const bool is_tracked = storage->tracker.load(std::memory_order_acquire) != nullptr;
+    return is_tracked ? put_last_write(storage, fence) : VIA_OK;
 }
 
 Status add_access(Storage *storage, Fence *fence) {
@@ -282,7 +305,7 @@ Status wait_until_ready(Storage *storage) {
     }
     const Status status = fence.get()->wait();
     if (status != VIA_OK && fence.get()->has_failed()) {
-        replace_last_write(storage, nullptr, fence.get());
+        (void)replace_last_write(storage, nullptr, fence.get());
     }
     return status;
 }

@@ -17,6 +17,9 @@
 //      dropped from it, and it is put back. Fences are queried outside the lock, because a query asks the driver.
 // A stream that uses an array again and again therefore takes one place, and the list stays short.
 //
+// Recording a write replaces the last one, since the new work has waited for it or comes later on its stream. Threads
+// that write on one stream at once may record their fences in the wrong order: such fences are joined.
+//
 // Without memory for the tracker or the list, the call waits on the host for the fence instead of remembering it.
 //
 // The release (release_storage) has three steps:

@@ -29,7 +29,7 @@ struct Chunk {
     Chunk next() const { return {storages + count(), left - count()}; }
 };
 
-// Falls back to set_last_write for storages without tracker.
+// Falls back to set_last_write for storages without tracker, and after a write that may be later.
 Status set_some(const Chunk &chunk, Fence *fence) {
     Fence *before[kAtOnce];
     Storage *rest[kAtOnce];
@@ -42,7 +42,8 @@ Status set_some(const Chunk &chunk, Fence *fence) {
             prefetch(chunk.storages + i, chunk.left - i);
             Storage *storage = chunk.storages[i];
             before[i] = storage->last_write.load(std::memory_order_relaxed);
-            if (before[i] != nullptr || storage->tracker.load(std::memory_order_acquire) != nullptr) [[likely]] {
+            const bool is_tracked = before[i] != nullptr || storage->tracker.load(std::memory_order_acquire) != nullptr;
+            if (is_tracked && is_after_last_write(before[i], *fence)) [[likely]] {
                 storage->last_write.store(fence, std::memory_order_release);
             } else {
                 before[i] = fence;

@@ -65,6 +65,12 @@ private:
     int64_t owners_ = 0;
 };
 
+// Returns whether the fence may replace that of the last write, which may be nullptr. Threads that write on one stream
+// may record their fences in another order than their work. A write of another stream has waited for the last one.
+inline bool is_after_last_write(const Fence *last, const Fence &fence) {
+    return last == nullptr || last == &fence || !fence.is_of(last->point().timeline) || fence.happens_after(*last);
+}
+
 // Makes the fence the last access and consumes a reference to it. Stores the fence that it replaces, which the caller
 // then owns, or nullptr. Returns false and consumes nothing if the list is full. Call it with access_mutex held, for a
 // storage that has a tracker.

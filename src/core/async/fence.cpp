@@ -7,10 +7,26 @@
 namespace via {
 namespace {
 
+// Returns the points of fences of one timeline as one; an unknown one if they are of several.
+TimelinePoint common_point(Fence *const *begin, Fence *const *end) {
+    TimelinePoint point = (*begin)->point();
+    for (Fence *const *fence = begin + 1; fence != end; ++fence) {
+        const TimelinePoint &other = (*fence)->point();
+        if (!point.timeline.is_same(other.timeline)) {
+            return {};
+        }
+        point.from = std::max(point.from, other.from);
+        point.to = std::max(point.to, other.to);
+    }
+    return point;
+}
+
 class JoinedFence final : public Fence {
 public:
     // Consumes a reference to each fence.
-    JoinedFence(std::unique_ptr<Fence *[]> fences, int32_t count) : fences_(std::move(fences)), count_(count) {}
+    JoinedFence(std::unique_ptr<Fence *[]> fences, int32_t count) : fences_(std::move(fences)), count_(count) {
+        set_point(common_point(begin(), end()));
+    }
 
     bool is_complete() override {
         return std::all_of(begin(), end(), [](Fence *fence) { return fence->is_complete(); });
