@@ -7,6 +7,7 @@
 #include <new>
 
 #include "api/trace.hpp"
+#include "core/array/writes_seen.hpp"
 #include "core/base/status.hpp"
 #include "core/base/versioned_struct.hpp"
 
@@ -18,6 +19,7 @@ namespace via {
 // UndefinedBehaviorSanitizer would report.
 template <class... Step>
 __attribute__((no_sanitize("null", "alignment"))) inline Status guarded(const char *function, const Step &...step) {
+    const WritesSeen seen;
     Status status = VIA_OK;
     try {
         (void)(((status = step()) == VIA_OK) && ...);

@@ -140,10 +140,90 @@ static void threads_read_small_pieces_into_pageable_memory(void **state) {
     }
 }
 
+/* Two threads write halves of one array, each on its own stream. */
+enum { half_bytes = 500, write_rounds = 60 };
+
+typedef struct half_writer {
+    via_array *dst;
+    via_array *src;
+    CUstream native;
+    via_stream *stream;
+    pthread_barrier_t *start;
+    via_status status;
+    pthread_t thread;
+} half_writer;
+
+static void *write_half(void *context) {
+    half_writer *self = context;
+    pthread_barrier_wait(self->start);
+    self->status = via_copy_async(self->dst, self->src, self->stream);
+    return NULL;
+}
+
+static int is_undone(via_task *task) {
+    int32_t done = 7;
+    nanosleep(&(struct timespec){0, 3000000}, NULL);
+    ok(via_task_poll(task, &done));
+    return !done;
+}
+
+static void write_both(half_writer *writers) {
+    pthread_barrier_t start;
+    pthread_barrier_init(&start, NULL, 2);
+    for (int i = 0; i < 2; ++i) {
+        writers[i].start = &start;
+        hold(writers[i].native);
+        keep_busy(writers[i].native);
+        assert_int_equal(pthread_create(&writers[i].thread, NULL, write_half, &writers[i]), 0);
+    }
+    for (int i = 0; i < 2; ++i) {
+        pthread_join(writers[i].thread, NULL);
+        ok(writers[i].status);
+    }
+    pthread_barrier_destroy(&start);
+}
+
+static void a_reader_waits_for_all_threads_that_write_at_once(void **state) {
+    (void)state;
+    ok(via_cuda_warmup(0)); /* loading kernels waits for streams */
+    pair whole = new_pair(DEVICE, DEVICE, 2 * half_bytes);
+    block seen = new_block(PINNED, 2 * half_bytes, NULL);
+    half_writer writers[2];
+    for (int64_t i = 0; i < 2; ++i) {
+        const int64_t first = i * half_bytes;
+        writers[i] = (half_writer){.native = new_stream()};
+        writers[i].stream = wrap_native(writers[i].native, 0);
+        ok(via_array_slice(whole.dst.array, &first, SHAPE(half_bytes), NULL, &writers[i].dst));
+        ok(via_array_slice(whole.src.array, &first, SHAPE(half_bytes), NULL, &writers[i].src));
+    }
+    for (unsigned round = 0; round < write_rounds; ++round) {
+        via_task *task = NULL;
+        write_block(&whole.src, 100 + round);
+        write_both(writers);
+        ok(via_copy_submit(seen.array, whole.dst.array, NULL, &task));
+        release(writers[round % 2].native);
+        assert_true(is_undone(task));
+        release(writers[(round + 1) % 2].native);
+        ok(via_task_wait(task));
+        via_task_release(task);
+        assert_block(&whole.dst, 100 + round);
+        char expected[2 * half_bytes];
+        fill_pattern(expected, sizeof expected, 100 + round);
+        assert_memory_equal(seen.data, expected, sizeof expected);
+    }
+    for (int i = 0; i < 2; ++i) {
+        via_array_release(writers[i].dst);
+        via_array_release(writers[i].src);
+    }
+    end_block(&seen);
+    end_pair(&whole);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         GPU_TEST(threads_copy_in_all_directions_at_once),
         GPU_TEST(threads_read_small_pieces_into_pageable_memory),
+        GPU_TEST(a_reader_waits_for_all_threads_that_write_at_once),
     };
     return run_gpu_tests(tests);
 }

@@ -52,7 +52,14 @@ via_array *view_of(via_array *array) {
 }
 
 void use(via_array *array, FakeFence *fence) { assert_int_equal(via::add_access(array->storage, fence), VIA_OK); }
-void write(via_array *array, FakeFence *fence) { assert_int_equal(via::set_last_write(array->storage, fence), VIA_OK); }
+// A write of a call that began when its fence was made.
+void end_write(via_array *array, FakeFence *fence) {
+    assert_int_equal(via::set_last_write(array->storage, fence), VIA_OK);
+}
+void write(via_array *array, FakeFence *fence) {
+    fence->see_writes();
+    end_write(array, fence);
+}
 
 bool is_ready(via_array *array) {
     const via::UniqueFence fence(via::last_write(array->storage));
@@ -293,31 +300,57 @@ FakeFence *fence_at(uint64_t stream, uint64_t from, uint64_t to) {
     return fence;
 }
 
+// Records a write after another, and checks that readers wait for both, then for neither.
+void expect_both_are_waited_for(FakeFence *first, FakeFence *second) {
+    via_array *array = make_array();
+    end_write(array, first);
+    end_write(array, second);
+    second->reach();
+    assert_false(is_ready(array));
+    first->reach();
+    assert_true(is_ready(array));
+    via::release_array(array);
+    first->release();
+    second->release();
+}
+
 // Threads that write on one stream: what one has queued last, it may record first.
 void writes_recorded_in_the_wrong_order_are_all_waited_for(void **) {
-    const uint64_t times[][2] = {{1, 2}, {3, 4}, {3, 6}, {1, 9}};
-    for (const uint64_t *second : times) {
-        via_array *array = make_array();
-        FakeFence *fences[] = {fence_at(1, 3, 4), fence_at(1, second[0], second[1])};
-        for (FakeFence *fence : fences) {
-            write(array, fence);
+    expect_both_are_waited_for(fence_at(1, 3, 4), fence_at(1, 1, 2));
+    expect_both_are_waited_for(fence_at(1, 3, 4), fence_at(1, 3, 4));
+    expect_both_are_waited_for(fence_at(1, 3, 4), fence_at(1, 1, 9));
+}
+
+void writes_of_calls_that_have_seen_nothing_of_each_other_are_all_waited_for(void **) {
+    expect_both_are_waited_for(new FakeFence, new FakeFence);
+    expect_both_are_waited_for(fence_at(1, 1, 2), fence_at(2, 3, 4));
+}
+
+// Two streams take turns. Each call begins before the one before it has recorded its write.
+void writes_that_overlap_for_ever_are_joined_by_few(void **) {
+    via_array *array = make_array();
+    FakeFence *pending[2] = {fence_at(1, 0, 1), nullptr};
+    for (uint64_t i = 1; i <= 1000; ++i) {
+        FakeFence *&before = pending[(i + 1) % 2];
+        FakeFence *next = fence_at(i % 2 + 1, 2 * i, 2 * i + 1);
+        end_write(array, before);
+        if (pending[i % 2] != nullptr) {
+            pending[i % 2]->release();
         }
-        for (FakeFence *fence : fences) {
-            assert_false(is_ready(array));
-            fence->reach();
-        }
-        assert_true(is_ready(array));
-        FakeFence *later = fence_at(1, 9, 10);
-        write(array, later);
-        {
-            const via::UniqueFence last(via::last_write_before(array->storage, {}));
-            assert_ptr_equal(last.get(), later);
-        }
-        later->reach();
-        via::release_array(array);
-        for (FakeFence *fence : {fences[0], fences[1], later}) {
-            fence->release();
-        }
+        pending[i % 2] = next;
+        const via::UniqueFence last(via::last_write_before(array->storage, {}));
+        assert_true(last.get()->parts().size() <= 2);
+        assert_int_in_range(FakeFence::alive, 1, 4);
+    }
+    end_write(array, pending[0]);
+    for (FakeFence *fence : pending) {
+        assert_false(is_ready(array));
+        fence->reach();
+    }
+    assert_true(is_ready(array));
+    via::release_array(array);
+    for (FakeFence *fence : pending) {
+        fence->release();
     }
 }
 
@@ -547,6 +580,8 @@ int main() {
         ORDER_TEST(an_array_used_for_ever_does_not_grow),
         ORDER_TEST(many_fences_at_once_are_all_kept),
         ORDER_TEST(writes_recorded_in_the_wrong_order_are_all_waited_for),
+        ORDER_TEST(writes_of_calls_that_have_seen_nothing_of_each_other_are_all_waited_for),
+        ORDER_TEST(writes_that_overlap_for_ever_are_joined_by_few),
         ORDER_TEST(a_stream_that_uses_an_array_again_and_again_is_remembered_once),
         ORDER_TEST(fences_are_kept_next_to_one_another_unless_one_is_known_to_be_the_later),
         ORDER_TEST(many_threads_may_use_write_and_read_one_array),

@@ -57,8 +57,13 @@ void end(FakeFence *fence) {
     fence->release();
 }
 
-void write(const Arrays &to, FakeFence *fence) {
+// A write of a call that began when its fence was made.
+void end_write(const Arrays &to, FakeFence *fence) {
     assert_int_equal(via::set_last_writes(to.all(), to.count(), fence), VIA_OK);
+}
+void write(const Arrays &to, FakeFence *fence) {
+    fence->see_writes();
+    end_write(to, fence);
 }
 void read(const Arrays &from, FakeFence *fence) {
     assert_int_equal(via::add_accesses(from.all(), from.count(), fence), VIA_OK);
@@ -217,8 +222,8 @@ void writes_recorded_in_the_wrong_order_are_all_waited_for(void **) {
     Arrays arrays(100);
     FakeFence *later = fence_at(1, 2);
     FakeFence *earlier = fence_at(1, 1);
-    write(arrays, later);
-    write(arrays, earlier);
+    end_write(arrays, later);
+    end_write(arrays, earlier);
     end(earlier);
     {
         via::UniqueFence ready;
@@ -279,6 +284,7 @@ void who_goes_on_in_the_same_stream_waits_for_nothing_of_it(void **) {
     FakeFence *same = fence_at(1, 1);
     FakeFence *other = fence_at(2, 1);
     write(arrays, same);
+    other->see_writes();
     assert_int_equal(via::set_last_write(arrays.storages[7], other), VIA_OK);
     {
         via::UniqueFence ready;
@@ -322,7 +328,9 @@ public:
         uint64_t changes;
     };
 
-    LastLook(via::Storage *storage, Seen *seen) : storage_(storage), seen_(seen) {}
+    LastLook(via::Storage *storage, Seen *seen) : storage_(storage), seen_(seen) {
+        set_writes_seen(via::write_changes());
+    }
     bool is_complete() override { return true; }
     via::Status wait() override { return VIA_OK; }
     via::Status make_stream_wait(const via::ResolvedStream &) override { return VIA_OK; }

@@ -21,6 +21,7 @@ extern "C" {
 
 #include "../limits.h"
 #include "children.hpp"
+#include "core/array/access_tracker_many.hpp"
 #include "core/async/fence.hpp"
 
 inline void sleep_ms(int64_t milliseconds) {
@@ -43,7 +44,13 @@ bool eventually(const Condition &condition) {
 // A fence that the test reaches. `alive` counts how many there are, so that none is lost or released twice.
 class FakeFence final : public via::Fence {
 public:
-    explicit FakeFence(bool is_reached = false) : complete_(is_reached) { alive++; }
+    explicit FakeFence(bool is_reached = false) : complete_(is_reached) {
+        alive++;
+        see_writes();
+    }
+
+    // Makes it one of a call that begins now.
+    void see_writes() { set_writes_seen(via::write_changes()); }
 
     bool is_complete() override {
         asked++;

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/array/access_tracker_many.hpp"
 #include "core/array/access_tracker_state.hpp"
 #include "core/base/lock.hpp"
 #include "core/base/thread_state.hpp"
@@ -15,6 +16,10 @@ namespace via {
 
 ForkSafeMutex access_mutex;
 constinit std::atomic<uint64_t> write_change_count{0};
+
+void number_write(Fence *fence) {
+    fence->note_recorded(write_change_count.fetch_add(1, std::memory_order_acq_rel) + 1);
+}
 
 namespace {
 
@@ -116,7 +121,9 @@ bool replace_last_write(Storage *storage, Fence *fence, Fence *expected) {
             return false;
         }
         storage->last_write.store(fence, std::memory_order_release);
-        write_change_count.fetch_add(fence != nullptr ? 1 : 0, std::memory_order_release);
+        if (fence != nullptr) {
+            number_write(fence);
+        }
     }
     if (expected != nullptr) {
         expected->release();
@@ -139,10 +146,10 @@ Status put_last_write(Storage *storage, Fence *fence) {
         if (is_after_last_write(before.get(), *fence)) {
             *both.out() = retained(fence);
         } else {
-            Fence *const fences[] = {retained(before.get()), retained(fence)};
-            status = join_or_wait(fences, 2, both.out());
+            status = join_writes(before.get(), fence, both.out());
         }
         if (replace_last_write(storage, both.get(), before.get())) {
+            fence->note_recorded(write_changes());
             (void)both.release();
             return status;
         }
@@ -165,7 +172,7 @@ bool put_write(Storage *storage, Fence *fence) {
         }
         fence->retain(2);
         before = storage->last_write.exchange(fence, std::memory_order_release);
-        write_change_count.fetch_add(1, std::memory_order_release);
+        number_write(fence);
     }
     FenceReleaser releaser;
     releaser.add(replaced);

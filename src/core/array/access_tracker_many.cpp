@@ -148,12 +148,13 @@ Status last_writes(Storage *const *storages, int64_t count, const Timeline &late
 
 Status set_last_writes(Storage *const *storages, int64_t count, Fence *fence) {
     Status status = VIA_OK;
+    fence->note_recorded(UINT64_MAX);  // until all storages have it
     for (Chunk chunk{storages, count}; chunk.left > 0; chunk = chunk.next()) {
         const Status one = set_some(chunk, fence);
         status = status == VIA_OK ? one : status;
     }
-    // Ordered after the stores: a thread that has read an older fence sees the number change.
-    write_change_count.fetch_add(1, std::memory_order_release);
+    // After the stores: a thread that has read an older fence sees the number change.
+    number_write(fence);
     return status;
 }
 

@@ -33,6 +33,9 @@ extern ForkSafeMutex access_mutex;
 // Counts recorded writes.
 extern std::atomic<uint64_t> write_change_count;
 
+// Counts a write, and tells its fence. Call it once the storages have the fence.
+void number_write(Fence *fence);
+
 // Releases fences one after the other, with one atomic operation for a run of equal ones.
 class FenceReleaser {
 public:
@@ -65,10 +68,9 @@ private:
     int64_t owners_ = 0;
 };
 
-// Returns whether the fence may replace that of the last write, which may be nullptr. Threads that write on one stream
-// may record their fences in another order than their work. A write of another stream has waited for the last one.
+// Returns whether the fence may replace that of the last write, which may be nullptr.
 inline bool is_after_last_write(const Fence *last, const Fence &fence) {
-    return last == nullptr || last == &fence || !fence.is_of(last->point().timeline) || fence.happens_after(*last);
+    return last == nullptr || last == &fence || fence.is_ordered_after(*last);
 }
 
 // Makes the fence the last access and consumes a reference to it. Stores the fence that it replaces, which the caller

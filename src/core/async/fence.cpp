@@ -4,29 +4,15 @@
 #include <memory>
 #include <new>
 
+#include "core/base/list.hpp"
+
 namespace via {
 namespace {
-
-// Returns the points of fences of one timeline as one; an unknown one if they are of several.
-TimelinePoint common_point(Fence *const *begin, Fence *const *end) {
-    TimelinePoint point = (*begin)->point();
-    for (Fence *const *fence = begin + 1; fence != end; ++fence) {
-        const TimelinePoint &other = (*fence)->point();
-        if (!point.timeline.is_same(other.timeline)) {
-            return {};
-        }
-        point.from = std::max(point.from, other.from);
-        point.to = std::max(point.to, other.to);
-    }
-    return point;
-}
 
 class JoinedFence final : public Fence {
 public:
     // Consumes a reference to each fence.
-    JoinedFence(std::unique_ptr<Fence *[]> fences, int32_t count) : fences_(std::move(fences)), count_(count) {
-        set_point(common_point(begin(), end()));
-    }
+    JoinedFence(std::unique_ptr<Fence *[]> fences, int32_t count) : fences_(std::move(fences)), count_(count) {}
 
     bool is_complete() override {
         return std::all_of(begin(), end(), [](Fence *fence) { return fence->is_complete(); });
@@ -45,6 +31,8 @@ public:
         }
         return VIA_OK;
     }
+
+    std::span<Fence *const> parts() override { return {begin(), end()}; }
 
 private:
     ~JoinedFence() override { release_fences(begin(), count_); }
@@ -77,6 +65,23 @@ Status join_fences(Fence *const *fences, int32_t count, Fence **out_fence) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory to join %d fences", present);
     }
     return VIA_OK;
+}
+
+Status join_writes(Fence *write, Fence *fence, Fence **out_fence) {
+    const std::span<Fence *const> parts = write->parts().empty() ? std::span<Fence *const>(&write, 1) : write->parts();
+    List<Fence *> fences;
+    if (!fences.reserve(static_cast<int64_t>(parts.size()) + 1)) {
+        VIA_TRY(write->wait());
+        return fence->wait();
+    }
+    for (Fence *part : parts) {
+        if (!fence->is_ordered_after(*part) && !part->is_complete()) {
+            (void)fences.append(part);
+        }
+    }
+    (void)fences.append(fence);
+    std::for_each(fences.begin(), fences.end(), [](Fence *each) { each->retain(); });
+    return join_or_wait(fences.begin(), static_cast<int32_t>(fences.count()), out_fence);
 }
 
 Status join_or_wait(Fence *const *fences, int32_t count, Fence **out_fence) {

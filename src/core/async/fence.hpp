@@ -1,10 +1,13 @@
 // Fences: the end of asynchronous work, such as a point in a stream or the end of a task.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "core/base/reference_count.hpp"
 #include "core/base/status.hpp"
+#include "core/base/thread_state.hpp"
 #include "core/base/unique_handle.hpp"
 
 namespace via {
@@ -33,7 +36,7 @@ struct TimelinePoint {
 // Completes once, and stays complete. Call any member from any thread.
 class Fence {
 public:
-    Fence() = default;
+    Fence() : writes_seen_(known_thread_state().writes_seen) {}
     Fence(const Fence &) = delete;
     Fence &operator=(const Fence &) = delete;
 
@@ -48,6 +51,15 @@ public:
     bool happens_after(const Fence &other) const {
         return point_.timeline.is_same(other.point_.timeline) && point_.from >= other.point_.to;
     }
+
+    // Returns true if the work has waited for the other fence, which was recorded as a write before the work's call began,
+    // or comes after it in its timeline.
+    bool is_ordered_after(const Fence &write) const {
+        return write.recorded_.load(std::memory_order_acquire) <= writes_seen_ || happens_after(write);
+    }
+
+    // Notes the number of the latest write that the fence was recorded as.
+    void note_recorded(uint64_t number) { recorded_.store(number, std::memory_order_release); }
 
     // Returns true if new work of the timeline runs after this fence anyway.
     bool is_of(const Timeline &timeline) const { return point_.timeline.is_same(timeline); }
@@ -72,15 +84,21 @@ public:
     // Called when the storage that remembers the fence has lost its last owner, before it queries the fence.
     virtual void detach() {}
 
+    // Returns the fences that this one completes after, which stay its own.
+    virtual std::span<Fence *const> parts() { return {}; }
+
     const TimelinePoint &point() const { return point_; }
 
 protected:
     virtual ~Fence() = default;
     virtual void destroy() { delete this; }
     void set_point(const TimelinePoint &point) { point_ = point; }
+    void set_writes_seen(uint64_t number) { writes_seen_ = number; }
 
 private:
     TimelinePoint point_;
+    uint64_t writes_seen_;
+    std::atomic<uint64_t> recorded_{UINT64_MAX};
     ReferenceCount references_;
 };
 
@@ -95,6 +113,11 @@ inline Fence *retained(Fence *fence) {
 // Joins `count` fences to one that completes after all of them. Consumes a reference to each, on failure too; ignores
 // nullptr. *out_fence is nullptr if there are none. Errors: VIA_ERROR_OUT_OF_MEMORY.
 VIA_NODISCARD Status join_fences(Fence *const *fences, int32_t count, Fence **out_fence);
+
+// Joins a fence to an earlier write that it may not come after. Leaves out what has completed and what it comes after,
+// so that threads that write one array again and again join no more fences than run at once. Consumes no reference.
+// Without memory, waits for both: *out_fence is nullptr then.
+VIA_NODISCARD Status join_writes(Fence *write, Fence *fence, Fence **out_fence);
 
 // Joins them, or waits for each if there is no memory for that. Consumes a reference to each. Returns the first failure
 // of a wait.

@@ -38,6 +38,7 @@ struct ThreadState {
     std::atomic<int64_t> counters[static_cast<int32_t>(Counter::kCount)] = {};
     int32_t depth = 0;
     int32_t nested_deleters = 0;
+    uint64_t writes_seen = 0;  // see core/array/writes_seen.hpp
     PostponedDeleter *postponed = nullptr;  // deleters nested too deeply
     std::atomic<bool> in_use{true};
     ThreadState *next = nullptr;
