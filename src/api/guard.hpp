@@ -19,7 +19,7 @@ namespace via {
 // UndefinedBehaviorSanitizer would report.
 template <class... Step>
 __attribute__((no_sanitize("null", "alignment"))) inline Status guarded(const char *function, const Step &...step) {
-    const WritesSeen seen;
+    see_writes();
     Status status = VIA_OK;
     try {
         (void)(((status = step()) == VIA_OK) && ...);

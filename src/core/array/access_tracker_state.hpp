@@ -33,7 +33,7 @@ extern ForkSafeMutex access_mutex;
 // Counts recorded writes.
 extern std::atomic<uint64_t> write_change_count;
 
-// Counts a write, and tells its fence. Call it once the storages have the fence.
+// Counts a write, and gives its fence the number. Call it once the storages have the fence.
 void number_write(Fence *fence);
 
 // Releases fences one after the other, with one atomic operation for a run of equal ones.

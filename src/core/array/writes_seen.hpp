@@ -1,4 +1,4 @@
-// Tells for a public call which recorded writes it has come after. Fences that it makes remember that: see "How it
+// Notes for a public call which recorded writes it comes after. Fences that it makes remember that: see "How it
 // works" in access_tracker.hpp.
 #pragma once
 
@@ -7,27 +7,12 @@
 
 namespace via {
 
-// Lives as long as the call. Makes fences of its thread come after all writes that are recorded by now, since the call
-// waits for those of its arrays. Does nothing on a thread without a state of its own: its fences count as unordered.
-class WritesSeen {
-public:
-    WritesSeen() : state_(current_thread_state) {
-        if (state_ != nullptr && !is_shared(*state_)) [[likely]] {
-            before_ = state_->writes_seen;
-            state_->writes_seen = write_changes();
-        }
-    }
-    ~WritesSeen() {
-        if (state_ != nullptr && !is_shared(*state_)) [[likely]] {
-            state_->writes_seen = before_;
-        }
-    }
-    WritesSeen(const WritesSeen &) = delete;
-    WritesSeen &operator=(const WritesSeen &) = delete;
-
-private:
-    ThreadState *const state_;
-    uint64_t before_ = 0;
-};
+// Makes fences that the thread makes from now on come after all writes that are recorded by now, since the call waits
+// for those of its arrays. A callback's calls leave it as it was (CallbackScope). Fences of a thread without a state of
+// its own count as unordered.
+inline void see_writes() {
+    ThreadState &state = current_thread_state != nullptr ? *current_thread_state : emergency_state;
+    state.writes_seen.store(write_changes(), std::memory_order_relaxed);
+}
 
 }  // namespace via

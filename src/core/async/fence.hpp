@@ -36,7 +36,7 @@ struct TimelinePoint {
 // Completes once, and stays complete. Call any member from any thread.
 class Fence {
 public:
-    Fence() : writes_seen_(known_thread_state().writes_seen) {}
+    Fence() : writes_seen_(writes_seen()) {}
     Fence(const Fence &) = delete;
     Fence &operator=(const Fence &) = delete;
 
@@ -52,8 +52,8 @@ public:
         return point_.timeline.is_same(other.point_.timeline) && point_.from >= other.point_.to;
     }
 
-    // Returns true if the work has waited for the other fence, which was recorded as a write before the work's call began,
-    // or comes after it in its timeline.
+    // Returns true if the work has waited for the other fence, which was recorded as a write before the work's call
+    // began, or comes after it in its timeline.
     bool is_ordered_after(const Fence &write) const {
         return write.recorded_.load(std::memory_order_acquire) <= writes_seen_ || happens_after(write);
     }

@@ -115,7 +115,8 @@ const char *status_name(int32_t status) {
 }
 
 // A state shared by several threads has no depth.
-CallbackScope::CallbackScope() : state_(thread_state()) {
+CallbackScope::CallbackScope()
+    : state_(thread_state()), writes_seen_(state_.writes_seen.load(std::memory_order_relaxed)) {
     if (is_shared(state_)) {
         return;
     }
@@ -129,6 +130,7 @@ CallbackScope::CallbackScope() : state_(thread_state()) {
 CallbackScope::~CallbackScope() {
     if (!is_shared(state_)) {
         state_.depth--;
+        state_.writes_seen.store(writes_seen_, std::memory_order_relaxed);
     }
 }
 

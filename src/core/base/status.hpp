@@ -42,7 +42,7 @@ const char *status_name(int32_t status);
 struct ThreadState;
 
 // Preserves the thread's last error during a callback: failures inside it go to another record. Threads without memory
-// for a state of their own have a single record.
+// for a state of their own have a single record. Preserves too what the thread's call has seen of writes.
 class CallbackScope {
 public:
     CallbackScope();
@@ -52,6 +52,7 @@ public:
 
 private:
     ThreadState &state_;  // the callback may attach the thread to another state
+    const uint64_t writes_seen_;
 };
 
 // Returns true while the calling thread is inside a callback of the caller.
