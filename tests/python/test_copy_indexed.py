@@ -227,6 +227,26 @@ def test_a_wrong_argument_is_named_and_nothing_is_written(
     np.testing.assert_array_equal(A, before)
 
 
+# As many numbers as several threads read, shares of 2 ** 15 each.
+MANY = 2**19 + 5
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8"])
+@pytest.mark.parametrize("at", [2**15, 2**15 + 1, 2**18, MANY - 1])
+def test_one_wrong_number_of_very_many_is_named(at: int, dtype: str) -> None:
+    rows = np.arange(MANY, dtype="i4")
+    out = np.zeros(MANY, "i4")
+    index = np.arange(2 * MANY, dtype=dtype)[::2] // 2
+    via.copy_indexed(out, index, rows, None)
+    np.testing.assert_array_equal(out, rows)
+    index[at] = at - 1
+    with pytest.raises(via.OverlapError, match=rf"dst_index\[{at}\] is {at - 1}, which occurs before"):
+        via.copy_indexed(out, index, rows, None)
+    index[at] = MANY
+    with pytest.raises(IndexError, match=rf"src_index\[{at}\] is {MANY}; expected 0 to {MANY - 1}"):
+        via.copy_indexed(out, None, rows, index)
+
+
 def test_a_read_only_destination_is_refused() -> None:
     dst = A.copy()
     dst.flags.writeable = False

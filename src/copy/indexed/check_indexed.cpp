@@ -1,6 +1,7 @@
 #include "copy/indexed/check_indexed.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -8,6 +9,8 @@
 #include "copy/copy_check.hpp"
 #include "copy/normalise.hpp"
 #include "copy/plan/overlap.hpp"
+#include "core/async/thread_pool.hpp"
+#include "core/system/thread_count.hpp"
 
 namespace via {
 namespace {
@@ -114,33 +117,82 @@ Status find_count(const IndexedArguments &arguments, int64_t *out_count) {
                          : check_count("dst", arguments.dst, axis, *out_count);
 }
 
-struct NumbersRead {
-    bool bad;       // some number is out of range
-    bool descends;  // some number is not greater than the one before
-};
+// Numbers that a thread takes at a time, and that one is woken for at least: it checks one in 1 ns.
+constexpr int64_t kShare = int64_t{32} << 10;
+constexpr int64_t kPerThread = int64_t{64} << 10;
 
-// Reads each number once: its owner may change it meanwhile. Decides after the last, which is fastest.
-template <class From, class To>
-NumbersRead read_all(const IndexList &list, int64_t count, int64_t extent, To *to) {
-    const char *at = static_cast<const char *>(list.at);
-    bool bad = false;
-    bool descends = false;
-    int64_t last = -1;
-    for (int64_t k = 0; k < count; ++k, at += list.step) {
-        const int64_t row = *reinterpret_cast<const volatile From *>(at);
-        bad |= static_cast<uint64_t>(row) >= static_cast<uint64_t>(extent);
-        descends |= row <= last;
-        to[k] = static_cast<To>(row);
-        last = row;
+// Reads numbers of rows into memory of its own, on several threads if they are many.
+class NumberReader {
+public:
+    NumberReader(const IndexList &list, int64_t count, int64_t extent, const IndexList &block)
+        : list_(list), count_(count), extent_(extent), block_(block) {}
+
+    void run() {
+        const auto threads = static_cast<int32_t>(std::clamp<int64_t>(count_ / kPerThread, 1, num_threads()));
+        const int64_t shares = (count_ + kShare - 1) / kShare;
+        parallel_for(
+            shares, threads, [](void *self, int64_t index) { static_cast<NumberReader *>(self)->read_share(index); },
+            this);
+        for (int64_t first = kShare; first < count_; first += kShare) {
+            if (block_[first] <= block_[first - 1]) {
+                descends_ = true;
+            }
+        }
     }
-    return {bad, descends};
-}
 
-template <class From>
-NumbersRead read_as(const IndexList &list, int64_t count, int64_t extent, int32_t bytes, char *block) {
-    return bytes == 4 ? read_all<From>(list, count, extent, reinterpret_cast<int32_t *>(block))
-                      : read_all<From>(list, count, extent, reinterpret_cast<int64_t *>(block));
-}
+    bool has_bad() const { return bad_; }        // some number is out of range
+    bool descends() const { return descends_; }  // some number is not greater than the one before
+
+private:
+    void read_share(int64_t index) {
+        const int64_t first = index * kShare;
+        const int64_t last = std::min(first + kShare, count_);
+        if (list_.bytes == 4) {
+            read_as<int32_t>(first, last);
+        } else {
+            read_as<int64_t>(first, last);
+        }
+    }
+
+    template <class From>
+    void read_as(int64_t first, int64_t last) {
+        if (block_.bytes == 4) {
+            read_all<From, int32_t>(first, last);
+        } else {
+            read_all<From, int64_t>(first, last);
+        }
+    }
+
+    // Reads each number once: its owner may change it meanwhile. Decides after the last, which is fastest.
+    template <class From, class To>
+    void read_all(int64_t first, int64_t last) {
+        const char *at = static_cast<const char *>(list_.at) + first * list_.step;
+        To *to = static_cast<To *>(const_cast<void *>(block_.at));
+        bool bad = false;
+        bool descends = false;
+        int64_t before = -1;
+        for (int64_t k = first; k < last; ++k, at += list_.step) {
+            const int64_t row = *reinterpret_cast<const volatile From *>(at);
+            bad |= static_cast<uint64_t>(row) >= static_cast<uint64_t>(extent_);
+            descends |= row <= before;
+            to[k] = static_cast<To>(row);
+            before = row;
+        }
+        if (bad) {
+            bad_ = true;
+        }
+        if (descends) {
+            descends_ = true;
+        }
+    }
+
+    const IndexList list_;
+    const int64_t count_;
+    const int64_t extent_;
+    const IndexList block_;
+    std::atomic<bool> bad_{false};
+    std::atomic<bool> descends_{false};
+};
 
 Status out_of_range(const char *name, const IndexList &list, int64_t count, int64_t extent) {
     for (int64_t k = 0; k < count; ++k) {
@@ -227,10 +279,10 @@ Status read_numbers(const char *name, const IndexList &list, int64_t count, int6
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for %lld numbers of rows", as_printed(count));
     }
     out->list = {out->block.get(), bytes, bytes};
-    const NumbersRead read = list.bytes == 4 ? read_as<int32_t>(list, count, extent, bytes, out->block.get())
-                                             : read_as<int64_t>(list, count, extent, bytes, out->block.get());
-    out->ascends = !read.descends;
-    return read.bad ? out_of_range(name, list, count, extent) : VIA_OK;
+    NumberReader reader(list, count, extent, out->list);
+    reader.run();
+    out->ascends = !reader.descends();
+    return reader.has_bad() ? out_of_range(name, list, count, extent) : VIA_OK;
 }
 
 Status check_different(const IndexList &list, int64_t count, int64_t extent) {
