@@ -326,6 +326,29 @@ void writes_of_calls_that_have_seen_nothing_of_each_other_are_all_waited_for(voi
     expect_both_are_waited_for(fence_at(1, 1, 2), fence_at(2, 3, 4));
 }
 
+// The first to end fails: whoever waits next learns it, once, and the other is waited for all the same.
+void a_failure_among_writes_that_overlap_is_reported(void **) {
+    via_array *array = make_array();
+    FakeFence *fences[] = {new FakeFence, new FakeFence, new FakeFence};
+    fences[0]->failure = VIA_ERROR_INDEX;
+    fences[0]->nobody_may_miss = true;
+    fences[0]->reach();
+    for (FakeFence *fence : fences) {
+        end_write(array, fence);
+    }
+    fences[1]->reach();
+    assert_false(is_ready(array));
+    fences[2]->reach();
+    assert_false(is_ready(array));
+    assert_int_equal(via::wait_until_ready(array->storage), VIA_ERROR_INDEX);
+    assert_true(is_ready(array));
+    assert_int_equal(via::wait_until_ready(array->storage), VIA_OK);
+    via::release_array(array);
+    for (FakeFence *fence : fences) {
+        fence->release();
+    }
+}
+
 // Two streams take turns. Each call begins before the one before it has recorded its write.
 void writes_that_overlap_for_ever_are_joined_by_few(void **) {
     via_array *array = make_array();
@@ -582,6 +605,7 @@ int main() {
         ORDER_TEST(writes_recorded_in_the_wrong_order_are_all_waited_for),
         ORDER_TEST(writes_of_calls_that_have_seen_nothing_of_each_other_are_all_waited_for),
         ORDER_TEST(writes_that_overlap_for_ever_are_joined_by_few),
+        ORDER_TEST(a_failure_among_writes_that_overlap_is_reported),
         ORDER_TEST(a_stream_that_uses_an_array_again_and_again_is_remembered_once),
         ORDER_TEST(fences_are_kept_next_to_one_another_unless_one_is_known_to_be_the_later),
         ORDER_TEST(many_threads_may_use_write_and_read_one_array),

@@ -68,6 +68,7 @@ public:
         return VIA_OK;
     }
     bool is_on_device() override { return on_device; }
+    bool has_failed() override { return nobody_may_miss && complete_.load() && failure.load() != VIA_OK; }
     void reach() { complete_.store(true); }
     using via::Fence::set_point;
 
@@ -79,6 +80,7 @@ public:
     std::atomic<int32_t> orders{0};
     std::atomic<via::Status> failure{VIA_OK};
     bool on_device = false;
+    bool nobody_may_miss = false;  // its failure
 
 private:
     // Inlined where GCC 16 guesses that a fence is one of these, it is warned of for what it would touch there.

@@ -32,6 +32,10 @@ public:
         return VIA_OK;
     }
 
+    bool has_failed() override {
+        return is_complete() && std::any_of(begin(), end(), [](Fence *fence) { return fence->has_failed(); });
+    }
+
     std::span<Fence *const> parts() override { return {begin(), end()}; }
 
 private:
@@ -75,7 +79,7 @@ Status join_writes(Fence *write, Fence *fence, Fence **out_fence) {
         return fence->wait();
     }
     for (Fence *part : parts) {
-        if (!fence->is_ordered_after(*part) && !part->is_complete()) {
+        if (!fence->is_ordered_after(*part) && (!part->is_complete() || part->has_failed())) {
             (void)fences.append(part);
         }
     }

@@ -114,7 +114,7 @@ inline Fence *retained(Fence *fence) {
 // nullptr. *out_fence is nullptr if there are none. Errors: VIA_ERROR_OUT_OF_MEMORY.
 VIA_NODISCARD Status join_fences(Fence *const *fences, int32_t count, Fence **out_fence);
 
-// Joins a fence to an earlier write that it may not come after. Leaves out what has completed and what it comes after,
+// Joins a fence to an earlier write that it may not come after. Leaves out what has succeeded and what it comes after,
 // so that threads that write one array again and again join no more fences than run at once. Consumes no reference.
 // Without memory, waits for both: *out_fence is nullptr then.
 VIA_NODISCARD Status join_writes(Fence *write, Fence *fence, Fence **out_fence);
