@@ -166,11 +166,6 @@ ForkSafeMutex mutex;
 
 constexpr uint64_t kUnknown = UINT64_MAX;
 
-Status join_quietly(Fence *const (&fences)[2], Fence **out_fence) {
-    const CallbackScope quiet;
-    return join_fences(fences, 2, out_fence);
-}
-
 Storage **sort_once(Storage **first, Storage **last) {
     std::sort(first, last, std::less<>());
     return std::unique(first, last);
@@ -278,8 +273,7 @@ bool PreparedBatch::replace_latest(Fence *before, Fence *end, uint64_t changes) 
     return true;
 }
 
-// Joins a run to others that began meanwhile and that it does not come after. Waits for it if there is no memory for a
-// joined fence.
+// Joins a run to others that began meanwhile and that it does not come after.
 Status PreparedBatch::join_latest(Fence *end) {
     while (true) {
         UniqueFence other;
@@ -288,11 +282,8 @@ Status PreparedBatch::join_latest(Fence *end) {
             *other.out() = retained(latest_);
         }
         UniqueFence both;
-        Fence *fences[] = {retained(other.get()), retained(end)};
-        if (join_quietly(fences, both.out()) != VIA_OK) {
-            return end->wait();
-        }
-        if (replace_latest(other.get(), both.get(), kUnknown)) {
+        VIA_TRY(join_writes(other.get(), end, both.out()));
+        if (both.get() == nullptr || replace_latest(other.get(), both.get(), kUnknown)) {
             return VIA_OK;
         }
     }
