@@ -35,7 +35,9 @@ def built(shell: Shell, sdist: Path, requirements: list[str], tmp_path_factory: 
         shutil.rmtree(folder, ignore_errors=True)
     unpack(sdist, BUILDS / "sdist-source")
     (source,) = (BUILDS / "sdist-source").iterdir()
-    settings = (f"-Cbuild-dir={BUILDS / 'sdist'}", "-Ccmake.define.VIADUCT_KERNELS=OFF")
+    # The short form, -C, is unknown to the pip of Debian 12.
+    given = (f"build-dir={BUILDS / 'sdist'}", "cmake.define.VIADUCT_KERNELS=OFF")
+    settings = tuple(f"--config-settings={setting}" for setting in given)
     command = (home / "clean/bin/pip", "wheel", "--no-index", "--no-deps", "--no-build-isolation", *settings)
     where = {"PATH": f"{home / 'clean/bin'}:{os.environ['PATH']}", "VIRTUAL_ENV": str(home / "clean")}
     shell(*without_network(), *command, "--wheel-dir", home, source, env=where)
