@@ -65,13 +65,6 @@ static via_status run_as_task(const slices *of, via_stream *stream) {
 
 static const run_function runs[] = {run_from_arrays, run_prepared, run_as_task};
 
-static int is_undone(via_task *task) {
-    int32_t done = 7;
-    nanosleep(&(struct timespec){0, 3000000}, NULL);
-    ok(via_task_poll(task, &done));
-    return !done;
-}
-
 static void end_task(via_task *task) {
     ok(via_task_wait(task));
     via_task_release(task);

@@ -160,13 +160,6 @@ static void *write_half(void *context) {
     return NULL;
 }
 
-static int is_undone(via_task *task) {
-    int32_t done = 7;
-    nanosleep(&(struct timespec){0, 3000000}, NULL);
-    ok(via_task_poll(task, &done));
-    return !done;
-}
-
 static void write_both(half_writer *writers) {
     pthread_barrier_t start;
     pthread_barrier_init(&start, NULL, 2);

@@ -56,6 +56,13 @@ static inline void write_behind(const block *to, unsigned seed, CUstream stream)
     cu_ok(cu(cuMemcpyAsync)(number_of(to->data), from, (size_t)to->count, stream));
 }
 
+static inline int is_undone(via_task *task) {
+    int32_t done = 7;
+    nanosleep(&(struct timespec){0, 3000000}, NULL);
+    ok(via_task_poll(task, &done));
+    return !done;
+}
+
 /* Gives the stream something to do that nobody looks at. */
 static inline void keep_busy(CUstream stream) { cu_ok(cu(cuMemsetD8Async)(device_memory(64), 0, 64, stream)); }
 

@@ -38,6 +38,7 @@ Status set_some(const Chunk &chunk, Fence *fence) {
     fence->retain(count);
     {
         const std::lock_guard lock(access_mutex);
+        fence->note_recorded(UINT64_MAX);  // until all of these have it; a chunk before may have had it numbered
         for (int64_t i = 0; i < count; ++i) {
             prefetch(chunk.storages + i, chunk.left - i);
             Storage *storage = chunk.storages[i];
@@ -148,7 +149,6 @@ Status last_writes(Storage *const *storages, int64_t count, const Timeline &late
 
 Status set_last_writes(Storage *const *storages, int64_t count, Fence *fence) {
     Status status = VIA_OK;
-    fence->note_recorded(UINT64_MAX);  // until all storages have it
     for (Chunk chunk{storages, count}; chunk.left > 0; chunk = chunk.next()) {
         const Status one = set_some(chunk, fence);
         status = status == VIA_OK ? one : status;
