@@ -1045,6 +1045,13 @@ module viaduct_c
       integer(c_int) :: answer
     end function
 
+    function via_batch_add_convert(batch, dst, src, options) result(answer) bind(C, name="via_batch_add_convert")
+      import
+      type(c_ptr), value :: batch, dst, src
+      type(via_convert_options), intent(in), optional :: options
+      integer(c_int) :: answer
+    end function
+
     function via_batch_size(batch) result(answer) bind(C, name="via_batch_size")
       import
       type(c_ptr), value :: batch
@@ -1089,6 +1096,15 @@ module viaduct_c
       integer(c_int64_t), value :: byte_offset
       integer(c_int32_t), value :: dtype, ndim
       integer(c_int64_t), intent(in), optional :: shape(*), starts(*), counts(*), steps(*)
+      type(c_ptr), intent(out) :: out_file
+      integer(c_int) :: answer
+    end function
+
+    function via_file_convert(file, dtype, options, out_file) result(answer) bind(C, name="via_file_convert")
+      import
+      type(c_ptr), value :: file
+      integer(c_int32_t), value :: dtype
+      type(via_convert_options), intent(in), optional :: options
       type(c_ptr), intent(out) :: out_file
       integer(c_int) :: answer
     end function
@@ -1261,6 +1277,15 @@ module viaduct_c
       type(c_ptr), value :: archive
       integer(c_int64_t), value :: number, start, count
       integer(c_int32_t), value :: axis
+      integer(c_int) :: answer
+    end function
+
+    function via_archive_convert(archive, number, dtype, options) result(answer) bind(C, name="via_archive_convert")
+      import
+      type(c_ptr), value :: archive
+      integer(c_int64_t), value :: number
+      integer(c_int32_t), value :: dtype
+      type(via_convert_options), intent(in), optional :: options
       integer(c_int) :: answer
     end function
 

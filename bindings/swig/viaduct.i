@@ -111,12 +111,14 @@
 %via_returns(via_batch_create, batch)
 %via_returns(via_batch_add, nothing)
 %via_returns(via_batch_add_indexed, nothing)
+%via_returns(via_batch_add_convert, nothing)
 %via_returns(via_batch_run, nothing)
 %via_returns(via_batch_submit, task)
 
 %via_returns(via_file_open, file)
 %via_returns(via_file_create, file)
 %via_returns(via_file_window, file)
+%via_returns(via_file_convert, file)
 %via_returns(via_file_info, file_properties)
 %via_returns(via_file_array, array)
 %via_returns(via_file_read, nothing)
@@ -137,6 +139,7 @@
 %via_returns(via_archive_read, nothing)
 %via_returns(via_archive_read_submit, task)
 %via_returns(via_archive_slice, nothing)
+%via_returns(via_archive_convert, nothing)
 %via_returns(via_archive_save, nothing)
 %via_returns(via_archive_save_submit, task)
 

@@ -1247,6 +1247,13 @@ VIA_CHECKED via_status via_batch_add(via_batch *batch, via_array *dst, via_array
 VIA_CHECKED via_status via_batch_add_indexed(via_batch *batch, via_array *dst, via_array *dst_index, via_array *src,
                                              via_array *src_index, int32_t axis);
 
+/**
+ * Adds one conversion, and holds both arrays. Prepares it now, and reads `options`. On failure the batch is unchanged.
+ * Errors: as via_convert and via_batch_add.
+ */
+VIA_CHECKED via_status via_batch_add_convert(via_batch *batch, via_array *dst, via_array *src,
+                                             const via_convert_options *options);
+
 /** Returns the number of copies. */
 VIA_API int64_t via_batch_size(via_batch *batch);
 
@@ -1352,6 +1359,23 @@ VIA_CHECKED via_status via_file_create(const char *path, int32_t dtype, int32_t 
 VIA_CHECKED via_status via_file_window(via_file *file, int64_t byte_offset, int32_t dtype, int32_t ndim,
                                        const int64_t *shape, const int64_t *starts, const int64_t *counts,
                                        const int64_t *steps, via_file **out_file);
+
+/**
+ * Makes a file of the same elements in another dtype, from a .npy file or a window. Its reads and writes take arrays of
+ * that dtype and the file's shape at byte_offset 0, and convert on the way as via_convert does, with the file's elements
+ * as src of a read and dst of a write. Numbers narrower in an array than in the file cross a link in the array's dtype,
+ * others in the file's. `options` may be NULL, and has been read on return; scale_axis is one of the file's, and
+ * byte_order is that of the file's elements, for windows of raw files. Of a file that converts already, makes one of its
+ * elements in the dtype given now, in the byte order known so far. The caller owns the result, which holds the file, and of which no window or mapping
+ * can be made. A transfer of a device needs the library's kernels, unless its elements are adjacent.
+ *
+ * Checks reads now, and writes too if the mode allows them: one of both must be possible. The other fails when it is
+ * called, before anything is touched.
+ * Errors: as via_convert; VIA_ERROR_INVALID_ARGUMENT (also for a raw file, and byte_order for a .npy file),
+ * VIA_ERROR_UNSUPPORTED (as_bytes for a .npy file).
+ */
+VIA_CHECKED via_status via_file_convert(via_file *file, int32_t dtype, const via_convert_options *options,
+                                        via_file **out_file);
 
 /** Adds a reference to the handle. */
 VIA_API void via_file_retain(via_file *file);
@@ -1530,6 +1554,16 @@ VIA_CHECKED via_status via_archive_select(via_archive *archive, int32_t count, c
  */
 VIA_CHECKED via_status via_archive_slice(via_archive *archive, int64_t number, int32_t axis, int64_t start,
                                          int64_t count);
+
+/**
+ * Reads a tensor as another dtype from now on: window, bytes and views have that dtype, and a read converts on the way
+ * as via_convert does. Number -1 means all tensors of floats. The tensor's own dtype restores it. `options` may be NULL;
+ * scale, offset and byte_order must be 0. Elements cross a link in the narrower of both dtypes, but for tensors below
+ * 1 MiB. Changes this archive only, and nothing else may use it meanwhile: see via_archive_slice. On failure it is
+ * unchanged. Errors: as via_convert; VIA_ERROR_INDEX; VIA_ERROR_UNSUPPORTED for elements narrower than a byte.
+ */
+VIA_CHECKED via_status via_archive_convert(via_archive *archive, int64_t number, int32_t dtype,
+                                           const via_convert_options *options);
 
 /**
  * Makes a view of a tensor in a buffer; touches no element. The caller owns the view, which holds the buffer's memory.

@@ -7,6 +7,7 @@
 #include "archive/archive_read.hpp"
 #include "archive/archive_save.hpp"
 #include "archive/safetensors.hpp"
+#include "archive/tensor_conversion.hpp"
 
 using namespace via;
 
@@ -97,6 +98,14 @@ via_status via_archive_slice(via_archive *archive, int64_t number, int32_t axis,
     VIA_TRACE_API(via_archive_slice, archive, number, axis, start, count);
     return guarded(__func__, required("archive", archive),
                    [&] { return slice_tensor(archive, number, axis, start, count); });
+}
+
+via_status via_archive_convert(via_archive *archive, int64_t number, int32_t dtype,
+                               const via_convert_options *options) {
+    VIA_TRACE_API(via_archive_convert, archive, number, dtype, options);
+    via_convert_options complete{};
+    return guarded(__func__, required("archive", archive), options_of(options, &complete),
+                   [&] { return convert_tensor(archive, number, dtype, complete); });
 }
 
 via_status via_archive_array(via_archive *archive, int64_t number, via_array *buffer, via_array **out_array) {

@@ -1,6 +1,7 @@
 #include "file/file.hpp"
 
 #include "api/guard.hpp"
+#include "file/file_conversion.hpp"
 #include "file/file_transfer.hpp"
 #include "file/window.hpp"
 
@@ -34,6 +35,13 @@ via_status via_file_window(via_file *file, int64_t byte_offset, int32_t dtype, i
     return guarded(__func__, output("out_file", out_file), required("file", file), [&] {
         return name_file(file, make_window(file, byte_offset, {dtype, ndim, shape}, {starts, counts, steps}, out_file));
     });
+}
+
+via_status via_file_convert(via_file *file, int32_t dtype, const via_convert_options *options, via_file **out_file) {
+    VIA_TRACE_API(via_file_convert, file, dtype, options, out_file);
+    via_convert_options complete{};
+    return guarded(__func__, output("out_file", out_file), required("file", file), options_of(options, &complete),
+                   [&] { return name_file(file, make_converted(file, dtype, complete, out_file)); });
 }
 
 void via_file_retain(via_file *file) {

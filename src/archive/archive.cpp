@@ -12,6 +12,7 @@
 
 #include "archive/archive_format.hpp"
 #include "archive/archive_paths.hpp"
+#include "archive/tensor_conversion.hpp"
 #include "archive/tensor_list.hpp"
 #include "core/array/memory.hpp"
 #include "core/array/view.hpp"
@@ -70,27 +71,32 @@ Status index_names(via_archive *archive, size_t first) {
     return VIA_OK;
 }
 
-// Places the tensors from number `first` on in the buffer, in the order of their bytes, after those before: these are
-// of other files, or there are none.
-Status place_tensors(via_archive *archive, size_t first) {
+// Places the tensors in the buffer, in the order of their bytes.
+Status place_tensors(via_archive *archive) {
     std::vector<ArchiveTensor> &tensors = archive->tensors;
-    archive->by_place.resize(tensors.size());
-    const auto begin = archive->by_place.begin() + static_cast<std::ptrdiff_t>(first);
-    std::iota(begin, archive->by_place.end(), static_cast<int64_t>(first));
+    std::vector<int64_t> &by_place = archive->by_place;
+    by_place.resize(tensors.size());
+    std::iota(by_place.begin(), by_place.end(), int64_t{0});
     const auto key = [&](int64_t number) {
         const ArchiveTensor &tensor = tensors[static_cast<size_t>(number)];
-        return std::tuple(tensor.file, tensor.offset, number);
+        return std::tuple(is_widened(tensor), tensor.file, tensor.offset, number);
     };
-    std::sort(begin, archive->by_place.end(), [&](int64_t a, int64_t b) { return key(a) < key(b); });
-    int64_t end = first > 0 ? archive->nbytes : 0;
-    for (auto number = begin; number != archive->by_place.end(); ++number) {
-        ArchiveTensor &tensor = tensors[static_cast<size_t>(*number)];
+    std::sort(by_place.begin(), by_place.end(), [&](int64_t a, int64_t b) { return key(a) < key(b); });
+    archive->widened_place = INT64_MAX;
+    int64_t end = 0;
+    for (const int64_t number : by_place) {
+        ArchiveTensor &tensor = tensors[static_cast<size_t>(number)];
         tensor.place = end;
-        if (!pad_to(kAlignment, &tensor.place) || !add(tensor.place, tensor.nbytes, &end)) {
+        if (!pad_to(kAlignment, &tensor.place) || !add(tensor.place, tensor.buffer_nbytes(), &end)) {
             return fail(VIA_ERROR_OVERFLOW, "the tensors exceed 2^63 - 1 bytes; expected fewer");
+        }
+        if (is_widened(tensor)) {
+            archive->widened_place = std::min(archive->widened_place, tensor.place);
         }
     }
     archive->nbytes = end;
+    archive->widened_place = std::min(archive->widened_place, end);
+    archive->most_nbytes = std::max(archive->most_nbytes, end);
     archive->is_placed = true;
     return VIA_OK;
 }
@@ -127,6 +133,7 @@ Status read_file(via_archive *archive, const std::string &path) {
     for (ArchiveTensor &tensor : list.tensors()) {
         has_column_major = has_column_major || tensor.is_column_major;
         tensor.file = number + (tensor.is_column_major ? 1 : 0);
+        VIA_TRY(name_file(file, name_tensor(tensor.name, plan_elements(&tensor))));
     }
     list.move_to(&archive->tensors, &archive->metadata);
     return has_column_major ? add_column_major(archive) : VIA_OK;
@@ -155,7 +162,7 @@ Status add_files(via_archive *archive, const char *path) {
     }
     VIA_TRY(index_names(archive, first));
     VIA_TRY(check_index(archive, paths));
-    return place_tensors(archive, first);
+    return place_tensors(archive);
 }
 
 // Removes what has been appended to an archive since, unless it is kept: also after an exception.
@@ -165,8 +172,7 @@ public:
         : archive_(archive),
           files_(archive->files.size()),
           tensors_(archive->tensors.size()),
-          texts_(archive->metadata.size()),
-          nbytes_(archive->nbytes) {}
+          texts_(archive->metadata.size()) {}
     ~Appending() {
         if (!is_kept_) {
             remove();
@@ -195,15 +201,13 @@ private:
         cut(&archive_->tensors, tensors_);
         cut(&archive_->files, files_);
         cut(&archive_->metadata, texts_);
-        cut(&archive_->by_place, tensors_);
-        archive_->nbytes = nbytes_;
+        archive_->is_placed = false;
     }
 
     via_archive *const archive_;
     const size_t files_;
     const size_t tensors_;
     const size_t texts_;
-    const int64_t nbytes_;
     bool is_kept_ = false;
 };
 
@@ -223,7 +227,7 @@ Status index_out_of_range(via_archive *archive, int64_t number) {
 // Steps of a dense array: elements for packed ones, otherwise bytes.
 Layout dense_layout(const ArchiveTensor &tensor) {
     Layout layout{};
-    const int64_t bits = dtype_bits(tensor.dtype);
+    const int64_t bits = dtype_bits(tensor.array_dtype());
     int64_t step = bits % 8 != 0 ? 1 : bits / 8;
     layout.ndim = static_cast<int32_t>(tensor.shape.size());
     for (size_t i = 0; i < tensor.shape.size(); ++i) {
@@ -247,7 +251,6 @@ Status open_archive(const char *path, const via_file_options &options, via_archi
 }
 
 Status add_to_archive(via_archive *archive, const char *path) {
-    (void)settle_places(archive);
     Appending appending(archive);
     VIA_TRY(add_files(archive, path));
     appending.keep();
@@ -336,7 +339,17 @@ Status find_rows(via_archive *archive, ArchiveTensor *slice) {
 Status open_tensor(via_archive *archive, int64_t number, via_file **out_file) {
     const ArchiveTensor *tensor = nullptr;
     VIA_TRY(require_tensor(archive, number, &tensor));
-    return open_window(archive, *tensor, out_file);
+    if (!tensor->is_converted()) {
+        return open_window(archive, *tensor, out_file);
+    }
+    UniqueFile window;
+    via_convert_options options = VIA_CONVERT_OPTIONS_INIT;
+    if (tensor->conversion != nullptr) {
+        options = tensor->conversion->options;
+    }
+    options.byte_order = tensor->swaps ? kOtherByteOrder : VIA_BYTE_ORDER_NATIVE;
+    VIA_TRY(open_window(archive, *tensor, window.out()));
+    return name_tensor(tensor->name, make_converted(window.get(), tensor->array_dtype(), options, out_file));
 }
 
 Status slice_tensor(via_archive *archive, int64_t number, int32_t axis, int64_t start, int64_t count) {
@@ -361,8 +374,8 @@ Status slice_tensor(via_archive *archive, int64_t number, int32_t axis, int64_t 
 int64_t settle_places(via_archive *archive) {
     if (!archive->is_placed) {
         const std::lock_guard one_at_a_time(archive->placing);
-        // A part never takes more than the whole did.
-        const Status status = archive->is_placed ? VIA_OK : place_tensors(archive, 0);
+        // Takes at most `most_nbytes`, which did not overflow.
+        const Status status = archive->is_placed ? VIA_OK : place_tensors(archive);
         (void)status;
     }
     return archive->nbytes;
@@ -384,7 +397,7 @@ Status select_tensors(via_archive *archive, int32_t count, const int64_t *number
         }
         selection.get()->tensors.push_back(*tensor);
     }
-    VIA_TRY(place_tensors(selection.get(), 0));
+    VIA_TRY(place_tensors(selection.get()));
     *out_archive = selection.release();
     return VIA_OK;
 }
@@ -406,8 +419,8 @@ Status view_tensor(via_archive *archive, int64_t number, via_array *buffer, via_
     const ArchiveTensor *tensor = nullptr;
     VIA_TRY(require_tensor(archive, number, &tensor));
     VIA_TRY(check_buffer(archive, buffer));
-    return name_tensor(tensor->name, make_view(buffer, static_cast<char *>(buffer->data) + tensor->place, tensor->dtype,
-                                               dense_layout(*tensor), buffer->flags, out_array));
+    return name_tensor(tensor->name, make_view(buffer, static_cast<char *>(buffer->data) + tensor->place,
+                                               tensor->array_dtype(), dense_layout(*tensor), buffer->flags, out_array));
 }
 
 Status stamp_of(OpenFile *open, FileStamp *out_stamp) {

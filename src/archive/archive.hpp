@@ -6,6 +6,9 @@
 // them. Places follow the order of the bytes in the files, and each is a multiple of kAlignment. Tensors whose sizes
 // are such multiples therefore lie in the buffer as they do in their file, and are read together. A selection is an
 // archive of some tensors of another, with a buffer of its own.
+//
+// Tensors that are converted (tensor_conversion.hpp) take the bytes of their new dtype in the buffer. Large ones that
+// become wider come last: a device widens each by itself.
 #pragma once
 
 #include <atomic>
@@ -46,17 +49,35 @@ struct ArchiveFile {
     FileStamp stamp{};  // when the header was read
 };
 
+struct TransferConversion;
+
+// What a read makes of a tensor's elements.
+struct TensorConversion {
+    int32_t dtype;
+    via_convert_options options;
+};
+
 struct ArchiveTensor {
+    int32_t array_dtype() const { return conversion != nullptr ? conversion->dtype : dtype; }
+    bool is_converted() const { return elements != nullptr; }
+    // Returns the bytes of its elements in a buffer. Converted elements are whole bytes.
+    int64_t buffer_nbytes() const {
+        return conversion != nullptr ? nbytes / (dtype_bits(dtype) / 8) * (dtype_bits(conversion->dtype) / 8) : nbytes;
+    }
+
     std::string name;
-    int32_t dtype = 0;
+    int32_t dtype = 0;  // in the file
     std::vector<int64_t> shape;
-    std::string type_name;         // of its format; see via_archive_type_name
-    bool is_column_major = false;  // in the file, and in a buffer
-    int32_t file = 0;              // index among the archive's files
-    int64_t offset = 0;            // of the first byte in the whole file
-    int64_t nbytes = 0;
-    int64_t place = 0;        // in the buffer
-    int64_t block_bytes = 1;  // of quantised blocks, which fill the last axis
+    std::string type_name;                               // of its format; see via_archive_type_name
+    bool is_column_major = false;                        // in the file, and in a buffer
+    int32_t file = 0;                                    // index among the archive's files
+    int64_t offset = 0;                                  // of the first byte in the whole file
+    int64_t nbytes = 0;                                  // in the file
+    int64_t place = 0;                                   // in the buffer
+    bool swaps = false;                                  // numbers of the file are in another byte order
+    std::shared_ptr<const TensorConversion> conversion;  // to another dtype
+    std::shared_ptr<const TransferConversion> elements;  // what is done for both; nullptr: nothing
+    int64_t block_bytes = 1;                             // of quantised blocks, which fill the last axis
     // Of a slice: the tensor that it is of, and its rows if they are not adjacent.
     std::vector<int64_t> whole_shape;
     std::vector<int64_t> starts;
@@ -78,6 +99,8 @@ struct via_archive {
     std::vector<via::ArchiveText> metadata;
     std::vector<int64_t> by_place;  // numbers of the tensors in the order of their bytes
     int64_t nbytes = 0;             // of the buffer; see settle_places
+    int64_t most_nbytes = 0;        // at least those of any buffer
+    int64_t widened_place = 0;      // of the first tensor that a device widens; nbytes if there is none
     std::atomic<bool> is_placed{true};
     via::InheritedMutex placing;
 

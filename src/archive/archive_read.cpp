@@ -6,7 +6,10 @@
 #include <deque>
 #include <memory>
 #include <new>
+#include <utility>
+#include <vector>
 
+#include "archive/tensor_conversion.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_check.hpp"
 #include "copy/copy_plan.hpp"
@@ -19,6 +22,7 @@
 #include "cuda/io_endpoint.hpp"
 #include "file/file_transfer.hpp"
 #include "file/io_chunks.hpp"
+#include "file/move_range.hpp"
 
 namespace via {
 namespace {
@@ -29,7 +33,11 @@ struct Segment {
     int64_t offset;  // in the whole file
     int64_t nbytes;
     int64_t place;             // in the buffer
+    int64_t placed_bytes;      // there
     ExtentIo *rows = nullptr;  // of bytes that are adjacent in the buffer only
+    const ArchiveTensor *converted = nullptr;
+
+    int64_t end() const { return place + placed_bytes; }
 };
 
 // A read under way. Holds what it needs of the archive, to which tensors may be added meanwhile.
@@ -78,16 +86,24 @@ private:
     VIA_NODISCARD Status move(via_task *task, Fence **out_fence);
     VIA_NODISCARD Status move_to_host(via_task *task);
     VIA_NODISCARD Status move_to_device(via_task *task, Fence **out_fence);
+    VIA_NODISCARD Status move_widened(via_task *task, Fence **out_fence);
     VIA_NODISCARD Status bounce(via_task *task);
     Group group_at(size_t first, int64_t end) const;
     VIA_NODISCARD Status fetch_group(const Group &group, char *memory, int64_t offset, int64_t end);
     VIA_NODISCARD Status fetch_one(const Segment &segment, char *memory, int64_t offset, int64_t end);
+    VIA_NODISCARD Status fetch_converted(const Segment &segment, char *memory, int64_t from, int64_t to);
+    VIA_NODISCARD Status fetch_as_is(const Segment &segment, char *memory, int64_t first, int64_t nbytes);
+    VIA_NODISCARD Status widen(const Segment &segment, via_task *task, Fence **out_fence);
+    void add_segment(const ArchiveTensor &tensor);
 
     via_array *const buffer_;
     const UniqueArray held_;  // released even if the constructor fails
     std::vector<std::unique_ptr<Source>> sources_;
     std::deque<Rows> rows_;
+    std::deque<ArchiveTensor> converted_;
     std::vector<Segment> segments_;
+    const int32_t page_cache_;
+    const int64_t widened_place_;  // bytes of the buffer before what a device widens
 };
 
 // Segments of less are copied out of one read with their neighbours.
@@ -95,6 +111,8 @@ constexpr int64_t kShort = int64_t{64} << 10;
 // Reading so many bytes that nobody wants costs less than another system call.
 constexpr int64_t kMostGap = int64_t{16} << 10;
 constexpr int64_t kMostGroup = int64_t{1} << 20;
+// Bytes that are read before they are converted: they stay in a core's cache.
+constexpr int64_t kConvertedBytes = int64_t{256} << 10;
 
 via_array *retained(via_array *array) {
     retain_array(array);
@@ -102,30 +120,42 @@ via_array *retained(via_array *array) {
 }
 
 bool continues(const Segment &segment, const ArchiveTensor &tensor) {
-    return segment.rows == nullptr && tensor.rows == nullptr && segment.file == tensor.file &&
-           segment.offset + segment.nbytes == tensor.offset && segment.place + segment.nbytes == tensor.place;
+    return segment.rows == nullptr && tensor.rows == nullptr && segment.converted == nullptr &&
+           !tensor.is_converted() && segment.file == tensor.file && segment.offset + segment.nbytes == tensor.offset &&
+           segment.place + segment.nbytes == tensor.place;
 }
 
-ArchiveReader::ArchiveReader(via_archive *archive, via_array *buffer) : buffer_(buffer), held_(retained(buffer)) {
+ArchiveReader::ArchiveReader(via_archive *archive, via_array *buffer)
+    : buffer_(buffer),
+      held_(retained(buffer)),
+      page_cache_(archive->options.page_cache),
+      widened_place_(archive->widened_place) {
     const bool own_memory = buffer->device_type == VIA_DEVICE_CUDA;
     for (const ArchiveFile &file : archive->files) {
         sources_.push_back(std::make_unique<Source>(file, archive->options.page_cache, own_memory));
     }
     for (const int64_t number : archive->by_place) {
         const ArchiveTensor &tensor = archive->tensors[static_cast<size_t>(number)];
-        if (tensor.nbytes == 0) {
-            continue;
-        }
-        if (!segments_.empty() && continues(segments_.back(), tensor)) {
-            segments_.back().nbytes += tensor.nbytes;
-        } else {
-            ExtentIo *rows = nullptr;
-            if (tensor.rows != nullptr) {
-                rows = &rows_.emplace_back(sources_[static_cast<size_t>(tensor.file)]->io, tensor.rows).io;
-            }
-            segments_.push_back({tensor.file, tensor.offset, tensor.nbytes, tensor.place, rows});
+        if (tensor.nbytes > 0) {
+            add_segment(tensor);
         }
     }
+}
+
+void ArchiveReader::add_segment(const ArchiveTensor &tensor) {
+    if (!segments_.empty() && continues(segments_.back(), tensor)) {
+        segments_.back().nbytes += tensor.nbytes;
+        segments_.back().placed_bytes += tensor.nbytes;
+        return;
+    }
+    Segment segment{tensor.file, tensor.offset, tensor.nbytes, tensor.place, tensor.buffer_nbytes()};
+    if (tensor.rows != nullptr) {
+        segment.rows = &rows_.emplace_back(sources_[static_cast<size_t>(tensor.file)]->io, tensor.rows).io;
+    }
+    if (tensor.is_converted()) {
+        segment.converted = &converted_.emplace_back(tensor);
+    }
+    segments_.push_back(segment);
 }
 
 Status ArchiveReader::check_unchanged() const {
@@ -162,21 +192,51 @@ int32_t ArchiveReader::workers() const {
 
 Status ArchiveReader::fetch_one(const Segment &segment, char *memory, int64_t offset, int64_t end) {
     const int64_t from = std::max(offset, segment.place);
-    const int64_t to = std::min(end, segment.place + segment.nbytes);
-    Source &source = *sources_[static_cast<size_t>(segment.file)];
+    const int64_t to = std::min(end, segment.end());
     char *to_memory = memory + (from - offset);
-    const int64_t first = from - segment.place;
+    return segment.converted != nullptr ? fetch_converted(segment, to_memory, from - segment.place, to - segment.place)
+                                        : fetch_as_is(segment, to_memory, from - segment.place, to - from);
+}
+
+// Reads bytes of the segment as the file has them.
+Status ArchiveReader::fetch_as_is(const Segment &segment, char *memory, int64_t first, int64_t nbytes) {
+    Source &source = *sources_[static_cast<size_t>(segment.file)];
     return name_file(source.file.file, segment.rows != nullptr
-                                           ? segment.rows->read(to_memory, first, to - from)
-                                           : source.io.read(to_memory, segment.offset + first, to - from));
+                                           ? segment.rows->read(memory, first, nbytes)
+                                           : source.io.read(memory, segment.offset + first, nbytes));
+}
+
+// Reads elements, and converts them while a core's cache holds them. The ends may cut an element.
+Status ArchiveReader::fetch_converted(const Segment &segment, char *memory, int64_t from, int64_t to) {
+    const TransferConversion &conversion = *segment.converted->elements;
+    const int64_t item = conversion.array_item;
+    const int64_t most = kConvertedBytes / std::max(item, conversion.file_item);
+    Buffer read(sources_[static_cast<size_t>(segment.file)]->io.buffers());
+    Buffer cut(sources_[static_cast<size_t>(segment.file)]->io.buffers());
+    VIA_TRY(read.acquire());
+    for (int64_t at = from; at < to;) {
+        const int64_t first = at / item;
+        const int64_t count = std::min((to - 1) / item + 1 - first, most);
+        const int64_t end = std::min((first + count) * item, to);
+        VIA_TRY(fetch_as_is(segment, read.get(), first * conversion.file_item, count * conversion.file_item));
+        if (at % item == 0 && end % item == 0) {
+            convert_adjacent(conversion, memory + (at - from), read.get(), count);
+        } else {
+            VIA_TRY(cut.get() == nullptr ? cut.acquire() : VIA_OK);
+            convert_adjacent(conversion, cut.get(), read.get(), count);
+            std::memcpy(memory + (at - from), cut.get() + (at - first * item), static_cast<size_t>(end - at));
+        }
+        at = end;
+    }
+    return VIA_OK;
 }
 
 ArchiveReader::Group ArchiveReader::group_at(size_t first, int64_t end) const {
     size_t last = first + 1;
     const Segment &begin = segments_[first];
     const auto joins = [&](const Segment &before, const Segment &next) {
-        return next.rows == nullptr && next.file == begin.file && next.nbytes <= kShort &&
-               next.place + next.nbytes <= end && next.offset - before.offset - before.nbytes <= kMostGap &&
+        return next.rows == nullptr && next.file == begin.file && next.nbytes <= kShort && next.end() <= end &&
+               next.offset - before.offset - before.nbytes <= kMostGap &&
                next.offset + next.nbytes - begin.offset <= kMostGroup;
     };
     while (begin.rows == nullptr && begin.nbytes <= kShort && last < segments_.size() &&
@@ -203,17 +263,21 @@ Status ArchiveReader::fetch_group(const Group &group, char *memory, int64_t offs
                       source.io.read(buffer.get(), first.offset, last.offset + last.nbytes - first.offset)));
     for (size_t i = group.first; i < group.last; ++i) {
         const Segment &each = segments_[i];
-        std::memcpy(memory + (each.place - offset), buffer.get() + (each.offset - first.offset),
-                    static_cast<size_t>(each.nbytes));
+        const char *from = buffer.get() + (each.offset - first.offset);
+        if (each.converted != nullptr) {
+            const TransferConversion &conversion = *each.converted->elements;
+            convert_adjacent(conversion, memory + (each.place - offset), from, each.nbytes / conversion.file_item);
+        } else {
+            std::memcpy(memory + (each.place - offset), from, static_cast<size_t>(each.nbytes));
+        }
     }
     return VIA_OK;
 }
 
 Status ArchiveReader::fetch(char *memory, int64_t offset, int64_t nbytes) {
     const int64_t end = offset + nbytes;
-    const auto found = std::partition_point(segments_.begin(), segments_.end(), [&](const Segment &segment) {
-        return segment.place + segment.nbytes <= offset;
-    });
+    const auto found = std::partition_point(segments_.begin(), segments_.end(),
+                                            [&](const Segment &segment) { return segment.end() <= offset; });
     int64_t at = offset;
     for (auto number = static_cast<size_t>(found - segments_.begin());
          number < segments_.size() && segments_[number].place < end;) {
@@ -223,7 +287,7 @@ Status ArchiveReader::fetch(char *memory, int64_t offset, int64_t nbytes) {
             if (segment.place > at) {
                 std::memset(memory + (at - offset), 0, static_cast<size_t>(segment.place - at));
             }
-            at = std::min(segment.place + segment.nbytes, end);
+            at = std::min(segment.end(), end);
         }
         VIA_TRY(fetch_group(group, memory, offset, end));
     }
@@ -283,13 +347,18 @@ private:
 };
 
 Status ArchiveReader::move_to_device(via_task *task, Fence **out_fence) {
+    if (widened_place_ == 0) {
+        return VIA_OK;
+    }
     constexpr int64_t kBorder = int64_t{64} << 10;
+    UniqueArray front;
     UniqueArray dense;
     CopyPlan plan;
     cuda::StagedPlan staged;
-    VIA_TRY(make_layout_like(buffer_, dense.out()));
-    VIA_TRY(normalise_copy(buffer_, dense.get(), &plan.loops));
-    VIA_TRY(make_transfer(plan.loops, buffer_, dense.get(), Ask::Never, &plan.transfer));
+    VIA_TRY(make_view(buffer_, buffer_->data, VIA_UINT8, {1, {widened_place_}, {1}}, buffer_->flags, front.out()));
+    VIA_TRY(make_layout_like(front.get(), dense.out()));
+    VIA_TRY(normalise_copy(front.get(), dense.get(), &plan.loops));
+    VIA_TRY(make_transfer(plan.loops, front.get(), dense.get(), Ask::Never, &plan.transfer));
     if (!cuda::can_stage_io(plan.transfer, &staged)) {
         return bounce(task);
     }
@@ -299,14 +368,53 @@ Status ArchiveReader::move_to_device(via_task *task, Fence **out_fence) {
         out_fence);
 }
 
+// Moves what the device widens, tensor by tensor: the narrower elements cross the link.
+Status ArchiveReader::move_widened(via_task *task, Fence **out_fence) {
+    std::vector<Fence *> fences;
+    Status status = VIA_OK;
+    for (const Segment &segment : segments_) {
+        if (segment.place < widened_place_ || status != VIA_OK) {
+            continue;
+        }
+        fences.push_back(nullptr);
+        status = widen(segment, task, &fences.back());
+    }
+    if (*out_fence != nullptr) {
+        fences.push_back(std::exchange(*out_fence, nullptr));
+    }
+    std::erase(fences, nullptr);
+    const Status joined = join_or_wait(fences.data(), static_cast<int32_t>(fences.size()), out_fence);
+    return status != VIA_OK ? status : joined;
+}
+
+Status ArchiveReader::widen(const Segment &segment, via_task *task, Fence **out_fence) {
+    if (is_cancelled(task)) {
+        return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes", as_printed(segment.place),
+                    as_printed(buffer_->size));
+    }
+    const ArchiveTensor &tensor = *segment.converted;
+    const Source &source = *sources_[static_cast<size_t>(segment.file)];
+    UniqueArray array;
+    const int64_t item = dtype_bits(tensor.array_dtype()) / 8;
+    VIA_TRY(make_view(buffer_, static_cast<char *>(buffer_->data) + segment.place, tensor.array_dtype(),
+                      {1, {segment.placed_bytes / item}, {item}}, buffer_->flags, array.out()));
+    std::shared_ptr<TransferConversion> conversion;
+    VIA_TRY(plan_read(array.get(), tensor.dtype, tensor.conversion->options, tensor.swaps, &conversion));
+    const FileExtents extents =
+        tensor.rows != nullptr ? *tensor.rows : adjacent_extents({segment.offset, segment.nbytes});
+    return name_file(source.file.file, move_range({source.open.get(), extents, array.get(), Direction::Read,
+                                                   page_cache_, false, false, nullptr, conversion.get()},
+                                                  out_fence));
+}
+
 // Moves parts of the buffer through one host buffer, for copies that cannot be staged.
 Status ArchiveReader::bounce(via_task *task) {
     constexpr int64_t kBytes = int64_t{8} << 20;
     BufferPool buffers(kBytes);
     Buffer buffer(buffers);
     VIA_TRY(buffer.acquire());
-    for (int64_t at = 0; at < buffer_->size; at += kBytes) {
-        const int64_t nbytes = std::min(kBytes, buffer_->size - at);
+    for (int64_t at = 0; at < widened_place_; at += kBytes) {
+        const int64_t nbytes = std::min(kBytes, widened_place_ - at);
         UniqueArray part;
         UniqueArray dense;
         VIA_TRY(make_view(buffer_, static_cast<char *>(buffer_->data) + at, VIA_UINT8, {1, {nbytes}, {1}},
@@ -323,7 +431,11 @@ Status ArchiveReader::move(via_task *task, Fence **out_fence) {
     if (buffer_->size == 0) {
         return VIA_OK;
     }
-    return buffer_->device_type == VIA_DEVICE_CUDA ? move_to_device(task, out_fence) : move_to_host(task);
+    if (buffer_->device_type != VIA_DEVICE_CUDA) {
+        return move_to_host(task);
+    }
+    VIA_TRY(move_to_device(task, out_fence));
+    return move_widened(task, out_fence);
 }
 
 // A device may still read slots after a change was found: the fence is stored on failure too.

@@ -36,11 +36,7 @@ Status read_header(OpenFile *open, const ZipEntry &entry, NpyHeader *out_header)
     VIA_TRY(text.take(static_cast<uint64_t>(preamble.text_bytes), &found));
     VIA_TRY(parse_npy_text(found, preamble.is_utf8, out_header));
     out_header->data_offset = text.at();
-    return !out_header->swapped
-               ? VIA_OK
-               : fail(VIA_ERROR_DTYPE,
-                      "the .npy header has %s in another byte order; expected this machine's byte order",
-                      DtypeName(out_header->dtype).text);
+    return VIA_OK;
 }
 
 Status add_tensor(OpenFile *open, const ZipEntry &entry, ArchiveTensor tensor, TensorList *list) {
@@ -49,6 +45,7 @@ Status add_tensor(OpenFile *open, const ZipEntry &entry, ArchiveTensor tensor, T
     VIA_TRY(read_header(open, entry, &header));
     tensor.dtype = header.dtype;
     tensor.type_name = DtypeName(header.dtype).text;
+    tensor.swaps = header.swapped;
     tensor.shape.assign(header.shape, header.shape + header.ndim);
     tensor.is_column_major = header.column_major && header.ndim > 1;
     tensor.offset = header.data_offset;

@@ -13,8 +13,8 @@
 //
 // Which copies are fused. One side is on the device, the other one there or in pinned memory, and a kernel of one
 // context reaches both (RangeCache). The elements are adjacent, or make few long rows. A lone copy is a single one.
-// If the stream cannot run the kernel, every copy of the batch runs as a single one. A copy by index is a single one
-// with a plan of its own (indexed/indexed_copy.hpp), made when it is added.
+// If the stream cannot run the kernel, every copy of the batch runs as a single one. A copy by index or to another
+// dtype is a single one with a plan of its own (planned_copy.hpp), made when it is added.
 //
 // Order. A run waits for the last writes of all its arrays, joined into one fence, and ends with one fence. copy_batch
 // tracks each array with it. A via_batch runs again and again, so it saves that work: PreparedBatch keeps the fence of
@@ -31,7 +31,7 @@
 
 #include <cstdint>
 
-#include "copy/indexed.hpp"
+#include "copy/planned_copy.hpp"
 #include "core/array/array.hpp"
 
 namespace via {
@@ -44,8 +44,8 @@ void release_batch(via_batch *batch);
 // of the batch.
 VIA_NODISCARD Status add_to_batch(via_batch *batch, via_array *dst, via_array *src);
 
-// Does the same for a copy by index. Reads and checks lists of host memory.
-VIA_NODISCARD Status add_indexed_to_batch(via_batch *batch, const IndexedArguments &arguments);
+// Does the same for a copy that is checked and planned, which the batch holds.
+VIA_NODISCARD Status add_planned_to_batch(via_batch *batch, PlannedCopy *copy);
 
 int64_t batch_size(via_batch *batch);
 

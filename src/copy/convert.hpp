@@ -7,10 +7,12 @@
 //   conversions_*               loops of that, once per instruction set
 //   convert_host                converts within host memory, and packs elements for the ring of a device
 //   element_order               the normal form
+//   element_plan                both, with what refuses a conversion
 //   conversion                  the value, and its runs
 //   convert_transfer (src/cuda) does what involves a device
 #pragma once
 
+#include "copy/planned_copy.hpp"
 #include "core/array/array.hpp"
 
 namespace via {
@@ -18,6 +20,10 @@ namespace via {
 // Converts. With a stream in stream order; without one it is complete on return.
 VIA_NODISCARD Status convert_array(via_array *dst, via_array *src, const via_convert_options &options,
                                    via_stream *stream);
+
+// Checks and plans a conversion for a task or a batch; see planned_copy.hpp. Stores nullptr if a copy does the same.
+VIA_NODISCARD Status plan_convert(via_array *dst, via_array *src, const via_convert_options &options,
+                                  PlannedCopy **out_copy);
 
 // Submits the conversion as a task, after the work of the stream unless that is nullptr or no_sync.
 VIA_NODISCARD Status submit_convert(via_array *dst, via_array *src, const via_convert_options &options,

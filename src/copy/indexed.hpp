@@ -11,8 +11,8 @@
 //   indexed_transfer  (src/cuda) does what involves a device
 #pragma once
 
+#include "copy/planned_copy.hpp"
 #include "core/array/array.hpp"
-#include "core/base/unique_handle.hpp"
 
 namespace via {
 
@@ -26,6 +26,9 @@ struct IndexedArguments {
 
 // Copies. With a stream in stream order; without one it is complete on return.
 VIA_NODISCARD Status copy_indexed(const IndexedArguments &arguments, via_stream *stream);
+
+// Checks and plans a copy for a task or a batch; see planned_copy.hpp.
+VIA_NODISCARD Status plan_indexed(const IndexedArguments &arguments, PlannedCopy **out_copy);
 
 // Submits the copy as a task, after the work of the stream unless that is nullptr or no_sync.
 VIA_NODISCARD Status submit_indexed(const IndexedArguments &arguments, via_stream *stream, via_task **out_task);

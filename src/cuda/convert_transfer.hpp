@@ -17,22 +17,30 @@
 
 namespace via::cuda {
 
-// Converts elements first to first + count - 1 between the host's memory and packed ones.
-using ConvertPacked = void (*)(const ElementLoops &loops, const ElementConversion &elements, int64_t first,
-                               int64_t count, void *packed);
-using ConvertUnpacked = void (*)(const ElementLoops &loops, const ElementConversion &elements, int64_t first,
-                                 int64_t count, const void *packed);
+// The host's part: elements of its memory, or of a file. Several threads of the library call it at a time.
+class HostElements {
+public:
+    // Make packed elements of elements first to first + count - 1 of the loops, and the reverse.
+    VIA_NODISCARD virtual Status pack(const ElementLoops &loops, const ElementConversion &elements, int64_t first,
+                                      int64_t count, void *packed) = 0;
+    VIA_NODISCARD virtual Status unpack(const ElementLoops &loops, const ElementConversion &elements, int64_t first,
+                                        int64_t count, const void *packed) = 0;
+    virtual int32_t workers() const = 0;
+
+protected:
+    ~HostElements() = default;
+};
 
 struct ConvertTransfer {
     Transfer transfer;   // sides, arrays and addresses; nbytes are those of dst
     ElementLoops loops;  // in the order of the host's memory, if one side is pageable, otherwise of dst
     ElementConversion elements;
-    ConvertPacked pack;
-    ConvertUnpacked unpack;
+    bool converts_first;  // before elements cross a link
+    HostElements *host;
 };
 
-// Returns whether elements are converted before they cross a link, since that makes them no wider.
-constexpr bool converts_first(const ElementConversion &elements) {
+// Returns whether elements that are converted before they cross a link are no wider there.
+constexpr bool is_no_wider(const ElementConversion &elements) {
     return bytes_of(elements.dst) <= bytes_of(elements.src);
 }
 
@@ -40,10 +48,17 @@ constexpr bool converts_first(const ElementConversion &elements) {
 // without kernels.
 VIA_NODISCARD Status check_convert(const ConvertTransfer &transfer);
 
+// Refuses what convert_on would refuse.
+VIA_NODISCARD Status prepare_convert(const ConvertTransfer &transfer, via_stream *stream);
+
 // Convert as transfer_now, transfer_on and transfer_for_task copy.
 VIA_NODISCARD Status convert_now(const ConvertTransfer &transfer);
 VIA_NODISCARD Status convert_on(const ConvertTransfer &transfer, via_stream *stream);
 VIA_NODISCARD Status convert_for_task(const ConvertTransfer &transfer, via_task *task, Fence **out_fence);
+
+// Converts between a device and elements that are not in memory, by the ring, as transfer_io copies. The address of the
+// host's side numbers the elements, and is never touched.
+VIA_NODISCARD Status convert_io(const ConvertTransfer &transfer, via_task *task, Fence **out_fence);
 
 // Writes the route in a few words.
 void describe_convert(const ConvertTransfer &transfer, TextBuffer *text);

@@ -173,9 +173,11 @@ Status indexed_for_task(const IndexedTransfer &, IndexTable *, via_task *, Fence
 // ------------------------------------------------------------------------------------------------ conversions
 
 Status check_convert(const ConvertTransfer &) { return need("this conversion"); }
+Status prepare_convert(const ConvertTransfer &, via_stream *) { return need("a stream"); }
 Status convert_now(const ConvertTransfer &) { return need("this conversion"); }
 Status convert_on(const ConvertTransfer &, via_stream *) { return need("a stream"); }
 Status convert_for_task(const ConvertTransfer &, via_task *, Fence **) { return need("this conversion"); }
+Status convert_io(const ConvertTransfer &, via_task *, Fence **) { return need("this conversion"); }
 void describe_convert(const ConvertTransfer &, TextBuffer *text) { text->add("none: %s", kWhy); }
 
 // ------------------------------------------------------------------------------------------------ batches

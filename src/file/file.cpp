@@ -16,6 +16,7 @@
 #include "core/base/lock.hpp"
 #include "core/system/pages.hpp"
 #include "file/atomic_replace.hpp"
+#include "file/file_conversion.hpp"
 #include "file/read_write.hpp"
 #include "file/window.hpp"
 
@@ -27,6 +28,8 @@ via::OpenFile *via_file::hold_open() {
     open->retain();
     return open;
 }
+
+int32_t via_file::array_dtype() const { return conversion != nullptr ? conversion->dtype : layout->dtype; }
 
 void via_file::set_open(via::OpenFile *other) {
     via::OpenFile *before = nullptr;
@@ -126,6 +129,7 @@ Status refuse_to_map(via_file *file) {
 
 Status map_window(via_file *window, int64_t byte_offset, const FileContent &given, via_array **out_array) {
     VIA_TRY(check_whole_window(byte_offset, given));
+    VIA_TRY(check_converts_nothing(window, "a mapping"));
     via_file *file = window->whole;
     via_array *layout = window->layout;
     VIA_TRY(file->swaps() ? refuse_to_map(file) : VIA_OK);
@@ -146,6 +150,7 @@ Status map_window(via_file *window, int64_t byte_offset, const FileContent &give
 void release_file(via_file *file) {
     if (file->references.release()) {
         if (file->whole != nullptr) {
+            delete file->conversion;
             release_array(file->layout);
             release_file(file->whole);
         }
@@ -159,6 +164,13 @@ void release_file(via_file *file) {
         std::free(file->target);
         delete file;
     }
+}
+
+Status check_converts_nothing(via_file *file, const char *what) {
+    return file->conversion == nullptr
+               ? VIA_OK
+               : fail(VIA_ERROR_UNSUPPORTED, "the file converts %s to %s; expected one that does not for %s",
+                      DtypeName(file->layout->dtype).text, DtypeName(file->conversion->dtype).text, what);
 }
 
 Status describe_file(via_file *file, via_file_properties *out_properties) {

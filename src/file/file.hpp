@@ -8,6 +8,10 @@
 #include "file/npy.hpp"
 #include "file/open_file.hpp"
 
+namespace via {
+struct FileConversion;
+}
+
 struct via_file {
     int32_t mode = VIA_MODE_READ;
     int32_t page_cache = VIA_PAGE_CACHE_AUTO;
@@ -30,7 +34,10 @@ struct via_file {
     // addresses (see window.hpp).
     via_file *whole = nullptr;
     via_array *layout = nullptr;
+    const via::FileConversion *conversion = nullptr;  // owned; nullptr: elements stay as they are
 
+    // Returns the dtype of arrays, of a window.
+    int32_t array_dtype() const;
     via_file *root() { return whole != nullptr ? whole : this; }
 
     // Returns the open file, retained for the caller.
@@ -72,6 +79,9 @@ VIA_NODISCARD Status check_file_options(const via_file_options &options);
 VIA_NODISCARD inline Status name_file(via_file *file, Status status) { return name_path(file->root()->path, status); }
 
 VIA_NODISCARD Status describe_file(via_file *file, via_file_properties *out_properties);
+
+// Refuses a file that converts. Errors: VIA_ERROR_UNSUPPORTED.
+VIA_NODISCARD Status check_converts_nothing(via_file *file, const char *what);
 
 struct FileRange {
     int64_t offset;  // in the whole file

@@ -5,7 +5,6 @@
 #include "copy/choose_tiles.hpp"
 #include "copy/normalise.hpp"
 #include "copy/run.hpp"
-#include "copy/swap_bytes.hpp"
 
 namespace via {
 namespace {
@@ -19,9 +18,6 @@ constexpr int64_t kMostSpan = int64_t{256} << 10;
 // Rows from here on are scattered by the system as it reads them: at 4 KiB every 8 KiB of a cached file that takes 0.75
 // of the time of copying them out. At 1 KiB it takes longer.
 constexpr int64_t kLeastScattered = int64_t{2} << 10;
-
-// Bytes that are read before they are swapped: they stay in a core's cache.
-constexpr int64_t kSwappedBytes = int64_t{256} << 10;
 
 // Walks the rows of a part. Level i is that of loop i; level ndim is one row.
 class Walk {
@@ -126,36 +122,7 @@ ExtentGroups::ExtentGroups(const FileExtents &extents) : level(extents.ndim) {
     cost = extents.nbytes / bytes[level] * (spans[level] + kCallBytes);
 }
 
-// Swaps what has just been read, while the caches hold it.
 Status ExtentIo::read(void *memory, int64_t offset, int64_t nbytes) {
-    const int64_t most = swapped_ > 1 ? kSwappedBytes : nbytes;
-    for (int64_t at = 0; at < nbytes; at += most) {
-        char *to = static_cast<char *>(memory) + at;
-        const int64_t some = std::min(most, nbytes - at);
-        VIA_TRY(read_as_is(to, offset + at, some));
-        if (swapped_ > 1) {
-            swap_bytes(to, to, some, swapped_);
-        }
-    }
-    return VIA_OK;
-}
-
-// Leaves the memory, which may be the caller's, as it is.
-Status ExtentIo::write(const void *memory, int64_t offset, int64_t nbytes) {
-    if (swapped_ == 1) {
-        return write_as_is(memory, offset, nbytes);
-    }
-    Buffer buffer(io_.buffers());
-    VIA_TRY(buffer.acquire());
-    for (int64_t at = 0; at < nbytes; at += FileIo::kPieceBytes) {
-        const int64_t some = std::min(FileIo::kPieceBytes, nbytes - at);
-        swap_bytes(buffer.get(), static_cast<const char *>(memory) + at, some, swapped_);
-        VIA_TRY(write_as_is(buffer.get(), offset + at, some));
-    }
-    return VIA_OK;
-}
-
-Status ExtentIo::read_as_is(void *memory, int64_t offset, int64_t nbytes) {
     if (is_one()) {
         return io_.read(memory, extents_.offset + offset, nbytes);
     }
@@ -164,7 +131,7 @@ Status ExtentIo::read_as_is(void *memory, int64_t offset, int64_t nbytes) {
 }
 
 // Writes row by row: gaps belong to others, and are not even rewritten with their content.
-Status ExtentIo::write_as_is(const void *memory, int64_t offset, int64_t nbytes) {
+Status ExtentIo::write(const void *memory, int64_t offset, int64_t nbytes) {
     Walk walk(io_, extents_, groups_, Direction::Write, false);
     return walk.part(0, extents_.offset, offset, nbytes, static_cast<char *>(const_cast<void *>(memory)));
 }

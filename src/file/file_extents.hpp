@@ -19,9 +19,7 @@ struct ExtentGroups {
 
 class ExtentIo {
 public:
-    // `swapped`: the bytes of each number on which the file has them in the other order; 1 if it has not.
-    ExtentIo(FileIo &file_io, const FileExtents &extents, int64_t swapped = 1)
-        : io_(file_io), extents_(extents), groups_(extents), swapped_(swapped) {}
+    ExtentIo(FileIo &file_io, const FileExtents &extents) : io_(file_io), extents_(extents), groups_(extents) {}
     ExtentIo(const ExtentIo &) = delete;
     ExtentIo &operator=(const ExtentIo &) = delete;
 
@@ -36,24 +34,21 @@ public:
     int64_t piece_bytes() const;
 
     // Returns the offset in the file of a single row, by which chunks are aligned; 0 for several rows.
-    int64_t bytes_from_border(int64_t offset) const { return is_one() ? whole_numbers(extents_.offset + offset) : 0; }
-
-    // Rounds down, so that no chunk ends within a number whose bytes are swapped.
-    int64_t whole_numbers(int64_t nbytes) const { return nbytes - nbytes % swapped_; }
+    int64_t bytes_from_border(int64_t offset) const { return is_one() ? extents_.offset + offset : 0; }
 
     int64_t nbytes() const { return extents_.nbytes; }
+
+    // Returns a pool of buffers for a chunk.
+    BufferPool &buffers() { return io_.buffers(); }
 
 private:
     bool is_one() const { return extents_.ndim == 0; }
     bool is_cold(int64_t offset, int64_t nbytes) const;
     int64_t file_offset_of(int64_t offset) const;
-    VIA_NODISCARD Status read_as_is(void *memory, int64_t offset, int64_t nbytes);
-    VIA_NODISCARD Status write_as_is(const void *memory, int64_t offset, int64_t nbytes);
 
     FileIo &io_;
     const FileExtents &extents_;
     const ExtentGroups groups_;
-    const int64_t swapped_;
 };
 
 }  // namespace via

@@ -16,6 +16,7 @@
 #include "cuda/device.hpp"
 #include "cuda/stream.hpp"
 #include "file/atomic_replace.hpp"
+#include "file/file_conversion.hpp"
 #include "file/move_range.hpp"
 #include "file/read_write.hpp"
 
@@ -53,7 +54,8 @@ Status OrderedTransfer::order(const FileTransfer &given) {
     }
     transfer_.array = array_.get();
     transfer_.layout = layout_.get();
-    return VIA_OK;
+    return plan_conversion({given.file, given.array, array_.get(), given.direction == Direction::Read},
+                           &transfer_.conversion);
 }
 
 // Refuses a destination whose elements share bytes.
@@ -85,10 +87,7 @@ Status check_mode(via_file *file) {
 
 // Returns the bytes from the first to the last of the transfer.
 int64_t span_of(const FileTransfer &transfer) {
-    if (transfer.layout == nullptr) {
-        return transfer.array->nbytes();
-    }
-    return byte_span(transfer.layout).high;
+    return transfer.layout == nullptr ? transfer.array->nbytes() : byte_span(transfer.layout).high;
 }
 
 FileExtents find_places(const FileTransfer &transfer, const FileRange &range) {
@@ -109,18 +108,13 @@ Status check_transfer(const FileTransfer &transfer) {
     return is_plain(transfer.array) ? VIA_OK : cuda::need("a transfer of CUDA's memory");
 }
 
-// Returns the bytes of each number that are swapped; 1 for none.
-int64_t swapped_bytes(const FileTransfer &transfer) {
-    return transfer.file->swaps() ? dtype_alignment(transfer.array->dtype) : 1;
-}
-
 Status read_range(const FileTransfer &transfer, via_task *task, Fence **out_fence) {
     via_file *file = transfer.file;
     const UniqueOpenFile open(file->hold_open());
     FileRange range{};
     VIA_TRY(find_range(file, open.get(), transfer.byte_offset, span_of(transfer), &range));
     return move_range({open.get(), find_places(transfer, range), transfer.array, Direction::Read, file->page_cache,
-                       false, false, task, swapped_bytes(transfer)},
+                       false, false, task, transfer.conversion.get()},
                       out_fence);
 }
 
@@ -141,7 +135,7 @@ Status write_range(const FileTransfer &transfer, OpenFile *open, const FileRange
     UniqueFence none;
     VIA_TRY(check_size_limit(open, range.offset + range.nbytes));
     VIA_TRY(move_range({open, find_places(transfer, range), transfer.array, Direction::Write, transfer.file->page_cache,
-                        transfer.file->durable, may_reserve(transfer.file), task, swapped_bytes(transfer)},
+                        transfer.file->durable, may_reserve(transfer.file), task, transfer.conversion.get()},
                        none.out()));
     note_size(transfer.file, range.offset + range.nbytes);
     return VIA_OK;

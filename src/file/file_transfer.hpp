@@ -6,7 +6,11 @@
 #include "file/file.hpp"
 #include "file/file_io.hpp"
 
+#include <memory>
+
 namespace via {
+
+struct TransferConversion;
 
 // A transfer. Holds no references.
 struct FileTransfer {
@@ -14,7 +18,9 @@ struct FileTransfer {
     via_array *array;
     Direction direction;
     int64_t byte_offset;
-    via_array *layout = nullptr;  // set by file_transfer.cpp
+    // Set by file_transfer.cpp.
+    via_array *layout = nullptr;
+    std::shared_ptr<TransferConversion> conversion = nullptr;  // nullptr: elements stay as they are
 };
 
 // Implements via_file_read and via_file_write.

@@ -98,9 +98,9 @@ AdjacentChunks::AdjacentChunks(ExtentIo &extent_io, Direction direction, int64_t
       memory_(static_cast<char *>(memory)),
       nbytes_(nbytes),
       piece_(extent_io.piece_bytes()),
-      before_((direction == Direction::Write ? extent_io.bytes_from_border(offset)
-                                             : extent_io.whole_numbers(reinterpret_cast<intptr_t>(memory))) %
-              piece_) {}
+      before_(
+          (direction == Direction::Write ? extent_io.bytes_from_border(offset) : reinterpret_cast<intptr_t>(memory)) %
+          piece_) {}
 
 int64_t AdjacentChunks::count() const { return nbytes_ > 0 ? divide_up(before_ + nbytes_, piece_) : 0; }
 
@@ -169,9 +169,18 @@ Status make_dense(via_array *like, void *memory, via_array **out_array) {
     return make_array(spec, Deleter{}, out_array);
 }
 
-// The address is neither NULL nor memory.
-Status make_layout_like(via_array *like, via_array **out_array) {
-    return make_dense(like, reinterpret_cast<void *>(uintptr_t{1} << 12), out_array);
+// Neither NULL nor memory.
+static void *no_memory() { return reinterpret_cast<void *>(uintptr_t{1} << 12); }
+
+Status make_layout_like(via_array *like, via_array **out_array) { return make_dense(like, no_memory(), out_array); }
+
+Status make_layout_like(via_array *like, int32_t dtype, via_array **out_array) {
+    const ArraySpec spec{.data = no_memory(),
+                         .dtype = dtype,
+                         .ndim = like->ndim,
+                         .shape = like->shape(),
+                         .flags = dtype_bits(dtype) % 8 != 0 ? VIA_ARRAY_SUBBYTE_PADDED : 0};
+    return make_array(spec, Deleter{}, out_array);
 }
 
 Status parallel_io(IoChunks *chunks, int32_t threads, int64_t done_before, int64_t total, via_task *task) {

@@ -10,6 +10,7 @@
 #include "core/async/task.hpp"
 #include "cuda/io_endpoint.hpp"
 #include "file/io_chunks.hpp"
+#include "file/move_converted.hpp"
 #include "file/read_write.hpp"
 #include "file/window.hpp"
 
@@ -22,7 +23,7 @@ Status move_host_range(const RangeTransfer &transfer) {
     via_array *array = transfer.array;
     const int64_t nbytes = transfer.extents.nbytes;
     FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, false);
-    ExtentIo extent_io(file_io, transfer.extents, transfer.swapped);
+    ExtentIo extent_io(file_io, transfer.extents);
     VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
     const int32_t threads =
         transfer.direction == Direction::Read ? extent_io.readers(0, nbytes) : extent_io.writers(nbytes);
@@ -68,7 +69,7 @@ Status move_through_ring(const RangeTransfer &transfer, const cuda::Transfer &co
                          Fence **out_fence) {
     constexpr int64_t kBorder = int64_t{64} << 10;
     FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, true);
-    ExtentIo extent_io(file_io, transfer.extents, transfer.swapped);
+    ExtentIo extent_io(file_io, transfer.extents);
     VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
     FileEndpoint endpoint(extent_io);
     return cuda::transfer_io({&copy, &endpoint, worker_count(transfer, extent_io),
@@ -82,7 +83,7 @@ public:
     explicit Bounce(const RangeTransfer &transfer)
         : transfer_(transfer),
           io_(transfer.open, transfer.page_cache, transfer.durable, true),
-          extent_io_(io_, transfer.extents, transfer.swapped),
+          extent_io_(io_, transfer.extents),
           slabs_(transfer.array, kBytes),
           buffers_(std::max(slabs_.slab_bytes(), kBytes)) {}
     Bounce(const Bounce &) = delete;
@@ -196,6 +197,9 @@ int64_t whole_bytes(via_array *array) {
 Status move_range(const RangeTransfer &transfer, Fence **out_fence) {
     if (transfer.extents.nbytes == 0) {
         return VIA_OK;
+    }
+    if (transfer.conversion != nullptr) {
+        return move_converted(transfer, out_fence);
     }
     if (transfer.array->is_packed()) {
         return move_packed_range(transfer, out_fence);

@@ -6,6 +6,8 @@
 
 namespace via {
 
+struct TransferConversion;
+
 // A transfer between an array and extents of an open file.
 struct RangeTransfer {
     OpenFile *open;
@@ -16,7 +18,7 @@ struct RangeTransfer {
     bool durable;
     bool reserves;  // reserve disk blocks before a write
     via_task *task;
-    int64_t swapped;  // see ExtentIo
+    const TransferConversion *conversion;  // nullptr: elements stay as they are
 };
 
 // Stores the fence at which a device ends the transfer, retained for the caller; nullptr if it is complete.

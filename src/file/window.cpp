@@ -139,6 +139,17 @@ Status check_whole_file(via_file *file, int64_t byte_offset, via_array *array) {
 
 namespace {
 
+Status make_handle(via_file *whole, via_array *layout, via_file **out_window) {
+    via_file *window = nullptr;
+    VIA_TRY(make_object("a file's handle", &window));
+    whole->references.retain();
+    retain_array(layout);
+    window->whole = whole;
+    window->layout = layout;
+    *out_window = window;
+    return VIA_OK;
+}
+
 // Numbers in another byte order are swapped by transfers as what they are.
 Status check_order(via_file *file, int32_t dtype) {
     return !file->swaps() || dtype == file->header.dtype
@@ -154,17 +165,16 @@ Status make_window(via_file *file, int64_t byte_offset, const FileContent &conte
                    via_file **out_window) {
     UniqueArray all;
     UniqueArray layout;
+    VIA_TRY(check_converts_nothing(file, "a window"));
     VIA_TRY(find_layout(file, byte_offset, content, all.out()));
     VIA_TRY(check_order(file->root(), all.get()->dtype));
     VIA_TRY(check_bytes(all.get()));
     VIA_TRY(slice_view(all.get(), slice.starts, slice.counts, slice.steps, layout.out()));
-    via_file *window = nullptr;
-    VIA_TRY(make_object("a file's handle", &window));
-    window->whole = file->root();
-    window->whole->references.retain();
-    window->layout = layout.release();
-    *out_window = window;
-    return VIA_OK;
+    return make_handle(file->root(), layout.get(), out_window);
+}
+
+Status copy_window(via_file *window, via_file **out_window) {
+    return make_handle(window->whole, window->layout, out_window);
 }
 
 int64_t first_byte(via_array *layout) {
@@ -174,7 +184,8 @@ int64_t first_byte(via_array *layout) {
 Status describe_window(via_file *window, via_file_properties *out_properties) {
     via_array *layout = window->layout;
     VIA_TRY(describe_file(window->whole, out_properties));
-    out_properties->dtype = layout->dtype;
+    out_properties->dtype = window->array_dtype();
+    out_properties->byte_order = window->conversion != nullptr ? VIA_BYTE_ORDER_NATIVE : out_properties->byte_order;
     out_properties->ndim = layout->ndim;
     out_properties->byte_offset += first_byte(layout) - byte_span(layout).low;
     std::copy_n(layout->shape(), layout->ndim, out_properties->shape);
@@ -186,7 +197,8 @@ Status order_window(via_file *window, via_array *array, via_array **out_array, v
     UniqueArray short_layout;
     UniqueArray ordered;
     via_array *layout = window->layout;
-    VIA_TRY(check_array(array, {layout->dtype, layout->ndim, layout->shape()}, window->whole->as_bytes, "window"));
+    VIA_TRY(
+        check_array(array, {window->array_dtype(), layout->ndim, layout->shape()}, window->whole->as_bytes, "window"));
     VIA_TRY(squeeze_view(array, 0, nullptr, short_array.out()));
     VIA_TRY(squeeze_view(layout, 0, nullptr, short_layout.out()));
     const AxisFlips flips(short_layout.get());

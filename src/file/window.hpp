@@ -18,6 +18,9 @@ struct WindowSlice {
 VIA_NODISCARD Status make_window(via_file *file, int64_t byte_offset, const FileContent &content,
                                  const WindowSlice &slice, via_file **out_window);
 
+// Makes a window of the same elements, which are not converted.
+VIA_NODISCARD Status copy_window(via_file *window, via_file **out_window);
+
 VIA_NODISCARD Status describe_window(via_file *window, via_file_properties *out_properties);
 
 // Refuses an offset and a content for a window, which is mapped and transferred as a whole.

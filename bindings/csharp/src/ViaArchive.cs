@@ -120,6 +120,15 @@ namespace Viaduct
         }
 
         /// <summary>
+        /// Reads a tensor as another type from now on, converted on the way; -1 means all tensors of floats. Nothing else
+        /// may use the archive meanwhile.
+        /// </summary>
+        public unsafe void Convert(long number, DType dtype, ConvertOptions options = null)
+        {
+            ConvertOptions.With(options, layout => Native.via_archive_convert(this, number, dtype.Value, layout));
+        }
+
+        /// <summary>
         /// Writes arrays by name to a safetensors file, or to several of so many bytes with an index; returns when they
         /// are complete. The metadata is a JSON object of texts. Of the options, durable and page cache count.
         /// </summary>

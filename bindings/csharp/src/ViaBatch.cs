@@ -73,6 +73,12 @@ namespace Viaduct
                 this, destination, destinationIndex ?? ViaArray.NoIndex, source, sourceIndex ?? ViaArray.NoIndex, axis);
         }
 
+        /// <summary>Adds one conversion, as <see cref="ViaArray.ConvertTo"/> does it, and holds both arrays.</summary>
+        public unsafe void AddConvert(ViaArray destination, ViaArray source, ConvertOptions options = null)
+        {
+            ConvertOptions.With(options, layout => Native.via_batch_add_convert(this, destination, source, layout));
+        }
+
         /// <summary>Runs all copies, and returns when they are done. Work of streams is not waited for.</summary>
         public void Run()
         {

@@ -96,6 +96,18 @@ namespace Viaduct
             return new ViaFile(made);
         }
 
+        /// <summary>
+        /// A file of the same elements in another type, of a .npy file or a window: reads and writes take arrays of that
+        /// type, and convert on the way as <see cref="ViaArray.ConvertTo"/> does.
+        /// </summary>
+        public unsafe ViaFile Convert(DType dtype, ConvertOptions options = null)
+        {
+            IntPtr made = IntPtr.Zero;
+            ConvertOptions.With(
+                options, layout => Native.via_file_convert(this, dtype.Value, layout, out made));
+            return new ViaFile(made);
+        }
+
         /// <summary>Maps a .npy file as the array that its header reports; nothing is read until it is touched.</summary>
         public ViaArray Map()
         {

@@ -1,6 +1,6 @@
 #include "batch.hpp"
 
-#include "copy.hpp"
+#include "conversion.hpp"
 #include "interop/interop.hpp"
 #include "objects/handles.hpp"
 #include "objects/stream_argument.hpp"
@@ -127,6 +127,20 @@ PyObject *add_indexed(PyObject *self, PyObject *(&values)[5]) {
     return append(self, rows, add_to) ? none() : nullptr;
 }
 
+Signature kAddConvert = {"Batch.add_convert", 8, 2, {CONVERT_PARAMETERS}};
+
+PyObject *add_convert(PyObject *self, PyObject *(&values)[8]) {
+    ConvertArguments given;
+    drain();
+    if (!given.parse("Batch.add_convert", values) || !may_add("Batch.add_convert", self)) {
+        return nullptr;
+    }
+    const auto add_to = [&](via_batch *batch) {
+        return via_batch_add_convert(batch, given.dst(), given.src(), &given.options);
+    };
+    return append(self, given, add_to) ? none() : nullptr;
+}
+
 // Waits until the host may read every destination.
 bool wait_for_copies(PyObject *self) {
     PyObject *pairs = pairs_of(self);
@@ -190,6 +204,10 @@ PyMethodDef kMethods[] = {
     {"add_indexed", parsed<kAddIndexed, add_indexed>(), kKeywords,
      "add_indexed($self, dst, dst_index, src, src_index, axis=0)\n--\n\n"
      "Adds a copy by index, as copy_indexed() takes it; reads an index of the host now."},
+    {"add_convert", parsed<kAddConvert, add_convert>(), kKeywords,
+     "add_convert($self, dst, src, *, casting='same_kind', overflow='infinity', byteorder='=', scale=None, "
+     "offset=None, scale_axis=0)\n--\n\n"
+     "Adds a conversion, as convert() takes it."},
     {"run", parsed<kRun, run>(), kKeywords,
      "run($self, stream=None)\n--\n\n"
      "Runs all copies and returns when they are done; with a stream, once they are queued.\n\n"

@@ -1,8 +1,5 @@
 #include "conversion.hpp"
 
-#include "array/array_convert.hpp"
-#include "array/array_copy.hpp"
-#include "copy.hpp"
 #include "objects/stream_argument.hpp"
 #include "support/deferred.hpp"
 #include "support/dtypes.hpp"
@@ -10,24 +7,10 @@
 namespace viapy {
 namespace {
 
-#define CONVERT_PARAMETERS "dst", "src", "casting", "overflow", "byteorder", "scale", "offset", "scale_axis"
-
 Signature kConvert = {"convert", 2, 2, {CONVERT_PARAMETERS, "stream"}};
 Signature kConvertSubmit = {"convert_submit", 2, 2, {CONVERT_PARAMETERS, "stream"}};
 Signature kConvertExplain = {"convert_explain", 2, 2, {CONVERT_PARAMETERS}};
 Signature kCanCast = {"can_cast", 3, 2, {"dtype", "to", "casting"}};
-
-struct ConvertArguments : ArrayPair {
-    via_convert_options options = VIA_CONVERT_OPTIONS_INIT;
-
-    bool parse(const char *function, PyObject *const *values) {
-        return ArrayPair::parse(function, values[0], values[1]) && parse_casting(function, values[2], &options) &&
-               parse_overflow(function, values[3], &options) && parse_byte_order(function, values[4], &options) &&
-               numbers.parse(function, values[5], values[6], values[7], &options);
-    }
-
-    AffineNumbers numbers;
-};
 
 PyObject *convert_arrays(PyObject *, PyObject *(&values)[9]) {
     ConvertArguments given;

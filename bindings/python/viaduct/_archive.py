@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from . import _file
+from . import _conversion, _file
 from ._extension import raw
 
 
@@ -32,7 +32,7 @@ class Archive(Mapping[str, raw.File]):
     def __init__(self, path: Any, *, page_cache: str = "auto") -> None:
         first, *rest = _paths(path)
         self._path = None if rest else first  # for the texts of windows
-        options = {"page_cache": _file._choose("Archive", "page_cache", _file._PAGE_CACHES, page_cache)}
+        options = {"page_cache": _conversion.choose("Archive", "page_cache", _file._PAGE_CACHES, page_cache)}
         self._handle = raw.via_archive_open(first, options)
         for each in rest:
             raw.via_archive_add(self._handle, each)
@@ -90,75 +90,25 @@ class Archive(Mapping[str, raw.File]):
         """Reads the tensors of `names`, or all, to a device, into one allocation of which each is a view.
 
         With `to`, converts each as Array.to does: `to=torch.Tensor`. With `dtype`, converts tensors of floats to it on
-        the way, each into an allocation of its own; others stay as they are.
+        the way; others stay as they are.
         """
         wanted = list(self) if names is None else list(names)
-        numbers = [raw.via_archive_find(self._handle, name) for name in wanted]
-        changed = {} if dtype is None else self._changed(numbers, raw._dtype_number("load", dtype), device)
-        kept = [number for number in numbers if number not in changed]
-        arrays = dict(zip(kept, self._load_as_is(kept, device, stream), strict=True)) if kept or not changed else {}
-        self._load_converted(changed, stream)
-        arrays.update(changed)
-        found = zip(wanted, (arrays[number] for number in numbers), strict=True)
-        return {name: array if to is None else array.to(to) for name, array in found}
-
-    def _load_as_is(self, numbers: list[int], device: Any, stream: Any) -> list[raw.Array]:
-        chosen = raw.via_archive_select(self._handle, numbers)
+        chosen = raw.via_archive_select(self._handle, [raw.via_archive_find(self._handle, name) for name in wanted])
+        if dtype is not None:
+            raw.via_archive_convert(chosen, -1, raw._dtype_number("load", dtype), None)
         buffer = raw.empty((raw.via_archive_nbytes(chosen),), raw.VIA_UINT8, device=device)
         _file._finish(raw.via_archive_read_submit(chosen, buffer, _file._after(buffer, stream)))
-        return [raw.via_archive_array(chosen, number, buffer) for number in range(len(numbers))]
+        found = (raw.via_archive_array(chosen, number, buffer) for number in range(len(wanted)))
+        return {name: array if to is None else array.to(to) for name, array in zip(wanted, found, strict=True)}
 
-    def _changed(self, numbers: list[int], dtype: int, device: Any) -> dict[int, raw.Array]:
-        """Returns new arrays for the tensors of floats that have another dtype."""
-        found = {}
-        for number in numbers:
-            info = raw.via_file_info(raw.via_archive_file(self._handle, number))
-            is_float = info["dtype"] > 0 and raw.via_dtype_name(info["dtype"]).startswith(("float", "bfloat"))
-            if is_float and info["dtype"] != dtype:
-                found[number] = raw.empty(info["shape"], dtype, device=device)
-                _file._check_cast(found[number], info["dtype"], "same_kind")
-        return found
+    def astype(self, name: str, dtype: Any, *, casting: str = "same_kind", overflow: str = "infinity") -> None:
+        """Reads a tensor as another dtype from now on, for windows and loads; converts on the way, as convert() does.
 
-    def _load_converted(self, arrays: dict[int, raw.Array], stream: Any) -> None:
-        """Fills new arrays from tensors of other dtypes, part by part."""
-        buffer = None
-        for group in self._groups(arrays):
-            chosen = raw.via_archive_select(self._handle, [number for number, _ in group])
-            if group[0][1] is not None:
-                for axis, pick in enumerate(group[0][1]):
-                    raw.via_archive_slice(chosen, 0, axis, pick.start, pick.stop - pick.start)
-            nbytes = raw.via_archive_nbytes(chosen)
-            if buffer is None or buffer.nbytes < nbytes:
-                buffer = raw.empty((nbytes,), raw.VIA_UINT8, device=next(iter(arrays.values())).device)
-            after = _file._after(buffer, stream)
-            _file._finish(raw.via_archive_read_submit(chosen, buffer[:nbytes], after))
-            with _file._together() as tasks:
-                for at, (number, picks) in enumerate(group):
-                    into = arrays[number] if picks is None else arrays[number][picks]
-                    source = raw.via_archive_array(chosen, at, buffer[:nbytes])
-                    tasks.append(_file._begin_convert(into, source, "same_kind", after))
-
-    def _groups(self, arrays: dict[int, raw.Array]) -> Iterator[list[tuple[int, tuple[slice, ...] | None]]]:
-        """Yields tensors whose bytes are read together, and slices of those that are larger."""
-        group: list[tuple[int, tuple[slice, ...] | None]] = []
-        left = 0
-        for number, array in arrays.items():
-            most = _file._part_bytes(array)
-            info = raw.via_file_info(raw.via_archive_file(self._handle, number))
-            bits = raw.via_dtype_bits(info["dtype"])
-            nbytes = bits * array.size // 8
-            if nbytes > most:
-                axes = list(range(array.ndim))[:: -1 if info["column_major"] else 1]
-                for picks in _file._parts(array.shape, bits, axes, most):
-                    yield [(number, picks)]
-                continue
-            if nbytes > left and group:
-                yield group
-                group = []
-            left = (left if group else most) - nbytes
-            group.append((number, None))
-        if group:
-            yield group
+        Nothing else may use the archive meanwhile.
+        """
+        options, _ = _conversion.options("Archive.astype", (), 0, casting=casting, overflow=overflow)
+        number = raw._dtype_number("Archive.astype", dtype)
+        raw.via_archive_convert(self._handle, raw.via_archive_find(self._handle, name), number, options)
 
     def slice(self, name: str, axis: int, start: int, count: int) -> None:
         """Reduces a tensor to `count` indices of an axis, from `start` on, for windows and loads.
@@ -246,7 +196,7 @@ def save(
     given = {name: raw.asarray(array) for name, array in arrays.items()}
     options = {
         "durable": int(durable),
-        "page_cache": _file._choose("save", "page_cache", _file._PAGE_CACHES, page_cache),
+        "page_cache": _conversion.choose("save", "page_cache", _file._PAGE_CACHES, page_cache),
     }
     texts = None if metadata is None else json.dumps(dict(metadata))
     on_device = next((array for array in given.values() if array.device.startswith("cuda")), None)

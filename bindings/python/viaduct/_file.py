@@ -7,10 +7,10 @@ import math
 import operator
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
-from . import _interop
+from . import _conversion, _interop
 from ._extension import raw
 
 _MODES = {"r": raw.VIA_MODE_READ, "r+": raw.VIA_MODE_READ_WRITE, "c": raw.VIA_MODE_COPY_ON_WRITE, "w": None}
@@ -32,13 +32,6 @@ class _Given(NamedTuple):
     axes: tuple[int, ...] | None = None
     path: str | bytes | None = None
     mode: str | None = None
-
-
-def _choose(function: str, argument: str, table: dict[Any, Any], value: object) -> Any:
-    if value not in table:
-        names = ", ".join(repr(name) for name in table)
-        raise raw.InvalidArgumentError(f"{function}: {argument} is {value!r}; expected one of {names}")
-    return table[value]
 
 
 def _shape_of(shape: Any) -> tuple[int, ...]:
@@ -78,13 +71,13 @@ def open(
     `as_bytes` they accept any array at any offset, as for a raw file.
     """
     options = {
-        "file_format": _choose("open", "format", _FORMATS, format),
-        "column_major": _choose("open", "order", _ORDERS, order),
+        "file_format": _conversion.choose("open", "format", _FORMATS, format),
+        "column_major": _conversion.choose("open", "order", _ORDERS, order),
         "durable": int(durable),
         "atomic_write": int(atomic),
-        "page_cache": _choose("open", "page_cache", _PAGE_CACHES, page_cache),
+        "page_cache": _conversion.choose("open", "page_cache", _PAGE_CACHES, page_cache),
         "as_bytes": int(as_bytes),
-        "mode": _choose("open", "mode", _MODES, mode) or 0,
+        "mode": _conversion.choose("open", "mode", _MODES, mode) or 0,
     }
     given = _Given(
         None if dtype is None else raw._dtype_number("open", dtype),
@@ -278,9 +271,8 @@ def read(
     casting: str = "same_kind",
 ) -> raw.Array:
     if astype is not None:
-        if dst is not None or offset != 0 or shape is not None or dtype is not None:
-            raise raw.InvalidArgumentError("File.read: astype is given with a destination or a part; expected it alone")
-        return _read_as(file, astype, device, casting, stream)
+        source = _part(file, offset, shape, dtype) if shape is not None or dtype is not None or offset != 0 else file
+        return read(_converted(source, astype, casting=casting), dst, device=device, stream=stream)
     if dst is None:
         number, extents, info = _content(file, shape, dtype, offset)
         dst = raw.empty(extents, number, device=device)
@@ -292,64 +284,47 @@ def read(
     return found
 
 
-def _read_as(file: raw.File, astype: object, device: Any, casting: Any, stream: Any) -> raw.Array:
-    """Reads and converts the elements part by part: a file that is truncated meanwhile is an error, as for any read."""
-    number, extents, info = _content(file)
-    found = raw.empty(extents, astype, device=device)
-    _check_cast(found, number, casting)
-    after = _after(found, stream)
-    axes = range(len(extents))[:: -1 if info["column_major"] else 1]
-    buffer = None
-    for picks in _parts(extents, raw.via_dtype_bits(number), list(axes), _part_bytes(found)):
-        into = found[picks]
-        source = file if into.shape == extents else window(file, picks)
-        if buffer is None or buffer.shape != into.shape:
-            buffer = _empty_in_order(into.shape, number, device, info["column_major"])
-        _finish(_begin_read(source, buffer, 0, after))
-        _finish(_begin_convert(into, buffer, casting, after))
-    return found
+def _part(file: raw.File, offset: int, shape: Any, dtype: object) -> raw.File:
+    number, extents, _ = _content(file, shape, dtype, offset)
+    return window_at(file, _offset_of(offset), number, extents)
 
 
-# Bytes of the parts that are converted: on the host, of each thread, the caches hold them; on a device they keep the
-# link busy.
-_HOST_PART, _DEVICE_PART = 4 << 20, 256 << 20
+# ------------------------------------------------------------------------------------------------ conversions
 
 
-def _part_bytes(array: raw.Array) -> int:
-    return min(_HOST_PART * raw.num_threads(), 64 << 20) if array.device == "cpu" else _DEVICE_PART
+def astype(
+    file: raw.File,
+    dtype: object,
+    *,
+    casting: str = "same_kind",
+    overflow: str = "infinity",
+    byteorder: str = "=",
+    scale: Any = None,
+    offset: Any = None,
+    scale_axis: int = 0,
+) -> raw.File:
+    return _converted(
+        file,
+        dtype,
+        casting=casting,
+        overflow=overflow,
+        byteorder=byteorder,
+        scale=scale,
+        offset=offset,
+        scale_axis=scale_axis,
+    )
 
 
-def _parts(extents: tuple[int, ...], bits: int, axes: list[int], most: int) -> Iterator[tuple[slice, ...]]:
-    """Yields the slices of parts of at most so many bytes, or one element. Cuts `axes` in their order, the slowest
-    first."""
-    if not axes or bits * math.prod(extents) <= most * 8:
-        yield tuple(slice(0, extent) for extent in extents)
-        return
-    axis, *rest = axes
-    count = max(most * 8 // (bits * math.prod(extents[other] for other in rest)), 1)
-    for start in range(0, extents[axis], count):
-        part = tuple(min(count, extent - start) if at == axis else extent for at, extent in enumerate(extents))
-        for picks in _parts(part, bits, rest, most):
-            yield tuple(slice(start, start + part[axis]) if at == axis else pick for at, pick in enumerate(picks))
-
-
-def _empty_in_order(shape: tuple[int, ...], dtype: object, device: Any, column_major: bool) -> raw.Array:
-    if not column_major:
-        return raw.empty(shape, dtype, device=device)
-    return raw.via_array_permute(raw.empty(shape[::-1], dtype, device=device), None)
-
-
-def _check_cast(dst: raw.Array, src: object, casting: Any) -> None:
-    """Refuses what convert() refuses, before anything is read."""
-    raw.convert(raw.empty((0,), raw.via_array_dtype(dst)), raw.empty((0,), src), casting=casting)
-
-
-def _begin_convert(dst: raw.Array, src: raw.Array, casting: Any, stream: Any) -> raw.Task | _Done:
-    """Converts as _begin_read() reads."""
-    if not raw._is_inside_callback():
-        return raw.convert_submit(dst, src, casting=casting, stream=_as_stream(stream))
-    raw.convert(dst, src, casting=casting, stream=_as_stream(stream))
-    return _Done()
+def _converted(file: raw.File, dtype: object, *, scale_axis: int = 0, **words: Any) -> raw.File:
+    number = raw._dtype_number("File.astype", dtype)
+    _, extents, _ = _content(file)
+    source = file if _has_axes(file) else window_at(file, 0, _content(file)[0], extents)
+    given = source._given or _Given(None, None)
+    axes = given.axes if given.axes is not None else tuple(range(len(extents)))
+    options, _numbers = _conversion.options("File.astype", axes, scale_axis, **words)
+    made = raw.via_file_convert(source, number, options)
+    made._set_given(_Given(number, extents, axes, given.path, given.mode))
+    return made
 
 
 def write(file: raw.File, src: Any, offset: int = 0, *, stream: Any = None) -> None:
@@ -405,22 +380,6 @@ def _finish(task: raw.Task | _Done) -> None:
         task.wait()
     except BaseException:
         _abandon(task)
-        raise
-
-
-@contextmanager
-def _together() -> Iterator[list[raw.Task | _Done]]:
-    """Waits for the tasks that the block has added. On failure, ends all before their memory may be released."""
-    tasks: list[raw.Task | _Done] = []
-    try:
-        yield tasks
-        for task in tasks:
-            task.wait()
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        for task in tasks:
-            _abandon(task)
         raise
 
 

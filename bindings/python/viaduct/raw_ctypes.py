@@ -770,6 +770,14 @@ via_batch_add_indexed = _declare(
     src_index=via_array,
     axis=ctypes.c_int32,
 )
+via_batch_add_convert = _declare(
+    "via_batch_add_convert",
+    ctypes.c_int,
+    batch=via_batch,
+    dst=via_array,
+    src=via_array,
+    options=ctypes.POINTER(via_convert_options),
+)
 via_batch_size = _declare("via_batch_size", ctypes.c_int64, batch=via_batch)
 via_batch_run = _declare("via_batch_run", ctypes.c_int, batch=via_batch, stream=via_stream)
 via_batch_submit = _declare(
@@ -803,6 +811,14 @@ via_file_window = _declare(
     starts=ctypes.POINTER(ctypes.c_int64),
     counts=ctypes.POINTER(ctypes.c_int64),
     steps=ctypes.POINTER(ctypes.c_int64),
+    out_file=ctypes.POINTER(via_file),
+)
+via_file_convert = _declare(
+    "via_file_convert",
+    ctypes.c_int,
+    file=via_file,
+    dtype=ctypes.c_int32,
+    options=ctypes.POINTER(via_convert_options),
     out_file=ctypes.POINTER(via_file),
 )
 via_file_retain = _declare("via_file_retain", None, file=via_file)
@@ -903,6 +919,14 @@ via_archive_slice = _declare(
     axis=ctypes.c_int32,
     start=ctypes.c_int64,
     count=ctypes.c_int64,
+)
+via_archive_convert = _declare(
+    "via_archive_convert",
+    ctypes.c_int,
+    archive=via_archive,
+    number=ctypes.c_int64,
+    dtype=ctypes.c_int32,
+    options=ctypes.POINTER(via_convert_options),
 )
 via_archive_array = _declare(
     "via_archive_array",

@@ -6,7 +6,7 @@
 
 #include "copy/batch/batch_task.hpp"
 #include "copy/copy.hpp"
-#include "copy/indexed/indexed_copy.hpp"
+#include "copy/planned_copy.hpp"
 #include "copy/submit.hpp"
 #include "core/base/lock.hpp"
 #include "core/diagnostics/handle_registry.hpp"
@@ -45,7 +45,7 @@ Status make_room(via_batch *batch) {
         return no_memory("one more copy");
     }
     for (int32_t i = 0; i < count; ++i) {
-        entries->append(before->dsts()[i], before->srcs()[i], before->indexed()[i]);
+        entries->append(before->dsts()[i], before->srcs()[i], before->planned()[i]);
     }
     batch->entries = entries;
     release_entries(before);
@@ -117,20 +117,17 @@ Status add_to_batch(via_batch *batch, via_array *dst, via_array *src) {
     return VIA_OK;
 }
 
-Status add_indexed_to_batch(via_batch *batch, const IndexedArguments &arguments) {
-    UniqueIndexedCopy copy;
-    VIA_TRY(check_task_memory(arguments));
-    VIA_TRY(IndexedCopy::make(arguments, copy.out()));
+Status add_planned_to_batch(via_batch *batch, PlannedCopy *copy) {
     VIA_TRY(make_room(batch));
-    batch->entries->append(arguments.dst, arguments.src, copy.get());
+    batch->entries->append(copy->dst(), copy->src(), copy);
     return VIA_OK;
 }
 
 int64_t batch_size(via_batch *batch) { return batch->entries->count; }
 
 Status run_batch(via_batch *batch, via_stream *stream) {
-    if (batch->entries->count == 1 && batch->entries->indexed()[0] != nullptr) {
-        return name_entry(0, 1, batch->entries->indexed()[0]->run_on(stream));
+    if (batch->entries->count == 1 && batch->entries->planned()[0] != nullptr) {
+        return name_entry(0, 1, batch->entries->planned()[0]->run_on(stream));
     }
     if (batch->entries->count < 2) {
         return copy_batch(batch->entries->count, batch->entries->dsts(), batch->entries->srcs(), stream);

@@ -197,7 +197,7 @@ Status plan_batch(const Pairs &pairs, int32_t device_id, LastWriteFences *ready,
     Planner planner(pairs.count, device_id, ready, out_plan);
     for (int32_t i = 0; i < pairs.count; ++i) {
         fetch_ahead(pairs, i);
-        if (pairs.indexed_at(i) != nullptr) {
+        if (pairs.planned_at(i) != nullptr) {
             VIA_TRY(planner.leave(i));
             continue;
         }

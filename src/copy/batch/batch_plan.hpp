@@ -9,15 +9,15 @@
 
 namespace via {
 
-class IndexedCopy;
+class PlannedCopy;
 
 struct Pairs {
     int32_t count;
     via_array *const *dsts;
     via_array *const *srcs;
-    IndexedCopy *const *indexed = nullptr;  // of each pair, or nullptr; nullptr: there is none
+    PlannedCopy *const *planned = nullptr;  // of each pair, or nullptr; nullptr: there is none
 
-    IndexedCopy *indexed_at(int32_t index) const { return indexed != nullptr ? indexed[index] : nullptr; }
+    PlannedCopy *planned_at(int32_t index) const { return planned != nullptr ? planned[index] : nullptr; }
 };
 
 struct BatchPlan {

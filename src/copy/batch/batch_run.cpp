@@ -9,7 +9,7 @@
 #include "copy/batch.hpp"
 #include "copy/copy.hpp"
 #include "copy/copy_plan.hpp"
-#include "copy/indexed/indexed_copy.hpp"
+#include "copy/planned_copy.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/array/access_tracker_many.hpp"
 #include "core/async/fence.hpp"
@@ -20,8 +20,8 @@
 namespace via {
 namespace {
 
-// Plans a copy by index, which has its plan already.
-Status plan_indexed(IndexedCopy *copy, via_stream *stream, SinglePlans *plans) {
+// Checks a copy that has its plan already.
+Status check_planned(PlannedCopy *copy, via_stream *stream, SinglePlans *plans) {
     VIA_TRY(copy->prepare_on(stream));
     return plans->append_none();
 }
@@ -86,8 +86,8 @@ Status can_run_fused(const BatchPlan &plan, via_stream *stream, bool *out_can, T
 Status plan_singles(const Pairs &pairs, const SingleCopies &singles, via_stream *stream, SinglePlans *out_plans) {
     for (int32_t i = 0; i < singles.count(); ++i) {
         const int32_t at = singles[i];
-        IndexedCopy *indexed = pairs.indexed_at(at);
-        const Status status = indexed != nullptr ? plan_indexed(indexed, stream, out_plans)
+        PlannedCopy *planned = pairs.planned_at(at);
+        const Status status = planned != nullptr ? check_planned(planned, stream, out_plans)
                                                  : plan_single(pairs.dsts[at], pairs.srcs[at], stream, out_plans);
         VIA_TRY(name_entry(at, pairs.count, status));
     }
@@ -97,9 +97,9 @@ Status plan_singles(const Pairs &pairs, const SingleCopies &singles, via_stream 
 Status copy_singles(const Pairs &pairs, const SingleCopies &singles, const SinglePlans &plans, via_stream *stream) {
     for (int32_t i = 0; i < singles.count(); ++i) {
         const int32_t at = singles[i];
-        IndexedCopy *indexed = pairs.indexed_at(at);
+        PlannedCopy *planned = pairs.planned_at(at);
         const Status status =
-            indexed != nullptr ? indexed->run_on(stream) : run_single(pairs.dsts[at], pairs.srcs[at], plans[i], stream);
+            planned != nullptr ? planned->run_on(stream) : run_single(pairs.dsts[at], pairs.srcs[at], plans[i], stream);
         VIA_TRY(name_entry(at, pairs.count, status));
     }
     return VIA_OK;
@@ -134,7 +134,7 @@ Entries *make_entries(int32_t capacity) {
     return block != nullptr ? new (block) Entries{{}, 0, capacity} : nullptr;
 }
 
-void Entries::append(via_array *dst, via_array *src, IndexedCopy *copy) {
+void Entries::append(via_array *dst, via_array *src, PlannedCopy *copy) {
     retain_array(dst);
     retain_array(src);
     if (copy != nullptr) {
@@ -142,7 +142,7 @@ void Entries::append(via_array *dst, via_array *src, IndexedCopy *copy) {
     }
     dsts()[count] = dst;
     srcs()[count] = src;
-    indexed()[count++] = copy;
+    planned()[count++] = copy;
 }
 
 void release_entries(Entries *entries) {
@@ -152,7 +152,7 @@ void release_entries(Entries *entries) {
     for (int32_t i = 0; i < entries->count; ++i) {
         release_array(entries->dsts()[i]);
         release_array(entries->srcs()[i]);
-        if (IndexedCopy *copy = entries->indexed()[i]; copy != nullptr) {
+        if (PlannedCopy *copy = entries->planned()[i]; copy != nullptr) {
             copy->release();
         }
     }

@@ -62,7 +62,7 @@ VIA_NODISCARD Status copy_singles(const Pairs &pairs, const SingleCopies &single
 
 // The arrays of a batch, shared by the batch and its plans. A plan reads only as many as there were when it was made,
 // so the batch may append more. Followed in their block by `capacity` destinations, as many sources, and as many copies
-// by index, nullptr for others. They hold all of them.
+// with plans of their own, nullptr for others. They hold all of them.
 struct Entries {
     ReferenceCount references;
     int32_t count;
@@ -70,10 +70,10 @@ struct Entries {
 
     via_array **dsts() { return reinterpret_cast<via_array **>(this + 1); }
     via_array **srcs() { return dsts() + capacity; }
-    IndexedCopy **indexed() { return reinterpret_cast<IndexedCopy **>(srcs() + capacity); }
-    Pairs pairs(int32_t first) { return {first, dsts(), srcs(), indexed()}; }
+    PlannedCopy **planned() { return reinterpret_cast<PlannedCopy **>(srcs() + capacity); }
+    Pairs pairs(int32_t first) { return {first, dsts(), srcs(), planned()}; }
 
-    void append(via_array *dst, via_array *src, IndexedCopy *copy);
+    void append(via_array *dst, via_array *src, PlannedCopy *copy);
 };
 
 // Returns nullptr if there is no memory.

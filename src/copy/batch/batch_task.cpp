@@ -6,7 +6,7 @@
 
 #include "copy/batch/batch_run.hpp"
 #include "copy/copy.hpp"
-#include "copy/indexed/indexed_copy.hpp"
+#include "copy/planned_copy.hpp"
 #include "copy/submit.hpp"
 #include "core/array/access_tracker.hpp"
 #include "core/async/fence.hpp"
@@ -56,13 +56,13 @@ Status run_fused(BatchWork *batch, int32_t *out_fences) {
 
 // Returns the bytes that a copy moves.
 int64_t bytes_of(const Pairs &pairs, int32_t at) {
-    const IndexedCopy *indexed = pairs.indexed_at(at);
-    return indexed != nullptr ? indexed->nbytes() : pairs.dsts[at]->nbytes();
+    const PlannedCopy *planned = pairs.planned_at(at);
+    return planned != nullptr ? planned->nbytes() : pairs.dsts[at]->nbytes();
 }
 
 Status copy_single(BatchWork *batch, int32_t index, int64_t done, via_task *task, Fence **out_fence) {
-    if (IndexedCopy *indexed = batch->pairs.indexed_at(batch->singles[index]); indexed != nullptr) {
-        return indexed->run_in_task(done, task, out_fence);
+    if (PlannedCopy *planned = batch->pairs.planned_at(batch->singles[index]); planned != nullptr) {
+        return planned->run_in_task(done, task, out_fence);
     }
     CopyPlan *plan = batch->plans[index];
     return plan != nullptr ? run_in_task(plan, done, task, out_fence) : VIA_OK;
@@ -122,8 +122,8 @@ Status collect_dependencies(const BatchWork &batch, via_stream *stream, int32_t 
             i > 0 && same_place(pairs.dsts[at], pairs.dsts[last]) && same_place(pairs.srcs[at], pairs.srcs[last]);
         via_stream *asked = is_like_last ? nullptr : stream;
         Fence **fence = &batch.fences[*out_count];
-        IndexedCopy *indexed = pairs.indexed_at(at);
-        const Status status = indexed != nullptr ? indexed->find_dependency(asked, fence)
+        PlannedCopy *planned = pairs.planned_at(at);
+        const Status status = planned != nullptr ? planned->find_dependency(asked, fence)
                                                  : dependency_of_copy(pairs.dsts[at], pairs.srcs[at], asked, fence);
         VIA_TRY(name_entry(at, pairs.count, status));
         *out_count += batch.fences[*out_count] != nullptr ? 1 : 0;
@@ -165,8 +165,8 @@ Status mark_arrays(PreparedBatch *prepared, bool fused, const PreparedBatch::Bef
     const Pairs pairs = prepared->pairs();
     const SingleCopies singles(prepared->plan(), pairs.count, fused);
     for (int32_t i = 0; i < singles.count(); ++i) {
-        if (IndexedCopy *indexed = pairs.indexed_at(singles[i]); indexed != nullptr) {
-            VIA_TRY(indexed->note_task(end.get()));
+        if (PlannedCopy *planned = pairs.planned_at(singles[i]); planned != nullptr) {
+            VIA_TRY(planned->note_task(end.get()));
             continue;
         }
         VIA_TRY(set_last_write(pairs.dsts[singles[i]]->storage, end.get()));
@@ -192,7 +192,7 @@ Status plan_singles(BatchWork *batch) {
     const Pairs &pairs = batch->pairs;
     for (int32_t i = 0; i < batch->singles.count(); ++i) {
         const int32_t at = batch->singles[i];
-        if (pairs.dsts[at]->size == 0 || pairs.indexed_at(at) != nullptr) {
+        if (pairs.dsts[at]->size == 0 || pairs.planned_at(at) != nullptr) {
             VIA_TRY(batch->plans.append_none());
             continue;
         }

@@ -487,7 +487,8 @@ void convert_elements(const ElementLoops &loops, const ElementConversion &elemen
     blocks.run_shared(0, blocks.total());
 }
 
-Status convert_in_pieces(const ElementLoops &loops, const ElementConversion &elements, via_task *task) {
+Status convert_in_pieces(const ElementLoops &loops, const ElementConversion &elements, int64_t done_before,
+                         via_task *task) {
     count(Counter::PlannedRoutes, 1);
     const Blocks blocks(loops, elements, true);
     const int64_t block_bytes = std::max<int64_t>(blocks.nbytes() / blocks.total(), 1);
@@ -497,11 +498,18 @@ Status convert_in_pieces(const ElementLoops &loops, const ElementConversion &ele
             return fail(VIA_ERROR_CANCELLED, "the task was cancelled after %lld of %lld bytes",
                         as_printed(first * block_bytes), as_printed(blocks.nbytes()));
         }
-        report_progress(task, first * block_bytes);
+        report_progress(task, done_before + first * block_bytes);
         blocks.run_shared(first, std::min(first + step, blocks.total()));
     }
-    report_progress(task, blocks.nbytes());
+    report_progress(task, done_before + blocks.nbytes());
     return VIA_OK;
+}
+
+void convert_part(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count) {
+    for_each_box(loops, first, count, [&](const ElementLoops &box) {
+        const Blocks blocks(merged(box, elements), elements, false);
+        blocks.run(0, blocks.total());
+    });
 }
 
 void convert_to_packed(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "copy/convert/convert_kernels.hpp"
+#include "copy/element_plan.hpp"
 #include "core/async/task.hpp"
 #include "core/layout/element_loops.hpp"
 
@@ -80,15 +81,10 @@ private:
 // Converts on as many threads as that is worth. Steps of dst are positive and ascend.
 void convert_elements(const ElementLoops &loops, const ElementConversion &elements);
 
-// Does the same in pieces, for a task. Reports progress in bytes of dst. Errors: VIA_ERROR_CANCELLED.
-VIA_NODISCARD Status convert_in_pieces(const ElementLoops &loops, const ElementConversion &elements, via_task *task);
-
-// Converts elements first to first + count - 1 on the calling thread. The array on the other side than the packed one
-// gives the order of the loops.
-void convert_to_packed(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,
-                       void *packed);
-void convert_from_packed(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,
-                         const void *packed);
+// Does the same in pieces, for a task. Reports `done_before` and the bytes of dst as progress. Errors:
+// VIA_ERROR_CANCELLED.
+VIA_NODISCARD Status convert_in_pieces(const ElementLoops &loops, const ElementConversion &elements,
+                                       int64_t done_before, via_task *task);
 
 // How a conversion is cut, for a description.
 struct ConvertShape {

@@ -1,14 +1,12 @@
 // Brings two arrays of different dtypes into normal form.
 #pragma once
 
+#include "copy/element_plan.hpp"
 #include "core/array/array.hpp"
 #include "core/layout/element_loops.hpp"
 #include "core/layout/scalar_kinds.hpp"
 
 namespace via {
-
-// The array that gives the order of the loops.
-enum class LoopOrder : int32_t { OfDst, OfSrc };
 
 // Finds how elements of src become those of dst. Complex numbers that stay complex are converted part by part. Elements
 // of equal dtypes are bits, unless an affine step changes them.

@@ -78,15 +78,15 @@ IndexedCopy::~IndexedCopy() {
     }
 }
 
-Status IndexedCopy::make(const IndexedArguments &arguments, IndexedCopy **out_copy) {
+Status IndexedCopy::make(const IndexedArguments &arguments, PlannedCopy **out_copy) {
     IndexedArguments checked = arguments;
     int64_t count = 0;
     VIA_TRY(check_indexed(&checked, &count));
-    UniqueIndexedCopy copy(new (std::nothrow) IndexedCopy(checked));
-    if (copy.get() == nullptr) {
+    auto copy = std::unique_ptr<IndexedCopy>(new (std::nothrow) IndexedCopy(checked));
+    if (copy == nullptr) {
         return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a copy by index");
     }
-    VIA_TRY(copy.get()->plan(count));
+    VIA_TRY(copy->plan(count));
     *out_copy = copy.release();
     return VIA_OK;
 }
@@ -359,24 +359,7 @@ bool IndexedCopy::is_immediate() const {
 
 namespace {
 
-struct IndexedWork : TaskWork {
-    explicit IndexedWork(IndexedCopy *given) : TaskWork{run_work, end_work}, copy(given) { copy->retain(); }
-
-    static Status run_work(TaskWork *work, via_task *task, Fence **out_fence) {
-        return static_cast<IndexedWork *>(work)->copy->run_in_task(0, task, out_fence);
-    }
-
-    static void end_work(TaskWork *work) {
-        auto *indexed = static_cast<IndexedWork *>(work);
-        indexed->copy->release();
-        delete indexed;
-    }
-
-    IndexedCopy *const copy;
-};
-
-}  // namespace
-
+// Refuses what no task can do without CUDA.
 Status check_task_memory(const IndexedArguments &arguments) {
     for (via_array *array : {arguments.dst, arguments.src, arguments.dst_index, arguments.src_index}) {
         if (array != nullptr && !is_plain(array)) {
@@ -386,30 +369,23 @@ Status check_task_memory(const IndexedArguments &arguments) {
     return VIA_OK;
 }
 
+}  // namespace
+
 Status copy_indexed(const IndexedArguments &arguments, via_stream *stream) {
-    UniqueIndexedCopy copy;
+    UniquePlannedCopy copy;
     VIA_TRY(IndexedCopy::make(arguments, copy.out()));
     return stream != nullptr ? copy.get()->run_on(stream) : copy.get()->run_now();
 }
 
-Status submit_indexed(const IndexedArguments &arguments, via_stream *stream, via_task **out_task) {
+Status plan_indexed(const IndexedArguments &arguments, PlannedCopy **out_copy) {
     VIA_TRY(check_task_memory(arguments));
-    UniqueIndexedCopy copy;
-    VIA_TRY(IndexedCopy::make(arguments, copy.out()));
-    UniqueFence dependency;
-    VIA_TRY(copy.get()->find_dependency(stream, dependency.out()));
-    auto *work = new (std::nothrow) IndexedWork(copy.get());
-    if (work == nullptr) {
-        return fail(VIA_ERROR_OUT_OF_MEMORY, "no memory for a task");
-    }
-    via_task *task = nullptr;
-    const Status status = start_task(work, copy.get()->nbytes(), dependency.get(), copy.get()->is_immediate(), &task);
-    if (status != VIA_OK) {
-        IndexedWork::end_work(work);
-        return status;
-    }
-    const UniqueFence end(task_fence(task));
-    return hand_out_task(task, copy.get()->note_task(end.get()), out_task);
+    return IndexedCopy::make(arguments, out_copy);
+}
+
+Status submit_indexed(const IndexedArguments &arguments, via_stream *stream, via_task **out_task) {
+    UniquePlannedCopy copy;
+    VIA_TRY(plan_indexed(arguments, copy.out()));
+    return submit_planned(copy.get(), stream, out_task);
 }
 
 }  // namespace via

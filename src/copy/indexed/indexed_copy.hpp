@@ -5,55 +5,33 @@
 
 #include "copy/indexed.hpp"
 #include "copy/indexed/check_indexed.hpp"
-#include "core/async/fence.hpp"
-#include "core/async/task.hpp"
-#include "core/base/reference_count.hpp"
+#include "copy/planned_copy.hpp"
 #include "cuda/indexed_transfer.hpp"
 
 namespace via {
 
-// Holds its arrays. Several threads may run it at once.
-class IndexedCopy {
+class IndexedCopy final : public PlannedCopy {
 public:
     // Checks everything but numbers on a device. Reads lists of host memory.
-    VIA_NODISCARD static Status make(const IndexedArguments &arguments, IndexedCopy **out_copy);
+    VIA_NODISCARD static Status make(const IndexedArguments &arguments, PlannedCopy **out_copy);
 
-    void retain() { references_.retain(); }
-    void release() {
-        if (references_.release()) {
-            delete this;
-        }
-    }
+    ~IndexedCopy() override;
 
-    IndexedCopy(const IndexedCopy &) = delete;
-    IndexedCopy &operator=(const IndexedCopy &) = delete;
-
-    via_array *dst() const { return given_.dst; }
-    via_array *src() const { return given_.src; }
-    int64_t nbytes() const { return is_empty_ ? 0 : rows_.nbytes(); }
-
-    // Refuses what run_on would refuse, before anything is touched.
-    VIA_NODISCARD Status prepare_on(via_stream *stream);
-
-    // Copies in stream order; nullptr means the legacy stream.
-    VIA_NODISCARD Status run_on(via_stream *stream);
-
-    // Copies, and returns when every stream and the host see the rows.
-    VIA_NODISCARD Status run_now();
-
-    // For a task: what it waits for, its work, and its fence on the arrays. The work waits for nothing.
-    VIA_NODISCARD Status find_dependency(via_stream *stream, Fence **out_dependency);
-    VIA_NODISCARD Status run_in_task(int64_t done_before, via_task *task, Fence **out_fence);
-    VIA_NODISCARD Status note_task(Fence *end);
-
-    // Returns true if run_in_task only queues work on a device.
-    bool is_immediate() const;
+    via_array *dst() const override { return given_.dst; }
+    via_array *src() const override { return given_.src; }
+    int64_t nbytes() const override { return is_empty_ ? 0 : rows_.nbytes(); }
+    VIA_NODISCARD Status prepare_on(via_stream *stream) override;
+    VIA_NODISCARD Status run_on(via_stream *stream) override;
+    VIA_NODISCARD Status run_now() override;
+    VIA_NODISCARD Status find_dependency(via_stream *stream, Fence **out_dependency) override;
+    VIA_NODISCARD Status run_in_task(int64_t done_before, via_task *task, Fence **out_fence) override;
+    VIA_NODISCARD Status note_task(Fence *end) override;
+    bool is_immediate() const override;
 
 private:
     enum class Route : int32_t { Host, Bits, Device };
 
     explicit IndexedCopy(const IndexedArguments &arguments);
-    ~IndexedCopy();
 
     VIA_NODISCARD Status plan(int64_t count);
     VIA_NODISCARD Status plan_rows();
@@ -73,7 +51,6 @@ private:
     VIA_NODISCARD Status with_fetched(const Run &run);
     VIA_NODISCARD Status fetch(const char *name, via_array *list, IndexList *out_list, std::unique_ptr<char[]> *block);
 
-    ReferenceCount references_;
     IndexedArguments given_;
     Route route_ = Route::Host;
     bool is_empty_ = false;
@@ -86,11 +63,5 @@ private:
     cuda::IndexedTransfer transfer_{};
     cuda::IndexTable *table_ = nullptr;
 };
-
-// Refuses what no task can do without CUDA.
-VIA_NODISCARD Status check_task_memory(const IndexedArguments &arguments);
-
-inline void release_indexed(IndexedCopy *copy) { copy->release(); }
-using UniqueIndexedCopy = UniqueHandle<IndexedCopy, release_indexed>;
 
 }  // namespace via

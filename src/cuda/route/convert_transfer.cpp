@@ -32,19 +32,23 @@ ElementConversion unchanged(int32_t bytes) { return {raw_kind(bytes), raw_kind(b
 class PackedElements final : public PackedItems {
 public:
     explicit PackedElements(const ConvertTransfer &transfer)
-        : PackedItems(transfer.loops.count, link_bytes(transfer.elements)), transfer_(transfer) {
-        const bool first = converts_first(transfer.elements);
-        before_ = first ? transfer.elements : unchanged(link_bytes(transfer.elements));
-        after_ = first ? unchanged(link_bytes(transfer.elements)) : transfer.elements;
+        : PackedItems(transfer.loops.count, link_bytes(transfer)), transfer_(transfer) {
+        const bool first = transfer.converts_first;
+        before_ = first ? transfer.elements : unchanged(link_bytes(transfer));
+        after_ = first ? unchanged(link_bytes(transfer)) : transfer.elements;
     }
 
-    void pack(int64_t first, int64_t, int64_t offset, int64_t nbytes, char *packed) override {
-        transfer_.pack(transfer_.loops, before_, first + offset / item_bytes(), nbytes / item_bytes(), packed);
+    Status pack(int64_t first, int64_t, int64_t offset, int64_t nbytes, char *packed) override {
+        return transfer_.host->pack(transfer_.loops, before_, first + offset / item_bytes(), nbytes / item_bytes(),
+                                    packed);
     }
 
-    void unpack(int64_t first, int64_t, int64_t offset, int64_t nbytes, const char *packed) override {
-        transfer_.unpack(transfer_.loops, after_, first + offset / item_bytes(), nbytes / item_bytes(), packed);
+    Status unpack(int64_t first, int64_t, int64_t offset, int64_t nbytes, const char *packed) override {
+        return transfer_.host->unpack(transfer_.loops, after_, first + offset / item_bytes(), nbytes / item_bytes(),
+                                      packed);
     }
+
+    int32_t workers() const override { return transfer_.host->workers(); }
 
     Status copy_on_device(const ResolvedStream &stream) override {
         return launch_part(transfer_.transfer, transfer_.loops, transfer_.elements, stream);
@@ -72,9 +76,9 @@ public:
 
     char *packed_array() const override {
         const bool to_device = is_to_device(transfer_.transfer);
-        const bool is_converted =
-            to_device ? converts_first(transfer_.elements)
-                      : bytes_of(transfer_.elements.src) == item_bytes() && !converts_first(transfer_.elements);
+        const bool is_converted = to_device
+                                      ? transfer_.converts_first
+                                      : bytes_of(transfer_.elements.src) == item_bytes() && !transfer_.converts_first;
         int64_t step = item_bytes();
         for (int32_t i = 0; i < transfer_.loops.ndim; ++i) {
             const Axis &axis = transfer_.loops.axes[i];
@@ -87,8 +91,8 @@ public:
     }
 
 private:
-    static int32_t link_bytes(const ElementConversion &elements) {
-        return bytes_of(converts_first(elements) ? elements.dst : elements.src);
+    static int32_t link_bytes(const ConvertTransfer &transfer) {
+        return bytes_of(transfer.converts_first ? transfer.elements.dst : transfer.elements.src);
     }
 
     const ConvertTransfer &transfer_;
@@ -113,6 +117,12 @@ Status capture(const ConvertTransfer &transfer, const ResolvedStream &stream) {
 Status check_convert(const ConvertTransfer &transfer) {
     VIA_TRY(need_driver(kWhat));
     return need_kernels_of_items(transfer.transfer, kWhat);
+}
+
+Status prepare_convert(const ConvertTransfer &transfer, via_stream *stream) {
+    ResolvedStream resolved;
+    VIA_TRY(resolve_for(transfer.transfer, kWhat, stream, &resolved));
+    return check_items(transfer.transfer, resolved);
 }
 
 Status convert_now(const ConvertTransfer &transfer) {
@@ -147,10 +157,20 @@ Status convert_for_task(const ConvertTransfer &transfer, via_task *task, Fence *
     return record_or_wait(stream, out_fence);
 }
 
+Status convert_io(const ConvertTransfer &transfer, via_task *task, Fence **out_fence) {
+    ResolvedStream stream;
+    VIA_TRY(internal_stream(device_of_transfer(transfer.transfer), kTaskStream, &stream));
+    const RelaxedCapture relaxed;
+    VIA_TRY(prepare_kernel(transfer.transfer, stream));
+    PackedElements elements(transfer);
+    VIA_TRY(end_failed(stage_items(transfer.transfer, elements, stream, task), stream));
+    return record_or_wait(stream, out_fence);
+}
+
 void describe_convert(const ConvertTransfer &transfer, TextBuffer *text) {
     const Transfer &whole = transfer.transfer;
     const PackedElements elements(transfer);
-    const bool first = converts_first(transfer.elements);
+    const bool first = transfer.converts_first;
     switch (items_route(whole)) {
         case ItemsRoute::Kernel: {
             ConvertKernelPlan plan;

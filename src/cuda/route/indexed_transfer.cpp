@@ -2,6 +2,7 @@
 
 #include "core/array/access_tracker.hpp"
 #include "core/async/task.hpp"
+#include "core/system/thread_count.hpp"
 #include "cuda/launch/indexed_kernel.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/module.hpp"
@@ -31,13 +32,17 @@ public:
     PackedRows(const IndexedTransfer &transfer, const IndexedRows &reached, uint64_t fault)
         : PackedItems(reached.count, reached.row_bytes), transfer_(transfer), reached_(reached), fault_(fault) {}
 
-    void pack(int64_t first, int64_t count, int64_t offset, int64_t nbytes, char *packed) override {
+    Status pack(int64_t first, int64_t count, int64_t offset, int64_t nbytes, char *packed) override {
         transfer_.pack(via::part_of(transfer_.rows, first, count), offset, nbytes, packed);
+        return VIA_OK;
     }
 
-    void unpack(int64_t first, int64_t count, int64_t offset, int64_t nbytes, const char *packed) override {
+    Status unpack(int64_t first, int64_t count, int64_t offset, int64_t nbytes, const char *packed) override {
         transfer_.unpack(via::part_of(transfer_.rows, first, count), offset, nbytes, packed);
+        return VIA_OK;
     }
+
+    int32_t workers() const override { return num_threads(); }
 
     Status copy_on_device(const ResolvedStream &stream) override {
         return launch_part(transfer_.transfer, reached_, fault_, stream);

@@ -6,7 +6,6 @@
 
 #include "core/async/task.hpp"
 #include "core/base/thread_state.hpp"
-#include "core/system/thread_count.hpp"
 #include "cuda/io_endpoint.hpp"
 #include "cuda/launch/kernel_copy.hpp"
 #include "cuda/launch/module.hpp"
@@ -45,13 +44,11 @@ public:
     PackedEndpoint(PackedItems &items, const Part &part) : items_(items), part_(part) {}
 
     Status read(void *slot, int64_t offset, int64_t nbytes) override {
-        items_.pack(part_.first, part_.count, offset, nbytes, static_cast<char *>(slot));
-        return VIA_OK;
+        return items_.pack(part_.first, part_.count, offset, nbytes, static_cast<char *>(slot));
     }
 
     Status write(const void *slot, int64_t offset, int64_t nbytes) override {
-        items_.unpack(part_.first, part_.count, offset, nbytes, static_cast<const char *>(slot));
-        return VIA_OK;
+        return items_.unpack(part_.first, part_.count, offset, nbytes, static_cast<const char *>(slot));
     }
 
 private:
@@ -107,7 +104,7 @@ private:
         }
         PackedEndpoint packing(items_, part);
         UniqueFence fence;
-        VIA_TRY(transfer_io({&dense, &packing, num_threads(), 0, task, plan}, fence.out()));
+        VIA_TRY(transfer_io({&dense, &packing, items_.workers(), 0, task, plan}, fence.out()));
         return fence.get() != nullptr ? fence.get()->wait() : VIA_OK;
     }
 
@@ -130,14 +127,13 @@ private:
         VIA_TRY(scope.enter(stream_.context));
         const auto size = static_cast<size_t>(nbytes);
         if (to_device_) {
-            items_.pack(part.first, part.count, at, nbytes, buffer);
+            VIA_TRY(items_.pack(part.first, part.count, at, nbytes, buffer));
             VIA_TRY_CUDA(cuMemcpyHtoDAsync(number_of(packed), buffer, size, stream_.handle));
             return wait_for_stream(stream_);
         }
         VIA_TRY_CUDA(cuMemcpyDtoHAsync(buffer, number_of(packed), size, stream_.handle));
         VIA_TRY(wait_for_stream(stream_));
-        items_.unpack(part.first, part.count, at, nbytes, buffer);
-        return VIA_OK;
+        return items_.unpack(part.first, part.count, at, nbytes, buffer);
     }
 
     const Transfer &transfer_;
@@ -228,13 +224,17 @@ Status wait_for_items(const Transfer &transfer, const ResolvedStream &stream) {
     return await_work(stream);
 }
 
+Status stage_items(const Transfer &transfer, PackedItems &items, const ResolvedStream &stream, via_task *task) {
+    return StagedItems(transfer, items, stream, task).run();
+}
+
 Status enqueue_items(const Transfer &transfer, PackedItems &items, const ResolvedStream &stream, via_task *task) {
     count(Counter::PlannedRoutes, 1);
     switch (items_route(transfer)) {
         case ItemsRoute::Peer:
             return copy_peer_items(transfer, items, stream);
         case ItemsRoute::Staged:
-            return StagedItems(transfer, items, stream, task).run();
+            return stage_items(transfer, items, stream, task);
         default:
             break;
     }

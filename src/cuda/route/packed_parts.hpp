@@ -17,8 +17,10 @@ public:
 
     // Do the host's part. Bytes are numbered from the first of item `first` on, and end with item first + count - 1.
     // Workers of the ring call them.
-    virtual void pack(int64_t first, int64_t count, int64_t offset, int64_t nbytes, char *packed) = 0;
-    virtual void unpack(int64_t first, int64_t count, int64_t offset, int64_t nbytes, const char *packed) = 0;
+    VIA_NODISCARD virtual Status pack(int64_t first, int64_t count, int64_t offset, int64_t nbytes, char *packed) = 0;
+    VIA_NODISCARD virtual Status unpack(int64_t first, int64_t count, int64_t offset, int64_t nbytes,
+                                        const char *packed) = 0;
+    virtual int32_t workers() const = 0;
 
     // Queues the whole copy, by one kernel that reaches both sides.
     VIA_NODISCARD virtual Status copy_on_device(const ResolvedStream &stream) = 0;
@@ -53,6 +55,10 @@ VIA_NODISCARD Status wait_for_items(const Transfer &transfer, const ResolvedStre
 // source has been read, and a pageable destination written. Errors: VIA_ERROR_CANCELLED.
 VIA_NODISCARD Status enqueue_items(const Transfer &transfer, PackedItems &items, const ResolvedStream &stream,
                                    via_task *task);
+
+// Copies between a device and packed items of the host by the ring, on whatever route items_route would choose.
+VIA_NODISCARD Status stage_items(const Transfer &transfer, PackedItems &items, const ResolvedStream &stream,
+                                 via_task *task);
 
 // A kernel's part of one side: the rest is memory that every kernel reaches.
 Transfer with_dst_only(const Transfer &transfer);

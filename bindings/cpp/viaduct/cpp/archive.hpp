@@ -79,6 +79,13 @@ public:
         return detail::done(via_archive_slice(get(), number, axis, start, count));
     }
 
+    /** Reads a tensor as another dtype from now on; -1 means all tensors of floats. Nothing else may use the archive.
+     */
+    VIADUCT_CHECKED Result<void> convert(std::int64_t number, std::int32_t dtype,
+                                         const via_convert_options &options = convert_options()) const {
+        return detail::done(via_archive_convert(get(), number, dtype, &options));
+    }
+
     /** Makes a view of a tensor in a buffer. */
     [[nodiscard]] Result<Array> array(std::int64_t number, const Array &buffer) const {
         via_array *array = nullptr;

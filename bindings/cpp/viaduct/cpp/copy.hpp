@@ -54,9 +54,6 @@ VIADUCT_CHECKED inline Result<void> copy_indexed(const Rows &dst, const Rows &sr
         task);
 }
 
-/** Returns default options for the functions below. */
-constexpr via_convert_options convert_options() noexcept { return VIA_CONVERT_OPTIONS_INIT; }
-
 /** Copies to another dtype. Complete on return without a stream, otherwise queued on it. */
 VIADUCT_CHECKED inline Result<void> convert(const Array &dst, const Array &src,
                                             const via_convert_options &options = convert_options(),

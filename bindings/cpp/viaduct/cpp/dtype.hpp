@@ -77,6 +77,9 @@ inline std::string dtype_text(std::int32_t dtype) {
 
 }  // namespace dtypes
 
+/** Returns default options for conversions. */
+constexpr via_convert_options convert_options() noexcept { return VIA_CONVERT_OPTIONS_INIT; }
+
 }  // namespace viaduct
 
 #endif

@@ -56,6 +56,13 @@ public:
         return window_of({byte_offset, dtype, shape}, shape.size(), starts, counts, steps);
     }
 
+    /** Makes a file of the same elements in another dtype, from a .npy file or a window. */
+    [[nodiscard]] Result<File> convert(std::int32_t dtype,
+                                       const via_convert_options &options = convert_options()) const {
+        via_file *file = nullptr;
+        return detail::made<File>(via_file_convert(get(), dtype, &options, &file), file);
+    }
+
     /** Maps a .npy file as the array of its header. */
     [[nodiscard]] Result<Array> array() const { return array(0, 0, {}); }
 

@@ -97,6 +97,12 @@ public:
             via_batch_add_indexed(get(), dst.array.get(), dst.list(), src.array.get(), src.list(), axis));
     }
 
+    /** Adds a conversion, as convert() takes it. */
+    VIADUCT_CHECKED Result<void> add_convert(const Array &dst, const Array &src,
+                                             const via_convert_options &options = convert_options()) const {
+        return detail::done(via_batch_add_convert(get(), dst.get(), src.get(), &options));
+    }
+
     std::int64_t size() const { return via_batch_size(get()); }
 
     VIADUCT_CHECKED Result<void> run(StreamRef stream = {}) const {

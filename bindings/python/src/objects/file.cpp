@@ -22,6 +22,7 @@ PyObject *forward(const char *name, PyObject *self, PyObject *args, PyObject *kw
 
 PyObject *array(PyObject *self, PyObject *args, PyObject *kwargs) { return forward("array", self, args, kwargs); }
 PyObject *read(PyObject *self, PyObject *args, PyObject *kwargs) { return forward("read", self, args, kwargs); }
+PyObject *astype(PyObject *self, PyObject *args, PyObject *kwargs) { return forward("astype", self, args, kwargs); }
 PyObject *write(PyObject *self, PyObject *args, PyObject *kwargs) { return forward("write", self, args, kwargs); }
 PyObject *read_submit(PyObject *self, PyObject *args, PyObject *kwargs) {
     return forward("read_submit", self, args, kwargs);
@@ -81,8 +82,13 @@ PyMethodDef kMethods[] = {
      "Reads into an array of any layout, on any device, and returns it; makes a new array on `device` if none "
      "is given.\n\n"
      "Runs after a stream's work so far, the legacy stream's by default. Ctrl-C ends it. Reads all of a .npy "
-     "file unless shape, dtype or offset select a part. With `astype`, converts all elements on the way, as convert() "
-     "does, a part at a time."},
+     "file unless shape, dtype or offset select a part. With `astype`, converts on the way, as astype() does."},
+    {"astype", method(astype), METH_VARARGS | METH_KEYWORDS,
+     "astype($self, dtype, *, casting='same_kind', overflow='infinity', byteorder='=', scale=None, offset=None, "
+     "scale_axis=0)\n--\n\n"
+     "Returns a file of the same elements in another dtype, whose reads and writes convert on the way.\n\n"
+     "The arguments are those of convert(), with the file's elements in place of src for reads, and of dst for writes; "
+     "`byteorder` is theirs."},
     {"write", method(write), METH_VARARGS | METH_KEYWORDS,
      "write($self, src, offset=0, *, stream=None)\n--\n\n"
      "Writes the elements of an array of any layout, on any device; ordered as read() is."},

@@ -29,6 +29,15 @@ public final class CopyBatch extends Resource {
         return this;
     }
 
+    /** Adds one conversion, as {@link Viaduct#convert} takes it, and holds both arrays. */
+    public CopyBatch addConvert(ViaArray dst, ViaArray src, ConvertOptions options) {
+        ConvertOptions.with(options, asked -> {
+            Calls.run(this, dst, src, (batch, to, from) -> Native.via_batch_add_convert(batch, to, from, asked));
+            return 0;
+        });
+        return this;
+    }
+
     /** Returns the number of copies. */
     public long size() {
         return Calls.get(this, Native::via_batch_size);

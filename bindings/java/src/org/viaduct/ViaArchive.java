@@ -85,6 +85,17 @@ public final class ViaArchive extends Resource {
         Calls.run(this, archive -> Native.via_archive_slice(archive, number, axis, start, count));
     }
 
+    /**
+     * Reads a tensor as another type from now on, converted on the way; -1 means all tensors of floats. Null options are
+     * the defaults. Nothing else may use the archive meanwhile.
+     */
+    public void convert(long number, DType dtype, ConvertOptions options) {
+        ConvertOptions.with(options, asked -> {
+            Calls.run(this, archive -> Native.via_archive_convert(archive, number, dtype.code(), asked));
+            return 0;
+        });
+    }
+
     /** Writes arrays by name to a safetensors file, and returns when it is complete. */
     public static void save(Path path, Map<String, ViaArray> arrays) {
         save(path, arrays, null, 0, null, null);

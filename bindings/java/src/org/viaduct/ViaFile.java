@@ -89,6 +89,15 @@ public final class ViaFile extends Resource {
                 this, file -> Native.via_file_window(file, byteOffset, dtype.code(), shape, starts, counts, steps)));
     }
 
+    /**
+     * A file of the same elements in another type, of a .npy file or a window: reads and writes take arrays of that type,
+     * and convert on the way as {@link Viaduct#convert} does; null options are the defaults.
+     */
+    public ViaFile convert(DType dtype, ConvertOptions options) {
+        return new ViaFile(ConvertOptions.with(options, asked ->
+                Calls.get(this, file -> Native.via_file_convert(file, dtype.code(), asked))));
+    }
+
     // ------------------------------------------------------------------------------------------------ mapped
 
     /**

@@ -1,0 +1,119 @@
+#include "archive/tensor_conversion.hpp"
+
+#include <algorithm>
+
+#include "core/array/memory.hpp"
+#include "core/base/checked.hpp"
+#include "core/layout/casting.hpp"
+
+namespace via {
+namespace {
+
+// A conversion on a device is a launch, and waits: the host converts what is less.
+constexpr int64_t kLeastWidened = int64_t{1} << 20;
+
+Status check_options(const via_convert_options &options) {
+    if (is_affine(options)) {
+        return fail(VIA_ERROR_UNSUPPORTED,
+                    "options has a scale or an offset; expected none for an archive: via_file_convert takes them for "
+                    "one tensor");
+    }
+    return options.byte_order == VIA_BYTE_ORDER_NATIVE
+               ? check_convert_options(options)
+               : fail(VIA_ERROR_INVALID_ARGUMENT, "options.byte_order is %d; expected 0, since the file states it",
+                      options.byte_order);
+}
+
+Status check_whole_bytes(int32_t dtype) {
+    return dtype_bits(dtype) % 8 == 0
+               ? VIA_OK
+               : fail(VIA_ERROR_UNSUPPORTED, "dtype is %s, of elements narrower than a byte; expected whole bytes",
+                      DtypeName(dtype).text);
+}
+
+// Replaces what the tensor did before. A buffer keeps below 2^63 bytes.
+Status convert_one(via_archive *archive, ArchiveTensor *tensor, int32_t dtype, const via_convert_options &options) {
+    VIA_TRY(check_cast(tensor->dtype, dtype, options.casting));
+    VIA_TRY(check_whole_bytes(tensor->dtype));
+    VIA_TRY(check_whole_bytes(dtype));
+    ArchiveTensor converted = *tensor;
+    converted.conversion =
+        dtype != tensor->dtype ? std::make_shared<const TensorConversion>(TensorConversion{dtype, options}) : nullptr;
+    VIA_TRY(plan_elements(&converted));
+    int64_t widened = 0;
+    int64_t most = 0;
+    const int64_t items = tensor->nbytes / (dtype_bits(tensor->dtype) / 8);
+    if (!multiply(items, dtype_bits(dtype) / 8, &widened) || !add(archive->most_nbytes, widened, &most) ||
+        !add(most, kAlignment, &most)) {
+        return fail(VIA_ERROR_OVERFLOW, "the tensors exceed 2^63 - 1 bytes; expected fewer");
+    }
+    archive->most_nbytes = most;
+    archive->is_placed = false;
+    *tensor = std::move(converted);
+    return VIA_OK;
+}
+
+bool is_of_floats(const ArchiveTensor &tensor) {
+    ScalarKind kind{};
+    return find_scalar_kind(tensor.dtype, &kind) && is_float_kind(kind);
+}
+
+Status make_adjacent(int32_t dtype, int64_t count, via_array **out_array) {
+    const ArraySpec spec{
+        .data = reinterpret_cast<void *>(uintptr_t{1} << 12), .dtype = dtype, .ndim = 1, .shape = &count};
+    return make_array(spec, Deleter{}, out_array);
+}
+
+}  // namespace
+
+Status convert_tensor(via_archive *archive, int64_t number, int32_t dtype, const via_convert_options &options) {
+    VIA_TRY(check_options(options));
+    (void)settle_places(archive);
+    if (number >= 0) {
+        const ArchiveTensor *found = nullptr;
+        VIA_TRY(require_tensor(archive, number, &found));
+        return name_tensor(found->name,
+                           convert_one(archive, &archive->tensors[static_cast<size_t>(number)], dtype, options));
+    }
+    std::vector<ArchiveTensor> before = archive->tensors;
+    for (ArchiveTensor &tensor : archive->tensors) {
+        const Status status = is_of_floats(tensor) ? convert_one(archive, &tensor, dtype, options) : VIA_OK;
+        if (status != VIA_OK) {
+            const std::string name = tensor.name;
+            archive->tensors = std::move(before);
+            return name_tensor(name, status);
+        }
+    }
+    return VIA_OK;
+}
+
+Status plan_elements(ArchiveTensor *tensor) {
+    tensor->elements = nullptr;
+    if (tensor->conversion == nullptr && !tensor->swaps) {
+        return VIA_OK;
+    }
+    UniqueArray array;
+    VIA_TRY(make_adjacent(tensor->array_dtype(), tensor->nbytes / (dtype_bits(tensor->dtype) / 8), array.out()));
+    std::shared_ptr<TransferConversion> plan;
+    const via_convert_options options =
+        tensor->conversion != nullptr ? tensor->conversion->options : via_convert_options(VIA_CONVERT_OPTIONS_INIT);
+    VIA_TRY(plan_read(array.get(), tensor->dtype, options, tensor->swaps, &plan));
+    tensor->elements = std::move(plan);
+    return VIA_OK;
+}
+
+void convert_adjacent(const TransferConversion &conversion, void *dst, const void *src, int64_t count) {
+    ElementLoops loops{};
+    loops.dst = static_cast<char *>(dst);
+    loops.src = static_cast<const char *>(src);
+    loops.count = count;
+    loops.ndim = 1;
+    loops.axes[0] = {count, conversion.array_item, conversion.file_item};
+    convert_to_packed(loops, conversion.plan.elements(), 0, count, dst);
+}
+
+bool is_widened(const ArchiveTensor &tensor) {
+    return tensor.buffer_nbytes() > tensor.nbytes && tensor.nbytes >= kLeastWidened;
+}
+
+}  // namespace via

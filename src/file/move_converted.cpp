@@ -1,0 +1,186 @@
+#include "file/move_converted.hpp"
+
+#include <algorithm>
+
+#include "copy/swap_bytes.hpp"
+#include "cuda/convert_transfer.hpp"
+#include "file/file_conversion.hpp"
+#include "file/io_chunks.hpp"
+
+namespace via {
+namespace {
+
+// Bytes that are read before they are converted: they stay in a core's cache.
+constexpr int64_t kReadBytes = int64_t{256} << 10;
+
+bool is_read(const RangeTransfer &transfer) { return transfer.direction == Direction::Read; }
+
+bool changes_nothing(const ElementConversion &elements) {
+    return elements.dst == elements.src && elements.swap_bytes == 0 && elements.affine == nullptr;
+}
+
+// The elements of the file, in the order of the loops.
+class FileElements final : public cuda::HostElements {
+public:
+    FileElements(const TransferConversion &conversion, ExtentIo &extent_io, int32_t workers)
+        : conversion_(conversion), io_(extent_io), workers_(workers) {}
+
+    int64_t file_bytes(int64_t elements) const { return elements * conversion_.file_item; }
+
+    // Reads elements of the file, and converts them for the array.
+    Status read(const ElementConversion &elements, int64_t first, int64_t count) {
+        Buffer buffer(io_.buffers());
+        VIA_TRY(buffer.acquire());
+        return in_parts(first, count, kReadBytes, [&](int64_t at, int64_t some) {
+            VIA_TRY(io_.read(buffer.get(), file_bytes(at), file_bytes(some)));
+            convert_part(with_src(conversion_.plan.loops(), buffer.get(), at), elements, at, some);
+            return VIA_OK;
+        });
+    }
+
+    // Converts elements of the array, and writes them to the file.
+    Status write(const ElementConversion &elements, int64_t first, int64_t count) {
+        Buffer buffer(io_.buffers());
+        VIA_TRY(buffer.acquire());
+        return in_parts(first, count, io_.buffers().nbytes(), [&](int64_t at, int64_t some) {
+            convert_part(with_dst(conversion_.plan.loops(), buffer.get(), at), elements, at, some);
+            return write_converted(buffer.get(), at, some);
+        });
+    }
+
+    Status pack(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,
+                void *packed) override {
+        const int64_t item = bytes_of(elements.dst);
+        if (changes_nothing(elements) && item == conversion_.file_item) {
+            return io_.read(packed, file_bytes(first), file_bytes(count));
+        }
+        Buffer buffer(io_.buffers());
+        VIA_TRY(buffer.acquire());
+        return in_parts(first, count, kReadBytes, [&](int64_t at, int64_t some) {
+            VIA_TRY(io_.read(buffer.get(), file_bytes(at), file_bytes(some)));
+            convert_to_packed(with_src(loops, buffer.get(), at), elements, at, some,
+                              static_cast<char *>(packed) + (at - first) * item);
+            return VIA_OK;
+        });
+    }
+
+    Status unpack(const ElementLoops &loops, const ElementConversion &elements, int64_t first, int64_t count,
+                  const void *packed) override {
+        const int64_t item = bytes_of(elements.src);
+        if (changes_nothing(elements) && item == conversion_.file_item && conversion_.swapped_after == 1) {
+            return io_.write(packed, file_bytes(first), file_bytes(count));
+        }
+        Buffer buffer(io_.buffers());
+        VIA_TRY(buffer.acquire());
+        return in_parts(first, count, io_.buffers().nbytes(), [&](int64_t at, int64_t some) {
+            convert_from_packed(with_dst(loops, buffer.get(), at), elements, at, some,
+                                static_cast<const char *>(packed) + (at - first) * item);
+            return write_converted(buffer.get(), at, some);
+        });
+    }
+
+    int32_t workers() const override { return workers_; }
+
+private:
+    // Put a buffer in place of the file from element `first` on.
+    ElementLoops with_src(const ElementLoops &loops, const char *buffer, int64_t first) const {
+        ElementLoops there = loops;
+        there.src = buffer - file_bytes(first);
+        return there;
+    }
+
+    ElementLoops with_dst(const ElementLoops &loops, char *buffer, int64_t first) const {
+        ElementLoops there = loops;
+        there.dst = buffer - file_bytes(first);
+        return there;
+    }
+
+    template <class Move>
+    Status in_parts(int64_t first, int64_t count, int64_t most_bytes, const Move &move) const {
+        const int64_t each = std::max<int64_t>(most_bytes / conversion_.file_item, 1);
+        for (int64_t done = 0; done < count; done += each) {
+            VIA_TRY(move(first + done, std::min(each, count - done)));
+        }
+        return VIA_OK;
+    }
+
+    Status write_converted(char *buffer, int64_t first, int64_t count) {
+        if (conversion_.swapped_after > 1) {
+            swap_bytes(buffer, buffer, file_bytes(count), conversion_.swapped_after);
+        }
+        return io_.write(buffer, file_bytes(first), file_bytes(count));
+    }
+
+    const TransferConversion &conversion_;
+    ExtentIo &io_;
+    const int32_t workers_;
+};
+
+// Chunks of elements that end at borders of blocks in the file. Progress counts the bytes of the array.
+class ElementChunks final : public IoChunks {
+public:
+    ElementChunks(FileElements &elements, const TransferConversion &conversion, const ExtentIo &extent_io,
+                  Direction direction)
+        : elements_(elements),
+          conversion_(conversion),
+          direction_(direction),
+          each_(std::max<int64_t>(extent_io.piece_bytes() / conversion.file_item, 1)),
+          before_(extent_io.bytes_from_border(0) / conversion.file_item % each_) {}
+
+    int64_t count() const override { return (before_ + conversion_.plan.loops().count + each_ - 1) / each_; }
+
+    VIA_NODISCARD Status move(int64_t number, int64_t *out_nbytes) override {
+        const int64_t first = std::max<int64_t>(number * each_ - before_, 0);
+        const int64_t last = std::min((number + 1) * each_ - before_, conversion_.plan.loops().count);
+        *out_nbytes = (last - first) * conversion_.array_item;
+        const ElementConversion &elements = conversion_.plan.elements();
+        return direction_ == Direction::Read ? elements_.read(elements, first, last - first)
+                                             : elements_.write(elements, first, last - first);
+    }
+
+private:
+    FileElements &elements_;
+    const TransferConversion &conversion_;
+    const Direction direction_;
+    const int64_t each_;    // elements of a chunk
+    const int64_t before_;  // from the last border to the first element
+};
+
+// Converts where that moves fewer bytes over the link; on the device, if both are as many.
+Status move_to_or_from_device(const RangeTransfer &transfer, FileElements &elements, Fence **out_fence) {
+    const ElementPlan &plan = transfer.conversion->plan;
+    const cuda::Side device{VIA_DEVICE_CUDA, transfer.array->device_id};
+    const cuda::Side host{VIA_DEVICE_CPU, 0};
+    cuda::ConvertTransfer convert{};
+    convert.loops = plan.loops();
+    convert.elements = plan.elements();
+    convert.transfer = {plan.loops().dst,
+                        plan.loops().src,
+                        plan.loops().count * bytes_of(plan.elements().dst),
+                        is_read(transfer) ? device : host,
+                        is_read(transfer) ? host : device,
+                        nullptr,
+                        nullptr};
+    const bool is_narrower = bytes_of(plan.elements().dst) < bytes_of(plan.elements().src);
+    convert.converts_first = is_read(transfer) ? is_narrower : cuda::is_no_wider(plan.elements());
+    convert.host = &elements;
+    return cuda::convert_io(convert, transfer.task, out_fence);
+}
+
+}  // namespace
+
+Status move_converted(const RangeTransfer &transfer, Fence **out_fence) {
+    FileIo file_io(transfer.open, transfer.page_cache, transfer.durable, true);
+    ExtentIo extent_io(file_io, transfer.extents);
+    VIA_TRY(transfer.reserves ? extent_io.prepare_write() : VIA_OK);
+    const int64_t nbytes = transfer.extents.nbytes;
+    const int32_t workers = is_read(transfer) ? extent_io.readers(0, nbytes) : extent_io.writers(nbytes);
+    FileElements elements(*transfer.conversion, extent_io, workers);
+    if (transfer.array->device_type == VIA_DEVICE_CUDA) {
+        return move_to_or_from_device(transfer, elements, out_fence);
+    }
+    ElementChunks chunks(elements, *transfer.conversion, extent_io, transfer.direction);
+    return parallel_io(&chunks, workers, 0, transfer.array->nbytes(), transfer.task);
+}
+
+}  // namespace via

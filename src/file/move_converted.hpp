@@ -1,0 +1,11 @@
+// Moves the elements of a range between a file and an array of another dtype, or of another byte order.
+#pragma once
+
+#include "file/move_range.hpp"
+
+namespace via {
+
+// Moves them as move_range does. `transfer` has a conversion.
+VIA_NODISCARD Status move_converted(const RangeTransfer &transfer, Fence **out_fence);
+
+}  // namespace via
